@@ -1,6 +1,6 @@
-"""Which names the head version mentions, as far as it is known: whole texts, and what hunks show of the others.
+"""Which names the head version mentions: in whole texts where they are known, else in what hunks show.
 
-Does not resolve names: one that two things share is mentioned for both. Invariant: every text is read once.
+Names are not resolved: one that two things share is mentioned for both.
 """
 
 from collections import Counter
@@ -9,18 +9,18 @@ from itertools import chain
 from typing import Final
 
 from worker.domain.pattern import pattern
-from worker.signals.analysis.change import CodeChange
+from worker.signals.analysis.change import CodeChange, memoized, memoized_for_family
 
 WORD_PATTERN: Final = pattern(r"[A-Za-z_$][\w$]*")
 _CALL: Final = pattern(r"([A-Za-z_$](?<![A-Za-z_$].)[\w$]{0,200}+)(?:::<[^>\n]{0,80}>|<[^>\n(]{0,80}>)?\(")
 _INSTANTIATION: Final = pattern(r"[A-Z](?<![\w.].)(?<!class .)(?<!def .)\w*+(?=\()")
-"""What may not stand before a word is looked for behind its first letter: so only letters are tried, which takes a fifth of the time."""
+"""Look-behinds follow the first letter, so that only letters are tried, which takes a fifth of the time."""
 _DEF: Final = pattern(r"\bdef (\w+)")
 _VALUE: Final = pattern(r"(?:[(,=:\[{]|\breturn)\s{0,4}&?(?:\w{1,40}\.)?([A-Za-z_$][\w$]*)(?=\s{0,4}(?:[,)\]};]|$))")
 _BUILT_NAME: Final = pattern(
     r"[\"'`]([A-Za-z_]\w{0,60}?)(?:\$?\{|#\{|\$(?=\w)|%[sv]|[\"'`]\s{0,4}(?:\+|\.(?!\w))|(?<=_)[\"'`])"
 )
-"""A literal that ends where a value goes on. One that ends with an underscore is the beginning of a name by itself."""
+"""A literal that ends where a value goes on. One that ends with an underscore is the beginning of a name."""
 _IMPORT_LINE: Final = pattern(
     r"\s*(?:import|from|export \{|export \*|use|pub use|//|#|\*|/\*|package|\w+,?$|[\"'`]\w+[\"'`],?$)"
 )
@@ -28,75 +28,57 @@ _IMPORT_LINE: Final = pattern(
 _LONGEST: Final = 1_000
 
 
+@memoized_for_family
 def count_words(change: CodeChange) -> Counter[str]:
-    """How often each word stands anywhere."""
-    return change.cached_for_family(_count_words)
+    """Count each word of all texts."""
+    return Counter(chain.from_iterable(map(WORD_PATTERN.findall, _texts(change))))
 
 
 def count_beside_calls(change: CodeChange, names: frozenset[str]) -> Counter[str]:
-    """How often more each of these *names* stands in lines that are no import, export or comment than before a parenthesis.
+    """Count each name in lines that are no import, export or comment, less those before a parenthesis.
 
-    Before one stand calls, and most definitions.
+    Before a parenthesis are calls and most definitions.
     """
     counts: Counter[str] = Counter()
     for text in _texts(change) if names else ():
         if not names.isdisjoint(WORD_PATTERN.findall(text)):
-            counts.update(word for word in _used_lines(text) if word in names)
+            counts.update(word for word in _used_words(text) if word in names)
             counts.subtract(word for word in _CALL.findall(text) if word in names)
     return counts
 
 
-def count_definitions(change: CodeChange) -> Counter[str]:
-    """How often each name is that of a function, the way that Python writes it."""
-    return change.cached_for_family(_count_definitions)
-
-
-def find_passed_names(change: CodeChange) -> frozenset[str]:
-    """Names that stand by themselves where a value does: an argument, a default, an element, what is assigned or returned."""
-    return change.cached(_find_passed_names)
-
-
-def find_name_prefixes(change: CodeChange) -> frozenset[str]:
-    """What names begin with that the program builds: `_cmd_` in `"_cmd_" + name`, `f"_cmd_{name}"` and `"_cmd_%s"`."""
-    return change.cached(_find_name_prefixes)
-
-
-def find_instantiated(change: CodeChange) -> frozenset[str]:
-    """Classes of which something makes an object, the way that Python writes it."""
-    return change.cached_for_family(_find_instantiated)
-
-
-def find_removed_words(change: CodeChange) -> frozenset[str]:
-    """Every word that a removed line held."""
-    return change.cached_for_family(_find_removed_words)
-
-
-def _count_words(change: CodeChange) -> Counter[str]:
-    return Counter(chain.from_iterable(map(WORD_PATTERN.findall, _texts(change))))
-
-
-def _used_lines(text: str) -> Iterator[str]:
+def _used_words(text: str) -> Iterator[str]:
     return chain.from_iterable(WORD_PATTERN.findall(line) for line in text.split("\n") if not _IMPORT_LINE.match(line))
 
 
-def _count_definitions(change: CodeChange) -> Counter[str]:
+@memoized_for_family
+def count_definitions(change: CodeChange) -> Counter[str]:
+    """Count the functions of each name, in the way that Python writes them."""
     return Counter(chain.from_iterable(map(_DEF.findall, _texts(change))))
 
 
-def _find_passed_names(change: CodeChange) -> frozenset[str]:
+@memoized
+def find_passed_names(change: CodeChange) -> frozenset[str]:
+    """Names in the place of a value: an argument, a default, an element, an assigned or returned one."""
     lines = (line[:_LONGEST] for text in _texts(change) for line in text.split("\n") if not _IMPORT_LINE.match(line))
     return frozenset(chain.from_iterable(map(_VALUE.findall, lines)))
 
 
-def _find_name_prefixes(change: CodeChange) -> frozenset[str]:
+@memoized
+def find_name_prefixes(change: CodeChange) -> frozenset[str]:
+    """Beginnings of names that the program builds: `_cmd_` in `"_cmd_" + name`, `f"_cmd_{name}"` and `"_cmd_%s"`."""
     return frozenset(chain.from_iterable(map(_BUILT_NAME.findall, _texts(change))))
 
 
-def _find_instantiated(change: CodeChange) -> frozenset[str]:
+@memoized_for_family
+def find_instantiated(change: CodeChange) -> frozenset[str]:
+    """Classes of which some code makes an object, in the way that Python writes it."""
     return frozenset(chain.from_iterable(map(_INSTANTIATION.findall, _texts(change))))
 
 
-def _find_removed_words(change: CodeChange) -> frozenset[str]:
+@memoized_for_family
+def find_removed_words(change: CodeChange) -> frozenset[str]:
+    """Every word of the removed lines."""
     lines = (text[:_LONGEST] for file in change.files for text in file.diff.removed_texts)
     return frozenset(chain.from_iterable(map(WORD_PATTERN.findall, lines)))
 

@@ -1,6 +1,7 @@
-"""Marks that switch a test off under a condition only: `xfail(IS_WINDOWS)`, `skipif(...)`, a skip in one of two branches.
+"""How a change takes tests away: skips under a condition, reasons beside a skip, and requests to remove tests.
 
-Does not evaluate a condition, but for literals. Invariant: a mark whose condition always holds is unconditional.
+A mark whose condition always holds is unconditional. A text that only says that the test is skipped, or that something is left
+to do, is no reason. A body that mentions a removal in passing requests none.
 """
 
 import re
@@ -10,11 +11,22 @@ from typing import TYPE_CHECKING, Final
 from worker.domain.pattern import pattern
 from worker.signals.analysis.change import AnalyzedFile, CodeChange, Source, is_revert
 from worker.signals.analysis.file_roles import SCRIPT_LANGUAGES, Language
-from worker.signals.analysis.syntax import ancestors, text_of
+from worker.signals.analysis.syntax import ancestors, child_of_type, text_of
 from worker.signals.analysis.tests import Test
 
 if TYPE_CHECKING:
     from tree_sitter import Node
+
+_LONGEST: Final = 80
+_SUITES: Final = pattern(r"(?:x(?:describe|context|suite)|(?:describe|context|suite|test\.describe)\.(?:skip|fixme))\(")
+_BRANCHES: Final = frozenset({"if_statement", "ternary_expression"})
+_UNLESS: Final = pattern(r"(?:skip_)?(?:unless|if|without)_\w")
+"""A mark of the repository's own that names its condition: `skip.unless_module("sqlalchemy")`."""
+_ALWAYS: Final = {
+    **dict.fromkeys(("xfail", "skipif", "skipIf"), frozenset({"True", "1"})),
+    "skipUnless": frozenset({"False", "0", "None"}),
+}
+"""The conditions under which a mark always skips."""
 
 
 def is_conditional_skip(source: Source, line: int) -> bool:
@@ -31,18 +43,17 @@ def is_conditional_skip(source: Source, line: int) -> bool:
 
 
 def select_unconditional_marks(test: Test) -> str:
-    """The marks of a test, each on a line of its own, without those that depend on a condition."""
+    """The marks of a test, one a line, without those that depend on a condition."""
     outer = test.function.node.parent
     if test.source.language is not Language.PYTHON or outer is None or outer.type != "decorated_definition":
         return test.marks
     marks = [mark for mark in outer.named_children if mark.type == "decorator"]
-    calls = [next((child for child in mark.named_children if child.type == "call"), None) for mark in marks]
-    pairs = zip(marks, calls, strict=True)
+    pairs = ((mark, child_of_type(mark, "call")) for mark in marks)
     return "\n".join(text_of(mark) for mark, call in pairs if call is None or not _is_conditional_mark(call))
 
 
 def is_conditional_callback(test: Test) -> bool:
-    """Whether the file decides between this callback and something else: `if (isWindows) { it.skip(...) } else { it(...) }`."""
+    """Whether the file chooses between this callback and another: `if (isWindows) { it.skip(...) } else { it(...) }`."""
     return test.source.language in SCRIPT_LANGUAGES and _is_in_branch(test.node)
 
 
@@ -52,19 +63,12 @@ def find_skipped_suite(node: "Node") -> "Node | None":
     return next((call for call in calls if _SUITES.match(text_of(call)[:_LONGEST])), None)
 
 
-_LONGEST: Final = 80
-_SUITES: Final = pattern(r"(?:x(?:describe|context|suite)|(?:describe|context|suite|test\.describe)\.(?:skip|fixme))\(")
-
-
 def _is_in_branch(node: "Node | None") -> bool:
     return node is not None and any(around.type in _BRANCHES for around in ancestors(node))
 
 
-_BRANCHES: Final = frozenset({"if_statement", "ternary_expression"})
-
-
 def _is_conditional_mark(call: "Node") -> bool:
-    """Marks of pytest and unittest that take a condition; an `xfail` for a named error says what the code does today."""
+    """Whether a mark of pytest or unittest has a condition; an `xfail` for a named error describes today's code."""
     name = text_of(call.child_by_field_name("function")).rpartition(".")[2]
     arguments = call.child_by_field_name("arguments")
     if _UNLESS.match(name) and name not in _ALWAYS:
@@ -80,38 +84,16 @@ def _is_conditional_mark(call: "Node") -> bool:
     return False
 
 
-_UNLESS: Final = pattern(r"(?:skip_)?(?:unless|if|without)_\w")
-"""A mark of the repository's own that says when it skips: `skip.unless_module("sqlalchemy")`."""
-
-_ALWAYS: Final = {
-    **dict.fromkeys(("xfail", "skipif", "skipIf"), frozenset({"True", "1"})),
-    "skipUnless": frozenset({"False", "0", "None"}),
-}
-"""With what each mark that takes a condition needs none."""
-
-
 _TEXT: Final = r"\s*(?:\(|=)\s*(?:(?:true|false)\s*,\s*|(?:reason|value)\s*=\s*\(?\s*)?[rbfu]?([\"'`])(?P<reason>(?:(?!\1).){0,300})"
 _REASON_ARGUMENT: Final = pattern(rf"\b(?:skip\w*|xfail|ignore|disabled|abort|assume\w*)\b{_TEXT}", re.IGNORECASE)
 _SCRIPT_REASON_ARGUMENT: Final = pattern(rf"\b(?:this|t|ctx|context|task)\.(?:skip|todo)\b{_TEXT}")
 """The first text of `it.skip(...)` is the test's name."""
-
 _REASON_BESIDE: Final = pattern(r"\S\s+(?:#(?!\[)|//|/\*)(?P<reason>.{0,300})")
 _REASON_ABOVE: Final = pattern(r"\s*(?:#(?!\[)|//|/\*|\*\s)(?P<reason>.{0,300})")
 _REASON_WORD: Final = pattern(r"[A-Za-z]{2,}")
 _EMPTY_WORDS: Final = frozenset(
-    [
-        "todo",
-        "fixme",
-        "xxx",
-        "wip",
-        "skip",
-        "skips",
-        "skipped",
-        "skipping",
-        "disable",
-        "disabled",
-        "ignore",
-        "ignored",
+    {"todo", "fixme", "xxx", "wip", "skip", "skips", "skipped", "skipping", "disable", "disabled", "ignore", "ignored"}
+    | {
         "test",
         "tests",
         "this",
@@ -126,51 +108,33 @@ _EMPTY_WORDS: Final = frozenset(
         "temporarily",
         "temporary",
         "temp",
-        "later",
-        "until",
-        "fix",
-        "fixed",
-        "fixme",
-        "me",
-        "to",
-        "be",
-        "broken",
-        "flaky",
-        "fails",
-        "failing",
-        "fail",
-    ]
+    }
+    | {"later", "until", "fix", "fixed", "me", "to", "be", "broken", "flaky", "fails", "failing", "fail"}
 )
+_FEWEST_WORDS: Final = 2
+"""Of a reason, without empty ones: every skip can carry a single one."""
 _MOST_ABOVE: Final = 3
 _MOST_LINES: Final = 3
-"""Lines that a skip with its reason is written on."""
+"""Lines of a skip with its reason."""
 
 
 def has_reason(file: AnalyzedFile, line: int) -> bool:
-    """Whether the skip on this *line* of the head says in words why."""
-    return is_explained_above(file, line) or any(
-        _is_reason(match["reason"])
-        for source in file.sources
-        if source.has_line(line)
-        for match in (
-            _find_reason_argument(source, line),
-            _REASON_BESIDE.search(source.lines[line - source.first_line]),
-        )
-        if match is not None
-    )
-
-
-def _find_reason_argument(source: Source, line: int) -> "re.Match[str] | None":
-    form = _SCRIPT_REASON_ARGUMENT if source.language in SCRIPT_LANGUAGES else _REASON_ARGUMENT
-    row = line - source.first_line
-    return form.search(" ".join(source.lines[row : row + _MOST_LINES]))
+    """Whether the skip on this *line* of the head has a reason beside it or above."""
+    if is_explained_above(file, line):
+        return True
+    for source in (source for source in file.sources if source.has_line(line)):
+        row = line - source.first_line
+        form = _SCRIPT_REASON_ARGUMENT if source.language in SCRIPT_LANGUAGES else _REASON_ARGUMENT
+        argument = form.search(" ".join(source.lines[row : row + _MOST_LINES]))
+        if any(match and _is_reason(match["reason"]) for match in (argument, _REASON_BESIDE.search(source.lines[row]))):
+            return True
+    return False
 
 
 def is_explained_above(file: AnalyzedFile, line: int) -> bool:
-    """Whether an added comment right above this *line* of the head gives a reason; code in a comment gives none."""
-    return any(
-        _is_reason(" ".join(_comments_above(file, source, line))) for source in file.sources if source.has_line(line)
-    )
+    """Whether added comments right above this *line* of the head give a reason; code in a comment gives none."""
+    sources = (source for source in file.sources if source.has_line(line))
+    return any(_is_reason(" ".join(_comments_above(file, source, line))) for source in sources)
 
 
 def _comments_above(file: AnalyzedFile, source: Source, line: int) -> Iterator[str]:
@@ -187,37 +151,6 @@ def _is_reason(text: str) -> bool:
     return len({word.casefold() for word in _REASON_WORD.findall(text)} - _EMPTY_WORDS) >= _FEWEST_WORDS
 
 
-_FEWEST_WORDS: Final = 2
-"""Telling words of a reason: every skip can carry a single one."""
-
-
-def is_removal_declared(change: CodeChange, test: Test | None = None) -> bool:
-    """Whether an issue, or the title of a change without one, asks to remove or to skip tests or assertions, or this *test*."""
-    if is_revert(change):
-        return True
-    issues = change.dossier.issues
-    texts = [text for issue in issues for text in (issue.title, issue.body[:_MOST_ASKED])]
-    asking = (match[0] for text in texts or [_title_subject(change)] for match in _ASKS_TO_REMOVE.finditer(text))
-    return any(_NAMES_TESTS.search(line) or (test is not None and _names_test(line, test)) for line in asking)
-
-
-def _names_test(line: str, test: Test) -> bool:
-    """Whether the line says the test's name, or a long word of it: what is taken away is what it tests."""
-    parts = {word.casefold() for word in _NAME_PARTS.findall(test.name) if len(word) >= _LONG_PART}
-    return test.name in line or not parts.isdisjoint(map(str.casefold, _NAME_PARTS.findall(line)))
-
-
-def is_ci_removal_declared(change: CodeChange) -> bool:
-    """The same of CI: `ci: disable the workflow for now`."""
-    asking = _ASKS_TO_REMOVE.match(_title_subject(change)) if not change.dossier.issues else None
-    return asking is not None and _NAMES_CI.search(asking[0]) is not None
-
-
-def _title_subject(change: CodeChange) -> str:
-    """The title, from the last colon or comma on: `client: retry, disable a flaky test` says two things."""
-    return _PARTS.split(change.dossier.pull_request.title)[-1]
-
-
 _NAME_PARTS: Final = pattern(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _LONG_PART: Final = 6
 _MOST_ASKED: Final = 20_000
@@ -228,3 +161,33 @@ _ASKS_TO_REMOVE: Final = pattern(
 )
 _NAMES_TESTS: Final = pattern(r"\b(?:tests?|specs?|suites?|test ?cases?|test_\w+|assert(?:ion)?s?)\b", 2)
 _NAMES_CI: Final = pattern(r"\b(?:ci|actions?|workflows?|jobs?|checks?|tests?)\b", 2)
+
+
+def is_removal_declared(change: CodeChange, test: Test | None = None) -> bool:
+    """Whether an issue, or the title of a change without one, asks to remove or skip tests, assertions or this *test*.
+
+    A revert needs no request.
+    """
+    if is_revert(change):
+        return True
+    issues = change.dossier.issues
+    texts = [text for issue in issues for text in (issue.title, issue.body[:_MOST_ASKED])]
+    asking = (match[0] for text in texts or [_title_subject(change)] for match in _ASKS_TO_REMOVE.finditer(text))
+    return any(_NAMES_TESTS.search(line) or (test is not None and _names_test(line, test)) for line in asking)
+
+
+def _names_test(line: str, test: Test) -> bool:
+    """Whether the line has the test's name, or a long word of it: what is removed is what it tests."""
+    parts = {word.casefold() for word in _NAME_PARTS.findall(test.name) if len(word) >= _LONG_PART}
+    return test.name in line or not parts.isdisjoint(map(str.casefold, _NAME_PARTS.findall(line)))
+
+
+def is_ci_removal_declared(change: CodeChange) -> bool:
+    """Whether the title of a change without an issue asks to remove a part of CI: `ci: disable the workflow for now`."""
+    asking = _ASKS_TO_REMOVE.match(_title_subject(change)) if not change.dossier.issues else None
+    return asking is not None and _NAMES_CI.search(asking[0]) is not None
+
+
+def _title_subject(change: CodeChange) -> str:
+    """The title from the last colon or comma on: `client: retry, disable a flaky test` says two things."""
+    return _PARTS.split(change.dossier.pull_request.title)[-1]
