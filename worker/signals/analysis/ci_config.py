@@ -1,17 +1,17 @@
-"""CI and tool configuration as lines: which files they are, which commands run tests, and what a line stands in.
+"""CI and tool configuration as lines: which files they are, which commands run tests, and the block around a line.
 
-Reads YAML, TOML, ini, Makefiles and scripts alike by indentation, so that a hunk is read as a whole file is. Does not
-expand variables, anchors or includes. Invariant: bounded and linear; a comment is no command.
+YAML, TOML, ini, Makefiles and scripts are read alike by indentation, so that a hunk is read as a whole file is. Variables,
+anchors and includes are not expanded.
 """
 
 from collections.abc import Iterator
-from itertools import islice
+from itertools import groupby, islice
 from typing import Final, NamedTuple
 
-from worker.domain.dossier.dossier import Ci, CiCheck
+from worker.domain.dossier.dossier import Ci
 from worker.domain.pattern import pattern
-from worker.dossier.diff.parser import DiffLine, Hunk, LineKind
-from worker.signals.analysis.change import AnalyzedFile, CodeChange
+from worker.dossier.diff.parser import DiffLine, LineKind
+from worker.signals.analysis.change import AnalyzedFile, CodeChange, memoized
 
 _CI: Final = pattern(
     r"(^|/)(\.(github|gitea|forgejo)/(workflows|actions)/.*\.ya?ml|\.gitlab-ci[^/]*\.ya?ml|\.gitlab/.*\.ya?ml|\.circleci/.*\.ya?ml"
@@ -25,38 +25,29 @@ _TOOLS: Final = pattern(
     r"|\.(nycrc|c8rc|mocharc|taprc|eslintrc)[^/]*|pom\.xml|build\.gradle(\.kts)?|nextest\.toml|phpunit[^/]*\.xml[^/]*|\.rspec|Rakefile"
     r"|\.pre-commit-config\.yaml|\.golangci\.ya?ml|\.?octocov[^/]*\.ya?ml|conftest\.py|tsconfig[\w.-]*\.json|\.?mypy\.ini|\.?ruff\.toml|\.flake8|\.?clippy\.toml|\.cargo/config(\.toml)?|biome\.jsonc?|deno\.jsonc?|pyrightconfig\.json|(scripts?|ci|\.ci|bin|hack|tools|build|tests?)/[^/]*\.(sh|bash|ps1)|[^/]*(test|check|ci)[^/]*\.(sh|bash))$",
     needs=(
-        ".ini",
-        ".cfg",
-        ".toml",
-        ".json",
-        ".xml",
-        ".yml",
-        ".yaml",
-        ".mk",
-        ".sh",
-        ".bash",
-        ".ps1",
-        ".gradle",
-        ".rspec",
-        ".flake8",
-        "noxfile",
-        "conftest",
-        "makefile",
-        "justfile",
-        "rakefile",
-        "taskfile",
-        "coveragerc",
-        "rc",
-        "config",
-        "conf",
-        "setup",
+        *(
+            ".ini",
+            ".cfg",
+            ".toml",
+            ".json",
+            ".xml",
+            ".yml",
+            ".yaml",
+            ".mk",
+            ".sh",
+            ".bash",
+            ".ps1",
+            ".gradle",
+            ".rspec",
+        ),
+        *(".flake8", "noxfile", "conftest", "makefile", "justfile", "rakefile", "taskfile", "rc", "conf", "setup"),
     ),
 )
 
 _TEST_DATA: Final = pattern(
     r"(^|/)(fixtures?|__fixtures__|testdata|test-data|examples?|templates?|vendor|node_modules)/"
 )
-"""What tests are run on is no set-up of tests."""
+"""Inputs of tests are no set-up of tests."""
 
 _RUNS_TESTS: Final = pattern(
     r"(?<![\w./-])(py\.?test|tox|nox|nosetests|gotestsum|jest|vitest|mocha|jasmine|ctest|rspec|phpunit|pest|tap|ava)(?![\w.-]*[=\]@:/]|\.\w)\b"
@@ -70,7 +61,7 @@ _RUNS_TESTS: Final = pattern(
 _HINT: Final = pattern(
     r"test|tox|nox|jest|mocha|jasmine|spec|unit|pest|tap|ava|cypress|coverage|karma|mvn|gradle|check|verify|e2e|hack"
 )
-"""Without any of these no line runs tests, and the long pattern need not be tried."""
+"""Each line that runs tests has one of these."""
 
 _RUNS_CHECKS: Final = pattern(
     r"(?<![\w./-])(ruff|flake8|pylint|mypy|pyright|eslint|tsc|golangci-lint|staticcheck|stylelint|shellcheck|biome|checkstyle|spotless|bandit)(?![\w.-]*[=\]@:/]|\.\w)\b"
@@ -97,12 +88,12 @@ def is_configuration(path: str) -> bool:
 
 
 def find_configuration(change: CodeChange) -> Iterator[AnalyzedFile]:
-    """Changed files by which CI and the tools for tests are set up."""
+    """Changed files that set up CI and the tools for tests."""
     return (file for file in change.files if is_configuration(file.path) and not file.diff.is_binary)
 
 
 _MOST_LINES: Final = 5_000
-"""Of one file: who sets up tests in more?"""
+"""Of one file."""
 
 
 def list_added(file: AnalyzedFile) -> Iterator[DiffLine]:
@@ -114,7 +105,7 @@ def list_removed(file: AnalyzedFile) -> Iterator[DiffLine]:
 
 
 def command_of(text: str) -> str:
-    """The command that stands on this line, without what YAML, JSON or make put around it."""
+    """The command on this line, without the syntax of YAML, JSON or make around it."""
     match = _COMMAND.match(text[:_LONGEST].rstrip())
     command = match[1].strip() if match is not None else ""
     return command.rstrip(",").strip("'\"@ ")
@@ -136,39 +127,35 @@ _NAMED: Final = pattern(r"^\s*(?:-\s+)?(?:name\s*:.*\b[tT]ests?\b|[\w-]*\btests?
 
 
 def mentions_tests(text: str) -> bool:
-    """A line that runs tests, or the name of a step or job that does."""
+    """Whether the line runs tests, or names a step or job that does."""
     return _NAMED.search(text[:_LONGEST]) is not None or runs_tests(text)
 
 
 def runs_checks(text: str) -> bool:
-    """Tests, linters, type checkers."""
+    """Whether the line has a command that runs tests, a linter or a type checker."""
     checks = _RUNS_CHECKS.search(text[:_LONGEST]) is not None and not is_comment(text)
     return runs_tests(text) or (checks and _INSTALLS.search(command_of(text)) is None)
 
 
 class HeadLines(NamedTuple):
-    """Lines of the head that stand together: the whole file, or those of a hunk."""
+    """Consecutive lines of the head: the whole file, or those of a hunk."""
 
     first_line: int
     lines: tuple[str, ...]
 
 
 def lines_around(file: AnalyzedFile, line: int) -> HeadLines:
-    """What is known around this line of the head."""
-    return next(
-        view for view in file.cached(list_head_lines) if view.first_line <= line < view.first_line + len(view.lines)
-    )
+    """The known lines around this line of the head."""
+    return next(view for view in list_head_lines(file) if view.first_line <= line < view.first_line + len(view.lines))
 
 
+@memoized
 def list_head_lines(file: AnalyzedFile) -> tuple[HeadLines, ...]:
     if file.head_text is not None:
         return (HeadLines(1, tuple(file.head_text.split("\n"))),)
-    hunks = (hunk for hunk in file.diff.hunks if hunk.head_count)
-    return tuple(HeadLines(hunk.head_start, tuple(_head_texts(hunk))) for hunk in hunks)
-
-
-def _head_texts(hunk: Hunk) -> Iterator[str]:
-    return (line.text for line in hunk.lines if line.kind is not LineKind.REMOVED)
+    hunks = ((hunk.head_start, hunk.lines) for hunk in file.diff.hunks if hunk.head_count)
+    shown = ((first, (line.text for line in lines if line.kind is not LineKind.REMOVED)) for first, lines in hunks)
+    return tuple(HeadLines(first, tuple(texts)) for first, texts in shown)
 
 
 _MOST_BLOCK_LINES: Final = 200
@@ -177,19 +164,15 @@ _INDENT: Final = pattern(r"(\s*)((?:-\s+)*)")
 
 def find_block(view: HeadLines, line: int) -> range:
     """The lines of the step, job or mapping that this line is a key of, with the line that names it."""
-    at = line - view.first_line
-    depth, start, end = _depth(view.lines[at]), at, at + 1
-    while start and at - start < _MOST_BLOCK_LINES and not _begins_item(view.lines[start], depth):
+    lines, at = view.lines, line - view.first_line
+    depth, start = _depth(lines[at]), at
+    while start and at - start < _MOST_BLOCK_LINES and not _begins_item(lines[start], depth):
         start -= 1
-        if view.lines[start].strip() and _depth(view.lines[start]) < depth:
+        if lines[start].strip() and _depth(lines[start]) < depth:
             break
-    while (
-        end < len(view.lines)
-        and end - at < _MOST_BLOCK_LINES
-        and (not view.lines[end].strip() or indentation_of(view.lines[end]) >= depth)
-    ):
-        end += 1
-    return range(start + view.first_line, end + view.first_line)
+    behind = range(at + 1, min(at + _MOST_BLOCK_LINES, len(lines)))
+    outside = (row for row in behind if lines[row].strip() and indentation_of(lines[row]) < depth)
+    return range(start + view.first_line, next(outside, behind.stop) + view.first_line)
 
 
 def _begins_item(text: str, depth: int) -> bool:
@@ -197,7 +180,7 @@ def _begins_item(text: str, depth: int) -> bool:
 
 
 def _depth(text: str) -> int:
-    """Where the key of the line stands, behind the dash of a list."""
+    """The column of the line's key, behind the dash of a list."""
     match = _INDENT.match(text)
     return match.end() if match is not None else 0
 
@@ -216,31 +199,21 @@ class EditBlock(NamedTuple):
 def find_edit_blocks(file: AnalyzedFile) -> Iterator[EditBlock]:
     """The blocks of changed lines without a break."""
     for hunk in file.diff.hunks:
-        removed: list[DiffLine] = []
-        added: list[DiffLine] = []
-        for line in hunk.lines:
-            if line.kind is LineKind.CONTEXT:
-                if removed or added:
-                    yield EditBlock(tuple(removed), tuple(added))
-                    removed, added = [], []
-            else:
-                (removed if line.kind is LineKind.REMOVED else added).append(line)
-        if removed or added:
-            yield EditBlock(tuple(removed), tuple(added))
+        for is_context, lines in groupby(hunk.lines, key=lambda line: line.kind is LineKind.CONTEXT):
+            if not is_context:
+                block = tuple(lines)
+                removed = tuple(line for line in block if line.kind is LineKind.REMOVED)
+                yield EditBlock(removed, tuple(line for line in block if line.kind is LineKind.ADDED))
 
 
 FAILED_OUTCOMES: Final = frozenset({"failure", "timed_out", "startup_failure", "action_required", "cancelled", "error"})
 
 
 def find_ci_doubt(ci: Ci | None) -> str | None:
-    """A clause that names the first check that speaks against the change although CI is green; None without one."""
-    checks = ci.checks if ci is not None else ()
-    return next((doubt for doubt in map(_find_check_doubt, checks) if doubt is not None), None)
-
-
-def _find_check_doubt(check: CiCheck) -> str | None:
-    if check.required is False and check.conclusion in FAILED_OUTCOMES:
-        return f"{check.name} failed, though it is not required"
-    if check.required and check.conclusion == "success" and check.attempt > 1:
-        return f"{check.name} passed only at attempt {check.attempt}"
+    """A clause about the first check that speaks against the change although CI is green; None without one."""
+    for check in ci.checks if ci is not None else ():
+        if check.required is False and check.conclusion in FAILED_OUTCOMES:
+            return f"{check.name} failed, though it is not required"
+        if check.required and check.conclusion == "success" and check.attempt > 1:
+            return f"{check.name} passed only at attempt {check.attempt}"
     return None

@@ -1,7 +1,6 @@
-"""What a path says about its file: language, test, example, generated, vendored.
+"""The language and the role of a file by its path, and the mark of a generator in its first lines.
 
-Does not read files (but for the first lines, where a generator signs). Invariant: when in doubt a file is
-*not* production code, so that no fact is found in it.
+In doubt a file is *not* production code, so that no fact is found in it.
 """
 
 import re
@@ -29,19 +28,13 @@ class Language(StrEnum):
 
 _LANGUAGES: Final = {
     "py": Language.PYTHON,
-    "js": Language.JAVASCRIPT,
-    "mjs": Language.JAVASCRIPT,
-    "cjs": Language.JAVASCRIPT,
-    "jsx": Language.JAVASCRIPT,
-    "ts": Language.TYPESCRIPT,
-    "mts": Language.TYPESCRIPT,
-    "cts": Language.TYPESCRIPT,
+    **dict.fromkeys(("js", "mjs", "cjs", "jsx"), Language.JAVASCRIPT),
+    **dict.fromkeys(("ts", "mts", "cts"), Language.TYPESCRIPT),
     "tsx": Language.TSX,
     "go": Language.GO,
     "rs": Language.RUST,
     "java": Language.JAVA,
-    "rb": Language.RUBY,
-    "rake": Language.RUBY,
+    **dict.fromkeys(("rb", "rake"), Language.RUBY),
     "cs": Language.CSHARP,
     "php": Language.PHP,
     "kt": Language.KOTLIN,
@@ -49,11 +42,15 @@ _LANGUAGES: Final = {
 
 SCRIPT_LANGUAGES: Final = frozenset({Language.JAVASCRIPT, Language.TYPESCRIPT, Language.TSX})
 MORE_LANGUAGES: Final = frozenset({Language.RUBY, Language.CSHARP, Language.PHP, Language.KOTLIN})
-"""Those whose model is in `further/`, loaded when the first file of them is parsed."""
+"""Languages that are read in part.
+
+Of C#, PHP and Kotlin the parameters of a function are unknown, of C# and Kotlin the values that a test binds to names; PHP between
+HTML is parsed in part; comments and layout are never proved harmless. `signal.UNMEASURED_LANGUAGES` says which have no facts.
+"""
 
 
 class FileRole(StrEnum):
-    """What a file is for. Only PRODUCTION code can hold a stub that is a fact."""
+    """The purpose of a file. Only PRODUCTION code can have a stub that is a fact."""
 
     PRODUCTION = "production"
     TEST = "test"
@@ -99,7 +96,7 @@ _FOREIGN_CUSTOMS: Final = {
     ),
     Language.PHP: pattern(r"(?:^|/)_ide_helper\w*\.php$|(?:^|/)autoload_\w+\.php$"),
 }
-"""What these languages' tools and teams call such files, beside what all do."""
+"""Paths that are customary in these languages only."""
 
 _SIGNED: Final = pattern(
     r"@generated|code generated .*do not edit|do not edit|automatically generated|auto-?generated",
@@ -107,7 +104,7 @@ _SIGNED: Final = pattern(
     needs=("generated", "do not ed"),
 )
 SIGNED_LINES: Final = 10
-"""A generator signs in the first ones."""
+"""First lines, in which a generator signs."""
 
 _SIGNED_CHARACTERS: Final = 4_000
 
@@ -119,41 +116,40 @@ def language_of(path: str) -> Language | None:
 
 
 _SHIPPED_FOLDERS: Final = pattern(r"(?:^|/)src/main/(?:java|kotlin|scala)/")
-"""What Maven and Gradle ship: be its module one for those who test, or itself called like a double, it is no test."""
+"""Maven and Gradle ship these: even in a module for testers, or named like a double, such a file is no test."""
 _FOR_TESTERS: Final = pattern(r"^(?!.*(?:integration|e2e|smoke|functional))[\w.-]+-test(?:ing|kit)?$")
 _DOUBLE: Final = pattern(r"^(?:Mock|Fake)\w+(?<!Tests)(?<!Test)$")
 
 
 @lru_cache(maxsize=4096)
 def role_of(path: str) -> FileRole:
-    *folders, name = path.split("/")
-    if (
-        any(_is_foreign(folder, path) for folder in folders)
-        or _FOREIGN_NAMES.search(path)
-        or _has_custom(_FOREIGN_CUSTOMS, path)
-    ):
+    folders = path.split("/")[:-1]
+    if _is_foreign(path, folders):
         return FileRole.FOREIGN
-    if _is_test_path(folders, name.rpartition(".")[0] or name, is_shipped=_SHIPPED_FOLDERS.search(path) is not None):
-        return FileRole.TEST
-    if _has_custom(_TEST_CUSTOMS, path):
+    if _is_test(path, folders):
         return FileRole.TEST
     return FileRole.EXAMPLE if any(map(_EXAMPLE_FOLDERS.match, folders)) else FileRole.PRODUCTION
 
 
-def _is_foreign(folder: str, path: str) -> bool:
-    """No build of Go or Rust leaves sources in `build/`: there it is a package of the program, about building."""
-    is_about_building = folder == "build" and language_of(path) in {Language.GO, Language.RUST}
-    return not is_about_building and _FOREIGN_FOLDERS.match(folder) is not None
+def _is_foreign(path: str, folders: list[str]) -> bool:
+    # no build of Go or Rust leaves sources in `build/`: there it is a package about building
+    own = "build" if language_of(path) in {Language.GO, Language.RUST} else ""
+    if any(folder != own and _FOREIGN_FOLDERS.match(folder) for folder in folders) or _FOREIGN_NAMES.search(path):
+        return True
+    return _has_custom(_FOREIGN_CUSTOMS, path)
 
 
-def _is_test_path(folders: list[str], name: str, *, is_shipped: bool) -> bool:
-    counted = [folder for folder in folders if not (is_shipped and _FOR_TESTERS.match(folder))]
-    is_named_so = _TEST_NAMES.match(name) is not None and not (is_shipped and _DOUBLE.match(name))
-    return is_named_so or any(map(_TEST_FOLDERS.match, counted))
+def _is_test(path: str, folders: list[str]) -> bool:
+    is_shipped = _SHIPPED_FOLDERS.search(path) is not None
+    name = path.rpartition("/")[2]
+    bare = name.rpartition(".")[0] or name
+    counted = (folder for folder in folders if not (is_shipped and _FOR_TESTERS.match(folder)))
+    is_named_so = _TEST_NAMES.match(bare) is not None and not (is_shipped and _DOUBLE.match(bare))
+    return is_named_so or any(map(_TEST_FOLDERS.match, counted)) or _has_custom(_TEST_CUSTOMS, path)
 
 
 def _has_custom(customs: "Mapping[Language, re.Pattern[str]]", path: str) -> bool:
-    """Whether the language of this path has such a custom, and the path follows it."""
+    """Whether the path follows a custom of its language."""
     language = language_of(path)
     custom = customs.get(language) if language is not None else None
     return custom is not None and custom.search(path) is not None

@@ -1,13 +1,13 @@
-"""What is left of each file of a change, and of what was asked for, to be compared: words, names, folders.
+"""How each file of a change is related to the rest of it and to the request: by words, names and folders.
 
-Does not compare (the families do), and understands no language: no tree is needed, so a bare diff is enough.
-Invariant: linear in the text, and bounded for each file.
+No language is parsed. Words and names are weighted by how rare they are in the unchanged code. The result is the same in every
+order of files and words (`fsum` rounds once). The work grows with the text, and with the square of the files.
 """
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache
-from itertools import islice
+from itertools import islice, takewhile
 from math import fsum, log, log1p
 from typing import Final, NamedTuple
 
@@ -22,7 +22,7 @@ _LONGEST_DEFINITION: Final = 300
 _MOST_LINES: Final = 4_000
 _ALL_LINES: Final = 24_000
 _MOST_BACKGROUND: Final = 20_000
-"""Characters of a file that say which words are common there."""
+"""Characters of a file in which words are counted."""
 _ALL_BACKGROUND: Final = 300_000
 _MOST_ASKED: Final = 40_000
 
@@ -45,16 +45,30 @@ implements package module export default
 get set add remove test tests assert equal equals expect describe error err value values name object list map dict key
 data result com org github io www http https main src lib index java core api util utils
 """
-"""Words of every program and every sentence. That two files share one says nothing."""
+"""Words of every program and every sentence, whether shared or not."""
 
 _USAGE_WORDS: Final = "test tests spec specs it mock fixture create mod init lib index main src unit integration e2e"
-"""What a file's name says about its use, not about its subject."""
+"""Words of a file's name about its use, not its subject."""
 
-_ROOTS: Final = """
-src main test tests java lib source sources pkg packages __tests__ spec specs unit integration testing kotlin js ts py
-python core
-"""
-"""Folders that tests and code do not share though they belong together."""
+_ROOTS: Final = frozenset(
+    {
+        "src",
+        "main",
+        "test",
+        "tests",
+        "java",
+        "lib",
+        "source",
+        "sources",
+        "pkg",
+        "packages",
+        "__tests__",
+        "spec",
+        "specs",
+    }
+    | {"unit", "integration", "testing", "kotlin", "js", "ts", "py", "python", "core"}
+)
+"""Folders that part tests from their code."""
 
 _NAMELESS: Final = frozenset({"index", "mod", "lib", "__init__", "main"})
 """Files that are called after their folder."""
@@ -65,7 +79,7 @@ _SHORTEST_STEM: Final = 3
 
 @lru_cache(maxsize=8_192)
 def stem(word: str) -> str:
-    """The word without the ending that grammar gave it, so that `retries`, `retried` and `retry` meet."""
+    """The word without its grammatical ending: `retries`, `retried` and `retry` are the same."""
     word = word.lower()
     for ending, left in _ENDINGS:
         if word.endswith(ending) and len(word) - len(ending) >= _SHORTEST_STEM and not word.endswith("ss"):
@@ -93,7 +107,7 @@ def stems_of_all(names: Iterable[str]) -> frozenset[str]:
 
 @lru_cache(maxsize=8_192)
 def fold_name(name: str) -> str:
-    """A name without case and underscores, so that it is the same in every language's spelling."""
+    """A name without case and underscores, the same in every language's spelling."""
     return name.replace("_", "").lower()
 
 
@@ -107,17 +121,12 @@ def _usage_stems() -> frozenset[str]:
     return frozenset(map(stem, _USAGE_WORDS.split()))
 
 
-@lru_cache(maxsize=1)
-def _root_folders() -> frozenset[str]:
-    return frozenset(_ROOTS.split())
-
-
 def split_path(path: str) -> frozenset[str]:
     return stems_in(" ".join(part.partition(".")[0] for part in path.split("/")))
 
 
 def path_subject(path: str) -> frozenset[str]:
-    """What a file is about, as its name says: `tests/test_retry_policy.py` and `retryPolicy.ts` give the same."""
+    """The subject of a file by its name: `tests/test_retry_policy.py` and `retryPolicy.ts` have the same."""
     *folders, name = path.split("/")
     bare = name.partition(".")[0]
     return stems_in(folders[-1] if folders and bare in _NAMELESS else bare) - _usage_stems()
@@ -125,18 +134,18 @@ def path_subject(path: str) -> frozenset[str]:
 
 def subject_folders(path: str) -> tuple[str, ...]:
     """The folders without those that part tests from code."""
-    return tuple(part for part in path.split("/")[:-1] if part.lower() not in _root_folders())
+    return tuple(part for part in path.split("/")[:-1] if part.lower() not in _ROOTS)
 
 
 class FileTrace(NamedTuple):
-    """What is left of one file for the comparison."""
+    """The features of one file that are compared."""
 
     size: int
     """Changed lines."""
     words: frozenset[str]
     names: frozenset[str]
     edited_names: frozenset[str]
-    """Names, folded, that stand only in the removed (with a minus before them) or only in the added lines."""
+    """Names, folded, that only the removed (with a minus before them) or only the added lines have."""
     defined_names: frozenset[str]
     context_names: frozenset[str]
     """Words of the lines around, and of the headings of the hunks."""
@@ -144,7 +153,7 @@ class FileTrace(NamedTuple):
     subject: frozenset[str]
     folders: tuple[str, ...]
     unchanged_words: Counter[str]
-    """How often each name stands in the part of the file that was not changed."""
+    """Count of each name in the unchanged part of the file."""
     known_names: frozenset[str]
     """Every name of the file, as far as it is read."""
     language: Language | None
@@ -161,21 +170,22 @@ class RequestWords(NamedTuple):
 
 
 def build_trace(file: AnalyzedFile, files: int = 1) -> FileTrace:
-    """The trace of one of so many *files*; the more there are, the less is read of each."""
+    """The trace of one of *files* files; the more there are, the less is read of each."""
     lines = list(islice(file.diff.lines(), min(_ALL_LINES // files, _MOST_LINES)))
     gone = _find_names(line.text for line in lines if line.kind is LineKind.REMOVED)
     come = _find_names(line.text for line in lines if line.kind is LineKind.ADDED)
     around = _join_lines(line.text for line in lines if line.kind is LineKind.CONTEXT)
     around += "\n" + "\n".join(hunk.section[:_LONGEST_LINE] for hunk in islice(file.diff.hunks, _MOST_LINES))
+    changed = [line.text for line in lines if line.kind is not LineKind.CONTEXT]
     names = gone | come
     unchanged = _count_unchanged(file, around, names, min(_ALL_BACKGROUND // files, _MOST_BACKGROUND))
     left, right = set(map(fold_name, gone)), set(map(fold_name, come))
     return FileTrace(
-        size=sum(line.kind is not LineKind.CONTEXT for line in lines),
+        size=len(changed),
         words=stems_of_all(names),
         names=names,
         edited_names=frozenset(right - left) | {f"-{name}" for name in left - right},
-        defined_names=_find_definitions(line.text for line in lines if line.kind is not LineKind.CONTEXT),
+        defined_names=frozenset[str]().union(*map(find_defined_names, changed)),
         context_names=stems_in(around),
         path_words=split_path(file.path),
         subject=path_subject(file.path),
@@ -184,12 +194,12 @@ def build_trace(file: AnalyzedFile, files: int = 1) -> FileTrace:
         known_names=names.union(unchanged),
         language=file.language,
         is_test=file.role is FileRole.TEST,
-        is_only_comments=all(_is_comment(line.text) for line in lines if line.kind is not LineKind.CONTEXT),
+        is_only_comments=all(map(_is_comment, changed)),
     )
 
 
 def find_request_words(dossier: Dossier) -> RequestWords:
-    """What was asked for, and what the author says of it."""
+    """The words of the request, and of what the author says of it."""
     names = frozenset(name for text in list_request_texts(dossier) for name in NAME_PATTERN.findall(text[:_MOST_ASKED]))
     return RequestWords(stems_in(dossier.pull_request.title) - common_stems(), stems_of_all(names), names)
 
@@ -219,10 +229,6 @@ def _find_names(texts: Iterable[str]) -> frozenset[str]:
     return frozenset(NAME_PATTERN.findall(_join_lines(texts)))
 
 
-def _find_definitions(texts: Iterable[str]) -> frozenset[str]:
-    return frozenset[str]().union(*map(find_defined_names, texts))
-
-
 def find_defined_names(line: str) -> frozenset[str]:
     """The names that a line of code defines."""
     return frozenset(before or after for before, after in _DEFINITION.findall(line[:_LONGEST_DEFINITION]))
@@ -239,17 +245,17 @@ def _count_unchanged(file: AnalyzedFile, around: str, changed: frozenset[str], b
 
 _WORD_EXPONENT: Final = 3
 _NAME_EXPONENT: Final = 4
-"""To weigh by: one rare name says more than many usual ones."""
+"""One rare name counts more than many usual ones."""
 _PADDING: Final = 200
 _RARE_COUNT: Final = 2_000
 _USUAL_WORD: Final = 0.1
 
 
 class Ties(NamedTuple):
-    """What binds one file to the rest of its change, and how much of it there is to be bound."""
+    """How one file is related to the rest of its change and to the request."""
 
     size: float
-    """log(1 + changed lines): the more was changed, the more ties one could see."""
+    """log(1 + changed lines): a larger change has more occasions for ties."""
     same_folder: float
     """The share of the other files that lie in its folder (`src` and `tests` count as one)."""
     near_folder: float
@@ -260,44 +266,47 @@ class Ties(NamedTuple):
     only_comments: float
     """1 if nothing but comments was changed."""
     used_elsewhere: float
-    """How many names that it defines the other files' changes use."""
+    """How many of the names that it defines are used by the other files' changes."""
     others_here: float
-    """The share of the names changed elsewhere that stand anywhere in it."""
+    """The share of the names changed elsewhere that it has anywhere."""
     near_words: float
     """The share of changed words that the nearest other file of code shares with it."""
     near_edits: float
-    """The share of names which came or went here that came or went in the nearest other file."""
+    """The share of names added or removed here that were added or removed in the nearest other file."""
     counterpart: float
-    """How alike the names of a test and its code are, where the other one is in the change."""
+    """How alike the names of a test and its code are, where the change has both."""
     paths_here: float
     """The share of another file's name that its changed words spell."""
     path_elsewhere: float
     """The share of its own name that other files' changes spell."""
     title_here: float
-    """(difference to the other files) the share of the title's words that it or its surroundings hold."""
+    """The share of the title's words that it or its surroundings have, less the mean of the other files."""
     title_changed: float
     """The share of the title's words among its changed words."""
     asked_words: float
-    """The share of its changed words that stand in what was asked."""
+    """The share of its changed words that the request has."""
     asked_names: float
-    """How many of its changed names are spelled out in what was asked."""
+    """How many of its changed names the request spells out."""
     asked: float
-    """log(1 + words of what was asked): where little is said, little can tie."""
+    """log(1 + words of the request): a short one has few occasions for ties."""
     edited_alone: float
-    """How many names came or went here and nowhere else."""
+    """How many names were added or removed here and nowhere else."""
     asked_for: float
-    """1 if somebody spoke of all that the file's name is about."""
+    """1 if the request has all words of the file's name."""
 
 
 def find_ties(change: CodeChange) -> tuple[Ties, ...]:
-    """The ties of each file of the change, in the diff's order; compute them with `change.once(find_ties)`."""
+    """The ties of each file of the change, in the diff's order; compute them with `change.cached(find_ties)`."""
     traces = [build_trace(file, len(change.files)) for file in change.files]
-    crowd = _TieFinder(traces, find_request_words(change.dossier))
-    return tuple(_make_relative([crowd.ties(trace) for trace in traces]))
+    finder = _TieFinder(traces, find_request_words(change.dossier))
+    ties = [finder.ties(trace) for trace in traces]
+    # a file's own measure says little where the title says nothing
+    others, total = max(1, len(ties) - 1), fsum(own.title_here for own in ties)
+    return tuple(own._replace(title_here=own.title_here - (total - own.title_here) / others) for own in ties)
 
 
 class _WeighedTrace(NamedTuple):
-    """A trace with the weights of what it holds."""
+    """A trace with the weights of its words and names."""
 
     trace: FileTrace
     words: Mapping[str, float]
@@ -308,7 +317,7 @@ class _WeighedTrace(NamedTuple):
 
 
 class _TieFinder:
-    """All files of a change together: which words, names and folders occur in how many of them."""
+    """Counts words, names and folders over all files of a change."""
 
     def __init__(self, traces: Sequence[FileTrace], asked: RequestWords) -> None:
         self._traces = traces
@@ -332,7 +341,7 @@ class _TieFinder:
         self._scale = 1 / log(self._all)
 
     def _rarity(self, count: float) -> float:
-        """From about 0 for what stands everywhere to 1 for what stands nowhere in the unchanged code."""
+        """From about 0 for the most frequent to 1 for what the unchanged code does not have."""
         return log(self._all / (count + 1)) * self._scale
 
     def _of_word(self, word: str) -> float:
@@ -356,7 +365,7 @@ class _TieFinder:
 
     @cached_property
     def _changed_names(self) -> dict[str, float]:
-        """Every name that some change holds."""
+        """The names that the change of some file has."""
         return {name: self._of_name(name) for name in self._in_names}
 
     @cached_property
@@ -416,16 +425,12 @@ class _TieFinder:
         return bool(subject) and subject <= self._asked.words
 
     def _asked_words(self, own: _WeighedTrace) -> float:
-        asked = (
-            weight for word, weight in own.words.items() if word in self._asked.words and word not in common_stems()
-        )
-        return fsum(asked) / own.all_words if own.all_words else 0.0
+        asked = self._asked.words - common_stems()
+        return fsum(own.words[word] for word in own.words.keys() & asked) / own.all_words if own.all_words else 0.0
 
     def _asked_names(self, own: _WeighedTrace) -> float:
-        spelled = (
-            weight for name, weight in own.names.items() if name in self._asked.names and len(name) > _WORD_EXPONENT
-        )
-        return log1p(fsum(weight**_WORD_EXPONENT for weight in spelled))
+        spelled = (name for name in own.names.keys() & self._asked.names if len(name) > _WORD_EXPONENT)
+        return log1p(fsum(own.names[name] ** _WORD_EXPONENT for name in spelled))
 
 
 def _near_words(own: _WeighedTrace, other: _WeighedTrace) -> float:
@@ -439,7 +444,7 @@ def _near_edits(own: _WeighedTrace, other: _WeighedTrace) -> float:
 
 
 def _is_counterpart(trace: FileTrace, other: FileTrace) -> float:
-    """Whether one is the test of the other, as their names say."""
+    """How much the names of a test and of code have in common."""
     if trace.is_test == other.is_test or other.language is None:
         return 0.0
     return len(trace.subject & other.subject) / max(1, len(trace.subject | other.subject))
@@ -450,28 +455,16 @@ def _name_share(named: FileTrace, trace: FileTrace) -> float:
 
 
 def _common_share(folders: Sequence[str], other: Sequence[str]) -> float:
-    """The share of folders that two places have in common from the top."""
-    same = 0
-    for left, two in zip(folders, other, strict=False):
-        if left != two:
-            break
-        same += 1
-    return same / max(1, len(folders), len(other))
+    """The share of folders that two paths have in common from the top."""
+    same = takewhile(lambda pair: pair[0] == pair[1], zip(folders, other, strict=False))
+    return len(list(same)) / max(1, len(folders), len(other))
 
 
 def _weight_share(weights: Mapping[str, float], held: frozenset[str]) -> float:
-    """The weight of what is held, as a share of all."""
+    """The weight of those that are held, as a share of all."""
     total = fsum(weights.values())
-    return fsum(weight for key, weight in weights.items() if key in held) / total if total else 0.0
+    return fsum(weights[key] for key in weights.keys() & held) / total if total else 0.0
 
 
 def _overlap_share(wanted: frozenset[str], held: frozenset[str]) -> float:
     return len(wanted & held) / len(wanted) if wanted else 0.0
-
-
-def _make_relative(all_ties: list[Ties]) -> Iterable[Ties]:
-    """Each file's own measure says little in a change whose title says nothing; the difference to the others does."""
-    others = max(1, len(all_ties) - 1)
-    total = fsum(ties.title_here for ties in all_ties)
-    for ties in all_ties:
-        yield ties._replace(title_here=ties.title_here - (total - ties.title_here) / others)
