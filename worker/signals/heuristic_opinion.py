@@ -1,19 +1,14 @@
-"""The heuristic tier: $0, deterministic, always asked first.
+"""Form the opinion of the heuristic tier: deterministic, for $0, before any model.
 
-Each family of signals is a folder, each signal a pure function from the change to its places (`signal.py`); the registry
-lists them. Does not know whether a change is *right*, and says so: it is sure only of narrow facts. Invariant: the
-confidence reaches CERTAIN only through a fact or a safe change.
+It is sure only of facts and safe changes: a fact scores 0.05, a safe change 0.95. Without either the score is
+`PRIOR_SCORE * product(1 - weight * strength)` over the signals that fired, each with its strongest match and the rubric's weight,
+times `1 - TIES_WEIGHT * unrelatedness` and `1 - TIES_WEIGHT * shortfall`. The confidence is then
+`0.5 + 0.15 * (1 - product(1 - weight * strength))`, less CONTRADICTED_SCORE for a strong suspicion against a change that shows
+everything that was listed. A check's history that speaks against a green result takes DOUBTED_SCORE from the score, and no change
+is safe then.
 
-The score starts at PRIOR, and every signal that fired takes its share once, with its strongest place:
-`score = PRIOR * product(1 - weight * strength)`, weights from the rubric, then `1 - TIES * unrelatedness` and
-`1 - TIES * shortfall` for what no single place shows. A fact settles it at 0.05, a safe change at 0.95. Without either
-the confidence is `0.5 + 0.15 * (1 - product(1 - weight * strength))`: the more was seen, the surer that it is not fine,
-yet never enough to stand alone. What contradicts itself (a strong suspicion against a change that shows everything that
-was listed) takes CONTRADICTED from it. A validator's history that speaks against a green result (`analysis/ci_status.py`) takes
-DOUBTED from the score, and no change is safe then.
-
-A repository's policy switches a signal off or demotes it to a suspicion; a weight of 0 leaves a suspicion in the findings
-and out of the score. A fact stays a fact whatever its weight.
+A repository's policy switches a signal off or demotes it to a suspicion. A suspicion of weight 0 stays in the findings and out
+of the score. A fact stays a fact whatever its weight.
 """
 
 from collections.abc import Iterator
@@ -63,15 +58,17 @@ SignalSwitch = Literal["off", "suspicion"]
 
 
 def form_opinion(dossier: Dossier, rubric: Rubric) -> HeuristicOpinion:
-    """Say what can be said without a model. Raises DiffError for a diff that git did not print."""
+    """Judge a dossier by signals alone. Raises DiffError for a diff that git did not print."""
     change = CodeChange(dossier)
     switches = dossier.policy.signals if dossier.policy is not None else {}
-    findings = _order(_weigh(finding, rubric) for finding in find_findings(change, switches))
-    return _OpinionBuilder(change, findings, switches).build()
+    findings = find_findings(change, switches)
+    weights = ((finding, rubric.signals.get(finding.signal, 0.0) * finding.weight) for finding in findings)
+    weighted = _order(finding.model_copy(update={"weight": weight}) for finding, weight in weights)
+    return _OpinionBuilder(change, weighted, switches).build()
 
 
 def find_lookups(dossier: Dossier) -> LookupRequest:
-    """The new functions and the named files to look up in the head tree before a finding says that nothing is there."""
+    """The new functions and the named files to look up in the head tree before a finding reports that they are missing."""
     try:
         change = CodeChange(dossier)
         return LookupRequest(find_definitions_to_look_up(change), paths_to_look_up(change))
@@ -80,7 +77,7 @@ def find_lookups(dossier: Dossier) -> LookupRequest:
 
 
 def find_findings(change: CodeChange, switches: dict[str, SignalSwitch]) -> Iterator[Finding]:
-    """Every finding of every signal that is not switched off. Where not all code was looked at, none is a fact."""
+    """Every finding of every signal that is not switched off. Where not all code was parsed, none is a fact."""
     for _, family in groupby(SIGNALS, key=attrgetter("category")):
         for signal in family:
             switch = switches.get(signal.name, "suspicion" if change.unparsed_count else None)
@@ -90,24 +87,17 @@ def find_findings(change: CodeChange, switches: dict[str, SignalSwitch]) -> Iter
         change.clear_family()
 
 
-def _weigh(finding: Finding, rubric: Rubric) -> Finding:
-    """The signal's weight times the strength of this place."""
-    return finding.model_copy(update={"weight": rubric.signals.get(finding.signal, 0.0) * finding.weight})
-
-
 def _order(findings: Iterator[Finding]) -> tuple[Finding, ...]:
-    """Facts first, then by weight; of several that name one place, the first fact and the first of each category are kept."""
-    order = sorted(
-        findings, key=lambda finding: (not finding.fact, -finding.weight, finding.path or "", finding.line or 0)
-    )
+    """Facts first, then by weight; of several at one line, the first fact and the first of each category are kept."""
     taken: set[object] = set()
     kept: list[Finding] = []
-    for finding in order:
-        location = (finding.path, finding.line, finding.side)
-        keys = {
-            (finding.category, location) if finding.line is not None else (finding.signal, finding.path, finding.note)
-        }
-        keys |= {location} if finding.fact and finding.line is not None else set()
+    for finding in sorted(
+        findings, key=lambda entry: (not entry.fact, -entry.weight, entry.path or "", entry.line or 0)
+    ):
+        keys: set[object] = {(finding.signal, finding.path, finding.note)}
+        if finding.line is not None:
+            location = (finding.path, finding.line, finding.side)
+            keys = {(finding.category, location), *((location,) if finding.fact else ())}
         if taken.isdisjoint(keys):
             kept.append(finding)
         taken |= keys
@@ -115,8 +105,6 @@ def _order(findings: Iterator[Finding]) -> tuple[Finding, ...]:
 
 
 class _OpinionBuilder:
-    """What follows from the findings."""
-
     def __init__(self, change: CodeChange, findings: tuple[Finding, ...], switches: dict[str, SignalSwitch]) -> None:
         self._change = change
         self._findings = findings
@@ -139,17 +127,13 @@ class _OpinionBuilder:
             return self._build_opinion(FACT_SCORE, FACT_CONFIDENCE, _summarize(facts, "a fact"))
         if self._findings or self._in_doubt or self._doubt is not None:
             return self._build_unsure()
-        from worker.signals.safe_change.documentation import (  # noqa: PLC0415 - with a finding nobody needs it
-            SAFE_REASON,
-            find_obstacle,
-            is_documentation_only,
-        )
+        from worker.signals import safe_change  # noqa: PLC0415 - most changes have a finding
 
-        if not is_documentation_only(self._change):
+        if not safe_change.is_documentation_only(self._change):
             return self._build_unsure()
-        obstacle = find_obstacle(self._change)
+        obstacle, reason = safe_change.find_obstacle(self._change), safe_change.SAFE_REASON
         if obstacle is None:
-            return self._build_opinion(SAFE_SCORE, SAFE_CONFIDENCE, SAFE_REASON, safe=SAFE_REASON)
+            return self._build_opinion(SAFE_SCORE, SAFE_CONFIDENCE, reason, safe=reason)
         return self._build_unsure(str(obstacle))
 
     def _build_opinion(
@@ -203,7 +187,7 @@ class _OpinionBuilder:
 
 
 def _summarize(findings: "list[Finding] | tuple[Finding, ...]", kind: str) -> str:
-    """The first findings in words, with their places."""
+    """The notes and locations of the first findings."""
     shown = [f"{finding.note}{_location(finding)}" for finding in findings[:_MOST_NAMED]]
     more = f", and {len(findings) - _MOST_NAMED} more" if len(findings) > _MOST_NAMED else ""
     return f"{kind}: {'; '.join(shown)}{more}"

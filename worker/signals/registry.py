@@ -1,8 +1,4 @@
-"""All signals, by family.
-
-Does not weigh them (the rubric does). Invariant: a name occurs once, and a repository's policy, the rubric and the docs
-know exactly these.
-"""
+"""All signals, by family. Policies, the rubric and the docs name exactly these."""
 
 from typing import Final
 

@@ -1,16 +1,11 @@
-"""What a signal is: one pure function from a change to the places where it fires.
+"""A signal: one pure function from a change to its matches.
 
-Does not know any signal. Invariant: whether a signal states a fact or a suspicion is written at its function, once, and
-every finding of it says the same, but for files in a language of UNMEASURED: there none is a fact.
-
-A signal is written as
-
-    @signal(Category.WEAK_TEST, Kind.FACT, Looks.TESTS, "Remove the skip at {place}.")
-    def test_skipped(change: Change) -> Iterator[Place]:
+    @signal(Category.WEAK_TEST, SignalKind.FACT, SignalScope.TESTS, "Remove the skip at {place}.")
+    def test_skipped(change: CodeChange) -> Iterator[SignalMatch]:
         \"\"\"What it sees, in a sentence that docs/signals.md prints.\"\"\"
 
-and is called by its function's name everywhere: in the rubric, in a repository's policy, in findings and reports. Its last
-argument is the next step of a reject: what takes the fact away. A fact has one, a suspicion none.
+The rubric, policies, findings and reports call it by its function's name. The last argument is the next step of a reject, which
+resolves the fact; a suspicion has none. All findings of a signal are of its kind, but in UNMEASURED_LANGUAGES none is a fact.
 """
 
 from collections.abc import Callable, Iterator
@@ -23,21 +18,21 @@ from worker.signals.analysis.change import CodeChange
 from worker.signals.analysis.file_roles import MORE_LANGUAGES, Language, language_of
 
 UNMEASURED_LANGUAGES: Final[frozenset[Language]] = MORE_LANGUAGES
-"""Languages in which no fact may reject: their false alarms were not held against enough clean changes. The one place."""
+"""Languages in which no fact may reject: their false alarms were not measured on enough clean changes."""
 
 MOST_FINDINGS: Final = 20
-"""Findings of one signal in one change: who reads more?"""
+"""Findings of one signal in one change."""
 
 
 class SignalKind(StrEnum):
-    """What follows from a signal: a fact may reject alone, a suspicion lowers the score and goes to the model."""
+    """The effect of a signal: a fact may reject alone, a suspicion lowers the score and goes to the model."""
 
     FACT = "fact"
     SUSPICION = "suspicion"
 
 
 class SignalScope(StrEnum):
-    """What a change must hold for the signal to have an opportunity: the rest of its measured rate."""
+    """What a change must have for the signal to have an opportunity; its measured rate counts these changes."""
 
     ANYTHING = "anything"
     PRODUCTION = "production code"
@@ -49,11 +44,7 @@ class SignalScope(StrEnum):
 
 
 class SignalMatch(NamedTuple):
-    """Where a signal fired, and what stands there. *strength* in (0, 1] scales the signal's weight.
-
-    *instead_of*: the first and the last line that stood there before, in the base. *step*: the next step of this place, where
-    it can be more exact than the signal's own.
-    """
+    """One place where a signal fired."""
 
     note: str
     path: str | None = None
@@ -61,8 +52,11 @@ class SignalMatch(NamedTuple):
     end_line: int | None = None
     side: Side = Side.HEAD
     strength: float = 1.0
+    """In (0, 1]; scales the signal's weight."""
     instead_of: tuple[int, int] | None = None
+    """The first and the last line of the base that the match replaced."""
     step: str = ""
+    """The next step, where it can be more exact than the signal's own."""
 
     @property
     def location(self) -> str:
@@ -83,23 +77,21 @@ Detector = Callable[[CodeChange], Iterator[SignalMatch]]
 
 
 class Signal(NamedTuple):
-    """One signal: its name, the category of its findings, whether it states facts, what it looks at, and how."""
-
     name: str
     category: Category
     kind: SignalKind
     scope: SignalScope
     detect: Detector
     step: str = ""
-    """What takes a fact away, with `{place}` where it stands."""
+    """How to resolve a fact; `{place}` is its location."""
 
     @property
     def description(self) -> str:
-        """What it sees and how often that misfired, as its function's docstring says."""
+        """What it sees and how often that misfired."""
         return self.detect.__doc__ or ""
 
     def findings(self, change: CodeChange) -> Iterator[Finding]:
-        """Every place where it fires, as findings that carry the strength as their weight."""
+        """Every match as a finding with the strength as its weight."""
         for match in islice(self.detect(change), MOST_FINDINGS):
             yield Finding(
                 signal=self.name,
@@ -118,8 +110,8 @@ class Signal(NamedTuple):
 
 
 def signal(category: Category, kind: SignalKind, scope: SignalScope, step: str = "") -> Callable[[Detector], Signal]:
-    """Make a signal of the function below."""
+    """Make a signal of the decorated function."""
     if (kind is SignalKind.FACT) is not bool(step):
         msg = "a fact says what takes it away, and only a fact does: signal(..., step)"
         raise TypeError(msg)
-    return lambda see: Signal(see.__name__, category, kind, scope, see, step)
+    return lambda detect: Signal(detect.__name__, category, kind, scope, detect, step)
