@@ -55,7 +55,12 @@ class Memoized:
 
 def memoized(compute: Callable[[M], T]) -> Callable[[M], T]:
     """Compute a function of a change, a file or a source once for each."""
-    return wraps(compute)(lambda subject: subject.cached(compute))
+
+    @wraps(compute)
+    def ask(subject: M) -> T:
+        return subject.cached(compute)
+
+    return ask
 
 
 class Source(Value, Memoized):
@@ -251,7 +256,12 @@ class CodeChange(Memoized):
 
 def memoized_for_family(compute: Callable[[CodeChange], T]) -> Callable[[CodeChange], T]:
     """Compute a function of a change once for each family of signals."""
-    return wraps(compute)(lambda change: change.cached_for_family(compute))
+
+    @wraps(compute)
+    def ask(change: CodeChange) -> T:
+        return change.cached_for_family(compute)
+
+    return ask
 
 
 @memoized_for_family

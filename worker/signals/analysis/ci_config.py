@@ -25,22 +25,9 @@ _TOOLS: Final = pattern(
     r"|\.(nycrc|c8rc|mocharc|taprc|eslintrc)[^/]*|pom\.xml|build\.gradle(\.kts)?|nextest\.toml|phpunit[^/]*\.xml[^/]*|\.rspec|Rakefile"
     r"|\.pre-commit-config\.yaml|\.golangci\.ya?ml|\.?octocov[^/]*\.ya?ml|conftest\.py|tsconfig[\w.-]*\.json|\.?mypy\.ini|\.?ruff\.toml|\.flake8|\.?clippy\.toml|\.cargo/config(\.toml)?|biome\.jsonc?|deno\.jsonc?|pyrightconfig\.json|(scripts?|ci|\.ci|bin|hack|tools|build|tests?)/[^/]*\.(sh|bash|ps1)|[^/]*(test|check|ci)[^/]*\.(sh|bash))$",
     needs=(
-        *(
-            ".ini",
-            ".cfg",
-            ".toml",
-            ".json",
-            ".xml",
-            ".yml",
-            ".yaml",
-            ".mk",
-            ".sh",
-            ".bash",
-            ".ps1",
-            ".gradle",
-            ".rspec",
-        ),
-        *(".flake8", "noxfile", "conftest", "makefile", "justfile", "rakefile", "taskfile", "rc", "conf", "setup"),
+        *(".ini", ".cfg", ".toml", ".json", ".xml", ".yml", ".yaml", ".mk", ".sh", ".bash", ".ps1", ".gradle"),
+        *(".rspec", ".flake8", "noxfile", "conftest", "makefile", "justfile", "rakefile", "taskfile", "rc", "conf"),
+        "setup",
     ),
 )
 

@@ -29,11 +29,8 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 _OF_SCRIPTS: Final = (
-    "function_declaration",
-    "generator_function_declaration",
-    "function_expression",
-    "arrow_function",
-    "method_definition",
+    *("function_declaration", "generator_function_declaration", "function_expression"),
+    *("arrow_function", "method_definition"),
 )
 _TYPES: Final = register_types(
     {
@@ -44,9 +41,7 @@ _TYPES: Final = register_types(
         **dict.fromkeys(SCRIPT_LANGUAGES, _OF_SCRIPTS),
         Language.RUBY: ("method", "singleton_method"),
         Language.CSHARP: (
-            "method_declaration",
-            "constructor_declaration",
-            "local_function_statement",
+            *("method_declaration", "constructor_declaration", "local_function_statement"),
             "property_declaration",
         ),
         Language.PHP: ("function_definition", "method_declaration"),
@@ -66,14 +61,9 @@ _BLOCKS: Final = frozenset(
     | {"body_statement", "block_body", "do_block", "compound_statement", "lambda_literal"}
 )
 _MODIFIERS: Final = frozenset({"modifiers", "accessibility_modifier", "override_modifier"})
-_MORE_MODIFIERS: Final = {
-    "modifier",
-    "attribute_list",
-    "visibility_modifier",
-    "abstract_modifier",
-    "static_modifier",
-    "final_modifier",
-}
+_MORE_MODIFIERS: Final = frozenset(
+    {"modifier", "attribute_list", "visibility_modifier", "abstract_modifier", "static_modifier"} | {"final_modifier"}
+)
 _MODIFYING: Final = {
     **dict.fromkeys((Language.JAVA, Language.TYPESCRIPT, Language.TSX), _MODIFIERS),
     **dict.fromkeys(MORE_LANGUAGES, _MODIFIERS | _MORE_MODIFIERS),

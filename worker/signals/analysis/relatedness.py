@@ -51,22 +51,8 @@ _USAGE_WORDS: Final = "test tests spec specs it mock fixture create mod init lib
 """Words of a file's name about its use, not its subject."""
 
 _ROOTS: Final = frozenset(
-    {
-        "src",
-        "main",
-        "test",
-        "tests",
-        "java",
-        "lib",
-        "source",
-        "sources",
-        "pkg",
-        "packages",
-        "__tests__",
-        "spec",
-        "specs",
-    }
-    | {"unit", "integration", "testing", "kotlin", "js", "ts", "py", "python", "core"}
+    {"src", "main", "test", "tests", "java", "lib", "source", "sources", "pkg", "packages", "__tests__", "spec"}
+    | {"specs", "unit", "integration", "testing", "kotlin", "js", "ts", "py", "python", "core"}
 )
 """Folders that part tests from their code."""
 

@@ -93,23 +93,8 @@ _REASON_ABOVE: Final = pattern(r"\s*(?:#(?!\[)|//|/\*|\*\s)(?P<reason>.{0,300})"
 _REASON_WORD: Final = pattern(r"[A-Za-z]{2,}")
 _EMPTY_WORDS: Final = frozenset(
     {"todo", "fixme", "xxx", "wip", "skip", "skips", "skipped", "skipping", "disable", "disabled", "ignore", "ignored"}
-    | {
-        "test",
-        "tests",
-        "this",
-        "it",
-        "is",
-        "was",
-        "for",
-        "now",
-        "at",
-        "the",
-        "moment",
-        "temporarily",
-        "temporary",
-        "temp",
-    }
-    | {"later", "until", "fix", "fixed", "me", "to", "be", "broken", "flaky", "fails", "failing", "fail"}
+    | {"test", "tests", "this", "it", "is", "was", "for", "now", "at", "the", "moment", "temporarily", "temporary"}
+    | {"temp", "later", "until", "fix", "fixed", "me", "to", "be", "broken", "flaky", "fails", "failing", "fail"}
 )
 _FEWEST_WORDS: Final = 2
 """Of a reason, without empty ones: every skip can carry a single one."""

@@ -287,16 +287,16 @@ def _go_callback(call: "Node", source: Source, within: Test | None) -> Test | No
     if called is None or called.type not in {"selector_expression", "identifier"}:
         return None
     runner = text_of(called.child_by_field_name("field") or called)
-    given = arguments(call) if runner in _GO_RUNS else []
-    literal = next((argument for argument in given if argument.type == "func_literal"), None)
+    args = arguments(call) if runner in _GO_RUNS else []
+    literal = next((argument for argument in args if argument.type == "func_literal"), None)
     body = literal.child_by_field_name("body") if literal is not None else None
-    if literal is None or body is None or literal == given[0]:
+    if literal is None or body is None or literal == args[0]:
         return None
     is_inside = within is not None and call.end_byte <= within.node.end_byte
     if not is_inside and runner == "Run":
         return None  # of a benchmark, or of something else that runs
     outer = within.key if within is not None and is_inside else ()
-    return Test(_title(given[0]), outer, Function(literal, body, source), call, runner)
+    return Test(_title(args[0]), outer, Function(literal, body, source), call, runner)
 
 
 _RUNNERS: Final = frozenset(
@@ -327,15 +327,15 @@ def _find_callbacks(source: Source) -> Iterator[Test]:
         called = call.child_by_field_name("function") if call.start_byte in begins else None
         if called is None or not (called.text in chosen or _runs_a_test(called)):
             continue
-        given = arguments(call)
-        function = _find_callback(given[1:])
+        args = arguments(call)
+        function = _find_callback(args[1:])
         body = function.child_by_field_name("body") if function is not None else None
         if function is None or body is None:
             continue
-        if given[1].type == "identifier" and body.named_child_count == 0:
+        if args[1].type == "identifier" and body.named_child_count == 0:
             continue  # an argument of a macro: `test("a", macro, () => {})`
         outer = tuple(_describe_titles(call))
-        yield Test(_title(given[0]), outer, Function(function, body, source), call, text_of(called))
+        yield Test(_title(args[0]), outer, Function(function, body, source), call, text_of(called))
 
 
 def _runs_a_test(called: "Node") -> bool:
@@ -357,10 +357,10 @@ def _runs_a_test(called: "Node") -> bool:
     return at is not None and at.type == "identifier" and text_of(at) in _RUNNERS
 
 
-def _find_callback(given: "list[Node]") -> "Node | None":
+def _find_callback(args: "list[Node]") -> "Node | None":
     """The function among the arguments, which may be wrapped once (`fakeAsync(() => ...)`)."""
-    wrapped = [inner for argument in given if argument.type == "call_expression" for inner in arguments(argument)]
-    return next((argument for argument in (*given, *wrapped) if argument.type in _CALLBACKS), None)
+    wrapped = [inner for argument in args if argument.type == "call_expression" for inner in arguments(argument)]
+    return next((argument for argument in (*args, *wrapped) if argument.type in _CALLBACKS), None)
 
 
 def _title(node: "Node") -> str:
@@ -370,7 +370,7 @@ def _title(node: "Node") -> str:
 def _describe_titles(call: "Node") -> Iterable[str]:
     """The titles of the `describe` blocks around it, outermost first."""
     lists = (arguments(around) for around in ancestors(call) if around.type == "call_expression")
-    return reversed([_title(given[0]) for given in lists if given and "string" in given[0].type])
+    return reversed([_title(args[0]) for args in lists if args and "string" in args[0].type])
 
 
 _BLOCK_RUNNERS: Final = {
@@ -405,9 +405,9 @@ def _find_block_tests(source: Source) -> Iterator[Test]:
             continue
         end = call.end_byte
         function = Function(block, block.child_by_field_name("body") or block, source)
-        given = [argument for argument in _title_and_rest(call) if argument != block]
+        args = [argument for argument in _title_and_rest(call) if argument != block]
         outer = tuple(_outer_titles(call))
-        yield Test(_short_title(given[0] if given else call), outer, function, call, _marks_text(call, name, given))
+        yield Test(_short_title(args[0] if args else call), outer, function, call, _marks_text(call, name, args))
 
 
 def _runner_name(call: "Node") -> str:
@@ -436,9 +436,9 @@ def _title_and_rest(call: "Node") -> "list[Node]":
     return arguments_and_block(inner) if inner.type == "call_expression" else [inner]
 
 
-def _marks_text(call: "Node", name: str, given: "list[Node]") -> str:
+def _marks_text(call: "Node", name: str, args: "list[Node]") -> str:
     """How it is called: `xit`, its tags, and what follows it in Pest (`->skip()`)."""
-    tags = (text_of(argument)[:_LONGEST_NAME] for argument in given[1:])
+    tags = (text_of(argument)[:_LONGEST_NAME] for argument in args[1:])
     following = takewhile(
         lambda around: around.type == "member_call_expression" and around.start_byte == call.start_byte, ancestors(call)
     )
@@ -471,7 +471,7 @@ _ISSUE_LINK: Final = pattern(r"://|(?:^|[\s(\"'`:,/\w])#\d+\b|\bGH-\d+\b")
 
 _MARKS_PROVE: Final = pattern(
     r"should_panic|\bexpected\w*\s*=|=>|^\w+\.(?:fails|failing|prop)\b|quickcheck|proptest"
-    r"|@(?:\w+\.)*\w*(?:expect|raises|xfail|compare|check|given|benchmark|snapshot|verif|figures|image|property|theory)",
+    r"|@(?:\w+\.)*\w*(?:expect|raises|xfail|compare|check|args|benchmark|snapshot|verif|figures|image|property|theory)",
     re.IGNORECASE,
 )
 
