@@ -384,8 +384,8 @@ class _TieFinder:
             paths_here=max((_name_share(other.trace, trace) for other in others), default=0.0),
             path_elsewhere=self._path_elsewhere(trace),
             title_here=_overlap_share(self._asked.title, near),
-            title_changed=_weight_share(self._title_weights, trace.words),
-            asked_words=self._asked_words(own),
+            title_changed=_weight_share(self._title_weights, trace.words, fsum(self._title_weights.values())),
+            asked_words=_weight_share(own.words, self._asked.words - common_stems(), own.all_words),
             asked_names=self._asked_names(own),
             asked=log1p(len(self._asked.words)),
             edited_alone=log1p(fsum(weight**_NAME_EXPONENT for weight in edited)),
@@ -410,23 +410,17 @@ class _TieFinder:
         subject = trace.subject - common_stems()
         return bool(subject) and subject <= self._asked.words
 
-    def _asked_words(self, own: _WeighedTrace) -> float:
-        asked = self._asked.words - common_stems()
-        return fsum(own.words[word] for word in own.words.keys() & asked) / own.all_words if own.all_words else 0.0
-
     def _asked_names(self, own: _WeighedTrace) -> float:
         spelled = (name for name in own.names.keys() & self._asked.names if len(name) > _WORD_EXPONENT)
         return log1p(fsum(own.names[name] ** _WORD_EXPONENT for name in spelled))
 
 
 def _near_words(own: _WeighedTrace, other: _WeighedTrace) -> float:
-    least = min(own.all_words, other.all_words)
-    return fsum(own.words[word] for word in own.trace.words & other.trace.words) / least if least else 0.0
+    return _weight_share(own.words, other.trace.words, min(own.all_words, other.all_words))
 
 
 def _near_edits(own: _WeighedTrace, other: _WeighedTrace) -> float:
-    least = min(own.all_edits, other.all_edits)
-    return fsum(own.edits[name] for name in own.trace.edited_names & other.trace.edited_names) / least if least else 0.0
+    return _weight_share(own.edits, other.trace.edited_names, min(own.all_edits, other.all_edits))
 
 
 def _is_counterpart(trace: FileTrace, other: FileTrace) -> float:
@@ -446,9 +440,8 @@ def _common_share(folders: Sequence[str], other: Sequence[str]) -> float:
     return len(list(same)) / max(1, len(folders), len(other))
 
 
-def _weight_share(weights: Mapping[str, float], held: frozenset[str]) -> float:
-    """The weight of those that are held, as a share of all."""
-    total = fsum(weights.values())
+def _weight_share(weights: Mapping[str, float], held: frozenset[str], total: float) -> float:
+    """The weight of those that are held, as a share of *total*."""
     return fsum(weights[key] for key in weights.keys() & held) / total if total else 0.0
 
 
