@@ -1,4 +1,4 @@
-"""What a signal may know of a file, and what it may not guess."""
+"""What is known of a file and a change, and which changes are reverts."""
 
 import pytest
 

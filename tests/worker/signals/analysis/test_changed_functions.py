@@ -1,4 +1,4 @@
-"""Which unwritten functions are a stage of a larger work: those that nothing needs, and those that the title announces."""
+"""Unwritten functions that are a stage: those that nothing needs, and those that the title announces."""
 
 import pytest
 

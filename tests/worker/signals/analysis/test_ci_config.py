@@ -1,4 +1,4 @@
-"""CI and tool configuration as lines."""
+"""CI and tool configuration as lines, and doubts about a green CI."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What a condition proves when it is asserted."""
+"""What a condition, a matcher and the name of a helper prove."""
 
 import pytest
 

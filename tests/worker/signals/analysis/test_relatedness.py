@@ -1,4 +1,4 @@
-"""What is left of a file, and of what was asked for, to be compared."""
+"""The traces of files and of the request, and the ties between them."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Values that stand for no work."""
+"""Statements that do no work."""
 
 import pytest
 

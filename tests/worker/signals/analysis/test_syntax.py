@@ -1,4 +1,4 @@
-"""Trees: what is found in a part of them, and what is given up."""
+"""Trees and their nodes, what is given up, and the text of a hunk."""
 
 import tracemalloc
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""What the signals about tests look at, made once for all of them."""
+"""Tests with their checks before and after a change, and tests that turn off an inherited one."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Tests found in six languages, and paired with what they were before."""
+"""Tests found in six languages, and files that only look like tests."""
 
 import pytest
 
