@@ -31,10 +31,10 @@ THROTTLED_REASONS: Final = MappingProxyType(
 )
 
 
-def rule_without_budget(hearing: EvidenceBundle, stopped: ThrottledConsultation, reason: str) -> JudgingResult:
+def rule_without_budget(bundle: EvidenceBundle, stopped: ThrottledConsultation, reason: str) -> JudgingResult:
     """Rule by code alone; *reason* says why a model would have been asked."""
-    coverage = coverage_of(hearing.dossier, hearing.diff)
-    ruling = _rule_by_code(hearing, stopped.reached, coverage)
+    coverage = coverage_of(bundle.dossier, bundle.diff)
+    ruling = _rule_by_code(bundle, stopped.reached, coverage)
     return JudgingResult(
         replace(
             ruling,
@@ -49,13 +49,13 @@ def rule_without_budget(hearing: EvidenceBundle, stopped: ThrottledConsultation,
     )
 
 
-def _rule_by_code(hearing: EvidenceBundle, reached: BudgetReached, coverage: Coverage) -> Ruling:
-    opinion = hearing.opinion
+def _rule_by_code(bundle: EvidenceBundle, reached: BudgetReached, coverage: Coverage) -> Ruling:
+    opinion = bundle.opinion
     if opinion.facts:
-        return reject_on_facts(hearing)
+        return reject_on_facts(bundle)
     if opinion.safe is not None and opinion.confidence >= CERTAIN_CONFIDENCE:
-        return rule_without_model(hearing, AcceptAsSafe(opinion.reason), coverage)
-    return abstain(hearing, AbstainReason.BUDGET, texts.budget(reached.level, reached.asked_usd))
+        return rule_without_model(bundle, AcceptAsSafe(opinion.reason), coverage)
+    return abstain(bundle, AbstainReason.BUDGET, texts.budget(reached.level, reached.asked_usd))
 
 
 def cap_signals(near: CapLevel | None) -> RulingSignals:

@@ -44,15 +44,17 @@ def ci_check_verdicts(
     parent: Accept | Reject | Abstain, checks: Sequence[CiCheck], rubric: CiCheckRubric
 ) -> tuple[CheckVerdict, ...]:
     """One verdict for each check of the head that *parent* judged, the worst first, as many as the rubric wants."""
-    loosening = tuple(one for one in parent.findings if one.signal in rubric.loosening)
-    worst = sorted(checks, key=lambda one: (score_check(one, loosening, rubric), one.name))[: rubric.most]
-    return tuple(CheckVerdict(f"{one.app or ''}/{one.name}", _verdict(one, parent, loosening, rubric)) for one in worst)
+    loosening = tuple(finding for finding in parent.findings if finding.signal in rubric.loosening)
+    worst = sorted(checks, key=lambda check: (score_check(check, loosening, rubric), check.name))[: rubric.most]
+    return tuple(
+        CheckVerdict(f"{check.app or ''}/{check.name}", _verdict(check, parent, loosening, rubric)) for check in worst
+    )
 
 
 def score_check(check: CiCheck, loosening: Sequence[Finding], rubric: CiCheckRubric) -> float:
     """In [0, 1]: what its result is worth, less what the change took from it."""
     score = _result_value(check, rubric)
-    for signal in {one.signal for one in loosening}:
+    for signal in {finding.signal for finding in loosening}:
         score *= 1 - rubric.loosening[signal]
     return round(score, 4)
 
@@ -82,14 +84,14 @@ def _verdict(
     if check.conclusion is None:
         return _abstain(AbstainReason.CI_PENDING, f"{check.name} did not finish.", "Wait for it.", fields)
     if check.conclusion != "success":
-        said = f"{check.name} ended as {check.conclusion}: it proved nothing."
-        return _abstain(AbstainReason.UNPROVEN, said, "Run it on this head, if it is to count.", fields)
-    facts = [one for one in loosening if one.fact and one.path]
+        problem = f"{check.name} ended as {check.conclusion}: it proved nothing."
+        return _abstain(AbstainReason.UNPROVEN, problem, "Run it on this head, if it is to count.", fields)
+    facts = [finding for finding in loosening if finding.fact and finding.path]
     if facts and score < 0.5:  # noqa: PLR2004 - the side of a reject
         return _reject(check, facts, fields)
     if loosening:
-        said = f"{check.name} passed, and this change may have loosened it."
-        return _abstain(AbstainReason.NEEDS_HUMAN, said, "Look at what was changed in the checks.", fields)
+        problem = f"{check.name} passed, and this change may have loosened it."
+        return _abstain(AbstainReason.NEEDS_HUMAN, problem, "Look at what was changed in the checks.", fields)
     concern = f"{check.name} passed, when it was run again." if _is_flaky(check) else f"{check.name} passed."
     return Accept(**fields, concern=concern, confidence=SURE_CONFIDENCE)
 
@@ -111,8 +113,10 @@ def _reject(check: CiCheck, facts: Sequence[Finding], fields: dict[str, Any]) ->
 
 
 def _pointers(facts: Sequence[Finding]) -> Iterator[EvidencePointer]:
-    for one in facts[:MOST_EVIDENCE]:
-        yield EvidencePointer(path=one.path or "", line=one.line, end_line=one.end_line, side=one.side, note=one.note)
+    for fact in facts[:MOST_EVIDENCE]:
+        yield EvidencePointer(
+            path=fact.path or "", line=fact.line, end_line=fact.end_line, side=fact.side, note=fact.note
+        )
 
 
 def _fields(
@@ -137,6 +141,6 @@ def _fields(
             "reruns": check.attempt - 1,
             "is_flaky": _is_flaky(check),
             "is_required": check.required,
-            "loosened_by": tuple(sorted({one.signal for one in loosening})),
+            "loosened_by": tuple(sorted({finding.signal for finding in loosening})),
         },
     }

@@ -134,8 +134,8 @@ class ReplyCosts(Value):
         return replace(self, lost_usd=self.lost_usd + usd)
 
     def with_reply(self, reply: ModelReply) -> "ReplyCosts":
-        known = self.cost_usd is not None and reply.cost_usd is not None
-        cost = (self.cost_usd or Decimal(0)) + (reply.cost_usd or Decimal(0)) if known else None
+        is_known = self.cost_usd is not None and reply.cost_usd is not None
+        cost = (self.cost_usd or Decimal(0)) + (reply.cost_usd or Decimal(0)) if is_known else None
         lost = self.lost_usd + reply.lost_usd
         return ReplyCosts(self.tokens + reply.tokens, cost, self.replies + 1, reply.near_cap, lost)
 

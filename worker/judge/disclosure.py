@@ -59,5 +59,5 @@ def _paths(dossier: Dossier) -> Iterator[str]:
         changed = [path for file in diff_of(dossier.diff).files for path in (file.path, file.old_path) if path]
     except DiffError:
         changed = []
-    told = [one.path for one in (*(dossier.files or ()), *dossier.files_unread, *dossier.guidance)]
-    return (path for path in (*changed, *told) if redact_text(path) != path)
+    paths = [file.path for file in (*(dossier.files or ()), *dossier.files_unread, *dossier.guidance)]
+    return (path for path in (*changed, *paths) if redact_text(path) != path)

@@ -71,64 +71,64 @@ Route = RejectOnFacts | AcceptAsSafe | StopJudging | AskModel
 EscalationRule = Callable[[EscalationInput], Route | None]
 
 
-def stop_when_ci_failed(matter: EscalationInput) -> Route | None:
+def stop_when_ci_failed(inputs: EscalationInput) -> Route | None:
     """Validators first: their report is the feedback."""
-    if matter.ci.state is not CiState.FAILURE:
+    if inputs.ci.state is not CiState.FAILURE:
         return None
     return StopJudging(
         AbstainReason.CI_FAILED, ModelSkipReason.CI, "CI failed: the model is not asked before it is green"
     )
 
 
-def stop_while_ci_runs(matter: EscalationInput) -> Route | None:
+def stop_while_ci_runs(inputs: EscalationInput) -> Route | None:
     """Nothing accepts before the checks are green on this head."""
-    if matter.ci.state is not CiState.PENDING:
+    if inputs.ci.state is not CiState.PENDING:
         return None
     return StopJudging(
         AbstainReason.CI_PENDING, ModelSkipReason.CI, "CI has not finished: the model is not asked before it is green"
     )
 
 
-def stop_without_issue(matter: EscalationInput) -> Route | None:
+def stop_without_issue(inputs: EscalationInput) -> Route | None:
     """What is wanted stands nowhere, and the repository wants it to."""
-    if not matter.lacks_issue:
+    if not inputs.lacks_issue:
         return None
     return StopJudging(
         AbstainReason.NO_CRITERIA, ModelSkipReason.ISSUE, "no issue is linked: the model is not asked without one here"
     )
 
 
-def reject_on_facts(matter: EscalationInput) -> Route | None:
+def reject_on_facts(inputs: EscalationInput) -> Route | None:
     """A fact rejects alone; asking could only add words. Where nobody can be asked, it rejects too."""
-    if matter.opinion.facts and (_is_opinion_sufficient(matter) or not matter.has_model):
-        return RejectOnFacts(_describe_comparison(matter))
+    if inputs.opinion.facts and (_is_opinion_sufficient(inputs) or not inputs.has_model):
+        return RejectOnFacts(_describe_comparison(inputs))
     return None
 
 
-def accept_safe_change(matter: EscalationInput) -> Route | None:
+def accept_safe_change(inputs: EscalationInput) -> Route | None:
     """A safe change is accepted alone, also where nobody can be asked."""
-    certain = _is_opinion_sufficient(matter) or (
-        not matter.has_model and matter.opinion.confidence >= CERTAIN_CONFIDENCE
+    certain = _is_opinion_sufficient(inputs) or (
+        not inputs.has_model and inputs.opinion.confidence >= CERTAIN_CONFIDENCE
     )
-    return AcceptAsSafe(_describe_comparison(matter)) if matter.opinion.safe is not None and certain else None
+    return AcceptAsSafe(_describe_comparison(inputs)) if inputs.opinion.safe is not None and certain else None
 
 
-def stop_when_model_disabled(matter: EscalationInput) -> Route | None:
+def stop_when_model_disabled(inputs: EscalationInput) -> Route | None:
     """A threshold that even an uncertain opinion reaches: the operator wants no model."""
-    if not _is_opinion_sufficient(matter):
+    if not _is_opinion_sufficient(inputs):
         return None
     return StopJudging(
         AbstainReason.UNPROVEN,
         ModelSkipReason.TIER,
-        f"{_describe_comparison(matter)}; the model is never asked at this tier",
+        f"{_describe_comparison(inputs)}; the model is never asked at this tier",
     )
 
 
-def stop_without_model(matter: EscalationInput) -> Route | None:
-    if matter.has_model:
+def stop_without_model(inputs: EscalationInput) -> Route | None:
+    if inputs.has_model:
         return None
     return StopJudging(
-        AbstainReason.UNPROVEN, matter.no_model, f"{_describe_comparison(matter)}; {NO_MODEL_TEXTS[matter.no_model]}"
+        AbstainReason.UNPROVEN, inputs.no_model, f"{_describe_comparison(inputs)}; {NO_MODEL_TEXTS[inputs.no_model]}"
     )
 
 
@@ -150,19 +150,19 @@ RULES: Final[tuple[EscalationRule, ...]] = (
 )
 
 
-def choose_route(matter: EscalationInput) -> Route:
+def choose_route(inputs: EscalationInput) -> Route:
     """Choose who answers."""
-    answers = (rule(matter) for rule in RULES)
-    return next((answer for answer in answers if answer is not None), AskModel(_describe_comparison(matter)))
+    answers = (rule(inputs) for rule in RULES)
+    return next((answer for answer in answers if answer is not None), AskModel(_describe_comparison(inputs)))
 
 
-def _is_opinion_sufficient(matter: EscalationInput) -> bool:
-    return matter.opinion.confidence >= matter.threshold
+def _is_opinion_sufficient(inputs: EscalationInput) -> bool:
+    return inputs.opinion.confidence >= inputs.threshold
 
 
-def _describe_comparison(matter: EscalationInput) -> str:
+def _describe_comparison(inputs: EscalationInput) -> str:
     """`confidence 0.58 < 0.70: AC2 has no matching change`, with as many digits as it takes to be true."""
-    confidence, threshold = matter.opinion.confidence, matter.threshold
-    sign = "≥" if _is_opinion_sufficient(matter) else "<"
+    confidence, threshold = inputs.opinion.confidence, inputs.threshold
+    sign = "≥" if _is_opinion_sufficient(inputs) else "<"
     digits = next((n for n in (2, 3, 4, 6) if f"{confidence:.{n}f}" != f"{threshold:.{n}f}"), 2)
-    return f"confidence {confidence:.{digits}f} {sign} {threshold:.{digits}f}: {matter.opinion.reason}"
+    return f"confidence {confidence:.{digits}f} {sign} {threshold:.{digits}f}: {inputs.opinion.reason}"

@@ -60,7 +60,7 @@ from worker.signals.heuristic_opinion import form_opinion
 NOTHING_READ = "no changed file could be read"
 
 
-def create_header(request: JudgeRequest, dossier: Dossier, bench: JudgeContext, clock: Clock) -> EvaluationHeader:
+def create_header(request: JudgeRequest, dossier: Dossier, context: JudgeContext, clock: Clock) -> EvaluationHeader:
     """Open a docket for this head. The dossier is complete."""
     now = clock.now()
     subject = Subject(
@@ -71,104 +71,109 @@ def create_header(request: JudgeRequest, dossier: Dossier, bench: JudgeContext, 
         head_sha=dossier.pull_request.head_sha,
     )
     return EvaluationHeader(
-        eval_id_after(now, (one.eval_id for one in dossier.ledger)),
+        eval_id_after(now, (entry.eval_id for entry in dossier.ledger)),
         subject,
         now,
-        fingerprint_of(dossier, bench),
+        fingerprint_of(dossier, context),
         clock.monotonic_ms,
     )
 
 
-def fingerprint_of(dossier: Dossier, bench: JudgeContext) -> Fingerprint:
+def fingerprint_of(dossier: Dossier, context: JudgeContext) -> Fingerprint:
     """The fingerprint of the dossier under this bench; of a diff that can't be read, its bytes count."""
     try:
-        return fingerprint(dossier, bench.rubric, bench.prompt.version, bench.with_chosen_model(dossier.policy).judges)
+        return fingerprint(
+            dossier, context.rubric, context.prompt.version, context.with_chosen_model(dossier.policy).judges
+        )
     except DiffError:
         return Fingerprint(f"sha256:{hashlib.sha256(dossier.diff.encode()).hexdigest()}")
 
 
-def judge(dossier: Dossier, docket: EvaluationHeader, bench: JudgeContext) -> Accept | Reject | Abstain:
+def judge(dossier: Dossier, header: EvaluationHeader, context: JudgeContext) -> Accept | Reject | Abstain:
     """Judge a complete dossier. Never raises but for a bug."""
-    return judge_with_record(dossier, docket, bench).verdict
+    return judge_with_record(dossier, header, context).verdict
 
 
-def judge_with_record(dossier: Dossier, docket: EvaluationHeader, bench: JudgeContext) -> EvaluatedVerdict:
+def judge_with_record(dossier: Dossier, header: EvaluationHeader, context: JudgeContext) -> EvaluatedVerdict:
     """Judge a complete dossier, and keep the record of how. Never raises but for a bug."""
-    started = docket.monotonic_ms()
-    dossier, bench = _with_named_criteria(dossier), bench.with_chosen_model(dossier.policy)
-    hearing, sitting = (
-        _abstain_paused(dossier, bench.pause, bench.suspension)
-        if bench.pause
-        else _judge_evidence(dossier, docket, bench)
+    started = header.monotonic_ms()
+    dossier, context = _with_named_criteria(dossier), context.with_chosen_model(dossier.policy)
+    bundle, result = (
+        _abstain_paused(dossier, context.pause, context.suspension)
+        if context.pause
+        else _judge_evidence(dossier, header, context)
     )
-    verdict = _verdict(hearing, sitting, docket, bench)
-    verdict = verdict.model_copy(update={"judge_latency_ms": max(0, docket.monotonic_ms() - started)})
+    verdict = _verdict(bundle, result, header, context)
+    verdict = verdict.model_copy(update={"judge_latency_ms": max(0, header.monotonic_ms() - started)})
     opinions = tuple(
-        _judge_opinion(hearing, one, replace(docket, parent_eval_id=docket.eval_id), bench) for one in sitting.opinions
+        _judge_opinion(bundle, opinion, replace(header, parent_eval_id=header.eval_id), context)
+        for opinion in result.opinions
     )
-    return EvaluatedVerdict(verdict, audit_record(hearing, sitting, verdict, bench), opinions)
+    return EvaluatedVerdict(verdict, audit_record(bundle, result, verdict, context), opinions)
 
 
 def _judge_opinion(
-    hearing: EvidenceBundle, voice: PanelOpinion, docket: EvaluationHeader, bench: JudgeContext
+    bundle: EvidenceBundle, opinion: PanelOpinion, header: EvaluationHeader, context: JudgeContext
 ) -> EvaluatedVerdict:
     """One seat's own verdict, as the child of the one that it led to. No earlier round binds it."""
-    docket = replace(docket, eval_id=new_eval_id(docket.created_at))
-    room = bench.token_budget_of(voice.member.model)
-    bench = replace(bench, model=voice.member.model, second_model=None, is_panel=False, token_budget=room)
-    ruling = voice.result.ruling
-    sitting = replace(voice.result, ruling=replace(ruling, signals={**ruling.signals, "opinion_of": voice.member.name}))
-    verdict = _verdict(hearing, sitting, docket, bench)
-    return EvaluatedVerdict(verdict, audit_record(hearing, sitting, verdict, bench))
+    header = replace(header, eval_id=new_eval_id(header.created_at))
+    budget = context.token_budget_of(opinion.member.model)
+    context = replace(context, model=opinion.member.model, second_model=None, is_panel=False, token_budget=budget)
+    ruling = opinion.result.ruling
+    result = replace(
+        opinion.result, ruling=replace(ruling, signals={**ruling.signals, "opinion_of": opinion.member.name})
+    )
+    verdict = _verdict(bundle, result, header, context)
+    return EvaluatedVerdict(verdict, audit_record(bundle, result, verdict, context))
 
 
 def _judge_evidence(
-    dossier: Dossier, docket: EvaluationHeader, bench: JudgeContext
+    dossier: Dossier, header: EvaluationHeader, context: JudgeContext
 ) -> tuple[EvidenceBundle, JudgingResult]:
     try:
         diff = diff_of(dossier.diff)
     except DiffError as error:
-        hearing = _unread_evidence(dossier, "the diff can't be read")
-        return hearing, _abstain_unreadable(hearing, str(error))
-    opinion = form_opinion(dossier, bench.rubric)
+        bundle = _unread_evidence(dossier, "the diff can't be read")
+        return bundle, _abstain_unreadable(bundle, str(error))
+    opinion = form_opinion(dossier, context.rubric)
     places = Places(dossier)
     claims = check_claims(dossier, diff, places, opinion.findings)
-    on_laptop = docket.subject.installation_id == LOCAL_INSTALLATION
-    hearing = EvidenceBundle(dossier, diff, places, opinion, read_ci(dossier.ci), claims, on_laptop)
-    standing = read_previous_rounds(hearing, docket, bench.rubric.id)
-    return hearing, _apply_convergence(_judge_by_route(hearing, docket, bench, standing), hearing, standing, bench)
+    on_laptop = header.subject.installation_id == LOCAL_INSTALLATION
+    bundle = EvidenceBundle(dossier, diff, places, opinion, read_ci(dossier.ci), claims, on_laptop)
+    previous = read_previous_rounds(bundle, header, context.rubric.id)
+    return bundle, _apply_convergence(_judge_by_route(bundle, header, context, previous), bundle, previous, context)
 
 
 def _apply_convergence(
-    sitting: JudgingResult, hearing: EvidenceBundle, standing: PreviousRounds, bench: JudgeContext
+    result: JudgingResult, bundle: EvidenceBundle, previous: PreviousRounds, context: JudgeContext
 ) -> JudgingResult:
     """The same sitting, its ruling held against what earlier rounds asked for."""
-    held = converge(sitting.ruling, sitting.answers, hearing, standing, bench.round_limit)
-    refused = (Step(stage=Stage.VETOES, outcome="convergence", reason=held.refusal),) if held.refusal else ()
-    return replace(sitting, ruling=held.ruling, conditions=held.conditions, steps=(*sitting.steps, *refused))
+    converged = converge(result.ruling, result.answers, bundle, previous, context.round_limit)
+    refused = (Step(stage=Stage.VETOES, outcome="convergence", reason=converged.refusal),) if converged.refusal else ()
+    return replace(result, ruling=converged.ruling, conditions=converged.conditions, steps=(*result.steps, *refused))
 
 
 def _abstain_paused(
     dossier: Dossier, pause: Pause, suspension: JudgingPause | None
 ) -> tuple[EvidenceBundle, JudgingResult]:
     """Nothing is looked at, not even by code."""
-    hearing = _unread_evidence(dossier, "judging is paused")
-    ruling = abstain(hearing, AbstainReason.PAUSED, texts.paused(pause, suspension))
-    known = pause_to_signals(suspension) if suspension else {}
-    ruling = replace(ruling, signals={**ruling.signals, "paused_by": pause.value, **known})
-    return hearing, _result_without_model(ruling, hearing)
+    bundle = _unread_evidence(dossier, "judging is paused")
+    ruling = abstain(bundle, AbstainReason.PAUSED, texts.paused(pause, suspension))
+    pause_signals = pause_to_signals(suspension) if suspension else {}
+    ruling = replace(ruling, signals={**ruling.signals, "paused_by": pause.value, **pause_signals})
+    return bundle, _result_without_model(ruling, bundle)
 
 
 def _with_named_criteria(dossier: Dossier) -> Dossier:
     """Criteria with ids that are words and occur once: a recorded dossier may hold anything."""
     taken: set[str] = set()
     named: list[Criterion] = []
-    for position, one in enumerate(dossier.criteria or (), start=1):
-        name = one.id.strip()
+    for position, criterion in enumerate(dossier.criteria or (), start=1):
+        name = criterion.id.strip()
         if not name or name in taken:
             name = next(new for n in range(position, position + 10**6) if (new := f"AC{n}") not in taken)
         taken.add(name)
-        named.append(one if name == one.id else one.model_copy(update={"id": name}))
+        named.append(criterion if name == criterion.id else criterion.model_copy(update={"id": name}))
     return dossier.model_copy(update={"criteria": tuple(named)})
 
 
@@ -179,87 +184,87 @@ def _unread_evidence(dossier: Dossier, reason: str) -> EvidenceBundle:
     return EvidenceBundle(dossier, Diff(()), Places(bare), nothing, read_ci(dossier.ci), ())
 
 
-def _abstain_unreadable(hearing: EvidenceBundle, problem: str) -> JudgingResult:
-    return _result_without_model(abstain(hearing, AbstainReason.TOO_LARGE, texts.unreadable(problem)), hearing)
+def _abstain_unreadable(bundle: EvidenceBundle, problem: str) -> JudgingResult:
+    return _result_without_model(abstain(bundle, AbstainReason.TOO_LARGE, texts.unreadable(problem)), bundle)
 
 
-def _result_without_model(ruling: Ruling, hearing: EvidenceBundle) -> JudgingResult:
-    coverage = Coverage(unread=tuple(file.path for file in hearing.dossier.files or ()))
-    return JudgingResult(ruling, coverage, hearing.opinion.reason, conditions=conditions_of(hearing.dossier.ledger))
+def _result_without_model(ruling: Ruling, bundle: EvidenceBundle) -> JudgingResult:
+    coverage = Coverage(unread=tuple(file.path for file in bundle.dossier.files or ()))
+    return JudgingResult(ruling, coverage, bundle.opinion.reason, conditions=conditions_of(bundle.dossier.ledger))
 
 
 def _judge_by_route(
-    hearing: EvidenceBundle, docket: EvaluationHeader, bench: JudgeContext, standing: PreviousRounds
+    bundle: EvidenceBundle, header: EvaluationHeader, context: JudgeContext, previous: PreviousRounds
 ) -> JudgingResult:
-    lacks_issue = hearing.dossier.policy is not None and hearing.dossier.policy.require_issue
-    lacks_issue = lacks_issue and not hearing.dossier.issues
-    no_model = ModelSkipReason.WITHHELD if bench.model is not None and _is_all_withheld(hearing) else bench.no_model
-    has_model = bench.model is not None and no_model is not ModelSkipReason.WITHHELD
-    matter = EscalationInput(hearing.ci, hearing.opinion, bench.threshold, has_model, no_model, lacks_issue)
-    chosen = _with_conditions(choose_route(matter), hearing, standing, bench)
+    lacks_issue = bundle.dossier.policy is not None and bundle.dossier.policy.require_issue
+    lacks_issue = lacks_issue and not bundle.dossier.issues
+    no_model = ModelSkipReason.WITHHELD if context.model is not None and _is_all_withheld(bundle) else context.no_model
+    has_model = context.model is not None and no_model is not ModelSkipReason.WITHHELD
+    inputs = EscalationInput(bundle.ci, bundle.opinion, context.threshold, has_model, no_model, lacks_issue)
+    chosen = _with_conditions(choose_route(inputs), bundle, previous, context)
     is_about_ci = isinstance(chosen, StopJudging) and chosen.skipped is ModelSkipReason.CI
-    coverage = coverage_of(hearing.dossier, hearing.diff)
-    if coverage.unread and not (coverage.read or coverage.partly or is_about_ci or hearing.opinion.facts):
-        return JudgingResult(abstain_too_large(hearing, coverage), coverage, NOTHING_READ)  # no judge could do better
-    if isinstance(chosen, AskModel) and bench.model is not None:
+    coverage = coverage_of(bundle.dossier, bundle.diff)
+    if coverage.unread and not (coverage.read or coverage.partly or is_about_ci or bundle.opinion.facts):
+        return JudgingResult(abstain_too_large(bundle, coverage), coverage, NOTHING_READ)  # no judge could do better
+    if isinstance(chosen, AskModel) and context.model is not None:
         from worker.judge.llm.time_limit import with_time_limit  # noqa: PLC0415 - as above
         from worker.judge.opinions import ask_models  # noqa: PLC0415 - a tenth of the time of a judging that asks nobody
 
-        timed = with_time_limit(bench, docket.monotonic_ms)
-        return ask_models(hearing, docket, timed, timed.model or bench.model, chosen.reason)
+        timed = with_time_limit(context, header.monotonic_ms)
+        return ask_models(bundle, header, timed, timed.model or context.model, chosen.reason)
     assert not isinstance(chosen, AskModel)  # noqa: S101 - the rules ask only where there is a model
-    return JudgingResult(rule_without_model(hearing, chosen, coverage), coverage, chosen.reason)
+    return JudgingResult(rule_without_model(bundle, chosen, coverage), coverage, chosen.reason)
 
 
-def _is_all_withheld(hearing: EvidenceBundle) -> bool:
+def _is_all_withheld(bundle: EvidenceBundle) -> bool:
     """Whether `never_send` names every changed file, so that a question would show nothing of the change."""
-    globs = hearing.dossier.policy.never_send if hearing.dossier.policy else ()
-    return bool(globs) and all(is_withheld(file.path, globs) for file in hearing.diff.files)
+    globs = bundle.dossier.policy.never_send if bundle.dossier.policy else ()
+    return bool(globs) and all(is_withheld(file.path, globs) for file in bundle.diff.files)
 
 
-def _with_conditions(chosen: Route, hearing: EvidenceBundle, standing: PreviousRounds, bench: JudgeContext) -> Route:
+def _with_conditions(chosen: Route, bundle: EvidenceBundle, previous: PreviousRounds, context: JudgeContext) -> Route:
     """A safe change does not settle what a model asked for in an earlier round: it is asked whether that is done."""
     left = (
-        unsettled_conditions(hearing, standing) if isinstance(chosen, AcceptAsSafe) and bench.model is not None else ()
+        unsettled_conditions(bundle, previous) if isinstance(chosen, AcceptAsSafe) and context.model is not None else ()
     )
-    names = ", ".join(one.id for one in left)
+    names = ", ".join(condition.id for condition in left)
     return AskModel(f"{chosen.reason}; still open: {names}") if left else chosen
 
 
 def _verdict(
-    hearing: EvidenceBundle, sitting: JudgingResult, docket: EvaluationHeader, bench: JudgeContext
+    bundle: EvidenceBundle, result: JudgingResult, header: EvaluationHeader, context: JudgeContext
 ) -> Accept | Reject | Abstain:
     """The whole verdict; what contradicts itself can't be built."""
-    return VERDICT_MODELS[sitting.ruling.decision].model_validate(
+    return VERDICT_MODELS[result.ruling.decision].model_validate(
         {
-            **_ruling_fields(sitting, hearing, bench),
-            **_judge_fields(sitting, bench),
-            "coverage": sitting.coverage,
-            "closing_conditions": sitting.conditions,
-            "claims": hearing.claims,
-            "case_error": hearing.dossier.case_error,
+            **_ruling_fields(result, bundle, context),
+            **_judge_fields(result, context),
+            "coverage": result.coverage,
+            "closing_conditions": result.conditions,
+            "claims": bundle.claims,
+            "case_error": bundle.dossier.case_error,
             "findings": tuple(
-                one.model_copy(update={"instead_of": None, "step": ""}) for one in hearing.opinion.findings
+                finding.model_copy(update={"instead_of": None, "step": ""}) for finding in bundle.opinion.findings
             ),
-            "eval_id": docket.eval_id,
-            "parent_eval_id": docket.parent_eval_id,
-            "subject": docket.subject,
-            "author_agent": hearing.dossier.pull_request.author_agent,
-            "round": round_number(hearing.dossier, docket.subject.head_sha, docket.fingerprint),
-            "fingerprint": docket.fingerprint,
-            "created_at": docket.created_at,
-            "rubric_id": bench.rubric.id,
-            "rubric_version": bench.rubric.version,
-            "escalated": sitting.is_model_asked,
-            "escalation_reason": sitting.reason,
+            "eval_id": header.eval_id,
+            "parent_eval_id": header.parent_eval_id,
+            "subject": header.subject,
+            "author_agent": bundle.dossier.pull_request.author_agent,
+            "round": round_number(bundle.dossier, header.subject.head_sha, header.fingerprint),
+            "fingerprint": header.fingerprint,
+            "created_at": header.created_at,
+            "rubric_id": context.rubric.id,
+            "rubric_version": context.rubric.version,
+            "escalated": result.is_model_asked,
+            "escalation_reason": result.reason,
         }
     )
 
 
-def _refused_choice(hearing: EvidenceBundle, bench: JudgeContext) -> dict[str, str]:
+def _refused_choice(bundle: EvidenceBundle, context: JudgeContext) -> dict[str, str]:
     """The model that the repository would have chosen, where it may not."""
-    name = hearing.dossier.policy.model if hearing.dossier.policy else None
-    seated = {bench.model.name} if bench.model else {name}
+    name = bundle.dossier.policy.model if bundle.dossier.policy else None
+    seated = {context.model.name} if context.model else {name}
     return {} if name is None or name in seated else {"model_not_allowed": name}
 
 
@@ -268,10 +273,10 @@ def _lost_cost(spent: ReplyCosts) -> dict[str, str]:
     return {"unheard_usd": f"{spent.lost_usd:f}"} if spent.lost_usd else {}
 
 
-def _ruling_fields(sitting: JudgingResult, hearing: EvidenceBundle, bench: JudgeContext) -> dict[str, object]:
-    ruling = sitting.ruling
+def _ruling_fields(result: JudgingResult, bundle: EvidenceBundle, context: JudgeContext) -> dict[str, object]:
+    ruling = result.ruling
     failure = {} if ruling.ci_failure is None else {"ci_failure": ruling.ci_failure}
-    tiers = {"heuristic_score": hearing.opinion.score, "heuristic_confidence": hearing.opinion.confidence}
+    tiers = {"heuristic_score": bundle.opinion.score, "heuristic_confidence": bundle.opinion.confidence}
     return {
         "decision": ruling.decision,
         "category": ruling.category,
@@ -288,28 +293,28 @@ def _ruling_fields(sitting: JudgingResult, hearing: EvidenceBundle, bench: Judge
         "confidence": ruling.confidence,
         "signals": {
             **tiers,
-            **hearing.opinion.signals,
-            **_refused_choice(hearing, bench),
-            **_lost_cost(sitting.costs),
+            **bundle.opinion.signals,
+            **_refused_choice(bundle, context),
+            **_lost_cost(result.costs),
             **ruling.signals,
         },
     }
 
 
-def _models(sitting: JudgingResult) -> str:
+def _models(result: JudgingResult) -> str:
     """All that were asked, in that order."""
-    return ", ".join(dict.fromkeys(one.model for one in sitting.exchanges if one.model))
+    return ", ".join(dict.fromkeys(exchange.model for exchange in result.exchanges if exchange.model))
 
 
-def _judge_fields(sitting: JudgingResult, bench: JudgeContext) -> dict[str, object]:
+def _judge_fields(result: JudgingResult, context: JudgeContext) -> dict[str, object]:
     """Kind of judge, model and price. A heuristic verdict has none of the latter."""
-    if not sitting.costs.is_owed or bench.model is None:
+    if not result.costs.is_owed or context.model is None:
         return {"judge_kind": JudgeKind.HEURISTIC}
     return {
-        "judge_kind": JudgeKind.LLM if bench.threshold > ALWAYS else JudgeKind.HYBRID,
-        "judge_model": _models(sitting) or bench.model.name,
-        "judge_cost_usd": sitting.costs.most_usd,
-        "judge_pricing_version": bench.model.pricing_version,
-        "tokens": sitting.costs.tokens,
-        "prompt_version": bench.prompt.version,
+        "judge_kind": JudgeKind.LLM if context.threshold > ALWAYS else JudgeKind.HYBRID,
+        "judge_model": _models(result) or context.model.name,
+        "judge_cost_usd": result.costs.most_usd,
+        "judge_pricing_version": context.model.pricing_version,
+        "tokens": result.costs.tokens,
+        "prompt_version": context.prompt.version,
     }

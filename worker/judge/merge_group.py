@@ -117,14 +117,14 @@ def _stop_reason(verdict: Accept | Reject | Abstain | None) -> GroupStopReason:
 
 def newest_entry(entries: tuple[LedgerEntry, ...], head_sha: Sha) -> LedgerEntry | None:
     """The newest verdict on this head. What was judged beside another one decides nothing."""
-    own = (one for one in reversed(entries) if one.head_sha == head_sha and one.verdict.parent_eval_id is None)
+    own = (entry for entry in reversed(entries) if entry.head_sha == head_sha and entry.verdict.parent_eval_id is None)
     return next(own, None)
 
 
 def find_answer(entries: tuple[LedgerEntry, ...], group: MergeGroup, parent: LedgerEntry) -> LedgerEntry | None:
     """What is on record for this very group already, made from the verdict that its pull request has now."""
-    own = (one for one in reversed(entries) if one.verdict.parent_eval_id == parent.eval_id)
-    return next((one for one in own if is_entry_of(group, one)), None)
+    own = (entry for entry in reversed(entries) if entry.verdict.parent_eval_id == parent.eval_id)
+    return next((entry for entry in own if is_entry_of(group, entry)), None)
 
 
 def is_entry_of(group: MergeGroup, entry: LedgerEntry) -> bool:

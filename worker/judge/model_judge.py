@@ -44,20 +44,22 @@ from worker.judge.vetoes import apply_vetoes, find_question
 
 
 def ask_model(
-    hearing: EvidenceBundle, docket: EvaluationHeader, bench: JudgeContext, seat: PanelMember, reason: str
+    bundle: EvidenceBundle, header: EvaluationHeader, context: JudgeContext, member: PanelMember, reason: str
 ) -> JudgingResult:
     """Ask one model, and hold what follows; *reason* says why it is asked."""
-    standing = read_previous_rounds(hearing, docket, bench.rubric.id)
-    material = PromptInput(hearing.dossier, hearing.diff, hearing.opinion, hearing.claims, hearing.ci, standing)
-    question = build_question(material, bench.rubric, bench.prompt, docket.eval_id, _token_budget(bench, seat))
+    previous = read_previous_rounds(bundle, header, context.rubric.id)
+    prompt_input = PromptInput(bundle.dossier, bundle.diff, bundle.opinion, bundle.claims, bundle.ci, previous)
+    question = build_question(
+        prompt_input, context.rubric, context.prompt, header.eval_id, _token_budget(context, member)
+    )
     if question is None:
-        return _abstain_too_long(hearing, reason)
-    return _consult(hearing, _with_focus(question, seat.focus), bench, seat.model, reason)
+        return _abstain_too_long(bundle, reason)
+    return _consult(bundle, _with_focus(question, member.focus), context, member.model, reason)
 
 
-def _token_budget(bench: JudgeContext, seat: PanelMember) -> TokenBudget:
-    room = bench.token_budget_of(seat.model)
-    return replace(room, question_bytes=room.question_bytes - len(seat.focus.encode()))
+def _token_budget(context: JudgeContext, member: PanelMember) -> TokenBudget:
+    budget = context.token_budget_of(member.model)
+    return replace(budget, question_bytes=budget.question_bytes - len(member.focus.encode()))
 
 
 def _with_focus(question: PromptQuestion, focus: str) -> PromptQuestion:
@@ -68,24 +70,24 @@ def _with_focus(question: PromptQuestion, focus: str) -> PromptQuestion:
     return replace(question, prompt=replace(question.prompt, turns=(*before, f"{last}\n\n{focus}")))
 
 
-def _abstain_too_long(hearing: EvidenceBundle, reason: str) -> JudgingResult:
-    coverage = coverage_of(hearing.dossier, hearing.diff, hidden=[file.path for file in hearing.diff.files])
-    if hearing.opinion.facts:
-        return JudgingResult(reject_on_facts(hearing), coverage, f"{reason}; the question does not fit any model")
-    ruling = abstain(hearing, AbstainReason.TOO_LARGE, texts.too_long())
+def _abstain_too_long(bundle: EvidenceBundle, reason: str) -> JudgingResult:
+    coverage = coverage_of(bundle.dossier, bundle.diff, hidden=[file.path for file in bundle.diff.files])
+    if bundle.opinion.facts:
+        return JudgingResult(reject_on_facts(bundle), coverage, f"{reason}; the question does not fit any model")
+    ruling = abstain(bundle, AbstainReason.TOO_LARGE, texts.too_long())
     return JudgingResult(ruling, coverage, f"{reason}; the question does not fit any model")
 
 
 def _consult(
-    hearing: EvidenceBundle, question: PromptQuestion, bench: JudgeContext, model: Model, reason: str
+    bundle: EvidenceBundle, question: PromptQuestion, context: JudgeContext, model: Model, reason: str
 ) -> JudgingResult:
     consultation = consult_model(
-        model, question.prompt, _reader_of(hearing, question, _requirements(hearing, question, bench.rubric))
+        model, question.prompt, _reader_of(bundle, question, _requirements(bundle, question, context.rubric))
     )
     if isinstance(consultation, ThrottledConsultation):
-        return replace(rule_without_budget(hearing, consultation, reason), redactions=question.redactions)
-    ruling = _rule_with_model(hearing, consultation, question.coverage)
-    _, first = first_scores(hearing.dossier, question.previous_rounds)
+        return replace(rule_without_budget(bundle, consultation, reason), redactions=question.redactions)
+    ruling = _rule_with_model(bundle, consultation, question.coverage)
+    _, first = first_scores(bundle.dossier, question.previous_rounds)
     moves = calibration_signals(ruling.scores, first)
     ruling = replace(ruling, signals={**ruling.signals, **cap_signals(consultation.costs.near), **moves})
     opinion = consultation.opinion if isinstance(consultation, AnsweredConsultation) else None
@@ -102,7 +104,7 @@ def _consult(
     )
 
 
-def _reader_of(hearing: EvidenceBundle, question: PromptQuestion, asked: ReplyRequirements) -> ReplyReader:
+def _reader_of(bundle: EvidenceBundle, question: PromptQuestion, asked: ReplyRequirements) -> ReplyReader:
     """Read the replies; the first is asked for again where what it says could not stand, for all that is well-formed."""
     number = count()
 
@@ -111,10 +113,10 @@ def _reader_of(hearing: EvidenceBundle, question: PromptQuestion, asked: ReplyRe
         opinion = read_reply(reply, asked, attempt)
         if attempt is Attempt.LAST or isinstance(opinion, ReplyError):
             return opinion
-        if doubt := find_question(opinion, hearing, question.questions):
+        if doubt := find_question(opinion, bundle, question.questions):
             return ReplyError(ReplyFault.EVIDENCE, (doubt,))
         ruling = _rule_by_opinion(opinion, question.coverage)
-        refusal = find_refusal(ruling, opinion.conditions, hearing, question.previous_rounds)
+        refusal = find_refusal(ruling, opinion.conditions, bundle, question.previous_rounds)
         if refusal is None:
             return opinion
         return ReplyError(ReplyFault.CONVERGENCE, (correction_text(refusal, question.previous_rounds),))
@@ -122,7 +124,7 @@ def _reader_of(hearing: EvidenceBundle, question: PromptQuestion, asked: ReplyRe
     return read
 
 
-def _requirements(hearing: EvidenceBundle, question: PromptQuestion, rubric: Rubric) -> ReplyRequirements:
+def _requirements(bundle: EvidenceBundle, question: PromptQuestion, rubric: Rubric) -> ReplyRequirements:
     """What a reply is held against: the change as it was sent, so that no correction quotes what was kept back."""
     places, changed = Places(question.sent_dossier), diff_of(question.sent_dossier.diff).files
     opaque = (
@@ -131,10 +133,10 @@ def _requirements(hearing: EvidenceBundle, question: PromptQuestion, rubric: Rub
         if file.is_binary or file.is_submodule or file.is_symlink or not (file.added_lines or file.removed_lines)
     )
     return ReplyRequirements(
-        criteria=hearing.criteria,
+        criteria=bundle.criteria,
         rubric=rubric,
         places=places,
-        claimed_ids=claimed_ids(hearing.dossier.case, hearing.criteria),
+        claimed_ids=claimed_ids(bundle.dossier.case, bundle.criteria),
         paths={shown_path(path): path for path in places.paths},
         bare_names=frozenset(opaque),
         conditions=question.conditions,
@@ -143,40 +145,40 @@ def _requirements(hearing: EvidenceBundle, question: PromptQuestion, rubric: Rub
 
 
 def _rule_with_model(
-    hearing: EvidenceBundle,
+    bundle: EvidenceBundle,
     consultation: AnsweredConsultation | InvalidConsultation | UnreachableConsultation,
     coverage: Coverage,
 ) -> Ruling:
     """What the model said, joined with what the heuristic tier knows."""
-    if hearing.opinion.facts:
-        return _rule_with_facts(hearing, consultation)
+    if bundle.opinion.facts:
+        return _rule_with_facts(bundle, consultation)
     match consultation:
         case AnsweredConsultation(opinion=opinion) if opinion.breakdown is Breakdown.INFRASTRUCTURE:
-            return _rule_run_again(hearing, opinion)
+            return _rule_run_again(bundle, opinion)
         case AnsweredConsultation(opinion=opinion):
-            return apply_vetoes(_rule_by_opinion(opinion, coverage), opinion, hearing)
+            return apply_vetoes(_rule_by_opinion(opinion, coverage), opinion, bundle)
         case InvalidConsultation(errors=errors):
-            return _rule_unusable(hearing, errors[-1], coverage)
+            return _rule_unusable(bundle, errors[-1], coverage)
         case UnreachableConsultation(reason=reason):
-            return abstain(hearing, AbstainReason.JUDGE_UNAVAILABLE, texts.judge_unavailable(reason))
+            return abstain(bundle, AbstainReason.JUDGE_UNAVAILABLE, texts.judge_unavailable(reason))
         case _:
             assert_never(consultation)
 
 
-def _rule_unusable(hearing: EvidenceBundle, error: ReplyError, coverage: Coverage) -> Ruling:
+def _rule_unusable(bundle: EvidenceBundle, error: ReplyError, coverage: Coverage) -> Ruling:
     """No reply could be used. Where not everything could be read, that is what stands in the way of a better one."""
     if error.fault is ReplyFault.TOO_LONG:
-        return abstain(hearing, AbstainReason.TOO_LARGE, texts.too_long())
-    ruling = abstain(hearing, AbstainReason.REPLY_INVALID, texts.reply_invalid(error.problems[0]))
-    ruling = ruling if coverage.is_complete else abstain_too_large(hearing, coverage)
+        return abstain(bundle, AbstainReason.TOO_LARGE, texts.too_long())
+    ruling = abstain(bundle, AbstainReason.REPLY_INVALID, texts.reply_invalid(error.problems[0]))
+    ruling = ruling if coverage.is_complete else abstain_too_large(bundle, coverage)
     return replace(ruling, signals={"parse_failed": True})
 
 
 def _rule_with_facts(
-    hearing: EvidenceBundle, consultation: AnsweredConsultation | InvalidConsultation | UnreachableConsultation
+    bundle: EvidenceBundle, consultation: AnsweredConsultation | InvalidConsultation | UnreachableConsultation
 ) -> Ruling:
     """Facts reject. A model that rejects for the same reason words it better and adds what it saw."""
-    ruling = reject_on_facts(hearing)
+    ruling = reject_on_facts(bundle)
     if not isinstance(consultation, AnsweredConsultation):
         return ruling
     opinion = consultation.opinion
@@ -194,11 +196,11 @@ def _rule_with_facts(
     )
 
 
-def _rule_run_again(hearing: EvidenceBundle, opinion: ModelOpinion) -> Ruling:
+def _rule_run_again(bundle: EvidenceBundle, opinion: ModelOpinion) -> Ruling:
     """What the evidence comes from is suspected: it is to be repeated, and nothing is scored."""
-    ruling = abstain(hearing, AbstainReason.NEEDS_HUMAN, texts.run_again(opinion.concern, opinion.next_step))
-    said = {"model_decision": opinion.decision.value, "breakdown": opinion.breakdown.value}
-    return replace(ruling, confidence=opinion.confidence, evidence=opinion.evidence, signals=said)
+    ruling = abstain(bundle, AbstainReason.NEEDS_HUMAN, texts.run_again(opinion.concern, opinion.next_step))
+    signals = {"model_decision": opinion.decision.value, "breakdown": opinion.breakdown.value}
+    return replace(ruling, confidence=opinion.confidence, evidence=opinion.evidence, signals=signals)
 
 
 def _rule_by_opinion(opinion: ModelOpinion, coverage: Coverage) -> Ruling:
@@ -225,7 +227,7 @@ def _rule_by_opinion(opinion: ModelOpinion, coverage: Coverage) -> Ruling:
 
 
 def _first_places(opinion: ModelOpinion) -> tuple[EvidencePointer, ...]:
-    return tuple(dict.fromkeys(one.evidence[0] for one in opinion.criteria if one.evidence))
+    return tuple(dict.fromkeys(criterion.evidence[0] for criterion in opinion.criteria if criterion.evidence))
 
 
 def _model_ruling(opinion: ModelOpinion, evidence: tuple[EvidencePointer, ...]) -> Ruling:
@@ -246,8 +248,8 @@ def _direction_signals(opinion: ModelOpinion) -> RulingSignals:
     """What a reject of a change over many files says to build on, and what to move."""
     if opinion.decision is not Leaning.REJECT:
         return {}
-    said = {"what_works": opinion.what_works, "what_does_not": opinion.what_does_not}
-    return {name: text for name, text in said.items() if text}
+    sides = {"what_works": opinion.what_works, "what_does_not": opinion.what_does_not}
+    return {name: text for name, text in sides.items() if text}
 
 
 def _rule_undecided(opinion: ModelOpinion, reason: AbstainReason, texts: tuple[str, str]) -> Ruling:

@@ -21,70 +21,68 @@ from worker.judge.second_opinion import rule_of_two, second_opinion_reason
 
 
 def ask_models(
-    hearing: EvidenceBundle, docket: EvaluationHeader, bench: JudgeContext, model: Model, reason: str
+    bundle: EvidenceBundle, header: EvaluationHeader, context: JudgeContext, model: Model, reason: str
 ) -> JudgingResult:
     """Ask whom this bench asks, and rule."""
-    first = _ask_first(hearing, docket, bench, model, reason)
-    why = second_opinion_reason(first.ruling, hearing)
-    if bench.second_model is None or why is None or not first.is_model_asked:
+    first = _ask_first(bundle, header, context, model, reason)
+    why = second_opinion_reason(first.ruling, bundle)
+    if context.second_model is None or why is None or not first.is_model_asked:
         return first
-    seat = PanelMember("second", bench.second_model)
-    second = ask_model(hearing, docket, bench, seat, why)
-    voices = (*(first.opinions or (PanelOpinion(PanelMember("first", model), first),)), PanelOpinion(seat, second))
+    member = PanelMember("second", context.second_model)
+    second = ask_model(bundle, header, context, member, why)
+    opinions = (*(first.opinions or (PanelOpinion(PanelMember("first", model), first),)), PanelOpinion(member, second))
     joined = rule_of_two(first.ruling, second.ruling)
     return _combine_results(
-        (first, second), joined, voices, texts.second_opinion_asked(first.reason, bench.second_model.name, why)
+        (first, second), joined, opinions, texts.second_opinion_asked(first.reason, context.second_model.name, why)
     )
 
 
 def _ask_first(
-    hearing: EvidenceBundle, docket: EvaluationHeader, bench: JudgeContext, model: Model, reason: str
+    bundle: EvidenceBundle, header: EvaluationHeader, context: JudgeContext, model: Model, reason: str
 ) -> JudgingResult:
     """One look; a board where there is one. What a fact decides needs none."""
-    if not bench.is_panel or hearing.opinion.facts:
-        return ask_model(hearing, docket, bench, PanelMember("first", model), reason)
-    seats = [PanelMember(lens.value, model, FOCUS[lens]) for lens in Lens]
-    sittings = [ask_model(hearing, docket, bench, seat, reason) for seat in seats]
-    seen = [LensRuling(lens, sitting.ruling) for lens, sitting in zip(Lens, sittings, strict=True)]
-    voices = tuple(PanelOpinion(seat, sitting) for seat, sitting in zip(seats, sittings, strict=True))
-    return _combine_results(sittings, rule_of_panel(seen), voices, texts.panel_asked(reason))
+    if not context.is_panel or bundle.opinion.facts:
+        return ask_model(bundle, header, context, PanelMember("first", model), reason)
+    members = [PanelMember(lens.value, model, FOCUS[lens]) for lens in Lens]
+    results = [ask_model(bundle, header, context, member, reason) for member in members]
+    seen = [LensRuling(lens, result.ruling) for lens, result in zip(Lens, results, strict=True)]
+    opinions = tuple(PanelOpinion(member, result) for member, result in zip(members, results, strict=True))
+    return _combine_results(results, rule_of_panel(seen), opinions, texts.panel_asked(reason))
 
 
 def _combine_results(
-    sittings: Sequence[JudgingResult], joined: PanelRuling, voices: tuple[PanelOpinion, ...], reason: str
+    results: Sequence[JudgingResult], joined: PanelRuling, opinions: tuple[PanelOpinion, ...], reason: str
 ) -> JudgingResult:
     """One sitting of several: whoever speaks gives the answers, all of them the exchanges and the costs."""
-    speaker = sittings[joined.speaker]
-    told = "; ".join(_describe_opinion(one) for one in voices)
-    signals = {**joined.ruling.signals, "opinions": told, "opinions_agree": joined.agreement is PanelAgreement.AGREE}
-    ruled = Step(stage=Stage.OPINIONS, outcome=joined.agreement.value, reason=told)
+    speaker = results[joined.speaker]
+    summary = "; ".join(_describe_opinion(opinion) for opinion in opinions)
+    signals = {**joined.ruling.signals, "opinions": summary, "opinions_agree": joined.agreement is PanelAgreement.AGREE}
+    ruled = Step(stage=Stage.OPINIONS, outcome=joined.agreement.value, reason=summary)
     return replace(
         speaker,
         ruling=replace(joined.ruling, signals=signals),
         reason=reason,
-        is_model_asked=any(one.is_model_asked for one in sittings),
-        costs=_add_costs([one.costs for one in sittings]),
-        exchanges=tuple(exchange for one in sittings for exchange in one.exchanges),
-        steps=(*(step for one in sittings for step in one.steps), ruled),
-        opinions=voices,
+        is_model_asked=any(result.is_model_asked for result in results),
+        costs=_add_costs([result.costs for result in results]),
+        exchanges=tuple(exchange for result in results for exchange in result.exchanges),
+        steps=(*(step for result in results for step in result.steps), ruled),
+        opinions=opinions,
     )
 
 
-def _describe_opinion(voice: PanelOpinion) -> str:
-    ruling = voice.result.ruling
+def _describe_opinion(opinion: PanelOpinion) -> str:
+    ruling = opinion.result.ruling
     why = ruling.category or ruling.abstain_reason
-    said = intended_decision(ruling).replace("_", " ")
-    return (
-        f"{voice.member.name} ({voice.member.model.name}): {said}{f', {why}' if why else ''}, {ruling.confidence:.2f}"
-    )
+    decision = intended_decision(ruling).replace("_", " ")
+    return f"{opinion.member.name} ({opinion.member.model.name}): {decision}{f', {why}' if why else ''}, {ruling.confidence:.2f}"
 
 
 def _add_costs(each: Sequence[ReplyCosts]) -> ReplyCosts:
-    known = [one.cost_usd for one in each if one.cost_usd is not None]
+    amounts = [costs.cost_usd for costs in each if costs.cost_usd is not None]
     return ReplyCosts(
-        tokens=sum((one.tokens for one in each), Tokens()),
-        cost_usd=sum(known, Decimal(0)) if len(known) == len(each) else None,
-        replies=sum(one.replies for one in each),
-        lost_usd=sum((one.lost_usd for one in each), Decimal(0)),
-        near=next((one.near for one in reversed(each) if one.near is not None), None),
+        tokens=sum((costs.tokens for costs in each), Tokens()),
+        cost_usd=sum(amounts, Decimal(0)) if len(amounts) == len(each) else None,
+        replies=sum(costs.replies for costs in each),
+        lost_usd=sum((costs.lost_usd for costs in each), Decimal(0)),
+        near=next((costs.near for costs in reversed(each) if costs.near is not None), None),
     )

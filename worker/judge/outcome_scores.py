@@ -52,13 +52,13 @@ def score_pull_request(
 ) -> OutcomeScore:
     """Score a pull request by all that is on record of it: at least one submission."""
     submissions = submissions_of(entries)
-    last, scores = submissions[-1].verdict, [one.verdict.score for one in submissions]
+    last, scores = submissions[-1].verdict, [submission.verdict.score for submission in submissions]
     score = rubric.last * last.score + (1 - rubric.last) * fmean(scores)
-    said = _targets(entries, outcomes, rubric)
+    targets = _targets(entries, outcomes, rubric)
     for strength in WEAKEST_FIRST:
-        if strength in said:
-            score += rubric.pull[strength] * (said[strength] - score)
-    return OutcomeScore(round(score, 4), round(_confidence(last.confidence, said, rubric), 4), said)
+        if strength in targets:
+            score += rubric.pull[strength] * (targets[strength] - score)
+    return OutcomeScore(round(score, 4), round(_confidence(last.confidence, targets, rubric), 4), targets)
 
 
 def _targets(
@@ -68,16 +68,16 @@ def _targets(
 
     A thumb may be about a verdict that was made anew since.
     """
-    decided = {one.eval_id: one.verdict for one in entries}
-    found: dict[Strength, list[float]] = {}
-    for one in outcomes:
-        target = _target(one, decided, rubric)
+    decided = {entry.eval_id: entry.verdict for entry in entries}
+    scores: dict[Strength, list[float]] = {}
+    for outcome in outcomes:
+        target = _target(outcome, decided, rubric)
         if target is not None:
-            found.setdefault(one.strength, []).append(target)
-        elif one.kind is OutcomeKind.REOPENED:
-            found.pop(Strength.LIFECYCLE, None)
+            scores.setdefault(outcome.strength, []).append(target)
+        elif outcome.kind is OutcomeKind.REOPENED:
+            scores.pop(Strength.LIFECYCLE, None)
     taken = {Strength.LIFECYCLE: _last_target, Strength.IMPLICIT: min, Strength.EXPLICIT: fmean}
-    return {strength: taken[strength](targets) for strength, targets in found.items()}
+    return {strength: taken[strength](targets) for strength, targets in scores.items()}
 
 
 def _last_target(targets: list[float]) -> float:
@@ -136,7 +136,9 @@ def pull_request_verdict(
 
 
 def _abstain_contradicted(last: Accept | Reject, outcomes: Sequence[Outcome], fields: dict[str, Any]) -> Abstain:
-    done = ", ".join(dict.fromkeys(one.kind.value.replace("_", " ") for one in outcomes)) or "earlier submissions"
+    done = (
+        ", ".join(dict.fromkeys(outcome.kind.value.replace("_", " ") for outcome in outcomes)) or "earlier submissions"
+    )
     return Abstain(
         **fields,
         abstain_reason=AbstainReason.NEEDS_HUMAN,
@@ -163,11 +165,11 @@ def _fields(last: Accept | Reject | Abstain, rubric: PullRequestRubric) -> dict[
 def _signals(
     submissions: Sequence[LedgerEntry], outcomes: Sequence[Outcome], weighed: OutcomeScore
 ) -> dict[str, object]:
-    scores = [one.verdict.score for one in submissions]
-    counts = Counter(one.kind for one in outcomes)
-    strongest = next((one for one in Strength if one in weighed.targets), None)
+    scores = [submission.verdict.score for submission in submissions]
+    counts = Counter(outcome.kind for outcome in outcomes)
+    strongest = next((strength for strength in Strength if strength in weighed.targets), None)
     return {
-        "child_eval_ids": tuple(one.eval_id for one in submissions[-MOST_CHILDREN:]),
+        "child_eval_ids": tuple(submission.eval_id for submission in submissions[-MOST_CHILDREN:]),
         "submissions": len(submissions),
         "last_decision": submissions[-1].verdict.decision,
         "last_score": round(scores[-1], 4),

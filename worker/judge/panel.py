@@ -54,22 +54,24 @@ class LensRuling(Value):
 
 def rule_of_panel(seen: Sequence[LensRuling]) -> PanelRuling:
     """Rule together."""
-    rejecting = [one for one in seen if one.ruling.decision == "reject"]
-    own = [one for one in rejecting if one.ruling.category in LENS_CATEGORIES[one.lens]]
+    rejecting = [lens for lens in seen if lens.ruling.decision == "reject"]
+    own = [lens for lens in rejecting if lens.ruling.category in LENS_CATEGORIES[lens.lens]]
     if own or len(rejecting) > 1:
         return _join_rejects((own or rejecting)[0], rejecting, seen)
-    missing = [one for one in seen if not is_model_ruling(one.ruling)]
-    doubting = [one for one in seen if one.ruling.decision != "accept"]
-    if absent := [one for one in missing if one in doubting] or (not doubting and missing):
+    missing = [lens for lens in seen if not is_model_ruling(lens.ruling)]
+    doubting = [lens for lens in seen if lens.ruling.decision != "accept"]
+    if absent := [lens for lens in missing if lens in doubting] or (not doubting and missing):
         return PanelRuling(absent[0].ruling, seen.index(absent[0]), PanelAgreement.ALONE)
     if not doubting:
         return _join_accepts(seen)
     speaker = (rejecting or doubting)[0]
     if len(doubting) == len(seen) and not rejecting:
         return PanelRuling(speaker.ruling, seen.index(speaker), PanelAgreement.AGREE)
-    said = texts.opinions_differ([(one.lens.value, intended_decision(one.ruling), one.ruling.concern) for one in seen])
+    text = texts.opinions_differ(
+        [(lens.lens.value, intended_decision(lens.ruling), lens.ruling.concern) for lens in seen]
+    )
     return PanelRuling(
-        leave_to_person(speaker.ruling, said, intended_decision(speaker.ruling)),
+        leave_to_person(speaker.ruling, text, intended_decision(speaker.ruling)),
         seen.index(speaker),
         PanelAgreement.DIFFER,
     )
@@ -77,7 +79,7 @@ def rule_of_panel(seen: Sequence[LensRuling]) -> PanelRuling:
 
 def _join_rejects(speaker: LensRuling, rejecting: Sequence[LensRuling], seen: Sequence[LensRuling]) -> PanelRuling:
     """The first that rejects speaks, with the places of all that do."""
-    places = dict.fromkeys(place for one in (speaker, *rejecting) for place in one.ruling.evidence)
+    places = dict.fromkeys(pointer for lens in (speaker, *rejecting) for pointer in lens.ruling.evidence)
     confidence = speaker.ruling.confidence * (len(rejecting) / len(seen))
     ruling = replace(speaker.ruling, evidence=tuple(places), confidence=confidence)
     return PanelRuling(
@@ -86,8 +88,8 @@ def _join_rejects(speaker: LensRuling, rejecting: Sequence[LensRuling], seen: Se
 
 
 def _join_accepts(seen: Sequence[LensRuling]) -> PanelRuling:
-    speaker = min(seen, key=lambda one: one.ruling.score)
-    places = dict.fromkeys(place for one in (speaker, *seen) for place in one.ruling.evidence)
-    confidence = min(one.ruling.confidence for one in seen)
+    speaker = min(seen, key=lambda lens: lens.ruling.score)
+    places = dict.fromkeys(pointer for lens in (speaker, *seen) for pointer in lens.ruling.evidence)
+    confidence = min(lens.ruling.confidence for lens in seen)
     ruling = replace(speaker.ruling, evidence=tuple(places), confidence=confidence)
     return PanelRuling(ruling, seen.index(speaker), PanelAgreement.AGREE)

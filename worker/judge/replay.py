@@ -50,9 +50,9 @@ class RecordedModel:
             raise BudgetReached(CapLevel(Cap(over.cap), over.used_usd, over.cap_usd), over.asked_usd)
         if recorded.reply is None:
             raise Unavailable("The model", recorded.failure or "no reply is on record")
-        said = recorded.reply
+        reply = recorded.reply
         return ModelReply(
-            said.text, StopReason(said.stop), said.stop_detail, said.tokens, said.cost_usd, said.request_id
+            reply.text, StopReason(reply.stop), reply.stop_detail, reply.tokens, reply.cost_usd, reply.request_id
         )
 
 
@@ -61,11 +61,11 @@ def replay(
 ) -> Replay:
     """Judge the recorded dossier with the recorded replies, by this rubric and prompt."""
     law = audit.law
-    said = iter(audit.exchanges)
-    model = RecordedModel(law.model, law.pricing_version, said) if law.model is not None else None
-    second = RecordedModel(law.second, law.second_pricing_version, said) if law.second is not None else None
+    exchanges = iter(audit.exchanges)
+    model = RecordedModel(law.model, law.pricing_version, exchanges) if law.model is not None else None
+    second = RecordedModel(law.second, law.second_pricing_version, exchanges) if law.second is not None else None
     pause = Pause(law.pause) if law.pause else None
-    bench = JudgeContext(
+    context = JudgeContext(
         rubric,
         prompt,
         law.threshold,
@@ -78,17 +78,17 @@ def replay(
         is_panel=law.board,
         suspension=pause_from_signals(recorded.signals),
     )
-    docket = EvaluationHeader(
+    header = EvaluationHeader(
         recorded.eval_id,
         recorded.subject,
         recorded.created_at,
-        fingerprint_of(dossier, bench),
+        fingerprint_of(dossier, context),
         monotonic_ms=lambda: 0,
         parent_eval_id=recorded.parent_eval_id,
     )
-    heard = judge_with_record(dossier, docket, bench)
-    differing = tuple(name for name in DECIDED_FIELDS if getattr(recorded, name) != getattr(heard.verdict, name))
-    return Replay(recorded, heard.verdict, differing, first_difference(audit.steps, heard.audit.steps))
+    evaluated = judge_with_record(dossier, header, context)
+    differing = tuple(name for name in DECIDED_FIELDS if getattr(recorded, name) != getattr(evaluated.verdict, name))
+    return Replay(recorded, evaluated.verdict, differing, first_difference(audit.steps, evaluated.audit.steps))
 
 
 def _token_budgets(law: JudgeSettings) -> dict[str, TokenBudget]:
@@ -96,11 +96,11 @@ def _token_budgets(law: JudgeSettings) -> dict[str, TokenBudget]:
 
 
 def create_child_header(
-    recorded: Accept | Reject | Abstain, dossier: Dossier, bench: JudgeContext, clock: Clock
+    recorded: Accept | Reject | Abstain, dossier: Dossier, context: JudgeContext, clock: Clock
 ) -> EvaluationHeader:
     """Open a docket for judging a recorded dossier anew, as the child of its verdict."""
     now = clock.now()
-    content = fingerprint_of(dossier, bench)
+    content = fingerprint_of(dossier, context)
     return EvaluationHeader(
         eval_id_after(now, [recorded.eval_id]), recorded.subject, now, content, clock.monotonic_ms, recorded.eval_id
     )

@@ -84,10 +84,10 @@ def load_pull_request_rubric(path: Path | None = None) -> "PullRequestRubric":
 def is_judged_by(path: Path) -> bool:
     """Whether this file is (meant as) a rubric that judges hold a change against, and none that no model reads."""
     try:
-        said = load_operator_yaml(_text(path))
+        document = load_operator_yaml(_text(path))
     except StrictYamlError:
         return False
-    return isinstance(said, dict) and "criteria" in cast("dict[str, object]", said)
+    return isinstance(document, dict) and "criteria" in cast("dict[str, object]", document)
 
 
 def shipped_rubrics() -> "tuple[VersionedRubric, ...]":
@@ -124,11 +124,11 @@ MISTAKE_TEXTS: Final = {"extra_forbidden": "unknown field", "string_type": "expe
 
 def _list_mistakes(error: ValidationError) -> Iterator[tuple[FieldPath, str]]:
     errors = error.errors(include_url=False, include_context=False, include_input=False)
-    paths = [tuple(part for part in one["loc"] if part != "[key]") for one in errors]
-    for one, path in zip(errors, paths, strict=True):
-        if one["type"] == "too_short" and any(path == other[:-1][: len(path)] for other in paths):
+    paths = [tuple(part for part in error["loc"] if part != "[key]") for error in errors]
+    for problem, path in zip(errors, paths, strict=True):
+        if problem["type"] == "too_short" and any(path == other[:-1][: len(path)] for other in paths):
             continue  # a list is counted without its entries that are wrong
-        yield path, MISTAKE_TEXTS.get(one["type"], one["msg"])
+        yield path, MISTAKE_TEXTS.get(problem["type"], problem["msg"])
 
 
 def _mistakes_text(mistakes: Sequence[tuple[FieldPath, str]], text: str) -> str:
@@ -137,18 +137,18 @@ def _mistakes_text(mistakes: Sequence[tuple[FieldPath, str]], text: str) -> str:
         marks: PositionsByPath = load_yaml_with_positions(text)[1]
     except StrictYamlError:  # JSON, where a tab may stand
         marks = {}
-    found: list[tuple[bool, int, str]] = []
+    problems: list[tuple[bool, int, str]] = []
     for path, reason in mistakes:
         line = marks[path].key.line if path in marks else 0
         where = f" (line {line})" if line else ""
-        found.append(
+        problems.append(
             (reason == MISSING_FIELD, line, f"{'.'.join(map(str, path)) or 'the whole file'}: {reason}{where}.")
         )
-    first, *others = [words for _, _, words in sorted(found)]
+    first, *others = [text for _, _, text in sorted(problems)]
     if not others:
         return f"Rubric refused at {first} The format: docs/rubric.md."
     return "\n".join(
-        [f"Rubric refused at {first}", *(f"  and at {words}" for words in others), "The format: docs/rubric.md."]
+        [f"Rubric refused at {first}", *(f"  and at {text}" for text in others), "The format: docs/rubric.md."]
     )
 
 

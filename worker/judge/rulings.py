@@ -90,30 +90,30 @@ class Ruling(Value):
 
 
 def rule_without_model(
-    hearing: EvidenceBundle, route: RejectOnFacts | AcceptAsSafe | StopJudging, coverage: Coverage
+    bundle: EvidenceBundle, route: RejectOnFacts | AcceptAsSafe | StopJudging, coverage: Coverage
 ) -> Ruling:
     """What the heuristic tier and the validators say alone."""
     match route:
         case RejectOnFacts():
-            return reject_on_facts(hearing)
+            return reject_on_facts(bundle)
         case AcceptAsSafe():
-            return _accept_safe(hearing, coverage)
+            return _accept_safe(bundle, coverage)
         case StopJudging():
-            return rule_stopped(hearing, route, coverage)
+            return rule_stopped(bundle, route, coverage)
         case _:
             assert_never(route)
 
 
-def abstain(hearing: EvidenceBundle, reason: AbstainReason, concern_and_step: tuple[str, str]) -> Ruling:
+def abstain(bundle: EvidenceBundle, reason: AbstainReason, concern_and_step: tuple[str, str]) -> Ruling:
     """Nobody judged: the criteria are open, the heuristic tier's score is what there is."""
     concern, next_step = concern_and_step
     return Ruling(
         concern=concern,
         next_step=next_step,
-        score=hearing.opinion.score,
-        confidence=hearing.opinion.confidence,
+        score=bundle.opinion.score,
+        confidence=bundle.opinion.confidence,
         abstain_reason=reason,
-        criteria=tuple(_with_places(_unjudged_criteria(hearing), hearing)),
+        criteria=tuple(_with_places(_unjudged_criteria(bundle), bundle)),
     )
 
 
@@ -130,50 +130,50 @@ def leave_to_person(ruling: Ruling, texts: tuple[str, str], intended: str, **sig
     )
 
 
-def rule_stopped(hearing: EvidenceBundle, stop: StopJudging, coverage: Coverage) -> Ruling:
+def rule_stopped(bundle: EvidenceBundle, stop: StopJudging, coverage: Coverage) -> Ruling:
     """Nobody was asked: the validators' report, or that this is unproven."""
     match stop.abstain:
         case AbstainReason.CI_FAILED:
-            said = words.ci_failed(hearing.ci)
+            wording = words.ci_failed(bundle.ci)
         case AbstainReason.CI_PENDING:
-            said = words.ci_pending(hearing.ci)
+            wording = words.ci_pending(bundle.ci)
         case AbstainReason.NO_CRITERIA:
-            said = words.no_issue()
+            wording = words.no_issue()
         case _:
-            opinion = hearing.opinion
-            said = words.unproven(
+            opinion = bundle.opinion
+            wording = words.unproven(
                 stop.skipped,
                 len(opinion.findings),
                 opinion.obstacle,
                 (*coverage.unread, *coverage.partly),
-                on_laptop=hearing.is_local,
+                on_laptop=bundle.is_local,
             )
-    ruling = abstain(hearing, stop.abstain, said)
-    failure = first_failure(hearing.ci) if stop.abstain is AbstainReason.CI_FAILED else None
+    ruling = abstain(bundle, stop.abstain, wording)
+    failure = first_failure(bundle.ci) if stop.abstain is AbstainReason.CI_FAILED else None
     return replace(ruling, signals={"escalation_skipped": stop.skipped.value}, ci_failure=failure)
 
 
-def reject_on_facts(hearing: EvidenceBundle) -> Ruling:
+def reject_on_facts(bundle: EvidenceBundle) -> Ruling:
     """The gravest fact names the category; all facts are evidence."""
-    facts = sort_by_gravity(hearing.opinion)
+    facts = sort_by_gravity(bundle.opinion)
     return Ruling(
         concern=words.describe_facts(facts),
         next_step=words.describe_fact_steps(facts),
-        score=min(hearing.opinion.score, FACT_SCORE),
-        confidence=hearing.opinion.confidence,
+        score=min(bundle.opinion.score, FACT_SCORE),
+        confidence=bundle.opinion.confidence,
         category=facts[0].category,
-        evidence=_pointers(facts, hearing),
-        criteria=_criteria_under_facts(hearing, facts),
+        evidence=_pointers(facts, bundle),
+        criteria=_criteria_under_facts(bundle, facts),
     )
 
 
 def sort_by_gravity(opinion: HeuristicOpinion) -> tuple[Finding, ...]:
     """What breaks somebody's explicit word before what the change shows by itself, then by weight."""
-    return tuple(sorted(opinion.facts, key=lambda one: (one.category not in EXPLICIT_CATEGORIES, -one.weight)))
+    return tuple(sorted(opinion.facts, key=lambda fact: (fact.category not in EXPLICIT_CATEGORIES, -fact.weight)))
 
 
-def _pointers(facts: tuple[Finding, ...], hearing: EvidenceBundle) -> tuple[EvidencePointer, ...]:
-    return tuple(pointer for fact in facts[:MOST_EVIDENCE] for pointer in _fact_places(fact, hearing.places))
+def _pointers(facts: tuple[Finding, ...], bundle: EvidenceBundle) -> tuple[EvidencePointer, ...]:
+    return tuple(pointer for fact in facts[:MOST_EVIDENCE] for pointer in _fact_places(fact, bundle.places))
 
 
 def _fact_places(fact: Finding, places: Places) -> Iterator[EvidencePointer]:
@@ -195,29 +195,32 @@ def _pointer(fact: Finding, places: Places) -> EvidencePointer | None:
     return EvidencePointer(path=fact.path, side=fact.side, note=fact.note)
 
 
-def _criteria_under_facts(hearing: EvidenceBundle, facts: tuple[Finding, ...]) -> tuple[CriterionVerdict, ...]:
+def _criteria_under_facts(bundle: EvidenceBundle, facts: tuple[Finding, ...]) -> tuple[CriterionVerdict, ...]:
     """Where nothing changed nothing is met; any other fact without a place is something of its own that is missing."""
     if any(fact.path for fact in facts):
-        return _unjudged_criteria(hearing)
+        return _unjudged_criteria(bundle)
     absent = CriterionVerdict(
         id=words.absent_criterion_id(facts[0]), status=CriterionStatus.MISSING, note=facts[0].note
     )
     if facts[0].category is Category.ACCEPTANCE_GAP:
-        return _criteria_with_status(hearing, CriterionStatus.MISSING) or (absent,)
-    return (*_unjudged_criteria(hearing), absent)
+        return _criteria_with_status(bundle, CriterionStatus.MISSING) or (absent,)
+    return (*_unjudged_criteria(bundle), absent)
 
 
-def _criteria_with_status(hearing: EvidenceBundle, status: CriterionStatus) -> tuple[CriterionVerdict, ...]:
-    claimed = claimed_ids(hearing.dossier.case, hearing.criteria)
-    return tuple(CriterionVerdict(id=one.id, status=status, claimed=one.id in claimed) for one in hearing.criteria)
-
-
-def _unjudged_criteria(hearing: EvidenceBundle) -> tuple[CriterionVerdict, ...]:
-    """Each criterion as code sees it: not judged, but where it is proved that something is not there."""
-    seen = {one.id: one for one in hearing.opinion.criteria}
+def _criteria_with_status(bundle: EvidenceBundle, status: CriterionStatus) -> tuple[CriterionVerdict, ...]:
+    claimed = claimed_ids(bundle.dossier.case, bundle.criteria)
     return tuple(
-        one.model_copy(update=_absence_fields(seen[one.id])) if one.id in seen else one
-        for one in _criteria_with_status(hearing, CriterionStatus.UNVERIFIABLE)
+        CriterionVerdict(id=criterion.id, status=status, claimed=criterion.id in claimed)
+        for criterion in bundle.criteria
+    )
+
+
+def _unjudged_criteria(bundle: EvidenceBundle) -> tuple[CriterionVerdict, ...]:
+    """Each criterion as code sees it: not judged, but where it is proved that something is not there."""
+    seen = {criterion.id: criterion for criterion in bundle.opinion.criteria}
+    return tuple(
+        criterion.model_copy(update=_absence_fields(seen[criterion.id])) if criterion.id in seen else criterion
+        for criterion in _criteria_with_status(bundle, CriterionStatus.UNVERIFIABLE)
     )
 
 
@@ -229,38 +232,39 @@ def _absence_fields(criterion: CriterionVerdict) -> dict[str, object]:
     }
 
 
-def _with_places(criteria: Iterable[CriterionVerdict], hearing: EvidenceBundle) -> Iterator[CriterionVerdict]:
+def _with_places(criteria: Iterable[CriterionVerdict], bundle: EvidenceBundle) -> Iterator[CriterionVerdict]:
     """Each with the changed lines that speak of it, for a person who judges in place of a model."""
-    seen = {one.id: one.evidence for one in hearing.opinion.criteria}
-    for one in criteria:
-        checked = (hearing.places.check(pointer) for pointer in seen.get(one.id, ()))
-        yield one.model_copy(update={"evidence": tuple(p for p in checked if isinstance(p, EvidencePointer))})
+    seen = {criterion.id: criterion.evidence for criterion in bundle.opinion.criteria}
+    for criterion in criteria:
+        checked = (bundle.places.check(pointer) for pointer in seen.get(criterion.id, ()))
+        yield criterion.model_copy(update={"evidence": tuple(p for p in checked if isinstance(p, EvidencePointer))})
 
 
-def _accept_safe(hearing: EvidenceBundle, coverage: Coverage) -> Ruling:
+def _accept_safe(bundle: EvidenceBundle, coverage: Coverage) -> Ruling:
     if not coverage.is_complete:
-        return abstain_too_large(hearing, coverage)
-    evidence = tuple(islice(changed_places(hearing), MOST_EVIDENCE))
+        return abstain_too_large(bundle, coverage)
+    evidence = tuple(islice(changed_places(bundle), MOST_EVIDENCE))
     if not evidence:
         return rule_stopped(
-            hearing, StopJudging(AbstainReason.UNPROVEN, ModelSkipReason.TIER, hearing.opinion.reason), coverage
+            bundle, StopJudging(AbstainReason.UNPROVEN, ModelSkipReason.TIER, bundle.opinion.reason), coverage
         )
     unread = {"note": words.not_judged_note(words.COMPARED_BY_CODE)}
     return Ruling(
-        concern=_sentence(hearing.opinion.safe or hearing.opinion.reason),
+        concern=_sentence(bundle.opinion.safe or bundle.opinion.reason),
         next_step=None,
-        score=max(hearing.opinion.score, SAFE_SCORE),
-        confidence=hearing.opinion.confidence,
+        score=max(bundle.opinion.score, SAFE_SCORE),
+        confidence=bundle.opinion.confidence,
         evidence=evidence,
         criteria=tuple(
-            one.model_copy(update=unread) for one in _criteria_with_status(hearing, CriterionStatus.UNVERIFIABLE)
+            criterion.model_copy(update=unread)
+            for criterion in _criteria_with_status(bundle, CriterionStatus.UNVERIFIABLE)
         ),
     )
 
 
-def changed_places(hearing: EvidenceBundle) -> Iterator[EvidencePointer]:
+def changed_places(bundle: EvidenceBundle) -> Iterator[EvidencePointer]:
     """Where a safe change can be seen: its added lines, else the removed ones, else the file itself."""
-    for file in hearing.diff.files:
+    for file in bundle.diff.files:
         yield from _places_of(file)
 
 
@@ -280,27 +284,34 @@ def _side(file: FileDiff) -> Side:
 
 
 def _sentence(text: str) -> str:
-    said = text.strip()
-    return said[0].upper() + said[1:] + ("" if said.endswith((".", "!", "?")) else ".")
+    sentence = text.strip()
+    return sentence[0].upper() + sentence[1:] + ("" if sentence.endswith((".", "!", "?")) else ".")
 
 
-def abstain_too_large(hearing: EvidenceBundle, coverage: Coverage) -> Ruling:
+def abstain_too_large(bundle: EvidenceBundle, coverage: Coverage) -> Ruling:
     """Not everything could be read; the files are named."""
-    said = words.too_large([*coverage.unread, *coverage.partly], is_nothing_read=not (coverage.read or coverage.partly))
-    return abstain(hearing, AbstainReason.TOO_LARGE, said)
+    wording = words.too_large(
+        [*coverage.unread, *coverage.partly], is_nothing_read=not (coverage.read or coverage.partly)
+    )
+    return abstain(bundle, AbstainReason.TOO_LARGE, wording)
 
 
-def closing_conditions(ruling: Ruling, hearing: EvidenceBundle) -> tuple[ClosingCondition, ...]:
+def closing_conditions(ruling: Ruling, bundle: EvidenceBundle) -> tuple[ClosingCondition, ...]:
     """What a reject freezes: its next step, and each criterion that is not met (what code says of one binds nobody)."""
     assert ruling.next_step is not None  # noqa: S101 - a reject has one, and nothing else freezes any
-    texts = {one.id: words.criterion_met(one) for one in hearing.criteria}
-    by_code = {(one.id, one.note) for one in hearing.opinion.criteria if one.status is CriterionStatus.MISSING}
+    texts = {criterion.id: words.criterion_met(criterion) for criterion in bundle.criteria}
+    by_code = {
+        (criterion.id, criterion.note)
+        for criterion in bundle.opinion.criteria
+        if criterion.status is CriterionStatus.MISSING
+    }
     unmet = [
-        one
-        for one in ruling.criteria
-        if one.status in {CriterionStatus.MISSING, CriterionStatus.PARTIAL} and (one.id, one.note) not in by_code
+        criterion
+        for criterion in ruling.criteria
+        if criterion.status in {CriterionStatus.MISSING, CriterionStatus.PARTIAL}
+        and (criterion.id, criterion.note) not in by_code
     ]
-    asked = [texts[one.id] for one in unmet if one.id in texts]
+    asked = [texts[criterion.id] for criterion in unmet if criterion.id in texts]
     return tuple(
         ClosingCondition(id=f"c{number}", text=text) for number, text in enumerate([ruling.next_step, *asked], start=1)
     )

@@ -33,7 +33,7 @@ def composite(scores: Sequence[Score]) -> float:
 
 def strength(scores: Sequence[Score]) -> Decimal:
     """(2 × lowest + composite) / 3, from 1 to 10."""
-    lowest = min(one.score for one in scores)
+    lowest = min(score.score for score in scores)
     return (2 * lowest + _mean(scores)) / 3
 
 
@@ -48,11 +48,11 @@ def is_accepting(scores: Sequence[Score]) -> bool:
 
 def moved_scores(first: Sequence[Score], now: Sequence[Score]) -> tuple[tuple[Score, Score], ...]:
     """The criteria whose score moved by more than the noise, as it was first and as it is now."""
-    then = {one.criterion: one for one in first}
-    pairs = ((then[one.criterion], one) for one in now if one.criterion in then)
-    return tuple((before, one) for before, one in pairs if abs(before.score - one.score) > NOISE)
+    then = {score.criterion: score for score in first}
+    pairs = ((then[score.criterion], score) for score in now if score.criterion in then)
+    return tuple((before, after) for before, after in pairs if abs(before.score - after.score) > NOISE)
 
 
 def _mean(scores: Sequence[Score]) -> Decimal:
-    total = Decimal(sum(one.score for one in scores))
+    total = Decimal(sum(score.score for score in scores))
     return (total / len(scores)).quantize(_TENTH, ROUND_HALF_UP)

@@ -16,11 +16,11 @@ from worker.judge.vetoes import SUSPICIONS_SIGNAL
 UNSURE_SCORE: Final = 0.5
 
 
-def second_opinion_reason(first: Ruling, hearing: EvidenceBundle) -> str | None:
+def second_opinion_reason(first: Ruling, bundle: EvidenceBundle) -> str | None:
     """Why a second opinion is asked for; None: it is not. What a fact decides, no opinion changes."""
-    if hearing.opinion.facts or not is_model_ruling(first):
+    if bundle.opinion.facts or not is_model_ruling(first):
         return None
-    if hearing.dossier.contest:
+    if bundle.dossier.contest:
         return "the verdict is contested"
     if first.signals.get("vetoed_by") == SUSPICIONS_SIGNAL:
         return "an accept that leaves suspicions open"

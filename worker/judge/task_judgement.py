@@ -66,7 +66,7 @@ class TaskJudgement(Frozen):
 def criteria_from(criteria: Criteria) -> tuple[Criterion, ...]:
     """The criteria: of Markdown its list items, else its paragraphs. Raises ValueError for more than fit one question."""
     texts = (
-        (_list_items(criteria) if isinstance(criteria, str) else tuple(one for one in criteria if one.strip()))
+        (_list_items(criteria) if isinstance(criteria, str) else tuple(text for text in criteria if text.strip()))
         if criteria
         else ()
     )
@@ -87,7 +87,7 @@ def _list_items(markdown: str) -> tuple[str, ...]:
 def dossier_of(output: str, criteria: tuple[Criterion, ...], signals: Sequence[str]) -> Dossier:
     """The output as a change that adds one file. *signals* are about code, so they are switched off."""
     output = _escape_surrogates(output)
-    asked = "\0".join(f"{one.id} {one.text}" for one in criteria)
+    asked = "\0".join(f"{criterion.id} {criterion.text}" for criterion in criteria)
     digest = hashlib.sha256(f"{asked}\0\0{output}".encode()).hexdigest()
     nothing = "0" * 40
     return Dossier(
@@ -129,15 +129,17 @@ _UNVERIFIABLE: Final = {"status": CriterionStatus.UNVERIFIABLE, "note": "", "evi
 
 def judgement_of(verdict: Verdict, criteria: Sequence[Criterion]) -> TaskJudgement:
     """What a verdict on that dossier says of the output. What only code guessed of a criterion says nothing."""
-    texts = {one.id: one.text for one in criteria}
-    nobody = isinstance(verdict, Abstain) and not verdict.scores
-    said = [one.model_copy(update=_UNVERIFIABLE) if nobody else one for one in verdict.criteria]
+    texts = {criterion.id: criterion.text for criterion in criteria}
+    is_unjudged = isinstance(verdict, Abstain) and not verdict.scores
+    judged = [
+        criterion.model_copy(update=_UNVERIFIABLE) if is_unjudged else criterion for criterion in verdict.criteria
+    ]
     return TaskJudgement(
         verdict=_ruling(verdict),
-        reasoning=_reword_for_output(verdict.concern) if nobody else verdict.concern,
-        criteria=tuple(_criterion(one, texts[one.id]) for one in said),
+        reasoning=_reword_for_output(verdict.concern) if is_unjudged else verdict.concern,
+        criteria=tuple(_criterion(criterion, texts[criterion.id]) for criterion in judged),
         next_step=_ASK_AGAIN.get(verdict.abstain_reason, _LOOK_YOURSELF)
-        if nobody and verdict.abstain_reason
+        if is_unjudged and verdict.abstain_reason
         else verdict.next_step,
         reason=verdict.abstain_reason,
         cost_usd=verdict.judge_cost_usd,
@@ -192,12 +194,12 @@ STATES: Final = {
 
 
 def _criterion(criterion: CriterionVerdict, text: str) -> CriterionJudgement:
-    said = [note for note in (criterion.note, *(place.note for place in criterion.evidence)) if note]
+    notes = [note for note in (criterion.note, *(pointer.note for pointer in criterion.evidence)) if note]
     return CriterionJudgement(
         id=criterion.id,
         text=text,
         verdict=STATES[criterion.status],
-        reasoning=f"{criterion.status}: {'; '.join(said)}" if said else criterion.status.value,
+        reasoning=f"{criterion.status}: {'; '.join(notes)}" if notes else criterion.status.value,
         evidence=criterion.evidence,
     )
 
@@ -210,12 +212,13 @@ def judge_without_criteria() -> TaskJudgement:
 def judge_empty_output(criteria: Sequence[Criterion]) -> TaskJudgement:
     """An empty output meets nothing; nobody has to be asked."""
     missing = (
-        CriterionJudgement(id=one.id, text=one.text, verdict=TaskRuling.FAIL, reasoning=EMPTY) for one in criteria
+        CriterionJudgement(id=criterion.id, text=criterion.text, verdict=TaskRuling.FAIL, reasoning=EMPTY)
+        for criterion in criteria
     )
     return TaskJudgement(verdict=TaskRuling.FAIL, reasoning=EMPTY, criteria=tuple(missing))
 
 
 def judge_unavailable(why: str) -> TaskJudgement:
     """Nobody could be asked: neither a pass nor a fail."""
-    said = f"The judge is unavailable: {why}"
-    return TaskJudgement(verdict=TaskRuling.UNAVAILABLE, reasoning=said, reason=AbstainReason.JUDGE_UNAVAILABLE)
+    reasoning = f"The judge is unavailable: {why}"
+    return TaskJudgement(verdict=TaskRuling.UNAVAILABLE, reasoning=reasoning, reason=AbstainReason.JUDGE_UNAVAILABLE)

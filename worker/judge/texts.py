@@ -92,7 +92,7 @@ def unproven(
 
     *on_laptop*: the reader is the one who sets the key and the tier.
     """
-    found = (
+    opening = (
         f"No fact was found in what could be read (not read in full: {join_names(unread)})"
         if unread
         else "No fact was found against this change"
@@ -103,22 +103,22 @@ def unproven(
     if skipped is ModelSkipReason.NO_MODEL:
         step = "A person reviews it, or the operator sets ANTHROPIC_API_KEY so that a model can be asked."
         return (
-            f"{found}; whether it does what it should was not judged: no model is set up.{doubt}",
+            f"{opening}; whether it does what it should was not judged: no model is set up.{doubt}",
             "Set ANTHROPIC_API_KEY to have a model judge this, or review it yourself." if on_laptop else step,
         )
     if skipped is ModelSkipReason.OUTSIDER:
         return (
-            f"{found}, and no model was asked: its author has no write access here.{doubt}",
+            f"{opening}, and no model was asked: its author has no write access here.{doubt}",
             "An account with write access comments `/rejudge`; from then on a model is asked about this pull request.",
         )
     if skipped is ModelSkipReason.WITHHELD:
         return (
-            f"{found}, and no model was asked: `never_send` keeps every changed file from it.{doubt}",
+            f"{opening}, and no model was asked: `never_send` keeps every changed file from it.{doubt}",
             "A person reviews it; the author has nothing to change.",
         )
     step = "A person reviews it, or it is judged again at tier hybrid or llm."
     return (
-        f"{found}; whether it does what it should was not judged: this tier asks no model.{doubt}",
+        f"{opening}; whether it does what it should was not judged: this tier asks no model.{doubt}",
         "Judge it again with `--tier hybrid` or `--tier llm`, or review it yourself." if on_laptop else step,
     )
 
@@ -345,10 +345,10 @@ def look_for_a_test(criteria: Sequence[str]) -> str:
 
 
 def suspicions_unanswered(left: Sequence[Finding]) -> tuple[str, str]:
-    told = "; ".join(_describe_suspicion(one) for one in left[:3])
+    described = "; ".join(_describe_suspicion(finding) for finding in left[:3])
     more = f"; and {len(left) - 3} more" if len(left) > 3 else ""  # noqa: PLR2004 - three are told
     return (
-        f"The model accepts, and no line that it names settles what code suspects: {told}{more}.",
+        f"The model accepts, and no line that it names settles what code suspects: {described}{more}.",
         "A person looks at these places and decides.",
     )
 
@@ -371,8 +371,10 @@ MENTIONED_THOUGH_UNMET: Final = "called unmet, though the change speaks of it"
 
 def opinions_differ(opinions: Sequence[tuple[str, str, str]]) -> tuple[str, str]:
     """Each opinion's name, what it says, and why."""
-    told = " ".join(f"{name.capitalize()} says {said.replace('_', ' ')}: {why}" for name, said, why in opinions)
-    return f"The opinions on this change differ. {told}", "A person who knows the issue decides between them."
+    described = " ".join(
+        f"{name.capitalize()} says {decision.replace('_', ' ')}: {why}" for name, decision, why in opinions
+    )
+    return f"The opinions on this change differ. {described}", "A person who knows the issue decides between them."
 
 
 def second_opinion_asked(reason: str, name: str, why: str) -> str:
@@ -394,7 +396,8 @@ def run_again(concern: str, next_step: str | None) -> tuple[str, str]:
 def describe_facts(findings: Sequence[Finding]) -> str:
     """One to three facts, each with its place."""
     sentences = [
-        f"{_describe_finding(one)}{one.note or one.signal.replace('_', ' ')}" for one in findings[:FACTS_NAMED]
+        f"{_describe_finding(finding)}{finding.note or finding.signal.replace('_', ' ')}"
+        for finding in findings[:FACTS_NAMED]
     ]
     more = f" And {len(findings) - FACTS_NAMED} more." if len(findings) > FACTS_NAMED else ""
     return ". ".join(sentence.rstrip(".") for sentence in sentences) + f".{more}"
@@ -403,10 +406,10 @@ def describe_facts(findings: Sequence[Finding]) -> str:
 def describe_fact_steps(findings: Sequence[Finding]) -> str:
     """What takes the facts away that `facts` names: a sentence for each kind, with all its places."""
     kinds: dict[str, list[str]] = {}
-    for one in findings[:FACTS_NAMED]:
-        place = _describe_place(one)
-        kind = one.step.replace(place, _PLACE_MARK) if place else one.step
-        kinds.setdefault(kind, []).append(place)
+    for finding in findings[:FACTS_NAMED]:
+        location = _describe_place(finding)
+        kind = finding.step.replace(location, _PLACE_MARK) if location else finding.step
+        kinds.setdefault(kind, []).append(location)
     steps = [kind.replace(_PLACE_MARK, _join_places(places)) for kind, places in kinds.items()]
     left = len(findings) - FACTS_NAMED
     more = [f'Then see to the {_count(left, "other fact")} under "Evidence".'] if left > 0 else []
@@ -439,8 +442,8 @@ def absent_criterion_id(fact: Finding) -> str:
 
 
 def _describe_finding(finding: Finding) -> str:
-    place = _describe_place(finding)
-    return f"{place}: " if place else ""
+    location = _describe_place(finding)
+    return f"{location}: " if location else ""
 
 
 def _describe_place(finding: Finding) -> str:
@@ -453,8 +456,8 @@ def overruled(concern: str, opinion: ModelOpinion) -> str:
     """A fact's concern where the model was asked as well and said something else."""
     if opinion.decision is Leaning.REJECT:
         return f"{concern} The model, asked too, rejects for another reason ({opinion.category}): {opinion.concern}"
-    said = opinion.decision.replace("_", " ")
-    return f"{concern} The model, asked too, said {said}; a fact stands whatever a model says."
+    decision = opinion.decision.replace("_", " ")
+    return f"{concern} The model, asked too, said {decision}; a fact stands whatever a model says."
 
 
 UNCHANGED_SINCE_JUDGED: Final = "called unmet now, on lines that were judged before and did not change since"
@@ -531,7 +534,7 @@ def fact_step_again(step: str, quote: str | None, times: int) -> str:
 
 
 def _name_conditions(conditions: Sequence[ClosingCondition]) -> str:
-    return join_names([f"{one.id} ({one.text.rstrip('.')})" for one in conditions], limit=3)
+    return join_names([f"{condition.id} ({condition.text.rstrip('.')})" for condition in conditions], limit=3)
 
 
 def count_times(number: int) -> str:

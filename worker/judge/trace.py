@@ -35,56 +35,58 @@ NO_REPLY_OUTCOME: Final = "none came"
 
 
 def audit_record(
-    hearing: EvidenceBundle, sitting: JudgingResult, verdict: Accept | Reject | Abstain, bench: JudgeContext
+    bundle: EvidenceBundle, result: JudgingResult, verdict: Accept | Reject | Abstain, context: JudgeContext
 ) -> AuditRecord:
     """The whole record of a judging that has ended."""
     steps = (
-        _digest_step(judge_digest_of(bench)),
-        _ci_step(hearing.ci),
-        _code_checks(hearing.opinion),
+        _digest_step(judge_digest_of(context)),
+        _ci_step(bundle.ci),
+        _code_checks(bundle.opinion),
         Step(
             stage=Stage.ROUTE,
-            outcome="the model is asked" if sitting.is_model_asked else "code alone",
-            reason=sitting.reason,
+            outcome="the model is asked" if result.is_model_asked else "code alone",
+            reason=result.reason,
         ),
-        *_asking_steps(sitting.exchanges, sitting.coverage),
-        *sitting.steps,
-        _ruling(sitting.ruling),
+        *_asking_steps(result.exchanges, result.coverage),
+        *result.steps,
+        _ruling(result.ruling),
         _verdict(verdict),
     )
     return AuditRecord(
         eval_id=verdict.eval_id,
-        law=judge_digest_of(bench),
+        law=judge_digest_of(context),
         steps=steps,
-        exchanges=sitting.exchanges,
-        redactions=tuple(RecordedRedaction(one.kind.value, one.where, one.line) for one in sitting.redactions),
+        exchanges=result.exchanges,
+        redactions=tuple(
+            RecordedRedaction(redaction.kind.value, redaction.where, redaction.line) for redaction in result.redactions
+        ),
     )
 
 
-def carry_over_record(verdict: Accept | Reject, bench: JudgeContext) -> AuditRecord:
+def carry_over_record(verdict: Accept | Reject, context: JudgeContext) -> AuditRecord:
     """The record of a verdict that stands for the same content: nobody judged."""
-    law = judge_digest_of(bench)
+    law = judge_digest_of(context)
     same = Step(
         stage=Stage.CARRIED, outcome=f"from {verdict.carried_from}", reason="the same content was judged before"
     )
     return AuditRecord(eval_id=verdict.eval_id, law=law, steps=(_digest_step(law), same, _verdict(verdict)))
 
 
-def judge_digest_of(bench: JudgeContext) -> JudgeSettings:
+def judge_digest_of(context: JudgeContext) -> JudgeSettings:
     return JudgeSettings(
-        rubric=f"{bench.rubric.id} {bench.rubric.version}",
-        rubric_hash=_hash_rubric(bench.rubric),
-        prompt_version=bench.prompt.version,
-        threshold=bench.threshold,
-        model=bench.model.name if bench.model else None,
-        pricing_version=bench.model.pricing_version if bench.model else None,
-        round_limit=bench.round_limit,
-        question_bytes=bench.token_budget.question_bytes,
-        pause=bench.pause.value if bench.pause else None,
-        second=bench.second_model.name if bench.second_model else None,
-        second_bytes=bench.token_budget_of(bench.second_model).question_bytes if bench.second_model else None,
-        second_pricing_version=bench.second_model.pricing_version if bench.second_model else None,
-        board=bench.is_panel,
+        rubric=f"{context.rubric.id} {context.rubric.version}",
+        rubric_hash=_hash_rubric(context.rubric),
+        prompt_version=context.prompt.version,
+        threshold=context.threshold,
+        model=context.model.name if context.model else None,
+        pricing_version=context.model.pricing_version if context.model else None,
+        round_limit=context.round_limit,
+        question_bytes=context.token_budget.question_bytes,
+        pause=context.pause.value if context.pause else None,
+        second=context.second_model.name if context.second_model else None,
+        second_bytes=context.token_budget_of(context.second_model).question_bytes if context.second_model else None,
+        second_pricing_version=context.second_model.pricing_version if context.second_model else None,
+        board=context.is_panel,
     )
 
 
@@ -92,7 +94,7 @@ def answered_exchange(
     prompt: Prompt, reply: ModelReply, fault: str | None = None, problems: tuple[str, ...] = ()
 ) -> Exchange:
     """A question that was answered. *fault* and *problems*: what its reading said, where the reply is unusable."""
-    said = RecordedReply(
+    recorded = RecordedReply(
         text=reply.text,
         stop=reply.stop.value,
         stop_detail=reply.stop_detail,
@@ -100,7 +102,7 @@ def answered_exchange(
         cost_usd=reply.cost_usd,
         request_id=reply.request_id,
     )
-    return replace(_sent_exchange(prompt), reply=said, fault=fault, problems=problems)
+    return replace(_sent_exchange(prompt), reply=recorded, fault=fault, problems=problems)
 
 
 def unanswered_exchange(prompt: Prompt, failure: str) -> Exchange:
@@ -123,21 +125,25 @@ def opinion_steps(opinion: ModelOpinion | None, ruling: Ruling) -> tuple[Step, .
     """What became of an opinion that could be read; nothing where there was none."""
     if opinion is None:
         return ()
-    places = [*opinion.evidence, *(pointer for one in opinion.criteria for pointer in one.evidence)]
+    places = [*opinion.evidence, *(pointer for criterion in opinion.criteria for pointer in criterion.evidence)]
     counted = f"{len(places)} {'place' if len(places) == 1 else 'places'}, each found"
     counted += f"; left out: {len(opinion.dropped)}" if opinion.dropped else ""
     leaned = {Leaning.CANNOT_TELL: "abstain"}.get(opinion.decision, opinion.decision.value)
     vetoed = leaned != ruling.decision or (opinion.category is not None and opinion.category is not ruling.category)
     wanted = f"the model's {opinion.decision} does not stand" if vetoed else "none"
     return (
-        Step(stage=Stage.EVIDENCE, outcome=counted, reason=", ".join(dict.fromkeys(one.location for one in places))),
+        Step(
+            stage=Stage.EVIDENCE,
+            outcome=counted,
+            reason=", ".join(dict.fromkeys(location.location for location in places)),
+        ),
         Step(stage=Stage.VETOES, outcome=wanted, reason=ruling.concern if vetoed else ""),
     )
 
 
 def first_difference(recorded: Iterable[Step], again: Iterable[Step]) -> tuple[Step | None, Step | None] | None:
     """Where two trails part; None where they don't. A trail that ended before the other has no step there."""
-    return next(((one, other) for one, other in zip_longest(recorded, again) if one != other), None)
+    return next(((step, other) for step, other in zip_longest(recorded, again) if step != other), None)
 
 
 def _digest_step(law: JudgeSettings) -> Step:
@@ -150,7 +156,10 @@ def _digest_step(law: JudgeSettings) -> Step:
 
 
 def _ci_step(ci: CiReport) -> Step:
-    named = [*(f"failed: {one.name}" for one in ci.failed), *(f"not finished: {one.name}" for one in ci.unfinished)]
+    named = [
+        *(f"failed: {check.name}" for check in ci.failed),
+        *(f"not finished: {check.name}" for check in ci.unfinished),
+    ]
     return Step(stage=Stage.VALIDATORS, outcome=ci.state.value, reason=", ".join(named))
 
 
@@ -168,15 +177,15 @@ def _describe_finding(finding: Finding) -> str:
 
 def _asking_steps(exchanges: Iterable[Exchange], coverage: Coverage) -> Iterator[Step]:
     read = f"{len(coverage.read)} files shown, {len(coverage.partly)} in part, {len(coverage.unread)} not"
-    for one in exchanges:
-        asked = "".join(one.turns[-1:])
+    for exchange in exchanges:
+        asked = "".join(exchange.turns[-1:])
         outcome = f"{len(asked.encode('utf-8', 'surrogatepass'))} bytes, {_hash(asked)[:19]}"
-        stage, reason = (Stage.CORRECTION, "") if one.is_correction else (Stage.QUESTION, read)
+        stage, reason = (Stage.CORRECTION, "") if exchange.is_correction else (Stage.QUESTION, read)
         yield Step(stage=stage, outcome=outcome, reason=reason)
-        if one.reply is None:
-            yield Step(stage=Stage.REPLY, outcome=NO_REPLY_OUTCOME, reason=one.failure or "")
+        if exchange.reply is None:
+            yield Step(stage=Stage.REPLY, outcome=NO_REPLY_OUTCOME, reason=exchange.failure or "")
         else:
-            yield Step(stage=Stage.REPLY, outcome=one.fault or USABLE_OUTCOME, reason=" ".join(one.problems))
+            yield Step(stage=Stage.REPLY, outcome=exchange.fault or USABLE_OUTCOME, reason=" ".join(exchange.problems))
 
 
 def _ruling(ruling: Ruling) -> Step:

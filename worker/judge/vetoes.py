@@ -36,17 +36,20 @@ SUSPICIONS_SIGNAL: Final = "suspicions"
 """Why an accept is a person's that answers what code suspects with no line that could settle it."""
 
 
-def apply_vetoes(ruling: Ruling, opinion: ModelOpinion, hearing: EvidenceBundle) -> Ruling:
+def apply_vetoes(ruling: Ruling, opinion: ModelOpinion, bundle: EvidenceBundle) -> Ruling:
     """The same ruling, or a person's."""
-    untested = criteria_without_test(opinion, hearing)
+    untested = criteria_without_test(opinion, bundle)
     ruling = replace(
-        ruling, criteria=tuple(_without_test(one) if one.id in untested else one for one in ruling.criteria)
+        ruling,
+        criteria=tuple(
+            _without_test(criterion) if criterion.id in untested else criterion for criterion in ruling.criteria
+        ),
     )
     match ruling.decision:
         case "reject":
-            return _check_reject(ruling, opinion, hearing)
+            return _check_reject(ruling, opinion, bundle)
         case "accept":
-            return _check_accept(ruling, opinion, hearing)
+            return _check_accept(ruling, opinion, bundle)
         case _:
             return ruling
 
@@ -55,33 +58,35 @@ def _without_test(criterion: CriterionVerdict) -> CriterionVerdict:
     return criterion.model_copy(update={"status": CriterionStatus.MISSING, "evidence": (), "note": texts.NO_TEST})
 
 
-def _check_reject(ruling: Ruling, opinion: ModelOpinion, hearing: EvidenceBundle) -> Ruling:
-    if found := find_refuted_claim(opinion, hearing.dossier):
-        said = texts.name_exists(found.name, found.path, found.line, is_taken=found.is_imported)
-        return _veto(ruling, said, "names")
-    if rule := find_missing_rule(opinion, hearing.dossier):
+def _check_reject(ruling: Ruling, opinion: ModelOpinion, bundle: EvidenceBundle) -> Ruling:
+    if claim := find_refuted_claim(opinion, bundle.dossier):
+        wording = texts.name_exists(claim.name, claim.path, claim.line, is_taken=claim.is_imported)
+        return _veto(ruling, wording, "names")
+    if rule := find_missing_rule(opinion, bundle.dossier):
         return _veto(ruling, texts.rule_not_found(rule), "rules")
-    survival = survival_of(opinion, hearing)
+    survival = survival_of(opinion, bundle)
     if survival is None:
         return ruling
     if survival.is_empty:
-        said = texts.reject_not_supported(opinion.concern, survival.refused)
-        return _veto(replace(ruling, evidence=()), said, "change")
-    unmet = {one.id for one in opinion.criteria if one.status in UNMET}
+        wording = texts.reject_not_supported(opinion.concern, survival.refused)
+        return _veto(replace(ruling, evidence=()), wording, "change")
+    unmet = {criterion.id for criterion in opinion.criteria if criterion.status in UNMET}
     return _with_survivors(ruling, survival, unmet - survival.criteria)
 
 
-def _check_accept(ruling: Ruling, opinion: ModelOpinion, hearing: EvidenceBundle) -> Ruling:
-    against = next(contradicted_claims(hearing), None)
+def _check_accept(ruling: Ruling, opinion: ModelOpinion, bundle: EvidenceBundle) -> Ruling:
+    against = next(contradicted_claims(bundle), None)
     if against is not None:
         return _veto(ruling, texts.contradicted(*against), "claims")
-    if bare := criteria_shown_without_code(opinion, hearing):
+    if bare := criteria_shown_without_code(opinion, bundle):
         return _veto(ruling, texts.shown_by_tests_alone(bare), "evidence")
-    if untested := criteria_without_test(opinion, hearing):
+    if untested := criteria_without_test(opinion, bundle):
         return _veto(ruling, texts.met_without_a_test(untested), "tests")
-    left = find_unanswered(opinion, hearing)
+    left = find_unanswered(opinion, bundle)
     return (
-        _veto(ruling, texts.suspicions_unanswered([one.finding for one in left]), SUSPICIONS_SIGNAL) if left else ruling
+        _veto(ruling, texts.suspicions_unanswered([suspicion.finding for suspicion in left]), SUSPICIONS_SIGNAL)
+        if left
+        else ruling
     )
 
 
@@ -92,68 +97,72 @@ def _veto(ruling: Ruling, concern_and_step: tuple[str, str], why: str) -> Ruling
 def _with_survivors(ruling: Ruling, survival: Survival, refuted: Collection[str]) -> Ruling:
     """The reject without what the change speaks against."""
     criteria = tuple(
-        one.model_copy(update={"status": CriterionStatus.UNVERIFIABLE, "note": texts.MENTIONED_THOUGH_UNMET})
-        if one.id in refuted
-        else one
-        for one in ruling.criteria
+        criterion.model_copy(update={"status": CriterionStatus.UNVERIFIABLE, "note": texts.MENTIONED_THOUGH_UNMET})
+        if criterion.id in refuted
+        else criterion
+        for criterion in ruling.criteria
     )
     return replace(ruling, evidence=survival.evidence, criteria=criteria)
 
 
-def contradicted_claims(hearing: EvidenceBundle) -> Iterator[tuple[str, ClaimVerdict]]:
+def contradicted_claims(bundle: EvidenceBundle) -> Iterator[tuple[str, ClaimVerdict]]:
     """Each criterion that the author says is met somewhere where it is known not to be, with that claim."""
-    case = hearing.dossier.case
-    for claim, found in zip(case.ac_coverage if case else (), hearing.claims, strict=False):
-        if found.status is ClaimStatus.CONTRADICTED:
-            yield from ((one.id, found) for one in hearing.criteria if names_criterion(claim, one))
+    case = bundle.dossier.case
+    for claim, checked in zip(case.ac_coverage if case else (), bundle.claims, strict=False):
+        if checked.status is ClaimStatus.CONTRADICTED:
+            yield from ((criterion.id, checked) for criterion in bundle.criteria if names_criterion(claim, criterion))
 
 
-def find_question(opinion: ModelOpinion, hearing: EvidenceBundle, asked: Collection[str] = ()) -> str | None:
+def find_question(opinion: ModelOpinion, bundle: EvidenceBundle, asked: Collection[str] = ()) -> str | None:
     """What the model is asked about where it looked, if that can't have been enough. *asked*: the suspicions that it was told of."""
     match opinion.decision:
         case Leaning.REJECT:
-            return _question_of_reject(opinion, hearing)
+            return _question_of_reject(opinion, bundle)
         case Leaning.ACCEPT:
-            return _question_of_accept(opinion, hearing, asked)
+            return _question_of_accept(opinion, bundle, asked)
         case _:
             return None
 
 
-def _question_of_reject(opinion: ModelOpinion, hearing: EvidenceBundle) -> str | None:
-    if found := find_refuted_claim(opinion, hearing.dossier):
-        return texts.look_at_name(found.name, found.path, found.line, is_taken=found.is_imported)
-    if rule := find_missing_rule(opinion, hearing.dossier):
+def _question_of_reject(opinion: ModelOpinion, bundle: EvidenceBundle) -> str | None:
+    if claim := find_refuted_claim(opinion, bundle.dossier):
+        return texts.look_at_name(claim.name, claim.path, claim.line, is_taken=claim.is_imported)
+    if rule := find_missing_rule(opinion, bundle.dossier):
         return texts.look_for_rule(rule)
-    survival = survival_of(opinion, hearing)
+    survival = survival_of(opinion, bundle)
     return texts.no_finding_survives(survival.refused) if survival and survival.is_empty else None
 
 
-def _question_of_accept(opinion: ModelOpinion, hearing: EvidenceBundle, asked: Collection[str]) -> str | None:
-    if bare := criteria_shown_without_code(opinion, hearing):
+def _question_of_accept(opinion: ModelOpinion, bundle: EvidenceBundle, asked: Collection[str]) -> str | None:
+    if bare := criteria_shown_without_code(opinion, bundle):
         return texts.look_at_code(bare)
-    if hearing.opinion.facts:
+    if bundle.opinion.facts:
         return None
-    if untested := criteria_without_test(opinion, hearing):
+    if untested := criteria_without_test(opinion, bundle):
         return texts.look_for_a_test(untested)
-    left = [one.id for one in find_unanswered(opinion, hearing) if one.id in asked]
+    left = [suspicion.id for suspicion in find_unanswered(opinion, bundle) if suspicion.id in asked]
     return texts.settle_suspicions(left) if left else None
 
 
-def criteria_without_test(opinion: ModelOpinion, hearing: EvidenceBundle) -> tuple[str, ...]:
+def criteria_without_test(opinion: ModelOpinion, bundle: EvidenceBundle) -> tuple[str, ...]:
     """The criteria that ask for a test and are called met by a change that adds to none."""
-    untested = find_untested_criteria(CodeChange(hearing.dossier))
-    return tuple(one.id for one in opinion.criteria if one.status is CriterionStatus.MET and one.id in untested)
-
-
-def criteria_shown_without_code(opinion: ModelOpinion, hearing: EvidenceBundle) -> tuple[str, ...]:
-    """The criteria of code that an accept shows by tests or texts only, though the change holds code."""
-    if opinion.decision is not Leaning.ACCEPT or all(is_test_or_text(file.path) for file in hearing.diff.files):
-        return ()
-    of_code = {one.id for one in hearing.criteria if not _NOT_ABOUT_CODE.search(one.text)}
+    untested = find_untested_criteria(CodeChange(bundle.dossier))
     return tuple(
-        one.id
-        for one in opinion.criteria
-        if one.id in of_code and all(is_test_or_text(place.path) for place in one.evidence)
+        criterion.id
+        for criterion in opinion.criteria
+        if criterion.status is CriterionStatus.MET and criterion.id in untested
+    )
+
+
+def criteria_shown_without_code(opinion: ModelOpinion, bundle: EvidenceBundle) -> tuple[str, ...]:
+    """The criteria of code that an accept shows by tests or texts only, though the change holds code."""
+    if opinion.decision is not Leaning.ACCEPT or all(is_test_or_text(file.path) for file in bundle.diff.files):
+        return ()
+    of_code = {criterion.id for criterion in bundle.criteria if not _NOT_ABOUT_CODE.search(criterion.text)}
+    return tuple(
+        criterion.id
+        for criterion in opinion.criteria
+        if criterion.id in of_code and all(is_test_or_text(pointer.path) for pointer in criterion.evidence)
     )
 
 

@@ -132,7 +132,7 @@ def fact(**changes: Any) -> Finding:
 
 
 def opinion(*findings: Finding, **changes: Any) -> HeuristicOpinion:
-    certain = any(one.fact for one in findings) or changes.get("safe") is not None
+    certain = any(finding.fact for finding in findings) or changes.get("safe") is not None
     fields = {
         "score": 0.1 if findings else 0.55,
         "confidence": 0.95 if certain else 0.4,
@@ -158,10 +158,10 @@ def line_of(path: str, line: int, side: str = "head") -> str:
 
 
 def scores(*numbers: int) -> list[dict[str, Any]]:
-    ids = [one.id for one in load_rubric().criteria]
+    ids = [criterion.id for criterion in load_rubric().criteria]
     each = numbers if len(numbers) == len(ids) else numbers * len(ids)
-    words = {"reasoning": "I looked.", "improvement": "None."}
-    return [{"criterion": name, "score": score, **words} for name, score in zip(ids, each, strict=True)]
+    texts = {"reasoning": "I looked.", "improvement": "None."}
+    return [{"criterion": name, "score": score, **texts} for name, score in zip(ids, each, strict=True)]
 
 
 def criteria(*states: str, at: Iterable[dict[str, Any]] | None = None) -> list[dict[str, Any]]:
@@ -214,9 +214,9 @@ def cannot_tell(**changes: Any) -> dict[str, Any]:
     return {**fields, **changes}
 
 
-def reply(said: dict[str, Any] | str, **changes: Any) -> ModelReply:
+def reply(answer: dict[str, Any] | str, **changes: Any) -> ModelReply:
     fields: dict[str, Any] = {
-        "text": said if isinstance(said, str) else json.dumps(said),
+        "text": answer if isinstance(answer, str) else json.dumps(answer),
         "stop": StopReason.END,
         "stop_detail": "",
         "tokens": Tokens(input=1_000, output=100, cache_read=10, cache_write=1),
@@ -243,8 +243,8 @@ class ScriptedModel:
         return answer
 
 
-def model_of(*said: dict[str, Any] | str | ModelReply | Exception) -> ScriptedModel:
-    return ScriptedModel([reply(one) if isinstance(one, (dict, str)) else one for one in said])
+def model_of(*answers: dict[str, Any] | str | ModelReply | Exception) -> ScriptedModel:
+    return ScriptedModel([reply(answer) if isinstance(answer, (dict, str)) else answer for answer in answers])
 
 
 def entry(verdict: Accept | Reject | Abstain, **changes: Any) -> LedgerEntry:

@@ -25,8 +25,8 @@ def reached(cap: Cap = Cap.PULL) -> BudgetReached:
     return BudgetReached(CapLevel(cap, 9 * CENT, 10 * CENT), 2 * CENT)
 
 
-def judged(*said: Any, threshold: float = ALWAYS, **changes: Any) -> Accept | Reject | Abstain:
-    return judge(dossier(**changes), docket(), bench(model_of(*said), threshold))
+def judged(*answers: Any, threshold: float = ALWAYS, **changes: Any) -> Accept | Reject | Abstain:
+    return judge(dossier(**changes), docket(), bench(model_of(*answers), threshold))
 
 
 @pytest.mark.parametrize(
@@ -90,8 +90,8 @@ def test_the_question_that_was_not_asked_is_on_record() -> None:
 
 def test_a_cap_that_is_near_after_the_last_reply_is_on_record() -> None:
     near = reply(accept(), near_cap=CapLevel(Cap.DAY, Decimal("0.8"), Decimal(1)))
-    told = judged(near, threshold=0.7).signals
-    assert {name: told[name] for name in told if name.startswith("budget")} == {
+    signals = judged(near, threshold=0.7).signals
+    assert {name: signals[name] for name in signals if name.startswith("budget")} == {
         "budget_cap": "daily_cap",
         "budget_used": "$0.80",
         "budget_limit": "$1.00",

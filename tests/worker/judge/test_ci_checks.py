@@ -44,8 +44,8 @@ def loosened(signal: str = "check_cannot_fail", *, fact: bool = True, path: str 
 
 
 def judged(check: Check, *findings: Finding) -> Accept | Reject | Abstain:
-    [one] = ci_check_verdicts(accepted(findings=findings), [check.made()], RUBRIC)
-    return one.verdict
+    [verdict] = ci_check_verdicts(accepted(findings=findings), [check.made()], RUBRIC)
+    return verdict.verdict
 
 
 def test_a_check_that_passed_at_once_is_accepted_at_the_best_score() -> None:
@@ -112,15 +112,19 @@ def test_what_loosens_no_check_changes_nothing() -> None:
 def test_the_worst_checks_are_recorded_and_no_more_than_the_rubric_wants() -> None:
     checks = [Check(name=f"ok {number:02}").made() for number in range(30)]
     checks += [Check("failure", name="red").made(), Check(attempt=2, name="flaky").made()]
-    found = ci_check_verdicts(accepted(), checks, RUBRIC)
-    assert [one.part for one in found[:3]] == ["github-actions/red", "github-actions/flaky", "github-actions/ok 00"]
-    assert len(found) == RUBRIC.most
+    result = ci_check_verdicts(accepted(), checks, RUBRIC)
+    assert [verdict.part for verdict in result[:3]] == [
+        "github-actions/red",
+        "github-actions/flaky",
+        "github-actions/ok 00",
+    ]
+    assert len(result) == RUBRIC.most
 
 
 def test_a_check_is_a_child_of_the_submission_judged_by_code_for_nothing() -> None:
     parent = rejected()
-    [one] = ci_check_verdicts(parent, [Check().made()], RUBRIC)
-    verdict = one.verdict
+    [check] = ci_check_verdicts(parent, [Check().made()], RUBRIC)
+    verdict = check.verdict
     assert (verdict.parent_eval_id, verdict.subject.kind) == (parent.eval_id, SubjectKind.CI_CHECK)
     assert (verdict.judge_kind, verdict.judge_cost_usd) == (JudgeKind.HEURISTIC, Decimal(0))
     made_at = new_eval_id(parent.created_at)
@@ -129,13 +133,13 @@ def test_a_check_is_a_child_of_the_submission_judged_by_code_for_nothing() -> No
 
 
 def test_two_checks_of_a_head_are_two_subjects_and_their_names_are_not_told() -> None:
-    found = ci_check_verdicts(accepted(), [Check(name="unit").made(), Check(name="lint").made()], RUBRIC)
-    told: list[Any] = [terminal_event(one.verdict, EvalTrigger.BUS, part=one.part).body for one in found]
-    assert len({one["subject_id"] for one in told}) == 2
-    assert told[0]["subject_id"] == subject_id(found[0].verdict.subject, "github-actions/lint")
-    assert not any(name in str(told) for name in ("unit", "lint"))
+    result = ci_check_verdicts(accepted(), [Check(name="unit").made(), Check(name="lint").made()], RUBRIC)
+    events: list[Any] = [terminal_event(verdict.verdict, EvalTrigger.BUS, part=verdict.part).body for verdict in result]
+    assert len({event["subject_id"] for event in events}) == 2
+    assert events[0]["subject_id"] == subject_id(result[0].verdict.subject, "github-actions/lint")
+    assert not any(name in str(events) for name in ("unit", "lint"))
 
 
 def test_two_apps_may_each_have_a_check_of_one_name() -> None:
     checks = [CiCheck(name="test", conclusion="success", app=app) for app in ("circle", None)]
-    assert {one.part for one in ci_check_verdicts(accepted(), checks, RUBRIC)} == {"circle/test", "/test"}
+    assert {verdict.part for verdict in ci_check_verdicts(accepted(), checks, RUBRIC)} == {"circle/test", "/test"}

@@ -33,9 +33,9 @@ def test_a_record_without_secrets_is_shown_as_it_is() -> None:
 
 
 def test_a_dossier_without_secrets_is_given_away_as_it_is_and_decides_alike() -> None:
-    given, taken = make_shareable(dossier())
-    assert (given, taken) == (dossier(), ())
-    assert judge(given, docket(), bench()) == judge(dossier(), docket(), bench())
+    shared, taken = make_shareable(dossier())
+    assert (shared, taken) == (dossier(), ())
+    assert judge(shared, docket(), bench()) == judge(dossier(), docket(), bench())
 
 
 def test_a_dossier_is_given_away_without_the_secrets_in_it_and_still_reads_as_one() -> None:
@@ -44,30 +44,30 @@ def test_a_dossier_is_given_away_without_the_secrets_in_it_and_still_reads_as_on
         diff=new_file("a.py", f'KEY = "{TOKEN}"', "x = 1"),
         files=(HeadFile(path="a.py", text=f'KEY = "{TOKEN}"\nx = 1\n'),),
     )
-    given, taken = make_shareable(secret)
-    assert TOKEN not in given.model_dump_json()
-    assert {one.where for one in taken} == {"issues[7].body", "diff[a.py]", "files[a.py].text"}
-    [file] = diff_of(given.diff).files
+    shared, taken = make_shareable(secret)
+    assert TOKEN not in shared.model_dump_json()
+    assert {redaction.where for redaction in taken} == {"issues[7].body", "diff[a.py]", "files[a.py].text"}
+    [file] = diff_of(shared.diff).files
     assert [line.text for line in file.added_lines][1] == "x = 1"
 
 
 def test_a_secret_in_a_path_goes_wherever_the_path_stands() -> None:
     secret = dossier(diff=new_file(PATH, "x"), files=(HeadFile(path=PATH, text="x\n"),), ci=None)
-    given, _ = make_shareable(secret)
-    assert TOKEN not in given.model_dump_json()
-    [file] = diff_of(given.diff).files
-    assert given.files is not None
-    assert file.path == given.files[0].path == "keys/[redacted: github token].txt"
+    shared, _ = make_shareable(secret)
+    assert TOKEN not in shared.model_dump_json()
+    [file] = diff_of(shared.diff).files
+    assert shared.files is not None
+    assert file.path == shared.files[0].path == "keys/[redacted: github token].txt"
 
 
 BROKEN = f"diff --git a/x b/x\n@@ no @@\n+{TOKEN}\n"
 
 
 def test_a_diff_that_cannot_be_read_stays_so_and_holds_no_secret_nor_does_a_path() -> None:
-    given, _ = make_shareable(dossier(diff=BROKEN, files=(HeadFile(path=PATH, text="x\n"),)))
-    assert given.diff == BROKEN.replace(TOKEN, "[redacted: github token]")
-    assert TOKEN not in given.model_dump_json()
-    assert judge(given, docket(), bench()).abstain_reason == "too_large"
+    shared, _ = make_shareable(dossier(diff=BROKEN, files=(HeadFile(path=PATH, text="x\n"),)))
+    assert shared.diff == BROKEN.replace(TOKEN, "[redacted: github token]")
+    assert TOKEN not in shared.model_dump_json()
+    assert judge(shared, docket(), bench()).abstain_reason == "too_large"
 
 
 def test_a_diff_that_cannot_be_read_stays_here_where_a_file_is_never_sent() -> None:
@@ -76,5 +76,5 @@ def test_a_diff_that_cannot_be_read_stays_here_where_a_file_is_never_sent() -> N
 
 def test_a_file_that_is_never_sent_is_not_given_away_either() -> None:
     private = dossier(policy=Policy(never_send=("upload.py",)))
-    given, _ = make_shareable(private)
-    assert "reply = post(data)" not in given.model_dump_json()
+    shared, _ = make_shareable(private)
+    assert "reply = post(data)" not in shared.model_dump_json()

@@ -153,18 +153,18 @@ def test_zero_never_asks_and_above_one_always_asks(
 
 
 @pytest.mark.parametrize(
-    ("no_model", "words"),
+    ("no_model", "text"),
     [
         (ModelSkipReason.NO_MODEL, "no model is configured"),
         (ModelSkipReason.OUTSIDER, "the author has no write access"),
         (ModelSkipReason.WITHHELD, "no changed file may be sent to a model"),
     ],
 )
-def test_without_a_model_it_is_said_why_there_is_none(no_model: ModelSkipReason, words: str) -> None:
+def test_without_a_model_it_is_said_why_there_is_none(no_model: ModelSkipReason, text: str) -> None:
     chosen = choose_route(matter(SUSPECT, has_model=False, no_model=no_model))
     assert isinstance(chosen, StopJudging)
     assert (chosen.abstain, chosen.skipped) == (AbstainReason.UNPROVEN, no_model)
-    assert chosen.reason.endswith(words)
+    assert chosen.reason.endswith(text)
 
 
 def test_a_bench_by_code_alone_asks_no_model_and_says_why() -> None:

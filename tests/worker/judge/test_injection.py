@@ -56,19 +56,19 @@ def prompt(**changes: Any) -> Prompt:
 
 def outside(turn: str) -> str:
     """What a reader who goes by the fence's lines takes for ours, with the fence's word and our labels left out."""
-    found = re.match(r"In this request MARK is `([a-z]+)`\.\n", turn)
-    assert found
+    match = re.match(r"In this request MARK is `([a-z]+)`\.\n", turn)
+    assert match
     kept: list[str] = []
     inside = False
     for line in turn.split("\n"):
-        if line.startswith(f"[[{found[1]} begin: ") and line.endswith("]]"):
+        if line.startswith(f"[[{match[1]} begin: ") and line.endswith("]]"):
             assert not inside, "a fence begins inside of another"
             inside = True
-        elif line == f"[[{found[1]} end]]":
+        elif line == f"[[{match[1]} end]]":
             assert inside, "a fence ends that did not begin"
             inside = False
         elif not inside:
-            kept.append(line.replace(found[1], "MARK"))
+            kept.append(line.replace(match[1], "MARK"))
     assert not inside, "a fence does not end"
     return re.sub(r"\n{2,}", "\n\n", "\n".join(kept))
 
@@ -80,14 +80,14 @@ def test_there_are_sixty_orders_and_more_in_five_wordings_each() -> None:
     assert {"diff", "code comment", "issue", "test name", "file name", "CI log", "AGENTS.md at head"} <= set(PLACES)
 
 
-@pytest.mark.parametrize(("place", "wordings"), [*zip(PLACES, cycle(ONCE), strict=False), *all_wordings(PLACES)])
-def test_no_order_in_any_dress_leaves_its_fence_or_changes_what_is_ours(place: str, wordings: tuple[str, ...]) -> None:
-    innocent = prompt(**PLACES[place](INNOCENT))
-    for words, dress in zip(wordings, cycle(DRESSES), strict=False):
-        order = DRESSES[dress](words)
-        asked = prompt(**PLACES[place](order))
-        assert outside(asked.turns[0]) == outside(innocent.turns[0]), (dress, words)
-        assert not HIDDEN.search(asked.turns[0]), (dress, words)
+@pytest.mark.parametrize(("label", "wordings"), [*zip(PLACES, cycle(ONCE), strict=False), *all_wordings(PLACES)])
+def test_no_order_in_any_dress_leaves_its_fence_or_changes_what_is_ours(label: str, wordings: tuple[str, ...]) -> None:
+    innocent = prompt(**PLACES[label](INNOCENT))
+    for text, dress in zip(wordings, cycle(DRESSES), strict=False):
+        order = DRESSES[dress](text)
+        asked = prompt(**PLACES[label](order))
+        assert outside(asked.turns[0]) == outside(innocent.turns[0]), (dress, text)
+        assert not HIDDEN.search(asked.turns[0]), (dress, text)
         assert len(asked.turns) == 1
         assert (asked.system, asked.schema, asked.version) == (innocent.system, innocent.schema, innocent.version)
 
@@ -95,8 +95,8 @@ def test_no_order_in_any_dress_leaves_its_fence_or_changes_what_is_ours(place: s
 @pytest.mark.parametrize(("dress", "wordings"), [*zip(DRESSES, cycle(ONCE), strict=False), *all_wordings(DRESSES)])
 def test_every_dress_of_every_order_is_shown_as_data(dress: str, wordings: tuple[str, ...]) -> None:
     innocent = outside(prompt(**PLACES["issue"](INNOCENT)).turns[0])
-    for words in wordings:
-        order = DRESSES[dress](words)
+    for text in wordings:
+        order = DRESSES[dress](text)
         turn = prompt(**PLACES["issue"](order)).turns[0]
         assert escape_hidden(order) in turn
         assert outside(turn) == innocent
@@ -109,9 +109,9 @@ def test_what_is_ours_is_the_prompt_the_rubric_and_the_schema_and_nothing_else()
 
 def test_the_body_the_title_and_commit_messages_do_not_reach_the_judge_at_all() -> None:
     innocent = prompt()
-    for words in WORDINGS:
-        told = pull_request(title=words, body=words, commits=(Commit(sha="c" * 40, message=words),), labels=(words,))
-        assert prompt(pull_request=told) == innocent
+    for text in WORDINGS:
+        pull = pull_request(title=text, body=text, commits=(Commit(sha="c" * 40, message=text),), labels=(text,))
+        assert prompt(pull_request=pull) == innocent
 
 
 def test_what_a_correction_quotes_of_the_change_stays_in_the_fence_of_its_request() -> None:
@@ -122,10 +122,10 @@ def test_what_a_correction_quotes_of_the_change_stays_in_the_fence_of_its_reques
     model = model_of(reject(evidence=[wrong], criteria=unmet), reject(evidence=[], criteria=unmet))
     judge_with_record(judged, docket(), bench(model))
     question, _, correction = model.asked[1].turns
-    told = question.partition("\n")[0]
+    heading = question.partition("\n")[0]
     assert order in correction
-    assert order not in outside(f"{told}\n{correction}")
-    assert "is met" not in outside(f"{told}\n{correction}")
+    assert order not in outside(f"{heading}\n{correction}")
+    assert "is met" not in outside(f"{heading}\n{correction}")
 
 
 def test_a_fence_that_an_author_saw_once_is_of_no_use_to_him() -> None:

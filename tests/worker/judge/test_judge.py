@@ -84,7 +84,7 @@ def test_an_empty_diff_is_an_acceptance_gap_and_costs_nothing() -> None:
     assert isinstance(verdict, Reject)
     assert (verdict.category, verdict.judge_kind) == (Category.ACCEPTANCE_GAP, JudgeKind.HEURISTIC)
     assert (verdict.judge_cost_usd, verdict.judge_model, verdict.judge_pricing_version) == (Decimal(0), None, None)
-    assert [one.status for one in verdict.criteria] == [CriterionStatus.MISSING] * 2
+    assert [criterion.status for criterion in verdict.criteria] == [CriterionStatus.MISSING] * 2
     assert "AC1, AC2" in verdict.next_step
     assert not model.asked
     assert not verdict.escalated
@@ -93,7 +93,9 @@ def test_an_empty_diff_is_an_acceptance_gap_and_costs_nothing() -> None:
 def test_an_empty_diff_that_nobody_asked_for_is_a_reject_all_the_same() -> None:
     verdict = judged(diff="", files=(), criteria=())
     assert isinstance(verdict, Reject)
-    assert [(one.id, one.status) for one in verdict.criteria] == [("any-change", CriterionStatus.MISSING)]
+    assert [(criterion.id, criterion.status) for criterion in verdict.criteria] == [
+        ("any-change", CriterionStatus.MISSING)
+    ]
 
 
 def test_a_fact_rejects_at_its_line_with_the_line_quoted() -> None:
@@ -104,13 +106,13 @@ def test_a_fact_rejects_at_its_line_with_the_line_quoted() -> None:
     assert verdict.evidence[0].quote in {"def send(data):", "    raise NotImplementedError"}
     assert verdict.score < 0.5
     assert "upload.py" in verdict.next_step
-    assert CriterionStatus.MET not in {one.status for one in verdict.criteria}
+    assert CriterionStatus.MET not in {criterion.status for criterion in verdict.criteria}
     assert verdict.escalation_reason.startswith("confidence 0.95 ≥ 0.70: ")
 
 
 def test_a_reject_freezes_what_would_close_it() -> None:
     verdict = judged(diff="", files=())
-    assert [(one.id, one.state) for one in verdict.closing_conditions] == [
+    assert [(condition.id, condition.state) for condition in verdict.closing_conditions] == [
         ("c1", "open"),
         ("c2", "open"),
         ("c3", "open"),
@@ -123,8 +125,8 @@ def test_documentation_alone_is_accepted_with_the_changed_lines_and_no_criterion
     verdict = documented(model_of())
     assert isinstance(verdict, Accept)
     assert (verdict.judge_kind, verdict.judge_cost_usd) == (JudgeKind.HEURISTIC, Decimal(0))
-    assert {one.status for one in verdict.criteria} == {CriterionStatus.UNVERIFIABLE}
-    assert [(one.line, one.quote) for one in verdict.evidence] == [(3, "The server is busy at noon.")]
+    assert {criterion.status for criterion in verdict.criteria} == {CriterionStatus.UNVERIFIABLE}
+    assert [(pointer.line, pointer.quote) for pointer in verdict.evidence] == [(3, "The server is busy at noon.")]
 
 
 def test_an_abstain_says_which_line_of_documentation_stood_in_the_way() -> None:
@@ -169,10 +171,10 @@ def test_where_no_model_may_be_asked_the_rest_is_unproven(threshold: float, skip
 @pytest.mark.parametrize("never_send", ["**", "*.py"])
 def test_a_model_is_not_asked_about_a_change_of_which_it_may_see_nothing(never_send: str) -> None:
     model = model_of(accept())
-    found = judged(model, ALWAYS, policy=Policy(never_send=(never_send,)))
+    result = judged(model, ALWAYS, policy=Policy(never_send=(never_send,)))
     assert not model.asked
-    assert (found.abstain_reason, found.signals["escalation_skipped"]) == (AbstainReason.UNPROVEN, "withheld")
-    assert "`never_send` keeps every changed file from it" in (found.concern or "")
+    assert (result.abstain_reason, result.signals["escalation_skipped"]) == (AbstainReason.UNPROVEN, "withheld")
+    assert "`never_send` keeps every changed file from it" in (result.concern or "")
 
 
 def test_a_model_is_asked_about_what_it_may_see() -> None:
@@ -263,7 +265,7 @@ def test_a_reject_of_the_model_is_a_reject_with_its_one_next_step() -> None:
     assert isinstance(verdict, Reject)
     assert (verdict.category, verdict.next_step) == (Category.WEAK_TEST, "Assert the number of attempts.")
     assert verdict.evidence[0].location == "tests/test_upload.py:6"
-    assert [one.text for one in verdict.closing_conditions] == [
+    assert [condition.text for condition in verdict.closing_conditions] == [
         "Assert the number of attempts.",
         "AC2 is met: a test shows it",
     ]
@@ -285,7 +287,7 @@ def test_an_unusable_reply_is_corrected_and_both_replies_are_paid() -> None:
 
 
 @pytest.mark.parametrize(
-    "said",
+    "answer",
     [
         "I accept.",
         accept(criteria=criteria("met", "met", at=[place(line=99)])),
@@ -295,8 +297,8 @@ def test_an_unusable_reply_is_corrected_and_both_replies_are_paid() -> None:
     ],
     ids=["prose", "pointer", "contradiction", "refusal", "truncated"],
 )
-def test_two_unusable_replies_are_no_verdict(said: Any) -> None:
-    verdict = judged(model_of(said, said))
+def test_two_unusable_replies_are_no_verdict(answer: Any) -> None:
+    verdict = judged(model_of(answer, answer))
     assert isinstance(verdict, Abstain)
     assert verdict.abstain_reason is AbstainReason.REPLY_INVALID
     assert verdict.signals["parse_failed"] is True
@@ -364,9 +366,9 @@ def test_a_reject_of_the_model_on_partial_reading_stands() -> None:
 
 def test_a_change_too_large_for_the_question_is_not_accepted_and_names_its_files() -> None:
     lines = [f"x{n} = '{'y' * 70}'" for n in range(2_500)]
-    said = accept(criteria=criteria("met", "met", at=[place("a.py", 1, quote=f"x0 = '{'y' * 70}'")]))
+    answer = accept(criteria=criteria("met", "met", at=[place("a.py", 1, quote=f"x0 = '{'y' * 70}'")]))
     verdict = judged(
-        model_of(said, said),
+        model_of(answer, answer),
         diff=new_file("a.py", *lines) + new_file("b.py", *lines),
         files=None,
     )
@@ -401,8 +403,8 @@ STUB_AT = place("upload.py", 2, quote="raise NotImplementedError")
 
 
 def test_a_fact_rejects_whatever_the_model_says() -> None:
-    said = accept(criteria=criteria("met", "met", at=[STUB_AT]))
-    verdict = stubbed(model_of(said), ALWAYS)
+    answer = accept(criteria=criteria("met", "met", at=[STUB_AT]))
+    verdict = stubbed(model_of(answer), ALWAYS)
     assert isinstance(verdict, Reject)
     assert verdict.category is Category.HALF_FINISHED
     assert verdict.concern.endswith("The model, asked too, said accept; a fact stands whatever a model says.")
@@ -413,22 +415,22 @@ def test_a_fact_rejects_whatever_the_model_says() -> None:
 
 def test_a_model_that_rejects_for_the_same_reason_words_it() -> None:
     unmet = criteria("met", "missing", at=[STUB_AT])
-    said = reject(
+    answer = reject(
         category="half_finished",
         evidence=[STUB_AT],
         criteria=unmet,
         concern="send() only raises.",
         next_step="Post the data.",
     )
-    verdict = stubbed(model_of(said), ALWAYS)
+    verdict = stubbed(model_of(answer), ALWAYS)
     assert isinstance(verdict, Reject)
     assert (verdict.concern, verdict.next_step) == ("send() only raises.", "Post the data.")
-    assert STUB_AT["note"] in {one.note for one in verdict.evidence}
+    assert STUB_AT["note"] in {pointer.note for pointer in verdict.evidence}
 
 
 def test_a_model_that_rejects_for_another_reason_is_quoted() -> None:
-    said = reject(evidence=[STUB_AT], criteria=criteria("met", "missing", at=[STUB_AT]))
-    verdict = stubbed(model_of(said), ALWAYS)
+    answer = reject(evidence=[STUB_AT], criteria=criteria("met", "missing", at=[STUB_AT]))
+    verdict = stubbed(model_of(answer), ALWAYS)
     assert isinstance(verdict, Reject)
     assert verdict.category is Category.HALF_FINISHED
     assert verdict.concern.endswith(
@@ -450,8 +452,8 @@ def test_a_fact_stands_where_the_model_fails(failure: Any) -> None:
 def test_claims_are_checked_in_every_verdict() -> None:
     case = Case(summary="s", ac_coverage=(CoverageClaim(criterion="AC1", addressed_by="upload.py:send"),))
     for verdict in (judged(case=case), judged(model_of(accept()), case=case)):
-        assert [one.status for one in verdict.claims] == [ClaimStatus.VERIFIED, ClaimStatus.OMITTED]
-        assert [one.claimed for one in verdict.criteria] == [True, False]
+        assert [claim.status for claim in verdict.claims] == [ClaimStatus.VERIFIED, ClaimStatus.OMITTED]
+        assert [criterion.claimed for criterion in verdict.criteria] == [True, False]
 
 
 def test_a_round_counts_rejects_on_different_content() -> None:
@@ -498,10 +500,10 @@ def test_a_diff_that_git_did_not_print_is_not_judged_and_says_why() -> None:
 
 @pytest.mark.parametrize("ids", [(" ",), ("AC1", "AC1"), ("AC2", " ", "AC1", "AC1 ")], ids=str)
 def test_criteria_without_an_id_of_their_own_get_one(ids: tuple[str, ...]) -> None:
-    verdict = judged(criteria=tuple(Criterion(id=one, text="x") for one in ids))
-    named = [one.id for one in verdict.criteria]
+    verdict = judged(criteria=tuple(Criterion(id=id_, text="x") for id_ in ids))
+    named = [criterion.id for criterion in verdict.criteria]
     assert len(set(named)) == len(ids)
-    assert all(one.startswith("AC") for one in named)
+    assert all(name.startswith("AC") for name in named)
 
 
 def test_a_docket_names_the_head_and_its_content() -> None:

@@ -181,14 +181,14 @@ HARD = settings(
 def test_every_dossier_gets_one_whole_verdict(judged: Dossier, asked: JudgeContext) -> None:
     verdict = judge(judged, docket(), asked)
     assert VERDICT_ADAPTER.validate_json(VERDICT_ADAPTER.dump_json(verdict)) == verdict
-    facts = [one for one in verdict.findings if one.fact]
+    facts = [finding for finding in verdict.findings if finding.fact]
     if facts and not (isinstance(verdict, Abstain) and verdict.signals.get("escalation_skipped") == "ci"):
         assert isinstance(verdict, Reject)
     if isinstance(verdict, Accept):
         assert not facts
         assert verdict.evidence
     if isinstance(verdict, Reject):
-        left = [one.text for one in verdict.closing_conditions if one.state is ConditionState.OPEN]
+        left = [condition.text for condition in verdict.closing_conditions if condition.state is ConditionState.OPEN]
         assert left if judged.ledger else left[0] == verdict.next_step
 
 
@@ -209,7 +209,7 @@ def test_an_outage_is_never_a_pass_and_rejects_only_on_facts(judged: Dossier) ->
     verdict = judge(judged, docket(), bench(down, threshold=2.0))
     assert not isinstance(verdict, Accept)
     if isinstance(verdict, Reject):
-        assert any(one.fact for one in verdict.findings)
+        assert any(finding.fact for finding in verdict.findings)
 
 
 @HARD

@@ -93,8 +93,8 @@ def child(parent: LedgerEntry, group: str = GROUP, kind: SubjectKind = SubjectKi
 def test_an_accept_on_record_passes_once_it_is_compared() -> None:
     accept = accepted()
     recorded = entry(accept)
-    found = group_standing(member(shown("success"), recorded))
-    assert found == GroupAccepted(accept, recorded, shown("success"))
+    result = group_standing(member(shown("success"), recorded))
+    assert result == GroupAccepted(accept, recorded, shown("success"))
 
 
 @pytest.mark.parametrize("recorded", [None, entry(rejected()), entry(abstained(AbstainReason.BUDGET))])
@@ -132,8 +132,8 @@ def test_whatever_else_its_check_says_stops(word: str) -> None:
 
 @pytest.mark.parametrize("word", ["success", "neutral", "skipped", "failure"])
 def test_a_closed_pull_request_stops_whatever_its_check_says(word: str) -> None:
-    found = group_standing(member(shown(word), entry(), is_closed=True))
-    assert found == GroupStops(GroupStopReason.CLOSED, shown(word))
+    result = group_standing(member(shown(word), entry(), is_closed=True))
+    assert result == GroupStops(GroupStopReason.CLOSED, shown(word))
 
 
 def test_the_newest_verdict_of_its_own_on_this_head_counts() -> None:

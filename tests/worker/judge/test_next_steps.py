@@ -171,34 +171,36 @@ READER: dict[str, tuple[list[str], str, str]] = {
 
 
 def ruled(name: str) -> Ruling:
-    given = EXAMPLES[name].dossier
-    diff, places, opinion = parse_diff(given.diff.encode()), Places(given), form_opinion(given, RUBRIC)
-    assert [one.signal for one in opinion.facts] == [name]
+    example = EXAMPLES[name].dossier
+    diff, places, opinion = parse_diff(example.diff.encode()), Places(example), form_opinion(example, RUBRIC)
+    assert [fact.signal for fact in opinion.facts] == [name]
     return reject_on_facts(
-        EvidenceBundle(given, diff, places, opinion, read_ci(given.ci), check_claims(given, diff, places))
+        EvidenceBundle(example, diff, places, opinion, read_ci(example.ci), check_claims(example, diff, places))
     )
 
 
 def test_every_fact_is_drawn() -> None:
-    assert EXAMPLES.keys() == READER.keys() == {one.name for one in SIGNALS if one.kind is SignalKind.FACT}
+    assert EXAMPLES.keys() == READER.keys() == {signal.name for signal in SIGNALS if signal.kind is SignalKind.FACT}
 
 
 @pytest.mark.parametrize("name", READER)
 def test_step_place_and_concern_of_a_fact_fit_together(name: str) -> None:
     ruling = ruled(name)
-    shown = [f"{one.location} ({one.side})" for one in ruling.evidence]
+    shown = [f"{pointer.location} ({pointer.side})" for pointer in ruling.evidence]
     assert (shown, ruling.concern, ruling.next_step) == READER[name]
 
 
 @pytest.mark.parametrize("name", READER)
 def test_a_step_names_the_place_or_the_file_or_the_line_of_the_case_to_mend(name: str) -> None:
     ruling = ruled(name)
-    named = [one.location for one in ruling.evidence] + [one.path for one in ruling.evidence]
-    assert name == "empty_diff" or any(place in (ruling.next_step or "") for place in (*named, "CHANGELOG.md", "case"))
+    named = [pointer.location for pointer in ruling.evidence] + [pointer.path for pointer in ruling.evidence]
+    assert name == "empty_diff" or any(
+        location in (ruling.next_step or "") for location in (*named, "CHANGELOG.md", "case")
+    )
 
 
 def test_no_two_facts_of_one_category_share_their_step_by_chance() -> None:
-    bare = [one.step for one in SIGNALS if one.kind is SignalKind.FACT]
+    bare = [signal.step for signal in SIGNALS if signal.kind is SignalKind.FACT]
     assert len(bare) - len(set(bare)) <= 1, "an empty body and a stub are mended alike, nothing else is"
 
 
@@ -233,4 +235,4 @@ def test_a_fact_without_a_step_and_a_suspicion_with_one_are_no_signal() -> None:
 def test_a_fact_says_nothing_of_criteria_that_are_not_about_it(
     name: str, expected: list[tuple[str, CriterionStatus]]
 ) -> None:
-    assert [(one.id, one.status) for one in ruled(name).criteria] == expected
+    assert [(criterion.id, criterion.status) for criterion in ruled(name).criteria] == expected

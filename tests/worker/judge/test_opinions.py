@@ -36,8 +36,8 @@ OVER = BudgetReached(CapLevel(Cap.DAY, Decimal("0.99"), Decimal("1.00")), Decima
 CONTESTED = dossier(contest="The test is in another repository.")
 
 
-def strong(*said: Any) -> ScriptedModel:
-    model = model_of(*said)
+def strong(*answers: Any) -> ScriptedModel:
+    model = model_of(*answers)
     model.name, model.pricing_version = "claude-opus-5-5", "2026-11"
     return model
 
@@ -47,9 +47,9 @@ def two(first: Any, second: ScriptedModel | None, of: Dossier | None = None) -> 
 
 
 def board(
-    *said: Any, of: Dossier | None = None, second: ScriptedModel | None = None
+    *answers: Any, of: Dossier | None = None, second: ScriptedModel | None = None
 ) -> tuple[EvaluatedVerdict, ScriptedModel]:
-    model = model_of(*said)
+    model = model_of(*answers)
     return judge_with_record(
         of or dossier(), docket(), replace(bench(model), is_panel=True, second_model=second)
     ), model
@@ -64,10 +64,10 @@ def test_both_are_off_by_default() -> None:
     assert "opinions" not in heard.verdict.signals
 
 
-@pytest.mark.parametrize("said", [accept(), cannot_tell(), OUTAGE], ids=["accept", "cannot tell", "outage"])
-def test_only_a_reject_is_looked_at_twice(said: Any) -> None:
+@pytest.mark.parametrize("answer", [accept(), cannot_tell(), OUTAGE], ids=["accept", "cannot tell", "outage"])
+def test_only_a_reject_is_looked_at_twice(answer: Any) -> None:
     stronger = strong()
-    assert two(said, stronger).opinions == ()
+    assert two(answer, stronger).opinions == ()
     assert not stronger.asked
 
 
@@ -75,16 +75,16 @@ def test_a_reject_on_a_fact_is_not_looked_at_twice() -> None:
     stub = new_file("upload.py", "def send(data):", "    raise NotImplementedError")
     files = (HeadFile(path="upload.py", text="def send(data):\n    raise NotImplementedError\n"),)
     stronger = strong()
-    said = cannot_tell(criteria=criteria("unverifiable", "unverifiable"))
-    asked = replace(bench(model_of(said), 2.0), second_model=stronger, is_panel=True)
+    answer = cannot_tell(criteria=criteria("unverifiable", "unverifiable"))
+    asked = replace(bench(model_of(answer), 2.0), second_model=stronger, is_panel=True)
     heard = judge_with_record(dossier(diff=stub, files=files), docket(), asked)
     assert (heard.verdict.decision, heard.opinions, stronger.asked) == ("reject", (), [])
 
 
-@pytest.mark.parametrize("said", [accept(), cannot_tell(), reject()], ids=["accept", "cannot tell", "reject"])
-def test_a_contested_verdict_is_looked_at_twice_and_its_reason_is_data(said: Any) -> None:
+@pytest.mark.parametrize("answer", [accept(), cannot_tell(), reject()], ids=["accept", "cannot tell", "reject"])
+def test_a_contested_verdict_is_looked_at_twice_and_its_reason_is_data(answer: Any) -> None:
     stronger = strong(accept())
-    heard = two(said, stronger, CONTESTED)
+    heard = two(answer, stronger, CONTESTED)
     assert len(heard.opinions) == 2
     turn = stronger.asked[0].turns[0]
     fence = turn.partition("MARK is `")[2].partition("`")[0]
@@ -98,12 +98,14 @@ def test_a_contested_verdict_is_looked_at_twice_and_its_reason_is_data(said: Any
 
 
 def test_each_model_is_shown_what_its_own_tokens_allow_and_the_record_says_so() -> None:
-    large = "".join(new_file(f"part{one}.py", *[f"value_{line} = {line}" for line in range(120)]) for one in range(30))
+    large = "".join(
+        new_file(f"part{number}.py", *[f"value_{line} = {line}" for line in range(120)]) for number in range(30)
+    )
     of = dossier(diff=large, files=None, contest="It is in another repository.")
     at = [{"path": "part0.py", "line": 1, "end_line": None, "side": "head", "quote": "value_0 = 0", "note": "here"}]
-    said = reject(evidence=at, criteria=criteria("missing", "missing"), what_works="All.", what_does_not="None.")
-    said["concern"] = "`value_0` is no upload."
-    first, second = model_of(said), strong(said)
+    answer = reject(evidence=at, criteria=criteria("missing", "missing"), what_works="All.", what_does_not="None.")
+    answer["concern"] = "`value_0` is no upload."
+    first, second = model_of(answer), strong(answer)
     seated = replace(
         bench(first),
         second_model=second,
@@ -111,9 +113,9 @@ def test_each_model_is_shown_what_its_own_tokens_allow_and_the_record_says_so() 
         token_budgets={"claude-opus-5-5": TokenBudget(30_000)},
     )
     heard = judge_with_record(of, docket(), seated)
-    sizes = [len(one.asked[0].turns[0].encode()) for one in (first, second)]
+    sizes = [len(model.asked[0].turns[0].encode()) for model in (first, second)]
     assert sizes[1] < 30_000 < sizes[0]
-    assert [one.audit.law.question_bytes for one in heard.opinions] == [100_000, 30_000]
+    assert [opinion.audit.law.question_bytes for opinion in heard.opinions] == [100_000, 30_000]
     assert (heard.audit.law.question_bytes, heard.audit.law.second_bytes) == (100_000, 30_000)
     kept = read_audit(dump_audit(heard.audit))
     assert replay(heard.verdict, kept, of, load_rubric(), load_prompt()).differing == ()
@@ -165,7 +167,7 @@ def test_a_second_opinion_that_could_not_be_had_changes_nothing_and_is_told(fail
     assert (heard.verdict.decision, heard.verdict.confidence) == ("reject", 0.8)
     assert heard.verdict.throttled_reason is None
     assert "second (claude-opus-5-5): no answer" in str(heard.verdict.signals["opinions"])
-    assert next(one for one in heard.audit.steps if one.stage is Stage.OPINIONS).outcome == "one alone was had"
+    assert next(step for step in heard.audit.steps if step.stage is Stage.OPINIONS).outcome == "one alone was had"
 
 
 SAFE = dossier(**DOCUMENTED)
@@ -190,7 +192,7 @@ def test_what_code_accepts_at_a_cap_is_no_second_opinion() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "decision"),
+    ("answer", "decision"),
     [
         ((PRAISED, OVER, PRAISED), "accept"),
         ((OVER, OVER, OVER), "accept"),
@@ -198,8 +200,8 @@ def test_what_code_accepts_at_a_cap_is_no_second_opinion() -> None:
         ((OUTAGE, OVER, PRAISED), "abstain"),
     ],
 )
-def test_what_code_accepts_at_a_cap_is_no_lens_of_a_board(said: tuple[Any, ...], decision: str) -> None:
-    heard = always(replace(bench(model_of(*said)), is_panel=True))
+def test_what_code_accepts_at_a_cap_is_no_lens_of_a_board(answer: tuple[Any, ...], decision: str) -> None:
+    heard = always(replace(bench(model_of(*answer)), is_panel=True))
     assert heard.verdict.decision == decision
     assert "tests (claude-haiku-5-5): no answer" in str(heard.verdict.signals["opinions"])
     assert (heard.verdict.throttled_reason is not None) is (decision == "accept")
@@ -210,19 +212,19 @@ def test_what_code_accepts_at_a_cap_is_no_lens_of_a_board(said: tuple[Any, ...],
 
 def test_each_opinion_is_the_child_of_the_verdict_with_its_own_model_and_price() -> None:
     heard = two(reject(), strong(reply(accept(), cost_usd=Decimal("0.04"))))
-    first, second = (one.verdict for one in heard.opinions)
+    first, second = (opinion.verdict for opinion in heard.opinions)
     assert {first.parent_eval_id, second.parent_eval_id} == {heard.verdict.eval_id}
     assert len({heard.verdict.eval_id, first.eval_id, second.eval_id}) == 3
-    assert [(one.decision, one.judge_model, one.judge_cost_usd) for one in (first, second)] == [
+    assert [(verdict.decision, verdict.judge_model, verdict.judge_cost_usd) for verdict in (first, second)] == [
         ("reject", "claude-haiku-5-5", Decimal("0.001")),
         ("accept", "claude-opus-5-5", Decimal("0.04")),
     ]
-    assert [one.signals["opinion_of"] for one in (first, second)] == ["first", "second"]
+    assert [verdict.signals["opinion_of"] for verdict in (first, second)] == ["first", "second"]
     assert heard.verdict.judge_model == "claude-haiku-5-5, claude-opus-5-5"
     assert heard.verdict.judge_cost_usd == Decimal("0.041")
     assert heard.verdict.tokens == first.tokens + second.tokens
-    assert [len(one.audit.exchanges) for one in (heard, *heard.opinions)] == [2, 1, 1]
-    assert [one.model for one in heard.audit.exchanges] == ["claude-haiku-5-5", "claude-opus-5-5"]
+    assert [len(verdict.audit.exchanges) for verdict in (heard, *heard.opinions)] == [2, 1, 1]
+    assert [exchange.model for exchange in heard.audit.exchanges] == ["claude-haiku-5-5", "claude-opus-5-5"]
     assert (heard.audit.law.model, heard.audit.law.second) == ("claude-haiku-5-5", "claude-opus-5-5")
     assert "second opinion of claude-opus-5-5" in heard.audit.steps[0].reason
 
@@ -249,28 +251,28 @@ def test_a_replay_with_two_seats_gives_the_same_decision(script: tuple[tuple[Any
     assert again(made) == (True, None)
 
 
-@pytest.mark.parametrize("said", [
+@pytest.mark.parametrize("answer", [
     (accept(), accept(), accept()),
     (reject(), accept(), accept()),
     (WRONG, accept(), OUTAGE, cannot_tell()),
 ])  # fmt: skip
-def test_a_replay_of_a_board_gives_the_same_decision(said: tuple[Any, ...]) -> None:
-    assert again(board(*said)[0]) == (True, None)
+def test_a_replay_of_a_board_gives_the_same_decision(answer: tuple[Any, ...]) -> None:
+    assert again(board(*answer)[0]) == (True, None)
 
 
 def again(made: EvaluatedVerdict) -> tuple[bool, object]:
     audit = read_audit(json.loads(json.dumps(dump_audit(made.audit))))
     verdict = VERDICT_ADAPTER.validate_json(VERDICT_ADAPTER.dump_json(made.verdict))
-    found = replay(verdict, audit, dossier(), load_rubric(), load_prompt())
-    return found.is_same, found.first_difference
+    replayed = replay(verdict, audit, dossier(), load_rubric(), load_prompt())
+    return replayed.is_same, replayed.first_difference
 
 
 def test_a_record_of_before_there_were_seats_is_read() -> None:
     fields: Any = dump_audit(two(accept(), None).audit)
     for name in ("second", "second_pricing_version", "board"):
         del fields["law"][name]
-    for one in fields["exchanges"]:
-        del one["model"]
+    for field in fields["exchanges"]:
+        del field["model"]
     read = read_audit(fields)
     assert (read.law.second, read.law.board, read.exchanges[0].model) == (None, False, None)
 
@@ -284,9 +286,9 @@ def test_a_board_asks_the_same_question_through_three_lenses() -> None:
     same = {prompt.turns[0].rpartition("\n\n")[0] for prompt in model.asked}
     assert len(same) == 1, "all but the last sentence is cached"
     last = [prompt.turns[0].rpartition("\n\n")[2] for prompt in model.asked]
-    assert ["tests turn red" in one for one in last] == [False, True, False]
+    assert ["tests turn red" in text for text in last] == [False, True, False]
     assert len({prompt.system for prompt in model.asked}) == 1
-    assert [one.verdict.signals["opinion_of"] for one in heard.opinions] == ["correctness", "tests", "scope"]
+    assert [opinion.verdict.signals["opinion_of"] for opinion in heard.opinions] == ["correctness", "tests", "scope"]
     assert heard.verdict.judge_cost_usd == Decimal("0.003")
     assert heard.verdict.escalation_reason.endswith("; through three lenses")
 
@@ -345,7 +347,12 @@ def test_a_board_that_is_not_whole_rules_nothing_but_a_reject(failure: Any, reas
 def test_a_second_opinion_may_follow_a_board() -> None:
     heard, _ = board(accept(), reject(), accept(), second=strong(accept()))
     assert heard.verdict.abstain_reason is AbstainReason.NEEDS_HUMAN
-    assert [one.verdict.signals["opinion_of"] for one in heard.opinions] == ["correctness", "tests", "scope", "second"]
+    assert [opinion.verdict.signals["opinion_of"] for opinion in heard.opinions] == [
+        "correctness",
+        "tests",
+        "scope",
+        "second",
+    ]
     assert len(heard.audit.exchanges) == 4
 
 
@@ -353,7 +360,7 @@ def test_a_second_opinion_may_follow_a_board() -> None:
 
 
 def choosing(name: str | None, first: ScriptedModel | None, **others: ScriptedModel) -> tuple[JudgeContext, Dossier]:
-    chosen = {one.name: one for one in others.values()}
+    chosen = {other.name: other for other in others.values()}
     return replace(bench(first), choices=chosen), dossier(policy=Policy(model=name))
 
 

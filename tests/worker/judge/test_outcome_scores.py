@@ -39,7 +39,7 @@ def outcomes(*kinds: str, about: str | None = None) -> list[Outcome]:
 
 def whole(*kinds: str, last: Any = None, before: Any = ()) -> Accept | Reject | Abstain:
     verdict = last or accepted()
-    entries = [*(entry(one, "b") for one in before), entry(verdict)]
+    entries = [*(entry(verdict, "b") for verdict in before), entry(verdict)]
     return pull_request_verdict(ID, AT, entries, outcomes(*kinds, about=verdict.eval_id), RUBRIC)
 
 
@@ -50,7 +50,7 @@ def test_the_newest_verdict_on_each_head_counts_and_children_do_not() -> None:
     group = accepted(eval_id=EvalId("5"))
     group = group.model_copy(update={"subject": group.subject.model_copy(update={"kind": SubjectKind.MERGE_GROUP})})
     entries = [entry(first, "a"), entry(second, "b"), entry(again, "a"), entry(child, "b"), entry(group, "c")]
-    assert [one.eval_id for one in submissions_of(entries)] == ["3", "2"]
+    assert [entry.eval_id for entry in submissions_of(entries)] == ["3", "2"]
 
 
 def test_without_outcomes_the_score_is_of_the_submissions_and_not_very_sure() -> None:
@@ -77,7 +77,7 @@ def test_the_strongest_outcomes_decide_the_side(kinds: list[OutcomeKind], score:
     weighed = score_pull_request([entry(verdict)], outcomes(*kinds, about=verdict.eval_id), RUBRIC)
     assert 0 <= weighed.score <= 1
     assert 0 <= weighed.confidence <= 1
-    strongest = next((weighed.targets[one] for one in Strength if one in weighed.targets), None)
+    strongest = next((weighed.targets[strength] for strength in Strength if strength in weighed.targets), None)
     if set(weighed.targets) - {Strength.LIFECYCLE} and strongest in {0.0, 1.0}:
         assert (weighed.score >= 0.5) == (strongest == 1.0)
 
@@ -111,8 +111,8 @@ def test_a_thumb_about_a_verdict_that_was_made_anew_since_still_counts() -> None
 
 
 def test_people_who_disagree_leave_the_score_between() -> None:
-    said = whole("helpful", "not_helpful")
-    assert whole("not_helpful").score < said.score < whole("helpful").score
+    outcome = whole("helpful", "not_helpful")
+    assert whole("not_helpful").score < outcome.score < whole("helpful").score
 
 
 def test_of_what_was_done_the_worst_sign_counts() -> None:

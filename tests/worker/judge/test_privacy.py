@@ -63,11 +63,11 @@ STAYS = {
 
 def asked(judged: Dossier) -> str:
     diff = parse_diff(judged.diff.encode())
-    found = build_question(
+    question = build_question(
         PromptInput(judged, diff, opinion(), (), read_ci(judged.ci)), load_rubric(), load_prompt(), "eval-1"
     )
-    assert found is not None
-    return found.prompt.system + "".join(found.prompt.turns)
+    assert question is not None
+    return question.prompt.system + "".join(question.prompt.turns)
 
 
 def test_every_field_of_the_dossier_stands_in_the_table() -> None:

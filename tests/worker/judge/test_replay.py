@@ -77,36 +77,36 @@ def again(then: EvaluatedVerdict, of: Dossier | None = None) -> Replay:
 )
 def test_whatever_the_model_did_the_same_decision_comes_out_again(script: tuple[object, ...]) -> None:
     then = heard(model_of(*script))  # pyright: ignore[reportArgumentType] - each is one of what the script takes
-    found = again(then)
-    assert found.is_same, found.differing
-    assert found.first_difference is None, "the very same question is asked, too"
-    assert (found.replayed.eval_id, found.replayed.created_at) == (then.verdict.eval_id, then.verdict.created_at)
+    result = again(then)
+    assert result.is_same, result.differing
+    assert result.first_difference is None, "the very same question is asked, too"
+    assert (result.replayed.eval_id, result.replayed.created_at) == (then.verdict.eval_id, then.verdict.created_at)
 
 
 @pytest.mark.parametrize("of", [dossier(), dossier(diff="", files=()), dossier(diff="diff --git a/x b/x\n@@ no @@\n")])
 def test_what_code_decided_alone_comes_out_again(of: Dossier) -> None:
-    found = again(heard(None, of), of)
-    assert (found.is_same, found.first_difference) == (True, None)
+    result = again(heard(None, of), of)
+    assert (result.is_same, result.first_difference) == (True, None)
 
 
 @HARD
 @given(DOSSIERS, BENCHES)
 def test_whatever_was_judged_comes_out_of_its_stored_form_again(of: Dossier, asked: JudgeContext) -> None:
-    entries = tuple(LedgerEntry.model_validate_json(one.model_dump_json()) for one in of.ledger)
+    entries = tuple(LedgerEntry.model_validate_json(entry.model_dump_json()) for entry in of.ledger)
     of = of.model_copy(update={"ledger": entries})  # a ledger comes out of a store or a file
     made = judge_with_record(of, docket(), asked)
     stored = Dossier.model_validate_json(of.model_dump_json(exclude_unset=True))
     audit = read_audit(json.loads(json.dumps(dump_audit(made.audit))))
-    found = again(
+    result = again(
         EvaluatedVerdict(VERDICT_ADAPTER.validate_json(VERDICT_ADAPTER.dump_json(made.verdict)), audit), stored
     )
-    assert (found.differing, found.first_difference) == ((), None)
+    assert (result.differing, result.first_difference) == ((), None)
 
 
 def test_what_was_paused_is_replayed_as_paused() -> None:
     made = judge_with_record(dossier(), docket(), replace(bench(), pause=Pause.REPOSITORY))
-    found = again(EvaluatedVerdict(made.verdict, read_audit(dump_audit(made.audit))))
-    assert (found.is_same, found.first_difference, found.replayed.abstain_reason) == (True, None, "paused")
+    result = again(EvaluatedVerdict(made.verdict, read_audit(dump_audit(made.audit))))
+    assert (result.is_same, result.first_difference, result.replayed.abstain_reason) == (True, None, "paused")
     assert made.audit.steps[0].reason.endswith("no model, paused by the repository")
 
 
@@ -115,10 +115,10 @@ def test_a_reply_that_is_read_differently_is_the_first_stage_that_differs() -> N
     [asked] = then.audit.exchanges
     assert asked.reply is not None
     spoilt = replace(asked, reply=replace(asked.reply, text="I accept."))
-    found = again(replace(then, audit=replace(then.audit, exchanges=(spoilt,))))
-    assert "decision" in found.differing
-    assert found.first_difference is not None
-    then_step, now_step = found.first_difference
+    result = again(replace(then, audit=replace(then.audit, exchanges=(spoilt,))))
+    assert "decision" in result.differing
+    assert result.first_difference is not None
+    then_step, now_step = result.first_difference
     assert then_step is not None
     assert now_step is not None
     assert (then_step.stage, then_step.outcome, now_step.outcome) == (Stage.REPLY, "usable", "not_json")
@@ -127,21 +127,21 @@ def test_a_reply_that_is_read_differently_is_the_first_stage_that_differs() -> N
 def test_a_question_to_which_no_reply_is_on_record_ends_the_replay_honestly() -> None:
     then = heard(model_of(WRONG, accept()))
     short = replace(then.audit, exchanges=then.audit.exchanges[:1])
-    found = again(replace(then, audit=short))
-    assert found.replayed.abstain_reason == "judge_unavailable"
-    assert found.first_difference is not None
-    assert found.first_difference[1] is not None
-    assert found.first_difference[1].reason == "it holds no reply to this question"
+    result = again(replace(then, audit=short))
+    assert result.replayed.abstain_reason == "judge_unavailable"
+    assert result.first_difference is not None
+    assert result.first_difference[1] is not None
+    assert result.first_difference[1].reason == "it holds no reply to this question"
 
 
 def test_another_law_is_the_first_stage_that_differs_though_the_decision_is_the_same() -> None:
     then = heard(model_of(accept()))
     rubric = load_rubric().model_copy(update={"version": "another"})
-    found = replay(then.verdict, then.audit, dossier(), rubric, load_prompt())
-    assert found.is_same
-    assert found.first_difference is not None
-    assert found.first_difference[0] is not None
-    assert found.first_difference[0].stage is Stage.LAW
+    result = replay(then.verdict, then.audit, dossier(), rubric, load_prompt())
+    assert result.is_same
+    assert result.first_difference is not None
+    assert result.first_difference[0] is not None
+    assert result.first_difference[0].stage is Stage.LAW
 
 
 def test_a_judging_anew_is_the_child_of_what_it_judges_again() -> None:

@@ -27,11 +27,11 @@ def test_a_change_without_an_issue_is_left_alone_at_no_cost() -> None:
 def test_with_an_issue_it_is_judged_as_ever() -> None:
     plain = dossier()
     assert plain.issues
-    found = judge(case(), docket(), bench(threshold=0.0))
-    assert found.decision == judge(plain, docket(), bench(threshold=0.0)).decision
-    assert getattr(found, "abstain_reason", None) is not AbstainReason.NO_CRITERIA
+    result = judge(case(), docket(), bench(threshold=0.0))
+    assert result.decision == judge(plain, docket(), bench(threshold=0.0)).decision
+    assert getattr(result, "abstain_reason", None) is not AbstainReason.NO_CRITERIA
 
 
 def test_who_does_not_want_one_is_judged_without() -> None:
-    found = judge(dossier(issues=(), policy=Policy()), docket(), bench(threshold=0.0))
-    assert getattr(found, "abstain_reason", None) is not AbstainReason.NO_CRITERIA
+    result = judge(dossier(issues=(), policy=Policy()), docket(), bench(threshold=0.0))
+    assert getattr(result, "abstain_reason", None) is not AbstainReason.NO_CRITERIA

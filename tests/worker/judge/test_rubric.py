@@ -144,10 +144,10 @@ def test_a_file_that_is_not_there_or_not_text_is_named(tmp_path: Path) -> None:
 
 
 def test_which_files_are_judged_by_and_which_hold_weights_is_told_by_what_they_say(tmp_path: Path) -> None:
-    broken, words = tmp_path / "broken.yml", tmp_path / "words.yml"
+    broken, phrases = tmp_path / "broken.yml", tmp_path / "words.yml"
     broken.write_text("criteria: [")
-    words.write_text("criteria")
-    assert [is_judged_by(one) for one in (RUBRIC, WEIGHTS, broken, words)] == [True, False, False, False]
+    phrases.write_text("criteria")
+    assert [is_judged_by(path) for path in (RUBRIC, WEIGHTS, broken, phrases)] == [True, False, False, False]
 
 
 def test_weights_of_ones_own_are_read_and_named_by_the_field_that_is_wrong(tmp_path: Path) -> None:

@@ -48,29 +48,29 @@ def test_the_gravest_fact_names_the_category_and_all_are_evidence() -> None:
         fact(weight=0.2), fact(weight=0.9, category=Category.WEAK_TEST, path="tests/test_upload.py", line=5)
     )
     assert ruling.category is Category.WEAK_TEST
-    assert [one.location for one in ruling.evidence] == ["tests/test_upload.py:5", "upload.py:2"]
+    assert [pointer.location for pointer in ruling.evidence] == ["tests/test_upload.py:5", "upload.py:2"]
 
 
 def test_a_fact_whose_line_is_not_known_still_points_at_its_file() -> None:
     ruling = rejected(fact(line=99))
-    assert [(one.path, one.line, one.quote) for one in ruling.evidence] == [("upload.py", None, None)]
+    assert [(pointer.path, pointer.line, pointer.quote) for pointer in ruling.evidence] == [("upload.py", None, None)]
 
 
 def test_what_stood_in_a_facts_place_is_evidence_too_where_it_can_be_shown() -> None:
     before = EvidencePointer(path="upload.py", line=2, side=Side.BASE, note="this stood here before")
     ruling = rejected(fact(instead_of=before))
-    assert [(one.side, one.line, one.quote) for one in ruling.evidence] == [
+    assert [(pointer.side, pointer.line, pointer.quote) for pointer in ruling.evidence] == [
         (Side.HEAD, 2, "    for attempt in range(3):"),
         (Side.BASE, 2, "    return post(data)"),
     ]
     nowhere = rejected(fact(instead_of=before.model_copy(update={"line": 99})))
-    assert [one.side for one in nowhere.evidence] == [Side.HEAD]
+    assert [pointer.side for pointer in nowhere.evidence] == [Side.HEAD]
 
 
 @pytest.mark.parametrize("path", [" ", "x ", " y.py"])
 def test_a_path_may_begin_or_end_with_a_space(path: str) -> None:
     ruling = rejected(fact(path=path, line=1), diff=new_file(path, "def x():", "    pass"), files=None)
-    assert [(one.path, one.line) for one in ruling.evidence] == [(path, 1)]
+    assert [(pointer.path, pointer.line) for pointer in ruling.evidence] == [(path, 1)]
 
 
 def test_many_facts_are_named_in_part() -> None:
@@ -99,8 +99,8 @@ def test_suspicions_are_counted_in_an_unproven_verdict() -> None:
 )
 def test_where_a_part_could_not_be_read_no_fact_was_found_in_the_rest(skipped: texts.ModelSkipReason) -> None:
     part = Coverage(read=("a.py",), unread=("big.json",))
-    said = rule_without_model(hearing(opinion()), StopJudging(AbstainReason.UNPROVEN, skipped, "r"), part).concern
-    assert said.startswith("No fact was found in what could be read (not read in full: big.json)")
+    concern = rule_without_model(hearing(opinion()), StopJudging(AbstainReason.UNPROVEN, skipped, "r"), part).concern
+    assert concern.startswith("No fact was found in what could be read (not read in full: big.json)")
 
 
 def test_where_nothing_could_be_read_nothing_was_looked_at() -> None:
@@ -122,7 +122,7 @@ def test_on_a_laptop_the_reader_is_the_one_who_sets_the_key() -> None:
 
 def test_a_safe_change_is_shown_by_its_added_lines_else_the_removed_else_the_file() -> None:
     heard = hearing(opinion(safe="docs"), diff=GONE + MOVED + RENAMED + EMPTIED + new_file("n.md", "", "z"), files=None)
-    shown = [(one.path, one.line, one.side, one.quote) for one in changed_places(heard)]
+    shown = [(location.path, location.line, location.side, location.quote) for location in changed_places(heard)]
     assert shown == [
         ("old.md", 1, Side.BASE, "x"),
         ("a.md", 2, Side.BASE, "y"),
@@ -130,7 +130,7 @@ def test_a_safe_change_is_shown_by_its_added_lines_else_the_removed_else_the_fil
         ("e.md", None, Side.BASE, None),
         ("n.md", 2, Side.HEAD, "z"),
     ]
-    assert all(heard.places.check(one) == one for one in changed_places(heard))
+    assert all(heard.places.check(pointer) == pointer for pointer in changed_places(heard))
 
 
 def test_nothing_changed_is_no_safe_change() -> None:
@@ -146,12 +146,14 @@ def test_a_safe_change_is_worded_as_a_sentence() -> None:
 def test_code_alone_calls_nothing_met_that_it_did_not_look_at() -> None:
     ruling = rule_without_model(hearing(opinion(safe="only docs changed")), AcceptAsSafe("r"), FULL)
     assert ruling.criteria
-    assert {one.status for one in ruling.criteria} == {CriterionStatus.UNVERIFIABLE}
-    assert {one.note for one in ruling.criteria} == {"not looked at; code compared the changed sentences alone"}
+    assert {criterion.status for criterion in ruling.criteria} == {CriterionStatus.UNVERIFIABLE}
+    assert {criterion.note for criterion in ruling.criteria} == {
+        "not looked at; code compared the changed sentences alone"
+    }
 
 
 def test_what_a_model_said_to_an_overruled_accept_is_quoted() -> None:
     heard = dossier()
-    said = read_reply(reply(accept()), ReplyRequirements(heard.criteria or (), load_rubric(), Places(heard)))
-    assert isinstance(said, ModelOpinion)
-    assert "said accept" in texts.overruled("A stub.", said)
+    opinion = read_reply(reply(accept()), ReplyRequirements(heard.criteria or (), load_rubric(), Places(heard)))
+    assert isinstance(opinion, ModelOpinion)
+    assert "said accept" in texts.overruled("A stub.", opinion)

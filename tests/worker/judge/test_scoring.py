@@ -11,7 +11,7 @@ SCORES = st.lists(st.integers(1, 10), min_size=1, max_size=8)
 
 
 def scored(numbers: list[int]) -> list[Score]:
-    return [Score(criterion=f"c{n}", score=one, reasoning="", improvement="") for n, one in enumerate(numbers)]
+    return [Score(criterion=f"c{n}", score=number, reasoning="", improvement="") for n, number in enumerate(numbers)]
 
 
 @pytest.mark.parametrize(

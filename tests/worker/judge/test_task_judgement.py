@@ -21,7 +21,7 @@ from worker.judge.task_judgement import (
 
 
 @pytest.mark.parametrize(
-    ("given", "texts"),
+    ("source", "texts"),
     [
         (None, []),
         ("", []),
@@ -36,16 +36,16 @@ from worker.judge.task_judgement import (
         ("a\ud800", ["a\\ud800"]),
     ],
 )
-def test_criteria_are_the_items_of_a_list_and_else_the_text(given: str | list[str] | None, texts: list[str]) -> None:
-    found = criteria_from(given)
-    assert [one.text for one in found] == texts
-    assert [one.id for one in found] == [f"AC{number}" for number in range(1, len(texts) + 1)]
+def test_criteria_are_the_items_of_a_list_and_else_the_text(source: str | list[str] | None, texts: list[str]) -> None:
+    criteria = criteria_from(source)
+    assert [criterion.text for criterion in criteria] == texts
+    assert [criterion.id for criterion in criteria] == [f"AC{number}" for number in range(1, len(texts) + 1)]
 
 
-@pytest.mark.parametrize("given", [["x"] * MOST_CRITERIA, "\n".join(f"- rule {one}" for one in range(200))])
-def test_more_criteria_than_one_question_holds_are_refused_and_not_left_out(given: str | list[str]) -> None:
+@pytest.mark.parametrize("source", [["x"] * MOST_CRITERIA, "\n".join(f"- rule {number}" for number in range(200))])
+def test_more_criteria_than_one_question_holds_are_refused_and_not_left_out(source: str | list[str]) -> None:
     with pytest.raises(ValueError, match="at most 99"):
-        criteria_from(given)
+        criteria_from(source)
 
 
 @pytest.mark.parametrize("text", ["a", "a\n", "a\nb\n\n", "\n", "\r\n", "\\ No newline at end of file", "+++ b/x\n"])
@@ -61,13 +61,13 @@ def test_the_output_is_one_new_file_line_for_line(text: str) -> None:
 
 
 def test_another_output_or_another_criterion_is_another_account() -> None:
-    one, same, other, asked = (
+    source, same, other, asked = (
         dossier_of(output, criteria_from(criteria), []).pull_request
         for output, criteria in (("a", "x"), ("a", "x"), ("b", "x"), ("a", "y"))
     )
-    assert one == same
-    assert len({pull.number for pull in (one, other, asked)}) == 3
-    assert len({pull.head_sha for pull in (one, other, asked)}) == 3
+    assert source == same
+    assert len({pull.number for pull in (source, other, asked)}) == 3
+    assert len({pull.head_sha for pull in (source, other, asked)}) == 3
 
 
 @pytest.mark.parametrize(
@@ -82,21 +82,25 @@ def test_only_an_accept_passes_and_only_a_reject_fails(verdict: Verdict, ruling:
 
 
 def test_each_criterion_says_why_and_where() -> None:
-    place = EvidencePointer(path=OUTPUT, line=1, quote="name", note="no price")
+    pointer = EvidencePointer(path=OUTPUT, line=1, quote="name", note="no price")
     states = [
-        CriterionVerdict(id="AC1", status=CriterionStatus.PARTIAL, evidence=(place,)),
+        CriterionVerdict(id="AC1", status=CriterionStatus.PARTIAL, evidence=(pointer,)),
         CriterionVerdict(id="AC2", status=CriterionStatus.MISSING),
     ]
     judgement = judgement_of(rejected().model_copy(update={"criteria": tuple(states)}), criteria_from(["a", "b"]))
-    said = [(one.text, one.verdict, one.reasoning, one.evidence) for one in judgement.criteria]
-    assert said == [("a", TaskRuling.FAIL, "partial: no price", (place,)), ("b", TaskRuling.FAIL, "missing", ())]
+    judged = [
+        (criterion.text, criterion.verdict, criterion.reasoning, criterion.evidence) for criterion in judgement.criteria
+    ]
+    assert judged == [("a", TaskRuling.FAIL, "partial: no price", (pointer,)), ("b", TaskRuling.FAIL, "missing", ())]
     assert set(STATES) == set(CriterionStatus)
 
 
 def test_where_nobody_judged_no_criterion_fails_on_what_code_guessed() -> None:
     guessed = CriterionVerdict(id="AC1", status=CriterionStatus.MISSING, note="no line speaks of it")
     judgement = judgement_of(unjudged(criteria=(guessed,)), criteria_from(["a"]))
-    assert [(one.verdict, one.reasoning) for one in judgement.criteria] == [(TaskRuling.UNAVAILABLE, "unverifiable")]
+    assert [(criterion.verdict, criterion.reasoning) for criterion in judgement.criteria] == [
+        (TaskRuling.UNAVAILABLE, "unverifiable")
+    ]
     undecided = unjudged(criteria=(guessed,), abstain_reason="needs_human", scores=rejected().scores)
     assert judgement_of(undecided, criteria_from(["a"])).criteria[0].verdict is TaskRuling.FAIL
 
@@ -115,19 +119,21 @@ UNTOLD = {
 def test_where_nobody_judged_it_is_told_of_an_output_and_not_of_a_change(reason: str) -> None:
     concern, next_step = UNTOLD[reason]
     judgement = judgement_of(unjudged(abstain_reason=reason, concern=concern, next_step=next_step), [])
-    said = f"{judgement.reasoning} {judgement.next_step}"
+    text = f"{judgement.reasoning} {judgement.next_step}"
     assert not [
         word
         for word in (" change", "pull request", "check ", "author", "issue")
-        if word in said.replace("to change", "")
+        if word in text.replace("to change", "")
     ]
 
 
 def test_what_a_model_said_is_left_as_it_said_it() -> None:
-    said = unjudged(concern="I can't tell what this change does.", next_step="Ask.", scores=rejected().scores)
-    judgement = judgement_of(said, [])
-    assert (judgement.reasoning, judgement.next_step) == (said.concern, said.next_step)
+    verdict = unjudged(concern="I can't tell what this change does.", next_step="Ask.", scores=rejected().scores)
+    judgement = judgement_of(verdict, [])
+    assert (judgement.reasoning, judgement.next_step) == (verdict.concern, verdict.next_step)
 
 
 def test_nothing_at_all_meets_nothing() -> None:
-    assert [one.verdict for one in judge_empty_output(criteria_from(["a", "b"])).criteria] == [TaskRuling.FAIL] * 2
+    assert [criterion.verdict for criterion in judge_empty_output(criteria_from(["a", "b"])).criteria] == [
+        TaskRuling.FAIL
+    ] * 2

@@ -40,13 +40,13 @@ def record(model: ScriptedModel | None, of: Dossier | None = None) -> AuditRecor
 
 def way(record: AuditRecord) -> list[tuple[str, str]]:
     """Stages and outcomes, but for the law, and without what depends on the prompt's words and on single signals."""
-    told = [(one.stage.value, one.outcome) for one in record.steps[1:]]
+    steps = [(step.stage.value, step.outcome) for step in record.steps[1:]]
     bare = {Stage.HEURISTICS.value: "", Stage.QUESTION.value: "sent", Stage.CORRECTION.value: "sent"}
-    return [(stage, bare.get(stage, outcome)) for stage, outcome in told]
+    return [(stage, bare.get(stage, outcome)) for stage, outcome in steps]
 
 
 def step(record: AuditRecord, stage: Stage) -> Step:
-    return next(one for one in record.steps if one.stage is stage)
+    return next(step for step in record.steps if step.stage is stage)
 
 
 def test_an_accept_of_the_model_went_through_every_stage() -> None:
@@ -64,14 +64,14 @@ def test_an_accept_of_the_model_went_through_every_stage() -> None:
 
 
 def test_a_correction_is_a_second_question_and_says_what_was_wrong_before() -> None:
-    found = record(model_of(accept(evidence=[place(line=4000)]), accept(evidence=[place()])))
-    assert [stage for stage, _ in way(found)][2:8] == snapshot(
+    result = record(model_of(accept(evidence=[place(line=4000)]), accept(evidence=[place()])))
+    assert [stage for stage, _ in way(result)][2:8] == snapshot(
         ["route", "question", "reply", "correction", "reply", "evidence"]
     )
-    assert step(found, Stage.REPLY) == snapshot(
+    assert step(result, Stage.REPLY) == snapshot(
         Step(Stage.REPLY, "pointer", "`upload.py` has 9 lines at the head commit, line 4000 does not exist.")
     )
-    first, second = found.exchanges
+    first, second = result.exchanges
     assert first.fault == "pointer"
     assert second.turns[0] == first.turns[0]
     assert len(second.turns) == 3
@@ -110,67 +110,67 @@ def test_a_model_that_cannot_tell_is_no_veto() -> None:
 
 
 def test_a_reject_of_the_model_stands() -> None:
-    found = record(model_of(reject()))
-    assert step(found, Stage.VETOES).outcome == "none"
-    assert step(found, Stage.RULING) == Step(
+    result = record(model_of(reject()))
+    assert step(result, Stage.VETOES).outcome == "none"
+    assert step(result, Stage.RULING) == Step(
         Stage.RULING, "reject, weak_test", "The test proves nothing of what is made when send is busy."
     )
-    assert step(found, Stage.EVIDENCE).reason == "tests/test_upload.py:6, upload.py:2"
+    assert step(result, Stage.EVIDENCE).reason == "tests/test_upload.py:6, upload.py:2"
 
 
 def test_an_outage_is_a_question_without_a_reply() -> None:
-    found = record(model_of(Unavailable("The model", "status 529")))
-    assert way(found)[-4:] == snapshot([
+    result = record(model_of(Unavailable("The model", "status 529")))
+    assert way(result)[-4:] == snapshot([
         ("question", "sent"),
         ("reply", "none came"),
         ("ruling", "abstain, judge_unavailable"),
         ("verdict", "abstain"),
     ])  # fmt: skip
-    assert found.exchanges[0].failure == "status 529"
-    assert step(found, Stage.REPLY).reason == "status 529"
+    assert result.exchanges[0].failure == "status 529"
+    assert step(result, Stage.REPLY).reason == "status 529"
 
 
 def test_a_cap_stands_on_record_with_its_figures() -> None:
-    found = record(model_of(OVER))
-    assert found.exchanges[0].over == OverBudget("day", Decimal("0.99"), Decimal("1.00"), Decimal("0.02"))
-    assert step(found, Stage.RULING).outcome == "abstain, budget"
+    result = record(model_of(OVER))
+    assert result.exchanges[0].over == OverBudget("day", Decimal("0.99"), Decimal("1.00"), Decimal("0.02"))
+    assert step(result, Stage.RULING).outcome == "abstain, budget"
 
 
 def test_what_code_decides_alone_asked_nobody_and_names_what_it_saw() -> None:
-    found = record(None, EMPTY)
-    assert found.exchanges == ()
-    assert step(found, Stage.HEURISTICS).reason.startswith("fact ")
-    assert step(found, Stage.LAW).reason.endswith("threshold 0.7, 5 rounds, no model")
+    result = record(None, EMPTY)
+    assert result.exchanges == ()
+    assert step(result, Stage.HEURISTICS).reason.startswith("fact ")
+    assert step(result, Stage.LAW).reason.endswith("threshold 0.7, 5 rounds, no model")
 
 
 def test_the_validators_are_named() -> None:
     checks = (CiCheck(name="unit", conclusion="failure"), CiCheck(name="lint", conclusion=None))
-    found = record(None, dossier(ci=Ci(state=CiState.FAILURE, checks=checks)))
-    assert step(found, Stage.VALIDATORS) == Step(Stage.VALIDATORS, "failure", "failed: unit, not finished: lint")
+    result = record(None, dossier(ci=Ci(state=CiState.FAILURE, checks=checks)))
+    assert step(result, Stage.VALIDATORS) == Step(Stage.VALIDATORS, "failure", "failed: unit, not finished: lint")
 
 
 def test_a_diff_that_nobody_can_read_has_a_way_too() -> None:
-    found = record(None, dossier(diff="diff --git a/x b/x\n@@ nonsense @@\n"))
-    assert step(found, Stage.RULING).outcome == "abstain, too_large"
+    result = record(None, dossier(diff="diff --git a/x b/x\n@@ nonsense @@\n"))
+    assert step(result, Stage.RULING).outcome == "abstain, too_large"
 
 
 def test_what_was_taken_out_of_the_question_is_listed_without_itself() -> None:
     token = "ghp_" + "a1B2" * 9
-    found = record(model_of(accept()), dossier(issues=(Issue(number=7, title="503", body=f"use\n{token}"),)))
-    assert found.redactions == (RecordedRedaction("github token", "issues[7].body", 2),)
-    assert token not in str(found.exchanges)
+    result = record(model_of(accept()), dossier(issues=(Issue(number=7, title="503", body=f"use\n{token}"),)))
+    assert result.redactions == (RecordedRedaction("github token", "issues[7].body", 2),)
+    assert token not in str(result.exchanges)
 
 
 def test_what_is_carried_over_was_not_judged() -> None:
-    known = entry(
+    earlier = entry(
         rejected(fingerprint="sha256:now", evidence=[{"path": "upload.py", "line": 9, "quote": "LIMIT = 10"}])
     )
-    again = dossier(ledger=(known,))
+    again = dossier(ledger=(earlier,))
     verdict = carry_over_verdict(again, docket(), bench())
     assert verdict is not None
-    found = carry_over_record(verdict, bench())
-    assert [one.stage for one in found.steps] == [Stage.LAW, Stage.CARRIED, Stage.VERDICT]
-    assert found.steps[1].outcome == f"from {known.eval_id}"
+    result = carry_over_record(verdict, bench())
+    assert [step.stage for step in result.steps] == [Stage.LAW, Stage.CARRIED, Stage.VERDICT]
+    assert result.steps[1].outcome == f"from {earlier.eval_id}"
 
 
 def test_the_same_replies_write_the_same_trail() -> None:
@@ -178,13 +178,13 @@ def test_the_same_replies_write_the_same_trail() -> None:
 
 
 def test_two_ways_part_at_the_first_stage_that_differs_or_ends() -> None:
-    one, other = Step(Stage.LAW, "a"), Step(Stage.LAW, "b")
-    assert first_difference([one, one], [one, one]) is None
-    assert first_difference([one, one], [one, other]) == (one, other)
-    assert first_difference([one], [one, other]) == (None, other)
-    assert first_difference([one, other], [one]) == (other, None)
+    first, other = Step(Stage.LAW, "a"), Step(Stage.LAW, "b")
+    assert first_difference([first, first], [first, first]) is None
+    assert first_difference([first, first], [first, other]) == (first, other)
+    assert first_difference([first], [first, other]) == (None, other)
+    assert first_difference([first, other], [first]) == (other, None)
 
 
 def test_a_reply_that_does_not_fit_is_asked_no_more() -> None:
-    found = record(model_of(reply("", stop=StopReason.CONTEXT_EXCEEDED)))
-    assert [one.fault for one in found.exchanges] == ["too_long"]
+    result = record(model_of(reply("", stop=StopReason.CONTEXT_EXCEEDED)))
+    assert [exchange.fault for exchange in result.exchanges] == ["too_long"]

@@ -39,7 +39,7 @@ def judged(model: ScriptedModel, **changes: Any) -> Accept | Reject | Abstain:
 
 
 def claims(*pairs: tuple[str, str]) -> Case:
-    covered = tuple(CoverageClaim(criterion=criterion, addressed_by=place) for criterion, place in pairs)
+    covered = tuple(CoverageClaim(criterion=criterion, addressed_by=path) for criterion, path in pairs)
     return Case(summary="s", ac_coverage=covered)
 
 
@@ -112,7 +112,7 @@ def test_code_that_is_shown_by_a_test_alone_again_is_a_persons_to_look_at() -> N
     assert heard.verdict.abstain_reason is AbstainReason.NEEDS_HUMAN
     assert heard.verdict.signals["vetoed_by"] == "evidence"
     assert "shows AC1 by tests or texts only" in heard.verdict.concern
-    assert [one.fault for one in heard.audit.exchanges] == ["evidence", None]
+    assert [exchange.fault for exchange in heard.audit.exchanges] == ["evidence", None]
 
 
 @pytest.mark.parametrize(
@@ -159,11 +159,11 @@ def test_tests_and_texts_are_known_by_their_paths(path: str, is_one: bool) -> No
 # --- a run that is suspected ----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("given", [[], None], ids=["no scores", "scores"])
-def test_a_suspected_run_is_repeated_instead_of_scored(given: list[Any] | None) -> None:
-    changes = {} if given is None else {"scores": given}
-    said = cannot_tell(breakdown="infrastructure", next_step="Run e2e again.", evidence=[place()], **changes)
-    verdict = judged(model_of(said))
+@pytest.mark.parametrize("exchanges", [[], None], ids=["no scores", "scores"])
+def test_a_suspected_run_is_repeated_instead_of_scored(exchanges: list[Any] | None) -> None:
+    changes = {} if exchanges is None else {"scores": exchanges}
+    answer = cannot_tell(breakdown="infrastructure", next_step="Run e2e again.", evidence=[place()], **changes)
+    verdict = judged(model_of(answer))
     assert isinstance(verdict, Abstain)
     assert verdict.abstain_reason is AbstainReason.NEEDS_HUMAN
     assert verdict.concern.startswith("The run, and not the change, seems to have failed, so nothing was scored: ")
@@ -173,8 +173,8 @@ def test_a_suspected_run_is_repeated_instead_of_scored(given: list[Any] | None) 
 
 
 def test_a_complete_failure_scores_one_and_aims_at_its_cause() -> None:
-    scores = [{**one, "score": 1} for one in reject()["scores"]]
-    said = reject(breakdown="complete_failure", scores=scores, evidence=[place()], next_step="In upload.py, return.")
-    verdict = judged(model_of(said))
+    scores = [{**score, "score": 1} for score in reject()["scores"]]
+    answer = reject(breakdown="complete_failure", scores=scores, evidence=[place()], next_step="In upload.py, return.")
+    verdict = judged(model_of(answer))
     assert isinstance(verdict, Reject)
     assert (verdict.composite, verdict.score) == (1.0, 0.0)

@@ -21,7 +21,9 @@ def check_case(dossier: Dossier, case: Case, unread: tuple[str, ...] = ()) -> Ch
     criteria = asked or tuple(Criterion(id=name, text=name) for name in names)  # to look the places up all the same
     whole = dossier.model_copy(update={"case": case, "criteria": criteria})
     change = CodeChange(whole)
-    findings = (found for signal in SIGNALS if signal.scope is SignalScope.CASE for found in signal.findings(change))
+    findings = (
+        finding for signal in SIGNALS if signal.scope is SignalScope.CASE for finding in signal.findings(change)
+    )
     return CheckedCase(
         case=case,
         claims=check_claims(whole, diff_of(whole.diff), Places(whole)),

@@ -14,15 +14,15 @@ def draft_claims(dossier: Dossier) -> tuple[DraftClaim, ...]:
     """One claim for each criterion that somebody listed, in their order. Raises DiffError for a diff that git did not print."""
     change = CodeChange(dossier)
     shown = change.cached_for_family(build_index)
-    wishes = {wish.criterion.id: wish for wish in change.cached(find_terms)}
+    terms_by_id = {terms.criterion.id: terms for terms in change.cached(find_terms)}
     asked = (criterion for criterion in dossier.criteria or () if not criterion.inferred)
-    return tuple(_draft(criterion, wishes.get(criterion.id), shown) for criterion in asked)
+    return tuple(_draft(criterion, terms_by_id.get(criterion.id), shown) for criterion in asked)
 
 
-def _draft(criterion: Criterion, wish: CriterionTerms | None, shown: ChangeIndex) -> DraftClaim:
+def _draft(criterion: Criterion, terms: CriterionTerms | None, shown: ChangeIndex) -> DraftClaim:
     """A criterion that asks for a test is met by one."""
-    pointers = shown.find_evidence(wish) if wish else ()
+    pointers = shown.find_evidence(terms) if terms else ()
     tests = tuple(pointer.location for pointer in pointers if role_of(pointer.path) is FileRole.TEST)
     places = tuple(pointer.location for pointer in pointers if role_of(pointer.path) is not FileRole.TEST)
-    is_test = not places or (tests and wish and wish.is_about_tests)
+    is_test = not places or (tests and terms and terms.is_about_tests)
     return DraftClaim(criterion, tests, ()) if is_test else DraftClaim(criterion, places, tests)

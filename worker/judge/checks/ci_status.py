@@ -98,24 +98,24 @@ def _excerpt(check: CiCheck, test: str | None) -> str:
     report, log = (without_ansi(text).strip("\n").splitlines() for text in (check.summary, check.log_tail))
     lines = [line.rstrip()[:LINE_CHARACTERS] for line in (*report, *log)]
     if test is None:
-        told = lines[-EXCERPT_LINES:] if log else lines[:EXCERPT_LINES]
-        return "\n".join(told)[:EXCERPT_CHARACTERS]
+        excerpt = lines[-EXCERPT_LINES:] if log else lines[:EXCERPT_LINES]
+        return "\n".join(excerpt)[:EXCERPT_CHARACTERS]
     name = (
         test.rpartition("::")[2] if ".py::" in test else test
     )  # pytest heads a failure with the function's name alone
     windows = [lines[at : at + EXCERPT_LINES] for at, line in enumerate(lines) if name in line]
-    told = max(
+    excerpt = max(
         windows, key=lambda window: sum(_FAILURE_LINE.search(line) is not None for line in window), default=list[str]()
     )
-    return "\n".join(told)[:EXCERPT_CHARACTERS]
+    return "\n".join(excerpt)[:EXCERPT_CHARACTERS]
 
 
 def failing_tests(check: CiCheck) -> Iterator[str]:
     """Names of failing tests, as the common runners print them."""
     if check.app == JUNIT:
-        yield from (found[1] for line in check.summary.splitlines() if (found := _JUNIT_LINE.fullmatch(line)))
+        yield from (match[1] for line in check.summary.splitlines() if (match := _JUNIT_LINE.fullmatch(line)))
         return
     for line in without_ansi(f"{check.summary}\n{check.log_tail}").splitlines():
-        found = next(filter(None, (form.fullmatch(line.rstrip()) for form in _FAILING_TEST)), None)
-        if found:
-            yield found[1].strip()
+        match = next(filter(None, (form.fullmatch(line.rstrip()) for form in _FAILING_TEST)), None)
+        if match:
+            yield match[1].strip()

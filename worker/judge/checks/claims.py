@@ -32,14 +32,14 @@ def check_claims(
     if dossier.case is None:
         return ()
     criteria = dossier.criteria or ()
-    known = _KnownFiles.from_dossier(dossier, diff, places)
-    idle = frozenset(one.note.partition(": ")[0] for one in findings if one.signal == SHOWS_NOTHING)
-    made = [_check_claim(claim, criteria, known, idle) for claim in dossier.case.ac_coverage]
+    files = _KnownFiles.from_dossier(dossier, diff, places)
+    idle = frozenset(finding.note.partition(": ")[0] for finding in findings if finding.signal == SHOWS_NOTHING)
+    made = [_check_claim(claim, criteria, files, idle) for claim in dossier.case.ac_coverage]
     claimed = claimed_ids(dossier.case, criteria)
     omitted = [
-        ClaimVerdict(claim=one.id, status=ClaimStatus.OMITTED, note="the case says nothing about this criterion")
-        for one in criteria
-        if one.id not in claimed
+        ClaimVerdict(claim=criterion.id, status=ClaimStatus.OMITTED, note="the case says nothing about this criterion")
+        for criterion in criteria
+        if criterion.id not in claimed
     ]
     return (*made, *omitted)
 
@@ -47,7 +47,9 @@ def check_claims(
 def claimed_ids(case: Case | None, criteria: tuple[Criterion, ...]) -> frozenset[str]:
     """Ids of the criteria that the case claims to meet."""
     claims = case.ac_coverage if case else ()
-    return frozenset(one.id for one in criteria if any(names_criterion(claim, one) for claim in claims))
+    return frozenset(
+        criterion.id for criterion in criteria if any(names_criterion(claim, criterion) for claim in claims)
+    )
 
 
 def names_criterion(claim: CoverageClaim, criterion: Criterion) -> bool:
@@ -92,22 +94,22 @@ class _KnownFiles(Value):
         everything = {**self.texts, **self.shown_lines}
         if path in everything:
             return path
-        alike = [one for one in everything if one.endswith(f"/{path}")]
+        alike = [file_path for file_path in everything if file_path.endswith(f"/{path}")]
         return alike[0] if len(alike) == 1 else None
 
 
 def _check_claim(
     claim: CoverageClaim, criteria: tuple[Criterion, ...], files: _KnownFiles, idle: frozenset[str]
 ) -> ClaimVerdict:
-    said = f"{claim.criterion} -> {claim.addressed_by}"
-    asked = [one.id for one in criteria if names_criterion(claim, one)]
+    text = f"{claim.criterion} -> {claim.addressed_by}"
+    asked = [criterion.id for criterion in criteria if names_criterion(claim, criterion)]
     if not asked:
-        return ClaimVerdict(claim=said, status=ClaimStatus.UNSUPPORTED, note="there is no such criterion")
+        return ClaimVerdict(claim=text, status=ClaimStatus.UNSUPPORTED, note="there is no such criterion")
     looked_at = [_check_place(claim.addressed_by, files), *_check_evidence(claim.evidence or "", files)]
-    status, note = min(looked_at, key=lambda one: _WORST_FIRST.index(one[0]))
+    status, note = min(looked_at, key=lambda result: _WORST_FIRST.index(result[0]))
     if status is ClaimStatus.VERIFIED and not idle.isdisjoint(asked):
         status, note = ClaimStatus.UNSUPPORTED, "nothing of it is changed there"
-    return ClaimVerdict(claim=said, status=status, note=note)
+    return ClaimVerdict(claim=text, status=status, note=note)
 
 
 SHOWS_NOTHING: Final = "claim_shows_nothing"
@@ -160,7 +162,7 @@ def _name_problems(pointer: ClaimPointer, path: str, files: _KnownFiles) -> Iter
     if pointer.name is None:
         return
     text = files.texts.get(path, files.shown_lines.get(path, ""))
-    words = _WORD.findall(pointer.name)
-    if pointer.name in text or (words and all(re.search(rf"\b{re.escape(word)}\b", text) for word in words)):
+    names = _WORD.findall(pointer.name)
+    if pointer.name in text or (names and all(re.search(rf"\b{re.escape(word)}\b", text) for word in names)):
         return
     yield ClaimStatus.UNSUPPORTED, f'"{pointer.name}" is not found in {path}'

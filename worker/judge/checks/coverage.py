@@ -28,9 +28,11 @@ _SAYS_MISSING: Final = pattern(
 
 def coverage_of(dossier: Dossier, diff: Diff, cut: Iterable[str] = (), hidden: Iterable[str] = ()) -> Coverage:
     """Coverage of *diff*; *cut* and *hidden* are the paths that the reader was shown in part or not at all."""
-    told = {file.path for file in diff.files if _has_no_lines(file) and is_fully_described(file, dossier)}
+    described = {file.path for file in diff.files if _has_no_lines(file) and is_fully_described(file, dossier)}
     kept_back = {
-        one.path for one in dossier.files_unread if one.reason is not UnreadReason.BINARY or one.path not in told
+        file.path
+        for file in dossier.files_unread
+        if file.reason is not UnreadReason.BINARY or file.path not in described
     }
     never_sent = {file.path for file in dossier.files_unread if file.reason is UnreadReason.NEVER_SEND}
     hidden_paths = (
@@ -55,7 +57,7 @@ def mentions_unread_as_missing(text: str, coverage: Coverage) -> bool:
         return False
     read = {_name(path) for path in (*coverage.read, *coverage.partly)}
     names = {name for path in coverage.unread for name in (path, _name(path)) if "." in name}
-    return any(re.search(rf"(?<![\w./-]){re.escape(one)}(?![\w/-]|\.\w)", text) for one in names - read)
+    return any(re.search(rf"(?<![\w./-]){re.escape(name)}(?![\w/-]|\.\w)", text) for name in names - read)
 
 
 def is_fully_described(file: FileDiff, dossier: Dossier) -> bool:
@@ -87,10 +89,11 @@ def _is_named(file: FileDiff, dossier: Dossier) -> bool:
 
 def _is_named_commit(file: FileDiff, dossier: Dossier) -> bool:
     """Whether what was asked for names the new commit, by seven digits at least."""
-    found = next(
-        (one for hunk in file.hunks if (one := _SUBMODULE_COMMIT.search(hunk.body.decode("utf-8", "replace")))), None
+    commit = next(
+        (match for hunk in file.hunks if (match := _SUBMODULE_COMMIT.search(hunk.body.decode("utf-8", "replace")))),
+        None,
     )
-    return found is not None and any(found[1].startswith(one) for one in _SHORT_SHA.findall(_requested_text(dossier)))
+    return commit is not None and any(commit[1].startswith(sha) for sha in _SHORT_SHA.findall(_requested_text(dossier)))
 
 
 def _requested_text(dossier: Dossier) -> str:

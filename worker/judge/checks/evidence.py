@@ -65,10 +65,10 @@ class Places:
 
         A quote is held against the line; without one (our own code's pointers) any line that exists will do.
         """
-        found = self._locate(pointer)
-        if isinstance(found, EvidencePointer):
-            return found
-        return f"{found} {other}" if (other := self._describe_location(pointer)) else found
+        located = self._locate(pointer)
+        if isinstance(located, EvidencePointer):
+            return located
+        return f"{located} {other}" if (other := self._describe_location(pointer)) else located
 
     def _locate(self, pointer: EvidencePointer) -> EvidencePointer | str:
         if pointer.path not in self.paths:
@@ -105,8 +105,8 @@ class Places:
         Of a line that held a secret the quote is what was sent of it.
         """
         if pointer.line is None or pointer.quote is None:
-            known = pointer.path in self.paths and self._version(pointer.path, pointer.side) is not None
-            return pointer if known and pointer.line is None else None
+            is_known = pointer.path in self.paths and self._version(pointer.path, pointer.side) is not None
+            return pointer if is_known and pointer.line is None else None
         version = self._version(pointer.path, pointer.side)
         lines = version.lines if version else None
         alike = (
@@ -190,10 +190,10 @@ def _no_such_line(version: _Version, line: int) -> str:
     lines = version.lines or {}
     if version.is_whole:
         return f"`{version.path}` has {len(lines)} lines at the {version.side} commit, line {line} does not exist."
-    known = ", ".join(_line_ranges(lines)) or "none"
+    shown = ", ".join(_line_ranges(lines)) or "none"
     return (
         f"Line {line} of `{version.path}` is not in the diff, and the text of the file was not given: "
-        f"known lines at the {version.side} commit are {known}."
+        f"known lines at the {version.side} commit are {shown}."
     )
 
 
@@ -230,8 +230,12 @@ def matches_quote(text: str, quote: str) -> bool:
 
     reals = (_normalize(text), _normalize(escape_hidden(text)))
     quote = quote.strip().removesuffix(NO_NEWLINE.strip()).strip()
-    said = (_normalize(quote), _normalize(quote.removeprefix("+")), _normalize(quote.removeprefix("-")))
-    return any(one == real or (len(one) >= LONG_QUOTE and real.startswith(one)) for one in said for real in reals)
+    spellings = (_normalize(quote), _normalize(quote.removeprefix("+")), _normalize(quote.removeprefix("-")))
+    return any(
+        spelling == real or (len(spelling) >= LONG_QUOTE and real.startswith(spelling))
+        for spelling in spellings
+        for real in reals
+    )
 
 
 def _is_redacted(text: str, quote: str) -> bool:
@@ -244,10 +248,10 @@ def _is_redacted(text: str, quote: str) -> bool:
         return False
     at = len(first)
     for piece in middle:
-        found = text.find(piece, at + 1)
-        if found < 0:
+        index = text.find(piece, at + 1)
+        if index < 0:
             return False
-        at = found + len(piece)
+        at = index + len(piece)
     is_whole = not "".join((first, *middle, last)).strip()
     return at + len(last) < len(text) and (not is_whole or len(text.split()) == 1)
 
@@ -277,7 +281,7 @@ def _shorten(text: str) -> str:
 
 def _nearest_path(path: str, paths: frozenset[str]) -> str | None:
     name = path.rpartition("/")[2]
-    same_name = sorted(known for known in paths if known.rpartition("/")[2] == name)
+    same_name = sorted(path for path in paths if path.rpartition("/")[2] == name)
     if same_name:
         return same_name[0]
     import difflib  # noqa: PLC0415 - 1 ms that only a wrong pointer needs

@@ -45,14 +45,14 @@ _DOES_NOT: Final = r"(?:(?:does|do|did)(?:\s+not|n't)|never|fails?\s+to|no\s+lon
 _ABSENT: Final = r"(?:missing|absent|undefined|undeclared|nowhere(?:\s+to\s+be\s+(?:found|seen))?|non-?existent)"
 
 
-def _denial_patterns(*, subject: str, active: str, nobody: str) -> tuple["re.Pattern[str]", ...]:
+def _denial_patterns(*, subject: str, active: str, negative: str) -> tuple["re.Pattern[str]", ...]:
     """Each way to deny a verb of a name: in the passive, of what should do it, and of everybody."""
     return tuple(
-        pattern(words, re.IGNORECASE | re.MULTILINE)
-        for words in (
+        pattern(phrase, re.IGNORECASE | re.MULTILINE)
+        for phrase in (
             rf"{_SUBJECT}{subject}{_AFTER}",
             rf"{_DOES_NOT}\s+{active}{_OBJECT}{_AFTER}",
-            rf"\b(?:nothing|nobody|no\s+(?:line|file|code|module))\s+{nobody}{_OBJECT}{_AFTER}",
+            rf"\b(?:nothing|nobody|no\s+(?:line|file|code|module))\s+{negative}{_OBJECT}{_AFTER}",
         )
     )
 
@@ -63,11 +63,11 @@ _DENIALS: Final = (
         rf"|(?:{_DOES_NOT}\s+exists?|exists?\s+nowhere|appears?\s+nowhere)"
         r"|(?:can(?:not|'t|\s+not)|could\s+not|couldn't)\s+be\s+found|has\s+no\s+definition)",
         active=r"(?:define|declare|add|introduce|create)s?",
-        nobody=r"(?:defines|declares|adds|introduces|creates)",
+        negative=r"(?:defines|declares|adds|introduces|creates)",
     ),
     *(
-        pattern(words, re.IGNORECASE | re.MULTILINE)
-        for words in (
+        pattern(phrase, re.IGNORECASE | re.MULTILINE)
+        for phrase in (
             rf"\bdefinition\s+of\s+{_NAME}{_PLACE}\s+is\s+{_ABSENT}{_AFTER}",
             rf"\bthere\s+(?:is|are|was)\s+no{_OBJECT}{_AFTER}",
             rf"\bn(?:either|or)\s+{_NAME}\s+(?:(?:is|was)\s+(?:defined|declared|there)|exists?){_AFTER}",
@@ -82,7 +82,7 @@ _UNHANDLED_DENIALS: Final = (
     *_denial_patterns(
         subject=rf"(?:{_IS_NOT}\s+(?:handled|caught)|(?:is|are)\s+(?:unhandled|uncaught))",
         active=r"(?:handle|catche?)s?",
-        nobody=r"(?:handles|catches)",
+        negative=r"(?:handles|catches)",
     ),
     pattern(rf"\b(?:unhandled|uncaught)\s+{_NAME}{_AFTER}", re.IGNORECASE),
 )
@@ -121,26 +121,28 @@ def find_refuted_claim(opinion: ModelOpinion, dossier: Dossier) -> MissingNameCl
     """The first name that a reject denies though it is there."""
     if opinion.decision is not Leaning.REJECT:
         return None
-    places = (*opinion.evidence, *(place for one in opinion.criteria for place in one.evidence))
-    said = "\n".join([opinion.concern, *(place.note for place in places)])
-    names = list(islice(dict.fromkeys(_names(said)), MOST_NAMES))
+    places = (*opinion.evidence, *(pointer for criterion in opinion.criteria for pointer in criterion.evidence))
+    text = "\n".join([opinion.concern, *(pointer.note for pointer in places)])
+    names = list(islice(dict.fromkeys(_names(text)), MOST_NAMES))
     if not names:
         return None
     texts = _texts(dossier)
-    pointed = [path for path in dict.fromkeys(place.path for place in places) if path in texts]
-    found = (one for name, shows in names for one in _find_definitions(name, shows, pointed, texts, dossier))
-    return next(found, None)
+    pointed = [path for path in dict.fromkeys(pointer.path for pointer in places) if path in texts]
+    definitions = (
+        definition for name, shows in names for definition in _find_definitions(name, shows, pointed, texts, dossier)
+    )
+    return next(definitions, None)
 
 
 def _names(text: str) -> Iterator[tuple[str, str]]:
     """Each name that is denied, with what a line looks like that shows it."""
     for forms, shows in ((_DENIALS, _DEFINES), (_UNHANDLED_DENIALS, _HANDLES)):
-        yield from ((found[1], shows) for form in forms for found in form.finditer(text))
+        yield from ((match[1], shows) for form in forms for match in form.finditer(text))
 
 
 def _texts(dossier: Dossier) -> dict[str, str]:
-    known = ((file.path, file.text) for file in dossier.files or () if file.exists)
-    return {path: text for path, text in known if text is not None and len(text) <= MOST_CHARACTERS}
+    contents = ((file.path, file.text) for file in dossier.files or () if file.exists)
+    return {path: text for path, text in contents if text is not None and len(text) <= MOST_CHARACTERS}
 
 
 def _find_definitions(
@@ -149,19 +151,19 @@ def _find_definitions(
     """Where the name is: in the texts of the head, in the lines that the change adds, or where nobody looked."""
     takes = re.compile(_IMPORTS.replace("{name}", re.escape(name)), re.MULTILINE)
     defines = re.compile(shows.replace("{name}", re.escape(name)), re.MULTILINE)
-    taken = [(path, found) for path in pointed if shows is _DEFINES for found in [takes.search(texts[path])] if found]
+    taken = [(path, match) for path in pointed if shows is _DEFINES for match in [takes.search(texts[path])] if match]
     for path in [*pointed, *sorted(texts.keys() - set(pointed))]:
-        if found := defines.search(texts[path]):
-            yield MissingNameClaim(name, path, _line_number(texts[path], found))
+        if match := defines.search(texts[path]):
+            yield MissingNameClaim(name, path, _line_number(texts[path], match))
     for file in diff_of(dossier.diff).files:
         for line in file.added_lines:
             if line.head_line is not None and defines.search(line.text[:_LONGEST]):
                 yield MissingNameClaim(name, file.path, line.head_line)
-    for path, found in taken:
-        if not _was_source_searched(name, _whole_line(texts[path], found), path, texts) and not _is_removed(
+    for path, match in taken:
+        if not _was_source_searched(name, _whole_line(texts[path], match), path, texts) and not _is_removed(
             defines, dossier
         ):
-            yield MissingNameClaim(name, path, _line_number(texts[path], found), is_imported=True)
+            yield MissingNameClaim(name, path, _line_number(texts[path], match), is_imported=True)
 
 
 def _whole_line(text: str, match: re.Match[str]) -> str:

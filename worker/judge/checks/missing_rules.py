@@ -36,12 +36,12 @@ def find_missing_rule(opinion: ModelOpinion, dossier: Dossier) -> str | None:
     """What a reject for a broken rule quotes or names that nobody read anywhere."""
     if opinion.decision is not Leaning.REJECT or opinion.category is not Category.SPEC_VIOLATION:
         return None
-    said = opinion.concern
-    files, quotes = (found[1] for found in _RULES_FILE.finditer(said)), _quotes(said)
+    concern = opinion.concern
+    files, quotes = (match[1] for match in _RULES_FILE.finditer(concern)), _quotes(concern)
     if not (claims := [*files, *quotes]):
         return None
     read = _words_only("\n".join(_read_texts(dossier)))
-    missing = next((one for one in claims if not all(f" {part} " in read for part in _parts(one))), None)
+    missing = next((claim for claim in claims if not all(f" {part} " in read for part in _parts(claim))), None)
     return None if missing is None else _shorten(" ".join(missing.split()))
 
 
@@ -50,13 +50,15 @@ def names_a_rule(opinion: ModelOpinion, dossier: Dossier) -> bool:
 
     Quoted code states a rule only if it orders something.
     """
-    said = opinion.concern
-    criteria = (one.id for one in dossier.criteria or ())
-    is_named = any(re.search(rf"(?<![\w-]){re.escape(one)}(?![\w-])", said) for one in criteria)
-    if is_named or _RULES_FILE.search(said) is not None:
+    concern = opinion.concern
+    criteria = (criterion.id for criterion in dossier.criteria or ())
+    is_named = any(re.search(rf"(?<![\w-]){re.escape(criterion)}(?![\w-])", concern) for criterion in criteria)
+    if is_named or _RULES_FILE.search(concern) is not None:
         return True
     stated = _words_only("\n".join(_rule_texts(dossier)))
-    return any(_DEMANDS.search(one) or all(f" {part} " in stated for part in _parts(one)) for one in _quotes(said))
+    return any(
+        _DEMANDS.search(quote) or all(f" {part} " in stated for part in _parts(quote)) for quote in _quotes(concern)
+    )
 
 
 def _shorten(claim: str) -> str:
@@ -64,14 +66,14 @@ def _shorten(claim: str) -> str:
 
 
 def _quotes(text: str) -> Iterator[str]:
-    quotes = (found[1] or found[2] for found in _QUOTED.finditer(text))
-    return (one for one in quotes if len(_WORD.findall(one)) >= LEAST_WORDS)
+    quotes = (match[1] or match[2] for match in _QUOTED.finditer(text))
+    return (quote for quote in quotes if len(_WORD.findall(quote)) >= LEAST_WORDS)
 
 
 def _parts(claim: str) -> Iterator[str]:
     """What has to stand somewhere as it is: each part between those that were left out."""
     spelled = (_words_only(part).strip() for part in _LEFT_OUT.split(claim))
-    return (one for one in spelled if one)
+    return (part for part in spelled if part)
 
 
 def _words_only(text: str) -> str:
@@ -84,7 +86,7 @@ def _read_texts(dossier: Dossier) -> Iterator[str]:
     yield from _rule_texts(dossier)
     for file in dossier.files or ():
         yield from (file.path, file.text or "")
-    yield from (one.path for one in dossier.files_unread)
+    yield from (file.path for file in dossier.files_unread)
     for check in dossier.ci.checks if dossier.ci else ():
         yield from (check.name, check.summary, check.log_tail)
 
@@ -97,4 +99,4 @@ def _rule_texts(dossier: Dossier) -> Iterator[str]:
         yield from (rules.path, rules.text)
     for issue in dossier.issues:
         yield from (issue.title, issue.body)
-    yield from (one.text for one in dossier.criteria or ())
+    yield from (criterion.text for criterion in dossier.criteria or ())

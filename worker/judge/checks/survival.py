@@ -47,39 +47,41 @@ class Survival(Value):
         return not self.criteria and not self.evidence
 
 
-def survival_of(opinion: ModelOpinion, hearing: EvidenceBundle) -> Survival | None:
+def survival_of(opinion: ModelOpinion, bundle: EvidenceBundle) -> Survival | None:
     """What survives of a reject; None where nothing has to: no reject, a fact, or a condition that is still open.
 
     Nothing has to of a change to texts alone either: a text may speak of what is asked for and not give it.
     """
-    is_open = any(one.state is ConditionState.OPEN for one in opinion.conditions)
-    if opinion.decision is not Leaning.REJECT or hearing.opinion.facts or is_open:
+    is_open = any(condition.state is ConditionState.OPEN for condition in opinion.conditions)
+    if opinion.decision is not Leaning.REJECT or bundle.opinion.facts or is_open:
         return None
-    change = CodeChange(hearing.dossier)
+    change = CodeChange(bundle.dossier)
     if all(file.path.endswith(TEXTS) for file in change.files):
         return None
-    said = _words_of((opinion.concern, *(one.note for one in _places(opinion))))
+    reject_words = _words_of((opinion.concern, *(pointer.note for pointer in _places(opinion))))
     refused: list[str] = []
     evidence: list[EvidencePointer] = []
-    for place in opinion.evidence:
-        if problem := _refute_place(place, opinion, change, hearing, said):
+    for pointer in opinion.evidence:
+        if problem := _refute_place(pointer, opinion, change, bundle, reject_words):
             refused.append(problem)
         else:
-            evidence.append(place)
+            evidence.append(pointer)
     criteria: list[str] = []
-    for one in opinion.criteria:
-        if one.status in UNMET:
-            problem = _refute_criterion(one, change, hearing, said)
-            if problem is None and not evidence and not _mentions_criterion(one, hearing, said):
-                problem = words.criterion_is_not_named(one.id, one.status)
+    for criterion in opinion.criteria:
+        if criterion.status in UNMET:
+            problem = _refute_criterion(criterion, change, bundle, reject_words)
+            if problem is None and not evidence and not _mentions_criterion(criterion, bundle, reject_words):
+                problem = words.criterion_is_not_named(criterion.id, criterion.status)
             if problem:
                 refused.append(problem)
             else:
-                criteria.append(one.id)
-    is_gap = opinion.category is Category.ACCEPTANCE_GAP and any(one.status in UNMET for one in opinion.criteria)
+                criteria.append(criterion.id)
+    is_gap = opinion.category is Category.ACCEPTANCE_GAP and any(
+        criterion.status in UNMET for criterion in opinion.criteria
+    )
     if is_gap and not criteria:  # it rests on its criteria, and its places show no more than where
         evidence = []
-    if opinion.category is Category.SPEC_VIOLATION and not evidence and not _rests_on_a_rule(opinion, hearing):
+    if opinion.category is Category.SPEC_VIOLATION and not evidence and not _rests_on_a_rule(opinion, bundle):
         criteria = []
         refused.append(words.RULE_NOT_NAMED)
     return Survival(frozenset(criteria), tuple(evidence), tuple(dict.fromkeys(refused)))
@@ -87,27 +89,27 @@ def survival_of(opinion: ModelOpinion, hearing: EvidenceBundle) -> Survival | No
 
 def _places(opinion: ModelOpinion) -> Iterator[EvidencePointer]:
     yield from opinion.evidence
-    for one in opinion.criteria:
-        yield from one.evidence if one.status in UNMET else ()
+    for criterion in opinion.criteria:
+        yield from criterion.evidence if criterion.status in UNMET else ()
 
 
 def _refute_criterion(
-    criterion: CriterionVerdict, change: CodeChange, hearing: EvidenceBundle, reject_words: frozenset[str]
+    criterion: CriterionVerdict, change: CodeChange, bundle: EvidenceBundle, reject_words: frozenset[str]
 ) -> str | None:
     """Missing is what the change does not speak of. What is partly met may have a place that falls short."""
     is_partial = criterion.status is CriterionStatus.PARTIAL
-    if is_partial and any(_is_mentioned(place, hearing, reject_words) for place in criterion.evidence):
+    if is_partial and any(_is_mentioned(pointer, bundle, reject_words) for pointer in criterion.evidence):
         return None
     if not is_mentioned(change, criterion.id):
         return None
     return words.criterion_is_mentioned(criterion.id, criterion.status)
 
 
-def _mentions_criterion(criterion: CriterionVerdict, hearing: EvidenceBundle, reject_words: frozenset[str]) -> bool:
+def _mentions_criterion(criterion: CriterionVerdict, bundle: EvidenceBundle, reject_words: frozenset[str]) -> bool:
     """Whether the words of the reject are about what a criterion asks for, or show at a line of it what falls short."""
-    if any(_is_mentioned(place, hearing, reject_words) for place in criterion.evidence):
+    if any(_is_mentioned(pointer, bundle, reject_words) for pointer in criterion.evidence):
         return True
-    asked = _words_of(one.text for one in hearing.criteria if one.id == criterion.id)
+    asked = _words_of(other.text for other in bundle.criteria if other.id == criterion.id)
     return not asked or not reject_words.isdisjoint(asked)
 
 
@@ -115,34 +117,36 @@ def _refute_place(
     pointer: EvidencePointer,
     opinion: ModelOpinion,
     change: CodeChange,
-    hearing: EvidenceBundle,
+    bundle: EvidenceBundle,
     reject_words: frozenset[str],
 ) -> str | None:
-    if any(one.category is opinion.category and one.path == pointer.path for one in hearing.opinion.findings):
+    if any(
+        finding.category is opinion.category and finding.path == pointer.path for finding in bundle.opinion.findings
+    ):
         return None
     match opinion.category:
         case Category.SCOPE_CREEP if not is_apart(change, pointer.path):
             return words.place_is_related(pointer)
         case Category.SCOPE_CREEP if not reject_words.isdisjoint(_words_of((pointer.path,))):
             return None
-        case Category.SPEC_VIOLATION if not _rests_on_a_rule(opinion, hearing):
+        case Category.SPEC_VIOLATION if not _rests_on_a_rule(opinion, bundle):
             return words.RULE_NOT_NAMED
         case _:
-            return None if _is_mentioned(pointer, hearing, reject_words) else words.place_is_not_mentioned(pointer)
+            return None if _is_mentioned(pointer, bundle, reject_words) else words.place_is_not_mentioned(pointer)
 
 
-def _rests_on_a_rule(opinion: ModelOpinion, hearing: EvidenceBundle) -> bool:
+def _rests_on_a_rule(opinion: ModelOpinion, bundle: EvidenceBundle) -> bool:
     """Whether it names the rule, or the case claims what is not there."""
     wrong = {ClaimStatus.CONTRADICTED, ClaimStatus.UNSUPPORTED}
-    return any(one.status in wrong for one in hearing.claims) or names_a_rule(opinion, hearing.dossier)
+    return any(claim.status in wrong for claim in bundle.claims) or names_a_rule(opinion, bundle.dossier)
 
 
-def _is_mentioned(pointer: EvidencePointer, hearing: EvidenceBundle, reject_words: frozenset[str]) -> bool:
+def _is_mentioned(pointer: EvidencePointer, bundle: EvidenceBundle, reject_words: frozenset[str]) -> bool:
     """Whether the words of the reject speak of what stands at a place or right beside it. A file without lines has its name."""
     if pointer.line is None:
         return not reject_words.isdisjoint(_words_of((pointer.path,)))
     numbers = range(max(1, pointer.line - NEARBY_LINES), (pointer.end_line or pointer.line) + NEARBY_LINES + 1)
-    lines = (hearing.places.line(pointer.path, number, pointer.side) for number in numbers)
+    lines = (bundle.places.line(pointer.path, number, pointer.side) for number in numbers)
     return not reject_words.isdisjoint(_words_of(line for line in lines if line is not None))
 
 

@@ -95,9 +95,10 @@ def suspicions_of(opinion: HeuristicOpinion) -> tuple[Suspicion, ...]:
 
     That a criterion's words are not found is none by itself: it is so of one met criterion in four.
     """
-    found = chain((one for one in opinion.findings if not one.fact), opinion.doubts)
+    findings = chain((finding for finding in opinion.findings if not finding.fact), opinion.doubts)
     return tuple(
-        Suspicion(f"q{number}", one, _criterion_of(one)) for number, one in enumerate(islice(found, MOST_QUESTIONS), 1)
+        Suspicion(f"q{number}", finding, _criterion_of(finding))
+        for number, finding in enumerate(islice(findings, MOST_QUESTIONS), 1)
     )
 
 
@@ -106,29 +107,31 @@ def _criterion_of(finding: Finding) -> str | None:
     return named[1] if named else None
 
 
-def find_unanswered(opinion: ModelOpinion, hearing: EvidenceBundle) -> tuple[Suspicion, ...]:
+def find_unanswered(opinion: ModelOpinion, bundle: EvidenceBundle) -> tuple[Suspicion, ...]:
     """The suspicions that no answer settles."""
-    suspicions = [one for one in suspicions_of(hearing.opinion) if one.finding.signal != JUDGE_ADDRESSING_SIGNAL]
+    suspicions = [
+        suspicion for suspicion in suspicions_of(bundle.opinion) if suspicion.finding.signal != JUDGE_ADDRESSING_SIGNAL
+    ]
     if not suspicions:
         return ()
-    change = CodeChange(hearing.dossier)
-    places = {one.id: one.evidence for one in opinion.settled if one.why}
+    change = CodeChange(bundle.dossier)
+    places = {answer.id: answer.evidence for answer in opinion.settled if answer.why}
     return tuple(
-        one
-        for one in suspicions
-        if not any(_is_settled_by(place, one, change, hearing) for place in places.get(one.id, ()))
+        suspicion
+        for suspicion in suspicions
+        if not any(_is_settled_by(pointer, suspicion, change, bundle) for pointer in places.get(suspicion.id, ()))
     )
 
 
-def _is_settled_by(pointer: EvidencePointer, suspicion: Suspicion, change: CodeChange, hearing: EvidenceBundle) -> bool:
+def _is_settled_by(pointer: EvidencePointer, suspicion: Suspicion, change: CodeChange, bundle: EvidenceBundle) -> bool:
     """Whether a line could show that a suspicion is none."""
     finding, settling = suspicion.finding, suspicion.settling_line
     if pointer.line is None or (pointer.path, pointer.line, pointer.side) == (finding.path, finding.line, finding.side):
         return False
-    line = hearing.places.line(pointer.path, pointer.line, pointer.side) or ""
+    line = bundle.places.line(pointer.path, pointer.line, pointer.side) or ""
     if suspicion.criterion is not None:
         return is_settled_by(change, suspicion.criterion, pointer.path, pointer.line, line)
-    is_changed = (pointer.line, pointer.side) in _changed_lines(pointer.path, hearing)
+    is_changed = (pointer.line, pointer.side) in _changed_lines(pointer.path, bundle)
     if settling in _WORDS_IN_COMMON:
         shared = _words_of((line,)) & find_request_words(change.dossier).words
         return pointer.path == finding.path and is_changed and len(shared) >= _WORDS_IN_COMMON[settling]
@@ -137,7 +140,7 @@ def _is_settled_by(pointer: EvidencePointer, suspicion: Suspicion, change: CodeC
     if finding.line is None:
         return finding.path in {pointer.path, None}
     numbers = range(max(1, finding.line - NEARBY_LINES), (finding.end_line or finding.line) + NEARBY_LINES + 1)
-    suspected = (hearing.places.line(finding.path or "", number, finding.side) or "" for number in numbers)
+    suspected = (bundle.places.line(finding.path or "", number, finding.side) or "" for number in numbers)
     return not _words_of((line,)).isdisjoint(_words_of((finding.note, *suspected)))
 
 
@@ -206,22 +209,22 @@ def _is_of_another_test(pointer: EvidencePointer, finding: Finding, change: Code
     """Whether a place lies in a test, and the finding in none of those."""
     around = _tests_at(pointer.path, pointer.line, change)
     return bool(around) and (
-        pointer.path != finding.path or not any(_contains_line(one, finding.line) for one in around)
+        pointer.path != finding.path or not any(_contains_line(test, finding.line) for test in around)
     )
 
 
 def _tests_at(path: str, line: int | None, change: CodeChange) -> tuple[Test, ...]:
     """The tests that this line of the head is in, outermost first."""
     sources = (source for file in change.files if file.path == path for source in file.sources)
-    return tuple(one for source in sources for one in find_tests(source) if _contains_line(one, line))
+    return tuple(test for source in sources for test in find_tests(source) if _contains_line(test, line))
 
 
 def _contains_line(test: Test, line: int | None) -> bool:
     return line is not None and test.first_line <= line <= test.last_line
 
 
-def _changed_lines(path: str | None, hearing: EvidenceBundle) -> frozenset[tuple[int | None, Side]]:
-    files = [file for file in hearing.diff.files if file.path == path]
+def _changed_lines(path: str | None, bundle: EvidenceBundle) -> frozenset[tuple[int | None, Side]]:
+    files = [file for file in bundle.diff.files if file.path == path]
     added = ((line.head_line, Side.HEAD) for file in files for line in file.added_lines)
     return frozenset(chain(added, ((line.base_line, Side.BASE) for file in files for line in file.removed_lines)))
 

@@ -61,8 +61,10 @@ Consultation = AnsweredConsultation | InvalidConsultation | UnreachableConsultat
 
 def consult_model(model: Model, prompt: Prompt, read: ReplyReader) -> Consultation:
     """Ask, and ask once more if the reply can't be used. Never raises for what the model or its server does."""
-    found = _consult(model, prompt, read)
-    return replace(found, exchanges=tuple(replace(one, model=model.name) for one in found.exchanges))
+    consultation = _consult(model, prompt, read)
+    return replace(
+        consultation, exchanges=tuple(replace(exchange, model=model.name) for exchange in consultation.exchanges)
+    )
 
 
 def _consult(model: Model, prompt: Prompt, read: ReplyReader) -> Consultation:
@@ -100,7 +102,7 @@ def with_retry_length(prompt: Prompt) -> Prompt:
 
 def correct_prompt(prompt: Prompt, reply: ModelReply, error: ReplyError) -> Prompt:
     """The same question, what was answered, and what is wrong with that."""
-    said = cut_text(reply.text.strip(), ECHO_BYTES) or _EMPTY_REPLY
+    answer = cut_text(reply.text.strip(), ECHO_BYTES) or _EMPTY_REPLY
     problems = "\n".join(
         f"{number}. {_escape_problem(problem)}" for number, problem in enumerate(error.problems, start=1)
     )
@@ -110,7 +112,7 @@ def correct_prompt(prompt: Prompt, reply: ModelReply, error: ReplyError) -> Prom
         "Judge again and answer with one whole JSON object in the schema. "
         "Correct what is named here; keep what was right."
     )
-    return replace(prompt, turns=(*prompt.turns, said, correction))
+    return replace(prompt, turns=(*prompt.turns, answer, correction))
 
 
 def _fenced(question: str, problems: str) -> str:

@@ -92,5 +92,5 @@ def rank_of(path: str) -> FileRank:
     return FileRank.TESTS_AND_SUSPECTS if role is FileRole.TEST else FileRank.CODE
 
 
-def _urgency(sheet: FileView) -> tuple[int, bool, int, str, int]:
-    return sheet.rank, not sheet.is_complete, sheet.size, sheet.file.path, sheet.position
+def _urgency(view: FileView) -> tuple[int, bool, int, str, int]:
+    return view.rank, not view.is_complete, view.size, view.file.path, view.position

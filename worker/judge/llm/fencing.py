@@ -83,8 +83,8 @@ class PromptFence(Value):
 
 def read_fence(turn: str) -> PromptFence | None:
     """The fence that a request told of."""
-    found = _ANNOUNCED_WORD.match(turn)
-    return PromptFence(found[1]) if found else None
+    match = _ANNOUNCED_WORD.match(turn)
+    return PromptFence(match[1]) if match else None
 
 
 _ANNOUNCEMENT: Final = "In this request MARK is "

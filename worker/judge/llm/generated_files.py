@@ -62,8 +62,8 @@ def summarize_generated(file: FileDiff, paths: Collection[str]) -> str | None:
 def _manifest_of(path: str, paths: Collection[str]) -> str | None:
     lock = PurePosixPath(path)
     names = _MANIFESTS.get(lock.name, ())
-    found = (one for one in paths if one.rpartition("/")[2] in names)
-    return min((one for one in found if PurePosixPath(one).is_relative_to(lock.parent)), default=None)
+    manifests = (path for path in paths if path.rpartition("/")[2] in names)
+    return min((path for path in manifests if PurePosixPath(path).is_relative_to(lock.parent)), default=None)
 
 
 def _source_of(file: FileDiff, paths: Collection[str]) -> str | None:
@@ -72,8 +72,8 @@ def _source_of(file: FileDiff, paths: Collection[str]) -> str | None:
     named = _GENERATED_NAME.match(name)
     if named is None or not _is_signed(file):
         return None
-    alike = (one for one in paths if one != file.path and _stem(one) == named[1])
-    return min((one for one in alike if _GENERATED_NAME.match(one.rpartition("/")[2]) is None), default=None)
+    alike = (path for path in paths if path != file.path and _stem(path) == named[1])
+    return min((path for path in alike if _GENERATED_NAME.match(path.rpartition("/")[2]) is None), default=None)
 
 
 def _stem(path: str) -> str:
@@ -89,6 +89,6 @@ def _is_signed(file: FileDiff) -> bool:
 
 def _hosts(file: FileDiff) -> str:
     """Where the added lines point to: a lock file that loads from elsewhere is no routine."""
-    found = dict.fromkeys(host for hunk in file.hunks for host in _HOST.findall(b"\n" + hunk.body))
-    named = [shown_path(host.decode("utf-8", "replace")) for host in islice(found, MOST_HOSTS)]
-    return ", ".join([*named, *(["and more"] if len(found) > MOST_HOSTS else [])])
+    hosts = dict.fromkeys(host for hunk in file.hunks for host in _HOST.findall(b"\n" + hunk.body))
+    named = [shown_path(host.decode("utf-8", "replace")) for host in islice(hosts, MOST_HOSTS)]
+    return ", ".join([*named, *(["and more"] if len(hosts) > MOST_HOSTS else [])])

@@ -33,60 +33,60 @@ def open_conditions_of(ledger: Sequence[LedgerEntry]) -> tuple[ClosingCondition,
     return open_conditions(conditions_of(ledger))
 
 
-def history_sections(ledger: Sequence[LedgerEntry], standing: PreviousRounds) -> Iterator[PromptSection]:
+def history_sections(ledger: Sequence[LedgerEntry], previous: PreviousRounds) -> Iterator[PromptSection]:
     """*ledger* as it may leave; *standing* gives numbers and paths only."""
     conditions = open_conditions_of(ledger)
     if conditions:
-        said = (
+        intro = (
             "Earlier rounds asked for these, and they are still open. Answer for each id in `conditions`. Their words are "
             "frozen: hold the change against them, and against nothing more."
         )
-        text = "\n".join(f"{one.id}: {one.text}" for one in conditions)
-        yield PromptSection("Closing conditions", said, (("open conditions", text),))
-    if standing.changed_lines is not None:
-        yield _changes_section(standing.changed_lines)
+        text = "\n".join(f"{condition.id}: {condition.text}" for condition in conditions)
+        yield PromptSection("Closing conditions", intro, (("open conditions", text),))
+    if previous.changed_lines is not None:
+        yield _changes_section(previous.changed_lines)
     yield from _recurring_sections(tuple(rejects_of(ledger)))
 
 
 def _changes_section(since: ChangedLines) -> PromptSection:
-    said = (
+    intro = (
         "In this round a reject needs a closing condition that is still open, or a place on a line that changed since the "
         "change was judged the last time. What else it shows was judged then, and can't be objected to any more."
     )
     lines = [f'"{shown_path(path)}" ({side}): {", ".join(ranges)}' for (path, side), ranges in since.ranges().items()]
     lines += [f'"{shown_path(path)}"' for path in sorted(since.files)]
     if not lines:
-        return PromptSection("What is new", f"{said} No line changed since.")
+        return PromptSection("What is new", f"{intro} No line changed since.")
     left = [f"and {len(lines) - MOST_NEW_LINES} more files"] if len(lines) > MOST_NEW_LINES else []
-    return PromptSection("What is new", said, (("lines changed since", "\n".join([*lines[:MOST_NEW_LINES], *left])),))
+    return PromptSection("What is new", intro, (("lines changed since", "\n".join([*lines[:MOST_NEW_LINES], *left])),))
 
 
 def _recurring_sections(rejects: Sequence[Reject]) -> Iterator[PromptSection]:
     """How often each category was the reason on each surface, and what was asked for each time."""
     steps: dict[tuple[Category, str], list[str]] = {}
-    for one in rejects:
-        for surface in sorted(surface_of(one)):
-            steps.setdefault((one.category, surface), []).append(one.next_step)
+    for reject in rejects:
+        for surface in sorted(surface_of(reject)):
+            steps.setdefault((reject.category, surface), []).append(reject.next_step)
     lines = [_recurrence(category, surface, asked) for (category, surface), asked in steps.items()]
     if lines:
-        said = (
+        intro = (
             "If you reject for one of these categories at the same place again, the earlier step did not get through: teach "
             "the principle behind it in your concern, and name a step that is more concrete than those before."
         )
-        yield PromptSection("What was said before", said, (("earlier rejects", "\n".join(lines[-MOST_NEW_LINES:])),))
+        yield PromptSection("What was said before", intro, (("earlier rejects", "\n".join(lines[-MOST_NEW_LINES:])),))
 
 
 def _recurrence(category: Category, surface: str, asked: Iterable[str]) -> str:
     steps = tuple(asked)
-    said = "; ".join(steps[-words.MOST_NAMED :])
-    return f'{category} at "{shown_path(surface)}": rejected {words.count_times(len(steps))}; asked for: {said}'
+    intro = "; ".join(steps[-words.MOST_NAMED :])
+    return f'{category} at "{shown_path(surface)}": rejected {words.count_times(len(steps))}; asked for: {intro}'
 
 
-def correction_text(refusal: RejectRefusal, standing: PreviousRounds) -> str:
+def correction_text(refusal: RejectRefusal, previous: PreviousRounds) -> str:
     """What the model is told when its reject can't stand."""
     match refusal:
         case RejectRefusal.NOT_NEW:
-            names = ", ".join(one.id for one in open_conditions(standing.conditions))
+            names = ", ".join(condition.id for condition in open_conditions(previous.conditions))
             still = f", or where a condition that is still open ({names}) was raised" if names else ""
             return (
                 "What you object to did not change since it was judged, so it can't carry a reject in this round: point at "

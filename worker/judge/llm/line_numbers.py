@@ -29,8 +29,8 @@ def stretch_of(hunk: Hunk) -> Stretch:
 def render_stretches(stretches: Iterable[Stretch]) -> str:
     """The stretches as they are shown: the number of a line in the head version, of a removed one (`-`) in the base."""
     whole = tuple(stretches)
-    texts = iter(escape_hidden("\n".join(line.text for one in whole for line in one.lines)).split("\n"))
-    return "\n".join(row for one in whole for row in _rows(one, texts))
+    texts = iter(escape_hidden("\n".join(line.text for stretch in whole for line in stretch.lines)).split("\n"))
+    return "\n".join(row for stretch in whole for row in _rows(stretch, texts))
 
 
 def _rows(stretch: Stretch, texts: Iterator[str]) -> Iterator[str]:

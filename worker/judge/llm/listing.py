@@ -50,21 +50,21 @@ class _ListingLine(Value):
 def max_listing_bytes(diff: Diff, dossier: Dossier) -> int:
     """What the list takes at most, whatever is shown beside it."""
     paths = frozenset(file.path for file in diff.files)
-    told = (describe_file(file, summarize_generated(file, paths) or LONGEST_STATE_TEXT) for file in diff.files)
-    kept_back = (shown_path(one.path) for one in dossier.files_unread)
-    return sum(len(text.encode()) + LONGEST_REASON for text in (*told, *kept_back)) + 2 * len(FILES_CUT)
+    descriptions = (describe_file(file, summarize_generated(file, paths) or LONGEST_STATE_TEXT) for file in diff.files)
+    kept_back = (shown_path(file.path) for file in dossier.files_unread)
+    return sum(len(text.encode()) + LONGEST_REASON for text in (*descriptions, *kept_back)) + 2 * len(FILES_CUT)
 
 
-def list_changes(change: ListedChange, choice: FileSelection, room: int) -> ChangeListing:
+def list_changes(change: ListedChange, choice: FileSelection, budget: int) -> ChangeListing:
     """The list beside what was chosen. What is told nowhere else stands first."""
     lines = sorted(_lines(change, choice), key=lambda line: not line.is_complete)
     kept: list[str] = []
     hidden: list[str] = []
-    left = room - len(FILES_CUT) - 8
+    left = budget - len(FILES_CUT) - 8
     for number, line in enumerate(lines):
         left -= len(line.text.encode()) + 1
         if left < 0:
-            hidden += [one.path for one in lines[number:] if one.is_complete]
+            hidden += [line.path for line in lines[number:] if line.is_complete]
             kept.append(FILES_CUT.format(len(lines) - number))
             break
         kept.append(line.text)
@@ -73,12 +73,12 @@ def list_changes(change: ListedChange, choice: FileSelection, room: int) -> Chan
 
 def _lines(change: ListedChange, choice: FileSelection) -> Iterator[_ListingLine]:
     dossier, diff = change.dossier, change.diff
-    sheets = {sheet.position: sheet for sheet in change.file_views}
+    views = {view.position: view for view in change.file_views}
     reasons = {file.path: file.reason for file in dossier.files_unread}
     for position, file in enumerate(diff.files):
-        sheet, reason = sheets.get(position), reasons.get(file.path)
-        state = UNREAD_STATE if reason is UnreadReason.NEVER_SEND else _state(file, dossier, sheet, choice)
-        tells_all = sheet is None or sheet.summary is not None
+        view, reason = views.get(position), reasons.get(file.path)
+        state = UNREAD_STATE if reason is UnreadReason.NEVER_SEND else _state(file, dossier, view, choice)
+        tells_all = view is None or view.summary is not None
         why = f" (whole text not read: {_shorten_reason(reason)})" if reason else ""
         yield _ListingLine(file.path, describe_file(file, state) + why, tells_all)
     changed = {file.path for file in diff.files}
@@ -93,11 +93,11 @@ def _shorten_reason(reason: UnreadReason) -> str:
     return reason.replace("_", " ")
 
 
-def _state(file: FileDiff, dossier: Dossier, sheet: FileView | None, choice: FileSelection) -> str:
-    if sheet is None:
+def _state(file: FileDiff, dossier: Dossier, view: FileView | None, choice: FileSelection) -> str:
+    if view is None:
         return NOTHING_ELSE if is_fully_described(file, dossier) else f"{UNREAD_STATE}: its content is not text"
-    if sheet.summary is not None:
-        return sheet.summary
-    if is_shown(sheet, choice):
+    if view.summary is not None:
+        return view.summary
+    if is_shown(view, choice):
         return SHOWN_STATE
-    return PARTIAL_STATE if sheet.position in choice.shown_pieces else UNREAD_STATE
+    return PARTIAL_STATE if view.position in choice.shown_pieces else UNREAD_STATE

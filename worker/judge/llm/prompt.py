@@ -76,20 +76,22 @@ class PromptQuestion(Value):
 
 
 def build_question(
-    material: PromptInput, rubric: Rubric, text: PromptText, seed: str, room: TokenBudget = DEFAULT_TOKEN_BUDGET
+    prompt_input: PromptInput, rubric: Rubric, text: PromptText, seed: str, budget: TokenBudget = DEFAULT_TOKEN_BUDGET
 ) -> PromptQuestion | None:
     """The question about a change; *seed* (the eval id) makes each fence new. None: not even the issue fits.
 
     Of a change that does not fit, it shows what is most urgent: that may be rejected, and the coverage keeps it from an accept.
     """
-    desk = _QuestionBuilder(material, rubric, text, seed)
-    known = desk.fit_sections(room)
-    return None if known is None else desk.question(desk.byte_budgets(room, known))
+    builder = _QuestionBuilder(prompt_input, rubric, text, seed)
+    section_input = builder.fit_sections(budget)
+    return None if section_input is None else builder.question(builder.byte_budgets(budget, section_input))
 
 
 def system_part(text: PromptText, rubric: Rubric) -> str:
     """The stable part: the prompt, then the rubric."""
-    criteria = "\n".join(f"- `{one.id}`: {one.question} 10/10: {one.ten}" for one in rubric.criteria)
+    criteria = "\n".join(
+        f"- `{criterion.id}`: {criterion.question} 10/10: {criterion.ten}" for criterion in rubric.criteria
+    )
     categories = "\n".join(f"- `{category}`: {meaning}" for category, meaning in rubric.categories.items())
     return (
         f"{text.text.rstrip()}\n\n# The rubric\n\nScore these criteria:\n\n{criteria}\n\nCategories:\n\n{categories}\n"
@@ -107,33 +109,33 @@ class _ByteBudgets(Value):
 class _QuestionBuilder:
     """Where the question is made, from what may leave alone."""
 
-    def __init__(self, material: PromptInput, rubric: Rubric, text: PromptText, seed: str) -> None:
-        sent = redact_dossier(material.dossier, material.opinion, material.claims)
+    def __init__(self, prompt_input: PromptInput, rubric: Rubric, text: PromptText, seed: str) -> None:
+        sent = redact_dossier(prompt_input.dossier, prompt_input.opinion, prompt_input.claims)
         self.dossier = sent.dossier
         self.diff = diff_of(sent.dossier.diff)
         self.paths = frozenset(file.path for file in self.diff.files)
         self.files: Sequence[AnalyzedFile] = CodeChange(sent.dossier).files
         self.suspicions = suspicions_of(sent.opinion)
-        self.suspected_files = frozenset(one.path for one in sent.opinion.findings if one.path)
+        self.suspected_files = frozenset(finding.path for finding in sent.opinion.findings if finding.path)
         unread = sent.dossier.files_unread
-        self.withheld_paths = frozenset(one.path for one in unread if one.reason is UnreadReason.NEVER_SEND)
+        self.withheld_paths = frozenset(file.path for file in unread if file.reason is UnreadReason.NEVER_SEND)
         self.conditions = tuple(condition.id for condition in open_conditions_of(sent.dossier.ledger))
-        self._material = material
+        self._material = prompt_input
         self._sendable = sent
-        self._rubric = [one.id for one in rubric.criteria]
+        self._rubric = [criterion.id for criterion in rubric.criteria]
         self._system, self._version, self._seed = system_part(text, rubric), text.version, seed
 
-    def fit_sections(self, room: TokenBudget) -> SectionInput | None:
+    def fit_sections(self, budget: TokenBudget) -> SectionInput | None:
         """What is told beside the change, shortened until it leaves room; None where it can't be."""
-        space = room.question_bytes - self._own_bytes()
+        space = budget.question_bytes - self._own_bytes()
         for scale in SECTION_SCALES:
-            known = self._section_input(SectionLimits().scaled(scale))
-            if _size(known) <= space * SECTIONS_SHARE:
-                return known
+            section_input = self._section_input(SectionLimits().scaled(scale))
+            if _size(section_input) <= space * SECTIONS_SHARE:
+                return section_input
         return None
 
-    def byte_budgets(self, room: TokenBudget, section_input: SectionInput) -> "_ByteBudgets":
-        space = room.question_bytes - self._own_bytes() - _size(section_input)
+    def byte_budgets(self, budget: TokenBudget, section_input: SectionInput) -> "_ByteBudgets":
+        space = budget.question_bytes - self._own_bytes() - _size(section_input)
         listed = min(int(space * LISTING_SHARE), max_listing_bytes(self.diff, self.dossier))
         return _ByteBudgets(space - listed, listed, section_input)
 
@@ -150,22 +152,22 @@ class _QuestionBuilder:
             limits=limits,
         )
 
-    def question(self, rooms: "_ByteBudgets") -> PromptQuestion:
+    def question(self, budgets: "_ByteBudgets") -> PromptQuestion:
         """The question, with as much of the change as fits."""
-        sheets = file_views_of(self.diff, self.suspected_files, self.withheld_paths, rooms.change)
-        choice = select_pieces(sheets, rooms.change)
-        listed = list_changes(ListedChange(self.diff, self.dossier, sheets), choice, rooms.listing)
-        texts = render_files(sheets, choice, self.files, rooms.change)
-        chapters = (
-            *sections_before_change(rooms.sections),
+        views = file_views_of(self.diff, self.suspected_files, self.withheld_paths, budgets.change)
+        choice = select_pieces(views, budgets.change)
+        listed = list_changes(ListedChange(self.diff, self.dossier, views), choice, budgets.listing)
+        texts = render_files(views, choice, self.files, budgets.change)
+        sections = (
+            *sections_before_change(budgets.sections),
             *_tests(text for text in texts if text.is_test),
             _changes(listed.text, [text for text in texts if not text.is_test]),
-            *sections_after_change(rooms.sections),
+            *sections_after_change(budgets.sections),
         )
-        turn = _fence_parts(chapters, self._seed, _ending(len(self.paths)))
+        turn = _fence_parts(sections, self._seed, _ending(len(self.paths)))
         return PromptQuestion(
             prompt=Prompt(self._system, (turn,), reply_schema(), self._version, self._reply_tokens()),
-            coverage=self._coverage(sheets, choice, listed.hidden),
+            coverage=self._coverage(views, choice, listed.hidden),
             sent_dossier=self.dossier,
             conditions=self.conditions,
             redactions=self._sendable.redactions,
@@ -178,11 +180,11 @@ class _QuestionBuilder:
         questions = [suspicion.id for suspicion in self.suspicions]
         return reply_tokens(criteria, sorted(self.conditions), self._rubric, map(shown_path, self.paths), questions)
 
-    def _coverage(self, sheets: Sequence[FileView], choice: FileSelection, unlisted: tuple[str, ...]) -> Coverage:
-        left = [sheet for sheet in sheets if not is_shown(sheet, choice)]
-        begun = {sheet.file.path for sheet in left if sheet.position in choice.shown_pieces}
-        hidden = {sheet.file.path for sheet in left} - begun
-        return coverage_of(self.dossier, self.diff, begun, {*hidden, *unlisted})
+    def _coverage(self, views: Sequence[FileView], choice: FileSelection, unlisted: tuple[str, ...]) -> Coverage:
+        left = [view for view in views if not is_shown(view, choice)]
+        partly = {view.file.path for view in left if view.position in choice.shown_pieces}
+        hidden = {view.file.path for view in left} - partly
+        return coverage_of(self.dossier, self.diff, partly, {*hidden, *unlisted})
 
 
 ENDING: Final = (
@@ -212,7 +214,7 @@ def _fence_parts(parts: Iterable[PromptSection], seed: str, ending: str) -> str:
 
 def _size(section_input: SectionInput) -> int:
     return sum(
-        _size_of(chapter) for chapter in (*sections_before_change(section_input), *sections_after_change(section_input))
+        _size_of(section) for section in (*sections_before_change(section_input), *sections_after_change(section_input))
     )
 
 
@@ -222,14 +224,14 @@ def _size_of(part: PromptSection) -> int:
 
 
 def _tests(tests: Iterable[RenderedFile]) -> Iterator[PromptSection]:
-    if texts := tuple((one.label, one.text) for one in tests):
-        said = "As the validators ran them: lines without a mark stood before, `+` lines are new, `-` lines are gone."
-        yield PromptSection("The changed tests", said, texts)
+    if texts := tuple((test.label, test.text) for test in tests):
+        intro = "As the validators ran them: lines without a mark stood before, `+` lines are new, `-` lines are gone."
+        yield PromptSection("The changed tests", intro, texts)
 
 
 def _changes(listed: str, texts: Sequence[RenderedFile]) -> PromptSection:
-    said = (
+    intro = (
         "Every changed file is listed first. The number before a line counts in the head version; before a line marked `-` it "
         "counts in the base."
     )
-    return PromptSection("The change", said, (("changed files", listed), *((one.label, one.text) for one in texts)))
+    return PromptSection("The change", intro, (("changed files", listed), *((text.label, text.text) for text in texts)))

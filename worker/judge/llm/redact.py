@@ -50,8 +50,8 @@ def redact_dossier(dossier: Dossier, opinion: HeuristicOpinion, claims: tuple[Cl
         sieve = _DossierRedactor(globs, sieve.secrets)
         sent = sieve.redact_dossier(dossier)
         sieve.expect_quotes()
-    said = tuple(sieve.redact_model(one, "claims") for one in claims)
-    return RedactedDossier(sent, sieve.redact_model(opinion, "heuristics"), said, tuple(sieve.redactions))
+    redacted = tuple(sieve.redact_model(claim, "claims") for claim in claims)
+    return RedactedDossier(sent, sieve.redact_model(opinion, "heuristics"), redacted, tuple(sieve.redactions))
 
 
 class _DossierRedactor:
@@ -62,7 +62,9 @@ class _DossierRedactor:
         self.secrets: dict[str, SecretKind] = {}
         self._globs = globs
         self._known_secrets = dict(
-            islice(((one, kind) for one, kind in known_secrets.items() if _is_distinctive(one, kind)), MOST_KNOWN)
+            islice(
+                ((secret, kind) for secret, kind in known_secrets.items() if _is_distinctive(secret, kind)), MOST_KNOWN
+            )
         )
         self._pieces = ""
 
@@ -86,10 +88,10 @@ class _DossierRedactor:
         unread = (*dossier.files_unread, *self._unread_files(dossier))
         changes: dict[str, object] = {
             "files_unread": unread,
-            "guidance": tuple(one for one in dossier.guidance if not self._withholds(one.path)),
+            "guidance": tuple(rule for rule in dossier.guidance if not self._withholds(rule.path)),
         }
         if dossier.files is not None:
-            changes["files"] = tuple(one for one in dossier.files if not self._withholds(one.path))
+            changes["files"] = tuple(file for file in dossier.files if not self._withholds(file.path))
         return dossier.model_copy(update=changes)
 
     def _unread_files(self, dossier: Dossier) -> list[UnreadFile]:
@@ -97,8 +99,8 @@ class _DossierRedactor:
             files = diff_of(dossier.diff).files
         except DiffError:
             return []
-        known = {one.path for one in dossier.files_unread if one.reason is UnreadReason.NEVER_SEND}
-        paths = dict.fromkeys(file.path for file in files if self._hides(file) and file.path not in known)
+        withheld = {file.path for file in dossier.files_unread if file.reason is UnreadReason.NEVER_SEND}
+        paths = dict.fromkeys(file.path for file in files if self._hides(file) and file.path not in withheld)
         return [UnreadFile(path=path, reason=UnreadReason.NEVER_SEND) for path in paths]
 
     def _hides(self, file: FileDiff) -> bool:
@@ -134,7 +136,7 @@ class _DossierRedactor:
     def _redact_log(self, log: str) -> str:
         """The log without the lines that name a file which is never sent."""
         return "\n".join(
-            WITHHELD_LINE if any(self._withholds(found) for found in _PATH.findall(line)) else line
+            WITHHELD_LINE if any(self._withholds(path) for path in _PATH.findall(line)) else line
             for line in log.split("\n")
         )
 
@@ -150,11 +152,11 @@ class _DossierRedactor:
         return value
 
     def _redact_items(self, items: tuple[object, ...], where: str) -> tuple[object, ...]:
-        clean = tuple(self._redact_value(one, f"{where}[{_key(one, at)}]") for at, one in enumerate(items))
+        clean = tuple(self._redact_value(item, f"{where}[{_key(item, at)}]") for at, item in enumerate(items))
         return items if all(new is old for new, old in zip(clean, items, strict=True)) else clean
 
     def _redact_entries(self, entries: dict[str, object], where: str) -> dict[str, object]:
-        clean = {key: self._redact_value(one, f"{where}.{key}") for key, one in entries.items()}
+        clean = {key: self._redact_value(entry, f"{where}.{key}") for key, entry in entries.items()}
         return entries if clean == entries else clean
 
     def _redact_text(self, text: str, where: str) -> str:
@@ -164,9 +166,9 @@ class _DossierRedactor:
         return self._without_pieces(concealed.text, where) if self._pieces else concealed.text
 
     def _without_pieces(self, text: str, where: str) -> str:
-        def replaced(found: "re.Match[str]") -> str:
-            if found[0].rstrip(".\u2026") not in self._pieces:
-                return found[0]
+        def replaced(match: "re.Match[str]") -> str:
+            if match[0].rstrip(".\u2026") not in self._pieces:
+                return match[0]
             self.redactions.append(Redaction(kind=SecretKind.SECRET, where=where, line=1))
             return SecretKind.SECRET.mark
 
@@ -239,4 +241,4 @@ _NOTE: Final = "\\"
 
 def _key(item: object, position: int) -> object:
     """What an item of a list is called in a place."""
-    return next((found for name in _KEYS if (found := getattr(item, name, None)) is not None), position)
+    return next((key for name in _KEYS if (key := getattr(item, name, None)) is not None), position)

@@ -32,45 +32,45 @@ class RenderedFile(Value):
 
 
 def render_files(
-    sheets: Sequence[FileView], choice: FileSelection, files: Sequence[AnalyzedFile], room: int
+    views: Sequence[FileView], choice: FileSelection, files: Sequence[AnalyzedFile], budget: int
 ) -> tuple[RenderedFile, ...]:
     """The chosen files by their paths. *room*: as in choosing; what the choice left of it goes to the lines around."""
-    slack = min(CONTEXT_BYTES, room - choice.size)
+    slack = min(CONTEXT_BYTES, budget - choice.size)
     texts: list[tuple[str, int, RenderedFile]] = []
-    for sheet in sheets:
-        if sheet.position not in choice.shown_pieces or not sheet.pieces:
+    for view in views:
+        if view.position not in choice.shown_pieces or not view.pieces:
             continue
-        text, spent = _render_file(sheet, choice, files[sheet.position], slack)
+        text, spent = _render_file(view, choice, files[view.position], slack)
         slack -= spent
-        texts.append((sheet.file.path, sheet.position, text))
-    return tuple(text for *_, text in sorted(texts, key=lambda one: one[:2]))
+        texts.append((view.file.path, view.position, text))
+    return tuple(text for *_, text in sorted(texts, key=lambda entry: entry[:2]))
 
 
-def _render_file(sheet: FileView, choice: FileSelection, file: AnalyzedFile, slack: int) -> tuple[RenderedFile, int]:
+def _render_file(view: FileView, choice: FileSelection, file: AnalyzedFile, slack: int) -> tuple[RenderedFile, int]:
     """How the file is shown, and what its unchanged lines take."""
-    shown = sheet.pieces[: choice.shown_pieces[sheet.position]]
-    is_test = role_of(file.path) is FileRole.TEST and sheet.rank is FileRank.TESTS_AND_SUSPECTS
+    shown = view.pieces[: choice.shown_pieces[view.position]]
+    is_test = role_of(file.path) is FileRole.TEST and view.rank is FileRank.TESTS_AND_SUSPECTS
     label = label_of(file.path)
     plain = render_stretches(stretch_of(piece.hunk) for piece in shown)
-    left_out = len(sheet.pieces) - len(shown)
-    if left_out or not sheet.is_complete:
-        return RenderedFile(label, f"{plain}\n{_note(sheet, left_out)}", is_test), 0
-    for suffix, text in _with_surroundings(sheet, file, is_test=is_test):
+    left_out = len(view.pieces) - len(shown)
+    if left_out or not view.is_complete:
+        return RenderedFile(label, f"{plain}\n{_note(view, left_out)}", is_test), 0
+    for suffix, text in _with_surroundings(view, file, is_test=is_test):
         more = len(text.encode()) + len(suffix) - len(plain.encode())
         if more <= slack:
             return RenderedFile(label + suffix, text, is_test), more
     return RenderedFile(label, plain, is_test), 0
 
 
-def _note(sheet: FileView, left_out: int) -> str:
-    if sheet.is_complete:
-        return STRETCHES_CUT.format(left_out, len(sheet.pieces))
+def _note(view: FileView, left_out: int) -> str:
+    if view.is_complete:
+        return STRETCHES_CUT.format(left_out, len(view.pieces))
     return "[cut here: the rest of this file is not shown]"
 
 
-def _with_surroundings(sheet: FileView, file: AnalyzedFile, *, is_test: bool) -> Iterator[tuple[str, str]]:
+def _with_surroundings(view: FileView, file: AnalyzedFile, *, is_test: bool) -> Iterator[tuple[str, str]]:
     """The file with what is around the change, the fullest first."""
-    if sheet.rank is FileRank.FOREIGN or sheet.rank is FileRank.DATA:
+    if view.rank is FileRank.FOREIGN or view.rank is FileRank.DATA:
         return
     if is_test and file.head_text is not None and len(file.head_text) <= WHOLE_TEST_BYTES:
         yield from _labelled(WHOLE_FILE_LABEL, whole_file(file))

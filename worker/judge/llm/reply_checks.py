@@ -34,45 +34,45 @@ def scores_of(document: ReplyDocument) -> tuple[Score, ...]:
     if document.breakdown is Breakdown.INFRASTRUCTURE:
         return ()
     return tuple(
-        Score(criterion=one.criterion, score=one.score, reasoning=one.reasoning, improvement=one.improvement)
-        for one in document.scores
-        if LOWEST_SCORE <= one.score <= HIGHEST_SCORE
+        Score(criterion=score.criterion, score=score.score, reasoning=score.reasoning, improvement=score.improvement)
+        for score in document.scores
+        if LOWEST_SCORE <= score.score <= HIGHEST_SCORE
     )
 
 
 def _out_of_range(document: ReplyDocument, _: ReplyRequirements) -> Iterator[str]:
     if not 0 <= document.confidence <= 1:
         yield f"confidence: expected a number from 0 to 1, found {document.confidence:g}."
-    for one in document.scores:
-        if not LOWEST_SCORE <= one.score <= HIGHEST_SCORE:
-            yield f"scores, {one.criterion}: expected an integer from 1 to 10, found {one.score}."
+    for score in document.scores:
+        if not LOWEST_SCORE <= score.score <= HIGHEST_SCORE:
+            yield f"scores, {score.criterion}: expected an integer from 1 to 10, found {score.score}."
 
 
 def _left_empty(document: ReplyDocument, _: ReplyRequirements) -> Iterator[str]:
     if not document.concern:
         yield "concern: expected one to three sentences, found none."
-    for one in document.scores:
-        if not one.reasoning:
-            yield f"scores, {one.criterion}: the reasoning is empty."
-        if not one.improvement:
-            yield f"scores, {one.criterion}: the improvement is empty; name one, however small."
+    for score in document.scores:
+        if not score.reasoning:
+            yield f"scores, {score.criterion}: the reasoning is empty."
+        if not score.improvement:
+            yield f"scores, {score.criterion}: the improvement is empty; name one, however small."
 
 
 def _not_what_was_asked(document: ReplyDocument, asked: ReplyRequirements) -> Iterator[str]:
     pairs = [
-        ("criteria", [one.id for one in asked.criteria], [one.id for one in document.criteria]),
-        ("conditions", list(asked.conditions), [one.id for one in document.conditions]),
+        ("criteria", [criterion.id for criterion in asked.criteria], [criterion.id for criterion in document.criteria]),
+        ("conditions", list(asked.conditions), [condition.id for condition in document.conditions]),
     ]
     if document.breakdown is not Breakdown.INFRASTRUCTURE:
-        rubric = [one.id for one in asked.rubric.criteria]
-        pairs.append(("scores", rubric, [one.criterion for one in document.scores]))
-    for field, expected, found in pairs:
-        if Counter(expected) != Counter(found):
-            yield f"{field}: expected one entry for each of {_list_ids(expected)}, found {_list_ids(found)}."
+        rubric = [score.id for score in asked.rubric.criteria]
+        pairs.append(("scores", rubric, [score.criterion for score in document.scores]))
+    for field, expected, actual in pairs:
+        if Counter(expected) != Counter(actual):
+            yield f"{field}: expected one entry for each of {_list_ids(expected)}, found {_list_ids(actual)}."
 
 
 def _list_ids(ids: list[str]) -> str:
-    return ", ".join(f'"{one}"' for one in ids[:50]) or "nothing"
+    return ", ".join(f'"{id_}"' for id_ in ids[:50]) or "nothing"
 
 
 def accept_with_reservations(document: ReplyDocument, _: ReplyRequirements) -> Iterator[str]:
@@ -83,14 +83,14 @@ def accept_with_reservations(document: ReplyDocument, _: ReplyRequirements) -> I
         yield f'An accept has no category, found "{document.category}": use null, or reject.'
     if document.next_step is not None:
         yield "An accept has no next_step: use null, or reject if it has to be done first."
-    for one in document.criteria:
-        if one.status is not CriterionStatus.MET:
-            yield f"An accept needs every criterion met, {one.id} is {one.status}: reject, say cannot_tell, or correct it."
-        elif not one.evidence:
-            yield f"An accept needs evidence for every criterion: point at the line that meets {one.id}."
-    for one in document.conditions:
-        if one.state is ConditionState.OPEN:
-            yield f"An accept needs every closing condition resolved, {one.id} is open: reject, or correct it."
+    for criterion in document.criteria:
+        if criterion.status is not CriterionStatus.MET:
+            yield f"An accept needs every criterion met, {criterion.id} is {criterion.status}: reject, say cannot_tell, or correct it."
+        elif not criterion.evidence:
+            yield f"An accept needs evidence for every criterion: point at the line that meets {criterion.id}."
+    for criterion in document.conditions:
+        if criterion.state is ConditionState.OPEN:
+            yield f"An accept needs every closing condition resolved, {criterion.id} is open: reject, or correct it."
     if not document.criteria and not document.evidence:
         yield "An accept needs evidence: point at the lines that convinced you."
 
@@ -103,7 +103,7 @@ def reject_without_grounds(document: ReplyDocument, _: ReplyRequirements) -> Ite
         yield "A reject needs its category."
     if document.next_step is None:
         yield "A reject needs its next_step: the one concrete change that would turn it into an accept."
-    if not document.evidence and not any(one.status in UNMET for one in document.criteria):
+    if not document.evidence and not any(criterion.status in UNMET for criterion in document.criteria):
         yield "A reject needs evidence: point at the place that has to change, or at a criterion that is not met."
 
 
@@ -121,9 +121,9 @@ def _category_without_reject(document: ReplyDocument, _: ReplyRequirements) -> I
 
 
 def _more_than_one_step(document: ReplyDocument, _: ReplyRequirements) -> Iterator[str]:
-    found = len(_ITEM.findall(document.next_step or ""))
-    if found > 1:
-        yield f"next_step: expected the one step that helps most, found a list of {found}; say it as one direction."
+    count = len(_ITEM.findall(document.next_step or ""))
+    if count > 1:
+        yield f"next_step: expected the one step that helps most, found a list of {count}; say it as one direction."
 
 
 def _score_on_the_wrong_side(document: ReplyDocument, _: ReplyRequirements) -> Iterator[str]:
@@ -133,11 +133,11 @@ def _score_on_the_wrong_side(document: ReplyDocument, _: ReplyRequirements) -> I
     accepting = is_accepting(scores)
     if accepting is (document.decision is Leaning.ACCEPT):
         return
-    found = f"(2 × lowest + mean) / 3 is {strength(scores):.2f}"
+    computed = f"(2 × lowest + mean) / 3 is {strength(scores):.2f}"
     if accepting:
-        yield f"The scores contradict the reject: {found}, expected below {DECISION_LINE}. Score what the failure touches 3 or lower."
+        yield f"The scores contradict the reject: {computed}, expected below {DECISION_LINE}. Score what the failure touches 3 or lower."
     else:
-        yield f"The scores contradict the accept: {found}, expected at least {DECISION_LINE}. Reject, or correct the scores."
+        yield f"The scores contradict the accept: {computed}, expected at least {DECISION_LINE}. Reject, or correct the scores."
 
 
 def _broken_and_still_scored(document: ReplyDocument, _: ReplyRequirements) -> Iterator[str]:
@@ -147,7 +147,7 @@ def _broken_and_still_scored(document: ReplyDocument, _: ReplyRequirements) -> I
     what = document.breakdown
     if document.decision is not Leaning.REJECT:
         yield f"A {what} is a reject, found {document.decision}: reject, or say breakdown none."
-    if any(one.score != LOWEST_SCORE for one in scores_of(document)):
+    if any(score.score != LOWEST_SCORE for score in scores_of(document)):
         yield f"A {what} scores 1 on every criterion: correct the scores, or say breakdown none."
     if document.next_step and not _is_step_aimed(document):
         yield f"The next_step of a {what} aims at its cause: name the file or the criterion that it is about."
@@ -155,10 +155,10 @@ def _broken_and_still_scored(document: ReplyDocument, _: ReplyRequirements) -> I
 
 def _is_step_aimed(document: ReplyDocument) -> bool:
     """Whether the next step names a place or a criterion that stands against it."""
-    said = frozenset(_WORD.findall((document.next_step or "").casefold()))
-    unmet = (one for one in document.criteria if one.status in UNMET)
-    names = [*(place.path for place in document.evidence), *(one.id for one in unmet)]
-    return any(frozenset(_WORD.findall(_stem(name))) <= said for name in names)
+    step_words = frozenset(_WORD.findall((document.next_step or "").casefold()))
+    unmet = (criterion for criterion in document.criteria if criterion.status in UNMET)
+    names = [*(location.path for location in document.evidence), *(criterion.id for criterion in unmet)]
+    return any(frozenset(_WORD.findall(_stem(name))) <= step_words for name in names)
 
 
 def _stem(name: str) -> str:

@@ -55,7 +55,7 @@ def reply_tokens(
     *criteria*, *conditions*, *rubric* and *questions* are the ids that it answers to.
     """
     changed = frozenset(paths)
-    place = PlaceReply(
+    location = PlaceReply(
         path=max(changed, key=len, default=""),
         line=_LINE,
         end_line=_LINE,
@@ -65,23 +65,27 @@ def reply_tokens(
     side = _words(SIDE_WORDS) if len(changed) >= WIDE_CHANGE_FILES else ""
     longest = ReplyDocument(
         criteria=tuple(
-            CriterionReply(id=one, status=CriterionStatus.UNVERIFIABLE, evidence=(place,)) for one in criteria
+            CriterionReply(id=criterion, status=CriterionStatus.UNVERIFIABLE, evidence=(location,))
+            for criterion in criteria
         ),
         conditions=tuple(
-            ConditionReply(id=one, state=ConditionState.RESOLVED, evidence=(place,)) for one in conditions
+            ConditionReply(id=condition, state=ConditionState.RESOLVED, evidence=(location,))
+            for condition in conditions
         ),
-        settled=tuple(SettledReply(id=one, why=_words(REASONING_WORDS), evidence=(place,)) for one in questions),
+        settled=tuple(
+            SettledReply(id=question, why=_words(REASONING_WORDS), evidence=(location,)) for question in questions
+        ),
         breakdown=Breakdown.COMPLETE_FAILURE,
         scores=tuple(
             ScoreReply(
-                criterion=one, reasoning=_words(REASONING_WORDS), score=10, improvement=_words(IMPROVEMENT_WORDS)
+                criterion=criterion, reasoning=_words(REASONING_WORDS), score=10, improvement=_words(IMPROVEMENT_WORDS)
             )
-            for one in rubric
+            for criterion in rubric
         ),
         what_works=side,
         what_does_not=side,
         concern=_words(CONCERN_WORDS),
-        evidence=(place,) * PLACES,
+        evidence=(location,) * PLACES,
         decision=Leaning.CANNOT_TELL,
         category=Category.TESTS_PASS_BUT_WRONG,
         next_step=_words(STEP_WORDS),

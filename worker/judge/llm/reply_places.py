@@ -29,22 +29,26 @@ class LocatedReply(Value):
     checked_places: tuple[tuple[PlaceReply, CheckedPlace], ...]
 
     def pointers(self, places: tuple[PlaceReply, ...]) -> tuple[EvidencePointer, ...]:
-        known = dict(self.checked_places)
-        found = (known[place] for place in places)
-        return tuple(dict.fromkeys(one for one in found if isinstance(one, EvidencePointer)))
+        checked = dict(self.checked_places)
+        results = (checked[location] for location in places)
+        return tuple(dict.fromkeys(result for result in results if isinstance(result, EvidencePointer)))
 
 
 def locate_places(document: ReplyDocument, asked: ReplyRequirements) -> LocatedReply:
     """Look every place of a reply up."""
-    checked = {place: _pointer(place, asked) for place in _places(document)}
-    right = frozenset(place for place, found in checked.items() if isinstance(found, EvidencePointer))
-    problems = tuple(dict.fromkeys(found for found in checked.values() if isinstance(found, str)))
+    checked = {location: _pointer(location, asked) for location in _places(document)}
+    right = frozenset(location for location, result in checked.items() if isinstance(result, EvidencePointer))
+    problems = tuple(dict.fromkeys(result for result in checked.values() if isinstance(result, str)))
     left = _keep_places(document, right) if problems else document
     return LocatedReply(left, problems, tuple(checked.items()))
 
 
 def _places(document: ReplyDocument) -> tuple[PlaceReply, ...]:
-    within = (place for one in (*document.criteria, *document.conditions, *document.settled) for place in one.evidence)
+    within = (
+        location
+        for answer in (*document.criteria, *document.conditions, *document.settled)
+        for location in answer.evidence
+    )
     return (*document.evidence, *within)
 
 
@@ -52,17 +56,17 @@ def _keep_places(document: ReplyDocument, right: frozenset[PlaceReply]) -> Reply
     """The reply with these places only. What named places and has none left is not shown to be so."""
     return document.model_copy(
         update={
-            "evidence": tuple(place for place in document.evidence if place in right),
-            "criteria": tuple(_criterion(one, right) for one in document.criteria),
-            "conditions": tuple(_narrow(one, right) for one in document.conditions),
-            "settled": tuple(_narrow(one, right) for one in document.settled),
+            "evidence": tuple(location for location in document.evidence if location in right),
+            "criteria": tuple(_criterion(criterion, right) for criterion in document.criteria),
+            "conditions": tuple(_narrow(condition, right) for condition in document.conditions),
+            "settled": tuple(_narrow(answer, right) for answer in document.settled),
         }
     )
 
 
 def _criterion(criterion: CriterionReply, right: frozenset[PlaceReply]) -> CriterionReply:
     """That something is missing needs no place; that it is there, in whole or in part, does."""
-    left = tuple(place for place in criterion.evidence if place in right)
+    left = tuple(location for location in criterion.evidence if location in right)
     lost = bool(criterion.evidence) and not left and criterion.status is not CriterionStatus.MISSING
     return criterion.model_copy(
         update={"evidence": left, "status": CriterionStatus.UNVERIFIABLE if lost else criterion.status},
@@ -70,7 +74,7 @@ def _criterion(criterion: CriterionReply, right: frozenset[PlaceReply]) -> Crite
 
 
 def _narrow(reply: Narrowed, right: frozenset[PlaceReply]) -> Narrowed:
-    return reply.model_copy(update={"evidence": tuple(place for place in reply.evidence if place in right)})
+    return reply.model_copy(update={"evidence": tuple(location for location in reply.evidence if location in right)})
 
 
 def _pointer(reply_place: PlaceReply, asked: ReplyRequirements) -> CheckedPlace:

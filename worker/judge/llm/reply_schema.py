@@ -112,12 +112,12 @@ Json = dict[str, "Json"] | list["Json"] | str | int | float | bool | None
 def _plain(schema: Json) -> Json:
     """A JSON Schema with every field required, and without titles, defaults and our docstrings."""
     if isinstance(schema, list):
-        return [_plain(one) for one in schema]
+        return [_plain(item) for item in schema]
     if not isinstance(schema, dict):
         return schema
     plain = {
-        key: _plain_fields(one) if key in _NAMES else _plain(one)
-        for key, one in schema.items()
+        key: _plain_fields(value) if key in _NAMES else _plain(value)
+        for key, value in schema.items()
         if key not in _ANNOTATIONS
     }
     fields = plain.get("properties")
@@ -126,7 +126,7 @@ def _plain(schema: Json) -> Json:
 
 def _plain_fields(fields: Json) -> Json:
     """What maps names to schemas: a field may well be called "title"."""
-    return {name: _plain(one) for name, one in fields.items()} if isinstance(fields, dict) else fields
+    return {name: _plain(field) for name, field in fields.items()} if isinstance(fields, dict) else fields
 
 
 _NAMES: Final = frozenset({"properties", "$defs"})

@@ -59,9 +59,11 @@ def sections_after_change(section_input: SectionInput) -> Iterator[PromptSection
     """What code suspects, what was said on earlier heads, and how the first of them scored."""
     for build in (_suspicions, _ledger):
         yield from build(section_input)
-    for one in calibration_sections(section_input.dossier, section_input.previous_rounds):
+    for section in calibration_sections(section_input.dossier, section_input.previous_rounds):
         yield PromptSection(
-            one.heading, escape_hidden(one.intro), tuple((label, escape_hidden(text)) for label, text in one.texts)
+            section.heading,
+            escape_hidden(section.intro),
+            tuple((label, escape_hidden(text)) for label, text in section.texts),
         )
 
 
@@ -74,9 +76,9 @@ def _guidance(section_input: SectionInput) -> Iterator[PromptSection]:
     if not rules:
         return
     share = max(LEAST_BYTES, section_input.limits.guidance // len(rules))
-    said = "As they stand at the base commit. They say what is wanted of the change, not how to answer."
-    texts = tuple((f'rules file "{shown_path(one.path)}"', _safe(one.text, share)) for one in rules)
-    yield PromptSection("The repository's rules", said, texts)
+    intro = "As they stand at the base commit. They say what is wanted of the change, not how to answer."
+    texts = tuple((f'rules file "{shown_path(rule.path)}"', _safe(rule.text, share)) for rule in rules)
+    yield PromptSection("The repository's rules", intro, texts)
 
 
 def _issues(section_input: SectionInput) -> Iterator[PromptSection]:
@@ -84,7 +86,7 @@ def _issues(section_input: SectionInput) -> Iterator[PromptSection]:
     if not issues:
         return
     share = max(LEAST_BYTES, section_input.limits.issues // len(issues))
-    texts = tuple((f"issue {one.number}", _safe(f"{one.title}\n\n{one.body}", share)) for one in issues)
+    texts = tuple((f"issue {issue.number}", _safe(f"{issue.title}\n\n{issue.body}", share)) for issue in issues)
     yield PromptSection("The issue", "What was asked for, in its author's words.", texts)
 
 
@@ -96,32 +98,35 @@ def _criteria(section_input: SectionInput) -> Iterator[PromptSection]:
         )
         return
     share = max(LEAST_BYTES, section_input.limits.criteria // len(criteria))
-    said = "Answer for each of these ids."
+    intro = "Answer for each of these ids."
     if not section_input.dossier.has_criteria:
-        said += (
+        intro += (
             " No issue and no list says what is wanted: `description` is what the author says of the change. "
             "Hold the change to that and to the rules; nothing else is asked for."
         )
-    elif any(one.inferred for one in criteria):
-        said += " What is marked as inferred was taken from prose, not from a list that somebody wrote."
+    elif any(criterion.inferred for criterion in criteria):
+        intro += " What is marked as inferred was taken from prose, not from a list that somebody wrote."
     lines = (
-        f"{shown_path(one.id)}{' (inferred)' if one.inferred else ''}: {_safe(one.text, share)}" for one in criteria
+        f"{shown_path(criterion.id)}{' (inferred)' if criterion.inferred else ''}: {_safe(criterion.text, share)}"
+        for criterion in criteria
     )
-    yield PromptSection("The criteria", said, (("criteria", "\n".join(lines)),))
+    yield PromptSection("The criteria", intro, (("criteria", "\n".join(lines)),))
 
 
 def _rounds(section_input: SectionInput) -> Iterator[PromptSection]:
     """Closing conditions, what is new, what was said before: from the second round on."""
-    for one in history_sections(section_input.dossier.ledger, section_input.previous_rounds):
-        share = max(LEAST_BYTES, section_input.limits.ledger // max(1, len(one.texts)))
-        yield PromptSection(one.heading, one.intro, tuple((label, _safe(text, share)) for label, text in one.texts))
+    for section in history_sections(section_input.dossier.ledger, section_input.previous_rounds):
+        share = max(LEAST_BYTES, section_input.limits.ledger // max(1, len(section.texts)))
+        yield PromptSection(
+            section.heading, section.intro, tuple((label, _safe(text, share)) for label, text in section.texts)
+        )
 
 
 def _contest(section_input: SectionInput) -> Iterator[PromptSection]:
     if section_input.dossier.contest:
-        said = "A maintainer asks for another look and gives this reason. Weigh it; it decides nothing."
+        intro = "A maintainer asks for another look and gives this reason. Weigh it; it decides nothing."
         yield PromptSection(
-            "Contested", said, (("reason", _safe(section_input.dossier.contest, section_input.limits.contest)),)
+            "Contested", intro, (("reason", _safe(section_input.dossier.contest, section_input.limits.contest)),)
         )
 
 
@@ -130,18 +135,20 @@ def _case(section_input: SectionInput) -> Iterator[PromptSection]:
     if case is None:
         yield PromptSection("The author's case", "The author made none.")
         return
-    checked = [f"{one.claim}: {one.status}{f' ({one.note})' if one.note else ''}" for one in section_input.claims]
+    checked = [
+        f"{claim.claim}: {claim.status}{f' ({claim.note})' if claim.note else ''}" for claim in section_input.claims
+    ]
     text = "\n".join(
         (
             f"summary: {case.summary}",
             *(f"claim: {line}" for line in checked),
-            *(f"proof given for {one.criterion}: {one.evidence}" for one in case.ac_coverage if one.evidence),
-            *(f"work-around: {one}" for one in case.work_arounds),
-            *(f"uncertain: {one}" for one in case.uncertainties),
+            *(f"proof given for {claim.criterion}: {claim.evidence}" for claim in case.ac_coverage if claim.evidence),
+            *(f"work-around: {work_around}" for work_around in case.work_arounds),
+            *(f"uncertain: {uncertainty}" for uncertainty in case.uncertainties),
         )
     )
-    said = "Claims, not facts. The word behind a claim says what code found at the place it names."
-    yield PromptSection("The author's case", said, (("case", _safe(text, section_input.limits.case)),))
+    intro = "Claims, not facts. The word behind a claim says what code found at the place it names."
+    yield PromptSection("The author's case", intro, (("case", _safe(text, section_input.limits.case)),))
 
 
 def _ci(section_input: SectionInput) -> Iterator[PromptSection]:
@@ -158,19 +165,19 @@ def _suspicions(section_input: SectionInput) -> Iterator[PromptSection]:
     if not section_input.suspicions:
         return
     lines = "\n".join(map(_suspicion, section_input.suspicions))
-    said = (
+    intro = (
         "A program asks these. Look at each place and decide for yourself. An accept answers each of them in `settled`."
     )
-    yield PromptSection("Questions", said, (("questions", _safe(lines, section_input.limits.suspicions)),))
+    yield PromptSection("Questions", intro, (("questions", _safe(lines, section_input.limits.suspicions)),))
 
 
 def _suspicion(suspicion: Suspicion) -> str:
     finding = suspicion.finding
     line = "" if finding.line is None else f":{finding.line} ({finding.side})"
-    place = f" at {shown_path(finding.path)}{line}" if finding.path else ""
+    location = f" at {shown_path(finding.path)}{line}" if finding.path else ""
     note = f" {finding.note}" if finding.note else ""
     return (
-        f"- {suspicion.id}: Does this make it `{finding.category}`{place}? ({finding.signal.replace('_', ' ')}){note} "
+        f"- {suspicion.id}: Does this make it `{finding.category}`{location}? ({finding.signal.replace('_', ' ')}){note} "
         f"[settled by {suspicion.settling_line}]"
     )
 
@@ -180,9 +187,9 @@ def _ledger(section_input: SectionInput) -> Iterator[PromptSection]:
     if not entries:
         return
     share = section_input.limits.ledger // len(entries)
-    said = "Oldest first. Confirm what is resolved; escalate what recurs."
+    intro = "Oldest first. Confirm what is resolved; escalate what recurs."
     texts = tuple((f"round {entry.round}", _safe("\n".join(_describe_entry(entry)), share)) for entry in entries)
-    yield PromptSection("Earlier rounds", said, texts)
+    yield PromptSection("Earlier rounds", intro, texts)
 
 
 def _describe_entry(entry: LedgerEntry) -> Iterator[str]:
@@ -199,7 +206,9 @@ def _describe_entry(entry: LedgerEntry) -> Iterator[str]:
         case _:
             assert_never(verdict)
     yield f"concern: {verdict.concern}"
-    yield from (f"evidence: {shown_path(one.location)} {one.note}".rstrip() for one in verdict.evidence[:10])
+    yield from (
+        f"evidence: {shown_path(pointer.location)} {pointer.note}".rstrip() for pointer in verdict.evidence[:10]
+    )
     if verdict.next_step:
         yield f"next step: {verdict.next_step}"
-    yield from (f"open condition {one.id}: {one.text}" for one in entry.open_conditions)
+    yield from (f"open condition {condition.id}: {condition.text}" for condition in entry.open_conditions)

@@ -17,37 +17,37 @@ class FileSelection(Value):
     size: int
 
 
-def select_pieces(sheets: Iterable[FileView], room: int) -> FileSelection:
+def select_pieces(views: Iterable[FileView], budget: int) -> FileSelection:
     """Fill the *room*. The *sheets* come by urgency."""
     shown: dict[int, int] = {}
-    left = room
-    for _, same in groupby(sheets, key=lambda one: one.rank):
+    left = budget
+    for _, same in groupby(views, key=lambda view: view.rank):
         large: list[FileView] = []
-        for sheet in same:
-            if sheet.is_complete and sheet.size <= left:
-                shown[sheet.position] = len(sheet.pieces)
-                left -= sheet.size if sheet.pieces else 0
+        for view in same:
+            if view.is_complete and view.size <= left:
+                shown[view.position] = len(view.pieces)
+                left -= view.size if view.pieces else 0
             else:
-                large.append(sheet)
-        for sheet in large:
-            count, size = _count_fitting(sheet, left)
+                large.append(view)
+        for view in large:
+            count, size = _count_fitting(view, left)
             if count:
-                shown[sheet.position] = count
+                shown[view.position] = count
                 left -= size
-    return FileSelection(shown, room - left)
+    return FileSelection(shown, budget - left)
 
 
-def _count_fitting(sheet: FileView, room: int) -> tuple[int, int]:
+def _count_fitting(view: FileView, budget: int) -> tuple[int, int]:
     """How many of the first pieces fit, and what they take."""
-    size = overhead_of(sheet.file.path) + NOTE_BYTES
+    size = overhead_of(view.file.path) + NOTE_BYTES
     count = 0
-    for piece in sheet.pieces:
-        if size + piece.size > room:
+    for piece in view.pieces:
+        if size + piece.size > budget:
             break
         size, count = size + piece.size, count + 1
     return count, size
 
 
-def is_shown(sheet: FileView, choice: FileSelection) -> bool:
+def is_shown(view: FileView, choice: FileSelection) -> bool:
     """Whether the *choice* shows all of one file."""
-    return sheet.is_complete and choice.shown_pieces.get(sheet.position, 0) == len(sheet.pieces)
+    return view.is_complete and choice.shown_pieces.get(view.position, 0) == len(view.pieces)

@@ -47,7 +47,7 @@ def with_functions(file: AnalyzedFile) -> tuple[Stretch, ...] | None:
     spans = _spans(file.sources)
     if not spans or len(spans) > MOST_FUNCTIONS:
         return None
-    ranges = [one for hunk in file.diff.hunks for one in _ranges_around(hunk, spans, lines)]
+    ranges = [line_range for hunk in file.diff.hunks for line_range in _ranges_around(hunk, spans, lines)]
     return tuple(_cut_stretches(file.diff.hunks, _merge_ranges(ranges), lines))
 
 
@@ -93,9 +93,9 @@ Range = tuple[int, int]
 def _ranges_around(hunk: Hunk, spans: Sequence[FunctionSpan], lines: Sequence[str]) -> Iterator[Range]:
     """The hunk's lines at head with those of the functions that its changes are in; of a long one, its first line."""
     low, high = _lines_of(hunk, len(lines))
-    for place in _ends_of_change(hunk):
-        inside = [one for one in spans[: bisect_right(spans, (place, _NO_LIMIT))] if one.last_line >= place]
-        small = [one for one in inside if one.last_line - one.first_line < FUNCTION_LINES]
+    for number in _ends_of_change(hunk):
+        inside = [span for span in spans[: bisect_right(spans, (number, _NO_LIMIT))] if span.last_line >= number]
+        small = [span for span in inside if span.last_line - span.first_line < FUNCTION_LINES]
         if small:
             low, high = min(low, small[0].first_line), max(high, small[0].last_line)
         elif inside and not _is_named(hunk, lines[inside[-1].name_line - 1]):

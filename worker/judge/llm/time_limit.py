@@ -35,10 +35,10 @@ class TimeLimitedModel:
         return self._model.ask(prompt)
 
 
-def with_time_limit(bench: JudgeContext, now_ms: Callable[[], int]) -> JudgeContext:
+def with_time_limit(context: JudgeContext, now_ms: Callable[[], int]) -> JudgeContext:
     """The same bench, whose models are asked for so long from now on."""
-    end_ms = now_ms() + bench.asking_ms
+    end_ms = now_ms() + context.asking_ms
     model, second = (
-        TimeLimitedModel(one, now_ms, end_ms) if one else None for one in (bench.model, bench.second_model)
+        TimeLimitedModel(model, now_ms, end_ms) if model else None for model in (context.model, context.second_model)
     )
-    return replace(bench, model=model, second_model=second)
+    return replace(context, model=model, second_model=second)

@@ -17,31 +17,32 @@ from worker.judge.scoring import moved_scores
 REASONING_BYTES: Final = 300
 
 
-def first_scores(dossier: Dossier, standing: PreviousRounds) -> tuple[str, tuple[Score, ...]]:
+def first_scores(dossier: Dossier, previous: PreviousRounds) -> tuple[str, tuple[Score, ...]]:
     """What was judged first, in words, and its scores; none where nothing was, or all was by another law."""
     if dossier.seed is not None and dossier.seed.scores:
         return "the first head", dossier.seed.scores
-    first = next((one for one in dossier.ledger if one.eval_id == standing.first_eval_id), None)
+    first = next((entry for entry in dossier.ledger if entry.eval_id == previous.first_eval_id), None)
     return (first.diff_summary, first.verdict.scores) if first else ("", ())
 
 
-def calibration_sections(dossier: Dossier, standing: PreviousRounds) -> Iterator[PromptSection]:
+def calibration_sections(dossier: Dossier, previous: PreviousRounds) -> Iterator[PromptSection]:
     """*dossier* as it may leave."""
-    what, scores = first_scores(dossier, standing)
+    what, scores = first_scores(dossier, previous)
     if scores:
-        said = (
+        intro = (
             f"What was judged first ({what}) scored this. It is a fixed mark to measure by: score this head on its own "
             "merits, above it, equal or below."
         )
         lines = "\n".join(
-            f"{one.criterion}: {one.score}/10. {cut_text(one.reasoning, REASONING_BYTES)}".rstrip() for one in scores
+            f"{score.criterion}: {score.score}/10. {cut_text(score.reasoning, REASONING_BYTES)}".rstrip()
+            for score in scores
         )
-        yield PromptSection("Calibration", said, (("first scores", lines),))
+        yield PromptSection("Calibration", intro, (("first scores", lines),))
 
 
 def calibration_signals(now: Sequence[Score], first: Sequence[Score]) -> Mapping[str, str]:
     """What moved since then, for the verdict's signals; nothing where there is nothing to measure by."""
     if not now or not first:
         return {}
-    found = [f"{one.criterion} {before.score} to {one.score}" for before, one in moved_scores(first, now)]
-    return {"progress_since_first": ", ".join(found) or "none beyond noise"}
+    moves = [f"{after.criterion} {before.score} to {after.score}" for before, after in moved_scores(first, now)]
+    return {"progress_since_first": ", ".join(moves) or "none beyond noise"}

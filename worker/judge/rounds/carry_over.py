@@ -25,36 +25,36 @@ from worker.judge.context import EvaluationHeader, JudgeContext
 from worker.signals.heuristic_opinion import form_opinion
 
 
-def carry_over_verdict(dossier: Dossier, docket: EvaluationHeader, bench: JudgeContext) -> Accept | Reject | None:
+def carry_over_verdict(dossier: Dossier, header: EvaluationHeader, context: JudgeContext) -> Accept | Reject | None:
     """The newest recorded accept or reject of this very content, set anew on this head; None if there is none."""
-    recorded = (entry.verdict for entry in reversed(dossier.ledger) if entry.fingerprint == docket.fingerprint)
-    known = next((verdict for verdict in recorded if not isinstance(verdict, Abstain)), None)
-    if known is None:
+    recorded = (entry.verdict for entry in reversed(dossier.ledger) if entry.fingerprint == header.fingerprint)
+    earlier = next((verdict for verdict in recorded if not isinstance(verdict, Abstain)), None)
+    if earlier is None:
         return None
     try:
         places = Places(dossier)
     except DiffError:
         return None
-    evidence = _relocate_pointers(known.evidence, places)
-    criteria = [_relocate_criterion(one, places) for one in known.criteria]
+    evidence = _relocate_pointers(earlier.evidence, places)
+    criteria = [_relocate_criterion(criterion, places) for criterion in earlier.criteria]
     if evidence is None or None in criteria:
         return None
-    return type(known).model_validate(
+    return type(earlier).model_validate(
         {
-            **dict(known),
-            "eval_id": docket.eval_id,
-            "carried_from": known.carried_from or known.eval_id,
-            "subject": docket.subject,
+            **dict(earlier),
+            "eval_id": header.eval_id,
+            "carried_from": earlier.carried_from or earlier.eval_id,
+            "subject": header.subject,
             "round": max(
-                [known.round, *(one.verdict.round for one in dossier.ledger if isinstance(one.verdict, Reject))]
+                [earlier.round, *(entry.verdict.round for entry in dossier.ledger if isinstance(entry.verdict, Reject))]
             ),
             "case_error": dossier.case_error,
-            "created_at": docket.created_at,
+            "created_at": header.created_at,
             "evidence": evidence,
             "criteria": criteria,
-            "closing_conditions": _conditions(known, dossier.ledger),
-            "findings": form_opinion(dossier, bench.rubric).findings,
-            "judge_cost_usd": None if known.judge_cost_usd is None else Decimal(0),
+            "closing_conditions": _conditions(earlier, dossier.ledger),
+            "findings": form_opinion(dossier, context.rubric).findings,
+            "judge_cost_usd": None if earlier.judge_cost_usd is None else Decimal(0),
             "judge_latency_ms": 0,
             "tokens": Tokens(),
         }
@@ -63,15 +63,22 @@ def carry_over_verdict(dossier: Dossier, docket: EvaluationHeader, bench: JudgeC
 
 def _conditions(verdict: Accept | Reject, ledger: Sequence[LedgerEntry]) -> tuple[ClosingCondition, ...]:
     """Every condition: as the verdict that comes back has it; what was frozen after it travels on, met by an accept."""
-    then = {one.text: one.state for one in verdict.closing_conditions}
-    met = {one.text: ConditionState.RESOLVED for one in conditions_of(ledger)} if isinstance(verdict, Accept) else {}
+    then = {condition.text: condition.state for condition in verdict.closing_conditions}
+    met = (
+        {condition.text: ConditionState.RESOLVED for condition in conditions_of(ledger)}
+        if isinstance(verdict, Accept)
+        else {}
+    )
     states = {**met, **then}
-    return tuple(one.model_copy(update={"state": states.get(one.text, one.state)}) for one in conditions_of(ledger))
+    return tuple(
+        condition.model_copy(update={"state": states.get(condition.text, condition.state)})
+        for condition in conditions_of(ledger)
+    )
 
 
 def _relocate_pointers(pointers: Iterable[EvidencePointer], places: Places) -> list[EvidencePointer] | None:
-    found = [places.relocate(pointer) for pointer in pointers]
-    return None if None in found else [pointer for pointer in found if pointer is not None]
+    located = [places.relocate(pointer) for pointer in pointers]
+    return None if None in located else [pointer for pointer in located if pointer is not None]
 
 
 def _relocate_criterion(verdict: CriterionVerdict, places: Places) -> CriterionVerdict | None:

@@ -58,7 +58,9 @@ def find_changed_lines(before: Mapping[str, Sequence[str]], diff: Diff) -> Chang
         now.setdefault(file.path, []).extend((file, line, mark) for line, mark in hash_file(file))
     missing = {path: Counter(marks) - Counter(mark for *_, mark in now.get(path, ())) for path, marks in before.items()}
     gone = sum(missing.values(), Counter[str]())
-    new = _without_moved([one for path, lines in now.items() for one in _new_lines(before.get(path, ()), lines)], gone)
+    new = _without_moved(
+        [line for path, lines in now.items() for line in _new_lines(before.get(path, ()), lines)], gone
+    )
     return _changed_lines(
         new, {path: frozenset(mark for mark in marks if gone[mark]) for path, marks in missing.items()}
     )
@@ -70,7 +72,7 @@ def _new_lines(before: Sequence[str], lines: list[ChangedLine]) -> Iterable[Chan
     had, has = Counter(before), Counter(marks)
     grown = {mark for mark in has if has[mark] > had[mark]}
     aligned = _align(before, marks) if any(had[mark] for mark in grown) else frozenset[int]()
-    return (one for at, one in enumerate(lines) if one[2] in grown and at not in aligned)
+    return (line for at, line in enumerate(lines) if line[2] in grown and at not in aligned)
 
 
 def _align(before: Sequence[str], now: Sequence[str]) -> frozenset[int]:
@@ -84,11 +86,11 @@ def _align(before: Sequence[str], now: Sequence[str]) -> frozenset[int]:
 def _without_moved(new: Iterable[ChangedLine], gone: Counter[str]) -> list[ChangedLine]:
     """Those that no other file has lost. What moved is taken out of *gone*, too."""
     fresh: list[ChangedLine] = []
-    for one in new:
-        if gone[one[2]] > 0:
-            gone[one[2]] -= 1
+    for line in new:
+        if gone[line[2]] > 0:
+            gone[line[2]] -= 1
         else:
-            fresh.append(one)
+            fresh.append(line)
     return fresh
 
 
@@ -117,7 +119,7 @@ def _first_row(numbers: Iterable[int]) -> Iterator[int]:
 
 
 def _ranges(numbers: list[int]) -> Iterable[str]:
-    known = set(numbers)
-    starts = [number for number in numbers if number - 1 not in known]
-    ends = [number for number in numbers if number + 1 not in known]
+    unique = set(numbers)
+    starts = [number for number in numbers if number - 1 not in unique]
+    ends = [number for number in numbers if number + 1 not in unique]
     return (str(start) if start == end else f"{start}-{end}" for start, end in zip(starts, ends, strict=True))

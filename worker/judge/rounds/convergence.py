@@ -55,13 +55,15 @@ class RejectGrounds(Value):
 
 
 def converge(
-    ruling: Ruling, answers: ConditionAnswers, hearing: EvidenceBundle, standing: PreviousRounds, limit: int
+    ruling: Ruling, answers: ConditionAnswers, bundle: EvidenceBundle, previous: PreviousRounds, limit: int
 ) -> ConvergedRuling:
     """Hold a ruling against the earlier rounds. *answers*: what the model said of the open conditions."""
-    conditions = tuple(_update_condition(one, answers, hearing, standing, ruling) for one in standing.conditions)
+    conditions = tuple(
+        _update_condition(condition, answers, bundle, previous, ruling) for condition in previous.conditions
+    )
     match ruling.decision:
         case "reject":
-            return _converge_reject(ruling, answers, hearing, replace(standing, conditions=conditions), limit)
+            return _converge_reject(ruling, answers, bundle, replace(previous, conditions=conditions), limit)
         case "accept" if left := open_conditions(conditions):
             return ConvergedRuling(
                 leave_to_person(ruling, texts.conditions_open(left), ruling.decision),
@@ -80,46 +82,52 @@ class RejectRefusal(StrEnum):
 
 
 def find_refusal(
-    ruling: Ruling, answers: ConditionAnswers, hearing: EvidenceBundle, standing: PreviousRounds
+    ruling: Ruling, answers: ConditionAnswers, bundle: EvidenceBundle, previous: PreviousRounds
 ) -> RejectRefusal | None:
     """Why this ruling would be refused, if it would be and better words can help it."""
-    if ruling.decision != "reject" or hearing.opinion.facts:
+    if ruling.decision != "reject" or bundle.opinion.facts:
         return None
-    conditions = tuple(_update_condition(one, answers, hearing, standing, ruling) for one in standing.conditions)
-    standing = replace(standing, conditions=conditions)
-    if find_grounds(ruling, answers, hearing, standing).is_empty:
-        return None if _find_proven(answers, hearing, standing) else RejectRefusal.NOT_NEW
-    return RejectRefusal.REPEATED if is_repeated(ruling, standing) else None
+    conditions = tuple(
+        _update_condition(condition, answers, bundle, previous, ruling) for condition in previous.conditions
+    )
+    previous = replace(previous, conditions=conditions)
+    if find_grounds(ruling, answers, bundle, previous).is_empty:
+        return None if _find_proven(answers, bundle, previous) else RejectRefusal.NOT_NEW
+    return RejectRefusal.REPEATED if is_repeated(ruling, previous) else None
 
 
 def open_conditions(conditions: Iterable[ClosingCondition]) -> tuple[ClosingCondition, ...]:
-    return tuple(one for one in conditions if one.state is ConditionState.OPEN)
+    return tuple(condition for condition in conditions if condition.state is ConditionState.OPEN)
 
 
-def unsettled_conditions(hearing: EvidenceBundle, standing: PreviousRounds) -> tuple[ClosingCondition, ...]:
+def unsettled_conditions(bundle: EvidenceBundle, previous: PreviousRounds) -> tuple[ClosingCondition, ...]:
     """The open conditions that code alone can't tick."""
     return open_conditions(
-        _update_condition(one, (), hearing, standing, Ruling("", None, 1.0, 1.0)) for one in standing.conditions
+        _update_condition(condition, (), bundle, previous, Ruling("", None, 1.0, 1.0))
+        for condition in previous.conditions
     )
 
 
 def _update_condition(
     condition: ClosingCondition,
     answers: ConditionAnswers,
-    hearing: EvidenceBundle,
-    standing: PreviousRounds,
+    bundle: EvidenceBundle,
+    previous: PreviousRounds,
     ruling: Ruling,
 ) -> ClosingCondition:
     """How a condition stands now: a fact that is still there keeps it open; else the model's word; else code's."""
     if condition.state is ConditionState.RESOLVED:
         return condition
-    raised = next((one for one in standing.open_conditions if one.condition == condition), None)
-    answer = next((one.state for one in answers if one.id == condition.id), None)
+    raised = next(
+        (raised_condition for raised_condition in previous.open_conditions if raised_condition.condition == condition),
+        None,
+    )
+    answer = next((answer.state for answer in answers if answer.id == condition.id), None)
     if raised and raised.facts and _is_its_step(raised):
-        there = not raised.facts.isdisjoint(finding_key(fact) for fact in hearing.opinion.facts)
+        there = not raised.facts.isdisjoint(finding_key(fact) for fact in bundle.opinion.facts)
         return _in_state(condition, ConditionState.OPEN if there else answer or ConditionState.RESOLVED)
     met = condition.text in {
-        _condition_of(one, hearing) for one in ruling.criteria if one.status is CriterionStatus.MET
+        _condition_of(criterion, bundle) for criterion in ruling.criteria if criterion.status is CriterionStatus.MET
     }
     return _in_state(condition, answer or (ConditionState.RESOLVED if met else ConditionState.OPEN))
 
@@ -133,107 +141,116 @@ def _is_its_step(raised: OpenCondition) -> bool:
     return raised.condition.text == raised.reject.next_step
 
 
-def _condition_of(criterion: CriterionVerdict, hearing: EvidenceBundle) -> str | None:
+def _condition_of(criterion: CriterionVerdict, bundle: EvidenceBundle) -> str | None:
     """The text under which a criterion is a closing condition."""
-    return next((texts.criterion_met(one) for one in hearing.criteria if one.id == criterion.id), None)
+    return next((texts.criterion_met(listed) for listed in bundle.criteria if listed.id == criterion.id), None)
 
 
 def _converge_reject(
-    ruling: Ruling, answers: ConditionAnswers, hearing: EvidenceBundle, standing: PreviousRounds, limit: int
+    ruling: Ruling, answers: ConditionAnswers, bundle: EvidenceBundle, previous: PreviousRounds, limit: int
 ) -> ConvergedRuling:
-    if standing.round > limit:
-        return _refuse(ruling, texts.round_limit(limit, ruling.concern), standing, "the round limit is reached")
-    if hearing.opinion.facts:
-        return _converge_facts(ruling, hearing, standing)
-    grounds = find_grounds(ruling, answers, hearing, standing)
+    if previous.round > limit:
+        return _refuse(ruling, texts.round_limit(limit, ruling.concern), previous, "the round limit is reached")
+    if bundle.opinion.facts:
+        return _converge_facts(ruling, bundle, previous)
+    grounds = find_grounds(ruling, answers, bundle, previous)
     if grounds.is_empty:
-        return _converge_on_conditions(ruling, answers, hearing, standing)
-    if is_repeated(ruling, standing):
-        times = len(_earlier_rejects(ruling, standing)) + 1
-        return _refuse(ruling, texts.step_repeated(times, ruling.concern), standing, RejectRefusal.REPEATED)
+        return _converge_on_conditions(ruling, answers, bundle, previous)
+    if is_repeated(ruling, previous):
+        times = len(_earlier_rejects(ruling, previous)) + 1
+        return _refuse(ruling, texts.step_repeated(times, ruling.concern), previous, RejectRefusal.REPEATED)
     carried = replace(
-        ruling, evidence=(*grounds.new_places, *grounds.known_places), criteria=_criteria(ruling, grounds, standing)
+        ruling, evidence=(*grounds.new_places, *grounds.known_places), criteria=_criteria(ruling, grounds, previous)
     )
-    with_step = grounds.has_new and not _is_said_already(carried, standing)
+    with_step = grounds.has_new and not _is_said_already(carried, previous)
     return ConvergedRuling(
-        carried, _freeze_conditions(carried, hearing, standing, with_step=with_step), _describe_dropped(ruling, carried)
+        carried, _freeze_conditions(carried, bundle, previous, with_step=with_step), _describe_dropped(ruling, carried)
     )
 
 
-def _refuse(ruling: Ruling, concern_and_step: tuple[str, str], standing: PreviousRounds, why: str) -> ConvergedRuling:
-    return ConvergedRuling(leave_to_person(ruling, concern_and_step, ruling.decision), standing.conditions, why)
+def _refuse(ruling: Ruling, concern_and_step: tuple[str, str], previous: PreviousRounds, why: str) -> ConvergedRuling:
+    return ConvergedRuling(leave_to_person(ruling, concern_and_step, ruling.decision), previous.conditions, why)
 
 
 def find_grounds(
-    ruling: Ruling, answers: ConditionAnswers, hearing: EvidenceBundle, standing: PreviousRounds
+    ruling: Ruling, answers: ConditionAnswers, bundle: EvidenceBundle, previous: PreviousRounds
 ) -> RejectGrounds:
     """What of a model's reject may carry it."""
-    since = standing.changed_lines
+    since = previous.changed_lines
     if since is None:
-        unmet = frozenset(one.id for one in ruling.criteria if one.status in UNMET)
+        unmet = frozenset(criterion.id for criterion in ruling.criteria if criterion.status in UNMET)
         return RejectGrounds(new_places=ruling.evidence, new_criteria=unmet)
-    raised = [one for one in _conditions_kept_open(standing, answers) if one.reject.category is ruling.category]
+    raised = [
+        condition
+        for condition in _conditions_kept_open(previous, answers)
+        if condition.reject.category is ruling.category
+    ]
     new = [since.new_part(pointer) for pointer in ruling.evidence]
-    known = [
-        _part_at_condition(pointer, raised, hearing)
+    pointers = [
+        _part_at_condition(pointer, raised, bundle)
         for pointer, part in zip(ruling.evidence, new, strict=True)
         if part is None
     ]
-    of_criteria = dict(_carrying_criteria(ruling, hearing, standing, since))
+    of_criteria = dict(_carrying_criteria(ruling, bundle, previous, since))
     return RejectGrounds(
         new_places=tuple(part for part in new if part is not None),
-        known_places=tuple(part for part in known if part is not None),
+        known_places=tuple(part for part in pointers if part is not None),
         new_criteria=frozenset(name for name, is_new in of_criteria.items() if is_new),
         known_criteria=frozenset(name for name, is_new in of_criteria.items() if not is_new),
     )
 
 
 def _part_at_condition(
-    pointer: EvidencePointer, raised: Iterable[OpenCondition], hearing: EvidenceBundle
+    pointer: EvidencePointer, raised: Iterable[OpenCondition], bundle: EvidenceBundle
 ) -> EvidencePointer | None:
     """The part of a pointer that stands where one of these conditions was raised."""
-    parts = (one.part_at(pointer, hearing.places) for one in raised)
+    parts = (condition.part_at(pointer, bundle.places) for condition in raised)
     return next((part for part in parts if part is not None), None)
 
 
-def _conditions_kept_open(standing: PreviousRounds, answers: ConditionAnswers) -> list[OpenCondition]:
+def _conditions_kept_open(previous: PreviousRounds, answers: ConditionAnswers) -> list[OpenCondition]:
     """The conditions that the model itself says are open."""
-    said = {one.id for one in answers if one.state is ConditionState.OPEN}
-    return [one for one in standing.open_conditions if one.condition.id in said]
+    open_ids = {answer.id for answer in answers if answer.state is ConditionState.OPEN}
+    return [condition for condition in previous.open_conditions if condition.condition.id in open_ids]
 
 
 def _carrying_criteria(
-    ruling: Ruling, hearing: EvidenceBundle, standing: PreviousRounds, since: ChangedLines
+    ruling: Ruling, bundle: EvidenceBundle, previous: PreviousRounds, since: ChangedLines
 ) -> Iterator[tuple[str, bool]]:
     """Each criterion that is not met and may say so, with whether that is new."""
-    asked = {one.text for one in open_conditions(standing.conditions)}
-    for one in ruling.criteria:
-        if one.status not in UNMET:
+    asked = {condition.text for condition in open_conditions(previous.conditions)}
+    for criterion in ruling.criteria:
+        if criterion.status not in UNMET:
             continue
-        before = standing.judged_criteria.get(one.id)
-        if _condition_of(one, hearing) in asked or (before is not None and before.status in UNMET):
-            yield one.id, False
-        elif before is None or _is_broken(one, before, since):
-            yield one.id, True
+        before = previous.judged_criteria.get(criterion.id)
+        if _condition_of(criterion, bundle) in asked or (before is not None and before.status in UNMET):
+            yield criterion.id, False
+        elif before is None or _is_broken(criterion, before, since):
+            yield criterion.id, True
 
 
 def _is_broken(now: CriterionVerdict, before: CriterionVerdict, since: ChangedLines) -> bool:
     """Whether the lines tell that it was met and is not now: what showed it is gone, or what is new stands against it."""
     was_shown = before.evidence if before.status is CriterionStatus.MET else ()
-    return any(since.is_lost(one) for one in was_shown) or any(since.new_part(one) for one in now.evidence)
+    return any(since.is_lost(pointer) for pointer in was_shown) or any(
+        since.new_part(pointer) for pointer in now.evidence
+    )
 
 
-def _criteria(ruling: Ruling, grounds: RejectGrounds, standing: PreviousRounds) -> tuple[CriterionVerdict, ...]:
+def _criteria(ruling: Ruling, grounds: RejectGrounds, previous: PreviousRounds) -> tuple[CriterionVerdict, ...]:
     """The criteria, of which those that may not carry a reject don't say that they are not met."""
-    return tuple(_criterion(one, grounds, standing) if one.status in UNMET else one for one in ruling.criteria)
+    return tuple(
+        _criterion(criterion, grounds, previous) if criterion.status in UNMET else criterion
+        for criterion in ruling.criteria
+    )
 
 
-def _criterion(criterion: CriterionVerdict, grounds: RejectGrounds, standing: PreviousRounds) -> CriterionVerdict:
-    if criterion.id in grounds.known_criteria or standing.changed_lines is None:
+def _criterion(criterion: CriterionVerdict, grounds: RejectGrounds, previous: PreviousRounds) -> CriterionVerdict:
+    if criterion.id in grounds.known_criteria or previous.changed_lines is None:
         return criterion
     if criterion.id not in grounds.new_criteria:
         return criterion.model_copy(update=_UNVERIFIABLE)
-    parts = (standing.changed_lines.new_part(pointer) for pointer in criterion.evidence)
+    parts = (previous.changed_lines.new_part(pointer) for pointer in criterion.evidence)
     return criterion.model_copy(update={"evidence": tuple(part for part in parts if part is not None)})
 
 
@@ -241,75 +258,75 @@ _WORD: Final = pattern(r"\w+")
 _UNVERIFIABLE: Final = {"status": CriterionStatus.UNVERIFIABLE, "note": texts.UNCHANGED_SINCE_JUDGED}
 
 
-def _converge_facts(ruling: Ruling, hearing: EvidenceBundle, standing: PreviousRounds) -> ConvergedRuling:
+def _converge_facts(ruling: Ruling, bundle: EvidenceBundle, previous: PreviousRounds) -> ConvergedRuling:
     """A fact is true wherever it stands; what a model adds to it needs grounds like any other objection."""
-    known = _is_fact_frozen(standing, hearing)
-    carried = _repeat_fact(ruling, standing)
-    if standing.changed_lines is not None:
-        facts = tuple(one for one in ruling.evidence if _is_of_fact(one, hearing))
-        grounds = find_grounds(ruling, (), hearing, standing)
+    is_known = _is_fact_frozen(previous, bundle)
+    carried = _repeat_fact(ruling, previous)
+    if previous.changed_lines is not None:
+        facts = tuple(pointer for pointer in ruling.evidence if _is_of_fact(pointer, bundle))
+        grounds = find_grounds(ruling, (), bundle, previous)
         evidence = tuple(dict.fromkeys((*facts, *grounds.new_places)))
         carried = replace(carried, evidence=evidence)
         if facts:
-            carried = replace(carried, criteria=_criteria(ruling, grounds, standing))
-        if facts and not known and not any(map(standing.changed_lines.new_part, facts)):
+            carried = replace(carried, criteria=_criteria(ruling, grounds, previous))
+        if facts and not is_known and not any(map(previous.changed_lines.new_part, facts)):
             carried = replace(carried, concern=texts.late_fact(carried.concern))
-    return ConvergedRuling(carried, _freeze_conditions(carried, hearing, standing, with_step=not known))
+    return ConvergedRuling(carried, _freeze_conditions(carried, bundle, previous, with_step=not is_known))
 
 
-def _is_of_fact(pointer: EvidencePointer, hearing: EvidenceBundle) -> bool:
-    facts = {fact.path: fact.line for fact in hearing.opinion.facts if pointer.line in {fact.line, None}}
+def _is_of_fact(pointer: EvidencePointer, bundle: EvidenceBundle) -> bool:
+    facts = {fact.path: fact.line for fact in bundle.opinion.facts if pointer.line in {fact.line, None}}
     return pointer.path in facts
 
 
-def _is_fact_frozen(standing: PreviousRounds, hearing: EvidenceBundle) -> bool:
+def _is_fact_frozen(previous: PreviousRounds, bundle: EvidenceBundle) -> bool:
     """Whether a condition that is open asks for a fact's end already."""
-    now = frozenset(finding_key(fact) for fact in hearing.opinion.facts)
-    return any(not one.facts.isdisjoint(now) for one in _still_open(standing))
+    now = frozenset(finding_key(fact) for fact in bundle.opinion.facts)
+    return any(not condition.facts.isdisjoint(now) for condition in _still_open(previous))
 
 
-def _still_open(standing: PreviousRounds) -> list[OpenCondition]:
+def _still_open(previous: PreviousRounds) -> list[OpenCondition]:
     """Those that were open before this round, and are after it."""
-    asked = {one.id for one in open_conditions(standing.conditions)}
-    return [one for one in standing.open_conditions if one.condition.id in asked]
+    asked = {condition.id for condition in open_conditions(previous.conditions)}
+    return [condition for condition in previous.open_conditions if condition.condition.id in asked]
 
 
-def _repeat_fact(ruling: Ruling, standing: PreviousRounds) -> Ruling:
+def _repeat_fact(ruling: Ruling, previous: PreviousRounds) -> Ruling:
     """Code words the same fact the same: the second time it says why, and shows the line."""
-    earlier = _earlier_rejects(ruling, standing)
+    earlier = _earlier_rejects(ruling, previous)
     if not earlier or ruling.category is None:
         return ruling
-    quote = next((one.quote for one in ruling.evidence if one.quote), None)
+    quote = next((pointer.quote for pointer in ruling.evidence if pointer.quote), None)
     step = texts.fact_step_again(ruling.next_step or "", quote, len(earlier) + 1)
     return replace(ruling, concern=texts.recurring_fact(ruling.concern, ruling.category), next_step=step)
 
 
 def _converge_on_conditions(
-    ruling: Ruling, answers: ConditionAnswers, hearing: EvidenceBundle, standing: PreviousRounds
+    ruling: Ruling, answers: ConditionAnswers, bundle: EvidenceBundle, previous: PreviousRounds
 ) -> ConvergedRuling:
     """Nothing of the objection may carry a reject: an open condition that is shown to be open still may."""
-    proven = _find_proven(answers, hearing, standing)
+    proven = _find_proven(answers, bundle, previous)
     if proven is None:
-        left = open_conditions(standing.conditions)
-        places = tuple(one.location for one in ruling.evidence)
-        bare = replace(ruling, evidence=(), criteria=_criteria(ruling, RejectGrounds(), standing))
-        return _refuse(bare, texts.nothing_new(left, ruling.concern, places), standing, RejectRefusal.NOT_NEW)
+        left = open_conditions(previous.conditions)
+        places = tuple(pointer.location for pointer in ruling.evidence)
+        bare = replace(ruling, evidence=(), criteria=_criteria(ruling, RejectGrounds(), previous))
+        return _refuse(bare, texts.nothing_new(left, ruling.concern, places), previous, RejectRefusal.NOT_NEW)
     raised, places = proven
     concern, next_step = texts.still_open(raised.condition, raised.reject.round)
-    criteria = _criteria(ruling, RejectGrounds(), standing)
+    criteria = _criteria(ruling, RejectGrounds(), previous)
     carried = replace(ruling, concern=concern, next_step=next_step, evidence=places, criteria=criteria)
     return ConvergedRuling(
-        replace(carried, category=raised.reject.category), standing.conditions, RejectRefusal.NOT_NEW
+        replace(carried, category=raised.reject.category), previous.conditions, RejectRefusal.NOT_NEW
     )
 
 
 def _find_proven(
-    answers: ConditionAnswers, hearing: EvidenceBundle, standing: PreviousRounds
+    answers: ConditionAnswers, bundle: EvidenceBundle, previous: PreviousRounds
 ) -> tuple[OpenCondition, tuple[EvidencePointer, ...]] | None:
     """The first condition that is said to be open with a place that shows it."""
-    proofs = {one.id: one.evidence for one in answers}
-    for raised in _conditions_kept_open(standing, answers):
-        parts = [_shown_part(raised, pointer, hearing, standing) for pointer in proofs[raised.condition.id]]
+    proofs = {answer.id: answer.evidence for answer in answers}
+    for raised in _conditions_kept_open(previous, answers):
+        parts = [_shown_part(raised, pointer, bundle, previous) for pointer in proofs[raised.condition.id]]
         places = tuple(part for part in parts if part is not None)
         if places:
             return raised, places
@@ -317,15 +334,15 @@ def _find_proven(
 
 
 def _shown_part(
-    raised: OpenCondition, pointer: EvidencePointer, hearing: EvidenceBundle, standing: PreviousRounds
+    raised: OpenCondition, pointer: EvidencePointer, bundle: EvidenceBundle, previous: PreviousRounds
 ) -> EvidencePointer | None:
-    new = standing.changed_lines.new_part(pointer) if standing.changed_lines is not None else pointer
-    return new or raised.part_at(pointer, hearing.places)
+    new = previous.changed_lines.new_part(pointer) if previous.changed_lines is not None else pointer
+    return new or raised.part_at(pointer, bundle.places)
 
 
-def is_repeated(ruling: Ruling, standing: PreviousRounds) -> bool:
+def is_repeated(ruling: Ruling, previous: PreviousRounds) -> bool:
     """Whether the next step says nothing that an earlier one, for the same category on the same surface, did not."""
-    return any(adds_no_word(ruling.next_step or "", one.next_step) for one in _earlier_rejects(ruling, standing))
+    return any(adds_no_word(ruling.next_step or "", reject.next_step) for reject in _earlier_rejects(ruling, previous))
 
 
 def adds_no_word(step: str, earlier: str) -> bool:
@@ -337,38 +354,38 @@ def _words_of(text: str) -> frozenset[str]:
     return frozenset(_WORD.findall(text.casefold()))
 
 
-def _earlier_rejects(ruling: Ruling, standing: PreviousRounds) -> tuple[Reject, ...]:
-    return () if ruling.category is None else standing.recurring_rejects(ruling.category, surface_of(ruling))
+def _earlier_rejects(ruling: Ruling, previous: PreviousRounds) -> tuple[Reject, ...]:
+    return () if ruling.category is None else previous.recurring_rejects(ruling.category, surface_of(ruling))
 
 
 def _freeze_conditions(
-    ruling: Ruling, hearing: EvidenceBundle, standing: PreviousRounds, *, with_step: bool
+    ruling: Ruling, bundle: EvidenceBundle, previous: PreviousRounds, *, with_step: bool
 ) -> tuple[ClosingCondition, ...]:
     """The conditions, with those that this reject freezes, or opens again.
 
     Its step is none where it only says anew what an open one asks for; but one is open, or nothing would close this.
     """
-    step, *asked = closing_conditions(ruling, hearing)
-    conditions = _join_conditions(standing.conditions, [step, *asked] if with_step else asked)
+    step, *asked = closing_conditions(ruling, bundle)
+    conditions = _join_conditions(previous.conditions, [step, *asked] if with_step else asked)
     return conditions if open_conditions(conditions) else _join_conditions(conditions, [step])
 
 
 def _join_conditions(
     earlier: Iterable[ClosingCondition], asked: Iterable[ClosingCondition]
 ) -> tuple[ClosingCondition, ...]:
-    conditions = {one.text: one for one in earlier}
-    for one in asked:
-        before = conditions.get(one.text)
-        conditions[one.text] = with_free_id(before or one, [] if before else conditions.values())
-        conditions[one.text] = _in_state(conditions[one.text], ConditionState.OPEN)
+    conditions = {condition.text: condition for condition in earlier}
+    for condition in asked:
+        before = conditions.get(condition.text)
+        conditions[condition.text] = with_free_id(before or condition, [] if before else conditions.values())
+        conditions[condition.text] = _in_state(conditions[condition.text], ConditionState.OPEN)
     return tuple(conditions.values())
 
 
-def _is_said_already(ruling: Ruling, standing: PreviousRounds) -> bool:
+def _is_said_already(ruling: Ruling, previous: PreviousRounds) -> bool:
     """Whether an open condition is of the same category on the same surface."""
     return any(
-        one.reject.category is ruling.category and surface_of(ruling) & surface_of(one.reject)
-        for one in _still_open(standing)
+        condition.reject.category is ruling.category and surface_of(ruling) & surface_of(condition.reject)
+        for condition in _still_open(previous)
     )
 
 

@@ -43,15 +43,15 @@ class OpenCondition(Value):
     @property
     def facts(self) -> frozenset[tuple[str, str | None]]:
         """What code saw when it was frozen, if facts carried that reject."""
-        return frozenset(finding_key(one) for one in self.reject.findings if one.fact)
+        return frozenset(finding_key(finding) for finding in self.reject.findings if finding.fact)
 
     def part_at(self, pointer: EvidencePointer, lines: Places) -> EvidencePointer | None:
         """The part of a pointer that stands where the condition was raised; None if none of it does."""
-        common = (_common_lines(pointer, place) for place in self.places)
-        found = next((one for one in common if one is not None), None)
-        if found is None or found.line is None:
-            return found
-        return found.model_copy(update={"quote": lines.line(found.path, found.line, found.side)})
+        common = (_common_lines(pointer, location) for location in self.places)
+        part = next((part for part in common if part is not None), None)
+        if part is None or part.line is None:
+            return part
+        return part.model_copy(update={"quote": lines.line(part.path, part.line, part.side)})
 
 
 class PreviousRounds(Value):
@@ -71,28 +71,28 @@ class PreviousRounds(Value):
 
     def recurring_rejects(self, category: Category, surface: frozenset[str]) -> tuple[Reject, ...]:
         """The earlier rejects for this category on this surface."""
-        return tuple(one for one in self.rejects if one.category is category and surface & surface_of(one))
+        return tuple(reject for reject in self.rejects if reject.category is category and surface & surface_of(reject))
 
 
-def read_previous_rounds(hearing: EvidenceBundle, docket: EvaluationHeader, rubric: str) -> PreviousRounds:
+def read_previous_rounds(bundle: EvidenceBundle, header: EvaluationHeader, rubric: str) -> PreviousRounds:
     """What the ledger says of the head that is judged, under the law of *rubric*.
 
     A reject of this very head, judged anew since CI moved or somebody asked, is none that its author could have answered.
     """
-    ledger = hearing.dossier.ledger
+    ledger = bundle.dossier.ledger
     if not ledger:
         return PreviousRounds()
     last = _last_judged(ledger, rubric)
     conditions = conditions_of(ledger)
     return PreviousRounds(
-        round=round_number(hearing.dossier, docket.subject.head_sha, docket.fingerprint),
+        round=round_number(bundle.dossier, header.subject.head_sha, header.fingerprint),
         conditions=conditions,
-        open_conditions=tuple(_open_conditions(conditions, ledger, hearing.places)),
-        changed_lines=_changed_lines(last, hearing.diff),
-        judged_criteria={} if last is None else {one.id: one for one in last.verdict.criteria},
-        rejects=tuple(rejects_of(one for one in ledger if one.head_sha != docket.subject.head_sha)),
+        open_conditions=tuple(_open_conditions(conditions, ledger, bundle.places)),
+        changed_lines=_changed_lines(last, bundle.diff),
+        judged_criteria={} if last is None else {criterion.id: criterion for criterion in last.verdict.criteria},
+        rejects=tuple(rejects_of(entry for entry in ledger if entry.head_sha != header.subject.head_sha)),
         first_eval_id=next(
-            (one.eval_id for one in ledger if _is_judged(one.verdict) and one.verdict.rubric_id == rubric), None
+            (entry.eval_id for entry in ledger if _is_judged(entry.verdict) and entry.verdict.rubric_id == rubric), None
         ),
     )
 
@@ -105,11 +105,15 @@ def round_number(dossier: Dossier, head_sha: Sha, content: Fingerprint) -> int:
 
 def _last_judged(ledger: Sequence[LedgerEntry], rubric: str) -> LedgerEntry | None:
     """The newest content that a model judged by this law: where code alone spoke, or another law, all else is unsaid."""
-    return next((one for one in reversed(ledger) if _is_judged(one.verdict) and one.verdict.rubric_id == rubric), None)
+    return next(
+        (entry for entry in reversed(ledger) if _is_judged(entry.verdict) and entry.verdict.rubric_id == rubric), None
+    )
 
 
 def _is_judged(verdict: Accept | Reject | Abstain) -> bool:
-    by_facts = not verdict.scores and any(one.fact for one in verdict.findings)  # the model, asked too, did not answer
+    by_facts = not verdict.scores and any(
+        finding.fact for finding in verdict.findings
+    )  # the model, asked too, did not answer
     return not isinstance(verdict, Abstain) and verdict.judge_kind is not JudgeKind.HEURISTIC and not by_facts
 
 
@@ -127,15 +131,15 @@ def _open_conditions(
     for condition in conditions:
         by = _opened_by(condition, ledger)
         if condition.state is ConditionState.OPEN and by is not None:
-            found = (places.relocate(pointer) for pointer in by.evidence)
-            yield OpenCondition(condition, by, tuple(pointer for pointer in found if pointer is not None))
+            relocated = (places.relocate(pointer) for pointer in by.evidence)
+            yield OpenCondition(condition, by, tuple(pointer for pointer in relocated if pointer is not None))
 
 
 def _opened_by(condition: ClosingCondition, ledger: Iterable[LedgerEntry]) -> Reject | None:
     """The first of the last rejects in a row that have it open."""
     by = None
     for reject in rejects_of(ledger):
-        is_open = any(_is_open_as(one, condition) for one in reject.closing_conditions)
+        is_open = any(_is_open_as(earlier, condition) for earlier in reject.closing_conditions)
         by = (by or reject) if is_open else None
     return by
 
@@ -147,7 +151,7 @@ def _is_open_as(earlier: ClosingCondition, condition: ClosingCondition) -> bool:
 def rejects_of(ledger: Iterable[LedgerEntry]) -> Iterable[Reject]:
     """Those that were judged, oldest first."""
     verdicts = (entry.verdict for entry in ledger)
-    return (one for one in verdicts if isinstance(one, Reject) and one.carried_from is None)
+    return (verdict for verdict in verdicts if isinstance(verdict, Reject) and verdict.carried_from is None)
 
 
 def finding_key(finding: Finding) -> tuple[str, str | None]:
@@ -158,7 +162,7 @@ def finding_key(finding: Finding) -> tuple[str, str | None]:
 def surface_of(verdict: Reject | Ruling) -> frozenset[str]:
     """The files that a reject points at; where it points at none, the criteria that are not met."""
     paths = frozenset(pointer.path for pointer in verdict.evidence)
-    return paths or frozenset(one.id for one in verdict.criteria if one.status in UNMET)
+    return paths or frozenset(criterion.id for criterion in verdict.criteria if criterion.status in UNMET)
 
 
 def _common_lines(pointer: EvidencePointer, other: EvidencePointer) -> EvidencePointer | None:

@@ -19,7 +19,7 @@ def test_a_criterion_is_drafted_with_the_added_lines_that_speak_of_it() -> None:
         )
     )
     assert first.places
-    assert all(place.startswith("upload.py:") for place in first.places)
+    assert all(location.startswith("upload.py:") for location in first.places)
     assert second.places == ("tests/test_upload.py:6",)
     assert second.tests == ()
     assert (third.criterion.text, third.places, third.tests) == ("Colours are blue", (), ())
@@ -29,14 +29,14 @@ def test_prose_that_was_taken_as_a_criterion_is_none_to_cover() -> None:
     judged = dossier(criteria=asked("Retry the upload", inferred=True))
     assert draft_claims(judged) == ()
     case = Case(summary="s", ac_coverage=(CoverageClaim(criterion="AC1", addressed_by="upload.py:2"),))
-    found = check_case(judged, case, ("issue",))
-    assert [(one.claim, one.status) for one in found.claims] == [("AC1 -> upload.py:2", ClaimStatus.VERIFIED)]
-    assert (found.has_criteria, found.problem_count, found.unread) == (False, 0, ("issue",))
+    result = check_case(judged, case, ("issue",))
+    assert [(claim.claim, claim.status) for claim in result.claims] == [("AC1 -> upload.py:2", ClaimStatus.VERIFIED)]
+    assert (result.has_criteria, result.problem_count, result.unread) == (False, 0, ("issue",))
 
 
 def test_what_signals_find_in_a_case_is_found_when_it_is_checked() -> None:
     case = Case(summary="s", ac_coverage=(CoverageClaim(criterion="AC1", addressed_by="upload.py:99"),))
-    found = check_case(dossier(), case)
-    assert ("cited_line_missing", True) in [(one.signal, one.fact) for one in found.findings]
-    assert [one.status for one in found.claims] == [ClaimStatus.CONTRADICTED, ClaimStatus.OMITTED]
-    assert found.problem_count == 2
+    result = check_case(dossier(), case)
+    assert ("cited_line_missing", True) in [(finding.signal, finding.fact) for finding in result.findings]
+    assert [claim.status for claim in result.claims] == [ClaimStatus.CONTRADICTED, ClaimStatus.OMITTED]
+    assert result.problem_count == 2

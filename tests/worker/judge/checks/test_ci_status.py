@@ -149,10 +149,10 @@ def failure_of(log_tail: str) -> CiFailure | None:
 
 
 def test_the_first_failing_test_is_told_with_the_lines_that_tell_why() -> None:
-    found = failure_of(f"\x1b[31m{PYTEST}\x1b[0m")
-    assert found is not None
-    assert (found.check, found.test) == ("unit tests", "tests/test_retry.py::test_503")
-    assert "E       assert 503 == 200" in found.log
+    failure = failure_of(f"\x1b[31m{PYTEST}\x1b[0m")
+    assert failure is not None
+    assert (failure.check, failure.test) == ("unit tests", "tests/test_retry.py::test_503")
+    assert "E       assert 503 == 200" in failure.log
     go = failure_of(GO)
     assert go is not None
     assert (go.test, go.log.splitlines()[0]) == ("TestUpload", "=== RUN   TestUpload")

@@ -83,7 +83,7 @@ def test_evidence_in_prose_takes_nothing_from_a_claim(evidence: str) -> None:
 
 def test_a_criterion_that_the_case_passes_over_is_omitted() -> None:
     made = claims(("AC1", "upload.py"))
-    assert [(one.claim, one.status) for one in made] == [
+    assert [(claim.claim, claim.status) for claim in made] == [
         ("AC1 -> upload.py", ClaimStatus.VERIFIED),
         ("AC2", ClaimStatus.OMITTED),
     ]
@@ -91,12 +91,12 @@ def test_a_criterion_that_the_case_passes_over_is_omitted() -> None:
 
 def test_a_claim_for_no_criterion_is_unsupported() -> None:
     made = claims(("AC9", "upload.py"), ("AC1", "upload.py"), ("AC2", "upload.py"))
-    assert [one.status for one in made] == [ClaimStatus.UNSUPPORTED, ClaimStatus.VERIFIED, ClaimStatus.VERIFIED]
+    assert [claim.status for claim in made] == [ClaimStatus.UNSUPPORTED, ClaimStatus.VERIFIED, ClaimStatus.VERIFIED]
     assert made[0].note == "there is no such criterion"
 
 
 @pytest.mark.parametrize(
-    ("said", "criterion"),
+    ("answer", "criterion"),
     [
         ("AC1", "AC1"),
         ("AC-1", "AC1"),
@@ -115,8 +115,8 @@ def test_a_claim_for_no_criterion_is_unsupported() -> None:
         ("something else", ""),
     ],
 )
-def test_a_criterion_is_named_by_its_id_or_its_text(said: str, criterion: str) -> None:
-    case = Case(summary="s", ac_coverage=(CoverageClaim(criterion=said, addressed_by="upload.py"),))
+def test_a_criterion_is_named_by_its_id_or_its_text(answer: str, criterion: str) -> None:
+    case = Case(summary="s", ac_coverage=(CoverageClaim(criterion=answer, addressed_by="upload.py"),))
     assert claimed_ids(case, dossier().criteria or ()) == {criterion} - {""}
 
 
@@ -127,7 +127,7 @@ def test_without_a_case_there_is_no_claim() -> None:
 
 
 def test_a_case_without_criteria_claims_nothing_that_exists() -> None:
-    assert [one.status for one in claims(("AC1", "upload.py"), criteria=())] == [ClaimStatus.UNSUPPORTED]
+    assert [claim.status for claim in claims(("AC1", "upload.py"), criteria=())] == [ClaimStatus.UNSUPPORTED]
 
 
 def test_a_place_where_nothing_of_the_criterion_is_changed_supports_no_claim() -> None:

@@ -98,7 +98,7 @@ SEEN = Coverage(
 
 
 @pytest.mark.parametrize(
-    ("said", "is_missed"),
+    ("answer", "is_missed"),
     [
         ("The table of data/table.bin is absent.", True),
         ("`table.bin` does not contain the rows.", True),
@@ -114,6 +114,6 @@ SEEN = Coverage(
         ("The retry is missing.", False),
     ],
 )
-def test_only_what_misses_something_of_a_file_that_nobody_read_is_about_it(said: str, *, is_missed: bool) -> None:
-    assert mentions_unread_as_missing(said, SEEN) is is_missed
-    assert not mentions_unread_as_missing(said, Coverage(read=SEEN.read))
+def test_only_what_misses_something_of_a_file_that_nobody_read_is_about_it(answer: str, *, is_missed: bool) -> None:
+    assert mentions_unread_as_missing(answer, SEEN) is is_missed
+    assert not mentions_unread_as_missing(answer, Coverage(read=SEEN.read))

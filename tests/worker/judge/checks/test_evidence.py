@@ -251,8 +251,8 @@ def test_a_long_quote_is_repeated_in_part() -> None:
 
 
 def test_the_note_behind_a_last_line_is_no_part_of_it() -> None:
-    said = f"x = 1{NO_NEWLINE}"
-    assert places([{"path": "a.py", "text": "x = 1"}]).check(pointer("a.py", 1, quote=said)) == pointer(
+    text = f"x = 1{NO_NEWLINE}"
+    assert places([{"path": "a.py", "text": "x = 1"}]).check(pointer("a.py", 1, quote=text)) == pointer(
         "a.py", 1, quote="x = 1"
     )
 
@@ -284,12 +284,12 @@ def test_a_file_that_became_a_link_is_a_link_at_head_and_text_at_base() -> None:
 
 def test_a_pointer_is_set_anew_where_its_quote_stands_now() -> None:
     there = places()
-    known = there.check(pointer("pkg/a.py", 1)) if "pkg/a.py" in there.paths else None
-    found = known or next(
-        one for path in sorted(there.paths) if isinstance(one := there.check(pointer(path, 1)), EvidencePointer)
+    first = there.check(pointer("pkg/a.py", 1)) if "pkg/a.py" in there.paths else None
+    result = first or next(
+        other for path in sorted(there.paths) if isinstance(other := there.check(pointer(path, 1)), EvidencePointer)
     )
-    assert isinstance(found, EvidencePointer)
-    moved = found.model_copy(update={"line": 3, "end_line": 4})
+    assert isinstance(result, EvidencePointer)
+    moved = result.model_copy(update={"line": 3, "end_line": 4})
     again = there.relocate(moved)
     assert again is not None
     assert (again.line, again.end_line) == (1, 2)

@@ -46,7 +46,7 @@ def said(concern: str, path: str = "upload.py", **changes: Any) -> ModelOpinion:
 
 
 @pytest.mark.parametrize(
-    ("concern", "path", "found"),
+    ("concern", "path", "expected"),
     [
         ("`send` is not defined.", "upload.py", MissingNameClaim("send", "upload.py", 9)),
         (
@@ -127,9 +127,9 @@ def said(concern: str, path: str = "upload.py", **changes: Any) -> ModelOpinion:
     ],
 )
 def test_a_name_that_is_denied_is_found_where_it_is_defined(
-    concern: str, path: str, found: MissingNameClaim | None
+    concern: str, path: str, expected: MissingNameClaim | None
 ) -> None:
-    assert find_refuted_claim(said(concern, path), dossier(files=FILES)) == found
+    assert find_refuted_claim(said(concern, path), dossier(files=FILES)) == expected
 
 
 ELSEWHERE = {
@@ -147,7 +147,7 @@ ELSEWHERE = {
 
 
 @pytest.mark.parametrize(
-    ("concern", "path", "found"),
+    ("concern", "path", "expected"),
     [
         (
             "`backoff` is not defined anywhere.",
@@ -175,10 +175,10 @@ ELSEWHERE = {
     ],
 )
 def test_a_name_that_is_taken_from_a_file_that_nobody_read_may_be_there(
-    concern: str, path: str, found: MissingNameClaim | None
+    concern: str, path: str, expected: MissingNameClaim | None
 ) -> None:
-    files = tuple(HeadFile(path=one, text=text) for one, text in ELSEWHERE.items())
-    assert find_refuted_claim(said(concern, path), dossier(files=files)) == found
+    files = tuple(HeadFile(path=path, text=text) for path, text in ELSEWHERE.items())
+    assert find_refuted_claim(said(concern, path), dossier(files=files)) == expected
 
 
 def test_a_name_that_the_change_defines_is_there_without_any_text_of_the_head() -> None:
@@ -192,9 +192,9 @@ def test_a_name_that_the_change_defines_is_there_without_any_text_of_the_head() 
 def test_of_a_name_whose_definition_the_change_takes_away_nothing_is_known() -> None:
     files = (HeadFile(path="upload.py", text=ELSEWHERE["upload.py"]),)
     gone = "diff --git a/net.py b/net.py\n--- a/net.py\n+++ b/net.py\n@@ -1,3 +1,1 @@\n-def backoff(reply):\n-    return reply\n LIMIT = 3\n"
-    words = said("`backoff` is not defined anywhere.")
-    assert find_refuted_claim(words, dossier(files=files, diff=gone)) is None
-    assert find_refuted_claim(words, dossier(files=files, diff=gone.replace("backoff", "other"))) is not None
+    answer = said("`backoff` is not defined anywhere.")
+    assert find_refuted_claim(answer, dossier(files=files, diff=gone)) is None
+    assert find_refuted_claim(answer, dossier(files=files, diff=gone.replace("backoff", "other"))) is not None
 
 
 def test_a_criterions_place_is_pointed_at_too() -> None:
@@ -206,14 +206,14 @@ def test_a_criterions_place_is_pointed_at_too() -> None:
 
 
 def test_only_a_reject_and_only_texts_that_are_known_are_looked_at() -> None:
-    words = "`send` is not defined."
+    text = "`send` is not defined."
     for other in (Leaning.ACCEPT, Leaning.CANNOT_TELL):
         assert (
-            find_refuted_claim(said(words, decision=other, category=None, next_step=None), dossier(files=FILES)) is None
+            find_refuted_claim(said(text, decision=other, category=None, next_step=None), dossier(files=FILES)) is None
         )
-    assert find_refuted_claim(said(words), dossier(files=None)) is None
+    assert find_refuted_claim(said(text), dossier(files=None)) is None
     long = HeadFile(path="upload.py", text=UPLOAD + " " * MOST_CHARACTERS)
-    assert find_refuted_claim(said(words), dossier(files=(long,))) is None
+    assert find_refuted_claim(said(text), dossier(files=(long,))) is None
 
 
 @pytest.mark.parametrize("text", ["static\n" * 50_000, "static " * 50_000, "import a, " * 40_000, "fn (" * 90_000])
@@ -242,8 +242,8 @@ TAKEN = reject(category="half_finished", evidence=[place("upload.py", 2)], conce
 
 
 def test_who_denies_what_is_taken_from_elsewhere_twice_leaves_it_to_a_person() -> None:
-    known = (HeadFile(path="upload.py", text=f"{HEAD_TEXTS['upload.py']}from net import backoff\n"),)
-    verdict = judge(dossier(files=known), docket(), bench(model := model_of(TAKEN, TAKEN)))
+    files = (HeadFile(path="upload.py", text=f"{HEAD_TEXTS['upload.py']}from net import backoff\n"),)
+    verdict = judge(dossier(files=files), docket(), bench(model := model_of(TAKEN, TAKEN)))
     assert (verdict.decision, verdict.abstain_reason) == ("abstain", AbstainReason.NEEDS_HUMAN)
     assert verdict.concern == (
         "The model rejects because backoff is not there, also when told that line 10 of upload.py takes it from elsewhere."

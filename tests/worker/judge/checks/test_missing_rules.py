@@ -64,18 +64,16 @@ def test_a_rules_file_that_is_there_and_was_not_read_is_no_invention() -> None:
 
 
 def test_only_a_reject_for_a_broken_rule_is_held_against_what_was_read() -> None:
-    words = "CLAUDE.md forbids it."
-    assert find_missing_rule(said(words, category=Category.HALF_FINISHED), dossier()) is None
-    assert (
-        find_missing_rule(said(words, decision=Leaning.CANNOT_TELL, category=None, next_step=None), dossier()) is None
-    )
+    text = "CLAUDE.md forbids it."
+    assert find_missing_rule(said(text, category=Category.HALF_FINISHED), dossier()) is None
+    assert find_missing_rule(said(text, decision=Leaning.CANNOT_TELL, category=None, next_step=None), dossier()) is None
 
 
 def test_a_long_quote_is_cut_where_it_is_told() -> None:
-    told = find_missing_rule(said(f'AGENTS.md says "{"never edit it " * 20}".'), dossier(guidance=(RULES,)))
-    assert told is not None
-    assert len(told) == SHOWN_CHARACTERS
-    assert told.endswith("…")
+    rule = find_missing_rule(said(f'AGENTS.md says "{"never edit it " * 20}".'), dossier(guidance=(RULES,)))
+    assert rule is not None
+    assert len(rule) == SHOWN_CHARACTERS
+    assert rule.endswith("…")
 
 
 INVENTED = reject(category="spec_violation", evidence=[place("upload.py", 2)], concern="CLAUDE.md forbids loops.")

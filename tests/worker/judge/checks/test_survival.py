@@ -47,7 +47,7 @@ def stands(reply: dict[str, Any], **changes: Any) -> bool:
 
 
 def unmet(status: str, *at: dict[str, Any]) -> list[dict[str, Any]]:
-    return [{"id": "AC1", "status": status, "evidence": [{**one, "note": ""} for one in at]}]
+    return [{"id": "AC1", "status": status, "evidence": [{**location, "note": ""} for location in at]}]
 
 
 def asked(text: str, *, inferred: bool = False) -> tuple[Criterion, ...]:
@@ -121,8 +121,8 @@ def test_a_place_counts_if_the_reject_is_about_what_stands_there(
     category: str, at: dict[str, Any], concern: str, *, holds: bool
 ) -> None:
     rules = (Guidance(path="AGENTS.md", text="No loops around post."),)
-    told = HeadFile(path="upload.py", text=f"{TEXTS['upload.py']}# post must stay the last call\n")
-    assert stands(said(category, at, concern), guidance=rules, files=(told,)) is holds
+    file = HeadFile(path="upload.py", text=f"{TEXTS['upload.py']}# post must stay the last call\n")
+    assert stands(said(category, at, concern), guidance=rules, files=(file,)) is holds
 
 
 @pytest.mark.parametrize(
@@ -191,7 +191,7 @@ def test_work_that_nobody_asked_for_is_held_against_what_ties_its_file() -> None
     both["evidence"] = [{**tied, "note": ""}, {**apart, "note": ""}]
     verdict = judged(both, **changes)
     assert isinstance(verdict, Reject)
-    assert [one.path for one in verdict.evidence] == ["billing/invoice_pdf.py"], "the other one falls away"
+    assert [pointer.path for pointer in verdict.evidence] == ["billing/invoice_pdf.py"], "the other one falls away"
 
 
 def test_of_very_many_files_any_may_be_of_another_task() -> None:
@@ -205,7 +205,10 @@ def test_a_criterion_that_does_not_survive_is_open_where_another_one_does() -> N
     asks = (Criterion(id="AC1", text=RETRIED), Criterion(id="AC2", text=LOGGED))
     verdict = judged(said("acceptance_gap", None, UNLOGGED, criteria=criteria("missing", "missing")), criteria=asks)
     assert isinstance(verdict, Reject)
-    assert [one.status for one in verdict.criteria] == [CriterionStatus.UNVERIFIABLE, CriterionStatus.MISSING]
+    assert [criterion.status for criterion in verdict.criteria] == [
+        CriterionStatus.UNVERIFIABLE,
+        CriterionStatus.MISSING,
+    ]
     assert verdict.criteria[0].note == "called unmet, though the change speaks of it"
 
 

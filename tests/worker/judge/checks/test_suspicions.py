@@ -48,15 +48,15 @@ def change(text: str = "the payload is sent again by post", **changes: Any) -> D
     return dossier(**{"diff": DIFF, "files": None, "criteria": (Criterion(id="AC1", text=text),), **changes})
 
 
-def ruled(said: dict[str, Any], what: Dossier) -> Accept | Reject | Abstain:
-    verdict = judge(what, docket(), bench(model_of(said, said), threshold=2.0))
+def ruled(answer: dict[str, Any], what: Dossier) -> Accept | Reject | Abstain:
+    verdict = judge(what, docket(), bench(model_of(answer, answer), threshold=2.0))
     if isinstance(verdict, Abstain):
         assert verdict.abstain_reason is AbstainReason.NEEDS_HUMAN
     return verdict
 
 
 @pytest.mark.parametrize(
-    ("said", "stands"),
+    ("answer", "stands"),
     [
         (answering(at("upload.py", 1)), True),  # `payload` is what is printed
         (answering(at("upload.py", 2)), False),  # the suspected line itself
@@ -67,8 +67,8 @@ def ruled(said: dict[str, Any], what: Dossier) -> Accept | Reject | Abstain:
         ({**answering(), "settled": []}, False),
     ],
 )
-def test_a_suspicion_is_settled_by_another_line_about_the_same_thing(said: dict[str, Any], *, stands: bool) -> None:
-    verdict = ruled(said, change())
+def test_a_suspicion_is_settled_by_another_line_about_the_same_thing(answer: dict[str, Any], *, stands: bool) -> None:
+    verdict = ruled(answer, change())
     assert isinstance(verdict, Accept) is stands
     if not stands:
         assert (verdict.signals["vetoed_by"], verdict.signals["model_decision"]) == ("suspicions", "accept")
@@ -92,13 +92,13 @@ def test_a_suspicion_is_settled_by_another_line_about_the_same_thing(said: dict[
 def test_what_seems_missing_is_settled_by_the_line_that_has_it(
     text: str, places: tuple[Any, ...], *, stands: bool
 ) -> None:
-    quiet = new_file("upload.py", *(one for one in CODE if "print" not in one)) + new_file(
+    quiet = new_file("upload.py", *(line for line in CODE if "print" not in line)) + new_file(
         "tests/test_upload.py", *TESTS
     )
-    moved = [{**one, "line": one["line"] - (one["path"] == "upload.py")} for one in places]
+    moved = [{**spot, "line": spot["line"] - (spot["path"] == "upload.py")} for spot in places]
     met = [{"id": "AC1", "status": "met", "evidence": moved if "test" in text else [{**at("upload.py", 3), "line": 2}]}]
-    said = accept(criteria=met, settled=[{"id": "q1", "why": "It is there.", "evidence": moved}])
-    assert isinstance(ruled(said, change(text, diff=quiet)), Accept) is stands
+    answer = accept(criteria=met, settled=[{"id": "q1", "why": "It is there.", "evidence": moved}])
+    assert isinstance(ruled(answer, change(text, diff=quiet)), Accept) is stands
 
 
 OTHERS = "".join(new_file(f"uploads/retry_{name}.py", f"RETRY_UPLOAD_{name} = upload(1)") for name in "abc")
@@ -272,8 +272,8 @@ def test_each_suspicion_is_settled_by_its_own_kind_of_line(
     diff = new_file("upload.py", *KINDS_OF_CODE) + new_file("tests/test_upload.py", *KINDS_OF_TEST) + BEFORE
     paths = {"c": "upload.py", "t": "tests/test_upload.py", "o": "tests/test_old.py", "s": "sent.py"}
 
-    def placed(told: str) -> tuple[str, int, Side]:
-        path, _, line = told.partition(":")
+    def placed(text: str) -> tuple[str, int, Side]:
+        path, _, line = text.partition(":")
         return paths[path], abs(int(line)), Side.BASE if line.startswith("-") else Side.HEAD
 
     path, line, side = placed(at) if at else (None, None, Side.HEAD)
@@ -311,20 +311,20 @@ def test_a_second_opinion_that_settles_it_accepts() -> None:
         assert "an accept that leaves suspicions open" in heard.verdict.escalation_reason
 
 
-CODE_ALONE = new_file("upload.py", *(one for one in CODE if "print" not in one))
+CODE_ALONE = new_file("upload.py", *(line for line in CODE if "print" not in line))
 BARE = place("upload.py", 2, quote="    retry = post(payload)")
 TESTED = (Criterion(id="AC1", text="post is called again"), Criterion(id="AC2", text="a test proves it"))
 
 
 def test_a_criterion_that_asks_for_a_test_is_never_met_without_one() -> None:
     what = dossier(diff=CODE_ALONE, files=None, criteria=TESTED)
-    said = accept(criteria=criteria("met", "met", at=[BARE]), settled=[])
-    model = model_of(said, said)
+    answer = accept(criteria=criteria("met", "met", at=[BARE]), settled=[])
+    model = model_of(answer, answer)
     verdict = judge(what, docket(), bench(model, threshold=2.0))
     assert "AC2 asks for a test, and the change adds to none" in model.asked[1].turns[2]
     assert isinstance(verdict, Abstain)
     assert verdict.signals["vetoed_by"] == "tests"
-    assert [one.status for one in verdict.criteria] == [CriterionStatus.MET, CriterionStatus.MISSING]
+    assert [criterion.status for criterion in verdict.criteria] == [CriterionStatus.MET, CriterionStatus.MISSING]
 
     other = reject(
         criteria=criteria("met", "met", at=[BARE]),
@@ -339,10 +339,10 @@ def test_a_criterion_that_asks_for_a_test_is_never_met_without_one() -> None:
 @pytest.mark.parametrize("text", ["All existing tests pass", "the tests pass", "the test suite stays green"])
 def test_that_tests_pass_asks_for_no_new_one(text: str) -> None:
     asks = (TESTED[0], Criterion(id="AC2", text=text))
-    said = accept(
+    answer = accept(
         criteria=criteria("met", "met", at=[BARE]), settled=[{"id": "q1", "why": "CI says so.", "evidence": [BARE]}]
     )
     verdict = judge(
-        dossier(diff=CODE_ALONE, files=None, criteria=asks), docket(), bench(model_of(said, said), threshold=2.0)
+        dossier(diff=CODE_ALONE, files=None, criteria=asks), docket(), bench(model_of(answer, answer), threshold=2.0)
     )
     assert verdict.signals.get("vetoed_by") != "tests"

@@ -28,8 +28,8 @@ WRONG = accept(category="weak_test")
 OUTAGE = Unavailable("The model", "status 529 (overloaded_error)")
 
 
-def read(said: ModelReply) -> ModelOpinion | ReplyError:
-    return read_reply(said, ASKED)
+def read(model_reply: ModelReply) -> ModelOpinion | ReplyError:
+    return read_reply(model_reply, ASKED)
 
 
 def asked_of(model: ScriptedModel) -> Consultation:
@@ -38,35 +38,35 @@ def asked_of(model: ScriptedModel) -> Consultation:
 
 def test_a_good_reply_is_asked_for_once() -> None:
     model = model_of(accept())
-    found = asked_of(model)
-    assert isinstance(found, AnsweredConsultation)
+    result = asked_of(model)
+    assert isinstance(result, AnsweredConsultation)
     assert model.asked == [PROMPT]
-    assert (found.costs.cost_usd, found.costs.replies) == (Decimal("0.001"), 1)
+    assert (result.costs.cost_usd, result.costs.replies) == (Decimal("0.001"), 1)
 
 
 def test_an_unusable_reply_is_corrected_once_naming_the_error() -> None:
     model = model_of(WRONG, reject())
-    found = asked_of(model)
-    assert isinstance(found, AnsweredConsultation)
-    assert found.opinion.category == "weak_test"
-    question, said, correction = model.asked[1].turns
-    assert (question, said) == ("question", reply(WRONG).text)
+    result = asked_of(model)
+    assert isinstance(result, AnsweredConsultation)
+    assert result.opinion.category == "weak_test"
+    question, answer, correction = model.asked[1].turns
+    assert (question, answer) == ("question", reply(WRONG).text)
     assert '1. An accept has no category, found "weak_test": use null, or reject.' in correction
     assert (model.asked[1].system, model.asked[1].schema) == (PROMPT.system, PROMPT.schema)
 
 
 def test_a_second_unusable_reply_is_the_last() -> None:
     model = model_of(WRONG, "I accept.", accept())
-    found = asked_of(model)
-    assert isinstance(found, InvalidConsultation)
-    assert [one.fault for one in found.errors] == [ReplyFault.CONTRADICTION, ReplyFault.NOT_JSON]
+    result = asked_of(model)
+    assert isinstance(result, InvalidConsultation)
+    assert [error.fault for error in result.errors] == [ReplyFault.CONTRADICTION, ReplyFault.NOT_JSON]
     assert len(model.asked) == 2
 
 
 def test_tokens_and_costs_of_all_replies_are_summed() -> None:
-    found = asked_of(model_of(WRONG, accept()))
-    assert found.costs.tokens == Tokens(input=2_000, output=200, cache_read=20, cache_write=2)
-    assert found.costs.cost_usd == Decimal("0.002")
+    result = asked_of(model_of(WRONG, accept()))
+    assert result.costs.tokens == Tokens(input=2_000, output=200, cache_read=20, cache_write=2)
+    assert result.costs.cost_usd == Decimal("0.002")
 
 
 def test_one_unknown_price_makes_the_sum_unknown() -> None:
@@ -75,15 +75,15 @@ def test_one_unknown_price_makes_the_sum_unknown() -> None:
 
 
 def test_an_outage_is_no_reply_and_costs_nothing() -> None:
-    found = asked_of(model_of(OUTAGE))
-    assert isinstance(found, UnreachableConsultation)
-    assert (found.reason, found.costs.cost_usd) == ("status 529 (overloaded_error)", Decimal(0))
+    result = asked_of(model_of(OUTAGE))
+    assert isinstance(result, UnreachableConsultation)
+    assert (result.reason, result.costs.cost_usd) == ("status 529 (overloaded_error)", Decimal(0))
 
 
 def test_an_outage_at_the_correction_still_counts_the_first_reply() -> None:
-    found = asked_of(model_of(WRONG, OUTAGE))
-    assert isinstance(found, UnreachableConsultation)
-    assert (found.costs.replies, found.costs.cost_usd) == (1, Decimal("0.001"))
+    result = asked_of(model_of(WRONG, OUTAGE))
+    assert isinstance(result, UnreachableConsultation)
+    assert (result.costs.replies, result.costs.cost_usd) == (1, Decimal("0.001"))
 
 
 def test_an_answer_that_was_cut_off_may_be_longer_the_second_time_and_no_other_may() -> None:
@@ -91,10 +91,10 @@ def test_an_answer_that_was_cut_off_may_be_longer_the_second_time_and_no_other_m
     for first, allowed in ((reply("{", stop=StopReason.TRUNCATED), 700 * RETRY_FACTOR), (WRONG, 700)):
         model = model_of(first, accept())
         assert isinstance(consult_model(model, prompt, read), AnsweredConsultation)
-        assert [one.reply_tokens for one in model.asked] == [700, allowed]
+        assert [prompt.reply_tokens for prompt in model.asked] == [700, allowed]
     model = model_of(reply("{", stop=StopReason.TRUNCATED), accept())
     assert isinstance(asked_of(model), AnsweredConsultation)
-    assert [one.reply_tokens for one in model.asked] == [None, None]
+    assert [prompt.reply_tokens for prompt in model.asked] == [None, None]
 
 
 def test_a_refusal_is_asked_once_more_and_silence_is_named() -> None:
@@ -105,8 +105,8 @@ def test_a_refusal_is_asked_once_more_and_silence_is_named() -> None:
 
 def test_a_question_that_does_not_fit_is_not_asked_again() -> None:
     model = model_of(reply("", stop=StopReason.CONTEXT_EXCEEDED), accept())
-    found = asked_of(model)
-    assert isinstance(found, InvalidConsultation)
+    result = asked_of(model)
+    assert isinstance(result, InvalidConsultation)
     assert len(model.asked) == 1
 
 

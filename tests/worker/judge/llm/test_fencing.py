@@ -20,7 +20,7 @@ SECRETS = {
 }
 
 
-@pytest.mark.parametrize(("name", "secret"), [(name, one) for name, some in SECRETS.items() for one in some])
+@pytest.mark.parametrize(("name", "secret"), [(name, value) for name, some in SECRETS.items() for value in some])
 def test_what_looks_like_a_secret_is_not_shown(name: str, secret: str) -> None:
     assert redact_text(f'token = "{secret}"\nnext') == f'token = "[redacted: {name}]"\nnext'
 
@@ -114,11 +114,11 @@ def test_a_cut_ends_with_a_whole_line_and_says_how_much_is_left_out() -> None:
 
 
 def test_a_fence_is_new_for_each_request_and_the_same_for_the_same() -> None:
-    words = [
+    lines = [
         make_fence(seed, texts).word for seed, texts in (("e1", ["a"]), ("e1", ["a"]), ("e2", ["a"]), ("e1", ["b"]))
     ]
-    assert words[0] == words[1]
-    assert len(set(words)) == 3
+    assert lines[0] == lines[1]
+    assert len(set(lines)) == 3
 
 
 @given(st.text(string.printable), st.lists(st.text(string.printable)))

@@ -11,7 +11,7 @@ LOCKED = '@@ -1 +1 @@\n-"a": "1"\n+"a": "2", "resolved": "https://registry.examp
 
 def told(*parts: str) -> list[str | None]:
     files = diff_of(*parts).files
-    return [summarize_generated(file, frozenset(one.path for one in files)) for file in files]
+    return [summarize_generated(file, frozenset(file.path for file in files)) for file in files]
 
 
 def test_a_lock_file_beside_its_manifest_is_told_in_a_line_with_where_it_loads_from() -> None:

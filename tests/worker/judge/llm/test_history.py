@@ -15,9 +15,9 @@ FIRST = reject(criteria=MET, evidence=[place("upload.py", 3)], scores=scores(2),
 RESOLVED = accept(criteria=MET, conditions=[{"id": "c1", "state": "resolved"}])
 
 
-def told(history: History, *said: dict[str, Any]) -> list[str]:
+def told(history: History, *answers: dict[str, Any]) -> list[str]:
     """The last turn of every request."""
-    model = model_of(*(history.quoting(one) for one in said or (RESOLVED,)))
+    model = model_of(*(history.quoting(answer) for answer in answers or (RESOLVED,)))
     history.judged(bench(model, threshold=2.0))
     return [prompt.turns[-1] for prompt in model.asked]
 
@@ -96,7 +96,7 @@ def test_no_score_of_an_earlier_round_but_of_the_first_is_told() -> None:
     history.replaces("upload.py", 3)
     middle = reject(evidence=[place("upload.py", 3, quote=history.head["upload.py"][2])], criteria=criteria("met", "met", at=[
         place("upload.py", 5, quote=history.head["upload.py"][4])]), conditions=[{"id": "c1", "state": "open"}],
-        scores=[{**one, "reasoning": "Later looked at."} for one in scores(3)], next_step="Something else entirely.")  # fmt: skip
+        scores=[{**score, "reasoning": "Later looked at."} for score in scores(3)], next_step="Something else entirely.")  # fmt: skip
     history.judged(bench(model_of(middle), threshold=2.0))
     history.replaces("upload.py", 5)
     request = told(history)[0]

@@ -57,8 +57,8 @@ def fenced(text: str) -> dict[str, str]:
     """What stands inside the fences, by label."""
     mark = re.search(r"MARK is `([a-z]{10})`", text)
     assert mark
-    found = re.findall(rf"\[\[{mark[1]} begin: ([^\n]*)\]\]\n(.*?)\n\[\[{mark[1]} end\]\]", text, re.DOTALL)
-    return dict(found)
+    texts = re.findall(rf"\[\[{mark[1]} begin: ([^\n]*)\]\]\n(.*?)\n\[\[{mark[1]} end\]\]", text, re.DOTALL)
+    return dict(texts)
 
 
 def unfenced(text: str) -> str:
@@ -68,17 +68,17 @@ def unfenced(text: str) -> str:
 
 
 def test_the_stable_part_holds_the_prompt_and_the_rubric_and_nothing_of_the_pull_request() -> None:
-    one, other = question().prompt, question(diff=new_file("x.py", "y = 1"), files=None, criteria=()).prompt
-    assert one.system == other.system == system_part(TEXT, RUBRIC)
-    assert all(criterion.question in one.system and criterion.ten in one.system for criterion in RUBRIC.criteria)
-    assert all(f"`{name}`: {meaning}" in one.system for name, meaning in RUBRIC.categories.items())
-    assert (one.version, one.schema) == (TEXT.version, reply_schema())
+    first, other = question().prompt, question(diff=new_file("x.py", "y = 1"), files=None, criteria=()).prompt
+    assert first.system == other.system == system_part(TEXT, RUBRIC)
+    assert all(criterion.question in first.system and criterion.ten in first.system for criterion in RUBRIC.criteria)
+    assert all(f"`{name}`: {meaning}" in first.system for name, meaning in RUBRIC.categories.items())
+    assert (first.version, first.schema) == (TEXT.version, reply_schema())
 
 
 def test_issue_and_criteria_are_shown() -> None:
-    found = fenced(turn())
-    assert found["issue 7"] == "Uploads fail on 503\n\nThe server is busy at times."
-    assert found["criteria"] == "AC1: an upload is retried on 503\nAC2: a test shows it"
+    texts = fenced(turn())
+    assert texts["issue 7"] == "Uploads fail on 503\n\nThe server is busy at times."
+    assert texts["criteria"] == "AC1: an upload is retried on 503\nAC2: a test shows it"
 
 
 def test_where_no_issue_says_what_is_wanted_the_model_is_told_so() -> None:
@@ -145,8 +145,8 @@ def test_the_diff_carries_the_line_numbers_of_both_sides() -> None:
 def test_a_changed_test_is_shown_in_full_and_before_the_code_that_it_tests() -> None:
     new = new_file("tests/test_new.py", "def test_new():", "    assert True")
     text = turn(diff=DIFF + new)
-    found = fenced(text)
-    assert found['diff of "tests/test_upload.py" in the whole file'].split("\n") == [
+    texts = fenced(text)
+    assert texts['diff of "tests/test_upload.py" in the whole file'].split("\n") == [
         "@@",
         "1  def test_send():",
         '2      assert send(b"x")',
@@ -155,7 +155,7 @@ def test_a_changed_test_is_shown_in_full_and_before_the_code_that_it_tests() -> 
         "5 +def test_503():",
         '6 +    assert send(b"busy").status == 200',
     ]
-    assert found['diff of "tests/test_new.py"'] == "@@\n1 +def test_new():\n2 +    assert True"
+    assert texts['diff of "tests/test_new.py"'] == "@@\n1 +def test_new():\n2 +    assert True"
     assert text.index("# The changed tests") < text.index("# The change\n")
 
 
@@ -178,9 +178,9 @@ def test_rules_of_the_repository_and_a_contest_are_shown() -> None:
 
 def test_the_last_five_rounds_are_remembered_without_their_scores() -> None:
     verdicts = [rejected(round=n, concern=f"concern {n}.", fingerprint=f"sha256:{n}") for n in range(1, 8)]
-    found = fenced(turn(ledger=[entry(one) for one in verdicts]))
-    assert [label for label in found if label.startswith("round")] == [f"round {n}" for n in range(3, 8)]
-    assert found["round 7"].split("\n") == [
+    texts = fenced(turn(ledger=[entry(verdict) for verdict in verdicts]))
+    assert [label for label in texts if label.startswith("round")] == [f"round {n}" for n in range(3, 8)]
+    assert texts["round 7"].split("\n") == [
         "change: 2 files, +9 -1",
         "decision: reject, weak_test",
         "concern: concern 7.",
@@ -188,25 +188,25 @@ def test_the_last_five_rounds_are_remembered_without_their_scores() -> None:
         "next step: Assert the attempts.",
         "open condition c1: Assert the attempts.",
     ]
-    assert "0.137" not in turn(ledger=[entry(one) for one in verdicts])
-    assert "secret reasoning" not in turn(ledger=[entry(one) for one in verdicts])
+    assert "0.137" not in turn(ledger=[entry(verdict) for verdict in verdicts])
+    assert "secret reasoning" not in turn(ledger=[entry(verdict) for verdict in verdicts])
 
 
 def test_an_accept_and_an_abstain_are_remembered_as_what_they_were() -> None:
     person = unjudged(round=2, abstain_reason="needs_human", fingerprint="sha256:person")
-    found = fenced(turn(ledger=[entry(accepted(round=1)), entry(person)]))
-    assert "decision: accept" in found["round 1"]
-    assert "not judged: needs_human" in found["round 2"]
+    texts = fenced(turn(ledger=[entry(accepted(round=1)), entry(person)]))
+    assert "decision: accept" in texts["round 1"]
+    assert "not judged: needs_human" in texts["round 2"]
 
 
 def test_title_body_labels_and_commit_messages_stay_out() -> None:
-    told = pull_request(
+    pull = pull_request(
         title="TITLE-CANARY",
         body="BODY-CANARY",
         labels=("LABEL-CANARY",),
         commits=(Commit(sha="c" * 40, message="MESSAGE-CANARY"),),
     )
-    assert "CANARY" not in turn(pull_request=told)
+    assert "CANARY" not in turn(pull_request=pull)
 
 
 def test_everything_of_others_stands_inside_a_fence() -> None:
@@ -239,9 +239,9 @@ def test_a_forged_end_of_a_fence_changes_nothing() -> None:
 
 
 def test_the_fence_is_new_for_each_judging_and_the_rest_is_the_same() -> None:
-    one, same, other = (turn(seed=seed) for seed in ("e1", "e1", "e2"))
-    assert one == same != other
-    assert list(fenced(one).items()) == list(fenced(other).items())
+    first, same, other = (turn(seed=seed) for seed in ("e1", "e1", "e2"))
+    assert first == same != other
+    assert list(fenced(first).items()) == list(fenced(other).items())
 
 
 def test_what_hides_and_what_is_secret_is_not_shown_as_it_is() -> None:
@@ -250,18 +250,18 @@ def test_what_hides_and_what_is_secret_is_not_shown_as_it_is() -> None:
     assert token not in text
     assert "\u202e" not in text
     assert "\u200b" not in text
-    found = fenced(text)['diff of "x\\u202ey.py"'].split("\n")
-    assert found[1:] == ['1 +KEY = "[redacted: github token]"', "2 +a = '\\u200b'"]
+    lines = fenced(text)['diff of "x\\u202ey.py"'].split("\n")
+    assert lines[1:] == ['1 +KEY = "[redacted: github token]"', "2 +a = '\\u200b'"]
 
 
 def test_what_is_too_much_is_shown_as_far_as_the_question_holds_it() -> None:
     big = [f"x{n} = '{'y' * 60}'" for n in range(3_000)]
     asked = question(diff=new_file("a.py", *big) + new_file("b.py", *big) + new_file("c.md", "small"), files=None)
-    found = fenced(asked.prompt.turns[0])
+    texts = fenced(asked.prompt.turns[0])
     assert asked.coverage == Coverage(read=("c.md",), partly=("a.py",), unread=("b.py",))
-    assert found['diff of "a.py"'].endswith("\n[cut here: the rest of this file is not shown]")
-    assert '"b.py": added, +3000 -0, not read' in found["changed files"]
-    assert "missing" not in found["changed files"]
+    assert texts['diff of "a.py"'].endswith("\n[cut here: the rest of this file is not shown]")
+    assert '"b.py": added, +3000 -0, not read' in texts["changed files"]
+    assert "missing" not in texts["changed files"]
 
 
 def test_a_file_that_finds_too_little_room_beside_another_says_how_much_of_it_is_left_out() -> None:
@@ -305,8 +305,8 @@ def test_long_chapters_are_shortened_until_the_change_finds_room() -> None:
 def test_a_renamed_file_that_finds_no_room_in_the_list_is_not_read() -> None:
     names = [f"old/{'n' * 80}{number}.py" for number in range(400)]
     diff = "".join(
-        f"diff --git a/{one} b/new/{one}\nsimilarity index 100%\nrename from {one}\nrename to new/{one}\n"
-        for one in names
+        f"diff --git a/{name} b/new/{name}\nsimilarity index 100%\nrename from {name}\nrename to new/{name}\n"
+        for name in names
     )
     asked = question(diff=diff, files=None)
     assert asked.coverage.read
@@ -383,8 +383,8 @@ def assert_it_fits(sizes: list[int], line: str, prose: int) -> None:
 )
 def test_the_usual_names_of_tests_are_known(path: str, whole: bool) -> None:  # noqa: FBT001 - a table's column
     diff = f"diff --git a/{path} b/{path}\n--- a/{path}\n+++ b/{path}\n@@ -1 +1 @@\n-a\n+b\n"
-    found = fenced(turn(diff=diff, files=(HeadFile(path=path, text="b\n"),)))
-    assert (f'diff of "{path}" in the whole file' in found) is whole
+    texts = fenced(turn(diff=diff, files=(HeadFile(path=path, text="b\n"),)))
+    assert (f'diff of "{path}" in the whole file' in texts) is whole
 
 
 def test_modes_renames_and_missing_newlines_are_told() -> None:
@@ -394,13 +394,13 @@ def test_modes_renames_and_missing_newlines_are_told() -> None:
         "diff --git a/c.sh b/d.sh\nsimilarity index 100%\nrename from c.sh\nrename to d.sh\n"
         "diff --git a/logo.png b/logo.png\nnew file mode 100644\nindex 0000000..1111111\nBinary files /dev/null and b/logo.png differ\n"
     )
-    found = fenced(turn(diff=moved, files=None))
-    assert found['diff of "b.sh"'].split("\n") == [
+    texts = fenced(turn(diff=moved, files=None))
+    assert texts['diff of "b.sh"'].split("\n") == [
         "@@ main",
         "1 -x",
         "1 +y  [no newline at the end of the file]",
     ]
-    assert found["changed files"].split("\n") == [
+    assert texts["changed files"].split("\n") == [
         '"d.sh": renamed, was "c.sh", +0 -0, nothing else to show',
         '"logo.png": added, +0 -0, not read: its content is not text',
         '"b.sh": renamed, was "a.sh", mode 100644 -> 100755, +1 -1, shown',

@@ -52,8 +52,8 @@ def question(judged: Dossier, **findings: Any) -> PromptQuestion:
 
 
 def test_a_dossier_without_secrets_is_sent_as_it_is() -> None:
-    one = dossier(seed=Seed(head_sha=HEAD, diff=DIFF), contest="why")
-    assert redact_dossier(one, opinion(), ()) == RedactedDossier(one, opinion(), (), ())
+    subject = dossier(seed=Seed(head_sha=HEAD, diff=DIFF), contest="why")
+    assert redact_dossier(subject, opinion(), ()) == RedactedDossier(subject, opinion(), (), ())
 
 
 def test_a_secret_is_taken_out_of_every_field_and_named() -> None:
@@ -72,9 +72,9 @@ def test_a_secret_is_taken_out_of_every_field_and_named() -> None:
     )
     assert TOKEN not in leaked.dossier.model_dump_json()
     assert leaked.dossier.issues[0].body == f"see\n{MARK}"
-    told = {(one.where, one.line) for one in leaked.redactions}
-    assert {("issues[7].body", 2), ("files[a.py].text", 2), ("diff[b.py]", 2), ("seed.diff[c.py]", 1)} <= told
-    assert {one.kind for one in leaked.redactions} == {SecretKind.GITHUB_TOKEN}
+    places = {(redaction.where, redaction.line) for redaction in leaked.redactions}
+    assert {("issues[7].body", 2), ("files[a.py].text", 2), ("diff[b.py]", 2), ("seed.diff[c.py]", 1)} <= places
+    assert {redaction.kind for redaction in leaked.redactions} == {SecretKind.GITHUB_TOKEN}
     assert len(leaked.redactions) >= 15
 
 
@@ -120,7 +120,7 @@ def test_what_our_own_code_says_quotes_no_piece_of_a_secret() -> None:
     leaked = redact_dossier(judged, notes, (ClaimVerdict(claim=TOKEN[4:], status=ClaimStatus.OMITTED),))
     assert leaked.opinion.findings[0].note == "AC1: [redacted: secret] is not found, nor [redacted: secret], nor upload"
     assert leaked.claims[0].claim == "[redacted: secret]"
-    assert ("claims.claim", 1) in {(one.where, one.line) for one in leaked.redactions}
+    assert ("claims.claim", 1) in {(redaction.where, redaction.line) for redaction in leaked.redactions}
 
 
 def test_nothing_of_a_file_that_is_never_sent_is_in_the_question() -> None:
@@ -172,5 +172,5 @@ def test_a_file_renamed_out_of_what_is_never_sent_is_not_sent_either() -> None:
 
 
 def test_a_file_that_its_source_knows_as_never_sent_is_listed_once() -> None:
-    known = (UnreadFile(path="deploy/.env", reason=UnreadReason.NEVER_SEND),)
-    assert sent(diff=ENV, files_unread=known, **WITHHOLDING).dossier.files_unread == known
+    unread = (UnreadFile(path="deploy/.env", reason=UnreadReason.NEVER_SEND),)
+    assert sent(diff=ENV, files_unread=unread, **WITHHOLDING).dossier.files_unread == unread

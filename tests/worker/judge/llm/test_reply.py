@@ -22,27 +22,27 @@ DOSSIER = dossier()
 ASKED = ReplyRequirements(DOSSIER.criteria or (), load_rubric(), Places(DOSSIER), frozenset({"AC1"}))
 
 
-def read(said: dict[str, Any] | str, asked: ReplyRequirements = ASKED, **changes: Any) -> ModelOpinion | ReplyError:
-    return read_reply(reply(said, **changes), asked)
+def read(answer: dict[str, Any] | str, asked: ReplyRequirements = ASKED, **changes: Any) -> ModelOpinion | ReplyError:
+    return read_reply(reply(answer, **changes), asked)
 
 
-def error(said: dict[str, Any] | str, asked: ReplyRequirements = ASKED, **changes: Any) -> ReplyError:
-    found = read(said, asked, **changes)
-    assert isinstance(found, ReplyError)
-    return found
+def error(answer: dict[str, Any] | str, asked: ReplyRequirements = ASKED, **changes: Any) -> ReplyError:
+    result = read(answer, asked, **changes)
+    assert isinstance(result, ReplyError)
+    return result
 
 
-def opinion(said: dict[str, Any], asked: ReplyRequirements = ASKED) -> ModelOpinion:
-    found = read(said, asked)
-    assert isinstance(found, ModelOpinion), found
-    return found
+def opinion(answer: dict[str, Any], asked: ReplyRequirements = ASKED) -> ModelOpinion:
+    result = read(answer, asked)
+    assert isinstance(result, ModelOpinion), result
+    return result
 
 
 def test_an_accept_is_read_with_the_lines_as_they_stand_in_the_files() -> None:
     made = opinion(accept())
     assert (made.decision, made.category, made.next_step) == (Leaning.ACCEPT, None, None)
     assert made.criteria[0].evidence[0].quote == "    for attempt in range(3):"
-    assert [(one.id, one.claimed) for one in made.criteria] == [("AC1", True), ("AC2", False)]
+    assert [(criterion.id, criterion.claimed) for criterion in made.criteria] == [("AC1", True), ("AC2", False)]
     assert (made.score, made.confidence) == (0.778, 0.9)
 
 
@@ -60,10 +60,10 @@ def test_not_being_able_to_tell_is_an_answer() -> None:
 
 
 def test_criteria_and_scores_stand_in_the_order_in_which_they_were_asked() -> None:
-    said = accept()
-    made = opinion({**said, "criteria": said["criteria"][::-1], "scores": said["scores"][::-1]})
-    assert [one.id for one in made.criteria] == ["AC1", "AC2"]
-    assert [one.criterion for one in made.scores] == [one.id for one in load_rubric().criteria]
+    answer = accept()
+    made = opinion({**answer, "criteria": answer["criteria"][::-1], "scores": answer["scores"][::-1]})
+    assert [criterion.id for criterion in made.criteria] == ["AC1", "AC2"]
+    assert [score.criterion for score in made.scores] == [criterion.id for criterion in load_rubric().criteria]
 
 
 def test_white_space_is_tidied_and_an_empty_word_is_none() -> None:
@@ -93,7 +93,7 @@ def test_a_file_without_lines_is_cited_as_a_whole() -> None:
 
 
 @pytest.mark.parametrize(
-    ("stop", "fault", "words"),
+    ("stop", "fault", "problem"),
     [
         (StopReason.REFUSED, ReplyFault.REFUSED, "You declined to answer (cyber)."),
         (StopReason.TRUNCATED, ReplyFault.TRUNCATED, "cut off at the length limit"),
@@ -101,11 +101,11 @@ def test_a_file_without_lines_is_cited_as_a_whole() -> None:
     ],
 )
 def test_a_reply_that_stopped_early_is_none_even_if_it_reads_whole(
-    stop: StopReason, fault: ReplyFault, words: str
+    stop: StopReason, fault: ReplyFault, problem: str
 ) -> None:
-    found = error(accept(), stop=stop, stop_detail="cyber")
-    assert found.fault is fault
-    assert words in found.problems[0]
+    result = error(accept(), stop=stop, stop_detail="cyber")
+    assert result.fault is fault
+    assert problem in result.problems[0]
 
 
 def test_a_refusal_without_a_detail_is_named_all_the_same() -> None:
@@ -130,9 +130,9 @@ def test_silence_is_no_answer(stop: StopReason) -> None:
     ids=["prose", "fenced", "two", "cut", "doubled", "deep"],
 )
 def test_what_is_not_one_json_object_is_refused(text: str) -> None:
-    found = error(text)
-    assert found.fault is ReplyFault.NOT_JSON
-    assert found.problems[0].startswith("Your answer is not one JSON object")
+    result = error(text)
+    assert result.fault is ReplyFault.NOT_JSON
+    assert result.problems[0].startswith("Your answer is not one JSON object")
 
 
 def test_a_verdict_inside_of_prose_is_never_searched_for() -> None:
@@ -144,7 +144,7 @@ def without(field: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("said", "problem"),
+    ("answer", "problem"),
     [
         (without("concern"), "concern: Field required."),
         (accept(verdict="accept"), "verdict: unknown field."),
@@ -160,21 +160,21 @@ def without(field: str) -> dict[str, Any]:
     ],
     ids=range(11),
 )
-def test_a_wrong_field_is_named_by_its_path(said: dict[str, Any] | str, problem: str) -> None:
-    found = error(said)
-    assert found.fault is ReplyFault.SCHEMA
-    assert found.problems[0].startswith(problem)
+def test_a_wrong_field_is_named_by_its_path(answer: dict[str, Any] | str, problem: str) -> None:
+    result = error(answer)
+    assert result.fault is ReplyFault.SCHEMA
+    assert result.problems[0].startswith(problem)
 
 
 @pytest.mark.parametrize(
-    ("said", "problem"),
+    ("answer", "problem"),
     [
         (accept(confidence=1.5), "confidence: expected a number from 0 to 1, found 1.5."),
         (accept(scores=scores(8, 8, 8, 11)), "scores, fit: expected an integer from 1 to 10, found 11."),
         (accept(scores=scores(0)), "scores, solves_the_issue: expected an integer from 1 to 10, found 0."),
         (accept(concern=" "), "concern: expected one to three sentences, found none."),
         (
-            accept(scores=[{**one, "reasoning": ""} for one in scores(8)]),
+            accept(scores=[{**score, "reasoning": ""} for score in scores(8)]),
             "scores, solves_the_issue: the reasoning is empty.",
         ),
         (accept(criteria=criteria("met")), 'criteria: expected one entry for each of "AC1", "AC2", found "AC1".'),
@@ -208,10 +208,10 @@ def test_a_wrong_field_is_named_by_its_path(said: dict[str, Any] | str, problem:
     ],
     ids=range(21),
 )
-def test_a_contradiction_is_named_and_never_repaired(said: dict[str, Any], problem: str) -> None:
-    found = error(said)
-    assert found.fault is ReplyFault.CONTRADICTION
-    assert found.problems[0].startswith(problem)
+def test_a_contradiction_is_named_and_never_repaired(answer: dict[str, Any], problem: str) -> None:
+    result = error(answer)
+    assert result.fault is ReplyFault.CONTRADICTION
+    assert result.problems[0].startswith(problem)
 
 
 def test_an_accept_without_criteria_needs_evidence_of_its_own() -> None:
@@ -225,8 +225,8 @@ def test_an_unmet_criterion_carries_a_reject_without_a_place() -> None:
 
 
 def test_several_problems_are_named_at_once() -> None:
-    found = error(accept(category="weak_test", next_step="x", confidence=7))
-    assert len(found.problems) == 3
+    result = error(accept(category="weak_test", next_step="x", confidence=7))
+    assert len(result.problems) == 3
 
 
 @pytest.mark.parametrize(
@@ -245,10 +245,10 @@ def test_several_problems_are_named_at_once() -> None:
     ids=range(9),
 )
 def test_a_place_that_does_not_exist_is_named(where: dict[str, Any], problem: str) -> None:
-    for said in (accept(evidence=[where]), accept(criteria=criteria("met", "met", at=[where]))):
-        found = error(said)
-        assert found.fault is ReplyFault.POINTER
-        assert found.problems[0].startswith(problem)
+    for answer in (accept(evidence=[where]), accept(criteria=criteria("met", "met", at=[where]))):
+        result = error(answer)
+        assert result.fault is ReplyFault.POINTER
+        assert result.problems[0].startswith(problem)
 
 
 def test_the_same_wrong_place_is_named_once() -> None:
@@ -261,21 +261,21 @@ GONE = place(line=99, quote="never written")
 MISREAD = place(line=3, quote="reply = get(data)")
 
 
-def last(said: dict[str, Any], asked: ReplyRequirements = ASKED) -> ModelOpinion | ReplyError:
-    return read_reply(reply(said), asked, Attempt.LAST)
+def last(node: dict[str, Any], asked: ReplyRequirements = ASKED) -> ModelOpinion | ReplyError:
+    return read_reply(reply(node), asked, Attempt.LAST)
 
 
-def left(said: dict[str, Any], asked: ReplyRequirements = ASKED) -> ModelOpinion:
-    found = last(said, asked)
-    assert isinstance(found, ModelOpinion), found
-    return found
+def left(answer: dict[str, Any], asked: ReplyRequirements = ASKED) -> ModelOpinion:
+    result = last(answer, asked)
+    assert isinstance(result, ModelOpinion), result
+    return result
 
 
 @pytest.mark.parametrize("wrong", [GONE, MISREAD], ids=["no such line", "another line"])
 def test_at_last_a_wrong_place_is_left_out_and_the_rest_stands(wrong: dict[str, Any]) -> None:
     assert error(reject(evidence=[wrong, place()])).fault is ReplyFault.POINTER
     made = left(reject(evidence=[wrong, place()]))
-    assert [one.location for one in made.evidence] == ["upload.py:2"]
+    assert [pointer.location for pointer in made.evidence] == ["upload.py:2"]
     assert len(made.dropped) == 1
     assert made.decision is Leaning.REJECT
 
@@ -297,16 +297,16 @@ def test_a_misquoted_line_is_told_with_what_it_reads_and_where_such_a_line_stand
 
 @pytest.mark.parametrize("quote", ["", "  "])
 def test_a_line_that_is_not_quoted_is_asked_for(quote: str) -> None:
-    found = error(accept(evidence=[place(quote=quote)]))
-    assert found == ReplyError(ReplyFault.POINTER, ("Line 2 of `upload.py` is not quoted.",))
+    result = error(accept(evidence=[place(quote=quote)]))
+    assert result == ReplyError(ReplyFault.POINTER, ("Line 2 of `upload.py` is not quoted.",))
 
 
 @pytest.mark.parametrize("at", [[GONE], [MISREAD], [GONE, MISREAD]], ids=["gone", "misread", "both"])
 def test_an_accept_without_evidence_for_each_met_criterion_is_none(at: list[dict[str, Any]]) -> None:
-    found = last(accept(criteria=[*criteria("met"), {"id": "AC2", "status": "met", "evidence": at}]))
-    assert isinstance(found, ReplyError)
-    assert found.fault is ReplyFault.POINTER
-    assert found.problems[0].startswith("An accept needs every criterion met, AC2 is unverifiable")
+    result = last(accept(criteria=[*criteria("met"), {"id": "AC2", "status": "met", "evidence": at}]))
+    assert isinstance(result, ReplyError)
+    assert result.fault is ReplyFault.POINTER
+    assert result.problems[0].startswith("An accept needs every criterion met, AC2 is unverifiable")
 
 
 def test_an_accept_whose_criteria_are_still_shown_stands_without_its_other_places() -> None:
@@ -317,33 +317,33 @@ def test_an_accept_whose_criteria_are_still_shown_stands_without_its_other_place
 
 def test_an_accept_of_no_criteria_without_any_place_is_none() -> None:
     asked = ReplyRequirements((), ASKED.rubric, ASKED.places)
-    found = last(accept(criteria=[], evidence=[GONE]), asked)
-    assert isinstance(found, ReplyError)
-    assert found.problems[0].startswith("An accept needs evidence")
+    result = last(accept(criteria=[], evidence=[GONE]), asked)
+    assert isinstance(result, ReplyError)
+    assert result.problems[0].startswith("An accept needs evidence")
 
 
-@pytest.mark.parametrize("category", [one for one in Category if one is not Category.ACCEPTANCE_GAP])
+@pytest.mark.parametrize("category", [item for item in Category if item is not Category.ACCEPTANCE_GAP])
 def test_a_reject_that_pointed_at_nothing_real_is_none(category: Category) -> None:
-    found = last(reject(category=category.value, evidence=[GONE, MISREAD]))
-    assert isinstance(found, ReplyError)
-    assert found.problems[0] == "The reject is left without evidence: no place exists that it points at."
+    result = last(reject(category=category.value, evidence=[GONE, MISREAD]))
+    assert isinstance(result, ReplyError)
+    assert result.problems[0] == "The reject is left without evidence: no place exists that it points at."
 
 
 def test_a_gap_stands_on_its_unmet_criterion_and_on_nothing_else() -> None:
-    said = {"category": "acceptance_gap", "evidence": [GONE]}
-    assert left(reject(**said)).criteria[1].status is CriterionStatus.MISSING
+    answer = {"category": "acceptance_gap", "evidence": [GONE]}
+    assert left(reject(**answer)).criteria[1].status is CriterionStatus.MISSING
     missed = {"id": "AC2", "status": "missing", "evidence": [GONE]}
-    assert left(reject(**said, criteria=[*criteria("met"), missed])).criteria[1].status is CriterionStatus.MISSING
+    assert left(reject(**answer, criteria=[*criteria("met"), missed])).criteria[1].status is CriterionStatus.MISSING
     for status in ("met", "partial"):
         gone = {"id": "AC2", "status": status, "evidence": [GONE]}
-        found = last(reject(**said, criteria=[*criteria("met"), gone]))
-        assert isinstance(found, ReplyError)
-        assert found.problems[0].startswith("A reject needs evidence")
+        result = last(reject(**answer, criteria=[*criteria("met"), gone]))
+        assert isinstance(result, ReplyError)
+        assert result.problems[0].startswith("A reject needs evidence")
 
 
 def test_a_criterion_whose_places_are_all_wrong_is_open_and_says_why() -> None:
     made = left(reject(criteria=[*criteria("met"), {"id": "AC2", "status": "partial", "evidence": [MISREAD]}]))
-    assert [(one.status, one.note) for one in made.criteria] == [
+    assert [(criterion.status, criterion.note) for criterion in made.criteria] == [
         (CriterionStatus.MET, ""),
         (CriterionStatus.UNVERIFIABLE, "the place that was named for it does not exist"),
     ]
@@ -352,15 +352,15 @@ def test_a_criterion_whose_places_are_all_wrong_is_open_and_says_why() -> None:
 def test_a_condition_keeps_its_state_without_the_wrong_place() -> None:
     asked = ReplyRequirements(ASKED.criteria, ASKED.rubric, ASKED.places, conditions=("c1",))
     made = left(reject(conditions=[{"id": "c1", "state": "open", "evidence": [GONE, place()]}]), asked)
-    assert [one.location for one in made.conditions[0].evidence] == ["upload.py:2"]
+    assert [pointer.location for pointer in made.conditions[0].evidence] == ["upload.py:2"]
 
 
 @pytest.mark.parametrize("attempt", list(Attempt))
 def test_what_is_left_is_not_corrected_in_any_other_way(attempt: Attempt) -> None:
-    for said in (accept(category="weak_test"), accept(scores=scores(1)), reject(next_step=None)):
-        found = read_reply(reply(said), ASKED, attempt)
-        assert isinstance(found, ReplyError)
-        assert found.fault is ReplyFault.CONTRADICTION
+    for answer in (accept(category="weak_test"), accept(scores=scores(1)), reject(next_step=None)):
+        result = read_reply(reply(answer), ASKED, attempt)
+        assert isinstance(result, ReplyError)
+        assert result.fault is ReplyFault.CONTRADICTION
 
 
 # --- Simmer: failures beyond a score, and the one step --------------------------------------------
@@ -376,11 +376,11 @@ def broken(**changes: Any) -> dict[str, Any]:
 @pytest.mark.parametrize("breakdown", ["complete_failure", "contract_violation"])
 def test_a_complete_failure_is_a_reject_that_scores_one_everywhere(breakdown: str) -> None:
     made = opinion(broken(breakdown=breakdown))
-    assert (made.breakdown, made.score, {one.score for one in made.scores}) == (breakdown, 0.0, {1})
+    assert (made.breakdown, made.score, {score.score for score in made.scores}) == (breakdown, 0.0, {1})
 
 
 @pytest.mark.parametrize(
-    ("said", "problem"),
+    ("answer", "problem"),
     [
         (broken(scores=scores(1, 1, 2, 1)), "A complete_failure scores 1 on every criterion"),
         (broken(decision="accept", category=None, next_step=None, scores=scores(8), criteria=criteria("met", "met")),
@@ -392,10 +392,10 @@ def test_a_complete_failure_is_a_reject_that_scores_one_everywhere(breakdown: st
     ],
     ids=range(6),
 )  # fmt: skip
-def test_a_breakdown_and_the_rest_of_the_reply_go_together(said: dict[str, Any], problem: str) -> None:
-    found = error(said)
-    assert found.fault is ReplyFault.CONTRADICTION
-    assert any(one.startswith(problem) for one in found.problems), found.problems
+def test_a_breakdown_and_the_rest_of_the_reply_go_together(answer: dict[str, Any], problem: str) -> None:
+    result = error(answer)
+    assert result.fault is ReplyFault.CONTRADICTION
+    assert any(text.startswith(problem) for text in result.problems), result.problems
 
 
 @pytest.mark.parametrize("step", ["Let `upload` return.", "AC2: write it.", "In upload.py, return."])
@@ -403,9 +403,9 @@ def test_a_step_aims_by_the_name_of_a_file_or_of_an_unmet_criterion(step: str) -
     assert opinion(broken(next_step=step)).next_step == step
 
 
-@pytest.mark.parametrize("given", [[], scores(5)], ids=["none", "all"])
-def test_a_suspected_run_is_repeated_and_not_scored(given: list[dict[str, Any]]) -> None:
-    made = opinion(cannot_tell(breakdown="infrastructure", next_step="Run e2e again.", scores=given))
+@pytest.mark.parametrize("breakdowns", [[], scores(5)], ids=["none", "all"])
+def test_a_suspected_run_is_repeated_and_not_scored(breakdowns: list[dict[str, Any]]) -> None:
+    made = opinion(cannot_tell(breakdown="infrastructure", next_step="Run e2e again.", scores=breakdowns))
     assert (made.scores, made.score, made.next_step) == ((), 0.5, "Run e2e again.")
 
 
@@ -423,7 +423,7 @@ def test_one_step_may_hold_figures(step: str) -> None:
 
 
 def test_every_score_names_one_improvement() -> None:
-    bare = [{**one, "improvement": " "} for one in scores(8)]
+    bare = [{**score, "improvement": " "} for score in scores(8)]
     assert error(accept(scores=bare)).problems[0].startswith("scores, solves_the_issue: the improvement is empty")
 
 
@@ -431,15 +431,15 @@ def test_every_score_names_one_improvement() -> None:
 
 
 def objects(schema: Mapping[str, object]) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = []
+    nodes: list[dict[str, Any]] = []
 
-    def collect(one: dict[str, Any]) -> dict[str, Any]:
-        if one.get("type") == "object":
-            found.append(one)
-        return one
+    def collect(node: dict[str, Any]) -> dict[str, Any]:
+        if node.get("type") == "object":
+            nodes.append(node)
+        return node
 
     json.loads(json.dumps(schema), object_hook=collect)
-    return found
+    return nodes
 
 
 # --- closing conditions ---------------------------------------------------------------------------
@@ -456,18 +456,18 @@ def answered(*states: str, **changes: Any) -> list[dict[str, Any]]:
 
 def test_each_open_condition_is_answered_with_the_place_that_shows_it() -> None:
     made = opinion(reject(conditions=answered("open", "resolved", evidence=[place()])), TWO_OPEN)
-    assert [(one.id, one.state, one.evidence[0].quote) for one in made.conditions] == [
+    assert [(condition.id, condition.state, condition.evidence[0].quote) for condition in made.conditions] == [
         ("c1", "open", "    for attempt in range(3):"),
         ("c4", "resolved", "    for attempt in range(3):"),
     ]
 
 
 @pytest.mark.parametrize(
-    "said", [[], answered("open", "open")[:1], [*answered("open", "open"), *answered("open", "open")]]
+    "answer", [[], answered("open", "open")[:1], [*answered("open", "open"), *answered("open", "open")]]
 )
-def test_a_condition_left_out_or_answered_twice_is_named(said: list[dict[str, Any]]) -> None:
-    found = error(reject(conditions=said), TWO_OPEN)
-    assert found.problems[0].startswith('conditions: expected one entry for each of "c1", "c4", found ')
+def test_a_condition_left_out_or_answered_twice_is_named(answer: list[dict[str, Any]]) -> None:
+    result = error(reject(conditions=answer), TWO_OPEN)
+    assert result.problems[0].startswith('conditions: expected one entry for each of "c1", "c4", found ')
 
 
 def test_nobody_answers_for_conditions_that_were_not_given() -> None:
@@ -475,8 +475,8 @@ def test_nobody_answers_for_conditions_that_were_not_given() -> None:
 
 
 def test_an_accept_leaves_no_condition_open() -> None:
-    found = error(accept(conditions=answered("resolved", "open")), TWO_OPEN)
-    assert found.problems == ("An accept needs every closing condition resolved, c4 is open: reject, or correct it.",)
+    result = error(accept(conditions=answered("resolved", "open")), TWO_OPEN)
+    assert result.problems == ("An accept needs every closing condition resolved, c4 is open: reject, or correct it.",)
     assert opinion(accept(conditions=answered("resolved", "resolved")), TWO_OPEN).decision is Leaning.ACCEPT
 
 
@@ -486,11 +486,11 @@ def test_a_place_that_does_not_exist_is_named_in_a_condition_too() -> None:
 
 
 def test_the_schema_closes_every_object_and_requires_every_field() -> None:
-    found = objects(reply_schema())
-    assert len(found) == 6
-    for one in found:
-        assert one["additionalProperties"] is False
-        assert one["required"] == list(one["properties"])
+    result = objects(reply_schema())
+    assert len(result) == 6
+    for item in result:
+        assert item["additionalProperties"] is False
+        assert item["required"] == list(item["properties"])
 
 
 def test_the_schema_lets_the_model_look_before_it_decides() -> None:
@@ -514,12 +514,12 @@ FIELD = st.sampled_from(sorted(accept()))
 
 
 @given(st.sampled_from([accept(), reject(), cannot_tell()]), FIELD, JSON)
-def test_no_reply_is_read_wrong_or_crashes(said: dict[str, Any], field: str, value: object) -> None:
-    found = read({**said, field: value})
-    if isinstance(found, ModelOpinion) and found.decision is Leaning.ACCEPT:
-        assert found.category is None
-        assert found.score >= 0.5
-        assert all(one.status is CriterionStatus.MET and one.evidence for one in found.criteria)
+def test_no_reply_is_read_wrong_or_crashes(answer: dict[str, Any], field: str, value: object) -> None:
+    result = read({**answer, field: value})
+    if isinstance(result, ModelOpinion) and result.decision is Leaning.ACCEPT:
+        assert result.category is None
+        assert result.score >= 0.5
+        assert all(criterion.status is CriterionStatus.MET and criterion.evidence for criterion in result.criteria)
 
 
 @given(st.text())

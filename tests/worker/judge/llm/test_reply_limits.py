@@ -25,7 +25,7 @@ from worker.judge.llm.reply_schema import reply_schema
 from worker.judge.rubric import load_prompt, load_rubric
 from worker.publishing.texts.check_run import check_content
 
-RUBRIC = [one.id for one in load_rubric().criteria]
+RUBRIC = [criterion.id for criterion in load_rubric().criteria]
 PATH = "worker/judge/heuristics/words.py"
 GOAL = 700
 UNSUPPORTED = {"minLength", "maxLength", "minItems", "maxItems", "minimum", "maximum", "pattern", "format"}
@@ -44,13 +44,13 @@ def said(criteria: int, conditions: int, questions: int = 0, *, is_wide: bool = 
     side = words(SIDE_WORDS) if is_wide else ""
     score = {"score": 10, "reasoning": words(REASONING_WORDS), "improvement": words(IMPROVEMENT_WORDS)}
     reply = {
-        "criteria": [{"id": f"AC{one}", "status": "missing", "evidence": [place()]} for one in range(criteria)],
-        "conditions": [{"id": f"c{one}", "state": "open", "evidence": [place()]} for one in range(conditions)],
+        "criteria": [{"id": f"AC{number}", "status": "missing", "evidence": [place()]} for number in range(criteria)],
+        "conditions": [{"id": f"c{number}", "state": "open", "evidence": [place()]} for number in range(conditions)],
         "settled": [
-            {"id": f"q{one}", "why": words(REASONING_WORDS), "evidence": [place()]} for one in range(questions)
+            {"id": f"q{number}", "why": words(REASONING_WORDS), "evidence": [place()]} for number in range(questions)
         ],
         "breakdown": "contract_violation",
-        "scores": [{"criterion": one, **score} for one in RUBRIC],
+        "scores": [{"criterion": criterion, **score} for criterion in RUBRIC],
         "what_works": side,
         "what_does_not": side,
         "concern": words(CONCERN_WORDS),
@@ -65,13 +65,13 @@ def said(criteria: int, conditions: int, questions: int = 0, *, is_wide: bool = 
 
 
 def allowed(criteria: int, conditions: int, *paths: str, questions: int = 0) -> int:
-    names = [f"AC{one}" for one in range(criteria)]
-    asked = [f"c{one}" for one in range(conditions)]
-    return reply_tokens(names, asked, RUBRIC, [PATH, *paths], [f"q{one}" for one in range(questions)])
+    names = [f"AC{number}" for number in range(criteria)]
+    asked = [f"c{number}" for number in range(conditions)]
+    return reply_tokens(names, asked, RUBRIC, [PATH, *paths], [f"q{number}" for number in range(questions)])
 
 
 def test_a_reply_that_keeps_to_the_lengths_fits() -> None:
-    many = [f"{one}.py" for one in range(WIDE_CHANGE_FILES)]
+    many = [f"{number}.py" for number in range(WIDE_CHANGE_FILES)]
     assert len(said(1, 0, 7)) / BYTES_A_TOKEN <= allowed(1, 0, questions=7)
     for criteria, conditions in ((0, 0), (1, 0), (3, 2), (12, 5)):
         assert len(said(criteria, conditions)) / BYTES_A_TOKEN <= allowed(criteria, conditions)
@@ -105,7 +105,7 @@ def test_the_schema_says_nothing_that_the_service_does_not_take() -> None:
     assert not [word for word in UNSUPPORTED if f'"{word}"' in json.dumps(reply_schema())]
 
 
-WIDE = DIFF + "".join(new_file(f"part{one}.py", f"VALUE = {one}") for one in range(WIDE_CHANGE_FILES - 2))
+WIDE = DIFF + "".join(new_file(f"part{number}.py", f"VALUE = {number}") for number in range(WIDE_CHANGE_FILES - 2))
 SIDES = {"what_works": "The retry itself.", "what_does_not": "No caller reads the last reply."}
 OBJECTION = reject(evidence=[place_of("upload.py", 2)])
 
@@ -123,9 +123,13 @@ def test_a_change_over_many_files_is_asked_for_one_direction_and_what_it_builds_
     assert {**SIDES}.items() <= verdict.signals.items()
     assert (model.asked[0].reply_tokens or 0) > allowed(2, 0)
     summary = check_content(verdict, dossier(diff=WIDE)).summary
-    told = ("**What works:** The retry itself.", "**What does not:** No caller reads the last reply.", "**Next step:**")
-    assert [summary.find(one) for one in told] == sorted(summary.find(one) for one in told)
-    assert all(one in summary for one in told)
+    lines = (
+        "**What works:** The retry itself.",
+        "**What does not:** No caller reads the last reply.",
+        "**Next step:**",
+    )
+    assert [summary.find(line) for line in lines] == sorted(summary.find(line) for line in lines)
+    assert all(line in summary for line in lines)
 
 
 def test_what_is_built_on_is_asked_for_again_once_and_then_done_without() -> None:

@@ -20,7 +20,7 @@ FILES = st.lists(
     st.tuples(st.sampled_from(PATHS), st.integers(1, 400), st.sampled_from(["x = 1", "y" * 300, "é\u202e" * 40])),
     min_size=1,
     max_size=7,
-    unique_by=lambda one: one[0],
+    unique_by=lambda pair: pair[0],
 )
 ROOMS = st.integers(0, 60_000)
 
@@ -41,7 +41,7 @@ def test_what_is_shown_never_takes_more_than_the_room(files: Any, room: int) -> 
     choice = select_pieces(laid, room)
     texts = render_files(laid, choice, CodeChange(of).files, room)
     assert choice.size <= room
-    assert sum(len(one.label.encode()) + len(one.text.encode()) + FENCE_BYTES for one in texts) <= max(0, room)
+    assert sum(len(text.label.encode()) + len(text.text.encode()) + FENCE_BYTES for text in texts) <= max(0, room)
 
 
 @settings(max_examples=settings().max_examples * 6 // 10, deadline=None)
@@ -81,9 +81,9 @@ def test_lines_around_a_change_are_left_out_where_there_is_no_room_for_them() ->
     tight, wide = (
         render_files(laid, select_pieces(laid, room), CodeChange(of).files, room) for room in (need, need + 10_000)
     )
-    assert [one.label for one in wide] == ['diff of "tests/test_upload.py" in the whole file', 'diff of "upload.py"']
+    assert [text.label for text in wide] == ['diff of "tests/test_upload.py" in the whole file', 'diff of "upload.py"']
     assert len(tight) == 2
-    assert sum(len(one.text) for one in tight) <= need
+    assert sum(len(text.text) for text in tight) <= need
     body = "".join(f"def f{n}():\n    return {n}\n" for n in range(700))
     diff = "--- a/tests/test_a.py\n+++ b/tests/test_a.py\n@@ -100 +100 @@\n-x\n+    return 49\n"
     large = dossier(

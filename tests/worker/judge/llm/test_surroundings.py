@@ -16,8 +16,8 @@ from worker.signals.analysis.change import AnalyzedFile, CodeChange
 
 
 def changed(base: Sequence[str], head: Sequence[str], path: str = "a.py", context: int = 1) -> AnalyzedFile:
-    rows = list(difflib.unified_diff([f"{one}\n" for one in base], [f"{one}\n" for one in head], n=context))
-    text = "".join(f"{one}\n" for one in head)
+    rows = list(difflib.unified_diff([f"{line}\n" for line in base], [f"{line}\n" for line in head], n=context))
+    text = "".join(f"{line}\n" for line in head)
     of = dossier(diff=edit(path, *rows[2:]), files=(HeadFile(path=path, text=text),))
     return CodeChange(of).files[0]
 
@@ -60,7 +60,7 @@ def test_of_a_long_function_its_first_line_is_shown() -> None:
 
 def test_what_git_named_already_is_not_shown_again() -> None:
     long = ["def first(a):", *(f"    b{n} = a" for n in range(2 * FUNCTION_LINES)), "    return a"]
-    text = "".join(f"{one}\n" for one in [*long[:80], "    b = 1", *long[81:]])
+    text = "".join(f"{line}\n" for line in [*long[:80], "    b = 1", *long[81:]])
     hunk = f"@@ -80,2 +80,2 @@ def first(a):\n {long[79]}\n-{long[80]}\n+    b = 1\n"
     of = dossier(diff=edit("a.py", hunk), files=(HeadFile(path="a.py", text=text),))
     assert len(shown(with_functions(CodeChange(of).files[0]))) == 4
@@ -106,13 +106,13 @@ def test_every_line_of_the_diff_and_only_lines_of_the_file_are_shown_in_order(
         return
     file = changed(base, head, context=context)
     for stretches in (whole_file(file), with_functions(file)):
-        lines = [line for one in stretches or () for line in one.lines]
+        lines = [line for stretch in stretches or () for line in stretch.lines]
         if not lines:
             continue
-        assert [one for one in lines if one.kind is not LineKind.CONTEXT] == [
-            one for one in file.diff.lines() if one.kind is not LineKind.CONTEXT
+        assert [line for line in lines if line.kind is not LineKind.CONTEXT] == [
+            line for line in file.diff.lines() if line.kind is not LineKind.CONTEXT
         ]
-        numbers = [one.head_line for one in lines if one.head_line is not None]
+        numbers = [line.head_line for line in lines if line.head_line is not None]
         assert numbers == sorted(set(numbers))
-        assert all(one.text == head[(one.head_line or 0) - 1] for one in lines if one.head_line)
-        assert all(one.text == base[(one.base_line or 0) - 1] for one in lines if one.base_line)
+        assert all(line.text == head[(line.head_line or 0) - 1] for line in lines if line.head_line)
+        assert all(line.text == base[(line.base_line or 0) - 1] for line in lines if line.base_line)

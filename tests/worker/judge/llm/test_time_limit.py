@@ -26,10 +26,10 @@ def test_no_question_begins_after_the_end_whoever_is_asked_it() -> None:
     first, second = model_of(accept()), model_of(accept())
     timed = with_time_limit(replace(bench(first), second_model=second, asking_ms=500), lambda: now[0])
     now[0] += 500
-    for one in (timed.model, timed.second_model):
-        assert one is not None
+    for model in (timed.model, timed.second_model):
+        assert model is not None
         with pytest.raises(Unavailable, match="took so long"):
-            one.ask(PROMPT)
+            model.ask(PROMPT)
     assert (first.asked, second.asked) == ([], [])
 
 

@@ -81,28 +81,28 @@ class History:
             ),
             "diff": diff(self.base, self.head),
             "files": tuple(
-                HeadFile(path=path, text="".join(f"{one}\n" for one in self.head[path])) for path in self.head
+                HeadFile(path=path, text="".join(f"{line}\n" for line in self.head[path])) for path in self.head
             ),
             "ledger": tuple(self.ledger),
         }
         return dossier(**{**fields, **changes})
 
-    def quoting(self, said: Any) -> Any:
+    def quoting(self, answer: Any) -> Any:
         """A reply whose places quote the line as it stands now."""
-        match said:
+        match answer:
             case dict():
-                whole: dict[str, Any] = {name: self.quoting(one) for name, one in said.items()}  # pyright: ignore[reportUnknownVariableType] - JSON
+                whole: dict[str, Any] = {name: self.quoting(value) for name, value in answer.items()}  # pyright: ignore[reportUnknownVariableType] - JSON
                 return whole | {"quote": self._line(whole)} if "line" in whole else whole
             case list():
-                return [self.quoting(one) for one in said]  # pyright: ignore[reportUnknownVariableType] - JSON
+                return [self.quoting(value) for value in answer]  # pyright: ignore[reportUnknownVariableType] - JSON
             case _:
-                return said
+                return answer
 
-    def _line(self, place: dict[str, Any]) -> str:
-        tree = self.head if place["side"] == "head" else self.base
-        lines = tree.get(place["path"], ())
-        line: int = place["line"] or 0
-        return lines[line - 1] if 0 < line <= len(lines) else str(place.get("quote", ""))
+    def _line(self, location: dict[str, Any]) -> str:
+        tree = self.head if location["side"] == "head" else self.base
+        lines = tree.get(location["path"], ())
+        line: int = location["line"] or 0
+        return lines[line - 1] if 0 < line <= len(lines) else str(location.get("quote", ""))
 
     def judged(self, bench: JudgeContext, at: datetime = NOW, **changes: Any) -> Verdict:
         """Carried over or judged, and recorded."""
@@ -122,9 +122,9 @@ class History:
 
     def changed(self) -> dict[tuple[str, Side, int], tuple[str, str]]:
         """Each changed line now: its place, its mark and its text."""
-        found: dict[tuple[str, Side, int], tuple[str, str]] = {}
+        quotes: dict[tuple[str, Side, int], tuple[str, str]] = {}
         for file in diff_of(diff(self.base, self.head)).files:
             for line in (*file.added_lines, *file.removed_lines):
                 side = Side.BASE if line.head_line is None else Side.HEAD
-                found[file.path, side, line.head_line or line.base_line or 0] = (line.kind.value, line.text)
-        return found
+                quotes[file.path, side, line.head_line or line.base_line or 0] = (line.kind.value, line.text)
+        return quotes

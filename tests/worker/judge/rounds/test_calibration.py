@@ -13,7 +13,7 @@ from worker.judge.scoring import moved_scores
 
 
 def scored(*numbers: int, why: str = "It was looked at.") -> tuple[Score, ...]:
-    return tuple(Score.model_validate({**one, "reasoning": why}) for one in scores(*numbers))
+    return tuple(Score.model_validate({**score, "reasoning": why}) for score in scores(*numbers))
 
 
 def judged_as(name: str, *numbers: int, **changes: object) -> Reject:
@@ -22,7 +22,7 @@ def judged_as(name: str, *numbers: int, **changes: object) -> Reject:
 
 
 def with_ledger(*verdicts: Reject) -> Dossier:
-    return dossier(ledger=[entry(one, head_sha=f"{n:040x}") for n, one in enumerate(verdicts, start=1)])
+    return dossier(ledger=[entry(verdict, head_sha=f"{n:040x}") for n, verdict in enumerate(verdicts, start=1)])
 
 
 def told(of: Dossier) -> str:

@@ -38,17 +38,17 @@ THEN = docket(eval_id=EvalId("0192-then"))
 NOW = docket(eval_id=EvalId("0193-now"))
 
 
-def judged(said: dict[str, object]) -> Accept | Reject | Abstain:
-    return judge(dossier(), THEN, bench(model_of(said)))
+def judged(answer: dict[str, object]) -> Accept | Reject | Abstain:
+    return judge(dossier(), THEN, bench(model_of(answer)))
 
 
 def remembering(*verdicts: Accept | Reject | Abstain, **changes: object) -> Dossier:
     return dossier(ledger=[entry(verdict) for verdict in verdicts], **changes)
 
 
-@pytest.mark.parametrize("said", [accept(), reject()], ids=["accept", "reject"])
-def test_an_accept_and_a_reject_come_back_with_their_words_and_at_no_cost(said: dict[str, object]) -> None:
-    then = judged(said)
+@pytest.mark.parametrize("answer", [accept(), reject()], ids=["accept", "reject"])
+def test_an_accept_and_a_reject_come_back_with_their_words_and_at_no_cost(answer: dict[str, object]) -> None:
+    then = judged(answer)
     now = carry_over_verdict(remembering(then), NOW, bench())
     assert now is not None
     assert (now.eval_id, now.carried_from) == ("0193-now", "0192-then")
@@ -102,8 +102,8 @@ def test_a_redacted_quote_stands_where_its_line_differs_in_the_secrets_alone(
     line: str, quote: str, *, is_it: bool
 ) -> None:
     diff = new_file("a.py", line)
-    found = Places(dossier(diff=diff, files=None)).relocate(EvidencePointer(path="a.py", line=1, quote=quote))
-    assert (found is not None) is is_it
+    pointer = Places(dossier(diff=diff, files=None)).relocate(EvidencePointer(path="a.py", line=1, quote=quote))
+    assert (pointer is not None) is is_it
 
 
 def test_what_was_carried_names_the_verdict_that_was_judged() -> None:
@@ -117,9 +117,9 @@ def test_what_was_carried_names_the_verdict_that_was_judged() -> None:
 def test_an_abstain_is_never_carried_and_hides_no_older_verdict() -> None:
     unjudged = judged(cannot_tell())
     assert carry_over_verdict(remembering(unjudged), NOW, bench()) is None
-    found = carry_over_verdict(remembering(judged(accept()), unjudged), NOW, bench())
-    assert found is not None
-    assert found.decision == "accept"
+    verdict = carry_over_verdict(remembering(judged(accept()), unjudged), NOW, bench())
+    assert verdict is not None
+    assert verdict.decision == "accept"
 
 
 def test_another_content_is_not_carried() -> None:
@@ -129,9 +129,9 @@ def test_another_content_is_not_carried() -> None:
 
 def test_an_unknown_price_stays_unknown() -> None:
     verdict = judged(accept()).model_copy(update={"judge_cost_usd": None})
-    found = carry_over_verdict(remembering(verdict), NOW, bench())
-    assert found is not None
-    assert found.judge_cost_usd is None
+    carried = carry_over_verdict(remembering(verdict), NOW, bench())
+    assert carried is not None
+    assert carried.judge_cost_usd is None
 
 
 SHIFTED = DIFF.replace("@@ -1,4 +1,9 @@", "@@ -2,4 +2,9 @@")
@@ -142,10 +142,10 @@ def test_pointers_follow_their_lines() -> None:
     files = [
         HeadFile(path=path, text=f"# new\n{text}" if path == "upload.py" else text) for path, text in TEXTS.items()
     ]
-    found = carry_over_verdict(remembering(then, diff=SHIFTED, files=files), NOW, bench())
-    assert found is not None
-    lines = [(one.path, one.line) for one in then.evidence]
-    assert [(one.path, one.line) for one in found.evidence] == [
+    verdict = carry_over_verdict(remembering(then, diff=SHIFTED, files=files), NOW, bench())
+    assert verdict is not None
+    lines = [(pointer.path, pointer.line) for pointer in then.evidence]
+    assert [(pointer.path, pointer.line) for pointer in verdict.evidence] == [
         (path, line + 1 if path == "upload.py" and line else line) for path, line in lines
     ]
 
@@ -154,7 +154,9 @@ def test_pointers_follow_their_lines() -> None:
 def test_a_line_that_stands_nowhere_is_judged_again(where: str) -> None:
     then = judged(accept())
     lost = then.evidence[0].model_copy(update={"quote": "not there any more"})
-    criteria = [one.model_copy(update={"evidence": (lost,), "status": CriterionStatus.MET}) for one in then.criteria]
+    criteria = [
+        pointer.model_copy(update={"evidence": (lost,), "status": CriterionStatus.MET}) for pointer in then.criteria
+    ]
     changed = {"evidence": (lost,)} if where == "evidence" else {"criteria": tuple(criteria)}
     assert carry_over_verdict(remembering(then.model_copy(update=changed)), NOW, bench()) is None
 
@@ -173,18 +175,28 @@ def test_what_comes_back_brings_all_conditions_with_it() -> None:
             "eval_id": EvalId("0193-later"),
             "fingerprint": Fingerprint("sha256:later"),
             "closing_conditions": (
-                *(one.model_copy(update={"state": ConditionState.RESOLVED}) for one in then.closing_conditions),
+                *(
+                    condition.model_copy(update={"state": ConditionState.RESOLVED})
+                    for condition in then.closing_conditions
+                ),
                 ClosingCondition(id="c3", text="Log it."),
             ),
         }
     )
     now = carry_over_verdict(remembering(then, later), NOW, bench())
     assert now is not None
-    assert [(one.id, one.state) for one in now.closing_conditions] == [("c1", "open"), ("c2", "open"), ("c3", "open")]
+    assert [(condition.id, condition.state) for condition in now.closing_conditions] == [
+        ("c1", "open"),
+        ("c2", "open"),
+        ("c3", "open"),
+    ]
 
 
 def test_an_accept_that_comes_back_leaves_no_condition_open() -> None:
     other = judged(reject()).model_copy(update={"fingerprint": Fingerprint("sha256:other")})
     now = carry_over_verdict(remembering(judged(accept()), other), NOW, bench())
     assert now is not None
-    assert [(one.id, one.state) for one in now.closing_conditions] == [("c1", "resolved"), ("c2", "resolved")]
+    assert [(condition.id, condition.state) for condition in now.closing_conditions] == [
+        ("c1", "resolved"),
+        ("c2", "resolved"),
+    ]

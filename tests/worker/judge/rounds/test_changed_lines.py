@@ -53,16 +53,16 @@ def test_a_removed_line_of_a_renamed_file_is_found_under_both_names() -> None:
 
 
 def test_a_pointer_is_cut_to_its_first_new_lines() -> None:
-    found = since(new_file("a.py", "1", "4", "7"), new_file("a.py", "1", "2", "3", "4", "5", "7"))
-    cut = found.new_part(at("a.py", 1, 6))
+    result = since(new_file("a.py", "1", "4", "7"), new_file("a.py", "1", "2", "3", "4", "5", "7"))
+    cut = result.new_part(at("a.py", 1, 6))
     assert cut is not None
     assert (cut.line, cut.end_line, cut.quote) == (2, 3, "2")
-    one = found.new_part(at("a.py", 4, 6))
-    assert one is not None
-    assert (one.line, one.end_line, one.quote) == (5, None, "5")
-    assert found.new_part(at("a.py", 2, 3)) == at("a.py", 2, 3)
-    assert found.new_part(at("a.py", 4)) is None
-    assert found.new_part(at("a.py", 2, side=Side.BASE)) is None
+    item = result.new_part(at("a.py", 4, 6))
+    assert item is not None
+    assert (item.line, item.end_line, item.quote) == (5, None, "5")
+    assert result.new_part(at("a.py", 2, 3)) == at("a.py", 2, 3)
+    assert result.new_part(at("a.py", 4)) is None
+    assert result.new_part(at("a.py", 2, side=Side.BASE)) is None
 
 
 def test_a_file_without_lines_is_new_when_its_content_is() -> None:
@@ -75,19 +75,19 @@ def test_a_file_without_lines_is_new_when_its_content_is() -> None:
 
 
 def test_what_is_gone_is_known_by_the_line_that_was_pointed_at() -> None:
-    found = since(new_file("a.py", "guard", "body") + edit("b.py", "old", "x"), new_file("a.py", "body"))
-    assert found.is_lost(at("a.py", 1, quote="guard"))
-    assert found.is_lost(at("b.py", 5, quote="old", side=Side.BASE))
-    assert not found.is_lost(at("a.py", 2, quote="body"))
-    assert not found.is_lost(at("c.py", 2, quote="guard"))
-    assert not found.is_lost(at("a.py", None, quote=None))
+    part = since(new_file("a.py", "guard", "body") + edit("b.py", "old", "x"), new_file("a.py", "body"))
+    assert part.is_lost(at("a.py", 1, quote="guard"))
+    assert part.is_lost(at("b.py", 5, quote="old", side=Side.BASE))
+    assert not part.is_lost(at("a.py", 2, quote="body"))
+    assert not part.is_lost(at("c.py", 2, quote="guard"))
+    assert not part.is_lost(at("a.py", None, quote=None))
     moved = since(new_file("a.py", "guard", "body"), new_file("a.py", "body") + new_file("b.py", "guard"))
     assert not moved.is_lost(at("a.py", 1, quote="guard"))
 
 
 def test_new_lines_are_told_as_ranges_per_file_and_side() -> None:
-    found = since(new_file("a.py", "3"), new_file("a.py", "1", "2", "3", "4") + edit("b.py", "old", "x"))
-    assert found.ranges() == {
+    result = since(new_file("a.py", "3"), new_file("a.py", "1", "2", "3", "4") + edit("b.py", "old", "x"))
+    assert result.ranges() == {
         ("a.py", Side.HEAD): ("1-2", "4"),
         ("b.py", Side.BASE): ("5",),
         ("b.py", Side.HEAD): ("5",),

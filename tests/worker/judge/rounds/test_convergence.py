@@ -60,20 +60,20 @@ def rejected_at_3(**changes: Any) -> History:
     return history
 
 
-def asked(history: History, *said: Any, limit: int = 5, **changes: Any) -> Verdict:
+def asked(history: History, *answers: Any, limit: int = 5, **changes: Any) -> Verdict:
     """Judged by a model that says this; every reply is used. Who gives another diff quotes it, too."""
-    model = model_of(*(said if "diff" in changes else map(history.quoting, said)))
+    model = model_of(*(answers if "diff" in changes else map(history.quoting, answers)))
     verdict = history.judged(replace(bench(model, threshold=2.0), round_limit=limit), **changes)
     assert model.script == [], "it was asked less often"
     return verdict
 
 
 def conditions(verdict: Verdict) -> list[tuple[str, str]]:
-    return [(one.id, one.state.value) for one in verdict.closing_conditions]
+    return [(condition.id, condition.state.value) for condition in verdict.closing_conditions]
 
 
 def places(verdict: Verdict) -> list[str]:
-    return [one.location for one in verdict.evidence]
+    return [pointer.location for pointer in verdict.evidence]
 
 
 def needs_human(verdict: Verdict) -> Abstain:
@@ -189,16 +189,16 @@ def test_a_file_without_lines_is_a_place_too() -> None:
     runs = "diff --git a/run.sh b/run.sh\nold mode 100644\nnew mode 100755\n"
     history = History()
     unseen = criteria("unverifiable", "unverifiable")
-    said = reject(
+    answer = reject(
         criteria=unseen,
         evidence=[place("run.sh", None)],
         scores=scores(2),
         concern="Nothing says why run.sh may run.",
         next_step="Keep the mode of run.sh.",
     )
-    asked(history, said, diff=runs + new_file("a.py", "x = 1"), files=None)
+    asked(history, answer, diff=runs + new_file("a.py", "x = 1"), files=None)
     history.commits += 1
-    again = {**said, "conditions": answers("open"), "next_step": "Set run.sh to 100644 with git update-index."}
+    again = {**answer, "conditions": answers("open"), "next_step": "Set run.sh to 100644 with git update-index."}
     verdict = asked(history, again, diff=runs + new_file("a.py", "y = 1"), files=None)
     assert (verdict.decision, places(verdict), conditions(verdict)) == ("reject", ["run.sh"], [("c1", "open")])
 
@@ -232,11 +232,11 @@ def test_a_condition_may_also_be_shown_open_on_a_line_that_is_new() -> None:
 def test_a_criterion_that_was_met_is_not_missed_on_lines_that_did_not_change() -> None:
     history = rejected_at_3()
     history.replaces("upload.py", 5)
-    said = objects(5, criteria=criteria("missing", "met", at=[place("upload.py", 9)]), category="acceptance_gap",
+    answer = objects(5, criteria=criteria("missing", "met", at=[place("upload.py", 9)]), category="acceptance_gap",
                    conditions=answers("resolved"), next_step="Log it.")  # fmt: skip
-    verdict = asked(history, said)
+    verdict = asked(history, answer)
     assert isinstance(verdict, Reject)
-    assert [(one.status, one.note) for one in verdict.criteria] == [
+    assert [(criterion.status, criterion.note) for criterion in verdict.criteria] == [
         ("unverifiable", "called unmet now, on lines that were judged before and did not change since"),
         ("met", ""),
     ]
@@ -247,19 +247,19 @@ def test_a_criterion_that_was_not_judged_before_may_be_missed() -> None:
     history = rejected_at_3()
     history.replaces("upload.py", 5)
     asks = tuple(Criterion(id=f"AC{number}", text="x") for number in (1, 2, 3))
-    said = objects(
+    answer = objects(
         5, criteria=criteria("met", "met", "missing"), evidence=[], conditions=answers("resolved"), next_step="Do it."
     )
-    verdict = asked(history, said, criteria=asks)
-    assert [one.text for one in verdict.closing_conditions] == [STEP, "Do it.", "AC3 is met: x"]
+    verdict = asked(history, answer, criteria=asks)
+    assert [condition.text for condition in verdict.closing_conditions] == [STEP, "Do it.", "AC3 is met: x"]
 
 
 def test_an_open_criterion_carries_a_reject_without_a_place() -> None:
     history = rejected_at_3(criteria=criteria("missing", "met"))
     history.replaces("retry.py", 1)
-    said = reject(criteria=criteria("partial", "met"), evidence=[], scores=scores(2), category="acceptance_gap",
+    answer = reject(criteria=criteria("partial", "met"), evidence=[], scores=scores(2), category="acceptance_gap",
                   conditions=answers("resolved", "open"), next_step="Call it in send.")  # fmt: skip
-    verdict = asked(history, said)
+    verdict = asked(history, answer)
     assert isinstance(verdict, Reject)
     assert conditions(verdict) == [("c1", "resolved"), ("c2", "open")]
 
@@ -271,10 +271,10 @@ def test_a_criterion_may_be_missed_where_what_changed_stands_against_it() -> Non
         {"id": "AC1", "status": "partial", "evidence": [place("upload.py", 4, end_line=5)]},
         criteria("met", "met")[1],
     ]
-    said = objects(5, criteria=against, evidence=[], conditions=answers("resolved"), next_step="Log it.")
-    verdict = asked(history, said)
-    assert [one.location for one in verdict.criteria[0].evidence] == ["upload.py:5"]
-    assert [one.text for one in verdict.closing_conditions][1:] == [
+    answer = objects(5, criteria=against, evidence=[], conditions=answers("resolved"), next_step="Log it.")
+    verdict = asked(history, answer)
+    assert [pointer.location for pointer in verdict.criteria[0].evidence] == ["upload.py:5"]
+    assert [condition.text for condition in verdict.closing_conditions][1:] == [
         "Log it.",
         "AC1 is met: an upload is retried when the server is busy at night",
     ]
@@ -295,8 +295,8 @@ def test_what_was_not_read_was_not_judged() -> None:
     unread = last.verdict.model_copy(update={"coverage": Coverage(partly=("upload.py",))})
     history.ledger[0] = last.model_copy(update={"verdict": unread})
     history.replaces("retry.py", 1)
-    said = objects(9, conditions=answers("resolved"), category="half_finished", next_step="Drop it.")
-    assert asked(history, said).decision == "reject"
+    answer = objects(9, conditions=answers("resolved"), category="half_finished", next_step="Drop it.")
+    assert asked(history, answer).decision == "reject"
 
 
 def test_a_change_too_large_to_remember_may_be_objected_to_anywhere() -> None:
@@ -418,7 +418,7 @@ def test_a_loosened_assertion_is_suspected_in_every_round() -> None:
     first = judged_by_code(history, LOOSENED)
     second = judged_by_code(history, LOOSENED + new_file("more.py", "x = 1", "y = 2"))
     for verdict in (first, second):
-        [suspicion] = [one for one in verdict.findings if one.signal == "assertion_loosened"]
+        [suspicion] = [finding for finding in verdict.findings if finding.signal == "assertion_loosened"]
         assert (suspicion.fact, suspicion.side, suspicion.line) == (False, "head", 4)
         assert VERDICT_ADAPTER.validate_json(verdict.model_dump_json()) == verdict, "nothing is lost on record"
 
@@ -444,15 +444,15 @@ def test_a_fact_rejects_on_old_lines_too_and_says_that_nobody_said_so_before() -
     )  # an older Assay, that did not know the fact
     history.ledger[0] = blind
     history.commits += 1
-    said = reject(criteria=criteria("met", "missing", at=[place("more.py", 1, quote="x = 1")]), category="half_finished",
+    answer = reject(criteria=criteria("met", "missing", at=[place("more.py", 1, quote="x = 1")]), category="half_finished",
                   evidence=[place("retry.py", 1, quote="def again(data):"), place("more.py", 1, quote="x = 1")], scores=scores(2), next_step="Write again.")  # fmt: skip
-    verdict = asked(history, said, diff=STUB + new_file("more.py", "x = 1"), files=None)
+    verdict = asked(history, answer, diff=STUB + new_file("more.py", "x = 1"), files=None)
     assert isinstance(verdict, Reject)
     assert verdict.concern.endswith(
         "(No earlier round said so, though these lines were there: a fact stands wherever it is found.)"
     )
     assert places(verdict) == [*places(stub), "more.py:1"], "what the model adds needs to be new"
-    assert [one.status for one in verdict.criteria] == ["met", "unverifiable"]
+    assert [criterion.status for criterion in verdict.criteria] == ["met", "unverifiable"]
 
 
 def test_facts_too_are_a_persons_after_the_last_round() -> None:
@@ -468,7 +468,7 @@ def test_an_empty_change_keeps_its_criteria() -> None:
     history.commits += 1
     verdict = history.judged(bench(), diff="", files=())
     assert isinstance(verdict, Reject)
-    assert [one.status for one in verdict.criteria] == ["missing", "missing"]
+    assert [criterion.status for criterion in verdict.criteria] == ["missing", "missing"]
 
 
 def test_content_of_an_earlier_round_turns_no_round_back() -> None:

@@ -54,7 +54,7 @@ class Adversary:
                     {"id": f"AC{number}", "status": status, "evidence": self.places(0)}
                     for number, status in enumerate(states, start=1)
                 ],
-                "conditions": [self.answer(one) for one in self.open()],
+                "conditions": [self.answer(condition) for condition in self.open()],
                 "scores": scores(2),
                 "concern": f"Objection {self.said}.",
                 "evidence": evidence,
@@ -66,8 +66,8 @@ class Adversary:
         )
 
     def open(self) -> tuple[ClosingCondition, ...]:
-        known = self.history.ledger[-1].verdict.closing_conditions if self.history.ledger else ()
-        return tuple(one for one in known if one.state is ConditionState.OPEN)
+        earlier = self.history.ledger[-1].verdict.closing_conditions if self.history.ledger else ()
+        return tuple(condition for condition in earlier if condition.state is ConditionState.OPEN)
 
     def answer(self, condition: ClosingCondition) -> dict[str, Any]:
         state = self.draw(st.sampled_from(["open", "resolved"]))
@@ -150,7 +150,7 @@ class Rounds(RuleBasedStateMachine):
             return  # an empty change is a fact of its own
         model = Adversary(self.history, data.draw)
         verdict = self.history.judged(replace(bench(threshold=2.0), model=model, round_limit=LIMIT))
-        assert not [one for one in verdict.findings if one.fact], "the lines of this test are no facts"
+        assert not [finding for finding in verdict.findings if finding.fact], "the lines of this test are no facts"
         self.must_converge(verdict)
         self.trees.append(self.history.head)
         if not isinstance(verdict, Abstain):
@@ -160,25 +160,31 @@ class Rounds(RuleBasedStateMachine):
         match verdict:
             case Reject():
                 assert verdict.round <= LIMIT
-                assert any(one.state is ConditionState.OPEN for one in verdict.closing_conditions)
+                assert any(condition.state is ConditionState.OPEN for condition in verdict.closing_conditions)
                 if verdict.carried_from is None and self.judged:
                     self.must_be_about_what_is_new_or_open(verdict)
             case Abstain():
                 assert verdict.abstain_reason is AbstainReason.NEEDS_HUMAN
             case Accept():
-                assert not [one for one in verdict.closing_conditions if one.state is ConditionState.OPEN]
+                assert not [
+                    condition for condition in verdict.closing_conditions if condition.state is ConditionState.OPEN
+                ]
 
     def must_be_about_what_is_new_or_open(self, verdict: Reject) -> None:
         new = [self.is_new(pointer) for pointer in verdict.evidence]
         for pointer, is_new in zip(verdict.evidence, new, strict=True):
             assert is_new or self.is_where_it_was_asked(pointer, verdict), pointer
         before = {
-            one.text for one in self.history.ledger[-2].verdict.closing_conditions if one.state is ConditionState.OPEN
+            condition.text
+            for condition in self.history.ledger[-2].verdict.closing_conditions
+            if condition.state is ConditionState.OPEN
         }
-        steps = {one.text for one in verdict.closing_conditions if one.state is ConditionState.OPEN} - before
-        asked = {one for one in steps if not one.startswith("AC")}
-        unmet = [one for one in verdict.criteria if one.status in {"missing", "partial"}]
-        new += [self.is_new(pointer) for one in unmet for pointer in one.evidence]
+        steps = {
+            condition.text for condition in verdict.closing_conditions if condition.state is ConditionState.OPEN
+        } - before
+        asked = {step for step in steps if not step.startswith("AC")}
+        unmet = [criterion for criterion in verdict.criteria if criterion.status in {"missing", "partial"}]
+        new += [self.is_new(pointer) for criterion in unmet for pointer in criterion.evidence]
         assert not asked or any(new) or self.is_broken(verdict), "a step was asked for that rests on nothing new"
 
     def is_new(self, pointer: EvidencePointer) -> bool:
@@ -187,46 +193,49 @@ class Rounds(RuleBasedStateMachine):
         changed = self.history.changed()
         numbers = range(pointer.line or 0, (pointer.end_line or pointer.line or 0) + 1)
         lines = [changed.get((pointer.path, pointer.side, number)) for number in numbers]
-        return all(one is not None and one not in old for one in lines)
+        return all(line is not None and line not in old for line in lines)
 
     def is_where_it_was_asked(self, pointer: EvidencePointer, verdict: Reject) -> bool:
         """A condition that is open still, of this category, was raised at that line."""
-        for one in verdict.closing_conditions:
-            by = [entry.verdict for entry, _ in self.judged if has(entry.verdict, one)]
-            raised = [place for reject in by if isinstance(reject, Reject) for place in reject.evidence]
+        for condition in verdict.closing_conditions:
+            by = [entry.verdict for entry, _ in self.judged if has(entry.verdict, condition)]
+            raised = [pointer for reject in by if isinstance(reject, Reject) for pointer in reject.evidence]
             same = any(isinstance(reject, Reject) and reject.category is verdict.category for reject in by)
-            if one.state is ConditionState.OPEN and same and any(self.overlaps(pointer, place) for place in raised):
+            if condition.state is ConditionState.OPEN and same and any(self.overlaps(pointer, spot) for spot in raised):
                 return True
         return False
 
-    def overlaps(self, pointer: EvidencePointer, place: EvidencePointer) -> bool:
+    def overlaps(self, pointer: EvidencePointer, other: EvidencePointer) -> bool:
         """Whether the pointer names a line that reads as the first of the place did, or one shortly behind it."""
         last = pointer.end_line or pointer.line or 0
-        span = (place.end_line or place.line or 0) - (place.line or 0)
+        span = (other.end_line or other.line or 0) - (other.line or 0)
         lines = self.history.head[pointer.path] if pointer.side is Side.HEAD else self.history.base[pointer.path]
         reach = range(max(1, (pointer.line or 1) - span), last + 1)
-        return pointer.path == place.path and any(lines[n - 1] == place.quote for n in reach if n <= len(lines))
+        return pointer.path == other.path and any(lines[n - 1] == other.quote for n in reach if n <= len(lines))
 
     def is_broken(self, verdict: Reject) -> bool:
         """A criterion is called unmet now that was not then."""
         entry, _ = self.judged[-1]
-        then = {one.id: one.status for one in entry.verdict.criteria}
-        return any(one.status in {"missing", "partial"} and then.get(one.id) == "met" for one in verdict.criteria)
+        then = {criterion.id: criterion.status for criterion in entry.verdict.criteria}
+        return any(
+            criterion.status in {"missing", "partial"} and then.get(criterion.id) == "met"
+            for criterion in verdict.criteria
+        )
 
     @invariant()
     def conditions_travel_for_ever(self) -> None:
         ledger = getattr(self, "history", History()).ledger
         for earlier, later in pairwise(ledger):
-            now = {one.id: one for one in later.verdict.closing_conditions}
+            now = {condition.id: condition for condition in later.verdict.closing_conditions}
             assert len(now) == len(later.verdict.closing_conditions)
-            for one in earlier.verdict.closing_conditions:
-                assert now[one.id].text == one.text
-                if one.state is ConditionState.RESOLVED and now[one.id].state is ConditionState.OPEN:
+            for condition in earlier.verdict.closing_conditions:
+                assert now[condition.id].text == condition.text
+                if condition.state is ConditionState.RESOLVED and now[condition.id].state is ConditionState.OPEN:
                     assert isinstance(later.verdict, Reject)
 
 
 def has(verdict: Verdict, condition: ClosingCondition) -> bool:
-    return any(one.id == condition.id and one.state is ConditionState.OPEN for one in verdict.closing_conditions)
+    return any(item.id == condition.id and item.state is ConditionState.OPEN for item in verdict.closing_conditions)
 
 
 Rounds.TestCase.settings = settings(

@@ -186,6 +186,6 @@ def test_the_order_of_files_guidance_and_checks_does_not_count() -> None:
     two = DIFF + BINARY
     rules = [{"path": "A", "text": "a"}, {"path": "B", "text": "b"}]
     checks = [{"name": "a", "conclusion": "success"}, {"name": "b", "conclusion": None}]
-    one = dossier({"diff": two, "guidance": rules, "ci": {"checks": checks}})
+    first = dossier({"diff": two, "guidance": rules, "ci": {"checks": checks}})
     other = dossier({"diff": BINARY + DIFF, "guidance": rules[::-1], "ci": {"checks": checks[::-1]}})
-    assert of(one) == of(other)
+    assert of(first) == of(other)

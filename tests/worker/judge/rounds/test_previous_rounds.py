@@ -29,8 +29,8 @@ def standing(*entries: LedgerEntry) -> PreviousRounds:
 
 
 def by_model(verdict: object = None, **changes: object) -> LedgerEntry:
-    said = verdict or rejected(judge_kind="hybrid", **changes)
-    return entry(said, changed_lines=HASHES)  # type: ignore[arg-type] - a verdict
+    judged = verdict or rejected(judge_kind="hybrid", **changes)
+    return entry(judged, changed_lines=HASHES)  # type: ignore[arg-type] - a verdict
 
 
 def at(
@@ -72,17 +72,17 @@ def test_without_a_ledger_everything_is_new() -> None:
     ],
 )
 def test_only_what_a_model_judged_by_this_law_is_held_against_it(last: LedgerEntry, is_judged: bool) -> None:  # noqa: FBT001 - a case
-    found = standing(last)
-    assert (found.changed_lines is not None) is is_judged
-    if found.changed_lines is not None:
-        assert found.changed_lines.new_lines == {}, "nothing changed"
+    result = standing(last)
+    assert (result.changed_lines is not None) is is_judged
+    if result.changed_lines is not None:
+        assert result.changed_lines.new_lines == {}, "nothing changed"
 
 
 def test_a_pointer_is_cut_to_where_the_condition_was_raised() -> None:
     places = hearing().places
-    found = raised(at(5, 6)).part_at(at(4, 5), places)
-    assert found is not None
-    assert (found.line, found.end_line, found.quote) == (5, None, "def test_503():")
+    result = raised(at(5, 6)).part_at(at(4, 5), places)
+    assert result is not None
+    assert (result.line, result.end_line, result.quote) == (5, None, "def test_503():")
     assert raised(at(2), at(5, 6)).part_at(at(5, 6), places) == at(5, 6, quote="def test_503():")
 
 
@@ -104,26 +104,28 @@ def test_a_condition_is_open_since_the_reject_that_opened_it() -> None:
     ticked = by_model(closing_conditions=closed, concern="Ticked.")
     again = by_model(concern="Again.")
     still = by_model(concern="Still.")
-    assert [one.reject.concern for one in standing(first, ticked, again, still).open_conditions] == ["Again."]
+    assert [condition.reject.concern for condition in standing(first, ticked, again, still).open_conditions] == [
+        "Again."
+    ]
     assert [
-        one.reject.concern
-        for one in standing(first, by_model(carried_from="0193-earlier", concern="Carried.")).open_conditions
+        condition.reject.concern
+        for condition in standing(first, by_model(carried_from="0193-earlier", concern="Carried.")).open_conditions
     ] == ["First."]
 
 
 def test_a_condition_of_which_no_reject_is_on_record_is_open_and_was_raised_nowhere() -> None:
     lone = entry(unjudged(), created_at=NOW, open_conditions=rejected().closing_conditions)
-    found = standing(lone)
-    assert [one.id for one in found.conditions] == ["c1"]
-    assert found.open_conditions == ()
+    result = standing(lone)
+    assert [condition.id for condition in result.conditions] == ["c1"]
+    assert result.open_conditions == ()
 
 
 def test_a_place_that_is_gone_is_no_place_of_a_condition_any_more() -> None:
     gone = by_model(
         evidence=[{"path": "gone.py", "line": 1, "quote": "x"}, {"path": "upload.py", "line": 2, "quote": TEXT}]
     )
-    (found,) = standing(gone).open_conditions
-    assert [one.location for one in found.places] == ["upload.py:2"]
+    (result,) = standing(gone).open_conditions
+    assert [pointer.location for pointer in result.places] == ["upload.py:2"]
 
 
 TEXT = "    for attempt in range(3):"
