@@ -92,8 +92,8 @@ MUTATIONS = (
     Mutation(
         "judge: a fact does not reject",
         "worker/judge/escalation.py",
-        "    if matter.opinion.facts and (_is_opinion_sufficient(matter) or not matter.has_model):",
-        "    if not matter.opinion and (_is_opinion_sufficient(matter) or not matter.has_model):",
+        "    if inputs.opinion.facts and (_is_opinion_sufficient(inputs) or not inputs.has_model):",
+        "    if not inputs.opinion and (_is_opinion_sufficient(inputs) or not inputs.has_model):",
         "test_the_first_case.py",
     ),
     Mutation(
@@ -113,8 +113,8 @@ MUTATIONS = (
     Mutation(
         "judge: an outage is a reject",
         "worker/judge/model_judge.py",
-        "return abstain(hearing, AbstainReason.JUDGE_UNAVAILABLE, texts.judge_unavailable(reason))",
-        "return replace(abstain(hearing, AbstainReason.UNPROVEN, texts.judge_unavailable(reason)), signals={})",
+        "return abstain(bundle, AbstainReason.JUDGE_UNAVAILABLE, texts.judge_unavailable(reason))",
+        "return replace(abstain(bundle, AbstainReason.UNPROVEN, texts.judge_unavailable(reason)), signals={})",
         "test_the_model.py",
     ),
     Mutation(
@@ -175,7 +175,7 @@ MUTATIONS = (
     ),
     Mutation(
         "court: at a cap no fact counts",
-        "worker/judge/budget_rulings.py",
+        "worker/judge/model_judge.py",
         "    if opinion.facts:",
         "    if opinion.facts and not reached:",
         "test_money.py",

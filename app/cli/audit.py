@@ -51,7 +51,7 @@ def show(arguments: argparse.Namespace) -> CommandResult:
 
 
 def _load_record(store: Store, eval_id: EvalId) -> VerdictRecord:
-    from worker.judge.disclosure import verdict_without_secrets, without_secrets
+    from worker.judge.replay import verdict_without_secrets, without_secrets
 
     entry, audit = _entry(store, eval_id), store.archive.audit(eval_id)
     left = store.archive.time_left(eval_id)
@@ -156,7 +156,7 @@ def _load_judged(store: Store, eval_id: EvalId) -> tuple[LedgerEntry, Dossier, A
 
 def report(arguments: argparse.Namespace) -> CommandResult:
     """Write a dossier without secrets to share, and report what it holds."""
-    from worker.judge.disclosure import make_shareable
+    from worker.judge.replay import make_shareable
 
     with open_store(load_settings()) as store:
         _, dossier, _ = _load_judged(store, EvalId(arguments.eval_id))

@@ -16,8 +16,7 @@ from worker.domain.verdict.events import subject_id
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.outcomes import CiCheckRubric, Outcome, PullRequestRubric
 from worker.domain.verdict.verdict import Abstain, Accept, Reject, SubjectKind
-from worker.judge.ci_checks import CheckVerdict, ci_check_verdicts
-from worker.judge.outcome_scores import pull_request_verdict
+from worker.judge.outcome_scores import CheckVerdict, ci_check_verdicts, pull_request_verdict
 from worker.judge.rubric import load_ci_check_rubric, load_pull_request_rubric
 
 SCORED_KINDS: Final = frozenset({SubjectKind.CI_CHECK, SubjectKind.PULL_REQUEST})

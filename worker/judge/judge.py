@@ -207,8 +207,8 @@ def _judge_by_route(
     if coverage.unread and not (coverage.read or coverage.partly or is_about_ci or bundle.opinion.facts):
         return JudgingResult(abstain_too_large(bundle, coverage), coverage, NOTHING_READ)  # no judge could do better
     if isinstance(chosen, AskModel) and context.model is not None:
-        from worker.judge.llm.time_limit import with_time_limit  # noqa: PLC0415 - as above
-        from worker.judge.opinions import ask_models  # noqa: PLC0415 - a tenth of the time of a judging that asks nobody
+        from worker.judge.llm.client import with_time_limit  # noqa: PLC0415 - as above
+        from worker.judge.second_opinion import ask_models  # noqa: PLC0415 - a tenth of the time of a judging that asks nobody
 
         timed = with_time_limit(context, header.monotonic_ms)
         return ask_models(bundle, header, timed, timed.model or context.model, chosen.reason)

@@ -6,20 +6,23 @@ read; nothing that went wrong with the model is a reject or a pass.
 """
 
 from itertools import count
-from typing import assert_never
+from types import MappingProxyType
+from typing import Final, assert_never
 
 from worker.domain.ports import Model, ModelReply
 from worker.domain.value import replace
-from worker.domain.verdict.opinion import Breakdown, Leaning, ModelOpinion
+from worker.domain.verdict.budget import Cap, CapLevel
+from worker.domain.verdict.opinion import CERTAIN_CONFIDENCE, Breakdown, Leaning, ModelOpinion
 from worker.domain.verdict.rubric import Rubric
-from worker.domain.verdict.verdict import AbstainReason, Coverage, EvidencePointer
+from worker.domain.verdict.verdict import AbstainReason, Coverage, EvidencePointer, ThrottledReason
 from worker.dossier.diff.parser import diff_of
+from worker.errors import BudgetReached
 from worker.judge import texts
-from worker.judge.budget_rulings import cap_signals, rule_without_budget
 from worker.judge.checks.claims import claimed_ids
 from worker.judge.checks.coverage import coverage_of, mentions_unread_as_missing
 from worker.judge.checks.evidence import Places
 from worker.judge.context import EvaluationHeader, JudgeContext, JudgingResult, PanelMember
+from worker.judge.escalation import AcceptAsSafe
 from worker.judge.llm.client import (
     AnsweredConsultation,
     InvalidConsultation,
@@ -29,16 +32,23 @@ from worker.judge.llm.client import (
     consult_model,
 )
 from worker.judge.llm.fencing import shown_path
-from worker.judge.llm.history import correction_text
 from worker.judge.llm.prompt import PromptInput, PromptQuestion, build_question
 from worker.judge.llm.prompt_budget import TokenBudget
 from worker.judge.llm.reply import Attempt, ReplyError, ReplyFault, read_reply
-from worker.judge.llm.reply_limits import WIDE_CHANGE_FILES
-from worker.judge.llm.reply_schema import ReplyRequirements
+from worker.judge.llm.reply_schema import WIDE_CHANGE_FILES, ReplyRequirements
+from worker.judge.llm.sections import correction_text
 from worker.judge.rounds.calibration import calibration_signals, first_scores
 from worker.judge.rounds.convergence import find_refusal
 from worker.judge.rounds.previous_rounds import read_previous_rounds
-from worker.judge.rulings import EvidenceBundle, Ruling, RulingSignals, abstain, abstain_too_large, reject_on_facts
+from worker.judge.rulings import (
+    EvidenceBundle,
+    Ruling,
+    RulingSignals,
+    abstain,
+    abstain_too_large,
+    reject_on_facts,
+    rule_without_model,
+)
 from worker.judge.trace import opinion_steps
 from worker.judge.vetoes import apply_vetoes, find_question
 
@@ -266,3 +276,53 @@ def _rule_undecided(opinion: ModelOpinion, reason: AbstainReason, texts: tuple[s
         scores=opinion.scores,
         signals={"model_decision": opinion.decision.value},
     )
+
+
+SKIP_REASON: Final = "budget"
+
+THROTTLED_REASONS: Final = MappingProxyType(
+    {
+        Cap.PULL: ThrottledReason.PR_CAP,
+        Cap.DAY: ThrottledReason.DAILY_CAP,
+        Cap.SHARE: ThrottledReason.DAILY_CAP,
+        Cap.AUTHOR: ThrottledReason.DAILY_CAP,
+    }
+)
+
+
+def rule_without_budget(bundle: EvidenceBundle, stopped: ThrottledConsultation, reason: str) -> JudgingResult:
+    """Rule by code alone; *reason* says why a model would have been asked."""
+    coverage = coverage_of(bundle.dossier, bundle.diff)
+    ruling = _rule_by_code(bundle, stopped.reached, coverage)
+    return JudgingResult(
+        replace(
+            ruling,
+            throttled_reason=THROTTLED_REASONS[stopped.reached.level.cap],
+            signals={**ruling.signals, "escalation_skipped": SKIP_REASON},
+        ),
+        coverage,
+        f"{reason}; {texts.cap_reached(stopped.reached.level.cap)}",
+        is_model_asked=stopped.costs.is_owed,
+        costs=stopped.costs,
+        exchanges=stopped.exchanges,
+    )
+
+
+def _rule_by_code(bundle: EvidenceBundle, reached: BudgetReached, coverage: Coverage) -> Ruling:
+    opinion = bundle.opinion
+    if opinion.facts:
+        return reject_on_facts(bundle)
+    if opinion.safe is not None and opinion.confidence >= CERTAIN_CONFIDENCE:
+        return rule_without_model(bundle, AcceptAsSafe(opinion.reason), coverage)
+    return abstain(bundle, AbstainReason.BUDGET, texts.budget(reached.level, reached.asked_usd))
+
+
+def cap_signals(near: CapLevel | None) -> RulingSignals:
+    """A cap that is almost reached, for the record and for whoever reads the check."""
+    if near is None:
+        return {}
+    return {
+        "budget_cap": near.cap.value if near.cap is Cap.SHARE else THROTTLED_REASONS[near.cap].value,
+        "budget_used": texts.dollars(near.used_usd),
+        "budget_limit": texts.dollars(near.cap_usd),
+    }

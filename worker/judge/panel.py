@@ -13,10 +13,42 @@ from types import MappingProxyType
 from typing import Final
 
 from worker.domain.value import Value, replace
-from worker.domain.verdict.verdict import Category
+from worker.domain.verdict.verdict import AbstainReason, Category
 from worker.judge import texts
-from worker.judge.panel_ruling import PanelAgreement, PanelRuling, intended_decision, is_model_ruling
 from worker.judge.rulings import Ruling, leave_to_person
+
+NO_OPINION_REASONS: Final = frozenset(
+    {AbstainReason.JUDGE_UNAVAILABLE, AbstainReason.REPLY_INVALID, AbstainReason.BUDGET, AbstainReason.PAUSED}
+)
+"""Nobody thought anything."""
+
+
+class PanelAgreement(StrEnum):
+    """How the opinions go together; ALONE: there is only one, since the others could not be had."""
+
+    AGREE = "they agree"
+    DIFFER = "they differ"
+    ALONE = "one alone was had"
+
+
+class PanelRuling(Value):
+    """What several rule together. `speaker`: whose words and answers stand, by position."""
+
+    ruling: Ruling
+    speaker: int
+    agreement: PanelAgreement
+
+
+def is_model_ruling(ruling: Ruling) -> bool:
+    """Whether a model said it: at a cap code alone rules, and may even accept what is safe."""
+    return ruling.abstain_reason not in NO_OPINION_REASONS and ruling.throttled_reason is None
+
+
+def intended_decision(ruling: Ruling) -> str:
+    """What was meant: also where code did not let it stand."""
+    if not is_model_ruling(ruling):
+        return "no answer"
+    return ruling.decision if ruling.decision != "abstain" else str(ruling.signals.get("model_decision", "cannot_tell"))
 
 
 class Lens(StrEnum):

@@ -159,7 +159,7 @@ def _closed_issues(dossier: Dossier) -> tuple[tuple[str, int], ...]:
 
 def _ci_check_entries(entry: LedgerEntry, ci: Ci, publishing: EventPublishing) -> Iterator[EntryWithEvents]:
     """An entry per CI check of the head, beside its verdict and from the same dossier."""
-    from worker.judge.ci_checks import ci_check_verdicts  # noqa: PLC0415 - a laptop needs none of it
+    from worker.judge.outcome_scores import ci_check_verdicts  # noqa: PLC0415 - a laptop needs none of it
     from worker.judge.rubric import load_ci_check_rubric  # noqa: PLC0415
     from worker.scheduling.outcomes import derived_entry, whole_evaluation_events  # noqa: PLC0415
 

@@ -17,7 +17,7 @@ print(json.dumps({"code": code, "collects": gc.isenabled(), "loaded": sorted(sys
 """
 ONLY_FOR = {
     "a model": (
-        "worker.judge.opinions",
+        "worker.judge.second_opinion",
         "worker.judge.model_judge",
         "worker.judge.llm.client",
         "worker.judge.llm.prompt",

@@ -16,8 +16,7 @@ from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.outcomes import Outcome
 from worker.domain.verdict.verdict import Abstain, Accept, Category, Finding, Reject
 from worker.evaluation.rescore import Rescoring
-from worker.judge.ci_checks import ci_check_verdicts
-from worker.judge.outcome_scores import pull_request_verdict
+from worker.judge.outcome_scores import ci_check_verdicts, pull_request_verdict
 from worker.judge.rubric import load_ci_check_rubric, load_pull_request_rubric
 
 CHECKS, WHOLES = load_ci_check_rubric(), load_pull_request_rubric()

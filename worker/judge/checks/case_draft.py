@@ -3,11 +3,17 @@
 Reads words, not meaning, so the author has to confirm each place.
 """
 
-from worker.domain.dossier.case_help import DraftClaim
+from worker.domain.dossier.case import Case
+from worker.domain.dossier.case_help import CheckedCase, DraftClaim
 from worker.domain.dossier.dossier import Criterion, Dossier
+from worker.dossier.diff.parser import diff_of
+from worker.judge.checks.claims import check_claims
+from worker.judge.checks.evidence import Places
 from worker.signals.acceptance_gap.change_index import ChangeIndex, CriterionTerms, build_index, find_terms
 from worker.signals.analysis.change import CodeChange
 from worker.signals.analysis.file_roles import FileRole, role_of
+from worker.signals.registry import SIGNALS
+from worker.signals.signal import SignalScope
 
 
 def draft_claims(dossier: Dossier) -> tuple[DraftClaim, ...]:
@@ -26,3 +32,22 @@ def _draft(criterion: Criterion, terms: CriterionTerms | None, shown: ChangeInde
     places = tuple(pointer.location for pointer in pointers if role_of(pointer.path) is not FileRole.TEST)
     is_test = not places or (tests and terms and terms.is_about_tests)
     return DraftClaim(criterion, tests, ()) if is_test else DraftClaim(criterion, places, tests)
+
+
+def check_case(dossier: Dossier, case: Case, unread: tuple[str, ...] = ()) -> CheckedCase:
+    """Look up *case* in the change of *dossier*. Raises DiffError for a diff that git did not print."""
+    asked = tuple(criterion for criterion in dossier.criteria or () if not criterion.inferred)
+    names = dict.fromkeys(claim.criterion for claim in case.ac_coverage)
+    criteria = asked or tuple(Criterion(id=name, text=name) for name in names)  # to look the places up all the same
+    whole = dossier.model_copy(update={"case": case, "criteria": criteria})
+    change = CodeChange(whole)
+    findings = (
+        finding for signal in SIGNALS if signal.scope is SignalScope.CASE for finding in signal.findings(change)
+    )
+    return CheckedCase(
+        case=case,
+        claims=check_claims(whole, diff_of(whole.diff), Places(whole)),
+        findings=tuple(findings),
+        unread=unread,
+        has_criteria=bool(asked),
+    )

@@ -12,10 +12,10 @@ from worker.domain.value import Value, replace
 from worker.domain.verdict.audit import Exchange
 from worker.domain.verdict.opinion import ModelOpinion
 from worker.errors import BudgetReached, Unavailable
-from worker.judge.context import ReplyCosts
+from worker.judge.context import JudgeContext, ReplyCosts
 from worker.judge.llm.fencing import cut_text, escape_hidden, make_fence, read_fence, redact_text
 from worker.judge.llm.reply import ReplyError, ReplyFault
-from worker.judge.llm.reply_limits import RETRY_FACTOR
+from worker.judge.llm.reply_schema import RETRY_FACTOR
 from worker.judge.trace import answered_exchange, unaffordable_exchange, unanswered_exchange
 
 ReplyReader = Callable[[ModelReply], ModelOpinion | ReplyError]
@@ -124,3 +124,35 @@ def _fenced(question: str, problems: str) -> str:
 def _escape_problem(problem: str) -> str:
     """Problems quote names and lines of the change: they are data here, too, on one line each."""
     return cut_text(redact_text(escape_hidden(problem)).replace("\n", " "), 1_000)
+
+
+class TimeLimitedModel:
+    """The Model port: asks until the time is up, and then says that it can't be had."""
+
+    def __init__(self, model: Model, now_ms: Callable[[], int], end_ms: int) -> None:
+        self._model = model
+        self._now_ms = now_ms
+        self._end_ms = end_ms
+
+    @property
+    def name(self) -> str:
+        return self._model.name
+
+    @property
+    def pricing_version(self) -> str | None:
+        return self._model.pricing_version
+
+    def ask(self, prompt: Prompt) -> ModelReply:
+        """Raises Unavailable, also for a question that comes too late."""
+        if self._now_ms() >= self._end_ms:
+            raise Unavailable(self.name, "its answers took so long that no more were waited for (ASSAY_ASKING)")
+        return self._model.ask(prompt)
+
+
+def with_time_limit(context: JudgeContext, now_ms: Callable[[], int]) -> JudgeContext:
+    """The same bench, whose models are asked for so long from now on."""
+    end_ms = now_ms() + context.asking_ms
+    model, second = (
+        TimeLimitedModel(model, now_ms, end_ms) if model else None for model in (context.model, context.second_model)
+    )
+    return replace(context, model=model, second_model=second)

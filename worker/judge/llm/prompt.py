@@ -20,17 +20,30 @@ from worker.dossier.secrets import Redaction
 from worker.judge.checks.ci_status import CiReport
 from worker.judge.checks.coverage import coverage_of
 from worker.judge.checks.suspicions import suspicions_of
-from worker.judge.llm.diff_view import FileView, file_views_of
+from worker.judge.llm.diff_view import (
+    FileSelection,
+    FileView,
+    ListedChange,
+    RenderedFile,
+    file_views_of,
+    is_shown,
+    list_changes,
+    max_listing_bytes,
+    render_files,
+    select_pieces,
+)
 from worker.judge.llm.fencing import make_fence, shown_path
-from worker.judge.llm.history import PromptSection, open_conditions_of
-from worker.judge.llm.listing import ListedChange, list_changes, max_listing_bytes
 from worker.judge.llm.prompt_budget import DEFAULT_TOKEN_BUDGET, TokenBudget
 from worker.judge.llm.redact import redact_dossier
-from worker.judge.llm.rendering import RenderedFile, render_files
-from worker.judge.llm.reply_limits import WIDE_CHANGE_FILES, reply_tokens
-from worker.judge.llm.reply_schema import reply_schema
-from worker.judge.llm.sections import SectionInput, SectionLimits, sections_after_change, sections_before_change
-from worker.judge.llm.selection import FileSelection, is_shown, select_pieces
+from worker.judge.llm.reply_schema import WIDE_CHANGE_FILES, reply_schema, reply_tokens
+from worker.judge.llm.sections import (
+    PromptSection,
+    SectionInput,
+    SectionLimits,
+    open_conditions_of,
+    sections_after_change,
+    sections_before_change,
+)
 from worker.judge.rounds.previous_rounds import PreviousRounds
 from worker.judge.rubric import PromptText
 from worker.signals.analysis.change import AnalyzedFile, CodeChange

@@ -18,13 +18,14 @@ from worker.domain.value import Value
 from worker.domain.verdict.opinion import ConditionAnswer, Leaning, ModelOpinion, SettledAnswer
 from worker.domain.verdict.verdict import Category, CriterionVerdict
 from worker.judge.llm.reply_checks import (
+    LocatedReply,
     accept_with_reservations,
     find_contradictions,
+    locate_places,
     reject_without_grounds,
     scores_of,
     wide_reject_without_direction,
 )
-from worker.judge.llm.reply_places import LocatedReply, locate_places
 from worker.judge.llm.reply_schema import CriterionReply, ReplyDocument, ReplyRequirements
 from worker.judge.scoring import NO_SCORE, verdict_score
 

@@ -4,22 +4,37 @@ Does not fence and does not show the change. Invariant: every text of others is 
 own sentences (`said`) quotes one; titles, labels and commit messages are left out: a retitle must not change a verdict.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, assert_never
 
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.value import Value
-from worker.domain.verdict.ledger import LedgerEntry, select_prompt_entries
-from worker.domain.verdict.verdict import Abstain, Accept, ClaimVerdict, Reject
+from worker.domain.verdict.ledger import LedgerEntry, conditions_of, select_prompt_entries
+from worker.domain.verdict.verdict import Abstain, Accept, Category, ClaimVerdict, ClosingCondition, Reject
+from worker.judge import texts as words
 from worker.judge.checks.ci_status import CiReport
 from worker.judge.checks.suspicions import Suspicion
 from worker.judge.llm.fencing import cut_text, escape_hidden, shown_path
-from worker.judge.llm.history import PromptSection, history_sections
-from worker.judge.rounds.calibration import calibration_sections
-from worker.judge.rounds.previous_rounds import PreviousRounds
+from worker.judge.rounds.calibration import first_scores
+from worker.judge.rounds.changed_lines import ChangedLines
+from worker.judge.rounds.convergence import RejectRefusal, open_conditions
+from worker.judge.rounds.previous_rounds import PreviousRounds, rejects_of, surface_of
 
 LEAST_BYTES: Final = 200
 """However many there are, so much is shown of each issue, criterion, rules file and round."""
+
+
+REASONING_BYTES: Final = 300
+MOST_NEW_LINES: Final = 60
+"""How many files and recurrences are listed."""
+
+
+class PromptSection(Value):
+    """One heading: sentences of ours, then texts of others, each with our label."""
+
+    heading: str
+    intro: str
+    texts: tuple[tuple[str, str], ...] = ()
 
 
 class SectionLimits(Value):
@@ -59,12 +74,22 @@ def sections_after_change(section_input: SectionInput) -> Iterator[PromptSection
     """What code suspects, what was said on earlier heads, and how the first of them scored."""
     for build in (_suspicions, _ledger):
         yield from build(section_input)
-    for section in calibration_sections(section_input.dossier, section_input.previous_rounds):
-        yield PromptSection(
-            section.heading,
-            escape_hidden(section.intro),
-            tuple((label, escape_hidden(text)) for label, text in section.texts),
+    yield from calibration_sections(section_input.dossier, section_input.previous_rounds)
+
+
+def calibration_sections(dossier: Dossier, previous: PreviousRounds) -> Iterator[PromptSection]:
+    """The scores of the first judged head; *dossier* is redacted."""
+    what, scores = first_scores(dossier, previous)
+    if scores:
+        intro = (
+            f"What was judged first ({what}) scored this. It is a fixed mark to measure by: score this head on its own "
+            "merits, above it, equal or below."
         )
+        lines = "\n".join(
+            f"{score.criterion}: {score.score}/10. {cut_text(score.reasoning, REASONING_BYTES)}".rstrip()
+            for score in scores
+        )
+        yield PromptSection("Calibration", escape_hidden(intro), (("first scores", escape_hidden(lines)),))
 
 
 def _safe(text: str, limit: int) -> str:
@@ -212,3 +237,76 @@ def _describe_entry(entry: LedgerEntry) -> Iterator[str]:
     if verdict.next_step:
         yield f"next step: {verdict.next_step}"
     yield from (f"open condition {condition.id}: {condition.text}" for condition in entry.open_conditions)
+
+
+def open_conditions_of(ledger: Sequence[LedgerEntry]) -> tuple[ClosingCondition, ...]:
+    """The conditions that the model has to answer for."""
+    return open_conditions(conditions_of(ledger))
+
+
+def history_sections(ledger: Sequence[LedgerEntry], previous: PreviousRounds) -> Iterator[PromptSection]:
+    """*ledger* as it may leave; *standing* gives numbers and paths only."""
+    conditions = open_conditions_of(ledger)
+    if conditions:
+        intro = (
+            "Earlier rounds asked for these, and they are still open. Answer for each id in `conditions`. Their words are "
+            "frozen: hold the change against them, and against nothing more."
+        )
+        text = "\n".join(f"{condition.id}: {condition.text}" for condition in conditions)
+        yield PromptSection("Closing conditions", intro, (("open conditions", text),))
+    if previous.changed_lines is not None:
+        yield _changes_section(previous.changed_lines)
+    yield from _recurring_sections(tuple(rejects_of(ledger)))
+
+
+def _changes_section(since: ChangedLines) -> PromptSection:
+    intro = (
+        "In this round a reject needs a closing condition that is still open, or a place on a line that changed since the "
+        "change was judged the last time. What else it shows was judged then, and can't be objected to any more."
+    )
+    lines = [f'"{shown_path(path)}" ({side}): {", ".join(ranges)}' for (path, side), ranges in since.ranges().items()]
+    lines += [f'"{shown_path(path)}"' for path in sorted(since.files)]
+    if not lines:
+        return PromptSection("What is new", f"{intro} No line changed since.")
+    left = [f"and {len(lines) - MOST_NEW_LINES} more files"] if len(lines) > MOST_NEW_LINES else []
+    return PromptSection("What is new", intro, (("lines changed since", "\n".join([*lines[:MOST_NEW_LINES], *left])),))
+
+
+def _recurring_sections(rejects: Sequence[Reject]) -> Iterator[PromptSection]:
+    """How often each category was the reason on each surface, and what was asked for each time."""
+    steps: dict[tuple[Category, str], list[str]] = {}
+    for reject in rejects:
+        for surface in sorted(surface_of(reject)):
+            steps.setdefault((reject.category, surface), []).append(reject.next_step)
+    lines = [_recurrence(category, surface, asked) for (category, surface), asked in steps.items()]
+    if lines:
+        intro = (
+            "If you reject for one of these categories at the same place again, the earlier step did not get through: teach "
+            "the principle behind it in your concern, and name a step that is more concrete than those before."
+        )
+        yield PromptSection("What was said before", intro, (("earlier rejects", "\n".join(lines[-MOST_NEW_LINES:])),))
+
+
+def _recurrence(category: Category, surface: str, asked: Iterable[str]) -> str:
+    steps = tuple(asked)
+    intro = "; ".join(steps[-words.MOST_NAMED :])
+    return f'{category} at "{shown_path(surface)}": rejected {words.count_times(len(steps))}; asked for: {intro}'
+
+
+def correction_text(refusal: RejectRefusal, previous: PreviousRounds) -> str:
+    """What the model is told when its reject can't stand."""
+    match refusal:
+        case RejectRefusal.NOT_NEW:
+            names = ", ".join(condition.id for condition in open_conditions(previous.conditions))
+            still = f", or where a condition that is still open ({names}) was raised" if names else ""
+            return (
+                "What you object to did not change since it was judged, so it can't carry a reject in this round: point at "
+                f"lines listed under What is new{still}. If nothing there has to change, accept; if you can't, cannot_tell."
+            )
+        case RejectRefusal.REPEATED:
+            return (
+                "Your next_step was asked for in an earlier round and did not get through: teach the principle in your "
+                "concern, and name a more concrete step: where, and what exactly has to stand there."
+            )
+        case _:
+            assert_never(refusal)

@@ -1,20 +1,14 @@
-"""The calibration seed: the first head that a model judged, and its scores, as a fixed mark for the rounds after it.
+"""The first head that a model judged: its scores are the fixed mark that later rounds are measured by.
 
-Does not score and decides nothing. Invariant: of the scores in a ledger, no others than these are ever told to a model; what
-moved no more than the noise is no progress.
+No other score of the ledger is shown to a model, and a move within the noise is no progress.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Final
+from collections.abc import Mapping, Sequence
 
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.verdict.verdict import Score
-from worker.judge.llm.fencing import cut_text
-from worker.judge.llm.history import PromptSection
 from worker.judge.rounds.previous_rounds import PreviousRounds
 from worker.judge.scoring import moved_scores
-
-REASONING_BYTES: Final = 300
 
 
 def first_scores(dossier: Dossier, previous: PreviousRounds) -> tuple[str, tuple[Score, ...]]:
@@ -23,21 +17,6 @@ def first_scores(dossier: Dossier, previous: PreviousRounds) -> tuple[str, tuple
         return "the first head", dossier.seed.scores
     first = next((entry for entry in dossier.ledger if entry.eval_id == previous.first_eval_id), None)
     return (first.diff_summary, first.verdict.scores) if first else ("", ())
-
-
-def calibration_sections(dossier: Dossier, previous: PreviousRounds) -> Iterator[PromptSection]:
-    """*dossier* as it may leave."""
-    what, scores = first_scores(dossier, previous)
-    if scores:
-        intro = (
-            f"What was judged first ({what}) scored this. It is a fixed mark to measure by: score this head on its own "
-            "merits, above it, equal or below."
-        )
-        lines = "\n".join(
-            f"{score.criterion}: {score.score}/10. {cut_text(score.reasoning, REASONING_BYTES)}".rstrip()
-            for score in scores
-        )
-        yield PromptSection("Calibration", intro, (("first scores", lines),))
 
 
 def calibration_signals(now: Sequence[Score], first: Sequence[Score]) -> Mapping[str, str]:

@@ -4,8 +4,7 @@ from tests.worker.judge.making import dossier
 from worker.domain.dossier.case import Case, CoverageClaim
 from worker.domain.dossier.dossier import Criterion
 from worker.domain.verdict.verdict import ClaimStatus
-from worker.judge.checks.case_check import check_case
-from worker.judge.checks.case_draft import draft_claims
+from worker.judge.checks.case_draft import check_case, draft_claims
 
 
 def asked(*texts: str, inferred: bool = False) -> tuple[Criterion, ...]:

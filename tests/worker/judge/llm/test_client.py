@@ -1,7 +1,10 @@
-"""The model is asked, corrected once, and then given up; all it cost is counted."""
+"""The model is asked, corrected once and then given up, within one time limit; all that it costs is counted."""
 
 from decimal import Decimal
 
+import pytest
+
+from tests.worker.judge.courtroom import bench
 from tests.worker.judge.making import ScriptedModel, accept, dossier, model_of, reject, reply
 from worker.domain.ports import ModelReply, Prompt, StopReason
 from worker.domain.value import replace
@@ -15,10 +18,10 @@ from worker.judge.llm.client import (
     InvalidConsultation,
     UnreachableConsultation,
     consult_model,
+    with_time_limit,
 )
 from worker.judge.llm.reply import ReplyError, ReplyFault, read_reply
-from worker.judge.llm.reply_limits import RETRY_FACTOR
-from worker.judge.llm.reply_schema import ReplyRequirements, reply_schema
+from worker.judge.llm.reply_schema import RETRY_FACTOR, ReplyRequirements, reply_schema
 from worker.judge.rubric import load_rubric
 
 DOSSIER = dossier()
@@ -120,3 +123,32 @@ def test_what_a_problem_quotes_of_the_change_is_made_visible() -> None:
     model = model_of(accept(concern="ok", evidence=[{"path": "a\u202e\nb.py", "line": 1}]), accept())
     asked_of(model)
     assert "a\\u202e b.py" in model.asked[1].turns[2]
+
+
+QUESTION = Prompt("system", ("turn",), {}, "v")
+
+
+def test_a_question_that_comes_in_time_is_asked() -> None:
+    model = model_of(accept())
+    timed = with_time_limit(bench(model), lambda: 0).model
+    assert timed is not None
+    assert (timed.name, timed.pricing_version) == (model.name, model.pricing_version)
+    assert timed.ask(QUESTION).text
+    assert model.asked == [QUESTION]
+
+
+def test_no_question_begins_after_the_end_whoever_is_asked_it() -> None:
+    now = [1_000]
+    first, second = model_of(accept()), model_of(accept())
+    timed = with_time_limit(replace(bench(first), second_model=second, asking_ms=500), lambda: now[0])
+    now[0] += 500
+    for model in (timed.model, timed.second_model):
+        assert model is not None
+        with pytest.raises(Unavailable, match="took so long"):
+            model.ask(QUESTION)
+    assert (first.asked, second.asked) == ([], [])
+
+
+def test_where_nobody_is_asked_nobody_is_timed() -> None:
+    timed = with_time_limit(bench(), lambda: 0)
+    assert (timed.model, timed.second_model) == (None, None)

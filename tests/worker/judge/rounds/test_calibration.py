@@ -7,7 +7,8 @@ from worker.domain.dossier.dossier import Dossier, Seed
 from worker.domain.ids import EvalId
 from worker.domain.verdict.verdict import JudgeKind, Reject, Score
 from worker.judge.judge import judge
-from worker.judge.rounds.calibration import calibration_sections, calibration_signals, first_scores
+from worker.judge.llm.sections import calibration_sections
+from worker.judge.rounds.calibration import calibration_signals, first_scores
 from worker.judge.rounds.previous_rounds import PreviousRounds
 from worker.judge.scoring import moved_scores
 

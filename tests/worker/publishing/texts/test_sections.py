@@ -20,8 +20,8 @@ from worker.domain.verdict.verdict import (
     ThrottledReason,
     Verdict,
 )
-from worker.judge.budget_rulings import cap_signals
 from worker.judge.escalation import Pause
+from worker.judge.model_judge import cap_signals
 from worker.judge.texts import budget, cap_reached, dollars, paused
 from worker.publishing.texts.check_run import check_content
 from worker.publishing.texts.columns import TerminalPage

@@ -1,4 +1,4 @@
-"""A second opinion and a board: who is asked when, what they rule together, and what is on record of each."""
+"""A second opinion and a panel: which models are asked when, what they rule together, and what is recorded of each."""
 
 import json
 from decimal import Decimal

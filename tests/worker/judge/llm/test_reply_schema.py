@@ -8,7 +8,7 @@ from tests.worker.judge.making import DIFF, ScriptedModel, accept, dossier, mode
 from tests.worker.judge.making import place as place_of
 from worker.domain.verdict.verdict import Accept, Reject, Verdict
 from worker.judge.judge import judge
-from worker.judge.llm.reply_limits import (
+from worker.judge.llm.reply_schema import (
     BYTES_A_TOKEN,
     CONCERN_WORDS,
     IMPROVEMENT_WORDS,
@@ -19,9 +19,9 @@ from worker.judge.llm.reply_limits import (
     SIDE_WORDS,
     STEP_WORDS,
     WIDE_CHANGE_FILES,
+    reply_schema,
     reply_tokens,
 )
-from worker.judge.llm.reply_schema import reply_schema
 from worker.judge.rubric import load_prompt, load_rubric
 from worker.publishing.texts.check_run import check_content
 
