@@ -1,7 +1,6 @@
-"""Ask the model, check the reply, ask once more naming the error, else say that it can't be used.
+"""Ask the model, check the reply, and ask once more naming the error.
 
-Does not build the question and does not decide anything. Invariant: at most two questions, and what every reply
-cost is counted, used or not.
+At most two questions, none after the judging's time limit. The cost of every reply is counted, usable or not.
 """
 
 from collections.abc import Callable
@@ -21,13 +20,13 @@ from worker.judge.trace import answered_exchange, unaffordable_exchange, unanswe
 ReplyReader = Callable[[ModelReply], ModelOpinion | ReplyError]
 
 ECHO_BYTES: Final = 16_000
-"""How much of an unusable reply goes back to the model."""
+"""How much of an unusable reply is sent back to the model."""
 
 _EMPTY_REPLY: Final = "(no text)"
 
 
 class AnsweredConsultation(Value):
-    """`exchanges`, here and below: every question with what came of it, in order."""
+    """`exchanges`, here and below: every question with its outcome, in order."""
 
     opinion: ModelOpinion
     costs: ReplyCosts
@@ -35,7 +34,7 @@ class AnsweredConsultation(Value):
 
 
 class InvalidConsultation(Value):
-    """`errors`: of each reply, in order."""
+    """`errors`: one per reply, in order."""
 
     errors: tuple[ReplyError, ...]
     costs: ReplyCosts
@@ -49,7 +48,7 @@ class UnreachableConsultation(Value):
 
 
 class ThrottledConsultation(Value):
-    """A cap stood before a question, which was not asked; `costs` is what those before it cost."""
+    """A budget cap kept a question from being asked; `costs` is what those before it cost."""
 
     reached: BudgetReached
     costs: ReplyCosts
@@ -60,7 +59,7 @@ Consultation = AnsweredConsultation | InvalidConsultation | UnreachableConsultat
 
 
 def consult_model(model: Model, prompt: Prompt, read: ReplyReader) -> Consultation:
-    """Ask, and ask once more if the reply can't be used. Never raises for what the model or its server does."""
+    """Ask, and once more if the reply can't be used. Failures of the model or its server are returned, not raised."""
     consultation = _consult(model, prompt, read)
     return replace(
         consultation, exchanges=tuple(replace(exchange, model=model.name) for exchange in consultation.exchanges)
@@ -86,48 +85,38 @@ def _consult(model: Model, prompt: Prompt, read: ReplyReader) -> Consultation:
         errors, past = (*errors, opinion), (*past, answered_exchange(prompt, reply, opinion.fault, opinion.problems))
         if opinion.fault is ReplyFault.TOO_LONG:
             break
-        prompt = correct_prompt(_with_longer_reply(prompt, opinion), reply, opinion)
+        longer = with_retry_length(prompt) if opinion.fault is ReplyFault.TRUNCATED else prompt
+        prompt = correct_prompt(longer, reply, opinion)
     return InvalidConsultation(errors, spent, past)
 
 
-def _with_longer_reply(prompt: Prompt, error: ReplyError) -> Prompt:
-    """A question whose answer was cut off may be answered at more length; what that costs is reserved like the first."""
-    return with_retry_length(prompt) if error.fault is ReplyFault.TRUNCATED else prompt
-
-
 def with_retry_length(prompt: Prompt) -> Prompt:
-    """The same question with the length that its answer may have the second time."""
+    """The same question with a longer limit for its answer, reserved like the first."""
     return prompt if prompt.reply_tokens is None else replace(prompt, reply_tokens=prompt.reply_tokens * RETRY_FACTOR)
 
 
 def correct_prompt(prompt: Prompt, reply: ModelReply, error: ReplyError) -> Prompt:
-    """The same question, what was answered, and what is wrong with that."""
+    """The same question, its answer, and what is wrong with that.
+
+    Problems quote names and lines of the change, so they are escaped; those of places stand in the request's fence.
+    """
     answer = cut_text(reply.text.strip(), ECHO_BYTES) or _EMPTY_REPLY
-    problems = "\n".join(
-        f"{number}. {_escape_problem(problem)}" for number, problem in enumerate(error.problems, start=1)
-    )
+    escaped = (redact_text(escape_hidden(problem)).replace("\n", " ") for problem in error.problems)
+    problems = "\n".join(f"{number}. {cut_text(problem, 1_000)}" for number, problem in enumerate(escaped, start=1))
+    if error.fault is ReplyFault.POINTER:
+        question = prompt.turns[0]
+        fence = read_fence(question) or make_fence(question, (question, problems))
+        problems = fence.enclose("places that do not hold", problems.replace(fence.word, "MARK"))
     correction = (
-        "Your answer can't be used:\n"
-        f"{_fenced(prompt.turns[0], problems) if error.fault is ReplyFault.POINTER else problems}\n"
+        f"Your answer can't be used:\n{problems}\n"
         "Judge again and answer with one whole JSON object in the schema. "
         "Correct what is named here; keep what was right."
     )
     return replace(prompt, turns=(*prompt.turns, answer, correction))
 
 
-def _fenced(question: str, problems: str) -> str:
-    """What is wrong with places, by the fence of the request: it quotes lines and paths of the change."""
-    fence = read_fence(question) or make_fence(question, (question, problems))
-    return fence.enclose("places that do not hold", problems.replace(fence.word, "MARK"))
-
-
-def _escape_problem(problem: str) -> str:
-    """Problems quote names and lines of the change: they are data here, too, on one line each."""
-    return cut_text(redact_text(escape_hidden(problem)).replace("\n", " "), 1_000)
-
-
 class TimeLimitedModel:
-    """The Model port: asks until the time is up, and then says that it can't be had."""
+    """A Model that is unavailable once the time is up."""
 
     def __init__(self, model: Model, now_ms: Callable[[], int], end_ms: int) -> None:
         self._model = model
@@ -143,14 +132,14 @@ class TimeLimitedModel:
         return self._model.pricing_version
 
     def ask(self, prompt: Prompt) -> ModelReply:
-        """Raises Unavailable, also for a question that comes too late."""
+        """Raises Unavailable, also after the time limit."""
         if self._now_ms() >= self._end_ms:
             raise Unavailable(self.name, "its answers took so long that no more were waited for (ASSAY_ASKING)")
         return self._model.ask(prompt)
 
 
 def with_time_limit(context: JudgeContext, now_ms: Callable[[], int]) -> JudgeContext:
-    """The same bench, whose models are asked for so long from now on."""
+    """The same context with one time limit for all its models, counted from now. A running question is not cut off."""
     end_ms = now_ms() + context.asking_ms
     model, second = (
         TimeLimitedModel(model, now_ms, end_ms) if model else None for model in (context.model, context.second_model)

@@ -30,18 +30,18 @@ from worker.signals.analysis.file_roles import SIGNED_LINES, FileRole, is_signed
 from worker.signals.analysis.functions import Function, find_functions
 
 PIECE_BYTES: Final = 8_000
-"""A larger hunk is taken apart: what does not fit whole is still shown as far as it fits."""
+"""A larger hunk is split, so that as much of it as fits is shown."""
 
 
 class Piece(Value):
-    """`size`: the most bytes that it takes when it is shown."""
+    """A hunk or part of one, shown whole or not at all. `size`: the most bytes that it takes."""
 
     hunk: Hunk
     size: int
 
 
 def pieces_of(hunks: tuple[Hunk, ...], most: int) -> tuple[tuple[Piece, ...], bool]:
-    """The pieces up to *most* bytes, and whether they are all that there are."""
+    """The first pieces, up to *most* bytes, and whether they are all: each line once, in order."""
     pieces: list[Piece] = []
     for part in (part for hunk in hunks for part in _split_hunk(hunk)):
         piece = Piece(part, size_of_hunk(part))
@@ -53,7 +53,7 @@ def pieces_of(hunks: tuple[Hunk, ...], most: int) -> tuple[tuple[Piece, ...], bo
 
 
 def _split_hunk(hunk: Hunk) -> Iterator[Hunk]:
-    """The hunk in parts of about so many bytes, cut between lines; a line alone is never cut."""
+    """Split a hunk between lines into parts of about `PIECE_BYTES`; a single line is never cut."""
     whole = hunk.body
     if len(whole) <= PIECE_BYTES:
         yield hunk
@@ -76,17 +76,17 @@ def _split_hunk(hunk: Hunk) -> Iterator[Hunk]:
 
 
 def _first_line(start: int, count: int) -> int:
-    """The first line on a side; a side without lines names the line before."""
+    """The first line on a side; git names the line before where a side has none."""
     return start if count else start + 1
 
 
 def _count(body: bytes, mark: bytes) -> int:
-    """How many lines begin so."""
+    """How many lines begin with *mark*."""
     return body.startswith(mark) + body.count(b"\n" + mark) - (not mark)
 
 
 def _cut(body: bytes, start: int) -> int:
-    """Where the line ends that the limit falls into, with the note that may belong to it."""
+    """The end of the line that the limit falls into, after its "no newline" note."""
     end = body.find(b"\n", start + PIECE_BYTES) + 1 or len(body)
     while body.startswith(b"\\", end):
         end = body.find(b"\n", end) + 1 or len(body)
@@ -124,7 +124,12 @@ MOST_HOSTS: Final = 5
 
 
 def summarize_generated(file: FileDiff, paths: Collection[str]) -> str | None:
-    """What is said of the file instead of showing it, *paths* being all that changed; None where it has to be shown."""
+    """One line in place of a file that a tool wrote; None where it has to be shown. *paths*: all that changed.
+
+    A lock file needs a changed manifest that it follows, in its folder or below. Generated code needs its generator's signature
+    and its changed source, of the same name in another format. Manifest and source are read, so the file counts as read. A
+    folder's name (`dist`, `vendor`) proves nothing: code there may be anybody's.
+    """
     if file.change is ChangeKind.DELETED or file.is_binary or file.is_symlink or not file.hunks:
         return None
     reason = _manifest_of(file.path, paths) or _source_of(file, paths)
@@ -143,38 +148,29 @@ def _manifest_of(path: str, paths: Collection[str]) -> str | None:
 
 
 def _source_of(file: FileDiff, paths: Collection[str]) -> str | None:
-    """A changed file of the same name, as that of a generator's input and its output is."""
-    name = file.path.rpartition("/")[2]
-    named = _GENERATED_NAME.match(name)
-    if named is None or not _is_signed(file):
-        return None
-    alike = (path for path in paths if path != file.path and _stem(path) == named[1])
-    return min((path for path in alike if _GENERATED_NAME.match(path.rpartition("/")[2]) is None), default=None)
-
-
-def _stem(path: str) -> str:
-    return path.rpartition("/")[2].partition(".")[0]
-
-
-def _is_signed(file: FileDiff) -> bool:
-    """Whether the first lines that the diff shows are a generator's. A hunk further down shows no signature."""
+    """The changed file that this one is generated from; None unless its first lines carry a generator's signature."""
+    named = _GENERATED_NAME.match(file.path.rpartition("/")[2])
     hunk = file.hunks[0]
     start = hunk.body[:4_000].decode("utf-8", "replace").split("\n")[:SIGNED_LINES]
-    return hunk.head_start <= 1 and is_signed_by_generator("\n".join(start))
+    if named is None or hunk.head_start > 1 or not is_signed_by_generator("\n".join(start)):
+        return None
+    others = ((path, path.rpartition("/")[2]) for path in paths if path != file.path)
+    alike = (path for path, name in others if name.partition(".")[0] == named[1] and not _GENERATED_NAME.match(name))
+    return min(alike, default=None)
 
 
 def _hosts(file: FileDiff) -> str:
-    """Where the added lines point to: a lock file that loads from elsewhere is no routine."""
+    """The hosts that added lines load from: in a lock file, an unusual one matters."""
     hosts = dict.fromkeys(host for hunk in file.hunks for host in _HOST.findall(b"\n" + hunk.body))
     named = [shown_path(host.decode("utf-8", "replace")) for host in islice(hosts, MOST_HOSTS)]
     return ", ".join([*named, *(["and more"] if len(hosts) > MOST_HOSTS else [])])
 
 
 FENCE_BYTES: Final = 60
-"""What a fence takes around a text, without its label."""
+"""Bytes of a fence around a text, without its label."""
 
 NOTE_BYTES: Final = 80
-"""What it takes to say that a file is shown in part."""
+"""Bytes of the note that a file is shown in part."""
 
 _DATA: Final = pattern(
     r"(?:\.(?:md|mdx|rst|txt|adoc|json|ya?ml|toml|cfg|ini|csv|tsv|svg|xml|snap|lock|sum|html?|ipynb|po)|(?:^|[./-])lock(?:\.\w+)?)$",
@@ -183,7 +179,7 @@ _DATA: Final = pattern(
 
 
 class FileRank(IntEnum):
-    """What is shown first. Tests are what the validators ran; a suspicion wants its place looked at."""
+    """The order of files: first the tests that CI ran and files with a suspicion."""
 
     TESTS_AND_SUSPECTS = 0
     CODE = 1
@@ -192,10 +188,7 @@ class FileRank(IntEnum):
 
 
 class FileView(Value):
-    """One file of a diff. `position`: where it stands there; `is_complete`: whether `pieces` are the whole change.
-
-    `summary`: what is said instead of showing it.
-    """
+    """One file of a diff. `position`: its index there; `is_complete`: `pieces` are its whole change; `summary`: a line in its place."""
 
     position: int
     file: FileDiff
@@ -206,7 +199,7 @@ class FileView(Value):
 
     @property
     def size(self) -> int:
-        """Bytes that it takes to show all of it."""
+        """Bytes of the whole file as it is shown."""
         return overhead_of(self.file.path) + sum(piece.size for piece in self.pieces)
 
 
@@ -219,21 +212,20 @@ def overhead_of(path: str) -> int:
 
 
 def file_views_of(diff: Diff, suspected: Collection[str], withheld: Collection[str], most: int) -> tuple[FileView, ...]:
-    """Every file whose lines can be shown or summed up, the most urgent first; of none more than *most* bytes are looked at."""
-    return tuple(sorted(_file_views(diff, suspected, withheld, most), key=_urgency))
-
-
-def _file_views(diff: Diff, suspected: Collection[str], withheld: Collection[str], most: int) -> Iterator[FileView]:
+    """Every file that can be shown or summed up, the most urgent first, with pieces of at most *most* bytes each."""
     paths = frozenset(file.path for file in diff.files)
+    views: list[FileView] = []
     for position, file in enumerate(diff.files):
         if file.path in withheld or not file.hunks:
             continue
         is_suspect = file.path in suspected
         summary = None if is_suspect else summarize_generated(file, paths)
         pieces, is_all = ((), True) if summary else pieces_of(file.hunks, most)
-        yield FileView(
-            position, file, FileRank.TESTS_AND_SUSPECTS if is_suspect else rank_of(file.path), pieces, is_all, summary
-        )
+        rank = FileRank.TESTS_AND_SUSPECTS if is_suspect else rank_of(file.path)
+        views.append(FileView(position, file, rank, pieces, is_all, summary))
+    return tuple(
+        sorted(views, key=lambda view: (view.rank, not view.is_complete, view.size, view.file.path, view.position))
+    )
 
 
 def rank_of(path: str) -> FileRank:
@@ -245,19 +237,15 @@ def rank_of(path: str) -> FileRank:
     return FileRank.TESTS_AND_SUSPECTS if role is FileRole.TEST else FileRank.CODE
 
 
-def _urgency(view: FileView) -> tuple[int, bool, int, str, int]:
-    return view.rank, not view.is_complete, view.size, view.file.path, view.position
-
-
 class FileSelection(Value):
-    """`shown_pieces`: of each file, by its position in the diff, how many of its first pieces are shown. `size`: what they take."""
+    """`shown_pieces`: how many of its first pieces are shown of each file, by its position. `size`: their bytes."""
 
     shown_pieces: Mapping[int, int]
     size: int
 
 
 def select_pieces(views: Iterable[FileView], budget: int) -> FileSelection:
-    """Fill the *room*. The *sheets* come by urgency."""
+    """Fill *budget* bytes rank by rank: whole files first, then the first pieces of what does not fit whole."""
     shown: dict[int, int] = {}
     left = budget
     for _, same in groupby(views, key=lambda view: view.rank):
@@ -269,26 +257,19 @@ def select_pieces(views: Iterable[FileView], budget: int) -> FileSelection:
             else:
                 large.append(view)
         for view in large:
-            count, size = _count_fitting(view, left)
+            size, count = overhead_of(view.file.path) + NOTE_BYTES, 0
+            for piece in view.pieces:
+                if size + piece.size > left:
+                    break
+                size, count = size + piece.size, count + 1
             if count:
                 shown[view.position] = count
                 left -= size
     return FileSelection(shown, budget - left)
 
 
-def _count_fitting(view: FileView, budget: int) -> tuple[int, int]:
-    """How many of the first pieces fit, and what they take."""
-    size = overhead_of(view.file.path) + NOTE_BYTES
-    count = 0
-    for piece in view.pieces:
-        if size + piece.size > budget:
-            break
-        size, count = size + piece.size, count + 1
-    return count, size
-
-
 def is_shown(view: FileView, choice: FileSelection) -> bool:
-    """Whether the *choice* shows all of one file."""
+    """Whether *choice* shows all of a file."""
     return view.is_complete and choice.shown_pieces.get(view.position, 0) == len(view.pieces)
 
 
@@ -302,7 +283,7 @@ FILES_CUT: Final = "[cut here: {} more files are not listed]"
 
 
 class ListedChange(Value):
-    """A change, and its files as they can be shown."""
+    """What the list of files is made from."""
 
     diff: Diff
     dossier: Dossier
@@ -310,7 +291,7 @@ class ListedChange(Value):
 
 
 class ChangeListing(Value):
-    """`hidden`: the files that only their line would have told of, and that found no room."""
+    """`hidden`: files shown nowhere else whose line did not fit."""
 
     text: str
     hidden: tuple[str, ...]
@@ -323,7 +304,7 @@ class _ListingLine(Value):
 
 
 def max_listing_bytes(diff: Diff, dossier: Dossier) -> int:
-    """What the list takes at most, whatever is shown beside it."""
+    """The most bytes that the list takes, whatever is shown beside it."""
     paths = frozenset(file.path for file in diff.files)
     descriptions = (describe_file(file, summarize_generated(file, paths) or LONGEST_STATE_TEXT) for file in diff.files)
     kept_back = (shown_path(file.path) for file in dossier.files_unread)
@@ -331,7 +312,7 @@ def max_listing_bytes(diff: Diff, dossier: Dossier) -> int:
 
 
 def list_changes(change: ListedChange, choice: FileSelection, budget: int) -> ChangeListing:
-    """The list beside what was chosen. What is told nowhere else stands first."""
+    """List all changed files in at most *budget* bytes, those shown nowhere else first."""
     lines = sorted(_lines(change, choice), key=lambda line: not line.is_complete)
     kept: list[str] = []
     hidden: list[str] = []
@@ -354,23 +335,18 @@ def _lines(change: ListedChange, choice: FileSelection) -> Iterator[_ListingLine
         view, reason = views.get(position), reasons.get(file.path)
         state = UNREAD_STATE if reason is UnreadReason.NEVER_SEND else _state(file, dossier, view, choice)
         tells_all = view is None or view.summary is not None
-        why = f" (whole text not read: {_shorten_reason(reason)})" if reason else ""
+        why = f" (whole text not read: {reason.replace('_', ' ')})" if reason else ""
         yield _ListingLine(file.path, describe_file(file, state) + why, tells_all)
     changed = {file.path for file in diff.files}
     for path, reason in reasons.items():
         if path not in changed:
-            yield _ListingLine(
-                path, f'"{shown_path(path)}": {UNREAD_STATE} ({_shorten_reason(reason)})', is_complete=False
-            )
-
-
-def _shorten_reason(reason: UnreadReason) -> str:
-    return reason.replace("_", " ")
+            text = f'"{shown_path(path)}": {UNREAD_STATE} ({reason.replace("_", " ")})'
+            yield _ListingLine(path, text, is_complete=False)
 
 
 def _state(file: FileDiff, dossier: Dossier, view: FileView | None, choice: FileSelection) -> str:
     if view is None:
-        return NOTHING_ELSE if is_fully_described(file, dossier) else f"{UNREAD_STATE}: its content is not text"
+        return NOTHING_ELSE if is_fully_described(file, dossier) else LONGEST_STATE_TEXT
     if view.summary is not None:
         return view.summary
     if is_shown(view, choice):
@@ -383,7 +359,7 @@ FUNCTION_LINES: Final = 60
 
 MOST_HUNKS: Final = 60
 MOST_FUNCTIONS: Final = 3_000
-"""A file of more is shown without its functions: whoever reads so many places reads them one by one."""
+"""A file with more functions or hunks is shown without the functions around its hunks."""
 
 MOST_CHARACTERS: Final = 400_000
 
@@ -397,7 +373,7 @@ class FunctionSpan(NamedTuple):
 
 
 def whole_file(file: AnalyzedFile) -> tuple[Stretch, ...] | None:
-    """The change inside of all other lines; None where they are not known."""
+    """The change within all other lines of its file; None where they are unknown."""
     lines = _other_lines(file)
     if not lines:
         return None
@@ -405,7 +381,7 @@ def whole_file(file: AnalyzedFile) -> tuple[Stretch, ...] | None:
 
 
 def with_functions(file: AnalyzedFile) -> tuple[Stretch, ...] | None:
-    """Each hunk with the function that it is in; None where that adds nothing, or nobody knows it."""
+    """Each hunk with the function around it; None where that adds nothing or is unknown."""
     lines = _other_lines(file)
     if not lines or len(file.diff.hunks) > MOST_HUNKS:
         return None
@@ -417,7 +393,7 @@ def with_functions(file: AnalyzedFile) -> tuple[Stretch, ...] | None:
 
 
 def _other_lines(file: AnalyzedFile) -> list[str] | None:
-    """The file at head, if the diff leaves any of it out and both are of the same file."""
+    """The lines at head where the diff leaves any out and fits them; else None."""
     if file.diff.change is ChangeKind.ADDED or not file.diff.hunks or file.head_text is None:
         return None
     if len(file.head_text) > MOST_CHARACTERS:
@@ -427,20 +403,20 @@ def _other_lines(file: AnalyzedFile) -> list[str] | None:
 
 
 def _fits(hunk: Hunk, lines: Sequence[str]) -> bool:
-    """Whether the hunk's lines stand in the file, but for secrets, which are found in one and may be missed in the other."""
-    return all(
-        line.head_line is None
-        or (line.head_line <= len(lines) and _are_equal_but_for_secrets(line.text, lines[line.head_line - 1]))
-        for line in hunk.lines
-    )
-
-
-def _are_equal_but_for_secrets(line: str, other: str) -> bool:
-    return line == other or "[redacted: " in line or "[redacted: " in other
+    """Whether the hunk's lines are those of the file. A secret may be redacted in one of the two only."""
+    for line in hunk.lines:
+        if line.head_line is None:
+            continue
+        if line.head_line > len(lines):
+            return False
+        here = lines[line.head_line - 1]
+        if line.text != here and "[redacted: " not in line.text and "[redacted: " not in here:
+            return False
+    return True
 
 
 def _spans(sources: Iterable[Source]) -> list[FunctionSpan]:
-    """By their first lines."""
+    """The functions in the order of their first lines."""
     functions = (function for source in sources if source.is_whole for function in find_functions(source))
     return sorted(FunctionSpan(_start(function), function.last_line, function.first_line) for function in functions)
 
@@ -456,7 +432,7 @@ Range = tuple[int, int]
 
 
 def _ranges_around(hunk: Hunk, spans: Sequence[FunctionSpan], lines: Sequence[str]) -> Iterator[Range]:
-    """The hunk's lines at head with those of the functions that its changes are in; of a long one, its first line."""
+    """The lines of a hunk and of the functions around its change; of a long function, its first line."""
     low, high = _lines_of(hunk, len(lines))
     for number in _ends_of_change(hunk):
         inside = [span for span in spans[: bisect_right(spans, (number, _NO_LIMIT))] if span.last_line >= number]
@@ -472,19 +448,19 @@ _NO_LIMIT: Final = 1 << 62
 
 
 def _is_named(hunk: Hunk, line: str) -> bool:
-    """Whether git named the function in the hunk's heading already, as far as it shows it."""
+    """Whether the hunk's heading names the function, as far as git shows it."""
     return bool(hunk.section.strip()) and line.strip().startswith(hunk.section.strip())
 
 
 def _lines_of(hunk: Hunk, count: int) -> Range:
-    """The hunk's lines at head; where it leaves none, those that it lay between."""
+    """The hunk's lines at head; where it leaves none, the two around it."""
     if hunk.head_count:
         return hunk.head_start, hunk.head_start + hunk.head_count - 1
     return max(1, hunk.head_start), min(hunk.head_start + 1, count)
 
 
 def _ends_of_change(hunk: Hunk) -> Range:
-    """The lines at head where the change begins and ends, without the lines around it."""
+    """The first and the last changed line, counted at head."""
     at = hunk.head_start if hunk.head_count else hunk.head_start + 1
     places: list[int] = []
     for line in hunk.lines:
@@ -495,7 +471,7 @@ def _ends_of_change(hunk: Hunk) -> Range:
 
 
 def _merge_ranges(ranges: Iterable[Range]) -> list[Range]:
-    """Ranges that touch become one."""
+    """Join ranges that touch."""
     merged: list[Range] = []
     for low, high in sorted(ranges):
         if merged and low <= merged[-1][1] + 1:
@@ -506,7 +482,7 @@ def _merge_ranges(ranges: Iterable[Range]) -> list[Range]:
 
 
 def _cut_stretches(hunks: Sequence[Hunk], ranges: Iterable[Range], lines: Sequence[str]) -> Iterator[Stretch]:
-    """The file's lines in each range, with what the hunks changed among them. Each hunk lies in one of the ranges."""
+    """The file's lines in each range with the hunks in place. Each hunk lies in one range."""
     left = list(reversed(hunks))
     shift = 0
     for low, high in ranges:
@@ -524,7 +500,7 @@ def _cut_stretches(hunks: Sequence[Hunk], ranges: Iterable[Range], lines: Sequen
 
 
 def _line_before(hunk: Hunk) -> int:
-    """The line at head right before the hunk."""
+    """The last line at head before the hunk."""
     return hunk.head_start - 1 if hunk.head_count else hunk.head_start
 
 
@@ -534,14 +510,14 @@ def _unchanged_lines(first: int, end: int, shift: int, lines: Sequence[str]) -> 
 
 WHOLE_FILE_LABEL: Final = " in the whole file"
 WHOLE_TEST_BYTES: Final = 12_000
-"""A longer test file is shown by the functions that the change touches."""
+"""A longer test file is shown by the functions around its hunks."""
 
 CONTEXT_BYTES: Final = 16_000
-"""What is spent on unchanged lines in one question, at most."""
+"""The most bytes of unchanged lines in one question."""
 
 
 class RenderedFile(Value):
-    """One file as it is shown. `label`: ours, and the path in it safe to show."""
+    """One file as it is shown. `label`: our words, with an escaped path."""
 
     label: str
     text: str
@@ -551,7 +527,7 @@ class RenderedFile(Value):
 def render_files(
     views: Sequence[FileView], choice: FileSelection, files: Sequence[AnalyzedFile], budget: int
 ) -> tuple[RenderedFile, ...]:
-    """The chosen files by their paths. *room*: as in choosing; what the choice left of it goes to the lines around."""
+    """The chosen files by path. What *choice* left of *budget* bytes goes to the lines around the change."""
     slack = min(CONTEXT_BYTES, budget - choice.size)
     texts: list[tuple[str, int, RenderedFile]] = []
     for view in views:
@@ -564,14 +540,16 @@ def render_files(
 
 
 def _render_file(view: FileView, choice: FileSelection, file: AnalyzedFile, slack: int) -> tuple[RenderedFile, int]:
-    """How the file is shown, and what its unchanged lines take."""
+    """The file as it is shown, and the bytes of its unchanged lines. A file that is cut says so."""
     shown = view.pieces[: choice.shown_pieces[view.position]]
     is_test = role_of(file.path) is FileRole.TEST and view.rank is FileRank.TESTS_AND_SUSPECTS
     label = label_of(file.path)
     plain = render_stretches(stretch_of(piece.hunk) for piece in shown)
     left_out = len(view.pieces) - len(shown)
-    if left_out or not view.is_complete:
-        return RenderedFile(label, f"{plain}\n{_note(view, left_out)}", is_test), 0
+    if not view.is_complete:
+        return RenderedFile(label, f"{plain}\n[cut here: the rest of this file is not shown]", is_test), 0
+    if left_out:
+        return RenderedFile(label, f"{plain}\n{STRETCHES_CUT.format(left_out, len(view.pieces))}", is_test), 0
     for suffix, text in _with_surroundings(view, file, is_test=is_test):
         more = len(text.encode()) + len(suffix) - len(plain.encode())
         if more <= slack:
@@ -579,21 +557,12 @@ def _render_file(view: FileView, choice: FileSelection, file: AnalyzedFile, slac
     return RenderedFile(label, plain, is_test), 0
 
 
-def _note(view: FileView, left_out: int) -> str:
-    if view.is_complete:
-        return STRETCHES_CUT.format(left_out, len(view.pieces))
-    return "[cut here: the rest of this file is not shown]"
-
-
 def _with_surroundings(view: FileView, file: AnalyzedFile, *, is_test: bool) -> Iterator[tuple[str, str]]:
-    """The file with what is around the change, the fullest first."""
-    if view.rank is FileRank.FOREIGN or view.rank is FileRank.DATA:
+    """The file with lines around the change, the fullest version first."""
+    if view.rank in {FileRank.FOREIGN, FileRank.DATA}:
         return
-    if is_test and file.head_text is not None and len(file.head_text) <= WHOLE_TEST_BYTES:
-        yield from _labelled(WHOLE_FILE_LABEL, whole_file(file))
-    yield from _labelled("", with_functions(file))
-
-
-def _labelled(suffix: str, stretches: Iterable[Stretch] | None) -> Iterator[tuple[str, str]]:
-    if stretches is not None:
-        yield suffix, render_stretches(stretches)
+    is_short = file.head_text is not None and len(file.head_text) <= WHOLE_TEST_BYTES
+    if is_test and is_short and (whole := whole_file(file)) is not None:
+        yield WHOLE_FILE_LABEL, render_stretches(whole)
+    if (around := with_functions(file)) is not None:
+        yield "", render_stretches(around)

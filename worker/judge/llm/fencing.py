@@ -1,7 +1,6 @@
-"""Text that others wrote, made safe to show: redacted, escaped, numbered, fenced.
+"""Make text of others safe to show: redact, escape, shorten and fence it.
 
-Does not decide what is shown. Invariant: a fenced text can't contain the fence's own word, what could hide or
-reorder text is visible, and no step changes the number of lines.
+A fenced text can't contain the fence's word, hidden characters are visible, and no step changes the number of lines.
 """
 
 import hashlib
@@ -20,12 +19,12 @@ _ASCII_SAFE: Final = pattern(r"[\t\n -~]*")
 
 
 def redact_text(text: str) -> str:
-    """*text* with what looks like a secret replaced, line by line."""
+    """Replace what looks like a secret, line by line."""
     return redact(text).text
 
 
 def escape_hidden(text: str) -> str:
-    """*text* with every character that hides, reorders or moves text shown as an escape. Lines and tabs stay."""
+    """Escape every character that hides, reorders or moves text. Line breaks and tabs stay."""
     if _ASCII_SAFE.fullmatch(text):
         return text
     hidden = {ord(char): _escape(char) for char in set(text) if char not in "\t\n" and _is_hidden(char)}
@@ -33,7 +32,7 @@ def escape_hidden(text: str) -> str:
 
 
 def shown_path(path: str) -> str:
-    """A path on one line, as the model sees it and cites it."""
+    """A path on one line, as the model reads and cites it."""
     return escape_hidden(redact_text(path)).replace("\t", "\\t").replace("\n", "\\n")
 
 
@@ -55,7 +54,7 @@ def _escape(char: str) -> str:
 
 
 def cut_text(text: str, limit: int) -> str:
-    """At most *limit* bytes of *text*, ending with a whole line where there is one, and saying how much is left out."""
+    """At most *limit* bytes of *text*, cut after a whole line where there is one, with a note of how much is left out."""
     raw = text.encode("utf-8", "surrogatepass")
     if len(raw) <= limit:
         return text
@@ -67,22 +66,22 @@ def cut_text(text: str, limit: int) -> str:
 
 
 class PromptFence(Value):
-    """Marks that no fenced text contains, since the word was chosen after the texts were known."""
+    """Marks that no fenced text contains: the word is made from the texts."""
 
     word: str
 
     @property
     def announcement(self) -> str:
-        """How a request begins: it tells its word once."""
+        """The first line of a request, which names the word once."""
         return f"{_ANNOUNCEMENT}`{self.word}`."
 
     def enclose(self, label: str, text: str) -> str:
-        """*text* between the marks. The label is ours; what it quotes has to be a `shown_path`."""
+        """*text* between the marks. Paths in *label* have to be `shown_path`s."""
         return f"[[{self.word} begin: {label}]]\n{text}\n[[{self.word} end]]"
 
 
 def read_fence(turn: str) -> PromptFence | None:
-    """The fence that a request told of."""
+    """The fence that a request announces."""
     match = _ANNOUNCED_WORD.match(turn)
     return PromptFence(match[1]) if match else None
 
@@ -92,9 +91,9 @@ _ANNOUNCED_WORD: Final = pattern(rf"{_ANNOUNCEMENT}`([a-z]+)`\.\n")
 
 
 def make_fence(seed: str, texts: Iterable[str]) -> PromptFence:
-    """A fence that is new for every *seed* (an eval id) and can't be guessed by whoever wrote the texts.
+    """A fence that is new for every *seed* (an eval id), so that the authors of the texts can't guess it.
 
-    Its word is of letters, which models read as few tokens, and short, since a text that holds it gets another.
+    Its word is a few letters, which are few tokens; a text that contains it gets another.
     """
     whole = "\n".join(texts)
     digest = hashlib.sha256(seed.encode())

@@ -1,10 +1,9 @@
-"""How a change is shown to a model: lines with their numbers, stretches of a file, and the list of what changed.
+"""Changed lines with their numbers, as the model reads them.
 
-Does not fence (`worker.judge.llm.prompt` does) and does not choose (`worker.judge.llm` does). Invariant: every number shown is
-the number of that line in the file, and `size_of_hunk` is never less than what a hunk takes when it is shown.
+Every number shown is that of its line in the file, and `size_of_hunk` is never less than what a hunk takes.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
 from typing import Final
 
 from worker.domain.value import Value
@@ -16,7 +15,7 @@ STRETCHES_CUT: Final = "[cut here: {} of the {} stretches of this file are not s
 
 
 class Stretch(Value):
-    """Lines of one file that follow each other on both sides. `section`: what git says of the place."""
+    """Consecutive lines of one file. `section`: git's heading of the place."""
 
     section: str
     lines: tuple[DiffLine, ...]
@@ -27,21 +26,20 @@ def stretch_of(hunk: Hunk) -> Stretch:
 
 
 def render_stretches(stretches: Iterable[Stretch]) -> str:
-    """The stretches as they are shown: the number of a line in the head version, of a removed one (`-`) in the base."""
+    """Lines with their numbers at head; a removed line (`-`) has its number in the base."""
     whole = tuple(stretches)
     texts = iter(escape_hidden("\n".join(line.text for stretch in whole for line in stretch.lines)).split("\n"))
-    return "\n".join(row for stretch in whole for row in _rows(stretch, texts))
-
-
-def _rows(stretch: Stretch, texts: Iterator[str]) -> Iterator[str]:
-    yield f"@@ {escape_hidden(stretch.section)}".rstrip()
-    for line in stretch.lines:
-        number = line.base_line if line.kind is LineKind.REMOVED else line.head_line
-        yield f"{number} {line.kind.value}{next(texts)}{'' if line.has_newline else NO_NEWLINE}"
+    rows: list[str] = []
+    for stretch in whole:
+        rows.append(f"@@ {escape_hidden(stretch.section)}".rstrip())
+        for line in stretch.lines:
+            number = line.base_line if line.kind is LineKind.REMOVED else line.head_line
+            rows.append(f"{number} {line.kind.value}{next(texts)}{'' if line.has_newline else NO_NEWLINE}")
+    return "\n".join(rows)
 
 
 def size_of_hunk(hunk: Hunk) -> int:
-    """The most bytes that a hunk takes when it is shown, with its last line break. Makes no lines, and keeps nothing."""
+    """The most bytes that a hunk takes with its last line break, counted without splitting it into lines."""
     digits = len(str(max(hunk.base_start + hunk.base_count, hunk.head_start + hunk.head_count)))
     count = hunk.body.count(b"\n")
     text = len(escape_hidden(hunk.body.decode("utf-8", "replace")).encode())
@@ -50,18 +48,11 @@ def size_of_hunk(hunk: Hunk) -> int:
 
 
 def describe_file(file: FileDiff, state: str) -> str:
-    """A changed file in the list of all."""
+    """A changed file's line in the list of all; lines are counted in the raw bytes."""
     moved = f', was "{shown_path(file.old_path)}"' if file.old_path else ""
-    mode = f", mode {file.old_mode} -> {file.new_mode}" if _changes_mode(file) else ""
-    return f'"{shown_path(file.path)}": {file.change}{moved}{mode}, {_counts(file.hunks)}, {state}'
-
-
-def _changes_mode(file: FileDiff) -> bool:
-    return bool(file.old_mode and file.new_mode and file.old_mode != file.new_mode)
-
-
-def _counts(hunks: Sequence[Hunk]) -> str:
-    """Counted in the bytes: of most files of a large change nobody reads the lines."""
-    added = sum(hunk.body.count(b"\n+") + hunk.body.startswith(b"+") for hunk in hunks)
-    removed = sum(hunk.body.count(b"\n-") + hunk.body.startswith(b"-") for hunk in hunks)
-    return f"+{added} -{removed}"
+    has_new_mode = file.old_mode and file.new_mode and file.old_mode != file.new_mode
+    mode = f", mode {file.old_mode} -> {file.new_mode}" if has_new_mode else ""
+    added, removed = (
+        sum(hunk.body.count(b"\n" + mark) + hunk.body.startswith(mark) for hunk in file.hunks) for mark in (b"+", b"-")
+    )
+    return f'"{shown_path(file.path)}": {file.change}{moved}{mode}, +{added} -{removed}, {state}'

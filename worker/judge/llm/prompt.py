@@ -1,12 +1,11 @@
-"""Dossier, rubric and the heuristic tier's suspicions -> the question to the model.
+"""Build the question to the model from the dossier, the rubric and what code found.
 
-All fencing of untrusted text happens here. Does not ask. Invariant: the system part is the same for every pull request (so it
-is cached); everything that others wrote stands inside a fence; the question is no larger than its room; what does not fit is
-listed as not read, and counted so.
+The system part is the same for every pull request, so it is cached. Everything that others wrote stands inside a fence. The
+question is no larger than its budget; what does not fit is listed, and counted as not read.
 """
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from worker.domain.dossier.dossier import Dossier, UnreadReason
@@ -46,23 +45,23 @@ from worker.judge.llm.sections import (
 )
 from worker.judge.rounds.previous_rounds import PreviousRounds
 from worker.judge.rubric import PromptText
-from worker.signals.analysis.change import AnalyzedFile, CodeChange
+from worker.signals.analysis.change import CodeChange
 
 SECTION_SCALES: Final = (1.0, 0.5, 0.25, 0.125)
-"""How far the chapters beside the change are shortened, in turn, until they leave room for it."""
+"""Shares to which the sections beside the change are shortened in turn, until they leave room for it."""
 
 SECTIONS_SHARE: Final = 0.6
-"""The share of the room that they may take."""
+"""The share of the budget that they may take."""
 
 LISTING_SHARE: Final = 0.2
 """The share of the rest that the list of files may take."""
 
 FRAME_BYTES: Final = 2_500
-"""Our own headings and sentences around the change, the fence's word, and what a server adds to a prompt."""
+"""Our headings and sentences around the change, the fence's word, and what a server adds to a prompt."""
 
 
 class PromptInput(Value):
-    """What the question is made from: the dossier, and what code found out about it."""
+    """The dossier, and what code found in it."""
 
     dossier: Dossier
     diff: Diff
@@ -75,8 +74,8 @@ class PromptInput(Value):
 class PromptQuestion(Value):
     """`coverage`: what is read of the change once it is answered.
 
-    `conditions` and `questions`: what it asks for beside the criteria. `redactions`: what was taken out, for the record. `sent_dossier`
-    is the dossier as it may leave: of it, and not of the one that came in, are the model's quotes and pointers.
+    `conditions`, `questions`: ids that it asks for beside the criteria. `redactions`: what was taken out, for the record.
+    `sent_dossier`: the redacted dossier, which the model's quotes and pointers are checked against.
     """
 
     prompt: Prompt
@@ -93,105 +92,87 @@ def build_question(
 ) -> PromptQuestion | None:
     """The question about a change; *seed* (the eval id) makes each fence new. None: not even the issue fits.
 
-    Of a change that does not fit, it shows what is most urgent: that may be rejected, and the coverage keeps it from an accept.
+    Of a change that does not fit, the most urgent part is shown: the coverage keeps it from an accept.
     """
     builder = _QuestionBuilder(prompt_input, rubric, text, seed)
     section_input = builder.fit_sections(budget)
-    return None if section_input is None else builder.question(builder.byte_budgets(budget, section_input))
+    return None if section_input is None else builder.question(budget, section_input)
 
 
 def system_part(text: PromptText, rubric: Rubric) -> str:
     """The stable part: the prompt, then the rubric."""
-    criteria = "\n".join(
-        f"- `{criterion.id}`: {criterion.question} 10/10: {criterion.ten}" for criterion in rubric.criteria
-    )
+    criteria = "\n".join(f"- `{entry.id}`: {entry.question} 10/10: {entry.ten}" for entry in rubric.criteria)
     categories = "\n".join(f"- `{category}`: {meaning}" for category, meaning in rubric.categories.items())
     return (
         f"{text.text.rstrip()}\n\n# The rubric\n\nScore these criteria:\n\n{criteria}\n\nCategories:\n\n{categories}\n"
     )
 
 
-class _ByteBudgets(Value):
-    """Bytes for the lines of the change and for the list of its files, and what stands beside them."""
-
-    change: int
-    listing: int
-    sections: SectionInput
-
-
 class _QuestionBuilder:
-    """Where the question is made, from what may leave alone."""
+    """Builds one question from redacted values only."""
 
     def __init__(self, prompt_input: PromptInput, rubric: Rubric, text: PromptText, seed: str) -> None:
         sent = redact_dossier(prompt_input.dossier, prompt_input.opinion, prompt_input.claims)
         self.dossier = sent.dossier
         self.diff = diff_of(sent.dossier.diff)
-        self.paths = frozenset(file.path for file in self.diff.files)
-        self.files: Sequence[AnalyzedFile] = CodeChange(sent.dossier).files
         self.suspicions = suspicions_of(sent.opinion)
         self.suspected_files = frozenset(finding.path for finding in sent.opinion.findings if finding.path)
-        unread = sent.dossier.files_unread
-        self.withheld_paths = frozenset(file.path for file in unread if file.reason is UnreadReason.NEVER_SEND)
         self.conditions = tuple(condition.id for condition in open_conditions_of(sent.dossier.ledger))
-        self._material = prompt_input
-        self._sendable = sent
-        self._rubric = [criterion.id for criterion in rubric.criteria]
+        self._input = prompt_input
+        self._sent = sent
+        self._rubric = [entry.id for entry in rubric.criteria]
         self._system, self._version, self._seed = system_part(text, rubric), text.version, seed
 
     def fit_sections(self, budget: TokenBudget) -> SectionInput | None:
-        """What is told beside the change, shortened until it leaves room; None where it can't be."""
+        """The sections beside the change, shortened until they leave room for it; None where they can't."""
         space = budget.question_bytes - self._own_bytes()
         for scale in SECTION_SCALES:
-            section_input = self._section_input(SectionLimits().scaled(scale))
+            section_input = SectionInput(
+                dossier=self.dossier,
+                suspicions=self.suspicions,
+                claims=self._sent.claims,
+                ci=self._input.ci,
+                previous_rounds=self._input.previous_rounds,
+                limits=SectionLimits().scaled(scale),
+            )
             if _size(section_input) <= space * SECTIONS_SHARE:
                 return section_input
         return None
 
-    def byte_budgets(self, budget: TokenBudget, section_input: SectionInput) -> "_ByteBudgets":
-        space = budget.question_bytes - self._own_bytes() - _size(section_input)
-        listed = min(int(space * LISTING_SHARE), max_listing_bytes(self.diff, self.dossier))
-        return _ByteBudgets(space - listed, listed, section_input)
-
     def _own_bytes(self) -> int:
         return len(self._system.encode()) + len(json.dumps(reply_schema(), ensure_ascii=False)) + FRAME_BYTES
 
-    def _section_input(self, limits: SectionLimits) -> SectionInput:
-        return SectionInput(
-            dossier=self.dossier,
-            suspicions=self.suspicions,
-            claims=self._sendable.claims,
-            ci=self._material.ci,
-            previous_rounds=self._material.previous_rounds,
-            limits=limits,
-        )
-
-    def question(self, budgets: "_ByteBudgets") -> PromptQuestion:
+    def question(self, budget: TokenBudget, section_input: SectionInput) -> PromptQuestion:
         """The question, with as much of the change as fits."""
-        views = file_views_of(self.diff, self.suspected_files, self.withheld_paths, budgets.change)
-        choice = select_pieces(views, budgets.change)
-        listed = list_changes(ListedChange(self.diff, self.dossier, views), choice, budgets.listing)
-        texts = render_files(views, choice, self.files, budgets.change)
+        space = budget.question_bytes - self._own_bytes() - _size(section_input)
+        listing_bytes = min(int(space * LISTING_SHARE), max_listing_bytes(self.diff, self.dossier))
+        change_bytes = space - listing_bytes
+        unread = self.dossier.files_unread
+        withheld = frozenset(file.path for file in unread if file.reason is UnreadReason.NEVER_SEND)
+        views = file_views_of(self.diff, self.suspected_files, withheld, change_bytes)
+        choice = select_pieces(views, change_bytes)
+        listed = list_changes(ListedChange(self.diff, self.dossier, views), choice, listing_bytes)
+        files = render_files(views, choice, CodeChange(self.dossier).files, change_bytes)
+        paths = frozenset(file.path for file in self.diff.files)
         sections = (
-            *sections_before_change(budgets.sections),
-            *_tests(text for text in texts if text.is_test),
-            _changes(listed.text, [text for text in texts if not text.is_test]),
-            *sections_after_change(budgets.sections),
+            *sections_before_change(section_input),
+            *_tests([file for file in files if file.is_test]),
+            _changes(listed.text, [file for file in files if not file.is_test]),
+            *sections_after_change(section_input),
         )
-        turn = _fence_parts(sections, self._seed, _ending(len(self.paths)))
+        turn = _fence_parts(sections, self._seed, _ending(len(paths)))
+        questions = tuple(suspicion.id for suspicion in self.suspicions)
+        criteria = [criterion.id for criterion in self.dossier.criteria or ()]
+        tokens = reply_tokens(criteria, sorted(self.conditions), self._rubric, map(shown_path, paths), questions)
         return PromptQuestion(
-            prompt=Prompt(self._system, (turn,), reply_schema(), self._version, self._reply_tokens()),
+            prompt=Prompt(self._system, (turn,), reply_schema(), self._version, tokens),
             coverage=self._coverage(views, choice, listed.hidden),
             sent_dossier=self.dossier,
             conditions=self.conditions,
-            redactions=self._sendable.redactions,
-            previous_rounds=self._material.previous_rounds,
-            questions=tuple(suspicion.id for suspicion in self.suspicions),
+            redactions=self._sent.redactions,
+            previous_rounds=self._input.previous_rounds,
+            questions=questions,
         )
-
-    def _reply_tokens(self) -> int:
-        criteria = [criterion.id for criterion in self.dossier.criteria or ()]
-        questions = [suspicion.id for suspicion in self.suspicions]
-        return reply_tokens(criteria, sorted(self.conditions), self._rubric, map(shown_path, self.paths), questions)
 
     def _coverage(self, views: Sequence[FileView], choice: FileSelection, unlisted: tuple[str, ...]) -> Coverage:
         left = [view for view in views if not is_shown(view, choice)]
@@ -215,36 +196,32 @@ def _ending(count: int) -> str:
     return f"{ENDING}\n\n{DIRECTION.format(count=count)}" if count >= WIDE_CHANGE_FILES else ENDING
 
 
-def _fence_parts(parts: Iterable[PromptSection], seed: str, ending: str) -> str:
-    whole = tuple(parts)
-    fence = make_fence(seed, (word for part in whole for text in part.texts for word in text))
+def _fence_parts(parts: Sequence[PromptSection], seed: str, ending: str) -> str:
+    fence = make_fence(seed, (word for part in parts for text in part.texts for word in text))
     lines = [fence.announcement]
-    for part in whole:
+    for part in parts:
         lines.append(f"# {part.heading}\n\n{part.intro}".rstrip())
         lines += [fence.enclose(label, text) for label, text in part.texts]
     return "\n\n".join([*lines, ending])
 
 
 def _size(section_input: SectionInput) -> int:
-    return sum(
-        _size_of(section) for section in (*sections_before_change(section_input), *sections_after_change(section_input))
-    )
+    size = 0
+    for section in (*sections_before_change(section_input), *sections_after_change(section_input)):
+        size += len(section.heading.encode()) + len(section.intro.encode()) + 10
+        size += sum(len(label.encode()) + len(text.encode()) + 60 for label, text in section.texts)
+    return size
 
 
-def _size_of(part: PromptSection) -> int:
-    fences = sum(len(label.encode()) + len(text.encode()) + 60 for label, text in part.texts)
-    return len(part.heading.encode()) + len(part.intro.encode()) + fences + 10
-
-
-def _tests(tests: Iterable[RenderedFile]) -> Iterator[PromptSection]:
-    if texts := tuple((test.label, test.text) for test in tests):
+def _tests(tests: Sequence[RenderedFile]) -> Iterator[PromptSection]:
+    if tests:
         intro = "As the validators ran them: lines without a mark stood before, `+` lines are new, `-` lines are gone."
-        yield PromptSection("The changed tests", intro, texts)
+        yield PromptSection("The changed tests", intro, tuple((test.label, test.text) for test in tests))
 
 
-def _changes(listed: str, texts: Sequence[RenderedFile]) -> PromptSection:
+def _changes(listed: str, files: Sequence[RenderedFile]) -> PromptSection:
     intro = (
         "Every changed file is listed first. The number before a line counts in the head version; before a line marked `-` it "
         "counts in the base."
     )
-    return PromptSection("The change", intro, (("changed files", listed), *((text.label, text.text) for text in texts)))
+    return PromptSection("The change", intro, (("changed files", listed), *((file.label, file.text) for file in files)))

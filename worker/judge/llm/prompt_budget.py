@@ -1,7 +1,4 @@
-"""How much the question to a model may hold.
-
-Does not measure anything. Invariant: a room is in bytes, since a token is a byte at least: what fits the bytes fits the tokens.
-"""
+"""How large a question to a model may be, in bytes: a token is at least one byte, so what fits the bytes fits the tokens."""
 
 from typing import Final
 
@@ -15,19 +12,18 @@ _STEP: Final = 1_000
 
 
 class TokenBudget(Value):
-    """`question_bytes`: of the whole question, system part and schema included."""
+    """`question_bytes`: the whole question, system part and schema included."""
 
     question_bytes: int = PROMPT_TOKENS
 
 
 DEFAULT_TOKEN_BUDGET: Final = TokenBudget()
-"""Where nothing else is set."""
 
 
 def token_budget_for(tokens: int, density: Density) -> TokenBudget:
-    """The room in which a question surely is of at most so many *tokens*, by what was recorded of earlier ones.
+    """The bytes that surely take at most *tokens*, by the recorded density of earlier questions.
 
-    In whole steps, so that not every reply moves the place where a file is cut.
+    Rounded down to whole steps, so that not every reply moves the point where a file is cut.
     """
     if density.replies < LEAST_REPLIES:
         return TokenBudget(tokens)

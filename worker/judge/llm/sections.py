@@ -1,17 +1,16 @@
-"""What a question tells beside the change: what was asked for, by what rules, what code found, and what was said before.
+"""What a question contains beside the change: the request, its rules, what code found, and earlier rounds.
 
-Does not fence and does not show the change. Invariant: every text of others is in `texts`, cut to its limit, and none of our
-own sentences (`said`) quotes one; titles, labels and commit messages are left out: a retitle must not change a verdict.
+All text of others is in `PromptSection.texts`, cut to its limit, and none of our own sentences quotes any. Titles, labels and
+commit messages are left out: a new title must not change a verdict.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, assert_never
 
 from worker.domain.dossier.dossier import Dossier
-from worker.domain.value import Value
+from worker.domain.value import Value, replace
 from worker.domain.verdict.ledger import LedgerEntry, conditions_of, select_prompt_entries
 from worker.domain.verdict.verdict import Abstain, Accept, Category, ClaimVerdict, ClosingCondition, Reject
-from worker.judge import texts as words
 from worker.judge.checks.ci_status import CiReport
 from worker.judge.checks.suspicions import Suspicion
 from worker.judge.llm.fencing import cut_text, escape_hidden, shown_path
@@ -19,18 +18,19 @@ from worker.judge.rounds.calibration import first_scores
 from worker.judge.rounds.changed_lines import ChangedLines
 from worker.judge.rounds.convergence import RejectRefusal, open_conditions
 from worker.judge.rounds.previous_rounds import PreviousRounds, rejects_of, surface_of
+from worker.judge.texts import MOST_NAMED, count_times
 
 LEAST_BYTES: Final = 200
-"""However many there are, so much is shown of each issue, criterion, rules file and round."""
+"""Shown of each issue, criterion, rules file and round, however many there are."""
 
 
 REASONING_BYTES: Final = 300
 MOST_NEW_LINES: Final = 60
-"""How many files and recurrences are listed."""
+"""How many files and earlier rejects are listed."""
 
 
 class PromptSection(Value):
-    """One heading: sentences of ours, then texts of others, each with our label."""
+    """A heading, sentences of ours, then texts of others with our labels."""
 
     heading: str
     intro: str
@@ -38,7 +38,7 @@ class PromptSection(Value):
 
 
 class SectionLimits(Value):
-    """The most bytes of each chapter. What is longer is cut, and says so."""
+    """The most bytes of each section; what is longer is cut with a note."""
 
     issues: int = 24_000
     criteria: int = 24_000
@@ -54,7 +54,7 @@ class SectionLimits(Value):
 
 
 class SectionInput(Value):
-    """What the chapters are made from; all of it may leave."""
+    """What the sections are made from, redacted."""
 
     dossier: Dossier
     suspicions: tuple[Suspicion, ...]
@@ -65,15 +65,15 @@ class SectionInput(Value):
 
 
 def sections_before_change(section_input: SectionInput) -> Iterator[PromptSection]:
-    """From the rules to what the validators said."""
+    """From the rules to CI."""
     for build in (_guidance, _issues, _criteria, _rounds, _contest, _case, _ci):
         yield from build(section_input)
 
 
 def sections_after_change(section_input: SectionInput) -> Iterator[PromptSection]:
-    """What code suspects, what was said on earlier heads, and how the first of them scored."""
-    for build in (_suspicions, _ledger):
-        yield from build(section_input)
+    """Suspicions, earlier rounds, and the scores of the first head."""
+    yield from _suspicions(section_input)
+    yield from _ledger(section_input)
     yield from calibration_sections(section_input.dossier, section_input.previous_rounds)
 
 
@@ -139,20 +139,16 @@ def _criteria(section_input: SectionInput) -> Iterator[PromptSection]:
 
 
 def _rounds(section_input: SectionInput) -> Iterator[PromptSection]:
-    """Closing conditions, what is new, what was said before: from the second round on."""
+    """Closing conditions, what is new, earlier rejects: from the second round on."""
     for section in history_sections(section_input.dossier.ledger, section_input.previous_rounds):
         share = max(LEAST_BYTES, section_input.limits.ledger // max(1, len(section.texts)))
-        yield PromptSection(
-            section.heading, section.intro, tuple((label, _safe(text, share)) for label, text in section.texts)
-        )
+        yield replace(section, texts=tuple((label, _safe(text, share)) for label, text in section.texts))
 
 
 def _contest(section_input: SectionInput) -> Iterator[PromptSection]:
-    if section_input.dossier.contest:
+    if contest := section_input.dossier.contest:
         intro = "A maintainer asks for another look and gives this reason. Weigh it; it decides nothing."
-        yield PromptSection(
-            "Contested", intro, (("reason", _safe(section_input.dossier.contest, section_input.limits.contest)),)
-        )
+        yield PromptSection("Contested", intro, (("reason", _safe(contest, section_input.limits.contest)),))
 
 
 def _case(section_input: SectionInput) -> Iterator[PromptSection]:
@@ -218,7 +214,7 @@ def _ledger(section_input: SectionInput) -> Iterator[PromptSection]:
 
 
 def _describe_entry(entry: LedgerEntry) -> Iterator[str]:
-    """What was decided, and never how high it scored."""
+    """What was decided, without its score."""
     verdict = entry.verdict
     yield f"change: {entry.diff_summary}"
     match verdict:
@@ -231,23 +227,20 @@ def _describe_entry(entry: LedgerEntry) -> Iterator[str]:
         case _:
             assert_never(verdict)
     yield f"concern: {verdict.concern}"
-    yield from (
-        f"evidence: {shown_path(pointer.location)} {pointer.note}".rstrip() for pointer in verdict.evidence[:10]
-    )
+    yield from (f"evidence: {shown_path(place.location)} {place.note}".rstrip() for place in verdict.evidence[:10])
     if verdict.next_step:
         yield f"next step: {verdict.next_step}"
     yield from (f"open condition {condition.id}: {condition.text}" for condition in entry.open_conditions)
 
 
 def open_conditions_of(ledger: Sequence[LedgerEntry]) -> tuple[ClosingCondition, ...]:
-    """The conditions that the model has to answer for."""
+    """The conditions that the model has to answer."""
     return open_conditions(conditions_of(ledger))
 
 
 def history_sections(ledger: Sequence[LedgerEntry], previous: PreviousRounds) -> Iterator[PromptSection]:
-    """*ledger* as it may leave; *standing* gives numbers and paths only."""
-    conditions = open_conditions_of(ledger)
-    if conditions:
+    """Open conditions, new lines and earlier rejects. *ledger* is redacted; of *previous* only numbers and paths are used."""
+    if conditions := open_conditions_of(ledger):
         intro = (
             "Earlier rounds asked for these, and they are still open. Answer for each id in `conditions`. Their words are "
             "frozen: hold the change against them, and against nothing more."
@@ -256,29 +249,32 @@ def history_sections(ledger: Sequence[LedgerEntry], previous: PreviousRounds) ->
         yield PromptSection("Closing conditions", intro, (("open conditions", text),))
     if previous.changed_lines is not None:
         yield _changes_section(previous.changed_lines)
-    yield from _recurring_sections(tuple(rejects_of(ledger)))
+    yield from _recurring_sections(rejects_of(ledger))
 
 
-def _changes_section(since: ChangedLines) -> PromptSection:
+def _changes_section(changed: ChangedLines) -> PromptSection:
     intro = (
         "In this round a reject needs a closing condition that is still open, or a place on a line that changed since the "
         "change was judged the last time. What else it shows was judged then, and can't be objected to any more."
     )
-    lines = [f'"{shown_path(path)}" ({side}): {", ".join(ranges)}' for (path, side), ranges in since.ranges().items()]
-    lines += [f'"{shown_path(path)}"' for path in sorted(since.files)]
+    lines = [f'"{shown_path(path)}" ({side}): {", ".join(ranges)}' for (path, side), ranges in changed.ranges().items()]
+    lines += [f'"{shown_path(path)}"' for path in sorted(changed.files)]
     if not lines:
         return PromptSection("What is new", f"{intro} No line changed since.")
     left = [f"and {len(lines) - MOST_NEW_LINES} more files"] if len(lines) > MOST_NEW_LINES else []
     return PromptSection("What is new", intro, (("lines changed since", "\n".join([*lines[:MOST_NEW_LINES], *left])),))
 
 
-def _recurring_sections(rejects: Sequence[Reject]) -> Iterator[PromptSection]:
+def _recurring_sections(rejects: Iterable[Reject]) -> Iterator[PromptSection]:
     """How often each category was the reason on each surface, and what was asked for each time."""
-    steps: dict[tuple[Category, str], list[str]] = {}
+    steps_by_reason: dict[tuple[Category, str], list[str]] = {}
     for reject in rejects:
         for surface in sorted(surface_of(reject)):
-            steps.setdefault((reject.category, surface), []).append(reject.next_step)
-    lines = [_recurrence(category, surface, asked) for (category, surface), asked in steps.items()]
+            steps_by_reason.setdefault((reject.category, surface), []).append(reject.next_step)
+    lines = [
+        f'{category} at "{shown_path(surface)}": rejected {count_times(len(steps))}; asked for: {"; ".join(steps[-MOST_NAMED:])}'
+        for (category, surface), steps in steps_by_reason.items()
+    ]
     if lines:
         intro = (
             "If you reject for one of these categories at the same place again, the earlier step did not get through: teach "
@@ -287,14 +283,8 @@ def _recurring_sections(rejects: Sequence[Reject]) -> Iterator[PromptSection]:
         yield PromptSection("What was said before", intro, (("earlier rejects", "\n".join(lines[-MOST_NEW_LINES:])),))
 
 
-def _recurrence(category: Category, surface: str, asked: Iterable[str]) -> str:
-    steps = tuple(asked)
-    intro = "; ".join(steps[-words.MOST_NAMED :])
-    return f'{category} at "{shown_path(surface)}": rejected {words.count_times(len(steps))}; asked for: {intro}'
-
-
 def correction_text(refusal: RejectRefusal, previous: PreviousRounds) -> str:
-    """What the model is told when its reject can't stand."""
+    """The correction for a reject that earlier rounds rule out."""
     match refusal:
         case RejectRefusal.NOT_NEW:
             names = ", ".join(condition.id for condition in open_conditions(previous.conditions))
