@@ -46,6 +46,8 @@ EXPLICIT_CATEGORIES: Final = frozenset({Category.SPEC_VIOLATION, Category.ACCEPT
 MOST_EVIDENCE: Final = 20
 """How many places of a fact or a safe change a verdict names."""
 
+UNMET: Final = frozenset({CriterionStatus.MISSING, CriterionStatus.PARTIAL})
+
 RulingSignals = Mapping[str, str | int | float | bool | None]
 
 

@@ -15,9 +15,9 @@ from worker.judge import texts
 from worker.judge.checks.claims import names_criterion
 from worker.judge.checks.missing_names import find_refuted_claim
 from worker.judge.checks.missing_rules import find_missing_rule
-from worker.judge.checks.survival import UNMET, Survival, survival_of
+from worker.judge.checks.survival import Survival, survival_of
 from worker.judge.checks.suspicions import find_unanswered
-from worker.judge.rulings import EvidenceBundle, Ruling, leave_to_person
+from worker.judge.rulings import UNMET, EvidenceBundle, Ruling, leave_to_person
 from worker.signals.acceptance_gap.criteria_not_met import find_untested_criteria
 from worker.signals.analysis.change import CodeChange
 from worker.signals.analysis.file_roles import FileRole, role_of

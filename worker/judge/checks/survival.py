@@ -20,13 +20,12 @@ from worker.domain.verdict.verdict import (
 )
 from worker.judge import texts as words
 from worker.judge.checks.missing_rules import names_a_rule
-from worker.judge.rulings import EvidenceBundle
+from worker.judge.rulings import UNMET, EvidenceBundle
 from worker.signals.acceptance_gap.criteria_not_met import is_mentioned
 from worker.signals.analysis.change import CodeChange
 from worker.signals.analysis.relatedness import NAME_PATTERN, common_stems, stems_of_all
 from worker.signals.scope_creep.unrelated_file import is_apart
 
-UNMET: Final = frozenset({CriterionStatus.MISSING, CriterionStatus.PARTIAL})
 TEXTS: Final = (".md", ".rst", ".txt", ".adoc")
 NEARBY_LINES: Final = 3
 """Lines before and after a place that words about it may be about."""

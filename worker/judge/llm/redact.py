@@ -1,15 +1,14 @@
-"""What may leave this machine: a dossier and what code found about it, without secrets and without files never sent.
+"""Redact a dossier and what code found in it: no secret and no file of `never_send` leaves this machine.
 
-Everything that a question is built from goes through here first, whatever field it stands in, so that no part of a prompt
-has to think of it. Does not fence and does not choose what is shown. Invariant: no text of a path that `never_send` matches
-is left in any field, the number of lines of every other text stays, and each thing taken out is named in `redactions`.
+Every question is built from what comes out of here. No text of a withheld path is left in any field, the number of lines of
+every other text stays, and each redaction is recorded.
 """
 
 import re
 from collections.abc import Mapping, Sequence
 from itertools import islice
 from types import MappingProxyType
-from typing import Final, TypeVar
+from typing import Final, TypeVar, cast
 
 from worker.domain.dossier.dossier import CiCheck, Dossier, UnreadFile, UnreadReason
 from worker.domain.dossier.never_send import is_withheld
@@ -26,12 +25,12 @@ M = TypeVar("M", bound=Frozen)
 WITHHELD_LINE: Final = "[a line about a file that is never sent]"
 
 _NOT_TEXTS: Final = frozenset({"path", "changed_lines", "diff"})
-"""Paths are cleaned where they are shown, of changed lines there are hashes only, and a diff is read as one."""
+"""Paths are redacted where they are shown, changed lines are hashes, and a diff is redacted hunk by hunk."""
 
 _KEYS: Final = ("path", "number", "id", "name", "round")
 _PATH: Final = pattern(r"[\w.@+/\\-]{1,400}")
 _NO_TEXT: Final = b"Binary files differ\n"
-"""How a diff says that it shows nothing of a file."""
+"""In place of a withheld file's hunks."""
 
 
 class RedactedDossier(Value):
@@ -42,34 +41,36 @@ class RedactedDossier(Value):
 
 
 def redact_dossier(dossier: Dossier, opinion: HeuristicOpinion, claims: tuple[ClaimVerdict, ...]) -> RedactedDossier:
-    """Take out what must not leave. Of a dossier that holds nothing of that, the same values come back."""
+    """Take out what must not leave. Where there is nothing to take out, the same values are returned."""
     globs = dossier.policy.never_send if dossier.policy else ()
-    sieve = _DossierRedactor(globs)
-    sent = sieve.redact_dossier(dossier)
-    if sieve.secrets:  # what its name gave away in one place stands without that name in another
-        sieve = _DossierRedactor(globs, sieve.secrets)
-        sent = sieve.redact_dossier(dossier)
-        sieve.expect_quotes()
-    redacted = tuple(sieve.redact_model(claim, "claims") for claim in claims)
-    return RedactedDossier(sent, sieve.redact_model(opinion, "heuristics"), redacted, tuple(sieve.redactions))
+    redactor = _DossierRedactor(globs)
+    sent = redactor.redact_dossier(dossier)
+    if redactor.secrets:  # a value that its name gave away may stand elsewhere without that name
+        redactor = _DossierRedactor(globs, redactor.secrets)
+        sent = redactor.redact_dossier(dossier)
+        redactor.expect_quotes()
+    sent_claims = tuple(redactor.redact_model(claim, "claims") for claim in claims)
+    return RedactedDossier(sent, redactor.redact_model(opinion, "heuristics"), sent_claims, tuple(redactor.redactions))
 
 
 class _DossierRedactor:
-    """Goes through values, and writes down what it took out."""
+    """Redacts values and records what it took out."""
 
     def __init__(self, globs: Sequence[str], known_secrets: Mapping[str, SecretKind] = MappingProxyType({})) -> None:
         self.redactions: list[Redaction] = []
         self.secrets: dict[str, SecretKind] = {}
         self._globs = globs
-        self._known_secrets = dict(
-            islice(
-                ((secret, kind) for secret, kind in known_secrets.items() if _is_distinctive(secret, kind)), MOST_KNOWN
-            )
+        # a short one may be a word elsewhere, and a key's lines are found with the key
+        distinctive = (
+            (secret, kind)
+            for secret, kind in known_secrets.items()
+            if len(secret) >= _DISTINCTIVE_LENGTH and kind is not SecretKind.PRIVATE_KEY
         )
+        self._known_secrets = dict(islice(distinctive, MOST_KNOWN))
         self._pieces = ""
 
     def expect_quotes(self) -> None:
-        """From now on the texts are our own code's, which quotes what it read in pieces: of those no context is left."""
+        """Texts that follow are our own code's, which quotes pieces of secrets without their context."""
         self._pieces = "\n".join(self.secrets)
 
     def redact_dossier(self, dossier: Dossier) -> Dossier:
@@ -82,7 +83,7 @@ class _DossierRedactor:
         return clean.model_copy(update=changes)
 
     def _without_withheld(self, dossier: Dossier) -> Dossier:
-        """Without the texts that are never sent; the changed ones among them are listed as unread."""
+        """The dossier without withheld texts; the changed ones among them are listed as unread."""
         if not self._globs:
             return dossier
         unread = (*dossier.files_unread, *self._unread_files(dossier))
@@ -110,7 +111,7 @@ class _DossierRedactor:
         return path is not None and bool(self._globs) and is_withheld(path, self._globs)
 
     def redact_model(self, model: M, path: str) -> M:
-        """The same model where nothing is taken out of any of its fields."""
+        """Redact every field; the same model where there is nothing to take out."""
         before = self._redact_mentions(model)
         changes: dict[str, object] = {}
         for name in type(before).model_fields:
@@ -121,7 +122,7 @@ class _DossierRedactor:
         return before.model_copy(update=changes) if changes else before
 
     def _redact_mentions(self, model: M) -> M:
-        """What is said about a file that is never sent may quote it."""
+        """Clear notes and quotes about withheld files."""
         match model:
             case Finding(path=path) if self._withholds(path):
                 return model.model_copy(update={"note": ""})
@@ -134,7 +135,7 @@ class _DossierRedactor:
                 return model
 
     def _redact_log(self, log: str) -> str:
-        """The log without the lines that name a file which is never sent."""
+        """The log without lines that name a withheld file."""
         return "\n".join(
             WITHHELD_LINE if any(self._withholds(path) for path in _PATH.findall(line)) else line
             for line in log.split("\n")
@@ -146,24 +147,20 @@ class _DossierRedactor:
         if isinstance(value, Frozen):
             return self.redact_model(value, where)
         if isinstance(value, tuple):
-            return self._redact_items(value, where)  # pyright: ignore[reportUnknownArgumentType] - a field holds values only
+            items = cast("tuple[object, ...]", value)
+            clean = tuple(self._redact_value(item, f"{where}[{_key(item, at)}]") for at, item in enumerate(items))
+            return items if all(new is old for new, old in zip(clean, items, strict=True)) else clean
         if isinstance(value, dict):
-            return self._redact_entries(value, where)  # pyright: ignore[reportUnknownArgumentType] - as above
+            entries = cast("dict[str, object]", value)
+            redacted = {key: self._redact_value(entry, f"{where}.{key}") for key, entry in entries.items()}
+            return entries if redacted == entries else redacted
         return value
 
-    def _redact_items(self, items: tuple[object, ...], where: str) -> tuple[object, ...]:
-        clean = tuple(self._redact_value(item, f"{where}[{_key(item, at)}]") for at, item in enumerate(items))
-        return items if all(new is old for new, old in zip(clean, items, strict=True)) else clean
-
-    def _redact_entries(self, entries: dict[str, object], where: str) -> dict[str, object]:
-        clean = {key: self._redact_value(entry, f"{where}.{key}") for key, entry in entries.items()}
-        return entries if clean == entries else clean
-
     def _redact_text(self, text: str, where: str) -> str:
-        concealed = redact(text, self._known_secrets)
-        self.secrets.update(concealed.secrets)
-        self.redactions += [Redaction(kind=kind, where=where, line=line) for line, kind in concealed.secret_lines]
-        return self._without_pieces(concealed.text, where) if self._pieces else concealed.text
+        clean = redact(text, self._known_secrets)
+        self.secrets.update(clean.secrets)
+        self.redactions += [Redaction(kind=kind, where=where, line=line) for line, kind in clean.secret_lines]
+        return self._without_pieces(clean.text, where) if self._pieces else clean.text
 
     def _without_pieces(self, text: str, where: str) -> str:
         def replaced(match: "re.Match[str]") -> str:
@@ -175,7 +172,7 @@ class _DossierRedactor:
         return _WORD.sub(replaced, text)
 
     def _redact_diff(self, text: str, where: str) -> str:
-        """The diff with its secrets out and its hunks of withheld files gone; nothing of one that can't be read."""
+        """The diff without secrets and without hunks of withheld files; nothing of one that can't be read."""
         try:
             diff = diff_of(text)
         except DiffError:
@@ -184,7 +181,7 @@ class _DossierRedactor:
         return text if clean == text else clean
 
     def _redact_hunks(self, raw: bytes, diff: Diff, where: str) -> list[bytes]:
-        """Walk over the hunks as they stand in the text."""
+        """The diff in parts, hunk by hunk as they follow in the text."""
         pieces: list[bytes] = []
         done = 0
         for file in diff.files:
@@ -205,40 +202,36 @@ class _DossierRedactor:
 
     def _redact_header(self, line: bytes, hunk: Hunk, where: str) -> bytes:
         clean = self._redact_text(hunk.section, where)
-        return (
-            line if clean is hunk.section else line.removesuffix(f"{hunk.section}\n".encode()) + f"{clean}\n".encode()
-        )
+        if clean is hunk.section:
+            return line
+        return line.removesuffix(f"{hunk.section}\n".encode()) + f"{clean}\n".encode()
 
     def _redact_body(self, hunk: Hunk, where: str) -> bytes:
         lines = hunk.lines
-        concealed = redact("\n".join(line.text for line in lines), self._known_secrets)
-        self.secrets.update(concealed.secrets)
-        if not concealed.secret_lines:
+        clean = redact("\n".join(line.text for line in lines), self._known_secrets)
+        self.secrets.update(clean.secrets)
+        if not clean.secret_lines:
             return hunk.body
-        for position, kind in concealed.secret_lines:
-            of = lines[position - 1]
-            side = "" if of.head_line else " (base)"
-            self.redactions.append(Redaction(kind=kind, where=f"{where}{side}", line=of.head_line or of.base_line or 1))
-        texts = iter(concealed.text.split("\n"))
+        for position, kind in clean.secret_lines:
+            line = lines[position - 1]
+            side = "" if line.head_line else " (base)"
+            number = line.head_line or line.base_line or 1
+            self.redactions.append(Redaction(kind=kind, where=f"{where}{side}", line=number))
+        texts = iter(clean.text.split("\n"))
         rows = hunk.body.decode("utf-8", "replace").split("\n")[:-1]
         return "".join(f"{row if row.startswith(_NOTE) else row[:1] + next(texts)}\n" for row in rows).encode()
 
 
-def _is_distinctive(secret: str, kind: SecretKind) -> bool:
-    """Whether the same characters elsewhere are the same secret, and not a word; a key's lines are found with the key."""
-    return len(secret) >= _DISTINCTIVE_LENGTH and kind is not SecretKind.PRIVATE_KEY
-
-
 _DISTINCTIVE_LENGTH: Final = 8
 MOST_KNOWN: Final = 50
-"""Each is looked for in every text; whoever writes thousands into a change finds the rest by its form alone."""
+"""Secrets that are searched for by value in every text; the rest is found by its form alone."""
 
 _WORD: Final = pattern(r"[^\s\"'`,;:()<>\[\]]{6,512}+")
 
 _NOTE: Final = "\\"
-"""Begins a line of a hunk that is none of the file."""
+"""Starts a line of a hunk that is not part of the file."""
 
 
 def _key(item: object, position: int) -> object:
-    """What an item of a list is called in a place."""
+    """How a redaction's place names an item of a list."""
     return next((key for name in _KEYS if (key := getattr(item, name, None)) is not None), position)

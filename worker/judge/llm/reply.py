@@ -1,8 +1,7 @@
-"""A model's reply -> its opinion, or what is wrong with it in sentences that the model can act on.
+"""Read a model's reply: its opinion, or what is wrong with it in sentences that the model can act on.
 
-Repairs nothing but white space. Does not ask again (`worker.judge.llm.client` does). Invariant: an opinion that is returned
-contradicts nothing, answers exactly what was asked, and every place in it exists and reads as it was quoted. A place that
-does not is named once; named again, it is left out, with all that rests on it alone.
+Nothing but white space is repaired. A returned opinion contradicts nothing, answers exactly what was asked, and every place in it
+exists and reads as quoted. A wrong place is named once; on the last attempt it is left out with all that rests on it alone.
 """
 
 import json
@@ -30,21 +29,21 @@ from worker.judge.llm.reply_schema import CriterionReply, ReplyDocument, ReplyRe
 from worker.judge.scoring import NO_SCORE, verdict_score
 
 PLACE_NOT_FOUND: Final = "the place that was named for it does not exist"
-"""Why a criterion that the model called met is open."""
+"""The note of a criterion that the model called met without a place that exists."""
 
 MOST_NAMED: Final = 10
 """How many problems a correction names."""
 
 
 class Attempt(StrEnum):
-    """Whether what is wrong may still be corrected."""
+    """Whether the model may still correct its reply."""
 
     FIRST = "first"
     LAST = "last"
 
 
 class ReplyFault(StrEnum):
-    """What kind of unusable a reply is."""
+    """Why a reply can't be used."""
 
     REFUSED = "refused"
     TRUNCATED = "truncated"
@@ -59,7 +58,7 @@ class ReplyFault(StrEnum):
 
 
 class ReplyError(Value):
-    """Why a reply can't be used. `problems` are sentences for the model, the most important first."""
+    """A reply that can't be used. `problems`: sentences for the model, the most important first."""
 
     fault: ReplyFault
     problems: tuple[str, ...]
@@ -68,7 +67,7 @@ class ReplyError(Value):
 def read_reply(
     reply: ModelReply, asked: ReplyRequirements, attempt: Attempt = Attempt.FIRST
 ) -> ModelOpinion | ReplyError:
-    """Say what the model thinks, or what it has to correct; on the last attempt, what is left of it."""
+    """The model's opinion, or what it has to correct; on the last attempt, what is left of its opinion."""
     if error := _check_stop(reply):
         return error
     document = _parse_document(reply.text)
@@ -138,13 +137,13 @@ def _field_problems(error: ValidationError) -> Iterator[str]:
 
 
 def _find_unfounded(document: ReplyDocument, located: LocatedReply, asked: ReplyRequirements) -> Iterator[str]:
-    """What is wrong with a reply once its wrong places, and what rests on them alone, are left out."""
+    """What is wrong with a reply without its wrong places and what rests on them alone."""
     left = located.document
     objects = document.decision is Leaning.REJECT and document.category is not Category.ACCEPTANCE_GAP
     if objects and document.evidence and not left.evidence:
         yield "The reject is left without evidence: no place exists that it points at."
-    for rule in (accept_with_reservations, reject_without_grounds):
-        yield from rule(left, asked)
+    yield from accept_with_reservations(left, asked)
+    yield from reject_without_grounds(left, asked)
 
 
 def _opinion(located: LocatedReply, asked: ReplyRequirements, replies: dict[str, CriterionReply]) -> ModelOpinion:

@@ -1,7 +1,6 @@
-"""What a reply may not say at once: each rule names what it finds in a sentence that the model can act on.
+"""What contradicts itself in a reply, and which of its places exist: each problem is a sentence that the model can act on.
 
-Does not read JSON and looks no place up. Invariant: repairs nothing; the rules are tried in the order of RULES, and a reply
-that breaks none answers exactly what was asked.
+The rules are tried in the order of RULES. A reply that breaks none answers exactly what was asked.
 """
 
 from collections import Counter
@@ -20,13 +19,13 @@ from worker.judge.llm.reply_schema import (
     ReplyRequirements,
     SettledReply,
 )
+from worker.judge.rulings import UNMET
 from worker.judge.scoring import DECISION_LINE, HIGHEST_SCORE, LOWEST_SCORE, is_accepting, strength
 
 ReplyRule = Callable[[ReplyDocument, ReplyRequirements], Iterator[str]]
 
-UNMET: Final = frozenset({CriterionStatus.MISSING, CriterionStatus.PARTIAL})
 BROKEN: Final = frozenset({Breakdown.COMPLETE_FAILURE, Breakdown.CONTRACT_VIOLATION})
-"""Nothing of it is worth a score."""
+"""Every score is the lowest."""
 
 _ITEM: Final = pattern(r"(?:^|\n)[^\S\n]*(?:[-*\u2022]|\(?\d{1,2}[.)])\s|(?<=\s)\(?\d[.)]\s(?=\S)")
 _WORD: Final = pattern(r"\w+")
@@ -38,7 +37,7 @@ def find_contradictions(document: ReplyDocument, asked: ReplyRequirements) -> It
 
 
 def scores_of(document: ReplyDocument) -> tuple[Score, ...]:
-    """The scores that are in range; the others are a problem of their own. A suspected run is not scored."""
+    """The scores that are in range; none of a run whose infrastructure is suspected."""
     if document.breakdown is Breakdown.INFRASTRUCTURE:
         return ()
     return tuple(
@@ -68,19 +67,16 @@ def _left_empty(document: ReplyDocument, _: ReplyRequirements) -> Iterator[str]:
 
 def _not_what_was_asked(document: ReplyDocument, asked: ReplyRequirements) -> Iterator[str]:
     pairs = [
-        ("criteria", [criterion.id for criterion in asked.criteria], [criterion.id for criterion in document.criteria]),
-        ("conditions", list(asked.conditions), [condition.id for condition in document.conditions]),
+        ("criteria", [entry.id for entry in asked.criteria], [entry.id for entry in document.criteria]),
+        ("conditions", list(asked.conditions), [entry.id for entry in document.conditions]),
     ]
     if document.breakdown is not Breakdown.INFRASTRUCTURE:
-        rubric = [score.id for score in asked.rubric.criteria]
+        rubric = [entry.id for entry in asked.rubric.criteria]
         pairs.append(("scores", rubric, [score.criterion for score in document.scores]))
     for field, expected, actual in pairs:
         if Counter(expected) != Counter(actual):
-            yield f"{field}: expected one entry for each of {_list_ids(expected)}, found {_list_ids(actual)}."
-
-
-def _list_ids(ids: list[str]) -> str:
-    return ", ".join(f'"{id_}"' for id_ in ids[:50]) or "nothing"
+            wanted, found_ids = (", ".join(f'"{name}"' for name in ids[:50]) or "nothing" for ids in (expected, actual))
+            yield f"{field}: expected one entry for each of {wanted}, found {found_ids}."
 
 
 def accept_with_reservations(document: ReplyDocument, _: ReplyRequirements) -> Iterator[str]:
@@ -96,9 +92,9 @@ def accept_with_reservations(document: ReplyDocument, _: ReplyRequirements) -> I
             yield f"An accept needs every criterion met, {criterion.id} is {criterion.status}: reject, say cannot_tell, or correct it."
         elif not criterion.evidence:
             yield f"An accept needs evidence for every criterion: point at the line that meets {criterion.id}."
-    for criterion in document.conditions:
-        if criterion.state is ConditionState.OPEN:
-            yield f"An accept needs every closing condition resolved, {criterion.id} is open: reject, or correct it."
+    for condition in document.conditions:
+        if condition.state is ConditionState.OPEN:
+            yield f"An accept needs every closing condition resolved, {condition.id} is open: reject, or correct it."
     if not document.criteria and not document.evidence:
         yield "An accept needs evidence: point at the lines that convinced you."
 
@@ -149,7 +145,7 @@ def _score_on_the_wrong_side(document: ReplyDocument, _: ReplyRequirements) -> I
 
 
 def _broken_and_still_scored(document: ReplyDocument, _: ReplyRequirements) -> Iterator[str]:
-    """Simmer: a complete failure is no low score among others, and its remedy no small improvement."""
+    """A complete failure has the lowest scores, and a next step aimed at its cause (Simmer)."""
     if document.breakdown not in BROKEN:
         return
     what = document.breakdown
@@ -162,16 +158,12 @@ def _broken_and_still_scored(document: ReplyDocument, _: ReplyRequirements) -> I
 
 
 def _is_step_aimed(document: ReplyDocument) -> bool:
-    """Whether the next step names a place or a criterion that stands against it."""
+    """Whether the next step names a place or an unmet criterion; `retry` stands for `src/retry.py`."""
     step_words = frozenset(_WORD.findall((document.next_step or "").casefold()))
-    unmet = (criterion for criterion in document.criteria if criterion.status in UNMET)
-    names = [*(location.path for location in document.evidence), *(criterion.id for criterion in unmet)]
-    return any(frozenset(_WORD.findall(_stem(name))) <= step_words for name in names)
-
-
-def _stem(name: str) -> str:
-    """`src/retry.py` is meant by `retry`, too."""
-    return name.rpartition("/")[2].partition(".")[0].casefold()
+    unmet = (criterion.id for criterion in document.criteria if criterion.status in UNMET)
+    names = (*(location.path for location in document.evidence), *unmet)
+    stems = (name.rpartition("/")[2].partition(".")[0].casefold() for name in names)
+    return any(frozenset(_WORD.findall(stem)) <= step_words for stem in stems)
 
 
 def _suspected_and_still_decided(document: ReplyDocument, _: ReplyRequirements) -> Iterator[str]:
@@ -198,11 +190,11 @@ RULES: Final[tuple[ReplyRule, ...]] = (
 
 
 CheckedPlace = EvidencePointer | str
-Narrowed = TypeVar("Narrowed", ConditionReply, SettledReply)
+Narrowed = TypeVar("Narrowed", ReplyDocument, CriterionReply, ConditionReply, SettledReply)
 
 
 class LocatedReply(Value):
-    """A reply whose wrong places are left out, what was wrong with each, and every right one by what the model wrote."""
+    """A reply without its wrong places. `problems`: what was wrong with each; `checked_places`: every place and its check."""
 
     document: ReplyDocument
     problems: tuple[str, ...]
@@ -215,46 +207,39 @@ class LocatedReply(Value):
 
 
 def locate_places(document: ReplyDocument, asked: ReplyRequirements) -> LocatedReply:
-    """Look every place of a reply up."""
-    checked = {location: _pointer(location, asked) for location in _places(document)}
+    """Check every place of a reply."""
+    answers = (*document.criteria, *document.conditions, *document.settled)
+    places = (*document.evidence, *(location for answer in answers for location in answer.evidence))
+    checked = {location: _pointer(location, asked) for location in places}
     right = frozenset(location for location, result in checked.items() if isinstance(result, EvidencePointer))
     problems = tuple(dict.fromkeys(result for result in checked.values() if isinstance(result, str)))
     left = _keep_places(document, right) if problems else document
     return LocatedReply(left, problems, tuple(checked.items()))
 
 
-def _places(document: ReplyDocument) -> tuple[PlaceReply, ...]:
-    within = (
-        location
-        for answer in (*document.criteria, *document.conditions, *document.settled)
-        for location in answer.evidence
-    )
-    return (*document.evidence, *within)
-
-
 def _keep_places(document: ReplyDocument, right: frozenset[PlaceReply]) -> ReplyDocument:
-    """The reply with these places only. What named places and has none left is not shown to be so."""
-    return document.model_copy(
+    """The reply with these places only.
+
+    A criterion that named places and has none left is open, unless it is missing: what is there needs a place to show it.
+    """
+
+    def narrow(answer: Narrowed) -> Narrowed:
+        return answer.model_copy(
+            update={"evidence": tuple(location for location in answer.evidence if location in right)}
+        )
+
+    criteria: list[CriterionReply] = []
+    for criterion in document.criteria:
+        left = narrow(criterion)
+        is_lost = bool(criterion.evidence) and not left.evidence and criterion.status is not CriterionStatus.MISSING
+        criteria.append(left.model_copy(update={"status": CriterionStatus.UNVERIFIABLE}) if is_lost else left)
+    return narrow(document).model_copy(
         update={
-            "evidence": tuple(location for location in document.evidence if location in right),
-            "criteria": tuple(_criterion(criterion, right) for criterion in document.criteria),
-            "conditions": tuple(_narrow(condition, right) for condition in document.conditions),
-            "settled": tuple(_narrow(answer, right) for answer in document.settled),
+            "criteria": tuple(criteria),
+            "conditions": tuple(narrow(condition) for condition in document.conditions),
+            "settled": tuple(narrow(answer) for answer in document.settled),
         }
     )
-
-
-def _criterion(criterion: CriterionReply, right: frozenset[PlaceReply]) -> CriterionReply:
-    """That something is missing needs no place; that it is there, in whole or in part, does."""
-    left = tuple(location for location in criterion.evidence if location in right)
-    lost = bool(criterion.evidence) and not left and criterion.status is not CriterionStatus.MISSING
-    return criterion.model_copy(
-        update={"evidence": left, "status": CriterionStatus.UNVERIFIABLE if lost else criterion.status},
-    )
-
-
-def _narrow(reply: Narrowed, right: frozenset[PlaceReply]) -> Narrowed:
-    return reply.model_copy(update={"evidence": tuple(location for location in reply.evidence if location in right)})
 
 
 def _pointer(reply_place: PlaceReply, asked: ReplyRequirements) -> CheckedPlace:

@@ -1,7 +1,7 @@
-"""The form of a reply: what the model writes, field by field, and the JSON Schema that asks for it.
+"""The form of a reply: its fields, the JSON Schema that asks for them, and how long it may be.
 
-Does not read a reply (`worker.judge.llm.reply` does). Invariant: the schema is made from the types, closes every object and
-requires every field, and its fields stand in the order in which the model shall think.
+The schema is made from the types, closes every object and requires every field; fields stand in the order of thinking. The prompt
+states the lengths, and `reply_tokens` reserves what the longest reply within them takes.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -26,10 +26,10 @@ def _none_if_blank(value: object) -> object:
 
 
 class ReplyRequirements(Value):
-    """What the model was asked: the reply has to answer this, and nothing else.
+    """What the reply has to answer.
 
-    `paths` are the real paths of those that were shown escaped; `bare_names` the changed files without a line to point at.
-    `is_wide`: the change is over so many files that it takes one direction, and what of it works and what does not.
+    `paths`: real paths by the escaped ones that were shown; `bare_names`: changed files without a line to point at. `is_wide`: the
+    change is over many files, so the reply names one direction, what works and what does not.
     """
 
     criteria: tuple[Criterion, ...]
@@ -43,13 +43,13 @@ class ReplyRequirements(Value):
 
 
 class ReplyPart(Frozen):
-    """Part of a reply. Built at first use: most verdicts need no model, and then none of these."""
+    """Part of a reply. Built at first use, as most verdicts need no model."""
 
     model_config = ConfigDict(defer_build=True)
 
 
 class PlaceReply(ReplyPart):
-    """What the model writes of a place; `EvidencePointer` is what is left when it exists and reads as quoted."""
+    """A place as the model writes it; an `EvidencePointer` once it exists and reads as quoted."""
 
     path: str
     line: int | None = None
@@ -72,7 +72,7 @@ class ConditionReply(ReplyPart):
 
 
 class SettledReply(ReplyPart):
-    """An answer to a question of code: why it is no defect, and the line that shows it."""
+    """Why a suspicion is no defect, and the line that shows it."""
 
     id: StrippedText
     why: StrippedText
@@ -80,7 +80,7 @@ class SettledReply(ReplyPart):
 
 
 class ScoreReply(ReplyPart):
-    """The reasoning stands first: it is written first."""
+    """The reasoning comes first, so that it is written first."""
 
     criterion: StrippedText
     reasoning: StrippedText
@@ -89,7 +89,7 @@ class ScoreReply(ReplyPart):
 
 
 class ReplyDocument(ReplyPart):
-    """The whole reply, in the order in which the model shall think: look, score, then decide."""
+    """The whole reply in the order of thinking: look, score, then decide."""
 
     criteria: tuple[CriterionReply, ...]
     conditions: tuple[ConditionReply, ...] = ()
@@ -110,23 +110,19 @@ Json = dict[str, "Json"] | list["Json"] | str | int | float | bool | None
 
 
 def _plain(schema: Json) -> Json:
-    """A JSON Schema with every field required, and without titles, defaults and our docstrings."""
+    """A JSON Schema with every field required, without titles, defaults and docstrings."""
     if isinstance(schema, list):
         return [_plain(item) for item in schema]
     if not isinstance(schema, dict):
         return schema
-    plain = {
-        key: _plain_fields(value) if key in _NAMES else _plain(value)
-        for key, value in schema.items()
-        if key not in _ANNOTATIONS
-    }
+    plain: dict[str, Json] = {}
+    for key, value in schema.items():
+        if key in _NAMES and isinstance(value, dict):  # names to schemas: a field may be called "title"
+            plain[key] = {name: _plain(field) for name, field in value.items()}
+        elif key not in _ANNOTATIONS:
+            plain[key] = _plain(value)
     fields = plain.get("properties")
     return {**plain, "required": list(fields)} if isinstance(fields, dict) else plain
-
-
-def _plain_fields(fields: Json) -> Json:
-    """What maps names to schemas: a field may well be called "title"."""
-    return {name: _plain(field) for name, field in fields.items()} if isinstance(fields, dict) else fields
 
 
 _NAMES: Final = frozenset({"properties", "$defs"})
@@ -135,31 +131,31 @@ _ANNOTATIONS: Final = frozenset({"title", "description", "default"})
 
 @cache
 def reply_schema() -> Mapping[str, object]:
-    """What the model has to answer in: every field required, `additionalProperties` false everywhere."""
+    """The schema of a reply: every field required, `additionalProperties` false everywhere."""
     return cast("Mapping[str, object]", _plain(ReplyDocument.model_json_schema(mode="serialization")))
 
 
 CONCERN_WORDS: Final = 28
 STEP_WORDS: Final = 28
 SIDE_WORDS: Final = 20
-"""Of what works, and of what does not, in a change over many files."""
+"""Of `what_works` and `what_does_not` each, in a change over many files."""
 
 REASONING_WORDS: Final = 10
 IMPROVEMENT_WORDS: Final = 7
 NOTE_WORDS: Final = 5
 QUOTE_CHARACTERS: Final = 50
 PLACES: Final = 2
-"""In `evidence`; a criterion and a condition have one each."""
+"""In `evidence`; a criterion and a condition have one place each."""
 
 WIDE_CHANGE_FILES: Final = 10
-"""A change over so many files takes one direction, and what of it works and what does not."""
+"""A change over so many files is wide."""
 
 RETRY_FACTOR: Final = 4
-"""How many times as long a reply may be where the first was cut off."""
+"""How many times longer the second reply may be where the first was cut off."""
 
 BYTES_A_WORD: Final = 6
 BYTES_A_TOKEN: Final = 2.9
-"""As a dense tokenizer has it; of the sentences, which are most of a reply, a token is longer."""
+"""Of a dense tokenizer; tokens of sentences, most of a reply, are longer."""
 
 _LINE: Final = 9_999
 
@@ -171,9 +167,9 @@ def reply_tokens(
     paths: Iterable[str],
     questions: Sequence[str] = (),
 ) -> int:
-    """How many tokens the longest reply has that keeps to the lengths, about a change of these *paths*.
+    """The tokens of the longest reply that keeps to the lengths, about a change of these *paths*.
 
-    *criteria*, *conditions*, *rubric* and *questions* are the ids that it answers to.
+    *criteria*, *conditions*, *rubric* and *questions* are the ids that it answers.
     """
     changed = frozenset(paths)
     location = PlaceReply(
@@ -183,30 +179,21 @@ def reply_tokens(
         quote="x" * QUOTE_CHARACTERS,
         note=_words(NOTE_WORDS),
     )
+    places, reasoning, improvement = (location,), _words(REASONING_WORDS), _words(IMPROVEMENT_WORDS)
+    status, state = CriterionStatus.UNVERIFIABLE, ConditionState.RESOLVED
     side = _words(SIDE_WORDS) if len(changed) >= WIDE_CHANGE_FILES else ""
     longest = ReplyDocument(
-        criteria=tuple(
-            CriterionReply(id=criterion, status=CriterionStatus.UNVERIFIABLE, evidence=(location,))
-            for criterion in criteria
-        ),
-        conditions=tuple(
-            ConditionReply(id=condition, state=ConditionState.RESOLVED, evidence=(location,))
-            for condition in conditions
-        ),
-        settled=tuple(
-            SettledReply(id=question, why=_words(REASONING_WORDS), evidence=(location,)) for question in questions
-        ),
+        criteria=tuple(CriterionReply(id=name, status=status, evidence=places) for name in criteria),
+        conditions=tuple(ConditionReply(id=name, state=state, evidence=places) for name in conditions),
+        settled=tuple(SettledReply(id=name, why=reasoning, evidence=places) for name in questions),
         breakdown=Breakdown.COMPLETE_FAILURE,
         scores=tuple(
-            ScoreReply(
-                criterion=criterion, reasoning=_words(REASONING_WORDS), score=10, improvement=_words(IMPROVEMENT_WORDS)
-            )
-            for criterion in rubric
+            ScoreReply(criterion=name, reasoning=reasoning, score=10, improvement=improvement) for name in rubric
         ),
         what_works=side,
         what_does_not=side,
         concern=_words(CONCERN_WORDS),
-        evidence=(location,) * PLACES,
+        evidence=places * PLACES,
         decision=Leaning.CANNOT_TELL,
         category=Category.TESTS_PASS_BUT_WRONG,
         next_step=_words(STEP_WORDS),

@@ -23,8 +23,8 @@ from worker.domain.verdict.verdict import (
 )
 from worker.judge import texts
 from worker.judge.rounds.changed_lines import ChangedLines
-from worker.judge.rounds.previous_rounds import UNMET, OpenCondition, PreviousRounds, finding_key, surface_of
-from worker.judge.rulings import EvidenceBundle, Ruling, closing_conditions, leave_to_person
+from worker.judge.rounds.previous_rounds import OpenCondition, PreviousRounds, finding_key, surface_of
+from worker.judge.rulings import UNMET, EvidenceBundle, Ruling, closing_conditions, leave_to_person
 
 ConditionAnswers = tuple[ConditionAnswer, ...]
 

@@ -17,7 +17,6 @@ from worker.domain.verdict.verdict import (
     Category,
     ClosingCondition,
     ConditionState,
-    CriterionStatus,
     CriterionVerdict,
     EvidencePointer,
     Finding,
@@ -28,9 +27,7 @@ from worker.dossier.diff.parser import Diff
 from worker.judge.checks.evidence import Places
 from worker.judge.context import EvaluationHeader
 from worker.judge.rounds.changed_lines import ChangedLines, find_changed_lines
-from worker.judge.rulings import EvidenceBundle, Ruling
-
-UNMET = frozenset({CriterionStatus.MISSING, CriterionStatus.PARTIAL})
+from worker.judge.rulings import UNMET, EvidenceBundle, Ruling
 
 
 class OpenCondition(Value):
