@@ -1,7 +1,7 @@
-"""What the validators (CI) say about this head: green, failing, unfinished or unknown, and the names.
+"""What CI reports of this head: green, failed, unfinished or unknown, with the names of checks and tests.
 
-Does not wait for anything. Invariant: a check that failed or that is required and did not pass is never overlooked,
-whatever the dossier's summary of them says. CI that the author silenced has not finished: it never began.
+A failed check, and a required one that did not pass, counts whatever the summary claims. CI that the author's commit message
+switched off counts as unfinished.
 """
 
 import re
@@ -46,11 +46,11 @@ EXCERPT_CHARACTERS: Final = 2_000
 _FAILURE_LINE: Final = pattern(
     r"^E\s|\b(?:assert\w*|\w*error|\w*exception|panicked|expected|received|actual|got|want)\b|\bFAIL", re.IGNORECASE
 )
-"""What a line says that tells why a test fails."""
+"""A line that shows why a test fails."""
 
 
 class CiReport(Value):
-    """`failed` and `unfinished` are the checks, `tests` the failing tests that their reports name."""
+    """`failed`, `unfinished`: checks; `tests`: failing tests that reports name; `silenced`: what kept CI from running."""
 
     state: CiState
     failed: tuple[CiCheck, ...] = ()
@@ -60,12 +60,10 @@ class CiReport(Value):
 
 
 def read_ci(ci: Ci | None) -> CiReport:
-    """Read the validators' reports. A dossier without any is MISSING: told to the judge, and no pass."""
+    """Read CI's reports; without any the state is MISSING, which is no pass."""
     if ci is None:
         return CiReport(CiState.MISSING)
-    failed = tuple(
-        check for check in ci.checks if check.conclusion is not None and check.conclusion not in PASSING_CONCLUSIONS
-    )
+    failed = tuple(check for check in ci.checks if check.conclusion not in {None, *PASSING_CONCLUSIONS})
     unfinished = tuple(check for check in ci.checks if check.conclusion is None)
     tests = tuple(dict.fromkeys(name for check in failed for name in failing_tests(check)))
     return CiReport(_state(ci, failed, unfinished), failed, unfinished, tests[:NAMED_TESTS], ci.silenced)
@@ -80,12 +78,12 @@ def _state(ci: Ci, failed: tuple[CiCheck, ...], unfinished: tuple[CiCheck, ...])
 
 
 def _counts(check: CiCheck, ci: Ci) -> bool:
-    """A required check counts against any summary; without a summary every check does that is not optional."""
+    """Whether a check counts: a required one always, without a summary every one that is not optional."""
     return check.required is True or (ci.state is None and check.required is None)
 
 
 def first_failure(report: CiReport) -> CiFailure | None:
-    """What the author mends first: the first failing check that names a test, else the first one; None: none is known."""
+    """The first failed check that names a test, else the first failed one; None where none is known."""
     named = [(check, test) for check in report.failed for test in islice(failing_tests(check), 1)]
     check, test = named[0] if named else (report.failed[0] if report.failed else None, None)
     if check is None:
@@ -94,15 +92,14 @@ def first_failure(report: CiReport) -> CiFailure | None:
 
 
 def _excerpt(check: CiCheck, test: str | None) -> str:
-    """The lines that tell most of the test; without one the end of the log, or the beginning of the report."""
+    """The most telling lines about the test; without a test the end of the log, or the start of the report."""
     report, log = (without_ansi(text).strip("\n").splitlines() for text in (check.summary, check.log_tail))
     lines = [line.rstrip()[:LINE_CHARACTERS] for line in (*report, *log)]
     if test is None:
         excerpt = lines[-EXCERPT_LINES:] if log else lines[:EXCERPT_LINES]
         return "\n".join(excerpt)[:EXCERPT_CHARACTERS]
-    name = (
-        test.rpartition("::")[2] if ".py::" in test else test
-    )  # pytest heads a failure with the function's name alone
+    # pytest heads a failure with the function's name alone
+    name = test.rpartition("::")[2] if ".py::" in test else test
     windows = [lines[at : at + EXCERPT_LINES] for at, line in enumerate(lines) if name in line]
     excerpt = max(
         windows, key=lambda window: sum(_FAILURE_LINE.search(line) is not None for line in window), default=list[str]()

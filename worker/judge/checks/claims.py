@@ -1,8 +1,7 @@
-"""The case's claims, each held against the dossier by code, before any model sees it.
+"""Check the case's claims against the dossier by code, before a model reads them.
 
-Does not judge whether a claim is true of the code, only whether what it points at is there.
-Invariant: "not found" is `unsupported`; `contradicted` needs certainty (a file that is known not to be there, a line
-behind the end, in a documented form of a pointer). No claim ever rejects, and none clears anything.
+A claim is about a place, not about what the code does. `unsupported` means not found; `contradicted` needs certainty: a file that is
+known to be absent, or a line past the end, in a documented form of a pointer. No claim rejects, and none clears anything.
 """
 
 import re
@@ -25,9 +24,9 @@ _WORD_OR_NUMBER: Final = pattern(r"\w+")
 def check_claims(
     dossier: Dossier, diff: Diff, places: Places, findings: Sequence[Finding] = ()
 ) -> tuple[ClaimVerdict, ...]:
-    """One verdict per claim, then one `omitted` for each criterion that the case passes over.
+    """One verdict per claim, then one `omitted` for each criterion without a claim.
 
-    A place that exists and where a signal saw nothing of the criterion changed supports no claim.
+    A place where *findings* show no change for the criterion supports no claim.
     """
     if dossier.case is None:
         return ()
@@ -70,7 +69,7 @@ def _normalize(text: str) -> str:
 
 
 class _KnownFiles(Value):
-    """What the dossier knows of files: whole texts at the head, shown lines, and what is not there."""
+    """The dossier's files: whole texts at the head, lines that the diff shows, and absent paths."""
 
     texts: dict[str, str]
     shown_lines: dict[str, str]
@@ -90,37 +89,34 @@ class _KnownFiles(Value):
         )
 
     def find(self, path: str) -> str | None:
-        """The known path that *path* names: itself, or the only one that ends in it."""
-        everything = {**self.texts, **self.shown_lines}
-        if path in everything:
+        """The path that *path* names: itself, or the only one that ends in it."""
+        paths = {**self.texts, **self.shown_lines}
+        if path in paths:
             return path
-        alike = [file_path for file_path in everything if file_path.endswith(f"/{path}")]
+        alike = [other for other in paths if other.endswith(f"/{path}")]
         return alike[0] if len(alike) == 1 else None
 
 
 def _check_claim(
     claim: CoverageClaim, criteria: tuple[Criterion, ...], files: _KnownFiles, idle: frozenset[str]
 ) -> ClaimVerdict:
+    """The worst of the claimed place and the place given as evidence; prose is no place."""
     text = f"{claim.criterion} -> {claim.addressed_by}"
     asked = [criterion.id for criterion in criteria if names_criterion(claim, criterion)]
     if not asked:
         return ClaimVerdict(claim=text, status=ClaimStatus.UNSUPPORTED, note="there is no such criterion")
-    looked_at = [_check_place(claim.addressed_by, files), *_check_evidence(claim.evidence or "", files)]
-    status, note = min(looked_at, key=lambda result: _WORST_FIRST.index(result[0]))
+    results = [_check_place(claim.addressed_by, files)]
+    pointer = read_pointer(claim.evidence or "")
+    if pointer is not None and pointer.is_exact:
+        results.append(_check_place(claim.evidence or "", files))
+    status, note = min(results, key=lambda result: _WORST_FIRST.index(result[0]))
     if status is ClaimStatus.VERIFIED and not idle.isdisjoint(asked):
         status, note = ClaimStatus.UNSUPPORTED, "nothing of it is changed there"
     return ClaimVerdict(claim=text, status=status, note=note)
 
 
 SHOWS_NOTHING: Final = "claim_shows_nothing"
-"""The signal of claims about places where nothing of the criterion is changed."""
-
-
-def _check_evidence(text: str, files: _KnownFiles) -> Iterator[tuple[ClaimStatus, str]]:
-    """What is known of a place given as evidence. Prose is no place."""
-    pointer = read_pointer(text)
-    if pointer is not None and pointer.is_exact:
-        yield _check_place(text, files)
+"""The signal of a claim about a place without a change for its criterion."""
 
 
 _WORST_FIRST: Final = (ClaimStatus.CONTRADICTED, ClaimStatus.UNSUPPORTED, ClaimStatus.VERIFIED)

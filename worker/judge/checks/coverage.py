@@ -1,7 +1,6 @@
-"""What was read of the change: every changed file is in full, in part, or not at all.
+"""How much of the change was read: every changed file in full, in part, or not at all.
 
-What a diff shows no lines of is read only where the words of the change tell what it is (`is_told`). Does not read.
-Invariant: a file is never counted as read when any of it was kept back, and nothing that was left out is left unnamed.
+A file counts as read only where nothing of it was kept back, and everything left out is named.
 """
 
 import re
@@ -27,31 +26,25 @@ _SAYS_MISSING: Final = pattern(
 
 
 def coverage_of(dossier: Dossier, diff: Diff, cut: Iterable[str] = (), hidden: Iterable[str] = ()) -> Coverage:
-    """Coverage of *diff*; *cut* and *hidden* are the paths that the reader was shown in part or not at all."""
+    """Coverage of *diff*; *cut* and *hidden*: paths that the reader was shown in part or not at all."""
     described = {file.path for file in diff.files if _has_no_lines(file) and is_fully_described(file, dossier)}
-    kept_back = {
-        file.path
-        for file in dossier.files_unread
-        if file.reason is not UnreadReason.BINARY or file.path not in described
-    }
-    never_sent = {file.path for file in dossier.files_unread if file.reason is UnreadReason.NEVER_SEND}
-    hidden_paths = (
-        set(hidden) | never_sent | {file.path for file in diff.files if not is_fully_described(file, dossier)}
-    )
-    partly_paths = (set(cut) | kept_back) - hidden_paths
+    left_out = [(file.path, file.reason) for file in dossier.files_unread]
+    kept_back = {path for path, reason in left_out if reason is not UnreadReason.BINARY or path not in described}
+    unread = {*hidden, *(path for path, reason in left_out if reason is UnreadReason.NEVER_SEND)}
+    unread |= {file.path for file in diff.files if not is_fully_described(file, dossier)}
+    partly = {*cut, *kept_back} - unread
     changed = list(dict.fromkeys(file.path for file in diff.files))
-    outside = sorted(kept_back.difference(changed))
     return Coverage(
-        read=tuple(path for path in changed if path not in partly_paths | hidden_paths),
-        partly=tuple(path for path in changed if path in partly_paths),
-        unread=(*(path for path in changed if path in hidden_paths), *outside),
+        read=tuple(path for path in changed if path not in partly | unread),
+        partly=tuple(path for path in changed if path in partly),
+        unread=(*(path for path in changed if path in unread), *sorted(kept_back.difference(changed))),
     )
 
 
 def mentions_unread_as_missing(text: str, coverage: Coverage) -> bool:
-    """Whether these words miss something and name a file of which nobody read a line: it may stand there.
+    """Whether *text* misses something and names an unread file, where it may be.
 
-    A name without its folder tells of a file only where no file that was read is called so.
+    A name without its folder counts only where no file that was read has it.
     """
     if not coverage.unread or _SAYS_MISSING.search(text) is None:
         return False
@@ -61,17 +54,22 @@ def mentions_unread_as_missing(text: str, coverage: Coverage) -> bool:
 
 
 def is_fully_described(file: FileDiff, dossier: Dossier) -> bool:
-    """Whether the change tells all that matters of a file.
+    """Whether diff and request show all that matters of a file.
 
-    The diff does, but for new binary content and a submodule's new commit. Of these, a picture, a font or a sound is told
-    where the issue or a criterion names the file or where it lies beside documentation: nothing runs it. A submodule is told
-    where they name its new commit. Everything else that has no lines (an archive, a library, a program) nobody here can read.
+    A diff shows neither new binary content nor a submodule's commit. A picture, font or sound is described where the issue or a
+    criterion names the file or it lies beside documentation: nothing runs it. A submodule is described where they name its new
+    commit, by seven digits at least. Other binary files (an archive, a library, a program) are not.
     """
     if file.change is ChangeKind.DELETED or not _has_no_lines(file):
         return True
     if file.is_submodule:
-        return _is_named_commit(file, dossier)
-    return _ASSET.search(file.path) is not None and (_DOCS.search(file.path) is not None or _is_named(file, dossier))
+        bodies = (hunk.body.decode("utf-8", "replace") for hunk in file.hunks)
+        commit = next(filter(None, map(_SUBMODULE_COMMIT.search, bodies)), None)
+        return commit is not None and any(map(commit[1].startswith, _SHORT_SHA.findall(_requested_text(dossier))))
+    if _ASSET.search(file.path) is None:
+        return False
+    is_named = rf"(?<![\w.-]){re.escape(_name(file.path))}(?![\w-])"
+    return _DOCS.search(file.path) is not None or bool(re.search(is_named, _requested_text(dossier), re.IGNORECASE))
 
 
 def _name(path: str) -> str:
@@ -82,22 +80,8 @@ def _has_no_lines(file: FileDiff) -> bool:
     return file.is_binary or file.is_submodule
 
 
-def _is_named(file: FileDiff, dossier: Dossier) -> bool:
-    name = re.escape(_name(file.path))
-    return re.search(rf"(?<![\w.-]){name}(?![\w-])", _requested_text(dossier), re.IGNORECASE) is not None
-
-
-def _is_named_commit(file: FileDiff, dossier: Dossier) -> bool:
-    """Whether what was asked for names the new commit, by seven digits at least."""
-    commit = next(
-        (match for hunk in file.hunks if (match := _SUBMODULE_COMMIT.search(hunk.body.decode("utf-8", "replace")))),
-        None,
-    )
-    return commit is not None and any(commit[1].startswith(sha) for sha in _SHORT_SHA.findall(_requested_text(dossier)))
-
-
 def _requested_text(dossier: Dossier) -> str:
-    """What others than the change's author asked for."""
+    """The issues and the listed criteria: nothing of the change's author."""
     asked = (f"{issue.title}\n{issue.body}" for issue in dossier.issues)
     listed = (criterion.text for criterion in dossier.criteria or () if not criterion.inferred)
     return "\n".join([*asked, *listed])

@@ -1,7 +1,6 @@
-"""Hold every pointer against the diff and the texts of the head tree.
+"""Check pointers against the diff and the files at head.
 
-Does not judge what a line means. Invariant: a pointer that passed `check` carries the line as it stands in
-the file; a sentence that says what is wrong is worded for a model to fix.
+A pointer that passes carries its line as it stands in the file; a problem is a sentence that the model can act on.
 """
 
 from collections.abc import Iterator, Mapping
@@ -23,9 +22,9 @@ _MOST_FILES: Final = 200
 
 
 class _Version(Value):
-    """One side of one file. *is_whole*: every line is known; else only those that the diff shows.
+    """One side of one file. `is_whole`: every line is known, not only those of the diff.
 
-    *lines* is None for what has no lines to point at (a link, a submodule, a binary file).
+    `lines` is None for a link, a submodule and a binary file.
     """
 
     path: str
@@ -40,7 +39,7 @@ class _Version(Value):
 
 
 class Places:
-    """Every place of one dossier that evidence may point at."""
+    """Every place of a dossier that evidence may point at."""
 
     def __init__(self, dossier: Dossier) -> None:
         """Raise DiffError for a diff that git did not print."""
@@ -51,19 +50,19 @@ class Places:
 
     @cached_property
     def paths(self) -> frozenset[str]:
-        """Every path that may be named, old names of renamed files among them."""
+        """Every path that may be named, with the old names of renamed files."""
         old = (file.old_path for file in self._diff.files if file.old_path)
         return frozenset([*(file.path for file in self._diff.files), *old, *self._texts])
 
     def line(self, path: str, line: int, side: Side = Side.HEAD) -> str | None:
-        """The line as it stands on that side; None where it does not exist or is not known."""
+        """The line on that side; None where it does not exist or is unknown."""
         version = self._version(path, side)
         return version.lines.get(line) if version and version.lines is not None else None
 
     def check(self, pointer: EvidencePointer) -> EvidencePointer | str:
-        """Fill in the real line, or say in a sentence what is wrong with the pointer.
+        """The pointer with its real line, or a sentence about what is wrong with it.
 
-        A quote is held against the line; without one (our own code's pointers) any line that exists will do.
+        A quote has to match the line; without one (our own code's pointers) any existing line passes.
         """
         located = self._locate(pointer)
         if isinstance(located, EvidencePointer):
@@ -75,9 +74,13 @@ class Places:
             return self._unknown_path_message(pointer.path)
         version = self._version(pointer.path, pointer.side)
         if pointer.line is None:
-            return self._whole_file(pointer, version)
+            # a path alone points at the side that exists
+            side = pointer.side if version else _other_side(pointer.side)
+            return pointer.model_copy(update={"side": side, "quote": None})
         if version is None:
-            return self._no_such_side_message(pointer.path, pointer.side)
+            is_head = pointer.side is Side.HEAD
+            why = "at the head commit" if is_head else "at the base commit, or not changed"
+            return f'`{pointer.path}` is not there {why}: a line of it needs side "{_other_side(pointer.side)}".'
         if version.lines is None:
             return f"`{pointer.path}` is a link, a submodule or a binary file: point at it by its path, without a line."
         last = pointer.end_line or pointer.line
@@ -87,7 +90,7 @@ class Places:
         return _check_quote(pointer, version, pointer.line)
 
     def _describe_location(self, pointer: EvidencePointer) -> str:
-        """Where a line that reads as quoted does stand, the file named first."""
+        """Where the quoted line does stand, in the named file first."""
         quote, near = _first_line(pointer.quote), pointer.line or 1
         if not _normalize(quote):
             return ""
@@ -100,30 +103,21 @@ class Places:
         return f"No line that you were given reads `{_shorten(quote)}`."
 
     def relocate(self, pointer: EvidencePointer) -> EvidencePointer | None:
-        """The pointer set anew where its quoted line stands now, nearest first; None where it stands nowhere.
+        """The pointer at the nearest line that now reads as quoted; None where there is none.
 
-        Of a line that held a secret the quote is what was sent of it.
+        The quote of a line with a secret is its redacted form.
         """
         if pointer.line is None or pointer.quote is None:
             is_known = pointer.path in self.paths and self._version(pointer.path, pointer.side) is not None
             return pointer if is_known and pointer.line is None else None
         version = self._version(pointer.path, pointer.side)
-        lines = version.lines if version else None
-        alike = (
-            number
-            for number, text in (lines or {}).items()
-            if text == pointer.quote or _is_redacted(text, pointer.quote)
-        )
-        line = min(alike, key=lambda number: abs(number - (pointer.line or 0)), default=None)
+        lines = (version.lines if version else None) or {}
+        alike = (at for at, text in lines.items() if text == pointer.quote or _is_redacted(text, pointer.quote))
+        line = min(alike, key=lambda at: abs(at - (pointer.line or 0)), default=None)
         if line is None:
             return None
         end = None if pointer.end_line is None else pointer.end_line + line - pointer.line
         return pointer.model_copy(update={"line": line, "end_line": end})
-
-    def _whole_file(self, pointer: EvidencePointer, version: _Version | None) -> EvidencePointer:
-        """A path alone points at the side that there is. It has no line, so it has no quote."""
-        side = pointer.side if version else _other_side(pointer.side)
-        return pointer.model_copy(update={"side": side, "quote": None})
 
     def _unknown_path_message(self, path: str) -> str:
         if path in self._absent:
@@ -131,11 +125,6 @@ class Places:
         alike = _nearest_path(path, self.paths)
         hint = f" Did you mean `{alike}`?" if alike else ""
         return f"`{path}` is neither changed by the diff nor among the files you were given.{hint}"
-
-    def _no_such_side_message(self, path: str, side: Side) -> str:
-        if side is Side.HEAD:
-            return f'`{path}` is not there at the head commit: a line of it needs side "base".'
-        return f'`{path}` is not there at the base commit, or not changed: a line of it needs side "head".'
 
     def _version(self, path: str, side: Side) -> _Version | None:
         key = (path, side)
@@ -198,7 +187,7 @@ def _no_such_line(version: _Version, line: int) -> str:
 
 
 def _line_ranges(lines: Mapping[int, str]) -> Iterator[str]:
-    """`3-9`, `12-14` ... of the known lines; what is too long to read ends in dots."""
+    """`3-9`, `12-14` of the known lines; a long list ends in dots."""
     starts = [number for number in lines if number - 1 not in lines]
     ends = [number for number in lines if number + 1 not in lines]
     pairs = [f"{start}-{end}" for start, end in zip(sorted(starts), sorted(ends), strict=True)]
@@ -206,7 +195,7 @@ def _line_ranges(lines: Mapping[int, str]) -> Iterator[str]:
 
 
 def _check_quote(pointer: EvidencePointer, version: _Version, start: int) -> EvidencePointer | str:
-    """Hold the quote against the line, or the lines from there on, where it has several."""
+    """Compare the quote with the line, or with as many lines as it has."""
     lines = version.lines or {}
     if pointer.quote is None:
         return pointer.model_copy(update={"quote": lines[start]})
@@ -221,9 +210,9 @@ def _check_quote(pointer: EvidencePointer, version: _Version, start: int) -> Evi
 
 
 def matches_quote(text: str, quote: str) -> bool:
-    """Whether a quote is this text, white space apart; a `+` or `-` of the diff before it is forgiven.
+    """Whether a quote is this text, apart from white space and a leading `+` or `-` of the diff.
 
-    Of a long line its beginning is enough, and what hides in a line is quoted as it was shown.
+    The beginning of a long line is enough, and hidden characters may be quoted as they were shown.
     """
     from worker.judge.llm.fencing import escape_hidden  # noqa: PLC0415 - only what a model quotes was shown to one
     from worker.judge.llm.line_numbers import NO_NEWLINE  # noqa: PLC0415 - as above
@@ -239,7 +228,7 @@ def matches_quote(text: str, quote: str) -> bool:
 
 
 def _is_redacted(text: str, quote: str) -> bool:
-    """Whether a quote is this line with marks in place of secrets. A line that was taken out whole held one word."""
+    """Whether a quote is this line with marks in place of secrets. A line that is one mark held one word."""
     first, *others = _MARK.split(quote)
     if not others:
         return False
@@ -259,7 +248,7 @@ def _is_redacted(text: str, quote: str) -> bool:
 _MARK: Final = pattern(r"\[redacted: [a-z ]{1,40}\]")
 
 LONG_QUOTE: Final = 30
-"""So many characters of a line, white space apart, are quote enough."""
+"""Characters, without white space, that suffice as the quote of a longer line."""
 
 
 def _other_side(side: Side) -> Side:

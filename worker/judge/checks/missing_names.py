@@ -1,13 +1,12 @@
-"""Names that a reject says are not there, held against the texts of the head.
+"""Names that a reject calls missing although they are there.
 
-Does not understand prose: only a name in code marks counts, with a verb right beside it that denies in any form that it is defined,
-or handled. Invariant: what comes out is defined (or handled) in a text of the head or in a line that the change adds, whatever the
-reject points at, or a file that it points at takes it by that name from one that nobody read.
+Only a name in code marks counts, next to a phrase that denies its definition or handling. It is refuted by a definition in a file at
+head or in an added line, or by an import from a file that was not read.
 """
 
 import re
 from collections.abc import Iterator, Mapping
-from itertools import islice
+from itertools import chain, islice
 from typing import Final
 
 from worker.domain.dossier.dossier import Dossier
@@ -18,13 +17,13 @@ from worker.dossier.diff.parser import diff_of
 
 MOST_NAMES: Final = 10
 MOST_CHARACTERS: Final = 400_000
-"""Of a longer text nothing is said."""
+"""Longer texts are not searched."""
 
 _NAME: Final = r"`([A-Za-z_$][\w$]{0,99})(?:\(\))?`"
 _KINDS: Final = r"(?:functions?|methods?|class(?:es)?|helpers?|symbols?|constants?|types?|modules?)"
 _PLACE: Final = r"(?:\s+(?:in|of|from)\s+`?[\w./-]{1,200}`?)?"
 _WHOLE: Final = r"(?:change|diff|patch|head|tree|file|module|class|type|package|repo(?:sitory)?|code ?base|pull request|it|this|\w\.\w{1,5}`?)"
-"""What a name is in, or is not: a block or a loop that is without a name does not call it."""
+"""What may contain a definition: a loop that lacks a name does not."""
 _BEFORE: Final = (
     r"(?:^|[.;:!?,(]\s*|\b(?:but|yet|and|or|nor|neither|because|since|that|as|the|an?|calls?|uses?|imports?|which|however|then"
     rf"|{_KINDS})\s+)"
@@ -35,7 +34,7 @@ _AFTER: Final = (
     r"(?=\s*(?:[.,;:!?)]|$)|\s+(?:anywhere|nowhere|yet|here|and|so|but|though|or|nor)\b|\s+(?:by|within)\s+th(?:e|is)\s+change\b"
     rf"|\s+(?:in|at|on|from|of)\s+(?:`?[\w/.-]{{1,200}}\.\w{{1,5}}\b|(?:(?:the|this|its|head|whole|entire)\s+){{0,3}}{_WHOLE}\b))"
 )
-"""It says no more of the name: "not defined for empty data" and "missing in the changelog" deny something else."""
+"""The phrase ends here: "not defined for empty data" and "missing in the changelog" deny something else."""
 _NOT: Final = r"(?:not|never|nowhere|no\s+longer)"
 _IS_NOT: Final = (
     rf"(?:(?:is|are|was|were|has\s+been|have\s+been|been)\s+{_NOT}|(?:has|have|had)\s+{_NOT}\s+been"
@@ -46,7 +45,7 @@ _ABSENT: Final = r"(?:missing|absent|undefined|undeclared|nowhere(?:\s+to\s+be\s
 
 
 def _denial_patterns(*, subject: str, active: str, negative: str) -> tuple["re.Pattern[str]", ...]:
-    """Each way to deny a verb of a name: in the passive, of what should do it, and of everybody."""
+    """The ways to deny a verb of a name: passive, active, and with "nothing" as the subject."""
     return tuple(
         pattern(phrase, re.IGNORECASE | re.MULTILINE)
         for phrase in (
@@ -103,13 +102,13 @@ _SOURCE: Final = pattern(
     r"|[\"'](?:[^\"'\n]{0,200}/)?([\w-]{1,100})(?:\.\w{1,9})?[\"']"  # JavaScript, TypeScript
     r"|\b(\w{1,100})(?:::|\.)(?:\{[^}\n]{0,300}\}|\w{1,100});?\s*$"  # Rust, Java
 )
-"""What a line takes something from: the last word of it, which a file is called by, or a folder."""
+"""What an import line imports from: its last word, the name of a file or folder."""
 _LONGEST: Final = 500
 _FOLDER_FILES: Final = frozenset({"__init__", "index", "mod", "lib"})
 
 
 class MissingNameClaim(Value):
-    """A name that was said not to be there, and the line that defines or handles it; `is_imported`: that takes it from where nobody looked."""
+    """A name that was called missing, and the line that defines or handles it. `is_imported`: it imports it from an unread file."""
 
     name: str
     path: str
@@ -118,7 +117,7 @@ class MissingNameClaim(Value):
 
 
 def find_refuted_claim(opinion: ModelOpinion, dossier: Dossier) -> MissingNameClaim | None:
-    """The first name that a reject denies though it is there."""
+    """The first name that a reject calls missing although it is there."""
     if opinion.decision is not Leaning.REJECT:
         return None
     places = (*opinion.evidence, *(pointer for criterion in opinion.criteria for pointer in criterion.evidence))
@@ -126,29 +125,23 @@ def find_refuted_claim(opinion: ModelOpinion, dossier: Dossier) -> MissingNameCl
     names = list(islice(dict.fromkeys(_names(text)), MOST_NAMES))
     if not names:
         return None
-    texts = _texts(dossier)
+    contents = ((file.path, file.text) for file in dossier.files or () if file.exists)
+    texts = {path: text for path, text in contents if text is not None and len(text) <= MOST_CHARACTERS}
     pointed = [path for path in dict.fromkeys(pointer.path for pointer in places) if path in texts]
-    definitions = (
-        definition for name, shows in names for definition in _find_definitions(name, shows, pointed, texts, dossier)
-    )
-    return next(definitions, None)
+    found_by_name = (_find_definitions(name, shows, pointed, texts, dossier) for name, shows in names)
+    return next(chain.from_iterable(found_by_name), None)
 
 
 def _names(text: str) -> Iterator[tuple[str, str]]:
-    """Each name that is denied, with what a line looks like that shows it."""
+    """Each denied name, with the pattern of a line that shows it."""
     for forms, shows in ((_DENIALS, _DEFINES), (_UNHANDLED_DENIALS, _HANDLES)):
         yield from ((match[1], shows) for form in forms for match in form.finditer(text))
-
-
-def _texts(dossier: Dossier) -> dict[str, str]:
-    contents = ((file.path, file.text) for file in dossier.files or () if file.exists)
-    return {path: text for path, text in contents if text is not None and len(text) <= MOST_CHARACTERS}
 
 
 def _find_definitions(
     name: str, shows: str, pointed: list[str], texts: Mapping[str, str], dossier: Dossier
 ) -> Iterator[MissingNameClaim]:
-    """Where the name is: in the texts of the head, in the lines that the change adds, or where nobody looked."""
+    """Where the name is: in files at head, in added lines, or imported from an unread file."""
     takes = re.compile(_IMPORTS.replace("{name}", re.escape(name)), re.MULTILINE)
     defines = re.compile(shows.replace("{name}", re.escape(name)), re.MULTILINE)
     taken = [(path, match) for path in pointed if shows is _DEFINES for match in [takes.search(texts[path])] if match]
@@ -160,15 +153,9 @@ def _find_definitions(
             if line.head_line is not None and defines.search(line.text[:_LONGEST]):
                 yield MissingNameClaim(name, file.path, line.head_line)
     for path, match in taken:
-        if not _was_source_searched(name, _whole_line(texts[path], match), path, texts) and not _is_removed(
-            defines, dossier
-        ):
+        line = texts[path][match.start() : match.end() + _LONGEST].partition("\n")[0][-2 * _LONGEST :]
+        if not _was_source_searched(name, line, path, texts) and not _is_removed(defines, dossier):
             yield MissingNameClaim(name, path, _line_number(texts[path], match), is_imported=True)
-
-
-def _whole_line(text: str, match: re.Match[str]) -> str:
-    """The line, or as much of it as anybody writes."""
-    return text[match.start() : match.end() + _LONGEST].partition("\n")[0][-2 * _LONGEST :]
 
 
 def _line_number(text: str, match: re.Match[str]) -> int:
@@ -176,26 +163,22 @@ def _line_number(text: str, match: re.Match[str]) -> int:
 
 
 def _was_source_searched(name: str, takes: str, path: str, texts: Mapping[str, str]) -> bool:
-    """Whether the file that the line takes it from is known, and does not hold the name at all."""
+    """Whether the file that the line imports from is known, and does not contain the name."""
     source = _SOURCE.search(takes)
     module = next(filter(None, source.groups()), "").lower() if source else ""
     word = re.compile(rf"(?<![\w$]){re.escape(name)}(?![\w$])")
-    beside = ((other, text) for other, text in texts.items() if other != path and _kind(other) == _kind(path))
-    named = [text for other, text in beside if _module_name(other) == module]
-    return any(word.search(text) is None for text in named)
-
-
-def _kind(path: str) -> str:
-    return path.rpartition(".")[2]
+    kind = path.rpartition(".")[2]
+    beside = ((other, text) for other, text in texts.items() if other != path and other.rpartition(".")[2] == kind)
+    return any(word.search(text) is None for other, text in beside if _module_name(other) == module)
 
 
 def _module_name(path: str) -> str:
-    """What a file is called where something is taken from it; of a package's own file, its folder."""
+    """The name by which a file is imported; of a package's own file, its folder's."""
     folder, _, file = path.rpartition("/")
     stem = file.partition(".")[0].lower()
     return folder.rpartition("/")[2].lower() if stem in _FOLDER_FILES and folder else stem
 
 
 def _is_removed(defines: re.Pattern[str], dossier: Dossier) -> bool:
-    """Whether the change takes a definition away: then who denies it may be right."""
+    """Whether the change removes a definition: the reject may be right then."""
     return any(defines.search(line.text) for file in diff_of(dossier.diff).files for line in file.removed_lines)

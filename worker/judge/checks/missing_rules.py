@@ -1,7 +1,6 @@
-"""Rules that a reject rests on, held against all that was read: its quoted words, and the rules files that it names.
+"""Rules that a reject rests on although they stand nowhere: quoted words and named rules files.
 
-Does not understand a rule, nor whether the change breaks it. Invariant: what comes out occurs in no text of the dossier; words
-that stand there in another form of letters, marks or blanks stand there.
+Texts are compared word by word, so case, punctuation and white space do not matter.
 """
 
 import re
@@ -14,10 +13,10 @@ from worker.domain.verdict.opinion import Leaning, ModelOpinion
 from worker.domain.verdict.verdict import Category
 
 LEAST_WORDS: Final = 3
-"""Of a quote: fewer may be a name, or a word in doubt."""
+"""Of a quote: fewer may be a name."""
 
 SHOWN_CHARACTERS: Final = 120
-"""Characters of what is told of it."""
+"""The most characters of a claim that are shown."""
 
 _QUOTED: Final = pattern(r'"([^"\n]{1,300})"|\u201c([^\u201d\n]{1,300})\u201d')
 _LEFT_OUT: Final = pattern(r"\u2026|\.{3}|\[\.{3}\]")
@@ -33,7 +32,7 @@ _WORD: Final = pattern(r"\w+")
 
 
 def find_missing_rule(opinion: ModelOpinion, dossier: Dossier) -> str | None:
-    """What a reject for a broken rule quotes or names that nobody read anywhere."""
+    """The first quote or rules file of a reject for a broken rule that occurs in no text of the dossier."""
     if opinion.decision is not Leaning.REJECT or opinion.category is not Category.SPEC_VIOLATION:
         return None
     concern = opinion.concern
@@ -42,13 +41,16 @@ def find_missing_rule(opinion: ModelOpinion, dossier: Dossier) -> str | None:
         return None
     read = _words_only("\n".join(_read_texts(dossier)))
     missing = next((claim for claim in claims if not all(f" {part} " in read for part in _parts(claim))), None)
-    return None if missing is None else _shorten(" ".join(missing.split()))
+    if missing is None:
+        return None
+    text = " ".join(missing.split())
+    return text if len(text) <= SHOWN_CHARACTERS else f"{text[: SHOWN_CHARACTERS - 1]}…"
 
 
 def names_a_rule(opinion: ModelOpinion, dossier: Dossier) -> bool:
-    """Whether a reject says which rule is broken: by its file, by its words, or by the criterion that states it.
+    """Whether a reject names the broken rule: by its file, its words, or the criterion that states it.
 
-    Quoted code states a rule only if it orders something.
+    Quoted code counts only if it demands something.
     """
     concern = opinion.concern
     criteria = (criterion.id for criterion in dossier.criteria or ())
@@ -61,23 +63,19 @@ def names_a_rule(opinion: ModelOpinion, dossier: Dossier) -> bool:
     )
 
 
-def _shorten(claim: str) -> str:
-    return claim if len(claim) <= SHOWN_CHARACTERS else f"{claim[: SHOWN_CHARACTERS - 1]}…"
-
-
 def _quotes(text: str) -> Iterator[str]:
     quotes = (match[1] or match[2] for match in _QUOTED.finditer(text))
     return (quote for quote in quotes if len(_WORD.findall(quote)) >= LEAST_WORDS)
 
 
 def _parts(claim: str) -> Iterator[str]:
-    """What has to stand somewhere as it is: each part between those that were left out."""
+    """The parts of a quote between its ellipses."""
     spelled = (_words_only(part).strip() for part in _LEFT_OUT.split(claim))
     return (part for part in spelled if part)
 
 
 def _words_only(text: str) -> str:
-    """Only its words, in small letters."""
+    """The words in lower case, each between single spaces."""
     return f" {' '.join(_WORD.findall(text.lower()))} "
 
 
@@ -92,7 +90,7 @@ def _read_texts(dossier: Dossier) -> Iterator[str]:
 
 
 def _rule_texts(dossier: Dossier) -> Iterator[str]:
-    """What may state a rule, whatever its words: rules files, issues, criteria and the pull request's own text."""
+    """Texts that may state a rule: rules files, issues, criteria and the pull request's own."""
     pull = dossier.pull_request
     yield from (pull.title, pull.body or "")
     for rules in dossier.guidance:

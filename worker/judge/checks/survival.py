@@ -1,8 +1,7 @@
-"""Which findings of a model's reject survive a look at the change.
+"""Which findings of a model's reject the change bears out; whether they are right is not decided here.
 
-Does not judge whether a finding is right: it asks whether the change bears it out or speaks against it. Invariant: a criterion that
-is called missing survives only if the change does not speak of it, and if the reject speaks of it or of a place that survives; a
-place survives only if code suspects the same there, or if the words of the reject are about what stands there; a fact and a condition that is still open need neither.
+A criterion survives as missing if the change does not mention it and the reject speaks of it or of a place that survives. A
+place survives if code suspects the same there or the reject's words are about it. Facts and open conditions need neither.
 """
 
 from collections.abc import Iterable, Iterator
@@ -17,8 +16,9 @@ from worker.domain.verdict.verdict import (
     CriterionStatus,
     CriterionVerdict,
     EvidencePointer,
+    Finding,
 )
-from worker.judge import texts as words
+from worker.judge import texts
 from worker.judge.checks.missing_rules import names_a_rule
 from worker.judge.rulings import UNMET, EvidenceBundle
 from worker.signals.acceptance_gap.criteria_not_met import is_mentioned
@@ -28,14 +28,11 @@ from worker.signals.scope_creep.unrelated_file import is_apart
 
 TEXTS: Final = (".md", ".rst", ".txt", ".adoc")
 NEARBY_LINES: Final = 3
-"""Lines before and after a place that words about it may be about."""
+"""Lines around a place that words about it may refer to."""
 
 
 class Survival(Value):
-    """`criteria`: the unmet ones that the change does not speak against; `evidence`: the places likewise.
-
-    `refused`: a sentence for each finding that does not survive.
-    """
+    """`criteria`: ids of the unmet ones that survive; `evidence`: places that do; `refused`: a sentence for each other finding."""
 
     criteria: frozenset[str]
     evidence: tuple[EvidencePointer, ...]
@@ -47,9 +44,9 @@ class Survival(Value):
 
 
 def survival_of(opinion: ModelOpinion, bundle: EvidenceBundle) -> Survival | None:
-    """What survives of a reject; None where nothing has to: no reject, a fact, or a condition that is still open.
+    """What survives of a reject; None where nothing has to: no reject, a fact, an open condition, or a change to texts alone.
 
-    Nothing has to of a change to texts alone either: a text may speak of what is asked for and not give it.
+    A text may mention what is asked for without giving it.
     """
     is_open = any(condition.state is ConditionState.OPEN for condition in opinion.conditions)
     if opinion.decision is not Leaning.REJECT or bundle.opinion.facts or is_open:
@@ -57,7 +54,9 @@ def survival_of(opinion: ModelOpinion, bundle: EvidenceBundle) -> Survival | Non
     change = CodeChange(bundle.dossier)
     if all(file.path.endswith(TEXTS) for file in change.files):
         return None
-    reject_words = _words_of((opinion.concern, *(pointer.note for pointer in _places(opinion))))
+    unmet = [criterion for criterion in opinion.criteria if criterion.status in UNMET]
+    places = (*opinion.evidence, *(pointer for criterion in unmet for pointer in criterion.evidence))
+    reject_words = stems_in((opinion.concern, *(pointer.note for pointer in places)))
     refused: list[str] = []
     evidence: list[EvidencePointer] = []
     for pointer in opinion.evidence:
@@ -66,49 +65,38 @@ def survival_of(opinion: ModelOpinion, bundle: EvidenceBundle) -> Survival | Non
         else:
             evidence.append(pointer)
     criteria: list[str] = []
-    for criterion in opinion.criteria:
-        if criterion.status in UNMET:
-            problem = _refute_criterion(criterion, change, bundle, reject_words)
-            if problem is None and not evidence and not _mentions_criterion(criterion, bundle, reject_words):
-                problem = words.criterion_is_not_named(criterion.id, criterion.status)
-            if problem:
-                refused.append(problem)
-            else:
-                criteria.append(criterion.id)
-    is_gap = opinion.category is Category.ACCEPTANCE_GAP and any(
-        criterion.status in UNMET for criterion in opinion.criteria
-    )
-    if is_gap and not criteria:  # it rests on its criteria, and its places show no more than where
+    for criterion in unmet:
+        problem = _refute_criterion(criterion, change, bundle, reject_words)
+        if problem is None and not evidence and not _mentions_criterion(criterion, bundle, reject_words):
+            problem = texts.criterion_is_not_named(criterion.id, criterion.status)
+        if problem:
+            refused.append(problem)
+        else:
+            criteria.append(criterion.id)
+    if opinion.category is Category.ACCEPTANCE_GAP and unmet and not criteria:  # it rests on its criteria
         evidence = []
     if opinion.category is Category.SPEC_VIOLATION and not evidence and not _rests_on_a_rule(opinion, bundle):
         criteria = []
-        refused.append(words.RULE_NOT_NAMED)
+        refused.append(texts.RULE_NOT_NAMED)
     return Survival(frozenset(criteria), tuple(evidence), tuple(dict.fromkeys(refused)))
-
-
-def _places(opinion: ModelOpinion) -> Iterator[EvidencePointer]:
-    yield from opinion.evidence
-    for criterion in opinion.criteria:
-        yield from criterion.evidence if criterion.status in UNMET else ()
 
 
 def _refute_criterion(
     criterion: CriterionVerdict, change: CodeChange, bundle: EvidenceBundle, reject_words: frozenset[str]
 ) -> str | None:
-    """Missing is what the change does not speak of. What is partly met may have a place that falls short."""
+    """What speaks against an unmet criterion: the change mentions it, and no place of a partial one falls short."""
     is_partial = criterion.status is CriterionStatus.PARTIAL
-    if is_partial and any(_is_mentioned(pointer, bundle, reject_words) for pointer in criterion.evidence):
+    falls_short = is_partial and any(_is_mentioned(pointer, bundle, reject_words) for pointer in criterion.evidence)
+    if falls_short or not is_mentioned(change, criterion.id):
         return None
-    if not is_mentioned(change, criterion.id):
-        return None
-    return words.criterion_is_mentioned(criterion.id, criterion.status)
+    return texts.criterion_is_mentioned(criterion.id, criterion.status)
 
 
 def _mentions_criterion(criterion: CriterionVerdict, bundle: EvidenceBundle, reject_words: frozenset[str]) -> bool:
-    """Whether the words of the reject are about what a criterion asks for, or show at a line of it what falls short."""
+    """Whether the reject's words are about the criterion's text or one of its places."""
     if any(_is_mentioned(pointer, bundle, reject_words) for pointer in criterion.evidence):
         return True
-    asked = _words_of(other.text for other in bundle.criteria if other.id == criterion.id)
+    asked = stems_in(entry.text for entry in bundle.criteria if entry.id == criterion.id)
     return not asked or not reject_words.isdisjoint(asked)
 
 
@@ -119,35 +107,41 @@ def _refute_place(
     bundle: EvidenceBundle,
     reject_words: frozenset[str],
 ) -> str | None:
-    if any(
-        finding.category is opinion.category and finding.path == pointer.path for finding in bundle.opinion.findings
-    ):
+    """Why a place does not survive; None where it does."""
+    suspected = {(finding.category, finding.path) for finding in bundle.opinion.findings}
+    if (opinion.category, pointer.path) in suspected:
         return None
     match opinion.category:
         case Category.SCOPE_CREEP if not is_apart(change, pointer.path):
-            return words.place_is_related(pointer)
-        case Category.SCOPE_CREEP if not reject_words.isdisjoint(_words_of((pointer.path,))):
+            return texts.place_is_related(pointer)
+        case Category.SCOPE_CREEP if not reject_words.isdisjoint(stems_in((pointer.path,))):
             return None
         case Category.SPEC_VIOLATION if not _rests_on_a_rule(opinion, bundle):
-            return words.RULE_NOT_NAMED
+            return texts.RULE_NOT_NAMED
         case _:
-            return None if _is_mentioned(pointer, bundle, reject_words) else words.place_is_not_mentioned(pointer)
+            return None if _is_mentioned(pointer, bundle, reject_words) else texts.place_is_not_mentioned(pointer)
 
 
 def _rests_on_a_rule(opinion: ModelOpinion, bundle: EvidenceBundle) -> bool:
-    """Whether it names the rule, or the case claims what is not there."""
+    """Whether a reject names the rule, or the case claims what is not there."""
     wrong = {ClaimStatus.CONTRADICTED, ClaimStatus.UNSUPPORTED}
     return any(claim.status in wrong for claim in bundle.claims) or names_a_rule(opinion, bundle.dossier)
 
 
 def _is_mentioned(pointer: EvidencePointer, bundle: EvidenceBundle, reject_words: frozenset[str]) -> bool:
-    """Whether the words of the reject speak of what stands at a place or right beside it. A file without lines has its name."""
+    """Whether the reject's words occur at a place or beside it; of a place without a line, in its path."""
     if pointer.line is None:
-        return not reject_words.isdisjoint(_words_of((pointer.path,)))
-    numbers = range(max(1, pointer.line - NEARBY_LINES), (pointer.end_line or pointer.line) + NEARBY_LINES + 1)
-    lines = (bundle.places.line(pointer.path, number, pointer.side) for number in numbers)
-    return not reject_words.isdisjoint(_words_of(line for line in lines if line is not None))
+        return not reject_words.isdisjoint(stems_in((pointer.path,)))
+    return not reject_words.isdisjoint(stems_in(lines_near(pointer.path, pointer.line, pointer, bundle)))
 
 
-def _words_of(texts: Iterable[str]) -> frozenset[str]:
-    return stems_of_all({name for text in texts for name in NAME_PATTERN.findall(text)}) - common_stems()
+def lines_near(path: str, line: int, place: EvidencePointer | Finding, bundle: EvidenceBundle) -> Iterator[str]:
+    """The known lines at a place and beside it."""
+    for number in range(max(1, line - NEARBY_LINES), (place.end_line or line) + NEARBY_LINES + 1):
+        if (text := bundle.places.line(path, number, place.side)) is not None:
+            yield text
+
+
+def stems_in(lines: Iterable[str]) -> frozenset[str]:
+    """The stems of all names in these texts, without common ones."""
+    return stems_of_all({name for line in lines for name in NAME_PATTERN.findall(line)}) - common_stems()

@@ -1,12 +1,11 @@
-"""What code suspects, as numbered questions, and which of them an accept leaves without an answer.
+"""Code's suspicions as numbered questions, and which of them an accept leaves open.
 
-Does not suspect anything itself (`worker.signals` does). Invariant: an answer counts only with a place that could settle the
-question: another line than the suspected one, that is about the same thing, and of the kind that its signal needs. An import
-settles none.
+An answer needs a place that can settle the question: another line than the suspected one, about the same thing, of the kind that
+the signal needs. An import settles none.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from enum import StrEnum
 from itertools import chain, islice
 from typing import Final
@@ -15,26 +14,25 @@ from worker.domain.pattern import pattern
 from worker.domain.value import Value
 from worker.domain.verdict.opinion import HeuristicOpinion, ModelOpinion
 from worker.domain.verdict.verdict import Category, EvidencePointer, Finding, Side
-from worker.judge.checks.survival import NEARBY_LINES
+from worker.judge.checks.survival import lines_near, stems_in
 from worker.judge.rulings import EvidenceBundle
 from worker.signals.acceptance_gap.criteria_not_met import is_settled_by
 from worker.signals.analysis.change import CodeChange
 from worker.signals.analysis.file_roles import FileRole, role_of
-from worker.signals.analysis.proofs import is_check_name
-from worker.signals.analysis.relatedness import NAME_PATTERN, common_stems, find_request_words, stems_of_all
+from worker.signals.analysis.relatedness import find_request_words
 from worker.signals.analysis.tests import Test, find_tests
 
 MOST_QUESTIONS: Final = 40
-"""Questions of one change."""
+"""The most questions about one change."""
 
 JUDGE_ADDRESSING_SIGNAL: Final = "verdict_planted"
-"""The signal of words that are meant for a judge: they change no decision, neither way."""
+"""The signal of text that addresses the judge: it changes no decision."""
 
 _CRITERION_PREFIX: Final = pattern(r"([^\s:]{1,100}): ")
 
 
 class SettlingLineKind(StrEnum):
-    """What kind of line can settle a suspicion, in the words that a model is told."""
+    """What kind of line settles a suspicion, in the words of the question."""
 
     CHECK = "an assertion about the same thing"
     OWN_CHECK = "an assertion of that test, or of what it calls"
@@ -71,11 +69,11 @@ _KIND_BY_CATEGORY: Final[Mapping[Category, SettlingLineKind]] = {
 
 
 _WORDS_IN_COMMON: Final[Mapping[SettlingLineKind, int]] = {SettlingLineKind.ASKED: 1, SettlingLineKind.TIED: 2}
-"""How many words of what was asked for the line has: three in ten files of another task hold a line that has one by chance."""
+"""Words of the request that the line needs: three of ten files of another task have a line with one by chance."""
 
 
 class Suspicion(Value):
-    """*criterion*: of which one it says that the change shows less than it asks for."""
+    """`criterion`: the id of the one that the change seems to fall short of."""
 
     id: str
     finding: Finding
@@ -83,7 +81,7 @@ class Suspicion(Value):
 
     @property
     def settling_line(self) -> SettlingLineKind:
-        """What kind of line settles it: by its signal, or as most of its category."""
+        """The kind of line that settles it, by its signal or else its category."""
         if self.criterion is not None:
             return SettlingLineKind.FOUND
         usual = _KIND_BY_CATEGORY.get(self.finding.category, SettlingLineKind.ANY)
@@ -93,7 +91,7 @@ class Suspicion(Value):
 def suspicions_of(opinion: HeuristicOpinion) -> tuple[Suspicion, ...]:
     """Every finding that is no fact, and every doubt.
 
-    That a criterion's words are not found is none by itself: it is so of one met criterion in four.
+    A criterion whose words are not found is no suspicion alone: so is one met criterion in four.
     """
     findings = chain((finding for finding in opinion.findings if not finding.fact), opinion.doubts)
     return tuple(
@@ -109,22 +107,18 @@ def _criterion_of(finding: Finding) -> str | None:
 
 def find_unanswered(opinion: ModelOpinion, bundle: EvidenceBundle) -> tuple[Suspicion, ...]:
     """The suspicions that no answer settles."""
-    suspicions = [
-        suspicion for suspicion in suspicions_of(bundle.opinion) if suspicion.finding.signal != JUDGE_ADDRESSING_SIGNAL
-    ]
-    if not suspicions:
-        return ()
     change = CodeChange(bundle.dossier)
     places = {answer.id: answer.evidence for answer in opinion.settled if answer.why}
     return tuple(
         suspicion
-        for suspicion in suspicions
-        if not any(_is_settled_by(pointer, suspicion, change, bundle) for pointer in places.get(suspicion.id, ()))
+        for suspicion in suspicions_of(bundle.opinion)
+        if suspicion.finding.signal != JUDGE_ADDRESSING_SIGNAL
+        and not any(_is_settled_by(pointer, suspicion, change, bundle) for pointer in places.get(suspicion.id, ()))
     )
 
 
 def _is_settled_by(pointer: EvidencePointer, suspicion: Suspicion, change: CodeChange, bundle: EvidenceBundle) -> bool:
-    """Whether a line could show that a suspicion is none."""
+    """Whether a line can settle a suspicion."""
     finding, settling = suspicion.finding, suspicion.settling_line
     if pointer.line is None or (pointer.path, pointer.line, pointer.side) == (finding.path, finding.line, finding.side):
         return False
@@ -133,15 +127,14 @@ def _is_settled_by(pointer: EvidencePointer, suspicion: Suspicion, change: CodeC
         return is_settled_by(change, suspicion.criterion, pointer.path, pointer.line, line)
     is_changed = (pointer.line, pointer.side) in _changed_lines(pointer.path, bundle)
     if settling in _WORDS_IN_COMMON:
-        shared = _words_of((line,)) & find_request_words(change.dossier).words
+        shared = stems_in((line,)) & find_request_words(change.dossier).words
         return pointer.path == finding.path and is_changed and len(shared) >= _WORDS_IN_COMMON[settling]
     if not _is_settling_line(line, pointer, suspicion, change, is_changed=is_changed):
         return False
     if finding.line is None:
         return finding.path in {pointer.path, None}
-    numbers = range(max(1, finding.line - NEARBY_LINES), (finding.end_line or finding.line) + NEARBY_LINES + 1)
-    suspected = (bundle.places.line(finding.path or "", number, finding.side) or "" for number in numbers)
-    return not _words_of((line,)).isdisjoint(_words_of((finding.note, *suspected)))
+    suspected = lines_near(finding.path or "", finding.line, finding, bundle)
+    return not stems_in((line,)).isdisjoint(stems_in((finding.note, *suspected)))
 
 
 _IMPORT: Final = pattern(
@@ -163,7 +156,7 @@ _QUOTED_NAME: Final = pattern(r"`(?:--)?([\w$-]{1,100})`")
 def _is_settling_line(
     line: str, pointer: EvidencePointer, suspicion: Suspicion, change: CodeChange, *, is_changed: bool
 ) -> bool:
-    """Whether it is a line of the kind that can settle a suspicion at a place."""
+    """Whether the line is of the kind that settles a suspicion."""
     finding, is_import = suspicion.finding, _IMPORT.match(line) is not None
     match suspicion.settling_line:
         case SettlingLineKind.USE:
@@ -187,7 +180,7 @@ def _is_check(line: str) -> bool:
 
 
 def _uses(name: str, line: str) -> bool:
-    """Whether a line names it without defining it."""
+    """Whether a line uses a name without defining it."""
     word = rf"(?<![\w$-]){re.escape(name)}(?![\w$-])"
     defines = (
         rf"\b(?:def|class|func|fn|fun|function|struct|enum|trait|interface|type|void)\s+(?:\([^)]{{0,200}}\)\s*)?{word}"
@@ -196,7 +189,7 @@ def _uses(name: str, line: str) -> bool:
 
 
 def _is_replacement(line: str, pointer: EvidencePointer, finding: Finding) -> bool:
-    """In tests only what is new, for a weaker assertion only another one; of code what went does as well."""
+    """Whether a changed line can take the place of what went: in a test a new line, for a weaker assertion another assertion."""
     if role_of(pointer.path) is not FileRole.TEST:
         return True
     return pointer.side is Side.HEAD and (finding.signal not in _WEAKENED_SIGNALS or _is_check(line))
@@ -206,17 +199,11 @@ _WEAKENED_SIGNALS: Final = frozenset({"assertion_dropped", "assertion_loosened",
 
 
 def _is_of_another_test(pointer: EvidencePointer, finding: Finding, change: CodeChange) -> bool:
-    """Whether a place lies in a test, and the finding in none of those."""
-    around = _tests_at(pointer.path, pointer.line, change)
-    return bool(around) and (
-        pointer.path != finding.path or not any(_contains_line(test, finding.line) for test in around)
-    )
-
-
-def _tests_at(path: str, line: int | None, change: CodeChange) -> tuple[Test, ...]:
-    """The tests that this line of the head is in, outermost first."""
-    sources = (source for file in change.files if file.path == path for source in file.sources)
-    return tuple(test for source in sources for test in find_tests(source) if _contains_line(test, line))
+    """Whether a place lies in a test that does not contain the finding."""
+    sources = (source for file in change.files if file.path == pointer.path for source in file.sources)
+    tests = [test for source in sources for test in find_tests(source) if _contains_line(test, pointer.line)]
+    is_shared = pointer.path == finding.path and any(_contains_line(test, finding.line) for test in tests)
+    return bool(tests) and not is_shared
 
 
 def _contains_line(test: Test, line: int | None) -> bool:
@@ -227,7 +214,3 @@ def _changed_lines(path: str | None, bundle: EvidenceBundle) -> frozenset[tuple[
     files = [file for file in bundle.diff.files if file.path == path]
     added = ((line.head_line, Side.HEAD) for file in files for line in file.added_lines)
     return frozenset(chain(added, ((line.base_line, Side.BASE) for file in files for line in file.removed_lines)))
-
-
-def _words_of(texts: Iterable[str]) -> frozenset[str]:
-    return stems_of_all({name for text in texts for name in NAME_PATTERN.findall(text)}) - common_stems()
