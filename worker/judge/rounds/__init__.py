@@ -1,1 +1,1 @@
-"""Relate a judging to the earlier rounds of its pull request."""
+"""What earlier rounds of a pull request mean for the next verdict."""

@@ -12,7 +12,7 @@ from worker.judge.scoring import moved_scores
 
 
 def first_scores(dossier: Dossier, previous: PreviousRounds) -> tuple[str, tuple[Score, ...]]:
-    """What was judged first, in words, and its scores; none where nothing was, or all was by another law."""
+    """A description of the first judged head, and its scores; none where no model judged it by this rubric."""
     if dossier.seed is not None and dossier.seed.scores:
         return "the first head", dossier.seed.scores
     first = next((entry for entry in dossier.ledger if entry.eval_id == previous.first_eval_id), None)
@@ -20,7 +20,7 @@ def first_scores(dossier: Dossier, previous: PreviousRounds) -> tuple[str, tuple
 
 
 def calibration_signals(now: Sequence[Score], first: Sequence[Score]) -> Mapping[str, str]:
-    """What moved since then, for the verdict's signals; nothing where there is nothing to measure by."""
+    """Which scores moved since the first head, as a signal of the verdict; empty without scores to compare."""
     if not now or not first:
         return {}
     moves = [f"{after.criterion} {before.score} to {after.score}" for before, after in moved_scores(first, now)]

@@ -1,7 +1,6 @@
-"""Same content, same verdict: a recorded accept or reject is carried over to a head that changes nothing.
+"""Carry a recorded accept or reject over to a head with the same content, at no cost.
 
-Does not decide anew. Invariant: an abstain is never carried, and neither is a verdict with a pointer whose line does
-not stand in the new head; what was carried says from where, cost nothing this time, and turns no round back.
+An abstain is not carried over, and neither is a verdict with a pointer whose line is gone. A round is never taken back.
 """
 
 from collections.abc import Iterable, Sequence
@@ -26,7 +25,8 @@ from worker.signals.heuristic_opinion import form_opinion
 
 
 def carry_over_verdict(dossier: Dossier, header: EvaluationHeader, context: JudgeContext) -> Accept | Reject | None:
-    """The newest recorded accept or reject of this very content, set anew on this head; None if there is none."""
+    """The newest recorded accept or reject of this content, moved to this head; None if there is none."""
+    verdicts = [entry.verdict for entry in dossier.ledger]
     recorded = (entry.verdict for entry in reversed(dossier.ledger) if entry.fingerprint == header.fingerprint)
     earlier = next((verdict for verdict in recorded if not isinstance(verdict, Abstain)), None)
     if earlier is None:
@@ -36,8 +36,12 @@ def carry_over_verdict(dossier: Dossier, header: EvaluationHeader, context: Judg
     except DiffError:
         return None
     evidence = _relocate_pointers(earlier.evidence, places)
-    criteria = [_relocate_criterion(criterion, places) for criterion in earlier.criteria]
-    if evidence is None or None in criteria:
+    criteria: list[CriterionVerdict] = []
+    for criterion in earlier.criteria:
+        if (moved := _relocate_pointers(criterion.evidence, places)) is None:
+            return None
+        criteria.append(criterion.model_copy(update={"evidence": tuple(moved)}))
+    if evidence is None:
         return None
     return type(earlier).model_validate(
         {
@@ -45,9 +49,7 @@ def carry_over_verdict(dossier: Dossier, header: EvaluationHeader, context: Judg
             "eval_id": header.eval_id,
             "carried_from": earlier.carried_from or earlier.eval_id,
             "subject": header.subject,
-            "round": max(
-                [earlier.round, *(entry.verdict.round for entry in dossier.ledger if isinstance(entry.verdict, Reject))]
-            ),
+            "round": max([earlier.round, *(verdict.round for verdict in verdicts if isinstance(verdict, Reject))]),
             "case_error": dossier.case_error,
             "created_at": header.created_at,
             "evidence": evidence,
@@ -62,25 +64,18 @@ def carry_over_verdict(dossier: Dossier, header: EvaluationHeader, context: Judg
 
 
 def _conditions(verdict: Accept | Reject, ledger: Sequence[LedgerEntry]) -> tuple[ClosingCondition, ...]:
-    """Every condition: as the verdict that comes back has it; what was frozen after it travels on, met by an accept."""
-    then = {condition.text: condition.state for condition in verdict.closing_conditions}
-    met = (
-        {condition.text: ConditionState.RESOLVED for condition in conditions_of(ledger)}
-        if isinstance(verdict, Accept)
-        else {}
-    )
-    states = {**met, **then}
+    """All conditions in the state that *verdict* has them in; those frozen after an accept are resolved by it."""
+    conditions = conditions_of(ledger)
+    states = {condition.text: condition.state for condition in verdict.closing_conditions}
+    is_met = isinstance(verdict, Accept)
     return tuple(
-        condition.model_copy(update={"state": states.get(condition.text, condition.state)})
-        for condition in conditions_of(ledger)
+        condition.model_copy(
+            update={"state": states.get(condition.text, ConditionState.RESOLVED if is_met else condition.state)}
+        )
+        for condition in conditions
     )
 
 
 def _relocate_pointers(pointers: Iterable[EvidencePointer], places: Places) -> list[EvidencePointer] | None:
     located = [places.relocate(pointer) for pointer in pointers]
     return None if None in located else [pointer for pointer in located if pointer is not None]
-
-
-def _relocate_criterion(verdict: CriterionVerdict, places: Places) -> CriterionVerdict | None:
-    evidence = _relocate_pointers(verdict.evidence, places)
-    return None if evidence is None else verdict.model_copy(update={"evidence": tuple(evidence)})

@@ -1,8 +1,7 @@
-"""The convergence contract: what a next round may still reject on, and what becomes of the closing conditions.
+"""The convergence contract: what a later round may reject for, and how closing conditions change.
 
-Asks nobody and words nothing. Invariant: after the first round, a reject rests on a fact, on a condition that is still
-open, or on lines that changed since a model judged the last time; after the last round it is a person's; a condition that
-was ticked stays so unless lines that changed since break it again; an accept leaves none open.
+After the first round a reject rests on a fact, an open condition, or lines that changed since a model last judged; after the last
+round a person decides. A resolved condition stays so unless changed lines break it again. An accept leaves none open.
 """
 
 from collections.abc import Iterable, Iterator
@@ -30,7 +29,7 @@ ConditionAnswers = tuple[ConditionAnswer, ...]
 
 
 class ConvergedRuling(Value):
-    """What is ruled in the end, and how every condition stands then. `refusal`: what did not hold, for the record."""
+    """The final ruling and conditions. `refusal`: what was refused of the ruling, for the record."""
 
     ruling: Ruling
     conditions: tuple[ClosingCondition, ...]
@@ -38,7 +37,7 @@ class ConvergedRuling(Value):
 
 
 class RejectGrounds(Value):
-    """What may carry a reject: places on what is new, places of what is known, and criteria by their ids."""
+    """What may carry a reject: places and criteria ids, new ones and those of open conditions."""
 
     new_places: tuple[EvidencePointer, ...] = ()
     known_places: tuple[EvidencePointer, ...] = ()
@@ -57,21 +56,15 @@ class RejectGrounds(Value):
 def converge(
     ruling: Ruling, answers: ConditionAnswers, bundle: EvidenceBundle, previous: PreviousRounds, limit: int
 ) -> ConvergedRuling:
-    """Hold a ruling against the earlier rounds. *answers*: what the model said of the open conditions."""
-    conditions = tuple(
-        _update_condition(condition, answers, bundle, previous, ruling) for condition in previous.conditions
-    )
+    """Hold a ruling to the earlier rounds. *answers*: the model's on the open conditions."""
+    previous = _update_conditions(ruling, answers, bundle, previous)
     match ruling.decision:
         case "reject":
-            return _converge_reject(ruling, answers, bundle, replace(previous, conditions=conditions), limit)
-        case "accept" if left := open_conditions(conditions):
-            return ConvergedRuling(
-                leave_to_person(ruling, texts.conditions_open(left), ruling.decision),
-                conditions,
-                "conditions are open",
-            )
+            return _converge_reject(ruling, answers, bundle, previous, limit)
+        case "accept" if left := open_conditions(previous.conditions):
+            return _refuse(ruling, texts.conditions_open(left), previous, "conditions are open")
         case _:
-            return ConvergedRuling(ruling, conditions)
+            return ConvergedRuling(ruling, previous.conditions)
 
 
 class RejectRefusal(StrEnum):
@@ -84,13 +77,10 @@ class RejectRefusal(StrEnum):
 def find_refusal(
     ruling: Ruling, answers: ConditionAnswers, bundle: EvidenceBundle, previous: PreviousRounds
 ) -> RejectRefusal | None:
-    """Why this ruling would be refused, if it would be and better words can help it."""
+    """Why a model's reject would be refused, where the model can still correct it; else None."""
     if ruling.decision != "reject" or bundle.opinion.facts:
         return None
-    conditions = tuple(
-        _update_condition(condition, answers, bundle, previous, ruling) for condition in previous.conditions
-    )
-    previous = replace(previous, conditions=conditions)
+    previous = _update_conditions(ruling, answers, bundle, previous)
     if find_grounds(ruling, answers, bundle, previous).is_empty:
         return None if _find_proven(answers, bundle, previous) else RejectRefusal.NOT_NEW
     return RejectRefusal.REPEATED if is_repeated(ruling, previous) else None
@@ -101,49 +91,39 @@ def open_conditions(conditions: Iterable[ClosingCondition]) -> tuple[ClosingCond
 
 
 def unsettled_conditions(bundle: EvidenceBundle, previous: PreviousRounds) -> tuple[ClosingCondition, ...]:
-    """The open conditions that code alone can't tick."""
-    return open_conditions(
-        _update_condition(condition, (), bundle, previous, Ruling("", None, 1.0, 1.0))
-        for condition in previous.conditions
-    )
+    """The open conditions that code alone can't resolve."""
+    return open_conditions(_update_conditions(Ruling("", None, 1.0, 1.0), (), bundle, previous).conditions)
 
 
-def _update_condition(
-    condition: ClosingCondition,
-    answers: ConditionAnswers,
-    bundle: EvidenceBundle,
-    previous: PreviousRounds,
-    ruling: Ruling,
-) -> ClosingCondition:
-    """How a condition stands now: a fact that is still there keeps it open; else the model's word; else code's."""
-    if condition.state is ConditionState.RESOLVED:
-        return condition
-    raised = next(
-        (raised_condition for raised_condition in previous.open_conditions if raised_condition.condition == condition),
-        None,
-    )
-    answer = next((answer.state for answer in answers if answer.id == condition.id), None)
-    if raised and raised.facts and _is_its_step(raised):
-        there = not raised.facts.isdisjoint(finding_key(fact) for fact in bundle.opinion.facts)
-        return _in_state(condition, ConditionState.OPEN if there else answer or ConditionState.RESOLVED)
-    met = condition.text in {
-        _condition_of(criterion, bundle) for criterion in ruling.criteria if criterion.status is CriterionStatus.MET
-    }
-    return _in_state(condition, answer or (ConditionState.RESOLVED if met else ConditionState.OPEN))
+def _update_conditions(
+    ruling: Ruling, answers: ConditionAnswers, bundle: EvidenceBundle, previous: PreviousRounds
+) -> PreviousRounds:
+    """*previous* with the state of each condition after this ruling.
 
-
-def _in_state(condition: ClosingCondition, state: ConditionState) -> ClosingCondition:
-    return condition.model_copy(update={"state": state})
-
-
-def _is_its_step(raised: OpenCondition) -> bool:
-    """Whether it is the reject's step: its other conditions are criteria, and no fact tells that one is met."""
-    return raised.condition.text == raised.reject.next_step
+    A fact that is still there keeps its condition open; else the model's answer counts, then code's criteria. Facts concern the
+    condition that is their reject's step: the others are criteria.
+    """
+    raised = {entry.condition: entry for entry in reversed(previous.open_conditions)}
+    states = {answer.id: answer.state for answer in reversed(answers)}
+    facts = {finding_key(fact) for fact in bundle.opinion.facts}
+    met = {_condition_of(entry, bundle) for entry in ruling.criteria if entry.status is CriterionStatus.MET}
+    conditions: list[ClosingCondition] = []
+    for condition in previous.conditions:
+        if condition.state is ConditionState.RESOLVED:
+            conditions.append(condition)
+            continue
+        by, state = raised.get(condition), states.get(condition.id)
+        if by and by.facts and condition.text == by.reject.next_step:
+            is_there = not by.facts.isdisjoint(facts)
+            state = ConditionState.OPEN if is_there else state or ConditionState.RESOLVED
+        state = state or (ConditionState.RESOLVED if condition.text in met else ConditionState.OPEN)
+        conditions.append(condition.model_copy(update={"state": state}))
+    return replace(previous, conditions=tuple(conditions))
 
 
 def _condition_of(criterion: CriterionVerdict, bundle: EvidenceBundle) -> str | None:
-    """The text under which a criterion is a closing condition."""
-    return next((texts.criterion_met(listed) for listed in bundle.criteria if listed.id == criterion.id), None)
+    """The text of the closing condition that a criterion is."""
+    return next((texts.criterion_met(entry) for entry in bundle.criteria if entry.id == criterion.id), None)
 
 
 def _converge_reject(
@@ -162,10 +142,12 @@ def _converge_reject(
     carried = replace(
         ruling, evidence=(*grounds.new_places, *grounds.known_places), criteria=_criteria(ruling, grounds, previous)
     )
-    with_step = grounds.has_new and not _is_said_already(carried, previous)
-    return ConvergedRuling(
-        carried, _freeze_conditions(carried, bundle, previous, with_step=with_step), _describe_dropped(ruling, carried)
-    )
+    with_step = grounds.has_new and not _has_open_condition(carried, previous)
+    conditions = _freeze_conditions(carried, bundle, previous, with_step=with_step)
+    count = len(ruling.evidence)
+    dropped = count - len(carried.evidence)
+    refusal = f"{dropped} of {count} places did not change since" if dropped else ""
+    return ConvergedRuling(carried, conditions, refusal)
 
 
 def _refuse(ruling: Ruling, concern_and_step: tuple[str, str], previous: PreviousRounds, why: str) -> ConvergedRuling:
@@ -176,48 +158,40 @@ def find_grounds(
     ruling: Ruling, answers: ConditionAnswers, bundle: EvidenceBundle, previous: PreviousRounds
 ) -> RejectGrounds:
     """What of a model's reject may carry it."""
-    since = previous.changed_lines
-    if since is None:
+    changed = previous.changed_lines
+    if changed is None:
         unmet = frozenset(criterion.id for criterion in ruling.criteria if criterion.status in UNMET)
         return RejectGrounds(new_places=ruling.evidence, new_criteria=unmet)
-    raised = [
-        condition
-        for condition in _conditions_kept_open(previous, answers)
-        if condition.reject.category is ruling.category
-    ]
-    new = [since.new_part(pointer) for pointer in ruling.evidence]
-    pointers = [
-        _part_at_condition(pointer, raised, bundle)
-        for pointer, part in zip(ruling.evidence, new, strict=True)
-        if part is None
-    ]
-    of_criteria = dict(_carrying_criteria(ruling, bundle, previous, since))
+    raised = [entry for entry in _conditions_kept_open(previous, answers) if entry.reject.category is ruling.category]
+    new_places: list[EvidencePointer] = []
+    known_places: list[EvidencePointer] = []
+    for pointer in ruling.evidence:
+        if new := changed.new_part(pointer):
+            new_places.append(new)
+        elif known := next(filter(None, (entry.part_at(pointer, bundle.places) for entry in raised)), None):
+            known_places.append(known)
+    criteria = dict(_carrying_criteria(ruling, bundle, previous, changed))
     return RejectGrounds(
-        new_places=tuple(part for part in new if part is not None),
-        known_places=tuple(part for part in pointers if part is not None),
-        new_criteria=frozenset(name for name, is_new in of_criteria.items() if is_new),
-        known_criteria=frozenset(name for name, is_new in of_criteria.items() if not is_new),
+        new_places=tuple(new_places),
+        known_places=tuple(known_places),
+        new_criteria=frozenset(name for name, is_new in criteria.items() if is_new),
+        known_criteria=frozenset(name for name, is_new in criteria.items() if not is_new),
     )
 
 
-def _part_at_condition(
-    pointer: EvidencePointer, raised: Iterable[OpenCondition], bundle: EvidenceBundle
-) -> EvidencePointer | None:
-    """The part of a pointer that stands where one of these conditions was raised."""
-    parts = (condition.part_at(pointer, bundle.places) for condition in raised)
-    return next((part for part in parts if part is not None), None)
-
-
 def _conditions_kept_open(previous: PreviousRounds, answers: ConditionAnswers) -> list[OpenCondition]:
-    """The conditions that the model itself says are open."""
+    """The conditions that the model calls open."""
     open_ids = {answer.id for answer in answers if answer.state is ConditionState.OPEN}
     return [condition for condition in previous.open_conditions if condition.condition.id in open_ids]
 
 
 def _carrying_criteria(
-    ruling: Ruling, bundle: EvidenceBundle, previous: PreviousRounds, since: ChangedLines
+    ruling: Ruling, bundle: EvidenceBundle, previous: PreviousRounds, changed: ChangedLines
 ) -> Iterator[tuple[str, bool]]:
-    """Each criterion that is not met and may say so, with whether that is new."""
+    """Each unmet criterion that may carry a reject, and whether that is new.
+
+    One that was met before is broken if a line that showed it is gone, or a new line stands against it.
+    """
     asked = {condition.text for condition in open_conditions(previous.conditions)}
     for criterion in ruling.criteria:
         if criterion.status not in UNMET:
@@ -225,33 +199,27 @@ def _carrying_criteria(
         before = previous.judged_criteria.get(criterion.id)
         if _condition_of(criterion, bundle) in asked or (before is not None and before.status in UNMET):
             yield criterion.id, False
-        elif before is None or _is_broken(criterion, before, since):
+            continue
+        was_shown = before.evidence if before is not None and before.status is CriterionStatus.MET else ()
+        is_broken = any(map(changed.is_lost, was_shown)) or any(map(changed.new_part, criterion.evidence))
+        if before is None or is_broken:
             yield criterion.id, True
 
 
-def _is_broken(now: CriterionVerdict, before: CriterionVerdict, since: ChangedLines) -> bool:
-    """Whether the lines tell that it was met and is not now: what showed it is gone, or what is new stands against it."""
-    was_shown = before.evidence if before.status is CriterionStatus.MET else ()
-    return any(since.is_lost(pointer) for pointer in was_shown) or any(
-        since.new_part(pointer) for pointer in now.evidence
-    )
-
-
 def _criteria(ruling: Ruling, grounds: RejectGrounds, previous: PreviousRounds) -> tuple[CriterionVerdict, ...]:
-    """The criteria, of which those that may not carry a reject don't say that they are not met."""
-    return tuple(
-        _criterion(criterion, grounds, previous) if criterion.status in UNMET else criterion
-        for criterion in ruling.criteria
-    )
-
-
-def _criterion(criterion: CriterionVerdict, grounds: RejectGrounds, previous: PreviousRounds) -> CriterionVerdict:
-    if criterion.id in grounds.known_criteria or previous.changed_lines is None:
-        return criterion
-    if criterion.id not in grounds.new_criteria:
-        return criterion.model_copy(update=_UNVERIFIABLE)
-    parts = (previous.changed_lines.new_part(pointer) for pointer in criterion.evidence)
-    return criterion.model_copy(update={"evidence": tuple(part for part in parts if part is not None)})
+    """The criteria; an unmet one that may not carry a reject is unverifiable."""
+    if previous.changed_lines is None:
+        return ruling.criteria
+    criteria: list[CriterionVerdict] = []
+    for criterion in ruling.criteria:
+        if criterion.status not in UNMET or criterion.id in grounds.known_criteria:
+            criteria.append(criterion)
+        elif criterion.id not in grounds.new_criteria:
+            criteria.append(criterion.model_copy(update=_UNVERIFIABLE))
+        else:
+            parts = tuple(filter(None, map(previous.changed_lines.new_part, criterion.evidence)))
+            criteria.append(criterion.model_copy(update={"evidence": parts}))
+    return tuple(criteria)
 
 
 _WORD: Final = pattern(r"\w+")
@@ -259,14 +227,15 @@ _UNVERIFIABLE: Final = {"status": CriterionStatus.UNVERIFIABLE, "note": texts.UN
 
 
 def _converge_facts(ruling: Ruling, bundle: EvidenceBundle, previous: PreviousRounds) -> ConvergedRuling:
-    """A fact is true wherever it stands; what a model adds to it needs grounds like any other objection."""
-    is_known = _is_fact_frozen(previous, bundle)
+    """A fact holds wherever it is; what a model adds to it needs grounds like any other objection."""
+    keys = frozenset(finding_key(fact) for fact in bundle.opinion.facts)
+    is_known = any(not condition.facts.isdisjoint(keys) for condition in _still_open(previous))
     carried = _repeat_fact(ruling, previous)
     if previous.changed_lines is not None:
-        facts = tuple(pointer for pointer in ruling.evidence if _is_of_fact(pointer, bundle))
+        at = {(fact.path, line) for fact in bundle.opinion.facts for line in (fact.line, None)}
+        facts = tuple(pointer for pointer in ruling.evidence if (pointer.path, pointer.line) in at)
         grounds = find_grounds(ruling, (), bundle, previous)
-        evidence = tuple(dict.fromkeys((*facts, *grounds.new_places)))
-        carried = replace(carried, evidence=evidence)
+        carried = replace(carried, evidence=tuple(dict.fromkeys((*facts, *grounds.new_places))))
         if facts:
             carried = replace(carried, criteria=_criteria(ruling, grounds, previous))
         if facts and not is_known and not any(map(previous.changed_lines.new_part, facts)):
@@ -274,25 +243,14 @@ def _converge_facts(ruling: Ruling, bundle: EvidenceBundle, previous: PreviousRo
     return ConvergedRuling(carried, _freeze_conditions(carried, bundle, previous, with_step=not is_known))
 
 
-def _is_of_fact(pointer: EvidencePointer, bundle: EvidenceBundle) -> bool:
-    facts = {fact.path: fact.line for fact in bundle.opinion.facts if pointer.line in {fact.line, None}}
-    return pointer.path in facts
-
-
-def _is_fact_frozen(previous: PreviousRounds, bundle: EvidenceBundle) -> bool:
-    """Whether a condition that is open asks for a fact's end already."""
-    now = frozenset(finding_key(fact) for fact in bundle.opinion.facts)
-    return any(not condition.facts.isdisjoint(now) for condition in _still_open(previous))
-
-
 def _still_open(previous: PreviousRounds) -> list[OpenCondition]:
-    """Those that were open before this round, and are after it."""
+    """The conditions that were open before this round and still are."""
     asked = {condition.id for condition in open_conditions(previous.conditions)}
     return [condition for condition in previous.open_conditions if condition.condition.id in asked]
 
 
 def _repeat_fact(ruling: Ruling, previous: PreviousRounds) -> Ruling:
-    """Code words the same fact the same: the second time it says why, and shows the line."""
+    """A fact that was rejected for before: its principle in the concern, its line in the step."""
     earlier = _earlier_rejects(ruling, previous)
     if not earlier or ruling.category is None:
         return ruling
@@ -304,7 +262,7 @@ def _repeat_fact(ruling: Ruling, previous: PreviousRounds) -> Ruling:
 def _converge_on_conditions(
     ruling: Ruling, answers: ConditionAnswers, bundle: EvidenceBundle, previous: PreviousRounds
 ) -> ConvergedRuling:
-    """Nothing of the objection may carry a reject: an open condition that is shown to be open still may."""
+    """Reject for an open condition that is shown to be open; else a person decides, as the objection carries nothing."""
     proven = _find_proven(answers, bundle, previous)
     if proven is None:
         left = open_conditions(previous.conditions)
@@ -323,35 +281,28 @@ def _converge_on_conditions(
 def _find_proven(
     answers: ConditionAnswers, bundle: EvidenceBundle, previous: PreviousRounds
 ) -> tuple[OpenCondition, tuple[EvidencePointer, ...]] | None:
-    """The first condition that is said to be open with a place that shows it."""
+    """The first condition that the model calls open with a place that shows it."""
+    changed = previous.changed_lines
     proofs = {answer.id: answer.evidence for answer in answers}
     for raised in _conditions_kept_open(previous, answers):
-        parts = [_shown_part(raised, pointer, bundle, previous) for pointer in proofs[raised.condition.id]]
-        places = tuple(part for part in parts if part is not None)
-        if places:
+        parts = (
+            (pointer if changed is None else changed.new_part(pointer)) or raised.part_at(pointer, bundle.places)
+            for pointer in proofs[raised.condition.id]
+        )
+        if places := tuple(filter(None, parts)):
             return raised, places
     return None
 
 
-def _shown_part(
-    raised: OpenCondition, pointer: EvidencePointer, bundle: EvidenceBundle, previous: PreviousRounds
-) -> EvidencePointer | None:
-    new = previous.changed_lines.new_part(pointer) if previous.changed_lines is not None else pointer
-    return new or raised.part_at(pointer, bundle.places)
-
-
 def is_repeated(ruling: Ruling, previous: PreviousRounds) -> bool:
-    """Whether the next step says nothing that an earlier one, for the same category on the same surface, did not."""
+    """Whether an earlier reject for the same category on the same surface has every word of the next step."""
     return any(adds_no_word(ruling.next_step or "", reject.next_step) for reject in _earlier_rejects(ruling, previous))
 
 
 def adds_no_word(step: str, earlier: str) -> bool:
-    """Whether every word of a step stands in the earlier one."""
-    return _words_of(step) <= _words_of(earlier)
-
-
-def _words_of(text: str) -> frozenset[str]:
-    return frozenset(_WORD.findall(text.casefold()))
+    """Whether every word of a step occurs in the earlier one."""
+    words, earlier_words = (frozenset(_WORD.findall(text.casefold())) for text in (step, earlier))
+    return words <= earlier_words
 
 
 def _earlier_rejects(ruling: Ruling, previous: PreviousRounds) -> tuple[Reject, ...]:
@@ -361,9 +312,9 @@ def _earlier_rejects(ruling: Ruling, previous: PreviousRounds) -> tuple[Reject, 
 def _freeze_conditions(
     ruling: Ruling, bundle: EvidenceBundle, previous: PreviousRounds, *, with_step: bool
 ) -> tuple[ClosingCondition, ...]:
-    """The conditions, with those that this reject freezes, or opens again.
+    """The conditions with those that this reject freezes or opens again.
 
-    Its step is none where it only says anew what an open one asks for; but one is open, or nothing would close this.
+    *with_step* false: an open condition asks for its step already. At least one condition is open afterwards.
     """
     step, *asked = closing_conditions(ruling, bundle)
     conditions = _join_conditions(previous.conditions, [step, *asked] if with_step else asked)
@@ -376,19 +327,14 @@ def _join_conditions(
     conditions = {condition.text: condition for condition in earlier}
     for condition in asked:
         before = conditions.get(condition.text)
-        conditions[condition.text] = with_free_id(before or condition, [] if before else conditions.values())
-        conditions[condition.text] = _in_state(conditions[condition.text], ConditionState.OPEN)
+        named = with_free_id(before or condition, [] if before else conditions.values())
+        conditions[condition.text] = named.model_copy(update={"state": ConditionState.OPEN})
     return tuple(conditions.values())
 
 
-def _is_said_already(ruling: Ruling, previous: PreviousRounds) -> bool:
-    """Whether an open condition is of the same category on the same surface."""
+def _has_open_condition(ruling: Ruling, previous: PreviousRounds) -> bool:
+    """Whether an open condition has the same category on the same surface."""
     return any(
         condition.reject.category is ruling.category and surface_of(ruling) & surface_of(condition.reject)
         for condition in _still_open(previous)
     )
-
-
-def _describe_dropped(ruling: Ruling, carried: Ruling) -> str:
-    left = len(ruling.evidence) - len(carried.evidence)
-    return f"{left} of {len(ruling.evidence)} places did not change since" if left else ""

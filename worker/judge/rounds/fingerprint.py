@@ -1,8 +1,7 @@
-"""The fingerprint: what a verdict was decided on, as one hash. Same content, same verdict.
+"""The fingerprint: all content that a verdict rests on, as one hash. Same content, same verdict.
 
-Does not decide about reuse. Invariant: only content goes in (changed lines, issues, criteria, case, base rules, CI
-conclusions, rubric, prompt, judges); never commit ids, the pull request's title (but as its criterion, where it has no issue),
-labels, timestamps, log text, line numbers or the ledger.
+It contains changed lines, issues, criteria, case, base rules, CI conclusions, rubric, prompt and judges; no commit ids, title (but as
+the criterion of a pull request without an issue), labels, timestamps, log texts, line numbers or ledger.
 """
 
 import hashlib
@@ -12,13 +11,13 @@ from typing import Final
 from worker.domain.dossier.dossier import Ci, Dossier
 from worker.domain.ids import Fingerprint
 from worker.domain.verdict.rubric import Rubric
-from worker.dossier.diff.parser import Diff, FileDiff, LineKind, diff_of
+from worker.dossier.diff.parser import Diff, LineKind, diff_of
 
 _VERSION: Final = 2
-"""Changes when what goes in changes, so that no verdict of an older form is reused."""
+"""Raised when the content changes in kind, so that no verdict of an older form is carried over."""
 
 _SHORTEST_ID: Final = 7
-"""git abbreviates object ids to this or more, depending on the size of the repository."""
+"""The shortest length to which git abbreviates object ids."""
 
 
 def fingerprint(dossier: Dossier, rubric: Rubric, prompt_version: str, judges: str) -> Fingerprint:
@@ -36,32 +35,36 @@ def fingerprint(dossier: Dossier, rubric: Rubric, prompt_version: str, judges: s
         "prompt": prompt_version,
         "judges": judges,
     }
+    return _hash(content)
+
+
+def change_fingerprint(diff: Diff) -> Fingerprint:
+    """The hash of what a diff changes, wherever in its files."""
+    return _hash(_files(diff))
+
+
+def _hash(content: object) -> Fingerprint:
     canonical = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return Fingerprint(f"sha256:{hashlib.sha256(canonical.encode()).hexdigest()}")
 
 
-def change_fingerprint(diff: Diff) -> Fingerprint:
-    """What a diff changes, as one hash, wherever in the files it stands: the part of the fingerprint that is the change."""
-    canonical = json.dumps(_files(diff), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    return Fingerprint(f"sha256:{hashlib.sha256(canonical.encode()).hexdigest()}")
-
-
 def _files(diff: Diff) -> list[object]:
-    return [_file(file) for file in sorted(diff.files, key=lambda file: (file.path, file.change))]
-
-
-def _file(file: FileDiff) -> dict[str, object]:
-    return {
-        "path": file.path,
-        "from": file.old_path,
-        "change": file.change.value,
-        "modes": [file.old_mode, file.new_mode],
-        "lines": [
-            [line.kind.value, line.text, line.has_newline] for line in file.lines() if line.kind is not LineKind.CONTEXT
-        ],
-        # a binary file shows no lines: its object ids are its content
-        "blobs": [blob[:_SHORTEST_ID] for blob in file.blobs] if file.is_binary and file.blobs else None,
-    }
+    return [
+        {
+            "path": file.path,
+            "from": file.old_path,
+            "change": file.change.value,
+            "modes": [file.old_mode, file.new_mode],
+            "lines": [
+                [line.kind.value, line.text, line.has_newline]
+                for line in file.lines()
+                if line.kind is not LineKind.CONTEXT
+            ],
+            # a binary file shows no lines: its object ids are its content
+            "blobs": [blob[:_SHORTEST_ID] for blob in file.blobs] if file.is_binary and file.blobs else None,
+        }
+        for file in sorted(diff.files, key=lambda file: (file.path, file.change))
+    ]
 
 
 def _conclusions(ci: Ci | None) -> object:

@@ -1,8 +1,4 @@
-"""Where the earlier rounds left a pull request, seen from the content that is judged now.
-
-Does not decide what follows (`worker.judge.rounds.convergence` does). Invariant: reads the ledger and the present change, and
-nothing of a verdict that is still to come.
-"""
+"""What the earlier rounds in the ledger left for the content that is judged now."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
@@ -31,7 +27,7 @@ from worker.judge.rulings import UNMET, EvidenceBundle, Ruling
 
 
 class OpenCondition(Value):
-    """A condition that is still open. `reject` is the reject that froze it, `places` its evidence as it stands now."""
+    """An open condition. `reject`: the one that froze it; `places`: its evidence, moved to this head."""
 
     condition: ClosingCondition
     reject: Reject
@@ -39,23 +35,21 @@ class OpenCondition(Value):
 
     @property
     def facts(self) -> frozenset[tuple[str, str | None]]:
-        """What code saw when it was frozen, if facts carried that reject."""
+        """The facts of that reject."""
         return frozenset(finding_key(finding) for finding in self.reject.findings if finding.fact)
 
     def part_at(self, pointer: EvidencePointer, lines: Places) -> EvidencePointer | None:
-        """The part of a pointer that stands where the condition was raised; None if none of it does."""
-        common = (_common_lines(pointer, location) for location in self.places)
-        part = next((part for part in common if part is not None), None)
+        """The part of a pointer on the lines where the condition was raised; None if there is none."""
+        part = next(filter(None, (_common_lines(pointer, location) for location in self.places)), None)
         if part is None or part.line is None:
             return part
         return part.model_copy(update={"quote": lines.line(part.path, part.line, part.side)})
 
 
 class PreviousRounds(Value):
-    """`changed_lines` None: nothing is known to have been judged by a model, so that all of it may be objected to.
+    """`round`: the number of this one. `changed_lines`: new since a model last judged; None: it judged nothing yet.
 
-    `judged_criteria`: how the criteria stood when a model judged the last time. `round`: this one's number. `first_eval_id`: the first verdict
-    of a model by this law.
+    `judged_criteria`: as a model last judged them. `first_eval_id`: a model's first verdict by this rubric.
     """
 
     round: int = 1
@@ -72,45 +66,37 @@ class PreviousRounds(Value):
 
 
 def read_previous_rounds(bundle: EvidenceBundle, header: EvaluationHeader, rubric: str) -> PreviousRounds:
-    """What the ledger says of the head that is judged, under the law of *rubric*.
+    """Read the ledger for the head that is judged by *rubric*.
 
-    A reject of this very head, judged anew since CI moved or somebody asked, is none that its author could have answered.
+    Only a model's verdicts by the same rubric count as judged. A reject of this very head, which is being judged again, is none
+    that its author could have answered.
     """
     ledger = bundle.dossier.ledger
     if not ledger:
         return PreviousRounds()
-    last = _last_judged(ledger, rubric)
+    judged = [entry for entry in ledger if _is_judged(entry.verdict) and entry.verdict.rubric_id == rubric]
+    last = judged[-1] if judged else None
     conditions = conditions_of(ledger)
     return PreviousRounds(
         round=round_number(bundle.dossier, header.subject.head_sha, header.fingerprint),
         conditions=conditions,
         open_conditions=tuple(_open_conditions(conditions, ledger, bundle.places)),
         changed_lines=_changed_lines(last, bundle.diff),
-        judged_criteria={} if last is None else {criterion.id: criterion for criterion in last.verdict.criteria},
+        judged_criteria={criterion.id: criterion for criterion in last.verdict.criteria} if last else {},
         rejects=tuple(rejects_of(entry for entry in ledger if entry.head_sha != header.subject.head_sha)),
-        first_eval_id=next(
-            (entry.eval_id for entry in ledger if _is_judged(entry.verdict) and entry.verdict.rubric_id == rubric), None
-        ),
+        first_eval_id=judged[0].eval_id if judged else None,
     )
 
 
 def round_number(dossier: Dossier, head_sha: Sha, content: Fingerprint) -> int:
-    """The number of this round."""
+    """The number of the round that judges *content* on this head."""
     is_edit = classify_text(dossier.ledger, head_sha, author_text(dossier)) in EDIT_CHANGES
     return round_of(dossier.ledger, head_sha, content, dossier.pull_request.pushed_at, is_edit=is_edit)
 
 
-def _last_judged(ledger: Sequence[LedgerEntry], rubric: str) -> LedgerEntry | None:
-    """The newest content that a model judged by this law: where code alone spoke, or another law, all else is unsaid."""
-    return next(
-        (entry for entry in reversed(ledger) if _is_judged(entry.verdict) and entry.verdict.rubric_id == rubric), None
-    )
-
-
 def _is_judged(verdict: Accept | Reject | Abstain) -> bool:
-    by_facts = not verdict.scores and any(
-        finding.fact for finding in verdict.findings
-    )  # the model, asked too, did not answer
+    """Whether a model decided; without scores a fact did, and the model, asked too, did not answer."""
+    by_facts = not verdict.scores and any(finding.fact for finding in verdict.findings)
     return not isinstance(verdict, Abstain) and verdict.judge_kind is not JudgeKind.HEURISTIC and not by_facts
 
 
@@ -124,46 +110,35 @@ def _changed_lines(last: LedgerEntry | None, diff: Diff) -> ChangedLines | None:
 def _open_conditions(
     conditions: Iterable[ClosingCondition], ledger: Sequence[LedgerEntry], places: Places
 ) -> Iterable[OpenCondition]:
-    """The open conditions, each with the reject that opened it, if that is on record."""
+    """The open conditions whose reject is on record: the first of the last rejects in a row that have it open."""
     for condition in conditions:
-        by = _opened_by(condition, ledger)
+        by = None
+        for reject in rejects_of(ledger):
+            open_texts = {earlier.text for earlier in reject.closing_conditions if earlier.state is ConditionState.OPEN}
+            by = (by or reject) if condition.text in open_texts else None
         if condition.state is ConditionState.OPEN and by is not None:
-            relocated = (places.relocate(pointer) for pointer in by.evidence)
-            yield OpenCondition(condition, by, tuple(pointer for pointer in relocated if pointer is not None))
-
-
-def _opened_by(condition: ClosingCondition, ledger: Iterable[LedgerEntry]) -> Reject | None:
-    """The first of the last rejects in a row that have it open."""
-    by = None
-    for reject in rejects_of(ledger):
-        is_open = any(_is_open_as(earlier, condition) for earlier in reject.closing_conditions)
-        by = (by or reject) if is_open else None
-    return by
-
-
-def _is_open_as(earlier: ClosingCondition, condition: ClosingCondition) -> bool:
-    return earlier.text == condition.text and earlier.state is ConditionState.OPEN
+            yield OpenCondition(condition, by, tuple(filter(None, map(places.relocate, by.evidence))))
 
 
 def rejects_of(ledger: Iterable[LedgerEntry]) -> Iterable[Reject]:
-    """Those that were judged, oldest first."""
+    """The rejects that were not carried over, oldest first."""
     verdicts = (entry.verdict for entry in ledger)
     return (verdict for verdict in verdicts if isinstance(verdict, Reject) and verdict.carried_from is None)
 
 
 def finding_key(finding: Finding) -> tuple[str, str | None]:
-    """What makes a fact the same when its line moves."""
+    """What identifies a fact when its line moves."""
     return finding.signal, finding.path
 
 
 def surface_of(verdict: Reject | Ruling) -> frozenset[str]:
-    """The files that a reject points at; where it points at none, the criteria that are not met."""
+    """The files that a reject points at, or else its unmet criteria."""
     paths = frozenset(pointer.path for pointer in verdict.evidence)
     return paths or frozenset(criterion.id for criterion in verdict.criteria if criterion.status in UNMET)
 
 
 def _common_lines(pointer: EvidencePointer, other: EvidencePointer) -> EvidencePointer | None:
-    """The lines of *pointer* that *other* names too."""
+    """The lines that both pointers name."""
     if pointer.line is None or other.line is None:
         return pointer if (pointer.path, pointer.line) == (other.path, other.line) else None
     first = max(pointer.line, other.line)
