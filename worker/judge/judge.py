@@ -1,7 +1,6 @@
-"""The court: a dossier, a docket and a bench become one whole verdict.
+"""Judge: a dossier and a context become one verdict.
 
-Writes nothing and publishes nothing. Invariant: the same dossier, bench and replies give the same decision; a judge that
-could not judge says so; nothing but a bug is raised.
+The same dossier, context and replies give the same decision. A judging that could not be made says so, and only a bug is raised.
 """
 
 import hashlib
@@ -32,14 +31,13 @@ from worker.judge.checks.ci_status import read_ci
 from worker.judge.checks.claims import check_claims
 from worker.judge.checks.coverage import coverage_of
 from worker.judge.checks.evidence import Places
-from worker.judge.context import ALWAYS, EvaluationHeader, JudgeContext, JudgingResult, PanelOpinion, ReplyCosts
+from worker.judge.context import ALWAYS, EvaluationHeader, JudgeContext, JudgingResult, PanelOpinion
 from worker.judge.escalation import (
     AcceptAsSafe,
     AskModel,
     EscalationInput,
     ModelSkipReason,
     Pause,
-    Route,
     StopJudging,
     choose_route,
 )
@@ -61,7 +59,7 @@ NOTHING_READ = "no changed file could be read"
 
 
 def create_header(request: JudgeRequest, dossier: Dossier, context: JudgeContext, clock: Clock) -> EvaluationHeader:
-    """Open a docket for this head. The dossier is complete."""
+    """The header of an evaluation of this head. The dossier is complete."""
     now = clock.now()
     subject = Subject(
         installation_id=request.pull.installation_id,
@@ -80,7 +78,7 @@ def create_header(request: JudgeRequest, dossier: Dossier, context: JudgeContext
 
 
 def fingerprint_of(dossier: Dossier, context: JudgeContext) -> Fingerprint:
-    """The fingerprint of the dossier under this bench; of a diff that can't be read, its bytes count."""
+    """The fingerprint of the dossier under this context; where the diff can't be read, the hash of its bytes."""
     try:
         return fingerprint(
             dossier, context.rubric, context.prompt.version, context.with_chosen_model(dossier.policy).judges
@@ -90,19 +88,18 @@ def fingerprint_of(dossier: Dossier, context: JudgeContext) -> Fingerprint:
 
 
 def judge(dossier: Dossier, header: EvaluationHeader, context: JudgeContext) -> Accept | Reject | Abstain:
-    """Judge a complete dossier. Never raises but for a bug."""
+    """Judge a complete dossier."""
     return judge_with_record(dossier, header, context).verdict
 
 
 def judge_with_record(dossier: Dossier, header: EvaluationHeader, context: JudgeContext) -> EvaluatedVerdict:
-    """Judge a complete dossier, and keep the record of how. Never raises but for a bug."""
+    """Judge a complete dossier, and record how."""
     started = header.monotonic_ms()
     dossier, context = _with_named_criteria(dossier), context.with_chosen_model(dossier.policy)
-    bundle, result = (
-        _abstain_paused(dossier, context.pause, context.suspension)
-        if context.pause
-        else _judge_evidence(dossier, header, context)
-    )
+    if context.pause:
+        bundle, result = _abstain_paused(dossier, context.pause, context.suspension)
+    else:
+        bundle, result = _judge_evidence(dossier, header, context)
     verdict = _verdict(bundle, result, header, context)
     verdict = verdict.model_copy(update={"judge_latency_ms": max(0, header.monotonic_ms() - started)})
     opinions = tuple(
@@ -115,7 +112,7 @@ def judge_with_record(dossier: Dossier, header: EvaluationHeader, context: Judge
 def _judge_opinion(
     bundle: EvidenceBundle, opinion: PanelOpinion, header: EvaluationHeader, context: JudgeContext
 ) -> EvaluatedVerdict:
-    """One seat's own verdict, as the child of the one that it led to. No earlier round binds it."""
+    """One panel member's own verdict, the child of the joint one. Earlier rounds don't bind it."""
     header = replace(header, eval_id=new_eval_id(header.created_at))
     budget = context.token_budget_of(opinion.member.model)
     context = replace(context, model=opinion.member.model, second_model=None, is_panel=False, token_budget=budget)
@@ -130,33 +127,30 @@ def _judge_opinion(
 def _judge_evidence(
     dossier: Dossier, header: EvaluationHeader, context: JudgeContext
 ) -> tuple[EvidenceBundle, JudgingResult]:
+    """Judge by code or model, then by what earlier rounds asked for."""
     try:
         diff = diff_of(dossier.diff)
     except DiffError as error:
         bundle = _unread_evidence(dossier, "the diff can't be read")
-        return bundle, _abstain_unreadable(bundle, str(error))
+        ruling = abstain(bundle, AbstainReason.TOO_LARGE, texts.unreadable(str(error)))
+        return bundle, _result_without_model(ruling, bundle)
     opinion = form_opinion(dossier, context.rubric)
     places = Places(dossier)
     claims = check_claims(dossier, diff, places, opinion.findings)
     on_laptop = header.subject.installation_id == LOCAL_INSTALLATION
     bundle = EvidenceBundle(dossier, diff, places, opinion, read_ci(dossier.ci), claims, on_laptop)
     previous = read_previous_rounds(bundle, header, context.rubric.id)
-    return bundle, _apply_convergence(_judge_by_route(bundle, header, context, previous), bundle, previous, context)
-
-
-def _apply_convergence(
-    result: JudgingResult, bundle: EvidenceBundle, previous: PreviousRounds, context: JudgeContext
-) -> JudgingResult:
-    """The same sitting, its ruling held against what earlier rounds asked for."""
+    result = _judge_by_route(bundle, header, context, previous)
     converged = converge(result.ruling, result.answers, bundle, previous, context.round_limit)
     refused = (Step(stage=Stage.VETOES, outcome="convergence", reason=converged.refusal),) if converged.refusal else ()
-    return replace(result, ruling=converged.ruling, conditions=converged.conditions, steps=(*result.steps, *refused))
+    steps = (*result.steps, *refused)
+    return bundle, replace(result, ruling=converged.ruling, conditions=converged.conditions, steps=steps)
 
 
 def _abstain_paused(
     dossier: Dossier, pause: Pause, suspension: JudgingPause | None
 ) -> tuple[EvidenceBundle, JudgingResult]:
-    """Nothing is looked at, not even by code."""
+    """Abstain without reading anything."""
     bundle = _unread_evidence(dossier, "judging is paused")
     ruling = abstain(bundle, AbstainReason.PAUSED, texts.paused(pause, suspension))
     pause_signals = pause_to_signals(suspension) if suspension else {}
@@ -165,7 +159,7 @@ def _abstain_paused(
 
 
 def _with_named_criteria(dossier: Dossier) -> Dossier:
-    """Criteria with ids that are words and occur once: a recorded dossier may hold anything."""
+    """Give each criterion an id that is not blank and occurs once: a recorded dossier may contain anything."""
     taken: set[str] = set()
     named: list[Criterion] = []
     for position, criterion in enumerate(dossier.criteria or (), start=1):
@@ -178,14 +172,10 @@ def _with_named_criteria(dossier: Dossier) -> Dossier:
 
 
 def _unread_evidence(dossier: Dossier, reason: str) -> EvidenceBundle:
-    """A hearing without a diff: nobody knows what changed."""
+    """The evidence without a diff."""
     nothing = HeuristicOpinion(score=0.5, confidence=0.0, reason=reason)
     bare = dossier.model_copy(update={"diff": ""})
     return EvidenceBundle(dossier, Diff(()), Places(bare), nothing, read_ci(dossier.ci), ())
-
-
-def _abstain_unreadable(bundle: EvidenceBundle, problem: str) -> JudgingResult:
-    return _result_without_model(abstain(bundle, AbstainReason.TOO_LARGE, texts.unreadable(problem)), bundle)
 
 
 def _result_without_model(ruling: Ruling, bundle: EvidenceBundle) -> JudgingResult:
@@ -196,45 +186,40 @@ def _result_without_model(ruling: Ruling, bundle: EvidenceBundle) -> JudgingResu
 def _judge_by_route(
     bundle: EvidenceBundle, header: EvaluationHeader, context: JudgeContext, previous: PreviousRounds
 ) -> JudgingResult:
-    lacks_issue = bundle.dossier.policy is not None and bundle.dossier.policy.require_issue
-    lacks_issue = lacks_issue and not bundle.dossier.issues
-    no_model = ModelSkipReason.WITHHELD if context.model is not None and _is_all_withheld(bundle) else context.no_model
-    has_model = context.model is not None and no_model is not ModelSkipReason.WITHHELD
-    inputs = EscalationInput(bundle.ci, bundle.opinion, context.threshold, has_model, no_model, lacks_issue)
-    chosen = _with_conditions(choose_route(inputs), bundle, previous, context)
-    is_about_ci = isinstance(chosen, StopJudging) and chosen.skipped is ModelSkipReason.CI
+    policy, model, no_model = bundle.dossier.policy, context.model, context.no_model
+    globs = policy.never_send if policy else ()
+    if model is not None and globs and all(is_withheld(file.path, globs) for file in bundle.diff.files):
+        model, no_model = None, ModelSkipReason.WITHHELD  # a question would show nothing of the change
+    lacks_issue = policy is not None and policy.require_issue and not bundle.dossier.issues
+    route = choose_route(
+        EscalationInput(bundle.ci, bundle.opinion, context.threshold, model is not None, no_model, lacks_issue)
+    )
+    if (
+        isinstance(route, AcceptAsSafe)
+        and context.model is not None
+        and (left := unsettled_conditions(bundle, previous))
+    ):
+        # a safe change does not settle what a model asked for
+        route = AskModel(f"{route.reason}; still open: {', '.join(condition.id for condition in left)}")
+    is_about_ci = isinstance(route, StopJudging) and route.skipped is ModelSkipReason.CI
     coverage = coverage_of(bundle.dossier, bundle.diff)
     if coverage.unread and not (coverage.read or coverage.partly or is_about_ci or bundle.opinion.facts):
-        return JudgingResult(abstain_too_large(bundle, coverage), coverage, NOTHING_READ)  # no judge could do better
-    if isinstance(chosen, AskModel) and context.model is not None:
+        return JudgingResult(abstain_too_large(bundle, coverage), coverage, NOTHING_READ)
+    if isinstance(route, AskModel) and context.model is not None:
+        # loading these takes a tenth of the time of a judging by code alone
         from worker.judge.llm.client import with_time_limit  # noqa: PLC0415 - as above
-        from worker.judge.second_opinion import ask_models  # noqa: PLC0415 - a tenth of the time of a judging that asks nobody
+        from worker.judge.second_opinion import ask_models  # noqa: PLC0415 - as above
 
         timed = with_time_limit(context, header.monotonic_ms)
-        return ask_models(bundle, header, timed, timed.model or context.model, chosen.reason)
-    assert not isinstance(chosen, AskModel)  # noqa: S101 - the rules ask only where there is a model
-    return JudgingResult(rule_without_model(bundle, chosen, coverage), coverage, chosen.reason)
-
-
-def _is_all_withheld(bundle: EvidenceBundle) -> bool:
-    """Whether `never_send` names every changed file, so that a question would show nothing of the change."""
-    globs = bundle.dossier.policy.never_send if bundle.dossier.policy else ()
-    return bool(globs) and all(is_withheld(file.path, globs) for file in bundle.diff.files)
-
-
-def _with_conditions(chosen: Route, bundle: EvidenceBundle, previous: PreviousRounds, context: JudgeContext) -> Route:
-    """A safe change does not settle what a model asked for in an earlier round: it is asked whether that is done."""
-    left = (
-        unsettled_conditions(bundle, previous) if isinstance(chosen, AcceptAsSafe) and context.model is not None else ()
-    )
-    names = ", ".join(condition.id for condition in left)
-    return AskModel(f"{chosen.reason}; still open: {names}") if left else chosen
+        return ask_models(bundle, header, timed, timed.model or context.model, route.reason)
+    assert not isinstance(route, AskModel)  # noqa: S101 - the rules ask only where there is a model
+    return JudgingResult(rule_without_model(bundle, route, coverage), coverage, route.reason)
 
 
 def _verdict(
     bundle: EvidenceBundle, result: JudgingResult, header: EvaluationHeader, context: JudgeContext
 ) -> Accept | Reject | Abstain:
-    """The whole verdict; what contradicts itself can't be built."""
+    """The whole verdict; a contradictory one can't be built."""
     return VERDICT_MODELS[result.ruling.decision].model_validate(
         {
             **_ruling_fields(result, bundle, context),
@@ -261,22 +246,11 @@ def _verdict(
     )
 
 
-def _refused_choice(bundle: EvidenceBundle, context: JudgeContext) -> dict[str, str]:
-    """The model that the repository would have chosen, where it may not."""
-    name = bundle.dossier.policy.model if bundle.dossier.policy else None
-    seated = {context.model.name} if context.model else {name}
-    return {} if name is None or name in seated else {"model_not_allowed": name}
-
-
-def _lost_cost(spent: ReplyCosts) -> dict[str, str]:
-    """The part of the cost that is an upper bound: of questions whose answers never came."""
-    return {"unheard_usd": f"{spent.lost_usd:f}"} if spent.lost_usd else {}
-
-
 def _ruling_fields(result: JudgingResult, bundle: EvidenceBundle, context: JudgeContext) -> dict[str, object]:
-    ruling = result.ruling
+    ruling, lost_usd = result.ruling, result.costs.lost_usd
     failure = {} if ruling.ci_failure is None else {"ci_failure": ruling.ci_failure}
-    tiers = {"heuristic_score": bundle.opinion.score, "heuristic_confidence": bundle.opinion.confidence}
+    chosen = bundle.dossier.policy.model if bundle.dossier.policy else None
+    is_refused = context.model is not None and chosen not in {None, context.model.name}
     return {
         "decision": ruling.decision,
         "category": ruling.category,
@@ -292,27 +266,24 @@ def _ruling_fields(result: JudgingResult, bundle: EvidenceBundle, context: Judge
         "score": ruling.score,
         "confidence": ruling.confidence,
         "signals": {
-            **tiers,
+            "heuristic_score": bundle.opinion.score,
+            "heuristic_confidence": bundle.opinion.confidence,
             **bundle.opinion.signals,
-            **_refused_choice(bundle, context),
-            **_lost_cost(result.costs),
+            **({"model_not_allowed": chosen} if is_refused else {}),
+            **({"unheard_usd": f"{lost_usd:f}"} if lost_usd else {}),
             **ruling.signals,
         },
     }
 
 
-def _models(result: JudgingResult) -> str:
-    """All that were asked, in that order."""
-    return ", ".join(dict.fromkeys(exchange.model for exchange in result.exchanges if exchange.model))
-
-
 def _judge_fields(result: JudgingResult, context: JudgeContext) -> dict[str, object]:
-    """Kind of judge, model and price. A heuristic verdict has none of the latter."""
+    """The kind of judge, with models and price where a model was asked."""
     if not result.costs.is_owed or context.model is None:
         return {"judge_kind": JudgeKind.HEURISTIC}
+    models = dict.fromkeys(exchange.model for exchange in result.exchanges if exchange.model)
     return {
         "judge_kind": JudgeKind.LLM if context.threshold > ALWAYS else JudgeKind.HYBRID,
-        "judge_model": _models(result) or context.model.name,
+        "judge_model": ", ".join(models) or context.model.name,
         "judge_cost_usd": result.costs.most_usd,
         "judge_pricing_version": context.model.pricing_version,
         "tokens": result.costs.tokens,

@@ -1,8 +1,7 @@
-"""The way of a change over the model: it is asked, and its opinion joined with what code knows.
+"""Ask one model about a change, and join its opinion with what code knows. Loaded only when a model is asked.
 
-Imported only when a model is asked: nothing here is needed to judge by code alone. Does not build the verdict's frame
-(`worker.judge.judge` does). Invariant: a fact rejects whatever the model says; an accept needs every changed file
-read; nothing that went wrong with the model is a reject or a pass.
+A fact rejects whatever the model says, and an accept needs every changed file read. A failure of the model is neither a reject nor
+a pass; at a budget cap a fact still rejects and a safe change is still accepted.
 """
 
 from itertools import count
@@ -14,7 +13,7 @@ from worker.domain.value import replace
 from worker.domain.verdict.budget import Cap, CapLevel
 from worker.domain.verdict.opinion import CERTAIN_CONFIDENCE, Breakdown, Leaning, ModelOpinion
 from worker.domain.verdict.rubric import Rubric
-from worker.domain.verdict.verdict import AbstainReason, Coverage, EvidencePointer, ThrottledReason
+from worker.domain.verdict.verdict import AbstainReason, Coverage, ThrottledReason
 from worker.dossier.diff.parser import diff_of
 from worker.errors import BudgetReached
 from worker.judge import texts
@@ -33,7 +32,6 @@ from worker.judge.llm.client import (
 )
 from worker.judge.llm.fencing import shown_path
 from worker.judge.llm.prompt import PromptInput, PromptQuestion, build_question
-from worker.judge.llm.prompt_budget import TokenBudget
 from worker.judge.llm.reply import Attempt, ReplyError, ReplyFault, read_reply
 from worker.judge.llm.reply_schema import WIDE_CHANGE_FILES, ReplyRequirements
 from worker.judge.llm.sections import correction_text
@@ -56,44 +54,29 @@ from worker.judge.vetoes import apply_vetoes, find_question
 def ask_model(
     bundle: EvidenceBundle, header: EvaluationHeader, context: JudgeContext, member: PanelMember, reason: str
 ) -> JudgingResult:
-    """Ask one model, and hold what follows; *reason* says why it is asked."""
+    """Ask one model and rule; *reason* says why it is asked."""
     previous = read_previous_rounds(bundle, header, context.rubric.id)
     prompt_input = PromptInput(bundle.dossier, bundle.diff, bundle.opinion, bundle.claims, bundle.ci, previous)
-    question = build_question(
-        prompt_input, context.rubric, context.prompt, header.eval_id, _token_budget(context, member)
-    )
+    whole = context.token_budget_of(member.model)
+    budget = replace(whole, question_bytes=whole.question_bytes - len(member.focus.encode()))
+    question = build_question(prompt_input, context.rubric, context.prompt, header.eval_id, budget)
     if question is None:
-        return _abstain_too_long(bundle, reason)
-    return _consult(bundle, _with_focus(question, member.focus), context, member.model, reason)
-
-
-def _token_budget(context: JudgeContext, member: PanelMember) -> TokenBudget:
-    budget = context.token_budget_of(member.model)
-    return replace(budget, question_bytes=budget.question_bytes - len(member.focus.encode()))
-
-
-def _with_focus(question: PromptQuestion, focus: str) -> PromptQuestion:
-    """The focus is told last, so that all before it is the same for every seat, and cached."""
-    if not focus:
-        return question
-    *before, last = question.prompt.turns
-    return replace(question, prompt=replace(question.prompt, turns=(*before, f"{last}\n\n{focus}")))
-
-
-def _abstain_too_long(bundle: EvidenceBundle, reason: str) -> JudgingResult:
-    coverage = coverage_of(bundle.dossier, bundle.diff, hidden=[file.path for file in bundle.diff.files])
-    if bundle.opinion.facts:
-        return JudgingResult(reject_on_facts(bundle), coverage, f"{reason}; the question does not fit any model")
-    ruling = abstain(bundle, AbstainReason.TOO_LARGE, texts.too_long())
-    return JudgingResult(ruling, coverage, f"{reason}; the question does not fit any model")
+        coverage = coverage_of(bundle.dossier, bundle.diff, hidden=[file.path for file in bundle.diff.files])
+        too_long = abstain(bundle, AbstainReason.TOO_LARGE, texts.too_long())
+        ruling = reject_on_facts(bundle) if bundle.opinion.facts else too_long
+        return JudgingResult(ruling, coverage, f"{reason}; the question does not fit any model")
+    if member.focus:  # it comes last, so that all before it is the same for every member, and cached
+        *before, last = question.prompt.turns
+        turns = (*before, f"{last}\n\n{member.focus}")
+        question = replace(question, prompt=replace(question.prompt, turns=turns))
+    return _consult(bundle, question, context, member.model, reason)
 
 
 def _consult(
     bundle: EvidenceBundle, question: PromptQuestion, context: JudgeContext, model: Model, reason: str
 ) -> JudgingResult:
-    consultation = consult_model(
-        model, question.prompt, _reader_of(bundle, question, _requirements(bundle, question, context.rubric))
-    )
+    requirements = _requirements(bundle, question, context.rubric)
+    consultation = consult_model(model, question.prompt, _reader_of(bundle, question, requirements))
     if isinstance(consultation, ThrottledConsultation):
         return replace(rule_without_budget(bundle, consultation, reason), redactions=question.redactions)
     ruling = _rule_with_model(bundle, consultation, question.coverage)
@@ -115,7 +98,7 @@ def _consult(
 
 
 def _reader_of(bundle: EvidenceBundle, question: PromptQuestion, asked: ReplyRequirements) -> ReplyReader:
-    """Read the replies; the first is asked for again where what it says could not stand, for all that is well-formed."""
+    """Read the replies. The first is corrected also where it is well-formed and its decision could not stand."""
     number = count()
 
     def read(reply: ModelReply) -> ModelOpinion | ReplyError:
@@ -135,7 +118,7 @@ def _reader_of(bundle: EvidenceBundle, question: PromptQuestion, asked: ReplyReq
 
 
 def _requirements(bundle: EvidenceBundle, question: PromptQuestion, rubric: Rubric) -> ReplyRequirements:
-    """What a reply is held against: the change as it was sent, so that no correction quotes what was kept back."""
+    """What a reply is checked against: the change as it was sent, so that no correction quotes what was withheld."""
     places, changed = Places(question.sent_dossier), diff_of(question.sent_dossier.diff).files
     opaque = (
         file.path
@@ -159,35 +142,33 @@ def _rule_with_model(
     consultation: AnsweredConsultation | InvalidConsultation | UnreachableConsultation,
     coverage: Coverage,
 ) -> Ruling:
-    """What the model said, joined with what the heuristic tier knows."""
+    """Join the model's answer with what code knows."""
     if bundle.opinion.facts:
         return _rule_with_facts(bundle, consultation)
     match consultation:
         case AnsweredConsultation(opinion=opinion) if opinion.breakdown is Breakdown.INFRASTRUCTURE:
-            return _rule_run_again(bundle, opinion)
+            ruling = abstain(bundle, AbstainReason.NEEDS_HUMAN, texts.run_again(opinion.concern, opinion.next_step))
+            signals = {"model_decision": opinion.decision.value, "breakdown": opinion.breakdown.value}
+            return replace(ruling, confidence=opinion.confidence, evidence=opinion.evidence, signals=signals)
         case AnsweredConsultation(opinion=opinion):
             return apply_vetoes(_rule_by_opinion(opinion, coverage), opinion, bundle)
+        case InvalidConsultation(errors=(*_, ReplyError(fault=ReplyFault.TOO_LONG))):
+            return abstain(bundle, AbstainReason.TOO_LARGE, texts.too_long())
         case InvalidConsultation(errors=errors):
-            return _rule_unusable(bundle, errors[-1], coverage)
+            invalid = abstain(bundle, AbstainReason.REPLY_INVALID, texts.reply_invalid(errors[-1].problems[0]))
+            # an incomplete reading is what keeps a better reply away
+            ruling = invalid if coverage.is_complete else abstain_too_large(bundle, coverage)
+            return replace(ruling, signals={"parse_failed": True})
         case UnreachableConsultation(reason=reason):
             return abstain(bundle, AbstainReason.JUDGE_UNAVAILABLE, texts.judge_unavailable(reason))
         case _:
             assert_never(consultation)
 
 
-def _rule_unusable(bundle: EvidenceBundle, error: ReplyError, coverage: Coverage) -> Ruling:
-    """No reply could be used. Where not everything could be read, that is what stands in the way of a better one."""
-    if error.fault is ReplyFault.TOO_LONG:
-        return abstain(bundle, AbstainReason.TOO_LARGE, texts.too_long())
-    ruling = abstain(bundle, AbstainReason.REPLY_INVALID, texts.reply_invalid(error.problems[0]))
-    ruling = ruling if coverage.is_complete else abstain_too_large(bundle, coverage)
-    return replace(ruling, signals={"parse_failed": True})
-
-
 def _rule_with_facts(
     bundle: EvidenceBundle, consultation: AnsweredConsultation | InvalidConsultation | UnreachableConsultation
 ) -> Ruling:
-    """Facts reject. A model that rejects for the same reason words it better and adds what it saw."""
+    """Reject on facts; a model that rejects for the same category gives its words and places."""
     ruling = reject_on_facts(bundle)
     if not isinstance(consultation, AnsweredConsultation):
         return ruling
@@ -206,65 +187,35 @@ def _rule_with_facts(
     )
 
 
-def _rule_run_again(bundle: EvidenceBundle, opinion: ModelOpinion) -> Ruling:
-    """What the evidence comes from is suspected: it is to be repeated, and nothing is scored."""
-    ruling = abstain(bundle, AbstainReason.NEEDS_HUMAN, texts.run_again(opinion.concern, opinion.next_step))
-    signals = {"model_decision": opinion.decision.value, "breakdown": opinion.breakdown.value}
-    return replace(ruling, confidence=opinion.confidence, evidence=opinion.evidence, signals=signals)
-
-
 def _rule_by_opinion(opinion: ModelOpinion, coverage: Coverage) -> Ruling:
-    match opinion.decision:
-        case Leaning.ACCEPT if not coverage.is_complete:
-            unread = texts.too_large([*coverage.unread, *coverage.partly])
-            return _rule_undecided(opinion, AbstainReason.TOO_LARGE, unread)
-        case Leaning.ACCEPT:
-            return _model_ruling(opinion, evidence=opinion.evidence or _first_places(opinion))
-        case Leaning.REJECT if not coverage.is_complete and (
-            not opinion.evidence or mentions_unread_as_missing(f"{opinion.concern}\n{opinion.next_step}", coverage)
-        ):
-            # what is missed may stand in what was not shown
-            unread = texts.too_large([*coverage.unread, *coverage.partly])
-            return _rule_undecided(opinion, AbstainReason.TOO_LARGE, unread)
-        case Leaning.REJECT:
-            return _model_ruling(opinion, evidence=opinion.evidence)
-        case Leaning.CANNOT_TELL:
-            return _rule_undecided(
-                opinion, AbstainReason.NEEDS_HUMAN, (opinion.concern, texts.cannot_tell(opinion.next_step))
-            )
-        case _:
-            assert_never(opinion.decision)
-
-
-def _first_places(opinion: ModelOpinion) -> tuple[EvidencePointer, ...]:
-    return tuple(dict.fromkeys(criterion.evidence[0] for criterion in opinion.criteria if criterion.evidence))
-
-
-def _model_ruling(opinion: ModelOpinion, evidence: tuple[EvidencePointer, ...]) -> Ruling:
+    """The model's decision, or an abstain where what was not read could change it."""
+    is_reject = opinion.decision is Leaning.REJECT
+    if opinion.decision is Leaning.CANNOT_TELL:
+        wording = (opinion.concern, texts.cannot_tell(opinion.next_step))
+        return _rule_undecided(opinion, AbstainReason.NEEDS_HUMAN, wording)
+    text = f"{opinion.concern}\n{opinion.next_step}"
+    may_be_unread = not is_reject or not opinion.evidence or mentions_unread_as_missing(text, coverage)
+    if not coverage.is_complete and may_be_unread:
+        unread = texts.too_large([*coverage.unread, *coverage.partly])
+        return _rule_undecided(opinion, AbstainReason.TOO_LARGE, unread)
+    first_places = dict.fromkeys(criterion.evidence[0] for criterion in opinion.criteria if criterion.evidence)
+    sides = {"what_works": opinion.what_works, "what_does_not": opinion.what_does_not} if is_reject else {}
     return Ruling(
         concern=opinion.concern,
         next_step=opinion.next_step,
         score=opinion.score,
         confidence=opinion.confidence,
         category=opinion.category,
-        evidence=evidence,
+        evidence=opinion.evidence if is_reject else opinion.evidence or tuple(first_places),
         criteria=opinion.criteria,
         scores=opinion.scores,
-        signals=_direction_signals(opinion),
+        signals={name: text for name, text in sides.items() if text},
     )
 
 
-def _direction_signals(opinion: ModelOpinion) -> RulingSignals:
-    """What a reject of a change over many files says to build on, and what to move."""
-    if opinion.decision is not Leaning.REJECT:
-        return {}
-    sides = {"what_works": opinion.what_works, "what_does_not": opinion.what_does_not}
-    return {name: text for name, text in sides.items() if text}
-
-
-def _rule_undecided(opinion: ModelOpinion, reason: AbstainReason, texts: tuple[str, str]) -> Ruling:
-    """The model's scores and places stay on record; they decide nothing."""
-    concern, next_step = texts
+def _rule_undecided(opinion: ModelOpinion, reason: AbstainReason, wording: tuple[str, str]) -> Ruling:
+    """An abstain; the model's scores and places stay on record."""
+    concern, next_step = wording
     return Ruling(
         concern=concern,
         next_step=next_step,
@@ -291,7 +242,7 @@ THROTTLED_REASONS: Final = MappingProxyType(
 
 
 def rule_without_budget(bundle: EvidenceBundle, stopped: ThrottledConsultation, reason: str) -> JudgingResult:
-    """Rule by code alone; *reason* says why a model would have been asked."""
+    """Rule by code alone, as a cap keeps the model from being asked; *reason* says why it would have been."""
     coverage = coverage_of(bundle.dossier, bundle.diff)
     ruling = _rule_by_code(bundle, stopped.reached, coverage)
     return JudgingResult(
@@ -318,7 +269,7 @@ def _rule_by_code(bundle: EvidenceBundle, reached: BudgetReached, coverage: Cove
 
 
 def cap_signals(near: CapLevel | None) -> RulingSignals:
-    """A cap that is almost reached, for the record and for whoever reads the check."""
+    """The signals of a cap that is almost reached."""
     if near is None:
         return {}
     return {

@@ -1,10 +1,6 @@
-"""What the court holds by code alone.
+"""What code rules alone. A fact rejects; an accept needs every changed file read."""
 
-Does not build the verdict's frame (`worker.judge.judge` does) and asks nobody (`worker.judge.model_judge` does). Invariant:
-a fact rejects; an accept needs every changed file read.
-"""
-
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from itertools import islice
 from types import MappingProxyType
 from typing import Final, assert_never
@@ -27,8 +23,8 @@ from worker.domain.verdict.verdict import (
     Side,
     ThrottledReason,
 )
-from worker.dossier.diff.parser import ChangeKind, Diff, FileDiff
-from worker.judge import texts as words
+from worker.dossier.diff.parser import ChangeKind, Diff
+from worker.judge import texts
 from worker.judge.checks.ci_status import CiReport, first_failure
 from worker.judge.checks.claims import claimed_ids
 from worker.judge.checks.evidence import Places
@@ -41,10 +37,10 @@ SAFE_SCORE: Final = 0.9
 """No verdict that rests on a safe change scores lower."""
 
 EXPLICIT_CATEGORIES: Final = frozenset({Category.SPEC_VIOLATION, Category.ACCEPTANCE_GAP})
-"""Facts about what somebody wrote down: an issue, a rule, the case."""
+"""Facts about written words: an issue, a rule, the case."""
 
 MOST_EVIDENCE: Final = 20
-"""How many places of a fact or a safe change a verdict names."""
+"""The most facts, or places of a safe change, that a verdict points at."""
 
 UNMET: Final = frozenset({CriterionStatus.MISSING, CriterionStatus.PARTIAL})
 
@@ -52,7 +48,7 @@ RulingSignals = Mapping[str, str | int | float | bool | None]
 
 
 class EvidenceBundle(Value):
-    """What lies before the court once code has read it."""
+    """The dossier and what code read in it."""
 
     dossier: Dossier
     diff: Diff
@@ -61,7 +57,7 @@ class EvidenceBundle(Value):
     ci: CiReport
     claims: tuple[ClaimVerdict, ...]
     is_local: bool = False
-    """The reader is the one who sets the key and the tier."""
+    """The reader sets the key and the tier."""
 
     @property
     def criteria(self) -> tuple[Criterion, ...]:
@@ -94,7 +90,7 @@ class Ruling(Value):
 def rule_without_model(
     bundle: EvidenceBundle, route: RejectOnFacts | AcceptAsSafe | StopJudging, coverage: Coverage
 ) -> Ruling:
-    """What the heuristic tier and the validators say alone."""
+    """Rule by CI and the static checks alone."""
     match route:
         case RejectOnFacts():
             return reject_on_facts(bundle)
@@ -107,21 +103,27 @@ def rule_without_model(
 
 
 def abstain(bundle: EvidenceBundle, reason: AbstainReason, concern_and_step: tuple[str, str]) -> Ruling:
-    """Nobody judged: the criteria are open, the heuristic tier's score is what there is."""
+    """An abstain with the static checks' score and open criteria, each with the changed lines that speak of it."""
     concern, next_step = concern_and_step
+    seen = {criterion.id: criterion.evidence for criterion in bundle.opinion.criteria}
+    criteria: list[CriterionVerdict] = []
+    for criterion in _unjudged_criteria(bundle):
+        checked = map(bundle.places.check, seen.get(criterion.id, ()))
+        evidence = tuple(pointer for pointer in checked if isinstance(pointer, EvidencePointer))
+        criteria.append(criterion.model_copy(update={"evidence": evidence}))
     return Ruling(
         concern=concern,
         next_step=next_step,
         score=bundle.opinion.score,
         confidence=bundle.opinion.confidence,
         abstain_reason=reason,
-        criteria=tuple(_with_places(_unjudged_criteria(bundle), bundle)),
+        criteria=tuple(criteria),
     )
 
 
-def leave_to_person(ruling: Ruling, texts: tuple[str, str], intended: str, **signals: str) -> Ruling:
-    """What was thought can't stand as it is: a person decides. What it *intended* stays on record."""
-    concern, next_step = texts
+def leave_to_person(ruling: Ruling, wording: tuple[str, str], intended: str, **signals: str) -> Ruling:
+    """The ruling as a person's to decide; the *intended* decision stays on record."""
+    concern, next_step = wording
     return replace(
         ruling,
         concern=concern,
@@ -133,17 +135,17 @@ def leave_to_person(ruling: Ruling, texts: tuple[str, str], intended: str, **sig
 
 
 def rule_stopped(bundle: EvidenceBundle, stop: StopJudging, coverage: Coverage) -> Ruling:
-    """Nobody was asked: the validators' report, or that this is unproven."""
+    """The abstain of a judging that stopped: on CI's report, without an issue, or unproven."""
     match stop.abstain:
         case AbstainReason.CI_FAILED:
-            wording = words.ci_failed(bundle.ci)
+            wording = texts.ci_failed(bundle.ci)
         case AbstainReason.CI_PENDING:
-            wording = words.ci_pending(bundle.ci)
+            wording = texts.ci_pending(bundle.ci)
         case AbstainReason.NO_CRITERIA:
-            wording = words.no_issue()
+            wording = texts.no_issue()
         case _:
             opinion = bundle.opinion
-            wording = words.unproven(
+            wording = texts.unproven(
                 stop.skipped,
                 len(opinion.findings),
                 opinion.obstacle,
@@ -156,53 +158,44 @@ def rule_stopped(bundle: EvidenceBundle, stop: StopJudging, coverage: Coverage) 
 
 
 def reject_on_facts(bundle: EvidenceBundle) -> Ruling:
-    """The gravest fact names the category; all facts are evidence."""
+    """Reject in the category of the gravest fact, with all facts as evidence."""
     facts = sort_by_gravity(bundle.opinion)
+    places = (pointer for fact in facts[:MOST_EVIDENCE] for pointer in _fact_places(fact, bundle.places))
     return Ruling(
-        concern=words.describe_facts(facts),
-        next_step=words.describe_fact_steps(facts),
+        concern=texts.describe_facts(facts),
+        next_step=texts.describe_fact_steps(facts),
         score=min(bundle.opinion.score, FACT_SCORE),
         confidence=bundle.opinion.confidence,
         category=facts[0].category,
-        evidence=_pointers(facts, bundle),
+        evidence=tuple(places),
         criteria=_criteria_under_facts(bundle, facts),
     )
 
 
 def sort_by_gravity(opinion: HeuristicOpinion) -> tuple[Finding, ...]:
-    """What breaks somebody's explicit word before what the change shows by itself, then by weight."""
+    """What breaks written words first, then by weight."""
     return tuple(sorted(opinion.facts, key=lambda fact: (fact.category not in EXPLICIT_CATEGORIES, -fact.weight)))
 
 
-def _pointers(facts: tuple[Finding, ...], bundle: EvidenceBundle) -> tuple[EvidencePointer, ...]:
-    return tuple(pointer for fact in facts[:MOST_EVIDENCE] for pointer in _fact_places(fact, bundle.places))
-
-
 def _fact_places(fact: Finding, places: Places) -> Iterator[EvidencePointer]:
-    """The fact's place, and what stood there before."""
-    if (pointer := _pointer(fact, places)) is not None:
-        yield pointer
+    """The fact's place, or its file where the line is unknown; then what it replaced."""
+    if fact.path:
+        bare = EvidencePointer(path=fact.path, side=fact.side, note=fact.note)
+        checked = places.check(bare.model_copy(update={"line": fact.line, "end_line": fact.end_line}))
+        yield checked if isinstance(checked, EvidencePointer) else bare
     if fact.instead_of is not None and isinstance(before := places.check(fact.instead_of), EvidencePointer):
         yield before
 
 
-def _pointer(fact: Finding, places: Places) -> EvidencePointer | None:
-    """The fact's place with its line; the file alone where the line is not to be had."""
-    if not fact.path:
-        return None
-    exact = EvidencePointer(path=fact.path, line=fact.line, end_line=fact.end_line, side=fact.side, note=fact.note)
-    checked = places.check(exact)
-    if isinstance(checked, EvidencePointer):
-        return checked
-    return EvidencePointer(path=fact.path, side=fact.side, note=fact.note)
-
-
 def _criteria_under_facts(bundle: EvidenceBundle, facts: tuple[Finding, ...]) -> tuple[CriterionVerdict, ...]:
-    """Where nothing changed nothing is met; any other fact without a place is something of its own that is missing."""
+    """The criteria of a reject on facts; a fact without a place is itself a missing criterion.
+
+    Where it is an acceptance gap (nothing changed), every criterion is missing.
+    """
     if any(fact.path for fact in facts):
         return _unjudged_criteria(bundle)
     absent = CriterionVerdict(
-        id=words.absent_criterion_id(facts[0]), status=CriterionStatus.MISSING, note=facts[0].note
+        id=texts.absent_criterion_id(facts[0]), status=CriterionStatus.MISSING, note=facts[0].note
     )
     if facts[0].category is Category.ACCEPTANCE_GAP:
         return _criteria_with_status(bundle, CriterionStatus.MISSING) or (absent,)
@@ -211,35 +204,21 @@ def _criteria_under_facts(bundle: EvidenceBundle, facts: tuple[Finding, ...]) ->
 
 def _criteria_with_status(bundle: EvidenceBundle, status: CriterionStatus) -> tuple[CriterionVerdict, ...]:
     claimed = claimed_ids(bundle.dossier.case, bundle.criteria)
-    return tuple(
-        CriterionVerdict(id=criterion.id, status=status, claimed=criterion.id in claimed)
-        for criterion in bundle.criteria
-    )
+    return tuple(CriterionVerdict(id=entry.id, status=status, claimed=entry.id in claimed) for entry in bundle.criteria)
 
 
 def _unjudged_criteria(bundle: EvidenceBundle) -> tuple[CriterionVerdict, ...]:
-    """Each criterion as code sees it: not judged, but where it is proved that something is not there."""
+    """Every criterion as not judged, or as missing where code proves that."""
     seen = {criterion.id: criterion for criterion in bundle.opinion.criteria}
-    return tuple(
-        criterion.model_copy(update=_absence_fields(seen[criterion.id])) if criterion.id in seen else criterion
-        for criterion in _criteria_with_status(bundle, CriterionStatus.UNVERIFIABLE)
-    )
-
-
-def _absence_fields(criterion: CriterionVerdict) -> dict[str, object]:
-    is_open = criterion.status is CriterionStatus.UNVERIFIABLE and criterion.note
-    return {
-        "status": criterion.status,
-        "note": words.not_judged_note(criterion.note) if is_open else criterion.note,
-    }
-
-
-def _with_places(criteria: Iterable[CriterionVerdict], bundle: EvidenceBundle) -> Iterator[CriterionVerdict]:
-    """Each with the changed lines that speak of it, for a person who judges in place of a model."""
-    seen = {criterion.id: criterion.evidence for criterion in bundle.opinion.criteria}
-    for criterion in criteria:
-        checked = (bundle.places.check(pointer) for pointer in seen.get(criterion.id, ()))
-        yield criterion.model_copy(update={"evidence": tuple(p for p in checked if isinstance(p, EvidencePointer))})
+    criteria: list[CriterionVerdict] = []
+    for criterion in _criteria_with_status(bundle, CriterionStatus.UNVERIFIABLE):
+        if (by_code := seen.get(criterion.id)) is not None:
+            is_open = by_code.status is CriterionStatus.UNVERIFIABLE and by_code.note
+            note = texts.not_judged_note(by_code.note) if is_open else by_code.note
+            criteria.append(criterion.model_copy(update={"status": by_code.status, "note": note}))
+        else:
+            criteria.append(criterion)
+    return tuple(criteria)
 
 
 def _accept_safe(bundle: EvidenceBundle, coverage: Coverage) -> Ruling:
@@ -247,73 +226,49 @@ def _accept_safe(bundle: EvidenceBundle, coverage: Coverage) -> Ruling:
         return abstain_too_large(bundle, coverage)
     evidence = tuple(islice(changed_places(bundle), MOST_EVIDENCE))
     if not evidence:
-        return rule_stopped(
-            bundle, StopJudging(AbstainReason.UNPROVEN, ModelSkipReason.TIER, bundle.opinion.reason), coverage
-        )
-    unread = {"note": words.not_judged_note(words.COMPARED_BY_CODE)}
+        stop = StopJudging(AbstainReason.UNPROVEN, ModelSkipReason.TIER, bundle.opinion.reason)
+        return rule_stopped(bundle, stop, coverage)
+    concern = (bundle.opinion.safe or bundle.opinion.reason).strip()
+    end = "" if concern.endswith((".", "!", "?")) else "."
+    unread = {"note": texts.not_judged_note(texts.COMPARED_BY_CODE)}
+    criteria = _criteria_with_status(bundle, CriterionStatus.UNVERIFIABLE)
     return Ruling(
-        concern=_sentence(bundle.opinion.safe or bundle.opinion.reason),
+        concern=f"{concern[0].upper()}{concern[1:]}{end}",
         next_step=None,
         score=max(bundle.opinion.score, SAFE_SCORE),
         confidence=bundle.opinion.confidence,
         evidence=evidence,
-        criteria=tuple(
-            criterion.model_copy(update=unread)
-            for criterion in _criteria_with_status(bundle, CriterionStatus.UNVERIFIABLE)
-        ),
+        criteria=tuple(criterion.model_copy(update=unread) for criterion in criteria),
     )
 
 
 def changed_places(bundle: EvidenceBundle) -> Iterator[EvidencePointer]:
-    """Where a safe change can be seen: its added lines, else the removed ones, else the file itself."""
+    """The places of a safe change: added lines, else removed ones, else the file."""
     for file in bundle.diff.files:
-        yield from _places_of(file)
-
-
-def _places_of(file: FileDiff) -> Iterator[EvidencePointer]:
-    if file.is_submodule or file.is_symlink or not (file.added_lines or file.removed_lines):
-        yield EvidencePointer(path=file.path, side=_side(file))
-        return
-    lines = [line for line in file.added_lines if line.text.strip()] or file.added_lines or file.removed_lines
-    for line in lines:
-        side = Side.BASE if line.head_line is None else Side.HEAD
-        path = file.old_path or file.path if side is Side.BASE else file.path
-        yield EvidencePointer(path=path, line=line.head_line or line.base_line, side=side, quote=line.text)
-
-
-def _side(file: FileDiff) -> Side:
-    return Side.BASE if file.change is ChangeKind.DELETED else Side.HEAD
-
-
-def _sentence(text: str) -> str:
-    sentence = text.strip()
-    return sentence[0].upper() + sentence[1:] + ("" if sentence.endswith((".", "!", "?")) else ".")
+        if file.is_submodule or file.is_symlink or not (file.added_lines or file.removed_lines):
+            side = Side.BASE if file.change is ChangeKind.DELETED else Side.HEAD
+            yield EvidencePointer(path=file.path, side=side)
+            continue
+        lines = [line for line in file.added_lines if line.text.strip()] or file.added_lines or file.removed_lines
+        for line in lines:
+            side = Side.BASE if line.head_line is None else Side.HEAD
+            path = file.old_path or file.path if side is Side.BASE else file.path
+            yield EvidencePointer(path=path, line=line.head_line or line.base_line, side=side, quote=line.text)
 
 
 def abstain_too_large(bundle: EvidenceBundle, coverage: Coverage) -> Ruling:
-    """Not everything could be read; the files are named."""
-    wording = words.too_large(
-        [*coverage.unread, *coverage.partly], is_nothing_read=not (coverage.read or coverage.partly)
-    )
+    """The abstain that names the files that were not read."""
+    is_nothing_read = not (coverage.read or coverage.partly)
+    wording = texts.too_large([*coverage.unread, *coverage.partly], is_nothing_read=is_nothing_read)
     return abstain(bundle, AbstainReason.TOO_LARGE, wording)
 
 
 def closing_conditions(ruling: Ruling, bundle: EvidenceBundle) -> tuple[ClosingCondition, ...]:
-    """What a reject freezes: its next step, and each criterion that is not met (what code says of one binds nobody)."""
+    """The conditions that a reject freezes: its next step and each criterion that a model found unmet."""
     assert ruling.next_step is not None  # noqa: S101 - a reject has one, and nothing else freezes any
-    texts = {criterion.id: words.criterion_met(criterion) for criterion in bundle.criteria}
-    by_code = {
-        (criterion.id, criterion.note)
-        for criterion in bundle.opinion.criteria
-        if criterion.status is CriterionStatus.MISSING
-    }
-    unmet = [
-        criterion
-        for criterion in ruling.criteria
-        if criterion.status in {CriterionStatus.MISSING, CriterionStatus.PARTIAL}
-        and (criterion.id, criterion.note) not in by_code
-    ]
-    asked = [texts[criterion.id] for criterion in unmet if criterion.id in texts]
-    return tuple(
-        ClosingCondition(id=f"c{number}", text=text) for number, text in enumerate([ruling.next_step, *asked], start=1)
-    )
+    text_by_id = {criterion.id: texts.criterion_met(criterion) for criterion in bundle.criteria}
+    seen = bundle.opinion.criteria
+    by_code = {(criterion.id, criterion.note) for criterion in seen if criterion.status is CriterionStatus.MISSING}
+    unmet = (entry for entry in ruling.criteria if entry.status in UNMET and (entry.id, entry.note) not in by_code)
+    asked = [ruling.next_step, *(text_by_id[entry.id] for entry in unmet if entry.id in text_by_id)]
+    return tuple(ClosingCondition(id=f"c{number}", text=text) for number, text in enumerate(asked, start=1))
