@@ -1,4 +1,1 @@
-"""The court: dossier in, verdict out.
-
-Does no I/O; the one thing it asks from outside is a `Model`. Invariant: it sees the dossier and nothing else.
-"""
+"""From a dossier to a verdict. No I/O but the Model port; it sees nothing but the dossier."""

@@ -1,7 +1,4 @@
-"""A sitting of the court: who judges by what law, what stands above the verdict, and how it came about.
-
-Does not judge. Invariant: knows the model as a port only, and nothing of questions and replies.
-"""
+"""What a judging takes and returns: the rules and models, the header of its verdict, its costs and its result."""
 
 from collections.abc import Callable, Mapping
 from datetime import datetime
@@ -29,17 +26,16 @@ if TYPE_CHECKING:
     from worker.dossier.secrets import Redaction
 
 ALWAYS: Final = 1.0
-"""Above this threshold the model is asked whatever the heuristic tier says: tier `llm`, not `hybrid`."""
+"""Above this threshold the model is always asked: tier `llm`, not `hybrid`."""
 
 
 class JudgeContext(Value):
-    """Who judges, and by what law. `threshold`: the model is asked below it (0: never, above 1: always).
+    """The rules and models of a judging. `threshold`: the model is asked below it (0: never, above 1: always).
 
-    `second_model`: the model that is asked after a reject on suspicion and where a verdict is contested. `is_panel`: three lenses look
-    instead of one. `choices`: the models that a repository may choose from, by their names.
-    `pause`: nobody does, and nothing is looked at. `round_limit`: how many rounds may end in a reject. `token_budget`: how much
-    the model is shown; `token_budgets`: others, by their names. `asking_ms`: how long after the first question further ones may begin.
-    `suspension`: what is known of the pause. `no_model`: why there is no model, where there is none.
+    `pause`: judging is stopped; `suspension`: by whom and until when. `round_limit`: how many rounds may end in a reject.
+    `token_budget`: how much the model is shown; `token_budgets`: how much other models are, by name. `second_model`: asked after a
+    reject on suspicion and about a contested verdict. `is_panel`: the model is asked through three lenses. `choices`: the models that
+    a repository may choose, by name. `asking_ms`: how long after the first question others may start. `no_model`: why there is none.
     """
 
     rubric: Rubric
@@ -58,38 +54,38 @@ class JudgeContext(Value):
     no_model: ModelSkipReason = ModelSkipReason.NO_MODEL
 
     def without_model(self, why: ModelSkipReason) -> "JudgeContext":
-        """The same bench without a model to ask, since it is not to be asked about this change."""
+        """The same context without a model."""
         return replace(self, model=None, second_model=None, is_panel=False, no_model=why)
 
     def with_chosen_model(self, policy: Policy | None) -> "JudgeContext":
-        """The same bench with the model that the repository chose, if it may; else as it is."""
+        """The same context with the model that the repository chose, if that is allowed."""
         name = policy.model if policy else None
         chosen = self.choices.get(name) if name and self.model is not None else None
         return self if chosen is None else replace(self, model=chosen, token_budget=self.token_budget_of(chosen))
 
     def token_budget_of(self, model: Model) -> TokenBudget:
-        """How much this model is shown: its tokens are as dense as they are, whatever another one's are."""
+        """How much this model is shown; the density of tokens differs between models."""
         return self.token_budgets.get(model.name, self.token_budget)
 
     @property
     def planned_judge(self) -> JudgeKind:
-        """Who is to judge, as far as that is known before."""
+        """The kind of judge that is expected before judging."""
         if self.model is None or self.pause is not None or self.threshold <= 0:
             return JudgeKind.HEURISTIC
         return JudgeKind.LLM if self.threshold > ALWAYS else JudgeKind.HYBRID
 
     @property
     def judges(self) -> str:
-        """The allowed tiers and models, as the fingerprint takes them."""
+        """The allowed tiers and models, as the fingerprint contains them."""
         if self.pause is not None:
             return "nobody"
         second = f" second={self.second_model.name}" if self.second_model else ""
-        board = " board" if self.is_panel else ""
-        return f"threshold={self.threshold:g} model={self.model.name if self.model else None}{second}{board}"
+        panel = " board" if self.is_panel else ""
+        return f"threshold={self.threshold:g} model={self.model.name if self.model else None}{second}{panel}"
 
 
 class PanelMember(Value):
-    """One that is asked. `focus`: a sentence that says what to look at above all; empty where that is everything."""
+    """A model to ask. `focus`: a sentence on what to look at above all, or empty."""
 
     name: str
     model: Model
@@ -97,7 +93,7 @@ class PanelMember(Value):
 
 
 class EvaluationHeader(Value):
-    """What is written above every verdict. `parent_eval_id`: the verdict that is judged anew, if one is."""
+    """The header of a verdict. `parent_eval_id`: the verdict that is judged again, if any."""
 
     eval_id: EvalId
     subject: Subject
@@ -108,10 +104,9 @@ class EvaluationHeader(Value):
 
 
 class ReplyCosts(Value):
-    """What the replies cost so far. `cost_usd` None: there is one whose price is not known.
+    """The cost of replies. `cost_usd` None: the price of one is unknown.
 
-    `lost_usd`: what questions may have cost on top whose answers never came. `near`: the cap that was almost reached when the
-    last one had been paid.
+    `lost_usd`: the most that unanswered questions may have cost. `near`: the budget cap that is almost reached.
     """
 
     tokens: Tokens = Tokens()
@@ -122,12 +117,12 @@ class ReplyCosts(Value):
 
     @property
     def is_owed(self) -> bool:
-        """Whether a model answered, or may have worked without being heard."""
+        """Whether a model answered, or may have worked without an answer."""
         return self.replies > 0 or self.lost_usd > 0
 
     @property
     def most_usd(self) -> Decimal | None:
-        """What all of it costs at most."""
+        """The upper bound of the whole cost."""
         return None if self.cost_usd is None else self.cost_usd + self.lost_usd
 
     def with_lost(self, usd: Decimal) -> "ReplyCosts":
@@ -141,11 +136,10 @@ class ReplyCosts(Value):
 
 
 class JudgingResult(Value):
-    """How the verdict came about: what was ruled, what was read, and who was asked at which price.
+    """How a verdict came about: the ruling, what was read, which models were asked, and their cost.
 
-    `answers` are the model's on the conditions that were open, `conditions` how all of them stand after it.
-    `exchanges` are the questions with what came of each, `steps` what became of the opinion, and
-    `redactions` what was taken out of the question: all for the audit alone. `opinions`: each opinion, where there were several.
+    `answers`: the model's on open conditions; `conditions`: all of them afterwards. `exchanges`, `steps` and `redactions` are for the
+    audit alone: each question with its outcome, the way of the opinion, what was redacted. `opinions`: each one of several.
     """
 
     ruling: Ruling
@@ -162,7 +156,7 @@ class JudgingResult(Value):
 
 
 class PanelOpinion(Value):
-    """What one of several seats said, as if it had judged alone."""
+    """The result of one panel member, as if it had judged alone."""
 
     member: PanelMember
     result: JudgingResult

@@ -1,8 +1,7 @@
-"""Who answers: the validators, the heuristic tier, the model, or nobody; and why.
+"""Choose the route of a judging: CI, the static checks, the model, or a stop; and why.
 
-The order of RULES is the policy: the first rule that speaks wins, and the model is asked when none does.
-Does not ask. Invariant: below the threshold (metis §5.3) a heuristic opinion never stands alone, at or above it the
-model is never asked; 0 means never asked, above 1 always.
+The order of RULES is the policy: the first rule that answers wins, and the model is asked when none does. Below the threshold
+(metis §5.3) an uncertain opinion of the static checks never decides alone; at or above it the model is not asked.
 """
 
 from collections.abc import Callable
@@ -17,7 +16,7 @@ from worker.judge.checks.ci_status import CiReport
 
 
 class ModelSkipReason(StrEnum):
-    """Why no model was asked although nobody was certain."""
+    """Why no model was asked about an uncertain change."""
 
     CI = "ci"
     TIER = "tier"
@@ -28,23 +27,21 @@ class ModelSkipReason(StrEnum):
 
 
 class Pause(StrEnum):
-    """Who stopped all judging."""
+    """Who paused judging."""
 
     OPERATOR = "operator"
     REPOSITORY = "repository"
 
 
 class EscalationInput(Value):
-    """All that the choice depends on."""
+    """What the route depends on. `no_model`: why there is none; `lacks_issue`: none is linked, and the repository requires one."""
 
     ci: CiReport
     opinion: HeuristicOpinion
     threshold: float
     has_model: bool
     no_model: ModelSkipReason = ModelSkipReason.NO_MODEL
-    """Why there is no model, where there is none."""
     lacks_issue: bool = False
-    """No issue is linked, and the repository judges nothing without one."""
 
 
 class RejectOnFacts(Value):
@@ -56,7 +53,7 @@ class AcceptAsSafe(Value):
 
 
 class StopJudging(Value):
-    """Nobody judges."""
+    """The judging stops without a decision."""
 
     abstain: AbstainReason
     skipped: ModelSkipReason
@@ -72,64 +69,51 @@ EscalationRule = Callable[[EscalationInput], Route | None]
 
 
 def stop_when_ci_failed(inputs: EscalationInput) -> Route | None:
-    """Validators first: their report is the feedback."""
-    if inputs.ci.state is not CiState.FAILURE:
-        return None
-    return StopJudging(
-        AbstainReason.CI_FAILED, ModelSkipReason.CI, "CI failed: the model is not asked before it is green"
-    )
+    """CI comes first: its report is the feedback."""
+    reason = "CI failed: the model is not asked before it is green"
+    is_failed = inputs.ci.state is CiState.FAILURE
+    return StopJudging(AbstainReason.CI_FAILED, ModelSkipReason.CI, reason) if is_failed else None
 
 
 def stop_while_ci_runs(inputs: EscalationInput) -> Route | None:
-    """Nothing accepts before the checks are green on this head."""
-    if inputs.ci.state is not CiState.PENDING:
-        return None
-    return StopJudging(
-        AbstainReason.CI_PENDING, ModelSkipReason.CI, "CI has not finished: the model is not asked before it is green"
-    )
+    """Nothing is accepted before the checks are green on this head."""
+    reason = "CI has not finished: the model is not asked before it is green"
+    is_pending = inputs.ci.state is CiState.PENDING
+    return StopJudging(AbstainReason.CI_PENDING, ModelSkipReason.CI, reason) if is_pending else None
 
 
 def stop_without_issue(inputs: EscalationInput) -> Route | None:
-    """What is wanted stands nowhere, and the repository wants it to."""
-    if not inputs.lacks_issue:
-        return None
-    return StopJudging(
-        AbstainReason.NO_CRITERIA, ModelSkipReason.ISSUE, "no issue is linked: the model is not asked without one here"
-    )
+    """The repository requires an issue, and none is linked."""
+    reason = "no issue is linked: the model is not asked without one here"
+    return StopJudging(AbstainReason.NO_CRITERIA, ModelSkipReason.ISSUE, reason) if inputs.lacks_issue else None
 
 
 def reject_on_facts(inputs: EscalationInput) -> Route | None:
-    """A fact rejects alone; asking could only add words. Where nobody can be asked, it rejects too."""
+    """A certain fact rejects alone; without a model, any fact does."""
     if inputs.opinion.facts and (_is_opinion_sufficient(inputs) or not inputs.has_model):
         return RejectOnFacts(_describe_comparison(inputs))
     return None
 
 
 def accept_safe_change(inputs: EscalationInput) -> Route | None:
-    """A safe change is accepted alone, also where nobody can be asked."""
-    certain = _is_opinion_sufficient(inputs) or (
-        not inputs.has_model and inputs.opinion.confidence >= CERTAIN_CONFIDENCE
-    )
-    return AcceptAsSafe(_describe_comparison(inputs)) if inputs.opinion.safe is not None and certain else None
+    """A safe change is accepted alone; without a model, from a lower confidence on."""
+    is_certain_alone = not inputs.has_model and inputs.opinion.confidence >= CERTAIN_CONFIDENCE
+    is_certain = _is_opinion_sufficient(inputs) or is_certain_alone
+    return AcceptAsSafe(_describe_comparison(inputs)) if inputs.opinion.safe is not None and is_certain else None
 
 
 def stop_when_model_disabled(inputs: EscalationInput) -> Route | None:
-    """A threshold that even an uncertain opinion reaches: the operator wants no model."""
-    if not _is_opinion_sufficient(inputs):
-        return None
-    return StopJudging(
-        AbstainReason.UNPROVEN,
-        ModelSkipReason.TIER,
-        f"{_describe_comparison(inputs)}; the model is never asked at this tier",
-    )
+    """The threshold is so low that even an uncertain opinion reaches it: the operator wants no model."""
+    reason = f"{_describe_comparison(inputs)}; the model is never asked at this tier"
+    is_disabled = _is_opinion_sufficient(inputs)
+    return StopJudging(AbstainReason.UNPROVEN, ModelSkipReason.TIER, reason) if is_disabled else None
 
 
 def stop_without_model(inputs: EscalationInput) -> Route | None:
     if inputs.has_model:
         return None
-    return StopJudging(
-        AbstainReason.UNPROVEN, inputs.no_model, f"{_describe_comparison(inputs)}; {NO_MODEL_TEXTS[inputs.no_model]}"
-    )
+    reason = f"{_describe_comparison(inputs)}; {NO_MODEL_TEXTS[inputs.no_model]}"
+    return StopJudging(AbstainReason.UNPROVEN, inputs.no_model, reason)
 
 
 NO_MODEL_TEXTS: Final = {
@@ -151,7 +135,7 @@ RULES: Final[tuple[EscalationRule, ...]] = (
 
 
 def choose_route(inputs: EscalationInput) -> Route:
-    """Choose who answers."""
+    """The answer of the first rule that has one."""
     answers = (rule(inputs) for rule in RULES)
     return next((answer for answer in answers if answer is not None), AskModel(_describe_comparison(inputs)))
 

@@ -1,10 +1,8 @@
-"""The board: three lenses on one change, and the rule by which they rule together.
+"""The panel: one model through three lenses on one change, and how their rulings join.
 
-Asks nobody. The rule, in this order: a reject for a category that its own lens looks for rejects, the first lens first; so do
-two rejects, whatever for; where a lens could not be had, nothing else is ruled (but what code accepts as safe at a cap, where no
-other lens doubts); one reject from outside its lens, or a lens that can't tell, is a person's to decide; three accepts accept, in
-the words of the weakest. Invariant: no board accepts on fewer than three accepts of a model or of code; what was said outside the
-majority lowers the confidence, and is named.
+In this order: a reject in a category of its own lens rejects, the first lens first; so do two rejects in any category. Where a lens
+gave no opinion, nothing else is ruled, except an accept as safe at a budget cap that no other lens doubts. One reject outside its
+lens, or a lens that can't tell, is a person's to decide. Three accepts accept, in the words of the weakest.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,11 +18,11 @@ from worker.judge.rulings import Ruling, leave_to_person
 NO_OPINION_REASONS: Final = frozenset(
     {AbstainReason.JUDGE_UNAVAILABLE, AbstainReason.REPLY_INVALID, AbstainReason.BUDGET, AbstainReason.PAUSED}
 )
-"""Nobody thought anything."""
+"""Abstains without an opinion."""
 
 
 class PanelAgreement(StrEnum):
-    """How the opinions go together; ALONE: there is only one, since the others could not be had."""
+    """How the opinions compare. ALONE: the others could not be had."""
 
     AGREE = "they agree"
     DIFFER = "they differ"
@@ -32,7 +30,7 @@ class PanelAgreement(StrEnum):
 
 
 class PanelRuling(Value):
-    """What several rule together. `speaker`: whose words and answers stand, by position."""
+    """The joint ruling. `speaker`: the position of the opinion whose words and answers it has."""
 
     ruling: Ruling
     speaker: int
@@ -40,19 +38,19 @@ class PanelRuling(Value):
 
 
 def is_model_ruling(ruling: Ruling) -> bool:
-    """Whether a model said it: at a cap code alone rules, and may even accept what is safe."""
+    """Whether a model gave it: at a budget cap code alone rules, and may accept a safe change."""
     return ruling.abstain_reason not in NO_OPINION_REASONS and ruling.throttled_reason is None
 
 
 def intended_decision(ruling: Ruling) -> str:
-    """What was meant: also where code did not let it stand."""
+    """The decision before code's vetoes."""
     if not is_model_ruling(ruling):
         return "no answer"
     return ruling.decision if ruling.decision != "abstain" else str(ruling.signals.get("model_decision", "cannot_tell"))
 
 
 class Lens(StrEnum):
-    """In the order of what is worse to get wrong."""
+    """The most important first."""
 
     CORRECTNESS = "correctness"
     TESTS = "tests"
@@ -66,7 +64,7 @@ LENS_CATEGORIES: Final[Mapping[Lens, frozenset[Category]]] = MappingProxyType(
         Lens.SCOPE: frozenset({Category.SCOPE_CREEP, Category.SPEC_VIOLATION}),
     }
 )
-"""What each lens looks for. Every category has one lens."""
+"""What each lens looks for; every category has one."""
 
 FOCUS: Final[Mapping[Lens, str]] = MappingProxyType(
     {
@@ -78,50 +76,39 @@ FOCUS: Final[Mapping[Lens, str]] = MappingProxyType(
 
 
 class LensRuling(Value):
-    """What was ruled through a lens."""
+    """The ruling through a lens."""
 
     lens: Lens
     ruling: Ruling
 
 
 def rule_of_panel(seen: Sequence[LensRuling]) -> PanelRuling:
-    """Rule together."""
+    """Join the rulings of three lenses."""
     rejecting = [lens for lens in seen if lens.ruling.decision == "reject"]
     own = [lens for lens in rejecting if lens.ruling.category in LENS_CATEGORIES[lens.lens]]
     if own or len(rejecting) > 1:
-        return _join_rejects((own or rejecting)[0], rejecting, seen)
+        speaker = (own or rejecting)[0]
+        confidence = speaker.ruling.confidence * (len(rejecting) / len(seen))
+        agreement = PanelAgreement.AGREE if len(rejecting) == len(seen) else PanelAgreement.DIFFER
+        return PanelRuling(_with_places(speaker.ruling, rejecting, confidence), seen.index(speaker), agreement)
     missing = [lens for lens in seen if not is_model_ruling(lens.ruling)]
     doubting = [lens for lens in seen if lens.ruling.decision != "accept"]
     if absent := [lens for lens in missing if lens in doubting] or (not doubting and missing):
         return PanelRuling(absent[0].ruling, seen.index(absent[0]), PanelAgreement.ALONE)
     if not doubting:
-        return _join_accepts(seen)
+        speaker = min(seen, key=lambda lens: lens.ruling.score)
+        confidence = min(lens.ruling.confidence for lens in seen)
+        return PanelRuling(_with_places(speaker.ruling, seen, confidence), seen.index(speaker), PanelAgreement.AGREE)
     speaker = (rejecting or doubting)[0]
     if len(doubting) == len(seen) and not rejecting:
         return PanelRuling(speaker.ruling, seen.index(speaker), PanelAgreement.AGREE)
-    text = texts.opinions_differ(
-        [(lens.lens.value, intended_decision(lens.ruling), lens.ruling.concern) for lens in seen]
-    )
-    return PanelRuling(
-        leave_to_person(speaker.ruling, text, intended_decision(speaker.ruling)),
-        seen.index(speaker),
-        PanelAgreement.DIFFER,
-    )
+    opinions = [(lens.lens.value, intended_decision(lens.ruling), lens.ruling.concern) for lens in seen]
+    ruling = leave_to_person(speaker.ruling, texts.opinions_differ(opinions), intended_decision(speaker.ruling))
+    return PanelRuling(ruling, seen.index(speaker), PanelAgreement.DIFFER)
 
 
-def _join_rejects(speaker: LensRuling, rejecting: Sequence[LensRuling], seen: Sequence[LensRuling]) -> PanelRuling:
-    """The first that rejects speaks, with the places of all that do."""
-    places = dict.fromkeys(pointer for lens in (speaker, *rejecting) for pointer in lens.ruling.evidence)
-    confidence = speaker.ruling.confidence * (len(rejecting) / len(seen))
-    ruling = replace(speaker.ruling, evidence=tuple(places), confidence=confidence)
-    return PanelRuling(
-        ruling, seen.index(speaker), PanelAgreement.AGREE if len(rejecting) == len(seen) else PanelAgreement.DIFFER
-    )
-
-
-def _join_accepts(seen: Sequence[LensRuling]) -> PanelRuling:
-    speaker = min(seen, key=lambda lens: lens.ruling.score)
-    places = dict.fromkeys(pointer for lens in (speaker, *seen) for pointer in lens.ruling.evidence)
-    confidence = min(lens.ruling.confidence for lens in seen)
-    ruling = replace(speaker.ruling, evidence=tuple(places), confidence=confidence)
-    return PanelRuling(ruling, seen.index(speaker), PanelAgreement.AGREE)
+def _with_places(speaker: Ruling, agreeing: Sequence[LensRuling], confidence: float) -> Ruling:
+    """The speaker's ruling with the places of all that agree, its own first."""
+    rulings = (speaker, *(lens.ruling for lens in agreeing))
+    places = dict.fromkeys(pointer for ruling in rulings for pointer in ruling.evidence)
+    return replace(speaker, evidence=tuple(places), confidence=confidence)

@@ -1,7 +1,7 @@
-"""A verdict made again from its record: today's code over the recorded dossier and the recorded replies.
+"""Replay a verdict from its record with today's code, and share records without secrets.
 
-Asks nobody and records nothing. Invariant: what the court is given is what it was given then, so that any difference is one
-of the code or of the law, and its first stage is named.
+A replay judges the recorded dossier with the recorded replies, so a difference comes from the code, the rubric or the prompt; its
+first stage is named. What is shared keeps its shape line for line, and its hashes and ids.
 """
 
 import json
@@ -12,7 +12,7 @@ from worker.domain.dossier.dossier import Dossier
 from worker.domain.ids import eval_id_after
 from worker.domain.ports import Clock, ModelReply, Prompt, StopReason
 from worker.domain.request.pause import pause_from_signals
-from worker.domain.verdict.audit import AuditRecord, Exchange, JudgeSettings, Replay, dump_audit, read_audit
+from worker.domain.verdict.audit import AuditRecord, Exchange, Replay, dump_audit, read_audit
 from worker.domain.verdict.budget import Cap, CapLevel
 from worker.domain.verdict.opinion import HeuristicOpinion
 from worker.domain.verdict.rubric import Rubric
@@ -33,22 +33,22 @@ DECIDED_FIELDS: Final = (
     "decision", "category", "abstain_reason", "throttled_reason", "evidence", "criteria", "scores", "composite", "score",
     "closing_conditions",
 )  # fmt: skip
-"""What a verdict decides. Its words may be worded anew."""
+"""What a verdict decides. Its wording may differ."""
 
 
 class RecordedModel:
-    """A Model that says again what was said, in order, and fails again where it failed.
+    """A Model that repeats recorded replies and failures in order.
 
-    All seats of a court share what was *said*: they were asked one after the other.
+    All models of a judging share the *exchanges*: they were asked one after the other.
     """
 
     def __init__(self, name: str, pricing_version: str | None, exchanges: Iterator[Exchange]) -> None:
         self.name = name
         self.pricing_version = pricing_version
-        self._said = exchanges
+        self._exchanges = exchanges
 
     def ask(self, prompt: Prompt) -> ModelReply:  # noqa: ARG002 - whatever is asked, this is what was answered
-        recorded = next(self._said, None)
+        recorded = next(self._exchanges, None)
         if recorded is None:
             raise Unavailable("The recording", "it holds no reply to this question")
         if recorded.over is not None:
@@ -66,22 +66,23 @@ def replay(
     recorded: Accept | Reject | Abstain, audit: AuditRecord, dossier: Dossier, rubric: Rubric, prompt: PromptText
 ) -> Replay:
     """Judge the recorded dossier with the recorded replies, by this rubric and prompt."""
-    law = audit.law
-    exchanges = iter(audit.exchanges)
-    model = RecordedModel(law.model, law.pricing_version, exchanges) if law.model is not None else None
-    second = RecordedModel(law.second, law.second_pricing_version, exchanges) if law.second is not None else None
-    pause = Pause(law.pause) if law.pause else None
+    digest, exchanges = audit.law, iter(audit.exchanges)
+    model = RecordedModel(digest.model, digest.pricing_version, exchanges) if digest.model is not None else None
+    second, budgets = None, dict[str, TokenBudget]()
+    if digest.second is not None:
+        second = RecordedModel(digest.second, digest.second_pricing_version, exchanges)
+        budgets = {} if digest.second_bytes is None else {digest.second: TokenBudget(digest.second_bytes)}
     context = JudgeContext(
         rubric,
         prompt,
-        law.threshold,
+        digest.threshold,
         model,
-        pause,
-        law.round_limit,
-        token_budget=TokenBudget(law.question_bytes),
-        token_budgets=_token_budgets(law),
+        Pause(digest.pause) if digest.pause else None,
+        digest.round_limit,
+        token_budget=TokenBudget(digest.question_bytes),
+        token_budgets=budgets,
         second_model=second,
-        is_panel=law.board,
+        is_panel=digest.board,
         suspension=pause_from_signals(recorded.signals),
     )
     header = EvaluationHeader(
@@ -97,14 +98,10 @@ def replay(
     return Replay(recorded, evaluated.verdict, differing, first_difference(audit.steps, evaluated.audit.steps))
 
 
-def _token_budgets(law: JudgeSettings) -> dict[str, TokenBudget]:
-    return {} if law.second is None or law.second_bytes is None else {law.second: TokenBudget(law.second_bytes)}
-
-
 def create_child_header(
     recorded: Accept | Reject | Abstain, dossier: Dossier, context: JudgeContext, clock: Clock
 ) -> EvaluationHeader:
-    """Open a docket for judging a recorded dossier anew, as the child of its verdict."""
+    """The header for judging a recorded dossier again, as the child of its verdict."""
     now = clock.now()
     content = fingerprint_of(dossier, context)
     return EvaluationHeader(
@@ -112,34 +109,33 @@ def create_child_header(
     )
 
 
-_NO_OPINION: Final = HeuristicOpinion(score=0.5, confidence=0.0, reason="nobody was asked")
+_NO_OPINION: Final = HeuristicOpinion(score=0.5, confidence=0.0, reason="not judged")
 
 
 def without_secrets(record: AuditRecord) -> AuditRecord:
-    """A record to show: the questions left without secrets, the replies may quote some."""
+    """A record to show: its questions have no secrets, its replies may quote some."""
     return read_audit(redacted_fields.redact_fields(dump_audit(record)))
 
 
 def verdict_without_secrets(verdict: Accept | Reject | Abstain) -> Accept | Reject | Abstain:
-    """A verdict to show: it quotes lines as they stand, and the model's own words."""
+    """A verdict to show: its quotes of lines and of the model are redacted."""
     return VERDICT_ADAPTER.validate_python(redacted_fields.redact_fields(verdict.model_dump(mode="json")))
 
 
 def make_shareable(dossier: Dossier) -> tuple[Dossier, tuple[Redaction, ...]]:
-    """A dossier to give away, and what was taken out of it. Where nothing has to go, it is the same dossier."""
-    sent = redact_dossier(dossier, _NO_OPINION, ())
-    return _with_clean_paths(_with_broken_diff(sent.dossier, dossier)), sent.redactions
+    """A dossier to give away, and what was redacted; the same dossier where nothing had to be.
 
-
-def _with_broken_diff(sent: Dossier, dossier: Dossier) -> Dossier:
-    """A diff that nobody can read is what may be reported; but of files that are never sent it can't be told apart."""
-    if sent.diff or (dossier.policy is not None and dossier.policy.never_send):
-        return sent
-    return sent.model_copy(update={"diff": redact_text(dossier.diff)})
+    A diff that can't be read is kept for reports, unless `never_send` withholds files, which can't be told apart in it.
+    """
+    redacted = redact_dossier(dossier, _NO_OPINION, ())
+    sent = redacted.dossier
+    if not sent.diff and not (dossier.policy is not None and dossier.policy.never_send):
+        sent = sent.model_copy(update={"diff": redact_text(dossier.diff)})
+    return _with_clean_paths(sent), redacted.redactions
 
 
 def _with_clean_paths(dossier: Dossier) -> Dossier:
-    """A path may hold a secret, and stands in many places."""
+    """Redact paths with secrets wherever they occur."""
     whole = dossier.model_dump_json(exclude_unset=True)
     clean = whole
     for path in sorted(set(_paths(dossier)), key=len, reverse=True):
@@ -148,7 +144,7 @@ def _with_clean_paths(dossier: Dossier) -> Dossier:
 
 
 def _paths(dossier: Dossier) -> Iterator[str]:
-    """Those that hold a secret."""
+    """The paths that contain a secret."""
     try:
         changed = [path for file in diff_of(dossier.diff).files for path in (file.path, file.old_path) if path]
     except DiffError:

@@ -1,7 +1,7 @@
-"""From scores against the rubric to the one number of the verdict.
+"""From the scores by the rubric to the one number of a verdict.
 
-Does not score. Invariant: the number is decided by the weakest criterion first, since one fatal flaw is not made
-good by three strengths; 0.5 is the line between what a maintainer would take and what not.
+The weakest criterion counts most, since three strengths don't make up for one fatal flaw. 0.5 is the line between what a maintainer
+would take and what not.
 """
 
 from collections.abc import Sequence
@@ -11,16 +11,16 @@ from typing import Final
 from worker.domain.verdict.verdict import Score
 
 DECISION_LINE: Final = Decimal("5.5")
-"""The middle of 1 to 10: what is at or above it is on the accepting side."""
+"""The middle of 1 to 10; from here on a strength is on the accepting side."""
 
 LOWEST_SCORE: Final = 1
 HIGHEST_SCORE: Final = 10
 
 NO_SCORE: Final = 0.5
-"""On neither side: what was not scored at all."""
+"""The verdict's score without scores, on neither side."""
 
 NOISE: Final = 1
-"""Simmer: so many points between two readings of the same thing are no change."""
+"""Points between two readings of the same thing that are no change (Simmer)."""
 
 _TENTH: Final = Decimal("0.1")
 _THOUSANDTH: Final = Decimal("0.001")
@@ -38,16 +38,16 @@ def strength(scores: Sequence[Score]) -> Decimal:
 
 
 def verdict_score(scores: Sequence[Score]) -> float:
-    """`strength` on [0, 1]: 1 becomes 0, LINE becomes 0.5, 10 becomes 1."""
+    """`strength` on [0, 1]: 1 becomes 0, DECISION_LINE 0.5, 10 becomes 1."""
     return float(((strength(scores) - 1) / 9).quantize(_THOUSANDTH, ROUND_HALF_UP))
 
 
 def is_accepting(scores: Sequence[Score]) -> bool:
-    return verdict_score(scores) >= 0.5  # noqa: PLR2004 - LINE, on [0, 1]
+    return verdict_score(scores) >= 0.5  # noqa: PLR2004 - DECISION_LINE, on [0, 1]
 
 
 def moved_scores(first: Sequence[Score], now: Sequence[Score]) -> tuple[tuple[Score, Score], ...]:
-    """The criteria whose score moved by more than the noise, as it was first and as it is now."""
+    """The scores that moved by more than the noise: first and now."""
     then = {score.criterion: score for score in first}
     pairs = ((then[score.criterion], score) for score in now if score.criterion in then)
     return tuple((before, after) for before, after in pairs if abs(before.score - after.score) > NOISE)

@@ -1,8 +1,7 @@
-"""The second opinion: when a stronger model is asked after the first, and what both rule together.
+"""Ask one model, a panel, or a stronger model after them, and join their opinions. Loaded only when a model is asked.
 
-Asks nobody. The rule: opposite decisions are a person's; where both decide the same, the second speaks; where one can't tell,
-the other stands at half its confidence; an opinion that could not be had changes nothing. Invariant: no reject on suspicion
-stands against an accept of the second, and no accept against its reject.
+Opposite decisions are a person's to decide. Where both decide the same, the second speaks; where one can't tell, the other counts at
+half its confidence; an opinion that could not be had changes nothing. Each opinion is recorded, and all costs are counted once.
 """
 
 from collections.abc import Sequence
@@ -33,7 +32,7 @@ UNSURE_SCORE: Final = 0.5
 
 
 def second_opinion_reason(first: Ruling, bundle: EvidenceBundle) -> str | None:
-    """Why a second opinion is asked for; None: it is not. What a fact decides, no opinion changes."""
+    """Why a second opinion is needed; None where it is not. A fact needs none."""
     if bundle.opinion.facts or not is_model_ruling(first):
         return None
     if bundle.dossier.contest:
@@ -44,43 +43,30 @@ def second_opinion_reason(first: Ruling, bundle: EvidenceBundle) -> str | None:
 
 
 def rule_of_two(first: Ruling, second: Ruling) -> PanelRuling:
-    """Rule together."""
+    """Join two rulings; the second is of the stronger model."""
     if not is_model_ruling(second):
         return PanelRuling(first, 0, PanelAgreement.ALONE)
-    if {intended_decision(first), intended_decision(second)} == {"accept", "reject"}:
-        opinions = (
-            ("first", intended_decision(first), first.concern),
-            ("second", intended_decision(second), second.concern),
-        )
+    meant = (intended_decision(first), intended_decision(second))
+    if set(meant) == {"accept", "reject"}:
+        opinions = (("first", meant[0], first.concern), ("second", meant[1], second.concern))
         doubtful = replace(second, confidence=min(first.confidence, second.confidence) * UNSURE_SCORE)
-        return PanelRuling(
-            leave_to_person(doubtful, texts.opinions_differ(opinions), intended_decision(doubtful)),
-            1,
-            PanelAgreement.DIFFER,
-        )
+        ruling = leave_to_person(doubtful, texts.opinions_differ(opinions), meant[1])
+        return PanelRuling(ruling, 1, PanelAgreement.DIFFER)
     if first.decision == second.decision:
-        return _join_agreeing(first, second)
+        is_same = first.category is second.category
+        confidence = (max if is_same else min)(first.confidence, second.confidence)
+        places = tuple(dict.fromkeys((*second.evidence, *first.evidence)))
+        ruling = replace(second, evidence=places, confidence=confidence)
+        return PanelRuling(ruling, 1, PanelAgreement.AGREE if is_same else PanelAgreement.DIFFER)
     decided = 0 if second.decision == "abstain" else 1
-    stands = (first, second)[decided]
-    return PanelRuling(replace(stands, confidence=stands.confidence * UNSURE_SCORE), decided, PanelAgreement.DIFFER)
-
-
-def _join_agreeing(first: Ruling, second: Ruling) -> PanelRuling:
-    """The second is the stronger, and speaks; with another category they agree on less."""
-    agree = first.category is second.category
-    confidence = max(first.confidence, second.confidence) if agree else min(first.confidence, second.confidence)
-    places = tuple(dict.fromkeys((*second.evidence, *first.evidence)))
-    return PanelRuling(
-        replace(second, evidence=places, confidence=confidence),
-        1,
-        PanelAgreement.AGREE if agree else PanelAgreement.DIFFER,
-    )
+    ruling = (first, second)[decided]
+    return PanelRuling(replace(ruling, confidence=ruling.confidence * UNSURE_SCORE), decided, PanelAgreement.DIFFER)
 
 
 def ask_models(
     bundle: EvidenceBundle, header: EvaluationHeader, context: JudgeContext, model: Model, reason: str
 ) -> JudgingResult:
-    """Ask whom this bench asks, and rule."""
+    """Ask the context's models, and rule."""
     first = _ask_first(bundle, header, context, model, reason)
     why = second_opinion_reason(first.ruling, bundle)
     if context.second_model is None or why is None or not first.is_model_asked:
@@ -88,16 +74,14 @@ def ask_models(
     member = PanelMember("second", context.second_model)
     second = ask_model(bundle, header, context, member, why)
     opinions = (*(first.opinions or (PanelOpinion(PanelMember("first", model), first),)), PanelOpinion(member, second))
-    joined = rule_of_two(first.ruling, second.ruling)
-    return _combine_results(
-        (first, second), joined, opinions, texts.second_opinion_asked(first.reason, context.second_model.name, why)
-    )
+    reason = texts.second_opinion_asked(first.reason, context.second_model.name, why)
+    return _combine_results((first, second), rule_of_two(first.ruling, second.ruling), opinions, reason)
 
 
 def _ask_first(
     bundle: EvidenceBundle, header: EvaluationHeader, context: JudgeContext, model: Model, reason: str
 ) -> JudgingResult:
-    """One look; a board where there is one. What a fact decides needs none."""
+    """Ask one model, or the panel; a fact needs no panel."""
     if not context.is_panel or bundle.opinion.facts:
         return ask_model(bundle, header, context, PanelMember("first", model), reason)
     members = [PanelMember(lens.value, model, FOCUS[lens]) for lens in Lens]
@@ -110,7 +94,7 @@ def _ask_first(
 def _combine_results(
     results: Sequence[JudgingResult], joined: PanelRuling, opinions: tuple[PanelOpinion, ...], reason: str
 ) -> JudgingResult:
-    """One sitting of several: whoever speaks gives the answers, all of them the exchanges and the costs."""
+    """One result of several: the answers are the speaker's, exchanges and costs are of all."""
     speaker = results[joined.speaker]
     summary = "; ".join(_describe_opinion(opinion) for opinion in opinions)
     signals = {**joined.ruling.signals, "opinions": summary, "opinions_agree": joined.agreement is PanelAgreement.AGREE}

@@ -1,12 +1,11 @@
-"""The way of one judging, written down: each stage, what came of it, and why.
+"""Record how a judging went: each stage, its outcome and its reason.
 
-Does not decide anything and asks nobody. Invariant: the same dossier, law and replies write the same trail, so that two
-trails differ first where the court's way did.
+The same dossier, rules and replies give the same trace, so two traces differ first where the judging did.
 """
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from itertools import zip_longest
 from typing import Final
 
@@ -23,7 +22,6 @@ from worker.domain.verdict.audit import (
     Step,
 )
 from worker.domain.verdict.opinion import HeuristicOpinion, Leaning, ModelOpinion
-from worker.domain.verdict.rubric import Rubric
 from worker.domain.verdict.verdict import Abstain, Accept, Coverage, Finding, Reject
 from worker.errors import BudgetReached
 from worker.judge.checks.ci_status import CiReport
@@ -37,55 +35,47 @@ NO_REPLY_OUTCOME: Final = "none came"
 def audit_record(
     bundle: EvidenceBundle, result: JudgingResult, verdict: Accept | Reject | Abstain, context: JudgeContext
 ) -> AuditRecord:
-    """The whole record of a judging that has ended."""
+    """The whole record of a finished judging."""
+    digest = judge_digest_of(context)
+    route = "the model is asked" if result.is_model_asked else "code alone"
     steps = (
-        _digest_step(judge_digest_of(context)),
+        _digest_step(digest),
         _ci_step(bundle.ci),
         _code_checks(bundle.opinion),
-        Step(
-            stage=Stage.ROUTE,
-            outcome="the model is asked" if result.is_model_asked else "code alone",
-            reason=result.reason,
-        ),
+        Step(stage=Stage.ROUTE, outcome=route, reason=result.reason),
         *_asking_steps(result.exchanges, result.coverage),
         *result.steps,
         _ruling(result.ruling),
         _verdict(verdict),
     )
+    redactions = tuple(RecordedRedaction(entry.kind.value, entry.where, entry.line) for entry in result.redactions)
     return AuditRecord(
-        eval_id=verdict.eval_id,
-        law=judge_digest_of(context),
-        steps=steps,
-        exchanges=result.exchanges,
-        redactions=tuple(
-            RecordedRedaction(redaction.kind.value, redaction.where, redaction.line) for redaction in result.redactions
-        ),
+        eval_id=verdict.eval_id, law=digest, steps=steps, exchanges=result.exchanges, redactions=redactions
     )
 
 
 def carry_over_record(verdict: Accept | Reject, context: JudgeContext) -> AuditRecord:
-    """The record of a verdict that stands for the same content: nobody judged."""
-    law = judge_digest_of(context)
-    same = Step(
-        stage=Stage.CARRIED, outcome=f"from {verdict.carried_from}", reason="the same content was judged before"
-    )
-    return AuditRecord(eval_id=verdict.eval_id, law=law, steps=(_digest_step(law), same, _verdict(verdict)))
+    """The record of a verdict that was carried over."""
+    digest, source = judge_digest_of(context), f"from {verdict.carried_from}"
+    same = Step(stage=Stage.CARRIED, outcome=source, reason="the same content was judged before")
+    return AuditRecord(eval_id=verdict.eval_id, law=digest, steps=(_digest_step(digest), same, _verdict(verdict)))
 
 
 def judge_digest_of(context: JudgeContext) -> JudgeSettings:
+    model, second = context.model, context.second_model
     return JudgeSettings(
         rubric=f"{context.rubric.id} {context.rubric.version}",
-        rubric_hash=_hash_rubric(context.rubric),
+        rubric_hash=_hash(context.rubric.model_dump_json()),
         prompt_version=context.prompt.version,
         threshold=context.threshold,
-        model=context.model.name if context.model else None,
-        pricing_version=context.model.pricing_version if context.model else None,
+        model=model.name if model else None,
+        pricing_version=model.pricing_version if model else None,
         round_limit=context.round_limit,
         question_bytes=context.token_budget.question_bytes,
         pause=context.pause.value if context.pause else None,
-        second=context.second_model.name if context.second_model else None,
-        second_bytes=context.token_budget_of(context.second_model).question_bytes if context.second_model else None,
-        second_pricing_version=context.second_model.pricing_version if context.second_model else None,
+        second=second.name if second else None,
+        second_bytes=context.token_budget_of(second).question_bytes if second else None,
+        second_pricing_version=second.pricing_version if second else None,
         board=context.is_panel,
     )
 
@@ -93,7 +83,7 @@ def judge_digest_of(context: JudgeContext) -> JudgeSettings:
 def answered_exchange(
     prompt: Prompt, reply: ModelReply, fault: str | None = None, problems: tuple[str, ...] = ()
 ) -> Exchange:
-    """A question that was answered. *fault* and *problems*: what its reading said, where the reply is unusable."""
+    """An answered question. *fault*, *problems*: why its reply is unusable."""
     recorded = RecordedReply(
         text=reply.text,
         stop=reply.stop.value,
@@ -106,23 +96,24 @@ def answered_exchange(
 
 
 def unanswered_exchange(prompt: Prompt, failure: str) -> Exchange:
-    """A question to which no reply came."""
+    """A question without a reply."""
     return replace(_sent_exchange(prompt), failure=failure)
 
 
 def unaffordable_exchange(prompt: Prompt, reached: BudgetReached) -> Exchange:
-    """A question that was never sent, since a cap stood before it."""
+    """A question that a budget cap kept from being sent."""
     level = reached.level
     over = OverBudget(cap=level.cap, used_usd=level.used_usd, cap_usd=level.cap_usd, asked_usd=reached.asked_usd)
     return replace(_sent_exchange(prompt), failure=str(reached), over=over)
 
 
 def _sent_exchange(prompt: Prompt) -> Exchange:
-    return Exchange(system=_hash(prompt.system), form=_hash_schema(prompt.schema), turns=prompt.turns)
+    form = _hash(json.dumps(prompt.schema, sort_keys=True))
+    return Exchange(system=_hash(prompt.system), form=form, turns=prompt.turns)
 
 
 def opinion_steps(opinion: ModelOpinion | None, ruling: Ruling) -> tuple[Step, ...]:
-    """What became of an opinion that could be read; nothing where there was none."""
+    """The steps of a readable opinion: its places, and whether a veto stopped it."""
     if opinion is None:
         return ()
     places = [*opinion.evidence, *(pointer for criterion in opinion.criteria for pointer in criterion.evidence)]
@@ -131,28 +122,26 @@ def opinion_steps(opinion: ModelOpinion | None, ruling: Ruling) -> tuple[Step, .
     leaned = {Leaning.CANNOT_TELL: "abstain"}.get(opinion.decision, opinion.decision.value)
     vetoed = leaned != ruling.decision or (opinion.category is not None and opinion.category is not ruling.category)
     wanted = f"the model's {opinion.decision} does not stand" if vetoed else "none"
+    named = ", ".join(dict.fromkeys(pointer.location for pointer in places))
     return (
-        Step(
-            stage=Stage.EVIDENCE,
-            outcome=counted,
-            reason=", ".join(dict.fromkeys(location.location for location in places)),
-        ),
+        Step(stage=Stage.EVIDENCE, outcome=counted, reason=named),
         Step(stage=Stage.VETOES, outcome=wanted, reason=ruling.concern if vetoed else ""),
     )
 
 
 def first_difference(recorded: Iterable[Step], again: Iterable[Step]) -> tuple[Step | None, Step | None] | None:
-    """Where two trails part; None where they don't. A trail that ended before the other has no step there."""
+    """The first steps that differ between two traces, None for a trace that ended before; None where none differ."""
     return next(((step, other) for step, other in zip_longest(recorded, again) if step != other), None)
 
 
-def _digest_step(law: JudgeSettings) -> Step:
-    asked = f"model {law.model}" if law.model else "no model"
-    asked += ", a board of three" if law.board else ""
-    asked += f", second opinion of {law.second}" if law.second else ""
-    paused = f", paused by the {law.pause}" if law.pause else ""
-    reason = f"prompt {law.prompt_version[:19]}, threshold {law.threshold:g}, {law.round_limit} rounds, {asked}{paused}"
-    return Step(stage=Stage.LAW, outcome=f"rubric {law.rubric} ({law.rubric_hash[:19]})", reason=reason)
+def _digest_step(digest: JudgeSettings) -> Step:
+    asked = f"model {digest.model}" if digest.model else "no model"
+    asked += ", a board of three" if digest.board else ""
+    asked += f", second opinion of {digest.second}" if digest.second else ""
+    asked += f", paused by the {digest.pause}" if digest.pause else ""
+    limits = f"threshold {digest.threshold:g}, {digest.round_limit} rounds"
+    reason = f"prompt {digest.prompt_version[:19]}, {limits}, {asked}"
+    return Step(stage=Stage.LAW, outcome=f"rubric {digest.rubric} ({digest.rubric_hash[:19]})", reason=reason)
 
 
 def _ci_step(ci: CiReport) -> Step:
@@ -197,14 +186,6 @@ def _ruling(ruling: Ruling) -> Step:
 def _verdict(verdict: Accept | Reject | Abstain) -> Step:
     reason = f"score {verdict.score:.2f}, round {verdict.round}, {len(verdict.closing_conditions)} closing conditions"
     return Step(stage=Stage.VERDICT, outcome=verdict.decision, reason=reason)
-
-
-def _hash_rubric(rubric: Rubric) -> str:
-    return _hash(rubric.model_dump_json())
-
-
-def _hash_schema(schema: Mapping[str, object]) -> str:
-    return _hash(json.dumps(schema, sort_keys=True))
 
 
 def _hash(text: str) -> str:

@@ -1,21 +1,21 @@
-"""What code holds against the model's word: claims, tests for code, names that are there, rules that are not, findings that do not survive.
+"""Code's vetoes on a model's decision: contradicted claims, missing proof, wrong reasons, open suspicions.
 
-Asks nobody. Facts and unread files are vetoes, too, and stand where the ruling is made (`worker.judge.model_judge`). Invariant:
-nothing here rejects: what is vetoed is a person's to decide, and the model's opinion stays on record.
+A veto never rejects: it leaves the decision to a person, and the model's opinion stays on record. Facts and unread files are vetoes
+too, in `worker.judge.model_judge`.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from typing import Final
 
 from worker.domain.pattern import pattern
 from worker.domain.value import replace
 from worker.domain.verdict.opinion import Leaning, ModelOpinion
-from worker.domain.verdict.verdict import ClaimStatus, ClaimVerdict, CriterionStatus, CriterionVerdict
+from worker.domain.verdict.verdict import ClaimStatus, ClaimVerdict, CriterionStatus
 from worker.judge import texts
 from worker.judge.checks.claims import names_criterion
 from worker.judge.checks.missing_names import find_refuted_claim
 from worker.judge.checks.missing_rules import find_missing_rule
-from worker.judge.checks.survival import Survival, survival_of
+from worker.judge.checks.survival import survival_of
 from worker.judge.checks.suspicions import find_unanswered
 from worker.judge.rulings import UNMET, EvidenceBundle, Ruling, leave_to_person
 from worker.signals.acceptance_gap.criteria_not_met import find_untested_criteria
@@ -29,22 +29,17 @@ _NOT_ABOUT_CODE: Final = pattern(
     r"(?i)\b(?:tests?|tested|testing|covers?|covered|coverage|assert\w*|specs?|fixtures?|ci|lint\w*|build|pipeline|workflow"
     r"|docs?|document\w*|readme|changelog|comments?|docstrings?|examples?|guides?|tutorials?|wording|typos?|notes?)\b"
 )
-"""What a criterion says that a test, a text or a run may meet."""
-
+"""A criterion with these words may be met by a test, a text or a run."""
 
 SUSPICIONS_SIGNAL: Final = "suspicions"
-"""Why an accept is a person's that answers what code suspects with no line that could settle it."""
+"""`vetoed_by` of an accept that leaves a suspicion open."""
 
 
 def apply_vetoes(ruling: Ruling, opinion: ModelOpinion, bundle: EvidenceBundle) -> Ruling:
-    """The same ruling, or a person's."""
+    """The same ruling, or a person's to decide."""
     untested = criteria_without_test(opinion, bundle)
-    ruling = replace(
-        ruling,
-        criteria=tuple(
-            _without_test(criterion) if criterion.id in untested else criterion for criterion in ruling.criteria
-        ),
-    )
+    no_test = {"status": CriterionStatus.MISSING, "evidence": (), "note": texts.NO_TEST}
+    ruling = _with_criteria(ruling, untested, no_test)
     match ruling.decision:
         case "reject":
             return _check_reject(ruling, opinion, bundle)
@@ -54,8 +49,10 @@ def apply_vetoes(ruling: Ruling, opinion: ModelOpinion, bundle: EvidenceBundle) 
             return ruling
 
 
-def _without_test(criterion: CriterionVerdict) -> CriterionVerdict:
-    return criterion.model_copy(update={"status": CriterionStatus.MISSING, "evidence": (), "note": texts.NO_TEST})
+def _with_criteria(ruling: Ruling, ids: Collection[str], update: Mapping[str, object]) -> Ruling:
+    """The ruling with these criteria changed."""
+    criteria = (entry.model_copy(update=update) if entry.id in ids else entry for entry in ruling.criteria)
+    return replace(ruling, criteria=tuple(criteria))
 
 
 def _check_reject(ruling: Ruling, opinion: ModelOpinion, bundle: EvidenceBundle) -> Ruling:
@@ -71,7 +68,9 @@ def _check_reject(ruling: Ruling, opinion: ModelOpinion, bundle: EvidenceBundle)
         wording = texts.reject_not_supported(opinion.concern, survival.refused)
         return _veto(replace(ruling, evidence=()), wording, "change")
     unmet = {criterion.id for criterion in opinion.criteria if criterion.status in UNMET}
-    return _with_survivors(ruling, survival, unmet - survival.criteria)
+    unverifiable = {"status": CriterionStatus.UNVERIFIABLE, "note": texts.MENTIONED_THOUGH_UNMET}
+    ruling = _with_criteria(ruling, unmet - survival.criteria, unverifiable)
+    return replace(ruling, evidence=survival.evidence)
 
 
 def _check_accept(ruling: Ruling, opinion: ModelOpinion, bundle: EvidenceBundle) -> Ruling:
@@ -82,31 +81,17 @@ def _check_accept(ruling: Ruling, opinion: ModelOpinion, bundle: EvidenceBundle)
         return _veto(ruling, texts.shown_by_tests_alone(bare), "evidence")
     if untested := criteria_without_test(opinion, bundle):
         return _veto(ruling, texts.met_without_a_test(untested), "tests")
-    left = find_unanswered(opinion, bundle)
-    return (
-        _veto(ruling, texts.suspicions_unanswered([suspicion.finding for suspicion in left]), SUSPICIONS_SIGNAL)
-        if left
-        else ruling
-    )
+    if left := [suspicion.finding for suspicion in find_unanswered(opinion, bundle)]:
+        return _veto(ruling, texts.suspicions_unanswered(left), SUSPICIONS_SIGNAL)
+    return ruling
 
 
 def _veto(ruling: Ruling, concern_and_step: tuple[str, str], why: str) -> Ruling:
     return leave_to_person(ruling, concern_and_step, ruling.decision, vetoed_by=why)
 
 
-def _with_survivors(ruling: Ruling, survival: Survival, refuted: Collection[str]) -> Ruling:
-    """The reject without what the change speaks against."""
-    criteria = tuple(
-        criterion.model_copy(update={"status": CriterionStatus.UNVERIFIABLE, "note": texts.MENTIONED_THOUGH_UNMET})
-        if criterion.id in refuted
-        else criterion
-        for criterion in ruling.criteria
-    )
-    return replace(ruling, evidence=survival.evidence, criteria=criteria)
-
-
 def contradicted_claims(bundle: EvidenceBundle) -> Iterator[tuple[str, ClaimVerdict]]:
-    """Each criterion that the author says is met somewhere where it is known not to be, with that claim."""
+    """Each criterion with a contradicted claim."""
     case = bundle.dossier.case
     for claim, checked in zip(case.ac_coverage if case else (), bundle.claims, strict=False):
         if checked.status is ClaimStatus.CONTRADICTED:
@@ -114,7 +99,7 @@ def contradicted_claims(bundle: EvidenceBundle) -> Iterator[tuple[str, ClaimVerd
 
 
 def find_question(opinion: ModelOpinion, bundle: EvidenceBundle, asked: Collection[str] = ()) -> str | None:
-    """What the model is asked about where it looked, if that can't have been enough. *asked*: the suspicions that it was told of."""
+    """The correction for an opinion that a veto would stop. *asked*: ids of the suspicions in the question."""
     match opinion.decision:
         case Leaning.REJECT:
             return _question_of_reject(opinion, bundle)
@@ -145,17 +130,14 @@ def _question_of_accept(opinion: ModelOpinion, bundle: EvidenceBundle, asked: Co
 
 
 def criteria_without_test(opinion: ModelOpinion, bundle: EvidenceBundle) -> tuple[str, ...]:
-    """The criteria that ask for a test and are called met by a change that adds to none."""
+    """The criteria that ask for a test and are called met, though the change adds to no test."""
     untested = find_untested_criteria(CodeChange(bundle.dossier))
-    return tuple(
-        criterion.id
-        for criterion in opinion.criteria
-        if criterion.status is CriterionStatus.MET and criterion.id in untested
-    )
+    met = (criterion.id for criterion in opinion.criteria if criterion.status is CriterionStatus.MET)
+    return tuple(name for name in met if name in untested)
 
 
 def criteria_shown_without_code(opinion: ModelOpinion, bundle: EvidenceBundle) -> tuple[str, ...]:
-    """The criteria of code that an accept shows by tests or texts only, though the change holds code."""
+    """The criteria about code that an accept shows by tests or texts only, though the change contains code."""
     if opinion.decision is not Leaning.ACCEPT or all(is_test_or_text(file.path) for file in bundle.diff.files):
         return ()
     of_code = {criterion.id for criterion in bundle.criteria if not _NOT_ABOUT_CODE.search(criterion.text)}
