@@ -1,8 +1,7 @@
-"""What a merge group is told, as far as its pull request decides it: pure, and closed where there is a doubt.
+"""What a merge group's check shows, as far as its pull request decides it.
 
-Does not look at the group's own content: whoever may pass because of a recorded accept is compared with it first
-(`worker.scheduling.merge_queue`). Invariant: nothing passes that its pull request's own check does not pass now; and what passes as
-accepted was accepted, on this very head, in a verdict that is on record.
+A group passes only while its pull request's own check does, and as accepted only with a recorded accept of this head. Whether the
+group has the same content is compared separately (`worker.scheduling.merge_queue`).
 """
 
 from datetime import datetime
@@ -23,7 +22,7 @@ from worker.judge.rounds.fingerprint import change_fingerprint
 
 
 class PublishedCheckRun(Value):
-    """Our own check run on the pull request's head. `conclusion`: GitHub's word; None: it is not done."""
+    """Our check run on the pull request's head. `conclusion`: as GitHub has it; None while it runs."""
 
     check: CheckRunId
     conclusion: str | None
@@ -31,7 +30,7 @@ class PublishedCheckRun(Value):
 
 
 class GroupPullRequest(Value):
-    """The pull request that a group tries, as it is now. `published`, `recorded`: of its current head."""
+    """The pull request of a group. `published`, `recorded`: of its current head."""
 
     is_closed: bool
     published: PublishedCheckRun | None
@@ -52,11 +51,11 @@ class GroupStopReason(StrEnum):
 
 
 class GroupWaits(Value):
-    """Its pull request has no verdict yet."""
+    """The pull request has no verdict yet."""
 
 
 class GroupStops(Value):
-    """It does not pass. `verdict`: what was decided on the pull request's head, if that is the reason."""
+    """The group does not pass. `verdict`: of the pull request's head, where that is the reason."""
 
     reason: GroupStopReason
     published: PublishedCheckRun | None = None
@@ -64,14 +63,14 @@ class GroupStops(Value):
 
 
 class GroupPasses(Value):
-    """Its pull request passes without a verdict of ours: it is out of scope, observed, paused, or overridden."""
+    """The pull request passes without our verdict: out of scope, observed, paused or overridden."""
 
     conclusion: Conclusion
     published: PublishedCheckRun
 
 
 class GroupAccepted(Value):
-    """Its pull request is accepted: the group passes if it changes the same, and is judged if it does not."""
+    """The pull request is accepted: the group passes with the same change, else it is judged."""
 
     accept: Accept
     entry: LedgerEntry
@@ -84,11 +83,11 @@ NEUTRAL_CONCLUSIONS: Final = {
     Conclusion.NEUTRAL.value: Conclusion.NEUTRAL,
     Conclusion.SKIPPED.value: Conclusion.SKIPPED,
 }
-"""What lets a pull request pass though nobody accepted it; its group is told the same."""
+"""Conclusions that let a pull request pass without an accept; its group gets the same."""
 
 
 def group_standing(member: GroupPullRequest) -> GroupStanding:
-    """What follows for a group from where its pull request stands."""
+    """What a group's check follows from its pull request."""
     published = member.published
     if member.is_closed:
         return GroupStops(GroupStopReason.CLOSED, published)
@@ -105,7 +104,7 @@ def group_standing(member: GroupPullRequest) -> GroupStanding:
 
 
 def _stop_reason(verdict: Accept | Reject | Abstain | None) -> GroupStopReason:
-    """Why a check is not green. An accept's may be held by another pull request of the same head."""
+    """Why a check is not green. Another pull request with the same head may hold an accept back."""
     match verdict:
         case Accept():
             return GroupStopReason.HELD
@@ -116,28 +115,28 @@ def _stop_reason(verdict: Accept | Reject | Abstain | None) -> GroupStopReason:
 
 
 def newest_entry(entries: tuple[LedgerEntry, ...], head_sha: Sha) -> LedgerEntry | None:
-    """The newest verdict on this head. What was judged beside another one decides nothing."""
+    """The newest verdict on this head; children of other verdicts don't count."""
     own = (entry for entry in reversed(entries) if entry.head_sha == head_sha and entry.verdict.parent_eval_id is None)
     return next(own, None)
 
 
 def find_answer(entries: tuple[LedgerEntry, ...], group: MergeGroup, parent: LedgerEntry) -> LedgerEntry | None:
-    """What is on record for this very group already, made from the verdict that its pull request has now."""
+    """The recorded entry of this group that descends from its pull request's present verdict."""
     own = (entry for entry in reversed(entries) if entry.verdict.parent_eval_id == parent.eval_id)
     return next((entry for entry in own if is_entry_of(group, entry)), None)
 
 
 def is_entry_of(group: MergeGroup, entry: LedgerEntry) -> bool:
-    """Whether this is of this very group. That nobody judged it counts only where it was said since somebody asked."""
+    """Whether an entry is of this group; an abstain counts only if it is newer than the group's request."""
     verdict = entry.verdict
     is_groups = verdict.subject.kind is SubjectKind.MERGE_GROUP and verdict.subject.head_sha == group.head_sha
     return is_groups and (not isinstance(verdict, Abstain) or entry.created_at >= group.at)
 
 
 def carry_over_accept(accept: Accept, group_sha: Sha, eval_id: EvalId, at: datetime) -> Accept:
-    """The accept of a pull request, for a group that changes the same: the child of that verdict. It costs nothing.
+    """The accept of a pull request for a group with the same change: a child of that verdict, at no cost.
 
-    Its pointers stay where they were checked, and say so: the base branch may have moved the lines.
+    Its pointers are those of the pull request's head, as `pointers_at` says: the base branch may have moved the lines.
     """
     subject = accept.subject.model_copy(update={"kind": SubjectKind.MERGE_GROUP, "head_sha": group_sha})
     return Accept.model_validate(
@@ -157,10 +156,10 @@ def carry_over_accept(accept: Accept, group_sha: Sha, eval_id: EvalId, at: datet
 
 
 def is_same_change(diff: str, entry: LedgerEntry, recorded: Dossier | None) -> bool:
-    """Whether a group's diff changes just what was judged: files, modes, added and removed lines, wherever they stand.
+    """Whether a group's diff makes the judged change: files, modes, added and removed lines, wherever they are.
 
-    Where the dossier is not kept any more, the hashes in the ledger tell as much but for modes and renames. What can't be
-    read, or has no hashes, counts as changed.
+    Without the recorded dossier the hashes of the ledger decide, apart from modes and renames. What can't be read, or has no
+    hashes, counts as changed.
     """
     try:
         change = diff_of(diff)

@@ -1,13 +1,14 @@
-"""The verdict on a pull request as a whole: what its submissions were worth, and what people did afterwards.
+"""Verdicts by code alone, at $0: on a pull request as a whole, and on each CI check of a head.
 
-By code alone, at $0. Does not record anything and reads no outcome from GitHub. Invariant: explicit outcomes beat implicit
-ones, and those beat the lifecycle: the stronger moves the score after the weaker, and further. It decides nothing anew:
-accept and reject are those of the last submission, and where outcomes speak against it, it is for a person.
+Explicit outcomes move a pull request's score after implicit ones, and further, and those after the lifecycle. Accept and reject are
+those of the last submission; where outcomes contradict it, a person decides. A check's only reject is of one that this change kept
+from failing; its score never enters the submission's.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
+from operator import itemgetter
 from statistics import fmean
 from typing import Any, Final
 
@@ -33,7 +34,7 @@ WEAKEST_FIRST: Final = (Strength.LIFECYCLE, Strength.IMPLICIT, Strength.EXPLICIT
 
 
 class OutcomeScore(Value):
-    """A score, how sure it is, and what each strength of outcomes said: where it moved the score to."""
+    """A score, its confidence, and the score that outcomes of each strength moved it towards."""
 
     score: float
     confidence: float
@@ -41,26 +42,24 @@ class OutcomeScore(Value):
 
 
 def submissions_of(entries: Sequence[LedgerEntry]) -> tuple[LedgerEntry, ...]:
-    """The newest verdict on each head, oldest head first. What was judged anew beside a verdict is none of them."""
+    """The newest verdict on each head, oldest head first; children of other verdicts are left out."""
     newest: dict[str, LedgerEntry] = {}
     for entry in entries:
-        subject = entry.verdict.subject
-        if entry.verdict.parent_eval_id is not None or subject.kind is not SubjectKind.SUBMISSION:
-            continue
-        newest.pop(entry.head_sha, None)
-        newest[entry.head_sha] = entry
+        if entry.verdict.parent_eval_id is None and entry.verdict.subject.kind is SubjectKind.SUBMISSION:
+            newest.pop(entry.head_sha, None)
+            newest[entry.head_sha] = entry
     return tuple(newest.values())
 
 
 def next_eval_id(now: datetime, entries: Sequence[LedgerEntry]) -> EvalId:
-    """A new id that comes after all that are on record, whatever the clocks of other machines said."""
+    """A new id after all recorded ones, whatever the clocks of other machines."""
     return eval_id_after(now, (entry.eval_id for entry in entries))
 
 
 def score_pull_request(
     entries: Sequence[LedgerEntry], outcomes: Sequence[Outcome], rubric: PullRequestRubric
 ) -> OutcomeScore:
-    """Score a pull request by all that is on record of it: at least one submission."""
+    """Score a pull request by its whole record, which has at least one submission."""
     submissions = submissions_of(entries)
     last, scores = submissions[-1].verdict, [submission.verdict.score for submission in submissions]
     score = rubric.last * last.score + (1 - rubric.last) * fmean(scores)
@@ -74,9 +73,9 @@ def score_pull_request(
 def _targets(
     entries: Sequence[LedgerEntry], outcomes: Sequence[Outcome], rubric: PullRequestRubric
 ) -> dict[Strength, float]:
-    """Where outcomes of each strength move the score: as the pull request stands now, to the worst sign, to the mean.
+    """Where outcomes of each strength move the score: the last of the lifecycle, the worst implicit one, the explicit mean.
 
-    A thumb may be about a verdict that was made anew since.
+    A reaction may be about a verdict that was judged again since.
     """
     decided = {entry.eval_id: entry.verdict for entry in entries}
     scores: dict[Strength, list[float]] = {}
@@ -86,12 +85,8 @@ def _targets(
             scores.setdefault(outcome.strength, []).append(target)
         elif outcome.kind is OutcomeKind.REOPENED:
             scores.pop(Strength.LIFECYCLE, None)
-    taken = {Strength.LIFECYCLE: _last_target, Strength.IMPLICIT: min, Strength.EXPLICIT: fmean}
-    return {strength: taken[strength](targets) for strength, targets in scores.items()}
-
-
-def _last_target(targets: list[float]) -> float:
-    return targets[-1]
+    joins = {Strength.LIFECYCLE: itemgetter(-1), Strength.IMPLICIT: min, Strength.EXPLICIT: fmean}
+    return {strength: joins[strength](targets) for strength, targets in scores.items()}
 
 
 def _target(
@@ -101,7 +96,7 @@ def _target(
         return rubric.speaks_for.get(outcome.kind)
     verdict = decided.get(outcome.eval_id) if outcome.eval_id else None
     if verdict is None or isinstance(verdict, Abstain):
-        return None  # of what was not decided, nobody can say that it was wrong
+        return None  # what was not decided can't be wrong
     return 1.0 if isinstance(verdict, Accept) == (outcome.kind is OutcomeKind.HELPFUL) else 0.0
 
 
@@ -120,11 +115,12 @@ def pull_request_verdict(
     outcomes: Sequence[Outcome],
     rubric: PullRequestRubric,
 ) -> Accept | Reject | Abstain:
-    """The verdict on the whole, beside that on the last submission, which is its parent."""
+    """The verdict on the whole, a child of that on the last submission."""
     submissions = submissions_of(entries)
     last, weighed = submissions[-1].verdict, score_pull_request(entries, outcomes, rubric)
     fields: dict[str, Any] = {
-        **_fields(last, rubric),
+        **_fields(last, SubjectKind.PULL_REQUEST, rubric),
+        "escalation_reason": "no model is asked about a whole pull request",
         "eval_id": eval_id,
         "created_at": now,
         "score": weighed.score,
@@ -146,9 +142,8 @@ def pull_request_verdict(
 
 
 def _abstain_contradicted(last: Accept | Reject, outcomes: Sequence[Outcome], fields: dict[str, Any]) -> Abstain:
-    done = (
-        ", ".join(dict.fromkeys(outcome.kind.value.replace("_", " ") for outcome in outcomes)) or "earlier submissions"
-    )
+    kinds = dict.fromkeys(outcome.kind.value.replace("_", " ") for outcome in outcomes)
+    done = ", ".join(kinds) or "earlier submissions"
     return Abstain(
         **fields,
         abstain_reason=AbstainReason.NEEDS_HUMAN,
@@ -157,18 +152,20 @@ def _abstain_contradicted(last: Accept | Reject, outcomes: Sequence[Outcome], fi
     )
 
 
-def _fields(last: Accept | Reject | Abstain, rubric: PullRequestRubric) -> dict[str, Any]:
+def _fields(
+    parent: Accept | Reject | Abstain, kind: SubjectKind, rubric: PullRequestRubric | CiCheckRubric
+) -> dict[str, Any]:
+    """The fields of a verdict by code that is a child of *parent*."""
     return {
-        "parent_eval_id": last.eval_id,
-        "subject": last.subject.model_copy(update={"kind": SubjectKind.PULL_REQUEST}),
-        "author_agent": last.author_agent,
-        "round": last.round,
+        "parent_eval_id": parent.eval_id,
+        "subject": parent.subject.model_copy(update={"kind": kind}),
+        "author_agent": parent.author_agent,
+        "round": parent.round,
         "judge_kind": JudgeKind.HEURISTIC,
         "escalated": False,
-        "escalation_reason": "no model is asked about a whole pull request",
         "rubric_id": rubric.id,
         "rubric_version": rubric.version,
-        "fingerprint": last.fingerprint,
+        "fingerprint": parent.fingerprint,
     }
 
 
@@ -193,16 +190,16 @@ def _signals(
 
 
 UNSURE_CONFIDENCE: Final = 0.6
-"""Confidence where which check a finding is about can't be told, or nothing was proved."""
+"""Confidence where nothing was proved, or it is unknown which check a finding is about."""
 
 SURE_CONFIDENCE: Final = 0.95
 MOST_EVIDENCE: Final = 5
 PARENT_OFFSET: Final = timedelta(milliseconds=1)
-"""So that a child stands behind its parent wherever they are sorted."""
+"""Sorts a child behind its parent."""
 
 
 class CheckVerdict(Value):
-    """The verdict on one check; *part* tells it from the other checks of its head."""
+    """The verdict on one check; `part` names it among the checks of its head."""
 
     part: str
     verdict: Accept | Reject | Abstain
@@ -211,7 +208,7 @@ class CheckVerdict(Value):
 def ci_check_verdicts(
     parent: Accept | Reject | Abstain, checks: Sequence[CiCheck], rubric: CiCheckRubric
 ) -> tuple[CheckVerdict, ...]:
-    """One verdict for each check of the head that *parent* judged, the worst first, as many as the rubric wants."""
+    """One verdict for each check of the head that *parent* judged, the worst first, at most `rubric.most`."""
     loosening = tuple(finding for finding in parent.findings if finding.signal in rubric.loosening)
     worst = sorted(checks, key=lambda check: (score_check(check, loosening, rubric), check.name))[: rubric.most]
     return tuple(
@@ -220,7 +217,7 @@ def ci_check_verdicts(
 
 
 def score_check(check: CiCheck, loosening: Sequence[Finding], rubric: CiCheckRubric) -> float:
-    """In [0, 1]: what its result is worth, less what the change took from it."""
+    """The worth of a check's result in [0, 1], less what the change took from it."""
     score = _result_value(check, rubric)
     for signal in {finding.signal for finding in loosening}:
         score *= 1 - rubric.loosening[signal]
@@ -238,7 +235,7 @@ def _result_value(check: CiCheck, rubric: CiCheckRubric) -> float:
 
 
 def _is_flaky(check: CiCheck) -> bool:
-    """The same commit, and another result."""
+    """Whether it passed when it was run again on the same commit."""
     return check.conclusion == "success" and check.attempt > 1
 
 
@@ -255,8 +252,19 @@ def _verdict(
         problem = f"{check.name} ended as {check.conclusion}: it proved nothing."
         return _abstain(AbstainReason.UNPROVEN, problem, "Run it on this head, if it is to count.", fields)
     facts = [finding for finding in loosening if finding.fact and finding.path]
-    if facts and score < 0.5:  # noqa: PLR2004 - the side of a reject
-        return _reject(check, facts, fields)
+    if facts and score < MIDDLE_SCORE:
+        places = ((fact.path or "", fact.line, fact.end_line, fact.side, fact.note) for fact in facts[:MOST_EVIDENCE])
+        return Reject(
+            **fields,
+            category=facts[0].category,
+            concern=f"{check.name} passed, and this change took from its checks what could fail.",
+            evidence=tuple(
+                EvidencePointer(path=path, line=line, end_line=end_line, side=side, note=note)
+                for path, line, end_line, side, note in places
+            ),
+            next_step=f"Take back what loosens the checks at {facts[0].path}.",
+            confidence=UNSURE_CONFIDENCE,
+        )
     if loosening:
         problem = f"{check.name} passed, and this change may have loosened it."
         return _abstain(AbstainReason.NEEDS_HUMAN, problem, "Look at what was changed in the checks.", fields)
@@ -269,40 +277,14 @@ def _abstain(reason: AbstainReason, concern: str, next_step: str, fields: dict[s
     return Abstain(**fields, abstain_reason=reason, concern=concern, next_step=next_step, confidence=sure)
 
 
-def _reject(check: CiCheck, facts: Sequence[Finding], fields: dict[str, Any]) -> Reject:
-    return Reject(
-        **fields,
-        category=facts[0].category,
-        concern=f"{check.name} passed, and this change took from its checks what could fail.",
-        evidence=tuple(_pointers(facts)),
-        next_step=f"Take back what loosens the checks at {facts[0].path}.",
-        confidence=UNSURE_CONFIDENCE,
-    )
-
-
-def _pointers(facts: Sequence[Finding]) -> Iterator[EvidencePointer]:
-    for fact in facts[:MOST_EVIDENCE]:
-        yield EvidencePointer(
-            path=fact.path or "", line=fact.line, end_line=fact.end_line, side=fact.side, note=fact.note
-        )
-
-
 def _check_fields(
     check: CiCheck, parent: Accept | Reject | Abstain, loosening: Sequence[Finding], rubric: CiCheckRubric
 ) -> dict[str, Any]:
-    """What is the same whatever is decided. No name of a check among the signals: those are told."""
+    """The fields that no decision changes. Signals are published, so none names a check."""
     return {
+        **_fields(parent, SubjectKind.CI_CHECK, rubric),
         "eval_id": new_eval_id(parent.created_at + PARENT_OFFSET),
-        "parent_eval_id": parent.eval_id,
-        "subject": parent.subject.model_copy(update={"kind": SubjectKind.CI_CHECK}),
-        "author_agent": parent.author_agent,
-        "round": parent.round,
-        "judge_kind": JudgeKind.HEURISTIC,
-        "escalated": False,
         "escalation_reason": "no model is asked about a check",
-        "rubric_id": rubric.id,
-        "rubric_version": rubric.version,
-        "fingerprint": parent.fingerprint,
         "created_at": parent.created_at,
         "signals": {
             "conclusion": check.conclusion,

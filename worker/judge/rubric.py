@@ -1,9 +1,7 @@
-"""The rulebook: the rubric and the prompt that ship with Assay, found and read.
+"""Find and read the rubrics and the prompt that ship with Assay, in the installed package or beside it in a checkout.
 
-Looks inside the installed package first, then beside it (a checkout). Does not judge, and reads nothing of a
-pull request: the judged may not write the law.
-Invariant: a rubric that is returned is whole; what is unknown, doubled or malformed is an InputError that names
-the file's field by its path.
+Nothing of a pull request is read: an author may not write the rules. A returned rubric is valid; an InputError names every
+unknown, doubled or malformed field by its path.
 """
 
 import hashlib
@@ -29,11 +27,11 @@ M = TypeVar("M", bound=Frozen)
 FieldPath = tuple[str | int, ...]
 
 PACKAGE: Final = Path(__file__).resolve().parent.parent
-"""Prompts and rubrics stand here in a wheel, and one folder up in a checkout."""
+"""The folder of prompts and rubrics in a wheel; in a checkout they are one folder up."""
 
 
 class PromptText(Value):
-    """The stable part of what the model reads. `version` is the hash of the text, so no edit goes unnoticed."""
+    """The judge's prompt. `version` is the hash of its text."""
 
     text: str
     version: str
@@ -41,17 +39,17 @@ class PromptText(Value):
 
 @cache
 def load_rubric(path: Path | None = None) -> Rubric:
-    """Read a rubric, once a process; without *path* the one that ships with Assay. Raises InputError."""
+    """Read a rubric, once per process; without *path* the one that ships with Assay. Raises InputError."""
     return read_rubric(_text(path or _shipped("rubrics/default.yml")))
 
 
 def read_rubric(text: str) -> Rubric:
-    """Parse a rubric. Raises InputError with every field that is wrong, by its path and line."""
+    """Parse a rubric. Raises InputError with the path and line of every wrong field."""
     return _read(Rubric, text)
 
 
 def _wrong_names(value: object) -> Iterator[tuple[FieldPath, str]]:
-    """Names in a rubric that no signal has, or that two criteria have."""
+    """Signals of a rubric that don't exist, and ids of criteria that occur twice."""
     fields = cast("dict[str, object]", value) if isinstance(value, dict) else {}
     signals, criteria = fields.get("signals"), fields.get("criteria")
     for name in cast("dict[str, object]", signals) if isinstance(signals, dict) else ():
@@ -67,7 +65,7 @@ def _wrong_names(value: object) -> Iterator[tuple[FieldPath, str]]:
 
 @cache
 def load_ci_check_rubric(path: Path | None = None) -> "CiCheckRubric":
-    """How CI checks are scored, once a process; without *path* the rubric that ships with Assay. Raises InputError."""
+    """The rubric of CI checks, once per process; without *path* the one that ships with Assay. Raises InputError."""
     from worker.domain.verdict.outcomes import CiCheckRubric  # noqa: PLC0415 - a laptop needs none of it
 
     return _read(CiCheckRubric, _text(path or _shipped("rubrics/ci_check.yml")))
@@ -75,14 +73,14 @@ def load_ci_check_rubric(path: Path | None = None) -> "CiCheckRubric":
 
 @cache
 def load_pull_request_rubric(path: Path | None = None) -> "PullRequestRubric":
-    """How whole pull requests are scored, likewise."""
+    """The rubric of whole pull requests, likewise."""
     from worker.domain.verdict.outcomes import PullRequestRubric  # noqa: PLC0415 - a laptop needs none of it
 
     return _read(PullRequestRubric, _text(path or _shipped("rubrics/pull_request.yml")))
 
 
 def is_judged_by(path: Path) -> bool:
-    """Whether this file is (meant as) a rubric that judges hold a change against, and none that no model reads."""
+    """Whether a file is meant as a rubric for judging changes, not one of the two that no model reads."""
     try:
         document = load_operator_yaml(_text(path))
     except StrictYamlError:
@@ -91,7 +89,7 @@ def is_judged_by(path: Path) -> bool:
 
 
 def shipped_rubrics() -> "tuple[VersionedRubric, ...]":
-    """All that verdicts name: the one that is judged by, and the two that no model reads."""
+    """All rubrics that verdicts name: the judge's, and the two that no model reads."""
     return load_rubric(), load_ci_check_rubric(), load_pull_request_rubric()
 
 
@@ -112,14 +110,14 @@ def _read(model: type[M], text: str) -> M:
 
 @cache
 def load_prompt(path: Path | None = None) -> PromptText:
-    """Read the judge's prompt, once a process; without *path* the one that ships with Assay. Raises InputError."""
+    """Read the judge's prompt, once per process; without *path* the one that ships with Assay. Raises InputError."""
     text = _text(path or _shipped("prompts/judge.md"))
     return PromptText(text, f"sha256:{hashlib.sha256(text.encode()).hexdigest()}")
 
 
 MISSING_FIELD: Final = "Field required"
 MISTAKE_TEXTS: Final = {"extra_forbidden": "unknown field", "string_type": "expected a text; put it in quotes"}
-"""What pydantic's errors say in our words, where its own are less plain."""
+"""Our words for errors that pydantic states less plainly."""
 
 
 def _list_mistakes(error: ValidationError) -> Iterator[tuple[FieldPath, str]]:
@@ -127,15 +125,15 @@ def _list_mistakes(error: ValidationError) -> Iterator[tuple[FieldPath, str]]:
     paths = [tuple(part for part in error["loc"] if part != "[key]") for error in errors]
     for problem, path in zip(errors, paths, strict=True):
         if problem["type"] == "too_short" and any(path == other[:-1][: len(path)] for other in paths):
-            continue  # a list is counted without its entries that are wrong
+            continue  # pydantic counts a list without its wrong entries
         yield path, MISTAKE_TEXTS.get(problem["type"], problem["msg"])
 
 
 def _mistakes_text(mistakes: Sequence[tuple[FieldPath, str]], text: str) -> str:
-    """All mistakes, each by its path and its line; what is missing last, since a typo leaves its field missing, too."""
+    """All mistakes with path and line; missing fields last, as a typo leaves its field missing, too."""
     try:
         marks: PositionsByPath = load_yaml_with_positions(text)[1]
-    except StrictYamlError:  # JSON, where a tab may stand
+    except StrictYamlError:  # JSON, which allows tabs
         marks = {}
     problems: list[tuple[bool, int, str]] = []
     for path, reason in mistakes:

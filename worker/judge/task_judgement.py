@@ -1,31 +1,28 @@
-"""What a judge says of an output that a task was delegated for: PASS, FAIL or UNAVAILABLE, criterion by criterion.
+"""Judge the output of a delegated task: PASS, FAIL or UNAVAILABLE for each criterion and in all.
 
-Does not ask anybody (`worker.wiring.delegate` does). Invariant: nothing but an accept is a PASS and nothing but a reject is a FAIL;
-what nobody judged is UNAVAILABLE, and says why.
+Only an accept is a PASS and only a reject a FAIL; what was not judged is UNAVAILABLE, with the reason.
 """
 
 import hashlib
 from collections.abc import Sequence
 from decimal import Decimal
 from enum import StrEnum
-from typing import Final, assert_never
+from typing import Final
 
 from worker.domain.dossier.dossier import Criterion, Dossier, HeadFile, Policy, PullRequest
 from worker.domain.model import Frozen
 from worker.domain.verdict.verdict import (
     Abstain,
     AbstainReason,
-    Accept,
     CriterionStatus,
     CriterionVerdict,
     EvidencePointer,
-    Reject,
     Verdict,
 )
 from worker.dossier.criteria import MOST_CRITERIA, listed_criteria
 
 OUTPUT: Final = "output.txt"
-"""The output, as the judge is shown it: a new file."""
+"""The new file that the judge reads the output as."""
 
 EMPTY: Final = "The output is empty."
 NOT_ASKED: Final = "No acceptance criteria were given, so nothing was judged."
@@ -41,7 +38,7 @@ class TaskRuling(StrEnum):
 
 
 class CriterionJudgement(Frozen):
-    """One criterion. `evidence`: lines of the output that show it."""
+    """The judgement on one criterion. `evidence`: lines of the output."""
 
     id: str
     text: str
@@ -51,7 +48,7 @@ class CriterionJudgement(Frozen):
 
 
 class TaskJudgement(Frozen):
-    """`reason`: why it was not judged. `judged`: False where there was nothing to judge by. `cost_usd` None: not known."""
+    """`reason`: why it was not judged; `judged` is False without criteria; `cost_usd` None: unknown."""
 
     verdict: TaskRuling
     reasoning: str
@@ -64,12 +61,12 @@ class TaskJudgement(Frozen):
 
 
 def criteria_from(criteria: Criteria) -> tuple[Criterion, ...]:
-    """The criteria: of Markdown its list items, else its paragraphs. Raises ValueError for more than fit one question."""
-    texts = (
-        (_list_items(criteria) if isinstance(criteria, str) else tuple(text for text in criteria if text.strip()))
-        if criteria
-        else ()
-    )
+    """The criteria: the list items of Markdown, else the whole text. Raises ValueError for more than fit one question."""
+    if isinstance(criteria, str):
+        text = criteria.strip()
+        texts = (listed_criteria(f"{HEADING}\n\n{criteria}") or (text,)) if text else ()
+    else:
+        texts = tuple(text for text in criteria or () if text.strip())
     if len(texts) >= MOST_CRITERIA:
         msg = f"at most {MOST_CRITERIA - 1} criteria can be judged together"
         raise ValueError(msg)
@@ -78,18 +75,11 @@ def criteria_from(criteria: Criteria) -> tuple[Criterion, ...]:
     )
 
 
-def _list_items(markdown: str) -> tuple[str, ...]:
-    if not markdown.strip():
-        return ()
-    return listed_criteria(f"{HEADING}\n\n{markdown}") or (markdown.strip(),)
-
-
 def dossier_of(output: str, criteria: tuple[Criterion, ...], signals: Sequence[str]) -> Dossier:
     """The output as a change that adds one file. *signals* are about code, so they are switched off."""
     output = _escape_surrogates(output)
     asked = "\0".join(f"{criterion.id} {criterion.text}" for criterion in criteria)
     digest = hashlib.sha256(f"{asked}\0\0{output}".encode()).hexdigest()
-    nothing = "0" * 40
     return Dossier(
         pull_request=PullRequest(
             repository="delegate/output",
@@ -98,7 +88,7 @@ def dossier_of(output: str, criteria: tuple[Criterion, ...], signals: Sequence[s
             body="",
             author="delegate",
             author_agent=None,
-            base_sha=nothing,
+            base_sha="0" * 40,
             head_sha=digest[:40],
         ),
         criteria=criteria,
@@ -110,7 +100,7 @@ def dossier_of(output: str, criteria: tuple[Criterion, ...], signals: Sequence[s
 
 
 def _escape_surrogates(text: str) -> str:
-    """Half of a character pair, which no file can hold, as an escape."""
+    """Escape half of a surrogate pair, which no file can contain."""
     return text.encode("utf-8", "backslashreplace").decode()
 
 
@@ -128,30 +118,37 @@ _UNVERIFIABLE: Final = {"status": CriterionStatus.UNVERIFIABLE, "note": "", "evi
 
 
 def judgement_of(verdict: Verdict, criteria: Sequence[Criterion]) -> TaskJudgement:
-    """What a verdict on that dossier says of the output. What only code guessed of a criterion says nothing."""
-    texts = {criterion.id: criterion.text for criterion in criteria}
-    is_unjudged = isinstance(verdict, Abstain) and not verdict.scores
-    judged = [
-        criterion.model_copy(update=_UNVERIFIABLE) if is_unjudged else criterion for criterion in verdict.criteria
-    ]
+    """The judgement on an output from the verdict on its dossier. Where only code judged, criteria are unavailable."""
+    text_by_id = {criterion.id: criterion.text for criterion in criteria}
+    concern, next_step, judged = verdict.concern, verdict.next_step, verdict.criteria
+    if isinstance(verdict, Abstain) and not verdict.scores:
+        for of_change, of_output in _REWORDINGS:
+            concern = concern.replace(of_change, of_output)
+        next_step = _ASK_AGAIN.get(verdict.abstain_reason, _LOOK_YOURSELF)
+        judged = tuple(criterion.model_copy(update=_UNVERIFIABLE) for criterion in judged)
     return TaskJudgement(
-        verdict=_ruling(verdict),
-        reasoning=_reword_for_output(verdict.concern) if is_unjudged else verdict.concern,
-        criteria=tuple(_criterion(criterion, texts[criterion.id]) for criterion in judged),
-        next_step=_ASK_AGAIN.get(verdict.abstain_reason, _LOOK_YOURSELF)
-        if is_unjudged and verdict.abstain_reason
-        else verdict.next_step,
+        verdict=_RULINGS[verdict.decision],
+        reasoning=concern,
+        criteria=tuple(_criterion(criterion, text_by_id[criterion.id]) for criterion in judged),
+        next_step=next_step,
         reason=verdict.abstain_reason,
         cost_usd=verdict.judge_cost_usd,
         eval_id=verdict.eval_id,
     )
 
 
-def _reword_for_output(concern: str) -> str:
-    """What the court says where nobody judged, of an output: it is no change, and solves no issue."""
-    for of_change, of_output in _REWORDINGS:
-        concern = concern.replace(of_change, of_output)
-    return concern
+_RULINGS: Final = {"accept": TaskRuling.PASS, "reject": TaskRuling.FAIL, "abstain": TaskRuling.UNAVAILABLE}
+
+
+def _criterion(criterion: CriterionVerdict, text: str) -> CriterionJudgement:
+    notes = [note for note in (criterion.note, *(pointer.note for pointer in criterion.evidence)) if note]
+    return CriterionJudgement(
+        id=criterion.id,
+        text=text,
+        verdict=STATES[criterion.status],
+        reasoning=f"{criterion.status}: {'; '.join(notes)}" if notes else criterion.status.value,
+        evidence=criterion.evidence,
+    )
 
 
 _REWORDINGS: Final = (
@@ -170,19 +167,7 @@ _ASK_AGAIN: Final = {
     AbstainReason.UNPROVEN: "Set ANTHROPIC_API_KEY so that a model can be asked, or look at the output yourself.",
     AbstainReason.PAUSED: "Ask again once judging is not paused any more, or look at the output yourself.",
 }
-"""What whoever asked may do: there is no check to re-run, and no author to wait for."""
-
-
-def _ruling(verdict: Verdict) -> TaskRuling:
-    match verdict:
-        case Accept():
-            return TaskRuling.PASS
-        case Reject():
-            return TaskRuling.FAIL
-        case Abstain():
-            return TaskRuling.UNAVAILABLE
-        case _:
-            assert_never(verdict)
+"""Next steps of an output: there is no check to re-run, and no author to wait for."""
 
 
 STATES: Final = {
@@ -193,24 +178,13 @@ STATES: Final = {
 }
 
 
-def _criterion(criterion: CriterionVerdict, text: str) -> CriterionJudgement:
-    notes = [note for note in (criterion.note, *(pointer.note for pointer in criterion.evidence)) if note]
-    return CriterionJudgement(
-        id=criterion.id,
-        text=text,
-        verdict=STATES[criterion.status],
-        reasoning=f"{criterion.status}: {'; '.join(notes)}" if notes else criterion.status.value,
-        evidence=criterion.evidence,
-    )
-
-
 def judge_without_criteria() -> TaskJudgement:
-    """Without criteria nobody judges, and nothing stands against the output."""
+    """The judgement without criteria: nothing speaks against the output."""
     return TaskJudgement(verdict=TaskRuling.PASS, reasoning=NOT_ASKED, judged=False)
 
 
 def judge_empty_output(criteria: Sequence[Criterion]) -> TaskJudgement:
-    """An empty output meets nothing; nobody has to be asked."""
+    """The judgement on an empty output, which meets no criterion."""
     missing = (
         CriterionJudgement(id=criterion.id, text=criterion.text, verdict=TaskRuling.FAIL, reasoning=EMPTY)
         for criterion in criteria
@@ -219,6 +193,6 @@ def judge_empty_output(criteria: Sequence[Criterion]) -> TaskJudgement:
 
 
 def judge_unavailable(why: str) -> TaskJudgement:
-    """Nobody could be asked: neither a pass nor a fail."""
+    """The judgement where no model could be asked."""
     reasoning = f"The judge is unavailable: {why}"
     return TaskJudgement(verdict=TaskRuling.UNAVAILABLE, reasoning=reasoning, reason=AbstainReason.JUDGE_UNAVAILABLE)
