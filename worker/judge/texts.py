@@ -1,7 +1,6 @@
-"""What a verdict says in words where no model worded it: one concern and one next step per case.
+"""Concern and next step of a verdict where no model worded them, and the corrections for a model.
 
-Does not render (Markdown and limits are worker.publishing.texts's). Invariant: a concern says what happened, a next step says
-what whom should do, and neither blames the author for what nobody judged.
+A concern says what happened, a next step who should do what, and neither blames the author for what was not judged.
 """
 
 from collections.abc import Sequence
@@ -9,7 +8,7 @@ from decimal import ROUND_HALF_UP, Decimal
 from types import MappingProxyType
 from typing import Final, assert_never
 
-from worker.domain.dossier.dossier import AWAITING_APPROVAL, CiCheck, Criterion
+from worker.domain.dossier.dossier import AWAITING_APPROVAL, Criterion
 from worker.domain.request.pause import JudgingPause, format_time
 from worker.domain.verdict.budget import Cap, CapLevel
 from worker.domain.verdict.opinion import Leaning, ModelOpinion
@@ -28,7 +27,7 @@ MOST_NAMED: Final = 10
 """How many names a sentence lists."""
 
 FACTS_NAMED: Final = 3
-"""How many facts a reject words, each with what takes it away."""
+"""How many facts the text of a reject describes, each with its remedy."""
 
 
 BUDGETS: Final = MappingProxyType(
@@ -48,7 +47,7 @@ def join_names(names: Sequence[str], limit: int = MOST_NAMED) -> str:
 
 
 def ci_failed(report: CiReport) -> tuple[str, str]:
-    checks = [_check(check) for check in report.failed]
+    checks = [f"{check.name} ({(check.conclusion or 'unfinished').replace('_', ' ')})" for check in report.failed]
     which = f": {join_names(checks)}" if checks else ""
     tests = f" Failing tests: {join_names(report.tests)}." if report.tests else ""
     fix = join_names([check.name for check in report.failed]) or "CI"
@@ -56,10 +55,6 @@ def ci_failed(report: CiReport) -> tuple[str, str]:
         f"CI failed on this head{which}.{tests}",
         f"The author makes {fix} pass; the solution is judged once the validators are green.",
     )
-
-
-def _check(check: CiCheck) -> str:
-    return f"{check.name} ({(check.conclusion or 'unfinished').replace('_', ' ')})"
 
 
 def ci_pending(report: CiReport) -> tuple[str, str]:
@@ -88,9 +83,9 @@ def unproven(
     *,
     on_laptop: bool = False,
 ) -> tuple[str, str]:
-    """*obstacle*: why a change of documentation is not accepted without a model. *unread*: what code could not read in full.
+    """*obstacle*: why a change of documentation is not accepted without a model. *unread*: files not read in full.
 
-    *on_laptop*: the reader is the one who sets the key and the tier.
+    *on_laptop*: the reader sets the key and the tier.
     """
     opening = (
         f"No fact was found in what could be read (not read in full: {join_names(unread)})"
@@ -131,7 +126,7 @@ def judge_unavailable(reason: str) -> tuple[str, str]:
 
 
 def no_issue() -> tuple[str, str]:
-    """The repository's configuration wants one."""
+    """The repository's configuration requires an issue."""
     return (
         "No issue is linked, and this repository wants one for each change (`require_issue`). This change was not judged.",
         "The author links the issue in the description, as in `Closes #12`, and pushes or comments `/rejudge`.",
@@ -169,7 +164,7 @@ def unreadable(problem: str) -> tuple[str, str]:
 
 
 def budget(level: CapLevel, asked_usd: Decimal) -> tuple[str, str]:
-    """Nobody was asked for want of money: how full which cap is, and what asking might have cost."""
+    """A budget cap kept the model from being asked: how full it is, and what the question might have cost."""
     used = f"{dollars(level.used_usd)} of {dollars(level.cap_usd)}"
     concern = (
         f"The model was not asked: of the budget {BUDGETS[level.cap]}, {used} is spent or reserved, "
@@ -194,15 +189,22 @@ def cap_reached(cap: Cap) -> str:
 
 
 def dollars(usd: Decimal) -> str:
-    """`$0.10`, `$0.0137`: cents at least, and no more than a hundredth of one."""
+    """`$0.10`, `$0.0137`: two to four decimals."""
     cents = usd.quantize(Decimal("0.0001"), ROUND_HALF_UP)
     return f"${cents:f}" if cents % Decimal("0.01") else f"${cents:.2f}"
 
 
 def paused(pause: Pause, suspension: JudgingPause | None = None) -> tuple[str, str]:
-    """All judging was stopped. *suspension*: by whom, until when, and why, where somebody said so."""
+    """All judging is stopped. *suspension*: by whom, until when and why, where that is known."""
     if suspension is not None and suspension.by:
-        return _suspended(pause, suspension)
+        where = " in this repository" if pause is Pause.REPOSITORY else ""
+        until = f" until {format_time(suspension.until)}" if suspension.until else ""
+        why = f" Reason: {suspension.reason.rstrip('.')}." if suspension.reason else ""
+        end = "the pause ends" if suspension.until else "`assay resume` ends the pause"
+        return (
+            f"Judging is paused{where} by {suspension.by}{until}.{why} This change was not judged.",
+            f"Assay judges it by itself once {end}. Until then a person reviews it.",
+        )
     match pause:
         case Pause.OPERATOR:
             return (
@@ -218,23 +220,12 @@ def paused(pause: Pause, suspension: JudgingPause | None = None) -> tuple[str, s
             assert_never(pause)
 
 
-def _suspended(pause: Pause, suspension: JudgingPause) -> tuple[str, str]:
-    where = " in this repository" if pause is Pause.REPOSITORY else ""
-    until = f" until {format_time(suspension.until)}" if suspension.until else ""
-    why = f" Reason: {suspension.reason.rstrip('.')}." if suspension.reason else ""
-    end = "the pause ends" if suspension.until else "`assay resume` ends the pause"
-    return (
-        f"Judging is paused{where} by {suspension.by}{until}.{why} This change was not judged.",
-        f"Assay judges it by itself once {end}. Until then a person reviews it.",
-    )
-
-
 def cannot_tell(next_step: str | None) -> str:
     return next_step or "A person who knows the issue decides."
 
 
 def contradicted(criterion: str, claim: ClaimVerdict) -> tuple[str, str]:
-    """A claim that code found to be false, under an accept."""
+    """An accept although code contradicts a claim."""
     return (
         f'The model accepts, but what the author claims for {criterion} is not so: "{claim.claim}": {claim.note}.',
         f"The author corrects the claim for {criterion}, so that it names where that is done; or a person decides.",
@@ -294,7 +285,7 @@ def look_for_rule(quote: str) -> str:
 
 
 def criterion_is_mentioned(name: str, status: CriterionStatus) -> str:
-    """Why an unmet criterion does not survive, as the next four: for the model, and for who decides."""
+    """Why an unmet criterion does not survive; this and the next four are for the model and for people."""
     return f"{name} is called {status}, and the change speaks of all that it names."
 
 
@@ -345,16 +336,12 @@ def look_for_a_test(criteria: Sequence[str]) -> str:
 
 
 def suspicions_unanswered(left: Sequence[Finding]) -> tuple[str, str]:
-    described = "; ".join(_describe_suspicion(finding) for finding in left[:3])
-    more = f"; and {len(left) - 3} more" if len(left) > 3 else ""  # noqa: PLR2004 - three are told
+    described = "; ".join(_describe_finding(finding) for finding in left[:3])
+    more = f"; and {len(left) - 3} more" if len(left) > 3 else ""  # noqa: PLR2004 - three are named
     return (
         f"The model accepts, and no line that it names settles what code suspects: {described}{more}.",
         "A person looks at these places and decides.",
     )
-
-
-def _describe_suspicion(finding: Finding) -> str:
-    return f"{_describe_finding(finding)}{finding.note or finding.signal.replace('_', ' ')}".rstrip(".")
 
 
 def settle_suspicions(questions: Sequence[str]) -> str:
@@ -370,7 +357,7 @@ MENTIONED_THOUGH_UNMET: Final = "called unmet, though the change speaks of it"
 
 
 def opinions_differ(opinions: Sequence[tuple[str, str, str]]) -> tuple[str, str]:
-    """Each opinion's name, what it says, and why."""
+    """*opinions*: name, decision and concern of each."""
     described = " ".join(
         f"{name.capitalize()} says {decision.replace('_', ' ')}: {why}" for name, decision, why in opinions
     )
@@ -386,7 +373,7 @@ def panel_asked(reason: str) -> str:
 
 
 def run_again(concern: str, next_step: str | None) -> tuple[str, str]:
-    """The run that the evidence comes from is suspected, not the change."""
+    """The run that the evidence comes from seems broken, not the change."""
     return (
         f"The run, and not the change, seems to have failed, so nothing was scored: {concern}",
         next_step or "A maintainer repeats the run, then re-runs this check.",
@@ -395,22 +382,21 @@ def run_again(concern: str, next_step: str | None) -> tuple[str, str]:
 
 def describe_facts(findings: Sequence[Finding]) -> str:
     """One to three facts, each with its place."""
-    sentences = [
-        f"{_describe_finding(finding)}{finding.note or finding.signal.replace('_', ' ')}"
-        for finding in findings[:FACTS_NAMED]
-    ]
     more = f" And {len(findings) - FACTS_NAMED} more." if len(findings) > FACTS_NAMED else ""
-    return ". ".join(sentence.rstrip(".") for sentence in sentences) + f".{more}"
+    return ". ".join(_describe_finding(finding) for finding in findings[:FACTS_NAMED]) + f".{more}"
 
 
 def describe_fact_steps(findings: Sequence[Finding]) -> str:
-    """What takes the facts away that `facts` names: a sentence for each kind, with all its places."""
+    """The remedies of the facts that `describe_facts` names: a sentence for each kind, with all its places."""
     kinds: dict[str, list[str]] = {}
     for finding in findings[:FACTS_NAMED]:
         location = _describe_place(finding)
         kind = finding.step.replace(location, _PLACE_MARK) if location else finding.step
         kinds.setdefault(kind, []).append(location)
-    steps = [kind.replace(_PLACE_MARK, _join_places(places)) for kind, places in kinds.items()]
+    steps: list[str] = []
+    for kind, places in kinds.items():
+        *before, last = dict.fromkeys(places)
+        steps.append(kind.replace(_PLACE_MARK, f"{', '.join(before)} and {last}" if before else last))
     left = len(findings) - FACTS_NAMED
     more = [f'Then see to the {_count(left, "other fact")} under "Evidence".'] if left > 0 else []
     return " ".join([*steps, *more])
@@ -419,31 +405,26 @@ def describe_fact_steps(findings: Sequence[Finding]) -> str:
 _PLACE_MARK: Final = "\0"
 
 
-def _join_places(places: Sequence[str]) -> str:
-    """`a`, `a and b`, `a, b and c`."""
-    *before, last = dict.fromkeys(places)
-    return f"{', '.join(before)} and {last}" if before else last
-
-
 def not_judged_note(note: str) -> str:
-    """A criterion's note where nothing judged it."""
+    """The note of a criterion that was not judged."""
     return f"not looked at; {note}"
 
 
 COMPARED_BY_CODE: Final = "code compared the changed sentences alone"
-"""What code looks at where it accepts alone."""
+"""How code accepts alone."""
 
 _ABSENT: Final = MappingProxyType({"changelog_entry_missing": "changelog-entry", "cited_file_missing": "cited-file"})
 
 
 def absent_criterion_id(fact: Finding) -> str:
-    """What is not there, as the id of a criterion: of a fact that has no place."""
+    """The id of the criterion that stands for what is missing, of a fact without a place."""
     return _ABSENT.get(fact.signal, "any-change")
 
 
 def _describe_finding(finding: Finding) -> str:
     location = _describe_place(finding)
-    return f"{location}: " if location else ""
+    text = finding.note or finding.signal.replace("_", " ")
+    return (f"{location}: {text}" if location else text).rstrip(".")
 
 
 def _describe_place(finding: Finding) -> str:
@@ -453,7 +434,7 @@ def _describe_place(finding: Finding) -> str:
 
 
 def overruled(concern: str, opinion: ModelOpinion) -> str:
-    """A fact's concern where the model was asked as well and said something else."""
+    """The concern of a fact where the model decided otherwise."""
     if opinion.decision is Leaning.REJECT:
         return f"{concern} The model, asked too, rejects for another reason ({opinion.category}): {opinion.concern}"
     decision = opinion.decision.replace("_", " ")
@@ -472,11 +453,11 @@ CATEGORY_PRINCIPLES: Final = MappingProxyType(
         Category.SPEC_VIOLATION: "A written rule holds until who wrote it changes it; code that breaks it is not merged.",
     }
 )
-"""What a recurring failure of each category has to be taught."""
+"""The principle behind a recurring failure of each category."""
 
 
 def criterion_met(criterion: Criterion) -> str:
-    """The closing condition that a criterion is."""
+    """The text of the closing condition that a criterion is."""
     return f"{criterion.id} is met: {criterion.text}"
 
 
@@ -528,7 +509,7 @@ def recurring_fact(concern: str, category: Category) -> str:
 
 
 def fact_step_again(step: str, quote: str | None, times: int) -> str:
-    """A recurring fact's step: it shows what is there now."""
+    """A recurring fact's step, with the present line."""
     reads = f" It reads `{quote.strip()}` now." if quote else ""
     return f"{step}{reads} This is asked for the {_ordinal(times)} time."
 

@@ -1,6 +1,6 @@
 """Check pointers against the diff and the files at head.
 
-A pointer that passes carries its line as it stands in the file; a problem is a sentence that the model can act on.
+A pointer that passes carries its line as it is in the file; a problem is a sentence that the model can act on.
 """
 
 from collections.abc import Iterator, Mapping

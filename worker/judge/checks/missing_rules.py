@@ -1,4 +1,4 @@
-"""Rules that a reject rests on although they stand nowhere: quoted words and named rules files.
+"""Rules that a reject rests on although they occur nowhere: quoted words and named rules files.
 
 Texts are compared word by word, so case, punctuation and white space do not matter.
 """

@@ -1,6 +1,6 @@
 """Build the question to the model from the dossier, the rubric and what code found.
 
-The system part is the same for every pull request, so it is cached. Everything that others wrote stands inside a fence. The
+The system part is the same for every pull request, so it is cached. Everything that others wrote is inside a fence. The
 question is no larger than its budget; what does not fit is listed, and counted as not read.
 """
 

@@ -1,6 +1,6 @@
 """The form of a reply: its fields, the JSON Schema that asks for them, and how long it may be.
 
-The schema is made from the types, closes every object and requires every field; fields stand in the order of thinking. The prompt
+The schema is made from the types, closes every object and requires every field; fields are in the order of thinking. The prompt
 states the lengths, and `reply_tokens` reserves what the longest reply within them takes.
 """
 
