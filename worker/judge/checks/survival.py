@@ -135,10 +135,10 @@ def _is_mentioned(pointer: EvidencePointer, bundle: EvidenceBundle, reject_words
     return not reject_words.isdisjoint(stems_in(lines_near(pointer.path, pointer.line, pointer, bundle)))
 
 
-def lines_near(path: str, line: int, place: EvidencePointer | Finding, bundle: EvidenceBundle) -> Iterator[str]:
-    """The known lines at a place and beside it."""
-    for number in range(max(1, line - NEARBY_LINES), (place.end_line or line) + NEARBY_LINES + 1):
-        if (text := bundle.places.line(path, number, place.side)) is not None:
+def lines_near(path: str, line: int, source: EvidencePointer | Finding, bundle: EvidenceBundle) -> Iterator[str]:
+    """The known lines at a place and beside it; *source* gives its end and side."""
+    for number in range(max(1, line - NEARBY_LINES), (source.end_line or line) + NEARBY_LINES + 1):
+        if (text := bundle.places.line(path, number, source.side)) is not None:
             yield text
 
 

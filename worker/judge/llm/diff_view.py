@@ -405,13 +405,10 @@ def _other_lines(file: AnalyzedFile) -> list[str] | None:
 def _fits(hunk: Hunk, lines: Sequence[str]) -> bool:
     """Whether the hunk's lines are those of the file. A secret may be redacted in one of the two only."""
     for line in hunk.lines:
-        if line.head_line is None:
-            continue
-        if line.head_line > len(lines):
-            return False
-        here = lines[line.head_line - 1]
-        if line.text != here and "[redacted: " not in line.text and "[redacted: " not in here:
-            return False
+        if line.head_line is not None:
+            here = lines[line.head_line - 1] if line.head_line <= len(lines) else None
+            if here is None or (line.text != here and "[redacted: " not in f"{line.text}\n{here}"):
+                return False
     return True
 
 

@@ -227,7 +227,9 @@ def _describe_entry(entry: LedgerEntry) -> Iterator[str]:
         case _:
             assert_never(verdict)
     yield f"concern: {verdict.concern}"
-    yield from (f"evidence: {shown_path(place.location)} {place.note}".rstrip() for place in verdict.evidence[:10])
+    yield from (
+        f"evidence: {shown_path(pointer.location)} {pointer.note}".rstrip() for pointer in verdict.evidence[:10]
+    )
     if verdict.next_step:
         yield f"next step: {verdict.next_step}"
     yield from (f"open condition {condition.id}: {condition.text}" for condition in entry.open_conditions)

@@ -168,8 +168,8 @@ def find_grounds(
     for pointer in ruling.evidence:
         if new := changed.new_part(pointer):
             new_places.append(new)
-        elif known := next(filter(None, (entry.part_at(pointer, bundle.places) for entry in raised)), None):
-            known_places.append(known)
+        elif part := next(filter(None, (entry.part_at(pointer, bundle.places) for entry in raised)), None):
+            known_places.append(part)
     criteria = dict(_carrying_criteria(ruling, bundle, previous, changed))
     return RejectGrounds(
         new_places=tuple(new_places),
@@ -301,8 +301,8 @@ def is_repeated(ruling: Ruling, previous: PreviousRounds) -> bool:
 
 def adds_no_word(step: str, earlier: str) -> bool:
     """Whether every word of a step occurs in the earlier one."""
-    words, earlier_words = (frozenset(_WORD.findall(text.casefold())) for text in (step, earlier))
-    return words <= earlier_words
+    step_words, earlier_words = (frozenset(_WORD.findall(text.casefold())) for text in (step, earlier))
+    return step_words <= earlier_words
 
 
 def _earlier_rejects(ruling: Ruling, previous: PreviousRounds) -> tuple[Reject, ...]:
