@@ -18,7 +18,8 @@ from worker.domain.verdict.opinion import HeuristicOpinion
 from worker.domain.verdict.rubric import Rubric
 from worker.domain.verdict.verdict import VERDICT_ADAPTER, Abstain, Accept, Reject
 from worker.dossier.diff.parser import DiffError, diff_of
-from worker.dossier.secrets import Redaction, redacted_fields
+from worker.dossier.secrets import Redaction
+from worker.dossier.secrets.redactor import redact_fields
 from worker.errors import BudgetReached, Unavailable
 from worker.judge.context import EvaluationHeader, JudgeContext
 from worker.judge.escalation import Pause
@@ -114,12 +115,12 @@ _NO_OPINION: Final = HeuristicOpinion(score=0.5, confidence=0.0, reason="not jud
 
 def without_secrets(record: AuditRecord) -> AuditRecord:
     """A record to show: its questions have no secrets, its replies may quote some."""
-    return read_audit(redacted_fields.redact_fields(dump_audit(record)))
+    return read_audit(redact_fields(dump_audit(record)))
 
 
 def verdict_without_secrets(verdict: Accept | Reject | Abstain) -> Accept | Reject | Abstain:
     """A verdict to show: its quotes of lines and of the model are redacted."""
-    return VERDICT_ADAPTER.validate_python(redacted_fields.redact_fields(verdict.model_dump(mode="json")))
+    return VERDICT_ADAPTER.validate_python(redact_fields(verdict.model_dump(mode="json")))
 
 
 def make_shareable(dossier: Dossier) -> tuple[Dossier, tuple[Redaction, ...]]:

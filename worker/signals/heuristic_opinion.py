@@ -127,13 +127,17 @@ class _OpinionBuilder:
             return self._build_opinion(FACT_SCORE, FACT_CONFIDENCE, _summarize(facts, "a fact"))
         if self._findings or self._in_doubt or self._doubt is not None:
             return self._build_unsure()
-        from worker.signals import safe_change  # noqa: PLC0415 - most changes have a finding
+        from worker.signals.safe_change.documentation import (  # noqa: PLC0415 - most changes have a finding
+            SAFE_REASON,
+            find_obstacle,
+            is_documentation_only,
+        )
 
-        if not safe_change.is_documentation_only(self._change):
+        if not is_documentation_only(self._change):
             return self._build_unsure()
-        obstacle, reason = safe_change.find_obstacle(self._change), safe_change.SAFE_REASON
+        obstacle = find_obstacle(self._change)
         if obstacle is None:
-            return self._build_opinion(SAFE_SCORE, SAFE_CONFIDENCE, reason, safe=reason)
+            return self._build_opinion(SAFE_SCORE, SAFE_CONFIDENCE, SAFE_REASON, safe=SAFE_REASON)
         return self._build_unsure(str(obstacle))
 
     def _build_opinion(

@@ -19,6 +19,7 @@ from worker.judge.rulings import EvidenceBundle
 from worker.signals.acceptance_gap.criteria_not_met import is_settled_by
 from worker.signals.analysis.change import CodeChange
 from worker.signals.analysis.file_roles import FileRole, role_of
+from worker.signals.analysis.proofs import is_check_name
 from worker.signals.analysis.relatedness import find_request_words
 from worker.signals.analysis.tests import Test, find_tests
 

@@ -16,6 +16,8 @@ from worker.signals.analysis.assertions import Assertion, find_assertions
 from worker.signals.analysis.change import AnalyzedFile, CodeChange, Source, is_certain_revert
 from worker.signals.analysis.file_roles import FileRole, role_of
 from worker.signals.analysis.functions import find_functions
+from worker.signals.analysis.proofs import Proof, can_assert
+from worker.signals.analysis.skips import is_removal_declared
 from worker.signals.analysis.test_pairs import (
     MatchedTest,
     TestPair,
