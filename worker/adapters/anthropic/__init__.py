@@ -1,4 +1,1 @@
-"""The language model behind the Model port, and what it costs.
-
-Does not know what is asked. Invariant: the only importer of the vendor's SDK.
-"""
+"""The Anthropic model behind the Model port, its prices and the budget of its requests. The only importer of the SDK."""

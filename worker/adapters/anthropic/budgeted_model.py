@@ -1,8 +1,7 @@
-"""A model that is asked for reserved money only.
+"""A model that reserves the worst-case cost of each request before sending it.
 
-Does not keep the books (the Purse does) and does not retry (the model does, and every retry is reserved anew).
-Invariant: no request leaves before the most that it can cost is reserved; a model whose price is not known is not
-asked; what may have been billed and was never told stays spent.
+The model retries; each retry has its own reservation. A model without a price is not asked. A reservation stays spent
+where the request may have been billed and no bill arrived.
 """
 
 import logging
@@ -33,7 +32,7 @@ RequestWrapper = Callable[[Prompt, Request], ModelReply]
 
 
 class RequestingModel(Protocol):
-    """A Model whose single requests can be watched."""
+    """A model whose single requests can be wrapped."""
 
     @property
     def name(self) -> str: ...
@@ -49,9 +48,9 @@ class RequestingModel(Protocol):
 class BudgetedModel:
     """The Model port. *account* is the pull request that pays."""
 
-    def __init__(self, model: RequestingModel, purse: ModelBudget, account: PullRef) -> None:
+    def __init__(self, model: RequestingModel, budget: ModelBudget, account: PullRef) -> None:
         self._model = model
-        self._purse = purse
+        self._budget = budget
         self._account = account
 
     @property
@@ -63,7 +62,7 @@ class BudgetedModel:
         return self._model.pricing_version
 
     def ask(self, prompt: Prompt) -> ModelReply:
-        """Ask if there is money for it. Raises BudgetReached before a request that could break a cap, and Unavailable."""
+        """Ask within the budget. Raises BudgetReached before a request that could exceed a cap, and Unavailable."""
         lost: list[Decimal] = []
         try:
             reply = self._model.ask_each(prompt, partial(self._paid_request, lost))
@@ -74,9 +73,9 @@ class BudgetedModel:
         return replace(reply, lost_usd=sum(lost, Decimal(0)))
 
     def _paid_request(self, lost: list[Decimal], prompt: Prompt, request: Request) -> ModelReply:
-        """One request. What it may have cost without an answer goes to *lost*."""
+        """Reserve, send and settle one request. Add its reservation to *lost* if no bill arrived."""
         size = prompt_bytes(prompt)
-        reservation = self._purse.reserve(secrets.token_hex(16), self._account, self._worst_case(prompt, size))
+        reservation = self._budget.reserve(secrets.token_hex(16), self._account, self._worst_case(prompt, size))
         bill, near = Bill(None), None
         try:
             reply = request(prompt)
@@ -90,25 +89,25 @@ class BudgetedModel:
         return replace(reply, near_cap=near)
 
     def _worst_case(self, prompt: Prompt, size: int) -> Decimal:
-        tokens = self._purse.density(self._account, self.name).bound(size)
+        tokens = self._budget.density(self._account, self.name).bound(size)
         worst = worst_case(self.name, tokens, self._model.max_output_tokens(prompt))
         if worst is None:
             raise Unavailable(SERVICE_NAME, unpriced_text(self.name))
         return worst
 
     def _settle(self, reservation: Reservation, bill: Bill) -> CapLevel | None:
-        """What was paid for is not lost because the books can't be written: all that was reserved stays spent."""
+        """Settle a reservation. If the budget can't be written, the whole reservation stays spent."""
         try:
-            return self._purse.settle(reservation, bill)
+            return self._budget.settle(reservation, bill)
         except Unavailable as error:
             LOG.warning("a reservation of %s dollars stays spent: %s", f"{reservation.usd:f}", error)
             return None
 
 
 def is_unbilled(error: anthropic.APIError) -> bool:
-    """Whether the request was surely not billed: the server refused it, or it was never sent.
+    """Return whether the request was certainly not billed: refused by the server or never sent.
 
-    A 500 or a gateway's 502 or 504 may come after the work was done.
+    A 500 or a gateway's 502 or 504 may follow completed work.
     """
     if isinstance(error, anthropic.APIStatusError):
         return error.status_code < SERVER_ERROR or error.status_code in BUSY

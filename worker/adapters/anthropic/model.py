@@ -1,8 +1,7 @@
-"""One Anthropic model behind the Model port.
+"""An Anthropic model behind the Model port.
 
-Does not know what is asked or how replies are read. Invariant: nothing of the SDK gets out; whatever the server or the
-way to it does is a Reply or Unavailable, after at most `attempts` requests and `timeout_s` seconds in all; no message
-carries a secret.
+A failed request is retried: at most `attempts` requests within `timeout_s` seconds. Any failure is raised as
+Unavailable, with a message that holds no secret and no text from the server.
 """
 
 import socket
@@ -35,7 +34,7 @@ SERVICE_NAME: Final = "The model"
 
 CONNECT_S: Final = 5.0
 SHORTEST_TIMEOUT_S: Final = 0.001
-"""No request has less time than this: 0 would mean without end."""
+"""Shortest timeout of a request: 0 would mean no timeout."""
 
 EFFORT: Final = "medium"
 
@@ -47,7 +46,7 @@ REMEDIES: Final = {
     404: "there is no such model; check ASSAY_MODEL and ANTHROPIC_BASE_URL",
     413: "the request is too large",
 }
-"""What asking again does not change."""
+"""What to do about a status that a retry does not change."""
 
 _TRANSIENT: Final = frozenset({408, 409, 429})
 _SERVER_ERROR: Final = 500
@@ -78,7 +77,7 @@ class _StopDetails(BaseModel):
 
 
 class _Message(BaseModel):
-    """What we read of a reply. The SDK's own model takes anything at all, and fails later."""
+    """The fields that we read of a reply. The SDK's own model accepts any JSON and fails later."""
 
     content: tuple[_Block, ...]
     stop_reason: str | None
@@ -87,7 +86,7 @@ class _Message(BaseModel):
 
 
 class AnthropicModel:
-    """Asks one model. Safe to use for one job; its connections close with `close`."""
+    """A client of one model, for one job."""
 
     def __init__(
         self,
@@ -103,7 +102,7 @@ class AnthropicModel:
 
     @property
     def _client(self) -> anthropic.Anthropic:
-        """Made at the first question: its TLS context costs 20 ms, and most judgings ask none."""
+        """The SDK's client, made for the first request: its TLS context costs 20 ms, and most jobs need no model."""
         if self._opened is None:
             self._opened = anthropic.Anthropic(
                 api_key=self._access.api_key.get_secret_value(),
@@ -127,17 +126,17 @@ class AnthropicModel:
             self._opened.close()
 
     def max_output_tokens(self, prompt: Prompt) -> int:
-        """How many tokens the reply has at most."""
+        """Maximum tokens of the reply."""
         return max_output_tokens(self._access, prompt)
 
     def ask(self, prompt: Prompt) -> ModelReply:
-        """Ask, and ask again after what may pass. Raises Unavailable."""
+        """Ask, with retries of transient errors. Raises Unavailable."""
         return self.ask_each(prompt, lambda asked, request: request(asked))
 
     def ask_each(
         self, prompt: Prompt, each: Callable[[Prompt, Callable[[Prompt], ModelReply]], ModelReply]
     ) -> ModelReply:
-        """As `ask`; every single request is made by *each*, which sees its reply or the error it ended with."""
+        """Ask as `ask` does, and send every single request through *each*, which sees its reply or its error."""
         end, delay = self._clock() + self._access.timeout_s, self._access.retry_delay_s
         for left in range(self._access.attempts - 1, -1, -1):
             try:
@@ -200,7 +199,7 @@ def _stop(reason: str | None) -> StopReason:
 
 
 def _billed(usage: _Usage) -> BilledTokens:
-    """The usage as it is billed. Without the breakdown by lifetime, cache writes are of five minutes."""
+    """Split the usage by price. Without a breakdown by lifetime, cache writes count as five-minute writes."""
     written = usage.cache_creation_input_tokens or 0
     one_hour = (usage.cache_creation.ephemeral_1h_input_tokens or 0) if usage.cache_creation else 0
     return BilledTokens(
@@ -213,7 +212,7 @@ def _billed(usage: _Usage) -> BilledTokens:
 
 
 def _retry_wait(error: Exception, delay: float) -> float | None:
-    """Seconds until asking again may help; None: it won't."""
+    """Seconds until the next attempt; None for an error that a retry does not change."""
     if not isinstance(error, anthropic.APIStatusError):
         return delay
     if error.status_code in _TRANSIENT or error.status_code >= _SERVER_ERROR:
@@ -222,21 +221,21 @@ def _retry_wait(error: Exception, delay: float) -> float | None:
 
 
 def _retry_after(response: httpx2.Response) -> float:
-    """The server's wish in seconds, from now or, where it is a date, by its own clock; 0 where it is neither."""
-    wish = response.headers.get("retry-after", "0")
+    """Seconds of the Retry-After header; a date is relative to the server's Date header, and anything else is 0."""
+    header = response.headers.get("retry-after", "0")
     try:
-        return max(0.0, float(wish))
+        return max(0.0, float(header))
     except ValueError:
         pass
     try:
-        then, now = (parsedate_to_datetime(text) for text in (wish, response.headers.get("date", "")))
+        then, now = (parsedate_to_datetime(text) for text in (header, response.headers.get("date", "")))
         return max(0.0, (then - now).total_seconds())
     except (ValueError, TypeError):  # no date, or only one of the two with a zone
         return 0.0
 
 
 def _reason(error: Exception, wait: float | None, rest: float) -> str:
-    """For people, and without anything that the server echoes: only statuses, types and ids."""
+    """Explain the error from its status, type and id. Texts of the server are left out."""
     if isinstance(error, anthropic.APIStatusError):
         remedy = REMEDIES.get(error.status_code)
         status = f"status {error.status_code}" + (f" ({error.type})" if error.type else "")
@@ -251,7 +250,7 @@ def _reason(error: Exception, wait: float | None, rest: float) -> str:
 
 
 OPENED_EVENTS: Final = ("connect_tcp.complete", "start_tls.complete")
-"""What the client tells of a connection that it made; each comes with its stream."""
+"""Trace events of the HTTP client that carry a newly opened stream."""
 
 
 class _Stream(Protocol):
@@ -259,7 +258,7 @@ class _Stream(Protocol):
 
 
 class RequestDeadline:
-    """Over the connections of one client, which asks one question at a time."""
+    """A deadline for the connections of one client, which sends one request at a time."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -267,12 +266,12 @@ class RequestDeadline:
         self._is_over = False
 
     def watch(self, request: httpx2.Request) -> None:
-        """A hook of the client, for each request: have it tell which connections it makes."""
+        """Trace the connections of a request (a hook of the HTTP client)."""
         request.extensions = {**request.extensions, "trace": self._trace_event}
 
     @contextmanager
     def within(self, seconds: float) -> Generator[None]:
-        """Shut down what is still under way after so many seconds."""
+        """Shut down a connection that is still open after *seconds*."""
         self._is_over = False
         timer = threading.Timer(seconds, self._end)
         timer.daemon = True
@@ -305,16 +304,16 @@ class RequestDeadline:
 WITHOUT_THINKING: Final[Mapping[str, "ThinkingConfigParam"]] = MappingProxyType(
     {"claude-haiku-5-5": {"type": "disabled"}, "claude-sonnet-5-5": {"type": "between_tools"}}
 )
-"""How each model is asked not to think; between tools is never, where there are none. Of a model that is not here nothing is said."""
+"""The `thinking` parameter that turns thinking off, for each model that has one."""
 
 
 def thinking_off(access: ModelAccess) -> "ThinkingConfigParam | None":
-    """What keeps this model from thinking; None where it thinks, or may."""
+    """The parameter that turns thinking off; None for a model that always thinks or is not listed."""
     return None if access.has_thinking else WITHOUT_THINKING.get(name_without_date(access.name))
 
 
 def max_output_tokens(access: ModelAccess, prompt: Prompt) -> int:
-    """How many tokens a reply to this question has at most."""
+    """Maximum tokens of a reply to this prompt."""
     if prompt.reply_tokens is None or thinking_off(access) is None:
         return access.max_output_tokens
     return min(prompt.reply_tokens, access.max_output_tokens)
@@ -325,7 +324,7 @@ MOST_MODELS: Final = 1000
 
 
 def check_key(access: ModelAccess) -> str | None:
-    """Why the key or the model's name can't be used, as a clause; None when they can."""
+    """The reason why the key or the model's name can't be used, as a clause; None if both can."""
     with anthropic.Anthropic(
         api_key=access.api_key.get_secret_value(),
         base_url=access.base_url or BASE_URL,

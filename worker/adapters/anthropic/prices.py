@@ -1,7 +1,6 @@
-"""What models cost: a dated table, and the price of one reply.
+"""Model prices: a dated table, and the cost of one reply in Decimal dollars (None for a model without a price).
 
-Does not fetch prices. Invariant: money is Decimal, and a price that is not known is None, never 0.
-Edit a row only together with PRICING_VERSION: verdicts carry it.
+Change PRICING_VERSION with every edit of a row: verdicts carry it.
 """
 
 import json
@@ -32,7 +31,7 @@ class TokenPrice:
 
 @dataclass(frozen=True, slots=True)
 class BilledTokens:
-    """What one reply is billed for; the five never overlap."""
+    """Billed tokens of one reply, in five disjoint kinds."""
 
     input: int
     output: int
@@ -42,7 +41,7 @@ class BilledTokens:
 
     @property
     def prompt_tokens(self) -> int:
-        """The size that decides the tier."""
+        """Size of the prompt, which decides the tier."""
         return self.input + self.write_5m + self.write_1h + self.cache_read
 
 
@@ -63,7 +62,7 @@ _DATED: Final = re.compile(r"-\d{8}$")
 
 
 def cost_of(model: str, billed: BilledTokens) -> Decimal | None:
-    """The price of one reply in US dollars; a prompt in a higher tier pays it for every token."""
+    """Cost of one reply in US dollars; a prompt in a higher tier pays its rate for every token."""
     price = price_of(model, billed.prompt_tokens)
     if price is None:
         return None
@@ -78,7 +77,7 @@ def cost_of(model: str, billed: BilledTokens) -> Decimal | None:
 
 
 def worst_case(model: str, prompt_tokens: int, output_tokens: int) -> Decimal | None:
-    """The most that a request of up to so many tokens may cost: nothing read from the cache, all of it written there."""
+    """Highest cost of a request with at most so many tokens: none read from the cache, all written to it."""
     price = price_of(model, prompt_tokens)
     if price is None:
         return None
@@ -87,28 +86,28 @@ def worst_case(model: str, prompt_tokens: int, output_tokens: int) -> Decimal | 
 
 TYPICAL_PROMPT: Final = 12_000
 TYPICAL_OUTPUT: Final = 700
-"""Tokens of a middling verdict, as the prompt aims at; for estimates only."""
+"""Typical tokens of a verdict; for estimates only."""
 
 
 def typical_cost(model: str) -> Decimal | None:
-    """What one middling verdict costs."""
+    """Cost of a typical verdict."""
     return worst_case(model, TYPICAL_PROMPT, TYPICAL_OUTPUT)
 
 
 def priced_models() -> tuple[str, ...]:
-    """The models that the table knows, by its order."""
+    """Models in the table, in its order."""
     return tuple(dict.fromkeys(row.model for row in PRICES))
 
 
 def price_of(model: str, prompt_tokens: int) -> TokenPrice | None:
-    """The row for this model (with or without the date of its snapshot) and this size of prompt."""
+    """The row for a model (with or without a snapshot date) and a prompt size."""
     name = name_without_date(model)
     rows = [row for row in PRICES if row.model == name and (row.above_tokens == 0 or prompt_tokens > row.above_tokens)]
     return max(rows, key=lambda row: row.above_tokens, default=None)
 
 
 def name_without_date(model: str) -> str:
-    """The model's name without the date of its snapshot."""
+    """Remove the snapshot date from a model's name."""
     return _DATED.sub("", model)
 
 
@@ -117,16 +116,16 @@ def pricing_version_of(model: str) -> str | None:
 
 
 def unpriced_text(name: str) -> str:
-    """Why a model without a price is not asked, and what to do; for people."""
+    """Explain why a model without a price is not asked, and what to do."""
     models = ", ".join(priced_models())
     return f'the price of "{name}" is not known, so no money can be set aside; set ASSAY_MODEL to one of {models}'
 
 
 FRAMING_BYTES: Final = 1_000
-"""What the server adds to a prompt, in bytes: roles, and its words about the schema."""
+"""Bytes that the server adds to a prompt: roles and a description of the schema."""
 
 
 def prompt_bytes(prompt: Prompt) -> int:
-    """Bytes that the model reads. A token is a byte at least, so this bounds the tokens, too."""
+    """Bytes that the model reads. A token has at least a byte, so this also bounds the tokens."""
     texts = (prompt.system, *prompt.turns, json.dumps(prompt.schema, ensure_ascii=False))
     return FRAMING_BYTES + sum(len(text.encode("utf-8", "surrogatepass")) for text in texts)

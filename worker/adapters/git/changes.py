@@ -1,7 +1,6 @@
-"""What changed between two commits: git's list, its diff, and texts at a commit.
+"""Changes between two commits: changed files, diff, commits, texts, name lookups and the reverted commit.
 
-Does not judge, parse diffs or touch the work tree. Invariant: a changed file is in the diff, or listed as
-unread with its reason; a link's text is its target, and no link is followed.
+A file that is left out of the diff is listed as unread with its reason. The text of a link is its target.
 """
 
 import codecs
@@ -33,7 +32,7 @@ DIFF_BYTES: Final = 20_000_000
 FILE_BYTES: Final = 512_000
 ALL_FILES_BYTES: Final = 10_000_000
 SNIFFED_BYTES: Final = 8000
-"""Where git looks for a NUL to call a file binary."""
+"""Prefix in which git looks for a NUL to classify a file as binary."""
 
 SUBMODULE: Final = "160000"
 FOLDER: Final = "040000"
@@ -57,7 +56,7 @@ class GitFileChange:
     mode: str
     blob: str | None
     sections: int
-    """How many parts of the diff are this file's: two where its type changed (a file became a link)."""
+    """Sections of the diff for this file: two if its type changed (a file became a link)."""
 
     @property
     def is_file(self) -> bool:
@@ -94,7 +93,7 @@ def _changes(fields: Iterator[bytes]) -> Iterator[GitFileChange]:
 def diff_between(
     repository: GitRepository, base: Sha, head: Sha, changes: Sequence[GitFileChange], most: int = DIFF_BYTES
 ) -> tuple[str, tuple[UnreadFile, ...]]:
-    """The diff as git prints it, whole files only, and the files that found no place in *most* bytes."""
+    """The diff as git prints it, in whole files, and the files that exceed *most* bytes."""
     raw = repository.read_until(most, *DIFF_OPTIONS, *PATCH_OPTIONS, base, head, "--")
     if len(raw) <= most:
         return raw.decode(errors="replace"), ()
@@ -109,7 +108,7 @@ def _over_limit(changes: Iterable[GitFileChange]) -> tuple[UnreadFile, ...]:
 
 
 def texts_of(repository: GitRepository, wanted: Sequence[tuple[str, str]]) -> GitTexts:
-    """Texts of (path, blob) pairs, in order; what is binary, not UTF-8 or too large is listed instead."""
+    """Texts of (path, blob) pairs, in order; binary, non-UTF-8 and oversized files are listed as unread."""
     sizes = _sizes(repository, [blob for _, blob in wanted])
     unread: dict[str, UnreadReason] = {}
     chosen: list[tuple[str, str]] = []
@@ -144,14 +143,14 @@ def _text(content: bytes) -> str | UnreadReason:
 
 
 def _sizes(repository: GitRepository, names: Sequence[str]) -> dict[str, int]:
-    """Sizes in bytes of the objects that are there (a partial clone lacks some)."""
+    """Sizes in bytes of the objects that exist (a partial clone lacks some)."""
     answer = repository.read("cat-file", "--batch-check=%(objectname) %(objectsize)", stdin=_object_request(names))
     pairs = (line.split(" ") for line in answer.decode().splitlines())
     return {name: int(size) for name, size in pairs if size.isdigit()}
 
 
 def read_objects(repository: GitRepository, names: Sequence[str]) -> dict[str, bytes]:
-    """The contents of objects that are there, by name."""
+    """Contents of the objects that exist, by name."""
     answer = repository.read("cat-file", "--batch", stdin=_object_request(names))
     contents: dict[str, bytes] = {}
     position = 0
@@ -170,14 +169,14 @@ def _object_request(names: Iterable[str]) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class GitTreeEntry:
-    """What stands at a path of a commit."""
+    """The object at a path of a commit."""
 
     mode: str
     name: str
 
 
 def entries_at(repository: GitRepository, commit: Sha, paths: Sequence[str]) -> dict[str, GitTreeEntry]:
-    """What stands at *paths*; a path where nothing stands is left out."""
+    """Objects at *paths*; a missing path is left out."""
     if not paths:
         return {}
     answer = repository.read("ls-tree", "-z", "--full-tree", commit, "--", *paths)
@@ -197,11 +196,11 @@ def paths_at(repository: GitRepository, commit: Sha) -> tuple[str, ...]:
 
 
 MOST_COMMITS: Final = 250
-"""As many as GitHub lists for a pull request."""
+"""Limit of GitHub's own list of a pull request's commits."""
 
 
 def commits_between(repository: GitRepository, base: Sha, head: Sha) -> tuple[Commit, ...]:
-    """What *head* has and *base* lacks, oldest first, at most the newest MOST_COMMITS."""
+    """Commits of *head* that *base* lacks, oldest first, at most the newest MOST_COMMITS."""
     answer = repository.read("rev-list", "--topo-order", f"--max-count={MOST_COMMITS}", head, f"^{base}", "--")
     shas = answer.decode().split()[::-1]
     if not shas:
@@ -226,7 +225,7 @@ def read_commit(sha: Sha, content: bytes) -> Commit:
 
 
 def _encoding(name: bytes) -> str:
-    """The Python name of a text encoding; UTF-8 where Python knows none of that name."""
+    """Python's name of a text encoding; UTF-8 for an unknown encoding."""
     try:
         codec = codecs.lookup(name.decode("ascii"))
         "".encode(codec.name)
@@ -263,7 +262,7 @@ def find_names_at(
             raise
         output = b""  # git ends with 1 where nothing matches
     except Unavailable:
-        return ()  # the tree is too large to be searched in time
+        return ()  # the tree is too large for the time limit
     if len(output) > MOST_BYTES:
         return ()
     paths = defaultdict[str, list[str]](list)
@@ -279,7 +278,7 @@ RAW_OPTIONS: Final = ("--raw", "-z", "--no-abbrev", "--no-renames", "--no-ext-di
 
 
 def find_reverted_commit(repository: GitRepository, merge_base: Sha, head: Sha) -> Sha | None:
-    """The newest of the last MOST_REVERTED_COMMITS commits up to *merge_base* whose exact inverse *head* is."""
+    """The newest of the last MOST_REVERTED_COMMITS commits up to *merge_base* that *head* exactly reverts."""
     undone = frozenset(_files(repository.read("diff-tree", "-r", *RAW_OPTIONS, head, merge_base, "--").split(b"\0")))
     try:
         history = repository.read_until(
@@ -295,7 +294,7 @@ def find_reverted_commit(repository: GitRepository, merge_base: Sha, head: Sha) 
             *("--no-color", "--no-show-signature", merge_base, "--"),
         )
     except Unavailable:
-        return None  # the commits are too large to be compared in time
+        return None  # the commits are too large for the time limit
     _, *parts = _COMMIT.split(history if len(history) <= MOST_REVERT_BYTES else b"")
     commits = zip(parts[::2], parts[1::2], strict=True)
     same = (sha.decode() for sha, files in commits if undone and frozenset(_files(files.split(b"\0"))) == undone)

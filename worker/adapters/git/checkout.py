@@ -1,8 +1,7 @@
 """A git checkout as a source of pull requests: the branch against its merge base.
 
-Reads commits only; what is not committed is not judged, and `notes` says so. Posts nothing.
-Invariant: nothing of the repository is executed (see `worker.adapters.git.git`), and the same commits and the same
-inputs give the same dossier.
+Only commits are judged; `notes` mentions uncommitted changes. The same commits and inputs give the same dossier, and
+nothing of the repository is executed (see `worker.adapters.git.git`).
 """
 
 import hashlib
@@ -74,7 +73,7 @@ NO_CASE: Final = (
 
 @dataclass(frozen=True, slots=True)
 class CheckoutInputs:
-    """What a person adds to the commits: texts as read from files, and reports of validators.
+    """Inputs besides the commits: texts of files, and reports of CI.
 
     `body` None: the last commit's message. `case` (a file's text) None: the block in the body.
     """
@@ -86,7 +85,7 @@ class CheckoutInputs:
 
 
 class CheckoutSource:
-    """A PullSource over the checkout that *path* stands in. Raises InputError where it can't be read."""
+    """A PullSource over the checkout that contains *path*. Raises InputError for an unreadable checkout."""
 
     def __init__(
         self, path: Path, *, base: str | None = None, head: str | None = None, inputs: CheckoutInputs | None = None
@@ -108,7 +107,7 @@ class CheckoutSource:
         return repository_name(self._repository)
 
     def notes(self) -> tuple[str, ...]:
-        """What a person should know about what is judged."""
+        """Notes for the user about what is judged."""
         if self._head != "HEAD":
             return ()
         try:
@@ -121,7 +120,7 @@ class CheckoutSource:
         return (f"Uncommitted changes are not judged: {files}. Commit them to have them judged.",)
 
     def request(self, at: datetime) -> JudgeRequest:
-        """The request to judge this branch, asked for at *at*."""
+        """Build the request to judge this branch at *at*."""
         identity = str(self._repository.common_dir)
         return JudgeRequest(
             pull=PullRef(
@@ -137,7 +136,7 @@ class CheckoutSource:
         )
 
     def head_sha(self, request: JudgeRequest) -> Sha:  # noqa: ARG002 - this source has one pull request
-        """The commit that the branch is at right now. Raises Gone when it was deleted."""
+        """The current commit of the branch. Raises Gone for a deleted branch."""
         commit = self._repository.read_line(
             "rev-parse", "--verify", "--quiet", "--end-of-options", f"{self._head}^{{commit}}"
         )
@@ -146,7 +145,7 @@ class CheckoutSource:
         return commit
 
     def dossier(self, request: JudgeRequest) -> Dossier:
-        """All that the commits and the inputs say; what they do not is left unset."""
+        """Build a dossier from the commits and the inputs; fields that neither fills stay unset."""
         try:
             return self._dossier(request, self.head_sha(request))
         except GitFailedError as error:
@@ -192,7 +191,7 @@ class CheckoutSource:
         return merge_base
 
     def _nothing_to_judge(self) -> str:
-        """Why the range from the base to the head holds no commit, and what to do."""
+        """Explain why the range from the base to the head has no commits, and what to do."""
         if self._branch == self._base:
             remedy = "Switch to the branch to judge, or name what to compare with: --base."
             return f'Nothing to judge: "{self._base}" is what changes are compared with. {remedy}'
@@ -233,7 +232,7 @@ def _case(text: str | None, body: str) -> Case | CaseError | None:
 
 
 def _with_inputs(dossier: Dossier, inputs: CheckoutInputs) -> Dossier:
-    """Add what the inputs settle. A case in a file counts instead of one in the body."""
+    """Add the inputs. A case in a file replaces the one in the body."""
     settled: dict[str, object] = {}
     if inputs.checks:
         settled["ci"] = Ci(checks=inputs.checks)
@@ -249,7 +248,7 @@ def _readable(changes: tuple[GitFileChange, ...]) -> list[tuple[str, str]]:
 
 
 def _issues(text: str | None, pull: PullRequest) -> tuple[Issue, ...]:
-    """The issue in a file. Its number is that of the only issue that the body closes, else 0."""
+    """Read the issue from a file. Its number is that of the only issue that the body closes, else 0."""
     if text is None:
         return ()
     first, _, rest = text.strip().partition("\n")
@@ -262,13 +261,13 @@ def _issues(text: str | None, pull: PullRequest) -> tuple[Issue, ...]:
 
 
 def _refuse_an_empty_issue(text: str | None) -> None:
-    """Judging by the title alone would look as if the issue had been used."""
+    """Raise InputError for an empty issue file: judging by the title alone would look as if it had been used."""
     if text is not None and not text.strip().lstrip("#").strip():
         raise InputError("--issue: the issue is empty: expected Markdown that says what is asked for.")
 
 
 def _title_and_body(commits: tuple[Commit, ...]) -> tuple[str, str]:
-    """A title and a body as GitHub proposes them: the first commit's subject, the last commit's text."""
+    """Title and body as GitHub proposes them: the first commit's subject, the last commit's text."""
     if not commits:
         return "", ""
     title = commits[0].message.partition("\n")[0].strip()
@@ -276,7 +275,7 @@ def _title_and_body(commits: tuple[Commit, ...]) -> tuple[str, str]:
 
 
 def _find_base(repository: GitRepository, base: str | None) -> str:
-    """The name of what to compare with. Raises InputError."""
+    """Name of the ref to compare with. Raises InputError."""
     if base is not None:
         _commit(repository, base, "--base")
         return base
@@ -302,7 +301,7 @@ def _commit(repository: GitRepository, name: str, option: str) -> Sha:
 
 
 def _branch(repository: GitRepository, head: str) -> str:
-    """The branch's name; for a detached head or a bare commit its id."""
+    """Name of the branch; for a detached head or a bare commit its id."""
     name = repository.read_line("rev-parse", "--abbrev-ref", head)
     if name and name != "HEAD":
         return name
@@ -333,7 +332,7 @@ MOST_CITED: Final = 50
 
 
 def read_cited_files(repository: GitRepository, head: Sha, case: Case, changed: frozenset[str]) -> tuple[HeadFile, ...]:
-    """What the case cites besides *changed*, at *head*."""
+    """Files at *head* that the case cites, without *changed*."""
     paths = [path for path in dict.fromkeys(cited_paths(case)) if not _names_one_of(path, changed)][:MOST_CITED]
     standing = entries_at(repository, head, paths)
     missing = [path for path in paths if path not in standing]
@@ -351,7 +350,7 @@ def _files(standing: dict[str, GitTreeEntry]) -> list[tuple[str, str]]:
 
 
 def config_at(repository: GitRepository, base: Sha) -> tuple[ConfigText, ...]:
-    """The file, if it is there; without its text where it is none."""
+    """The configuration file, if it exists; without text if it has none."""
     entries = {
         path: entry
         for path, entry in entries_at(repository, base, CONFIG_PATHS).items()
@@ -368,7 +367,7 @@ MOST_FOLDERS: Final = 200
 
 
 def guidance_at(repository: GitRepository, base: Sha, changed: Iterable[str]) -> tuple[Guidance, ...]:
-    """The rules files that apply to *changed*, the root's first."""
+    """Rules files that apply to *changed*, the root's first."""
     below = [f"{folder}{name}" for folder in folders_above(changed, MOST_FOLDERS) for name in FOLDER_NAMES]
     standing = entries_at(repository, base, [*ROOT_NAMES, *(f"{folder}/" for folder in RULE_FOLDERS), *below])
     paths = [*ROOT_NAMES, *(path for folder in RULE_FOLDERS for path in _in_folder(folder, standing)), *below]

@@ -1,7 +1,7 @@
-"""The example: a tiny real repository with an issue, an agent's branch, and a green test report.
+"""The example: a tiny repository with an issue, an agent's branch and a green test report.
 
-The branch's new function is a stub, and its test only calls it: it passes and solves nothing.
-Does not judge. Invariant: the same commits on every machine, whatever the user's git is set to.
+The branch's new function is a stub, and its test only calls it: the test passes and the issue stays unsolved. The
+commits are the same on every machine, whatever the user's git configuration.
 """
 
 import os
@@ -104,7 +104,7 @@ Co-authored-by: Copilot <198982749+Copilot@users.noreply.github.com>
 
 @dataclass(frozen=True, slots=True)
 class ExampleRepository:
-    """Where the example's parts stand."""
+    """Paths of the example's parts."""
 
     checkout: Path
     issue: Path
@@ -114,7 +114,7 @@ class ExampleRepository:
 
 
 def make_example(folder: Path) -> ExampleRepository:
-    """Make the example in *folder*, which must be empty or new. Raises InputError without git."""
+    """Make the example in *folder*, which is empty or new. Raises InputError without git."""
     checkout = folder / "widgets"
     checkout.mkdir(parents=True)
     issue, junit = folder / "issue.md", folder / "report.xml"

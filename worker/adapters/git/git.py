@@ -1,9 +1,8 @@
-"""Runs git to read one repository.
+"""Run git to read one repository without executing anything from it.
 
-Knows no pull request. Invariant: reading runs nothing that the repository could name. Attributes of the
-checkout (drivers, filters, `-diff`) are out of sight: git is shown the objects, an empty work tree and no index;
-hooks, pagers, external diffs, file system monitors, lazy fetches and replaced objects are switched off,
-and no variable of the environment but the home folder (for `safe.directory`) reaches git.
+Git sees the objects, an empty work tree and no index, so attributes of the checkout (drivers, filters, `-diff`) have no
+effect. Hooks, pagers, external diffs, file system monitors, lazy fetches and replaced objects are off. Of the
+environment only the home folder (for `safe.directory`) reaches git.
 """
 
 import os
@@ -22,7 +21,7 @@ from worker.errors import InputError, Unavailable
 TIMEOUT_S: Final = 60.0
 NO_REASON: Final = "no reason given"
 OLDEST_VERSION: Final = (2, 31)
-"""Settings by GIT_CONFIG_COUNT, which switch off filters of any name, came with this version."""
+"""First version with settings by GIT_CONFIG_COUNT, which turn off filters of any name."""
 
 SAFE_OPTIONS: Final = (
     *("--no-pager", "--literal-pathspecs", "--no-replace-objects"),
@@ -48,7 +47,7 @@ ENVIRONMENT: Final[Mapping[str, str]] = {
 
 
 class GitFailedError(Exception):
-    """git ended with an error; `complaint` is its own last words."""
+    """Git exited with an error; `complaint` is the last line of its error output."""
 
     def __init__(self, command: str, complaint: str) -> None:
         super().__init__(f"git {command}: {complaint}")
@@ -58,13 +57,13 @@ class GitFailedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class GitProgram:
-    """The git program. `timeout_s`: how long one command may take."""
+    """The git program. `timeout_s`: limit of one command."""
 
     path: str
     timeout_s: float = TIMEOUT_S
 
     def run(self, arguments: Sequence[str], folder: Path, environment: Mapping[str, str], stdin: bytes = b"") -> bytes:
-        """Run to the end. Raises GitFailedError, and Unavailable when it takes too long."""
+        """Run a command to its end. Raises GitFailedError, and Unavailable after the timeout."""
         try:
             done = subprocess.run(  # noqa: S603 - git itself, with a cleaned environment
                 [self.path, *SAFE_OPTIONS, *arguments],
@@ -82,7 +81,7 @@ class GitProgram:
         return done.stdout
 
     def run_until(self, limit: int, arguments: Sequence[str], folder: Path, environment: Mapping[str, str]) -> bytes:
-        """As `run`, but stop git behind *most* bytes. More than *most* bytes come back only if there are more."""
+        """Run as `run` does, and stop git after *limit* bytes. A result longer than *limit* means that there is more."""
         with tempfile.TemporaryFile() as complaints:
             command = [self.path, *SAFE_OPTIONS, *arguments]
             with subprocess.Popen(  # noqa: S603 - as above
@@ -106,7 +105,7 @@ class GitProgram:
 
 
 def _read_until(most: int, process: "subprocess.Popen[bytes]", longest_s: float) -> bytes | None:
-    """What the process wrote, and it ended; None if that took too long."""
+    """Output of the process after its exit, at most *most* + 1 bytes; None after the timeout."""
     late = threading.Event()
     clock = threading.Timer(longest_s, lambda: (late.set(), process.kill()))
     clock.start()
@@ -135,7 +134,7 @@ class GitRepository:
     worktree: Path | None
 
     def read(self, *arguments: str, stdin: bytes = b"") -> bytes:
-        """Run git on the objects and refs only. Raises GitFailedError, Unavailable."""
+        """Run git on objects and refs only. Raises GitFailedError, Unavailable."""
         with tempfile.TemporaryDirectory(prefix="assay-git-") as empty:
             return self.program.run(arguments, Path(empty), self._only_objects(empty), stdin)
 
@@ -144,7 +143,7 @@ class GitRepository:
             return self.program.run_until(most, arguments, Path(empty), self._only_objects(empty))
 
     def read_line(self, *arguments: str) -> str | None:
-        """One line of git's answer; None if it says no."""
+        """One line of git's output; None if git fails."""
         try:
             answer = self.read(*arguments)
         except GitFailedError:
@@ -152,7 +151,7 @@ class GitRepository:
         return answer.decode(errors="replace").removesuffix("\n") or None
 
     def uncommitted(self) -> tuple[str, ...]:
-        """Paths that differ from the last commit, new ones included. Filters that git would run are switched off."""
+        """Paths that differ from the last commit, including new ones. Filters that git would run are off."""
         if self.worktree is None:
             return ()
         arguments = ("status", "--porcelain=v1", "-z", "--untracked-files=normal", "--ignore-submodules=all")
@@ -185,7 +184,7 @@ class GitRepository:
 
 
 def environment() -> dict[str, str]:
-    """All that git gets to see of ours."""
+    """The environment that git gets."""
     try:
         return {**ENVIRONMENT, "HOME": str(Path.home())}
     except RuntimeError:  # pragma: no cover - a user without a home; needs a user that no system has
@@ -193,7 +192,7 @@ def environment() -> dict[str, str]:
 
 
 def find_program() -> GitProgram:
-    """The git on PATH. Raises InputError."""
+    """Find git on PATH. Raises InputError."""
     path = shutil.which("git")
     if path is None:
         raise InputError("git was not found on PATH: a checkout can't be read. Install git, or use --dossier FILE.")
@@ -206,7 +205,7 @@ def find_program() -> GitProgram:
 
 
 def open_repository(path: Path) -> GitRepository:
-    """Find the repository that *path* stands in. Raises InputError."""
+    """Open the repository that contains *path*. Raises InputError."""
     if not path.is_dir():
         raise InputError(f"{path} is not a folder. Run this in a git checkout.")
     program = find_program()

@@ -1,7 +1,7 @@
-"""JUnit XML as a validator's report.
+"""JUnit XML as a CI check.
 
-Reads what the common runners write (`testsuites` or `testsuite`, failures, errors, skipped). Does not run
-tests. Invariant: no entity and no DOCTYPE is ever read, and the report that comes out is small.
+Reads what common runners write (`testsuites` or `testsuite`, failures, errors, skipped). A DOCTYPE is refused, so no
+entity is expanded, and the check's texts are capped.
 """
 
 from collections.abc import Mapping
@@ -32,7 +32,7 @@ class _Case:
 
 @dataclass
 class _Suite:
-    """How many failures it states, and how many are within: the same ones, where both are told."""
+    """Failures that the suite's attributes state, and those of its elements; mostly the same ones."""
 
     stated: int
     within: int = 0
@@ -44,7 +44,7 @@ class _Suite:
 
 @dataclass
 class _JUnitReport:
-    """What the elements said so far."""
+    """The report's state while its elements are parsed."""
 
     tests: int = 0
     skipped: int = 0
@@ -96,7 +96,7 @@ class _JUnitReport:
             self._failed(1)
 
     def _failed(self, count: int) -> None:
-        """Add to the suite that is open; the outermost one's count is the report's."""
+        """Add to the innermost open suite; the outermost count is the report's."""
         if self.suites:
             self.suites[-1].within += count
         else:
@@ -108,7 +108,7 @@ class _NotJUnitError(Exception):
 
 
 def read_junit(raw: bytes, name: str) -> CiCheck:
-    """One check for one report; *name* is the file's. Raises InputError naming the line that is wrong."""
+    """Convert one report to one check; *name* is the file's. Raises InputError naming the wrong line."""
     if len(raw) > MOST_BYTES:
         raise InputError(f"{name} has {len(raw)} bytes: expected a JUnit report of at most {MOST_BYTES}.")
     report = _parsed(raw, name)
@@ -158,7 +158,7 @@ def _test_name(attributes: Mapping[str, str]) -> str:
 
 
 def _summary(report: _JUnitReport) -> str:
-    """A line of counts, then one line for each test that failed."""
+    """A line of counts, then one line for each failed test."""
     tests = max(report.tests, report.failed)
     listed = [f"{case.name}: {_one_line(case.message or ''.join(case.text))}" for case in report.failures[:MOST_LISTED]]
     more = [f"and {len(report.failures) - MOST_LISTED} more"] if len(report.failures) > MOST_LISTED else []
@@ -171,6 +171,6 @@ def _one_line(text: str) -> str:
 
 
 def _log_tail(bad: list[_Case]) -> str:
-    """The ends of the failures' texts, where the assertion stands."""
+    """Ends of the failures' texts, which hold the assertion."""
     tails = [f"{case.name}\n{''.join(case.text).strip()[-MOST_TAIL:]}" for case in bad if "".join(case.text).strip()]
     return "\n\n".join(tails)[:MOST_LOG]

@@ -1,7 +1,4 @@
-"""A recorded dossier as a source of pull requests.
-
-Adds nothing to it. Invariant: judging the file again asks nobody and gives what it gave before.
-"""
+"""A recorded dossier as a source of pull requests. Needs no network, and always gives the same dossier."""
 
 import hashlib
 from datetime import datetime
@@ -42,7 +39,7 @@ class RecordedSource:
 
 
 def read_recorded(raw: bytes, name: str) -> RecordedSource:
-    """Read a recorded dossier; *name* is the file's. Raises InputError naming the first field that is wrong."""
+    """Read a recorded dossier; *name* is the file's. Raises InputError naming the first invalid field."""
     try:
         return RecordedSource(read_dossier(raw))
     except DossierError as error:

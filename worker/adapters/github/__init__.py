@@ -1,4 +1,1 @@
-"""GitHub, as the product needs it: pull requests in, check runs out. The only importer of githubkit.
-
-Does not judge or word anything. Invariant: no SDK type and no SDK error leaves this package.
-"""
+"""GitHub as a source of pull requests and a target of check runs, comments and reviews. The only importer of githubkit."""

@@ -1,9 +1,8 @@
-"""Check runs: what the product says on GitHub.
+"""Check runs on GitHub: create, update, find and list those of this App.
 
-Does not word anything (`worker.publishing.texts` does) and does not know which check belongs to which head (the registry
-does). Invariant: one check run per head and pull request, whatever answers get lost: before one is created it is
-searched for, whoever finds two ends the older one, and an annotation that is there already is not added again. Nothing is
-written unless the fence lets it, which is asked whenever a request is about to be sent.
+Each head of a pull request has one check run, even if responses get lost: a retry searches before it creates, and a
+duplicate is concluded. An annotation that GitHub already shows is not added again. Each request checks the fence right
+before it is sent.
 """
 
 from collections.abc import Callable, Sequence
@@ -37,11 +36,11 @@ PER_PAGE: Final = 100
 MOST_PAGES: Final = 10
 UPDATE_ATTEMPTS: Final = 2
 CONCLUSIONS: Final = frozenset(Conclusion)
-"""What we say at the end. GitHub's own `stale`, of one that nobody ended for two weeks, is none of it."""
+"""Conclusions that Assay publishes. GitHub's own `stale` (open for two weeks) is none of them."""
 
 
 class AnnotationResponse(RestResponse):
-    """An annotation that a check run has already."""
+    """An annotation that the check run already has."""
 
     path: str
     start_line: int
@@ -56,7 +55,7 @@ class AnnotationsPage(RootModel[tuple[AnnotationResponse, ...]]):
 
 
 class GitHubChecks:
-    """The CheckPublisher of the live App, whose App id is `app_id`. *external*: what its runs are told apart by."""
+    """The CheckPublisher of the live App, whose App id is `app_id`. *external*: prefix of its runs' external ids."""
 
     def __init__(self, access: GitHubAccess, app_id: int, external: Callable[[int], str] = external_id) -> None:
         self._access = access
@@ -68,7 +67,7 @@ class GitHubChecks:
 
 
 class GitHubCheckRuns:
-    """The CheckRuns of the live App, written under this fence."""
+    """The CheckRuns of the live App, written under a fence."""
 
     def __init__(self, access: GitHubAccess, app_id: int, external: Callable[[int], str], fence: Fence) -> None:
         self._access = access
@@ -77,7 +76,7 @@ class GitHubCheckRuns:
         self._fence = fence
 
     def create(self, request: JudgeRequest, head_sha: Sha, content: CheckContent) -> CheckRunId:
-        """Create the check run of this head, or take the one that is there: it says *content* then, unless that gives way."""
+        """Create the check run of this head, or update the existing one unless *content* gives way to it."""
         if (run := self._newest(request, head_sha)) is None:
             return self.create_first(request, head_sha, content)
         check = CheckRunId(run.id)
@@ -86,13 +85,13 @@ class GitHubCheckRuns:
         return check
 
     def create_first(self, request: JudgeRequest, head_sha: Sha, content: CheckContent) -> CheckRunId:
-        """Create it without a look before: one request."""
+        """Create it without a search: one request."""
         try:
             created = self._create(request, head_sha, content)
         except RateLimited:
             raise
         except Unavailable:
-            # The answer is lost, the check run perhaps not.
+            # The response is lost, but the check run may exist.
             if (run := self.find(request, head_sha)) is None:
                 raise
             created = run
@@ -101,11 +100,11 @@ class GitHubCheckRuns:
         return created
 
     def update(self, request: JudgeRequest, check: CheckRunId, content: CheckContent) -> None:
-        """Write content to a check run. Doing it twice leaves it as doing it once."""
+        """Write content to a check run. Idempotent."""
         retry_transient(lambda: self._update(request, check, content), UPDATE_ATTEMPTS)
 
     def find(self, request: JudgeRequest, head_sha: Sha) -> CheckRunId | None:
-        """Our newest check run of this head and this pull request."""
+        """Find this App's newest check run of this head and pull request."""
         run = self._newest(request, head_sha)
         return CheckRunId(run.id) if run else None
 
@@ -113,7 +112,7 @@ class GitHubCheckRuns:
         path = f"/repos/{request.repository}/commits/{head_sha}/check-runs"
         params: dict[str, str | int] = {
             "check_name": CHECK_NAME,
-            "app_id": self._app_id,  # anybody who may write checks can create as many of our name as fill a page
+            "app_id": self._app_id,  # another App can create enough runs of this name to fill a page
             "filter": "all",
             "per_page": PER_PAGE,
         }
@@ -129,8 +128,8 @@ class GitHubCheckRuns:
         return mine[-1] if mine else None
 
     def _end_older(self, request: JudgeRequest, check: CheckRunId) -> None:
-        """Somebody was stopped for so long while he created one that another did: GitHub looks at the newest, and so do we."""
-        from worker.publishing.texts.check_run import duplicate_content  # noqa: PLC0415 - hardly anybody needs it
+        """Conclude an older duplicate, which a process created after a long pause: GitHub and Assay use the newest."""
+        from worker.publishing.texts.check_run import duplicate_content  # noqa: PLC0415 - rarely needed
 
         self.update(request, check, duplicate_content())
 
@@ -164,7 +163,7 @@ class GitHubCheckRuns:
     def _missing_annotations(
         self, request: JudgeRequest, path: str, wanted: Sequence[Annotation]
     ) -> Sequence[Annotation]:
-        """Those of the wanted annotations that the check run does not show yet: an update only ever adds."""
+        """Annotations that the check run lacks: an update only adds."""
         if not wanted:
             return ()
         shown = {_key_of(note) for note in self._annotations(self._api(request), path)}
@@ -184,7 +183,7 @@ class GitHubCheckRuns:
 
 
 def check_run_state(content: CheckContent) -> dict[str, object]:
-    """The buttons go with the conclusion: nobody can say yet what they think of a verdict that is not there."""
+    """Status and conclusion. Buttons come with the conclusion: before it there is no verdict to react to."""
     if content.conclusion is None:
         return {"status": "queued" if content.is_queued else "in_progress"}
     buttons = [
@@ -195,7 +194,7 @@ def check_run_state(content: CheckContent) -> dict[str, object]:
 
 
 def check_run_output(content: CheckContent, annotations: Sequence[Annotation]) -> dict[str, object]:
-    """The output block. `text` is always sent, so that an earlier one does not stay."""
+    """The output block. `text` is always sent, to replace an earlier one."""
     block: dict[str, object] = {"title": content.title, "summary": content.summary, "text": check_text(content)}
     if annotations:
         block["annotations"] = [_annotation(annotation) for annotation in annotations]
@@ -229,7 +228,7 @@ def _key_of(note: AnnotationResponse) -> tuple[str, int, str, str, str]:
 
 
 PULLS_PER_QUERY: Final = 100
-"""GitHub counts 12 points for as many, of 5,000 an hour."""
+"""Costs 12 of GitHub's 5,000 points an hour."""
 
 
 class OwnRunsResponse(GraphResponse):
@@ -237,7 +236,7 @@ class OwnRunsResponse(GraphResponse):
 
 
 class GitHubPublishedRuns:
-    """The look of the live App, whose App id is `app_id`. Raises as PullSource does."""
+    """Reads check runs of the live App, whose App id is `app_id`. Raises as PullSource does."""
 
     def __init__(self, access: GitHubAccess, app_id: int) -> None:
         self._access = access
@@ -246,7 +245,7 @@ class GitHubPublishedRuns:
     def newest_runs(
         self, installation: InstallationId, asked: Sequence[JudgeRequest]
     ) -> list[PublishedCheckRun | None]:
-        """Our newest run for each pull request on this head; None: there is none, or GitHub shows another head."""
+        """This App's newest run for each pull request on this head; None: no run, or GitHub has another head."""
         api, runs = self._access.api(installation), list[PublishedCheckRun | None]()
         for start in range(0, len(asked), PULLS_PER_QUERY):
             runs += self._some(api, asked[start : start + PULLS_PER_QUERY])

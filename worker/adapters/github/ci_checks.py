@@ -1,8 +1,7 @@
-"""Check runs and commit statuses of a head, as the dossier's CI evidence.
+"""CI of a head as evidence in the dossier: check runs, commit statuses, and the logs of failed jobs.
 
-Does not fetch, and does not say what they mean together (`worker.dossier.assemble` does). Invariant: our own check is no
-evidence, a re-run replaces the run before it, and a required check that has not reported is there as pending. A workflow
-that waits for a maintainer's approval is there as one that did not run, and so is what the author's commit message silenced.
+Assay's own check is no evidence, and a re-run replaces the earlier run. A required check without a report is pending. A
+workflow that waits for a maintainer's approval, or that the author's commit message skipped, counts as not run.
 """
 
 import re
@@ -29,25 +28,27 @@ from worker.domain.value import Value, replace
 from worker.errors import AssayError, RateLimited
 
 REPORT_CHARACTERS: Final = 4000
-"""Of one failing check's report; a log belongs to its own page."""
+"""Limit of one failed check's report; a log belongs on its own page."""
 
 GOOD_CONCLUSIONS: Final = frozenset({None, "success", "neutral", "skipped"})
 STATUS_CONCLUSIONS: Final = {"SUCCESS": "success", "FAILURE": "failure", "ERROR": "failure"}
 SKIP_CI_PATTERN: Final = pattern(
     r"\[(?:skip ci|ci skip|no ci|skip actions|actions skip)\]|^skip-checks: *true *$", re.IGNORECASE | re.MULTILINE
 )
-"""What keeps workflows (GitHub's docs, "Skipping workflow runs") or all check suites ("Skipping and requesting checks") from running."""
+"""Commit texts that skip workflows (GitHub's docs, "Skipping workflow runs") or check suites ("Skipping and requesting
+checks").
+"""
 
 ACTIONS_SLUG: Final = "github-actions"
 BASE_EVENT: Final = "pull_request_target"
-"""What a workflow runs for that no words in a commit message keep away: it is the base branch's, and tests nothing of the head."""
+"""The event of workflows that a commit message can't skip: they belong to the base branch and don't test the head."""
 
 NOT_STARTED: Final = datetime.max.replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
 class OwnChecks:
-    """Which checks are Assay's own. Without an App id only the name can tell."""
+    """Which checks are Assay's own. Without an App id only the name identifies them."""
 
     app_id: int | None
 
@@ -62,10 +63,11 @@ class OwnChecks:
 
 @dataclass(frozen=True, slots=True)
 class CiContext:
-    """What is known of a head's CI beside its reports.
+    """Facts about a head's CI besides its reports.
 
-    `required`: the names that the base branch requires. `ignored`: names that are no evidence. `held_workflows`: workflows that wait
-    for approval. `skip_words`: the words by which the head commit's author kept CI away, where there is any to keep away.
+    `required`: check names that the base branch requires. `ignored`: check names that are no evidence.
+    `held_workflows`: workflows that wait for approval. `skip_words`: the text with which the head commit's author
+    skipped CI, if there is CI to skip.
     """
 
     required: tuple[str, ...] = ()
@@ -75,7 +77,7 @@ class CiContext:
 
 
 def read_ci_context(pull: GraphPull) -> CiContext:
-    """What GitHub told of a pull request's CI beside the reports."""
+    """Read a pull request's CI context from GitHub's answer."""
     required = tuple(dict.fromkeys(required_checks(pull.base_ref))) if pull.base_ref else ()
     suites = tuple(
         suite for tip in (pull.tip.visible_nodes if pull.tip else ()) for suite in _suites(tip.commit.check_suites)
@@ -90,7 +92,7 @@ def read_ci_context(pull: GraphPull) -> CiContext:
 
 
 def required_checks(base: RuledRefResponse) -> Iterator[str]:
-    """What branch protection requires, and what rulesets do: neither tells of the other."""
+    """Checks that branch protection and rulesets require: neither lists the other's."""
     rule = base.ref_update_rule
     yield from (name for name in (rule.required_status_check_contexts or () if rule else ()) if name)
     for branch_rule in base.rules.visible_nodes if base.rules else ():
@@ -104,13 +106,13 @@ def _suites(suites: NodeConnection[TipSuiteResponse] | None) -> tuple[TipSuiteRe
 
 
 def _base_reports(pull: GraphPull) -> bool:
-    """Whether anything reported on the base branch's newest commit: a repository without CI has none to silence."""
+    """Whether the base branch's newest commit has any report: a repository without CI has nothing to skip."""
     rollup = pull.base_ref.target.status_check_rollup if pull.base_ref and pull.base_ref.target else None
     return rollup is not None and rollup.contexts.total_count > 0
 
 
 def _held_workflows(suites: Iterable[TipSuiteResponse]) -> tuple[str, ...]:
-    """Workflows of which GitHub made a suite, and no run: somebody has to approve them first."""
+    """Workflows whose suite GitHub created without a run: they wait for approval."""
     names = [
         suite.workflow_run.workflow.name if suite.workflow_run else (suite.app.slug if suite.app else "a workflow")
         for suite in suites
@@ -125,7 +127,7 @@ def _skip_words(message: str) -> str | None:
 
 
 class CiCheckReport(Value):
-    """One validator's word. `page`: where it is told whole. `is_workflow`: of what the author's words would have kept away."""
+    """One check's report. `page`: URL of its full text. `is_workflow`: whether a commit message could have skipped it."""
 
     check: CiCheck
     page: str = ""
@@ -133,12 +135,12 @@ class CiCheckReport(Value):
 
 
 def ci_of(contexts: Iterable[GraphContext], ourselves: OwnChecks, around: CiContext) -> Ci:
-    """The validators of one head, the required ones first."""
+    """CI of one head, required checks first."""
     return ci_from(reports_of(contexts, ourselves, around), around)
 
 
 def reports_of(contexts: Iterable[GraphContext], ourselves: OwnChecks, around: CiContext) -> list[CiCheckReport]:
-    """What each of them says, the required ones first."""
+    """Reports of the checks, required ones first."""
     groups: dict[tuple[str, ...], list[GraphContext]] = {}
     for context in contexts:
         if not ourselves.is_own(context):
@@ -168,7 +170,7 @@ def ci_from(reports: Sequence[CiCheckReport], around: CiContext) -> Ci:
 
 
 def _did_ci_run(reports: Sequence[CiCheckReport], around: CiContext) -> bool:
-    """Whether CI ran, whatever words stand there: a workflow did, or all that is required. Others' Apps report anyway."""
+    """Whether CI ran despite a skip text: a workflow ran, or all required checks. Apps of others report anyway."""
     done = [report for report in reports if report.check.conclusion is not None]
     required = set(around.required) - {CHECK_NAME} - around.ignored
     is_all_there = bool(required) and required <= {report.check.name for report in done}
@@ -176,7 +178,7 @@ def _did_ci_run(reports: Sequence[CiCheckReport], around: CiContext) -> bool:
 
 
 def _identity(context: GraphContext) -> tuple[str, ...]:
-    """What a re-run shares with the run before it. Two workflows may each have a job called `build`."""
+    """Fields that a re-run shares with the run before it. Two workflows may each have a job called `build`."""
     suite = context.check_suite
     app = suite.app.slug if suite and suite.app else ""
     workflow = suite.workflow_run.workflow.name if suite and suite.workflow_run else ""
@@ -237,40 +239,40 @@ def _cut(text: str) -> str:
 
 
 MOST_LOGS: Final = 2
-"""Each is a request; what failed first is what is mended first."""
+"""Each is a request; the first failures are usually the first to fix."""
 MOST_READ: Final = 8 * 1024 * 1024
 MOST_KEPT: Final = 64 * 1024
 TAIL_CHARACTERS: Final = 4000
 
 ERROR_MARK: Final = "##[error]"
-"""How a line begins that says that a step of a job failed. What follows the last one is GitHub Actions putting things away."""
+"""Prefix of a line that reports a failed step. Lines after the last such one are cleanup of GitHub Actions."""
 
 JOB_URL: Final = pattern(r"/actions/runs/\d+/job/(\d+)(?:[?#].*)?$")
-"""How the address of a check run ends that is a job of GitHub Actions."""
+"""End of a check run's URL that names a job of GitHub Actions."""
 TIMESTAMP: Final = pattern(r"^\ufeff?\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z ")
 
 
 @dataclass(frozen=True, slots=True)
 class JobLogs:
-    """The logs of one repository's jobs."""
+    """Logs of one repository's jobs."""
 
     api: GitHubApi
     repository: RepositoryName
 
     def tail(self, job: str) -> str:
-        """The last lines of a job's log, without colours and times; "" where there is none to be had."""
+        """Last lines of a job's log, without colours and times; "" for an unavailable log."""
         path = f"/repos/{self.repository}/actions/jobs/{job}/logs"
         try:
             raw = self.api.tail(path, MOST_READ, MOST_KEPT)
         except RateLimited:
             raise
-        except AssayError:  # whatever it is: who keeps logs is not always GitHub itself
+        except AssayError:  # any error: logs may be stored outside GitHub
             return ""
         return last_lines(raw.decode("utf-8", "replace"))
 
 
 def last_lines(log: str) -> str:
-    """The end of a log, in whole lines; what a job still tidies up after its last error tells nothing of it."""
+    """End of a log, in whole lines, without the cleanup after its last error."""
     lines = [TIMESTAMP.sub("", without_ansi(line)).rstrip() for line in log.splitlines()]
     last = max((at for at, line in enumerate(lines) if line.startswith(ERROR_MARK)), default=len(lines))
     text = "\n".join(line for line in lines[: last + 1] if line)
@@ -280,7 +282,7 @@ def last_lines(log: str) -> str:
 
 
 def add_logs(reports: Sequence[CiCheckReport], logs: JobLogs) -> list[CiCheckReport]:
-    """Give the first failing checks that are jobs the ends of their own logs: others may have the same name."""
+    """Add the ends of their own logs to the first failed checks that are jobs."""
     jobs = [
         (at, JOB_URL.search(report.page))
         for at, report in enumerate(reports)

@@ -1,8 +1,8 @@
-"""Requests to GitHub: credentials, one kept connection, bounded retries, errors in our words.
+"""Requests to GitHub: credentials, kept connections, bounded retries and translated errors.
 
-Does not know what is asked. Invariant: a request that may change something is sent once (except when GitHub
-refused the credential, which means that nothing was done); one that may be repeated is sent at most three times, and
-only after a broken connection or a 5xx. Nothing here sleeps: whoever has to wait is told until when.
+A request that changes something is sent once (twice if GitHub refused the credential, so nothing was done). A
+repeatable one is sent at most three times, and only after a broken connection or a 5xx. Nothing sleeps: a rate limit is
+raised with its end.
 """
 
 import re
@@ -44,7 +44,7 @@ MOST_CONNECTIONS: Final = 64
 """Installations whose connection is kept; a dispatcher serves thousands."""
 
 MOST_REMEMBERED: Final = 40
-"""Answers that are kept for one installation: a sweep asks for 36 pages in the hour that a token lasts."""
+"""Answers kept per installation: a sweep reads 36 pages in the hour that a token lasts."""
 NOT_MODIFIED: Final = 304
 USER_AGENT: Final = "assay"
 DIFF: Final = "application/vnd.github.diff"
@@ -55,10 +55,10 @@ AnswerT = TypeVar("AnswerT")
 
 @dataclass(frozen=True, slots=True)
 class ApiCall:
-    """One request. `is_repeatable`: sending it a second time changes nothing more.
+    """One request. `is_repeatable`: sending it twice has the same effect as once.
 
-    `fence` is asked whenever it is about to be sent, with nothing between; what it raises is raised here, and nothing is sent.
-    `is_polled`: the same is asked again and again, and `etag` is that of the answer which is at hand.
+    `fence` runs right before each sending; its error stops the request. `is_polled`: the answer is kept and revalidated
+    with its `etag`.
     """
 
     method: str
@@ -79,17 +79,17 @@ class ApiCall:
 
 
 FENCE: Final[ContextVar[Fence | None]] = ContextVar("fence", default=None)
-"""That of the request under way: whoever sends it may have to ask GitHub for a token first."""
+"""Fence of the request under way, which also covers a token request that it needs first."""
 
 
 def check_fence(request: Request) -> None:
-    """Httpx's hook, right before it sends anything."""
+    """Check the fence right before a request is sent (a hook of httpx)."""
     if (fence := FENCE.get()) is not None and not request.url.path.endswith("/access_tokens"):
         fence()
 
 
 class SharedTokens(BaseCache):
-    """githubkit's cache of credentials, kept in a Vault: one installation's token, under a name that the door knows, too."""
+    """githubkit's cache of credentials, kept in a Vault: an installation's token, under a name that the web also uses."""
 
     def __init__(self, vault: Vault, installation: InstallationId) -> None:
         self._vault = vault
@@ -102,12 +102,12 @@ class SharedTokens(BaseCache):
         return None if token in self._refused else token
 
     def set(self, key: str, value: str, ex: timedelta) -> None:
-        """Keep a new token. A clock that runs an hour ahead leaves no time to keep it."""
+        """Keep a new token. A clock that is an hour ahead leaves no time to keep it."""
         if not _is_jwt(key) and ex > timedelta():
             self._vault.put(self._name, value.encode(), ex)
 
     def refuse(self, token: str) -> None:
-        """GitHub does not take this token any more. Another worker may have put a newer one since."""
+        """Remove a token that GitHub refused, unless another worker has replaced it."""
         self._refused.add(token)
 
 
@@ -116,7 +116,7 @@ def _is_jwt(key: str) -> bool:
 
 
 class SharedTokensStrategy(BaseCacheStrategy):
-    """Hands SharedTokens to githubkit. There is no HTTP cache, and nothing asynchronous."""
+    """A cache strategy with SharedTokens, no HTTP cache and no asynchronous cache."""
 
     def __init__(self, tokens: SharedTokens) -> None:
         self._tokens = tokens
@@ -187,7 +187,7 @@ class GitHubConnection:
 
 
 class GitHubApi:
-    """What one credential may ask. Holds one connection for each key that was needed."""
+    """The API for one credential. Holds one connection for each key that was needed."""
 
     def __init__(
         self,
@@ -212,11 +212,11 @@ class GitHubApi:
         return self._answer(ApiCall("GET", path, accept=accept, is_repeatable=True)).content
 
     def tail(self, path: str, most_read: int, most_kept: int) -> bytes:
-        """The end of what is at *path*, which may be elsewhere: the last *most_kept* of at most *most_read* bytes."""
+        """The end of the text at *path* (redirects included): the last *most_kept* of at most *most_read* bytes."""
         return self._with_credential(lambda connection: connection.tail(path, most_read, most_kept))
 
     def fetch(self, call: ApiCall, reply: type[Model]) -> Model:
-        """Send one call and read its answer. One that is polled, and the same as before, GitHub neither sends nor counts."""
+        """Send one call and parse its answer. GitHub neither sends nor counts an unchanged answer to a polled one."""
         if not call.is_polled:
             return parse_response(self._answer(call).content, reply, call.path)
         key = (reply, call.path, *sorted(call.params.items()))
@@ -229,7 +229,7 @@ class GitHubApi:
         return value
 
     def _remember(self, cache_key: tuple[object, ...], etag: str | None, response: BaseModel) -> None:
-        """Parsed, which takes a twentieth of the text; what was remembered first is forgotten where there are many."""
+        """Keep a parsed answer (parsed it takes a twentieth of the text), and drop the oldest beyond the limit."""
         with self._lock:
             self._polled.pop(cache_key, None)
             if etag is not None:
@@ -238,7 +238,7 @@ class GitHubApi:
                 del self._polled[next(iter(self._polled))]
 
     def fetch_with_headers(self, call: ApiCall, reply: type[Model]) -> tuple[Model, Mapping[str, str]]:
-        """As `fetch`, with the headers of the answer, their names in small letters."""
+        """Fetch as `fetch` does, with the answer's headers, their names in lower case."""
         response = self._answer(call)
         named = {name.lower(): value for name, value in response.headers.items()}
         return parse_response(response.content, reply, call.path), named
@@ -253,7 +253,7 @@ class GitHubApi:
         reply: type[Model],
         need: RequestPriority = RequestPriority.JUDGING,
     ) -> Model:
-        """Ask GraphQL. What the answer leaves out is None where `is_optional` says that we can do without."""
+        """Query GraphQL. A missing field is None if `is_optional` allows its absence."""
         call = ApiCall(
             "POST",
             self._graphql_url,
@@ -275,7 +275,7 @@ class GitHubApi:
         return retry_transient(lambda: self._send_authorized(call), ATTEMPTS if call.is_repeatable else 1)
 
     def _send_authorized(self, call: ApiCall) -> Response[Any, Any]:
-        """Raises RateLimited without asking where what is left is kept for something more urgent."""
+        """Send a call. Raises RateLimited without sending if the rest of the budget is reserved for more urgent calls."""
         if self._budget is not None:
             self._budget.admit("graphql" if call.path == self._graphql_url else "core", call.need)
         try:
@@ -287,7 +287,7 @@ class GitHubApi:
         return response
 
     def _note_secondary_limit(self, call: ApiCall, error: AssayError) -> None:
-        """A secondary limit that this call met is one of all processes that ask for this installation."""
+        """Record a secondary limit of this call for all processes that use the installation."""
         if self._budget is not None and isinstance(error, SecondaryRateLimited):
             self._budget.note_throttled(call.need, error.retry_at)
 
@@ -296,7 +296,7 @@ class GitHubApi:
             self._budget.note_headers(headers)
 
     def _with_credential(self, send: Callable[[GitHubConnection], AnswerT]) -> AnswerT:
-        """Send; after a 401 try what other credential there is: a fresh token, then the other key."""
+        """Send; after a 401 retry with another credential: a fresh token, then the other key."""
         for _ in range(len(self._connects) + 1):
             key = self._key
             try:
@@ -329,7 +329,7 @@ class GitHubApi:
             return self._key != refused_key
 
     def forget(self, token: str) -> bool:  # noqa: ARG002 - only an installation can do that
-        """Forget a refused token; whether there can be another one."""
+        """Forget a refused token; return whether there can be another."""
         return False
 
     def _remedy(self, refusal: CredentialRefused) -> str:
@@ -338,7 +338,7 @@ class GitHubApi:
         return "Check GITHUB_TOKEN"
 
     def close(self) -> None:
-        """Close what is open. Asked again, it would open anew."""
+        """Close the connections. A later call opens new ones."""
         with self._lock:
             connections, self._connections = self._connections, {}
         for connection in connections.values():
@@ -346,7 +346,7 @@ class GitHubApi:
 
 
 class InstallationApi(GitHubApi):
-    """An installation's view: its tokens are made from the App's key, and made anew when refused."""
+    """An installation's view: its tokens are made from the App's key, and replaced when refused."""
 
     def __init__(
         self,
@@ -365,20 +365,20 @@ class InstallationApi(GitHubApi):
 
 @dataclass(frozen=True, slots=True)
 class ApiSituation:
-    """The time, and what an installation has left."""
+    """The time, and the remaining requests of an installation."""
 
     clock: Clock
     budget: RequestBudget | None = None
 
 
 class GitHubAccess(Protocol):
-    """Who we are to GitHub."""
+    """The credentials that we have on GitHub."""
 
     def api(self, installation_id: InstallationId) -> GitHubApi: ...
 
 
 class AppAccess:
-    """The App's way into each of its installations. Made by `app_access`."""
+    """The App's access to each of its installations. Made by `app_access`."""
 
     def __init__(self, settings: Settings, vault: Vault, clock: Clock, rates: RateLimits | None = None) -> None:
         self._rates = rates
@@ -390,7 +390,7 @@ class AppAccess:
         self._apis: dict[InstallationId, GitHubApi] = {}
 
     def api(self, installation_id: InstallationId) -> GitHubApi:
-        """What this installation may ask. The one that was not wanted for longest is closed when there are many."""
+        """API of this installation. Beyond the limit the least recently used one is closed."""
         with self._lock:
             api = self._apis.pop(installation_id, None) or self._open(installation_id)
             self._apis[installation_id] = api
@@ -418,7 +418,7 @@ class AppAccess:
 
 
 class SingleAccess:
-    """The same credential wherever it looks: a person's token, or none."""
+    """The same credential for every installation: a person's token, or none."""
 
     def __init__(self, api: GitHubApi) -> None:
         self._api = api
@@ -429,7 +429,7 @@ class SingleAccess:
 
 @contextmanager
 def app_access(settings: Settings, vault: Vault, clock: Clock, rates: RateLimits | None = None) -> Generator[AppAccess]:
-    """Act as the App. Connections stay open until the end; make it inside the job, not before a fork."""
+    """Authenticate as the App. Connections stay open until the exit; enter it inside the job, not before a fork."""
     access = AppAccess(settings, vault, clock, rates)
     try:
         yield access
@@ -439,7 +439,7 @@ def app_access(settings: Settings, vault: Vault, clock: Clock, rates: RateLimits
 
 @contextmanager
 def token_access(settings: Settings, clock: Clock) -> Generator[SingleAccess]:
-    """Act as the person whose GITHUB_TOKEN it is; without one, as anybody."""
+    """Authenticate with GITHUB_TOKEN; without one, anonymously."""
     token = settings.github_token
     auth = UnauthAuthStrategy() if token is None else TokenAuthStrategy(token.get_secret_value())
     with _one_api(settings, auth, clock) as api:
@@ -448,7 +448,7 @@ def token_access(settings: Settings, clock: Clock) -> Generator[SingleAccess]:
 
 @contextmanager
 def key_api(settings: Settings, app: AppCredentials, key: SecretStr, clock: Clock) -> Generator[GitHubApi]:
-    """Act as the App itself with this one key, as `assay doctor` does."""
+    """Authenticate as the App itself with this one key, as `assay doctor` does."""
     with _one_api(settings, AppAuthStrategy(app.app_id, key.get_secret_value()), clock) as api:
         yield api
 
@@ -469,7 +469,7 @@ def make_connection(
     auth: AppInstallationAuthStrategy | AppAuthStrategy | TokenAuthStrategy | UnauthAuthStrategy,
     tokens: SharedTokens | None,
 ) -> GitHubConnection:
-    """A githubkit client as we want it: a time-out, no retries and no cache of its own."""
+    """A githubkit client with a timeout, and without retries and a cache of its own."""
     github = GitHub(
         auth,
         base_url=settings.github_api_url,
@@ -486,7 +486,7 @@ def make_connection(
 
 
 def retry_transient(ask: Callable[[], AnswerT], attempts: int) -> AnswerT:
-    """Ask again at once after a broken connection or a 5xx, *attempts* times in all."""
+    """Retry without a pause after a broken connection or a 5xx, *attempts* times in all."""
     for _ in range(attempts - 1):
         try:
             return ask()
@@ -500,7 +500,7 @@ def parse_response(body: bytes, reply: type[Model], path: str) -> Model:
 
 
 def parse_or_outage(parse: Callable[[], AnswerT], path: str) -> AnswerT:
-    """Parse an answer. One that is not GitHub's (a proxy's page) counts as an outage."""
+    """Parse an answer. An invalid one (a proxy's page) is raised as an outage."""
     try:
         return parse()
     except ValidationError as error:
@@ -510,6 +510,6 @@ def parse_or_outage(parse: Callable[[], AnswerT], path: str) -> AnswerT:
 
 
 def graphql_url(base_url: str) -> str:
-    """Where GraphQL is: beside the REST API on github.com, at /api/graphql on Enterprise Server."""
+    """The GraphQL URL: beside the REST API on github.com, at /api/graphql on Enterprise Server."""
     base, count = re.subn(r"/api/v3/?$", "/api/graphql", base_url)
     return base if count else f"{base_url.rstrip('/')}/graphql"

@@ -1,6 +1,6 @@
-"""SARIF into GitHub's code scanning.
+"""Upload SARIF to GitHub's code scanning, in one request without retries.
 
-Does not make it. Invariant: one request, never repeated here; what a person has to change is an answer, and no error.
+A refusal that a person has to resolve is returned, not raised.
 """
 
 import logging
@@ -23,7 +23,10 @@ class UploadReceipt(RestResponse):
 
 
 class GitHubScans:
-    """The Scans of `worker.publishing.code_scanning`. Asks only while much is left to ask: a judging needs it more. Raises Gone where the App, or the head, is not there any more."""
+    """The Scans of `worker.publishing.code_scanning`.
+
+    Skipped when few requests are left, since judging needs them. Raises Gone for a removed App or head.
+    """
 
     def __init__(self, access: GitHubAccess) -> None:
         self._access = access
@@ -36,7 +39,7 @@ class GitHubScans:
         except Forbidden as refused:
             return classify_refusal(str(refused))
         except SubjectGone as gone:
-            if gone.reason != "deleted":  # nobody is there to be told
+            if gone.reason != "deleted":  # a removed App has no page to report to
                 raise
             return UploadRefusal.NOT_FOUND
         except GitHubBadRequest as refused:

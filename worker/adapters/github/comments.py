@@ -1,6 +1,6 @@
-"""Comments in a pull request's conversation: written, changed, and found again by what only ours holds.
+"""Comments and reactions on GitHub: write, edit and find comments, react, and check a commenter's role.
 
-Does not word them. Invariant: a comment that is not known to be ours is never changed.
+Only a comment that is certainly ours is edited: `find` looks for a mark that only our comments contain.
 """
 
 import logging
@@ -44,13 +44,13 @@ class CommentsPage(RootModel[tuple[CommentResponse, ...]]):
 
 
 class CommentedPullState(PullState):
-    """The pull request that a comment is at."""
+    """The pull request of a comment."""
 
     number: int
 
 
 class CommentPlaceResponse(GraphResponse):
-    """A comment. `pull_request` None: it is at an issue."""
+    """A comment. `pull_request` None: it belongs to an issue."""
 
     pull_request: CommentedPullState | None = None
 
@@ -60,7 +60,7 @@ class UpdatedCommentNode(GraphResponse):
 
 
 class CommentUpdateResponse(GraphResponse):
-    """What a mutation answers that changes a comment."""
+    """Answer of the mutation that edits a comment."""
 
     update_issue_comment: UpdatedCommentNode | None = None
 
@@ -71,13 +71,13 @@ class CommentUpdateResponse(GraphResponse):
 
 
 def write_comment(access: GitHubAccess, pull: PullRef, repository: RepositoryName, text: str) -> PostedComment:
-    """Write a comment in a pull request's conversation. Raises as PullSource does."""
+    """Post a comment in a pull request's conversation. Raises as PullSource does."""
     call = ApiCall("POST", f"/repos/{repository}/issues/{pull.number}/comments", body={"body": text})
     return _send_comment(access, pull, call)
 
 
 def _send_comment(access: GitHubAccess, pull: PullRef, call: ApiCall) -> PostedComment:
-    """Raises Forbidden also where GitHub takes no such comment there, or none any more: the conversation is locked, or too long."""
+    """Send a comment. Raises Forbidden also for a conversation that is locked or too long."""
     try:
         return access.api(pull.installation_id).fetch(call, CommentResponse).to_posted
     except GitHubBadRequest as refused:
@@ -98,7 +98,7 @@ class GitHubComments:
         return _send_comment(self._access, pull, ApiCall("PATCH", path, body={"body": text}, is_repeatable=True))
 
     def change_and_read_head(self, pull: PullRef, node_id: str, text: str) -> PullHead | None:
-        """It takes the place of a question for the newest head, so it may take the last request, as that may."""
+        """Edit a comment and read the newest head in the same request, which may therefore use the last one."""
         api = self._access.api(pull.installation_id)
         try:
             return api.query(
@@ -107,11 +107,11 @@ class GitHubComments:
                 CommentUpdateResponse,
                 RequestPriority.STATE,
             ).tip_of(pull.number)
-        except GitHubBadRequest as refused:  # an older server than we know, or a rule of its own about comments
+        except GitHubBadRequest as refused:  # an older server, or a rule of its own about comments
             raise Forbidden(str(refused)) from refused
 
     def find(self, pull: PullRef, repository: RepositoryName, marker: str, since: datetime) -> PostedComment | None:
-        """The oldest comment that ends in this mark, which nobody could know before we wrote it."""
+        """Find the oldest comment that ends in this unguessable mark."""
         path = f"/repos/{repository}/issues/{pull.number}/comments"
         for page in range(1, MOST_PAGES + 1):
             params: dict[str, str | int] = {"since": f"{since:%Y-%m-%dT%H:%M:%SZ}", "per_page": PER_PAGE, "page": page}
@@ -130,26 +130,26 @@ GHOST_LOGIN: Final = "ghost"
 
 
 REACTION_CONTENTS: Final = {"eyes": "EYES", "-1": "THUMBS_DOWN", "confused": "CONFUSED"}
-"""GraphQL's words for the reactions that we leave."""
+"""GraphQL's names of the reactions that we leave."""
 
 
 class ReactionCreated(RestResponse):
-    """It is there. What else is answered says nothing new."""
+    """A created reaction. Its other fields are not needed."""
 
 
 class GitHubCommandApi:
-    """The Desk of the live App."""
+    """The CommandApi of the live App."""
 
     def __init__(self, access: GitHubAccess, declined: Collection[OptIn] = ()) -> None:
         self._access = access
         self._declined = declined
 
     def role(self, ask: CommandRequest) -> Role:
-        """The role of the comment's author."""
+        """Role of the comment's author."""
         return read_role(self._access.api(ask.pull.installation_id), ask.repository, ask.login)
 
     def is_only_maintainer(self, ask: CommandRequest) -> bool:
-        """Where GitHub does not show who collaborates, there may be another one."""
+        """Whether the author is the only maintainer. False if GitHub does not list the collaborators."""
         try:
             names = list_maintainers(self._access.api(ask.pull.installation_id), ask.repository)
         except (Forbidden, SubjectGone):
@@ -163,7 +163,7 @@ class GitHubCommandApi:
         return CurrentPull(author=author, head_sha=pull.head.sha, is_open=pull.state == "open")
 
     def react(self, ask: CommandRequest, sign: str) -> None:
-        """Leave a reaction at the comment, or at the review. GitHub keeps one of each kind, so that it may be left again."""
+        """React to the comment or review. Idempotent: GitHub keeps one reaction of each kind."""
         if OptIn.REACTIONS in self._declined:
             return
         api = self._access.api(ask.pull.installation_id)
@@ -182,7 +182,7 @@ class GitHubCommandApi:
             LOG.info("no reaction was left: %s", refused, extra={"repository": ask.repository})
 
     def post_comment(self, ask: CommandRequest, text: str) -> bool:
-        """Write a comment in the conversation. Raises RateLimited: it was surely not written, as it may have been in any other outage."""
+        """Post a comment in the conversation. After RateLimited it is certainly not posted; after other outages it may be."""
         if OptIn.COMMENTS in self._declined:
             return False
         try:
@@ -196,7 +196,7 @@ class GitHubCommandApi:
 
 
 MOST: Final = 100
-"""The first ones. Nobody reads further into the reactions at one comment."""
+"""Reactions that are read of one comment, from the first."""
 
 
 class ReactorResponse(RestResponse):
@@ -205,7 +205,7 @@ class ReactorResponse(RestResponse):
 
 
 class ReactionResponse(RestResponse):
-    """One reaction. Whoever has deleted their account is nobody."""
+    """One reaction. A deleted account has no user."""
 
     id: int
     content: str
@@ -214,11 +214,11 @@ class ReactionResponse(RestResponse):
 
 
 class ReactionsPage(RootModel[tuple[ReactionResponse, ...]]):
-    """The reactions at a comment, oldest first."""
+    """Reactions to a comment, oldest first."""
 
 
 class GitHubReactions:
-    """The Reactions port. Asks only while much is left to ask: a judging needs it more."""
+    """The Reactions port. Skipped when few requests are left, since judging needs them."""
 
     def __init__(self, access: GitHubAccess) -> None:
         self._access = access

@@ -1,7 +1,6 @@
-"""What `assay doctor` wants to know of the GitHub App.
+"""Facts for `assay doctor` and setup: the App's keys and installations, branch protection, ids of a repository.
 
-Does not print and changes nothing. Invariant: never raises for what it is asked to find out; every answer is
-a value.
+`examine_app` returns every problem as a value and never raises.
 """
 
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator
@@ -46,18 +45,18 @@ class AppKeyReport:
 
 @dataclass(frozen=True, slots=True)
 class AppReport:
-    """What was found out. `app` and what depends on it is None or empty when no key was accepted."""
+    """Results of the examination. `app` and its dependents are None or empty if no key was accepted."""
 
     keys: tuple[AppKeyReport, ...]
     app: AppView | None
     missing_events: tuple[str, ...]
     clock_skew: timedelta | None
-    """How far this machine's clock is ahead of GitHub's; None when GitHub did not answer."""
+    """Lead of this machine's clock over GitHub's; None if GitHub did not answer."""
     installations: tuple[AppInstallation, ...] = ()
 
 
 def examine_app(settings: Settings, clock: Clock, subscribed: Iterable[str]) -> AppReport:
-    """Ask GitHub who the App is, once with each key, and where it is installed. *subscribed*: what it would hear of."""
+    """Ask GitHub with each key who the App is and where it is installed. *subscribed*: events that the App needs."""
     app = settings.require_app()
     answers = [check_key(settings, app, key, clock) for key in app.private_keys]
     keys = tuple(AppKeyReport(position, answer.problem) for position, answer in enumerate(answers, start=1))
@@ -75,7 +74,7 @@ def examine_app(settings: Settings, clock: Clock, subscribed: Iterable[str]) -> 
 
 @dataclass(frozen=True, slots=True)
 class KeyCheckResult:
-    """What GitHub said to one key."""
+    """GitHub's answer to one key."""
 
     app: AppView | None
     problem: str | None
@@ -109,7 +108,7 @@ def of_installation(view: InstallationView) -> AppInstallation:
 
 
 def key_problem(key: SecretStr) -> str | None:
-    """Why this text can't be an App's private key; None when it can."""
+    """Why this text can't be an App's private key; None if it can."""
     try:
         loaded = load_pem_private_key(key.get_secret_value().encode(), password=None)
     except (ValueError, TypeError, UnsupportedAlgorithm):
@@ -118,7 +117,7 @@ def key_problem(key: SecretStr) -> str | None:
 
 
 def clock_skew(date: str | None, now: datetime) -> timedelta | None:
-    """How far our clock is ahead, to the second, by the Date header of an answer."""
+    """Lead of our clock over an answer's Date header, to the second."""
     try:
         return None if date is None else now - parsedate_to_datetime(date).astimezone(UTC)
     except ValueError:
@@ -132,7 +131,7 @@ query AssayQueue($owner: String!, $name: String!, $branch: String!) {
 """
 
 READ_FILES: Final = (*CODEOWNERS_PATHS, CONFIG_PATH)
-"""The files that say who owns what, and whose pull requests are judged."""
+"""The files with the code owners and with the configuration."""
 
 OWNERS_QUERY: Final = f"""
 query AssayOwners($owner: String!, $name: String!, {", ".join(f"$place_{at}: String!" for at in range(len(READ_FILES)))}) {{
@@ -144,7 +143,7 @@ query AssayOwners($owner: String!, $name: String!, {", ".join(f"$place_{at}: Str
 
 
 class RequiredCheckResponse(RestResponse):
-    """`app_id` of branch protection, `integration_id` of a ruleset; none: any source will do."""
+    """`app_id` of branch protection, `integration_id` of a ruleset; None: any source satisfies it."""
 
     context: str
     app_id: int | None = None
@@ -200,7 +199,7 @@ class OwnersResponse(RestResponse):
 
 
 def read_branch_protection(settings: Settings, clock: Clock, repository: RepositoryName) -> RepositoryProtection:
-    """Ask GitHub as the App. Raises AssayError for what it can't do without."""
+    """Read a repository's protection as the App. Raises AssayError for required answers."""
     return ask_as_app(settings, clock, lambda api: _read_branch_protection(settings, clock, repository, api))
 
 
@@ -230,7 +229,7 @@ def _read_branch_protection(
 
 
 def _protection_requirements(api: GitHubApi, repository: RepositoryName, branch: str) -> Iterator[Requirement]:
-    """Branch protection, of which GitHub shows this much to whoever may read the contents."""
+    """Requirements of branch protection, as far as GitHub shows them with read access to contents."""
     branch_checks = api.get(
         f"/repos/{repository}/branches/{quote(branch, safe='')}", ProtectedBranchResponse
     ).protection.required_status_checks
@@ -243,7 +242,7 @@ def _protection_requirements(api: GitHubApi, repository: RepositoryName, branch:
 
 
 def _rules(api: GitHubApi, repository: RepositoryName, branch: str) -> tuple[RulesetRuleResponse, ...]:
-    """The rules in force, of the repository's rulesets and its organization's. An old Enterprise Server has none."""
+    """Active rules of the repository's and its organization's rulesets. An old Enterprise Server has none."""
     try:
         return api.get(
             f"/repos/{repository}/rules/branches/{quote(branch, safe='')}", RulesetRulesPage, per_page=100
@@ -260,7 +259,7 @@ def _ruleset_requirements(rules: tuple[RulesetRuleResponse, ...]) -> Iterator[Re
 
 
 def _has_queue(api: GitHubApi, repository: RepositoryName, branch: str) -> bool | None:
-    """A queue that branch protection asks for, which no ruleset tells. None: we may not see it."""
+    """Whether branch protection requires a merge queue, which rulesets don't list. None: not visible."""
     owner, _, name = repository.partition("/")
     try:
         answer = api.query(QUEUE_QUERY, {"owner": owner, "name": name, "branch": branch}, MergeQueueAnswer)
@@ -270,7 +269,7 @@ def _has_queue(api: GitHubApi, repository: RepositoryName, branch: str) -> bool 
 
 
 def _texts(api: GitHubApi, repository: RepositoryName, branch: str) -> list[str | None]:
-    """What stands in each of the files that are read; None: it is not there, or we may not see it."""
+    """Text of each file; None: missing or not visible."""
     owner, _, name = repository.partition("/")
     places = {f"place_{at}": f"{branch}:{path}" for at, path in enumerate(READ_FILES)}
     try:
@@ -282,14 +281,14 @@ def _texts(api: GitHubApi, repository: RepositoryName, branch: str) -> list[str 
 
 
 def _teams(owning: str) -> tuple[str, ...]:
-    """Teams that CODEOWNERS names."""
+    """Teams in CODEOWNERS."""
     return tuple(
         dict.fromkeys(owner.name for rule in parse_rules(owning) for owner in rule.owners if owner.team is not None)
     )
 
 
 def _pinned_app(app_id: int | None) -> int | None:
-    """Branch protection says -1 as well as nothing where any source will do."""
+    """Id of the required App; branch protection has -1 or nothing if any source satisfies it."""
     return app_id if app_id is not None and app_id > 0 else None
 
 
@@ -305,14 +304,14 @@ class RepositoryIdResponse(RestResponse):
 
 
 class RepositoryNumbers(Value):
-    """What GitHub calls a repository, whatever its name."""
+    """Ids of a repository and its installation."""
 
     installation: InstallationId
     repository: RepositoryId
 
 
 def ask_as_app(settings: Settings, clock: Clock, ask: Callable[[GitHubApi], AnswerT]) -> AnswerT:
-    """Raises AssayError."""
+    """Run *ask* with the App's first accepted key. Raises AssayError."""
     app = settings.require_app()
     refusal: AssayError | None = None
     for key in app.private_keys:
@@ -325,7 +324,7 @@ def ask_as_app(settings: Settings, clock: Clock, ask: Callable[[GitHubApi], Answ
 
 
 def find_installation(api: GitHubApi, repository: RepositoryName) -> InstallationView | None:
-    """None: the App is not installed there, or there is no such repository."""
+    """Find the installation of a repository. None: not installed there, or no such repository."""
     try:
         return api.get(f"/repos/{repository}/installation", InstallationView)
     except SubjectGone:
@@ -340,7 +339,7 @@ def repository_api(
     named: tuple[InstallationView, RepositoryName],
     may: Collection[str],
 ) -> Generator[GitHubApi]:
-    """What may be read there, of *may*, by a token made for that."""
+    """The repository's API with a token limited to the permissions in *may*."""
     given_name, repository = named
     permissions = {name: "read" for name in may if name in given_name.permissions}
     body = {"repositories": [repository.partition("/")[2]], "permissions": permissions}
@@ -350,7 +349,7 @@ def repository_api(
 
 
 def find_numbers(settings: Settings, clock: Clock, repository: RepositoryName) -> RepositoryNumbers | None:
-    """None: the App does not see it. Raises AssayError for what keeps GitHub from saying so."""
+    """Find a repository's ids. None: the App does not see it. Raises AssayError."""
     return ask_as_app(settings, clock, lambda api: _find_numbers(settings, clock, repository, api))
 
 
@@ -379,7 +378,7 @@ class OpenedPullsPage(RootModel[tuple[OpenedPullResponse, ...]]):
 
 
 def count_opened_this_week(settings: Settings, clock: Clock, repository: RepositoryName) -> int:
-    """Count with GITHUB_TOKEN, or as anybody may. Raises as a PullSource does."""
+    """Count with GITHUB_TOKEN, or anonymously. Raises as a PullSource does."""
     since = clock.now() - WEEK
     with token_access(settings, clock) as access:
         pages = _newest_first(access.api(InstallationId(0)), repository)

@@ -1,7 +1,6 @@
-"""GitHub's refusals and outages in our words.
+"""Translate GitHub's refusals and outages to `worker.errors`.
 
-Does not retry. Invariant: `told` gives one of `worker.errors` for everything that githubkit raises, and what only a
-wrong request of ours can cause is `GitHubBadRequest`, which the job treats as a bug.
+A refusal that only a bug of ours can cause is a `GitHubBadRequest`.
 """
 
 import re
@@ -29,24 +28,24 @@ from worker.errors import AssayError, Forbidden, Outage, RateLimited, SubjectGon
 GITHUB: Final = "GitHub"
 SECONDARY: Final = "secondary rate limit"
 DIFF_NAME: Final = "this diff"
-"""Of GitHub's words where it does not make a diff in time, whatever its size: it "is taking too long to generate", or is
-"temporarily unavailable due to heavy server load". The files with their patches are another question, which it mostly answers.
+"""GitHub's phrase for a diff that it can't make in time, whatever its size: it "is taking too long to generate", or is
+"temporarily unavailable due to heavy server load". The list of files with patches mostly works then.
 """
 
 PAUSE: Final = timedelta(seconds=60)
-"""What GitHub asks for when it names no time."""
+"""Wait that GitHub asks for if it names no time."""
 
 PERMISSIONS: Final = (
     (re.compile(r"/check-(runs|suites)"), "checks"),
     (re.compile(r"/(status|statuses)\b"), "statuses"),
     (re.compile(r"/pulls\b"), "pull_requests"),
-    (re.compile(r"/issues\b.*/(reactions|comments|labels)\b"), "pull_requests"),  # of pull requests, which are ours
+    (re.compile(r"/issues\b.*/(reactions|comments|labels)\b"), "pull_requests"),  # all of them are of pull requests
     (re.compile(r"/issues\b"), "issues"),
     (re.compile(r"/code-scanning/"), "security_events"),
     (re.compile(r"/(contents|git|compare|commits)\b"), "contents"),
     (re.compile(r"/repos/"), "metadata"),
 )
-"""Which permission a path of the REST API needs; the first that fits."""
+"""The permission that a REST path needs; the first match counts."""
 
 FIELD_PERMISSIONS: Final[Mapping[str, str]] = {
     "statusCheckRollup": "checks: read and statuses: read",
@@ -58,23 +57,23 @@ FIELD_PERMISSIONS: Final[Mapping[str, str]] = {
     "addReaction": "pull_requests: write",
     "updateIssueComment": "pull_requests: write",
 }
-"""Which permission a GraphQL field needs; the innermost that fits."""
+"""The permission that a GraphQL field needs; the innermost match counts."""
 
 MUTATION_FIELDS: Final = frozenset({"addReaction", "updateIssueComment"})
-"""What we change by GraphQL."""
+"""Mutations that we send."""
 
 TRANSIENT_TYPES: Final = frozenset({None, "INTERNAL", "SERVICE_UNAVAILABLE", "TIMEOUT"})
-"""What a server's own trouble is called, where it is called anything."""
+"""Types of a GraphQL error from the server's own trouble, if it has a type."""
 
 HIDDEN_TYPES: Final = frozenset({"NOT_FOUND", "FORBIDDEN", "INSUFFICIENT_SCOPES"})
 
 
 class GitHubBadRequest(AssayError):
-    """GitHub calls our request wrong. Trying again won't help: this is a bug of ours."""
+    """GitHub calls our request invalid: a bug of ours, which a retry does not change."""
 
 
 class CredentialRefused(AssayError):
-    """A credential was refused. Stays in this package: the client tries another one, or says Forbidden."""
+    """A credential was refused. Stays in this package: the client tries another one, or raises Forbidden."""
 
     def __init__(self, *, of_app: bool, credential: str, message: str) -> None:
         super().__init__(message)
@@ -83,17 +82,17 @@ class CredentialRefused(AssayError):
 
 
 class TransientOutage(Outage):
-    """Worth asking again at once: a broken connection, a 5xx."""
+    """Worth an immediate retry: a broken connection, a 5xx."""
 
 
 OPTIONAL_FIELDS: Final = frozenset({"refUpdateRule", "rules", "userContentEdits", "timelineItems"})
-"""Fields without which an answer is good, wherever they stand."""
+"""Fields that an answer may lack, at any depth."""
 
 
 class SecondaryRateLimited(RateLimited):
-    """GitHub's secondary limit: of all that an installation asks, whatever its budgets say. Outside this package a RateLimited.
+    """GitHub's secondary limit, over all requests of an installation. Outside this package a RateLimited.
 
-    It lasts for whole seconds, as it is noted for other processes: nobody comes back too early, or twice.
+    It lasts for whole seconds, since other processes read it: a retry is never early.
     """
 
     def __init__(self, what: str, retry_at: datetime) -> None:
@@ -101,11 +100,11 @@ class SecondaryRateLimited(RateLimited):
 
 
 class DiffTooLarge(AssayError):
-    """GitHub doesn't show this diff (406, or 422 where it takes too long). Stays in this package: the source asks for the files instead."""
+    """GitHub can't show this diff (406, or 422 after a timeout). Stays in this package: the source reads the files instead."""
 
 
 def translate_error(error: GitHubException, now: datetime) -> AssayError:  # noqa: PLR0911 - a table
-    """Say in our words what githubkit raised."""
+    """Translate an error of githubkit."""
     match error:
         case SecondaryRateLimitExceeded():
             return SecondaryRateLimited(GITHUB, now + max(error.retry_after, timedelta(seconds=1)))
@@ -159,12 +158,12 @@ def _translate_refusal(error: RequestFailed, now: datetime) -> AssayError:  # no
 
 
 def is_diff_refused(status: int, message: str) -> bool:
-    """Whether GitHub shows no diff, for its size or for the time that it takes."""
+    """Whether GitHub refuses a diff for its size or the time it takes."""
     return status == HTTPStatus.NOT_ACCEPTABLE or DIFF_NAME in message
 
 
 def not_found_reason(path: str) -> str:
-    """What a 404 at this path says about the world."""
+    """What a 404 at this path means."""
     if path.endswith("/access_tokens"):
         return "uninstalled"
     for part, what in (("/check-runs/", "check run deleted"), ("/comments/", "comment deleted")):
@@ -179,7 +178,7 @@ def _needed_permission(method: str, path: str) -> str:
 
 
 def _message(body: bytes) -> str:
-    """GitHub's own words, on one line and not too many of them."""
+    """GitHub's message, on one line and cut."""
     try:
         text = ErrorResponse.model_validate_json(body).message
     except ValidationError:
@@ -190,7 +189,7 @@ def _message(body: bytes) -> str:
 def translate_graphql_errors(
     errors: tuple[GraphError, ...], now: datetime, reset: datetime | None
 ) -> AssayError | None:
-    """The first error that spoils the answer; None when all of them only leave out what we can do without."""
+    """The first error that spoils the answer; None if all of them only omit optional fields."""
     return next((translated for error in errors if (translated := _translate_graphql_error(error, now, reset))), None)
 
 
@@ -219,7 +218,7 @@ def _translate_graphql_error(  # noqa: PLR0911 - a table
 
 
 def _translate_unknown(error: GraphError, path: str) -> AssayError:
-    """What passes is asked again at once. An unknown word at a change is a refusal; at a question nobody knows: it is waited out."""
+    """Translate an error of unknown type: in a mutation it is a refusal, in a query an outage."""
     if error.type in TRANSIENT_TYPES:
         return TransientOutage(GITHUB, f"{error.message[:200]} (at {path})")
     if path in MUTATION_FIELDS:
@@ -230,7 +229,7 @@ def _translate_unknown(error: GraphError, path: str) -> AssayError:
 
 
 def _translate_query_error(error: GraphError) -> AssayError:
-    """An error about the whole query: a mistake in it has a code, a time-out has none."""
+    """Translate an error about the whole query: a mistake in it has a code, a timeout has none."""
     if error.extensions and "code" in error.extensions:
         return GitHubBadRequest(f"GitHub refuses our query: {error.message}")
     if error.type in {"MAX_NODE_LIMIT_EXCEEDED", "EXCESSIVE_PAGINATION", "MISSING_PAGINATION_BOUNDARIES"}:
@@ -239,9 +238,9 @@ def _translate_query_error(error: GraphError) -> AssayError:
 
 
 def is_optional(error: GraphError) -> bool:
-    """Whether the answer is good without this: one item of a list, an issue named in text, how it was edited or renamed, the branch's rules.
+    """Whether the answer is usable without this field.
 
-    Or the owner's defaults, where there are none or we may not see them.
+    Optional are a list item, an issue named in text, its edits or renames, the branch's rules, and the owner's defaults.
     """
     path = error.path or ()
     if path[:1] == (DEFAULTS_ALIAS,):
@@ -252,6 +251,6 @@ def is_optional(error: GraphError) -> bool:
 
 
 def reset_time(headers: Mapping[str, str]) -> datetime | None:
-    """When the rate limit of this answer starts anew."""
+    """When this answer's rate limit resets."""
     value = headers.get("x-ratelimit-reset", "")
     return datetime.fromtimestamp(int(value), UTC) if re.fullmatch(r"\d{1,12}", value) else None

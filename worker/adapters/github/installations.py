@@ -41,7 +41,7 @@ from worker.errors import Forbidden, SubjectGone
 LOG: Final = logging.getLogger(__name__)
 
 MOST_PAGES: Final = 10
-"""A thousand installations are looked at in one go; a sweep goes on with the others."""
+"""A thousand installations per run; a sweep continues with the others."""
 PER_PAGE: Final = 100
 
 
@@ -53,7 +53,7 @@ class AccountSummary(RestResponse):
 
 
 class InstallationView(RestResponse):
-    """What `GET /app/installations` tells about one of them."""
+    """One item of `GET /app/installations`."""
 
     id: int
     account: AccountSummary | None = None
@@ -68,13 +68,13 @@ class InstallationsPage(RootModel[tuple[InstallationView, ...]]):
 
 
 def list_installations(api: GitHubApi) -> Iterator[InstallationView]:
-    """The first ones. Asked as the App itself. Raises as PullSource does."""
+    """The first MOST_PAGES pages of installations, read as the App itself. Raises as PullSource does."""
     for page, _ in list_installation_pages(api, 1):
         yield from page
 
 
 def list_installation_pages(api: GitHubApi, first: int) -> Iterator[tuple[tuple[InstallationView, ...], int]]:
-    """Pages from this one on, each with the number of the one that follows: 1 after the last. Raises as PullSource does."""
+    """Pages from *first* on, each with the number of the next: 1 after the last. Raises as PullSource does."""
     for number in range(first, first + MOST_PAGES):
         page = api.get("/app/installations", InstallationsPage, per_page=PER_PAGE, page=number).root
         is_last = len(page) < PER_PAGE
@@ -100,7 +100,7 @@ class RepositoryResponse(RestResponse):
     archived: bool = False
     disabled: bool = False
     open_issues_count: int = 1
-    """GitHub counts open pull requests among these: none means that there is none of either."""
+    """GitHub includes open pull requests: 0 means that there are none."""
 
 
 class RepositoriesPage(RestResponse):
@@ -109,7 +109,7 @@ class RepositoriesPage(RestResponse):
 
 
 RepositoryCursor = tuple[Repository, str | None]
-"""Of which repository, and after which of its pull requests."""
+"""A repository, and the cursor into its pull requests."""
 
 
 MOST_LISTING_PAGES: Final = 30
@@ -191,13 +191,13 @@ class OpenPullsQueryResponse(GraphResponse):
 
 
 class GitHubRepositories:
-    """The look of the live App. Raises as PullSource does."""
+    """The repositories of the live App. Raises as PullSource does."""
 
     def __init__(self, access: GitHubAccess) -> None:
         self._access = access
 
     def list_page(self, installation: InstallationId, number: int) -> tuple[tuple[Repository, ...], bool]:
-        """One page of its repositories that are in use, and whether there are more pages."""
+        """One page of the repositories in use, and whether there are more pages."""
         params: dict[str, str | int] = {"per_page": REPOSITORIES_PER_PAGE, "page": number}
         call = ApiCall(
             "GET", "/installation/repositories", params, is_repeatable=True, need=RequestPriority.SWEEP, is_polled=True
@@ -228,7 +228,7 @@ class GitHubRepositories:
     def _ask(
         self, api: GitHubApi, wanted: Sequence[RepositoryCursor], first: int = FIRST_PULLS
     ) -> list[NodeConnection[ListedPullResponse]]:
-        """The connections in the order of the repositories; one that is gone meanwhile has none."""
+        """The connections in the order of the repositories; a removed repository has none."""
         parameters, fields = ["$first: Int!"], list[str]()
         variables: dict[str, object] = {"first": first}
         for at, (repository, cursor) in enumerate(wanted):
@@ -255,7 +255,7 @@ class RepositoriesQueryResponse(RestResponse):
 
 
 MOST_DELIVERY_PAGES: Final = 40
-"""With a look every five minutes, 480 of the 5,000 requests that an App has in an hour: 13 deliveries a second."""
+"""Read every five minutes: 480 of the 5,000 requests that an App has in an hour, for 13 deliveries a second."""
 NEXT_CURSOR: Final = re.compile(r'<[^>]*[?&]cursor=([^&>]+)[^>]*>; *rel="next"')
 
 
@@ -278,7 +278,7 @@ class GitHubDeliveries:
         self._api = api
 
     def list_since(self, since: datetime, cursor: str | None) -> tuple[list[DeliveryAttempt], str | None]:
-        """The attempts since then, as far as MOST_DELIVERY_PAGES go, and where to go on. A cursor that GitHub forgot: from the newest."""
+        """Attempts since then, up to MOST_DELIVERY_PAGES pages, and the next cursor. An expired cursor restarts at the newest."""
         attempts: list[DeliveryAttempt] = []
         for _ in range(MOST_DELIVERY_PAGES):
             page, following = self._page(cursor)
@@ -301,10 +301,10 @@ class GitHubDeliveries:
         return page.root, unquote(following[1]) if following else None
 
     def redeliver(self, sent: DeliveryAttempt) -> bool:
-        """Have it delivered once more; False: GitHub does not do that any more."""
+        """Redeliver; False: GitHub can't redeliver this attempt."""
         try:
             self._api.headers(ApiCall("POST", f"/app/hook/deliveries/{sent.id}/attempts"))
-        except (Forbidden, SubjectGone, GitHubBadRequest) as refused:  # too old, or not listed any more
+        except (Forbidden, SubjectGone, GitHubBadRequest) as refused:  # too old, or not listed
             LOG.warning("a delivery is not made again: %s", refused, extra={"delivery_id": sent.guid})
             return False
         return True
@@ -321,13 +321,13 @@ def _to_sent(delivery: AppDeliveryResponse) -> DeliveryAttempt:
 
 
 class GitHubListing:
-    """The looks of the live App."""
+    """Lists pull requests and their authors for the live App."""
 
     def __init__(self, access: GitHubAccess) -> None:
         self._access = access
 
     def find_author(self, request: JudgeRequest) -> PullSnapshot:
-        """Who wrote it. Raises Gone where it is closed, and as PullSource does."""
+        """Find the author of a pull request. Raises Gone for a closed one, and as PullSource does."""
         from worker.dossier.config import resolve_config  # noqa: PLC0415 - YAML, for those who have a configuration
 
         owner, _, name = request.repository.partition("/")
@@ -350,7 +350,7 @@ class GitHubListing:
         )
 
     def open_pulls(self, installation: InstallationId, repository: RepositoryName) -> Iterator[OpenPull]:
-        """The open pull requests of a repository, the newest first. Raises as PullSource does."""
+        """Open pull requests of a repository, newest first. Raises as PullSource does."""
         owner, _, name = repository.partition("/")
         api = self._access.api(installation)
         cursor: str | None = None
@@ -364,7 +364,7 @@ class GitHubListing:
 
 
 def to_authored_pull_request(pull: AuthoredPullResponse, request: JudgeRequest) -> PullRequest:
-    """As much of it as tells who wrote it."""
+    """A pull request with the fields that identify its author."""
     return PullRequest(
         repository=request.repository,
         number=request.pull.number,

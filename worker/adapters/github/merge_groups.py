@@ -1,7 +1,6 @@
-"""A merge group as GitHub tells of it: where its pull request stands now, what it changes, and a dossier of it.
+"""A merge group on GitHub: its pull request's head and check run, its diff, and a dossier of it.
 
-Does not decide. Invariant: the pull request is asked for by its number, never looked for through the group's commit; and of
-its check runs only our own App's counts, whatever others call theirs.
+The pull request is read by its number, not searched by the group's commit. Only check runs of our own App count.
 """
 
 import contextlib
@@ -27,7 +26,7 @@ PER_PAGE: Final = 100
 
 
 def group_external_id(number: int) -> str:
-    """What we write into the check run of a group; 0: it names no pull request that could be believed."""
+    """External id of a group's check run; 0: the group names no credible pull request."""
     return f"group:{number}"
 
 
@@ -39,7 +38,7 @@ class MergeGroupHead(Value):
 
 
 class GitHubMergeGroups:
-    """What the live App may ask about merge groups. `app_id` tells our own check runs."""
+    """The merge groups of the live App, whose check runs have `app_id`."""
 
     def __init__(self, access: GitHubAccess, looking: ReadOptions) -> None:
         self._access = access
@@ -47,7 +46,7 @@ class GitHubMergeGroups:
         self._told: dict[tuple[int, Sha], PublishedCheckRun | None] = {}
 
     def head(self, group: MergeGroup, number: int) -> MergeGroupHead | None:
-        """The pull request of this number as it is now; None: there is none. Our check there is asked for in the same request."""
+        """The head of this pull request; None: there is none. Our check run is read in the same request."""
         self._told.clear()
         graph = PullQueries(self._api(group), group.repository, number)
         try:
@@ -60,7 +59,7 @@ class GitHubMergeGroups:
         return MergeGroupHead(head.head_ref_oid, head.state == "CLOSED")
 
     def published(self, group: MergeGroup, number: int, head_sha: Sha) -> PublishedCheckRun | None:
-        """Our newest check run on the head of this pull request: as it was told with the head, if that was just asked for."""
+        """Our newest check run on the head of this pull request, from the answer of `head` if that was just read."""
         if (number, head_sha) in self._told:
             return self._told.pop((number, head_sha))
         path = f"/repos/{group.repository}/commits/{head_sha}/check-runs"
@@ -76,18 +75,18 @@ class GitHubMergeGroups:
         return PublishedCheckRun(CheckRunId(newest.id), conclusion, newest.output.title or "")
 
     def diff(self, group: MergeGroup) -> str | None:
-        """What the group changes against the commit that it was put upon; None: GitHub does not show so much."""
+        """The group's diff against its base commit; None: GitHub can't show it."""
         try:
             return group_diff(self._api(group), group)
         except DiffTooLarge:
             return None
 
     def pulls(self, group: MergeGroup) -> "GroupPulls":
-        """The pull requests of GitHub, as this group changes them."""
+        """A source of GitHub's pull requests with the diff of this group."""
         return GroupPulls(self, group)
 
     def dossier(self, request: JudgeRequest, group: MergeGroup) -> Dossier:
-        """The pull request with the group's change and files in place of its own. Other checks are GitHub's to require."""
+        """The pull request with the diff and files of the group. Other checks are left to GitHub's own rules."""
         reading = GroupPullReading(self._api(group), request, self._looking, group)
         try:
             for _ in range(MOST_READINGS):
@@ -102,7 +101,7 @@ class GitHubMergeGroups:
 
 
 def newest_published(runs: Sequence[OwnRunResponse], number: int) -> PublishedCheckRun | None:
-    """The newest of this pull request's. Raises ValueError where the address of a run does not end in its id."""
+    """The newest run of this pull request. Raises ValueError for a run whose URL does not end in its id."""
     ours = external_id(number)
     by_id = {int(run.url.partition("?")[0].rpartition("/")[2]): run for run in runs if run.external_id == ours}
     if not by_id:
@@ -152,13 +151,13 @@ class GroupPullReading(PullReader):
 
 
 def group_diff(api: GitHubApi, group: MergeGroup) -> str:
-    """Raises DiffTooLarge."""
+    """The group's diff. Raises DiffTooLarge."""
     path = f"/repos/{group.repository}/compare/{group.base_sha}...{group.head_sha}"
     return api.get_bytes(path, DIFF).decode("utf-8", "replace")
 
 
 def at_group_commits(dossier: Dossier, group: MergeGroup) -> Dossier:
-    """The same dossier, at the commits of the group, without validators' reports."""
+    """The same dossier at the group's commits, without CI."""
     commits = {"head_sha": group.head_sha, "base_sha": group.base_sha, "merge_base_sha": group.base_sha}
     pull = dossier.pull_request.model_copy(update=commits)
     return dossier.model_copy(update={"pull_request": pull, "ci": None})

@@ -1,7 +1,7 @@
-"""A public pull request as anybody sees it: the REST API without a token, which allows 60 requests an hour.
+"""A pull request read with GITHUB_TOKEN, or anonymously over the REST API, which allows 60 requests an hour.
 
-Does not watch the head; what it reads is one moment. Invariant: at most six requests and the texts of twenty
-files, and whatever was left out is in `files_unread` or said in the notes.
+An anonymous read is one moment of at most six requests and the texts of twenty files; `files_unread` and the notes list
+what was left out.
 """
 
 import base64
@@ -58,12 +58,12 @@ MOST_FILES: Final = MOST_TEXTS - len(FOLDER_NAMES) - len(CONFIG_PATHS)
 PER_PAGE: Final = 100
 TOKEN_HINT: Final = "Set GITHUB_TOKEN to read it all."  # noqa: S105 - a sentence
 SNIFFED_BYTES: Final = 8000
-"""Git takes a file with a NUL in its first 8,000 bytes for a binary one."""
+"""Git classifies a file with a NUL in its first 8,000 bytes as binary."""
 
 
 @dataclass(frozen=True, slots=True)
 class PublicPull:
-    """What could be read; `notes` says in sentences what could not."""
+    """A pull request; `notes` has a sentence for each part that could not be read."""
 
     dossier: Dossier
     notes: tuple[str, ...]
@@ -71,7 +71,7 @@ class PublicPull:
 
 @dataclass(slots=True)
 class PublicPullReader:
-    """One pull request while it is read without a token."""
+    """A pull request during an anonymous read."""
 
     api: GitHubApi
     repository: RepositoryName
@@ -132,7 +132,7 @@ class PublicPullReader:
         )
 
     def _issues(self, links: Sequence[IssueLink]) -> tuple[Issue, ...]:
-        """The first linked issue; there is no request left for more."""
+        """The first linked issue; no request is left for more."""
         if len(links) > 1:
             left = ", ".join(f"{link.repository}#{link.number}" for link in links[1:])
             self.notes.append(f"Of the linked issues these were not read: {left}. {TOKEN_HINT}")
@@ -165,7 +165,7 @@ class PublicPullReader:
 
     def _files(self, sha: str, diff: str) -> tuple[list[HeadFile], list[UnreadFile]]:
         parsed = parse_diff(diff.encode())
-        # The API answers for a symbolic link with the file that it points to.
+        # For a symbolic link the API returns the file that it points to.
         links = {file.path for file in parsed.files if file.is_symlink}
         files = texts_to_read(parsed, MOST_FILES)
         texts = [self._file(sha, path) for path in files.paths if path not in links]
@@ -194,7 +194,7 @@ class PublicPullReader:
         )
 
     def _config(self, sha: str) -> tuple[ConfigText, ...]:
-        """The repository's own; whether its owner has a default is not looked for."""
+        """The repository's own configuration; the owner's default is not read."""
         file = self._file(sha, CONFIG_PATH)
         if isinstance(file, HeadFile):
             return (ConfigText(origin=ConfigOrigin.REPOSITORY, text=file.text),)
@@ -222,7 +222,7 @@ class PublicPullReader:
 
 
 def file_content(file: RestFile) -> bytes | None:
-    """The bytes of a file; None where GitHub leaves them out, as over 1 MB."""
+    """Bytes of a file; None if GitHub omits them, as over 1 MB."""
     if file.encoding != "base64":
         return None
     try:
@@ -232,7 +232,7 @@ def file_content(file: RestFile) -> bytes | None:
 
 
 def context_of_run(run: CheckRunResponse) -> GraphContext:
-    """A check run of the REST API as GraphQL would tell it."""
+    """A check run of the REST API in GraphQL's form."""
     return GraphContext(
         kind="CheckRun",
         name=run.name,
@@ -253,13 +253,13 @@ def context_of_status(status: RestStatus) -> GraphContext:
 
 @contextmanager
 def open_token_source(settings: Settings, clock: Clock) -> Generator[GitHubPullSource]:
-    """Read with GITHUB_TOKEN; everything that the live App would see, if the token may."""
+    """Read with GITHUB_TOKEN: all that the live App sees, as far as the token allows."""
     with token_access(settings, clock) as access:
         yield GitHubPullSource(access, make_read_options(None, settings.github_api_url, open_only=False))
 
 
 def open_public_pull(settings: Settings, clock: Clock, repository: RepositoryName, number: int) -> PublicPull:
-    """Read a public pull request without a token, and say what was left out."""
+    """Read a public pull request anonymously, with notes about omissions."""
     host = make_read_options(None, settings.github_api_url).host
     with token_access(replace(settings, github_token=None), clock) as access:
         return PublicPullReader(access.api(InstallationId(0)), repository, number, host).read()

@@ -1,7 +1,4 @@
-"""The questions about one pull request that GraphQL answers.
-
-Does not interpret the answers. Invariant: each method is one request, retries apart.
-"""
+"""GraphQL queries about one pull request, each one request, and the guess that prefetches its texts."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -37,9 +34,9 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class PullQueryItems:
-    """What else to ask for beside the newest head: `commit:path` expressions of files and of folders, numbers of issues.
+    """Items to query beside the newest head: `commit:path` expressions of files and folders, issue numbers.
 
-    `owners_default`: the configuration that holds for all repositories of this owner.
+    `owners_default`: the configuration for all repositories of this owner.
     """
 
     expressions: Sequence[str] = ()
@@ -50,7 +47,7 @@ class PullQueryItems:
 
 @dataclass(frozen=True, slots=True)
 class PullQueryAnswers:
-    """The answers in the order of the questions; None where there is no such thing."""
+    """Answers in the order of the items; None for a missing item."""
 
     head: PullState
     blobs: tuple[BlobResponse | None, ...]
@@ -60,7 +57,7 @@ class PullQueryAnswers:
 
 
 class OwnRunResponse(GraphResponse):
-    """A run of our own check. `url` ends in its id, which GraphQL's numbers are too small for."""
+    """A run of our own check. `url` ends in its id, which overflows GraphQL's numbers."""
 
     url: str
     external_id: str | None = None
@@ -70,7 +67,7 @@ class OwnRunResponse(GraphResponse):
 
 
 class CompleteNodes(NodeConnection[T]):
-    """A list that was asked for as a whole."""
+    """A list that was queried as a whole."""
 
     total_count: int
 
@@ -98,7 +95,7 @@ class GroupMemberResponse(PullState):
     commits: NodeConnection[OwnTipResponse]
 
     def own_runs(self) -> tuple[OwnRunResponse, ...] | None:
-        """The runs of our check on the head; None where not all of them are known."""
+        """Runs of our check on the head; None if the list is incomplete."""
         commit = next(
             (node.commit for node in self.commits.visible_nodes if node.commit.oid == self.head_ref_oid), None
         )
@@ -116,7 +113,7 @@ class ReviewedCommitResponse(GraphResponse):
 
 
 class LatestReviewResponse(GraphResponse):
-    """`url` ends in its number, which GraphQL's numbers are too small for."""
+    """`url` ends in its number, which overflows GraphQL's numbers."""
 
     url: str
     state: str
@@ -130,7 +127,7 @@ class ReviewsResponse(GraphResponse):
 
 
 class PullQueries:
-    """One pull request, seen through one credential."""
+    """Queries about one pull request with one credential."""
 
     def __init__(self, api: GitHubApi, repository: RepositoryName, number: int) -> None:
         owner, _, name = repository.partition("/")
@@ -142,7 +139,7 @@ class PullQueries:
         return self._api.query(query.document, self._variables, PullQueryResponse[GraphPull]).repository.pull_request
 
     def pull_with(self, asked: PullQueryItems) -> "PullQueryResult":
-        """The pull request and, in the same request, what is asked for beside it."""
+        """The pull request and, in the same request, further items."""
         beside = queries.alias_items(
             asked.expressions, asked.issues, asked.folders, owners_default=asked.owners_default
         )
@@ -151,13 +148,13 @@ class PullQueries:
         return parse_or_outage(lambda: _parse_result(answer, asked), "/graphql")
 
     def head(self) -> PullState:
-        """Asked right before a verdict is told: it may take the last request."""
+        """The newest head, read right before a verdict is published: it may use the last request."""
         return self._api.query(
             queries.HEAD_QUERY, self._variables, PullQueryResponse[PullState], RequestPriority.STATE
         ).repository.pull_request
 
     def member(self, app_id: int, check: str) -> "GroupMemberResponse":
-        """The head, and the runs of this App's check there."""
+        """The head, and the runs of this App's check on it."""
         variables = {**self._variables, "app": app_id, "check": check}
         return self._api.query(
             queries.MEMBER_QUERY, variables, PullQueryResponse[GroupMemberResponse]
@@ -183,7 +180,7 @@ class PullQueries:
 
 @dataclass(frozen=True, slots=True)
 class PullQueryResult:
-    """A pull request, and what was asked for beside it."""
+    """A pull request, and the items queried beside it."""
 
     pull: GraphPull
     answers: PullQueryAnswers
@@ -210,20 +207,20 @@ def _parse_result(answer: TextsQueryResponse, asked: PullQueryItems) -> PullQuer
 
 
 MOST_RULED_FOLDERS: Final = 20
-"""Folders above changed files that are asked for rules files: they ride along in a request that is made anyway."""
+"""Folders above changed files whose rules files are queried in the same request."""
 
 
 class DossierMemory(Protocol):
-    """What pull requests were judged from."""
+    """Dossiers of earlier judgings."""
 
     def __call__(self, pull: PullRef) -> Dossier | None: ...
 
 
 @dataclass(frozen=True, slots=True)
 class PrefetchGuess:
-    """Where head and base are thought to be, and what is changed between them.
+    """A guess of head and base, and of the changed files between them.
 
-    `base_ref`: the base branch, whose newest commit says the rules; None: not known, and they are asked for at `base_sha`.
+    `base_ref`: the base branch, whose newest commit has the rules; None: unknown, and `base_sha` is read.
     """
 
     head_sha: Sha
@@ -241,7 +238,7 @@ class PrefetchGuess:
 
 @dataclass(frozen=True, slots=True)
 class PrefetchedTexts:
-    """What was answered to a guess that was right. `ruled_by` None: it was not."""
+    """Answers to a correct guess. `ruled_by` None: it was wrong."""
 
     texts: Mapping[str, BlobResponse] = field(default_factory=dict[str, BlobResponse])
     ruled_by: tuple[str, ...] | None = None
@@ -249,13 +246,13 @@ class PrefetchedTexts:
 
 
 def prefetched(guess: PrefetchGuess, answered: PullQueryAnswers) -> PrefetchedTexts:
-    """What is known once the guess is known to be right. A text that is not there is asked for again."""
+    """Texts of a correct guess. A missing text is queried again."""
     texts = zip(guess.paths, answered.blobs[len(guess.ruled_by) + len(CONFIG_PATHS) :], strict=True)
     return PrefetchedTexts({path: blob for path, blob in texts if blob is not None}, guess.ruled_by, answered)
 
 
 def guess_from_diff(request: JudgeRequest, before: Dossier | None, diff: str) -> PrefetchGuess | None:
-    """The diff was read, and is of the head that the request names, else of the one that was judged before."""
+    """Guess from the diff, which is of the request's head or else of the last judged one."""
     head_sha, base_sha = guess_head(request, before), guess_base(request, before)
     if head_sha is None or base_sha is None:
         return None
@@ -274,19 +271,19 @@ def guess_base(request: JudgeRequest, before: Dossier | None) -> Sha | None:
 
 
 def guess_base_ref(request: JudgeRequest, before: Dossier | None) -> str | None:
-    """The base branch as it was recorded, unless a delivery told of a base, and not that this is it."""
+    """The base branch as recorded, unless a delivery names a base without confirming it."""
     name = before.pull_request.base_ref if before else ""
     is_told = request.base is not None or request.base_sha is not None
     return name if name and (not is_told or request.base == hash_base(name)) else None
 
 
 def branch_ref(base_ref: str) -> str:
-    """The newest commit of a branch: what GitHub calls the base of a pull request stays behind when the branch moves on."""
+    """Ref of a branch's newest commit: a pull request's base on GitHub stays behind when the branch moves."""
     return f"refs/heads/{base_ref}"
 
 
 def rules_items(at: str, ruled_by: Sequence[str], issues: Sequence[int], request: JudgeRequest) -> PullQueryItems:
-    """The rules files, the configuration, and issues. *at*: a commit, or a branch."""
+    """Query items for rules files, configuration and issues. *at*: a commit, or a branch."""
     rules = [f"{at}:{path}" for path in (*ruled_by, *CONFIG_PATHS)]
     return PullQueryItems(
         rules, issues, [f"{at}:{folder}" for folder in RULE_FOLDERS], may_have_default(request.repository)
@@ -294,6 +291,6 @@ def rules_items(at: str, ruled_by: Sequence[str], issues: Sequence[int], request
 
 
 def rules_files_for(changed: Sequence[str]) -> tuple[str, ...]:
-    """The rules files that may rule these, but for those in folders of their own."""
+    """Rules files that may apply to these, without those in folders of their own."""
     above = folders_above(changed, MOST_RULED_FOLDERS)
     return (*ROOT_NAMES, *(f"{folder}{name}" for folder in above for name in FOLDER_NAMES))

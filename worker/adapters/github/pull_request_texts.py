@@ -1,7 +1,7 @@
-"""The linked issues of a pull request, each with the text that it is judged by.
+"""Texts of a pull request: linked issues, patches, files at the head, and configuration.
 
-Does not fetch. Invariant: nothing of a private repository's issues where the pull request is public, and no title or text that
-its own author or a bot wrote once it was there, as far as GitHub tells.
+A private repository's issue stays out of a public pull request. An issue is judged by the newest title and text that
+neither the pull request's author nor a bot wrote after it was opened, as far as GitHub shows the history.
 """
 
 import re
@@ -48,12 +48,12 @@ T = TypeVar("T")
 
 
 def login_of(actor: ActorResponse | None) -> str:
-    """A deleted account is shown as `ghost`."""
+    """Login of an account; a deleted one is `ghost`."""
     return actor.full_login if actor else "ghost"
 
 
 def visible_issues(pull: GraphPull) -> tuple[GraphIssue, ...]:
-    """Without those that stand in a private repository where this one is public: anybody reads the check that quotes them."""
+    """Issues without those of a private repository if this one is public: the check that quotes them is public."""
     issues = pull.closing_issues_references.visible_nodes if pull.closing_issues_references else ()
     if pull.base_repository is not None and pull.base_repository.is_private:
         return issues
@@ -61,7 +61,7 @@ def visible_issues(pull: GraphPull) -> tuple[GraphIssue, ...]:
 
 
 def linked_issues(pull: GraphPull, named: Sequence[GraphIssue], links: Sequence[IssueLink]) -> tuple[Issue, ...]:
-    """All that it closes: those that GitHub lists, then those that only its text names."""
+    """All issues that it closes: those that GitHub lists, then those that only its text names."""
     texts = {(link.repository.casefold(), link.number): link.text for link in links}
     return tuple(
         _issue(pull, issue, texts.get((issue.repository.name_with_owner.casefold(), issue.number), LINKED_IN_SIDEBAR))
@@ -96,7 +96,7 @@ def _version(at: datetime, editor: ActorResponse | None, author: str, text: str 
 
 
 def _text_history(issue: GraphIssue, author: str) -> TextHistory:
-    """What GitHub tells of its texts; where it tells none of them, who edited it last and when."""
+    """History of an issue's text; without edits on GitHub, the last editor and time."""
     shown = issue.user_content_edits
     edits = _visible_prefix(shown.nodes or () if shown else ())
     versions = tuple(_version(edit.edited_at, edit.editor, author, edit.diff) for edit in edits)
@@ -107,7 +107,7 @@ def _text_history(issue: GraphIssue, author: str) -> TextHistory:
 
 
 def _title_history(issue: GraphIssue, author: str) -> TextHistory:
-    """What GitHub tells of its titles. The first of all is no rename's: the first rename names it."""
+    """History of an issue's titles. The first title comes from the first rename."""
     shown = issue.timeline_items or NodeConnection[RenameResponse]()
     nodes = (shown.nodes or ())[::-1]
     renames = _visible_prefix(nodes)
@@ -120,7 +120,7 @@ def _title_history(issue: GraphIssue, author: str) -> TextHistory:
 
 
 def _visible_prefix(nodes: Sequence[T | None]) -> tuple[T, ...]:
-    """The newest of them, up to the first that may not be seen."""
+    """The newest items, up to the first hidden one."""
     return tuple(item for item in takewhile(lambda node: node is not None, nodes) if item is not None)
 
 
@@ -137,7 +137,7 @@ class PatchedDiff:
 
 
 def join_patches(files: Sequence[ChangedFileResponse], total: int) -> PatchedDiff:
-    """Put the patches of *files* together; *total* is how many files the pull request really changes."""
+    """Join the patches of *files*; *total* is the pull request's real number of files."""
     unread = [UnreadFile(path=file.filename, reason=UnreadReason.TOO_LARGE) for file in files if _lacks_lines(file)]
     if total > len(files):
         rest = f"({total - len(files)} more files that GitHub does not list)"
@@ -175,7 +175,7 @@ def _header(file: ChangedFileResponse, old: str) -> list[str]:
 
 
 def _name(side: str, path: str) -> str:
-    """A path as git writes it: quoted when a character in it would mean something."""
+    """A path as git writes it: quoted if it has special characters."""
     text = side + path
     return f'"{SPECIAL.sub(_escape, text)}"' if SPECIAL.search(text) else text
 
@@ -194,19 +194,19 @@ MOST_FILES: Final = 1000
 MOST_CHARACTERS: Final = 20_000_000
 BATCH_SIZE: Final = 100
 SMALL_BATCH: Final = 25
-"""For a second try, where GitHub could not answer for a whole batch in time."""
+"""Batch size of a retry after GitHub timed out on a whole batch."""
 
 
 @dataclass(frozen=True, slots=True)
 class TextRequest:
-    """Paths to ask for, and files known as unreadable from the diff alone."""
+    """Paths to query, and files that the diff alone shows to be unreadable."""
 
     paths: tuple[str, ...]
     unread: tuple[UnreadFile, ...]
 
 
 def texts_to_read(diff: Diff, most: int = MOST_FILES) -> TextRequest:
-    """What to read of a diff's files. A deleted file and a submodule have no text at the head."""
+    """Select the files to read. A deleted file and a submodule have no text at the head."""
     there = [file for file in diff.files if file.change is not ChangeKind.DELETED and not file.is_submodule]
     binary = [file.path for file in there if file.is_binary]
     unnamed = [file.path for file in there if not file.is_binary and "\ufffd" in file.path]
@@ -220,7 +220,7 @@ def texts_to_read(diff: Diff, most: int = MOST_FILES) -> TextRequest:
 
 
 def to_head_file(path: str, blob: BlobResponse | None) -> HeadFile | UnreadFile:
-    """What a blob tells of the file at *path*."""
+    """Convert a blob to the file at *path*."""
     if blob is None:
         return UnreadFile(path=path, reason=UnreadReason.OVER_LIMIT)
     if blob.is_binary:
@@ -236,7 +236,7 @@ def batches(paths: Sequence[str], size: int) -> list[Sequence[str]]:
 
 @dataclass(slots=True)
 class HeadTexts:
-    """Files as they are read, until there is too much of them."""
+    """Collects files up to the size limits."""
 
     unread: list[UnreadFile]
     most_characters: int = MOST_CHARACTERS
@@ -257,19 +257,19 @@ class HeadTexts:
                 self.unread.append(file)
 
     def mark_unread(self, paths: Sequence[str]) -> None:
-        """These are not read any more."""
+        """Record files that are not read."""
         self.unread += [UnreadFile(path=path, reason=UnreadReason.OVER_LIMIT) for path in paths]
 
 
 def may_have_default(repository: RepositoryName) -> bool:
-    """Whether its owner's default may hold for it; in the repository of the defaults itself the file is its own."""
+    """Whether the owner's default may apply; in the repository of the defaults the file is its own."""
     return repository.rpartition("/")[2] != DEFAULTS_REPOSITORY
 
 
 def config_texts(
     own: BlobResponse | None, default: BlobResponse | None, misnamed: BlobResponse | None = None
 ) -> tuple[ConfigText, ...]:
-    """The files that are there, the repository's own first. *misnamed*: what stands under the wrong name."""
+    """The configuration files, the repository's own first. *misnamed*: a file under the wrong name."""
     sources = ((ConfigOrigin.REPOSITORY, own), (ConfigOrigin.ORGANISATION, default))
     texts = [ConfigText(origin=origin, text=text_of(blob)) for origin, blob in sources if blob and is_file(blob)]
     if misnamed and is_file(misnamed) and not (own and is_file(own)):

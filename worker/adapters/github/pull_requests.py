@@ -1,8 +1,8 @@
-"""A pull request on GitHub as a raw dossier, in three requests and one more for each further hundred files or checks.
+"""A pull request on GitHub as a raw dossier, in three requests and one more per further hundred files or checks.
 
-In two, where head and base are known from the request or from the last verdict. Does not derive anything (`worker.dossier.assemble` does) and knows neither policy nor
-ledger. Invariant: diff, texts and checks of one dossier belong to one head; if the head moves while they are read, they are read
-again, or whoever asks for the newest head before he tells a verdict (`is_newest_head` says when he must) finds out.
+Two requests suffice if head and base are known from the request or the last verdict. Diff, texts and checks of a
+dossier belong to one head: if it moves during the read, the read restarts, or the check of the newest head before
+publishing (see `is_newest_head`) detects it.
 """
 
 import time
@@ -88,17 +88,17 @@ from worker.dossier.repo_rules.files import MOST_IN_A_FOLDER, ROOT_NAMES, RULE_F
 from worker.errors import RateLimited, SubjectGone, Unavailable
 
 MOST_READINGS: Final = 3
-"""How often a pull request is read from the start because its head moved meanwhile."""
+"""Reads of a pull request whose head moves meanwhile."""
 
 FILES_PER_PAGE: Final = 100
 MOST_LISTED: Final = 3000
 MOST_NAMED_ISSUES: Final = 5
 RECENT_S: Final = 2.0
-"""As fresh as an answer that one more request would bring: how long one may take, and what follows it."""
+"""Age of an answer that is as fresh as another request: the duration of one and of what follows it."""
 
 
 class ReadOptions(Value):
-    """Who looks, at what, and how much of it. `app_id` None: our own checks can only be told by their name."""
+    """Credential, App and limits of a read. `app_id` None: our own checks are identified by name only."""
 
     app_id: int | None
     host: str
@@ -112,7 +112,7 @@ def make_read_options(app_id: int | None, api_url: str, *, open_only: bool = Tru
 
 
 class GitHubPullSource:
-    """The PullSource of the live App, and of `assay judge OWNER/REPO#N` with a token. *memory*: what was judged before."""
+    """The PullSource of the live App, and of `assay judge OWNER/REPO#N` with a token. *memory*: earlier dossiers."""
 
     def __init__(self, access: GitHubAccess, looking: ReadOptions, memory: DossierMemory | None = None) -> None:
         self._access = access
@@ -140,14 +140,14 @@ class GitHubPullSource:
         return look_up_at(self._access.api(request.pull.installation_id), request, dossier, sought)
 
     def may_write(self, request: JudgeRequest, login: str) -> bool:
-        """Whether an account may write in the pull request's repository."""
+        """Whether an account has write access to the pull request's repository."""
         role = read_role(self._access.api(request.pull.installation_id), request.repository, login)
         return role in roles_from(Role.WRITE)
 
     def is_newest_head(self, request: JudgeRequest, head_sha: Sha) -> bool:
-        """Whether GitHub said a moment ago that this is the newest head of an open pull request.
+        """Whether GitHub just returned this as the newest head of an open pull request.
 
-        And whether nothing was read since that could be another head's.
+        False if a later read could belong to another head.
         """
         previous = self._told
         if previous is None or (previous.pull, previous.head_sha) != (request.pull, head_sha):
@@ -157,7 +157,7 @@ class GitHubPullSource:
 
 @dataclass(frozen=True, slots=True)
 class RecentHead:
-    """What GitHub said is the newest head. `at`: when it was asked."""
+    """The newest head from GitHub. `at`: when it was queried."""
 
     pull: PullRef
     head_sha: Sha
@@ -171,7 +171,7 @@ def require_open(head: PullState, looking: ReadOptions) -> None:
 
 @dataclass(frozen=True, slots=True)
 class InitialRead:
-    """A pull request, and what was read together with it. `diff` None: it is still to be read."""
+    """A pull request, and what was read with it. `diff` None: not read yet."""
 
     pull: GraphPull
     diff: PatchedDiff | None = None
@@ -179,7 +179,7 @@ class InitialRead:
 
 
 class PullReader:
-    """One pull request while it is read. *before*: what was read of it the last time. `head_asked_at`: when its head was asked for last."""
+    """One read of a pull request. *before*: its last dossier. `head_asked_at`: when its head was last queried."""
 
     def __init__(
         self, api: GitHubApi, request: JudgeRequest, looking: ReadOptions, before: Dossier | None = None
@@ -195,7 +195,7 @@ class PullReader:
         self.head_asked_at = -inf
 
     def dossier(self) -> Dossier | None:
-        """Read everything once; None when the head moved meanwhile."""
+        """Read everything once; None if the head moved meanwhile."""
         opening = self._read_initial()
         pull = opening.pull
         require_open(pull, self._looking)
@@ -220,7 +220,7 @@ class PullReader:
         )
 
     def _read_initial(self) -> InitialRead:
-        """Guess once where head and base are: then the request after the diff brings the rest, if that is so."""
+        """Guess head and base once: a correct guess lets the request after the diff bring the rest."""
         is_guessing, self._is_guessing = self._is_guessing, False
         request, before = self._request, self._before
         is_known = guess_head(request, before) is not None and guess_base(request, before) is not None
@@ -231,7 +231,7 @@ class PullReader:
         return InitialRead(self._graph.pull())
 
     def _diff_first(self) -> InitialRead:
-        """The diff is the newest head's: that it is the one that the request names is said by what is asked afterwards."""
+        """Read the diff of the newest head; the next answer confirms which head that is."""
         try:
             diff = self._shown_diff()
             guess = guess_from_diff(self._request, self._before, diff)
@@ -246,7 +246,7 @@ class PullReader:
         return InitialRead(seen.pull, PatchedDiff(diff, ()), prefetched(guess, seen.answers))
 
     def _try_guess(self, guess: PrefetchGuess) -> PullQueryResult | None:
-        """None: it was too much to be answered at once."""
+        """Query with a guess. None: too much for one answer."""
         self._note_head_request()
         try:
             return self._graph.pull_with(guess.items(self._request))
@@ -261,7 +261,7 @@ class PullReader:
         self.head_asked_at = time.monotonic()
 
     def _contexts(self, pull: GraphPull) -> list[GraphContext] | None:
-        """All pages of what others say of its head; None when that moved."""
+        """All pages of the head's check runs and statuses; None if the head moved."""
         contexts, rollup = list[GraphContext](), pull.status_check_rollup
         while rollup is not None:
             page = rollup.contexts.page_info
@@ -302,7 +302,7 @@ class PullReader:
     def _read_rest(
         self, pull: GraphPull, diff: PatchedDiff, links: Sequence[IssueLink], have: PrefetchedTexts
     ) -> "RemainingTexts | None":
-        """Texts, guidance and the issues that only the body names; None when the head moved."""
+        """Read texts, guidance and issues that only the body names; None if the head moved."""
         missing = {file.path for file in diff.unread}
         changed = parse_diff(diff.diff.encode())
         files = texts_to_read(changed)
@@ -323,14 +323,14 @@ class PullReader:
     def _remaining_items(
         self, pull: GraphPull, rest: "RemainingTexts", named: list[int], have: PrefetchedTexts
     ) -> PullQueryItems:
-        """What else the first request has to bring: nothing, if it was answered already."""
+        """Items that the first request still has to bring: none after a correct guess."""
         if have.answers is None or have.ruled_by != rest.rules_paths or named:
             return rules_items(branch_ref(pull.base_ref_name), rest.rules_paths, named, self._request)
         rest.add_answers(have.answers)
         return PullQueryItems()
 
     def _read(self, pull: GraphPull, paths: Sequence[str], beside: PullQueryItems, rest: "RemainingTexts") -> bool:
-        """Read one batch, in smaller pieces if GitHub can't answer it at once; False when the head moved."""
+        """Read one batch, in smaller pieces if GitHub times out; False if the head moved."""
         try:
             return self._read_at_once(pull, paths, beside, rest)
         except RateLimited:
@@ -379,7 +379,7 @@ class PullReader:
 
 
 def apply_check_settings(context: CiContext, config: Sequence[ConfigText]) -> CiContext:
-    """With the checks that the repository expects, and without those that it ignores."""
+    """Add the checks that the configuration requires, and remove those that it ignores."""
     if not config:
         return context
     from worker.dossier.config import resolve_config  # noqa: PLC0415 - YAML, for those who have a configuration
@@ -396,7 +396,7 @@ def _is_at(pull: GraphPull, guess: PrefetchGuess) -> bool:
 
 @dataclass(slots=True)
 class RemainingTexts:
-    """What the second kind of question brings."""
+    """Texts and issues of the second kind of query."""
 
     head_texts: HeadTexts
     rules_paths: tuple[str, ...]
@@ -423,7 +423,7 @@ class RemainingTexts:
 
 
 def rules_files_in(name: str, folder: FolderResponse | None) -> list[tuple[str, str | None]]:
-    """The rules files of a folder that is kept for them."""
+    """Rules files of a folder for rules."""
     entries = sorted((folder.entries or () if folder else ()), key=lambda entry: entry.name)
     files = [(entry.name, entry.object.text) for entry in entries if entry.object and is_rules_name(name, entry.name)]
     return [(f"{name}/{file}", text) for file, text in files[:MOST_IN_A_FOLDER]]

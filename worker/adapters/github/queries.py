@@ -1,7 +1,4 @@
-"""The GraphQL that we ask, and nothing else.
-
-Does not send anything. Invariant: untrusted words (paths, names) travel as variables, never in the text of a query.
-"""
+"""GraphQL queries. Untrusted text (paths, names) is passed in variables, never in a query's text."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -135,7 +132,7 @@ fragment member on PullRequest {
   }
 }
 """
-"""The newest head of a pull request, and what our check there says."""
+"""The newest head of a pull request, and our check run on it."""
 
 MEMBER_QUERY: Final = (
     """
@@ -145,7 +142,7 @@ query AssayMember($owner: String!, $name: String!, $number: Int!, $app: Int!, $c
 """
     + MEMBER_FRAGMENT
 )
-"""The same of the one that a merge group tries."""
+"""The same for the pull request of a merge group."""
 
 
 REVIEWS_QUERY: Final = """
@@ -159,33 +156,33 @@ query AssayReviews($owner: String!, $name: String!, $number: Int!) {
   }
 }
 """
-"""Each person's newest review that approves, asks for changes, or is dismissed."""
+"""Each person's newest review that approves, requests changes, or is dismissed."""
 
 REACT_MUTATION: Final = """
 mutation AssayReact($subject: ID!, $content: ReactionContent!) {
   addReaction(input: {subjectId: $subject, content: $content}) { reaction { content } }
 }
 """
-"""At what REST knows no reactions of: a review's own text."""
+"""React to a review's own text, which REST can't."""
 
 UPDATE_COMMENT_MUTATION: Final = """
 mutation AssayTell($comment: ID!, $text: String!) {
   updateIssueComment(input: {id: $comment, body: $text}) { issueComment { pullRequest { number state headRefOid } } }
 }
 """
-"""Changes our comment, and answers what HEAD asks."""
+"""Edit our comment, and read the head as HEAD does."""
 
 OWNERS_DEFAULT_FIELD: Final = f"""
   {DEFAULTS_ALIAS}: repository(owner: $owner, name: "{DEFAULTS_REPOSITORY}", followRenames: false) {{
     object(expression: "HEAD:{CONFIG_PATH}") {{ ...blob }}
   }}
 """
-"""A repository that moved away is not followed: it may be somebody else's now."""
+"""A moved repository is not followed: its new owner may be a stranger."""
 
 
 @dataclass(frozen=True, slots=True)
 class GraphQuery:
-    """A text and the variables that it takes besides the pull request's."""
+    """A text and its variables besides the pull request's."""
 
     document: str
     variables: dict[str, str | int]
@@ -205,7 +202,7 @@ def issue_alias(index: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class AliasKind:
-    """One kind of thing to ask for: how its aliases are made, the type of what tells it, and the field."""
+    """A kind of item: prefix of its aliases, type of its variable, and its field."""
 
     alias: Callable[[int], str]
     type: str
@@ -224,7 +221,7 @@ ISSUE_KIND: Final = AliasKind(
 
 @dataclass(frozen=True, slots=True)
 class AliasedFields:
-    """What to ask for beside a pull request, each under its alias, and the fragments that it takes."""
+    """Items to query beside a pull request, each under its alias, and their fragments."""
 
     parameters: tuple[str, ...] = ()
     fields: str = ""
@@ -251,9 +248,9 @@ def alias_items(
 def items_query(
     expressions: Sequence[str], issues: Sequence[int], folders: Sequence[str] = (), *, owners_default: bool = False
 ) -> GraphQuery:
-    """Ask for blobs and folders (`commit:path`) and issues, each under its alias, and for the newest head beside them.
+    """Query blobs and folders (`commit:path`) and issues, each under its alias, and the newest head.
 
-    *owners_default*: also for the configuration that holds for all repositories of this owner.
+    *owners_default*: also the configuration for all repositories of this owner.
     """
     alias = alias_items(expressions, issues, folders, owners_default=owners_default)
     document = f"""
@@ -269,7 +266,7 @@ query AssayTexts({", ".join(["$owner: String!, $name: String!, $number: Int!", *
 
 
 def pull_query(beside: AliasedFields) -> GraphQuery:
-    """Ask for a pull request, and for what is *beside* it in the same request."""
+    """Query a pull request, and *beside* it further items in the same request."""
     document = PULL_QUERY.format(
         parameters=", ".join(["$owner: String!, $name: String!, $number: Int!", *beside.parameters]),
         fields=beside.fields,

@@ -1,8 +1,7 @@
-"""How many requests an installation has left, for what the last ones are kept, and until when GitHub wants none at all.
+"""Remaining requests of an installation, the reserve of the last ones, and secondary limits.
 
-Does not send anything and never waits. Invariant: as long as the last answers of GitHub are known, a pull request's state can
-still be told when nothing else can be asked, a sweep never takes what a pull request needs, and while a secondary limit lasts
-nothing is asked that is no more urgent than what it refused.
+While the remainder is known, publishing a pull request's state has a reserve, and a sweep leaves what a pull request
+needs. During a secondary limit only calls more urgent than the refused one are sent.
 """
 
 from collections.abc import Mapping
@@ -16,7 +15,7 @@ from worker.errors import RateLimited
 
 
 class RequestPriority(StrEnum):
-    """What a request is for; the more urgent ones may take the last that is left."""
+    """Purpose of a request; more urgent ones may use the reserve."""
 
     STATE = "state"
     JUDGING = "judging"
@@ -28,19 +27,19 @@ RESERVED_REQUESTS: Final[Mapping[RequestPriority, int]] = {
     RequestPriority.JUDGING: 50,
     RequestPriority.SWEEP: 1000,
 }
-"""How many have to be left for others: an hour has 5,000 at least, and a judging takes about five."""
+"""Requests to leave for others: an hour has at least 5,000, and a judging takes about five."""
 
 NOTE_EACH_BELOW: Final = 1500
-"""Above this, other processes need not be told."""
+"""Above this, the remainder is not shared with other processes."""
 
 GITHUB: Final = "GitHub"
 
 SECONDARY: Final = "secondary"
-"""What the limit is noted as that is of no budget: too many requests at once, or too many that create content. It ends by itself."""
+"""Name under which a secondary limit is recorded: too many concurrent requests, or too much created content."""
 
 
 class RequestBudget:
-    """What one installation has left, as GitHub's answers say; shared by all processes through the book."""
+    """Remaining requests of one installation, shared by all processes through `RateLimits`."""
 
     def __init__(self, installation: InstallationId, book: RateLimits, clock: Clock) -> None:
         self._installation = installation
@@ -49,14 +48,14 @@ class RequestBudget:
         self._left: dict[str, RateLimit] = dict(book.find_limits(installation))
 
     def admit(self, resource: str, need: RequestPriority) -> None:
-        """Raises RateLimited when what is left is kept for something more urgent."""
+        """Raise RateLimited if the rest is reserved for more urgent requests."""
         for name in (resource, SECONDARY):
             left = self._left.get(name)
             if left is not None and left.remaining <= RESERVED_REQUESTS[need] and left.reset_at > self._clock.now():
                 raise RateLimited(GITHUB, left.reset_at)
 
     def note_throttled(self, need: RequestPriority, until: datetime) -> None:
-        """GitHub refuses this by its secondary limit until then: who goes on asking is banned in the end."""
+        """Record a secondary limit of GitHub until then: an App that continues to send is banned."""
         limit, least = self._left.get(SECONDARY), RESERVED_REQUESTS[need]
         if limit is not None and limit.reset_at > self._clock.now():
             until, least = max(until, limit.reset_at), min(least, limit.remaining)
@@ -64,7 +63,7 @@ class RequestBudget:
         self._book.put(self._installation, SECONDARY, left)
 
     def note_headers(self, headers: Mapping[str, str]) -> None:
-        """Note what an answer says. An answer without such words, as of a server without limits, says nothing."""
+        """Record the remainder from an answer's headers. A server without limits sends none."""
         fresh = read_left(headers)
         if fresh is None:
             return
@@ -79,12 +78,12 @@ class RequestBudget:
 
 
 def notable_change(left: RateLimit) -> int:
-    """How much it has to change to be worth noting: every request near the end, else every fiftieth."""
+    """Change that is worth recording: every request near the end, else every fiftieth."""
     return 1 if left.remaining < 2 * RESERVED_REQUESTS[RequestPriority.JUDGING] else 50
 
 
 def read_left(headers: Mapping[str, str]) -> tuple[str, RateLimit] | None:
-    """Of which budget an answer tells, and how much of it is left."""
+    """Budget and remainder from the headers of an answer."""
     lower = {name.lower(): value for name, value in headers.items()}
     values = [lower.get(f"x-ratelimit-{name}", "") for name in ("remaining", "reset")]
     if not all(value.isascii() and value.isdecimal() and len(value) < 12 for value in values):  # noqa: PLR2004 - a time in seconds has ten

@@ -1,7 +1,6 @@
-"""What we read of GitHub's answers, and nothing else of them.
+"""Models of GitHub's answers, with the fields that we read.
 
-Does not fetch. Invariant: an answer may hold anything more, so unknown fields are left out, and a
-list may have holes where we may not look.
+Unknown fields are ignored, and a list may contain None for items that we may not see.
 """
 
 from datetime import datetime
@@ -37,7 +36,7 @@ class GraphError(RestResponse):
 
 
 class GraphAnswer(RestResponse):
-    """Any GraphQL answer. `data` is there, with holes, beside errors too."""
+    """Any GraphQL answer. `data` may be present, with holes, beside errors."""
 
     data: Any = None
     errors: tuple[GraphError, ...] = ()
@@ -53,7 +52,7 @@ class PageInfo(GraphResponse):
 
 
 class NodeConnection(GraphResponse, Generic[T]):
-    """A connection. A hole is something we may not see."""
+    """A connection. A hole is an item that we may not see."""
 
     nodes: tuple[T | None, ...] | None = None
     page_info: PageInfo = PageInfo()
@@ -69,7 +68,7 @@ class ActorResponse(GraphResponse):
 
     @property
     def full_login(self) -> str:
-        """As REST and webhooks spell it: an App's login ends in [bot], which GraphQL leaves out."""
+        """The login in REST's and webhooks' form: an App's ends in [bot], which GraphQL omits."""
         return f"{self.login}[bot]" if self.kind == "Bot" and not self.login.endswith("[bot]") else self.login
 
 
@@ -102,7 +101,7 @@ class RepositoryNameResponse(GraphResponse):
 
 
 class ContentEditResponse(GraphResponse):
-    """A text as an edit left it. `diff` holds it whole; None: it was taken out of the history, or is not for us."""
+    """A text after an edit. `diff` holds the whole text; None: removed from the history, or hidden from us."""
 
     edited_at: datetime
     editor: ActorResponse | None = None
@@ -117,7 +116,7 @@ class RenameResponse(GraphResponse):  # an item of a timeline, which ends with t
 
 
 class GraphIssue(GraphResponse):
-    """`user_content_edits`: its texts, the newest first; `includes_created_edit`: the last of all is the one it was written with."""
+    """`user_content_edits`: its texts, newest first; `includes_created_edit`: the last of all is the original."""
 
     number: int
     title: str
@@ -139,7 +138,7 @@ class AppResponse(GraphResponse):
 
 
 class WorkflowRunResponse(GraphResponse):
-    """`event`: what it runs for; asked only of those that reported."""
+    """`event`: the trigger of the run; queried only for those that reported."""
 
     workflow: NameResponse
     event: str = ""
@@ -155,7 +154,7 @@ class SuiteResponse(GraphResponse):
 
 
 class TipSuiteResponse(SuiteResponse):
-    """One of the head commit's. Without a run there is nothing that a rollup would show."""
+    """A suite of the head commit. Without a run it is missing from the rollup."""
 
     conclusion: str | None = None
     check_runs: TotalCountResponse | None = None
@@ -186,7 +185,7 @@ class CheckAnnotationResponse(GraphResponse):
 
 
 class GraphContext(GraphResponse):
-    """A check run or a commit status; which one, `kind` says."""
+    """A check run or a commit status, by `kind`."""
 
     kind: Literal["CheckRun", "StatusContext"] = Field(validation_alias="__typename")
     is_required: bool | None = None
@@ -213,7 +212,7 @@ class UpdateRuleResponse(GraphResponse):
 
 
 class RequiredChecksRule(GraphResponse):
-    """Of a rule that requires checks. Of others nothing is asked."""
+    """A rule that requires checks. Other rules have no fields."""
 
     required_status_checks: tuple[NameResponse, ...] = ()
 
@@ -231,7 +230,7 @@ class BaseTipResponse(GraphResponse):
 
 
 class RuledRefResponse(GraphResponse):
-    """`ref_update_rule`: of branch protection. `rules`: of rulesets, the repository's and its organization's."""
+    """`ref_update_rule`: from branch protection. `rules`: from rulesets, the repository's and its organization's."""
 
     ref_update_rule: UpdateRuleResponse | None = None
     rules: NodeConnection[BranchRuleResponse] | None = None
@@ -271,7 +270,7 @@ class RepositoryPullResponse(GraphResponse, Generic[T]):
 
 
 class PullQueryResponse(GraphResponse, Generic[T]):
-    """What a query about one pull request answers."""
+    """Answer to a query about one pull request."""
 
     repository: RepositoryPullResponse[T]
 
@@ -281,7 +280,7 @@ class MoreContextsResponse(PullState):  # of the newest head, whichever that is
 
 
 class BlobResponse(GraphResponse):
-    """A file. GitHub cuts `text` at 512,000 bytes and says so only in `is_truncated`. All None: not a blob."""
+    """A file. GitHub cuts `text` at 512,000 bytes and only `is_truncated` shows it. All None: not a blob."""
 
     text: str | None = None
     is_binary: bool | None = None
@@ -289,14 +288,14 @@ class BlobResponse(GraphResponse):
 
 
 class FolderEntryResponse(GraphResponse):
-    """What stands in a folder. `object` is None for a submodule, and says nothing for a folder."""
+    """An item of a folder. `object` is None for a submodule, and empty for a folder."""
 
     name: str
     object: BlobResponse | None = None
 
 
 class FolderResponse(GraphResponse):
-    """A folder with the files in it. None: not a folder."""
+    """A folder with its files. None: not a folder."""
 
     entries: tuple[FolderEntryResponse, ...] | None = None
 
@@ -308,7 +307,7 @@ class DefaultsRepositoryResponse(GraphResponse):
 
 
 class TextsQueryResponse(GraphResponse):
-    """The answer to a query with one alias a file."""
+    """Answer to a query with one alias per file."""
 
     repository: dict[str, Any]
     defaults: DefaultsRepositoryResponse | None = None
@@ -442,7 +441,7 @@ class RestFile(RestResponse):
 
 
 class AppView(RestResponse):
-    """What `GET /app` tells about the App whose key asked."""
+    """Answer of `GET /app` for the App whose key was used."""
 
     id: int
     slug: str = ""

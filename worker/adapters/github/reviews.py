@@ -1,7 +1,7 @@
-"""Asking people to look at a pull request: CODEOWNERS at the base, requested reviewers, a label.
+"""Reviews on GitHub: CODEOWNERS at the base, review requests, a label, and the roles of accounts.
 
-Does not decide who is asked (`worker.publishing.review_requests` does). Invariant: whom GitHub refuses is left out, and the others are asked all
-the same; asking twice asks nobody anew who did not answer yet.
+A refused reviewer is left out, and the others are still requested. Repeating a request does not notify a pending
+reviewer.
 """
 
 import re
@@ -39,25 +39,25 @@ class GitHubReviewers:
         self._access = access
 
     def read_codeowners(self, pull: PullRef, repository: RepositoryName, base_sha: Sha) -> str | None:
-        """The first of the files that GitHub reads, all asked for at once."""
+        """The first of the files that GitHub reads, all queried in one request."""
         graph = PullQueries(self._access.api(pull.installation_id), repository, pull.number)
         items = graph.fetch_items(PullQueryItems([f"{base_sha}:{path}" for path in CODEOWNERS_PATHS]))
         return next((blob.text for blob in items.blobs if blob is not None and blob.text is not None), None)
 
     def list_reviews(self, request: JudgeRequest) -> tuple[SubmittedReview, ...]:
-        """What a bot says, an account that is gone, or somebody about no commit, is left out."""
+        """Submitted reviews without those of bots and deleted accounts, and without those of no commit."""
         graph = PullQueries(self._api(request), request.repository, request.pull.number)
-        reviews = [given_review for review in graph.reviews() if (given_review := _to_given_review(review))]
+        reviews = [submitted for review in graph.reviews() if (submitted := _to_submitted_review(review))]
         return tuple(sorted(reviews, key=lambda review: review.at))
 
     def request_reviews(self, request: JudgeRequest, owners: Sequence[Owner]) -> tuple[Owner, ...]:
-        """Ask all at once; where GitHub refuses that, since one of them can't be asked, one by one."""
+        """Request all owners together; if GitHub refuses one of them, request each singly."""
         if self._request_reviews(request, owners):
             return tuple(owners)
         return tuple(owner for owner in owners if len(owners) > 1 and self._request_reviews(request, [owner]))
 
     def add_label(self, request: JudgeRequest, name: str) -> None:
-        """Raises Forbidden also where GitHub takes no such label."""
+        """Add a label. Raises Forbidden also if GitHub refuses the label."""
         path = f"/repos/{request.repository}/issues/{request.pull.number}/labels"
         try:
             self._api(request).fetch(ApiCall("POST", path, body={"labels": [name]}, is_repeatable=True), LabelsPage)
@@ -72,7 +72,7 @@ class GitHubReviewers:
         }
         try:
             self._api(request).fetch(ApiCall("POST", path, body=body, is_repeatable=True), Made)
-        except GitHubBadRequest:  # 422: one of them is the author, or may not read here
+        except GitHubBadRequest:  # 422: a reviewer is the author, or lacks read access
             return False
         return True
 
@@ -80,7 +80,7 @@ class GitHubReviewers:
         return self._access.api(request.pull.installation_id)
 
 
-def _to_given_review(latest: LatestReviewResponse) -> SubmittedReview | None:
+def _to_submitted_review(latest: LatestReviewResponse) -> SubmittedReview | None:
     number, author = re.search(r"[1-9][0-9]*$", latest.url), latest.author
     if (
         number is None
@@ -111,7 +111,7 @@ class CollaboratorResponse(RestResponse):
 
 
 class CollaboratorsPage(RootModel[tuple[CollaboratorResponse, ...]]):
-    """A page of those who have access to a repository."""
+    """A page of accounts with access to a repository."""
 
 
 class PermittedUser(RestResponse):
@@ -119,15 +119,15 @@ class PermittedUser(RestResponse):
 
 
 class CollaboratorPermission(PermissionResponse):
-    """`permission` knows no `maintain`, and `role_name` may be a word of the organization's own."""
+    """`permission` has no `maintain`, and `role_name` may be an organization's own role."""
 
     user: PermittedUser | None = None
 
 
 def read_role(api: GitHubApi, repository: RepositoryName, login: str) -> Role:
-    """The role of an account. One that is gone has none.
+    """Role of an account. A deleted account has none.
 
-    A role of an organization's own counts as the one that it is made from.
+    An organization's own role counts as the role that it extends.
     """
     try:
         permission = api.get(
@@ -143,7 +143,7 @@ def read_role(api: GitHubApi, repository: RepositoryName, login: str) -> Role:
 
 
 def list_maintainers(api: GitHubApi, repository: RepositoryName) -> set[str] | None:
-    """The accounts of people who may maintain or administer a repository; None: more have access than one page shows."""
+    """Accounts of people who may maintain or administer a repository; None: too many for one page."""
     accounts = api.get(f"/repos/{repository}/collaborators", CollaboratorsPage, per_page=PER_PAGE).root
     if len(accounts) == PER_PAGE:
         return None
