@@ -1,8 +1,7 @@
-"""The web's own way to Redis: one connection on the event loop, on which all deliveries ask without waiting for each other.
+"""The web's Redis client: one pipelined connection on the event loop.
 
-`worker.adapters.redis.client` blocks its thread, and a thread for each delivery costs more than all the rest of it. Does not know a key or a
-script's meaning. Invariant: as there: a reply belongs to the command that is waited for longest, after any failure the
-connection is thrown away, nobody waits longer than the timeout for an answer, and every command may be sent twice.
+`worker.adapters.redis.client` blocks its thread, and a thread for each delivery costs more than the rest of it. As
+there, a failed connection is dropped, no reply takes longer than the timeout, and every command may be sent twice.
 """
 
 import asyncio
@@ -35,14 +34,14 @@ CONNECTION_CLOSED: Final = "the connection was closed"
 
 
 class PendingCommand(Struct, frozen=True):
-    """A command that was sent, and nobody answered yet."""
+    """A sent command without a reply."""
 
     answer: asyncio.Future[Reply]
     at: float
 
 
 class AsyncRedisConnection(asyncio.Protocol):
-    """One connection. Commands go out at once; replies come in their order."""
+    """One connection. Commands are sent immediately; replies arrive in their order."""
 
     def __init__(self, timeout_s: float) -> None:
         self.is_open = True
@@ -56,8 +55,8 @@ class AsyncRedisConnection(asyncio.Protocol):
         self._transport = cast("asyncio.Transport", transport)  # uvloop's own has all of its methods
 
     def send(self, command: bytes) -> asyncio.Future[Reply]:
-        """What Redis says to this. It raises Refused, OSError, or TimeoutError."""
-        if not self.is_open:  # it ended right after it was made: nobody would answer
+        """Send a command; its future raises RedisRefused, OSError, or TimeoutError."""
+        if not self.is_open:  # it closed right after it was opened: no reply would come
             raise ConnectionResetError(CONNECTION_CLOSED)
         asked = PendingCommand(self._loop.create_future(), self._loop.time())
         self._asked.append(asked)
@@ -67,10 +66,10 @@ class AsyncRedisConnection(asyncio.Protocol):
         return asked.answer
 
     def data_received(self, data: bytes) -> None:
-        heard = self._half + data
-        replies, whole = BytesIO(heard), 0
+        received = self._half + data
+        replies, whole = BytesIO(received), 0
         try:
-            while self._asked and whole < len(heard):
+            while self._asked and whole < len(received):
                 self._answer(next_reply(replies))
                 whole = replies.tell()
         except TruncatedReply:
@@ -78,13 +77,13 @@ class AsyncRedisConnection(asyncio.Protocol):
         except ConnectionResetError as error:
             self.end(error)
             return
-        self._half = heard[whole:]
+        self._half = received[whole:]
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.end(exc if isinstance(exc, OSError) else ConnectionResetError(CONNECTION_CLOSED))
 
     def end(self, error: OSError) -> None:
-        """Throw the connection away: nobody gets an answer any more."""
+        """Drop the connection and fail all pending commands."""
         self.is_open = False
         self._transport.abort()
         if self._alarm is not None:
@@ -96,7 +95,7 @@ class AsyncRedisConnection(asyncio.Protocol):
 
     def _answer(self, reply: Reply | RedisRefused) -> None:
         answer = self._asked.popleft().answer
-        if answer.done():  # whoever asked was stopped
+        if answer.done():  # the caller was cancelled
             return
         if isinstance(reply, RedisRefused):
             answer.set_exception(reply)
@@ -104,7 +103,7 @@ class AsyncRedisConnection(asyncio.Protocol):
             answer.set_result(reply)
 
     def _look(self) -> None:
-        """Whether the first in the row waits too long: then everybody behind it does."""
+        """Fail the connection if its oldest command has timed out: all later ones would, too."""
         self._alarm = None
         if not self._asked:
             return
@@ -116,7 +115,7 @@ class AsyncRedisConnection(asyncio.Protocol):
 
 
 class AsyncRedisClient:
-    """The way to one Redis, for one event loop."""
+    """Client of one Redis, for one event loop."""
 
     def __init__(self, url: str, timeout_s: float) -> None:
         self._address = parse_address(url)
@@ -134,7 +133,10 @@ class AsyncRedisClient:
         return await self.call(*call.with_source)
 
     async def call(self, *command: Argument) -> Reply:
-        """Send a command and wait for its reply. Raises Unavailable, or Refused for what no retry can help."""
+        """Send a command and wait for its reply.
+
+        Raises Unavailable, or RedisRefused for an error that a retry does not change.
+        """
         raw = encode_command(command)
         for attempt in range(1, ATTEMPTS + 1):
             try:
@@ -157,13 +159,13 @@ class AsyncRedisClient:
         raise AssertionError  # pragma: no cover - the last attempt returns or raises
 
     def close(self) -> None:
-        """Close the connection. The lane may be used again."""
+        """Close the connection. A later call opens a new one."""
         if self._talk is not None:
             self._talk.end(ConnectionResetError(CONNECTION_CLOSED))
             self._talk = None
 
     async def _opened(self) -> AsyncRedisConnection:
-        """The connection; of all who find none at once, one makes it, and each waits for that no longer than the timeout."""
+        """The open connection. Concurrent callers share one attempt to open it, and each waits at most the timeout."""
         async with asyncio.timeout(self._timeout_s), self._opening:
             if self._talk is None or not self._talk.is_open:
                 talk = await _connected(self._address, self._timeout_s)

@@ -1,12 +1,11 @@
-"""The money for models in Redis: reserved before a request, settled after it.
+"""The model budget in Redis: reserved before a request, settled after it (`lua/reserve.lua`, `lua/settle.lua`).
 
-Does not know prices and asks nobody. The rules are in `lua/reserve.lua` and `lua/settle.lua`; this room gives
-them names and types. Invariant: what is reserved and what is spent never exceeds a cap, however many reserve at once
-and whoever dies; a reservation that nobody settles is spent.
+Reserved and spent dollars never exceed a cap, even with concurrent reservations and killed processes. A reservation
+that is never settled counts as spent.
 
-A repository may spend `share` of its installation's day, and no more, whenever another repository of the installation
-asked for money today or yesterday (UTC), whatever that one was told. Alone it may spend the whole day. The same holds for the author
-of a pull request and `author_share`.
+If another repository of the installation asked for money today or yesterday (UTC), granted or not, a repository may
+spend only `share` of its installation's day. Otherwise it may spend the whole day. The same holds for the author of a
+pull request and `author_share`.
 """
 
 import logging
@@ -26,17 +25,17 @@ from worker.errors import BudgetReached, LeaseLost
 
 LOG: Final = logging.getLogger(__name__)
 PER: Final = 1_000_000
-"""Densities are kept as tokens in that many bytes."""
+"""Densities are stored as tokens per this many bytes."""
 
 WEEK: Final = 7
-"""So many days of replies say how dense prompts are; the books of a day are kept longer."""
+"""Days of replies that determine the density of prompts; a day's budget is kept longer."""
 
 GRANTED: Final = "granted"
 FORGOTTEN_STATUS: Final = "gone"
 
 
 class RedisBudget:
-    """The Purse port."""
+    """The ModelBudget port."""
 
     def __init__(self, wire: RedisClient, caps: Caps, clock: Clock) -> None:
         self._wire = wire
@@ -44,7 +43,7 @@ class RedisBudget:
         self._clock = clock
 
     def density(self, pull: PullRef, model: str) -> Density:
-        """The densest of the last seven days' replies."""
+        """The highest density of the last seven days' replies."""
         fields = (f"replies:{model}", f"dense:{model}")
         week = _days(pull, self._clock.now(), WEEK)
         days = [items(self._wire.call("HMGET", day.name, *fields)) for day in week]
@@ -54,7 +53,7 @@ class RedisBudget:
         return Density(sum(replies for replies, _ in densities), Decimal(max(most for _, most in densities)) / PER)
 
     def reserve(self, name: str, pull: PullRef, usd: Decimal) -> Reservation:
-        """Set money aside for one request. Raises BudgetReached; LeaseLost where the pull request was forgotten meanwhile."""
+        """Reserve dollars for one request. Raises BudgetReached, and LeaseLost for a pull request that was deleted meanwhile."""
         now, caps = self._clock.now(), self._caps
         kept = keys.reservation(pull.installation_id, name)
         today, yesterday = _days(pull, now, 2)
@@ -79,7 +78,7 @@ class RedisBudget:
         return Reservation(name, pull, _day(now), usd)
 
     def settle(self, reservation: Reservation, bill: Bill) -> CapLevel | None:
-        """Give back what was not spent. Says in the log, once for each cap, that it is almost reached."""
+        """Release what was not spent. Logs once for each cap that it is almost reached."""
         pull, caps = reservation.pull, self._caps
         yesterday = _day(date.fromisoformat(reservation.day) - timedelta(days=1))
         is_counted = bill.size > 0
@@ -116,7 +115,7 @@ class RedisBudget:
 
 
 WARNED_CAPS: Final = (Cap.PULL, Cap.DAY, Cap.SHARE)
-"""In what order `lua/settle.lua` answers; the last only where the day is shared."""
+"""Order of the flags from `lua/settle.lua`; the last only if the day is shared."""
 
 CAP_NAMES: Final = MappingProxyType(
     {Cap.PULL: "pull request's budget", Cap.DAY: "day's budget", Cap.SHARE: "repository's share of the day"}
@@ -138,7 +137,7 @@ def _floor(usd: Decimal) -> int:
 
 
 def _days(pull: PullRef, now: datetime, count: int) -> list[keys.Key]:
-    """The books of the last days, today's first."""
+    """Budget keys of the last days, today's first."""
     return [keys.installation_budget(pull.installation_id, _day(now - timedelta(days=back))) for back in range(count)]
 
 
@@ -147,7 +146,7 @@ def _day(at: date) -> str:
 
 
 class RedisRunBudget:
-    """One book. The same *name* is the same run, taken up again; its limit may be another then."""
+    """The budget of one run. The same *name* continues the same run; its limit may change."""
 
     def __init__(self, wire: RedisClient, name: str, limit: Decimal) -> None:
         self._wire = wire
@@ -156,36 +155,36 @@ class RedisRunBudget:
 
     @property
     def spent_usd(self) -> Decimal:
-        """What is spent or reserved."""
+        """Dollars spent or reserved."""
         stored = self._wire.call("HGET", self._key.name, "used")
         return from_nano(int(text(stored))) if stored else Decimal(0)
 
     @property
     def is_full(self) -> bool:
-        """Whether a question was refused at this very limit."""
+        """Whether a request was refused at this limit."""
         stored = self._wire.call("HGET", self._key.name, "full")
         return bool(stored) and text(stored) == str(to_nano(self._limit))
 
     def close(self) -> None:
-        """The run is over: whoever gives the same name later begins another one."""
+        """End the run: the same name later starts a new one."""
         self._wire.call("DEL", self._key.name)
 
     def reserve(self, name: str, usd: Decimal) -> None:
-        """Set money aside; the same *name* again changes nothing. Raises BudgetReached."""
+        """Reserve dollars; idempotent by *name*. Raises BudgetReached."""
         ttl = self._key.ttl
-        assert ttl is not None  # noqa: S101 - every book ends
+        assert ttl is not None  # noqa: S101 - every run budget expires
         what = (name, to_nano(usd), to_nano(self._limit), int(ttl.total_seconds()))
         has_room, used = items(run_script(self._wire, Script.BOOK_RESERVE, [self._key], *what))
         if not whole(has_room):
             raise BudgetReached(CapLevel(Cap.DAY, from_nano(whole(used)), self._limit), usd)
 
     def settle(self, name: str, usd: Decimal | None) -> None:
-        """Give back what was not spent, once; None: nobody knows, so that all of it is."""
+        """Release what was not spent, once; None: unknown, so all of it counts as spent."""
         run_script(self._wire, Script.BOOK_SETTLE, [self._key], name, "" if usd is None else to_nano(usd))
 
 
 class RunCappedBudget:
-    """The Purse port: the live caps and the book of a run, both of which must have room. *is_capped* False: the book alone."""
+    """The ModelBudget port over the live caps and a run's budget, both of which apply. *is_capped* False: the run's only."""
 
     def __init__(self, book: RedisRunBudget, live: ModelBudget, *, is_capped: bool) -> None:
         self._book = book
@@ -193,11 +192,11 @@ class RunCappedBudget:
         self._is_capped = is_capped
 
     def density(self, pull: PullRef, model: str) -> Density:
-        """As dense as the installation's prompts were."""
+        """Density of the installation's prompts."""
         return self._live.density(pull, model)
 
     def reserve(self, name: str, pull: PullRef, usd: Decimal) -> Reservation:
-        """Set it aside in both. Raises BudgetReached or LeaseLost, and then it is set aside in neither."""
+        """Reserve in both. Raises BudgetReached or LeaseLost, without a reservation in either."""
         self._book.reserve(name, usd)
         if not self._is_capped:
             return Reservation(name, pull, "", usd)
@@ -208,6 +207,6 @@ class RunCappedBudget:
             raise
 
     def settle(self, reservation: Reservation, bill: Bill) -> CapLevel | None:
-        """Give back in both what was not spent, once."""
+        """Release in both what was not spent, once."""
         self._book.settle(reservation.id, bill.usd)
         return self._live.settle(reservation, bill) if self._is_capped else None

@@ -1,7 +1,6 @@
-"""Which check run belongs to which head, for all processes, and which of them are overdue.
+"""Check runs by head, for all processes, and the expired and orphaned ones.
 
-Does not talk to GitHub. Invariant: at most one process at a time creates the check run of a head; a check run that is
-open has a deadline.
+At most one process at a time creates the check run of a head, and an open check run has a deadline.
 """
 
 import secrets
@@ -27,26 +26,26 @@ from worker.settings import Timing
 CREATING_MARK: Final = "making "
 FIRST_MARK: Final = "first "
 STARTED_SCORE: Final = 0
-"""Stands for the id of a check run whose creation was begun, as long as nobody told its id."""
+"""Placeholder for the id of a check run whose creation has started."""
 
 REOPENING: Final = "reopening "
-"""Beside the heads whose check runs rest: of one that somebody is writing to who judges nothing."""
+"""Prefix of an idle head whose check run is being rewritten without a judging."""
 
 EXPIRED: Final = "expired "
-"""The same of one that who concludes it may find written over: by the watchdog, who may die of it, or by who reopened it too late."""
+"""Prefix of an idle head whose concluding write may be overwritten: by a watchdog that dies, or by a late reopening."""
 
 UNWATCHED_SCORE: Final = -1
-"""Stands for a deadline that never comes."""
+"""Score of a check run without a deadline."""
 
 LIST_TTL: Final = timedelta(minutes=10)
-"""GitHub's list of what is open is no older than that when the last of it is looked at."""
+"""Maximum age of GitHub's list of open check runs when its last item is read."""
 
 MAKING_SHARE: Final = 0.75
-"""How much of the hold on an opening the creation may take: who comes next finds the place free."""
+"""Share of the hold on an opening that the creation may take, so that the next process finds it released."""
 
 
 class ExpiredCheckRun(Frozen):
-    """A check run that nobody concluded in time. `is_put_off`: it says why it can't be judged now."""
+    """A check run past its deadline. `is_put_off`: it explains why it can't be judged now."""
 
     pull: PullRef
     head_sha: Sha
@@ -55,7 +54,7 @@ class ExpiredCheckRun(Frozen):
 
 
 class RedisCheckRegistry:
-    """The CheckRegistry port, and the watchdog's list."""
+    """The CheckRegistry port, and the watchdog's queue."""
 
     def __init__(self, wire: RedisClient, timing: Timing) -> None:
         self._wire = wire
@@ -65,7 +64,7 @@ class RedisCheckRegistry:
         self._firsts: set[tuple[PullRef, Sha]] = set()
 
     def claim(self, pull: PullRef, head_sha: Sha) -> CheckRunId | None:
-        """The known check run, or None: create it, and say `record_opened`. The same registry may claim again."""
+        """Return the existing check run, or None: the caller creates it and calls `record_opened`. A registry may claim again."""
         limit = time.monotonic() + 3 * self._making_ms / 1000
         while time.monotonic() < limit:
             claim = self._claimed(pull, head_sha)
@@ -87,7 +86,7 @@ class RedisCheckRegistry:
         return (pull, head_sha) in self._firsts
 
     def _claimed(self, pull: PullRef, head_sha: Sha) -> str:
-        """Our token, or what was there before it."""
+        """Our token, or the previous value."""
         on = [keys.check(pull, head_sha), keys.checks(pull)]
         kept_s = lifetime_s(keys.checks(pull))
         return text(run_script(self._wire, Script.CHECK_CLAIM, on, self._token, self._making_ms, head_sha, kept_s))
@@ -118,14 +117,17 @@ class RedisCheckRegistry:
         return OutdatedCheckRun(check, Trigger(reply[0]) if reply[0] else None) if reply else None
 
     def record_outdated(self, pull: PullRef) -> None:
-        """It says so now."""
+        """Record that the check run is marked outdated."""
         run_script(self._wire, Script.AGAIN_DONE, [keys.pull(pull)])
 
     def is_waiting(self, pull: PullRef, head_sha: Sha) -> bool:
         return bool(self._wire.call("SISMEMBER", keys.idle_heads(pull).name, head_sha))
 
     def mark_reopened(self, pull: PullRef, head_sha: Sha) -> None:
-        """A check run that is there is about to be written to, by nobody who judges. Until `clear_reopened` nobody knows what became of it."""
+        """Record that an existing check run is about to be rewritten without a judging.
+
+        Its state is unknown until `clear_reopened`.
+        """
         key = keys.idle_heads(pull)
         self._wire.call("SADD", key.name, REOPENING + head_sha)
         self._wire.call("EXPIRE", key.name, lifetime_s(key))
@@ -134,7 +136,7 @@ class RedisCheckRegistry:
         self._wire.call("SREM", keys.idle_heads(pull).name, REOPENING + head_sha)
 
     def list_overwritten_heads(self, pull: PullRef) -> tuple[Sha, ...]:
-        """Heads that somebody reopened who came to no end, and where somebody else wrote since or meanwhile."""
+        """Heads whose reopening never completed and whose check run another process wrote since or meanwhile."""
         members = [text(member) for member in items(self._wire.call("SMEMBERS", keys.idle_heads(pull).name))]
         doubtful = [member.removeprefix(REOPENING) for member in members if member.startswith(REOPENING)]
         return tuple(head for head in doubtful if head not in members)
@@ -152,13 +154,13 @@ class RedisCheckRegistry:
         return read_json(ExpiredCheckRun, note) if note else None
 
     def has_check_run(self, pull: PullRef, head_sha: Sha) -> bool:
-        """Whether this head has its check run, or is about to get it."""
+        """Whether this head has a check run or is about to get it."""
         return bool(self._wire.call("EXISTS", keys.check(pull, head_sha).name))
 
     def stays(self, pull: PullRef, head_sha: Sha) -> bool:
-        """GitHub shows it open at this head: what is remembered of both is kept for longer.
+        """Extend the retention of a head that GitHub shows with an open check run.
 
-        False: it has no check run, that was left for another head, of which we heard last, or we took it for closed.
+        False: it has no check run, the branch has moved on, or it counts as closed.
         """
         installation, repository = pull.installation_id, pull.repository_id
         about = [keys.pull(pull), keys.checks(pull), keys.idle_heads(pull)]
@@ -169,11 +171,11 @@ class RedisCheckRegistry:
         return bool(run_script(self._wire, Script.CHECK_STAYS, on, *what))
 
     def doubt(self, pull: PullRef, head_sha: Sha) -> str:
-        """Of a check that we take for ended: a word as long as Redis may have forgotten that it was opened again; '': it did not."""
+        """A token if GitHub has to be asked whether a recorded conclusion still holds, as after a restart of Redis; else ''."""
         return text(run_script(self._wire, Script.DOUBT, _doubted(pull), pull.number, head_sha))
 
     def is_as_known(self, pull: PullRef, head_sha: Sha, doubt: str) -> None:
-        """GitHub shows it ended, too. Whatever happened to the pull request since this doubt leaves it."""
+        """Remove the doubt after GitHub shows the check run concluded. Any change of the pull request since *doubt* keeps it."""
         run_script(self._wire, Script.DOUBT, _doubted(pull), pull.number, head_sha, doubt)
 
     def _noted(self, note: ExpiredCheckRun, *, is_watched: bool) -> tuple[Argument, ...]:
@@ -182,7 +184,7 @@ class RedisCheckRegistry:
         return (note.check, note.head_sha, lifetime_s(key), deadline_ms, note.model_dump_json())
 
     def find_check_run(self, pull: PullRef, head_sha: Sha) -> CheckRunId | None:
-        """Its check run, if it is there already."""
+        """Find the existing check run."""
         stored = text(self._wire.call("GET", keys.check(pull, head_sha).name))
         return CheckRunId(int(stored)) if stored and not stored.startswith(CREATING_MARK) else None
 
@@ -231,18 +233,18 @@ class RedisCheckRegistry:
         return zip(map(text, flat[::2]), map(whole, flat[1::2]), strict=True)
 
     def take_expired(self) -> tuple[ExpiredCheckRun, ...]:
-        """Check runs to close. They come again after the hold, unless `record_concluded`."""
+        """Take expired check runs to conclude. They return after the hold, unless `record_concluded`."""
         hold = milliseconds(self._timing.open_hold)
         notes = items(run_script(self._wire, Script.OVERDUE, [keys.DEADLINES, keys.DEADLINE_NOTES], hold))
         return tuple(read_json(ExpiredCheckRun, text(note)) for note in notes)
 
     def postpone_expired(self, late: ExpiredCheckRun, delay: timedelta) -> None:
-        """It could not be closed now: `take_expired` gives it again after *delay*."""
+        """Postpone a check run that could not be concluded: `take_expired` returns it after *delay*."""
         name = keys.check(late.pull, late.head_sha).name
         run_script(self._wire, Script.ASK_LATER, [keys.DEADLINES], name, max(0, milliseconds(delay.total_seconds())))
 
     def take_orphaned(self) -> tuple[ExpiredCheckRun, ...]:
-        """Open check runs that nobody will conclude, for a while: their pull request is not to be judged, nor their group (0) to be answered."""
+        """Take orphaned open check runs for a while: neither their pull request nor their group (number 0) is queued."""
         grace_s = max(self._timing.open_hold, 2 * self._timing.lease)
         bounds = (milliseconds(self._timing.check_deadline), milliseconds(grace_s))
         notes = items(
@@ -266,7 +268,7 @@ def _doubted(pull: PullRef) -> list[keys.Key]:
 
 
 def _judged_by(pull: PullRef) -> tuple[Argument, ...]:
-    """What the lists are called, and how long they stay, by which an edit finds whom it is about; and what they call this one."""
+    """Names and lifetime of the sets by which an edit finds the pull requests that it affects, and this one's member name."""
     installation, repository = pull.installation_id, pull.repository_id
     rules, issues = keys.judged_bases(installation, repository, ""), keys.issue_pulls(installation, "")
     lists = (rules.name, lifetime_s(rules), issues.name, lifetime_s(issues))

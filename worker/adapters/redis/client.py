@@ -1,10 +1,8 @@
-"""A connection to Redis: commands out, replies in, and no more than we use of it.
+"""A blocking Redis client: connections, commands and replies.
 
-Our own hundred lines instead of redis-py (which RQ uses, in `worker.scheduling.queue`): importing that takes 0.3 s and 35 MB, more
-than all the rest of `assay judge` together, and every round trip of the door would pay for features that nobody
-asked for. Does not know a key. Invariant: bytes come back, never text; a reply belongs to the command just sent
-(after any failure the connection is thrown away); a command may reach the server twice, so every write
-that goes through here is idempotent.
+It replaces redis-py (which RQ uses, in `worker.scheduling.queue`): that takes 0.3 s and 35 MB to import, more than the
+rest of `assay judge`, and its features slow down each round trip of the web. Replies are bytes, never text. A failed
+connection is dropped. A command may reach the server twice, so every write through here is idempotent.
 """
 
 import os
@@ -29,14 +27,14 @@ ATTEMPTS: Final = 3
 CHUNK: Final = 1 << 18
 PAUSE_S: Final = 0.02
 NOT_PRIMARY: Final = (b"READONLY", b"MASTERDOWN", b"NOREPLICAS")
-"""Another server has taken over, perhaps: a new connection finds it, the old one never would."""
+"""Errors after a failover: a new connection finds the new primary."""
 TOO_MANY_CLIENTS: Final = b"ERR max number of clients"
 OUTAGE_REPLIES: Final = (*NOT_PRIMARY, TOO_MANY_CLIENTS, b"LOADING", b"OOM", b"MISCONF", b"BUSY", b"TRYAGAIN")
 DENIED_REPLIES: Final = (b"NOAUTH", b"WRONGPASS", b"NOPERM")
 
 
 class RedisRefused(Exception):
-    """Redis understood and said no: a mistake of ours, or a key that holds something else."""
+    """Redis refused a command: a bug of ours, or a key of another type."""
 
     def __init__(self, line: bytes) -> None:
         super().__init__(line.decode(errors="replace"))
@@ -44,14 +42,14 @@ class RedisRefused(Exception):
 
 
 class TruncatedReply(ConnectionResetError):
-    """A reply ends before its end."""
+    """A reply is truncated."""
 
     def __init__(self) -> None:
         super().__init__("the connection was closed")
 
 
 class RedisAddress(Value):
-    """Where Redis is. `path` for a unix socket, else `host` and `port`."""
+    """Address of Redis: `path` of a unix socket, else `host` and `port`."""
 
     path: str | None
     host: str
@@ -65,11 +63,11 @@ class RedisAddress(Value):
         return self.path or f"{self.host}:{self.port}"
 
     def __repr__(self) -> str:
-        return f"Address({self})"  # a password is nobody's business
+        return f"Address({self})"  # without the password
 
 
 def parse_address(url: str) -> RedisAddress:
-    """Read a redis://, rediss:// or unix:// URL as redis-py does, so that RQ finds the same server."""
+    """Parse a redis://, rediss:// or unix:// URL as redis-py does, so that RQ finds the same server."""
     try:
         parts = urlsplit(url)
     except ValueError as error:
@@ -125,7 +123,7 @@ class RedisConnection:
         return reply
 
     def call_raw(self, *command: Argument) -> bytes:
-        """What a command is answered, as it came: it ends where the answer to the next one is, which nobody can know before."""
+        """The raw reply to a command, with one command in flight: the reply's end is where the next one starts."""
         mark = secrets.token_hex(16)
         self._socket.sendall(encode_command(command) + encode_command(("ECHO", mark)))
         end, came = b"$%d\r\n%b\r\n" % (len(mark), mark.encode()), bytearray()
@@ -145,7 +143,7 @@ class RedisConnection:
 
 
 def handshake_commands(to: RedisAddress) -> list[tuple[Argument, ...]]:
-    """What is said first on a connection."""
+    """Commands that open a connection."""
     commands: list[tuple[Argument, ...]] = []
     if to.password is not None:
         commands.append(("AUTH", *([to.user] if to.user else []), to.password))
@@ -155,7 +153,7 @@ def handshake_commands(to: RedisAddress) -> list[tuple[Argument, ...]]:
 
 
 def encode_command(command: tuple[Argument, ...]) -> bytes:
-    """Write a command as the protocol wants it."""
+    """Encode a command in Redis' protocol."""
     if bytes not in map(type, command):
         written = "".join([f"${len(part)}\r\n{part}\r\n" for part in map(str, command)])
         if written.isascii():  # then its characters are its bytes
@@ -173,7 +171,7 @@ def connection_error(there: RedisAddress, error: OSError) -> Unavailable:
 
 
 def translate_refusal(refused: RedisRefused) -> RedisRefused | Unavailable:
-    """What a refusal is for whoever asked: some of them pass."""
+    """Convert a refusal that may pass to Unavailable."""
     return Unavailable("Redis", str(refused)) if refused.line.startswith(OUTAGE_REPLIES + DENIED_REPLIES) else refused
 
 
@@ -188,11 +186,14 @@ class RedisClient:
         self._process = os.getpid()
 
     def call(self, *command: Argument) -> Reply:
-        """Send a command and wait for its reply. Raises Unavailable, or Refused for what no retry can help."""
+        """Send a command and wait for its reply.
+
+        Raises Unavailable, or RedisRefused for an error that a retry does not change.
+        """
         return self._with_retries(lambda connection: connection.call(*command))
 
     def call_raw(self, *command: Argument) -> bytes:
-        """The reply as it came, for who reads many things of one shape at once; `parse_reply` reads any. Raises as `call` does."""
+        """The raw reply, for callers that parse many items of one shape; `parse_reply` parses any. Raises as `call` does."""
         return self._with_retries(lambda connection: connection.call_raw(*command))
 
     def _with_retries(self, work: Callable[[RedisConnection], T]) -> T:
@@ -213,7 +214,7 @@ class RedisClient:
         raise AssertionError  # pragma: no cover - the last attempt returns or raises
 
     def close(self) -> None:
-        """Close what is idle. The wire may be used again."""
+        """Close idle connections. A later call opens new ones."""
         for connection in self._take_idle(all_of_them=True):
             connection.close()
 
@@ -238,7 +239,7 @@ class RedisClient:
         with self._lock:
             if self._process != os.getpid():
                 self._process = os.getpid()
-                self._idle = []  # the parent's: speaking on them would mix up its replies
+                self._idle = []  # the parent's: using them would mix up its replies
             taken = self._idle if all_of_them else self._idle[-1:]
             self._idle = [] if all_of_them else self._idle[:-1]
         return taken
@@ -274,12 +275,12 @@ def _encrypted(raw: socket.socket, host: str) -> socket.socket:
 
 
 def parse_reply(raw: bytes) -> Reply:
-    """What was left unread."""
+    """Parse a raw reply."""
     return _item(BytesIO(raw))
 
 
 def next_reply(replies: BufferedIOBase) -> Reply | RedisRefused:
-    """Raises Cut where no whole one is there, or ConnectionResetError where that is none."""
+    """Read the next reply. Raises TruncatedReply for an incomplete one, and ConnectionResetError for an invalid one."""
     line = replies.readline()
     if not line.endswith(b"\r\n"):
         raise TruncatedReply
@@ -316,13 +317,13 @@ def _items(replies: BufferedIOBase, count: int) -> list[Reply] | None:
 
 def _item(replies: BufferedIOBase) -> Reply:
     item = next_reply(replies)
-    if isinstance(item, RedisRefused):  # half of the list is still under way: not a connection to go on with
+    if isinstance(item, RedisRefused):  # the rest of the list is in flight: the connection is unusable
         raise ConnectionResetError(str(item))
     return item
 
 
 def text(reply: Reply) -> str:
-    """A reply that is a string; nil is the empty one."""
+    """A string reply; nil is the empty string."""
     if isinstance(reply, int):
         return str(reply)
     if reply is not None and not isinstance(reply, bytes):
@@ -331,19 +332,19 @@ def text(reply: Reply) -> str:
 
 
 def whole(reply: Reply) -> int:
-    """A reply that is a number; nil is 0."""
+    """An integer reply; nil is 0."""
     return reply if isinstance(reply, int) else int(text(reply) or "0")
 
 
 def items(reply: Reply) -> list[Reply]:
-    """A reply that is a list; nil is the empty one."""
+    """A list reply; nil is the empty list."""
     if reply is not None and not isinstance(reply, list):
         raise TypeError(f"Redis answered {reply!r} where a list was expected")
     return reply or []
 
 
 def blob(reply: Reply) -> bytes:
-    """A reply that is bytes."""
+    """A bytes reply."""
     if not isinstance(reply, bytes):
         raise TypeError(f"Redis answered {reply!r} where bytes were expected")
     return reply

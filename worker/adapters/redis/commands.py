@@ -1,6 +1,6 @@
-"""Commands from comments that nobody has checked or answered yet.
+"""Commands from comments that wait for their permission check and answer.
 
-Does not check who may give one. Invariant: a command stays until it is `done`; what its author wrote beside it waits encrypted.
+A command stays until it is `done`; its free text is encrypted.
 """
 
 import base64
@@ -29,7 +29,7 @@ class QueuedCommand(Value):
 
 
 class RedisCommandQueue:
-    """The commands in Redis."""
+    """The command queue in Redis."""
 
     def __init__(self, wire: RedisClient, codec: Codec, timing: Timing) -> None:
         self._wire = wire
@@ -37,7 +37,7 @@ class RedisCommandQueue:
         self._waiting = DelayedQueue(wire, timing, CommandRequest, COMMANDS)
 
     def put(self, command: CommandRequest) -> IntakeOutcome:
-        """Take down a command; the same delivery again changes nothing."""
+        """Queue a command; idempotent by delivery."""
         return queue_command(self._wire, self._sealed(command))
 
     def next(self) -> QueuedCommand | None:
@@ -51,7 +51,7 @@ class RedisCommandQueue:
         return command.model_copy(update={"reason": "", "sealed": sealed})
 
     def _opened(self, command: CommandRequest) -> CommandRequest:
-        """Words whose key is gone are as if nobody had written them: the command says what is missing then."""
+        """Decrypt the free text. If its key is gone, it counts as empty, and the answer asks for it."""
         if command.sealed is None:
             return command
         try:

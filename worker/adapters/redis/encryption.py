@@ -1,7 +1,6 @@
-"""What is stored of other people's sources, compressed and encrypted: AES-256-GCM over zstd.
+"""Encryption of stored source code: AES-256-GCM over zstd.
 
-Does not store anything. Invariant: nothing leaves `seal` readable; what was sealed for one place opens for that
-place only; an envelope of a newer version is refused, never guessed at.
+A value decrypts only under the key name that it was encrypted for. An envelope of a newer version is refused.
 
 Envelope, version 1: `A`, version (1 byte), key id (4), nonce (12), then the ciphertext with its tag.
 """
@@ -32,7 +31,7 @@ RESTORE_HINT: Final = "Add it after the first key (embedded Redis: restore the f
 
 
 class Codec:
-    """Seals and opens with a ring of keys: the first seals, all open."""
+    """Encrypts with the first key of a ring and decrypts with any."""
 
     def __init__(self, ring: Iterable[bytes]) -> None:
         self._ring = {_key_id(key): key for key in ring}
@@ -40,11 +39,11 @@ class Codec:
 
     @property
     def key_ids(self) -> tuple[str, ...]:
-        """Names of the keys, which tell nothing of them; the first seals."""
+        """Ids of the keys, which reveal nothing about them; the first encrypts."""
         return tuple(key_id.hex() for key_id in self._ring)
 
     def seal(self, plain: bytes, key_name: str) -> bytes:
-        """Compress and encrypt for this place (a key's name)."""
+        """Compress and encrypt for this name of a Redis key."""
         from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # noqa: PLC0415 - not for `--help`
 
         nonce = secrets.token_bytes(12)
@@ -53,7 +52,7 @@ class Codec:
         return head + sealed
 
     def open(self, sealed: bytes, key_name: str) -> bytes:
-        """Decrypt and unpack. Raises Unreadable."""
+        """Decrypt and decompress. Raises Unreadable."""
         from cryptography.exceptions import InvalidTag  # noqa: PLC0415 - not for `--help`
         from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # noqa: PLC0415 - not for `--help`
 

@@ -1,7 +1,7 @@
-"""What happened, written on an installation's stream: evaluations begin and end, people do something about a verdict.
+"""Events on an installation's stream: evaluations start and end, people react to a verdict.
 
-Does not count. Invariant: an evaluation that was begun ends exactly once, whoever dies: by its entry in the ledger, by
-`end`, or by whoever finds that its judge is dead (one script each decides).
+A started evaluation ends exactly once: by its entry in the ledger, by `record_ended`, or by the watchdog after its
+judge died. One script decides in each case.
 """
 
 from collections.abc import Iterator
@@ -18,16 +18,16 @@ from worker.domain.verdict.events import EvaluationStarted, Event, dump_started
 from worker.errors import LeaseLost
 
 PAGE: Final = 2_000
-"""Entries that are read at a time."""
+"""Entries per read."""
 
 STREAM_NAME: Final = pattern(rb"assay:(0|[1-9][0-9]{0,18}):events")
-"""The name of an installation's stream."""
+"""Name of an installation's stream."""
 
 DEDUPLICATION_TTL: Final = keys.MONTH
 
 
 class StreamEntry(NamedTuple):
-    """One entry as it stands there: `id` begins with the milliseconds at which the server took it."""
+    """One stored entry: `id` starts with the server's time in milliseconds."""
 
     id: str
     kind: bytes
@@ -39,7 +39,7 @@ class StreamEntry(NamedTuple):
 
 
 def parse_entry(reply: Reply) -> StreamEntry:
-    """An entry as Redis lists it. What somebody else wrote there has no kind: the reader of its body skips and counts it."""
+    """Parse an entry as Redis lists it. An entry that Assay did not write has no kind: its reader skips and counts it."""
     name, fields = items(reply)
     parts = items(fields)
     values = dict(zip(map(blob, parts[::2]), parts[1::2], strict=True))
@@ -47,7 +47,7 @@ def parse_entry(reply: Reply) -> StreamEntry:
 
 
 class RedisEvents:
-    """The Events port, and the way back. *told_for*: how long an entry stays (0: for good)."""
+    """The Events port, and the reader of streams. *told_for*: retention of an entry (0: unlimited)."""
 
     def __init__(self, wire: RedisClient, told_for: timedelta, hold: timedelta) -> None:
         self._wire = wire
@@ -55,7 +55,7 @@ class RedisEvents:
         self._hold_ms = int(hold.total_seconds() * 1000)
 
     def record_started(self, pull: PullRef, fence: int, evaluation: EvaluationStarted) -> None:
-        """Tell that an evaluation began, under this fence. Again: changes nothing. Raises LeaseLost."""
+        """Record that an evaluation started under this fence. Idempotent. Raises LeaseLost."""
         on, stream = keys.pull(pull), keys.events(pull.installation_id)
         started, lost = dump_started(evaluation)
         note = f"{on.name}\n{fence}\n{stream.name}\n{self._told_ms}\n".encode() + lost
@@ -77,24 +77,24 @@ class RedisEvents:
             raise LeaseLost
 
     def record_ended(self, pull: PullRef, event: Event) -> bool:
-        """End an evaluation without a verdict on record. False: it had ended before."""
+        """End an evaluation without a recorded verdict. False: it had already ended."""
         on = [keys.events(pull.installation_id)]
         arguments = (event.body["eval_id"], self._told_ms, event.kind, event.dump())
         return whole(run_script(self._wire, Script.EVAL_ENDED, on, *arguments)) == 1
 
     def end_orphaned(self) -> int:
-        """End the evaluations whose judges are dead; how many there were."""
+        """End the evaluations of dead judges; return their number."""
         return whole(run_script(self._wire, Script.EVALS_LOST, [], self._hold_ms))
 
     def publish(self, installation: InstallationId, name: str, *events: Event) -> bool:
-        """Tell what happened, once under this *name*, and in one step. False: it is known."""
+        """Publish events in one step, once under this *name*. False: already published."""
         on = [keys.events(installation), keys.published_event(installation, name)]
         known_s = int(DEDUPLICATION_TTL.total_seconds())
         pairs = (part for event in events for part in (event.kind, event.dump()))
         return whole(run_script(self._wire, Script.TELL, on, self._told_ms, known_s, *pairs)) == 1
 
     def read(self, installation: InstallationId, after: str = "", until_ms: int | None = None) -> Iterator[StreamEntry]:
-        """The entries behind the one named *after* (all of them where it is empty), oldest first, a page at a time."""
+        """Entries after *after* (all if it is empty), oldest first, read in pages."""
         start = f"({after}" if after else "-"
         end = "+" if until_ms is None else str(until_ms)
         while page := items(self._wire.call("XRANGE", keys.events(installation).name, start, end, "COUNT", PAGE)):
@@ -104,15 +104,15 @@ class RedisEvents:
             start = f"({text(items(page[-1])[0])}"
 
     def trim(self, installation: InstallationId) -> int:
-        """Drop what was told longer ago than is kept; how many entries. Where nothing new is told, nobody else does."""
+        """Remove entries older than the retention; return their number. Needed for a stream without new entries."""
         if not self._told_ms:
             return 0
-        seconds, _ = items(self._wire.call("TIME"))  # the names of entries are of the server's clock
+        seconds, _ = items(self._wire.call("TIME"))  # ids of entries have the server's time
         first = max(0, int(text(seconds)) * 1000 - self._told_ms)
         return whole(self._wire.call("XTRIM", keys.events(installation).name, "MINID", first))
 
     def installations(self) -> tuple[InstallationId, ...]:
-        """All whose streams there are; what somebody else put there under a name like theirs is none."""
+        """Installations with a stream; an alien key with a similar name is skipped."""
         installations, cursor = set[InstallationId](), "0"
         while True:
             scan = ("SCAN", cursor, "MATCH", keys.EVERY_STREAM, "COUNT", PAGE, "TYPE", "stream")

@@ -1,9 +1,8 @@
-"""What the web's door does in Redis: one script for a request, one for a command.
+"""The web's writes to Redis: one script for a judge request, one for a command, one for an event.
 
-Imports neither rq nor cryptography nor redis-py: the door starts fast and stays small. Does not read anything
-back. What comes often is a `to_...` that says what to send, and a reader of the reply, so that the web asks on its event loop
-(`worker.adapters.redis.async_client`) what others ask on a wire. Invariant: a delivery counts once, however often it comes; each answers in one
-round trip.
+It imports neither rq nor cryptography nor redis-py, so that the web starts fast and stays small. A frequent write is
+split in a call and a parser of its reply, which the web uses on its event loop (`worker.adapters.redis.async_client`).
+A delivery counts once, however often it arrives, and takes one round trip.
 """
 
 from collections.abc import Mapping, Sequence
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
     from msgspec.json import Encoder
 
 DELIVERY_S, PULL_S = int(keys.REDELIVERY_TTL.total_seconds()), int(keys.MONTH.total_seconds())
-"""How long `keys.delivery`, and `keys.pull` and `keys.heads` stay."""
+"""Lifetimes of `keys.delivery`, and of `keys.pull` and `keys.heads`."""
 
 NO_HEAD: Final[Sha] = "0" * 40
 NOT_GIVEN: Final = "-"
@@ -53,11 +52,11 @@ FLAGS: Final[Mapping[Trigger, str]] = MappingProxyType(
         Trigger.CASE: ASKED_FLAG,
     }
 )
-"""Somebody asked for it: the request keeps saying so, though a push comes after it."""
+"""Flags of a request by a person, which later pushes keep."""
 
 
 class IntakeMode(StrEnum):
-    """When a request lets judging begin; `lua/want.lua` says how."""
+    """When a request starts a judging; see `lua/want.lua`."""
 
     WINDOW = "window"
     SOON = "soon"
@@ -72,7 +71,7 @@ WINDOW, SOON, MOVED, HOLD = (
     IntakeMode.SOON,
     IntakeMode.MOVED,
     IntakeMode.HOLD,
-)  # to look one up takes as long as to compare ten
+)  # a set lookup takes as long as ten comparisons
 
 MODES: Final[Mapping[Trigger, IntakeMode]] = MappingProxyType(
     {
@@ -102,20 +101,20 @@ MODES: Final[Mapping[Trigger, IntakeMode]] = MappingProxyType(
 )
 
 GATHERED_WINDOWS: Final = 5
-"""How many times as long as one wait for more news all of them together may take."""
+"""Limit of all waits for further news together, in quiet windows."""
 
 OUTSIDE_BURST: Final = WRITES_A_MINUTE // (2 * WRITES_EACH)
-"""How many heads that strangers push need not wait for their turns: half of a minute's writes are left to others."""
+"""Heads of outside contributors that need no turn: half of a minute's writes are left to others."""
 
 MOST_OUTSIDE_WAITING: Final = 100
-"""How many pull requests one event may be about."""
+"""Limit of pull requests that one event affects."""
 
 MOST_LOOKS: Final = 60
-"""How often other checks may wake one head after its verdict, in seven hours at the least: an App that answers to ours would never end."""
+"""Limit of retriggers of one head by other checks after its verdict, over at least seven hours: an App could answer forever."""
 
 
 class CommitIdentity(Protocol):
-    """A commit of a repository that the App may see."""
+    """A commit of a repository that the App sees."""
 
     @property
     def installation_id(self) -> InstallationId: ...
@@ -128,14 +127,14 @@ class CommitIdentity(Protocol):
 
 
 class FirstSeenHead(Protocol):
-    """When a head came."""
+    """When a head was first seen."""
 
     @property
     def at(self) -> datetime: ...
 
 
 class JudgeRequestFields(Protocol):
-    """What the door reads of a JudgeRequest; the web writes one without making it (`app.ingest.intake`)."""
+    """The fields of a JudgeRequest that are stored; the web writes one without making it (`app.ingest.judge_requests`)."""
 
     @property
     def pull(self) -> PullRef: ...
@@ -163,11 +162,11 @@ class JudgeRequestFields(Protocol):
 
 
 class NamedHead(NamedTuple):
-    """That a delivery names the head, which may be old: GitHub delivers in any order, and again.
+    """A head named by a delivery, which may be old: GitHub delivers in any order, and repeatedly.
 
-    `previous_sha`: which commit a push led from; NO_HEAD: of none, the pull request was opened with this head; None: nobody said.
-    `previous_base`: which base it went into before, where it goes into another one now. `has_case`: the author has made the case for it, so
-    that no quiet window is waited for.
+    `previous_sha`: the commit before a push; NO_HEAD: none, the pull request was opened with this head; None: unknown.
+    `previous_base`: the base before a change of base. `has_case`: the author has made the case for it, so there is no
+    quiet window.
     """
 
     previous_sha: Sha | None = None
@@ -181,16 +180,16 @@ class IntakeOutcome(StrEnum):
     DUPLICATE = "duplicate"
     NOTED = "noted"
     UNKNOWN = "unknown"
-    """About nothing that was judged here."""
+    """Not about a judged pull request."""
     LATE = "late"
-    """About a head that the branch has left since: nothing is begun for it."""
+    """About a head that the branch has left: nothing starts for it."""
 
 
 OUTCOMES: Final[Mapping[str, IntakeOutcome]] = MappingProxyType({outcome.value: outcome for outcome in IntakeOutcome})
 
 
 class IntakeReceipt(NamedTuple):
-    """What became of a request. `seq` numbers it among all events; 0 for a duplicate, and for one that is late."""
+    """Outcome of a request. `seq` numbers it among all events; 0 for a duplicate or late one."""
 
     outcome: IntakeOutcome
     seq: int
@@ -199,12 +198,12 @@ class IntakeReceipt(NamedTuple):
 def request_judging(
     wire: RedisClient, request: JudgeRequest, timing: Timing, by: NamedHead | None = None
 ) -> IntakeReceipt:
-    """Have this pull request judged, when its time has come. Raises Unavailable."""
+    """Request the judging of this pull request. Raises Unavailable."""
     return parse_receipt(send_call(wire, judging_call(request, timing, by)))
 
 
 def judging_call(request: JudgeRequestFields, timing: Timing, by: NamedHead | None = None) -> ScriptCall:
-    """*by*: what names its head; None: GitHub was asked for it, if it is named."""
+    """The script call of a request. *by*: the delivery that names its head; None: the head, if any, comes from GitHub."""
     pull, head_sha, trigger, arrived = request.pull, request.head_sha, request.trigger, request.arrived
     installation, repository, mode = pull.installation_id, pull.repository_id, mode_of(request)
     if mode is WINDOW and by is not None and by.has_case:
@@ -214,7 +213,7 @@ def judging_call(request: JudgeRequestFields, timing: Timing, by: NamedHead | No
         keys.delivery(request.delivery_id).name,
         keys.window(installation, repository, request.base).name,
     ]
-    if head_sha is not None or trigger is Trigger.BASE:  # where no head is told nobody looks at its key
+    if head_sha is not None or trigger is Trigger.BASE:  # without a head its key is not read
         on += [
             keys.heads(installation, repository, head_sha or NO_HEAD).name,
             keys.repository_numbers(request.repository).name,
@@ -229,7 +228,7 @@ def judging_call(request: JudgeRequestFields, timing: Timing, by: NamedHead | No
     stale = trigger if mode is not HOLD and trigger in OUTDATING_TRIGGERS else ""
     before, left = ("", "") if by is None else (by.previous_sha or NOT_GIVEN, by.previous_base or "")
     gap_ms = milliseconds(timing.outside_gap)
-    # one line: each argument by itself takes several times as long to send as a word of it
+    # One line: separate arguments take several times as long to send.
     parts = (
         f"{installation} {repository} {pull.number} {head_sha or ''} {mode} {quiet_ms} {quiet_max_ms} {DELIVERY_S} {PULL_S} "
         f"{came} {show} {stale} {request.base or ''} {left} {before} {gap_ms} {gap_ms * (OUTSIDE_BURST - 1)} {FLAGS.get(trigger, '')}"
@@ -240,13 +239,13 @@ def judging_call(request: JudgeRequestFields, timing: Timing, by: NamedHead | No
 
 
 def request_json(request: JudgeRequestFields) -> str:
-    """What `model_dump_json` says, in a third of the time."""
+    """The JSON of `model_dump_json`, in a third of the time."""
     return _encoder().encode(request).decode()
 
 
 @cache
 def _encoder() -> "Encoder":
-    from msgspec.json import Encoder  # noqa: PLC0415 - who only judges writes none
+    from msgspec.json import Encoder  # noqa: PLC0415 - not needed by a judge
 
     return Encoder(enc_hook=vars)
 
@@ -256,17 +255,17 @@ def parse_receipt(reply: Reply) -> IntakeReceipt:
 
 
 def parse_outcome(reply: Reply) -> IntakeOutcome:
-    """What became of a request, for who needs no more."""
+    """Parse the outcome of a request."""
     return OUTCOMES[text(reply).partition(" ")[0]]
 
 
 def retrigger_ci(wire: RedisClient, at: CommitIdentity, timing: Timing, *, is_green: bool = False) -> IntakeOutcome:
-    """Other checks ended on this commit: whoever waits for that looks again soon. Raises Unavailable."""
+    """Requeue pull requests that wait for CI on this commit, after another check completed. Raises Unavailable."""
     return parse_retrigger(send_call(wire, retrigger_ci_call(at, timing, is_green=is_green)))
 
 
 def retrigger_ci_call(at: CommitIdentity, timing: Timing, *, is_green: bool) -> ScriptCall:
-    """*is_green*: a whole suite passed, which ends the quiet window of this head."""
+    """The script call of a retrigger. *is_green*: a whole suite passed, which ends the quiet window of this head."""
     return make_call(
         Script.NUDGE,
         [keys.heads(at.installation_id, at.repository_id, at.head_sha)],
@@ -284,13 +283,13 @@ def parse_retrigger(reply: Reply) -> IntakeOutcome:
 
 
 def find_requests_by_head(wire: RedisClient, at: CommitIdentity) -> tuple[JudgeRequest, ...]:
-    """What was last asked of each open pull request whose head this commit is or was. Raises Unavailable."""
+    """Newest request of each open pull request whose head is or was this commit. Raises Unavailable."""
     index = keys.heads(at.installation_id, at.repository_id, at.head_sha)
     return _find_requests(wire, index, keys.prefix("pull", at.installation_id, at.repository_id))
 
 
 def find_requests_by_issue(wire: RedisClient, installation: InstallationId, mark: str) -> tuple[JudgeRequest, ...]:
-    """An issue was edited: what was last asked of each open pull request, of any repository here, that was judged and closes it.
+    """Newest request of each open pull request of the installation that was judged and closes an edited issue.
 
     Raises Unavailable.
     """
@@ -301,7 +300,7 @@ def find_requests_by_issue(wire: RedisClient, installation: InstallationId, mark
 def find_requests_by_base(
     wire: RedisClient, installation: InstallationId, repository: RepositoryId, base: BaseHash
 ) -> tuple[JudgeRequest, ...]:
-    """A base changed: what was last asked of each open pull request that was judged for it, but where it is judged again anyway.
+    """Newest request of each open pull request judged for a changed base, without those already due.
 
     Raises Unavailable.
     """
@@ -313,7 +312,7 @@ def find_requests_by_base(
 
 
 def is_judged_by(wire: RedisClient, pull: PullRef, mark: str) -> bool:
-    """Whether a pull request was judged by the issue with this mark. Raises Unavailable."""
+    """Whether a pull request was judged by the issue or rules with this mark. Raises Unavailable."""
     reply = wire.call(
         "ZSCORE", keys.issue_pulls(pull.installation_id, mark).name, f"{pull.repository_id}:{pull.number}"
     )
@@ -321,7 +320,7 @@ def is_judged_by(wire: RedisClient, pull: PullRef, mark: str) -> bool:
 
 
 def rules_at(repository: RepositoryId, base: BaseHash) -> str:
-    """What the rules at a base are called among what may change (`keys.last_change`), where an issue has its mark."""
+    """Mark of the rules at a base in `keys.last_change`, beside the marks of issues."""
     return f"{repository}-{base}"
 
 
@@ -334,7 +333,7 @@ def _find_requests(
 
 
 def close_pull_request(wire: RedisClient, pull: PullRef, left: timedelta) -> None:
-    """A pull request was closed: what is unfinished of it is to be finished, and its memory goes after so long.
+    """Close a pull request: pending work completes, and its data expires after *left*.
 
     Raises Unavailable.
     """
@@ -348,28 +347,28 @@ def close_pull_request_call(pull: PullRef, left: timedelta) -> ScriptCall:
 
 
 def shared_head_prefix(pull: PullRef) -> str:
-    """How the names of the keys begin that say what is shown at the commits of its repository."""
+    """Prefix of the keys with the published states at the commits of its repository."""
     return keys.prefix("shown", pull.installation_id, pull.repository_id)
 
 
 def commit_prefix(pull: PullRef) -> str:
-    """What tells of a commit of its repository, up to the commit itself (`worker.domain.check.shared_head.CommitRef`)."""
+    """Prefix of a CommitRef of its repository (`worker.domain.check.shared_head.CommitRef`)."""
     return f'{{"installation_id":{pull.installation_id},"repository_id":{pull.repository_id},"head_sha":"'
 
 
 def reopen_pull_request(wire: RedisClient, pull: PullRef) -> None:
-    """It was reopened: what is remembered of it stays. Raises Unavailable."""
+    """Reopen a pull request: its data stays. Raises Unavailable."""
     for key in remembered_keys(pull):
         wire.call("PERSIST", key.name)
 
 
 def remembered_keys(pull: PullRef) -> tuple[keys.Key, ...]:
-    """What stays while a pull request is open."""
+    """Keys that stay while a pull request is open."""
     return keys.ledger(pull), keys.decisions(pull), keys.pull_request_cost(pull)
 
 
 def add_repositories(wire: RedisClient, greetings: Sequence[RepositoryAdded]) -> None:
-    """The App may see these repositories from now on. Raises Unavailable."""
+    """Queue repositories that the App just got access to. Raises Unavailable."""
     for start in range(0, len(greetings), MOST_OUTSIDE_WAITING):
         some = greetings[start : start + MOST_OUTSIDE_WAITING]
         on = [
@@ -388,20 +387,20 @@ def add_repositories(wire: RedisClient, greetings: Sequence[RepositoryAdded]) ->
 def set_window(
     wire: RedisClient, installation: InstallationId, repository: RepositoryId, base: BaseHash, seconds: float | None
 ) -> None:
-    """The quiet window that the configuration at a base sets; None: it sets none, or is not known. Raises Unavailable."""
+    """Store a base's quiet window; None: not set, or unknown. Raises Unavailable."""
     key = keys.window(installation, repository, base)
     run_script(wire, Script.WINDOW, [key], "" if seconds is None else milliseconds(seconds), lifetime_s(key))
 
 
 def mode_of(request: JudgeRequestFields) -> IntakeMode:
-    """A draft waits, unless what happened is that somebody asks."""
+    """Mode of a request. A draft waits, unless a person asks."""
     if request.draft and request.trigger not in DRAFT_TRIGGERS:
         return IntakeMode.HOLD
     return MODES[request.trigger]
 
 
 def quiet_window_ms(mode: IntakeMode, timing: Timing) -> tuple[int, int]:
-    """How long to wait for more of it, and how long at the most, in milliseconds."""
+    """Quiet window and longest wait, in milliseconds."""
     if mode is WINDOW or mode is MOVED:
         return round(timing.quiet_window * 1000), round(timing.quiet_max * 1000)
     if mode is SOON:
@@ -410,7 +409,7 @@ def quiet_window_ms(mode: IntakeMode, timing: Timing) -> tuple[int, int]:
 
 
 def queue_command(wire: RedisClient, command: CommandRequest) -> IntakeOutcome:
-    """Take down a command whose author nobody has checked yet. Raises Unavailable."""
+    """Queue a command for its permission check. Raises Unavailable."""
     key = keys.received_command(DeliveryId(command.delivery_id))
     reply = run_script(
         wire,
@@ -424,7 +423,7 @@ def queue_command(wire: RedisClient, command: CommandRequest) -> IntakeOutcome:
 
 
 def queue_event(wire: RedisClient, happening: PullRequestEvent) -> IntakeOutcome:
-    """Note down what may be an outcome of something that was judged. Raises Unavailable."""
+    """Queue an event that may be an outcome of a judged pull request. Raises Unavailable."""
     return parse_event_outcome(send_call(wire, queue_event_call(happening)))
 
 
@@ -439,7 +438,7 @@ def parse_event_outcome(reply: Reply) -> IntakeOutcome:
 
 
 def _about(happening: PullRequestEvent) -> list[keys.Key]:
-    """One of these is there if it is about something that was judged; none: it is rare enough to be looked into."""
+    """Keys of which one exists if the event is about a judged pull request; none: rare enough to queue always."""
     if happening.what is PullRequestEventKind.CI_FAILED and happening.head_sha:
         return [keys.commit(happening.installation_id, happening.repository_id, happening.head_sha)]
     about = [happening.pull, *(happening.pull_with_number(number) for number in happening.reverts)]
@@ -447,7 +446,7 @@ def _about(happening: PullRequestEvent) -> list[keys.Key]:
 
 
 def stamp(at: datetime) -> str:
-    """A moment as `worker.adapters.redis.records` reads it, in whole seconds as GitHub tells when something was opened."""
+    """A time in the format of `worker.adapters.redis.records`, in whole seconds as GitHub's times are."""
     return str(int(at.timestamp()))
 
 
@@ -456,7 +455,7 @@ def milliseconds(seconds: float) -> int:
 
 
 def lifetime_s(key: keys.Key) -> int:
-    """How long a value stays under this key, in seconds; the key must have an end."""
+    """Lifetime of a value under this key, in seconds; the key must expire."""
     if key.ttl is None:
         raise ValueError(f"{key.name} stays for good")
     return _seconds(key.ttl)

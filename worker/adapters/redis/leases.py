@@ -1,7 +1,4 @@
-"""A lease that is prolonged while its judge thinks.
-
-Does not tell the judge that it lost its lease: its next write does. Invariant: the thread ends with the block.
-"""
+"""Renewal of a lease in the background."""
 
 import threading
 from collections.abc import Generator
@@ -13,14 +10,14 @@ from worker.domain.ports import Lease
 from worker.errors import LeaseLost, Unavailable
 
 RENEWALS_PER_LEASE: Final = 4
-"""How often in one lease."""
+"""Renewals within one lease."""
 
 
 @contextmanager
 def renewing_lease(lease: Lease, lease_s: float) -> Generator[None]:
-    """Prolong *lease* in the background. Not across a fork: to be used inside the job."""
+    """Renew *lease* until the block ends. Not across a fork: enter it inside the job. A lost lease shows at the next write."""
     stop = threading.Event()
-    carried = copy_context()  # what this judging's lines carry, its heartbeat's carry, too
+    carried = copy_context()  # log context of the judging, for the renewal thread
     heart = threading.Thread(
         target=carried.run,
         args=(_renew_lease, lease, lease_s / RENEWALS_PER_LEASE, stop),

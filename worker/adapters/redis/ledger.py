@@ -1,7 +1,6 @@
-"""The ledger in Redis: entries of a pull request, encrypted since they quote its source.
+"""The ledger, the archive and the vault in Redis, all encrypted.
 
-Does not choose what goes into the prompt. Invariant: an entry is written once, by the judge that holds the pull
-request at that moment (one script checks and writes), and never changed.
+An entry of the ledger is written once, under the fence of its judge (one script checks and writes), and never changed.
 """
 
 import json
@@ -46,7 +45,7 @@ class RedisLedger:
         events: Sequence[Event] = (),
         child_entries: Sequence[EntryWithEvents] = (),
     ) -> None:
-        """Append under the fence that the entry names; one that judges another anew, beside that."""
+        """Append under the entry's fence, together with the entries of shadow evaluations."""
         key = keys.ledger(pull)
         named, stream = keys.repository_numbers(entry.verdict.subject.repository), keys.events(pull.installation_id)
         on = [keys.pull(pull), key, named, stream, keys.decisions(pull), keys.pull_request_cost(pull)]
@@ -74,7 +73,7 @@ class RedisLedger:
 
 
 def _event_arguments(events: Sequence[Event]) -> Iterator[Argument]:
-    """As `lua/append.lua` reads them: how many, and then each."""
+    """Arguments of `lua/append.lua`: the number of events, then each."""
     yield len(events)
     for event in events:
         yield event.kind
@@ -85,7 +84,7 @@ LOG: Final = logging.getLogger(__name__)
 
 
 class RedisArchive:
-    """The Archive port, and the way back. *retention* 0: nothing is kept."""
+    """The Archive port and its reader. *retention* 0: nothing is stored."""
 
     def __init__(self, wire: RedisClient, codec: Codec, retention: timedelta) -> None:
         self._wire = wire
@@ -93,7 +92,7 @@ class RedisArchive:
         self._retention_s = int(retention.total_seconds())
 
     def store(self, pull: PullRef, entry: LedgerEntry, dossier: Dossier, audit: AuditRecord) -> None:
-        """Keep both under the fence that the entry names; those of a child beside its parent. Raises LeaseLost."""
+        """Store both under the entry's fence; those of a child beside its parent. Raises LeaseLost."""
         if not self._retention_s:
             return
         on = [
@@ -130,7 +129,7 @@ class RedisArchive:
             raise Unreadable(f"{error} Run the newer Assay that wrote it.") from error
 
     def time_left(self, eval_id: EvalId) -> timedelta | None:
-        """How long the dossier stays; None: it is not kept."""
+        """Remaining lifetime of the dossier; None: not stored."""
         seconds = whole(self._wire.call("TTL", keys.dossier(eval_id).name))
         return timedelta(seconds=seconds) if seconds >= 0 else None
 
@@ -140,7 +139,7 @@ class RedisArchive:
 
 
 class RedisVault:
-    """Secrets that all workers share, such as installation tokens. One that can't be read is as good as none: it is asked for again."""
+    """Secrets that all workers share, such as installation tokens. An unreadable one counts as missing and is replaced."""
 
     def __init__(self, wire: RedisClient, codec: Codec) -> None:
         self._wire = wire

@@ -1,7 +1,7 @@
-"""Merge groups that nobody has answered yet, and which job judges one that differs from what was judged.
+"""Merge groups without an answer, and the lease of the job that judges one.
 
-Does not know what is answered (`worker.scheduling.merge_queue` does). Invariant: a group stays until it is `done`, whoever died over
-it; what was told of it meanwhile (GitHub gave it up) outlives whatever was under way; and a token admits one judge.
+A group stays until it is `done`, even if a worker dies. An event that GitHub gave it up is not overwritten by pending
+work, and a token admits one judge.
 """
 
 import secrets
@@ -27,7 +27,7 @@ GROUP_QUEUE: Final = (GROUPS.order, GROUPS.texts, GROUPS.tries, keys.GROUP_HOLDS
 
 
 class QueuedGroup(Frozen):
-    """A group as it is kept. `waits`: its check says that it waits; `failed`: why its judge could not judge it."""
+    """A stored group. `waits`: its check run is published as waiting; `failed`: why its judging failed."""
 
     group: MergeGroup
     waits: bool = False
@@ -35,7 +35,7 @@ class QueuedGroup(Frozen):
 
 
 class PendingGroup(Value):
-    """A group to look at; *attempt* counts from 1: one more than died over it since somebody put it off, but with Redis itself."""
+    """A group to process; *attempt* counts from 1: crashes since its last postponement, without crashes of Redis itself."""
 
     queued: QueuedGroup
     attempt: int
@@ -46,7 +46,7 @@ class PendingGroup(Value):
 
 
 class GroupLease(Value):
-    """The right to judge one group: a Lease."""
+    """The Lease of one group's judging."""
 
     groups: "RedisMergeGroups"
     group: MergeGroup
@@ -59,21 +59,21 @@ class GroupLease(Value):
 
 
 class LeasedGroup(Value):
-    """A judging that may begin."""
+    """A judging that may start."""
 
     lease: GroupLease
     pending: PendingGroup
 
 
 class RedisMergeGroups:
-    """The groups in Redis. All methods raise Unavailable, and all may be called twice."""
+    """Merge groups in Redis. All methods raise Unavailable and are idempotent."""
 
     def __init__(self, wire: RedisClient, timing: Timing) -> None:
         self._wire = wire
         self._timing = timing
 
     def put(self, group: MergeGroup) -> IntakeOutcome:
-        """Take down what GitHub told of a group; the same delivery again changes nothing."""
+        """Queue a group event; idempotent by delivery."""
         key = keys.received_group(group.delivery_id)
         group_key = keys.group(group.installation_id, group.repository_id, group.head_sha)
         text = QueuedGroup(group=group).model_dump_json()
@@ -87,7 +87,7 @@ class RedisMergeGroups:
     def reopen(
         self, commit: tuple[InstallationId, RepositoryId, Sha], delivery_id: DeliveryId, at: datetime
     ) -> IntakeOutcome:
-        """Somebody asks for the check of the group at this commit once more. UNKNOWN: it is of none that still is one."""
+        """Requeue the group of this commit on a person's request. UNKNOWN: no current group."""
         queued = self._stored_group(commit)
         if queued is None or queued.ended is not None:
             return IntakeOutcome.UNKNOWN
@@ -96,7 +96,7 @@ class RedisMergeGroups:
     def requeue_orphaned(
         self, commit: tuple[InstallationId, RepositoryId, Sha], check: CheckRunId, at: datetime
     ) -> bool:
-        """Nobody would conclude this check run: have its group looked at. False: it is forgotten, or that was asked for before."""
+        """Requeue the group of an orphaned check run. False: deleted, or already requested."""
         queued = self._stored_group(commit)
         if queued is None:
             return False
@@ -104,7 +104,7 @@ class RedisMergeGroups:
         return self.put(late) is IntakeOutcome.QUEUED
 
     def find_group(self, commit: tuple[InstallationId, RepositoryId, Sha]) -> MergeGroup | None:
-        """The group at this commit, as long as it waits for its answer, or is not long over."""
+        """Find the group of this commit while it is unanswered or recently closed."""
         waits = self._wire.call("HGET", GROUPS.texts.name, ":".join(map(str, commit)))
         queued = read_json_or_none(QueuedGroup, text(waits)) if waits else None
         return self._stored_group(commit) if queued is None else queued.group
@@ -114,14 +114,14 @@ class RedisMergeGroups:
         return read_json_or_none(MergeGroup, text(kept)) if kept else None
 
     def next(self) -> PendingGroup | None:
-        """The group that was not looked at for longest, for a while."""
+        """Take the longest waiting group for the hold."""
         hold = milliseconds(self._timing.open_hold)
         reply = items(run_script(self._wire, Script.GROUP_NEXT, GROUPS.keys, hold, MOST_SPARE_WORKERS))
         queued = read_json_or_none(QueuedGroup, text(reply[0])) if reply else None
         return PendingGroup(queued, whole(reply[1])) if queued else None
 
     def postpone(self, queued: QueuedGroup, delay: timedelta) -> None:
-        """Look at it again after a while, as if for the first time: who says so has not died over it."""
+        """Postpone a group and reset its attempts: the caller has not crashed."""
         delay_ms = max(0, milliseconds(delay.total_seconds()))
         run_script(
             self._wire, Script.GROUP_LATER, GROUP_QUEUE, *_name(queued.group), queued.model_dump_json(), delay_ms
@@ -131,16 +131,16 @@ class RedisMergeGroups:
         run_script(self._wire, Script.GROUP_DONE, GROUP_QUEUE, *_name(group))
 
     def settled_at(self, pull: PullRef) -> int | None:
-        """The number of what was heard last of a pull request, 0 if nothing was; None: it is due, given to the queue, or held by a judge."""
-        state, heard = items(self._wire.call("HMGET", keys.pull(pull).name, "state", "seq"))
+        """Number of the last event of a pull request, 0 if there was none; None: it is due, dispatched, or leased."""
+        state, seq = items(self._wire.call("HMGET", keys.pull(pull).name, "state", "seq"))
         if state:
             return None
-        return int(text(heard)) if heard else 0
+        return int(text(seq)) if seq else 0
 
-    # The job that judges one
+    # The job that judges a group
 
     def dispatch(self, group: MergeGroup) -> str | None:
-        """The name of the job that may judge this group, to be submitted; None: it is given up meanwhile."""
+        """Name of the job that may judge this group, for submission; None: the group was given up."""
         lease = milliseconds(self._timing.lease)
         return (
             text(run_script(self._wire, Script.GROUP_GIVE, GROUP_QUEUE, *_name(group), secrets.token_hex(16), lease))
@@ -148,7 +148,7 @@ class RedisMergeGroups:
         )
 
     def take_lease(self, group_id: str, token: str) -> LeasedGroup | None:
-        """Begin the judging that this token admits. None: it was begun before, or is not wanted any more."""
+        """Take the lease that this token admits. None: already taken, or obsolete."""
         taker = secrets.token_hex(8)
         lease = milliseconds(self._timing.lease)
         reply = items(run_script(self._wire, Script.GROUP_TAKE, GROUP_QUEUE, group_id, token, taker, lease))
@@ -158,14 +158,14 @@ class RedisMergeGroups:
         return LeasedGroup(GroupLease(self, queued.group, token, taker), PendingGroup(queued, whole(reply[1])))
 
     def renew_lease(self, lease: GroupLease) -> None:
-        """Prolong a lease. Raises LeaseLost."""
+        """Renew a lease. Raises LeaseLost."""
         on = [GROUPS.order, GROUPS.texts, keys.GROUP_HOLDS]
         who = (*_name(lease.group), lease.token, lease.owner)
         if not run_script(self._wire, Script.GROUP_KEEP, on, *who, milliseconds(self._timing.lease)):
             raise LeaseLost
 
     def requeue_dead(self, group_id: str, token: str) -> bool:
-        """The process of this job is dead: look at its group again now. False: it was done."""
+        """Requeue the group of a dead job immediately. False: it was done."""
         return bool(run_script(self._wire, Script.GROUP_DIED, [GROUPS.order, keys.GROUP_HOLDS], group_id, token))
 
 

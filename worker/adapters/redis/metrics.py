@@ -1,7 +1,6 @@
-"""What `/metrics` tells of all processes together: how it stands, and what was counted since the store began.
+"""Figures for `/metrics` over all processes: current gauges, and counters since the store's start.
 
-Does not word anything (`app.web.metrics` does) and decides nothing: a figure that is lost is lost. Invariant: the names of all
-figures are closed sets, and hold no repository, no pull request and no person.
+A lost update is not repeated. Names of figures are closed sets without repositories, pull requests or people.
 """
 
 import secrets
@@ -29,7 +28,7 @@ from worker.domain.ids import InstallationId
 from worker.domain.value import Value
 
 BOUNDS_S: Final = (0.5, 1, 2, 5, 10, 30, 60, 120, 300, 600, 1800, 3600)
-"""The upper bounds of a histogram's buckets; one more takes the rest."""
+"""Upper bounds of a histogram's buckets; one more takes the rest."""
 
 INFINITE_BOUND: Final = "inf"
 RECENT_SPAN: Final = timedelta(days=2)
@@ -38,14 +37,14 @@ NANO: Final = 10**9
 
 
 class DurationMetric(StrEnum):
-    """How long something took, from the delivery that asked for it."""
+    """Durations since the delivery."""
 
     FIRST_CHECK = "first_check"
     VERDICT = "verdict"
 
 
 class EventCount(StrEnum):
-    """What happened once more."""
+    """Events that are counted."""
 
     OVERDUE = "overdue"
     GIVEN_UP = "given_up"
@@ -54,7 +53,7 @@ class EventCount(StrEnum):
 
 
 class Histogram(Value):
-    """How many fell up to each of BOUNDS_S and beyond, each on its own; and their sum."""
+    """Counts per bucket of BOUNDS_S and beyond, not cumulative, and their sum."""
 
     counts: tuple[int, ...]
     sum_s: float
@@ -70,11 +69,11 @@ QUEUES: Final = MappingProxyType(
         "merge_group": GROUPS.order,
     }
 )
-"""What the dispatcher's errands are taken from."""
+"""Queues of the dispatcher's background tasks."""
 
 
 class CurrentGauges(Value):
-    """How it stands right now. `age_s`: for how long the latest of those that are due waits. `waiting_tasks`: what waits, by kind."""
+    """Current values. `age_s`: wait of the longest due pull request. `waiting_tasks`: waiting tasks, by kind."""
 
     due: int
     due_now: int
@@ -88,9 +87,9 @@ class CurrentGauges(Value):
 
 
 class MetricTotals(Value):
-    """What was counted. `verdicts`: by decision and reason; `spent_usd`: today, by installation.
+    """Counters. `verdicts`: by decision and reason; `spent_usd`: today, by installation.
 
-    `left`: how many requests GitHub still grants, by installation and GitHub's budget, as far as it said so lately.
+    `left`: remaining requests by installation and GitHub's budget, as far as reported lately.
     """
 
     verdicts: Mapping[tuple[str, str], int]
@@ -101,7 +100,7 @@ class MetricTotals(Value):
 
 
 class RedisMeasures:
-    """The figures in Redis. All methods raise Unavailable, and all may be called twice."""
+    """Metrics in Redis. All methods raise Unavailable and are idempotent."""
 
     def __init__(self, wire: RedisClient) -> None:
         self._wire = wire
@@ -113,7 +112,7 @@ class RedisMeasures:
         self._add(_observed(span, seconds))
 
     def count_verdict(self, installation: InstallationId, decision: str, reason: str, seconds: float | None) -> None:
-        """A verdict was shown; *seconds* after it was asked for, where that says anything."""
+        """Count a published verdict, *seconds* after its request if that is meaningful."""
         spans = {} if seconds is None else _observed(DurationMetric.VERDICT, seconds)
         self._add({f"verdict:{decision}:{reason}": 1, **spans}, installation)
 
@@ -159,7 +158,7 @@ class RedisMeasures:
         )
 
     def _left(self, installation: InstallationId) -> list[tuple[str, int]]:
-        """What `worker.adapters.redis.rate_limits` notes down, by the words that GitHub has for its budgets."""
+        """Remaining requests as `worker.adapters.redis.rate_limits` records them, by GitHub's names of its budgets."""
         flat = [text(part) for part in items(self._wire.call("HGETALL", keys.rate(installation).name))]
         pairs = zip(flat[::2], flat[1::2], strict=True)
         return [
@@ -168,7 +167,7 @@ class RedisMeasures:
 
 
 def _observed(span: DurationMetric, seconds: float) -> dict[str, int]:
-    """The bucket and the sum. A clock that was set back makes no negative time."""
+    """Bucket and sum of a duration. A clock that was set back counts as 0."""
     at = bisect_left(BOUNDS_S, seconds)
     bound = BOUNDS_S[at] if at < len(BOUNDS_S) else INFINITE_BOUND
     return {f"span:{span}:{bound}": 1, f"span:{span}:sum_ms": max(0, milliseconds(seconds))}

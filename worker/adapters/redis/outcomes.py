@@ -1,8 +1,7 @@
-"""What came of pull requests, on their installation's stream and listed by pull request; and what is still to come of them.
+"""Outcomes of pull requests, on the installation's stream and per pull request, and the pending outcome verdicts.
 
-Does not find out what came of one. Invariant: an outcome is told, listed and counted by one script, once under its name;
-whatever was begun when somebody died is begun again, and the verdict that it comes to keeps its id. All times that decide
-anything are Redis' own: the clocks of doors and workers may differ.
+One script publishes, lists and counts an outcome, once under its name. After a crash a verdict is made again under the
+same id. All deciding times are Redis' own, since clocks of other processes may differ.
 """
 
 import hashlib
@@ -28,14 +27,14 @@ from worker.domain.verdict.verdict import Accept
 from worker.settings import Timing
 
 FINAL_OUTCOMES: Final = frozenset({OutcomeKind.MERGED, OutcomeKind.CLOSED_UNMERGED})
-"""Outcomes that end a pull request: nobody has to be waited for."""
+"""Outcomes after which nothing more is expected of a pull request."""
 
 MOST_MERGES: Final = 100
-"""How many earlier merges a fix is held against."""
+"""Earlier merges that a fix is compared with."""
 
 
 class DuePullRequest(Value):
-    """A pull request whose verdict on the whole is to be made. `is_reevaluation`: one was made since its last submission."""
+    """A pull request whose outcome verdict is due. `is_reevaluation`: it had one since its last submission."""
 
     pull: PullRef
     turn: int
@@ -43,7 +42,7 @@ class DuePullRequest(Value):
 
 
 class RedisOutcomes:
-    """The outcomes in Redis. *most*: after how many events a verdict on the whole is due."""
+    """Outcomes in Redis. *most*: events after which an outcome verdict is due."""
 
     def __init__(self, wire: RedisClient, codec: Codec, timing: Timing, most: int, told_for: timedelta) -> None:
         self._wire = wire
@@ -53,11 +52,11 @@ class RedisOutcomes:
         self._told_ms = int(told_for.total_seconds() * 1000)
 
     def begin_submission(self, pull: PullRef, author: str, base: BaseHash, issues: tuple[tuple[str, int], ...]) -> bool:
-        """A submission is about to be judged for this base and by these issues: whoever edits them finds it from now on.
+        """Record base and issues of a submission before its judging, so that edits of them find it.
 
-        What a model costs for it is booked for its author, under a hash of the name.
+        Its model cost is charged to its author, under a hash of the name.
 
-        False: somebody did so while they were read, and did not find it.
+        False: one was edited during the read and missed this submission.
         """
         installation, repository = pull.installation_id, pull.repository_id
         into, marks = keys.judged_bases(installation, repository, base), [hash_issue(*issue) for issue in issues]
@@ -69,7 +68,7 @@ class RedisOutcomes:
         return bool(run_script(self._wire, Script.WATCH_BEGINS, on, *what))
 
     def add_verdict(self, pull: PullRef, entry: LedgerEntry, issues: tuple[tuple[str, int], ...]) -> None:
-        """A submission is about to be recorded: watch what people do from now on. Again: changes nothing."""
+        """Watch a submission from its verdict on. Idempotent."""
         happening = PullRequestEvent(
             what=PullRequestEventKind.JUDGED,
             installation_id=pull.installation_id,
@@ -80,16 +79,16 @@ class RedisOutcomes:
             head_sha=entry.head_sha,
             issues=tuple(hash_issue(*issue) for issue in issues),
         )
-        heard, commit = keys.received_event(happening.delivery_id), self._commit(pull, entry.head_sha)
-        on = [keys.watch(pull), keys.LOOKAHEAD, heard, PULL_REQUEST_EVENTS.order, PULL_REQUEST_EVENTS.texts]
+        received, commit = keys.received_event(happening.delivery_id), self._commit(pull, entry.head_sha)
+        on = [keys.watch(pull), keys.LOOKAHEAD, received, PULL_REQUEST_EVENTS.order, PULL_REQUEST_EVENTS.texts]
         on += [commit] if isinstance(entry.verdict, Accept) else []
         noted = happening.model_dump_json() if issues else ""
         window_ms = milliseconds(self._timing.lookahead)
         what = (pull.model_dump_json(), lifetime_s(keys.watch(pull)), window_ms, happening.delivery_id, noted)
-        run_script(self._wire, Script.WATCH_JUDGED, on, *what, lifetime_s(heard), pull.number, lifetime_s(commit))
+        run_script(self._wire, Script.WATCH_JUDGED, on, *what, lifetime_s(received), pull.number, lifetime_s(commit))
 
     def publish(self, pull: PullRef, name: str, outcome: Outcome | None, *, is_event: bool) -> None:
-        """Tell of an outcome, once under this *name*. None: only that a person did something, an *event* like others."""
+        """Publish an outcome, once under this *name*. None: only a person's action, counted as an event."""
         published, listed, watch = (
             keys.published_event(pull.installation_id, name),
             keys.outcomes(pull),
@@ -104,28 +103,28 @@ class RedisOutcomes:
         run_script(self._wire, Script.OUTCOME, on, lifetime_s(published), self._told_ms, event, *what, *counted)
 
     def outcomes_of(self, pull: PullRef) -> tuple[Outcome, ...]:
-        """What came of a pull request so far, in order."""
+        """Outcomes of a pull request, in order."""
         listed = items(self._wire.call("LRANGE", keys.outcomes(pull).name, 0, -1))
         return tuple(read_json(Outcome, text(outcome)) for outcome in listed)
 
-    # What a commit, a merge and an issue are known by
+    # Lookups by commit, merge and issue
 
     def pull_of(self, installation: InstallationId, repository: RepositoryId, sha: Sha) -> PullRef | None:
-        """The pull request whose accepted head or whose merge this commit is."""
+        """Find the pull request with this commit as accepted head or merge."""
         number = self._wire.call("GET", keys.commit(installation, repository, sha).name)
         if not number:
             return None
         return PullRef(installation_id=installation, repository_id=repository, number=int(text(number)))
 
     def add_merge(self, pull: PullRef, merge_sha: Sha | None, lines: Mapping[str, tuple[str, ...]]) -> None:
-        """Remember for a while that it was merged, and the hashes of the lines that it changed."""
+        """Record for a while a merge and the hashes of its changed lines."""
         added, merges = keys.merged_lines(pull), keys.merges(pull.installation_id, pull.repository_id)
         on = [added, merges] + ([self._commit(pull, merge_sha)] if merge_sha else [])
         sealed = self._codec.seal(json.dumps(dict(lines)).encode(), added.name)
         run_script(self._wire, Script.MERGE, on, sealed, lifetime_s(added), pull.number, lifetime_s(merges))
 
     def merged_lines(self, pull: PullRef) -> dict[str, frozenset[str]] | None:
-        """The hashes of the lines that a merged pull request changed; None: it was not merged, or long ago."""
+        """Hashes of the lines that a merged pull request changed; None: not merged, or expired."""
         key = keys.merged_lines(pull).name
         sealed = self._wire.call("GET", key)
         if not sealed:
@@ -133,13 +132,13 @@ class RedisOutcomes:
         return {path: frozenset(hashes) for path, hashes in json.loads(self._codec.open(blob(sealed), key)).items()}
 
     def earlier_merges(self, pull: PullRef) -> tuple[PullRef, ...]:
-        """Other pull requests of this repository that were merged lately, the newest first."""
+        """Other pull requests of this repository that were merged lately, newest first."""
         name = keys.merges(pull.installation_id, pull.repository_id).name
         newest = [int(text(number)) for number in items(self._wire.call("ZRANGE", name, 0, MOST_MERGES, "REV"))]
         return tuple(_beside(pull, number) for number in newest if number != pull.number)
 
     def competing_pulls(self, pull: PullRef, issue: str) -> tuple[PullRef, ...]:
-        """Others of its repository that close this issue and were judged before this one was for the first time."""
+        """Others of its repository that close this issue and had their first verdict earlier."""
         key = keys.issue_pulls(pull.installation_id, issue)
         rivals = items(run_script(self._wire, Script.RIVALS, [key], pull.repository_id, pull.number, lifetime_s(key)))
         return tuple(_beside(pull, int(text(rival))) for rival in rivals)
@@ -148,10 +147,10 @@ class RedisOutcomes:
         """The head that the newest event named."""
         return text(self._wire.call("HGET", keys.pull(pull).name, "head")) or None
 
-    # The verdict on the whole
+    # The outcome verdict
 
     def next_due(self) -> DuePullRequest | None:
-        """The next pull request whose verdict on the whole is to be made, for a while."""
+        """Take the next pull request with a due outcome verdict, for the hold."""
         hold_ms = milliseconds(self._timing.open_hold)
         reply = items(run_script(self._wire, Script.LOOKAHEAD_NEXT, [keys.LOOKAHEAD], hold_ms))
         if not reply:
@@ -159,13 +158,13 @@ class RedisOutcomes:
         return DuePullRequest(read_json(PullRef, text(reply[0])), int(text(reply[1])), whole(reply[2]) == 1)
 
     def claim(self, pull: PullRef, eval_id: EvalId, outcomes: int) -> EvalId | None:
-        """The id for the verdict on so many outcomes: this one, or that of who died over it. None: it is on record."""
+        """Id of the verdict on this many outcomes: *eval_id*, or that of a crashed attempt. None: already recorded."""
         on = [keys.watch(pull), keys.ledger(pull)]
         claimed = items(run_script(self._wire, Script.LOOKAHEAD_CLAIM, on, eval_id, outcomes))
         return EvalId(text(claimed[0])) if claimed and not whole(claimed[1]) else None
 
     def complete(self, due: DuePullRequest) -> None:
-        """It is made, or none is to be. What came meanwhile makes it due again."""
+        """Complete a due verdict, made or not. Later events make it due again."""
         on = [keys.watch(due.pull), keys.LOOKAHEAD, keys.outcomes(due.pull)]
         run_script(self._wire, Script.LOOKAHEAD_DONE, on, due.turn)
 
@@ -174,7 +173,7 @@ class RedisOutcomes:
 
 
 def _hash(text: str) -> str:
-    """Its mark outlives what is forgotten, and must not tell of it."""
+    """Hash a name: the hash outlives deletion and must not reveal it."""
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 

@@ -1,7 +1,6 @@
-"""Where judging is stopped: in single repositories, or everywhere.
+"""Pauses of judging, per repository or global, and the heads that wait for their end.
 
-Does not know what waits meanwhile (`worker.adapters.redis.pauses` does). Invariant: a pause that was given an end is over then,
-whether anybody looks or not; any other one stays until it is taken back.
+A pause with an end expires without any process; others stay until resumed.
 """
 
 from typing import Final
@@ -19,24 +18,24 @@ from worker.domain.value import Value
 from worker.settings import Timing
 
 UNKNOWN_SUSPENSION: Final = JudgingPause()
-"""What the version before this one wrote down of a pause: that there is one."""
+"""A pause in the format of the previous version, which has no details."""
 
 
 class ActivePause(Value):
-    """A pause that is in force. `is_everywhere`: the operator set it, for all repositories."""
+    """A pause in force. `is_everywhere`: set by the operator for all repositories."""
 
     suspension: JudgingPause
     is_everywhere: bool
 
 
 class RedisPauses:
-    """The pauses in Redis. All methods raise Unavailable, and all may be called twice."""
+    """Pauses in Redis. All methods raise Unavailable and are idempotent."""
 
     def __init__(self, wire: RedisClient) -> None:
         self._wire = wire
 
     def find_pause(self, installation: InstallationId, repository: RepositoryId) -> ActivePause | None:
-        """The pause that this repository is under, if it is under one."""
+        """Find the pause that applies to this repository."""
         both = self._wire.call("MGET", keys.PAUSE_ALL.name, keys.pause(installation, repository).name)
         everywhere, here = (_read(reply) for reply in items(both))
         if everywhere is not None:
@@ -55,24 +54,24 @@ class RedisPauses:
         self._set(keys.PAUSE_ALL, suspension)
 
     def resume(self, installation: InstallationId, repository: RepositoryId) -> bool:
-        """Go on; whether it was paused. What waited is looked at now."""
+        """Resume a repository, and return whether it was paused. Its waiting heads are checked now."""
         return bool(
             run_script(self._wire, Script.RESUME, [keys.pause(installation, repository), keys.PAUSED_REPOSITORIES])
         )
 
     def resume_all(self) -> bool:
-        """Take back the pause of all repositories; those that are paused on their own stay so."""
+        """End the global pause; pauses of single repositories stay."""
         return bool(run_script(self._wire, Script.RESUME, [keys.PAUSE_ALL, keys.PAUSED_REPOSITORIES]))
 
     def list_pauses(self) -> tuple[ActivePause, ...]:
-        """All pauses, the one of everything first. Looks through all keys: for people who ask."""
+        """All pauses, the global one first. Scans all keys: for interactive use."""
         everywhere = _read(self._wire.call("GET", keys.PAUSE_ALL.name))
         first = () if everywhere is None else (ActivePause(everywhere, is_everywhere=True),)
         pauses = [_read(self._wire.call("GET", name)) for name in sorted(self._names())]
         return *first, *(ActivePause(pause, is_everywhere=False) for pause in pauses if pause is not None)
 
     def find_by_name(self, repository: RepositoryName) -> set[tuple[InstallationId, RepositoryId]]:
-        """The numbers of those that were paused under this name: perhaps nothing else is known of them. Looks through all keys."""
+        """Ids of repositories paused under this name, which may have no other record. Scans all keys."""
         pauses = {name: _read(self._wire.call("GET", name)) for name in self._names()}
         named = [name.split(":") for name, pause in pauses.items() if pause and _is_of(pause, repository)]
         return {(InstallationId(int(installation)), RepositoryId(int(other))) for _, installation, _, other in named}
@@ -103,49 +102,49 @@ def _read(reply: Reply) -> JudgingPause | None:
 
 
 AT_A_TIME: Final = 100
-"""How many of a repository are looked at in one go."""
+"""Batch size of one repository's heads."""
 
 
 class PausedRepository(Frozen):
-    """A repository in which something waits for the end of a pause."""
+    """A repository with heads that wait for the end of a pause."""
 
     installation_id: InstallationId
     repository_id: RepositoryId
 
 
 class RedisPausedHeads:
-    """What waits in Redis. All methods raise Unavailable, and all may be called twice."""
+    """Paused heads in Redis. All methods raise Unavailable and are idempotent."""
 
     def __init__(self, wire: RedisClient, timing: Timing) -> None:
         self._wire = wire
         self._look_ms = milliseconds(2 * timing.sweep)
 
     def put(self, request: JudgeRequest) -> None:
-        """Have this judged when the pause is over; a newer request of the same pull request takes its place."""
+        """Store a request until the pause ends; a newer one of the same pull request replaces it."""
         key = _shelf(request.pull)
         on = [key, keys.PAUSED_REPOSITORIES]
         name, text = keys.pull(request.pull).name, request.model_dump_json()
         run_script(self._wire, Script.SHELVE, on, name, _place(request.pull), text, self._look_ms, lifetime_s(key))
 
     def remove(self, pull: PullRef) -> None:
-        """It waits no more."""
+        """Remove a pull request from the paused heads."""
         run_script(
             self._wire, Script.UNSHELVE, [_shelf(pull), keys.PAUSED_REPOSITORIES], keys.pull(pull).name, _place(pull)
         )
 
     def next(self) -> tuple[PausedRepository, ...]:
-        """Where to look now. Each comes again after a while, as long as anything waits there."""
+        """Take the repositories to check now. Each returns after the hold while a head waits there."""
         repositories = items(run_script(self._wire, Script.SHELVES_NEXT, [keys.PAUSED_REPOSITORIES], self._look_ms))
         return tuple(read_json(PausedRepository, text(repository)) for repository in repositories)
 
     def list_requests(self, paused: PausedRepository) -> tuple[JudgeRequest, ...]:
-        """What waits there, or a part of it."""
+        """A batch of the waiting requests."""
         key = keys.paused_heads(paused.installation_id, paused.repository_id)
         _, fields = items(self._wire.call("HSCAN", key.name, 0, "COUNT", AT_A_TIME))
         return tuple(read_json(JudgeRequest, text(stored)) for stored in items(fields)[1::2])
 
     def remove_repository(self, paused: PausedRepository) -> None:
-        """Look there no more, if nothing waits there."""
+        """Remove a repository without waiting heads."""
         on = [keys.paused_heads(paused.installation_id, paused.repository_id), keys.PAUSED_REPOSITORIES]
         run_script(self._wire, Script.UNSHELVE, on, "", paused.model_dump_json())
 

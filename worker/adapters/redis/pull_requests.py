@@ -1,7 +1,7 @@
-"""Which pull request is judged when, and by whom: one judge at a time, newest head last, no event lost.
+"""The judging queue: which pull request is judged when, by one judge at a time and up to its newest head.
 
-Does not carry jobs (`worker.scheduling.queue`) and does not judge. The rules are in `lua/`; this room gives them names and
-types. Invariant: a fence admits one judge, and whoever lost its lease learns it before its next write.
+The rules are in `lua/`; this module adds names and types. A fence admits one judge, and a judge that lost its lease
+learns it at its next write.
 """
 
 import secrets
@@ -43,15 +43,15 @@ from worker.errors import AssayError, LeaseLost
 from worker.settings import Timing
 
 RELEASED_AT_A_TIME: Final = 4
-"""How many that wait until GitHub is back follow each that it answers: all soon, if it is; few, if it fails at most."""
+"""Pull requests released after each success during recovery from an outage: fast if it lasts, few failures if not."""
 
 
 class AlreadyJudged(AssayError):
-    """Somebody else on this machine judges the same branch right now."""
+    """Another process on this machine is judging the same branch."""
 
 
 class DispatchedJob(Value):
-    """The dispatcher's next job. `is_outside`: a stranger's fork opened it."""
+    """The dispatcher's next job. `is_outside`: opened from a fork by an outside contributor."""
 
     fence: int
     request: JudgeRequest
@@ -59,7 +59,7 @@ class DispatchedJob(Value):
 
 
 class PendingCheckRun(Value):
-    """A head that needs its check run. `seq`: which request of all that is. `is_outside`: a stranger's fork opened it."""
+    """A head that needs its check run. `seq`: number of the request. `is_outside`: from an outside contributor's fork."""
 
     head_sha: Sha
     request: JudgeRequest
@@ -68,7 +68,7 @@ class PendingCheckRun(Value):
 
 
 class DispatchLimits(Value):
-    """How many judgings may be out at a time: of one installation, and of all; and `outside`, of what strangers opened from forks."""
+    """Concurrent judgings: of one installation, of all, and (`outside`) of those from forks of outside contributors."""
 
     per_installation: int
     total: int
@@ -76,12 +76,12 @@ class DispatchLimits(Value):
 
     @classmethod
     def of_workers(cls, workers: int) -> "DispatchLimits":
-        """One worker is always left to the other installations, and two jobs wait ahead; one of strangers, who have their own workers."""
+        """Reserve one worker for other installations and let two jobs wait; one of outside contributors, who have own workers."""
         return cls(per_installation=max(1, workers - 1), total=workers + 2, outside=workers_for_strangers(workers) + 1)
 
 
 def workers_for_strangers(workers: int) -> int:
-    """How many workers there are beside *workers* that judge nothing but what strangers opened from forks."""
+    """Number of workers, besides *workers*, that only judge pull requests from forks of outside contributors."""
     return max(1, workers // 2)
 
 
@@ -98,7 +98,7 @@ class Finish(StrEnum):
 
 
 class FinishResult(StrEnum):
-    """What becomes of the pull request then."""
+    """State of the pull request after a judging."""
 
     CLOSED = "closed"
     AGAIN = "again"
@@ -107,14 +107,14 @@ class FinishResult(StrEnum):
 
 
 class RateLimitWait(Value):
-    """How long a rate limit lasts, and how long this pull request waits: for its turn among all that wait for that."""
+    """Duration of a rate limit, and of this pull request's turn among all that wait for it."""
 
     limit: timedelta
     turn: timedelta
 
 
 class JudgedHead(Value):
-    """What got a verdict: a head, which is the newest one unless something was heard meanwhile, and for which base."""
+    """A judged head (the newest one unless an event came meanwhile), and its base."""
 
     head_sha: Sha
     base: BaseHash | None = None
@@ -133,9 +133,9 @@ class PullRequestLease(Value):
 
 
 class LeasedJob(Value):
-    """A judging that may begin. *attempt* counts from 1; `waiting_since`: how long this head waits for CI.
+    """A judging that may start. *attempt* counts from 1; `waiting_since`: start of this head's wait for CI.
 
-    `outage_count`: how often in a row it ended because GitHub was away, which counts as no attempt.
+    `outage_count`: consecutive ends by an outage of GitHub, which count as no attempt.
     """
 
     lease: PullRequestLease
@@ -146,36 +146,36 @@ class LeasedJob(Value):
 
 
 class RedisPullRequests:
-    """The pull requests in Redis. All methods raise Unavailable, and all may be called twice."""
+    """Pull requests in Redis. All methods raise Unavailable and are idempotent."""
 
     def __init__(self, wire: RedisClient, timing: Timing) -> None:
         self._wire = wire
         self._timing = timing
 
     def request_judging(self, request: JudgeRequest) -> IntakeReceipt:
-        """Have a pull request judged."""
+        """Request the judging of a pull request."""
         return request_judging(self._wire, request, self._timing)
 
     # The dispatcher
 
     def claim_leadership(self, token: str) -> bool:
-        """Become or stay the one dispatcher that dispatches."""
+        """Become or stay the leading dispatcher."""
         return bool(self._run(Script.LEAD, [keys.LEADER], token, milliseconds(self._timing.leader)))
 
     def resign_leadership(self, token: str) -> None:
         self._run(Script.RESIGN, [keys.LEADER], token)
 
     def next_due(self, call: str, limits: DispatchLimits) -> DispatchedJob | None:
-        """Whom to judge next. The same *call* again gets the same answer."""
+        """The next pull request to judge. Idempotent by *call*."""
         hold = milliseconds(self._timing.hold)
         arguments = (call, hold, limits.per_installation, limits.total, limits.outside)
         reply = items(self._run(Script.NEXT, [], "due", *arguments))
         return DispatchedJob(whole(reply[1]), _request(reply[2]), bool(text(reply[3]))) if reply else None
 
     def next_to_open(self, outside: int = 1) -> PendingCheckRun | None:
-        """Which head needs its check run next. It comes again after the hold, unless `mark_opened`.
+        """Take the next head that needs its check run. It returns after the hold, unless `mark_opened`.
 
-        *outside*: of how many heads that strangers opened from forks it may be now.
+        *outside*: limit of heads from forks of outside contributors.
         """
         hold = milliseconds(self._timing.open_hold)
         reply = items(self._run(Script.NEXT, [], "opening", "", hold, 0, 0, outside))
@@ -184,16 +184,16 @@ class RedisPullRequests:
         )
 
     def mark_opened(self, pull: PullRef, head_sha: Sha, seq: str = "") -> None:
-        """The check run of this head is there, or is refused for good. What came after *seq*, if that is said, is still to be told."""
+        """Record that this head has its check run, or is refused for good. Requests after *seq*, if given, stay pending."""
         self._run(Script.OPENED, [keys.pull(pull)], head_sha, seq)
 
     def postpone_opening(self, pull: PullRef, head_sha: Sha, delay: timedelta) -> None:
-        """The check run of this head can't be opened now: `next_to_open` gives it again after *delay*."""
+        """Postpone the check run of this head: `next_to_open` returns it after *delay*."""
         delay_ms = max(0, milliseconds(delay.total_seconds()))
         self._run(Script.OPEN_LATER, [keys.pull(pull)], head_sha, delay_ms)
 
     def requeue_lost(self, *queue_keys: str) -> int:
-        """Bring back what was lost on the way to the workers of these queues; how many were."""
+        """Requeue jobs lost on the way to the workers of these queues; return their number."""
         hold = milliseconds(self._timing.hold)
         return whole(
             self._run(Script.SWEEP, list(queue_keys), hold, lifetime_s(keys.pull(NO_PULL_REQUEST)), MOST_SPARE_WORKERS)
@@ -202,7 +202,7 @@ class RedisPullRequests:
     # The judge
 
     def take_lease(self, pull: PullRef, fence: int) -> LeasedJob | None:
-        """Begin the judging that this fence admits. None: it was overtaken, begun before, or is not due any more."""
+        """Take the lease that this fence admits. None: superseded, already taken, or not due."""
         token = secrets.token_hex(16)
         reply = items(self._run(Script.TAKE, [keys.pull(pull)], fence, token, milliseconds(self._timing.lease)))
         if text(reply[0]) != "go":
@@ -219,7 +219,7 @@ class RedisPullRequests:
         )
 
     def take_local_lease(self, request: JudgeRequest) -> PullRequestLease:
-        """Begin a laptop's judging at once. Raises AlreadyJudged."""
+        """Take a lease for a local judging immediately. Raises AlreadyJudged."""
         token = secrets.token_hex(16)
         reply = items(
             self._run(
@@ -243,7 +243,7 @@ class RedisPullRequests:
         return PullRequestLease(self, request.pull, token, fence=whole(reply[1]))
 
     def renew_lease(self, lease: PullRequestLease) -> Trigger | None:
-        """Prolong a lease. What was told since it began that has a verdict count no more. Raises LeaseLost."""
+        """Renew a lease. Return the trigger since its start that makes its verdict stale, if any. Raises LeaseLost."""
         arguments = (lease.token, milliseconds(self._timing.lease))
         parts = [text(part) for part in items(self._run(Script.KEEP, [keys.pull(lease.pull)], *arguments))]
         if not parts:
@@ -258,9 +258,11 @@ class RedisPullRequests:
         later: JudgeRequest | None = None,
         of: JudgedHead | None = None,
     ) -> FinishResult:
-        """End a judging. *wait* matters to RETRY, PUT_OFF, AWAY, WAIT and OUTAGE; *later* is what OUTAGE has judged after it.
+        """End a judging.
 
-        *of*: what got a verdict.
+        *wait* is for RETRY, PUT_OFF, AWAY, WAIT and OUTAGE; *later* is the request to judge after OUTAGE.
+
+        *of*: the judged head.
         """
         key, retries = keys.pull(lease.pull), keys.retries(lease.pull.installation_id)
         limit, turn = (wait.limit, wait.turn) if isinstance(wait, RateLimitWait) else (wait, wait)
@@ -278,26 +280,25 @@ class RedisPullRequests:
         return FinishResult(text(self._run(Script.FINISH, on, *arguments, *told_head)))
 
     def count_waiting(self, installation: InstallationId) -> int:
-        """How many of an installation's pull requests wait, or are judged right now."""
+        """Number of an installation's pull requests that wait or are being judged."""
         out = self._wire.call("SCARD", keys.dispatched(installation).name)
         waiting = (keys.due(installation), keys.due_outside(installation))
         return sum(whole(self._wire.call("ZCARD", line.name)) for line in waiting) + whole(out)
 
     def release_waiting(self, installation: InstallationId) -> None:
-        """GitHub answers this installation again: a few of those that wait for that are judged now."""
+        """Release some of the pull requests that wait for GitHub, after an answer to this installation."""
         gap_ms = milliseconds(self._timing.release_gap)
         self._run(Script.GITHUB_BACK, [keys.retries(installation)], RELEASED_AT_A_TIME, gap_ms)
 
     def request_correction(self, lease: PullRequestLease, request: JudgeRequest) -> None:
-        """A judge that may have written too late asks for one that sets it right."""
+        """Request a correction of a write that may have come after a newer one."""
         delivery = DeliveryId(f"late-{lease.token}")
         self.request_judging(_correction_request(request, delivery))
 
     def requeue_dead(self, pull: PullRef, fence: int) -> bool:
-        """The process of this judging is dead: bring the pull request back now. False: it was done.
+        """Requeue the pull request of a dead process immediately. False: it was done.
 
-        Where another judge had taken over, whoever died may have written too late and can't ask any more for one that sets it
-        right: that is asked for here.
+        If another judge has taken over, the dead one may have written late; a correction is requested for it.
         """
         how = whole(self._run(Script.DIED, [keys.pull(pull)], fence))
         if how == OVERTAKEN_STATUS:
@@ -305,14 +306,14 @@ class RedisPullRequests:
         return how > 0
 
     def requeue_orphaned(self, pull: PullRef, check: CheckRunId, why: str = "") -> bool:
-        """Nobody would conclude this check run: judge its pull request. False: that was asked for before, once is enough.
+        """Requeue the pull request of an orphaned check run. False: already requested once.
 
-        *why*: what tells this time from others, where what was asked for before may have been forgotten.
+        *why*: distinguishes this request from an earlier one that may have been forgotten.
         """
         return self._request_check(pull, f"late-check-{check}{why}")
 
     def _request_check(self, pull: PullRef, delivery: str) -> bool:
-        """What was written last may be wrong: have somebody look again."""
+        """Request a check of the last write, which may be wrong."""
         request = self.find_request(pull)
         if request is None:
             return False
@@ -322,12 +323,12 @@ class RedisPullRequests:
         )
 
     def withdraw(self, request: JudgeRequest) -> bool:
-        """Nothing is to be judged after all. False: something else was asked for since, or it is being judged."""
+        """Withdraw a request. False: superseded by another, or under way."""
         key = keys.pull(request.pull)
         return bool(self._run(Script.REST, [key], request.delivery_id, lifetime_s(key)))
 
     def find_plan(self, pull: PullRef) -> JudgingPlan | None:
-        """When judging begins; None: nothing is due."""
+        """When judging starts; None: nothing is due."""
         state, due, quiet = items(self._wire.call("HMGET", keys.pull(pull).name, "state", "due", "quiet"))
         if text(state) != "due" or not due:
             return None
@@ -340,18 +341,18 @@ class RedisPullRequests:
         return _request(reply) if reply else None
 
     def record_base(self, pull: PullRef, base: BaseHash) -> BaseHash:
-        """Which base we heard of: the first one, and from then on what it was told to go into.
+        """Record the base: the first one seen, then each one that it is changed to.
 
-        Where we heard of none it is this one, which GitHub shows.
+        Without a record it is *base*, as GitHub shows it.
         """
         return text(self._run(Script.WENT_INTO, [keys.pull(pull)], base))
 
     def record_initial_head(self, pull: PullRef, head_sha: Sha) -> None:
-        """It was told that it is older than Assay here, at this head."""
+        """Record that the pull request, at this head, is published as older than Assay's installation."""
         self._wire.call("HSET", keys.first_seen(pull.installation_id, pull.repository_id).name, pull.number, head_sha)
 
     def find_initial_head(self, pull: PullRef) -> Sha | None:
-        """The head at which that was said last."""
+        """The head last published as older than Assay's installation."""
         stored = self._wire.call("HGET", keys.first_seen(pull.installation_id, pull.repository_id).name, pull.number)
         return text(stored) if stored else None
 
@@ -364,16 +365,16 @@ def _wait_ms(wait: timedelta) -> int:
 
 
 OVERTAKEN_STATUS: Final = 2
-"""What `lua/died.lua` answers of a judge that another one had taken over from."""
+"""Answer of `lua/died.lua` for a superseded judge."""
 
 MOST_SPARE_WORKERS: Final = 9
-"""How many tries of one judging may be put down to a server that was started anew."""
+"""Attempts of one judging that may be attributed to a restarted server."""
 
 NO_PULL_REQUEST: Final = PullRef(installation_id=LOCAL_INSTALLATION, repository_id=RepositoryId(0), number=0)
 
 
 def _correction_request(request: JudgeRequest, delivery: DeliveryId) -> JudgeRequest:
-    """Whoever looks again asks GitHub for the head, and whether it is a draft: what a delivery said may be old."""
+    """A request that asks GitHub for head and draft state: those of a delivery may be old."""
     changes = {"trigger": Trigger.LATE, "delivery_id": delivery, "head_sha": None, "draft": False}
     return request.model_copy(update=changes)
 
@@ -391,7 +392,7 @@ STRONGEST_FIRST: Final = (
 
 
 def _with_kept_trigger(request: JudgeRequest, flags: Sequence[str]) -> JudgeRequest:
-    """Keep what somebody asked for, though something else came after it."""
+    """Keep a person's request that a later event superseded."""
     kept = next((trigger for flag, trigger in STRONGEST_FIRST if flag in flags), request.trigger)
     is_known = kept is Trigger.COMMAND and request.trigger in MANUAL_TRIGGERS
     if is_known or (kept is Trigger.REVIEW and not request.draft):
@@ -400,7 +401,7 @@ def _with_kept_trigger(request: JudgeRequest, flags: Sequence[str]) -> JudgeRequ
 
 
 def _with_first_seen(request: JudgeRequest, head_sha: str, came: str) -> JudgeRequest:
-    """When the newest head came, whatever asked for its judging since."""
+    """Set when the newest head was first seen, whatever requested its judging since."""
     if not came:
         return request
     arrival = FirstSeen(head_sha=head_sha, at=datetime.fromisoformat(came))

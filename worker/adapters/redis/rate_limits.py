@@ -1,7 +1,4 @@
-"""What GitHub said last of each installation's rate limits, for all processes.
-
-Does not ask GitHub. Invariant: what is known goes with the reset that it is about.
-"""
+"""GitHub's rate limits per installation, for all processes, each with its reset."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime

@@ -1,7 +1,6 @@
-"""What is on record, by eval id and by repository: found for people who ask, and forgotten whole.
+"""Records by eval id and by repository: find, delete and track them, with the sweep's progress.
 
-Looks through all keys: nothing here is for a judge. Does not edit anything. Invariant: what was found of a repository is
-what is deleted, and what is left of it then is its tombstone: when it was forgotten.
+Most methods scan all keys, so no judge uses them. After a deletion only a tombstone with its time is left.
 """
 
 import re
@@ -29,9 +28,9 @@ BATCH: Final = 1_000
 
 
 class RepositoryKeys(Value):
-    """The names of all keys of a repository under one pair of numbers, by what they hold.
+    """Names of a repository's keys under one pair of ids, by kind.
 
-    `events`: its entries on the installation's stream; `evals`: its evaluations that have not ended.
+    `events`: its entries on the installation's stream; `evals`: its open evaluations.
     """
 
     installation: InstallationId
@@ -42,7 +41,7 @@ class RepositoryKeys(Value):
 
 
 class RepositoryHoldings(Value):
-    """All that is stored about a repository. `forgotten_at`: when it was forgotten before."""
+    """All stored data of a repository. `forgotten_at`: time of an earlier deletion."""
 
     repository: str
     owned: tuple[RepositoryKeys, ...]
@@ -64,21 +63,21 @@ class RepositoryHoldings(Value):
 
 
 class RedisRecords:
-    """The reader of everything, and the one who forgets."""
+    """Reads and deletes records."""
 
     def __init__(self, wire: RedisClient, codec: Codec) -> None:
         self._wire = wire
         self._codec = codec
 
     def find_entry(self, eval_id: EvalId) -> LedgerEntry | None:
-        """The entry of this name, in whatever ledger."""
+        """Find an entry in any ledger."""
         for batch in self._scanned(keys.any_pull_key("ledger")):
             if reply := items(run_script(self._wire, Script.FIND_ENTRY, batch, eval_id)):
                 return read_json(LedgerEntry, self._codec.open(blob(reply[1]), text(reply[0])))
         return None
 
     def find_holdings(self, repository: str) -> RepositoryHoldings:
-        """All that is stored about a repository, under whatever numbers it was judged."""
+        """Find all stored data of a repository, under all ids that it was judged with."""
         numbers = sorted(self._numbers(repository))
         owned = tuple(self._owned(*pair) for pair in numbers)
         forgotten_at = self._wire.call("GET", keys.tombstone(repository).name)
@@ -95,7 +94,7 @@ class RedisRecords:
         )
 
     def forget(self, holdings: RepositoryHoldings, at: datetime) -> None:
-        """Delete it, and leave the tombstone. A judge that is at it loses its lease."""
+        """Delete the data, and write the tombstone. An active judge loses its lease."""
         on = (keys.DEADLINES, keys.DEADLINE_NOTES, keys.tombstone(holdings.repository))
         for owned in holdings.owned:
             self._delete(on, [name for names in owned.names.values() for name in names], owned.installation, at)
@@ -109,7 +108,7 @@ class RedisRecords:
         run_script(self._wire, Script.FORGET, [*on, last], "", _stamp(at))
 
     def forget_installation(self, installation: InstallationId, at: datetime) -> int:
-        """Delete all that is stored about an installation, repository by repository; how many keys there were."""
+        """Delete all data of an installation, repository by repository; return the number of keys."""
         on = (keys.DEADLINES, keys.DEADLINE_NOTES, keys.tombstone(f"installation {installation}"))
         gone, repositories = 0, self._repositories(installation)
         for repository in repositories:
@@ -129,11 +128,11 @@ class RedisRecords:
         return gone
 
     def installations(self) -> tuple[InstallationId, ...]:
-        """All of which something is told."""
+        """Installations with a stream of events."""
         return self._stream().installations()
 
     def _repositories(self, installation: InstallationId) -> tuple[RepositoryId, ...]:
-        """Those that anything of a pull request is kept of."""
+        """Repositories with any stored pull request."""
         kinds = {what.encode() for what in (*keys.PULL_KEY_KINDS, "kept")}
         numbers: set[int] = set()
         for batch in self._scanned(keys.any_installation_key(installation)):
@@ -148,7 +147,7 @@ class RedisRecords:
         )
 
     def _delete_events(self, mark: str) -> None:
-        """Drop what happened and was not looked into yet."""
+        """Delete queued pull request events."""
         notes = items(self._wire.call("HGETALL", PULL_REQUEST_EVENTS.texts.name))
         for name, note in zip(notes[::2], notes[1::2], strict=True):
             if mark in f"{text(note)},".replace("}", ","):
@@ -156,7 +155,7 @@ class RedisRecords:
                 run_script(self._wire, Script.ASK_DONE, on, text(name))
 
     def _unlink(self, owned: RepositoryKeys) -> None:
-        """No issue is closed by its pull requests any more."""
+        """Remove its pull requests from the sets of those that close an issue."""
         mine = f"{owned.repository}:"
         for batch in self._scanned(keys.any_issue_pulls(owned.installation)):
             for name in batch:
@@ -165,7 +164,7 @@ class RedisRecords:
                     self._wire.call("ZREM", name, *closing)
 
     def _delete_stream_entries(self, owned: RepositoryKeys) -> None:
-        """Take its happenings off the stream. First what has not ended: a watchdog would tell of it."""
+        """Remove its events from the stream. Open evaluations first: a watchdog would end them there."""
         for start in range(0, len(owned.evals), BATCH):
             evals = owned.evals[start : start + BATCH]
             self._wire.call("HDEL", keys.OPEN_EVALUATIONS.name, *evals)
@@ -173,10 +172,10 @@ class RedisRecords:
         for start in range(0, len(owned.events), BATCH):
             self._wire.call("XDEL", keys.events(owned.installation).name, *owned.events[start : start + BATCH])
         counted = (keys.rollup(owned.installation), keys.pull_rollups(owned.installation))
-        self._wire.call("UNLINK", *(key.name for key in counted))  # what is left is counted again
+        self._wire.call("UNLINK", *(key.name for key in counted))  # the rest is counted again
 
     def _numbers(self, repository: str) -> set[tuple[InstallationId, RepositoryId]]:
-        """Of what was recorded, of what only waits to be judged, and of what was only paused."""
+        """Ids from ledgers, from queued judgings, and from pauses."""
         paused = RedisPauses(self._wire).find_by_name(repository)
         waiting = (request for request in self._requests() if request.repository.lower() == repository.lower())
         return (
@@ -216,7 +215,7 @@ class RedisRecords:
         return RepositoryKeys(installation, repository, {**unique, **blobs}, published, evals)
 
     def _told(self, installation: InstallationId, repository: RepositoryId) -> tuple[str, ...]:
-        """The entries of the stream that name the repository; what can't be read names nobody."""
+        """Stream entries that name the repository; an unreadable one names none."""
         names = re.compile(rb'"repository_id"\s*:\s*%d\s*[,}]' % repository)
         return tuple(entry.id for entry in self._stream().read(installation) if names.search(entry.raw))
 
@@ -238,7 +237,7 @@ class RedisRecords:
         return [name for name in names if whole(self._wire.call("EXISTS", name))]
 
     def _scanned(self, pattern: str) -> Iterator[list[str]]:
-        """The names of all keys of a pattern, in batches, each name at least once."""
+        """Names of all keys that match a pattern, in batches, each at least once."""
         cursor = "0"
         while True:
             after, batch = items(self._wire.call("SCAN", cursor, "MATCH", pattern, "COUNT", BATCH))
@@ -257,7 +256,7 @@ SINCE: Final = "since"
 
 
 class RedisFirstSeen:
-    """What is noted in Redis. All methods raise Unavailable, and all may be called twice."""
+    """First-seen times in Redis. All methods raise Unavailable and are idempotent."""
 
     def __init__(self, wire: RedisClient) -> None:
         self._wire = wire
@@ -265,7 +264,7 @@ class RedisFirstSeen:
     def record_seen(
         self, installation: InstallationId, repositories: Sequence[Repository], installed_at: datetime, now: datetime
     ) -> Mapping[RepositoryId, datetime]:
-        """Since when each of them is seen: from now on, if nobody noted it."""
+        """Record when each repository was first seen; existing records stay."""
         if not repositories:
             return {}
         on = [
@@ -278,7 +277,7 @@ class RedisFirstSeen:
         return {repository.id: parse_stamp(text(since)) for repository, since in zip(repositories, stamps, strict=True)}
 
     def remove(self, installation: InstallationId, repositories: Collection[RepositoryId]) -> None:
-        """The App does not see them any more."""
+        """Record that the App lost access to them."""
         if repositories:
             run_script(
                 self._wire, Script.DEPART, [keys.first_seen(installation, repository) for repository in repositories]
@@ -294,30 +293,30 @@ def parse_stamp(stamped: str) -> datetime:
 
 
 class RedisUninstallations:
-    """The list in Redis. All methods raise Unavailable, and all may be called twice."""
+    """Uninstallations in Redis. All methods raise Unavailable and are idempotent."""
 
     def __init__(self, wire: RedisClient, grace: timedelta) -> None:
         self._wire = wire
         self._grace_ms = int(grace.total_seconds() * 1000)
 
     def record_uninstalled(self, installation: InstallationId) -> None:
-        """It was uninstalled: forgotten after the grace, counted from the first time that this was said."""
+        """Record an uninstallation: data is deleted after the grace period, counted from the first record."""
         run_script(self._wire, Script.LEAVES, [keys.UNINSTALLATIONS], installation, self._grace_ms)
 
     def record_installed(self, installation: InstallationId) -> None:
         self._wire.call("ZREM", keys.UNINSTALLATIONS.name, installation)
 
     def list_due(self) -> tuple[InstallationId, ...]:
-        """Those to forget now. Each stays on the list until it is forgotten."""
+        """Installations to delete now. Each stays listed until it is deleted."""
         reply = items(run_script(self._wire, Script.LEFT, [keys.UNINSTALLATIONS]))
         return tuple(InstallationId(whole(installation)) for installation in reply)
 
 
 MOST_TIMES = 3
-"""A delivery that failed as often fails for a reason that another try does not mend."""
+"""Redeliveries of one delivery: after as many failures another one is pointless."""
 
 ARRIVED_MARK: Final = "arrived"
-"""Stands among the attempts after which a delivery was asked for: another try of it came through."""
+"""Marks a delivery of which another attempt came through."""
 
 
 class RedisProgress:
@@ -385,7 +384,7 @@ class RedisProgress:
 
 
 def find_repositories(wire: RedisClient, name: str) -> list[tuple[InstallationId, RepositoryId]]:
-    """Installation and repository numbers of a name; several where another installation or repository had it before."""
+    """Installation and repository ids of a name; several if another installation or repository had it before."""
     pairs = (text(entry).split(":") for entry in items(wire.call("SMEMBERS", keys.repository_numbers(name).name)))
     return sorted(
         (InstallationId(int(installation)), RepositoryId(int(repository))) for installation, repository in pairs

@@ -1,7 +1,6 @@
-"""The scripts in `lua/`, sent by their digest, loaded again where Redis forgot them.
+"""The scripts in `lua/`: sent by digest, and loaded again after Redis lost them.
 
-Does not say what they mean (their first lines do). Invariant: each is the words that it is made of followed by itself, one unit,
-and may be sent twice.
+Each script is its shared library followed by its own source. It is atomic and may be sent twice.
 """
 
 import hashlib
@@ -125,13 +124,12 @@ class Script(StrEnum):
 
 
 FREQUENT_SCRIPTS: Final = frozenset({Script.WANT, Script.HAPPEN, Script.LEAD, Script.DUE})
-"""What nearly every delivery and every look of the dispatcher runs does without the words of `lua/judging.lua`: Redis makes each of
-them anew every time."""
+"""Scripts of nearly every delivery and dispatch. They omit `lua/judging.lua`, whose functions Redis defines again at each run."""
 
 
 @cache
 def source(script: Script) -> bytes:
-    """The whole text of a script, with its words before it."""
+    """Full source of a script, with its shared library."""
     preludes = ("pull.lua",) if script in FREQUENT_SCRIPTS else ("pull.lua", "judging.lua")
     return b"".join((FOLDER / name).read_bytes() for name in (*preludes, f"{script}.lua"))
 
@@ -142,14 +140,14 @@ def digest(script: Script) -> str:
 
 
 class ScriptCall(NamedTuple):
-    """A script with all that it is told. `arguments`: how many keys, their names, the arguments."""
+    """A script with its input. `arguments`: the number of keys, their names, the arguments."""
 
     script: Script
     arguments: tuple[Argument, ...]
 
     @property
     def by_digest(self) -> tuple[Argument, ...]:
-        """The command, where Redis knows the script."""
+        """The command that runs a loaded script."""
         return ("EVALSHA", digest(self.script), *self.arguments)
 
     @property
@@ -158,7 +156,7 @@ class ScriptCall(NamedTuple):
 
 
 def make_call(script: Script, keys: Sequence[Key | str], *arguments: Argument) -> ScriptCall:
-    """A key given as text is a name that Redis itself told us."""
+    """Build a call. A key given as text is a name from Redis itself."""
     return ScriptCall(script, (len(keys), *[key.name if isinstance(key, Key) else key for key in keys], *arguments))
 
 
@@ -176,5 +174,5 @@ def send_call(wire: RedisClient, call: ScriptCall) -> Reply:
 
 
 def is_unknown(refused: RedisRefused) -> bool:
-    """Redis does not know the script: it was started again, or nobody ran it yet."""
+    """Whether Redis lacks the script: after a restart, or before its first run."""
     return refused.line.startswith(b"NOSCRIPT")

@@ -1,13 +1,14 @@
-"""The process beside a private server: starts it, restarts it if it crashes, stops it when its users are gone.
+"""Supervisor of a private server: start it, restart it after a crash, and stop it after its last user.
 
-A program of its own (`python -I -S server_supervisor.py ...`), standard library only, since it starts with every `assay judge`
-that finds no server. It watches its parent *process* through a pidfd (elsewhere by asking often): unlike a
-pipe no forked job can hold it open, and unlike PR_SET_PDEATHSIG a thread that ends does not count. The server itself
-dies with the keeper (PR_SET_PDEATHSIG, Linux). Does not read anything in the server.
-Invariant: one server at a time has the folder: the lock's open file is inherited by the server, so it is free
-exactly when neither lives. A server is stopped only under the exclusive users' lock (`embedded_server.py`).
+A program of its own (`python -I -S server_supervisor.py ...`), standard library only, since it starts with every `assay
+judge` that finds no server. It watches its parent process through a pidfd (elsewhere by polling): unlike a pipe, no
+forked job holds it open, and unlike PR_SET_PDEATHSIG, the end of a thread has no effect. The server itself dies with
+the supervisor (PR_SET_PDEATHSIG, Linux).
 
-Says one word on its output and lets go of it: `ready`, `locked`, or `failed` with a reason.
+One server at a time has the folder: it inherits the lock's open file, so the lock is free exactly when neither runs. A
+server is stopped only under the exclusive users' lock (`embedded_server.py`).
+
+Writes one line to its output and closes it: `ready`, `locked`, or `failed` with a reason.
 """
 
 import ctypes
@@ -29,7 +30,7 @@ PR_SET_PDEATHSIG: Final = 1
 
 
 class SupervisorArguments(NamedTuple):
-    """What the process that starts a server passes to its keeper."""
+    """Arguments that the starting process passes to the supervisor."""
 
     parent: int
     lock: str
@@ -40,14 +41,14 @@ class SupervisorArguments(NamedTuple):
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Start the server, say so, and stay until it is over."""
+    """Start the server, report it, and run until its end."""
     orders = SupervisorArguments(int(arguments[0]), *arguments[1:5], command=arguments[5:])
     if os.fork():
-        return 0  # whoever called us reads our word, not our exit
+        return 0  # the caller reads our output, not our exit code
     try:
         return _keep(orders)
     except OSError as error:
-        return _say(f"failed {error.strerror}")
+        return _report(f"failed {error.strerror}")
 
 
 def _keep(orders: SupervisorArguments) -> int:
@@ -57,22 +58,22 @@ def _keep(orders: SupervisorArguments) -> int:
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        return _say("locked")
+        return _report("locked")
     os.set_inheritable(lock, True)  # noqa: FBT003 - the standard library's signature
     with suppress(FileNotFoundError):
         os.unlink(orders.log)  # noqa: PTH108 - pathlib would double the time to start
     server = _start(orders)
     if not _is_ready(orders.socket, server):
         _stop(server)
-        return _say("failed")
-    _say("ready")
+        return _report("failed")
+    _report("ready")
     _stay(orders, server)
     return 0
 
 
-def _say(word: str) -> int:
-    with suppress(OSError):  # whoever called us was interrupted; `_stay` sees whether it ended
-        os.write(1, word.encode())
+def _report(answer: str) -> int:
+    with suppress(OSError):  # the caller was interrupted; `_stay` detects its end
+        os.write(1, answer.encode())
     nowhere = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):
         os.dup2(nowhere, stream)
@@ -81,7 +82,7 @@ def _say(word: str) -> int:
 
 
 def _start(orders: SupervisorArguments) -> int:
-    """Fork the server; it writes to the log and dies with us."""
+    """Fork the server; it writes to the log and dies with the supervisor."""
     keeper = os.getpid()
     server = os.fork()
     if not server:
@@ -90,7 +91,7 @@ def _start(orders: SupervisorArguments) -> int:
 
 
 def _become_server(orders: SupervisorArguments, keeper: int) -> NoReturn:
-    with suppress(OSError):  # no log, or no program: a server that has ended is told by who waits for it
+    with suppress(OSError):  # no log, or no program: the parent reports a server that ended
         _run_server(orders, keeper)
     os._exit(1)
 
@@ -103,7 +104,7 @@ def _run_server(orders: SupervisorArguments, keeper: int) -> None:
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
         if os.getppid() != keeper:
             os._exit(1)
-    os.execv(orders.command[0], list(orders.command))  # noqa: S606 - a program and its arguments, no shell wanted
+    os.execv(orders.command[0], list(orders.command))  # noqa: S606 - a program and its arguments, without a shell
 
 
 def _is_ready(path: str, server: int) -> bool:
@@ -116,7 +117,7 @@ def _is_ready(path: str, server: int) -> bool:
 
 
 def _stay(orders: SupervisorArguments, server: int) -> None:
-    """Until the server was told to end, or its parent is gone and nobody uses it."""
+    """Run until the server is stopped, or its parent is gone and it has no users."""
     parent = _Watch(orders.parent)
     watch = _Watch(server)
     users = os.open(orders.users, os.O_RDWR | os.O_CREAT, 0o600)
@@ -125,7 +126,7 @@ def _stay(orders: SupervisorArguments, server: int) -> None:
         status = _ended(server)
         if status == 0:
             return
-        if status is not None:  # it crashed: another one reads its file
+        if status is not None:  # it crashed: a new one reads its file
             time.sleep(LOOK_S)
             server = _start(orders)
             watch = _Watch(server)
@@ -133,7 +134,7 @@ def _stay(orders: SupervisorArguments, server: int) -> None:
 
 
 def _is_unused(users: int) -> bool:
-    """Take the users' lock, which stays taken until the keeper ends; or wait a moment."""
+    """Take the users' lock until the supervisor's end, or wait a moment."""
     try:
         fcntl.flock(users, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -148,7 +149,7 @@ class _Watch:
     def __init__(self, process: int) -> None:
         self._process = process
         self.handle = -1
-        with suppress(AttributeError, OSError):  # macOS, an old kernel, or gone already
+        with suppress(AttributeError, OSError):  # macOS, an old kernel, or already ended
             self.handle = os.pidfd_open(process)
 
     def is_gone(self) -> bool:
@@ -162,13 +163,13 @@ class _Watch:
 
 
 def _wait(*watches: _Watch) -> None:
-    """Until one of them ends; without pidfds, a moment."""
+    """Wait until one of them ends; without pidfds, a moment."""
     handles = [watch.handle for watch in watches if watch.handle >= 0]
     select.select(handles, [], [], None if len(handles) == len(watches) else LOOK_S)
 
 
 def _ended(server: int) -> int | None:
-    """How the server ended, or None."""
+    """Exit status of the server, or None."""
     try:
         process, status = os.waitpid(server, os.WNOHANG)
     except ChildProcessError:
@@ -181,7 +182,7 @@ def _is_over(server: int) -> bool:
 
 
 def _stop(server: int) -> None:
-    """Let it write its file, then make it go."""
+    """Let the server write its file, then stop it."""
     limit = time.monotonic() + STOP_S
     with suppress(ProcessLookupError):
         os.kill(server, signal.SIGTERM)

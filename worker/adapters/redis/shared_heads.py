@@ -1,7 +1,7 @@
-"""What the checks of one commit say, by pull request, and the commits at which they may not say together what they should.
+"""States of the check runs that share a commit, by pull request, and the queue of commits to synchronize.
 
-Does not talk to GitHub. Invariant: what a check says is noted before GitHub is told, so that nobody who shares the commit is shown
-without it; the texts are encrypted; and a commit stays in the line until all of its checks say what they should.
+A state is recorded before it is published, so that other pull requests of the commit always include it; its texts are
+encrypted. A commit stays queued until all of its check runs are up to date.
 """
 
 import json
@@ -32,11 +32,11 @@ from worker.domain.request.judge_request import PullRef
 from worker.settings import Timing
 
 BACKSTOP_MS: Final = 5_000
-"""How soon somebody looks at a commit where a check was about to say something and was not heard of since."""
+"""Delay after which a commit is checked whose pending publication was never confirmed."""
 
 
 class RedisSharedHeads:
-    """The Siblings port, and the line of commits to look at."""
+    """The port of shared heads, and the queue of commits."""
 
     def __init__(self, wire: RedisClient, codec: Codec, timing: Timing) -> None:
         self._wire = wire
@@ -78,7 +78,7 @@ class RedisSharedHeads:
         )
 
     def leave(self, pull: PullRef, commit: CommitRef | None = None) -> None:
-        """*place*: where; else where its check said anything last."""
+        """Remove a pull request from *commit*, by default its last published one."""
         on = [keys.pull(pull), SHARED_HEADS.order, SHARED_HEADS.texts]
         name = commit_prefix(pull)
         if commit is not None:
@@ -86,10 +86,10 @@ class RedisSharedHeads:
             name = commit.model_dump_json()
         run_script(self._wire, Script.SIBLING_LEAVES, on, pull.number, shared_head_prefix(pull), name)
 
-    # Whoever looks
+    # The synchronization
 
     def next(self) -> tuple[CommitRef, int] | None:
-        """A commit to look at, and how often somebody did."""
+        """Take a commit to synchronize, and its attempt."""
         return self._waiting.next()
 
     def postpone(self, commit: CommitRef, delay: timedelta) -> None:
@@ -106,22 +106,22 @@ class RedisSharedHeads:
         return SharedHeadState(whole(version), tuple(sorted(members, key=lambda member: member.number)))
 
     def own_content(self, commit: CommitRef, number: int) -> CheckContent:
-        """What this one's check says by itself."""
+        """This pull request's own content, without the others'."""
         key = _of(commit)
         sealed = blob(self._wire.call("HGET", key.name, f"{number}:own"))
         return _content(self._codec.open(sealed, _seal_of(key, number)))
 
     def mark_updating(self, commit: CommitRef, number: int) -> None:
-        """GitHub is about to be told something else: until that is `record_shown`, nobody knows what its check shows."""
+        """Record that new content is about to be published: until `record_shown` the published content is unknown."""
         self._wire.call("HSET", _of(commit).name, f"{number}:on", 1)
         self._wire.call("HDEL", _of(commit).name, f"{number}:as")
 
     def record_shown(self, pull: PullRef, head_sha: Sha, version: int, content: CheckContent) -> None:
-        """It was told this, as things were in that version."""
+        """Record the published content and its version."""
         self._told(pull, head_sha, version, content, 1)
 
     def close_version(self, commit: CommitRef, version: int) -> bool:
-        """All say what they should, as of this version. False: something was said since."""
+        """Close a version after all check runs are up to date. False: superseded by a newer one."""
         return bool(run_script(self._wire, Script.SIBLINGS_DONE, [*SHARED_HEADS.keys, _of(commit)], version))
 
 
@@ -152,7 +152,7 @@ def _content(text: bytes) -> CheckContent:
 
 
 def _block(fields: dict[str, Any] | None) -> StatusBlock | None:
-    """None: an earlier version wrote it, and its text says all. What a later one adds is left out."""
+    """Parse a status block without unknown fields. None: an earlier version wrote it, and the text has everything."""
     if fields is None:
         return None
     values: dict[str, Any] = {name: fields[name] for name in StatusBlock.__match_args__ if name in fields}

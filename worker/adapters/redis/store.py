@@ -1,7 +1,6 @@
-"""Opening the store: the configured Redis or the embedded one, with the keys that encrypt.
+"""The store: connect to the configured or the embedded Redis, with the encryption keys.
 
-Does not read settings from the environment. Invariant: a Store that is open has been spoken to, runs version 7 or
-newer, and encrypts with keys that will still be there tomorrow.
+An open Store has reached its server, of version 7 or newer, and encrypts with keys that persist.
 """
 
 import re
@@ -61,7 +60,7 @@ POLL_S: Final = 0.5
 
 
 class Store(Value):
-    """All that is kept, by what it is for. `url` is where RQ finds the same server."""
+    """All parts of the store, by purpose. `url` is where RQ finds the same server."""
 
     client: RedisClient
     codec: Codec
@@ -71,7 +70,7 @@ class Store(Value):
     event_retention: timedelta = timedelta(days=365)
     lookahead_events: int = 5
     ledger_retention: timedelta = keys.QUARTER
-    """How long the memory of a pull request stays after it was closed."""
+    """Retention of a pull request's ledger after its close."""
 
     @property
     def pulls(self) -> RedisPullRequests:
@@ -99,73 +98,73 @@ class Store(Value):
 
     @property
     def pull_request_events(self) -> "RedisPullRequestEventQueue":
-        """What happened and nobody looked into yet."""
+        """Unprocessed pull request events."""
         from worker.adapters.redis.delayed_queue import RedisPullRequestEventQueue  # noqa: PLC0415 - the dispatcher's
 
         return RedisPullRequestEventQueue(self.client, self.timing)
 
     @property
     def outcomes(self) -> "RedisOutcomes":
-        """What came of pull requests, and what is still to come of them."""
-        from worker.adapters.redis.outcomes import RedisOutcomes  # noqa: PLC0415 - a laptop watches nobody
+        """Outcomes of pull requests."""
+        from worker.adapters.redis.outcomes import RedisOutcomes  # noqa: PLC0415 - unused on a laptop
 
         return RedisOutcomes(self.client, self.codec, self.timing, self.lookahead_events, self.event_retention)
 
     @property
     def groups(self) -> "RedisMergeGroups":
-        """Merge groups that nobody answered yet."""
+        """Unanswered merge groups."""
         from worker.adapters.redis.merge_groups import RedisMergeGroups  # noqa: PLC0415 - a laptop has no merge queue
 
         return RedisMergeGroups(self.client, self.timing)
 
     @property
     def comment_jobs(self) -> "RedisTaskQueue[CommentJob]":
-        """Verdicts whose author may have to be told."""
+        """Verdicts with a pending comment for the author."""
         from worker.adapters.redis.delayed_queue import RedisTaskQueue  # noqa: PLC0415 - as above
-        from worker.domain.check.author_comment import CommentJob  # noqa: PLC0415 - a laptop tells nobody
+        from worker.domain.check.author_comment import CommentJob  # noqa: PLC0415 - unused on a laptop
 
         return RedisTaskQueue(self.client, self.timing, CommentJob, COMMENT_JOBS)
 
     @property
     def rates(self) -> "RedisRates":
-        """What GitHub said last of rate limits."""
+        """GitHub's last rate limits."""
         from worker.adapters.redis.rate_limits import RedisRates  # noqa: PLC0415 - the App's
 
         return RedisRates(self.client)
 
     @property
     def author_comments(self) -> "RedisNotes":
-        """What is known of the comments that tell them."""
+        """State of the comments for authors."""
         from worker.adapters.redis.documents import RedisNotes  # noqa: PLC0415 - as above
 
         return RedisNotes(self.client)
 
     @property
     def scans(self) -> "RedisTaskQueue[SarifUpload]":
-        """Verdicts whose SARIF is due."""
+        """Verdicts with a pending SARIF upload."""
         from worker.adapters.redis.delayed_queue import RedisTaskQueue  # noqa: PLC0415 - as above
-        from worker.domain.check.code_scanning import SarifUpload  # noqa: PLC0415 - a laptop uploads nothing
+        from worker.domain.check.code_scanning import SarifUpload  # noqa: PLC0415 - unused on a laptop
 
         return RedisTaskQueue(self.client, self.timing, SarifUpload, SCANS)
 
     @property
     def scan_notes(self) -> "RedisScanNotes":
-        """What is known of those that were sent."""
+        """Results of SARIF uploads."""
         from worker.adapters.redis.documents import RedisScanNotes  # noqa: PLC0415 - as above
 
         return RedisScanNotes(self.client)
 
     @property
     def decisions(self) -> "RedisDecisions":
-        """What people said about heads."""
-        from worker.adapters.redis.documents import RedisDecisions  # noqa: PLC0415 - nobody speaks about a laptop's branches
+        """Human decisions about heads."""
+        from worker.adapters.redis.documents import RedisDecisions  # noqa: PLC0415 - unused on a laptop
 
         return RedisDecisions(self.client, self.codec)
 
     @property
     def configs(self) -> "RedisConfigs":
-        """The last configurations that could be used."""
-        from worker.adapters.redis.documents import RedisConfigs  # noqa: PLC0415 - a laptop has the file before its eyes
+        """Last valid configurations."""
+        from worker.adapters.redis.documents import RedisConfigs  # noqa: PLC0415 - a laptop reads the file itself
 
         return RedisConfigs(self.client, self.codec)
 
@@ -175,97 +174,97 @@ class Store(Value):
 
     @property
     def paused_heads(self) -> "RedisPausedHeads":
-        """What waits for the end of a pause."""
-        from worker.adapters.redis.pauses import RedisPausedHeads  # noqa: PLC0415 - a laptop's branches wait for nobody
+        """Heads that wait for the end of a pause."""
+        from worker.adapters.redis.pauses import RedisPausedHeads  # noqa: PLC0415 - unused on a laptop
 
         return RedisPausedHeads(self.client, self.timing)
 
     @property
     def measures(self) -> "RedisMeasures":
-        """What `/metrics` tells."""
-        from worker.adapters.redis.metrics import RedisMeasures  # noqa: PLC0415 - nobody watches a laptop
+        """Figures of `/metrics`."""
+        from worker.adapters.redis.metrics import RedisMeasures  # noqa: PLC0415 - unused on a laptop
 
         return RedisMeasures(self.client)
 
     @property
     def added_repositories(self) -> "AddedRepositoryQueue":
-        """Repositories that the App may see since a moment."""
-        from worker.adapters.redis.delayed_queue import AddedRepositoryQueue  # noqa: PLC0415 - a laptop is installed nowhere
+        """Recently added repositories."""
+        from worker.adapters.redis.delayed_queue import AddedRepositoryQueue  # noqa: PLC0415 - unused on a laptop
 
         return AddedRepositoryQueue(self.client, self.timing)
 
     @property
     def first_seen(self) -> "RedisFirstSeen":
-        """Since when the App sees each repository."""
-        from worker.adapters.redis.records import RedisFirstSeen  # noqa: PLC0415 - a laptop is installed nowhere
+        """When the App first saw each repository."""
+        from worker.adapters.redis.records import RedisFirstSeen  # noqa: PLC0415 - unused on a laptop
 
         return RedisFirstSeen(self.client)
 
     def checks(self) -> "RedisCheckRegistry":
-        """A registry for one judging: what it claimed, it may claim again; others wait."""
+        """A registry for one judging, which may repeat its own claims; other registries wait."""
         from worker.adapters.redis.check_runs import RedisCheckRegistry  # noqa: PLC0415 - a laptop has no check runs
 
         return RedisCheckRegistry(self.client, self.timing)
 
     @property
     def shared_heads(self) -> "RedisSharedHeads":
-        """What the checks of one commit say together."""
+        """Published states of pull requests that share a commit."""
         from worker.adapters.redis.shared_heads import RedisSharedHeads  # noqa: PLC0415 - as above
 
         return RedisSharedHeads(self.client, self.codec, self.timing)
 
     def budget(self, caps: "Caps", clock: "Clock") -> "RedisBudget":
-        """The money for models, under these caps."""
+        """The model budget under these caps."""
         from worker.adapters.redis.budget import RedisBudget  # noqa: PLC0415 - only for a model
 
         return RedisBudget(self.client, caps, clock)
 
     def uninstallations(self) -> "RedisUninstallations":
-        """Installations that the App was taken out of."""
-        from worker.adapters.redis.records import RedisUninstallations  # noqa: PLC0415 - no judge needs it
+        """Uninstalled installations whose data is to be deleted."""
+        from worker.adapters.redis.records import RedisUninstallations  # noqa: PLC0415 - not needed by a judge
 
         return RedisUninstallations(self.client, timedelta(seconds=self.timing.forget_after))
 
     def tokens(self) -> "RedisTokens":
-        """Who may read the figures over HTTP."""
-        from worker.adapters.redis.tokens import RedisTokens  # noqa: PLC0415 - no judge needs it
+        """Tokens with read access to the figures."""
+        from worker.adapters.redis.tokens import RedisTokens  # noqa: PLC0415 - not needed by a judge
 
         return RedisTokens(self.client)
 
     def setup(self) -> "RedisSetup":
-        """Who may create the GitHub App."""
+        """Access to creating the GitHub App."""
         from worker.adapters.redis.setup import RedisSetup  # noqa: PLC0415 - only while there is no App
 
         return RedisSetup(self.client)
 
     @property
     def rubrics(self) -> "RubricVersions":
-        """What content each rubric's version stands for."""
-        from worker.adapters.redis.documents import RubricVersions  # noqa: PLC0415 - a laptop judges by what it has
+        """Content of each rubric version."""
+        from worker.adapters.redis.documents import RubricVersions  # noqa: PLC0415 - unused on a laptop
 
         return RubricVersions(self.client)
 
     @property
     def demotions(self) -> "RedisDemotions":
-        """The signals that may not reject alone in an installation."""
+        """Demoted signals of an installation."""
         from worker.adapters.redis.documents import RedisDemotions  # noqa: PLC0415 - a laptop has none
 
         return RedisDemotions(self.client)
 
     def run_budget(self, name: str, limit: "Decimal") -> "RedisRunBudget":
-        """The money of one run, up to *limit*."""
-        from worker.adapters.redis.budget import RedisRunBudget  # noqa: PLC0415 - only for a model, and what is judged beside
+        """Budget of one run, up to *limit*."""
+        from worker.adapters.redis.budget import RedisRunBudget  # noqa: PLC0415 - only for a model, and for shadow evaluations
 
         return RedisRunBudget(self.client, name, limit)
 
     def records(self) -> "RedisRecords":
-        """All that is on record, by eval id and by repository: for people who look, or have it forgotten."""
-        from worker.adapters.redis.records import RedisRecords  # noqa: PLC0415 - no judge needs it
+        """Records by eval id and by repository, for reading and deletion."""
+        from worker.adapters.redis.records import RedisRecords  # noqa: PLC0415 - not needed by a judge
 
         return RedisRecords(self.client, self.codec)
 
     def is_key_missing(self) -> bool:
-        """Whether something may be stored here that was encrypted with a key that is not here."""
+        """Whether stored data may be encrypted with a key that is missing here."""
         noted = items(self.client.call("HGETALL", keys.ENCRYPTION_KEYS.name))
         latest = time.time() - keys.QUARTER.total_seconds()
         pairs = zip(noted[::2], noted[1::2], strict=True)
@@ -273,14 +272,14 @@ class Store(Value):
         return not used <= set(self.codec.key_ids)
 
     def ping(self) -> None:
-        """Raises Unavailable."""
+        """Check the connection. Raises Unavailable."""
         self.client.call("PING")
 
 
 def wait_for_redis(settings: Settings, report: Callable[[str], object]) -> None:
-    """Until the configured Redis answers, at most `timing.redis_wait`: who starts while it does, need not be started again.
+    """Wait until the configured Redis answers, at most `timing.redis_wait`, so that a concurrent start succeeds.
 
-    *report* hears once what is waited for. Raises Unavailable.
+    *report* is called once with the reason of the wait. Raises Unavailable.
     """
     if (url := _configured_url(settings)) is None:
         return
@@ -304,7 +303,7 @@ def wait_for_redis(settings: Settings, report: Callable[[str], object]) -> None:
 
 @contextmanager
 def open_store(settings: Settings, role: FolderRole = FolderRole.GUEST) -> Generator[Store]:
-    """Connect to `settings.redis_url`, or to the embedded server of `settings.data_dir`, started if need be."""
+    """Connect to `settings.redis_url`, or to the embedded server of `settings.data_dir`, which is started if needed."""
     if (configured := _configured_url(settings)) is not None:
         with _open_store(settings, configured) as store:
             yield store
@@ -314,7 +313,7 @@ def open_store(settings: Settings, role: FolderRole = FolderRole.GUEST) -> Gener
 
 
 def _configured_url(settings: Settings) -> str | None:
-    """The URL of the configured Redis. Raises SettingError where its keys are missing."""
+    """URL of the configured Redis. Raises SettingError if its keys are missing."""
     if settings.redis_url is None:
         return None
     if not settings.store_keys:
@@ -325,7 +324,7 @@ def _configured_url(settings: Settings) -> str | None:
 
 
 def with_store_url(settings: Settings, store: Store) -> Settings:
-    """Settings for the processes below: the store that is open here, wherever it came from."""
+    """Settings for child processes, with the URL of this store."""
     ring = settings.store_keys or (SecretStr((settings.data_dir / "store.key").read_text(encoding="ascii")),)
     return replace(settings, redis_url=store.url, store_keys=ring)
 
@@ -336,7 +335,7 @@ def _open_store(settings: Settings, url: str) -> Generator[Store]:
     try:
         _check_version(wire)
         codec = Codec(ring_of(settings.store_keys) or (key_of(settings.data_dir),))
-        with suppress(Unavailable, RedisRefused):  # full, or a copy that takes no writes: one may still read here
+        with suppress(Unavailable, RedisRefused):  # full, or a read-only replica: reads still work
             wire.call("HSET", keys.ENCRYPTION_KEYS.name, codec.key_ids[0], int(time.time()))
         yield Store(
             wire,

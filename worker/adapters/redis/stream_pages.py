@@ -1,7 +1,6 @@
-"""The entries of a stream for who reads many of them: whole pages at a time, of the kinds that are wanted.
+"""Bulk reads of a stream: whole pages, filtered by kind, oldest first.
 
-Does not know what they say. Invariant: oldest first, each once; an entry that Assay did not write keeps its place, with an
-event that nobody can read.
+An entry that Assay did not write keeps its position, with an unreadable event.
 """
 
 from collections.abc import Collection, Generator, Iterator, Sequence
@@ -16,18 +15,18 @@ from worker.domain.ids import InstallationId
 
 PAGE: Final = 1_000
 PARTS: Final = 12
-"""Of an entry with our two fields, in Redis' protocol: lengths, the name, `k`, the kind, `j` and the event, a line each."""
+"""Lines of an entry with our two fields, in Redis' protocol: lengths, the id, `k`, the kind, `j` and the event."""
 
 
 class StreamPage(NamedTuple):
-    """Entries as they came: their names, kinds and events."""
+    """Raw entries: their ids, kinds and events."""
 
     names: Sequence[bytes]
     kinds: Sequence[bytes]
     events: Sequence[bytes]
 
     def entries(self, kinds: Collection[bytes]) -> Iterator[StreamEntry]:
-        """Of these kinds; all where there are none."""
+        """Entries of these kinds; all if there are none."""
         for name, kind, raw in zip(self.names, self.kinds, self.events, strict=True):
             if not kinds or kind in kinds:
                 yield StreamEntry(name.decode(), kind, raw)
@@ -40,7 +39,7 @@ def read_entries(
     until_ms: int | None = None,
     kinds: tuple[str, ...] = (),
 ) -> Iterator[StreamEntry]:
-    """Behind the one named *after* (all of them where it is empty), up to *until_ms*; all kinds where none is named."""
+    """Entries after *after* (all if it is empty), up to *until_ms*; of all kinds if none is named."""
     page, wanted = partial(_page, wire, installation, until_ms), {kind.encode() for kind in kinds}
     while (current := page(after)).names:
         yield from current.entries(wanted)
@@ -54,7 +53,7 @@ def read_entries_ahead(
     until_ms: int | None = None,
     kinds: tuple[str, ...] = (),
 ) -> Generator[StreamEntry]:
-    """The same for who will read all of them: the next page is under way while one is looked at."""
+    """Read as `read_entries` does, and prefetch the next page during the current one."""
     page, wanted = partial(_page, wire, installation, until_ms), {kind.encode() for kind in kinds}
     with ThreadPoolExecutor(1) as beside:
         coming: Future[StreamPage] = beside.submit(page, after)
@@ -69,7 +68,7 @@ def _page(wire: RedisClient, installation: InstallationId, until_ms: int | None,
 
 
 def _read(raw: bytes) -> StreamPage:
-    """A tenth of the work of reading it as lists; where somebody else wrote among the entries, as lists."""
+    """Parse a page, in a tenth of the time of a general parser; with an alien entry, by that parser."""
     parts = raw.removesuffix(b"\r\n").split(b"\r\n")
     count = len(parts) // PARTS
     shape = [parts[0], len(parts), *(set(parts[at::PARTS]) for at in (1, 4, 6, 10))]

@@ -1,7 +1,6 @@
-"""Read-only tokens for the API: who holds one reads the figures of the installations that it names, and nothing else.
+"""Read-only tokens for the API, stored as hashes. A token opens the figures of the installations that it names.
 
-Does not keep a token: only its hash, so whoever reads Redis can't use one. Invariant: a token is shown once, when it is
-made; one that was revoked opens nothing from that moment on.
+It is shown once, when it is created; after revocation it opens nothing.
 """
 
 import hashlib
@@ -18,13 +17,13 @@ from worker.domain.ids import InstallationId
 from worker.domain.value import Value
 
 PREFIX: Final = "assay_"
-"""So that a token that leaked is found by those who look for such."""
+"""Prefix by which secret scanners find a leaked token."""
 
 VERSION: Final = 1
 
 
 class ApiTokenGrant(Value):
-    """What a token opens, without the token."""
+    """Access of a token, without the token."""
 
     name: str
     installations: frozenset[InstallationId]
@@ -32,13 +31,13 @@ class ApiTokenGrant(Value):
 
 
 class RedisTokens:
-    """All tokens. All methods raise Unavailable."""
+    """API tokens. All methods raise Unavailable."""
 
     def __init__(self, wire: RedisClient) -> None:
         self._wire = wire
 
     def create(self, name: str, installations: Iterable[InstallationId], at: datetime) -> str | None:
-        """Make a token of this name; None: there is one of that name. It is not to be had a second time."""
+        """Create a token; None: the name is taken. It can't be read again."""
         token = PREFIX + secrets.token_urlsafe(32)
         grant = {"v": VERSION, "name": name, "installations": sorted(installations), "created_at": at.isoformat()}
         on = [keys.TOKENS, keys.TOKEN_NAMES]
@@ -46,28 +45,28 @@ class RedisTokens:
         return token if whole(made) else None
 
     def revoke(self, name: str) -> bool:
-        """Close what the token of this name opened. False: there is none."""
+        """Revoke the token of this name. False: there is none."""
         return whole(run_script(self._wire, Script.TOKEN_REVOKE, [keys.TOKENS, keys.TOKEN_NAMES], name)) == 1
 
     def grants(self) -> tuple[ApiTokenGrant, ...]:
-        """All that were made and not revoked, oldest first; what somebody else wrote among them opens nothing, and is none."""
+        """Grants of all valid tokens, oldest first; an alien value is skipped."""
         tokens = [_read(blob(token)) for token in items(self._wire.call("HVALS", keys.TOKENS.name))]
         return tuple(sorted(filter(None, tokens), key=lambda token: (token.created_at, token.name)))
 
     def scope(self, token: str) -> frozenset[InstallationId] | None:
-        """The installations whose figures this token opens; None: it is no token of ours."""
+        """Installations whose figures this token opens; None: not a valid token."""
         stored = self._wire.call("HGET", keys.TOKENS.name, _hash(token))
         grant = _read(blob(stored)) if stored else None
         return grant.installations if grant else None
 
 
 def _hash(token: str) -> str:
-    """A token is 256 random bits: no salt makes it harder to guess, and none has to be looked for."""
+    """Hash a token of 256 random bits, which needs no salt and no lookup of one."""
     return hashlib.sha256(token.encode()).hexdigest()
 
 
 def _read(raw: bytes) -> ApiTokenGrant | None:
-    """What a token opens; None: it was not written by us."""
+    """Parse a grant; None: Assay did not write it."""
     try:
         fields = json.loads(raw)
         name, numbers, at = fields["name"], fields["installations"], datetime.fromisoformat(fields["created_at"])

@@ -1,8 +1,4 @@
-"""Stored values, read also where a later version wrote them: two versions run side by side while one replaces the other.
-
-Does not open what is encrypted (`worker.adapters.redis.encryption` does). Invariant: a field that this version does not know is left out,
-not an error; nothing else about a value is guessed.
-"""
+"""Stored JSON, readable across versions: two run side by side during an upgrade. Unknown fields are ignored."""
 
 from typing import TypeVar
 
@@ -14,12 +10,12 @@ M = TypeVar("M", bound=Frozen)
 
 
 def read_json(kind: type[M], text: str | bytes) -> M:
-    """The value that was stored."""
+    """Read a stored value."""
     return kind.model_validate_json(text, extra="ignore")
 
 
 def read_json_or_none(kind: type[M], text: str | bytes) -> M | None:
-    """The same; None where it holds a word that only a later version knows: it stays for whoever does."""
+    """Read a stored value; None for an enum value of a later version: it stays for a process that can read it."""
     try:
         return read_json(kind, text)
     except ValidationError as error:

@@ -1,7 +1,6 @@
-"""Looks up the pull requests that have or had a commit as their head, and the verdicts on it.
+"""Pull requests that have or had a commit as their head, and its verdicts. Reads only.
 
-Does not decide who may see it: whoever asks says of which installations. Invariant: nothing is written, and only keys that the
-commit leads to are read.
+The caller decides which installations are visible.
 """
 
 from collections.abc import Collection, Sequence
@@ -20,9 +19,9 @@ from worker.domain.verdict.verdict import SubjectKind, Verdict
 def find_seen_pulls(
     store: Store, repository: str, sha: Sha, within: Collection[InstallationId] | None = None
 ) -> list[PullWithHead]:
-    """*within* these installations; None: all. Raises Unavailable.
+    """Pull requests *within* these installations; None: all. Raises Unavailable.
 
-    One that an earlier installation of the App knew, too, is told of by the newest: GitHub's numbers grow.
+    If an earlier installation of the App also had it, the newest counts: GitHub's ids grow.
     """
     refs = {
         number: PullRef(installation_id=installation, repository_id=repository_id, number=number)
@@ -61,7 +60,7 @@ _TIMES: Final = {
     "limit": "rate_limit_until",
     "aways": "outage_count",
 }
-"""Fields of the pull request in Redis, and what a DueJudging calls them."""
+"""Fields of the pull request in Redis, and their names in DueJudging."""
 
 
 def _due(store: Store, times: Sequence[Reply], *, is_begun: bool) -> DueJudging:
@@ -76,7 +75,7 @@ def _overrider(store: Store, ref: PullRef, sha: Sha) -> str | None:
 
 
 def _newest(store: Store, ref: PullRef, sha: Sha) -> Verdict | None:
-    """The newest verdict on this very commit; what was judged beside others says nothing here."""
+    """The newest verdict on exactly this commit, without shadow evaluations."""
     of_it = [
         entry.verdict
         for entry in store.ledger.entries(ref)
