@@ -175,7 +175,7 @@ class AnthropicModel:
         detail = message.stop_details.category if message.stop_details else None
         return ModelReply(
             text="".join(block.text for block in message.content if block.type == "text"),
-            stop=_stop(message.stop_reason),
+            stop=StopReason(message.stop_reason) if message.stop_reason in set(StopReason) else StopReason.OTHER,
             stop_detail=detail or "",
             tokens=Tokens(
                 input=billed.input,
@@ -192,10 +192,6 @@ def _message_param(position: int, text: str) -> MessageParam:
     if position % 2:
         return {"role": "assistant", "content": text}
     return {"role": "user", "content": text}
-
-
-def _stop(reason: str | None) -> StopReason:
-    return StopReason(reason) if reason in set(StopReason) else StopReason.OTHER
 
 
 def _billed(usage: _Usage) -> BilledTokens:
@@ -304,7 +300,7 @@ class RequestDeadline:
 WITHOUT_THINKING: Final[Mapping[str, "ThinkingConfigParam"]] = MappingProxyType(
     {"claude-haiku-5-5": {"type": "disabled"}, "claude-sonnet-5-5": {"type": "between_tools"}}
 )
-"""The `thinking` parameter that turns thinking off, for each model that has one."""
+"""The `thinking` parameter that turns thinking off, for each model that has one: without tools, "between_tools" never thinks."""
 
 
 def thinking_off(access: ModelAccess) -> "ThinkingConfigParam | None":

@@ -100,11 +100,9 @@ def diff_between(
     raw = raw[: raw.rfind(b"\ndiff --git ") + 1]  # the last file may be cut
     sections = raw.startswith(b"diff --git ") + raw.count(b"\ndiff --git ")
     whole = sum(count <= sections for count in accumulate(change.sections for change in changes))
-    return raw.decode(errors="replace"), _over_limit(changes[whole:])
-
-
-def _over_limit(changes: Iterable[GitFileChange]) -> tuple[UnreadFile, ...]:
-    return tuple(UnreadFile(path=change.path, reason=UnreadReason.OVER_LIMIT) for change in changes)
+    return raw.decode(errors="replace"), tuple(
+        UnreadFile(path=change.path, reason=UnreadReason.OVER_LIMIT) for change in changes[whole:]
+    )
 
 
 def texts_of(repository: GitRepository, wanted: Sequence[tuple[str, str]]) -> GitTexts:

@@ -216,7 +216,7 @@ class CheckoutSource:
         )
 
     def _cited(self, pull: PullRequest, changes: tuple[GitFileChange, ...]) -> tuple[HeadFile, ...]:
-        case = _case(self._inputs.case, pull.body)
+        case = read_case(pull.body) if self._inputs.case is None else read_case_file(self._inputs.case)
         if not isinstance(case, Case):
             return ()
         return read_cited_files(self._repository, pull.head_sha, case, frozenset(change.path for change in changes))
@@ -225,10 +225,6 @@ class CheckoutSource:
 def _input_error(error: GitFailedError) -> InputError:
     remedy = "If this is a partial clone, fetch what is missing: git fetch --refetch --no-filter."
     return InputError(f"git {error.command} failed: {error.complaint}. {remedy}")
-
-
-def _case(text: str | None, body: str) -> Case | CaseError | None:
-    return read_case(body) if text is None else read_case_file(text)
 
 
 def _with_inputs(dossier: Dossier, inputs: CheckoutInputs) -> Dossier:
@@ -338,24 +334,18 @@ def read_cited_files(repository: GitRepository, head: Sha, case: Case, changed: 
     missing = [path for path in paths if path not in standing]
     everything = paths_at(repository, head) if missing else ()
     absent = (HeadFile(path=path, exists=False) for path in find_absent(everything, missing))
-    return (*texts_of(repository, _files(standing)).files, *absent)
+    blobs = [(path, entry.name) for path, entry in standing.items() if entry.mode not in {FOLDER, SUBMODULE}]
+    return (*texts_of(repository, blobs).files, *absent)
 
 
 def _names_one_of(path: str, paths: frozenset[str]) -> bool:
     return path in paths or any(other.endswith(f"/{path}") for other in paths)
 
 
-def _files(standing: dict[str, GitTreeEntry]) -> list[tuple[str, str]]:
-    return [(path, entry.name) for path, entry in standing.items() if entry.mode not in {FOLDER, SUBMODULE}]
-
-
 def config_at(repository: GitRepository, base: Sha) -> tuple[ConfigText, ...]:
     """The configuration file, if it exists; without text if it has none."""
-    entries = {
-        path: entry
-        for path, entry in entries_at(repository, base, CONFIG_PATHS).items()
-        if entry.mode.startswith("100")
-    }
+    standing = entries_at(repository, base, CONFIG_PATHS)
+    entries = {path: entry for path, entry in standing.items() if entry.mode.startswith("100")}
     entry = entries.get(CONFIG_PATH)
     if entry is None:
         return (ConfigText(origin=ConfigOrigin.REPOSITORY, text=None, is_misnamed=True),) if entries else ()
@@ -371,9 +361,8 @@ def guidance_at(repository: GitRepository, base: Sha, changed: Iterable[str]) ->
     below = [f"{folder}{name}" for folder in folders_above(changed, MOST_FOLDERS) for name in FOLDER_NAMES]
     standing = entries_at(repository, base, [*ROOT_NAMES, *(f"{folder}/" for folder in RULE_FOLDERS), *below])
     paths = [*ROOT_NAMES, *(path for folder in RULE_FOLDERS for path in _in_folder(folder, standing)), *below]
-    files = [
-        (path, standing[path].name) for path in paths if path in standing and standing[path].mode.startswith("100")
-    ]
+    entries = ((path, standing[path]) for path in paths if path in standing)
+    files = [(path, entry.name) for path, entry in entries if entry.mode.startswith("100")]
     texts = {file.path: file.text for file in texts_of(repository, files).files}
     return unique_files(Guidance(path=path, text=texts.get(path) or "") for path, _ in files)
 

@@ -166,17 +166,20 @@ class GitHubCheckRuns:
         """Annotations that the check run lacks: an update only adds."""
         if not wanted:
             return ()
-        shown = {_key_of(note) for note in self._annotations(self._api(request), path)}
-        return [annotation for annotation in wanted if _key(annotation) not in shown]
-
-    def _annotations(self, api: GitHubApi, path: str) -> list[AnnotationResponse]:
-        annotations: list[AnnotationResponse] = []
+        shown: set[tuple[object, ...]] = set()
         for page in range(1, MOST_PAGES + 1):
-            notes = api.get(f"{path}/annotations", AnnotationsPage, per_page=PER_PAGE, page=page).root
-            annotations += notes
+            notes = self._api(request).get(f"{path}/annotations", AnnotationsPage, per_page=PER_PAGE, page=page).root
+            shown |= {
+                _key(note.path, note.start_line, note.annotation_level or "", note.title or "", note.message or "")
+                for note in notes
+            }
             if len(notes) < PER_PAGE:
                 break
-        return annotations
+        return [
+            note
+            for note in wanted
+            if _key(note.path, note.start_line, note.level.value, note.title, note.message) not in shown
+        ]
 
     def _api(self, request: JudgeRequest) -> GitHubApi:
         return self._access.api(request.pull.installation_id)
@@ -212,19 +215,8 @@ def _annotation(annotation: Annotation) -> dict[str, object]:
     }
 
 
-def _key(annotation: Annotation) -> tuple[str, int, str, str, str]:
-    return (
-        annotation.path,
-        annotation.start_line,
-        annotation.level.value,
-        annotation.title.strip(),
-        annotation.message.strip(),
-    )
-
-
-def _key_of(note: AnnotationResponse) -> tuple[str, int, str, str, str]:
-    parts = ((note.title or "").strip(), (note.message or "").strip())
-    return (note.path, note.start_line, note.annotation_level or "", *parts)
+def _key(path: str, line: int, level: str, *texts: str) -> tuple[object, ...]:
+    return (path, line, level, *(text.strip() for text in texts))
 
 
 PULLS_PER_QUERY: Final = 100
@@ -254,9 +246,9 @@ class GitHubPublishedRuns:
     def _some(self, api: GitHubApi, asked: Sequence[JudgeRequest]) -> list[PublishedCheckRun | None]:
         parameters, fields = ["$app: Int!", "$check: String!"], list[str]()
         variables: dict[str, object] = {"app": self._app_id, "check": CHECK_NAME}
-        for at, number in enumerate(asked):
-            owner, _, name = number.repository.partition("/")
-            variables |= {f"owner_{at}": owner, f"name_{at}": name, f"number_{at}": number.pull.number}
+        for at, request in enumerate(asked):
+            owner, _, name = request.repository.partition("/")
+            variables |= {f"owner_{at}": owner, f"name_{at}": name, f"number_{at}": request.pull.number}
             parameters += [f"$owner_{at}: String!", f"$name_{at}: String!", f"$number_{at}: Int!"]
             fields.append(
                 f"pull_{at}: repository(owner: $owner_{at}, name: $name_{at}) "
@@ -265,8 +257,8 @@ class GitHubPublishedRuns:
         document = f"query AssayShown({', '.join(parameters)}) {{ {' '.join(fields)} }}{MEMBER_FRAGMENT}"
         answer = api.query(document, variables, RepositoriesQueryResponse, RequestPriority.SWEEP).model_extra or {}
         return [
-            _published_of(number, OwnRunsResponse.model_validate(answer.get(f"pull_{at}") or {}))
-            for at, number in enumerate(asked)
+            _published_of(request, OwnRunsResponse.model_validate(answer.get(f"pull_{at}") or {}))
+            for at, request in enumerate(asked)
         ]
 
 

@@ -15,7 +15,6 @@ from worker.adapters.github.responses import (
     CheckAnnotationResponse,
     GraphContext,
     GraphPull,
-    NodeConnection,
     RuledRefResponse,
     TipSuiteResponse,
 )
@@ -79,16 +78,12 @@ class CiContext:
 def read_ci_context(pull: GraphPull) -> CiContext:
     """Read a pull request's CI context from GitHub's answer."""
     required = tuple(dict.fromkeys(required_checks(pull.base_ref))) if pull.base_ref else ()
-    suites = tuple(
-        suite for tip in (pull.tip.visible_nodes if pull.tip else ()) for suite in _suites(tip.commit.check_suites)
-    )
-    message = next(
-        (node.commit.message for node in pull.commits.visible_nodes if node.commit.oid == pull.head_ref_oid), ""
-    )
+    groups = (tip.commit.check_suites for tip in (pull.tip.visible_nodes if pull.tip else ()))
+    suites = tuple(suite for group in groups if group for suite in group.visible_nodes)
+    messages = (node.commit.message for node in pull.commits.visible_nodes if node.commit.oid == pull.head_ref_oid)
     has_ci = bool(set(required) - {CHECK_NAME}) or _base_reports(pull)
-    return CiContext(
-        required, held_workflows=_held_workflows(suites), skip_words=_skip_words(message) if has_ci else None
-    )
+    match = SKIP_CI_PATTERN.search(next(messages, "")) if has_ci else None
+    return CiContext(required, held_workflows=_held_workflows(suites), skip_words=match[0].strip() if match else None)
 
 
 def required_checks(base: RuledRefResponse) -> Iterator[str]:
@@ -96,13 +91,8 @@ def required_checks(base: RuledRefResponse) -> Iterator[str]:
     rule = base.ref_update_rule
     yield from (name for name in (rule.required_status_check_contexts or () if rule else ()) if name)
     for branch_rule in base.rules.visible_nodes if base.rules else ():
-        yield from (
-            check.name for check in (branch_rule.parameters.required_status_checks if branch_rule.parameters else ())
-        )
-
-
-def _suites(suites: NodeConnection[TipSuiteResponse] | None) -> tuple[TipSuiteResponse, ...]:
-    return suites.visible_nodes if suites else ()
+        if branch_rule.parameters:
+            yield from (check.name for check in branch_rule.parameters.required_status_checks)
 
 
 def _base_reports(pull: GraphPull) -> bool:
@@ -119,11 +109,6 @@ def _held_workflows(suites: Iterable[TipSuiteResponse]) -> tuple[str, ...]:
         if suite.conclusion == "ACTION_REQUIRED" and not (suite.check_runs and suite.check_runs.total_count)
     ]
     return tuple(dict.fromkeys(names))
-
-
-def _skip_words(message: str) -> str | None:
-    match = SKIP_CI_PATTERN.search(message)
-    return match[0].strip() if match else None
 
 
 class CiCheckReport(Value):

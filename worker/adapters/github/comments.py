@@ -10,10 +10,9 @@ from typing import Final
 
 from pydantic import RootModel
 
-from worker.adapters.github import queries
 from worker.adapters.github.client import ApiCall, GitHubAccess
 from worker.adapters.github.errors import GitHubBadRequest
-from worker.adapters.github.queries import UPDATE_COMMENT_MUTATION
+from worker.adapters.github.queries import REACT_MUTATION, UPDATE_COMMENT_MUTATION
 from worker.adapters.github.rate_limits import RequestPriority
 from worker.adapters.github.responses import CreatedReactionResponse, GraphResponse, PullState, RestPull, RestResponse
 from worker.adapters.github.reviews import list_maintainers, read_role
@@ -25,6 +24,8 @@ from worker.domain.request.judge_request import CommandRequest, PullRef
 from worker.domain.verdict.outcomes import Reaction
 from worker.errors import Forbidden, RateLimited, SubjectGone, Unavailable
 
+LOG: Final = logging.getLogger(__name__)
+GHOST_LOGIN: Final = "ghost"
 PER_PAGE: Final = 100
 MOST_PAGES: Final = 3
 
@@ -101,14 +102,11 @@ class GitHubComments:
         """Edit a comment and read the newest head in the same request, which may therefore use the last one."""
         api = self._access.api(pull.installation_id)
         try:
-            return api.query(
-                UPDATE_COMMENT_MUTATION,
-                {"comment": node_id, "text": text},
-                CommentUpdateResponse,
-                RequestPriority.STATE,
-            ).tip_of(pull.number)
+            variables = {"comment": node_id, "text": text}
+            answer = api.query(UPDATE_COMMENT_MUTATION, variables, CommentUpdateResponse, RequestPriority.STATE)
         except GitHubBadRequest as refused:  # an older server, or a rule of its own about comments
             raise Forbidden(str(refused)) from refused
+        return answer.tip_of(pull.number)
 
     def find(self, pull: PullRef, repository: RepositoryName, marker: str, since: datetime) -> PostedComment | None:
         """Find the oldest comment that ends in this unguessable mark."""
@@ -123,10 +121,6 @@ class GitHubComments:
             if len(comments) < PER_PAGE:
                 break
         return None
-
-
-LOG: Final = logging.getLogger(__name__)
-GHOST_LOGIN: Final = "ghost"
 
 
 REACTION_CONTENTS: Final = {"eyes": "EYES", "-1": "THUMBS_DOWN", "confused": "CONFUSED"}
@@ -173,11 +167,8 @@ class GitHubCommandApi:
                 path = f"/repos/{ask.repository}/{kind}/comments/{ask.comment_id}/reactions"
                 api.fetch(ApiCall("POST", path, body={"content": sign}, is_repeatable=True), CreatedReactionResponse)
             elif ask.review is not None and ask.review.node_id:
-                api.query(
-                    queries.REACT_MUTATION,
-                    {"subject": ask.review.node_id, "content": REACTION_CONTENTS[sign]},
-                    ReactionCreated,
-                )
+                variables = {"subject": ask.review.node_id, "content": REACTION_CONTENTS[sign]}
+                api.query(REACT_MUTATION, variables, ReactionCreated)
         except (Forbidden, GitHubBadRequest) as refused:
             LOG.info("no reaction was left: %s", refused, extra={"repository": ask.repository})
 

@@ -230,9 +230,8 @@ def _read_branch_protection(
 
 def _protection_requirements(api: GitHubApi, repository: RepositoryName, branch: str) -> Iterator[Requirement]:
     """Requirements of branch protection, as far as GitHub shows them with read access to contents."""
-    branch_checks = api.get(
-        f"/repos/{repository}/branches/{quote(branch, safe='')}", ProtectedBranchResponse
-    ).protection.required_status_checks
+    path = f"/repos/{repository}/branches/{quote(branch, safe='')}"
+    branch_checks = api.get(path, ProtectedBranchResponse).protection.required_status_checks
     if branch_checks is None:
         return
     checks = branch_checks.checks or tuple(RequiredCheckResponse(context=context) for context in branch_checks.contexts)
@@ -244,9 +243,8 @@ def _protection_requirements(api: GitHubApi, repository: RepositoryName, branch:
 def _rules(api: GitHubApi, repository: RepositoryName, branch: str) -> tuple[RulesetRuleResponse, ...]:
     """Active rules of the repository's and its organization's rulesets. An old Enterprise Server has none."""
     try:
-        return api.get(
-            f"/repos/{repository}/rules/branches/{quote(branch, safe='')}", RulesetRulesPage, per_page=100
-        ).root
+        path = f"/repos/{repository}/rules/branches/{quote(branch, safe='')}"
+        return api.get(path, RulesetRulesPage, per_page=100).root
     except SubjectGone:
         return ()
 
@@ -282,9 +280,8 @@ def _texts(api: GitHubApi, repository: RepositoryName, branch: str) -> list[str 
 
 def _teams(owning: str) -> tuple[str, ...]:
     """Teams in CODEOWNERS."""
-    return tuple(
-        dict.fromkeys(owner.name for rule in parse_rules(owning) for owner in rule.owners if owner.team is not None)
-    )
+    owners = (owner for rule in parse_rules(owning) for owner in rule.owners)
+    return tuple(dict.fromkeys(owner.name for owner in owners if owner.team is not None))
 
 
 def _pinned_app(app_id: int | None) -> int | None:

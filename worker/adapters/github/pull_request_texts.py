@@ -138,15 +138,12 @@ class PatchedDiff:
 
 def join_patches(files: Sequence[ChangedFileResponse], total: int) -> PatchedDiff:
     """Join the patches of *files*; *total* is the pull request's real number of files."""
-    unread = [UnreadFile(path=file.filename, reason=UnreadReason.TOO_LARGE) for file in files if _lacks_lines(file)]
+    lacking = [file.filename for file in files if file.patch is None and file.changes > 0]
+    unread = [UnreadFile(path=path, reason=UnreadReason.TOO_LARGE) for path in lacking]
     if total > len(files):
         rest = f"({total - len(files)} more files that GitHub does not list)"
         unread.append(UnreadFile(path=rest, reason=UnreadReason.OVER_LIMIT))
     return PatchedDiff("".join(_section(file) for file in files), tuple(unread))
-
-
-def _lacks_lines(file: ChangedFileResponse) -> bool:
-    return file.patch is None and file.changes > 0
 
 
 def _section(file: ChangedFileResponse) -> str:

@@ -292,10 +292,8 @@ class PullReader:
 
     def _patches(self, total: int) -> PatchedDiff:
         pages = range(1, -(-min(total, MOST_LISTED) // FILES_PER_PAGE) + 1)
-        calls = (
-            ApiCall("GET", f"{self._path}/files", {"per_page": FILES_PER_PAGE, "page": page}, is_repeatable=True)
-            for page in pages
-        )
+        params = ({"per_page": FILES_PER_PAGE, "page": page} for page in pages)
+        calls = (ApiCall("GET", f"{self._path}/files", page, is_repeatable=True) for page in params)
         files = [file for call in calls for file in self._api.fetch(call, ChangedFilesPage).root]
         return join_patches(files, total)
 

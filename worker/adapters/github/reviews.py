@@ -82,15 +82,9 @@ class GitHubReviewers:
 
 def _to_submitted_review(latest: LatestReviewResponse) -> SubmittedReview | None:
     number, author = re.search(r"[1-9][0-9]*$", latest.url), latest.author
-    if (
-        number is None
-        or author is None
-        or author.kind != USER_TYPE
-        or latest.commit is None
-        or latest.submitted_at is None
-    ):
+    if number is None or author is None or author.kind != USER_TYPE or latest.state not in REVIEW_STATES:
         return None
-    if latest.state not in REVIEW_STATES:
+    if latest.commit is None or latest.submitted_at is None:
         return None
     review = ReviewRef(id=int(number[0]), login=author.login)
     return SubmittedReview(review, latest.commit.oid, REVIEW_STATES[latest.state], latest.submitted_at)
@@ -130,14 +124,12 @@ def read_role(api: GitHubApi, repository: RepositoryName, login: str) -> Role:
     An organization's own role counts as the role that it extends.
     """
     try:
-        permission = api.get(
-            f"/repos/{repository}/collaborators/{quote(login, safe='')}/permission", CollaboratorPermission
-        )
+        path = f"/repos/{repository}/collaborators/{quote(login, safe='')}/permission"
+        permission = api.get(path, CollaboratorPermission)
     except SubjectGone:
         return Role.NONE
-    may_maintain = (
-        permission.permission != Role.ADMIN and permission.user is not None and permission.user.permissions.maintain
-    )
+    is_maintainer = permission.user is not None and permission.user.permissions.maintain
+    may_maintain = permission.permission != Role.ADMIN and is_maintainer
     role_names = (permission.role_name, Role.MAINTAIN if may_maintain else "", permission.permission)
     return next((Role(name) for name in role_names if name in set(Role)), Role.NONE)
 
