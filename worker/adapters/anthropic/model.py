@@ -300,7 +300,7 @@ class RequestDeadline:
 WITHOUT_THINKING: Final[Mapping[str, "ThinkingConfigParam"]] = MappingProxyType(
     {"claude-haiku-5-5": {"type": "disabled"}, "claude-sonnet-5-5": {"type": "between_tools"}}
 )
-"""The `thinking` parameter that turns thinking off, for each model that has one: without tools, "between_tools" never thinks."""
+"""The `thinking` parameter that turns thinking off, for each model that has one; "between_tools" is never without tools."""
 
 
 def thinking_off(access: ModelAccess) -> "ThinkingConfigParam | None":

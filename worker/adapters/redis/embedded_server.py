@@ -138,12 +138,12 @@ def _start(data_dir: Path, path: Path) -> str:
     import signal  # noqa: PLC0415 - saves 2 ms with a running server
     import subprocess  # noqa: PLC0415 - as above
 
-    keeper = [sys.executable, "-I", "-S", str(Path(__file__).with_name("server_supervisor.py"))]
+    supervisor = [sys.executable, "-I", "-S", str(Path(__file__).with_name("server_supervisor.py"))]
     files = [data_dir / "server.lock", users_lock(data_dir), _log(data_dir), path]
     orders = [str(os.getpid()), *map(str, files)]
     command = server_command(find_server(), data_dir, path)
     done = subprocess.run(  # noqa: S603 - our own program
-        [*keeper, *orders, *command],
+        [*supervisor, *orders, *command],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         check=False,

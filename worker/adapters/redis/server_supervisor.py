@@ -83,26 +83,26 @@ def _report(answer: str) -> int:
 
 def _start(orders: SupervisorArguments) -> int:
     """Fork the server; it writes to the log and dies with the supervisor."""
-    keeper = os.getpid()
+    supervisor = os.getpid()
     server = os.fork()
     if not server:
-        _become_server(orders, keeper)
+        _become_server(orders, supervisor)
     return server
 
 
-def _become_server(orders: SupervisorArguments, keeper: int) -> NoReturn:
+def _become_server(orders: SupervisorArguments, supervisor: int) -> NoReturn:
     with suppress(OSError):  # no log, or no program: the parent reports a server that ended
-        _run_server(orders, keeper)
+        _run_server(orders, supervisor)
     os._exit(1)
 
 
-def _run_server(orders: SupervisorArguments, keeper: int) -> None:
+def _run_server(orders: SupervisorArguments, supervisor: int) -> None:
     log = os.open(orders.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     for stream in (1, 2):
         os.dup2(log, stream)
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
-        if os.getppid() != keeper:
+        if os.getppid() != supervisor:
             os._exit(1)
     os.execv(orders.command[0], list(orders.command))  # noqa: S606 - a program and its arguments, without a shell
 

@@ -1,4 +1,4 @@
-"""Stored JSON, readable across versions: two run side by side during an upgrade. Unknown fields are ignored."""
+"""Stored JSON, readable across versions: two run side by side during an upgrade. An unknown field is ignored."""
 
 from typing import TypeVar
 
