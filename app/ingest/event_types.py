@@ -122,7 +122,7 @@ class RerunRequested(PullEvent, frozen=True, kw_only=True):
 
 
 class PullClosed(PullEvent, frozen=True, kw_only=True):
-    """`merge_sha` None: not merged. `mends`, `reverts`: what it declares about earlier ones (`worker.dossier.reverts`)."""
+    """`merge_sha` None: not merged. `mends`, `reverts`: what it declares about earlier ones (`worker.dossier.issue_links`)."""
 
     head_sha: Sha
     by_person: bool

@@ -254,7 +254,7 @@ def _diff(dossier: Dossier) -> Diff:
 
 
 class ArchivedDossiers(Protocol):
-    """`worker.adapters.redis.archive`."""
+    """`worker.adapters.redis.ledger`."""
 
     def find(self, eval_id: EvalId) -> Dossier | None: ...
 

@@ -77,16 +77,13 @@ from worker.wiring.judge import BudgetAccount, open_judge_context, recorder_of
 
 LOG: Final = logging.getLogger(__name__)
 PRELOADED_MODULES: Final = (
-    "worker.judge.ci_checks",
-    "worker.domain.verdict.outcome_rubric",
-    "worker.dossier.criteria",
-    "worker.judge.opinions",
-    "worker.adapters.redis.check_runs",
-    "worker.adapters.redis.decisions",
-    "worker.adapters.redis.demotions",
     "worker.adapters.redis.budget",
-    "worker.adapters.redis.rubrics",
+    "worker.adapters.redis.check_runs",
+    "worker.adapters.redis.documents",
     "worker.adapters.redis.shared_heads",
+    "worker.domain.verdict.outcomes",
+    "worker.dossier.criteria",
+    "worker.judge.outcome_scores",
 )
 """What a judging imports late; loaded here, before the fork."""
 

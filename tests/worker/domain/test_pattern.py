@@ -26,7 +26,7 @@ HOSTILE = {
     "worker.judge.llm.reply_checks._ITEM": BLANK,
     "worker.signals.analysis.tests._PHP_TAG": BLANK,
     "worker.signals.half_finished.commented_out_code._PROSE": "a" * 160_000,
-    "worker.signals.analysis.overrides._TESTS": "#[cfg(test" * 4_000,
+    "worker.signals.analysis.changed_functions._TESTS": "#[cfg(test" * 4_000,
     "worker.signals.spec_violation.case_citations._INHERITS": BLANK,
     "worker.signals.spec_violation.repo_rules._BOUND": BLANK,
     "worker.signals.spec_violation.repo_rules._NAMED": "a" * 80_000,
@@ -35,7 +35,7 @@ HOSTILE = {
     "worker.signals.tests_pass_but_wrong.subject_mocked._PATCHES": f"spyOn(a,'bbb'{SPACES}x",
     "worker.signals.tests_pass_but_wrong.ci_weakened._DEMANDS": f"filterwarnings ={SPACES}x",
     "worker.signals.tests_pass_but_wrong.ci_weakened._OF_RULE": f"rule:{SPACES}x",
-    "worker.signals.analysis.inherited_tests._TESTS_ABOVE": "Aa" * 40_000,
+    "worker.signals.analysis.test_pairs._TESTS_ABOVE": "Aa" * 40_000,
     "worker.signals.weak_test.failure_swallowed._PYTHON_ALL": f"except{SPACES}x",
     "worker.signals.weak_test.unreachable_assertion._ENDS": f"if 1{SPACES}x",
 }
