@@ -1,4 +1,4 @@
-"""The base of small immutable values that nobody has to validate: `@dataclass(frozen=True)` without its price.
+"""The base of small immutable values without validation: `@dataclass(frozen=True)` without its price.
 
 A stdlib dataclass compiles six methods for every class, 0.4 ms each time that a process starts; sixty of them were a
 seventh of `assay judge`. Subclasses of Value share one set of methods, and type checkers read them like dataclasses.

@@ -284,15 +284,15 @@ def _find_rewritten_code(change: CodeChange) -> tuple[str, ...]:
 
 def _is_namesake(test: str, code: str) -> bool:
     """Whether one file's name holds all words of the other's."""
-    words, other = _path_words(test), _path_words(code)
-    return bool(words and other) and (words <= other or other <= words)
+    own, other = _path_words(test), _path_words(code)
+    return bool(own and other) and (own <= other or other <= own)
 
 
 def _path_words(path: str) -> frozenset[str]:
     """The words of a file's name, without those that mark a test."""
     name = path.rpartition("/")[2].partition(".")[0]
-    words = frozenset(word.casefold().rstrip("s") for word in _PARTS.findall(name))
-    return words - {"test", "tests", "spec", "it", "case"}
+    parts = frozenset(word.casefold().rstrip("s") for word in _PARTS.findall(name))
+    return parts - {"test", "tests", "spec", "it", "case"}
 
 
 def _find_called_names(test: Test) -> frozenset[str]:

@@ -295,9 +295,9 @@ def _is_rewritten(loss: LostCheck) -> bool:
     """Whether the same test has a new check that is much like it."""
     if loss.matched_test is None:
         return False
-    words = loss.check.words
+    own = loss.check.words
     within = (check.words for check in loss.file.cached(_added_checks) if _is_in_test(check, loss))
-    return any(2 * len(words & other) >= len(words | other) for other in within)
+    return any(2 * len(own & other) >= len(own | other) for other in within)
 
 
 def _is_context_kept(loss: LostCheck, change: CodeChange) -> bool:
@@ -367,13 +367,13 @@ def _find_redefined(change: CodeChange) -> frozenset[str]:
 
 def _is_only_loss(loss: LostCheck, change: CodeChange) -> bool:
     """Whether nothing else left the test, or the test still computes what it no longer reads."""
-    (base, head), assertion, words = loss.versions, loss.check.assertion, loss.check.words
+    (base, head), assertion, own = loss.versions, loss.check.assertion, loss.check.words
     if base is None or head is None or loss.is_moved:
         return False
-    if any(check.words & words for check in loss.file.cached(_added_checks) if _is_in_test(check, loss)):
+    if any(check.words & own for check in loss.file.cached(_added_checks) if _is_in_test(check, loss)):
         return False  # another check of the same may ask for more
     changed = change.cached(_find_redefined) | change.cached(_find_removed_words)
-    if can_be_implied(assertion, head) or _is_about_changed_text(assertion, change) or not words.isdisjoint(changed):
+    if can_be_implied(assertion, head) or _is_about_changed_text(assertion, change) or not own.isdisjoint(changed):
         return False
     names = assertion_words(assertion)
     if head.function.statements and not _is_named_in_test(loss, names):
@@ -432,8 +432,8 @@ def _find_checks(sources: tuple[Source, ...], blocks: list[frozenset[int]]) -> l
             )
             is_check = assertion.proof is not Proof.SUCCESS or _ASSERTS.match(assertion.text)  # `unwrap()` is none
             if first in at and not assertion.is_guess and is_check:
-                words = frozenset(_WORD.findall(assertion.text))
-                checks.append(LocatedCheck(assertion, first, last, at[first], words))
+                own = frozenset(_WORD.findall(assertion.text))
+                checks.append(LocatedCheck(assertion, first, last, at[first], own))
     return checks
 
 
