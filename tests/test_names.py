@@ -3,7 +3,7 @@
 import ast
 from pathlib import Path
 
-from bench.house import BANNED, banned_locals, docstrings, exceptions, files, twice
+from bench.house import BANNED, banned_locals, cycles_of, docstrings, exceptions, files, imports, twice
 
 ROOT = Path(__file__).resolve().parent.parent
 TREES = {path: ast.parse(path.read_text("utf-8")) for path in files(ROOT, ("app", "worker"), "py")}
@@ -29,3 +29,7 @@ def test_docstrings_logs_help_and_docs_hold_no_banned_word() -> None:
 
 def test_the_contracts_of_imports_have_no_exception() -> None:
     assert exceptions((ROOT / "pyproject.toml").read_text("utf-8")) == 0
+
+
+def test_no_modules_import_one_another() -> None:
+    assert cycles_of(imports()) == []

@@ -5,7 +5,6 @@ Raises InputError for a wrong call before a server is started or a model asked, 
 
 import argparse
 import hashlib
-import sys
 import tempfile
 from collections.abc import Generator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from app.cli.exit_codes import VERDICT_EXITS, CommandResult
-from app.cli.terminal import terminal_page
+from app.cli.terminal import read_bytes, read_text, terminal_page
 from worker.adapters.git.recorded_dossier import RecordedSource, read_recorded
 from worker.adapters.redis.store import open_store
 from worker.clock import SystemClock
@@ -136,7 +135,7 @@ def open_judge_inputs(arguments: argparse.Namespace, settings: Settings, clock: 
         with open_github_pull(arguments.target, settings, clock) as inputs:
             yield inputs
     elif arguments.dossier:
-        recorded = read_recorded(_bytes(arguments.dossier, "--dossier"), arguments.dossier)
+        recorded = read_recorded(read_bytes(arguments.dossier, "--dossier"), arguments.dossier)
         yield JudgeInputs(recorded, recorded.request(clock.now()))
     elif arguments.example:
         with _open_example(clock) as inputs:
@@ -172,7 +171,7 @@ def checkout_source(arguments: argparse.Namespace, case: str | None) -> "Checkou
 def _junit(name: str) -> CiCheck:
     from worker.adapters.git.junit import read_junit
 
-    return read_junit(_bytes(name, "--junit"), Path(name).name)
+    return read_junit(read_bytes(name, "--junit"), Path(name).name)
 
 
 @contextmanager
@@ -245,22 +244,3 @@ def _request(repository: str, number: int, clock: Clock) -> JudgeRequest:
         delivery_id=DeliveryId(f"local-{repository}-{number}-{at.timestamp():.6f}"),
         requested_at=at,
     )
-
-
-def read_text(name: str | None, option: str) -> str | None:
-    """The text of a file, or of standard input for `-`; None where no file is named. Raises InputError."""
-    if name is None:
-        return None
-    try:
-        return _bytes(name, option).decode()
-    except UnicodeDecodeError as error:
-        raise InputError(f"{option}: {name} is not UTF-8 at byte {error.start}. Save it as UTF-8.") from error
-
-
-def _bytes(name: str, option: str) -> bytes:
-    if name == "-" and sys.stdin is None:
-        raise InputError(f"{option}: - is standard input, which is closed. Name a file.")
-    try:
-        return sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
-    except OSError as error:
-        raise InputError(f"{option}: {name} can't be read: {error.strerror}.") from error

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple, cast
 
 from app.cli.exit_codes import CommandResult, Exit
-from app.cli.judge import read_text
+from app.cli.terminal import read_text
 from worker.errors import InputError
 from worker.judge.task_judgement import Criteria, TaskRuling, criteria_from
 

@@ -1,4 +1,4 @@
-"""The terminal that a command writes to: its width and colour, and progress on standard error."""
+"""What a command reads and writes: files and standard input, the terminal and its width, progress on standard error."""
 
 import shutil
 import sys
@@ -6,8 +6,10 @@ import threading
 import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Final
 
+from worker.errors import InputError
 from worker.publishing.texts.columns import TerminalPage
 from worker.settings import environment
 
@@ -64,3 +66,22 @@ def show_elapsed(message: Callable[[float], str]) -> Generator[None]:
     finally:
         is_over.set()
         thread.join()
+
+
+def read_text(name: str | None, option: str) -> str | None:
+    """The text of a file, or of standard input for `-`; None where no file is named. Raises InputError."""
+    if name is None:
+        return None
+    try:
+        return read_bytes(name, option).decode()
+    except UnicodeDecodeError as error:
+        raise InputError(f"{option}: {name} is not UTF-8 at byte {error.start}. Save it as UTF-8.") from error
+
+
+def read_bytes(name: str, option: str) -> bytes:
+    if name == "-" and sys.stdin is None:
+        raise InputError(f"{option}: - is standard input, which is closed. Name a file.")
+    try:
+        return sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
+    except OSError as error:
+        raise InputError(f"{option}: {name} can't be read: {error.strerror}.") from error

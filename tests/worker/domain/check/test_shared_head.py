@@ -1,18 +1,24 @@
 """One of several pull requests of a commit decides what all of their checks say."""
 
+import json
+
 import pytest
 
-from worker.domain.check.check_run import CheckContent, Conclusion
+from worker.domain.check.check_run import Annotation, AnnotationLevel, CheckContent, Conclusion
 from worker.domain.check.shared_head import (
     IDLE,
     IN_PROGRESS,
     QUEUED,
     OtherPull,
+    SharedHeadMember,
     Strictness,
     check_state,
+    dump_content,
     find_strictest,
+    hash_content,
     strictness_of,
 )
+from worker.domain.value import replace
 
 INCREASING = (
     (IDLE,),
@@ -51,3 +57,15 @@ def test_the_strictest_decides_and_of_several_the_first_pull_request() -> None:
     assert find_strictest([OtherPull(4, "failure"), rejected]) == rejected
     assert find_strictest([accepted, OtherPull(9, "skipped")]) == OtherPull(9, "skipped")
     assert find_strictest([]) is None
+
+
+def test_a_member_counts_by_its_own_state() -> None:
+    member = SharedHeadMember(7, Conclusion.FAILURE, is_here=True, shown="")
+    assert member.other_pull == OtherPull(7, Conclusion.FAILURE)
+
+
+def test_the_hash_of_a_content_is_of_its_words_and_not_of_its_annotations() -> None:
+    content = CheckContent("title", "summary", conclusion=Conclusion.FAILURE)
+    noted = replace(content, annotations=(Annotation("a.py", 1, 1, AnnotationLevel.NOTICE, "t", "m"),))
+    assert hash_content(content) == hash_content(noted) != hash_content(replace(content, title="other"))
+    assert json.loads(dump_content(content))["conclusion"] == "failure"
