@@ -117,16 +117,16 @@ def test_a_replay_with_another_rubric_is_a_new_entry_beside_the_old_one(
     shipped = Path(__file__).parents[3] / "rubrics/default.yml"
     rubric = tmp_path / "mine.yml"
     rubric.write_text(shipped.read_text().replace("id: default", "id: mine", 1))
-    anew = verdict_of(run(state, "replay", example["eval_id"], "--rubric", str(rubric), "--json"))
-    assert (anew["parent_eval_id"], anew["rubric_id"]) == (example["eval_id"], "mine")
-    assert anew["eval_id"] != example["eval_id"]
+    rejudged = verdict_of(run(state, "replay", example["eval_id"], "--rubric", str(rubric), "--json"))
+    assert (rejudged["parent_eval_id"], rejudged["rubric_id"]) == (example["eval_id"], "mine")
+    assert rejudged["eval_id"] != example["eval_id"]
     assert verdict_of(run(state, "show", example["eval_id"], "--json"))["verdict"] == example, "the old one stays"
-    told = run(state, "show", anew["eval_id"])
+    told = run(state, "show", rejudged["eval_id"])
     assert f"Anew after   {example['eval_id']}" in told.stdout
     told = run(state, "replay", example["eval_id"], "--ask")
     assert told.returncode == 1
     assert f"A new entry beside {example['eval_id']}" in told.stdout
-    told = verdict_of(run(state, "replay", anew["eval_id"], "--json"))
+    told = verdict_of(run(state, "replay", rejudged["eval_id"], "--json"))
     assert told["parted"][0]["stage"] == "law", "it is replayed by today's rubric, and says so"
 
 

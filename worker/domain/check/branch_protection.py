@@ -2,14 +2,10 @@
 
 from collections.abc import Mapping
 from enum import StrEnum
-from types import MappingProxyType
-from typing import Final
 
 from worker.domain.config.app_permissions import LEVEL_RANKS
 from worker.domain.config.config import Authors
 from worker.domain.value import Value
-
-NO_PERMISSIONS: Final[Mapping[str, str]] = MappingProxyType({})
 
 
 class AppInstallation(Value):

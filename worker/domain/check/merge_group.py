@@ -13,12 +13,6 @@ from worker.domain.model import Frozen
 from worker.domain.pattern import pattern
 from worker.domain.request.judge_request import PullRef
 
-GROUP_PERMISSION: Final = "merge_queues"
-"""The permission (`read`) that the App needs for groups; GitHub shows it as *Merge queues*."""
-
-GROUP_EVENT: Final = "merge_group"
-"""The event that it has to subscribe to; GitHub shows it as *Merge group*."""
-
 BRANCH_PREFIX: Final = "refs/heads/"
 QUEUE_PREFIX: Final = "refs/heads/gh-readonly-queue/"
 ENTRY_PATTERN: Final = pattern(r"/pr-([1-9][0-9]{0,8})-[0-9a-f]{40}")

@@ -46,9 +46,6 @@ class EventKind(StrEnum):
     EVALUATOR_PARSE_ERROR = "evaluator_parse_error"
 
 
-TERMINAL_KINDS: Final = frozenset({EventKind.COMPLETED, EventKind.FAILED})
-
-
 class Sensitivity(StrEnum):
     """PSEUDONYMOUS: numbers that only GitHub can resolve. USER_CONTROLLED: also text about a person's work."""
 

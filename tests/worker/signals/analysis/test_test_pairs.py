@@ -103,7 +103,7 @@ def pair_names(pairs: tuple[MatchedTest, ...]) -> set[tuple[str | None, str | No
     return {(pair.base and pair.base.name, pair.head and pair.head.name) for pair in pairs}
 
 
-def test_tests_are_paired_by_their_pair_names() -> None:
+def test_tests_are_paired_by_their_names() -> None:
     before, after = (
         body("a", "assert 1") + body("gone", *LONG),
         body("a", "assert 2") + "x = 1\n\n\n" + body("new", "f()"),
