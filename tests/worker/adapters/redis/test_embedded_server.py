@@ -184,6 +184,8 @@ def test_the_server_dies_with_its_keeper(folder: Path) -> None:
 def test_a_server_that_crashes_comes_back_with_its_data(folder: Path) -> None:
     with open_store(Settings(data_dir=folder), FolderRole.OWNER) as store:
         store.client.call("SET", "kept", "yes")
+        # A slow disk delays the write itself, not only the fsync, for up to two seconds.
+        assert store.client.call("WAITAOF", "1", "0", "0") == [1, 0]
         os.kill(server_process(socket_path(folder)), signal.SIGKILL)
 
         def is_back() -> bool:
