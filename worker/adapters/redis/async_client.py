@@ -6,8 +6,9 @@ there, a failed connection is dropped, no reply takes longer than the timeout, a
 
 import asyncio
 from collections import deque
+from collections.abc import Awaitable, Callable, Sequence
 from io import BytesIO
-from typing import Final, cast
+from typing import Final, TypeVar, cast
 
 from msgspec import Struct
 
@@ -30,6 +31,7 @@ from worker.adapters.redis.client import (
 )
 from worker.adapters.redis.scripts import ScriptCall, is_unknown
 
+T = TypeVar("T")
 CONNECTION_CLOSED: Final = "the connection was closed"
 
 
@@ -56,14 +58,21 @@ class AsyncRedisConnection(asyncio.Protocol):
 
     def send(self, command: bytes) -> asyncio.Future[Reply]:
         """Send a command; its future raises RedisRefused, OSError, or TimeoutError."""
+        return self._send(command, 1)[0]
+
+    def send_all(self, commands: Sequence[tuple[Argument, ...]]) -> asyncio.Future[list[Reply]]:
+        """Send commands together; the future of their replies fails with the first of them."""
+        return asyncio.gather(*self._send(b"".join(map(encode_command, commands)), len(commands)))
+
+    def _send(self, raw: bytes, count: int) -> list[asyncio.Future[Reply]]:
         if not self.is_open:  # it closed right after it was opened: no reply would come
             raise ConnectionResetError(CONNECTION_CLOSED)
-        asked = PendingCommand(self._loop.create_future(), self._loop.time())
-        self._asked.append(asked)
+        asked = [PendingCommand(self._loop.create_future(), self._loop.time()) for _ in range(count)]
+        self._asked.extend(asked)
         if self._alarm is None:
             self._alarm = self._loop.call_later(self._timeout_s, self._look)
-        self._transport.write(command)
-        return asked.answer
+        self._transport.write(raw)
+        return [command.answer for command in asked]
 
     def data_received(self, data: bytes) -> None:
         received = self._half + data
@@ -137,13 +146,19 @@ class AsyncRedisClient:
 
         Raises Unavailable, or RedisRefused for an error that a retry does not change.
         """
-        raw = encode_command(command)
+        return await self._with_retries(lambda connection: connection.send(encode_command(command)))
+
+    async def pipeline(self, commands: Sequence[tuple[Argument, ...]]) -> list[Reply]:
+        """Send commands together; their replies in order. Raises as `call` does."""
+        return await self._with_retries(lambda connection: connection.send_all(commands))
+
+    async def _with_retries(self, work: Callable[[AsyncRedisConnection], Awaitable[T]]) -> T:
         for attempt in range(1, ATTEMPTS + 1):
             try:
                 talk = self._talk
                 if talk is None or not talk.is_open:
                     talk = await self._opened()
-                return await talk.send(raw)
+                return await work(talk)
             except TimeoutError as error:
                 raise timeout_error(self._address, self._timeout_s) from error
             except OSError as error:

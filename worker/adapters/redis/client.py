@@ -10,10 +10,10 @@ import secrets
 import socket
 import threading
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from io import BufferedIOBase, BytesIO
-from typing import Final, TypeVar
+from typing import Final, TypeVar, cast
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from worker.domain.value import Value
@@ -122,6 +122,15 @@ class RedisConnection:
             raise reply
         return reply
 
+    def pipeline(self, commands: Sequence[tuple[Argument, ...]]) -> list[Reply]:
+        """Send commands together; their replies in order."""
+        self._socket.sendall(b"".join(map(encode_command, commands)))
+        replies = [next_reply(self._replies) for _ in commands]
+        for reply in replies:
+            if isinstance(reply, RedisRefused):
+                raise reply
+        return cast("list[Reply]", replies)
+
     def call_raw(self, *command: Argument) -> bytes:
         """The raw reply to a command, with one command in flight: the reply's end is where the next one starts."""
         mark = secrets.token_hex(16)
@@ -191,6 +200,10 @@ class RedisClient:
         Raises Unavailable, or RedisRefused for an error that a retry does not change.
         """
         return self._with_retries(lambda connection: connection.call(*command))
+
+    def pipeline(self, commands: Sequence[tuple[Argument, ...]]) -> list[Reply]:
+        """Send commands together; their replies in order. Raises as `call` does."""
+        return self._with_retries(lambda connection: connection.pipeline(commands))
 
     def call_raw(self, *command: Argument) -> bytes:
         """The raw reply, for callers that parse many items of one shape; `parse_reply` parses any. Raises as `call` does."""

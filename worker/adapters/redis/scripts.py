@@ -17,6 +17,7 @@ FOLDER: Final = Path(__file__).parent / "lua"
 
 
 class Script(StrEnum):
+    COMMIT = "commit"
     WANT = "want"
     NUDGE = "nudge"
     KNOWN = "known"
@@ -130,7 +131,9 @@ FREQUENT_SCRIPTS: Final = frozenset({Script.WANT, Script.HAPPEN, Script.LEAD, Sc
 @cache
 def source(script: Script) -> bytes:
     """Full source of a script, with its shared library."""
-    preludes = ("pull.lua",) if script in FREQUENT_SCRIPTS else ("pull.lua", "judging.lua")
+    preludes = (
+        () if script is Script.COMMIT else ("pull.lua",) if script in FREQUENT_SCRIPTS else ("pull.lua", "judging.lua")
+    )
     return b"".join((FOLDER / name).read_bytes() for name in (*preludes, f"{script}.lua"))
 
 

@@ -1,0 +1,151 @@
+"""Transactions: what was read still holds when they write, or they run again; on the blocking client and on the web's."""
+
+import asyncio
+from collections.abc import Callable
+from contextlib import closing
+
+import pytest
+
+from tests.world.redis import Redis
+from worker.adapters.redis.async_client import AsyncRedisClient
+from worker.adapters.redis.client import RedisClient, Reply, items, text, whole
+from worker.adapters.redis.store import Store
+from worker.adapters.redis.transactions import MOST_ATTEMPTS, Operation, T, Transaction, run, run_async
+from worker.errors import Unavailable
+
+Run = Callable[[Callable[[Transaction], Operation[T]]], T]
+
+
+@pytest.fixture(params=["blocking", "async"])
+def perform(request: pytest.FixtureRequest, store: Store, redis_server: Redis) -> Run[object]:
+    if request.param == "blocking":
+        return lambda operation: run(store.client, operation)
+
+    def on_a_loop(operation: Callable[[Transaction], Operation[T]]) -> T:
+        async def drive() -> T:
+            with closing(AsyncRedisClient(redis_server.url, 5)) as client:
+                return await run_async(client, operation)
+
+        return asyncio.run(drive())
+
+    return on_a_loop
+
+
+READS = {
+    "nothing": ("GET", "none"),
+    "a string": ("GET", "string"),
+    "a binary string": ("GET", "binary"),
+    "a number": ("SCARD", "set"),
+    "a list with nothing in it": ("HMGET", "hash", "a", "none", "b"),
+    "a list": ("ZRANGE", "zset", 0, -1, "WITHSCORES"),
+    "a status": ("TYPE", "set"),
+}
+
+
+@pytest.mark.parametrize("command", READS.values(), ids=READS)
+def test_what_has_not_changed_is_written_upon(
+    store: Store, perform: Run[object], command: tuple[str | int, ...]
+) -> None:
+    store.client.pipeline(
+        [
+            ("SET", "string", "held"),
+            ("SET", "binary", b"\xff\x00\r\n"),
+            ("SADD", "set", "x"),
+            ("HSET", "hash", "a", "1", "b", "2"),
+            ("ZADD", "zset", 1.5, "m"),
+        ]
+    )
+    replies = list[list[Reply]]()
+
+    def operation(transaction: Transaction) -> Operation[None]:
+        replies.append((yield from transaction.read(command)))
+        transaction.write("INCR", "written")
+        transaction.write("SET", "binary2", b"\xff\x00")
+
+    perform(operation)
+    assert replies == [[store.client.call(*command)]]
+    assert store.client.call("GET", "written") == b"1"
+    assert store.client.call("GET", "binary2") == b"\xff\x00"
+
+
+CHANGES = {
+    "set": ("SET", "key", "other"),
+    "gone": ("DEL", "key"),
+    "longer": ("APPEND", "key", "x"),
+    "added": ("SADD", "members", "b"),
+    "field": ("HSET", "hash", "b", "2"),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+def test_what_has_changed_is_read_again(store: Store, perform: Run[object], change: tuple[str, ...]) -> None:
+    store.client.pipeline([("SET", "key", "first"), ("SADD", "members", "a"), ("HSET", "hash", "a", "1")])
+    attempts = list[list[Reply]]()
+
+    def operation(transaction: Transaction) -> Operation[None]:
+        reads = yield from transaction.read(("GET", "key"), ("SMEMBERS", "members"), ("HGETALL", "hash"))
+        attempts.append([sorted(map(text, items(reply))) if isinstance(reply, list) else reply for reply in reads])
+        if len(attempts) == 1:
+            store.client.call(*change)
+        transaction.write("SET", "result", len(attempts))
+
+    perform(operation)
+    assert store.client.call("GET", "result") == b"2"
+    assert attempts[0] != attempts[1]
+
+
+def test_what_is_only_looked_at_may_change(store: Store, perform: Run[object]) -> None:
+    attempts = list[int]()
+
+    def operation(transaction: Transaction) -> Operation[None]:
+        yield from transaction.peek(("GET", "key"))
+        attempts.append(whole(store.client.call("INCR", "key")))
+        transaction.write("SET", "result", len(attempts))
+
+    perform(operation)
+    assert attempts == [1]
+
+
+def test_it_knows_the_time_of_the_server_and_has_no_need_to_write(store: Store, perform: Run[object]) -> None:
+    def operation(transaction: Transaction) -> Operation[float]:
+        yield from transaction.read(("GET", "key"))
+        first = transaction.now
+        yield from transaction.read(("GET", "key"))
+        assert transaction.now == first
+        return first
+
+    seconds = whole(items(store.client.call("TIME"))[0])
+    answer = perform(operation)
+    assert isinstance(answer, float)
+    assert 0 <= answer / 1000 - seconds < 60
+
+
+def test_it_ends_if_others_never_stop_to_change_what_it_reads(store: Store, perform: Run[object]) -> None:
+    def operation(transaction: Transaction) -> Operation[None]:
+        yield from transaction.read(("GET", "key"))
+        store.client.call("INCR", "key")
+        transaction.write("SET", "result", 1)
+
+    with pytest.raises(Unavailable, match="conflicting changes"):
+        perform(operation)
+    assert store.client.call("GET", "key") == b"%d" % MOST_ATTEMPTS
+    assert store.client.call("EXISTS", "result") == 0
+
+
+def test_it_is_sent_in_full_to_a_server_that_has_lost_its_scripts(store: Store, perform: Run[object]) -> None:
+    store.client.call("SCRIPT", "FLUSH")
+
+    def operation(transaction: Transaction) -> Operation[None]:
+        yield from transaction.read(("GET", "key"))
+        transaction.write("SET", "result", "1")
+
+    perform(operation)
+    assert store.client.call("GET", "result") == b"1"
+
+
+def test_a_refused_command_of_a_pipeline_leaves_the_connection_usable(store: Store) -> None:
+    client: RedisClient = store.client
+    client.call("SET", "key", "text")
+    with pytest.raises(Exception, match="WRONGTYPE"):
+        client.pipeline([("GET", "key"), ("SADD", "key", "x"), ("GET", "key")])
+    assert client.call("GET", "key") == b"text"

@@ -1,0 +1,117 @@
+"""Optimistic transactions: read, decide in Python, and write if nothing that was read has changed.
+
+    def claim(transaction: Transaction, key: str, token: str) -> Operation[str]:
+        (holder,) = yield from transaction.read(("GET", key))
+        if holder is None:
+            transaction.write("SET", key, token)
+        return token if holder is None else text(holder)
+
+`run` drives an operation on the blocking client, `run_async` on the web's. An operation runs again from its start after a conflict, so
+it changes nothing but its transaction. The commands are applied at once by `lua/commit.lua`. They may be applied
+although the connection fails before the reply, after which the operation runs again: it has to find out by what it reads.
+"""
+
+from collections.abc import Callable, Generator, Sequence
+from typing import Final, TypeVar
+
+from worker.adapters.redis.async_client import AsyncRedisClient
+from worker.adapters.redis.client import Argument, RedisClient, Reply, items, whole
+from worker.adapters.redis.scripts import Script, ScriptCall, send_call
+from worker.errors import Unavailable
+
+T = TypeVar("T")
+Command = tuple[Argument, ...]
+Operation = Generator[Sequence[Command], list[Reply], T]
+"""Yields commands to send together and is sent their replies."""
+
+MOST_ATTEMPTS: Final = 100
+
+
+class Transaction:
+    """What one attempt of an operation has read, and what it is going to write."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        """Time of the server at the first read, in milliseconds."""
+        self._reads: list[tuple[Command, Reply]] = []
+        self._writes: list[Command] = []
+
+    def read(self, *commands: Command) -> Operation[list[Reply]]:
+        """Replies of the commands. The transaction fails if one of them would have another reply at the end."""
+        replies = yield from self.peek(*commands)
+        self._reads.extend(zip(commands, replies, strict=True))
+        return replies
+
+    def peek(self, *commands: Command) -> Operation[list[Reply]]:
+        """Replies of the commands, which may change until the end."""
+        if self.now:
+            return (yield commands)
+        time, *replies = yield (("TIME",), *commands)
+        seconds, microseconds = map(whole, items(time))
+        self.now = seconds * 1000 + microseconds / 1000
+        return replies
+
+    def write(self, *command: Argument) -> None:
+        """Apply the command at the end."""
+        self._writes.append(command)
+
+    @property
+    def commit(self) -> ScriptCall | None:
+        """The script call that applies the writes; None: there are none."""
+        if not self._writes:
+            return None
+        parts: list[Argument] = [0, len(self._reads)]
+        for command, reply in self._reads:
+            parts += (len(command), *command, canonical(reply))
+        for command in self._writes:
+            parts += (len(command), *command)
+        return ScriptCall(Script.COMMIT, tuple(parts))
+
+
+def canonical(reply: Reply) -> bytes:
+    """A reply as one string, as `lua/commit.lua` makes it; two different ones never share it."""
+    if reply is None:
+        return b"-"
+    if isinstance(reply, int):
+        return b":%d" % reply
+    if isinstance(reply, bytes):
+        return b"$%d %b" % (len(reply), reply)
+    return b"*%d %b" % (len(reply), b"".join(map(canonical, reply)))
+
+
+def run(client: RedisClient, operation: Callable[[Transaction], Operation[T]]) -> T:
+    """Run an operation until it commits. Raises Unavailable."""
+    for _ in range(MOST_ATTEMPTS):
+        transaction = Transaction()
+        steps = operation(transaction)
+        try:
+            commands = next(steps)
+            while True:
+                commands = steps.send(client.pipeline(commands))
+        except StopIteration as end:
+            result: T = end.value
+        commit = transaction.commit
+        if commit is None or send_call(client, commit):
+            return result
+    raise _too_many_conflicts()
+
+
+async def run_async(client: AsyncRedisClient, operation: Callable[[Transaction], Operation[T]]) -> T:
+    """As `run`, on the event loop."""
+    for _ in range(MOST_ATTEMPTS):
+        transaction = Transaction()
+        steps = operation(transaction)
+        try:
+            commands = next(steps)
+            while True:
+                commands = steps.send(await client.pipeline(commands))
+        except StopIteration as end:
+            result: T = end.value
+        commit = transaction.commit
+        if commit is None or await client.run_script(commit):
+            return result
+    raise _too_many_conflicts()
+
+
+def _too_many_conflicts() -> Unavailable:
+    return Unavailable("Redis", f"{MOST_ATTEMPTS} conflicting changes of the same data in a row")
