@@ -1,13 +1,12 @@
 """How many deliveries a second the door takes in, and how soon, as ratios against others in the same run.
 
-    python bench/door.py [rounds] [--probot FOLDER]
+    python bench/door.py [rounds]
 
 Ours verifies the signature of a body of 36 KB, reads it, writes the request into a real Redis (append-only file, synced every
 second) and logs a line. The limit is a bare ASGI app on uvicorn with the same settings that does an HMAC, a slim parse and one
-LPUSH into the same Redis, each with the fastest means that ours has. With `--probot` a third one: Probot's minimal app (one
-handler that does nothing, nothing stored), from a FOLDER in which `npm install probot` was run. Each is a process of its own on
+LPUSH into the same Redis, each with the fastest means that ours has. Each is a process of its own on
 loopback; they take turns, a second at 16 at a time and half of one alone. Prints the medians of the rates, the goals (at least
-half of the limit, 1.2 times Probot: medians of the turns' own ratios; p99 within 15 ms at 16 at a time and 5 ms alone), what CPU
+half of the limit: medians of the turns' own ratios; p99 within 15 ms at 16 at a time and 5 ms alone), what CPU
 time a delivery takes, which says nearly the same on a machine that has other things to do, how busy each was and whoever sends (a
 limit is one only where that one waits), and the web process's resident memory.
 """
@@ -18,8 +17,6 @@ import hmac
 import json
 import os
 import re
-import shutil
-import socket
 import statistics
 import subprocess
 import sys
@@ -38,8 +35,7 @@ import uvloop
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from bench.empty_jobs import app_key  # noqa: E402 - found from any working directory
-from bench.stage import at, load  # noqa: E402 - as above
+from bench.stage import at, load  # noqa: E402 - found from any working directory
 from worker.adapters.redis import keys  # noqa: E402 - as above
 from worker.adapters.redis.client import RedisClient, whole  # noqa: E402 - as above
 from worker.adapters.redis.embedded_server import FolderRole, open_embedded_server  # noqa: E402 - as above
@@ -49,7 +45,7 @@ SECRET = "bench"  # noqa: S105 - played
 BODY_BYTES, PULLS, TOGETHER = 36 * 1024, 200, 16
 ROUND_S, ALONE_S = 1.0, 0.5
 TICKS_S = os.sysconf("SC_CLK_TCK")
-OF_LIMIT, OF_PROBOT, P99_MS, P99_ALONE_MS = 0.5, 1.2, 15.0, 5.0
+OF_LIMIT, P99_MS, P99_ALONE_MS = 0.5, 15.0, 5.0
 LENGTH = re.compile(rb"content-length: (\d+)", re.IGNORECASE)
 
 OURS = """
@@ -112,11 +108,6 @@ config = uvicorn.Config(
     proxy_headers=False,
 )
 Server(config).run(sockets=[listen("127.0.0.1", 0)])
-"""
-PROBOT = """
-import { run } from "probot";
-const server = await run((app) => { app.on("pull_request", async () => {}); });
-console.log(JSON.stringify({ url: `http://127.0.0.1:${process.env.PORT}`, ready: Boolean(server) }));
 """
 
 
@@ -268,27 +259,6 @@ def server(
             process.terminate()
 
 
-@contextmanager
-def probot(folder: Path) -> Generator[tuple[subprocess.Popen[bytes], str]]:
-    """Probot's minimal app, as its users start it in production."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    environ = {
-        "PATH": os.defpath,
-        "NODE_ENV": "production",
-        "LOG_LEVEL": "fatal",
-        "APP_ID": "1",
-        "PRIVATE_KEY": app_key(),
-        "WEBHOOK_SECRET": SECRET,
-        "WEBHOOK_PATH": "/github/webhooks",
-        "HOST": "127.0.0.1",
-        "PORT": str(port),
-    }
-    command = (str(shutil.which("node")), "--input-type=module", "--eval", PROBOT)
-    with server(*command, folder=folder, environ=environ) as started:
-        yield started
-
-
 def resident_mib(process: subprocess.Popen[bytes]) -> float:
     return int(subprocess.check_output(["ps", "-o", "rss=", "-p", str(process.pid)])) / 1024
 
@@ -296,7 +266,6 @@ def resident_mib(process: subprocess.Popen[bytes]) -> float:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("rounds", type=int, nargs="?", default=8)
-    parser.add_argument("--probot", type=Path, metavar="FOLDER", help="where `npm install probot` was run")
     arguments = parser.parse_args()
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="assay-door-")))
@@ -313,9 +282,6 @@ def main() -> int:
         bare, bare_url = stack.enter_context(server(*run, BARE, SECRET, urlsplit(redis_url).path))
         ours, ours_url = stack.enter_context(server(*run, OURS, json.dumps(environ)))
         sides = [Side("door", ours.pid, ours_url), Side("bare limit", bare.pid, bare_url)]
-        if arguments.probot:
-            node, node_url = stack.enter_context(probot(arguments.probot))
-            sides.append(Side("Probot's minimal app", node.pid, node_url))
         before = resident_mib(ours)
         uvloop.run(measure(sides, arguments.rounds))
         taken = whole(RedisClient(redis_url, 5.0).call("ZCARD", keys.due(InstallationId(1)).name))
@@ -336,18 +302,12 @@ async def measure(sides: list[Side], rounds: int) -> None:
 
 
 def told(sides: list[Side], weight: str) -> int:
-    ours, bare, *others = sides
+    ours, bare = sides
     print(f"{BODY_BYTES / 1024:.0f} KB, signed; {load()}")
     print("\n".join(map(str, sides)), weight, sep="\n")
-    goals: list[tuple[str, str, bool]] = []
-    for other, name, least in [(bare, "of the limit", OF_LIMIT)] + [
-        (one, f"times {one.name}", OF_PROBOT) for one in others
-    ]:
-        ratio = ours.ratio(other)
-        text = f"{ratio:.2f} {name} (by CPU time alone {other.cpu_ms / ours.cpu_ms:.2f})"
-        goals.append((text, f"at least {least}", ratio >= least))
-    if not others:
-        print("Probot's minimal app: not run (--probot FOLDER)")
+    ratio = ours.ratio(bare)
+    text = f"{ratio:.2f} of the limit (by CPU time alone {bare.cpu_ms / ours.cpu_ms:.2f})"
+    goals = [(text, f"at least {OF_LIMIT}", ratio >= OF_LIMIT)]
     for name, took, limit, most in (
         (f"p99 at {TOGETHER} at a time", at(ours.together_ms, 0.99), at(bare.together_ms, 0.99), P99_MS),
         ("p99 alone", at(ours.alone_ms, 0.99), at(bare.alone_ms, 0.99), P99_ALONE_MS),
