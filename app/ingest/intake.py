@@ -6,6 +6,7 @@ Each write is idempotent: a delivery that was counted before changes nothing.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 from types import MappingProxyType
 from typing import Final, assert_never
 
@@ -41,9 +42,12 @@ from app.ingest.event_types import (
 )
 from worker.adapters.redis import intake, keys
 from worker.adapters.redis.async_client import AsyncRedisClient
+from worker.adapters.redis.delayed_queue import receive_event
 from worker.adapters.redis.intake import NO_HEAD, NamedHead
 from worker.adapters.redis.merge_groups import RedisMergeGroups
+from worker.adapters.redis.records import add_repositories
 from worker.adapters.redis.store import Store
+from worker.adapters.redis.transactions import run_async
 from worker.domain.check.merge_group import MergeGroup
 from worker.domain.ids import BaseHash, DeliveryId, InstallationId, RepositoryName, Sha, hash_base
 from worker.domain.ports import Clock
@@ -129,7 +133,7 @@ class EventIntake:
         outcome = to_outcome_event(event, delivery_id, at)
         if outcome is None:
             return UNKNOWN
-        return intake.parse_event_outcome(await self.async_client.run_script(intake.queue_event_call(outcome)))
+        return await run_async(self.async_client, partial(receive_event, happening=outcome))
 
     def _is_judged_by_issue(self, event: PullEdited) -> bool:
         return any(intake.is_judged_by(self.store.client, event.pull, hash_issue(*issue)) for issue in event.closes)
@@ -150,7 +154,7 @@ class EventIntake:
 
     def _queue_outcome_event(self, event: RareEvent, delivery_id: DeliveryId, at: datetime) -> intake.IntakeOutcome:
         outcome = to_outcome_event(event, delivery_id, at)
-        return UNKNOWN if outcome is None else intake.queue_event(self.store.client, outcome)
+        return UNKNOWN if outcome is None else self.store.pull_request_events.put(outcome)
 
     def _store_repository_event(
         self, event: HeadRerunRequested | IssueChanged | BranchPushed, delivery_id: DeliveryId, at: datetime
@@ -217,7 +221,7 @@ class EventIntake:
                 to_repository_added(event.installation_id, repository, delivery_id, at)
                 for repository in event.added_repositories
             ]
-            intake.add_repositories(self.store.client, added)
+            add_repositories(self.store.client, added)
         else:
             uninstallations.record_uninstalled(event.installation_id)
         return NOTED

@@ -14,11 +14,10 @@ from datetime import timedelta
 from typing import Final, assert_never
 
 from worker.adapters.redis.check_runs import ExpiredCheckRun, RedisCheckRegistry
-from worker.adapters.redis.commands import QueuedCommand
 from worker.adapters.redis.delayed_queue import (
     F,
     PendingWork,
-    QueuedAddedRepository,
+    QueuedCommand,
     QueuedFollowUp,
     QueuedPullRequestEvent,
     RedisTaskQueue,
@@ -28,6 +27,7 @@ from worker.adapters.redis.merge_groups import PendingGroup
 from worker.adapters.redis.metrics import EventCount
 from worker.adapters.redis.outcomes import DuePullRequest
 from worker.adapters.redis.pull_requests import RELEASED_AT_A_TIME, DispatchLimits, PendingCheckRun
+from worker.adapters.redis.records import QueuedAddedRepository
 from worker.adapters.redis.store import Store
 from worker.domain.check.author_comment import CommentJob
 from worker.domain.check.code_scanning import SarifUpload

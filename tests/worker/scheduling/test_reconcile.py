@@ -7,10 +7,10 @@ import pytest
 
 from tests.worker.adapters.redis.played import AT, HEAD, NEWER, judged_once, pull, wish
 from tests.worker.adapters.redis.test_pull_requests import taken
-from worker.adapters.redis import intake, keys
+from worker.adapters.redis import keys
 from worker.adapters.redis.client import items
 from worker.adapters.redis.pull_requests import Finish
-from worker.adapters.redis.records import MOST_TIMES, RedisProgress, find_repositories
+from worker.adapters.redis.records import MOST_TIMES, RedisProgress, add_repositories, find_repositories
 from worker.adapters.redis.store import Store
 from worker.domain.ids import BaseHash, CheckRunId, InstallationId, RepositoryId, Sha, hash_base
 from worker.domain.request.judge_request import AuthorKind, JudgeRequest, PullRef, Trigger
@@ -450,7 +450,7 @@ def test_an_old_repository_that_is_new_to_an_old_installation_is_greeted_by_whoe
     told = RepositoryAdded(
         installation_id=HERE, repository_id=NEW_HERE, repository="acme/r7", since=NOW + timedelta(days=1)
     )
-    intake.add_repositories(book.store.client, [told])
+    add_repositories(book.store.client, [told])
     found = book.store.added_repositories.next()
     assert found is not None
     assert found.added.since == NOW
@@ -473,7 +473,7 @@ def test_what_was_opened_in_the_second_in_which_a_repository_was_seen_is_not_old
 
 def test_what_was_opened_since_a_repository_was_first_seen_is_missed_though_nothing_was_open_then(book: Book) -> None:
     told = RepositoryAdded(installation_id=HERE, repository_id=NEW_HERE, repository="acme/r7", since=A_MONTH_AGO)
-    intake.add_repositories(book.store.client, [told])
+    add_repositories(book.store.client, [told])
     book.store.added_repositories.complete(told)
     sweeping(Town([around(8)]), book).run(HERE, A_YEAR_AGO)
     book.now = NOW + timedelta(hours=2)
@@ -518,7 +518,7 @@ def test_a_repository_that_is_to_be_greeted_is_left_until_it_was(book: Book) -> 
         new = RepositoryAdded(
             installation_id=installation, repository_id=RepositoryId(repository), repository="acme/new", since=NOW
         )
-        intake.add_repositories(book.store.client, [new])
+        add_repositories(book.store.client, [new])
     town = Town([around(7, 1), around(8, 2)])
     assert sweeping(town, book).run(HERE, NOW - timedelta(days=365)) == 1
     assert [one.pull.number for one in book.wanted] == [2]

@@ -11,6 +11,7 @@ from typing import Final
 
 from worker.adapters.redis import keys
 from worker.adapters.redis.client import Argument, RedisClient, items, text, whole
+from worker.adapters.redis.delayed_queue import postpone_item
 from worker.adapters.redis.intake import lifetime_s, milliseconds, remembered_keys
 from worker.adapters.redis.keys import GROUPS
 from worker.adapters.redis.scripts import Script, run_script
@@ -241,7 +242,7 @@ class RedisCheckRegistry:
     def postpone_expired(self, late: ExpiredCheckRun, delay: timedelta) -> None:
         """Postpone a check run that could not be concluded: `take_expired` returns it after *delay*."""
         name = keys.check(late.pull, late.head_sha).name
-        run_script(self._wire, Script.ASK_LATER, [keys.DEADLINES], name, max(0, milliseconds(delay.total_seconds())))
+        postpone_item(self._wire, keys.DEADLINES, name, delay)
 
     def take_orphaned(self) -> tuple[ExpiredCheckRun, ...]:
         """Take orphaned open check runs for a while: neither their pull request nor their group (number 0) is queued."""

@@ -361,3 +361,15 @@ def blob(reply: Reply) -> bytes:
     if not isinstance(reply, bytes):
         raise TypeError(f"Redis answered {reply!r} where bytes were expected")
     return reply
+
+
+def field_values(reply: Reply) -> dict[str, Reply]:
+    """The reply of HGETALL, by field."""
+    flat = items(reply)
+    return dict(zip(map(text, flat[::2]), flat[1::2], strict=True))
+
+
+def member_scores(reply: Reply) -> list[tuple[str, float]]:
+    """The reply of ZRANGE WITHSCORES: each member with its score."""
+    flat = items(reply)
+    return [(text(member), float(text(score))) for member, score in zip(flat[::2], flat[1::2], strict=True)]

@@ -1,17 +1,22 @@
 """Delayed queues in Redis: items sorted by due time, each kept until it is done.
 
 A taken item returns after the hold unless it is done. An item of a later version stays for a process that can read it.
-Queues of background tasks, added repositories and pull request events are built on it.
+Queues of commands, pull request events and background tasks are built on it. The free text of a command is encrypted.
 """
 
+import base64
+import logging
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import Enum
+from functools import partial
 from typing import Final, Generic, TypeVar
 
 from worker.adapters.redis import keys
 from worker.adapters.redis.client import RedisClient, items, text, whole
-from worker.adapters.redis.intake import IntakeOutcome, add_repositories, milliseconds, queue_event
+from worker.adapters.redis.encryption import Codec
+from worker.adapters.redis.intake import IntakeOutcome, lifetime_s, milliseconds
 from worker.adapters.redis.keys import (
     ADDED_REPOSITORIES,
     COMMANDS,
@@ -22,18 +27,54 @@ from worker.adapters.redis.keys import (
     SHARED_HEADS,
     QueueKeys,
 )
-from worker.adapters.redis.records import RedisFirstSeen
 from worker.adapters.redis.scripts import Script, run_script
+from worker.adapters.redis.transactions import Command, Operation, Transaction, read_due, run, server_time, write_all
 from worker.adapters.redis.versioned_json import read_json_or_none
 from worker.domain.check.author_comment import VerdictTask
-from worker.domain.ids import InstallationId, RepositoryId
 from worker.domain.model import Frozen
-from worker.domain.request.judge_request import PullRef
-from worker.domain.request.pull_request_events import PullRequestEvent, RepositoryAdded
+from worker.domain.request.judge_request import CommandRequest, PullRef
+from worker.domain.request.pull_request_events import PullRequestEvent, PullRequestEventKind
 from worker.domain.value import Value
+from worker.errors import Unreadable
 from worker.settings import Timing
 
+LOG: Final = logging.getLogger(__name__)
 M = TypeVar("M", bound=Frozen)
+
+
+def receive(
+    transaction: Transaction, marker: keys.Key, queue: QueueKeys, item: tuple[str, str], about: Sequence[keys.Key] = ()
+) -> Operation[IntakeOutcome]:
+    """Queue an *item* (name and text), once for its delivery.
+
+    *marker*: of the delivery. UNKNOWN: *about* names keys, and none of them exists.
+    """
+    subjects = [("EXISTS", *(key.name for key in about))] if about else []
+    is_received, *count = yield from transaction.read(("EXISTS", marker.name), *subjects)
+    if count == [0]:
+        return IntakeOutcome.UNKNOWN
+    if is_received:
+        return IntakeOutcome.DUPLICATE
+    transaction.write("SET", marker.name, 1, "EX", lifetime_s(marker))
+    add_item(transaction, queue, *item)
+    return IntakeOutcome.QUEUED
+
+
+def add_item(transaction: Transaction, queue: QueueKeys, name: str, text: str) -> None:
+    """Queue an item, due now. It replaces the one of this name."""
+    transaction.write("HSET", queue.texts.name, name, text)
+    transaction.write("ZADD", queue.order.name, transaction.now, name)
+
+
+def removal(queue: QueueKeys, name: str) -> tuple[Command, ...]:
+    """Commands that remove an item, done or not."""
+    return ("ZREM", queue.order.name, name), ("HDEL", queue.texts.name, name), ("HDEL", queue.tries.name, name)
+
+
+def postpone_item(wire: RedisClient, order: keys.Key, name: str, delay: timedelta) -> None:
+    """Make an item due after a delay, if it is still queued. Raises Unavailable."""
+    due_at = server_time(wire) + max(0, milliseconds(delay.total_seconds()))
+    wire.call("ZADD", order.name, "XX", due_at, name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,19 +93,27 @@ class DelayedQueue(Generic[M]):
 
     def next_with_text(self) -> tuple[M, int, str] | None:
         """Take as `next` does, with the stored text, which another version may have written."""
-        reply = items(run_script(self.wire, Script.ASK_NEXT, self.queue_keys.keys, milliseconds(self.timing.open_hold)))
-        written = text(reply[0]) if reply else ""
+        written, attempt = run(self.wire, self._take)
         value = read_json_or_none(self.kind, written) if written else None
-        return (value, whole(reply[1]), written) if value else None
+        return (value, attempt, written) if value else None
+
+    def _take(self, transaction: Transaction) -> Operation[tuple[str, int]]:
+        queue = self.queue_keys
+        for name in (yield from read_due(transaction, queue.order)):
+            written, tries = yield from transaction.read(
+                ("HGET", queue.texts.name, name), ("HGET", queue.tries.name, name)
+            )
+            transaction.write("ZADD", queue.order.name, transaction.now + milliseconds(self.timing.open_hold), name)
+            transaction.write("HINCRBY", queue.tries.name, name, 1)
+            return text(written), whole(tries) + 1
+        return "", 0
 
     def postpone(self, name: str, delay: timedelta) -> None:
         """Postpone an item."""
-        run_script(
-            self.wire, Script.ASK_LATER, [self.queue_keys.order], name, max(0, milliseconds(delay.total_seconds()))
-        )
+        postpone_item(self.wire, self.queue_keys.order, name, delay)
 
     def complete(self, name: str) -> None:
-        run_script(self.wire, Script.ASK_DONE, self.queue_keys.keys, name)
+        write_all(self.wire, *removal(self.queue_keys, name))
 
 
 class PendingWork(Enum):
@@ -112,7 +161,15 @@ class RedisTaskQueue(Generic[F]):
         self._waiting = DelayedQueue(wire, timing, kind, line)
 
     def put(self, follow_up: F) -> None:
-        self._run(Script.FOLLOW_UP_PUT, follow_up, follow_up.model_dump_json())
+        """Queue a task; it replaces the pull request's earlier one, and its attempts."""
+        queue, name = self._waiting.queue_keys, _name(follow_up)
+
+        def operation(transaction: Transaction) -> Operation[None]:
+            yield from transaction.peek()
+            transaction.write("HDEL", queue.tries.name, name)
+            add_item(transaction, queue, name, follow_up.model_dump_json())
+
+        run(self._waiting.wire, operation)
 
     def next(self) -> QueuedFollowUp[F] | None:
         task = self._waiting.next_with_text()
@@ -126,59 +183,20 @@ class RedisTaskQueue(Generic[F]):
         self._waiting.postpone(_name(follow_up), delay)
 
     def complete(self, opened: QueuedFollowUp[F]) -> None:
-        self._run(Script.FOLLOW_UP_DONE, opened.follow_up, opened.text)
+        """Complete a task, unless a newer one replaced it."""
+        queue, name = self._waiting.queue_keys, _name(opened.follow_up)
 
-    def _run(self, script: Script, follow_up: F, written: str) -> None:
-        run_script(self._waiting.wire, script, self._waiting.queue_keys.keys, _name(follow_up), written)
+        def operation(transaction: Transaction) -> Operation[None]:
+            (stored,) = yield from transaction.read(("HGET", queue.texts.name, name))
+            if text(stored) == opened.text:
+                for command in removal(queue, name):
+                    transaction.write(*command)
+
+        run(self._waiting.wire, operation)
 
 
 def _name(follow_up: VerdictTask) -> str:
     return keys.pull(follow_up.pull).name
-
-
-class QueuedAddedRepository(Value):
-    """An added repository; *attempt* counts from 1."""
-
-    added: RepositoryAdded
-    attempt: int
-
-
-class AddedRepositoryQueue:
-    """The queue of added repositories in Redis."""
-
-    def __init__(self, wire: RedisClient, timing: Timing) -> None:
-        self._wire = wire
-        self._waiting = DelayedQueue(wire, timing, RepositoryAdded, ADDED_REPOSITORIES)
-        self._arrivals = RedisFirstSeen(wire)
-
-    def repositories(self, installation: InstallationId) -> frozenset[RepositoryId]:
-        """Waiting repositories of an installation."""
-        entries = (
-            read_json_or_none(RepositoryAdded, text(entry_text))
-            for entry_text in items(self._wire.call("HVALS", ADDED_REPOSITORIES.texts.name))
-        )
-        return frozenset(entry.repository_id for entry in entries if entry and entry.installation_id == installation)
-
-    def continue_later(self, greeting: RepositoryAdded, delay: timedelta) -> None:
-        """Postpone the rest of a repository after a full batch."""
-        rest = greeting.model_copy(update={"page": greeting.page + 1})
-        add_repositories(self._wire, [rest])
-        self.postpone(rest, delay)
-
-    def next(self) -> QueuedAddedRepository | None:
-        """Take the longest waiting repository, with the time since when the App sees it."""
-        entry = self._waiting.next()
-        if entry is None:
-            return None
-        greeting, attempt = entry
-        since = self._arrivals.seen_since(greeting.installation_id, greeting.repository_id) or greeting.since
-        return QueuedAddedRepository(greeting.model_copy(update={"since": since}), attempt)
-
-    def postpone(self, greeting: RepositoryAdded, delay: timedelta) -> None:
-        self._waiting.postpone(greeting.id, delay)
-
-    def complete(self, greeting: RepositoryAdded) -> None:
-        self._waiting.complete(greeting.id)
 
 
 class QueuedPullRequestEvent(Value):
@@ -197,7 +215,7 @@ class RedisPullRequestEventQueue:
 
     def put(self, happening: PullRequestEvent) -> IntakeOutcome:
         """Queue an event; idempotent by delivery."""
-        return queue_event(self._wire, happening)
+        return run(self._wire, partial(receive_event, happening=happening))
 
     def next(self) -> QueuedPullRequestEvent | None:
         event = self._waiting.next()
@@ -208,3 +226,66 @@ class RedisPullRequestEventQueue:
 
     def complete(self, happening: PullRequestEvent) -> None:
         self._waiting.complete(happening.delivery_id)
+
+
+def receive_event(transaction: Transaction, happening: PullRequestEvent) -> Operation[IntakeOutcome]:
+    """Queue an event that may be an outcome of a judged pull request; idempotent by delivery."""
+    marker, item = keys.received_event(happening.delivery_id), (happening.delivery_id, happening.model_dump_json())
+    return (yield from receive(transaction, marker, PULL_REQUEST_EVENTS, item, _about(happening)))
+
+
+def _about(happening: PullRequestEvent) -> list[keys.Key]:
+    """Keys of which one exists if the event is about a judged pull request; none: rare enough to queue always."""
+    if happening.what is PullRequestEventKind.CI_FAILED and happening.head_sha:
+        return [keys.commit(happening.installation_id, happening.repository_id, happening.head_sha)]
+    about = [happening.pull, *(happening.pull_with_number(number) for number in happening.reverts)]
+    return [keys.watch(pull) for pull in about if pull is not None]
+
+
+class QueuedCommand(Value):
+    """A command to answer; *attempt* counts from 1."""
+
+    command: CommandRequest
+    attempt: int
+
+
+class RedisCommandQueue:
+    """The command queue in Redis."""
+
+    def __init__(self, wire: RedisClient, codec: Codec, timing: Timing) -> None:
+        self._wire = wire
+        self._codec = codec
+        self._waiting = DelayedQueue(wire, timing, CommandRequest, COMMANDS)
+
+    def put(self, command: CommandRequest) -> IntakeOutcome:
+        """Queue a command; idempotent by delivery."""
+        sealed = self._sealed(command)
+        marker, item = keys.received_command(command.delivery_id), (command.delivery_id, sealed.model_dump_json())
+        return run(self._wire, partial(receive, marker=marker, queue=COMMANDS, item=item))
+
+    def next(self) -> QueuedCommand | None:
+        entry = self._waiting.next()
+        return QueuedCommand(self._opened(entry[0]), entry[1]) if entry else None
+
+    def _sealed(self, command: CommandRequest) -> CommandRequest:
+        if not command.reason:
+            return command
+        sealed = base64.b64encode(self._codec.seal(command.reason.encode(), COMMANDS.texts.name)).decode()
+        return command.model_copy(update={"reason": "", "sealed": sealed})
+
+    def _opened(self, command: CommandRequest) -> CommandRequest:
+        """Decrypt the free text. If its key is gone, it counts as empty, and the answer asks for it."""
+        if command.sealed is None:
+            return command
+        try:
+            reason = self._codec.open(base64.b64decode(command.sealed), COMMANDS.texts.name).decode()
+        except Unreadable as error:
+            LOG.warning("the reason of a command can't be read: %s", error)
+            reason = ""
+        return command.model_copy(update={"reason": reason, "sealed": None})
+
+    def postpone(self, command: CommandRequest, delay: timedelta) -> None:
+        self._waiting.postpone(command.delivery_id, delay)
+
+    def complete(self, command: CommandRequest) -> None:
+        self._waiting.complete(command.delivery_id)

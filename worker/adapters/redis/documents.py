@@ -6,16 +6,17 @@ the rules of all others.
 
 import hashlib
 import logging
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from datetime import UTC, datetime
 from typing import Final, TypeVar
 
 from worker.adapters.redis import keys
-from worker.adapters.redis.client import Argument, RedisClient, Reply, blob, items, text, whole
+from worker.adapters.redis.client import RedisClient, Reply, blob, field_values, items, text, whole
 from worker.adapters.redis.encryption import Codec
 from worker.adapters.redis.intake import lifetime_s, set_window
 from worker.adapters.redis.records import find_repositories
 from worker.adapters.redis.scripts import Script, run_script
+from worker.adapters.redis.transactions import Command, Operation, Transaction, run, server_time, write_all
 from worker.adapters.redis.versioned_json import read_json
 from worker.domain.check.author_comment import CommentRecord
 from worker.domain.check.code_scanning import UploadedSarif, UploadRefusal
@@ -36,8 +37,6 @@ from worker.domain.verdict.rubric import VersionedRubric
 from worker.errors import RubricRefused, Unreadable
 
 LOG: Final = logging.getLogger(__name__)
-KEEP, FORGET, ASK = "keep", "forget", "ask"
-NOTHING: Final = ("", "")
 
 
 class RedisConfigs:
@@ -52,35 +51,37 @@ class RedisConfigs:
     ) -> Mapping[ConfigOrigin, str]:
         """Store the good texts, delete those of removed files, and return the last good ones of the broken, if any."""
         locations = {origin: _config_key(pull, base, origin) for origin in ConfigOrigin}
-        orders = [part for origin, key in locations.items() for part in self._order(key, origin, good, broken)]
-        on = [*locations.values()]
-        return self._opened(locations, run_script(self._wire, Script.CONFIG, on, lifetime_s(on[0]), *orders))
+        reads = [("HMGET", key.name, str(origin), _digest_field(origin)) for origin, key in locations.items()]
+        stored = map(items, self._wire.pipeline(reads))
+        writes, last_good = list[Command](), dict[ConfigOrigin, str]()
+        for (origin, key), (sealed, digest) in zip(locations.items(), stored, strict=True):
+            plain = good[origin].encode() if origin in good else None
+            if plain is None and origin not in broken:
+                writes.append(("HDEL", key.name, str(origin), _digest_field(origin)))
+            elif plain is None:
+                last_good |= self._open(origin, key, sealed)
+            elif text(digest) != (new_digest := hashlib.sha256(plain).hexdigest()):
+                new = self._codec.seal(plain, key.name)
+                writes.append(("HSET", key.name, str(origin), new, _digest_field(origin), new_digest))
+            writes.append(("EXPIRE", key.name, lifetime_s(key)))
+        write_all(self._wire, *writes)
+        return last_good
 
     def store_quiet_window(self, pull: PullRef, base: BaseHash, quiet_window: float | None) -> None:
         """Store the quiet window for the web, which reads no configuration."""
         set_window(self._wire, pull.installation_id, pull.repository_id, base, quiet_window)
 
-    def _order(
-        self, key: keys.Key, origin: ConfigOrigin, good: Mapping[ConfigOrigin, str], broken: Collection[ConfigOrigin]
-    ) -> Iterator[Argument]:
-        yield str(origin)
-        kept = good.get(origin)
-        if kept is not None:
-            plain = kept.encode()
-            yield from (KEEP, hashlib.sha256(plain).hexdigest(), self._codec.seal(plain, key.name))
-        else:
-            yield from (ASK if origin in broken else FORGET, *NOTHING)
+    def _open(self, origin: ConfigOrigin, key: keys.Key, sealed: Reply) -> dict[ConfigOrigin, str]:
+        """Decrypt a stored text. An unreadable one counts as missing: the defaults apply, and the check run mentions it."""
+        try:
+            return {origin: self._codec.open(blob(sealed), key.name).decode()} if sealed else {}
+        except Unreadable as error:
+            LOG.warning("the last configuration that could be used is not known: %s", error)
+            return {}
 
-    def _opened(self, locations: Mapping[ConfigOrigin, keys.Key], flat: Reply) -> Mapping[ConfigOrigin, str]:
-        pairs = items(flat)
-        configs = {ConfigOrigin(text(name)): blob(kept) for name, kept in zip(pairs[::2], pairs[1::2], strict=True)}
-        opened: dict[ConfigOrigin, str] = {}
-        for origin, kept in configs.items():
-            try:
-                opened[origin] = self._codec.open(kept, locations[origin].name).decode()
-            except Unreadable as error:  # as if none was stored: the defaults apply, and the check run mentions it
-                LOG.warning("the last configuration that could be used is not known: %s", error)
-        return opened
+
+def _digest_field(origin: ConfigOrigin) -> str:
+    return f"{origin}:of"
 
 
 def _config_key(pull: PullRef, base: BaseHash, origin: ConfigOrigin) -> keys.Key:
@@ -162,10 +163,19 @@ class RedisDecisions:
 
     def record_judged(self, pull: PullRef, head_sha: Sha, decisions: HumanDecisions) -> None:
         """Record that the rejudgings requested up to now are done."""
-        fields = {"contested": decisions.contested_at, "forced": decisions.forced_at}
-        done = [part for name, at in fields.items() if at for part in (f"{name}:{head_sha}", at.isoformat())]
-        if done:
-            run_script(self._wire, Script.DECIDED, [keys.decisions(pull)], *done)
+        times = {"contested": decisions.contested_at, "forced": decisions.forced_at}
+        done = {f"{name}:{head_sha}": at.isoformat() for name, at in times.items() if at}
+        if not done:
+            return
+        key = keys.decisions(pull).name
+
+        def operation(transaction: Transaction) -> Operation[None]:
+            (stored,) = yield from transaction.read(("HMGET", key, *done))
+            for (field, at), value in zip(done.items(), map(text, items(stored)), strict=True):
+                if value == at:  # else it was requested again meanwhile
+                    transaction.write("HDEL", key, field)
+
+        run(self._wire, operation)
 
     def find_requested_reviewers(self, pull: PullRef) -> tuple[str, ...] | None:
         """Requested reviewers of this pull request; None: none were requested yet."""
@@ -209,9 +219,19 @@ class RedisDecisions:
 
     def claim_answer(self, pull: PullRef, what: str, delivery: DeliveryId) -> bool:
         """Whether to answer in text: not twice about the same, and not beyond the limit."""
-        key = keys.answered_topics(pull)
-        most = (MOST_ANSWERS, lifetime_s(key))
-        return bool(run_script(self._wire, Script.ANSWER_ONCE, [key], _digest(what), delivery, *most))
+        key, topic = keys.answered_topics(pull), _digest(what)
+
+        def operation(transaction: Transaction) -> Operation[bool]:
+            answered_for, count = yield from transaction.read(("HGET", key.name, topic), ("HLEN", key.name))
+            if answered_for is not None:
+                return text(answered_for) == delivery
+            if whole(count) >= MOST_ANSWERS:
+                return False
+            transaction.write("HSET", key.name, topic, delivery)
+            transaction.write("EXPIRE", key.name, lifetime_s(key))
+            return True
+
+        return run(self._wire, operation)
 
     def _write(self, pull: PullRef, field: str, value: str | bytes, *more: str, is_first: bool = False) -> bool:
         on, fields = [keys.pull(pull), keys.ledger(pull), keys.decisions(pull)], (field, value, *more)
@@ -240,29 +260,29 @@ class RedisDemotions:
 
     def list_demotions(self, installation: InstallationId) -> tuple[Demotion, ...]:
         """All demotions in force, by name."""
-        flat = items(self._wire.call("HGETALL", keys.demotions(installation).name))
-        return tuple(
-            sorted((read_json(Demotion, blob(stored)) for stored in flat[1::2]), key=lambda demotion: demotion.signal)
-        )
+        stored = items(self._wire.call("HVALS", keys.demotions(installation).name))
+        demotions = (read_json(Demotion, blob(demotion)) for demotion in stored)
+        return tuple(sorted(demotions, key=lambda demotion: demotion.signal))
 
     def signals(self, installation: InstallationId) -> frozenset[str]:
         return frozenset(text(name) for name in items(self._wire.call("HKEYS", keys.demotions(installation).name)))
 
     def demote(self, installation: InstallationId, demotion: Demotion) -> bool:
         """Demote a signal; False: it is already demoted."""
-        note = demotion.model_dump_json()
-        return whole(run_script(self._wire, Script.DEMOTE, [keys.demotions(installation)], demotion.signal, note)) == 1
+        key = keys.demotions(installation).name
+        return self._wire.call("HSETNX", key, demotion.signal, demotion.model_dump_json()) == 1
 
     def promote(self, installation: InstallationId, signal: str) -> bool:
         """Promote a signal; False: it was not demoted. Its rejects are counted from now on in both cases."""
-        on = [keys.demotions(installation), keys.promotions(installation)]
-        return whole(run_script(self._wire, Script.PROMOTE, on, signal)) == 1
+        promoted_at = round(server_time(self._wire))
+        promotion = ("HSET", keys.promotions(installation).name, signal, promoted_at)
+        _, removed = self._wire.pipeline([promotion, ("HDEL", keys.demotions(installation).name, signal)])
+        return removed == 1
 
     def promotion_times(self, installation: InstallationId) -> dict[str, datetime]:
         """Time of the last promotion of each signal."""
-        flat = [text(part) for part in items(self._wire.call("HGETALL", keys.promotions(installation).name))]
-        pairs = zip(flat[::2], flat[1::2], strict=True)
-        return {signal: datetime.fromtimestamp(int(at) / 1000, UTC) for signal, at in pairs}
+        stored = field_values(self._wire.call("HGETALL", keys.promotions(installation).name))
+        return {signal: datetime.fromtimestamp(whole(at) / 1000, UTC) for signal, at in stored.items()}
 
 
 class RedisNotes:
@@ -293,7 +313,8 @@ class RubricVersions:
 
     def refusal(self, rubric: VersionedRubric, name: str = "") -> str | None:
         """Record the rubric. Return why it can't be used, in a sentence, or None."""
-        digest = run_script(self._wire, Script.RUBRIC_KNOWN, [keys.RUBRICS], _version(rubric), rubric_digest(rubric))
+        record = ("HSETNX", keys.RUBRICS.name, _version(rubric), rubric_digest(rubric))
+        _, digest = self._wire.pipeline([record, ("HGET", keys.RUBRICS.name, _version(rubric))])
         return _refusal(rubric, text(digest), name)
 
     def check(self, rubric: VersionedRubric, name: str = "") -> str | None:

@@ -5,7 +5,7 @@ split in a call and a parser of its reply, which the web uses on its event loop 
 A delivery counts once, however often it arrives, and takes one round trip.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from enum import StrEnum
 from functools import cache
@@ -14,19 +14,17 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from worker.adapters.redis import keys
 from worker.adapters.redis.client import RedisClient, Reply, items, text
-from worker.adapters.redis.keys import ADDED_REPOSITORIES, COMMANDS, PULL_REQUEST_EVENTS, SHARED_HEADS
+from worker.adapters.redis.keys import SHARED_HEADS
 from worker.adapters.redis.scripts import Script, ScriptCall, make_call, run_script, send_call
 from worker.adapters.redis.versioned_json import read_json
 from worker.domain.ids import BaseHash, DeliveryId, InstallationId, RepositoryId, RepositoryName, Sha
 from worker.domain.request.judge_request import (
     DRAFT_TRIGGERS,
     OUTDATING_TRIGGERS,
-    CommandRequest,
     JudgeRequest,
     PullRef,
     Trigger,
 )
-from worker.domain.request.pull_request_events import PullRequestEvent, PullRequestEventKind, RepositoryAdded
 from worker.settings import WRITES_A_MINUTE, WRITES_EACH, Timing
 
 if TYPE_CHECKING:
@@ -367,29 +365,15 @@ def remembered_keys(pull: PullRef) -> tuple[keys.Key, ...]:
     return keys.ledger(pull), keys.decisions(pull), keys.pull_request_cost(pull)
 
 
-def add_repositories(wire: RedisClient, greetings: Sequence[RepositoryAdded]) -> None:
-    """Queue repositories that the App just got access to. Raises Unavailable."""
-    for start in range(0, len(greetings), MOST_OUTSIDE_WAITING):
-        some = greetings[start : start + MOST_OUTSIDE_WAITING]
-        on = [
-            ADDED_REPOSITORIES.order,
-            ADDED_REPOSITORIES.texts,
-            *(keys.first_seen(repository.installation_id, repository.repository_id) for repository in some),
-        ]
-        arguments = [
-            part
-            for repository in some
-            for part in (repository.id, repository.model_dump_json(), stamp(repository.since))
-        ]
-        run_script(wire, Script.GREET, on, *arguments)
-
-
 def set_window(
     wire: RedisClient, installation: InstallationId, repository: RepositoryId, base: BaseHash, seconds: float | None
 ) -> None:
     """Store a base's quiet window; None: not set, or unknown. Raises Unavailable."""
     key = keys.window(installation, repository, base)
-    run_script(wire, Script.WINDOW, [key], "" if seconds is None else milliseconds(seconds), lifetime_s(key))
+    if seconds is None:
+        wire.call("DEL", key.name)
+    else:
+        wire.call("SET", key.name, milliseconds(seconds), "EX", lifetime_s(key))
 
 
 def mode_of(request: JudgeRequestFields) -> IntakeMode:
@@ -406,43 +390,6 @@ def quiet_window_ms(mode: IntakeMode, timing: Timing) -> tuple[int, int]:
     if mode is SOON:
         return milliseconds(timing.gather), milliseconds(timing.gather * GATHERED_WINDOWS)
     return 0, 0
-
-
-def queue_command(wire: RedisClient, command: CommandRequest) -> IntakeOutcome:
-    """Queue a command for its permission check. Raises Unavailable."""
-    key = keys.received_command(DeliveryId(command.delivery_id))
-    reply = run_script(
-        wire,
-        Script.ASK_PUT,
-        [key, COMMANDS.order, COMMANDS.texts],
-        command.delivery_id,
-        command.model_dump_json(),
-        lifetime_s(key),
-    )
-    return IntakeOutcome.QUEUED if reply else IntakeOutcome.DUPLICATE
-
-
-def queue_event(wire: RedisClient, happening: PullRequestEvent) -> IntakeOutcome:
-    """Queue an event that may be an outcome of a judged pull request. Raises Unavailable."""
-    return parse_event_outcome(send_call(wire, queue_event_call(happening)))
-
-
-def queue_event_call(happening: PullRequestEvent) -> ScriptCall:
-    key = keys.received_event(happening.delivery_id)
-    on = [key, PULL_REQUEST_EVENTS.order, PULL_REQUEST_EVENTS.texts, *_about(happening)]
-    return make_call(Script.HAPPEN, on, happening.delivery_id, happening.model_dump_json(), lifetime_s(key))
-
-
-def parse_event_outcome(reply: Reply) -> IntakeOutcome:
-    return OUTCOMES[text(reply)]
-
-
-def _about(happening: PullRequestEvent) -> list[keys.Key]:
-    """Keys of which one exists if the event is about a judged pull request; none: rare enough to queue always."""
-    if happening.what is PullRequestEventKind.CI_FAILED and happening.head_sha:
-        return [keys.commit(happening.installation_id, happening.repository_id, happening.head_sha)]
-    about = [happening.pull, *(happening.pull_with_number(number) for number in happening.reverts)]
-    return [keys.watch(pull) for pull in about if pull is not None]
 
 
 def stamp(at: datetime) -> str:

@@ -4,16 +4,17 @@ A group stays until it is `done`, even if a worker dies. An event that GitHub ga
 work, and a token admits one judge.
 """
 
+import json
 import secrets
 from datetime import datetime, timedelta
-from typing import Final
 
 from worker.adapters.redis import keys
 from worker.adapters.redis.client import RedisClient, items, text, whole
+from worker.adapters.redis.delayed_queue import receive
 from worker.adapters.redis.intake import IntakeOutcome, lifetime_s, milliseconds
 from worker.adapters.redis.keys import GROUPS
 from worker.adapters.redis.pull_requests import MOST_SPARE_WORKERS
-from worker.adapters.redis.scripts import Script, run_script
+from worker.adapters.redis.transactions import Operation, Transaction, read_due, run, server_run
 from worker.adapters.redis.versioned_json import read_json, read_json_or_none
 from worker.domain.check.merge_group import MergeGroup
 from worker.domain.ids import CheckRunId, DeliveryId, InstallationId, RepositoryId, Sha
@@ -23,7 +24,8 @@ from worker.domain.value import Value
 from worker.errors import LeaseLost
 from worker.settings import Timing
 
-GROUP_QUEUE: Final = (GROUPS.order, GROUPS.texts, GROUPS.tries, keys.GROUP_HOLDS)
+DISPATCHED, LEASED = "given", "held"
+"""First parts of a value of `keys.GROUP_HOLDS`; the job's token follows, and the owner of a lease."""
 
 
 class QueuedGroup(Frozen):
@@ -70,19 +72,22 @@ class RedisMergeGroups:
 
     def __init__(self, wire: RedisClient, timing: Timing) -> None:
         self._wire = wire
-        self._timing = timing
+        self._hold_ms = milliseconds(timing.open_hold)
+        self._lease_ms = milliseconds(timing.lease)
 
     def put(self, group: MergeGroup) -> IntakeOutcome:
         """Queue a group event; idempotent by delivery."""
-        key = keys.received_group(group.delivery_id)
-        group_key = keys.group(group.installation_id, group.repository_id, group.head_sha)
-        text = QueuedGroup(group=group).model_dump_json()
-        on = [key, GROUPS.order, GROUPS.texts, group_key]
-        kept = group.model_dump_json()
-        taken = run_script(
-            self._wire, Script.GROUP_PUT, on, group.id, text, lifetime_s(key), kept, lifetime_s(group_key)
-        )
-        return IntakeOutcome.QUEUED if taken else IntakeOutcome.DUPLICATE
+        marker = keys.received_group(group.delivery_id)
+        key = keys.group(group.installation_id, group.repository_id, group.head_sha)
+        item = (group.id, QueuedGroup(group=group).model_dump_json())
+
+        def operation(transaction: Transaction) -> Operation[IntakeOutcome]:
+            outcome = yield from receive(transaction, marker, GROUPS, item)
+            if outcome is IntakeOutcome.QUEUED:
+                transaction.write("SET", key.name, group.model_dump_json(), "EX", lifetime_s(key))
+            return outcome
+
+        return run(self._wire, operation)
 
     def reopen(
         self, commit: tuple[InstallationId, RepositoryId, Sha], delivery_id: DeliveryId, at: datetime
@@ -114,21 +119,54 @@ class RedisMergeGroups:
         return read_json_or_none(MergeGroup, text(kept)) if kept else None
 
     def next(self) -> PendingGroup | None:
-        """Take the longest waiting group for the hold."""
-        hold = milliseconds(self._timing.open_hold)
-        reply = items(run_script(self._wire, Script.GROUP_NEXT, GROUPS.keys, hold, MOST_SPARE_WORKERS))
-        queued = read_json_or_none(QueuedGroup, text(reply[0])) if reply else None
-        return PendingGroup(queued, whole(reply[1])) if queued else None
+        """Take the longest waiting group for the hold.
+
+        A crash of Redis itself interrupts a judging without counting as an attempt, up to a limit: the group may cause it.
+        """
+
+        def operation(transaction: Transaction) -> Operation[PendingGroup | None]:
+            for name in (yield from read_due(transaction, GROUPS.order)):
+                run_field, spared_field = _run_fields(name)
+                (server,) = yield from transaction.peek(("INFO", "server"))
+                written, tries = yield from transaction.read(
+                    ("HGET", GROUPS.texts.name, name), ("HMGET", GROUPS.tries.name, name, run_field, spared_field)
+                )
+                attempt, last_run, spared = map(text, items(tries))
+                this_run = server_run(server)
+                is_spared = attempt and last_run not in ("", this_run) and int(spared or 0) < MOST_SPARE_WORKERS
+                transaction.write("HSET", GROUPS.tries.name, run_field, this_run)
+                transaction.write("HINCRBY", GROUPS.tries.name, spared_field if is_spared else name, 1)
+                transaction.write("ZADD", GROUPS.order.name, transaction.now + self._hold_ms, name)
+                queued = read_json_or_none(QueuedGroup, text(written))
+                return PendingGroup(queued, int(attempt or 0) + (not is_spared)) if queued else None
+            return None
+
+        return run(self._wire, operation)
 
     def postpone(self, queued: QueuedGroup, delay: timedelta) -> None:
         """Postpone a group and reset its attempts: the caller has not crashed."""
-        delay_ms = max(0, milliseconds(delay.total_seconds()))
-        run_script(
-            self._wire, Script.GROUP_LATER, GROUP_QUEUE, *_name(queued.group), queued.model_dump_json(), delay_ms
-        )
+        name, delay_ms = queued.group.id, max(0, milliseconds(delay.total_seconds()))
+
+        def operation(transaction: Transaction) -> Operation[None]:
+            if (yield from _is_newest(transaction, queued.group)):
+                _reset_attempts(transaction, name)
+                transaction.write("HSET", GROUPS.texts.name, name, queued.model_dump_json())
+                transaction.write("HDEL", keys.GROUP_HOLDS.name, name)
+                transaction.write("ZADD", GROUPS.order.name, transaction.now + delay_ms, name)
+
+        run(self._wire, operation)
 
     def complete(self, group: MergeGroup) -> None:
-        run_script(self._wire, Script.GROUP_DONE, GROUP_QUEUE, *_name(group))
+        """Complete a group, unless a newer event is queued."""
+
+        def operation(transaction: Transaction) -> Operation[None]:
+            if (yield from _is_newest(transaction, group)):
+                _reset_attempts(transaction, group.id)
+                transaction.write("ZREM", GROUPS.order.name, group.id)
+                transaction.write("HDEL", GROUPS.texts.name, group.id)
+                transaction.write("HDEL", keys.GROUP_HOLDS.name, group.id)
+
+        run(self._wire, operation)
 
     def settled_at(self, pull: PullRef) -> int | None:
         """Number of the last event of a pull request, 0 if there was none; None: it is due, dispatched, or leased."""
@@ -140,34 +178,89 @@ class RedisMergeGroups:
     # The job that judges a group
 
     def dispatch(self, group: MergeGroup) -> str | None:
-        """Name of the job that may judge this group, for submission; None: the group was given up."""
-        lease = milliseconds(self._timing.lease)
-        return (
-            text(run_script(self._wire, Script.GROUP_GIVE, GROUP_QUEUE, *_name(group), secrets.token_hex(16), lease))
-            or None
-        )
+        """Name of the job that may judge this group, for submission; None: a newer event is queued.
+
+        A job that still waits for its turn stays the one. The group returns after the lease, unless the job takes it.
+        """
+        new_token = secrets.token_hex(16)
+
+        def operation(transaction: Transaction) -> Operation[str | None]:
+            if not (yield from _is_newest(transaction, group)):
+                return None
+            (hold,) = yield from transaction.read(("HGET", keys.GROUP_HOLDS.name, group.id))
+            state, _, token = text(hold).partition(" ")
+            if state == DISPATCHED:
+                _reset_attempts(transaction, group.id)
+            else:
+                token = new_token
+                transaction.write("HSET", keys.GROUP_HOLDS.name, group.id, f"{DISPATCHED} {token}")
+            transaction.write("ZADD", GROUPS.order.name, transaction.now + self._lease_ms, group.id)
+            return token
+
+        return run(self._wire, operation)
 
     def take_lease(self, group_id: str, token: str) -> LeasedGroup | None:
         """Take the lease that this token admits. None: already taken, or obsolete."""
-        taker = secrets.token_hex(8)
-        lease = milliseconds(self._timing.lease)
-        reply = items(run_script(self._wire, Script.GROUP_TAKE, GROUP_QUEUE, group_id, token, taker, lease))
-        if not reply:
-            return None
-        queued = read_json(QueuedGroup, text(reply[0]))
-        return LeasedGroup(GroupLease(self, queued.group, token, taker), PendingGroup(queued, whole(reply[1])))
+        owner = secrets.token_hex(8)
+
+        def operation(transaction: Transaction) -> Operation[LeasedGroup | None]:
+            written, hold, attempt = yield from transaction.read(
+                ("HGET", GROUPS.texts.name, group_id),
+                ("HGET", keys.GROUP_HOLDS.name, group_id),
+                ("HGET", GROUPS.tries.name, group_id),
+            )
+            if not written or text(hold) not in (f"{DISPATCHED} {token}", f"{LEASED} {token} {owner}"):
+                return None
+            queued = read_json(QueuedGroup, text(written))
+            if queued.group.ended is not None:
+                return None
+            transaction.write("HSET", keys.GROUP_HOLDS.name, group_id, f"{LEASED} {token} {owner}")
+            transaction.write("ZADD", GROUPS.order.name, transaction.now + self._lease_ms, group_id)
+            lease = GroupLease(self, queued.group, token, owner)
+            return LeasedGroup(lease, PendingGroup(queued, 1 if attempt is None else whole(attempt)))
+
+        return run(self._wire, operation)
 
     def renew_lease(self, lease: GroupLease) -> None:
         """Renew a lease. Raises LeaseLost."""
-        on = [GROUPS.order, GROUPS.texts, keys.GROUP_HOLDS]
-        who = (*_name(lease.group), lease.token, lease.owner)
-        if not run_script(self._wire, Script.GROUP_KEEP, on, *who, milliseconds(self._timing.lease)):
+        group = lease.group
+
+        def operation(transaction: Transaction) -> Operation[bool]:
+            (hold,) = yield from transaction.read(("HGET", keys.GROUP_HOLDS.name, group.id))
+            is_held = text(hold) == f"{LEASED} {lease.token} {lease.owner}"
+            if not is_held or not (yield from _is_newest(transaction, group)):
+                return False
+            transaction.write("ZADD", GROUPS.order.name, transaction.now + self._lease_ms, group.id)
+            return True
+
+        if not run(self._wire, operation):
             raise LeaseLost
 
     def requeue_dead(self, group_id: str, token: str) -> bool:
         """Requeue the group of a dead job immediately. False: it was done."""
-        return bool(run_script(self._wire, Script.GROUP_DIED, [GROUPS.order, keys.GROUP_HOLDS], group_id, token))
+
+        def operation(transaction: Transaction) -> Operation[bool]:
+            (hold,) = yield from transaction.read(("HGET", keys.GROUP_HOLDS.name, group_id))
+            state, *tokens = text(hold).split(" ")
+            if state not in (DISPATCHED, LEASED) or tokens[0] != token:
+                return False
+            transaction.write("HDEL", keys.GROUP_HOLDS.name, group_id)
+            transaction.write("ZADD", GROUPS.order.name, transaction.now, group_id)
+            return True
+
+        return run(self._wire, operation)
 
 
-def _name(group: MergeGroup) -> tuple[str, str]:
-    return group.id, group.delivery_id
+def _is_newest(transaction: Transaction, group: MergeGroup) -> Operation[bool]:
+    """Whether no newer event of this group is queued, and it is not done."""
+    (written,) = yield from transaction.read(("HGET", GROUPS.texts.name, group.id))
+    return bool(written) and json.loads(text(written))["group"]["delivery_id"] == group.delivery_id
+
+
+def _run_fields(name: str) -> tuple[str, str]:
+    """Fields of a group in GROUPS.tries: the server's run in which it was taken last, and its crashes that did not count."""
+    return f"{name} run", f"{name} spared"
+
+
+def _reset_attempts(transaction: Transaction, name: str) -> None:
+    transaction.write("HDEL", GROUPS.tries.name, name, *_run_fields(name))

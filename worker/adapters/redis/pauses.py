@@ -6,9 +6,9 @@ A pause with an end expires without any process; others stay until resumed.
 from typing import Final
 
 from worker.adapters.redis import keys
-from worker.adapters.redis.client import RedisClient, Reply, items, text
+from worker.adapters.redis.client import RedisClient, Reply, items, text, whole
 from worker.adapters.redis.intake import lifetime_s, milliseconds
-from worker.adapters.redis.scripts import Script, run_script
+from worker.adapters.redis.transactions import Operation, Transaction, read_due, run, server_time, write_all
 from worker.adapters.redis.versioned_json import read_json
 from worker.domain.ids import InstallationId, RepositoryId, RepositoryName
 from worker.domain.model import Frozen
@@ -55,13 +55,11 @@ class RedisPauses:
 
     def resume(self, installation: InstallationId, repository: RepositoryId) -> bool:
         """Resume a repository, and return whether it was paused. Its waiting heads are checked now."""
-        return bool(
-            run_script(self._wire, Script.RESUME, [keys.pause(installation, repository), keys.PAUSED_REPOSITORIES])
-        )
+        return self._resume(keys.pause(installation, repository))
 
     def resume_all(self) -> bool:
         """End the global pause; pauses of single repositories stay."""
-        return bool(run_script(self._wire, Script.RESUME, [keys.PAUSE_ALL, keys.PAUSED_REPOSITORIES]))
+        return self._resume(keys.PAUSE_ALL)
 
     def list_pauses(self) -> tuple[ActivePause, ...]:
         """All pauses, the global one first. Scans all keys: for interactive use."""
@@ -86,8 +84,20 @@ class RedisPauses:
                 return names
 
     def _set(self, key: keys.Key, suspension: JudgingPause) -> None:
-        end = "" if suspension.until is None else int(suspension.until.timestamp() * 1000)
-        run_script(self._wire, Script.PAUSE, [key], suspension.model_dump_json(), end)
+        end = () if suspension.until is None else ("PXAT", int(suspension.until.timestamp() * 1000))
+        self._wire.call("SET", key.name, suspension.model_dump_json(), *end)
+
+    def _resume(self, key: keys.Key) -> bool:
+        def operation(transaction: Transaction) -> Operation[bool]:
+            paused, repositories = yield from transaction.read(
+                ("EXISTS", key.name), ("ZRANGE", keys.PAUSED_REPOSITORIES.name, 0, -1)
+            )
+            for repository in map(text, items(repositories)):
+                transaction.write("ZADD", keys.PAUSED_REPOSITORIES.name, "LT", transaction.now, repository)
+            transaction.write("DEL", key.name)
+            return paused == 1
+
+        return run(self._wire, operation)
 
 
 def _is_of(suspension: JudgingPause, repository: RepositoryName) -> bool:
@@ -103,6 +113,8 @@ def _read(reply: Reply) -> JudgingPause | None:
 
 AT_A_TIME: Final = 100
 """Batch size of one repository's heads."""
+
+REPOSITORIES_AT_A_TIME: Final = 20
 
 
 class PausedRepository(Frozen):
@@ -121,21 +133,29 @@ class RedisPausedHeads:
 
     def put(self, request: JudgeRequest) -> None:
         """Store a request until the pause ends; a newer one of the same pull request replaces it."""
-        key = _shelf(request.pull)
-        on = [key, keys.PAUSED_REPOSITORIES]
-        name, text = keys.pull(request.pull).name, request.model_dump_json()
-        run_script(self._wire, Script.SHELVE, on, name, _place(request.pull), text, self._look_ms, lifetime_s(key))
+        key, repository = _shelf(request.pull), _place(request.pull).model_dump_json()
+        look_at = server_time(self._wire) + self._look_ms
+        write_all(
+            self._wire,
+            ("HSET", key.name, keys.pull(request.pull).name, request.model_dump_json()),
+            ("EXPIRE", key.name, lifetime_s(key)),
+            ("ZADD", keys.PAUSED_REPOSITORIES.name, "LT", look_at, repository),
+        )
 
     def remove(self, pull: PullRef) -> None:
         """Remove a pull request from the paused heads."""
-        run_script(
-            self._wire, Script.UNSHELVE, [_shelf(pull), keys.PAUSED_REPOSITORIES], keys.pull(pull).name, _place(pull)
-        )
+        self._remove(_place(pull), keys.pull(pull).name)
 
     def next(self) -> tuple[PausedRepository, ...]:
         """Take the repositories to check now. Each returns after the hold while a head waits there."""
-        repositories = items(run_script(self._wire, Script.SHELVES_NEXT, [keys.PAUSED_REPOSITORIES], self._look_ms))
-        return tuple(read_json(PausedRepository, text(repository)) for repository in repositories)
+
+        def operation(transaction: Transaction) -> Operation[tuple[PausedRepository, ...]]:
+            due = yield from read_due(transaction, keys.PAUSED_REPOSITORIES, REPOSITORIES_AT_A_TIME)
+            for name in due:
+                transaction.write("ZADD", keys.PAUSED_REPOSITORIES.name, transaction.now + self._look_ms, name)
+            return tuple(read_json(PausedRepository, name) for name in due)
+
+        return run(self._wire, operation)
 
     def list_requests(self, paused: PausedRepository) -> tuple[JudgeRequest, ...]:
         """A batch of the waiting requests."""
@@ -145,13 +165,24 @@ class RedisPausedHeads:
 
     def remove_repository(self, paused: PausedRepository) -> None:
         """Remove a repository without waiting heads."""
-        on = [keys.paused_heads(paused.installation_id, paused.repository_id), keys.PAUSED_REPOSITORIES]
-        run_script(self._wire, Script.UNSHELVE, on, "", paused.model_dump_json())
+        self._remove(paused, "")
+
+    def _remove(self, paused: PausedRepository, pull_key: str) -> None:
+        shelf = keys.paused_heads(paused.installation_id, paused.repository_id).name
+
+        def operation(transaction: Transaction) -> Operation[None]:
+            waits, count = map(whole, (yield from transaction.read(("HEXISTS", shelf, pull_key), ("HLEN", shelf))))
+            if waits:
+                transaction.write("HDEL", shelf, pull_key)
+            if waits == count:
+                transaction.write("ZREM", keys.PAUSED_REPOSITORIES.name, paused.model_dump_json())
+
+        run(self._wire, operation)
 
 
 def _shelf(pull: PullRef) -> keys.Key:
     return keys.paused_heads(pull.installation_id, pull.repository_id)
 
 
-def _place(pull: PullRef) -> str:
-    return PausedRepository(installation_id=pull.installation_id, repository_id=pull.repository_id).model_dump_json()
+def _place(pull: PullRef) -> PausedRepository:
+    return PausedRepository(installation_id=pull.installation_id, repository_id=pull.repository_id)

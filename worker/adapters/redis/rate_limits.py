@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 
 from worker.adapters.redis import keys
-from worker.adapters.redis.client import RedisClient, items, text
+from worker.adapters.redis.client import RedisClient, field_values, text
 from worker.adapters.redis.intake import lifetime_s
-from worker.adapters.redis.scripts import Script, run_script
+from worker.adapters.redis.transactions import Operation, Transaction, run
 from worker.domain.ids import InstallationId
 from worker.domain.ports import RateLimit
 
@@ -18,16 +18,29 @@ class RedisRates:
         self._wire = wire
 
     def find_limits(self, installation: InstallationId) -> Mapping[str, RateLimit]:
-        flat = [text(part) for part in items(self._wire.call("HGETALL", keys.rate(installation).name))]
-        return {resource: _left(value) for resource, value in zip(flat[::2], flat[1::2], strict=True)}
+        stored = field_values(self._wire.call("HGETALL", keys.rate(installation).name))
+        return {resource: _parse(text(value)) for resource, value in stored.items()}
 
     def put(self, installation: InstallationId, resource: str, limit: RateLimit) -> None:
+        """Record a limit, unless an answer that is later than it was recorded."""
         key = keys.rate(installation)
-        run_script(
-            self._wire, Script.RATE, [key], resource, limit.remaining, int(limit.reset_at.timestamp()), lifetime_s(key)
-        )
+
+        def operation(transaction: Transaction) -> Operation[None]:
+            (stored,) = yield from transaction.read(("HGET", key.name, resource))
+            if stored is None or is_later(limit, _parse(text(stored))):
+                value = f"{limit.remaining} {int(limit.reset_at.timestamp())}"
+                transaction.write("HSET", key.name, resource, value)
+                transaction.write("EXPIRE", key.name, lifetime_s(key))
+
+        run(self._wire, operation)
 
 
-def _left(text: str) -> RateLimit:
+def is_later(limit: RateLimit, stored: RateLimit) -> bool:
+    """Whether a limit is of a later answer: of the same period, it leaves as much or less."""
+    period, stored_period = int(limit.reset_at.timestamp()), int(stored.reset_at.timestamp())
+    return (period, -limit.remaining) >= (stored_period, -stored.remaining)
+
+
+def _parse(text: str) -> RateLimit:
     remaining, reset = text.split()
     return RateLimit(int(remaining), datetime.fromtimestamp(int(reset), UTC))

@@ -6,23 +6,27 @@ Most methods scan all keys, so no judge uses them. After a deletion only a tombs
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Final
 
 from worker.adapters.redis import keys
 from worker.adapters.redis.client import Argument, RedisClient, blob, items, text, whole
+from worker.adapters.redis.delayed_queue import DelayedQueue, removal
 from worker.adapters.redis.encryption import Codec
 from worker.adapters.redis.event_stream import RedisEvents as Stream
 from worker.adapters.redis.intake import lifetime_s, stamp
-from worker.adapters.redis.keys import COMMANDS, PULL_REQUEST_EVENTS
+from worker.adapters.redis.keys import ADDED_REPOSITORIES, COMMANDS, PULL_REQUEST_EVENTS
 from worker.adapters.redis.pauses import RedisPauses
 from worker.adapters.redis.scripts import Script, run_script
+from worker.adapters.redis.transactions import Command, Operation, Transaction, read_due, run, server_time, write_all
 from worker.adapters.redis.versioned_json import read_json, read_json_or_none
 from worker.domain.ids import EvalId, InstallationId, RepositoryId
 from worker.domain.request.judge_request import CommandRequest, JudgeRequest
 from worker.domain.request.missed_deliveries import DeliveryAttempt, DeliveryCursor
-from worker.domain.request.pull_request_events import Repository
+from worker.domain.request.pull_request_events import Repository, RepositoryAdded
 from worker.domain.value import Value
 from worker.domain.verdict.ledger import LedgerEntry
+from worker.settings import Timing
 
 BATCH: Final = 1_000
 
@@ -72,8 +76,11 @@ class RedisRecords:
     def find_entry(self, eval_id: EvalId) -> LedgerEntry | None:
         """Find an entry in any ledger."""
         for batch in self._scanned(keys.any_pull_key("ledger")):
-            if reply := items(run_script(self._wire, Script.FIND_ENTRY, batch, eval_id)):
-                return read_json(LedgerEntry, self._codec.open(blob(reply[1]), text(reply[0])))
+            for name, sealed in zip(
+                batch, self._wire.pipeline([("HGET", name, eval_id) for name in batch]), strict=True
+            ):
+                if sealed:
+                    return read_json(LedgerEntry, self._codec.open(blob(sealed), name))
         return None
 
     def find_holdings(self, repository: str) -> RepositoryHoldings:
@@ -101,7 +108,7 @@ class RedisRecords:
             self._delete_stream_entries(owned)
             self._unlink(owned)
         for ask in holdings.commands:
-            run_script(self._wire, Script.ASK_DONE, COMMANDS.keys, ask.delivery_id)
+            write_all(self._wire, *removal(COMMANDS, ask.delivery_id))
         for owned in holdings.owned:
             self._delete_events(f'"repository_id":{owned.repository},')
         last = keys.repository_numbers(holdings.repository)
@@ -116,7 +123,7 @@ class RedisRecords:
             self._delete_stream_entries(owned)
             gone += self._delete(on, [name for names in owned.names.values() for name in names], installation, at)
         for ask in [command for command in self._asks() if command.pull.installation_id == installation]:
-            run_script(self._wire, Script.ASK_DONE, COMMANDS.keys, ask.delivery_id)
+            write_all(self._wire, *removal(COMMANDS, ask.delivery_id))
         self._delete_events(f'"installation_id":{installation},')
         for batch in self._scanned(keys.any_installation_key(installation)):
             gone += self._delete(on, batch, installation, at)
@@ -151,8 +158,7 @@ class RedisRecords:
         notes = items(self._wire.call("HGETALL", PULL_REQUEST_EVENTS.texts.name))
         for name, note in zip(notes[::2], notes[1::2], strict=True):
             if mark in f"{text(note)},".replace("}", ","):
-                on = PULL_REQUEST_EVENTS.keys
-                run_script(self._wire, Script.ASK_DONE, on, text(name))
+                write_all(self._wire, *removal(PULL_REQUEST_EVENTS, text(name)))
 
     def _unlink(self, owned: RepositoryKeys) -> None:
         """Remove its pull requests from the sets of those that close an issue."""
@@ -252,7 +258,8 @@ def _stamp(at: datetime) -> str:
     return at.isoformat(timespec="seconds")
 
 
-SINCE: Final = "since"
+SINCE, NAMED, GONE = "since", "named", "gone"
+"""Fields of `keys.first_seen`."""
 
 
 class RedisFirstSeen:
@@ -265,31 +272,118 @@ class RedisFirstSeen:
         self, installation: InstallationId, repositories: Sequence[Repository], installed_at: datetime, now: datetime
     ) -> Mapping[RepositoryId, datetime]:
         """Record when each repository was first seen; existing records stay."""
-        if not repositories:
-            return {}
-        on = [
-            key
-            for repository in repositories
-            for key in (keys.first_seen(installation, repository.id), keys.repository_numbers(repository.name))
-        ]
+        arrivals = [keys.first_seen(installation, repository.id).name for repository in repositories]
+        names = [keys.repository_numbers(repository.name).name for repository in repositories]
         members = [f"{installation}:{repository.id}" for repository in repositories]
-        stamps = items(run_script(self._wire, Script.ARRIVE, on, stamp(now), stamp(installed_at), *members))
-        return {repository.id: parse_stamp(text(since)) for repository, since in zip(repositories, stamps, strict=True)}
+
+        def operation(transaction: Transaction) -> Operation[Mapping[RepositoryId, datetime]]:
+            stored = yield from transaction.read(*(("HMGET", key, SINCE, NAMED, GONE) for key in arrivals))
+            records = [tuple(map(text, items(record))) for record in stored]
+            is_judged = yield from transaction.read(*map(_is_member, names, members))
+            was_judged = yield from transaction.read(*map(_is_member, (last for _, last, _ in records), members))
+            times = dict[RepositoryId, datetime]()
+            for number, repository in enumerate(repositories):
+                (since, last, gone), arrival, name = records[number], arrivals[number], names[number]
+                if (
+                    not since
+                ):  # judged before the first record: seen since the installation, unless access was lost meanwhile
+                    since = stamp(installed_at if is_judged[number] and not gone else now)
+                    transaction.write("HSET", arrival, SINCE, since)
+                if last != name:
+                    if was_judged[number]:
+                        transaction.write("SADD", name, members[number])
+                    transaction.write("HSET", arrival, NAMED, name)
+                times[repository.id] = parse_stamp(since)
+            return times
+
+        return run(self._wire, operation) if repositories else {}
 
     def remove(self, installation: InstallationId, repositories: Collection[RepositoryId]) -> None:
         """Record that the App lost access to them."""
-        if repositories:
-            run_script(
-                self._wire, Script.DEPART, [keys.first_seen(installation, repository) for repository in repositories]
-            )
+        for repository in repositories:
+            key = keys.first_seen(installation, repository).name
+            write_all(self._wire, ("DEL", key), ("HSET", key, GONE, 1))
 
     def seen_since(self, installation: InstallationId, repository: RepositoryId) -> datetime | None:
         stored = self._wire.call("HGET", keys.first_seen(installation, repository).name, SINCE)
         return parse_stamp(text(stored)) if stored else None
 
 
+def _is_member(key: str, member: str) -> Command:
+    return ("SISMEMBER", key, member)
+
+
 def parse_stamp(stamped: str) -> datetime:
     return datetime.fromtimestamp(int(stamped), UTC)
+
+
+MOST_ADDED_TOGETHER: Final = 100
+
+
+def add_repositories(wire: RedisClient, greetings: Sequence[RepositoryAdded]) -> None:
+    """Queue repositories that the App just got access to. Raises Unavailable."""
+    for start in range(0, len(greetings), MOST_ADDED_TOGETHER):
+        batch = greetings[start : start + MOST_ADDED_TOGETHER]
+        now = server_time(wire)
+        write_all(wire, *(command for repository in batch for command in _add_repository(repository, now)))
+
+
+def _add_repository(repository: RepositoryAdded, now: float) -> tuple[Command, ...]:
+    first_seen = keys.first_seen(repository.installation_id, repository.repository_id)
+    return (
+        ("HSET", ADDED_REPOSITORIES.texts.name, repository.id, repository.model_dump_json()),
+        ("ZADD", ADDED_REPOSITORIES.order.name, now, repository.id),
+        ("HSETNX", first_seen.name, SINCE, stamp(repository.since)),
+    )
+
+
+class QueuedAddedRepository(Value):
+    """An added repository; *attempt* counts from 1."""
+
+    added: RepositoryAdded
+    attempt: int
+
+
+class AddedRepositoryQueue:
+    """The queue of added repositories in Redis."""
+
+    def __init__(self, wire: RedisClient, timing: Timing) -> None:
+        self._wire = wire
+        self._waiting = DelayedQueue(wire, timing, RepositoryAdded, ADDED_REPOSITORIES)
+
+    def repositories(self, installation: InstallationId) -> frozenset[RepositoryId]:
+        """Waiting repositories of an installation."""
+        entries = (
+            read_json_or_none(RepositoryAdded, text(entry_text))
+            for entry_text in items(self._wire.call("HVALS", ADDED_REPOSITORIES.texts.name))
+        )
+        return frozenset(entry.repository_id for entry in entries if entry and entry.installation_id == installation)
+
+    def continue_later(self, greeting: RepositoryAdded, delay: timedelta) -> None:
+        """Postpone the rest of a repository after a full batch."""
+        rest = greeting.model_copy(update={"page": greeting.page + 1})
+        add_repositories(self._wire, [rest])
+        self.postpone(rest, delay)
+
+    def next(self) -> QueuedAddedRepository | None:
+        """Take the longest waiting repository, with the time since when the App sees it."""
+        entry = self._waiting.next()
+        if entry is None:
+            return None
+        greeting, attempt = entry
+        since = (
+            RedisFirstSeen(self._wire).seen_since(greeting.installation_id, greeting.repository_id) or greeting.since
+        )
+        return QueuedAddedRepository(greeting.model_copy(update={"since": since}), attempt)
+
+    def postpone(self, greeting: RepositoryAdded, delay: timedelta) -> None:
+        self._waiting.postpone(greeting.id, delay)
+
+    def complete(self, greeting: RepositoryAdded) -> None:
+        self._waiting.complete(greeting.id)
+
+
+UNINSTALLATIONS_AT_A_TIME: Final = 10
 
 
 class RedisUninstallations:
@@ -301,15 +395,16 @@ class RedisUninstallations:
 
     def record_uninstalled(self, installation: InstallationId) -> None:
         """Record an uninstallation: data is deleted after the grace period, counted from the first record."""
-        run_script(self._wire, Script.LEAVES, [keys.UNINSTALLATIONS], installation, self._grace_ms)
+        due_at = server_time(self._wire) + self._grace_ms
+        self._wire.call("ZADD", keys.UNINSTALLATIONS.name, "NX", due_at, installation)
 
     def record_installed(self, installation: InstallationId) -> None:
         self._wire.call("ZREM", keys.UNINSTALLATIONS.name, installation)
 
     def list_due(self) -> tuple[InstallationId, ...]:
         """Installations to delete now. Each stays listed until it is deleted."""
-        reply = items(run_script(self._wire, Script.LEFT, [keys.UNINSTALLATIONS]))
-        return tuple(InstallationId(whole(installation)) for installation in reply)
+        due = run(self._wire, partial(read_due, order=keys.UNINSTALLATIONS, count=UNINSTALLATIONS_AT_A_TIME))
+        return tuple(InstallationId(int(installation)) for installation in due)
 
 
 MOST_TIMES = 3
@@ -353,8 +448,7 @@ class RedisProgress:
         self._wire.call("HDEL", keys.MISSED_DELIVERIES.name, guid)
 
     def mark_arrived(self, guid: str) -> None:
-        key = keys.redelivery_attempts(guid)
-        run_script(self._wire, Script.ASK_AGAIN, [key], ARRIVED_MARK, MOST_TIMES + 1, lifetime_s(key))
+        write_all(self._wire, *_add_attempt(guid, ARRIVED_MARK))
         self.remove_pending(guid)
 
     def is_settled(self, guid: str, attempt: int) -> bool:
@@ -362,8 +456,18 @@ class RedisProgress:
         return ARRIVED_MARK in members or any(int(member) >= attempt for member in members)
 
     def may_redeliver(self, guid: str, attempt: int) -> bool:
-        key = keys.redelivery_attempts(guid)
-        return bool(run_script(self._wire, Script.ASK_AGAIN, [key], attempt, MOST_TIMES, lifetime_s(key)))
+        """Claim one of the redeliveries; idempotent by *attempt*."""
+
+        def operation(transaction: Transaction) -> Operation[bool]:
+            (stored,) = yield from transaction.read(("SMEMBERS", keys.redelivery_attempts(guid).name))
+            attempts = set(map(text, items(stored)))
+            if str(attempt) not in attempts and len(attempts) >= MOST_TIMES:
+                return False
+            for command in _add_attempt(guid, str(attempt)):
+                transaction.write(*command)
+            return True
+
+        return run(self._wire, operation)
 
     def round(self) -> int:
         stored = self._wire.call("GET", keys.RECONCILE_ROUND.name)
@@ -380,7 +484,12 @@ class RedisProgress:
         self._put(keys.reconciled_page(installation), page)
 
     def _put(self, key: keys.Key, value: Argument) -> None:
-        run_script(self._wire, Script.PROGRESS, [key], value, lifetime_s(key))
+        self._wire.call("SET", key.name, value, "EX", lifetime_s(key))
+
+
+def _add_attempt(guid: str, mark: str) -> tuple[Command, Command]:
+    key = keys.redelivery_attempts(guid)
+    return ("SADD", key.name, mark), ("EXPIRE", key.name, lifetime_s(key))
 
 
 def find_repositories(wire: RedisClient, name: str) -> list[tuple[InstallationId, RepositoryId]]:

@@ -11,8 +11,8 @@ from hmac import compare_digest
 from typing import Final
 
 from worker.adapters.redis import keys
-from worker.adapters.redis.client import RedisClient, blob, items, whole
-from worker.adapters.redis.scripts import Script, run_script
+from worker.adapters.redis.client import RedisClient, blob, items, text
+from worker.adapters.redis.transactions import Operation, Transaction, run, write_all
 
 STATE_LIFETIME: Final = timedelta(hours=1)
 """Lifetime of GitHub's code, and so of a state."""
@@ -28,7 +28,11 @@ class RedisSetup:
     def open(self) -> str:
         """Make another token, which can't be read again."""
         token = secrets.token_urlsafe(32)
-        run_script(self._wire, Script.SETUP_OPEN, [keys.SETUP], _hash(token), _milliseconds(keys.SETUP_FOR))
+        write_all(
+            self._wire,
+            ("HSET", keys.SETUP.name, f"token:{_hash(token)}", 1),
+            ("PEXPIRE", keys.SETUP.name, _milliseconds(keys.SETUP_FOR)),
+        )
         return token
 
     def is_open(self) -> bool:
@@ -46,22 +50,45 @@ class RedisSetup:
         It contains the names of declined permissions: GitHub returns it whole, and a modified one is not taken.
         """
         state = ".".join([secrets.token_urlsafe(32), *sorted(declined)])
-        made = run_script(self._wire, Script.SETUP_BEGIN, [keys.SETUP], _hash(state), _milliseconds(good_for))
-        return state if whole(made) else None
+
+        def operation(transaction: Transaction) -> Operation[str | None]:
+            (is_open,) = yield from transaction.read(("EXISTS", keys.SETUP.name))
+            if not is_open:
+                return None
+            until = transaction.now + _milliseconds(good_for)
+            transaction.write("HSET", keys.SETUP.name, f"state:{_hash(state)}", until)
+            return state
+
+        return run(self._wire, operation)
 
     def take_state(self, state: str) -> str | None:
         """Take a returned state. Returns a token for `give_back`; None: invalid, expired, or already taken."""
-        taker = secrets.token_hex(8)
-        is_mine = whole(run_script(self._wire, Script.SETUP_TAKE, [keys.SETUP], _hash(state), taker))
-        return taker if is_mine else None
+        taker, mark = secrets.token_hex(8), f"taken:{_hash(state)}"
+
+        def operation(transaction: Transaction) -> Operation[str | None]:
+            (stored,) = yield from transaction.read(("HMGET", keys.SETUP.name, f"state:{_hash(state)}", mark))
+            until, taken_by = map(text, items(stored))
+            if not until or float(until) < transaction.now or taken_by not in ("", taker):
+                return None
+            transaction.write("HSET", keys.SETUP.name, mark, taker)
+            return taker
+
+        return run(self._wire, operation)
 
     def give_back(self, state: str, taker: str) -> None:
         """Give a state back after an outage of GitHub, so that it can be retried."""
-        run_script(self._wire, Script.SETUP_GIVE_BACK, [keys.SETUP], _hash(state), taker)
+        mark = f"taken:{_hash(state)}"
+
+        def operation(transaction: Transaction) -> Operation[None]:
+            (taken_by,) = yield from transaction.read(("HGET", keys.SETUP.name, mark))
+            if text(taken_by) == taker:
+                transaction.write("HDEL", keys.SETUP.name, mark)
+
+        run(self._wire, operation)
 
     def close(self) -> None:
         """Close setup after an App was created."""
-        run_script(self._wire, Script.SETUP_CLOSE, [keys.SETUP])
+        self._wire.call("DEL", keys.SETUP.name)
 
     def _tokens(self) -> list[bytes]:
         names = [blob(name) for name in items(self._wire.call("HKEYS", keys.SETUP.name))]

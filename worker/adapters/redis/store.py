@@ -14,7 +14,6 @@ from pydantic import SecretStr
 
 from worker.adapters.redis import keys
 from worker.adapters.redis.client import RedisClient, RedisRefused, items, text, whole
-from worker.adapters.redis.commands import RedisCommandQueue
 from worker.adapters.redis.embedded_server import OLDEST_VERSION, FolderRole, open_embedded_server
 from worker.adapters.redis.encryption import Codec, key_of, ring_of
 from worker.adapters.redis.event_stream import RedisEvents
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
 
     from worker.adapters.redis.budget import RedisBudget, RedisRunBudget
     from worker.adapters.redis.check_runs import RedisCheckRegistry
-    from worker.adapters.redis.delayed_queue import AddedRepositoryQueue, RedisPullRequestEventQueue, RedisTaskQueue
+    from worker.adapters.redis.delayed_queue import RedisCommandQueue, RedisPullRequestEventQueue, RedisTaskQueue
     from worker.adapters.redis.documents import (
         RedisConfigs,
         RedisDecisions,
@@ -46,7 +45,12 @@ if TYPE_CHECKING:
     from worker.adapters.redis.outcomes import RedisOutcomes
     from worker.adapters.redis.pauses import RedisPausedHeads
     from worker.adapters.redis.rate_limits import RedisRates
-    from worker.adapters.redis.records import RedisFirstSeen, RedisRecords, RedisUninstallations
+    from worker.adapters.redis.records import (
+        AddedRepositoryQueue,
+        RedisFirstSeen,
+        RedisRecords,
+        RedisUninstallations,
+    )
     from worker.adapters.redis.setup import RedisSetup
     from worker.adapters.redis.shared_heads import RedisSharedHeads
     from worker.adapters.redis.tokens import RedisTokens
@@ -93,7 +97,10 @@ class Store(Value):
         return RedisVault(self.client, self.codec)
 
     @property
-    def commands(self) -> RedisCommandQueue:
+    def commands(self) -> "RedisCommandQueue":
+        """Unanswered commands."""
+        from worker.adapters.redis.delayed_queue import RedisCommandQueue  # noqa: PLC0415 - unused on a laptop
+
         return RedisCommandQueue(self.client, self.codec, self.timing)
 
     @property
@@ -189,7 +196,7 @@ class Store(Value):
     @property
     def added_repositories(self) -> "AddedRepositoryQueue":
         """Recently added repositories."""
-        from worker.adapters.redis.delayed_queue import AddedRepositoryQueue  # noqa: PLC0415 - unused on a laptop
+        from worker.adapters.redis.records import AddedRepositoryQueue  # noqa: PLC0415 - unused on a laptop
 
         return AddedRepositoryQueue(self.client, self.timing)
 

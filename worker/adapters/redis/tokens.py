@@ -11,8 +11,8 @@ from datetime import datetime
 from typing import Final, cast
 
 from worker.adapters.redis import keys
-from worker.adapters.redis.client import RedisClient, blob, items, whole
-from worker.adapters.redis.scripts import Script, run_script
+from worker.adapters.redis.client import RedisClient, blob, items, text
+from worker.adapters.redis.transactions import Operation, Transaction, run
 from worker.domain.ids import InstallationId
 from worker.domain.value import Value
 
@@ -40,13 +40,29 @@ class RedisTokens:
         """Create a token; None: the name is taken. It can't be read again."""
         token = PREFIX + secrets.token_urlsafe(32)
         grant = {"v": VERSION, "name": name, "installations": sorted(installations), "created_at": at.isoformat()}
-        on = [keys.TOKENS, keys.TOKEN_NAMES]
-        made = run_script(self._wire, Script.TOKEN_CREATE, on, name, _hash(token), json.dumps(grant))
-        return token if whole(made) else None
+
+        def operation(transaction: Transaction) -> Operation[str | None]:
+            (taken_by,) = yield from transaction.read(("HGET", keys.TOKEN_NAMES.name, name))
+            if taken_by is not None:
+                return token if text(taken_by) == _hash(token) else None
+            transaction.write("HSET", keys.TOKEN_NAMES.name, name, _hash(token))
+            transaction.write("HSET", keys.TOKENS.name, _hash(token), json.dumps(grant))
+            return token
+
+        return run(self._wire, operation)
 
     def revoke(self, name: str) -> bool:
         """Revoke the token of this name. False: there is none."""
-        return whole(run_script(self._wire, Script.TOKEN_REVOKE, [keys.TOKENS, keys.TOKEN_NAMES], name)) == 1
+
+        def operation(transaction: Transaction) -> Operation[bool]:
+            (stored,) = yield from transaction.read(("HGET", keys.TOKEN_NAMES.name, name))
+            if stored is None:
+                return False
+            transaction.write("HDEL", keys.TOKENS.name, blob(stored))
+            transaction.write("HDEL", keys.TOKEN_NAMES.name, name)
+            return True
+
+        return run(self._wire, operation)
 
     def grants(self) -> tuple[ApiTokenGrant, ...]:
         """Grants of all valid tokens, oldest first; an alien value is skipped."""

@@ -12,12 +12,16 @@ although the connection fails before the reply, after which the operation runs a
 """
 
 from collections.abc import Callable, Generator, Sequence
-from typing import Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
-from worker.adapters.redis.async_client import AsyncRedisClient
-from worker.adapters.redis.client import Argument, RedisClient, Reply, items, whole
+from worker.adapters.redis.client import Argument, RedisClient, Reply, items, member_scores, text, whole
+from worker.adapters.redis.keys import Key
 from worker.adapters.redis.scripts import Script, ScriptCall, send_call
+from worker.domain.pattern import pattern
 from worker.errors import Unavailable
+
+if TYPE_CHECKING:
+    from worker.adapters.redis.async_client import AsyncRedisClient
 
 T = TypeVar("T")
 Command = tuple[Argument, ...]
@@ -25,6 +29,7 @@ Operation = Generator[Sequence[Command], list[Reply], T]
 """Yields commands to send together and is sent their replies."""
 
 MOST_ATTEMPTS: Final = 100
+RUN: Final = pattern(r"run_id:(\w+)")
 
 
 class Transaction:
@@ -47,8 +52,7 @@ class Transaction:
         if self.now:
             return (yield commands)
         time, *replies = yield (("TIME",), *commands)
-        seconds, microseconds = map(whole, items(time))
-        self.now = seconds * 1000 + microseconds / 1000
+        self.now = _milliseconds(time)
         return replies
 
     def write(self, *command: Argument) -> None:
@@ -66,6 +70,32 @@ class Transaction:
         for command in self._writes:
             parts += (len(command), *command)
         return ScriptCall(Script.COMMIT, tuple(parts))
+
+
+def read_due(transaction: Transaction, order: Key, count: int = 1) -> Operation[list[str]]:
+    """The first members of a sorted set of times, at most *count*, whose time has come."""
+    (first,) = yield from transaction.read(("ZRANGE", order.name, 0, count - 1, "WITHSCORES"))
+    return [name for name, at in member_scores(first) if at <= transaction.now]
+
+
+def write_all(client: RedisClient, *commands: Command) -> None:
+    """Apply commands together, whatever is stored. Raises Unavailable."""
+    transaction = Transaction()
+    for command in commands:
+        transaction.write(*command)
+    if commit := transaction.commit:
+        send_call(client, commit)
+
+
+def server_time(client: RedisClient) -> float:
+    """Time of the server, in milliseconds. Raises Unavailable."""
+    return _milliseconds(client.call("TIME"))
+
+
+def server_run(info: Reply) -> str:
+    """The server's run in its reply to `INFO server`: another one after each of its starts."""
+    match = RUN.search(text(info))
+    return match[1] if match else ""
 
 
 def canonical(reply: Reply) -> bytes:
@@ -96,7 +126,7 @@ def run(client: RedisClient, operation: Callable[[Transaction], Operation[T]]) -
     raise _too_many_conflicts()
 
 
-async def run_async(client: AsyncRedisClient, operation: Callable[[Transaction], Operation[T]]) -> T:
+async def run_async(client: "AsyncRedisClient", operation: Callable[[Transaction], Operation[T]]) -> T:
     """As `run`, on the event loop."""
     for _ in range(MOST_ATTEMPTS):
         transaction = Transaction()
@@ -111,6 +141,11 @@ async def run_async(client: AsyncRedisClient, operation: Callable[[Transaction],
         if commit is None or await client.run_script(commit):
             return result
     raise _too_many_conflicts()
+
+
+def _milliseconds(time: Reply) -> float:
+    seconds, microseconds = map(whole, items(time))
+    return seconds * 1000 + microseconds / 1000
 
 
 def _too_many_conflicts() -> Unavailable:

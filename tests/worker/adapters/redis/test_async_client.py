@@ -48,14 +48,14 @@ def test_all_that_ask_at_once_share_one_connection_and_get_their_own_answers(url
 
 def test_a_script_that_redis_does_not_know_is_sent_whole(store: Store, url: str) -> None:
     store.client.call("SCRIPT", "FLUSH")
-    put = make_call(Script.WINDOW, ["assay:1:window:7:all"], 600, 60)
+    put = make_call(Script.COMMIT, [], 0, 3, "SET", "key", "600")
 
     async def work(lane: AsyncRedisClient) -> None:
         await lane.run_script(put)
         await lane.run_script(put)
 
     on(url, work)
-    assert store.client.call("GET", "assay:1:window:7:all") == b"600"
+    assert store.client.call("GET", "key") == b"600"
 
 
 def test_a_refusal_is_a_mistake_of_ours_and_the_connection_goes_on(store: Store, url: str) -> None:

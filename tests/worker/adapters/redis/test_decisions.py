@@ -7,7 +7,7 @@ import pytest
 from tests.worker.adapters.redis.played import AT, HEAD, NEWER, command, pull, wish
 from worker.adapters.redis import keys
 from worker.adapters.redis.client import whole
-from worker.adapters.redis.commands import RedisCommandQueue
+from worker.adapters.redis.delayed_queue import RedisCommandQueue
 from worker.adapters.redis.documents import MOST_ANSWERS
 from worker.adapters.redis.encryption import Codec
 from worker.adapters.redis.keys import COMMANDS

@@ -28,7 +28,7 @@ from worker.adapters.git.recorded_dossier import RecordedSource
 from worker.adapters.redis import keys
 from worker.adapters.redis.check_runs import ExpiredCheckRun, RedisCheckRegistry
 from worker.adapters.redis.client import text
-from worker.adapters.redis.intake import IntakeOutcome, lifetime_s, queue_command
+from worker.adapters.redis.intake import IntakeOutcome, lifetime_s
 from worker.adapters.redis.pull_requests import DispatchLimits, Finish, LeasedJob
 from worker.adapters.redis.store import Store, open_store
 from worker.clock import SystemClock
@@ -390,7 +390,7 @@ def test_an_overdue_check_of_a_pull_request_of_which_nothing_is_known_any_more_i
 
 def test_a_command_is_taken_down_once_and_stays_until_done(store: Store) -> None:
     assert store.commands.next() is None
-    assert queue_command(store.client, command()) is IntakeOutcome.QUEUED
+    assert store.commands.put(command()) is IntakeOutcome.QUEUED
     assert store.commands.put(command()) is IntakeOutcome.DUPLICATE
     first = store.commands.next()
     assert first is not None

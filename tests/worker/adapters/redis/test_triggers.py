@@ -12,6 +12,7 @@ from worker.adapters.redis.client import items, text, whole
 from worker.adapters.redis.intake import IntakeOutcome
 from worker.adapters.redis.keys import ADDED_REPOSITORIES
 from worker.adapters.redis.pull_requests import DispatchLimits, Finish, FinishResult, JudgedHead, LeasedJob
+from worker.adapters.redis.records import add_repositories
 from worker.adapters.redis.store import Store
 from worker.domain.ids import CheckRunId, InstallationId, RepositoryId, hash_base
 from worker.domain.request.judge_request import DRAFT_TRIGGERS, AuthorKind, FirstSeen, JudgeRequest, Trigger
@@ -717,9 +718,9 @@ def greeting(repository: int = 7) -> RepositoryAdded:
 
 
 def test_a_repository_that_is_new_to_us_is_looked_at_until_it_is_done(store: Store) -> None:
-    intake.add_repositories(store.client, [])
-    intake.add_repositories(store.client, [greeting(number) for number in range(1, 103)])
-    intake.add_repositories(store.client, [greeting(1)])
+    add_repositories(store.client, [])
+    add_repositories(store.client, [greeting(number) for number in range(1, 103)])
+    add_repositories(store.client, [greeting(1)])
     assert whole(store.client.call("ZCARD", ADDED_REPOSITORIES.order.name)) == 102
     found = store.added_repositories.next()
     assert found is not None
