@@ -18,13 +18,12 @@ Adapters raise these and nothing of their SDK. Any other exception is a bug.
 """
 
 from bisect import bisect_left
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
 from itertools import accumulate
 from math import ceil
 from typing import TYPE_CHECKING, Final
-
-from worker.domain.value import Value
 
 if TYPE_CHECKING:
     from worker.domain.verdict.budget import CapLevel
@@ -127,33 +126,39 @@ class LeaseLost(AssayError):
     """Another judge took over. This one must write nothing."""
 
 
-class RetryIn(Value):
+@dataclass(frozen=True)
+class RetryIn:
     delay: timedelta
 
 
-class RetryAt(Value):
+@dataclass(frozen=True)
+class RetryAt:
     at: datetime
 
 
-class RetryAfterOutage(Value):
+@dataclass(frozen=True)
+class RetryAfterOutage:
     """An outage: retry after the delay, without counting an attempt."""
 
     delay: timedelta
 
 
-class FailCheck(Value):
+@dataclass(frozen=True)
+class FailCheck:
     """Publish `judge_unavailable` with this reason."""
 
     reason: str
 
 
-class Discard(Value):
+@dataclass(frozen=True)
+class Discard:
     """Write nothing: no answer is needed, or another judge gives it."""
 
     reason: str
 
 
-class Bug(Value):
+@dataclass(frozen=True)
+class Bug:
     """Any other exception: log the traceback, report on the check that Assay failed, raise."""
 
 
@@ -188,7 +193,8 @@ MIN_DELAY_SHARE: Final = 1 / 40
 """The shortest delay in an outage, as a share of the longest."""
 
 
-class RetryRule(Value):
+@dataclass(frozen=True)
+class RetryRule:
     """Exponential backoff: `first_delay`, then *factor* times as long each.
 
     In an outage retries go on for `outage_limit` in all, at most `longest_delay` apart; never fewer than *attempts*.

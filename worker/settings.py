@@ -8,6 +8,7 @@ import binascii
 import os
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -18,7 +19,6 @@ from pydantic import SecretStr
 from worker.domain.config.app_permissions import OPT_IN_SETTINGS, OptIn
 from worker.domain.config.config import Authors, Handling
 from worker.domain.pattern import pattern
-from worker.domain.value import Value
 from worker.domain.verdict.budget import Caps
 from worker.errors import RetryRule, SettingError
 
@@ -37,7 +37,8 @@ MOST_USD: Final = 1_000_000
 """The largest budget: up to here, Redis counts nanodollars exactly."""
 
 
-class AppCredentials(Value):
+@dataclass(frozen=True)
+class AppCredentials:
     """A GitHub App's three secrets. Two keys and two webhook secrets may be set while one is rotated out."""
 
     app_id: int
@@ -45,7 +46,8 @@ class AppCredentials(Value):
     webhook_secrets: tuple[SecretStr, ...]
 
 
-class ModelAccess(Value):
+@dataclass(frozen=True)
+class ModelAccess:
     """`base_url` None: Anthropic's own."""
 
     api_key: SecretStr
@@ -58,14 +60,16 @@ class ModelAccess(Value):
     has_thinking: bool = False
 
 
-class ServerAccess(Value):
+@dataclass(frozen=True)
+class ServerAccess:
     """A running Assay, and a token of its API."""
 
     url: str
     token: SecretStr | None
 
 
-class ShadowSettings(Value):
+@dataclass(frozen=True)
+class ShadowSettings:
     """A candidate rubric or prompt for the shadow evaluation. `day_usd`: its daily cap for each installation."""
 
     rubric: Path | None = None
@@ -77,7 +81,8 @@ class ShadowSettings(Value):
         return self.rubric is not None or self.prompt is not None
 
 
-class Timing(Value):
+@dataclass(frozen=True)
+class Timing:
     """Every duration, in seconds, as docs/configuration.md explains them."""
 
     quiet_window: float = 10.0
@@ -136,7 +141,8 @@ ZERO_ALLOWED: Final = frozenset({
 """Durations that may be 0."""
 
 
-class Settings(Value):
+@dataclass(frozen=True)
+class Settings:
     """All settings. `redis_url` None: the embedded server in `data_dir`. `store_keys` empty: one is created there."""
 
     data_dir: Path
@@ -156,7 +162,7 @@ class Settings(Value):
     threshold: float | None = None
     log_level: str = "INFO"
     is_paused: bool = False
-    caps: Caps = Caps()
+    caps: Caps = field(default_factory=Caps)
     retention_days: int = 30
     event_days: int = 365
     lookahead_events: int = 5
@@ -169,7 +175,7 @@ class Settings(Value):
     models: tuple[str, ...] = ()
     shadow: ShadowSettings = ShadowSettings()
     server: ServerAccess | None = None
-    authors: Authors = Authors()
+    authors: Authors = field(default_factory=Authors)
     declined: frozenset[OptIn] = frozenset()
     timing: Timing = Timing()
 

@@ -1,11 +1,11 @@
 """Every environment variable with what is expected, its default and its source; docs/configuration.md is this list."""
 
+from dataclasses import dataclass
 from typing import Final
 
-from worker.domain.value import Value
 
-
-class Variable(Value):
+@dataclass(frozen=True)
+class Variable:
     """One environment variable, for documentation and error messages."""
 
     name: str

@@ -6,6 +6,7 @@ A rejudging is a new entry; recorded ones never change.
 import argparse
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -19,7 +20,6 @@ from worker.domain.dossier.dossier import Dossier
 from worker.domain.ids import EvalId
 from worker.domain.pattern import pattern
 from worker.domain.request.judge_request import PullRef
-from worker.domain.value import replace
 from worker.domain.verdict.audit import AuditRecord, RecordedRedaction, Replay, dump_audit
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.dossier.parser_sandbox import sandboxed_parsing

@@ -8,6 +8,7 @@ import hashlib
 import tempfile
 from collections.abc import Generator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
@@ -22,7 +23,6 @@ from worker.domain.ids import DeliveryId, RepositoryId
 from worker.domain.pattern import pattern
 from worker.domain.ports import Clock, PullSource, TreeLookup
 from worker.domain.request.judge_request import LOCAL_INSTALLATION, JudgeRequest, PullRef, Trigger
-from worker.domain.value import Value, replace
 from worker.domain.verdict.verdict import Verdict
 from worker.dossier.parser_sandbox import sandboxed_parsing
 from worker.errors import InputError
@@ -111,7 +111,8 @@ CHECKOUT_OPTIONS: Final = ("base", "head", "issue", "case", "body", "junit")
 ANONYMOUS_NOTE: Final = "Read without a token: at most 6 requests and 20 files' texts. Set GITHUB_TOKEN to read it all."
 
 
-class JudgeInputs(Value):
+@dataclass(frozen=True)
+class JudgeInputs:
     """What is to be judged, with notes for people."""
 
     source: PullSource

@@ -3,6 +3,7 @@
 import argparse
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, Final
 
@@ -13,7 +14,6 @@ from worker.clock import SystemClock
 from worker.domain.check.overrides import dump_decisions
 from worker.domain.ids import InstallationId
 from worker.domain.request.judge_request import PullRef
-from worker.domain.value import replace
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.errors import InputError
 from worker.evaluation.stats.evaluations import list_evaluations, list_outcomes

@@ -6,6 +6,7 @@ import json
 import re
 import shlex
 from collections.abc import Collection
+from dataclasses import dataclass
 from html import escape
 from typing import Final
 
@@ -19,7 +20,6 @@ from worker.domain.config.app_permissions import (
     OptionalPermission,
     PermissionLevel,
 )
-from worker.domain.value import Value
 
 STYLE: Final = (
     "body{font:1rem/1.5 system-ui,sans-serif;max-width:44rem;margin:0 auto;padding:1rem;color:#1f2328;background:#fff;"
@@ -42,7 +42,8 @@ STYLE_HASH: Final = "sha256-" + base64.b64encode(hashlib.sha256(STYLE.encode()).
 """The only style that the Content-Security-Policy allows."""
 
 
-class SetupFormValues(Value):
+@dataclass(frozen=True)
+class SetupFormValues:
     """The values in the form: typed before, or proposed."""
 
     address: str = ""

@@ -1,10 +1,10 @@
 """Every error has one fate."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from worker.domain.value import replace
 from worker.errors import (
     Bug,
     Discard,

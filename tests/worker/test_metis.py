@@ -5,6 +5,7 @@ The real pipeline, Redis and SDK; only the model's words are a script.
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any, NamedTuple
 
@@ -24,7 +25,6 @@ from worker.adapters.redis.store import Store, open_store
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.ids import DeliveryId
 from worker.domain.request.judge_request import LOCAL_INSTALLATION
-from worker.domain.value import replace
 from worker.domain.verdict.budget import Caps
 from worker.domain.verdict.verdict import Abstain, Accept, Reject
 from worker.settings import ModelAccess, Settings

@@ -4,11 +4,11 @@ A line that can't be read owns nothing; a file that no rule fits has no owner.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from worker.domain.dossier.never_send import is_withheld
 from worker.domain.pattern import pattern
-from worker.domain.value import Value
 
 CODEOWNERS_PATHS: Final = (".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS")
 """Where GitHub looks; the first that is there counts."""
@@ -23,7 +23,8 @@ UNSUPPORTED_PATTERN: Final = pattern(r"^!|[\[\]]")
 """Negations and ranges, which GitHub does not support in a pattern."""
 
 
-class Owner(Value):
+@dataclass(frozen=True)
+class Owner:
     """A person, or a team of an organization."""
 
     login: str
@@ -35,7 +36,8 @@ class Owner(Value):
         return self.login if self.team is None else f"{self.login}/{self.team}"
 
 
-class CodeownersRule(Value):
+@dataclass(frozen=True)
+class CodeownersRule:
     glob: str
     owners: tuple[Owner, ...]
 

@@ -1,15 +1,16 @@
 """How one judging of a pull request ends."""
 
+from dataclasses import dataclass
 from datetime import timedelta
 
 from worker.domain.check.overrides import NO_DECISIONS, HumanDecisions
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.ids import Sha
-from worker.domain.value import Value
 from worker.domain.verdict.verdict import Abstain, Accept, Reject
 
 
-class JudgingCompleted(Value):
+@dataclass(frozen=True)
+class JudgingCompleted:
     """Recorded and published. `retry_in`: not judged because of an outage; it is retried after so long."""
 
     verdict: Accept | Reject | Abstain
@@ -19,7 +20,8 @@ class JudgingCompleted(Value):
     """Those of the head when it was judged."""
 
 
-class JudgingSuperseded(Value):
+@dataclass(frozen=True)
+class JudgingSuperseded:
     """The head moved: its check is cancelled, and the newer one has to be judged.
 
     `newer_head` None: another input of the judging changed. Its check is open, and it has to be judged again.
@@ -28,14 +30,16 @@ class JudgingSuperseded(Value):
     newer_head: Sha | None = None
 
 
-class WaitForCi(Value):
+@dataclass(frozen=True)
+class WaitForCi:
     """Other checks still run: retry after `poll`."""
 
     poll: timedelta
     names: tuple[str, ...]
 
 
-class JudgingDiscarded(Value):
+@dataclass(frozen=True)
+class JudgingDiscarded:
     """The verdict is no longer needed."""
 
     reason: str

@@ -1,6 +1,7 @@
 """What the stages need from outside, as Protocols; adapters turn errors of SDKs into `worker.errors`."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
 from enum import StrEnum
@@ -16,7 +17,6 @@ from worker.domain.dossier.dossier import ConfigOrigin, Dossier, LookupRequest, 
 from worker.domain.ids import BaseHash, CheckRunId, InstallationId, RepositoryName, Sha
 from worker.domain.request.judge_request import CommandRequest, JudgeRequest, JudgingPlan, PullRef, ReviewRef, Trigger
 from worker.domain.request.pull_request_events import PullRequestEvent
-from worker.domain.value import Value
 from worker.domain.verdict.audit import AuditRecord
 from worker.domain.verdict.budget import Bill, CapLevel, Density, Reservation
 from worker.domain.verdict.events import EvaluationStarted, Event
@@ -86,7 +86,8 @@ class StopReason(StrEnum):
     OTHER = "other"
 
 
-class Prompt(Value):
+@dataclass(frozen=True)
+class Prompt:
     """What goes to the model. `turns` alternate user, assistant, user ...; the corrective retry adds two.
 
     `reply_tokens`: the limit of the reply; None: the operator's.
@@ -99,7 +100,8 @@ class Prompt(Value):
     reply_tokens: int | None = None
 
 
-class ModelReply(Value):
+@dataclass(frozen=True)
+class ModelReply:
     """The reply, billed. `cost_usd` None: the price is not known. `near_cap`: a cap that is almost reached.
 
     `lost_usd`: the possible cost of earlier tries whose answers were lost.
@@ -195,7 +197,8 @@ class Lease(Protocol):
         ...
 
 
-class OutdatedCheckRun(Value):
+@dataclass(frozen=True)
+class OutdatedCheckRun:
     """A check run that `trigger` outdated; None: it was cancelled before this was the newest head again."""
 
     check: CheckRunId
@@ -435,7 +438,8 @@ class SharedHeadMembers(Protocol):
         ...
 
 
-class CurrentPull(Value):
+@dataclass(frozen=True)
+class CurrentPull:
     """A pull request now: its author, and its newest commit."""
 
     author: str
@@ -470,7 +474,8 @@ class CommandApi(Protocol):
         ...
 
 
-class SubmittedReview(Value):
+@dataclass(frozen=True)
+class SubmittedReview:
     """A person's newest review that approves or requests changes, and its commit."""
 
     review: ReviewRef
@@ -499,7 +504,8 @@ class Reviewers(Protocol):
         ...
 
 
-class RateLimit(Value):
+@dataclass(frozen=True)
+class RateLimit:
     """How many requests are left until *reset_at*."""
 
     remaining: int
@@ -516,14 +522,16 @@ class RateLimits(Protocol):
     def put(self, installation: InstallationId, resource: str, limit: RateLimit) -> None: ...
 
 
-class PostedComment(Value):
+@dataclass(frozen=True)
+class PostedComment:
     """A comment: its number, and its id in GraphQL."""
 
     id: int
     node_id: str | None = None
 
 
-class PullHead(Value):
+@dataclass(frozen=True)
+class PullHead:
     """The newest commit of a pull request, and whether that is open."""
 
     head_sha: Sha

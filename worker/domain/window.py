@@ -1,10 +1,10 @@
 """A window of time as people write it: `7d`, `24h`, or a date with or without a time; without a zone it is UTC."""
 
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from worker.domain.pattern import pattern
-from worker.domain.value import Value
 
 AGO_PATTERN: Final = pattern(r"(\d{1,5})([mhdw])")
 DURATION_UNITS: Final = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
@@ -20,7 +20,8 @@ class WindowError(ValueError):
     """Not a time, or a window that ends before it begins. The message is for people."""
 
 
-class Window(Value):
+@dataclass(frozen=True)
+class Window:
     """Milliseconds since 1970, UTC; the end is exclusive."""
 
     since_ms: int

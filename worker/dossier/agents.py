@@ -6,15 +6,16 @@ prefixes and lines that only agents leave do.
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from worker.domain.dossier.dossier import Commit, PullRequest
 from worker.domain.pattern import pattern
-from worker.domain.value import Value
 from worker.dossier.markdown import parse_blocks, skip_quotations
 
 
-class AgentSignature(Value):
+@dataclass(frozen=True)
+class AgentSignature:
     """How one agent signs. `logins` are whole (GitHub's, or a git author's name); `trailer` is searched for.
 
     `footer` begins a line of the description, but for marks in front of it.

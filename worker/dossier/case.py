@@ -6,11 +6,11 @@ Any text gives a Case, one CaseError that names what to mend, or None where ther
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Final, NamedTuple, cast
 
 from worker.domain.dossier.case import Case, CoverageClaim
 from worker.domain.pattern import pattern
-from worker.domain.value import Value
 from worker.dossier.markdown import case_fence
 from worker.dossier.strict_yaml import StrictYamlError, load_strict_yaml, load_yaml_with_positions
 
@@ -72,7 +72,8 @@ Path = tuple[str | int, ...]
 Fields = dict[str, list[tuple[Path, object]]]
 
 
-class CaseError(Value):
+@dataclass(frozen=True)
+class CaseError:
     """The one thing to mend: where, expected, found, what to do. `line`: of the block, from 1."""
 
     message: str

@@ -6,12 +6,12 @@ The documented forms (docs/case.md) are exact: `path`, `path:12`, `path:12-30`, 
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import Final
 
 from worker.domain.dossier.case import Case
 from worker.domain.pattern import pattern
-from worker.domain.value import Value, replace
 
 BARE_NAMES: Final = frozenset(
     {"BUILD", "CHANGELOG", "CODEOWNERS", "Dockerfile", "Gemfile", "Jenkinsfile", "Justfile", "LICENSE", "Makefile"}
@@ -31,7 +31,8 @@ _LONGEST: Final = 1_000
 """Characters of a text in which a place is looked for."""
 
 
-class ClaimPointer(Value):
+@dataclass(frozen=True)
+class ClaimPointer:
     """A file, and in it lines or a name (a symbol or a test), or neither. `remark`: a remark behind the place.
 
     `is_exact`: the text has a documented form, so that it can't mean any other place.

@@ -5,6 +5,7 @@ Any text gives a reading. A mistake removes its entry only; the last version at 
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import Enum
 from functools import lru_cache
@@ -21,7 +22,6 @@ from worker.domain.model import Frozen
 from worker.domain.pattern import pattern
 from worker.domain.ports import LastGoodConfigs
 from worker.domain.request.judge_request import PullRef
-from worker.domain.value import Value
 from worker.domain.verdict.verdict import AbstainReason
 from worker.dossier.diff.parser import ChangeKind, DiffError, diff_of
 from worker.dossier.repo_rules.files import is_rules_file
@@ -76,7 +76,8 @@ EXPECTED_TYPES: Final[Mapping[str, str]] = {
 UNREADABLE_TEXT: Final = f"not a text of up to {MOST_BYTES // 1024} KB"
 
 
-class Problem(Value):
+@dataclass(frozen=True)
+class Problem:
     """One mistake. `key`: its path, empty for the whole file."""
 
     key: str
@@ -89,10 +90,11 @@ class Problem(Value):
         return f"`{self.key}`: {self.explanation}" if self.key else self.explanation
 
 
-class ConfigReading(Value):
+@dataclass(frozen=True)
+class ConfigReading:
     """What can be read of a file, by its keys, and what can't."""
 
-    values: Mapping[str, object] = MappingProxyType({})
+    values: Mapping[str, object] = field(default_factory=dict[str, object])
     problems: tuple[Problem, ...] = ()
 
 
@@ -208,7 +210,8 @@ def _shorten(text: str) -> str:
 MISNAMED_PROBLEM: Final = Problem("", 1, 1, f"`{MISNAMED_CONFIG_PATH}` is not read; the file is called `{CONFIG_PATH}`")
 
 
-class RefusedConfig(Value):
+@dataclass(frozen=True)
+class RefusedConfig:
     """A file with a mistake.
 
     `is_replaced`: its last version without one takes the place of what can't be read. `withholds_all`: `never_send` can't be read
@@ -222,11 +225,12 @@ class RefusedConfig(Value):
     withholds_all: bool = False
 
 
-class EffectiveConfig(Value):
+@dataclass(frozen=True)
+class EffectiveConfig:
     """What holds. `origins`: whose file sets a key; a key that is not in it has its default."""
 
-    config: RepositoryConfig = RepositoryConfig()
-    origins: Mapping[str, ConfigOrigin] = MappingProxyType({})
+    config: RepositoryConfig = field(default_factory=RepositoryConfig)
+    origins: Mapping[str, ConfigOrigin] = field(default_factory=dict[str, ConfigOrigin])
     refused_files: tuple[RefusedConfig, ...] = ()
 
 
@@ -320,7 +324,8 @@ class HiddenValue(Enum):
     DEFAULT = "the owner's default"
 
 
-class ConfigEdit(Value):
+@dataclass(frozen=True)
+class ConfigEdit:
     """One key that would have another value. `old`, `new` None: not set."""
 
     key: str
@@ -329,7 +334,8 @@ class ConfigEdit(Value):
     is_weaker: bool
 
 
-class ProposedConfig(Value):
+@dataclass(frozen=True)
+class ProposedConfig:
     """What the pull request proposes. `problems`: the mistakes in its version of the file. `is_unread`: its text is not known."""
 
     edits: tuple[ConfigEdit, ...] = ()

@@ -7,11 +7,11 @@ criterion: AC1, AC2 ... of issues, else DESCRIPTION.
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from worker.domain.dossier.dossier import DESCRIPTION, Criterion, Issue
 from worker.domain.pattern import pattern
-from worker.domain.value import Value
 from worker.dossier.markdown import case_fences, parse_blocks, skip_quotations, without_comments
 
 if TYPE_CHECKING:
@@ -30,14 +30,16 @@ FEATURE: Final = pattern(r"\s*(?:[@#][^\n]*\n\s*){0,10}(?:Feature|Background|Sce
 BOX: Final = pattern(r"\[[ xX]\]\s+")
 
 
-class OutlineTitle(Value):
+@dataclass(frozen=True)
+class OutlineTitle:
     """`level` counts from 1 (`#`); LABEL_LEVEL is the lowest. An empty text ends a `<details>`."""
 
     text: str
     level: int
 
 
-class ListItem(Value):
+@dataclass(frozen=True)
+class ListItem:
     """The first paragraph of a list item. `depth` counts lists from 1."""
 
     text: str
@@ -45,20 +47,23 @@ class ListItem(Value):
     is_task: bool
 
 
-class TableRow(Value):
+@dataclass(frozen=True)
+class TableRow:
     """A table's row under its header."""
 
     header: tuple[str, ...]
     cells: tuple[str, ...]
 
 
-class Paragraph(Value):
+@dataclass(frozen=True)
+class Paragraph:
     """Text outside lists."""
 
     text: str
 
 
-class GherkinBlock(Value):
+@dataclass(frozen=True)
+class GherkinBlock:
     """A fenced block of Gherkin: what it is marked as, or how an unmarked one begins."""
 
     text: str

@@ -4,30 +4,33 @@ The webhook intake knows an account and a branch, the judge knows the commits to
 judged with any author, draft or not; a head that was judged once stays judged.
 """
 
+from dataclasses import dataclass
 from typing import Final
 
 from worker.domain.config.config import Authors, Handling
 from worker.domain.dossier.dossier import PullRequest
 from worker.domain.model import Frozen
 from worker.domain.request.judge_request import DRAFT_TRIGGERS, MANUAL_TRIGGERS, AuthorKind, Trigger
-from worker.domain.value import Value
 from worker.dossier.agents import agent_of, find_author_agent
 
 BOT: Final = "Bot"
 """GitHub's type of an account that is no person's."""
 
 
-class Eligible(Value):
+@dataclass(frozen=True)
+class Eligible:
     """`observed_author`: the kind of author whose pull requests are judged here, and neither passed nor blocked; None: judged."""
 
     observed_author: AuthorKind | None = None
 
 
-class DraftHeld(Value):
+@dataclass(frozen=True)
+class DraftHeld:
     """A draft: it waits until it is ready, or until a judging is requested."""
 
 
-class AuthorSkipped(Value):
+@dataclass(frozen=True)
+class AuthorSkipped:
     """Pull requests of this kind of author are not judged here."""
 
     author: AuthorKind

@@ -6,11 +6,11 @@ quotations and HTML comments close nothing.
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from worker.domain.ids import Sha
 from worker.domain.pattern import pattern
-from worker.domain.value import Value
 from worker.dossier.markdown import parse_blocks, skip_quotations, without_code_spans, without_comments
 
 _NAME: Final = r"[\w.-]{1,100}/[\w.-]{1,100}"
@@ -27,7 +27,8 @@ MENTION_PATTERN: Final = pattern(
 )
 
 
-class IssueLink(Value):
+@dataclass(frozen=True)
+class IssueLink:
     """An issue that a text names. `text` is what names it, as written."""
 
     repository: str

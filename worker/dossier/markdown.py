@@ -2,12 +2,12 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import cache
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from worker.domain.pattern import pattern
-from worker.domain.value import Value
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -28,7 +28,8 @@ MOST_LINES: Final = 20_000
 longest description has so many only where most are empty or hold a word."""
 
 
-class FencedBlock(Value):
+@dataclass(frozen=True)
+class FencedBlock:
     """A fenced block outside quotations. `info_word`: the first word of its info string. `start` and `end` count lines from 0."""
 
     info_word: str

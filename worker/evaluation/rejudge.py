@@ -10,6 +10,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Generator, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from enum import StrEnum
 from pathlib import Path
@@ -25,7 +26,6 @@ from worker.domain.ids import EvalId, InstallationId, new_eval_id
 from worker.domain.model import Frozen
 from worker.domain.ports import Archive, Clock
 from worker.domain.request.judge_request import PullRef
-from worker.domain.value import Value, replace
 from worker.domain.verdict.audit import (
     DIGEST_SIGNAL,
     SHADOW_SIGNAL,
@@ -406,7 +406,8 @@ class RejudgerOpener(NamedTuple):
             yield Rejudger(self.settings, store, self.terms, self.open_judge).execute
 
 
-class RejudgeRun(Value):
+@dataclass(frozen=True)
+class RejudgeRun:
     """What is re-evaluated, by what terms. `settings` lead every process to the store that is open here."""
 
     settings: Settings

@@ -4,13 +4,13 @@ Only what was known at the time of the verdict counts, so that the answer differ
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Final, cast
 
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.ids import EvalId, eval_id_after
-from worker.domain.value import Value
 from worker.domain.verdict.audit import DIGEST_SIGNAL
 from worker.domain.verdict.events import subject_id
 from worker.domain.verdict.ledger import LedgerEntry
@@ -37,7 +37,8 @@ def find_entry(entries: Sequence[LedgerEntry], eval_id: EvalId | None) -> Ledger
     return next((entry for entry in entries if entry.eval_id == eval_id), None)
 
 
-class Rescoring(Value):
+@dataclass(frozen=True)
+class Rescoring:
     """What is derived again, when and by which law. *entry*: the verdict that is answered.
 
     *entries*: the ledger of its pull request. *rejudged*: the answers to some of them by the law that is tried.

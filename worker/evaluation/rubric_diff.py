@@ -5,12 +5,12 @@ No model is asked and nothing is recorded. A change without a dossier is counted
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, cast
 
 from worker.adapters.redis.store import Store
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.ids import EvalId, InstallationId
-from worker.domain.value import Value
 from worker.domain.verdict.events import EventKind, read_event
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.rubric import Rubric
@@ -68,7 +68,8 @@ class ComparedChange(NamedTuple):
         return not self.is_different and self.before.asks != self.now.asks
 
 
-class OutcomeAgreement(Value):
+@dataclass(frozen=True)
+class OutcomeAgreement:
     """Of each rubric's verdicts with an outcome of one strength: how many the outcomes bear out, of how many."""
 
     strength: str

@@ -1,16 +1,15 @@
 """What a judging takes and returns: the rules and models, the header of its verdict, its costs and its result."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from decimal import Decimal
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from worker.domain.dossier.dossier import Policy
 from worker.domain.ids import EvalId, Fingerprint
 from worker.domain.ports import Model, ModelReply
 from worker.domain.request.pause import JudgingPause
-from worker.domain.value import Value, replace
 from worker.domain.verdict.audit import Exchange, Step
 from worker.domain.verdict.budget import CapLevel
 from worker.domain.verdict.ledger import ROUND_LIMIT
@@ -29,7 +28,8 @@ ALWAYS: Final = 1.0
 """Above this threshold the model is always asked: tier `llm`, not `hybrid`."""
 
 
-class JudgeContext(Value):
+@dataclass(frozen=True)
+class JudgeContext:
     """The rules and models of a judging. `threshold`: the model is asked below it (0: never, above 1: always).
 
     `pause`: judging is stopped; `suspension`: by whom and until when. `round_limit`: how many rounds may end in a reject.
@@ -44,11 +44,11 @@ class JudgeContext(Value):
     model: Model | None = None
     pause: Pause | None = None
     round_limit: int = ROUND_LIMIT
-    token_budget: TokenBudget = TokenBudget()
-    token_budgets: Mapping[str, TokenBudget] = MappingProxyType({})
+    token_budget: TokenBudget = field(default_factory=TokenBudget)
+    token_budgets: Mapping[str, TokenBudget] = field(default_factory=dict[str, TokenBudget])
     second_model: Model | None = None
     is_panel: bool = False
-    choices: Mapping[str, Model] = MappingProxyType({})
+    choices: Mapping[str, Model] = field(default_factory=dict[str, Model])
     asking_ms: int = 600_000
     suspension: JudgingPause | None = None
     no_model: ModelSkipReason = ModelSkipReason.NO_MODEL
@@ -84,7 +84,8 @@ class JudgeContext(Value):
         return f"threshold={self.threshold:g} model={self.model.name if self.model else None}{second}{panel}"
 
 
-class PanelMember(Value):
+@dataclass(frozen=True)
+class PanelMember:
     """A model to ask. `focus`: a sentence on what to look at above all, or empty."""
 
     name: str
@@ -92,7 +93,8 @@ class PanelMember(Value):
     focus: str = ""
 
 
-class EvaluationHeader(Value):
+@dataclass(frozen=True)
+class EvaluationHeader:
     """The header of a verdict. `parent_eval_id`: the verdict that is judged again, if any."""
 
     eval_id: EvalId
@@ -103,13 +105,14 @@ class EvaluationHeader(Value):
     parent_eval_id: EvalId | None = None
 
 
-class ReplyCosts(Value):
+@dataclass(frozen=True)
+class ReplyCosts:
     """The cost of replies. `cost_usd` None: the price of one is unknown.
 
     `lost_usd`: the most that unanswered questions may have cost. `near`: the budget cap that is almost reached.
     """
 
-    tokens: Tokens = Tokens()
+    tokens: Tokens = field(default_factory=Tokens)
     cost_usd: Decimal | None = Decimal(0)
     replies: int = 0
     near: CapLevel | None = None
@@ -135,7 +138,8 @@ class ReplyCosts(Value):
         return ReplyCosts(self.tokens + reply.tokens, cost, self.replies + 1, reply.near_cap, lost)
 
 
-class JudgingResult(Value):
+@dataclass(frozen=True)
+class JudgingResult:
     """How a verdict came about: the ruling, what was read, which models were asked, and their cost.
 
     `answers`: the model's on open conditions; `conditions`: all of them afterwards. `exchanges`, `steps` and `redactions` are for the
@@ -155,7 +159,8 @@ class JudgingResult(Value):
     opinions: "tuple[PanelOpinion, ...]" = ()
 
 
-class PanelOpinion(Value):
+@dataclass(frozen=True)
+class PanelOpinion:
     """The result of one panel member, as if it had judged alone."""
 
     member: PanelMember

@@ -5,11 +5,11 @@ The order of RULES is the policy: the first rule that answers wins, and the mode
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
 from worker.domain.dossier.dossier import CiState
-from worker.domain.value import Value
 from worker.domain.verdict.opinion import CERTAIN_CONFIDENCE, HeuristicOpinion
 from worker.domain.verdict.verdict import AbstainReason
 from worker.judge.checks.ci_status import CiReport
@@ -33,7 +33,8 @@ class Pause(StrEnum):
     REPOSITORY = "repository"
 
 
-class EscalationInput(Value):
+@dataclass(frozen=True)
+class EscalationInput:
     """What the route depends on. `no_model`: why there is none; `lacks_issue`: none is linked, and the repository requires one."""
 
     ci: CiReport
@@ -44,15 +45,18 @@ class EscalationInput(Value):
     lacks_issue: bool = False
 
 
-class RejectOnFacts(Value):
+@dataclass(frozen=True)
+class RejectOnFacts:
     reason: str
 
 
-class AcceptAsSafe(Value):
+@dataclass(frozen=True)
+class AcceptAsSafe:
     reason: str
 
 
-class StopJudging(Value):
+@dataclass(frozen=True)
+class StopJudging:
     """The judging stops without a decision."""
 
     abstain: AbstainReason
@@ -60,7 +64,8 @@ class StopJudging(Value):
     reason: str
 
 
-class AskModel(Value):
+@dataclass(frozen=True)
+class AskModel:
     reason: str
 
 

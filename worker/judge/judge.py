@@ -4,6 +4,7 @@ The same dossier, context and replies give the same decision. A judging that cou
 """
 
 import hashlib
+from dataclasses import replace
 
 from worker.domain.dossier.dossier import Criterion, Dossier
 from worker.domain.dossier.never_send import is_withheld
@@ -11,7 +12,6 @@ from worker.domain.ids import Fingerprint, eval_id_after, new_eval_id
 from worker.domain.ports import Clock
 from worker.domain.request.judge_request import LOCAL_INSTALLATION, JudgeRequest
 from worker.domain.request.pause import JudgingPause, pause_to_signals
-from worker.domain.value import replace
 from worker.domain.verdict.audit import EvaluatedVerdict, Stage, Step
 from worker.domain.verdict.ledger import conditions_of
 from worker.domain.verdict.opinion import HeuristicOpinion

@@ -4,6 +4,7 @@ A group passes only while its pull request's own check does, and as accepted onl
 group has the same content is compared separately (`worker.scheduling.merge_queue`).
 """
 
+from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
@@ -13,7 +14,6 @@ from worker.domain.check.check_run import Conclusion
 from worker.domain.check.merge_group import MergeGroup
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.ids import CheckRunId, EvalId, Sha
-from worker.domain.value import Value
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import Abstain, Accept, Reject, SubjectKind, Tokens
 from worker.dossier.diff.line_hashes import hash_changed_lines
@@ -21,7 +21,8 @@ from worker.dossier.diff.parser import DiffError, diff_of
 from worker.judge.rounds.fingerprint import change_fingerprint
 
 
-class PublishedCheckRun(Value):
+@dataclass(frozen=True)
+class PublishedCheckRun:
     """Our check run on the pull request's head. `conclusion`: as GitHub has it; None while it runs."""
 
     check: CheckRunId
@@ -29,7 +30,8 @@ class PublishedCheckRun(Value):
     title: str
 
 
-class GroupPullRequest(Value):
+@dataclass(frozen=True)
+class GroupPullRequest:
     """The pull request of a group. `published`, `recorded`: of its current head."""
 
     is_closed: bool
@@ -50,11 +52,13 @@ class GroupStopReason(StrEnum):
     NOT_SHOWN = "not_shown"
 
 
-class GroupWaits(Value):
+@dataclass(frozen=True)
+class GroupWaits:
     """The pull request has no verdict yet."""
 
 
-class GroupStops(Value):
+@dataclass(frozen=True)
+class GroupStops:
     """The group does not pass. `verdict`: of the pull request's head, where that is the reason."""
 
     reason: GroupStopReason
@@ -62,14 +66,16 @@ class GroupStops(Value):
     verdict: Accept | Reject | Abstain | None = None
 
 
-class GroupPasses(Value):
+@dataclass(frozen=True)
+class GroupPasses:
     """The pull request passes without our verdict: out of scope, observed, paused or overridden."""
 
     conclusion: Conclusion
     published: PublishedCheckRun
 
 
-class GroupAccepted(Value):
+@dataclass(frozen=True)
+class GroupAccepted:
     """The pull request is accepted: the group passes with the same change, else it is judged."""
 
     accept: Accept

@@ -4,12 +4,12 @@ A fact rejects whatever the model says, and an accept needs every changed file r
 a pass; at a budget cap a fact still rejects and a safe change is still accepted.
 """
 
+from dataclasses import replace
 from itertools import count
 from types import MappingProxyType
 from typing import Final, assert_never
 
 from worker.domain.ports import Model, ModelReply
-from worker.domain.value import replace
 from worker.domain.verdict.budget import Cap, CapLevel
 from worker.domain.verdict.opinion import CERTAIN_CONFIDENCE, Breakdown, Leaning, ModelOpinion
 from worker.domain.verdict.rubric import Rubric

@@ -7,6 +7,7 @@ from failing; its score never enters the submission's.
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from operator import itemgetter
 from statistics import fmean
@@ -14,7 +15,6 @@ from typing import Any, Final
 
 from worker.domain.dossier.dossier import FAILED_CONCLUSIONS, CiCheck
 from worker.domain.ids import EvalId, eval_id_after, new_eval_id
-from worker.domain.value import Value
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.outcomes import CiCheckRubric, Outcome, OutcomeKind, PullRequestRubric, Strength
 from worker.domain.verdict.verdict import (
@@ -33,7 +33,8 @@ MOST_CHILDREN: Final = 50
 WEAKEST_FIRST: Final = (Strength.LIFECYCLE, Strength.IMPLICIT, Strength.EXPLICIT)
 
 
-class OutcomeScore(Value):
+@dataclass(frozen=True)
+class OutcomeScore:
     """A score, its confidence, and the score that outcomes of each strength moved it towards."""
 
     score: float
@@ -198,7 +199,8 @@ PARENT_OFFSET: Final = timedelta(milliseconds=1)
 """Sorts a child behind its parent."""
 
 
-class CheckVerdict(Value):
+@dataclass(frozen=True)
+class CheckVerdict:
     """The verdict on one check; `part` names it among the checks of its head."""
 
     part: str

@@ -6,11 +6,11 @@ lens, or a lens that can't tell, is a person's to decide. Three accepts accept, 
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Final
 
-from worker.domain.value import Value, replace
 from worker.domain.verdict.verdict import AbstainReason, Category
 from worker.judge import texts
 from worker.judge.rulings import Ruling, leave_to_person
@@ -29,7 +29,8 @@ class PanelAgreement(StrEnum):
     ALONE = "one alone was had"
 
 
-class PanelRuling(Value):
+@dataclass(frozen=True)
+class PanelRuling:
     """The joint ruling. `speaker`: the position of the opinion whose words and answers it has."""
 
     ruling: Ruling
@@ -75,7 +76,8 @@ FOCUS: Final[Mapping[Lens, str]] = MappingProxyType(
 )
 
 
-class LensRuling(Value):
+@dataclass(frozen=True)
+class LensRuling:
     """The ruling through a lens."""
 
     lens: Lens

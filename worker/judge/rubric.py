@@ -6,6 +6,7 @@ unknown, doubled or malformed field by its path.
 
 import hashlib
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar, cast
@@ -14,7 +15,6 @@ from pydantic import ValidationError
 
 from worker.domain.config.signal_names import RETIRED_SIGNALS, SIGNAL_NAMES
 from worker.domain.model import Frozen
-from worker.domain.value import Value
 from worker.domain.verdict.rubric import Rubric
 from worker.dossier.strict_yaml import PositionsByPath, StrictYamlError, load_operator_yaml, load_yaml_with_positions
 from worker.errors import InputError
@@ -30,7 +30,8 @@ PACKAGE: Final = Path(__file__).resolve().parent.parent
 """The folder of prompts and rubrics in a wheel; in a checkout they are one folder up."""
 
 
-class PromptText(Value):
+@dataclass(frozen=True)
+class PromptText:
     """The judge's prompt. `version` is the hash of its text."""
 
     text: str

@@ -1,12 +1,11 @@
 """What code rules alone. A fact rejects; an accept needs every changed file read."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from itertools import islice
-from types import MappingProxyType
 from typing import Final, assert_never
 
 from worker.domain.dossier.dossier import Criterion, Dossier
-from worker.domain.value import Value, replace
 from worker.domain.verdict.opinion import HeuristicOpinion
 from worker.domain.verdict.verdict import (
     AbstainReason,
@@ -47,7 +46,8 @@ UNMET: Final = frozenset({CriterionStatus.MISSING, CriterionStatus.PARTIAL})
 RulingSignals = Mapping[str, str | int | float | bool | None]
 
 
-class EvidenceBundle(Value):
+@dataclass(frozen=True)
+class EvidenceBundle:
     """The dossier and what code read in it."""
 
     dossier: Dossier
@@ -64,7 +64,8 @@ class EvidenceBundle(Value):
         return self.dossier.criteria or ()
 
 
-class Ruling(Value):
+@dataclass(frozen=True)
+class Ruling:
     """The deciding part of a verdict. Exactly one of accept, `category` (reject) and `abstain_reason`."""
 
     concern: str
@@ -76,7 +77,7 @@ class Ruling(Value):
     evidence: tuple[EvidencePointer, ...] = ()
     criteria: tuple[CriterionVerdict, ...] = ()
     scores: tuple[Score, ...] = ()
-    signals: RulingSignals = MappingProxyType({})
+    signals: RulingSignals = field(default_factory=dict[str, str | int | float | bool | None])
     throttled_reason: ThrottledReason | None = None
     ci_failure: CiFailure | None = None
 

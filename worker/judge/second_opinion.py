@@ -5,11 +5,11 @@ half its confidence; an opinion that could not be had changes nothing. Each opin
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from decimal import Decimal
 from typing import Final
 
 from worker.domain.ports import Model
-from worker.domain.value import replace
 from worker.domain.verdict.audit import Stage, Step
 from worker.domain.verdict.verdict import Tokens
 from worker.judge import texts

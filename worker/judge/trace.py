@@ -6,11 +6,11 @@ The same dossier, rules and replies give the same trace, so two traces differ fi
 import hashlib
 import json
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from itertools import zip_longest
 from typing import Final
 
 from worker.domain.ports import ModelReply, Prompt
-from worker.domain.value import replace
 from worker.domain.verdict.audit import (
     AuditRecord,
     Exchange,

@@ -5,10 +5,10 @@ too, in `worker.judge.model_judge`.
 """
 
 from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
 from typing import Final
 
 from worker.domain.pattern import pattern
-from worker.domain.value import replace
 from worker.domain.verdict.opinion import Leaning, ModelOpinion
 from worker.domain.verdict.verdict import ClaimStatus, ClaimVerdict, CriterionStatus
 from worker.judge import texts

@@ -8,6 +8,7 @@ well; everything else is left to the background task after each verdict. The two
 import logging
 import secrets
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 from typing import Final
@@ -27,7 +28,6 @@ from worker.domain.ids import Sha
 from worker.domain.judging import JudgingCompleted, JudgingOutcome
 from worker.domain.ports import Clock, CommentRecords, Comments, Ledger, PostedComment
 from worker.domain.request.judge_request import JudgeRequest, PullRef
-from worker.domain.value import Value
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.dossier.config import config_of
 from worker.errors import Forbidden, RateLimited, SubjectGone, Unavailable
@@ -42,7 +42,8 @@ REFUSED_NODE_ID: Final = ""
 """The node id of a comment that GitHub refused to change by its id: another try would only cost a request."""
 
 
-class AuthorCommentPublisher(Value):
+@dataclass(frozen=True)
+class AuthorCommentPublisher:
     """`newest_head`: the head that was announced last. `is_silent`: the operator declined comments."""
 
     comments: Comments
@@ -128,7 +129,8 @@ class AuthorCommentPublisher(Value):
         return self.comments.write(pull, repository, update.text_with_mark(note)) if update.is_open else None
 
 
-class CommentUpdate(Value):
+@dataclass(frozen=True)
+class CommentUpdate:
     """The comment for a verdict: its text without the mark, and its record so far."""
 
     entry: LedgerEntry
@@ -152,7 +154,8 @@ class CommentUpdate(Value):
         return note.model_copy(update={**changes, "head_sha": self.entry.head_sha, "is_open": self.is_open, **about})
 
 
-class EarlyAuthorComment(Value):
+@dataclass(frozen=True)
+class EarlyAuthorComment:
     """Updates the comment along with the question for the newest head. `is_waiting`: whether a task may be writing this comment."""
 
     publisher: AuthorCommentPublisher

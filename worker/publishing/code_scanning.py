@@ -8,6 +8,7 @@ import base64
 import gzip
 import logging
 from collections.abc import Callable
+from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Final, Protocol
 
@@ -17,7 +18,6 @@ from worker.domain.ids import EvalId, RepositoryName, Sha
 from worker.domain.judging import JudgingCompleted, JudgingOutcome
 from worker.domain.ports import Ledger
 from worker.domain.request.judge_request import JudgeRequest, PullRef
-from worker.domain.value import Value
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import Abstain
 from worker.dossier.config import config_of
@@ -52,7 +52,8 @@ class ScannedDossiers(Protocol):
     def find(self, eval_id: EvalId) -> Dossier | None: ...
 
 
-class SarifUploader(Value):
+@dataclass(frozen=True)
+class SarifUploader:
     """`newest_head`: the head that was announced last."""
 
     uploads: SarifUploads

@@ -5,6 +5,7 @@ request pass is written only after GitHub was asked for its author, commits incl
 """
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final, Protocol
 
@@ -21,7 +22,6 @@ from worker.domain.request.judge_request import (
     Trigger,
 )
 from worker.domain.request.pull_request_events import OpenPull, PullSnapshot, RepositoryAdded
-from worker.domain.value import Value
 from worker.dossier.eligibility import (
     AuthorSkipped,
     Eligibility,
@@ -67,7 +67,8 @@ class AuthorListing(Protocol):
     def open_pulls(self, installation: InstallationId, repository: RepositoryName) -> Iterator[OpenPull]: ...
 
 
-class InitialStatus(Value):
+@dataclass(frozen=True)
+class InitialStatus:
     """Opens check runs. `operators`: the operator's defaults for `authors`."""
 
     service: CheckRunService

@@ -6,6 +6,7 @@ stop the verdict.
 
 import logging
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
@@ -20,7 +21,6 @@ from worker.domain.judging import JudgingCompleted, JudgingOutcome
 from worker.domain.ports import CommandQueue, DecisionStore, Ledger, PullRequestEventQueue, Reviewers, SubmittedReview
 from worker.domain.request.judge_request import CommandName, CommandRequest, JudgeRequest, PullRef
 from worker.domain.request.pull_request_events import PullRequestEvent, PullRequestEventKind
-from worker.domain.value import Value
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import Abstain, Accept, Reject
 from worker.dossier.diff.parser import DiffError, diff_of
@@ -33,7 +33,8 @@ MAX_OWNERS: Final = 5
 """Owners of most of the changed files come first."""
 
 
-class ReviewRequests(Value):
+@dataclass(frozen=True)
+class ReviewRequests:
     """Decisions about a head, and requests for them. `review_settings`: the repository's `review`; `is_silent`: the operator declined."""
 
     decisions: DecisionStore
@@ -146,7 +147,8 @@ class ReviewRequests(Value):
             LOG.warning("no label was put on: %s", refused, extra={"repository": request.repository})
 
 
-class CodeOwnership(Value):
+@dataclass(frozen=True)
+class CodeOwnership:
     """Whether a reviewer owns changed code. `dossier_of`: the dossier of a verdict."""
 
     reviewers: Reviewers

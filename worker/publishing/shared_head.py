@@ -6,6 +6,7 @@ time. A pull request that GitHub no longer shows at this head holds none of the 
 
 import logging
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
 from worker.domain.check.check_run import CheckContent
@@ -20,7 +21,6 @@ from worker.domain.check.shared_head import (
 from worker.domain.ids import CheckRunId, Sha
 from worker.domain.ports import CheckPublisher, JudgeRequests, PullSource, SharedHeads
 from worker.domain.request.judge_request import JudgeRequest, PullRef
-from worker.domain.value import Value, replace
 from worker.errors import Forbidden, SubjectGone
 from worker.publishing.check_runs import no_lease
 from worker.publishing.texts.states import combine_content
@@ -40,7 +40,8 @@ class KnownChecks(Protocol):
     def find_check_run(self, pull: PullRef, head_sha: Sha) -> CheckRunId | None: ...
 
 
-class SharedHeadSync(Value):
+@dataclass(frozen=True)
+class SharedHeadSync:
     """Syncs the check runs of one commit. Raises as PullSource does, and may be retried."""
 
     shared_heads: SharedHeads

@@ -1,6 +1,7 @@
 """The port on which the pipeline reports the state of a judging, and the one of a laptop, which shows nothing."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
@@ -9,11 +10,11 @@ from worker.domain.dossier.dossier import Dossier
 from worker.domain.ids import Sha
 from worker.domain.ports import PullSource
 from worker.domain.request.judge_request import JudgeRequest
-from worker.domain.value import Value
 from worker.domain.verdict.verdict import Abstain, Accept, Reject
 
 
-class CiWait(Value):
+@dataclass(frozen=True)
+class CiWait:
     """The checks that judging waits for, and its deadline."""
 
     names: tuple[str, ...]

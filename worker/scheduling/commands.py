@@ -6,6 +6,7 @@ the same answer once. Everything is idempotent, since an interrupted task is ret
 
 import logging
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final, assert_never
 
@@ -26,7 +27,6 @@ from worker.domain.ports import Clock, CommandApi, CurrentPull
 from worker.domain.request.judge_request import CommandName, CommandRequest, JudgeRequest, Trigger
 from worker.domain.request.pause import LONGEST_NAME, LONGEST_REASON, JudgingPause, UntilError
 from worker.domain.request.pull_request_events import PullRequestEvent, PullRequestEventKind
-from worker.domain.value import Value, replace
 from worker.domain.verdict.verdict import Abstain, AbstainReason
 from worker.errors import SubjectGone, unavailable_if_recent
 from worker.log import log_fields
@@ -41,7 +41,8 @@ FindOwnedBase = Callable[[CommandRequest, Role], str | None]
 """The base branch of a commit whose verdict needs a person, if the reviewer owns one of its files."""
 
 
-class AuthorizedCommand(Value):
+@dataclass(frozen=True)
+class AuthorizedCommand:
     """A permitted command."""
 
     request: CommandRequest
@@ -54,7 +55,8 @@ class AuthorizedCommand(Value):
         return self.request.head_sha or self.proposal.head_sha
 
 
-class CommandHandler(Value):
+@dataclass(frozen=True)
+class CommandHandler:
     """Answers commands."""
 
     api: CommandApi

@@ -7,6 +7,7 @@ again. A verdict on a group is recorded beside the accept, shown to no judge, an
 
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final, Protocol, assert_never
 
@@ -17,7 +18,6 @@ from worker.domain.dossier.dossier import Dossier, PullRequest
 from worker.domain.ids import CheckRunId, DeliveryId, EvalId, InstallationId, RepositoryId, Sha, eval_id_after
 from worker.domain.ports import Clock, Fence, Ledger
 from worker.domain.request.judge_request import JudgeRequest, PullRef, Trigger
-from worker.domain.value import Value
 from worker.domain.verdict.audit import EvaluatedVerdict
 from worker.domain.verdict.events import EvalTrigger
 from worker.domain.verdict.ledger import LedgerEntry
@@ -119,7 +119,8 @@ class GroupDossiers(Protocol):
     def find(self, eval_id: EvalId) -> Dossier | None: ...
 
 
-class GroupTerms(Value):
+@dataclass(frozen=True)
+class GroupTerms:
     """`wait`: the longest wait for the pull request's verdict. `attempts`: retries of an answer."""
 
     wait: timedelta
@@ -131,7 +132,8 @@ class GroupOutdated(AssayError):
     """An event of the group's pull request came since it was read, so its answer may be stale."""
 
 
-class GroupCase(Value):
+@dataclass(frozen=True)
+class GroupCase:
     """A group, its pull request (number 0: it names none), and the number of that one's last event when it was read."""
 
     opened: PendingGroup
@@ -147,7 +149,8 @@ class GroupCase(Value):
         return self.group.pull_ref(self.location.number)
 
 
-class MergeGroupHandler(Value):
+@dataclass(frozen=True)
+class MergeGroupHandler:
     """Answers groups. `submit`: queue a judging of one under this token."""
 
     queue: GroupQueue
@@ -344,7 +347,8 @@ def _minimal_dossier(entry: LedgerEntry) -> Dossier:
     return Dossier(pull_request=pull, diff="")
 
 
-class GroupJudgement(Value):
+@dataclass(frozen=True)
+class GroupJudgement:
     """A verdict on a group and its dossier."""
 
     evaluated: EvaluatedVerdict
@@ -359,7 +363,8 @@ class GroupJudging(Protocol):
     ) -> GroupJudgement: ...
 
 
-class GroupJudge(Value):
+@dataclass(frozen=True)
+class GroupJudge:
     """Judges groups."""
 
     queue: GroupQueue

@@ -6,6 +6,7 @@ publishes nothing new. GitHub is asked for reactions only, once per closed pull 
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final, Protocol, assert_never
 
@@ -15,7 +16,6 @@ from worker.domain.ids import EvalId, InstallationId, RepositoryId, RepositoryNa
 from worker.domain.ports import Clock, CommentRecords, Ledger
 from worker.domain.request.judge_request import PullRef
 from worker.domain.request.pull_request_events import PullRequestEvent, PullRequestEventKind
-from worker.domain.value import Value
 from worker.domain.verdict.events import EvalTrigger, EvaluationStarted, Event, started_event, terminal_event
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.outcomes import (
@@ -89,7 +89,8 @@ class OutcomeDossiers(Protocol):
     def find(self, eval_id: EvalId) -> Dossier | None: ...
 
 
-class FoundOutcome(Value):
+@dataclass(frozen=True)
+class FoundOutcome:
     """An outcome of a pull request. *entry*: the verdict that it is about. *name*: its idempotency key."""
 
     pull: PullRef
@@ -98,7 +99,8 @@ class FoundOutcome(Value):
     name: str
 
 
-class OutcomeRecorder(Value):
+@dataclass(frozen=True)
+class OutcomeRecorder:
     """Records the outcomes of events."""
 
     store: OutcomeStore
@@ -255,7 +257,8 @@ class OutcomeRecorder(Value):
         return submissions_of(self.ledger.entries(pull))
 
 
-class WholePullRequestJudge(Value):
+@dataclass(frozen=True)
+class WholePullRequestJudge:
     """Makes overall verdicts on pull requests."""
 
     ledger: Ledger
@@ -336,7 +339,8 @@ class CommentReactions(Protocol):
     def reactions_to(self, pull: PullRef, repository: RepositoryName, comment_id: int) -> tuple[Reaction, ...]: ...
 
 
-class ReactionRecorder(Value):
+@dataclass(frozen=True)
+class ReactionRecorder:
     """Records the thumbs at Assay's comment once its pull request is closed."""
 
     reactions: CommentReactions

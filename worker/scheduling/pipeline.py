@@ -6,6 +6,7 @@ confirmed, instead of judged again.
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Final, Protocol
 
@@ -34,7 +35,6 @@ from worker.domain.request.judge_request import (
     PullRef,
     Trigger,
 )
-from worker.domain.value import Value, replace
 from worker.domain.verdict.audit import EvaluatedVerdict
 from worker.domain.verdict.events import SUPERSEDED_MESSAGE, EvaluationStarted, FailureMode
 from worker.domain.verdict.ledger import TextChange, author_text_of, classify_text, find_judged_entries
@@ -60,7 +60,8 @@ UNDECIDED_REASONS: Final = frozenset({AbstainReason.UNPROVEN, AbstainReason.NEED
 """Abstains after a usable answer of a model."""
 
 
-class CiWaitPolicy(Value):
+@dataclass(frozen=True)
+class CiWaitPolicy:
     """How long to wait for other checks, since when, and how often to poll. `longest_required_wait`: while a required one runs."""
 
     longest_wait: timedelta
@@ -89,7 +90,8 @@ class AuthorNotifier(Protocol):
         ...
 
 
-class JudgingDependencies(Value):
+@dataclass(frozen=True)
+class JudgingDependencies:
     """The ports and settings of a judging. `rubric_problem`: why the rubric can't be used.
 
     `demoted_signals`: signals that do not reject alone here, since their rejects were overridden too often.
@@ -102,7 +104,7 @@ class JudgingDependencies(Value):
     context: JudgeContext
     clock: Clock
     ci_wait: CiWaitPolicy
-    outage_retries: OutageRetries = OutageRetries()
+    outage_retries: OutageRetries = field(default_factory=OutageRetries)
     rubric_problem: str | None = None
     demoted_signals: frozenset[str] = frozenset()
     authors: Authors | None = None

@@ -6,6 +6,7 @@ from a backup: its head is compared once per run of the Redis server, while no j
 
 import logging
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final, Protocol
 
@@ -20,7 +21,6 @@ from worker.domain.request.missed_deliveries import (
     retry_order,
 )
 from worker.domain.request.pull_request_events import OpenPull, OpenRepository, Repository
-from worker.domain.value import Value
 from worker.errors import Forbidden, RateLimited, SubjectGone, Unavailable
 from worker.judge.merge_group import PublishedCheckRun
 
@@ -107,7 +107,8 @@ class SweepProgress(Protocol):
     def set_next_page(self, installation: InstallationId, page: int) -> None: ...
 
 
-class MissedDeliveries(Value):
+@dataclass(frozen=True)
+class MissedDeliveries:
     """Redelivers what never arrived. *on_passed_over*: called for a delivery that GitHub keeps failing to redeliver."""
 
     deliveries: DeliveryLog
@@ -209,7 +210,8 @@ class EndedChecks(Protocol):
         ...
 
 
-class ReopenedCheckSweep(Value):
+@dataclass(frozen=True)
+class ReopenedCheckSweep:
     """Compares ended checks with what GitHub shows."""
 
     published: PublishedChecks
@@ -271,7 +273,8 @@ class HeadStates(Protocol):
         ...
 
 
-class OpenPullSweep(Value):
+@dataclass(frozen=True)
+class OpenPullSweep:
     """Requests judgings of open pull requests whose head has no state, or whose base changed."""
 
     listing: RepositoryListing

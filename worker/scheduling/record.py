@@ -1,6 +1,7 @@
 """Record a verdict: ledger entry, archived dossier, audit record and events. Entries are immutable, and recording twice leaves one."""
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
 from pydantic import ValidationError
@@ -9,7 +10,6 @@ from worker.domain.dossier.dossier import Ci, Dossier, author_text
 from worker.domain.ids import BaseHash, EvalId, hash_base
 from worker.domain.ports import Archive, EntryWithEvents, EvaluationEvents, Lease, Ledger
 from worker.domain.request.judge_request import PullRef
-from worker.domain.value import Value, replace
 from worker.domain.verdict.audit import EvaluatedVerdict
 from worker.domain.verdict.events import (
     EvalTrigger,
@@ -31,7 +31,8 @@ from worker.settings import Settings
 CHILDREN: Final = "child_eval_ids"
 
 
-class EventPublishing(Value):
+@dataclass(frozen=True)
+class EventPublishing:
     """The trigger in published events. `redact`: redaction of the opinion texts in them; None: events have no texts."""
 
     trigger: EvalTrigger = EvalTrigger.BUS
@@ -62,7 +63,8 @@ class SubmissionWatch(Protocol):
         ...
 
 
-class VerdictRecorder(Value):
+@dataclass(frozen=True)
+class VerdictRecorder:
     """The stores of a verdict, its events, and the lease that permits both."""
 
     ledger: Ledger
@@ -168,7 +170,8 @@ def _ci_check_entries(entry: LedgerEntry, ci: Ci, publishing: EventPublishing) -
         yield child, whole_evaluation_events(child, publishing.trigger, child_verdict.part)
 
 
-class VerdictStores(Value):
+@dataclass(frozen=True)
+class VerdictStores:
     """The stores of a re-evaluation."""
 
     ledger: Ledger
@@ -259,7 +262,8 @@ class ArchivedDossiers(Protocol):
     def find(self, eval_id: EvalId) -> Dossier | None: ...
 
 
-class PreviousDossier(Value):
+@dataclass(frozen=True)
+class PreviousDossier:
     """The dossier of the newest verdict on a pull request itself."""
 
     ledger: Ledger

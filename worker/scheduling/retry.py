@@ -6,18 +6,19 @@ positions that are stable for a pull request, with those requested by hand first
 """
 
 from collections.abc import Callable, Hashable
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
 from worker.domain.request.judge_request import MANUAL_TRIGGERS, JudgeRequest, PullRef, Trigger
-from worker.domain.value import Value
 from worker.domain.verdict.verdict import Abstain, AbstainReason, Accept, Reject
 
 MAX_REMEMBERED: Final = 10_000
 """Tasks whose failures are counted; the oldest start over."""
 
 
-class RetrySlot(Value):
+@dataclass(frozen=True)
+class RetrySlot:
     """A waiting task and how to postpone it."""
 
     installation: int
@@ -89,7 +90,8 @@ PLASTIC_RATIO: Final = 0.7548776662466927
 """The same for repositories, so that equal numbers of two repositories differ."""
 
 
-class RetrySchedule(Value):
+@dataclass(frozen=True)
+class RetrySchedule:
     """Spreads judgings after a rate limit. *gap*: their average distance."""
 
     gap: timedelta
@@ -109,7 +111,8 @@ def _position(pull: PullRef) -> float:
     return (pull.number * GOLDEN_RATIO + pull.repository_id * PLASTIC_RATIO) % 1
 
 
-class OutageRetries(Value):
+@dataclass(frozen=True)
+class OutageRetries:
     """Retries while no model can be reached, with exponential backoff. Manual requests and pushes start over."""
 
     max_retries: int = 0

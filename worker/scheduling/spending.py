@@ -4,16 +4,17 @@ For a fork whose author has no write access it may not, until an account with wr
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from worker.adapters.redis.documents import RedisDecisions
 from worker.domain.config.config import AskModelFor
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.request.judge_request import MANUAL_TRIGGERS, JudgeRequest
-from worker.domain.value import Value
 from worker.dossier.config import config_of
 
 
-class SpendingPolicy(Value):
+@dataclass(frozen=True)
+class SpendingPolicy:
     """`may_write`: whether an account may write in the repository, by GitHub's own answer."""
 
     decisions: RedisDecisions

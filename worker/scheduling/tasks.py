@@ -1,7 +1,7 @@
 """Background tasks of the dispatcher at GitHub, each with its completion and its retry."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from math import inf
 from typing import Final, Protocol
@@ -15,7 +15,6 @@ from worker.domain.check.shared_head import CommitRef
 from worker.domain.ids import CheckRunId, Sha
 from worker.domain.request.judge_request import CommandRequest, JudgeRequest
 from worker.domain.request.pull_request_events import PullRequestEvent, RepositoryAdded
-from worker.domain.value import replace
 from worker.errors import RetryRule
 from worker.settings import Settings
 

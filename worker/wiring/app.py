@@ -6,6 +6,7 @@ All clients are created per opening, since a forked job must not share its paren
 import logging
 from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import cache, partial
 from importlib import import_module
@@ -48,7 +49,6 @@ from worker.domain.ports import CheckPublisher, CheckRegistry, Clock, CommandApi
 from worker.domain.request.judge_request import CommandRequest, JudgeRequest, PullRef, Trigger
 from worker.domain.request.missed_deliveries import DeliveryAttempt
 from worker.domain.request.pull_request_events import PullRequestEvent, Repository, RepositoryAdded
-from worker.domain.value import Value, replace
 from worker.domain.verdict.audit import EvaluatedVerdict
 from worker.dossier.config import config_of
 from worker.errors import Forbidden, RubricRefused
@@ -92,7 +92,8 @@ NO_PULL: Final = 0
 """The number under which the check registry keeps the checks of merge groups; no pull request has it."""
 
 
-class AppContext(Value):
+@dataclass(frozen=True)
+class AppContext:
     """What one process needs to judge the pull requests of the App's installations.
 
     All methods but `judge`, `fail_check` and `postpone` are idempotent.
@@ -302,7 +303,8 @@ def _preload() -> None:
     compile_patterns()
 
 
-class MergeGroupContext(Value):
+@dataclass(frozen=True)
+class MergeGroupContext:
     """What one process needs for the merge groups of the App's installations."""
 
     settings: Settings
@@ -388,7 +390,8 @@ class MergeGroupContext(Value):
         )
 
 
-class MergeGroupCheck(Value):
+@dataclass(frozen=True)
+class MergeGroupCheck:
     """The one check run of each group's head. *checks*: publishes for a group of that pull request; 0 where it does not matter."""
 
     checks: Callable[[int], CheckPublisher]
@@ -424,7 +427,8 @@ def _placeholder_pull(group: MergeGroup) -> PullRef:
     return PullRef(installation_id=group.installation_id, repository_id=group.repository_id, number=NO_PULL)
 
 
-class ReconcileContext(Value):
+@dataclass(frozen=True)
+class ReconcileContext:
     """What one process needs to catch up with what was missed."""
 
     settings: Settings
@@ -478,7 +482,8 @@ def _installations(api: GitHubApi, progress: RedisProgress) -> Iterator[tuple[In
         progress.goes_on(following)
 
 
-class _HeadStates(Value):
+@dataclass(frozen=True)
+class _HeadStates:
     store: Store
     check_service: CheckRunService
     clock: Clock
@@ -512,7 +517,8 @@ class _HeadStates(Value):
             self.store.pulls.record_initial_head(request.pull, head_sha)
 
 
-class RedisEndedChecks(Value):
+@dataclass(frozen=True)
+class RedisEndedChecks:
     """Check runs that Redis records as concluded, for the sweep of reopened ones."""
 
     store: Store

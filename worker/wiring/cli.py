@@ -1,5 +1,6 @@
 """Judge on a laptop through the App's pipeline, without showing the verdict anywhere, and rejudge a recorded dossier."""
 
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Final, assert_never
@@ -12,7 +13,6 @@ from worker.domain.dossier.dossier import Dossier
 from worker.domain.judging import JudgingCompleted, JudgingDiscarded, JudgingSuperseded, WaitForCi
 from worker.domain.ports import PullSource, TreeLookup
 from worker.domain.request.judge_request import JudgeRequest, PullRef
-from worker.domain.value import replace
 from worker.domain.verdict.events import EvalTrigger
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import Abstain, Accept, Reject

@@ -5,6 +5,7 @@ An outage is UNAVAILABLE, never a FAIL or an exception.
 
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Final
 
 from worker.adapters.git.recorded_dossier import RecordedSource
@@ -12,7 +13,6 @@ from worker.adapters.redis.pull_requests import AlreadyJudged
 from worker.adapters.redis.store import Store, open_store
 from worker.clock import SystemClock
 from worker.domain.dossier.dossier import Criterion
-from worker.domain.value import replace
 from worker.errors import InputError, LeaseLost, Unavailable
 from worker.judge.task_judgement import (
     Criteria,

@@ -5,6 +5,7 @@ The model's SDK is loaded only where a model may be asked, and clients are creat
 
 from collections.abc import Callable, Generator
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -14,7 +15,6 @@ from worker.clock import SystemClock
 from worker.domain.ports import Lease, Model, ModelBudget
 from worker.domain.request.judge_request import PullRef
 from worker.domain.request.pause import JudgingPause
-from worker.domain.value import Value, replace
 from worker.domain.verdict.budget import Caps
 from worker.judge.context import JudgeContext
 from worker.judge.escalation import Pause
@@ -26,7 +26,8 @@ from worker.settings import Settings
 ALWAYS_THRESHOLD: Final = 2.0
 
 
-class BudgetAccount(Value):
+@dataclass(frozen=True)
+class BudgetAccount:
     """Who pays for a model: *pull*, from the budget in *store*, else from *own_budget*.
 
     `wrap`: bounds the budget in *store* further, such as by the limit of a run.

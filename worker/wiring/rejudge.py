@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from worker.adapters.redis.store import Store
 from worker.domain.ports import ModelBudget
 from worker.domain.request.judge_request import PullRef
-from worker.domain.value import replace
 from worker.evaluation.bench.run_budget import RUN_ACCOUNT
 from worker.evaluation.rejudge import RejudgeTerms, with_model
 from worker.judge.context import JudgeContext

@@ -2,6 +2,7 @@
 
 import asyncio
 from contextlib import closing
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -40,7 +41,6 @@ from worker.clock import SystemClock
 from worker.domain.ids import DeliveryId, InstallationId, RepositoryId, hash_base
 from worker.domain.request.judge_request import CommandName, PullRef, Trigger
 from worker.domain.request.pull_request_events import hash_issue
-from worker.domain.value import replace
 
 INSTALLED = InstallationChanged(
     installation_id=InstallationId(1),

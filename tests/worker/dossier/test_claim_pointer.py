@@ -1,9 +1,10 @@
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from worker.domain.dossier.case import Case
-from worker.domain.value import replace
 from worker.dossier.claim_pointer import ClaimPointer, cited_paths, read_pointer
 
 

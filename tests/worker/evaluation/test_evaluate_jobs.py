@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,6 @@ from worker.adapters.redis import keys
 from worker.adapters.redis.store import Store
 from worker.clock import SystemClock
 from worker.domain.ids import InstallationId
-from worker.domain.value import replace
 from worker.evaluation.evaluate_jobs import perform_task
 from worker.evaluation.rejudge import RejudgeTask
 from worker.judge.rubric import load_rubric

@@ -1,5 +1,7 @@
 """What judging on a laptop looks after, where no dispatcher does."""
 
+from dataclasses import replace
+
 from tests.worker.adapters.redis.played import lease_runs_out, pull
 from tests.worker.adapters.redis.test_event_stream import begun, kinds, look_now
 from tests.worker.adapters.redis.test_kept import judging
@@ -8,7 +10,6 @@ from tests.worker.evaluation.recorded import dossier
 from worker.adapters.git.recorded_dossier import RecordedSource
 from worker.adapters.redis.store import Store
 from worker.clock import SystemClock
-from worker.domain.value import replace
 from worker.settings import Settings
 from worker.wiring.cli import judge_locally
 

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,6 @@ from worker.adapters.redis.store import Store
 from worker.clock import SystemClock
 from worker.domain.ids import EvalId, InstallationId
 from worker.domain.request.judge_request import PullRef
-from worker.domain.value import replace
 from worker.domain.verdict.events import Event, EventKind, FailureMode
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.errors import InputError, RubricRefused

@@ -1,6 +1,7 @@
 """Two rubrics side by side, and `assay rubric check` and `diff` on recorded pull requests."""
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -22,7 +23,6 @@ from tests.world.replies import cannot_tell, reject
 from worker.adapters.redis import keys
 from worker.adapters.redis.store import Store
 from worker.domain.ids import EvalId
-from worker.domain.value import replace
 from worker.domain.verdict.events import Event, EventKind
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.outcomes import Outcome, OutcomeKind, outcome_event

@@ -1,5 +1,6 @@
 """At a cap: facts still reject, safe changes are still accepted, the rest is `budget` and says which cap."""
 
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -8,7 +9,6 @@ import pytest
 from tests.worker.judge.courtroom import bench, docket
 from tests.worker.judge.making import DIFF, DOCUMENTED, accept, dossier, model_of, new_file, reply
 from worker.domain.dossier.dossier import HeadFile, UnreadFile, UnreadReason
-from worker.domain.value import replace
 from worker.domain.verdict.budget import Cap, CapLevel
 from worker.domain.verdict.verdict import Abstain, AbstainReason, Accept, JudgeKind, Reject, ThrottledReason
 from worker.errors import BudgetReached

@@ -1,5 +1,6 @@
 """The verdict on a whole pull request, and one for each CI check of a head, by code alone."""
 
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
@@ -11,7 +12,6 @@ from hypothesis import strategies as st
 from tests.worker.publishing.texts.samples import abstained, accepted, rejected
 from worker.domain.dossier.dossier import CiCheck
 from worker.domain.ids import EvalId, new_eval_id
-from worker.domain.value import Value
 from worker.domain.verdict.events import EvalTrigger, subject_id, terminal_event
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.outcomes import Outcome, OutcomeKind, Strength
@@ -199,7 +199,8 @@ def test_what_no_command_says_yet_has_its_place(kind: str) -> None:
 CHECK_RUBRIC = load_ci_check_rubric()
 
 
-class Check(Value):
+@dataclass(frozen=True)
+class Check:
     """A check in short."""
 
     conclusion: str | None = "success"

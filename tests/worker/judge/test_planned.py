@@ -1,8 +1,9 @@
 """Who is to judge, as far as that is known before."""
 
+from dataclasses import replace
+
 from tests.worker.judge.courtroom import bench
 from tests.worker.judge.making import model_of
-from worker.domain.value import replace
 from worker.domain.verdict.verdict import JudgeKind
 from worker.judge.escalation import Pause
 

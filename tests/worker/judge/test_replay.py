@@ -1,6 +1,7 @@
 """A record is replayed to the same verdict or to the first stage that differs; what is shared holds no secret."""
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
 
@@ -23,7 +24,6 @@ from tests.worker.judge.test_judge_properties import BENCHES, DOSSIERS, HARD
 from worker.domain.dossier.dossier import Dossier, HeadFile, Issue, Policy
 from worker.domain.ids import EvalId
 from worker.domain.ports import StopReason
-from worker.domain.value import replace
 from worker.domain.verdict.audit import EvaluatedVerdict, Replay, Stage, dump_audit, read_audit
 from worker.domain.verdict.budget import Cap, CapLevel
 from worker.domain.verdict.ledger import LedgerEntry

@@ -1,6 +1,7 @@
 """A second opinion and a panel: which models are asked when, what they rule together, and what is recorded of each."""
 
 import json
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -20,7 +21,6 @@ from tests.worker.judge.making import (
     reply,
 )
 from worker.domain.dossier.dossier import Dossier, HeadFile, Policy
-from worker.domain.value import replace
 from worker.domain.verdict.audit import EvaluatedVerdict, Stage, dump_audit, read_audit
 from worker.domain.verdict.budget import Cap, CapLevel
 from worker.domain.verdict.verdict import VERDICT_ADAPTER, AbstainReason, Category

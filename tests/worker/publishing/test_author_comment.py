@@ -1,6 +1,6 @@
 """The one comment at a pull request: written, found again, changed, or not written at all."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
@@ -17,7 +17,6 @@ from worker.domain.ids import DeliveryId, EvalId, RepositoryName, Sha
 from worker.domain.judging import JudgingCompleted
 from worker.domain.ports import PostedComment, PullHead
 from worker.domain.request.judge_request import PullRef
-from worker.domain.value import replace
 from worker.domain.verdict.verdict import Abstain, AbstainReason, Accept, Reject, Verdict
 from worker.errors import Forbidden, Outage, RateLimited, SubjectGone, Unavailable
 from worker.publishing.author_comment import REFUSED_NODE_ID, AuthorCommentPublisher, EarlyAuthorComment

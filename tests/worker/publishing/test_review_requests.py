@@ -1,7 +1,7 @@
 """Whom a verdict that needs a person asks, and what follows when it was contested; in a real Redis."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
@@ -19,7 +19,6 @@ from worker.domain.judging import JudgingCompleted, JudgingDiscarded
 from worker.domain.ports import SubmittedReview
 from worker.domain.request.judge_request import CommandName, CommandRequest, JudgeRequest, PullRef, ReviewRef
 from worker.domain.request.pull_request_events import PullRequestEvent, PullRequestEventKind
-from worker.domain.value import replace
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import Abstain, AbstainReason, Accept, Reject
 from worker.errors import Forbidden, RateLimited, SubjectGone, Unavailable

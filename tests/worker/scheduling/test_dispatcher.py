@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from itertools import count, pairwise
 from typing import cast
@@ -30,7 +30,6 @@ from worker.adapters.redis.store import Store, open_store
 from worker.clock import SystemClock
 from worker.domain.ids import CheckRunId
 from worker.domain.request.pull_request_events import PullRequestEventKind
-from worker.domain.value import replace
 from worker.scheduling import dispatcher as dispatch
 from worker.scheduling.dispatcher import Dispatcher, OpenTaskHandlers
 from worker.scheduling.queue import JUDGE_JOB, judge_queue, rq_connection

@@ -1,6 +1,7 @@
 """The one check run of a merge group: told, and closed when its time is over. Invariant: no answer is left written over."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -21,7 +22,6 @@ from worker.domain.check.check_run import CheckContent
 from worker.domain.check.merge_group import GroupEnd
 from worker.domain.ids import CheckRunId
 from worker.domain.request.judge_request import JudgeRequest
-from worker.domain.value import replace
 from worker.errors import Forbidden, Outage
 from worker.publishing.check_runs import no_lease
 from worker.publishing.texts.merge_group import GroupLocation, looking_content, waiting_content

@@ -3,6 +3,7 @@
 import contextlib
 from collections.abc import Callable
 from contextvars import copy_context
+from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import count
 
@@ -19,7 +20,6 @@ from worker.adapters.redis.store import Store
 from worker.clock import SystemClock
 from worker.domain.check.overrides import NO_DECISIONS, HumanDecisions, Override
 from worker.domain.request.judge_request import AuthorKind, Trigger
-from worker.domain.value import replace
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import AbstainReason
 from worker.errors import Unavailable

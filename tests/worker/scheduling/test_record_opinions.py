@@ -1,6 +1,7 @@
 """Each opinion is an entry of its own beside the verdict it led to, and decides nothing in later rounds."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -11,7 +12,6 @@ from worker.domain.dossier.dossier import Ci, CiCheck, CiState, Dossier
 from worker.domain.ids import BaseHash, InstallationId, RepositoryId
 from worker.domain.ports import EntryWithEvents
 from worker.domain.request.judge_request import PullRef
-from worker.domain.value import replace
 from worker.domain.verdict.audit import AuditRecord
 from worker.domain.verdict.events import EvalTrigger, EvaluationStarted, Event
 from worker.domain.verdict.ledger import LedgerEntry

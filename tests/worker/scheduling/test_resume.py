@@ -1,6 +1,7 @@
 """What a pause left unjudged is judged when it is over, by itself."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -15,7 +16,6 @@ from worker.clock import SystemClock
 from worker.domain.judging import JudgingCompleted, JudgingDiscarded, JudgingOutcome, JudgingSuperseded, WaitForCi
 from worker.domain.request.judge_request import JudgeRequest, Trigger
 from worker.domain.request.pause import JudgingPause
-from worker.domain.value import replace
 from worker.domain.verdict.verdict import AbstainReason
 from worker.scheduling.commands import resume_paused_heads, resumed_request, update_paused_heads
 from worker.scheduling.queue import judge_queue, rq_connection

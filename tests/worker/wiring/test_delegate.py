@@ -1,6 +1,7 @@
 """The delegate judge over a real store and a scripted model: PASS, FAIL or UNAVAILABLE, and nothing raised."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,6 @@ from tests.world.replies import accept, cannot_tell, reject
 from worker.adapters.git.recorded_dossier import RecordedSource
 from worker.adapters.redis.store import open_store
 from worker.clock import SystemClock
-from worker.domain.value import replace
 from worker.domain.verdict.verdict import AbstainReason
 from worker.errors import InputError
 from worker.judge.task_judgement import TaskRuling, criteria_from, dossier_of

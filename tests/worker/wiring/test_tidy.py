@@ -1,6 +1,7 @@
 """What the court does every hour: it forgets who left, and keeps what is counted no longer than what it is counted of."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -16,7 +17,6 @@ from worker.adapters.redis.records import RedisUninstallations
 from worker.adapters.redis.store import Store
 from worker.clock import SystemClock
 from worker.domain.ids import EvalId, InstallationId
-from worker.domain.value import replace
 from worker.settings import AppCredentials
 from worker.wiring.app import AppContext, open_app
 

@@ -7,6 +7,7 @@ where the request may have been billed and no bill arrived.
 import logging
 import secrets
 from collections.abc import Callable
+from dataclasses import replace
 from decimal import Decimal
 from functools import partial
 from typing import Final, Protocol
@@ -17,7 +18,6 @@ import httpx2
 from worker.adapters.anthropic.prices import prompt_bytes, unpriced_text, worst_case
 from worker.domain.ports import ModelBudget, ModelReply, Prompt
 from worker.domain.request.judge_request import PullRef
-from worker.domain.value import replace
 from worker.domain.verdict.budget import Bill, CapLevel, Reservation
 from worker.errors import BudgetReached, Unavailable
 

@@ -6,7 +6,7 @@ workflow that waits for a maintainer's approval, or that the author's commit mes
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Final
 
@@ -23,7 +23,6 @@ from worker.domain.dossier.dossier import AWAITING_APPROVAL, FAILED_CONCLUSIONS,
 from worker.domain.ids import RepositoryName
 from worker.domain.pattern import pattern
 from worker.domain.text import without_ansi
-from worker.domain.value import Value, replace
 from worker.errors import AssayError, RateLimited
 
 REPORT_CHARACTERS: Final = 4000
@@ -111,7 +110,8 @@ def _held_workflows(suites: Iterable[TipSuiteResponse]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
 
 
-class CiCheckReport(Value):
+@dataclass(frozen=True)
+class CiCheckReport:
     """One check's report. `page`: URL of its full text. `is_workflow`: whether a commit message could have skipped it."""
 
     check: CiCheck

@@ -5,7 +5,7 @@
 
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from typing import Final, TypeVar
@@ -27,7 +27,6 @@ from worker.domain.config.config import CONFIG_PATH
 from worker.domain.dossier.dossier import ConfigOrigin, ConfigText
 from worker.domain.ids import InstallationId, RepositoryId, RepositoryName
 from worker.domain.ports import Clock
-from worker.domain.value import Value, replace
 from worker.dossier.config import resolve_config
 from worker.errors import AssayError, Forbidden, SubjectGone, Unavailable
 from worker.settings import AppCredentials, Settings
@@ -300,7 +299,8 @@ class RepositoryIdResponse(RestResponse):
     id: int
 
 
-class RepositoryNumbers(Value):
+@dataclass(frozen=True)
+class RepositoryNumbers:
     """Ids of a repository and its installation."""
 
     installation: InstallationId

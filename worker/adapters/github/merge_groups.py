@@ -5,6 +5,7 @@ The pull request is read by its number, not searched by the group's commit. Only
 
 import contextlib
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from worker.adapters.github.client import DIFF, GitHubAccess, GitHubApi
@@ -18,7 +19,6 @@ from worker.domain.check.merge_group import MergeGroup
 from worker.domain.dossier.dossier import Ci, Dossier
 from worker.domain.ids import CheckRunId, Sha
 from worker.domain.request.judge_request import JudgeRequest
-from worker.domain.value import Value
 from worker.errors import SubjectGone, Unavailable
 from worker.judge.merge_group import PublishedCheckRun
 
@@ -30,7 +30,8 @@ def group_external_id(number: int) -> str:
     return f"group:{number}"
 
 
-class MergeGroupHead(Value):
+@dataclass(frozen=True)
+class MergeGroupHead:
     """The newest commit of a pull request."""
 
     sha: Sha
@@ -114,7 +115,8 @@ def newest_published(runs: Sequence[OwnRunResponse], number: int) -> PublishedCh
     )
 
 
-class GroupPulls(Value):
+@dataclass(frozen=True)
+class GroupPulls:
     """A PullSource: the one pull request of a group."""
 
     groups: GitHubMergeGroups

@@ -8,7 +8,7 @@ import base64
 import binascii
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 from urllib.parse import quote
 
@@ -46,7 +46,6 @@ from worker.domain.dossier.dossier import (
 )
 from worker.domain.ids import InstallationId, RepositoryName
 from worker.domain.ports import Clock
-from worker.domain.value import replace
 from worker.dossier.diff.parser import parse_diff
 from worker.dossier.issue_links import IssueLink, find_closing_links
 from worker.dossier.repo_rules.files import FOLDER_NAMES, unique_files

@@ -81,7 +81,6 @@ from worker.domain.dossier.dossier import (
 )
 from worker.domain.ids import Sha
 from worker.domain.request.judge_request import JudgeRequest, PullRef
-from worker.domain.value import Value
 from worker.dossier.diff.parser import DiffError, parse_diff
 from worker.dossier.issue_links import IssueLink, find_closing_links
 from worker.dossier.repo_rules.files import MOST_IN_A_FOLDER, ROOT_NAMES, RULE_FOLDERS, is_rules_name, unique_files
@@ -97,7 +96,8 @@ RECENT_S: Final = 2.0
 """Age of an answer that is as fresh as another request: the duration of one and of what follows it."""
 
 
-class ReadOptions(Value):
+@dataclass(frozen=True)
+class ReadOptions:
     """Credential, App and limits of a read. `app_id` None: our own checks are identified by name only."""
 
     app_id: int | None

@@ -12,11 +12,11 @@ import threading
 import time
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from io import BufferedIOBase, BytesIO
 from typing import Final, TypeVar, cast
 from urllib.parse import parse_qs, unquote, urlsplit
 
-from worker.domain.value import Value
 from worker.errors import SettingError, Unavailable
 
 T = TypeVar("T")
@@ -48,7 +48,8 @@ class TruncatedReply(ConnectionResetError):
         super().__init__("the connection was closed")
 
 
-class RedisAddress(Value):
+@dataclass(frozen=True)
+class RedisAddress:
     """Address of Redis: `path` of a unix socket, else `host` and `port`."""
 
     path: str | None

@@ -34,7 +34,6 @@ from worker.domain.check.author_comment import VerdictTask
 from worker.domain.model import Frozen
 from worker.domain.request.judge_request import CommandRequest, PullRef
 from worker.domain.request.pull_request_events import PullRequestEvent, PullRequestEventKind
-from worker.domain.value import Value
 from worker.errors import Unreadable
 from worker.settings import Timing
 
@@ -199,7 +198,8 @@ def _name(follow_up: VerdictTask) -> str:
     return keys.pull(follow_up.pull).name
 
 
-class QueuedPullRequestEvent(Value):
+@dataclass(frozen=True)
+class QueuedPullRequestEvent:
     """A pull request event; *attempt* counts from 1."""
 
     event: PullRequestEvent
@@ -242,7 +242,8 @@ def _about(happening: PullRequestEvent) -> list[keys.Key]:
     return [keys.watch(pull) for pull in about if pull is not None]
 
 
-class QueuedCommand(Value):
+@dataclass(frozen=True)
+class QueuedCommand:
     """A command to answer; *attempt* counts from 1."""
 
     command: CommandRequest

@@ -7,13 +7,13 @@ whichever installation is next learns the installation inside Redis, so `lua/pul
 """
 
 import hashlib
+from dataclasses import dataclass
 from datetime import timedelta
 from functools import lru_cache
 from typing import Final, Literal, NamedTuple
 
 from worker.domain.ids import BaseHash, DeliveryId, EvalId, InstallationId, RepositoryId, Sha
 from worker.domain.request.judge_request import PullRef
-from worker.domain.value import Value
 
 KeyType = Literal["string", "hash", "list", "set", "zset", "stream"]
 
@@ -475,7 +475,8 @@ def _of_pull(ref: PullRef, what: str) -> str:
     return f"{ref.installation_id}:{what}:{ref.repository_id}:{ref.number}"
 
 
-class QueueKeys(Value):
+@dataclass(frozen=True)
+class QueueKeys:
     """`order`: items by due time. `texts`: their content. `tries`: attempts at each."""
 
     order: Key

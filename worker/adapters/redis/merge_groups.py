@@ -6,6 +6,7 @@ work, and a token admits one judge.
 
 import json
 import secrets
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from worker.adapters.redis import keys
@@ -20,7 +21,6 @@ from worker.domain.check.merge_group import MergeGroup
 from worker.domain.ids import CheckRunId, DeliveryId, InstallationId, RepositoryId, Sha
 from worker.domain.model import Frozen
 from worker.domain.request.judge_request import PullRef
-from worker.domain.value import Value
 from worker.errors import LeaseLost
 from worker.settings import Timing
 
@@ -36,7 +36,8 @@ class QueuedGroup(Frozen):
     failed: str = ""
 
 
-class PendingGroup(Value):
+@dataclass(frozen=True)
+class PendingGroup:
     """A group to process; *attempt* counts from 1: crashes since its last postponement, without crashes of Redis itself."""
 
     queued: QueuedGroup
@@ -47,7 +48,8 @@ class PendingGroup(Value):
         return self.queued.group
 
 
-class GroupLease(Value):
+@dataclass(frozen=True)
+class GroupLease:
     """The Lease of one group's judging."""
 
     groups: "RedisMergeGroups"
@@ -60,7 +62,8 @@ class GroupLease(Value):
         self.groups.renew_lease(self)
 
 
-class LeasedGroup(Value):
+@dataclass(frozen=True)
+class LeasedGroup:
     """A judging that may start."""
 
     lease: GroupLease

@@ -6,6 +6,7 @@ A lost update is not repeated. Names of figures are closed sets without reposito
 import secrets
 from bisect import bisect_left
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from enum import StrEnum
@@ -25,7 +26,6 @@ from worker.adapters.redis.keys import (
 )
 from worker.adapters.redis.scripts import Script, run_script
 from worker.domain.ids import InstallationId
-from worker.domain.value import Value
 
 BOUNDS_S: Final = (0.5, 1, 2, 5, 10, 30, 60, 120, 300, 600, 1800, 3600)
 """Upper bounds of a histogram's buckets; one more takes the rest."""
@@ -52,7 +52,8 @@ class EventCount(StrEnum):
     PASSED_OVER = "passed_over"
 
 
-class Histogram(Value):
+@dataclass(frozen=True)
+class Histogram:
     """Counts per bucket of BOUNDS_S and beyond, not cumulative, and their sum."""
 
     counts: tuple[int, ...]
@@ -72,7 +73,8 @@ QUEUES: Final = MappingProxyType(
 """Queues of the dispatcher's background tasks."""
 
 
-class CurrentGauges(Value):
+@dataclass(frozen=True)
+class CurrentGauges:
     """Current values. `age_s`: wait of the longest due pull request. `waiting_tasks`: waiting tasks, by kind."""
 
     due: int
@@ -86,7 +88,8 @@ class CurrentGauges(Value):
     waiting_tasks: Mapping[str, int]
 
 
-class MetricTotals(Value):
+@dataclass(frozen=True)
+class MetricTotals:
     """Counters. `verdicts`: by decision and reason; `spent_usd`: today, by installation.
 
     `left`: remaining requests by installation and GitHub's budget, as far as reported lately.
@@ -96,7 +99,7 @@ class MetricTotals(Value):
     counts: Mapping[EventCount, int]
     spans: Mapping[DurationMetric, Histogram]
     spent_usd: Mapping[InstallationId, Decimal]
-    left: Mapping[tuple[InstallationId, str], int] = MappingProxyType({})
+    left: Mapping[tuple[InstallationId, str], int] = field(default_factory=dict[tuple[InstallationId, str], int])
 
 
 class RedisMeasures:

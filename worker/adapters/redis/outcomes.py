@@ -7,6 +7,7 @@ same id. All deciding times are Redis' own, since clocks of other processes may 
 import hashlib
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
@@ -20,7 +21,6 @@ from worker.adapters.redis.versioned_json import read_json
 from worker.domain.ids import BaseHash, DeliveryId, EvalId, InstallationId, RepositoryId, Sha
 from worker.domain.request.judge_request import PullRef
 from worker.domain.request.pull_request_events import PullRequestEvent, PullRequestEventKind, hash_issue
-from worker.domain.value import Value
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.outcomes import Outcome, OutcomeKind, outcome_event
 from worker.domain.verdict.verdict import Accept
@@ -33,7 +33,8 @@ MOST_MERGES: Final = 100
 """Earlier merges that a fix is compared with."""
 
 
-class DuePullRequest(Value):
+@dataclass(frozen=True)
+class DuePullRequest:
     """A pull request whose outcome verdict is due. `is_reevaluation`: it had one since its last submission."""
 
     pull: PullRef

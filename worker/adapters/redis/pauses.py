@@ -3,6 +3,7 @@
 A pause with an end expires without any process; others stay until resumed.
 """
 
+from dataclasses import dataclass
 from typing import Final
 
 from worker.adapters.redis import keys
@@ -14,14 +15,14 @@ from worker.domain.ids import InstallationId, RepositoryId, RepositoryName
 from worker.domain.model import Frozen
 from worker.domain.request.judge_request import JudgeRequest, PullRef
 from worker.domain.request.pause import JudgingPause
-from worker.domain.value import Value
 from worker.settings import Timing
 
 UNKNOWN_SUSPENSION: Final = JudgingPause()
 """A pause in the format of the previous version, which has no details."""
 
 
-class ActivePause(Value):
+@dataclass(frozen=True)
+class ActivePause:
     """A pause in force. `is_everywhere`: set by the operator for all repositories."""
 
     suspension: JudgingPause

@@ -6,6 +6,7 @@ learns it at its next write.
 
 import secrets
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Final
@@ -38,7 +39,6 @@ from worker.domain.request.judge_request import (
     PullRef,
     Trigger,
 )
-from worker.domain.value import Value
 from worker.errors import AssayError, LeaseLost
 from worker.settings import Timing
 
@@ -50,7 +50,8 @@ class AlreadyJudged(AssayError):
     """Another process on this machine is judging the same branch."""
 
 
-class DispatchedJob(Value):
+@dataclass(frozen=True)
+class DispatchedJob:
     """The dispatcher's next job. `is_outside`: opened from a fork by an outside contributor."""
 
     fence: int
@@ -58,7 +59,8 @@ class DispatchedJob(Value):
     is_outside: bool = False
 
 
-class PendingCheckRun(Value):
+@dataclass(frozen=True)
+class PendingCheckRun:
     """A head that needs its check run. `seq`: number of the request. `is_outside`: from an outside contributor's fork."""
 
     head_sha: Sha
@@ -67,7 +69,8 @@ class PendingCheckRun(Value):
     is_outside: bool = False
 
 
-class DispatchLimits(Value):
+@dataclass(frozen=True)
+class DispatchLimits:
     """Concurrent judgings: of one installation, of all, and (`outside`) of those from forks of outside contributors."""
 
     per_installation: int
@@ -106,21 +109,24 @@ class FinishResult(StrEnum):
     LOST = "lost"
 
 
-class RateLimitWait(Value):
+@dataclass(frozen=True)
+class RateLimitWait:
     """Duration of a rate limit, and of this pull request's turn among all that wait for it."""
 
     limit: timedelta
     turn: timedelta
 
 
-class JudgedHead(Value):
+@dataclass(frozen=True)
+class JudgedHead:
     """A judged head (the newest one unless an event came meanwhile), and its base."""
 
     head_sha: Sha
     base: BaseHash | None = None
 
 
-class PullRequestLease(Value):
+@dataclass(frozen=True)
+class PullRequestLease:
     """The Lease of one judging."""
 
     pulls: "RedisPullRequests"
@@ -132,7 +138,8 @@ class PullRequestLease(Value):
         return self.pulls.renew_lease(self)
 
 
-class LeasedJob(Value):
+@dataclass(frozen=True)
+class LeasedJob:
     """A judging that may start. *attempt* counts from 1; `waiting_since`: start of this head's wait for CI.
 
     `outage_count`: consecutive ends by an outage of GitHub, which count as no attempt.

@@ -5,6 +5,7 @@ Most methods scan all keys, so no judge uses them. After a deletion only a tombs
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Final
@@ -24,14 +25,14 @@ from worker.domain.ids import EvalId, InstallationId, RepositoryId
 from worker.domain.request.judge_request import CommandRequest, JudgeRequest
 from worker.domain.request.missed_deliveries import DeliveryAttempt, DeliveryCursor
 from worker.domain.request.pull_request_events import Repository, RepositoryAdded
-from worker.domain.value import Value
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.settings import Timing
 
 BATCH: Final = 1_000
 
 
-class RepositoryKeys(Value):
+@dataclass(frozen=True)
+class RepositoryKeys:
     """Names of a repository's keys under one pair of ids, by kind.
 
     `events`: its entries on the installation's stream; `evals`: its open evaluations.
@@ -44,7 +45,8 @@ class RepositoryKeys(Value):
     evals: Sequence[str] = ()
 
 
-class RepositoryHoldings(Value):
+@dataclass(frozen=True)
+class RepositoryHoldings:
     """All stored data of a repository. `forgotten_at`: time of an earlier deletion."""
 
     repository: str
@@ -337,7 +339,8 @@ def _add_repository(repository: RepositoryAdded, now: float) -> tuple[Command, .
     )
 
 
-class QueuedAddedRepository(Value):
+@dataclass(frozen=True)
+class QueuedAddedRepository:
     """An added repository; *attempt* counts from 1."""
 
     added: RepositoryAdded

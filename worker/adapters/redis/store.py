@@ -7,6 +7,7 @@ import re
 import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
@@ -22,7 +23,6 @@ from worker.adapters.redis.ledger import RedisArchive, RedisLedger, RedisVault
 from worker.adapters.redis.pauses import RedisPauses
 from worker.adapters.redis.pull_requests import RedisPullRequests
 from worker.domain.pattern import pattern
-from worker.domain.value import Value, replace
 from worker.errors import SettingError, Unavailable
 from worker.settings import Settings, Timing, malformed_setting
 
@@ -63,7 +63,8 @@ VERSION: Final = pattern(r"^redis_version:(\d+)\.(\S*)", re.MULTILINE)
 POLL_S: Final = 0.5
 
 
-class Store(Value):
+@dataclass(frozen=True)
+class Store:
     """All parts of the store, by purpose. `url` is where RQ finds the same server."""
 
     client: RedisClient

@@ -7,6 +7,7 @@ import hashlib
 import json
 import secrets
 from collections.abc import Iterable
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, cast
 
@@ -14,7 +15,6 @@ from worker.adapters.redis import keys
 from worker.adapters.redis.client import RedisClient, blob, items, text
 from worker.adapters.redis.transactions import Operation, Transaction, run
 from worker.domain.ids import InstallationId
-from worker.domain.value import Value
 
 PREFIX: Final = "assay_"
 """Prefix by which secret scanners find a leaked token."""
@@ -22,7 +22,8 @@ PREFIX: Final = "assay_"
 VERSION: Final = 1
 
 
-class ApiTokenGrant(Value):
+@dataclass(frozen=True)
+class ApiTokenGrant:
     """Access of a token, without the token."""
 
     name: str

@@ -5,6 +5,7 @@ mentions no agent where the next move is a person's.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
@@ -12,7 +13,6 @@ from worker.domain.config.config import Feedback
 from worker.domain.ids import DeliveryId, EvalId, Sha
 from worker.domain.model import Frozen
 from worker.domain.request.judge_request import PullRef
-from worker.domain.value import Value
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import Abstain, AbstainReason, Reject, SubjectKind, Verdict
 
@@ -26,7 +26,8 @@ class VerdictTask(Frozen):
     delivery_id: DeliveryId
 
 
-class AgentMention(Value):
+@dataclass(frozen=True)
+class AgentMention:
     """How a comment mentions one agent. `requirement`: under which condition it answers an App. `source`: of that."""
 
     agent: str

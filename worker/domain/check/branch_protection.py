@@ -1,14 +1,15 @@
 """Whether merges of a repository wait for our check, and what each installation granted. None means unknown, never "no"."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from worker.domain.config.app_permissions import LEVEL_RANKS
 from worker.domain.config.config import Authors
-from worker.domain.value import Value
 
 
-class AppInstallation(Value):
+@dataclass(frozen=True)
+class AppInstallation:
     """One installation of the App: its account, and the permissions that its owner approved."""
 
     id: int
@@ -18,14 +19,16 @@ class AppInstallation(Value):
     is_suspended: bool = False
 
 
-class Requirement(Value):
+@dataclass(frozen=True)
+class Requirement:
     """A rule that requires the check. `by`: which rule. `app_id`: from which App; None: from any source."""
 
     by: str
     app_id: int | None
 
 
-class RepositoryProtection(Value):
+@dataclass(frozen=True)
+class RepositoryProtection:
     """`installation` None: the App is not installed there, and nothing more is known.
 
     `teams`: those that own files there; GitHub does not show an App their members. `authors`: the kinds of author that its
@@ -38,7 +41,7 @@ class RepositoryProtection(Value):
     requirements: tuple[Requirement, ...] = ()
     has_queue: bool | None = None
     teams: tuple[str, ...] = ()
-    authors: Authors = Authors()
+    authors: Authors = field(default_factory=Authors)
 
 
 class RequirementSource(StrEnum):

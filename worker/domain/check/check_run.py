@@ -1,12 +1,12 @@
 """A check run as we write it, before any SDK sees it."""
 
+from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Final
 
 from worker.domain.check.wait_status import WaitReason, WaitState
 from worker.domain.ids import Sha
-from worker.domain.value import Value
 
 CHECK_NAME: Final = "Assay"
 """What branch protection requires."""
@@ -30,7 +30,8 @@ class AnnotationLevel(StrEnum):
     FAILURE = "failure"
 
 
-class Annotation(Value):
+@dataclass(frozen=True)
+class Annotation:
     """One note at lines of the head's version. GitHub takes 50 a request and 64 KB a message."""
 
     path: str
@@ -41,7 +42,8 @@ class Annotation(Value):
     message: str
 
 
-class Button(Value):
+@dataclass(frozen=True)
+class Button:
     """A requested action of GitHub: three at most, label and identifier up to 20, description up to 40 characters."""
 
     label: str
@@ -55,7 +57,8 @@ HELPFUL: Final = Button("Helpful", "helpful", "The verdict is right, or was of u
 NOT_HELPFUL: Final = Button("Not helpful", "not_helpful", "The verdict is wrong, or of no use")
 
 
-class StatusBlock(Value):
+@dataclass(frozen=True)
+class StatusBlock:
     """A check's state for programs, with the fields of `GET /api/verdicts`.
 
     `reason`: a WaitReason, a category or an abstain reason. `until`: when waiting ends, or the next judging starts. `held_by`: the
@@ -83,7 +86,8 @@ def build_idle_block(reason: WaitReason) -> StatusBlock:
     return StatusBlock(WaitState.NONE, reason.value)
 
 
-class CheckContent(Value):
+@dataclass(frozen=True)
+class CheckContent:
     """`conclusion` None: in progress. Title, summary and text fit BODY_BYTES already.
 
     `is_queued`: judging has not begun; not `is_watched`: and has no deadline. `gives_way`: where the store knows no check run of

@@ -3,6 +3,7 @@
 A decision holds for this commit alone. It never changes a verdict, only what its check concludes.
 """
 
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Annotated, Any, Final
 
@@ -11,7 +12,6 @@ from pydantic import Field
 from worker.domain.ids import EvalId
 from worker.domain.model import Frozen
 from worker.domain.request.judge_request import LONGEST_REASON, ReviewRef
-from worker.domain.value import Value, replace
 from worker.domain.verdict.verdict import Abstain, AbstainReason, Verdict
 
 BUTTON_REASON: Final = "pressed Contest"
@@ -64,7 +64,8 @@ class ReviewDismissal(HumanDecision):
     of: Annotated[str, Field(min_length=1)]
 
 
-class HumanDecisions(Value):
+@dataclass(frozen=True)
+class HumanDecisions:
     """All that people decided about one head. `dismissed`: where no review followed.
 
     `contested_at`, `forced_at`: when a judging was requested that has not happened yet, for a contest or without one.

@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from enum import IntEnum
 from types import MappingProxyType
 from typing import Final
@@ -10,7 +11,6 @@ from typing import Final
 from worker.domain.check.check_run import CheckContent, Conclusion
 from worker.domain.ids import InstallationId, RepositoryId, Sha
 from worker.domain.model import Frozen
-from worker.domain.value import Value
 
 IDLE: Final = "idle"
 QUEUED: Final = "queued"
@@ -49,7 +49,8 @@ class CommitRef(Frozen):
     head_sha: Sha
 
 
-class OtherPull(Value):
+@dataclass(frozen=True)
+class OtherPull:
     """Another open pull request with the same head. `state`: the conclusion of its own check, IDLE, QUEUED or IN_PROGRESS."""
 
     number: int
@@ -60,7 +61,8 @@ class OtherPull(Value):
         return strictness_of(self.state)
 
 
-class SharedHeadView(Value):
+@dataclass(frozen=True)
+class SharedHeadView:
     """A shared head as one of its pull requests sees it, in a version. `is_current`: it is open, and this commit is its head."""
 
     version: int
@@ -68,7 +70,8 @@ class SharedHeadView(Value):
     other_pulls: tuple[OtherPull, ...]
 
 
-class SharedHeadMember(Value):
+@dataclass(frozen=True)
+class SharedHeadMember:
     """One of the pull requests: the state of its own check, and whether it counts. `shown`: hash of GitHub's content, or ""."""
 
     number: int
@@ -81,7 +84,8 @@ class SharedHeadMember(Value):
         return OtherPull(self.number, self.state)
 
 
-class SharedHeadState(Value):
+@dataclass(frozen=True)
+class SharedHeadState:
     """All pull requests of one commit, in one version."""
 
     version: int

@@ -4,11 +4,11 @@ A verdict is reported for its own commit alone, and only while no open pull requ
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from enum import IntEnum, StrEnum
 from typing import Final
 
 from worker.domain.ids import Sha
-from worker.domain.value import Value
 from worker.domain.verdict.verdict import Abstain, Reject, Verdict
 
 
@@ -48,7 +48,8 @@ class WaitReason(StrEnum):
     GROUP_GONE = "group_gone"
 
 
-class PullWithHead(Value):
+@dataclass(frozen=True)
+class PullWithHead:
     """One pull request that has or had this commit as its head.
 
     `head`: its newest one. `pending_reason`: why there is no verdict yet; None: nothing is due. `is_draft`: it waits as a draft.
@@ -75,7 +76,8 @@ class StateRank(IntEnum):
     PENDING = 5
 
 
-class WaitStatus(Value):
+@dataclass(frozen=True)
+class WaitStatus:
     """`number` None: no pull request is known. `newer_head`: the head that replaced this commit. `others`: with the same commit.
 
     `overridden_by`: whatever the verdict, nothing is left to do. `reason`: a WaitReason, or the verdict's; None: an accept, or
@@ -116,7 +118,8 @@ PENDING_TEXTS: Final[Mapping[str, str]] = {
 _RETRY_TEXT: Final = "It could not be judged, and is judged again by itself."
 
 
-class DueJudging(Value):
+@dataclass(frozen=True)
+class DueJudging:
     """A judging that is due or under way: times in milliseconds, `now` on the same clock; 0: it has none.
 
     `due_at`: when it starts. `first_push_at`: when the first push of the quiet window came. `waiting_since`: since when it waits

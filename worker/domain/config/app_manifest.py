@@ -2,12 +2,12 @@
 
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Final, TypedDict
 from urllib.parse import urlencode, urlsplit
 
 from worker.domain.config.app_permissions import OptIn, requested_permissions, select_events
 from worker.domain.pattern import pattern
-from worker.domain.value import Value
 
 WEBHOOKS: Final = "/github/webhooks"
 CALLBACK: Final = "/setup/callback"
@@ -19,7 +19,8 @@ LONGEST_NAME: Final = 34
 LOOPBACK_HOSTS: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
-class SetupForm(Value):
+@dataclass(frozen=True)
+class SetupForm:
     """The filled form: the address of Assay, that of deliveries, the App's organization ("": the user's own), and the opt-ins."""
 
     address: str

@@ -4,11 +4,10 @@ docs/permissions.md, the manifest and `assay doctor` are made of these two table
 """
 
 from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Final
-
-from worker.domain.value import Value
 
 
 class PermissionLevel(StrEnum):
@@ -21,7 +20,8 @@ LEVEL_RANKS: Final[Mapping[str, int]] = MappingProxyType(
 )
 
 
-class Permission(Value):
+@dataclass(frozen=True)
+class Permission:
     """One permission. *name* as the API spells it, *title* as GitHub's pages do; *reason*: what it is needed for."""
 
     name: str
@@ -62,7 +62,8 @@ class OptIn(StrEnum):
     CODE_SCANNING = "code_scanning"
 
 
-class OptionalPermission(Value):
+@dataclass(frozen=True)
+class OptionalPermission:
     """A permission that judging does not need. *consequence*: what does not work without it.
 
     *switch*: the setting that declines it where another opt-in has the same permission; "": no other has.

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from types import MappingProxyType
@@ -10,7 +11,6 @@ from typing import Final
 from worker.domain.pattern import pattern
 from worker.domain.request.judge_request import CommandName
 from worker.domain.request.pause import DURATION_PATTERN, UntilError, parse_end
-from worker.domain.value import Value
 
 PAUSE_ARGUMENTS: Final = pattern(r"(for\s+|until\s+)?(\S+)\s*(.*)", re.IGNORECASE)
 CLOSING_PUNCTUATION: Final = ".,;:!"
@@ -30,7 +30,8 @@ class Role(StrEnum):
 ROLE_ORDER: Final = tuple(Role)
 
 
-class CommandRight(Value):
+@dataclass(frozen=True)
+class CommandRight:
     """Who may give a command. `effect`: what it does. `syntax`: how it is written in a comment; empty: it is no comment.
 
     `is_for_author`: the pull request's author may give it, too. `is_for_only_maintainer`: only where no other account could.
@@ -105,7 +106,8 @@ COMMAND_RIGHTS: Final[Mapping[CommandName, CommandRight]] = MappingProxyType(
 )
 
 
-class CommandAuthor(Value):
+@dataclass(frozen=True)
+class CommandAuthor:
     """The author of a command, by GitHub. `is_only_maintainer`: no other account may maintain or administer the repository."""
 
     role: Role

@@ -1,17 +1,18 @@
 """What `assay case` reports: a draft of claims for an author to confirm, and a case with its claims checked."""
 
+from dataclasses import dataclass
 from typing import Final
 
 from worker.domain.dossier.case import Case
 from worker.domain.dossier.dossier import Criterion
-from worker.domain.value import Value
 from worker.domain.verdict.verdict import ClaimStatus, ClaimVerdict, Finding
 
 CONFIRMATION_MARK: Final = "to be confirmed"
 """A draft's mark behind each place, which its author removes."""
 
 
-class DraftClaim(Value):
+@dataclass(frozen=True)
+class DraftClaim:
     """Added lines, as `path:line`, that mention a criterion: of code or documentation, and of tests."""
 
     criterion: Criterion
@@ -19,7 +20,8 @@ class DraftClaim(Value):
     tests: tuple[str, ...]
 
 
-class CheckedCase(Value):
+@dataclass(frozen=True)
+class CheckedCase:
     """Each claim as it was checked, criteria that no claim names among them, and the findings of signals about the case.
 
     `unread`: fields that are not read. `has_criteria`: whether the criteria are known.

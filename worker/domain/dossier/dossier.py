@@ -5,6 +5,7 @@ A field that was left out means "unknown, derive it"; `null` or `[]` means "know
 
 import hashlib
 from collections.abc import Collection, Iterable
+from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Annotated, Final, Literal
@@ -16,7 +17,6 @@ from worker.domain.ids import RepositoryName, Sha
 from worker.domain.model import Frozen
 from worker.domain.pattern import pattern
 from worker.domain.request.judge_request import AuthorKind
-from worker.domain.value import Value
 from worker.domain.verdict.ledger import AuthorText, LedgerEntry
 from worker.domain.verdict.verdict import AbstainReason, Category, Score
 
@@ -220,7 +220,8 @@ class ConfigText(Frozen):
 MOST_PATHS: Final = 10
 
 
-class Definition(Value):
+@dataclass(frozen=True)
+class Definition:
     """A new function to look up. `callers`: a regular expression for the paths of files that could call it.
 
     `is_private`: it is a fact unless a caller is found.
@@ -234,7 +235,8 @@ class Definition(Value):
         return pattern(self.callers).search(path) is not None
 
 
-class LookupRequest(Value):
+@dataclass(frozen=True)
+class LookupRequest:
     """What to look up: functions, and the named paths of files."""
 
     definitions: tuple[Definition, ...] = ()
@@ -248,7 +250,8 @@ class NameLookup(Frozen):
     paths: tuple[str, ...] = ()
 
 
-class LookupResult(Value):
+@dataclass(frozen=True)
+class LookupResult:
     """The result. A name that could not be looked up is left out; `absent_paths`: paths without a file."""
 
     names: tuple[NameLookup, ...] = ()

@@ -4,14 +4,15 @@ The judged are the pull request's author and bots. Their edits made once the pul
 history is known; edits by others count whole. A title and a body are two texts, each with its own history.
 """
 
+from dataclasses import dataclass
 from datetime import datetime
 from itertools import takewhile
 
 from worker.domain.dossier.dossier import LateEdit
-from worker.domain.value import Value
 
 
-class TextVersion(Value):
+@dataclass(frozen=True)
+class TextVersion:
     """A text after one edit. `text` None: it is not shown. `is_by_judged`: the pull request's author wrote it, or a bot."""
 
     at: datetime
@@ -20,14 +21,16 @@ class TextVersion(Value):
     text: str | None
 
 
-class TextHistory(Value):
+@dataclass(frozen=True)
+class TextHistory:
     """The known versions. `is_complete`: the oldest is the original text, which is no edit."""
 
     versions: tuple[TextVersion, ...] = ()
     is_complete: bool = False
 
 
-class JudgedText(Value):
+@dataclass(frozen=True)
+class JudgedText:
     """The text that counts, and the edits that came too late."""
 
     text: str

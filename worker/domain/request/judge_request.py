@@ -1,5 +1,6 @@
 """What travels on the queue: judge this pull request, because of this. It carries no text of the pull request."""
 
+from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Annotated, Final
@@ -8,7 +9,6 @@ from pydantic import Field
 
 from worker.domain.ids import BaseHash, DeliveryId, InstallationId, RepositoryId, RepositoryName, Sha
 from worker.domain.model import Frozen
-from worker.domain.value import Value
 
 LOCAL_INSTALLATION: Final = InstallationId(0)
 """The installation of what is judged on a laptop."""
@@ -172,7 +172,8 @@ class CommandRequest(Frozen):
     review: ReviewRef | None = None
 
 
-class JudgingPlan(Value):
+@dataclass(frozen=True)
+class JudgingPlan:
     """When a pull request is to be judged, and how long its quiet window is."""
 
     due_at: datetime

@@ -4,6 +4,7 @@ An event holds closed sets, numbers, hashes and times only: no login, no text, n
 """
 
 import hashlib
+from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Annotated
@@ -15,7 +16,6 @@ from worker.domain.dossier.dossier import PullRequest
 from worker.domain.ids import BaseHash, DeliveryId, InstallationId, RepositoryId, RepositoryName, Sha
 from worker.domain.model import Frozen
 from worker.domain.request.judge_request import AuthorKind, PullRef
-from worker.domain.value import Value
 
 
 class PullRequestEventKind(StrEnum):
@@ -94,7 +94,8 @@ class RepositoryAdded(Frozen):
         return f"{self.installation_id}:{self.repository_id}:{self.page}"
 
 
-class PullSnapshot(Value):
+@dataclass(frozen=True)
+class PullSnapshot:
     """A pull request's author and state. `authors` None: the repository's configuration is not known.
 
     `is_required`: merges into its base wait for our check. `is_passed_unjudged`: the repository lets it pass unjudged.
@@ -106,7 +107,8 @@ class PullSnapshot(Value):
     is_passed_unjudged: bool = False
 
 
-class OpenPull(Value):
+@dataclass(frozen=True)
+class OpenPull:
     """One open pull request. `author`: by account and branch alone. `base`: the branch to merge into."""
 
     number: int
@@ -117,7 +119,8 @@ class OpenPull(Value):
     base: BaseHash
 
 
-class Repository(Value):
+@dataclass(frozen=True)
+class Repository:
     """A repository that the App may see. `is_busy`: an issue or a pull request may be open there."""
 
     id: RepositoryId
@@ -125,7 +128,8 @@ class Repository(Value):
     is_busy: bool = True
 
 
-class OpenRepository(Value):
+@dataclass(frozen=True)
+class OpenRepository:
     """A repository with its open pull requests."""
 
     repository: Repository

@@ -6,12 +6,12 @@ A record can be judged again: replies are kept byte for byte, questions as they 
 import hashlib
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass, fields, is_dataclass
 from decimal import Decimal
 from enum import StrEnum
 from typing import Any, Final, cast
 
 from worker.domain.ids import EvalId
-from worker.domain.value import Value
 from worker.domain.verdict.ledger import ROUND_LIMIT
 from worker.domain.verdict.rubric import Rubric, VersionedRubric
 from worker.domain.verdict.verdict import Abstain, Accept, Reject, Tokens
@@ -46,7 +46,8 @@ class Stage(StrEnum):
     CARRIED = "carried over"
 
 
-class Step(Value):
+@dataclass(frozen=True)
+class Step:
     """The result of one stage, and why. It is the same in every run of the same code."""
 
     stage: Stage
@@ -54,7 +55,8 @@ class Step(Value):
     reason: str = ""
 
 
-class RecordedReply(Value):
+@dataclass(frozen=True)
+class RecordedReply:
     """A reply, billed. `stop`: why it ended, as the model reports it."""
 
     text: str
@@ -65,7 +67,8 @@ class RecordedReply(Value):
     request_id: str | None
 
 
-class OverBudget(Value):
+@dataclass(frozen=True)
+class OverBudget:
     """The cap that prevented a question: how full it was, and what the question might have cost."""
 
     cap: str
@@ -74,7 +77,8 @@ class OverBudget(Value):
     asked_usd: Decimal
 
 
-class Exchange(Value):
+@dataclass(frozen=True)
+class Exchange:
     """One question and its reply; else `failure`, in words, and `over` where a cap kept it from being sent.
 
     `system` and `form`: hashes of the system part and of the reply's schema. `fault`: why the reply was unusable (None: it was
@@ -97,7 +101,8 @@ class Exchange(Value):
         return len(self.turns) > 1
 
 
-class JudgeSettings(Value):
+@dataclass(frozen=True)
+class JudgeSettings:
     """The settings of the judge, without the texts.
 
     `model` None: there was none. `second`: the model of the second opinion. `board`: three lenses instead of one question.
@@ -120,7 +125,8 @@ class JudgeSettings(Value):
     second_bytes: int | None = None
 
 
-class RecordedRedaction(Value):
+@dataclass(frozen=True)
+class RecordedRedaction:
     """A secret that was removed from a question: its kind, and the field and line where it was."""
 
     kind: str
@@ -128,7 +134,8 @@ class RecordedRedaction(Value):
     line: int
 
 
-class AuditRecord(Value):
+@dataclass(frozen=True)
+class AuditRecord:
     eval_id: EvalId
     law: JudgeSettings
     steps: tuple[Step, ...]
@@ -138,32 +145,28 @@ class AuditRecord(Value):
 
 def dump_audit(record: AuditRecord) -> dict[str, Json]:
     """The record as it is stored and printed."""
-    return {"audit_version": AUDIT_VERSION, **_dump_fields(record)}
+    return {"audit_version": AUDIT_VERSION, **cast("dict[str, Json]", _dump_value(record))}
 
 
-def read_audit(fields: Mapping[str, Any]) -> AuditRecord:
+def read_audit(stored: Mapping[str, Any]) -> AuditRecord:
     """Read what `dump_audit` made; settings that no longer exist are left out. Raises AuditError for a newer version."""
-    if fields["audit_version"] != AUDIT_VERSION:
-        raise AuditError(fields["audit_version"])
+    if stored["audit_version"] != AUDIT_VERSION:
+        raise AuditError(stored["audit_version"])
     return AuditRecord(
-        eval_id=EvalId(fields["eval_id"]),
+        eval_id=EvalId(stored["eval_id"]),
         law=JudgeSettings(
-            **{name: value for name, value in fields["law"].items() if name in JudgeSettings.__match_args__}
+            **{name: value for name, value in stored["law"].items() if name in JudgeSettings.__match_args__}
         ),
-        steps=tuple(Step(Stage(step["stage"]), step["outcome"], step["reason"]) for step in fields["steps"]),
-        exchanges=tuple(_read_exchange(exchange) for exchange in fields["exchanges"]),
-        redactions=tuple(RecordedRedaction(**redaction) for redaction in fields["redactions"]),
+        steps=tuple(Step(Stage(step["stage"]), step["outcome"], step["reason"]) for step in stored["steps"]),
+        exchanges=tuple(_read_exchange(exchange) for exchange in stored["exchanges"]),
+        redactions=tuple(RecordedRedaction(**redaction) for redaction in stored["redactions"]),
     )
-
-
-def _dump_fields(value: Value) -> dict[str, Json]:
-    return {name: _dump_value(getattr(value, name)) for name in value.__match_args__}
 
 
 def _dump_value(value: object) -> Json:
     match value:
-        case Value():
-            return _dump_fields(value)
+        case _ if is_dataclass(value):
+            return {field.name: _dump_value(getattr(value, field.name)) for field in fields(value)}
         case tuple():
             return [_dump_value(item) for item in cast("tuple[object, ...]", value)]
         case Tokens():
@@ -174,8 +177,8 @@ def _dump_value(value: object) -> Json:
             return cast("Json", value)
 
 
-def _read_exchange(fields: Mapping[str, Any]) -> Exchange:
-    reply, over = fields["reply"], fields["over"]
+def _read_exchange(stored: Mapping[str, Any]) -> Exchange:
+    reply, over = stored["reply"], stored["over"]
     if reply:
         cost = None if reply["cost_usd"] is None else Decimal(reply["cost_usd"])
         tokens = Tokens(**reply["tokens"])
@@ -183,19 +186,20 @@ def _read_exchange(fields: Mapping[str, Any]) -> Exchange:
     if over:
         over = OverBudget(over["cap"], *(Decimal(over[name]) for name in ("used_usd", "cap_usd", "asked_usd")))
     return Exchange(
-        fields["system"],
-        fields["form"],
-        tuple(fields["turns"]),
+        stored["system"],
+        stored["form"],
+        tuple(stored["turns"]),
         reply=reply or None,
-        fault=fields["fault"],
-        problems=tuple(fields["problems"]),
-        failure=fields["failure"],
+        fault=stored["fault"],
+        problems=tuple(stored["problems"]),
+        failure=stored["failure"],
         over=over or None,
-        model=fields.get("model"),
+        model=stored.get("model"),
     )
 
 
-class EvaluatedVerdict(Value):
+@dataclass(frozen=True)
+class EvaluatedVerdict:
     """A verdict and its record. `opinions`: that of each panel member, where several were asked."""
 
     verdict: Accept | Reject | Abstain
@@ -203,7 +207,8 @@ class EvaluatedVerdict(Value):
     opinions: tuple["EvaluatedVerdict", ...] = ()
 
 
-class Replay(Value):
+@dataclass(frozen=True)
+class Replay:
     """A verdict made again from its record.
 
     `differing`: the deciding fields that differ. `first_difference`: the first step of each that differs.

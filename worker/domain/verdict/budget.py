@@ -4,12 +4,12 @@ Sums are Decimal dollars; the store counts whole nanodollars, rounded up, so tha
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from decimal import ROUND_CEILING, Decimal
 from enum import StrEnum
 from typing import Final
 
 from worker.domain.request.judge_request import PullRef
-from worker.domain.value import Value
 
 NANO: Final = Decimal(1_000_000_000)
 
@@ -41,7 +41,8 @@ class Cap(StrEnum):
     AUTHOR = "author"
 
 
-class Caps(Value):
+@dataclass(frozen=True)
+class Caps:
     """The operator's limits in dollars. `share`, `author_share`: the part of a day for one repository or author beside others."""
 
     pull_usd: Decimal = Decimal("0.10")
@@ -58,7 +59,8 @@ class Caps(Value):
         }[cap]
 
 
-class CapLevel(Value):
+@dataclass(frozen=True)
+class CapLevel:
     """How full a cap is: the money spent, and that reserved and not settled yet."""
 
     cap: Cap
@@ -70,7 +72,8 @@ class CapLevel(Value):
         return self.used_usd >= NEAR_SHARE * self.cap_usd
 
 
-class Reservation(Value):
+@dataclass(frozen=True)
+class Reservation:
     """Money set aside for one request to a model. `day`: that of the budget, as YYYY-MM-DD in UTC."""
 
     id: str
@@ -79,7 +82,8 @@ class Reservation(Value):
     usd: Decimal
 
 
-class Bill(Value):
+@dataclass(frozen=True)
+class Bill:
     """The cost of a request. `usd` None: unknown, so all that was reserved is spent.
 
     `size`: bytes that were sent, of a reply whose tokens were counted; else 0.
@@ -91,7 +95,8 @@ class Bill(Value):
     tokens: int = 0
 
 
-class Density(Value):
+@dataclass(frozen=True)
+class Density:
     """How many tokens there were in a byte, at most, in the replies of the last seven days."""
 
     replies: int = 0
@@ -104,7 +109,8 @@ class Density(Value):
         return min(size, int((size * self.most * TOKEN_MARGIN).to_integral_value(ROUND_CEILING)))
 
 
-class Week(Value):
+@dataclass(frozen=True)
+class Week:
     """What a week of pull requests would cost: as expected, and at most under the caps."""
 
     pulls: int

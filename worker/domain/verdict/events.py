@@ -7,6 +7,7 @@ is asked for by the operator and declared in its sensitivity.
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from functools import lru_cache
@@ -16,7 +17,6 @@ from pydantic_core import to_json
 
 from worker.domain.pattern import pattern
 from worker.domain.request.judge_request import PullRef
-from worker.domain.value import Value
 from worker.domain.verdict.audit import EvaluatedVerdict
 from worker.domain.verdict.verdict import Abstain, AbstainReason, Accept, JudgeKind, Reject, Subject, SubjectKind
 
@@ -87,7 +87,8 @@ LOST_MESSAGE: Final = "the judging process ended without a word"
 SUPERSEDED_MESSAGE: Final = "a newer commit came while it was judged"
 
 
-class Event(Value):
+@dataclass(frozen=True)
+class Event:
     """One entry of a stream. `body` is JSON: numbers, words, lists of words, and mappings of them."""
 
     kind: EventKind
@@ -97,7 +98,8 @@ class Event(Value):
         return to_json(self.body)
 
 
-class EvaluationStarted(Value):
+@dataclass(frozen=True)
+class EvaluationStarted:
     """An evaluation that is about to start. `part`: see `subject_id`."""
 
     eval_id: str

@@ -4,6 +4,7 @@ Outcomes hold closed sets, numbers and times only: no login, no text.
 """
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from types import MappingProxyType
@@ -15,7 +16,6 @@ from worker.domain.ids import EvalId, InstallationId, Sha
 from worker.domain.model import Frozen
 from worker.domain.request.judge_request import PullRef
 from worker.domain.request.pull_request_events import PullRequestEventKind
-from worker.domain.value import Value
 from worker.domain.verdict.events import EVENT_VERSION, Event, EventKind, Sensitivity, format_timestamp
 from worker.domain.verdict.rubric import VersionedRubric
 from worker.domain.verdict.verdict import SubjectKind, Unit
@@ -155,7 +155,8 @@ CLOSING_KINDS: Final = frozenset({PullRequestEventKind.MERGED, PullRequestEventK
 """The events after which reactions are read."""
 
 
-class Reaction(Value):
+@dataclass(frozen=True)
+class Reaction:
     """One reaction, by GitHub's numbers: its own `id`, which is greater for a later one, and the `account` of its author."""
 
     id: int

@@ -1,11 +1,11 @@
 """Unified diffs as git prints them: files, hunks, and exact line numbers on both sides, in linear time."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Final, NamedTuple, NoReturn
 
 from worker.domain.pattern import pattern
-from worker.domain.value import Value
 from worker.dossier.diff.diff_header import (
     FILE_START,
     ChangeKind,
@@ -119,7 +119,8 @@ LONG_HUNK_BYTES: Final = 500_000
 _MakeHunk = Callable[[type[Hunk], tuple[int, int, int, int, DiffCache, int, int]], Hunk]
 
 
-class FileDiff(Value):
+@dataclass(frozen=True)
+class FileDiff:
     """One file. `path` is where it is now (for a deleted one: where it was); `old_path` only for renames and copies.
 
     `blobs` are the abbreviated object ids of both sides: what tells two versions of a binary file apart.
@@ -206,7 +207,8 @@ class FileDiff(Value):
         )
 
 
-class Diff(Value):
+@dataclass(frozen=True)
+class Diff:
     files: tuple[FileDiff, ...]
 
     @cached_property

@@ -5,10 +5,10 @@ A duty is sure only where the sentence, read to its end, falls on every change o
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Final
 
 from worker.domain.pattern import pattern
-from worker.domain.value import replace
 from worker.dossier.repo_rules.prohibitions import RuleSentence
 from worker.dossier.repo_rules.rule import DutyScope, RepoRule, RuleKind, RuleReach, RuleScope
 from worker.dossier.repo_rules.scope import SPAN_LIST, read_qualifiers, select_spans

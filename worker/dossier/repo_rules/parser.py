@@ -2,13 +2,13 @@
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import islice
 from typing import Final
 
 from worker.domain.dossier.dossier import Guidance
 from worker.domain.pattern import pattern
-from worker.domain.value import Value, replace
 from worker.dossier.repo_rules.duties import find_dependency_bans, find_duties
 from worker.dossier.repo_rules.files import folder_of
 from worker.dossier.repo_rules.phrases import to_imperative
@@ -84,7 +84,8 @@ def _parse_statement(path: str, statement: Statement, start: ScopeReading) -> It
 _ON_DEPENDENCIES: Final = pattern(r"dependenc|packages|libraries|crates", re.IGNORECASE)
 
 
-class _Piece(Value):
+@dataclass(frozen=True)
+class _Piece:
     """A sentence, where it begins, and its text in the file."""
 
     offset: int
@@ -154,7 +155,8 @@ _OUTSIDE_BRACES: Final = pattern(r",(?![^{}]{0,300}\})")
 _BRACES: Final = pattern(r"\{([^{}]{1,300})\}")
 
 
-class FrontMatter(Value):
+@dataclass(frozen=True)
+class FrontMatter:
     """The paths that the file is for (none: all), and whether tools always read it there."""
 
     globs: tuple[str, ...] = ()

@@ -5,10 +5,10 @@ Words that name where the rule holds are handed back apart. What is not understo
 
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Final
 
 from worker.domain.pattern import pattern
-from worker.domain.value import Value
 from worker.dossier.repo_rules.scope import SPAN_LIST
 
 _NOT: Final = (
@@ -52,7 +52,8 @@ _INSTEAD: Final = r"(?:instead of|rather than|,? and not|,? but not|,? not|,? an
 _ABOUT: Final = r"(?:any |all |the |a |an |calls? to |uses? of |bare |plain |raw )"
 
 
-class PlainSentence(Value):
+@dataclass(frozen=True)
+class PlainSentence:
     """A sentence in plain words, and apart from it the words that name where it holds."""
 
     prose: str

@@ -5,10 +5,10 @@ Only imperatives count ("never", "do not", "no ..."); soft words ("avoid", "pref
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Final
 
 from worker.domain.pattern import pattern
-from worker.domain.value import Value
 from worker.dossier.repo_rules.rule import PathTouch, RepoRule, RuleKind, RuleOrigin
 from worker.dossier.repo_rules.scope import DOUBT_WORDS, SPAN_LIST, ScopeReading, read_qualifiers, select_spans
 
@@ -119,7 +119,8 @@ def is_path(span: str) -> bool:
     return _PATHS.fullmatch(span) is not None and span.strip("/*.") != "" and not span.startswith(("//", "/*", "@/"))
 
 
-class RuleSentence(Value):
+@dataclass(frozen=True)
+class RuleSentence:
     """One sentence of a statement, and where it holds by its surroundings. `other_sentences` are the statement's others."""
 
     prose: str

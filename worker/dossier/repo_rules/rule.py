@@ -3,9 +3,8 @@
 `is_sure` only where every word of the sentence was understood.
 """
 
+from dataclasses import dataclass
 from enum import StrEnum
-
-from worker.domain.value import Value
 
 
 class RuleKind(StrEnum):
@@ -44,7 +43,8 @@ class DutyScope(StrEnum):
     BEHAVIOUR = "a change of behaviour"
 
 
-class RuleScope(Value):
+@dataclass(frozen=True)
+class RuleScope:
     """`inside` and `outside` are paths as the rule writes them; `root` is the folder of the rules file, `""` or `a/b/`."""
 
     root: str = ""
@@ -54,7 +54,8 @@ class RuleScope(Value):
     languages: frozenset[str] = frozenset()
 
 
-class RuleOrigin(Value):
+@dataclass(frozen=True)
+class RuleOrigin:
     """Where the rule is written. `text` is its sentence."""
 
     path: str
@@ -62,7 +63,8 @@ class RuleOrigin(Value):
     text: str
 
 
-class RepoRule(Value):
+@dataclass(frozen=True)
+class RepoRule:
     """`targets` are the code, the paths or the file-name patterns that the rule names.
 
     `noun` is what the rule calls them ("calls", "blocks", "imports"), `is_by_hand` tells a path that a tool may change.

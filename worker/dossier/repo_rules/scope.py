@@ -1,10 +1,10 @@
 """The words around a rule's sentence: where it holds, and what may hide an exception. Words not understood make it unsure."""
 
 import re
+from dataclasses import dataclass, replace
 from typing import Final
 
 from worker.domain.pattern import pattern
-from worker.domain.value import Value, replace
 from worker.dossier.repo_rules.rule import RuleReach, RuleScope
 from worker.dossier.repo_rules.statements import Statement
 
@@ -98,7 +98,8 @@ _TITLE_LANGUAGE: Final = pattern(rf"{_LANGUAGE}(?: (?:code|rules|style|guideline
 _MOST_QUALIFIERS: Final = 12
 
 
-class ScopeReading(Value):
+@dataclass(frozen=True)
+class ScopeReading:
     """A scope, and whether all words around it were understood."""
 
     scope: RuleScope

@@ -6,11 +6,11 @@ Code blocks and HTML comments state nothing. One pass over at most MOST_LINES li
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
 from worker.domain.pattern import pattern
-from worker.domain.value import Value
 
 MOST_LINES: Final = 5_000
 LONGEST: Final = 2_000
@@ -57,7 +57,8 @@ _CODE_PHRASES: Final = (
 """Code that words name."""
 
 
-class Statement(Value):
+@dataclass(frozen=True)
+class Statement:
     """`prose` has `«0»`, `«1»` ... for the code `spans`. `lead` is the line that leads its list in."""
 
     prose: str

@@ -1,11 +1,11 @@
 """A text or a record with its secrets replaced by marks, and which line held what. The number of lines stays."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple, cast
 
 from worker.domain.pattern import pattern
-from worker.domain.value import Value
 from worker.dossier.secrets.patterns import find_named_secrets, find_pattern_secrets, find_private_keys
 from worker.dossier.secrets.redaction import SecretKind, SecretSpan
 
@@ -15,7 +15,8 @@ class SecretLine(NamedTuple):
     kind: SecretKind
 
 
-class RedactedText(Value):
+@dataclass(frozen=True)
+class RedactedText:
     """`secret_lines` names the line of each secret, counted from 1, and its kind, in order.
 
     `secrets` are the removed texts, to be searched for elsewhere and never to be stored.
@@ -23,7 +24,7 @@ class RedactedText(Value):
 
     text: str
     secret_lines: tuple[SecretLine, ...] = ()
-    secrets: Mapping[str, SecretKind] = MappingProxyType({})
+    secrets: Mapping[str, SecretKind] = field(default_factory=dict[str, SecretKind])
 
 
 def redact(text: str, known_secrets: Mapping[str, SecretKind] = MappingProxyType({})) -> RedactedText:

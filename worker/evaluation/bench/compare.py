@@ -5,13 +5,13 @@ Only rows that both runs have are compared. An earlier run may be of an older ve
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from worker.domain.value import Value
 from worker.domain.verdict.verdict import Abstain, Accept, Reject, Unit
 from worker.errors import InputError
 from worker.evaluation.bench.measures import CalibrationError, RocArea, Share, calibration_error, roc_area
@@ -90,7 +90,8 @@ class RunFigures(NamedTuple):
     """Under the curve of the score, by file."""
 
 
-class Comparison(Value):
+@dataclass(frozen=True)
+class Comparison:
     """Two runs over the rows that both have."""
 
     rows: int
@@ -212,7 +213,8 @@ def _signals(pairs: Sequence[_RowPair]) -> dict[str, SignalSwing]:
     }
 
 
-class TierFigures(Value):
+@dataclass(frozen=True)
+class TierFigures:
     """One tier over the rows that are known to be good or bad."""
 
     decided: Share
@@ -226,7 +228,8 @@ class TierFigures(Value):
     cost_usd: Decimal | None
 
 
-class TierComparison(Value):
+@dataclass(frozen=True)
+class TierComparison:
     """`agreement`: rows that both decide alike. `asked`: rows about which the model was asked."""
 
     zero: TierFigures

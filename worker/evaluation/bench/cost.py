@@ -1,6 +1,7 @@
 """Forecast what a run with a model would cost: the prompts of some rows are built and measured, and not sent."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from itertools import islice
 from typing import Final
@@ -9,7 +10,6 @@ from worker.adapters.anthropic.model import max_output_tokens
 from worker.adapters.anthropic.prices import TYPICAL_OUTPUT, prompt_bytes, worst_case
 from worker.clock import SystemClock
 from worker.domain.ports import ModelReply, Prompt
-from worker.domain.value import Value, replace
 from worker.errors import Unavailable
 from worker.evaluation.bench.judge_row import judge_row
 from worker.evaluation.bench.rows import RawRow, read_row
@@ -22,7 +22,8 @@ TOKENS_PER_BYTE: Final = Decimal("0.3")
 """Of code and English; a run pays by what the model's server counts."""
 
 
-class Forecast(Value):
+@dataclass(frozen=True)
+class Forecast:
     """Figures for *rows* rows, of which *sampled* were measured. None: no price is known."""
 
     rows: int

@@ -4,12 +4,12 @@ A rate is printed with its counts, an interval with its kind, a cut table with w
 can't act as Markdown.
 """
 
+import dataclasses
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, Final, cast
 
-from worker.domain.value import Value
 from worker.evaluation.bench.compare import Comparison, TierComparison
 from worker.evaluation.bench.measures import CalibrationError, PairsWon, RocArea, Share
 from worker.evaluation.bench.run_folder import RunPlan
@@ -65,8 +65,8 @@ def _plain(value: object) -> object:
         case Share():
             rate = value.rate if value.of else None
             fields = {"hits": value.hits, "of": value.of, "rate": rate, "low": value.low, "high": value.high}
-        case Value():
-            fields = {name: getattr(value, name) for name in value.__match_args__}
+        case _ if dataclasses.is_dataclass(value):
+            fields = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
         case Mapping():
             fields = cast("Mapping[Any, object]", value)
         case _ if hasattr(value, "_asdict"):  # a NamedTuple

@@ -6,11 +6,11 @@ made their truth known differs.
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 from statistics import median
 from typing import Final, NamedTuple, TypeVar
 
-from worker.domain.value import Value
 from worker.domain.verdict.verdict import Abstain, Accept, Category, Reject
 from worker.evaluation.bench.measures import (
     CalibrationBin,
@@ -118,7 +118,8 @@ class SlowRow(NamedTuple):
     bytes: int
 
 
-class BenchReport(Value):
+@dataclass(frozen=True)
+class BenchReport:
     """Everything that is counted of one run."""
 
     rows: int

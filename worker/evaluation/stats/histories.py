@@ -1,18 +1,19 @@
 """All that is on record of one pull request, found by its name. The caller names the installations that may be read."""
 
 from collections.abc import Collection
+from dataclasses import dataclass
 
 from worker.adapters.redis.records import find_repositories
 from worker.adapters.redis.store import Store
 from worker.domain.ids import InstallationId
 from worker.domain.request.judge_request import PullRef
-from worker.domain.value import Value
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.evaluation.stats.pulls import PullStats
 from worker.evaluation.stats.rollups import MOST_ENTRIES, open_rollups
 
 
-class PullRequestHistory(Value):
+@dataclass(frozen=True)
+class PullRequestHistory:
     """`entries`: oldest first, re-evaluations included. `pulls`: outcomes, by installation."""
 
     entries: tuple[LedgerEntry, ...]

@@ -1,10 +1,10 @@
 """Which tables a question needs, and what every answer has: the window, what was skipped, how far was counted."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, assert_never
 
-from worker.domain.value import Value
 from worker.evaluation.stats import agreement, people, quality, tables
 from worker.evaluation.stats.counters import CountersByValue, merge_counters
 from worker.evaluation.stats.ingest import OpenEvaluation
@@ -14,7 +14,8 @@ from worker.evaluation.stats.windows import EPOCH, to_milliseconds
 ALWAYS_NEEDED: Final = (tables.SKIPPED, tables.TROUBLES)
 
 
-class CountedTables(Value):
+@dataclass(frozen=True)
+class CountedTables:
     """What was counted: `tables` by name; `open_evaluations`: evaluations without an end; `until`: the last entry's time.
 
     `is_behind`: there are more entries, left to the next question. `counted`: entries that this question counted.

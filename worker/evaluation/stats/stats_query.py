@@ -4,12 +4,12 @@ An invalid parameter is refused with its name, what is expected and its value; s
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final, TypeVar
 
 from worker.domain.pattern import pattern
-from worker.domain.value import Value
 from worker.domain.verdict.verdict import SubjectKind
 from worker.domain.window import parse_moment_ms
 from worker.evaluation.stats.stream_entries import SHARE_UNITS, VerdictView
@@ -50,7 +50,8 @@ class ParameterError(ValueError):
         self.received = received[:100]
 
 
-class StatsQuery(Value):
+@dataclass(frozen=True)
+class StatsQuery:
     """`group_by` None: one row for all. `min_confidence` and `tolerance` are ten-thousandths."""
 
     window: HourWindow

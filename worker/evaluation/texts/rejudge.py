@@ -4,10 +4,10 @@ Every count names what it is of, a share its 95 % interval; what was left out is
 """
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import Final
 
-from worker.domain.value import Value
 from worker.domain.verdict.rubric import Rubric
 from worker.evaluation.rubric_diff import ComparedChange, RubricOpinion
 from worker.publishing.texts.columns import TerminalPage, wrap_lines
@@ -17,7 +17,8 @@ DOSSIER_NOT_KEPT: Final = "the dossier is not kept any more (ASSAY_RETENTION_DAY
 NO_MODEL_ASKED: Final = "no model was asked with both prompts (ASSAY_CANARY_PROMPT has a candidate asked beside ours)"
 
 
-class VerdictChange(Value):
+@dataclass(frozen=True)
+class VerdictChange:
     """A verdict that came out otherwise. `places`: the locations that the new one names."""
 
     name: str
@@ -28,7 +29,8 @@ class VerdictChange(Value):
     places: tuple[str, ...] = ()
 
 
-class RejudgeSummary(Value):
+@dataclass(frozen=True)
+class RejudgeSummary:
     """The result of a run. `answered` of `subjects` are re-evaluated, `earlier` of them before this run.
 
     `capped`: a budget kept the model from being asked. `stopped`: why it ended early, a sentence. `missing`: what is not
@@ -55,7 +57,8 @@ class RejudgeSummary(Value):
     rescored: int = 0
 
 
-class RejudgeForecast(Value):
+@dataclass(frozen=True)
+class RejudgeForecast:
     """What a run would do. Its costs are None where no model would be asked, or its price is not known."""
 
     subjects: int
@@ -68,7 +71,8 @@ class RejudgeForecast(Value):
     law: str
 
 
-class ShareWithInterval(Value):
+@dataclass(frozen=True)
+class ShareWithInterval:
     """How many of how many, with the interval; None for a share of nothing."""
 
     hits: int
@@ -83,7 +87,8 @@ class ShareWithInterval(Value):
         return f"{self.hits} of {self.of} (95 %: {low} to {high} %)"
 
 
-class StrengthAgreement(Value):
+@dataclass(frozen=True)
+class StrengthAgreement:
     """With how many outcomes of one strength each rubric's verdicts agree."""
 
     strength: str
@@ -91,7 +96,8 @@ class StrengthAgreement(Value):
     now: ShareWithInterval
 
 
-class RubricDifferences(Value):
+@dataclass(frozen=True)
+class RubricDifferences:
     """Two rubrics on the same recorded changes. `moved`: with the same decision and another score.
 
     `by_prompts`: only verdicts of a model that was asked with each of two prompts count.

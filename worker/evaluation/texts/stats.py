@@ -1,12 +1,12 @@
 """The texts of `assay stats` and `assay history`. A share is printed with its count, a mean with its interval."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from types import MappingProxyType
 from typing import Any, Final
 
 from worker.domain.check.overrides import NO_DECISIONS, HumanDecisions
-from worker.domain.value import Value
 from worker.publishing.texts.columns import Ink, TerminalPage, bar, display_width, sparkline, wrap_lines
 from worker.publishing.texts.markdown import exact_line, one_line
 from worker.publishing.texts.overrides import decision_lines
@@ -40,7 +40,8 @@ SUBJECT_SUFFIXES: Final = {
 """What a verdict is about, where it is not what was submitted."""
 
 
-class StatsPage(Value):
+@dataclass(frozen=True)
+class StatsPage:
     """The answers that make a page, and the count of verdicts and the mean score of each day."""
 
     quality: StatsAnswer

@@ -6,13 +6,13 @@ switched off counts as unfinished.
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
 from worker.domain.dossier.dossier import Ci, CiCheck, CiState
 from worker.domain.pattern import pattern
 from worker.domain.text import without_ansi
-from worker.domain.value import Value
 from worker.domain.verdict.verdict import CiFailure
 
 PASSING_CONCLUSIONS: Final = frozenset({"success", "neutral", "skipped"})
@@ -49,7 +49,8 @@ _FAILURE_LINE: Final = pattern(
 """A line that shows why a test fails."""
 
 
-class CiReport(Value):
+@dataclass(frozen=True)
+class CiReport:
     """`failed`, `unfinished`: checks; `tests`: failing tests that reports name; `silenced`: what kept CI from running."""
 
     state: CiState

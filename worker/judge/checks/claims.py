@@ -6,12 +6,12 @@ known to be absent, or a line past the end, in a documented form of a pointer. N
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from worker.domain.dossier.case import Case, CoverageClaim
 from worker.domain.dossier.dossier import Criterion, Dossier
 from worker.domain.pattern import pattern
-from worker.domain.value import Value
 from worker.domain.verdict.verdict import ClaimStatus, ClaimVerdict, Finding
 from worker.dossier.claim_pointer import ClaimPointer, read_pointer
 from worker.dossier.diff.parser import ChangeKind, Diff, text_lines
@@ -68,7 +68,8 @@ def _normalize(text: str) -> str:
     return " ".join(text.casefold().split())
 
 
-class _KnownFiles(Value):
+@dataclass(frozen=True)
+class _KnownFiles:
     """The dossier's files: whole texts at the head, lines that the diff shows, and absent paths."""
 
     texts: dict[str, str]

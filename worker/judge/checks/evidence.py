@@ -5,13 +5,13 @@ A pointer that passes carries its line as it is in the file; a problem is a sent
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 from typing import Final
 
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.pattern import pattern
-from worker.domain.value import Value
 from worker.domain.verdict.verdict import EvidencePointer, Side
 from worker.dossier.diff.parser import ChangeKind, Diff, DiffError, FileDiff, base_text, diff_of, text_lines
 
@@ -21,7 +21,8 @@ _MOST_LINES: Final = 400
 _MOST_FILES: Final = 200
 
 
-class _Version(Value):
+@dataclass(frozen=True)
+class _Version:
     """One side of one file. `is_whole`: every line is known, not only those of the diff.
 
     `lines` is None for a link, a submodule and a binary file.

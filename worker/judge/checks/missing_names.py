@@ -6,12 +6,12 @@ head or in an added line, or by an import from a file that was not read.
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from itertools import chain, islice
 from typing import Final
 
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.pattern import pattern
-from worker.domain.value import Value
 from worker.domain.verdict.opinion import Leaning, ModelOpinion
 from worker.dossier.diff.parser import diff_of
 
@@ -107,7 +107,8 @@ _LONGEST: Final = 500
 _FOLDER_FILES: Final = frozenset({"__init__", "index", "mod", "lib"})
 
 
-class MissingNameClaim(Value):
+@dataclass(frozen=True)
+class MissingNameClaim:
     """A name that was called missing, and the line that defines or handles it. `is_imported`: it imports it from an unread file."""
 
     name: str

@@ -5,9 +5,9 @@ place survives if code suspects the same there or the reject's words are about i
 """
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import Final
 
-from worker.domain.value import Value
 from worker.domain.verdict.opinion import Leaning, ModelOpinion
 from worker.domain.verdict.verdict import (
     Category,
@@ -31,7 +31,8 @@ NEARBY_LINES: Final = 3
 """Lines around a place that words about it may refer to."""
 
 
-class Survival(Value):
+@dataclass(frozen=True)
+class Survival:
     """`criteria`: ids of the unmet ones that survive; `evidence`: places that do; `refused`: a sentence for each other finding."""
 
     criteria: frozenset[str]

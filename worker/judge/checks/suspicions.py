@@ -6,12 +6,12 @@ the signal needs. An import settles none.
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from enum import StrEnum
 from itertools import chain, islice
 from typing import Final
 
 from worker.domain.pattern import pattern
-from worker.domain.value import Value
 from worker.domain.verdict.opinion import HeuristicOpinion, ModelOpinion
 from worker.domain.verdict.verdict import Category, EvidencePointer, Finding, Side
 from worker.judge.checks.survival import lines_near, stems_in
@@ -73,7 +73,8 @@ _WORDS_IN_COMMON: Final[Mapping[SettlingLineKind, int]] = {SettlingLineKind.ASKE
 """Words of the request that the line needs: three of ten files of another task have a line with one by chance."""
 
 
-class Suspicion(Value):
+@dataclass(frozen=True)
+class Suspicion:
     """`criterion`: the id of the one that the change seems to fall short of."""
 
     id: str

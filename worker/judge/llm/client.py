@@ -4,10 +4,10 @@ At most two questions, none after the judging's time limit. The cost of every re
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Final
 
 from worker.domain.ports import Model, ModelReply, Prompt
-from worker.domain.value import Value, replace
 from worker.domain.verdict.audit import Exchange
 from worker.domain.verdict.opinion import ModelOpinion
 from worker.errors import BudgetReached, Unavailable
@@ -25,7 +25,8 @@ ECHO_BYTES: Final = 16_000
 _EMPTY_REPLY: Final = "(no text)"
 
 
-class AnsweredConsultation(Value):
+@dataclass(frozen=True)
+class AnsweredConsultation:
     """`exchanges`, here and below: every question with its outcome, in order."""
 
     opinion: ModelOpinion
@@ -33,7 +34,8 @@ class AnsweredConsultation(Value):
     exchanges: tuple[Exchange, ...] = ()
 
 
-class InvalidConsultation(Value):
+@dataclass(frozen=True)
+class InvalidConsultation:
     """`errors`: one per reply, in order."""
 
     errors: tuple[ReplyError, ...]
@@ -41,13 +43,15 @@ class InvalidConsultation(Value):
     exchanges: tuple[Exchange, ...] = ()
 
 
-class UnreachableConsultation(Value):
+@dataclass(frozen=True)
+class UnreachableConsultation:
     reason: str
     costs: ReplyCosts
     exchanges: tuple[Exchange, ...] = ()
 
 
-class ThrottledConsultation(Value):
+@dataclass(frozen=True)
+class ThrottledConsultation:
     """A budget cap kept a question from being asked; `costs` is what those before it cost."""
 
     reached: BudgetReached

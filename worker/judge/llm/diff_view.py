@@ -6,6 +6,7 @@ Every changed path is read, partly read or unread, never two of these. Work is l
 import re
 from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from enum import IntEnum
 from itertools import groupby, islice
 from pathlib import PurePosixPath
@@ -13,7 +14,6 @@ from typing import Final, NamedTuple
 
 from worker.domain.dossier.dossier import Dossier, UnreadReason
 from worker.domain.pattern import pattern
-from worker.domain.value import Value
 from worker.dossier.diff.parser import ChangeKind, Diff, DiffLine, FileDiff, Hunk, LineKind, text_lines
 from worker.judge.checks.coverage import is_fully_described
 from worker.judge.llm.fencing import shown_path
@@ -33,7 +33,8 @@ PIECE_BYTES: Final = 8_000
 """A larger hunk is split, so that as much of it as fits is shown."""
 
 
-class Piece(Value):
+@dataclass(frozen=True)
+class Piece:
     """A hunk or part of one, shown whole or not at all. `size`: the most bytes that it takes."""
 
     hunk: Hunk
@@ -187,7 +188,8 @@ class FileRank(IntEnum):
     FOREIGN = 3
 
 
-class FileView(Value):
+@dataclass(frozen=True)
+class FileView:
     """One file of a diff. `position`: its index there; `is_complete`: `pieces` are its whole change; `summary`: a line in its place."""
 
     position: int
@@ -237,7 +239,8 @@ def rank_of(path: str) -> FileRank:
     return FileRank.TESTS_AND_SUSPECTS if role is FileRole.TEST else FileRank.CODE
 
 
-class FileSelection(Value):
+@dataclass(frozen=True)
+class FileSelection:
     """`shown_pieces`: how many of its first pieces are shown of each file, by its position. `size`: their bytes."""
 
     shown_pieces: Mapping[int, int]
@@ -282,7 +285,8 @@ LONGEST_REASON: Final = 60
 FILES_CUT: Final = "[cut here: {} more files are not listed]"
 
 
-class ListedChange(Value):
+@dataclass(frozen=True)
+class ListedChange:
     """What the list of files is made from."""
 
     diff: Diff
@@ -290,14 +294,16 @@ class ListedChange(Value):
     file_views: Sequence[FileView]
 
 
-class ChangeListing(Value):
+@dataclass(frozen=True)
+class ChangeListing:
     """`hidden`: files shown nowhere else whose line did not fit."""
 
     text: str
     hidden: tuple[str, ...]
 
 
-class _ListingLine(Value):
+@dataclass(frozen=True)
+class _ListingLine:
     path: str
     text: str
     is_complete: bool
@@ -513,7 +519,8 @@ CONTEXT_BYTES: Final = 16_000
 """The most bytes of unchanged lines in one question."""
 
 
-class RenderedFile(Value):
+@dataclass(frozen=True)
+class RenderedFile:
     """One file as it is shown. `label`: our words, with an escaped path."""
 
     label: str

@@ -6,10 +6,10 @@ A fenced text can't contain the fence's word, hidden characters are visible, and
 import hashlib
 import unicodedata
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Final
 
 from worker.domain.pattern import pattern
-from worker.domain.value import Value
 from worker.dossier.secrets import redact
 
 _SELECTORS: Final = (range(0xFE00, 0xFE10), range(0xE0100, 0xE01F0), range(0x180B, 0x1810))
@@ -65,7 +65,8 @@ def cut_text(text: str, limit: int) -> str:
     return f"{kept}\n[cut here: {left_out} more bytes are not shown]"
 
 
-class PromptFence(Value):
+@dataclass(frozen=True)
+class PromptFence:
     """Marks that no fenced text contains: the word is made from the texts."""
 
     word: str

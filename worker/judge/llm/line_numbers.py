@@ -4,9 +4,9 @@ Every number shown is that of its line in the file, and `size_of_hunk` is never 
 """
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Final
 
-from worker.domain.value import Value
 from worker.dossier.diff.parser import DiffLine, FileDiff, Hunk, LineKind
 from worker.judge.llm.fencing import escape_hidden, shown_path
 
@@ -14,7 +14,8 @@ NO_NEWLINE: Final = "  [no newline at the end of the file]"
 STRETCHES_CUT: Final = "[cut here: {} of the {} stretches of this file are not shown]"
 
 
-class Stretch(Value):
+@dataclass(frozen=True)
+class Stretch:
     """Consecutive lines of one file. `section`: git's heading of the place."""
 
     section: str

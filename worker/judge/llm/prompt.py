@@ -6,11 +6,11 @@ question is no larger than its budget; what does not fit is listed, and counted 
 
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Final
 
 from worker.domain.dossier.dossier import Dossier, UnreadReason
 from worker.domain.ports import Prompt
-from worker.domain.value import Value
 from worker.domain.verdict.opinion import HeuristicOpinion
 from worker.domain.verdict.rubric import Rubric
 from worker.domain.verdict.verdict import ClaimVerdict, Coverage
@@ -60,7 +60,8 @@ FRAME_BYTES: Final = 2_500
 """Our headings and sentences around the change, the fence's word, and what a server adds to a prompt."""
 
 
-class PromptInput(Value):
+@dataclass(frozen=True)
+class PromptInput:
     """The dossier, and what code found in it."""
 
     dossier: Dossier
@@ -68,10 +69,11 @@ class PromptInput(Value):
     opinion: HeuristicOpinion
     claims: tuple[ClaimVerdict, ...]
     ci: CiReport
-    previous_rounds: PreviousRounds = PreviousRounds()
+    previous_rounds: PreviousRounds = field(default_factory=PreviousRounds)
 
 
-class PromptQuestion(Value):
+@dataclass(frozen=True)
+class PromptQuestion:
     """`coverage`: what is read of the change once it is answered.
 
     `conditions`, `questions`: ids that it asks for beside the criteria. `redactions`: what was taken out, for the record.
@@ -83,7 +85,7 @@ class PromptQuestion(Value):
     sent_dossier: Dossier
     conditions: tuple[str, ...]
     redactions: tuple[Redaction, ...] = ()
-    previous_rounds: PreviousRounds = PreviousRounds()
+    previous_rounds: PreviousRounds = field(default_factory=PreviousRounds)
     questions: tuple[str, ...] = ()
 
 

@@ -1,8 +1,8 @@
 """How large a question to a model may be, in bytes: a token is at least one byte, so what fits the bytes fits the tokens."""
 
+from dataclasses import dataclass
 from typing import Final
 
-from worker.domain.value import Value
 from worker.domain.verdict.budget import LEAST_REPLIES, TOKEN_MARGIN, Density
 
 PROMPT_TOKENS: Final = 60_000
@@ -11,7 +11,8 @@ PROMPT_TOKENS: Final = 60_000
 _STEP: Final = 1_000
 
 
-class TokenBudget(Value):
+@dataclass(frozen=True)
+class TokenBudget:
     """`question_bytes`: the whole question, system part and schema included."""
 
     question_bytes: int = PROMPT_TOKENS

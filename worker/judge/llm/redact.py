@@ -6,6 +6,7 @@ every other text stays, and each redaction is recorded.
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from types import MappingProxyType
 from typing import Final, TypeVar, cast
@@ -14,7 +15,6 @@ from worker.domain.dossier.dossier import CiCheck, Dossier, UnreadFile, UnreadRe
 from worker.domain.dossier.never_send import is_withheld
 from worker.domain.model import Frozen
 from worker.domain.pattern import pattern
-from worker.domain.value import Value
 from worker.domain.verdict.opinion import HeuristicOpinion
 from worker.domain.verdict.verdict import ClaimVerdict, EvidencePointer, Finding
 from worker.dossier.diff.parser import Diff, DiffError, FileDiff, Hunk, diff_of
@@ -33,7 +33,8 @@ _NO_TEXT: Final = b"Binary files differ\n"
 """In place of a withheld file's hunks."""
 
 
-class RedactedDossier(Value):
+@dataclass(frozen=True)
+class RedactedDossier:
     dossier: Dossier
     opinion: HeuristicOpinion
     claims: tuple[ClaimVerdict, ...]

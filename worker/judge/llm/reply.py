@@ -7,13 +7,13 @@ exists and reads as quoted. A wrong place is named once; on the last attempt it 
 import json
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
 from pydantic import ValidationError
 
 from worker.domain.ports import ModelReply, StopReason
-from worker.domain.value import Value
 from worker.domain.verdict.opinion import ConditionAnswer, Leaning, ModelOpinion, SettledAnswer
 from worker.domain.verdict.verdict import Category, CriterionVerdict
 from worker.judge.llm.reply_checks import (
@@ -57,7 +57,8 @@ class ReplyFault(StrEnum):
     EVIDENCE = "evidence"
 
 
-class ReplyError(Value):
+@dataclass(frozen=True)
+class ReplyError:
     """A reply that can't be used. `problems`: sentences for the model, the most important first."""
 
     fault: ReplyFault

@@ -5,10 +5,10 @@ The rules are tried in the order of RULES. A reply that breaks none answers exac
 
 from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Final, TypeVar
 
 from worker.domain.pattern import pattern
-from worker.domain.value import Value
 from worker.domain.verdict.opinion import Breakdown, Leaning
 from worker.domain.verdict.verdict import ConditionState, CriterionStatus, EvidencePointer, Score
 from worker.judge.llm.reply_schema import (
@@ -193,7 +193,8 @@ CheckedPlace = EvidencePointer | str
 Narrowed = TypeVar("Narrowed", ReplyDocument, CriterionReply, ConditionReply, SettledReply)
 
 
-class LocatedReply(Value):
+@dataclass(frozen=True)
+class LocatedReply:
     """A reply without its wrong places. `problems`: what was wrong with each; `checked_places`: every place and its check."""
 
     document: ReplyDocument

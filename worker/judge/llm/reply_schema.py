@@ -5,6 +5,7 @@ states the lengths, and `reply_tokens` reserves what the longest reply within th
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from typing import Annotated, Final, cast
 
@@ -12,7 +13,6 @@ from pydantic import BeforeValidator, ConfigDict, StringConstraints
 
 from worker.domain.dossier.dossier import Criterion
 from worker.domain.model import Frozen
-from worker.domain.value import Value
 from worker.domain.verdict.opinion import Breakdown, Leaning
 from worker.domain.verdict.rubric import Rubric
 from worker.domain.verdict.verdict import Category, ConditionState, CriterionStatus, Side
@@ -25,7 +25,8 @@ def _none_if_blank(value: object) -> object:
     return None if isinstance(value, str) and not value.strip() else value
 
 
-class ReplyRequirements(Value):
+@dataclass(frozen=True)
+class ReplyRequirements:
     """What the reply has to answer.
 
     `paths`: real paths by the escaped ones that were shown; `bare_names`: changed files without a line to point at. `is_wide`: the

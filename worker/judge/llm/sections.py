@@ -5,10 +5,10 @@ commit messages are left out: a new title must not change a verdict.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Final, assert_never
 
 from worker.domain.dossier.dossier import Dossier
-from worker.domain.value import Value, replace
 from worker.domain.verdict.ledger import LedgerEntry, conditions_of, select_prompt_entries
 from worker.domain.verdict.verdict import Abstain, Accept, Category, ClaimVerdict, ClosingCondition, Reject
 from worker.judge.checks.ci_status import CiReport
@@ -29,7 +29,8 @@ MOST_NEW_LINES: Final = 60
 """How many files and earlier rejects are listed."""
 
 
-class PromptSection(Value):
+@dataclass(frozen=True)
+class PromptSection:
     """A heading, sentences of ours, then texts of others with our labels."""
 
     heading: str
@@ -37,7 +38,8 @@ class PromptSection(Value):
     texts: tuple[tuple[str, str], ...] = ()
 
 
-class SectionLimits(Value):
+@dataclass(frozen=True)
+class SectionLimits:
     """The most bytes of each section; what is longer is cut with a note."""
 
     issues: int = 24_000
@@ -53,7 +55,8 @@ class SectionLimits(Value):
         return SectionLimits(**{name: int(getattr(self, name) * share) for name in self.__match_args__})
 
 
-class SectionInput(Value):
+@dataclass(frozen=True)
+class SectionInput:
     """What the sections are made from, redacted."""
 
     dossier: Dossier

@@ -6,8 +6,8 @@ those in the old order are the old ones.
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
-from worker.domain.value import Value
 from worker.domain.verdict.verdict import EvidencePointer, Side
 from worker.dossier.diff.line_hashes import hash_file, hash_line
 from worker.dossier.diff.parser import Diff, DiffLine, FileDiff, LineKind
@@ -16,7 +16,8 @@ LineKey = tuple[str, Side, int]
 ChangedLine = tuple[FileDiff, DiffLine | None, str]
 
 
-class ChangedLines(Value):
+@dataclass(frozen=True)
+class ChangedLines:
     """`new_lines`: the text of each new line; `files`: changed ones without lines; `lost_hashes`: of lines gone from each path."""
 
     new_lines: Mapping[LineKey, str]

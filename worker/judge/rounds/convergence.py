@@ -5,11 +5,11 @@ round a person decides. A resolved condition stays so unless changed lines break
 """
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
 from worker.domain.pattern import pattern
-from worker.domain.value import Value, replace
 from worker.domain.verdict.ledger import with_free_id
 from worker.domain.verdict.opinion import ConditionAnswer
 from worker.domain.verdict.verdict import (
@@ -28,7 +28,8 @@ from worker.judge.rulings import UNMET, EvidenceBundle, Ruling, closing_conditio
 ConditionAnswers = tuple[ConditionAnswer, ...]
 
 
-class ConvergedRuling(Value):
+@dataclass(frozen=True)
+class ConvergedRuling:
     """The final ruling and conditions. `refusal`: what was refused of the ruling, for the record."""
 
     ruling: Ruling
@@ -36,7 +37,8 @@ class ConvergedRuling(Value):
     refusal: str = ""
 
 
-class RejectGrounds(Value):
+@dataclass(frozen=True)
+class RejectGrounds:
     """What may carry a reject: places and criteria ids, new ones and those of open conditions."""
 
     new_places: tuple[EvidencePointer, ...] = ()

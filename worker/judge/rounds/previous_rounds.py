@@ -1,11 +1,10 @@
 """What the earlier rounds in the ledger left for the content that is judged now."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from types import MappingProxyType
+from dataclasses import dataclass, field
 
 from worker.domain.dossier.dossier import Dossier, author_text
 from worker.domain.ids import EvalId, Fingerprint, Sha
-from worker.domain.value import Value
 from worker.domain.verdict.ledger import EDIT_CHANGES, LedgerEntry, classify_text, conditions_of, round_of
 from worker.domain.verdict.verdict import (
     Abstain,
@@ -26,7 +25,8 @@ from worker.judge.rounds.changed_lines import ChangedLines, find_changed_lines
 from worker.judge.rulings import UNMET, EvidenceBundle, Ruling
 
 
-class OpenCondition(Value):
+@dataclass(frozen=True)
+class OpenCondition:
     """An open condition. `reject`: the one that froze it; `places`: its evidence, moved to this head."""
 
     condition: ClosingCondition
@@ -46,7 +46,8 @@ class OpenCondition(Value):
         return part.model_copy(update={"quote": lines.line(part.path, part.line, part.side)})
 
 
-class PreviousRounds(Value):
+@dataclass(frozen=True)
+class PreviousRounds:
     """`round`: the number of this one. `changed_lines`: new since a model last judged; None: it judged nothing yet.
 
     `judged_criteria`: as a model last judged them. `first_eval_id`: a model's first verdict by this rubric.
@@ -56,7 +57,7 @@ class PreviousRounds(Value):
     conditions: tuple[ClosingCondition, ...] = ()
     open_conditions: tuple[OpenCondition, ...] = ()
     changed_lines: ChangedLines | None = None
-    judged_criteria: Mapping[str, CriterionVerdict] = MappingProxyType({})
+    judged_criteria: Mapping[str, CriterionVerdict] = field(default_factory=dict[str, CriterionVerdict])
     rejects: tuple[Reject, ...] = ()
     first_eval_id: EvalId | None = None
 

@@ -4,6 +4,7 @@ The values come redacted. Questions and replies of the model are shown in full.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, Final, Protocol, assert_never
@@ -12,7 +13,6 @@ from worker.domain.check import overrides
 from worker.domain.check.wait_status import WaitState
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.request.judge_request import LOCAL_INSTALLATION
-from worker.domain.value import Value
 from worker.domain.verdict.audit import (
     DIGEST_SIGNAL,
     SHADOW_SIGNAL,
@@ -33,7 +33,8 @@ from worker.publishing.texts.overrides import decision_lines
 LABEL_COLUMNS: Final = 12
 
 
-class VerdictRecord(Value):
+@dataclass(frozen=True)
+class VerdictRecord:
     """A verdict with its audit record (None: not kept), the end of its retention, and the decisions about its head."""
 
     verdict: Accept | Reject | Abstain
@@ -67,7 +68,8 @@ PLURALS: Final[Mapping[StoredKind, str]] = {
 }
 
 
-class StoredCounts(Value):
+@dataclass(frozen=True)
+class StoredCounts:
     """Counts of records about a repository; `forgotten_at`: its last deletion."""
 
     repository: str

@@ -3,12 +3,12 @@
 import unicodedata
 from bisect import bisect_right
 from collections.abc import Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from itertools import accumulate
 from math import inf
 from typing import Final
 
-from worker.domain.value import Value
 from worker.publishing.texts.markdown import visible
 
 TAB: Final = 4
@@ -24,7 +24,8 @@ class Ink(StrEnum):
     YELLOW = "1;33"
 
 
-class TerminalPage(Value):
+@dataclass(frozen=True)
+class TerminalPage:
     """A terminal: its width in columns, and whether it shows colour."""
 
     width: int = 80

@@ -1,6 +1,7 @@
 """The report of `assay doctor`, one line per finding, and docs/permissions.md. A finding that is not OK says what to do."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from decimal import ROUND_CEILING, Decimal
 from enum import StrEnum
 from typing import Final, assert_never
@@ -24,7 +25,6 @@ from worker.domain.config.app_permissions import (
 )
 from worker.domain.config.config import Authors, Handling
 from worker.domain.request.judge_request import AuthorKind
-from worker.domain.value import Value
 from worker.domain.verdict.budget import Caps, Week
 from worker.dossier.eligibility import find_handling, with_operator_defaults
 from worker.publishing.texts.columns import Ink, TerminalPage, display_width, wrap_lines
@@ -38,7 +38,8 @@ class Health(StrEnum):
     WRONG = "wrong"
 
 
-class DoctorFinding(Value):
+@dataclass(frozen=True)
+class DoctorFinding:
     """One line of the report. *message*: the state and, unless all is well, what to do."""
 
     name: str

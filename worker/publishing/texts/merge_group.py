@@ -1,5 +1,6 @@
 """The check on a merge group in each of its states. A text that does not let the group pass names the next step."""
 
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
@@ -7,7 +8,6 @@ from worker.domain.check.check_run import CheckContent, Conclusion, StatusBlock,
 from worker.domain.check.merge_group import GroupEnd
 from worker.domain.check.wait_status import WaitReason, WaitState, verdict_reason
 from worker.domain.ids import EvalId, RepositoryName
-from worker.domain.value import Value, replace
 from worker.domain.verdict.verdict import Accept
 from worker.judge.merge_group import GroupPasses, GroupStopReason, GroupStops, PublishedCheckRun
 from worker.publishing.texts.check_run import BODY_BYTES
@@ -21,7 +21,8 @@ END_TEXTS: Final = {
 }
 
 
-class StopText(Value):
+@dataclass(frozen=True)
+class StopText:
     """Why a group does not pass, and the next step. `stopped_content` fills the braces."""
 
     title: str
@@ -66,7 +67,8 @@ STOP_TEXTS: Final = {
 }
 
 
-class GroupLocation(Value):
+@dataclass(frozen=True)
+class GroupLocation:
     """A group's pull request. `site_url`: GitHub's address for people, without a slash at the end."""
 
     site_url: str

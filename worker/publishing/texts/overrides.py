@@ -4,6 +4,7 @@ The verdict's own text follows unchanged, as far as it fits. A person's decision
 """
 
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import Final
 
 from worker.domain.check.check_run import CheckContent, Conclusion, StatusBlock, build_idle_block
@@ -18,7 +19,6 @@ from worker.domain.check.overrides import (
 )
 from worker.domain.check.wait_status import WaitReason, WaitState
 from worker.domain.request.pause import format_time
-from worker.domain.value import Value, replace
 from worker.domain.verdict.verdict import Verdict
 from worker.publishing.texts.check_run import BODY_BYTES
 from worker.publishing.texts.markdown import code, fit, join_blocks, one_line, prose, split_blocks
@@ -28,7 +28,8 @@ NO_VERDICT: Final = "No verdict was made on this commit."
 NAME_BYTES: Final = 100
 
 
-class RequestedReviews(Value):
+@dataclass(frozen=True)
+class RequestedReviews:
     """The reviewers that were requested. `is_refused`: GitHub refused the request; `is_declined`: the operator turned it off."""
 
     names: tuple[str, ...] = ()

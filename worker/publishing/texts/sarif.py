@@ -7,6 +7,7 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Final, assert_never
 from urllib.parse import quote
 
@@ -14,7 +15,6 @@ from worker.domain.check.check_run import BODY_BYTES, CheckContent
 from worker.domain.check.code_scanning import MOST_RESULTS, UploadRefusal
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.pattern import pattern
-from worker.domain.value import Value, replace
 from worker.domain.verdict.verdict import Abstain, Accept, Category, EvidencePointer, Finding, Reject, Side, Verdict
 from worker.dossier.diff.parser import DiffError, diff_of, text_lines
 from worker.publishing.texts import phrases
@@ -30,7 +30,8 @@ _LINK: Final = pattern(r"\]\(")
 _PLACEHOLDER: Final = pattern(r"\{(?=\d)")
 
 
-class SarifRule(Value):
+@dataclass(frozen=True)
+class SarifRule:
     """A signal. *description*: what it reports, and its measured false alarms."""
 
     name: str
@@ -39,7 +40,8 @@ class SarifRule(Value):
     description: str
 
 
-class SarifResult(Value):
+@dataclass(frozen=True)
+class SarifResult:
     """One location of a rule. *line*: on *side*; None: the whole file."""
 
     rule: str

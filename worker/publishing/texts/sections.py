@@ -4,10 +4,10 @@ Lists instead of tables: at a phone's 375 px a list wraps, while only the first 
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final, assert_never
 
 from worker.domain.dossier.dossier import Dossier
-from worker.domain.value import Value
 from worker.domain.verdict.verdict import (
     Abstain,
     Accept,
@@ -27,7 +27,8 @@ MOST_ROWS: Final = 50
 MOST_PATHS: Final = 60
 
 
-class Site(Value):
+@dataclass(frozen=True)
+class Site:
     """Links to the repository's pages. `url`: GitHub's address for people, without a slash at the end.
 
     `delivery_id`: the delivery that requested the verdict; empty: none did.

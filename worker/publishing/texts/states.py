@@ -1,6 +1,7 @@
 """Checks without a verdict of their own: waiting, skipped, judged again, held by another pull request; and the texts of `assay pause`."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
@@ -9,7 +10,6 @@ from worker.domain.check.shared_head import OtherPull, Strictness, check_state, 
 from worker.domain.check.wait_status import WaitReason
 from worker.domain.request.judge_request import AuthorKind, Trigger
 from worker.domain.request.pause import JudgingPause, format_time
-from worker.domain.value import Value, replace
 from worker.publishing.texts.check_run import BODY_BYTES, judging_content
 from worker.publishing.texts.markdown import join_blocks, one_line, split_blocks
 from worker.publishing.texts.phrases import REQUIRED_UNPROVEN
@@ -118,7 +118,8 @@ def with_trigger_reason(content: CheckContent, trigger: Trigger) -> CheckContent
     return replace(content, summary=join_blocks([note, *split_blocks(content.summary)], BODY_BYTES))
 
 
-class ListedPause(Value):
+@dataclass(frozen=True)
+class ListedPause:
     """An active pause. *is_everywhere*: of all repositories."""
 
     suspension: JudgingPause

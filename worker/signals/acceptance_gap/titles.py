@@ -5,11 +5,11 @@ it; one that differs in more than words behind a comma or in brackets is not.
 """
 
 import re
+from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
 from worker.domain.pattern import pattern
-from worker.domain.value import Value
 from worker.signals.analysis.change import CodeChange
 
 _LITERAL: Final = pattern(r"'((?:[^'\\\n]|\\.){1,300})'|\"((?:[^\"\\\n]|\\.){1,300})\"|`((?:[^`\\]|\\.){1,300})`")
@@ -27,7 +27,8 @@ _FEWEST: Final = 2
 """Words that a string must have to be a title, or the fixed part of one."""
 
 
-class FileStrings(Value):
+@dataclass(frozen=True)
+class FileStrings:
     """The strings of a file: as they are, and those with holes as patterns."""
 
     literals: frozenset[str]

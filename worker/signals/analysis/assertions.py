@@ -5,11 +5,11 @@ In doubt a call is an assertion. One that proves nothing could not fail whatever
 
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from worker.domain.pattern import pattern
-from worker.domain.value import Value
 from worker.signals.analysis.call_chains import CallChain, ChainLink, arguments_and_block, find_call_chains
 from worker.signals.analysis.file_roles import MORE_LANGUAGES, SCRIPT_LANGUAGES, Language
 from worker.signals.analysis.proofs import (
@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 
-class Assertion(Value):
+@dataclass(frozen=True)
+class Assertion:
     """One check, at its outermost node."""
 
     node: "Node"

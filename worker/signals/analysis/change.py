@@ -5,6 +5,7 @@ An unknown text is None, a part of one is marked as a fragment.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property, wraps
 from itertools import chain, islice
@@ -12,7 +13,6 @@ from typing import TYPE_CHECKING, Final, Self, TypeVar, cast
 
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.pattern import can_match, pattern
-from worker.domain.value import Value
 from worker.dossier.diff.parser import ChangeKind, DiffError, DiffLine, FileDiff, base_text, diff_of
 from worker.dossier.issue_links import is_declared_revert
 from worker.signals.analysis import file_roles, syntax
@@ -63,7 +63,8 @@ def memoized(compute: Callable[[M], T]) -> Callable[[M], T]:
     return ask
 
 
-class Source(Value, Memoized):
+@dataclass(frozen=True)
+class Source(Memoized):
     """The whole text of a file on one side, or what one hunk shows of it."""
 
     text: str

@@ -5,12 +5,12 @@ A function without a body is none.
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from worker.domain.pattern import pattern
-from worker.domain.value import Value
 from worker.signals.analysis.change import Source, memoized
 from worker.signals.analysis.file_roles import MORE_LANGUAGES, SCRIPT_LANGUAGES, Language
 from worker.signals.analysis.syntax import (
@@ -93,7 +93,8 @@ class FunctionScope(StrEnum):
     """A fragment does not show what is around an indented function."""
 
 
-class Function(Value):
+@dataclass(frozen=True)
+class Function:
     node: "Node"
     body: "Node"
     source: Source

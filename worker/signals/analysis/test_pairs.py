@@ -6,12 +6,12 @@ A test is new only if every line of it was added and its body was not moved.
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from worker.domain.pattern import pattern
-from worker.domain.value import Value
 from worker.dossier.diff.parser import LineKind
 from worker.signals.analysis.assertions import Assertion, find_assertions
 from worker.signals.analysis.call_chains import find_call_chains
@@ -149,7 +149,8 @@ def _match_similar(base: list[Test], head: list[Test]) -> list[tuple[Test, Test]
     return pairs
 
 
-class TestPair(Value):
+@dataclass(frozen=True)
+class TestPair:
     """One test as it is now, with what it was before."""
 
     test: Test
@@ -220,7 +221,8 @@ def _is_moved(test: Test, change: CodeChange) -> bool:
     return bool(lines) and change.removed_texts.issuperset(lines)
 
 
-class CheckedBody(Value):
+@dataclass(frozen=True)
+class CheckedBody:
     """Code of a test, as far as it is shown: a whole body, or what a hunk shows from inside of one."""
 
     file: AnalyzedFile

@@ -9,12 +9,12 @@ Tests of this module import it as a whole: pytest collects what is called `find_
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, takewhile
 from typing import TYPE_CHECKING, Final
 
 from worker.domain.pattern import pattern
-from worker.domain.value import Value
 from worker.signals.analysis.call_chains import arguments, arguments_and_block
 from worker.signals.analysis.change import AnalyzedFile, Source, memoized
 from worker.signals.analysis.file_roles import MORE_LANGUAGES, SCRIPT_LANGUAGES, FileRole, Language, role_of
@@ -28,7 +28,8 @@ _LONGEST_NAME: Final = 200
 _COMMENTS: Final = ("#", "//", "/*", "*")
 
 
-class Test(Value):
+@dataclass(frozen=True)
+class Test:
     """One test or subtest."""
 
     __test__ = False

@@ -11,12 +11,12 @@ import posixpath
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Final, NamedTuple
 from urllib.parse import SplitResult, urlsplit
 
 from worker.domain.dossier.dossier import Guidance
 from worker.domain.pattern import pattern
-from worker.domain.value import Value
 from worker.dossier.diff.parser import ChangeKind, DiffLine, Hunk, LineKind
 from worker.dossier.repo_rules.files import is_rules_file
 from worker.signals.analysis.change import AnalyzedFile, CodeChange
@@ -94,7 +94,8 @@ _OWNER_SEGMENTS: Final = 2
 """Segments of a path that name the owner of the page, as in `github.com/owner/repository`."""
 
 
-class Obstacle(Value):
+@dataclass(frozen=True)
+class Obstacle:
     """A clause about what could not be proved, and where: a file, a line of the head or, if removed, of the base."""
 
     reason: str

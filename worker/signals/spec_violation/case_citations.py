@@ -8,13 +8,13 @@ inheritance or generated title explains it. A target named in any other way is d
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import takewhile
 from typing import Final, assert_never
 
 from worker.domain.dossier.case import Case
 from worker.domain.pattern import pattern
-from worker.domain.value import Value, replace
 from worker.domain.verdict.verdict import Category
 from worker.dossier.claim_pointer import FILE_ENDINGS, ClaimPointer, read_pointer
 from worker.dossier.diff.parser import ChangeKind, DiffLine, Hunk, text_lines
@@ -63,7 +63,8 @@ class CitationError(StrEnum):
     NAME = "name"
 
 
-class WrongCitation(Value):
+@dataclass(frozen=True)
+class WrongCitation:
     """A citation that points at nothing. `path` is set for a file of the dossier; `claim` is the line of the case."""
 
     kind: CitationError
@@ -73,7 +74,8 @@ class WrongCitation(Value):
     claim: str = ""
 
 
-class _HeadTree(Value):
+@dataclass(frozen=True)
+class _HeadTree:
     """What is known of the head tree: whole texts, line counts, and paths that are there, missing, deleted or moved.
 
     `visible_texts` is what the diff shows of files that are not known whole, with the headings of its hunks.

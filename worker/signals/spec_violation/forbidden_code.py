@@ -5,12 +5,12 @@ A hit is code, or a comment for a directive. A line that was moved, or edited ar
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 from typing import Final
 
 from worker.domain.pattern import pattern
-from worker.domain.value import Value
 from worker.dossier.diff.parser import DiffLine, Hunk
 from worker.dossier.repo_rules.rule import RepoRule, RuleReach
 from worker.signals.analysis.change import AnalyzedFile, CodeChange, Source
@@ -78,7 +78,8 @@ _DEFINITION: Final = pattern(r"\s*(?:async def|def|class)\b.{1,300}:\s*$")
 _OPENS: Final = pattern(r"\s*[rRbBuU]{0,2}(?:\"\"\"|''')")
 
 
-class CodePattern(Value):
+@dataclass(frozen=True)
+class CodePattern:
     """A search pattern, its languages (all if empty), and whether it matches in comments.
 
     `word` is part of every hit: searching it first costs a hundredth.
@@ -91,7 +92,8 @@ class CodePattern(Value):
     is_import: bool = False
 
 
-class _Ban(Value):
+@dataclass(frozen=True)
+class _Ban:
     """One forbidden thing of a rule, with its search pattern."""
 
     rule: RepoRule

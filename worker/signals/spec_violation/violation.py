@@ -1,12 +1,12 @@
 """A violation of a repository rule, and the files and lines that a rule covers."""
 
 import re
+from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
 from typing import Final, assert_never
 
 from worker.domain.pattern import pattern
-from worker.domain.value import Value
 from worker.domain.verdict.verdict import Side
 from worker.dossier.repo_rules.rule import RepoRule, RuleKind, RuleReach, RuleScope
 from worker.signals.analysis.change import AnalyzedFile
@@ -29,7 +29,8 @@ _GLOBS: Final = {"**/": "(?:.{1,300}/)?", "**": ".{0,300}", "*": "[^/]{0,200}", 
 _FOR_TESTS: Final = pattern(r"\bcfg\([^\"]{0,100}\btest\b|\[\s*(?:\w+::)*(?:test|rstest|test_case)\b")
 
 
-class RuleViolation(Value):
+@dataclass(frozen=True)
+class RuleViolation:
     """`problem` ends the sentence "the rule says ..., and ..."; `is_sure` makes it a fact."""
 
     rule: RepoRule

@@ -8,12 +8,12 @@ import re
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from worker.domain.pattern import pattern
-from worker.domain.value import Value
 from worker.domain.verdict.verdict import Category
 from worker.dossier.diff.parser import LineKind
 from worker.signals.analysis.change import AnalyzedFile, CodeChange, Source
@@ -88,7 +88,8 @@ _FEWEST: Final = 2
 _MOST: Final = 50
 
 
-class ExpectedLiterals(Value):
+@dataclass(frozen=True)
+class ExpectedLiterals:
     """The literals of the changed tests, one text for each file: in a joined text one wide character would widen all."""
 
     texts: tuple[str, ...]

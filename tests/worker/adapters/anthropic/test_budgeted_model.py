@@ -2,7 +2,7 @@
 
 import socket
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
@@ -16,7 +16,6 @@ from worker.adapters.anthropic.prices import FRAMING_BYTES, priced_models, unpri
 from worker.domain.ids import InstallationId, RepositoryId
 from worker.domain.ports import Prompt
 from worker.domain.request.judge_request import PullRef
-from worker.domain.value import replace
 from worker.domain.verdict.budget import Bill, Cap, CapLevel, Density, Reservation
 from worker.errors import BudgetReached, Unavailable
 from worker.settings import ModelAccess

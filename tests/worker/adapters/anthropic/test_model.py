@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Generator, Iterator
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from decimal import Decimal
 from email.utils import formatdate
 from typing import TYPE_CHECKING, Any
@@ -18,7 +19,6 @@ from werkzeug import Response
 from tests.worker.adapters.anthropic.sdk import anthropic_model
 from tests.world.anthropic import Anthropic, message
 from worker.domain.ports import ModelReply, Prompt, StopReason
-from worker.domain.value import replace
 from worker.domain.verdict.verdict import Tokens
 from worker.errors import Unavailable
 from worker.settings import ModelAccess

@@ -1,6 +1,7 @@
 """What `assay doctor --repo` reads of a repository, over a played GitHub that is held to the published API."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 from pydantic import SecretStr
@@ -10,7 +11,6 @@ from tests.worker.adapters.github.test_doctor import GRANTED
 from worker.adapters.github.doctor import read_branch_protection
 from worker.clock import SystemClock
 from worker.domain.check.branch_protection import RepositoryProtection, Requirement
-from worker.domain.value import replace
 from worker.errors import Forbidden, Unavailable
 from worker.settings import AppCredentials, Settings
 

@@ -5,6 +5,7 @@ import socket
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import replace
 from datetime import timedelta
 from threading import Thread
 from typing import Self
@@ -23,7 +24,6 @@ from worker.adapters.redis import keys
 from worker.clock import SystemClock
 from worker.domain.ids import InstallationId
 from worker.domain.ports import RateLimit
-from worker.domain.value import replace
 from worker.errors import Forbidden, RateLimited, SettingError, SubjectGone, Unavailable
 from worker.settings import AppCredentials, Settings
 

@@ -1,6 +1,7 @@
 """What `assay doctor` finds out about the App."""
 
 import re
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -14,7 +15,6 @@ from tests.world.contract import violations
 from worker.adapters.github.doctor import clock_skew, examine_app, of_installation
 from worker.adapters.github.installations import AccountSummary, InstallationView
 from worker.clock import SystemClock
-from worker.domain.value import replace
 from worker.settings import AppCredentials, Settings
 
 HEARD = {"pull_request", "issue_comment", "check_run", "push", "merge_group"}

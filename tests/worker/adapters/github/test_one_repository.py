@@ -1,6 +1,7 @@
 """What the App knows of one repository that a person names, over a played GitHub that is held to the published API."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key
@@ -17,7 +18,6 @@ from worker.adapters.github.doctor import (
     repository_api,
 )
 from worker.clock import SystemClock
-from worker.domain.value import replace
 from worker.errors import Forbidden, Unavailable
 from worker.settings import AppCredentials, Settings
 

@@ -1,6 +1,7 @@
 """The GitHub source: what a dossier holds, where it comes from, and how few requests it takes."""
 
 import base64
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,7 +10,6 @@ from tests.worker.adapters.github.conftest import Opened, Place
 from worker.adapters.github.client import AppAccess
 from worker.adapters.github.pull_requests import GitHubPullSource, make_read_options
 from worker.domain.dossier.dossier import Ci, CiState, Guidance, UnreadReason
-from worker.domain.value import replace
 from worker.dossier.diff.parser import parse_diff
 from worker.errors import Forbidden, RateLimited, SubjectGone, Unavailable
 

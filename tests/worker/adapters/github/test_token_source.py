@@ -2,6 +2,7 @@
 
 import base64
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,7 +13,6 @@ from worker.adapters.github.public_api import PublicPull, open_public_pull, open
 from worker.adapters.github.pull_requests import GitHubPullSource
 from worker.clock import SystemClock
 from worker.domain.dossier.dossier import CiState, UnreadReason
-from worker.domain.value import replace
 from worker.dossier.assemble import complete_dossier
 from worker.errors import InputError
 from worker.settings import Settings

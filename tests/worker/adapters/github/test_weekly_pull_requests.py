@@ -1,6 +1,7 @@
 """How many pull requests were opened in the last seven days."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -11,7 +12,6 @@ from pytest_httpserver import HTTPServer
 from tests.worker.adapters.github.conftest import Place
 from worker.adapters.github.doctor import count_opened_this_week
 from worker.clock import SystemClock
-from worker.domain.value import replace
 from worker.errors import SubjectGone
 from worker.settings import Settings
 

@@ -1,5 +1,6 @@
 """The last good configuration of a repository: kept encrypted, given back where the newest can't be used, forgotten with it."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -14,7 +15,6 @@ from worker.adapters.redis.store import Store
 from worker.clock import SystemClock
 from worker.domain.dossier.dossier import NOT_REPORTED, Ci, CiCheck, CiState, ConfigOrigin, ConfigText, Dossier, Policy
 from worker.domain.ids import hash_base
-from worker.domain.value import replace
 from worker.dossier.assemble import complete_dossier
 from worker.dossier.config import config_of, with_last_good
 from worker.judge.context import JudgeContext

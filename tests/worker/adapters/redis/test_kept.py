@@ -3,6 +3,7 @@
 import base64
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -34,7 +35,6 @@ from worker.adapters.redis.store import Store, open_store
 from worker.clock import SystemClock
 from worker.domain.dossier.dossier import ConfigOrigin, Dossier
 from worker.domain.ids import CheckRunId, EvalId, Fingerprint, hash_base
-from worker.domain.value import replace
 from worker.domain.verdict.audit import AuditRecord, JudgeSettings, Stage, Step
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.errors import LeaseLost, Unavailable, Unreadable

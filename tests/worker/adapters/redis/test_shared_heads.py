@@ -1,5 +1,7 @@
 """What the checks of one commit say. Invariant: nobody who shares a commit goes unseen, and what is wrong stays in the line."""
 
+from dataclasses import replace
+
 from tests.worker.adapters.redis.played import HEAD, NEWER, pull, wish
 from tests.worker.publishing.texts.samples import dossier, rejected
 from worker.adapters.redis import intake, keys
@@ -9,7 +11,6 @@ from worker.adapters.redis.store import Store
 from worker.domain.check.check_run import HELPFUL, Annotation, AnnotationLevel, CheckContent, Conclusion
 from worker.domain.check.shared_head import IDLE, IN_PROGRESS, CommitRef, OtherPull
 from worker.domain.ids import InstallationId, RepositoryId
-from worker.domain.value import replace
 from worker.publishing.texts.check_run import check_content, closed_content, judging_content, superseded_content
 from worker.publishing.texts.states import draft_content, existing_pull_content
 

@@ -1,5 +1,6 @@
 """What the door writes down decides when a pull request is judged, and what wakes it again."""
 
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import count
 from typing import Any
@@ -17,7 +18,6 @@ from worker.adapters.redis.store import Store
 from worker.domain.ids import CheckRunId, InstallationId, RepositoryId, hash_base
 from worker.domain.request.judge_request import DRAFT_TRIGGERS, AuthorKind, FirstSeen, JudgeRequest, Trigger
 from worker.domain.request.pull_request_events import RepositoryAdded, hash_issue
-from worker.domain.value import Value
 from worker.scheduling.jobs import request_after_ci
 from worker.settings import Timing
 
@@ -28,7 +28,8 @@ QUIET = Timing(quiet_window=45, quiet_max=300, gather=2)
 WEEKS = timedelta(weeks=2)
 
 
-class At(Value):
+@dataclass(frozen=True)
+class At:
     """A commit that something is heard of."""
 
     head_sha: str = HEAD

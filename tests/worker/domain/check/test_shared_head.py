@@ -1,6 +1,7 @@
 """One of several pull requests of a commit decides what all of their checks say."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -18,7 +19,6 @@ from worker.domain.check.shared_head import (
     hash_content,
     strictness_of,
 )
-from worker.domain.value import replace
 
 INCREASING = (
     (IDLE,),

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 
@@ -8,7 +9,6 @@ from tests.worker.evaluation.bench import made
 from tests.worker.evaluation.bench.made import row
 from tests.worker.judge.courtroom import bench
 from tests.worker.judge.making import ScriptedModel
-from worker.domain.value import replace
 from worker.evaluation.bench.cost import SAMPLE, Forecast, forecast_cost, forecast_text
 from worker.evaluation.bench.rows import read_lines
 from worker.settings import ModelAccess, Settings

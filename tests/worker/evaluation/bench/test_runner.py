@@ -4,6 +4,7 @@ import json
 import os
 import signal
 from collections.abc import Iterator
+from dataclasses import replace
 from decimal import Decimal
 from multiprocessing import active_children
 from pathlib import Path
@@ -19,7 +20,6 @@ from tests.worker.judge.courtroom import bench
 from tests.worker.judge.making import ScriptedModel
 from tests.worker.judge.verdicts import accepted
 from worker.domain.ids import InstallationId
-from worker.domain.value import replace
 from worker.domain.verdict.events import Event
 from worker.domain.verdict.verdict import SubjectKind
 from worker.errors import Unavailable

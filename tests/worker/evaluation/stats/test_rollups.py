@@ -3,6 +3,7 @@
 import json
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -20,7 +21,6 @@ from worker.adapters.redis.client import RedisRefused, items, text, whole
 from worker.adapters.redis.scripts import Script, run_script
 from worker.adapters.redis.store import Store
 from worker.domain.ids import InstallationId
-from worker.domain.value import replace
 from worker.domain.verdict.events import EvalTrigger, terminal_event
 from worker.domain.verdict.outcomes import OutcomeKind
 from worker.evaluation.stats import rollups

@@ -1,9 +1,9 @@
 """What `assay evaluate` and `assay rubric` print, word for word."""
 
+from dataclasses import replace
 from decimal import Decimal
 
 from worker.domain.ids import EvalId
-from worker.domain.value import replace
 from worker.evaluation.rubric_diff import ComparedChange, RubricOpinion
 from worker.evaluation.texts.rejudge import (
     RejudgeForecast,

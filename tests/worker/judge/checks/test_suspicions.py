@@ -1,5 +1,6 @@
 """What code suspects is answered with a line that could settle it, or the accept is another model's or a person's to confirm."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -18,7 +19,6 @@ from tests.worker.judge.making import (
     reject,
 )
 from worker.domain.dossier.dossier import Criterion, Dossier
-from worker.domain.value import replace
 from worker.domain.verdict.opinion import Leaning, ModelOpinion, SettledAnswer
 from worker.domain.verdict.verdict import Abstain, AbstainReason, Accept, CriterionStatus, EvidencePointer, Reject, Side
 from worker.dossier.diff.parser import diff_of

@@ -1,5 +1,6 @@
 """The model is asked, corrected once and then given up, within one time limit; all that it costs is counted."""
 
+from dataclasses import replace
 from decimal import Decimal
 
 import pytest
@@ -7,7 +8,6 @@ import pytest
 from tests.worker.judge.courtroom import bench
 from tests.worker.judge.making import ScriptedModel, accept, dossier, model_of, reject, reply
 from worker.domain.ports import ModelReply, Prompt, StopReason
-from worker.domain.value import replace
 from worker.domain.verdict.opinion import ModelOpinion
 from worker.domain.verdict.verdict import Tokens
 from worker.errors import Unavailable

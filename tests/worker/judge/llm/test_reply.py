@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,7 +11,6 @@ from hypothesis import strategies as st
 
 from tests.worker.judge.making import accept, cannot_tell, criteria, dossier, place, reject, reply, scores
 from worker.domain.ports import ModelReply, StopReason
-from worker.domain.value import replace
 from worker.domain.verdict.opinion import Leaning, ModelOpinion
 from worker.domain.verdict.verdict import Category, CriterionStatus, EvidencePointer, Side
 from worker.judge.checks.evidence import Places

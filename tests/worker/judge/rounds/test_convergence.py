@@ -1,5 +1,6 @@
 """The convergence contract, told round by round: what may still reject, what is ticked, and where a person is called."""
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -20,7 +21,6 @@ from tests.worker.judge.making import (
 )
 from tests.worker.judge.rounds.rounds import History, Verdict
 from worker.domain.dossier.dossier import Ci, CiCheck, CiState, Criterion
-from worker.domain.value import replace
 from worker.domain.verdict.rubric import Rubric
 from worker.domain.verdict.verdict import VERDICT_ADAPTER, Abstain, AbstainReason, Accept, Coverage, Reject
 from worker.dossier.diff.line_hashes import hash_changed_lines

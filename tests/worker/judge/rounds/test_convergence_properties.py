@@ -1,7 +1,7 @@
 """Whatever a model objects to, and however its author pushes: it ends, and never with something new on old lines."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -13,7 +13,6 @@ from tests.worker.judge.courtroom import bench
 from tests.worker.judge.making import reply, scores
 from tests.worker.judge.rounds.rounds import History, Tree, Verdict
 from worker.domain.ports import ModelReply, Prompt
-from worker.domain.value import replace
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import (
     Abstain,

@@ -1,4 +1,5 @@
 from collections.abc import Iterable
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 
@@ -7,7 +8,6 @@ from inline_snapshot import snapshot
 from worker.domain.check.branch_protection import AppInstallation, RepositoryProtection, Requirement
 from worker.domain.config.app_permissions import CORE_PERMISSIONS, OPTIONAL_PERMISSIONS, OptIn, requested_permissions
 from worker.domain.config.config import Authors, Handling
-from worker.domain.value import replace
 from worker.domain.verdict.budget import Caps, estimate_week
 from worker.publishing.texts.columns import TerminalPage
 from worker.publishing.texts.doctor import (

@@ -3,6 +3,7 @@
 import inspect
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
@@ -18,7 +19,6 @@ from worker.domain.check.shared_head import IN_PROGRESS, OtherPull
 from worker.domain.check.wait_status import WaitReason, WaitState
 from worker.domain.ids import CheckRunId, EvalId
 from worker.domain.request.judge_request import AuthorKind, Trigger
-from worker.domain.value import replace
 from worker.domain.verdict.verdict import AbstainReason, Category
 from worker.judge.merge_group import GroupPasses, GroupStopReason, GroupStops, PublishedCheckRun
 from worker.publishing.texts import check_run, merge_group, overrides, states

@@ -1,5 +1,6 @@
 """What the check on a merge group says, word for word."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -10,7 +11,6 @@ from tests.worker.publishing.texts.samples import HOSTILE, abstained, accepted, 
 from worker.domain.check.check_run import CheckContent, Conclusion
 from worker.domain.check.merge_group import GroupEnd
 from worker.domain.ids import CheckRunId, EvalId
-from worker.domain.value import replace
 from worker.domain.verdict.verdict import AbstainReason
 from worker.judge.merge_group import GroupPasses, GroupStopReason, GroupStops, PublishedCheckRun
 from worker.publishing.texts.check_run import BODY_BYTES, check_content

@@ -1,5 +1,6 @@
 """What people said about a head, on its check, word for word. Invariant: the verdict's own text stays below."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -20,7 +21,6 @@ from worker.domain.check.overrides import (
     dump_decisions,
 )
 from worker.domain.ids import EvalId
-from worker.domain.value import replace
 from worker.domain.verdict.verdict import AbstainReason, Verdict
 from worker.publishing.texts.check_run import BODY_BYTES, check_content
 from worker.publishing.texts.overrides import RequestedReviews, decision_lines, unjudged_content, with_decisions
