@@ -231,9 +231,9 @@ def _serve_metrics(settings: Settings, store: Store, counters: DeliveryCounters)
     if settings.metrics_address is None:
         yield
         return
-    from app.web.metrics import render_metrics, serve_metrics  # noqa: PLC0415 - rarely configured
+    from app.web.metrics import MetricsCollector, serve_metrics  # noqa: PLC0415 - rarely configured
 
-    with serve_metrics(settings.metrics_address, lambda: render_metrics(store, counters, SystemClock())) as url:
+    with serve_metrics(settings.metrics_address, MetricsCollector(store, counters, SystemClock())) as url:
         json_log(sys.stderr, settings.log_level).info("metrics", url=url)
         yield
 

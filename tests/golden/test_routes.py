@@ -7,6 +7,7 @@ from typing import Any, Final, NamedTuple
 
 import httpx
 import pytest
+from prometheus_client import CollectorRegistry
 from pydantic import SecretStr
 
 from app.web.asgi import create_app
@@ -48,7 +49,7 @@ def test_what_a_door_with_an_app_answers(redis: Redis, golden: Golden) -> None:
         made = RedisTokens(store.client).create("golden", [InstallationId(1)], datetime(2026, 11, 20, tzinfo=UTC))
         bearer = {"Authorization": f"Bearer {made}"}
         outlines = answers(door, (*deliveries(), *figures(bearer), *others()))
-        with serve_metrics(("127.0.0.1", 0), lambda: "") as url:
+        with serve_metrics(("127.0.0.1", 0), CollectorRegistry()) as url:
             outlines["metrics address: GET /metrics"] = outline(httpx.get(url))
             outlines["metrics address: GET /"] = outline(httpx.get(url.removesuffix("metrics")))
             outlines["metrics address: POST /metrics"] = outline(httpx.post(url))
