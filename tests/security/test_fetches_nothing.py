@@ -45,7 +45,7 @@ WHO_MAY_CALL: Final = {
     "app/cli/wait.py": "the Assay that the caller names",
     "app/web/timeouts.py": "listens",
     "app/web/metrics.py": "listens",
-    "app/web/setup_exchange.py": "ASSAY_GITHUB_API_URL",
+    "app/web/setup.py": "ASSAY_GITHUB_API_URL",
     "app/web/webhooks.py": "waits, and calls nobody",
     "worker/adapters/github/client.py": "ASSAY_GITHUB_API_URL",
     "worker/adapters/github/errors.py": "reads errors",
