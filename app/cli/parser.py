@@ -2,11 +2,11 @@
 
 import argparse
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from importlib import import_module
 from typing import Any, Final, NamedTuple, NoReturn
 
-from app.cli.exit_codes import CommandResult
+from app.cli.exit_codes import CommandResult, Exit
 
 EXIT_CODES_HELP: Final = """\
 exit codes: 0 accept, 1 reject, 2 the call or the settings have to change,
@@ -19,6 +19,12 @@ examples:
   assay judge acme/widgets#12     a pull request on GitHub; nothing is posted
 """
 
+COMPLETION_EXAMPLES: Final = """\
+examples:
+  assay completion bash > ~/.local/share/bash-completion/completions/assay
+  assay completion zsh > _assay                  in a folder of $fpath
+"""
+
 SOURCE_OPTIONS: Final = (
     ("--base", "REF", "what the branch started from (default: the remote's main branch)"),
     ("--head", "REF", "what to judge (default: HEAD)"),
@@ -27,6 +33,8 @@ SOURCE_OPTIONS: Final = (
     ("--body", "TEXT", "the pull request's description (default: the last commit's message)"),
     ("--save-dossier", "FILE", "keep what was judged, to judge it again with --dossier"),
 )
+COMPLETED: Final = {"FILE": "FILE", "DIR": "DIRECTORY"}
+"""What a shell completes an argument by, which is called so, in the words of the library."""
 EVAL_ID_HELP: Final = "the verdict's id, as the check and `assay judge` print it"
 MOST_JOBS: Final = 256
 DAY_S: Final = 86_400
@@ -39,6 +47,39 @@ GATE_HELP: Final = "also say what is missing in this repository for the check to
 TIER_HELP: Final = "code checks alone, the model too where they are not certain, or the model always"
 
 Options = Callable[[argparse.ArgumentParser], None]
+
+
+def argument_type(
+    form: str, expected: str, convert: Callable[[str], Any] = str, is_allowed: Callable[[Any], bool] = lambda _: True
+) -> Callable[[str], Any]:
+    """What reads an argument of this *form*, a regular expression, and refuses all else."""
+
+    def read(text: str) -> Any:
+        if re.fullmatch(form, text, re.ASCII | re.DOTALL) and is_allowed(value := convert(text)):
+            return value
+        raise argparse.ArgumentTypeError(f"expected {expected}, found {text!r}")
+
+    return read
+
+
+def _decimal(text: str) -> Any:
+    from decimal import Decimal
+
+    return Decimal(text)
+
+
+PATH: Final = argument_type(r".+", "a path")
+"""An empty one, as from an unset shell variable, is refused."""
+JOBS: Final = argument_type(r"\d{1,9}", f"a number from 1 to {MOST_JOBS}", int, lambda number: 0 < number <= MOST_JOBS)
+NUMBER: Final = argument_type(r"\d{1,18}", "a number", int)
+INSTALLATION: Final = argument_type(r"\d{1,18}", "an installation's number", int)
+SECONDS: Final = argument_type(
+    r"\d{1,5}(\.\d{1,3})?", f"seconds from 0 to {DAY_S}", float, lambda number: number <= DAY_S
+)
+DOLLARS: Final = argument_type(r"\d{1,6}(\.\d{1,9})?", "dollars like 2.50", _decimal)
+TOKEN_NAME: Final = argument_type(r"[\w.-]{1,64}", "up to 64 letters, digits and -_.")
+REPOSITORY: Final = argument_type(r"[\w.-]+/[\w.-]+", "OWNER/REPO")
+PULL_REQUEST: Final = argument_type(r"[\w.-]+/[\w.-]+#\d{1,18}", "OWNER/REPO#N")
 
 
 class CommandSpec(NamedTuple):
@@ -54,6 +95,29 @@ class CommandSpec(NamedTuple):
     def __call__(self, arguments: argparse.Namespace) -> CommandResult:
         module, _, function = self.run.partition(":")
         return getattr(import_module(module), function)(arguments)
+
+
+def complete(arguments: argparse.Namespace) -> CommandResult:
+    """Print the completion script of a shell, made of the commands and their options."""
+    import shtab
+
+    parser = build_parser()
+    for action in _walk_actions(parser):
+        if completer := COMPLETED.get(str(action.metavar)):
+            vars(action)["complete"] = getattr(shtab, completer)
+    return CommandResult(Exit.ACCEPT, f"{shtab.complete(parser, arguments.shell)}\n")
+
+
+def _walk_actions(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:
+    for action in vars(parser)["_actions"]:
+        yield action
+        if action.nargs == argparse.PARSER:
+            for command in action.choices.values():
+                yield from _walk_actions(command)
+
+
+def completion_options(completion: argparse.ArgumentParser) -> None:
+    completion.add_argument("shell", choices=("bash", "zsh"), metavar="bash|zsh", help="the shell it is for")
 
 
 def no_options(_: argparse.ArgumentParser) -> None:
@@ -93,16 +157,16 @@ def judge_options(judge: argparse.ArgumentParser) -> None:
 def bench_options(bench: argparse.ArgumentParser) -> None:
     bench.add_argument("files", nargs="+", metavar="FILE", help="JSON lines, packed with gzip or not")
     bench.add_argument(
-        "--out", type=path, metavar="DIR", required=True, help="where verdicts and report go; a stopped run goes on"
+        "--out", type=PATH, metavar="DIR", required=True, help="where verdicts and report go; a stopped run goes on"
     )
     bench.add_argument("--tier", choices=("heuristic", "hybrid", "llm"), help=TIER_HELP)
     bench.add_argument(
-        "--rubric", type=path, metavar="FILE", help="judge by this rubric (default: the one that ships with Assay)"
+        "--rubric", type=PATH, metavar="FILE", help="judge by this rubric (default: the one that ships with Assay)"
     )
-    bench.add_argument("--against", type=path, metavar="DIR", help="compare with an earlier run, dossier by dossier")
+    bench.add_argument("--against", type=PATH, metavar="DIR", help="compare with an earlier run, dossier by dossier")
     bench.add_argument(
         "--max-usd",
-        type=dollars,
+        type=DOLLARS,
         metavar="N",
         help="the most that models may cost this run, with all that --out cost before",
     )
@@ -111,7 +175,7 @@ def bench_options(bench: argparse.ArgumentParser) -> None:
         action="store_true",
         help="tell of the verdicts on the stream, for `assay stats --subject benchmark`",
     )
-    bench.add_argument("--jobs", type=jobs, metavar="N", help="processes (default: one for each core)")
+    bench.add_argument("--jobs", type=JOBS, metavar="N", help="processes (default: one for each core)")
 
 
 def evaluate_options(evaluate: argparse.ArgumentParser) -> None:
@@ -131,11 +195,11 @@ def evaluate_options(evaluate: argparse.ArgumentParser) -> None:
     )
     evaluate.add_argument("--model", metavar="NAME", help="judge with this model (default: ASSAY_MODEL)")
     evaluate.add_argument(
-        "--repository", type=repository, metavar="OWNER/REPO", help="only what was judged in this one"
+        "--repository", type=REPOSITORY, metavar="OWNER/REPO", help="only what was judged in this one"
     )
     evaluate.add_argument(
         "--max-usd",
-        type=dollars,
+        type=DOLLARS,
         metavar="N",
         help="the most that models may cost, with what this same command has cost before",
     )
@@ -145,7 +209,7 @@ def evaluate_options(evaluate: argparse.ArgumentParser) -> None:
     evaluate.add_argument("--dry-run", action="store_true", help="say how many and at what cost; judge nothing")
     evaluate.add_argument(
         "--jobs",
-        type=jobs,
+        type=JOBS,
         metavar="N",
         help="processes here (default: the workers of a running server; without one, a process for each core)",
     )
@@ -153,10 +217,9 @@ def evaluate_options(evaluate: argparse.ArgumentParser) -> None:
 
 
 def rubric_options(rubric: argparse.ArgumentParser) -> None:
-    what = rubric.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    what = rubric.add_subparsers(title="commands", metavar="COMMAND", required=True, dest="answer")
     check = what.add_parser("check", help="read a rubric strictly: what is wrong is named by its path")
     check.add_argument("file", metavar="FILE", help=RUBRIC_HELP)
-    check.set_defaults(answer="check")
     diff = what.add_parser("diff", help="which recorded changes two rubrics decide otherwise, at $0")
     diff.add_argument("before", metavar="A", help=RUBRIC_HELP)
     diff.add_argument("now", metavar="B", help=RUBRIC_HELP)
@@ -165,33 +228,26 @@ def rubric_options(rubric: argparse.ArgumentParser) -> None:
     )
     span_options(diff, "30d")
     json_option(diff)
-    diff.set_defaults(answer="diff")
     promote = what.add_parser("promote", help="let a signal reject alone again that demoted itself")
     promote.add_argument("signal", metavar="SIGNAL")
-    promote.add_argument("--installation", metavar="N", type=number, required=True, help="as the notice names it")
-    promote.set_defaults(answer="promote")
+    promote.add_argument("--installation", metavar="N", type=NUMBER, required=True, help="as the notice names it")
 
 
 def config_options(config: argparse.ArgumentParser) -> None:
-    what = config.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    what = config.add_subparsers(title="commands", metavar="COMMAND", required=True, dest="answer")
     check = what.add_parser("check", help="read a file strictly: its mistakes by line, or every key with who sets it")
     check.add_argument("file", nargs="?", metavar="FILE", help="default: .github/assay.yml of this checkout")
     check.add_argument("--organisation", metavar="FILE", help="what holds for all repositories of the owner")
     json_option(check)
-    check.set_defaults(answer="check")
-    what.add_parser("schema", help="print the JSON Schema, for editors").set_defaults(answer="schema")
-    what.add_parser("reference", help="print every key with its default and an example").set_defaults(
-        answer="reference"
-    )
+    what.add_parser("schema", help="print the JSON Schema, for editors")
+    what.add_parser("reference", help="print every key with its default and an example")
 
 
 def case_options(case: argparse.ArgumentParser) -> None:
-    what = case.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    what = case.add_subparsers(title="commands", metavar="COMMAND", required=True, dest="answer")
     new = what.add_parser("new", help="draft the block: each criterion with the changed places that speak of it")
-    new.set_defaults(answer="new")
     check = what.add_parser("check", help="say what code will say of a case: exit code 0 fine, 2 something to mend")
     check.add_argument("file", nargs="?", metavar="FILE", help="- reads standard input (default: the description)")
-    check.set_defaults(answer="check")
     for command in (new, check):
         command.set_defaults(junit=None)
         for option, metavar, help_text in SOURCE_OPTIONS:
@@ -204,8 +260,8 @@ def process_options(command: argparse.ArgumentParser) -> None:
 
 
 def doctor_options(doctor: argparse.ArgumentParser) -> None:
-    doctor.add_argument("repository", nargs="?", type=repository, metavar="OWNER/REPO", help=WEEK_HELP)
-    doctor.add_argument("--repo", type=repository, metavar="OWNER/REPO", help=GATE_HELP)
+    doctor.add_argument("repository", nargs="?", type=REPOSITORY, metavar="OWNER/REPO", help=WEEK_HELP)
+    doctor.add_argument("--repo", type=REPOSITORY, metavar="OWNER/REPO", help=GATE_HELP)
     doctor.add_argument("--strict", action="store_true", help="exit 2 for warnings, too")
 
 
@@ -241,21 +297,21 @@ def pause_options(command: argparse.ArgumentParser) -> None:
 
 
 def resume_options(command: argparse.ArgumentParser) -> None:
-    command.add_argument("repository", nargs="?", type=repository, metavar="OWNER/REPO", help=REPOSITORY_HELP)
-    command.add_argument("--repo", type=repository, metavar="OWNER/REPO", help="the same")
+    command.add_argument("repository", nargs="?", type=REPOSITORY, metavar="OWNER/REPO", help=REPOSITORY_HELP)
+    command.add_argument("--repo", type=REPOSITORY, metavar="OWNER/REPO", help="the same")
 
 
 def token_options(token: argparse.ArgumentParser) -> None:
-    actions = token.add_subparsers(title="what to do", metavar="create|list|revoke", required=True, dest="action")
+    actions = token.add_subparsers(title="what to do", metavar="create|list|revoke", required=True, dest="answer")
     create = actions.add_parser("create", help="make one, and print it once")
-    create.add_argument("name", metavar="NAME", type=token_name, help="what it is for: letters, digits and -_.")
+    create.add_argument("name", metavar="NAME", type=TOKEN_NAME, help="what it is for: letters, digits and -_.")
     create.add_argument(
-        "--installation", metavar="NUMBER", type=installation, action="append", required=True,
+        "--installation", metavar="NUMBER", type=INSTALLATION, action="append", required=True,
         help="an installation whose figures it reads; may be repeated",
     )  # fmt: skip
     actions.add_parser("list", help="all that were made and not revoked, without the tokens")
     revoke = actions.add_parser("revoke", help="revoke one")
-    revoke.add_argument("name", metavar="NAME", type=token_name)
+    revoke.add_argument("name", metavar="NAME", type=TOKEN_NAME)
 
 
 def stats_options(stats: argparse.ArgumentParser) -> None:
@@ -287,13 +343,13 @@ def stats_options(stats: argparse.ArgumentParser) -> None:
 
 
 def history_options(history: argparse.ArgumentParser) -> None:
-    history.add_argument("pull", type=pull_request, metavar="OWNER/REPO#N")
+    history.add_argument("pull", type=PULL_REQUEST, metavar="OWNER/REPO#N")
     json_option(history)
 
 
 def wait_options(wait: argparse.ArgumentParser) -> None:
     wait.add_argument("commit", metavar="OWNER/REPO@SHA")
-    wait.add_argument("--timeout", type=seconds, default=600.0, metavar="S", help="wait so many seconds (default: 600)")
+    wait.add_argument("--timeout", type=SECONDS, default=600.0, metavar="S", help="wait so many seconds (default: 600)")
     json_option(wait)
 
 
@@ -307,16 +363,9 @@ def export_options(export: argparse.ArgumentParser) -> None:
     installations_option(export)
 
 
-def seconds(text: str) -> float:
-    """A number of seconds, from 0 to a day."""
-    if not re.fullmatch(r"\d{1,5}(\.\d{1,3})?", text) or float(text) > DAY_S:
-        raise argparse.ArgumentTypeError(f"expected seconds from 0 to {DAY_S}, found {text!r}")
-    return float(text)
-
-
 def installations_option(command: argparse.ArgumentParser) -> None:
     command.add_argument(
-        "--installation", metavar="NUMBER", type=installation, action="append",
+        "--installation", metavar="NUMBER", type=INSTALLATION, action="append",
         help="only of this installation; may be repeated",
     )  # fmt: skip
 
@@ -371,6 +420,11 @@ COMMANDS: Final = (
         "app.cli.token:token", token_options,
     ),
     CommandSpec("resume", "go on judging where it was paused", "app.cli.pause:resume", resume_options),
+    CommandSpec(
+        "completion", "print a script by which a shell completes commands, options and files",
+        "app.cli.parser:complete", completion_options,
+        "Print a script by which a shell completes commands, options and files.", COMPLETION_EXAMPLES,
+    ),
 )  # fmt: skip
 
 
@@ -403,54 +457,3 @@ class ShowVersion(argparse.Action):
 
         print(f"assay {version('assay')}")
         parser.exit()
-
-
-def path(text: str) -> str:
-    """A path. An empty one, as from an unset shell variable, is refused."""
-    if not text:
-        raise argparse.ArgumentTypeError(f"expected a path, found {text!r}")
-    return text
-
-
-def jobs(text: str) -> int:
-    if not text.isdecimal() or not 0 < int(text) <= MOST_JOBS:
-        raise argparse.ArgumentTypeError(f"expected a number from 1 to {MOST_JOBS}, found {text!r}")
-    return int(text)
-
-
-def number(text: str) -> int:
-    if not re.fullmatch(r"\d{1,18}", text, re.ASCII):
-        raise argparse.ArgumentTypeError(f"expected a number, found {text!r}")
-    return int(text)
-
-
-def dollars(text: str) -> Any:
-    from decimal import Decimal
-
-    if not re.fullmatch(r"\d{1,6}(\.\d{1,9})?", text, re.ASCII):
-        raise argparse.ArgumentTypeError(f"expected dollars like 2.50, found {text!r}")
-    return Decimal(text)
-
-
-def token_name(text: str) -> str:
-    if not re.fullmatch(r"[\w.-]{1,64}", text, re.ASCII):
-        raise argparse.ArgumentTypeError(f"expected up to 64 letters, digits and -_., found {text!r}")
-    return text
-
-
-def installation(text: str) -> int:
-    if not text.isascii() or not text.isdecimal() or len(text) > 18:  # noqa: PLR2004 - as long as GitHub's may be
-        raise argparse.ArgumentTypeError(f"expected an installation's number, found {text!r}")
-    return int(text)
-
-
-def pull_request(text: str) -> str:
-    if not re.fullmatch(r"[\w.-]+/[\w.-]+#\d{1,18}", text, re.ASCII):
-        raise argparse.ArgumentTypeError(f"expected OWNER/REPO#N, found {text!r}")
-    return text
-
-
-def repository(text: str) -> str:
-    if not re.fullmatch(r"[\w.-]+/[\w.-]+", text, re.ASCII):
-        raise argparse.ArgumentTypeError(f"expected OWNER/REPO, found {text!r}")
-    return text

@@ -17,7 +17,7 @@ from worker.settings import load_settings
 
 
 def token(arguments: argparse.Namespace) -> CommandResult:
-    return {"create": create, "list": list_tokens, "revoke": revoke}[arguments.action](arguments)
+    return {"create": create, "list": list_tokens, "revoke": revoke}[arguments.answer](arguments)
 
 
 def create(arguments: argparse.Namespace) -> CommandResult:

@@ -336,6 +336,36 @@ def test_every_command_is_there_and_has_the_same_help_alone_as_among_all(command
     assert texts[0].startswith(f"usage: assay {command.name} ")
 
 
+@pytest.mark.parametrize(
+    ("typed", "completed"),
+    [
+        (["ju"], {"judge"}),
+        (["judge", "--do"], {"--dossier"}),
+        (["config", ""], {"check", "schema", "reference"}),
+        (["judge", "--dossier", "dos"], {"dossier.json"}),
+        (["bench", "--out", "dos"], {"dossiers"}),
+        (["completion", "z"], {"zsh"}),
+    ],
+)
+def test_bash_completes_commands_options_files_and_folders(
+    typed: list[str], completed: set[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["completion", "bash"]) == Exit.ACCEPT
+    (tmp_path / "completion.sh").write_text(capsys.readouterr().out)
+    (tmp_path / "dossier.json").touch()
+    (tmp_path / "dossiers").mkdir()
+    asked = '. ./completion.sh; COMP_WORDS=(assay "$@"); COMP_CWORD=$#; _shtab_assay; printf "%s\n" "${COMPREPLY[@]}"'
+    done = subprocess.run(["bash", "-c", asked, "-", *typed], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert completed <= set(done.stdout.split())
+
+
+def test_zsh_is_told_every_command(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["completion", "zsh"]) == Exit.ACCEPT
+    script = capsys.readouterr().out
+    assert script.startswith("#compdef assay\n")
+    assert [command.name for command in COMMANDS if f"    {command.name}:" not in script] == []
+
+
 def help_of(whole: argparse.ArgumentParser, name: str) -> str:
     with pytest.raises(SystemExit), contextlib.redirect_stdout(io.StringIO()) as out:
         whole.parse_args([name, "--help"])
