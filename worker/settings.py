@@ -7,12 +7,12 @@ import base64
 import binascii
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from decimal import Decimal
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from pydantic import SecretStr
 
@@ -33,6 +33,12 @@ WRITES_AN_HOUR: Final = 500
 WRITES_EACH: Final = 3
 """Writes for each head: the check run, its verdict, a comment for the author."""
 
+LAST_PORT: Final = 65_535
+AES_256_BYTES: Final = 32
+
+MOST_ROTATED: Final = 2
+"""A secret and the one that it replaces."""
+
 MOST_USD: Final = 1_000_000
 """The largest budget: up to here, Redis counts nanodollars exactly."""
 
@@ -51,12 +57,12 @@ class ModelAccess:
     """`base_url` None: Anthropic's own."""
 
     api_key: SecretStr
-    base_url: str | None
-    name: str
-    timeout_s: float
-    attempts: int
-    retry_delay_s: float
-    max_output_tokens: int
+    base_url: str | None = None
+    name: str = "claude-haiku-5-5"
+    timeout_s: float = 120.0
+    attempts: int = 3
+    retry_delay_s: float = 1.0
+    max_output_tokens: int = 8000
     has_thinking: bool = False
 
 
@@ -65,7 +71,7 @@ class ServerAccess:
     """A running Assay, and a token of its API."""
 
     url: str
-    token: SecretStr | None
+    token: SecretStr | None = None
 
 
 @dataclass(frozen=True)
@@ -229,6 +235,174 @@ def environment() -> dict[str, str]:
     return dict(os.environ)
 
 
+Parser = Callable[[str], Any]
+"""Reads a variable that is set. Raises ValueError with the problem, worded to follow its name."""
+
+
+def _form(form: str, convert: Callable[[str], Any] = str, problem: Callable[[Any], str] = lambda _: "") -> Parser:
+    """Reads what has this *form*, a regular expression. *problem*: of a converted value, "" for none."""
+
+    def parse(value: str) -> Any:
+        if not re.fullmatch(form, value, re.DOTALL):
+            raise ValueError(f'is "{value}"')
+        converted = convert(value)
+        if text := problem(converted):
+            raise ValueError(text)
+        return converted
+
+    return parse
+
+
+def _whole(least: int, most: int) -> Parser:
+    return _form(r"\d{1,19}", int, lambda number: "" if least <= number <= most else f'is "{number}"')
+
+
+DECIMAL: Final = r"\d{1,9}(\.\d{1,9})?"
+NUMBER: Final = _form(DECIMAL, float)
+POSITIVE: Final = _form(DECIMAL, float, lambda number: "" if number else "is 0, and has to be more")
+DOLLARS: Final = _form(DECIMAL, Decimal, lambda usd: f'is "{usd}", more than {MOST_USD}' if usd > MOST_USD else "")
+SHARE: Final = _form(
+    DECIMAL, Decimal, lambda part: f'is "{part}", and a part of a day is at most 1' if part > 1 else ""
+)
+SWITCH: Final = _form("[01]", lambda value: value == "1")
+HANDLING: Final = _form("|".join(Handling), Handling)
+URL: Final = _form(r"https?://[^/\s].*")
+
+
+def _redis_url(value: str) -> SecretStr:
+    if not value.startswith(("redis://", "rediss://", "unix://")):
+        raise ValueError("starts with none of redis://, rediss://, unix://")
+    return SecretStr(value)
+
+
+def _address(value: str) -> tuple[str, int]:
+    match = re.fullmatch(r"(?:\[([0-9A-Fa-f:.]+)\]|([^:\s\[\]]+)):(\d{1,5})", value, re.ASCII)
+    if match is None or int(match[3]) > LAST_PORT:
+        raise ValueError(f'is "{value}"')
+    return match[1] or match[2], int(match[3])
+
+
+def _path(value: str) -> Path:
+    try:
+        return Path(value).expanduser().absolute()
+    except RuntimeError as error:
+        raise ValueError("can't be found: there is no such home folder") from error
+    except FileNotFoundError as error:
+        raise ValueError("is relative to the working directory, which was deleted") from error
+
+
+def _store_keys(value: str) -> tuple[SecretStr, ...]:
+    keys = value.replace(",", " ").split()
+    for position, key in enumerate(keys, start=1):
+        if len(_decode(key)) != AES_256_BYTES:
+            raise ValueError(f"has a key (number {position}) that is not 32 bytes in base64")
+    return tuple(map(SecretStr, keys))
+
+
+def _webhook_secrets(value: str) -> tuple[SecretStr, ...]:
+    secrets = value.split()
+    if len(secrets) > MOST_ROTATED:
+        raise ValueError(f"holds {len(secrets)} words, so more than two secrets")
+    return tuple(map(SecretStr, secrets))
+
+
+def _private_keys(value: str) -> tuple[SecretStr, ...]:
+    """PEM, base64 of it, or files of it."""
+    text = value.replace("\\n", "\n")
+    if "-----BEGIN" not in text:
+        text = _key_file(value) or _keys_of(value.split())
+    keys = PEM.findall(text)
+    if not keys:
+        raise ValueError("holds no PEM private key")
+    if len(keys) > MOST_ROTATED:
+        raise ValueError(f"holds {len(keys)} keys, more than two")
+    return tuple(map(SecretStr, keys))
+
+
+def _keys_of(words: list[str]) -> str:
+    keys = [_key_file(word) or (raw.decode() if (raw := _decode(word)).isascii() else "") for word in words]
+    if len(words) > 1 and not all(keys):
+        raise ValueError("holds a word that is neither a key nor the path of one")
+    return "".join(keys)
+
+
+def _key_file(value: str) -> str:
+    try:
+        return Path(value).expanduser().read_text(encoding="ascii")
+    except (OSError, ValueError):
+        return ""
+
+
+def _decode(value: str) -> bytes:
+    """Bytes from base64; none for what is no base64."""
+    try:
+        return base64.b64decode(value, validate=True)
+    except binascii.Error:
+        return b""
+
+
+Fields = Mapping[str, tuple[str, Parser]]
+"""The variable of each field, and what reads it. A field whose variable is not set keeps the default of its class."""
+
+PLAIN: Final[Fields] = {
+    "redis_url": ("REDIS_URL", _redis_url),
+    "store_keys": ("ASSAY_STORE_KEYS", _store_keys),
+    "github_api_url": ("ASSAY_GITHUB_API_URL", lambda url: URL(url).rstrip("/")),
+    "github_token": ("GITHUB_TOKEN", SecretStr),
+    "host": ("ASSAY_HOST", str),
+    "port": ("ASSAY_PORT", _whole(0, LAST_PORT)),
+    "metrics_address": ("ASSAY_METRICS_ADDRESS", _address),
+    "workers": ("ASSAY_WORKERS", _whole(1, 256)),
+    "retries": ("ASSAY_RETRIES", _whole(0, 20)),
+    "outage_retries": ("ASSAY_OUTAGE_RETRIES", _whole(0, 20)),
+    "tier": ("ASSAY_TIER", _form("hybrid|heuristic|llm")),
+    "threshold": ("ASSAY_ESCALATION_THRESHOLD", NUMBER),
+    "log_level": ("ASSAY_LOG_LEVEL", _form("INFO|DEBUG|WARNING|ERROR")),
+    "is_paused": ("ASSAY_PAUSED", SWITCH),
+    "retention_days": ("ASSAY_RETENTION_DAYS", _whole(0, 3650)),
+    "ledger_days": ("ASSAY_LEDGER_DAYS", _whole(31, 3650)),
+    "event_days": ("ASSAY_EVENT_DAYS", _whole(1, 3650)),
+    "lookahead_events": ("ASSAY_LOOKAHEAD_EVENTS", _whole(1, 1000)),
+    "has_event_words": ("ASSAY_EVENT_WORDS", SWITCH),
+    "round_limit": ("ASSAY_ROUND_LIMIT", _whole(1, 100)),
+    "prompt_tokens": ("ASSAY_PROMPT_TOKENS", _whole(20_000, 1_000_000)),
+    "second_model": ("ASSAY_SECOND_MODEL", str),
+    "has_panel": ("ASSAY_BOARD", SWITCH),
+    "models": ("ASSAY_MODELS", lambda names: tuple(dict.fromkeys(names.replace(",", " ").split()))),
+}
+MODEL: Final[Fields] = {
+    "api_key": ("ANTHROPIC_API_KEY", SecretStr),
+    "base_url": ("ANTHROPIC_BASE_URL", URL),
+    "name": ("ASSAY_MODEL", str),
+    "timeout_s": ("ASSAY_MODEL_TIMEOUT", NUMBER),
+    "attempts": ("ASSAY_MODEL_ATTEMPTS", _whole(1, 10)),
+    "retry_delay_s": ("ASSAY_MODEL_RETRY_DELAY", NUMBER),
+    "max_output_tokens": ("ASSAY_MAX_OUTPUT_TOKENS", _whole(500, 64_000)),
+    "has_thinking": ("ASSAY_THINKING", SWITCH),
+}
+APP: Final[Fields] = {
+    "app_id": ("ASSAY_APP_ID", _whole(1, 2**63)),
+    "private_keys": ("ASSAY_APP_PRIVATE_KEY", _private_keys),
+    "webhook_secrets": ("ASSAY_WEBHOOK_SECRET", _webhook_secrets),
+}
+CAPS: Final[Fields] = {
+    "pull_usd": ("ASSAY_PR_MAX_USD", DOLLARS),
+    "day_usd": ("ASSAY_DAY_MAX_USD", DOLLARS),
+    "share": ("ASSAY_REPOSITORY_SHARE", SHARE),
+    "author_share": ("ASSAY_AUTHOR_SHARE", SHARE),
+}
+SHADOW: Final[Fields] = {
+    "rubric": ("ASSAY_CANARY_RUBRIC", _path),
+    "prompt": ("ASSAY_CANARY_PROMPT", _path),
+    "day_usd": ("ASSAY_CANARY_USD", DOLLARS),
+}
+SERVER: Final[Fields] = {"url": ("ASSAY_SERVER", URL), "token": ("ASSAY_TOKEN", SecretStr)}
+AUTHORS: Final[Fields] = {"people": ("ASSAY_PEOPLE", HANDLING), "bots": ("ASSAY_BOTS", HANDLING)}
+TIMING: Final[Fields] = {
+    name: (f"ASSAY_{name.upper()}", NUMBER if name in ZERO_ALLOWED else POSITIVE) for name in Timing.__match_args__
+}
+
+
 def load_settings() -> Settings:
     """Read the process's environment. Raises SettingError for the first wrong variable."""
     return read_settings(os.environ)
@@ -240,236 +414,51 @@ def read_settings(environ: Mapping[str, str]) -> Settings:
     return Settings(
         data_dir=_data_dir(values),
         app=_app(values),
-        model=_model(values),
-        redis_url=_redis_url(values),
-        store_keys=_store_keys(values),
-        github_api_url=_url(values, "ASSAY_GITHUB_API_URL", "https://api.github.com").rstrip("/"),
-        github_token=SecretStr(values["GITHUB_TOKEN"]) if "GITHUB_TOKEN" in values else None,
-        host=values.get("ASSAY_HOST", "127.0.0.1"),
-        port=_integer(values, "ASSAY_PORT", 8000, 0, 65535),
-        metrics_address=_address(values, "ASSAY_METRICS_ADDRESS"),
-        workers=_integer(values, "ASSAY_WORKERS", 1, 1, 256),
-        retries=_integer(values, "ASSAY_RETRIES", 3, 0, 20),
-        outage_retries=_integer(values, "ASSAY_OUTAGE_RETRIES", 5, 0, 20),
-        tier=_choice(values, "ASSAY_TIER", ("hybrid", "heuristic", "llm")),
-        threshold=_number(values, "ASSAY_ESCALATION_THRESHOLD") if "ASSAY_ESCALATION_THRESHOLD" in values else None,
-        log_level=_choice(values, "ASSAY_LOG_LEVEL", ("INFO", "DEBUG", "WARNING", "ERROR")),
-        is_paused=_choice(values, "ASSAY_PAUSED", ("0", "1")) == "1",
-        caps=_caps(values),
-        retention_days=_integer(values, "ASSAY_RETENTION_DAYS", 30, 0, 3650),
-        ledger_days=_integer(values, "ASSAY_LEDGER_DAYS", 90, 31, 3650),
-        event_days=_integer(values, "ASSAY_EVENT_DAYS", 365, 1, 3650),
-        lookahead_events=_integer(values, "ASSAY_LOOKAHEAD_EVENTS", 5, 1, 1000),
-        has_event_words=_choice(values, "ASSAY_EVENT_WORDS", ("0", "1")) == "1",
-        round_limit=_integer(values, "ASSAY_ROUND_LIMIT", 5, 1, 100),
-        prompt_tokens=_integer(values, "ASSAY_PROMPT_TOKENS", 60_000, 20_000, 1_000_000),
-        second_model=values.get("ASSAY_SECOND_MODEL"),
-        has_panel=_choice(values, "ASSAY_BOARD", ("0", "1")) == "1",
-        models=tuple(dict.fromkeys(values.get("ASSAY_MODELS", "").replace(",", " ").split())),
+        model=ModelAccess(**_read(values, MODEL)) if "ANTHROPIC_API_KEY" in values else None,
+        **_read(values, PLAIN),
+        caps=Caps(**_read(values, CAPS)),
         shadow=_shadow(values),
-        server=_server(values),
-        authors=Authors(
-            people=_handling(values, "ASSAY_PEOPLE", Handling.OBSERVE),
-            bots=_handling(values, "ASSAY_BOTS", Handling.OBSERVE),
-        ),
+        server=ServerAccess(**_read(values, SERVER)) if "ASSAY_SERVER" in values else None,
+        authors=Authors(**_read(values, AUTHORS)),
         declined=frozenset(
-            opt_in for name, opt_in in OPT_IN_SETTINGS.items() if _choice(values, name, ("1", "0")) == "0"
+            opt_in for name, opt_in in OPT_IN_SETTINGS.items() if name in values and not _parse(values, name, SWITCH)
         ),
-        timing=_timing(values),
+        timing=Timing(**_read(values, TIMING)),
     )
 
 
-def _handling(values: Mapping[str, str], name: str, default: Handling) -> Handling:
-    return Handling(_choice(values, name, tuple(sorted(Handling, key=lambda handling: handling is not default))))
+def _read(values: Mapping[str, str], fields: Fields) -> dict[str, Any]:
+    """The fields whose variables are set; the others have defaults."""
+    return {field: _parse(values, name, parse) for field, (name, parse) in fields.items() if name in values}
 
 
-def _shadow(values: Mapping[str, str]) -> ShadowSettings:
-    rubric, prompt = (
-        Path(values[name]).expanduser().absolute() if name in values else None
-        for name in ("ASSAY_CANARY_RUBRIC", "ASSAY_CANARY_PROMPT")
-    )
-    usd = _decimal(values, "ASSAY_CANARY_USD", Decimal(0))
-    if usd > MOST_USD:
-        raise malformed_setting("ASSAY_CANARY_USD", f'is "{usd}", more than {MOST_USD}')
-    if prompt is not None and not usd:
-        raise malformed_setting("ASSAY_CANARY_PROMPT", "is set and ASSAY_CANARY_USD is not: no model would read it")
-    return ShadowSettings(rubric, prompt, usd)
-
-
-def _server(values: Mapping[str, str]) -> ServerAccess | None:
-    url = _url(values, "ASSAY_SERVER", "")
-    token = SecretStr(values["ASSAY_TOKEN"]) if "ASSAY_TOKEN" in values else None
-    return ServerAccess(url, token) if url else None
-
-
-def _caps(values: Mapping[str, str]) -> Caps:
-    standard = Caps()
-    caps = Caps(
-        pull_usd=_decimal(values, "ASSAY_PR_MAX_USD", standard.pull_usd),
-        day_usd=_decimal(values, "ASSAY_DAY_MAX_USD", standard.day_usd),
-        share=_decimal(values, "ASSAY_REPOSITORY_SHARE", standard.share),
-        author_share=_decimal(values, "ASSAY_AUTHOR_SHARE", standard.author_share),
-    )
-    for name, part in (("ASSAY_REPOSITORY_SHARE", caps.share), ("ASSAY_AUTHOR_SHARE", caps.author_share)):
-        if part > 1:
-            raise malformed_setting(name, f'is "{part}", and a part of a day is at most 1')
-    for name, usd in (("ASSAY_PR_MAX_USD", caps.pull_usd), ("ASSAY_DAY_MAX_USD", caps.day_usd)):
-        if usd > MOST_USD:
-            raise malformed_setting(name, f'is "{usd}", more than {MOST_USD}')
-    return caps
-
-
-def _timing(values: Mapping[str, str]) -> Timing:
-    standard = Timing()
-    timing = Timing(
-        **{name: _number(values, f"ASSAY_{name.upper()}", getattr(standard, name)) for name in Timing.__match_args__}
-    )
-    for name in Timing.__match_args__:
-        if name not in ZERO_ALLOWED and not getattr(timing, name):
-            raise malformed_setting(f"ASSAY_{name.upper()}", "is 0, and has to be more")
-    return timing
+def _parse(values: Mapping[str, str], name: str, parse: Parser) -> Any:
+    try:
+        return parse(values[name])
+    except ValueError as error:
+        raise malformed_setting(name, str(error)) from error
 
 
 def _data_dir(values: Mapping[str, str]) -> Path:
+    if "ASSAY_DATA_DIR" in values:
+        return _parse(values, "ASSAY_DATA_DIR", _path)
     try:
-        if "ASSAY_DATA_DIR" in values:
-            return Path(values["ASSAY_DATA_DIR"]).expanduser().absolute()
-        state = values.get("XDG_STATE_HOME") or "~/.local/state"
-        return Path(state).expanduser().absolute() / "assay"
-    except RuntimeError as error:
-        raise malformed_setting("ASSAY_DATA_DIR", "can't be found: there is no such home folder") from error
-    except FileNotFoundError as error:
-        raise malformed_setting("ASSAY_DATA_DIR", "is relative to the working directory, which was deleted") from error
+        return _path(values.get("XDG_STATE_HOME") or "~/.local/state") / "assay"
+    except ValueError as error:
+        raise malformed_setting("ASSAY_DATA_DIR", str(error)) from error
 
 
 def _app(values: Mapping[str, str]) -> AppCredentials | None:
-    names = ("ASSAY_APP_ID", "ASSAY_APP_PRIVATE_KEY", "ASSAY_WEBHOOK_SECRET")
-    present = [name for name in names if name in values]
-    if not present:
+    names = [name for name, _ in APP.values()]
+    if not any(name in values for name in names):
         return None
-    for name in names:
-        if name not in present:
-            raise missing_setting(name)
-    return AppCredentials(
-        app_id=_integer(values, "ASSAY_APP_ID", 0, 1, 2**63),
-        private_keys=_private_keys(values["ASSAY_APP_PRIVATE_KEY"]),
-        webhook_secrets=_webhook_secrets(values["ASSAY_WEBHOOK_SECRET"]),
-    )
+    if missing := next((name for name in names if name not in values), None):
+        raise missing_setting(missing)
+    return AppCredentials(**_read(values, APP))
 
 
-def _webhook_secrets(value: str) -> tuple[SecretStr, ...]:
-    secrets = value.split()
-    if len(secrets) > 2:  # noqa: PLR2004 - the new one and the old one
-        raise malformed_setting("ASSAY_WEBHOOK_SECRET", f"holds {len(secrets)} words, so more than two secrets")
-    return tuple(SecretStr(secret) for secret in secrets)
-
-
-def _private_keys(value: str) -> tuple[SecretStr, ...]:
-    text = value.replace("\\n", "\n")
-    if "-----BEGIN" not in text:
-        text = _key_file(value) or _keys_of(value.split())
-    keys = PEM.findall(text)
-    if not keys:
-        raise malformed_setting("ASSAY_APP_PRIVATE_KEY", "holds no PEM private key")
-    if len(keys) > 2:  # noqa: PLR2004 - the new one and the old one
-        raise malformed_setting("ASSAY_APP_PRIVATE_KEY", f"holds {len(keys)} keys, more than two")
-    return tuple(SecretStr(key) for key in keys)
-
-
-def _keys_of(paths: list[str]) -> str:
-    keys = [_key_file(word) or _decode(word) for word in paths]
-    if len(paths) > 1 and not all(keys):
-        raise malformed_setting("ASSAY_APP_PRIVATE_KEY", "holds a word that is neither a key nor the path of one")
-    return "".join(keys)
-
-
-def _key_file(value: str) -> str:
-    try:
-        return Path(value).expanduser().read_text(encoding="ascii")
-    except (OSError, ValueError):
-        return ""
-
-
-def _decode(value: str) -> str:
-    try:
-        return base64.b64decode(value, validate=True).decode("ascii")
-    except (binascii.Error, ValueError):
-        return ""
-
-
-def _model(values: Mapping[str, str]) -> ModelAccess | None:
-    if "ANTHROPIC_API_KEY" not in values:
-        return None
-    return ModelAccess(
-        api_key=SecretStr(values["ANTHROPIC_API_KEY"]),
-        base_url=_url(values, "ANTHROPIC_BASE_URL", "") or None,
-        name=values.get("ASSAY_MODEL", "claude-haiku-5-5"),
-        timeout_s=_number(values, "ASSAY_MODEL_TIMEOUT", 120),
-        attempts=_integer(values, "ASSAY_MODEL_ATTEMPTS", 3, 1, 10),
-        retry_delay_s=_number(values, "ASSAY_MODEL_RETRY_DELAY", 1),
-        max_output_tokens=_integer(values, "ASSAY_MAX_OUTPUT_TOKENS", 8000, 500, 64000),
-        has_thinking=_choice(values, "ASSAY_THINKING", ("0", "1")) == "1",
-    )
-
-
-def _redis_url(values: Mapping[str, str]) -> SecretStr | None:
-    url = values.get("REDIS_URL")
-    if url is None:
-        return None
-    if not url.startswith(("redis://", "rediss://", "unix://")):
-        raise malformed_setting("REDIS_URL", "starts with none of redis://, rediss://, unix://")
-    return SecretStr(url)
-
-
-def _store_keys(values: Mapping[str, str]) -> tuple[SecretStr, ...]:
-    keys = values.get("ASSAY_STORE_KEYS", "").replace(",", " ").split()
-    for position, key in enumerate(keys, start=1):
-        try:
-            raw = base64.b64decode(key, validate=True)
-        except (binascii.Error, ValueError):
-            raw = b""
-        if len(raw) != 32:  # noqa: PLR2004 - AES-256
-            raise malformed_setting("ASSAY_STORE_KEYS", f"has a key (number {position}) that is not 32 bytes in base64")
-    return tuple(SecretStr(key) for key in keys)
-
-
-def _url(values: Mapping[str, str], name: str, default: str) -> str:
-    url = values.get(name, default)
-    if url and not re.match(r"https?://[^/\s]+", url):
-        raise malformed_setting(name, f'is "{url}"')
-    return url
-
-
-def _address(values: Mapping[str, str], name: str) -> tuple[str, int] | None:
-    value = values.get(name)
-    if value is None:
-        return None
-    match = re.fullmatch(r"(?:\[([0-9A-Fa-f:.]+)\]|([^:\s\[\]]+)):(\d{1,5})", value, re.ASCII)
-    if match is None or int(match[3]) > 65535:  # noqa: PLR2004 - the highest port
-        raise malformed_setting(name, f'is "{value}"')
-    return match[1] or match[2], int(match[3])
-
-
-def _choice(values: Mapping[str, str], name: str, allowed: tuple[str, ...]) -> str:
-    value = values.get(name, allowed[0])
-    if value not in allowed:
-        raise malformed_setting(name, f'is "{value}"')
-    return value
-
-
-def _integer(values: Mapping[str, str], name: str, default: int, least: int, most: int) -> int:
-    value = values.get(name, str(default))
-    if not re.fullmatch(r"\d{1,19}", value) or not least <= int(value) <= most:
-        raise malformed_setting(name, f'is "{value}"')
-    return int(value)
-
-
-def _number(values: Mapping[str, str], name: str, default: float = 0.0) -> float:
-    return float(_decimal(values, name, Decimal(str(default))))
-
-
-def _decimal(values: Mapping[str, str], name: str, default: Decimal) -> Decimal:
-    value = values.get(name, str(default))
-    if not re.fullmatch(r"\d{1,9}(\.\d{1,9})?", value):
-        raise malformed_setting(name, f'is "{value}"')
-    return Decimal(value)
+def _shadow(values: Mapping[str, str]) -> ShadowSettings:
+    shadow = ShadowSettings(**_read(values, SHADOW))
+    if shadow.prompt is not None and not shadow.day_usd:
+        raise malformed_setting("ASSAY_CANARY_PROMPT", "is set and ASSAY_CANARY_USD is not: no model would read it")
+    return shadow

@@ -10,7 +10,21 @@ from worker.domain.config.app_permissions import OPT_IN_SETTINGS, OptIn
 from worker.domain.verdict.budget import Caps
 from worker.domain.verdict.ledger import ROUND_LIMIT
 from worker.errors import SettingError
-from worker.settings import PEM, ZERO_ALLOWED, Timing, read_settings
+from worker.settings import APP as APP_FIELDS
+from worker.settings import (
+    AUTHORS,
+    CAPS,
+    MODEL,
+    PEM,
+    PLAIN,
+    SERVER,
+    SHADOW,
+    TIMING,
+    ZERO_ALLOWED,
+    ShadowSettings,
+    Timing,
+    read_settings,
+)
 from worker.settings_reference import VARIABLES
 
 KEY = "-----BEGIN RSA PRIVATE KEY-----\nabc\n-----END RSA PRIVATE KEY-----"
@@ -36,7 +50,6 @@ def test_comments_and_reactions_are_on_unless_an_operator_declines_them() -> Non
     assert read_settings({}).declined == frozenset()
     assert read_settings({"ASSAY_COMMENTS": "1", "ASSAY_REACTIONS": "0"}).declined == {OptIn.REACTIONS}
     assert read_settings(dict.fromkeys(OPT_IN_SETTINGS, "0")).declined == {OptIn.COMMENTS, OptIn.REACTIONS}
-    assert set(OPT_IN_SETTINGS) <= {variable.name for variable in VARIABLES}
     with pytest.raises(SettingError, match=r'^ASSAY_REACTIONS is "no"\. Expected: '):
         read_settings({"ASSAY_REACTIONS": "no"})
 
@@ -141,9 +154,14 @@ def test_where_to_get_a_setting_is_told_where_it_is_no_free_choice() -> None:
         read_settings({"ASSAY_TIER": "foo"})
 
 
+def test_what_is_read_and_what_is_documented_are_the_same_variables() -> None:
+    tables = (APP_FIELDS, AUTHORS, CAPS, MODEL, PLAIN, SERVER, SHADOW, TIMING)
+    read = {name for table in tables for name, _ in table.values()} | {"ASSAY_DATA_DIR", *OPT_IN_SETTINGS}
+    assert sorted(read) == sorted(variable.name for variable in VARIABLES)
+
+
 def test_every_duration_can_be_set() -> None:
     environ = {f"ASSAY_{name.upper()}": "0.25" for name in Timing.__match_args__}
-    assert set(environ) <= {variable.name for variable in VARIABLES}
     timing = read_settings(environ).timing
     assert {getattr(timing, name) for name in Timing.__match_args__} == {0.25}
 
@@ -193,3 +211,35 @@ def test_second_opinions_boards_and_choices_are_off_unless_they_are_set() -> Non
     assert (found.second_model, found.has_panel, found.models) == ("claude-opus-5-5", True, ("a", "b"))
     with pytest.raises(SettingError, match='ASSAY_BOARD is "yes"'):
         read_settings({"ASSAY_BOARD": "yes"})
+
+
+def test_without_a_candidate_there_is_no_canary() -> None:
+    assert not read_settings({}).shadow.is_set
+
+
+def test_a_candidate_is_a_rubric_a_prompt_or_both(tmp_path: Path) -> None:
+    file = tmp_path / "x.yml"
+    assert read_settings({"ASSAY_CANARY_RUBRIC": str(file)}).shadow == ShadowSettings(file)
+    both = read_settings(
+        {"ASSAY_CANARY_RUBRIC": str(file), "ASSAY_CANARY_PROMPT": str(file), "ASSAY_CANARY_USD": "0.5"}
+    )
+    assert both.shadow == ShadowSettings(file, file, Decimal("0.5"))
+    assert both.shadow.is_set
+
+
+@pytest.mark.parametrize(
+    ("environ", "problem"),
+    [
+        (
+            {"ASSAY_CANARY_PROMPT": "p.md"},
+            "ASSAY_CANARY_PROMPT is set and ASSAY_CANARY_USD is not: no model would read it",
+        ),
+        ({"ASSAY_CANARY_USD": "much"}, 'ASSAY_CANARY_USD is "much"'),
+        ({"ASSAY_CANARY_USD": "1000001"}, "more than 1000000"),
+    ],
+)
+def test_a_prompt_that_nobody_would_read_and_money_that_is_none_are_refused(
+    environ: dict[str, str], problem: str
+) -> None:
+    with pytest.raises(SettingError, match=problem):
+        read_settings(environ)
