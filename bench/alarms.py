@@ -3,9 +3,8 @@
 The reports are of `assay bench` over clean changes. Those behind `--made` are of clean changes that were given a case or a
 rules file (twins of seeded defects): they count only for the signals that look at these, for the rest knows them already.
 
-Adds the reports' counts up, puts them into the docstring of each signal, and writes docs/signals.md anew. Prints every
-signal that states facts and may not: too few clean changes, or too many alarms. Without a report only the page is
-written.
+Adds the reports' counts up and puts them into the docstring of each signal. Prints every signal that states facts and may not:
+too few clean changes, or too many alarms.
 """
 
 import inspect
@@ -19,8 +18,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from worker.evaluation.bench.measures import Share  # noqa: E402 - found from any working directory
-from worker.evaluation.bench.signals_report import is_blocking_allowed, measured_line, signals_page  # noqa: E402 - as above
-from worker.judge.rubric import load_rubric  # noqa: E402 - as above
+from worker.evaluation.bench.signals_report import is_blocking_allowed, measured_line  # noqa: E402 - as above
 from worker.signals.registry import SIGNALS  # noqa: E402 - as above
 from worker.signals.signal import Signal, SignalKind, SignalScope  # noqa: E402 - as above
 
@@ -54,17 +52,13 @@ def main() -> None:
     names = sys.argv[1:]
     cut = names.index("--made") if "--made" in names else len(names)
     natural, made = counted(names[:cut], made=False), counted(names[cut + 1 :], made=True)
-    for signal in SIGNALS if sys.argv[1:] else ():
+    for signal in SIGNALS:
         more = made.get(signal.name, Share(0, 0))
         share = Share(natural[signal.name].hits + more.hits, natural[signal.name].of + more.of)
         write_down(signal, share)
         if signal.kind is SignalKind.FACT and not is_blocking_allowed(share):
             print(f"{signal.name} may not block: {measured_line(share, signal.scope)}")
-    if not sys.argv[1:]:
-        page = signals_page(SIGNALS, load_rubric().signals)
-        (ROOT / "docs" / "signals.md").write_text(page, "utf-8")
-    else:
-        print("Run it again without reports to write docs/signals.md from the new docstrings.")
+    print("Write docs/signals from the new docstrings: ./test tests/worker/signals --update-golden")
 
 
 if __name__ == "__main__":

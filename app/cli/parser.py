@@ -233,6 +233,10 @@ def rubric_options(rubric: argparse.ArgumentParser) -> None:
     promote.add_argument("--installation", metavar="N", type=NUMBER, required=True, help="as the notice names it")
 
 
+def explain_options(explain: argparse.ArgumentParser) -> None:
+    explain.add_argument("signal", metavar="NAME", help="a signal, as findings and docs/signals.md name it")
+
+
 def config_options(config: argparse.ArgumentParser) -> None:
     what = config.add_subparsers(title="commands", metavar="COMMAND", required=True, dest="answer")
     check = what.add_parser("check", help="read a file strictly: its mistakes by line, or every key with who sets it")
@@ -399,6 +403,7 @@ COMMANDS: Final = (
         "app.cli.evaluate:evaluate", evaluate_options,
     ),
     CommandSpec("rubric", "check a rubric, or compare two of them on what is on record", "app.cli.rubric:rubric", rubric_options),
+    CommandSpec("explain", "what a signal does, with an example and its false alarms", "app.cli.explain:explain", explain_options),
     CommandSpec("config", "check a repository's .github/assay.yml", "app.cli.config:config", config_options),
     CommandSpec("stats", "quality, cost, agreement and backlog of what was judged", "app.cli.stats:stats", stats_options),
     CommandSpec(

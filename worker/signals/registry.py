@@ -1,18 +1,37 @@
-"""All signals, by family. Policies, the rubric and the docs name exactly these."""
+"""All signals: what stands in a module of a category's folder and is a `Signal`, by category, facts first, by name.
 
+Policies, the rubric and the docs name exactly these.
+"""
+
+from collections.abc import Iterator
+from importlib import import_module
+from pkgutil import iter_modules
 from typing import Final
 
-from worker.signals import acceptance_gap, half_finished, scope_creep, spec_violation, tests_pass_but_wrong, weak_test
-from worker.signals.acceptance_gap import empty_diff
-from worker.signals.signal import Signal
+from worker.domain.verdict.verdict import Category
+from worker.signals.signal import Signal, SignalKind
 
-SIGNALS: Final[tuple[Signal, ...]] = (
-    empty_diff.empty_diff,
-    *spec_violation.SIGNALS,
-    *acceptance_gap.SIGNALS,
-    *half_finished.SIGNALS,
-    *tests_pass_but_wrong.SIGNALS,
-    *weak_test.SIGNALS,
-    *scope_creep.SIGNALS,
+CATEGORY_ORDER: Final = (
+    Category.SPEC_VIOLATION,
+    Category.ACCEPTANCE_GAP,
+    Category.HALF_FINISHED,
+    Category.TESTS_PASS_BUT_WRONG,
+    Category.WEAK_TEST,
+    Category.SCOPE_CREEP,
 )
+
+
+def _list_signals(category: Category) -> Iterator[Signal]:
+    package = import_module(f"worker.signals.{category}")
+    for module in iter_modules(package.__path__, f"{package.__name__}."):
+        values = vars(import_module(module.name)).values()
+        yield from (value for value in values if isinstance(value, Signal) and value.module == module.name)
+
+
+SIGNALS: Final[tuple[Signal, ...]] = tuple(
+    signal
+    for category in CATEGORY_ORDER
+    for signal in sorted(_list_signals(category), key=lambda signal: (signal.kind is not SignalKind.FACT, signal.name))
+)
+"""Of several findings at one line with the same weight, that of the first signal is kept."""
 REGISTERED_NAMES: Final = frozenset(signal.name for signal in SIGNALS)

@@ -2,17 +2,26 @@
 
     @signal(Category.WEAK_TEST, SignalKind.FACT, SignalScope.TESTS, "Remove the skip at {place}.")
     def test_skipped(change: CodeChange) -> Iterator[SignalMatch]:
-        \"\"\"What it sees, in a sentence that docs/signals.md prints.\"\"\"
+        \"\"\"What it reports, in a sentence. Then its exceptions.
 
-The rubric, policies, findings and reports call it by its function's name. The last argument is the next step of a reject, which
-resolves the fact; a suspicion has none. All findings of a signal are of its kind, but in UNMEASURED_LANGUAGES none is a fact.
+        Why it matters: What it costs where it is left.
+        Example: `@pytest.mark.skip` above a test that ran before.
+        False alarms: As `assay bench` measured them.
+        \"\"\"
+
+The rubric, policies, findings and reports call it by its function's name; `assay explain` and docs/signals print its docstring.
+The last argument is the next step of a reject, which resolves the fact; a suspicion has none. All findings of a signal are of its
+kind, but in UNMEASURED_LANGUAGES none is a fact.
 """
 
+import re
 from collections.abc import Callable, Iterator
 from enum import StrEnum
+from inspect import getdoc
 from itertools import islice
 from typing import Final, NamedTuple
 
+from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category, EvidencePointer, Finding, Side
 from worker.signals.analysis.change import CodeChange
 from worker.signals.analysis.file_roles import MORE_LANGUAGES, Language, language_of
@@ -22,6 +31,11 @@ UNMEASURED_LANGUAGES: Final[frozenset[Language]] = MORE_LANGUAGES
 
 MOST_FINDINGS: Final = 20
 """Findings of one signal in one change."""
+
+SECTIONS: Final = ("What it does", "Why it matters", "Example", "False alarms")
+"""Of a signal's docstring. The first has no heading there."""
+
+_HEADING: Final = pattern(rf"^({'|'.join(SECTIONS[1:])}): ", re.MULTILINE)
 
 
 class SignalKind(StrEnum):
@@ -86,9 +100,21 @@ class Signal(NamedTuple):
     """How to resolve a fact; `{place}` is its location."""
 
     @property
+    def module(self) -> str:
+        return self.detect.__module__
+
+    @property
+    def sections(self) -> dict[str, str]:
+        """The text of each of SECTIONS that its docstring has."""
+        what, *others = _HEADING.split(getdoc(self.detect) or "")
+        texts = {SECTIONS[0]: what, **dict(zip(others[::2], others[1::2], strict=True))}
+        return {heading: text.strip() for heading, text in texts.items()}
+
+    @property
     def description(self) -> str:
-        """What it sees and how often that misfired."""
-        return self.detect.__doc__ or ""
+        """What it does and how often that misfired."""
+        what, measured = self.sections[SECTIONS[0]], self.sections.get(SECTIONS[-1])
+        return f"{what}\n\n{SECTIONS[-1]}: {measured}" if measured else what
 
     def findings(self, change: CodeChange) -> Iterator[Finding]:
         """Every match as a finding with the strength as its weight."""

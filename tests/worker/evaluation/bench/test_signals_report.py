@@ -1,17 +1,13 @@
 """What is written about the signals: measured, and the same everywhere."""
 
-from pathlib import Path
-
 import pytest
 
 from worker.domain.verdict.verdict import Category
 from worker.evaluation.bench.measures import Share
-from worker.evaluation.bench.signals_report import is_blocking_allowed, measured_line, read_measured, signals_page
-from worker.judge.rubric import load_rubric
+from worker.evaluation.bench.signals_report import is_blocking_allowed, measured_line, read_measured
 from worker.signals.registry import SIGNALS
 from worker.signals.signal import Signal, SignalKind, SignalScope
 
-ROOT = Path(__file__).resolve().parents[4]
 BY_NAME = {one.name: one for one in SIGNALS}
 
 
@@ -37,15 +33,9 @@ def test_too_few_changes_or_too_many_alarms_forbid_to_block(share: Share, *, all
     assert is_blocking_allowed(share) is allowed
 
 
-def test_the_page_in_the_docs_is_the_one_the_code_prints() -> None:
-    page = signals_page(SIGNALS, load_rubric().signals)
-    assert (ROOT / "docs/signals.md").read_text("utf-8") == page, "python bench/alarms.py"
-
-
 def test_a_signal_that_nobody_measured_says_nothing() -> None:
     def silent(_: object) -> None:
         """Something | else."""
 
     one = Signal("silent", Category.WEAK_TEST, SignalKind.SUSPICION, SignalScope.TESTS, silent)  # pyright: ignore[reportArgumentType] - never called
     assert read_measured(one) is None
-    assert "- `silent` (0.5): Something | else." in signals_page((one,), {"silent": 0.5})

@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 
 from tests.worker.signals.made import diff_of, dossier_of, plain_dossier
-from worker.domain.verdict.verdict import CriterionStatus
-from worker.signals.acceptance_gap import SIGNALS
+from worker.domain.verdict.verdict import Category, CriterionStatus
 from worker.signals.acceptance_gap.change_index import build_index
 from worker.signals.acceptance_gap.criteria_not_met import (
     claim_shows_nothing,
@@ -20,6 +19,7 @@ from worker.signals.acceptance_gap.criteria_not_met import (
 )
 from worker.signals.analysis.change import CodeChange
 from worker.signals.heuristic_opinion import find_lookups
+from worker.signals.registry import SIGNALS
 
 CODE = "def send(payload):\n    return retry(payload, max_tries=3)\n"
 TEST = "def test_send_gives_up_after_the_last_try():\n    assert send(broken) is None\n"
@@ -444,7 +444,12 @@ def claimed_change(text: str, claim: str | None = None, criterion: str = "AC1: i
 
 
 def fired(change: CodeChange) -> list[tuple[str, str]]:
-    return [(finding.signal, finding.note) for signal in SIGNALS for finding in signal.findings(change)]
+    return [
+        (finding.signal, finding.note)
+        for signal in SIGNALS
+        if signal.category is Category.ACCEPTANCE_GAP
+        for finding in signal.findings(change)
+    ]
 
 
 @pytest.mark.parametrize(

@@ -38,6 +38,8 @@ _MARKED: Final = pattern(r"@\w|#\[(?!derive|allow|non_exhaustive|must_use|doc)|_
 def type_unused(change: CodeChange) -> Iterator[SignalMatch]:
     """A new class or type that no other line of the change names, tests included.
 
+    Why it matters: What was to use it is missing, or the type is left over from another attempt.
+    Example: `class Store:` in a new file of a change that never says `Store` again.
     False alarms: 26 of 30051 clean changes with production code (0.1 %, at most 0.13 %).
     """
     for file in change.production_files():
