@@ -161,16 +161,16 @@ MUTATIONS = (
     ),
     Mutation(
         "purse: a day has no end",
-        "worker/adapters/redis/lua/reserve.lua",
-        "if used(today, 'spent') + amount > tonumber(A[3])",
-        "if used(today, 'spent') + amount > 9e15 + tonumber(A[3])",
+        "worker/adapters/redis/budget.py",
+        "levels = [self._level(Cap.DAY, whole(books[0][SPENT]))]",
+        "levels = [self._level(Cap.DAY, 0 * whole(books[0][SPENT]))]",
         "test_money.py",
     ),
     Mutation(
         "purse: nothing is settled",
-        "worker/adapters/redis/lua/settle.lua",
-        "string.format('%.0f', bill - reserved[1])",
-        "string.format('%.0f', bill - bill)",
+        "worker/adapters/redis/budget.py",
+        "change = billed - whole(amount)",
+        "change = billed - billed",
         "test_money.py",
     ),
     Mutation(

@@ -1,4 +1,4 @@
-"""The model budget in Redis: reserved before a request, settled after it (`lua/reserve.lua`, `lua/settle.lua`).
+"""The model budget in Redis: reserved before a request, settled after it.
 
 Reserved and spent dollars never exceed a cap, even with concurrent reservations and killed processes. A reservation
 that is never settled counts as spent.
@@ -9,18 +9,32 @@ pull request and `author_share`.
 """
 
 import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from decimal import Decimal
+from functools import partial
 from types import MappingProxyType
 from typing import Final
 
 from worker.adapters.redis import keys
-from worker.adapters.redis.client import RedisClient, items, text, whole
+from worker.adapters.redis.client import RedisClient, Reply, items, text, whole
 from worker.adapters.redis.intake import lifetime_s
-from worker.adapters.redis.scripts import Script, run_script
+from worker.adapters.redis.transactions import Operation, Transaction, run
 from worker.domain.ports import Clock, ModelBudget
 from worker.domain.request.judge_request import PullRef
-from worker.domain.verdict.budget import NEAR_SHARE, Bill, Cap, CapLevel, Caps, Density, Reservation, from_nano, to_nano
+from worker.domain.verdict.budget import (
+    NEAR_SHARE,
+    Bill,
+    Cap,
+    CapLevel,
+    Caps,
+    Density,
+    Reservation,
+    find_reached_cap,
+    from_nano,
+    to_nano,
+)
 from worker.errors import BudgetReached, LeaseLost
 
 LOG: Final = logging.getLogger(__name__)
@@ -30,8 +44,22 @@ PER: Final = 1_000_000
 WEEK: Final = 7
 """Days of replies that determine the density of prompts; a day's budget is kept longer."""
 
-GRANTED: Final = "granted"
-FORGOTTEN_STATUS: Final = "gone"
+
+SPENT, SINCE = "spent", "since"
+"""Fields of the books: nanodollars, and the first reservation in them."""
+
+
+@dataclass(frozen=True)
+class Share:
+    """A part of an installation's day. `field`: its spending; `count_field`: how many such parts asked for money."""
+
+    cap: Cap
+    field: str
+    count_field: str
+
+    def has_others(self, books: Sequence[Mapping[str, Reply]]) -> bool:
+        """Whether another one asked for money on these days."""
+        return sum(whole(book[self.count_field]) - (book[self.field] is not None) for book in books) > 0
 
 
 class RedisBudget:
@@ -46,76 +74,165 @@ class RedisBudget:
         """The highest density of the last seven days' replies."""
         fields = (f"replies:{model}", f"dense:{model}")
         week = _days(pull, self._clock.now(), WEEK)
-        days = [items(self._wire.call("HMGET", day.name, *fields)) for day in week]
-        densities = [(int(text(replies)), int(text(most))) for replies, most in days if replies and most]
+        days = map(items, self._wire.pipeline([("HMGET", day.name, *fields) for day in week]))
+        densities = [(whole(replies), whole(most)) for replies, most in days if replies and most]
         if not densities:
             return Density()
         return Density(sum(replies for replies, _ in densities), Decimal(max(most for _, most in densities)) / PER)
 
     def reserve(self, name: str, pull: PullRef, usd: Decimal) -> Reservation:
-        """Reserve dollars for one request. Raises BudgetReached, and LeaseLost for a pull request that was deleted meanwhile."""
-        now, caps = self._clock.now(), self._caps
-        kept = keys.reservation(pull.installation_id, name)
-        today, yesterday = _days(pull, now, 2)
-        answer, used = items(
-            run_script(
-                self._wire,
-                Script.RESERVE,
-                [today, yesterday, keys.pull_request_cost(pull), kept, keys.pull(pull), keys.ledger(pull)],
-                to_nano(usd),
-                *(_floor(caps.find_limit(cap)) for cap in (Cap.PULL, Cap.DAY, Cap.SHARE)),
-                pull.repository_id,
-                lifetime_s(today),
-                lifetime_s(kept),
-                _floor(caps.find_limit(Cap.AUTHOR)),
-            )
-        )
-        if text(answer) == FORGOTTEN_STATUS:
-            raise LeaseLost
-        if text(answer) != GRANTED:
-            cap = Cap(text(answer))
-            raise BudgetReached(CapLevel(cap, from_nano(whole(used)), caps.find_limit(cap)), usd)
+        """Reserve dollars for one request; idempotent by *name*.
+
+        Raises BudgetReached, and LeaseLost for a pull request that was deleted meanwhile.
+        """
+        now = self._clock.now()
+        reached = run(self._wire, partial(self._reserve, name=name, pull=pull, usd=usd, now=now))
+        if reached is not None:
+            raise BudgetReached(reached, usd)
         return Reservation(name, pull, _day(now), usd)
 
+    def _reserve(
+        self, transaction: Transaction, name: str, pull: PullRef, usd: Decimal, now: datetime
+    ) -> Operation[CapLevel | None]:
+        """Reserve, or return the cap that is in the way. In both cases the repository and the author asked today."""
+        reservation, cost, ledger = (
+            keys.reservation(pull.installation_id, name),
+            keys.pull_request_cost(pull).name,
+            keys.ledger(pull).name,
+        )
+        is_reserved, is_stored, stored_pull, expires_at, stored_cost = yield from transaction.read(
+            ("EXISTS", reservation.name),
+            ("EXISTS", keys.pull(pull).name, ledger),
+            ("HMGET", keys.pull(pull).name, "author", "over", "ends"),
+            ("PEXPIRETIME", ledger),
+            ("HMGET", cost, SPENT, SINCE),
+        )
+        if is_reserved:
+            return None
+        if not is_stored:
+            raise LeaseLost
+        author, *closed = map(text, items(stored_pull))
+        shares = (_repository_share(pull), *([_author_share(author)] if author else []))
+        spent, since = items(stored_cost)
+        days, levels = _days(pull, now, 2), [self._level(Cap.PULL, whole(spent))]
+        levels += yield from self._read_days(transaction, days, shares)
+        if (reached := find_reached_cap(levels, usd)) is not None:
+            return reached
+        amount = to_nano(usd)
+        for key, field in ((cost, SPENT), (days[0].name, SPENT), *((days[0].name, share.field) for share in shares)):
+            transaction.write("HINCRBY", key, field, amount)
+        _expire_with_ledger(transaction, cost, whole(expires_at), *closed)
+        if since is None:
+            transaction.write("HSET", cost, SINCE, reservation.name)
+        fields = ("amount", amount, SINCE, text(since) or reservation.name)
+        payer = ("author", shares[-1].field) if author else ()
+        transaction.write("HSET", reservation.name, *fields, *payer)
+        transaction.write("EXPIRE", reservation.name, lifetime_s(reservation))
+        return None
+
+    def _read_days(
+        self, transaction: Transaction, days: Sequence[keys.Key], shares: Sequence[Share]
+    ) -> Operation[list[CapLevel]]:
+        """Levels of today and of the shares that apply, and record that all of them asked today."""
+        today, fields = days[0], (SPENT, *(field for share in shares for field in (share.field, share.count_field)))
+        replies = yield from transaction.read(*(("HMGET", day.name, *fields) for day in days))
+        books = [dict(zip(fields, items(reply), strict=True)) for reply in replies]
+        levels = [self._level(Cap.DAY, whole(books[0][SPENT]))]
+        for share in shares:
+            used = books[0][share.field]
+            if used is None:
+                transaction.write("HSET", today.name, share.field, 0)
+                transaction.write("HINCRBY", today.name, share.count_field, 1)
+                transaction.write("EXPIRE", today.name, lifetime_s(today))
+            if share.has_others(books):
+                levels.append(self._level(share.cap, whole(used)))
+        return levels
+
+    def _level(self, cap: Cap, nano: int) -> CapLevel:
+        return CapLevel(cap, from_nano(nano), self._caps.find_limit(cap))
+
     def settle(self, reservation: Reservation, bill: Bill) -> CapLevel | None:
-        """Release what was not spent. Logs once for each cap that it is almost reached."""
-        pull, caps = reservation.pull, self._caps
-        yesterday = _day(date.fromisoformat(reservation.day) - timedelta(days=1))
-        is_counted = bill.size > 0
-        reply = run_script(
-            self._wire,
-            Script.SETTLE,
-            [
-                keys.installation_budget(pull.installation_id, reservation.day),
-                keys.pull_request_cost(pull),
-                keys.reservation(pull.installation_id, reservation.id),
-                keys.installation_budget(pull.installation_id, yesterday),
-            ],
-            "" if bill.usd is None else to_nano(bill.usd),
-            pull.repository_id,
-            to_nano(NEAR_SHARE * caps.pull_usd),
-            to_nano(NEAR_SHARE * caps.day_usd),
-            bill.model,
-            -(-bill.tokens * PER // bill.size) if is_counted else "",
-            to_nano(NEAR_SHARE * caps.find_limit(Cap.SHARE)),
-        )
-        values = [whole(value) for value in items(reply)]
-        levels = [
-            CapLevel(cap, from_nano(used), caps.find_limit(cap))
-            for cap, used in zip(WARNED_CAPS, values[::2], strict=True)
-            if used >= 0
-        ]
-        for level, is_first in zip(levels, values[1::2], strict=False):
-            if is_first:
-                _warn(level, pull)
-        near = [level for level in levels if level.is_near]
+        """Release what was not spent, once; return the fullest cap that is almost reached.
+
+        Logs once for each cap that it is almost reached. Nothing is released to the books of a pull request that was
+        deleted meanwhile.
+        """
+        run(self._wire, partial(_settle, reservation=reservation, bill=bill))
+        near = [(level, warned) for level, warned in self._read_levels(reservation) if level.is_near]
+        is_first = self._wire.pipeline([("HSETNX", *warned, 1) for _, warned in near]) if near else []
+        for (level, _), first in zip(near, is_first, strict=True):
+            if first:
+                _warn(level, reservation.pull)
         return max(
-            near, key=lambda level: level.used_usd / level.cap_usd if level.cap_usd else NEAR_SHARE, default=None
+            (level for level, _ in near),
+            key=lambda level: level.used_usd / level.cap_usd if level.cap_usd else NEAR_SHARE,
+            default=None,
         )
 
+    def _read_levels(self, reservation: Reservation) -> list[tuple[CapLevel, tuple[str, str]]]:
+        """Each level with the key and the field that mark its warning; of the repository's share if the day is shared."""
+        pull, share = reservation.pull, _repository_share(reservation.pull)
+        cost, fields = keys.pull_request_cost(pull).name, (SPENT, share.field, share.count_field)
+        days = _days(pull, datetime.fromisoformat(reservation.day), 2)
+        spent, *replies = self._wire.pipeline(
+            [("HGET", cost, SPENT), *(("HMGET", day.name, *fields) for day in days)],
+        )
+        books = [dict(zip(fields, items(reply), strict=True)) for reply in replies]
+        day = days[0].name
+        levels = [
+            (self._level(Cap.PULL, whole(spent)), (cost, "warned")),
+            (self._level(Cap.DAY, whole(books[0][SPENT])), (day, "warned")),
+        ]
+        if share.has_others(books):
+            levels.append((self._level(Cap.SHARE, whole(books[0][share.field])), (day, f"warned:{pull.repository_id}")))
+        return levels
 
-WARNED_CAPS: Final = (Cap.PULL, Cap.DAY, Cap.SHARE)
-"""Order of the flags from `lua/settle.lua`; the last only if the day is shared."""
+
+def _repository_share(pull: PullRef) -> Share:
+    return Share(Cap.SHARE, f"repo:{pull.repository_id}", "active")
+
+
+def _author_share(author: str) -> Share:
+    return Share(Cap.AUTHOR, f"author:{author}", "authors")
+
+
+def _settle(transaction: Transaction, reservation: Reservation, bill: Bill) -> Operation[None]:
+    """Settle a reservation, unless it was settled or has expired."""
+    pull, densest = reservation.pull, f"dense:{bill.model}"
+    day, cost = keys.installation_budget(pull.installation_id, reservation.day).name, keys.pull_request_cost(pull).name
+    key = keys.reservation(pull.installation_id, reservation.id).name
+    stored, since, density = yield from transaction.read(
+        ("HMGET", key, "amount", "settled", SINCE, "author"), ("HGET", cost, SINCE), ("HGET", day, densest)
+    )
+    amount, settled, reserved_since, author = items(stored)
+    if amount is None or settled is not None:
+        return
+    billed = whole(amount) if bill.usd is None else to_nano(bill.usd)
+    change = billed - whole(amount)
+    transaction.write("HSET", key, "settled", billed)
+    if since == reserved_since:
+        transaction.write("HINCRBY", cost, SPENT, change)
+    for field in (SPENT, _repository_share(pull).field, *([text(author)] if author else [])):
+        transaction.write("HINCRBY", day, field, change)
+    if bill.size:
+        transaction.write("HINCRBY", day, f"replies:{bill.model}", 1)
+        transaction.write("HSET", day, densest, max(whole(density), -(-bill.tokens * PER // bill.size)))
+
+
+def _expire_with_ledger(
+    transaction: Transaction, key: str, ledger_expires_at: int, closed_at: str, ends_at: str
+) -> None:
+    """Let a key expire with the ledger, or with its closed pull request if there is none."""
+    if ledger_expires_at > 0:
+        transaction.write("PEXPIREAT", key, ledger_expires_at)
+    elif ledger_expires_at == NO_EXPIRY:
+        transaction.write("PERSIST", key)
+    elif closed_at and ends_at:
+        transaction.write("PEXPIREAT", key, round(float(ends_at)))
+
+
+NO_EXPIRY: Final = -1
+"""Answer of PEXPIRETIME."""
 
 CAP_NAMES: Final = MappingProxyType(
     {Cap.PULL: "pull request's budget", Cap.DAY: "day's budget", Cap.SHARE: "repository's share of the day"}
@@ -130,10 +247,6 @@ def _warn(level: CapLevel, pull: PullRef) -> None:
         f"{level.cap_usd:f}",
         extra={"pull": pull.model_dump()},
     )
-
-
-def _floor(usd: Decimal) -> int:
-    return int(usd * 10**9)
 
 
 def _days(pull: PullRef, now: datetime, count: int) -> list[keys.Key]:
@@ -171,16 +284,44 @@ class RedisRunBudget:
 
     def reserve(self, name: str, usd: Decimal) -> None:
         """Reserve dollars; idempotent by *name*. Raises BudgetReached."""
-        ttl = self._key.ttl
-        assert ttl is not None  # noqa: S101 - every run budget expires
-        what = (name, to_nano(usd), to_nano(self._limit), int(ttl.total_seconds()))
-        has_room, used = items(run_script(self._wire, Script.BOOK_RESERVE, [self._key], *what))
-        if not whole(has_room):
-            raise BudgetReached(CapLevel(Cap.DAY, from_nano(whole(used)), self._limit), usd)
+        reached = run(self._wire, partial(self._reserve, name=name, usd=usd))
+        if reached is not None:
+            raise BudgetReached(reached, usd)
+
+    def _reserve(self, transaction: Transaction, name: str, usd: Decimal) -> Operation[CapLevel | None]:
+        """Reserve, or return the level of the limit. A refusal does not make a run's budget live longer."""
+        key, field = self._key.name, _open_field(name)
+        (stored,) = yield from transaction.read(("HMGET", key, "used", field))
+        used, is_reserved = items(stored)
+        level = CapLevel(Cap.DAY, from_nano(whole(used)), self._limit)
+        if is_reserved:
+            return None
+        if reached := find_reached_cap([level], usd):
+            transaction.write("HSET", key, "full", to_nano(self._limit))
+            transaction.write("EXPIRE", key, lifetime_s(self._key), "NX")
+            return reached
+        transaction.write("HINCRBY", key, "used", to_nano(usd))
+        transaction.write("HSET", key, field, to_nano(usd))
+        transaction.write("EXPIRE", key, lifetime_s(self._key))
+        return None
 
     def settle(self, name: str, usd: Decimal | None) -> None:
         """Release what was not spent, once; None: unknown, so all of it counts as spent."""
-        run_script(self._wire, Script.BOOK_SETTLE, [self._key], name, "" if usd is None else to_nano(usd))
+        key, field = self._key.name, _open_field(name)
+
+        def operation(transaction: Transaction) -> Operation[None]:
+            (reserved,) = yield from transaction.read(("HGET", key, field))
+            if reserved is None:
+                return
+            transaction.write("HDEL", key, field)
+            if usd is not None:
+                transaction.write("HINCRBY", key, "used", to_nano(usd) - whole(reserved))
+
+        run(self._wire, operation)
+
+
+def _open_field(name: str) -> str:
+    return f"open:{name}"
 
 
 class RunCappedBudget:

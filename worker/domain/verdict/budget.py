@@ -72,6 +72,11 @@ class CapLevel:
         return self.used_usd >= NEAR_SHARE * self.cap_usd
 
 
+def find_reached_cap(levels: Sequence[CapLevel], usd: Decimal) -> CapLevel | None:
+    """The first cap that *usd* more would exceed."""
+    return next((level for level in levels if level.used_usd + from_nano(to_nano(usd)) > level.cap_usd), None)
+
+
 @dataclass(frozen=True)
 class Reservation:
     """Money set aside for one request to a model. `day`: that of the budget, as YYYY-MM-DD in UTC."""

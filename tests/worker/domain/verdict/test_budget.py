@@ -12,6 +12,7 @@ from worker.domain.verdict.budget import (
     Density,
     Week,
     estimate_week,
+    find_reached_cap,
     from_nano,
     to_nano,
 )
@@ -38,6 +39,28 @@ def test_the_caps_are_what_the_operator_set() -> None:
 @pytest.mark.parametrize(("used", "is_near"), [("0.0799999", False), ("0.08", True), ("0.2", True)])
 def test_a_cap_is_near_from_four_fifths_on(used: str, is_near: bool) -> None:  # noqa: FBT001 - an expectation
     assert CapLevel(Cap.PULL, Decimal(used), 10 * CENT).is_near is is_near
+
+
+PULL, DAY = CapLevel(Cap.PULL, Decimal("0.09"), Decimal("0.10")), CapLevel(Cap.DAY, Decimal("0.5"), Decimal(1))
+
+
+@pytest.mark.parametrize(
+    ("levels", "usd", "reached"),
+    [
+        ([], "99", None),
+        ([PULL, DAY], "0.01", None),
+        ([PULL, DAY], "0.010000001", PULL),
+        ([PULL, DAY], "0.0100000000001", PULL),
+        ([PULL, DAY], "0.51", PULL),
+        ([DAY, PULL], "0.51", DAY),
+        ([DAY], "0.5", None),
+        ([DAY], "0.51", DAY),
+    ],
+)
+def test_the_first_cap_that_would_be_exceeded_is_reached(
+    levels: list[CapLevel], usd: str, reached: CapLevel | None
+) -> None:
+    assert find_reached_cap(levels, Decimal(usd)) == reached
 
 
 def test_few_replies_bound_nothing_but_a_byte_a_token() -> None:
