@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 from worker.adapters.redis import keys
 from worker.adapters.redis.client import RedisClient, Reply, blob, items, text, whole
 from worker.adapters.redis.scripts import Script, run_script
+from worker.adapters.redis.transactions import Transaction
 from worker.domain.ids import InstallationId
 from worker.domain.pattern import pattern
 from worker.domain.request.judge_request import PullRef
@@ -44,6 +45,12 @@ def parse_entry(reply: Reply) -> StreamEntry:
     parts = items(fields)
     values = dict(zip(map(blob, parts[::2]), parts[1::2], strict=True))
     return StreamEntry(text(name), blob(values.get(b"k", b"")), blob(values.get(b"j", b"")))
+
+
+def append_event(transaction: Transaction, stream: str, keep_ms: int, kind: str, event: str | bytes) -> None:
+    """Append to an installation's stream and remove older entries than *keep_ms*; 0: none."""
+    limit = ("MINID", "~", f"{max(0, transaction.now - keep_ms):.0f}") if keep_ms > 0 else ()
+    transaction.write("XADD", stream, *limit, "*", "k", kind, "j", event)
 
 
 class RedisEvents:

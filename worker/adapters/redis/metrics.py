@@ -10,11 +10,12 @@ from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from enum import StrEnum
+from functools import partial
 from types import MappingProxyType
 from typing import Final
 
 from worker.adapters.redis import keys
-from worker.adapters.redis.client import RedisClient, items, text, whole
+from worker.adapters.redis.client import RedisClient, field_values, items, whole
 from worker.adapters.redis.intake import lifetime_s, milliseconds
 from worker.adapters.redis.keys import (
     ADDED_REPOSITORIES,
@@ -24,7 +25,9 @@ from worker.adapters.redis.keys import (
     PULL_REQUEST_EVENTS,
     SCANS,
 )
+from worker.adapters.redis.rate_limits import RedisRates
 from worker.adapters.redis.scripts import Script, run_script
+from worker.adapters.redis.transactions import Operation, Transaction, run
 from worker.domain.ids import InstallationId
 
 BOUNDS_S: Final = (0.5, 1, 2, 5, 10, 30, 60, 120, 300, 600, 1800, 3600)
@@ -121,12 +124,7 @@ class RedisMeasures:
 
     def _add(self, numbers: Mapping[str, int], installation: InstallationId | None = None) -> None:
         marker = keys.counted_measure(secrets.token_hex(16))
-        flat = [part for pair in numbers.items() for part in pair]
-        of = "" if installation is None else installation
-        on = [keys.MEASURES, keys.MEASURED_INSTALLATIONS, marker]
-        run_script(
-            self._wire, Script.MEASURE, on, lifetime_s(marker), of, milliseconds(RECENT_SPAN.total_seconds()), *flat
-        )
+        run(self._wire, partial(add_counts, marker=marker, numbers=numbers, installation=installation))
 
     def read_gauges(self) -> CurrentGauges:
         on = [keys.LOOKAHEAD, keys.DEADLINES, keys.LEADER, keys.PAUSE_ALL, *QUEUES.values()]
@@ -136,8 +134,8 @@ class RedisMeasures:
         return CurrentGauges(due, late, age_ms / 1000, dispatched, held, checks, bool(leads), bool(paused), errands)
 
     def read_totals(self, now: datetime) -> MetricTotals:
-        flat = [text(part) for part in items(self._wire.call("HGETALL", keys.MEASURES.name))]
-        numbers = {name: int(number) for name, number in zip(flat[::2], flat[1::2], strict=True)}
+        stored = field_values(self._wire.call("HGETALL", keys.MEASURES.name))
+        numbers = {name: whole(number) for name, number in stored.items()}
         lately = self._lately()
         verdicts = {_parts(name): count for name, count in numbers.items() if name.startswith("verdict:")}
         return MetricTotals(
@@ -161,12 +159,25 @@ class RedisMeasures:
         )
 
     def _left(self, installation: InstallationId) -> list[tuple[str, int]]:
-        """Remaining requests as `worker.adapters.redis.rate_limits` records them, by GitHub's names of its budgets."""
-        flat = [text(part) for part in items(self._wire.call("HGETALL", keys.rate(installation).name))]
-        pairs = zip(flat[::2], flat[1::2], strict=True)
-        return [
-            (budget, int(value.split()[0])) for budget, value in pairs if budget.isascii() and budget.isidentifier()
-        ]
+        """Remaining requests, by GitHub's names of its budgets."""
+        limits = RedisRates(self._wire).find_limits(installation)
+        return [(name, limit.remaining) for name, limit in limits.items() if name.isascii() and name.isidentifier()]
+
+
+def add_counts(
+    transaction: Transaction, marker: keys.Key, numbers: Mapping[str, int], installation: InstallationId | None
+) -> Operation[None]:
+    """Add to the counters, once under this marker."""
+    (is_counted,) = yield from transaction.read(("EXISTS", marker.name))
+    if is_counted:
+        return
+    transaction.write("SET", marker.name, 1, "EX", lifetime_s(marker))
+    for field, number in numbers.items():
+        transaction.write("HINCRBY", keys.MEASURES.name, field, number)
+    if installation is not None:
+        recent, span_ms = keys.MEASURED_INSTALLATIONS.name, milliseconds(RECENT_SPAN.total_seconds())
+        transaction.write("ZADD", recent, transaction.now, installation)
+        transaction.write("ZREMRANGEBYSCORE", recent, 0, transaction.now - span_ms)
 
 
 def _observed(span: DurationMetric, seconds: float) -> dict[str, int]:

@@ -1,6 +1,6 @@
 """Outcomes of pull requests, on the installation's stream and per pull request, and the pending outcome verdicts.
 
-One script publishes, lists and counts an outcome, once under its name. After a crash a verdict is made again under the
+An outcome is published, listed and counted together, once under its name. After a crash a verdict is made again under the
 same id. All deciding times are Redis' own, since clocks of other processes may differ.
 """
 
@@ -12,11 +12,14 @@ from datetime import timedelta
 from typing import Final
 
 from worker.adapters.redis import keys
-from worker.adapters.redis.client import RedisClient, blob, items, text, whole
+from worker.adapters.redis.client import RedisClient, blob, items, member_scores, text, whole
+from worker.adapters.redis.delayed_queue import add_item
 from worker.adapters.redis.encryption import Codec
+from worker.adapters.redis.event_stream import append_event
 from worker.adapters.redis.intake import lifetime_s, milliseconds, rules_at
 from worker.adapters.redis.keys import PULL_REQUEST_EVENTS
 from worker.adapters.redis.scripts import Script, run_script
+from worker.adapters.redis.transactions import Operation, Transaction, read_due, run, server_time, write_all
 from worker.adapters.redis.versioned_json import read_json
 from worker.domain.ids import BaseHash, DeliveryId, EvalId, InstallationId, RepositoryId, Sha
 from worker.domain.request.judge_request import PullRef
@@ -28,6 +31,9 @@ from worker.settings import Timing
 
 FINAL_OUTCOMES: Final = frozenset({OutcomeKind.MERGED, OutcomeKind.CLOSED_UNMERGED})
 """Outcomes after which nothing more is expected of a pull request."""
+
+LOOKED_AT: Final = 20
+"""Due pull requests of which the first is taken whose watch has not expired."""
 
 MOST_MERGES: Final = 100
 """Earlier merges that a fix is compared with."""
@@ -48,7 +54,8 @@ class RedisOutcomes:
     def __init__(self, wire: RedisClient, codec: Codec, timing: Timing, most: int, told_for: timedelta) -> None:
         self._wire = wire
         self._codec = codec
-        self._timing = timing
+        self._window_ms = milliseconds(timing.lookahead)
+        self._hold_ms = milliseconds(timing.open_hold)
         self._most = most
         self._told_ms = int(told_for.total_seconds() * 1000)
 
@@ -80,28 +87,66 @@ class RedisOutcomes:
             head_sha=entry.head_sha,
             issues=tuple(hash_issue(*issue) for issue in issues),
         )
-        received, commit = keys.received_event(happening.delivery_id), self._commit(pull, entry.head_sha)
-        on = [keys.watch(pull), keys.LOOKAHEAD, received, PULL_REQUEST_EVENTS.order, PULL_REQUEST_EVENTS.texts]
-        on += [commit] if isinstance(entry.verdict, Accept) else []
-        noted = happening.model_dump_json() if issues else ""
-        window_ms = milliseconds(self._timing.lookahead)
-        what = (pull.model_dump_json(), lifetime_s(keys.watch(pull)), window_ms, happening.delivery_id, noted)
-        run_script(self._wire, Script.WATCH_JUDGED, on, *what, lifetime_s(received), pull.number, lifetime_s(commit))
+        marker, commit = keys.received_event(happening.delivery_id), self._commit(pull, entry.head_sha)
+        watch, watch_s = keys.watch(pull).name, lifetime_s(keys.watch(pull))
+
+        def operation(transaction: Transaction) -> Operation[None]:
+            (is_recorded,) = yield from transaction.read(("EXISTS", marker.name))
+            if is_recorded:
+                return
+            transaction.write("SET", marker.name, 1, "EX", lifetime_s(marker))
+            transaction.write("HSET", watch, "pull", pull.model_dump_json(), "events", 0)
+            transaction.write("HDEL", watch, "made", "next", "counted")
+            transaction.write("HINCRBY", watch, "turn", 1)
+            transaction.write("EXPIRE", watch, watch_s)
+            transaction.write("ZADD", keys.LOOKAHEAD.name, transaction.now + self._window_ms, watch)
+            if isinstance(entry.verdict, Accept):
+                transaction.write("SET", commit.name, pull.number, "EX", lifetime_s(commit))
+            if issues:
+                item = (happening.delivery_id, happening.model_dump_json())
+                add_item(transaction, PULL_REQUEST_EVENTS, *item)
+
+        run(self._wire, operation)
 
     def publish(self, pull: PullRef, name: str, outcome: Outcome | None, *, is_event: bool) -> None:
         """Publish an outcome, once under this *name*. None: only a person's action, counted as an event."""
-        published, listed, watch = (
-            keys.published_event(pull.installation_id, name),
-            keys.outcomes(pull),
-            keys.watch(pull),
+        published, listed = keys.published_event(pull.installation_id, name), keys.outcomes(pull)
+
+        def operation(transaction: Transaction) -> Operation[None]:
+            (is_published,) = yield from transaction.read(("EXISTS", published.name))
+            if is_published:
+                return
+            transaction.write("SET", published.name, 1, "EX", lifetime_s(published))
+            if outcome is not None:
+                event, stream = outcome_event(pull, outcome), keys.events(pull.installation_id).name
+                append_event(transaction, stream, self._told_ms, event.kind, event.dump())
+                transaction.write("RPUSH", listed.name, outcome.model_dump_json())
+                transaction.write("EXPIRE", listed.name, lifetime_s(listed))
+            yield from self._count(transaction, keys.watch(pull), outcome, is_event=is_event)
+
+        run(self._wire, operation)
+
+    def _count(
+        self, transaction: Transaction, watch: keys.Key, outcome: Outcome | None, *, is_event: bool
+    ) -> Operation[None]:
+        """Count an event at a watched pull request, and move the time of its outcome verdict."""
+        stored, made, count, due_at = yield from transaction.read(
+            ("EXISTS", watch.name),
+            ("HEXISTS", watch.name, "made"),
+            ("HGET", watch.name, "events"),
+            ("ZSCORE", keys.LOOKAHEAD.name, watch.name),
         )
-        on = [published, keys.events(pull.installation_id), listed, watch, keys.LOOKAHEAD]
-        event = b"" if outcome is None else outcome_event(pull, outcome).dump()
-        what = ("" if outcome is None else outcome.model_dump_json(), lifetime_s(listed), lifetime_s(watch))
+        if not stored:
+            return
+        transaction.write("EXPIRE", watch.name, lifetime_s(watch))
+        transaction.write("HINCRBY", watch.name, "events", int(is_event))
         is_end = outcome is not None and outcome.kind in FINAL_OUTCOMES
-        window_ms = milliseconds(self._timing.lookahead)
-        counted = (int(is_event), self._most, window_ms, int(is_end))
-        run_script(self._wire, Script.OUTCOME, on, lifetime_s(published), self._told_ms, event, *what, *counted)
+        is_due = outcome is not None if made else is_end or whole(count) + is_event >= self._most
+        now, due = transaction.now, transaction.now if due_at is None else float(text(due_at))
+        if is_due:
+            transaction.write("ZADD", keys.LOOKAHEAD.name, min(due, now), watch.name)
+        elif due > now:
+            transaction.write("ZADD", keys.LOOKAHEAD.name, now + self._window_ms, watch.name)
 
     def outcomes_of(self, pull: PullRef) -> tuple[Outcome, ...]:
         """Outcomes of a pull request, in order."""
@@ -120,9 +165,17 @@ class RedisOutcomes:
     def add_merge(self, pull: PullRef, merge_sha: Sha | None, lines: Mapping[str, tuple[str, ...]]) -> None:
         """Record for a while a merge and the hashes of its changed lines."""
         added, merges = keys.merged_lines(pull), keys.merges(pull.installation_id, pull.repository_id)
-        on = [added, merges] + ([self._commit(pull, merge_sha)] if merge_sha else [])
         sealed = self._codec.seal(json.dumps(dict(lines)).encode(), added.name)
-        run_script(self._wire, Script.MERGE, on, sealed, lifetime_s(added), pull.number, lifetime_s(merges))
+        commits = [self._commit(pull, merge_sha)] if merge_sha else []
+        now, merges_s = server_time(self._wire), lifetime_s(merges)
+        write_all(
+            self._wire,
+            ("SET", added.name, sealed, "NX", "EX", lifetime_s(added)),
+            ("ZADD", merges.name, "NX", now, pull.number),
+            ("ZREMRANGEBYSCORE", merges.name, "-inf", now - merges_s * 1000),
+            ("EXPIRE", merges.name, merges_s),
+            *(("SET", commit.name, pull.number, "NX", "EX", lifetime_s(added)) for commit in commits),
+        )
 
     def merged_lines(self, pull: PullRef) -> dict[str, frozenset[str]] | None:
         """Hashes of the lines that a merged pull request changed; None: not merged, or expired."""
@@ -140,9 +193,19 @@ class RedisOutcomes:
 
     def competing_pulls(self, pull: PullRef, issue: str) -> tuple[PullRef, ...]:
         """Others of its repository that close this issue and had their first verdict earlier."""
-        key = keys.issue_pulls(pull.installation_id, issue)
-        rivals = items(run_script(self._wire, Script.RIVALS, [key], pull.repository_id, pull.number, lifetime_s(key)))
-        return tuple(_beside(pull, int(text(rival))) for rival in rivals)
+        key, own = keys.issue_pulls(pull.installation_id, issue), f"{pull.repository_id}:{pull.number}"
+
+        def operation(transaction: Transaction) -> Operation[tuple[PullRef, ...]]:
+            (stored,) = yield from transaction.read(("ZRANGE", key.name, 0, -1, "WITHSCORES"))
+            first_verdicts = dict(member_scores(stored))
+            judged_at = first_verdicts.get(own) or transaction.now
+            if not first_verdicts.get(own):
+                transaction.write("ZADD", key.name, judged_at, own)
+            transaction.write("EXPIRE", key.name, lifetime_s(key))
+            earlier = [member.split(":") for member, at in first_verdicts.items() if 0 < at < judged_at]
+            return tuple(_beside(pull, int(number)) for repo, number in earlier if int(repo) == pull.repository_id)
+
+        return run(self._wire, operation)
 
     def newest_head(self, pull: PullRef) -> Sha | None:
         """The head that the newest event named."""
@@ -152,22 +215,57 @@ class RedisOutcomes:
 
     def next_due(self) -> DuePullRequest | None:
         """Take the next pull request with a due outcome verdict, for the hold."""
-        hold_ms = milliseconds(self._timing.open_hold)
-        reply = items(run_script(self._wire, Script.LOOKAHEAD_NEXT, [keys.LOOKAHEAD], hold_ms))
-        if not reply:
+
+        def operation(transaction: Transaction) -> Operation[DuePullRequest | None]:
+            for watch in (yield from read_due(transaction, keys.LOOKAHEAD, LOOKED_AT)):
+                (stored,) = yield from transaction.read(("HMGET", watch, "pull", "turn", "made"))
+                pull, turn, made = items(stored)
+                if pull is not None:
+                    transaction.write("ZADD", keys.LOOKAHEAD.name, transaction.now + self._hold_ms, watch)
+                    return DuePullRequest(read_json(PullRef, text(pull)), whole(turn), made is not None)
+                transaction.write("ZREM", keys.LOOKAHEAD.name, watch)
             return None
-        return DuePullRequest(read_json(PullRef, text(reply[0])), int(text(reply[1])), whole(reply[2]) == 1)
+
+        return run(self._wire, operation)
 
     def claim(self, pull: PullRef, eval_id: EvalId, outcomes: int) -> EvalId | None:
         """Id of the verdict on this many outcomes: *eval_id*, or that of a crashed attempt. None: already recorded."""
-        on = [keys.watch(pull), keys.ledger(pull)]
-        claimed = items(run_script(self._wire, Script.LOOKAHEAD_CLAIM, on, eval_id, outcomes))
-        return EvalId(text(claimed[0])) if claimed and not whole(claimed[1]) else None
+        watch = keys.watch(pull).name
+
+        def operation(transaction: Transaction) -> Operation[EvalId | None]:
+            is_watched, claimed = yield from transaction.read(("EXISTS", watch), ("HGET", watch, "next"))
+            if not is_watched:
+                return None
+            verdict = EvalId(text(claimed) or eval_id)
+            (is_recorded,) = yield from transaction.read(("HEXISTS", keys.ledger(pull).name, verdict))
+            transaction.write("HSET", watch, "next", verdict)
+            if is_recorded:
+                return None
+            transaction.write("HSET", watch, "counted", outcomes)
+            return verdict
+
+        return run(self._wire, operation)
 
     def complete(self, due: DuePullRequest) -> None:
         """Complete a due verdict, made or not. Later events make it due again."""
-        on = [keys.watch(due.pull), keys.LOOKAHEAD, keys.outcomes(due.pull)]
-        run_script(self._wire, Script.LOOKAHEAD_DONE, on, due.turn)
+        watch = keys.watch(due.pull).name
+
+        def operation(transaction: Transaction) -> Operation[None]:
+            stored, count = yield from transaction.read(
+                ("HMGET", watch, "turn", "next", "counted"), ("LLEN", keys.outcomes(due.pull).name)
+            )
+            turn, verdict, counted = items(stored)
+            if whole(turn) != due.turn:  # a submission that was judged meanwhile is watched anew
+                return
+            transaction.write("HDEL", watch, "next", "counted")
+            if verdict is not None:
+                transaction.write("HSET", watch, "made", text(verdict))
+            if counted is not None and whole(count) > whole(counted):
+                transaction.write("ZADD", keys.LOOKAHEAD.name, transaction.now, watch)
+            else:
+                transaction.write("ZREM", keys.LOOKAHEAD.name, watch)
+
+        run(self._wire, operation)
 
     def _commit(self, pull: PullRef, sha: Sha) -> keys.Key:
         return keys.commit(pull.installation_id, pull.repository_id, sha)

@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime
 from decimal import Decimal
+from functools import partial
 
 import pytest
 
@@ -9,10 +10,10 @@ from tests.worker.adapters.redis.played import HEAD, becomes_due, command, lease
 from tests.worker.adapters.redis.watching import happening
 from worker.adapters.redis import keys
 from worker.adapters.redis.client import items, text, whole
-from worker.adapters.redis.metrics import BOUNDS_S, DurationMetric, EventCount
+from worker.adapters.redis.metrics import BOUNDS_S, DurationMetric, EventCount, add_counts
 from worker.adapters.redis.pull_requests import DispatchLimits
-from worker.adapters.redis.scripts import Script, run_script
 from worker.adapters.redis.store import Store
+from worker.adapters.redis.transactions import run
 from worker.domain.ids import CheckRunId, InstallationId
 from worker.domain.ports import RateLimit
 from worker.domain.request.pause import JudgingPause
@@ -114,11 +115,11 @@ def test_what_happened_is_counted_and_an_answer_that_was_lost_counts_nothing_twi
         EventCount.KILLED: 0,
         EventCount.PASSED_OVER: 0,
     }
+    marker = keys.counted_measure("killed")
+    numbers = {f"count:{EventCount.KILLED}": 1}
+    for _ in range(2):  # as a client that heard nothing
+        run(store.client, partial(add_counts, marker=marker, numbers=numbers, installation=None))
+    assert store.measures.read_totals(NOW).counts[EventCount.KILLED] == 1
     markers = [text(one) for one in items(store.client.call("KEYS", "assay:measured:*"))]
-    assert len(markers) == 2
-    again = [keys.MEASURES, keys.MEASURED_INSTALLATIONS, markers[0]]
-    assert run_script(store.client, Script.MEASURE, again, 60, "", 1, f"count:{EventCount.OVERDUE}", 1) == 0, (
-        "as a client that heard nothing"
-    )
-    assert store.measures.read_totals(NOW).counts[EventCount.OVERDUE] == 2
+    assert len(markers) == 3
     assert all(0 < whole(store.client.call("TTL", one)) <= 60 for one in markers)
