@@ -172,8 +172,8 @@ def add_counts(
     if is_counted:
         return
     transaction.write("SET", marker.name, 1, "EX", lifetime_s(marker))
-    for field, number in numbers.items():
-        transaction.write("HINCRBY", keys.MEASURES.name, field, number)
+    for name, number in numbers.items():
+        transaction.write("HINCRBY", keys.MEASURES.name, name, number)
     if installation is not None:
         recent, span_ms = keys.MEASURED_INSTALLATIONS.name, milliseconds(RECENT_SPAN.total_seconds())
         transaction.write("ZADD", recent, transaction.now, installation)
