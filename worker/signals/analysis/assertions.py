@@ -7,7 +7,9 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import Final
+
+from tree_sitter import Node
 
 from worker.domain.pattern import pattern
 from worker.signals.analysis.call_chains import CallChain, ChainLink, arguments_and_block, find_call_chains
@@ -27,15 +29,12 @@ from worker.signals.analysis.proofs import (
 )
 from worker.signals.analysis.syntax import NodeGroup, NodeIndex, ancestors, is_comment, register_types, text_of
 
-if TYPE_CHECKING:
-    from tree_sitter import Node
-
 
 @dataclass(frozen=True)
 class Assertion:
     """One check, at its outermost node."""
 
-    node: "Node"
+    node: Node
     proof: Proof
     weakness: str = ""
     """Why it proves nothing."""
@@ -59,7 +58,7 @@ _PAIR_SIZE: Final = 2
 
 
 def find_assertions(
-    body: "Node", language: Language, rows: frozenset[int] | None = None, nodes: NodeIndex | None = None
+    body: Node, language: Language, rows: frozenset[int] | None = None, nodes: NodeIndex | None = None
 ) -> Iterator[Assertion]:
     """Every check below *body*, in the order of its kind; the functions that it calls are not read.
 
@@ -82,7 +81,7 @@ def find_assertions(
             yield assertion
 
 
-def _read_chain(node: "Node", chain: CallChain, language: Language) -> Assertion | None:
+def _read_chain(node: Node, chain: CallChain, language: Language) -> Assertion | None:
     assertion = _READERS[language](chain)
     if assertion is not None:
         return assertion
@@ -113,7 +112,7 @@ _MATCHER: Final = pattern(r"\.(?:assert_\w{1,40}|called_(?:once|with|once_with))
 
 
 def _find_statements(
-    body: "Node", language: Language, rows: frozenset[int] | None, nodes: NodeIndex
+    body: Node, language: Language, rows: frozenset[int] | None, nodes: NodeIndex
 ) -> Iterator[Assertion]:
     if language in SCRIPT_LANGUAGES and ASKS_THE_COMPILER.search(text_of(body)) is not None:
         yield Assertion(body, Proof.VALUE)
@@ -123,7 +122,7 @@ def _find_statements(
             yield nodes.cached(_read_statement, node)
 
 
-def _read_statement(node: "Node") -> Assertion:
+def _read_statement(node: Node) -> Assertion:
     if node.type != "assert_statement":
         return Assertion(node, Proof.VALUE, is_guess="Assert" not in text_of(node)[:_LONGEST_END])
     asserted = next((child for child in node.named_children if not is_comment(child)), None)
@@ -132,11 +131,11 @@ def _read_statement(node: "Node") -> Assertion:
     return _from_condition(node, text_of(asserted))
 
 
-def _starting_in(nodes: "list[Node]", rows: frozenset[int] | None) -> "list[Node]":
+def _starting_in(nodes: list[Node], rows: frozenset[int] | None) -> list[Node]:
     return nodes if rows is None else [node for node in nodes if node.start_point.row in rows]
 
 
-def _find_uncalled(body: "Node", rows: frozenset[int] | None, nodes: NodeIndex) -> Iterator[Assertion]:
+def _find_uncalled(body: Node, rows: frozenset[int] | None, nodes: NodeIndex) -> Iterator[Assertion]:
     """Checks without a call: `mock.assert_called_once`."""
     for statement in _starting_in(nodes.find(_ALONE[Language.PYTHON], body, rows), rows):
         only = statement.named_children[0] if statement.named_child_count == 1 else None
@@ -144,38 +143,38 @@ def _find_uncalled(body: "Node", rows: frozenset[int] | None, nodes: NodeIndex) 
             yield Assertion(only, Proof.NOTHING, NOT_CALLED)
 
 
-def _from_condition(node: "Node", condition: str) -> Assertion:
+def _from_condition(node: Node, condition: str) -> Assertion:
     proof = prove_condition(condition)
     why = SELF_COMPARED if is_self_comparison(condition) else ALWAYS_TRUE
     return Assertion(node, proof, why if proof is Proof.NOTHING else "", pair=split_equality(condition))
 
 
-def _from_boolean(node: "Node", condition: str) -> Assertion:
+def _from_boolean(node: Node, condition: str) -> Assertion:
     """In a language with types the condition is true or false, and so a value."""
     is_value = is_name(condition) and condition != "true"
     return Assertion(node, Proof.VALUE) if is_value else _from_condition(node, condition)
 
 
-def _from_pair(node: "Node", left: str, other: str) -> Assertion:
+def _from_pair(node: Node, left: str, other: str) -> Assertion:
     proof = prove_equality(left, other)
     is_boolean = left.casefold() in {"true", "false"}
     alike = ALWAYS_TRUE if is_boolean else LITERAL_COMPARED if is_literal(left) else SELF_COMPARED
     return Assertion(node, proof, alike if proof is Proof.NOTHING else "", pair=(left, other))
 
 
-def _always_true(node: "Node") -> Assertion:
+def _always_true(node: Node) -> Assertion:
     return Assertion(node, Proof.NOTHING, ALWAYS_TRUE)
 
 
-def _value_or_presence(node: "Node", *, is_there: bool) -> Assertion:
+def _value_or_presence(node: Node, *, is_there: bool) -> Assertion:
     return Assertion(node, Proof.PRESENCE if is_there else Proof.VALUE)
 
 
-def _from_loose_matcher(node: "Node", proof: Proof) -> Assertion:
+def _from_loose_matcher(node: Node, proof: Proof) -> Assertion:
     return Assertion(node, proof, "" if proof is Proof.PRESENCE else ALWAYS_TRUE)
 
 
-def _texts(nodes: "list[Node] | None") -> list[str]:
+def _texts(nodes: list[Node] | None) -> list[str]:
     return [text_of(node) for node in nodes or []]
 
 
@@ -194,7 +193,7 @@ _SUCCESSES: Final = pattern(
 )
 
 
-def _from_plain_assertion(chain: CallChain, last: ChainLink, arguments: "list[Node]") -> Assertion:
+def _from_plain_assertion(chain: CallChain, last: ChainLink, arguments: list[Node]) -> Assertion:
     """What a plain assertion proves, by its name and its arguments."""
     node, texts = chain.node, _texts(arguments)
     loose = proof_of_matcher(last.name, texts)
@@ -259,7 +258,7 @@ def _is_direct(chain: CallChain) -> bool:
     )
 
 
-def _from_failing_call(call: "Node") -> Assertion:
+def _from_failing_call(call: Node) -> Assertion:
     """`if got != want { t.Error(...) }`: the check is the whole `if` around the call."""
     around = next((ancestor for ancestor in ancestors(call) if ancestor.type not in _GO_WITHIN), None)
     if around is None or around.type != "if_statement":
@@ -291,7 +290,7 @@ def _read_rust(chain: CallChain) -> Assertion | None:
     return Assertion(chain.node, Proof.SUCCESS) if _RUST_LOUD.intersection(chain.names) else None
 
 
-def _from_macro(node: "Node", name: str) -> Assertion:
+def _from_macro(node: Node, name: str) -> Assertion:
     bare = name.rpartition("::")[2].removeprefix("debug_").removeprefix("prop_")
     arguments = split_arguments(text_of(node).partition("!")[2].strip()[1:-1])
     if bare == "assert!" and arguments:
@@ -349,7 +348,7 @@ def _is_statement(chain: CallChain) -> bool:
     return around is not None and around.type == "expression_statement"
 
 
-def _from_matcher(node: "Node", subject: str, last: ChainLink, names: frozenset[str]) -> Assertion:
+def _from_matcher(node: Node, subject: str, last: ChainLink, names: frozenset[str]) -> Assertion:
     """What one matcher proves of the subject."""
     texts = _texts(last.arguments)
     loose = proof_of_matcher(f"not_{last.name}" if "not" in names else last.name, [subject, *texts])
@@ -365,7 +364,7 @@ def _from_matcher(node: "Node", subject: str, last: ChainLink, names: frozenset[
     return _from_truth(node, subject, last)
 
 
-def _from_truth(node: "Node", subject: str, last: ChainLink) -> Assertion:
+def _from_truth(node: Node, subject: str, last: ChainLink) -> Assertion:
     """What `isTrue`, `toBeTruthy`, `toBeDefined` and `isNotNull` prove."""
     if last.name == "isTrue":
         return _from_boolean(node, subject)
@@ -390,14 +389,14 @@ _SCRIPT_NEUTRAL: Final = frozenset({"not", "resolves", "rejects", "to", "be", "a
 _SCRIPT_MATCHER: Final = pattern(r"to[A-Z]\w{1,40}")
 
 
-def _from_uncalled_matcher(node: "Node") -> Assertion:
+def _from_uncalled_matcher(node: Node) -> Assertion:
     """A matcher without arguments; where a hunk ends within its arguments, the bracket follows it unparsed."""
     after = node.next_sibling
     is_cut = after is not None and after.type == "("
     return Assertion(node, Proof.VALUE) if is_cut else Assertion(node, Proof.NOTHING, NOT_CALLED)
 
 
-def _from_word(node: "Node", word: str, subject: str, names: frozenset[str]) -> Assertion:
+def _from_word(node: Node, word: str, subject: str, names: frozenset[str]) -> Assertion:
     """`expect(x).to.be.true`, `expect(x).to.exist`: a matcher that needs no brackets, or lacks them."""
     if word in _MATCHERS_TO_CALL:
         return _from_uncalled_matcher(node)
@@ -408,7 +407,7 @@ def _from_word(node: "Node", word: str, subject: str, names: frozenset[str]) -> 
     return _from_comparison_with_true(node, subject) if word == "true" else Assertion(node, Proof.VALUE)
 
 
-def _from_comparison_with_true(node: "Node", condition: str) -> Assertion:
+def _from_comparison_with_true(node: Node, condition: str) -> Assertion:
     """Compared with `true` itself, a condition has a value, unless it always holds."""
     assertion = _from_condition(node, condition)
     return assertion if assertion.proof is Proof.NOTHING else Assertion(node, Proof.VALUE, pair=assertion.pair)
@@ -437,7 +436,7 @@ def _read_script(chain: CallChain) -> Assertion | None:
     return Assertion(chain.node, Proof.VALUE) if "should" in chain.names else None
 
 
-def _find_last_call(chain: CallChain) -> "tuple[ChainLink, list[Node]]":
+def _find_last_call(chain: CallChain) -> tuple[ChainLink, list[Node]]:
     """The last link that is called, and its arguments. `f.(x)` of Ruby has none."""
     last = next((link for link in reversed(chain.links) if link.arguments is not None), chain.links[-1])
     return last, last.arguments or []
@@ -467,7 +466,7 @@ def _read_ruby(chain: CallChain) -> Assertion | None:
     return _value_or_presence(node, is_there=last.name == "wont_be_nil") if is_fluent else None
 
 
-def _read_rspec(node: "Node", root: ChainLink, to: ChainLink) -> Assertion:
+def _read_rspec(node: Node, root: ChainLink, to: ChainLink) -> Assertion:
     """`expect(x).to eq(1)`: the matcher is the argument of `to`."""
     subject = text_of(root.arguments[0]) if root.arguments else ""
     matcher = to.arguments[0] if to.arguments else None
@@ -512,7 +511,7 @@ def _read_csharp(chain: CallChain) -> Assertion | None:
     return Assertion(node, Proof.VALUE) if is_fluent else None
 
 
-def _from_assert_class(chain: CallChain, last: ChainLink, arguments: "list[Node]") -> Assertion | None:
+def _from_assert_class(chain: CallChain, last: ChainLink, arguments: list[Node]) -> Assertion | None:
     if last.name in {"Multiple", "MultipleAsync", "EnterMultipleScope"}:
         return None  # the checks in it count
     if last.name == "That" and arguments:
@@ -523,7 +522,7 @@ def _from_assert_class(chain: CallChain, last: ChainLink, arguments: "list[Node]
     return _from_plain_assertion(chain, ChainLink(name, arguments), arguments)
 
 
-def _from_assert_that(node: "Node", texts: list[str]) -> Assertion:
+def _from_assert_that(node: Node, texts: list[str]) -> Assertion:
     """NUnit: `Assert.That(x, Is.EqualTo(1))`."""
     subject, wanted = (*texts, "Is.True")[:_PAIR_SIZE]
     if wanted == "Is.True":
@@ -554,7 +553,7 @@ def _read_php(chain: CallChain) -> Assertion | None:
     return Assertion(chain.node, Proof.VALUE) if _PHP_EXPECTS.fullmatch(last.name) else None
 
 
-def _read_pest(chain: CallChain, arguments: "list[Node]", last: ChainLink) -> Assertion:
+def _read_pest(chain: CallChain, arguments: list[Node], last: ChainLink) -> Assertion:
     subject = text_of(arguments[0]) if arguments else ""
     wanted = _texts(last.arguments)
     if "not" in chain.names:

@@ -4,7 +4,9 @@ Every call is part of exactly one chain, and finding all chains of a text takes 
 """
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
+
+from tree_sitter import Node
 
 from worker.signals.analysis.file_roles import MORE_LANGUAGES, SCRIPT_LANGUAGES, Language
 from worker.signals.analysis.functions import find_block
@@ -20,9 +22,6 @@ from worker.signals.analysis.syntax import (
     register_types,
     text_of,
 )
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
 
 _PHP_METHOD_CALLS: Final = ("member_call_expression", "nullsafe_member_call_expression", "scoped_call_expression")
 _CALLS: Final = register_types(
@@ -69,13 +68,13 @@ class ChainLink(NamedTuple):
     """One name of a chain with its arguments; None where it was not called."""
 
     name: str
-    arguments: "list[Node] | None" = None
+    arguments: list[Node] | None = None
 
 
 class CallChain(NamedTuple):
     """A whole chain: its outermost node and its links, the root first."""
 
-    node: "Node"
+    node: Node
     links: tuple[ChainLink, ...]
 
     @property
@@ -103,7 +102,7 @@ class _ChainWithCalls(NamedTuple):
 
 
 def find_call_chains(
-    root: "Node", language: Language, rows: frozenset[int] | None = None, nodes: NodeIndex | None = None
+    root: Node, language: Language, rows: frozenset[int] | None = None, nodes: NodeIndex | None = None
 ) -> Iterator[CallChain]:
     """Every chain of calls below *root*, in the order of the text; with *rows*, of those that begin in one of them.
 
@@ -121,13 +120,13 @@ def find_call_chains(
             yield chain.chain
 
 
-def _build_chain(call: "Node") -> _ChainWithCalls:
+def _build_chain(call: Node) -> _ChainWithCalls:
     """The chain of which this is the last call."""
     top = outermost(call, lambda around: around.type in _LINKING and around.start_byte == call.start_byte)
     return _ChainWithCalls(CallChain(top, tuple(reversed(list(_links(top))))), tuple(_calls(call)))
 
 
-def _calls(call: "Node") -> Iterator[tuple[int, int]]:
+def _calls(call: Node) -> Iterator[tuple[int, int]]:
     node: Node | None = call
     while node is not None:
         if node.type in _CALLING:
@@ -135,7 +134,7 @@ def _calls(call: "Node") -> Iterator[tuple[int, int]]:
         node = _field(node, _INNER) or (first_child(node) if node.type in _LINKING else None)
 
 
-def _links(top: "Node") -> Iterator[ChainLink]:
+def _links(top: Node) -> Iterator[ChainLink]:
     """From the end to the root."""
     node: Node | None = top
     call_arguments: list[Node] | None = None
@@ -163,12 +162,12 @@ def _links(top: "Node") -> Iterator[ChainLink]:
                 call_arguments, node = None, inner
 
 
-def arguments(call: "Node") -> "list[Node]":
+def arguments(call: Node) -> list[Node]:
     listed = call.child_by_field_name("arguments")
     return [] if listed is None else [child for child in listed.named_children if not is_comment(child)]
 
 
-def _field(node: "Node", names: tuple[str, ...]) -> "Node | None":
+def _field(node: Node, names: tuple[str, ...]) -> Node | None:
     for name in names if node.named_child_count else ():  # asked of every link, and half as fast as a generator
         child = node.child_by_field_name(name)
         if child is not None:
@@ -176,7 +175,7 @@ def _field(node: "Node", names: tuple[str, ...]) -> "Node | None":
     return None
 
 
-def _is_comparison(node: "Node") -> bool:
+def _is_comparison(node: Node) -> bool:
     """Whether it compares; the grammar of Kotlin reads `assertFailsWith<Foo> { ... }` as two comparisons."""
     if node.type != "binary_expression":
         return False
@@ -185,7 +184,7 @@ def _is_comparison(node: "Node") -> bool:
     return not is_run or left is None or left.type != "binary_expression"
 
 
-def _build_more_chain(call: "Node") -> _ChainWithCalls:
+def _build_more_chain(call: Node) -> _ChainWithCalls:
     """The chain of which this is the last call, in Ruby, C#, PHP and Kotlin."""
     top = outermost(call, lambda around: around.type in _MORE_LINKING and around.start_byte == call.start_byte)
     links: list[ChainLink] = []
@@ -200,10 +199,10 @@ def _build_more_chain(call: "Node") -> _ChainWithCalls:
     return _ChainWithCalls(CallChain(top, tuple(reversed(links))), tuple(calls))
 
 
-_Step = tuple[ChainLink | None, "list[Node] | None", "Node | None"]
+_Step = tuple[ChainLink | None, list[Node] | None, Node | None]
 
 
-def _next_step(node: "Node", call_arguments: "list[Node] | None") -> _Step:
+def _next_step(node: Node, call_arguments: list[Node] | None) -> _Step:
     """The link that this node is, the arguments of the next one, and where the chain goes on."""
     match node.type:
         case "function_call_expression" | "invocation_expression":
@@ -216,7 +215,7 @@ def _next_step(node: "Node", call_arguments: "list[Node] | None") -> _Step:
             return _link_step(node, call_arguments)
 
 
-def _link_step(node: "Node", call_arguments: "list[Node] | None") -> _Step:
+def _link_step(node: Node, call_arguments: list[Node] | None) -> _Step:
     match node.type:
         case "infix_expression" if node.named_child_count > 1:  # `x shouldBe 1`
             first, name, *others = node.named_children
@@ -232,7 +231,7 @@ def _link_step(node: "Node", call_arguments: "list[Node] | None") -> _Step:
             return _field_step(node, call_arguments)
 
 
-def _field_step(node: "Node", call_arguments: "list[Node] | None") -> _Step:
+def _field_step(node: Node, call_arguments: list[Node] | None) -> _Step:
     inner, named = _field(node, _MORE_INNER), _field(node, _MORE_NAMES)
     if node.type == "conditional_access_expression":
         named = first_child(node.named_children[-1])
@@ -243,7 +242,7 @@ def _field_step(node: "Node", call_arguments: "list[Node] | None") -> _Step:
     return ChainLink(name[:LONGEST_ROOT], arguments_and_block(node) if has_own_name else call_arguments), None, inner
 
 
-def arguments_and_block(call: "Node") -> "list[Node]":
+def arguments_and_block(call: Node) -> list[Node]:
     """The arguments of a call of Ruby, C#, PHP or Kotlin, and the block behind it."""
     listed = child_of_type(call, "argument_list", "arguments", "value_arguments")
     nodes = [] if listed is None else [child for child in listed.named_children if not is_comment(child)]

@@ -3,13 +3,16 @@
 An unknown text is None, a part of one is marked as a fragment.
 """
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property, wraps
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Final, Self, TypeVar, cast
+from typing import Final, Self, TypeVar, cast
+
+from tree_sitter import Node
 
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.pattern import can_match, pattern
@@ -18,11 +21,6 @@ from worker.dossier.issue_links import is_declared_revert
 from worker.signals.analysis import file_roles, syntax
 from worker.signals.analysis.file_roles import FileRole, Language
 from worker.signals.analysis.syntax import build_hunk_source
-
-if TYPE_CHECKING:
-    import re
-
-    from tree_sitter import Node
 
 _LARGEST: Final = 1_000_000
 """Characters of one text. Of a larger file the hunks are parsed."""
@@ -84,7 +82,7 @@ class Source(Memoized):
         return self.first_line <= line < self.first_line + len(self.lines)
 
     @cached_property
-    def root(self) -> "Node":
+    def root(self) -> Node:
         return syntax.parse(self.text, self.language)
 
     @cached_property
@@ -175,7 +173,7 @@ class AnalyzedFile(Memoized):
         """Whether some of its lines are parsed as a program."""
         return not (self.diff.is_symlink or self.diff.is_submodule or self.depth is ParseDepth.NOTHING)
 
-    def can_match(self, *patterns: "re.Pattern[str]") -> bool:
+    def can_match(self, *patterns: re.Pattern[str]) -> bool:
         """False where no line that the diff shows can match one of them."""
         texts = (text for hunk in self.diff.hunks for text in hunk.passages())
         return any(can_match(form, text) for text in texts for form in patterns)

@@ -7,7 +7,9 @@ a function is meant to be overridden.
 import re
 from collections.abc import Iterable, Iterator
 from itertools import chain
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
+
+from tree_sitter import Node
 
 from worker.domain.pattern import pattern
 from worker.signals.analysis import references
@@ -16,9 +18,6 @@ from worker.signals.analysis.file_roles import MORE_LANGUAGES, FileRole, Languag
 from worker.signals.analysis.functions import Function, FunctionScope, find_functions
 from worker.signals.analysis.relatedness import common_stems, stems_in, stems_of
 from worker.signals.analysis.syntax import ancestors, is_comment, siblings_above, text_of
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
 
 CLOSING_LINES: Final = frozenset({"", "}", "};", "},", ")", "})", "});"})
 
@@ -275,7 +274,7 @@ def _is_rust_declaration(function: Function) -> bool:
     )
 
 
-def _attributes_above(node: "Node") -> str:
+def _attributes_above(node: Node) -> str:
     types = {"attribute_item", "line_comment", "block_comment"}
     return " ".join(map(text_of, siblings_above(node, lambda above: above.type in types)))
 
@@ -319,7 +318,7 @@ def is_extended(function: Function, change: CodeChange) -> bool:
     return bool(name) and "private" not in function.attributes.split() and name in change.extended_classes
 
 
-def _class_of(function: Function) -> "Node | None":
+def _class_of(function: Function) -> Node | None:
     owner = function.container
     return owner if owner is not None and owner.type in _CLASSES else None
 

@@ -148,7 +148,7 @@ def _is_test(path: str, folders: list[str]) -> bool:
     return is_named_so or any(map(_TEST_FOLDERS.match, counted)) or _has_custom(_TEST_CUSTOMS, path)
 
 
-def _has_custom(customs: "Mapping[Language, re.Pattern[str]]", path: str) -> bool:
+def _has_custom(customs: Mapping[Language, re.Pattern[str]], path: str) -> bool:
     """Whether the path follows a custom of its language."""
     language = language_of(path)
     custom = customs.get(language) if language is not None else None

@@ -8,7 +8,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import Final
+
+from tree_sitter import Node
 
 from worker.domain.pattern import pattern
 from worker.signals.analysis.change import Source, memoized
@@ -24,9 +26,6 @@ from worker.signals.analysis.syntax import (
     register_types,
     text_of,
 )
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
 
 _OF_SCRIPTS: Final = (
     *("function_declaration", "generator_function_declaration", "function_expression"),
@@ -95,8 +94,8 @@ class FunctionScope(StrEnum):
 
 @dataclass(frozen=True)
 class Function:
-    node: "Node"
-    body: "Node"
+    node: Node
+    body: Node
     source: Source
 
     @cached_property
@@ -132,11 +131,11 @@ class Function:
     def last_line(self) -> int:
         return self.node.end_point.row + self.source.first_line
 
-    def line_of(self, node: "Node") -> int:
+    def line_of(self, node: Node) -> int:
         return node.start_point.row + self.source.first_line
 
     @cached_property
-    def statements(self) -> tuple["Node", ...]:
+    def statements(self) -> tuple[Node, ...]:
         """The statements of the body without comments and docstring."""
         if self.body == self.node:
             return ()  # a method of Ruby without any
@@ -154,18 +153,18 @@ class Function:
         return text_of(first) if first is not None and _is_docstring(first) else ""
 
     @cached_property
-    def comments(self) -> tuple["Node", ...]:
+    def comments(self) -> tuple[Node, ...]:
         return tuple(comments_in(self.node, self.source.language))
 
     @cached_property
-    def remarks(self) -> tuple["Node", ...]:
+    def remarks(self) -> tuple[Node, ...]:
         """Its comments, without those among its parameters."""
         parameters = self.node.child_by_field_name("parameters")
         start = self.body.start_byte if parameters is None else parameters.end_byte
         return tuple(note for note in self.comments if note.start_byte >= start)
 
     @cached_property
-    def nodes_above(self) -> tuple["Node", ...]:
+    def nodes_above(self) -> tuple[Node, ...]:
         """Comments, attributes and decorators right above it, nearest first."""
         return tuple(_nodes_above(outermost(self.node, lambda around: around.type in _STATEMENT_TYPES)))
 
@@ -183,7 +182,7 @@ class Function:
         return " ".join(parts)
 
     @cached_property
-    def container(self) -> "Node | None":
+    def container(self) -> Node | None:
         """The class, trait, impl or object around it."""
         types = _CONTAINERS | {"module"} if self.source.language is Language.RUBY else _CONTAINERS
         return next((node for node in ancestors(self.node) if node.type in types or node.type in _FUNCTIONS), None)
@@ -247,7 +246,7 @@ def _find_functions(source: Source) -> tuple[Function, ...]:
     return tuple(function for function in functions if function.name)
 
 
-def _find_body(node: "Node", language: Language) -> "Node | None":
+def _find_body(node: Node, language: Language) -> Node | None:
     """The block or the only expression of a function; a method of Ruby without any statement is its own body."""
     body = node.child_by_field_name("body")
     if language is Language.RUBY:
@@ -260,11 +259,11 @@ def _find_body(node: "Node", language: Language) -> "Node | None":
     return first_child(body) if body is not None and body.type == "arrow_expression_clause" else body
 
 
-def _is_docstring(node: "Node") -> bool:
+def _is_docstring(node: Node) -> bool:
     return node.type == "expression_statement" and [child.type for child in node.named_children] == ["string"]
 
 
-def _nodes_above(node: "Node") -> Iterator["Node"]:
+def _nodes_above(node: Node) -> Iterator[Node]:
     row = node.start_point.row
     before = node.prev_named_sibling
     if before is None and node.parent is not None and node.parent.type == "body_statement":
@@ -278,7 +277,7 @@ def _nodes_above(node: "Node") -> Iterator["Node"]:
         row, before = before.start_point.row, before.prev_named_sibling
 
 
-def find_block(call: "Node") -> "Node | None":
+def find_block(call: Node) -> Node | None:
     """The block behind a call of Ruby or Kotlin: `do ... end`, `{ ... }`."""
     return call.child_by_field_name("block") or child_of_type(child_of_type(call, "annotated_lambda"), "lambda_literal")
 
@@ -325,7 +324,7 @@ def _all_names(function: Function) -> list[str]:
     return names
 
 
-def _parameter_names(node: "Node") -> Iterator[str]:
+def _parameter_names(node: Node) -> Iterator[str]:
     if node.type == "identifier":
         yield text_of(node)
     elif node.type in _PARAMETER_FIELDS and not any(child.type in _PROPERTY for child in node.children):

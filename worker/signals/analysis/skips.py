@@ -6,16 +6,15 @@ to do, is no reason. A body that mentions a removal in passing requests none.
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from typing import Final
+
+from tree_sitter import Node
 
 from worker.domain.pattern import pattern
 from worker.signals.analysis.change import AnalyzedFile, CodeChange, Source, is_revert
 from worker.signals.analysis.file_roles import SCRIPT_LANGUAGES, Language
 from worker.signals.analysis.syntax import ancestors, child_of_type, text_of
 from worker.signals.analysis.tests import Test
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
 
 _LONGEST: Final = 80
 _SUITES: Final = pattern(r"(?:x(?:describe|context|suite)|(?:describe|context|suite|test\.describe)\.(?:skip|fixme))\(")
@@ -57,17 +56,17 @@ def is_conditional_callback(test: Test) -> bool:
     return test.source.language in SCRIPT_LANGUAGES and _is_in_branch(test.node)
 
 
-def find_skipped_suite(node: "Node") -> "Node | None":
+def find_skipped_suite(node: Node) -> Node | None:
     """The call around this one that skips a whole suite: `describe.skip(...)`."""
     calls = (ancestor for ancestor in ancestors(node) if ancestor.type == "call_expression")
     return next((call for call in calls if _SUITES.match(text_of(call)[:_LONGEST])), None)
 
 
-def _is_in_branch(node: "Node | None") -> bool:
+def _is_in_branch(node: Node | None) -> bool:
     return node is not None and any(around.type in _BRANCHES for around in ancestors(node))
 
 
-def _is_conditional_mark(call: "Node") -> bool:
+def _is_conditional_mark(call: Node) -> bool:
     """Whether a mark of pytest or unittest has a condition; an `xfail` for a named error describes today's code."""
     name = text_of(call.child_by_field_name("function")).rpartition(".")[2]
     arguments = call.child_by_field_name("arguments")

@@ -8,7 +8,9 @@ import re
 from collections import defaultdict
 from collections.abc import Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
+
+from tree_sitter import Node
 
 from worker.domain.pattern import pattern
 from worker.signals.analysis import references
@@ -23,9 +25,6 @@ from worker.signals.analysis.functions import (
     list_parameters,
 )
 from worker.signals.analysis.syntax import ancestors, is_comment, register_types, siblings_above, text_of
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
 
 _ZERO: Final = r"None|nil|null|undefined|NULL|true|false|True|False|void 0|0|0\.0|-1|\"\"|''|``|\(\)|\[\]|\{\}|set\(\)|dict\(\)|list\(\)|tuple\(\)"
 _CONSTANT: Final = pattern(
@@ -179,7 +178,7 @@ def _is_declared_type_check(function: Function) -> bool:
     return _WHEN_COMPILED.search(explained) is not None or (has_types and _OF_BOUNDS.search(explained) is not None)
 
 
-def _comments_above(node: "Node") -> str:
+def _comments_above(node: Node) -> str:
     texts = [_MARKS.sub(" ", text_of(above)) for above in siblings_above(node, is_comment)]
     return " ".join(reversed(texts))
 
@@ -375,7 +374,7 @@ def _is_only_variant(function: Function) -> bool:
     return is_plain and function.source.is_whole and function.source.text.count(f"fn {function.name}") == 1
 
 
-def _has_macro_body(around: "Node") -> bool:
+def _has_macro_body(around: Node) -> bool:
     """Whether a macro above a module may write its bodies; one above an implementation is there for what they do."""
     above = " ".join(map(text_of, siblings_above(around, lambda node: node.type == "attribute_item")))
     return bool(above) and (around.type == "mod_item" or _PLATFORM.search(above) is not None)

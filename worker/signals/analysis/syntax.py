@@ -10,16 +10,14 @@ from enum import Enum
 from functools import cached_property, lru_cache
 from itertools import chain
 from operator import attrgetter
-from typing import TYPE_CHECKING, Final, TypeVar, cast
+from typing import Final, TypeVar, cast
+
+from tree_sitter import Node, Query, QueryCursor
 
 from worker.domain.pattern import pattern
 from worker.dossier.diff.parser import DiffLine
 from worker.dossier.tree_sitter import Grammar, load_language, parse_tree, parse_within_limits
 from worker.signals.analysis.file_roles import MORE_LANGUAGES, Language
-
-if TYPE_CHECKING:
-    import tree_sitter
-    from tree_sitter import Node
 
 _GRAMMARS: Final = {
     Language.PYTHON: Grammar("tree_sitter_python", "language"),
@@ -40,10 +38,6 @@ T = TypeVar("T")
 COMMENTS: Final = frozenset({"comment", "line_comment", "block_comment", "html_comment", "hash_bang_line"})
 
 
-def _grammar(language: Language) -> "tree_sitter.Language":
-    return load_language(_GRAMMARS[language])
-
-
 class NodeFinder:
     """Finds the nodes of some types in trees of one language: by walking over *walked* nodes, then by a query.
 
@@ -55,11 +49,11 @@ class NodeFinder:
         self._types = frozenset(types)
         self._left = walked
 
-    def find(self, root: "Node", span: "Span | None" = None) -> "list[Node]":
+    def find(self, root: Node, span: "Span | None" = None) -> list[Node]:
         parts = list(self.find_by_type(root, span).values())
         return parts[0] if len(parts) == 1 else _in_order(list(chain(*parts)))
 
-    def find_by_type(self, root: "Node", span: "Span | None" = None) -> "dict[str, list[Node]]":
+    def find_by_type(self, root: Node, span: "Span | None" = None) -> dict[str, list[Node]]:
         """The nodes of each type that occurs, in the order of the text."""
         if self._left >= 0:
             self._left -= root.descendant_count
@@ -68,11 +62,9 @@ class NodeFinder:
         return _find_by_query(root, self._query, span)
 
     @cached_property
-    def _query(self) -> "tree_sitter.Query":
-        import tree_sitter  # noqa: PLC0415 - as above
-
-        return tree_sitter.Query(
-            _grammar(self._language), " ".join(f"({kind}) @{kind}" for kind in sorted(self._types))
+    def _query(self) -> Query:
+        return Query(
+            load_language(_GRAMMARS[self._language]), " ".join(f"({kind}) @{kind}" for kind in sorted(self._types))
         )
 
 
@@ -81,7 +73,7 @@ def _node_finder(language: Language, types: tuple[str, ...]) -> NodeFinder:
     return NodeFinder(language, types, _WALKED)
 
 
-def find(root: "Node", language: Language, types: tuple[str, ...], rows: frozenset[int] | None = None) -> "list[Node]":
+def find(root: Node, language: Language, types: tuple[str, ...], rows: frozenset[int] | None = None) -> list[Node]:
     """The named nodes of these types, in the order of the text.
 
     With *rows*, at least those that begin in one of these rows, and none that lies before the first or behind the last.
@@ -95,8 +87,8 @@ _WALKED: Final = 2_000
 Span = tuple[int, int]
 
 
-def _find_by_walking(root: "Node", types: frozenset[str], span: Span | None) -> "dict[str, list[Node]]":
-    cursor, nodes = root.walk(), defaultdict[str, list["Node"]](list)
+def _find_by_walking(root: Node, types: frozenset[str], span: Span | None) -> dict[str, list[Node]]:
+    cursor, nodes = root.walk(), defaultdict[str, list[Node]](list)
     while True:
         node = cursor.node
         if node is not None and node.type in types and node.is_named and (span is None or _overlaps(node, span)):
@@ -107,29 +99,27 @@ def _find_by_walking(root: "Node", types: frozenset[str], span: Span | None) -> 
                     return nodes
 
 
-def _overlaps(node: "Node", span: Span) -> bool:
+def _overlaps(node: Node, span: Span) -> bool:
     first, last = span
     return node.end_point > (first, 0) and node.start_point < (last + 1, 0)
 
 
-def _find_by_query(root: "Node", query: "tree_sitter.Query", span: Span | None) -> "dict[str, list[Node]]":
-    import tree_sitter  # noqa: PLC0415 - as above
-
-    cursor = tree_sitter.QueryCursor(query)
+def _find_by_query(root: Node, query: Query, span: Span | None) -> dict[str, list[Node]]:
+    cursor = QueryCursor(query)
     if span:
         cursor.set_point_range((span[0], 0), (span[1] + 1, 0))
     return {kind: _in_order(nodes) for kind, nodes in cursor.captures(root).items()}
 
 
-def _in_order(nodes: "list[Node]") -> "list[Node]":
+def _in_order(nodes: list[Node]) -> list[Node]:
     """Sort by start, the outer ones first. Two keys that C reads take half as long as one lambda."""
     nodes.sort(key=_END, reverse=True)
     nodes.sort(key=_START)
     return nodes
 
 
-_START: Final[Callable[["Node"], int]] = attrgetter("start_byte")
-_END: Final[Callable[["Node"], int]] = attrgetter("end_byte")
+_START: Final[Callable[[Node], int]] = attrgetter("start_byte")
+_END: Final[Callable[[Node], int]] = attrgetter("end_byte")
 
 
 class NodeGroup(Enum):
@@ -164,7 +154,7 @@ class NodeIndex:
 
     __slots__ = ("_first", "_groups", "_known", "_language", "_root", "_seen", "_starts", "is_kept")
 
-    def __init__(self, root: "Node", language: Language, first: frozenset[NodeGroup] = frozenset()) -> None:
+    def __init__(self, root: Node, language: Language, first: frozenset[NodeGroup] = frozenset()) -> None:
         self._root = root
         self._language = language
         self._first = first
@@ -175,8 +165,8 @@ class NodeIndex:
         self.is_kept = root.descendant_count <= MOST_CACHED
 
     def find(
-        self, types: tuple[str, ...], within: "Node | None" = None, rows: frozenset[int] | None = None
-    ) -> "list[Node]":
+        self, types: tuple[str, ...], within: Node | None = None, rows: frozenset[int] | None = None
+    ) -> list[Node]:
         """As `find` does below *within*; with *rows*, those that begin between the first and the last of them."""
         parts: list[list[Node]] = []
         for kind in types:
@@ -186,7 +176,7 @@ class NodeIndex:
             parts.append(self._select(kind, nodes, within, rows))
         return parts[0] if len(parts) == 1 else _in_order(list(chain(*parts)))
 
-    def cached(self, compute: Callable[..., T], node: "Node", *extra: object) -> T:
+    def cached(self, compute: Callable[..., T], node: Node, *extra: object) -> T:
         """Call *compute* once for each node; *extra* is always the same for a node. Larger trees call it each time."""
         if not self.is_kept:
             return compute(node, *extra)
@@ -196,7 +186,7 @@ class NodeIndex:
             value = self._seen[key] = compute(node, *extra)
         return cast("T", value)
 
-    def _nodes_of_type(self, kind: str) -> "Sequence[Node] | None":
+    def _nodes_of_type(self, kind: str) -> Sequence[Node] | None:
         nodes = self._known.get(kind)
         group = NODE_GROUPS[self._language].get(kind) if nodes is None else None
         if group is None or group in self._groups:
@@ -208,9 +198,7 @@ class NodeIndex:
         self._known |= {name: nodes.get(name, ()) for name in names}
         return self._known[kind]
 
-    def _select(
-        self, kind: str, nodes: "Sequence[Node]", within: "Node | None", rows: frozenset[int] | None
-    ) -> "list[Node]":
+    def _select(self, kind: str, nodes: Sequence[Node], within: Node | None, rows: frozenset[int] | None) -> list[Node]:
         start, end = 0, len(nodes)
         if within is not None and nodes:
             starts = self._starts.get(kind)
@@ -227,17 +215,17 @@ class NodeIndex:
         return list(nodes[start:end])
 
 
-def _is_around(node: "Node", inner: "Node") -> bool:
+def _is_around(node: Node, inner: Node) -> bool:
     """Whether a node that begins where *inner* does holds it and more, or nothing else."""
     end = inner.end_byte
     return node.end_byte > end or (node.end_byte == end and node.descendant_count > inner.descendant_count)
 
 
-def _row(node: "Node") -> int:
+def _row(node: Node) -> int:
     return node.start_point.row
 
 
-def parse(text: str, language: Language) -> "Node":
+def parse(text: str, language: Language) -> Node:
     """The root of the text's tree. Rows of nodes count from 0.
 
     A text that exceeds the limits of parsing or walking has an empty tree with an error.
@@ -250,7 +238,7 @@ def parse(text: str, language: Language) -> "Node":
     return tree.root_node
 
 
-def is_unreadable(root: "Node") -> bool:
+def is_unreadable(root: Node) -> bool:
     """Whether `parse` gave the text up."""
     return root.has_error and root.end_byte == len(_UNREADABLE_TEXT)
 
@@ -258,7 +246,7 @@ def is_unreadable(root: "Node") -> bool:
 _UNREADABLE_TEXT: Final = b")"
 
 
-def ancestors(node: "Node", until: "Node | None" = None) -> Iterator["Node"]:
+def ancestors(node: Node, until: Node | None = None) -> Iterator[Node]:
     """From the inside out, without *until* and what is around that. At most DEEPEST: the work grows with the square."""
     around = node.parent
     for _ in range(DEEPEST):
@@ -268,14 +256,14 @@ def ancestors(node: "Node", until: "Node | None" = None) -> Iterator["Node"]:
         around = around.parent
 
 
-def with_ancestors(node: "Node | None", until: "Node | None" = None) -> Iterator["Node"]:
+def with_ancestors(node: Node | None, until: Node | None = None) -> Iterator[Node]:
     """The node and its ancestors, below *until*."""
     if node is not None and node != until:
         yield node
         yield from ancestors(node, until)
 
 
-def outermost(node: "Node", goes_on: "Callable[[Node], bool]") -> "Node":
+def outermost(node: Node, goes_on: Callable[[Node], bool]) -> Node:
     """The last ancestor before the first one that does not go on, or the node."""
     for _ in range(DEEPEST):
         around = node.parent
@@ -285,7 +273,7 @@ def outermost(node: "Node", goes_on: "Callable[[Node], bool]") -> "Node":
     return node
 
 
-def siblings_above(node: "Node", is_part: "Callable[[Node], bool]") -> Iterator["Node"]:
+def siblings_above(node: Node, is_part: Callable[[Node], bool]) -> Iterator[Node]:
     """The named siblings right above that are of this kind, nearest first."""
     above = node.prev_named_sibling
     while above is not None and is_part(above):
@@ -293,22 +281,22 @@ def siblings_above(node: "Node", is_part: "Callable[[Node], bool]") -> Iterator[
         above = above.prev_named_sibling
 
 
-def text_of(node: "Node | None") -> str:
+def text_of(node: Node | None) -> str:
     raw = None if node is None else node.text  # read once: each access cuts it out of the tree's text
     return "" if raw is None else raw.decode("utf-8", "replace")
 
 
-def first_child(node: "Node | None") -> "Node | None":
+def first_child(node: Node | None) -> Node | None:
     """The first named child."""
     return None if node is None else next(iter(node.named_children), None)
 
 
-def child_of_type(node: "Node | None", *types: str) -> "Node | None":
+def child_of_type(node: Node | None, *types: str) -> Node | None:
     """The first named child of one of these types."""
     return next((child for child in node.named_children if child.type in types), None) if node is not None else None
 
 
-def descendants(root: "Node") -> Iterator["Node"]:
+def descendants(root: Node) -> Iterator[Node]:
     """*root* and every named node below it, in the order of the text."""
     stack = [root.walk().node or root]  # a copy: a node keeps the children that it was asked for
     while stack:
@@ -317,7 +305,7 @@ def descendants(root: "Node") -> Iterator["Node"]:
         stack.extend(reversed(node.named_children))
 
 
-def comments_in(root: "Node", language: Language) -> "list[Node]":
+def comments_in(root: Node, language: Language) -> list[Node]:
     """Every comment, in the order of the text."""
     return find(root, language, _comments(language))
 
@@ -325,11 +313,11 @@ def comments_in(root: "Node", language: Language) -> "list[Node]":
 @lru_cache(maxsize=len(Language))
 def _comments(language: Language) -> tuple[str, ...]:
     """The types of comments that the grammar knows: a query for others is refused."""
-    grammar = _grammar(language)
+    grammar = load_language(_GRAMMARS[language])
     return tuple(sorted(kind for kind in COMMENTS if grammar.id_for_node_kind(kind, True)))  # noqa: FBT003 - of the library
 
 
-def consequence_of(branch: "Node") -> "Node | None":
+def consequence_of(branch: Node) -> Node | None:
     """What a branch runs where its condition holds."""
     named = branch.child_by_field_name("consequence") or branch.child_by_field_name("body")
     if named is None and branch.type == "if_expression" and branch.named_child_count > 1:
@@ -337,7 +325,7 @@ def consequence_of(branch: "Node") -> "Node | None":
     return named
 
 
-def is_comment(node: "Node") -> bool:
+def is_comment(node: Node) -> bool:
     return node.type in COMMENTS
 
 
@@ -346,7 +334,7 @@ _STRINGS: Final = pattern(
 )
 
 
-def begins_in_text(root: "Node", row: int, column: int = 0) -> bool:
+def begins_in_text(root: Node, row: int, column: int = 0) -> bool:
     """Whether this position is inside of a string or a comment."""
     node = root.descendant_for_point_range((row, column), (row, column + 1))
     return any(is_comment(around) or _STRINGS.search(around.type) for around in with_ancestors(node))
@@ -370,7 +358,7 @@ DEEPEST: Final = 250
 _STRIDE: Final = 50
 
 
-def is_too_deep(root: "Node") -> bool:
+def is_too_deep(root: Node) -> bool:
     """Whether some node has more than DEEPEST above it; may be true from DEEPEST - _STRIDE on.
 
     In the order of the text each node is at most one level below the one before, so that a sample is enough.
@@ -387,7 +375,7 @@ LONGEST_ROW: Final = 500
 """Unnamed children in a row. Searching them takes the square of their number. Of 28,600 real files and parts none had over 34."""
 
 
-def has_endless_row(root: "Node") -> bool:
+def has_endless_row(root: Node) -> bool:
     """Whether a node of a tree with an error has more than LONGEST_ROW unnamed children in a row."""
     top = root.walk().node if root.has_error else None
     wide = [] if top is None else [top]
@@ -445,7 +433,7 @@ def _count_leading_lines(lines: tuple[DiffLine, ...], language: Language) -> int
     return 0 if language is Language.PYTHON else start
 
 
-def _count_error_bytes(root: "Node", language: Language) -> int:
+def _count_error_bytes(root: Node, language: Language) -> int:
     return sum(node.end_byte - node.start_byte for node in find(root, language, ("ERROR",)))
 
 

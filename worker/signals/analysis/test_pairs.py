@@ -9,7 +9,9 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from operator import attrgetter
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
+
+from tree_sitter import Node
 
 from worker.domain.pattern import pattern
 from worker.dossier.diff.parser import LineKind
@@ -21,9 +23,6 @@ from worker.signals.analysis.functions import Function, FunctionScope
 from worker.signals.analysis.proofs import Proof
 from worker.signals.analysis.syntax import ancestors, is_unreadable, text_of
 from worker.signals.analysis.tests import Test, can_hold_tests, can_show_tests, find_tests
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
 
 
 class MatchedTest(NamedTuple):
@@ -227,7 +226,7 @@ class CheckedBody:
 
     file: AnalyzedFile
     source: Source
-    node: "Node"
+    node: Node
     name: str
     test_pair: TestPair | None = None
 
@@ -242,10 +241,10 @@ class CheckedBody:
             return self.test_pair.assertions
         return tuple(find_assertions(self.node, self.source.language, nodes=self.source.nodes))
 
-    def line_of(self, node: "Node") -> int:
+    def line_of(self, node: Node) -> int:
         return node.start_point.row + self.source.first_line
 
-    def is_added(self, node: "Node") -> bool:
+    def is_added(self, node: Node) -> bool:
         return self.line_of(node) in self.file.added_lines
 
 
@@ -326,12 +325,12 @@ _FUNCTIONS: Final = frozenset(
 _DEFINITIONS: Final = _FUNCTIONS | {"class_definition", "class_declaration", "class_body"}
 
 
-def is_in_callback(node: "Node", body: "Node") -> bool:
+def is_in_callback(node: Node, body: Node) -> bool:
     """Whether it is in a function inside of *body*, which other code may run or not."""
     return any(around.type in _FUNCTIONS for around in ancestors(node, body))
 
 
-def is_within_definition(node: "Node", body: "Node") -> bool:
+def is_within_definition(node: Node, body: Node) -> bool:
     """Whether it is in a class or a function inside of *body*."""
     return any(around.type in _DEFINITIONS for around in ancestors(node, body))
 
@@ -392,7 +391,7 @@ _STATEMENT_TYPES: Final = frozenset({"expression_statement", "with_statement"})
 _HEADS: Final = frozenset({"await", "await_expression", "with_item", "with_clause", "as_pattern"})
 
 
-def _statement_of(assertion: Assertion, language: Language) -> "Node | None":
+def _statement_of(assertion: Assertion, language: Language) -> Node | None:
     """The statement that a call is, or the `with` around it; in Go an `if` that fails on an error."""
     node = assertion.node
     if language is Language.GO and assertion.proof is Proof.SUCCESS and node.type == "if_statement":

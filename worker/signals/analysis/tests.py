@@ -12,7 +12,9 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, takewhile
-from typing import TYPE_CHECKING, Final
+from typing import Final
+
+from tree_sitter import Node
 
 from worker.domain.pattern import pattern
 from worker.signals.analysis.call_chains import arguments, arguments_and_block
@@ -20,9 +22,6 @@ from worker.signals.analysis.change import AnalyzedFile, Source, memoized
 from worker.signals.analysis.file_roles import MORE_LANGUAGES, SCRIPT_LANGUAGES, FileRole, Language, role_of
 from worker.signals.analysis.functions import Function, find_block, find_functions
 from worker.signals.analysis.syntax import ancestors, is_comment, text_of
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
 
 _LONGEST_NAME: Final = 200
 _COMMENTS: Final = ("#", "//", "/*", "*")
@@ -38,7 +37,7 @@ class Test:
     outer_names: tuple[str, ...]
     """Names of the classes and modules, `describe` titles and the test around it, outermost first."""
     function: Function
-    node: "Node"
+    node: Node
     """All of it: the call with its title, or the definition without its decorators."""
     marks: str
     """Decorators, annotations and attributes; of a callback what calls it (`it.skip`, `test.each(...)`)."""
@@ -48,7 +47,7 @@ class Test:
         return self.function.source
 
     @property
-    def body(self) -> "Node":
+    def body(self) -> Node:
         return self.function.body
 
     @property
@@ -70,7 +69,7 @@ class Test:
         return text_of(self.body)
 
     @cached_property
-    def lines(self) -> "Counter[str]":
+    def lines(self) -> Counter[str]:
         """The lines of its body without indentation and empty ones."""
         return Counter(filter(None, (line.strip() for line in self.text.split("\n"))))
 
@@ -142,12 +141,12 @@ _NAMED_SCOPES: Final = frozenset(
 _MORE_SCOPES: Final = frozenset({"class", "module", "class_declaration", "object_declaration", "struct_declaration"})
 
 
-def _outer_names(node: "Node") -> Iterable[str]:
+def _outer_names(node: Node) -> Iterable[str]:
     outer = (ancestor for ancestor in ancestors(node) if ancestor.type in _NAMED_SCOPES)
     return reversed([text_of(ancestor.child_by_field_name("name")) for ancestor in outer])
 
 
-def _outer_titles(node: "Node") -> Iterable[str]:
+def _outer_titles(node: Node) -> Iterable[str]:
     """Names of the classes and titles of the groups around it, outermost first."""
     names: list[str] = []
     for around in ancestors(node):
@@ -206,7 +205,7 @@ def _is_java(function: Function) -> bool:
     return returns == "void" and (is_of_junit3 or is_of_testng)
 
 
-def _is_run_apart(inner: "Node") -> bool:
+def _is_run_apart(inner: Node) -> bool:
     """Whether it is a class of Java in another one, and neither is marked to run with the other."""
     outer = inner.parent.parent if inner.parent is not None else None
     if outer is None or inner.type != "class_declaration" or outer.type != "class_declaration":
@@ -214,7 +213,7 @@ def _is_run_apart(inner: "Node") -> bool:
     return "@Nested" not in modifiers_of(inner) and "Enclosed" not in modifiers_of(outer)
 
 
-def modifiers_of(owner: "Node") -> str:
+def modifiers_of(owner: Node) -> str:
     """The modifiers and annotations of a class or a method of Java."""
     return " ".join(text_of(child) for child in owner.children if child.type == "modifiers")
 
@@ -228,7 +227,7 @@ def _is_csharp(function: Function) -> bool:
     return _CSHARP_MARK.search(function.attributes) is not None and not any(map(_is_private, ancestors(function.node)))
 
 
-def _is_private(node: "Node") -> bool:
+def _is_private(node: Node) -> bool:
     modifiers = (text_of(child) for child in node.children if child.type == "modifier")
     return node.type == "class_declaration" and "private" in modifiers
 
@@ -283,7 +282,7 @@ def _go_test(function: Function) -> Test | None:
     return Test(function.name, (), function, function.node, "") if is_test else None
 
 
-def _go_callback(call: "Node", source: Source, within: Test | None) -> Test | None:
+def _go_callback(call: Node, source: Source, within: Test | None) -> Test | None:
     called = call.child_by_field_name("function")
     if called is None or called.type not in {"selector_expression", "identifier"}:
         return None
@@ -339,7 +338,7 @@ def _find_callbacks(source: Source) -> Iterator[Test]:
         yield Test(_title(args[0]), outer, Function(function, body, source), call, text_of(called))
 
 
-def _runs_a_test(called: "Node") -> bool:
+def _runs_a_test(called: Node) -> bool:
     """`it`, `test.only`, `it.each(...)`, `Deno.test`: read from the end, a few steps far."""
     if called.type == "parenthesized_expression":
         return True  # `(isWindows ? it.skip : it)`, by where it begins
@@ -358,17 +357,17 @@ def _runs_a_test(called: "Node") -> bool:
     return at is not None and at.type == "identifier" and text_of(at) in _RUNNERS
 
 
-def _find_callback(args: "list[Node]") -> "Node | None":
+def _find_callback(args: list[Node]) -> Node | None:
     """The function among the arguments, which may be wrapped once (`fakeAsync(() => ...)`)."""
     wrapped = [inner for argument in args if argument.type == "call_expression" for inner in arguments(argument)]
     return next((argument for argument in (*args, *wrapped) if argument.type in _CALLBACKS), None)
 
 
-def _title(node: "Node") -> str:
+def _title(node: Node) -> str:
     return text_of(node).strip("'\"`")[:_LONGEST_NAME]
 
 
-def _describe_titles(call: "Node") -> Iterable[str]:
+def _describe_titles(call: Node) -> Iterable[str]:
     """The titles of the `describe` blocks around it, outermost first."""
     lists = (arguments(around) for around in ancestors(call) if around.type == "call_expression")
     return reversed([_title(args[0]) for args in lists if args and "string" in args[0].type])
@@ -411,7 +410,7 @@ def _find_block_tests(source: Source) -> Iterator[Test]:
         yield Test(_short_title(args[0] if args else call), outer, function, call, _marks_text(call, name, args))
 
 
-def _runner_name(call: "Node") -> str:
+def _runner_name(call: Node) -> str:
     """The name of what is called on nothing; of Kotest's plain titles the type of the text."""
     if call.child_by_field_name("receiver") is not None:
         return ""
@@ -422,14 +421,14 @@ def _runner_name(call: "Node") -> str:
     return called.type if "string" in called.type and called.parent == call else text_of(called)[:_LONGEST_NAME]
 
 
-def _find_test_block(call: "Node") -> "Node | None":
+def _find_test_block(call: Node) -> Node | None:
     if call.type != "function_call_expression":
         return find_block(call)
     closures = (node for node in arguments_and_block(call) if node.type in {"anonymous_function", "arrow_function"})
     return next(closures, None)
 
 
-def _title_and_rest(call: "Node") -> "list[Node]":
+def _title_and_rest(call: Node) -> list[Node]:
     """The arguments of a call, the title first."""
     if call.type != "call_expression":
         return arguments_and_block(call)
@@ -437,7 +436,7 @@ def _title_and_rest(call: "Node") -> "list[Node]":
     return arguments_and_block(inner) if inner.type == "call_expression" else [inner]
 
 
-def _marks_text(call: "Node", name: str, args: "list[Node]") -> str:
+def _marks_text(call: Node, name: str, args: list[Node]) -> str:
     """How it is called: `xit`, its tags, and what follows it in Pest (`->skip()`)."""
     tags = (text_of(argument)[:_LONGEST_NAME] for argument in args[1:])
     following = takewhile(
@@ -447,7 +446,7 @@ def _marks_text(call: "Node", name: str, args: "list[Node]") -> str:
     return " ".join((name, *tags, *(f"->{''.join(parts)}" for parts in links)))
 
 
-def _short_title(node: "Node") -> str:
+def _short_title(node: Node) -> str:
     return " ".join(text_of(node).split()).strip("'\"`")[:_LONGEST_NAME]
 
 

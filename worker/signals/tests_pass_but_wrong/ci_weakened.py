@@ -5,12 +5,14 @@ Only a command, step or setting that existed before can be a fact; a new one may
 
 from collections.abc import Iterator
 from itertools import islice
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
+
+from tree_sitter import Node
 
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category, Side
 from worker.dossier.diff.parser import DiffLine
-from worker.signals.analysis.change import AnalyzedFile, CodeChange
+from worker.signals.analysis.change import AnalyzedFile, CodeChange, memoized
 from worker.signals.analysis.ci_config import (
     EditBlock,
     command_of,
@@ -31,13 +33,6 @@ from worker.signals.analysis.ci_config import (
 from worker.signals.analysis.skips import is_ci_removal_declared
 from worker.signals.analysis.syntax import ancestors
 from worker.signals.signal import SignalKind, SignalMatch, SignalScope, signal
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from worker.dossier.diff.parser import DiffLine
 
 _MASK: Final = pattern(
     r"(?<!\s)\s*+(\|\||;)\s*+(?:/(?:usr/)?bin/)?(?:true|:|\(?\s*exit (?:/b )?0\s*\)?|return 0|echo\b.*|printf\b.*|ver\s*>\s*nul)\s*+;?\s*+\)?$"
@@ -154,7 +149,7 @@ def check_cannot_fail(change: CodeChange) -> Iterator[SignalMatch]:
         for line in _find_empty_runs(file):
             note = f"no test is run any more: `{_shorten(line.text)}`"
             yield SignalMatch(note, file.path, line.head_line, step="Let the command run the tests again at {place}.")
-        for number, text, is_conditional in file.cached(_find_emptied):
+        for number, text, is_conditional in _find_emptied(file):
             if not is_conditional:
                 note = f"the tests that were collected are dropped: `{_shorten(text)}`"
                 yield SignalMatch(note, file.path, number, step="Let pytest run what it collected: take out {place}.")
@@ -190,7 +185,7 @@ def tests_left_out(change: CodeChange) -> Iterator[SignalMatch]:
             if match is not None and match[0] not in before and _is_about_tests(line, match[0], file):
                 note = f"fewer tests run, or none are needed: `{_shorten(match[0])}`"
                 yield SignalMatch(note, file.path, line.head_line)
-        for number, text, is_conditional in file.cached(_find_emptied):
+        for number, text, is_conditional in _find_emptied(file):
             if is_conditional:
                 yield SignalMatch(f"collected tests are dropped on a condition: `{_shorten(text)}`", file.path, number)
 
@@ -251,7 +246,7 @@ def _shorten(text: str) -> str:
 
 def _is_old_check(line: DiffLine, file: AnalyzedFile) -> bool:
     """Whether the line takes the consequence from a check of the base."""
-    before = file.cached(_commands_before)
+    before = _commands_before(file)
     mask = _MASK.search(command_of(line.text))
     if mask is not None:
         is_sure = mask[1] == "||" or _PLAIN_SHELL.search(file.path) is not None
@@ -259,34 +254,38 @@ def _is_old_check(line: DiffLine, file: AnalyzedFile) -> bool:
     unmasked = line.text.replace("-", "", 1)
     if line.text.startswith("\t-") and command_of(unmasked) in before:
         return runs_checks(unmasked)
-    if not is_ci(file.path) or line.text.strip() in file.cached(_texts_before):
+    if not is_ci(file.path) or line.text.strip() in _texts_before(file):
         return False
-    if not _SWITCHED_OFF.match(line.text) and (not _IGNORED.match(line.text) or file.cached(_has_outcome_check)):
+    if not _SWITCHED_OFF.match(line.text) and (not _IGNORED.match(line.text) or _has_outcome_check(file)):
         return False
     return any(runs_checks(text) and _is_old(number, text, file) for number, text in _find_block(line, file))
 
 
+@memoized
 def _has_outcome_check(file: AnalyzedFile) -> bool:
     """Whether some step of the file reads how another one ended, and may fail for it."""
-    return any(_OUTCOME.search(text[:_LONGEST]) for view in file.cached(list_head_lines) for text in view.lines)
+    return any(_OUTCOME.search(text[:_LONGEST]) for view in list_head_lines(file) for text in view.lines)
 
 
+@memoized
 def _commands_before(file: AnalyzedFile) -> frozenset[str]:
     return frozenset(command_of(line.text) for line in list_removed(file)) - {""}
 
 
+@memoized
 def _texts_before(file: AnalyzedFile) -> frozenset[str]:
     return frozenset(line.text.strip() for line in list_removed(file))
 
 
 def _find_block(line: DiffLine, file: AnalyzedFile) -> list[tuple[int, str]]:
     """The numbered lines of what the line is a key of; none beyond the first hundred keys of a file."""
-    if line.head_line is None or line.head_line not in file.cached(_find_seen_lines):
+    if line.head_line is None or line.head_line not in _find_seen_lines(file):
         return []
     view = lines_around(file, line.head_line)
     return [(number, view.lines[number - view.first_line]) for number in find_block(view, line.head_line)]
 
 
+@memoized
 def _find_seen_lines(file: AnalyzedFile) -> frozenset[int | None]:
     looks = (_IGNORED.match, _SWITCHED_OFF.match, _SWITCHES.match, _NARROWS.search)
     numbers = (line.head_line for line in list_added(file) if any(look(line.text[:_LONGEST]) for look in looks))
@@ -294,7 +293,7 @@ def _find_seen_lines(file: AnalyzedFile) -> frozenset[int | None]:
 
 
 def _is_old(number: int, text: str, file: AnalyzedFile) -> bool:
-    return number not in file.added_lines or command_of(text) in file.cached(_commands_before)
+    return number not in file.added_lines or command_of(text) in _commands_before(file)
 
 
 def _find_stand_ins(file: AnalyzedFile) -> Iterator[DiffLine]:
@@ -318,7 +317,7 @@ def _find_stand_ins(file: AnalyzedFile) -> Iterator[DiffLine]:
 
 def _find_empty_runs(file: AnalyzedFile) -> Iterator[DiffLine]:
     """Commands of the base that now choose no test, and a script that ends before its tests."""
-    before = {" ".join(command.split()) for command in file.cached(_commands_before)}
+    before = {" ".join(command.split()) for command in _commands_before(file)}
     for line in list_added(file):
         chosen = None if is_comment(line.text) else _CHOOSES_NONE.search(line.text[:_LONGEST])
         if chosen is not None and _ADDED_OPTIONS.match(line.text):
@@ -388,7 +387,7 @@ def _strip_output(text: str) -> str:
 
 def _is_masked(text: str, file: AnalyzedFile) -> bool:
     """Whether the failure of a test command, or of one of the base, is swallowed."""
-    command, before = command_of(text), file.cached(_commands_before)
+    command, before = command_of(text), _commands_before(file)
     mask = _MASK_ANYWHERE.search(command) or _MASK.search(command)
     if mask is None or command in before:
         return False
@@ -398,7 +397,7 @@ def _is_masked(text: str, file: AnalyzedFile) -> bool:
 def _is_ignored(line: DiffLine, file: AnalyzedFile) -> bool:
     """Whether a step or job of tests, or one that counted in the base, is ignored or switched off."""
     is_off = _IGNORED.match(line.text) or _SWITCHED_OFF.match(line.text)
-    if not is_off or line.text.strip() in file.cached(_texts_before):
+    if not is_off or line.text.strip() in _texts_before(file):
         return False
     block = _find_block(line, file)
     is_old = any(_is_old(number, text, file) for number, text in block[:1])
@@ -414,7 +413,7 @@ def _is_about_tests(line: DiffLine, flag: str, file: AnalyzedFile) -> bool:
         return True
     if _CONDITIONAL.match(flag):
         bare = " ".join(command_of(line.text.replace(flag, " ")).split())
-        return any(bare == " ".join(before.split()) for before in file.cached(_commands_before))
+        return any(bare == " ".join(before.split()) for before in _commands_before(file))
     return runs_tests(line.text) or "addopts" in line.text or _is_near_tests(line, file)
 
 
@@ -422,10 +421,11 @@ def _is_still_run(line: DiffLine, file: AnalyzedFile) -> bool:
     """Whether another line of the head holds the same command."""
     command = command_of(line.text)
     if file.head_text is not None:
-        return command in file.cached(_commands_after)
+        return command in _commands_after(file)
     return any(command == command_of(other.text) for other in list_added(file))
 
 
+@memoized
 def _commands_after(file: AnalyzedFile) -> frozenset[str]:
     return frozenset(command_of(text) for text in (file.head_text or "").split("\n"))
 
@@ -440,6 +440,7 @@ def _find_lost_triggers(file: AnalyzedFile) -> Iterator[SignalMatch]:
         yield SignalMatch("no pull request starts this workflow any more", file.path, gone[0].base_line, side=Side.BASE)
 
 
+@memoized
 def _find_emptied(file: AnalyzedFile) -> tuple[EmptiedCollection, ...]:
     """Such lines that the change adds to a `conftest.py`."""
     if not _CONFTEST.search(file.path):
@@ -460,7 +461,7 @@ def _is_emptied_conditionally(line: int, file: AnalyzedFile) -> bool:
     return node is not None and any(_is_deciding(around, node) for around in ancestors(node))
 
 
-def _is_deciding(around: "Node", node: "Node") -> bool:
+def _is_deciding(around: Node, node: Node) -> bool:
     """Whether it is a branch, or a function that may end early above the line."""
     if around.type in _CONDITIONS:
         return True

@@ -11,21 +11,20 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
-from typing import TYPE_CHECKING, Final
+from typing import Final
+
+from tree_sitter import Node
 
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
 from worker.dossier.diff.parser import LineKind
-from worker.signals.analysis.change import AnalyzedFile, CodeChange, Source
+from worker.signals.analysis.change import AnalyzedFile, CodeChange, Source, memoized, memoized_for_family
 from worker.signals.analysis.changed_functions import is_declaration, is_extended, is_hook
 from worker.signals.analysis.file_roles import SCRIPT_LANGUAGES, FileRole, Language, role_of
 from worker.signals.analysis.functions import Function, find_functions
 from worker.signals.analysis.syntax import consequence_of, descendants, is_comment, text_of
 from worker.signals.signal import SignalKind, SignalMatch, SignalScope, signal
 from worker.signals.tests_pass_but_wrong.test_environment_branch import BRANCHES
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
 
 _LITERALS: Final = frozenset(
     {"string", "integer", "float", "number", "interpreted_string_literal", "raw_string_literal", "string_literal"}
@@ -139,7 +138,7 @@ def expected_value_returned(change: CodeChange) -> Iterator[SignalMatch]:
 
     False alarms: 0 of 30051 clean changes with production code (0.0 %, at most 0.01 %).
     """
-    for file, function, text in change.cached(_find_constant_answers):
+    for file, function, text in _find_constant_answers(change):
         if _is_free_of_contract(function, change):
             note = f"`{function.name}` ignores its arguments and returns {_shorten(text)}, which the tests of this change hold"
             yield SignalMatch(note, file.path, _answer_line(function))
@@ -151,7 +150,7 @@ def constant_result(change: CodeChange) -> Iterator[SignalMatch]:
 
     False alarms: 3 of 30051 clean changes with production code (0.0 %, at most 0.03 %).
     """
-    for file, function, text in change.cached(_find_constant_answers):
+    for file, function, text in _find_constant_answers(change):
         if not _is_free_of_contract(function, change):
             note = f"`{function.name}` returns {_shorten(text)} for whatever it is given, and the tests of this change hold it"
             yield SignalMatch(note, file.path, _answer_line(function))
@@ -164,7 +163,7 @@ def branch_on_test_input(change: CodeChange) -> Iterator[SignalMatch]:
     False alarms: 69 of 30051 clean changes with production code (0.2 %, at most 0.29 %).
     """
     for file in _find_files(change, _COMPARES):
-        literals = change.cached_for_family(_find_test_literals)
+        literals = _find_test_literals(change)
         for source in file.sources:
             for line, value, answer in _find_literal_branches(source, file.added_lines):
                 if literals.contains(value) and (_is_telling_text(value) or literals.contains_both(value, answer)):
@@ -179,7 +178,7 @@ def table_of_test_values(change: CodeChange) -> Iterator[SignalMatch]:
     False alarms: 8 of 30051 clean changes with production code (0.0 %, at most 0.05 %).
     """
     for file in _find_files(change, _PAIRS):
-        literals = change.cached_for_family(_find_test_literals)
+        literals = _find_test_literals(change)
         for source in (candidate for candidate in file.sources if candidate.language in _TABLES):
             for table in source.nodes.find(_TABLES[source.language]):
                 line = table.start_point.row + source.first_line
@@ -187,11 +186,11 @@ def table_of_test_values(change: CodeChange) -> Iterator[SignalMatch]:
                     yield SignalMatch("each pair of this table stands in a test of this change", file.path, line)
 
 
-def _find_files(change: CodeChange, look: "re.Pattern[str]") -> Iterator[AnalyzedFile]:
+def _find_files(change: CodeChange, look: re.Pattern[str]) -> Iterator[AnalyzedFile]:
     """Code with new lines of this look, beside tests that hold literals: the rest need not be parsed."""
     for file in change.production_files():
         if any(map(look.search, file.diff.added_passages())):
-            if change.cached_for_family(_find_test_literals).is_empty:
+            if _find_test_literals(change).is_empty:
                 return
             yield file
 
@@ -210,6 +209,7 @@ def _compact(text: str) -> str:
     return "".join(text.split()).replace('"', "'")
 
 
+@memoized_for_family
 def _find_test_literals(change: CodeChange) -> ExpectedLiterals:
     files = (file for file in change.files if role_of(file.path) is FileRole.TEST or file.language is Language.RUST)
     shown = ([text[:_LONGEST] for text in _test_lines(file)] for file in files)
@@ -235,11 +235,12 @@ def _shorten(literal: str) -> str:
     return f"`{short if len(short) <= _MOST_SHOWN else short[:_MOST_SHOWN] + '...'}`"
 
 
+@memoized
 def _find_constant_answers(change: CodeChange) -> list[tuple[AnalyzedFile, Function, str]]:
     """Changed functions with named parameters that return one literal of the tests before all else."""
     answers: list[tuple[AnalyzedFile, Function, str]] = []
     for file in _find_files(change, _ANSWERS):
-        literals = change.cached_for_family(_find_test_literals)
+        literals = _find_test_literals(change)
         added = sorted(file.added_lines)
         for function in (function for source in file.sources for function in find_functions(source)):
             at = bisect_left(added, function.line_of(function.node))
@@ -264,7 +265,7 @@ def _find_answer(function: Function) -> str:
     return text_of(literal) if _is_telling(literal) else ""
 
 
-def _unwrap(node: "Node") -> "Node":
+def _unwrap(node: Node) -> Node:
     """The literal in a statement, in brackets, or in a call of Rust that makes a result of it: `"x".to_string()`, `Ok("x")`."""
     while node.type in _WRAPPERS and node.named_child_count:
         if any(child.type not in {"nil", "none"} for child in node.named_children[1:]):  # Go returns `nil` beside it
@@ -278,7 +279,7 @@ def _unwrap(node: "Node") -> "Node":
     return node if only is None else _unwrap(only)
 
 
-def _is_telling(node: "Node") -> bool:
+def _is_telling(node: Node) -> bool:
     if node.type in _COLLECTIONS:
         inside = tuple(descendants(node))
         is_constant = all(child.type in _CONSTANTS for child in inside)
@@ -313,7 +314,7 @@ def _is_free_of_contract(function: Function, change: CodeChange) -> bool:
     return function.container is None or not _has_base(function.container)
 
 
-def _has_base(owner: "Node") -> bool:
+def _has_base(owner: Node) -> bool:
     fields = ("superclasses", "superclass", "interfaces", "trait")
     bases = [text for field in fields if (text := text_of(owner.child_by_field_name(field)).strip("() "))]
     heritage = any(child.type in _HERITAGE for child in owner.named_children)
@@ -341,7 +342,7 @@ def _strip_brackets(condition: str) -> str:
     return text[1:-1].strip() if text.startswith("(") and text.endswith(")") else text
 
 
-def _find_only_answer(then: "Node") -> "Node | None":
+def _find_only_answer(then: Node) -> Node | None:
     """The literal that the branch returns, and does nothing else."""
     is_value = then.type in _LITERALS or then.type in _WRAPPERS
     inside = [then] if is_value else [child for child in then.named_children if not is_comment(child)]
@@ -353,14 +354,14 @@ def _find_only_answer(then: "Node") -> "Node | None":
     return answer if answer.type in _LITERALS or answer.type in _COLLECTIONS else None
 
 
-def _is_table_of_tests(table: "Node", literals: ExpectedLiterals) -> bool:
+def _is_table_of_tests(table: Node, literals: ExpectedLiterals) -> bool:
     entries = [child for child in table.named_children if not is_comment(child)]
     if not _FEWEST <= len(entries) <= _MOST or any(entry.type != "pair" for entry in entries):
         return False
     return all(_is_pair_of_tests(pair, literals) for pair in entries)
 
 
-def _is_pair_of_tests(pair: "Node", literals: ExpectedLiterals) -> bool:
+def _is_pair_of_tests(pair: Node, literals: ExpectedLiterals) -> bool:
     key, value = pair.child_by_field_name("key"), pair.child_by_field_name("value")
     if key is None or value is None or value.type not in _LITERALS:
         return False

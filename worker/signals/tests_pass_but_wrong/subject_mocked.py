@@ -10,7 +10,7 @@ from typing import Final
 
 from worker.domain.pattern import can_match, pattern
 from worker.domain.verdict.verdict import Category
-from worker.signals.analysis.change import AnalyzedFile, CodeChange
+from worker.signals.analysis.change import AnalyzedFile, CodeChange, memoized_for_family
 from worker.signals.analysis.file_roles import SCRIPT_LANGUAGES, FileRole, Language, role_of
 from worker.signals.analysis.functions import find_functions
 from worker.signals.analysis.test_pairs import match_all_tests
@@ -52,7 +52,7 @@ def double_under_test(change: CodeChange) -> Iterator[SignalMatch]:
     patching = {file.path for file in files if _is_patching(file)}
     for pair in match_all_tests(change) if patching else ():
         if pair.head is not None and pair.file.path in patching:
-            yield from _find_replaced(pair.head, pair.file, change.cached_for_family(_find_defined))
+            yield from _find_replaced(pair.head, pair.file, _find_defined(change))
     for file in files:
         yield from _find_own_module_mocks(file)
 
@@ -62,6 +62,7 @@ def _is_patching(file: AnalyzedFile) -> bool:
     return any(any(names(text)) for text in file.diff.added_texts)
 
 
+@memoized_for_family
 def _find_defined(change: CodeChange) -> frozenset[str]:
     """Functions of the code with new lines."""
     return frozenset(

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category, Side
 from worker.dossier.diff.parser import ChangeKind, DiffLine, LineKind
-from worker.signals.analysis.change import AnalyzedFile, CodeChange, is_certain_revert
+from worker.signals.analysis.change import AnalyzedFile, CodeChange, is_certain_revert, memoized, memoized_for_family
 from worker.signals.analysis.file_roles import SCRIPT_LANGUAGES, FileRole, Language, role_of
 from worker.signals.analysis.functions import Function, find_functions
 from worker.signals.analysis.skips import is_explained_above, is_removal_declared
@@ -90,19 +90,19 @@ class LostTest(NamedTuple):
 
     def has_dropped_word(self, change: CodeChange) -> bool:
         """Whether the code lost a word of the test."""
-        return not _words([self.test.name, self.test.text]).isdisjoint(change.cached(_find_dropped_words))
+        return not _words([self.test.name, self.test.text]).isdisjoint(_find_dropped_words(change))
 
     def is_untouched(self, change: CodeChange) -> bool:
         """Whether it calls something that no removed line of other tests and no changed line of the code names."""
         called, path = self.called_names, self.file.path
-        if not called or not called.isdisjoint(change.cached(_find_touched_words)) or self.has_dropped_word(change):
+        if not called or not called.isdisjoint(_find_touched_words(change)) or self.has_dropped_word(change):
             return False
         is_named = self.is_of_deleted_file and self._is_named_in_tests(change)
-        if is_named or any(self._is_covered_by(test) for test in change.cached(_new_tests)):
+        if is_named or any(self._is_covered_by(test) for test in _new_tests(change)):
             return False
-        rewritten = change.cached(_find_rewritten_code)
+        rewritten = _find_rewritten_code(change)
         folders = {code.rpartition("/")[0] for code in rewritten}
-        if change.cached(_has_new_test_data) or not folders.isdisjoint(_find_package_folders(self.file)):
+        if _has_new_test_data(change) or not folders.isdisjoint(_find_package_folders(self.file)):
             return False
         return not any(code != path and _is_namesake(path, code) for code in rewritten)
 
@@ -111,9 +111,9 @@ class LostTest(NamedTuple):
         if self.file.diff.change not in _REMOVING_KINDS or self.has_dropped_word(change):
             return False
         if self.is_of_deleted_file:
-            return not any(self._is_covered_by(test) for test in change.cached(_new_tests))
+            return not any(self._is_covered_by(test) for test in _new_tests(change))
         # a new test that calls the same for the greater part is this one, rewritten
-        called, others = self.called_names, change.cached(_find_calls_of_new_tests)
+        called, others = self.called_names, _find_calls_of_new_tests(change)
         return not called or not any(2 * len(called & other) > len(called | other) for other in others)
 
     def _is_covered_by(self, new: Test) -> bool:
@@ -123,7 +123,7 @@ class LostTest(NamedTuple):
 
     def _is_named_in_tests(self, change: CodeChange) -> bool:
         """Whether lines that other tests gained name the file, or call what it called."""
-        added = change.cached(_words_added_in_tests)
+        added = _words_added_in_tests(change)
         is_called = not self.called_names.isdisjoint(added)
         return is_called or not _path_words(self.file.path).isdisjoint(map(str.casefold, added))
 
@@ -132,7 +132,7 @@ class _Candidate(NamedTuple):
     """A function that is no test, and the lines of its body."""
 
     function: Function
-    lines: "Counter[str]"
+    lines: Counter[str]
 
 
 @signal(Category.TESTS_PASS_BUT_WRONG, SignalKind.SUSPICION, SignalScope.TESTS)
@@ -143,7 +143,7 @@ def test_deleted_alone(change: CodeChange) -> Iterator[SignalMatch]:
 
     False alarms: 8 of 22175 clean changes with tests (0.0 %, at most 0.07 %).
     """
-    deletion = change.cached(_find_lone_deletion)
+    deletion = _find_lone_deletion(change)
     if deletion is not None:
         yield _build_match(deletion, ", although nothing that it names was changed")
 
@@ -157,12 +157,12 @@ def test_deleted(change: CodeChange) -> Iterator[SignalMatch]:
     False alarms: 195 of 22175 clean changes with tests (0.9 %, at most 1.01 %).
     """
     unexplained = [
-        deletion for deletion in change.cached(_find_deletions) if all(lost.is_unexplained(change) for lost in deletion)
+        deletion for deletion in _find_deletions(change) if all(lost.is_unexplained(change) for lost in deletion)
     ]
-    if len(unexplained) <= _MANY_TESTS and change.cached(_find_lone_deletion) is None:
+    if len(unexplained) <= _MANY_TESTS and _find_lone_deletion(change) is None:
         for deletion in unexplained:
             yield _build_match(deletion, "")
-    for test, file, line in change.cached(_find_hidden):
+    for test, file, line in _find_hidden(change):
         if _is_accounted_for(test, file, line, change):
             yield _build_hidden_match(test, file, line)
 
@@ -180,7 +180,7 @@ def test_hidden(change: CodeChange) -> Iterator[SignalMatch]:
 
     False alarms: 10 of 22175 clean changes with tests (0.0 %, at most 0.08 %).
     """
-    for test, file, line in change.cached(_find_hidden):
+    for test, file, line in _find_hidden(change):
         if not _is_accounted_for(test, file, line, change):
             yield _build_hidden_match(test, file, line)
     for file in change.files:
@@ -190,33 +190,36 @@ def test_hidden(change: CodeChange) -> Iterator[SignalMatch]:
             yield SignalMatch(note, file.path, 1, step=step)
 
 
+@memoized
 def _find_lone_deletion(change: CodeChange) -> Deletion | None:
-    deletions = change.cached(_find_deletions)
-    if len(deletions) != 1 or len(deletions[0]) != len(change.cached(_find_deleted)):
+    deletions = _find_deletions(change)
+    if len(deletions) != 1 or len(deletions[0]) != len(_find_deleted(change)):
         return None
     is_alone = all(lost.is_alone and lost.is_untouched(change) for lost in deletions[0])
     return deletions[0] if is_alone and not is_removal_declared(change, deletions[0][0].test) else None
 
 
+@memoized
 def _find_deletions(change: CodeChange) -> tuple[Deletion, ...]:
     """Lost tests by decision. A deleted file with a test that lives on elsewhere was rewritten, and is none."""
     files: defaultdict[str, list[LostTest]] = defaultdict(list)
-    for lost in change.cached(_find_deleted):
+    for lost in _find_deleted(change):
         files[lost.file.path].append(lost)
     singles = ((lost,) for many in files.values() for lost in many if not lost.is_of_deleted_file)
     whole = (tuple(many) for many in files.values() if many[0].is_of_deleted_file and _is_complete(many))
     return (*singles, *whole)
 
 
-def _is_complete(lost: "list[LostTest]") -> bool:
+def _is_complete(lost: list[LostTest]) -> bool:
     tests = [test for source in base_sources(lost[0].file) for test in find_tests(source) if was_enabled(test)]
     keys = {test.key for test in tests}
     whole = [test for test in tests if test.outer_names not in keys]
     return len(lost) == min(len(whole), _MOST_LOST)
 
 
+@memoized
 def _find_hidden(change: CodeChange) -> tuple[tuple[Test, AnalyzedFile, int], ...]:
-    hidden = ((test, file, _find_hidden_line(test, file)) for test, file in change.cached(_select_lost))
+    hidden = ((test, file, _find_hidden_line(test, file)) for test, file in _select_lost(change))
     return tuple((test, file, line) for test, file, line in hidden if line is not None)
 
 
@@ -224,12 +227,13 @@ def _is_accounted_for(test: Test, file: AnalyzedFile, line: int, change: CodeCha
     """Whether the change is meant to remove it, removes what it calls, adds another test beside it, or gives a reason."""
     return (
         is_removal_declared(change, test)
-        or not _find_called_names(test).isdisjoint(change.cached(_find_withdrawn_words))
-        or file.path in change.cached(_find_gaining_files)
+        or not _find_called_names(test).isdisjoint(_find_withdrawn_words(change))
+        or file.path in _find_gaining_files(change)
         or is_explained_above(file, line)
     )
 
 
+@memoized
 def _find_gaining_files(change: CodeChange) -> frozenset[str]:
     """Files with a new test, which may be one that was hidden before."""
     return frozenset(pair.file.path for pair in match_all_tests(change) if pair.base is None)
@@ -248,6 +252,7 @@ def _build_match(deletion: Deletion, more: str) -> SignalMatch:
     return SignalMatch(f"{what} was deleted{more}", lost.file.path, lost.test.first_line, side=Side.BASE)
 
 
+@memoized
 def _words_added_in_tests(change: CodeChange) -> frozenset[str]:
     files = (file for file in change.files if role_of(file.path) is FileRole.TEST)
     return _words(text for file in files for text in file.diff.added_texts)
@@ -257,10 +262,12 @@ def _stems_of(name: str) -> frozenset[str]:
     return frozenset(word[:_STEM].casefold() for word in _PARTS.findall(name)) - {"test", "shou", "when"}
 
 
+@memoized
 def _new_tests(change: CodeChange) -> tuple[Test, ...]:
     return tuple(pair.head for pair in match_all_tests(change) if pair.base is None and pair.head is not None)
 
 
+@memoized
 def _has_new_test_data(change: CodeChange) -> bool:
     """Whether data of tests gained lines: cases may have moved there."""
     files = (file for file in change.files if file.language is None and role_of(file.path) is FileRole.TEST)
@@ -275,6 +282,7 @@ def _find_package_folders(file: AnalyzedFile) -> frozenset[str]:
     return frozenset("/".join(folders[: len(folders) - up]) for up in ups)
 
 
+@memoized
 def _find_rewritten_code(change: CodeChange) -> tuple[str, ...]:
     """Code that behaves differently, as far as removed lines tell."""
     return tuple(
@@ -301,22 +309,24 @@ def _find_called_names(test: Test) -> frozenset[str]:
     return frozenset(name for name in _CALLED.findall(test.text) if not _COMMON.match(name))
 
 
+@memoized
 def _find_calls_of_new_tests(change: CodeChange) -> tuple[frozenset[str], ...]:
-    return tuple(map(_find_called_names, change.cached(_new_tests)))
+    return tuple(map(_find_called_names, _new_tests(change)))
 
 
 def _words(texts: Iterable[str]) -> frozenset[str]:
     return frozenset(word for text in texts for word in _WORD.findall(text))
 
 
+@memoized
 def _find_own_lines(change: CodeChange) -> frozenset[tuple[str, int | None]]:
-    deleted = change.cached(_find_deleted)
+    deleted = _find_deleted(change)
     return frozenset((lost.file.path, line.base_line) for lost in deleted for line in lost.surrounding_lines)
 
 
 def _find_removed_texts(files: Iterable[AnalyzedFile], change: CodeChange) -> Iterator[str]:
     """The removed lines of these files, without those of the deleted tests themselves, which Rust has in files of code."""
-    own = change.cached(_find_own_lines)
+    own = _find_own_lines(change)
     with_own = {path for path, _ in own}
     for file in files:
         if file.path in with_own:
@@ -329,31 +339,37 @@ def _find_code_files(change: CodeChange) -> Iterator[AnalyzedFile]:
     return (file for file in change.files if role_of(file.path) is not FileRole.TEST)
 
 
+@memoized_for_family
 def _find_added_words(change: CodeChange) -> frozenset[str]:
     return _words(text for file in _find_code_files(change) for text in file.diff.added_texts)
 
 
+@memoized_for_family
 def _find_removed_words(change: CodeChange) -> frozenset[str]:
     return _words(_find_removed_texts(_find_code_files(change), change))
 
 
+@memoized
 def _find_touched_words(change: CodeChange) -> frozenset[str]:
     """Words of changed lines of the code, and of removed lines of tests."""
-    code = change.cached_for_family(_find_added_words) | change.cached_for_family(_find_removed_words)
+    code = _find_added_words(change) | _find_removed_words(change)
     return code | _words(_find_removed_texts(change.files, change))
 
 
+@memoized
 def _find_dropped_words(change: CodeChange) -> frozenset[str]:
     """Words that the code lost."""
-    return change.cached_for_family(_find_removed_words) - change.cached_for_family(_find_added_words)
+    return _find_removed_words(change) - _find_added_words(change)
 
 
+@memoized
 def _find_withdrawn_words(change: CodeChange) -> frozenset[str]:
     """Words that the code lost, its comments aside: what is commented out is gone as well."""
     added = (text for file in _find_code_files(change) for text in file.diff.added_texts if not _COMMENT.match(text))
-    return change.cached_for_family(_find_removed_words) - _words(added)
+    return _find_removed_words(change) - _words(added)
 
 
+@memoized
 def _select_lost(change: CodeChange) -> tuple[tuple[Test, AnalyzedFile], ...]:
     """Whole tests that are gone; a subtest that went with its test is not counted again."""
     may_lose = any(map(_can_lose_tests, change.files)) and not is_certain_revert(change)
@@ -373,11 +389,12 @@ def _can_lose_tests(file: AnalyzedFile) -> bool:
     )
 
 
+@memoized
 def _find_deleted(change: CodeChange) -> tuple[LostTest, ...]:
     """Lost tests of removed blocks that are neither hidden, nor moved, nor equal to another test of their file."""
-    tests = (LostTest(test, file, _find_block(test, file)) for test, file in change.cached(_select_lost))
+    tests = (LostTest(test, file, _find_block(test, file)) for test, file in _select_lost(change))
     gone = (lost for lost in tests if lost.surrounding_lines and _find_hidden_line(lost.test, lost.file) is None)
-    own = (lost for lost in gone if _wording(lost.test) not in lost.file.cached(_wordings))
+    own = (lost for lost in gone if _wording(lost.test) not in _wordings(lost.file))
     return tuple(lost for lost in own if not _is_moved(lost, change))
 
 
@@ -387,6 +404,7 @@ def _is_moved(lost: LostTest, change: CodeChange) -> bool:
     return bool(lines) and _MOST_MOVED * len(lines) <= sum(line in change.added_texts for line in lines)
 
 
+@memoized
 def _wordings(file: AnalyzedFile) -> frozenset[tuple[object, ...]]:
     return frozenset(_wording(test) for source in file.sources for test in find_tests(source))
 
@@ -433,6 +451,7 @@ def _is_out_of_collection(file: AnalyzedFile) -> bool:
     return bool(was_collected) and any(map(find_tests, file.sources))
 
 
+@memoized
 def _find_functions(file: AnalyzedFile) -> tuple[_Candidate, ...]:
     tests = {test.function.first_line for source in file.sources for test in find_tests(source)}
     functions = (function for source in file.sources for function in find_functions(source))
@@ -444,14 +463,14 @@ def _find_functions(file: AnalyzedFile) -> tuple[_Candidate, ...]:
 def _find_renamed(test: Test, file: AnalyzedFile) -> int | None:
     """A function with the code of the test that nothing calls."""
     text = file.head_text or "\n".join(source.text for source in file.sources)
-    for function, lines in file.cached(_find_functions):
+    for function, lines in _find_functions(file):
         is_new = function.first_line in file.added_lines or function.name == test.name
         if is_new and _is_same(function.name, lines, test) and _IDENTIFIER.findall(text).count(function.name) == 1:
             return function.first_line
     return None
 
 
-def _is_same(name: str, lines: "Counter[str]", test: Test) -> bool:
+def _is_same(name: str, lines: Counter[str], test: Test) -> bool:
     """Whether the name is the same but for what hides it, or a longer body is."""
     plain = test.name.lower()
     shared = sum((lines & test.lines).values())

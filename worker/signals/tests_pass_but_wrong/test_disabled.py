@@ -5,12 +5,14 @@ be parsed, and the hunk has to show the existing line that makes the test.
 """
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
+
+from tree_sitter import Node
 
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
-from worker.dossier.diff.parser import DiffLine
-from worker.signals.analysis.change import AnalyzedFile, CodeChange, Source, is_certain_revert
+from worker.dossier.diff.parser import DiffLine, LineKind
+from worker.signals.analysis.change import AnalyzedFile, CodeChange, Source, is_certain_revert, memoized
 from worker.signals.analysis.file_roles import MORE_LANGUAGES, SCRIPT_LANGUAGES, Language
 from worker.signals.analysis.skips import (
     find_skipped_suite,
@@ -23,10 +25,6 @@ from worker.signals.analysis.syntax import ancestors, text_of
 from worker.signals.analysis.test_pairs import MatchedTest, match_all_tests
 from worker.signals.analysis.tests import Test, can_hold_tests, has_forbidden_path, has_issue_link, modifiers_of
 from worker.signals.signal import SignalKind, SignalMatch, SignalScope, signal
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
-from worker.dossier.diff.parser import LineKind
 
 _SUITE: Final = r"(?:it|test|describe|suite|context|specify|bench)"
 _MARK: Final = {
@@ -155,7 +153,7 @@ def test_disabled(change: CodeChange) -> Iterator[SignalMatch]:
 
     False alarms: 20 of 22175 clean changes with tests (0.1 %, at most 0.14 %).
     """
-    for off in change.cached(_all_disabled_tests):
+    for off in _all_disabled_tests(change):
         if not off.is_explained:
             yield SignalMatch(f"the test `{off.name}`, which ran before, is switched off", off.file.path, off.line)
 
@@ -168,7 +166,7 @@ def test_disabled_explained(change: CodeChange) -> Iterator[SignalMatch]:
 
     False alarms: 40 of 22175 clean changes with tests (0.2 %, at most 0.25 %).
     """
-    for off in change.cached(_all_disabled_tests):
+    for off in _all_disabled_tests(change):
         if off.is_explained:
             yield SignalMatch(f"the test `{off.name}`, which ran before, may be switched off", off.file.path, off.line)
 
@@ -224,6 +222,7 @@ def _is_conditional(file: AnalyzedFile, line: DiffLine) -> bool:
     return any(is_conditional_skip(source, number) for source in file.sources if source.has_line(number))
 
 
+@memoized
 def _all_disabled_tests(change: CodeChange) -> tuple[_DisabledTest, ...]:
     return () if is_certain_revert(change) else tuple(_find_disabled(change))
 
@@ -363,7 +362,7 @@ def _find_marked_lines(line: int, source: Source) -> tuple[int, int] | None:
     return None if node is None else (node.start_point.row + source.first_line, node.end_point.row + source.first_line)
 
 
-def _node_below(node: "Node") -> "Node | None":
+def _node_below(node: Node) -> Node | None:
     """The item that a Rust attribute belongs to."""
     after = node.next_named_sibling
     while after is not None and (after.type == "attribute_item" or "comment" in after.type):

@@ -6,20 +6,19 @@ only where the asking line is new, names the runner's own mark, and the branch e
 
 from collections.abc import Iterator
 from math import inf
-from typing import TYPE_CHECKING, Final
+from typing import Final
+
+from tree_sitter import Node
 
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
 from worker.dossier.diff.parser import DiffLine
-from worker.signals.analysis.change import AnalyzedFile, CodeChange, Source
+from worker.signals.analysis.change import AnalyzedFile, CodeChange, Source, memoized
 from worker.signals.analysis.file_roles import SCRIPT_LANGUAGES, FileRole, Language
 from worker.signals.analysis.functions import Function, find_functions
 from worker.signals.analysis.skips import is_explained_above
 from worker.signals.analysis.syntax import consequence_of, is_comment, register_types, text_of
 from worker.signals.signal import SignalKind, SignalMatch, SignalScope, signal
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
 
 _RUNNER: Final = pattern(
     r"\bPYTEST_(CURRENT_TEST|XDIST_WORKER|VERSION|RUN\w*)\b|\bsys\.modules\b.{0,20}[\"'](_?pytest|unittest|nose2?|doctest)\b"
@@ -149,12 +148,12 @@ def asks_for_test_environment(change: CodeChange) -> Iterator[SignalMatch]:
             continue
         asking = [
             line
-            for line in file.cached(_find_candidates)
-            if _is_environment_check(line.text, file) and file.cached(_find_first_test_line) >= (line.head_line or 0)
+            for line in _find_candidates(file)
+            if _is_environment_check(line.text, file) and _find_first_test_line(file) >= (line.head_line or 0)
         ]
         if not asking or _RUNNERS.search(f"{change.dossier.pull_request.repository}/{file.path}".lower()):
             continue
-        sure = _find_certain(file, change) | _find_idle_branches(file, change) | file.cached(_find_type_checks)
+        sure = _find_certain(file, change) | _find_idle_branches(file, change) | _find_type_checks(file)
         for line in asking:
             if line.head_line not in sure and not _is_comment(file, line):
                 is_runner = _RUNNER.search(line.text[:_LONGEST]) is not None
@@ -163,6 +162,7 @@ def asks_for_test_environment(change: CodeChange) -> Iterator[SignalMatch]:
                 yield SignalMatch(f"production code {what}", file.path, line.head_line, strength=strength)
 
 
+@memoized
 def _find_first_test_line(file: AnalyzedFile) -> float:
     """The line with the mark of the tests at the end of a Rust file; none is beyond all lines."""
     head = file.head_text or ""
@@ -170,6 +170,7 @@ def _find_first_test_line(file: AnalyzedFile) -> float:
     return inf if match is None else head.count("\n", 0, match.start()) + 1
 
 
+@memoized
 def _find_candidates(file: AnalyzedFile) -> tuple[DiffLine, ...]:
     """Added lines that may hold a mark at all."""
     if not any(_HINT.search(text.lower()) for text in file.diff.added_passages()):
@@ -191,7 +192,7 @@ def _is_comment(file: AnalyzedFile, line: DiffLine) -> bool:
 
 def _find_certain(file: AnalyzedFile, change: CodeChange) -> frozenset[int]:
     """Lines of conditions that name a runner's mark, are new, and lead to a result of their own."""
-    texts = [line.text[:_LONGEST] for line in file.cached(_find_candidates)]
+    texts = [line.text[:_LONGEST] for line in _find_candidates(file)]
     asking = [] if _is_allowed_to_check(file, change) else [text for text in texts if _RUNNER.search(text)]
     if not asking or any(_RUNNER.search(line[:_LONGEST]) for line in (file.base_text or "").split("\n")):
         return frozenset()  # a file that asked before has its way to be tested
@@ -217,6 +218,7 @@ def _find_answers(source: Source, names: frozenset[str]) -> Iterator[int]:
             yield condition.start_point.row + source.first_line
 
 
+@memoized
 def _find_type_checks(file: AnalyzedFile) -> frozenset[int]:
     """The lines of conditions that ask for the type of a value."""
     lines: set[int] = set()
@@ -235,7 +237,7 @@ def _is_type_check(condition: str) -> bool:
 
 def _find_idle_branches(file: AnalyzedFile, change: CodeChange) -> frozenset[int]:
     """Lines of new conditions at the start of a function that ask for CI, and answer with nothing."""
-    is_asking = any(_CI.search(line.text[:_LONGEST]) for line in file.cached(_find_candidates))
+    is_asking = any(_CI.search(line.text[:_LONGEST]) for line in _find_candidates(file))
     if not is_asking or _is_allowed_to_check(file, change):
         return frozenset()
     functions = (function for source in file.sources for function in find_functions(source))
@@ -263,14 +265,14 @@ def _is_negated(condition: str) -> bool:
     return _NEGATED.search(_PRESENCE.sub("", condition)) is not None
 
 
-def _has_result(block: "Node") -> bool:
+def _has_result(block: Node) -> bool:
     last = next(reversed(_statements(block)), None)
     while last is not None and last.type == "expression_statement" and last.named_child_count == 1:
         last = last.named_children[0]
     return last is not None and last.type in _RETURNS and last.named_child_count > 0
 
 
-def _statements(block: "Node") -> "list[Node]":
+def _statements(block: Node) -> list[Node]:
     if block.type in _RETURNS or block.type == "expression_statement":
         return [block]
     inside = block.named_children

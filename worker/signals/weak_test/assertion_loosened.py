@@ -13,7 +13,7 @@ from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category, Side
 from worker.dossier.diff.parser import LineKind
 from worker.signals.analysis.assertions import Assertion, find_assertions
-from worker.signals.analysis.change import AnalyzedFile, CodeChange, Source, is_certain_revert
+from worker.signals.analysis.change import AnalyzedFile, CodeChange, Source, is_certain_revert, memoized
 from worker.signals.analysis.file_roles import FileRole, role_of
 from worker.signals.analysis.functions import find_functions
 from worker.signals.analysis.proofs import Proof, can_assert
@@ -165,21 +165,18 @@ def _build_match(loss: LostCheck, note: str) -> SignalMatch:
     return SignalMatch(note, loss.file.path, loss.check.first_line, loss.check.last_line, Side.BASE)
 
 
+@memoized
 def find_lost_checks(change: CodeChange) -> tuple[LostCheck, ...]:
     """Every check that a kept test lost, each once."""
-    return change.cached(_select_lost_checks)
-
-
-def _select_lost_checks(change: CodeChange) -> tuple[LostCheck, ...]:
     files = [file for file in change.files if can_hold_tests(file)]
-    if not any(file.cached(_removed_checks) for file in files) or is_certain_revert(change):
+    if not any(_removed_checks(file) for file in files) or is_certain_revert(change):
         return ()
-    moved = frozenset(check.assertion.text for file in files for check in file.cached(_added_checks))
+    moved = frozenset(check.assertion.text for file in files for check in _added_checks(file))
     return tuple(loss for file in files if file.sources for loss in _find_in_file(change, file, moved))
 
 
 def _find_in_file(change: CodeChange, file: AnalyzedFile, moved: frozenset[str]) -> Iterator[LostCheck]:
-    gone = file.cached(_removed_checks)[:_MOST]
+    gone = _removed_checks(file)[:_MOST]
     tests = _map_tests_by_line(change, file) if gone else {}
     for check in gone:
         is_moved = check.assertion.text in moved
@@ -203,7 +200,7 @@ def _find_in_file(change: CodeChange, file: AnalyzedFile, moved: frozenset[str])
 
 def _find_checks_in_place(loss: LostCheck) -> tuple[LocatedCheck, ...]:
     """Added checks of the same block and test."""
-    added = (check for check in loss.file.cached(_added_checks) if check.block == loss.check.block)
+    added = (check for check in _added_checks(loss.file) if check.block == loss.check.block)
     return tuple(check for check in added if _is_in_test(check, loss))
 
 
@@ -219,7 +216,7 @@ def _find_lost_calls(change: CodeChange) -> Iterator[LostCheck]:
         for assertion, first, last, text in gone:
             check = LocatedCheck(assertion, first, last, lines[first][0], frozenset(_WORD.findall(text)))
             loss = LostCheck(file, check, tests.get(first))
-            is_there = _has_same_context(loss) and not check.words & change.cached(_find_lost_words)
+            is_there = _has_same_context(loss) and not check.words & _find_lost_words(change)
             if is_there and not _is_added_elsewhere(text, change):
                 yield loss
 
@@ -238,7 +235,7 @@ def _find_moved_checks(loss: LostCheck) -> tuple[LocatedCheck, ...]:
     names = assertion_words(loss.check.assertion)
     if not names or base is None or head is None or head.first_line not in loss.file.added_lines:
         return ()
-    checks = (check for check in loss.file.cached(_added_checks) if names <= assertion_words(check.assertion))
+    checks = (check for check in _added_checks(loss.file) if names <= assertion_words(check.assertion))
     return tuple(check for check in checks if _is_in_test(check, loss))
 
 
@@ -254,15 +251,12 @@ def _find_discarded(loss: LostCheck) -> LocatedCheck | None:
     return None
 
 
+@memoized
 def find_replaced_checks(change: CodeChange) -> tuple[ReplacedCheck, ...]:
     """Every removed check with others in its place."""
-    return change.cached(_select_replaced_checks)
-
-
-def _select_replaced_checks(change: CodeChange) -> tuple[ReplacedCheck, ...]:
     replaced: list[ReplacedCheck] = []
     for file in () if is_certain_revert(change) else change.files:
-        gone = file.cached(_removed_checks)[:_MOST] if can_hold_tests(file) and file.sources else []
+        gone = _removed_checks(file)[:_MOST] if can_hold_tests(file) and file.sources else []
         tests = _map_tests_by_line(change, file) if gone else {}
         near = ((check, _find_checks_in_place(LostCheck(file, check, tests.get(check.first_line)))) for check in gone)
         replaced += (ReplacedCheck(file, check, checks) for check, checks in near if checks)
@@ -271,11 +265,12 @@ def _select_replaced_checks(change: CodeChange) -> tuple[ReplacedCheck, ...]:
 
 def _map_tests_by_line(change: CodeChange, file: AnalyzedFile) -> dict[int, MatchedTest]:
     """The innermost test around each line of the version before."""
-    pairs = [(pair.base, pair) for pair in change.cached(_group_by_file).get(id(file), ()) if pair.base is not None]
+    pairs = [(pair.base, pair) for pair in _group_by_file(change).get(id(file), ()) if pair.base is not None]
     ordered = sorted(pairs, key=lambda both: both[0].first_line)
     return {line: pair for base, pair in ordered for line in range(base.first_line, base.last_line + 1)}
 
 
+@memoized
 def _group_by_file(change: CodeChange) -> dict[int, list[MatchedTest]]:
     groups: defaultdict[int, list[MatchedTest]] = defaultdict(list)
     for pair in match_all_tests(change):
@@ -296,7 +291,7 @@ def _is_rewritten(loss: LostCheck) -> bool:
     if loss.matched_test is None:
         return False
     own = loss.check.words
-    within = (check.words for check in loss.file.cached(_added_checks) if _is_in_test(check, loss))
+    within = (check.words for check in _added_checks(loss.file) if _is_in_test(check, loss))
     return any(2 * len(own & other) >= len(own | other) for other in within)
 
 
@@ -306,7 +301,7 @@ def _is_context_kept(loss: LostCheck, change: CodeChange) -> bool:
     if head is not None and not head.function.statements:
         return True  # all was taken out of it
     is_there = _is_named_in_test(loss, assertion_names(loss.check.assertion)) or _is_only_removal(loss)
-    return is_there and not loss.check.words & change.cached(_find_lost_words)
+    return is_there and not loss.check.words & _find_lost_words(change)
 
 
 def _is_named_in_test(loss: LostCheck, names: frozenset[str]) -> bool:
@@ -315,7 +310,7 @@ def _is_named_in_test(loss: LostCheck, names: frozenset[str]) -> bool:
     if loss.matched_test is not None:
         there = frozenset(_WORD.findall(head.text)) if head is not None else frozenset[str]()
     else:
-        there = frozenset[str]() if loss.file.sources[0].is_whole else loss.file.cached(_visible_words)
+        there = frozenset[str]() if loss.file.sources[0].is_whole else _visible_words(loss.file)
     return bool(names) and names <= there
 
 
@@ -339,17 +334,20 @@ def _has_same_context(loss: LostCheck) -> bool:
     return names & rest_names <= set(_WORD.findall(head.text))
 
 
+@memoized
 def _visible_words(file: AnalyzedFile) -> frozenset[str]:
     return frozenset(word for source in file.sources for word in _WORD.findall(source.text))
 
 
+@memoized
 def _find_lost_words(change: CodeChange) -> frozenset[str]:
     """Removed words that the changed files, as far as they are known whole, do not have elsewhere."""
-    gone = change.cached(_find_removed_words)
+    gone = _find_removed_words(change)
     files = (file for file in change.files if gone and file.head_text and role_of(file.path) is not FileRole.TEST)
     return gone.difference(word for file in files for word in _WORD.findall(file.head_text or ""))
 
 
+@memoized
 def _find_removed_words(change: CodeChange) -> frozenset[str]:
     """Words that the change takes out of the code, so that no test needs them."""
     gone, left = set[str](), set[str]()
@@ -359,6 +357,7 @@ def _find_removed_words(change: CodeChange) -> frozenset[str]:
     return frozenset(word for word in gone - left if len(word) >= _TELLING_LENGTH)
 
 
+@memoized
 def _find_redefined(change: CodeChange) -> frozenset[str]:
     """Functions of the code whose signature was changed: they may refuse what a test passed."""
     lines = (line.text[:_LONGEST_LINE] for file in change.production_files() for line in file.diff.removed_lines)
@@ -370,9 +369,9 @@ def _is_only_loss(loss: LostCheck, change: CodeChange) -> bool:
     (base, head), assertion, own = loss.versions, loss.check.assertion, loss.check.words
     if base is None or head is None or loss.is_moved:
         return False
-    if any(check.words & own for check in loss.file.cached(_added_checks) if _is_in_test(check, loss)):
+    if any(check.words & own for check in _added_checks(loss.file) if _is_in_test(check, loss)):
         return False  # another check of the same may ask for more
-    changed = change.cached(_find_redefined) | change.cached(_find_removed_words)
+    changed = _find_redefined(change) | _find_removed_words(change)
     if can_be_implied(assertion, head) or _is_about_changed_text(assertion, change) or not own.isdisjoint(changed):
         return False
     names = assertion_words(assertion)
@@ -387,16 +386,13 @@ def _is_only_loss(loss: LostCheck, change: CodeChange) -> bool:
 
 def _is_all_of_block(loss: LostCheck) -> bool:
     """Whether nothing was changed beside it but other assertions that went."""
-    checks = [check for check in loss.file.cached(_removed_checks) if check.block == loss.check.block]
+    checks = [check for check in _removed_checks(loss.file) if check.block == loss.check.block]
     block = loss.lost_block
     return not block.added_lines and block.removed_lines <= {line for check in checks for line in check.lines}
 
 
+@memoized
 def find_blocks(file: AnalyzedFile) -> tuple[LineBlock, ...]:
-    return file.cached(_select_blocks)
-
-
-def _select_blocks(file: AnalyzedFile) -> tuple[LineBlock, ...]:
     runs: list[tuple[set[int], set[int]]] = []
     for hunk in file.diff.hunks:
         before = LineKind.CONTEXT
@@ -411,10 +407,12 @@ def _select_blocks(file: AnalyzedFile) -> tuple[LineBlock, ...]:
     return tuple(LineBlock(frozenset(removed), frozenset(added)) for removed, added in runs)
 
 
+@memoized
 def _removed_checks(file: AnalyzedFile) -> list[LocatedCheck]:
     return _find_checks(base_sources(file), [block.removed_lines for block in find_blocks(file)])
 
 
+@memoized
 def _added_checks(file: AnalyzedFile) -> list[LocatedCheck]:
     return _find_checks(file.sources, [block.added_lines for block in find_blocks(file)])
 
@@ -441,13 +439,14 @@ def _is_about_changed_text(assertion: Assertion, change: CodeChange) -> bool:
     """Whether it compares with a text, and the change rewrites that text or the function that renders it."""
     text = assertion.text[:_LONGEST_LINE]
     expected = _find_literals(text)
-    if expected and _RENDERED.search(text) is not None and change.cached(_has_changed_rendering):
+    if expected and _RENDERED.search(text) is not None and _has_changed_rendering(change):
         return True
-    removed = change.cached(_find_removed_literals) if expected else ()
+    removed = _find_removed_literals(change) if expected else ()
     # the shorter text is mostly part of the longer one
     return any(2 * len(own & other) > min(len(own), len(other)) for own in expected for other in removed)
 
 
+@memoized
 def _has_changed_rendering(change: CodeChange) -> bool:
     """Whether a function that turns a value into text lost a line."""
     for file in change.production_files():
@@ -460,6 +459,7 @@ def _has_changed_rendering(change: CodeChange) -> bool:
     return False
 
 
+@memoized
 def _find_removed_literals(change: CodeChange) -> tuple[frozenset[str], ...]:
     """The words of each text that the change takes out of the code and does not put back."""
     files = list(change.production_files())

@@ -5,10 +5,11 @@ Old and new are in the same block of changed lines of one test, and nothing in t
 
 from collections.abc import Iterator
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
+from worker.dossier.diff.parser import DiffLine
 from worker.signals.analysis.assertions import Assertion
 from worker.signals.analysis.change import AnalyzedFile, CodeChange
 from worker.signals.analysis.file_roles import FileRole, role_of
@@ -16,9 +17,6 @@ from worker.signals.analysis.proofs import Proof
 from worker.signals.signal import SignalKind, SignalMatch, SignalScope, signal
 from worker.signals.weak_test.assertion_loosened import find_blocks, find_lost_checks, find_replaced_checks
 from worker.signals.weak_test.assertion_strength import assertion_words, is_opposite
-
-if TYPE_CHECKING:
-    from worker.dossier.diff.parser import DiffLine
 
 _REWRITTEN: Final = 10
 """Replaced assertions that are compared: with more of them, tests were rewritten."""
@@ -94,7 +92,7 @@ def _is_margin_wider(old: str, new: str) -> bool:
     return is_last and _MARGIN.search(before) is not None and more and ("," in before or "<" in before or "=" in before)
 
 
-def _find_any_error_lines(file: AnalyzedFile) -> "Iterator[DiffLine]":
+def _find_any_error_lines(file: AnalyzedFile) -> Iterator[DiffLine]:
     """Added lines that any error satisfies, where the removed ones of the block named one."""
     if not any(_ONE_ERROR.search(text[:_LONGEST]) for text in file.diff.removed_texts):
         return

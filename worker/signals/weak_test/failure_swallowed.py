@@ -5,7 +5,9 @@ A handler that does anything but report is left alone; exceptions are not follow
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from typing import Final
+
+from tree_sitter import Node
 
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
@@ -16,9 +18,6 @@ from worker.signals.analysis.proofs import Proof
 from worker.signals.analysis.syntax import NodeGroup, is_comment, register_types, text_of
 from worker.signals.analysis.test_pairs import CheckedBody, find_bodies, is_in_callback
 from worker.signals.signal import SignalKind, SignalMatch, SignalScope, signal
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
 
 _TRIES: Final = register_types(
     {
@@ -85,7 +84,7 @@ def failure_swallowed(change: CodeChange) -> Iterator[SignalMatch]:
                 yield SignalMatch("what these assertions raise is caught and ignored", body.file.path, line, last)
 
 
-def _find_swallowing(body: CheckedBody, *, or_guessed: bool = False) -> Iterator["Node"]:
+def _find_swallowing(body: CheckedBody, *, or_guessed: bool = False) -> Iterator[Node]:
     """Nodes that swallow a failure; with *or_guessed* also of calls that may be no assertion."""
     language, nodes = body.source.language, body.source.nodes
     for node in nodes.find(_TRIES[language], body.node) if language in _TRIES else ():
@@ -105,7 +104,7 @@ def _count_before(body: CheckedBody) -> int:
     return sum(1 for _ in _find_swallowing(CheckedBody(body.file, base.source, base.body, base.name), or_guessed=True))
 
 
-def _find_tried(node: "Node", language: Language) -> "Node | None":
+def _find_tried(node: Node, language: Language) -> Node | None:
     """The code whose failures the node catches, if it catches all and ignores them."""
     if node.type == "call_expression" and language in SCRIPT_LANGUAGES:
         return node if _is_ignored_catch(node) else None
@@ -123,7 +122,7 @@ def _find_tried(node: "Node", language: Language) -> "Node | None":
     return node.child_by_field_name("body") or node.named_children[0]
 
 
-def _is_expected_failure(node: "Node", handlers: "list[Node]") -> bool:
+def _is_expected_failure(node: Node, handlers: list[Node]) -> bool:
     """Whether the handlers leave the test and the code behind fails it: it passes only if the assertion does not hold."""
     if any(child.type == "else_clause" and _FAILS.search(text_of(child)) for child in node.named_children):
         return True
@@ -133,7 +132,7 @@ def _is_expected_failure(node: "Node", handlers: "list[Node]") -> bool:
     return all(any(_LEAVES.match(text_of(last)) for last in _list_statements(handler)[-1:]) for handler in handlers)
 
 
-def _is_ignored_catch(call: "Node") -> bool:
+def _is_ignored_catch(call: Node) -> bool:
     """`.catch(() => {})` behind a promise."""
     called = call.child_by_field_name("function")
     if called is None or text_of(called.child_by_field_name("property")) != "catch":
@@ -142,23 +141,23 @@ def _is_ignored_catch(call: "Node") -> bool:
     return _NOTHING_DONE.fullmatch(" ".join(caught.split())) is not None
 
 
-def _is_dropped(node: "Node") -> bool:
+def _is_dropped(node: Node) -> bool:
     around = node.parent
     is_statement = around is not None and around.type == "expression_statement"
     return is_statement or _DROPPED.match(text_of(around)[:_LONGEST]) is not None
 
 
-def _catches_all(handler: "Node", language: Language) -> bool:
+def _catches_all(handler: Node, language: Language) -> bool:
     """Whether it also catches what an assertion raises."""
     mark = _CATCH_ALL.get(language)
     return mark is None or mark.match(text_of(handler)[:_LONGEST]) is not None
 
 
-def _is_ignoring(handler: "Node") -> bool:
+def _is_ignoring(handler: Node) -> bool:
     return all(_HARMLESS.match(text_of(statement)) for statement in _list_statements(handler))
 
 
-def _list_statements(handler: "Node") -> "list[Node]":
+def _list_statements(handler: Node) -> list[Node]:
     block = handler.child_by_field_name("body") or next(
         (child for child in handler.children if child.type == "block"), None
     )

@@ -6,13 +6,15 @@ The name of a helper in another file decides whether it asserts; a fact can be r
 import re
 from collections import Counter
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from typing import Final
+
+from tree_sitter import Node
 
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
 from worker.signals.analysis.assertions import ASKS_THE_COMPILER
 from worker.signals.analysis.call_chains import find_call_chains
-from worker.signals.analysis.change import AnalyzedFile, CodeChange, Source, is_parsable
+from worker.signals.analysis.change import AnalyzedFile, CodeChange, Source, is_parsable, memoized
 from worker.signals.analysis.changed_functions import is_announced
 from worker.signals.analysis.file_roles import SCRIPT_LANGUAGES, FileRole, Language, language_of, role_of
 from worker.signals.analysis.functions import Function, FunctionScope, find_functions
@@ -32,9 +34,6 @@ from worker.signals.analysis.test_pairs import (
 )
 from worker.signals.analysis.tests import Test, find_tests, has_expecting_mark, modifiers_of
 from worker.signals.signal import SignalKind, SignalMatch, SignalScope, signal
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
 
 _THROWS_ONLY: Final = pattern(r"throw new \w*Error\(|(?:return )?Promise\.reject\(")
 _COMPILES: Final = pattern(
@@ -136,7 +135,7 @@ def test_empty(change: CodeChange) -> Iterator[SignalMatch]:
 
     False alarms: 15 of 22175 clean changes with tests (0.1 %, at most 0.11 %).
     """
-    for pair in change.cached(_find_empty):
+    for pair in _find_empty(change):
         if not is_announced(change) and not _can_do_more(pair, change):
             yield _build_match(pair, f"{_describe(pair)} does nothing")
 
@@ -174,7 +173,7 @@ def test_without_assertion(change: CodeChange) -> Iterator[SignalMatch]:
     for pair in find_unasserted(change):
         if _find_discarded(pair) is None and all(assertion.proof is not Proof.NOTHING for assertion in pair.assertions):
             yield _build_match(pair, f"{_describe(pair)} asserts nothing")
-    for pair in change.cached(_find_empty):
+    for pair in _find_empty(change):
         if is_announced(change) or _can_do_more(pair, change):
             yield _build_match(pair, f"{_describe(pair)} does nothing of its own")
 
@@ -194,6 +193,7 @@ def test_value_unread(change: CodeChange) -> Iterator[SignalMatch]:
             yield SignalMatch(f"the new test `{pair.test.name}` looks at this and throws it away", pair.file.path, line)
 
 
+@memoized
 def _find_empty(change: CodeChange) -> tuple[TestPair, ...]:
     return tuple(pair for pair in find_test_pairs(change) if _is_certain(pair) and _is_idle(pair))
 
@@ -255,7 +255,7 @@ def _is_idle(pair: TestPair) -> bool:
     return all(statement.type in _IDLE_STATEMENTS and not _is_storing(statement) for statement in statements)
 
 
-def _is_storing(statement: "Node") -> bool:
+def _is_storing(statement: Node) -> bool:
     """Whether it sets a field, for what runs after the test."""
     only = statement.named_children[0] if statement.named_child_count == 1 else statement
     left = only.child_by_field_name("left") if "assignment" in only.type else None
@@ -271,7 +271,7 @@ def _find_discarded(pair: TestPair) -> str | None:
     return None if called is None else f"what `{called}` returns"
 
 
-def _is_self_proving(binding: "Node") -> bool:
+def _is_self_proving(binding: Node) -> bool:
     """Whether it binds a thing that is only made, or what throws where there is none: its existence is asked for."""
     value = binding.child_by_field_name("right") or binding.child_by_field_name("value")
     if value is not None and value.type == "expression_list":
@@ -286,13 +286,14 @@ def _is_self_proving(binding: "Node") -> bool:
 def _find_dropped_calls(pair: TestPair) -> Iterator[str]:
     """Plain functions whose result it drops, and that other tests of this file assert about."""
     test = pair.test
-    asserted = pair.file.cached(_find_asserted_calls) - pair.file.cached(_find_older_dropped_calls)
+    asserted = _find_asserted_calls(pair.file) - _find_older_dropped_calls(pair.file)
     for chain in find_call_chains(test.body, test.source.language, nodes=test.source.nodes) if asserted else ():
         is_plain = len(chain.links) == 1 and chain.is_result_dropped and chain.links[0].name in asserted
         if is_plain and not is_within_definition(chain.node, test.body):
             yield chain.links[0].name
 
 
+@memoized
 def _find_older_dropped_calls(file: AnalyzedFile) -> frozenset[str]:
     """Plain calls that end older tests of the file: these tests only ask for success."""
     tests = (test for source in base_sources(file) for test in find_tests(source) if test.function.statements)
@@ -301,6 +302,7 @@ def _find_older_dropped_calls(file: AnalyzedFile) -> frozenset[str]:
     return frozenset(match[1] for match in matches if match is not None)
 
 
+@memoized
 def _find_asserted_calls(file: AnalyzedFile) -> frozenset[str]:
     return frozenset(match[1] for source in file.sources for match in _ASSERTED.finditer(source.text))
 
@@ -324,12 +326,9 @@ def _build_match(pair: TestPair, note: str) -> SignalMatch:
     return SignalMatch(note, pair.file.path, test.first_line, max(test.first_line, test.last_line))
 
 
+@memoized
 def find_unasserted(change: CodeChange) -> tuple[TestPair, ...]:
     """New tests with statements and without a check of more than success."""
-    return change.cached(_select_unasserted)
-
-
-def _select_unasserted(change: CodeChange) -> tuple[TestPair, ...]:
     bare = [pair for pair in find_test_pairs(change) if _has_no_check(pair) and _is_expected_to_assert(pair)]
     languages = {pair.test.source.language for pair in bare}
     asserting = {language: _find_asserting_names(change, language) for language in languages}
@@ -353,12 +352,12 @@ def _has_no_check(pair: TestPair) -> bool:
     return all(check.proof is Proof.SUCCESS and _is_only_step(check.node) for check in checks)
 
 
-def _is_only_step(node: "Node") -> bool:
+def _is_only_step(node: Node) -> bool:
     """Whether it only stops where a step fails (`unwrap()`, `if err != nil { t.Fatal(err) }`), and more steps follow."""
     return _LOUD.search(text_of(node)[-_TAIL_LENGTH:]) is not None and not _is_the_end(node)
 
 
-def _is_the_end(node: "Node") -> bool:
+def _is_the_end(node: Node) -> bool:
     """Whether it ends a function of Go by checking the error that is all that its last step returns."""
     around = next((ancestor for ancestor in ancestors(node) if ancestor.type not in _BODY_BLOCKS), None)
     if node.type != "if_statement" or around is None or around.type not in _FUNCTIONS or node.parent is None:
@@ -393,16 +392,17 @@ def _has_asserting_call(pair: TestPair, asserting: frozenset[str]) -> bool:
     test = pair.test
     if test.source.language in SCRIPT_LANGUAGES and _HANDS_OVER.search(test.text):
         return True
-    if AFTER_EACH_TEST in asserting or pair.file.cached(_has_check_after_each):
+    if AFTER_EACH_TEST in asserting or _has_check_after_each(pair.file):
         return True
     return not asserting.isdisjoint(_WORD.findall(f"{test.text} {_parameters(test.function.node)}"))
 
 
+@memoized
 def _has_check_after_each(file: AnalyzedFile) -> bool:
     return file.language in SCRIPT_LANGUAGES and any(_AFTER_EACH.search(source.text) for source in file.sources)
 
 
-def _parameters(node: "Node") -> str:
+def _parameters(node: Node) -> str:
     return text_of(node.child_by_field_name("parameters"))
 
 
@@ -411,7 +411,7 @@ def find_unread_names(pair: TestPair) -> Iterator[str]:
     return (name for name, _ in _find_unread_bindings(pair))
 
 
-def _find_unread_bindings(pair: TestPair) -> Iterator[tuple[str, "Node"]]:
+def _find_unread_bindings(pair: TestPair) -> Iterator[tuple[str, Node]]:
     """The same with what binds each."""
     body, source, text = pair.test.body, pair.test.source, pair.test.text
     language, nodes = source.language, source.nodes
@@ -438,7 +438,7 @@ def _find_unread_bindings(pair: TestPair) -> Iterator[tuple[str, "Node"]]:
         yield from ((name, binding) for name in unread)
 
 
-def _is_bound(binding: "Node", language: Language) -> bool:
+def _is_bound(binding: Node, language: Language) -> bool:
     """Whether it binds a value; a declared type of a script is a test of types."""
     if language in SCRIPT_LANGUAGES and binding.child_by_field_name("type") is not None:
         return False

@@ -7,7 +7,7 @@ from typing import Final
 
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
-from worker.signals.analysis.change import AnalyzedFile, CodeChange
+from worker.signals.analysis.change import AnalyzedFile, CodeChange, memoized
 from worker.signals.analysis.file_roles import SCRIPT_LANGUAGES, Language
 from worker.signals.analysis.functions import FunctionScope
 from worker.signals.analysis.skips import (
@@ -80,7 +80,7 @@ def new_test_skipped(change: CodeChange) -> Iterator[SignalMatch]:
 
     False alarms: 2 of 22175 clean changes with tests (0.0 %, at most 0.03 %).
     """
-    for pair, line in change.cached(_find_skipped):
+    for pair, line in _find_skipped(change):
         if not _is_accounted_for(pair, line, change):
             note = f"the new test `{pair.test.name}` is skipped everywhere"
             yield SignalMatch(note, pair.file.path, line, max(line, pair.test.first_line))
@@ -96,7 +96,7 @@ def new_test_may_fail(change: CodeChange) -> Iterator[SignalMatch]:
         if pair.is_new and _MAY_FAIL.search(select_unconditional_marks(pair.test)):
             note = f"the new test `{pair.test.name}` is marked as failing"
             yield SignalMatch(note, pair.file.path, pair.test.first_line, pair.test.first_line)
-    for pair, line in change.cached(_find_skipped):
+    for pair, line in _find_skipped(change):
         if _is_accounted_for(pair, line, change):
             note = f"the new test `{pair.test.name}` is skipped"
             yield SignalMatch(note, pair.file.path, line, max(line, pair.test.first_line))
@@ -118,6 +118,7 @@ def test_shadowed(change: CodeChange) -> Iterator[SignalMatch]:
             yield from _find_shadowed(file)
 
 
+@memoized
 def _find_skipped(change: CodeChange) -> tuple[tuple[TestPair, int], ...]:
     """New tests that are skipped, and the line that does it."""
     new = (pair for pair in find_test_pairs(change) if pair.is_new and not _is_measurement(pair))
@@ -128,21 +129,23 @@ def _find_skipped(change: CodeChange) -> tuple[tuple[TestPair, int], ...]:
 def _is_accounted_for(pair: TestPair, line: int, change: CodeChange) -> bool:
     """Whether it is beside tests that run, has a reason, is left to write, disables an inherited test, or has its own command."""
     test = pair.test
-    if pair.file.cached(_has_older_skips) or is_removal_declared(change, test):
+    if _has_older_skips(pair.file) or is_removal_declared(change, test):
         return True
     if any(map(has_issue_link, _reason_lines(test, line))) or has_reason(pair.file, line):
         return True
     text = test.source.lines[line - test.source.first_line]
     if _SET_ASIDE.search(text) or is_inherited_test_disabled(test) or _LIVE.search(test.name):
         return True
-    return change.cached(_has_running_tests) and _FAILS.search(text.replace(test.name, "")) is None
+    return _has_running_tests(change) and _FAILS.search(text.replace(test.name, "")) is None
 
 
+@memoized
 def _has_running_tests(change: CodeChange) -> bool:
     """Whether the change adds or changes a test that runs: one that does not is left for later."""
     return any(_find_skip_line(pair.test) is None for pair in find_test_pairs(change))
 
 
+@memoized
 def _has_older_skips(file: AnalyzedFile) -> bool:
     """Whether tests of this file were skipped before: the repository has its way to return to them."""
     return any(_find_skip_line(test) is not None for source in base_sources(file) for test in find_tests(source))

@@ -6,20 +6,19 @@ some runs reach is at most a suspicion.
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from typing import Final
+
+from tree_sitter import Node
 
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
 from worker.signals.analysis.assertions import LITERAL_COMPARED, SELF_COMPARED, Assertion
-from worker.signals.analysis.change import CodeChange, Source
+from worker.signals.analysis.change import CodeChange, Source, memoized
 from worker.signals.analysis.proofs import Proof
 from worker.signals.analysis.skips import is_explained_above
 from worker.signals.analysis.syntax import ancestors, text_of, with_ancestors
 from worker.signals.analysis.test_pairs import CheckedBody, TestPair, find_bodies, find_test_pairs
 from worker.signals.signal import SignalKind, SignalMatch, SignalScope, signal
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
 
 _ENDS: Final = pattern(r"return\b[^\n;]*;?|(?:if \(?(?:true|True|1)\)?:?\s*+\{?\s*+return;?\s*+\}?)")
 _OPENS: Final = frozenset({"with_statement", "try_with_resources_statement"})
@@ -135,7 +134,7 @@ def assertion_conditional(change: CodeChange) -> Iterator[SignalMatch]:
                 yield SignalMatch("what is asserted here is never run", body.file.path, line, line)
 
 
-def _find_end(pair: TestPair) -> "Node | None":
+def _find_end(pair: TestPair) -> Node | None:
     """The first statement of the body, or of a `with` in it, that ends the test before more statements."""
     statements = pair.test.function.statements
     opened = (statement.child_by_field_name("body") for statement in statements if statement.type in _OPENS)
@@ -155,7 +154,7 @@ def _is_intended_check(assertion: Assertion) -> bool:
     return asks or is_same or _can_fail(assertion)
 
 
-def _find_never_run(body: CheckedBody) -> "Iterator[Node]":
+def _find_never_run(body: CheckedBody) -> Iterator[Node]:
     """Added statements that run nothing of their content, each once."""
     reported: set[int] = set()
     cache: dict[int, bool] = {}
@@ -169,7 +168,7 @@ def _find_never_run(body: CheckedBody) -> "Iterator[Node]":
                 yield gate
 
 
-def _is_inside_gate(gate: "Node", inside: "Node") -> bool:
+def _is_inside_gate(gate: Node, inside: Node) -> bool:
     """Whether the gate closes it, and does not run it as the alternative."""
     otherwise = gate.child_by_field_name("alternative")
     return otherwise is None or inside.start_byte < otherwise.start_byte
@@ -180,7 +179,7 @@ def _is_switch(condition: str) -> bool:
     return _SWITCH.match(condition) is not None and _BY_DEFAULT.match(condition) is None
 
 
-def _find_doubtful(pair: TestPair) -> "Iterator[Node]":
+def _find_doubtful(pair: TestPair) -> Iterator[Node]:
     gate = _find_only_gate(pair)
     if gate is None:
         yield from _find_new_gates(pair)
@@ -191,32 +190,33 @@ def _find_doubtful(pair: TestPair) -> "Iterator[Node]":
     yield from _find_switches(pair)
 
 
-def _find_checks(pair: TestPair) -> "list[Node]":
+def _find_checks(pair: TestPair) -> list[Node]:
     checks = [assertion for assertion in pair.assertions if _can_fail(assertion)]
     certain = [assertion for assertion in checks if not assertion.is_guess]
     return [assertion.node for assertion in certain or checks]
 
 
-def _find_only_gate(pair: TestPair) -> "Node | None":
+def _find_only_gate(pair: TestPair) -> Node | None:
     """The `if` around all checks of a new test."""
-    checks = _find_checks(pair) if pair.is_new and pair.test.source.cached(_has_condition) else []
+    checks = _find_checks(pair) if pair.is_new and _has_condition(pair.test.source) else []
     gates = [_find_gate(node, pair.test.body) for node in checks]
     return gates[0] if gates and all(gate == gates[0] for gate in gates) else None
 
 
+@memoized
 def _has_condition(source: Source) -> bool:
     """False for a text without `if`: asking each check for its surroundings takes far longer."""
     return _IF.search(source.text) is not None
 
 
-def _find_gate(node: "Node", body: "Node") -> "Node | None":
+def _find_gate(node: Node, body: Node) -> Node | None:
     """The innermost `if` around it that has no other branch."""
     return next((outer for outer in ancestors(node, body) if outer.type in _IFS and not _has_else(outer)), None)
 
 
-def _find_switches(pair: TestPair) -> "Iterator[Node]":
+def _find_switches(pair: TestPair) -> Iterator[Node]:
     """Switches of the environment around some of the checks of a new test."""
-    if not pair.is_new or not pair.test.source.cached(_has_condition):
+    if not pair.is_new or not _has_condition(pair.test.source):
         return
     outers = (outer for check in pair.assertions for outer in ancestors(check.node, pair.test.body))
     gates = {outer.start_byte: outer for outer in outers}
@@ -227,17 +227,17 @@ def _find_switches(pair: TestPair) -> "Iterator[Node]":
             yield gate
 
 
-def _has_else(branch: "Node") -> bool:
+def _has_else(branch: Node) -> bool:
     """Whether there is an `else`; Kotlin's grammar gives it no field."""
     if branch.child_by_field_name("alternative") is not None:
         return True
     return branch.type == "if_expression" and any(child.type == "else" for child in branch.children)
 
 
-def _find_new_gates(pair: TestPair) -> "Iterator[Node]":
+def _find_new_gates(pair: TestPair) -> Iterator[Node]:
     """Gates around checks that were made in any case before."""
     base, body = pair.base, pair.test.body
-    if base is None or not pair.test.source.cached(_has_condition):
+    if base is None or not _has_condition(pair.test.source):
         return
     gates = [(check.text, _find_gate(check.node, body)) for check in pair.assertions if _can_fail(check)]
     closed = [(text, gate) for text, gate in gates if gate is not None]
@@ -247,7 +247,7 @@ def _find_new_gates(pair: TestPair) -> "Iterator[Node]":
     yield from {gate.start_byte: gate for text, gate in closed if text in free}.values()
 
 
-def _find_early_exits(pair: TestPair) -> "Iterator[Node]":
+def _find_early_exits(pair: TestPair) -> Iterator[Node]:
     """An added `if` that ends the test before all of its checks."""
     first = min((check.start_byte for check in _find_checks(pair)), default=0)
     for statement in pair.test.function.statements[:-1]:
@@ -256,7 +256,7 @@ def _find_early_exits(pair: TestPair) -> "Iterator[Node]":
             yield statement
 
 
-def _find_idle_functions(pair: TestPair) -> "Iterator[Node]":
+def _find_idle_functions(pair: TestPair) -> Iterator[Node]:
     """A function in the test that holds all its checks, and that nothing names again."""
     holders = [_find_holder(node, pair.test.body) for node in _find_checks(pair)]
     first = holders[0] if holders else None
@@ -266,7 +266,7 @@ def _find_idle_functions(pair: TestPair) -> "Iterator[Node]":
             yield first
 
 
-def _find_holder(node: "Node", body: "Node") -> "Node | None":
+def _find_holder(node: Node, body: Node) -> Node | None:
     """The innermost named function around it, inside of *body*."""
     around = next((ancestor for ancestor in ancestors(node, body) if ancestor.type in _CALLED_BY_NAME), None)
     value = around.child_by_field_name("value") if around is not None else None

@@ -9,7 +9,7 @@ from typing import Final
 
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
-from worker.signals.analysis.change import CodeChange
+from worker.signals.analysis.change import CodeChange, memoized
 from worker.signals.analysis.file_roles import SCRIPT_LANGUAGES, Language
 from worker.signals.analysis.test_pairs import find_test_pairs
 from worker.signals.signal import SignalKind, SignalMatch, SignalScope, signal
@@ -36,7 +36,7 @@ def test_of_nothing_changed(change: CodeChange) -> Iterator[SignalMatch]:
     """
     new = [pair for pair in find_test_pairs(change) if pair.is_new]
     for pair in new if 0 < len(new) <= _MANY else ():
-        touched = change.cached(_find_touched_words).get(_language_family(pair.test.source.language), frozenset())
+        touched = _find_touched_words(change).get(_language_family(pair.test.source.language), frozenset())
         if len(touched) >= _TELLING and touched.isdisjoint(
             _split_words(" ".join((pair.test.text, pair.test.name, *pair.test.outer_names, pair.test.marks)))
         ):
@@ -53,6 +53,7 @@ def _split_words(text: str) -> frozenset[str]:
     return frozenset(word.lower() for word in _WORD.findall(text)) - _COMMON
 
 
+@memoized
 def _find_touched_words(change: CodeChange) -> dict[Language | None, frozenset[str]]:
     """Words of the changed lines of code and of its path, by language."""
     names: dict[Language | None, frozenset[str]] = {}

@@ -8,7 +8,9 @@ import re
 import sys
 from bisect import bisect_right
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from typing import Final
+
+from tree_sitter import Node
 
 from worker.domain.pattern import can_match, pattern
 from worker.domain.verdict.verdict import Category
@@ -21,7 +23,7 @@ from worker.signals.analysis.assertions import (
     Assertion,
     find_assertions,
 )
-from worker.signals.analysis.change import AnalyzedFile, CodeChange
+from worker.signals.analysis.change import AnalyzedFile, CodeChange, memoized
 from worker.signals.analysis.file_roles import SCRIPT_LANGUAGES, Language
 from worker.signals.analysis.proofs import Proof
 from worker.signals.analysis.syntax import ancestors, outermost, text_of
@@ -38,9 +40,6 @@ from worker.signals.analysis.test_pairs import (
 from worker.signals.analysis.tests import Test, find_tests, has_expecting_mark, has_forbidden_path
 from worker.signals.signal import SignalKind, SignalMatch, SignalScope, signal
 from worker.signals.weak_test.missing_assertion import find_unasserted
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
 
 _IS_THERE: Final = pattern(
     r"assert ([A-Za-z_]\w*) is not None|self\.assertIsNotNone\(([A-Za-z_]\w*)\)|(?:require|assert)\.NotNil\(t, ([A-Za-z_]\w*)\)"
@@ -112,7 +111,7 @@ def assertion_always_true(change: CodeChange) -> Iterator[SignalMatch]:
 
     False alarms: 8 of 22175 clean changes with tests (0.0 %, at most 0.07 %).
     """
-    for body, assertion in change.cached(_find_empty_checks):
+    for body, assertion in _find_empty_checks(change):
         if assertion.weakness not in _UNRUN and not _can_be_intended(body, assertion, change):
             yield _build_match(body, assertion, f"this assertion can't fail: {assertion.weakness}")
 
@@ -123,7 +122,7 @@ def assertion_idle(change: CodeChange) -> Iterator[SignalMatch]:
 
     False alarms: 18 of 22175 clean changes with tests (0.1 %, at most 0.13 %).
     """
-    for body, assertion in change.cached(_find_empty_checks):
+    for body, assertion in _find_empty_checks(change):
         if assertion.weakness not in _UNRUN and _can_be_intended(body, assertion, change):
             yield _build_match(body, assertion, f"this assertion proves nothing: {assertion.weakness}")
     for body in find_bodies(change):
@@ -145,7 +144,7 @@ def matcher_not_called(change: CodeChange) -> Iterator[SignalMatch]:
 
     False alarms: 1 of 22175 clean changes with tests (0.0 %, at most 0.03 %).
     """
-    for body, assertion in change.cached(_find_empty_checks):
+    for body, assertion in _find_empty_checks(change):
         if assertion.weakness == NOT_CALLED:
             yield _build_match(body, assertion, "the matcher is never called")
 
@@ -156,7 +155,7 @@ def expectation_not_awaited(change: CodeChange) -> Iterator[SignalMatch]:
 
     False alarms: 8 of 22175 clean changes with tests (0.0 %, at most 0.07 %).
     """
-    for body, assertion in change.cached(_find_empty_checks):
+    for body, assertion in _find_empty_checks(change):
         if assertion.weakness == NOT_AWAITED:
             yield _build_match(body, assertion, "nobody waits for this expectation about a promise")
     for body in find_bodies(change):
@@ -301,7 +300,7 @@ def _is_counted(body: CheckedBody) -> bool:
     return is_script and _ANNOUNCES.search(text_of(body.node)[:_LONGEST_TEST]) is not None
 
 
-def _is_deferred(node: "Node", body: "Node") -> bool:
+def _is_deferred(node: Node, body: Node) -> bool:
     """Whether it is run later, by a call that is a statement of its own."""
     callback = next((ancestor for ancestor in ancestors(node, body) if ancestor.type in _CALLBACKS), None)
     arguments = callback.parent if callback is not None else None
@@ -322,9 +321,10 @@ def _has_telling_call(pair: TestPair) -> bool:
     """Whether a call that it only runs to its end returns something: other tests of the file compare that."""
     called = {name for assertion in pair.assertions for name in _CALLED.findall(assertion.text)}
     is_named_so = any(_RETURNS.search(assertion.text[:_LONGEST_LINE]) for assertion in pair.assertions)
-    return is_named_so or not called.isdisjoint(pair.file.cached(_find_compared_calls))
+    return is_named_so or not called.isdisjoint(_find_compared_calls(pair.file))
 
 
+@memoized
 def _find_compared_calls(file: AnalyzedFile) -> frozenset[str]:
     """Names of calls on lines of this file that compare something."""
     lines = (line[:_LONGEST_LINE] for source in file.sources for line in source.lines if _COMPARING.search(line))
@@ -348,6 +348,7 @@ def _build_match(owner: CheckedBody | TestPair, assertion: Assertion, note: str)
     return SignalMatch(note, owner.file.path, line, line + node.end_point.row - node.start_point.row)
 
 
+@memoized
 def _find_empty_checks(change: CodeChange) -> tuple[tuple[CheckedBody, Assertion], ...]:
     """Added checks that prove nothing, one for each line."""
     first: dict[tuple[str, int], tuple[CheckedBody, Assertion]] = {}
