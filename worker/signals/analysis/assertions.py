@@ -13,6 +13,7 @@ from tree_sitter import Node
 
 from worker.domain.pattern import pattern
 from worker.signals.analysis.call_chains import CallChain, ChainLink, arguments_and_block, find_call_chains
+from worker.signals.analysis.change import Source
 from worker.signals.analysis.file_roles import MORE_LANGUAGES, SCRIPT_LANGUAGES, Language
 from worker.signals.analysis.proofs import (
     Proof,
@@ -27,7 +28,7 @@ from worker.signals.analysis.proofs import (
     split_arguments,
     split_equality,
 )
-from worker.signals.analysis.syntax import NodeGroup, NodeIndex, ancestors, is_comment, register_types, text_of
+from worker.signals.analysis.syntax import ancestors, is_comment, register_types, text_of
 
 
 @dataclass(frozen=True)
@@ -58,25 +59,24 @@ _PAIR_SIZE: Final = 2
 
 
 def find_assertions(
-    body: Node, language: Language, rows: frozenset[int] | None = None, nodes: NodeIndex | None = None
+    source: Source, within: Node | None = None, rows: frozenset[int] | None = None
 ) -> Iterator[Assertion]:
-    """Every check below *body*, in the order of its kind; the functions that it calls are not read.
+    """Every check *within* a node of the source, in the order of its kind; the functions that it calls are not read.
 
-    With *rows*, at least those that begin in one of these rows. *nodes* are those of the whole tree.
+    With *rows*, at least those that begin in one of these rows.
     """
-    index = NodeIndex(body, language) if nodes is None else nodes
-    yield from _find_statements(body, language, rows, index)
-    if language is Language.PYTHON:
-        yield from _find_uncalled(body, rows, index)
+    language, nodes = source.language, source.nodes
+    body = source.root if within is None else within
+    yield from _find_statements(body, source, rows)
     reach = rows
     if language is Language.GO and rows:  # an `if` begins before the call that it fails with
-        ifs = (if_ for if_ in index.find(("if_statement",), body, rows) if if_.start_point.row in rows)
+        ifs = (if_ for if_ in nodes.find(("if_statement",), body, rows) if if_.start_point.row in rows)
         reach = rows.union(*(range(if_.start_point.row, if_.end_point.row + 1) for if_ in ifs))
-    for chain in find_call_chains(body, language, reach, index):
+    for chain in find_call_chains(source, body, reach):
         if language in MORE_LANGUAGES:  # there several chains may end in one node
             assertion = _read_chain(chain.node, chain, language)
         else:
-            assertion = index.cached(_read_chain, chain.node, chain, language)
+            assertion = nodes.cached(_read_chain, chain.node, chain, language)
         if assertion is not None:
             yield assertion
 
@@ -101,9 +101,8 @@ _STATEMENTS: Final = register_types(
             ("throw_statement", "type_alias_declaration", "satisfies_expression"),
         ),
     },
-    NodeGroup.TESTS,
 )
-_ALONE: Final = register_types({Language.PYTHON: ("expression_statement",)}, NodeGroup.TESTS)
+_ALONE: Final = register_types({Language.PYTHON: ("expression_statement",)})
 ASKS_THE_COMPILER: Final = pattern(r"@ts-expect-error|(?://|/\*)\s{0,8}\$Expect(?:Type|Error|(?:No)?Deprecation)\b")
 """A comment that makes a type checker or a linter fail where the type, the error or the mark is another one."""
 _NAMED_TYPE: Final = pattern(r"= ?typeof [\w.]+;?$")
@@ -111,15 +110,22 @@ _NAMED_TYPE: Final = pattern(r"= ?typeof [\w.]+;?$")
 _MATCHER: Final = pattern(r"\.(?:assert_\w{1,40}|called_(?:once|with|once_with))$")
 
 
-def _find_statements(
-    body: Node, language: Language, rows: frozenset[int] | None, nodes: NodeIndex
-) -> Iterator[Assertion]:
+def _find_statements(body: Node, source: Source, rows: frozenset[int] | None) -> Iterator[Assertion]:
+    """Checks that are no calls."""
+    language, nodes = source.language, source.nodes
+
+    def list_nodes(types: tuple[str, ...]) -> Iterator[Node]:
+        return (node for node in nodes.find(types, body, rows) if rows is None or node.start_point.row in rows)
+
     if language in SCRIPT_LANGUAGES and ASKS_THE_COMPILER.search(text_of(body)) is not None:
         yield Assertion(body, Proof.VALUE)
-    types = _STATEMENTS.get(language)
-    for node in () if types is None else _starting_in(nodes.find(types, body, rows), rows):
+    for node in list_nodes(_STATEMENTS.get(language, ())):
         if node.type != "type_alias_declaration" or not _NAMED_TYPE.search(text_of(node)):
             yield nodes.cached(_read_statement, node)
+    for statement in list_nodes(_ALONE.get(language, ())):  # `mock.assert_called_once` without brackets
+        only = statement.named_children[0] if statement.named_child_count == 1 else None
+        if only is not None and only.type == "attribute" and _MATCHER.search(text_of(only)[-_LONGEST_END:]):
+            yield Assertion(only, Proof.NOTHING, NOT_CALLED)
 
 
 def _read_statement(node: Node) -> Assertion:
@@ -129,18 +135,6 @@ def _read_statement(node: Node) -> Assertion:
     if asserted is not None and asserted.type == "tuple" and asserted.named_child_count:
         return Assertion(node, Proof.NOTHING, "a tuple is always true")
     return _from_condition(node, text_of(asserted))
-
-
-def _starting_in(nodes: list[Node], rows: frozenset[int] | None) -> list[Node]:
-    return nodes if rows is None else [node for node in nodes if node.start_point.row in rows]
-
-
-def _find_uncalled(body: Node, rows: frozenset[int] | None, nodes: NodeIndex) -> Iterator[Assertion]:
-    """Checks without a call: `mock.assert_called_once`."""
-    for statement in _starting_in(nodes.find(_ALONE[Language.PYTHON], body, rows), rows):
-        only = statement.named_children[0] if statement.named_child_count == 1 else None
-        if only is not None and only.type == "attribute" and _MATCHER.search(text_of(only)[-_LONGEST_END:]):
-            yield Assertion(only, Proof.NOTHING, NOT_CALLED)
 
 
 def _from_condition(node: Node, condition: str) -> Assertion:

@@ -8,14 +8,12 @@ from typing import Final, NamedTuple
 
 from tree_sitter import Node
 
+from worker.signals.analysis.change import Source
 from worker.signals.analysis.file_roles import MORE_LANGUAGES, SCRIPT_LANGUAGES, Language
 from worker.signals.analysis.functions import find_block
 from worker.signals.analysis.syntax import (
-    NodeGroup,
-    NodeIndex,
     ancestors,
     child_of_type,
-    find,
     first_child,
     is_comment,
     outermost,
@@ -32,7 +30,6 @@ _CALLS: Final = register_types(
         Language.JAVA: ("method_invocation",),
         **dict.fromkeys(SCRIPT_LANGUAGES, ("call_expression",)),
     },
-    NodeGroup.TESTS,
 )
 _MORE_CALLS: Final = {
     Language.RUBY: ("call",),
@@ -102,20 +99,18 @@ class _ChainWithCalls(NamedTuple):
 
 
 def find_call_chains(
-    root: Node, language: Language, rows: frozenset[int] | None = None, nodes: NodeIndex | None = None
+    source: Source, within: Node | None = None, rows: frozenset[int] | None = None
 ) -> Iterator[CallChain]:
-    """Every chain of calls below *root*, in the order of the text; with *rows*, of those that begin in one of them.
-
-    *nodes* are those of the whole tree.
-    """
+    """Every chain of calls *within* a node, in the order of the text; with *rows*, of those that begin in one of them."""
+    language = source.language
     is_more = language in MORE_LANGUAGES
     types, build = (_MORE_CALLS[language], _build_more_chain) if is_more else (_CALLS[language], _build_chain)
     seen: set[tuple[int, int]] = set()
-    for call in find(root, language, types, rows) if nodes is None else nodes.find(types, root, rows):
+    for call in source.nodes.find(types, within, rows):
         is_asked = rows is None or call.start_point.row in rows
         if is_asked and (call.start_byte, call.end_byte) not in seen and not (is_more and _is_comparison(call)):
             # the last call of a chain comes first; to ask each one for its parent would take too long
-            chain = build(call) if nodes is None else nodes.cached(build, call)
+            chain = source.nodes.cached(build, call)
             seen.update(chain.calls)
             yield chain.chain
 

@@ -9,14 +9,14 @@ from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property, wraps
-from itertools import chain, islice
-from typing import Final, Self, TypeVar, cast
+from itertools import chain, groupby, islice
+from typing import Final, NamedTuple, Self, TypeVar, cast
 
 from tree_sitter import Node
 
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.pattern import can_match, pattern
-from worker.dossier.diff.parser import ChangeKind, DiffError, DiffLine, FileDiff, base_text, diff_of
+from worker.dossier.diff.parser import ChangeKind, DiffError, DiffLine, FileDiff, LineKind, base_text, diff_of
 from worker.dossier.issue_links import is_declared_revert
 from worker.signals.analysis import file_roles, syntax
 from worker.signals.analysis.file_roles import FileRole, Language
@@ -69,8 +69,6 @@ class Source(Memoized):
     first_line: int
     is_whole: bool
     language: Language
-    is_test: bool = False
-    """It is of a file of tests, in which more is sought."""
     is_of_macro: bool = False
     """A macro decides what its lines mean."""
 
@@ -81,16 +79,32 @@ class Source(Memoized):
     def has_line(self, line: int) -> bool:
         return self.first_line <= line < self.first_line + len(self.lines)
 
+    def text_at(self, line: int) -> str:
+        return self.lines[line - self.first_line]
+
+    def line_of(self, node: Node) -> int:
+        return node.start_point.row + self.first_line
+
+    def node_at(self, line: int) -> Node | None:
+        """The innermost node at the first character of this line."""
+        row, text = line - self.first_line, self.text_at(line)
+        column = len(text) - len(text.lstrip())
+        return self.root.descendant_for_point_range((row, column), (row, column + 1))
+
     @cached_property
     def root(self) -> Node:
         return syntax.parse(self.text, self.language)
 
     @cached_property
     def nodes(self) -> syntax.NodeIndex:
-        return syntax.NodeIndex(self.root, self.language, _ALL_NODE_GROUPS if self.is_test else frozenset())
+        return syntax.NodeIndex(self.root, self.language)
 
 
-_ALL_NODE_GROUPS: Final = frozenset(syntax.NodeGroup)
+class EditBlock(NamedTuple):
+    """Lines that were changed together, without a break."""
+
+    removed: tuple[DiffLine, ...]
+    added: tuple[DiffLine, ...]
 
 
 class ParseDepth(Enum):
@@ -158,14 +172,32 @@ class AnalyzedFile(Memoized):
         language = self.language
         if language is None or not self.has_code:
             return ()
-        is_test = file_roles.role_of(self.path) is FileRole.TEST
         if whole is not None and self.depth is ParseDepth.WHOLE and is_parsable(whole):
-            return (Source(whole, 1, is_whole=True, language=language, is_test=is_test),)
+            return (Source(whole, 1, is_whole=True, language=language),)
         texts = ((build_hunk_source(lines, language), first) for lines, first in pieces)
         return tuple(
-            Source(text, first, is_whole=False, language=language, is_test=is_test)
-            for text, first in texts
-            if is_parsable(text)
+            Source(text, first, is_whole=False, language=language) for text, first in texts if is_parsable(text)
+        )
+
+    def source_at(self, line: int) -> Source | None:
+        """What can be parsed around this line of the head version."""
+        return next((source for source in self.sources if source.has_line(line)), None)
+
+    @property
+    def is_test(self) -> bool:
+        """Whether its path is that of tests."""
+        return file_roles.role_of(self.path) is FileRole.TEST
+
+    @cached_property
+    def edit_blocks(self) -> tuple[EditBlock, ...]:
+        runs = (groupby(hunk.lines, key=lambda line: line.kind is LineKind.CONTEXT) for hunk in self.diff.hunks)
+        blocks = (tuple(lines) for is_context, lines in chain.from_iterable(runs) if not is_context)
+        return tuple(
+            EditBlock(
+                tuple(line for line in block if line.kind is LineKind.REMOVED),
+                tuple(line for line in block if line.kind is LineKind.ADDED),
+            )
+            for block in blocks
         )
 
     @property
@@ -180,11 +212,8 @@ class AnalyzedFile(Memoized):
 
     def is_quoted(self, line: int) -> bool:
         """Whether this line of the head version begins in a string or a comment."""
-        source = next((source for source in self.sources if source.has_line(line)), None)
-        if source is None:
-            return False
-        text = source.lines[line - source.first_line]
-        return syntax.begins_in_text(source.root, line - source.first_line, len(text) - len(text.lstrip()))
+        source = self.source_at(line)
+        return source is not None and syntax.is_in_text(source.node_at(line))
 
 
 _BRACKETS: Final = pattern(r"[(\[{)\]}]")

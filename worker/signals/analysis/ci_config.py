@@ -5,7 +5,7 @@ anchors and includes are not expanded.
 """
 
 from collections.abc import Iterator
-from itertools import groupby, islice
+from itertools import islice
 from typing import Final, NamedTuple
 
 from worker.domain.dossier.dossier import Ci
@@ -174,23 +174,6 @@ def _depth(text: str) -> int:
 
 def indentation_of(text: str) -> int:
     return len(text) - len(text.lstrip())
-
-
-class EditBlock(NamedTuple):
-    """Lines that were changed together."""
-
-    removed: tuple[DiffLine, ...]
-    added: tuple[DiffLine, ...]
-
-
-def find_edit_blocks(file: AnalyzedFile) -> Iterator[EditBlock]:
-    """The blocks of changed lines without a break."""
-    for hunk in file.diff.hunks:
-        for is_context, lines in groupby(hunk.lines, key=lambda line: line.kind is LineKind.CONTEXT):
-            if not is_context:
-                block = tuple(lines)
-                removed = tuple(line for line in block if line.kind is LineKind.REMOVED)
-                yield EditBlock(removed, tuple(line for line in block if line.kind is LineKind.ADDED))
 
 
 FAILED_OUTCOMES: Final = frozenset({"failure", "timed_out", "startup_failure", "action_required", "cancelled", "error"})

@@ -132,7 +132,7 @@ class Function:
         return self.node.end_point.row + self.source.first_line
 
     def line_of(self, node: Node) -> int:
-        return node.start_point.row + self.source.first_line
+        return self.source.line_of(node)
 
     @cached_property
     def statements(self) -> tuple[Node, ...]:

@@ -15,7 +15,7 @@ from worker.domain.dossier.dossier import Dossier
 from worker.domain.pattern import pattern
 from worker.dossier.diff.parser import LineKind
 from worker.signals.analysis.change import AnalyzedFile, CodeChange
-from worker.signals.analysis.file_roles import FileRole, Language
+from worker.signals.analysis.file_roles import Language
 
 _LONGEST_LINE: Final = 1_000
 _LONGEST_DEFINITION: Final = 300
@@ -179,7 +179,7 @@ def build_trace(file: AnalyzedFile, files: int = 1) -> FileTrace:
         unchanged_words=unchanged,
         known_names=names.union(unchanged),
         language=file.language,
-        is_test=file.role is FileRole.TEST,
+        is_test=file.is_test,
         is_only_comments=all(map(_is_comment, changed)),
     )
 

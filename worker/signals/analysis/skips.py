@@ -5,7 +5,6 @@ to do, is no reason. A body that mentions a removal in passing requests none.
 """
 
 import re
-from collections.abc import Iterator
 from typing import Final
 
 from tree_sitter import Node
@@ -30,15 +29,10 @@ _ALWAYS: Final = {
 
 def is_conditional_skip(source: Source, line: int) -> bool:
     """Whether the mark that begins on this line of the source takes effect under a condition only."""
-    row = line - source.first_line
     if source.language is Language.PYTHON:
-        calls = source.nodes.find(("call",), source.root, frozenset({row}))
-        return any(_is_conditional_mark(call) for call in calls if call.start_point.row == row)
-    if source.language not in SCRIPT_LANGUAGES:
-        return False
-    text = source.lines[row]
-    column = len(text) - len(text.lstrip())
-    return _is_in_branch(source.root.descendant_for_point_range((row, column), (row, column + 1)))
+        calls = source.nodes.find(("call",), source.root, frozenset({line - source.first_line}))
+        return any(_is_conditional_mark(call) for call in calls if source.line_of(call) == line)
+    return source.language in SCRIPT_LANGUAGES and _is_in_branch(source.node_at(line))
 
 
 def select_unconditional_marks(test: Test) -> str:
@@ -104,31 +98,28 @@ _MOST_LINES: Final = 3
 
 def has_reason(file: AnalyzedFile, line: int) -> bool:
     """Whether the skip on this *line* of the head has a reason beside it or above."""
-    if is_explained_above(file, line):
-        return True
-    for source in (source for source in file.sources if source.has_line(line)):
-        row = line - source.first_line
-        form = _SCRIPT_REASON_ARGUMENT if source.language in SCRIPT_LANGUAGES else _REASON_ARGUMENT
-        argument = form.search(" ".join(source.lines[row : row + _MOST_LINES]))
-        if any(match and _is_reason(match["reason"]) for match in (argument, _REASON_BESIDE.search(source.lines[row]))):
-            return True
-    return False
+    source = file.source_at(line)
+    if source is None or is_explained_above(file, line):
+        return source is not None
+    row = line - source.first_line
+    form = _SCRIPT_REASON_ARGUMENT if source.language in SCRIPT_LANGUAGES else _REASON_ARGUMENT
+    argument = form.search(" ".join(source.lines[row : row + _MOST_LINES]))
+    return any(match and _is_reason(match["reason"]) for match in (argument, _REASON_BESIDE.search(source.lines[row])))
 
 
 def is_explained_above(file: AnalyzedFile, line: int) -> bool:
     """Whether added comments right above this *line* of the head give a reason; code in a comment gives none."""
-    sources = (source for source in file.sources if source.has_line(line))
-    return any(_is_reason(" ".join(_comments_above(file, source, line))) for source in sources)
-
-
-def _comments_above(file: AnalyzedFile, source: Source, line: int) -> Iterator[str]:
-    removed = {text.strip() for text in file.diff.removed_texts}
+    source = file.source_at(line)
+    if source is None:
+        return False
+    reasons: list[str] = []
     for number in range(line - 1, max(source.first_line, line - _MOST_ABOVE) - 1, -1):
-        match = _REASON_ABOVE.match(source.lines[number - source.first_line])
+        match = _REASON_ABOVE.match(source.text_at(number))
         if match is None or number not in file.added_lines:
-            return
-        if match["reason"].strip() not in removed:
-            yield match["reason"]
+            break
+        reasons.append(match["reason"])
+    removed = {text.strip() for text in file.diff.removed_texts} if reasons else set[str]()
+    return _is_reason(" ".join(reason for reason in reasons if reason.strip() not in removed))
 
 
 def _is_reason(text: str) -> bool:

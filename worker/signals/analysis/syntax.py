@@ -4,9 +4,7 @@ Any text has a tree; that of a text that is no program has `has_error`.
 """
 
 from bisect import bisect_left, bisect_right
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from enum import Enum
 from functools import cached_property, lru_cache
 from itertools import chain
 from operator import attrgetter
@@ -38,39 +36,9 @@ T = TypeVar("T")
 COMMENTS: Final = frozenset({"comment", "line_comment", "block_comment", "html_comment", "hash_bang_line"})
 
 
-class NodeFinder:
-    """Finds the nodes of some types in trees of one language: by walking over *walked* nodes, then by a query.
-
-    A query is faster on every tree, but a short-lived process that looks at a few functions is done before it is compiled.
-    """
-
-    def __init__(self, language: Language, types: tuple[str, ...], walked: float) -> None:
-        self._language = language
-        self._types = frozenset(types)
-        self._left = walked
-
-    def find(self, root: Node, span: "Span | None" = None) -> list[Node]:
-        parts = list(self.find_by_type(root, span).values())
-        return parts[0] if len(parts) == 1 else _in_order(list(chain(*parts)))
-
-    def find_by_type(self, root: Node, span: "Span | None" = None) -> dict[str, list[Node]]:
-        """The nodes of each type that occurs, in the order of the text."""
-        if self._left >= 0:
-            self._left -= root.descendant_count
-        if self._left >= 0:
-            return _find_by_walking(root, self._types, span)
-        return _find_by_query(root, self._query, span)
-
-    @cached_property
-    def _query(self) -> Query:
-        return Query(
-            load_language(_GRAMMARS[self._language]), " ".join(f"({kind}) @{kind}" for kind in sorted(self._types))
-        )
-
-
 @lru_cache(maxsize=256)
-def _node_finder(language: Language, types: tuple[str, ...]) -> NodeFinder:
-    return NodeFinder(language, types, _WALKED)
+def _query(language: Language, types: tuple[str, ...]) -> Query:
+    return Query(load_language(_GRAMMARS[language]), " ".join(f"({kind}) @{kind}" for kind in types))
 
 
 def find(root: Node, language: Language, types: tuple[str, ...], rows: frozenset[int] | None = None) -> list[Node]:
@@ -78,37 +46,10 @@ def find(root: Node, language: Language, types: tuple[str, ...], rows: frozenset
 
     With *rows*, at least those that begin in one of these rows, and none that lies before the first or behind the last.
     """
-    return _node_finder(language, types).find(root, (min(rows), max(rows)) if rows else None)
-
-
-_WALKED: Final = 2_000
-"""Nodes. Walking over them takes about as long as compiling a query."""
-
-Span = tuple[int, int]
-
-
-def _find_by_walking(root: Node, types: frozenset[str], span: Span | None) -> dict[str, list[Node]]:
-    cursor, nodes = root.walk(), defaultdict[str, list[Node]](list)
-    while True:
-        node = cursor.node
-        if node is not None and node.type in types and node.is_named and (span is None or _overlaps(node, span)):
-            nodes[node.type].append(node)
-        if not cursor.goto_first_child():
-            while not cursor.goto_next_sibling():
-                if not cursor.goto_parent():
-                    return nodes
-
-
-def _overlaps(node: Node, span: Span) -> bool:
-    first, last = span
-    return node.end_point > (first, 0) and node.start_point < (last + 1, 0)
-
-
-def _find_by_query(root: Node, query: Query, span: Span | None) -> dict[str, list[Node]]:
-    cursor = QueryCursor(query)
-    if span:
-        cursor.set_point_range((span[0], 0), (span[1] + 1, 0))
-    return {kind: _in_order(nodes) for kind, nodes in cursor.captures(root).items()}
+    cursor = QueryCursor(_query(language, types))
+    if rows:
+        cursor.set_point_range((min(rows), 0), (max(rows) + 1, 0))
+    return _in_order(list(chain.from_iterable(cursor.captures(root).values())))
 
 
 def _in_order(nodes: list[Node]) -> list[Node]:
@@ -122,22 +63,14 @@ _START: Final[Callable[[Node], int]] = attrgetter("start_byte")
 _END: Final[Callable[[Node], int]] = attrgetter("end_byte")
 
 
-class NodeGroup(Enum):
-    """Types of nodes that are sought in the same files, and so found together."""
-
-    CODE = "code"
-    TESTS = "tests"
-
-
 Types = Mapping[Language, tuple[str, ...]]
-NODE_GROUPS: Final = {language: dict[str, NodeGroup]() for language in Language}
+_REGISTERED: Final = {language: set[str]() for language in Language}
 
 
-def register_types(types: Types, where: NodeGroup = NodeGroup.CODE) -> Types:
-    """Register the types that a module asks a `NodeIndex` for. A type of both groups is one of CODE."""
+def register_types(types: Types) -> Types:
+    """Register the types that a module asks a `NodeIndex` for."""
     for language, names in types.items():
-        groups = dict.fromkeys(names, where)
-        NODE_GROUPS[language] |= groups if where is NodeGroup.CODE else groups | NODE_GROUPS[language]
+        _REGISTERED[language].update(names)
     return types
 
 
@@ -148,21 +81,22 @@ MOST_CACHED: Final = 3_000
 class NodeIndex:
     """The nodes of one tree, by their types.
 
-    Finding twenty types takes hardly longer than finding one: the groups in *first* are found together when one of them is
-    asked for. Unregistered types, and trees of more than MOST_CACHED nodes, are searched each time.
+    Finding twenty types takes hardly longer than finding one: all registered ones are found together when one of them is asked
+    for. Unregistered types, and trees of more than MOST_CACHED nodes, are searched each time.
     """
 
-    __slots__ = ("_first", "_groups", "_known", "_language", "_root", "_seen", "_starts", "is_kept")
-
-    def __init__(self, root: Node, language: Language, first: frozenset[NodeGroup] = frozenset()) -> None:
+    def __init__(self, root: Node, language: Language) -> None:
         self._root = root
         self._language = language
-        self._first = first
-        self._groups: frozenset[NodeGroup] = frozenset()
-        self._known: dict[str, Sequence[Node]] = {}
         self._starts: dict[str, list[int]] = {}
         self._seen: dict[object, object] = {}
-        self.is_kept = root.descendant_count <= MOST_CACHED
+        self._is_kept = root.descendant_count <= MOST_CACHED
+
+    @cached_property
+    def _nodes(self) -> dict[str, list[Node]]:
+        names = tuple(sorted(_REGISTERED[self._language]))
+        nodes = QueryCursor(_query(self._language, names)).captures(self._root)
+        return {name: _in_order(nodes.get(name, [])) for name in names}
 
     def find(
         self, types: tuple[str, ...], within: Node | None = None, rows: frozenset[int] | None = None
@@ -170,7 +104,7 @@ class NodeIndex:
         """As `find` does below *within*; with *rows*, those that begin between the first and the last of them."""
         parts: list[list[Node]] = []
         for kind in types:
-            nodes = self._nodes_of_type(kind) if self.is_kept else None
+            nodes = self._nodes.get(kind) if self._is_kept else None
             if nodes is None:
                 return find(self._root if within is None else within, self._language, types, rows)
             parts.append(self._select(kind, nodes, within, rows))
@@ -178,25 +112,13 @@ class NodeIndex:
 
     def cached(self, compute: Callable[..., T], node: Node, *extra: object) -> T:
         """Call *compute* once for each node; *extra* is always the same for a node. Larger trees call it each time."""
-        if not self.is_kept:
+        if not self._is_kept:
             return compute(node, *extra)
         key = compute, node.id
         value = self._seen.get(key, self)
         if value is self:
             value = self._seen[key] = compute(node, *extra)
         return cast("T", value)
-
-    def _nodes_of_type(self, kind: str) -> Sequence[Node] | None:
-        nodes = self._known.get(kind)
-        group = NODE_GROUPS[self._language].get(kind) if nodes is None else None
-        if group is None or group in self._groups:
-            return nodes
-        wanted = frozenset({group} | (self._first if group in self._first else frozenset())) - self._groups
-        self._groups |= wanted
-        names = tuple(name for name, where in NODE_GROUPS[self._language].items() if where in wanted)
-        nodes = _node_finder(self._language, names).find_by_type(self._root)
-        self._known |= {name: nodes.get(name, ()) for name in names}
-        return self._known[kind]
 
     def _select(self, kind: str, nodes: Sequence[Node], within: Node | None, rows: frozenset[int] | None) -> list[Node]:
         start, end = 0, len(nodes)
@@ -336,7 +258,11 @@ _STRINGS: Final = pattern(
 
 def begins_in_text(root: Node, row: int, column: int = 0) -> bool:
     """Whether this position is inside of a string or a comment."""
-    node = root.descendant_for_point_range((row, column), (row, column + 1))
+    return is_in_text(root.descendant_for_point_range((row, column), (row, column + 1)))
+
+
+def is_in_text(node: Node | None) -> bool:
+    """Whether it is a part of a string or a comment."""
     return any(is_comment(around) or _STRINGS.search(around.type) for around in with_ancestors(node))
 
 

@@ -5,7 +5,7 @@ A test is new only if every line of it was added and its body was not moved.
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from operator import attrgetter
@@ -72,7 +72,10 @@ def base_sources(file: AnalyzedFile) -> tuple[Source, ...]:
 
 def _match_renamed(pairs: list[MatchedTest], file: AnalyzedFile) -> Iterator[MatchedTest]:
     """Pair one test that is gone with one new whose names are in the same run of changed lines."""
-    runs = _number_runs(file) if pairs else {}
+    runs: dict[tuple[int | None, bool], int] = {}
+    for number, block in enumerate(file.edit_blocks if pairs else ()):
+        runs |= {(line.base_line, True): number for line in block.removed}
+        runs |= {(line.head_line, False): number for line in block.added}
     gone: defaultdict[int, list[Test]] = defaultdict(list)
     new: defaultdict[int, list[Test]] = defaultdict(list)
     for base, head, _ in pairs:
@@ -84,22 +87,6 @@ def _match_renamed(pairs: list[MatchedTest], file: AnalyzedFile) -> Iterator[Mat
     taken = {id(test) for both in joined for test in both}
     yield from (pair for pair in pairs if id(pair.base) not in taken and id(pair.head) not in taken)
     yield from (MatchedTest(old, now, file) for old, now in joined)
-
-
-def _number_runs(file: AnalyzedFile) -> dict[tuple[int, bool], int]:
-    """For each changed line, by its number and whether it was removed, the run of changed lines that it is part of."""
-    runs: dict[tuple[int, bool], int] = {}
-    run = 0
-    for hunk in file.diff.hunks:
-        run += 1
-        for line in hunk.lines:
-            if line.kind is LineKind.CONTEXT:
-                run += 1
-            elif line.kind is LineKind.REMOVED:
-                runs[line.base_line or 0, True] = run
-            else:
-                runs[line.head_line or 0, False] = run
-    return runs
 
 
 def _match(base: list[Test], head: list[Test]) -> Iterator[tuple[Test | None, Test | None]]:
@@ -157,13 +144,13 @@ class TestPair:
     base: Test | None
     is_new: bool
 
-    @cached_property
+    @property
     def assertions(self) -> tuple[Assertion, ...]:
-        return _list_assertions(self.test)
+        return self.test.assertions
 
-    @cached_property
+    @property
     def base_assertions(self) -> tuple[Assertion, ...]:
-        return () if self.base is None else _list_assertions(self.base)
+        return () if self.base is None else self.base.assertions
 
     @property
     def is_cut(self) -> bool:
@@ -171,10 +158,6 @@ class TestPair:
         source = self.test.source
         last = source.first_line + len(source.lines) - 1 - source.text.endswith("\n")
         return self.test.is_maybe_cut and last not in self.file.added_lines
-
-
-def _list_assertions(test: Test) -> tuple[Assertion, ...]:
-    return tuple(find_assertions(test.body, test.source.language, nodes=test.source.nodes))
 
 
 @memoized
@@ -239,10 +222,10 @@ class CheckedBody:
     def assertions(self) -> tuple[Assertion, ...]:
         if self.test_pair is not None:
             return self.test_pair.assertions
-        return tuple(find_assertions(self.node, self.source.language, nodes=self.source.nodes))
+        return tuple(find_assertions(self.source, self.node))
 
     def line_of(self, node: Node) -> int:
-        return node.start_point.row + self.source.first_line
+        return self.source.line_of(node)
 
     def is_added(self, node: Node) -> bool:
         return self.line_of(node) in self.file.added_lines
@@ -255,7 +238,7 @@ def find_bodies(change: CodeChange) -> tuple[CheckedBody, ...]:
         CheckedBody(pair.file, pair.test.source, pair.test.body, pair.test.name, pair)
         for pair in find_test_pairs(change)
     ]
-    files = (file for file in change.files if file.role is FileRole.TEST and not _is_foreign(file))
+    files = (file for file in change.files if file.is_test and not _is_foreign(file))
     pieces = ((file, source) for file in files for source in file.sources if not source.is_whole)
     return (*bodies, *(CheckedBody(file, source, source.root, "") for file, source in pieces))
 
@@ -361,51 +344,6 @@ _TESTS_ABOVE: Final = pattern(
 )
 
 
-class RemovedCall(NamedTuple):
-    """A check that was removed, with its lines in the version before."""
-
-    assertion: Assertion
-    first_line: int
-    last_line: int
-    text: str
-
-
-def find_removed_calls(file: AnalyzedFile, removed: Mapping[int, frozenset[int]]) -> Iterator[RemovedCall]:
-    """Whole statements that check something and were removed without a replacement.
-
-    *removed* has for each line without a successor all lines that were removed beside it.
-    """
-    for source in base_sources(file) if removed else ():
-        rows = frozenset(line - source.first_line for line in removed if source.has_line(line))
-        for assertion in find_assertions(source.root, source.language, rows, source.nodes) if rows else ():
-            whole = _statement_of(assertion, source.language)
-            if whole is None:
-                continue
-            first, last = source.first_line + whole.start_point.row, source.first_line + whole.end_point.row
-            if removed.get(first, frozenset({0})) <= set(range(first, last + 1)):
-                yield RemovedCall(assertion, first, last, text_of(whole))
-
-
-_ERRORS: Final = pattern(r"\b\w{0,40}[eE]rr\b")
-_STATEMENT_TYPES: Final = frozenset({"expression_statement", "with_statement"})
-_HEADS: Final = frozenset({"await", "await_expression", "with_item", "with_clause", "as_pattern"})
-
-
-def _statement_of(assertion: Assertion, language: Language) -> Node | None:
-    """The statement that a call is, or the `with` around it; in Go an `if` that fails on an error."""
-    node = assertion.node
-    if language is Language.GO and assertion.proof is Proof.SUCCESS and node.type == "if_statement":
-        return node
-    around = next((ancestor for ancestor in ancestors(node) if ancestor.type not in _HEADS), None)
-    return around if around is not None and assertion.is_guess and around.type in _STATEMENT_TYPES else None
-
-
-def find_error_names(assertion: Assertion) -> frozenset[str]:
-    """The errors that a check of success names: `require.NoError(t, err)`."""
-    is_of_success = assertion.proof is Proof.SUCCESS and not assertion.is_guess
-    return frozenset(_ERRORS.findall(assertion.text) if is_of_success else ())
-
-
 AFTER_EACH_TEST: Final = "(after each test)"
 _AFTER_EACH_PATTERN: Final = pattern(r"@After|^ ?tear_?down|autouse", 2)
 
@@ -419,10 +357,10 @@ def find_asserting_names(functions: Iterable[Function]) -> frozenset[str]:
     asserting: set[str] = set()
     for function in functions:
         source = function.source
-        chains = find_call_chains(function.body, source.language, nodes=source.nodes)
+        chains = find_call_chains(source, function.body)
         called = {chain.names[-1] for chain in chains if chain.links[-1].arguments is not None}
         calls.setdefault(function.name, set()).update(called)
-        checks = find_assertions(function.body, source.language, nodes=source.nodes)
+        checks = find_assertions(source, function.body)
         if any(check.proof >= Proof.PRESENCE and not check.is_guess for check in checks):
             is_hook = _AFTER_EACH_PATTERN.search(f"{function.attributes} {function.name}")
             asserting.add(AFTER_EACH_TEST if is_hook else function.name)

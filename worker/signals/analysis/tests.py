@@ -17,9 +17,10 @@ from typing import Final
 from tree_sitter import Node
 
 from worker.domain.pattern import pattern
+from worker.signals.analysis.assertions import Assertion, find_assertions
 from worker.signals.analysis.call_chains import arguments, arguments_and_block
 from worker.signals.analysis.change import AnalyzedFile, Source, memoized
-from worker.signals.analysis.file_roles import MORE_LANGUAGES, SCRIPT_LANGUAGES, FileRole, Language, role_of
+from worker.signals.analysis.file_roles import MORE_LANGUAGES, SCRIPT_LANGUAGES, Language
 from worker.signals.analysis.functions import Function, find_block, find_functions
 from worker.signals.analysis.syntax import ancestors, is_comment, text_of
 
@@ -69,6 +70,10 @@ class Test:
         return text_of(self.body)
 
     @cached_property
+    def assertions(self) -> tuple[Assertion, ...]:
+        return tuple(find_assertions(self.source, self.body))
+
+    @cached_property
     def lines(self) -> Counter[str]:
         """The lines of its body without indentation and empty ones."""
         return Counter(filter(None, (line.strip() for line in self.text.split("\n"))))
@@ -82,7 +87,7 @@ class Test:
 
 def can_hold_tests(file: AnalyzedFile) -> bool:
     """Whether its path is that of tests, or it is of Rust, which keeps tests beside the code."""
-    is_there = file.language is not None and (role_of(file.path) is FileRole.TEST or file.language is Language.RUST)
+    is_there = file.language is not None and (file.is_test or file.language is Language.RUST)
     return is_there and not is_test_data(file)
 
 
@@ -106,7 +111,7 @@ def is_test_data(file: AnalyzedFile) -> bool:
     """
     if _TEST_DATA_FOLDERS.search(file.path) is not None:
         return True
-    if file.head_text is None or role_of(file.path) is not FileRole.TEST:
+    if file.head_text is None or not file.is_test:
         return False
     if file.language is Language.RUST:
         return _PROGRAM.search(file.head_text) is not None

@@ -12,13 +12,11 @@ from tree_sitter import Node
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category, Side
 from worker.dossier.diff.parser import DiffLine
-from worker.signals.analysis.change import AnalyzedFile, CodeChange, memoized
+from worker.signals.analysis.change import AnalyzedFile, CodeChange, EditBlock, memoized
 from worker.signals.analysis.ci_config import (
-    EditBlock,
     command_of,
     find_block,
     find_configuration,
-    find_edit_blocks,
     indentation_of,
     is_ci,
     is_comment,
@@ -215,14 +213,14 @@ def strictness_off(change: CodeChange) -> Iterator[SignalMatch]:
     False alarms: 24 of 2038 clean changes with CI or tool configuration (1.2 %, at most 1.75 %).
     """
     for file in _find_strict_files(change):
-        for edit in find_edit_blocks(file):
+        for edit in file.edit_blocks:
             yield from _find_dropped_demands(edit, file)
             yield from _find_lowered(edit, file)
 
 
 def _find_removed_steps(file: AnalyzedFile) -> Iterator[DiffLine]:
     """Commands of tests and checks in blocks that were only removed, if no other line runs them."""
-    for edit in find_edit_blocks(file):
+    for edit in file.edit_blocks:
         blank = not any(line.text.strip() and not is_comment(line.text) for line in edit.added)
         for line in edit.removed if blank else ():
             if runs_checks(line.text) and not _KEY.match(line.text) and not _is_still_run(line, file):
@@ -298,7 +296,7 @@ def _is_old(number: int, text: str, file: AnalyzedFile) -> bool:
 
 def _find_stand_ins(file: AnalyzedFile) -> Iterator[DiffLine]:
     """Added lines that do nothing, where a command ran tests and none does now."""
-    for edit in find_edit_blocks(file):
+    for edit in file.edit_blocks:
         tests = [line for line in edit.removed if runs_tests(_strip_output(line.text))]
         if any(runs_tests(_strip_output(line.text)) for line in edit.added):
             continue
@@ -453,11 +451,8 @@ def _find_emptied(file: AnalyzedFile) -> tuple[EmptiedCollection, ...]:
 
 
 def _is_emptied_conditionally(line: int, file: AnalyzedFile) -> bool:
-    source = next(source for source in file.sources if source.has_line(line))
-    row = line - source.first_line
-    text = source.lines[row]
-    column = len(text) - len(text.lstrip())
-    node = source.root.descendant_for_point_range((row, column), (row, column + 1))
+    source = file.source_at(line)
+    node = None if source is None else source.node_at(line)
     return node is not None and any(_is_deciding(around, node) for around in ancestors(node))
 
 

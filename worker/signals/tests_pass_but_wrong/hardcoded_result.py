@@ -20,7 +20,7 @@ from worker.domain.verdict.verdict import Category
 from worker.dossier.diff.parser import LineKind
 from worker.signals.analysis.change import AnalyzedFile, CodeChange, Source, memoized, memoized_for_family
 from worker.signals.analysis.changed_functions import is_declaration, is_extended, is_hook
-from worker.signals.analysis.file_roles import SCRIPT_LANGUAGES, FileRole, Language, role_of
+from worker.signals.analysis.file_roles import SCRIPT_LANGUAGES, Language
 from worker.signals.analysis.functions import Function, find_functions
 from worker.signals.analysis.syntax import consequence_of, descendants, is_comment, text_of
 from worker.signals.signal import SignalKind, SignalMatch, SignalScope, signal
@@ -181,7 +181,7 @@ def table_of_test_values(change: CodeChange) -> Iterator[SignalMatch]:
         literals = _find_test_literals(change)
         for source in (candidate for candidate in file.sources if candidate.language in _TABLES):
             for table in source.nodes.find(_TABLES[source.language]):
-                line = table.start_point.row + source.first_line
+                line = source.line_of(table)
                 if line in file.added_lines and _is_table_of_tests(table, literals):
                     yield SignalMatch("each pair of this table stands in a test of this change", file.path, line)
 
@@ -211,14 +211,14 @@ def _compact(text: str) -> str:
 
 @memoized_for_family
 def _find_test_literals(change: CodeChange) -> ExpectedLiterals:
-    files = (file for file in change.files if role_of(file.path) is FileRole.TEST or file.language is Language.RUST)
+    files = (file for file in change.files if file.is_test or file.language is Language.RUST)
     shown = ([text[:_LONGEST] for text in _test_lines(file)] for file in files)
     return ExpectedLiterals(tuple("\n".join(lines) for lines in shown if lines))
 
 
 def _test_lines(file: AnalyzedFile) -> Iterator[str]:
     """All lines of a changed test file; of a Rust source the new ones below `#[cfg(test)]`."""
-    if role_of(file.path) is FileRole.TEST:
+    if file.is_test:
         shown = (line.text for line in file.diff.lines() if line.kind is not LineKind.REMOVED)
         yield from shown if file.head_text is None else islice(file.head_text.split("\n"), _MOST_LINES)
         return
@@ -327,14 +327,14 @@ def _find_literal_branches(source: Source, added: frozenset[int]) -> Iterator[tu
         is_ternary = node.type == "conditional_expression" and node.named_child_count > 1
         condition = node.named_children[1] if is_ternary else node.child_by_field_name("condition")
         then = node.named_children[0] if is_ternary else consequence_of(node)
-        if condition is None or then is None or condition.start_point.row + source.first_line not in added:
+        if condition is None or then is None or source.line_of(condition) not in added:
             continue
         parts = _ANDS.split(_strip_brackets(text_of(condition)[:_LONGEST]))
         matches = [_EQUALS.fullmatch(_strip_brackets(part)) for part in parts]
         answer = _find_only_answer(then)
         if matches[0] is not None and all(matches) and answer is not None:
             value = next(filter(None, matches[0].groups()))
-            yield condition.start_point.row + source.first_line, value, text_of(answer)
+            yield source.line_of(condition), value, text_of(answer)
 
 
 def _strip_brackets(condition: str) -> str:

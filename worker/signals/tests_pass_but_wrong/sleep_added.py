@@ -9,8 +9,8 @@ from typing import Final
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
 from worker.dossier.diff.parser import DiffLine
-from worker.signals.analysis.change import CodeChange
-from worker.signals.analysis.ci_config import EditBlock, find_edit_blocks, is_comment
+from worker.signals.analysis.change import CodeChange, EditBlock
+from worker.signals.analysis.ci_config import is_comment
 from worker.signals.analysis.file_roles import FileRole, role_of
 from worker.signals.signal import SignalKind, SignalMatch, SignalScope, signal
 
@@ -33,7 +33,7 @@ def sleep_added(change: CodeChange) -> Iterator[SignalMatch]:
     for file in change.files:
         if file.language is None or role_of(file.path) not in {FileRole.TEST, FileRole.PRODUCTION}:
             continue
-        for edit in find_edit_blocks(file) if file.can_match(_SLEEPS) else ():
+        for edit in file.edit_blocks if file.can_match(_SLEEPS) else ():
             line = _find_lone_sleep(edit)
             if line is not None:
                 yield SignalMatch("a sleep that only makes something likelier to be ready", file.path, line.head_line)

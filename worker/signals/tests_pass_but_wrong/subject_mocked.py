@@ -11,7 +11,7 @@ from typing import Final
 from worker.domain.pattern import can_match, pattern
 from worker.domain.verdict.verdict import Category
 from worker.signals.analysis.change import AnalyzedFile, CodeChange, memoized_for_family
-from worker.signals.analysis.file_roles import SCRIPT_LANGUAGES, FileRole, Language, role_of
+from worker.signals.analysis.file_roles import SCRIPT_LANGUAGES, Language
 from worker.signals.analysis.functions import find_functions
 from worker.signals.analysis.test_pairs import match_all_tests
 from worker.signals.analysis.tests import Test
@@ -48,7 +48,7 @@ def double_under_test(change: CodeChange) -> Iterator[SignalMatch]:
 
     False alarms: 4 of 22175 clean changes with tests (0.0 %, at most 0.05 %).
     """
-    files = [file for file in change.files if file.language is not None and role_of(file.path) is FileRole.TEST]
+    files = [file for file in change.files if file.language is not None and file.is_test]
     patching = {file.path for file in files if _is_patching(file)}
     for pair in match_all_tests(change) if patching else ():
         if pair.head is not None and pair.file.path in patching:
@@ -75,7 +75,7 @@ def _find_defined(change: CodeChange) -> frozenset[str]:
 
 
 def _find_replaced(test: Test, file: AnalyzedFile, defined: frozenset[str]) -> Iterator[SignalMatch]:
-    lines = test.source.lines[test.first_line - test.source.first_line : test.last_line - test.source.first_line + 1]
+    lines = [test.source.text_at(line) for line in range(test.first_line, test.last_line + 1)]
     above = test.marks.split("\n")
     doubles = {name for text in (*lines, *above) for name in _names(text) if name in defined}
     for offset, text in enumerate(lines if doubles else ()):

@@ -11,9 +11,16 @@ from typing import Final, NamedTuple
 
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category, Side
-from worker.dossier.diff.parser import ChangeKind, DiffLine, LineKind
-from worker.signals.analysis.change import AnalyzedFile, CodeChange, is_certain_revert, memoized, memoized_for_family
-from worker.signals.analysis.file_roles import SCRIPT_LANGUAGES, FileRole, Language, role_of
+from worker.dossier.diff.parser import ChangeKind
+from worker.signals.analysis.change import (
+    AnalyzedFile,
+    CodeChange,
+    EditBlock,
+    is_certain_revert,
+    memoized,
+    memoized_for_family,
+)
+from worker.signals.analysis.file_roles import SCRIPT_LANGUAGES, Language
 from worker.signals.analysis.functions import Function, find_functions
 from worker.signals.analysis.skips import is_explained_above, is_removal_declared
 from worker.signals.analysis.syntax import text_of
@@ -71,8 +78,8 @@ class LostTest(NamedTuple):
 
     test: Test
     file: AnalyzedFile
-    surrounding_lines: tuple[DiffLine, ...]
-    """The block of changed lines that removed it."""
+    block: EditBlock
+    """The changed lines that removed it."""
 
     @property
     def is_of_deleted_file(self) -> bool:
@@ -81,7 +88,7 @@ class LostTest(NamedTuple):
     @property
     def is_alone(self) -> bool:
         """Whether the block only removes lines."""
-        has_addition = any(line.kind is LineKind.ADDED and line.text.strip() for line in self.surrounding_lines)
+        has_addition = any(line.text.strip() for line in self.block.added)
         return self.file.diff.change in _REMOVING_KINDS and not has_addition
 
     @property
@@ -254,7 +261,7 @@ def _build_match(deletion: Deletion, more: str) -> SignalMatch:
 
 @memoized
 def _words_added_in_tests(change: CodeChange) -> frozenset[str]:
-    files = (file for file in change.files if role_of(file.path) is FileRole.TEST)
+    files = (file for file in change.files if file.is_test)
     return _words(text for file in files for text in file.diff.added_texts)
 
 
@@ -270,7 +277,7 @@ def _new_tests(change: CodeChange) -> tuple[Test, ...]:
 @memoized
 def _has_new_test_data(change: CodeChange) -> bool:
     """Whether data of tests gained lines: cases may have moved there."""
-    files = (file for file in change.files if file.language is None and role_of(file.path) is FileRole.TEST)
+    files = (file for file in change.files if file.language is None and file.is_test)
     return any(line.text.strip() for file in files for line in file.diff.added_lines)
 
 
@@ -321,7 +328,7 @@ def _words(texts: Iterable[str]) -> frozenset[str]:
 @memoized
 def _find_own_lines(change: CodeChange) -> frozenset[tuple[str, int | None]]:
     deleted = _find_deleted(change)
-    return frozenset((lost.file.path, line.base_line) for lost in deleted for line in lost.surrounding_lines)
+    return frozenset((lost.file.path, line.base_line) for lost in deleted for line in lost.block.removed)
 
 
 def _find_removed_texts(files: Iterable[AnalyzedFile], change: CodeChange) -> Iterator[str]:
@@ -336,7 +343,7 @@ def _find_removed_texts(files: Iterable[AnalyzedFile], change: CodeChange) -> It
 
 
 def _find_code_files(change: CodeChange) -> Iterator[AnalyzedFile]:
-    return (file for file in change.files if role_of(file.path) is not FileRole.TEST)
+    return (file for file in change.files if not file.is_test)
 
 
 @memoized_for_family
@@ -392,8 +399,9 @@ def _can_lose_tests(file: AnalyzedFile) -> bool:
 @memoized
 def _find_deleted(change: CodeChange) -> tuple[LostTest, ...]:
     """Lost tests of removed blocks that are neither hidden, nor moved, nor equal to another test of their file."""
-    tests = (LostTest(test, file, _find_block(test, file)) for test, file in _select_lost(change))
-    gone = (lost for lost in tests if lost.surrounding_lines and _find_hidden_line(lost.test, lost.file) is None)
+    tests = ((test, file, _find_block(test, file)) for test, file in _select_lost(change))
+    blocks = (LostTest(test, file, block) for test, file, block in tests if block is not None)
+    gone = (lost for lost in blocks if _find_hidden_line(lost.test, lost.file) is None)
     own = (lost for lost in gone if _wording(lost.test) not in _wordings(lost.file))
     return tuple(lost for lost in own if not _is_moved(lost, change))
 
@@ -414,19 +422,11 @@ def _wording(test: Test) -> tuple[object, ...]:
     return (test.text, test.outer_names, test.marks, parameters)
 
 
-def _find_block(test: Test, file: AnalyzedFile) -> tuple[DiffLine, ...]:
+def _find_block(test: Test, file: AnalyzedFile) -> EditBlock | None:
     """The changed lines without a break around the first line of the test; none if that line stays."""
-    for hunk in file.diff.hunks:
-        at = next((n for n, line in enumerate(hunk.lines) if line.base_line == test.first_line), None)
-        if at is None or hunk.lines[at].kind is not LineKind.REMOVED:
-            continue
-        start = end = at
-        while start and hunk.lines[start - 1].kind is not LineKind.CONTEXT:
-            start -= 1
-        while end < len(hunk.lines) and hunk.lines[end].kind is not LineKind.CONTEXT:
-            end += 1
-        return hunk.lines[start:end]
-    return ()
+    return next(
+        (edit for edit in file.edit_blocks if any(line.base_line == test.first_line for line in edit.removed)), None
+    )
 
 
 def _find_hidden_line(test: Test, file: AnalyzedFile) -> int | None:
@@ -438,8 +438,9 @@ def _find_hidden_line(test: Test, file: AnalyzedFile) -> int | None:
 
 def _is_in_comment(file: AnalyzedFile, line: int) -> bool:
     """Whether this line of the head is a comment or part of one."""
-    texts = (source.lines[line - source.first_line] for source in file.sources if source.has_line(line))
-    return any(map(_COMMENT_MARK.match, texts)) or (file.language is not Language.PYTHON and file.is_quoted(line))
+    source = file.source_at(line)
+    is_marked = source is not None and _COMMENT_MARK.match(source.text_at(line)) is not None
+    return is_marked or (file.language is not Language.PYTHON and file.is_quoted(line))
 
 
 def _is_out_of_collection(file: AnalyzedFile) -> bool:
@@ -481,7 +482,7 @@ def _is_same(name: str, lines: Counter[str], test: Test) -> bool:
 
 def _find_commented_out(test: Test, file: AnalyzedFile) -> int | None:
     """The added line that is the definition of the test behind a comment mark."""
-    definition = test.source.lines[test.first_line - test.source.first_line].strip()
+    definition = test.source.text_at(test.first_line).strip()
     for line in file.diff.added_lines if definition else ():
         mark = _COMMENT_MARK.match(line.text[:_LONGEST])
         if mark and line.text[mark.end() :].strip() == definition:

@@ -7,8 +7,6 @@ be parsed, and the hunk has to show the existing line that makes the test.
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from tree_sitter import Node
-
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
 from worker.dossier.diff.parser import DiffLine, LineKind
@@ -153,7 +151,7 @@ def test_disabled(change: CodeChange) -> Iterator[SignalMatch]:
 
     False alarms: 20 of 22175 clean changes with tests (0.1 %, at most 0.14 %).
     """
-    for off in _all_disabled_tests(change):
+    for off in _find_disabled(change):
         if not off.is_explained:
             yield SignalMatch(f"the test `{off.name}`, which ran before, is switched off", off.file.path, off.line)
 
@@ -166,7 +164,7 @@ def test_disabled_explained(change: CodeChange) -> Iterator[SignalMatch]:
 
     False alarms: 40 of 22175 clean changes with tests (0.2 %, at most 0.25 %).
     """
-    for off in _all_disabled_tests(change):
+    for off in _find_disabled(change):
         if off.is_explained:
             yield SignalMatch(f"the test `{off.name}`, which ran before, may be switched off", off.file.path, off.line)
 
@@ -184,7 +182,7 @@ def test_only(change: CodeChange) -> Iterator[SignalMatch]:
 
     False alarms: 3 of 22175 clean changes with tests (0.0 %, at most 0.04 %).
     """
-    for file in _test_files(change):
+    for file in filter(can_hold_tests, change.files):
         mark = None if file.language is None else _ONLY_MARK.get(file.language)
         if mark is None or any(map(has_forbidden_path, file.sources)) or _is_only_everywhere(file):
             continue
@@ -202,10 +200,6 @@ def _is_only_everywhere(file: AnalyzedFile) -> bool:
     return not any(_UNMARKED.match(line[:_LONGEST]) for line in file.head_text.split("\n"))
 
 
-def _test_files(change: CodeChange) -> Iterator[AnalyzedFile]:
-    return (file for file in change.files if can_hold_tests(file))
-
-
 def _is_old(line: DiffLine, change: CodeChange) -> bool:
     """Whether it was only moved or indented."""
     return line.text.strip() in change.removed_texts
@@ -219,16 +213,14 @@ def _is_quoted(file: AnalyzedFile, line: DiffLine) -> bool:
 
 def _is_conditional(file: AnalyzedFile, line: DiffLine) -> bool:
     number = line.head_line or 0
-    return any(is_conditional_skip(source, number) for source in file.sources if source.has_line(number))
+    source = file.source_at(number)
+    return source is not None and is_conditional_skip(source, number)
 
 
 @memoized
-def _all_disabled_tests(change: CodeChange) -> tuple[_DisabledTest, ...]:
-    return () if is_certain_revert(change) else tuple(_find_disabled(change))
-
-
-def _find_disabled(change: CodeChange) -> Iterator[_DisabledTest]:
-    for file in _test_files(change):
+def _find_disabled(change: CodeChange) -> tuple[_DisabledTest, ...]:
+    disabled: list[_DisabledTest] = []
+    for file in () if is_certain_revert(change) else filter(can_hold_tests, change.files):
         lines = file.diff.added_lines_matching(lambda text, file=file: _can_disable(text, file))[:_MOST]
         if not lines:
             continue
@@ -241,7 +233,9 @@ def _find_disabled(change: CodeChange) -> Iterator[_DisabledTest]:
             test = _find_disabled_test(line.head_line, file, ran)
             name = test.name if test is not None else _find_in_hunk(line, file)
             if name is not None:
-                yield _DisabledTest(file, line.head_line, name, _is_explained(line, file, test, change))
+                explained = _is_explained(line, file, test, change)
+                disabled.append(_DisabledTest(file, line.head_line, name, is_explained=explained))
+    return tuple(disabled)
 
 
 def _was_disabled(file: AnalyzedFile, line: DiffLine) -> bool:
@@ -273,11 +267,13 @@ def _is_explained(line: DiffLine, file: AnalyzedFile, test: Test | None, change:
 
 def _lines_near(number: int, file: AnalyzedFile) -> Iterator[str]:
     """The line, and the comments right above it."""
-    for source in (source for source in file.sources if source.has_line(number)):
-        row = number - source.first_line
-        yield source.lines[row]
-        above = source.lines[max(0, row - _NEAR) : row]
-        yield from (line for line in above if line.strip().startswith(("#", "//", "*", "/*")) and "#[" not in line)
+    source = file.source_at(number)
+    if source is None:
+        return
+    yield source.text_at(number)
+    row = number - source.first_line
+    above = source.lines[max(0, row - _NEAR) : row]
+    yield from (line for line in above if line.strip().startswith(("#", "//", "*", "/*")) and "#[" not in line)
 
 
 def _find_in_hunk(line: DiffLine, file: AnalyzedFile) -> str | None:
@@ -311,10 +307,10 @@ def _can_disable(text: str, file: AnalyzedFile) -> bool:
 
 def _find_disabled_test(line: int, file: AnalyzedFile, ran: list[Test]) -> Test | None:
     """The first test that ran before and that this line of the head switches off."""
-    source = next((source for source in file.sources if source.has_line(line)), None)
+    source = file.source_at(line)
     if source is None or file.language is None:
         return None
-    text = source.lines[line - source.first_line]
+    text = source.text_at(line)
     tests = (test for test in ran if test.source is source)
     whole = _FILE_MARK.get(file.language)
     if whole is not None and whole.match(text):
@@ -353,27 +349,19 @@ def _telling_lines(test: Test) -> frozenset[str]:
 
 def _find_marked_lines(line: int, source: Source) -> tuple[int, int] | None:
     """First and last line of what the mark on this line belongs to."""
-    row = line - source.first_line
-    column = len(source.lines[row]) - len(source.lines[row].lstrip())
-    node = source.root.descendant_for_point_range((row, column), (row, column + 1))
+    node = source.node_at(line)
     ends_up = _MORE_SCOPES if source.language in MORE_LANGUAGES else _SCOPES
     while node is not None and node.type not in ends_up:
-        node = _node_below(node) if node.type == "attribute_item" else node.parent
-    return None if node is None else (node.start_point.row + source.first_line, node.end_point.row + source.first_line)
-
-
-def _node_below(node: Node) -> Node | None:
-    """The item that a Rust attribute belongs to."""
-    after = node.next_named_sibling
-    while after is not None and (after.type == "attribute_item" or "comment" in after.type):
-        after = after.next_named_sibling
-    return after
+        is_attribute = node.type == "attribute_item"
+        node = node.next_named_sibling if is_attribute else node.parent
+        while is_attribute and node is not None and (node.type == "attribute_item" or "comment" in node.type):
+            node = node.next_named_sibling  # the item that a Rust attribute belongs to
+    return None if node is None else (source.line_of(node), node.end_point.row + source.first_line)
 
 
 def _ends_body(line: int, test: Test) -> bool:
     """Whether one of the body's first statements ends the test on this line, with more below it."""
-    rows = [statement.start_point.row + test.source.first_line for statement in test.function.statements[:-1]]
-    return line in rows[:_EARLY_STATEMENTS]
+    return line in [test.source.line_of(early) for early in test.function.statements[:-1][:_EARLY_STATEMENTS]]
 
 
 def _find_unskipped(line: DiffLine, file: AnalyzedFile) -> str | None:

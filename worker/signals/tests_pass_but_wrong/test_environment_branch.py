@@ -215,7 +215,7 @@ def _find_answers(source: Source, names: frozenset[str]) -> Iterator[int]:
         text = text_of(condition)[:_LONGEST]
         is_asking = _RUNNER.search(text) or not names.isdisjoint(_WORD.findall(text))
         if is_asking and not _is_type_check(text) and not _is_negated(text) and _has_result(then):
-            yield condition.start_point.row + source.first_line
+            yield source.line_of(condition)
 
 
 @memoized

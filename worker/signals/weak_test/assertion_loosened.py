@@ -5,25 +5,24 @@ something which went with the change or a text that the change words differently
 """
 
 from bisect import bisect_left
-from collections import defaultdict
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
+from tree_sitter import Node
+
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category, Side
-from worker.dossier.diff.parser import LineKind
 from worker.signals.analysis.assertions import Assertion, find_assertions
 from worker.signals.analysis.change import AnalyzedFile, CodeChange, Source, is_certain_revert, memoized
-from worker.signals.analysis.file_roles import FileRole, role_of
+from worker.signals.analysis.file_roles import Language
 from worker.signals.analysis.functions import find_functions
 from worker.signals.analysis.proofs import Proof, can_assert
 from worker.signals.analysis.skips import is_removal_declared
+from worker.signals.analysis.syntax import ancestors, text_of
 from worker.signals.analysis.test_pairs import (
     MatchedTest,
     TestPair,
     base_sources,
-    find_error_names,
-    find_removed_calls,
     match_all_tests,
 )
 from worker.signals.analysis.tests import Test, can_hold_tests
@@ -51,6 +50,9 @@ _TELLING_LENGTH: Final = 4
 _ASSERTS: Final = pattern(r"(?:self\.)?assert|expect\(|require\.|is\.")
 _WORD: Final = pattern(r"[A-Za-z_]\w*")
 _LITERAL: Final = pattern(r"\"((?:[^\"\\]|\\.){1,300})\"|'((?:[^'\\]|\\.){1,300})'|`([^`]{1,300})`")
+_ERRORS: Final = pattern(r"\b\w{0,40}[eE]rr\b")
+_STATEMENT_TYPES: Final = frozenset({"expression_statement", "with_statement"})
+_HEADS: Final = frozenset({"await", "await_expression", "with_item", "with_clause", "as_pattern"})
 _LONG_WORD: Final = pattern(r"[^\W\d_]{3,}")
 _RENDERING: Final = pattern(
     r"fmt|__(?:str|repr|format)__|__toString|to_?[sS]tring|ToString|to_s|inspect|String|Error|getMessage"
@@ -102,13 +104,27 @@ class LostCheck(NamedTuple):
     def lost_block(self) -> LineBlock:
         return find_blocks(self.file)[self.check.block]
 
+    @property
+    def added_checks(self) -> list[LocatedCheck]:
+        """The added checks of its test as it is now; where a fragment does not show the test, those of small blocks."""
+        added = _added_checks(self.file)
+        if self.matched_test is None:
+            blocks = find_blocks(self.file)
+            return [new for new in added if len(blocks[new.block].added_lines) <= _SMALL_BLOCK]
+        head = self.matched_test.head
+        return [new for new in added if head is not None and head.first_line <= new.first_line <= head.last_line]
 
-class ReplacedCheck(NamedTuple):
-    """A check that was removed, and those that replaced it in the same test."""
+    @property
+    def checks_in_place(self) -> list[LocatedCheck]:
+        """Added checks of the same block and test."""
+        return [new for new in self.added_checks if new.block == self.check.block]
 
-    file: AnalyzedFile
-    old_check: LocatedCheck
-    new_checks: tuple[LocatedCheck, ...]
+    @property
+    def is_all_of_block(self) -> bool:
+        """Whether nothing was changed beside it but other assertions that went."""
+        checks = (check for check in _removed_checks(self.file) if check.block == self.check.block)
+        block = self.lost_block
+        return not block.added_lines and block.removed_lines <= {line for check in checks for line in check.lines}
 
 
 @signal(Category.WEAK_TEST, SignalKind.SUSPICION, SignalScope.TESTS)
@@ -168,57 +184,92 @@ def _build_match(loss: LostCheck, note: str) -> SignalMatch:
 @memoized
 def find_lost_checks(change: CodeChange) -> tuple[LostCheck, ...]:
     """Every check that a kept test lost, each once."""
-    files = [file for file in change.files if can_hold_tests(file)]
-    if not any(_removed_checks(file) for file in files) or is_certain_revert(change):
+    losses = (_judge_removal(removed, change) for removed in find_removed_checks(change))
+    return tuple(loss for loss in losses if loss is not None)
+
+
+@memoized
+def find_removed_checks(change: CodeChange) -> tuple[LostCheck, ...]:
+    """Every check that went from its line, whether something took its place or not."""
+    files = [file for file in change.files if can_hold_tests(file) and file.sources]
+    if not any(map(_removed_checks, files)) or is_certain_revert(change):
         return ()
     moved = frozenset(check.assertion.text for file in files for check in _added_checks(file))
-    return tuple(loss for file in files if file.sources for loss in _find_in_file(change, file, moved))
+    removed: list[LostCheck] = []
+    for file in files:
+        gone = _removed_checks(file)[:_MOST]
+        tests = _map_tests_by_line(change, file) if gone else {}
+        removed += (
+            LostCheck(file, check, tests.get(check.first_line), is_moved=check.assertion.text in moved)
+            for check in gone
+        )
+    return tuple(removed)
 
 
-def _find_in_file(change: CodeChange, file: AnalyzedFile, moved: frozenset[str]) -> Iterator[LostCheck]:
-    gone = _removed_checks(file)[:_MOST]
-    tests = _map_tests_by_line(change, file) if gone else {}
-    for check in gone:
-        is_moved = check.assertion.text in moved
-        loss = LostCheck(file, check, tests.get(check.first_line), is_moved=is_moved)
-        if is_moved and not _is_all_of_block(loss):
-            continue
-        base, head = loss.versions
-        if base is not None and head is not None and is_implied(check.assertion, base, head):
-            continue
-        near = _find_checks_in_place(loss) or _find_moved_checks(loss)
-        discarded = _find_discarded(loss)
-        if discarded is not None:
-            yield loss._replace(replacement=discarded)
-            continue
-        if not near and _is_context_kept(loss, change) and not _is_rewritten(loss):
-            yield loss
-        weak = [other for other in near if is_weaker(other.assertion, check.assertion)]
-        if weak and len(weak) == len(near):
-            yield loss._replace(replacement=max(weak, key=lambda other: len(other.words & check.words)))
+def _judge_removal(removed: LostCheck, change: CodeChange) -> LostCheck | None:
+    """What the test lost with a removed check; None if it still asks for as much."""
+    check, (base, head) = removed.check, removed.versions
+    if removed.is_moved and not removed.is_all_of_block:
+        return None
+    if base is not None and head is not None and is_implied(check.assertion, base, head):
+        return None
+    discarded = _find_discarded(removed)
+    if discarded is not None:
+        return removed._replace(replacement=discarded)
+    near = removed.checks_in_place
+    names = assertion_words(check.assertion)
+    if not near and names and base is not None and head is not None and head.first_line in removed.file.added_lines:
+        # the test was moved as a whole
+        near = [new for new in removed.added_checks if names <= assertion_words(new.assertion)]
+    if near:
+        is_weak = all(is_weaker(other.assertion, check.assertion) for other in near)
+        best = max(near, key=lambda other: len(other.words & check.words))
+        return removed._replace(replacement=best) if is_weak else None
+    return removed if _is_context_kept(removed, change) and not _is_rewritten(removed) else None
 
 
-def _find_checks_in_place(loss: LostCheck) -> tuple[LocatedCheck, ...]:
-    """Added checks of the same block and test."""
-    added = (check for check in _added_checks(loss.file) if check.block == loss.check.block)
-    return tuple(check for check in added if _is_in_test(check, loss))
+def _is_rewritten(loss: LostCheck) -> bool:
+    """Whether the same test has a new check that is much like it."""
+    own, is_shown = loss.check.words, loss.matched_test is not None
+    within = (check.words for check in loss.added_checks) if is_shown else ()
+    return any(2 * len(own & other) >= len(own | other) for other in within)
 
 
 def _find_lost_calls(change: CodeChange) -> Iterator[LostCheck]:
     """Removed calls of functions that check, in a test that stays and still has all else that they name."""
     for file in () if is_certain_revert(change) else change.files:
-        blocks = find_blocks(file) if can_hold_tests(file) and file.sources else ()
-        alone = [(number, block) for number, block in enumerate(blocks) if not block.added_lines]
-        lines = {line: (number, block) for number, block in alone for line in block.removed_lines}
-        calls = find_removed_calls(file, {line: block.removed_lines for line, (_, block) in lines.items()})
-        gone = list(calls)[:_MOST]
+        gone = list(_find_removed_calls(file))[:_MOST] if can_hold_tests(file) and file.sources else []
         tests = _map_tests_by_line(change, file) if gone else {}
-        for assertion, first, last, text in gone:
-            check = LocatedCheck(assertion, first, last, lines[first][0], frozenset(_WORD.findall(text)))
-            loss = LostCheck(file, check, tests.get(first))
+        for check, text in gone:
+            loss = LostCheck(file, check, tests.get(check.first_line))
             is_there = _has_same_context(loss) and not check.words & _find_lost_words(change)
             if is_there and not _is_added_elsewhere(text, change):
                 yield loss
+
+
+def _find_removed_calls(file: AnalyzedFile) -> Iterator[tuple[LocatedCheck, str]]:
+    """Whole statements that check something and were removed without a replacement, with their texts."""
+    blocks = find_blocks(file)
+    alone = {at: number for number, block in enumerate(blocks) if not block.added_lines for at in block.removed_lines}
+    for source in base_sources(file) if alone else ():
+        rows = frozenset(line - source.first_line for line in alone if source.has_line(line))
+        for assertion in find_assertions(source, rows=rows) if rows else ():
+            whole = _statement_of(assertion, source.language)
+            first = None if whole is None else source.line_of(whole)
+            if whole is None or first is None or first not in alone:
+                continue
+            last, text = whole.end_point.row + source.first_line, text_of(whole)
+            if blocks[alone[first]].removed_lines <= set(range(first, last + 1)):
+                yield LocatedCheck(assertion, first, last, alone[first], frozenset(_WORD.findall(text))), text
+
+
+def _statement_of(assertion: Assertion, language: Language) -> Node | None:
+    """The statement that a call is, or the `with` around it; in Go an `if` that fails on an error."""
+    node = assertion.node
+    if language is Language.GO and assertion.proof is Proof.SUCCESS and node.type == "if_statement":
+        return node
+    around = next((ancestor for ancestor in ancestors(node) if ancestor.type not in _HEADS), None)
+    return around if around is not None and assertion.is_guess and around.type in _STATEMENT_TYPES else None
 
 
 def _is_added_elsewhere(text: str, change: CodeChange) -> bool:
@@ -229,70 +280,22 @@ def _is_added_elsewhere(text: str, change: CodeChange) -> bool:
     return len(lines) == 1 and any(lines[0] in added for added in change.added_texts)
 
 
-def _find_moved_checks(loss: LostCheck) -> tuple[LocatedCheck, ...]:
-    """The checks of the same names in a test that was moved as a whole."""
-    base, head = loss.versions
-    names = assertion_words(loss.check.assertion)
-    if not names or base is None or head is None or head.first_line not in loss.file.added_lines:
-        return ()
-    checks = (check for check in _added_checks(loss.file) if names <= assertion_words(check.assertion))
-    return tuple(check for check in checks if _is_in_test(check, loss))
-
-
 def _find_discarded(loss: LostCheck) -> LocatedCheck | None:
     """A line in its place that evaluates what it compared, and discards that: `let _ = x.len();`."""
     sides = {_SPACE.sub("", side) for side in loss.check.assertion.pair or ()}
     for line in sorted(loss.lost_block.added_lines) if sides else ():
-        source = next((source for source in loss.file.sources if source.has_line(line)), None)
-        text = source.lines[line - source.first_line][:_LONGEST_LINE] if source is not None else ""
-        match = _DISCARD.fullmatch(text)
+        source = loss.file.source_at(line)
+        match = None if source is None else _DISCARD.fullmatch(source.text_at(line)[:_LONGEST_LINE])
         if match is not None and _SPACE.sub("", match[1]) in sides:
             return loss.check._replace(first_line=line, last_line=line)
     return None
 
 
-@memoized
-def find_replaced_checks(change: CodeChange) -> tuple[ReplacedCheck, ...]:
-    """Every removed check with others in its place."""
-    replaced: list[ReplacedCheck] = []
-    for file in () if is_certain_revert(change) else change.files:
-        gone = _removed_checks(file)[:_MOST] if can_hold_tests(file) and file.sources else []
-        tests = _map_tests_by_line(change, file) if gone else {}
-        near = ((check, _find_checks_in_place(LostCheck(file, check, tests.get(check.first_line)))) for check in gone)
-        replaced += (ReplacedCheck(file, check, checks) for check, checks in near if checks)
-    return tuple(replaced)
-
-
 def _map_tests_by_line(change: CodeChange, file: AnalyzedFile) -> dict[int, MatchedTest]:
     """The innermost test around each line of the version before."""
-    pairs = [(pair.base, pair) for pair in _group_by_file(change).get(id(file), ()) if pair.base is not None]
+    pairs = [(pair.base, pair) for pair in match_all_tests(change) if pair.file is file and pair.base is not None]
     ordered = sorted(pairs, key=lambda both: both[0].first_line)
     return {line: pair for base, pair in ordered for line in range(base.first_line, base.last_line + 1)}
-
-
-@memoized
-def _group_by_file(change: CodeChange) -> dict[int, list[MatchedTest]]:
-    groups: defaultdict[int, list[MatchedTest]] = defaultdict(list)
-    for pair in match_all_tests(change):
-        groups[id(pair.file)].append(pair)
-    return groups
-
-
-def _is_in_test(new: LocatedCheck, loss: LostCheck) -> bool:
-    """Whether the new check is part of the test as it is now; where a fragment does not show that, the block must be small."""
-    if loss.matched_test is None:
-        return len(find_blocks(loss.file)[new.block].added_lines) <= _SMALL_BLOCK
-    head = loss.matched_test.head
-    return head is not None and head.first_line <= new.first_line <= head.last_line
-
-
-def _is_rewritten(loss: LostCheck) -> bool:
-    """Whether the same test has a new check that is much like it."""
-    if loss.matched_test is None:
-        return False
-    own = loss.check.words
-    within = (check.words for check in _added_checks(loss.file) if _is_in_test(check, loss))
-    return any(2 * len(own & other) >= len(own | other) for other in within)
 
 
 def _is_context_kept(loss: LostCheck, change: CodeChange) -> bool:
@@ -300,7 +303,9 @@ def _is_context_kept(loss: LostCheck, change: CodeChange) -> bool:
     head = loss.versions[1]
     if head is not None and not head.function.statements:
         return True  # all was taken out of it
-    is_there = _is_named_in_test(loss, assertion_names(loss.check.assertion)) or _is_only_removal(loss)
+    is_there = _is_named_in_test(loss, assertion_names(loss.check.assertion))
+    if not is_there and loss.is_all_of_block:  # `assert run() == 1`, and the rest of the test names the same as before
+        is_there = not loss.file.sources[0].is_whole if loss.matched_test is None else _has_same_context(loss)
     return is_there and not loss.check.words & _find_lost_words(change)
 
 
@@ -314,22 +319,17 @@ def _is_named_in_test(loss: LostCheck, names: frozenset[str]) -> bool:
     return bool(names) and names <= there
 
 
-def _is_only_removal(loss: LostCheck) -> bool:
-    """Whether only its lines went from a test that stays, with all that the rest of the test names: `assert run() == 1`."""
-    if not _is_all_of_block(loss):
-        return False
-    return not loss.file.sources[0].is_whole if loss.matched_test is None else _has_same_context(loss)
-
-
 def _has_same_context(loss: LostCheck) -> bool:
     """Whether of its names the test has all that it had outside of it."""
     base, head = loss.versions
     assertion = loss.check.assertion
-    names = assertion_words(assertion) or find_error_names(assertion) or assertion_names(assertion)
+    is_of_success = assertion.proof is Proof.SUCCESS and not assertion.is_guess
+    errors = frozenset(_ERRORS.findall(assertion.text) if is_of_success else ())  # `require.NoError(t, err)`
+    names = assertion_words(assertion) or errors or assertion_names(assertion)
     if base is None or head is None or not names:
         return False
     rest = range(base.first_line, base.last_line + 1)
-    lines = (base.source.lines[line - base.source.first_line] for line in rest if line not in loss.check.lines)
+    lines = (base.source.text_at(line) for line in rest if line not in loss.check.lines)
     rest_names = {word for text in lines for word in _WORD.findall(text)}
     return names & rest_names <= set(_WORD.findall(head.text))
 
@@ -343,7 +343,7 @@ def _visible_words(file: AnalyzedFile) -> frozenset[str]:
 def _find_lost_words(change: CodeChange) -> frozenset[str]:
     """Removed words that the changed files, as far as they are known whole, do not have elsewhere."""
     gone = _find_removed_words(change)
-    files = (file for file in change.files if gone and file.head_text and role_of(file.path) is not FileRole.TEST)
+    files = (file for file in change.files if gone and file.head_text and not file.is_test)
     return gone.difference(word for file in files for word in _WORD.findall(file.head_text or ""))
 
 
@@ -351,7 +351,7 @@ def _find_lost_words(change: CodeChange) -> frozenset[str]:
 def _find_removed_words(change: CodeChange) -> frozenset[str]:
     """Words that the change takes out of the code, so that no test needs them."""
     gone, left = set[str](), set[str]()
-    for file in (file for file in change.files if role_of(file.path) is not FileRole.TEST):
+    for file in (file for file in change.files if not file.is_test):
         for line in file.diff.lines():
             (gone if line.head_line is None else left).update(_WORD.findall(line.text[:_LONGEST_LINE]))
     return frozenset(word for word in gone - left if len(word) >= _TELLING_LENGTH)
@@ -369,7 +369,7 @@ def _is_only_loss(loss: LostCheck, change: CodeChange) -> bool:
     (base, head), assertion, own = loss.versions, loss.check.assertion, loss.check.words
     if base is None or head is None or loss.is_moved:
         return False
-    if any(check.words & own for check in _added_checks(loss.file) if _is_in_test(check, loss)):
+    if any(check.words & own for check in loss.added_checks):
         return False  # another check of the same may ask for more
     changed = _find_redefined(change) | _find_removed_words(change)
     if can_be_implied(assertion, head) or _is_about_changed_text(assertion, change) or not own.isdisjoint(changed):
@@ -384,27 +384,15 @@ def _is_only_loss(loss: LostCheck, change: CodeChange) -> bool:
     return not loss.lost_block.added_lines and all(line in loss.check.lines for line in removed if line in rest)
 
 
-def _is_all_of_block(loss: LostCheck) -> bool:
-    """Whether nothing was changed beside it but other assertions that went."""
-    checks = [check for check in _removed_checks(loss.file) if check.block == loss.check.block]
-    block = loss.lost_block
-    return not block.added_lines and block.removed_lines <= {line for check in checks for line in check.lines}
-
-
 @memoized
 def find_blocks(file: AnalyzedFile) -> tuple[LineBlock, ...]:
-    runs: list[tuple[set[int], set[int]]] = []
-    for hunk in file.diff.hunks:
-        before = LineKind.CONTEXT
-        for line in hunk.lines:
-            if line.kind is not LineKind.CONTEXT:
-                if before is LineKind.CONTEXT:
-                    runs.append((set(), set()))
-                number = line.base_line if line.kind is LineKind.REMOVED else line.head_line
-                if number is not None and line.text.strip():
-                    runs[-1][line.kind is LineKind.ADDED].add(number)
-            before = line.kind
-    return tuple(LineBlock(frozenset(removed), frozenset(added)) for removed, added in runs)
+    return tuple(
+        LineBlock(
+            frozenset(line.base_line for line in edit.removed if line.base_line is not None and line.text.strip()),
+            frozenset(line.head_line for line in edit.added if line.head_line is not None and line.text.strip()),
+        )
+        for edit in file.edit_blocks
+    )
 
 
 @memoized
@@ -424,10 +412,8 @@ def _find_checks(sources: tuple[Source, ...], blocks: list[frozenset[int]]) -> l
     for source in filter(can_assert, sources):
         start, end = (bisect_left(lines, source.first_line + count) for count in (0, len(source.lines)))
         rows = frozenset(line - source.first_line for line in lines[start:end])
-        for assertion in find_assertions(source.root, source.language, rows, source.nodes) if rows else ():
-            first, last = (
-                row + source.first_line for row in (assertion.node.start_point.row, assertion.node.end_point.row)
-            )
+        for assertion in find_assertions(source, rows=rows) if rows else ():
+            first, last = source.line_of(assertion.node), assertion.node.end_point.row + source.first_line
             is_check = assertion.proof is not Proof.SUCCESS or _ASSERTS.match(assertion.text)  # `unwrap()` is none
             if first in at and not assertion.is_guess and is_check:
                 own = frozenset(_WORD.findall(assertion.text))

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from worker.domain.pattern import pattern
-from worker.signals.analysis.assertions import Assertion, find_assertions
+from worker.signals.analysis.assertions import Assertion
 from worker.signals.analysis.proofs import Proof, is_literal
 from worker.signals.analysis.tests import Test
 
@@ -172,8 +172,7 @@ def _is_about_subject(gone: Assertion, subject: str) -> bool:
 
 
 def _find_checks(test: Test) -> Iterator[Assertion]:
-    assertions = find_assertions(test.body, test.source.language, nodes=test.source.nodes)
-    return (assertion for assertion in assertions if not assertion.is_guess)
+    return (assertion for assertion in test.assertions if not assertion.is_guess)
 
 
 def _equal_sides(assertion: Assertion) -> list[str]:

@@ -4,7 +4,7 @@ Old and new are in the same block of changed lines of one test, and nothing in t
 """
 
 from collections.abc import Iterator
-from itertools import zip_longest
+from itertools import islice, zip_longest
 from typing import Final
 
 from worker.domain.pattern import pattern
@@ -12,10 +12,9 @@ from worker.domain.verdict.verdict import Category
 from worker.dossier.diff.parser import DiffLine
 from worker.signals.analysis.assertions import Assertion
 from worker.signals.analysis.change import AnalyzedFile, CodeChange
-from worker.signals.analysis.file_roles import FileRole, role_of
 from worker.signals.analysis.proofs import Proof
 from worker.signals.signal import SignalKind, SignalMatch, SignalScope, signal
-from worker.signals.weak_test.assertion_loosened import find_blocks, find_lost_checks, find_replaced_checks
+from worker.signals.weak_test.assertion_loosened import find_blocks, find_lost_checks, find_removed_checks
 from worker.signals.weak_test.assertion_strength import assertion_words, is_opposite
 
 _REWRITTEN: Final = 10
@@ -53,13 +52,14 @@ def assertion_widened(change: CodeChange) -> Iterator[SignalMatch]:
     """
     losses = ((loss.file.path, loss.replacement) for loss in find_lost_checks(change))
     reported = {(path, replacement.first_line) for path, replacement in losses if replacement is not None}
-    for file, old, checks in find_replaced_checks(change)[:_REWRITTEN]:
-        new = checks[0]
-        is_reported = (file.path, new.first_line) in reported
+    replaced = ((loss, loss.checks_in_place) for loss in find_removed_checks(change))
+    for loss, checks in islice(((loss, checks) for loss, checks in replaced if checks), _REWRITTEN):
+        old, new, path = loss.check, checks[0], loss.file.path
+        is_reported = (path, new.first_line) in reported
         if not is_reported and all(_is_wider(old.assertion, check.assertion) for check in checks):
-            yield SignalMatch("more results pass here than before", file.path, new.first_line, new.last_line)
+            yield SignalMatch("more results pass here than before", path, new.first_line, new.last_line)
     for file in change.files:
-        if file.language is not None and role_of(file.path) is FileRole.TEST:
+        if file.language is not None and file.is_test:
             for line in _find_any_error_lines(file):
                 yield SignalMatch("here one error was expected, and now any would do", file.path, line.head_line)
 

@@ -15,7 +15,7 @@ from worker.signals.analysis.assertions import find_assertions
 from worker.signals.analysis.change import CodeChange
 from worker.signals.analysis.file_roles import SCRIPT_LANGUAGES, Language
 from worker.signals.analysis.proofs import Proof
-from worker.signals.analysis.syntax import NodeGroup, is_comment, register_types, text_of
+from worker.signals.analysis.syntax import is_comment, register_types, text_of
 from worker.signals.analysis.test_pairs import CheckedBody, find_bodies, is_in_callback
 from worker.signals.signal import SignalKind, SignalMatch, SignalScope, signal
 
@@ -29,7 +29,6 @@ _TRIES: Final = register_types(
         Language.KOTLIN: ("try_expression",),
         **dict.fromkeys(SCRIPT_LANGUAGES, ("try_statement", "call_expression")),
     },
-    NodeGroup.TESTS,
 )
 _ASSERTS: Final = pattern(r"\bassert|\bexpect|\bverify", re.IGNORECASE)
 _LEAVES: Final = pattern(r"return\b")
@@ -91,7 +90,7 @@ def _find_swallowing(body: CheckedBody, *, or_guessed: bool = False) -> Iterator
         tried = _find_tried(node, language)
         if tried is None or is_in_callback(node, body.node):
             continue
-        checks = (check for check in find_assertions(tried, language, nodes=nodes) if check.proof >= Proof.PRESENCE)
+        checks = (check for check in find_assertions(body.source, tried) if check.proof >= Proof.PRESENCE)
         if any(or_guessed or not check.is_guess or _ASSERTS.search(check.text) for check in checks):
             yield node
 

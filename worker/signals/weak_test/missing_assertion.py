@@ -20,7 +20,7 @@ from worker.signals.analysis.file_roles import SCRIPT_LANGUAGES, FileRole, Langu
 from worker.signals.analysis.functions import Function, FunctionScope, find_functions
 from worker.signals.analysis.proofs import Proof
 from worker.signals.analysis.skips import is_conditional_callback
-from worker.signals.analysis.syntax import NodeGroup, ancestors, is_comment, register_types, text_of
+from worker.signals.analysis.syntax import ancestors, is_comment, register_types, text_of
 from worker.signals.analysis.test_pairs import (
     AFTER_EACH_TEST,
     TestPair,
@@ -112,7 +112,6 @@ _BINDING_TYPES: Final = register_types(
         Language.RUBY: ("assignment",),
         Language.PHP: ("assignment_expression",),
     },
-    NodeGroup.TESTS,
 )
 """Nodes that bind a name, in the languages whose tests are searched for it."""
 _PRINTS: Final = pattern(r"(?:e?print(?:ln|f)?!?|dbg!|log|info|debug|warn|Log|Logf|Print|Println|Printf)", 0)
@@ -250,7 +249,7 @@ def _is_idle(pair: TestPair) -> bool:
         return False
     if source.language is Language.JAVA and _MAKES.search(pair.test.text):
         return False
-    if next(find_call_chains(body, source.language, nodes=source.nodes), None) is not None:
+    if next(find_call_chains(source, body), None) is not None:
         return False
     return all(statement.type in _IDLE_STATEMENTS and not _is_storing(statement) for statement in statements)
 
@@ -287,7 +286,7 @@ def _find_dropped_calls(pair: TestPair) -> Iterator[str]:
     """Plain functions whose result it drops, and that other tests of this file assert about."""
     test = pair.test
     asserted = _find_asserted_calls(pair.file) - _find_older_dropped_calls(pair.file)
-    for chain in find_call_chains(test.body, test.source.language, nodes=test.source.nodes) if asserted else ():
+    for chain in find_call_chains(test.source, test.body) if asserted else ():
         is_plain = len(chain.links) == 1 and chain.is_result_dropped and chain.links[0].name in asserted
         if is_plain and not is_within_definition(chain.node, test.body):
             yield chain.links[0].name
@@ -315,7 +314,7 @@ def _find_discarded_lines(pair: TestPair) -> Iterator[int]:
     """Lines of a new test in Rust that only name a value: a field, a part, the result of a getter."""
     test = pair.test
     is_looked_at = pair.is_new and test.source.language is Language.RUST
-    first = test.body.start_point.row + test.source.first_line
+    first = test.source.line_of(test.body)
     for number, text in enumerate(test.text.split("\n") if is_looked_at else (), first):
         if _NAMED_ONLY.fullmatch(text[:_TAIL_LENGTH]):
             yield number
@@ -370,7 +369,7 @@ def _is_the_end(node: Node) -> bool:
 def _find_asserting_names(change: CodeChange, language: Language) -> frozenset[str]:
     """Names of what checks something in any file of tests that the dossier shows."""
     changed = {file.path for file in change.files}
-    tests = (file for file in change.files if file.language is language and role_of(file.path) is FileRole.TEST)
+    tests = (file for file in change.files if file.language is language and file.is_test)
     shown = [source for file in tests for source in file.sources]
     for path, text in change.texts.items():
         is_test = path not in changed and language_of(path) is language and role_of(path) is FileRole.TEST
@@ -420,7 +419,7 @@ def _find_unread_bindings(pair: TestPair) -> Iterator[tuple[str, Node]]:
     if language in SCRIPT_LANGUAGES and ASKS_THE_COMPILER.search(text):
         return
     counts, blocks = Counter(_WORD.findall(text)), dict[int, Counter[str]]()
-    for chain in find_call_chains(body, language, nodes=nodes):
+    for chain in find_call_chains(source, body):
         if _PRINTS.fullmatch(chain.links[-1].name) and chain.is_result_dropped:
             counts.subtract(set(_WORD.findall(text_of(chain.node))))
     for binding in nodes.find(_BINDING_TYPES[language], body):

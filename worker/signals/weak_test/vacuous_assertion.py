@@ -21,7 +21,6 @@ from worker.signals.analysis.assertions import (
     NOT_CALLED,
     SELF_COMPARED,
     Assertion,
-    find_assertions,
 )
 from worker.signals.analysis.change import AnalyzedFile, CodeChange, memoized
 from worker.signals.analysis.file_roles import SCRIPT_LANGUAGES, Language
@@ -207,7 +206,7 @@ def any_error_expected(change: CodeChange) -> Iterator[SignalMatch]:
         test, base = pair.test, pair.base
         is_old = not pair.is_new and base is not None and _ANY_ERROR.search(base.text)
         texts = test.text.split("\n") if can_match(_ANY_ERROR, test.text) and not is_old else ()
-        for line, text in enumerate(texts, test.body.start_point.row + test.source.first_line):
+        for line, text in enumerate(texts, test.source.line_of(test.body)):
             if line in pair.file.added_lines and _ANY_ERROR.search(text[:_LONGEST_LINE]):
                 yield SignalMatch("any error would do here", pair.file.path, line, line)
 
@@ -246,8 +245,8 @@ def _is_test_data(test: Test) -> bool:
     others = (
         other for other in find_tests(test.source) if other.function.type_name != owner and named.search(other.text)
     )
-    checked = (find_assertions(other.body, other.source.language, nodes=other.source.nodes) for other in others)
-    return any(check.proof is Proof.VALUE and not check.is_guess for checks in checked for check in checks)
+    checks = (check for other in others for check in other.assertions)
+    return any(check.proof is Proof.VALUE and not check.is_guess for check in checks)
 
 
 def _is_idle(body: CheckedBody, assertion: Assertion) -> bool:
@@ -344,7 +343,7 @@ def _select_outermost(assertions: list[Assertion]) -> list[Assertion]:
 
 def _build_match(owner: CheckedBody | TestPair, assertion: Assertion, note: str) -> SignalMatch:
     node = assertion.node
-    line = node.start_point.row + (owner.source if isinstance(owner, CheckedBody) else owner.test.source).first_line
+    line = (owner.source if isinstance(owner, CheckedBody) else owner.test.source).line_of(node)
     return SignalMatch(note, owner.file.path, line, line + node.end_point.row - node.start_point.row)
 
 
