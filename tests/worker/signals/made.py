@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.verdict.rubric import Rubric, RubricCriterion
 from worker.domain.verdict.verdict import Category
-from worker.signals.analysis.change import AnalyzedFile, CodeChange
+from worker.signals.analysis.change import AnalyzedFile, CodeChange, Source
+from worker.signals.analysis.file_roles import Language
 from worker.signals.registry import REGISTERED_NAMES
 
 Texts = Mapping[str, str]
@@ -63,6 +64,10 @@ def change_of(
     before: Texts, after: Texts, *, texts: bool = True, title: str = "Change", issue: str | None = None
 ) -> CodeChange:
     return CodeChange(dossier_of(before, after, texts=texts, title=title, issue=issue))
+
+
+def source_of(text: str, language: Language) -> Source:
+    return Source(text, 1, is_whole=True, language=language)
 
 
 def changed_file(path: str, before: str | None, after: str, *, texts: bool = True) -> AnalyzedFile:

@@ -2,13 +2,13 @@
 
 import pytest
 
+from tests.worker.signals.made import source_of
 from worker.signals.analysis import tests as code
 from worker.signals.analysis.assertions import Assertion, find_assertions
 from worker.signals.analysis.change import Source
 from worker.signals.analysis.file_roles import Language
 from worker.signals.analysis.functions import find_functions
 from worker.signals.analysis.proofs import Proof
-from worker.signals.analysis.syntax import parse
 from worker.signals.analysis.test_pairs import AFTER_EACH_TEST, find_asserting_names
 from worker.signals.analysis.tests import has_expecting_mark
 
@@ -22,7 +22,7 @@ AROUND = {
 
 def oracles(language: Language, text: str) -> list[Assertion]:
     whole = AROUND.get(language, "{}").format(text)
-    return list(find_assertions(parse(whole, language), language))
+    return list(find_assertions(source_of(whole, language)))
 
 
 P, J, T, G, R, V = (
@@ -226,7 +226,7 @@ def test_with_rows_at_least_the_checks_that_begin_in_them_are_told(
     language: Language, text: str, rows: set[int], expected: list[str]
 ) -> None:
     whole = AROUND.get(language, "{}").format(text)
-    found = find_assertions(parse(whole, language), language, frozenset(rows))
+    found = find_assertions(source_of(whole, language), rows=frozenset(rows))
     assert [one.text for one in found if one.node.start_point.row in rows] == expected
 
 

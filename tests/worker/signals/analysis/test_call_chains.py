@@ -2,9 +2,9 @@
 
 import pytest
 
+from tests.worker.signals.made import source_of
 from worker.signals.analysis.call_chains import find_call_chains
 from worker.signals.analysis.file_roles import Language
-from worker.signals.analysis.syntax import parse
 
 CHAINS = [
     (Language.PYTHON, "await a.b(x).c(1)", [("a", "b", "c")]),
@@ -25,20 +25,20 @@ CHAINS = [
 
 @pytest.mark.parametrize(("language", "text", "names"), CHAINS, ids=[text for _, text, _ in CHAINS])
 def test_a_chain_is_read_from_its_root(language: Language, text: str, names: list[tuple[str, ...]]) -> None:
-    assert [spine.names for spine in find_call_chains(parse(text, language), language)] == names
+    assert [spine.names for spine in find_call_chains(source_of(text, language))] == names
 
 
 def test_a_statement_drops_what_its_call_returns() -> None:
-    found = list(find_call_chains(parse("await f()\nx = g()\n", Language.PYTHON), Language.PYTHON))
+    found = list(find_call_chains(source_of("await f()\nx = g()\n", Language.PYTHON)))
     assert [(spine.names, spine.is_result_dropped) for spine in found] == [(("f",), True), (("g",), False)]
     assert [spine.is_result_bound for spine in found] == [False, True]
 
 
 def test_comments_are_no_arguments() -> None:
-    (found,) = find_call_chains(parse("f(a, // why\n b)", Language.JAVASCRIPT), Language.JAVASCRIPT)
+    (found,) = find_call_chains(source_of("f(a, // why\n b)", Language.JAVASCRIPT))
     assert len(found.links[0].arguments or []) == 2
 
 
 def test_with_rows_only_chains_that_begin_in_one_of_them_are_read() -> None:
-    root = parse("a(\n  b(1),\n  c(2)\n)\nd(3)\n", Language.PYTHON)
-    assert [spine.names for spine in find_call_chains(root, Language.PYTHON, frozenset({0, 2}))] == [("a",), ("c",)]
+    source = source_of("a(\n  b(1),\n  c(2)\n)\nd(3)\n", Language.PYTHON)
+    assert [spine.names for spine in find_call_chains(source, rows=frozenset({0, 2}))] == [("a",), ("c",)]

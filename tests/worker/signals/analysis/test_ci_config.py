@@ -9,7 +9,6 @@ from worker.signals.analysis.ci_config import (
     command_of,
     find_block,
     find_ci_doubt,
-    find_edit_blocks,
     is_ci,
     is_configuration,
     runs_checks,
@@ -140,7 +139,7 @@ def test_a_block_is_looked_at_a_limited_distance_far() -> None:
 
 def test_lines_that_changed_together_are_one_edit() -> None:
     file = changed_file("a.txt", "a\nb\nc\nd\ne\n", "a\nB\nc\nD\ne\nf\n")
-    shown = [([one.text for one in edit.removed], [one.text for one in edit.added]) for edit in find_edit_blocks(file)]
+    shown = [([one.text for one in edit.removed], [one.text for one in edit.added]) for edit in file.edit_blocks]
     assert shown == [(["b"], ["B"]), (["d"], ["D"]), ([], ["f"])]
 
 

@@ -210,13 +210,12 @@ CHAINS = [
 
 @pytest.mark.parametrize(("language", "text", "names"), CHAINS)
 def test_a_chain_of_calls_is_read_link_by_link(language: Language, text: str, names: list[str]) -> None:
-    found = [" ".join(one.names) for one in find_call_chains(parse(text, language), language)]
+    found = [" ".join(one.names) for one in find_call_chains(source(language, text))]
     assert found == names
 
 
 def test_of_some_rows_only_the_chains_that_begin_there_are_read() -> None:
-    root = parse("a.b\nc.d\n", R)
-    assert [one.names for one in find_call_chains(root, R, frozenset({1}))] == [("c", "d")]
+    assert [one.names for one in find_call_chains(source(R, "a.b\nc.d\n"), rows=frozenset({1}))] == [("c", "d")]
 
 
 CHECKS = [
@@ -300,7 +299,7 @@ AROUND = {C: "class A {{ void F() {{ {} }} }}", P: "<?php\n{}", K: "fun f() {{ {
 
 def oracles(language: Language, text: str) -> list[Assertion]:
     whole = AROUND.get(language, "{}").format(text)
-    return [one for one in find_assertions(parse(whole, language), language) if not one.is_guess]
+    return [one for one in find_assertions(source(language, whole)) if not one.is_guess]
 
 
 @pytest.mark.parametrize(("language", "text", "proof", "why"), CHECKS)
@@ -360,12 +359,12 @@ def test_broken_syntax_is_read_as_far_as_it_goes(language: Language, at: int, cu
         assert 1 <= function.first_line <= function.last_line <= lines
     for test in code.find_tests(broken):
         assert 1 <= test.first_line <= test.last_line <= lines
-        assert all(one.text for one in find_assertions(test.body, language))
+        assert all(one.text for one in find_assertions(broken, test.body))
 
 
 @pytest.mark.parametrize("code", ["it 'works' do\n  f.(x)\nend\n", "Ief .(x)\n", "a.().b\n"])
 def test_a_call_without_a_name_checks_nothing(code: str) -> None:
-    assert list(find_assertions(source(R, code).root, R)) == []
+    assert list(find_assertions(source(R, code))) == []
 
 
 ROLES = [

@@ -138,7 +138,7 @@ def test_what_speaks_of_a_value_alone_that_stays_asserted_is_no_fact(gone: str, 
 
 
 def oracle(text: str) -> Assertion:
-    (found,) = find_assertions(Source(text, 1, is_whole=True, language=Language.PYTHON).root, Language.PYTHON)
+    (found,) = find_assertions(Source(text, 1, is_whole=True, language=Language.PYTHON))
     return found
 
 
