@@ -32,7 +32,7 @@ from worker.signals.acceptance_gap.criteria_not_met import (
 )
 from worker.signals.analysis.change import CodeChange
 from worker.signals.analysis.ci_config import find_ci_doubt
-from worker.signals.half_finished.uncalled_function import find_definitions_to_look_up
+from worker.signals.half_finished.function_uncalled import find_definitions_to_look_up
 from worker.signals.registry import REGISTERED_NAMES, SIGNALS
 from worker.signals.scope_creep.unrelated_file import measure_unrelatedness
 

@@ -33,6 +33,7 @@ Firing = tuple[str, str, int, str]
 class Case(NamedTuple):
     """`header`: keys of `dossier_of` and of the dossier. `firings`: each with further fields of the finding."""
 
+    path: Path
     name: str
     header: dict[str, Any]
     before: Texts
@@ -48,10 +49,10 @@ def read_cases(path: Path) -> Iterator[Case]:
     parts = path.read_bytes().decode().removesuffix("\n").split("\n=== ")
     for part in parts:
         name, _, text = part.removeprefix("=== ").partition("\n")
-        yield _read_case(name, text.split("\n") if text else [])
+        yield _read_case(path, name, text.split("\n") if text else [])
 
 
-def _read_case(name: str, lines: list[str]) -> Case:
+def _read_case(source: Path, name: str, lines: list[str]) -> Case:
     header: list[str] = []
     before: dict[str, list[str]] = {}
     after: dict[str, list[str]] = {}
@@ -74,7 +75,7 @@ def _read_case(name: str, lines: list[str]) -> Case:
             if mark != "-":
                 after[path].append(content)
                 number, side = len(after[path]), Side.HEAD
-    return Case(name, yaml.safe_load("\n".join(header)) or {}, _join(before), _join(after), tuple(firings))
+    return Case(source, name, yaml.safe_load("\n".join(header)) or {}, _join(before), _join(after), tuple(firings))
 
 
 def _join(texts: Mapping[str, list[str]]) -> Texts:

@@ -2,6 +2,7 @@
 
 import difflib
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.verdict.rubric import Rubric, RubricCriterion
@@ -39,14 +40,21 @@ def _lines(text: str | None) -> list[str]:
 
 
 def dossier_of(
-    before: Texts, after: Texts, *, texts: bool = True, title: str = "Change", issue: str | None = None, **more: object
+    before: Texts, after: Texts, *, texts: bool = True, title: str = "Change", issue: str | None = None, **more: Any
 ) -> Dossier:
     """The dossier of a change; *texts* says whether it carries the head's files."""
     files = [{"path": path, "text": text} for path, text in after.items()]
     return plain_dossier(diff_of(before, after), title, issue, **({"files": files} if texts else {}), **more)
 
 
-def plain_dossier(diff: str, title: str = "Change", issue: str | None = None, **more: object) -> Dossier:
+def plain_dossier(
+    diff: str,
+    title: str = "Change",
+    issue: str | None = None,
+    pull_request: Mapping[str, str] | None = None,
+    **more: object,
+) -> Dossier:
+    """*pull_request*: the fields that are not the usual ones. *more*: fields of the dossier."""
     pull = {
         "repository": "acme/widgets",
         "number": 1,
@@ -55,6 +63,7 @@ def plain_dossier(diff: str, title: str = "Change", issue: str | None = None, **
         "author": "alice",
         "base_sha": "a" * 40,
         "head_sha": "b" * 40,
+        **(pull_request or {}),
     }
     issues: Sequence[object] = [] if issue is None else [{"number": 7, "title": issue, "body": ""}]
     return Dossier.model_validate({"pull_request": pull, "diff": diff, "issues": issues, **more})

@@ -1,48 +1,68 @@
 """Each signal fires where its cases say, and nowhere else."""
 
-from collections import defaultdict
-from pathlib import Path
+from itertools import cycle
+from operator import itemgetter
 from typing import Final
 
 import pytest
 
 from tests.worker.signals.cases import FIXTURES, Case, read_cases
+from tests.worker.signals.made import dossier_of
+from worker.domain.dossier.dossier import Dossier
 from worker.signals.analysis.change import CodeChange
 from worker.signals.registry import SIGNALS
-from worker.signals.signal import Signal, SignalKind
+from worker.signals.signal import Signal, SignalKind, SignalScope
 
-SIGNALS_OF: Final[defaultdict[str, list[Signal]]] = defaultdict(list)
-"""By the file that they stand in."""
-for one in SIGNALS:
-    SIGNALS_OF["/".join(one.detect.__module__.split(".")[2:])].append(one)
-
-FILES: Final = sorted(FIXTURES.rglob("*.diff"))
-CASES: Final = [(path, case) for path in FILES for case in read_cases(path)]
-IDS: Final = [f"{path.relative_to(FIXTURES).with_suffix('')}: {case.name}" for path, case in CASES]
+CASES: Final = [case for path in sorted(FIXTURES.rglob("*.diff")) for case in read_cases(path)]
+HALF_FINISHED: Final = [case for case in CASES if case.firings and case.path.is_relative_to(FIXTURES / "half_finished")]
+FOREIGN_FOLDERS: Final = ("tests", "vendor", "fixtures", "templates", "examples/starter")
 
 
-@pytest.mark.parametrize(("path", "case"), CASES, ids=IDS)
-def test_the_signals_of_a_file_fire_where_the_case_says_and_nowhere_else(path: Path, case: Case) -> None:
-    signals = SIGNALS_OF[str(path.parent.relative_to(FIXTURES))]
-    change = CodeChange(case.dossier)
-    findings = [finding for signal in signals for finding in signal.findings(change)]
-    fired = sorted(
-        ((finding.signal, finding.path or "", finding.line or 0, finding.side), finding.model_dump(mode="json"))
-        for finding in findings
-    )
-    facts = {signal.name: {"fact": signal.kind is SignalKind.FACT} for signal in signals}
-    expected = sorted((firing, facts[firing[0]] | fields) for firing, fields in case.firings)
+def case_id(case: object) -> str:
+    return f"{case.path.relative_to(FIXTURES).with_suffix('')}: {case.name}" if isinstance(case, Case) else str(case)
+
+
+def module_of(signal: Signal) -> str:
+    return "/".join(signal.module.split(".")[2:])
+
+
+def signals_of(case: Case) -> list[Signal]:
+    """Those of the module that the folder is named after."""
+    return [signal for signal in SIGNALS if module_of(signal) == str(case.path.parent.relative_to(FIXTURES))]
+
+
+def fired_in(dossier: Dossier, signals: list[Signal]) -> list[str]:
+    return [finding.signal for signal in signals for finding in signal.findings(CodeChange(dossier))]
+
+
+@pytest.mark.parametrize("case", CASES, ids=case_id)
+def test_the_signals_of_a_module_fire_where_the_case_says_and_nowhere_else(case: Case) -> None:
+    signals, change = signals_of(case), CodeChange(case.dossier)
+    findings = [finding.model_dump(mode="json") for signal in signals for finding in signal.findings(change)]
+    places = [(values["signal"], values["path"] or "", values["line"] or 0, values["side"]) for values in findings]
+    fired = sorted(zip(places, findings, strict=True), key=itemgetter(0))
+    expected = sorted(case.firings, key=itemgetter(0))
     assert [place for place, _ in fired] == [place for place, _ in expected]
-    for (_, values), (place, fields) in zip(fired, expected, strict=True):
-        assert {"place": place, **fields} == {"place": place, **{name: values[name] for name in fields}}
+    facts = {signal.name for signal in signals if signal.kind is SignalKind.FACT}
+    for (place, values), (_, fields) in zip(fired, expected, strict=True):
+        wanted = {"fact": place[0] in facts, **fields}
+        assert {name: values[name] for name in wanted} == wanted, place
 
 
-def test_each_case_stands_in_the_folder_of_its_signals_and_under_the_name_of_its_outcome() -> None:
-    assert {str(path.parent.relative_to(FIXTURES)) for path in FILES} <= SIGNALS_OF.keys()
-    wrong = [
-        name
-        for (path, case), name in zip(CASES, IDS, strict=True)
-        if path.name.startswith("reject_") is not bool(case.firings)
-    ]
-    assert wrong == []
-    assert len(set(IDS)) == len(IDS)
+@pytest.mark.parametrize("case", HALF_FINISHED, ids=case_id)
+def test_half_finished_work_that_was_there_before_is_not_new(case: Case) -> None:
+    with_an_empty_line = {name: f"{text}\n" for name, text in case.after.items()}
+    assert fired_in(dossier_of(case.after, with_an_empty_line, **case.header), signals_of(case)) == []
+
+
+@pytest.mark.parametrize(("folder", "case"), [*zip(cycle(FOREIGN_FOLDERS), HALF_FINISHED)], ids=case_id)
+def test_half_finished_work_outside_of_production_code_is_nothing(folder: str, case: Case) -> None:
+    before, after = ({f"{folder}/{name}": text for name, text in texts.items()} for texts in (case.before, case.after))
+    signals = [signal for signal in signals_of(case) if signal.scope is SignalScope.PRODUCTION]
+    assert fired_in(dossier_of(before, after, **case.header), signals) == []
+
+
+def test_each_file_of_cases_stands_beside_its_module_and_is_named_after_its_outcome() -> None:
+    assert {str(case.path.parent.relative_to(FIXTURES)) for case in CASES} <= set(map(module_of, SIGNALS))
+    assert [case.name for case in CASES if case.path.name.startswith("reject_") is not bool(case.firings)] == []
+    assert len(set(map(case_id, CASES))) == len(CASES)

@@ -90,6 +90,8 @@ class Gap(NamedTuple):
 def path_not_changed(change: CodeChange) -> Iterator[SignalMatch]:
     """A criterion names a file, and the change leaves it as it was.
 
+    Why it matters: A file that is named is where the work was expected.
+    Example: "Extend the tests in `tests/test_upload.py`", in a change that does not touch this file.
     False alarms: 10 of 463 clean changes with listed criteria (2.2 %, at most 3.93 %).
     """
     yield from _report_gaps(change, MissingPart.PATH, _ABSENT_GAP)
@@ -99,6 +101,8 @@ def path_not_changed(change: CodeChange) -> Iterator[SignalMatch]:
 def name_not_found(change: CodeChange) -> Iterator[SignalMatch]:
     """A criterion spells out a name, and neither the change nor the files that it touches hold it.
 
+    Why it matters: A name that is spelled out is what others will call or configure.
+    Example: "Add `retry_all()`", in a change that never says `retry_all`.
     False alarms: 20 of 463 clean changes with listed criteria (4.3 %, at most 6.58 %).
     """
     yield from _report_gaps(change, MissingPart.NAME, _ABSENT_GAP)
@@ -108,6 +112,8 @@ def name_not_found(change: CodeChange) -> Iterator[SignalMatch]:
 def test_not_found(change: CodeChange) -> Iterator[SignalMatch]:
     """A criterion asks for a test, and no added line of a test speaks of what it should cover.
 
+    Why it matters: Without its test, nothing shows that the criterion is met.
+    Example: "There is a test for an empty key", in a change whose tests say nothing of an empty key.
     False alarms: 8 of 463 clean changes with listed criteria (1.7 %, at most 3.37 %).
     """
     yield from _report_gaps(change, MissingPart.TEST, _ABSENT_GAP)
@@ -117,6 +123,8 @@ def test_not_found(change: CodeChange) -> Iterator[SignalMatch]:
 def docs_not_changed(change: CodeChange) -> Iterator[SignalMatch]:
     """A criterion asks for documentation or a changelog entry, and no such file is changed.
 
+    Why it matters: Its users learn nothing of the change.
+    Example: "The README describes the option", in a change that touches no document.
     False alarms: 3 of 463 clean changes with listed criteria (0.6 %, at most 1.89 %).
     """
     yield from _report_gaps(change, MissingPart.DOCS, 0.0)
@@ -132,6 +140,8 @@ def _report_gaps(change: CodeChange, missing: MissingPart, least: float) -> Iter
 def claim_shows_nothing(change: CodeChange) -> Iterator[SignalMatch]:
     """The case says where a criterion is met that the change falls short of, and nothing of it is changed there.
 
+    Why it matters: A reviewer who trusts the case looks where nothing is.
+    Example: "AC1: src/upload.py:12", where the change edits other files alone.
     False alarms: 19 of 870 clean changes with a case (2.2 %, at most 3.39 %).
     """
     case = change.dossier.case

@@ -19,6 +19,8 @@ _MOST_NAMED: Final = 10
 def empty_diff(change: CodeChange) -> Iterator[SignalMatch]:
     """No file differs from the merge base: the one fact that has no place.
 
+    Why it matters: There is nothing to judge or to merge: the commits were not pushed, or they undo one another.
+    Example: A branch whose commits end in the very files of its base.
     False alarms: 0 of 30214 clean changes with anything (0.0 %, at most 0.01 %).
     """
     if not change.files and not change.dossier.files_unread:

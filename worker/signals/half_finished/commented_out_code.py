@@ -47,6 +47,8 @@ _MOSTLY: Final = 0.75
 def commented_out_code(change: CodeChange) -> Iterator[SignalMatch]:
     """At least three added lines in a row that are code in comments.
 
+    Why it matters: No reader can tell whether it is to come back.
+    Example: `# x = read(path)`, `# if x:` and `#     return x` in a row.
     False alarms: 62 of 30051 clean changes with production code (0.2 %, at most 0.26 %).
     """
     for file in change.production_files():

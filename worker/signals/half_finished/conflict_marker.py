@@ -36,6 +36,8 @@ _FIXTURE: Final = pattern(
 def conflict_marker(change: CodeChange) -> Iterator[SignalMatch]:
     """A merge conflict that was committed: its three markers, in added lines of code or configuration.
 
+    Why it matters: The file does not parse, or ships both sides of the conflict.
+    Example: `<<<<<<< HEAD`, `=======` and `>>>>>>> main` in added lines of a source file.
     False alarms: 0 of 30214 clean changes with anything (0.0 %, at most 0.01 %).
     """
     for file in change.files:

@@ -166,6 +166,8 @@ def stub_body(change: CodeChange) -> Iterator[SignalMatch]:
 
     None beside finished work that neither calls nor asks for it, and none where the title announces a stage.
 
+    Why it matters: The name is there, and each call of it fails.
+    Example: `def load(path): raise NotImplementedError("TODO")`
     False alarms: 26 of 30051 clean changes with production code (0.1 %, at most 0.13 %).
     """
     yield from (_build_match(stub) for stub in change.cached(find_stubs) if stub.certainty is Certainty.FACT)
@@ -175,6 +177,8 @@ def stub_body(change: CodeChange) -> Iterator[SignalMatch]:
 def stub_suspected(change: CodeChange) -> Iterator[SignalMatch]:
     """A body that reads like a stub where it may be right: in a class to extend, a refusal, a stage, one that was emptied.
 
+    Why it matters: A stub that is left by mistake fails its first caller.
+    Example: `raise NotImplementedError` in a method of a class that others extend.
     False alarms: 97 of 30051 clean changes with production code (0.3 %, at most 0.39 %).
     """
     yield from (_build_match(stub) for stub in change.cached(find_stubs) if stub.certainty is Certainty.SUSPICION)

@@ -79,6 +79,8 @@ def unrelated_file(change: CodeChange) -> Iterator[SignalMatch]:
 
     Only where it stands clearly apart; the next one as well, if that does, too.
 
+    Why it matters: A reviewer of this task does not look for another one in it.
+    Example: A change about upload retries that also edits `paint/brush.py`.
     False alarms: 2563 of 30214 clean changes with anything (8.5 %, at most 8.80 %).
     """
     apart = [

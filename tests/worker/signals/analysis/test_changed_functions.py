@@ -4,9 +4,9 @@ import pytest
 
 from tests.worker.signals.made import change_of, dossier_of
 from worker.signals.analysis.change import CodeChange
-from worker.signals.half_finished.empty_body import body_does_nothing
+from worker.signals.half_finished.body_does_nothing import body_does_nothing
 from worker.signals.half_finished.stub_body import stub_body
-from worker.signals.half_finished.unfinished_todo import unfinished_function
+from worker.signals.half_finished.unfinished_function import unfinished_function
 
 WORK = "def send(path):\n    text = read(path)\n    return post(text)\n"
 STUB = "\n\ndef retry_later(path):\n    raise NotImplementedError\n"

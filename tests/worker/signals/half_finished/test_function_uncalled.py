@@ -1,0 +1,79 @@
+"""Which new functions are looked up in the head tree, and which of its files could call them."""
+
+import pytest
+
+from tests.worker.signals.made import dossier_of, plain_dossier
+from worker.domain.dossier.dossier import Definition
+from worker.signals.heuristic_opinion import find_lookups
+
+PYTHON = "def _load(path):\n    return read(path)\n"
+GO = "package a\n\n// load reads.\nfunc load(p string) string {\n\treturn read(p)\n}\n"
+RUST = "fn load(p: u8) -> u8 {\n    read(p)\n}\n"
+TYPESCRIPT = "function load(p: string) {\n  return read(p)\n}\n"
+
+
+def look_up(path: str, code: str) -> tuple[Definition, ...]:
+    return find_lookups(dossier_of({}, {path: code})).definitions
+
+
+@pytest.mark.parametrize(
+    ("path", "code", "caller"),
+    [
+        ("a.py", PYTHON, "b.py"),
+        ("a/b.py", PYTHON, "setup.cfg"),
+        ("a.go", GO, "b.go"),
+        ("a/a.go", GO, "a/b.go"),
+        ("src/a.rs", f"mod b;\n\n{RUST}", "src/a/b.rs"),
+        ("a.ts", TYPESCRIPT, "b.ts"),
+    ],
+)
+def test_a_private_function_that_other_files_can_call_is_looked_up_there(path: str, code: str, caller: str) -> None:
+    (definition,) = look_up(path, code)
+    assert definition.is_private
+    assert definition.can_be_called_in(caller)
+    assert not definition.can_be_called_in("logo.png")
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["x.html", "x.html.j2", "a/x.json", "x.txt", "docs/x.rst", "run.sh", "Makefile", "x.xml", "x.mako", "README.md", "bin/x"],
+)  # fmt: skip
+def test_any_file_but_a_binary_one_may_name_a_private_function(path: str) -> None:
+    (definition,) = look_up("a.py", PYTHON)
+    assert definition.can_be_called_in(path)
+
+
+def test_the_beginning_of_a_private_name_is_looked_up_too_where_a_language_builds_names() -> None:
+    python, go = "def _cmd_b(v):\n    return v * 2 + 1\n", "package a\n\nfunc cmd_b(v int) int {\n\treturn v + 1\n}\n"
+    assert [definition.name for definition in look_up("cmds.py", python)] == ["_cmd_b", "_cmd_"]
+    assert [definition.name for definition in look_up("a.go", go)] == ["cmd_b"]
+
+
+@pytest.mark.parametrize(
+    ("path", "code"),
+    [
+        ("a.py", "def main():\n    def load(path):\n        return read(path)\n\n    go()\n"),
+        ("src/a.rs", RUST),
+        ("src/a.rs", "impl A {\n    fn load(&self) -> u8 {\n        self.x\n    }\n}\n"),
+        ("A.java", "class A {\n  private int load(int x) {\n    return x + load(x - 1);\n  }\n}\n"),
+        ("a.ts", "class A {\n  private load() {\n    return 1\n  }\n}\n"),
+        ("a.js", "class A {\n  #load() {\n    return 1\n  }\n}\n"),
+        ("a.js", "export function main() {\n  function load(p) {\n    return p\n  }\n}\n"),
+    ],
+)
+def test_what_its_own_file_alone_can_call_needs_no_lookup(path: str, code: str) -> None:
+    assert look_up(path, code) == ()
+
+
+def test_private_functions_of_go_are_called_in_their_own_folder_alone() -> None:
+    (definition,) = look_up("a/a.go", GO)
+    assert [definition.can_be_called_in(path) for path in ("a/b.go", "b.go", "a/b/c.go")] == [True, False, False]
+
+
+def test_a_public_function_is_looked_up_too() -> None:
+    (definition,) = look_up("a.py", PYTHON.replace("_load", "load"))
+    assert not definition.is_private
+
+
+def test_nothing_is_looked_up_for_a_diff_that_can_t_be_read() -> None:
+    assert find_lookups(plain_dossier("no diff")).definitions == ()

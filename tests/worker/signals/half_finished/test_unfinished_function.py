@@ -1,0 +1,13 @@
+"""Comments that admit unfinished work."""
+
+from tests.worker.signals.made import change_of
+from worker.signals.half_finished.unfinished_function import is_marked, unfinished_function
+
+
+def test_a_line_that_holds_many_functions_is_read_once() -> None:
+    """Where a carriage return ends the lines, a file of a thousand functions is one line, and takes the square of them."""
+    functions = "".join(f"fun f{number}(x: Int) = g(x)\r" for number in range(50))
+    is_marked.cache_clear()
+    assert list(unfinished_function.findings(change_of({}, {"A.kt": f"{functions}\n"}))) == []
+    assert is_marked.cache_info().misses <= 2
+    assert is_marked.cache_info().hits >= 49
