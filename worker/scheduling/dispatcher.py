@@ -24,7 +24,6 @@ from worker.adapters.redis.delayed_queue import (
     find_pending_work,
 )
 from worker.adapters.redis.merge_groups import PendingGroup
-from worker.adapters.redis.metrics import EventCount
 from worker.adapters.redis.outcomes import DuePullRequest
 from worker.adapters.redis.pull_requests import RELEASED_AT_A_TIME, DispatchLimits, PendingCheckRun
 from worker.adapters.redis.records import QueuedAddedRepository
@@ -34,6 +33,7 @@ from worker.domain.check.code_scanning import SarifUpload
 from worker.domain.check.merge_group import MergeGroup
 from worker.domain.check.shared_head import CommitRef
 from worker.domain.ids import InstallationId
+from worker.domain.metrics import EventCount
 from worker.domain.ports import Clock
 from worker.errors import Bug, Discard, FailCheck, Outage, RetryAfterOutage, RetryAt, RetryIn, Unavailable, classify
 from worker.log import bind_log_fields, log_fields

@@ -5,10 +5,10 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Final
 
-from worker.adapters.redis.metrics import DurationMetric, EventCount
 from worker.adapters.redis.store import Store
 from worker.domain.ids import Sha
 from worker.domain.judging import JudgingCompleted, JudgingOutcome
+from worker.domain.metrics import DurationMetric, EventCount
 from worker.domain.request.judge_request import JudgeRequest
 from worker.domain.verdict.verdict import Abstain, AbstainReason, Accept, Reject
 from worker.errors import Unavailable

@@ -27,7 +27,6 @@ from worker.adapters.github.pull_requests import GitHubPullSource, make_read_opt
 from worker.adapters.github.reviews import GitHubReviewers
 from worker.adapters.redis.intake import IntakeOutcome
 from worker.adapters.redis.merge_groups import LeasedGroup, PendingGroup
-from worker.adapters.redis.metrics import EventCount
 from worker.adapters.redis.outcomes import DuePullRequest
 from worker.adapters.redis.records import RedisProgress
 from worker.adapters.redis.store import Store
@@ -43,6 +42,7 @@ from worker.domain.config.config import Authors
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.ids import BaseHash, CheckRunId, DeliveryId, EvalId, InstallationId, RepositoryId, Sha
 from worker.domain.judging import JudgingOutcome
+from worker.domain.metrics import EventCount
 from worker.domain.model import build_models
 from worker.domain.pattern import compile_patterns
 from worker.domain.ports import CheckPublisher, CheckRegistry, Clock, CommandApi, Comments, Fence, Lease, Reviewers

@@ -20,10 +20,10 @@ from app.web.metrics import MetricsCollector, delivery_counter, serve_metrics, s
 from tests.app.web.served import settings
 from tests.worker.adapters.redis.played import pull, wish
 from tests.world.redis import Redis
-from worker.adapters.redis.metrics import BOUNDS_S, CurrentGauges, DurationMetric, EventCount, Histogram, MetricTotals
 from worker.adapters.redis.store import Store, open_store
 from worker.clock import SystemClock
 from worker.domain.ids import InstallationId
+from worker.domain.metrics import BOUNDS_S, CurrentGauges, DurationMetric, EventCount, Histogram, MetricTotals
 from worker.domain.verdict.verdict import AbstainReason, Category
 from worker.errors import SettingError
 from worker.settings import read_settings

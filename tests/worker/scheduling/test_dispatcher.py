@@ -24,11 +24,11 @@ from tests.world.redis import Redis
 from worker.adapters.redis import keys
 from worker.adapters.redis.client import items, text
 from worker.adapters.redis.keys import COMMANDS, GROUPS, PULL_REQUEST_EVENTS
-from worker.adapters.redis.metrics import DurationMetric, EventCount
 from worker.adapters.redis.pull_requests import DispatchLimits, Finish
 from worker.adapters.redis.store import Store, open_store
 from worker.clock import SystemClock
 from worker.domain.ids import CheckRunId
+from worker.domain.metrics import DurationMetric, EventCount
 from worker.domain.request.pull_request_events import PullRequestEventKind
 from worker.scheduling import dispatcher as dispatch
 from worker.scheduling.dispatcher import Dispatcher, OpenTaskHandlers

@@ -6,10 +6,8 @@ A lost update is not repeated. Names of figures are closed sets without reposito
 import secrets
 from bisect import bisect_left
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from decimal import Decimal
-from enum import StrEnum
 from functools import partial
 from types import MappingProxyType
 from typing import Final
@@ -29,38 +27,12 @@ from worker.adapters.redis.rate_limits import RedisRates
 from worker.adapters.redis.scripts import Script, run_script
 from worker.adapters.redis.transactions import Operation, Transaction, run
 from worker.domain.ids import InstallationId
-
-BOUNDS_S: Final = (0.5, 1, 2, 5, 10, 30, 60, 120, 300, 600, 1800, 3600)
-"""Upper bounds of a histogram's buckets; one more takes the rest."""
+from worker.domain.metrics import BOUNDS_S, CurrentGauges, DurationMetric, EventCount, Histogram, MetricTotals
 
 INFINITE_BOUND: Final = "inf"
 RECENT_SPAN: Final = timedelta(days=2)
 MOST_INSTALLATIONS: Final = 1_000
 NANO: Final = 10**9
-
-
-class DurationMetric(StrEnum):
-    """Durations since the delivery."""
-
-    FIRST_CHECK = "first_check"
-    VERDICT = "verdict"
-
-
-class EventCount(StrEnum):
-    """Events that are counted."""
-
-    OVERDUE = "overdue"
-    GIVEN_UP = "given_up"
-    KILLED = "killed"
-    PASSED_OVER = "passed_over"
-
-
-@dataclass(frozen=True)
-class Histogram:
-    """Counts per bucket of BOUNDS_S and beyond, not cumulative, and their sum."""
-
-    counts: tuple[int, ...]
-    sum_s: float
 
 
 QUEUES: Final = MappingProxyType(
@@ -74,35 +46,6 @@ QUEUES: Final = MappingProxyType(
     }
 )
 """Queues of the dispatcher's background tasks."""
-
-
-@dataclass(frozen=True)
-class CurrentGauges:
-    """Current values. `age_s`: wait of the longest due pull request. `waiting_tasks`: waiting tasks, by kind."""
-
-    due: int
-    due_now: int
-    age_s: float
-    dispatched: int
-    leased: int
-    open_checks: int
-    has_dispatcher: bool
-    is_paused: bool
-    waiting_tasks: Mapping[str, int]
-
-
-@dataclass(frozen=True)
-class MetricTotals:
-    """Counters. `verdicts`: by decision and reason; `spent_usd`: today, by installation.
-
-    `left`: remaining requests by installation and GitHub's budget, as far as reported lately.
-    """
-
-    verdicts: Mapping[tuple[str, str], int]
-    counts: Mapping[EventCount, int]
-    spans: Mapping[DurationMetric, Histogram]
-    spent_usd: Mapping[InstallationId, Decimal]
-    left: Mapping[tuple[InstallationId, str], int] = field(default_factory=dict[tuple[InstallationId, str], int])
 
 
 class RedisMeasures:
