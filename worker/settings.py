@@ -319,9 +319,9 @@ def _private_keys(value: str) -> tuple[SecretStr, ...]:
     return tuple(map(SecretStr, keys))
 
 
-def _keys_of(words: list[str]) -> str:
-    keys = [_key_file(word) or (raw.decode() if (raw := _decode(word)).isascii() else "") for word in words]
-    if len(words) > 1 and not all(keys):
+def _keys_of(parts: list[str]) -> str:
+    keys = [_key_file(part) or (raw.decode() if (raw := _decode(part)).isascii() else "") for part in parts]
+    if len(parts) > 1 and not all(keys):
         raise ValueError("holds a word that is neither a key nor the path of one")
     return "".join(keys)
 

@@ -8,12 +8,10 @@ import json
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from app.cli.exit_codes import VERDICT_EXITS, CommandResult, Exit
 from app.cli.terminal import terminal_page
-from worker.adapters.redis.records import RepositoryHoldings
-from worker.adapters.redis.store import Store, open_store
 from worker.clock import SystemClock
 from worker.domain.check.overrides import dump_decisions
 from worker.domain.dossier.dossier import Dossier
@@ -37,6 +35,10 @@ from worker.publishing.texts.audit import (
 )
 from worker.publishing.texts.terminal import verdict_report as judged_report
 from worker.settings import load_settings, missing_setting
+from worker.wiring.store import Store, open_store
+
+if TYPE_CHECKING:
+    from worker.wiring.store import RepositoryHoldings
 
 NAME: Final = pattern(r"[^/\s]{1,200}/[^/\s]{1,200}")
 OTHER_KINDS: Final = ("ledger", "decisions", "answered", "checks", "spent", "kept", "paused", "shelf")
@@ -190,7 +192,7 @@ def forget(arguments: argparse.Namespace) -> CommandResult:
     return CommandResult(code, deletion_report(_count_stored(left), terminal_page(), stored))
 
 
-def _count_stored(holdings: RepositoryHoldings) -> StoredCounts:
+def _count_stored(holdings: "RepositoryHoldings") -> StoredCounts:
     counts = {
         StoredKind.VERDICTS: holdings.verdicts,
         StoredKind.PULLS: holdings.count("pull"),

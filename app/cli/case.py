@@ -4,8 +4,8 @@ import argparse
 from typing import Final
 
 from app.cli.exit_codes import CommandResult, Exit
-from app.cli.judge import checkout_source, read_text
-from app.cli.terminal import terminal_page
+from app.cli.judge import read_checkout_options
+from app.cli.terminal import read_text, terminal_page
 from worker.clock import SystemClock
 from worker.domain.dossier.dossier import Dossier
 from worker.dossier.assemble import complete_dossier
@@ -15,6 +15,7 @@ from worker.dossier.parser_sandbox import sandboxed_parsing
 from worker.errors import InputError
 from worker.judge.checks.case_draft import check_case, draft_claims
 from worker.publishing.texts.case import check_report, draft, parse_error_report
+from worker.wiring.sources import checkout_source
 
 NO_CASE: Final = (
     "holds no case: expected a fenced `assay` block, or the YAML or JSON of one. `assay case new` drafts one."
@@ -56,5 +57,5 @@ def check(arguments: argparse.Namespace) -> CommandResult:
 
 def _dossier(arguments: argparse.Namespace, case_text: str | None) -> Dossier:
     """The dossier of the branch and the options, with the files that the case cites."""
-    source = checkout_source(arguments, case_text)
+    source = checkout_source(*read_checkout_options(arguments, case_text))
     return complete_dossier(source.dossier(source.request(SystemClock().now())))

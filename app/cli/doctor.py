@@ -12,9 +12,6 @@ from typing import TYPE_CHECKING, Final
 
 from app.cli.exit_codes import CommandResult, Exit
 from app.cli.terminal import terminal_page
-from worker.adapters.redis.encryption import LACKS_KEY, RESTORE_HINT
-from worker.adapters.redis.store import open_store
-from worker.clock import SystemClock
 from worker.domain.verdict.budget import estimate_week
 from worker.errors import AssayError, InputError, SettingError
 from worker.judge.rubric import load_prompt, load_rubric, shipped_rubrics
@@ -40,10 +37,19 @@ from worker.settings import (
     unknown_variable_phrase,
     unknown_variables,
 )
-from worker.wiring.doctor import StoreReport, examine_store
+from worker.wiring.doctor import (
+    StoreReport,
+    count_opened_this_week,
+    examine_app,
+    examine_store,
+    find_model_problem,
+    price_model,
+    read_branch_protection,
+)
+from worker.wiring.store import LACKS_KEY, RESTORE_HINT, open_store
 
 if TYPE_CHECKING:
-    from worker.adapters.github.doctor import AppReport
+    from worker.wiring.doctor import AppReport
 
 APP_VARIABLES: Final = ("ASSAY_APP_ID", "ASSAY_APP_PRIVATE_KEY", "ASSAY_WEBHOOK_SECRET")
 HEADS_PER_PULL: Final = 3
@@ -154,10 +160,9 @@ def _app(settings: Settings) -> Iterator[DoctorFinding]:
         yield DoctorFinding("GitHub App", Health.MISSING, message)
         return
     from app.ingest.events import SUBSCRIBED_EVENTS
-    from worker.adapters.github.doctor import examine_app
 
     yield DoctorFinding("Webhook secret", Health.OK, f"{len(settings.app.webhook_secrets)} set")
-    yield from app_lines(examine_app(settings, SystemClock(), SUBSCRIBED_EVENTS), settings)
+    yield from app_lines(examine_app(settings, SUBSCRIBED_EVENTS), settings)
 
 
 def app_lines(report: "AppReport", settings: Settings) -> Iterator[DoctorFinding]:
@@ -202,16 +207,10 @@ def _model(settings: Settings) -> Iterator[DoctorFinding]:
         message = "ANTHROPIC_API_KEY is not set: no model is asked, and what needs one is left unproven"
         yield DoctorFinding("Model", Health.OK, message)
         return
-    from worker.adapters.anthropic.model import check_key
-    from worker.adapters.anthropic.prices import typical_cost, unpriced_text
-
-    name = settings.model.name
-    if typical_cost(name) is None:
-        yield DoctorFinding("Model", Health.WRONG, f"{unpriced_text(name)}.")
-    elif problem := check_key(settings.model):
+    if problem := find_model_problem(settings.model):
         yield DoctorFinding("Model", Health.WRONG, f"{problem}.")
     else:
-        yield DoctorFinding("Model", Health.OK, f"{name}; the key is accepted")
+        yield DoctorFinding("Model", Health.OK, f"{settings.model.name}; the key is accepted")
     yield DoctorFinding("Budget", Health.OK, caps_phrase(settings.caps))
 
 
@@ -233,14 +232,11 @@ def _weekly_cost(settings: Settings, repository: str) -> DoctorFinding:
     name = f"A week of {repository}"
     if settings.model is None or settings.tier == "heuristic":
         return DoctorFinding(name, Health.OK, "$0.00: no model is asked")
-    from worker.adapters.anthropic.prices import typical_cost, unpriced_text
-    from worker.adapters.github.doctor import count_opened_this_week
-
-    each = typical_cost(settings.model.name)
-    if each is None:
-        return DoctorFinding(name, Health.WRONG, f"{unpriced_text(settings.model.name)}.")
+    each = price_model(settings.model.name)
+    if isinstance(each, str):
+        return DoctorFinding(name, Health.WRONG, f"{each}.")
     try:
-        pulls = count_opened_this_week(settings, SystemClock(), repository)
+        pulls = count_opened_this_week(settings, repository)
     except AssayError as error:
         message = f"can't be looked up: {str(error).rstrip('.')}. Check the name, or set GITHUB_TOKEN to one that may read it."
         return DoctorFinding(name, Health.WRONG, message)
@@ -254,10 +250,8 @@ def _required_check(settings: Settings, repository: str) -> Iterator[DoctorFindi
         message = f"{repository} can't be looked at: that needs the App's settings."
         yield DoctorFinding("Required check", Health.MISSING, message)
         return
-    from worker.adapters.github.doctor import read_branch_protection
-
     try:
-        gate = read_branch_protection(settings, SystemClock(), repository)
+        gate = read_branch_protection(settings, repository)
     except AssayError as error:
         message = f"{repository} can't be looked at: {str(error).rstrip('.')}."
         yield DoctorFinding("Required check", Health.WRONG, message)

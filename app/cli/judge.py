@@ -4,34 +4,31 @@ Raises InputError for a wrong call before a server is started or a model asked, 
 """
 
 import argparse
-import hashlib
-import tempfile
-from collections.abc import Generator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, replace
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from urllib.parse import urlsplit
 
 from app.cli.exit_codes import VERDICT_EXITS, CommandResult
 from app.cli.terminal import read_bytes, read_text, terminal_page
-from worker.adapters.git.recorded_dossier import RecordedSource, read_recorded
-from worker.adapters.redis.store import open_store
-from worker.clock import SystemClock
-from worker.domain.dossier.dossier import CiCheck, Dossier
-from worker.domain.ids import DeliveryId, RepositoryId
+from worker.domain.dossier.dossier import Dossier
 from worker.domain.pattern import pattern
-from worker.domain.ports import Clock, PullSource, TreeLookup
-from worker.domain.request.judge_request import LOCAL_INSTALLATION, JudgeRequest, PullRef, Trigger
 from worker.domain.verdict.verdict import Verdict
 from worker.dossier.parser_sandbox import sandboxed_parsing
 from worker.errors import InputError
 from worker.process_limits import collect_rarely
 from worker.publishing.texts.terminal import verdict_report
 from worker.settings import Settings, load_settings, missing_setting
-
-if TYPE_CHECKING:
-    from worker.adapters.git.checkout import CheckoutSource
+from worker.wiring.sources import (
+    CheckoutOptions,
+    JudgeInputs,
+    checkout_inputs,
+    open_example,
+    open_github_pull,
+    recorded_inputs,
+)
+from worker.wiring.store import open_store
 
 
 def judge(arguments: argparse.Namespace) -> CommandResult:
@@ -49,7 +46,7 @@ def judge(arguments: argparse.Namespace) -> CommandResult:
             raise InputError(f"--save-dossier: {target} can't be written: expected a file in a folder that exists.")
     with (
         sandboxed_parsing(),
-        open_judge_inputs(arguments, settings, SystemClock()) as inputs,
+        open_judge_inputs(arguments, settings) as inputs,
         open_store(settings) as store,
     ):
         from worker.wiring.cli import judge_locally
@@ -108,22 +105,9 @@ def _save(dossier: Dossier, name: str) -> None:
 SHORT_NAME: Final = pattern(r"(?P<repository>[\w.-]+/[\w.-]+)#(?P<number>[1-9]\d{0,9})")
 PULL_REQUEST_PAGE: Final = pattern(r"/(?P<repository>[\w.-]+/[\w.-]+)/pull/(?P<number>[1-9]\d{0,9})(/.*)?")
 CHECKOUT_OPTIONS: Final = ("base", "head", "issue", "case", "body", "junit")
-ANONYMOUS_NOTE: Final = "Read without a token: at most 6 requests and 20 files' texts. Set GITHUB_TOKEN to read it all."
 
 
-@dataclass(frozen=True)
-class JudgeInputs:
-    """What is to be judged, with notes for people."""
-
-    source: PullSource
-    request: JudgeRequest
-    notes: Sequence[str] = ()
-    look_up: TreeLookup | None = None
-    """None: the head tree can't be read."""
-
-
-@contextmanager
-def open_judge_inputs(arguments: argparse.Namespace, settings: Settings, clock: Clock) -> Generator[JudgeInputs]:
+def open_judge_inputs(arguments: argparse.Namespace, settings: Settings) -> AbstractContextManager[JudgeInputs]:
     """Find what the arguments name. Raises InputError."""
     if arguments.criteria is not None:
         raise InputError("--criteria belongs to --output FILE. A change is judged by its --issue.")
@@ -133,79 +117,34 @@ def open_judge_inputs(arguments: argparse.Namespace, settings: Settings, clock: 
             f"--{other} belongs to a checkout, and something else is to be judged. Leave --{other} out, or judge a checkout."
         )
     if arguments.target:
-        with open_github_pull(arguments.target, settings, clock) as inputs:
-            yield inputs
-    elif arguments.dossier:
-        recorded = read_recorded(read_bytes(arguments.dossier, "--dossier"), arguments.dossier)
-        yield JudgeInputs(recorded, recorded.request(clock.now()))
-    elif arguments.example:
-        with _open_example(clock) as inputs:
-            yield inputs
-    else:
-        if arguments.issue == arguments.case == "-":
-            raise InputError("--issue and --case can't both read standard input. Name a file for one of them.")
-        source = checkout_source(arguments, read_text(arguments.case, "--case"))
-        yield JudgeInputs(source, source.request(clock.now()), source.notes(), source.look_up)
+        return open_github_pull(settings, *parse_pull_request(arguments.target, settings.github_api_url))
+    if arguments.dossier:
+        return nullcontext(recorded_inputs(read_bytes(arguments.dossier, "--dossier"), arguments.dossier))
+    if arguments.example:
+        return open_example()
+    if arguments.issue == arguments.case == "-":
+        raise InputError("--issue and --case can't both read standard input. Name a file for one of them.")
+    return nullcontext(checkout_inputs(*read_checkout_options(arguments, read_text(arguments.case, "--case"))))
 
 
-def checkout_source(arguments: argparse.Namespace, case: str | None) -> "CheckoutSource":
-    """The branch that the options name, with *case* instead of the description's. Raises InputError."""
-    from worker.adapters.git.checkout import CheckoutInputs, CheckoutSource
-
+def read_checkout_options(arguments: argparse.Namespace, case: str | None) -> tuple[Path, CheckoutOptions]:
+    """The working directory, and what the options name, with *case* instead of the description's. Raises InputError."""
     try:
         body = arguments.body if arguments.body is None else arguments.body.encode().decode()
     except UnicodeEncodeError as error:
         raise InputError(f"--body is not UTF-8 at character {error.start}. Write it as UTF-8.") from error
-    inputs = CheckoutInputs(
+    options = CheckoutOptions(
+        base=arguments.base,
+        head=arguments.head,
         issue=read_text(arguments.issue, "--issue"),
         case=case,
         body=body,
-        checks=tuple(_junit(name) for name in arguments.junit or ()),
+        junit=[(read_bytes(name, "--junit"), Path(name).name) for name in arguments.junit or ()],
     )
     try:
-        folder = Path.cwd()
+        return Path.cwd(), options
     except FileNotFoundError as error:
         raise InputError("The working directory was deleted. Go to a checkout, or use --dossier FILE.") from error
-    return CheckoutSource(folder, base=arguments.base, head=arguments.head, inputs=inputs)
-
-
-def _junit(name: str) -> CiCheck:
-    from worker.adapters.git.junit import read_junit
-
-    return read_junit(read_bytes(name, "--junit"), Path(name).name)
-
-
-@contextmanager
-def _open_example(clock: Clock) -> Generator[JudgeInputs]:
-    """A tiny repository, deleted after the judging."""
-    from worker.adapters.git.checkout import CheckoutInputs, CheckoutSource
-    from worker.adapters.git.example_repository import make_example
-    from worker.adapters.git.junit import read_junit
-
-    with tempfile.TemporaryDirectory(prefix="assay-example-") as folder:
-        made = make_example(Path(folder))
-        inputs = CheckoutInputs(
-            issue=made.issue.read_text(encoding="utf-8"), checks=(read_junit(made.junit.read_bytes(), made.junit.name),)
-        )
-        source = CheckoutSource(made.checkout, base=made.base, head=made.head, inputs=inputs)
-        yield JudgeInputs(source, source.request(clock.now()), look_up=source.look_up)
-
-
-@contextmanager
-def open_github_pull(target: str, settings: Settings, clock: Clock) -> Generator[JudgeInputs]:
-    """A pull request as GITHUB_TOKEN may read it; without a token, a public one."""
-    repository, number = parse_pull_request(target, settings.github_api_url)
-    if settings.github_token is None:
-        from worker.adapters.github.public_api import open_public_pull
-
-        public = open_public_pull(settings, clock, repository, number)
-        source = RecordedSource(public.dossier)
-        yield JudgeInputs(source, source.request(clock.now()), (ANONYMOUS_NOTE, *public.notes))
-        return
-    from worker.adapters.github.public_api import open_token_source
-
-    with open_token_source(settings, clock) as source:
-        yield JudgeInputs(source, _request(repository, number, clock), look_up=source.look_up)
 
 
 def parse_pull_request(target: str, api_url: str) -> tuple[str, int]:
@@ -231,17 +170,3 @@ def web_host(api_url: str) -> str:
     from worker.domain.config.app_manifest import web_url
 
     return urlsplit(web_url(api_url)).hostname or ""
-
-
-def _request(repository: str, number: int, clock: Clock) -> JudgeRequest:
-    digest, at = hashlib.sha256(repository.encode()).digest(), clock.now()
-    return JudgeRequest(
-        pull=PullRef(
-            installation_id=LOCAL_INSTALLATION, repository_id=RepositoryId(int.from_bytes(digest[:6])), number=number
-        ),
-        repository=repository,
-        head_sha=None,
-        trigger=Trigger.LOCAL,
-        delivery_id=DeliveryId(f"local-{repository}-{number}-{at.timestamp():.6f}"),
-        requested_at=at,
-    )

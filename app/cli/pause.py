@@ -8,7 +8,6 @@ import os
 import pwd
 
 from app.cli.exit_codes import CommandResult, Exit
-from worker.adapters.redis.store import Store, open_store
 from worker.clock import SystemClock
 from worker.domain.ids import InstallationId, RepositoryId
 from worker.domain.request.pause import LONGEST_NAME, LONGEST_REASON, JudgingPause, UntilError, parse_end
@@ -16,6 +15,8 @@ from worker.errors import AssayError, InputError
 from worker.publishing.texts import states as texts
 from worker.publishing.texts.markdown import one_line
 from worker.settings import Settings, load_settings
+from worker.wiring.doctor import find_numbers
+from worker.wiring.store import Store, open_store
 
 
 def pause(arguments: argparse.Namespace) -> CommandResult:
@@ -39,10 +40,8 @@ def pause(arguments: argparse.Namespace) -> CommandResult:
 
 def _find_at_github(settings: Settings, repository: str) -> list[tuple[InstallationId, RepositoryId]] | str:
     """The ids of a repository that the store does not know; or why it can't be paused."""
-    from worker.adapters.github.doctor import find_numbers
-
     try:
-        numbers = find_numbers(settings, SystemClock(), repository)
+        numbers = find_numbers(settings, repository)
     except AssayError as error:
         return texts.github_not_reached(repository, str(error))
     return texts.not_installed(repository) if numbers is None else [(numbers.installation, numbers.repository)]

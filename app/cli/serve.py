@@ -19,10 +19,9 @@ from types import FrameType
 from typing import IO, Any, Final, cast
 
 from app.cli.exit_codes import CommandResult, Exit
-from worker.adapters.redis.embedded_server import FolderRole
-from worker.adapters.redis.store import open_store, with_store_url
 from worker.process_limits import die_with_parent
 from worker.settings import Settings, environment, load_settings, malformed_setting
+from worker.wiring.store import FolderRole, open_store, with_store_url
 
 MIN_UPTIME_S: Final = 10.0
 """A part that ends sooner after its start is not restarted."""

@@ -3,7 +3,6 @@
 import argparse
 
 from app.cli.exit_codes import CommandResult, Exit
-from worker.adapters.redis.store import open_store
 from worker.clock import SystemClock
 from worker.domain.ids import InstallationId
 from worker.publishing.texts.audit import (
@@ -14,6 +13,7 @@ from worker.publishing.texts.audit import (
     unknown_name_message,
 )
 from worker.settings import load_settings
+from worker.wiring.store import open_store
 
 
 def token(arguments: argparse.Namespace) -> CommandResult:

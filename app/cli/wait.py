@@ -83,17 +83,12 @@ class _LocalSource:
         self._settings, self._repository, self._sha = settings, repository, sha
 
     def __call__(self, _: float) -> dict[str, Any]:
-        from worker.adapters.redis.store import open_store
-        from worker.adapters.redis.wait_status import find_seen_pulls
-        from worker.domain.check.wait_status import find_wait_status
         from worker.evaluation.stats.evaluations import wait_answer
+        from worker.wiring.store import open_store, read_wait_status
 
         with open_store(self._settings) as store:
-            return wait_answer(
-                find_wait_status(find_seen_pulls(store, self._repository, self._sha), self._sha),
-                self._repository,
-                self._sha,
-            )
+            status = read_wait_status(store, self._repository, self._sha)
+        return wait_answer(status, self._repository, self._sha)
 
 
 class _RemoteSource:

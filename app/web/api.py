@@ -15,10 +15,8 @@ from litestar.handlers import HTTPRouteHandler
 from litestar.params import FromPath
 from pydantic import TypeAdapter, ValidationError
 
-from worker.adapters.redis.store import Store
-from worker.adapters.redis.wait_status import find_seen_pulls
 from worker.clock import SystemClock
-from worker.domain.check.wait_status import WaitStatus, find_wait_status
+from worker.domain.check.wait_status import WaitStatus
 from worker.domain.ids import InstallationId, Sha
 from worker.errors import Unavailable
 from worker.evaluation.stats.evaluations import list_evaluations, list_outcomes, wait_answer
@@ -26,6 +24,7 @@ from worker.evaluation.stats.histories import read_history
 from worker.evaluation.stats.queries import CountedTables, answer_query, combine_tables, tables_needed
 from worker.evaluation.stats.rollups import MOST_ENTRIES, open_rollups
 from worker.evaluation.stats.stats_query import ParameterError, StatsTopic, parse_query
+from worker.wiring.store import Store, read_wait_status
 
 AnyRequest = Request[Any, Any, Any]
 JsonResponse = Response[Mapping[str, Any]]
@@ -175,9 +174,7 @@ class VerdictApi:
         loop = asyncio.get_running_loop()
         until = loop.time() + wait
         while True:
-            status = await to_thread.run_sync(
-                lambda: find_wait_status(find_seen_pulls(self._store, repository, sha, scope), sha)
-            )
+            status = await to_thread.run_sync(read_wait_status, self._store, repository, sha, scope)
             left = until - loop.time()
             if status.is_final or left <= 0:
                 return status

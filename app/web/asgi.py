@@ -41,12 +41,11 @@ from app.web.webhooks import (
     respond,
     webhook_route,
 )
-from worker.adapters.redis.async_client import AsyncRedisClient
-from worker.adapters.redis.store import Store, open_store, wait_for_redis
 from worker.clock import SystemClock
 from worker.domain.model import build_models
 from worker.log import log_json
 from worker.settings import AppCredentials, Settings, malformed_setting
+from worker.wiring.store import Store, open_async_client, open_store, wait_for_redis
 
 SHUTDOWN_SECONDS: Final = 10
 TICKS_PER_CHECK: Final = round(CHECK_INTERVAL_S / 0.1)
@@ -79,7 +78,7 @@ def create_app(
 ) -> WebApp:
     """All routes; without the App's credentials, those that create it."""
     log, counters = json_log(log_to, settings.log_level), counters or DeliveryCounters()
-    async_client = AsyncRedisClient(store.url.get_secret_value(), settings.timing.redis_timeout)
+    async_client = open_async_client(store)
     routes: Sequence[ASGIRouteHandler | HTTPRouteHandler]
     deliver, failed = None, _FailureHandler(log, counters)
     if settings.app is None:

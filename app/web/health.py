@@ -10,9 +10,8 @@ from litestar.handlers import HTTPRouteHandler
 from litestar.status_codes import HTTP_200_OK, HTTP_503_SERVICE_UNAVAILABLE
 
 from app.ingest.intake import EventIntake
-from worker.adapters.redis.encryption import LACKS_KEY
-from worker.adapters.redis.store import Store
 from worker.errors import Unavailable
+from worker.wiring.store import LACKS_KEY, Store
 
 
 class DeliveryOutcome(StrEnum):

@@ -19,11 +19,11 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Histo
 from prometheus_client.registry import Collector
 
 from app.web.health import DeliveryCounters
-from worker.adapters.redis.store import Store
 from worker.domain.metrics import BOUNDS_S, CurrentGauges, DurationMetric, EventCount, MetricTotals
 from worker.domain.ports import Clock
 from worker.errors import Unavailable
 from worker.settings import malformed_setting
+from worker.wiring.store import Store
 
 LOG: Final = logging.getLogger(__name__)
 READ_TIMEOUT_S: Final = 5.0

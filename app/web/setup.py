@@ -38,8 +38,6 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 from structlog.typing import FilteringBoundLogger
 
 from app.ingest.events import SUBSCRIBED_EVENTS
-from worker.adapters.redis.setup import declined_in
-from worker.adapters.redis.store import Store
 from worker.domain.config.app_manifest import (
     CALLBACK,
     WEBHOOKS,
@@ -62,6 +60,7 @@ from worker.domain.config.app_permissions import (
 )
 from worker.errors import Unavailable
 from worker.settings import Settings
+from worker.wiring.store import Store
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -268,7 +267,7 @@ class SetupHandler:
         with suppress(Unavailable):  # GitHub returns the secrets once; the used state opens nothing anyway
             self._setup.close()
         self._log.info("setup", outcome="created", app_id=made.id, slug=made.slug)
-        return self._respond(done_page(made, declined_in(state)))
+        return self._respond(done_page(made, self._setup.declined_in(state)))
 
     def _respond(self, html: str, status: HTTPStatus = HTTPStatus.OK) -> HtmlResponse:
         return page_response(html, status, web_url(self._api_url))

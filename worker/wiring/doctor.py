@@ -1,11 +1,20 @@
-"""What `assay doctor` reports of Redis, above all whether it keeps its data."""
+"""What `assay doctor` asks Redis, GitHub and the model's API. Their SDKs are loaded where they are asked."""
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
+from decimal import Decimal
+from typing import TYPE_CHECKING
 
 from worker.adapters.redis.client import RedisRefused, text
 from worker.adapters.redis.store import Store
+from worker.clock import SystemClock
+from worker.domain.check.branch_protection import RepositoryProtection
 from worker.errors import Unavailable
+from worker.settings import ModelAccess, Settings
+
+if TYPE_CHECKING:
+    from worker.adapters.github.doctor import AppReport, RepositoryNumbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,3 +50,46 @@ def _snapshots(store: Store) -> str:
 def _field(info: str, name: str) -> str:
     match = re.search(rf"^{name}:(.*?)\r?$", info, re.MULTILINE)
     return match[1] if match else ""
+
+
+def examine_app(settings: Settings, subscribed: Iterable[str]) -> "AppReport":
+    """What each of the App's keys opens at GitHub. *subscribed*: events that the App needs."""
+    from worker.adapters.github import doctor
+
+    return doctor.examine_app(settings, SystemClock(), subscribed)
+
+
+def read_branch_protection(settings: Settings, repository: str) -> RepositoryProtection:
+    """Read a repository's protection as the App. Raises AssayError."""
+    from worker.adapters.github import doctor
+
+    return doctor.read_branch_protection(settings, SystemClock(), repository)
+
+
+def find_numbers(settings: Settings, repository: str) -> "RepositoryNumbers | None":
+    """The ids of a repository at GitHub. None: the App does not see it. Raises AssayError."""
+    from worker.adapters.github import doctor
+
+    return doctor.find_numbers(settings, SystemClock(), repository)
+
+
+def count_opened_this_week(settings: Settings, repository: str) -> int:
+    """Pull requests that were opened in a week, as GITHUB_TOKEN may see them. Raises AssayError."""
+    from worker.adapters.github import doctor
+
+    return doctor.count_opened_this_week(settings, SystemClock(), repository)
+
+
+def price_model(name: str) -> Decimal | str:
+    """What a typical verdict costs in dollars; a clause that says why that is not known."""
+    from worker.adapters.anthropic.prices import typical_cost, unpriced_text
+
+    return typical_cost(name) or unpriced_text(name)
+
+
+def find_model_problem(access: ModelAccess) -> str | None:
+    """Why the model can't be asked, as a clause."""
+    from worker.adapters.anthropic.model import check_key
+
+    price = price_model(access.name)
+    return price if isinstance(price, str) else check_key(access)

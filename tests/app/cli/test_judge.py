@@ -16,7 +16,6 @@ from tests.app.cli.assay_command import ASSAY, assay, environment, refused
 from tests.worker.adapters.git.laptop import Laptop
 from tests.worker.publishing.texts.samples import dossier
 from worker.adapters.git.example_repository import ExampleRepository, make_example
-from worker.clock import SystemClock
 from worker.domain.verdict.verdict import VERDICT_ADAPTER
 from worker.errors import InputError
 from worker.settings import Settings
@@ -291,7 +290,7 @@ def arguments(*given: str) -> argparse.Namespace:
 def complaint(*given: str) -> str:
     with (
         pytest.raises(InputError) as caught,
-        open_judge_inputs(arguments(*given), Settings(data_dir=Path()), SystemClock()),
+        open_judge_inputs(arguments(*given), Settings(data_dir=Path())),
     ):
         pass
     return str(caught.value)
@@ -351,7 +350,7 @@ def test_a_file_that_is_not_utf_8_is_refused_at_its_byte(tmp_path: Path) -> None
 def test_a_recorded_dossier_is_read_and_its_first_error_named(tmp_path: Path) -> None:
     path = tmp_path / "d.json"
     path.write_text(dossier().model_dump_json(exclude_unset=True))
-    with open_judge_inputs(arguments("--dossier", str(path)), Settings(data_dir=Path()), SystemClock()) as matter:
+    with open_judge_inputs(arguments("--dossier", str(path)), Settings(data_dir=Path())) as matter:
         assert matter.request.pull.number == 12
         assert matter.notes == ()
     path.write_text('{"pull_request": 1}')

@@ -86,6 +86,11 @@ class RedisSetup:
 
         run(self._wire, operation)
 
+    @staticmethod
+    def declined_in(state: str) -> frozenset[str]:
+        """Declined permissions in a state. Only a taken one can be trusted."""
+        return frozenset(state.split(".")[1:])
+
     def close(self) -> None:
         """Close setup after an App was created."""
         self._wire.call("DEL", keys.SETUP.name)
@@ -93,11 +98,6 @@ class RedisSetup:
     def _tokens(self) -> list[bytes]:
         names = [blob(name) for name in items(self._wire.call("HKEYS", keys.SETUP.name))]
         return [name.removeprefix(TOKEN_PREFIX) for name in names if name.startswith(TOKEN_PREFIX)]
-
-
-def declined_in(state: str) -> frozenset[str]:
-    """Declined permissions in a state. Only a taken one can be trusted."""
-    return frozenset(state.split(".")[1:])
 
 
 def _hash(secret: str) -> str:

@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 from worker.adapters.redis import keys
-from worker.adapters.redis.setup import declined_in
+from worker.adapters.redis.setup import RedisSetup
 from worker.adapters.redis.store import Store
 
 
@@ -60,7 +60,7 @@ def test_a_state_brings_back_what_was_not_chosen_and_nothing_that_was_put_into_i
     plain, state = setup.begin_setup(), setup.begin_setup(declined=["reactions", "comments"])
     assert plain is not None
     assert state is not None
-    assert (declined_in(plain), declined_in(state)) == (frozenset(), {"comments", "reactions"})
+    assert (RedisSetup.declined_in(plain), RedisSetup.declined_in(state)) == (frozenset(), {"comments", "reactions"})
     assert setup.take_state(f"{state},more") is None
     assert setup.take_state(f"{plain}.comments") is None
     assert setup.take_state(state) is not None
