@@ -72,8 +72,8 @@ def bench(arguments: argparse.Namespace) -> CommandResult:
 
 def _record(settings: Settings, outcomes: Sequence[RowOutcome]) -> None:
     """Record the outcomes on the event stream; without any, check before judging that Redis answers."""
-    from worker.adapters.redis.store import open_store
     from worker.evaluation.bench.runner import record_run
+    from worker.wiring.store import open_store
 
     with open_store(settings) as store:
         record_run(outcomes, store.events)

@@ -19,7 +19,6 @@ from typing import Final, cast
 
 from app.cli.exit_codes import CommandResult, Exit
 from app.cli.terminal import show_count, terminal_page
-from worker.adapters.redis.store import Store, open_store, with_store_url
 from worker.clock import SystemClock
 from worker.domain.verdict.events import FailureMode
 from worker.domain.verdict.verdict import SubjectKind
@@ -41,6 +40,7 @@ from worker.evaluation.texts.rejudge import RejudgeForecast, RejudgeSummary, Ver
 from worker.judge.rubric import is_judged_by, load_rubric
 from worker.settings import Settings, load_settings, missing_setting
 from worker.wiring.rejudge import open_terms
+from worker.wiring.store import Store, open_store, with_store_url
 
 JUDGINGS_PER_PROCESS: Final = 20
 """How many judgings without a model outweigh starting a process."""

@@ -9,9 +9,6 @@ from pathlib import Path
 from typing import Any, BinaryIO, Final, NamedTuple
 
 from app.cli.exit_codes import CommandResult, Exit
-from worker.adapters.redis.event_stream import StreamEntry
-from worker.adapters.redis.store import Store, open_store
-from worker.adapters.redis.stream_pages import read_entries_ahead
 from worker.clock import SystemClock
 from worker.domain.ids import InstallationId
 from worker.errors import InputError
@@ -27,6 +24,7 @@ from worker.evaluation.stats.export import (
 from worker.evaluation.stats.stats_query import WEEK, ParameterError, StatsTopic, parse_moment, parse_query
 from worker.evaluation.stats.windows import EPOCH, to_milliseconds
 from worker.settings import load_settings
+from worker.wiring.store import Store, StreamEntry, open_store, read_events
 
 MISSING_PACKAGE: Final = "--format parquet needs pyarrow. Install the extra: pip install 'assay[parquet]'."
 
@@ -81,7 +79,7 @@ def _terminal_entries(store: Store, installation: InstallationId, span: ExportSp
     kinds = tuple(TERMINAL_EVENTS.values())
     after = f"{span.since_ms - 1}-{2**64 - 1}" if span.since_ms else ""
     last_ms = None if span.until_ms is None else span.until_ms - 1
-    return read_entries_ahead(store.client, installation, after, last_ms, kinds)
+    return read_events(store, installation, after, last_ms, kinds)
 
 
 def _parts(

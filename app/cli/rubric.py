@@ -7,8 +7,6 @@ from typing import Final
 
 from app.cli.exit_codes import CommandResult, Exit
 from app.cli.terminal import terminal_page
-from worker.adapters.redis.documents import is_version_reused
-from worker.adapters.redis.store import Store, open_store
 from worker.clock import SystemClock
 from worker.domain.ids import InstallationId
 from worker.domain.verdict.outcomes import STRENGTHS
@@ -32,6 +30,7 @@ from worker.evaluation.texts.rejudge import (
 from worker.judge.rubric import load_prompt, load_rubric
 from worker.settings import load_settings
 from worker.signals.registry import REGISTERED_NAMES
+from worker.wiring.store import Store, is_version_reused, open_store
 
 SHIPPED_NAME: Final = "default"
 

@@ -9,7 +9,6 @@ from typing import Any, Final
 
 from app.cli.exit_codes import CommandResult, Exit
 from app.cli.terminal import terminal_page
-from worker.adapters.redis.store import Store, open_store
 from worker.clock import SystemClock
 from worker.domain.check.overrides import dump_decisions
 from worker.domain.ids import InstallationId
@@ -31,6 +30,7 @@ from worker.evaluation.texts.stats import (
     would_block_text,
 )
 from worker.settings import load_settings
+from worker.wiring.store import Store, open_store
 
 OPTIONS: Final = {
     "since": "from", "until": "to", "subject": "subject", "group_by": "group_by", "min_confidence": "min_confidence",

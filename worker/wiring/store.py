@@ -3,14 +3,16 @@
 A module that one of its parts alone needs is imported with that part.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING
 
 from worker.adapters.redis.embedded_server import FolderRole
 from worker.adapters.redis.encryption import LACKS_KEY, RESTORE_HINT
+from worker.adapters.redis.event_stream import StreamEntry
 from worker.adapters.redis.store import Store, open_store, wait_for_redis, with_store_url
 from worker.domain.check.wait_status import WaitStatus, find_wait_status
 from worker.domain.ids import InstallationId, Sha
+from worker.domain.verdict.rubric import VersionedRubric
 
 if TYPE_CHECKING:
     from worker.adapters.redis.async_client import AsyncRedisClient
@@ -22,8 +24,11 @@ __all__ = [
     "FolderRole",
     "RepositoryHoldings",
     "Store",
+    "StreamEntry",
+    "is_version_reused",
     "open_async_client",
     "open_store",
+    "read_events",
     "read_wait_status",
     "wait_for_redis",
     "with_store_url",
@@ -44,3 +49,19 @@ def open_async_client(store: Store) -> "AsyncRedisClient":
     from worker.adapters.redis.async_client import AsyncRedisClient
 
     return AsyncRedisClient(store.url.get_secret_value(), store.timing.redis_timeout)
+
+
+def read_events(
+    store: Store, installation: InstallationId, after: str, until_ms: int | None, kinds: tuple[str, ...]
+) -> Iterator[StreamEntry]:
+    """Events of these kinds after *after* and up to *until_ms*, oldest first, read ahead. Raises Unavailable."""
+    from worker.adapters.redis.stream_pages import read_entries_ahead
+
+    return read_entries_ahead(store.client, installation, after, until_ms, kinds)
+
+
+def is_version_reused(first: VersionedRubric, other: VersionedRubric) -> bool:
+    """Whether two rubrics have one version and are not the same."""
+    from worker.adapters.redis import documents
+
+    return documents.is_version_reused(first, other)
