@@ -1,9 +1,11 @@
 """What the reader of a reject gets for each fact: the place, what is wrong there, and the one step that takes it away."""
 
+from pathlib import Path
+
 import pytest
 
 from tests.worker.judge.making import fact
-from tests.worker.signals.every_fact import EXAMPLES
+from tests.worker.signals.cases import read_cases
 from tests.worker.signals.made import RUBRIC
 from worker.domain.verdict.verdict import Category, CriterionStatus
 from worker.dossier.diff.parser import parse_diff
@@ -15,6 +17,9 @@ from worker.judge.rulings import EvidenceBundle, Ruling, reject_on_facts
 from worker.signals.heuristic_opinion import form_opinion
 from worker.signals.registry import SIGNALS
 from worker.signals.signal import SignalKind, SignalScope, signal
+
+EXAMPLES = {case.name: case.dossier for case in read_cases(Path(__file__).with_name("every_fact.diff"))}
+"""One change for each signal that states facts."""
 
 READER: dict[str, tuple[list[str], str, str]] = {
     "empty_diff": (
@@ -171,7 +176,7 @@ READER: dict[str, tuple[list[str], str, str]] = {
 
 
 def ruled(name: str) -> Ruling:
-    example = EXAMPLES[name].dossier
+    example = EXAMPLES[name]
     diff, places, opinion = parse_diff(example.diff.encode()), Places(example), form_opinion(example, RUBRIC)
     assert [fact.signal for fact in opinion.facts] == [name]
     return reject_on_facts(

@@ -75,7 +75,9 @@ def _read_case(source: Path, name: str, lines: list[str]) -> Case:
             if mark != "-":
                 after[path].append(content)
                 number, side = len(after[path]), Side.HEAD
-    return Case(source, name, yaml.safe_load("\n".join(header)) or {}, _join(before), _join(after), tuple(firings))
+    return Case(
+        source, name, yaml.safe_load("\n".join([*header, ""])) or {}, _join(before), _join(after), tuple(firings)
+    )
 
 
 def _join(texts: Mapping[str, list[str]]) -> Texts:
