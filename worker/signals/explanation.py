@@ -35,10 +35,11 @@ def build_pages(weights: Weights) -> dict[str, str]:
     pages = {f"signals/{category}.md": _build_category_page(category, weights) for category in sorted(Category)}
     lines = [GENERATED + PAGE_HEAD]
     for category in sorted(Category):
-        rows = (
-            f"- `{signal.name}` ({_effect(signal, weights)}): {_summary(signal)}" for signal in _list_signals(category)
-        )
-        lines += [f"## [{category}](signals/{category}.md)\n", *rows, ""]
+        lines.append(f"## [{category}](signals/{category}.md)\n")
+        for signal in _list_signals(category):
+            first, *_ = _FIRST_SENTENCE.split(" ".join(signal.sections[SECTIONS[0]].split()), maxsplit=1)
+            lines.append(f"- `{signal.name}` ({_effect(signal, weights)}): {first}")
+        lines.append("")
     return pages | {"signals.md": "\n".join(lines)}
 
 
@@ -70,8 +71,3 @@ def _list_signals(category: Category) -> list[Signal]:
 
 def _effect(signal: Signal, weights: Weights) -> str:
     return "fact" if signal.kind is SignalKind.FACT else f"suspicion of weight {weights[signal.name]:g}"
-
-
-def _summary(signal: Signal) -> str:
-    """The first sentence."""
-    return _FIRST_SENTENCE.split(" ".join(signal.sections[SECTIONS[0]].split()), maxsplit=1)[0]

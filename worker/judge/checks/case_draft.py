@@ -19,8 +19,8 @@ def draft_claims(dossier: Dossier) -> tuple[DraftClaim, ...]:
     A criterion that asks for a test is met by one. Raises DiffError for a diff that git did not print.
     """
     change = CodeChange(dossier)
-    index = change.cached_for_family(build_index)
-    terms_by_id = {terms.criterion.id: terms for terms in change.cached(find_terms)}
+    index = build_index(change)
+    terms_by_id = {terms.criterion.id: terms for terms in find_terms(change)}
     drafts: list[DraftClaim] = []
     for criterion in dossier.criteria or ():
         if criterion.inferred:

@@ -16,7 +16,7 @@ from worker.domain.dossier.dossier import Criterion
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import EvidencePointer
 from worker.dossier.diff.parser import DiffLine, LineKind
-from worker.signals.analysis.change import AnalyzedFile, CodeChange
+from worker.signals.analysis.change import AnalyzedFile, CodeChange, memoized, memoized_for_family
 from worker.signals.analysis.file_roles import FileRole, Language
 from worker.signals.analysis.relatedness import (
     NAME_PATTERN,
@@ -124,8 +124,9 @@ class CriterionTerms(NamedTuple):
     """Something is to be taken away: it may stand in removed lines only."""
 
 
+@memoized
 def find_terms(change: CodeChange) -> tuple[CriterionTerms, ...]:
-    """The terms of the listed criteria; call it through `change.cached(find_terms)`."""
+    """The terms of the listed criteria."""
     asked = [criterion for criterion in change.dossier.criteria or () if not criterion.inferred][:_MOST_CRITERIA]
     return tuple(parse_criterion(criterion) for criterion in asked if not _PLEDGE.match(criterion.text))
 
@@ -265,9 +266,10 @@ class ChangeIndex:
         return self._by_name.get(name, [])
 
 
+@memoized_for_family
 def build_index(change: CodeChange) -> ChangeIndex:
-    """The index for the listed criteria; call it through `change.cached_for_family(build_index)`."""
-    return ChangeIndex(change, change.cached(find_terms))
+    """The index for the listed criteria."""
+    return ChangeIndex(change, find_terms(change))
 
 
 _Words = tuple[str, ...]

@@ -23,7 +23,7 @@ from worker.signals.acceptance_gap.change_index import (
     find_terms,
     parse_criterion,
 )
-from worker.signals.analysis.change import CodeChange
+from worker.signals.analysis.change import CodeChange, memoized
 from worker.signals.analysis.file_roles import FileRole, role_of
 from worker.signals.analysis.relatedness import NAME_PATTERN, common_stems, fold_name, split_path, stems_of_all
 from worker.signals.analysis.tests import find_tests
@@ -131,7 +131,7 @@ def docs_not_changed(change: CodeChange) -> Iterator[SignalMatch]:
 
 
 def _report_gaps(change: CodeChange, missing: MissingPart, least: float) -> Iterator[SignalMatch]:
-    for gap in change.cached(find_gaps):
+    for gap in find_gaps(change):
         if gap.missing is missing and gap.size >= least:
             yield SignalMatch(f"{gap.terms.criterion.id}: {describe_gap(gap)}", strength=gap.size)
 
@@ -145,7 +145,7 @@ def claim_shows_nothing(change: CodeChange) -> Iterator[SignalMatch]:
     False alarms: 19 of 870 clean changes with a case (2.2 %, at most 3.39 %).
     """
     case = change.dossier.case
-    short = {gap.terms.criterion.id.casefold(): gap for gap in change.cached(find_gaps) if gap.size >= _PARTIAL_GAP}
+    short = {gap.terms.criterion.id.casefold(): gap for gap in find_gaps(change) if gap.size >= _PARTIAL_GAP}
     for claim in case.ac_coverage if case and short else ():
         gap = short.get(claim.criterion.split()[0].casefold().rstrip(":."))
         pointer = read_pointer(claim.addressed_by)
@@ -160,7 +160,7 @@ def _is_changed_at(path: str, terms: CriterionTerms, change: CodeChange) -> bool
         return False
     if any(is_path_match(path, wanted) or is_path_match(wanted, path) for wanted in terms.paths):
         return True
-    index = change.cached_for_family(build_index)
+    index = build_index(change)
     parts = (part for name in terms.names for part in name.parts)
     units = chain.from_iterable((*map(index.units_with, terms.words), *map(index.units_named, parts)))
     return any(is_path_match(unit.path, path) and unit.kind is not UnitKind.CONTEXT for unit in units)
@@ -171,14 +171,14 @@ def judge_criteria(change: CodeChange) -> tuple[CriterionVerdict, ...]:
 
     A word that does not occur proves nothing: what does the work may have another name.
     """
-    return tuple(_judge_gap(gap, change) for gap in change.cached(find_gaps))
+    return tuple(_judge_gap(gap, change) for gap in find_gaps(change))
 
 
 def _judge_gap(gap: Gap, change: CodeChange) -> CriterionVerdict:
     name = gap.terms.criterion.id
     if proof := _find_proven_absent(gap.terms, change):
         return CriterionVerdict(id=name, status=CriterionStatus.MISSING, note=proof)
-    evidence = change.cached_for_family(build_index).find_evidence(gap.terms)
+    evidence = build_index(change).find_evidence(gap.terms)
     note = describe_gap(gap) if gap.size >= _PARTIAL_GAP else ""
     return CriterionVerdict(id=name, status=CriterionStatus.UNVERIFIABLE, note=note, evidence=evidence)
 
@@ -192,13 +192,13 @@ def _find_proven_absent(terms: CriterionTerms, change: CodeChange) -> str:
     wanted = next((path for path in _find_demanded_paths(terms, change) if path in absent), None)
     if wanted is not None:
         return f"there is no {wanted}"
-    is_untested = terms.is_test_required and change.cached(has_no_tests)
+    is_untested = terms.is_test_required and has_no_tests(change)
     return "it asks for a test, and this change holds none" if is_untested else ""
 
 
 def find_doubtful_gaps(change: CodeChange) -> tuple[Gap, ...]:
     """The gaps of criteria that the change shows nothing of, or only a part."""
-    return tuple(gap for gap in change.cached(find_gaps) if gap.size >= _PARTIAL_GAP)
+    return tuple(gap for gap in find_gaps(change) if gap.size >= _PARTIAL_GAP)
 
 
 def paths_to_look_up(change: CodeChange) -> tuple[str, ...]:
@@ -206,7 +206,7 @@ def paths_to_look_up(change: CodeChange) -> tuple[str, ...]:
     looked_up = {file.path for file in change.dossier.files or ()} | {file.path for file in change.dossier.files_unread}
     case = change.dossier.case
     cited = (path for path in (cited_paths(case) if case is not None else ()) if not _is_touched(path, change))
-    named = (path for terms in change.cached(find_terms) for path in _find_demanded_paths(terms, change))
+    named = (path for terms in find_terms(change) for path in _find_demanded_paths(terms, change))
     return tuple(path for path in dict.fromkeys((*named, *cited)) if path not in looked_up)[:_MOST_PATHS]
 
 
@@ -225,9 +225,10 @@ def _is_touched(wanted: str, change: CodeChange) -> bool:
     return any(path and stands_at(path, wanted) for file in change.files for path in (file.path, file.diff.old_path))
 
 
+@memoized
 def has_no_tests(change: CodeChange) -> bool:
     """Whether the change certainly holds no test: all of it is read, and neither a path nor an added line has a word of one."""
-    if change.dossier.files_unread or change.unparsed_count or change.cached_for_family(build_index).has_tests:
+    if change.dossier.files_unread or change.unparsed_count or build_index(change).has_tests:
         return False
     return all(
         file.role is not FileRole.TEST
@@ -240,7 +241,7 @@ def has_no_tests(change: CodeChange) -> bool:
 
 def mean_gap(change: CodeChange) -> float:
     """The mean gap of the listed criteria, from 0 to 1."""
-    gaps = change.cached(find_gaps)
+    gaps = find_gaps(change)
     return sum(gap.size for gap in gaps) / len(gaps) if gaps else 0.0
 
 
@@ -249,7 +250,7 @@ def is_mentioned(change: CodeChange, name: str) -> bool:
     gap = _gap_of(name, change)
     if gap is not None:
         terms = gap.terms
-        is_shown = gap.size < _SPOKEN_OF or _is_defined(terms, change.cached_for_family(build_index))
+        is_shown = gap.size < _SPOKEN_OF or _is_defined(terms, build_index(change))
         is_prose = gap.missing is MissingPart.WORDS and not terms.names and not terms.paths
         has_terms = bool(terms.words or terms.names or terms.paths)
         return (has_terms and is_shown) or (is_prose and _has_words(terms, _OF_LISTED, change))
@@ -258,15 +259,16 @@ def is_mentioned(change: CodeChange, name: str) -> bool:
 
 
 def _gap_of(name: str, change: CodeChange) -> Gap | None:
-    return next((gap for gap in change.cached(find_gaps) if gap.terms.criterion.id == name), None)
+    return next((gap for gap in find_gaps(change) if gap.terms.criterion.id == name), None)
 
 
 def _has_words(terms: CriterionTerms, share: float, change: CodeChange) -> bool:
     """Whether the changed lines and paths hold so many of its words."""
     wanted = frozenset(terms.words) - common_stems()
-    return bool(wanted) and len(wanted & change.cached(_find_changed_words)) >= share * len(wanted)
+    return bool(wanted) and len(wanted & _find_changed_words(change)) >= share * len(wanted)
 
 
+@memoized
 def _find_changed_words(change: CodeChange) -> frozenset[str]:
     lines = (line.text for file in change.files for line in (*file.diff.added_lines, *file.diff.removed_lines))
     names = {name for text in islice(lines, _MOST_LINES) for name in NAME_PATTERN.findall(text[:_LONGEST_LINE])}
@@ -284,16 +286,16 @@ def _is_defined(terms: CriterionTerms, index: ChangeIndex) -> bool:
 
 def find_untested_criteria(change: CodeChange) -> frozenset[str]:
     """The criteria that ask for a test, where the change adds a line to none. That the tests pass asks for no new one."""
-    asking = [terms for terms in change.cached(find_terms) if terms.is_about_tests]
+    asking = [terms for terms in find_terms(change) if terms.is_about_tests]
     wanted = frozenset(terms.criterion.id for terms in asking if not _PASSES.search(terms.criterion.text))
-    return frozenset() if not wanted or change.cached_for_family(build_index).has_tests else wanted
+    return frozenset() if not wanted or build_index(change).has_tests else wanted
 
 
 def find_unnamed_tests(change: CodeChange) -> tuple[Gap, ...]:
     """The criteria that ask for a test of something, where the change adds tests and none is named after it."""
     return tuple(
         gap
-        for gap in change.cached(find_gaps)
+        for gap in find_gaps(change)
         if gap.missing is MissingPart.TEST
         and _SPOKEN_OF <= gap.size < _ABSENT_GAP
         and _TEST_OF.search(gap.terms.criterion.text)
@@ -338,15 +340,16 @@ def _is_in_test(path: str, number: int, terms: CriterionTerms, change: CodeChang
     return is_test and len(held.intersection(terms.words)) >= _OF_TEST * len(terms.words)
 
 
+@memoized
 def find_gaps(change: CodeChange) -> tuple[Gap, ...]:
-    """The largest gap of each listed criterion; call it through `change.cached(find_gaps)`."""
+    """The largest gap of each listed criterion."""
     return tuple(
         max(
-            _measure_gaps(terms, change.cached_for_family(build_index)),
+            _measure_gaps(terms, build_index(change)),
             key=lambda gap: gap.size,
             default=Gap(terms, 0.0, MissingPart.WORDS),
         )
-        for terms in change.cached(find_terms)
+        for terms in find_terms(change)
     )
 
 

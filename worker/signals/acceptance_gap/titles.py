@@ -10,7 +10,7 @@ from itertools import islice
 from typing import Final
 
 from worker.domain.pattern import pattern
-from worker.signals.analysis.change import CodeChange
+from worker.signals.analysis.change import CodeChange, memoized
 
 _LITERAL: Final = pattern(r"'((?:[^'\\\n]|\\.){1,300})'|\"((?:[^\"\\\n]|\\.){1,300})\"|`((?:[^`\\]|\\.){1,300})`")
 _HOLE: Final = pattern(r"\$\{[^{}]{0,200}\}|\$[\w.]+|%[a-z#%]|\{[\w.:]{0,60}\}")
@@ -76,12 +76,13 @@ class FileStrings:
 
 def find_strings(change: CodeChange, path: str, text: str) -> FileStrings:
     """The strings of the file, read once for a change."""
-    cache = change.cached(_cache)
+    cache = _cache(change)
     if path not in cache:
         cache[path] = FileStrings.from_text(text)
     return cache[path]
 
 
+@memoized
 def _cache(_: CodeChange) -> dict[str, FileStrings]:
     return {}
 

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.pattern import pattern
 from worker.dossier.diff.parser import LineKind
-from worker.signals.analysis.change import AnalyzedFile, CodeChange
+from worker.signals.analysis.change import AnalyzedFile, CodeChange, memoized
 from worker.signals.analysis.file_roles import Language
 
 _LONGEST_LINE: Final = 1_000
@@ -281,8 +281,9 @@ class Ties(NamedTuple):
     """1 if the request has all words of the file's name."""
 
 
+@memoized
 def find_ties(change: CodeChange) -> tuple[Ties, ...]:
-    """The ties of each file of the change, in the diff's order; compute them with `change.cached(find_ties)`."""
+    """The ties of each file of the change, in the diff's order."""
     traces = [build_trace(file, len(change.files)) for file in change.files]
     finder = _TieFinder(traces, find_request_words(change.dossier))
     ties = [finder.ties(trace) for trace in traces]

@@ -11,7 +11,7 @@ from typing import Final
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
 from worker.dossier.diff.parser import DiffLine
-from worker.signals.analysis.change import AnalyzedFile, CodeChange
+from worker.signals.analysis.change import AnalyzedFile, CodeChange, memoized
 from worker.signals.analysis.changed_functions import is_declaration
 from worker.signals.analysis.file_roles import SCRIPT_LANGUAGES, Language
 from worker.signals.analysis.functions import find_functions
@@ -158,12 +158,12 @@ def _find_added(
 def _is_intended(file: AnalyzedFile, line: DiffLine, change: CodeChange) -> bool:
     text = line.text[:_LONGEST]
     if file.language is Language.RUST:
-        if _OWN_DBG.search(text) or change.cached(_defines_dbg) or _is_output_read(file, line.head_line or 0):
+        if _OWN_DBG.search(text) or _defines_dbg(change) or _is_output_read(file, line.head_line or 0):
             return True
         tools = frozenset({"dbg"})
     else:
         tools = _TOOLS.intersection(NAME_PATTERN.findall(text))
-    is_mentioned = not tools.isdisjoint(change.cached(_find_mentioned_tools))
+    is_mentioned = not tools.isdisjoint(_find_mentioned_tools(change))
     return is_mentioned or _is_debugger_file(file.path) or _is_behind_condition(file, line)
 
 
@@ -189,6 +189,7 @@ def _is_debugger_file(path: str) -> bool:
     return any(map(_DEBUGGER.search, path.split("/")))
 
 
+@memoized
 def _find_mentioned_tools(change: CodeChange) -> frozenset[str]:
     """The debugging statements that a text asks for or documents, by their names."""
     texts = [text[:_LONGEST_TEXT] for text in list_request_texts(change.dossier)]
@@ -198,6 +199,7 @@ def _find_mentioned_tools(change: CodeChange) -> frozenset[str]:
     return _TOOLS.intersection(name for sentence in kept for name in NAME_PATTERN.findall(sentence))
 
 
+@memoized
 def _defines_dbg(change: CodeChange) -> bool:
     texts = (*change.texts.values(), *(file.visible_text for file in change.files if file.language is Language.RUST))
     return any(map(_DEFINES_DBG.search, texts))
@@ -210,10 +212,11 @@ def _find_outputs(file: AnalyzedFile, change: CodeChange) -> Iterator[tuple[Diff
         if "file=" in output or _TO_PEOPLE.match(output) or _is_guarded(file, line):
             continue
         is_debugging = _DEBUGGING.search(line.text) is not None or _ONLY_VALUES.fullmatch(output) is not None
-        if is_debugging or not file.cached(_is_printing_file):
+        if is_debugging or not _is_printing_file(file):
             yield line, is_debugging
 
 
+@memoized
 def _is_printing_file(file: AnalyzedFile) -> bool:
     """Whether it prints where this change did not touch it."""
     rule = _PRINTS[file.language] if file.language is not None else None

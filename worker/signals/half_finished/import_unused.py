@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
-from worker.signals.analysis.change import AnalyzedFile, CodeChange, Source
+from worker.signals.analysis.change import AnalyzedFile, CodeChange, Source, memoized
 from worker.signals.analysis.file_roles import SCRIPT_LANGUAGES, Language
 from worker.signals.analysis.syntax import descendants, register_types, text_of
 from worker.signals.signal import SignalKind, SignalMatch, SignalScope, signal
@@ -55,17 +55,23 @@ def import_unused(change: CodeChange) -> Iterator[SignalMatch]:
     False alarms: 182 of 30051 clean changes with production code (0.6 %, at most 0.70 %).
     """
     for file in change.production_files():
-        for unused in file.cached(find_unused_imports):
+        for unused in find_unused_imports(file):
             yield SignalMatch(f"nothing in this file uses the new import `{unused.name}`", file.path, unused.line)
 
 
+@memoized
 def find_unused_imports(file: AnalyzedFile) -> tuple[UnusedImport, ...]:
     """The added imports that a file does not use, where its whole text is known."""
     source = next((source for source in file.sources if source.is_whole and source.language in _STATEMENTS), None)
     if source is None or source.root.has_error or _EXPORTING_FILE.search(file.path) or not file.added_lines:
         return ()
     nodes = source.nodes.find(_STATEMENTS[source.language])
-    added = [node for node in nodes if _is_added(node, file) and not _is_intended(node, source)]
+    added = [
+        node
+        for node in nodes
+        if file.added_lines.issuperset(range(node.start_point.row + 1, node.end_point.row + 2))
+        and not _is_intended(node, source)
+    ]
     if not added:
         return ()
     counts = Counter(_WORD.findall(source.text))
@@ -78,10 +84,6 @@ def find_unused_imports(file: AnalyzedFile) -> tuple[UnusedImport, ...]:
         for name in _find_names(node, source.language)
         if counts[name] <= imported[name]
     )
-
-
-def _is_added(node: "Node", file: AnalyzedFile) -> bool:
-    return file.added_lines.issuperset(range(node.start_point.row + 1, node.end_point.row + 2))
 
 
 def _is_intended(node: "Node", source: Source) -> bool:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
 from worker.signals.analysis import references
-from worker.signals.analysis.change import CodeChange
+from worker.signals.analysis.change import CodeChange, memoized, memoized_for_family
 from worker.signals.analysis.file_roles import SCRIPT_LANGUAGES, Language, language_of
 from worker.signals.analysis.syntax import ancestors, find, text_of
 from worker.signals.signal import SignalKind, SignalMatch, SignalScope, signal
@@ -125,7 +125,7 @@ def _is_unread(option: _Option, change: CodeChange) -> bool:
     """Whether its names occur only in its own declaration and in the type of what it is bound to, and in no removed line."""
     if not option.spellings.isdisjoint(references.find_removed_words(change)):
         return False
-    counts, fields = change.cached_for_family(_count_names), change.cached(_count_typed_fields)
+    counts, fields = _count_names(change), _count_typed_fields(change)
     own = Counter(_find_names(option.own_text))
     return all(counts[name] - own[name] - fields[name] <= option.other_uses for name in option.spellings)
 
@@ -135,6 +135,7 @@ def _find_names(text: str) -> list[str]:
     return [*references.WORD_PATTERN.findall(text), *_DASHED.findall(text)]
 
 
+@memoized_for_family
 def _count_names(change: CodeChange) -> Counter[str]:
     """How often each name occurs in code."""
     changed = {file.path for file in change.files}
@@ -143,6 +144,7 @@ def _count_names(change: CodeChange) -> Counter[str]:
     return Counter(name for text in chain(unchanged, visible) for name in _find_names(text))
 
 
+@memoized
 def _count_typed_fields(change: CodeChange) -> Counter[str]:
     """Names that a line only gives a type, as Go writes it."""
     return Counter(match[1] for text in change.added_texts if (match := _FIELD.fullmatch(text)))

@@ -28,7 +28,7 @@ def parameter_unused(change: CodeChange) -> Iterator[SignalMatch]:
     Example: `def load(path, mode): return read(path)`
     False alarms: 101 of 30051 clean changes with production code (0.3 %, at most 0.41 %).
     """
-    stubs = {(stub.changed.file.path, stub.changed.function.first_line) for stub in change.cached(find_stubs)}
+    stubs = {(stub.changed.file.path, stub.changed.function.first_line) for stub in find_stubs(change)}
     unread: list[tuple[ChangedFunction, list[str]]] = []
     for changed in find_new_functions(change):
         file, function = changed

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
-from worker.signals.analysis.change import AnalyzedFile, CodeChange
+from worker.signals.analysis.change import AnalyzedFile, CodeChange, memoized
 from worker.signals.analysis.file_roles import FileRole, role_of
 from worker.signals.signal import SignalKind, SignalMatch, SignalScope, signal
 
@@ -46,7 +46,7 @@ def site_left_out(change: CodeChange) -> Iterator[SignalMatch]:
     """
     for swap in _find_done(change):
         left = {path: lines for path, text in _texts(change).items() if (lines := _find_lines(text, swap.old))}
-        most = _MOST_ASKED_LEFT if change.cached(_requested_words).issuperset(swap) else _MOST_LEFT
+        most = _MOST_ASKED_LEFT if _requested_words(change).issuperset(swap) else _MOST_LEFT
         for path, lines in left.items() if sum(map(len, left.values())) <= most else ():
             more = len(lines) - 1
             beside = f", and at {more} more {'place' if more == 1 else 'places'} of this file" if more else ""
@@ -74,11 +74,12 @@ def _find_done(change: CodeChange) -> list[_Replacement]:
     lines = (text[:_LONGEST] for file in change.files if enough for text in file.diff.added_texts)
     olds = frozenset(swap.old for swap in enough)
     added = {word for text in lines for word in olds.intersection(_WORD.findall(text))}
-    asked = change.cached(_requested_words)
+    asked = _requested_words(change)
     unfinished = (swap for swap in enough if swap.old not in added or asked.issuperset(swap))
     return list(islice(unfinished, _MOST_REPLACEMENTS))
 
 
+@memoized
 def _requested_words(change: CodeChange) -> frozenset[str]:
     """The words of the issues: one that names both words asks for the replacement."""
     texts = (part for issue in change.dossier.issues for part in (issue.title, issue.body[:_MOST_ASKED]))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, assert_never
 
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
-from worker.signals.analysis.change import CodeChange
+from worker.signals.analysis.change import CodeChange, memoized
 from worker.signals.analysis.changed_functions import (
     ChangedFunction,
     cannot_be_overridden,
@@ -170,7 +170,7 @@ def stub_body(change: CodeChange) -> Iterator[SignalMatch]:
     Example: `def load(path): raise NotImplementedError("TODO")`
     False alarms: 26 of 30051 clean changes with production code (0.1 %, at most 0.13 %).
     """
-    yield from (_build_match(stub) for stub in change.cached(find_stubs) if stub.certainty is Certainty.FACT)
+    yield from (_build_match(stub) for stub in find_stubs(change) if stub.certainty is Certainty.FACT)
 
 
 @signal(Category.HALF_FINISHED, SignalKind.SUSPICION, SignalScope.PRODUCTION)
@@ -181,7 +181,7 @@ def stub_suspected(change: CodeChange) -> Iterator[SignalMatch]:
     Example: `raise NotImplementedError` in a method of a class that others extend.
     False alarms: 97 of 30051 clean changes with production code (0.3 %, at most 0.39 %).
     """
-    yield from (_build_match(stub) for stub in change.cached(find_stubs) if stub.certainty is Certainty.SUSPICION)
+    yield from (_build_match(stub) for stub in find_stubs(change) if stub.certainty is Certainty.SUSPICION)
 
 
 def _build_match(stub: Stub) -> SignalMatch:
@@ -196,8 +196,9 @@ def _build_match(stub: Stub) -> SignalMatch:
     )
 
 
+@memoized
 def find_stubs(change: CodeChange) -> tuple[Stub, ...]:
-    """Functions that do nothing but say that they are not written yet; call it through `change.cached(find_stubs)`."""
+    """Functions that do nothing but say that they are not written yet."""
     return tuple(stub for stub in _judge_functions(change) if stub.certainty is not Certainty.NO)
 
 
@@ -232,7 +233,7 @@ def _may_be_right(changed: ChangedFunction, node: "Node", change: CodeChange) ->
         _is_doubtful(function, node, change)
         or is_stub_requested(change)
         or _is_stand_in(changed, node)
-        or function.name in change.cached(_find_names_held_by_tests)
+        or function.name in _find_names_held_by_tests(change)
         or is_stage(function, change)
         or _NAMES_ITS_ANSWER.search(documentation_of(function)) is not None
         or _FOR_TESTS.search(_body_text(function)) is not None
@@ -270,6 +271,7 @@ def _is_stand_in(changed: ChangedFunction, node: "Node") -> bool:
     return is_built_for_one or is_named_after_a_platform(changed.file)
 
 
+@memoized
 def _find_names_held_by_tests(change: CodeChange) -> frozenset[str]:
     """Names in tests that expect a function to be unwritten: a stage of the work that its author announces."""
     sources = (source for file in change.files if file.role is FileRole.TEST for source in file.sources)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
 from worker.dossier.diff.parser import ChangeKind
-from worker.signals.analysis.change import AnalyzedFile, CodeChange
+from worker.signals.analysis.change import AnalyzedFile, CodeChange, memoized
 from worker.signals.analysis.file_roles import FileRole, Language
 from worker.signals.analysis.relatedness import list_request_texts, stem, stems_in
 from worker.signals.analysis.syntax import is_comment
@@ -93,7 +93,7 @@ def scratch_file(change: CodeChange) -> Iterator[SignalMatch]:
     False alarms: 1 of 30214 clean changes with anything (0.0 %, at most 0.02 %).
     """
     for file in _find_strays(change):
-        if file in change.cached(_find_scratch_files):
+        if file in _find_scratch_files(change):
             line, side = first_change(file)
             note = "this file was left behind by a trial run, an editor or a plan"
             step = f"Delete {file.path}, or say in the description what it is for."
@@ -109,7 +109,7 @@ def stray_file(change: CodeChange) -> Iterator[SignalMatch]:
     False alarms: 5 of 30214 clean changes with anything (0.0 %, at most 0.04 %).
     """
     for file in _find_strays(change):
-        if file not in change.cached(_find_scratch_files):
+        if file not in _find_scratch_files(change):
             line, side = first_change_of_several(file)
             yield SignalMatch("this file looks left behind by a tool or a trial run", file.path, line, side=side)
 
@@ -128,6 +128,7 @@ def _is_stray(file: AnalyzedFile) -> bool:
     return file.diff.is_binary or any(names.fullmatch(file.path) for names in (_SCRATCH, _OF_ONE_RUN))
 
 
+@memoized
 def _find_scratch_files(change: CodeChange) -> tuple[AnalyzedFile, ...]:
     """The strays that nothing names, where the change is about something else."""
     new = [file for file in _find_strays(change) if _OF_ONE_RUN.fullmatch(file.path) or _OF_AN_EDITOR.search(file.path)]
@@ -165,9 +166,10 @@ def _is_requested(file: AnalyzedFile, change: CodeChange) -> bool:
     """Whether a sentence of title, description, issue or criteria asks for a file of this kind."""
     stems = stems_in(file.path.rpartition("/")[2].partition(".")[0])
     kinds = [kind for kind in _KINDS if not kind.isdisjoint(stems)]
-    return any(not kind.isdisjoint(asked) for kind in kinds for asked in change.cached(_find_request_sentences))
+    return any(not kind.isdisjoint(asked) for kind in kinds for asked in _find_request_sentences(change))
 
 
+@memoized
 def _find_request_sentences(change: CodeChange) -> tuple[frozenset[str], ...]:
     texts = (text[:_LONGEST_TEXT] for text in list_request_texts(change.dossier))
     sentences = (sentence for text in texts for sentence in _SENTENCE_END.split(text))

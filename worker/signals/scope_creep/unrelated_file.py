@@ -22,7 +22,7 @@ from typing import Final
 
 from worker.domain.verdict.verdict import Category, Side
 from worker.dossier.diff.parser import ChangeKind
-from worker.signals.analysis.change import AnalyzedFile, CodeChange
+from worker.signals.analysis.change import AnalyzedFile, CodeChange, memoized
 from worker.signals.analysis.file_roles import FileRole
 from worker.signals.analysis.relatedness import (
     NAME_PATTERN,
@@ -85,7 +85,7 @@ def unrelated_file(change: CodeChange) -> Iterator[SignalMatch]:
     """
     apart = [
         (far, file)
-        for far, file in change.cached(find_distances)
+        for far, file in find_distances(change)
         # ties between files of other languages are not measured: 16.7 % of clean C# would be suspected
         if file.language not in UNMEASURED_LANGUAGES and not _is_requested(file, change)
     ]
@@ -103,15 +103,16 @@ def unrelated_file(change: CodeChange) -> Iterator[SignalMatch]:
 
 def measure_unrelatedness(change: CodeChange) -> float:
     """How much of the change's code seems to belong to another task, from 0 to 1."""
-    distances = change.cached(find_distances)
+    distances = find_distances(change)
     return sum(1 / (1 + exp(-far)) for far, _ in distances) / len(distances) if distances else 0.0
 
 
+@memoized
 def find_distances(change: CodeChange) -> tuple[tuple[float, AnalyzedFile], ...]:
     """How far each code file stands from the rest, above 0 where it more likely belongs elsewhere."""
     if not _PAIR <= len(change.files) <= _MOST_FILES:
         return ()
-    pairs = zip(change.cached(find_ties), change.files, strict=True)
+    pairs = zip(find_ties(change), change.files, strict=True)
     return tuple((_compute_distance(ties), file) for ties, file in pairs if is_code(file))
 
 
@@ -119,7 +120,7 @@ def is_apart(change: CodeChange, path: str) -> bool:
     """Whether so little ties a file to the others and to the request that it may be of another task. Of very many, any may be."""
     if len(change.files) > _MOST_FILES:
         return True
-    pairs = zip(change.cached(find_ties), change.files, strict=True)
+    pairs = zip(find_ties(change), change.files, strict=True)
     ties_of_path = (ties for ties, file in pairs if path in {file.path, file.diff.old_path})
     return any(_compute_distance(ties) >= _APART_DISTANCE for ties in ties_of_path)
 
@@ -128,6 +129,7 @@ def is_code(file: AnalyzedFile) -> bool:
     return file.language is not None and bool(file.diff.hunks) and file.role is not FileRole.FOREIGN
 
 
+@memoized
 def request_words_of(change: CodeChange) -> RequestWords:
     return find_request_words(change.dossier)
 
@@ -137,13 +139,13 @@ def _is_requested(file: AnalyzedFile, change: CodeChange) -> bool:
     if is_named(file, change):
         return True
     subject = path_subject(file.path) - common_stems()
-    return bool(subject) and subject <= change.cached(request_words_of).words
+    return bool(subject) and subject <= request_words_of(change).words
 
 
 def is_named(file: AnalyzedFile, change: CodeChange) -> bool:
     """Whether the request names the file in full."""
     names = set(NAME_PATTERN.findall(file.path.rpartition("/")[2].partition(".")[0]))
-    return bool(names) and names <= change.cached(request_words_of).names
+    return bool(names) and names <= request_words_of(change).names
 
 
 def first_change_of_several(file: AnalyzedFile) -> tuple[int | None, Side]:

@@ -47,7 +47,7 @@ def claimed_change_missing(change: CodeChange) -> Iterator[SignalMatch]:
         if path.rpartition("/")[2] not in names:  # a file of that name may be in another folder
             yield SignalMatch(f"the author says that {path} was changed, and this change does not touch it")
     is_test_claimed = any(not _BEFORE.search(match["behind"]) for text in texts for match in _TEST_CLAIM.finditer(text))
-    if is_test_claimed and change.cached(has_no_tests):
+    if is_test_claimed and has_no_tests(change):
         yield SignalMatch("the author says that tests were added, and this change holds none")
 
 
