@@ -43,13 +43,13 @@ from app.ingest.event_types import (
 from worker.adapters.redis import intake, keys
 from worker.adapters.redis.async_client import AsyncRedisClient
 from worker.adapters.redis.delayed_queue import receive_event
-from worker.adapters.redis.intake import NO_HEAD, NamedHead
 from worker.adapters.redis.merge_groups import RedisMergeGroups
 from worker.adapters.redis.records import add_repositories
 from worker.adapters.redis.store import Store
 from worker.adapters.redis.transactions import run_async
 from worker.domain.check.merge_group import MergeGroup
 from worker.domain.ids import BaseHash, DeliveryId, InstallationId, RepositoryName, Sha, hash_base
+from worker.domain.lifecycle.intake import NO_HEAD, IntakeOutcome, NamedHead
 from worker.domain.ports import Clock
 from worker.domain.request.judge_request import AuthorKind, CommandName, CommandRequest, JudgeRequest, PullRef, Trigger
 from worker.domain.request.pull_request_events import (
@@ -62,7 +62,7 @@ from worker.domain.request.pull_request_events import (
 LATE_AFTER: Final = timedelta(minutes=1)
 """A time in a delivery counts only beyond this distance: GitHub's clock differs from ours, and a push is delivered late, too."""
 
-NOTED, UNKNOWN, DUPLICATE = intake.IntakeOutcome.NOTED, intake.IntakeOutcome.UNKNOWN, intake.IntakeOutcome.DUPLICATE
+NOTED, UNKNOWN, DUPLICATE = IntakeOutcome.NOTED, IntakeOutcome.UNKNOWN, IntakeOutcome.DUPLICATE
 RareEvent = CommandIssued | InstallationChanged | MergeGroupChanged | HeadRerunRequested | IssueChanged | BranchPushed
 JudgeTriggerEvent = (
     PullOpened | PullPushed | PullReopened | PullReady | PullDrafted | PullEdited | ReviewRequested | RerunRequested
@@ -97,39 +97,37 @@ class EventIntake:
     clock: Clock
     async_client: AsyncRedisClient
 
-    async def take_in(self, event: Event, delivery_id: DeliveryId) -> intake.IntakeOutcome:
+    async def take_in(self, event: Event, delivery_id: DeliveryId) -> IntakeOutcome:
         """Store what an event asks for. Raises Unavailable."""
-        at, run_script = self.clock.now(), self.async_client.run_script
+        at = self.clock.now()
         match event:
             case HeadEvent() | RerunRequested():
                 return await self._request_judging(event, delivery_id, at)
             case PullClosed():
-                await run_script(intake.close_pull_request_call(event.pull, self.store.ledger_retention))
+                await run_async(self.async_client, intake.close_operation(event.pull, self.store.ledger_retention))
                 return await self._store_outcome_event(event, delivery_id, at)
             case CiChanged():
                 noted = await self._store_outcome_event(event, delivery_id, at)
-                call = intake.retrigger_ci_call(event, self.store.timing, is_green=event.is_green)
-                woken = intake.parse_retrigger(await run_script(call))
+                operation = intake.retrigger_operation(event, self.store.timing, is_green=event.is_green)
+                woken = await run_async(self.async_client, operation)
                 return noted if woken is UNKNOWN else woken
             case PersonCommented() | FeedbackGiven():
                 return await self._store_outcome_event(event, delivery_id, at)
             case _:
                 return await to_thread.run_sync(self._store_rare_event, event, delivery_id, at)
 
-    async def _request_judging(
-        self, event: JudgeTriggerEvent, delivery_id: DeliveryId, at: datetime
-    ) -> intake.IntakeOutcome:
+    async def _request_judging(self, event: JudgeTriggerEvent, delivery_id: DeliveryId, at: datetime) -> IntakeOutcome:
         if isinstance(event, PullReopened):
             await to_thread.run_sync(intake.reopen_pull_request, self.store.client, event.pull)
         if isinstance(event, PullEdited) and event.closes and await to_thread.run_sync(self._is_judged_by_issue, event):
             return UNKNOWN  # the issue states the criteria, so the edited text does not
         request = to_judge_request(event, delivery_id, at)
-        call = intake.judging_call(request, self.store.timing, head_origin(event))
-        reply = await self.async_client.run_script(call)
+        operation = intake.judging_operation(request, self.store.timing, head_origin(event))
+        receipt = await run_async(self.async_client, operation)
         await self._store_outcome_event(event, delivery_id, at)
-        return intake.parse_outcome(reply)
+        return receipt.outcome
 
-    async def _store_outcome_event(self, event: Event, delivery_id: DeliveryId, at: datetime) -> intake.IntakeOutcome:
+    async def _store_outcome_event(self, event: Event, delivery_id: DeliveryId, at: datetime) -> IntakeOutcome:
         outcome = to_outcome_event(event, delivery_id, at)
         if outcome is None:
             return UNKNOWN
@@ -138,7 +136,7 @@ class EventIntake:
     def _is_judged_by_issue(self, event: PullEdited) -> bool:
         return any(intake.is_judged_by(self.store.client, event.pull, hash_issue(*issue)) for issue in event.closes)
 
-    def _store_rare_event(self, event: RareEvent, delivery_id: DeliveryId, at: datetime) -> intake.IntakeOutcome:
+    def _store_rare_event(self, event: RareEvent, delivery_id: DeliveryId, at: datetime) -> IntakeOutcome:
         match event:
             case CommandIssued():
                 self._queue_outcome_event(event, delivery_id, at)  # a review that decides is also an act of a person
@@ -152,13 +150,13 @@ class EventIntake:
             case _:
                 return self._store_repository_event(event, delivery_id, at)
 
-    def _queue_outcome_event(self, event: RareEvent, delivery_id: DeliveryId, at: datetime) -> intake.IntakeOutcome:
+    def _queue_outcome_event(self, event: RareEvent, delivery_id: DeliveryId, at: datetime) -> IntakeOutcome:
         outcome = to_outcome_event(event, delivery_id, at)
         return UNKNOWN if outcome is None else self.store.pull_request_events.put(outcome)
 
     def _store_repository_event(
         self, event: HeadRerunRequested | IssueChanged | BranchPushed, delivery_id: DeliveryId, at: datetime
-    ) -> intake.IntakeOutcome:
+    ) -> IntakeOutcome:
         client = self.store.client
         noted = self._queue_outcome_event(event, delivery_id, at)
         match event:
@@ -179,7 +177,7 @@ class EventIntake:
 
     def _rejudge_all(
         self, requests: Iterable[JudgeRequest], trigger: Trigger, delivery_id: DeliveryId, at: datetime
-    ) -> intake.IntakeOutcome:
+    ) -> IntakeOutcome:
         """Request a judging of each pull request's newest head. Returns the outcome of the first."""
         outcomes = [
             intake.request_judging(
@@ -189,7 +187,7 @@ class EventIntake:
         ]
         return outcomes[0] if outcomes else UNKNOWN
 
-    def _rejudge_base(self, event: BranchPushed, delivery_id: DeliveryId, at: datetime) -> intake.IntakeOutcome:
+    def _rejudge_base(self, event: BranchPushed, delivery_id: DeliveryId, at: datetime) -> IntakeOutcome:
         """Rejudge what was judged by the branch's old rules, and drop the cached quiet window of its configuration."""
         if not (event.has_new_rules or event.is_rewritten):
             return UNKNOWN
@@ -203,9 +201,7 @@ class EventIntake:
         woken = self._rejudge_all(requests, trigger, delivery_id, at)
         return NOTED if woken is UNKNOWN and event.has_new_config else woken
 
-    def _update_installation(
-        self, event: InstallationChanged, delivery_id: DeliveryId, at: datetime
-    ) -> intake.IntakeOutcome:
+    def _update_installation(self, event: InstallationChanged, delivery_id: DeliveryId, at: datetime) -> IntakeOutcome:
         """Schedule the deletion of an installation that left, or cancel it.
 
         Removed repositories and new permissions may be delivered after the uninstallation: they cancel nothing.

@@ -25,8 +25,8 @@ from app.ingest.events import translate
 from app.ingest.intake import EventIntake
 from app.ingest.payloads import Delivery, Envelope, MalformedPayload, decode_payload, validate_payload
 from app.web.health import DeliveryCounters, DeliveryOutcome
-from worker.adapters.redis.intake import IntakeOutcome as Taken
 from worker.domain.ids import DeliveryId
+from worker.domain.lifecycle.intake import IntakeOutcome as Taken
 from worker.errors import Unavailable
 
 PATH: Final = "/github/webhooks"

@@ -89,7 +89,8 @@ def test_a_delivery_that_is_played_again_is_counted_once_whatever_it_says_now(do
     bent = door.deliver("pull_request", payload("synchronize"), {"X-GitHub-Delivery": "d-1"})
     assert [one.json()["outcome"] for one in (first, again, bent)] == ["queued", "duplicate", "duplicate"]
     with door.redis.client as redis:
-        assert redis.get(keys.COUNT.name) == "1"
+        [state] = redis.keys("assay:*:pull:*")
+        assert redis.hget(state, "seq") == "1"
 
 
 def test_a_command_that_is_played_again_is_given_once(door: ServedDoor) -> None:

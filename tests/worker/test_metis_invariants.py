@@ -15,9 +15,9 @@ from tests.worker.adapters.redis.played import HEAD, NEWER, pull, settings, wish
 from tests.worker.publishing.texts.samples import abstained, accepted, rejected
 from tests.world.redis import Redis
 from worker.adapters.redis.client import items
-from worker.adapters.redis.pull_requests import Finish
 from worker.adapters.redis.store import Store, open_store
 from worker.domain.ids import EvalId
+from worker.domain.lifecycle.judging import Finish
 from worker.domain.verdict.events import EvalTrigger, Event, started_event, terminal_event
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import Abstain, AbstainReason, Accept, JudgeKind, Reject

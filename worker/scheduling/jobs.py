@@ -18,11 +18,12 @@ from typing import Final, Protocol, TypeVar, assert_never, cast
 from rq.job import Job
 
 from worker.adapters.redis.leases import renewing_lease
-from worker.adapters.redis.pull_requests import Finish, FinishResult, JudgedHead, LeasedJob, RateLimitWait
+from worker.adapters.redis.pull_requests import JudgedHead, LeasedJob, RateLimitWait
 from worker.adapters.redis.store import Store
 from worker.domain.check.overrides import HumanDecisions
 from worker.domain.ids import DeliveryId, hash_base
 from worker.domain.judging import JudgingCompleted, JudgingDiscarded, JudgingOutcome, JudgingSuperseded, WaitForCi
+from worker.domain.lifecycle.judging import Finish, FinishResult
 from worker.domain.metrics import EventCount
 from worker.domain.pattern import pattern
 from worker.domain.ports import Clock, Lease

@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Final, assert_never
 
 from worker.adapters.redis.leases import renewing_lease
-from worker.adapters.redis.pull_requests import Finish
 from worker.adapters.redis.store import Store
 from worker.clock import SystemClock
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.judging import JudgingCompleted, JudgingDiscarded, JudgingSuperseded, WaitForCi
+from worker.domain.lifecycle.judging import Finish
 from worker.domain.ports import PullSource, TreeLookup
 from worker.domain.request.judge_request import JudgeRequest, PullRef
 from worker.domain.verdict.events import EvalTrigger

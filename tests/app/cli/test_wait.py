@@ -16,11 +16,11 @@ from tests.app.web.served import ServedDoor
 from tests.worker.adapters.redis.played import AT, HEAD, KEY, NEWER, pull, wish
 from tests.worker.adapters.redis.test_kept import entry, judging
 from tests.world.redis import Redis
-from worker.adapters.redis.pull_requests import Finish
 from worker.adapters.redis.store import Store
 from worker.adapters.redis.tokens import RedisTokens
 from worker.domain.check.overrides import Override
 from worker.domain.ids import InstallationId
+from worker.domain.lifecycle.judging import Finish
 from worker.errors import InputError, SettingError, Unavailable
 
 WAIT = """

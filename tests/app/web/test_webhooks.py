@@ -84,7 +84,7 @@ def test_the_same_delivery_again_is_counted_once(door: ServedDoor) -> None:
     assert [answer.status_code for answer in answers] == [202] * 3
     assert [answer.json()["outcome"] for answer in answers] == ["queued", "duplicate", "duplicate"]
     with door.redis.client as redis:
-        assert redis.get("assay:count") == "1"
+        assert redis.hget(keys.pull(PULL).name, "seq") == "1"
 
 
 def test_a_command_is_taken_down_once_with_its_author(door: ServedDoor) -> None:

@@ -9,11 +9,12 @@ from typing import Any, Final
 
 from tests.worker.adapters.redis.played import wish
 from tests.worker.evaluation.bench.made import DONE, STUB, change
-from worker.adapters.redis.pull_requests import DispatchLimits, Finish
+from worker.adapters.redis.pull_requests import DispatchLimits
 from worker.adapters.redis.store import Store
 from worker.clock import SystemClock
 from worker.domain.dossier.dossier import Ci, CiCheck, Dossier
 from worker.domain.ids import EvalId
+from worker.domain.lifecycle.judging import Finish
 from worker.domain.verdict.events import EvaluationStarted
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import SubjectKind

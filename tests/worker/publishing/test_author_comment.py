@@ -9,12 +9,12 @@ import pytest
 from tests.worker.adapters.redis.played import HEAD, NEWER, pull, wish
 from tests.worker.adapters.redis.test_kept import entry, judging
 from tests.worker.publishing.texts.samples import abstained, accepted, dossier, rejected
-from worker.adapters.redis.pull_requests import Finish
 from worker.adapters.redis.store import Store
 from worker.clock import SystemClock
 from worker.domain.check.author_comment import AuthorMessage, CommentJob, CommentRecord, comment_marker
 from worker.domain.ids import DeliveryId, EvalId, RepositoryName, Sha
 from worker.domain.judging import JudgingCompleted
+from worker.domain.lifecycle.judging import Finish
 from worker.domain.ports import PostedComment, PullHead
 from worker.domain.request.judge_request import PullRef
 from worker.domain.verdict.verdict import Abstain, AbstainReason, Accept, Reject, Verdict

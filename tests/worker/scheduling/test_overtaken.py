@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
 from functools import partial
 from http import HTTPStatus
-from itertools import count
+from itertools import count, pairwise
 from typing import Any
 
 import pytest
@@ -25,12 +25,12 @@ from tests.world.redis import Redis
 from worker.adapters.redis import intake, keys
 from worker.adapters.redis.check_runs import RedisCheckRegistry
 from worker.adapters.redis.client import Argument, RedisClient, Reply
-from worker.adapters.redis.pull_requests import DispatchLimits, Finish, FinishResult, LeasedJob
-from worker.adapters.redis.scripts import Script, digest, source
+from worker.adapters.redis.pull_requests import DispatchLimits, LeasedJob
 from worker.adapters.redis.store import Store
 from worker.clock import SystemClock
 from worker.domain.ids import hash_base
 from worker.domain.judging import JudgingCompleted, JudgingSuperseded
+from worker.domain.lifecycle.judging import Finish, FinishResult
 from worker.domain.request.judge_request import HEAD_TRIGGERS, FirstSeen, JudgeRequest, Trigger
 from worker.errors import LeaseLost
 from worker.publishing.check_runs import no_lease
@@ -41,16 +41,20 @@ from worker.wiring.app import open_app
 NUMBERS = count(1)
 
 
-class Overtaking(RedisClient):
-    """Redis, where something else happens right after it answered this script."""
+NEVER, CHECK_OPENED, RECORDED = "never written", keys.DEADLINE_NOTES.name, ":ledger:"
+"""Names of what a transaction writes."""
 
-    def __init__(self, store: Store, url: str, after: Script, happens: Callable[[], object]) -> None:
+
+class Overtaking(RedisClient):
+    """Redis, where something else happens right after it wrote to a key with this in its name."""
+
+    def __init__(self, store: Store, url: str, after: str, happens: Callable[[], object]) -> None:
         super().__init__(url, store.timing.redis_timeout)
         self._after, self._happens = after, happens
 
     def call(self, *command: Argument) -> Reply:
         reply = super().call(*command)
-        if digest(self._after) in command or source(self._after) in command:  # Redis may not know it yet
+        if reply and any(verb == "HSET" and self._after in str(name) for verb, name in pairwise(command)):
             self._happens()
         return reply
 
@@ -95,9 +99,9 @@ def begins(store: Store, opened: Pull, trigger: Trigger, at: datetime, **said: A
 
 
 def judge(
-    here: Settings, store: Store, taken: LeasedJob, after: Script, happens: Callable[[], object] | None = None
+    here: Settings, store: Store, taken: LeasedJob, after: str, happens: Callable[[], object] | None = None
 ) -> object:
-    """*happens*: right after this script; if it is not said what, the lease runs out."""
+    """*happens*: right after this was written; if it is not said what, the lease runs out."""
     assert here.redis_url is not None
     request: JudgeRequest = taken.request
     happens = happens or partial(lease_runs_out, store, request.pull)
@@ -112,7 +116,7 @@ def judge(
 def test_a_judge_that_is_not_overtaken_records_and_publishes(
     here: Settings, store: Store, taken: LeasedJob, opened: Pull
 ) -> None:
-    assert isinstance(judge(here, store, taken, Script.SEIZE), JudgingCompleted)
+    assert isinstance(judge(here, store, taken, NEVER), JudgingCompleted)
     assert opened.check.conclusion == "failure"
     assert len(store.ledger.entries(taken.request.pull)) == 1
 
@@ -126,7 +130,7 @@ def test_what_a_dead_process_left_on_an_older_head_is_cancelled_with_the_verdict
     assert RedisCheckRegistry(store.client, Timing(open_hold=0.01)).claim(taken.request.pull, old) is None
     with open_app(here, store) as court:
         court.checks.with_fence(no_lease).create(taken.request, old, judging_content())
-    judge(here, store, taken, Script.SEIZE)
+    judge(here, store, taken, NEVER)
     assert [one.conclusion for one in opened.checks_of(old)] == ["cancelled"]
     assert opened.check.conclusion == "failure"
 
@@ -137,10 +141,10 @@ def test_what_a_dead_process_left_on_an_older_head_is_cancelled_with_the_verdict
 def test_the_arrival_of_a_head_that_is_told_after_its_verdict_brings_no_second_one(
     here: Settings, store: Store, taken: LeasedJob, opened: Pull, trigger: Trigger, entries: int
 ) -> None:
-    judge(here, store, taken, Script.SEIZE)
+    judge(here, store, taken, NEVER)
     store.pulls.finish(taken.lease, Finish.JUDGED)
     late = SystemClock().now() + timedelta(hours=1)
-    judge(here, store, begins(store, opened, trigger, late), Script.SEIZE)
+    judge(here, store, begins(store, opened, trigger, late), NEVER)
     assert opened.check.conclusion == "failure"
     recorded = store.ledger.entries(taken.request.pull)
     assert len(recorded) == entries
@@ -150,7 +154,7 @@ def test_the_arrival_of_a_head_that_is_told_after_its_verdict_brings_no_second_o
 def test_a_command_is_followed_though_the_arrival_of_a_head_is_told_after_it(
     here: Settings, store: Store, taken: LeasedJob, opened: Pull
 ) -> None:
-    judge(here, store, taken, Script.SEIZE)
+    judge(here, store, taken, NEVER)
     store.pulls.finish(taken.lease, Finish.JUDGED)
     asked = SystemClock().now() + timedelta(hours=1)
     store.pulls.request_judging(
@@ -164,7 +168,7 @@ def test_a_command_is_followed_though_the_arrival_of_a_head_is_told_after_it(
     )
     told = begins(store, opened, Trigger.PUSHED, asked + timedelta(seconds=1), head_sha="e" * 40)
     assert told.request.trigger is Trigger.COMMAND
-    judge(here, store, told, Script.SEIZE)
+    judge(here, store, told, NEVER)
     assert len(store.ledger.entries(taken.request.pull)) == 2
 
 
@@ -173,7 +177,7 @@ def test_a_judge_that_was_overtaken_while_it_read_shows_nothing(
 ) -> None:
     lease_runs_out(store, taken.request.pull)
     with pytest.raises(LeaseLost):
-        judge(here, store, taken, Script.SEIZE)
+        judge(here, store, taken, NEVER)
     assert opened.repository.checks == []
 
 
@@ -181,7 +185,7 @@ def test_a_judge_that_was_overtaken_while_it_judged_records_nothing(
     here: Settings, store: Store, taken: LeasedJob, opened: Pull
 ) -> None:
     with pytest.raises(LeaseLost):
-        judge(here, store, taken, Script.CHECK_OPENED)
+        judge(here, store, taken, CHECK_OPENED)
     assert opened.check.status == "in_progress", "and whoever took over ends it"
     assert store.ledger.entries(taken.request.pull) == ()
 
@@ -190,7 +194,7 @@ def test_a_judge_that_was_overtaken_after_it_recorded_publishes_nothing(
     here: Settings, store: Store, taken: LeasedJob, opened: Pull
 ) -> None:
     with pytest.raises(LeaseLost):
-        judge(here, store, taken, Script.APPEND)
+        judge(here, store, taken, RECORDED)
     assert opened.check.status == "in_progress", "and whoever took over publishes what was recorded"
     assert len(store.ledger.entries(taken.request.pull)) == 1
 
@@ -228,7 +232,7 @@ def test_a_judge_that_is_overtaken_between_two_requests_of_its_verdict_sends_no_
     with ThreadPoolExecutor(1) as pool:
         overtaken = pool.submit(held_and_overtaken, github, store, taken, match)
         with pytest.raises(LeaseLost):
-            judge(here, store, taken, Script.SEIZE)
+            judge(here, store, taken, NEVER)
         overtaken.result()
     assert conclusions(github, opened) == sent
     assert opened.check.status == "in_progress", "and whoever took over publishes what was recorded"
@@ -240,15 +244,12 @@ def test_nobody_judges_by_rules_that_changed_while_they_were_read(
 ) -> None:
     ref = taken.request.pull
     place = (store.client, ref.installation_id, ref.repository_id, hash_base("main"))
-    assert (
-        judge(here, store, taken, Script.CHECK_OPENED, partial(intake.find_requests_by_base, *place))
-        == JudgingSuperseded()
-    )
+    assert judge(here, store, taken, CHECK_OPENED, partial(intake.find_requests_by_base, *place)) == JudgingSuperseded()
     assert (opened.check.status, store.ledger.entries(ref)) == ("in_progress", ())
     assert store.client.call("HGET", keys.pull(ref).name, "eval") is None, "nor was a beginning told"
     assert store.pulls.finish(taken.lease, Finish.AGAIN) is FinishResult.AGAIN
     again = begins(store, opened, Trigger.PUSHED, AT)
-    assert isinstance(judge(here, store, again, Script.SEIZE), JudgingCompleted)
+    assert isinstance(judge(here, store, again, NEVER), JudgingCompleted)
 
 
 @pytest.mark.parametrize(
@@ -269,7 +270,7 @@ def test_a_verdict_on_what_reads_otherwise_by_now_is_recorded_and_not_shown(
 ) -> None:
     ref, name = taken.request.pull, opened.repository.name
     edited = wish(pull=ref, repository=name, head_sha=opened.head, trigger=trigger)
-    outcome = judge(here, store, taken, Script.APPEND, partial(store.pulls.request_judging, edited))
+    outcome = judge(here, store, taken, RECORDED, partial(store.pulls.request_judging, edited))
     assert outcome == JudgingSuperseded()
     assert opened.check == ("in_progress", None, said)
     assert [*store.checks().open_checks(ref)] == [opened.head], "and the watchdog sees to it"
@@ -280,7 +281,7 @@ def test_a_verdict_on_what_reads_otherwise_by_now_is_recorded_and_not_shown(
     given = store.pulls.next_due("again", DispatchLimits(1, 1))
     again = store.pulls.take_lease(ref, given.fence) if given else None
     assert again is not None
-    assert isinstance(judge(here, store, again, Script.SEIZE), JudgingCompleted)
+    assert isinstance(judge(here, store, again, NEVER), JudgingCompleted)
     assert opened.check.conclusion == "failure"
     assert len(opened.checks_of(opened.head)) == 1
 
@@ -290,6 +291,6 @@ def test_a_command_while_it_is_judged_keeps_no_verdict_back(
 ) -> None:
     asked = wish(pull=taken.request.pull, repository=opened.repository.name, head_sha=None, trigger=Trigger.COMMAND)
     assert isinstance(
-        judge(here, store, taken, Script.APPEND, partial(store.pulls.request_judging, asked)), JudgingCompleted
+        judge(here, store, taken, RECORDED, partial(store.pulls.request_judging, asked)), JudgingCompleted
     )
     assert opened.check.conclusion == "failure"

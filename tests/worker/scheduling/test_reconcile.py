@@ -9,10 +9,10 @@ from tests.worker.adapters.redis.played import AT, HEAD, NEWER, judged_once, pul
 from tests.worker.adapters.redis.test_pull_requests import taken
 from worker.adapters.redis import keys
 from worker.adapters.redis.client import items
-from worker.adapters.redis.pull_requests import Finish
 from worker.adapters.redis.records import MOST_TIMES, RedisProgress, add_repositories, find_repositories
 from worker.adapters.redis.store import Store
 from worker.domain.ids import BaseHash, CheckRunId, InstallationId, RepositoryId, Sha, hash_base
+from worker.domain.lifecycle.judging import Finish
 from worker.domain.request.judge_request import AuthorKind, JudgeRequest, PullRef, Trigger
 from worker.domain.request.missed_deliveries import DeliveryAttempt
 from worker.domain.request.pull_request_events import OpenPull, OpenRepository, Repository, RepositoryAdded

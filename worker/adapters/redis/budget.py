@@ -50,7 +50,7 @@ SPENT, SINCE = "spent", "since"
 
 
 @dataclass(frozen=True)
-class Share:
+class BudgetShare:
     """A part of an installation's day. `field`: its spending; `count_field`: how many such parts asked for money."""
 
     cap: Cap
@@ -131,7 +131,7 @@ class RedisBudget:
         return None
 
     def _read_days(
-        self, transaction: Transaction, days: Sequence[keys.Key], shares: Sequence[Share]
+        self, transaction: Transaction, days: Sequence[keys.Key], shares: Sequence[BudgetShare]
     ) -> Operation[list[CapLevel]]:
         """Levels of today and of the shares that apply, and record that all of them asked today."""
         today, fields = days[0], (SPENT, *(field for share in shares for field in (share.field, share.count_field)))
@@ -188,12 +188,12 @@ class RedisBudget:
         return levels
 
 
-def _repository_share(pull: PullRef) -> Share:
-    return Share(Cap.SHARE, f"repo:{pull.repository_id}", "active")
+def _repository_share(pull: PullRef) -> BudgetShare:
+    return BudgetShare(Cap.SHARE, f"repo:{pull.repository_id}", "active")
 
 
-def _author_share(author: str) -> Share:
-    return Share(Cap.AUTHOR, f"author:{author}", "authors")
+def _author_share(author: str) -> BudgetShare:
+    return BudgetShare(Cap.AUTHOR, f"author:{author}", "authors")
 
 
 def _settle(transaction: Transaction, reservation: Reservation, bill: Bill) -> Operation[None]:

@@ -5,19 +5,22 @@ At most one process at a time creates the check run of a head, and an open check
 
 import secrets
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from typing import Final
 
 from worker.adapters.redis import keys
-from worker.adapters.redis.client import Argument, RedisClient, items, text, whole
+from worker.adapters.redis.client import RedisClient, find_server_run, items, text, whole
 from worker.adapters.redis.delayed_queue import postpone_item
 from worker.adapters.redis.intake import lifetime_s, milliseconds, remembered_keys
 from worker.adapters.redis.keys import GROUPS
-from worker.adapters.redis.scripts import Script, run_script
+from worker.adapters.redis.state import load, save
+from worker.adapters.redis.transactions import Operation, Transaction, run
 from worker.adapters.redis.versioned_json import read_json
-from worker.domain.check.check_run import CheckContent
+from worker.domain.check.check_run import CheckContent, Conclusion
 from worker.domain.ids import CheckRunId, Sha
+from worker.domain.lifecycle.state import Phase, PullRequestState
 from worker.domain.model import Frozen
 from worker.domain.ports import OutdatedCheckRun
 from worker.domain.request.judge_request import PullRef, Trigger
@@ -35,8 +38,9 @@ REOPENING: Final = "reopening "
 EXPIRED: Final = "expired "
 """Prefix of an idle head whose concluding write may be overwritten: by a watchdog that dies, or by a late reopening."""
 
-UNWATCHED_SCORE: Final = -1
-"""Score of a check run without a deadline."""
+MOST_EXPIRED: Final = 20
+MOST_ORPHANED: Final = 1000
+"""Check runs that are looked at in one sweep."""
 
 LIST_TTL: Final = timedelta(minutes=10)
 """Maximum age of GitHub's list of open check runs when its last item is read."""
@@ -87,39 +91,111 @@ class RedisCheckRegistry:
         return (pull, head_sha) in self._firsts
 
     def _claimed(self, pull: PullRef, head_sha: Sha) -> str:
-        """Our token, or the previous value."""
-        on = [keys.check(pull, head_sha), keys.checks(pull)]
-        kept_s = lifetime_s(keys.checks(pull))
-        return text(run_script(self._wire, Script.CHECK_CLAIM, on, self._token, self._making_ms, head_sha, kept_s))
+        """Our token, or the previous value. A creation that started is listed beside the open check runs: its process may die."""
+        name, checks = keys.check(pull, head_sha).name, keys.checks(pull)
+
+        def claim(transaction: Transaction) -> Operation[str]:
+            claimed, listed = yield from transaction.read(("GET", name), ("HEXISTS", checks.name, head_sha))
+            if claimed is not None:
+                return text(claimed)
+            transaction.write("SET", name, self._token, "PX", self._making_ms)
+            transaction.write("HSETNX", checks.name, head_sha, STARTED_SCORE)
+            transaction.write("EXPIRE", checks.name, lifetime_s(checks))
+            return self._token if listed else FIRST_MARK + self._token
+
+        return run(self._wire, claim)
 
     def record_opened(self, pull: PullRef, head_sha: Sha, check: CheckRunId) -> None:
         note = ExpiredCheckRun(pull=pull, head_sha=head_sha, check=check)
-        run_script(self._wire, Script.CHECK_OPENED, _on(pull, head_sha), *self._noted(note, is_watched=True))
+        self._record_open(note, is_watched=True, is_idle=False)
 
     def record_waiting(
         self, pull: PullRef, head_sha: Sha, check: CheckRunId, *, is_watched: bool, is_deferred: bool = False
     ) -> None:
         note = ExpiredCheckRun(pull=pull, head_sha=head_sha, check=check, is_put_off=is_deferred)
-        run_script(self._wire, Script.CHECK_RESTS, _on(pull, head_sha), *self._noted(note, is_watched=is_watched))
+        self._record_open(note, is_watched=is_watched, is_idle=True)
 
     def record_still_waiting(self, pull: PullRef, head_sha: Sha, check: CheckRunId, content: CheckContent) -> bool:
-        script = Script.CHECK_RESTS if content.is_queued else Script.CHECK_OPENED
-        note = self._noted(ExpiredCheckRun(pull=pull, head_sha=head_sha, check=check), is_watched=content.is_watched)
-        return bool(run_script(self._wire, script, _on(pull, head_sha), *note, "still"))
+        note = ExpiredCheckRun(pull=pull, head_sha=head_sha, check=check)
+        is_watched = content.is_watched or not content.is_queued
+        return self._record_open(note, is_watched=is_watched, is_idle=content.is_queued, only_idle=True)
+
+    def _record_open(self, note: ExpiredCheckRun, *, is_watched: bool, is_idle: bool, only_idle: bool = False) -> bool:
+        """Record an open check run. *only_idle*: unless a judging has started for it; False: one has."""
+        idle = keys.idle_heads(note.pull).name
+
+        def record(transaction: Transaction) -> Operation[bool]:
+            if only_idle and not (yield from transaction.read(("SISMEMBER", idle, note.head_sha)))[0]:
+                return False
+            yield from transaction.peek()
+            self._write_open(transaction, note, is_watched=is_watched)
+            if is_idle:
+                self._write_idle(transaction, note.pull, note.head_sha)
+                transaction.write("SREM", idle, EXPIRED + note.head_sha)
+            else:
+                transaction.write("SREM", idle, note.head_sha, EXPIRED + note.head_sha)
+            return True
+
+        return run(self._wire, record)
+
+    def _write_open(self, transaction: Transaction, note: ExpiredCheckRun, *, is_watched: bool) -> None:
+        key, checks = keys.check(note.pull, note.head_sha), keys.checks(note.pull)
+        transaction.write("SET", key.name, note.check, "EX", lifetime_s(key))
+        transaction.write("HSET", checks.name, note.head_sha, note.check)
+        transaction.write("EXPIRE", checks.name, lifetime_s(key))
+        if is_watched:
+            deadline = transaction.now + milliseconds(self._timing.check_deadline)
+            transaction.write("ZADD", keys.DEADLINES.name, deadline, key.name)
+            transaction.write("HSET", keys.DEADLINE_NOTES.name, key.name, note.model_dump_json())
+        else:
+            _write_unwatched(transaction, note.pull, note.head_sha)
+
+    def _write_idle(self, transaction: Transaction, pull: PullRef, head_sha: Sha) -> None:
+        idle = keys.idle_heads(pull)
+        transaction.write("SADD", idle.name, head_sha)
+        transaction.write("EXPIRE", idle.name, lifetime_s(idle))
 
     def find_outdated(self, pull: PullRef, head_sha: Sha) -> OutdatedCheckRun | None:
+        """Take the check run of a stale verdict to reopen it.
+
+        Not where a judge runs, who publishes himself, nor where it is open already. One that was cancelled is reopened if its head is the
+        newest one again; one that was skipped is not.
+        """
         check = self.find_check_run(pull, head_sha)
         if check is None:
             return None
-        shown = keys.shared_head_states(pull.installation_id, pull.repository_id, head_sha)
-        note = self._noted(ExpiredCheckRun(pull=pull, head_sha=head_sha, check=check), is_watched=True)
-        on = [*_on(pull, head_sha), keys.pull(pull), shown]
-        reply = [text(part) for part in items(run_script(self._wire, Script.CHECK_AGAIN, on, *note, pull.number))]
-        return OutdatedCheckRun(check, Trigger(reply[0]) if reply[0] else None) if reply else None
+        published = keys.shared_head_states(pull.installation_id, pull.repository_id, head_sha).name
+        note = ExpiredCheckRun(pull=pull, head_sha=head_sha, check=check)
+
+        def find(transaction: Transaction) -> Operation[OutdatedCheckRun | None]:
+            state = yield from load(transaction, pull)
+            status, is_listed = yield from transaction.read(
+                ("HGET", published, pull.number), ("HEXISTS", keys.checks(pull).name, head_sha)
+            )
+            if state.head != head_sha or state.is_closed:
+                return None
+            is_free = state.phase in (Phase.DUE, Phase.DISPATCHED)
+            is_closed = not is_listed and text(status) != Conclusion.SKIPPED
+            is_stale = state.outdated_by is not None and is_free and (state.is_reopening or is_closed)
+            if not is_stale and (is_listed or text(status) != Conclusion.CANCELLED):
+                return None
+            if is_stale:
+                save(transaction, pull, state, replace(state, is_reopening=True))
+            self._write_open(transaction, note, is_watched=True)
+            self._write_idle(transaction, pull, head_sha)
+            return OutdatedCheckRun(check, Trigger(state.outdated_by) if is_stale else None)
+
+        return run(self._wire, find)
 
     def record_outdated(self, pull: PullRef) -> None:
-        """Record that the check run is marked outdated."""
-        run_script(self._wire, Script.AGAIN_DONE, [keys.pull(pull)])
+        """Record that the check run is marked outdated, unless a later event requires it again."""
+
+        def record(transaction: Transaction) -> Operation[None]:
+            state = yield from load(transaction, pull)
+            if state.is_reopening:
+                save(transaction, pull, state, replace(state, outdated_by=None, is_reopening=False))
+
+        run(self._wire, record)
 
     def is_waiting(self, pull: PullRef, head_sha: Sha) -> bool:
         return bool(self._wire.call("SISMEMBER", keys.idle_heads(pull).name, head_sha))
@@ -162,27 +238,89 @@ class RedisCheckRegistry:
         """Extend the retention of a head that GitHub shows with an open check run.
 
         False: it has no check run, the branch has moved on, or it counts as closed.
+
+        What is stored of a pull request that counts as closed is kept, too: the close may be late, or a reopening was not delivered.
         """
-        installation, repository = pull.installation_id, pull.repository_id
-        about = [keys.pull(pull), keys.checks(pull), keys.idle_heads(pull)]
+
+        def prolong(transaction: Transaction) -> Operation[bool]:
+            state = yield from load(transaction, pull)
+            (check,) = yield from transaction.read(("GET", keys.check(pull, head_sha).name))
+            is_idle, now = state.phase is None, transaction.now
+            if state.closed_at is not None and is_idle and now - state.closed_at > LIST_TTL.total_seconds() * 1000:
+                for key in remembered_keys(pull):
+                    transaction.write("PERSIST", key.name)
+                return False
+            if check is None or (is_idle and state.head not in (None, head_sha)):
+                return False
+            if not text(check).startswith(CREATING_MARK):
+                yield from self._prolong_all(transaction, pull, head_sha, state)
+            return True
+
+        return run(self._wire, prolong)
+
+    def _prolong_all(
+        self, transaction: Transaction, pull: PullRef, head_sha: Sha, state: PullRequestState
+    ) -> Operation[None]:
+        """Extend the retention of a head, and of the lists by which edits of its base and its issues find it."""
+        installation, repository, now = pull.installation_id, pull.repository_id, transaction.now
         of_head = [make(installation, repository, head_sha) for make in (keys.shared_head_states, keys.heads)]
-        key = keys.check(pull, head_sha)
-        on, list_ms = [key, *about, *of_head, *remembered_keys(pull)], milliseconds(LIST_TTL.total_seconds())
-        what = (lifetime_s(key), head_sha, list_ms, *_judged_by(pull))
-        return bool(run_script(self._wire, Script.CHECK_STAYS, on, *what))
+        month_s = lifetime_s(keys.check(pull, head_sha))
+        about = [keys.check(pull, head_sha), keys.pull(pull), keys.checks(pull), keys.idle_heads(pull), *of_head]
+        yield from _prolong(transaction, about, month_s)
+        base, *issues = (state.judged_by or state.base or "").split() or [""]
+        if not base:
+            return
+        bases = keys.judged_bases(installation, repository, base)
+        (last,) = yield from transaction.peek(("ZSCORE", bases.name, pull.number))
+        if state.judged_by is None and last is None:
+            return  # it was never judged
+        if last is None or now - float(text(last)) > lifetime_s(bases) * 1000 / 2:  # older entries are removed
+            transaction.write("ZADD", bases.name, now, pull.number)
+            transaction.write("EXPIRE", bases.name, lifetime_s(bases))
+        yield from _prolong(transaction, [bases], lifetime_s(bases))
+        of_issues = [keys.issue_pulls(installation, mark) for mark in issues]
+        for key in of_issues:
+            transaction.write("ZADD", key.name, "NX", 0, f"{repository}:{pull.number}")
+            transaction.write("EXPIRE", key.name, lifetime_s(key), "NX")
+        yield from _prolong(transaction, of_issues, lifetime_s(keys.issue_pulls(installation, "any")))
 
     def doubt(self, pull: PullRef, head_sha: Sha) -> str:
-        """A token if GitHub has to be asked whether a recorded conclusion still holds, as after a restart of Redis; else ''."""
-        return text(run_script(self._wire, Script.DOUBT, _doubted(pull), pull.number, head_sha))
+        """A token if GitHub has to be asked whether a recorded conclusion still holds, as after a restart of Redis; else ''.
+
+        A restarted server may have lost the last writes. What it saw judged since then is certain, and so is what is due or watched.
+        """
+        return run(self._wire, lambda transaction: self._doubt(transaction, pull, head_sha))
+
+    def _doubt(self, transaction: Transaction, pull: PullRef, head_sha: Sha) -> Operation[str]:
+        server_run, arrival = (
+            find_server_run(self._wire),
+            keys.first_seen(pull.installation_id, pull.repository_id).name,
+        )
+        state = yield from load(transaction, pull)
+        served, is_listed = yield from transaction.read(
+            ("HGET", arrival, f"{pull.number} served"), ("HEXISTS", keys.checks(pull).name, head_sha)
+        )
+        is_certain = server_run in (None, state.served_run or text(served))
+        if is_certain or state.phase is not None or is_listed:
+            return ""
+        return f"{server_run} {state.fence or 0} {state.seq or 0}"
 
     def is_as_known(self, pull: PullRef, head_sha: Sha, doubt: str) -> None:
         """Remove the doubt after GitHub shows the check run concluded. Any change of the pull request since *doubt* keeps it."""
-        run_script(self._wire, Script.DOUBT, _doubted(pull), pull.number, head_sha, doubt)
+        arrival = keys.first_seen(pull.installation_id, pull.repository_id).name
+        server_run = doubt.partition(" ")[0]
 
-    def _noted(self, note: ExpiredCheckRun, *, is_watched: bool) -> tuple[Argument, ...]:
-        key = keys.check(note.pull, note.head_sha)
-        deadline_ms = milliseconds(self._timing.check_deadline) if is_watched else UNWATCHED_SCORE
-        return (note.check, note.head_sha, lifetime_s(key), deadline_ms, note.model_dump_json())
+        def remove(transaction: Transaction) -> Operation[None]:
+            if (yield from self._doubt(transaction, pull, head_sha)) != doubt:
+                return
+            state = yield from load(transaction, pull)
+            (is_seen,) = yield from transaction.read(("EXISTS", arrival))
+            if state.seq is not None:
+                save(transaction, pull, state, replace(state, served_run=server_run))
+            elif is_seen:
+                transaction.write("HSET", arrival, f"{pull.number} served", server_run)
+
+        run(self._wire, remove)
 
     def find_check_run(self, pull: PullRef, head_sha: Sha) -> CheckRunId | None:
         """Find the existing check run."""
@@ -190,11 +328,30 @@ class RedisCheckRegistry:
         return CheckRunId(int(stored)) if stored and not stored.startswith(CREATING_MARK) else None
 
     def release(self, pull: PullRef, head_sha: Sha) -> None:
-        run_script(self._wire, Script.CHECK_RELEASE, [keys.check(pull, head_sha)], self._token)
+        """Let another process claim the creation."""
+        name = keys.check(pull, head_sha).name
+
+        def release(transaction: Transaction) -> Operation[None]:
+            (claimed,) = yield from transaction.read(("GET", name))
+            if text(claimed) == self._token:
+                transaction.write("DEL", name)
+
+        run(self._wire, release)
 
     def record_concluded(self, pull: PullRef, head_sha: Sha, check: CheckRunId | None = None) -> bool:
-        arguments = () if check is None else (check, lifetime_s(keys.check(pull, head_sha)))
-        return bool(run_script(self._wire, Script.CHECK_CONCLUDED, _on(pull, head_sha), head_sha, *arguments))
+        """Record the conclusion. False: the watchdog closed the check run since it was opened, or was about to."""
+        key, idle = keys.check(pull, head_sha), keys.idle_heads(pull).name
+
+        def conclude(transaction: Transaction) -> Operation[bool]:
+            (is_expired,) = yield from transaction.read(("SISMEMBER", idle, EXPIRED + head_sha))
+            if check is not None:
+                transaction.write("SET", key.name, check, "EX", lifetime_s(key))
+            transaction.write("HDEL", keys.checks(pull).name, head_sha)
+            _write_unwatched(transaction, pull, head_sha)
+            transaction.write("SREM", idle, head_sha, EXPIRED + head_sha)
+            return not is_expired
+
+        return run(self._wire, conclude)
 
     def mark_expiring(self, pull: PullRef, head_sha: Sha) -> None:
         key = keys.idle_heads(pull)
@@ -202,16 +359,21 @@ class RedisCheckRegistry:
         self._wire.call("EXPIRE", key.name, lifetime_s(key))
 
     def record_expired(self, pull: PullRef, head_sha: Sha, check: CheckRunId) -> bool:
-        return bool(
-            run_script(
-                self._wire,
-                Script.CHECK_EXPIRED,
-                _on(pull, head_sha),
-                head_sha,
-                check,
-                lifetime_s(keys.idle_heads(pull)),
-            )
-        )
+        """Record that the watchdog closed a check run. False: it was no longer open."""
+        checks, idle = keys.checks(pull).name, keys.idle_heads(pull)
+
+        def expire(transaction: Transaction) -> Operation[bool]:
+            (listed,) = yield from transaction.read(("HGET", checks, head_sha))
+            if text(listed) != str(check):
+                return False
+            transaction.write("HDEL", checks, head_sha)
+            _write_unwatched(transaction, pull, head_sha)
+            transaction.write("SREM", idle.name, head_sha)
+            transaction.write("SADD", idle.name, EXPIRED + head_sha)  # its judge learns it at the conclusion
+            transaction.write("EXPIRE", idle.name, lifetime_s(idle))
+            return True
+
+        return run(self._wire, expire)
 
     def mark_unwritable(self, pull: PullRef, head_sha: Sha) -> None:
         self.record_concluded(pull, head_sha)
@@ -234,10 +396,31 @@ class RedisCheckRegistry:
         return zip(map(text, flat[::2]), map(whole, flat[1::2]), strict=True)
 
     def take_expired(self) -> tuple[ExpiredCheckRun, ...]:
-        """Take expired check runs to conclude. They return after the hold, unless `record_concluded`."""
-        hold = milliseconds(self._timing.open_hold)
-        notes = items(run_script(self._wire, Script.OVERDUE, [keys.DEADLINES, keys.DEADLINE_NOTES], hold))
-        return tuple(read_json(ExpiredCheckRun, text(note)) for note in notes)
+        """Take expired check runs to conclude. They return after the hold, unless `record_concluded`.
+
+        One whose pull request waits for GitHub or for CI is left to its next judging.
+        """
+        hold_ms = milliseconds(self._timing.open_hold)
+
+        def take(transaction: Transaction) -> Operation[tuple[ExpiredCheckRun, ...]]:
+            notes = yield from _notes_until(transaction, 0, MOST_EXPIRED)
+            expired = list[ExpiredCheckRun]()
+            for name, note in notes:
+                if note is None:
+                    transaction.write("ZREM", keys.DEADLINES.name, name)
+                    continue
+                state = yield from load(transaction, note.pull)
+                (is_listed,) = yield from transaction.peek(("HEXISTS", keys.checks(note.pull).name, note.head_sha))
+                if not is_listed:
+                    _write_unwatched(transaction, note.pull, note.head_sha)
+                    continue
+                transaction.write("ZADD", keys.DEADLINES.name, transaction.now + hold_ms, name)
+                is_waiting = state.outage_count is not None or state.waiting_since is not None
+                if state.phase is None or not is_waiting:
+                    expired.append(note)
+            return tuple(expired)
+
+        return run(self._wire, take)
 
     def postpone_expired(self, late: ExpiredCheckRun, delay: timedelta) -> None:
         """Postpone a check run that could not be concluded: `take_expired` returns it after *delay*."""
@@ -247,30 +430,54 @@ class RedisCheckRegistry:
     def take_orphaned(self) -> tuple[ExpiredCheckRun, ...]:
         """Take orphaned open check runs for a while: neither their pull request nor their group (number 0) is queued."""
         grace_s = max(self._timing.open_hold, 2 * self._timing.lease)
-        bounds = (milliseconds(self._timing.check_deadline), milliseconds(grace_s))
-        notes = items(
-            run_script(self._wire, Script.STRAY, [keys.DEADLINES, keys.DEADLINE_NOTES, GROUPS.order], *bounds)
-        )
-        return tuple(read_json(ExpiredCheckRun, text(note)) for note in notes)
+        ahead_ms = milliseconds(self._timing.check_deadline) - milliseconds(grace_s)
+
+        def take(transaction: Transaction) -> Operation[tuple[ExpiredCheckRun, ...]]:
+            orphaned = list[ExpiredCheckRun]()
+            for _, note in (yield from _notes_until(transaction, ahead_ms, MOST_ORPHANED)):
+                if note is None:
+                    continue
+                if note.pull.number:
+                    seq, phase = items(
+                        (yield from transaction.peek(("HMGET", keys.pull(note.pull).name, "seq", "state")))[0]
+                    )
+                    if seq is not None and phase is None:
+                        orphaned.append(note)
+                else:
+                    group = f"{note.pull.installation_id}:{note.pull.repository_id}:{note.head_sha}"
+                    if (yield from transaction.peek(("ZSCORE", GROUPS.order.name, group)))[0] is None:
+                        orphaned.append(note)
+            return tuple(orphaned)
+
+        return run(self._wire, take)
 
 
-def _on(pull: PullRef, head_sha: Sha) -> list[keys.Key]:
-    return [
-        keys.check(pull, head_sha),
-        keys.checks(pull),
-        keys.DEADLINES,
-        keys.DEADLINE_NOTES,
-        keys.idle_heads(pull),
-    ]
+def _notes_until(
+    transaction: Transaction, ahead_ms: int, most: int
+) -> Operation[list[tuple[str, ExpiredCheckRun | None]]]:
+    """Watched check runs whose deadline is past in *ahead_ms*, by the name of their key; None: nothing is known of one."""
+    yield from transaction.peek()
+    until = f"{transaction.now + ahead_ms:.3f}"
+    (flat,) = yield from transaction.peek(("ZRANGE", keys.DEADLINES.name, 0, until, "BYSCORE", "LIMIT", 0, most))
+    names = [text(name) for name in items(flat)]
+    if not names:
+        return []
+    (notes,) = yield from transaction.peek(("HMGET", keys.DEADLINE_NOTES.name, *names))
+    parsed = [read_json(ExpiredCheckRun, text(note)) if note else None for note in items(notes)]
+    return list(zip(names, parsed, strict=True))
 
 
-def _doubted(pull: PullRef) -> list[keys.Key]:
-    return [keys.pull(pull), keys.first_seen(pull.installation_id, pull.repository_id), keys.checks(pull)]
+def _write_unwatched(transaction: Transaction, pull: PullRef, head_sha: Sha) -> None:
+    name = keys.check(pull, head_sha).name
+    transaction.write("ZREM", keys.DEADLINES.name, name)
+    transaction.write("HDEL", keys.DEADLINE_NOTES.name, name)
 
 
-def _judged_by(pull: PullRef) -> tuple[Argument, ...]:
-    """Names and lifetime of the sets by which an edit finds the pull requests that it affects, and this one's member name."""
-    installation, repository = pull.installation_id, pull.repository_id
-    rules, issues = keys.judged_bases(installation, repository, ""), keys.issue_pulls(installation, "")
-    lists = (rules.name, lifetime_s(rules), issues.name, lifetime_s(issues))
-    return (pull.number, f"{repository}:{pull.number}", *lists)
+def _prolong(transaction: Transaction, about: Sequence[keys.Key], keep_s: int) -> Operation[None]:
+    """Renew the lifetime of keys that have less than half of it left."""
+    if not about:
+        return
+    left = yield from transaction.peek(*(("TTL", key.name) for key in about))
+    for key, seconds in zip(about, map(whole, left), strict=True):
+        if 0 <= seconds < keep_s / 2:
+            transaction.write("EXPIRE", key.name, keep_s)

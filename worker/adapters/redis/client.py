@@ -374,3 +374,12 @@ def member_scores(reply: Reply) -> list[tuple[str, float]]:
     """The reply of ZRANGE WITHSCORES: each member with its score."""
     flat = items(reply)
     return [(text(member), float(text(score))) for member, score in zip(flat[::2], flat[1::2], strict=True)]
+
+
+def find_server_run(client: RedisClient) -> str | None:
+    """The run of this server, which a restart changes; None where this user of Redis may not ask."""
+    try:
+        lines = text(client.call("INFO", "server")).splitlines()
+    except RedisRefused:
+        return None
+    return next((line.removeprefix("run_id:") for line in lines if line.startswith("run_id:")), None)

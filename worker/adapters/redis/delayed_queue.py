@@ -16,7 +16,7 @@ from typing import Final, Generic, TypeVar
 from worker.adapters.redis import keys
 from worker.adapters.redis.client import RedisClient, items, text, whole
 from worker.adapters.redis.encryption import Codec
-from worker.adapters.redis.intake import IntakeOutcome, lifetime_s, milliseconds
+from worker.adapters.redis.intake import lifetime_s, milliseconds
 from worker.adapters.redis.keys import (
     ADDED_REPOSITORIES,
     COMMANDS,
@@ -27,10 +27,10 @@ from worker.adapters.redis.keys import (
     SHARED_HEADS,
     QueueKeys,
 )
-from worker.adapters.redis.scripts import Script, run_script
 from worker.adapters.redis.transactions import Command, Operation, Transaction, read_due, run, server_time, write_all
 from worker.adapters.redis.versioned_json import read_json_or_none
 from worker.domain.check.author_comment import VerdictTask
+from worker.domain.lifecycle.intake import IntakeOutcome
 from worker.domain.model import Frozen
 from worker.domain.request.judge_request import CommandRequest, PullRef
 from worker.domain.request.pull_request_events import PullRequestEvent, PullRequestEventKind
@@ -130,15 +130,26 @@ class PendingWork(Enum):
     SCAN = (SCANS.order,)
 
 
-_FIRST, *_OTHERS = ((todo, key) for todo in PendingWork for key in todo.value)
-_ASKED: Final = (_FIRST, (None, keys.LAST_DISPATCH), *_OTHERS)
-_KEYS: Final = tuple(key for _, key in _ASKED)
+WORK_KEYS: Final = tuple((work, key) for work in PendingWork for key in work.value)
 
 
 def find_pending_work(wire: RedisClient, call: str) -> frozenset[PendingWork]:
     """Kinds of work that are due. *call* names the next dispatch: one that was already answered counts as due, too."""
-    numbers = [whole(number) for number in items(run_script(wire, Script.DUE, _KEYS, call))]
-    return frozenset(todo for number in numbers if (todo := _ASKED[number - 1][0]))
+    last, time, *firsts = wire.pipeline(
+        [
+            ("HGET", keys.LAST_DISPATCH.name, "call"),
+            ("TIME",),
+            *(("ZRANGE", key.name, 0, 0, "WITHSCORES") for _, key in WORK_KEYS),
+        ]
+    )
+    seconds, microseconds = map(whole, items(time))
+    now = seconds * 1000 + microseconds / 1000
+    due = {
+        work
+        for (work, _), first in zip(WORK_KEYS, firsts, strict=True)
+        if first and float(text(items(first)[1])) <= now
+    }
+    return frozenset(due | ({PendingWork.JUDGE} if text(last) == call else set()))
 
 
 F = TypeVar("F", bound=VerdictTask)

@@ -13,9 +13,9 @@ from typing import Final, TypeVar
 from worker.adapters.redis import keys
 from worker.adapters.redis.client import RedisClient, Reply, blob, field_values, items, text, whole
 from worker.adapters.redis.encryption import Codec
-from worker.adapters.redis.intake import lifetime_s, set_window
+from worker.adapters.redis.intake import expire_with_ledger, lifetime_s, set_window
 from worker.adapters.redis.records import find_repositories
-from worker.adapters.redis.scripts import Script, run_script
+from worker.adapters.redis.state import load
 from worker.adapters.redis.transactions import Command, Operation, Transaction, run, server_time, write_all
 from worker.adapters.redis.versioned_json import read_json
 from worker.domain.check.author_comment import CommentRecord
@@ -234,8 +234,20 @@ class RedisDecisions:
         return run(self._wire, operation)
 
     def _write(self, pull: PullRef, field: str, value: str | bytes, *more: str, is_first: bool = False) -> bool:
-        on, fields = [keys.pull(pull), keys.ledger(pull), keys.decisions(pull)], (field, value, *more)
-        return run_script(self._wire, Script.DECIDE, on, MOST_WORDS, int(is_first), *fields) == 1
+        """Write a decision with *more* fields. *is_first*: unless it was written before. False: it was, or there are too many."""
+        name = keys.decisions(pull).name
+
+        def write(transaction: Transaction) -> Operation[bool]:
+            count, is_written = yield from transaction.read(("HLEN", name), ("HEXISTS", name, field))
+            if (whole(count) >= MOST_WORDS and not is_written) or (is_first and is_written):
+                return False
+            state = yield from load(transaction, pull)
+            (ledger_ms,) = yield from transaction.peek(("PTTL", keys.ledger(pull).name))
+            transaction.write("HSET", name, field, value, *more)
+            expire_with_ledger(transaction, state, whole(ledger_ms), name)
+            return True
+
+        return run(self._wire, write)
 
     def _sealed(self, pull: PullRef, decision: HumanDecision) -> bytes:
         return self._codec.seal(decision.model_dump_json().encode(), keys.decisions(pull).name)
@@ -296,8 +308,18 @@ class RedisNotes:
         return read_json(CommentRecord, text(stored)) if stored else None
 
     def put(self, pull: PullRef, record: CommentRecord) -> None:
-        key = keys.note(pull)
-        run_script(self._wire, Script.NOTE, [key, keys.pull(pull)], record.model_dump_json(), lifetime_s(key))
+        write_note(self._wire, pull, keys.note(pull), record.model_dump_json())
+
+
+def write_note(client: RedisClient, pull: PullRef, key: keys.Key, note: str) -> None:
+    """Store a note about a pull request, unless it was forgotten."""
+
+    def write(transaction: Transaction) -> Operation[None]:
+        (is_known,) = yield from transaction.read(("EXISTS", keys.pull(pull).name))
+        if is_known:
+            transaction.write("SET", key.name, note, "EX", lifetime_s(key))
+
+    run(client, write)
 
 
 class RubricVersions:
@@ -358,9 +380,9 @@ class RedisScanNotes:
         if refusal is None:
             self._wire.call("DEL", refused.name)
         else:
-            run_script(self._wire, Script.NOTE, [refused, keys.pull(pull)], refusal, lifetime_s(refused))
+            write_note(self._wire, pull, refused, refusal)
         key = _key(pull)
-        run_script(self._wire, Script.NOTE, [key, keys.pull(pull)], scanned.model_dump_json(), lifetime_s(key))
+        write_note(self._wire, pull, key, scanned.model_dump_json())
 
     def refusal(self, pull: PullRef) -> UploadRefusal | None:
         return self._refusal(pull.installation_id, pull.repository_id)

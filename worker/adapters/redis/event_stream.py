@@ -5,14 +5,16 @@ judge died. One script decides in each case.
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import timedelta
 from typing import Final, NamedTuple
 
 from worker.adapters.redis import keys
 from worker.adapters.redis.client import RedisClient, Reply, blob, items, text, whole
-from worker.adapters.redis.scripts import Script, run_script
-from worker.adapters.redis.transactions import Transaction
+from worker.adapters.redis.state import load, save
+from worker.adapters.redis.transactions import Operation, Transaction, run
 from worker.domain.ids import InstallationId
+from worker.domain.lifecycle.state import Phase
 from worker.domain.pattern import pattern
 from worker.domain.request.judge_request import PullRef
 from worker.domain.verdict.events import EvaluationStarted, Event, dump_started
@@ -47,10 +49,37 @@ def parse_entry(reply: Reply) -> StreamEntry:
     return StreamEntry(text(name), blob(values.get(b"k", b"")), blob(values.get(b"j", b"")))
 
 
+MOST_ORPHANED: Final = 20
+"""Evaluations whose judge is looked for at a time."""
+
+
 def append_event(transaction: Transaction, stream: str, keep_ms: int, kind: str, event: str | bytes) -> None:
     """Append to an installation's stream and remove older entries than *keep_ms*; 0: none."""
     limit = ("MINID", "~", f"{max(0, transaction.now - keep_ms):.0f}") if keep_ms > 0 else ()
     transaction.write("XADD", stream, *limit, "*", "k", kind, "j", event)
+
+
+def end_evaluation(transaction: Transaction, eval_id: str) -> Operation[bool]:
+    """End an open evaluation. False: it had already ended."""
+    (is_open,) = yield from transaction.read(("HEXISTS", keys.OPEN_EVALUATIONS.name, eval_id))
+    transaction.write("ZREM", keys.EVALUATION_DEADLINES.name, eval_id)
+    if is_open:
+        transaction.write("HDEL", keys.OPEN_EVALUATIONS.name, eval_id)
+    return bool(is_open)
+
+
+def lose_evaluation(transaction: Transaction, eval_id: str) -> Operation[bool]:
+    """End an open evaluation without a result, with the event that its start noted. False: it had already ended."""
+    (note,) = yield from transaction.read(("HGET", keys.OPEN_EVALUATIONS.name, eval_id))
+    transaction.write("ZREM", keys.EVALUATION_DEADLINES.name, eval_id)
+    if note is None:
+        return False
+    transaction.write("HDEL", keys.OPEN_EVALUATIONS.name, eval_id)
+    parts = blob(note).split(b"\n", 4)
+    is_readable = len(parts) == len(("pull", "fence", "stream", "retention", "event"))
+    if is_readable:
+        append_event(transaction, parts[2].decode(), int(parts[3]), "eval.failed", parts[4])
+    return is_readable
 
 
 class RedisEvents:
@@ -63,42 +92,76 @@ class RedisEvents:
 
     def record_started(self, pull: PullRef, fence: int, evaluation: EvaluationStarted) -> None:
         """Record that an evaluation started under this fence. Idempotent. Raises LeaseLost."""
-        on, stream = keys.pull(pull), keys.events(pull.installation_id)
+        stream = keys.events(pull.installation_id).name
         started, lost = dump_started(evaluation)
-        note = f"{on.name}\n{fence}\n{stream.name}\n{self._told_ms}\n".encode() + lost
-        if (
-            whole(
-                run_script(
-                    self._wire,
-                    Script.EVAL_STARTED,
-                    [on, stream],
-                    evaluation.eval_id,
-                    note,
-                    started,
-                    self._hold_ms,
-                    fence,
-                )
-            )
-            < 0
-        ):
-            raise LeaseLost
+        note = f"{keys.pull(pull).name}\n{fence}\n{stream}\n{self._told_ms}\n".encode() + lost
+
+        def start(transaction: Transaction) -> Operation[None]:
+            state = yield from load(transaction, pull)
+            if state.phase is not Phase.JUDGING or state.fence != fence or not state.has_lease(transaction.now):
+                raise LeaseLost
+            if state.eval_id == evaluation.eval_id:  # sent twice: it started, and may have ended
+                return
+            if state.eval_id is not None:
+                yield from lose_evaluation(transaction, state.eval_id)
+            save(transaction, pull, state, replace(state, eval_id=evaluation.eval_id))
+            transaction.write("HSET", keys.OPEN_EVALUATIONS.name, evaluation.eval_id, note)
+            deadline = transaction.now + self._hold_ms
+            transaction.write("ZADD", keys.EVALUATION_DEADLINES.name, deadline, evaluation.eval_id)
+            transaction.write("XADD", stream, "*", "k", "eval.started", "j", started)
+
+        run(self._wire, start)
 
     def record_ended(self, pull: PullRef, event: Event) -> bool:
         """End an evaluation without a recorded verdict. False: it had already ended."""
-        on = [keys.events(pull.installation_id)]
-        arguments = (event.body["eval_id"], self._told_ms, event.kind, event.dump())
-        return whole(run_script(self._wire, Script.EVAL_ENDED, on, *arguments)) == 1
+        eval_id, stream = str(event.body["eval_id"]), keys.events(pull.installation_id).name
+
+        def end(transaction: Transaction) -> Operation[bool]:
+            is_open = yield from end_evaluation(transaction, eval_id)
+            if is_open:
+                append_event(transaction, stream, self._told_ms, event.kind, event.dump())
+            return is_open
+
+        return run(self._wire, end)
 
     def end_orphaned(self) -> int:
         """End the evaluations of dead judges; return their number."""
-        return whole(run_script(self._wire, Script.EVALS_LOST, [], self._hold_ms))
+        seconds, _ = items(self._wire.call("TIME"))
+        deadlines = ("ZRANGE", keys.EVALUATION_DEADLINES.name, 0, whole(seconds) * 1000, "BYSCORE")
+        overdue = items(self._wire.call(*deadlines, "LIMIT", 0, MOST_ORPHANED))
+        return sum(self._end_if_orphaned(text(eval_id)) for eval_id in overdue)
+
+    def _end_if_orphaned(self, eval_id: str) -> bool:
+        def end(transaction: Transaction) -> Operation[bool]:
+            (note,) = yield from transaction.read(("HGET", keys.OPEN_EVALUATIONS.name, eval_id))
+            name, _, rest = text(note).partition("\n")
+            fence, is_readable, _ = rest.partition("\n")
+            if is_readable:
+                state = yield from load(transaction, keys.parse_pull(name))
+                is_judged = state.phase is Phase.JUDGING and str(state.fence) == fence
+                if is_judged and state.has_lease(transaction.now):
+                    deadline = transaction.now + self._hold_ms
+                    transaction.write("ZADD", keys.EVALUATION_DEADLINES.name, deadline, eval_id)
+                    return False
+            return (yield from lose_evaluation(transaction, eval_id))
+
+        return run(self._wire, end)
 
     def publish(self, installation: InstallationId, name: str, *events: Event) -> bool:
         """Publish events in one step, once under this *name*. False: already published."""
-        on = [keys.events(installation), keys.published_event(installation, name)]
+        stream, mark = keys.events(installation).name, keys.published_event(installation, name).name
         known_s = int(DEDUPLICATION_TTL.total_seconds())
-        pairs = (part for event in events for part in (event.kind, event.dump()))
-        return whole(run_script(self._wire, Script.TELL, on, self._told_ms, known_s, *pairs)) == 1
+
+        def publish(transaction: Transaction) -> Operation[bool]:
+            (is_published,) = yield from transaction.read(("EXISTS", mark))
+            if is_published:
+                return False
+            transaction.write("SET", mark, 1, "EX", known_s)
+            for event in events:
+                append_event(transaction, stream, self._told_ms, event.kind, event.dump())
+            return True
+
+        return run(self._wire, publish)
 
     def read(self, installation: InstallationId, after: str = "", until_ms: int | None = None) -> Iterator[StreamEntry]:
         """Entries after *after* (all if it is empty), oldest first, read in pages."""

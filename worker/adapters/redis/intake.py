@@ -1,103 +1,40 @@
-"""The web's writes to Redis: one script for a judge request, one for a command, one for an event.
+"""The web's writes to Redis: judge requests, completed checks, closes, commands and events.
 
-It imports neither rq nor cryptography nor redis-py, so that the web starts fast and stays small. A frequent write is
-split in a call and a parser of its reply, which the web uses on its event loop (`worker.adapters.redis.async_client`).
-A delivery counts once, however often it arrives, and takes one round trip.
+It imports neither rq nor cryptography nor redis-py, so that the web starts fast and stays small. A frequent write is an
+operation, which the web runs on its event loop. A delivery counts once, however often it arrives.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
-from enum import StrEnum
 from functools import cache
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from worker.adapters.redis import keys
-from worker.adapters.redis.client import RedisClient, Reply, items, text
+from worker.adapters.redis.client import RedisClient, Reply, items, text, whole
 from worker.adapters.redis.keys import SHARED_HEADS
-from worker.adapters.redis.scripts import Script, ScriptCall, make_call, run_script, send_call
+from worker.adapters.redis.state import PULL_S, load, parse_state, read_commands, save
+from worker.adapters.redis.transactions import Command, Operation, Transaction, run
 from worker.adapters.redis.versioned_json import read_json
+from worker.domain.check.shared_head import CommitRef
 from worker.domain.ids import BaseHash, DeliveryId, InstallationId, RepositoryId, RepositoryName, Sha
-from worker.domain.request.judge_request import (
-    DRAFT_TRIGGERS,
-    OUTDATING_TRIGGERS,
-    JudgeRequest,
-    PullRef,
-    Trigger,
+from worker.domain.lifecycle import intake as lifecycle
+from worker.domain.lifecycle.intake import (
+    CheckCompleted,
+    IntakeContext,
+    IntakeMode,
+    IntakeOutcome,
+    JudgingRequested,
+    NamedHead,
+    find_mode,
 )
+from worker.domain.lifecycle.state import PullRequestState
+from worker.domain.request.judge_request import JudgeRequest, PullRef, Trigger
 from worker.settings import WRITES_A_MINUTE, WRITES_EACH, Timing
 
 if TYPE_CHECKING:
     from msgspec.json import Encoder
 
-DELIVERY_S, PULL_S = int(keys.REDELIVERY_TTL.total_seconds()), int(keys.MONTH.total_seconds())
-"""Lifetimes of `keys.delivery`, and of `keys.pull` and `keys.heads`."""
-
-NO_HEAD: Final[Sha] = "0" * 40
-NOT_GIVEN: Final = "-"
-
-FORCE_FLAG: Final = "force"
-ANEW_FLAG: Final = "anew"
-CONTEST_FLAG: Final = "contest"
-ASKED_FLAG: Final = "asked"
-FLAGS: Final[Mapping[Trigger, str]] = MappingProxyType(
-    {
-        Trigger.COMMAND: FORCE_FLAG,
-        Trigger.RERUN: FORCE_FLAG,
-        Trigger.FORCE: f"{FORCE_FLAG} {ANEW_FLAG}",
-        Trigger.CONTEST: f"{FORCE_FLAG} {CONTEST_FLAG}",
-        Trigger.REVIEW: ASKED_FLAG,
-        Trigger.CASE: ASKED_FLAG,
-    }
-)
-"""Flags of a request by a person, which later pushes keep."""
-
-
-class IntakeMode(StrEnum):
-    """When a request starts a judging; see `lua/want.lua`."""
-
-    WINDOW = "window"
-    SOON = "soon"
-    NOW = "now"
-    MOVED = "moved"
-    HOLD = "hold"
-    ASKED = "asked"
-
-
-WINDOW, SOON, MOVED, HOLD = (
-    IntakeMode.WINDOW,
-    IntakeMode.SOON,
-    IntakeMode.MOVED,
-    IntakeMode.HOLD,
-)  # a set lookup takes as long as ten comparisons
-
-MODES: Final[Mapping[Trigger, IntakeMode]] = MappingProxyType(
-    {
-        Trigger.OPENED: IntakeMode.WINDOW,
-        Trigger.PUSHED: IntakeMode.WINDOW,
-        Trigger.REOPENED: IntakeMode.WINDOW,
-        Trigger.READY: IntakeMode.NOW,
-        Trigger.REVIEW: IntakeMode.ASKED,
-        Trigger.CASE: IntakeMode.NOW,
-        Trigger.EDITED: IntakeMode.SOON,
-        Trigger.TEXT: IntakeMode.WINDOW,
-        Trigger.BASE: IntakeMode.MOVED,
-        Trigger.CRITERIA: IntakeMode.SOON,
-        Trigger.RULES: IntakeMode.SOON,
-        Trigger.CI: IntakeMode.SOON,
-        Trigger.COMMAND: IntakeMode.NOW,
-        Trigger.FORCE: IntakeMode.NOW,
-        Trigger.CONTEST: IntakeMode.NOW,
-        Trigger.RERUN: IntakeMode.NOW,
-        Trigger.SWEEP: IntakeMode.SOON,
-        Trigger.RESUMED: IntakeMode.NOW,
-        Trigger.DISMISSED: IntakeMode.NOW,
-        Trigger.LATE: IntakeMode.NOW,
-        Trigger.OUTAGE: IntakeMode.NOW,
-        Trigger.LOCAL: IntakeMode.NOW,
-    }
-)
-
+DELIVERY_S: Final = int(keys.REDELIVERY_TTL.total_seconds())
 GATHERED_WINDOWS: Final = 5
 """Limit of all waits for further news together, in quiet windows."""
 
@@ -107,8 +44,10 @@ OUTSIDE_BURST: Final = WRITES_A_MINUTE // (2 * WRITES_EACH)
 MOST_OUTSIDE_WAITING: Final = 100
 """Limit of pull requests that one event affects."""
 
-MOST_LOOKS: Final = 60
-"""Limit of retriggers of one head by other checks after its verdict, over at least seven hours: an App could answer forever."""
+MOST_PAGES: Final = 10
+"""Pages of an index of pull requests that are searched for open ones."""
+
+OUTCOMES: Final = {outcome.value: outcome for outcome in IntakeOutcome}
 
 
 class CommitIdentity(Protocol):
@@ -158,32 +97,8 @@ class JudgeRequestFields(Protocol):
     @property
     def base(self) -> BaseHash | None: ...
 
-
-class NamedHead(NamedTuple):
-    """A head named by a delivery, which may be old: GitHub delivers in any order, and repeatedly.
-
-    `previous_sha`: the commit before a push; NO_HEAD: none, the pull request was opened with this head; None: unknown.
-    `previous_base`: the base before a change of base. `has_case`: the author has made the case for it, so there is no
-    quiet window.
-    """
-
-    previous_sha: Sha | None = None
-    previous_base: BaseHash | None = None
-    has_case: bool = False
-
-
-class IntakeOutcome(StrEnum):
-    QUEUED = "queued"
-    COALESCED = "coalesced"
-    DUPLICATE = "duplicate"
-    NOTED = "noted"
-    UNKNOWN = "unknown"
-    """Not about a judged pull request."""
-    LATE = "late"
-    """About a head that the branch has left: nothing starts for it."""
-
-
-OUTCOMES: Final[Mapping[str, IntakeOutcome]] = MappingProxyType({outcome.value: outcome for outcome in IntakeOutcome})
+    @property
+    def outside(self) -> bool: ...
 
 
 class IntakeReceipt(NamedTuple):
@@ -197,43 +112,112 @@ def request_judging(
     wire: RedisClient, request: JudgeRequest, timing: Timing, by: NamedHead | None = None
 ) -> IntakeReceipt:
     """Request the judging of this pull request. Raises Unavailable."""
-    return parse_receipt(send_call(wire, judging_call(request, timing, by)))
+    return run(wire, judging_operation(request, timing, by))
 
 
-def judging_call(request: JudgeRequestFields, timing: Timing, by: NamedHead | None = None) -> ScriptCall:
-    """The script call of a request. *by*: the delivery that names its head; None: the head, if any, comes from GitHub."""
-    pull, head_sha, trigger, arrived = request.pull, request.head_sha, request.trigger, request.arrived
-    installation, repository, mode = pull.installation_id, pull.repository_id, mode_of(request)
-    if mode is WINDOW and by is not None and by.has_case:
-        mode = IntakeMode.NOW
-    on = [
-        keys.pull(pull).name,
-        keys.delivery(request.delivery_id).name,
-        keys.window(installation, repository, request.base).name,
-    ]
-    if head_sha is not None or trigger is Trigger.BASE:  # without a head its key is not read
-        on += [
-            keys.heads(installation, repository, head_sha or NO_HEAD).name,
-            keys.repository_numbers(request.repository).name,
-        ]
-        if trigger in (Trigger.TEXT, Trigger.BASE):
-            on.append(keys.ledger(pull).name)
-        if trigger is Trigger.BASE:
-            on.append(keys.decisions(pull).name)
-    quiet_ms, quiet_max_ms = quiet_window_ms(mode, timing)
-    came = "" if arrived is None else _encoder().encode(arrived.at)[1:-1].decode()
-    show = int(mode is HOLD or mode is MOVED)
-    stale = trigger if mode is not HOLD and trigger in OUTDATING_TRIGGERS else ""
-    before, left = ("", "") if by is None else (by.previous_sha or NOT_GIVEN, by.previous_base or "")
-    gap_ms = milliseconds(timing.outside_gap)
-    # One line: separate arguments take several times as long to send.
-    parts = (
-        f"{installation} {repository} {pull.number} {head_sha or ''} {mode} {quiet_ms} {quiet_max_ms} {DELIVERY_S} {PULL_S} "
-        f"{came} {show} {stale} {request.base or ''} {left} {before} {gap_ms} {gap_ms * (OUTSIDE_BURST - 1)} {FLAGS.get(trigger, '')}"
+def judging_operation(
+    request: JudgeRequestFields, timing: Timing, by: NamedHead | None = None
+) -> Callable[[Transaction], Operation[IntakeReceipt]]:
+    """The operation of a request. *by*: the delivery that names its head; None: the head, if any, comes from GitHub."""
+    pull, event = request.pull, _judging_requested(request, timing, by)
+    installation, repository = pull.installation_id, pull.repository_id
+    delivery, turn = keys.delivery(request.delivery_id).name, keys.outside_turn(installation).name
+    first: tuple[Command, ...] = (
+        ("EXISTS", delivery),
+        *read_commands(pull),
+        ("GET", keys.window(installation, repository, request.base).name),
+        ("GET", turn),
     )
-    return ScriptCall(
-        Script.WANT, (len(on), *on, request_json(request), parts)
-    )  # as `make_call`, which looks for keys among them
+    is_dependent = event.trigger in (Trigger.TEXT, Trigger.BASE)
+
+    def request_judging(transaction: Transaction) -> Operation[IntakeReceipt]:
+        number, *replies = yield from transaction.peek(("INCR", keys.COUNT.name), *first)
+        for command, reply in zip(first[:-1], replies, strict=False):
+            transaction.expect(command, reply)
+        is_known, *stored, window, turn_at = replies
+        if is_known:
+            return IntakeReceipt(IntakeOutcome.DUPLICATE, 0)
+        state = parse_state(pull, stored)
+        ledger_ms, is_concluded = (
+            (yield from _look_around(transaction, pull, event, state)) if is_dependent else (None, False)
+        )
+        context = IntakeContext(
+            quiet_ms=whole(window) if window else None,
+            has_ledger=ledger_ms != NO_KEY,
+            is_concluded=is_concluded,
+            outside_turn_at=float(text(turn_at) or 0),
+        )
+        intake = lifecycle.request_judging(state, event, context, whole(number), transaction.now)
+        save(transaction, pull, state, intake.state)
+        transaction.write("SET", delivery, 1, "EX", DELIVERY_S)
+        if intake.outside_turn_at is not None:
+            transaction.expect(first[-1], turn_at)
+            transaction.write("SET", turn, f"{intake.outside_turn_at:.0f}", "EX", PULL_S)
+        if intake.is_rebased:
+            decisions = keys.decisions(pull).name
+            transaction.write("HSET", decisions, "rebased", f"{transaction.now:.0f}")
+            expire_with_ledger(transaction, intake.state, ledger_ms, decisions)
+        is_counted = intake.outcome in (IntakeOutcome.QUEUED, IntakeOutcome.COALESCED)
+        if event.head is not None and (is_counted or intake.outcome is IntakeOutcome.LATE):
+            heads = keys.heads(installation, repository, event.head).name
+            transaction.write("SADD", heads, pull.number)
+            transaction.write("EXPIRE", heads, PULL_S)
+            if is_counted:
+                name = keys.repository_numbers(request.repository).name
+                transaction.write("SADD", name, f"{installation}:{repository}")
+        return IntakeReceipt(intake.outcome, whole(number) if is_counted else 0)
+
+    return request_judging
+
+
+def _judging_requested(request: JudgeRequestFields, timing: Timing, by: NamedHead | None) -> JudgingRequested:
+    trigger, arrived = request.trigger, request.arrived
+    mode = find_mode(trigger, is_draft=request.draft, has_case=by is not None and by.has_case)
+    quiet_ms, quiet_max_ms = quiet_window_ms(mode, timing)
+    gap_ms = milliseconds(timing.outside_gap)
+    return JudgingRequested(
+        request=request_json(request),
+        trigger=trigger,
+        mode=mode,
+        head=request.head_sha,
+        base=request.base,
+        named_by=by,
+        first_seen_at=None if arrived is None else _encoder().encode(arrived.at)[1:-1].decode(),
+        is_outside=request.outside,
+        quiet_ms=quiet_ms,
+        quiet_max_ms=quiet_max_ms,
+        outside_gap_ms=gap_ms,
+        outside_ahead_ms=gap_ms * (OUTSIDE_BURST - 1),
+    )
+
+
+NO_KEY: Final = -2
+NO_EXPIRY: Final = -1
+"""Answers of PTTL."""
+
+
+def _look_around(
+    transaction: Transaction, pull: PullRef, event: JudgingRequested, state: PullRequestState
+) -> Operation[tuple[int, bool]]:
+    """The remaining lifetime of the ledger, and whether the check run of the known head has its conclusion."""
+    (ledger_ms,) = yield from transaction.peek(("PTTL", keys.ledger(pull).name))
+    head = event.head or state.head
+    if event.trigger is not Trigger.TEXT or head is None:
+        return whole(ledger_ms), False
+    has_check, is_open = yield from transaction.read(
+        ("EXISTS", keys.check(pull, head).name), ("HEXISTS", keys.checks(pull).name, head)
+    )
+    return whole(ledger_ms), bool(has_check) and not is_open
+
+
+def expire_with_ledger(transaction: Transaction, state: PullRequestState, ledger_ms: int | None, name: str) -> None:
+    """Let a key expire with the ledger, whose remaining lifetime is *ledger_ms*, or with its closed pull request."""
+    if ledger_ms is not None and ledger_ms > 0:
+        transaction.write("PEXPIRE", name, ledger_ms)
+    elif ledger_ms == NO_EXPIRY:
+        transaction.write("PERSIST", name)
+    elif state.closed_at is not None and state.expires_at is not None:  # closed before there was a ledger
+        transaction.write("PEXPIREAT", name, f"{state.expires_at:.0f}")
 
 
 def request_json(request: JudgeRequestFields) -> str:
@@ -248,36 +232,33 @@ def _encoder() -> "Encoder":
     return Encoder(enc_hook=vars)
 
 
-def parse_receipt(reply: Reply) -> IntakeReceipt:
-    return IntakeReceipt(parse_outcome(reply), int(text(reply).partition(" ")[2]))
-
-
-def parse_outcome(reply: Reply) -> IntakeOutcome:
-    """Parse the outcome of a request."""
-    return OUTCOMES[text(reply).partition(" ")[0]]
-
-
 def retrigger_ci(wire: RedisClient, at: CommitIdentity, timing: Timing, *, is_green: bool = False) -> IntakeOutcome:
     """Requeue pull requests that wait for CI on this commit, after another check completed. Raises Unavailable."""
-    return parse_retrigger(send_call(wire, retrigger_ci_call(at, timing, is_green=is_green)))
+    return run(wire, retrigger_operation(at, timing, is_green=is_green))
 
 
-def retrigger_ci_call(at: CommitIdentity, timing: Timing, *, is_green: bool) -> ScriptCall:
-    """The script call of a retrigger. *is_green*: a whole suite passed, which ends the quiet window of this head."""
-    return make_call(
-        Script.NUDGE,
-        [keys.heads(at.installation_id, at.repository_id, at.head_sha)],
-        at.head_sha,
-        keys.prefix("pull", at.installation_id, at.repository_id),
-        milliseconds(timing.gather),
-        milliseconds(timing.gather * GATHERED_WINDOWS),
-        MOST_LOOKS,
-        int(is_green),
-    )
+def retrigger_operation(
+    at: CommitIdentity, timing: Timing, *, is_green: bool
+) -> Callable[[Transaction], Operation[IntakeOutcome]]:
+    """The operation of a retrigger. *is_green*: a whole suite passed, which ends the quiet window of this head."""
+    installation, repository, gather_ms = at.installation_id, at.repository_id, milliseconds(timing.gather)
+    event = CheckCompleted(at.head_sha, gather_ms, milliseconds(timing.gather * GATHERED_WINDOWS), is_green)
+    index = keys.heads(installation, repository, at.head_sha).name
 
+    def retrigger_ci(transaction: Transaction) -> Operation[IntakeOutcome]:
+        (numbers,) = yield from transaction.peek(("SRANDMEMBER", index, MOST_OUTSIDE_WAITING))
+        outcome = IntakeOutcome.UNKNOWN
+        for member in items(numbers):
+            pull = PullRef(installation_id=installation, repository_id=repository, number=whole(member))
+            state = yield from load(transaction, pull)
+            (seq,) = (yield from transaction.peek(("INCR", keys.COUNT.name))) if state.ci_request else (0,)
+            after = lifecycle.retrigger(state, event, whole(seq), transaction.now)
+            if after is not None:
+                save(transaction, pull, state, after)
+                outcome = IntakeOutcome.COALESCED
+        return outcome
 
-def parse_retrigger(reply: Reply) -> IntakeOutcome:
-    return IntakeOutcome.COALESCED if reply else IntakeOutcome.UNKNOWN
+    return retrigger_ci
 
 
 def find_requests_by_head(wire: RedisClient, at: CommitIdentity) -> tuple[JudgeRequest, ...]:
@@ -325,9 +306,33 @@ def rules_at(repository: RepositoryId, base: BaseHash) -> str:
 def _find_requests(
     wire: RedisClient, index: keys.Key, prefix: str, but: str = "", changed: keys.Key | None = None
 ) -> tuple[JudgeRequest, ...]:
-    on, what = ([index], ()) if changed is None else ([index, changed], (lifetime_s(changed),))
-    requests = items(run_script(wire, Script.KNOWN, on, prefix, MOST_OUTSIDE_WAITING, but, *what))
-    return tuple(read_json(JudgeRequest, text(request)) for request in requests)
+    """Newest requests of open pull requests in an index, without those in the state *but*.
+
+    *changed*: what they depend on. A judging that enters the index after this finds there the number of the event.
+    """
+    if changed is not None:
+        wire.call("SET", changed.name, whole(wire.call("INCR", keys.COUNT.name)), "EX", lifetime_s(changed))
+    requests, ignored = list[JudgeRequest](), {but} - {""}
+    for members in _pages(wire, index):
+        rows = wire.pipeline([("HMGET", f"{prefix}{text(member)}", "req", "over", "state") for member in members])
+        for request, closed_at, phase in map(items, rows):
+            if request and not closed_at and len(requests) < MOST_OUTSIDE_WAITING and text(phase) not in ignored:
+                requests.append(read_json(JudgeRequest, text(request)))
+        if len(requests) == MOST_OUTSIDE_WAITING:
+            break
+    return tuple(requests)
+
+
+def _pages(wire: RedisClient, index: keys.Key) -> Iterator[list[Reply]]:
+    """Members of an index: some of a set, or the newest first, of which those that were closed stay for a while."""
+    if index.type == "set":
+        yield items(wire.call("SRANDMEMBER", index.name, MOST_OUTSIDE_WAITING))
+        return
+    for first in range(0, MOST_PAGES * MOST_OUTSIDE_WAITING, MOST_OUTSIDE_WAITING):
+        members = items(wire.call("ZRANGE", index.name, first, first + MOST_OUTSIDE_WAITING - 1, "REV"))
+        yield members
+        if len(members) < MOST_OUTSIDE_WAITING:
+            return
 
 
 def close_pull_request(wire: RedisClient, pull: PullRef, left: timedelta) -> None:
@@ -335,23 +340,41 @@ def close_pull_request(wire: RedisClient, pull: PullRef, left: timedelta) -> Non
 
     Raises Unavailable.
     """
-    send_call(wire, close_pull_request_call(pull, left))
+    run(wire, close_operation(pull, left))
 
 
-def close_pull_request_call(pull: PullRef, left: timedelta) -> ScriptCall:
-    on = [keys.pull(pull), keys.checks(pull), SHARED_HEADS.order, SHARED_HEADS.texts, *remembered_keys(pull)]
-    left_ms = milliseconds(left.total_seconds())
-    return make_call(Script.SHUT, on, lifetime_s(on[0]), left_ms, shared_head_prefix(pull), commit_prefix(pull))
+def close_operation(pull: PullRef, left: timedelta) -> Callable[[Transaction], Operation[None]]:
+    def close_pull_request(transaction: Transaction) -> Operation[None]:
+        state = yield from load(transaction, pull)
+        number, open_checks = yield from transaction.peek(("INCR", keys.COUNT.name), ("HLEN", keys.checks(pull).name))
+        expires_at = transaction.now + milliseconds(left.total_seconds())
+        for key in remembered_keys(pull):
+            transaction.write("PEXPIREAT", key.name, f"{expires_at:.0f}")
+        after = lifecycle.close_pull_request(
+            state, expires_at, whole(number), transaction.now, has_open_checks=bool(open_checks)
+        )
+        save(transaction, pull, state, after)
+        if state.request and state.published_head:
+            yield from request_sync(transaction, pull, state.published_head)
+
+    return close_pull_request
 
 
-def shared_head_prefix(pull: PullRef) -> str:
-    """Prefix of the keys with the published states at the commits of its repository."""
-    return keys.prefix("shown", pull.installation_id, pull.repository_id)
+def request_sync(transaction: Transaction, pull: PullRef, head: Sha, delay_ms: float = 0) -> Operation[None]:
+    """Queue a commit whose check runs may be out of sync, unless it is the head of one pull request only."""
+    shown = keys.shared_head_states(pull.installation_id, pull.repository_id, head).name
+    (fields,) = yield from transaction.peek(("HKEYS", shown))
+    if sum(text(field).isdecimal() for field in items(fields)) > 1:
+        transaction.write("HINCRBY", shown, "v", 1)
+        queue_sync(transaction, pull, head, delay_ms)
 
 
-def commit_prefix(pull: PullRef) -> str:
-    """Prefix of a CommitRef of its repository (`worker.domain.check.shared_head.CommitRef`)."""
-    return f'{{"installation_id":{pull.installation_id},"repository_id":{pull.repository_id},"head_sha":"'
+def queue_sync(transaction: Transaction, pull: PullRef, head: Sha, delay_ms: float) -> None:
+    """Queue a commit whose check runs may be out of sync."""
+    shown = keys.shared_head_states(pull.installation_id, pull.repository_id, head).name
+    commit = CommitRef(installation_id=pull.installation_id, repository_id=pull.repository_id, head_sha=head)
+    transaction.write("HSET", SHARED_HEADS.texts.name, shown, commit.model_dump_json())
+    transaction.write("ZADD", SHARED_HEADS.order.name, "LT", transaction.now + delay_ms, shown)
 
 
 def reopen_pull_request(wire: RedisClient, pull: PullRef) -> None:
@@ -376,18 +399,11 @@ def set_window(
         wire.call("SET", key.name, milliseconds(seconds), "EX", lifetime_s(key))
 
 
-def mode_of(request: JudgeRequestFields) -> IntakeMode:
-    """Mode of a request. A draft waits, unless a person asks."""
-    if request.draft and request.trigger not in DRAFT_TRIGGERS:
-        return IntakeMode.HOLD
-    return MODES[request.trigger]
-
-
 def quiet_window_ms(mode: IntakeMode, timing: Timing) -> tuple[int, int]:
     """Quiet window and longest wait, in milliseconds."""
-    if mode is WINDOW or mode is MOVED:
+    if mode in (IntakeMode.WINDOW, IntakeMode.MOVED):
         return round(timing.quiet_window * 1000), round(timing.quiet_max * 1000)
-    if mode is SOON:
+    if mode is IntakeMode.SOON:
         return milliseconds(timing.gather), milliseconds(timing.gather * GATHERED_WINDOWS)
     return 0, 0
 

@@ -1,9 +1,7 @@
 """Keys in Redis: name, type and lifetime of every value, and the keys of the delayed queues.
 
 Format: `assay:<installation id>:<kind>:<repository id>:<number>`, with ids only, since names change and contain
-slashes. Keys are spelled here alone, and none is parsed: scripts get them as KEYS. One exception: a script that serves
-whichever installation is next learns the installation inside Redis, so `lua/pull.lua` builds the names of `due`,
-`opening` and `out` from the pull's field `inst`; a test compares both spellings.
+slashes. Keys are spelled and parsed here alone.
 """
 
 import hashlib
@@ -35,6 +33,14 @@ class Key(NamedTuple):
 def pull(ref: PullRef) -> Key:
     """Judging state of one pull request. The lifetime starts when nothing is pending."""
     return Key(f"assay:{_of_pull(ref, 'pull')}", "hash", ttl=MONTH)
+
+
+def parse_pull(name: str) -> PullRef:
+    """The pull request of a key of `pull`."""
+    _, installation, _, repository, number = name.split(":")
+    return PullRef.model_validate_strings(
+        {"installation_id": installation, "repository_id": repository, "number": number}
+    )
 
 
 def ledger(ref: PullRef) -> Key:

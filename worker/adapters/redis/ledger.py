@@ -5,17 +5,21 @@ An entry of the ledger is written once, under the fence of its judge (one script
 
 import json
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import Final
 
 from worker.adapters.redis import keys
-from worker.adapters.redis.client import Argument, RedisClient, blob, items, text, whole
+from worker.adapters.redis.client import RedisClient, blob, items, whole
 from worker.adapters.redis.encryption import Codec
-from worker.adapters.redis.scripts import Script, run_script
+from worker.adapters.redis.event_stream import append_event, end_evaluation
+from worker.adapters.redis.intake import remembered_keys
+from worker.adapters.redis.state import load
+from worker.adapters.redis.transactions import Operation, Transaction, run
 from worker.adapters.redis.versioned_json import read_json
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.ids import EvalId
+from worker.domain.lifecycle.state import Phase, PullRequestState
 from worker.domain.ports import EntryWithEvents
 from worker.domain.request.judge_request import PullRef
 from worker.domain.verdict.audit import AuditError, AuditRecord, dump_audit, read_audit
@@ -46,38 +50,53 @@ class RedisLedger:
         child_entries: Sequence[EntryWithEvents] = (),
     ) -> None:
         """Append under the entry's fence, together with the entries of shadow evaluations."""
-        key = keys.ledger(pull)
-        named, stream = keys.repository_numbers(entry.verdict.subject.repository), keys.events(pull.installation_id)
-        on = [keys.pull(pull), key, named, stream, keys.decisions(pull), keys.pull_request_cost(pull)]
-        parent, numbers = entry.verdict.parent_eval_id or "", f"{pull.installation_id}:{pull.repository_id}"
-        what = (
-            entry.fence,
-            parent,
-            entry.eval_id,
-            self._sealed(entry, key),
-            numbers,
-            self._told_ms,
-            *_event_arguments(events),
-        )
-        children = (
-            part
-            for child, events in child_entries
-            for part in (child.eval_id, self._sealed(child, key), *_event_arguments(events))
-        )
-        answer = run_script(self._wire, Script.APPEND, on, *what, *children)
-        if text(answer) == "lost":
+        key, stream = keys.ledger(pull).name, keys.events(pull.installation_id).name
+        parent, sealed = entry.verdict.parent_eval_id, self._sealed(entry, key)
+        rows = [(child.eval_id, self._sealed(child, key), child_events) for child, child_events in child_entries]
+        named = keys.repository_numbers(entry.verdict.subject.repository).name
+
+        def append(transaction: Transaction) -> Operation[bool]:
+            (is_written,) = yield from transaction.read(("HEXISTS", key, entry.eval_id))
+            if is_written:
+                return True
+            state = yield from load(transaction, pull)
+            if not (yield from may_record(transaction, key, state, entry.fence, parent)):
+                return False
+            if events and parent is None and not (yield from end_evaluation(transaction, entry.eval_id)):
+                return False  # it was given up as lost
+            for eval_id, row, row_events in ((entry.eval_id, sealed, events), *rows):
+                transaction.write("HSET", key, eval_id, row)
+                for event in row_events:
+                    append_event(transaction, stream, self._told_ms, event.kind, event.dump())
+            if parent is None:  # what is judged is open, unless it was closed meanwhile
+                keep_ledger(transaction, pull, state)
+            transaction.write("SADD", named, f"{pull.installation_id}:{pull.repository_id}")
+            return True
+
+        if not run(self._wire, append):
             raise LeaseLost
 
-    def _sealed(self, entry: LedgerEntry, key: keys.Key) -> bytes:
-        return self._codec.seal(entry.model_dump_json().encode(), key.name)
+    def _sealed(self, entry: LedgerEntry, key: str) -> bytes:
+        return self._codec.seal(entry.model_dump_json().encode(), key)
 
 
-def _event_arguments(events: Sequence[Event]) -> Iterator[Argument]:
-    """Arguments of `lua/append.lua`: the number of events, then each."""
-    yield len(events)
-    for event in events:
-        yield event.kind
-        yield event.dump()
+def may_record(
+    transaction: Transaction, ledger: str, state: PullRequestState, fence: int, parent: EvalId | None
+) -> Operation[bool]:
+    """Whether a verdict may be recorded: by the judge with the lease, or beside the *parent* that it re-evaluates."""
+    if parent is None:
+        return state.phase is Phase.JUDGING and state.fence == fence and state.has_lease(transaction.now)
+    (has_parent,) = yield from transaction.read(("HEXISTS", ledger, parent))
+    return bool(has_parent)
+
+
+def keep_ledger(transaction: Transaction, pull: PullRef, state: PullRequestState) -> None:
+    """Keep the ledger of an open pull request, and what expires with it."""
+    for key in remembered_keys(pull):
+        if state.closed_at is not None and state.expires_at is not None:
+            transaction.write("PEXPIREAT", key.name, f"{state.expires_at:.0f}")
+        else:
+            transaction.write("PERSIST", key.name)
 
 
 LOG: Final = logging.getLogger(__name__)
@@ -95,26 +114,32 @@ class RedisArchive:
         """Store both under the entry's fence; those of a child beside its parent. Raises LeaseLost."""
         if not self._retention_s:
             return
-        on = [
-            keys.pull(pull),
-            keys.ledger(pull),
-            dossier_key := keys.dossier(entry.eval_id),
-            audit_key := keys.audit(entry.eval_id),
-            keys.archived_evals(pull.installation_id, pull.repository_id),
-            keys.dossier(entry.verdict.parent_eval_id or entry.eval_id),
-        ]
-        answer = run_script(
-            self._wire,
-            Script.ARCHIVE,
-            on,
-            entry.fence,
-            entry.verdict.parent_eval_id or "",
-            entry.eval_id,
-            self._retention_s,
-            self._codec.seal(dossier.model_dump_json(exclude_unset=True).encode(), dossier_key.name),
-            self._codec.seal(json.dumps(dump_audit(audit)).encode(), audit_key.name),
-        )
-        if text(answer) == "lost":
+        parent, ledger = entry.verdict.parent_eval_id, keys.ledger(pull).name
+        dossier_key, audit_key = keys.dossier(entry.eval_id).name, keys.audit(entry.eval_id).name
+        listed = keys.archived_evals(pull.installation_id, pull.repository_id).name
+        sealed_dossier = self._codec.seal(dossier.model_dump_json(exclude_unset=True).encode(), dossier_key)
+        sealed_audit = self._codec.seal(json.dumps(dump_audit(audit)).encode(), audit_key)
+
+        def store(transaction: Transaction) -> Operation[bool]:
+            state = yield from load(transaction, pull)
+            is_allowed = (yield from may_record(transaction, ledger, state, entry.fence, parent)) or (
+                yield from may_record(transaction, ledger, state, entry.fence, None)
+            )
+            if not is_allowed:
+                return False
+            keep_s = self._retention_s
+            if parent is not None:  # no longer than what it re-evaluates
+                (left_s,) = yield from transaction.peek(("TTL", keys.dossier(parent).name))
+                keep_s = max(1, whole(left_s))
+            transaction.write("SET", dossier_key, sealed_dossier, "EX", keep_s)
+            transaction.write("SET", audit_key, sealed_audit, "EX", keep_s)
+            transaction.write("ZREMRANGEBYSCORE", listed, "-inf", transaction.now)
+            transaction.write("ZADD", listed, transaction.now + keep_s * 1000, entry.eval_id)
+            transaction.write("EXPIRE", listed, keep_s, "NX")
+            transaction.write("EXPIRE", listed, keep_s, "GT")
+            return True
+
+        if not run(self._wire, store):
             raise LeaseLost
 
     def find(self, eval_id: EvalId) -> Dossier | None:

@@ -12,13 +12,14 @@ from datetime import datetime, timedelta
 from worker.adapters.redis import keys
 from worker.adapters.redis.client import RedisClient, items, text, whole
 from worker.adapters.redis.delayed_queue import receive
-from worker.adapters.redis.intake import IntakeOutcome, lifetime_s, milliseconds
+from worker.adapters.redis.intake import lifetime_s, milliseconds
 from worker.adapters.redis.keys import GROUPS
-from worker.adapters.redis.pull_requests import MOST_SPARE_WORKERS
 from worker.adapters.redis.transactions import Operation, Transaction, read_due, run, server_run
 from worker.adapters.redis.versioned_json import read_json, read_json_or_none
 from worker.domain.check.merge_group import MergeGroup
 from worker.domain.ids import CheckRunId, DeliveryId, InstallationId, RepositoryId, Sha
+from worker.domain.lifecycle.intake import IntakeOutcome
+from worker.domain.lifecycle.judging import MOST_SPARE_ATTEMPTS
 from worker.domain.model import Frozen
 from worker.domain.request.judge_request import PullRef
 from worker.errors import LeaseLost
@@ -136,7 +137,7 @@ class RedisMergeGroups:
                 )
                 attempt, last_run, spared = map(text, items(tries))
                 this_run = server_run(server)
-                is_spared = attempt and last_run not in ("", this_run) and int(spared or 0) < MOST_SPARE_WORKERS
+                is_spared = attempt and last_run not in ("", this_run) and int(spared or 0) < MOST_SPARE_ATTEMPTS
                 transaction.write("HSET", GROUPS.tries.name, run_field, this_run)
                 transaction.write("HINCRBY", GROUPS.tries.name, spared_field if is_spared else name, 1)
                 transaction.write("ZADD", GROUPS.order.name, transaction.now + self._hold_ms, name)

@@ -5,7 +5,7 @@ A lost update is not repeated. Names of figures are closed sets without reposito
 
 import secrets
 from bisect import bisect_left
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from functools import partial
@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Final
 
 from worker.adapters.redis import keys
-from worker.adapters.redis.client import RedisClient, field_values, items, whole
+from worker.adapters.redis.client import RedisClient, field_values, items, member_scores, text, whole
 from worker.adapters.redis.intake import lifetime_s, milliseconds
 from worker.adapters.redis.keys import (
     ADDED_REPOSITORIES,
@@ -24,9 +24,9 @@ from worker.adapters.redis.keys import (
     SCANS,
 )
 from worker.adapters.redis.rate_limits import RedisRates
-from worker.adapters.redis.scripts import Script, run_script
 from worker.adapters.redis.transactions import Operation, Transaction, run
 from worker.domain.ids import InstallationId
+from worker.domain.lifecycle.state import Phase
 from worker.domain.metrics import BOUNDS_S, CurrentGauges, DurationMetric, EventCount, Histogram, MetricTotals
 
 INFINITE_BOUND: Final = "inf"
@@ -70,11 +70,54 @@ class RedisMeasures:
         run(self._wire, partial(add_counts, marker=marker, numbers=numbers, installation=installation))
 
     def read_gauges(self) -> CurrentGauges:
-        on = [keys.LOOKAHEAD, keys.DEADLINES, keys.LEADER, keys.PAUSE_ALL, *QUEUES.values()]
-        numbers = [whole(number) for number in items(run_script(self._wire, Script.GAUGES, on))]
-        due, late, age_ms, dispatched, held, checks, leads, paused, *waiting = numbers
-        errands = dict(zip(("open_check", "whole", *QUEUES), waiting, strict=True))
-        return CurrentGauges(due, late, age_ms / 1000, dispatched, held, checks, bool(leads), bool(paused), errands)
+        """Current figures of all installations; at most a thousand of them are read."""
+        turns = (keys.DUE_TURNS, keys.DUE_OUTSIDE_TURNS, keys.PENDING_CHECK_TURNS, keys.PENDING_CHECK_OUTSIDE_TURNS)
+        time, open_checks, leads, is_paused, whole_due, dispatched, *rest = self._wire.pipeline(
+            [
+                ("TIME",),
+                ("ZCARD", keys.DEADLINES.name),
+                ("EXISTS", keys.LEADER.name),
+                ("EXISTS", keys.PAUSE_ALL.name),
+                ("ZCARD", keys.LOOKAHEAD.name),
+                *(("ZRANGE", key.name, 0, MOST_INSTALLATIONS - 1) for key in (keys.DISPATCHED, *turns)),
+                *(("ZCARD", key.name) for key in QUEUES.values()),
+            ]
+        )
+        seconds, microseconds = map(whole, items(time))
+        now = seconds * 1000 + microseconds / 1000
+        due_outcomes = self._wire.call("ZCOUNT", keys.LOOKAHEAD.name, 0, now) if whole_due else 0
+        jobs = [text(name) for name in items(dispatched)]
+        phases = [text(phase) for phase in self._wire.pipeline([("HGET", name, "state") for name in jobs])]
+        installations = {whole(member) for members in rest[: len(turns)] for member in items(members)}
+        installations |= {keys.parse_pull(name).installation_id for name in jobs}
+        due, late, opening, age_ms = self._read_queues([InstallationId(number) for number in installations], now)
+        waiting = (opening, whole(due_outcomes), *map(whole, rest[len(turns) :]))
+        return CurrentGauges(
+            due,
+            late,
+            age_ms / 1000,
+            phases.count(Phase.DISPATCHED),
+            phases.count(Phase.JUDGING),
+            whole(open_checks),
+            bool(leads),
+            bool(is_paused),
+            dict(zip(("open_check", "whole", *QUEUES), waiting, strict=True)),
+        )
+
+    def _read_queues(self, installations: Sequence[InstallationId], now: float) -> tuple[int, int, int, float]:
+        """Judgings that are due, those whose time has come, check runs to open, and the age of the oldest of them in ms."""
+        queues = ((keys.due, keys.pending_checks), (keys.due_outside, keys.pending_checks_outside))
+        due = late = opening = 0
+        age_ms = 0.0
+        for name, checks in (
+            (queue(owner).name, check(owner).name) for owner in installations for queue, check in queues
+        ):
+            count, overdue, pending, oldest = self._wire.pipeline(
+                [("ZCARD", name), ("ZCOUNT", name, 0, now), ("ZCARD", checks), ("ZRANGE", name, 0, 0, "WITHSCORES")]
+            )
+            due, late, opening = due + whole(count), late + whole(overdue), opening + whole(pending)
+            age_ms = max([age_ms, *(now - score for _, score in member_scores(oldest))])
+        return due, late, opening, age_ms
 
     def read_totals(self, now: datetime) -> MetricTotals:
         stored = field_values(self._wire.call("HGETALL", keys.MEASURES.name))

@@ -7,7 +7,7 @@ same id. All deciding times are Redis' own, since clocks of other processes may 
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Final
 
@@ -18,7 +18,7 @@ from worker.adapters.redis.encryption import Codec
 from worker.adapters.redis.event_stream import append_event
 from worker.adapters.redis.intake import lifetime_s, milliseconds, rules_at
 from worker.adapters.redis.keys import PULL_REQUEST_EVENTS
-from worker.adapters.redis.scripts import Script, run_script
+from worker.adapters.redis.state import load, save
 from worker.adapters.redis.transactions import Operation, Transaction, read_due, run, server_time, write_all
 from worker.adapters.redis.versioned_json import read_json
 from worker.domain.ids import BaseHash, DeliveryId, EvalId, InstallationId, RepositoryId, Sha
@@ -66,14 +66,33 @@ class RedisOutcomes:
 
         False: one was edited during the read and missed this submission.
         """
-        installation, repository = pull.installation_id, pull.repository_id
-        into, marks = keys.judged_bases(installation, repository, base), [hash_issue(*issue) for issue in issues]
-        on = [keys.pull(pull), into, keys.last_change(installation, rules_at(repository, base))]
-        for mark in marks:
-            on += [keys.issue_pulls(installation, mark), keys.last_change(installation, mark)]
-        kept_s = lifetime_s(keys.issue_pulls(installation, "any"))
-        what = (pull.number, lifetime_s(into), f"{repository}:{pull.number}", kept_s, _hash(author.casefold())[:16])
-        return bool(run_script(self._wire, Script.WATCH_BEGINS, on, *what))
+        installation, repository, member = (
+            pull.installation_id,
+            pull.repository_id,
+            f"{pull.repository_id}:{pull.number}",
+        )
+        marks = [hash_issue(*issue) for issue in issues]
+        bases = keys.judged_bases(installation, repository, base)
+        lists = [(bases, str(pull.number), keys.last_change(installation, rules_at(repository, base)))]
+        lists += [
+            (keys.issue_pulls(installation, mark), member, keys.last_change(installation, mark)) for mark in marks
+        ]
+
+        def begin(transaction: Transaction) -> Operation[bool]:
+            state = yield from load(transaction, pull)
+            for index, name, changed in lists:
+                listed, number = yield from transaction.read(("ZSCORE", index.name, name), ("GET", changed.name))
+                if listed is None and whole(number) > (state.fence or 0):
+                    return False
+            for at, (index, name, _) in enumerate(lists):
+                transaction.write("ZADD", index.name, *(("NX", 0) if at else (transaction.now,)), name)
+                transaction.write("EXPIRE", index.name, lifetime_s(index))
+            if state.seq is not None:  # else it was forgotten meanwhile
+                author_hash = _hash(author.casefold())[:16]
+                save(transaction, pull, state, replace(state, judged_by=" ".join((base, *marks)), author=author_hash))
+            return True
+
+        return run(self._wire, begin)
 
     def add_verdict(self, pull: PullRef, entry: LedgerEntry, issues: tuple[tuple[str, int], ...]) -> None:
         """Watch a submission from its verdict on. Idempotent."""

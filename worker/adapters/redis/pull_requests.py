@@ -1,35 +1,34 @@
 """The judging queue: which pull request is judged when, by one judge at a time and up to its newest head.
 
-The rules are in `lua/`; this module adds names and types. A fence admits one judge, and a judge that lost its lease
-learns it at its next write.
+The rules are in `worker/domain/lifecycle`; this module reads the state, applies them and writes the result. A fence admits one
+judge, and a judge that lost its lease learns it at its next write.
 """
 
 import secrets
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from enum import StrEnum
 from typing import Final
 
 from worker.adapters.redis import keys
-from worker.adapters.redis.client import Argument, RedisClient, Reply, items, text, whole
-from worker.adapters.redis.intake import (
+from worker.adapters.redis.client import RedisClient, Reply, find_server_run, items, member_scores, text, whole
+from worker.adapters.redis.event_stream import lose_evaluation
+from worker.adapters.redis.intake import IntakeReceipt, lifetime_s, milliseconds, request_judging, request_sync
+from worker.adapters.redis.state import CHECK_QUEUES, DUE_QUEUES, PULL_S, find_next, load, save
+from worker.adapters.redis.transactions import Operation, Transaction, run
+from worker.adapters.redis.versioned_json import read_json
+from worker.domain.ids import BaseHash, CheckRunId, DeliveryId, InstallationId, Sha
+from worker.domain.lifecycle import judging as lifecycle
+from worker.domain.lifecycle.intake import (
     ANEW_FLAG,
     ASKED_FLAG,
     CONTEST_FLAG,
     FORCE_FLAG,
     IntakeOutcome,
-    IntakeReceipt,
-    commit_prefix,
-    lifetime_s,
-    milliseconds,
-    request_judging,
-    shared_head_prefix,
 )
-from worker.adapters.redis.keys import SHARED_HEADS
-from worker.adapters.redis.scripts import Script, run_script
-from worker.adapters.redis.versioned_json import read_json
-from worker.domain.ids import BaseHash, CheckRunId, DeliveryId, InstallationId, RepositoryId, Sha
+from worker.domain.lifecycle.intake import withdraw as withdraw_request
+from worker.domain.lifecycle.judging import Finish, FinishResult, JudgingEnded, LocalJob
+from worker.domain.lifecycle.state import Phase, PullRequestState, end_judging
 from worker.domain.request.judge_request import (
     LOCAL_INSTALLATION,
     MANUAL_TRIGGERS,
@@ -86,27 +85,6 @@ class DispatchLimits:
 def workers_for_strangers(workers: int) -> int:
     """Number of workers, besides *workers*, that only judge pull requests from forks of outside contributors."""
     return max(1, workers // 2)
-
-
-class Finish(StrEnum):
-    """How a judging ended."""
-
-    JUDGED = "judged"
-    RETRY = "retry"
-    PUT_OFF = "put_off"
-    AWAY = "away"
-    WAIT = "wait"
-    AGAIN = "again"
-    OUTAGE = "outage"
-
-
-class FinishResult(StrEnum):
-    """State of the pull request after a judging."""
-
-    CLOSED = "closed"
-    AGAIN = "again"
-    LATER = "later"
-    LOST = "lost"
 
 
 @dataclass(frozen=True)
@@ -166,96 +144,193 @@ class RedisPullRequests:
     # The dispatcher
 
     def claim_leadership(self, token: str) -> bool:
-        """Become or stay the leading dispatcher."""
-        return bool(self._run(Script.LEAD, [keys.LEADER], token, milliseconds(self._timing.leader)))
+        """Become or stay the leading dispatcher. Numbers of events go on growing, also if Redis lost some."""
+
+        def claim(transaction: Transaction) -> Operation[bool]:
+            leader, count = yield from transaction.peek(("GET", keys.LEADER.name), ("GET", keys.COUNT.name))
+            if leader is not None and text(leader) != token:
+                return False
+            transaction.expect(("GET", keys.LEADER.name), leader)
+            transaction.write("SET", keys.LEADER.name, token, "PX", milliseconds(self._timing.leader))
+            if whole(count) < transaction.now:
+                transaction.expect(("GET", keys.COUNT.name), count)
+                transaction.write("SET", keys.COUNT.name, f"{transaction.now:.0f}")
+            return True
+
+        return run(self._wire, claim)
 
     def resign_leadership(self, token: str) -> None:
-        self._run(Script.RESIGN, [keys.LEADER], token)
+        def resign(transaction: Transaction) -> Operation[None]:
+            (leader,) = yield from transaction.read(("GET", keys.LEADER.name))
+            if text(leader) == token:
+                transaction.write("DEL", keys.LEADER.name)
+
+        run(self._wire, resign)
 
     def next_due(self, call: str, limits: DispatchLimits) -> DispatchedJob | None:
         """The next pull request to judge. Idempotent by *call*."""
-        hold = milliseconds(self._timing.hold)
-        arguments = (call, hold, limits.per_installation, limits.total, limits.outside)
-        reply = items(self._run(Script.NEXT, [], "due", *arguments))
-        return DispatchedJob(whole(reply[1]), _request(reply[2]), bool(text(reply[3]))) if reply else None
+        hold_ms = milliseconds(self._timing.hold)
+
+        def dispatch(transaction: Transaction) -> Operation[DispatchedJob | None]:
+            last, out, out_outside = yield from transaction.peek(
+                ("HMGET", keys.LAST_DISPATCH.name, "call", "pull", "fence", "outside"),
+                ("ZCARD", keys.DISPATCHED.name),
+                ("SCARD", keys.DISPATCHED_OUTSIDE.name),
+            )
+            last_call, name, fence, outside = map(text, items(last))
+            if last_call == call:
+                (request,) = yield from transaction.peek(("HGET", name, "req"))
+                return DispatchedJob(int(fence), _request(request), bool(outside))
+            rooms = (whole(out) - whole(out_outside) < limits.total, whole(out_outside) < limits.outside)
+            candidate = yield from find_next(transaction, DUE_QUEUES, rooms, limits.per_installation)
+            if candidate is None:
+                return None
+            pull, state = candidate
+            (number,) = yield from transaction.peek(("INCR", keys.COUNT.name))
+            save(transaction, pull, state, lifecycle.dispatch(state, whole(number), hold_ms, transaction.now))
+            fields = ("call", call, "pull", keys.pull(pull).name, "fence", whole(number))
+            transaction.write("HSET", keys.LAST_DISPATCH.name, *fields, "outside", "1" if state.is_outside else "")
+            return DispatchedJob(whole(number), _request_of(state), state.is_outside)
+
+        return run(self._wire, dispatch)
 
     def next_to_open(self, outside: int = 1) -> PendingCheckRun | None:
         """Take the next head that needs its check run. It returns after the hold, unless `mark_opened`.
 
         *outside*: limit of heads from forks of outside contributors.
         """
-        hold = milliseconds(self._timing.open_hold)
-        reply = items(self._run(Script.NEXT, [], "opening", "", hold, 0, 0, outside))
-        return (
-            PendingCheckRun(text(reply[1]), _request(reply[2]), text(reply[3]), bool(text(reply[4]))) if reply else None
-        )
+        hold_ms = milliseconds(self._timing.open_hold)
+
+        def take(transaction: Transaction) -> Operation[PendingCheckRun | None]:
+            candidate = yield from find_next(transaction, CHECK_QUEUES, (True, outside > 0), None)
+            if candidate is None:
+                return None
+            pull, state = candidate
+            save(transaction, pull, state, replace(state, opening_at=transaction.now + hold_ms))
+            return PendingCheckRun(state.head or "", _request_of(state), str(state.seq or ""), state.is_outside)
+
+        return run(self._wire, take)
 
     def mark_opened(self, pull: PullRef, head_sha: Sha, seq: str = "") -> None:
         """Record that this head has its check run, or is refused for good. Requests after *seq*, if given, stay pending."""
-        self._run(Script.OPENED, [keys.pull(pull)], head_sha, seq)
+
+        def opened(state: PullRequestState, now: float) -> PullRequestState:
+            if state.head != head_sha or state.opening_at is None:
+                return state
+            # The opener holds its turn until later. An earlier time and another number: a later request needs the check run.
+            is_same = not seq or seq == str(state.seq) or state.opening_at > now
+            return replace(state, opening_at=None) if is_same else state
+
+        self._change(pull, opened)
 
     def postpone_opening(self, pull: PullRef, head_sha: Sha, delay: timedelta) -> None:
         """Postpone the check run of this head: `next_to_open` returns it after *delay*."""
-        delay_ms = max(0, milliseconds(delay.total_seconds()))
-        self._run(Script.OPEN_LATER, [keys.pull(pull)], head_sha, delay_ms)
+
+        def postponed(state: PullRequestState, now: float) -> PullRequestState:
+            is_pending = state.head == head_sha and state.opening_at is not None
+            return replace(state, opening_at=now + _wait_ms(delay)) if is_pending else state
+
+        self._change(pull, postponed)
 
     def requeue_lost(self, *queue_keys: str) -> int:
         """Requeue jobs lost on the way to the workers of these queues; return their number."""
-        hold = milliseconds(self._timing.hold)
-        return whole(
-            self._run(Script.SWEEP, list(queue_keys), hold, lifetime_s(keys.pull(NO_PULL_REQUEST)), MOST_SPARE_WORKERS)
+        now_ms, server_run = self._now_ms(), find_server_run(self._wire)
+        overdue = self._wire.call("ZRANGE", keys.DISPATCHED.name, 0, now_ms, "BYSCORE", "LIMIT", 0, MOST_LOST)
+        return sum(
+            self._requeue_if_lost(keys.parse_pull(text(name)), server_run, queue_keys) for name in items(overdue)
         )
+
+    def _requeue_if_lost(self, pull: PullRef, server_run: str | None, queue_keys: Sequence[str]) -> bool:
+        hold_ms = milliseconds(self._timing.hold)
+
+        def requeue(transaction: Transaction) -> Operation[bool]:
+            state = yield from load(transaction, pull)
+            now = transaction.now
+            if state.lease_until is None or state.lease_until > now:
+                return False
+            if state.seq is None:
+                transaction.write("ZREM", keys.DISPATCHED.name, keys.pull(pull).name)
+                return False
+            if pull.installation_id == LOCAL_INSTALLATION:  # its person judges again
+                save(transaction, pull, state, end_judging(replace(state, lease_until=None)))
+                return False
+            if state.phase is Phase.DISPATCHED:
+                job = f"judge-{state.fence}"
+                indexes = yield from transaction.peek(*(("LPOS", queue, job) for queue in queue_keys))
+                if any(index is not None for index in indexes):
+                    save(transaction, pull, state, replace(state, lease_until=now + hold_ms))
+                    return False
+            save(transaction, pull, state, lifecycle.requeue_lost(state, server_run, now))
+            return True
+
+        return run(self._wire, requeue)
 
     # The judge
 
     def take_lease(self, pull: PullRef, fence: int) -> LeasedJob | None:
         """Take the lease that this fence admits. None: superseded, already taken, or not due."""
-        token = secrets.token_hex(16)
-        reply = items(self._run(Script.TAKE, [keys.pull(pull)], fence, token, milliseconds(self._timing.lease)))
-        if text(reply[0]) != "go":
+        token, server_run = secrets.token_hex(16), find_server_run(self._wire)
+        lease_ms = milliseconds(self._timing.lease)
+
+        def take(transaction: Transaction) -> Operation[PullRequestState | None]:
+            state = yield from load(transaction, pull)
+            now = transaction.now
+            after, refusal = lifecycle.take_lease(state, fence, token, server_run, lease_ms=lease_ms, now=now)
+            save(transaction, pull, state, after)
+            return None if refusal else after
+
+        state = run(self._wire, take)
+        if state is None:
             return None
-        _, attempt, flags, request, waiting, came, head, aways = reply
         return LeasedJob(
             lease=PullRequestLease(self, pull, token, fence),
-            request=_with_first_seen(
-                _with_kept_trigger(_request(request), text(flags).split()), text(head), text(came)
-            ),
-            attempt=whole(attempt),
-            waiting_since=datetime.fromtimestamp(float(text(waiting)) / 1000, UTC) if waiting else None,
-            outage_count=whole(aways),
+            request=_with_first_seen(_with_kept_trigger(_request_of(state), state.flags), state),
+            attempt=state.attempts,
+            waiting_since=None if state.waiting_since is None else _time(state.waiting_since),
+            outage_count=state.outage_count or 0,
         )
 
     def take_local_lease(self, request: JudgeRequest) -> PullRequestLease:
         """Take a lease for a local judging immediately. Raises AlreadyJudged."""
-        token = secrets.token_hex(16)
-        reply = items(
-            self._run(
-                Script.SEIZE,
-                [keys.pull(request.pull)],
-                request.pull.installation_id,
-                token,
-                milliseconds(self._timing.lease),
-                request.model_dump_json(),
-            )
-        )
-        if text(reply[0]) == "taken":
+        token, server_run, pull = secrets.token_hex(16), find_server_run(self._wire), request.pull
+        lease_ms = milliseconds(self._timing.lease)
+
+        def take(transaction: Transaction) -> Operation[PullRequestState | None]:
+            state = yield from load(transaction, pull)
+            seq, fence = yield from transaction.peek(("INCR", keys.COUNT.name), ("INCR", keys.COUNT.name))
+            job = LocalJob(token, server_run, request.model_dump_json(), whole(seq), whole(fence))
+            after = lifecycle.start_local_judging(state, job, lease_ms, transaction.now)
+            if after is not None:
+                save(transaction, pull, state, after)
+            return after
+
+        state = run(self._wire, take)
+        if state is None or state.fence is None:
             raise AlreadyJudged(
                 f"{request.repository} is being judged by another process right now. Wait for it, or, if it died, "
                 f"for {self._timing.lease:g} s."
             )
         if request.head_sha is not None:  # `assay wait` finds the verdict by its commit
-            heads = keys.heads(request.pull.installation_id, request.pull.repository_id, request.head_sha)
-            self._wire.call("SADD", heads.name, request.pull.number)
+            heads = keys.heads(pull.installation_id, pull.repository_id, request.head_sha)
+            self._wire.call("SADD", heads.name, pull.number)
             self._wire.call("EXPIRE", heads.name, lifetime_s(heads))
-        return PullRequestLease(self, request.pull, token, fence=whole(reply[1]))
+        return PullRequestLease(self, pull, token, fence=state.fence)
 
     def renew_lease(self, lease: PullRequestLease) -> Trigger | None:
         """Renew a lease. Return the trigger since its start that makes its verdict stale, if any. Raises LeaseLost."""
-        arguments = (lease.token, milliseconds(self._timing.lease))
-        parts = [text(part) for part in items(self._run(Script.KEEP, [keys.pull(lease.pull)], *arguments))]
-        if not parts:
+        lease_ms = milliseconds(self._timing.lease)
+
+        def renew(transaction: Transaction) -> Operation[PullRequestState | None]:
+            state = yield from load(transaction, lease.pull)
+            if not state.is_judged_by(lease.token, transaction.now):
+                return None
+            save(transaction, lease.pull, state, replace(state, lease_until=transaction.now + lease_ms))
+            return state
+
+        state = run(self._wire, renew)
+        if state is None:
             raise LeaseLost
-        return Trigger(parts[0]) if parts[0] else None
+        return Trigger(state.outdated_by) if state.outdated_by else None
 
     def finish(
         self,
@@ -271,20 +346,59 @@ class RedisPullRequests:
 
         *of*: the judged head.
         """
-        key, retries = keys.pull(lease.pull), keys.retries(lease.pull.installation_id)
         limit, turn = (wait.limit, wait.turn) if isinstance(wait, RateLimitWait) else (wait, wait)
-        request = later.model_dump_json() if later else ""
-        gaps = (milliseconds(self._timing.retry_gap), RELEASED_AT_A_TIME, milliseconds(self._timing.release_gap))
-        head, limit_ms = of.head_sha if of else "", _wait_ms(limit)
-        arguments = (lease.token, how, _wait_ms(turn), lifetime_s(key), request, head, *gaps, limit_ms)
-        if of is None:
-            return FinishResult(text(self._run(Script.FINISH, [key, retries], *arguments)))
-        pull = lease.pull
-        heads = keys.heads(pull.installation_id, pull.repository_id, of.head_sha)
-        on = [key, retries, heads, SHARED_HEADS.order, SHARED_HEADS.texts]
-        on += [keys.judged_bases(pull.installation_id, pull.repository_id, of.base)] if of.base else []
-        told_head = (pull.number, lifetime_s(heads), shared_head_prefix(pull), commit_prefix(pull))
-        return FinishResult(text(self._run(Script.FINISH, on, *arguments, *told_head)))
+        end = JudgingEnded(
+            token=lease.token,
+            how=how,
+            wait_ms=_wait_ms(turn),
+            limit_ms=_wait_ms(limit),
+            later=later.model_dump_json() if later else None,
+            head=of.head_sha if of else None,
+            base=of.base if of else None,
+        )
+        result, has_ended_outage = run(self._wire, lambda transaction: self._finish(transaction, lease.pull, end))
+        if has_ended_outage:
+            self.release_waiting(lease.pull.installation_id)
+        return result
+
+    def _finish(
+        self, transaction: Transaction, pull: PullRef, end: JudgingEnded
+    ) -> Operation[tuple[FinishResult, bool]]:
+        """The operation of `finish`; with it, whether GitHub answered after an outage."""
+        state = yield from load(transaction, pull)
+        if not state.is_judged_by(end.token, transaction.now):
+            return lifecycle.finish(state, end, transaction.now)[1], False
+        if end.how is Finish.AWAY:
+            end = replace(end, retry_at=(yield from self._take_retry_slot(transaction, pull, end.wait_ms)))
+        after, result = lifecycle.finish(state, end, transaction.now)
+        save(transaction, pull, state, after)
+        if end.head is not None:
+            heads = keys.heads(pull.installation_id, pull.repository_id, end.head).name
+            transaction.write("SADD", heads, pull.number)
+            transaction.write("EXPIRE", heads, PULL_S)
+        if end.base is not None:  # a push there may change the rules of this verdict
+            bases = keys.judged_bases(pull.installation_id, pull.repository_id, end.base).name
+            transaction.write("ZADD", bases, transaction.now, pull.number)
+            transaction.write("ZREMRANGEBYSCORE", bases, "-inf", transaction.now - PULL_S * 1000)
+            transaction.write("EXPIRE", bases, PULL_S)
+        if state.eval_id is not None:
+            yield from lose_evaluation(transaction, state.eval_id)
+        if after.published_head and after.published_head != state.published_head:
+            for head in {after.published_head, state.published_head or after.published_head}:
+                yield from request_sync(transaction, pull, head)
+        return result, state.outage_count is not None and end.shows_github
+
+    def _take_retry_slot(self, transaction: Transaction, pull: PullRef, wait_ms: float) -> Operation[float]:
+        """The time of the retry of a pull request whose judging an outage of GitHub ended, apart from the others'."""
+        name, retries = keys.pull(pull).name, keys.retries(pull.installation_id).name
+        (flat,) = yield from transaction.read(("ZRANGE", retries, 0, -1, "WITHSCORES"))
+        now, gap_ms = transaction.now, milliseconds(self._timing.retry_gap)
+        taken = [score for other, score in member_scores(flat) if other != name and score > now]
+        at = lifecycle.find_retry_slot(taken, now + wait_ms, gap_ms)
+        transaction.write("ZREMRANGEBYSCORE", retries, "-inf", now)
+        transaction.write("ZADD", retries, at, name)
+        transaction.write("EXPIRE", retries, PULL_S)
+        return at
 
     def count_waiting(self, installation: InstallationId) -> int:
         """Number of an installation's pull requests that wait or are being judged."""
@@ -293,9 +407,36 @@ class RedisPullRequests:
         return sum(whole(self._wire.call("ZCARD", line.name)) for line in waiting) + whole(out)
 
     def release_waiting(self, installation: InstallationId) -> None:
-        """Release some of the pull requests that wait for GitHub, after an answer to this installation."""
-        gap_ms = milliseconds(self._timing.release_gap)
-        self._run(Script.GITHUB_BACK, [keys.retries(installation)], RELEASED_AT_A_TIME, gap_ms)
+        """Release some of the pull requests that wait for GitHub, after an answer to this installation.
+
+        One that fails again waits as long as ever: so no more is tried too early than succeeds.
+        """
+        retries, now_ms = keys.retries(installation).name, self._now_ms()
+        waiting = self._wire.call("ZRANGE", retries, f"({now_ms}", "+inf", "BYSCORE", "WITHSCORES")
+        at, left = now_ms, RELEASED_AT_A_TIME
+        for name, score in member_scores(waiting):
+            if left == 0:
+                return
+            at_next = at + milliseconds(self._timing.release_gap)
+            if score <= at_next:  # its time comes anyway
+                at = at_next
+            elif self._release(keys.parse_pull(name), at_next):
+                at, left = at_next, left - 1
+
+    def _release(self, pull: PullRef, at: float) -> bool:
+        """Retry this pull request at that time. False: it no longer waits for GitHub."""
+        name, retries = keys.pull(pull).name, keys.retries(pull.installation_id).name
+
+        def release(transaction: Transaction) -> Operation[bool]:
+            state = yield from load(transaction, pull)
+            if state.phase is not Phase.DUE or state.outage_count is None:
+                transaction.write("ZREM", retries, name)
+                return False
+            transaction.write("ZADD", retries, at, name)
+            save(transaction, pull, state, lifecycle.release(state, at, transaction.now))
+            return True
+
+        return run(self._wire, release)
 
     def request_correction(self, lease: PullRequestLease, request: JudgeRequest) -> None:
         """Request a correction of a write that may have come after a newer one."""
@@ -307,7 +448,19 @@ class RedisPullRequests:
 
         If another judge has taken over, the dead one may have written late; a correction is requested for it.
         """
-        how = whole(self._run(Script.DIED, [keys.pull(pull)], fence))
+
+        def requeue(transaction: Transaction) -> Operation[int]:
+            state = yield from load(transaction, pull)
+            if state.fence is not None and state.fence != fence:
+                return OVERTAKEN_STATUS
+            if state.fence is None or state.phase not in (Phase.DISPATCHED, Phase.JUDGING):
+                return 0
+            save(transaction, pull, state, lifecycle.requeue_dead(state, transaction.now))
+            if state.eval_id is not None:
+                yield from lose_evaluation(transaction, state.eval_id)
+            return 1
+
+        how = run(self._wire, requeue)
         if how == OVERTAKEN_STATUS:
             self._request_check(pull, f"late-{fence}")
         return how > 0
@@ -331,8 +484,15 @@ class RedisPullRequests:
 
     def withdraw(self, request: JudgeRequest) -> bool:
         """Withdraw a request. False: superseded by another, or under way."""
-        key = keys.pull(request.pull)
-        return bool(self._run(Script.REST, [key], request.delivery_id, lifetime_s(key)))
+
+        def withdraw(transaction: Transaction) -> Operation[bool]:
+            state = yield from load(transaction, request.pull)
+            after = withdraw_request(state, request.delivery_id)
+            if after is not None:
+                save(transaction, request.pull, state, after)
+            return after is not None
+
+        return run(self._wire, withdraw)
 
     def find_plan(self, pull: PullRef) -> JudgingPlan | None:
         """When judging starts; None: nothing is due."""
@@ -352,7 +512,14 @@ class RedisPullRequests:
 
         Without a record it is *base*, as GitHub shows it.
         """
-        return text(self._run(Script.WENT_INTO, [keys.pull(pull)], base))
+
+        def record(transaction: Transaction) -> Operation[BaseHash]:
+            state = yield from load(transaction, pull)
+            if state.base is None and state.seq is not None:
+                save(transaction, pull, state, replace(state, base=base))
+            return state.base or base
+
+        return run(self._wire, record)
 
     def record_initial_head(self, pull: PullRef, head_sha: Sha) -> None:
         """Record that the pull request, at this head, is published as older than Assay's installation."""
@@ -363,8 +530,26 @@ class RedisPullRequests:
         stored = self._wire.call("HGET", keys.first_seen(pull.installation_id, pull.repository_id).name, pull.number)
         return text(stored) if stored else None
 
-    def _run(self, script: Script, on: list[keys.Key] | list[str], *arguments: Argument) -> Reply:
-        return run_script(self._wire, script, on, *arguments)
+    def _change(self, pull: PullRef, change: Callable[[PullRequestState, float], PullRequestState]) -> None:
+        """Replace the state by what *change* makes of it and of the time."""
+
+        def apply(transaction: Transaction) -> Operation[None]:
+            state = yield from load(transaction, pull)
+            save(transaction, pull, state, change(state, transaction.now))
+
+        run(self._wire, apply)
+
+    def _now_ms(self) -> int:
+        seconds, microseconds = map(whole, items(self._wire.call("TIME")))
+        return seconds * 1000 + microseconds // 1000
+
+
+def _request_of(state: PullRequestState) -> JudgeRequest:
+    return read_json(JudgeRequest, state.request or "")
+
+
+def _time(at_ms: float) -> datetime:
+    return datetime.fromtimestamp(at_ms / 1000, UTC)
 
 
 def _wait_ms(wait: timedelta) -> int:
@@ -372,12 +557,10 @@ def _wait_ms(wait: timedelta) -> int:
 
 
 OVERTAKEN_STATUS: Final = 2
-"""Answer of `lua/died.lua` for a superseded judge."""
+"""Answer for a superseded judge."""
 
-MOST_SPARE_WORKERS: Final = 9
-"""Attempts of one judging that may be attributed to a restarted server."""
-
-NO_PULL_REQUEST: Final = PullRef(installation_id=LOCAL_INSTALLATION, repository_id=RepositoryId(0), number=0)
+MOST_LOST: Final = 100
+"""Lost jobs that are requeued at a time."""
 
 
 def _correction_request(request: JudgeRequest, delivery: DeliveryId) -> JudgeRequest:
@@ -407,9 +590,9 @@ def _with_kept_trigger(request: JudgeRequest, flags: Sequence[str]) -> JudgeRequ
     return request.model_copy(update={"trigger": kept})
 
 
-def _with_first_seen(request: JudgeRequest, head_sha: str, came: str) -> JudgeRequest:
+def _with_first_seen(request: JudgeRequest, state: PullRequestState) -> JudgeRequest:
     """Set when the newest head was first seen, whatever requested its judging since."""
-    if not came:
+    if not state.head_first_seen_at:
         return request
-    arrival = FirstSeen(head_sha=head_sha, at=datetime.fromisoformat(came))
+    arrival = FirstSeen(head_sha=state.head or "", at=datetime.fromisoformat(state.head_first_seen_at))
     return request.model_copy(update={"arrived": arrival})

@@ -18,7 +18,6 @@ from worker.adapters.redis.event_stream import RedisEvents as Stream
 from worker.adapters.redis.intake import lifetime_s, stamp
 from worker.adapters.redis.keys import ADDED_REPOSITORIES, COMMANDS, PULL_REQUEST_EVENTS
 from worker.adapters.redis.pauses import RedisPauses
-from worker.adapters.redis.scripts import Script, run_script
 from worker.adapters.redis.transactions import Command, Operation, Transaction, read_due, run, server_time, write_all
 from worker.adapters.redis.versioned_json import read_json, read_json_or_none
 from worker.domain.ids import EvalId, InstallationId, RepositoryId
@@ -114,7 +113,8 @@ class RedisRecords:
         for owned in holdings.owned:
             self._delete_events(f'"repository_id":{owned.repository},')
         last = keys.repository_numbers(holdings.repository)
-        run_script(self._wire, Script.FORGET, [*on, last], "", _stamp(at))
+        self._wire.call("UNLINK", last.name)
+        self._wire.call("SET", keys.tombstone(holdings.repository).name, _stamp(at))
 
     def forget_installation(self, installation: InstallationId, at: datetime) -> int:
         """Delete all data of an installation, repository by repository; return the number of keys."""
@@ -150,10 +150,32 @@ class RedisRecords:
         return tuple(RepositoryId(number) for number in sorted(numbers))
 
     def _delete(self, on: Sequence[keys.Key], names: Sequence[str], installation: InstallationId, at: datetime) -> int:
-        pages = (names[start : start + BATCH] for start in range(0, len(names), BATCH))
-        return sum(
-            whole(run_script(self._wire, Script.FORGET, [*on, *page], installation, _stamp(at))) for page in pages
-        )
+        """Delete keys with what the dispatcher and the watchdog know of them, and write the tombstone; return their number."""
+        deadlines, notes, tombstone = on
+        client, gone = self._wire, 0
+        queues = [
+            queue(installation).name
+            for queue in (keys.due, keys.pending_checks, keys.due_outside, keys.pending_checks_outside)
+        ]
+        client.call("SET", tombstone.name, _stamp(at))
+        for start in range(0, len(names), BATCH):
+            page = names[start : start + BATCH]
+            last = text(client.call("HGET", keys.LAST_DISPATCH.name, "pull"))
+            *_, count = client.pipeline(
+                [
+                    *(("ZREM", name, *page) for name in (*queues, keys.DISPATCHED.name, keys.LOOKAHEAD.name)),
+                    *(
+                        ("SREM", name, *page)
+                        for name in (keys.dispatched(installation).name, keys.DISPATCHED_OUTSIDE.name)
+                    ),
+                    *([("DEL", keys.LAST_DISPATCH.name)] if last in page else []),
+                    ("ZREM", deadlines.name, *page),
+                    ("HDEL", notes.name, *page),
+                    ("UNLINK", *page),
+                ]
+            )
+            gone += whole(count)
+        return gone
 
     def _delete_events(self, mark: str) -> None:
         """Delete queued pull request events."""

@@ -7,7 +7,7 @@
         return token if holder is None else text(holder)
 
 `run` drives an operation on the blocking client, `run_async` on the web's. An operation runs again from its start after a conflict, so
-it changes nothing but its transaction. The commands are applied at once by `lua/commit.lua`. They may be applied
+it changes nothing but its transaction. `lua/commit.lua` applies the commands in one step. They may be applied
 although the connection fails before the reply, after which the operation runs again: it has to find out by what it reads.
 """
 
@@ -48,11 +48,16 @@ class Transaction:
     def read(self, *commands: Command) -> Operation[list[Reply]]:
         """Replies of the commands. The transaction fails if one of them would have another reply at the end."""
         replies = yield from self.peek(*commands)
-        self._reads.extend(zip(commands, replies, strict=True))
+        for command, reply in zip(commands, replies, strict=True):
+            self.expect(command, reply)
         return replies
 
+    def expect(self, command: Command, reply: Reply) -> None:
+        """Fail if the command has another reply at the end."""
+        self._reads.append((command, reply))
+
     def peek(self, *commands: Command) -> Operation[list[Reply]]:
-        """Replies of the commands, which may change until the end."""
+        """Send commands now. Their replies may change until the end, and what they write is not undone."""
         if self.now:
             return (yield commands)
         clock, *replies = yield (("TIME",), *commands)

@@ -67,7 +67,7 @@ def test_a_refusal_is_a_mistake_of_ours_and_the_connection_goes_on(store: Store,
             await lane.call("LPUSH", "k", "v")
         assert refused.value.__cause__ is None
         with pytest.raises(RedisRefused, match="WRONGTYPE"):
-            await lane.run_script(make_call(Script.WANT, ["k", "new", "w"], "{}", "1 " * 17))
+            await lane.run_script(make_call(Script.COMMIT, [], 0, 3, "LPUSH", "k", "v"))
         return await lane.call("CLIENT", "ID") == first
 
     assert on(url, work)

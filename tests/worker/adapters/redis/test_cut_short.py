@@ -12,8 +12,9 @@ from tests.world.redis import Redis
 from worker.adapters.redis import keys
 from worker.adapters.redis.keys import GROUPS
 from worker.adapters.redis.merge_groups import PendingGroup, QueuedGroup
-from worker.adapters.redis.pull_requests import MOST_SPARE_WORKERS, DispatchLimits, LeasedJob
+from worker.adapters.redis.pull_requests import DispatchLimits, LeasedJob
 from worker.adapters.redis.store import Store, open_store
+from worker.domain.lifecycle.judging import MOST_SPARE_ATTEMPTS
 
 QUEUE = "rq:queue:judge"
 CALLS = count(1)
@@ -64,7 +65,7 @@ def test_a_judging_that_was_cut_short_while_redis_ran_counts(own: Redis) -> None
 def test_what_brings_redis_down_each_time_is_not_tried_for_ever(own: Redis) -> None:
     with open_store(settings(own.url)) as store:
         store.pulls.request_judging(wish())
-        store.client.call("HSET", keys.pull(pull()).name, "spared", MOST_SPARE_WORKERS)
+        store.client.call("HSET", keys.pull(pull()).name, "spared", MOST_SPARE_ATTEMPTS)
         taken(store)
         starts_anew(own)
         lease_runs_out(store, pull())
@@ -97,7 +98,7 @@ def test_a_merge_group_that_brings_redis_down_each_time_is_not_tried_for_ever(ow
     with open_store(settings(own.url)) as store:
         store.groups.put(group())
         looked_at(store)
-        store.client.call("HSET", GROUPS.tries.name, f"{group().id} spared", MOST_SPARE_WORKERS)
+        store.client.call("HSET", GROUPS.tries.name, f"{group().id} spared", MOST_SPARE_ATTEMPTS)
         starts_anew(own)
         assert looked_at(store).attempt == 2
         store.groups.postpone(QueuedGroup(group=group()), timedelta(0))

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from datetime import timedelta
 from inspect import signature
-from typing import Any, cast
+from typing import cast
 
 from worker.adapters.redis import keys
 from worker.adapters.redis.keys import Key
@@ -34,15 +34,13 @@ def every_key() -> list[Key]:
     fixed += [key for value in vars(keys).values() if isinstance(value, keys.QueueKeys) for key in value.keys]
     makers = [
         cast("Callable[..., Key]", value)
-        for name, value in vars(keys).items()
-        if callable(value) and not name.startswith("_") and not isinstance(value, type)
+        for value in vars(keys).values()
+        if getattr(value, "__module__", "") == keys.__name__
+        and callable(value)
+        and not isinstance(value, type)
+        and signature(value).return_annotation is Key
     ]
-    made: list[Any] = [
-        maker(*(ARGUMENTS[name] for name in signature(maker).parameters))
-        for maker in makers
-        if maker.__module__ == keys.__name__
-    ]
-    return [*fixed, *(key for key in made if isinstance(key, Key))]
+    return [*fixed, *(maker(*(ARGUMENTS[name] for name in signature(maker).parameters)) for maker in makers)]
 
 
 def test_every_key_begins_alike_and_no_two_are_the_same() -> None:
@@ -50,6 +48,10 @@ def test_every_key_begins_alike_and_no_two_are_the_same() -> None:
     assert len(names) > 10
     assert len(set(names)) == len(names)
     assert all(name.startswith("assay:") for name in names)
+
+
+def test_the_key_of_a_pull_request_is_read_back() -> None:
+    assert keys.parse_pull(keys.pull(PULL).name) == PULL
 
 
 def test_what_is_kept_for_a_while_is_kept_for_a_positive_one() -> None:

@@ -7,10 +7,11 @@ import pytest
 from tests.worker.adapters.redis.played import HEAD, becomes_due, pull, wish
 from worker.adapters.redis import intake, keys
 from worker.adapters.redis.client import items, text, whole
-from worker.adapters.redis.intake import NamedHead
-from worker.adapters.redis.pull_requests import DispatchLimits, Finish, JudgedHead, LeasedJob
+from worker.adapters.redis.pull_requests import DispatchLimits, JudgedHead, LeasedJob
 from worker.adapters.redis.store import Store
 from worker.domain.ids import BaseHash, hash_base
+from worker.domain.lifecycle.intake import NamedHead
+from worker.domain.lifecycle.judging import Finish
 from worker.domain.request.judge_request import Trigger
 from worker.settings import Timing
 

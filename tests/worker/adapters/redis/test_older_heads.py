@@ -9,10 +9,11 @@ import pytest
 from tests.worker.adapters.redis.played import AT, becomes_due, pull, wish
 from worker.adapters.redis import intake, keys
 from worker.adapters.redis.client import items, text, whole
-from worker.adapters.redis.intake import NO_HEAD, IntakeOutcome, NamedHead
-from worker.adapters.redis.pull_requests import DispatchLimits, Finish, JudgedHead
+from worker.adapters.redis.pull_requests import DispatchLimits, JudgedHead
 from worker.adapters.redis.store import Store
 from worker.domain.ids import Sha
+from worker.domain.lifecycle.intake import NO_HEAD, IntakeOutcome, NamedHead
+from worker.domain.lifecycle.judging import Finish
 from worker.domain.request.judge_request import FirstSeen, Trigger
 from worker.settings import Timing
 

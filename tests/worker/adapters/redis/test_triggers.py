@@ -10,12 +10,13 @@ import pytest
 from tests.worker.adapters.redis.played import AT, HEAD, NEWER, becomes_due, judged_once, pull, wish
 from worker.adapters.redis import intake, keys
 from worker.adapters.redis.client import items, text, whole
-from worker.adapters.redis.intake import IntakeOutcome
 from worker.adapters.redis.keys import ADDED_REPOSITORIES
-from worker.adapters.redis.pull_requests import DispatchLimits, Finish, FinishResult, JudgedHead, LeasedJob
+from worker.adapters.redis.pull_requests import DispatchLimits, JudgedHead, LeasedJob
 from worker.adapters.redis.records import add_repositories
 from worker.adapters.redis.store import Store
 from worker.domain.ids import CheckRunId, InstallationId, RepositoryId, hash_base
+from worker.domain.lifecycle.intake import MOST_LOOKS, IntakeOutcome, NamedHead
+from worker.domain.lifecycle.judging import Finish, FinishResult
 from worker.domain.request.judge_request import DRAFT_TRIGGERS, AuthorKind, FirstSeen, JudgeRequest, Trigger
 from worker.domain.request.pull_request_events import RepositoryAdded, hash_issue
 from worker.scheduling.jobs import request_after_ci
@@ -438,7 +439,7 @@ def test_green_ci_does_not_cut_short_what_waits_for_github(store: Store) -> None
 
 
 def test_a_push_with_a_case_waits_for_no_window_and_a_drafts_still_rests(store: Store) -> None:
-    by = intake.NamedHead(has_case=True)
+    by = NamedHead(has_case=True)
     intake.request_judging(store.client, wish(head_sha=HEAD, trigger=Trigger.PUSHED, draft=True), QUIET, by)
     assert due_in(store) is None
     intake.request_judging(store.client, wish(head_sha=NEWER, trigger=Trigger.PUSHED), QUIET, by)
@@ -514,7 +515,7 @@ def test_whoever_answers_to_our_own_check_does_not_wake_us_for_ever(store: Store
     while nudged(store) is IntakeOutcome.COALESCED:
         waits.append(due_in(store) or 0)
         ends_for_ci(store)
-    assert len(waits) == intake.MOST_LOOKS
+    assert len(waits) == MOST_LOOKS
     assert waits[2] < 3
     assert waits[-1] > 300
     wanted(store, head_sha=NEWER)
@@ -526,7 +527,7 @@ def test_nor_does_whoever_answers_while_we_judge(store: Store) -> None:
     wanted(store)
     waits: list[float] = []
     found = taken(store)
-    for _ in range(intake.MOST_LOOKS):
+    for _ in range(MOST_LOOKS):
         nudged(store)
         assert ends_held(store, found) is FinishResult.AGAIN
         waits.append(due_in(store) or 0)
@@ -552,7 +553,7 @@ def test_no_news_cuts_the_wait_of_a_later_look_short(store: Store) -> None:
 def test_who_asks_has_other_checks_wake_it_again(store: Store) -> None:
     wanted(store)
     ends_for_ci(store)
-    store.client.call("HSET", keys.pull(pull()).name, "looks", intake.MOST_LOOKS)
+    store.client.call("HSET", keys.pull(pull()).name, "looks", MOST_LOOKS)
     assert nudged(store) is IntakeOutcome.UNKNOWN
     wanted(store, trigger=Trigger.RERUN)
     ends_for_ci(store)

@@ -1,0 +1,261 @@
+"""The state of a pull request in Redis: a hash, and its entries in the queues, which `save` derives from it.
+
+Each installation has its own queues of due judgings and of check runs to open, with separate ones for outsiders' forks, and a turn among
+the installations. `assay:out` holds what is dispatched or leased.
+"""
+
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple
+
+from worker.adapters.redis import keys
+from worker.adapters.redis.client import Reply, items, member_scores, text, whole
+from worker.adapters.redis.transactions import Command, Operation, Transaction
+from worker.domain.ids import InstallationId
+from worker.domain.lifecycle.state import Phase, PullRequestState, Retention
+from worker.domain.request.judge_request import PullRef
+
+PULL_S: Final = int(keys.MONTH.total_seconds())
+"""Lifetime of a state after its last judging."""
+
+REOPENING_MARK: Final = " begun"
+
+
+class _Field(NamedTuple):
+    """A field of the state, its name in Redis, and its text there. What equals the default is not stored."""
+
+    stored: str
+    parse: Callable[[str], object]
+    write: Callable[[Any], str] = str
+
+
+def _words(value: tuple[str, ...]) -> str:
+    return "".join(f"{word} " for word in value)
+
+
+def _moves(value: tuple[tuple[str, int], ...]) -> str:
+    return " ".join(f"{name} {count}" for name, count in value)
+
+
+def _parse_moves(stored: str) -> tuple[tuple[str, int], ...]:
+    parts = stored.split()
+    return tuple(zip(parts[::2], map(int, parts[1::2]), strict=True))
+
+
+def _is_set(_: str) -> bool:
+    return True
+
+
+def _parse_words(stored: str) -> tuple[str, ...]:
+    return tuple(stored.split())
+
+
+def _one(_: object) -> str:
+    return "1"
+
+
+def _rounded(value: float) -> str:
+    return f"{value:.0f}"
+
+
+def _number(stored: str) -> int:
+    return int(float(stored))
+
+
+FIELDS: Final = {
+    "phase": _Field("state", Phase),
+    "seq": _Field("seq", _number),
+    "read_seq": _Field("read", _number),
+    "request": _Field("req", str),
+    "head": _Field("head", str),
+    "left_heads": _Field("earlier", _parse_words, _words),
+    "base": _Field("base", str),
+    "base_moves": _Field("bases", _parse_moves, _moves),
+    "is_base_unconfirmed": _Field("turned", _is_set, _one),
+    "flags": _Field("flags", _parse_words, _words),
+    "quiet_ms": _Field("quiet", _number),
+    "due_at": _Field("due", float),
+    "first_event_at": _Field("since", float),
+    "not_before": _Field("after", float),
+    "limit_until": _Field("limit", float),
+    "fence": _Field("fence", _number),
+    "token": _Field("token", str),
+    "attempts": _Field("tries", _number),
+    "server_run": _Field("run", str),
+    "spared": _Field("spared", _number),
+    "served_run": _Field("served", str),
+    "outage_count": _Field("aways", _number),
+    "waiting_since": _Field("waiting", float),
+    "is_outside": _Field("outside", _is_set, _one),
+    "head_first_seen_at": _Field("came", str),
+    "is_idle_draft": _Field("rests", _is_set, _one),
+    "closed_at": _Field("over", float, _rounded),
+    "expires_at": _Field("ends", float, _rounded),
+    "ci_request": _Field("wake", str),
+    "news_at": _Field("news", float),
+    "look_at": _Field("look", float),
+    "looks": _Field("looks", _number),
+    "eval_id": _Field("eval", str),
+    "outdated_by": _Field("again", str),
+    "known_outdated_by": _Field("knew", str),
+    "judged_by": _Field("by", str),
+    "author": _Field("author", str),
+    "published_head": _Field("said", str),
+    "finished_token": _Field("done", str),
+    "finish_result": _Field("answer", str),
+}
+BY_STORED_NAME: Final = {field.stored: (name, field.parse) for name, field in FIELDS.items()}
+DEFAULTS: Final = {name: PullRequestState.__dataclass_fields__[name].default for name in FIELDS}
+
+
+def read_commands(pull: PullRef) -> tuple[Command, ...]:
+    """The commands whose replies `parse_state` takes."""
+    name, installation = keys.pull(pull).name, pull.installation_id
+    queues = (
+        keys.due(installation),
+        keys.due_outside(installation),
+        keys.pending_checks(installation),
+        keys.pending_checks_outside(installation),
+    )
+    return (("HGETALL", name), *(("ZSCORE", queue.name, name) for queue in (keys.DISPATCHED, *queues)))
+
+
+def parse_state(pull: PullRef, replies: list[Reply]) -> PullRequestState:
+    """The state from the replies to `read_commands`."""
+    flat, lease, due, due_outside, opening, opening_outside = replies
+    parts = [text(part) for part in items(flat)]
+    fields: dict[str, Any] = {}
+    for stored, value in zip(parts[::2], parts[1::2], strict=True):
+        if stored in BY_STORED_NAME:
+            name, parse = BY_STORED_NAME[stored]
+            fields[name] = parse(value)
+    outdated_by: str = fields.get("outdated_by", "")
+    if outdated_by.endswith(REOPENING_MARK):
+        fields |= {"outdated_by": outdated_by.removesuffix(REOPENING_MARK), "is_reopening": True}
+    return PullRequestState(
+        pull.installation_id,
+        **fields,
+        queued_at=_score(due, due_outside),
+        opening_at=_score(opening, opening_outside),
+        lease_until=_score(lease),
+    )
+
+
+def _score(*replies: Reply) -> float | None:
+    return next((float(text(reply)) for reply in replies if reply is not None), None)
+
+
+def load(transaction: Transaction, pull: PullRef) -> Operation[PullRequestState]:
+    """Read the state; the transaction fails if it changes."""
+    return parse_state(pull, (yield from transaction.read(*read_commands(pull))))
+
+
+def save(transaction: Transaction, pull: PullRef, before: PullRequestState, after: PullRequestState) -> None:
+    """Write what differs, with the queues."""
+    name = keys.pull(pull).name
+    fields = {"inst": str(after.installation)} if before.seq is None and after.seq is not None else {}
+    gone = list[str]()
+    for field, (stored, _, write) in FIELDS.items():
+        value = getattr(after, field)
+        is_marked = field == "outdated_by" and after.is_reopening != before.is_reopening
+        if value == getattr(before, field) and not is_marked:
+            continue
+        if value == DEFAULTS[field]:
+            gone.append(stored)
+        else:
+            fields[stored] = write(value) + (REOPENING_MARK if field == "outdated_by" and after.is_reopening else "")
+    if gone:
+        transaction.write("HDEL", name, *gone)
+    if fields:
+        transaction.write("HSET", name, *(part for field in fields.items() for part in field))
+    if after.retention is Retention.OPEN:
+        transaction.write("PERSIST", name)
+    elif after.retention is Retention.EXPIRING:
+        transaction.write("EXPIRE", name, PULL_S)
+    if before.outage_count is not None and not after.outage_count:
+        transaction.write("ZREM", keys.retries(after.installation).name, name)
+    _save_queue(transaction, name, (before, before.queued_at), (after, after.queued_at), DUE_QUEUES)
+    _save_queue(transaction, name, (before, before.opening_at), (after, after.opening_at), CHECK_QUEUES)
+    _save_lease(transaction, name, before, after)
+
+
+Queues = tuple[
+    tuple[Callable[[InstallationId], keys.Key], keys.Key], tuple[Callable[[InstallationId], keys.Key], keys.Key]
+]
+"""A queue of each installation and the installations' turns; for outsiders' forks, too."""
+
+DUE_QUEUES: Final[Queues] = ((keys.due, keys.DUE_TURNS), (keys.due_outside, keys.DUE_OUTSIDE_TURNS))
+CHECK_QUEUES: Final[Queues] = (
+    (keys.pending_checks, keys.PENDING_CHECK_TURNS),
+    (keys.pending_checks_outside, keys.PENDING_CHECK_OUTSIDE_TURNS),
+)
+
+
+def _save_queue(
+    transaction: Transaction,
+    name: str,
+    before: tuple[PullRequestState, float | None],
+    after: tuple[PullRequestState, float | None],
+    queues: Queues,
+) -> None:
+    (old, old_at), (new, at) = before, after
+    if old_at == at and old.is_outside == new.is_outside:
+        return
+    if old_at is not None and (at is None or old.is_outside != new.is_outside):
+        transaction.write("ZREM", queues[old.is_outside][0](old.installation).name, name)
+    if at is not None:
+        queue, turns = queues[new.is_outside]
+        transaction.write("ZADD", queue(new.installation).name, at, name)
+        transaction.write("ZADD", turns.name, "LT", at, new.installation)
+
+
+def _save_lease(transaction: Transaction, name: str, before: PullRequestState, after: PullRequestState) -> None:
+    if before.lease_until == after.lease_until:
+        return
+    dispatched = keys.dispatched(after.installation).name
+    if after.lease_until is None:
+        transaction.write("ZREM", keys.DISPATCHED.name, name)
+        transaction.write("SREM", dispatched, name)
+        transaction.write("SREM", keys.DISPATCHED_OUTSIDE.name, name)
+        # The installation may have lost its turn while it was at its limit.
+        transaction.write("ZADD", keys.DUE_TURNS.name, "LT", transaction.now, after.installation)
+        return
+    transaction.write("ZADD", keys.DISPATCHED.name, after.lease_until, name)
+    if before.lease_until is None:
+        transaction.write("SADD", keys.DISPATCHED_OUTSIDE.name if after.is_outside else dispatched, name)
+
+
+MOST_TURNS: Final = 50
+"""Installations that are tried for each dispatch."""
+
+
+def find_next(
+    transaction: Transaction, queues: Queues, rooms: tuple[bool, bool], most: int | None
+) -> Operation[tuple[PullRef, PullRequestState] | None]:
+    """The next pull request of the installation whose turn it is; of outsiders' forks only where no other is left.
+
+    *rooms*: whether the one and the other may be taken. *most*: dispatched ones of an installation, without outsiders'.
+    """
+    for (queue, turns), has_room, is_outside in zip(queues, rooms, (False, True), strict=True):
+        if not has_room:
+            continue
+        (flat,) = yield from transaction.peek(("ZRANGE", turns.name, 0, MOST_TURNS - 1, "WITHSCORES"))
+        for member, turn in member_scores(flat):
+            if turn > transaction.now:
+                break
+            installation = InstallationId(int(member))
+            waiting, out = queue(installation).name, keys.dispatched(installation).name
+            earliest, count = yield from transaction.read(("ZRANGE", waiting, 0, 0, "WITHSCORES"), ("SCARD", out))
+            if not earliest or (most is not None and not is_outside and whole(count) >= most):
+                transaction.write("ZREM", turns.name, installation)
+                continue
+            [(name, at)] = member_scores(earliest)
+            if at > transaction.now:
+                transaction.write("ZADD", turns.name, at, installation)
+                continue
+            transaction.write("ZADD", turns.name, transaction.now, installation)
+            pull = keys.parse_pull(name)
+            state = yield from load(transaction, pull)
+            if state.request:
+                return pull, state
+            transaction.write("ZREM", waiting, name)
+    return None

@@ -1,0 +1,1 @@
+"""When a pull request is judged: its state, and pure functions from an event to the next state."""

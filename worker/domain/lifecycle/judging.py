@@ -1,0 +1,244 @@
+"""Judging -> state: it is dispatched, a worker takes and renews its lease, it ends, or its worker is lost."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Final, NamedTuple
+
+from worker.domain.ids import BaseHash, Sha
+from worker.domain.lifecycle.state import (
+    Phase,
+    PullRequestState,
+    Retention,
+    end_judging,
+    keep_outdated,
+    make_due,
+    with_head,
+    without_head,
+)
+
+MOST_SPARE_ATTEMPTS: Final = 9
+"""Attempts of one judging that may be attributed to a restarted server."""
+
+
+class Finish(StrEnum):
+    """How a judging ended."""
+
+    JUDGED = "judged"
+    RETRY = "retry"
+    PUT_OFF = "put_off"
+    AWAY = "away"
+    WAIT = "wait"
+    AGAIN = "again"
+    OUTAGE = "outage"
+
+
+class FinishResult(StrEnum):
+    """State of the pull request after a judging."""
+
+    CLOSED = "closed"
+    AGAIN = "again"
+    LATER = "later"
+    LOST = "lost"
+
+
+class LeaseRefusal(StrEnum):
+    """Why a job may not start."""
+
+    STALE = "stale"
+    """Superseded, already taken, or not due."""
+    EARLY = "early"
+    """An event during its time in the queue extended the quiet window."""
+
+
+def dispatch(state: PullRequestState, fence: int, hold_ms: float, now: float) -> PullRequestState:
+    """The state after the job was queued under this fence."""
+    return replace(
+        state,
+        phase=Phase.DISPATCHED,
+        fence=fence,
+        due_at=None,
+        first_event_at=None,
+        not_before=None,
+        limit_until=None,
+        queued_at=None,
+        lease_until=now + hold_ms,
+    )
+
+
+def take_lease(
+    state: PullRequestState, fence: int, token: str, run: str | None, *, lease_ms: float, now: float
+) -> tuple[PullRequestState, LeaseRefusal | None]:
+    """The state after a worker asked for the lease that this fence admits. *run*: of the Redis server."""
+    if state.fence != fence or (state.phase is not Phase.DISPATCHED and not state.is_judged_by(token, now)):
+        return state, LeaseRefusal.STALE
+    if state.phase is not Phase.DISPATCHED:
+        return replace(state, lease_until=now + lease_ms), None
+    if (state.due_at or 0) > now:
+        return make_due(replace(state, lease_until=None), now), LeaseRefusal.EARLY
+    return start_judging(state, token, run, lease_ms, now), None
+
+
+def start_judging(
+    state: PullRequestState, token: str, run: str | None, lease_ms: float, now: float
+) -> PullRequestState:
+    """The state of a pull request with a judge."""
+    return replace(
+        state,
+        phase=Phase.JUDGING,
+        token=token,
+        attempts=state.attempts + 1,
+        read_seq=state.seq,
+        known_outdated_by=state.outdated_by,
+        outdated_by=None,
+        is_reopening=False,
+        due_at=None,
+        first_event_at=None,
+        news_at=None,
+        look_at=None,
+        server_run=run,
+        served_run=run or state.served_run,
+        lease_until=now + lease_ms,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class JudgingEnded:
+    """The end of a judging.
+
+    *wait_ms* is for RETRY, PUT_OFF, WAIT and OUTAGE, *retry_at* for AWAY; *limit_ms*: rest of the rate limit of PUT_OFF. *later*: the request
+    to judge after OUTAGE, or after JUDGED when other checks complete. *head*: the judged one; None: no verdict. *base*: of the verdict.
+    """
+
+    token: str
+    how: Finish
+    wait_ms: float = 0
+    limit_ms: float = 0
+    retry_at: float = 0
+    later: str | None = None
+    head: Sha | None = None
+    base: BaseHash | None = None
+
+    @property
+    def has_verdict(self) -> bool:
+        return self.how is Finish.JUDGED and self.head is not None
+
+    @property
+    def shows_github(self) -> bool:
+        """Whether GitHub answered."""
+        return self.how in (Finish.WAIT, Finish.AGAIN, Finish.OUTAGE) or self.has_verdict
+
+
+def finish(state: PullRequestState, end: JudgingEnded, now: float) -> tuple[PullRequestState, FinishResult]:
+    """The state after a judging. The same end may be reported twice."""
+    if state.finished_token == end.token and state.finish_result:
+        return state, FinishResult(state.finish_result)
+    if not state.is_judged_by(end.token, now):
+        return state, FinishResult.LOST
+    has_news = state.seq != state.read_seq
+    result, look_at = FinishResult.LATER, state.look_at
+    state = replace(state, lease_until=None, eval_id=None, base=state.base or end.base)
+    if end.how in (Finish.RETRY, Finish.PUT_OFF, Finish.AWAY):
+        state = _postpone(state, end, now)
+    else:
+        state = replace(state, attempts=0, spared=0, outage_count=None)
+        if end.how is Finish.WAIT:
+            if not has_news:  # else the event has set `due_at`, and it may be about another head
+                due_at = now + end.wait_ms
+                due_at = due_at if look_at is None else min(due_at, max(now, look_at))
+                waiting_since = now if state.waiting_since is None else state.waiting_since
+                state = replace(state, waiting_since=waiting_since, due_at=due_at)
+        elif end.how is Finish.OUTAGE and not has_news:
+            state = replace(state, waiting_since=None, due_at=now + end.wait_ms, request=end.later)
+        else:
+            state = replace(state, waiting_since=None)
+            result = FinishResult.AGAIN if has_news or end.how is Finish.AGAIN else FinishResult.CLOSED
+            if end.has_verdict and not has_news:
+                state = _confirm(state, end)
+            if end.how is Finish.JUDGED and result is FinishResult.CLOSED and end.later:
+                if look_at is None:
+                    state = replace(state, ci_request=end.later)
+                else:
+                    due_at, looks = max(now, look_at), state.looks + 1
+                    state, result = replace(state, looks=looks, request=end.later, due_at=due_at), FinishResult.AGAIN
+    state = replace(state, news_at=None, look_at=None, finished_token=end.token, finish_result=result)
+    return (end_judging(state) if result is FinishResult.CLOSED else make_due(state, now)), result
+
+
+def _postpone(state: PullRequestState, end: JudgingEnded, now: float) -> PullRequestState:
+    """Retry after a backoff. Only RETRY counts as an attempt."""
+    is_outage = end.how is Finish.AWAY
+    return keep_outdated(
+        replace(
+            state,
+            attempts=state.attempts - (end.how is not Finish.RETRY),
+            outage_count=(state.outage_count or 0) + 1 if is_outage else None,
+            not_before=end.retry_at if is_outage else now + end.wait_ms,
+            limit_until=now + end.limit_ms if end.how is Finish.PUT_OFF else state.limit_until,
+        )
+    )
+
+
+def _confirm(state: PullRequestState, end: JudgingEnded) -> PullRequestState:
+    """GitHub showed head and base to the judge of this verdict, whatever deliveries named last."""
+    state = replace(state, is_idle_draft=False)
+    if end.base and state.is_base_unconfirmed:
+        moves = state.base_moves if state.base == end.base else ()
+        state = replace(state, base=end.base, base_moves=moves, is_base_unconfirmed=False)
+    if end.head is None or state.head == end.head:
+        return state
+    left = state.left_heads if state.head is None else with_head(without_head(state.left_heads, end.head), state.head)
+    return replace(state, head=end.head, published_head=end.head, left_heads=left, head_first_seen_at=None, looks=0)
+
+
+def find_retry_slot(taken: Sequence[float], at: float, gap: float) -> float:
+    """The first time from *at* on with this gap to all *taken* ones, which are sorted."""
+    at = math.floor(at)
+    for other in taken:
+        if at - gap < other < at + gap:
+            at = other + gap
+    return at
+
+
+def release(state: PullRequestState, at: float, now: float) -> PullRequestState:
+    """Retry after GitHub has answered another pull request of the installation."""
+    return make_due(replace(state, not_before=at), now)
+
+
+def requeue_dead(state: PullRequestState, now: float) -> PullRequestState:
+    """Judge again immediately: the worker is known to be dead."""
+    return make_due(keep_outdated(replace(state, lease_until=None, eval_id=None)), now)
+
+
+def requeue_lost(state: PullRequestState, run: str | None, now: float) -> PullRequestState:
+    """Judge again after the lease ended. An attempt that the end of the server *run* cut short does not count, up to a limit."""
+    is_spared = (
+        state.phase is Phase.JUDGING
+        and state.server_run is not None
+        and state.server_run != run
+        and state.spared < MOST_SPARE_ATTEMPTS
+    )
+    if is_spared:
+        state = replace(state, attempts=state.attempts - 1, spared=state.spared + 1)
+    return make_due(keep_outdated(replace(state, lease_until=None)), now)
+
+
+class LocalJob(NamedTuple):
+    """A local judging, which no dispatcher numbered. *server_run*: of Redis."""
+
+    token: str
+    server_run: str | None
+    request: str
+    seq: int
+    fence: int
+
+
+def start_local_judging(state: PullRequestState, job: LocalJob, lease_ms: float, now: float) -> PullRequestState | None:
+    """The state after a local judging took the lease, without a queue; None: another process has it."""
+    if state.is_judged_by(job.token, now):
+        return state
+    if state.phase and state.has_lease(now):
+        return None
+    state = replace(state, attempts=0, request=job.request, seq=job.seq, fence=job.fence, retention=Retention.OPEN)
+    return start_judging(state, job.token, job.server_run, lease_ms, now)
