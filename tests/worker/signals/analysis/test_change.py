@@ -4,14 +4,17 @@ import pytest
 
 from tests.worker.signals.made import Texts, change_of, changed_file, dossier_of, file_diff, plain_dossier
 from worker.domain.pattern import pattern
+from worker.domain.verdict.verdict import Category
 from worker.signals.analysis.change import CodeChange, ParseDepth
 from worker.signals.analysis.functions import find_functions
 from worker.signals.analysis.syntax import text_of
 from worker.signals.analysis.test_pairs import base_sources
-from worker.signals.tests_pass_but_wrong import SIGNALS as WRONG
-from worker.signals.weak_test import SIGNALS as WEAK
+from worker.signals.registry import SIGNALS
 
 FAR = "".join(f"x{n} = {n}\n" for n in range(20))
+
+WEAK = [signal for signal in SIGNALS if signal.category is Category.WEAK_TEST]
+WRONG = [signal for signal in SIGNALS if signal.category is Category.TESTS_PASS_BUT_WRONG]
 
 
 def test_both_texts_are_known_from_the_one_at_head_and_the_diff() -> None:
