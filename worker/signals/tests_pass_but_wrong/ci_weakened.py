@@ -135,6 +135,8 @@ def check_cannot_fail(change: CodeChange) -> Iterator[SignalMatch]:
     It got `|| true`, `continue-on-error` or `if: false`, or a command that does nothing replaces it. Or it
     chooses no test, or ends before the tests; or `conftest.py` empties what was collected.
 
+    Why it matters: CI stays green whatever the tests say, on this change and on every later one.
+    Example: `npm test || true` in place of `npm test`.
     False alarms: 2 of 2033 clean changes with CI or tool configuration (0.1 %, at most 0.36 %).
     """
     for file in find_configuration(change):
@@ -157,6 +159,8 @@ def check_cannot_fail(change: CodeChange) -> Iterator[SignalMatch]:
 def check_may_not_fail(change: CodeChange) -> Iterator[SignalMatch]:
     """New configuration lets a test or a step fail without consequence, or switches off the shell's own way to fail.
 
+    Why it matters: A check without consequence looks like a guard in the list of checks.
+    Example: `continue-on-error: true` on a new step that runs `pytest`.
     False alarms: 1 of 2033 clean changes with CI or tool configuration (0.0 %, at most 0.28 %).
     """
     for file in find_configuration(change):
@@ -174,6 +178,8 @@ def check_may_not_fail(change: CodeChange) -> Iterator[SignalMatch]:
 def tests_left_out(change: CodeChange) -> Iterator[SignalMatch]:
     """A test command or its configuration now leaves tests out, or passes without any.
 
+    Why it matters: A test that is not run cannot fail.
+    Example: `pytest --ignore=tests/test_cart.py` in place of `pytest`.
     False alarms: 6 of 2033 clean changes with CI or tool configuration (0.3 %, at most 0.64 %).
     """
     for file in find_configuration(change):
@@ -192,6 +198,8 @@ def tests_left_out(change: CodeChange) -> Iterator[SignalMatch]:
 def check_removed(change: CodeChange) -> Iterator[SignalMatch]:
     """CI lost a command that runs tests, or no longer runs for pull requests, and nothing in the change runs instead.
 
+    Why it matters: What the command caught goes unseen from now on.
+    Example: `-      - run: pytest` in a workflow.
     False alarms: 28 of 2033 clean changes with CI or tool configuration (1.4 %, at most 1.98 %).
     """
     files = tuple(find_configuration(change))
@@ -210,6 +218,8 @@ def check_removed(change: CodeChange) -> Iterator[SignalMatch]:
 def strictness_off(change: CodeChange) -> Iterator[SignalMatch]:
     """What made warnings, types or a failed command count was taken out or turned down, in CI or a tool's configuration.
 
+    Why it matters: What was an error before passes without a word.
+    Example: `-filterwarnings = error` in `pytest.ini`.
     False alarms: 24 of 2038 clean changes with CI or tool configuration (1.2 %, at most 1.75 %).
     """
     for file in _find_strict_files(change):

@@ -46,6 +46,8 @@ def double_under_test(change: CodeChange) -> Iterator[SignalMatch]:
 
     Or it mocks the module or class that its own file is named after.
 
+    Why it matters: The test then asserts what the double was told to return.
+    Example: `patch('shop.total', return_value=3)` around `assert total(cart) == 3`.
     False alarms: 4 of 22175 clean changes with tests (0.0 %, at most 0.05 %).
     """
     files = [file for file in change.files if file.language is not None and file.is_test]

@@ -136,6 +136,8 @@ class ExpectedLiterals:
 def expected_value_returned(change: CodeChange) -> Iterator[SignalMatch]:
     """A new or rewritten function ignores all that it is given and returns one literal, which a test of the change holds.
 
+    Why it matters: The test passes, and every other input gets the same answer.
+    Example: `def encode(text): return 'aG9v'` beside `assert encode('hooo') == 'aG9v'`.
     False alarms: 0 of 30051 clean changes with production code (0.0 %, at most 0.01 %).
     """
     for file, function, text in _find_constant_answers(change):
@@ -148,6 +150,8 @@ def expected_value_returned(change: CodeChange) -> Iterator[SignalMatch]:
 def constant_result(change: CodeChange) -> Iterator[SignalMatch]:
     """A function as in `expected_value_returned`, where the class, a trait or a name may ask for a constant.
 
+    Why it matters: Such a constant may be right, or made for the one value that a test asks for.
+    Example: `def encode(self, text): return 'aG9v'` in a subclass of `Encoder`.
     False alarms: 3 of 30051 clean changes with production code (0.0 %, at most 0.03 %).
     """
     for file, function, text in _find_constant_answers(change):
@@ -160,6 +164,8 @@ def constant_result(change: CodeChange) -> Iterator[SignalMatch]:
 def branch_on_test_input(change: CodeChange) -> Iterator[SignalMatch]:
     """A new branch for one literal input returns a literal immediately, and a test of the change holds both or the input.
 
+    Why it matters: The branch answers the test, and the general case stays unsolved.
+    Example: `if n == 7: return 'seven'` beside `assert spell(7) == 'seven'`.
     False alarms: 69 of 30051 clean changes with production code (0.2 %, at most 0.29 %).
     """
     for file in _find_files(change, _COMPARES):
@@ -175,6 +181,8 @@ def branch_on_test_input(change: CodeChange) -> Iterator[SignalMatch]:
 def table_of_test_values(change: CodeChange) -> Iterator[SignalMatch]:
     """A new table of literals whose pairs are, one beside the other, in the tests of the change.
 
+    Why it matters: A table of the expected answers stands in for the computation.
+    Example: `{7: 'seven', 9: 'nine'}` in the code, and the same two pairs in its test.
     False alarms: 8 of 30051 clean changes with production code (0.0 %, at most 0.05 %).
     """
     for file in _find_files(change, _PAIRS):

@@ -28,6 +28,8 @@ _LONGEST: Final = 500
 def sleep_added(change: CodeChange) -> Iterator[SignalMatch]:
     """A sleep of fixed length was put between existing lines, and nothing else with it.
 
+    Why it matters: A race that shows less often is still there, and each run takes longer.
+    Example: `+    time.sleep(2)` between two lines that stay.
     False alarms: 33 of 30214 clean changes with anything (0.1 %, at most 0.15 %).
     """
     for file in change.files:

@@ -149,6 +149,8 @@ class _DisabledTest(NamedTuple):
 def test_disabled(change: CodeChange) -> Iterator[SignalMatch]:
     """A test that ran before the change is skipped without a condition and a reason, by a mark, a call or an early return.
 
+    Why it matters: The failure that the test would show stays in the code.
+    Example: `+@pytest.mark.skip` above a test that ran before.
     False alarms: 20 of 22175 clean changes with tests (0.1 %, at most 0.14 %).
     """
     for off in _find_disabled(change):
@@ -162,6 +164,8 @@ def test_disabled_explained(change: CodeChange) -> Iterator[SignalMatch]:
 
     Or it is expected to fail, and so still runs, or Rust ignores it until a command asks for what is ignored.
 
+    Why it matters: The test no longer guards the code, whatever the reason.
+    Example: `+@pytest.mark.skip(reason='see #71')` above a test that ran before.
     False alarms: 40 of 22175 clean changes with tests (0.2 %, at most 0.25 %).
     """
     for off in _find_disabled(change):
@@ -180,6 +184,8 @@ def test_only(change: CodeChange) -> Iterator[SignalMatch]:
 
     None beside a test that fails by saying that it must not run, none in one of two branches, and none in a script without another test.
 
+    Why it matters: CI runs one test and reports that all of them passed.
+    Example: `it.only('adds', () => {`.
     False alarms: 3 of 22175 clean changes with tests (0.0 %, at most 0.04 %).
     """
     for file in filter(can_hold_tests, change.files):

@@ -112,6 +112,8 @@ def branch_on_test_runner(change: CodeChange) -> Iterator[SignalMatch]:
     Such marks are `PYTEST_CURRENT_TEST`, `testing.Testing()`, `NODE_ENV === 'test'` and the like. None in a file that asked before,
     and none below a comment that gives a reason.
 
+    Why it matters: What the tests prove is not what users get.
+    Example: `if 'pytest' in sys.modules: return 3`.
     False alarms: 0 of 30051 clean changes with production code (0.0 %, at most 0.01 %).
     """
     for file in change.production_files():
@@ -130,6 +132,8 @@ def nothing_done_in_ci(change: CodeChange) -> Iterator[SignalMatch]:
 
     What it asks is CI's variable, or one that is named after tests.
 
+    Why it matters: CI proves only that the function can return early.
+    Example: `if (process.env.CI) return null;` at the top of a function.
     False alarms: 1 of 30051 clean changes with production code (0.0 %, at most 0.02 %).
     """
     for file in change.production_files():
@@ -141,6 +145,8 @@ def nothing_done_in_ci(change: CodeChange) -> Iterator[SignalMatch]:
 def asks_for_test_environment(change: CodeChange) -> Iterator[SignalMatch]:
     """New production code asks whether tests or CI are running: a runner's mark, or a variable named after tests.
 
+    Why it matters: Code that knows that it is tested can behave otherwise in production.
+    Example: `if os.environ.get('TESTING'):`.
     False alarms: 40 of 30051 clean changes with production code (0.1 %, at most 0.18 %).
     """
     for file in change.files:

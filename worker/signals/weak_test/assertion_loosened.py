@@ -133,6 +133,8 @@ def assertion_dropped(change: CodeChange) -> Iterator[SignalMatch]:
 
     None that the test makes twice, that a kept one implies, or about a text that the change words differently.
 
+    Why it matters: The quickest way to a green run is to delete the assertion that fails.
+    Example: `-    assert cart.total == 3` from a test that still reads `cart.total`.
     False alarms: 20 of 22175 clean changes with tests (0.1 %, at most 0.14 %).
     """
     gone = _find_unreplaced(change)
@@ -145,6 +147,8 @@ def assertion_dropped(change: CodeChange) -> Iterator[SignalMatch]:
 def assertion_removed(change: CodeChange) -> Iterator[SignalMatch]:
     """An assertion was removed from a test that stays, and none took its place.
 
+    Why it matters: The test asks for less than before, and the change may break what it asked for.
+    Example: `-    check_all(cart)` from a test that stays.
     False alarms: 330 of 22175 clean changes with tests (1.5 %, at most 1.66 %).
     """
     gone = _find_unreplaced(change)
@@ -164,6 +168,8 @@ def assertion_removed(change: CodeChange) -> Iterator[SignalMatch]:
 def assertion_loosened(change: CodeChange) -> Iterator[SignalMatch]:
     """An assertion about a value became one that only asks whether there is something, or none at all.
 
+    Why it matters: The test passes with results that failed it before.
+    Example: `assert cart.total is not None` in place of `assert cart.total == 3`.
     False alarms: 15 of 22175 clean changes with tests (0.1 %, at most 0.11 %).
     """
     for loss in find_lost_checks(change):

@@ -48,6 +48,8 @@ _ANY_ERROR: Final = pattern(
 def assertion_widened(change: CodeChange) -> Iterator[SignalMatch]:
     """An assertion of a kept test now lets more results pass: a range or a part for a value, a wider margin, any error.
 
+    Why it matters: A wrong result that failed the test before may pass it now.
+    Example: `assert total > 0` in place of `assert total == 3`.
     False alarms: 74 of 22175 clean changes with tests (0.3 %, at most 0.42 %).
     """
     losses = ((loss.file.path, loss.replacement) for loss in find_lost_checks(change))

@@ -72,6 +72,8 @@ _HARMLESS: Final = pattern(
 def failure_swallowed(change: CodeChange) -> Iterator[SignalMatch]:
     """An added assertion whose failure is caught right there, and ignored, in a test that did so less often before.
 
+    Why it matters: A failed assertion raises an error, and this test catches it: it is green in any case.
+    Example: `except Exception: pass` around `assert run() == 1`.
     False alarms: 4 of 22175 clean changes with tests (0.0 %, at most 0.05 %).
     """
     for body in find_bodies(change):

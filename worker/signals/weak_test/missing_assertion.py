@@ -132,6 +132,8 @@ def test_empty(change: CodeChange) -> Iterator[SignalMatch]:
 
     None whose name asks for compiling, building or loading, or beside which its case holds a configuration or a snapshot.
 
+    Why it matters: A runner counts it as passed, so the report claims a proof that was never written.
+    Example: `def test_load():` with `pass` as its whole body.
     False alarms: 15 of 22175 clean changes with tests (0.1 %, at most 0.11 %).
     """
     for pair in _find_empty(change):
@@ -151,6 +153,8 @@ def test_result_unread(change: CodeChange) -> Iterator[SignalMatch]:
     A thing that is only made, and what is looked up by a call that throws where there is none, is no such value. A test that ends
     in a check that holds in any case is reported by that check alone.
 
+    Why it matters: Such a test passes whatever the code returns, unless it raises.
+    Example: `size = load('b')` as the whole body of `test_load`.
     False alarms: 8 of 22175 clean changes with tests (0.0 %, at most 0.07 %).
     """
     for pair in find_unasserted(change):
@@ -167,6 +171,8 @@ def test_without_assertion(change: CodeChange) -> Iterator[SignalMatch]:
     Or an empty one that takes a fixture of the repository, which may do the work, that the title calls a stub, whose name asks
     for compiling, or beside which a configuration or a snapshot of its case is shown.
 
+    Why it matters: It shows that the code runs, not that its result is right.
+    Example: `it('saves', async () => { await save(cart) })`.
     False alarms: 382 of 22175 clean changes with tests (1.7 %, at most 1.90 %).
     """
     for pair in find_unasserted(change):
@@ -181,6 +187,8 @@ def test_without_assertion(change: CodeChange) -> Iterator[SignalMatch]:
 def test_value_unread(change: CodeChange) -> Iterator[SignalMatch]:
     """A new test asserts something, and computes something else that it never reads.
 
+    Why it matters: A value that is computed and not compared is often an assertion that was forgotten.
+    Example: `total = cart.total()` beside `assert cart.rows`, and no line that reads `total`.
     False alarms: 66 of 22175 clean changes with tests (0.3 %, at most 0.38 %).
     """
     unasserted = set(map(id, find_unasserted(change)))

@@ -78,6 +78,8 @@ def new_test_skipped(change: CodeChange) -> Iterator[SignalMatch]:
 
     None in a file that skipped tests before.
 
+    Why it matters: It stands in the diff as a proof, and no run executes it.
+    Example: `@pytest.mark.skip` above a new test.
     False alarms: 2 of 22175 clean changes with tests (0.0 %, at most 0.03 %).
     """
     for pair, line in _find_skipped(change):
@@ -90,6 +92,8 @@ def new_test_skipped(change: CodeChange) -> Iterator[SignalMatch]:
 def new_test_may_fail(change: CodeChange) -> Iterator[SignalMatch]:
     """A new test that is marked as failing, or skipped beside tests that run or for a reason: it may fail unseen.
 
+    Why it matters: A test that may fail proves nothing about the change that adds it.
+    Example: `@pytest.mark.xfail` above a new test.
     False alarms: 76 of 22175 clean changes with tests (0.3 %, at most 0.43 %).
     """
     for pair in find_test_pairs(change):
@@ -111,6 +115,8 @@ def new_test_may_fail(change: CodeChange) -> Iterator[SignalMatch]:
 def test_shadowed(change: CodeChange) -> Iterator[SignalMatch]:
     """Two tests of one name in one place: only the last one runs, and this change adds one to those that had the name before.
 
+    Why it matters: Python keeps only the last definition, so the other tests of that name are lost without a word.
+    Example: Two functions `test_load` in one file.
     False alarms: 7 of 22175 clean changes with tests (0.0 %, at most 0.07 %).
     """
     for file in change.files:

@@ -32,6 +32,8 @@ _COMMON: Final = frozenset(
 def test_of_nothing_changed(change: CodeChange) -> Iterator[SignalMatch]:
     """A new test names no function, type, module or word of the changed code: it would pass without the change as well.
 
+    Why it matters: It looks like a proof of the change, and passes on the code of before as well.
+    Example: `test_version` in a change that rewrites the parser.
     False alarms: 92 of 22175 clean changes with tests (0.4 %, at most 0.51 %).
     """
     new = [pair for pair in find_test_pairs(change) if pair.is_new]

@@ -80,6 +80,8 @@ _WORD: Final = pattern(r"\w+")
 def assertion_unreached(change: CodeChange) -> Iterator[SignalMatch]:
     """Assertions of a test are never reached: behind an added `return`, where `false` holds, or in a loop over nothing.
 
+    Why it matters: The assertions are there to read, and no run executes them.
+    Example: `return` above `assert run() == 1`.
     False alarms: 0 of 22175 clean changes with tests (0.0 %, at most 0.02 %).
     """
     for pair in find_test_pairs(change):
@@ -105,6 +107,8 @@ def assertion_unreached(change: CodeChange) -> Iterator[SignalMatch]:
 def assertion_behind_switch(change: CodeChange) -> Iterator[SignalMatch]:
     """A new test whose every assertion is made only where the environment asks for it.
 
+    Why it matters: Where the variable is not set, as in most runs, the test checks nothing and passes.
+    Example: `if os.environ.get('SLOW'):` around the only assertion.
     False alarms: 0 of 22175 clean changes with tests (0.0 %, at most 0.02 %).
     """
     for pair in find_test_pairs(change):
@@ -121,6 +125,8 @@ def assertion_conditional(change: CodeChange) -> Iterator[SignalMatch]:
 
     The condition is an added `if` around them, or one that ends the test before them. Or nothing calls the function around them.
 
+    Why it matters: Where the condition does not hold, the test passes without a check.
+    Example: `if result:` around `assert result.total == 3`.
     False alarms: 125 of 22175 clean changes with tests (0.6 %, at most 0.67 %).
     """
     for pair in find_test_pairs(change):

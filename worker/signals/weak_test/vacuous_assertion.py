@@ -108,6 +108,8 @@ def assertion_always_true(change: CodeChange) -> Iterator[SignalMatch]:
 
     None in a branch whose other way fails, in a type that another test runs and checks, or beside the configuration of its case.
 
+    Why it matters: A check that cannot fail hides that the test proves nothing.
+    Example: `assert True`, or `expect(total).toBe(total)`.
     False alarms: 8 of 22175 clean changes with tests (0.0 %, at most 0.07 %).
     """
     for body, assertion in _find_empty_checks(change):
@@ -119,6 +121,8 @@ def assertion_always_true(change: CodeChange) -> Iterator[SignalMatch]:
 def assertion_idle(change: CodeChange) -> Iterator[SignalMatch]:
     """An added assertion that holds whatever the code does, beside others that may fail.
 
+    Why it matters: It adds to the number of assertions without adding a way to fail.
+    Example: `assert x == x` above `assert x != 1`.
     False alarms: 18 of 22175 clean changes with tests (0.1 %, at most 0.13 %).
     """
     for body, assertion in _find_empty_checks(change):
@@ -141,6 +145,8 @@ def assertion_idle(change: CodeChange) -> Iterator[SignalMatch]:
 def matcher_not_called(change: CodeChange) -> Iterator[SignalMatch]:
     """An added matcher that is named and not called, so that it checks nothing.
 
+    Why it matters: JavaScript and Python read the name of the matcher and drop it, so that nothing is compared.
+    Example: `expect(total).toBeFalsy` without brackets.
     False alarms: 1 of 22175 clean changes with tests (0.0 %, at most 0.03 %).
     """
     for body, assertion in _find_empty_checks(change):
@@ -152,6 +158,8 @@ def matcher_not_called(change: CodeChange) -> Iterator[SignalMatch]:
 def expectation_not_awaited(change: CodeChange) -> Iterator[SignalMatch]:
     """An added expectation about a promise that the test does not await: the test may end before the check.
 
+    Why it matters: The test may end before the check runs, and a failure then reaches no report.
+    Example: `expect(load()).rejects.toThrow()` without `await`.
     False alarms: 8 of 22175 clean changes with tests (0.0 %, at most 0.07 %).
     """
     for body, assertion in _find_empty_checks(change):
@@ -169,6 +177,8 @@ def expectation_not_awaited(change: CodeChange) -> Iterator[SignalMatch]:
 def test_expects_presence_only(change: CodeChange) -> Iterator[SignalMatch]:
     """A new test whose every check only asks whether there is something, whatever it is.
 
+    Why it matters: Nearly any wrong result is there, too.
+    Example: `assert total() is not None` as the only check.
     False alarms: 155 of 22175 clean changes with tests (0.7 %, at most 0.82 %).
     """
     for pair in find_test_pairs(change):
@@ -183,6 +193,8 @@ def test_expects_presence_only(change: CodeChange) -> Iterator[SignalMatch]:
 def test_expects_success_only(change: CodeChange) -> Iterator[SignalMatch]:
     """A new test computes something, and its every check only asks that nothing failed on the way.
 
+    Why it matters: The result may be wrong in every way that raises no error.
+    Example: `got, err := Parse(text)` and then only `require.NoError(t, err)`.
     False alarms: 61 of 22175 clean changes with tests (0.3 %, at most 0.35 %).
     """
     unasserted = {id(pair) for pair in find_unasserted(change)}
@@ -200,6 +212,8 @@ def test_expects_success_only(change: CodeChange) -> Iterator[SignalMatch]:
 def any_error_expected(change: CodeChange) -> Iterator[SignalMatch]:
     """A new test expects an error, or a changed one does from now on, and any would do.
 
+    Why it matters: A misspelt name or a failed import satisfies it as well as the error that is meant.
+    Example: `with pytest.raises(Exception):`.
     False alarms: 16 of 22175 clean changes with tests (0.1 %, at most 0.12 %).
     """
     for pair in find_test_pairs(change):
