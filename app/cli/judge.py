@@ -1,22 +1,28 @@
 """`assay judge`: judge a checkout, a recorded dossier, the example or a pull request on GitHub; post nothing.
 
+With `--output`, the output of a delegated task, or of a batch, against acceptance criteria: all of a batch is read before the first
+is judged, and results without criteria are printed unchanged.
+
 Raises InputError for a wrong call before a server is started or a model asked, and imports only what this judging needs.
 """
 
 import argparse
+import gc
+import json
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final, NamedTuple, cast
 from urllib.parse import urlsplit
 
-from app.cli.exit_codes import VERDICT_EXITS, CommandResult
+from app.cli.exit_codes import VERDICT_EXITS, CommandResult, Exit
 from app.cli.terminal import read_bytes, read_text, terminal_page
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Verdict
 from worker.dossier.parser_sandbox import sandboxed_parsing
-from worker.errors import InputError
+from worker.errors import InputError, Unavailable
 from worker.process_limits import collect_rarely
 from worker.publishing.texts.terminal import verdict_report
 from worker.settings import Settings, load_settings, missing_setting
@@ -30,12 +36,13 @@ from worker.wiring.sources import (
 )
 from worker.wiring.store import open_store
 
+if TYPE_CHECKING:
+    from worker.judge.task_judgement import Criteria
+
 
 def judge(arguments: argparse.Namespace) -> CommandResult:
     """Judge what the arguments name, and print the verdict for people or, with --json or --format, for programs."""
     if arguments.output:
-        from app.cli.judge_output import judge_outputs
-
         return judge_outputs(arguments)
     settings = load_settings()
     tier = arguments.tier or settings.tier
@@ -105,6 +112,9 @@ def _save(dossier: Dossier, name: str) -> None:
 SHORT_NAME: Final = pattern(r"(?P<repository>[\w.-]+/[\w.-]+)#(?P<number>[1-9]\d{0,9})")
 PULL_REQUEST_PAGE: Final = pattern(r"/(?P<repository>[\w.-]+/[\w.-]+)/pull/(?P<number>[1-9]\d{0,9})(/.*)?")
 CHECKOUT_OPTIONS: Final = ("base", "head", "issue", "case", "body", "junit")
+CHANGE_OPTIONS: Final = (*CHECKOUT_OPTIONS, "save_dossier", "tier", "format")
+BATCH_SUFFIX: Final = ".jsonl"
+RULING_EXITS: Final = {"PASS": Exit.ACCEPT, "FAIL": Exit.REJECT, "UNAVAILABLE": Exit.ABSTAIN}
 
 
 def open_judge_inputs(arguments: argparse.Namespace, settings: Settings) -> AbstractContextManager[JudgeInputs]:
@@ -170,3 +180,84 @@ def web_host(api_url: str) -> str:
     from worker.domain.config.app_manifest import web_url
 
     return urlsplit(web_url(api_url)).hostname or ""
+
+
+class DelegatedTask(NamedTuple):
+    """One line of a batch: the result as received, its text, and its criteria."""
+
+    result: Mapping[str, object]
+    output: str
+    criteria: "Criteria"
+
+
+def judge_outputs(arguments: argparse.Namespace) -> CommandResult:
+    """Judge one output, or a batch: JSON lines with criteria of their own."""
+    gc.enable()
+    if other := next((name for name in CHANGE_OPTIONS if getattr(arguments, name) is not None), None):
+        raise InputError(f"--{other.replace('_', '-')} does not go with --output, which judges a text. Leave it out.")
+    if arguments.output == arguments.criteria == "-":
+        raise InputError("--output and --criteria can't both read standard input. Name a file for one of them.")
+    criteria = read_text(arguments.criteria, "--criteria") if arguments.criteria else None
+    output = read_text(arguments.output, "--output") or ""
+    if arguments.output.endswith(BATCH_SUFFIX):
+        lines = enumerate(output.split("\n"), start=1)
+        return _batch([_task(line, f"{arguments.output}:{at}", criteria) for at, line in lines if line.strip()])
+    from worker.publishing.texts.audit import judgement_report
+    from worker.wiring.delegate import judge_output
+
+    judgement = judge_output(output, criteria)
+    text = f"{judgement.model_dump_json(indent=2)}\n" if arguments.json else judgement_report(judgement)
+    return CommandResult(RULING_EXITS[judgement.verdict], text)
+
+
+def _batch(tasks: Sequence[DelegatedTask]) -> CommandResult:
+    """The same lines with `judge` added. Exit code: that of a FAIL, else that of an unavailable judgement, else 0."""
+    from worker.wiring.delegate import add_judgement, judge_output, open_judge
+
+    if not any(task.criteria for task in tasks):
+        return CommandResult(Exit.ACCEPT, _lines([task.result for task in tasks]))
+    try:
+        with open_judge(load_settings()) as judge:
+            done = [add_judgement(*task, judge) for task in tasks]
+    except Unavailable:
+        done = [add_judgement(*task, judge_output) for task in tasks]
+    rulings = {cast("dict[str, str]", result["judge"])["verdict"] for result in done if "judge" in result}
+    worst = next((ruling for ruling in ("FAIL", "UNAVAILABLE") if ruling in rulings), "PASS")
+    return CommandResult(RULING_EXITS[worst], _lines(done))
+
+
+def _lines(results: Sequence[Mapping[str, object]]) -> str:
+    return "".join(f"{json.dumps(result, ensure_ascii=False)}\n" for result in results)
+
+
+def _task(line: str, location: str, criteria: "Criteria") -> DelegatedTask:
+    """One task's result; *criteria* apply if it has none. Raises InputError."""
+    from worker.judge.task_judgement import criteria_from
+
+    try:
+        read: object = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise InputError(
+            f"{location}: not JSON: {error}. Expected one JSON object a line: docs/delegate.md."
+        ) from error
+    if not isinstance(read, dict):
+        raise InputError(f"{location}: expected a JSON object: docs/delegate.md.")
+    result = cast("dict[str, object]", read)
+    output = result.get("output", result.get("summary"))
+    if not isinstance(output, str):
+        raise InputError(f'{location}: "output" (or "summary"): expected a text: docs/delegate.md.')
+    own = result.get("acceptance_criteria")
+    criteria = criteria if own is None else _task_criteria(own, location)
+    try:
+        criteria_from(criteria)
+    except ValueError as error:
+        raise InputError(f"{location}: acceptance_criteria: {error}.") from error
+    return DelegatedTask(result, output, criteria)
+
+
+def _task_criteria(value: object, location: str) -> "Criteria":
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list) and all(isinstance(item, str) for item in cast("list[object]", value)):
+        return cast("list[str]", value)
+    raise InputError(f"{location}: acceptance_criteria: expected a text or a list of texts: docs/delegate.md.")

@@ -1,24 +1,24 @@
-"""`assay judge` as a process: what it judges, what it prints, its exit code, and what it never loads."""
+"""`assay judge` as a process, of changes and of outputs: what it judges, what it prints, its exit code, and what it never loads."""
 
-import argparse
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from inline_snapshot import snapshot
+from pytest_httpserver import HTTPServer
 
-from app.cli.judge import open_judge_inputs, parse_pull_request, web_host
-from app.cli.parser import build_parser
+from app.cli.judge import parse_pull_request, web_host
 from tests.app.cli.assay_command import ASSAY, assay, environment, refused
 from tests.worker.adapters.git.laptop import Laptop
-from tests.worker.publishing.texts.samples import dossier
+from tests.world.anthropic import Anthropic
+from tests.world.replies import reject
 from worker.adapters.git.example_repository import ExampleRepository, make_example
 from worker.domain.verdict.verdict import VERDICT_ADAPTER
 from worker.errors import InputError
-from worker.settings import Settings
 from worker.signals.registry import REGISTERED_NAMES
 
 NEVER = ("githubkit", "anthropic", "litestar", "rq", "structlog", "uvicorn", "redis", "cryptography.x509")
@@ -70,20 +70,6 @@ def test_the_example_counts_in_no_figure_and_can_be_shown(tmp_path: Path) -> Non
     assert assay("show", eval_id, environ=environment(tmp_path)).returncode == 0
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        ("judge", "--example", "--tier", "llm"),
-        ("bench", "rows.jsonl", "--out", "run", "--tier", "hybrid"),
-        ("bench", "rows.jsonl", "--out", "run", "--tier", "llm"),
-    ],
-)
-def test_a_tier_that_needs_a_model_is_refused_without_a_key(command: tuple[str, ...], tmp_path: Path) -> None:
-    (tmp_path / "rows.jsonl").write_text("")
-    done = refused(*command, environ=environment(tmp_path), cwd=tmp_path)
-    assert (done.returncode, done.stderr.startswith("assay: ANTHROPIC_API_KEY is not set.")) == (2, True), done.stderr
-
-
 def test_the_example_is_rejected_at_its_line_without_any_key(state: Path) -> None:
     done = judge(state, "--example")
     assert done.returncode == 1, done.stderr
@@ -114,11 +100,6 @@ def test_code_scanning_gets_the_findings_and_every_rule(state: Path, example: Ex
     assert {"stub_body", "test_without_assertion"} <= {one["ruleId"] for one in run["results"]}
     assert set(REGISTERED_NAMES) < set(rules)
     assert "a new function whose whole body" in rules["stub_body"]["help"]["text"].casefold()
-
-
-def test_one_form_is_printed(state: Path) -> None:
-    done = refused("judge", "--example", "--json", "--format", "sarif", environ=environment(state))
-    assert (done.returncode, "not allowed with argument" in done.stderr) == (2, True)
 
 
 def test_what_is_not_committed_is_said(spoken: list[str]) -> None:
@@ -154,28 +135,61 @@ def test_a_failing_report_is_an_abstain_with_the_report(
     assert "  | t: no retry" in done.stdout
 
 
-@pytest.mark.parametrize("option", ["--base", "--head"])
-def test_a_ref_that_is_not_there_is_the_callers_mistake(state: Path, example: ExampleRepository, option: str) -> None:
-    done = refused("judge", option, "nowhere", environ=environment(state), cwd=example.checkout)
-    assert done.returncode == 2
-    assert done.stderr.startswith(f"assay: {option}: there is no commit")
-    assert done.stdout == ""
+CHECKOUT_OPTIONS = ("base", "head", "issue", "case", "body", "junit")
+OTHER_INPUTS = (("acme/widgets#1",), ("--dossier", "x"), ("--example",))
+OUTPUT = ("judge", "--output", "text.md")
+WRONG_CALLS = [
+    (("judge", "--base", "nowhere"), "assay: --base: there is no commit"),
+    (("judge", "--head", "nowhere"), "assay: --head: there is no commit"),
+    (("judge", "--base", "main", "--head", "main"), 'assay: Nothing to judge: "main" is what changes are compared with.'),
+    (("judge", "--save-dossier", "/nowhere/d.json"), "assay: --save-dossier: /nowhere/d.json can't be written"),
+    (("judge", "--save-dossier", "."), "assay: --save-dossier: . can't be written"),
+    (("judge", "--body", "a\udcff"), "assay: --body is not UTF-8 at character 1. Write it as UTF-8."),
+    (("judge", "--issue", "-", "--case", "-"), "can't both read standard input"),
+    (("judge", "--issue", "latin.md"), "assay: --issue: latin.md is not UTF-8 at byte 3"),
+    (("judge", "--issue", "."), "assay: --issue: . can't be read: Is a directory."),
+    (("judge", "--base", "main", "--case", "text.md"), "assay: --case: the file holds no case: expected Markdown with a fenced"),
+    (("judge", "--junit", "/nowhere.xml"), "assay: --junit: /nowhere.xml can't be read"),
+    (("judge", "--dossier", "/nowhere.json"), "assay: --dossier: /nowhere.json can't be read: No such file or directory."),
+    (("judge", "--dossier", "dossier.json"), "Dossier refused at pull_request"),
+    (("judge", "--example", "--json", "--format", "sarif"), "not allowed with argument"),
+    (("judge", "--example", "--tier", "llm"), "assay: ANTHROPIC_API_KEY is not set."),
+    (("bench", "text.md", "--out", "run", "--tier", "hybrid"), "assay: ANTHROPIC_API_KEY is not set."),
+    (("bench", "text.md", "--out", "run", "--tier", "llm"), "assay: ANTHROPIC_API_KEY is not set."),
+    (("judge", "--output", "gone.txt"), "assay: --output: gone.txt can't be read"),
+    (("judge", "--output", "latin.md"), "assay: --output: latin.md is not UTF-8 at byte 3"),
+    (("judge", "--output", "-", "--criteria", "-"), "can't both read standard input"),
+    ((*OUTPUT, "--criteria", "gone.md"), "assay: --criteria: gone.md can't be read"),
+    ((*OUTPUT, "--tier", "llm"), "--tier does not go with --output"),
+    ((*OUTPUT, "--format", "sarif"), "--format does not go with --output"),
+    ((*OUTPUT, "--issue", "text.md"), "--issue does not go with --output"),
+    (("judge", "--criteria", "text.md"), "assay: --criteria belongs to --output"),
+    *(
+        (("judge", *other, f"--{option}", "x"), f"assay: --{option} belongs to a checkout")
+        for option in CHECKOUT_OPTIONS
+        for other in OTHER_INPUTS
+    ),
+]  # fmt: skip
 
 
-def test_a_folder_that_is_no_checkout_is_the_callers_mistake(state: Path, tmp_path: Path) -> None:
-    done = refused("judge", environ=environment(state), cwd=tmp_path)
-    assert done.returncode == 2
-    assert "Traceback" not in done.stderr
-
-
-def test_a_place_for_the_dossier_that_is_none_is_said_before_anything_is_started(
-    example: ExampleRepository, tmp_path: Path
+@pytest.mark.parametrize(("command", "message"), WRONG_CALLS)
+def test_a_wrong_call_is_refused_before_anything_is_started(
+    command: tuple[str, ...], message: str, example: ExampleRepository, tmp_path: Path
 ) -> None:
-    for place in ("/nowhere/d.json", str(tmp_path)):
-        environ = environment(tmp_path / "unused")
-        done = refused("judge", "--save-dossier", place, environ=environ, cwd=example.checkout)
-        assert (done.returncode, done.stdout) == (2, "")
+    for name, content in (
+        ("latin.md", b"caf\xe9"),
+        ("text.md", b"No block."),
+        ("dossier.json", b'{"pull_request": 1}'),
+    ):
+        (example.checkout / name).write_bytes(content)
+    done = refused(*command, environ=environment(tmp_path / "unused"), cwd=example.checkout)
+    assert message in done.stderr
+    assert done.stdout == ""
     assert not (tmp_path / "unused").exists()
+
+
+def test_a_folder_that_is_no_checkout_is_the_callers_mistake(tmp_path: Path) -> None:
+    assert "Traceback" not in refused("judge", environ=environment(tmp_path), cwd=tmp_path).stderr
 
 
 @pytest.mark.parametrize("arguments", [("--issue", "-"), ("--dossier", "-")])
@@ -189,17 +203,6 @@ def test_a_standard_input_that_is_closed_is_the_callers_to_change(
     assert (done.returncode, "which is closed" in done.stderr) == (2, True), done.stderr
 
 
-def test_a_body_that_is_no_text_is_refused(state: Path, example: ExampleRepository) -> None:
-    done = refused("judge", "--body", "a\udcff", environ=environment(state), cwd=example.checkout)
-    assert (done.returncode, done.stderr) == (2, "assay: --body is not UTF-8 at character 1. Write it as UTF-8.\n")
-
-
-def test_standard_input_is_read_once(state: Path, example: ExampleRepository) -> None:
-    both = ("--issue", "-", "--case", "-")
-    done = refused("judge", *both, environ=environment(state), cwd=example.checkout, given="summary: x")
-    assert (done.returncode, "can't both read standard input" in done.stderr) == (2, True)
-
-
 def test_a_working_directory_that_was_deleted_is_the_callers_to_change(tmp_path: Path) -> None:
     command = ["sh", "-c", 'mkdir gone && cd gone && rmdir ../gone && exec "$0" judge', str(ASSAY)]
     done = subprocess.run(command, env=environment(tmp_path), cwd=tmp_path, capture_output=True, text=True, check=False)
@@ -207,12 +210,6 @@ def test_a_working_directory_that_was_deleted_is_the_callers_to_change(tmp_path:
     assert (done.returncode, last) == (
         2, "assay: The working directory was deleted. Go to a checkout, or use --dossier FILE."
     )  # fmt: skip
-
-
-def test_a_dossier_that_can_not_be_saved_is_said_and_is_no_verdict(state: Path, example: ExampleRepository) -> None:
-    done = refused("judge", "--save-dossier", "/nowhere/d.json", environ=environment(state), cwd=example.checkout)
-    assert done.returncode == 2
-    assert done.stderr.startswith("assay: --save-dossier: /nowhere/d.json can't be written")
 
 
 def test_the_heuristic_tier_loads_no_sdk(spoken: list[str]) -> None:
@@ -265,35 +262,8 @@ def test_a_file_that_the_issue_names_and_that_is_not_there_is_missing(state: Pat
     assert found == [("missing", "there is no docs/store.md"), ("unverifiable", "")]
 
 
-def test_an_empty_range_and_a_case_file_without_a_case_are_the_callers_to_mend(
-    example: ExampleRepository, tmp_path: Path
-) -> None:
-    environ = environment(tmp_path)
-    done = refused("judge", "--base", "main", "--head", "main", environ=environ, cwd=example.checkout)
-    assert done.stderr.startswith('assay: Nothing to judge: "main" is what changes are compared with.')
-    (tmp_path / "case.md").write_text("No block.")
-    case = str(tmp_path / "case.md")
-    done = refused("judge", "--base", "main", "--case", case, environ=environ, cwd=example.checkout)
-    assert done.stderr.startswith(
-        "assay: --case: the file holds no case: expected Markdown with a fenced `assay` block"
-    )
-
-
 GITHUB = "https://api.github.com"
 ENTERPRISE = "https://ghe.example/api/v3"
-
-
-def arguments(*given: str) -> argparse.Namespace:
-    return build_parser().parse_args(["judge", *given])
-
-
-def complaint(*given: str) -> str:
-    with (
-        pytest.raises(InputError) as caught,
-        open_judge_inputs(arguments(*given), Settings(data_dir=Path())),
-    ):
-        pass
-    return str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -328,30 +298,125 @@ def test_a_page_of_another_github_is_refused_with_the_setting_to_change() -> Non
     assert web_host("https://api.acme.ghe.com") == "acme.ghe.com"
 
 
-@pytest.mark.parametrize("option", ["base", "head", "issue", "case", "body", "junit"])
-@pytest.mark.parametrize("what", [("acme/widgets#1",), ("--dossier", "x"), ("--example",)])
-def test_options_of_a_checkout_are_refused_beside_anything_else(option: str, what: tuple[str, ...]) -> None:
-    assert complaint(*what, f"--{option}", "x").startswith(f"--{option} belongs to a checkout")
+TEXT = "name,price\napple,1\n"
 
 
-def test_a_file_that_is_not_there_is_named_with_its_option(tmp_path: Path) -> None:
-    assert complaint("--dossier", "/nowhere.json") == snapshot(
-        "--dossier: /nowhere.json can't be read: No such file or directory."
+@pytest.fixture
+def model() -> Iterator[Anthropic]:
+    with HTTPServer(threaded=True) as server:
+        played = Anthropic(server)
+        yield played
+        played.check()
+
+
+@pytest.fixture
+def told(model: Anthropic, tmp_path: Path) -> dict[str, str]:
+    (tmp_path / "out.txt").write_text(TEXT)
+    (tmp_path / "asked.md").write_text("- has ten rows\n")
+    return environment(
+        tmp_path / "state", ANTHROPIC_API_KEY="k", ANTHROPIC_BASE_URL=model.url, ASSAY_MODEL_ATTEMPTS="1"
     )
-    assert complaint("--issue", str(tmp_path)).endswith("can't be read: Is a directory.")
-    assert complaint("--junit", "/nowhere.xml").startswith("--junit: ")
 
 
-def test_a_file_that_is_not_utf_8_is_refused_at_its_byte(tmp_path: Path) -> None:
-    (tmp_path / "issue.md").write_bytes(b"caf\xe9")
-    assert "is not UTF-8 at byte 3" in complaint("--issue", str(tmp_path / "issue.md"))
+def judge_output(
+    told: dict[str, str], folder: Path, *arguments: str, given: str = ""
+) -> subprocess.CompletedProcess[str]:
+    return assay("judge", *arguments, environ=told, cwd=folder, given=given)
 
 
-def test_a_recorded_dossier_is_read_and_its_first_error_named(tmp_path: Path) -> None:
-    path = tmp_path / "d.json"
-    path.write_text(dossier().model_dump_json(exclude_unset=True))
-    with open_judge_inputs(arguments("--dossier", str(path)), Settings(data_dir=Path())) as matter:
-        assert matter.request.pull.number == 12
-        assert matter.notes == ()
-    path.write_text('{"pull_request": 1}')
-    assert "Dossier refused at pull_request" in complaint("--dossier", str(path))
+@pytest.mark.slow
+def test_one_output_is_judged_and_told(model: Anthropic, told: dict[str, str], tmp_path: Path) -> None:
+    model.answers(reject("acceptance_gap"))
+    done = judge_output(told, tmp_path, "--output", "out.txt", "--criteria", "asked.md")
+    assert (done.returncode, done.stderr) == (1, "")
+    assert done.stdout.startswith("FAIL: ")
+    assert "FAIL        AC1  has ten rows" in done.stdout
+
+
+@pytest.mark.slow
+def test_an_outage_is_its_own_exit_code_and_word(model: Anthropic, told: dict[str, str], tmp_path: Path) -> None:
+    model.fails(529)
+    done = judge_output(told, tmp_path, "--output", "out.txt", "--criteria", "asked.md", "--json")
+    assert (done.returncode, json.loads(done.stdout)["verdict"]) == (3, "UNAVAILABLE")
+
+
+@pytest.mark.slow
+def test_without_criteria_nobody_is_asked(model: Anthropic, told: dict[str, str], tmp_path: Path) -> None:
+    done = judge_output(told, tmp_path, "--output", "-", given=TEXT)
+    assert (done.returncode, done.stdout, model.asked) == (
+        0, "PASS: No acceptance criteria were given, so nothing was judged.\n", []
+    )  # fmt: skip
+
+
+@pytest.mark.slow
+def test_a_batch_is_judged_line_by_line_with_the_criteria_of_each(
+    model: Anthropic, told: dict[str, str], tmp_path: Path
+) -> None:
+    rows = [
+        {"task_index": 0, "status": "completed", "summary": "a\n", "acceptance_criteria": "It is b."},
+        {"task_index": 1, "summary": "unchanged"},
+        {"output": "c\n", "acceptance_criteria": ["It is d."]},
+    ]
+    (tmp_path / "batch.jsonl").write_text("\n\n".join(map(json.dumps, rows)))
+    model.answers(reject("acceptance_gap")).fails(529)
+    done = judge_output(told, tmp_path, "--output", "batch.jsonl")
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    assert done.returncode == 1, done.stderr
+    assert lines[1] == rows[1]
+    assert [one["judge"]["verdict"] for one in (lines[0], lines[2])] == ["FAIL", "UNAVAILABLE"]
+    assert {key: lines[0][key] for key in rows[0]} == rows[0]
+    assert "AC1: It is b." in model.asked[0].text
+    assert "AC1: It is d." in model.asked[1].text
+
+
+@pytest.mark.slow
+def test_criteria_beside_a_batch_are_for_those_that_bring_none(
+    model: Anthropic, told: dict[str, str], tmp_path: Path
+) -> None:
+    (tmp_path / "batch.jsonl").write_text('{"output": "a"}')
+    model.answers(reject("acceptance_gap"))
+    assert judge_output(told, tmp_path, "--output", "batch.jsonl", "--criteria", "asked.md").returncode == 1
+    assert "AC1: has ten rows" in model.asked[0].text
+
+
+@pytest.mark.slow
+def test_a_batch_without_criteria_comes_out_as_it_went_in(told: dict[str, str], tmp_path: Path) -> None:
+    (tmp_path / "batch.jsonl").write_text('{"output": "ä", "n": 1}\n{"summary": "b"}\n')
+    done = judge_output(told, tmp_path, "--output", "batch.jsonl")
+    assert (done.returncode, done.stdout) == (0, (tmp_path / "batch.jsonl").read_text())
+
+
+@pytest.mark.slow
+def test_a_batch_whose_store_is_away_is_unavailable(told: dict[str, str], tmp_path: Path) -> None:
+    (tmp_path / "batch.jsonl").write_text('{"output": "a", "acceptance_criteria": "x"}\n')
+    away = {**told, "REDIS_URL": "unix:///nowhere/r.sock", "ASSAY_STORE_KEYS": "A" * 43 + "="}
+    done = judge_output(away, tmp_path, "--output", "batch.jsonl")
+    assert done.returncode == 3, done.stderr
+    assert json.loads(done.stdout)["judge"]["verdict"] == "UNAVAILABLE"
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("nonsense", "bad.jsonl:2: not JSON"),
+        ("[]", "bad.jsonl:2: expected a JSON object"),
+        ('{"output": 1}', 'bad.jsonl:2: "output" (or "summary"): expected a text'),
+        ('{"output": "x", "acceptance_criteria": 5}', "bad.jsonl:2: acceptance_criteria: expected a text or a list"),
+        ('{"output": "x", "acceptance_criteria": [5]}', "bad.jsonl:2: acceptance_criteria: expected a text or a list"),
+        (
+            json.dumps({"output": "x", "acceptance_criteria": ["a"] * 100}),
+            "bad.jsonl:2: acceptance_criteria: at most 99",
+        ),
+        ("[" * 100_000, "bad.jsonl:2: not JSON"),
+    ],
+    ids=["nonsense", "list", "no text", "number", "numbers", "too many criteria", "too deep"],
+)
+@pytest.mark.slow
+def test_a_bad_line_is_told_before_any_is_judged(
+    model: Anthropic, told: dict[str, str], tmp_path: Path, line: str, said: str
+) -> None:
+    (tmp_path / "bad.jsonl").write_text(f'{{"output": "a", "acceptance_criteria": "x"}}\n{line}\n')
+    done = judge_output(told, tmp_path, "--output", "bad.jsonl")
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert model.asked == []
