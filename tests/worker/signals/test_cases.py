@@ -38,15 +38,15 @@ def fired_in(dossier: Dossier, signals: list[Signal]) -> list[str]:
 @pytest.mark.parametrize("case", CASES, ids=case_id)
 def test_the_signals_of_a_module_fire_where_the_case_says_and_nowhere_else(case: Case) -> None:
     signals, change = signals_of(case), CodeChange(case.dossier)
-    findings = [finding.model_dump(mode="json") for signal in signals for finding in signal.findings(change)]
-    places = [(values["signal"], values["path"] or "", values["line"] or 0, values["side"]) for values in findings]
+    findings = [finding for signal in signals for finding in signal.findings(change)]
+    places = [(finding.signal, finding.path or "", finding.line or 0, finding.side) for finding in findings]
     fired = sorted(zip(places, findings, strict=True), key=itemgetter(0))
     expected = sorted(case.firings, key=itemgetter(0))
     assert [place for place, _ in fired] == [place for place, _ in expected]
     facts = {signal.name for signal in signals if signal.kind is SignalKind.FACT}
-    for (place, values), (_, fields) in zip(fired, expected, strict=True):
+    for (place, finding), (_, fields) in zip(fired, expected, strict=True):
         wanted = {"fact": place[0] in facts, **fields}
-        assert {name: values[name] for name in wanted} == wanted, place
+        assert {name: getattr(finding, name) for name in wanted} == wanted, place
 
 
 @pytest.mark.parametrize("case", HALF_FINISHED, ids=case_id)
@@ -66,3 +66,9 @@ def test_each_file_of_cases_stands_beside_its_module_and_is_named_after_its_outc
     assert {str(case.path.parent.relative_to(FIXTURES)) for case in CASES} <= set(map(module_of, SIGNALS))
     assert [case.name for case in CASES if case.path.name.startswith("reject_") is not bool(case.firings)] == []
     assert len(set(map(case_id, CASES))) == len(CASES)
+
+
+def test_each_signal_that_is_tested_by_cases_fires_in_some_and_stays_silent_in_others() -> None:
+    silent = {signal.name for case in CASES if not case.firings for signal in signals_of(case)}
+    firing = {place[0] for case in CASES for place, _ in case.firings}
+    assert firing == silent
