@@ -112,7 +112,7 @@ MUTATIONS = (
     ),
     Mutation(
         "judge: an outage is a reject",
-        "worker/judge/model_judge.py",
+        "worker/judge/llm/model_judge.py",
         "return abstain(bundle, AbstainReason.JUDGE_UNAVAILABLE, texts.judge_unavailable(reason))",
         "return replace(abstain(bundle, AbstainReason.UNPROVEN, texts.judge_unavailable(reason)), signals={})",
         "test_the_model.py",
@@ -175,7 +175,7 @@ MUTATIONS = (
     ),
     Mutation(
         "court: at a cap no fact counts",
-        "worker/judge/model_judge.py",
+        "worker/judge/llm/model_judge.py",
         "    if opinion.facts:",
         "    if opinion.facts and not reached:",
         "test_money.py",

@@ -35,13 +35,13 @@ from worker.adapters.anthropic.prices import (  # noqa: E402 - as above
     worst_case,
 )
 from worker.domain.dossier.dossier import Dossier  # noqa: E402 - as above
+from worker.domain.verdict.budget import PROMPT_TOKENS, TokenBudget  # noqa: E402 - as above
 from worker.dossier.assemble import complete_dossier  # noqa: E402 - as above
 from worker.dossier.diff.parser import DiffError, diff_of  # noqa: E402 - as above
 from worker.judge.checks.ci_status import read_ci  # noqa: E402 - as above
 from worker.judge.checks.claims import check_claims  # noqa: E402 - as above
 from worker.judge.checks.evidence import Places  # noqa: E402 - as above
 from worker.judge.llm.prompt import PromptInput, PromptQuestion, build_question  # noqa: E402 - as above
-from worker.judge.llm.prompt_budget import PROMPT_TOKENS, TokenBudget  # noqa: E402 - as above
 from worker.judge.rubric import load_prompt, load_rubric  # noqa: E402 - as above
 from worker.settings import ModelAccess  # noqa: E402 - as above
 from worker.signals.heuristic_opinion import form_opinion  # noqa: E402 - as above

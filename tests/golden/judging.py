@@ -21,7 +21,7 @@ from worker.domain.check.check_run import CheckContent
 from worker.domain.dossier.dossier import Dossier, read_dossier
 from worker.domain.ids import EvalId, InstallationId, RepositoryId
 from worker.domain.verdict.audit import EvaluatedVerdict
-from worker.domain.verdict.budget import Cap, CapLevel
+from worker.domain.verdict.budget import Cap, CapLevel, TokenBudget
 from worker.domain.verdict.ledger import ROUND_LIMIT, LedgerEntry
 from worker.domain.verdict.verdict import Subject
 from worker.dossier.assemble import complete_dossier
@@ -29,7 +29,6 @@ from worker.errors import BudgetReached, Unavailable
 from worker.judge.context import EvaluationHeader, JudgeContext
 from worker.judge.escalation import ModelSkipReason, Pause
 from worker.judge.judge import fingerprint_of
-from worker.judge.llm.prompt_budget import TokenBudget
 from worker.judge.rubric import load_prompt, load_rubric
 from worker.publishing.texts.check_run import check_content
 from worker.scheduling.pipeline import carry_over_or_judge

@@ -11,13 +11,12 @@ from worker.domain.ids import EvalId, Fingerprint
 from worker.domain.ports import Model, ModelReply
 from worker.domain.request.pause import JudgingPause
 from worker.domain.verdict.audit import Exchange, Step
-from worker.domain.verdict.budget import CapLevel
+from worker.domain.verdict.budget import CapLevel, TokenBudget
 from worker.domain.verdict.ledger import ROUND_LIMIT
 from worker.domain.verdict.opinion import ConditionAnswer
 from worker.domain.verdict.rubric import Rubric
 from worker.domain.verdict.verdict import ClosingCondition, Coverage, JudgeKind, Subject, Tokens
 from worker.judge.escalation import ModelSkipReason, Pause
-from worker.judge.llm.prompt_budget import TokenBudget
 from worker.judge.rubric import PromptText
 from worker.judge.rulings import Ruling
 
@@ -34,7 +33,7 @@ class JudgeContext:
 
     `pause`: judging is stopped; `suspension`: by whom and until when. `round_limit`: how many rounds may end in a reject.
     `token_budget`: how much the model is shown; `token_budgets`: how much other models are, by name. `second_model`: asked after a
-    reject on suspicion and about a contested verdict. `is_panel`: the model is asked through three lenses. `choices`: the models that
+    reject on suspicion and about a contested verdict. `is_panel`: the model is asked through the rubric's lenses. `choices`: the models that
     a repository may choose, by name. `asking_ms`: how long after the first question others may start. `no_model`: why there is none.
     """
 

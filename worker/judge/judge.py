@@ -208,7 +208,7 @@ def _judge_by_route(
     if isinstance(route, AskModel) and context.model is not None:
         # loading these takes a tenth of the time of a judging by code alone
         from worker.judge.llm.client import with_time_limit  # noqa: PLC0415 - as above
-        from worker.judge.second_opinion import ask_models  # noqa: PLC0415 - as above
+        from worker.judge.llm.panel import ask_models  # noqa: PLC0415 - as above
 
         timed = with_time_limit(context, header.monotonic_ms)
         return ask_models(bundle, header, timed, timed.model or context.model, route.reason)

@@ -13,7 +13,7 @@ from worker.domain.ids import eval_id_after
 from worker.domain.ports import Clock, ModelReply, Prompt, StopReason
 from worker.domain.request.pause import pause_from_signals
 from worker.domain.verdict.audit import AuditRecord, Exchange, Replay, dump_audit, read_audit
-from worker.domain.verdict.budget import Cap, CapLevel
+from worker.domain.verdict.budget import Cap, CapLevel, TokenBudget
 from worker.domain.verdict.opinion import HeuristicOpinion
 from worker.domain.verdict.rubric import Rubric
 from worker.domain.verdict.verdict import VERDICT_ADAPTER, Abstain, Accept, Reject
@@ -25,7 +25,6 @@ from worker.judge.context import EvaluationHeader, JudgeContext
 from worker.judge.escalation import Pause
 from worker.judge.judge import fingerprint_of, judge_with_record
 from worker.judge.llm.fencing import redact_text
-from worker.judge.llm.prompt_budget import TokenBudget
 from worker.judge.llm.redact import redact_dossier
 from worker.judge.rubric import PromptText
 from worker.judge.trace import first_difference

@@ -50,18 +50,20 @@ def read_rubric(text: str) -> Rubric:
 
 
 def _wrong_names(value: object) -> Iterator[tuple[FieldPath, str]]:
-    """Signals of a rubric that don't exist, and ids of criteria that occur twice."""
+    """Signals of a rubric that don't exist, and ids of criteria and lenses that occur twice."""
     fields = cast("dict[str, object]", value) if isinstance(value, dict) else {}
-    signals, criteria = fields.get("signals"), fields.get("criteria")
+    signals = fields.get("signals")
     for name in cast("dict[str, object]", signals) if isinstance(signals, dict) else ():
         if name not in SIGNAL_NAMES and name not in RETIRED_SIGNALS:
             yield ("signals", name), "no signal has this name; docs/signals.md lists all"
-    seen: set[object] = set()
-    for index, criterion in enumerate(cast("list[object]", criteria) if isinstance(criteria, list) else ()):
-        name = cast("dict[str, object]", criterion).get("id") if isinstance(criterion, dict) else None
-        if isinstance(name, str) and name in seen:
-            yield ("criteria", index, "id"), f"{name} stands twice"
-        seen.add(name if isinstance(name, str) else None)
+    for field in ("criteria", "lenses"):
+        seen: set[object] = set()
+        entries = fields.get(field)
+        for index, entry in enumerate(cast("list[object]", entries) if isinstance(entries, list) else ()):
+            name = cast("dict[str, object]", entry).get("id") if isinstance(entry, dict) else None
+            if isinstance(name, str) and name in seen:
+                yield (field, index, "id"), f"{name} stands twice"
+            seen.add(name if isinstance(name, str) else None)
 
 
 @cache

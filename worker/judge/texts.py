@@ -368,8 +368,12 @@ def second_opinion_asked(reason: str, name: str, why: str) -> str:
     return f"{reason}; then {name} for a second opinion: {why}"
 
 
-def panel_asked(reason: str) -> str:
-    return f"{reason}; through three lenses"
+def panel_asked(reason: str, lenses: int) -> str:
+    return f"{reason}; through {count_word(lenses)} lenses"
+
+
+def count_word(number: int) -> str:
+    return {2: "two", 3: "three", 4: "four"}.get(number, str(number))
 
 
 def run_again(concern: str, next_step: str | None) -> tuple[str, str]:

@@ -24,6 +24,7 @@ from worker.domain.verdict.audit import (
 from worker.domain.verdict.opinion import HeuristicOpinion, Leaning, ModelOpinion
 from worker.domain.verdict.verdict import Abstain, Accept, Coverage, Finding, Reject
 from worker.errors import BudgetReached
+from worker.judge import texts
 from worker.judge.checks.ci_status import CiReport
 from worker.judge.context import JudgeContext, JudgingResult
 from worker.judge.rulings import EvidenceBundle, Ruling
@@ -39,7 +40,7 @@ def audit_record(
     digest = judge_digest_of(context)
     route = "the model is asked" if result.is_model_asked else "code alone"
     steps = (
-        _digest_step(digest),
+        _digest_step(digest, len(context.rubric.panel_lenses)),
         _ci_step(bundle.ci),
         _code_checks(bundle.opinion),
         Step(stage=Stage.ROUTE, outcome=route, reason=result.reason),
@@ -58,7 +59,11 @@ def carry_over_record(verdict: Accept | Reject, context: JudgeContext) -> AuditR
     """The record of a verdict that was carried over."""
     digest, source = judge_digest_of(context), f"from {verdict.carried_from}"
     same = Step(stage=Stage.CARRIED, outcome=source, reason="the same content was judged before")
-    return AuditRecord(eval_id=verdict.eval_id, law=digest, steps=(_digest_step(digest), same, _verdict(verdict)))
+    return AuditRecord(
+        eval_id=verdict.eval_id,
+        law=digest,
+        steps=(_digest_step(digest, len(context.rubric.panel_lenses)), same, _verdict(verdict)),
+    )
 
 
 def judge_digest_of(context: JudgeContext) -> JudgeSettings:
@@ -134,9 +139,9 @@ def first_difference(recorded: Iterable[Step], again: Iterable[Step]) -> tuple[S
     return next(((step, other) for step, other in zip_longest(recorded, again) if step != other), None)
 
 
-def _digest_step(digest: JudgeSettings) -> Step:
+def _digest_step(digest: JudgeSettings, lenses: int) -> Step:
     asked = f"model {digest.model}" if digest.model else "no model"
-    asked += ", a board of three" if digest.board else ""
+    asked += f", a board of {texts.count_word(lenses)}" if digest.board else ""
     asked += f", second opinion of {digest.second}" if digest.second else ""
     asked += f", paused by the {digest.pause}" if digest.pause else ""
     limits = f"threshold {digest.threshold:g}, {digest.round_limit} rounds"

@@ -15,10 +15,9 @@ from worker.clock import SystemClock
 from worker.domain.ports import Lease, Model, ModelBudget
 from worker.domain.request.judge_request import PullRef
 from worker.domain.request.pause import JudgingPause
-from worker.domain.verdict.budget import Caps
+from worker.domain.verdict.budget import Caps, TokenBudget, token_budget_for
 from worker.judge.context import JudgeContext
 from worker.judge.escalation import Pause
-from worker.judge.llm.prompt_budget import TokenBudget, token_budget_for
 from worker.judge.rubric import load_prompt, load_rubric
 from worker.scheduling.record import VerdictRecorder, event_publishing
 from worker.settings import Settings

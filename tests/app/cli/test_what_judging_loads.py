@@ -17,8 +17,8 @@ print(json.dumps({"code": code, "collects": gc.isenabled(), "loaded": sorted(sys
 """
 ONLY_FOR = {
     "a model": (
-        "worker.judge.second_opinion",
-        "worker.judge.model_judge",
+        "worker.judge.llm.panel",
+        "worker.judge.llm.model_judge",
         "worker.judge.llm.client",
         "worker.judge.llm.prompt",
         "worker.judge.llm.reply",

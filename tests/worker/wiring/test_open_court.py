@@ -21,7 +21,7 @@ settings = Settings(data_dir=Path(sys.argv[1]), app=app)
 with open_store(settings) as store, open_app(settings, store):
     pass
 print([one.__name__ for one in models(Frozen) if not one.__pydantic_complete__])
-print([one for one in ("worker.judge.model_judge", "worker.publishing.check_runs", "worker.dossier.criteria") if one not in sys.modules])
+print([one for one in ("worker.judge.llm.model_judge", "worker.publishing.check_runs", "worker.dossier.criteria") if one not in sys.modules])
 """
 
 

@@ -129,3 +129,30 @@ def estimate_week(judgings: Sequence[int], usd_each: Decimal, caps: Caps) -> Wee
     expected = sum((min(count * usd_each, caps.pull_usd) for count in judgings), Decimal(0))
     most = min(len(judgings) * caps.pull_usd, 7 * caps.day_usd)
     return Week(len(judgings), sum(judgings), min(expected, most), most)
+
+
+PROMPT_TOKENS: Final = 60_000
+"""The most tokens of a question. At a token for each byte, nine of ten recorded changes of agents are read whole."""
+
+_BYTES_STEP: Final = 1_000
+
+
+@dataclass(frozen=True)
+class TokenBudget:
+    """`question_bytes`: the whole question, system part and schema included."""
+
+    question_bytes: int = PROMPT_TOKENS
+
+
+DEFAULT_TOKEN_BUDGET: Final = TokenBudget()
+
+
+def token_budget_for(tokens: int, density: Density) -> TokenBudget:
+    """The bytes that surely take at most *tokens*, by the recorded density of earlier questions.
+
+    Rounded down to whole steps, so that not every reply moves the point where a file is cut.
+    """
+    if density.replies < LEAST_REPLIES:
+        return TokenBudget(tokens)
+    fits = int(tokens / (density.most * TOKEN_MARGIN)) // _BYTES_STEP * _BYTES_STEP
+    return TokenBudget(max(tokens, fits))

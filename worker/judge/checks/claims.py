@@ -1,4 +1,4 @@
-"""Check the case's claims against the dossier by code, before a model reads them.
+"""Check the case's claims against the dossier by code, before a model reads them, and help the author to draft them.
 
 A claim is about a place, not about what the code does. `unsupported` means not found; `contradicted` needs certainty: a file that is
 known to be absent, or a line past the end, in a documented form of a pointer. No claim rejects, and none clears anything.
@@ -14,8 +14,13 @@ from worker.domain.dossier.dossier import Criterion, Dossier
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import ClaimStatus, ClaimVerdict, Finding
 from worker.dossier.claim_pointer import ClaimPointer, read_pointer
-from worker.dossier.diff.parser import ChangeKind, Diff, text_lines
+from worker.dossier.diff.parser import ChangeKind, Diff, diff_of, text_lines
 from worker.judge.checks.evidence import Places
+from worker.signals.acceptance_gap.change_index import build_index, find_terms
+from worker.signals.analysis.change import CodeChange
+from worker.signals.analysis.file_roles import FileRole, role_of
+from worker.signals.registry import SIGNALS
+from worker.signals.signal import SignalScope
 
 _WORD: Final = pattern(r"[^\W\d]\w*")
 _WORD_OR_NUMBER: Final = pattern(r"\w+")
@@ -163,3 +168,81 @@ def _name_problems(pointer: ClaimPointer, path: str, files: _KnownFiles) -> Iter
     if pointer.name in text or (names and all(re.search(rf"\b{re.escape(word)}\b", text) for word in names)):
         return
     yield ClaimStatus.UNSUPPORTED, f'"{pointer.name}" is not found in {path}'
+
+
+CONFIRMATION_MARK: Final = "to be confirmed"
+"""A draft's mark behind each place, which its author removes."""
+
+
+@dataclass(frozen=True)
+class DraftClaim:
+    """Added lines, as `path:line`, that mention a criterion: of code or documentation, and of tests."""
+
+    criterion: Criterion
+    places: tuple[str, ...]
+    tests: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class CheckedCase:
+    """Each claim as it was checked, criteria that no claim names among them, and the findings of signals about the case.
+
+    `unread`: fields that are not read. `has_criteria`: whether the criteria are known.
+    """
+
+    case: Case
+    claims: tuple[ClaimVerdict, ...]
+    findings: tuple[Finding, ...]
+    unread: tuple[str, ...]
+    has_criteria: bool
+
+    @property
+    def unconfirmed_count(self) -> int:
+        """How many texts still have the mark."""
+        texts = [self.case.summary, *(f"{claim.addressed_by} {claim.evidence}" for claim in self.case.ac_coverage)]
+        return sum(CONFIRMATION_MARK in text for text in texts)
+
+    @property
+    def problem_count(self) -> int:
+        """How many claims are not verified, criteria not named and texts not confirmed."""
+        return self.unconfirmed_count + sum(claim.status is not ClaimStatus.VERIFIED for claim in self.claims)
+
+
+def draft_claims(dossier: Dossier) -> tuple[DraftClaim, ...]:
+    """One claim for each listed criterion, with the added lines that share its words: the author confirms each place.
+
+    A criterion that asks for a test is met by one. Raises DiffError for a diff that git did not print.
+    """
+    change = CodeChange(dossier)
+    index = build_index(change)
+    terms_by_id = {terms.criterion.id: terms for terms in find_terms(change)}
+    drafts: list[DraftClaim] = []
+    for criterion in dossier.criteria or ():
+        if criterion.inferred:
+            continue
+        terms = terms_by_id.get(criterion.id)
+        pointers = index.find_evidence(terms) if terms else ()
+        tests = tuple(pointer.location for pointer in pointers if role_of(pointer.path) is FileRole.TEST)
+        places = tuple(pointer.location for pointer in pointers if role_of(pointer.path) is not FileRole.TEST)
+        is_test = not places or (tests and terms and terms.is_about_tests)
+        drafts.append(DraftClaim(criterion, tests, ()) if is_test else DraftClaim(criterion, places, tests))
+    return tuple(drafts)
+
+
+def check_case(dossier: Dossier, case: Case, unread: tuple[str, ...] = ()) -> CheckedCase:
+    """Check *case* against the change of *dossier*. Raises DiffError for a diff that git did not print."""
+    asked = tuple(criterion for criterion in dossier.criteria or () if not criterion.inferred)
+    names = dict.fromkeys(claim.criterion for claim in case.ac_coverage)
+    criteria = asked or tuple(Criterion(id=name, text=name) for name in names)  # to look the places up all the same
+    whole = dossier.model_copy(update={"case": case, "criteria": criteria})
+    change = CodeChange(whole)
+    findings = (
+        finding for signal in SIGNALS if signal.scope is SignalScope.CASE for finding in signal.findings(change)
+    )
+    return CheckedCase(
+        case=case,
+        claims=check_claims(whole, diff_of(whole.diff), Places(whole)),
+        findings=tuple(findings),
+        unread=unread,
+        has_criteria=bool(asked),
+    )

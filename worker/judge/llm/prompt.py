@@ -11,6 +11,7 @@ from typing import Final
 
 from worker.domain.dossier.dossier import Dossier, UnreadReason
 from worker.domain.ports import Prompt
+from worker.domain.verdict.budget import DEFAULT_TOKEN_BUDGET, TokenBudget
 from worker.domain.verdict.opinion import HeuristicOpinion
 from worker.domain.verdict.rubric import Rubric
 from worker.domain.verdict.verdict import ClaimVerdict, Coverage
@@ -32,7 +33,6 @@ from worker.judge.llm.diff_view import (
     select_pieces,
 )
 from worker.judge.llm.fencing import make_fence, shown_path
-from worker.judge.llm.prompt_budget import DEFAULT_TOKEN_BUDGET, TokenBudget
 from worker.judge.llm.redact import redact_dossier
 from worker.judge.llm.reply_schema import WIDE_CHANGE_FILES, reply_schema, reply_tokens
 from worker.judge.llm.sections import (

@@ -14,10 +14,9 @@ from worker.domain.verdict.verdict import Abstain, Accept, Category, ClaimVerdic
 from worker.judge.checks.ci_status import CiReport
 from worker.judge.checks.suspicions import Suspicion
 from worker.judge.llm.fencing import cut_text, escape_hidden, shown_path
-from worker.judge.rounds.calibration import first_scores
 from worker.judge.rounds.changed_lines import ChangedLines
 from worker.judge.rounds.convergence import RejectRefusal, open_conditions
-from worker.judge.rounds.previous_rounds import PreviousRounds, rejects_of, surface_of
+from worker.judge.rounds.previous_rounds import PreviousRounds, first_scores, rejects_of, surface_of
 from worker.judge.texts import MOST_NAMED, count_times
 
 LEAST_BYTES: Final = 200

@@ -17,12 +17,14 @@ from worker.domain.verdict.verdict import (
     Finding,
     JudgeKind,
     Reject,
+    Score,
 )
 from worker.dossier.diff.parser import Diff
 from worker.judge.checks.evidence import Places
 from worker.judge.context import EvaluationHeader
 from worker.judge.rounds.changed_lines import ChangedLines, find_changed_lines
 from worker.judge.rulings import UNMET, EvidenceBundle, Ruling
+from worker.judge.scoring import moved_scores
 
 
 @dataclass(frozen=True)
@@ -147,3 +149,19 @@ def _common_lines(pointer: EvidencePointer, other: EvidencePointer) -> EvidenceP
     if (pointer.path, pointer.side) != (other.path, other.side) or last < first:
         return None
     return pointer.model_copy(update={"line": first, "end_line": last if last > first else None})
+
+
+def first_scores(dossier: Dossier, previous: PreviousRounds) -> tuple[str, tuple[Score, ...]]:
+    """A description of the first judged head, and its scores; none where no model judged it by this rubric."""
+    if dossier.seed is not None and dossier.seed.scores:
+        return "the first head", dossier.seed.scores
+    first = next((entry for entry in dossier.ledger if entry.eval_id == previous.first_eval_id), None)
+    return (first.diff_summary, first.verdict.scores) if first else ("", ())
+
+
+def calibration_signals(now: Sequence[Score], first: Sequence[Score]) -> Mapping[str, str]:
+    """Which scores moved since the first head, as a signal of the verdict; empty without scores to compare."""
+    if not now or not first:
+        return {}
+    moves = [f"{after.criterion} {before.score} to {after.score}" for before, after in moved_scores(first, now)]
+    return {"progress_since_first": ", ".join(moves) or "none beyond noise"}

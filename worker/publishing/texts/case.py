@@ -4,8 +4,8 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from worker.domain.dossier.case_help import CONFIRMATION_MARK, CheckedCase, DraftClaim
 from worker.domain.verdict.verdict import ClaimStatus, ClaimVerdict
+from worker.judge.checks.claims import CONFIRMATION_MARK, CheckedCase, DraftClaim
 from worker.publishing.texts.columns import Ink, TerminalPage, wrap_lines
 from worker.publishing.texts.markdown import fit, one_line
 

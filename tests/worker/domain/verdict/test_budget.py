@@ -5,16 +5,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from worker.domain.verdict.budget import (
+    DEFAULT_TOKEN_BUDGET,
     LEAST_REPLIES,
     Cap,
     CapLevel,
     Caps,
     Density,
+    TokenBudget,
     Week,
     estimate_week,
     find_reached_cap,
     from_nano,
     to_nano,
+    token_budget_for,
 )
 
 CENT = Decimal("0.01")
@@ -85,3 +88,20 @@ def test_a_week_costs_what_its_judgings_cost_at_most_what_the_caps_allow() -> No
     assert estimate_week([50], CENT, Caps()) == Week(1, 50, 10 * CENT, 10 * CENT), "a pull request has its cap"
     assert estimate_week([1] * 1_000, CENT, Caps()) == Week(1_000, 1_000, 700 * CENT, 700 * CENT), "a day has one, too"
     assert estimate_week([], CENT, Caps()) == Week(0, 0, Decimal(0), Decimal(0))
+
+
+DENSITIES = st.builds(Density, st.integers(0, 50), st.decimals("0.05", "1", places=4))
+
+
+@given(st.integers(20_000, 500_000), DENSITIES)
+def test_what_fills_the_room_is_never_of_more_tokens_than_were_set(tokens: int, density: Density) -> None:
+    room = token_budget_for(tokens, density)
+    assert room.question_bytes >= tokens
+    assert density.bound(room.question_bytes) <= tokens
+
+
+def test_recorded_replies_make_the_room_larger_in_whole_steps() -> None:
+    assert token_budget_for(60_000, Density()) == DEFAULT_TOKEN_BUDGET
+    assert token_budget_for(60_000, Density(9, Decimal("0.3"))) == DEFAULT_TOKEN_BUDGET
+    assert token_budget_for(60_000, Density(10, Decimal("0.3"))) == TokenBudget(160_000)
+    assert token_budget_for(60_000, Density(10, Decimal("0.301"))) == TokenBudget(159_000)

@@ -24,6 +24,7 @@ from worker.domain.dossier.dossier import (
     UnreadFile,
     UnreadReason,
 )
+from worker.domain.verdict.budget import TokenBudget
 from worker.domain.verdict.opinion import HeuristicOpinion
 from worker.domain.verdict.verdict import Coverage
 from worker.dossier.diff.parser import parse_diff
@@ -31,7 +32,6 @@ from worker.judge.checks.ci_status import read_ci
 from worker.judge.checks.claims import check_claims
 from worker.judge.checks.evidence import Places
 from worker.judge.llm.prompt import PromptInput, PromptQuestion, build_question, system_part
-from worker.judge.llm.prompt_budget import TokenBudget
 from worker.judge.llm.reply_schema import reply_schema
 from worker.judge.rubric import load_prompt, load_rubric
 

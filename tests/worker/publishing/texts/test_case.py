@@ -6,10 +6,10 @@ from hypothesis import strategies as st
 from inline_snapshot import snapshot
 
 from worker.domain.dossier.case import Case, CoverageClaim
-from worker.domain.dossier.case_help import CheckedCase, DraftClaim
 from worker.domain.dossier.dossier import Criterion
 from worker.domain.verdict.verdict import Category, ClaimStatus, ClaimVerdict, Finding
 from worker.dossier.case import read_case
+from worker.judge.checks.claims import CheckedCase, DraftClaim
 from worker.publishing.texts.case import check_report, draft, parse_error_report
 from worker.publishing.texts.columns import TerminalPage
 

@@ -21,7 +21,7 @@ from worker.domain.verdict.verdict import (
     Verdict,
 )
 from worker.judge.escalation import Pause
-from worker.judge.model_judge import cap_signals
+from worker.judge.llm.model_judge import cap_signals
 from worker.judge.texts import budget, cap_reached, dollars, paused
 from worker.publishing.texts.check_run import check_content
 from worker.publishing.texts.columns import TerminalPage

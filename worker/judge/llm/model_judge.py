@@ -20,6 +20,7 @@ from worker.judge import texts
 from worker.judge.checks.claims import claimed_ids
 from worker.judge.checks.coverage import coverage_of, mentions_unread_as_missing
 from worker.judge.checks.evidence import Places
+from worker.judge.checks.vetoes import apply_vetoes, find_question
 from worker.judge.context import EvaluationHeader, JudgeContext, JudgingResult, PanelMember
 from worker.judge.escalation import AcceptAsSafe
 from worker.judge.llm.client import (
@@ -35,9 +36,8 @@ from worker.judge.llm.prompt import PromptInput, PromptQuestion, build_question
 from worker.judge.llm.reply import Attempt, ReplyError, ReplyFault, read_reply
 from worker.judge.llm.reply_schema import WIDE_CHANGE_FILES, ReplyRequirements
 from worker.judge.llm.sections import correction_text
-from worker.judge.rounds.calibration import calibration_signals, first_scores
 from worker.judge.rounds.convergence import find_refusal
-from worker.judge.rounds.previous_rounds import read_previous_rounds
+from worker.judge.rounds.previous_rounds import calibration_signals, first_scores, read_previous_rounds
 from worker.judge.rulings import (
     EvidenceBundle,
     Ruling,
@@ -48,7 +48,6 @@ from worker.judge.rulings import (
     rule_without_model,
 )
 from worker.judge.trace import opinion_steps
-from worker.judge.vetoes import apply_vetoes, find_question
 
 
 def ask_model(

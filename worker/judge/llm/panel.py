@@ -5,28 +5,100 @@ half its confidence; an opinion that could not be had changes nothing. Each opin
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from decimal import Decimal
+from enum import StrEnum
 from typing import Final
 
 from worker.domain.ports import Model
 from worker.domain.verdict.audit import Stage, Step
-from worker.domain.verdict.verdict import Tokens
+from worker.domain.verdict.rubric import Lens
+from worker.domain.verdict.verdict import AbstainReason, Tokens
 from worker.judge import texts
+from worker.judge.checks.vetoes import SUSPICIONS_SIGNAL
 from worker.judge.context import EvaluationHeader, JudgeContext, JudgingResult, PanelMember, PanelOpinion, ReplyCosts
-from worker.judge.model_judge import ask_model
-from worker.judge.panel import (
-    FOCUS,
-    Lens,
-    LensRuling,
-    PanelAgreement,
-    PanelRuling,
-    intended_decision,
-    is_model_ruling,
-    rule_of_panel,
-)
+from worker.judge.llm.model_judge import ask_model
 from worker.judge.rulings import EvidenceBundle, Ruling, leave_to_person
-from worker.judge.vetoes import SUSPICIONS_SIGNAL
+
+NO_OPINION_REASONS: Final = frozenset(
+    {AbstainReason.JUDGE_UNAVAILABLE, AbstainReason.REPLY_INVALID, AbstainReason.BUDGET, AbstainReason.PAUSED}
+)
+"""Abstains without an opinion."""
+
+
+class PanelAgreement(StrEnum):
+    """How the opinions compare. ALONE: the others could not be had."""
+
+    AGREE = "they agree"
+    DIFFER = "they differ"
+    ALONE = "one alone was had"
+
+
+@dataclass(frozen=True)
+class PanelRuling:
+    """The joint ruling. `speaker`: the position of the opinion whose words and answers it has."""
+
+    ruling: Ruling
+    speaker: int
+    agreement: PanelAgreement
+
+
+def is_model_ruling(ruling: Ruling) -> bool:
+    """Whether a model gave it: at a budget cap code alone rules, and may accept a safe change."""
+    return ruling.abstain_reason not in NO_OPINION_REASONS and ruling.throttled_reason is None
+
+
+def intended_decision(ruling: Ruling) -> str:
+    """The decision before code's vetoes."""
+    if not is_model_ruling(ruling):
+        return "no answer"
+    return ruling.decision if ruling.decision != "abstain" else str(ruling.signals.get("model_decision", "cannot_tell"))
+
+
+@dataclass(frozen=True)
+class LensRuling:
+    """The ruling through a lens."""
+
+    lens: Lens
+    ruling: Ruling
+
+
+def rule_of_panel(seen: Sequence[LensRuling]) -> PanelRuling:
+    """Join the rulings of the lenses, the most important first.
+
+    A reject in a category of its own lens rejects, and so do two rejects in any category. Where a lens gave no opinion, nothing
+    else is ruled, except an accept as safe at a budget cap that no other lens doubts. One reject outside its lens, or a lens that
+    can't tell, is a person's to decide. Accepts alone accept, in the words of the weakest.
+    """
+    rejecting = [lens for lens in seen if lens.ruling.decision == "reject"]
+    own = [lens for lens in rejecting if lens.ruling.category in lens.lens.categories]
+    if own or len(rejecting) > 1:
+        speaker = (own or rejecting)[0]
+        confidence = speaker.ruling.confidence * (len(rejecting) / len(seen))
+        agreement = PanelAgreement.AGREE if len(rejecting) == len(seen) else PanelAgreement.DIFFER
+        return PanelRuling(_with_places(speaker.ruling, rejecting, confidence), seen.index(speaker), agreement)
+    missing = [lens for lens in seen if not is_model_ruling(lens.ruling)]
+    doubting = [lens for lens in seen if lens.ruling.decision != "accept"]
+    if absent := [lens for lens in missing if lens in doubting] or (not doubting and missing):
+        return PanelRuling(absent[0].ruling, seen.index(absent[0]), PanelAgreement.ALONE)
+    if not doubting:
+        speaker = min(seen, key=lambda lens: lens.ruling.score)
+        confidence = min(lens.ruling.confidence for lens in seen)
+        return PanelRuling(_with_places(speaker.ruling, seen, confidence), seen.index(speaker), PanelAgreement.AGREE)
+    speaker = (rejecting or doubting)[0]
+    if len(doubting) == len(seen) and not rejecting:
+        return PanelRuling(speaker.ruling, seen.index(speaker), PanelAgreement.AGREE)
+    opinions = [(lens.lens.id, intended_decision(lens.ruling), lens.ruling.concern) for lens in seen]
+    ruling = leave_to_person(speaker.ruling, texts.opinions_differ(opinions), intended_decision(speaker.ruling))
+    return PanelRuling(ruling, seen.index(speaker), PanelAgreement.DIFFER)
+
+
+def _with_places(speaker: Ruling, agreeing: Sequence[LensRuling], confidence: float) -> Ruling:
+    """The speaker's ruling with the places of all that agree, its own first."""
+    rulings = (speaker, *(lens.ruling for lens in agreeing))
+    places = dict.fromkeys(pointer for ruling in rulings for pointer in ruling.evidence)
+    return replace(speaker, evidence=tuple(places), confidence=confidence)
+
 
 UNSURE_SCORE: Final = 0.5
 
@@ -84,11 +156,12 @@ def _ask_first(
     """Ask one model, or the panel; a fact needs no panel."""
     if not context.is_panel or bundle.opinion.facts:
         return ask_model(bundle, header, context, PanelMember("first", model), reason)
-    members = [PanelMember(lens.value, model, FOCUS[lens]) for lens in Lens]
+    lenses = context.rubric.panel_lenses
+    members = [PanelMember(lens.id, model, lens.focus) for lens in lenses]
     results = [ask_model(bundle, header, context, member, reason) for member in members]
-    seen = [LensRuling(lens, result.ruling) for lens, result in zip(Lens, results, strict=True)]
+    seen = [LensRuling(lens, result.ruling) for lens, result in zip(lenses, results, strict=True)]
     opinions = tuple(PanelOpinion(member, result) for member, result in zip(members, results, strict=True))
-    return _combine_results(results, rule_of_panel(seen), opinions, texts.panel_asked(reason))
+    return _combine_results(results, rule_of_panel(seen), opinions, texts.panel_asked(reason, len(lenses)))
 
 
 def _combine_results(

@@ -19,8 +19,8 @@ from tests.worker.judge.making import (
 from worker.domain.dossier.case import Case, CoverageClaim
 from worker.domain.dossier.dossier import Criterion, Dossier, HeadFile, Policy, UnreadFile, UnreadReason
 from worker.domain.verdict.verdict import Abstain, AbstainReason, Accept, Reject
+from worker.judge.checks.vetoes import is_test_or_text
 from worker.judge.judge import judge, judge_with_record
-from worker.judge.vetoes import is_test_or_text
 
 ALWAYS = 2.0
 AT_TEST = place("tests/test_upload.py", 6)

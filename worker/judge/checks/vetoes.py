@@ -1,7 +1,7 @@
 """Code's vetoes on a model's decision: contradicted claims, missing proof, wrong reasons, open suspicions.
 
 A veto never rejects: it leaves the decision to a person, and the model's opinion stays on record. Facts and unread files are vetoes
-too, in `worker.judge.model_judge`.
+too, in `worker.judge.llm.model_judge`.
 """
 
 from collections.abc import Collection, Iterator, Mapping

@@ -22,12 +22,11 @@ from tests.worker.judge.making import (
 )
 from worker.domain.dossier.dossier import Dossier, HeadFile, Policy
 from worker.domain.verdict.audit import EvaluatedVerdict, Stage, dump_audit, read_audit
-from worker.domain.verdict.budget import Cap, CapLevel
+from worker.domain.verdict.budget import Cap, CapLevel, TokenBudget
 from worker.domain.verdict.verdict import VERDICT_ADAPTER, AbstainReason, Category
 from worker.errors import BudgetReached, Unavailable
 from worker.judge.context import JudgeContext
 from worker.judge.judge import fingerprint_of, judge_with_record
-from worker.judge.llm.prompt_budget import TokenBudget
 from worker.judge.replay import replay
 from worker.judge.rubric import load_prompt, load_rubric
 
