@@ -232,55 +232,41 @@ def contradicted(criterion: str, claim: ClaimVerdict) -> tuple[str, str]:
     )
 
 
-def shown_by_tests_alone(criteria: Sequence[str]) -> tuple[str, str]:
+def shown_by_tests_alone(criteria: Sequence[str]) -> tuple[str, str, str]:
+    """Of a veto, here and below: concern, next step, and what the model is asked before it."""
     names = join_names(criteria)
     return (
         f"The model accepts, but shows {names} by tests or texts only, also when asked for the code that does it.",
         f"A person looks whether the code does what {names} asks for.",
+        (
+            f"{names}: you point at tests or texts only, and it asks for what the code does. "
+            "Point at the code that does it, or say that it is not met."
+        ),
     )
 
 
-def look_at_code(criteria: Sequence[str]) -> str:
-    """For the model."""
+def name_exists(name: str, path: str, line: int, *, is_taken: bool) -> tuple[str, str, str]:
+    how = "takes it from elsewhere" if is_taken else "defines it"
+    step = f"A person looks whether anything else stands against this change; {name} is there."
+    step_if_taken = f"A person looks whether {name} is there: what defines it was not read."
     return (
-        f"{join_names(criteria)}: you point at tests or texts only, and it asks for what the code does. "
-        "Point at the code that does it, or say that it is not met."
+        f"The model rejects because {name} is not there, also when told that line {line} of {path} {how}.",
+        step_if_taken if is_taken else step,
+        (
+            f"Your concern says that {name} is not there: line {line} of {path} {how}{', which you were not shown' if is_taken else ''}. "
+            "Say what is wrong all the same, or decide otherwise."
+        ),
     )
 
 
-def name_exists(name: str, path: str, line: int, *, is_taken: bool) -> tuple[str, str]:
-    if is_taken:
-        return (
-            f"The model rejects because {name} is not there, also when told that line {line} of {path} takes it from elsewhere.",
-            f"A person looks whether {name} is there: what defines it was not read.",
-        )
-    return (
-        f"The model rejects because {name} is not there, also when told that line {line} of {path} defines it.",
-        f"A person looks whether anything else stands against this change; {name} is there.",
-    )
-
-
-def look_at_name(name: str, path: str, line: int, *, is_taken: bool) -> str:
-    """For the model."""
-    how = "takes it from elsewhere, which you were not shown" if is_taken else "defines it"
-    return (
-        f"Your concern says that {name} is not there: line {line} of {path} {how}. "
-        "Say what is wrong all the same, or decide otherwise."
-    )
-
-
-def rule_not_found(quote: str) -> tuple[str, str]:
+def rule_not_found(quote: str) -> tuple[str, str, str]:
     return (
         f"The model rejects for a rule that stands nowhere in what was read, also when told so: {quote}.",
         "A person looks whether there is such a rule, and whether this change breaks it.",
-    )
-
-
-def look_for_rule(quote: str) -> str:
-    """For the model."""
-    return (
-        f"Your concern rests on a rule that stands nowhere in what you were shown: {quote}. "
-        "Quote a rule as it is written, or decide otherwise."
+        (
+            f"Your concern rests on a rule that stands nowhere in what you were shown: {quote}. "
+            "Quote a rule as it is written, or decide otherwise."
+        ),
     )
 
 
@@ -306,33 +292,25 @@ def place_is_not_mentioned(pointer: EvidencePointer) -> str:
     return f"No word of the reject is about what stands at {pointer.location}."
 
 
-def no_finding_survives(refused: Sequence[str]) -> str:
-    """For the model."""
-    return (
-        f"Your reject rests on nothing that the change bears out. {' '.join(refused)} "
-        "Point at the line that has to change and say what of it is wrong, call a criterion `partial` with the line that falls "
-        "short, or decide otherwise."
-    )
-
-
-def reject_not_supported(concern: str, refused: Sequence[str]) -> tuple[str, str]:
+def reject_not_supported(concern: str, refused: Sequence[str]) -> tuple[str, str, str]:
     return (
         f"The model rejects, also when asked again, for what the change does not bear out: {concern} {refused[0]}",
         "A person looks whether anything stands against this change; its author has nothing to change for it.",
+        (
+            f"Your reject rests on nothing that the change bears out. {' '.join(refused)} "
+            "Point at the line that has to change and say what of it is wrong, call a criterion `partial` with the line that falls "
+            "short, or decide otherwise."
+        ),
     )
 
 
-def met_without_a_test(criteria: Sequence[str]) -> tuple[str, str]:
+def met_without_a_test(criteria: Sequence[str]) -> tuple[str, str, str]:
     names = join_names(criteria)
     return (
         f"The model calls {names} met, also when asked again, and the change adds to no test.",
         f"The author adds the test that {names} asks for, or a person decides.",
+        f"{names} asks for a test, and the change adds to none: it is `missing`. Decide by that.",
     )
-
-
-def look_for_a_test(criteria: Sequence[str]) -> str:
-    """For the model."""
-    return f"{join_names(criteria)} asks for a test, and the change adds to none: it is `missing`. Decide by that."
 
 
 def suspicions_unanswered(left: Sequence[Finding]) -> tuple[str, str]:
@@ -344,8 +322,10 @@ def suspicions_unanswered(left: Sequence[Finding]) -> tuple[str, str]:
     )
 
 
-def settle_suspicions(questions: Sequence[str]) -> str:
-    """For the model."""
+def settle_suspicions(questions: Sequence[str]) -> str | None:
+    """For the model; None without questions."""
+    if not questions:
+        return None
     return (
         f"Your accept leaves questions open: {join_names(questions)}. Answer each in `settled` with another "
         "line than the suspected one, of the kind that it names, that shows why it is no defect; if there is no such line, reject or say cannot_tell."

@@ -4,8 +4,8 @@ A veto never rejects: it leaves the decision to a person, and the model's opinio
 too, in `worker.judge.llm.model_judge`.
 """
 
-from collections.abc import Collection, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, replace
 from typing import Final
 
 from worker.domain.pattern import pattern
@@ -34,60 +34,77 @@ _NOT_ABOUT_CODE: Final = pattern(
 SUSPICIONS_SIGNAL: Final = "suspicions"
 """`vetoed_by` of an accept that leaves a suspicion open."""
 
+SHOWN_BY_TESTS: Final = "evidence"
+UNSUPPORTED: Final = "change"
+
+
+@dataclass(frozen=True)
+class Veto:
+    """`kind`: the verdict's `vetoed_by`. `question`: asked of the model before the veto, where it can correct itself."""
+
+    kind: str
+    concern: str
+    next_step: str
+    question: str | None = None
+
 
 def apply_vetoes(ruling: Ruling, opinion: ModelOpinion, bundle: EvidenceBundle) -> Ruling:
     """The same ruling, or a person's to decide."""
     untested = criteria_without_test(opinion, bundle)
-    no_test = {"status": CriterionStatus.MISSING, "evidence": (), "note": texts.NO_TEST}
-    ruling = _with_criteria(ruling, untested, no_test)
-    match ruling.decision:
-        case "reject":
-            return _check_reject(ruling, opinion, bundle)
-        case "accept":
-            return _check_accept(ruling, opinion, bundle)
-        case _:
-            return ruling
+    ruling = _with_criteria(ruling, untested, CriterionStatus.MISSING, evidence=(), note=texts.NO_TEST)
+    if ruling.decision == "abstain":
+        return ruling
+    veto = next(_vetoes_of(opinion, bundle), None)
+    if veto is not None:
+        bare = replace(ruling, evidence=()) if veto.kind == UNSUPPORTED else ruling
+        return leave_to_person(bare, (veto.concern, veto.next_step), ruling.decision, vetoed_by=veto.kind)
+    survival = survival_of(opinion, bundle) if ruling.decision == "reject" else None
+    if survival is None:
+        return ruling
+    unmet = {criterion.id for criterion in opinion.criteria if criterion.status in UNMET}
+    refuted = unmet - survival.criteria
+    ruling = _with_criteria(ruling, refuted, CriterionStatus.UNVERIFIABLE, note=texts.MENTIONED_THOUGH_UNMET)
+    return replace(ruling, evidence=survival.evidence)
 
 
-def _with_criteria(ruling: Ruling, ids: Collection[str], update: Mapping[str, object]) -> Ruling:
-    """The ruling with these criteria changed."""
+def _with_criteria(ruling: Ruling, ids: Collection[str], status: CriterionStatus, **changes: object) -> Ruling:
+    update = {"status": status, **changes}
     criteria = (entry.model_copy(update=update) if entry.id in ids else entry for entry in ruling.criteria)
     return replace(ruling, criteria=tuple(criteria))
 
 
-def _check_reject(ruling: Ruling, opinion: ModelOpinion, bundle: EvidenceBundle) -> Ruling:
-    if claim := find_refuted_claim(opinion, bundle.dossier):
-        wording = texts.name_exists(claim.name, claim.path, claim.line, is_taken=claim.is_imported)
-        return _veto(ruling, wording, "names")
-    if rule := find_missing_rule(opinion, bundle.dossier):
-        return _veto(ruling, texts.rule_not_found(rule), "rules")
-    survival = survival_of(opinion, bundle)
-    if survival is None:
-        return ruling
-    if survival.is_empty:
-        wording = texts.reject_not_supported(opinion.concern, survival.refused)
-        return _veto(replace(ruling, evidence=()), wording, "change")
-    unmet = {criterion.id for criterion in opinion.criteria if criterion.status in UNMET}
-    unverifiable = {"status": CriterionStatus.UNVERIFIABLE, "note": texts.MENTIONED_THOUGH_UNMET}
-    ruling = _with_criteria(ruling, unmet - survival.criteria, unverifiable)
-    return replace(ruling, evidence=survival.evidence)
+def find_question(opinion: ModelOpinion, bundle: EvidenceBundle, asked: Collection[str] = ()) -> str | None:
+    """The correction for an opinion that a veto would stop. *asked*: ids of the suspicions in the question."""
+    vetoes = (veto for veto in _vetoes_of(opinion, bundle, asked) if veto.question)
+    veto = next(vetoes, None)
+    is_moot = opinion.decision is Leaning.ACCEPT and bundle.opinion.facts and veto and veto.kind != SHOWN_BY_TESTS
+    return veto.question if veto and not is_moot else None
 
 
-def _check_accept(ruling: Ruling, opinion: ModelOpinion, bundle: EvidenceBundle) -> Ruling:
-    against = next(contradicted_claims(bundle), None)
-    if against is not None:
-        return _veto(ruling, texts.contradicted(*against), "claims")
-    if bare := criteria_shown_without_code(opinion, bundle):
-        return _veto(ruling, texts.shown_by_tests_alone(bare), "evidence")
-    if untested := criteria_without_test(opinion, bundle):
-        return _veto(ruling, texts.met_without_a_test(untested), "tests")
-    if left := [suspicion.finding for suspicion in find_unanswered(opinion, bundle)]:
-        return _veto(ruling, texts.suspicions_unanswered(left), SUSPICIONS_SIGNAL)
-    return ruling
-
-
-def _veto(ruling: Ruling, concern_and_step: tuple[str, str], why: str) -> Ruling:
-    return leave_to_person(ruling, concern_and_step, ruling.decision, vetoed_by=why)
+def _vetoes_of(opinion: ModelOpinion, bundle: EvidenceBundle, asked: Collection[str] = ()) -> Iterator[Veto]:
+    """What code holds against the decision, the most important first."""
+    match opinion.decision:
+        case Leaning.REJECT:
+            if claim := find_refuted_claim(opinion, bundle.dossier):
+                yield Veto("names", *texts.name_exists(claim.name, claim.path, claim.line, is_taken=claim.is_imported))
+            if rule := find_missing_rule(opinion, bundle.dossier):
+                yield Veto("rules", *texts.rule_not_found(rule))
+            survival = survival_of(opinion, bundle)
+            if survival is not None and survival.is_empty:
+                yield Veto(UNSUPPORTED, *texts.reject_not_supported(opinion.concern, survival.refused))
+        case Leaning.ACCEPT:
+            for criterion, claim in contradicted_claims(bundle):
+                yield Veto("claims", *texts.contradicted(criterion, claim))
+            if bare := criteria_shown_without_code(opinion, bundle):
+                yield Veto(SHOWN_BY_TESTS, *texts.shown_by_tests_alone(bare))
+            if untested := criteria_without_test(opinion, bundle):
+                yield Veto("tests", *texts.met_without_a_test(untested))
+            if left := find_unanswered(opinion, bundle):
+                question = texts.settle_suspicions([suspicion.id for suspicion in left if suspicion.id in asked])
+                findings = [suspicion.finding for suspicion in left]
+                yield Veto(SUSPICIONS_SIGNAL, *texts.suspicions_unanswered(findings), question)
+        case _:
+            return
 
 
 def contradicted_claims(bundle: EvidenceBundle) -> Iterator[tuple[str, ClaimVerdict]]:
@@ -96,37 +113,6 @@ def contradicted_claims(bundle: EvidenceBundle) -> Iterator[tuple[str, ClaimVerd
     for claim, checked in zip(case.ac_coverage if case else (), bundle.claims, strict=False):
         if checked.status is ClaimStatus.CONTRADICTED:
             yield from ((criterion.id, checked) for criterion in bundle.criteria if names_criterion(claim, criterion))
-
-
-def find_question(opinion: ModelOpinion, bundle: EvidenceBundle, asked: Collection[str] = ()) -> str | None:
-    """The correction for an opinion that a veto would stop. *asked*: ids of the suspicions in the question."""
-    match opinion.decision:
-        case Leaning.REJECT:
-            return _question_of_reject(opinion, bundle)
-        case Leaning.ACCEPT:
-            return _question_of_accept(opinion, bundle, asked)
-        case _:
-            return None
-
-
-def _question_of_reject(opinion: ModelOpinion, bundle: EvidenceBundle) -> str | None:
-    if claim := find_refuted_claim(opinion, bundle.dossier):
-        return texts.look_at_name(claim.name, claim.path, claim.line, is_taken=claim.is_imported)
-    if rule := find_missing_rule(opinion, bundle.dossier):
-        return texts.look_for_rule(rule)
-    survival = survival_of(opinion, bundle)
-    return texts.no_finding_survives(survival.refused) if survival and survival.is_empty else None
-
-
-def _question_of_accept(opinion: ModelOpinion, bundle: EvidenceBundle, asked: Collection[str]) -> str | None:
-    if bare := criteria_shown_without_code(opinion, bundle):
-        return texts.look_at_code(bare)
-    if bundle.opinion.facts:
-        return None
-    if untested := criteria_without_test(opinion, bundle):
-        return texts.look_for_a_test(untested)
-    left = [suspicion.id for suspicion in find_unanswered(opinion, bundle) if suspicion.id in asked]
-    return texts.settle_suspicions(left) if left else None
 
 
 def criteria_without_test(opinion: ModelOpinion, bundle: EvidenceBundle) -> tuple[str, ...]:
