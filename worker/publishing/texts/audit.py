@@ -26,7 +26,7 @@ from worker.domain.verdict.audit import (
 from worker.domain.verdict.verdict import Abstain, Accept, Reject, Side, SubjectKind, Verdict
 from worker.judge.task_judgement import TaskJudgement
 from worker.publishing.texts import phrases
-from worker.publishing.texts.columns import Ink, TerminalPage, display_width, quote_lines, wrap_lines
+from worker.publishing.texts.columns import Ink, TerminalPage, label_row, quote_lines, wrap_lines
 from worker.publishing.texts.markdown import exact_line, one_line, visible
 from worker.publishing.texts.overrides import decision_lines
 
@@ -86,7 +86,7 @@ def verdict_record(record: VerdictRecord, page: TerminalPage) -> str:
     audit = record.audit
     parts = (
         _decision(record.verdict, page),
-        (line for label, text in _rows(record) for line in _row(label, text, page)),
+        (line for label, text in _rows(record) for line in label_row(label, one_line(text), page, LABEL_COLUMNS)),
         (line for sentence in decision_lines(record.decisions) for line in wrap_lines(sentence, page)),
         _steps(audit.steps, page) if audit else (),
         _evidence(record.verdict, page),
@@ -169,12 +169,6 @@ def missing_dossier_reason(verdict: Verdict) -> str | None:
             return None
         case _:
             assert_never(verdict.subject.kind)
-
-
-def _row(label: str, text: str, page: TerminalPage) -> Iterator[str]:
-    first, *rest = wrap_lines(one_line(text), page, indent=LABEL_COLUMNS + 1)
-    yield page.ink(label, Ink.BOLD) + " " * (LABEL_COLUMNS + 1 - display_width(label)) + first.lstrip()
-    yield from rest
 
 
 def _steps(steps: Iterable[Step], page: TerminalPage) -> Iterator[str]:
@@ -298,8 +292,8 @@ def dossier_report(dossier: Dossier, path: str, taken: Sequence[RecordedRedactio
     """The parts of an exported dossier, and what was redacted."""
     lines = [page.ink(f"Written to {exact_line(path)}. It holds, for each of its readers:", Ink.BOLD)]
     for name, text in _dossier_parts(dossier):
-        lines += _row(name, text, page)
-    lines += _row("redacted", ", ".join(map(_redaction, taken)) or "nothing", page)
+        lines += label_row(name, one_line(text), page, LABEL_COLUMNS)
+    lines += label_row("redacted", one_line(", ".join(map(_redaction, taken)) or "nothing"), page, LABEL_COLUMNS)
     lines += wrap_lines("Read it before you share it: what does not look like a secret was not redacted.", page)
     lines += wrap_lines(f"To judge it: assay judge --dossier {exact_line(path)}", page)
     return "\n".join([*lines, ""])

@@ -62,6 +62,12 @@ def wrap_lines(text: str, page: TerminalPage, indent: int = 0) -> list[str]:
     return [" " * indent + line for line in lines]
 
 
+def label_row(label: str, text: str, page: TerminalPage, columns: int) -> list[str]:
+    """A bold label in so many columns, and the text beside it."""
+    first, *rest = wrap_lines(text, page, indent=columns + 1)
+    return [page.ink(label, Ink.BOLD) + " " * (columns + 1 - display_width(label)) + first.lstrip(), *rest]
+
+
 def quote_lines(text: str, page: TerminalPage, indent: int) -> list[str]:
     """Lines of code behind a bar, cut at the page's edge so that each stays one line."""
     width = max(page.width - indent - 2, 20)

@@ -11,7 +11,7 @@ from worker.domain.config.config import CONFIG_PATH, DEFAULTS_REPOSITORY, MISNAM
 from worker.domain.config.schema import ConfigKeys, to_keys
 from worker.domain.dossier.dossier import ConfigOrigin
 from worker.dossier.config import EffectiveConfig, Problem
-from worker.publishing.texts.columns import Ink, TerminalPage, display_width, wrap_lines
+from worker.publishing.texts.columns import Ink, TerminalPage, display_width, label_row, wrap_lines
 from worker.publishing.texts.config_phrases import value_phrase
 from worker.publishing.texts.markdown import exact_line, fit
 
@@ -55,13 +55,10 @@ def effective_report(configured: EffectiveConfig, names: Mapping[ConfigOrigin, s
     ]
     wide = max(len(key) for key, _, _ in rows)
     lines = [f"{exact_line(name)} is valid." for name in names.values()] or ["There is no file: every default holds."]
-    lines += ["", *(line for row in rows for line in _row(*row, wide, page))]
+    lines.append("")
+    for key, value, source in rows:
+        lines += label_row(key, f"{exact_line(value)} ({source})", page, wide + 1)
     return "\n".join([*lines, ""])
-
-
-def _row(key: str, value: str, of: str, wide: int, page: TerminalPage) -> list[str]:
-    first, *rest = wrap_lines(f"{exact_line(value)} ({of})", page, indent=wide + 2)
-    return [page.ink(key, Ink.BOLD) + " " * (wide + 2 - len(key)) + first.lstrip(), *rest]
 
 
 def key_source(configured: EffectiveConfig, key: str, names: Mapping[ConfigOrigin, str]) -> str:

@@ -6,7 +6,7 @@ from typing import Final, assert_never
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.verdict.verdict import Abstain, Accept, Finding, Reject, Side, Verdict
 from worker.publishing.texts import config_phrases, phrases
-from worker.publishing.texts.columns import Ink, TerminalPage, display_width, quote_lines, wrap_lines
+from worker.publishing.texts.columns import Ink, TerminalPage, label_row, quote_lines, wrap_lines
 from worker.publishing.texts.markdown import exact_line, fit, fit_end, one_line
 
 LABEL_COLUMNS: Final = 10
@@ -27,7 +27,11 @@ def verdict_report(verdict: Verdict, dossier: Dossier, page: TerminalPage, notes
         _conditions(verdict, page),
         _criteria(verdict, dossier, page),
         _findings(verdict, page),
-        (line for label, text in _rows(verdict, dossier, notes) for line in _row(label, text, page)),
+        (
+            line
+            for label, text in _rows(verdict, dossier, notes)
+            for line in label_row(label, one_line(text), page, LABEL_COLUMNS)
+        ),
     )
     return "\n\n".join("\n".join(lines) for lines in (list(part) for part in parts) if lines) + "\n"
 
@@ -170,9 +174,3 @@ def _paths(paths: Sequence[str], reasons: dict[str, str]) -> str:
     shown = [exact_line(path) + (f" ({reasons[path]})" if path in reasons else "") for path in paths[:MOST_PATHS]]
     left = len(paths) - len(shown)
     return ", ".join(shown) + (f" … and {left} more" if left else "")
-
-
-def _row(label: str, text: str, page: TerminalPage) -> Iterator[str]:
-    first, *rest = wrap_lines(one_line(text), page, indent=LABEL_COLUMNS + 1)
-    yield page.ink(label, Ink.BOLD) + " " * (LABEL_COLUMNS + 1 - display_width(label)) + first.lstrip()
-    yield from rest

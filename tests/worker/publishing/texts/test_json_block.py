@@ -251,31 +251,6 @@ Delivery `72d3162e`
 """)
 
 
-def test_a_check_that_waits_says_why_and_until_when() -> None:
-    assert check_text(check_run.waiting_for_ci_content(["test"], NOON)) == snapshot("""\
-<details><summary>This check as JSON</summary>
-
-```json
-{
-  "check_version": 1,
-  "state": "pending",
-  "decision": null,
-  "reason": "waiting_for_ci",
-  "why": "Waiting for CI: test",
-  "until": "2026-11-20T12:00:00+00:00",
-  "conclusion": null,
-  "eval_id": null,
-  "superseded_by": null,
-  "overridden_by": null,
-  "reviewed_by": null,
-  "held_by": null
-}
-```
-
-</details>\
-""")
-
-
 def test_what_others_wrote_does_not_leave_its_string() -> None:
     said = HumanDecisions(override=Override(login=HOSTILE, reason=HOSTILE, at=NOON))
     content = overrides.with_decisions(
