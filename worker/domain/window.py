@@ -6,7 +6,7 @@ from typing import Final
 
 from worker.domain.pattern import pattern
 
-AGO_PATTERN: Final = pattern(r"(\d{1,5})([mhdw])")
+DURATION_PATTERN: Final = pattern(r"(\d{1,5})([mhdw])")
 DURATION_UNITS: Final = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 NO_END_MS: Final = 2**53
 """The end of a window without one: the last entry's clock may have been ahead of ours."""
@@ -41,7 +41,7 @@ def parse_window(since: str, until: str | None, now: datetime) -> Window:
 
 def parse_moment_ms(text: str, now: datetime) -> int:
     """The moment that *text* names, seen from *now*. Raises WindowError."""
-    if ago := AGO_PATTERN.fullmatch(text):
+    if ago := DURATION_PATTERN.fullmatch(text):
         return to_milliseconds(now - timedelta(**{DURATION_UNITS[ago[2]]: int(ago[1])}))
     try:
         at = datetime.fromisoformat(text)

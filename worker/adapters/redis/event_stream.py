@@ -17,7 +17,7 @@ from worker.domain.ids import InstallationId
 from worker.domain.lifecycle.state import Phase
 from worker.domain.pattern import pattern
 from worker.domain.request.judge_request import PullRef
-from worker.domain.verdict.events import EvaluationStarted, Event, dump_started
+from worker.domain.verdict.events import EvaluationStarted, Event, lost_event, started_event
 from worker.errors import LeaseLost
 
 PAGE: Final = 2_000
@@ -93,7 +93,7 @@ class RedisEvents:
     def record_started(self, pull: PullRef, fence: int, evaluation: EvaluationStarted) -> None:
         """Record that an evaluation started under this fence. Idempotent. Raises LeaseLost."""
         stream = keys.events(pull.installation_id).name
-        started, lost = dump_started(evaluation)
+        started, lost = started_event(evaluation).dump(), lost_event(evaluation).dump()
         note = f"{keys.pull(pull).name}\n{fence}\n{stream}\n{self._told_ms}\n".encode() + lost
 
         def start(transaction: Transaction) -> Operation[None]:

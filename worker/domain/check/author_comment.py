@@ -5,7 +5,6 @@ mentions no agent where the next move is a person's.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
@@ -26,41 +25,17 @@ class VerdictTask(Frozen):
     delivery_id: DeliveryId
 
 
-@dataclass(frozen=True)
-class AgentMention:
-    """How a comment mentions one agent. `requirement`: under which condition it answers an App. `source`: of that."""
+AGENT_MENTIONS: Final = {
+    "copilot": "@copilot",
+    "claude": "@claude",
+    "devin": "@devin-ai-integration",
+    "codex": "@codex",
+    "cursor": "@cursor",
+}
+"""How a comment mentions an agent of `worker.dossier.agents`; the others read it if they read any.
 
-    agent: str
-    mention: str
-    requirement: str
-    source: str
-
-
-AGENT_MENTIONS: Final = (
-    AgentMention(
-        "copilot",
-        "@copilot",
-        "It answers people with write access only: one of them repeats the next step in a comment that mentions it.",
-        "GitHub's docs, Reviewing a pull request created by Copilot; 2026-11",
-    ),
-    AgentMention(
-        "claude",
-        "@claude",
-        "Its workflow answers Apps only where `allowed_bots` names this one.",
-        "claude-code-action's docs, Usage; 2026-11",
-    ),
-    AgentMention(
-        "devin",
-        "@devin-ai-integration",
-        "It answers Apps only once this one is listed under Settings, Pull request settings, bot comments.",
-        "Devin's docs, Bot comment settings; 2026-11",
-    ),
-    AgentMention("codex", "@codex", "Not known whether it answers Apps.", "OpenAI's docs, Codex on GitHub; 2026-11"),
-    AgentMention(
-        "cursor", "@cursor", "Not known whether it answers Apps.", "Cursor's docs, Cloud agents on GitHub; 2026-11"
-    ),
-)
-"""The agents of `worker.dossier.agents` that a mention calls; the others read the comment if they read any."""
+docs/using.md says under which condition each answers an App.
+"""
 
 
 class AuthorMessage(StrEnum):
@@ -119,7 +94,7 @@ def comment_marker(nonce: str) -> str:
 
 def find_mention(agent: str | None) -> str | None:
     """The mention that calls this agent."""
-    return next((agent_mention.mention for agent_mention in AGENT_MENTIONS if agent_mention.agent == agent), None)
+    return AGENT_MENTIONS.get(agent or "")
 
 
 def is_comment_enabled(verdict: Verdict, feedback: Feedback) -> bool:

@@ -10,7 +10,8 @@ from typing import Final
 
 from worker.domain.pattern import pattern
 from worker.domain.request.judge_request import CommandName
-from worker.domain.request.pause import DURATION_PATTERN, UntilError, parse_end
+from worker.domain.request.pause import UntilError, parse_end
+from worker.domain.window import DURATION_PATTERN
 
 PAUSE_ARGUMENTS: Final = pattern(r"(for\s+|until\s+)?(\S+)\s*(.*)", re.IGNORECASE)
 CLOSING_PUNCTUATION: Final = ".,;:!"

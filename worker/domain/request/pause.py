@@ -8,12 +8,10 @@ from pydantic import Field
 
 from worker.domain.ids import RepositoryName
 from worker.domain.model import Frozen
-from worker.domain.pattern import pattern
-from worker.domain.window import DURATION_UNITS
+from worker.domain.window import DURATION_PATTERN, DURATION_UNITS
 
 LONGEST_REASON: Final = 500
 LONGEST_NAME: Final = 100
-DURATION_PATTERN: Final = pattern(r"(\d{1,5})([mhdw])")
 EXPECTED_FORMAT: Final = "Expected: how long, like 90m, 2h or 3d, or a time like 2026-11-20T15:00Z."
 
 

@@ -10,13 +10,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from functools import lru_cache
 from typing import Any, Final, assert_never, cast
 
 from pydantic_core import to_json
 
 from worker.domain.pattern import pattern
-from worker.domain.request.judge_request import PullRef
 from worker.domain.verdict.audit import EvaluatedVerdict
 from worker.domain.verdict.verdict import Abstain, AbstainReason, Accept, JudgeKind, Reject, Subject, SubjectKind
 
@@ -131,38 +129,22 @@ def subject_id(subject: Subject, part: str = "") -> str:
 
 def started_event(evaluation: EvaluationStarted) -> Event:
     """`eval.started`."""
-    subject = _subject_fields(evaluation.eval_id, evaluation.subject, evaluation.part)
-    plan = _plan_fields(evaluation.rubric_id, evaluation.rubric_version, evaluation.planned_judge, evaluation.trigger)
-    return Event(EventKind.STARTED, {**subject, **plan})
+    return Event(
+        EventKind.STARTED,
+        {
+            **_subject_fields(evaluation.eval_id, evaluation.subject, evaluation.part),
+            "rubric_id": evaluation.rubric_id,
+            "rubric_version": evaluation.rubric_version,
+            "judge_kind_planned": evaluation.planned_judge.value,
+            "trigger": evaluation.trigger.value,
+        },
+    )
 
 
-def _plan_fields(rubric_id: str, version: str, planned: JudgeKind, trigger: EvalTrigger) -> dict[str, Any]:
-    return {
-        "rubric_id": rubric_id,
-        "rubric_version": version,
-        "judge_kind_planned": planned.value,
-        "trigger": trigger.value,
-    }
-
-
-def dump_started(evaluation: EvaluationStarted) -> tuple[bytes, bytes]:
-    """`eval.started` as it is written, and the `eval.failed` for a judge that dies.
-
-    Every judging waits for this, so the part that is the same in many is dumped once.
-    """
-    frame = to_json(_subject_fields(evaluation.eval_id, evaluation.subject, evaluation.part))[:-1]
-    plan = (evaluation.rubric_id, evaluation.rubric_version, evaluation.planned_judge, evaluation.trigger)
-    planned, lost = _dump_template(*plan)
-    return frame + planned, frame + lost
-
-
-@lru_cache(maxsize=64)
-def _dump_template(rubric_id: str, version: str, planned: JudgeKind, trigger: EvalTrigger) -> tuple[bytes, bytes]:
-    """Both events behind their frame."""
-    cost = "0" if planned is JudgeKind.HEURISTIC else None  # a judge that died may have asked a model before
-    nothing = _no_verdict_fields(rubric_id, version, FailureMode.JUDGE_CALL_FAILED)
-    lost = {**nothing, "error_message": LOST_MESSAGE, "judge_cost_usd": cost}
-    return b"," + to_json(_plan_fields(rubric_id, version, planned, trigger))[1:], b"," + to_json(lost)[1:]
+def lost_event(evaluation: EvaluationStarted) -> Event:
+    """`eval.failed` for a judge that dies. It may have asked a model before."""
+    cost = "0" if evaluation.planned_judge is JudgeKind.HEURISTIC else None
+    return failed_event(evaluation, FailureMode.JUDGE_CALL_FAILED, LOST_MESSAGE, cost)
 
 
 def failed_event(
@@ -232,12 +214,6 @@ def read_event(kind: str, raw: bytes) -> Event:
     if not isinstance(body, dict) or cast("dict[str, Any]", body).get("v") != EVENT_VERSION:
         raise EventError(f"{event_kind} is not of version {EVENT_VERSION}")
     return Event(event_kind, cast("dict[str, Any]", body))
-
-
-def event_pull(body: Mapping[str, Any], installation_id: int) -> PullRef:
-    """The pull request that an event is about. Raises pydantic's error for a body that has none."""
-    numbers = {"repository_id": body.get("repository_id"), "number": body.get("number")}
-    return PullRef.model_validate({"installation_id": installation_id, **numbers})
 
 
 def _subject_fields(eval_id: str, subject: Subject, part: str = "") -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The report of `assay doctor`, one line per finding, and docs/permissions.md. A finding that is not OK says what to do."""
+"""The report of `assay doctor`, one line per finding. A finding that is not OK says what to do."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,6 @@ from worker.domain.check.branch_protection import (
 )
 from worker.domain.check.check_run import CHECK_NAME
 from worker.domain.config.app_permissions import (
-    CORE_PERMISSIONS,
     OPTIONAL_PERMISSIONS,
     OptIn,
     find_missing_opt_ins,
@@ -275,60 +274,3 @@ def _queue(gate: RepositoryProtection, installed: AppInstallation) -> DoctorFind
         f"{wanted.permission.label}, so {wanted.consequence}. Ask for it in {APP_SETTINGS}; the owner approves it at {installed.url}"
     )
     return DoctorFinding(QUEUE, Health.WRONG, text)
-
-
-NEVER: Final = (
-    ("Contents: write", "Assay pushes nothing and merges nothing"),
-    ("Issues: write", "comments and reactions need *Pull requests*; issues are only read"),
-    (
-        "Administration",
-        "*Contents* and *Metadata* show what a branch requires",
-    ),
-    ("Members", "the repository answers who may command"),
-    ("Workflows, Secrets, Variables, Environments, Webhooks", "judging needs none of them"),
-)
-
-
-def permissions_page() -> str:
-    core = [f"| {permission.title} | {permission.level} | {permission.reason} |" for permission in CORE_PERMISSIONS]
-    extras = [
-        f"| `{optional.opt_in}` | {optional.permission.title} | {optional.permission.level} | {optional.permission.reason} | {optional.consequence} |"
-        for optional in OPTIONAL_PERMISSIONS
-    ]
-    never = [f"- *{name}*: {why}." for name, why in NEVER]
-    return "\n".join(
-        [
-            "# Permissions",
-            "",
-            "<!-- made from worker/domain/config/app_permissions.py; a test holds both together -->",
-            "",
-            "`/setup` puts these permissions into the manifest. `assay doctor` names what the App or an installation lacks.",
-            "",
-            "## Needed to judge",
-            "",
-            "| permission | level | why |",
-            "|---|---|---|",
-            *core,
-            "",
-            "## Your choice",
-            "",
-            "`/setup` offers each; all but `code_scanning` are ticked. A permission that is added later works in an installation once",
-            "its owner approves it at GitHub.",
-            "",
-            "| choice | permission | level | why | without it |",
-            "|---|---|---|---|---|",
-            *extras,
-            "",
-            "`comments` and `reactions` share one permission: `ASSAY_COMMENTS=0` or `ASSAY_REACTIONS=0` switches one of them off. The",
-            "permission also allows to approve a pull request and to edit its title; Assay does neither.",
-            "",
-            "## Never asked for",
-            "",
-            *never,
-            "",
-            "## Events",
-            "",
-            "The App subscribes to the events of [triggers.md](triggers.md) for which it has the permission.",
-            "",
-        ]
-    )  # fmt: skip

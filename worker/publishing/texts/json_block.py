@@ -6,10 +6,9 @@ Each block always parses. Fields of a verdict that do not fit are left out whole
 import json
 from typing import Any, Final
 
-from worker.domain.check.check_run import CheckContent, Conclusion, StatusBlock
-from worker.domain.check.wait_status import WaitReason, WaitState
+from worker.domain.check.check_run import CheckContent, StatusBlock
 from worker.domain.pattern import pattern
-from worker.domain.verdict.verdict import AbstainReason, Category, Verdict
+from worker.domain.verdict.verdict import Verdict
 from worker.publishing.texts.markdown import code_block, fit
 
 OMISSION_ORDER: Final = (
@@ -25,7 +24,6 @@ CHECK_VERSION: Final = 1
 BLOCK_BYTES: Final = 4_000
 """Kept in every text for the block of the check itself."""
 
-DECISIONS: Final = ("accept", "reject", "abstain")
 OPTIONAL_FIELDS: Final = ("superseded_by", "overridden_by", "reviewed_by")
 
 
@@ -42,24 +40,6 @@ def check_text(content: CheckContent) -> str:
     block = code_block(_json(_fields(content, content.block), indent=2), "json")
     folded = f"<details><summary>This check as JSON</summary>\n\n{block}\n\n</details>"
     return f"{content.text}\n\n{folded}" if content.text else folded
-
-
-def check_schema() -> str:
-    """The JSON Schema of the check's own block, published as docs/check.schema.json."""
-    texts = {name: {"type": ["string", "null"]} for name in ("until", "eval_id", *OPTIONAL_FIELDS)}
-    reasons = sorted({*WaitReason, *Category, *AbstainReason})
-    fields: dict[str, Any] = {
-        "check_version": {"const": CHECK_VERSION},
-        "state": {"enum": [*WaitState]},
-        "decision": {"enum": [*DECISIONS, None]},
-        "reason": {"enum": [*reasons, None]},
-        "why": {"type": "string"},
-        "conclusion": {"enum": [*Conclusion, None]},
-        **texts,
-        "held_by": {"type": ["integer", "null"]},
-    }
-    about = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "This check as JSON", "type": "object"}
-    return json.dumps({**about, "required": list(fields), "properties": fields}, indent=2) + "\n"
 
 
 def _fields(content: CheckContent, block: StatusBlock) -> dict[str, Any]:

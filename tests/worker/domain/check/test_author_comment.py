@@ -1,5 +1,6 @@
 """Who is told of a reject, and when that is news."""
 
+import re
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -35,9 +36,7 @@ def judged(eval_id: str, head_sha: str = HEAD, **changes: Any) -> LedgerEntry:
 
 
 def test_every_agent_that_is_spoken_to_is_one_that_is_known() -> None:
-    assert {entry.agent for entry in AGENT_MENTIONS} <= {entry.agent for entry in AGENTS}
-    assert len({entry.agent for entry in AGENT_MENTIONS}) == len(AGENT_MENTIONS)
-    assert all(entry.source and entry.requirement for entry in AGENT_MENTIONS)
+    assert AGENT_MENTIONS.keys() <= {entry.agent for entry in AGENTS}
 
 
 def test_an_agent_listens_to_its_name_and_a_person_to_none() -> None:
@@ -169,5 +168,5 @@ def test_red_ci_is_told_once_a_head_and_that_it_is_mended_only_where_that_was_as
 
 def test_the_table_of_agents_is_the_one_that_is_documented() -> None:
     page = (Path(__file__).parents[4] / "docs" / "using.md").read_text(encoding="utf-8")
-    for agent in AGENT_MENTIONS:
-        assert f"| {agent.agent} | `{agent.mention}` | {agent.requirement} | {agent.source} |" in page
+    rows = re.findall(r"^\| (\w+) \| `(@[\w-]+)` \| [^|]+ \| [^|]+ \|$", page, re.MULTILINE)
+    assert dict(rows) == AGENT_MENTIONS
