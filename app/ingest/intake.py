@@ -40,13 +40,6 @@ from app.ingest.event_types import (
     ReviewRequested,
     VisibleRepository,
 )
-from worker.adapters.redis import intake, keys
-from worker.adapters.redis.async_client import AsyncRedisClient
-from worker.adapters.redis.delayed_queue import receive_event
-from worker.adapters.redis.merge_groups import RedisMergeGroups
-from worker.adapters.redis.records import add_repositories
-from worker.adapters.redis.store import Store
-from worker.adapters.redis.transactions import run_async
 from worker.domain.check.merge_group import MergeGroup
 from worker.domain.ids import BaseHash, DeliveryId, InstallationId, RepositoryName, Sha, hash_base
 from worker.domain.lifecycle.intake import NO_HEAD, IntakeOutcome, NamedHead
@@ -57,6 +50,16 @@ from worker.domain.request.pull_request_events import (
     PullRequestEventKind,
     RepositoryAdded,
     hash_issue,
+)
+from worker.wiring.store import Store
+from worker.wiring.web import (
+    AsyncRedisClient,
+    RedisMergeGroups,
+    add_repositories,
+    intake,
+    keys,
+    receive_event,
+    run_async,
 )
 
 LATE_AFTER: Final = timedelta(minutes=1)

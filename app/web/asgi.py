@@ -45,7 +45,8 @@ from worker.clock import SystemClock
 from worker.domain.model import build_models
 from worker.log import log_json
 from worker.settings import AppCredentials, Settings, malformed_setting
-from worker.wiring.store import Store, open_async_client, open_store, wait_for_redis
+from worker.wiring.store import Store, open_store, wait_for_redis
+from worker.wiring.web import open_async_client
 
 SHUTDOWN_SECONDS: Final = 10
 TICKS_PER_CHECK: Final = round(CHECK_INTERVAL_S / 0.1)

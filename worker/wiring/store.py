@@ -15,7 +15,6 @@ from worker.domain.ids import InstallationId, Sha
 from worker.domain.verdict.rubric import VersionedRubric
 
 if TYPE_CHECKING:
-    from worker.adapters.redis.async_client import AsyncRedisClient
     from worker.adapters.redis.records import RepositoryHoldings
 
 __all__ = [
@@ -26,7 +25,6 @@ __all__ = [
     "Store",
     "StreamEntry",
     "is_version_reused",
-    "open_async_client",
     "open_store",
     "read_events",
     "read_wait_status",
@@ -42,13 +40,6 @@ def read_wait_status(
     from worker.adapters.redis.wait_status import find_seen_pulls
 
     return find_wait_status(find_seen_pulls(store, repository, sha, within), sha)
-
-
-def open_async_client(store: Store) -> "AsyncRedisClient":
-    """A client of the same server for the event loop."""
-    from worker.adapters.redis.async_client import AsyncRedisClient
-
-    return AsyncRedisClient(store.url.get_secret_value(), store.timing.redis_timeout)
 
 
 def read_events(

@@ -1,0 +1,28 @@
+"""The store's parts for deliveries, which the web process alone takes in: its own client for the event loop, and all writes.
+
+It loads no queue and no SDK.
+"""
+
+from worker.adapters.redis import intake, keys
+from worker.adapters.redis.async_client import AsyncRedisClient
+from worker.adapters.redis.delayed_queue import receive_event
+from worker.adapters.redis.merge_groups import RedisMergeGroups
+from worker.adapters.redis.records import add_repositories
+from worker.adapters.redis.transactions import run_async
+from worker.wiring.store import Store
+
+__all__ = [
+    "AsyncRedisClient",
+    "RedisMergeGroups",
+    "add_repositories",
+    "intake",
+    "keys",
+    "open_async_client",
+    "receive_event",
+    "run_async",
+]
+
+
+def open_async_client(store: Store) -> AsyncRedisClient:
+    """A client of the same server for the event loop."""
+    return AsyncRedisClient(store.url.get_secret_value(), store.timing.redis_timeout)
