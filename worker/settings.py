@@ -195,6 +195,11 @@ class Settings:
             outage_limit=timedelta(seconds=self.timing.github_outage),
         )
 
+    @property
+    def figures_folder(self) -> Path:
+        """Where this host keeps what it counted of the streams. It can be deleted at any time."""
+        return self.data_dir / "figures"
+
     def require_app(self) -> AppCredentials:
         """The App's credentials, or the SettingError of the first one that is missing."""
         if self.app is None:
@@ -233,6 +238,13 @@ def unknown_variable_phrase(name: str, meant: str | None) -> str:
 def environment() -> dict[str, str]:
     """A copy of the process's environment, for child processes and `assay doctor`."""
     return dict(os.environ)
+
+
+def child_environment(settings: Settings) -> dict[str, str]:
+    """This environment for a child process, with the URL and keys of *settings*."""
+    url = settings.redis_url.get_secret_value() if settings.redis_url else ""
+    keys = " ".join(key.get_secret_value() for key in settings.store_keys)
+    return environment() | {"REDIS_URL": url, "ASSAY_STORE_KEYS": keys}
 
 
 Parser = Callable[[str], Any]

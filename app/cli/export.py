@@ -11,6 +11,7 @@ from typing import Any, BinaryIO, Final, NamedTuple
 from app.cli.exit_codes import CommandResult, Exit
 from worker.clock import SystemClock
 from worker.domain.ids import InstallationId
+from worker.domain.verdict.events import StreamEntry
 from worker.errors import InputError
 from worker.evaluation.stats.export import (
     COLUMN_KINDS,
@@ -24,7 +25,7 @@ from worker.evaluation.stats.export import (
 from worker.evaluation.stats.stats_query import WEEK, ParameterError, StatsTopic, parse_moment, parse_query
 from worker.evaluation.stats.windows import EPOCH, to_milliseconds
 from worker.settings import load_settings
-from worker.wiring.store import Store, StreamEntry, open_store, read_events
+from worker.wiring.store import Store, open_store
 
 MISSING_PACKAGE: Final = "--format parquet needs pyarrow. Install the extra: pip install 'assay[parquet]'."
 
@@ -79,7 +80,7 @@ def _terminal_entries(store: Store, installation: InstallationId, span: ExportSp
     kinds = tuple(TERMINAL_EVENTS.values())
     after = f"{span.since_ms - 1}-{2**64 - 1}" if span.since_ms else ""
     last_ms = None if span.until_ms is None else span.until_ms - 1
-    return read_events(store, installation, after, last_ms, kinds)
+    return store.events.read(installation, after, last_ms, kinds)
 
 
 def _parts(

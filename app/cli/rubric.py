@@ -16,8 +16,8 @@ from worker.domain.window import WindowError, parse_window
 from worker.dossier.parser_sandbox import sandboxed_parsing
 from worker.errors import AssayError, InputError, RubricRefused
 from worker.evaluation.rubric_diff import ComparedChange, RubricDiff, RubricPair, count_agreement
+from worker.evaluation.stats.agreement import is_borne_out
 from worker.evaluation.stats.figures import wilson_interval
-from worker.evaluation.stats.ground_truth import is_borne_out
 from worker.evaluation.supersession import RejudgeSelection
 from worker.evaluation.texts.rejudge import (
     RubricDifferences,

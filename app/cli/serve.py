@@ -20,7 +20,7 @@ from typing import IO, Any, Final, cast
 
 from app.cli.exit_codes import CommandResult, Exit
 from worker.process_limits import die_with_parent
-from worker.settings import Settings, environment, load_settings, malformed_setting
+from worker.settings import Settings, child_environment, load_settings, malformed_setting
 from worker.wiring.store import FolderRole, open_store, with_store_url
 
 MIN_UPTIME_S: Final = 10.0
@@ -82,13 +82,6 @@ def up(_: argparse.Namespace) -> CommandResult:
     require_usable_app(settings, is_needed=False)
     with open_signal_pipe() as inbox, open_store(settings, FolderRole.OWNER) as store:
         return CommandResult(Supervisor(with_store_url(settings, store), inbox).run())
-
-
-def child_environment(settings: Settings) -> dict[str, str]:
-    """This environment, with the URL and keys of the open store."""
-    url = settings.redis_url.get_secret_value() if settings.redis_url else ""
-    keys = " ".join(key.get_secret_value() for key in settings.store_keys)
-    return environment() | {"REDIS_URL": url, "ASSAY_STORE_KEYS": keys}
 
 
 @contextmanager

@@ -15,12 +15,11 @@ from worker.domain.ids import InstallationId
 from worker.domain.request.judge_request import PullRef
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.errors import InputError
-from worker.evaluation.stats.evaluations import list_evaluations, list_outcomes
-from worker.evaluation.stats.histories import read_history
-from worker.evaluation.stats.queries import answer_query, combine_tables, tables_needed
-from worker.evaluation.stats.rollups import NO_LIMIT, open_rollups
+from worker.evaluation.stats.cache import NO_LIMIT, FiguresCache
+from worker.evaluation.stats.evaluations import list_evaluations
+from worker.evaluation.stats.queries import answer_query
 from worker.evaluation.stats.stats_query import ParameterError, StatsQuery, StatsTopic, parse_query
-from worker.evaluation.stats.windows import DAY_HOURS, EPOCH, HOUR_MS, HourWindow, to_milliseconds
+from worker.evaluation.stats.windows import DAY_HOURS, HOUR_MS, HourWindow
 from worker.evaluation.texts.stats import (
     StatsPage,
     history_text,
@@ -30,6 +29,7 @@ from worker.evaluation.texts.stats import (
     would_block_text,
 )
 from worker.settings import load_settings
+from worker.wiring.figures import open_figures_cache, read_history
 from worker.wiring.store import Store, open_store
 
 OPTIONS: Final = {
@@ -42,26 +42,23 @@ MOST_DAYS: Final = 62
 class StatsReader:
     """Answers queries about some installations, after all of their events are counted."""
 
-    def __init__(self, store: Store, of: Sequence[InstallationId], now: datetime) -> None:
-        self._rollups = open_rollups(store)
+    def __init__(self, store: Store, figures: FiguresCache, of: Sequence[InstallationId], now: datetime) -> None:
+        self._figures = figures
         self._demotions = store.demotions
         self._installations = of
         self._now = now
-        states = [self._rollups.catch_up_with_all(installation) for installation in of]
-        self._last = max((state.until for state in states), default=EPOCH)
+        states = [figures.catch_up(installation, NO_LIMIT, waits=True) for installation in of]
+        self._last_ms = max((state.until_ms for state in states), default=0)
 
     def extend_to_latest(self, question: StatsQuery) -> StatsQuery:
         """The query up to the newest entry, whatever clock wrote it."""
         window = question.window
-        end = max(window.end, to_milliseconds(self._last) // HOUR_MS + 1)
-        return replace(question, window=HourWindow(window.start, end))
+        return replace(question, window=HourWindow(window.start, max(window.end, self._last_ms // HOUR_MS + 1)))
 
     def answer(self, topic: StatsTopic, question: StatsQuery) -> dict[str, Any]:
-        tables = tables_needed(topic, question)
-        counted = [
-            self._rollups.find(installation, tables, question.window, self._now) for installation in self._installations
-        ]
-        return answer_query(topic, question, combine_tables(counted))
+        return self._figures.query(
+            self._installations, self._now, lambda streams: answer_query(topic, question, streams)
+        )
 
     def demotion_notices(self) -> tuple[str, ...]:
         """For each demoted signal why, and how to promote it."""
@@ -83,9 +80,10 @@ def stats(arguments: argparse.Namespace) -> CommandResult:
             f"--{error.parameter.replace('_', '-')}: expected {error.expected}, found {error.received!r}."
         ) from error
     questions[StatsTopic.COST] = replace(questions[StatsTopic.COST], include_eval=True)
-    with open_store(load_settings()) as store:
+    settings = load_settings()
+    with open_store(settings) as store:
         of = tuple(dict.fromkeys(arguments.installation or store.events.installations()))
-        reader = StatsReader(store, of, now)
+        reader = StatsReader(store, open_figures_cache(settings, store), of, now)
         if "to" not in parameters:
             questions = {topic: reader.extend_to_latest(question) for topic, question in questions.items()}
         answers = {topic: reader.answer(topic, questions[topic]) for topic in _topics(arguments)}
@@ -135,8 +133,10 @@ def _days(reader: StatsReader, question: StatsQuery) -> Iterator[tuple[int, floa
 def history(arguments: argparse.Namespace) -> CommandResult:
     """A pull request's verdicts, with people's decisions and outcomes."""
     name, _, number = arguments.pull.partition("#")
-    with open_store(load_settings()) as store:
-        pull_history = read_history(store, name, int(number), at_most=NO_LIMIT)
+    settings = load_settings()
+    with open_store(settings) as store:
+        figures = open_figures_cache(settings, store)
+        pull_history = read_history(store, figures, name, int(number), at_most=NO_LIMIT)
         by_head = {
             entry.head_sha: store.decisions.find_decisions(_pull_of(entry), entry.head_sha)
             for entry in pull_history.entries
@@ -145,7 +145,7 @@ def history(arguments: argparse.Namespace) -> CommandResult:
         raise InputError(
             f"Nothing is on record of {arguments.pull} here. REDIS_URL or ASSAY_DATA_DIR say where to look."
         )
-    evaluations, outcomes = list_evaluations(pull_history.entries), list_outcomes(pull_history.pulls)
+    evaluations, outcomes = list_evaluations(pull_history.entries), pull_history.outcomes
     if not arguments.json:
         text = history_text(arguments.pull, evaluations, outcomes, terminal_page(), by_head)
         return CommandResult(Exit.ACCEPT, text)

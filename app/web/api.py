@@ -19,11 +19,11 @@ from worker.clock import SystemClock
 from worker.domain.check.wait_status import WaitStatus
 from worker.domain.ids import InstallationId, Sha
 from worker.errors import Unavailable
-from worker.evaluation.stats.evaluations import list_evaluations, list_outcomes, wait_answer
-from worker.evaluation.stats.histories import read_history
-from worker.evaluation.stats.queries import CountedTables, answer_query, combine_tables, tables_needed
-from worker.evaluation.stats.rollups import MOST_ENTRIES, open_rollups
+from worker.evaluation.stats.cache import MOST_ENTRIES, FiguresCache
+from worker.evaluation.stats.evaluations import list_evaluations, wait_answer
+from worker.evaluation.stats.queries import answer_query
 from worker.evaluation.stats.stats_query import ParameterError, StatsTopic, parse_query
+from worker.wiring.figures import FiguresBuilder, read_history
 from worker.wiring.store import Store, read_wait_status
 
 AnyRequest = Request[Any, Any, Any]
@@ -50,11 +50,13 @@ class TokenScopes(Protocol):
 
 
 class AnalyticsApi:
-    """Answers requests for analytics and histories."""
+    """Answers requests for analytics and histories. *builder* counts what is more than a question may count."""
 
-    def __init__(self, store: Store, tokens: TokenScopes) -> None:
+    def __init__(self, store: Store, tokens: TokenScopes, figures: FiguresCache, builder: FiguresBuilder) -> None:
         self._store = store
         self._tokens = tokens
+        self._figures = figures
+        self._builder = builder
         self._clock = SystemClock()
 
     def get_analytics(self, request: AnyRequest, name: str) -> JsonResponse:
@@ -88,18 +90,15 @@ class AnalyticsApi:
             parameters[parameter] = str(value)
         topic, now = StatsTopic(name), self._clock.now()
         question = parse_query(parameters, topic, now)
-        rollups, tables = open_rollups(self._store), tables_needed(topic, question)
-        counted: list[CountedTables] = []
-        left = MOST_ENTRIES  # of all installations together
-        for installation in sorted(scope):
-            counted.append(rollups.find(installation, tables, question.window, now, at_most=left))
-            left -= counted[-1].counted
-        return Response(answer_query(topic, question, combine_tables(counted)))
+        answer = self._figures.query(scope, now, lambda streams: answer_query(topic, question, streams), MOST_ENTRIES)
+        if answer["is_behind"]:
+            self._builder.start(scope)
+        return Response(answer)
 
     def _pull(self, repository: str, number: str, scope: Scope) -> JsonResponse:
         if not number.isascii() or not number.isdecimal() or len(number) > MAX_NUMBER_DIGITS:
             raise ParameterError("number", "a pull request's number", number)
-        history = read_history(self._store, repository, int(number), scope)
+        history = read_history(self._store, self._figures, repository, int(number), scope)
         if not history.entries:
             return _not_found(f"Nothing is on record of {repository[:200]}#{number} that this token may read.")
         return Response(
@@ -107,7 +106,7 @@ class AnalyticsApi:
                 "repository": repository,
                 "number": int(number),
                 "evaluations": list_evaluations(history.entries),
-                "outcomes": list_outcomes(history.pulls),
+                "outcomes": history.outcomes,
             }
         )
 

@@ -45,12 +45,15 @@ from worker.clock import SystemClock
 from worker.domain.model import build_models
 from worker.log import log_json
 from worker.settings import AppCredentials, Settings, malformed_setting
+from worker.wiring.figures import FiguresBuilder, open_figures_cache
 from worker.wiring.store import Store, open_store, wait_for_redis
 from worker.wiring.web import open_async_client
 
 SHUTDOWN_SECONDS: Final = 10
 TICKS_PER_CHECK: Final = round(CHECK_INTERVAL_S / 0.1)
 """Uvicorn's main loop ticks ten times a second."""
+TICKS_PER_REFRESH: Final = 36_000
+"""Once an hour what is counted here follows the streams."""
 BACKLOG: Final = 2048
 JSON_ENCODER: Final = json.JSONEncoder(default=repr, separators=(",", ":"))
 INTERNAL_ERROR: Final[Mapping[str, str]] = {"error": "Assay itself failed. Its log says where."}
@@ -61,6 +64,7 @@ class WebApp(Litestar):
     """All routes. Deliveries bypass the framework's routing, which takes a tenth of their time."""
 
     deliver: DeliveryApp | None = None
+    builder: FiguresBuilder | None = None
     failures: "_FailureHandler"
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
@@ -81,7 +85,7 @@ def create_app(
     log, counters = json_log(log_to, settings.log_level), counters or DeliveryCounters()
     async_client = open_async_client(store)
     routes: Sequence[ASGIRouteHandler | HTTPRouteHandler]
-    deliver, failed = None, _FailureHandler(log, counters)
+    deliver, builder, failed = None, None, _FailureHandler(log, counters)
     if settings.app is None:
         open_setup(store, log_to)
         routes = setup_routes(SetupHandler(settings, store, log), store.ping)
@@ -89,7 +93,10 @@ def create_app(
         intake = EventIntake(store, SystemClock(), async_client)
         logger = delivery_logger(log_to, settings.log_level)
         deliver = delivery_app(_webhook_intake(settings.app, intake, counters, logger))
-        routes = [webhook_route(deliver), *_app_routes(settings, intake)]
+        figures = open_figures_cache(settings, store)
+        builder = FiguresBuilder(settings, store, figures)
+        api = AnalyticsApi(store, store.tokens(), figures, builder)
+        routes = [webhook_route(deliver), *_app_routes(settings, intake, api)]
     web = WebApp(
         route_handlers=routes,
         exception_handlers={HTTPException: _http_error_response, Exception: failed.respond},
@@ -98,7 +105,7 @@ def create_app(
         logging_config=None,
         debug=False,
     )
-    web.deliver, web.failures = deliver, failed
+    web.deliver, web.builder, web.failures = deliver, builder, failed
     return web
 
 
@@ -110,13 +117,11 @@ def _webhook_intake(
     return WebhookIntake(SignatureVerifier(secrets), credentials.app_id, intake, counters, logger)
 
 
-def _app_routes(settings: Settings, intake: EventIntake) -> list[HTTPRouteHandler]:
-    store = intake.store
-    api = AnalyticsApi(store, store.tokens())
+def _app_routes(settings: Settings, intake: EventIntake, api: AnalyticsApi) -> list[HTTPRouteHandler]:
     return [
         *health_routes(intake),
         *api_routes(api),
-        *verdict_routes(VerdictApi(store, api)),
+        *verdict_routes(VerdictApi(intake.store, api)),
         *closed_routes(settings.github_api_url),
     ]
 
@@ -177,9 +182,10 @@ class _FailureHandler:
 class Server(uvicorn.Server):
     """Uvicorn's server that prints where it listens, closes slow connections, and exits cleanly on a signal."""
 
-    def __init__(self, config: uvicorn.Config) -> None:
+    def __init__(self, config: uvicorn.Config, builder: FiguresBuilder | None) -> None:
         super().__init__(config)
         self._timeouts = ConnectionTimeouts()
+        self._builder = builder
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
@@ -189,6 +195,8 @@ class Server(uvicorn.Server):
     async def on_tick(self, counter: int) -> bool:
         if counter % TICKS_PER_CHECK == 0:
             self._timeouts.close_expired(tuple(self.server_state.connections), time.monotonic())
+        if counter and counter % TICKS_PER_REFRESH == 0 and self._builder is not None:
+            self._builder.refresh()
         return await super().on_tick(counter)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002 - uvicorn's signature
@@ -196,7 +204,7 @@ class Server(uvicorn.Server):
         self.should_exit = True
 
 
-def web_server(app: Litestar) -> Server:
+def web_server(app: WebApp) -> Server:
     """A configured server. A second signal does not wait for open requests."""
     config = uvicorn.Config(
         cast("Any", app),
@@ -209,7 +217,7 @@ def web_server(app: Litestar) -> Server:
         proxy_headers=False,  # client addresses are not used
         timeout_graceful_shutdown=SHUTDOWN_SECONDS,
     )
-    return Server(config)
+    return Server(config, app.builder)
 
 
 def run_web(settings: Settings) -> None:

@@ -1,6 +1,6 @@
 """What the stages need from outside, as Protocols; adapters turn errors of SDKs into `worker.errors`."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -19,7 +19,7 @@ from worker.domain.request.judge_request import CommandRequest, JudgeRequest, Ju
 from worker.domain.request.pull_request_events import PullRequestEvent
 from worker.domain.verdict.audit import AuditRecord
 from worker.domain.verdict.budget import Bill, CapLevel, Density, Reservation
-from worker.domain.verdict.events import EvaluationStarted, Event
+from worker.domain.verdict.events import EvaluationStarted, Event, StreamEntry, StreamExtent
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import Tokens
 
@@ -183,6 +183,20 @@ class EvaluationEvents(Protocol):
 
     def record_ended(self, pull: PullRef, event: Event) -> bool:
         """End an evaluation without an entry. False: it had ended before."""
+        ...
+
+
+class EventStreams(Protocol):
+    """Reads the installations' streams of events. Raises Unavailable."""
+
+    def extent(self, installation: InstallationId) -> StreamExtent | None:
+        """Which entries the stream has; None: it has none."""
+        ...
+
+    def has_entry(self, installation: InstallationId, entry_id: str) -> bool: ...
+
+    def read(self, installation: InstallationId, after: str = "") -> Iterator[StreamEntry]:
+        """Entries after *after* (all if it is empty), oldest first."""
         ...
 
 

@@ -23,6 +23,7 @@ from worker.evaluation.rejudge import (
     shadow_terms,
 )
 from worker.evaluation.signal_demotion import demote_signals
+from worker.evaluation.stats.cache import FiguresCache
 from worker.scheduling.jobs import JOB_CONTEXT, JobContext, catch_error
 
 LOG: Final = logging.getLogger(__name__)
@@ -44,7 +45,8 @@ def _perform_task(task: RejudgeTask, context: JobContext, open_judge: OpenJudge)
     if task.order is not None and task.terms is not None:
         return _rejudge(task.order, task.terms, context, open_judge)
     if task.looks:
-        demote_signals(context.store, task.pull.installation_id, context.clock)
+        figures = FiguresCache(context.settings.figures_folder, context.store.events, context.store.event_retention)
+        demote_signals(context.store, figures, task.pull.installation_id, context.clock)
     return _run_shadow_evaluation(task.pull, context, open_judge)
 
 

@@ -9,19 +9,21 @@ from worker.adapters.redis.store import Store
 from worker.domain.ids import InstallationId
 from worker.domain.ports import Clock
 from worker.domain.verdict.outcomes import Demotion, RejectCounts
-from worker.evaluation.stats.counters import Counters
-from worker.evaluation.stats.rollups import open_rollups
-from worker.evaluation.stats.tables import OVER_SIGNAL
+from worker.evaluation.stats.cache import FiguresCache
+from worker.evaluation.stats.figures import Sums
+from worker.evaluation.stats.people import reject_sums
 from worker.evaluation.stats.windows import make_window
 
 LOG: Final = logging.getLogger(__name__)
 LOOK_BACK: Final = timedelta(days=90)
 
 
-def demote_signals(store: Store, installation: InstallationId, clock: Clock) -> tuple[Demotion, ...]:
+def demote_signals(
+    store: Store, figures: FiguresCache, installation: InstallationId, clock: Clock
+) -> tuple[Demotion, ...]:
     """Demote what is over its limit now; the new demotions."""
     now = clock.now()
-    demotions = tuple(_find_demotions(store, installation, now))
+    demotions = tuple(_find_demotions(store, figures, installation, now))
     made = tuple(demotion for demotion in demotions if store.demotions.demote(installation, demotion))
     for demotion in made:
         LOG.warning(
@@ -30,26 +32,31 @@ def demote_signals(store: Store, installation: InstallationId, clock: Clock) -> 
     return made
 
 
-def _find_demotions(store: Store, installation: InstallationId, now: datetime) -> Iterator[Demotion]:
+def _find_demotions(
+    store: Store, figures: FiguresCache, installation: InstallationId, now: datetime
+) -> Iterator[Demotion]:
     demoted = store.demotions.signals(installation)
-    counters = _signal_counters(store, installation, now - LOOK_BACK, now)
+    sums = _signal_sums(figures, installation, now - LOOK_BACK, now)
     promoted = store.demotions.promotion_times(installation)
-    for signal in sorted(counters.keys() - demoted):
-        tally = _tally(counters[signal])
+    for signal in sorted(sums.keys() - demoted):
+        tally = _tally(sums[signal])
         if tally.is_over_limit and (at := promoted.get(signal)) is not None:  # seldom: counted from the promotion on
             since = max(at + timedelta(hours=1), now - LOOK_BACK)
-            tally = _tally(_signal_counters(store, installation, since, now).get(signal, Counters()))
+            tally = _tally(_signal_sums(figures, installation, since, now).get(signal, Sums()))
         if tally.is_over_limit:
             yield Demotion(signal=signal, tally=tally, at=now)
 
 
-def _signal_counters(store: Store, installation: InstallationId, since: datetime, now: datetime) -> dict[str, Counters]:
+def _signal_sums(
+    figures: FiguresCache, installation: InstallationId, since: datetime, now: datetime
+) -> dict[str, Sums]:
     if since >= now:
         return {}
-    return dict(open_rollups(store).find(installation, (OVER_SIGNAL,), make_window(since, now), now).table(OVER_SIGNAL))
+    window = make_window(since, now)
+    return figures.query([installation], now, lambda streams: reject_sums(streams, window, "signals"))
 
 
-def _tally(counters: Counters) -> RejectCounts:
+def _tally(sums: Sums) -> RejectCounts:
     """Its rejects, and those that were overridden, or contested and not upheld, each once."""
-    rejects = counters.get("rejects")
-    return RejectCounts(rejects=rejects, overturned=min(counters.get("overturned"), rejects))
+    rejects = sums["rejects"]
+    return RejectCounts(rejects=rejects, overturned=min(sums["overturned"], rejects))

@@ -8,13 +8,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, Final, NamedTuple, cast
 
-from worker.adapters.redis.event_stream import StreamEntry
 from worker.adapters.redis.store import Store
 from worker.domain.ids import EvalId, InstallationId, RepositoryId
 from worker.domain.pattern import pattern
 from worker.domain.request.judge_request import PullRef
 from worker.domain.verdict.audit import DIGEST_SIGNAL
-from worker.domain.verdict.events import EvalTrigger, EventError, EventKind, FailureMode, read_event
+from worker.domain.verdict.events import EvalTrigger, EventError, EventKind, FailureMode, StreamEntry, read_event
 from worker.domain.verdict.verdict import AbstainReason, SubjectKind
 from worker.domain.window import Window
 

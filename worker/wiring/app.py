@@ -52,7 +52,6 @@ from worker.domain.request.pull_request_events import PullRequestEvent, Reposito
 from worker.domain.verdict.audit import EvaluatedVerdict
 from worker.dossier.config import config_of
 from worker.errors import Forbidden, RubricRefused
-from worker.evaluation.stats.rollups import open_rollups
 from worker.judge.context import JudgeContext
 from worker.judge.rubric import load_ci_check_rubric, load_pull_request_rubric
 from worker.publishing.author_comment import AuthorCommentPublisher, EarlyAuthorComment, comment_job_for
@@ -73,6 +72,7 @@ from worker.scheduling.record import PreviousDossier, VerdictRecorder, VerdictSt
 from worker.scheduling.retry import OutageRetries
 from worker.scheduling.spending import SpendingPolicy
 from worker.settings import Settings, Timing
+from worker.wiring.figures import open_figures_cache
 from worker.wiring.judge import BudgetAccount, open_judge_context, recorder_of
 
 LOG: Final = logging.getLogger(__name__)
@@ -230,14 +230,14 @@ class AppContext:
         ReconcileContext(self.settings, self.store, self.clock, self.groups.access, service).reconcile()
 
     def clean_up(self) -> None:
-        """Forget uninstalled installations, expired events and what is counted of them."""
-        records, rollups = self.store.records(), open_rollups(self.store)
+        """Forget uninstalled installations, expired events and what is counted of them here."""
+        records, figures = self.store.records(), open_figures_cache(self.settings, self.store)
         for installation in self.store.uninstallations().list_due():
             records.forget_installation(installation, self.clock.now())
         for installation in records.installations():
             self.store.events.trim(installation)
-            rollups.trim(installation)
-            rollups.catch_up(installation)
+        for installation in {*records.installations(), *figures.cached_installations()}:
+            figures.catch_up(installation)
 
     def _initial_status(self) -> InitialStatus:
         store, deadline = self.store, timedelta(seconds=self.settings.timing.check_deadline)

@@ -3,12 +3,11 @@
 A module that one of its parts alone needs is imported with that part.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from worker.adapters.redis.embedded_server import FolderRole
 from worker.adapters.redis.encryption import LACKS_KEY, RESTORE_HINT
-from worker.adapters.redis.event_stream import StreamEntry
 from worker.adapters.redis.store import Store, open_store, wait_for_redis, with_store_url
 from worker.domain.check.wait_status import WaitStatus, find_wait_status
 from worker.domain.ids import InstallationId, Sha
@@ -23,10 +22,8 @@ __all__ = [
     "FolderRole",
     "RepositoryHoldings",
     "Store",
-    "StreamEntry",
     "is_version_reused",
     "open_store",
-    "read_events",
     "read_wait_status",
     "wait_for_redis",
     "with_store_url",
@@ -40,15 +37,6 @@ def read_wait_status(
     from worker.adapters.redis.wait_status import find_seen_pulls
 
     return find_wait_status(find_seen_pulls(store, repository, sha, within), sha)
-
-
-def read_events(
-    store: Store, installation: InstallationId, after: str, until_ms: int | None, kinds: tuple[str, ...]
-) -> Iterator[StreamEntry]:
-    """Events of these kinds after *after* and up to *until_ms*, oldest first, read ahead. Raises Unavailable."""
-    from worker.adapters.redis.stream_pages import read_entries_ahead
-
-    return read_entries_ahead(store.client, installation, after, until_ms, kinds)
 
 
 def is_version_reused(first: VersionedRubric, other: VersionedRubric) -> bool:

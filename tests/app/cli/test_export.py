@@ -10,7 +10,7 @@ import pytest
 
 from tests.app.cli.test_stats import assay
 from tests.worker.adapters.redis.played import KEY
-from tests.worker.evaluation.stats.test_rollups import write
+from tests.worker.evaluation.stats.test_cache import write
 from tests.worker.evaluation.stats.told import HERE, HOUR, NOON, completed, failed, rejected, started
 from tests.world.redis import Redis
 from worker.adapters.redis.store import Store

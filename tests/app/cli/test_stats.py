@@ -28,7 +28,7 @@ HISTORY = (started("e1"), completed("e1"), outcome(OutcomeKind.MERGED), rejected
 
 
 @pytest.fixture
-def told(redis_server: Redis, store: Store, monkeypatch: pytest.MonkeyPatch) -> Store:
+def told(redis_server: Redis, store: Store, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Store:
     """Two installations; the environment leads to their Redis."""
     store.client.call("FLUSHALL")
     for installation in (HERE, OTHER):
@@ -36,6 +36,7 @@ def told(redis_server: Redis, store: Store, monkeypatch: pytest.MonkeyPatch) -> 
             store.client.call("XADD", keys.events(installation).name, f"{at_ms}-*", "k", kind, "j", raw)
     monkeypatch.setenv("REDIS_URL", redis_server.url)
     monkeypatch.setenv("ASSAY_STORE_KEYS", KEY.get_secret_value())
+    monkeypatch.setenv("ASSAY_DATA_DIR", str(tmp_path))
     return store
 
 
@@ -51,14 +52,15 @@ def as_json(*given: str) -> Any:
     return json.loads(assay(*given, "--json"))
 
 
-def test_all_installations_are_counted_together_or_the_one_that_is_named(told: Store) -> None:
+def test_all_installations_are_counted_together_or_the_one_that_is_named(told: Store, tmp_path: Path) -> None:
     both = as_json("stats", *AROUND)
     assert set(both) == {"quality", "cost", "agreement", "backlog"}
     assert {row["value"]: row["verdict_count"] for row in both["quality"]["data"]} == {"copilot": 2, "codex": 2}
     one = as_json("stats", *AROUND, "--installation", str(HERE))
     assert {row["value"]: row["verdict_count"] for row in one["quality"]["data"]} == {"copilot": 1, "codex": 1}
     assert as_json("stats", *AROUND, *("--installation", str(HERE)) * 2) == one, "named twice is counted once"
-    assert told.client.call("EXISTS", keys.rollup(HERE).name) == 1
+    assert len(list((tmp_path / "figures").glob("*.sqlite3"))) == 2
+    assert told.client.call("KEYS", "*roll*") == []
 
 
 def test_what_a_clock_that_was_ahead_has_written_is_told_unless_an_end_is_named(told: Store) -> None:

@@ -32,7 +32,7 @@ SHA: Final = "1" * 40
 def settings(**changes: Any) -> Settings:
     credentials = AppCredentials(OUR_APP, (SecretStr("no key"),), (SecretStr(SECRET), SecretStr(NEXT_SECRET)))
     standard: dict[str, Any] = {
-        "data_dir": Path("/nowhere"),
+        "data_dir": Path("/dev/null/nowhere"),
         "app": credentials,
         "store_keys": (SecretStr(base64.b64encode(b"k" * 32).decode()),),
         "timing": Timing(quiet_window=0, redis_timeout=0.3),

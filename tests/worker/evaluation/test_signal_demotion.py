@@ -1,8 +1,10 @@
 """A signal whose rejects are taken back too often demotes itself, in one installation, until a person promotes it."""
 
 import json
+import shutil
 import time
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,7 +13,7 @@ from app.cli.doctor import doctor
 from app.cli.exit_codes import Exit
 from app.cli.main import main
 from app.cli.parser import build_parser
-from tests.worker.adapters.redis.played import KEY, pull, wish
+from tests.worker.adapters.redis.played import KEY, pull, settings, wish
 from tests.worker.evaluation.bench.made import STUB
 from tests.worker.evaluation.recorded import dossier, judged
 from tests.world.redis import Redis
@@ -20,10 +22,11 @@ from worker.adapters.redis.store import Store
 from worker.clock import SystemClock
 from worker.domain.dossier.dossier import Policy
 from worker.domain.ids import EvalId, InstallationId
+from worker.domain.ports import Clock
 from worker.domain.verdict.events import Event, EventKind
 from worker.domain.verdict.outcomes import Demotion, Outcome, OutcomeKind, RejectCounts, outcome_event
 from worker.evaluation.signal_demotion import demote_signals
-from worker.evaluation.stats.rollups import open_rollups
+from worker.evaluation.stats.cache import FiguresCache
 from worker.judge.context import JudgeContext
 from worker.judge.judge import form_opinion
 from worker.judge.rubric import load_prompt, load_rubric
@@ -39,6 +42,16 @@ AT = datetime(2026, 11, 20, tzinfo=UTC)
 class InAnHour(SystemClock):
     def now(self) -> datetime:
         return super().now() + timedelta(hours=2)
+
+
+@pytest.fixture
+def here(redis_server: Redis, tmp_path: Path) -> Settings:
+    return settings(redis_server.url, tier="heuristic", data_dir=tmp_path)
+
+
+def demote(store: Store, here: Settings, clock: Clock | None = None) -> tuple[Demotion, ...]:
+    figures = FiguresCache(here.figures_folder, store.events, store.event_retention)
+    return demote_signals(store, figures, HERE, clock or SystemClock())
 
 
 def template(store: Store, here: Settings) -> dict[str, Any]:
@@ -73,13 +86,13 @@ def test_a_signal_whose_rejects_are_taken_back_too_often_is_demoted_once(
 ) -> None:
     body = template(store, here)
     rejects(store, body, 39, 2)
-    assert demote_signals(store, HERE, SystemClock()) == (), "2 of 40 are 5 %"
+    assert demote(store, here) == (), "2 of 40 are 5 %"
     rejects(store, body, 2, 1, first=100)
-    (made,) = demote_signals(store, HERE, SystemClock())
+    (made,) = demote(store, here)
     assert (made.signal, made.tally) == (body["facts"][0], RejectCounts(rejects=42, overturned=3))
     assert store.demotions.list_demotions(HERE) == (made,)
     assert "takes it back" in caplog.text
-    assert demote_signals(store, HERE, SystemClock()) == ()
+    assert demote(store, here) == ()
     assert store.demotions.list_demotions(InstallationId(101)) == (), "others are not concerned"
 
 
@@ -88,7 +101,7 @@ def test_contests_that_were_right_count_as_overrides_do(store: Store, here: Sett
     rejects(store, body, 40, overturned=0)
     for number in (1, 2, 3):
         came(store, number, f"{body['eval_id'][:-6]}{number:06d}", OutcomeKind.CONTEST_UPHELD)
-    [made] = demote_signals(store, HERE, InAnHour())
+    [made] = demote(store, here, InAnHour())
     assert (made.tally.rejects, made.tally.overturned) == (41, 3)
 
 
@@ -101,7 +114,7 @@ def test_a_reject_is_taken_back_once_however_often_that_is_said_and_a_contest_pr
     for number in (1, 2):
         came(store, number, f"{body['eval_id'][:-6]}{number:06d}", kind, "again")
     came(store, 3, f"{body['eval_id'][:-6]}{3:06d}", OutcomeKind.CONTEST)
-    assert demote_signals(store, HERE, SystemClock()) == (), "2 of 40 are 5 %"
+    assert demote(store, here) == (), "2 of 40 are 5 %"
 
 
 @pytest.mark.parametrize("is_looking", [True, False])
@@ -113,30 +126,30 @@ def test_a_reject_that_was_overridden_and_whose_contest_was_upheld_was_taken_bac
     for number, look_between in ((1, is_looking), (2, is_looking)):
         came(store, number, f"{body['eval_id'][:-6]}{number:06d}", OutcomeKind.CONTEST_UPHELD)
         if look_between:
-            assert demote_signals(store, HERE, SystemClock()) == ()
-    assert demote_signals(store, HERE, SystemClock()) == (), "2 of 40 are 5 %"
-    open_rollups(store).rebuild(HERE)
-    assert demote_signals(store, HERE, SystemClock()) == ()
+            assert demote(store, here) == ()
+    assert demote(store, here) == (), "2 of 40 are 5 %"
+    shutil.rmtree(here.figures_folder)
+    assert demote(store, here) == ()
     came(store, 3, f"{body['eval_id'][:-6]}{3:06d}", OutcomeKind.CONTEST_UPHELD)
-    [made] = demote_signals(store, HERE, SystemClock())
+    [made] = demote(store, here)
     assert made.tally == RejectCounts(rejects=40, overturned=3)
 
 
 def test_judgings_anew_and_canaries_are_no_rejects(store: Store, here: Settings) -> None:
     body = template(store, here)
     rejects(store, body, 45, 3, parent_eval_id=body["eval_id"], signals={"canary": True})
-    assert demote_signals(store, HERE, SystemClock()) == ()
+    assert demote(store, here) == ()
 
 
 def test_after_a_person_promoted_it_its_rejects_are_counted_anew(store: Store, here: Settings) -> None:
     body = template(store, here)
     rejects(store, body, 45, 10)
-    (made,) = demote_signals(store, HERE, SystemClock())
+    (made,) = demote(store, here)
     assert store.demotions.promote(HERE, made.signal)
     assert not store.demotions.promote(HERE, made.signal)
     assert store.demotions.list_demotions(HERE) == ()
-    assert demote_signals(store, HERE, SystemClock()) == ()
-    assert demote_signals(store, HERE, InAnHour()) == ()
+    assert demote(store, here) == ()
+    assert demote(store, here, InAnHour()) == ()
     assert abs(store.demotions.promotion_times(HERE)[made.signal].timestamp() - time.time()) < 60
 
 

@@ -1,8 +1,11 @@
 """What the court does every hour: it forgets who left, and keeps what is counted no longer than what it is counted of."""
 
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import replace
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 from pydantic import SecretStr
@@ -12,7 +15,6 @@ from tests.worker.adapters.redis.test_kept import entry, judging
 from tests.worker.evaluation.stats.told import HERE, HOUR, NOON, completed
 from tests.world.redis import Redis
 from worker.adapters.redis import keys
-from worker.adapters.redis.client import items, text
 from worker.adapters.redis.records import RedisUninstallations
 from worker.adapters.redis.store import Store
 from worker.clock import SystemClock
@@ -25,9 +27,11 @@ OLD, NEW = NOON - 50 * HOUR, NOON
 
 
 @pytest.fixture
-def court(store: Store, redis_server: Redis) -> Iterator[AppContext]:
+def court(store: Store, redis_server: Redis, tmp_path: Path) -> Iterator[AppContext]:
     app = AppCredentials(1, (SecretStr("no key"),), (SecretStr("no secret"),))
-    with open_app(settings(redis_server.url, app=app), replace(store, event_retention=timedelta(0))) as opened:
+    with open_app(
+        settings(redis_server.url, app=app, data_dir=tmp_path), replace(store, event_retention=timedelta(0))
+    ) as opened:
         yield opened
 
 
@@ -37,17 +41,24 @@ def tell(store: Store, installation: InstallationId, *eval_ids: str) -> None:
         store.client.call("XADD", keys.events(installation).name, f"{at_ms}-*", "k", kind, "j", raw)
 
 
-def hours(store: Store, installation: InstallationId) -> set[str]:
-    fields = map(text, items(store.client.call("HKEYS", keys.rollup(installation).name)))
-    return {field.partition(":")[0] for field in fields if field.startswith("h")}
+def counted(folder: Path, installation: InstallationId) -> list[str]:
+    """The verdicts in the file of an installation."""
+    [path] = (folder / "figures").glob(f"{installation}-*.sqlite3")
+    with closing(sqlite3.connect(path)) as db:
+        return [eval_id for (eval_id,) in db.execute("SELECT eval_id FROM verdicts ORDER BY at_ms")]
 
 
-def test_whoever_left_is_forgotten_once_the_grace_is_over_and_nobody_else(store: Store, court: AppContext) -> None:
+def test_whoever_left_is_forgotten_once_the_grace_is_over_and_nobody_else(
+    store: Store, court: AppContext, tmp_path: Path
+) -> None:
     taken = judging(store)
     store.ledger.append(pull(), entry("e", taken.lease.fence))
     store.uninstallations().record_uninstalled(GONE)
     court.clean_up()
     assert store.records().find_entry(EvalId("e")) is not None, "its grace is not over"
+    tell(store, GONE, "e0")
+    court.clean_up()
+    assert counted(tmp_path, GONE) == ["e0"]
     store.uninstallations().record_installed(GONE)
     RedisUninstallations(store.client, timedelta(0)).record_uninstalled(GONE)
     tell(store, STAYS, "e1")
@@ -56,9 +67,11 @@ def test_whoever_left_is_forgotten_once_the_grace_is_over_and_nobody_else(store:
     assert store.records().find_entry(EvalId("e")) is None
     assert store.uninstallations().list_due() == ()
     assert (STAYS in store.records().installations(), GONE in store.records().installations()) == (True, False)
+    assert counted(tmp_path, STAYS) == ["e1"]
+    assert not list((tmp_path / "figures").glob(f"{GONE}-*"))
 
 
-def test_events_that_are_too_old_go_though_nothing_new_is_told(store: Store, court: AppContext) -> None:
+def test_events_that_are_too_old_go_though_nothing_new_is_told(store: Store, court: AppContext, tmp_path: Path) -> None:
     stream, new = keys.events(HERE).name, SystemClock().now()
     old = new - timedelta(days=366)
     for eval_id, when in (("e1", old), ("e2", old + timedelta(days=2)), ("e3", new)):
@@ -67,17 +80,28 @@ def test_events_that_are_too_old_go_though_nothing_new_is_told(store: Store, cou
     for told_for, left in ((timedelta(0), 3), (timedelta(days=365), 2)):
         replace(court, store=replace(store, event_retention=told_for)).clean_up()
         assert store.client.call("XLEN", stream) == left
-    assert len({hour for hour in hours(store, HERE) if hour.startswith("h")}) == 2, "nor is it counted"
+    assert counted(tmp_path, HERE) == ["e2", "e3"]
 
 
 def test_what_is_counted_of_events_that_are_gone_is_dropped_and_what_came_since_is_counted(
-    store: Store, court: AppContext
+    store: Store, court: AppContext, tmp_path: Path
 ) -> None:
     tell(store, HERE, "e1", "e2")
     court.clean_up()
-    both = hours(store, HERE)
-    assert len(both) == 2
+    assert counted(tmp_path, HERE) == ["e1", "e2"]
     store.client.call("XTRIM", keys.events(HERE).name, "MAXLEN", 1)
     court.clean_up()
-    assert len(hours(store, HERE)) == 1
-    assert hours(store, HERE) < both
+    assert counted(tmp_path, HERE) == ["e2"]
+
+
+def test_a_store_of_an_earlier_version_loses_its_rollups_and_no_figure(
+    store: Store, court: AppContext, tmp_path: Path
+) -> None:
+    """Rollups never reached further back than the stream, from which they were counted."""
+    tell(store, HERE, "e1", "e2")
+    earlier = ("assay:100:rollup", "assay:100:rolled")
+    for name in earlier:
+        store.client.call("HSET", name, "mark", "6 0123456789abcdef 5-5")
+    court.clean_up()
+    assert store.client.call("EXISTS", *earlier) == 0
+    assert counted(tmp_path, HERE) == ["e1", "e2"]

@@ -1,27 +1,42 @@
 """Events on an installation's stream: evaluations start and end, people react to a verdict.
 
+An entry that Assay did not write keeps its position, with an unreadable event.
+
 A started evaluation ends exactly once: by its entry in the ledger, by `record_ended`, or by the watchdog after its
 judge died. One script decides in each case.
 """
 
-from collections.abc import Iterator
+import secrets
+from collections.abc import Generator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 from typing import Final, NamedTuple
 
 from worker.adapters.redis import keys
-from worker.adapters.redis.client import RedisClient, Reply, blob, items, text, whole
+from worker.adapters.redis.client import RedisClient, Reply, blob, items, parse_reply, text, whole
 from worker.adapters.redis.state import load, save
 from worker.adapters.redis.transactions import Operation, Transaction, run
 from worker.domain.ids import InstallationId
 from worker.domain.lifecycle.state import Phase
 from worker.domain.pattern import pattern
 from worker.domain.request.judge_request import PullRef
-from worker.domain.verdict.events import EvaluationStarted, Event, lost_event, started_event
+from worker.domain.verdict.events import (
+    EvaluationStarted,
+    Event,
+    StreamEntry,
+    StreamExtent,
+    lost_event,
+    started_event,
+)
 from worker.errors import LeaseLost
 
-PAGE: Final = 2_000
+PAGE: Final = 1_000
 """Entries per read."""
+
+PARTS: Final = 12
+"""Lines of an entry with our two fields, in Redis' protocol: lengths, the id, `k`, the kind, `j` and the event."""
 
 STREAM_NAME: Final = pattern(rb"assay:(0|[1-9][0-9]{0,18}):events")
 """Name of an installation's stream."""
@@ -29,24 +44,12 @@ STREAM_NAME: Final = pattern(rb"assay:(0|[1-9][0-9]{0,18}):events")
 DEDUPLICATION_TTL: Final = keys.MONTH
 
 
-class StreamEntry(NamedTuple):
-    """One stored entry: `id` starts with the server's time in milliseconds."""
+class StreamPage(NamedTuple):
+    """Raw entries: their ids, kinds and events."""
 
-    id: str
-    kind: bytes
-    raw: bytes
-
-    @property
-    def at_ms(self) -> int:
-        return int(self.id.partition("-")[0])
-
-
-def parse_entry(reply: Reply) -> StreamEntry:
-    """Parse an entry as Redis lists it. An entry that Assay did not write has no kind: its reader skips and counts it."""
-    name, fields = items(reply)
-    parts = items(fields)
-    values = dict(zip(map(blob, parts[::2]), parts[1::2], strict=True))
-    return StreamEntry(text(name), blob(values.get(b"k", b"")), blob(values.get(b"j", b"")))
+    names: Sequence[bytes]
+    kinds: Sequence[bytes]
+    events: Sequence[bytes]
 
 
 MOST_ORPHANED: Final = 20
@@ -163,18 +166,54 @@ class RedisEvents:
 
         return run(self._wire, publish)
 
-    def read(self, installation: InstallationId, after: str = "", until_ms: int | None = None) -> Iterator[StreamEntry]:
-        """Entries after *after* (all if it is empty), oldest first, read in pages."""
-        start = f"({after}" if after else "-"
-        end = "+" if until_ms is None else str(until_ms)
-        while page := items(self._wire.call("XRANGE", keys.events(installation).name, start, end, "COUNT", PAGE)):
-            yield from map(parse_entry, page)
-            if len(page) < PAGE:
-                return
-            start = f"({text(items(page[-1])[0])}"
+    def read(
+        self, installation: InstallationId, after: str = "", until_ms: int | None = None, kinds: Sequence[str] = ()
+    ) -> Generator[StreamEntry]:
+        """Entries after *after* (all if it is empty), up to *until_ms*, oldest first; of all kinds if none is named.
+
+        The next page is under way while one is read.
+        """
+        page, wanted = partial(self._page, installation, until_ms), {kind.encode() for kind in kinds}
+        with ThreadPoolExecutor(1) as beside:
+            current = page(after)
+            while current.names:
+                following: Future[StreamPage] | None = None
+                if len(current.names) == PAGE:
+                    following = beside.submit(page, current.names[-1].decode())
+                for name, kind, raw in zip(*current, strict=True):
+                    if not wanted or kind in wanted:
+                        yield StreamEntry(name.decode(), kind, raw)
+                if following is None:
+                    return
+                current = following.result()
+
+    def _page(self, installation: InstallationId, until_ms: int | None, after: str) -> StreamPage:
+        start, end = f"({after}" if after else "-", "+" if until_ms is None else str(until_ms)
+        return _parse_page(self._wire.call_raw("XRANGE", keys.events(installation).name, start, end, "COUNT", PAGE))
+
+    def extent(self, installation: InstallationId) -> StreamExtent | None:
+        """Which entries the stream has; None: it has none."""
+        stream, generation = keys.events(installation).name, keys.events_generation(installation).name
+        first = items(self._wire.call("XRANGE", stream, "-", "+", "COUNT", 1))
+        last = items(self._wire.call("XREVRANGE", stream, "+", "-", "COUNT", 1))
+        if not first or not last:
+            return None
+        token = self._wire.call("GET", generation)
+        if token is None:
+            self._wire.call("SET", generation, secrets.token_hex(8), "NX")
+            token = self._wire.call("GET", generation)
+        ids = (text(items(page[0])[0]) for page in (first, last))
+        return StreamExtent(text(token), *ids)
+
+    def has_entry(self, installation: InstallationId, entry_id: str) -> bool:
+        return bool(items(self._wire.call("XRANGE", keys.events(installation).name, entry_id, entry_id)))
 
     def trim(self, installation: InstallationId) -> int:
-        """Remove entries older than the retention; return their number. Needed for a stream without new entries."""
+        """Remove entries older than the retention; return their number. Needed for a stream without new entries.
+
+        Removes what earlier versions counted in Redis, too.
+        """
+        self._wire.call("UNLINK", *(key.name for key in keys.retired_rollups(installation)))
         if not self._told_ms:
             return 0
         seconds, _ = items(self._wire.call("TIME"))  # ids of entries have the server's time
@@ -193,3 +232,27 @@ class RedisEvents:
             cursor = text(after)
             if cursor == "0":
                 return tuple(sorted(installations))
+
+
+def _parse_page(raw: bytes) -> StreamPage:
+    """Parse a page, in a tenth of the time of a general parser; with an alien entry, by that parser."""
+    parts = raw.removesuffix(b"\r\n").split(b"\r\n")
+    count = len(parts) // PARTS
+    shape = [parts[0], len(parts), *(set(parts[at::PARTS]) for at in (1, 4, 6, 10))]
+    if shape == [b"*%d" % count, PARTS * count + 1, {b"*2"}, {b"*4"}, {b"k"}, {b"j"}]:
+        return StreamPage(parts[3::PARTS], parts[8::PARTS], parts[12::PARTS])
+    names, kinds, events = list[bytes](), list[bytes](), list[bytes]()
+    for entry in items(parse_reply(raw)):
+        name, kind, event = _parse_alien(entry)
+        names.append(name)
+        kinds.append(kind)
+        events.append(event)
+    return StreamPage(names, kinds, events)
+
+
+def _parse_alien(entry: Reply) -> tuple[bytes, bytes, bytes]:
+    """Parse an entry as Redis lists it. One that Assay did not write has no kind: its reader skips and counts it."""
+    name, fields = items(entry)
+    parts = items(fields)
+    values = dict(zip(map(blob, parts[::2]), parts[1::2], strict=True))
+    return blob(name), blob(values.get(b"k", b"")), blob(values.get(b"j", b""))

@@ -273,14 +273,14 @@ def events(installation: InstallationId) -> Key:
     return Key(f"assay:{installation}:events", "stream", ttl=None)
 
 
-def rollup(installation: InstallationId) -> Key:
-    """Aggregates of an installation's events, by hour, day and table. Can be deleted and rebuilt."""
-    return Key(f"assay:{installation}:rollup", "hash", ttl=None)
+def events_generation(installation: InstallationId) -> Key:
+    """A token of the stream's content. It goes when entries are deleted, so that each host counts the figures again."""
+    return Key(f"assay:{installation}:generation", "string", ttl=None)
 
 
-def pull_rollups(installation: InstallationId) -> Key:
-    """State of each pull request for the aggregates, by `repository/number`. Expires with the rollup."""
-    return Key(f"assay:{installation}:rolled", "hash", ttl=None)
+def retired_rollups(installation: InstallationId) -> tuple[Key, Key]:
+    """Figures as earlier versions kept them in Redis. Each host counts its own from the stream."""
+    return Key(f"assay:{installation}:rollup", "hash", ttl=None), Key(f"assay:{installation}:rolled", "hash", ttl=None)
 
 
 def published_event(installation: InstallationId, name: str) -> Key:

@@ -201,8 +201,8 @@ class RedisRecords:
             self._wire.call("ZREM", keys.EVALUATION_DEADLINES.name, *evals)
         for start in range(0, len(owned.events), BATCH):
             self._wire.call("XDEL", keys.events(owned.installation).name, *owned.events[start : start + BATCH])
-        counted = (keys.rollup(owned.installation), keys.pull_rollups(owned.installation))
-        self._wire.call("UNLINK", *(key.name for key in counted))  # the rest is counted again
+        outdated = (keys.events_generation(owned.installation), *keys.retired_rollups(owned.installation))
+        self._wire.call("UNLINK", *(key.name for key in outdated))  # the rest is counted again
 
     def _numbers(self, repository: str) -> set[tuple[InstallationId, RepositoryId]]:
         """Ids from ledgers, from queued judgings, and from pauses."""

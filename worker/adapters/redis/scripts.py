@@ -15,7 +15,6 @@ FOLDER: Final = Path(__file__).parent / "lua"
 
 class Script(StrEnum):
     COMMIT = "commit"
-    ROLLUP = "rollup"
 
 
 @cache

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, Final, assert_never, cast
+from typing import Any, Final, NamedTuple, assert_never, cast
 
 from pydantic_core import to_json
 
@@ -83,6 +83,26 @@ FAILURE_MESSAGES: Final[Mapping[FailureMode, str]] = {
 }
 LOST_MESSAGE: Final = "the judging process ended without a word"
 SUPERSEDED_MESSAGE: Final = "a newer commit came while it was judged"
+
+
+class StreamEntry(NamedTuple):
+    """One stored entry: `id` starts with the server's time in milliseconds."""
+
+    id: str
+    kind: bytes
+    raw: bytes
+
+    @property
+    def at_ms(self) -> int:
+        return int(self.id.partition("-")[0])
+
+
+class StreamExtent(NamedTuple):
+    """The ids of a stream's first and last entry. `generation`: another one after entries in between were deleted."""
+
+    generation: str
+    first: str
+    last: str
 
 
 @dataclass(frozen=True)

@@ -3,56 +3,90 @@
 Verdicts are compared on one subject only, each pair once; outcomes of each strength are counted apart.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from worker.domain.verdict.outcomes import Strength
-from worker.evaluation.stats import tables
-from worker.evaluation.stats.counters import SIDE, Counters, CountersByValue, merge_counters
-from worker.evaluation.stats.figures import share_of, wilson_interval
+from worker.domain.verdict.outcomes import OutcomeKind, Strength
+from worker.evaluation.stats.figures import CountedStream, Sums, share_of, sum_rows, wilson_interval
 from worker.evaluation.stats.stats_query import StatsQuery
 from worker.evaluation.stats.stream_entries import SHARE_UNITS
 
-STRENGTH_NAMES: Final = tuple(strength.value for strength in Strength)
 BINS: Final = 10
+DIFFERENCES: Final = ("rubric", "tier", "same", "opinions")
+PAIR_SUMS: Final = """
+SELECT pair, count(*) AS n, sum(distance <= :tolerance) AS agreed, sum(is_same_decision) AS same_decision
+FROM pairs WHERE at_ms >= :since AND at_ms < :before AND difference = :difference GROUP BY pair
+"""
+STRENGTH_SUMS: Final = """
+SELECT judge_kind, count(*) AS n, sum(is_right) AS agreed, group_concat(confidence * 2 + is_right) AS each_one
+FROM last_outcomes
+JOIN verdicts ON (at_ms, seq) = (verdict_ms, verdict_seq)
+JOIN classes ON classes.id = class_id
+WHERE verdict_ms >= :since AND verdict_ms < :before AND strength = :strength GROUP BY judge_kind
+"""
+BEARS_OUT: Final[Mapping[str, tuple[bool | None, bool | None]]] = {
+    OutcomeKind.MERGED: (True, False),
+    OutcomeKind.CLOSED_UNMERGED: (False, True),
+    OutcomeKind.REOPENED: (None, None),
+    OutcomeKind.REVERTED: (False, True),
+    OutcomeKind.LATER_FIX: (False, True),
+    OutcomeKind.OVERRIDE: (None, False),
+    OutcomeKind.OWN_OVERRIDE: (None, None),
+    OutcomeKind.CONTEST: (False, False),
+    OutcomeKind.CONTEST_UPHELD: (None, False),
+    OutcomeKind.HELPFUL: (True, True),
+    OutcomeKind.NOT_HELPFUL: (False, False),
+    OutcomeKind.RETRY: (None, False),
+    OutcomeKind.EDIT_FOLLOWUP: (False, True),
+    OutcomeKind.MANUAL_SWAP: (False, True),
+    OutcomeKind.CI_RED_LATER: (False, True),
+}
+"""By outcome: of an accept, of a reject."""
 
 
-def agreement_answer(question: StatsQuery, counted: Mapping[str, CountersByValue]) -> dict[str, Any]:
+def is_borne_out(decision: str, outcome: str) -> bool | None:
+    """Whether the verdict was right, by this outcome; None: it does not tell."""
+    accept, reject = BEARS_OUT[outcome]
+    match decision:
+        case "accept":
+            return accept
+        case "reject":
+            return reject
+        case _:
+            return None
+
+
+def agreement_answer(question: StatsQuery, streams: Sequence[CountedStream]) -> dict[str, Any]:
+    pairs = {
+        difference: sum_rows(streams, PAIR_SUMS, question.window, difference=difference, tolerance=question.tolerance)
+        for difference in DIFFERENCES
+    }
     return {
         "agreement_window": question.tolerance / SHARE_UNITS,
         "data": [
-            {"between": name.partition(":")[2], "pair": pair, **_pairs(cell, question.tolerance)}
-            for name in tables.AGREEMENTS
-            for pair, cell in sorted(counted.get(name, {}).items())
+            {"between": difference, "pair": pair, **_agreement_row(sums), "same_decision": sums["same_decision"]}
+            for difference, by_pair in pairs.items()
+            for pair, sums in sorted(by_pair.items(), key=lambda item: item[0] or "")
         ],
         "people": [
-            _strength_row(strength, counted.get(tables.outcome_table(strength), {})) for strength in STRENGTH_NAMES
+            _strength_row(strength, sum_rows(streams, STRENGTH_SUMS, question.window, strength=strength.value))
+            for strength in Strength
         ],
     }
 
 
-def _pairs(counters: Counters, within: int) -> dict[str, Any]:
-    agreed = sum(times for packed, times in counters.pairs.items() if packed % SIDE <= within)
-    count = counters.get("n")
-    return {
-        "count": count,
-        "agreed": agreed,
-        "share": share_of(agreed, count),
-        "interval": wilson_interval(agreed, count),
-        "same_decision": counters.get("same_decision"),
-    }
+def _strength_row(strength: Strength, by_kind: Mapping[str | None, Sums]) -> dict[str, Any]:
+    total = Sums()
+    for sums in by_kind.values():
+        total.counts.update(sums.counts)
+        total.each += sums.each
+    rows = [{"value": kind, **_agreement_row(by_kind[kind])} for kind in sorted(by_kind, key=str)]
+    calibration = list(_bins(total.each))
+    return {"strength": strength.value, **_agreement_row(total), "by_judge_kind": rows, "calibration": calibration}
 
 
-def _strength_row(strength: str, cells: CountersByValue) -> dict[str, Any]:
-    total = Counters()
-    for counter in merge_counters([cells]).values():
-        total.add(counter)
-    rows = [{"value": kind, **_agreement_row(cells[kind])} for kind in sorted(cells)]
-    return {"strength": strength, **_agreement_row(total), "by_judge_kind": rows, "calibration": list(_bins(total))}
-
-
-def _agreement_row(counters: Counters) -> dict[str, Any]:
-    count, agreed = counters.get("n"), counters.get("agreed")
+def _agreement_row(sums: Sums) -> dict[str, Any]:
+    count, agreed = sums["n"], sums["agreed"]
     return {
         "count": count,
         "agreed": agreed,
@@ -61,15 +95,15 @@ def _agreement_row(counters: Counters) -> dict[str, Any]:
     }
 
 
-def _bins(total: Counters) -> Iterator[dict[str, Any]]:
-    """Verdicts by confidence, and the part of each bin that outcomes bear out."""
+def _bins(each: Sequence[int]) -> Iterator[dict[str, Any]]:
+    """Verdicts by confidence, and the part of each bin that outcomes bear out. Of each verdict: 2 * confidence + is_right."""
     counts, hits, confidences = [0] * BINS, [0] * BINS, [0] * BINS
-    for packed, times in total.pairs.items():
-        confidence, is_right = divmod(packed, SIDE)
+    for packed in each:
+        confidence, is_right = divmod(packed, 2)
         at = min(confidence * BINS // SHARE_UNITS, BINS - 1)
-        counts[at] += times
-        hits[at] += times * is_right
-        confidences[at] += times * confidence
+        counts[at] += 1
+        hits[at] += is_right
+        confidences[at] += confidence
     for at in range(BINS):
         if counts[at]:
             yield {

@@ -2,14 +2,20 @@
 
 from collections.abc import Sequence
 from datetime import timedelta
-from typing import Any
+from typing import Any, Final
 
 from worker.domain.check.wait_status import WaitStatus
 from worker.domain.ids import Sha
+from worker.domain.request.judge_request import PullRef
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.dossier.secrets.redactor import redact_fields
-from worker.evaluation.stats.pulls import PullStats
+from worker.evaluation.stats.figures import CountedStream
 from worker.evaluation.stats.windows import EPOCH
+
+MOST_OUTCOMES: Final = 40
+OUTCOMES: Final = """
+SELECT at_ms, outcome, eval_id FROM outcomes WHERE repository_id = ? AND number = ? ORDER BY at_ms DESC, seq DESC LIMIT ?
+"""
 
 
 def list_evaluations(entries: Sequence[LedgerEntry]) -> list[dict[str, Any]]:
@@ -17,11 +23,12 @@ def list_evaluations(entries: Sequence[LedgerEntry]) -> list[dict[str, Any]]:
     return [redact_fields(entry.verdict.model_dump(mode="json")) for entry in entries]
 
 
-def list_outcomes(pulls: Sequence[PullStats]) -> list[dict[str, Any]]:
-    """The outcomes, oldest first."""
-    done = sorted((outcome for pull in pulls for outcome in pull.outcomes), key=lambda outcome: outcome.at_ms)
+def list_outcomes(stream: CountedStream, pull: PullRef) -> list[dict[str, Any]]:
+    """The last outcomes of a pull request, oldest first."""
+    rows = stream.db.execute(OUTCOMES, (pull.repository_id, pull.number, MOST_OUTCOMES)).fetchall()
     return [
-        {"outcome": outcome.outcome, "eval_id": outcome.eval_id or None, "at": _time(outcome.at_ms)} for outcome in done
+        {"outcome": outcome, "eval_id": eval_id or None, "at": _time(at_ms)}
+        for at_ms, outcome, eval_id in reversed(rows)
     ]
 
 

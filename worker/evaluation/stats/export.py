@@ -9,11 +9,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from functools import lru_cache
 from types import MappingProxyType
-from typing import Any, Final, Protocol, cast
+from typing import Any, Final, cast
 
 from pydantic_core import SchemaValidator, core_schema, from_json, to_json
 
-from worker.domain.verdict.events import EVENT_VERSION
+from worker.domain.verdict.events import EVENT_VERSION, StreamEntry
 from worker.evaluation.stats.windows import DAY_HOURS, EPOCH, HOUR_MS, LATEST_MS
 
 COLUMNS: Final = (
@@ -50,17 +50,6 @@ VERDICT_SCHEMA: Final = SchemaValidator(
 """Validates a whole event of this version as `from_json` does, and keeps two fields of it: a third of the work."""
 
 
-class ExportEntry(Protocol):
-    """An entry of a stream, as `worker.adapters.redis.event_stream` reads it."""
-
-    @property
-    def kind(self) -> bytes: ...
-    @property
-    def raw(self) -> bytes: ...
-    @property
-    def at_ms(self) -> int: ...
-
-
 class SkippedCount:
     """How many entries were left out."""
 
@@ -68,7 +57,7 @@ class SkippedCount:
         self.count = 0
 
 
-def export_jsonl(entries: Iterable[ExportEntry], installation_id: int, skipped: SkippedCount) -> Iterator[bytes]:
+def export_jsonl(entries: Iterable[StreamEntry], installation_id: int, skipped: SkippedCount) -> Iterator[bytes]:
     """Many lines at a time: `at`, `installation_id`, `event`, and the event's own fields as they were written."""
     lines: list[bytes] = []
     middle = {kind: b'","installation_id":%d,"event":"%b",' % (installation_id, kind) for kind in TERMINAL_EVENTS}
@@ -119,7 +108,7 @@ def _body(raw: bytes) -> dict[str, Any] | None:
     return fields if type(fields.get("v")) is int and fields["v"] == EVENT_VERSION else None
 
 
-def export_csv(entries: Iterable[ExportEntry], installation_id: int, skipped: SkippedCount) -> Iterator[bytes]:
+def export_csv(entries: Iterable[StreamEntry], installation_id: int, skipped: SkippedCount) -> Iterator[bytes]:
     """CSV with a line of names, in the order of COLUMNS; nested fields (facts, signals) are in JSON lines only."""
     rows: list[Sequence[object]] = [COLUMNS]
     for entry in entries:
@@ -142,7 +131,7 @@ def export_csv(entries: Iterable[ExportEntry], installation_id: int, skipped: Sk
 
 
 def export_columns(
-    entries: Iterable[ExportEntry], installation_id: int, skipped: SkippedCount
+    entries: Iterable[StreamEntry], installation_id: int, skipped: SkippedCount
 ) -> Iterator[dict[str, list[Any]]]:
     """Many rows at a time, by column, in the order of TYPED_COLUMNS, with the types of COLUMN_KINDS.
 
@@ -164,7 +153,7 @@ def export_columns(
     yield group
 
 
-def _typed_row(entry: ExportEntry, installation_id: int) -> dict[str, Any] | None:
+def _typed_row(entry: StreamEntry, installation_id: int) -> dict[str, Any] | None:
     body = _body(entry.raw)
     if body is None or entry.at_ms > LATEST_MS:
         return None

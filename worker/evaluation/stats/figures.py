@@ -1,10 +1,14 @@
-"""The arithmetic of answers: means, percentiles, intervals, of exact integers."""
+"""The arithmetic of answers: sums of counted rows, means, percentiles, intervals, of exact integers."""
 
-from bisect import bisect_left
-from collections.abc import Mapping, Sequence
-from itertools import accumulate
+import sqlite3
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from math import ceil, sqrt
 from typing import Final, NamedTuple
+
+from pydantic_core import from_json
+
+from worker.evaluation.stats.windows import HOUR_MS, HourWindow
 
 Z: Final = 1.959963984540054
 """Two-sided 95 %."""
@@ -34,12 +38,6 @@ def share_of(hits: int, of: int) -> float | None:
     return round(hits / of, DIGITS) if of else None
 
 
-def mean_of(times: Mapping[int, int], whole: int) -> float | None:
-    """The mean of figures with their numbers, as a part of *whole*."""
-    count = sum(times.values())
-    return round(sum(figure * n for figure, n in times.items()) / (count * whole), DIGITS) if count else None
-
-
 class FigureSums(NamedTuple):
     """The number of figures, their sum, and the sum of their squares."""
 
@@ -60,17 +58,57 @@ def mean_interval(sums: FigureSums, whole: int) -> ConfidenceInterval | None:
     )
 
 
-def percentiles(times: Mapping[int, int], parts: Sequence[float], whole: int) -> list[float | None]:
-    """By nearest rank: the smallest figure that at least this part of all does not exceed."""
-    ordered = sorted(times)
-    passed = list(accumulate(map(times.__getitem__, ordered)))
-    count = passed[-1] if passed else 0
-    if not count:
-        return [None for _ in parts]
-    return [ordered[bisect_left(passed, max(1, ceil(part * count)))] / whole for part in parts]
-
-
-def percentiles_in_order(ordered: Sequence[int], parts: Sequence[float], whole: int) -> list[float | None]:
-    """As percentiles, of figures listed one by one, the smallest first."""
+def percentiles(ordered: Sequence[int], parts: Sequence[float], whole: int) -> list[float | None]:
+    """By nearest rank: the smallest figure that at least this part of all does not exceed. *ordered*: the smallest first."""
     count = len(ordered)
     return [ordered[max(1, ceil(part * count)) - 1] / whole if count else None for part in parts]
+
+
+class CountedStream(NamedTuple):
+    """What was counted of one installation's stream, in the tables of `figures.sql`.
+
+    `since_ms`: the first time of which every entry is kept; `until_ms`: of the last counted entry, 0 without one; `is_behind`: there
+    are more entries.
+    """
+
+    db: sqlite3.Connection
+    since_ms: int
+    until_ms: int
+    is_behind: bool
+
+    def select(self, query: str, window: HourWindow, **parameters: object) -> sqlite3.Cursor:
+        """Run a query about `:since` to before `:before`."""
+        since = max(window.start * HOUR_MS, self.since_ms)
+        return self.db.execute(query, {"since": since, "before": window.end * HOUR_MS, **parameters})
+
+
+class Sums:
+    """Sums by name, and `each`: figures that are listed one by one."""
+
+    def __init__(self) -> None:
+        self.counts: Counter[str] = Counter()
+        self.each: list[int] = []
+
+    def __getitem__(self, name: str) -> int:
+        return self.counts[name]
+
+    def add(self, figures: Iterable[tuple[str, int | str | None]]) -> None:
+        """Add a row: its numbers to the sums of their columns, and each number of a text like `1,2,3`."""
+        for name, figure in figures:
+            if isinstance(figure, str):
+                self.each += from_json(f"[{figure}]")
+            elif figure:
+                self.counts[name] += figure
+
+
+def sum_rows(
+    streams: Iterable[CountedStream], query: str, window: HourWindow, **parameters: object
+) -> dict[str | None, Sums]:
+    """The rows of a query, summed over all streams by their first column."""
+    sums: dict[str | None, Sums] = {}
+    for stream in streams:
+        rows = stream.select(query, window, **parameters)
+        names = [column[0] for column in rows.description][1:]
+        for value, *figures in rows:
+            sums.setdefault(value, Sums()).add(zip(names, figures, strict=True))
+    return sums

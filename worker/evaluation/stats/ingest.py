@@ -1,23 +1,24 @@
-"""Entries of a stream, in their order, into cells: what each of them adds, and to which hour.
+"""Entries of a stream, in their order, into the tables of `figures.sql`.
 
 A verdict and its outcomes count in the hour of the verdict's entry; outcomes of a pull request count in the hour of its
 first verdict, so that every share is a part of what it is a share of.
 """
 
-from collections.abc import Mapping
+import sqlite3
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from pathlib import Path
 from typing import Final, NamedTuple, assert_never
 
+from pydantic_core import to_json
+
+from worker.domain.verdict.events import StreamEntry
 from worker.domain.verdict.outcomes import OutcomeKind
 from worker.domain.verdict.verdict import SubjectKind
-from worker.evaluation.stats import tables
-from worker.evaluation.stats.counters import Counters, CountersByValue, get_or_add
-from worker.evaluation.stats.ground_truth import is_borne_out
-from worker.evaluation.stats.pulls import FirstVerdict, OutcomeRow, PullStats, VerdictRow, row_of
+from worker.evaluation.stats.agreement import is_borne_out
 from worker.evaluation.stats.stream_entries import (
-    CONFIDENCE_STEP,
-    SCORE_STEP,
     EndedEntry,
-    EntryOpinion,
     OutcomeEntry,
     ParsedEntry,
     SkippedEntry,
@@ -25,260 +26,276 @@ from worker.evaluation.stats.stream_entries import (
     StartedEntry,
     TroubleEntry,
     VerdictView,
+    parse_entry,
 )
-from worker.evaluation.stats.windows import HOUR_MS
+from worker.evaluation.stats.windows import HOUR_MS, LATEST_MS
 
-EXPLICIT_OUTCOMES: Final = frozenset({OutcomeKind.OVERRIDE, OutcomeKind.CONTEST, OutcomeKind.NOT_HELPFUL})
-"""What people do about a reject that they believe to be wrong."""
+SCHEMA: Final = (Path(__file__).parent / "figures.sql").read_text()
+SCHEMA_VERSION: Final = 1
+UNKNOWN_VALUE: Final = "?"
+SHORT_KEY: Final = 12
+"""The length of a head's name that distinguishes the heads of one pull request."""
 
-OBJECTING_OUTCOMES: Final = EXPLICIT_OUTCOMES | {OutcomeKind.MERGED, OutcomeKind.CONTEST_UPHELD}
-OVERTURNING_OUTCOMES: Final = frozenset({OutcomeKind.OVERRIDE, OutcomeKind.CONTEST_UPHELD})
-"""What takes a reject back; a contest alone does not."""
-
-INCOMPARABLE_SUBJECTS: Final = frozenset({SubjectKind.PULL_REQUEST, SubjectKind.BENCHMARK})
+LAST_SEQUENCE: Final = (1 << 63) - 1
 LANDING_OUTCOMES: Final = frozenset({OutcomeKind.MERGED, OutcomeKind.REVERTED, OutcomeKind.LATER_FIX})
 """Outcomes that imply a merge: a revert tells of it even if no merge was received."""
 
+MOST_COMPARED: Final = 40
+"""With how many earlier verdicts on its subject a verdict is compared."""
 
-class OpenEvaluation(NamedTuple):
-    """An evaluation without an end: since when, and of what."""
+CLASS_COLUMNS: Final = (
+    "subject, view, rubric, decision, category, agent, judge_kind, is_failed, is_submission, is_rejudged, facts"
+)
+ADD_CLASS: Final = f"INSERT INTO classes ({CLASS_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+ADD_VERDICTS: Final = """
+INSERT INTO verdicts (at_ms, seq, eval_id, class_id, repository_id, number, subject_key, round, score, confidence, nano)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+"""
+ADD_OUTCOME: Final = "INSERT OR IGNORE INTO outcomes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+ADD_COUNTS: Final = """
+INSERT INTO counts VALUES (?, ?, ?, ?) ON CONFLICT (at_ms, name, value) DO UPDATE SET n = n + excluded.n
+"""
+ADD_PULLS: Final = """
+INSERT OR IGNORE INTO pulls (repository_id, number, at_ms, seq, agent)
+SELECT repository_id, number, at_ms, seq, agent FROM verdicts JOIN classes ON classes.id = class_id
+WHERE (at_ms, seq) >= (?, ?) AND is_submission AND decision <> 'abstain' ORDER BY at_ms, seq
+"""
+ADD_ACCEPTS: Final = """
+UPDATE pulls SET accepted_round = accepts.round
+FROM (
+  SELECT repository_id, number, round,
+    row_number() OVER (PARTITION BY +repository_id, +number ORDER BY at_ms, seq) AS position
+  FROM verdicts JOIN classes ON classes.id = class_id
+  WHERE (at_ms, seq) >= (?, ?) AND is_submission AND decision = 'accept'
+) AS accepts
+WHERE position = 1 AND accepted_round IS NULL
+  AND pulls.repository_id = accepts.repository_id AND pulls.number = accepts.number
+"""
+ADD_PAIRS: Final = f"""
+WITH compared AS (
+  SELECT later.at_ms, abs(later.score - earlier.score) AS distance, c.decision = d.decision AS is_same_decision,
+    c.rubric, d.rubric AS other_rubric, c.judge_kind, d.judge_kind AS other_kind,
+    CASE
+      WHEN 'opinions' IN (c.view, d.view) THEN 'opinions'
+      WHEN c.rubric <> d.rubric THEN 'rubric'
+      WHEN c.judge_kind <> d.judge_kind THEN 'tier'
+      ELSE 'same'
+    END AS difference
+  FROM verdicts AS later
+  CROSS JOIN classes AS c ON c.id = later.class_id
+  CROSS JOIN verdicts AS earlier ON earlier.eval_id IN (
+    SELECT eval_id FROM verdicts AS older
+    WHERE older.repository_id = later.repository_id AND older.number = later.number
+      AND older.subject_key = later.subject_key AND (older.at_ms, older.seq) < (later.at_ms, later.seq)
+    ORDER BY at_ms DESC, seq DESC LIMIT {MOST_COMPARED}
+  )
+  CROSS JOIN classes AS d ON d.id = earlier.class_id AND d.subject = c.subject AND d.decision <> ''
+  WHERE (later.at_ms, later.seq) >= (?, ?) AND NOT c.is_failed AND c.subject NOT IN ('pull_request', 'benchmark')
+),
+named AS (
+  SELECT *,
+    iif(difference IN ('rubric', 'same'), rubric, judge_kind) AS x,
+    iif(difference IN ('rubric', 'same'), other_rubric, other_kind) AS y
+  FROM compared
+)
+INSERT INTO pairs (at_ms, difference, pair, distance, is_same_decision)
+SELECT at_ms, difference, iif(x = y, x, min(x, y) || ' | ' || max(x, y)), distance, is_same_decision FROM named
+"""
+"""A later verdict on a whole pull request is based on more than the earlier one; benches have their own comparison."""
+
+FIND_NAMED: Final = """
+SELECT at_ms, seq, eval_id, decision FROM verdicts JOIN classes ON classes.id = class_id
+WHERE eval_id = ? AND repository_id = ? AND number = ? AND decision <> '' AND (at_ms, seq) < (?, ?)
+"""
+FIND_LATEST: Final = """
+SELECT at_ms, seq, eval_id, decision FROM verdicts JOIN classes ON classes.id = class_id
+WHERE is_submission AND substr(subject_key, 1, length(?1)) = ?1 AND repository_id = ?2 AND number = ?3
+  AND (at_ms, seq) < (?4, ?5)
+ORDER BY eval_id DESC LIMIT 1
+"""
+ADD_LANDING: Final = """
+UPDATE pulls SET is_landed = 1, is_reverted = is_reverted OR ?, is_fixed = is_fixed OR ?
+WHERE repository_id = ? AND number = ? AND (at_ms, seq) < (?, ?)
+"""
+DISLIKE: Final = "UPDATE verdicts SET is_disliked = 1 WHERE eval_id = ?"
+
+VerdictClass = tuple[str, str, str, str, str, str, str, bool, bool, bool, str]
+
+
+class EntryId(NamedTuple):
+    at_ms: int
+    seq: int
+
+
+class VerdictRef(NamedTuple):
+    """A verdict that an outcome is about."""
 
     at_ms: int
-    subject: str
+    seq: int
+    eval_id: str
+    decision: str
 
 
-class EventAggregator:
-    """Aggregates entries; `cells` by table and hour, and what later entries need.
+def ingest_entries(db: sqlite3.Connection, entries: Sequence[StreamEntry]) -> None:
+    """Count these entries, the next ones of the stream, in one transaction."""
+    parsed = [_parse_timed(entry) for entry in entries]
+    with db:
+        batch = _Batch(db, [entry for _, entry in parsed])
+        for entry_id, entry in parsed:
+            batch.add(entry_id, entry)
+        batch.write()
+        db.execute("UPDATE progress SET entry_id = ?, until_ms = ?", (entries[-1].id, parsed[-1][0].at_ms))
 
-    *pulls* has to hold the stored state of every pull request that the entries are about.
-    """
 
-    def __init__(self, pulls: Mapping[str, PullStats], opened: Mapping[str, OpenEvaluation]) -> None:
-        self.pulls = dict(pulls)
-        self.open_evaluations = dict(opened)
-        self.cells: dict[tuple[str, int], CountersByValue] = {}
+def _parse_timed(entry: StreamEntry) -> tuple[EntryId, ParsedEntry]:
+    """The id and content of an entry; one with an impossible id is skipped, and counted at the last time."""
+    at_ms, _, seq = entry.id.partition("-")
+    entry_id = EntryId(int(at_ms), int(seq))
+    if entry_id.at_ms > LATEST_MS or entry_id.seq > LAST_SEQUENCE:
+        return EntryId(min(entry_id.at_ms, LATEST_MS), 0), SkippedEntry(SkipReason.BROKEN)
+    return entry_id, parse_entry(entry.kind, entry.raw)
 
-    def add(self, at_ms: int, entry: ParsedEntry) -> None:
-        hour = _HourCounters(self.cells, at_ms)
+
+class _Batch:
+    """The rows of some entries. Each evaluation starts once and ends once: what repeats that is skipped."""
+
+    def __init__(self, db: sqlite3.Connection, entries: Iterable[ParsedEntry]) -> None:
+        eval_ids = to_json([entry.eval_id for entry in entries if isinstance(entry, (StartedEntry, EndedEntry))])
+        listed = "eval_id IN (SELECT value FROM json_each(?))"
+        self._db = db
+        self._ended = {
+            eval_id for (eval_id,) in db.execute(f"SELECT eval_id FROM verdicts WHERE {listed}", (eval_ids,))
+        }
+        stored = db.execute(f"SELECT eval_id, at_ms, subject FROM open_evaluations WHERE {listed}", (eval_ids,))
+        self._open = {eval_id: (at_ms, subject) for eval_id, at_ms, subject in stored}
+        self._was_open = set(self._open)
+        self._classes: dict[VerdictClass, int] = {}
+        self._verdicts: list[tuple[object, ...]] = []
+        self._outcomes: list[tuple[EntryId, OutcomeEntry]] = []
+        self._counts: Counter[tuple[int, str, str]] = Counter()
+
+    def add(self, entry_id: EntryId, entry: ParsedEntry) -> None:
         match entry:
             case StartedEntry():
-                self._add_start(entry, hour)
+                self._add_start(entry_id, entry)
             case EndedEntry():
-                self._add_end(entry, hour)
+                self._add_end(entry_id, entry)
             case OutcomeEntry():
-                self._add_reaction(entry, hour)
+                self._outcomes.append((entry_id, entry))  # its verdict may be in this batch
             case TroubleEntry(kind):
-                hour.count(tables.TROUBLES, kind)
+                self._count(entry_id.at_ms, "troubles", kind)
             case SkippedEntry(reason):
-                hour.count(tables.SKIPPED, reason.value)
+                self._count(entry_id.at_ms, "skipped", reason.value)
             case _:
                 assert_never(entry)
 
-    def _add_start(self, entry: StartedEntry, hour: "_HourCounters") -> None:
-        if entry.eval_id in self.open_evaluations:
-            hour.count(tables.SKIPPED, SkipReason.DUPLICATE.value)
-            return
-        self.open_evaluations[entry.eval_id] = OpenEvaluation(hour.at_ms, entry.subject)
-        hour.count(tables.FLOW, entry.subject, "started")
-
-    def _add_end(self, entry: EndedEntry, hour: "_HourCounters") -> None:
-        pull = self.pulls.setdefault(entry.pull, PullStats())
-        opened = self.open_evaluations.pop(entry.eval_id, None)
-        if opened is None and pull.has_verdict(entry.eval_id):
-            hour.count(tables.SKIPPED, SkipReason.DUPLICATE.value)
-            return
-        if entry.view is not VerdictView.CANARIES:
-            _count_flow(entry, hour, is_begun=opened is not None)
-        elif opened is not None:  # only its end has its author, and a shadow evaluation is not waited for
-            hour.at_hour(opened.at_ms).count(tables.FLOW, opened.subject, "started", -1)
-        _count_ended(entry, pull, hour)
-
-    def _add_reaction(self, entry: OutcomeEntry, hour: "_HourCounters") -> None:
-        pull = self.pulls.setdefault(entry.pull, PullStats())
-        row = pull.find_verdict(entry.eval_id, entry.head_sha)
-        if not pull.add_outcome(
-            OutcomeRow(entry.outcome, row.eval_id if row else entry.eval_id, hour.at_ms, entry.heard_ms)
-        ):
-            hour.count(tables.SKIPPED, SkipReason.DUPLICATE.value)
-            return
-        hour.count(tables.OUTCOMES, entry.outcome)
-        if row is not None:
-            _count_outcome(entry, row, pull, hour)
-
-
-class _HourCounters:
-    """The cells of one hour."""
-
-    def __init__(self, into: dict[tuple[str, int], CountersByValue], at_ms: int) -> None:
-        self.at_ms = at_ms
-        self._into = into
-        self._hour = at_ms // HOUR_MS
-
-    def at_hour(self, at_ms: int) -> "_HourCounters":
-        """The cells of an earlier hour."""
-        return _HourCounters(self._into, at_ms)
-
-    def cells(self, table: str) -> CountersByValue:
-        key = (table, self._hour)
-        cell = self._into.get(key)
-        if cell is None:
-            cell = self._into[key] = {}
-        return cell
-
-    def count(self, table: str, value: str, name: str = "n", by: int = 1) -> None:
-        get_or_add(self.cells(table), value).count(name, by)
-
-
-def _count_flow(entry: EndedEntry, hour: _HourCounters, *, is_begun: bool) -> None:
-    if not is_begun:
-        hour.count(tables.FLOW, entry.subject, "unstarted")
-    if entry.failure:
-        hour.count(tables.FLOW, entry.subject, "failed")
-        hour.count(tables.FLOW, entry.subject, f"failed.{entry.failure}")
-    else:
-        hour.count(tables.FLOW, entry.subject, "completed")
-    if entry.throttled:
-        hour.count(tables.FLOW, entry.subject, f"throttled.{entry.throttled}")
-
-
-def _count_ended(entry: EndedEntry, pull: PullStats, hour: _HourCounters) -> None:
-    """Count a verdict, or what a failure has of one, under everything by which it may be grouped."""
-    if entry.opinion is None:
-        _count_verdict(entry, None, tables.dimension_values(None, entry.rubric, entry.repository_id), hour)
-        return
-    row = row_of(hour.at_ms, entry, entry.opinion)
-    _count_verdict(entry, entry.opinion, tables.dimension_values(row, entry.rubric, entry.repository_id), hour)
-    if not entry.failure:
-        for other in pull.rows:
-            _count_agreement(row, other, hour)
-    if row.is_submission:
-        _count_live(entry, entry.opinion, pull, hour)
-    pull.add_verdict(row)
-
-
-def _count_verdict(
-    entry: EndedEntry, opinion: EntryOpinion | None, values: Mapping[str, str], hour: _HourCounters
-) -> None:
-    for dimension, value in values.items():
-        mine = get_or_add(hour.cells(tables.quality_table(entry.subject, entry.view, dimension)), value)
-        _count_cost(entry, mine)
-        if opinion is None or entry.failure:
-            mine.count("failed")
-            continue
-        mine.count("n")
-        mine.count(opinion.decision)
-        if opinion.is_rejudged:
-            mine.count("anew")
-            mine.count(f"anew.{opinion.decision}")
-        mine.count("score", opinion.score)
-        mine.count("square", opinion.score * opinion.score)
-        mine.count("confidence", opinion.confidence)
-        mine.add_pair(0, opinion.score // SCORE_STEP)
-        by_confidence = opinion.confidence // CONFIDENCE_STEP
-        spread = get_or_add(hour.cells(tables.spread_table(entry.subject, entry.view, dimension)), value)
-        spread.count(f"score {by_confidence}", opinion.score)
-        spread.count(f"square {by_confidence}", opinion.score * opinion.score)
-        spread.count(f"confidence {by_confidence}", opinion.confidence)
-        spread.add_pair(by_confidence, opinion.score // SCORE_STEP)
-
-
-def _count_cost(entry: EndedEntry, mine: Counters) -> None:
-    if entry.cost_nano is None:
-        mine.count("unpriced")
-    elif entry.cost_nano:
-        mine.count("nano", entry.cost_nano)
-        if entry.failure:
-            mine.count("failed_nano", entry.cost_nano)
-
-
-def _count_agreement(row: VerdictRow, other: VerdictRow, hour: _HourCounters) -> None:
-    """Count a pair of verdicts on one subject under what differs: rubric, else tier, else model, prompt or time.
-
-    A later verdict on a whole pull request is based on more than the earlier one, so such a pair is left out; so are
-    benches, which have their own comparison.
-    """
-    if (row.subject, row.subject_key) != (other.subject, other.subject_key) or row.subject in INCOMPARABLE_SUBJECTS:
-        return
-    if VerdictView.OPINIONS in {row.view, other.view}:
-        table, pair = tables.AGREE_OPINIONS, {row.judge_kind, other.judge_kind}
-    elif row.rubric != other.rubric:
-        table, pair = tables.AGREE_RUBRIC, {row.rubric, other.rubric}
-    elif row.judge_kind != other.judge_kind:
-        table, pair = tables.AGREE_TIER, {row.judge_kind, other.judge_kind}
-    else:
-        table, pair = tables.AGREE_SAME, {row.rubric}
-    mine = get_or_add(hour.cells(table), " | ".join(sorted(pair)))
-    mine.count("n")
-    mine.add_pair(0, abs(row.score - other.score))
-    if row.decision == other.decision:
-        mine.count("same_decision")
-
-
-def _count_live(entry: EndedEntry, opinion: EntryOpinion, pull: PullStats, hour: _HourCounters) -> None:
-    """Count an agent's scorecard, and what may be overridden later."""
-    mine = get_or_add(hour.cells(tables.AGENTS), opinion.agent)
-    mine.count("nano", entry.cost_nano or 0)
-    mine.count("verdicts")
-    if entry.cost_nano is None:
-        mine.count("unpriced")
-    if opinion.decision == "abstain":
-        return
-    is_first = pull.first_verdict is None
-    born = pull.first_verdict = pull.first_verdict or FirstVerdict(hour.at_ms, opinion.agent)
-    cohort = get_or_add(hour.at_hour(born.at_ms).cells(tables.AGENTS), born.agent)
-    cohort.count("judged", int(is_first))
-    if opinion.decision == "accept" and pull.is_first("accepted"):
-        cohort.count("accepted")
-        cohort.count("first_round", int(opinion.round == 1))
-        cohort.add_pair(0, min(opinion.round, tables.MOST_ROUNDS))
-    if opinion.decision == "reject":
-        mine.count(f"category.{opinion.category}")
-        for table, value in tables.objection_tables(opinion.facts, opinion.category, entry.rubric):
-            hour.count(table, value, "rejects")
-
-
-def _count_outcome(entry: OutcomeEntry, row: VerdictRow, pull: PullStats, hour: _HourCounters) -> None:
-    """Count an outcome: whether it bears the verdict out, and how its agent's change fared.
-
-    An outcome that is repeated about one verdict counts once, but becomes the last one.
-    """
-    then = hour.at_hour(row.at_ms)
-    if entry.outcome == OutcomeKind.NOT_HELPFUL and pull.is_first(f"down:{row.eval_id}"):
-        for dimension, value in tables.dimension_values(row, row.rubric, entry.repository_id).items():
-            then.count(tables.quality_table(row.subject, row.view, dimension), value, "down")
-    if pull.first_verdict is not None and entry.outcome in LANDING_OUTCOMES and pull.is_first(entry.outcome):
-        cohort = hour.at_hour(pull.first_verdict.at_ms)
-        cohort.count(tables.AGENTS, pull.first_verdict.agent, entry.outcome)
-        cohort.count(tables.AGENTS, pull.first_verdict.agent, "landed", int(pull.is_first("landed")))
-    is_against = row.decision == "reject" and row.is_submission and entry.outcome in OBJECTING_OUTCOMES
-    if is_against and pull.is_first(f"{entry.outcome}:{row.eval_id}"):
-        is_first = entry.outcome in EXPLICIT_OUTCOMES and pull.is_first(f"against:{row.eval_id}")
-        is_overturned = entry.outcome in OVERTURNING_OUTCOMES and pull.is_first(f"overturned:{row.eval_id}")
-        for table, value in tables.objection_tables(row.facts, row.category, row.rubric):
-            then.count(table, value, entry.outcome)
-            then.count(table, value, "objected", int(is_first))
-            then.count(table, value, "overturned", int(is_overturned))
-    is_right = is_borne_out(row.decision, entry.outcome)
-    if is_right is not None:
-        _count_strength(
-            is_right,
-            entry.strength,
-            row,
-            pull,
-            get_or_add(then.cells(tables.outcome_table(entry.strength)), row.judge_kind),
+    def write(self) -> None:
+        """Write all rows, and what follows from them."""
+        db = self._db
+        db.executemany(
+            "DELETE FROM open_evaluations WHERE eval_id = ?",
+            ((eval_id,) for eval_id in self._was_open - self._open.keys()),
         )
+        started = ((eval_id, *self._open[eval_id]) for eval_id in self._open.keys() - self._was_open)
+        db.executemany("INSERT INTO open_evaluations VALUES (?, ?, ?)", started)
+        if self._verdicts:
+            db.executemany(ADD_VERDICTS, self._verdicts)
+            for derive in (ADD_PULLS, ADD_ACCEPTS, ADD_PAIRS):
+                db.execute(derive, self._verdicts[0][:2])
+        for entry_id, entry in self._outcomes:
+            self._write_outcome(entry_id, entry)
+        db.executemany(ADD_COUNTS, ((*key, n) for key, n in self._counts.items()))
+
+    def _count(self, at_ms: int, name: str, value: str, by: int = 1) -> None:
+        self._counts[at_ms // HOUR_MS * HOUR_MS, name, value] += by
+
+    def _skip_duplicate(self, entry_id: EntryId) -> None:
+        self._count(entry_id.at_ms, "skipped", SkipReason.DUPLICATE.value)
+
+    def _add_start(self, entry_id: EntryId, entry: StartedEntry) -> None:
+        if entry.eval_id in self._open or entry.eval_id in self._ended:
+            self._skip_duplicate(entry_id)
+            return
+        self._open[entry.eval_id] = (entry_id.at_ms, entry.subject)
+        self._count(entry_id.at_ms, "started", entry.subject)
+
+    def _add_end(self, entry_id: EntryId, entry: EndedEntry) -> None:
+        if entry.eval_id in self._ended:
+            self._skip_duplicate(entry_id)
+            return
+        self._ended.add(entry.eval_id)
+        started = self._open.pop(entry.eval_id, None)
+        if entry.view is not VerdictView.CANARIES:
+            self._count_flow(entry_id.at_ms, entry, is_started=started is not None)
+        elif started is not None:  # only its end has its author, and a shadow evaluation is not waited for
+            self._count(started[0], "started", started[1], -1)
+        opinion, pull = entry.opinion, (entry.repository_id, entry.number)
+        figures = (opinion.round, opinion.score, opinion.confidence) if opinion else (0, 0, 0)
+        row = (*entry_id, entry.eval_id, self._class_id(entry), *pull, _subject_key(entry), *figures, entry.cost_nano)
+        self._verdicts.append(row)
+
+    def _count_flow(self, at_ms: int, entry: EndedEntry, *, is_started: bool) -> None:
+        if not is_started:
+            self._count(at_ms, "unstarted", entry.subject)
+        self._count(at_ms, "failed" if entry.failure else "completed", entry.subject)
+        if entry.failure:
+            self._count(at_ms, f"failed.{entry.failure}", entry.subject)
+        if entry.throttled:
+            self._count(at_ms, f"throttled.{entry.throttled}", entry.subject)
+
+    def _class_id(self, entry: EndedEntry) -> int:
+        key = _class_of(entry)
+        class_id = self._classes.get(key)
+        if class_id is None:
+            stored = self._db.execute(
+                f"SELECT id FROM classes WHERE ({CLASS_COLUMNS}) = (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", key
+            )
+            row = stored.fetchone()
+            class_id = row[0] if row else self._db.execute(ADD_CLASS, key).lastrowid
+            self._classes[key] = class_id
+        return class_id
+
+    def _write_outcome(self, entry_id: EntryId, entry: OutcomeEntry) -> None:
+        pull = (entry.repository_id, entry.number)
+        about = self._find_verdict(entry_id, entry)
+        is_right = is_borne_out(about.decision, entry.outcome) if about else None
+        reference = (about.eval_id if about else entry.eval_id, entry.heard_ms, *(about[:2] if about else (None, None)))
+        row = (*entry_id, *pull, entry.outcome, entry.strength, *reference, is_right)
+        if not self._db.execute(ADD_OUTCOME, row).rowcount:
+            self._skip_duplicate(entry_id)
+            return
+        self._count(entry_id.at_ms, "outcomes", entry.outcome)
+        if about and entry.outcome == OutcomeKind.NOT_HELPFUL:
+            self._db.execute(DISLIKE, (about.eval_id,))
+        if about and entry.outcome in LANDING_OUTCOMES:
+            kinds = (entry.outcome == OutcomeKind.REVERTED, entry.outcome == OutcomeKind.LATER_FIX)
+            self._db.execute(ADD_LANDING, (*kinds, *pull, *entry_id))
+
+    def _find_verdict(self, entry_id: EntryId, entry: OutcomeEntry) -> VerdictRef | None:
+        """The verdict that an outcome is about: the named one, or the latest on this head, or the latest of all."""
+        name = entry.eval_id or entry.head_sha[:SHORT_KEY]
+        find = FIND_NAMED if entry.eval_id else FIND_LATEST
+        row = self._db.execute(find, (name, entry.repository_id, entry.number, *entry_id)).fetchone()
+        return VerdictRef(*row) if row else None
 
 
-def _count_strength(is_right: bool, strength: str, row: VerdictRow, pull: PullStats, into: Counters) -> None:  # noqa: FBT001 - the value that is counted
-    """Count a verdict once per strength. The last outcome counts, as a merge that is reverted was no merge."""
-    mark, borne_out = f"{strength}:{row.eval_id}", int(is_right)
-    before = pull.marks.get(mark)
-    if before == borne_out:
-        return
-    if before is None:
-        into.count("n")
-    else:
-        into.add_pair(row.confidence, before, -1)
-    into.count("agreed", borne_out - (before or 0))
-    into.add_pair(row.confidence, borne_out)
-    pull.marks[mark] = borne_out
+def _subject_key(entry: EndedEntry) -> str:
+    """What follows the pull request's number in the subject's id, shortened."""
+    _, _, rest = entry.subject_id.removeprefix(entry.pull).partition("/")
+    head, _, part = rest.partition("/")
+    return head[:SHORT_KEY] + part[:SHORT_KEY]
+
+
+def _class_of(entry: EndedEntry) -> VerdictClass:
+    """What a verdict is grouped by; a failure without a verdict has only a rubric and a repository."""
+    opinion, kind = entry.opinion, (entry.subject, entry.view.value, entry.rubric)
+    if opinion is None:
+        return (*kind, "", UNKNOWN_VALUE, UNKNOWN_VALUE, UNKNOWN_VALUE, True, False, False, "[]")
+    is_submission = opinion.is_live and entry.view is VerdictView.VERDICTS and entry.subject == SubjectKind.SUBMISSION
+    named = (opinion.decision, opinion.category, opinion.agent, opinion.judge_kind)
+    return (*kind, *named, bool(entry.failure), is_submission, opinion.is_rejudged, _dump_facts(opinion.facts))
+
+
+@lru_cache(maxsize=1024)
+def _dump_facts(facts: tuple[str, ...]) -> str:
+    return to_json(facts).decode()

@@ -8,83 +8,144 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from worker.domain.verdict.budget import from_nano
-from worker.evaluation.stats import tables
-from worker.evaluation.stats.counters import SIDE, Counters, CountersByValue
-from worker.evaluation.stats.figures import ConfidenceInterval, mean_of, percentiles, share_of, wilson_interval
-from worker.evaluation.stats.ingest import OpenEvaluation
-from worker.evaluation.stats.quality import format_dollars
+from worker.evaluation.stats.figures import (
+    DIGITS,
+    ConfidenceInterval,
+    CountedStream,
+    Sums,
+    percentiles,
+    share_of,
+    sum_rows,
+    wilson_interval,
+)
+from worker.evaluation.stats.quality import DOLLAR, format_dollars, total_nano
 from worker.evaluation.stats.stats_query import StatsQuery
+from worker.evaluation.stats.windows import HourWindow
 
 MOST_SIGNALS: Final = 3
+MOST_ROUNDS: Final = 99
 CENT_DIGITS: Final = 6
+COUNTS: Final = """
+SELECT value, sum(n) AS n FROM counts WHERE at_ms >= :since AND at_ms < :before AND name = :name GROUP BY value
+"""
+FLOW: Final = "SELECT value, name, sum(n) FROM counts WHERE at_ms >= :since AND at_ms < :before GROUP BY value, name"
+OPEN: Final = """
+SELECT subject, count(*), min(at_ms) FROM open_evaluations WHERE at_ms >= :since AND at_ms < :before GROUP BY subject
+"""
+COHORTS: Final = f"""
+SELECT agent, count(*) AS judged, count(accepted_round) AS accepted, sum(accepted_round = 1) AS first_round,
+  sum(is_landed) AS landed, sum(is_reverted) AS reverted, sum(is_fixed) AS later_fix,
+  group_concat(min(accepted_round, {MOST_ROUNDS})) AS rounds
+FROM pulls WHERE at_ms >= :since AND at_ms < :before GROUP BY agent
+"""
+SUBMISSIONS: Final = f"""
+SELECT agent, iif(decision = 'reject', category, NULL), count(*) AS verdicts, sum(nano / {DOLLAR}) AS dollars,
+  sum(nano % {DOLLAR}) AS nano, count(*) - count(nano) AS unpriced
+FROM classes CROSS JOIN verdicts ON class_id = classes.id
+WHERE at_ms >= :since AND at_ms < :before AND is_submission GROUP BY 1, 2
+"""
+REJECTS: Final = """
+SELECT value, sum(n) AS rejects
+FROM reject_groups JOIN (
+  SELECT class_id, count(*) AS n FROM classes CROSS JOIN verdicts ON class_id = classes.id
+  WHERE at_ms >= :since AND at_ms < :before AND is_submission AND decision = 'reject' GROUP BY class_id
+) USING (class_id)
+WHERE grouping = :grouping GROUP BY value
+"""
+OBJECTIONS: Final = """
+SELECT value, sum(override) AS override, sum(contest) AS contest, sum(not_helpful) AS not_helpful, sum(merged) AS merged,
+  sum(objected) AS objected, sum(overturned) AS overturned
+FROM objections
+JOIN verdicts ON (at_ms, seq) = (verdict_ms, verdict_seq)
+JOIN reject_groups USING (class_id)
+WHERE verdict_ms >= :since AND verdict_ms < :before AND grouping = :grouping GROUP BY value
+"""
 
 
-def backlog_answer(
-    question: StatsQuery, flow: CountersByValue, opened: Sequence[OpenEvaluation], until_ms: int
-) -> dict[str, Any]:
-    """Evaluations without an end, and how the others ended; *until_ms*: the last entry that was counted."""
-    within = [pull for pull in opened if question.window.start_ms <= pull.at_ms < question.window.end_ms]
-    rows = [_flow(subject, flow.get(subject, Counters()), within, until_ms) for subject in question.subjects]
+def count_values(streams: Sequence[CountedStream], name: str, window: HourWindow) -> dict[str, int]:
+    """Counted entries of this name, by value."""
+    sums = sum_rows(streams, COUNTS, window, name=name)
+    return {str(value): sums[value]["n"] for value in sorted(sums, key=str)}
+
+
+def backlog_answer(question: StatsQuery, streams: Sequence[CountedStream]) -> dict[str, Any]:
+    """Evaluations without an end, and how the others ended."""
+    until_ms = max((stream.until_ms for stream in streams), default=0)
+    flow = {subject: Sums() for subject in question.subjects}
+    oldest_ms: dict[str, int] = {}
+    for stream in streams:
+        for subject, name, n in stream.select(FLOW, question.window):
+            if subject in flow:
+                flow[subject].counts[name] += n
+        for subject, count, first_ms in stream.select(OPEN, question.window):
+            if subject in flow:
+                flow[subject].counts["open"] += count
+                oldest_ms[subject] = min(first_ms, oldest_ms.get(subject, first_ms))
+    rows = [_flow(subject, sums, until_ms, oldest_ms.get(subject)) for subject, sums in flow.items()]
     rows = [row for row in rows if any(row[name] for name in ("started", "completed", "failed", "open"))]
     oldest = max((row["oldest_open_s"] for row in rows if row["open"]), default=None)
     return {"open": sum(row["open"] for row in rows), "oldest_open_s": oldest, "data": rows}
 
 
-def _flow(subject: str, counters: Counters, opened: Sequence[OpenEvaluation], until_ms: int) -> dict[str, Any]:
-    mine = [each.at_ms for each in opened if each.subject == subject]
+def _flow(subject: str, sums: Sums, until_ms: int, oldest_ms: int | None) -> dict[str, Any]:
     return {
         "subject": subject,
-        "started": counters.get("started"),
-        "completed": counters.get("completed"),
-        "failed": counters.get("failed"),
-        "failure_modes": _counts_with_prefix(counters, "failed."),
-        "throttled": _counts_with_prefix(counters, "throttled."),
-        "ended_without_start": counters.get("unstarted"),
-        "open": len(mine),
-        "oldest_open_s": max(0, until_ms - min(mine)) / 1000 if mine else None,
+        "started": sums["started"],
+        "completed": sums["completed"],
+        "failed": sums["failed"],
+        "failure_modes": _counts_with_prefix(sums, "failed."),
+        "throttled": _counts_with_prefix(sums, "throttled."),
+        "ended_without_start": sums["unstarted"],
+        "open": sums["open"],
+        "oldest_open_s": None if oldest_ms is None else max(0, until_ms - oldest_ms) / 1000,
     }
 
 
-def _counts_with_prefix(counters: Counters, prefix: str) -> dict[str, int]:
-    """The counts under a prefix. A stored cell has the counters of all its table's cells, most of them at zero."""
-    rounds = ((name.removeprefix(prefix), times) for name, times in counters.counts.items() if name.startswith(prefix))
-    return dict(sorted((pair for pair in rounds if pair[1]), key=lambda pair: (-pair[1], pair[0])))
+def _counts_with_prefix(sums: Sums, prefix: str) -> dict[str, int]:
+    named = ((name.removeprefix(prefix), times) for name, times in sums.counts.items() if name.startswith(prefix))
+    return dict(sorted((pair for pair in named if pair[1]), key=lambda pair: (-pair[1], pair[0])))
 
 
-def agents_answer(cells: CountersByValue) -> dict[str, Any]:
+def agents_answer(question: StatsQuery, streams: Sequence[CountedStream]) -> dict[str, Any]:
     """Scorecards of the pull requests whose first verdict is in the window."""
-    rows = [
-        _scorecard(agent, cells[agent]) for agent in sorted(cells, key=lambda name: (-cells[name].get("judged"), name))
-    ]
+    sums = sum_rows(streams, COHORTS, question.window)
+    for stream in streams:
+        for agent, category, verdicts, dollars, nano, unpriced in stream.select(SUBMISSIONS, question.window):
+            mine = sums.setdefault(agent, Sums())
+            mine.add((("verdicts", verdicts), ("dollars", dollars), ("nano", nano), ("unpriced", unpriced)))
+            if category is not None:
+                mine.counts[f"category.{category}"] += verdicts
+    ordered = sorted(sums.items(), key=lambda pair: (-pair[1]["judged"], str(pair[0])))
+    rows = [_scorecard(agent, mine) for agent, mine in ordered]
     return {"data": [{**row, "rank": _rank(row, rows)} for row in rows]}
 
 
-def _scorecard(agent: str, counters: Counters) -> dict[str, Any]:
-    judged, accepted, merged = counters.get("judged"), counters.get("accepted"), counters.get("landed")
-    rounds = {packed % SIDE: times for packed, times in counters.pairs.items()}
+def _scorecard(agent: str | None, sums: Sums) -> dict[str, Any]:
+    judged, accepted, merged, nano = sums["judged"], sums["accepted"], sums["landed"], total_nano(sums)
+    rounds = sorted(sums.each)
     return {
         "value": agent or None,
         "pull_requests": judged,
-        "verdicts": counters.get("verdicts"),
-        "first_round": _share_row(counters.get("first_round"), judged),
+        "verdicts": sums["verdicts"],
+        "first_round": _share_row(sums["first_round"], judged),
         "accepted": _share_row(accepted, judged),
-        "rounds_to_accept": {"count": accepted, "mean": mean_of(rounds, 1), "p50": percentiles(rounds, (0.5,), 1)[0]},
-        "top_categories": list(_counts_with_prefix(counters, "category.").items())[:MOST_SIGNALS],
+        "rounds_to_accept": {
+            "count": accepted,
+            "mean": round(sum(rounds) / accepted, DIGITS) if accepted else None,
+            "p50": percentiles(rounds, (0.5,), 1)[0],
+        },
+        "top_categories": list(_counts_with_prefix(sums, "category.").items())[:MOST_SIGNALS],
         "merged": merged,
-        "reverts": _share_row(counters.get("reverted"), merged),
-        "later_fixes": _share_row(counters.get("later_fix"), merged),
-        "judge_cost_usd": format_dollars(counters.get("nano")),
-        "unknown_price_count": counters.get("unpriced"),
-        "cost_per_accepted_usd": _each(counters.get("nano"), accepted),
+        "reverts": _share_row(sums["reverted"], merged),
+        "later_fixes": _share_row(sums["later_fix"], merged),
+        "judge_cost_usd": format_dollars(nano),
+        "unknown_price_count": sums["unpriced"],
+        "cost_per_accepted_usd": format(round(from_nano(nano) / accepted, CENT_DIGITS), "f") if accepted else None,
     }
 
 
 def _share_row(hits: int, of: int) -> dict[str, Any]:
     return {"count": hits, "of": of, "share": share_of(hits, of), "interval": wilson_interval(hits, of)}
-
-
-def _each(nano: int, of: int) -> str | None:
-    return format(round(from_nano(nano) / of, CENT_DIGITS), "f") if of else None
 
 
 def _rank(row: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> int | None:
@@ -97,27 +158,33 @@ def _rank(row: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> int | No
     return 1 + sum(other.low > mine.high for other in intervals)
 
 
-def overrides_answer(counted: Mapping[str, CountersByValue]) -> dict[str, Any]:
+def overrides_answer(question: StatsQuery, streams: Sequence[CountedStream]) -> dict[str, Any]:
     """What people did about rejects, by the signal that was a fact, the category and the rubric."""
-    groups = {"signals": tables.OVER_SIGNAL, "categories": tables.OVER_CATEGORY, "rubrics": tables.OVER_RUBRIC}
-    outcomes = counted.get(tables.OUTCOMES, {})
+    groups = ("signals", "categories", "rubrics")
     return {
-        **{name: _objections(counted.get(table, {})) for name, table in groups.items()},
-        "outcomes": {name: outcomes[name].get("n") for name in sorted(outcomes)},
+        **{name: _objections(reject_sums(streams, question.window, name)) for name in groups},
+        "outcomes": count_values(streams, "outcomes", question.window),
     }
 
 
-def _objections(cells: CountersByValue) -> list[dict[str, Any]]:
-    ordered = sorted(cells, key=lambda name: (-cells[name].get("objected"), -cells[name].get("rejects"), name))
-    return [_objection(name, cells[name]) for name in ordered]
+def reject_sums(streams: Sequence[CountedStream], window: HourWindow, grouping: str) -> dict[str, Sums]:
+    """Rejects that were shown, and those that people objected to, each once, by signal, category or rubric."""
+    sums = {str(value): rejects for value, rejects in sum_rows(streams, REJECTS, window, grouping=grouping).items()}
+    for value, objections in sum_rows(streams, OBJECTIONS, window, grouping=grouping).items():
+        sums[str(value)].counts.update(objections.counts)
+    return sums
 
 
-def _objection(name: str, counters: Counters) -> dict[str, Any]:
+def _objections(sums: Mapping[str, Sums]) -> list[dict[str, Any]]:
+    ordered = sorted(sums, key=lambda name: (-sums[name]["objected"], -sums[name]["rejects"], name))
+    return [_objection(name, sums[name]) for name in ordered]
+
+
+def _objection(name: str, sums: Sums) -> dict[str, Any]:
     """`objected`: rejects that were overridden, contested or found not helpful; each reject once."""
-    counted = {what: counters.get(what) for what in ("override", "contest", "not_helpful", "merged")}
     return {
         "value": name,
-        "rejects": counters.get("rejects"),
-        **counted,
-        "objected": _share_row(counters.get("objected"), counters.get("rejects")),
+        "rejects": sums["rejects"],
+        **{what: sums[what] for what in ("override", "contest", "not_helpful", "merged")},
+        "objected": _share_row(sums["objected"], sums["rejects"]),
     }

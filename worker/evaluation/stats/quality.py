@@ -3,18 +3,27 @@
 Counts are of all verdicts, means and percentiles of those with the requested confidence; sums of money are exact.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
-from typing import Any, Final, NamedTuple
+from types import MappingProxyType
+from typing import Any, Final
 
-from worker.domain.verdict.budget import from_nano
-from worker.evaluation.stats import tables
-from worker.evaluation.stats.counters import SIDE, Counters, CountersByValue, merge_counters
-from worker.evaluation.stats.figures import FigureSums, mean_interval, percentiles, percentiles_in_order, share_of
-from worker.evaluation.stats.stats_query import StatsQuery
-from worker.evaluation.stats.stream_entries import CONFIDENCE_STEP, SCORE_STEP, SHARE_UNITS, VerdictView
-from worker.evaluation.stats.tables import GroupDimension
+from pydantic_core import to_json
 
+from worker.domain.verdict.budget import NANO, from_nano
+from worker.evaluation.stats.figures import (
+    CountedStream,
+    FigureSums,
+    Sums,
+    mean_interval,
+    percentiles,
+    share_of,
+    sum_rows,
+)
+from worker.evaluation.stats.stats_query import GroupDimension, StatsQuery
+from worker.evaluation.stats.stream_entries import SCORE_STEP, SHARE_UNITS, VerdictView
+
+DOLLAR: Final = int(NANO)
 SCORE_FLOOR: Final = 0.6
 """A mean below this has a banner (metis' quality floor)."""
 
@@ -22,35 +31,53 @@ FEWEST_VERDICTS: Final = 20
 """With fewer verdicts, an interval based on their own spread tells little."""
 
 
-def tables_of(question: StatsQuery) -> list[str]:
-    return _tables(question, (question.view,))
+PERCENTILES: Final = (0.5, 0.1)
+CLASS_COLUMNS: Final[Mapping[GroupDimension, str]] = MappingProxyType(
+    {
+        GroupDimension.AUTHOR_AGENT: "agent",
+        GroupDimension.JUDGE_KIND: "judge_kind",
+        GroupDimension.RUBRIC: "rubric",
+        GroupDimension.CATEGORY: "category",
+    }
+)
+BY_CLASS: Final = "classes CROSS JOIN verdicts ON class_id = classes.id"
+BY_REPOSITORY: Final = """
+repositories CROSS JOIN verdicts ON repository_id = repositories.id CROSS JOIN classes ON classes.id = class_id
+"""
+"""A join in this order reads an index from its begin to its end, and sorts nothing."""
+
+VERDICT_SUMS: Final = f"""
+SELECT {{value}} AS value,
+  count(*) FILTER (WHERE NOT is_failed) AS n,
+  count(*) FILTER (WHERE NOT is_failed AND decision = 'accept') AS accept,
+  count(*) FILTER (WHERE NOT is_failed AND decision = 'reject') AS reject,
+  count(*) FILTER (WHERE NOT is_failed AND decision = 'abstain') AS abstain,
+  count(*) FILTER (WHERE NOT is_failed AND is_rejudged) AS rejudged,
+  count(*) FILTER (WHERE NOT is_failed AND is_rejudged AND decision = 'accept') AS rejudged_accept,
+  count(*) FILTER (WHERE NOT is_failed AND is_rejudged AND decision = 'reject') AS rejudged_reject,
+  count(*) FILTER (WHERE NOT is_failed AND is_rejudged AND decision = 'abstain') AS rejudged_abstain,
+  count(*) FILTER (WHERE is_failed) AS failed,
+  count(*) FILTER (WHERE NOT is_failed AND confidence >= :least) AS confident,
+  sum(score) FILTER (WHERE NOT is_failed AND confidence >= :least) AS score,
+  sum(score * score) FILTER (WHERE NOT is_failed AND confidence >= :least) AS square,
+  sum(confidence) FILTER (WHERE NOT is_failed AND confidence >= :least) AS confidence,
+  group_concat(score / {SCORE_STEP}) FILTER (WHERE NOT is_failed AND confidence >= :least) AS scores,
+  sum(nano / {DOLLAR}) AS dollars,
+  sum(nano % {DOLLAR}) AS nano,
+  sum(nano / {DOLLAR}) FILTER (WHERE is_failed) AS failed_dollars,
+  sum(nano % {DOLLAR}) FILTER (WHERE is_failed) AS failed_nano,
+  count(*) - count(nano) AS unpriced,
+  sum(is_disliked) AS down
+FROM {{rows}}
+WHERE at_ms >= :since AND at_ms < :before
+  AND subject IN (SELECT value FROM json_each(:subjects)) AND view IN (SELECT value FROM json_each(:views))
+GROUP BY {{key}}
+"""
+"""Of scores three digits are listed. Sums of money are split, since SQLite's integers have 64 bits."""
 
 
-def spread_tables_of(question: StatsQuery) -> list[str]:
-    """The spread tables; none unless a confidence is requested."""
-    if not question.min_confidence:
-        return []
-    dimension = question.group_by or GroupDimension.JUDGE_KIND
-    return [tables.spread_table(subject, question.view, dimension) for subject in question.subjects]
-
-
-def cost_tables_of(question: StatsQuery) -> list[str]:
-    """The cost tables. Opinions are paid for with the verdict that they lead to."""
-    return _tables(question, (VerdictView.VERDICTS, VerdictView.CANARIES))
-
-
-def _tables(question: StatsQuery, views: Sequence[VerdictView]) -> list[str]:
-    dimension = question.group_by or GroupDimension.JUDGE_KIND  # the one with the fewest values
-    return [tables.quality_table(subject, view, dimension) for subject in question.subjects for view in views]
-
-
-def quality_answer(
-    question: StatsQuery, tables: Iterable[CountersByValue], spread: Iterable[CountersByValue]
-) -> dict[str, Any]:
-    """*spread*: the scores by confidence, where a confidence is requested."""
-    cells = _grouped(question, tables)
-    confident, none = dict(_grouped(question, spread)) if question.min_confidence else {}, Counters()
-    rows = [_row(value, cell, _score_figures(question, cell, confident.get(value, none))) for value, cell in cells]
+def quality_answer(question: StatsQuery, streams: Sequence[CountedStream]) -> dict[str, Any]:
+    rows = [_row(value, sums) for value, sums in _grouped(question, streams, (question.view,))]
     return {
         "group_by": question.group_by.value if question.group_by else None,
         "min_confidence": question.min_confidence / SHARE_UNITS,
@@ -59,81 +86,52 @@ def quality_answer(
     }
 
 
-def _grouped(question: StatsQuery, tables: Iterable[CountersByValue]) -> Iterator[tuple[str | None, Counters]]:
-    """The cells by value, most verdicts first; one without a value where nothing is grouped."""
-    several = list(tables)
-    cells = several[0] if len(several) == 1 else merge_counters(several)
+def _grouped(
+    question: StatsQuery, streams: Sequence[CountedStream], views: Sequence[VerdictView]
+) -> Iterator[tuple[str | None, Sums]]:
+    """Sums of verdicts by value, most verdicts first; one without a value where nothing is grouped."""
+    if question.group_by is GroupDimension.REPOSITORY:
+        query = VERDICT_SUMS.format(value="CAST(repository_id AS TEXT)", rows=BY_REPOSITORY, key="repositories.id")
+    else:
+        value = CLASS_COLUMNS[question.group_by] if question.group_by else "NULL"
+        query = VERDICT_SUMS.format(value=value, rows=BY_CLASS, key="classes.id")
+    sums = sum_rows(
+        streams,
+        query,
+        question.window,
+        least=question.min_confidence,
+        subjects=to_json(question.subjects),
+        views=to_json(views),
+    )
     if question.group_by is None:
-        total = Counters()
-        for cell in cells.values():
-            total.add(cell)
-        yield None, total
-        return
-    yield from sorted(cells.items(), key=lambda pair: (-pair[1].get("n"), pair[0]))
+        yield None, sums.get(None, Sums())
+    else:
+        yield from sorted(sums.items(), key=lambda pair: (-pair[1]["n"], pair[0] or ""))
 
 
-class ScoreFigures(NamedTuple):
-    """Of the verdicts that are confident enough: exact sums, and two percentiles of their scores (three digits)."""
-
-    score: FigureSums
-    confidence: int
-    percentiles: Sequence[float | None]
-
-
-PERCENTILES: Final = (0.5, 0.1)
-
-
-def _score_figures(question: StatsQuery, counters: Counters, spread: Counters) -> ScoreFigures:
-    whole = SHARE_UNITS // SCORE_STEP
-    if not question.min_confidence:
-        sums, ordered = (
-            FigureSums(counters.get("n"), counters.get("score"), counters.get("square")),
-            counters.sorted_pairs(),
-        )
-        if ordered is None:
-            return ScoreFigures(sums, counters.get("confidence"), percentiles(counters.pairs, PERCENTILES, whole))
-        return ScoreFigures(sums, counters.get("confidence"), percentiles_in_order(ordered, PERCENTILES, whole))
-    times: dict[int, int] = {}
-    least = question.min_confidence // CONFIDENCE_STEP
-    for packed, seen in spread.pairs.items():
-        confidence, score = divmod(packed, SIDE)
-        if confidence >= least:
-            times[score] = times.get(score, 0) + seen
-    steps = range(least, SHARE_UNITS // CONFIDENCE_STEP + 1)
-    score, square, confidence = (
-        sum(spread.get(f"{name} {step}") for step in steps) for name in ("score", "square", "confidence")
-    )
-    return ScoreFigures(
-        FigureSums(sum(times.values()), score, square), confidence, percentiles(times, PERCENTILES, whole)
-    )
-
-
-def _row(value: str | None, counters: Counters, scored: ScoreFigures) -> dict[str, Any]:
-    count = scored.score.times
-    p50, p10 = scored.percentiles
+def _row(value: str | None, sums: Sums) -> dict[str, Any]:
+    count = sums["confident"]
+    p50, p10 = percentiles(sorted(sums.each), PERCENTILES, SHARE_UNITS // SCORE_STEP)
     return {
         "value": value or None,
-        "verdict_count": counters.get("n"),
+        "verdict_count": sums["n"],
         "confident_count": count,
-        "mean_score": share_of(scored.score.total, count * SHARE_UNITS),
-        "mean_interval": mean_interval(scored.score, SHARE_UNITS),
+        "mean_score": share_of(sums["score"], count * SHARE_UNITS),
+        "mean_interval": mean_interval(FigureSums(count, sums["score"], sums["square"]), SHARE_UNITS),
         "p50_score": p50,
         "p10_score": p10,
-        "mean_confidence": share_of(scored.confidence, count * SHARE_UNITS),
-        "accepts": counters.get("accept"),
-        "rejects": counters.get("reject"),
-        "abstains": counters.get("abstain"),
+        "mean_confidence": share_of(sums["confidence"], count * SHARE_UNITS),
+        "accepts": sums["accept"],
+        "rejects": sums["reject"],
+        "abstains": sums["abstain"],
         "live": {
-            "verdict_count": counters.get("n") - counters.get("anew"),
-            **{
-                f"{name}s": counters.get(name) - counters.get(f"anew.{name}")
-                for name in ("accept", "reject", "abstain")
-            },
+            "verdict_count": sums["n"] - sums["rejudged"],
+            **{f"{name}s": sums[name] - sums[f"rejudged_{name}"] for name in ("accept", "reject", "abstain")},
         },
-        "failed_count": counters.get("failed"),
-        "judge_cost_usd_total": format_dollars(counters.get("nano")),
-        "unknown_price_count": counters.get("unpriced"),
-        "thumbs_down_count": counters.get("down"),
+        "failed_count": sums["failed"],
+        "judge_cost_usd_total": format_dollars(total_nano(sums)),
+        "unknown_price_count": sums["unpriced"],
+        "thumbs_down_count": sums["down"],
     }
 
 
@@ -145,33 +143,39 @@ def _banner(row: dict[str, Any]) -> dict[str, Any]:
     return {**banner, "mean_interval": interval, "floor": SCORE_FLOOR, "is_certain": is_certain}
 
 
-def cost_answer(question: StatsQuery, tables: Iterable[CountersByValue]) -> dict[str, Any]:
-    """The cost of judging. The cost of the agents themselves is unknown, and counts as 0."""
-    rows = [_cost_row(question, value, cell) for value, cell in _grouped(question, tables)]
+def cost_answer(question: StatsQuery, streams: Sequence[CountedStream]) -> dict[str, Any]:
+    """The cost of judging. The cost of the agents themselves is unknown, and counts as 0.
+
+    Opinions are paid for with the verdict that they lead to.
+    """
+    grouped = list(_grouped(question, streams, (VerdictView.VERDICTS, VerdictView.CANARIES)))
+    total = sum(total_nano(sums) for _, sums in grouped) if question.include_eval else 0
     return {
         "group_by": question.group_by.value if question.group_by else None,
         "include_eval": question.include_eval,
-        "total_usd": format_dollars(sum(row["_nano"] for row in rows)),
-        "data": [{name: value for name, value in row.items() if name != "_nano"} for row in rows],
+        "total_usd": format_dollars(total),
+        "data": [_cost_row(question, value, sums) for value, sums in grouped],
     }
 
 
-def _cost_row(question: StatsQuery, value: str | None, counters: Counters) -> dict[str, Any]:
-    judged = counters.get("nano")
-    total = judged if question.include_eval else 0
-    verdicts = counters.get("n") + counters.get("failed")
+def _cost_row(question: StatsQuery, value: str | None, sums: Sums) -> dict[str, Any]:
+    judged = format_dollars(total_nano(sums))
+    verdicts = sums["n"] + sums["failed"]
     return {
         "value": value or None,
-        "verdict_count": counters.get("n"),
-        "failed_count": counters.get("failed"),
+        "verdict_count": sums["n"],
+        "failed_count": sums["failed"],
         "agent_cost_usd": "0",
-        "judge_cost_usd": format_dollars(judged) if question.include_eval else None,
-        "failed_cost_usd": format_dollars(counters.get("failed_nano")) if question.include_eval else None,
-        "total_usd": format_dollars(total),
-        "unknown_price_count": counters.get("unpriced"),
-        "known_price_share": share_of(verdicts - counters.get("unpriced"), verdicts),
-        "_nano": total,
+        "judge_cost_usd": judged if question.include_eval else None,
+        "failed_cost_usd": format_dollars(total_nano(sums, "failed_")) if question.include_eval else None,
+        "total_usd": judged if question.include_eval else "0",
+        "unknown_price_count": sums["unpriced"],
+        "known_price_share": share_of(verdicts - sums["unpriced"], verdicts),
     }
+
+
+def total_nano(sums: Sums, prefix: str = "") -> int:
+    return sums[f"{prefix}dollars"] * DOLLAR + sums[f"{prefix}nano"]
 
 
 def format_dollars(nano: int) -> str:

@@ -13,7 +13,6 @@ from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import SubjectKind
 from worker.domain.window import parse_moment_ms
 from worker.evaluation.stats.stream_entries import SHARE_UNITS, VerdictView
-from worker.evaluation.stats.tables import GroupDimension
 from worker.evaluation.stats.windows import EPOCH, LATEST, HourWindow, make_window
 
 T = TypeVar("T")
@@ -27,6 +26,16 @@ EXCLUDED_SUBJECTS: Final = frozenset({SubjectKind.BENCHMARK})
 
 NO_GROUP: Final = "none"
 SHARE_PATTERN: Final = pattern(r"[0-9]{1,2}(\.[0-9]{1,10})?")
+
+
+class GroupDimension(StrEnum):
+    """By what verdicts are grouped."""
+
+    AUTHOR_AGENT = "author_agent"
+    JUDGE_KIND = "judge_kind"
+    RUBRIC = "rubric"
+    REPOSITORY = "repository"
+    CATEGORY = "category"
 
 
 class StatsTopic(StrEnum):

@@ -101,7 +101,11 @@ def command(delivery: str = "comment-1") -> CommandRequest:
 
 
 def settings(url: str, timing: Timing | None = None, **changes: Any) -> Settings:
-    standard: dict[str, Any] = {"data_dir": Path("/nowhere"), "redis_url": SecretStr(url), "store_keys": (KEY,)}
+    standard: dict[str, Any] = {
+        "data_dir": Path("/dev/null/nowhere"),
+        "redis_url": SecretStr(url),
+        "store_keys": (KEY,),
+    }
     return Settings(timing=timing or Timing(quiet_window=0), **{**standard, **changes})
 
 

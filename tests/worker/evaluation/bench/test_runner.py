@@ -5,6 +5,7 @@ import os
 import signal
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import timedelta
 from decimal import Decimal
 from multiprocessing import active_children
 from pathlib import Path
@@ -15,7 +16,7 @@ from pydantic import SecretStr
 
 from tests.worker.evaluation.bench import made
 from tests.worker.evaluation.bench.made import GOOD, STUB, judged, row
-from tests.worker.evaluation.stats.told import NOON, at, folded, started
+from tests.worker.evaluation.stats.told import NOON, at, counted, started
 from tests.worker.judge.courtroom import bench
 from tests.worker.judge.making import ScriptedModel
 from tests.worker.judge.verdicts import accepted
@@ -38,8 +39,6 @@ from worker.evaluation.bench.runner import (
     run_bench,
     write_answers,
 )
-from worker.evaluation.stats import tables
-from worker.evaluation.stats.queries import CountedTables as Counted
 from worker.evaluation.stats.queries import answer_query
 from worker.evaluation.stats.stats_query import StatsTopic, parse_query
 from worker.settings import ModelAccess, Settings
@@ -254,15 +253,16 @@ def test_they_answer_for_themselves_and_average_into_nothing_else() -> None:
     stream = Stream()
     record_run((*RECORDED, benchmarked(judged(accepted(score=0.6), GOOD, "a"), "e3")), stream)
     told = [(at(), event.kind.value.encode(), event.dump()) for events in stream.told.values() for event in events]
-    cells = folded(*told, started("live")).cells
-    found = Counted({name: cells.get((name, hour), {}) for name, hour in cells}, (), NOON, is_behind=False)
 
     def said(topic: StatsTopic, **given: str) -> dict[str, Any]:
-        return answer_query(topic, parse_query({"group_by": "none", **given}, topic, NOON), found)
+        question = parse_query({"group_by": "none", **given}, topic, NOON + timedelta(hours=1))
+        with counted(*told, started("live")) as stream:
+            return answer_query(topic, question, [stream])
 
     [row] = said(StatsTopic.QUALITY, subject="benchmark")["data"]
     assert (row["verdict_count"], row["live"]["verdict_count"]) == (3, 0)
     assert [one["verdict_count"] for one in said(StatsTopic.QUALITY, subject="all")["data"]] == [0]
     assert [one["verdict_count"] for one in said(StatsTopic.COST)["data"]] == [0]
     assert [one["verdict_count"] for one in said(StatsTopic.COST, subject="benchmark")["data"]] == [3]
-    assert not set(found.tables) & {*tables.AGREEMENTS, tables.AGENTS, tables.OVER_SIGNAL}
+    assert said(StatsTopic.AGREEMENT)["data"] == said(StatsTopic.AGENTS)["data"] == []
+    assert said(StatsTopic.OVERRIDES)["signals"] == []

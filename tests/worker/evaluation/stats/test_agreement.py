@@ -5,7 +5,7 @@ from typing import Any
 from tests.worker.evaluation.stats.asked import ask, row, rows
 from tests.worker.evaluation.stats.told import HOUR, NOON, completed, failed, outcome, rejected
 from worker.domain.verdict.outcomes import OutcomeKind
-from worker.evaluation.stats.ground_truth import BEARS_OUT
+from worker.evaluation.stats.agreement import BEARS_OUT
 from worker.evaluation.stats.stats_query import StatsTopic
 
 ANEW: dict[str, Any] = {"trigger": "batch", "parent_eval_id": "e1"}

@@ -3,26 +3,24 @@
 import csv
 import io
 import json
-from typing import NamedTuple
 
 import pytest
 
 from tests.worker.adapters.redis.test_kept import entry
 from tests.worker.evaluation.stats.told import (
-    HOUR,
     NOON,
     Told,
     body,
     completed,
     failed,
-    folded,
     outcome,
     rejected,
     started,
 )
+from worker.domain.verdict.events import StreamEntry
 from worker.domain.verdict.outcomes import OutcomeKind
 from worker.evaluation.stats import export
-from worker.evaluation.stats.evaluations import list_evaluations, list_outcomes
+from worker.evaluation.stats.evaluations import list_evaluations
 from worker.evaluation.stats.export import (
     COLUMN_KINDS,
     COLUMNS,
@@ -35,13 +33,6 @@ from worker.evaluation.stats.export import (
     format_time,
 )
 from worker.evaluation.stats.windows import LATEST_MS
-
-
-class Entry(NamedTuple):
-    at_ms: int
-    kind: bytes
-    raw: bytes
-
 
 BROKEN = [
     b"{",
@@ -61,8 +52,12 @@ ELSEWHERE = [
 """Events of an older or a newer version, or of none."""
 
 
-def entries(*told: Told) -> list[Entry]:
-    return [Entry(*one) for one in told]
+def entry_at(at_ms: int, kind: bytes, raw: bytes) -> StreamEntry:
+    return StreamEntry(f"{at_ms}-0", kind, raw)
+
+
+def entries(*told: Told) -> list[StreamEntry]:
+    return [entry_at(*one) for one in told]
 
 
 def test_a_line_is_one_verdict_as_it_was_written_with_its_time() -> None:
@@ -82,13 +77,13 @@ def test_a_line_is_one_verdict_as_it_was_written_with_its_time() -> None:
 
 def test_what_is_broken_is_left_out_of_lines_and_counted() -> None:
     skipped = SkippedCount()
-    told = [*entries(completed("e1")), *(Entry(0, b"eval.completed", raw) for raw in BROKEN)]
+    told = [*entries(completed("e1")), *(entry_at(0, b"eval.completed", raw) for raw in BROKEN)]
     assert b"".join(export_jsonl(told, 100, skipped)).count(b"\n") == 1
     assert skipped.count == len(BROKEN)
 
 
 def test_an_event_of_no_time_that_can_be_written_is_in_no_export_and_counted() -> None:
-    told = [Entry(at_ms, *completed("e1")[1:]) for at_ms in (LATEST_MS, LATEST_MS + 1, 2**64 - 1)]
+    told = [entry_at(at_ms, *completed("e1")[1:]) for at_ms in (LATEST_MS, LATEST_MS + 1, 2**64 - 1)]
     for form in (export_jsonl, export_csv):
         skipped = SkippedCount()
         assert b"".join(form(told, 100, skipped)).count(b"9999-01-01T00:00:00.000+00:00") == 1
@@ -99,7 +94,7 @@ def test_an_event_of_no_time_that_can_be_written_is_in_no_export_and_counted() -
 
 
 def test_an_event_of_another_version_is_in_no_export_and_counted() -> None:
-    told = [Entry(0, b"eval.completed", raw) for raw in ELSEWHERE]
+    told = [entry_at(0, b"eval.completed", raw) for raw in ELSEWHERE]
     for form, kept in ((export_jsonl, b""), (export_csv, b",".join(name.encode() for name in COLUMNS) + b"\n")):
         skipped = SkippedCount()
         assert (b"".join(form(told, 100, skipped)), skipped.count) == (kept, len(told))
@@ -110,7 +105,7 @@ def test_an_event_of_another_version_is_in_no_export_and_counted() -> None:
 
 def test_the_time_of_a_line_is_that_of_its_entry() -> None:
     for at_ms in (0, 1, 86_399_999, 86_400_000, 1_700_000_000_123, 4_102_444_799_999):
-        [line] = b"".join(export_jsonl([Entry(at_ms, *completed()[1:])], 1, SkippedCount())).splitlines()
+        [line] = b"".join(export_jsonl([entry_at(at_ms, *completed()[1:])], 1, SkippedCount())).splitlines()
         assert json.loads(line)["at"] == format_time(at_ms)
 
 
@@ -126,7 +121,7 @@ def test_many_lines_come_in_parts() -> None:
 
 def test_a_table_has_a_column_for_every_plain_field() -> None:
     skipped = SkippedCount()
-    told = [*entries(started("e1"), rejected("e1"), failed("e2", bare=True)), Entry(0, b"eval.completed", b"{")]
+    told = [*entries(started("e1"), rejected("e1"), failed("e2", bare=True)), entry_at(0, b"eval.completed", b"{")]
     rows = list(csv.DictReader(io.StringIO(b"".join(export_csv(told, 100, skipped)).decode())))
     assert [row["eval_id"] for row in rows] == ["e1", "e2"]
     assert (rows[0]["at"], rows[0]["category"], rows[0]["score"]) == (
@@ -149,10 +144,10 @@ def test_columns_hold_what_they_say_and_a_row_that_does_not_is_left_out() -> Non
     wrong += ({"score": (1 << 53) + 1},)  # no float
     told = [
         *entries(started("e1"), rejected("e1", score=1), failed("e2", bare=True)),
-        Entry(0, b"eval.completed", b"{"),
+        entry_at(0, b"eval.completed", b"{"),
     ]
     told += entries(completed("e3", escalated="no"), completed("e3", category=5))
-    told += [Entry(0, b"eval.completed", json.dumps({**body("e4"), **one}).encode()) for one in wrong]
+    told += [entry_at(0, b"eval.completed", json.dumps({**body("e4"), **one}).encode()) for one in wrong]
     [group] = export_columns(told, 100, skipped)
     assert tuple(group) == TYPED_COLUMNS
     first, second = (dict(zip(group, row, strict=True)) for row in zip(*group.values(), strict=True))
@@ -166,7 +161,7 @@ def test_columns_hold_what_they_say_and_a_row_that_does_not_is_left_out() -> Non
     assert (second["signals"], second["facts"], second["failure_mode"]) == (None, None, "judge_call_failed")
     assert skipped.count == 3 + len(wrong)
     assert [
-        len(one["at"]) for one in export_columns([Entry(0, b"eval.failed", raw) for raw in BROKEN], 1, skipped)
+        len(one["at"]) for one in export_columns([entry_at(0, b"eval.failed", raw) for raw in BROKEN], 1, skipped)
     ] == [2]
     assert set(COLUMN_KINDS) < set(TYPED_COLUMNS)
 
@@ -196,14 +191,3 @@ def test_a_verdict_is_shown_without_secrets_and_with_its_ids() -> None:
         "tokens",
     )
     assert {name: shown[name] for name in same} == {name: verdict.model_dump(mode="json")[name] for name in same}
-
-
-def test_what_was_done_is_shown_in_its_order() -> None:
-    [pull] = folded(completed(), outcome(OutcomeKind.MERGED), outcome(OutcomeKind.RETRY, None, NOON)).pulls.values()
-    assert list_outcomes([pull]) == [
-        {"outcome": "merged", "eval_id": "e1", "at": "2026-11-20T12:00:00.000+00:00"},
-        {"outcome": "retry", "eval_id": "e1", "at": "2026-11-20T12:00:00.000+00:00"},
-    ]
-    assert list_outcomes([]) == []
-    [unjudged] = folded(outcome(OutcomeKind.CONTEST, None, NOON - HOUR)).pulls.values()
-    assert [one["eval_id"] for one in list_outcomes([pull, unjudged])] == [None, "e1", "e1"]

@@ -10,12 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.worker.evaluation.stats.asked import ask, row, rows
-from tests.worker.evaluation.stats.told import HOUR, NOON, Told, completed, failed, outcome, rejected, started
+from tests.worker.evaluation.stats.asked import NOW, ask, row, rows
+from tests.worker.evaluation.stats.told import HOUR, NOON, Told, completed, counted, failed, outcome, rejected, started
 from worker.domain.verdict.outcomes import OutcomeKind
-from worker.evaluation.stats.counters import Counters
-from worker.evaluation.stats.ingest import OpenEvaluation
-from worker.evaluation.stats.queries import CountedTables, answer_frame, combine_tables
+from worker.evaluation.stats.queries import answer_query
 from worker.evaluation.stats.stats_query import StatsTopic, parse_query
 
 GROUPS = ("author_agent", "judge_kind", "rubric", "repository", "category")
@@ -243,21 +241,32 @@ def _mean(some: list[dict[str, Any]], name: str) -> object:
     return pytest.approx(float(total / len(some)), abs=5.1e-7) if some else None
 
 
-def test_several_installations_are_counted_together() -> None:
-    one = CountedTables(
-        {"skipped": {"broken": Counters({"n": 2})}}, (OpenEvaluation(5, "submission"),), NOON, is_behind=True
-    )
-    other = CountedTables({"skipped": {"broken": Counters({"n": 1})}, "flow": {}}, (), NOON + HOUR, is_behind=False)
-    assert combine_tables([one]) is one
-    both = combine_tables([one, other])
-    assert (both.table("skipped"), both.open_evaluations, both.until, both.is_behind) == (
-        {"broken": Counters({"n": 3})},
-        (OpenEvaluation(5, "submission"),),
-        NOON + HOUR,
-        True,
-    )
-    nobody = answer_frame(parse_query({}, StatsTopic.QUALITY, NOON), combine_tables([]))
-    assert (nobody["counted_until"], nobody["is_behind"]) == (None, False)
+@pytest.mark.parametrize("topic", StatsTopic)
+def test_several_installations_are_counted_together(topic: StatsTopic) -> None:
+    """As one stream with the pull requests of both, whose numbers may be the same."""
+
+    def judged(repository_id: int, *names: str) -> list[Told]:
+        accept, reject, waiting = names
+        return [
+            completed(accept, number=1, repository_id=repository_id, judge_cost_usd="0.1", score=0.9),
+            rejected(reject, number=2, repository_id=repository_id, score=0.3),
+            completed(f"{accept}-later", number=1, repository_id=repository_id, rubric_version="2", score=0.8),
+            outcome(OutcomeKind.OVERRIDE, reject, number=2, repository_id=repository_id),
+            outcome(OutcomeKind.MERGED, accept, number=1, repository_id=repository_id),
+            started(waiting, NOON + repository_id * HOUR, number=3, repository_id=repository_id),
+        ]
+
+    one, other = judged(1, "a", "b", "c"), judged(2, "d", "e", "f")
+    question = parse_query({"from": NOON.isoformat(), "group_by": "rubric", "include_eval": "1"}, topic, NOW)
+    with counted(*one) as first, counted(*other) as second, counted(*one, *other) as both:
+        assert answer_query(topic, question, [first, second]) == answer_query(topic, question, [both])
+        answer = answer_query(topic, question, [first._replace(until_ms=5), second._replace(is_behind=True)])
+    assert (answer["counted_until"], answer["is_behind"]) == (NOW.isoformat(timespec="milliseconds"), True)
+
+
+def test_where_nothing_is_counted_nothing_is_behind() -> None:
+    nobody = answer_query(StatsTopic.QUALITY, parse_query({}, StatsTopic.QUALITY, NOW), [])
+    assert (nobody["counted_until"], nobody["is_behind"], nobody["data"]) == (None, False, [])
 
 
 def test_a_canarys_failure_is_a_canarys_also_where_nobody_has_an_opinion() -> None:

@@ -3,23 +3,10 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from worker.evaluation.stats.stats_query import PARAMETERS, ParameterError, StatsTopic, parse_query
+from worker.evaluation.stats.stats_query import PARAMETERS, GroupDimension, ParameterError, StatsTopic, parse_query
 from worker.evaluation.stats.stream_entries import VerdictView
-from worker.evaluation.stats.tables import GroupDimension
-from worker.evaluation.stats.windows import (
-    GRAINS,
-    HOUR_MS,
-    HourWindow,
-    TimeBucket,
-    buckets_covering,
-    buckets_of,
-    first_kept_hour,
-    is_covering_bucket,
-    make_window,
-)
+from worker.evaluation.stats.windows import first_kept_hour, make_window
 
 NOW = datetime(2026, 11, 21, 10, 30, tzinfo=UTC)
 
@@ -85,52 +72,8 @@ def test_what_can_not_be_used_is_told(name: str, found: str, expected: str) -> N
     assert str(refused.value).startswith(f"{name}: expected {expected}")
 
 
-@given(st.integers(0, 2000), st.integers(0, 200))
-def test_buckets_cover_a_window_once(start: int, length: int) -> None:
-    covered = [hour for bucket in buckets_covering(HourWindow(start, start + length)) for hour in hours(bucket)]
-    assert covered == list(range(start, start + length))
-
-
-@given(st.integers(0, 100), st.integers(0, 100))
-def test_a_bucket_is_known_for_one_of_those_that_cover_a_window(start: int, length: int) -> None:
-    over = HourWindow(start, start + length)
-    known = {TimeBucket(grain, number) for grain, long in GRAINS.items() for number in range(201 // long + 1)}
-    assert {one for one in known if is_covering_bucket(one, over)} == set(buckets_covering(over))
-
-
-def hours(bucket: TimeBucket) -> range:
-    long = GRAINS[bucket.grain]
-    return range(bucket.number * long, (bucket.number + 1) * long)
-
-
-@given(st.integers(0, 23), st.integers(0, 23))
-def test_a_week_is_few_buckets_whenever_it_begins(first: int, last: int) -> None:
-    assert len(list(buckets_covering(HourWindow(first, 7 * 24 + last)))) <= (5 + 3) + 6 + (3 + 5)
-
-
-@given(st.integers(0, 2000))
-def test_an_hour_is_a_part_of_each_bucket_that_it_counts_in(hour: int) -> None:
-    found = list(buckets_of(hour))
-    assert {bucket.grain for bucket in found} == set(GRAINS)
-    assert all(hour in hours(bucket) for bucket in found)
-
-
 def test_a_window_begins_where_every_entry_is_still_there() -> None:
     hour = 3_600_000
     assert first_kept_hour(100 * hour + 1, 10 * hour) == 91
     assert first_kept_hour(100 * hour, 10 * hour) == 90
     assert first_kept_hour(100 * hour, 0) == 0
-    assert HourWindow(5, 9).not_before(7) == HourWindow(7, 9)
-    assert HourWindow(5, 9).not_before(11) == HourWindow(11, 11)
-    assert [HourWindow(5, end).to_midnight().end for end in (5, 23, 24, 25)] == [24, 24, 24, 48]
-
-
-def test_a_time_belongs_to_one_hour_and_one_day() -> None:
-    at_ms = 25 * 3_600_000 + 5
-    assert [one.name for one in buckets_of(at_ms // HOUR_MS)] == ["d1", "q4", "h25"]
-
-
-def test_a_window_is_cut_at_either_end() -> None:
-    assert HourWindow(5, 9).not_after(7) == HourWindow(5, 7)
-    assert HourWindow(5, 9).not_after(2) == HourWindow(5, 5)
-    assert HourWindow(5, 9).not_before(7) == HourWindow(7, 9)

@@ -4,16 +4,19 @@ Does not touch Redis. Invariant: what is made is what the product's own writers 
 """
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any, Final
 
 from worker.domain.ids import EvalId, InstallationId, RepositoryId
 from worker.domain.request.judge_request import PullRef
-from worker.domain.verdict.events import FAILURE_MESSAGES, EventKind, FailureMode
+from worker.domain.verdict.events import FAILURE_MESSAGES, EventKind, FailureMode, StreamEntry
 from worker.domain.verdict.outcomes import Outcome, OutcomeKind, outcome_event
-from worker.evaluation.stats.ingest import EventAggregator
-from worker.evaluation.stats.stream_entries import parse_entry
+from worker.evaluation.stats.cache import open_figures
+from worker.evaluation.stats.figures import CountedStream
+from worker.evaluation.stats.ingest import ingest_entries
 
 HERE: Final = InstallationId(100)
 NOON: Final = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -91,12 +94,19 @@ def outcome(kind: OutcomeKind, eval_id: str | None = "e1", when: datetime = NOON
     return told(event.kind, dict(event.body), when)
 
 
-def folded(*history: Told) -> EventAggregator:
-    """All of them, taken in in their order."""
-    fold = EventAggregator({}, {})
-    for when, kind, raw in history:
-        fold.add(when, parse_entry(kind, raw))
-    return fold
+def entries(*history: Told) -> list[StreamEntry]:
+    """As the stream has them, in the order of their times."""
+    ordered = sorted(history, key=lambda one: one[0])
+    return [StreamEntry(f"{when}-{number}", kind, raw) for number, (when, kind, raw) in enumerate(ordered)]
+
+
+@contextmanager
+def counted(*history: Told, until: datetime = NOON + 12 * HOUR) -> Iterator[CountedStream]:
+    """All of them, counted."""
+    with open_figures(":memory:") as db:
+        if history:
+            ingest_entries(db, entries(*history))
+        yield CountedStream(db, 0, at(until), is_behind=False)
 
 
 def nano(usd: str) -> int:

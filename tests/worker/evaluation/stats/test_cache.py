@@ -1,0 +1,390 @@
+"""Files of figures: whatever the order of counting, whatever is damaged, what they say is what the stream says."""
+
+import gc
+import json
+import sqlite3
+import tempfile
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from datetime import datetime, timedelta
+from fcntl import LOCK_EX, flock
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import settings as tries
+from hypothesis import strategies as st
+
+from tests.worker.adapters.redis.played import pull
+from tests.worker.adapters.redis.test_kept import entry, judging
+from tests.worker.evaluation.stats import told
+from tests.worker.evaluation.stats.told import HERE, HOUR, NOON, Told
+from worker.adapters.redis import keys
+from worker.adapters.redis.store import Store
+from worker.domain.ids import InstallationId
+from worker.domain.verdict.events import EvalTrigger, terminal_event
+from worker.domain.verdict.outcomes import OutcomeKind
+from worker.errors import Unavailable
+from worker.evaluation.stats import cache
+from worker.evaluation.stats.cache import NO_LIMIT, FiguresCache, open_figures
+from worker.evaluation.stats.evaluations import list_outcomes
+from worker.evaluation.stats.figures import CountedStream
+from worker.evaluation.stats.ingest import ingest_entries
+from worker.evaluation.stats.queries import answer_query
+from worker.evaluation.stats.stats_query import StatsTopic, parse_query
+from worker.evaluation.stats.windows import LATEST_MS
+from worker.scheduling.record import EventPublishing, evaluation_started
+
+NOW = NOON + timedelta(days=2)
+WEEK = {"from": (NOON - timedelta(days=7)).isoformat(), "to": NOW.isoformat()}
+
+
+def figures_of(store: Store, folder: Path) -> FiguresCache:
+    """As every command and process opens them anew."""
+    return FiguresCache(folder / "figures", store.events, store.event_retention)
+
+
+@pytest.fixture
+def figures(store: Store, tmp_path: Path) -> FiguresCache:
+    return figures_of(store, tmp_path)
+
+
+def write(store: Store, *history: Told) -> None:
+    """Onto the stream, in their order, at their times."""
+    stream = keys.events(HERE).name
+    for at_ms, kind, raw in history:
+        store.client.call("XADD", stream, f"{at_ms}-*", "k", kind, "j", raw)
+
+
+def ask(figures: FiguresCache, topic: StatsTopic = StatsTopic.QUALITY, **given: str) -> dict[str, Any]:
+    question = parse_query({**WEEK, **given}, topic, NOW)
+    return figures.query([HERE], NOW, lambda streams: answer_query(topic, question, streams))
+
+
+def everything(ask: Callable[..., dict[str, Any]]) -> str:
+    """Every answer, in every grouping, as text."""
+    said = [ask(topic) for topic in StatsTopic]
+    said += [
+        ask(StatsTopic.QUALITY, group_by=group, min_confidence="0.6") for group in ("none", "rubric", "repository")
+    ]
+    said += [ask(StatsTopic.QUALITY, to=(NOON + hours * HOUR).isoformat()) for hours in (1, 30)]
+    return json.dumps(said)
+
+
+def all_of(figures: FiguresCache) -> str:
+    return everything(lambda topic, **given: ask(figures, topic, **given))
+
+
+def file_of(folder: Path) -> Path:
+    [path] = (folder / "figures").glob("*.sqlite3")
+    return path
+
+
+HISTORY = (
+    told.started("e1"),
+    told.rejected("e1"),
+    told.started("e2", NOON + HOUR, number=4),
+    told.completed("e2", NOON + HOUR, number=4, judge_cost_usd="0.02"),
+    told.outcome(OutcomeKind.OVERRIDE, "e1", NOON + 20 * HOUR),
+    told.completed(
+        "e3", NOON + 26 * HOUR, parent_eval_id="e2", number=4, trigger="batch", rubric_version="2", score=0.6
+    ),
+    told.started("e4", NOON + 27 * HOUR, number=5),
+)
+
+
+def test_what_is_told_is_counted_at_the_next_question(store: Store, figures: FiguresCache) -> None:
+    assert (ask(figures)["data"], ask(figures)["counted_until"], ask(figures)["is_behind"]) == ([], None, False)
+    write(store, *HISTORY[:2])
+    assert ask(figures)["data"][0]["verdict_count"] == 1
+    write(store, *HISTORY[2:])
+    said = ask(figures)
+    assert (said["data"][0]["verdict_count"], said["is_behind"]) == (3, False)
+    assert said["counted_until"] == (NOON + 27 * HOUR).isoformat(timespec="milliseconds")
+    assert ask(figures, StatsTopic.BACKLOG)["open"] == 1
+    assert ask(figures, StatsTopic.OVERRIDES)["signals"][0]["override"] == 1
+
+
+def test_what_the_products_own_writers_tell_is_counted(store: Store, figures: FiguresCache) -> None:
+    lease, made = judging(store).lease, entry("e", 0)
+    made = made.model_copy(update={"fence": lease.fence})
+    store.events.record_started(pull(), lease.fence, evaluation_started(made.verdict, EventPublishing()))
+    store.ledger.append(pull(), made, (terminal_event(made.verdict, EvalTrigger.BUS),))
+    [said] = ask(figures, StatsTopic.BACKLOG, to="2030-01-01", **{"from": "2020-01-01"})["data"]
+    assert (said["started"], said["completed"], said["open"], said["ended_without_start"]) == (1, 1, 0, 0)
+
+
+happenings = st.lists(
+    st.tuples(
+        st.sampled_from(["started", "completed", "rejected", "failed", "outcome", "broken"]),
+        st.integers(0, 6),
+        st.integers(1, 3),
+        st.sampled_from(sorted(OutcomeKind)),
+        st.integers(0, 30),
+    ),
+    max_size=25,
+)
+
+
+def history_of(some: list[tuple[str, int, int, OutcomeKind, int]]) -> list[Told]:
+    made: list[Told] = []
+    when = NOON
+    for what, number, rubric, kind, hours in some:
+        when += min(timedelta(hours=hours), NOW - when) / 4
+        common: dict[str, Any] = {"number": number % 3, "rubric_version": str(rubric), "score": 0.5 + rubric / 10}
+        match what:
+            case "broken":
+                made.append((told.at(when), b"eval.completed", b'{"v":9}'))
+            case "outcome":
+                made.append(told.outcome(kind, f"e{number}" if rubric > 1 else None, when, number=number % 3))
+            case "rejected":
+                made.append(told.rejected(f"e{number}", when, number=number % 3, rubric_version=str(rubric)))
+            case _:
+                made.append(getattr(told, what)(f"e{number}", when, **common))
+    return made
+
+
+@tries(deadline=None)
+@given(happenings, st.lists(st.integers(1, 24), max_size=4))
+def test_counting_in_any_portions_gives_the_same_answers(
+    some: list[tuple[str, int, int, OutcomeKind, int]], stops: list[int]
+) -> None:
+    entries = told.entries(*history_of(some))
+    borders = sorted({0, *(stop for stop in stops if stop < len(entries)), len(entries)})
+
+    def answers(*portions: slice) -> str:
+        with open_figures(":memory:") as db:
+            for portion in portions:
+                ingest_entries(db, entries[portion])
+            stream = CountedStream(db, 0, 0, is_behind=False)
+            return everything(
+                lambda topic, **given: answer_query(topic, parse_query({**WEEK, **given}, topic, NOW), [stream])
+            )
+
+    if entries:
+        assert answers(*map(slice, borders, borders[1:])) == answers(slice(None))
+
+
+def test_one_question_counts_so_much_and_says_that_there_is_more(
+    store: Store, figures: FiguresCache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cache, "PORTION", 2)
+    write(store, *HISTORY)
+    assert figures.catch_up(HERE, 3)[1:] == (told.at(NOON + HOUR), True, 3)
+    assert figures.catch_up(HERE, 0)[1:] == (told.at(NOON + HOUR), True, 0)
+    assert figures.catch_up(HERE, 4)[1:] == (told.at(NOON + 27 * HOUR), False, 4)
+    assert figures.catch_up(HERE, 1)[1:] == (told.at(NOON + 27 * HOUR), False, 0)
+    assert figures.cached_installations() == (HERE,)
+
+
+def test_several_questions_at_a_time_count_every_entry_once(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cache, "PORTION", 4)
+    write(store, *(told.completed(f"e{n}", NOON + n * HOUR / 9, number=n) for n in range(120)))
+    with ThreadPoolExecutor(4) as several:
+        list(several.map(lambda _: figures_of(store, tmp_path).catch_up(HERE, NO_LIMIT, waits=True), range(8)))
+    grown = figures_of(store, tmp_path)
+    assert ask(grown)["data"][0]["verdict_count"] == 120
+    assert all_of(grown) == all_of(figures_of(store, tmp_path / "other"))
+
+
+def test_while_another_process_counts_an_answer_says_as_of_when(
+    store: Store, figures: FiguresCache, tmp_path: Path
+) -> None:
+    write(store, *HISTORY[:2])
+    assert not ask(figures)["is_behind"]
+    write(store, *HISTORY[2:])
+    with (tmp_path / "figures" / f"{HERE}.lock").open() as builder:
+        flock(builder, LOCK_EX)
+        said = ask(figures)
+        assert (said["is_behind"], said["data"][0]["verdict_count"]) == (True, 1)
+        assert said["counted_until"] == NOON.isoformat(timespec="milliseconds")
+        file_of(tmp_path).unlink()
+        assert (ask(figures)["is_behind"], ask(figures)["data"]) == (True, [])
+        figures.drop(HERE)
+        with ThreadPoolExecutor(1) as beside:
+            waiting = beside.submit(figures_of(store, tmp_path).catch_up, HERE, NO_LIMIT, waits=True)
+            assert not waiting.done()
+            builder.close()
+            assert waiting.result()[1:] == (told.at(NOON + 27 * HOUR), False, len(HISTORY))
+
+
+def _cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:5000])
+
+
+def _overwrite_pages(path: Path) -> None:
+    """All but the first page, so that the file opens and only its content can't be read."""
+    raw = path.read_bytes()
+    path.write_bytes(raw[:4096] + b"\xff" * (len(raw) - 4096))
+
+
+def _change(statement: str) -> Callable[[Path], None]:
+    def change(path: Path) -> None:
+        with sqlite3.connect(path) as db:
+            db.execute(statement)
+        db.close()
+
+    return change
+
+
+DAMAGES: dict[str, Callable[[Path], object]] = {
+    "junk": lambda path: path.write_bytes(b"no database"),
+    "cut": _cut,
+    "pages": _overwrite_pages,
+    "version": _change("PRAGMA user_version = 99"),
+    "table": _change("DROP TABLE verdicts"),
+    "other stream": _change("UPDATE progress SET entry_id = '5-5'"),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+@pytest.mark.parametrize("is_more_told", [True, False])
+def test_a_file_that_is_damaged_is_counted_again(
+    store: Store, tmp_path: Path, damage: str, *, is_more_told: bool
+) -> None:
+    write(store, *HISTORY)
+    figures_of(store, tmp_path).catch_up(HERE)
+    DAMAGES[damage](file_of(tmp_path))
+    if is_more_told:
+        write(store, told.outcome(OutcomeKind.HELPFUL, "e1", NOON + 28 * HOUR))
+    assert all_of(figures_of(store, tmp_path)) == all_of(figures_of(store, tmp_path / "other"))
+
+
+def test_a_file_that_can_not_be_written_is_an_outage_and_no_answer(
+    store: Store, figures: FiguresCache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(store, *HISTORY)
+    monkeypatch.setattr(cache, "SCHEMA", "CREATE TABLE progress (x); INSERT INTO no_such VALUES (1);")
+    with pytest.raises(Unavailable, match="file of figures is unavailable: no such table"):
+        figures.catch_up(HERE)
+
+
+def test_an_answer_that_fails_twice_is_an_outage(store: Store, figures: FiguresCache) -> None:
+    write(store, *HISTORY)
+    with pytest.raises(Unavailable, match="file of figures is unavailable: no such table"):
+        figures.query([HERE], NOW, lambda streams: streams[0].db.execute("SELECT 1 FROM no_such"))
+
+
+def test_where_the_disk_is_read_only_a_temporary_file_does(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+    write(store, *HISTORY)
+    read_only = figures_of(store, Path("/proc/assay"))
+    assert all_of(read_only) == all_of(figures_of(store, tmp_path))
+    assert read_only.folder.parent == tmp_path / "temporary"
+    assert "kept in a temporary folder" in caplog.text
+    del read_only
+    gc.collect()
+    assert list((tmp_path / "temporary").iterdir()) == []
+    monkeypatch.setattr(tempfile, "tempdir", "/proc/assay")
+    with pytest.raises(Unavailable, match="folder for figures is unavailable"):
+        figures_of(store, Path("/proc/assay")).catch_up(HERE)
+
+
+def test_hours_whose_entries_are_gone_are_not_counted_and_dropped(store: Store, tmp_path: Path) -> None:
+    short = replace(store, event_retention=timedelta(hours=36))
+    early = told.completed("e0", number=9), told.rejected("e9", number=5), told.started("lost", number=8)
+    write(store, *early, told.completed("e8", NOON + 20 * HOUR, number=5), *HISTORY[4:])
+    assert ask(figures_of(store, tmp_path))["data"][0]["verdict_count"] == 4
+    assert ask(figures_of(short, tmp_path))["data"][0]["verdict_count"] == 2
+    store.client.call("XTRIM", keys.events(HERE).name, "MINID", told.at(NOON + 12 * HOUR))
+    figures = figures_of(store, tmp_path)
+    assert ask(figures)["data"][0]["verdict_count"] == 2
+    assert ask(figures, StatsTopic.BACKLOG)["open"] == 1
+    [card] = ask(figures, StatsTopic.AGENTS)["data"]
+    assert (card["pull_requests"], card["verdicts"]) == (0, 1), "its first verdict was earlier"
+    with sqlite3.connect(file_of(tmp_path)) as db:
+        assert db.execute("SELECT number FROM pulls").fetchall() == [(5,)]
+    db.close()
+
+
+def test_a_repository_that_was_forgotten_is_in_no_figure_and_in_no_file(
+    store: Store, figures: FiguresCache, tmp_path: Path
+) -> None:
+    write(store, *HISTORY, told.completed("x", NOON + 28 * HOUR, repository_id=9))
+    store.client.call("SADD", keys.repository_numbers("acme/widgets").name, f"{HERE}:7")
+    assert {row["value"] for row in ask(figures, group_by="repository")["data"]} == {"7", "9"}
+    before = file_of(tmp_path)
+    records = store.records()
+    records.forget(records.find_holdings("acme/widgets"), NOW)
+    assert {row["value"] for row in ask(figures, group_by="repository")["data"]} == {"9"}
+    assert file_of(tmp_path) != before
+
+
+def test_figures_of_a_stream_that_is_gone_are_dropped(store: Store, figures: FiguresCache, tmp_path: Path) -> None:
+    write(store, *HISTORY)
+    assert ask(figures)["data"][0]["verdict_count"] == 3
+    store.client.call("UNLINK", keys.events(HERE).name)
+    assert ask(figures)["data"] == []
+    assert list((tmp_path / "figures").glob("*.sqlite3*")) == []
+    assert figures.cached_installations() == ()
+
+
+def test_a_stream_that_was_restored_from_a_backup_is_counted_again(store: Store, figures: FiguresCache) -> None:
+    write(store, *HISTORY)
+    assert ask(figures)["data"][0]["verdict_count"] == 3
+    generation = store.client.call("GET", keys.events_generation(HERE).name)
+    store.client.call("UNLINK", keys.events(HERE).name)
+    write(store, *HISTORY[:2], told.completed("new", NOON + 40 * HOUR, number=4))
+    assert store.client.call("GET", keys.events_generation(HERE).name) == generation
+    assert ask(figures)["data"][0]["verdict_count"] == 2
+
+
+def test_what_assay_did_not_write_into_a_stream_is_skipped_and_counted(store: Store, figures: FiguresCache) -> None:
+    stream = keys.events(HERE).name
+    write(store, told.completed())
+    for fields in (
+        ["k", "eval.completed", "j", "{\n}"],
+        ["k", "a\tb\n", "j", "\t"],
+        ["x", "y", "z", "w"],
+        ["k", "eval.completed", "j", ""],
+        ["alone", ""],
+    ):
+        store.client.call("XADD", stream, f"{told.at(NOON)}-*", *fields)
+    said = ask(figures)
+    assert said["skipped"] == {"unreadable": 5}
+    assert said["data"][0]["verdict_count"] == 1
+
+
+def test_an_entry_of_no_time_of_ours_is_skipped_and_counted(store: Store, figures: FiguresCache) -> None:
+    write(store, *HISTORY)
+    for name in (f"{LATEST_MS}-{2**63}", f"{LATEST_MS + 1}-0", f"{2**64 - 1}-0"):
+        store.client.call("XADD", keys.events(HERE).name, name, *_fields(told.completed("x")))
+    store.client.call("XADD", keys.events(HERE).name, f"{2**64 - 1}-1", *_fields(told.started("y")))
+    assert ask(figures)["data"][0]["verdict_count"] == 3
+    said = ask(figures, StatsTopic.QUALITY, **{"from": "9998-12-31", "to": "9999-01-01"})
+    assert (said["skipped"], said["counted_until"]) == ({}, "9999-01-01T00:00:00.000+00:00")
+    with sqlite3.connect(file_of(figures.folder.parent)) as db:
+        assert db.execute("SELECT value, n FROM counts WHERE name = 'skipped'").fetchall() == [("broken", 4)]
+    db.close()
+
+
+def _fields(one: Told) -> tuple[str | bytes, ...]:
+    return "k", one[1], "j", one[2]
+
+
+def test_the_last_outcomes_of_a_pull_request_are_listed(store: Store, figures: FiguresCache) -> None:
+    def outcomes(number: int) -> list[dict[str, Any]]:
+        return figures.query([HERE], NOW, lambda streams: list_outcomes(streams[0], pull(number)))
+
+    write(store, *HISTORY, *(told.outcome(OutcomeKind.RETRY, None, NOW + n * HOUR, number=4) for n in range(45)))
+    assert outcomes(3) == [{"outcome": "override", "eval_id": "e1", "at": "2026-11-21T08:00:00.000+00:00"}]
+    assert [datetime.fromisoformat(one["at"]) for one in outcomes(4)] == [NOW + n * HOUR for n in range(5, 45)]
+    assert outcomes(99) == []
+
+
+def test_many_installations_share_what_a_question_may_count(store: Store, figures: FiguresCache) -> None:
+    other = InstallationId(101)
+    write(store, *HISTORY)
+    store.client.call("XADD", keys.events(other).name, f"{told.at(NOON)}-1", *_fields(told.completed()))
+
+    def behind() -> list[bool]:
+        return figures.query([HERE, other], NOW, lambda streams: [stream.is_behind for stream in streams], len(HISTORY))
+
+    assert [behind(), behind()] == [[False, True], [False, False]]
