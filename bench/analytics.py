@@ -174,7 +174,7 @@ def measure(store: Store, redis: Redis, of: Settings, count: int, now: datetime)
     print_row("disk", f"{disk / 1e6:,.0f} MB, {disk / count:,.0f} B a verdict", "none before")
     figures = open_figures_cache(of, store)
     week = {"from": (now - timedelta(days=7)).isoformat(), "to": now.isoformat()}
-    topics = [(topic, {}) for topic in StatsTopic]
+    topics: list[tuple[StatsTopic, dict[str, str]]] = [(topic, {}) for topic in StatsTopic]
     for topic, group in [(StatsTopic.QUALITY, {"group_by": "repository"}), *topics]:
         question = parse_query(week | group, topic, now)
         spent = p95_ms(lambda: figures.query([HERE], now, lambda streams: answer_query(topic, question, streams)))  # noqa: B023 - called here

@@ -185,8 +185,8 @@ class FiguresCache:
         if extent is None:
             return CountingProgress(0, 0, is_behind=False)
         with self._open_counted(installation) as db:
-            entry_id, *times = db.execute("SELECT entry_id, first_ms, until_ms FROM progress").fetchone()
-        return CountingProgress(*times, _parts(entry_id) < _parts(extent.last), counted)
+            entry_id, first_ms, until_ms = db.execute("SELECT entry_id, first_ms, until_ms FROM progress").fetchone()
+        return CountingProgress(first_ms, until_ms, _parts(entry_id) < _parts(extent.last), counted)
 
     @contextmanager
     def _open_counted(self, installation: InstallationId) -> Generator[sqlite3.Connection]:

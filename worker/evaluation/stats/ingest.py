@@ -46,7 +46,8 @@ MOST_COMPARED: Final = 40
 CLASS_COLUMNS: Final = (
     "subject, view, rubric, decision, category, agent, judge_kind, is_failed, is_submission, is_rejudged, facts"
 )
-ADD_CLASS: Final = f"INSERT INTO classes ({CLASS_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+ADD_CLASS: Final = f"INSERT OR IGNORE INTO classes ({CLASS_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+FIND_CLASS: Final = f"SELECT id FROM classes WHERE ({CLASS_COLUMNS}) = (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 ADD_VERDICTS: Final = """
 INSERT INTO verdicts (at_ms, seq, eval_id, class_id, repository_id, number, subject_key, round, score, confidence, nano)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
@@ -247,12 +248,8 @@ class _Batch:
         key = _class_of(entry)
         class_id = self._classes.get(key)
         if class_id is None:
-            stored = self._db.execute(
-                f"SELECT id FROM classes WHERE ({CLASS_COLUMNS}) = (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", key
-            )
-            row = stored.fetchone()
-            class_id = row[0] if row else self._db.execute(ADD_CLASS, key).lastrowid
-            self._classes[key] = class_id
+            self._db.execute(ADD_CLASS, key)
+            class_id = self._classes[key] = int(self._db.execute(FIND_CLASS, key).fetchone()[0])
         return class_id
 
     def _write_outcome(self, entry_id: EntryId, entry: OutcomeEntry) -> None:

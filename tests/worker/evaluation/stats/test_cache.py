@@ -63,18 +63,21 @@ def ask(figures: FiguresCache, topic: StatsTopic = StatsTopic.QUALITY, **given: 
     return figures.query([HERE], NOW, lambda streams: answer_query(topic, question, streams))
 
 
-def everything(ask: Callable[..., dict[str, Any]]) -> str:
+def everything(*streams: CountedStream) -> str:
     """Every answer, in every grouping, as text."""
-    said = [ask(topic) for topic in StatsTopic]
-    said += [
-        ask(StatsTopic.QUALITY, group_by=group, min_confidence="0.6") for group in ("none", "rubric", "repository")
+    groups = ("none", "rubric", "repository", "category")
+    asked: list[tuple[StatsTopic, dict[str, str]]] = [
+        *((topic, {}) for topic in StatsTopic),
+        *((StatsTopic.QUALITY, {"group_by": group, "min_confidence": "0.6"}) for group in groups),
+        *((StatsTopic.QUALITY, {"to": (NOON + hours * HOUR).isoformat()}) for hours in (1, 30)),
     ]
-    said += [ask(StatsTopic.QUALITY, to=(NOON + hours * HOUR).isoformat()) for hours in (1, 30)]
-    return json.dumps(said)
+    return json.dumps(
+        [answer_query(topic, parse_query({**WEEK, **given}, topic, NOW), streams) for topic, given in asked]
+    )
 
 
 def all_of(figures: FiguresCache) -> str:
-    return everything(lambda topic, **given: ask(figures, topic, **given))
+    return figures.query([HERE], NOW, lambda streams: everything(*streams))
 
 
 def file_of(folder: Path) -> Path:
@@ -158,10 +161,7 @@ def test_counting_in_any_portions_gives_the_same_answers(
         with open_figures(":memory:") as db:
             for portion in portions:
                 ingest_entries(db, entries[portion])
-            stream = CountedStream(db, 0, 0, is_behind=False)
-            return everything(
-                lambda topic, **given: answer_query(topic, parse_query({**WEEK, **given}, topic, NOW), [stream])
-            )
+            return everything(CountedStream(db, 0, 0, is_behind=False))
 
     if entries:
         assert answers(*map(slice, borders, borders[1:])) == answers(slice(None))
@@ -185,7 +185,8 @@ def test_several_questions_at_a_time_count_every_entry_once(
     monkeypatch.setattr(cache, "PORTION", 4)
     write(store, *(told.completed(f"e{n}", NOON + n * HOUR / 9, number=n) for n in range(120)))
     with ThreadPoolExecutor(4) as several:
-        list(several.map(lambda _: figures_of(store, tmp_path).catch_up(HERE, NO_LIMIT, waits=True), range(8)))
+        for _ in range(8):
+            several.submit(figures_of(store, tmp_path).catch_up, HERE, NO_LIMIT, waits=True)
     grown = figures_of(store, tmp_path)
     assert ask(grown)["data"][0]["verdict_count"] == 120
     assert all_of(grown) == all_of(figures_of(store, tmp_path / "other"))

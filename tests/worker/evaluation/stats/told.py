@@ -4,7 +4,7 @@ Does not touch Redis. Invariant: what is made is what the product's own writers 
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -101,7 +101,7 @@ def entries(*history: Told) -> list[StreamEntry]:
 
 
 @contextmanager
-def counted(*history: Told, until: datetime = NOON + 12 * HOUR) -> Iterator[CountedStream]:
+def counted(*history: Told, until: datetime = NOON + 12 * HOUR) -> Generator[CountedStream]:
     """All of them, counted."""
     with open_figures(":memory:") as db:
         if history:
