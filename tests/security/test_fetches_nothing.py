@@ -59,6 +59,7 @@ WHO_MAY_CALL: Final = {
     "worker/adapters/redis/server_supervisor.py": "our own Redis' socket",
     "worker/adapters/redis/async_client.py": "REDIS_URL",
     "worker/adapters/redis/client.py": "REDIS_URL",
+    "worker/wiring/figures.py": "starts our own interpreter",
 }
 """Every module that could call anybody, and whom: an operator's setting, the caller's own argument, or this machine."""
 

@@ -23,8 +23,8 @@ HERE = InstallationId(100)
 
 
 @pytest.fixture
-def scene(here: Settings, store: Store) -> Iterator[JobContext]:
-    made = JobContext(here, "nobody:opens", SystemClock(), store)
+def scene(here: Settings, store: Store, tmp_path: Path) -> Iterator[JobContext]:
+    made = JobContext(replace(here, data_dir=tmp_path), "nobody:opens", SystemClock(), store)
     token = JOB_CONTEXT.set(made)
     yield made
     JOB_CONTEXT.reset(token)
@@ -66,7 +66,7 @@ def test_without_a_canary_only_the_overturned_rejects_are_looked_at(scene: JobCo
     made = order(judged(scene.store, scene.settings, 1))
     assert perform_task([json.dumps({"pull": made.pull.model_dump(mode="json"), "looks": True})], open_terms)
     assert len(scene.store.ledger.entries(made.pull)) == 1
-    assert scene.store.client.call("EXISTS", keys.rollup(HERE).name) == 1
+    assert len(list(scene.settings.figures_folder.glob(f"{HERE}-*.sqlite3"))) == 1
 
 
 def test_a_canary_that_cant_be_read_is_told_and_one_that_can_judges(scene: JobContext, tmp_path: Path) -> None:
