@@ -153,6 +153,8 @@ class NamePresence(StrEnum):
 def cited_file_missing(change: CodeChange) -> Iterator[SignalMatch]:
     """The case cites a file as proof that is known not to be in the head tree, nor any file that it may be short for.
 
+    Why it matters: The proof that the author names cannot be looked at.
+    Example: `AC1 -> src/upload.py:12`, and there is no `src/upload.py`.
     False alarms: 0 of 870 clean changes with a case (0.0 %, at most 0.44 %).
     """
     return _find_certain(change, CitationError.FILE)
@@ -162,6 +164,8 @@ def cited_file_missing(change: CodeChange) -> Iterator[SignalMatch]:
 def cited_line_missing(change: CodeChange) -> Iterator[SignalMatch]:
     """The case cites a line behind the end of a file.
 
+    Why it matters: The proof that the author names cannot be looked at.
+    Example: `AC1 -> src/a.py:120`, and the file has 80 lines.
     False alarms: 0 of 870 clean changes with a case (0.0 %, at most 0.44 %).
     """
     return _find_certain(change, CitationError.LINE)
@@ -176,6 +180,8 @@ def cited_line_missing(change: CodeChange) -> Iterator[SignalMatch]:
 def cited_name_missing(change: CodeChange) -> Iterator[SignalMatch]:
     """The case cites a function, a type or a test that the file it names does not have.
 
+    Why it matters: The proof that the author names cannot be looked at.
+    Example: `AC1 -> src/a.py:retry_upload`, and the file defines no `retry_upload`.
     False alarms: 0 of 870 clean changes with a case (0.0 %, at most 0.44 %).
     """
     return _find_certain(change, CitationError.NAME)
@@ -185,6 +191,8 @@ def cited_name_missing(change: CodeChange) -> Iterator[SignalMatch]:
 def citation_doubtful(change: CodeChange) -> Iterator[SignalMatch]:
     """What the case cites is not there, but it may have moved, be inherited, be generated or be still to come.
 
+    Why it matters: The proof may stand somewhere else, where a reader has to look for it.
+    Example: `AC1 -> Upload.retry`, and a base class outside of the change may define it.
     False alarms: 0 of 870 clean changes with a case (0.0 %, at most 0.44 %).
     """
     return (

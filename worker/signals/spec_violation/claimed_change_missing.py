@@ -38,6 +38,8 @@ _BEFORE: Final = pattern(
 def claimed_change_missing(change: CodeChange) -> Iterator[SignalMatch]:
     """The author claims that a file was changed, by its path, and the change does not touch it; or that tests were added, and it holds none.
 
+    Why it matters: A description that is wrong in one point is not trusted in the others.
+    Example: "Updated `docs/retry.md`", in a change that does not touch it.
     False alarms: 21 of 30214 clean changes with anything (0.1 %, at most 0.11 %).
     """
     texts = list(_author_texts(change))
