@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from itertools import takewhile
+from itertools import islice, takewhile
 from typing import Final, assert_never
 
 from worker.domain.dossier.case import Case
@@ -18,8 +18,7 @@ from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
 from worker.dossier.claim_pointer import FILE_ENDINGS, ClaimPointer, read_pointer
 from worker.dossier.diff.parser import ChangeKind, DiffLine, Hunk, text_lines
-from worker.signals.acceptance_gap.titles import FileStrings, find_strings
-from worker.signals.analysis.change import AnalyzedFile, CodeChange
+from worker.signals.analysis.change import AnalyzedFile, CodeChange, memoized
 from worker.signals.analysis.file_roles import FileRole, Language, language_of, role_of
 from worker.signals.signal import SignalKind, SignalMatch, SignalScope, signal
 
@@ -54,6 +53,19 @@ _TAIL: Final = pattern(r"[\[(<{].{0,300}$", re.DOTALL)
 _CASE: Final = pattern(r"\[[^\[\]]{0,100}\]$")
 _CODE_NAME: Final = pattern(r"_|[a-z][A-Z]|\d")
 _TITLED: Final = pattern(r"\.(?:[cm]?[jt]sx?|rb|kts?|vue|svelte|go|ex|exs|swift|dart|php|scala)$")
+_LITERAL: Final = pattern(r"'((?:[^'\\\n]|\\.){1,300})'|\"((?:[^\"\\\n]|\\.){1,300})\"|`((?:[^`\\]|\\.){1,300})`")
+_HOLE: Final = pattern(r"\$\{[^{}]{0,200}\}|\$[\w.]+|%[a-z#%]|\{[\w.:]{0,60}\}")
+_BEHIND_TITLE: Final = pattern(
+    r"\s*(?:[,;]\s|\s[-—–(\[]|[(\[](?![^()\[\]]{0,100}[)\]]\W{1,9}\w)|\.{3}|…).{0,300}$", re.DOTALL
+)
+"""Text after a title; a bracket at a word, with more words behind it, is the title's own: `parse() fails`."""
+_BETWEEN_TITLES: Final = pattern(r"[\s>:/.,-]+")
+_MOST_STRINGS: Final = 5_000
+_MOST_PATTERNS: Final = 200
+_MOST_HOLES: Final = 4
+_MOST_STEPS: Final = 20
+_FEWEST_WORDS: Final = 2
+"""Words that a string must have to be a title, or the fixed part of one."""
 _CONTEXT_LINES: Final = 3
 
 
@@ -125,8 +137,11 @@ class _HeadTree:
             change=change,
         )
 
-    def strings(self, path: str) -> FileStrings:
-        return find_strings(self.change, path, self.texts[path])
+    def strings(self, path: str) -> "FileStrings":
+        cache = _cache_strings(self.change)
+        if path not in cache:
+            cache[path] = FileStrings.from_text(self.texts[path])
+        return cache[path]
 
     def find(self, path: str) -> str | None:
         """The path that is meant: itself, or the only one that ends in it."""
@@ -350,7 +365,7 @@ def _normalize(part: str, *, is_titled: bool) -> str:
     return first if is_name else bare
 
 
-def _look_up_name(part: str, text: str, strings: FileStrings) -> NamePresence:
+def _look_up_name(part: str, text: str, strings: "FileStrings") -> NamePresence:
     if not _IDENTIFIER.fullmatch(part):
         if strings.contains_title(part) or " ".join(part.split()) in " ".join(text.split()):
             return NamePresence.THERE
@@ -392,3 +407,64 @@ def _find_last_hunks(change: CodeChange) -> Iterator[tuple[AnalyzedFile, Hunk]]:
 def _count_leading_lines(lines: tuple[DiffLine, ...]) -> int:
     """The number of lines before the first that changed."""
     return sum(1 for _ in takewhile(lambda line: line.base_line is not None and line.head_line is not None, lines))
+
+
+@dataclass(frozen=True)
+class FileStrings:
+    """The strings of a file: as they are, and those with holes as patterns.
+
+    A title of a test is there if a string holds it, if it is made of whole strings, or if a string with placeholders can become
+    it; one that differs in more than words behind a comma or in brackets is not.
+    """
+
+    literals: frozenset[str]
+    patterns: "tuple[re.Pattern[str], ...]"
+
+    @classmethod
+    def from_text(cls, text: str) -> "FileStrings":
+        matches = islice(_LITERAL.finditer(text), _MOST_STRINGS)
+        folded = dict.fromkeys(_fold(next(filter(None, match.groups()))) for match in matches)
+        holed = [literal for literal in folded if 0 < len(_HOLE.findall(literal)) <= _MOST_HOLES][:_MOST_PATTERNS]
+        fixed = (list(map(re.escape, _HOLE.split(literal))) for literal in holed if _HOLE.sub("", literal).strip())
+        return cls(frozenset(folded), tuple(re.compile(r".{0,200}".join(parts), re.DOTALL) for parts in fixed))
+
+    def contains_title(self, title: str) -> bool:
+        """Whether it holds *title*, or the part of it before a comma or a bracket."""
+        whole = _fold(title)
+        return any(self._has(variant) for variant in {whole, _BEHIND_TITLE.sub("", whole)} if variant)
+
+    def _has(self, title: str) -> bool:
+        title_words = sorted(title.replace("'", "").replace('"', "").split())
+        return (
+            any(title in literal or title_words == sorted(literal.split()) for literal in self.literals)
+            or any(made.fullmatch(title) for made in self.patterns)
+            or self._is_joined(title)
+        )
+
+    def _is_joined(self, title: str) -> bool:
+        """Whether the title is a group's title and a test's, one after the other."""
+        rest = title
+        for _ in range(_MOST_STEPS):
+            longest = max((literal for literal in self.literals if rest.startswith(literal)), key=len, default="")
+            between = _BETWEEN_TITLES.match(rest, len(longest))
+            if not longest or between is None:
+                return bool(longest) and rest == longest
+            rest = rest[between.end() :]
+        return False
+
+    def text_behind(self, title: str) -> str:
+        """The rest of *title* behind the longest string, of several words, that it begins with."""
+        whole = _fold(title)
+        several = (literal for literal in self.literals if len(literal.split()) >= _FEWEST_WORDS)
+        longest = max((literal for literal in several if whole.startswith(f"{literal} ")), key=len, default=whole)
+        return whole[len(longest) :].strip()
+
+
+@memoized
+def _cache_strings(_: CodeChange) -> dict[str, FileStrings]:
+    """The strings of the files that were read so far, by path."""
+    return {}
+
+
+def _fold(text: str) -> str:
+    return " ".join(text.replace("\\", "").split())

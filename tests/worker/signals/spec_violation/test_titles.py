@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from worker.signals.acceptance_gap.titles import FileStrings
+from worker.signals.spec_violation.case_citations import FileStrings
 
 TEXT = """
 describe('keys', () => {
