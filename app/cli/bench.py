@@ -21,10 +21,10 @@ from worker.evaluation.bench.compare import Comparison, TierComparison, compare_
 from worker.evaluation.bench.plots import draw_plots
 from worker.evaluation.bench.report import report_json, report_page, report_summary
 from worker.evaluation.bench.rows import RowOutcome, RowSummary, read_lines, read_outcomes, survey_rows
-from worker.evaluation.bench.run_budget import BUDGET_FILE, RunMoney
-from worker.evaluation.bench.run_folder import RunPlan, make_plan, prepare_folder
-from worker.evaluation.bench.runner import BenchOpener, HaltedError, RowFailedError, run_bench
+from worker.evaluation.bench.run_folder import BUDGET_FILE, RunMoney, RunPlan, make_plan, prepare_folder
+from worker.evaluation.bench.runner import BenchOpener, HaltedError, run_bench
 from worker.evaluation.bench.statistics import BenchReport, compute_report
+from worker.evaluation.engine import TaskFailedError
 from worker.settings import Settings, load_settings
 from worker.wiring.rejudge import open_rows
 
@@ -105,11 +105,12 @@ def _print_forecast(files: Sequence[Path], total: int, opening: BenchOpener) -> 
     model, money = opening.settings.model, opening.money
     if model is None or money is None:
         return
-    from worker.evaluation.bench.cost import forecast_cost, forecast_text
+    from worker.adapters.anthropic.prompt_meter import PromptMeter
+    from worker.evaluation.forecast import forecast_cost, forecast_text
 
     with sandboxed_parsing(), opening.open_context() as judges:
         raws = (raw for path in files for raw in read_lines(path))
-        forecast = forecast_cost(raws, total, judges, model)
+        forecast = forecast_cost(raws, total, judges, PromptMeter(model))
     print(forecast_text(forecast, money.limit_usd, money.spent_usd), file=sys.stderr)
 
 
@@ -126,8 +127,8 @@ def _run(files: Sequence[Path], folder: Path, opening: BenchOpener, size: tuple[
     except HaltedError as error:
         message = f"{error} {done} of {total} are judged; the same command goes on from there."
         raise InputError(message) from error
-    except RowFailedError as error:
-        print(f"The judge itself failed on {error.place}.", file=sys.stderr)
+    except TaskFailedError as error:
+        print(f"The judge itself failed on {error}.", file=sys.stderr)
         raise
 
 

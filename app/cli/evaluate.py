@@ -12,6 +12,7 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from decimal import Decimal
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from statistics import fmean
@@ -24,6 +25,7 @@ from worker.domain.verdict.events import FailureMode
 from worker.domain.verdict.verdict import SubjectKind
 from worker.domain.window import Window, WindowError, parse_moment_ms, parse_window
 from worker.errors import InputError
+from worker.evaluation.recorded_verdicts import RecordedVerdict, RecordStore, RejudgeSelection, Surveyor
 from worker.evaluation.rejudge import (
     RejudgeRun,
     RejudgeTerms,
@@ -35,11 +37,10 @@ from worker.evaluation.rejudge import (
     with_model,
 )
 from worker.evaluation.rescore import SCORED_KINDS, load_scoring_rubric
-from worker.evaluation.supersession import RecordedVerdict, RejudgeSelection, Surveyor
 from worker.evaluation.texts.rejudge import RejudgeForecast, RejudgeSummary, VerdictChange, forecast_text, summary_text
 from worker.judge.rubric import is_judged_by, load_rubric
 from worker.settings import Settings, load_settings, missing_setting
-from worker.wiring.rejudge import open_terms
+from worker.wiring.rejudge import RejudgerOpener, open_terms
 from worker.wiring.store import Store, open_store, with_store_url
 
 JUDGINGS_PER_PROCESS: Final = 20
@@ -66,9 +67,9 @@ def evaluate(arguments: argparse.Namespace) -> CommandResult:
         surveyor = Surveyor(store, _selection(arguments, span, terms.law, store))
         list(surveyor.read_new())
         orders = [make_order(verdict) for verdict in surveyor.survey.unanswered]
-        run = RejudgeRun(settings, store, terms, orders, open_terms)
+        run = RejudgeRun(settings, store, terms, orders)
         if arguments.dry_run:
-            return _show_forecast(arguments, run, len(surveyor.survey.standing))
+            return _show_forecast(arguments, run, store, len(surveyor.survey.standing))
         stopped = _judge_all(run, surveyor, arguments.jobs) if run.orders else ""
         return _show_result(arguments, run, surveyor, stopped)
 
@@ -122,7 +123,7 @@ def _judging_terms(
         limit_usd=arguments.max_usd or Decimal(0),
         is_capped=not arguments.override_caps,
     )
-    terms = complete_terms(settings, named, open_terms)
+    terms = complete_terms(named, partial(open_terms, settings, store))
     if arguments.max_usd is None:
         return terms
     return terms.model_copy(update={"book": run_budget_name(arguments, terms.law)})
@@ -150,9 +151,14 @@ def _selection(arguments: argparse.Namespace, span: Window, law: str, store: Sto
     return RejudgeSelection(SubjectKind(arguments.subject), span, law, numbers)
 
 
-def _show_forecast(arguments: argparse.Namespace, run: RejudgeRun, subjects: int) -> CommandResult:
-    cost = forecast_run(run)
+def _show_forecast(arguments: argparse.Namespace, run: RejudgeRun, store: Store, subjects: int) -> CommandResult:
     model = with_model(run.settings, run.terms.model).model
+    has_model = model is not None and run.terms.tier != "heuristic" and bool(run.orders)
+    cost = None
+    if model is not None and has_model:
+        from worker.adapters.anthropic.prompt_meter import PromptMeter  # only for a model
+
+        cost = forecast_run(run, partial(open_terms, run.settings, store), PromptMeter(model))
     forecast = RejudgeForecast(
         subjects=subjects,
         todo=len(run.orders),
@@ -160,7 +166,7 @@ def _show_forecast(arguments: argparse.Namespace, run: RejudgeRun, subjects: int
         sampled=cost.sampled if cost else 0,
         expected_usd=cost.expected_usd if cost else None,
         most_usd=cost.most_usd if cost else None,
-        has_model=model is not None and run.terms.tier != "heuristic" and bool(run.orders),
+        has_model=has_model,
         law=_rubric_name(run.terms),
     )
     return CommandResult(Exit.ACCEPT, _json(forecast) if arguments.json else forecast_text(forecast))
@@ -172,7 +178,10 @@ def _judge_all(run: RejudgeRun, surveyor: Surveyor, jobs: int | None) -> str:
         if jobs is None and has_workers(run.settings):
             run.run_by_workers(surveyor, progress)
         else:
-            run.run_locally(jobs or min(os.cpu_count() or 1, -(-len(run.orders) // JUDGINGS_PER_PROCESS)), progress)
+            opening = RejudgerOpener(run.settings, run.terms)
+            run.run_locally(
+                opening, jobs or min(os.cpu_count() or 1, -(-len(run.orders) // JUDGINGS_PER_PROCESS)), progress
+            )
             list(surveyor.read_new())
     if run.terms.book and run.store.run_budget(run.terms.book, run.terms.limit_usd).is_full:
         return f"The limit of ${run.terms.limit_usd} is reached. Give a larger --max-usd to go on."
@@ -208,10 +217,10 @@ def _show_result(arguments: argparse.Namespace, run: RejudgeRun, surveyor: Surve
 def _summarize(run: RejudgeRun, surveyor: Surveyor, stopped: str) -> RejudgeSummary:
     survey, mine = surveyor.survey, {order.eval_id for order in run.orders}
     final = [pair for pair in survey.answered_pairs if pair[1].is_final]
-    gone = [answer for _, answer in final if answer.failure == FailureMode.SUBJECT_NOT_FOUND]
-    judged = [pair for pair in final if pair[1].failure is None]
+    gone = [answer for _, answer in final if answer.failure_mode == FailureMode.SUBJECT_NOT_FOUND]
+    judged = [pair for pair in final if pair[1].failure_mode is None]
     unjudged = [answer for _, answer in survey.answered_pairs if not answer.is_final]
-    capped = sum(answer.is_throttled for answer in unjudged)
+    capped = sum(answer.throttled_reason is not None for answer in unjudged)
     scored = [(before.score, now.score) for before, now in judged if before.score is not None and now.score is not None]
     fresh = [answer for before, answer in survey.answered_pairs if before.eval_id in mine]
     missing = MISSING_SOURCES[run.terms.weighs] if run.terms.weighs else RejudgeSummary.missing
@@ -224,8 +233,8 @@ def _summarize(run: RejudgeRun, surveyor: Surveyor, stopped: str) -> RejudgeSumm
         left=len(survey.standing) - len(final) - len(unjudged),
         decisions=dict(Counter(answer.summary for _, answer in judged).most_common()),
         changes=tuple(_change(run.store, *pair) for pair in judged if pair[0].summary != pair[1].summary),
-        cost_usd=sum((answer.cost_usd for answer in fresh if answer.cost_usd is not None), Decimal(0)),
-        unpriced=sum(answer.cost_usd is None for answer in fresh),
+        cost_usd=sum((answer.judge_cost_usd for answer in fresh if answer.judge_cost_usd is not None), Decimal(0)),
+        unpriced=sum(answer.judge_cost_usd is None for answer in fresh),
         law=_rubric_name(run.terms),
         unread=survey.unread_count,
         stopped=stopped,
@@ -237,11 +246,11 @@ def _summarize(run: RejudgeRun, surveyor: Surveyor, stopped: str) -> RejudgeSumm
     )
 
 
-def _change(store: Store, before: RecordedVerdict, now: RecordedVerdict) -> VerdictChange:
+def _change(store: RecordStore, before: RecordedVerdict, now: RecordedVerdict) -> VerdictChange:
     """Where and why the decision differs, from the ledger."""
     entries = store.ledger.entries(now.pull)
     verdict = next((entry.verdict for entry in entries if entry.eval_id == now.eval_id), None)
-    name = verdict.subject.repository if verdict else f"repository {now.repository}"
+    name = verdict.subject.repository if verdict else f"repository {now.repository_id}"
     return VerdictChange(
         name=f"{name}#{now.number}",
         before=before.summary,

@@ -15,24 +15,23 @@ from worker.domain.verdict.verdict import SubjectKind
 from worker.domain.window import WindowError, parse_window
 from worker.dossier.parser_sandbox import sandboxed_parsing
 from worker.errors import AssayError, InputError, RubricRefused
-from worker.evaluation.rubric_diff import ComparedChange, RubricDiff, RubricPair, count_agreement
-from worker.evaluation.stats.agreement import is_borne_out
-from worker.evaluation.stats.figures import wilson_interval
-from worker.evaluation.supersession import RejudgeSelection
-from worker.evaluation.texts.rejudge import (
+from worker.evaluation.recorded_verdicts import RejudgeSelection
+from worker.evaluation.rubric_diff import (
+    ComparedChange,
+    RubricDiff,
     RubricDifferences,
-    ShareWithInterval,
     StrengthAgreement,
-    differences_text,
-    promotion_text,
-    rubric_ok_text,
+    count_agreement,
 )
+from worker.evaluation.stats.agreement import is_borne_out
+from worker.evaluation.texts.rejudge import differences_text, promotion_text, rubric_ok_text
 from worker.judge.rubric import load_prompt, load_rubric
 from worker.settings import load_settings
 from worker.signals.registry import REGISTERED_NAMES
 from worker.wiring.store import Store, is_version_reused, open_store
 
 SHIPPED_NAME: Final = "default"
+OUTCOME_STRENGTHS: Final = {kind.value: strength.value for kind, strength in STRENGTHS.items()}
 
 
 def rubric(arguments: argparse.Namespace) -> CommandResult:
@@ -54,7 +53,7 @@ def check(arguments: argparse.Namespace) -> CommandResult:
 
 def diff(arguments: argparse.Namespace) -> CommandResult:
     """List the recorded changes that two rubrics decide differently."""
-    rubrics = RubricPair(_rubric(arguments.before), _rubric(arguments.now))
+    rubrics = _rubric(arguments.before), _rubric(arguments.now)
     try:
         span = parse_window(arguments.since, arguments.until, SystemClock().now())
     except WindowError as error:
@@ -75,7 +74,7 @@ def diff(arguments: argparse.Namespace) -> CommandResult:
         changes=tuple(row for row in rows if row.is_different),
         asked=tuple(row for row in rows if row.is_asked_otherwise),
         moved=sum(not row.is_different and row.before.score != row.now.score for row in rows),
-        agreement=_agreement(rows),
+        agreement=count_agreement(rows, OUTCOME_STRENGTHS, is_borne_out),
         unread=record.survey.unread_count,
         by_prompts=prompts is not None,
     )
@@ -97,36 +96,23 @@ def _rubric(name: str) -> Rubric:
     return load_rubric(None if name == SHIPPED_NAME else Path(name))
 
 
-def _check_versions(rubrics: RubricPair, arguments: argparse.Namespace, store: Store) -> None:
+def _check_versions(rubrics: tuple[Rubric, Rubric], arguments: argparse.Namespace, store: Store) -> None:
     """Raises RubricRefused where a version is recorded with another content: its verdicts would be attributed to this one."""
     store.rubrics.refusal(load_rubric())  # the shipped rubric is the first to claim its version
     for read, name in zip(rubrics, (arguments.before, arguments.now), strict=True):
         if refusal := store.rubrics.check(read, name):
             raise RubricRefused(refusal)
     if is_version_reused(*rubrics):
-        problem = f'both say "{rubrics.now.id}" {rubrics.now.version}, and are not the same: raise the version of one.'
+        problem = f'both say "{rubrics[1].id}" {rubrics[1].version}, and are not the same: raise the version of one.'
         raise RubricRefused(f"{arguments.before} and {arguments.now} {problem}")
 
 
-def _names(rubrics: RubricPair, arguments: argparse.Namespace) -> tuple[str, str]:
+def _names(rubrics: tuple[Rubric, Rubric], arguments: argparse.Namespace) -> tuple[str, str]:
     """Their ids and versions, or where these are equal, the arguments."""
     before, now = (f"{rubric.id} {rubric.version}" for rubric in rubrics)
     if arguments.prompt:
         return before, f"{now} with {arguments.prompt}"
     return (before, now) if before != now else (arguments.before, arguments.now)
-
-
-def _agreement(rows: list[ComparedChange]) -> tuple[StrengthAgreement, ...]:
-    agreements = count_agreement(
-        rows, {kind.value: strength.value for kind, strength in STRENGTHS.items()}, is_borne_out
-    )
-    return tuple(
-        StrengthAgreement(
-            agreement.strength,
-            *(ShareWithInterval(*counts, wilson_interval(*counts)) for counts in (agreement.before, agreement.now)),
-        )
-        for agreement in agreements
-    )
 
 
 def _json(difference: RubricDifferences) -> str:
@@ -137,20 +123,13 @@ def _json(difference: RubricDifferences) -> str:
         "by_record": difference.by_record,
         "left_out": difference.left_out,
         "unread": difference.unread,
-        "changes": [_row(row) for row in difference.changes],
-        "asked_otherwise": [_row(row) for row in difference.asked],
+        "changes": [_sides(row) for row in difference.changes],
+        "asked_otherwise": [_sides(row) for row in difference.asked],
         "moved": difference.moved,
-        "agreement": [
-            {"strength": agreement.strength, "before": _share(agreement.before), "now": _share(agreement.now)}
-            for agreement in difference.agreement
-        ],
+        "agreement": [_sides(agreement) for agreement in difference.agreement],
     }
     return f"{json.dumps(fields, indent=2)}\n"
 
 
-def _row(row: ComparedChange) -> dict[str, object]:
-    return {**row._asdict(), "before": row.before._asdict(), "now": row.now._asdict()}
-
-
-def _share(share: ShareWithInterval) -> dict[str, object]:
-    return {"hits": share.hits, "of": share.of, "interval": share.interval}
+def _sides(compared: ComparedChange | StrengthAgreement) -> dict[str, object]:
+    return {**compared._asdict(), "before": compared.before._asdict(), "now": compared.now._asdict()}

@@ -69,7 +69,7 @@ def _run_shadow_evaluation(pull: PullRef, context: JobContext, open_judge: OpenJ
     if named is None or order is None:
         return True
     try:
-        terms = complete_terms(context.settings, named, open_judge)
+        terms = complete_terms(named, open_judge)
     except InputError as error:
         LOG.warning("the canary can't be used: %s", error, extra={"pull": pull.model_dump()})
         Rejudger(context.settings, context.store, named, open_judge).record_failure(order, FailureMode.RUBRIC_INVALID)

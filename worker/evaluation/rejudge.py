@@ -8,18 +8,16 @@ is on record however a run stops, and the same run resumes from there.
 import logging
 import time
 from collections import Counter
-from collections.abc import Callable, Generator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from enum import StrEnum
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 from pydantic import ValidationError
 
-from worker.adapters.redis import keys
-from worker.adapters.redis.store import Store, open_store
 from worker.clock import SystemClock
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.ids import EvalId, InstallationId, new_eval_id
@@ -46,12 +44,12 @@ from worker.domain.verdict.events import (
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.outcomes import CiCheckRubric
 from worker.domain.verdict.rubric import VersionedRubric
-from worker.domain.verdict.verdict import Abstain, Accept, JudgeKind, Reject, Subject, SubjectKind
+from worker.domain.verdict.verdict import JudgeKind, Subject, SubjectKind
 from worker.errors import InputError, LeaseLost
-from worker.evaluation.bench.cost import SAMPLE, Forecast, PromptMeter, extrapolate, with_meter
-from worker.evaluation.process_pool import run_tasks
+from worker.evaluation.engine import WorkerOpener, run_tasks
+from worker.evaluation.forecast import SAMPLE, CostMeter, Forecast, extrapolate, with_meter
+from worker.evaluation.recorded_verdicts import UNFINISHED_REASONS, RecordedVerdict, RecordStore, Surveyor
 from worker.evaluation.rescore import Rescoring, find_entry, load_scoring_rubric
-from worker.evaluation.supersession import UNFINISHED_REASONS, RecordedVerdict, Surveyor
 from worker.judge.context import JudgeContext
 from worker.judge.escalation import ModelSkipReason
 from worker.judge.judge import judge_with_record
@@ -62,7 +60,7 @@ from worker.scheduling.record import VerdictStores, event_publishing, record_bes
 from worker.settings import Settings
 
 LOG: Final = logging.getLogger(__name__)
-OpenJudge = Callable[[Settings, Store | None, "RejudgeTerms", PullRef | None], AbstractContextManager[JudgeContext]]
+OpenJudge = Callable[["RejudgeTerms", PullRef | None], AbstractContextManager[JudgeContext]]
 """Opens the judge of these terms, paid by a pull request; without one it is opened only to read its names."""
 
 UNKNOWN_REPOSITORY: Final = "forgotten/forgotten"
@@ -109,7 +107,7 @@ class RejudgeTerms(Frozen):
         """The signals that mark a verdict by these terms."""
         return {DIGEST_SIGNAL: self.law, **({SHADOW_SIGNAL: True} if self.is_canary else {})}
 
-    def is_full(self, store: Store) -> bool:
+    def is_full(self, store: RecordStore) -> bool:
         """Whether the run's limit is reached."""
         return bool(self.book) and store.run_budget(self.book, self.limit_usd).is_full
 
@@ -163,87 +161,80 @@ class ShadowArchive:
             self._archive.store(pull, entry, dossier, audit)
 
 
+@dataclass(frozen=True)
 class Rejudger:
     """Executes orders by the same terms, one after the other."""
 
-    def __init__(self, settings: Settings, store: Store, terms: RejudgeTerms, open_judge: OpenJudge) -> None:
-        self._settings = settings
-        self._store = store
-        self._terms = terms
-        self._open_judge = open_judge
+    settings: Settings
+    store: RecordStore
+    terms: RejudgeTerms
+    open_judge: OpenJudge
 
     def execute(self, order: RejudgeOrder) -> OrderResult:
         """Re-evaluate a verdict, unless it has been or can't be. Raises worker.errors."""
-        entries = self._store.ledger.entries(order.pull)
+        entries = self.store.ledger.entries(order.pull)
         parent = find_entry(entries, order.eval_id)
-        if any(is_answer(entry.verdict, order.eval_id, self._terms.law) for entry in entries):
+        if order.eval_id in find_answers(entries, self.terms.law):
             return OrderResult.THERE
         if self._find_refusal():
             self.record_failure(order, FailureMode.RUBRIC_INVALID, parent)
             return OrderResult.INVALID
         result = None
-        if parent is not None and self._terms.weighs is not None:
-            result = self._rescore(order, parent, entries)
-        elif parent is not None and (dossier := self._store.archive.find(order.eval_id)) is not None:
-            result = self._rejudge(order, parent, dossier)
+        try:
+            if parent is not None and self.terms.weighs is not None:
+                result = self._rescore(order, parent, entries)
+            elif parent is not None and (dossier := self.store.archive.find(order.eval_id)) is not None:
+                result = self._rejudge(order, parent, dossier)
+        except LeaseLost:  # the repository was forgotten meanwhile: no model is asked about it, and nothing is recorded
+            return OrderResult.GONE
         if result is None:
             self.record_failure(order, FailureMode.SUBJECT_NOT_FOUND, parent)
         return result or OrderResult.GONE
 
     def _rescore(self, order: RejudgeOrder, parent: LedgerEntry, entries: Sequence[LedgerEntry]) -> OrderResult | None:
-        """None: what the verdict is derived from is gone."""
-        rubric, law = load_scoring_rubric(order.kind, self._terms.rubric), self._terms.judgings
-        rejudged = {
-            eval_id: entry
-            for entry in entries
-            if is_rejudged_by(entry.verdict, law) and (eval_id := entry.verdict.parent_eval_id) is not None
-        }
-        rescoring = Rescoring(parent, entries, rejudged, self._terms.law, SystemClock().now())
+        """None: what the verdict is derived from is gone. Raises LeaseLost."""
+        rubric, rejudged = (
+            load_scoring_rubric(order.kind, self.terms.rubric),
+            find_answers(entries, self.terms.judgings),
+        )
+        rescoring = Rescoring(parent, entries, rejudged, self.terms.law, SystemClock().now())
         if isinstance(rubric, CiCheckRubric):
             submission = rescoring.submission()
-            dossier = self._store.archive.find(submission.eval_id) if submission is not None else None
+            dossier = self.store.archive.find(submission.eval_id) if submission is not None else None
             check = rescoring.rescore_check(order.subject_id, dossier, rubric) if dossier is not None else None
             verdict, part = (None, "") if check is None else (check.verdict, check.part)
         else:
-            outcomes = self._store.outcomes.outcomes_of(order.pull)
+            outcomes = self.store.outcomes.outcomes_of(order.pull)
             verdict, part = rescoring.rescore_pull_request(outcomes, rubric), ""
         if verdict is None:
             return None
         answer = derived_entry(parent, verdict)
-        try:
-            self._store.ledger.append(order.pull, answer, whole_evaluation_events(answer, EvalTrigger.BATCH, part))
-        except LeaseLost:  # the repository was forgotten meanwhile
-            return OrderResult.GONE
+        self.store.ledger.append(order.pull, answer, whole_evaluation_events(answer, EvalTrigger.BATCH, part))
         return OrderResult.JUDGED
 
     def _rejudge(self, order: RejudgeOrder, parent: LedgerEntry, dossier: Dossier) -> OrderResult:
-        terms, store = self._terms, self._store
-        with self._open_judge(self._settings, store, terms, order.pull) as context:
+        """Raises LeaseLost."""
+        terms, store = self.terms, self.store
+        with self.open_judge(terms, order.pull) as context:
             digest = judge_digest(context.rubric, context.prompt.version, context.judges)
             if context.pause is None and digest != terms.law:
                 LOG.error("this process judges otherwise than the order asks: %s", context.judges)
                 self.record_failure(order, FailureMode.JUDGE_CALL_FAILED, parent)
                 return OrderResult.UNLIKE
-            try:
-                judged = judge_recorded(parent, dossier, context)
-            except LeaseLost:  # the repository was forgotten meanwhile, so no model is asked about it
-                return OrderResult.GONE
+            judged = judge_recorded(parent, dossier, context)
         is_full = judged.verdict.throttled_reason is not None and not terms.is_canary and terms.is_full(store)
         if is_full and judged.verdict.judge_cost_usd == 0:
             return OrderResult.FULL
         signals = {**judged.verdict.signals, **terms.signals}
         judged = replace(judged, verdict=judged.verdict.model_copy(update={"signals": signals}))
         archive = ShadowArchive(store.archive) if terms.is_canary else store.archive
-        stores, publishing = VerdictStores(store.ledger, archive), event_publishing(self._settings, terms.trigger)
-        try:
-            record_beside(parent, judged, dossier, stores, publishing)
-        except LeaseLost:  # the repository was forgotten meanwhile
-            return OrderResult.GONE
+        stores, publishing = VerdictStores(store.ledger, archive), event_publishing(self.settings, terms.trigger)
+        record_beside(parent, judged, dossier, stores, publishing)
         return OrderResult.FULL if is_full else OrderResult.JUDGED
 
     def _find_refusal(self) -> str | None:
         """Why the rubric or the prompt can't be used: gone, malformed, or changed since."""
-        terms, rubrics = self._terms, self._store.rubrics
+        terms, rubrics = self.terms, self.store.rubrics
         try:
             rubric, shipped = _load_rubric(terms, terms.rubric), _load_rubric(terms)
             load_prompt(terms.prompt)
@@ -262,23 +253,23 @@ class Rejudger:
 
     def record_failure(self, order: RejudgeOrder, mode: FailureMode, parent: LedgerEntry | None = None) -> None:
         """Publish that an order failed; of a repository that was forgotten meanwhile nothing is published."""
-        if parent is None and not self._store.client.call("EXISTS", keys.ledger(order.pull).name):
+        if parent is None and not self.store.ledger.entries(order.pull):
             return
-        terms = self._terms
+        terms = self.terms
         try:
             subject = parent.verdict.subject if parent else _subject_of(order)
         except ValidationError:  # the event that named it was malformed
             LOG.error("an order names no head, so its failure is not published", extra={"eval_id": order.eval_id})  # noqa: TRY400 - no bug
             return
         eval_id = new_eval_id(SystemClock().now())
-        planned = JudgeKind(terms.tier) if self._settings.model is not None else JudgeKind.HEURISTIC
+        planned = JudgeKind(terms.tier) if self.settings.model is not None else JudgeKind.HEURISTIC
         begun = EvaluationStarted(eval_id, subject, terms.rubric_id, terms.rubric_version, planned, terms.trigger)
         named = {"subject_id": order.subject_id}  # a CI check's own: its ledger entry does not have its name
         about = {"parent_eval_id": order.eval_id, "signals": terms.signals, "trigger": terms.trigger.value}
         started, failed = started_event(begun), failed_event(begun, mode)
         started = replace(started, body={**started.body, **named})
         failed = replace(failed, body={**failed.body, **named, **about})
-        self._store.events.publish(order.pull.installation_id, eval_id, started, failed)
+        self.store.events.publish(order.pull.installation_id, eval_id, started, failed)
 
 
 def judge_recorded(parent: LedgerEntry, dossier: Dossier, context: JudgeContext) -> EvaluatedVerdict:
@@ -287,16 +278,16 @@ def judge_recorded(parent: LedgerEntry, dossier: Dossier, context: JudgeContext)
     return judge_with_record(dossier, header, context)
 
 
-def is_answer(verdict: Accept | Reject | Abstain, eval_id: EvalId, law: str) -> bool:
-    """Whether this is a final re-evaluation of that verdict by this law."""
-    return verdict.parent_eval_id == eval_id and is_rejudged_by(verdict, law)
-
-
-def is_rejudged_by(verdict: Accept | Reject | Abstain, law: str) -> bool:
-    """Whether this is a final re-evaluation by this law."""
-    if verdict.signals.get(DIGEST_SIGNAL) != law:
-        return False
-    return verdict.throttled_reason is None and verdict.abstain_reason not in UNFINISHED_REASONS
+def find_answers(entries: Sequence[LedgerEntry], law: str) -> dict[EvalId, LedgerEntry]:
+    """Final re-evaluations by this law, by the verdict that each answers."""
+    return {
+        entry.verdict.parent_eval_id: entry
+        for entry in entries
+        if entry.verdict.signals.get(DIGEST_SIGNAL) == law
+        and entry.verdict.parent_eval_id is not None
+        and entry.verdict.throttled_reason is None
+        and entry.verdict.abstain_reason not in UNFINISHED_REASONS
+    }
 
 
 def with_model(settings: Settings, model: str | None) -> Settings:
@@ -306,9 +297,9 @@ def with_model(settings: Settings, model: str | None) -> Settings:
     return replace(settings, model=replace(settings.model, name=model), models=())
 
 
-def complete_terms(settings: Settings, terms: RejudgeTerms, open_judge: OpenJudge) -> RejudgeTerms:
-    """The terms with the law and the rubric's names, as they are under these settings. Raises InputError."""
-    with open_judge(settings, None, terms, None) as context:
+def complete_terms(terms: RejudgeTerms, open_judge: OpenJudge) -> RejudgeTerms:
+    """The terms with the law and the rubric's names. Raises InputError."""
+    with open_judge(terms, None) as context:
         rubric = context.rubric
         completed = {
             "law": judge_digest(rubric, context.prompt.version, context.judges),
@@ -376,7 +367,7 @@ def shadow_terms(settings: Settings, installation: InstallationId, clock: Clock)
     )
 
 
-def make_shadow_order(store: Store, pull: PullRef) -> RejudgeOrder | None:
+def make_shadow_order(store: RecordStore, pull: PullRef) -> RejudgeOrder | None:
     """The pull request's last verdict, unless it was carried over or no model may be asked about its author's changes."""
     entries = [entry for entry in store.ledger.entries(pull) if entry.verdict.parent_eval_id is None]
     last = max(entries, key=lambda entry: entry.eval_id, default=None)
@@ -390,37 +381,26 @@ def make_shadow_order(store: Store, pull: PullRef) -> RejudgeOrder | None:
 
 def make_order(verdict: RecordedVerdict) -> RejudgeOrder:
     """The order to re-evaluate a verdict that is not superseded."""
-    return RejudgeOrder(pull=verdict.pull, eval_id=verdict.eval_id, subject_id=verdict.subject, kind=verdict.kind)
-
-
-class RejudgerOpener(NamedTuple):
-    """Opens a Rejudger in any process."""
-
-    settings: Settings
-    terms: RejudgeTerms
-    open_judge: OpenJudge
-
-    @contextmanager
-    def __call__(self) -> Generator[Callable[[RejudgeOrder], OrderResult]]:
-        with open_store(self.settings) as store:
-            yield Rejudger(self.settings, store, self.terms, self.open_judge).execute
+    return RejudgeOrder(
+        pull=verdict.pull, eval_id=verdict.eval_id, subject_id=verdict.subject_id, kind=verdict.subject_kind
+    )
 
 
 @dataclass(frozen=True)
 class RejudgeRun:
-    """What is re-evaluated, by what terms. `settings` lead every process to the store that is open here."""
+    """What is re-evaluated, by what terms."""
 
     settings: Settings
-    store: Store
+    store: RecordStore
     terms: RejudgeTerms
     orders: Sequence[RejudgeOrder]
-    open_judge: OpenJudge
 
-    def run_locally(self, jobs: int, progress: Callable[[], object]) -> Counter[OrderResult]:
+    def run_locally(
+        self, opening: WorkerOpener[RejudgeOrder, OrderResult], jobs: int, progress: Callable[[], object]
+    ) -> Counter[OrderResult]:
         """Execute the orders in so many processes; ends early where the run's limit is reached."""
-        opener = RejudgerOpener(self.settings, self.terms, self.open_judge)
         counts: Counter[OrderResult] = Counter()
-        for _, result in run_tasks(opener, self.orders, min(jobs, len(self.orders))):
+        for _, result in run_tasks(opening, self.orders, min(jobs, len(self.orders))):
             counts[result] += 1
             if result is OrderResult.FULL:
                 break
@@ -440,7 +420,7 @@ class RejudgeRun:
             answered_at = time.monotonic()
             while waiting and not self.terms.is_full(self.store):
                 for answer in surveyor.read_new():
-                    if answer.parent is not None and waiting.pop(answer.parent, None):
+                    if answer.parent_eval_id is not None and waiting.pop(answer.parent_eval_id, None):
                         answered_at = time.monotonic()
                         progress()
                 if time.monotonic() - answered_at > IDLE_S:
@@ -466,17 +446,14 @@ def has_workers(settings: Settings) -> bool:
         queue.close()
 
 
-def forecast_run(run: RejudgeRun) -> Forecast | None:
-    """What its model would cost, by the prompts of some orders. None: no model would be asked, or no dossier is kept."""
-    access = with_model(run.settings, run.terms.model).model
-    if access is None or run.terms.tier == "heuristic" or not run.orders:
-        return None
-    meter, sampled = PromptMeter(access), 0
-    for order in run.orders[:: -(-len(run.orders) // SAMPLE)]:
+def forecast_run(run: RejudgeRun, open_judge: OpenJudge, meter: CostMeter) -> Forecast | None:
+    """What its model would cost, by the prompts of some orders. None: no order, or no dossier is kept."""
+    sampled = 0
+    for order in run.orders[:: -(-len(run.orders) // SAMPLE) or 1]:
         parent = find_entry(run.store.ledger.entries(order.pull), order.eval_id)
         dossier = run.store.archive.find(order.eval_id)
         if parent is not None and dossier is not None:
             sampled += 1
-            with run.open_judge(run.settings, run.store, run.terms, order.pull) as context:
+            with open_judge(run.terms, order.pull) as context:
                 judge_recorded(parent, dossier, with_meter(context, meter))
     return extrapolate(meter, len(run.orders), sampled) if sampled else None

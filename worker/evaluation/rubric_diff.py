@@ -8,34 +8,27 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, cast
 
-from worker.adapters.redis.store import Store
-from worker.domain.dossier.dossier import Dossier
 from worker.domain.ids import EvalId, InstallationId
 from worker.domain.verdict.events import EventKind, read_event
-from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.rubric import Rubric
-from worker.domain.verdict.verdict import Abstain, AbstainReason, Accept, Reject, SubjectKind, Verdict
-from worker.evaluation.rejudge import judge_recorded
-from worker.evaluation.rescore import find_entry
-from worker.evaluation.supersession import (
+from worker.domain.verdict.verdict import AbstainReason, SubjectKind, Verdict
+from worker.evaluation.recorded_verdicts import (
     OPINION_SIGNAL,
     UNFINISHED_REASONS,
     UNREADABLE_ERRORS,
     RecordedVerdict,
+    RecordStore,
     RejudgeSelection,
     Surveyor,
+    summarize_decision,
 )
+from worker.evaluation.rejudge import judge_recorded
+from worker.evaluation.rescore import find_entry
+from worker.evaluation.stats.figures import wilson_interval
 from worker.judge.context import JudgeContext
 from worker.judge.rubric import load_prompt
 
 OUTCOME_EVENT: Final = EventKind.OUTCOME.encode()
-
-
-class RubricPair(NamedTuple):
-    """Two rubrics, in the order in which they were named."""
-
-    before: Rubric
-    now: Rubric
 
 
 class RubricOpinion(NamedTuple):
@@ -68,13 +61,47 @@ class ComparedChange(NamedTuple):
         return not self.is_different and self.before.asks != self.now.asks
 
 
-@dataclass(frozen=True)
-class OutcomeAgreement:
-    """Of each rubric's verdicts with an outcome of one strength: how many the outcomes bear out, of how many."""
+class ShareWithInterval(NamedTuple):
+    """How many of how many, with the interval; None for a share of nothing."""
+
+    hits: int
+    of: int
+    interval: tuple[float, float] | None
+
+    @property
+    def text(self) -> str:
+        if self.interval is None:
+            return "nothing to go by"
+        low, high = (f"{100 * end:.0f}" for end in self.interval)
+        return f"{self.hits} of {self.of} (95 %: {low} to {high} %)"
+
+
+class StrengthAgreement(NamedTuple):
+    """Of each rubric's verdicts with an outcome of one strength: how many the outcomes bear out."""
 
     strength: str
-    before: tuple[int, int]
-    now: tuple[int, int]
+    before: ShareWithInterval
+    now: ShareWithInterval
+
+
+@dataclass(frozen=True)
+class RubricDifferences:
+    """Two rubrics on the same recorded changes. `moved`: with the same decision and another score.
+
+    `by_prompts`: only verdicts of a model that was asked with each of two prompts count.
+    """
+
+    before: str
+    now: str
+    compared: int
+    by_record: int
+    left_out: int
+    changes: tuple[ComparedChange, ...]
+    asked: tuple[ComparedChange, ...]
+    moved: int
+    agreement: tuple[StrengthAgreement, ...]
+    unread: int = 0
+    by_prompts: bool = False
 
 
 class RubricIdentity(NamedTuple):
@@ -109,8 +136,13 @@ def find_common_verdicts(
 
 def count_agreement(
     rows: Iterable[ComparedChange], strengths: Mapping[str, str], bore_out: Callable[[str, str], bool | None]
-) -> tuple[OutcomeAgreement, ...]:
+) -> tuple[StrengthAgreement, ...]:
     """By strength of the outcome. *bore_out*: whether a verdict (its decision) was right, by an outcome."""
+
+    def share(strength: str, which: str) -> ShareWithInterval:
+        counts = right[strength, which], judged[strength, which]
+        return ShareWithInterval(*counts, wilson_interval(*counts))
+
     right: Counter[tuple[str, str]] = Counter()
     judged: Counter[tuple[str, str]] = Counter()
     for row in rows:
@@ -121,7 +153,7 @@ def count_agreement(
                     judged[strengths[outcome], which] += 1
                     right[strengths[outcome], which] += is_right
     return tuple(
-        OutcomeAgreement(strength, *((right[strength, which], judged[strength, which]) for which in ("before", "now")))
+        StrengthAgreement(strength, share(strength, "before"), share(strength, "now"))
         for strength in dict.fromkeys(strengths.values())
     )
 
@@ -130,7 +162,11 @@ class RubricDiff:
     """What the streams and ledgers have for a comparison."""
 
     def __init__(
-        self, store: Store, wanted: RejudgeSelection, rubrics: RubricPair, prompts: tuple[str, str] | None = None
+        self,
+        store: RecordStore,
+        wanted: RejudgeSelection,
+        rubrics: tuple[Rubric, Rubric],
+        prompts: tuple[str, str] | None = None,
     ) -> None:
         """*prompts*: the versions that the models of each side were asked with; then code's verdicts do not count."""
         self._store = store
@@ -177,28 +213,21 @@ class RubricDiff:
             (verdict for verdict in on_head if verdict.subject.kind is SubjectKind.SUBMISSION), *self._laws
         )
         if pair is None and self._counts_code and (dossier := self._store.archive.find(parent.eval_id)) is not None:
-            pair = (
-                _judge_by_code(parent, dossier, self._rubrics.before),
-                _judge_by_code(parent, dossier, self._rubrics.now),
-            )
+            contexts = (JudgeContext(rubric, load_prompt(), 0.0) for rubric in self._rubrics)
+            before, now = (judge_recorded(parent, dossier, context).verdict for context in contexts)
+            pair = before, now
         if pair is None:
             return None
         before, now = (_rubric_opinion(judged, rubric) for judged, rubric in zip(pair, self._rubrics, strict=True))
-        pull = f"{verdict.repository}/{verdict.number}"  # an outcome of a whole pull request names its last verdict
+        pull = f"{verdict.repository_id}/{verdict.number}"  # an outcome of a whole pull request names its last verdict
         outcomes = tuple(dict.fromkeys(self._outcomes.get((verdict.installation, pull, verdict.eval_id), [])))
         name = f"{parent.verdict.subject.repository}#{parent.verdict.subject.number}"
         return ComparedChange(name, verdict.eval_id, before, now, pair[0].judge_model, outcomes)
 
 
-def _judge_by_code(parent: LedgerEntry, dossier: Dossier, rubric: Rubric) -> Accept | Reject | Abstain:
-    """A recorded change by this rubric, without a model."""
-    return judge_recorded(parent, dossier, JudgeContext(rubric, load_prompt(), 0.0)).verdict
-
-
 def _rubric_opinion(verdict: Verdict, rubric: Rubric) -> RubricOpinion:
     sure = cast("float", verdict.signals.get("heuristic_confidence", verdict.confidence))
     is_open = verdict.abstain_reason is AbstainReason.UNPROVEN
-    summary = " ".join(filter(None, (verdict.decision, verdict.category, verdict.abstain_reason)))
     asks = is_open and sure < rubric.escalation_threshold
     places = tuple(pointer.location for pointer in verdict.evidence)
-    return RubricOpinion(summary, verdict.decision, verdict.score, asks, places, verdict.concern)
+    return RubricOpinion(summarize_decision(verdict), verdict.decision, verdict.score, asks, places, verdict.concern)

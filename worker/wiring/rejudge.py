@@ -3,13 +3,15 @@
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
-from worker.adapters.redis.store import Store
+from worker.adapters.redis.store import Store, open_store
 from worker.domain.ports import ModelBudget
 from worker.domain.request.judge_request import PullRef
-from worker.evaluation.bench.run_budget import RUN_ACCOUNT
-from worker.evaluation.rejudge import RejudgeTerms, with_model
+from worker.evaluation.bench.run_folder import RUN_ACCOUNT
+from worker.evaluation.rejudge import OrderResult, RejudgeOrder, Rejudger, RejudgeTerms, with_model
 from worker.judge.context import JudgeContext
 from worker.judge.rubric import load_prompt
 from worker.settings import Settings
@@ -24,6 +26,22 @@ def open_terms(
     payer = None if store is None or pull is None else BudgetAccount(store, pull, wrap=_run_budget(store, terms))
     with open_judge_context(with_model(settings, terms.model), terms.tier, terms.rubric, payer) as context:
         yield replace(context, prompt=load_prompt(terms.prompt))
+
+
+def rejudger(settings: Settings, store: Store, terms: RejudgeTerms) -> Rejudger:
+    return Rejudger(settings, store, terms, partial(open_terms, settings, store))
+
+
+class RejudgerOpener(NamedTuple):
+    """Opens a Rejudger in any process. *settings* lead each one to the store."""
+
+    settings: Settings
+    terms: RejudgeTerms
+
+    @contextmanager
+    def __call__(self) -> Generator[Callable[[RejudgeOrder], OrderResult]]:
+        with open_store(self.settings) as store:
+            yield rejudger(self.settings, store, self.terms).execute
 
 
 def _run_budget(store: Store, terms: RejudgeTerms) -> Callable[[ModelBudget], ModelBudget] | None:

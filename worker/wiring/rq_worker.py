@@ -10,6 +10,7 @@ import signal
 import time
 from collections.abc import Callable, Mapping
 from datetime import timedelta
+from functools import partial
 from math import inf
 from resource import struct_rusage
 from types import FrameType, MappingProxyType
@@ -196,7 +197,9 @@ class EvaluateWorker(JudgeWorker):
         from worker.evaluation.evaluate_jobs import perform_task  # noqa: PLC0415 - live judging needs none of it
         from worker.wiring.rejudge import open_terms  # noqa: PLC0415 - as above
 
-        return perform_task([str(argument) for argument in job.args], open_terms)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType, reportUnknownArgumentType] - RQ can't know them
+        context = JOB_CONTEXT.get()
+        open_judge = partial(open_terms, context.settings, context.store)
+        return perform_task([str(argument) for argument in job.args], open_judge)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType, reportUnknownArgumentType] - RQ can't know them
 
     def requeue(self, job: Job) -> None:
         pass

@@ -3,8 +3,11 @@
 from collections.abc import Iterator
 
 import pytest
+from pytest_httpserver import HTTPServer
 
-from tests.worker.adapters.redis.played import settings
+from tests.worker.adapters.redis.played import KEY, settings
+from tests.worker.evaluation.recorded import Assay
+from tests.world.anthropic import Anthropic
 from tests.world.redis import Redis
 from worker.adapters.redis.store import Store, open_store
 from worker.settings import Settings
@@ -27,3 +30,22 @@ def store(here: Settings) -> Iterator[Store]:
     with open_store(here) as opened:
         opened.client.call("FLUSHALL")
         yield opened
+
+
+@pytest.fixture
+def assay(
+    redis_server: Redis, store: Store, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Assay:
+    """The command line on this Redis, by code alone."""
+    store.ping()
+    made = Assay(monkeypatch, capsys)
+    made.has(REDIS_URL=redis_server.url, ASSAY_STORE_KEYS=KEY.get_secret_value(), ASSAY_TIER="heuristic")
+    return made
+
+
+@pytest.fixture
+def model() -> Iterator[Anthropic]:
+    with HTTPServer(threaded=True) as server:
+        played = Anthropic(server)
+        yield played
+        played.check()

@@ -3,36 +3,94 @@
 Does not publish. Invariant: what stands in the ledger came out of the court.
 """
 
+import json
 import re
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
+import pytest
+from pydantic import SecretStr
+
+from app.cli.main import main
 from tests.worker.adapters.redis.played import wish
 from tests.worker.evaluation.bench.made import DONE, STUB, change
+from tests.world.anthropic import MODEL, Anthropic
 from worker.adapters.redis.pull_requests import DispatchLimits
 from worker.adapters.redis.store import Store
 from worker.clock import SystemClock
 from worker.domain.dossier.dossier import Ci, CiCheck, Dossier
-from worker.domain.ids import EvalId
+from worker.domain.ids import EvalId, InstallationId
 from worker.domain.lifecycle.judging import Finish
 from worker.domain.verdict.events import EvaluationStarted
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import SubjectKind
 from worker.domain.window import Window
 from worker.dossier.assemble import complete_dossier
-from worker.evaluation.rejudge import RejudgeOrder, RejudgeTerms, complete_terms
-from worker.evaluation.supersession import RejudgeSelection, Surveyor
+from worker.evaluation.recorded_verdicts import RejudgeSelection, Surveyor
+from worker.evaluation.rejudge import OrderResult, RejudgeOrder, RejudgeTerms, complete_terms
 from worker.judge.judge import create_header, judge_with_record
 from worker.scheduling.record import VerdictRecorder, record
-from worker.settings import Settings
+from worker.settings import ModelAccess, Settings
 from worker.wiring.judge import open_judge_context
-from worker.wiring.rejudge import open_terms
+from worker.wiring.rejudge import open_terms, rejudger
 
 ROOT: Final = Path(__file__).resolve().parent.parent.parent.parent
 DEFAULT: Final = ROOT / "rubrics" / "default.yml"
+INSTALLATION: Final = InstallationId(100)
 EVER: Final = Window(0, 2**52)
 ASKED: Final = "def load(path, mode):\n    print(path)\n"
 """A change with suspicions and no fact: a model is asked."""
+
+
+class Assay(NamedTuple):
+    """The command line, in this process."""
+
+    monkeypatch: pytest.MonkeyPatch
+    capsys: pytest.CaptureFixture[str]
+
+    def has(self, **variables: str) -> None:
+        for name, value in variables.items():
+            self.monkeypatch.setenv(name, value)
+
+    def asks(self, model: Anthropic) -> None:
+        """From here on it may ask this model."""
+        self.has(ANTHROPIC_API_KEY="sk-ant-test", ANTHROPIC_BASE_URL=model.url, ASSAY_TIER="hybrid")
+
+    def run(self, *arguments: object) -> tuple[int, str, str]:
+        """Exit code, standard output and standard error."""
+        code = main([str(argument) for argument in arguments])
+        return (code, *self.capsys.readouterr())
+
+    def evaluate(self, *arguments: object) -> tuple[int, str, str]:
+        return self.run("evaluate", "--jobs", "1", *arguments)
+
+    def rejudges(self, *arguments: object) -> dict[str, Any]:
+        """What `assay evaluate` prints as JSON, with its exit code."""
+        code, out, err = self.evaluate("--json", *arguments)
+        assert out, (code, err)
+        return {"code": code, **json.loads(out)}
+
+
+def asking(here: Settings, model: Anthropic) -> Settings:
+    """Settings by which this model is asked."""
+    return replace(here, tier="hybrid", model=ModelAccess(SecretStr("k"), model.url, MODEL, 10, 1, 0, 8000))
+
+
+def rejudge(here: Settings, store: Store, by: RejudgeTerms, made: LedgerEntry) -> OrderResult:
+    return rejudger(here, store, by).execute(order(made))
+
+
+def children(store: Store, made: LedgerEntry) -> list[LedgerEntry]:
+    """The answers to this verdict."""
+    entries = store.ledger.entries(order(made).pull)
+    return [entry for entry in entries if entry.verdict.parent_eval_id == made.eval_id]
+
+
+def events(store: Store) -> list[tuple[str, dict[str, Any]]]:
+    """Kinds and bodies on the stream."""
+    return [(entry.kind.decode(), json.loads(entry.raw)) for entry in store.events.read(INSTALLATION)]
 
 
 def dossier(number: int, text: str = DONE, head: str = "b", checks: tuple[CiCheck, ...] = ()) -> Dossier:
@@ -68,7 +126,7 @@ def judged(store: Store, here: Settings, number: int, text: str = STUB, **more: 
 
 def terms(here: Settings, **changes: Any) -> RejudgeTerms:
     named = RejudgeTerms(law="", digest="", rubric_id="", rubric_version="", tier=here.tier)
-    return complete_terms(here, named.model_copy(update=changes), open_terms)
+    return complete_terms(named.model_copy(update=changes), partial(open_terms, here, None))
 
 
 def order(made: LedgerEntry) -> RejudgeOrder:

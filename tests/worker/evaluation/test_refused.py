@@ -1,4 +1,4 @@
-"""A rubric that was edited and kept its version judges nothing live."""
+"""A rubric that was edited and kept its version judges nothing live, and what judging on a laptop looks after."""
 
 import os
 import subprocess
@@ -10,9 +10,11 @@ import pytest
 
 from app.cli.doctor import doctor
 from app.cli.parser import build_parser
-from tests.worker.adapters.redis.played import KEY, wish
+from tests.worker.adapters.redis.played import KEY, lease_runs_out, pull, wish
+from tests.worker.adapters.redis.test_event_stream import begun, kinds, look_now
+from tests.worker.adapters.redis.test_kept import judging
 from tests.worker.evaluation.bench.made import STUB
-from tests.worker.evaluation.recorded import dossier, rubric
+from tests.worker.evaluation.recorded import Assay, dossier, rubric
 from tests.world.redis import Redis
 from worker.adapters.git.recorded_dossier import RecordedSource
 from worker.adapters.redis.pull_requests import DispatchLimits
@@ -74,12 +76,6 @@ def test_a_judging_on_a_laptop_remembers_its_rubric_and_judges_by_no_edited_one(
     assert store.ledger.entries(request.pull) == ()
 
 
-@pytest.fixture
-def environment(redis_server: Redis, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("REDIS_URL", redis_server.url)
-    monkeypatch.setenv("ASSAY_STORE_KEYS", KEY.get_secret_value())
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("edited", [EDITED, CHECKS, WHOLES], ids=lambda one: one.id)
 def test_no_worker_starts_with_it(store: Store, redis_server: Redis, edited: VersionedRubric) -> None:
@@ -95,22 +91,35 @@ def test_no_worker_starts_with_it(store: Store, redis_server: Redis, edited: Ver
     assert f'The rubric "{edited.id}" was changed but still says version' in done.stderr
 
 
-@pytest.mark.usefixtures("environment")
-@pytest.mark.parametrize("edited", [EDITED, CHECKS, WHOLES], ids=lambda one: one.id)
+def diagnosis() -> str:
+    return " ".join(doctor(build_parser("doctor").parse_args(["doctor"])).text.split())
+
+
+@pytest.mark.usefixtures("assay")
+@pytest.mark.parametrize("edited", [EDITED, CHECKS, WHOLES], ids=lambda rubric: rubric.id)
 def test_the_doctor_says_it_and_remembers_nothing(store: Store, edited: VersionedRubric) -> None:
-    assert "raise it" not in doctor(build_parser("doctor").parse_args(["doctor"])).text
+    assert "raise it" not in diagnosis()
     store.rubrics.admit(edited)
-    said = " ".join(doctor(build_parser("doctor").parse_args(["doctor"])).text.split())
-    assert "wrong Rubric" in said
-    assert "raise it" in said
+    assert "wrong Rubric" in diagnosis()
+    assert "raise it" in diagnosis()
 
 
-@pytest.mark.usefixtures("environment")
-def test_the_doctor_looks_at_the_canary(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    store.ping()
-    monkeypatch.setenv("ASSAY_CANARY_RUBRIC", "/nowhere.yml")
-    said = " ".join(doctor(build_parser("doctor").parse_args(["doctor"])).text.split())
-    assert "wrong Canary /nowhere.yml can't be read" in said
-    monkeypatch.setenv("ASSAY_CANARY_RUBRIC", "rubrics/default.yml")
-    said = " ".join(doctor(build_parser("doctor").parse_args(["doctor"])).text.split())
-    assert "judges beside the active rubric, at $0, by code alone" in said
+@pytest.mark.parametrize(
+    ("file", "said"),
+    [
+        ("/nowhere.yml", "wrong Canary /nowhere.yml can't be read"),
+        ("rubrics/default.yml", "judges beside the active rubric, at $0, by code alone"),
+    ],
+)
+def test_the_doctor_looks_at_the_canary(assay: Assay, file: str, said: str) -> None:
+    assay.has(ASSAY_CANARY_RUBRIC=file)
+    assert said in diagnosis()
+
+
+def test_the_next_judging_on_a_laptop_ends_the_evaluations_whose_judges_are_dead(store: Store, here: Settings) -> None:
+    store.events.record_started(pull(), judging(store).lease.fence, begun("e"))
+    lease_runs_out(store, pull())
+    look_now(store)
+    source = RecordedSource(dossier(1, STUB))
+    judge_locally(here, store, source, source.request(SystemClock().now()))
+    assert kinds(store) == ["eval.started", "eval.failed"]

@@ -11,11 +11,10 @@ import pytest
 
 from app.cli.doctor import doctor
 from app.cli.exit_codes import Exit
-from app.cli.main import main
 from app.cli.parser import build_parser
-from tests.worker.adapters.redis.played import KEY, pull, settings, wish
+from tests.worker.adapters.redis.played import pull, settings, wish
 from tests.worker.evaluation.bench.made import STUB
-from tests.worker.evaluation.recorded import dossier, judged
+from tests.worker.evaluation.recorded import Assay, dossier, judged
 from tests.world.redis import Redis
 from worker.adapters.git.recorded_dossier import RecordedSource
 from worker.adapters.redis.store import Store
@@ -188,27 +187,18 @@ def test_what_a_repository_switched_off_stays_off() -> None:
     assert found == Policy(signals={"a": "off", "b": "suspicion", "c": "suspicion"}, never_send=("x",))
 
 
-@pytest.fixture
-def environment(redis_server: Redis, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("REDIS_URL", redis_server.url)
-    monkeypatch.setenv("ASSAY_STORE_KEYS", KEY.get_secret_value())
-
-
-@pytest.mark.usefixtures("environment")
-def test_the_doctor_tells_of_it_and_a_person_takes_it_back(
-    store: Store, here: Settings, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_doctor_tells_of_it_and_a_person_takes_it_back(assay: Assay, store: Store, here: Settings) -> None:
     judged(store, here, 1)
     tally = RejectCounts(rejects=50, overturned=4)
     store.demotions.demote(HERE, Demotion(signal="parameter_unused", tally=tally, at=AT))
     told = " ".join(doctor(build_parser("doctor").parse_args(["doctor"])).text.split())
     assert "ok Demoted signal parameter_unused is a suspicion since 2026-11-20: 4 of its 50 rejects" in told
-    promote = ["rubric", "promote", "parameter_unused", "--installation", "100"]
-    assert main(promote) == 0
-    assert capsys.readouterr().out == (
-        "parameter_unused may reject alone again in installation 100. Its rejects are counted from now on.\n"
+    promote = ("rubric", "promote", "parameter_unused", "--installation", "100")
+    assert assay.run(*promote)[:2] == (
+        0,
+        "parameter_unused may reject alone again in installation 100. Its rejects are counted from now on.\n",
     )
-    assert main(promote) == 0
-    assert "was no suspicion" in capsys.readouterr().out
-    assert main(["rubric", "promote", "no_such", "--installation", "100"]) == Exit.USAGE
+    code, out, _ = assay.run(*promote)
+    assert (code, "was no suspicion" in out) == (0, True)
+    assert assay.run("rubric", "promote", "no_such", "--installation", "100")[0] == Exit.USAGE
     assert store.demotions.list_demotions(HERE) == ()

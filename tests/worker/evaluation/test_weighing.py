@@ -3,17 +3,16 @@
 import json
 import re
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from app.cli.exit_codes import Exit
-from app.cli.main import main
-from tests.worker.adapters.redis.played import AT, HEAD, KEY, pull
+from tests.worker.adapters.redis.played import AT, HEAD, pull
 from tests.worker.adapters.redis.test_merge_groups import group
 from tests.worker.adapters.redis.watching import (
-    HERE,
     Standing,
     conclude,
     follow,
@@ -25,11 +24,10 @@ from tests.worker.adapters.redis.watching import (
 )
 from tests.worker.adapters.redis.watching import judged as accepts
 from tests.worker.evaluation.bench.made import DONE, STUB
-from tests.worker.evaluation.recorded import ROOT, judged, rubric, surveyor, terms
+from tests.worker.evaluation.recorded import ROOT, Assay, events, judged, rubric, surveyor, terms
 from tests.worker.publishing.texts.samples import accepted
 from tests.worker.scheduling.test_answering_groups import DIFF, NUMBER, OTHER, Office, Played
 from tests.worker.scheduling.test_judging_groups import Room, sits
-from tests.world.redis import Redis
 from worker.adapters.github.merge_groups import MergeGroupHead
 from worker.adapters.redis import keys
 from worker.adapters.redis.outcomes import RedisOutcomes
@@ -54,28 +52,6 @@ CHECKS = (
     CiCheck(name="unit", app="actions", conclusion="success", attempt=2),
     CiCheck(name="lint", app="actions", conclusion="failure"),
 )
-
-
-@pytest.fixture(autouse=True)
-def environment(redis_server: Redis, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in {
-        "REDIS_URL": redis_server.url,
-        "ASSAY_STORE_KEYS": KEY.get_secret_value(),
-        "ASSAY_TIER": "heuristic",
-    }.items():
-        monkeypatch.setenv(name, value)
-
-
-def run(capsys: pytest.CaptureFixture[str], subject: str, *arguments: object) -> tuple[int, str, str]:
-    code = main(["evaluate", "--jobs", "1", "--subject", subject, *map(str, arguments)])
-    said = capsys.readouterr()
-    return code, said.out, said.err
-
-
-def told(capsys: pytest.CaptureFixture[str], subject: str, *arguments: object) -> dict[str, Any]:
-    code, out, err = run(capsys, subject, "--json", *arguments)
-    assert out, (code, err)
-    return {"code": code, **json.loads(out)}
 
 
 def weights(folder: Path, name: str, *edits: tuple[str, str], version: str = "1") -> Path:
@@ -111,21 +87,20 @@ def entries(store: Store, kind: SubjectKind, number: int = 1) -> list[LedgerEntr
 
 
 def bodies(store: Store, kind: str) -> list[dict[str, Any]]:
-    found = [json.loads(one.raw) for one in store.events.read(HERE) if one.kind != b"outcome.recorded"]
-    return [one for one in found if one["subject_kind"] == kind]
+    return [body for name, body in events(store) if name != "outcome.recorded" and body["subject_kind"] == kind]
 
 
 def test_a_whole_pull_request_is_weighed_anew_by_other_weights_and_only_once(
-    store: Store, here: Settings, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    assay: Assay, store: Store, here: Settings, tmp_path: Path
 ) -> None:
     closed(store, here)
     before = store.ledger.entries(pull())
     first, last = wholes(store)
     file = weights(tmp_path, "pull_request", ("reverted: 0.0", "reverted: 0.9"))
-    planned = told(capsys, "pull_request", "--rubric", file, "--dry-run")
+    planned = assay.rejudges("--subject", "pull_request", "--rubric", file, "--dry-run")
     assert (planned["subjects"], planned["todo"], planned["has_model"]) == (1, 1, False)
     assert store.ledger.entries(pull()) == before
-    said = told(capsys, "pull_request", "--rubric", file)
+    said = assay.rejudges("--subject", "pull_request", "--rubric", file)
     assert (said["code"], said["subjects"], said["answered"], said["cost_usd"]) == (0, 1, 1, "0")
     assert (said["mean_before"], said["rescored"]) == (last.score, 1)
     assert said["mean_now"] > last.score
@@ -141,29 +116,27 @@ def test_a_whole_pull_request_is_weighed_anew_by_other_weights_and_only_once(
     assert answer.signals["child_eval_ids"] == last.signals["child_eval_ids"]
     begun, ended = bodies(store, "pull_request")[-2:]
     assert (begun["trigger"], ended["trigger"], ended["signals"]["law"]) == ("batch", "batch", answer.signals["law"])
-    again = told(capsys, "pull_request", "--rubric", file)
+    again = assay.rejudges("--subject", "pull_request", "--rubric", file)
     assert (again["answered"], again["earlier"], again["mean_now"]) == (1, 1, said["mean_now"])
     assert store.ledger.entries(pull()) == now
     assert first.eval_id not in {one.verdict.parent_eval_id for one in now}, "the latest stands"
 
 
-def test_by_the_same_weights_everything_comes_out_as_it_was(
-    store: Store, here: Settings, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_by_the_same_weights_everything_comes_out_as_it_was(assay: Assay, store: Store, here: Settings) -> None:
     closed(store, here)
     for kind in ("pull_request", "ci_check"):
-        said = told(capsys, kind)
+        said = assay.rejudges("--subject", kind)
         assert (said["answered"], said["rescored"], said["changes"]) == (said["subjects"], 0, []), kind
         assert said["subjects"]
 
 
 def test_a_check_is_weighed_anew_from_the_dossier_of_its_submission(
-    store: Store, here: Settings, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    assay: Assay, store: Store, here: Settings, tmp_path: Path
 ) -> None:
     made = followed(store, here, text=DONE)
     before = {one.eval_id: one.verdict for one in entries(store, SubjectKind.CI_CHECK)}
     file = weights(tmp_path, "ci_check", ("rerun: 0.2", "rerun: 0.4"), ("failed: 0.05", "failed: 0.01"))
-    said = told(capsys, "ci_check", "--rubric", file)
+    said = assay.rejudges("--subject", "ci_check", "--rubric", file)
     assert (said["code"], said["answered"], said["rescored"], said["changes"]) == (0, 2, 2, [])
     answers = [one for one in entries(store, SubjectKind.CI_CHECK) if one.eval_id not in before]
     assert {before[one.verdict.parent_eval_id or made.eval_id].score: one.verdict.score for one in answers} == {
@@ -171,38 +144,36 @@ def test_a_check_is_weighed_anew_from_the_dossier_of_its_submission(
         0.05: 0.01,
     }
     assert len({one["subject_id"] for one in bodies(store, "ci_check")}) == 2, "an answer is of the same subject"
-    assert told(capsys, "ci_check", "--rubric", file)["earlier"] == 2
+    assert assay.rejudges("--subject", "ci_check", "--rubric", file)["earlier"] == 2
     assert len(entries(store, SubjectKind.CI_CHECK)) == 4
 
 
 def test_where_a_submission_was_judged_anew_by_the_rubric_that_is_named_that_counts_in_its_place(
-    store: Store, here: Settings, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    assay: Assay, store: Store, here: Settings, tmp_path: Path
 ) -> None:
     closed(store, here)
     file = rubric(tmp_path)
-    first = told(capsys, "pull_request")
-    assert told(capsys, "submission", "--rubric", file)["answered"] == 1
+    first = assay.rejudges("--subject", "pull_request")
+    assert assay.rejudges("--subject", "submission", "--rubric", file)["answered"] == 1
     [answer] = [one for one in entries(store, SubjectKind.SUBMISSION) if one.verdict.rubric_id == "candidate"]
-    said = told(capsys, "pull_request", "--rubric", file)
+    said = assay.rejudges("--subject", "pull_request", "--rubric", file)
     assert (said["answered"], said["earlier"], said["law"]) == (1, 0, "pull_request 1 over candidate 1")
     whole = entries(store, SubjectKind.PULL_REQUEST)[-1].verdict
     assert (whole.signals["child_eval_ids"], whole.rubric_id) == ((answer.eval_id,), "pull_request")
     assert whole.signals["last_score"] == answer.verdict.score
-    assert told(capsys, "pull_request")["earlier"] == first["answered"] == 1
+    assert assay.rejudges("--subject", "pull_request")["earlier"] == first["answered"] == 1
 
 
-def test_what_it_was_made_from_may_be_gone_and_that_is_told_once(
-    store: Store, here: Settings, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_it_was_made_from_may_be_gone_and_that_is_told_once(assay: Assay, store: Store, here: Settings) -> None:
     made = closed(store, here)
     store.client.call("DEL", keys.dossier(made.eval_id).name, keys.outcomes(pull()).name)
     for _ in range(2):
-        code, out, _ = run(capsys, "ci_check")
+        code, out, _ = assay.evaluate("--subject", "ci_check")
         assert (code, "2 can't be: the dossier is not kept any more (ASSAY_RETENTION_DAYS), or the check" in out) == (
             0,
             True,
         )
-        code, out, _ = run(capsys, "pull_request")
+        code, out, _ = assay.evaluate("--subject", "pull_request")
         assert (code, "1 can't be: not all that it was weighed from is kept." in out) == (0, True)
     for kind, count in (("ci_check", 2), ("pull_request", 1)):
         failed = [one for one in bodies(store, kind) if "failure_mode" in one]
@@ -215,26 +186,24 @@ def test_what_it_was_made_from_may_be_gone_and_that_is_told_once(
 
 @pytest.mark.parametrize("kind", [SubjectKind.CI_CHECK, SubjectKind.PULL_REQUEST])
 def test_a_verdict_whose_entry_is_gone_is_told_by_what_it_was_told_as(
-    store: Store, here: Settings, kind: SubjectKind, capsys: pytest.CaptureFixture[str]
+    assay: Assay, store: Store, here: Settings, kind: SubjectKind
 ) -> None:
     closed(store, here)
     for one in entries(store, kind):
         store.client.call("HDEL", keys.ledger(pull()).name, one.eval_id)
     stood = {one["subject_id"] for one in bodies(store, kind.value)}
-    assert told(capsys, kind.value)["gone"] == len(stood)
+    assert assay.rejudges("--subject", kind.value)["gone"] == len(stood)
     assert {one["subject_id"] for one in bodies(store, kind.value) if "failure_mode" in one} == stood
 
 
-def test_what_a_check_was_made_beside_may_be_gone(
-    store: Store, here: Settings, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_a_check_was_made_beside_may_be_gone(assay: Assay, store: Store, here: Settings) -> None:
     made = followed(store, here)
     store.client.call("HDEL", keys.ledger(pull()).name, made.eval_id)
-    assert told(capsys, "ci_check")["gone"] == 2
+    assert assay.rejudges("--subject", "ci_check")["gone"] == 2
 
 
 def test_what_is_forgotten_while_it_is_weighed_stays_forgotten(
-    store: Store, here: Settings, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    assay: Assay, store: Store, here: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     closed(store, here)
 
@@ -246,42 +215,23 @@ def test_what_is_forgotten_while_it_is_weighed_stays_forgotten(
         return found
 
     monkeypatch.setattr(RedisOutcomes, "outcomes_of", forgotten)
-    assert told(capsys, "pull_request")["left"] == 1
+    assert assay.rejudges("--subject", "pull_request")["left"] == 1
     assert store.ledger.entries(pull()) == ()
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["--model", "claude-x"], "No model is asked about a ci_check, at $0: leave out --model, --max-usd and"),
-        (["--max-usd", "1"], "No model is asked about a ci_check"),
-        (["--override-caps"], "No model is asked about a ci_check"),
-        (["--rubric", "rubrics/pull_request.yml"], "Rubric refused at"),
-        (["--rubric", "/nowhere.yml"], "/nowhere.yml can't be read"),
-    ],
-)
-def test_what_is_wrong_with_a_call_is_said_before_anything_is_weighed(
-    store: Store, here: Settings, capsys: pytest.CaptureFixture[str], arguments: list[str], said: str
-) -> None:
-    followed(store, here)
-    code, out, err = run(capsys, "ci_check", *arguments)
-    assert (code, out) == (Exit.USAGE, "")
-    assert said in err
-    assert len(entries(store, SubjectKind.CI_CHECK)) == 2
-
-
 def test_weights_that_were_edited_are_refused_until_their_version_is_raised(
-    store: Store, here: Settings, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    assay: Assay, store: Store, here: Settings, tmp_path: Path
 ) -> None:
     followed(store, here)
-    assert told(capsys, "ci_check", "--rubric", weights(tmp_path, "ci_check"))["code"] == 0
+    assert assay.rejudges("--subject", "ci_check", "--rubric", weights(tmp_path, "ci_check"))["code"] == 0
     load_ci_check_rubric.cache_clear()
     edited = weights(tmp_path, "ci_check", ("passed: 1.0", "passed: 0.9"))
     assert (
-        f'{edited} was changed but still says version "1": raise it.' in run(capsys, "ci_check", "--rubric", edited)[2]
+        f'{edited} was changed but still says version "1": raise it.'
+        in assay.evaluate("--subject", "ci_check", "--rubric", edited)[2]
     )
     raised = weights(tmp_path, "ci_check", ("passed: 1.0", "passed: 0.9"), version="2")
-    assert told(capsys, "ci_check", "--rubric", raised)["answered"] == 2
+    assert assay.rejudges("--subject", "ci_check", "--rubric", raised)["answered"] == 2
 
 
 def test_an_evaluator_weighs_as_it_was_told_and_refuses_weights_that_changed_meanwhile(
@@ -293,10 +243,10 @@ def test_an_evaluator_weighs_as_it_was_told_and_refuses_weights_that_changed_mea
     orders = [make_order(one) for one in surveyor(store, by.law, kind=SubjectKind.CI_CHECK).survey.unanswered]
     token = JOB_CONTEXT.set(JobContext(here, "nobody:opens", SystemClock(), store))
     said = [RejudgeTask(pull=one.pull, order=one, terms=by).model_dump_json() for one in orders]
-    assert perform_task(said[:1], open_terms)
+    assert perform_task(said[:1], partial(open_terms, here, store))
     load_ci_check_rubric.cache_clear()
     file.write_text(file.read_text().replace('version: "1"', 'version: "2"'))
-    assert not perform_task(said[1:], open_terms)
+    assert not perform_task(said[1:], partial(open_terms, here, store))
     JOB_CONTEXT.reset(token)
     ends = [one for one in bodies(store, "ci_check")[-4:] if "judge_kind_planned" not in one]
     assert [one.get("failure_mode") for one in ends] == [None, "rubric_invalid"]
@@ -307,40 +257,39 @@ def test_an_evaluator_weighs_as_it_was_told_and_refuses_weights_that_changed_mea
 
 
 def test_the_answers_are_exported_shown_and_counted_as_what_they_are(
-    store: Store, here: Settings, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    assay: Assay, store: Store, here: Settings, tmp_path: Path
 ) -> None:
     made = closed(store, here)
-    figures = stats(capsys, "submission"), stats(capsys, "ci_check"), stats(capsys, "pull_request")
+    figures = stats(assay, "submission"), stats(assay, "ci_check"), stats(assay, "pull_request")
     wholly, checks = weights(tmp_path, "pull_request"), weights(tmp_path, "ci_check", ("failed: 0.05", "failed: 0.5"))
-    told(capsys, "pull_request", "--rubric", wholly)
-    told(capsys, "ci_check", "--rubric", checks)
-    assert stats(capsys, "submission") == figures[0], "no check is averaged into its submission"
+    assay.rejudges("--subject", "pull_request", "--rubric", wholly)
+    assay.rejudges("--subject", "ci_check", "--rubric", checks)
+    assert stats(assay, "submission") == figures[0], "no check is averaged into its submission"
     for kind, before, more in (("ci_check", figures[1], 2), ("pull_request", figures[2], 1)):
-        rows = {one["value"]: one for one in stats(capsys, kind)}
+        rows = {one["value"]: one for one in stats(assay, kind)}
         assert rows[f"strict_{kind}@1"]["verdict_count"] == more
         assert rows[f"strict_{kind}@1"]["live"]["verdict_count"] == 0
         assert [one for name, one in rows.items() if name != f"strict_{kind}@1"] == before
     follow(store, happening(PullRequestEventKind.NOT_HELPFUL, by_person=True))
-    assert stats(capsys, "submission")[0]["thumbs_down_count"] == 1
-    assert main(["export", "--format", "jsonl"]) == 0
-    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert stats(assay, "submission")[0]["thumbs_down_count"] == 1
+    _, exported, _ = assay.run("export", "--format", "jsonl")
+    rows = [json.loads(line) for line in exported.splitlines()]
     assert sum(one["rubric_id"].startswith("strict_") for one in rows) == 3
-    assert main(["history", "acme/widgets#1"]) == 0
-    history = capsys.readouterr().out
+    _, history, _ = assay.run("history", "acme/widgets#1")
     assert history.count(" strict_") == 3
     parents = {one.verdict.parent_eval_id for one in store.ledger.entries(pull())} - {None}
     assert all(f", beside {parent}\n" in history for parent in parents)
     answer = entries(store, SubjectKind.CI_CHECK)[-1].verdict
-    assert main(["replay", answer.eval_id]) == Exit.USAGE
-    assert f"code weighed {answer.parent_eval_id} anew. That has no dossier" in " ".join(
-        capsys.readouterr().err.split()
-    )
+    code, _, err = assay.run("replay", answer.eval_id)
+    assert code == Exit.USAGE
+    assert f"code weighed {answer.parent_eval_id} anew. That has no dossier" in " ".join(err.split())
     assert made.eval_id in history
 
 
-def stats(capsys: pytest.CaptureFixture[str], subject: str) -> list[dict[str, Any]]:
-    assert main(["stats", "--subject", subject, "--group-by", "rubric", "--json"]) == 0
-    return json.loads(capsys.readouterr().out)["quality"]["data"]
+def stats(assay: Assay, subject: str) -> list[dict[str, Any]]:
+    code, out, _ = assay.run("stats", "--subject", subject, "--group-by", "rubric", "--json")
+    assert code == 0
+    return json.loads(out)["quality"]["data"]
 
 
 def recorded_group(store: Store, change: str) -> Office:
@@ -353,17 +302,15 @@ def recorded_group(store: Store, change: str) -> Office:
     return Office(store, github, Standing(AT + timedelta(seconds=1)))
 
 
-def test_a_merge_group_that_was_judged_is_judged_anew(store: Store, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_merge_group_that_was_judged_is_judged_anew(assay: Assay, store: Store) -> None:
     sits(recorded_group(store, OTHER), Room())
-    said = told(capsys, "merge_group")
+    said = assay.rejudges("--subject", "merge_group")
     assert (said["code"], said["subjects"], said["answered"], said["gone"]) == (0, 1, 1, 0)
-    assert told(capsys, "merge_group")["earlier"] == 1
+    assert assay.rejudges("--subject", "merge_group")["earlier"] == 1
     assert len(entries(store, SubjectKind.MERGE_GROUP, NUMBER)) == 2
 
 
-def test_a_merge_group_to_which_an_accept_was_carried_over_was_judged_by_nobody(
-    store: Store, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_merge_group_to_which_an_accept_was_carried_over_was_judged_by_nobody(assay: Assay, store: Store) -> None:
     assert recorded_group(store, DIFF).looks()
     assert [one.verdict.carried_from is None for one in entries(store, SubjectKind.MERGE_GROUP, NUMBER)] == [False]
-    assert told(capsys, "merge_group")["subjects"] == 0
+    assert assay.rejudges("--subject", "merge_group")["subjects"] == 0

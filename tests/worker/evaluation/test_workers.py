@@ -7,11 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from pytest_httpserver import HTTPServer
 
 from app.cli.main import main
 from tests.app.cli.assay_command import ASSAY
-from tests.worker.adapters.redis.played import KEY, becomes, wish
+from tests.worker.adapters.redis.played import becomes, wish
 from tests.worker.evaluation.bench.made import DONE, STUB
 from tests.worker.evaluation.recorded import ASKED, EVER, ROOT, judged, order, rubric, surveyor, terms
 from tests.worker.scheduling.crowd import Working
@@ -23,21 +22,14 @@ from worker.adapters.redis.store import Store
 from worker.domain.dossier.dossier import CiCheck
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import SubjectKind
+from worker.evaluation.recorded_verdicts import RecordedVerdict, RejudgeSelection, Surveyor
 from worker.evaluation.rejudge import RejudgeRun
-from worker.evaluation.supersession import RecordedVerdict, RejudgeSelection, Surveyor
 from worker.scheduling.queue import EvaluateQueue, JudgeQueue
 from worker.settings import Settings
 from worker.settings import environment as environ
-from worker.wiring.rejudge import open_terms
 
-pytestmark = pytest.mark.slow  # a server of several processes
-
-
-@pytest.fixture(autouse=True)
-def environment(redis_server: Redis, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("REDIS_URL", redis_server.url)
-    monkeypatch.setenv("ASSAY_STORE_KEYS", KEY.get_secret_value())
-    monkeypatch.setenv("ASSAY_TIER", "heuristic")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("assay")]
+"""A server of several processes."""
 
 
 def history(store: Store, here: Settings) -> list[LedgerEntry]:
@@ -135,7 +127,7 @@ def test_a_batch_that_is_interrupted_keeps_what_is_done_and_goes_on(
 def test_workers_that_went_away_keep_nobody_waiting(store: Store, here: Settings) -> None:
     orders = [order(one) for one in history(store, here)]
     by = terms(here)
-    run = RejudgeRun(here, store, by, orders, open_terms)
+    run = RejudgeRun(here, store, by, orders)
     run.run_by_workers(surveyor(store, by.law), lambda: None)
     names = [f"anew-{one.eval_id}-{by.law}" for one in orders]
     assert EvaluateQueue.from_settings(here).unfinished(names) == set(), "nothing of it is left in the queue"
@@ -154,13 +146,5 @@ def test_an_interrupt_takes_back_what_no_worker_has_begun(store: Store, here: Se
     names = [f"anew-{one.eval_id}-{by.law}" for one in orders]
     interrupted = Interrupted(store, RejudgeSelection(SubjectKind.SUBMISSION, EVER, by.law))
     with pytest.raises(KeyboardInterrupt):
-        RejudgeRun(here, store, by, orders, open_terms).run_by_workers(interrupted, lambda: None)
+        RejudgeRun(here, store, by, orders).run_by_workers(interrupted, lambda: None)
     assert EvaluateQueue.from_settings(here).unfinished(names) == set()
-
-
-@pytest.fixture
-def model() -> Iterator[Anthropic]:
-    with HTTPServer(threaded=True) as server:
-        played = Anthropic(server)
-        yield played
-        played.check()

@@ -18,10 +18,11 @@ from worker.evaluation.bench.measures import CalibrationError, RocArea, Share, c
 from worker.evaluation.bench.rows import ExpectedVerdict, RowOutcome
 from worker.evaluation.bench.run_folder import VERDICTS_FILE, read_json_lines
 from worker.evaluation.bench.statistics import WEAK_LABEL, is_clean, share_of, total_cost
+from worker.evaluation.recorded_verdicts import summarize_decision
 
 
 class _Lenient(BaseModel):
-    model_config = ConfigDict(extra="ignore", frozen=True)
+    model_config = ConfigDict(extra="ignore", frozen=True, from_attributes=True)
 
 
 class _FindingLine(_Lenient):
@@ -36,10 +37,6 @@ class RowVerdict(_Lenient):
     abstain_reason: str | None = None
     score: Unit
     findings: tuple[_FindingLine, ...] = ()
-
-    @property
-    def summary(self) -> str:
-        return " ".join(filter(None, (self.decision, self.category, self.abstain_reason)))
 
     @property
     def signals(self) -> frozenset[str]:
@@ -105,14 +102,8 @@ class Comparison:
     signals: Mapping[str, SignalSwing]
 
 
-class _RowPair(NamedTuple):
-    expect: ExpectedVerdict
-    id: str
-    file: str
-    is_clean: bool
-    concern: str
-    before: RowVerdict
-    now: RowVerdict
+_RowPair = tuple[RowOutcome, RowVerdict, RowVerdict]
+"""A row, and its verdicts before and now."""
 
 
 def read_earlier_run(folder: Path) -> Mapping[str, RowVerdict]:
@@ -133,42 +124,34 @@ def read_earlier_run(folder: Path) -> Mapping[str, RowVerdict]:
 
 def compare_runs(outcomes: Sequence[RowOutcome], earlier: Mapping[str, RowVerdict]) -> Comparison:
     """What changed since the earlier run."""
-    pairs = [_pair(row, earlier[row.traits.id]) for row in outcomes if row.traits.id in earlier]
+    pairs = [
+        (row, earlier[row.traits.id], RowVerdict.model_validate(row.verdict))
+        for row in outcomes
+        if row.traits.id in earlier
+    ]
     return Comparison(
         rows=len(pairs),
         only_now=len(outcomes) - len(pairs),
         only_before=len(earlier) - len(pairs),
-        before=_run_figures(pairs, [pair.before for pair in pairs]),
-        now=_run_figures(pairs, [pair.now for pair in pairs]),
+        before=_run_figures([(row, before) for row, before, _ in pairs]),
+        now=_run_figures([(row, now) for row, _, now in pairs]),
         differences=tuple(_differences(pairs)),
         moved=tuple(sorted(_moved(pairs), key=lambda score: -abs(score.now - score.before))),
         signals=_signals(pairs),
     )
 
 
-def _pair(row: RowOutcome, before: RowVerdict) -> _RowPair:
-    verdict = row.verdict
-    now = RowVerdict(
-        decision=verdict.decision,
-        category=verdict.category,
-        abstain_reason=verdict.abstain_reason,
-        score=verdict.score,
-        findings=tuple(_FindingLine(signal=finding.signal) for finding in verdict.findings),
-    )
-    return _RowPair(row.expect, row.traits.id, row.traits.file, is_clean(row), verdict.concern, before, now)
-
-
-def _run_figures(pairs: Sequence[_RowPair], verdicts: Sequence[RowVerdict]) -> RunFigures:
-    both = list(zip(pairs, verdicts, strict=True))
-    clean = [verdict.decision == "reject" for pair, verdict in both if pair.is_clean]
-    bad = [(pair, verdict) for pair, verdict in both if pair.expect.decision == "reject"]
+def _run_figures(judged: Sequence[tuple[RowOutcome, RowVerdict]]) -> RunFigures:
+    clean = [verdict.decision == "reject" for row, verdict in judged if is_clean(row)]
+    defects = [(row.expect, verdict) for row, verdict in judged if row.expect.decision == "reject"]
+    rightly = [_verdict_rank(expect, verdict) == BEST_RANK for expect, verdict in defects]
     scores: dict[str, dict[bool, list[float]]] = {}
-    for pair, verdict in both:
-        if pair.expect.good is not None:
-            scores.setdefault(pair.file, {True: [], False: []})[pair.expect.good].append(verdict.score)
+    for row, verdict in judged:
+        if row.expect.good is not None:
+            scores.setdefault(row.traits.file, {True: [], False: []})[row.expect.good].append(verdict.score)
     return RunFigures(
         Share(sum(clean), len(clean)),
-        Share(sum(_verdict_rank(pair.expect, verdict) == BEST_RANK for pair, verdict in bad), len(bad)),
+        Share(sum(rightly), len(rightly)),
         {file: roc_area(scores[file][True], scores[file][False]) for file in sorted(scores)},
     )
 
@@ -187,26 +170,26 @@ def _verdict_rank(expect: ExpectedVerdict, verdict: RowVerdict) -> int:
 
 
 def _differences(pairs: Sequence[_RowPair]) -> Iterator[Difference]:
-    for pair in pairs:
-        if pair.before.summary != pair.now.summary:
-            was, is_now = _verdict_rank(pair.expect, pair.before), _verdict_rank(pair.expect, pair.now)
+    for row, *both in pairs:
+        before, now = map(summarize_decision, both)
+        if before != now:
+            was, is_now = (_verdict_rank(row.expect, verdict) for verdict in both)
             better = None if was == is_now else is_now > was
-            yield Difference(pair.id, pair.expect.group, pair.before.summary, pair.now.summary, better, pair.concern)
+            yield Difference(row.traits.id, row.expect.group, before, now, better, row.verdict.concern)
 
 
 def _moved(pairs: Sequence[_RowPair]) -> Iterator[MovedScore]:
-    for pair in pairs:
-        was, is_now = pair.before.score, pair.now.score
-        if pair.before.summary == pair.now.summary and was != is_now:
-            better = None if pair.expect.good is None else (is_now > was) is pair.expect.good
-            yield MovedScore(pair.id, pair.expect.group, was, is_now, better)
+    for row, before, now in pairs:
+        if summarize_decision(before) == summarize_decision(now) and before.score != now.score:
+            better = None if row.expect.good is None else (now.score > before.score) is row.expect.good
+            yield MovedScore(row.traits.id, row.expect.group, before.score, now.score, better)
 
 
 def _signals(pairs: Sequence[_RowPair]) -> dict[str, SignalSwing]:
     counts: Counter[tuple[str, bool, bool]] = Counter()
-    for pair in pairs:
-        counts.update((name, True, pair.is_clean) for name in pair.now.signals - pair.before.signals)
-        counts.update((name, False, pair.is_clean) for name in pair.before.signals - pair.now.signals)
+    for row, before, now in pairs:
+        counts.update((name, True, is_clean(row)) for name in now.signals - before.signals)
+        counts.update((name, False, is_clean(row)) for name in before.signals - now.signals)
     return {
         name: SignalSwing(*(counts[name, is_new, clean] for clean in (True, False) for is_new in (True, False)))
         for name in sorted({name for name, _, _ in counts})

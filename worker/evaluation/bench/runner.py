@@ -10,20 +10,20 @@ from contextlib import AbstractContextManager, closing, contextmanager
 from functools import partial
 from itertools import islice, takewhile
 from pathlib import Path
-from traceback import format_exc
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple
 
 from worker.clock import SystemClock
-from worker.domain.ids import InstallationId, RepositoryId
+from worker.domain.ids import RepositoryId
 from worker.domain.ports import ModelBudget
 from worker.domain.request.judge_request import LOCAL_INSTALLATION
-from worker.domain.verdict.events import EvalTrigger, Event, started_event, terminal_event
+from worker.domain.verdict.events import EvalTrigger, started_event, terminal_event
 from worker.domain.verdict.verdict import VERDICT_ADAPTER, Abstain, AbstainReason, Accept, Reject
+from worker.errors import AssayError
 from worker.evaluation.bench.judge_row import judge_row
 from worker.evaluation.bench.rows import RawRow, RowOutcome, read_lines, read_row
-from worker.evaluation.bench.run_budget import FileBudget, RunMoney
-from worker.evaluation.bench.run_folder import RunFiles, open_run_files
-from worker.evaluation.process_pool import run_in_processes
+from worker.evaluation.bench.run_folder import FileBudget, RunFiles, RunMoney, open_run_files
+from worker.evaluation.engine import run_in_processes
+from worker.evaluation.recorded_verdicts import EventPublisher
 from worker.judge.context import JudgeContext
 from worker.scheduling.record import EventPublishing, evaluation_started
 from worker.settings import Settings
@@ -59,23 +59,8 @@ class HaltedRow(NamedTuple):
     reason: str
 
 
-class FailedRow(NamedTuple):
-    """Instead of a row's answer: the trace of a bug."""
-
-    trace: str
-
-
 class HaltedError(Exception):
     """The model can't be asked: its message says why. What was judged before stays."""
-
-
-class RowFailedError(Exception):
-    """A bug in the judge. *place* is the file and line of the row."""
-
-    def __init__(self, row_place: str, trace: str) -> None:
-        super().__init__(f"{row_place} can't be judged")
-        self.place = row_place
-        self.add_note(trace)
 
 
 class BenchOpener(NamedTuple):
@@ -94,7 +79,7 @@ class BenchOpener(NamedTuple):
             yield bench
 
     @contextmanager
-    def __call__(self) -> Generator[Callable[[NumberedRow], RowLines | HaltedRow | FailedRow]]:
+    def __call__(self) -> Generator[Callable[[NumberedRow], RowLines | HaltedRow]]:
         """In each process: what judges a row."""
         with self.open_context() as bench:
             yield partial(_judge_row, bench)
@@ -103,7 +88,7 @@ class BenchOpener(NamedTuple):
 def run_bench(files: Sequence[Path], folder: Path, opening: BenchOpener, jobs: int) -> Generator[int]:
     """Judge what is not judged yet; yields how many rows the folder has, at first and after each one.
 
-    Raises InputError where it can't go on, HaltedError where no model can be asked, and RowFailedError. What was judged
+    Raises InputError where it can't go on, HaltedError where no model can be asked, and TaskFailedError. What was judged
     before stays.
     """
     with open_run_files(folder) as run_files:
@@ -138,8 +123,6 @@ def _answers(opening: BenchOpener, jobs: int, rows: Iterator[NumberedRow]) -> Ge
     halt: HaltedRow | None = None
     with closing(run_in_processes(opening, takewhile(lambda _: halt is None, rows), jobs)) as answered:
         for row, answer in answered:
-            if isinstance(answer, FailedRow):
-                raise RowFailedError(row.raw.place, answer.trace)
             if isinstance(answer, HaltedRow):
                 halt = answer
             else:
@@ -148,11 +131,11 @@ def _answers(opening: BenchOpener, jobs: int, rows: Iterator[NumberedRow]) -> Ge
         raise HaltedError(halt.reason)
 
 
-def _judge_row(bench: JudgeContext, row: NumberedRow) -> RowLines | HaltedRow | FailedRow:
+def _judge_row(bench: JudgeContext, row: NumberedRow) -> RowLines | HaltedRow:
     try:
         return judge_to_lines(row.raw, bench)
-    except Exception:  # noqa: BLE001 - the parent raises it, as this process has no terminal
-        return FailedRow(format_exc())
+    except AssayError as error:
+        raise RuntimeError("a row that was read before can't be judged") from error
 
 
 def judge_to_lines(raw: RawRow, bench: JudgeContext) -> RowLines | HaltedRow:
@@ -166,12 +149,6 @@ def judge_to_lines(raw: RawRow, bench: JudgeContext) -> RowLines | HaltedRow:
             return HaltedRow(verdict.concern)
     line = b'{"id": %b, "verdict": %b}\n' % (json.dumps(row.id).encode(), VERDICT_ADAPTER.dump_json(verdict))
     return line, f"{traits.model_dump_json()}\n".encode()
-
-
-class EventPublisher(Protocol):
-    """Publishes events once under a name (`worker.adapters.redis.event_stream`). False: it has been published."""
-
-    def publish(self, installation: InstallationId, name: str, *events: Event) -> bool: ...
 
 
 def record_run(outcomes: Iterable[RowOutcome], stream: EventPublisher) -> int:

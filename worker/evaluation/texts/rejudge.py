@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import Final
 
 from worker.domain.verdict.rubric import Rubric
-from worker.evaluation.rubric_diff import ComparedChange, RubricOpinion
+from worker.evaluation.rubric_diff import RubricDifferences, RubricOpinion
 from worker.publishing.texts.columns import TerminalPage, wrap_lines
 from worker.publishing.texts.markdown import one_line
 
@@ -69,51 +69,6 @@ class RejudgeForecast:
     most_usd: Decimal | None
     has_model: bool
     law: str
-
-
-@dataclass(frozen=True)
-class ShareWithInterval:
-    """How many of how many, with the interval; None for a share of nothing."""
-
-    hits: int
-    of: int
-    interval: tuple[float, float] | None
-
-    @property
-    def text(self) -> str:
-        if self.interval is None:
-            return "nothing to go by"
-        low, high = (f"{100 * end:.0f}" for end in self.interval)
-        return f"{self.hits} of {self.of} (95 %: {low} to {high} %)"
-
-
-@dataclass(frozen=True)
-class StrengthAgreement:
-    """With how many outcomes of one strength each rubric's verdicts agree."""
-
-    strength: str
-    before: ShareWithInterval
-    now: ShareWithInterval
-
-
-@dataclass(frozen=True)
-class RubricDifferences:
-    """Two rubrics on the same recorded changes. `moved`: with the same decision and another score.
-
-    `by_prompts`: only verdicts of a model that was asked with each of two prompts count.
-    """
-
-    before: str
-    now: str
-    compared: int
-    by_record: int
-    left_out: int
-    changes: tuple[ComparedChange, ...]
-    asked: tuple[ComparedChange, ...]
-    moved: int
-    agreement: tuple[StrengthAgreement, ...]
-    unread: int = 0
-    by_prompts: bool = False
 
 
 def forecast_text(forecast: RejudgeForecast) -> str:

@@ -14,7 +14,7 @@ from tests.worker.judge.verdicts import accepted, rejected, unjudged
 from worker.domain.verdict.verdict import VERDICT_ADAPTER
 from worker.errors import InputError
 from worker.evaluation.bench.compare import RowVerdict, SignalSwing, compare_runs, compare_tiers, read_earlier_run
-from worker.evaluation.bench.measures import Share, calibration_error
+from worker.evaluation.bench.measures import Share
 from worker.evaluation.bench.report import tiers_section
 from worker.evaluation.bench.rows import RowOutcome
 from worker.evaluation.bench.run_folder import VERDICTS_FILE
@@ -116,7 +116,7 @@ def test_both_runs_have_their_figures_over_the_same_rows(tmp_path: Path) -> None
 def test_a_run_of_another_version_is_read_as_far_as_it_is_compared(tmp_path: Path) -> None:
     verdict = {"verdict_version": 9, "decision": "accept", "score": 0.8, "mood": "fine"}
     (tmp_path / VERDICTS_FILE).write_text(json.dumps({"id": "a", "verdict": verdict, "more": 1}))
-    assert read_earlier_run(tmp_path)["a"].summary == "accept"
+    assert read_earlier_run(tmp_path)["a"] == RowVerdict(decision="accept", score=0.8)
 
 
 def test_what_is_no_run_is_refused(tmp_path: Path) -> None:
@@ -180,20 +180,3 @@ the dossiers again.
 def test_an_empty_side_is_none_there() -> None:
     text = "\n".join(tiers_section(compare_tiers(ZERO[3:4], MODEL[3:4], Decimal(0), Decimal(1))))
     assert "| calibration error (ECE) | none there | none there |" in text
-
-
-@pytest.mark.parametrize(
-    ("rows", "error"),
-    [
-        ([(0.0, False)] * 10 + [(1.0, True)] * 10, 0.0),
-        ([(1.0, False)] * 20, 1.0),
-        ([(0.75, True)] * 15 + [(0.75, False)] * 5, 0.0),
-        ([(0.95, True)] * 10 + [(0.95, False)] * 10, 0.45),
-    ],
-)
-def test_the_calibration_error_is_the_gap_between_score_and_share(rows: list[tuple[float, bool]], error: float) -> None:
-    found = calibration_error(rows)
-    assert found is not None
-    assert found.value == pytest.approx(error, abs=1e-9)
-    assert found.low <= found.high
-    assert calibration_error([]) is None

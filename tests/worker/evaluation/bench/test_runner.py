@@ -25,20 +25,25 @@ from worker.domain.verdict.events import Event
 from worker.domain.verdict.verdict import SubjectKind
 from worker.errors import Unavailable
 from worker.evaluation.bench.rows import RowOutcome, read_lines
-from worker.evaluation.bench.run_budget import BUDGET_FILE, RunMoney
-from worker.evaluation.bench.run_folder import TRAITS_FILE, VERDICTS_FILE, open_run_files, read_json_lines
+from worker.evaluation.bench.run_folder import (
+    BUDGET_FILE,
+    TRAITS_FILE,
+    VERDICTS_FILE,
+    RunMoney,
+    open_run_files,
+    read_json_lines,
+)
 from worker.evaluation.bench.runner import (
     BenchOpener,
-    FailedRow,
     HaltedError,
     HaltedRow,
     NumberedRow,
-    RowFailedError,
     judge_to_lines,
     record_run,
     run_bench,
     write_answers,
 )
+from worker.evaluation.engine import TaskFailedError
 from worker.evaluation.stats.queries import answer_query
 from worker.evaluation.stats.stats_query import StatsTopic, parse_query
 from worker.settings import ModelAccess, Settings
@@ -126,10 +131,10 @@ def test_a_row_that_the_judge_breaks_on_is_named_with_the_trace(
     out: Path, opening: BenchOpener, tmp_path: Path
 ) -> None:
     path = made.written(tmp_path / "rows.jsonl", row("fine"), "{}", row("later"))
-    with pytest.raises(RowFailedError) as raised:
+    with pytest.raises(TaskFailedError) as raised:
         list(run_bench([path], out, opening, 1))
-    assert raised.value.place == f"{path}:2"
-    assert "InputError" in raised.value.__notes__[0]
+    assert str(raised.value) == f"{path}:2"
+    assert "InputError" in str(raised.value.__cause__)
     assert ids(out) == ["fine"]
 
 
@@ -140,9 +145,8 @@ def test_a_process_answers_with_lines_or_with_the_trace_of_a_bug(opening: BenchO
         assert isinstance(answer, tuple)
         assert json.loads(answer[0])["id"] == "fine"
         assert str(NumberedRow(0, good)) == f"{tmp_path / 'rows.jsonl'}:1"
-        failed = work(NumberedRow(1, broken))
-    assert isinstance(failed, FailedRow)
-    assert "InputError" in failed.trace
+        with pytest.raises(RuntimeError, match="a row that was read before"):
+            work(NumberedRow(1, broken))
 
 
 def test_what_is_written_of_a_row_is_its_id_and_its_verdict(tmp_path: Path) -> None:

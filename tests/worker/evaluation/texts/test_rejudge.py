@@ -4,13 +4,16 @@ from dataclasses import replace
 from decimal import Decimal
 
 from worker.domain.ids import EvalId
-from worker.evaluation.rubric_diff import ComparedChange, RubricOpinion
+from worker.evaluation.rubric_diff import (
+    ComparedChange,
+    RubricDifferences,
+    RubricOpinion,
+    ShareWithInterval,
+    StrengthAgreement,
+)
 from worker.evaluation.texts.rejudge import (
     RejudgeForecast,
     RejudgeSummary,
-    RubricDifferences,
-    ShareWithInterval,
-    StrengthAgreement,
     VerdictChange,
     differences_text,
     forecast_text,

@@ -9,7 +9,7 @@ import pytest
 
 from worker.dossier.tree_sitter import SANDBOX
 from worker.errors import InputError
-from worker.evaluation.process_pool import run_in_processes, run_tasks
+from worker.evaluation.engine import TaskFailedError, run_in_processes, run_tasks
 
 pytestmark = pytest.mark.slow  # each test starts processes of its own
 
@@ -38,7 +38,7 @@ def test_each_task_comes_back_with_its_answer_whoever_did_it() -> None:
     ("task", "error", "said"),
     [
         ("refused", InputError, r"It can't be used\."),
-        ("bug", RuntimeError, "ZeroDivisionError while a task was done"),
+        ("bug", TaskFailedError, "^bug$"),
         ("killed", InputError, "The process that judged killed was ended from outside"),
     ],
 )

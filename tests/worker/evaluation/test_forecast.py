@@ -9,8 +9,9 @@ from tests.worker.evaluation.bench import made
 from tests.worker.evaluation.bench.made import row
 from tests.worker.judge.courtroom import bench
 from tests.worker.judge.making import ScriptedModel
-from worker.evaluation.bench.cost import SAMPLE, Forecast, forecast_cost, forecast_text
+from worker.adapters.anthropic.prompt_meter import PromptMeter
 from worker.evaluation.bench.rows import read_lines
+from worker.evaluation.forecast import SAMPLE, Forecast, forecast_cost, forecast_text
 from worker.settings import ModelAccess, Settings
 from worker.wiring.judge import open_judge_context
 
@@ -24,7 +25,7 @@ def foretold(tmp_path: Path, rows: int, **access: str) -> Forecast:
     path = made.written(tmp_path / "rows.jsonl", *(row(f"r{number}") for number in range(rows)))
     settings = Settings(data_dir=tmp_path, model=replace(NOWHERE, **access))
     with open_judge_context(settings, "hybrid") as context:
-        return forecast_cost(read_lines(path), rows, context, replace(NOWHERE, **access))
+        return forecast_cost(read_lines(path), rows, context, PromptMeter(replace(NOWHERE, **access)))
 
 
 def test_questions_are_weighed_and_nobody_is_asked(tmp_path: Path) -> None:
@@ -55,7 +56,7 @@ def test_a_model_that_a_row_chooses_is_not_asked_either(tmp_path: Path) -> None:
         {"id": "r", "dossier": made.change(policy={"model": chosen.name}).model_dump(mode="json", exclude_unset=True)},
     )
     context = replace(bench(ScriptedModel([])), second_model=second, choices={chosen.name: chosen})
-    assert forecast_cost(read_lines(path), 1, context, NOWHERE).asked == 1
+    assert forecast_cost(read_lines(path), 1, context, PromptMeter(NOWHERE)).asked == 1
     assert chosen.asked == second.asked == []
 
 
