@@ -61,7 +61,8 @@ class Assay(NamedTuple):
     def run(self, *arguments: object) -> tuple[int, str, str]:
         """Exit code, standard output and standard error."""
         code = main([str(argument) for argument in arguments])
-        return (code, *self.capsys.readouterr())
+        printed = self.capsys.readouterr()
+        return code, printed.out, printed.err
 
     def evaluate(self, *arguments: object) -> tuple[int, str, str]:
         return self.run("evaluate", "--jobs", "1", *arguments)

@@ -43,7 +43,12 @@ def child(eval_id: str, parent: str, **changes: Any) -> dict[str, Any]:
 
 class Survey(VerdictSurvey):
     def __init__(self, *bodies: Mapping[str, Any], **changes: Any) -> None:
-        wanted = {"kind": SubjectKind.SUBMISSION, "window": Window(0, 1000), "judge_digest": LAW, **changes}
+        wanted: dict[str, Any] = {
+            "kind": SubjectKind.SUBMISSION,
+            "window": Window(0, 1000),
+            "judge_digest": LAW,
+            **changes,
+        }
         super().__init__(RejudgeSelection(**wanted))
         for recorded in bodies:
             self.see(recorded)

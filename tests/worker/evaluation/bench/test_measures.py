@@ -104,14 +104,17 @@ def ranked(groups: Groups) -> list[RankedRow]:
     ]
 
 
+GROUPS: list[tuple[Groups, tuple[float, int, int] | None]] = [
+    ([("a", [0.3], [0.2]), ("b", [0.9], [0.8]), ("good", [0.0], []), ("bad", [], [1.0])], (1.0, 2, 2)),
+    ([("a", [0.9, 0.9, 0.9], [0.1]), ("b", [0.1], [0.9])], (0.75, 4, 2)),
+    ([("a", [0.9], []), ("b", [], [0.1])], None),
+    ([], None),
+]
+
+
 @pytest.mark.parametrize(
     ("groups", "won"),
-    [
-        ([("a", [0.3], [0.2]), ("b", [0.9], [0.8]), ("good", [0.0], []), ("bad", [], [1.0])], (1.0, 2, 2)),
-        ([("a", [0.9, 0.9, 0.9], [0.1]), ("b", [0.1], [0.9])], (0.75, 4, 2)),
-        ([("a", [0.9], []), ("b", [], [0.1])], None),
-        ([], None),
-    ],
+    GROUPS,
     ids=["pairs of one group", "a group counts by its pairs", "no group with both", "no row"],
 )
 def test_only_rows_of_one_group_are_compared(groups: Groups, won: tuple[float, int, int] | None) -> None:

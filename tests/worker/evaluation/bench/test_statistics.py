@@ -257,7 +257,8 @@ def test_a_defect_is_compared_with_the_row_like_it(twin: float, rate: float) -> 
         (0.5, {**WEAK_TEST, "pair": "gone"}, "x", 10),
         (0.5, {"decision": "reject", "pair": "t"}, "without category", 10),
     ]
-    (pairs,) = rank_pairs([judged(unjudged(score=score), *row, lines=lines) for score, *row, lines in rows]).values()
+    outcomes = [judged(unjudged(score=score), expect, name, lines=lines) for score, expect, name, lines in rows]
+    (pairs,) = rank_pairs(outcomes).values()
     assert pairs.ours is not None
     assert pairs.size is not None
     assert (pairs.ours.rate, pairs.ours.pairs, pairs.size.rate) == (rate, 1, 0.0)
