@@ -26,7 +26,7 @@ from worker.evaluation.bench.runner import BenchOpener, HaltedError, run_bench
 from worker.evaluation.bench.statistics import BenchReport, compute_report
 from worker.evaluation.engine import TaskFailedError
 from worker.settings import Settings, load_settings
-from worker.wiring.rejudge import open_rows
+from worker.wiring.rejudge import open_rows, prompt_meter
 
 ZERO_TIER_FOLDER: Final = "zero"
 """The subfolder of a run for its rows at the $0 tier."""
@@ -105,12 +105,11 @@ def _print_forecast(files: Sequence[Path], total: int, opening: BenchOpener) -> 
     model, money = opening.settings.model, opening.money
     if model is None or money is None:
         return
-    from worker.adapters.anthropic.prompt_meter import PromptMeter
     from worker.evaluation.forecast import forecast_cost, forecast_text
 
     with sandboxed_parsing(), opening.open_context() as judges:
         raws = (raw for path in files for raw in read_lines(path))
-        forecast = forecast_cost(raws, total, judges, PromptMeter(model))
+        forecast = forecast_cost(raws, total, judges, prompt_meter(model))
     print(forecast_text(forecast, money.limit_usd, money.spent_usd), file=sys.stderr)
 
 

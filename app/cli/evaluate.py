@@ -40,7 +40,7 @@ from worker.evaluation.rescore import SCORED_KINDS, load_scoring_rubric
 from worker.evaluation.texts.rejudge import RejudgeForecast, RejudgeSummary, VerdictChange, forecast_text, summary_text
 from worker.judge.rubric import is_judged_by, load_rubric
 from worker.settings import Settings, load_settings, missing_setting
-from worker.wiring.rejudge import RejudgerOpener, open_terms
+from worker.wiring.rejudge import RejudgerOpener, open_terms, prompt_meter
 from worker.wiring.store import Store, open_store, with_store_url
 
 JUDGINGS_PER_PROCESS: Final = 20
@@ -156,9 +156,7 @@ def _show_forecast(arguments: argparse.Namespace, run: RejudgeRun, store: Store,
     has_model = model is not None and run.terms.tier != "heuristic" and bool(run.orders)
     cost = None
     if model is not None and has_model:
-        from worker.adapters.anthropic.prompt_meter import PromptMeter  # only for a model
-
-        cost = forecast_run(run, partial(open_terms, run.settings, store), PromptMeter(model))
+        cost = forecast_run(run, partial(open_terms, run.settings, store), prompt_meter(model))
     forecast = RejudgeForecast(
         subjects=subjects,
         todo=len(run.orders),

@@ -11,10 +11,11 @@ from worker.adapters.redis.store import Store, open_store
 from worker.domain.ports import ModelBudget
 from worker.domain.request.judge_request import PullRef
 from worker.evaluation.bench.run_folder import RUN_ACCOUNT
+from worker.evaluation.forecast import CostMeter
 from worker.evaluation.rejudge import OrderResult, RejudgeOrder, Rejudger, RejudgeTerms, with_model
 from worker.judge.context import JudgeContext
 from worker.judge.rubric import load_prompt
-from worker.settings import Settings
+from worker.settings import ModelAccess, Settings
 from worker.wiring.judge import BudgetAccount, open_judge_context
 
 
@@ -54,6 +55,13 @@ def _run_budget(store: Store, terms: RejudgeTerms) -> Callable[[ModelBudget], Mo
         return RunCappedBudget(store.run_budget(terms.book, terms.limit_usd), live, is_capped=terms.is_capped)
 
     return bound
+
+
+def prompt_meter(access: ModelAccess) -> CostMeter:
+    """Measures what this model would be asked."""
+    from worker.adapters.anthropic.prompt_meter import PromptMeter  # noqa: PLC0415 - only for a model
+
+    return PromptMeter(access)
 
 
 @contextmanager
