@@ -1,6 +1,7 @@
 """A private Redis for all tests of this folder. Invariant: a test finds it empty."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from pytest_httpserver import HTTPServer
@@ -34,12 +35,17 @@ def store(here: Settings) -> Iterator[Store]:
 
 @pytest.fixture
 def assay(
-    redis_server: Redis, store: Store, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    redis_server: Redis,
+    store: Store,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
 ) -> Assay:
     """The command line on this Redis, by code alone."""
     store.ping()
     made = Assay(monkeypatch, capsys)
     made.has(REDIS_URL=redis_server.url, ASSAY_STORE_KEYS=KEY.get_secret_value(), ASSAY_TIER="heuristic")
+    made.has(ASSAY_DATA_DIR=str(tmp_path / "state"))
     return made
 
 
