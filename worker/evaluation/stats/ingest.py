@@ -15,9 +15,9 @@ from pydantic_core import to_json
 
 from worker.domain.verdict.events import StreamEntry
 from worker.domain.verdict.outcomes import OutcomeKind
-from worker.domain.verdict.verdict import SubjectKind
 from worker.evaluation.stats.agreement import is_borne_out
 from worker.evaluation.stats.stream_entries import (
+    SHARE_UNITS,
     EndedEntry,
     OutcomeEntry,
     ParsedEntry,
@@ -25,6 +25,7 @@ from worker.evaluation.stats.stream_entries import (
     SkipReason,
     StartedEntry,
     TroubleEntry,
+    VerdictEntry,
     VerdictView,
     parse_entry,
 )
@@ -217,8 +218,8 @@ class _Batch:
         if entry.eval_id in self._open or entry.eval_id in self._ended:
             self._skip_duplicate(entry_id)
             return
-        self._open[entry.eval_id] = (entry_id.at_ms, entry.subject)
-        self._count(entry_id.at_ms, "started", entry.subject)
+        self._open[entry.eval_id] = (entry_id.at_ms, entry.subject_kind.value)
+        self._count(entry_id.at_ms, "started", entry.subject_kind.value)
 
     def _add_end(self, entry_id: EntryId, entry: EndedEntry) -> None:
         if entry.eval_id in self._ended:
@@ -230,19 +231,19 @@ class _Batch:
             self._count_flow(entry_id.at_ms, entry, is_started=started is not None)
         elif started is not None:  # only its end has its author, and a shadow evaluation is not waited for
             self._count(started[0], "started", started[1], -1)
-        opinion, pull = entry.opinion, (entry.repository_id, entry.number)
-        figures = (opinion.round, opinion.score, opinion.confidence) if opinion else (0, 0, 0)
-        row = (*entry_id, entry.eval_id, self._class_id(entry), *pull, _subject_key(entry), *figures, entry.cost_nano)
+        round_, score, confidence = _figures_of(entry)
+        pull = (entry.repository_id, entry.number, _subject_key(entry))
+        row = (*entry_id, entry.eval_id, self._class_id(entry), *pull, round_, score, confidence, entry.cost_nano)
         self._verdicts.append(row)
 
     def _count_flow(self, at_ms: int, entry: EndedEntry, *, is_started: bool) -> None:
         if not is_started:
-            self._count(at_ms, "unstarted", entry.subject)
-        self._count(at_ms, "failed" if entry.failure else "completed", entry.subject)
+            self._count(at_ms, "unstarted", entry.subject_kind.value)
+        self._count(at_ms, "failed" if entry.failure else "completed", entry.subject_kind.value)
         if entry.failure:
-            self._count(at_ms, f"failed.{entry.failure}", entry.subject)
-        if entry.throttled:
-            self._count(at_ms, f"throttled.{entry.throttled}", entry.subject)
+            self._count(at_ms, f"failed.{entry.failure}", entry.subject_kind.value)
+        if entry.throttled_reason:
+            self._count(at_ms, f"throttled.{entry.throttled_reason}", entry.subject_kind.value)
 
     def _class_id(self, entry: EndedEntry) -> int:
         key = _class_of(entry)
@@ -256,12 +257,15 @@ class _Batch:
         pull = (entry.repository_id, entry.number)
         about = self._find_verdict(entry_id, entry)
         is_right = is_borne_out(about.decision, entry.outcome) if about else None
-        reference = (about.eval_id if about else entry.eval_id, entry.heard_ms, *(about[:2] if about else (None, None)))
-        row = (*entry_id, *pull, entry.outcome, entry.strength, *reference, is_right)
+        kind = (entry.outcome.value, entry.strength.value)
+        reference = (
+            (about.eval_id, entry.heard_ms, *about[:2]) if about else (entry.eval_id or "", entry.heard_ms, None, None)
+        )
+        row = (*entry_id, *pull, *kind, *reference, is_right)
         if not self._db.execute(ADD_OUTCOME, row).rowcount:
             self._skip_duplicate(entry_id)
             return
-        self._count(entry_id.at_ms, "outcomes", entry.outcome)
+        self._count(entry_id.at_ms, "outcomes", entry.outcome.value)
         if about and entry.outcome == OutcomeKind.NOT_HELPFUL:
             self._db.execute(DISLIKE, (about.eval_id,))
         if about and entry.outcome in LANDING_OUTCOMES:
@@ -270,7 +274,7 @@ class _Batch:
 
     def _find_verdict(self, entry_id: EntryId, entry: OutcomeEntry) -> VerdictRef | None:
         """The verdict that an outcome is about: the named one, or the latest on this head, or the latest of all."""
-        name = entry.eval_id or entry.head_sha[:SHORT_KEY]
+        name = entry.eval_id or (entry.head_sha or "")[:SHORT_KEY]
         find = FIND_NAMED if entry.eval_id else FIND_LATEST
         row = self._db.execute(find, (name, entry.repository_id, entry.number, *entry_id)).fetchone()
         return VerdictRef(*row) if row else None
@@ -278,19 +282,26 @@ class _Batch:
 
 def _subject_key(entry: EndedEntry) -> str:
     """What follows the pull request's number in the subject's id, shortened."""
-    _, _, rest = entry.subject_id.removeprefix(entry.pull).partition("/")
+    _, _, rest = entry.subject_id.removeprefix(f"{entry.repository_id}/{entry.number}").partition("/")
     head, _, part = rest.partition("/")
     return head[:SHORT_KEY] + part[:SHORT_KEY]
 
 
+def _figures_of(entry: EndedEntry) -> tuple[int, int, int]:
+    """Round, score and confidence, 0 without an opinion."""
+    if not isinstance(entry, VerdictEntry):
+        return 0, 0, 0
+    return entry.round, round(entry.score * SHARE_UNITS), round(entry.confidence * SHARE_UNITS)
+
+
 def _class_of(entry: EndedEntry) -> VerdictClass:
     """What a verdict is grouped by; a failure without a verdict has only a rubric and a repository."""
-    opinion, kind = entry.opinion, (entry.subject, entry.view.value, entry.rubric)
-    if opinion is None:
+    kind = (entry.subject_kind.value, entry.view.value, entry.rubric)
+    if not isinstance(entry, VerdictEntry):
         return (*kind, "", UNKNOWN_VALUE, UNKNOWN_VALUE, UNKNOWN_VALUE, True, False, False, "[]")
-    is_submission = opinion.is_live and entry.view is VerdictView.VERDICTS and entry.subject == SubjectKind.SUBMISSION
-    named = (opinion.decision, opinion.category, opinion.agent, opinion.judge_kind)
-    return (*kind, *named, bool(entry.failure), is_submission, opinion.is_rejudged, _dump_facts(opinion.facts))
+    named = (entry.decision, entry.category or "", entry.author_agent or "", entry.judge_kind)
+    flags = (bool(entry.failure), entry.is_submission, entry.is_rejudged)
+    return (*kind, *named, *flags, _dump_facts(entry.facts))
 
 
 @lru_cache(maxsize=1024)

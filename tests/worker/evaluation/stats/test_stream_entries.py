@@ -70,7 +70,7 @@ def test_a_kind_that_nobody_knows_here_is_unreadable(kind: bytes) -> None:
     "change",
     [
         {"score": 1.1}, {"score": -0.1}, {"score": "0.5"}, {"score": None}, {"score": True}, {"confidence": float("nan")},
-        {"repository_id": "7"}, {"repository_id": -1}, {"number": 1.5}, {"round": None}, {"facts": None}, {"facts": [1]},
+        {"repository_id": "7"}, {"repository_id": -1}, {"repository_id": 2**63}, {"number": 1.5}, {"round": None}, {"facts": None}, {"facts": [1]},
         {"signals": []}, {"eval_id": ""}, {"eval_id": "x" * 201}, {"subject_kind": "turn"}, {"judge_cost_usd": 0.1},
         {"judge_cost_usd": "NaN"}, {"judge_cost_usd": "1e9"}, {"judge_cost_usd": "-1"}, {"author_agent": 5},
         {"decision": "maybe"}, {"decision": "n"}, {"decision": None}, {"decision": []}, {"facts": "stub_body"},
@@ -87,7 +87,17 @@ def test_a_field_that_is_missing_is_broken(name: str) -> None:
     assert parse_entry(COMPLETED, json.dumps(said).encode()) == BROKEN
 
 
-@pytest.mark.parametrize("change", [{"outcome": "liked"}, {"strength": "loud"}, {"number": None}, {"eval_id": 5}])
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"outcome": "liked"},
+        {"strength": "loud"},
+        {"number": None},
+        {"eval_id": 5},
+        {"at": "soon"},
+        {"at": "2026-11-20T12:00"},
+    ],
+)
 def test_an_outcome_that_nobody_knows_is_broken(change: dict[str, Any]) -> None:
     said = {**json.loads(outcome(OutcomeKind.MERGED)[2]), **change}
     assert parse_entry(OUTCOME, json.dumps(said).encode()) == BROKEN
