@@ -19,7 +19,7 @@ from typing import Final
 
 from worker.adapters.redis import keys
 from worker.adapters.redis.client import RedisClient, Reply, items, text, whole
-from worker.adapters.redis.intake import lifetime_s
+from worker.adapters.redis.intake import expire_with_ledger, lifetime_s
 from worker.adapters.redis.transactions import Operation, Transaction, run
 from worker.domain.ports import Clock, ModelBudget
 from worker.domain.request.judge_request import PullRef
@@ -111,7 +111,7 @@ class RedisBudget:
             return None
         if not is_stored:
             raise LeaseLost
-        author, *closed = map(text, items(stored_pull))
+        author, closed_at, ends_at = map(text, items(stored_pull))
         shares = (_repository_share(pull), *([_author_share(author)] if author else []))
         spent, since = items(stored_cost)
         days, levels = _days(pull, now, 2), [self._level(Cap.PULL, whole(spent))]
@@ -121,7 +121,7 @@ class RedisBudget:
         amount = to_nano(usd)
         for key, field in ((cost, SPENT), (days[0].name, SPENT), *((days[0].name, share.field) for share in shares)):
             transaction.write("HINCRBY", key, field, amount)
-        _expire_with_ledger(transaction, cost, whole(expires_at), *closed)
+        expire_with_ledger(transaction, cost, whole(expires_at), float(ends_at) if closed_at and ends_at else None)
         if since is None:
             transaction.write("HSET", cost, SINCE, reservation.name)
         fields = ("amount", amount, SINCE, text(since) or reservation.name)
@@ -218,21 +218,6 @@ def _settle(transaction: Transaction, reservation: Reservation, bill: Bill) -> O
         transaction.write("HINCRBY", day, f"replies:{bill.model}", 1)
         transaction.write("HSET", day, densest, max(whole(density), -(-bill.tokens * PER // bill.size)))
 
-
-def _expire_with_ledger(
-    transaction: Transaction, key: str, ledger_expires_at: int, closed_at: str, ends_at: str
-) -> None:
-    """Let a key expire with the ledger, or with its closed pull request if there is none."""
-    if ledger_expires_at > 0:
-        transaction.write("PEXPIREAT", key, ledger_expires_at)
-    elif ledger_expires_at == NO_EXPIRY:
-        transaction.write("PERSIST", key)
-    elif closed_at and ends_at:
-        transaction.write("PEXPIREAT", key, round(float(ends_at)))
-
-
-NO_EXPIRY: Final = -1
-"""Answer of PEXPIRETIME."""
 
 CAP_NAMES: Final = MappingProxyType(
     {Cap.PULL: "pull request's budget", Cap.DAY: "day's budget", Cap.SHARE: "repository's share of the day"}

@@ -376,6 +376,17 @@ def member_scores(reply: Reply) -> list[tuple[str, float]]:
     return [(text(member), float(text(score))) for member, score in zip(flat[::2], flat[1::2], strict=True)]
 
 
+def parse_time(reply: Reply) -> float:
+    """The reply of TIME, in milliseconds."""
+    seconds, microseconds = map(whole, items(reply))
+    return seconds * 1000 + microseconds / 1000
+
+
+def find_server_time(client: RedisClient) -> float:
+    """Time of the server, in milliseconds: all that is due is due by its clock."""
+    return parse_time(client.call("TIME"))
+
+
 def find_server_run(client: RedisClient) -> str | None:
     """The run of this server, which a restart changes; None where this user of Redis may not ask."""
     try:

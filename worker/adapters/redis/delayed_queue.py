@@ -14,7 +14,7 @@ from functools import partial
 from typing import Final, Generic, TypeVar
 
 from worker.adapters.redis import keys
-from worker.adapters.redis.client import RedisClient, items, text, whole
+from worker.adapters.redis.client import RedisClient, find_server_time, member_scores, parse_time, text, whole
 from worker.adapters.redis.encryption import Codec
 from worker.adapters.redis.intake import lifetime_s, milliseconds
 from worker.adapters.redis.keys import (
@@ -27,7 +27,7 @@ from worker.adapters.redis.keys import (
     SHARED_HEADS,
     QueueKeys,
 )
-from worker.adapters.redis.transactions import Command, Operation, Transaction, read_due, run, server_time, write_all
+from worker.adapters.redis.transactions import Command, Operation, Transaction, read_due, run, write_all
 from worker.adapters.redis.versioned_json import read_json_or_none
 from worker.domain.check.author_comment import VerdictTask
 from worker.domain.lifecycle.intake import IntakeOutcome
@@ -72,7 +72,7 @@ def removal(queue: QueueKeys, name: str) -> tuple[Command, ...]:
 
 def postpone_item(wire: RedisClient, order: keys.Key, name: str, delay: timedelta) -> None:
     """Make an item due after a delay, if it is still queued. Raises Unavailable."""
-    due_at = server_time(wire) + max(0, milliseconds(delay.total_seconds()))
+    due_at = find_server_time(wire) + max(0, milliseconds(delay.total_seconds()))
     wire.call("ZADD", order.name, "XX", due_at, name)
 
 
@@ -135,19 +135,18 @@ WORK_KEYS: Final = tuple((work, key) for work in PendingWork for key in work.val
 
 def find_pending_work(wire: RedisClient, call: str) -> frozenset[PendingWork]:
     """Kinds of work that are due. *call* names the next dispatch: one that was already answered counts as due, too."""
-    last, time, *firsts = wire.pipeline(
+    last, clock, *firsts = wire.pipeline(
         [
             ("HGET", keys.LAST_DISPATCH.name, "call"),
             ("TIME",),
             *(("ZRANGE", key.name, 0, 0, "WITHSCORES") for _, key in WORK_KEYS),
         ]
     )
-    seconds, microseconds = map(whole, items(time))
-    now = seconds * 1000 + microseconds / 1000
+    now = parse_time(clock)
     due = {
         work
         for (work, _), first in zip(WORK_KEYS, firsts, strict=True)
-        if first and float(text(items(first)[1])) <= now
+        if any(due_at <= now for _, due_at in member_scores(first))
     }
     return frozenset(due | ({PendingWork.JUDGE} if text(last) == call else set()))
 

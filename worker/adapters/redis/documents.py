@@ -11,12 +11,12 @@ from datetime import UTC, datetime
 from typing import Final, TypeVar
 
 from worker.adapters.redis import keys
-from worker.adapters.redis.client import RedisClient, Reply, blob, field_values, items, text, whole
+from worker.adapters.redis.client import RedisClient, Reply, blob, field_values, find_server_time, items, text, whole
 from worker.adapters.redis.encryption import Codec
 from worker.adapters.redis.intake import expire_with_ledger, lifetime_s, set_window
 from worker.adapters.redis.records import find_repositories
 from worker.adapters.redis.state import load
-from worker.adapters.redis.transactions import Command, Operation, Transaction, run, server_time, write_all
+from worker.adapters.redis.transactions import Command, Operation, Transaction, run, write_all
 from worker.adapters.redis.versioned_json import read_json
 from worker.domain.check.author_comment import CommentRecord
 from worker.domain.check.code_scanning import UploadedSarif, UploadRefusal
@@ -242,9 +242,9 @@ class RedisDecisions:
             if (whole(count) >= MOST_WORDS and not is_written) or (is_first and is_written):
                 return False
             state = yield from load(transaction, pull)
-            (ledger_ms,) = yield from transaction.peek(("PTTL", keys.ledger(pull).name))
+            (ledger_expires_at,) = yield from transaction.read(("PEXPIRETIME", keys.ledger(pull).name))
             transaction.write("HSET", name, field, value, *more)
-            expire_with_ledger(transaction, state, whole(ledger_ms), name)
+            expire_with_ledger(transaction, name, whole(ledger_expires_at), state.ends_at)
             return True
 
         return run(self._wire, write)
@@ -286,7 +286,7 @@ class RedisDemotions:
 
     def promote(self, installation: InstallationId, signal: str) -> bool:
         """Promote a signal; False: it was not demoted. Its rejects are counted from now on in both cases."""
-        promoted_at = round(server_time(self._wire))
+        promoted_at = round(find_server_time(self._wire))
         promotion = ("HSET", keys.promotions(installation).name, signal, promoted_at)
         _, removed = self._wire.pipeline([promotion, ("HDEL", keys.demotions(installation).name, signal)])
         return removed == 1

@@ -15,9 +15,18 @@ from functools import partial
 from typing import Final, NamedTuple
 
 from worker.adapters.redis import keys
-from worker.adapters.redis.client import RedisClient, Reply, blob, items, parse_reply, text, whole
+from worker.adapters.redis.client import (
+    RedisClient,
+    Reply,
+    blob,
+    find_server_time,
+    items,
+    parse_reply,
+    text,
+    whole,
+)
 from worker.adapters.redis.state import load, save
-from worker.adapters.redis.transactions import Operation, Transaction, run
+from worker.adapters.redis.transactions import Operation, Transaction, read_due, run
 from worker.domain.ids import InstallationId
 from worker.domain.lifecycle.state import Phase
 from worker.domain.pattern import pattern
@@ -129,10 +138,8 @@ class RedisEvents:
 
     def end_orphaned(self) -> int:
         """End the evaluations of dead judges; return their number."""
-        seconds, _ = items(self._wire.call("TIME"))
-        deadlines = ("ZRANGE", keys.EVALUATION_DEADLINES.name, 0, whole(seconds) * 1000, "BYSCORE")
-        overdue = items(self._wire.call(*deadlines, "LIMIT", 0, MOST_ORPHANED))
-        return sum(self._end_if_orphaned(text(eval_id)) for eval_id in overdue)
+        overdue = run(self._wire, partial(read_due, order=keys.EVALUATION_DEADLINES, count=MOST_ORPHANED))
+        return sum(self._end_if_orphaned(eval_id) for eval_id in overdue)
 
     def _end_if_orphaned(self, eval_id: str) -> bool:
         def end(transaction: Transaction) -> Operation[bool]:
@@ -216,8 +223,7 @@ class RedisEvents:
         self._wire.call("UNLINK", *(key.name for key in keys.retired_rollups(installation)))
         if not self._told_ms:
             return 0
-        seconds, _ = items(self._wire.call("TIME"))  # ids of entries have the server's time
-        first = max(0, int(text(seconds)) * 1000 - self._told_ms)
+        first = max(0, int(find_server_time(self._wire)) - self._told_ms)  # ids of entries have the server's time
         return whole(self._wire.call("XTRIM", keys.events(installation).name, "MINID", first))
 
     def installations(self) -> tuple[InstallationId, ...]:

@@ -138,12 +138,12 @@ def judging_operation(
         if is_known:
             return IntakeReceipt(IntakeOutcome.DUPLICATE, 0)
         state = parse_state(pull, stored)
-        ledger_ms, is_concluded = (
+        ledger_expires_at, is_concluded = (
             (yield from _look_around(transaction, pull, event, state)) if is_dependent else (None, False)
         )
         context = IntakeContext(
             quiet_ms=whole(window) if window else None,
-            has_ledger=ledger_ms != NO_KEY,
+            has_ledger=ledger_expires_at != NO_KEY,
             is_concluded=is_concluded,
             outside_turn_at=float(text(turn_at) or 0),
         )
@@ -156,7 +156,7 @@ def judging_operation(
         if intake.is_rebased:
             decisions = keys.decisions(pull).name
             transaction.write("HSET", decisions, "rebased", f"{transaction.now:.0f}")
-            expire_with_ledger(transaction, intake.state, ledger_ms, decisions)
+            expire_with_ledger(transaction, decisions, ledger_expires_at, intake.state.ends_at)
         is_counted = intake.outcome in (IntakeOutcome.QUEUED, IntakeOutcome.COALESCED)
         if event.head is not None and (is_counted or intake.outcome is IntakeOutcome.LATE):
             heads = keys.heads(installation, repository, event.head).name
@@ -193,31 +193,33 @@ def _judging_requested(request: JudgeRequestFields, timing: Timing, by: NamedHea
 
 NO_KEY: Final = -2
 NO_EXPIRY: Final = -1
-"""Answers of PTTL."""
+"""Answers of PEXPIRETIME."""
 
 
 def _look_around(
     transaction: Transaction, pull: PullRef, event: JudgingRequested, state: PullRequestState
 ) -> Operation[tuple[int, bool]]:
-    """The remaining lifetime of the ledger, and whether the check run of the known head has its conclusion."""
-    (ledger_ms,) = yield from transaction.peek(("PTTL", keys.ledger(pull).name))
+    """When the ledger expires, and whether the check run of the known head has its conclusion."""
+    (ledger_expires_at,) = yield from transaction.read(("PEXPIRETIME", keys.ledger(pull).name))
     head = event.head or state.head
     if event.trigger is not Trigger.TEXT or head is None:
-        return whole(ledger_ms), False
+        return whole(ledger_expires_at), False
     has_check, is_open = yield from transaction.read(
         ("EXISTS", keys.check(pull, head).name), ("HEXISTS", keys.checks(pull).name, head)
     )
-    return whole(ledger_ms), bool(has_check) and not is_open
+    return whole(ledger_expires_at), bool(has_check) and not is_open
 
 
-def expire_with_ledger(transaction: Transaction, state: PullRequestState, ledger_ms: int | None, name: str) -> None:
-    """Let a key expire with the ledger, whose remaining lifetime is *ledger_ms*, or with its closed pull request."""
-    if ledger_ms is not None and ledger_ms > 0:
-        transaction.write("PEXPIRE", name, ledger_ms)
-    elif ledger_ms == NO_EXPIRY:
+def expire_with_ledger(
+    transaction: Transaction, name: str, ledger_expires_at: int | None, ends_at: float | None
+) -> None:
+    """Let a key expire with the ledger, by its PEXPIRETIME, or at the end of its closed pull request."""
+    if ledger_expires_at is not None and ledger_expires_at > 0:
+        transaction.write("PEXPIREAT", name, ledger_expires_at)
+    elif ledger_expires_at == NO_EXPIRY:
         transaction.write("PERSIST", name)
-    elif state.closed_at is not None and state.expires_at is not None:  # closed before there was a ledger
-        transaction.write("PEXPIREAT", name, f"{state.expires_at:.0f}")
+    elif ends_at is not None:  # closed before there was a ledger
+        transaction.write("PEXPIREAT", name, f"{ends_at:.0f}")
 
 
 def request_json(request: JudgeRequestFields) -> str:

@@ -93,8 +93,8 @@ def may_record(
 def keep_ledger(transaction: Transaction, pull: PullRef, state: PullRequestState) -> None:
     """Keep the ledger of an open pull request, and what expires with it."""
     for key in remembered_keys(pull):
-        if state.closed_at is not None and state.expires_at is not None:
-            transaction.write("PEXPIREAT", key.name, f"{state.expires_at:.0f}")
+        if state.ends_at is not None:
+            transaction.write("PEXPIREAT", key.name, f"{state.ends_at:.0f}")
         else:
             transaction.write("PERSIST", key.name)
 

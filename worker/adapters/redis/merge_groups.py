@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from worker.adapters.redis import keys
-from worker.adapters.redis.client import RedisClient, items, text, whole
+from worker.adapters.redis.client import RedisClient, find_server_run, items, text, whole
 from worker.adapters.redis.delayed_queue import receive
 from worker.adapters.redis.intake import lifetime_s, milliseconds
 from worker.adapters.redis.keys import GROUPS
-from worker.adapters.redis.transactions import Operation, Transaction, read_due, run, server_run
+from worker.adapters.redis.transactions import Operation, Transaction, read_due, run
 from worker.adapters.redis.versioned_json import read_json, read_json_or_none
 from worker.domain.check.merge_group import MergeGroup
 from worker.domain.ids import CheckRunId, DeliveryId, InstallationId, RepositoryId, Sha
@@ -127,16 +127,15 @@ class RedisMergeGroups:
 
         A crash of Redis itself interrupts a judging without counting as an attempt, up to a limit: the group may cause it.
         """
+        this_run = find_server_run(self._wire) or ""
 
         def operation(transaction: Transaction) -> Operation[PendingGroup | None]:
             for name in (yield from read_due(transaction, GROUPS.order)):
                 run_field, spared_field = _run_fields(name)
-                (server,) = yield from transaction.peek(("INFO", "server"))
                 written, tries = yield from transaction.read(
                     ("HGET", GROUPS.texts.name, name), ("HMGET", GROUPS.tries.name, name, run_field, spared_field)
                 )
                 attempt, last_run, spared = map(text, items(tries))
-                this_run = server_run(server)
                 is_spared = attempt and last_run not in ("", this_run) and int(spared or 0) < MOST_SPARE_ATTEMPTS
                 transaction.write("HSET", GROUPS.tries.name, run_field, this_run)
                 transaction.write("HINCRBY", GROUPS.tries.name, spared_field if is_spared else name, 1)

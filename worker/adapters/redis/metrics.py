@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Final
 
 from worker.adapters.redis import keys
-from worker.adapters.redis.client import RedisClient, field_values, items, member_scores, text, whole
+from worker.adapters.redis.client import RedisClient, field_values, items, member_scores, parse_time, text, whole
 from worker.adapters.redis.intake import lifetime_s, milliseconds
 from worker.adapters.redis.keys import (
     ADDED_REPOSITORIES,
@@ -72,7 +72,7 @@ class RedisMeasures:
     def read_gauges(self) -> CurrentGauges:
         """Current figures of all installations; at most a thousand of them are read."""
         turns = (keys.DUE_TURNS, keys.DUE_OUTSIDE_TURNS, keys.PENDING_CHECK_TURNS, keys.PENDING_CHECK_OUTSIDE_TURNS)
-        time, open_checks, leads, is_paused, whole_due, dispatched, *rest = self._wire.pipeline(
+        clock, open_checks, leads, is_paused, whole_due, dispatched, *rest = self._wire.pipeline(
             [
                 ("TIME",),
                 ("ZCARD", keys.DEADLINES.name),
@@ -83,8 +83,7 @@ class RedisMeasures:
                 *(("ZCARD", key.name) for key in QUEUES.values()),
             ]
         )
-        seconds, microseconds = map(whole, items(time))
-        now = seconds * 1000 + microseconds / 1000
+        now = parse_time(clock)
         due_outcomes = self._wire.call("ZCOUNT", keys.LOOKAHEAD.name, 0, now) if whole_due else 0
         jobs = [text(name) for name in items(dispatched)]
         phases = [text(phase) for phase in self._wire.pipeline([("HGET", name, "state") for name in jobs])]

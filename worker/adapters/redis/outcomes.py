@@ -12,14 +12,14 @@ from datetime import timedelta
 from typing import Final
 
 from worker.adapters.redis import keys
-from worker.adapters.redis.client import RedisClient, blob, items, member_scores, text, whole
+from worker.adapters.redis.client import RedisClient, blob, find_server_time, items, member_scores, text, whole
 from worker.adapters.redis.delayed_queue import add_item
 from worker.adapters.redis.encryption import Codec
 from worker.adapters.redis.event_stream import append_event
 from worker.adapters.redis.intake import lifetime_s, milliseconds, rules_at
 from worker.adapters.redis.keys import PULL_REQUEST_EVENTS
 from worker.adapters.redis.state import load, save
-from worker.adapters.redis.transactions import Operation, Transaction, read_due, run, server_time, write_all
+from worker.adapters.redis.transactions import Operation, Transaction, read_due, run, write_all
 from worker.adapters.redis.versioned_json import read_json
 from worker.domain.ids import BaseHash, DeliveryId, EvalId, InstallationId, RepositoryId, Sha
 from worker.domain.request.judge_request import PullRef
@@ -186,7 +186,7 @@ class RedisOutcomes:
         added, merges = keys.merged_lines(pull), keys.merges(pull.installation_id, pull.repository_id)
         sealed = self._codec.seal(json.dumps(dict(lines)).encode(), added.name)
         commits = [self._commit(pull, merge_sha)] if merge_sha else []
-        now, merges_s = server_time(self._wire), lifetime_s(merges)
+        now, merges_s = find_server_time(self._wire), lifetime_s(merges)
         write_all(
             self._wire,
             ("SET", added.name, sealed, "NX", "EX", lifetime_s(added)),

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from worker.adapters.redis import keys
-from worker.adapters.redis.client import RedisClient, Reply, items, text, whole
+from worker.adapters.redis.client import RedisClient, Reply, find_server_time, items, text, whole
 from worker.adapters.redis.intake import lifetime_s, milliseconds
-from worker.adapters.redis.transactions import Operation, Transaction, read_due, run, server_time, write_all
+from worker.adapters.redis.transactions import Operation, Transaction, read_due, run, write_all
 from worker.adapters.redis.versioned_json import read_json
 from worker.domain.ids import InstallationId, RepositoryId, RepositoryName
 from worker.domain.model import Frozen
@@ -135,7 +135,7 @@ class RedisPausedHeads:
     def put(self, request: JudgeRequest) -> None:
         """Store a request until the pause ends; a newer one of the same pull request replaces it."""
         key, repository = _shelf(request.pull), _place(request.pull).model_dump_json()
-        look_at = server_time(self._wire) + self._look_ms
+        look_at = find_server_time(self._wire) + self._look_ms
         write_all(
             self._wire,
             ("HSET", key.name, keys.pull(request.pull).name, request.model_dump_json()),

@@ -11,7 +11,16 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from worker.adapters.redis import keys
-from worker.adapters.redis.client import RedisClient, Reply, find_server_run, items, member_scores, text, whole
+from worker.adapters.redis.client import (
+    RedisClient,
+    Reply,
+    find_server_run,
+    find_server_time,
+    items,
+    member_scores,
+    text,
+    whole,
+)
 from worker.adapters.redis.event_stream import lose_evaluation
 from worker.adapters.redis.intake import IntakeReceipt, lifetime_s, milliseconds, request_judging, request_sync
 from worker.adapters.redis.state import CHECK_QUEUES, DUE_QUEUES, PULL_S, find_next, load, save
@@ -234,7 +243,7 @@ class RedisPullRequests:
 
     def requeue_lost(self, *queue_keys: str) -> int:
         """Requeue jobs lost on the way to the workers of these queues; return their number."""
-        now_ms, server_run = self._now_ms(), find_server_run(self._wire)
+        now_ms, server_run = find_server_time(self._wire), find_server_run(self._wire)
         overdue = self._wire.call("ZRANGE", keys.DISPATCHED.name, 0, now_ms, "BYSCORE", "LIMIT", 0, MOST_LOST)
         return sum(
             self._requeue_if_lost(keys.parse_pull(text(name)), server_run, queue_keys) for name in items(overdue)
@@ -411,7 +420,7 @@ class RedisPullRequests:
 
         One that fails again waits as long as ever: so no more is tried too early than succeeds.
         """
-        retries, now_ms = keys.retries(installation).name, self._now_ms()
+        retries, now_ms = keys.retries(installation).name, find_server_time(self._wire)
         waiting = self._wire.call("ZRANGE", retries, f"({now_ms}", "+inf", "BYSCORE", "WITHSCORES")
         at, left = now_ms, RELEASED_AT_A_TIME
         for name, score in member_scores(waiting):
@@ -538,10 +547,6 @@ class RedisPullRequests:
             save(transaction, pull, state, change(state, transaction.now))
 
         run(self._wire, apply)
-
-    def _now_ms(self) -> int:
-        seconds, microseconds = map(whole, items(self._wire.call("TIME")))
-        return seconds * 1000 + microseconds // 1000
 
 
 def _request_of(state: PullRequestState) -> JudgeRequest:

@@ -11,14 +11,14 @@ from functools import partial
 from typing import Final
 
 from worker.adapters.redis import keys
-from worker.adapters.redis.client import Argument, RedisClient, blob, items, text, whole
+from worker.adapters.redis.client import Argument, RedisClient, blob, find_server_time, items, text, whole
 from worker.adapters.redis.delayed_queue import DelayedQueue, removal
 from worker.adapters.redis.encryption import Codec
 from worker.adapters.redis.event_stream import RedisEvents as Stream
 from worker.adapters.redis.intake import lifetime_s, stamp
 from worker.adapters.redis.keys import ADDED_REPOSITORIES, COMMANDS, PULL_REQUEST_EVENTS
 from worker.adapters.redis.pauses import RedisPauses
-from worker.adapters.redis.transactions import Command, Operation, Transaction, read_due, run, server_time, write_all
+from worker.adapters.redis.transactions import Command, Operation, Transaction, read_due, run, write_all
 from worker.adapters.redis.versioned_json import read_json, read_json_or_none
 from worker.domain.ids import EvalId, InstallationId, RepositoryId
 from worker.domain.request.judge_request import CommandRequest, JudgeRequest
@@ -348,7 +348,7 @@ def add_repositories(wire: RedisClient, greetings: Sequence[RepositoryAdded]) ->
     """Queue repositories that the App just got access to. Raises Unavailable."""
     for start in range(0, len(greetings), MOST_ADDED_TOGETHER):
         batch = greetings[start : start + MOST_ADDED_TOGETHER]
-        now = server_time(wire)
+        now = find_server_time(wire)
         write_all(wire, *(command for repository in batch for command in _add_repository(repository, now)))
 
 
@@ -420,7 +420,7 @@ class RedisUninstallations:
 
     def record_uninstalled(self, installation: InstallationId) -> None:
         """Record an uninstallation: data is deleted after the grace period, counted from the first record."""
-        due_at = server_time(self._wire) + self._grace_ms
+        due_at = find_server_time(self._wire) + self._grace_ms
         self._wire.call("ZADD", keys.UNINSTALLATIONS.name, "NX", due_at, installation)
 
     def record_installed(self, installation: InstallationId) -> None:

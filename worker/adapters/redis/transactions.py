@@ -16,10 +16,9 @@ import time
 from collections.abc import Callable, Generator, Sequence
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from worker.adapters.redis.client import Argument, RedisClient, Reply, items, member_scores, text, whole
+from worker.adapters.redis.client import Argument, RedisClient, Reply, member_scores, parse_time
 from worker.adapters.redis.keys import Key
 from worker.adapters.redis.scripts import Script, ScriptCall, send_call
-from worker.domain.pattern import pattern
 from worker.errors import Unavailable
 
 if TYPE_CHECKING:
@@ -33,7 +32,6 @@ Operation = Generator[Sequence[Command], list[Reply], T]
 MOST_ATTEMPTS: Final = 100
 FIRST_PAUSE_S: Final = 0.0005
 MOST_PAUSE_S: Final = 0.064
-RUN: Final = pattern(r"run_id:(\w+)")
 
 
 class Transaction:
@@ -61,7 +59,7 @@ class Transaction:
         if self.now:
             return (yield commands)
         clock, *replies = yield (("TIME",), *commands)
-        self.now = _milliseconds(clock)
+        self.now = parse_time(clock)
         return replies
 
     def write(self, *command: Argument) -> None:
@@ -94,17 +92,6 @@ def write_all(client: RedisClient, *commands: Command) -> None:
         transaction.write(*command)
     if commit := transaction.commit:
         send_call(client, commit)
-
-
-def server_time(client: RedisClient) -> float:
-    """Time of the server, in milliseconds. Raises Unavailable."""
-    return _milliseconds(client.call("TIME"))
-
-
-def server_run(info: Reply) -> str:
-    """The server's run in its reply to `INFO server`: another one after each of its starts."""
-    match = RUN.search(text(info))
-    return match[1] if match else ""
 
 
 def canonical(reply: Reply) -> bytes:
@@ -159,11 +146,6 @@ async def run_async(client: "AsyncRedisClient", operation: Callable[[Transaction
 def _pause_s(attempt: int) -> float:
     """Random pause after a conflict, so that many at the same data let each other pass."""
     return random.uniform(0, min(FIRST_PAUSE_S * 2**attempt, MOST_PAUSE_S))  # noqa: S311 - no secret
-
-
-def _milliseconds(clock: Reply) -> float:
-    seconds, microseconds = map(whole, items(clock))
-    return seconds * 1000 + microseconds / 1000
 
 
 def _too_many_conflicts() -> Unavailable:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from typing import Final
 
 from worker.adapters.redis import keys
-from worker.adapters.redis.client import Reply, items, text
+from worker.adapters.redis.client import Reply, find_server_time, items, text
 from worker.adapters.redis.records import find_repositories
 from worker.adapters.redis.store import Store
 from worker.domain.check.wait_status import DueJudging, PullWithHead, find_wait_reason
@@ -64,9 +64,9 @@ _TIMES: Final = {
 
 
 def _due(store: Store, times: Sequence[Reply], *, is_begun: bool) -> DueJudging:
-    seconds, micros = items(store.client.call("TIME"))
+    now_ms = int(find_server_time(store.client))
     times_ms = {name: int(float(text(time))) for name, time in zip(_TIMES.values(), times, strict=True) if time}
-    return DueJudging(is_started=is_begun, now=int(text(seconds)) * 1000 + int(text(micros)) // 1000, **times_ms)
+    return DueJudging(is_started=is_begun, now=now_ms, **times_ms)
 
 
 def _overrider(store: Store, ref: PullRef, sha: Sha) -> str | None:

@@ -117,6 +117,11 @@ class PullRequestState:
     def is_closed(self) -> bool:
         return self.closed_at is not None
 
+    @property
+    def ends_at(self) -> float | None:
+        """When all about a closed pull request expires; None: it is open."""
+        return None if self.closed_at is None else self.expires_at
+
     def is_judged_by(self, token: str, now: float) -> bool:
         """Whether this judge has the lease."""
         return self.phase is Phase.JUDGING and self.token == token and self.has_lease(now)
