@@ -1,7 +1,6 @@
 """A blocking Redis client: connections, commands and replies.
 
-It replaces redis-py (which RQ uses, in `worker.scheduling.queue`): that takes 0.3 s and 35 MB to import, more than the
-rest of `assay judge`, and its features slow down each round trip of the web. Replies are bytes, never text. A failed
+It replaces redis-py (which RQ uses, in `worker.scheduling.queue`), whose cost `docs/design.md` states. Replies are bytes, never text. A failed
 connection is dropped. A command may reach the server twice, so every write through here is idempotent.
 """
 
