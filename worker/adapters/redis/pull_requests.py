@@ -28,13 +28,7 @@ from worker.adapters.redis.transactions import Operation, Transaction, run
 from worker.adapters.redis.versioned_json import read_json
 from worker.domain.ids import BaseHash, CheckRunId, DeliveryId, InstallationId, Sha
 from worker.domain.lifecycle import judging as lifecycle
-from worker.domain.lifecycle.intake import (
-    ANEW_FLAG,
-    ASKED_FLAG,
-    CONTEST_FLAG,
-    FORCE_FLAG,
-    IntakeOutcome,
-)
+from worker.domain.lifecycle.intake import ANEW_FLAG, ASKED_FLAG, CONTEST_FLAG, FORCE_FLAG, IntakeOutcome
 from worker.domain.lifecycle.intake import withdraw as withdraw_request
 from worker.domain.lifecycle.judging import Finish, FinishResult, JudgingEnded, LocalJob
 from worker.domain.lifecycle.state import Phase, PullRequestState, end_judging
