@@ -10,7 +10,7 @@ sys.path.insert(0, str(ROOT))
 
 from bench.fuzz.mutations import spoiled  # noqa: E402 - found from any working directory
 from bench.fuzz.running import Target, run_as_script  # noqa: E402 - as above
-from bench.redaction_samples import look_alikes, secrets  # noqa: E402 - as above
+from tests.worker.dossier.secrets.samples import look_alikes, secrets  # noqa: E402 - as above
 from worker.dossier.secrets import redact  # noqa: E402 - as above
 
 WORDS: Final = tuple(

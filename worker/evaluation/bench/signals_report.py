@@ -1,4 +1,4 @@
-"""The measured line of each signal's docstring. `assay bench` measures, `bench/alarms.py` writes."""
+"""The measured line of each signal's docstring. `assay bench` measures, `bench/quality.py alarms` writes."""
 
 from typing import Final
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.redaction_samples import ALIKE, ALONE, KEYED, NAMED, PLACES, look_alikes, secrets
+from tests.worker.dossier.secrets.samples import ALIKE, ALONE, KEYED, NAMED, PLACES, look_alikes, secrets
 from worker.dossier.secrets import Redaction, SecretKind, redact
 from worker.dossier.secrets.redactor import ID_FIELDS, redact_fields
 

@@ -1,4 +1,4 @@
-"""Clean dossiers out of a repository's own history."""
+"""Rows out of a repository's own history: clean ones, and ones with a defect."""
 
 import gzip
 import json
@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from bench.mine import main
-from bench.mining.history import history
+from bench.history import read_history
+from bench.quality import FIELDS, ask_with, is_leaked, main
+from tests.worker.dossier.secrets.samples import Sample
 from worker.adapters.git.git import open_repository
 from worker.domain.dossier.dossier import Dossier
 from worker.dossier.assemble import complete_dossier
@@ -50,8 +51,12 @@ def workshop(tmp_path: Path) -> Workshop:
 
 def mined(workshop: Workshop, *options: str) -> list[dict[str, Any]]:
     out = workshop.folder.parent / "out.jsonl.gz"
-    assert main([str(workshop.folder), str(out), "--name", "acme/widgets", *options]) == 0
-    return [json.loads(line) for line in gzip.decompress(out.read_bytes()).split(b"\n") if line]
+    assert main(["mine", str(workshop.folder), str(out), "--name", "acme/widgets", *options]) == 0
+    return rows_of(out)
+
+
+def rows_of(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in gzip.decompress(path.read_bytes()).split(b"\n") if line]
 
 
 def titles(rows: list[dict[str, Any]]) -> list[str]:
@@ -73,7 +78,7 @@ def test_an_ordinary_commit_becomes_a_dossier_with_its_whole_texts(workshop: Wor
 def test_what_a_message_or_a_path_holds_is_never_taken_for_the_next_commit(workshop: Workshop) -> None:
     workshop.commits("Add \x01a\x02 \x03part\n\n:000000 100644 0 1 A\n\x01\x01body", path="src/\x01:odd.py")
     workshop.commits("Say nothing", path="src/part1.py", text="def part():\n    return 1\n\n\ndef b():\n    return 2\n")
-    odd = history(open_repository(workshop.folder), 10)[1]
+    odd = read_history(open_repository(workshop.folder), 10)[1]
     assert odd.touched == ("src/\x01:odd.py",)
     assert odd.message == "Add \x01a\x02 \x03part\n\n:000000 100644 0 1 A\n\x01\x01body"
 
@@ -81,7 +86,7 @@ def test_what_a_message_or_a_path_holds_is_never_taken_for_the_next_commit(works
 def test_a_commit_that_touches_nothing_stands_between_those_that_do(workshop: Workshop) -> None:
     workshop.git("commit", "--quiet", "--allow-empty", "-m", "Nothing")
     workshop.commits("Something")
-    newest, nothing, first = history(open_repository(workshop.folder), 10)
+    newest, nothing, first = read_history(open_repository(workshop.folder), 10)
     assert [one.message for one in (newest, nothing, first)] == ["Something", "Nothing", "Begin"]
     assert [one.touched for one in (newest, nothing, first)] == [("src/part2.py",), (), ("src/part1.py",)]
 
@@ -187,3 +192,99 @@ def test_a_list_of_what_a_commit_does_becomes_the_criteria_of_an_issue(workshop:
         ("Say which part was refused", False),
     ]
     assert len(mined(workshop)) == 2
+
+
+PART = """\
+def part{0}(first, second):
+    if first:
+        total = first
+    else:
+        total = second
+    return total
+"""
+TEST = """\
+import pytest
+
+
+def test_part{0}():
+    total = part{0}(1, 2)
+    assert total == 1
+    assert total != 2
+
+
+def test_other{0}():
+    total = part{0}(0, 2)
+    assert total == 2
+    assert total != 0
+"""
+
+
+@pytest.fixture
+def parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for whose in ("AUTHOR", "COMMITTER"):  # the injector draws a variant by the commit's id, which its date decides
+        monkeypatch.setenv(f"GIT_{whose}_DATE", "2026-01-01T00:00:00Z")
+    folder = tmp_path / "repository"
+    folder.mkdir()
+    made = Workshop(folder)
+    made.commits("Begin", "package.json", '{"scripts": {"test": "jest"}}\n')
+    for number in range(13):
+        (folder / "tests").mkdir(exist_ok=True)
+        (folder / f"tests/test_part{number}.py").write_text(TEST.format(number))
+        made.commits(f"Add part {number}", f"lib/part{number}.py", PART.format(number))
+    return folder
+
+
+def injected(history: Path, *options: str) -> list[dict[str, Any]]:
+    out = history.parent / "out.jsonl.gz"
+    assert main(["inject", str(history), str(out), "--limit", "13", *options]) == 0
+    return rows_of(out)
+
+
+def test_each_seed_differs_from_its_twin_applies_to_its_base_and_names_its_defect(parts: Path) -> None:
+    rows = injected(parts)
+    twins = {row["id"]: row for row in rows if row["expect"]["decision"] == "accept"}
+    seeds = [row for row in rows if row["expect"]["decision"] == "reject"]
+    assert len(seeds) == len(twins) == 13
+    assert {seed["expect"]["variant"] for seed in seeds} >= {
+        "body_stubbed", "debug_left", "conflict_left", "arm_emptied", "new_test_skipped", "returns_early",
+        "asks_for_test_run", "path_forbidden", "script_is_true", "scratch_file",
+    }  # fmt: skip
+    for seed in seeds:
+        dossier, twin = seed["dossier"], twins[seed["expect"]["pair"]]["dossier"]
+        assert (dossier["diff"], dossier.get("case"), dossier["guidance"]) != (
+            twin["diff"], twin.get("case"), twin["guidance"],
+        )  # fmt: skip
+        paths = {file["path"] for file in dossier["files"]}
+        assert all(place["path"] in dossier["diff"] or place["path"] in paths for place in seed["expect"]["where"])
+        checked = subprocess.run(
+            ["git", "apply", "--numstat", "-"],
+            cwd=parts,
+            input=dossier["diff"].encode(),
+            capture_output=True,
+            check=True,
+        )
+        assert checked.stdout
+
+
+def test_variants_of_a_file_take_the_place_of_the_built_in_ones(parts: Path) -> None:
+    file = parts.parent / "fresh.py"
+    file.write_text(
+        "from bench.defects import Defect\n\n"
+        "def blank(source, draw):\n"
+        "    for function in source.new_code:\n"
+        "        yield source.begin(function, '', 'half_finished', 'blank_line')\n\n"
+        "VARIANTS = (blank,)\n"
+    )
+    rows = injected(parts, "--variants", str(file))
+    assert {row["expect"].get("variant") for row in rows} == {None, "blank_line"}
+
+
+def test_no_secret_and_hardly_a_look_alike_is_taken_for_the_other() -> None:
+    assert main(["leaks", "--count", "24"]) == 0
+
+
+def test_a_plain_word_is_found_in_the_prompt_from_every_field() -> None:
+    word = "perfectly-ordinary-wording"
+    asked = list(ask_with([Sample("word", f"It says {word} here.", (word,))] * len(FIELDS)))
+    assert {field for _, field, _ in asked} == set(FIELDS)
+    assert all(is_leaked(word, prompt) for _, _, prompt in asked)

@@ -1,1 +1,0 @@
-"""Makes dossiers out of a repository's own history."""
