@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from bench.made import LANGUAGES, Size, made_dossier  # noqa: E402 - found from any working directory
+from tests.bench.made import LANGUAGES, Size, made_dossier  # noqa: E402 - found from any working directory
 from worker.domain.dossier.dossier import Dossier  # noqa: E402 - as above
 from worker.domain.pattern import compile_patterns  # noqa: E402 - as above
 from worker.domain.verdict.verdict import Finding  # noqa: E402 - as above

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from bench.made import LANGUAGES, Size, made_dossier  # noqa: E402 - found from any working directory
+from tests.bench.made import LANGUAGES, Size, made_dossier  # noqa: E402 - found from any working directory
 from worker.dossier.diff.parser import parse_diff  # noqa: E402 - as above
 
 GOAL_GIT, GOAL_UNIDIFF = 5.0, 6.0

@@ -44,7 +44,7 @@ from bench.history import (
     read_history,
     spread,
 )
-from bench.made import Size, made_dossier
+from tests.bench.made import Size, made_dossier
 from tests.worker.dossier.secrets.samples import Sample, look_alikes, secrets
 from worker.adapters.git.changes import changes_between, diff_between, look_up_at, texts_of
 from worker.adapters.git.checkout import guidance_at, repository_name

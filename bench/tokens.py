@@ -26,6 +26,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from bench.redaction import fencing  # noqa: E402 - found from any working directory
+
 from bench.rows import read  # noqa: E402 - as above
 from worker.adapters.anthropic.model import max_output_tokens  # noqa: E402 - as above
 from worker.adapters.anthropic.prices import (  # noqa: E402 - as above

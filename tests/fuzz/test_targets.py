@@ -5,36 +5,33 @@ from random import Random
 
 import pytest
 
-from bench.fuzz import agents, case_block, criteria, diff, heuristics, junit, links, pointers, redaction, rules, running
-from bench.fuzz.mutations import MOST, spoiled
-from bench.fuzz.running import Target, tried
+from tests.fuzz import fuzzing
+from tests.fuzz.fuzzing import MOST, Target, spoil, try_input
+from tests.fuzz.targets import TARGETS
 
-TARGETS = [
-    one.TARGET for one in (agents, case_block, criteria, diff, heuristics, junit, links, pointers, redaction, rules)
-]
 FEW = {"heuristics": 15, "criteria": 30, "links": 30, "case_block": 30}
 PARTS = [0, *(pytest.param(part, marks=pytest.mark.slow) for part in (1, 2))]
 """The first third of the first inputs, and the others."""
 
 
 @pytest.mark.parametrize("part", PARTS)
-@pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)
+@pytest.mark.parametrize("target", TARGETS.values(), ids=TARGETS)
 def test_nothing_is_found_in_the_first_inputs(target: Target, part: int) -> None:
     inputs = range(FEW.get(target.name, 100))
     found = [
-        tried(target, 4, number).wrong for number in inputs[len(inputs) * part // 3 : len(inputs) * (part + 1) // 3]
+        try_input(target, 4, number).wrong for number in inputs[len(inputs) * part // 3 : len(inputs) * (part + 1) // 3]
     ]
     assert not list(filter(None, found))
 
 
 def test_the_same_seed_and_number_give_the_same_input() -> None:
-    assert tried(diff.TARGET, 1, 2).raw == tried(diff.TARGET, 1, 2).raw
-    assert tried(diff.TARGET, 1, 2).raw != tried(diff.TARGET, 1, 3).raw
+    assert try_input(TARGETS["diff"], 1, 2).raw == try_input(TARGETS["diff"], 1, 2).raw
+    assert try_input(TARGETS["diff"], 1, 2).raw != try_input(TARGETS["diff"], 1, 3).raw
 
 
 def test_no_input_is_larger_than_the_bound() -> None:
     random = Random(3)  # noqa: S311 - the same inputs again
-    assert all(len(spoiled(b"a b\n" * 50_000, random, (b"word",))) <= MOST for _ in range(40))
+    assert all(len(spoil(b"a b\n" * 50_000, random, (b"word",))) <= MOST for _ in range(40))
 
 
 def broken(_: bytes) -> None:
@@ -50,10 +47,10 @@ def endless(_: bytes) -> None:
 def test_what_raises_and_what_does_not_end_is_found(
     run: Callable[[bytes], None], says: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(running, "LIMIT", 0.05)
+    monkeypatch.setattr(fuzzing, "LIMIT", 0.05)
     target = Target("made", lambda _: b"x", run)
-    assert says in (tried(target, 1, 1).wrong or "")
+    assert says in (try_input(target, 1, 1).wrong or "")
 
 
 def test_what_is_refused_by_right_is_not_found() -> None:
-    assert tried(Target("made", lambda _: b"x", broken, (KeyError,)), 1, 1).wrong is None
+    assert try_input(Target("made", lambda _: b"x", broken, (KeyError,)), 1, 1).wrong is None

@@ -1,1 +1,0 @@
-"""Fuzz targets, one per parser: `python bench/fuzz/NAME.py SECONDS [--seed S]`."""
