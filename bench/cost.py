@@ -1,277 +1,317 @@
-"""What the heuristic tier costs on made changes of any size: `python bench/cost.py [--quick] [--plot FILE.png]`.
+"""What a verdict costs before a model answers: processor time, tokens, and the start of a command.
 
-For each language, with and without whole files: 10 files (goal 50 ms), 300 files (1 s), a diff of 5 MB (3 s, and ten times
-the diff in memory), and how the time grows with the diff: the exponent of a log-log fit, 1 where it is linear. CPU time,
-imports and what a worker loads before its first job not counted; the first judging of a process is told apart, and of those after it
-the least counts.
-`--profile [FILE.jsonl[.gz] ...]` says instead which signal and which shared analysis costs what, on recorded dossiers or
-on a made change.
+    python -m bench.cost cpu [--quick]         the heuristic tier on made changes, beside `git apply --numstat` of the same diff
+    python -m bench.cost tokens FILE...        the question to a model about recorded dossiers, in tokens and dollars
+    python -m bench.cost start [--runs N]      `assay judge`, beside a program that imports what it can't do without
+
+`cpu`: for each language, with and without whole files: 10 files (goal 50 ms), 300 files (1 s), a diff of 5 MB (3 s, and ten times
+the diff in memory), and how the time grows with the diff (exponent of a log-log fit, 1 where it is linear). CPU time of a process of
+its own, least of five; imports and what a worker loads before its first job do not count.
+
+`tokens`: estimated, a token for each --bytes bytes, since only a paid call counts them. Cost is that of the first question of a
+repository, with the whole reserve for the reply. Goals: 12,000 tokens in and $0.003 at the median, $0.01 at p95.
 """
 
 import argparse
-import functools
 import gc
-import gzip
-import importlib
-import json
 import math
 import multiprocessing
+import os
+import resource
 import statistics
+import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from decimal import Decimal
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Final, NamedTuple, TypeVar
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
+from pydantic import SecretStr
 
-from tests.bench.made import LANGUAGES, Size, made_dossier  # noqa: E402 - found from any working directory
-from worker.domain.dossier.dossier import Dossier  # noqa: E402 - as above
-from worker.domain.pattern import compile_patterns  # noqa: E402 - as above
-from worker.domain.verdict.verdict import Finding  # noqa: E402 - as above
-from worker.dossier.assemble import complete_dossier  # noqa: E402 - as above
-from worker.dossier.diff.parser import diff_of  # noqa: E402 - as above
-from worker.judge.rubric import load_rubric  # noqa: E402 - as above
-from worker.process_limits import collect_rarely  # noqa: E402 - as above
-from worker.signals.analysis import syntax  # noqa: E402 - as above
-from worker.signals.analysis.change import CodeChange, Memoized  # noqa: E402 - as above
-from worker.signals.analysis.file_roles import Language  # noqa: E402 - as above
-from worker.signals.heuristic_opinion import form_opinion  # noqa: E402 - as above
-from worker.signals.signal import Signal  # noqa: E402 - as above
+from tests.bench.made import LANGUAGES, Size, made_dossier
+from worker.adapters.anthropic.model import max_output_tokens
+from worker.adapters.anthropic.prices import BilledTokens, cost_of, prompt_bytes
+from worker.domain.dossier.dossier import Dossier
+from worker.domain.pattern import compile_patterns
+from worker.dossier.assemble import complete_dossier
+from worker.dossier.diff.parser import DiffError, diff_of, parse_diff
+from worker.evaluation.bench.rows import read_lines, read_row
+from worker.judge.checks.ci_status import read_ci
+from worker.judge.checks.claims import check_claims
+from worker.judge.checks.evidence import Places
+from worker.judge.llm.prompt import PromptInput, PromptQuestion, build_question
+from worker.judge.rubric import load_prompt, load_rubric
+from worker.process_limits import collect_rarely
+from worker.settings import ModelAccess
+from worker.signals.heuristic_opinion import form_opinion
 
-FEW, MANY = Size(files=10), Size(files=300)
-GOALS = {"10 files": 0.05, "300 files": 1.0, "5 MB": 3.0}
-MEMORY_GOAL = 10.0
-REPEATED = 5
-"""The least of so many counts: whoever else is on the machine only ever makes a judging slower."""
-LARGE = 5_000_000
-STEPS = (10, 30, 100, 300, 1000)
+# Processor time
+
+GOALS_S: Final = {"10 files": 0.05, "300 files": 1.0, "5 MB": 3.0}
+MOST_MEMORY: Final = 10.0
+REPEATED: Final = 5
+"""The least of so many counts, since other work on the machine only makes a judging slower."""
+
+LARGE: Final = Size(files=770, kept=8, added=20)
+"""A diff of about 5 MB in any language."""
+
+STEPS: Final = (10, 30, 100, 300, 1000)
 
 
 class Cost(NamedTuple):
-    """Of one judging: CPU seconds at first and again, and the memory it needed beside the dossier."""
+    """One judging: CPU seconds of the first, of a later one, of parsing alone and of git, and memory beside the dossier."""
 
     first: float
     again: float
+    parsing: float
+    git: float
     diff_bytes: int
     memory_bytes: int
 
 
-class Row(NamedTuple):
-    name: str
-    language: str
-    whole: bool
-    cost: Cost
+def measure_cpu(language: str, size: Size, *, whole: bool, runs: int) -> Cost:
+    """Measure in a process of its own, so that no other judging left anything behind."""
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        return pool.apply(measure_judging, (language, size), {"whole": whole, "runs": runs})
 
 
-def large(language: str) -> Size:
-    """As many files as make a diff of 5 MB."""
-    few = made_dossier([language], Size(files=10, kept=8, added=20), whole=False)
-    return Size(files=math.ceil(LARGE / len(few.diff) * 10), kept=8, added=20)
-
-
-def cost_of(language: str, size: Size, *, whole: bool, runs: int) -> Cost:
-    """Measured in a process of its own, so that no other judging left anything behind."""
-    context = multiprocessing.get_context("spawn")
-    with context.Pool(1) as pool:
-        return pool.apply(_measured, (language, size, whole, runs))
-
-
-def _measured(language: str, size: Size, whole: bool, runs: int) -> Cost:  # noqa: FBT001 - called through a pool
+def measure_judging(language: str, size: Size, *, whole: bool, runs: int) -> Cost:
     rubric = load_rubric()
     compile_patterns()
     collect_rarely()
     dossier = made_dossier([language], size, whole=whole)
-    before = _held_now()
-    first, *again = [_timed(dossier, rubric) for _ in range(runs + 1)]
-    return Cost(first, min(again, default=first), len(dossier.diff), max(0, _memory("VmHWM") - before))
+    raw = dossier.diff.encode()
+
+    def judge() -> None:
+        diff_of.cache_clear()
+        form_opinion(dossier, rubric)
+
+    before = start_peak()
+    first, *again = (cpu_seconds(judge) for _ in range(runs + 1))
+    memory = max(0, memory_bytes("VmHWM") - before)
+    parsing = min(cpu_seconds(lambda: parse_diff(raw)) for _ in range(runs + 1))
+    applied, idle = (min(git_seconds(command, raw) for _ in range(REPEATED)) for command in ("apply", "version"))
+    return Cost(first, min(again, default=first), parsing, max(applied - idle, 1e-4), len(raw), memory)
 
 
-def _timed(dossier: Dossier, rubric: Any) -> float:
-    diff_of.cache_clear()
+def cpu_seconds(run: Callable[[], object]) -> float:
     started = time.process_time()
-    form_opinion(dossier, rubric)
+    run()
     return time.process_time() - started
 
 
-def _held_now() -> int:
-    """What the process holds; its peak counts from here, so that the making of the dossier does not hide the judging."""
+def git_seconds(command: str, raw: bytes = b"") -> float:
+    """CPU time of one git process."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    arguments = ["apply", "--numstat", "-"] if command == "apply" else [command]
+    subprocess.run(["git", *arguments], check=True, input=raw, stdout=subprocess.DEVNULL)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def start_peak() -> int:
+    """What the process holds. Its peak counts from here, so that the making of the dossier does not hide the judging."""
     gc.collect()
     with suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
-    return _memory("VmRSS")
+    return memory_bytes("VmRSS")
 
 
-def _memory(kind: str) -> int:
-    """VmRSS, or the most of it (VmHWM), in bytes; 0 where the system does not tell."""
+def memory_bytes(kind: str) -> int:
+    """VmRSS, or the most of it (VmHWM); 0 where the system does not tell."""
     with suppress(OSError):
-        status = Path("/proc/self/status").read_text(encoding="ascii")
-        return 1024 * int(status.partition(f"{kind}:")[2].split()[0])
+        return 1024 * int(Path("/proc/self/status").read_text("ascii").partition(f"{kind}:")[2].split()[0])
     return 0
 
 
 def exponent(points: Sequence[tuple[float, float]]) -> float:
     """The slope of the fitted line through the logarithms: 1 is linear, 2 quadratic."""
-    logs = [(math.log(x), math.log(y)) for x, y in points]
-    return statistics.linear_regression([x for x, _ in logs], [y for _, y in logs]).slope
+    xs, ys = zip(*((math.log(x), math.log(y)) for x, y in points), strict=True)
+    return statistics.linear_regression(xs, ys).slope
 
 
-def measured_sizes(languages: Sequence[str], *, quick: bool) -> Iterator[Row]:
-    for language in languages:
-        for whole in (True, False):
-            yield Row("10 files", language, whole, cost_of(language, FEW, whole=whole, runs=REPEATED))
-            yield Row("300 files", language, whole, cost_of(language, MANY, whole=whole, runs=REPEATED))
-            if not quick:
-                yield Row("5 MB", language, whole, cost_of(language, large(language), whole=whole, runs=0))
+def cpu(arguments: argparse.Namespace) -> int:
+    missed = 0
+    sizes = {"10 files": Size(files=10), "300 files": Size(files=300), "5 MB": LARGE}
+    for language in arguments.language or LANGUAGES:
+        for name, size in islice(sizes.items(), 2 if arguments.quick else 3):
+            for whole in (True, False):
+                cost = measure_cpu(language, size, whole=whole, runs=0 if size is LARGE else REPEATED)
+                memory = cost.memory_bytes / cost.diff_bytes
+                is_met = cost.again <= GOALS_S[name] and (size is not LARGE or memory <= MOST_MEMORY)
+                missed += not is_met
+                print(
+                    f"{name:9} {language:10} {'whole files' if whole else 'diff alone':11} {cost.again * 1e3:6.0f} ms"
+                    f" (first {cost.first * 1e3:.0f}), {cost.again / cost.git:.0f} times git apply --numstat, parsing"
+                    f" {cost.parsing / cost.git:.1f} times;{f' memory {memory:.1f} times the diff;' if size is LARGE else ''}"
+                    f" goal {GOALS_S[name] * 1e3:.0f} ms: {'met' if is_met else 'MISSED'}",
+                    flush=True,
+                )
+        costs = [measure_cpu(language, Size(files=files), whole=True, runs=1) for files in STEPS]
+        slope = exponent([(cost.diff_bytes, cost.again) for cost in costs])
+        print(f"growth    {language:10} exponent {slope:.2f} up to {costs[-1].diff_bytes / 1e6:.1f} MB", flush=True)
+    return int(missed > 0)
 
 
-def told(row: Row) -> str:
-    cost, goal = row.cost, GOALS[row.name]
-    texts = "whole files" if row.whole else "diff alone"
-    line = f"{row.name:9} {row.language:10} {texts:11} {cost.again * 1e3:6.0f} ms (first {cost.first * 1e3:.0f} ms)"
-    line += f", goal {goal * 1e3:.0f} ms: {'met' if cost.again <= goal else 'MISSED'}"
-    if row.name == "5 MB":
-        times = cost.memory_bytes / cost.diff_bytes
-        line += (
-            f"; {cost.memory_bytes / 1e6:.0f} MB, {times:.1f}x the diff: {'met' if times <= MEMORY_GOAL else 'MISSED'}"
+# Tokens
+
+Number = TypeVar("Number", int, float, Decimal)
+
+MODEL: Final = "claude-haiku-5-5"
+ACCESS: Final = ModelAccess(SecretStr("x"), None, MODEL, 120, 3, 1, 8000)
+MOST_IN, MOST_MEDIAN, MOST_P95 = 12_000, Decimal("0.003"), Decimal("0.01")
+
+
+class Question(NamedTuple):
+    """Bytes of the question and of its system part, the reserve for the reply in tokens, and whether all was shown."""
+
+    size: int
+    system: int
+    reply: int
+    is_whole: bool
+
+
+def question_of(dossier: Dossier) -> PromptQuestion | None:
+    """The real question about a dossier; None where not even the issue fits."""
+    diff = diff_of(dossier.diff)
+    claims = check_claims(dossier, diff, Places(dossier))
+    prompt_input = PromptInput(dossier, diff, form_opinion(dossier, load_rubric()), claims, read_ci(dossier.ci))
+    return build_question(prompt_input, load_rubric(), load_prompt(), "bench")
+
+
+def questions_of(paths: Iterable[Path], most: int) -> Iterator[Question]:
+    for path in paths:
+        for raw in islice(read_lines(path), most):
+            question = None
+            with suppress(DiffError):
+                question = question_of(complete_dossier(read_row(raw).dossier))
+            if question is not None:
+                system, reply = len(question.prompt.system.encode()), max_output_tokens(ACCESS, question.prompt)
+                yield Question(prompt_bytes(question.prompt), system, reply, question.coverage.is_complete)
+
+
+def tokens(arguments: argparse.Namespace) -> int:
+    rows = list(questions_of(arguments.files, arguments.most))
+    per_token: float = arguments.bytes
+
+    def dollars(question: Question, *, is_cached: bool) -> Decimal:
+        system, rest = int(question.system / per_token), int((question.size - question.system) / per_token)
+        written, read = (0, system) if is_cached else (system, 0)
+        price = cost_of(MODEL, BilledTokens(rest, question.reply, written, 0, read))
+        assert price is not None, f"{MODEL} has a price"
+        return price
+
+    sizes = spread(question.size / per_token for question in rows)
+    fresh, cached = (spread(dollars(question, is_cached=flag) for question in rows) for flag in (False, True))
+    is_met = sizes[0] <= MOST_IN and fresh[0] <= MOST_MEDIAN and fresh[1] <= MOST_P95
+    system, reply = (spread(getattr(question, name) for question in rows)[0] for name in ("system", "reply"))
+    whole = sum(question.is_whole for question in rows) / len(rows)
+    print(f"{len(rows)} questions, read whole: {whole:.1%}; reserved for the reply: {reply:,} tokens at the median")
+    print(
+        f"tokens in: {sizes[0]:,.0f} at the median, {sizes[1]:,.0f} at p95; {system / per_token:,.0f} of the system part"
+    )
+    print(f"dollars: {fresh[0]:.4f} at the median, {fresh[1]:.4f} at p95")
+    print(
+        f"with the system part from the cache: {cached[0]:.4f} and {cached[1]:.4f}, {cached[0] / fresh[0]:.2f} times that"
+    )
+    print(f"goals: {'met' if is_met else 'MISSED'}")
+    return int(not is_met)
+
+
+def spread(values: Iterable[Number]) -> tuple[Number, Number]:
+    """The median and p95."""
+    ordered = sorted(values)
+    return ordered[len(ordered) // 2], ordered[min(len(ordered) - 1, int(len(ordered) * 0.95))]
+
+
+# Start
+
+BIN: Final = Path(sys.executable).parent
+ZSTD: Final = "compression" if sys.version_info >= (3, 14) else "backports"
+IMPORTS: Final = (
+    "tree_sitter",
+    "tree_sitter_python",
+    "yaml",
+    "cryptography.hazmat.primitives.ciphers.aead",
+    f"{ZSTD}.zstd",
+)
+BARE: Final = f"import {', '.join(IMPORTS)}\nfrom pydantic import BaseModel\nclass Bare(BaseModel): x: int\nBare(x=1)"
+"""Pydantic loads a part of itself only with the first model."""
+
+
+class Run(NamedTuple):
+    """Wall and CPU time in ms."""
+
+    wall: float
+    cpu: float
+
+
+def start(arguments: argparse.Namespace) -> int:
+    with tempfile.TemporaryDirectory(prefix="assay-start-") as folder:
+        environ = {"PATH": os.environ["PATH"], "HOME": folder, "ASSAY_DATA_DIR": f"{folder}/state"}  # noqa: TID251 - a child's
+        dossier, assay = f"{folder}/dossier.json", str(BIN / "assay")
+        subprocess.run(
+            [assay, "judge", "--example", "--save-dossier", dossier], env=environ, check=False, capture_output=True
         )
-    return line
+        judge = [assay, "judge", "--dossier", dossier, "--tier", "heuristic"]
+        refuse_idle_baseline(judge, environ)
+        bare = "import argparse; argparse.ArgumentParser().parse_args(['--help'])"
+        compare("judge, beside its bare imports", judge, [sys.executable, "-c", BARE], environ, arguments.runs)
+        compare(
+            "--help, beside bare argparse", [assay, "--help"], [sys.executable, "-c", bare], environ, arguments.runs
+        )
+    return 0
 
 
-def growth(languages: Sequence[str]) -> dict[str, list[tuple[float, float]]]:
-    """CPU seconds by size of the diff, for each language with whole files."""
-    found: dict[str, list[tuple[float, float]]] = {}
-    for language in languages:
-        for files in STEPS:
-            cost = cost_of(language, Size(files=files), whole=True, runs=1)
-            found.setdefault(language, []).append((cost.diff_bytes, cost.again))
-    return found
+def refuse_idle_baseline(judge: list[str], environ: dict[str, str]) -> None:
+    """Exit where the baseline imports what judging does not load: the ratio would flatter."""
+    command = [sys.executable, "-I", "-X", "importtime", "-c", "from app.cli.main import run; run()", *judge[1:]]
+    done = subprocess.run(command, env=environ, check=False, capture_output=True, text=True)
+    loaded = {f"{line.rpartition('|')[2].strip()}." for line in done.stderr.splitlines()}
+    idle = [name for name in (*IMPORTS, "pydantic") if not any(part.startswith(f"{name}.") for part in loaded)]
+    if idle:
+        raise SystemExit(f"The baseline imports what `assay judge` does not load: {', '.join(idle)}")
 
 
-def plotted(points: dict[str, list[tuple[float, float]]], path: Path) -> None:
-    try:
-        plt: Any = importlib.import_module("matplotlib.pyplot")
-    except ImportError:
-        print(f"{path} is not drawn: matplotlib is not installed")
-        return
-    figure, axes = plt.subplots(figsize=(7, 4))
-    for language, line in points.items():
-        axes.loglog([x for x, _ in line], [y for _, y in line], marker="o", label=language)
-    axes.set_xlabel("diff, bytes")
-    axes.set_ylabel("CPU time, seconds")
-    axes.legend()
-    figure.savefig(path)
-    print(f"drawn: {path}")
+def run_process(command: list[str], environ: dict[str, str]) -> Run:
+    started = time.perf_counter()
+    with subprocess.Popen(command, env=environ, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        _, _, usage = os.wait4(process.pid, 0)
+        process.returncode = 0
+    return Run((time.perf_counter() - started) * 1000, (usage.ru_utime + usage.ru_stime) * 1000)
 
 
-class Clock:
-    """Own time of whatever runs inside of whatever: what a part spends in other parts is not its own."""
-
-    def __init__(self) -> None:
-        self.spent: dict[str, float] = {}
-        self._stack: list[tuple[str, float]] = []
-
-    def timed(self, name: str, run: Callable[[], Any]) -> Any:
-        now = time.process_time()
-        if self._stack:
-            self._charge(now)
-        self._stack.append((name, now))
-        try:
-            return run()
-        finally:
-            now = time.process_time()
-            self._charge(now)
-            self._stack.pop()
-            if self._stack:
-                self._stack[-1] = (self._stack[-1][0], now)
-
-    def _charge(self, now: float) -> None:
-        name, since = self._stack[-1]
-        self.spent[name] = self.spent.get(name, 0.0) + now - since
+def compare(name: str, command: list[str], baseline: list[str], environ: dict[str, str], runs: int) -> None:
+    """Alternate the two, so that a busy moment hits both. The first run of each warms up."""
+    pairs = [(run_process(command, environ), run_process(baseline, environ)) for _ in range(runs + 1)][1:]
+    (ours, least), (bare, least_bare) = (
+        (statistics.median(run.wall for run in side), min(run.cpu for run in side)) for side in zip(*pairs, strict=True)
+    )
+    print(f"{name}: {ours:.0f} ms against {bare:.0f}: {ours / bare:.2f} times (CPU {least / least_bare:.2f} times)")
 
 
-def profiled(dossiers: Sequence[Dossier], top: int) -> None:
-    """Own CPU time of each signal and of each analysis that signals share, over all dossiers."""
-    clock = Clock()
-    rubric = load_rubric()
-    compile_patterns()
-    with watched(clock):
-        for dossier in dossiers:
-            diff_of.cache_clear()
-            clock.timed("(reading the diff, weighing, what is safe)", functools.partial(form_opinion, dossier, rubric))
-    total = sum(clock.spent.values())
-    print(f"{len(dossiers)} dossiers, {total:.2f} s, {total / len(dossiers) * 1e3:.1f} ms each; own time:")
-    for name, spent in sorted(clock.spent.items(), key=lambda one: -one[1])[:top]:
-        print(f"  {spent / total:6.1%} {spent / len(dossiers) * 1e3:8.3f} ms  {name}")
-
-
-@contextmanager
-def watched(clock: Clock) -> Generator[None]:
-    """While it is open, each signal, each analysis that is shared and each parsing is timed by its name."""
-    findings, parse = Signal.findings, syntax.parse
-
-    def timed_look(remember: Callable[[Any, Any], Any]) -> Callable[[Any, Callable[[Any], Any]], Any]:
-        def timed(self: Memoized, look: Callable[[Any], Any]) -> Any:
-            module = look.__module__.rpartition("heuristics.")[2]
-            return clock.timed(f"shared {module}.{look.__name__}", lambda: remember(self, look))
-
-        return timed
-
-    def timed_findings(self: Signal, change: CodeChange) -> Iterator[Finding]:
-        return iter(clock.timed(f"signal {self.name}", lambda: list(findings(self, change))))
-
-    def timed_parse(text: str, language: Language) -> Any:
-        return clock.timed(f"parsing {language}", lambda: parse(text, language))
-
-    with ExitStack() as stack:
-        for owner, name, timed in (
-            (Memoized, "once", timed_look(Memoized.cached)),
-            (CodeChange, "meanwhile", timed_look(CodeChange.cached_for_family)),
-            (Signal, "findings", timed_findings),
-            (syntax, "parse", timed_parse),
-        ):
-            stack.callback(setattr, owner, name, getattr(owner, name))
-            setattr(owner, name, timed)
-        yield
-
-
-def recorded(paths: Sequence[Path], most: int) -> list[Dossier]:
-    rows = (line for path in paths for line in islice(_lines(path), most))
-    return [complete_dossier(Dossier.model_validate(json.loads(row)["dossier"])) for row in rows]
-
-
-def _lines(path: Path) -> Iterator[bytes]:
-    raw = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
-    return (line for line in raw.split(b"\n") if line)
-
-
-def main() -> None:
+def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--language", action="append", choices=LANGUAGES)
-    parser.add_argument("--quick", action="store_true", help="leave out the diff of 5 MB")
-    parser.add_argument("--plot", type=Path, metavar="FILE.png")
-    parser.add_argument("--profile", nargs="*", type=Path, metavar="FILE.jsonl[.gz]")
-    parser.add_argument("--most", type=int, default=200, help="dossiers of each file that --profile looks at")
-    parser.add_argument("--top", type=int, default=40)
-    arguments = parser.parse_args()
-    languages = arguments.language or LANGUAGES
-    if arguments.profile is not None:
-        made = [made_dossier(languages, Size(files=60), whole=True)]
-        profiled(recorded(arguments.profile, arguments.most) or made, arguments.top)
-        return
-    for row in measured_sizes(languages, quick=arguments.quick):
-        print(told(row), flush=True)
-    points = growth(languages)
-    for language, line in points.items():
-        print(
-            f"growth {language:10} exponent {exponent(line):.2f} over {len(line)} sizes up to {line[-1][0] / 1e6:.1f} MB"
-        )
-    if arguments.plot is not None:
-        plotted(points, arguments.plot)
+    commands = parser.add_subparsers(required=True)
+    command = commands.add_parser("cpu")
+    command.set_defaults(run=cpu)
+    command.add_argument("--language", action="append", choices=LANGUAGES)
+    command.add_argument("--quick", action="store_true", help="leave out the diff of 5 MB")
+    command = commands.add_parser("tokens")
+    command.set_defaults(run=tokens)
+    command.add_argument("files", nargs="+", type=Path, metavar="FILE.jsonl[.gz]")
+    command.add_argument("--most", type=int, default=100_000, help="dossiers of each file")
+    command.add_argument("--bytes", type=float, default=2.9, help="bytes of a token, to estimate by")
+    command = commands.add_parser("start")
+    command.set_defaults(run=start)
+    command.add_argument("--runs", type=int, default=15)
+    parsed = parser.parse_args()
+    return parsed.run(parsed)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -30,6 +30,7 @@ from pathlib import Path
 from runpy import run_path
 from typing import Any, Final
 
+from bench.cost import question_of
 from bench.defects import FIXED_FILES, VARIANTS, Defect, Source, Variant, find_functions, fixed_files
 from bench.defects import LANGUAGES as INJECTED
 from bench.history import (
@@ -53,15 +54,9 @@ from worker.domain.dossier.case import Case
 from worker.domain.dossier.dossier import Ci, CiCheck, Criterion, Dossier, Guidance, HeadFile, Issue
 from worker.domain.ids import Sha
 from worker.dossier.assemble import complete_dossier
-from worker.dossier.diff.parser import diff_of
 from worker.evaluation.bench.measures import Share
 from worker.evaluation.bench.signals_report import is_blocking_allowed, measured_line
-from worker.judge.checks.ci_status import read_ci
-from worker.judge.checks.claims import check_claims
-from worker.judge.checks.evidence import Places
-from worker.judge.llm.prompt import PromptInput, build_question
-from worker.judge.rubric import load_prompt, load_rubric
-from worker.signals.heuristic_opinion import find_lookups, form_opinion
+from worker.signals.heuristic_opinion import find_lookups
 from worker.signals.registry import SIGNALS
 from worker.signals.signal import Signal, SignalKind, SignalScope
 
@@ -434,22 +429,14 @@ FIELDS: Final[Mapping[str, Callable[[str], dict[str, Any]]]] = {
 """Every field that a question is made from."""
 
 
-def ask(dossier: Dossier) -> str:
-    """The turn of the prompt about it."""
-    diff = diff_of(dossier.diff)
-    claims = check_claims(dossier, diff, Places(dossier))
-    prompt_input = PromptInput(dossier, diff, form_opinion(dossier, load_rubric()), claims, read_ci(dossier.ci))
-    question = build_question(prompt_input, load_rubric(), load_prompt(), "bench")
-    assert question is not None, "a sample fits any question"
-    return question.prompt.turns[0]
-
-
 def ask_with(samples: Iterable[Sample]) -> Iterator[tuple[Sample, str, str]]:
     """Each sample with the field that it was put into and the prompt made from that."""
     plain = complete_dossier(made_dossier(["python"], Size(files=1), whole=False))
     for at, sample in enumerate(samples):
         field = list(FIELDS)[at % len(FIELDS)]
-        yield sample, field, ask(plain.model_copy(update=FIELDS[field](sample.text)))
+        question = question_of(plain.model_copy(update=FIELDS[field](sample.text)))
+        assert question is not None, "a sample fits any question"
+        yield sample, field, question.prompt.turns[0]
 
 
 def is_leaked(secret: str, prompt: str) -> bool:
