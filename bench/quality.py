@@ -3,7 +3,6 @@
     python -m bench.quality mine REPO_DIR OUT.jsonl.gz      clean rows, one a commit
     python -m bench.quality inject REPO_DIR OUT.jsonl.gz    rows with one defect each, beside their clean twins
     python -m bench.quality alarms REPORT.json...           false alarms into the signals' docstrings
-    python -m bench.quality leaks                           secrets that leave with a question to a model
 
 `assay bench` judges the rows (docs/bench.md). The same history gives the same rows, byte for byte. Rules are tuned on what an
 injector writes as soon as it is in the repository: for a fresh measurement write other variants into a file (`VARIANTS`, as in
@@ -23,14 +22,13 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from runpy import run_path
 from typing import Any, Final
 
-from bench.cost import question_of
 from bench.defects import FIXED_FILES, VARIANTS, Defect, Source, Variant, find_functions, fixed_files
 from bench.defects import LANGUAGES as INJECTED
 from bench.history import (
@@ -45,13 +43,10 @@ from bench.history import (
     read_history,
     spread,
 )
-from tests.bench.made import Size, made_dossier
-from tests.worker.dossier.secrets.samples import Sample, look_alikes, secrets
 from worker.adapters.git.changes import changes_between, diff_between, look_up_at, texts_of
 from worker.adapters.git.checkout import guidance_at, repository_name
 from worker.adapters.git.git import GitFailedError, GitRepository, open_repository
-from worker.domain.dossier.case import Case
-from worker.domain.dossier.dossier import Ci, CiCheck, Criterion, Dossier, Guidance, HeadFile, Issue
+from worker.domain.dossier.dossier import Dossier
 from worker.domain.ids import Sha
 from worker.dossier.assemble import complete_dossier
 from worker.evaluation.bench.measures import Share
@@ -392,74 +387,6 @@ def alarms(arguments: argparse.Namespace) -> int:
     return 0
 
 
-# Secrets
-
-MOST_ALIKE: Final = 0.01
-LEAKED_CHARACTERS: Final = 12
-"""So many characters of a secret in a row are a leak, too."""
-
-
-def in_diff(text: str) -> dict[str, Any]:
-    lines = text.split("\n")
-    head = (
-        "diff --git a/app.cfg b/app.cfg\nnew file mode 100644\nindex 0000000..1111111\n--- /dev/null\n+++ b/app.cfg\n"
-    )
-    return {"diff": f"{head}@@ -0,0 +1,{len(lines)} @@\n" + "".join(f"+{line}\n" for line in lines), "files": None}
-
-
-def in_test(text: str) -> dict[str, Any]:
-    path, at = "tests/test_app.py", text.count("\n") + 2
-    head = f"diff --git a/{path} b/{path}\nindex 1111111..2222222 100644\n--- a/{path}\n+++ b/{path}\n"
-    return {
-        "diff": f"{head}@@ -{at} +{at} @@\n-a = 1\n+a = 2\n",
-        "files": (HeadFile(path=path, text=f"{text}\na = 2\n"),),
-    }
-
-
-FIELDS: Final[Mapping[str, Callable[[str], dict[str, Any]]]] = {
-    "diff": in_diff,
-    "changed test": in_test,
-    "issue": lambda text: {"issues": (Issue(number=7, title="Uploads", body=text),)},
-    "criterion": lambda text: {"criteria": (Criterion(id="AC1", text=text),)},
-    "case": lambda text: {"case": Case(summary="As asked.", work_arounds=(text,))},
-    "CI log": lambda text: {"ci": Ci(checks=(CiCheck(name="test", conclusion="success", summary=text),))},
-    "rules file": lambda text: {"guidance": (Guidance(path="AGENTS.md", text=text),)},
-    "contest": lambda text: {"contest": text},
-}
-"""Every field that a question is made from."""
-
-
-def ask_with(samples: Iterable[Sample]) -> Iterator[tuple[Sample, str, str]]:
-    """Each sample with the field that it was put into and the prompt made from that."""
-    plain = complete_dossier(made_dossier(["python"], Size(files=1), whole=False))
-    for at, sample in enumerate(samples):
-        field = list(FIELDS)[at % len(FIELDS)]
-        question = question_of(plain.model_copy(update=FIELDS[field](sample.text)))
-        assert question is not None, "a sample fits any question"
-        yield sample, field, question.prompt.turns[0]
-
-
-def is_leaked(secret: str, prompt: str) -> bool:
-    size = LEAKED_CHARACTERS
-    return any(secret[at : at + size] in prompt for at in range(0, max(1, len(secret) - size + 1), size))
-
-
-def leaks(arguments: argparse.Namespace) -> int:
-    """Put seeded secrets and harmless look-alikes into each field, and look for them in the real prompt."""
-    count, seed = arguments.count, arguments.seed
-    lost = Counter(
-        f"{sample.shape} in the {field}"
-        for sample, field, prompt in ask_with(secrets(count, seed))
-        if any(is_leaked(secret, prompt) for secret in sample.secrets)
-    )
-    taken = Counter(s.shape for s, _, prompt in ask_with(look_alikes(count, seed)) if "[redacted: " in prompt)
-    is_met = not lost and taken.total() <= MOST_ALIKE * count
-    print(f"secrets that left: {lost.total()} of {count} (goal: 0) {dict(lost) or ''}")
-    print(f"look-alikes redacted: {taken.total()} of {count} (goal: at most {MOST_ALIKE:.0%}) {dict(taken) or ''}")
-    print(f"goals: {'met' if is_met else 'MISSED'}")
-    return int(not is_met)
-
-
 def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(required=True)
@@ -480,10 +407,6 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     command.set_defaults(run=alarms)
     command.add_argument("reports", type=Path, nargs="+", metavar="REPORT.json")
     command.add_argument("--made", type=Path, nargs="+", default=[], metavar="REPORT.json")
-    command = commands.add_parser("leaks")
-    command.set_defaults(run=leaks)
-    command.add_argument("--count", type=int, default=1000)
-    command.add_argument("--seed", type=int, default=1)
     return parser.parse_args(arguments)
 
 

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from bench.history import read_history
-from bench.quality import FIELDS, ask_with, is_leaked, main
-from tests.worker.dossier.secrets.samples import Sample
+from bench.quality import main
 from worker.adapters.git.git import open_repository
 from worker.domain.dossier.dossier import Dossier
 from worker.dossier.assemble import complete_dossier
@@ -277,14 +276,3 @@ def test_variants_of_a_file_take_the_place_of_the_built_in_ones(parts: Path) -> 
     )
     rows = injected(parts, "--variants", str(file))
     assert {row["expect"].get("variant") for row in rows} == {None, "blank_line"}
-
-
-def test_no_secret_and_hardly_a_look_alike_is_taken_for_the_other() -> None:
-    assert main(["leaks", "--count", "24"]) == 0
-
-
-def test_a_plain_word_is_found_in_the_prompt_from_every_field() -> None:
-    word = "perfectly-ordinary-wording"
-    asked = list(ask_with([Sample("word", f"It says {word} here.", (word,))] * len(FIELDS)))
-    assert {field for _, field, _ in asked} == set(FIELDS)
-    assert all(is_leaked(word, prompt) for _, _, prompt in asked)

@@ -1,0 +1,103 @@
+"""Secrets and what looks like them, put into every field that a question is made from, and looked for in its prompt."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Final
+
+import pytest
+
+from tests.bench.made import Size, made_dossier
+from tests.worker.dossier.secrets.samples import Sample, look_alikes, secrets
+from worker.domain.dossier.case import Case
+from worker.domain.dossier.dossier import Ci, CiCheck, Criterion, Dossier, Guidance, HeadFile, Issue
+from worker.dossier.assemble import complete_dossier
+from worker.dossier.diff.parser import diff_of
+from worker.judge.checks.ci_status import read_ci
+from worker.judge.checks.claims import check_claims
+from worker.judge.checks.evidence import Places
+from worker.judge.llm.prompt import PromptInput, build_question
+from worker.judge.rubric import load_prompt, load_rubric
+from worker.signals.heuristic_opinion import form_opinion
+
+LEAKED_CHARACTERS: Final = 12
+"""So many characters of a secret in a row are a leak, too."""
+
+MOST_ALIKE: Final = 0.01
+
+
+def in_diff(text: str) -> dict[str, Any]:
+    lines = text.split("\n")
+    head = (
+        "diff --git a/app.cfg b/app.cfg\nnew file mode 100644\nindex 0000000..1111111\n--- /dev/null\n+++ b/app.cfg\n"
+    )
+    return {"diff": f"{head}@@ -0,0 +1,{len(lines)} @@\n" + "".join(f"+{line}\n" for line in lines), "files": None}
+
+
+def in_test(text: str) -> dict[str, Any]:
+    path, at = "tests/test_app.py", text.count("\n") + 2
+    head = f"diff --git a/{path} b/{path}\nindex 1111111..2222222 100644\n--- a/{path}\n+++ b/{path}\n"
+    return {
+        "diff": f"{head}@@ -{at} +{at} @@\n-a = 1\n+a = 2\n",
+        "files": (HeadFile(path=path, text=f"{text}\na = 2\n"),),
+    }
+
+
+FIELDS: Final[Mapping[str, Callable[[str], dict[str, Any]]]] = {
+    "diff": in_diff,
+    "changed test": in_test,
+    "issue": lambda text: {"issues": (Issue(number=7, title="Uploads", body=text),)},
+    "criterion": lambda text: {"criteria": (Criterion(id="AC1", text=text),)},
+    "case": lambda text: {"case": Case(summary="As asked.", work_arounds=(text,))},
+    "CI log": lambda text: {"ci": Ci(checks=(CiCheck(name="test", conclusion="success", summary=text),))},
+    "rules file": lambda text: {"guidance": (Guidance(path="AGENTS.md", text=text),)},
+    "contest": lambda text: {"contest": text},
+}
+"""Every field that a question is made from."""
+
+
+def ask(dossier: Dossier) -> str:
+    """The turn of the prompt about it."""
+    diff = diff_of(dossier.diff)
+    claims = check_claims(dossier, diff, Places(dossier))
+    prompt_input = PromptInput(dossier, diff, form_opinion(dossier, load_rubric()), claims, read_ci(dossier.ci))
+    question = build_question(prompt_input, load_rubric(), load_prompt(), "bench")
+    assert question is not None, "a sample fits any question"
+    return question.prompt.turns[0]
+
+
+def ask_with(samples: Iterable[Sample]) -> Iterator[tuple[Sample, str, str]]:
+    """Each sample with the field that it was put into and the prompt made from that."""
+    plain = complete_dossier(made_dossier(["python"], Size(files=1), whole=False))
+    for at, sample in enumerate(samples):
+        field = list(FIELDS)[at % len(FIELDS)]
+        yield sample, field, ask(plain.model_copy(update=FIELDS[field](sample.text)))
+
+
+def is_leaked(secret: str, prompt: str) -> bool:
+    size = LEAKED_CHARACTERS
+    return any(secret[at : at + size] in prompt for at in range(0, max(1, len(secret) - size + 1), size))
+
+
+COUNTS = [24, pytest.param(1_000, marks=pytest.mark.slow)]
+
+
+@pytest.mark.parametrize("count", COUNTS)
+def test_no_secret_leaves_with_a_question(count: int) -> None:
+    leaked = [
+        f"{sample.shape} in the {field}"
+        for sample, field, prompt in ask_with(secrets(count, 1))
+        if any(is_leaked(secret, prompt) for secret in sample.secrets)
+    ]
+    assert leaked == []
+
+
+@pytest.mark.parametrize("count", COUNTS)
+def test_hardly_anything_harmless_is_redacted(count: int) -> None:
+    taken = [sample.shape for sample, _, prompt in ask_with(look_alikes(count, 1)) if "[redacted: " in prompt]
+    assert len(taken) <= MOST_ALIKE * count, taken
+
+
+def test_a_plain_word_is_in_the_prompt_from_every_field() -> None:
+    word = "perfectly-ordinary-wording"
+    asked = list(ask_with([Sample("word", f"It says {word} here.", (word,))] * len(FIELDS)))
+    assert {field for _, field, _ in asked} == set(FIELDS)
+    assert all(is_leaked(word, prompt) for _, _, prompt in asked)
