@@ -1,236 +1,230 @@
-"""Breaks each stage once, in a copy of the project, and names the conversations that noticed.
+"""Break the product in a copy, one line at a time, and name the tests that notice.
 
-    .venv/bin/python bench/mutate.py [NAME ...]
+    python -m bench.mutate [NAME ...]              each stage once, held by conversations
+    python -m bench.mutate --drawn 40 [--seed 1]   lines of the pure rooms drawn by chance, held by their room's tests
 
-Prints one line a mutation; ends with 1 if one of them went unnoticed. A mutation whose text is not in the code
-exactly once is an error, so that this list can't rot. It takes about a minute a mutation.
+Prints one line a mutation, and the share that was noticed. Exits 1 where a stage went unnoticed. A stage's text that is not in the code
+exactly once is an error, so that the list can't rot. A drawn mutation that goes unnoticed may change nothing that matters: read it. A
+mutation takes about a minute.
 """
 
+import argparse
+import ast
 import os
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+import tomllib
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from random import Random
+from typing import Any, Final, cast
 
-ROOT = Path(__file__).resolve().parent.parent
-NOTICED = re.compile(r"^(?:FAILED|ERROR) (\S+)", re.MULTILINE)
-ENOUGH = "3"
+ROOT: Final = Path(__file__).resolve().parent.parent
+NOTICED: Final = re.compile(r"^(?:FAILED|ERROR) (\S+)", re.MULTILINE)
+ENOUGH: Final = "3"
+LONGEST_S: Final = 900
+"""Tests that take longer do not end: the mutation is noticed."""
+
+CONVERSATIONS: Final = Path("tests/conversations")
+PURE_ROOMS: Final = (
+    "app/ingest", "worker/domain", "worker/dossier", "worker/judge", "worker/publishing/texts", "worker/signals",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
-class Mutation:
-    """What is broken, where, how, and the conversations that are told."""
+class Stage:
+    """A stage that is broken: where, how, and the conversations that notice."""
 
-    stage: str
+    name: str
     path: str
     before: str
     after: str
-    told: str
+    noticed_by: Sequence[str]
+
+    @property
+    def steps(self) -> list[list[Path]]:
+        return [[CONVERSATIONS / name for name in self.noticed_by]]
+
+    def rewrite(self, text: str) -> str:
+        count = text.count(self.before)
+        assert count == 1, f"{self.name}: the text stands {count} times"
+        return text.replace(self.before, self.after)
 
 
-MUTATIONS = (
-    Mutation(
-        "door: any signature opens",
-        "app/web/webhooks.py",
-        "if not self.verifier.is_valid(signature, body):",
-        "if not (self.verifier.is_valid(signature, body) or body):",
-        "test_the_door.py",
-    ),
-    Mutation(
-        "events: our own check runs are not known as ours",
-        "app/ingest/checks.py",
-        '    if is_own_app(run.app, delivery):\n        return Ignored("own_check_run")\n',
-        '    if not is_own_app(run.app, delivery):\n        return Ignored("own_check_run")\n',
-        "test_the_door.py",
-    ),
-    Mutation(
-        "commands: a command in a code block counts",
-        "app/ingest/comments.py",
-        "    command = parse_command(text)\n",
-        '    command = parse_command(text.replace("`", "").strip())\n',
-        "test_commands.py",
-    ),
-    Mutation(
-        "commands: anybody may give them",
-        "worker/domain/config/command_permissions.py",
-        "    if ROLE_ORDER.index(asker.role) < ROLE_ORDER.index(right.least_role):\n",
-        "    if ROLE_ORDER.index(asker.role) < 0:\n",
-        "test_commands.py",
-    ),
-    Mutation(
-        "intake: a delivery that was counted counts again",
-        "worker/adapters/redis/lua/want.lua",
-        "'NX'",
-        "'GET'",
-        "test_one_check_per_head.py test_the_door.py",
-    ),
-    Mutation(
-        "dispatch: no check run is opened before the judge comes",
-        "worker/wiring/app.py",
-        "        self._initial_status().open(request, head_sha)",
-        "        del request, head_sha",
-        "test_the_first_case.py test_heads_that_move.py test_one_check_per_head.py",
-    ),
-    Mutation(
-        "assemble: failing CI is not seen",
-        "worker/dossier/assemble.py",
-        "return CiState.FAILURE",
-        "return CiState.SUCCESS",
-        "test_ci.py",
-    ),
-    Mutation(
-        "pipeline: running CI is not waited for",
-        "worker/scheduling/pipeline.py",
-        "if running and now < until else None",
-        "if running and now > until else None",
-        "test_ci.py",
-    ),
-    Mutation(
-        "judge: a fact does not reject",
-        "worker/judge/escalation.py",
-        "    if inputs.opinion.facts and (_is_opinion_sufficient(inputs) or not inputs.has_model):",
-        "    if not inputs.opinion and (_is_opinion_sufficient(inputs) or not inputs.has_model):",
-        "test_the_first_case.py",
-    ),
-    Mutation(
-        "judge: pointers are not held against the change",
-        "worker/judge/checks/evidence.py",
-        "        if missing is not None:",
-        "        if missing is not None and missing < 0:",
-        "test_the_model.py",
-    ),
-    Mutation(
-        "judge: no second question after an unusable reply",
-        "worker/judge/llm/client.py",
-        "for _ in range(2):",
-        "for _ in range(1):",
-        "test_the_model.py",
-    ),
-    Mutation(
-        "judge: an outage is a reject",
-        "worker/judge/llm/model_judge.py",
-        "return abstain(bundle, AbstainReason.JUDGE_UNAVAILABLE, texts.judge_unavailable(reason))",
-        "return replace(abstain(bundle, AbstainReason.UNPROVEN, texts.judge_unavailable(reason)), signals={})",
-        "test_the_model.py",
-    ),
-    Mutation(
-        "record: the ledger is not written",
-        "worker/scheduling/record.py",
-        "    recorder.ledger.append(pull, entry, events, beside)",
-        "    del pull",
-        "test_the_first_case.py test_the_model.py",
-    ),
-    Mutation(
-        "publish: a head that moved gets the verdict",
-        "worker/publishing/check_runs.py",
-        "        if newest == head_sha:\n            return None\n        self._lease.renew()",
-        "        if newest:\n            return None\n        self._lease.renew()",
-        "test_heads_that_move.py",
-    ),
-    Mutation(
-        "publish: older heads keep their unfinished checks",
-        "worker/publishing/check_runs.py",
-        "            if head_sha != newest:",
-        "            if not newest:",
-        "test_heads_that_move.py",
-    ),
-    Mutation(
-        "publish: the check run is not searched for before it is made again",
-        "worker/adapters/github/check_runs.py",
-        "return mine[-1] if mine else None",
-        "return mine[-1] if len(mine) > 9 else None",
-        "test_one_check_per_head.py",
-    ),
-    Mutation(
-        "render: an outage passes",
-        "worker/publishing/texts/check_run.py",
-        "            return Conclusion.NEUTRAL if is_neutral else Conclusion.ACTION_REQUIRED",
-        "            return Conclusion.NEUTRAL",
-        "test_the_model.py test_ci.py",
-    ),
-    Mutation(
-        "carry: the same content is judged again",
-        "worker/scheduling/pipeline.py",
-        "carried_over = None if dossier.contest or is_rejudge else carry_over_verdict(dossier, header, context)",
-        "carried_over = carry_over_verdict(dossier, header, context) if dossier.contest or is_rejudge else None",
-        "test_heads_that_move.py test_commands.py test_same_content.py",
-    ),
-    Mutation(
-        "purse: a day has no end",
-        "worker/adapters/redis/budget.py",
-        "levels = [self._level(Cap.DAY, whole(books[0][SPENT]))]",
-        "levels = [self._level(Cap.DAY, 0 * whole(books[0][SPENT]))]",
-        "test_money.py",
-    ),
-    Mutation(
-        "purse: nothing is settled",
-        "worker/adapters/redis/budget.py",
-        "change = billed - whole(amount)",
-        "change = billed - billed",
-        "test_money.py",
-    ),
-    Mutation(
-        "court: at a cap no fact counts",
-        "worker/judge/llm/model_judge.py",
-        "    if opinion.facts:",
-        "    if opinion.facts and not reached:",
-        "test_money.py",
-    ),
-    Mutation(
-        "court: a repository's pause is not heard",
-        "worker/wiring/judge.py",
-        "    return Pause.OPERATOR if active.is_everywhere else Pause.REPOSITORY, active.suspension",
-        "    return None, None",
-        "test_money.py",
-    ),
-)
+def read_stages() -> list[Stage]:
+    rows: list[dict[str, Any]] = tomllib.loads((ROOT / "bench" / "mutations.toml").read_text("utf-8"))["stage"]
+    return [Stage(**row) for row in rows]
+
+
+OPPOSITE: Final[dict[type[ast.AST], tuple[str, str]]] = {
+    ast.Eq: ("==", "!="), ast.NotEq: ("!=", "=="), ast.Lt: ("<", "<="), ast.LtE: ("<=", "<"), ast.Gt: (">", ">="),
+    ast.GtE: (">=", ">"), ast.Is: ("is", "is not"), ast.IsNot: ("is not", "is"), ast.In: ("in", "not in"),
+    ast.NotIn: ("not in", "in"), ast.And: ("and", "or"), ast.Or: ("or", "and"), ast.Add: ("+", "-"), ast.Sub: ("-", "+"),
+}  # fmt: skip
+
+
+MODEL_OPTIONS: Final = {"frozen", "slots", "kw_only"}
+"""Keywords of classes, which no behaviour depends on."""
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """One line that reads otherwise. `line` counts from 1."""
+
+    path: str
+    line: int
+    before: str
+    after: str
+
+    @property
+    def name(self) -> str:
+        return f"{self.path}:{self.line}: {self.before.strip()}  ->  {self.after.strip()}"
+
+    @property
+    def steps(self) -> list[list[Path]]:
+        """The tests that mirror the file's folder, then those of its whole room."""
+        room = next(room for room in PURE_ROOMS if self.path.startswith(f"{room}/"))
+        return [[Path("tests") / Path(self.path).parent], [Path("tests") / room]]
+
+    def rewrite(self, text: str) -> str:
+        lines = text.split("\n")
+        assert lines[self.line - 1] == self.before, self.name
+        lines[self.line - 1] = self.after
+        return "\n".join(lines)
+
+
+def possible(path: str, text: str) -> Iterator[Drawn]:
+    """All mutations of a file: an operator turned around, a `not` left out, a number one larger, True for False."""
+    lines, tree = text.split("\n"), ast.parse(text)
+    options = {
+        id(word.value)
+        for node in ast.walk(tree)
+        if isinstance(node, (ast.Call, ast.ClassDef))
+        for word in node.keywords
+        if word.arg in MODEL_OPTIONS
+    }
+    for node in ast.walk(tree):
+        if id(node) in options:
+            continue
+        for (row, start, end), new in edits_of(node):
+            line = lines[row - 1]
+            raw = line.encode()  # columns of ast count bytes
+            piece = raw[start:end].decode()
+            changed = new(piece)
+            if changed != piece:
+                yield Drawn(path, row, line, raw[:start].decode() + changed + raw[end:].decode())
+
+
+Span = tuple[int, int, int]
+
+
+def edits_of(node: ast.AST) -> Iterator[tuple[Span, Callable[[str], str]]]:
+    """The pieces of one line that a mutation of this node rewrites, and how."""
+    match node:
+        case ast.Compare(left=left, ops=[operator], comparators=[right]):
+            yield from between(left, right, operator)
+        case ast.BoolOp(op=operator, values=[left, right, *_]):
+            yield from between(left, right, operator)
+        case ast.BinOp(left=left, op=operator, right=right):
+            yield from between(left, right, operator)
+        case ast.UnaryOp(op=ast.Not(), operand=operand) if node.lineno == operand.lineno:
+            yield (node.lineno, node.col_offset, operand.col_offset), lambda piece: piece.replace("not ", "", 1)
+        case ast.Constant(value=bool() | int()) if node.lineno == node.end_lineno:
+            span = (node.lineno, node.col_offset, node.end_col_offset or 0)
+            value: object = not node.value if isinstance(node.value, bool) else cast("int", node.value) + 1
+            yield span, lambda _: str(value)
+        case _:
+            return
+
+
+def between(left: ast.expr, right: ast.expr, operator: ast.AST) -> Iterator[tuple[Span, Callable[[str], str]]]:
+    """The operator between two operands on one line."""
+    if type(operator) in OPPOSITE and left.end_lineno == right.lineno and left.end_col_offset is not None:
+        old, new = OPPOSITE[type(operator)]
+        pattern = re.compile(rf"(?<!\w){re.escape(old)}(?!\w)")
+        yield (right.lineno, left.end_col_offset, right.col_offset), lambda piece: pattern.sub(new, piece, count=1)
+
+
+def draw(count: int, seed: int, root: Path = ROOT) -> list[Drawn]:
+    """Mutations by chance, in equal parts of each room; the same seed and code give the same ones."""
+    random = Random(seed)  # noqa: S311 - a draw that can be repeated
+    pools = [
+        [
+            drawn
+            for path in sorted((root / room).rglob("*.py"))
+            for drawn in possible(str(path.relative_to(root)), path.read_text())
+        ]
+        for room in PURE_ROOMS
+    ]
+    for pool in pools:
+        random.shuffle(pool)
+    return [pool[turn] for turn in range(-(-count // len(pools))) for pool in pools if turn < len(pool)][:count]
 
 
 def main() -> int:
-    chosen = [one for one in MUTATIONS if not sys.argv[1:] or any(word in one.stage for word in sys.argv[1:])]
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", metavar="NAME", help="stages with this word alone")
+    parser.add_argument("--drawn", type=int, metavar="N", help="that many lines of the pure rooms instead")
+    parser.add_argument("--seed", type=int, default=1)
+    arguments = parser.parse_args()
+    stages = [one for one in read_stages() if not arguments.names or any(name in one.name for name in arguments.names)]
+    mutations: Sequence[Stage | Drawn] = draw(arguments.drawn, arguments.seed) if arguments.drawn else stages
+    with copied() as copy:
+        tests = sorted({test for mutation in mutations for step in mutation.steps for test in step})
+        if broken := failing(tests, copy):
+            print(f"The tests fail as it is, so they prove nothing: {', '.join(broken)}")
+            return 2
+        unnoticed = [one.name for one in mutations if not is_noticed(one, copy)]
+    noticed = len(mutations) - len(unnoticed)
+    print(f"{noticed} of {len(mutations)} noticed ({noticed / len(mutations):.0%})")
+    print("".join(f"UNNOTICED {name}\n" for name in unnoticed), end="")
+    return int(bool(unnoticed) and not arguments.drawn)
+
+
+@contextmanager
+def copied() -> Generator[Path]:
+    """The project in a folder and an environment of its own."""
     with tempfile.TemporaryDirectory(prefix="assay-mutate-") as folder:
         copy = Path(folder) / "assay"
-        shutil.copytree(
-            ROOT, copy, ignore=shutil.ignore_patterns(".venv", ".git", "__pycache__", ".hypothesis"), symlinks=True
-        )
+        ignored = shutil.ignore_patterns(".venv", ".git", "__pycache__", ".hypothesis")
+        shutil.copytree(ROOT, copy, ignore=ignored, symlinks=True)
         environ = {**os.environ, "UV_PROJECT_ENVIRONMENT": str(copy / ".venv")}  # noqa: TID251 - a child's
         environ.pop("VIRTUAL_ENV", None)
         uv = [str(Path(sys.executable).with_name("uv")), "sync", "--quiet", "--frozen", "--all-groups"]
         subprocess.run([*uv, "--python", sys.executable], cwd=copy, env=environ, check=True)
-        if broken := failing(sorted({name for one in chosen for name in one.told.split()}), copy):
-            print(f"The conversations fail as it is, so they prove nothing: {', '.join(broken)}")
-            return 2
-        unnoticed = [one.stage for one in chosen if not noticed(one, copy)]
-    print(
-        f"{len(chosen) - len(unnoticed)} of {len(chosen)} noticed" + "".join(f"\nUNNOTICED {one}" for one in unnoticed)
-    )
-    return 1 if unnoticed else 0
+        yield copy
 
 
-def noticed(mutation: Mutation, copy: Path) -> bool:
-    """Break the copy, run the conversations, mend it."""
+def is_noticed(mutation: Stage | Drawn, copy: Path) -> bool:
+    """Break the copy, run the tests step by step until one fails, and mend it."""
     file = copy / mutation.path
     whole = file.read_text()
-    assert whole.count(mutation.before) == 1, f"{mutation.stage}: the text stands {whole.count(mutation.before)} times"
-    file.write_text(whole.replace(mutation.before, mutation.after))
+    file.write_text(mutation.rewrite(whole))
     try:
-        caught = failing(mutation.told.split(), copy)
+        caught = next((names for tests in mutation.steps if (names := failing(tests, copy))), list[str]())
     finally:
         file.write_text(whole)
-    print(f"{mutation.stage}: {', '.join(caught) if caught else 'NOBODY'}", flush=True)
+    print(f"{mutation.name}: {', '.join(caught) or 'UNNOTICED'}", flush=True)
     return bool(caught)
 
 
-def failing(told: Sequence[str], copy: Path) -> list[str]:
-    """Run these conversations; the names of those that fail."""
-    files = [f"tests/conversations/{name}" for name in told]
-    command = [".venv/bin/python", "-m", "pytest", "-q", "-n", "2", "-m", "", f"--maxfail={ENOUGH}", *files]
-    ran = subprocess.run(command, cwd=copy, capture_output=True, text=True, check=False)
-    return sorted({name.split("::")[-1] for name in NOTICED.findall(ran.stdout)})
+def failing(tests: Sequence[Path], copy: Path) -> list[str]:
+    """Run these tests; the names of those that fail."""
+    found = [str(test) for test in tests if (copy / test).exists()]
+    if not found:
+        return []
+    command = [".venv/bin/python", "-m", "pytest", "-q", "-n", "2", "-m", "", f"--maxfail={ENOUGH}", *found]
+    try:
+        ran = subprocess.run(command, cwd=copy, capture_output=True, text=True, check=False, timeout=LONGEST_S)
+    except subprocess.TimeoutExpired:
+        return ["no end"]
+    names = sorted({name.split("::")[-1] for name in NOTICED.findall(ran.stdout)})
+    return names or ([f"exit {ran.returncode}"] if ran.returncode else [])
 
 
 if __name__ == "__main__":

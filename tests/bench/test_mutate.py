@@ -1,11 +1,39 @@
-"""The list of what is broken on purpose, held against the code that it breaks."""
+"""The list of stages that are broken on purpose, held against their code, and the lines that are drawn by chance."""
 
-from bench.mutate import MUTATIONS, ROOT
+from pathlib import Path
+
+import pytest
+
+from bench.mutate import CONVERSATIONS, PURE_ROOMS, ROOT, draw, possible, read_stages
 
 
-def test_each_text_that_is_broken_stands_in_the_code_once_and_whoever_shall_notice_is_there() -> None:
-    for one in MUTATIONS:
-        assert (ROOT / one.path).read_text().count(one.before) == 1, one.stage
-        assert one.before != one.after
-        for name in one.told.split():
-            assert (ROOT / "tests" / "conversations" / name).is_file(), one.stage
+def test_each_text_that_is_broken_stands_in_the_code_once_and_the_tests_that_notice_exist() -> None:
+    for stage in read_stages():
+        assert stage.rewrite((ROOT / stage.path).read_text()) != (ROOT / stage.path).read_text(), stage.name
+        for name in stage.noticed_by:
+            assert (ROOT / CONVERSATIONS / name).is_file(), stage.name
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("a = b == c", {"a = b != c"}),
+        ("a = b <= 2", {"a = b < 2", "a = b <= 3"}),
+        ("if not a and b: c", {"if a and b: c", "if not a or b: c"}),
+        ("a = 'é' is not b", {"a = 'é' is b"}),
+        ("def f(a=True): return a - b", {"def f(a=False): return a - b", "def f(a=True): return a + b"}),
+        ("class A(B, frozen=True): c: int", set[str]()),
+    ],
+)
+def test_a_line_is_rewritten_at_one_place(before: str, after: set[str]) -> None:
+    assert {drawn.after for drawn in possible("a.py", before)} == after
+
+
+def test_the_same_seed_draws_the_same_lines_in_equal_parts_of_each_room(tmp_path: Path) -> None:
+    for number, room in enumerate(PURE_ROOMS):
+        (tmp_path / room).mkdir(parents=True)
+        (tmp_path / room / "a.py").write_text("".join(f"a{at} = b + {at + number}\n" for at in range(20)))
+    drawn = draw(12, 3, tmp_path)
+    assert drawn == draw(12, 3, tmp_path) != draw(12, 4, tmp_path)
+    assert [sum(one.path.startswith(f"{room}/") for one in drawn) for room in PURE_ROOMS] == [2] * len(PURE_ROOMS)
+    assert all(one.rewrite((tmp_path / one.path).read_text()).count(one.after) == 1 for one in drawn)
