@@ -1,4 +1,4 @@
-"""Pull requests by the hundred while everything dies: `python bench/chaos.py [--conversations 40] [--kills 10] [--seed 1]`.
+"""Pull requests by the hundred while everything dies: `python -m bench.chaos [--conversations 40] [--kills 10] [--seed 1]`.
 
 The real product (`assay serve`, two `assay work`), a private Redis that writes through to its file, the played GitHub, and a
 model that answers by a rule. People push, force-push, command, run CI, queue, close and reopen; workers, jobs, the dispatcher,
@@ -25,26 +25,24 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from pydantic import SecretStr
+from pytest_httpserver import HTTPServer
+
+from bench.storm.blows import Blows, keeps
+from bench.storm.model import RuledModel
+from bench.storm.people import OTHERS, Crowd
+from bench.storm.plan import Blow, Fault, Move, Step, Victim, plan
+from bench.storm.record import Books, Ending, Probes, cut_short, of_the_file, of_the_stream
+from tests.worker.adapters.redis.played import settings
+from tests.worker.scheduling.fleet import Fleet, free_port
+from tests.world.github_bench import GitHub
+from tests.world.product import STORE_KEY, Product, environment
+from tests.world.redis import Redis
+from tests.world.tester import busy_keys
+from worker.adapters.redis import keys
+from worker.adapters.redis.store import open_store
+
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
-
-from pydantic import SecretStr  # noqa: E402 - found from any working directory
-from pytest_httpserver import HTTPServer  # noqa: E402 - as above
-
-from bench.storm.blows import Blows, keeps  # noqa: E402 - as above
-from bench.storm.model import RuledModel  # noqa: E402 - as above
-from bench.storm.people import OTHERS, Crowd  # noqa: E402 - as above
-from bench.storm.plan import Blow, Fault, Move, Step, Victim, plan  # noqa: E402 - as above
-from bench.storm.record import Books, Ending, Probes, cut_short, of_the_file, of_the_stream  # noqa: E402 - as above
-from tests.worker.adapters.redis.played import settings  # noqa: E402 - as above
-from tests.worker.scheduling.fleet import Fleet, free_port  # noqa: E402 - as above
-from tests.world.github_bench import GitHub  # noqa: E402 - as above
-from tests.world.product import STORE_KEY, Product, environment  # noqa: E402 - as above
-from tests.world.redis import Redis  # noqa: E402 - as above
-from tests.world.tester import busy_keys  # noqa: E402 - as above
-from worker.adapters.redis import keys  # noqa: E402 - as above
-from worker.adapters.redis.store import open_store  # noqa: E402 - as above
-
 MACHINES = 2
 LEASE_S = 3
 SETTLE_S = 240.0
@@ -76,22 +74,11 @@ PACE = {
 """Short enough for a storm, long enough that a slow machine is no dead one."""
 
 
-@dataclass(frozen=True)
-class Options:
-    conversations: int
-    kills: int
-    seed: int
-    minutes: float
-    fsync: str
-    is_broken: bool
-    is_kept: bool
-
-
 @dataclass
 class Storm:
     """One run. `done`: how much of the plan."""
 
-    options: Options
+    options: argparse.Namespace
     github: GitHub
     redis: Redis
     product: Product
@@ -154,7 +141,7 @@ class Storm:
 
 
 @contextmanager
-def stage(options: Options) -> Generator[Storm]:
+def stage(options: argparse.Namespace) -> Generator[Storm]:
     """Everything up and running; gone afterwards."""
     with ExitStack() as ends:
         github = GitHub.start(OTHERS)
@@ -164,7 +151,7 @@ def stage(options: Options) -> Generator[Storm]:
         server = ends.enter_context(HTTPServer(threaded=True))
         model = RuledModel(server)
         told = environment(github.ready, model.url, redis, {**PACE, "ASSAY_PORT": str(free_port())})
-        if options.is_broken:
+        if options.broken_fence:
             told["PYTHONPATH"] = str(ends.enter_context(broken_tree()))
         product = Product.started(told, ["serve", *["work"] * MACHINES])
         ends.callback(product.stop)
@@ -225,10 +212,10 @@ def figures(storm: Storm, seconds: float) -> Iterator[str]:
     yield from (f"  {one}" for one in storm.crowd.refused[:5])
 
 
-def run(options: Options) -> int:
+def run(options: argparse.Namespace) -> int:
     moves, began = plan(options.seed, options.conversations, options.kills), time.monotonic()
     until = began + options.minutes * 60
-    fence = "broken" if options.is_broken else "whole"
+    fence = "broken" if options.broken_fence else "whole"
     print(
         f"seed {options.seed}: {options.conversations} pull requests, {options.kills} kills, fence {fence}", flush=True
     )
@@ -241,7 +228,7 @@ def run(options: Options) -> int:
             storm.probes.look()
             print("\n".join([*figures(storm, time.monotonic() - began), *histogram(storm.blows)]))
         finally:
-            if options.is_kept:
+            if options.keep:
                 keep(storm)
     print(f"violations: {len(wrong)}")
     print("\n".join(f"  {one}" for one in wrong))
@@ -265,12 +252,7 @@ def main() -> int:
     parser.add_argument("--fsync", choices=("always", "everysec"), default="always")
     parser.add_argument("--broken-fence", action="store_true")
     parser.add_argument("--keep", action="store_true")
-    given = parser.parse_args()
-    return run(
-        Options(
-            given.conversations, given.kills, given.seed, given.minutes, given.fsync, given.broken_fence, given.keep
-        )
-    )
+    return run(parser.parse_args())
 
 
 if __name__ == "__main__":

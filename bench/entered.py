@@ -62,7 +62,6 @@ def run_traced(log: str, arguments: list[str]) -> None:
 
 def documentation_only() -> tuple[Entered, Entered]:
     """What the judge job enters, and what all processes enter together."""
-    sys.path.insert(0, str(ROOT))
     from bench.stage import staged  # noqa: PLC0415 - the traced process needs none of it
     from tests.world.changes import ONLY_DOCUMENTATION, PROJECT  # noqa: PLC0415 - as above
 

@@ -1,4 +1,4 @@
-"""Print the figures of the redesign for this checkout: `python bench/house.py [--entered]`.
+"""Print the figures of the redesign for this checkout: `python -m bench.house [--entered]`.
 
 Each line has a figure, its value and its goal. `--entered` starts the product, opens one documentation-only pull request and counts
 the product files whose functions its processes enter (`bench/entered.py`); this takes about a minute.
@@ -16,13 +16,11 @@ from pathlib import Path
 from statistics import median
 from typing import Final, NamedTuple
 
+import grimp
+
+from tests.test_sizes import size
+
 ROOT: Final = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
-
-import grimp  # noqa: E402 - after the path, as the others
-
-from tests.test_sizes import size  # noqa: E402 - found from any working directory
-
 PRODUCT: Final = ("app", "worker")
 PHRASES: Final = (
     "anew", "any more", "at once", "by itself", "comes again", "counts no more", "in vain", "nobody", "somebody",

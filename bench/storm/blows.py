@@ -49,7 +49,6 @@ class Blows:
     dice: random.Random
     fsync: str
     done: Counter[tuple[str, str]] = field(default_factory=Counter[tuple[str, str]])
-    missed: list[str] = field(default_factory=list[str])
     _under_way: list[threading.Thread] = field(default_factory=list[threading.Thread])
     _one_at_a_time: threading.Lock = field(default_factory=threading.Lock)
     _stopped: list[tuple[float, int]] = field(default_factory=list[tuple[float, int]])
@@ -94,7 +93,6 @@ class Blows:
         if blow.victim is Victim.REDIS:
             self._restarts_redis()
         elif (victim := self._victim(blow.victim, caught)) is None:
-            self.missed.append(f"{blow.victim} {blow.stage}")
             return
         else:
             self._hits(blow.victim, victim)

@@ -57,7 +57,6 @@ class Conversation:
     heads: dict[str, Head] = field(default_factory=dict[str, Head])
     is_open: bool = True
     is_draft: bool = False
-    overrides: int = 0
     running: CiCheck | None = None
     groups: list[Group] = field(default_factory=list[Group])
     code: Content = Content.WORDS
@@ -97,94 +96,71 @@ class Crowd:
             self._ci_ends(one, "success")
 
     def _does(self, step: Step) -> None:
-        if step.act is Act.OPENS or step.act is Act.DRAFTS:
+        if step.act in {Act.OPENS, Act.DRAFTS}:
             self._opens(step)
         elif (one := self.conversations.get(step.conversation)) is not None:
             self._goes_on(one, step)
 
-    def _goes_on(self, one: Conversation, step: Step) -> None:
-        match step.act:
-            case Act.OPENS | Act.DRAFTS:
-                pass
-            case Act.PUSHES | Act.EMPTY | Act.FORCES | Act.RETURNS:
-                self._moves(one, step)
-            case Act.REJUDGE | Act.OVERRIDE | Act.REFUSED:
-                self._commands(one, step.act)
-            case Act.CI_STARTS | Act.CI_FAILS | Act.CI_PASSES:
-                self._runs_ci(one, step.act)
-            case Act.QUEUES | Act.RESOLVES | Act.DEQUEUES:
-                self._queues(one, step.act)
-            case Act.CLOSES | Act.REOPENS | Act.READY:
-                self._turns(one, step.act)
-            case _ as never:
-                assert_never(never)
-
     def _opens(self, step: Step) -> None:
         repository = self._place(step.conversation)
-        files, branch = self._files(step.content), f"fix-{step.conversation}"
-        is_draft = step.act is Act.DRAFTS
-        said = {"title": "Document how uploads work", "branch": branch}
-        pull = self._agent(repository).opens(files, title=said["title"], branch=branch, draft=is_draft)
-        ref = PullRef(
-            installation_id=InstallationId(self.installation(repository)),
-            repository_id=RepositoryId(repository.id),
-            number=pull.number,
-        )
+        branch, is_draft = f"fix-{step.conversation}", step.act is Act.DRAFTS
+        files, title = self._files(step.content), "Document how uploads work"
+        pull = self._agent(repository).opens(files, title=title, branch=branch, draft=is_draft)
+        installation = InstallationId(self.installation(repository))
+        ref = PullRef(installation_id=installation, repository_id=RepositoryId(repository.id), number=pull.number)
         made = Conversation(step.conversation, pull, ref, is_draft=is_draft, code=step.content)
         made.heads[_head_of(pull)] = Head(step.content)
         self.conversations[step.conversation] = made
 
-    def _moves(self, one: Conversation, step: Step) -> None:
-        agent = self._agent(one.pull.repository)
+    def _goes_on(self, one: Conversation, step: Step) -> None:
+        agent, repository = self._agent(one.pull.repository), one.pull.repository
         match step.act:
-            case Act.PUSHES:
-                head = agent.pushes(one.pull, self._files(step.content))
-                one.code = one.code if step.content is Content.WORDS else step.content
-            case Act.EMPTY:
-                head = agent.pushes(one.pull, {})
-            case _:
-                head = agent.force_pushes(one.pull, self._files(step.content))
-                one.code = step.content
-        one.heads[head] = Head(one.code)
-        one.running = None
-
-    def _commands(self, one: Conversation, act: Act) -> None:
-        login, words = ("bob", "/rejudge") if act is Act.REJUDGE else ("alice", "/override It is urgent.")
-        login = "bob" if act is Act.REFUSED else login
-        Person(login, self.github, one.pull.repository).comments(one.pull, words)
-        one.overrides += act is Act.OVERRIDE
-
-    def _runs_ci(self, one: Conversation, act: Act) -> None:
-        if act is Act.CI_STARTS:
-            one.running = one.pull.repository.starts_ci(one.newest, CI)
-        else:
-            self._ci_ends(one, "failure" if act is Act.CI_FAILS else "success")
-
-    def _ci_ends(self, one: Conversation, conclusion: str) -> None:
-        if one.running is not None:
-            one.running.finishes(conclusion)
-            one.heads[one.newest].ci.append(conclusion)
-            one.running = None
-
-    def _queues(self, one: Conversation, act: Act) -> None:
-        if act is Act.DEQUEUES:
-            one.groups[-1].ends("dequeued")
-            return
-        resolved = {"upload.py": self._files(Content.GOOD)["upload.py"]} if act is Act.RESOLVES else {}
-        one.groups.append(one.pull.repository.queues(one.pull, files=resolved))
-
-    def _turns(self, one: Conversation, act: Act) -> None:
-        agent = self._agent(one.pull.repository)
-        match act:
+            case Act.PUSHES | Act.EMPTY | Act.FORCES | Act.RETURNS:
+                self._moves(one, step, agent)
+            case Act.REJUDGE:
+                Person("bob", self.github, repository).comments(one.pull, "/rejudge")
+            case Act.OVERRIDE | Act.REFUSED:
+                login = "alice" if step.act is Act.OVERRIDE else "bob"
+                Person(login, self.github, repository).comments(one.pull, "/override It is urgent.")
+            case Act.CI_STARTS:
+                one.running = repository.starts_ci(one.newest, CI)
+            case Act.CI_FAILS | Act.CI_PASSES:
+                self._ci_ends(one, "failure" if step.act is Act.CI_FAILS else "success")
+            case Act.DEQUEUES:
+                one.groups[-1].ends("dequeued")
+            case Act.QUEUES | Act.RESOLVES:
+                solved = {"upload.py": self._files(Content.GOOD)["upload.py"]} if step.act is Act.RESOLVES else {}
+                one.groups.append(repository.queues(one.pull, files=solved))
             case Act.CLOSES:
                 agent.closes(one.pull)
                 one.is_open = False
             case Act.REOPENS:
                 agent.reopens(one.pull)
                 one.is_open = True
-            case _:
+            case Act.READY:
                 agent.marks_ready(one.pull)
                 one.is_draft = False
+            case Act.OPENS | Act.DRAFTS:
+                raise AssertionError(step)
+            case _ as never:
+                assert_never(never)
+
+    def _moves(self, one: Conversation, step: Step, agent: Person) -> None:
+        files = {} if step.act is Act.EMPTY else self._files(step.content)
+        if step.act in {Act.PUSHES, Act.EMPTY}:
+            head = agent.pushes(one.pull, files)
+        else:
+            head = agent.force_pushes(one.pull, files)
+        if step.act is not Act.EMPTY and (step.act is not Act.PUSHES or step.content is not Content.WORDS):
+            one.code = step.content
+        one.heads[head] = Head(one.code)
+        one.running = None
+
+    def _ci_ends(self, one: Conversation, conclusion: str) -> None:
+        if one.running is not None:
+            one.running.finishes(conclusion)
+            one.heads[one.newest].ci.append(conclusion)
+            one.running = None
 
     def _place(self, number: int) -> Repository:
         while len(self.repositories) <= number // EACH:
