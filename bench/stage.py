@@ -26,12 +26,15 @@ RATE_LIMIT = 1_000_000
 
 @contextmanager
 def staged(
-    changes: Mapping[str, str], program: Sequence[str] = (str(ASSAY),), commands: Sequence[str] = ("serve", "work")
+    changes: Mapping[str, str], program: Sequence[str] = (str(ASSAY),), others: Mapping[str, int] | None = None
 ) -> Generator[World]:
-    """A running product and the world around it. *changes* to its settings; *program* is run in place of `assay`."""
+    """A running product and the world around it.
+
+    *changes* to its settings; *program* is run in place of `assay`; *others*: further owners that installed the App.
+    """
     logging.getLogger("werkzeug").setLevel(logging.ERROR)  # else a line for every question
     with ExitStack() as stack:
-        github = GitHub.start()
+        github = GitHub.start(others)
         stack.callback(github.stop)
         github.verb("rate", remaining=RATE_LIMIT)
         server = stack.enter_context(HTTPServer(threaded=True))
@@ -39,7 +42,7 @@ def staged(
         stack.callback(redis.end)
         model = Anthropic(server)
         told = environment(github.ready, model.url, redis, changes)
-        product = Product.started(told, list(commands), program=program)
+        product = Product.started(told, program=program)
         stack.callback(product.stop)
         stack.callback(model.release)
         yield World(github, product, model, redis)

@@ -144,7 +144,8 @@ def print_diff(path: str, before: str, after: str) -> str:
     for text in (before, after):
         *lines, end = text.split("\n")
         sides.append([f"{line}\n" for line in lines] + ([f"{end}\n\\ No newline at end of file\n"] if end else []))
-    printed = "".join(difflib.unified_diff(*sides, f"a/{path}", f"b/{path}"))
+    base, head = sides
+    printed = "".join(difflib.unified_diff(base, head, f"a/{path}", f"b/{path}"))
     return printed and f"diff --git a/{path} b/{path}\nindex 1111111..2222222 100644\n{printed}"
 
 

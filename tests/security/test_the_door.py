@@ -26,8 +26,8 @@ from app.web.webhooks import (
     WebhookIntake,
     read_body,
 )
-from bench.slow_bodies import GROWS_MIB, measure
 from tests.app.web.served import NEXT_SECRET, PATH, SECRET, SHA, ServedDoor, comment, payload, signature
+from tests.security.unfinished_bodies import GROWS_MIB, measure_slow
 from tests.worker.adapters.redis.played import becomes
 from worker.adapters.redis import keys
 from worker.adapters.redis.keys import COMMANDS
@@ -201,7 +201,7 @@ def test_a_body_that_is_alone_may_be_larger_than_the_room_and_one_that_is_whole_
 
 
 def test_many_unfinished_bodies_take_little_memory_and_deliveries_pass_beside_them() -> None:
-    at_rest, most, took, refused = measure(600, 100)
+    at_rest, most, took, refused = measure_slow(600, 100)
     assert most - at_rest < GROWS_MIB, "60 MB were sent"
     assert took
     assert refused == []

@@ -51,12 +51,12 @@ class World:
 
     # --- the stage ------------------------------------------------------------------------------
 
-    def repository(self, files: Files | None = None, **options: Any) -> Repository:
-        """A new repository whose main branch requires Assay, unless `protect=[]`."""
+    def repository(self, files: Files | None = None, home: int | None = None, **options: Any) -> Repository:
+        """A new repository whose main branch requires Assay, unless `protect=[]`; *home*: another owner's installation."""
         name = f"widgets-{uuid4().hex[:8]}"
         order = {"protect": ["Assay"], **options}
         made = self.github.verb("repo", name=name, files=dict(files or {"README.md": "# Widgets\n"}), **order)
-        repository = Repository(self.github, made["full_name"], made["id"])
+        repository = Repository(self.github, made["full_name"], made["id"], home)
         self._repositories.append(repository)
         return repository
 
