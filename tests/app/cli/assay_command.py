@@ -13,8 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from app.cli.exit_codes import Exit
+from app.cli.exit_codes import CommandResult, Exit
 from app.cli.main import main
+from app.cli.parser import build_parser
 
 ASSAY = Path(sys.executable).with_name("assay")
 
@@ -56,3 +57,9 @@ def refused(
             gc.enable()  # `judge` turns it on once it has loaded what it needs
     assert code == Exit.USAGE, "It was not refused: something was started, in a process that goes on."
     return subprocess.CompletedProcess(arguments, code, *(one.getvalue().decode() for one in kept))
+
+
+def run_command(*given: str) -> CommandResult:
+    """Run one command in the tests' own process, as the command line does. Its errors pass."""
+    arguments = build_parser(given[0]).parse_args(given)
+    return arguments.run(arguments)

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from app.cli.exit_codes import Exit
-from app.cli.parser import build_parser
-from tests.app.cli.assay_command import assay, environment
+from tests.app.cli.assay_command import assay, environment, run_command
 from tests.worker.adapters.redis.played import KEY, pull
 from tests.worker.adapters.redis.test_kept import entry, judging
 from tests.world.redis import Redis
@@ -35,8 +34,7 @@ def recorded(store: Store, redis_server: Redis, monkeypatch: pytest.MonkeyPatch)
 
 
 def said(*given: str) -> str:
-    arguments = build_parser(given[0]).parse_args(given)
-    code, text = arguments.run(arguments)
+    code, text = run_command(*given)
     assert code == Exit.ACCEPT
     return " ".join(text.split())
 

@@ -1,13 +1,14 @@
 """`assay case`, called as the command line calls it, in the checkout of the example."""
 
 import io
+from functools import partial
 from pathlib import Path
 
 import pytest
 from inline_snapshot import snapshot
 
 from app.cli.exit_codes import Exit
-from app.cli.parser import build_parser
+from tests.app.cli.assay_command import run_command
 from worker.adapters.git.example_repository import ExampleRepository, make_example
 from worker.errors import InputError
 
@@ -26,10 +27,7 @@ def _here(example: ExampleRepository, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(example.checkout)
 
 
-def said(*given: str) -> tuple[int, str]:
-    arguments = build_parser("case").parse_args(["case", *given])
-    code, text = arguments.run(arguments)
-    return code, text
+said = partial(run_command, "case")
 
 
 def case_file(folder: Path, claims: str, above: str = "") -> str:

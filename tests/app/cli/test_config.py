@@ -1,20 +1,17 @@
 """`assay config`, called as the command line calls it."""
 
 import json
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from app.cli.exit_codes import Exit
-from app.cli.parser import build_parser
+from tests.app.cli.assay_command import run_command
 from worker.errors import InputError
 from worker.publishing.texts.config import reference, schema
 
-
-def said(*given: str) -> tuple[int, str]:
-    arguments = build_parser("config").parse_args(["config", *given])
-    code, text = arguments.run(arguments)
-    return code, text
+said = partial(run_command, "config")
 
 
 @pytest.fixture

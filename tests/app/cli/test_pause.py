@@ -6,9 +6,8 @@ from datetime import timedelta
 
 import pytest
 
-from app.cli.doctor import doctor
 from app.cli.exit_codes import Exit
-from app.cli.parser import build_parser
+from tests.app.cli.assay_command import run_command
 from tests.worker.adapters.redis.played import KEY, pull, wish
 from tests.world.redis import Redis
 from worker.adapters.redis.store import Store
@@ -29,16 +28,11 @@ def known(store: Store, redis_server: Redis, monkeypatch: pytest.MonkeyPatch) ->
     return store
 
 
-def assay(*given: str) -> tuple[int, str]:
-    arguments = build_parser(given[0]).parse_args(given)
-    return arguments.run(arguments)
-
-
 @pytest.mark.parametrize(
     "named", [("acme/widgets",), ("--repo", "acme/widgets"), ("acme/widgets", "--repo", "acme/widgets")]
 )
 def test_a_repository_is_paused_in_the_name_of_who_runs_the_command(known: Store, named: tuple[str, ...]) -> None:
-    code, said = assay("pause", *named, "--until", "2h", "--reason", " a \n storm ")
+    code, said = run_command("pause", *named, "--until", "2h", "--reason", " a \n storm ")
     assert (code, said.partition(":")[0]) == (Exit.ACCEPT, "Judging is paused in acme/widgets")
     stopped = known.pauses.find_pause(*HERE)
     assert stopped is not None
@@ -46,24 +40,24 @@ def test_a_repository_is_paused_in_the_name_of_who_runs_the_command(known: Store
     assert (suspension.by, suspension.reason) == (pwd.getpwuid(os.getuid()).pw_name, "a storm")
     assert suspension.until is not None
     assert now + timedelta(minutes=119) < suspension.until <= now + timedelta(hours=2)
-    assert assay("resume", *named)[1].startswith("Judging goes on in acme/widgets")
-    assert assay("resume", *named)[1].startswith("Judging was not paused in acme/widgets")
+    assert run_command("resume", *named)[1].startswith("Judging goes on in acme/widgets")
+    assert run_command("resume", *named)[1].startswith("Judging was not paused in acme/widgets")
 
 
 def test_everything_is_paused_only_until_some_time_and_for_a_reason(known: Store) -> None:
     for given in ((), ("--until", "2h"), ("--reason", "x"), ("--until", "2h", "--reason", " ")):
         with pytest.raises(InputError, match="This would stop judging in all repositories"):
-            assay("pause", *given)
+            run_command("pause", *given)
     assert not known.pauses.is_paused(*HERE)
-    code, said = assay("pause", "--until", "2h", "--reason", "a storm", "--by", "olga")
+    code, said = run_command("pause", "--until", "2h", "--reason", "a storm", "--by", "olga")
     assert (code, said.partition(":")[0]) == (Exit.ACCEPT, "Judging is paused everywhere")
     assert known.pauses.is_paused(*HERE)
-    code, said = assay("pause", "--list")
+    code, said = run_command("pause", "--list")
     assert said.startswith("Everywhere: paused since ")
     assert said.endswith("by olga: a storm\n")
-    assert assay("resume")[1].startswith("Judging goes on everywhere")
-    assert assay("resume")[1].startswith("No pause of all repositories is in force.")
-    assert assay("pause", "--list") == (Exit.ACCEPT, "Judging is paused nowhere.\n")
+    assert run_command("resume")[1].startswith("Judging goes on everywhere")
+    assert run_command("resume")[1].startswith("No pause of all repositories is in force.")
+    assert run_command("pause", "--list") == (Exit.ACCEPT, "Judging is paused nowhere.\n")
 
 
 @pytest.mark.parametrize(
@@ -77,7 +71,7 @@ def test_everything_is_paused_only_until_some_time_and_for_a_reason(known: Store
 )
 def test_what_makes_no_sense_is_refused(known: Store, given: tuple[str, ...], why: str) -> None:
     with pytest.raises(InputError, match=why):
-        assay("pause", *given)
+        run_command("pause", *given)
     assert not known.pauses.is_paused(*HERE)
 
 
@@ -85,7 +79,7 @@ def test_what_makes_no_sense_is_refused(known: Store, given: tuple[str, ...], wh
     ("command", "why"), [("pause", "GitHub can't be asked about it: ASSAY_APP_ID"), ("resume", "")]
 )
 def test_a_repository_that_nobody_knows_is_not_switched(known: Store, command: str, why: str) -> None:
-    code, said = assay(command, "acme/gadgets")
+    code, said = run_command(command, "acme/gadgets")
     assert (code, said.partition(":")[0]) == (Exit.USAGE, "acme/gadgets is not known here")
     assert why in said
     assert known.pauses.list_pauses() == ()
@@ -95,11 +89,11 @@ def test_one_that_is_only_paused_goes_on_without_github(known: Store) -> None:
     gadgets = pull(repository=8)
     where = (gadgets.installation_id, gadgets.repository_id)
     known.pauses.pause(*where, JudgingPause(by="olga", repository="acme/gadgets"))
-    assert assay("pause", "Acme/Gadgets", "--reason", "longer")[0] is Exit.ACCEPT
+    assert run_command("pause", "Acme/Gadgets", "--reason", "longer")[0] is Exit.ACCEPT
     stopped = known.pauses.find_pause(*where)
     assert stopped is not None
     assert stopped.suspension.reason == "longer"
-    assert assay("resume", "acme/gadgets")[1].startswith("Judging goes on in acme/gadgets")
+    assert run_command("resume", "acme/gadgets")[1].startswith("Judging goes on in acme/gadgets")
     assert not known.pauses.is_paused(*where)
 
 
@@ -107,7 +101,7 @@ def test_whoever_has_no_name_on_this_machine_is_told_by_what_they_do(
     known: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(os, "getuid", lambda: 4_000_000)
-    assay("pause", "acme/widgets")
+    run_command("pause", "acme/widgets")
     stopped = known.pauses.find_pause(*HERE)
     assert stopped is not None
     assert stopped.suspension.by == "the operator"
@@ -115,5 +109,5 @@ def test_whoever_has_no_name_on_this_machine_is_told_by_what_they_do(
 
 def test_the_doctor_shows_every_pause(known: Store) -> None:
     known.pauses.pause(*HERE, JudgingPause(by="olga", repository="acme/widgets", reason="a storm"))
-    said = " ".join(doctor(build_parser("doctor").parse_args(["doctor"])).text.split())
+    said = " ".join(run_command("doctor").text.split())
     assert "acme/widgets: paused until it is resumed, by olga: a storm" in said

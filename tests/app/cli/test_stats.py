@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from app.cli.exit_codes import Exit
-from app.cli.parser import build_parser
+from tests.app.cli.assay_command import run_command
 from tests.worker.adapters.redis.played import KEY, pull, wish
 from tests.worker.adapters.redis.test_kept import entry, judging
 from tests.worker.evaluation.stats.told import HERE, NOON, completed, outcome, rejected, started
@@ -42,8 +42,7 @@ def told(redis_server: Redis, store: Store, monkeypatch: pytest.MonkeyPatch, tmp
 
 def assay(*given: str) -> str:
     """What a command prints; it has to end well."""
-    arguments = build_parser(given[0]).parse_args(given)
-    code, text = arguments.run(arguments)
+    code, text = run_command(*given)
     assert code == Exit.ACCEPT
     return text
 

@@ -4,14 +4,14 @@ import json
 import subprocess
 import sys
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from app.cli import wait as commands_wait
 from app.cli.exit_codes import Exit
-from app.cli.parser import build_parser
-from tests.app.cli.assay_command import environment
+from tests.app.cli.assay_command import environment, run_command
 from tests.app.web.served import ServedDoor
 from tests.worker.adapters.redis.played import AT, HEAD, KEY, NEWER, pull, wish
 from tests.worker.adapters.redis.test_kept import entry, judging
@@ -43,10 +43,7 @@ def judged(redis_server: Redis, door: ServedDoor, store: Store, monkeypatch: pyt
     return store
 
 
-def wait(*given: str) -> tuple[int, str]:
-    arguments = build_parser("wait").parse_args(["wait", *given])
-    code, text = arguments.run(arguments)
-    return code, text
+wait = partial(run_command, "wait")
 
 
 def test_the_records_here_are_asked_without_a_server(judged: Store) -> None:
