@@ -1,6 +1,7 @@
-"""`assay show`, `replay`, `report` and `forget`: show a recorded verdict, judge it again, share its dossier, delete a repository.
+"""`assay show`, `replay`, `report`, `forget` and `token`: what is on record, and who may read it.
 
-A rejudging is a new entry; recorded ones never change.
+Show a recorded verdict, judge it again, share its dossier, delete a repository; create and revoke read-only tokens of the API, each
+for the installations named at its creation. A rejudging is a new entry; recorded ones never change.
 """
 
 import argparse
@@ -15,7 +16,7 @@ from app.cli.terminal import terminal_page
 from worker.clock import SystemClock
 from worker.domain.check.overrides import dump_decisions
 from worker.domain.dossier.dossier import Dossier
-from worker.domain.ids import EvalId
+from worker.domain.ids import EvalId, InstallationId
 from worker.domain.pattern import pattern
 from worker.domain.request.judge_request import PullRef
 from worker.domain.verdict.audit import AuditRecord, RecordedRedaction, Replay, dump_audit
@@ -26,11 +27,16 @@ from worker.publishing.texts.audit import (
     StoredCounts,
     StoredKind,
     VerdictRecord,
+    created_message,
     deletion_report,
     dossier_report,
     missing_dossier_reason,
+    name_taken_message,
     rejudged_note,
     replay_report,
+    revoked_message,
+    token_list,
+    unknown_name_message,
     verdict_record,
 )
 from worker.publishing.texts.terminal import verdict_report as judged_report
@@ -204,3 +210,20 @@ def _count_stored(holdings: "RepositoryHoldings") -> StoredCounts:
         StoredKind.OTHER: sum(map(holdings.count, OTHER_KINDS)),
     }
     return StoredCounts(holdings.repository, counts, holdings.forgotten_at)
+
+
+def token(arguments: argparse.Namespace) -> CommandResult:
+    """Create a token and print it, which is not possible later; list the tokens, or revoke one."""
+    with open_store(load_settings()) as store:
+        tokens, name = store.tokens(), getattr(arguments, "name", "")
+        if arguments.answer == "list":
+            return CommandResult(Exit.ACCEPT, token_list(tokens.grants()))
+        if arguments.answer == "revoke":
+            if tokens.revoke(name):
+                return CommandResult(Exit.ACCEPT, revoked_message(name))
+            return CommandResult(Exit.USAGE, unknown_name_message(name))
+        numbers = frozenset(map(InstallationId, arguments.installation))
+        made = tokens.create(name, numbers, SystemClock().now())
+    if made is None:
+        return CommandResult(Exit.USAGE, name_taken_message(name))
+    return CommandResult(Exit.ACCEPT, created_message(name, made, numbers))

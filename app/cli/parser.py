@@ -403,7 +403,7 @@ COMMANDS: Final = (
         "app.cli.evaluate:evaluate", evaluate_options,
     ),
     CommandSpec("rubric", "check a rubric, or compare two of them on what is on record", "app.cli.rubric:rubric", rubric_options),
-    CommandSpec("explain", "what a signal does, with an example and its false alarms", "app.cli.explain:explain", explain_options),
+    CommandSpec("explain", "what a signal does, with an example and its false alarms", "app.cli.rubric:explain", explain_options),
     CommandSpec("config", "check a repository's .github/assay.yml", "app.cli.config:config", config_options),
     CommandSpec("stats", "quality, cost, agreement and backlog of what was judged", "app.cli.stats:stats", stats_options),
     CommandSpec(
@@ -422,7 +422,7 @@ COMMANDS: Final = (
     ),
     CommandSpec(
         "token", "who may read the figures over HTTP: create, list, revoke",
-        "app.cli.token:token", token_options,
+        "app.cli.audit:token", token_options,
     ),
     CommandSpec("resume", "go on judging where it was paused", "app.cli.pause:resume", resume_options),
     CommandSpec(

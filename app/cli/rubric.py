@@ -1,4 +1,7 @@
-"""`assay rubric`: check a rubric, compare two on recorded changes, promote a demoted signal. Costs $0: no model is asked."""
+"""`assay rubric` and `assay explain`: check a rubric, compare two on recorded changes, promote a demoted signal, explain one.
+
+Costs $0: no model is asked.
+"""
 
 import argparse
 import json
@@ -133,3 +136,14 @@ def _json(difference: RubricDifferences) -> str:
 
 def _sides(compared: ComparedChange | StrengthAgreement) -> dict[str, object]:
     return {**compared._asdict(), "before": compared.before._asdict(), "now": compared.now._asdict()}
+
+
+def explain(arguments: argparse.Namespace) -> CommandResult:
+    """Explain one signal. Raises InputError for a name that no signal has."""
+    from worker.signals.explanation import explain_signal
+    from worker.signals.registry import SIGNALS
+
+    signal = next((signal for signal in SIGNALS if signal.name == arguments.signal), None)
+    if signal is None:
+        raise InputError(f'"{arguments.signal}" is no signal. All of them: docs/signals.md.')
+    return CommandResult(Exit.ACCEPT, explain_signal(signal, load_rubric().signals, terminal_page().width))
