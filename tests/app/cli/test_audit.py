@@ -1,4 +1,4 @@
-"""`assay show`, `replay`, `report` and `forget`, called in this process and as processes of their own."""
+"""`assay show`, `replay`, `report`, `forget` and `token`, called in this process and as processes of their own."""
 
 import json
 import subprocess
@@ -13,7 +13,7 @@ from tests.worker.adapters.redis.played import KEY, pull
 from tests.worker.adapters.redis.test_kept import entry, judging
 from tests.world.redis import Redis
 from worker.adapters.redis.store import Store
-from worker.domain.ids import EvalId
+from worker.domain.ids import EvalId, InstallationId
 from worker.domain.verdict.verdict import SubjectKind
 from worker.errors import InputError
 
@@ -52,7 +52,16 @@ def test_what_never_had_a_dossier_is_not_blamed_on_the_retention(command: str) -
         said(command, PARENT)
 
 
-pytestmark = pytest.mark.slow  # each command is a process of its own
+def test_a_token_is_printed_once_listed_without_itself_and_revoked(store: Store) -> None:
+    code, text = run_command("token", "create", "agent", "--installation", "5")
+    token = text.split()[0]
+    assert (code, store.tokens().scope(token)) == (Exit.ACCEPT, {InstallationId(5)})
+    assert run_command("token", "create", "agent", "--installation", "6").code == Exit.USAGE
+    listed = said("token", "list")
+    assert (listed.startswith("agent"), token in listed) == (True, False)
+    assert [run_command("token", "revoke", "agent").code for _ in range(2)] == [Exit.ACCEPT, Exit.USAGE]
+    assert store.tokens().scope(token) is None
+
 
 EXAMPLE = "local/widgets"
 
@@ -77,6 +86,7 @@ def verdict_of(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
     return json.loads(done.stdout)
 
 
+@pytest.mark.slow
 def test_a_verdict_is_shown_stage_by_stage(state: Path, example: dict[str, Any]) -> None:
     done = run(state, "show", example["eval_id"])
     assert (done.returncode, done.stderr) == (0, "")
@@ -85,6 +95,7 @@ def test_a_verdict_is_shown_stage_by_stage(state: Path, example: dict[str, Any])
         assert said in done.stdout
 
 
+@pytest.mark.slow
 def test_a_verdict_is_shown_to_programs_with_its_record(state: Path, example: dict[str, Any]) -> None:
     told = verdict_of(run(state, "show", example["eval_id"], "--json"))
     assert told["verdict"] == example
@@ -92,6 +103,7 @@ def test_a_verdict_is_shown_to_programs_with_its_record(state: Path, example: di
     assert told["kept_until"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["show", "replay", "report"])
 def test_an_id_that_is_not_on_record_is_the_callers_to_change(state: Path, tmp_path: Path, command: str) -> None:
     done = run(state, command, "0199aaaa-0000-7000-8000-000000000001", cwd=tmp_path)
@@ -100,6 +112,7 @@ def test_an_id_that_is_not_on_record_is_the_callers_to_change(state: Path, tmp_p
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_replay_gives_the_same_decision_and_writes_nothing(state: Path, example: dict[str, Any]) -> None:
     done = run(state, "replay", example["eval_id"])
     assert (done.returncode, done.stdout.splitlines()[0]) == (0, "The same decision comes out again.")
@@ -128,11 +141,13 @@ def test_a_replay_with_another_rubric_is_a_new_entry_beside_the_old_one(
     assert told["parted"][0]["stage"] == "law", "it is replayed by today's rubric, and says so"
 
 
+@pytest.mark.slow
 def test_another_model_needs_a_key(state: Path, example: dict[str, Any]) -> None:
     done = run(state, "replay", example["eval_id"], "--model", "claude-opus-5")
     assert (done.returncode, "ANTHROPIC_API_KEY is not set" in done.stderr) == (2, True)
 
 
+@pytest.mark.slow
 def test_a_report_is_judged_as_its_dossier_was(state: Path, example: dict[str, Any], tmp_path: Path) -> None:
     done = run(state, "report", example["eval_id"], cwd=tmp_path)
     name = f"assay-report-{example['eval_id']}.json"
@@ -179,6 +194,7 @@ def test_with_a_retention_of_nothing_the_verdict_alone_is_on_record(tmp_path: Pa
     assert "dossier" not in counted
 
 
+@pytest.mark.slow
 def test_a_repository_is_forgotten_once_it_was_said_twice(tmp_path: Path) -> None:
     eval_id = verdict_of(run(tmp_path, "judge", "--example", "--json"))["eval_id"]
     asked = run(tmp_path, "forget", EXAMPLE)
@@ -191,6 +207,7 @@ def test_a_repository_is_forgotten_once_it_was_said_twice(tmp_path: Path) -> Non
     assert (again.returncode, "it was forgotten on" in again.stdout) == (0, True)
 
 
+@pytest.mark.slow
 def test_what_is_no_repository_is_the_callers_to_change(state: Path) -> None:
     done = run(state, "forget", "widgets")
     assert (done.returncode, done.stderr.startswith('assay: "widgets" is no repository.')) == (2, True)
