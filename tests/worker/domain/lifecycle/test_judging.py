@@ -1,0 +1,195 @@
+"""What a judging makes of a pull request: its lease, each end, and a worker or a server that is lost."""
+
+import pytest
+
+from tests.worker.domain.lifecycle.played import HEAD, LEASE_MS, NEWER, START, PlayedPullRequest
+from worker.domain.lifecycle import judging
+from worker.domain.lifecycle.judging import (
+    MOST_SPARE_ATTEMPTS,
+    Finish,
+    FinishResult,
+    LeaseRefusal,
+    LocalJob,
+    find_retry_slot,
+)
+from worker.domain.lifecycle.state import Phase, Retention
+from worker.domain.request.judge_request import Trigger
+
+
+@pytest.fixture
+def pull() -> PlayedPullRequest:
+    played = PlayedPullRequest()
+    played.request(Trigger.COMMAND)
+    return played
+
+
+def test_a_fence_admits_one_worker(pull: PlayedPullRequest) -> None:
+    fence = pull.dispatch()
+    assert pull.take(fence - 1) is LeaseRefusal.STALE
+    assert pull.take(fence) is None
+    assert pull.take(fence, "other") is LeaseRefusal.STALE
+    pull.now += 1000
+    assert pull.take(fence) is None, "sent twice"
+    assert (pull.state.attempts, pull.state.lease_until) == (1, pull.now + LEASE_MS)
+
+
+def test_a_push_while_it_is_in_the_queue_extends_its_window(pull: PlayedPullRequest) -> None:
+    fence = pull.dispatch()
+    pull.request(head=NEWER)
+    assert pull.take(fence) is LeaseRefusal.EARLY
+    assert (pull.state.phase, pull.due_in_s, pull.state.lease_until) == (Phase.DUE, 45, None)
+
+
+@pytest.mark.parametrize(
+    ("how", "fields", "result", "seconds"),
+    [
+        (Finish.JUDGED, {"head": HEAD}, FinishResult.CLOSED, None),
+        (Finish.JUDGED, {}, FinishResult.CLOSED, None),
+        (Finish.RETRY, {"wait_ms": 15_000}, FinishResult.LATER, 15),
+        (Finish.PUT_OFF, {"wait_ms": 60_000, "limit_ms": 30_000}, FinishResult.LATER, 60),
+        (Finish.AWAY, {"retry_at": START + 600_000}, FinishResult.LATER, 600),
+        (Finish.WAIT, {"wait_ms": 20_000}, FinishResult.LATER, 20),
+        (Finish.OUTAGE, {"wait_ms": 600_000, "later": "retry"}, FinishResult.LATER, 600),
+        (Finish.AGAIN, {}, FinishResult.AGAIN, 0),
+    ],
+)
+def test_each_end(
+    pull: PlayedPullRequest, how: Finish, fields: dict[str, object], result: FinishResult, seconds: float | None
+) -> None:
+    pull.start()
+    assert pull.end(how, **fields) is result
+    assert (pull.due_in_s, pull.state.phase) == (seconds, None if seconds is None else Phase.DUE)
+    assert pull.state.lease_until is None
+    known = pull.state
+    assert pull.end(how, **fields) is result, "reported twice"
+    assert pull.state == known
+
+
+@pytest.mark.parametrize("how", [Finish.JUDGED, Finish.WAIT, Finish.OUTAGE, Finish.AGAIN])
+def test_an_event_during_a_judging_has_it_judged_again(pull: PlayedPullRequest, how: Finish) -> None:
+    pull.start()
+    pull.request(head=NEWER)
+    result = pull.end(how, head=HEAD if how is Finish.JUDGED else None, wait_ms=600_000, later="retry")
+    assert result is (FinishResult.LATER if how is Finish.WAIT else FinishResult.AGAIN)
+    assert (pull.state.head, pull.due_in_s, pull.state.waiting_since) == (NEWER, 45, None)
+    assert pull.state.request != "retry"
+
+
+@pytest.mark.parametrize(
+    ("how", "attempts", "outages"),
+    [(Finish.RETRY, 2, None), (Finish.PUT_OFF, 1, None), (Finish.AWAY, 1, 1), (Finish.WAIT, 1, None)],
+)
+def test_what_counts_as_an_attempt(pull: PlayedPullRequest, how: Finish, attempts: int, outages: int | None) -> None:
+    pull.start()
+    pull.end(how, wait_ms=1000, retry_at=pull.now + 1000)
+    assert pull.state.outage_count == outages
+    pull.start()
+    assert pull.state.attempts == attempts
+
+
+def test_a_judge_without_a_lease_ends_nothing(pull: PlayedPullRequest) -> None:
+    pull.start()
+    pull.now += LEASE_MS + 1
+    known = pull.state
+    assert pull.end(head=HEAD) is FinishResult.LOST
+    assert pull.state == known
+
+
+def test_the_wait_for_ci_keeps_its_start_and_a_verdict_ends_it(pull: PlayedPullRequest) -> None:
+    for _ in range(3):
+        pull.start()
+        pull.end(Finish.WAIT, wait_ms=20_000)
+    assert pull.state.waiting_since == START
+    pull.judge()
+    assert pull.state.waiting_since is None
+
+
+def test_a_verdict_ends_what_persons_asked_for(pull: PlayedPullRequest) -> None:
+    assert pull.state.flags == ("force",)
+    pull.judge()
+    assert (pull.state.flags, pull.state.retention) == ((), Retention.EXPIRING)
+
+
+@pytest.mark.parametrize(
+    ("how", "fields", "shows"),
+    [
+        (Finish.WAIT, {}, True),
+        (Finish.AGAIN, {}, True),
+        (Finish.OUTAGE, {}, True),
+        (Finish.JUDGED, {"head": HEAD}, True),
+        (Finish.JUDGED, {}, False),
+        (Finish.RETRY, {}, False),
+        (Finish.AWAY, {}, False),
+    ],
+)
+def test_which_ends_show_that_github_answers(how: Finish, fields: dict[str, str], *, shows: bool) -> None:
+    assert judging.JudgingEnded("worker", how, **fields).shows_github is shows  # pyright: ignore[reportArgumentType]
+
+
+@pytest.mark.parametrize(
+    ("taken", "at", "slot"),
+    [
+        ([], 100.9, 100),
+        ([50.0, 200.0], 100, 100),
+        ([95.0], 100, 105),
+        ([105.0, 114.0, 123.0], 100, 133),
+        ([90.0, 110.0], 100, 100),
+        ([105.0, 130.0], 100, 115),
+    ],
+)
+def test_retries_of_an_outage_keep_apart(taken: list[float], at: float, slot: float) -> None:
+    assert find_retry_slot(taken, at, 10) == slot
+
+
+def test_an_answer_of_github_brings_a_retry_forward(pull: PlayedPullRequest) -> None:
+    pull.start()
+    pull.end(Finish.AWAY, retry_at=pull.now + 600_000)
+    pull.state = judging.release(pull.state, pull.now + 1000, pull.now)
+    assert pull.due_in_s == 1
+
+
+def test_a_dead_worker_is_replaced_immediately(pull: PlayedPullRequest) -> None:
+    pull.change(outdated_by=Trigger.RULES)
+    pull.start()
+    pull.change(eval_id="e")
+    pull.state = judging.requeue_dead(pull.state, pull.now)
+    assert (pull.due_in_s, pull.state.eval_id, pull.state.outdated_by) == (0, None, Trigger.RULES)
+    assert pull.state.opening_at == pull.now
+
+
+@pytest.mark.parametrize(
+    ("started_in", "ended_in", "spared", "attempts"),
+    [
+        ("run-1", "run-1", 0, 1),
+        ("run-1", "run-2", 0, 0),
+        (None, "run-2", 0, 1),
+        ("run-1", "run-2", MOST_SPARE_ATTEMPTS, 1),
+    ],
+)
+def test_an_attempt_counts_unless_the_end_of_the_server_cut_it_short(
+    pull: PlayedPullRequest, started_in: str | None, ended_in: str, spared: int, attempts: int
+) -> None:
+    pull.run = started_in
+    pull.change(spared=spared)
+    pull.start()
+    pull.state = judging.requeue_lost(pull.state, ended_in, pull.now)
+    assert (pull.due_in_s, pull.state.attempts) == (0, attempts)
+
+
+def test_a_job_that_was_lost_in_the_queue_is_no_attempt(pull: PlayedPullRequest) -> None:
+    pull.dispatch()
+    pull.state = judging.requeue_lost(pull.state, "run-2", pull.now)
+    assert (pull.due_in_s, pull.state.attempts, pull.state.spared) == (0, 0, 0)
+
+
+def test_a_local_judging_takes_a_free_lease_and_no_other() -> None:
+    pull = PlayedPullRequest()
+    mine, other = (LocalJob(token, "run-1", "{}", number, number + 1) for token, number in (("mine", 1), ("other", 3)))
+    first = judging.start_local_judging(pull.state, mine, LEASE_MS, START)
+    assert first is not None
+    assert (first.phase, first.fence, first.attempts) == (Phase.JUDGING, 2, 1)
+    assert judging.start_local_judging(first, mine, LEASE_MS, START) is first, "sent twice"
+    assert judging.start_local_judging(first, other, LEASE_MS, START) is None
+    late = judging.start_local_judging(first, other, LEASE_MS, START + LEASE_MS + 1)
+    assert late is not None
+    assert (late.fence, late.attempts) == (4, 1)
