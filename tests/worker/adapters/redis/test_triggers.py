@@ -15,7 +15,7 @@ from worker.adapters.redis.pull_requests import DispatchLimits, JudgedHead, Leas
 from worker.adapters.redis.records import add_repositories
 from worker.adapters.redis.store import Store
 from worker.domain.ids import CheckRunId, InstallationId, RepositoryId, hash_base
-from worker.domain.lifecycle.intake import MOST_LOOKS, IntakeOutcome, NamedHead
+from worker.domain.lifecycle.intake import MOST_LOOKS, NO_HEAD, IntakeOutcome, NamedHead
 from worker.domain.lifecycle.judging import Finish, FinishResult
 from worker.domain.request.judge_request import DRAFT_TRIGGERS, AuthorKind, FirstSeen, JudgeRequest, Trigger
 from worker.domain.request.pull_request_events import RepositoryAdded, hash_issue
@@ -397,6 +397,16 @@ def test_when_a_head_came_is_kept_whatever_asks_for_it_since(store: Store) -> No
     assert taken(store).request.arrived == came
     wanted(store, trigger=Trigger.RERUN, head_sha=NEWER)
     assert field(store, "came") == ""
+
+
+def test_a_late_commit_is_known_as_an_earlier_head(store: Store) -> None:
+    for head, before in ((HEAD, NO_HEAD), ("3" * 40, NEWER)):
+        intake.request_judging(store.client, wish(head_sha=head), QUIET, NamedHead(before))
+    late = intake.request_judging(store.client, wish(head_sha=NEWER), QUIET, NamedHead(HEAD))
+    assert late.outcome is IntakeOutcome.LATE
+    heads = keys.heads(*HERE, NEWER).name
+    assert items(store.client.call("SMEMBERS", heads)) == [b"1"], "`assay wait` for it learns of the newer one"
+    assert whole(store.client.call("TTL", heads)) > 0
 
 
 # Other checks
