@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from inline_snapshot import snapshot
 
+from worker.domain.verdict.audit import rubric_digest
 from worker.domain.verdict.verdict import Category
 from worker.errors import InputError
 from worker.judge.rubric import is_judged_by, load_prompt, load_pull_request_rubric, load_rubric, read_rubric
@@ -26,6 +27,7 @@ categories: {weak_test: proves nothing}
 signals: {stub_body: 0.5}
 escalation_threshold: 0.6
 """
+LENS = "{id: safety, focus: Look at safety alone., categories: [weak_test]}"
 
 
 def test_the_rubric_that_ships_is_read_and_asks_below_0_7() -> None:
@@ -72,6 +74,15 @@ def test_a_rubric_of_ones_own_is_read(tmp_path: Path) -> None:
     assert (rubric.id, rubric.escalation_threshold, rubric.signals) == ("mine", 0.6, {"stub_body": 0.5})
 
 
+def test_lenses_are_a_part_of_the_hash_only_where_a_rubric_has_its_own() -> None:
+    plain, own = read_rubric(WHOLE), read_rubric(WHOLE.replace("signals:", f"lenses: [{LENS}]\nsignals:"))
+    assert "lenses" not in plain.model_dump()
+    assert [lens.id for lens in plain.panel_lenses] == ["correctness", "tests", "scope"]
+    assert [lens.id for lens in own.panel_lenses] == ["safety"]
+    assert rubric_digest(own) != rubric_digest(plain)
+    assert {category for lens in plain.panel_lenses for category in lens.categories} == set(Category)
+
+
 def test_a_rubric_may_name_a_retired_signal() -> None:
     assert read_rubric(WHOLE.replace("stub_body: 0.5", "stub_body: 0.5, reformatted: 0.2")).id == "mine"
 
@@ -105,6 +116,14 @@ The format: docs/rubric.md.\
             ("categories:", "  - {id: solves, question: Again, ten: Again.}\ncategories:"),
             "Rubric refused at criteria.1.id: solves stands twice (line 9).",
         ),
+        (
+            ("signals:", f"lenses: [{LENS}, {LENS}]\nsignals:"),
+            "Rubric refused at lenses.1.id: safety stands twice (line ",
+        ),
+        (
+            ("signals:", "lenses: [{id: safety, focus: Look., categories: []}]\nsignals:"),
+            "Rubric refused at lenses.0.categories: ",
+        ),
         (("id: mine\n", ""), "Rubric refused at id: Field required."),
         (("weak_test: proves", "bad_style: proves"), "Rubric refused at categories.bad_style: "),
         (("stub_body: 0.5", "stub_body: 2"), "Rubric refused at signals.stub_body: "),
@@ -120,7 +139,7 @@ The format: docs/rubric.md.\
         ((WHOLE, "- just\n- a list"), "Rubric refused at the whole file: "),
         ((WHOLE, ""), "Rubric refused at the whole file: "),
     ],
-    ids=range(15),
+    ids=range(17),
 )
 def test_a_rubric_that_is_wrong_is_refused_by_the_fields_path(change: tuple[str, str], refusal: str) -> None:
     with pytest.raises(InputError) as caught:

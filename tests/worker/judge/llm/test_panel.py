@@ -23,6 +23,7 @@ from tests.worker.judge.making import (
 from worker.domain.dossier.dossier import Dossier, HeadFile, Policy
 from worker.domain.verdict.audit import EvaluatedVerdict, Stage, dump_audit, read_audit
 from worker.domain.verdict.budget import Cap, CapLevel, TokenBudget
+from worker.domain.verdict.rubric import Lens
 from worker.domain.verdict.verdict import VERDICT_ADAPTER, AbstainReason, Category
 from worker.errors import BudgetReached, Unavailable
 from worker.judge.context import JudgeContext
@@ -292,55 +293,48 @@ def test_a_board_asks_the_same_question_through_three_lenses() -> None:
     assert heard.verdict.escalation_reason.endswith("; through three lenses")
 
 
-def test_a_reject_through_its_own_lens_rejects() -> None:
-    heard, _ = board(accept(), reject(), accept())
-    assert (heard.verdict.decision, heard.verdict.category) == ("reject", Category.WEAK_TEST)
-    assert heard.verdict.confidence == pytest.approx(0.8 / 3)
-    assert heard.verdict.signals["opinions_agree"] is False
-
-
-def test_a_reject_from_outside_its_lens_is_a_persons_to_decide() -> None:
-    heard, _ = board(reject(), accept(), accept())
-    assert heard.verdict.abstain_reason is AbstainReason.NEEDS_HUMAN
-    assert (
-        "Correctness says reject: The test proves nothing of what is made when send is busy. Tests says accept"
-        in heard.verdict.concern
-    )
-
-
-def test_two_rejects_reject_whatever_for() -> None:
-    heard, _ = board(reject(), accept(), reject())
-    assert (heard.verdict.decision, heard.verdict.confidence) == ("reject", pytest.approx(1.6 / 3))
-
-
-def test_all_three_agree_to_reject() -> None:
-    heard, _ = board(reject(), reject(confidence=0.7), reject())
-    assert (heard.verdict.decision, heard.verdict.confidence) == ("reject", 0.7), "the lens of tests speaks"
-    assert heard.verdict.signals["opinions_agree"] is True
-
-
-def test_a_lens_that_can_not_tell_keeps_a_board_from_accepting() -> None:
-    heard, _ = board(accept(), cannot_tell(), accept())
-    assert heard.verdict.abstain_reason is AbstainReason.NEEDS_HUMAN
-    assert "Tests says cannot tell: The server's side is not shown." in heard.verdict.concern
-
-
-def test_three_that_can_not_tell_agree_on_that() -> None:
-    heard, _ = board(cannot_tell(), cannot_tell(), cannot_tell())
-    assert (heard.verdict.abstain_reason, heard.verdict.concern) == (
-        AbstainReason.NEEDS_HUMAN,
-        "The server's side is not shown.",
-    )
+LENIENT = reject(confidence=0.7)
+UNSURE = cannot_tell()
 
 
 @pytest.mark.parametrize(
-    ("failure", "reason"), [(OUTAGE, AbstainReason.JUDGE_UNAVAILABLE), (OVER, AbstainReason.BUDGET)]
-)
-def test_a_board_that_is_not_whole_rules_nothing_but_a_reject(failure: Any, reason: AbstainReason) -> None:
-    heard, _ = board(accept(), failure, accept())
-    assert heard.verdict.abstain_reason is reason
-    rejected, _ = board(failure, reject(), accept())
-    assert rejected.verdict.decision == "reject"
+    ("answers", "decision", "confidence", "agree", "concern"),
+    [
+        ((accept(), reject(), accept()), "reject", 0.8 / 3, False, "The test proves nothing"),  # weak_test is of its lens
+        ((reject(), accept(), accept()), "needs_human", 0.8, False, "Correctness says reject: The test proves nothing"),
+        ((reject(), accept(), reject()), "reject", 1.6 / 3, False, "The test proves nothing"),
+        ((reject(), LENIENT, reject()), "reject", 0.7, True, "The test proves nothing"),  # the lens of tests speaks
+        ((accept(), UNSURE, accept()), "needs_human", 0.3, False, "Tests says cannot tell: The server's side is not"),
+        ((UNSURE, UNSURE, UNSURE), "needs_human", 0.3, True, "The server's side is not shown."),
+        ((accept(), OUTAGE, accept()), "judge_unavailable", 0.5, False, "The model could not be asked"),
+        ((accept(), OVER, accept()), "budget", 0.5, False, "The model was not asked"),
+        ((OUTAGE, reject(), accept()), "reject", 0.8 / 3, False, "The test proves nothing"),
+        ((OVER, reject(), accept()), "reject", 0.8 / 3, False, "The test proves nothing"),
+    ],
+    ids=["own lens", "other lens", "two", "all", "one unsure", "all unsure", "outage", "cap", "outage and reject", "cap and reject"],
+)  # fmt: skip
+def test_a_board_rules_by_its_lenses(
+    answers: tuple[Any, ...], decision: str, confidence: float, concern: str, *, agree: bool
+) -> None:
+    verdict = board(*answers)[0].verdict
+    assert (verdict.abstain_reason or verdict.decision) == decision
+    assert (verdict.confidence, verdict.signals["opinions_agree"]) == (pytest.approx(confidence), agree)
+    assert concern in verdict.concern
+
+
+def test_a_rubric_names_lenses_of_its_own() -> None:
+    lenses = (
+        Lens(id="safety", focus="Look at safety alone.", categories=(Category.WEAK_TEST,)),
+        Lens(id="style", focus="Look at style alone.", categories=(Category.SCOPE_CREEP,)),
+    )
+    model = model_of(reject(), accept())
+    asked = replace(bench(model), is_panel=True)
+    own = replace(asked, rubric=asked.rubric.model_copy(update={"lenses": lenses}))
+    heard = judge_with_record(dossier(), docket(), own)
+    assert heard.verdict.decision == "reject", "weak_test is of the first one"
+    assert [prompt.turns[0].rpartition("\n\n")[2] for prompt in model.asked] == [lens.focus for lens in lenses]
+    assert heard.verdict.escalation_reason.endswith("; through two lenses")
+    assert ", a board of two" in heard.audit.steps[0].reason
 
 
 def test_a_second_opinion_may_follow_a_board() -> None:
