@@ -374,7 +374,7 @@ def describe_fact_steps(findings: Sequence[Finding]) -> str:
     """The remedies of the facts that `describe_facts` names: a sentence for each kind, with all its places."""
     kinds: dict[str, list[str]] = {}
     for finding in findings[:FACTS_NAMED]:
-        location = _describe_place(finding)
+        location = finding.location
         kind = finding.step.replace(location, _PLACE_MARK) if location else finding.step
         kinds.setdefault(kind, []).append(location)
     steps: list[str] = []
@@ -406,15 +406,8 @@ def absent_criterion_id(fact: Finding) -> str:
 
 
 def _describe_finding(finding: Finding) -> str:
-    location = _describe_place(finding)
     text = finding.note or finding.signal.replace("_", " ")
-    return (f"{location}: {text}" if location else text).rstrip(".")
-
-
-def _describe_place(finding: Finding) -> str:
-    if finding.path is None:
-        return ""
-    return finding.path if finding.line is None else f"{finding.path}:{finding.line}"
+    return (f"{finding.location}: {text}" if finding.location else text).rstrip(".")
 
 
 def overruled(concern: str, opinion: ModelOpinion) -> str:

@@ -164,8 +164,7 @@ def _code_checks(opinion: HeuristicOpinion) -> Step:
 
 
 def _describe_finding(finding: Finding) -> str:
-    line = "" if finding.line is None else f":{finding.line}"
-    where = f" at {finding.path}{line}" if finding.path else ""
+    where = f" at {finding.location}" if finding.location else ""
     return f"{'fact' if finding.fact else 'suspicion'} {finding.signal}{where}"
 
 

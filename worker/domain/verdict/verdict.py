@@ -112,6 +112,11 @@ class Finding(Frozen):
     instead_of: EvidencePointer | None = Field(default=None, exclude=True)
     step: str = Field(default="", exclude=True)
 
+    @property
+    def location(self) -> str:
+        """`path:line`, the path alone, or nothing."""
+        return f"{self.path or ''}:{self.line}" if self.path and self.line is not None else self.path or ""
+
 
 class CriterionVerdict(Frozen):
     id: Text

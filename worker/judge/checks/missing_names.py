@@ -123,7 +123,13 @@ def find_refuted_claim(opinion: ModelOpinion, dossier: Dossier) -> MissingNameCl
         return None
     places = (*opinion.evidence, *(pointer for criterion in opinion.criteria for pointer in criterion.evidence))
     text = "\n".join([opinion.concern, *(pointer.note for pointer in places)])
-    names = list(islice(dict.fromkeys(_names(text)), MOST_NAMES))
+    denied = (
+        (match[1], shows)  # with the pattern of a line that shows it
+        for forms, shows in ((_DENIALS, _DEFINES), (_UNHANDLED_DENIALS, _HANDLES))
+        for form in forms
+        for match in form.finditer(text)
+    )
+    names = list(islice(dict.fromkeys(denied), MOST_NAMES))
     if not names:
         return None
     contents = ((file.path, file.text) for file in dossier.files or () if file.exists)
@@ -131,12 +137,6 @@ def find_refuted_claim(opinion: ModelOpinion, dossier: Dossier) -> MissingNameCl
     pointed = [path for path in dict.fromkeys(pointer.path for pointer in places) if path in texts]
     found_by_name = (_find_definitions(name, shows, pointed, texts, dossier) for name, shows in names)
     return next(chain.from_iterable(found_by_name), None)
-
-
-def _names(text: str) -> Iterator[tuple[str, str]]:
-    """Each denied name, with the pattern of a line that shows it."""
-    for forms, shows in ((_DENIALS, _DEFINES), (_UNHANDLED_DENIALS, _HANDLES)):
-        yield from ((match[1], shows) for form in forms for match in form.finditer(text))
 
 
 def _find_definitions(

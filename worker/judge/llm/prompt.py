@@ -162,7 +162,8 @@ class _QuestionBuilder:
             _changes(listed.text, [file for file in files if not file.is_test]),
             *sections_after_change(section_input),
         )
-        turn = _fence_parts(sections, self._seed, _ending(len(paths)))
+        direction = f"\n\n{DIRECTION.format(count=len(paths))}" if len(paths) >= WIDE_CHANGE_FILES else ""
+        turn = _fence_parts(sections, self._seed, f"{ENDING}{direction}")
         questions = tuple(suspicion.id for suspicion in self.suspicions)
         criteria = [criterion.id for criterion in self.dossier.criteria or ()]
         tokens = reply_tokens(criteria, sorted(self.conditions), self._rubric, map(shown_path, paths), questions)
@@ -192,10 +193,6 @@ DIRECTION: Final = (
     "This change is over {count} files. Name what of it works in `what_works` and what does not in `what_does_not`; on a "
     "reject, `next_step` is one strategic direction: one coherent move, though it may take several of the files."
 )
-
-
-def _ending(count: int) -> str:
-    return f"{ENDING}\n\n{DIRECTION.format(count=count)}" if count >= WIDE_CHANGE_FILES else ENDING
 
 
 def _fence_parts(parts: Sequence[PromptSection], seed: str, ending: str) -> str:

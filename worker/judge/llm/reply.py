@@ -74,7 +74,8 @@ def read_reply(
     document = _parse_document(reply.text)
     if isinstance(document, ReplyError):
         return document
-    if problems := tuple(_contradictions(document, asked, attempt)):
+    undirected = wide_reject_without_direction(document, asked) if attempt is Attempt.FIRST else ()
+    if problems := (*find_contradictions(document, asked), *undirected):
         return ReplyError(ReplyFault.CONTRADICTION, problems)
     located = locate_places(document, asked)
     if located.problems and attempt is Attempt.FIRST:
@@ -82,12 +83,6 @@ def read_reply(
     if located.problems and (problems := tuple(_find_unfounded(document, located, asked))):
         return ReplyError(ReplyFault.POINTER, (*problems, *located.problems)[:MOST_NAMED])
     return _opinion(located, asked, {criterion.id: criterion for criterion in document.criteria})
-
-
-def _contradictions(document: ReplyDocument, asked: ReplyRequirements, attempt: Attempt) -> Iterator[str]:
-    yield from find_contradictions(document, asked)
-    if attempt is Attempt.FIRST:
-        yield from wide_reject_without_direction(document, asked)
 
 
 def _check_stop(reply: ModelReply) -> ReplyError | None:

@@ -244,15 +244,11 @@ def replay_report(replay: Replay, page: TerminalPage) -> str:
             f"{eval_id}: {replay.recorded.decision}, from the recorded dossier and replies.", page, indent=2
         )
     else:
-        lines = [page.ink(f"It comes out differently: {_then_and_now(replay)}.", Ink.RED)]
+        then, now = replay.recorded.decision, replay.replayed.decision
+        outcome = f"{now} again, and not the same" if then == now else f"{then} then, {now} now"
+        lines = [page.ink(f"It comes out differently: {outcome}.", Ink.RED)]
         lines += wrap_lines(f"{eval_id} differs in: {', '.join(replay.differing)}.", page, indent=2)
     return "\n".join([*lines, *_first_difference(replay, page), ""])
-
-
-def _then_and_now(replay: Replay) -> str:
-    if replay.recorded.decision == replay.replayed.decision:
-        return f"{replay.replayed.decision} again, and not the same"
-    return f"{replay.recorded.decision} then, {replay.replayed.decision} now"
 
 
 def _first_difference(replay: Replay, page: TerminalPage) -> Iterator[str]:

@@ -100,7 +100,10 @@ def sarif_for_upload(verdict: Verdict, dossier: Dossier | None, rules: Sequence[
 def _log(
     verdict: Verdict, dossier: Dossier | None, rules: Sequence[SarifRule], version: str, listed: Sequence[SarifResult]
 ) -> dict[str, Any]:
-    described = [_rule(rule) for rule in rules]
+    described = [
+        _described(rule.name, rule.category, " ".join(rule.description.split()), "error" if rule.is_fact else "warning")
+        for rule in rules
+    ]
     described += [_described(category.value, category, REJECT_TEXT, "error") for category in Category]
     texts, seen = _Texts(dossier), Counter[str]()
     results = [_result(result, texts, seen) for result in listed]
@@ -114,12 +117,6 @@ def _log(
         "properties": {"evalId": verdict.eval_id, "decision": verdict.decision, "score": verdict.score},
     }
     return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
-
-
-def _rule(rule: SarifRule) -> dict[str, Any]:
-    return _described(
-        rule.name, rule.category, " ".join(rule.description.split()), "error" if rule.is_fact else "warning"
-    )
 
 
 def _described(name: str, category: Category, text: str, level: str) -> dict[str, Any]:

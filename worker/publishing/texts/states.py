@@ -150,7 +150,7 @@ def paused_message(repository: str | None, suspension: JudgingPause) -> str:
     after = "Then what was not judged meanwhile is judged by itself." if suspension.until else _AFTER_RESUME
     return (
         f"Judging is paused {where}: {how_long} checks are neutral, saying so, and no model is asked.\n"
-        f"{after}\n`{_command('resume', repository)}` goes on at once.\n"
+        f"{after}\n`{f'assay resume {repository}' if repository else 'assay resume'}` goes on at once.\n"
     )
 
 
@@ -181,10 +181,6 @@ def pause_line(pause: ListedPause) -> str:
     by = f", by {one_line(suspension.by)}" if suspension.by else ""
     why = f": {one_line(suspension.reason)}" if suspension.reason else ""
     return f"{where}: paused{since} {until}{by}{why}"
-
-
-def _command(name: str, repository: str | None) -> str:
-    return f"assay {name} {repository}" if repository else f"assay {name}"
 
 
 CONCLUSION_TEXTS: Final = {

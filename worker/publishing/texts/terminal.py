@@ -132,11 +132,8 @@ def _findings(verdict: Verdict, page: TerminalPage) -> Iterator[str]:
 
 
 def _where(finding: Finding) -> str:
-    if finding.path is None:
-        return ""
-    line = "" if finding.line is None else f":{finding.line}"
     side = "" if finding.side is Side.HEAD else " (before the change)"
-    return f" at {exact_line(finding.path)}{line}{side}"
+    return f" at {exact_line(finding.location)}{side}" if finding.location else ""
 
 
 def _rows(verdict: Verdict, dossier: Dossier, notes: Sequence[str]) -> Iterator[tuple[str, str]]:
