@@ -1,5 +1,7 @@
 """Who answers, in which order, and why the model was or wasn't asked."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -8,7 +10,7 @@ from tests.worker.judge.courtroom import bench
 from tests.worker.judge.making import accept, fact, model_of, opinion
 from worker.domain.dossier.dossier import CiState
 from worker.domain.verdict.opinion import HeuristicOpinion
-from worker.domain.verdict.verdict import AbstainReason
+from worker.domain.verdict.verdict import AbstainReason, JudgeKind
 from worker.judge.checks.ci_status import CiReport
 from worker.judge.escalation import (
     RULES,
@@ -16,6 +18,7 @@ from worker.judge.escalation import (
     AskModel,
     EscalationInput,
     ModelSkipReason,
+    Pause,
     RejectOnFacts,
     StopJudging,
     accept_safe_change,
@@ -170,3 +173,11 @@ def test_without_a_model_it_is_said_why_there_is_none(no_model: ModelSkipReason,
 def test_a_bench_by_code_alone_asks_no_model_and_says_why() -> None:
     alone = bench(model_of(accept())).without_model(ModelSkipReason.OUTSIDER)
     assert (alone.model, alone.second_model, alone.no_model) == (None, None, ModelSkipReason.OUTSIDER)
+
+
+def test_who_is_to_judge_depends_on_the_tier_and_on_whether_anybody_may_be_asked() -> None:
+    asked = bench(model_of())
+    assert asked.planned_judge is JudgeKind.HYBRID
+    assert replace(asked, threshold=2.0).planned_judge is JudgeKind.LLM
+    for nobody in (bench(), replace(asked, threshold=0.0), replace(asked, pause=Pause.OPERATOR)):
+        assert nobody.planned_judge is JudgeKind.HEURISTIC

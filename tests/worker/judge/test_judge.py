@@ -151,14 +151,6 @@ def test_a_repository_may_accept_nothing_without_a_model() -> None:
     assert "this repository accepts nothing without a model (`accept_alone`)" in verdict.concern
 
 
-def test_documentation_that_was_not_read_whole_is_not_accepted() -> None:
-    verdict = documented(files_unread=(UnreadFile(path="docs/more.md", reason=UnreadReason.TOO_LARGE),))
-    assert isinstance(verdict, Abstain)
-    assert verdict.abstain_reason is AbstainReason.TOO_LARGE
-    assert "docs/more.md" in verdict.concern
-    assert verdict.coverage.unread == ("docs/more.md",)
-
-
 @pytest.mark.parametrize(("threshold", "skipped"), [(0.7, "no_model"), (ALWAYS, "no_model"), (NEVER, "tier")])
 def test_where_no_model_may_be_asked_the_rest_is_unproven(threshold: float, skipped: str) -> None:
     verdict = judged(threshold=threshold)
@@ -175,20 +167,6 @@ def test_a_model_is_not_asked_about_a_change_of_which_it_may_see_nothing(never_s
     assert not model.asked
     assert (result.abstain_reason, result.signals["escalation_skipped"]) == (AbstainReason.UNPROVEN, "withheld")
     assert "`never_send` keeps every changed file from it" in (result.concern or "")
-
-
-def test_a_model_is_asked_about_what_it_may_see() -> None:
-    model = model_of(accept())
-    judged(model, ALWAYS, policy=Policy(never_send=("other.py",)))
-    assert model.asked
-
-
-def test_at_threshold_zero_no_model_is_asked() -> None:
-    model = model_of()
-    assert isinstance(judged(model, NEVER), Abstain)
-    assert isinstance(stubbed(model, NEVER), Reject)
-    assert isinstance(documented(model, NEVER), Accept)
-    assert not model.asked
 
 
 # --- validators first -----------------------------------------------------------------------------
@@ -211,22 +189,6 @@ def test_red_ci_is_not_judged_and_its_report_is_the_feedback(diff: str) -> None:
     )
     assert "unit, lint" in verdict.next_step
     assert not model.asked
-
-
-def test_red_ci_without_any_name_is_said_all_the_same() -> None:
-    assert judged(ci=red()).concern == "CI failed on this head."
-
-
-def test_unfinished_ci_is_not_judged() -> None:
-    ci = Ci(state=CiState.PENDING, checks=(CiCheck(name="e2e", conclusion=None, status="queued"),))
-    verdict = judged(model_of(), ci=ci)
-    assert isinstance(verdict, Abstain)
-    assert verdict.abstain_reason is AbstainReason.CI_PENDING
-    assert "e2e" in verdict.concern
-
-
-def test_ci_that_left_no_report_stops_nothing() -> None:
-    assert isinstance(judged(model_of(accept()), ci=None), Accept)
 
 
 # --- the model ------------------------------------------------------------------------------------
@@ -278,12 +240,6 @@ def test_a_model_that_can_not_tell_leaves_it_to_a_person() -> None:
     assert verdict.concern == "The server's side is not shown."
     assert verdict.next_step == "A person who knows the issue decides."
     assert verdict.composite == 5.0
-
-
-def test_an_unusable_reply_is_corrected_and_both_replies_are_paid() -> None:
-    verdict = judged(model_of(accept(category="weak_test"), accept()))
-    assert isinstance(verdict, Accept)
-    assert verdict.judge_cost_usd == Decimal("0.002")
 
 
 @pytest.mark.parametrize(
@@ -338,30 +294,10 @@ def test_a_cap_reached_by_a_try_that_nobody_answered_tells_what_it_may_have_cost
     assert (untold.judge_kind, untold.judge_cost_usd, untold.escalated) == (JudgeKind.HEURISTIC, Decimal(0), False)
 
 
-def test_an_outage_does_not_pass_even_a_safe_change() -> None:
-    verdict = documented(model_of(OUTAGE), ALWAYS)
-    assert isinstance(verdict, Abstain)
-    assert verdict.abstain_reason is AbstainReason.JUDGE_UNAVAILABLE
-
-
 def test_an_unknown_price_is_null_and_never_zero() -> None:
     verdict = judged(model_of(reply(accept(), cost_usd=None)))
     assert verdict.judge_cost_usd is None
     assert verdict.model_dump(mode="json")["judge_cost_usd"] is None
-
-
-def test_an_accept_of_the_model_on_partial_reading_is_none() -> None:
-    unread = (UnreadFile(path="huge.json", reason=UnreadReason.OVER_LIMIT),)
-    verdict = judged(model_of(accept()), files_unread=unread)
-    assert isinstance(verdict, Abstain)
-    assert verdict.abstain_reason is AbstainReason.TOO_LARGE
-    assert "huge.json" in verdict.concern
-    assert verdict.signals["model_decision"] == "accept"
-
-
-def test_a_reject_of_the_model_on_partial_reading_stands() -> None:
-    unread = (UnreadFile(path="huge.json", reason=UnreadReason.OVER_LIMIT),)
-    assert isinstance(judged(model_of(reject()), files_unread=unread), Reject)
 
 
 def test_a_change_too_large_for_the_question_is_not_accepted_and_names_its_files() -> None:
@@ -377,12 +313,6 @@ def test_a_change_too_large_for_the_question_is_not_accepted_and_names_its_files
     assert verdict.coverage.partly == ("a.py",)
     assert verdict.coverage.unread == ("b.py",)
     assert "b.py, a.py" in verdict.concern
-
-
-def test_a_context_that_the_model_can_not_hold_is_too_large() -> None:
-    verdict = judged(model_of(reply("", stop=StopReason.CONTEXT_EXCEEDED)))
-    assert isinstance(verdict, Abstain)
-    assert verdict.abstain_reason is AbstainReason.TOO_LARGE
 
 
 def test_an_issue_that_fits_no_model_is_not_asked_about() -> None:
@@ -436,14 +366,6 @@ def test_a_model_that_rejects_for_another_reason_is_quoted() -> None:
     assert verdict.concern.endswith(
         "rejects for another reason (weak_test): The test proves nothing of what is made when send is busy."
     )
-
-
-@pytest.mark.parametrize("failure", [OUTAGE, "prose"], ids=["outage", "unusable"])
-def test_a_fact_stands_where_the_model_fails(failure: Any) -> None:
-    verdict = stubbed(model_of(failure, "prose"), ALWAYS)
-    assert isinstance(verdict, Reject)
-    assert verdict.category is Category.HALF_FINISHED
-    assert verdict.escalated
 
 
 # --- what is written above every verdict ----------------------------------------------------------
@@ -546,20 +468,6 @@ def test_the_fingerprint_knows_who_may_judge_and_bears_a_broken_diff() -> None:
     assert len({plain, *others}) == 4
 
 
-def test_a_change_of_which_nothing_could_be_read_is_too_large_and_not_empty() -> None:
-    unread = (UnreadFile(path="big.txt", reason=UnreadReason.OVER_LIMIT),)
-    for model in (None, model_of()):
-        verdict = judge(dossier(diff="", files=(), files_unread=unread), docket(), bench(model))
-        assert (verdict.decision, verdict.abstain_reason) == ("abstain", "too_large")
-        assert "big.txt" in f"{verdict.concern} {verdict.next_step}"
-
-
-def test_failed_ci_is_told_before_what_could_not_be_read() -> None:
-    red = Ci(state=CiState.FAILURE, checks=(CiCheck(name="test", conclusion="failure"),))
-    unread = (UnreadFile(path="big.txt", reason=UnreadReason.OVER_LIMIT),)
-    assert judge(dossier(diff="", files_unread=unread, ci=red), docket(), bench()).abstain_reason == "ci_failed"
-
-
 def test_what_could_not_be_read_is_told_before_replies_that_could_not_be_used() -> None:
     unread = (UnreadFile(path="big.txt", reason=UnreadReason.OVER_LIMIT),)
     verdict = judge(dossier(files_unread=unread), docket(), bench(model_of("I accept.", "I accept.")))
@@ -591,3 +499,67 @@ def test_a_reject_that_misses_something_of_a_file_that_nobody_read_does_not_stan
         dossier(diff=DIFF + new_file("big.py", "x = 1"), files_unread=hidden), docket(), bench(model_of(missed))
     )
     assert (verdict.decision, verdict.abstain_reason) == (("reject", None) if stands else ("abstain", "too_large"))
+
+
+# --- who decides, case by case --------------------------------------------------------------------
+
+
+UNREAD = {"files_unread": (UnreadFile(path="huge.json", reason=UnreadReason.OVER_LIMIT),)}
+RED = red(CiCheck(name="test", conclusion="failure"))
+RUNNING = Ci(state=CiState.PENDING, checks=(CiCheck(name="e2e", conclusion=None, status="queued"),))
+STUBBED = {
+    "diff": STUB,
+    "files": (HeadFile(path="upload.py", text="def send(data):\n    raise NotImplementedError\n"),),
+}
+WANTS_ISSUE = {"policy": Policy(require_issue=True)}
+LEFT_OUT = {"policy": Policy(never_send=("other.py",))}
+CAP = BudgetReached(CapLevel(Cap.PULL, Decimal("0.09"), Decimal("0.10")), Decimal("0.02"))
+TOO_LONG = reply("", stop=StopReason.CONTEXT_EXCEEDED)
+NOTHING = {"diff": "", "files": (), **UNREAD}
+
+
+@pytest.mark.parametrize(
+    ("changes", "answers", "threshold", "outcome", "concern"),
+    [
+        ({"ci": RUNNING}, (), 0.7, "abstain ci_pending", "e2e"),
+        ({"ci": red()}, (), 0.7, "abstain ci_failed", "CI failed on this head."),
+        ({"ci": RED, **NOTHING}, (), 0.7, "abstain ci_failed", "test (failure)"),
+        ({"ci": None}, (accept(),), 0.7, "accept", "It retries."),
+        (NOTHING, (), 0.7, "abstain too_large", "huge.json"),
+        (
+            {**WANTS_ISSUE, "issues": ()},
+            (),
+            0.7,
+            "abstain no_criteria",
+            "No issue is linked, and this repository wants",
+        ),
+        (WANTS_ISSUE, (accept(),), 0.7, "accept", "It retries."),
+        (LEFT_OUT, (accept(),), ALWAYS, "accept", "It retries."),
+        ({}, (), NEVER, "abstain unproven", "this tier asks no model"),
+        (STUBBED, (), NEVER, "reject half_finished", "stub"),
+        (STUBBED, (OUTAGE,), ALWAYS, "reject half_finished", "stub"),
+        (STUBBED, ("prose", "prose"), ALWAYS, "reject half_finished", "stub"),
+        (STUBBED, (CAP,), ALWAYS, "reject half_finished", "stub"),
+        (DOCUMENTED, (), NEVER, "accept", "spelling"),
+        (DOCUMENTED, (OUTAGE,), ALWAYS, "abstain judge_unavailable", "status 529"),
+        (DOCUMENTED, (CAP,), ALWAYS, "accept", "spelling"),
+        ({**DOCUMENTED, **UNREAD}, (CAP,), ALWAYS, "abstain too_large", "huge.json"),
+        ({**DOCUMENTED, **UNREAD}, (), 0.7, "abstain too_large", "huge.json"),
+        (UNREAD, (accept(),), 0.7, "abstain too_large", "huge.json"),
+        (UNREAD, (reject(),), 0.7, "reject weak_test", "The test proves nothing"),
+        ({}, (TOO_LONG,), 0.7, "abstain too_large", "too long for the model"),
+        ({}, (accept(category="weak_test"), accept()), 0.7, "accept", "It retries."),
+    ],
+)
+def test_who_decides_what(
+    changes: dict[str, Any], answers: tuple[Any, ...], threshold: float, outcome: str, concern: str
+) -> None:
+    model = model_of(*answers)
+    verdict = judged(model, threshold, **changes)
+    assert f"{verdict.decision} {verdict.category or verdict.abstain_reason or ''}".strip() == outcome
+    assert concern in verdict.concern
+    assert len(model.asked) == len(answers), "every answer is asked for, and no other"
+    assert (verdict.throttled_reason is None) is (CAP not in answers)
+    assert verdict.escalated is any(answer is not CAP for answer in answers)
+    replies = sum(answer not in (OUTAGE, CAP) for answer in answers)
+    assert verdict.judge_cost_usd == Decimal("0.001") * replies

@@ -18,6 +18,7 @@ from worker.judge.merge_group import (
     GroupAccepted,
     GroupPasses,
     GroupPullRequest,
+    GroupStanding,
     GroupStopReason,
     GroupStops,
     GroupWaits,
@@ -64,12 +65,6 @@ def shown(conclusion: str | None, title: str = "Words") -> PublishedCheckRun:
     return PublishedCheckRun(CheckRunId(5), conclusion, title)
 
 
-def member(
-    published: PublishedCheckRun | None, recorded: LedgerEntry | None = None, *, is_closed: bool = False
-) -> GroupPullRequest:
-    return GroupPullRequest(is_closed, published, recorded)
-
-
 def group(at: datetime = AT) -> MergeGroup:
     return MergeGroup(
         installation_id=InstallationId(100),
@@ -90,50 +85,32 @@ def child(parent: LedgerEntry, group: str = GROUP, kind: SubjectKind = SubjectKi
     return entry(parent.verdict.model_copy(update=changes), head_sha=parent.head_sha)
 
 
-def test_an_accept_on_record_passes_once_it_is_compared() -> None:
-    accept = accepted()
-    recorded = entry(accept)
-    result = group_standing(member(shown("success"), recorded))
-    assert result == GroupAccepted(accept, recorded, shown("success"))
+ACCEPTED, REJECTED, UNDECIDED = entry(), entry(rejected()), entry(abstained(AbstainReason.BUDGET))
+BLOCKING = ("failure", "action_required", "cancelled", "timed_out", "stale", "a new word")
 
 
-@pytest.mark.parametrize("recorded", [None, entry(rejected()), entry(abstained(AbstainReason.BUDGET))])
-def test_green_without_an_accept_on_record_does_not_pass(recorded: LedgerEntry | None) -> None:
-    assert group_standing(member(shown("success"), recorded)) == GroupStops(
-        GroupStopReason.UNRECORDED, shown("success")
-    )
-
-
-@pytest.mark.parametrize("published", [None, shown(None)])
-@pytest.mark.parametrize("recorded", [None, entry()])
-def test_what_is_not_told_yet_is_waited_for(published: PublishedCheckRun | None, recorded: LedgerEntry | None) -> None:
-    assert group_standing(member(published, recorded)) == GroupWaits()
-
-
-@pytest.mark.parametrize(("word", "conclusion"), [("neutral", Conclusion.NEUTRAL), ("skipped", Conclusion.SKIPPED)])
-def test_what_passes_without_a_verdict_passes_as_such(word: str, conclusion: Conclusion) -> None:
-    overridden = shown(word, "Overridden by @alice: we ship")
-    assert group_standing(member(overridden, entry(rejected()))) == GroupPasses(conclusion, overridden)
-
-
-def test_a_reject_stops_with_its_verdict() -> None:
-    recorded = entry(rejected())
-    assert group_standing(member(shown("failure"), recorded)) == GroupStops(
-        GroupStopReason.REJECTED, shown("failure"), recorded.verdict
-    )
-
-
-@pytest.mark.parametrize("word", ["failure", "action_required", "cancelled", "timed_out", "stale", "a new word"])
-def test_whatever_else_its_check_says_stops(word: str) -> None:
-    assert group_standing(member(shown(word))) == GroupStops(GroupStopReason.NOT_JUDGED, shown(word))
-    accept = entry()
-    assert group_standing(member(shown(word), accept)) == GroupStops(GroupStopReason.HELD, shown(word), accept.verdict)
-
-
-@pytest.mark.parametrize("word", ["success", "neutral", "skipped", "failure"])
-def test_a_closed_pull_request_stops_whatever_its_check_says(word: str) -> None:
-    result = group_standing(member(shown(word), entry(), is_closed=True))
-    assert result == GroupStops(GroupStopReason.CLOSED, shown(word))
+@pytest.mark.parametrize(
+    ("published", "recorded", "standing"),
+    [
+        *((shown, recorded, GroupWaits()) for shown in (None, shown(None)) for recorded in (None, ACCEPTED)),
+        (shown("success"), ACCEPTED, GroupAccepted(accepted(), ACCEPTED, shown("success"))),
+        *(
+            (shown("success"), recorded, GroupStops(GroupStopReason.UNRECORDED, shown("success")))
+            for recorded in (None, REJECTED, UNDECIDED)
+        ),
+        (shown("neutral"), REJECTED, GroupPasses(Conclusion.NEUTRAL, shown("neutral"))),
+        (shown("skipped"), REJECTED, GroupPasses(Conclusion.SKIPPED, shown("skipped"))),
+        (shown("failure"), REJECTED, GroupStops(GroupStopReason.REJECTED, shown("failure"), rejected())),
+        *((shown(word), None, GroupStops(GroupStopReason.NOT_JUDGED, shown(word))) for word in BLOCKING),
+        *((shown(word), ACCEPTED, GroupStops(GroupStopReason.HELD, shown(word), accepted())) for word in BLOCKING),
+    ],
+)
+def test_a_group_stands_as_the_check_and_the_record_of_its_pull_request_say(
+    published: PublishedCheckRun | None, recorded: LedgerEntry | None, standing: GroupStanding
+) -> None:
+    assert group_standing(GroupPullRequest(is_closed=False, published=published, recorded=recorded)) == standing
+    closed = GroupPullRequest(is_closed=True, published=published, recorded=recorded)
+    assert group_standing(closed) == GroupStops(GroupStopReason.CLOSED, published)
 
 
 def test_the_newest_verdict_of_its_own_on_this_head_counts() -> None:

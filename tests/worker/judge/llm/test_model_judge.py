@@ -8,7 +8,7 @@ import pytest
 
 from tests.worker.judge.courtroom import bench, docket
 from tests.worker.judge.making import DIFF, DOCUMENTED, accept, dossier, model_of, new_file, reply
-from worker.domain.dossier.dossier import HeadFile, UnreadFile, UnreadReason
+from worker.domain.dossier.dossier import HeadFile
 from worker.domain.verdict.budget import Cap, CapLevel
 from worker.domain.verdict.verdict import Abstain, AbstainReason, Accept, JudgeKind, Reject, ThrottledReason
 from worker.errors import BudgetReached
@@ -51,25 +51,6 @@ def test_a_verdict_without_a_reply_is_the_heuristic_tiers_and_costs_nothing() ->
     assert (verdict.judge_kind, verdict.judge_cost_usd, verdict.judge_model) == (JudgeKind.HEURISTIC, 0, None)
     assert not verdict.escalated
     assert verdict.signals["escalation_skipped"] == "budget"
-
-
-def test_a_fact_still_rejects() -> None:
-    verdict = judged(reached(), diff=STUB, files=STUB_FILES)
-    assert isinstance(verdict, Reject)
-    assert verdict.category == "half_finished"
-    assert verdict.throttled_reason is ThrottledReason.PR_CAP, "a model would have been asked, and was not"
-
-
-def test_a_safe_change_is_still_accepted() -> None:
-    verdict = judged(reached(), **DOCUMENTED)
-    assert isinstance(verdict, Accept)
-    assert verdict.throttled_reason is ThrottledReason.PR_CAP
-
-
-def test_a_safe_change_that_was_not_read_whole_is_not_accepted() -> None:
-    unread = (UnreadFile(path="docs/more.md", reason=UnreadReason.TOO_LARGE),)
-    verdict = judged(reached(), **DOCUMENTED, files_unread=unread)
-    assert verdict.abstain_reason is AbstainReason.TOO_LARGE
 
 
 def test_a_correction_that_the_cap_has_no_room_for_counts_what_was_paid_before() -> None:

@@ -549,6 +549,10 @@ def test_names_and_errors_of_others_stay_text_in_the_states_beside_a_verdict() -
 def test_a_failed_ci_shows_its_report_and_a_superseded_check_links_the_newer_one() -> None:
     failed = check_content(abstained(AbstainReason.CI_FAILED), dossier(ci=FAILED_CI)).summary
     assert failed.endswith("### test: failure\n\n```\n1 failed\n```\n\n```\nE assert 1 == 2\n```")
+    long = CiCheck(name="test", conclusion="failure", summary=f"begin{'x' * 9_000}", log_tail=f"{'x' * 9_000}end")
+    cut = check_content(abstained(AbstainReason.CI_FAILED), dossier(ci=Ci(checks=(long,)))).summary
+    assert "\nbegin" in cut
+    assert cut.endswith("end\n```"), "a report is cut at its end, a log at its start"
     page = checks_page("https://github.example", "acme/widgets", "c" * 40)
     link = f"[`{'c' * 12}`](https://github.example/acme/widgets/commit/{'c' * 40}/checks)"
     assert superseded_content("c" * 40, page).summary.endswith(f"The verdict is on {link}.")
