@@ -18,7 +18,7 @@ from typing import Any, Final, TextIO, cast
 
 import structlog
 import uvicorn
-from litestar import Litestar, Request, Response
+from litestar import Litestar, Request, Response, Router
 from litestar.exceptions import HTTPException
 from litestar.handlers import ASGIRouteHandler, HTTPRouteHandler
 from litestar.status_codes import HTTP_500_INTERNAL_SERVER_ERROR
@@ -27,7 +27,7 @@ from msgspec.json import encode
 from structlog.typing import FilteringBoundLogger
 
 from app.ingest.intake import EventIntake
-from app.web.api import AnalyticsApi, VerdictApi, api_routes, verdict_routes
+from app.web.api import ReadOnlyApi, api_routes
 from app.web.health import DeliveryCounters, DeliveryOutcome, health_routes
 from app.web.setup import SetupHandler, closed_routes, open_setup, setup_routes
 from app.web.timeouts import CHECK_INTERVAL_S, ConnectionTimeouts, TimedHttpProtocol
@@ -84,7 +84,7 @@ def create_app(
     """All routes; without the App's credentials, those that create it."""
     log, counters = json_log(log_to, settings.log_level), counters or DeliveryCounters()
     async_client = open_async_client(store)
-    routes: Sequence[ASGIRouteHandler | HTTPRouteHandler]
+    routes: Sequence[ASGIRouteHandler | HTTPRouteHandler | Router]
     deliver, builder, failed = None, None, _FailureHandler(log, counters)
     if settings.app is None:
         open_setup(store, log_to)
@@ -95,8 +95,12 @@ def create_app(
         deliver = delivery_app(_webhook_intake(settings.app, intake, counters, logger))
         figures = open_figures_cache(settings, store)
         builder = FiguresBuilder(settings, store, figures)
-        api = AnalyticsApi(store, store.tokens(), figures, builder)
-        routes = [webhook_route(deliver), *_app_routes(settings, intake, api)]
+        routes = [
+            webhook_route(deliver),
+            *health_routes(intake),
+            api_routes(ReadOnlyApi(store, figures, builder)),
+            *closed_routes(settings.github_api_url),
+        ]
     web = WebApp(
         route_handlers=routes,
         exception_handlers={HTTPException: _http_error_response, Exception: failed.respond},
@@ -115,15 +119,6 @@ def _webhook_intake(
     build_models()
     secrets = tuple(secret.get_secret_value().encode() for secret in credentials.webhook_secrets)
     return WebhookIntake(SignatureVerifier(secrets), credentials.app_id, intake, counters, logger)
-
-
-def _app_routes(settings: Settings, intake: EventIntake, api: AnalyticsApi) -> list[HTTPRouteHandler]:
-    return [
-        *health_routes(intake),
-        *api_routes(api),
-        *verdict_routes(VerdictApi(intake.store, api)),
-        *closed_routes(settings.github_api_url),
-    ]
 
 
 def json_log(stream: TextIO, level: str) -> FilteringBoundLogger:
