@@ -100,7 +100,7 @@ MOST_ANSWERS: Final = 20
 
 FIELDS: Final = ("override", "contest", "review", "contested", "forced", "dismissed")
 REBASED_FIELD: Final = "rebased"
-"""Time of the last change of base, in milliseconds, written by `lua/want.lua`."""
+"""Time of the last change of base, in milliseconds, written at the intake."""
 
 REVIEWERS_FIELD: Final = "called"
 LABELLED_FIELD: Final = "labelled"
