@@ -1,7 +1,7 @@
 """Deliveries about a pull request itself: opened, pushed to, edited, closed ...
 
-Each event carries author and draft state, so that it suffices without earlier ones. When to judge is decided in Redis
-(`worker/domain/lifecycle/intake.py`).
+Each event carries author and draft state, so that it suffices without earlier ones. `worker/domain/lifecycle/intake.py` decides when to
+judge.
 """
 
 import re
