@@ -50,10 +50,15 @@ def _find_demotions(
 def _signal_sums(
     figures: FiguresCache, installation: InstallationId, since: datetime, now: datetime
 ) -> dict[str, Sums]:
+    """Sums of rejects by signal; none before all entries are counted here, as a part may say something else."""
     if since >= now:
         return {}
     window = make_window(since, now)
-    return figures.query([installation], now, lambda streams: reject_sums(streams, window, "signals"))
+    return figures.query(
+        [installation],
+        now,
+        lambda streams: {} if streams[0].is_behind else reject_sums(streams, window, "signals"),
+    )
 
 
 def _tally(sums: Sums) -> RejectCounts:

@@ -72,7 +72,7 @@ from worker.scheduling.record import PreviousDossier, VerdictRecorder, VerdictSt
 from worker.scheduling.retry import OutageRetries
 from worker.scheduling.spending import SpendingPolicy
 from worker.settings import Settings, Timing
-from worker.wiring.figures import open_figures_cache
+from worker.wiring.figures import FiguresBuilder, open_figures_cache
 from worker.wiring.judge import BudgetAccount, open_judge_context, recorder_of
 
 LOG: Final = logging.getLogger(__name__)
@@ -231,13 +231,13 @@ class AppContext:
 
     def clean_up(self) -> None:
         """Forget uninstalled installations, expired events and what is counted of them here."""
-        records, figures = self.store.records(), open_figures_cache(self.settings, self.store)
+        records = self.store.records()
         for installation in self.store.uninstallations().list_due():
             records.forget_installation(installation, self.clock.now())
         for installation in records.installations():
             self.store.events.trim(installation)
-        for installation in {*records.installations(), *figures.cached_installations()}:
-            figures.catch_up(installation)
+        figures = open_figures_cache(self.settings, self.store)
+        FiguresBuilder(self.settings, self.store, figures).run(records.installations())
 
     def _initial_status(self) -> InitialStatus:
         store, deadline = self.store, timedelta(seconds=self.settings.timing.check_deadline)

@@ -81,6 +81,12 @@ class FiguresBuilder:
         if installations := self._figures.cached_installations():
             self.start(installations)
 
+    def run(self, installations: Iterable[InstallationId]) -> None:
+        """Count all new entries of these and of what is counted here, and wait for it."""
+        self.start({*installations, *self._figures.cached_installations()})
+        if self.child is not None:
+            self.child.wait()
+
 
 def main(parent: str, folder: str, *installations: str) -> None:
     """Count all new entries of these installations, as long as the process *parent* lives."""
@@ -88,8 +94,9 @@ def main(parent: str, folder: str, *installations: str) -> None:
     with open_store(load_settings()) as store:
         figures = FiguresCache(Path(folder), store.events, store.event_retention)
         for installation in installations:
-            while os.getppid() == int(parent) and figures.catch_up(InstallationId(int(installation))).is_behind:
-                pass
+            is_behind = True
+            while is_behind and os.getppid() == int(parent):
+                is_behind = figures.catch_up(InstallationId(int(installation)), waits=True).is_behind
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ import json
 import shutil
 import time
 from datetime import UTC, datetime, timedelta
+from fcntl import LOCK_EX, flock
 from pathlib import Path
 from typing import Any
 
@@ -93,6 +94,15 @@ def test_a_signal_whose_rejects_are_taken_back_too_often_is_demoted_once(
     assert "takes it back" in caplog.text
     assert demote(store, here) == ()
     assert store.demotions.list_demotions(InstallationId(101)) == (), "others are not concerned"
+
+
+def test_nothing_is_demoted_for_a_part_of_what_happened(store: Store, here: Settings) -> None:
+    rejects(store, template(store, here), 50, 10)
+    here.figures_folder.mkdir()
+    with (here.figures_folder / f"{HERE}.lock").open("w") as builder:
+        flock(builder, LOCK_EX)
+        assert demote(store, here) == ()
+    assert len(demote(store, here)) == 1
 
 
 def test_contests_that_were_right_count_as_overrides_do(store: Store, here: Settings) -> None:

@@ -75,6 +75,8 @@ def test_what_is_counted_here_follows_the_streams_and_nothing_else_is_counted(
     assert builder.child.wait() == 0
     assert figures.cached_installations() == (HERE,)
     assert not figures.catch_up(HERE, 0).is_behind
+    builder.run([OTHER])
+    assert figures.cached_installations() == (HERE, OTHER)
 
 
 @pytest.mark.usefixtures("builder")

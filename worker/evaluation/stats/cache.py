@@ -98,8 +98,13 @@ class FiguresCache:
         """Count new entries, at most *at_most*; none while another process counts, unless this one *waits* for it."""
         extent = self._streams.extent(installation)
         with self._lock(installation, waits=waits) as is_ours:
-            counted = self._count_or_recount(installation, extent, at_most) if is_ours else 0
-            return self._progress(installation, extent, counted)
+            if is_ours:
+                counted = self._count_or_recount(installation, extent, at_most)
+                return self._progress(installation, extent, counted)
+        try:
+            return self._progress(installation, extent)
+        except sqlite3.DatabaseError:  # the process that counts will replace the file
+            return CountingProgress(0, 0, is_behind=True)
 
     def query(
         self,

@@ -137,6 +137,7 @@ def history_of(some: list[tuple[str, int, int, OutcomeKind, int]]) -> list[Told]
     for what, number, rubric, kind, hours in some:
         when += min(timedelta(hours=hours), NOW - when) / 4
         common: dict[str, Any] = {"number": number % 3, "rubric_version": str(rubric), "score": 0.5 + rubric / 10}
+        common["round"] = rubric
         match what:
             case "broken":
                 made.append((told.at(when), b"eval.completed", b'{"v":9}'))
@@ -203,6 +204,8 @@ def test_while_another_process_counts_an_answer_says_as_of_when(
         said = ask(figures)
         assert (said["is_behind"], said["data"][0]["verdict_count"]) == (True, 1)
         assert said["counted_until"] == NOON.isoformat(timespec="milliseconds")
+        file_of(tmp_path).write_bytes(b"no database")
+        assert figures.catch_up(HERE) == (0, 0, True, 0)
         file_of(tmp_path).unlink()
         assert (ask(figures)["is_behind"], ask(figures)["data"]) == (True, [])
         figures.drop(HERE)

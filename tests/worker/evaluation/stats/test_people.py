@@ -72,6 +72,18 @@ def test_a_scorecard_counts_pull_requests_by_their_first_verdict() -> None:
     assert row(StatsTopic.AGENTS, rejected())["cost_per_accepted_usd"] is None
 
 
+def test_a_pull_request_is_accepted_once_at_its_first_accept() -> None:
+    history = (
+        rejected("e1", round=1),
+        completed("e2", head=NEXT_HEAD, round=2),
+        completed("e3", head=NEXT_HEAD, round=3),
+        completed("e4", head="c" * 40, round=4),
+    )
+    found = row(StatsTopic.AGENTS, *history)
+    assert (found["accepted"]["count"], found["first_round"]["count"]) == (1, 0)
+    assert found["rounds_to_accept"] == {"count": 1, "mean": 2.0, "p50": 2.0}
+
+
 def test_a_scorecard_names_only_what_its_own_agent_was_rejected_for() -> None:
     history = (
         rejected("e1", number=1, author_agent="codex"),
@@ -97,6 +109,8 @@ def test_what_became_of_a_pull_request_counts_where_its_first_verdict_does() -> 
 def test_who_reverts_a_change_knows_that_it_was_merged() -> None:
     found = row(StatsTopic.AGENTS, completed(), outcome(OutcomeKind.REVERTED))
     assert (found["merged"], found["reverts"]["share"]) == (1, 1.0)
+    both = row(StatsTopic.AGENTS, completed(), outcome(OutcomeKind.REVERTED), outcome(OutcomeKind.LATER_FIX))
+    assert (both["merged"], both["reverts"]["count"], both["later_fixes"]["count"]) == (1, 1, 1)
     unjudged = row(
         StatsTopic.AGENTS, completed(decision="abstain", abstain_reason="unproven"), outcome(OutcomeKind.MERGED)
     )
