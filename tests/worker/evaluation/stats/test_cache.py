@@ -211,7 +211,8 @@ def test_while_another_process_counts_an_answer_says_as_of_when(
         figures.drop(HERE)
         with ThreadPoolExecutor(1) as beside:
             waiting = beside.submit(figures_of(store, tmp_path).catch_up, HERE, NO_LIMIT, waits=True)
-            assert not waiting.done()
+            with pytest.raises(TimeoutError):
+                waiting.result(timeout=0.2)
             builder.close()
             assert waiting.result()[1:] == (told.at(NOON + 27 * HOUR), False, len(HISTORY))
 

@@ -82,6 +82,7 @@ def test_a_pull_request_is_accepted_once_at_its_first_accept() -> None:
     found = row(StatsTopic.AGENTS, *history)
     assert (found["accepted"]["count"], found["first_round"]["count"]) == (1, 0)
     assert found["rounds_to_accept"] == {"count": 1, "mean": 2.0, "p50": 2.0}
+    assert row(StatsTopic.AGENTS, completed(round=100))["rounds_to_accept"]["mean"] == 99.0, "as a bound"
 
 
 def test_a_scorecard_names_only_what_its_own_agent_was_rejected_for() -> None:

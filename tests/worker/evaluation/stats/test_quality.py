@@ -169,11 +169,11 @@ def test_an_unknown_price_is_counted_and_no_sum() -> None:
     history = (
         completed("e1", judge_cost_usd=None),
         completed("e2", judge_cost_usd="0.5"),
-        failed("e3", judge_cost_usd="0.25"),
+        failed("e3", judge_cost_usd="1.25"),
     )
     found = row(StatsTopic.COST, *history, include_eval="1")
     assert (found["unknown_price_count"], found["known_price_share"]) == (1, 0.666667)
-    assert (found["judge_cost_usd"], found["failed_cost_usd"]) == ("0.75", "0.25")
+    assert (found["judge_cost_usd"], found["failed_cost_usd"]) == ("1.75", "1.25")
 
 
 def test_an_opinion_is_paid_for_with_its_verdict_and_a_canary_for_itself() -> None:
