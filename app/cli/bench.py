@@ -117,12 +117,9 @@ def _run(files: Sequence[Path], folder: Path, opening: BenchOpener, size: tuple[
     jobs, total = size
     done = 0
     try:
-        with show_count(total, "dossier") as tell:
+        with show_count(total, "dossier") as show:
             for done in run_bench(files, folder, opening, min(jobs, total)):
-                tell(done)
-    except KeyboardInterrupt:
-        print(f"{done} of {total} are judged; the same command goes on from there.", file=sys.stderr)
-        raise
+                show(done)
     except HaltedError as error:
         message = f"{error} {done} of {total} are judged; the same command goes on from there."
         raise InputError(message) from error

@@ -6,17 +6,15 @@ Each rejudging is a new entry beside the verdict. The same command continues a s
 import argparse
 import json
 import os
-import sys
 from collections import Counter
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from dataclasses import asdict
 from datetime import UTC, datetime
 from decimal import Decimal
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from statistics import fmean
-from typing import Final, cast
+from typing import Final
 
 from app.cli.exit_codes import CommandResult, Exit
 from app.cli.terminal import show_count, terminal_page
@@ -172,35 +170,18 @@ def _show_forecast(arguments: argparse.Namespace, run: RejudgeRun, store: Store,
 
 def _judge_all(run: RejudgeRun, surveyor: Surveyor, jobs: int | None) -> str:
     """Rejudge all orders, by a running server's workers unless --jobs is given. Returns why it stopped early, or ""."""
-    with _progress_bar(len(run.orders)) as progress:
-        if jobs is None and has_workers(run.settings):
-            run.run_by_workers(surveyor, progress)
-        else:
-            opening = RejudgerOpener(run.settings, run.terms)
-            run.run_locally(
-                opening, jobs or min(os.cpu_count() or 1, -(-len(run.orders) // JUDGINGS_PER_PROCESS)), progress
-            )
-            list(surveyor.read_new())
+    if jobs is None and has_workers(run.settings):
+        steps = run.run_by_workers(surveyor)
+    else:
+        jobs = jobs or min(os.cpu_count() or 1, -(-len(run.orders) // JUDGINGS_PER_PROCESS))
+        steps = run.run_locally(RejudgerOpener(run.settings, run.terms), jobs)
+    with show_count(len(run.orders), "subject") as show:
+        for done in steps:
+            show(done)
+    list(surveyor.read_new())
     if run.terms.book and run.store.run_budget(run.terms.book, run.terms.limit_usd).is_full:
         return f"The limit of ${run.terms.limit_usd} is reached. Give a larger --max-usd to go on."
     return ""
-
-
-@contextmanager
-def _progress_bar(total: int) -> Generator[Callable[[], object]]:
-    done = 0
-    try:
-        with show_count(total, "subject") as show:
-
-            def progress() -> None:
-                nonlocal done
-                done += 1
-                show(done)
-
-            yield progress
-    except KeyboardInterrupt:
-        print(f"{done} of {total} are judged; the same command goes on from there.", file=sys.stderr)
-        raise
 
 
 def _show_result(arguments: argparse.Namespace, run: RejudgeRun, surveyor: Surveyor, stopped: str) -> CommandResult:
@@ -265,16 +246,4 @@ def _rubric_name(terms: RejudgeTerms) -> str:
 
 
 def _json(result: RejudgeSummary | RejudgeForecast) -> str:
-    return f"{json.dumps(_plain(result), indent=2)}\n"
-
-
-def _plain(value: object) -> object:
-    match value:
-        case RejudgeSummary() | RejudgeForecast() | VerdictChange():
-            return {name: _plain(getattr(value, name)) for name in value.__match_args__}
-        case tuple():
-            return [_plain(item) for item in cast("tuple[object, ...]", value)]
-        case Decimal():
-            return f"{value:f}"
-        case _:
-            return value
+    return f"{json.dumps(asdict(result), indent=2, default=lambda amount: f'{amount:f}')}\n"

@@ -5,7 +5,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -29,25 +29,32 @@ def terminal_page() -> TerminalPage:
 
 @contextmanager
 def show_count(total: int, unit: str) -> Generator[Callable[[int], None]]:
-    """Show progress: a bar on a terminal, elsewhere a line every ten seconds. Yields what takes the count so far."""
-    if sys.stderr is not None and sys.stderr.isatty():
-        from tqdm import tqdm  # a pipe needs none
+    """Show progress: a bar on a terminal, elsewhere a line every ten seconds. Yields what takes the count so far.
 
-        with tqdm(total=total, unit=unit, file=sys.stderr, mininterval=0.5) as bar:
-
-            def advance(count: int) -> None:
-                bar.update(count - bar.n)
-
-            yield advance
-        return
+    An interrupt prints how much is judged.
+    """
     done = 0
+    with ExitStack() as stack:
+        bar = None
+        if sys.stderr is not None and sys.stderr.isatty():
+            from tqdm import tqdm  # a pipe needs none
 
-    def update(count: int) -> None:
-        nonlocal done
-        done = count
+            bar = stack.enter_context(tqdm(total=total, unit=unit, file=sys.stderr, mininterval=0.5))
+        else:
+            stack.enter_context(show_elapsed(lambda seconds: f"{done} of {total} {unit}s, {seconds:.0f} s"))
 
-    with show_elapsed(lambda seconds: f"{done} of {total} {unit}s, {seconds:.0f} s"):
-        yield update
+        def update(count: int) -> None:
+            nonlocal done
+            if bar is not None:
+                bar.update(count - done)
+            done = count
+
+        try:
+            yield update
+        except KeyboardInterrupt:
+            stack.close()
+            print(f"{done} of {total} are judged; the same command goes on from there.", file=sys.stderr)
+            raise
 
 
 @contextmanager

@@ -7,8 +7,7 @@ is on record however a run stops, and the same run resumes from there.
 
 import logging
 import time
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -395,24 +394,20 @@ class RejudgeRun:
     terms: RejudgeTerms
     orders: Sequence[RejudgeOrder]
 
-    def run_locally(
-        self, opening: WorkerOpener[RejudgeOrder, OrderResult], jobs: int, progress: Callable[[], object]
-    ) -> Counter[OrderResult]:
-        """Execute the orders in so many processes; ends early where the run's limit is reached."""
-        counts: Counter[OrderResult] = Counter()
-        for _, result in run_tasks(opening, self.orders, min(jobs, len(self.orders))):
-            counts[result] += 1
+    def run_locally(self, opening: WorkerOpener[RejudgeOrder, OrderResult], jobs: int) -> Generator[int]:
+        """Execute the orders in so many processes; yields how many are. Ends early where the run's limit is reached."""
+        for done, (_, result) in enumerate(run_tasks(opening, self.orders, min(jobs, len(self.orders))), start=1):
             if result is OrderResult.FULL:
-                break
-            progress()
-        return counts
+                return
+            yield done
 
-    def run_by_workers(self, surveyor: Surveyor, progress: Callable[[], object]) -> None:
-        """Have the workers of a server execute the orders. Their answers are read off the stream."""
+    def run_by_workers(self, surveyor: Surveyor) -> Generator[int]:
+        """Have the workers of a server execute the orders; yields how many are, as their answers are read off the stream."""
         from worker.scheduling.queue import EvaluateQueue  # noqa: PLC0415 - loads RQ, which a run in this process does without
 
         queue = EvaluateQueue.from_settings(self.settings)
         waiting = {order.eval_id: f"anew-{order.eval_id}-{self.terms.law}" for order in self.orders}
+        done = 0
         try:
             for order in self.orders:
                 task = RejudgeTask(pull=order.pull, order=order, terms=self.terms)
@@ -422,7 +417,8 @@ class RejudgeRun:
                 for answer in surveyor.read_new():
                     if answer.parent_eval_id is not None and waiting.pop(answer.parent_eval_id, None):
                         answered_at = time.monotonic()
-                        progress()
+                        done += 1
+                        yield done
                 if time.monotonic() - answered_at > IDLE_S:
                     left = queue.unfinished(waiting.values()) if queue.workers() else ()
                     queue.withdraw([name for name in waiting.values() if name not in left])
@@ -431,8 +427,6 @@ class RejudgeRun:
         finally:
             queue.withdraw(waiting.values())
             queue.close()
-        for _ in surveyor.read_new():
-            pass
 
 
 def has_workers(settings: Settings) -> bool:

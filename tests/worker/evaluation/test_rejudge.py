@@ -236,7 +236,8 @@ def test_at_its_limit_nothing_more_is_begun(here: Settings, store: Store, model:
     settings = asking(here, model)
     by = terms(settings, book="run:x", limit_usd=Decimal("0.000001"))
     run = RejudgeRun(settings, store, by, orders)
-    assert run.run_locally(RejudgerOpener(settings, by), 1, pytest.fail) == {OrderResult.FULL: 1}
+    assert list(run.run_locally(RejudgerOpener(settings, by), 1)) == []
+    assert not any(store.ledger.entries(asked.pull)[1:] for asked in orders)
 
 
 def test_nothing_is_forecast_where_nothing_is_kept(here: Settings, store: Store, model: Anthropic) -> None:
@@ -261,7 +262,7 @@ def test_an_error_in_another_process_reaches_this_one(here: Settings, store: Sto
     nowhere = replace(here, redis_url=SecretStr("redis://127.0.0.1:1"))
     run = RejudgeRun(nowhere, store, terms(here), [made, made])
     with pytest.raises(InputError, match="Redis is unavailable"):
-        run.run_locally(RejudgerOpener(nowhere, run.terms), 2, lambda: None)
+        list(run.run_locally(RejudgerOpener(nowhere, run.terms), 2))
 
 
 def candidate_terms(settings: Settings) -> RejudgeTerms:

@@ -128,7 +128,7 @@ def test_workers_that_went_away_keep_nobody_waiting(store: Store, here: Settings
     orders = [order(one) for one in history(store, here)]
     by = terms(here)
     run = RejudgeRun(here, store, by, orders)
-    run.run_by_workers(surveyor(store, by.law), lambda: None)
+    assert list(run.run_by_workers(surveyor(store, by.law))) == []
     names = [f"anew-{one.eval_id}-{by.law}" for one in orders]
     assert EvaluateQueue.from_settings(here).unfinished(names) == set(), "nothing of it is left in the queue"
     assert len(surveyor(store, by.law).survey.unanswered) == len(orders)
@@ -146,5 +146,5 @@ def test_an_interrupt_takes_back_what_no_worker_has_begun(store: Store, here: Se
     names = [f"anew-{one.eval_id}-{by.law}" for one in orders]
     interrupted = Interrupted(store, RejudgeSelection(SubjectKind.SUBMISSION, EVER, by.law))
     with pytest.raises(KeyboardInterrupt):
-        RejudgeRun(here, store, by, orders).run_by_workers(interrupted, lambda: None)
+        list(RejudgeRun(here, store, by, orders).run_by_workers(interrupted))
     assert EvaluateQueue.from_settings(here).unfinished(names) == set()
