@@ -1,62 +1,64 @@
+from typing import Any
+
 import pytest
 from pydantic import ValidationError
 
 from worker.domain.dossier.evaluate_block import CreditMap, EvaluateBlock, PartialCredit
 from worker.evaluation.evaluate_block import count_passed, evaluate_response
 
-COUNTED = PartialCredit(map=CreditMap.LINEAR)
-
-
-def test_a_row_that_asks_for_nothing_keeps_the_score() -> None:
-    result = evaluate_response(0.8, EvaluateBlock(), "Retries uploads.")
-    assert result.score == 0.8
-    assert result.signals == {"evaluate_base_score": 0.8, "evaluate_score": 0.8}
-
-
-def test_an_expected_substring_is_averaged_with_the_base() -> None:
-    asked = EvaluateBlock(expect_substring_in_final_response="backoff", final_response="Added backoff.")
-    assert evaluate_response(0.5, asked, None).score == 0.75
-    assert evaluate_response(0.5, asked.model_copy(update={"final_response": "Done."}), None).score == 0.25
-
-
-def test_a_response_grounded_in_what_is_real_keeps_a_full_score() -> None:
-    asked = EvaluateBlock(grounding_tokens=("Engine", "policy="), forbidden_grounding=("Chain",))
-    assert evaluate_response(1.0, asked, "The Engine takes policy=.").score == 1.0
-
-
-def test_a_response_that_misses_all_and_makes_names_up_is_halved() -> None:
-    asked = EvaluateBlock(
-        grounding_tokens=("Engine",), forbidden_grounding=("Chain",), final_response="The Chain does it."
-    )
-    result = evaluate_response(1.0, asked, "the summary is not read: Engine")
-    assert result.score == 0.5
-    assert result.signals["workload_grounding_score"] == 0.0
-    assert result.signals["grounding_tokens_missing"] == "Engine"
-    assert result.signals["forbidden_grounding_present"] == "Chain"
-
-
-def test_forbidden_names_alone_count_too() -> None:
-    asked = EvaluateBlock(forbidden_grounding=("Chain", "Selector"))
-    assert evaluate_response(1.0, asked, "The Chain does it.").score == 0.75
+ENGINE = {"grounding_tokens": ("Engine",), "forbidden_grounding": ("Chain",)}
+LINEAR, STEPPED = PartialCredit(map=CreditMap.LINEAR), PartialCredit(map=CreditMap.STEPPED)
 
 
 @pytest.mark.parametrize(
-    ("by", "said", "score"),
+    ("base", "asked", "response", "score", "signals"),
     [
-        (CreditMap.LINEAR, "12/16 cases pass", 0.875),
-        (CreditMap.STEPPED, "12/16 cases pass", 0.75),
-        (CreditMap.STEPPED, "Tests: 16 of 16", 1.0),
-        (CreditMap.STEPPED, "3 passed, 13 failed", 0.5),
-        (CreditMap.LINEAR, "nobody counted", 0.5),
+        (0.8, {}, "Retries uploads.", 0.8, {"evaluate_base_score": 0.8, "evaluate_score": 0.8}),
+        (
+            0.5,
+            {"expect_substring_in_final_response": "backoff"},
+            "Added backoff.",
+            0.75,
+            {"expected_substring_found": True},
+        ),
+        (0.5, {"expect_substring_in_final_response": "backoff"}, "Done.", 0.25, {"expected_substring_found": False}),
+        (1.0, ENGINE, "The Engine takes policy=.", 1.0, {"workload_grounding_score": 1.0}),
+        (
+            1.0,
+            ENGINE,
+            "The Chain does it.",
+            0.5,
+            {
+                "workload_grounding_score": 0.0,
+                "grounding_tokens_missing": "Engine",
+                "forbidden_grounding_present": "Chain",
+            },
+        ),
+        (1.0, {"forbidden_grounding": ("Chain", "Selector")}, "The Chain does it.", 0.75, {}),
+        (1.0, {"partial_credit": LINEAR}, "12/16 cases pass", 0.875, {"partial_credit_ratio": 0.75}),
+        (1.0, {"partial_credit": STEPPED}, "12/16 cases pass", 0.75, {}),
+        (1.0, {"partial_credit": STEPPED}, "Tests: 16 of 16", 1.0, {}),
+        (1.0, {"partial_credit": STEPPED}, "3 passed, 13 failed", 0.5, {}),
+        (1.0, {"partial_credit": LINEAR}, "nobody counted", 0.5, {"partial_credit_test_signal_found": False}),
+        (0.6, {"partial_credit": PartialCredit(enabled=False)}, "1/2 tests", 0.6, {}),
+        (0.8, {}, "I'm unable to help with this.", 0.4, {"workload_assistant_refusal_detected": True}),
+        (0.8, {}, "x" * 160 + " I cannot help", 0.8, {}),
+        (0.5, {}, "  \n", 0.2, {"workload_empty_assistant_response": True}),
+        (0.5, {}, None, 0.5, {}),
     ],
 )
-def test_a_part_of_the_tests_earns_a_part_of_the_score(by: CreditMap, said: str, score: float) -> None:
-    asked = EvaluateBlock(partial_credit=PartialCredit(map=by), final_response=said)
-    assert evaluate_response(1.0, asked, None).score == score
-
-
-def test_credit_that_is_switched_off_changes_nothing() -> None:
-    assert evaluate_response(0.6, EvaluateBlock(partial_credit=PartialCredit(enabled=False)), "1/2 tests").score == 0.6
+def test_a_score_is_composed_of_the_base_and_what_the_row_asks_for(
+    base: float, asked: dict[str, Any], response: str | None, score: float, signals: dict[str, Any]
+) -> None:
+    """A refusal that is quoted later costs nothing, and a response that is not recorded is not punished."""
+    for block, summary in (
+        (EvaluateBlock(**asked), response),
+        (EvaluateBlock(**asked, final_response=response), "the summary is not read: Engine" if response else None),
+    ):
+        result = evaluate_response(base, block, summary)
+        assert result.score == pytest.approx(score)
+        assert signals.items() <= result.signals.items()
+        assert {"evaluate_base_score": base, "evaluate_score": result.score}.items() <= result.signals.items()
 
 
 @pytest.mark.parametrize(
@@ -87,54 +89,27 @@ def test_the_last_count_of_tests_in_a_text_is_read(text: str, counts: tuple[int,
     assert count_passed(text) == counts
 
 
-def test_a_refusal_at_the_start_halves_the_score() -> None:
-    result = evaluate_response(0.8, EvaluateBlock(final_response="I'm unable to help with this."), None)
-    assert result.score == 0.4
-    assert result.signals["workload_assistant_refusal_detected"] is True
-
-
 @pytest.mark.parametrize(
-    "said",
+    ("response", "is_refusal"),
     [
-        "I cannot help with that.",
-        "I can't do this.",
-        "I can\u2019t do this.",
-        "  Sorry, but I won't write that.",
-        "I'm sorry, I am not able to continue.",
-        "Unfortunately we are unable to finish.",
-        "Thanks for asking. As an AI, there is nothing to do.",
-        "I have to decline.",
-        "I\u2019m afraid I can\u2019t do that.",
+        ("I cannot help with that.", True),
+        ("I can't do this.", True),
+        ("I can\u2019t do this.", True),
+        ("  Sorry, but I won't write that.", True),
+        ("I'm sorry, I am not able to continue.", True),
+        ("Unfortunately we are unable to finish.", True),
+        ("Thanks for asking. As an AI, there is nothing to do.", True),
+        ("I have to decline.", True),
+        ("I\u2019m afraid I can\u2019t do that.", True),
+        ("Retries the upload, so that we cannot lose data.", False),
+        ("Fixes the crash when I cannot connect.", False),
+        ("The server says that it can't. Now it can.", False),
+        ("I can now upload.", False),
     ],
 )
-def test_a_refusal_is_known_in_its_usual_words(said: str) -> None:
-    assert evaluate_response(1.0, EvaluateBlock(final_response=said), None).score == 0.5
-
-
-@pytest.mark.parametrize(
-    "said",
-    [
-        "Retries the upload, so that we cannot lose data.",
-        "Fixes the crash when I cannot connect.",
-        "The server says that it can't. Now it can.",
-        "I can now upload.",
-    ],
-)
-def test_what_a_change_is_about_is_no_refusal(said: str) -> None:
-    assert evaluate_response(1.0, EvaluateBlock(final_response=said), None).score == 1.0
-
-
-def test_a_refusal_that_is_quoted_later_costs_nothing() -> None:
-    assert evaluate_response(0.8, EvaluateBlock(), "x" * 160 + " I cannot help").score == 0.8
-
-
-def test_an_empty_response_costs_more_than_a_refusal() -> None:
-    result = evaluate_response(0.5, EvaluateBlock(), "  \n")
-    assert (result.score, result.signals["workload_empty_assistant_response"]) == (0.2, True)
-
-
-def test_a_response_that_nobody_recorded_is_not_punished() -> None:
-    assert evaluate_response(0.5, EvaluateBlock(), None).score == 0.5
+def test_a_refusal_is_known_in_its_usual_words(response: str, *, is_refusal: bool) -> None:
+    score = evaluate_response(1.0, EvaluateBlock(final_response=response), None).score
+    assert score == (0.5 if is_refusal else 1.0)
 
 
 def test_an_unknown_field_is_refused_by_its_path() -> None:

@@ -1,11 +1,14 @@
 """One row judged, and what its change gives the signals to look at."""
 
+from typing import Any
+
 import pytest
 
 from tests.worker.evaluation.bench.made import BROKEN_DIFF, STUB, change, row
 from tests.worker.judge.courtroom import bench
 from tests.worker.signals.made import dossier_of, plain_dossier
 from worker.clock import SystemClock
+from worker.domain.dossier.dossier import Dossier
 from worker.domain.verdict.verdict import SubjectKind
 from worker.evaluation.bench.judge_row import OTHER_LANGUAGE, judge_row, opportunities_of
 from worker.evaluation.bench.rows import BenchRow
@@ -32,22 +35,21 @@ def test_a_row_is_judged_as_its_dossier_would_be() -> None:
     assert "evaluate_score" not in verdict.signals
 
 
-def test_an_evaluate_block_adds_signals_and_leaves_the_verdict() -> None:
-    asked = {"grounding_tokens": ["Engine"], "final_response": "The Engine."}
-    plain, _ = judge_row(row_of(), "rows.jsonl", court(), SystemClock())
-    verdict, _ = judge_row(row_of(evaluate=asked), "rows.jsonl", court(), SystemClock())
+@pytest.mark.parametrize(
+    ("dossier", "block"),
+    [
+        (change(STUB), {"grounding_tokens": ["Engine"], "final_response": "The Engine."}),
+        (change(STUB, case={"summary": "The Engine."}), {"grounding_tokens": ["Engine"]}),
+    ],
+    ids=["a recorded response", "the summary of the case"],
+)
+def test_an_evaluate_block_adds_signals_and_leaves_the_verdict(dossier: Dossier, block: dict[str, Any]) -> None:
+    fields = {"dossier": dossier.model_dump(mode="json", exclude_unset=True)}
+    plain, _ = judge_row(row_of(**fields), "rows.jsonl", court(), SystemClock())
+    verdict, _ = judge_row(row_of(**fields, evaluate=block), "rows.jsonl", court(), SystemClock())
     assert (verdict.score, verdict.decision) == (plain.score, plain.decision)
     assert verdict.signals["workload_grounding_score"] == 1.0
     assert verdict.signals["evaluate_score"] == pytest.approx((plain.score + 1) / 2)
-
-
-def test_without_a_recorded_response_the_cases_summary_is_read() -> None:
-    case = {"summary": "The Engine."}
-    dossier = change(STUB, case=case).model_dump(mode="json", exclude_unset=True)
-    verdict, _ = judge_row(
-        row_of(dossier=dossier, evaluate={"grounding_tokens": ["Engine"]}), "rows.jsonl", court(), SystemClock()
-    )
-    assert verdict.signals["workload_grounding_score"] == 1.0
 
 
 def test_what_the_report_counts_a_row_by_is_kept() -> None:
@@ -85,35 +87,25 @@ def test_a_finding_without_a_place_points_nowhere() -> None:
     assert traits.pointers == len(verdict.evidence) + sum(len(one.evidence) for one in verdict.criteria)
 
 
-def looks(path: str, **more: object) -> set[SignalScope]:
-    return set(opportunities_of(CodeChange(dossier_of({}, {path: "a\n"}, **more)))) - {SignalScope.ANYTHING}  # pyright: ignore[reportArgumentType] - what a dossier holds
-
-
 @pytest.mark.parametrize(
-    ("path", "held"),
+    ("path", "more", "opportunities"),
     [
-        ("src/load.py", {SignalScope.PRODUCTION}),
-        ("tests/test_load.py", {SignalScope.TESTS}),
-        ("src/load.rs", {SignalScope.PRODUCTION, SignalScope.TESTS}),
-        (".github/workflows/ci.yml", {SignalScope.CONFIGURATION}),
-        ("pyproject.toml", {SignalScope.CONFIGURATION}),
-        ("docs/a.md", set[SignalScope]()),
+        ("src/load.py", {}, {SignalScope.PRODUCTION}),
+        ("tests/test_load.py", {}, {SignalScope.TESTS}),
+        ("src/load.rs", {}, {SignalScope.PRODUCTION, SignalScope.TESTS}),
+        (".github/workflows/ci.yml", {}, {SignalScope.CONFIGURATION}),
+        ("pyproject.toml", {}, {SignalScope.CONFIGURATION}),
+        ("docs/a.md", {}, set[SignalScope]()),
+        ("a.md", {"criteria": [{"id": "AC1", "text": "a"}]}, {SignalScope.ISSUE}),
+        ("a.md", {"criteria": [{"id": "AC1", "text": "a", "inferred": True}]}, set[SignalScope]()),
+        ("a.md", {"case": {"summary": "Done."}}, {SignalScope.CASE}),
+        ("a.md", {"guidance": [{"path": "AGENTS.md", "text": "Be kind."}]}, {SignalScope.RULES}),
+        ("", {}, set[SignalScope]()),
     ],
 )
-def test_a_path_says_what_there_is_to_look_at(path: str, held: set[SignalScope]) -> None:
-    assert looks(path) == held
-
-
-def test_anything_can_always_be_looked_at() -> None:
-    assert list(opportunities_of(CodeChange(dossier_of({}, {})))) == [SignalScope.ANYTHING]
-
-
-def test_criteria_count_only_where_they_were_listed() -> None:
-    listed = {"id": "AC1", "text": "a"}
-    assert looks("a.md", criteria=[listed]) == {SignalScope.ISSUE}
-    assert looks("a.md", criteria=[{**listed, "inferred": True}]) == set()
-
-
-def test_a_case_and_a_rules_file_are_something_to_look_at() -> None:
-    assert looks("a.md", case={"summary": "Done."}) == {SignalScope.CASE}
-    assert looks("a.md", guidance=[{"path": "AGENTS.md", "text": "Be kind."}]) == {SignalScope.RULES}
+def test_a_change_says_what_there_is_to_look_at_and_anything_always_is(
+    path: str, more: dict[str, Any], opportunities: set[SignalScope]
+) -> None:
+    """Criteria count only where they were listed."""
+    change = CodeChange(dossier_of({}, {path: "a\n"} if path else {}, **more))
+    assert set(opportunities_of(change)) == {SignalScope.ANYTHING, *opportunities}

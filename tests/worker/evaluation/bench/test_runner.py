@@ -37,7 +37,6 @@ from worker.evaluation.bench.runner import (
     BenchOpener,
     HaltedError,
     HaltedRow,
-    NumberedRow,
     judge_to_lines,
     record_run,
     run_bench,
@@ -105,14 +104,10 @@ def test_a_run_that_is_broken_off_is_taken_up_where_it_stopped(
     assert next(going_on) == 3
     list(going_on)
     assert ids(out) == ids(out, TRAITS_FILE) == IDS
-    assert (out / VERDICTS_FILE).read_bytes().startswith(before), "what was judged is not judged again"
-
-
-def test_a_finished_run_judges_nothing_again(files: list[Path], out: Path, opening: BenchOpener) -> None:
-    list(run_bench(files, out, opening, 1))
-    before = (out / VERDICTS_FILE).read_bytes()
-    assert list(run_bench(files, out, opening, 2)) == [ROWS]
-    assert (out / VERDICTS_FILE).read_bytes() == before
+    whole = (out / VERDICTS_FILE).read_bytes()
+    assert whole.startswith(before), "what was judged is not judged again"
+    assert list(run_bench(files, out, opening, 2)) == [ROWS], "nor is a finished run"
+    assert (out / VERDICTS_FILE).read_bytes() == whole
 
 
 def test_what_a_killed_process_was_at_is_judged_by_another(files: list[Path], out: Path, opening: BenchOpener) -> None:
@@ -136,17 +131,6 @@ def test_a_row_that_the_judge_breaks_on_is_named_with_the_trace(
     assert str(raised.value) == f"{path}:2"
     assert "InputError" in str(raised.value.__cause__)
     assert ids(out) == ["fine"]
-
-
-def test_a_process_answers_with_lines_or_with_the_trace_of_a_bug(opening: BenchOpener, tmp_path: Path) -> None:
-    good, broken = read_lines(made.written(tmp_path / "rows.jsonl", row("fine"), "{}"))
-    with opening() as work:
-        answer = work(NumberedRow(0, good))
-        assert isinstance(answer, tuple)
-        assert json.loads(answer[0])["id"] == "fine"
-        assert str(NumberedRow(0, good)) == f"{tmp_path / 'rows.jsonl'}:1"
-        with pytest.raises(RuntimeError, match="a row that was read before"):
-            work(NumberedRow(1, broken))
 
 
 def test_what_is_written_of_a_row_is_its_id_and_its_verdict(tmp_path: Path) -> None:
