@@ -37,6 +37,7 @@ from worker.evaluation.bench.runner import (
     BenchOpener,
     HaltedError,
     HaltedRow,
+    NumberedRow,
     judge_to_lines,
     record_run,
     run_bench,
@@ -131,6 +132,17 @@ def test_a_row_that_the_judge_breaks_on_is_named_with_the_trace(
     assert str(raised.value) == f"{path}:2"
     assert "InputError" in str(raised.value.__cause__)
     assert ids(out) == ["fine"]
+
+
+def test_each_process_opens_a_judge_of_its_own(opening: BenchOpener, tmp_path: Path) -> None:
+    good, broken = read_lines(made.written(tmp_path / "rows.jsonl", row("fine"), "{}"))
+    with opening() as work:
+        answer = work(NumberedRow(0, good))
+        with pytest.raises(RuntimeError, match="a row that was read before"):
+            work(NumberedRow(1, broken))
+    assert isinstance(answer, tuple)
+    assert json.loads(answer[0])["id"] == "fine"
+    assert str(NumberedRow(0, good)) == f"{tmp_path / 'rows.jsonl'}:1"
 
 
 def test_what_is_written_of_a_row_is_its_id_and_its_verdict(tmp_path: Path) -> None:
