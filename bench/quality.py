@@ -50,7 +50,7 @@ from worker.domain.dossier.dossier import Dossier
 from worker.domain.ids import Sha
 from worker.dossier.assemble import complete_dossier
 from worker.evaluation.bench.measures import Share
-from worker.evaluation.bench.signals_report import is_blocking_allowed, measured_line
+from worker.evaluation.bench.statistics import is_blocking_allowed, measured_line
 from worker.signals.heuristic_opinion import find_lookups
 from worker.signals.registry import SIGNALS
 from worker.signals.signal import Signal, SignalKind, SignalScope

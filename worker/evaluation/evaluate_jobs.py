@@ -46,7 +46,7 @@ def _perform_task(task: RejudgeTask, context: JobContext, open_judge: OpenJudge)
         return _rejudge(task.order, task.terms, context, open_judge)
     if task.looks:
         figures = FiguresCache(context.settings.figures_folder, context.store.events, context.store.event_retention)
-        demote_signals(context.store, figures, task.pull.installation_id, context.clock)
+        demote_signals(context.store.demotions, figures, task.pull.installation_id, context.clock)
     return _run_shadow_evaluation(task.pull, context, open_judge)
 
 

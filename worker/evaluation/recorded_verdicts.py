@@ -13,7 +13,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_valida
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.ids import EvalId, InstallationId, RepositoryId
 from worker.domain.pattern import pattern
-from worker.domain.ports import Archive, Ledger
+from worker.domain.ports import Archive, EventStreams, Ledger
 from worker.domain.request.judge_request import PullRef
 from worker.domain.verdict.audit import DIGEST_SIGNAL
 from worker.domain.verdict.events import EvalTrigger, Event, EventError, EventKind, FailureMode, StreamEntry, read_event
@@ -55,14 +55,10 @@ class EventPublisher(Protocol):
         ...
 
 
-class EventStreams(EventPublisher, Protocol):
+class RecordedStreams(EventStreams, EventPublisher, Protocol):
     """The streams of all installations."""
 
     def installations(self) -> Sequence[InstallationId]: ...
-
-    def read(self, installation: InstallationId, after: str = "") -> Iterator[StreamEntry]:
-        """Entries after *after* (all if it is empty), oldest first."""
-        ...
 
 
 class DossierArchive(Archive, Protocol):
@@ -93,7 +89,7 @@ class RecordStore(Protocol):
     @property
     def archive(self) -> DossierArchive: ...
     @property
-    def events(self) -> EventStreams: ...
+    def events(self) -> RecordedStreams: ...
     @property
     def outcomes(self) -> OutcomeRecords: ...
     @property
@@ -109,7 +105,7 @@ def _read_amount(value: object) -> Decimal:
 
 
 Word = Annotated[str, Field(pattern=r"^[\x00-\x7f]*$")]
-Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+Score = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Whole = Annotated[int, Field(ge=0)]
 EVENT_CONFIG: Final = ConfigDict(frozen=True, extra="ignore", strict=True, hide_input_in_errors=True)
 
@@ -146,7 +142,7 @@ class RecordedVerdict(BaseModel):
     judge_cost_usd: Annotated[Decimal, BeforeValidator(_read_amount)] | None = None
     trigger: Word | None = None
     carried_from: Word | None = None
-    score: Share | None = None
+    score: Score | None = None
     signals: EventSignals | None = None
 
     @model_validator(mode="after")

@@ -1,11 +1,10 @@
 """Demote signals whose rejects are overridden too often, until a person promotes them. Each demotion is logged."""
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Final, Protocol
 
-from worker.adapters.redis.store import Store
 from worker.domain.ids import InstallationId
 from worker.domain.ports import Clock
 from worker.domain.verdict.outcomes import Demotion, RejectCounts
@@ -18,13 +17,27 @@ LOG: Final = logging.getLogger(__name__)
 LOOK_BACK: Final = timedelta(days=90)
 
 
+class DemotionRecords(Protocol):
+    """The demoted signals of each installation. Raises Unavailable."""
+
+    def signals(self, installation: InstallationId) -> frozenset[str]: ...
+
+    def promotion_times(self, installation: InstallationId) -> Mapping[str, datetime]:
+        """Time of the last promotion of each signal."""
+        ...
+
+    def demote(self, installation: InstallationId, demotion: Demotion) -> bool:
+        """Demote a signal; False: it is already demoted."""
+        ...
+
+
 def demote_signals(
-    store: Store, figures: FiguresCache, installation: InstallationId, clock: Clock
+    records: DemotionRecords, figures: FiguresCache, installation: InstallationId, clock: Clock
 ) -> tuple[Demotion, ...]:
     """Demote what is over its limit now; the new demotions."""
     now = clock.now()
-    demotions = tuple(_find_demotions(store, figures, installation, now))
-    made = tuple(demotion for demotion in demotions if store.demotions.demote(installation, demotion))
+    demotions = tuple(_find_demotions(records, figures, installation, now))
+    made = tuple(demotion for demotion in demotions if records.demote(installation, demotion))
     for demotion in made:
         LOG.warning(
             "%s", demotion.notice(installation), extra={"installation": installation, "signal": demotion.signal}
@@ -33,11 +46,11 @@ def demote_signals(
 
 
 def _find_demotions(
-    store: Store, figures: FiguresCache, installation: InstallationId, now: datetime
+    records: DemotionRecords, figures: FiguresCache, installation: InstallationId, now: datetime
 ) -> Iterator[Demotion]:
-    demoted = store.demotions.signals(installation)
+    demoted = records.signals(installation)
     sums = _signal_sums(figures, installation, now - LOOK_BACK, now)
-    promoted = store.demotions.promotion_times(installation)
+    promoted = records.promotion_times(installation)
     for signal in sorted(sums.keys() - demoted):
         tally = _tally(sums[signal])
         if tally.is_over_limit and (at := promoted.get(signal)) is not None:  # seldom: counted from the promotion on

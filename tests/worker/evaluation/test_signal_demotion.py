@@ -51,7 +51,7 @@ def here(redis_server: Redis, tmp_path: Path) -> Settings:
 
 def demote(store: Store, here: Settings, clock: Clock | None = None) -> tuple[Demotion, ...]:
     figures = FiguresCache(here.figures_folder, store.events, store.event_retention)
-    return demote_signals(store, figures, HERE, clock or SystemClock())
+    return demote_signals(store.demotions, figures, HERE, clock or SystemClock())
 
 
 def template(store: Store, here: Settings) -> dict[str, Any]:

@@ -61,7 +61,9 @@ def test_each_pull_request_is_judged_once_and_nothing_of_it_is_forgotten(taken_o
     assert store.pulls.requeue_lost() == 1, "the judge of the version before is gone"
     judged = judge_all(store)
     assert sorted(judged) == [1, 2, 3, 5, 6]
-    assert (judged[1].request.head_sha, judged[1].attempt) == (NEWER, 1), "its server has ended, so the first does not count"
+    assert (judged[1].request.head_sha, judged[1].attempt) == (NEWER, 1), (
+        "its server has ended, so the first does not count"
+    )
     assert judged[2].waiting_since is not None
     assert judged[3].outage_count == 1
     assert store.checks().open_checks(pull(1)) == {HEAD: CheckRunId(5)}
