@@ -6,7 +6,7 @@ order of files and words (`fsum` rounds once). The work grows with the text, and
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from itertools import islice, takewhile
 from math import fsum, log, log1p
 from typing import Final, NamedTuple
@@ -292,19 +292,8 @@ def find_ties(change: CodeChange) -> tuple[Ties, ...]:
     return tuple(own._replace(title_here=own.title_here - (total - own.title_here) / others) for own in ties)
 
 
-class _WeighedTrace(NamedTuple):
-    """A trace with the weights of its words and names."""
-
-    trace: FileTrace
-    words: Mapping[str, float]
-    edits: Mapping[str, float]
-    names: Mapping[str, float]
-    all_words: float
-    all_edits: float
-
-
 class _TieFinder:
-    """Counts words, names and folders over all files of a change."""
+    """Counts words, names and folders over all files of a change, and weights them by how rare they are."""
 
     def __init__(self, traces: Sequence[FileTrace], asked: RequestWords) -> None:
         self._traces = traces
@@ -315,113 +304,95 @@ class _TieFinder:
         self._in_edits = Counter(name for trace in traces for name in trace.edited_names)
         self._in_places = Counter(trace.folders for trace in traces)
         self._in_languages = Counter(trace.language for trace in traces if trace.language is not None)
-        self._unchanged: Counter[str] = Counter()
+        unchanged, unchanged_words, unchanged_folded = Counter[str](), Counter[str](), Counter[str]()
         for trace in traces:
-            self._unchanged.update(trace.unchanged_words)
-        self._unchanged_words: Counter[str] = Counter()
-        self._unchanged_folded: Counter[str] = Counter()
-        for name, count in self._unchanged.items():
-            self._unchanged_folded[fold_name(name)] += count
+            unchanged.update(trace.unchanged_words)
+        for name, count in unchanged.items():
+            unchanged_folded[fold_name(name)] += count
             for word in stems_of(name):
-                self._unchanged_words[word] += count
-        self._all = self._unchanged.total() + _PADDING
-        self._scale = 1 / log(self._all)
+                unchanged_words[word] += count
+        size = unchanged.total() + _PADDING
+        scale = 1 / log(size)
 
-    def _rarity(self, count: float) -> float:
-        """From about 0 for the most frequent to 1 for what the unchanged code does not have."""
-        return log(self._all / (count + 1)) * self._scale
+        def rarity(count: float) -> float:
+            """From about 0 for the most frequent to 1 for what the unchanged code does not have."""
+            return log(size / (count + 1)) * scale
 
-    def _of_word(self, word: str) -> float:
-        if word in common_stems():
-            return _USUAL_WORD
-        return self._rarity(self._unchanged_words[word] + self._all / _RARE_COUNT)
-
-    def _of_name(self, name: str) -> float:
-        return self._rarity(self._unchanged[name])
-
-    def _of_edit(self, name: str) -> float:
-        return self._rarity(self._unchanged_folded[name.removeprefix("-")])
-
-    @cached_property
-    def _weighed_traces(self) -> dict[int, _WeighedTrace]:
-        return {id(trace): self._weigh(trace) for trace in self._traces}
-
-    @cached_property
-    def _title_weights(self) -> dict[str, float]:
-        return {word: self._of_word(word) for word in self._asked.title}
-
-    @cached_property
-    def _changed_names(self) -> dict[str, float]:
-        """The names that the change of some file has."""
-        return {name: self._of_name(name) for name in self._in_names}
-
-    @cached_property
-    def _changed_weight(self) -> float:
-        return fsum(self._changed_names.values())
-
-    def _weigh(self, trace: FileTrace) -> _WeighedTrace:
-        weighed = {word: self._of_word(word) for word in trace.words}
-        edits = {name: self._of_edit(name) for name in trace.edited_names}
-        names = {name: self._changed_names[name] for name in trace.names}
-        return _WeighedTrace(trace, weighed, edits, names, fsum(weighed.values()), fsum(edits.values()))
+        words = self._in_words.keys() | asked.title
+        self._words = {word: rarity(unchanged_words[word] + size / _RARE_COUNT) for word in words}
+        self._words |= dict.fromkeys(words & common_stems(), _USUAL_WORD)
+        self._names = {name: rarity(unchanged[name]) for name in self._in_names}
+        self._edits = {name: rarity(unchanged_folded[name.removeprefix("-")]) for name in self._in_edits}
+        self._all_names = fsum(self._names.values())
+        self._all_words = {id(trace): _weigh(self._words, trace.words) for trace in traces}
+        self._all_edits = {id(trace): _weigh(self._edits, trace.edited_names) for trace in traces}
 
     def ties(self, trace: FileTrace) -> Ties:
-        own = self._weighed_traces[id(trace)]
-        others = [self._weighed_traces[id(other)] for other in self._traces if other is not trace]
-        near = trace.words | trace.path_words | trace.context_names
-        edited = (weight for name, weight in own.edits.items() if self._in_edits[name] < 2)  # noqa: PLR2004 - itself
+        others = [other for other in self._traces if other is not trace]
         return Ties(
             size=log1p(trace.size),
             same_folder=(self._in_places[trace.folders] - 1) / self._others,
-            near_folder=max((_common_share(trace.folders, other.trace.folders) for other in others), default=0.0),
+            near_folder=max((_common_share(trace.folders, other.folders) for other in others), default=0.0),
             same_language=(self._in_languages[trace.language] - 1) / self._others if trace.language else 0.0,
             is_test=float(trace.is_test),
             only_comments=float(trace.is_only_comments),
             used_elsewhere=self._used_elsewhere(trace),
-            others_here=self._others_here(own),
-            near_words=max((_near_words(own, other) for other in others if other.trace.language), default=0.0),
-            near_edits=max((_near_edits(own, other) for other in others), default=0.0),
-            counterpart=max((_is_counterpart(trace, other.trace) for other in others), default=0.0),
-            paths_here=max((_name_share(other.trace, trace) for other in others), default=0.0),
+            others_here=self._others_here(trace),
+            near_words=max((self._near_words(trace, other) for other in others if other.language), default=0.0),
+            near_edits=max((self._near_edits(trace, other) for other in others), default=0.0),
+            counterpart=max((_is_counterpart(trace, other) for other in others), default=0.0),
+            paths_here=max((_name_share(other, trace) for other in others), default=0.0),
             path_elsewhere=self._path_elsewhere(trace),
-            title_here=_overlap_share(self._asked.title, near),
-            title_changed=_weight_share(self._title_weights, trace.words, fsum(self._title_weights.values())),
-            asked_words=_weight_share(own.words, self._asked.words - common_stems(), own.all_words),
-            asked_names=self._asked_names(own),
+            title_here=_overlap_share(self._asked.title, trace.words | trace.path_words | trace.context_names),
+            title_changed=_weight_share(
+                self._words, self._asked.title & trace.words, _weigh(self._words, self._asked.title)
+            ),
+            asked_words=_weight_share(
+                self._words, trace.words & self._asked.words - common_stems(), self._all_words[id(trace)]
+            ),
+            asked_names=self._asked_names(trace),
             asked=log1p(len(self._asked.words)),
-            edited_alone=log1p(fsum(weight**_NAME_EXPONENT for weight in edited)),
+            edited_alone=self._edited_alone(trace),
             asked_for=float(self._is_asked_for(trace)),
         )
 
+    def _near_words(self, trace: FileTrace, other: FileTrace) -> float:
+        total = min(self._all_words[id(trace)], self._all_words[id(other)])
+        return _weight_share(self._words, trace.words & other.words, total)
+
+    def _near_edits(self, trace: FileTrace, other: FileTrace) -> float:
+        total = min(self._all_edits[id(trace)], self._all_edits[id(other)])
+        return _weight_share(self._edits, trace.edited_names & other.edited_names, total)
+
     def _used_elsewhere(self, trace: FileTrace) -> float:
         used = (name for name in trace.defined_names if self._in_names[name] > (name in trace.names))
-        return log1p(fsum(self._of_name(name) ** _WORD_EXPONENT for name in used))
+        return log1p(fsum(self._names[name] ** _WORD_EXPONENT for name in used))
 
-    def _others_here(self, own: _WeighedTrace) -> float:
-        names, present = own.trace.names, own.trace.known_names & self._changed_names.keys()
-        all_others = self._changed_weight - fsum(own.names[name] for name in names if self._in_names[name] == 1)
-        held = fsum(self._changed_names[name] for name in present if self._in_names[name] > (name in names))
+    def _others_here(self, trace: FileTrace) -> float:
+        names, present = trace.names, trace.known_names & self._names.keys()
+        all_others = self._all_names - fsum(self._names[name] for name in names if self._in_names[name] == 1)
+        held = fsum(self._names[name] for name in present if self._in_names[name] > (name in names))
         return held / all_others if held else 0.0
 
     def _path_elsewhere(self, trace: FileTrace) -> float:
         spoken = sum(self._in_words[word] > (word in trace.words) for word in trace.subject)
         return spoken / max(1, len(trace.subject))
 
+    def _edited_alone(self, trace: FileTrace) -> float:
+        alone = (name for name in trace.edited_names if self._in_edits[name] == 1)
+        return log1p(fsum(self._edits[name] ** _NAME_EXPONENT for name in alone))
+
     def _is_asked_for(self, trace: FileTrace) -> bool:
         subject = trace.subject - common_stems()
         return bool(subject) and subject <= self._asked.words
 
-    def _asked_names(self, own: _WeighedTrace) -> float:
-        spelled = (name for name in own.names.keys() & self._asked.names if len(name) > _WORD_EXPONENT)
-        return log1p(fsum(own.names[name] ** _WORD_EXPONENT for name in spelled))
+    def _asked_names(self, trace: FileTrace) -> float:
+        spelled = (name for name in trace.names & self._asked.names if len(name) > _WORD_EXPONENT)
+        return log1p(fsum(self._names[name] ** _WORD_EXPONENT for name in spelled))
 
 
-def _near_words(own: _WeighedTrace, other: _WeighedTrace) -> float:
-    return _weight_share(own.words, other.trace.words, min(own.all_words, other.all_words))
-
-
-def _near_edits(own: _WeighedTrace, other: _WeighedTrace) -> float:
-    return _weight_share(own.edits, other.trace.edited_names, min(own.all_edits, other.all_edits))
+def _weigh(weights: Mapping[str, float], keys: frozenset[str]) -> float:
+    return fsum(weights[key] for key in keys)
 
 
 def _is_counterpart(trace: FileTrace, other: FileTrace) -> float:
@@ -441,9 +412,9 @@ def _common_share(folders: Sequence[str], other: Sequence[str]) -> float:
     return len(list(same)) / max(1, len(folders), len(other))
 
 
-def _weight_share(weights: Mapping[str, float], held: frozenset[str], total: float) -> float:
-    """The weight of those that are held, as a share of *total*."""
-    return fsum(weights[key] for key in weights.keys() & held) / total if total else 0.0
+def _weight_share(weights: Mapping[str, float], keys: frozenset[str], total: float) -> float:
+    """The weight of these keys as a share of *total*."""
+    return _weigh(weights, keys) / total if total else 0.0
 
 
 def _overlap_share(wanted: frozenset[str], held: frozenset[str]) -> float:

@@ -190,10 +190,6 @@ def _is_python(function: Function) -> bool:
     return function.name.startswith("test") and not is_local and _FIXTURE.search(function.attributes) is None
 
 
-def _is_rust(function: Function) -> bool:
-    return _RUST_MARK.search(function.attributes) is not None
-
-
 def _is_java(function: Function) -> bool:
     owner = function.container
     if function.node.type != "method_declaration" or (owner is not None and _is_run_apart(owner)):
@@ -223,18 +219,11 @@ def modifiers_of(owner: Node) -> str:
     return " ".join(text_of(child) for child in owner.children if child.type == "modifiers")
 
 
-def _is_ruby(function: Function) -> bool:
-    return _RUBY_NAME.match(function.name) is not None and function.node.child_by_field_name("parameters") is None
-
-
 def _is_csharp(function: Function) -> bool:
     """Marked, and in no private class: those are inputs of a test tool."""
-    return _CSHARP_MARK.search(function.attributes) is not None and not any(map(_is_private, ancestors(function.node)))
-
-
-def _is_private(node: Node) -> bool:
-    modifiers = (text_of(child) for child in node.children if child.type == "modifier")
-    return node.type == "class_declaration" and "private" in modifiers
+    owners = (around for around in ancestors(function.node) if around.type == "class_declaration")
+    modifiers = (text_of(child) for owner in owners for child in owner.children if child.type == "modifier")
+    return _CSHARP_MARK.search(function.attributes) is not None and "private" not in modifiers
 
 
 def _is_php(function: Function) -> bool:
@@ -245,18 +234,16 @@ def _is_php(function: Function) -> bool:
     return any(_PHP_TAG.search(text_of(note)) for note in function.nodes_above if is_comment(note))
 
 
-def _is_kotlin(function: Function) -> bool:
-    return _KOTLIN_MARK.search(function.attributes) is not None
-
-
 _IS_TEST: Final[dict[Language, Callable[[Function], bool]]] = {
     Language.PYTHON: _is_python,
-    Language.RUST: _is_rust,
+    Language.RUST: lambda function: _RUST_MARK.search(function.attributes) is not None,
     Language.JAVA: _is_java,
-    Language.RUBY: _is_ruby,
+    Language.RUBY: lambda function: (
+        _RUBY_NAME.match(function.name) is not None and function.node.child_by_field_name("parameters") is None
+    ),
     Language.CSHARP: _is_csharp,
     Language.PHP: _is_php,
-    Language.KOTLIN: _is_kotlin,
+    Language.KOTLIN: lambda function: _KOTLIN_MARK.search(function.attributes) is not None,
 }
 
 _GO_TEST: Final = pattern(r"(?:Test|Fuzz)(?![a-z])")

@@ -68,14 +68,8 @@ _CONSTANT_NAME: Final = pattern(
     2,
 )
 _HERITAGE: Final = frozenset(
-    {
-        "class_heritage",
-        "super_interfaces",
-        "base_list",
-        "base_clause",
-        "class_interface_clause",
-        "delegation_specifiers",
-    }
+    {"class_heritage", "super_interfaces", "base_list", "base_clause", "class_interface_clause"}
+    | {"delegation_specifiers"}
 )
 _ANDS: Final = pattern(r" and | && ")
 _VALUE: Final = r"(\"[^\"\n]{1,200}\"|'[^'\n]{1,200}'|`[^`\n]{1,200}`|-?\d[\d_.]*|[\[(][^\[\]()\n]{3,200}[\])])"

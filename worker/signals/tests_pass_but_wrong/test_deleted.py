@@ -97,12 +97,12 @@ class LostTest(NamedTuple):
 
     def has_dropped_word(self, change: CodeChange) -> bool:
         """Whether the code lost a word of the test."""
-        return not _words([self.test.name, self.test.text]).isdisjoint(_find_dropped_words(change))
+        return not _words([self.test.name, self.test.text]).isdisjoint(_find_words(change).dropped)
 
     def is_untouched(self, change: CodeChange) -> bool:
         """Whether it calls something that no removed line of other tests and no changed line of the code names."""
         called, path = self.called_names, self.file.path
-        if not called or not called.isdisjoint(_find_touched_words(change)) or self.has_dropped_word(change):
+        if not called or not called.isdisjoint(_find_words(change).touched) or self.has_dropped_word(change):
             return False
         is_named = self.is_of_deleted_file and self._is_named_in_tests(change)
         if is_named or any(self._is_covered_by(test) for test in _new_tests(change)):
@@ -120,7 +120,7 @@ class LostTest(NamedTuple):
         if self.is_of_deleted_file:
             return not any(self._is_covered_by(test) for test in _new_tests(change))
         # a new test that calls the same for the greater part is this one, rewritten
-        called, others = self.called_names, _find_calls_of_new_tests(change)
+        called, others = self.called_names, map(_find_called_names, _new_tests(change))
         return not called or not any(2 * len(called & other) > len(called | other) for other in others)
 
     def _is_covered_by(self, new: Test) -> bool:
@@ -130,7 +130,7 @@ class LostTest(NamedTuple):
 
     def _is_named_in_tests(self, change: CodeChange) -> bool:
         """Whether lines that other tests gained name the file, or call what it called."""
-        added = _words_added_in_tests(change)
+        added = _find_words(change).added_in_tests
         is_called = not self.called_names.isdisjoint(added)
         return is_called or not _path_words(self.file.path).isdisjoint(map(str.casefold, added))
 
@@ -240,16 +240,10 @@ def _is_accounted_for(test: Test, file: AnalyzedFile, line: int, change: CodeCha
     """Whether the change is meant to remove it, removes what it calls, adds another test beside it, or gives a reason."""
     return (
         is_removal_declared(change, test)
-        or not _find_called_names(test).isdisjoint(_find_withdrawn_words(change))
-        or file.path in _find_gaining_files(change)
+        or not _find_called_names(test).isdisjoint(_find_words(change).withdrawn)
+        or any(pair.base is None and pair.file.path == file.path for pair in match_all_tests(change))
         or is_explained_above(file, line)
     )
-
-
-@memoized
-def _find_gaining_files(change: CodeChange) -> frozenset[str]:
-    """Files with a new test, which may be one that was hidden before."""
-    return frozenset(pair.file.path for pair in match_all_tests(change) if pair.base is None)
 
 
 def _build_hidden_match(test: Test, file: AnalyzedFile, line: int) -> SignalMatch:
@@ -263,12 +257,6 @@ def _build_match(deletion: Deletion, more: str) -> SignalMatch:
     lost = deletion[0]
     what = f"this file with its {len(deletion)} tests" if len(deletion) > 1 else f"the test `{lost.test.name}`"
     return SignalMatch(f"{what} was deleted{more}", lost.file.path, lost.test.first_line, side=Side.BASE)
-
-
-@memoized
-def _words_added_in_tests(change: CodeChange) -> frozenset[str]:
-    files = (file for file in change.files if file.is_test)
-    return _words(text for file in files for text in file.diff.added_texts)
 
 
 def _stems_of(name: str) -> frozenset[str]:
@@ -322,64 +310,40 @@ def _find_called_names(test: Test) -> frozenset[str]:
     return frozenset(name for name in _CALLED.findall(test.text) if not _COMMON.match(name))
 
 
-@memoized
-def _find_calls_of_new_tests(change: CodeChange) -> tuple[frozenset[str], ...]:
-    return tuple(map(_find_called_names, _new_tests(change)))
-
-
 def _words(texts: Iterable[str]) -> frozenset[str]:
     return frozenset(word for text in texts for word in _WORD.findall(text))
 
 
-@memoized
-def _find_own_lines(change: CodeChange) -> frozenset[tuple[str, int | None]]:
-    deleted = _find_deleted(change)
-    return frozenset((lost.file.path, line.base_line) for lost in deleted for line in lost.block.removed)
+class _ChangedWords(NamedTuple):
+    """Words of the changed lines, but for the deleted tests themselves, which Rust has in files of code."""
 
-
-def _find_removed_texts(files: Iterable[AnalyzedFile], change: CodeChange) -> Iterator[str]:
-    """The removed lines of these files, without those of the deleted tests themselves, which Rust has in files of code."""
-    own = _find_own_lines(change)
-    with_own = {path for path, _ in own}
-    for file in files:
-        if file.path in with_own:
-            yield from (line.text for line in file.diff.removed_lines if (file.path, line.base_line) not in own)
-        else:
-            yield from file.diff.removed_texts
-
-
-def _find_code_files(change: CodeChange) -> Iterator[AnalyzedFile]:
-    return (file for file in change.files if not file.is_test)
+    touched: frozenset[str]
+    """Of changed lines of the code, and of removed lines of tests."""
+    dropped: frozenset[str]
+    """Those that the code lost."""
+    withdrawn: frozenset[str]
+    """Those that the code lost, its comments aside: what is commented out is gone as well."""
+    added_in_tests: frozenset[str]
 
 
 @memoized_for_family
-def _find_added_words(change: CodeChange) -> frozenset[str]:
-    return _words(text for file in _find_code_files(change) for text in file.diff.added_texts)
+def _find_words(change: CodeChange) -> _ChangedWords:
+    own = {(lost.file.path, line.base_line) for lost in _find_deleted(change) for line in lost.block.removed}
+    code = [file for file in change.files if not file.is_test]
+    tests = [file for file in change.files if file.is_test]
 
+    def find_removed(files: list[AnalyzedFile]) -> frozenset[str]:
+        lines = ((file.path, line) for file in files for line in file.diff.removed_lines)
+        return _words(line.text for path, line in lines if (path, line.base_line) not in own)
 
-@memoized_for_family
-def _find_removed_words(change: CodeChange) -> frozenset[str]:
-    return _words(_find_removed_texts(_find_code_files(change), change))
-
-
-@memoized
-def _find_touched_words(change: CodeChange) -> frozenset[str]:
-    """Words of changed lines of the code, and of removed lines of tests."""
-    code = _find_added_words(change) | _find_removed_words(change)
-    return code | _words(_find_removed_texts(change.files, change))
-
-
-@memoized
-def _find_dropped_words(change: CodeChange) -> frozenset[str]:
-    """Words that the code lost."""
-    return _find_removed_words(change) - _find_added_words(change)
-
-
-@memoized
-def _find_withdrawn_words(change: CodeChange) -> frozenset[str]:
-    """Words that the code lost, its comments aside: what is commented out is gone as well."""
-    added = (text for file in _find_code_files(change) for text in file.diff.added_texts if not _COMMENT.match(text))
-    return _find_removed_words(change) - _words(added)
+    added = [text for file in code for text in file.diff.added_texts]
+    added_words, removed_words = _words(added), find_removed(code)
+    return _ChangedWords(
+        touched=added_words | removed_words | find_removed(tests),
+        dropped=removed_words - added_words,
+        withdrawn=removed_words - _words(text for text in added if not _COMMENT.match(text)),
+        added_in_tests=_words(text for file in tests for text in file.diff.added_texts),
+    )
 
 
 @memoized
@@ -405,10 +369,10 @@ def _can_lose_tests(file: AnalyzedFile) -> bool:
 @memoized
 def _find_deleted(change: CodeChange) -> tuple[LostTest, ...]:
     """Lost tests of removed blocks that are neither hidden, nor moved, nor equal to another test of their file."""
-    tests = ((test, file, _find_block(test, file)) for test, file in _select_lost(change))
-    blocks = (LostTest(test, file, block) for test, file, block in tests if block is not None)
-    gone = (lost for lost in blocks if _find_hidden_line(lost.test, lost.file) is None)
-    own = (lost for lost in gone if _wording(lost.test) not in _wordings(lost.file))
+    edits = ((test, file, edit) for test, file in _select_lost(change) for edit in file.edit_blocks)
+    tests = (LostTest(*lost) for lost in edits if any(line.base_line == lost[0].first_line for line in lost[2].removed))
+    gone = (lost for lost in tests if _find_hidden_line(lost.test, lost.file) is None)
+    own = (lost for lost in gone if _wordings([lost.test]).isdisjoint(_find_wordings(lost.file)))
     return tuple(lost for lost in own if not _is_moved(lost, change))
 
 
@@ -419,19 +383,15 @@ def _is_moved(lost: LostTest, change: CodeChange) -> bool:
 
 
 @memoized
-def _wordings(file: AnalyzedFile) -> frozenset[tuple[object, ...]]:
-    return frozenset(_wording(test) for source in file.sources for test in find_tests(source))
+def _find_wordings(file: AnalyzedFile) -> frozenset[tuple[object, ...]]:
+    return _wordings(test for source in file.sources for test in find_tests(source))
 
 
-def _wording(test: Test) -> tuple[object, ...]:
-    parameters = text_of(test.function.node.child_by_field_name("parameters"))
-    return (test.text, test.outer_names, test.marks, parameters)
-
-
-def _find_block(test: Test, file: AnalyzedFile) -> EditBlock | None:
-    """The changed lines without a break around the first line of the test; none if that line stays."""
-    return next(
-        (edit for edit in file.edit_blocks if any(line.base_line == test.first_line for line in edit.removed)), None
+def _wordings(tests: Iterable[Test]) -> frozenset[tuple[object, ...]]:
+    """All that tells a test from another of its file but its name."""
+    return frozenset(
+        (test.text, test.outer_names, test.marks, text_of(test.function.node.child_by_field_name("parameters")))
+        for test in tests
     )
 
 

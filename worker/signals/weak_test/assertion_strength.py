@@ -36,50 +36,11 @@ _COMMON: Final = pattern(
     r"|NotEmpty|NotZero|Contains|Greater\w*|Less\w*|InDelta|within|delta|included?s?|exists?|undefined|throws?|at(?:Least|Most)\w*|never|times|any[A-Z]\w*|doesNotThrow|NotPanics|NoError|a|an"
 )
 _MEANS_NOTHING: Final = frozenset(
-    {
-        "assert",
-        "assert_eq",
-        "expect",
-        "require",
-        "self",
-        "is",
-        "not",
-        "and",
-        "or",
-        "in",
-        "t",
-        "if",
-        "None",
-        "null",
-        "nil",
-    }
-    | {
-        "true",
-        "false",
-        "True",
-        "False",
-        "undefined",
-        "toBe",
-        "toEqual",
-        "Equal",
-        "assertEqual",
-        "assertEquals",
-        "isTrue",
-    }
-    | {
-        "assertTrue",
-        "assertFalse",
-        "NoError",
-        "NotNil",
-        "Nil",
-        "Empty",
-        "NotEmpty",
-        "Len",
-        "len",
-        "assertThat",
-        "isFalse",
-    }
-    | {"isEqualTo", "hasSize", "Fatal", "Fatalf", "Error", "Errorf", "assertIsNone", "assertIsNotNone", "assertNotNull"}
+    {"assert", "assert_eq", "expect", "require", "self", "is", "not", "and", "or", "in", "t", "if", "None"}
+    | {"null", "nil", "true", "false", "True", "False", "undefined", "toBe", "toEqual", "Equal", "assertEqual"}
+    | {"assertEquals", "isTrue", "assertTrue", "assertFalse", "NoError", "NotNil", "Nil", "Empty", "NotEmpty"}
+    | {"Len", "len", "assertThat", "isFalse", "isEqualTo", "hasSize", "Fatal", "Fatalf", "Error", "Errorf"}
+    | {"assertIsNone", "assertIsNotNone", "assertNotNull"}
 )
 _LONGEST_CHECK: Final = 300
 _MORE: Final = r"(?:, ?[\"'`][^\"'`]*[\"'`])?"

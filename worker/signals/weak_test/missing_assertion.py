@@ -46,29 +46,10 @@ _KNOWN_TO_PYTEST: Final = frozenset(
 )
 _ANNOTATION: Final = pattern(r"@(?:\w+\.)*+(\w+)")
 _PLAIN_ANNOTATIONS: Final = frozenset(
-    {
-        "Test",
-        "DisplayName",
-        "Order",
-        "Tag",
-        "Timeout",
-        "TestMethodOrder",
-        "TestInstance",
-        "Nested",
-        "Execution",
-        "Ignore",
-    }
-    | {
-        "Override",
-        "Deprecated",
-        "SuppressWarnings",
-        "SuppressFBWarnings",
-        "Disabled",
-        "Nullable",
-        "NonNull",
-        "Suppress",
-    }
-    | {"BeforeEach", "AfterEach", "BeforeAll", "AfterAll", "Before", "After", "ParameterizedTest", "RepeatedTest"}
+    {"Test", "DisplayName", "Order", "Tag", "Timeout", "TestMethodOrder", "TestInstance", "Nested", "Execution"}
+    | {"Ignore", "Override", "Deprecated", "SuppressWarnings", "SuppressFBWarnings", "Disabled", "Nullable"}
+    | {"NonNull", "Suppress", "BeforeEach", "AfterEach", "BeforeAll", "AfterAll", "Before", "After"}
+    | {"ParameterizedTest", "RepeatedTest"}
 )
 """Annotations that name, order or limit a test, and run no code of their own around it."""
 _FIXTURES: Final = pattern(r"@(?:\w+\.)*(?:usefixtures|mark\.usefixtures)\b")
