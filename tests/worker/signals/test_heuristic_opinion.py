@@ -339,3 +339,15 @@ def seconds(dossier: Dossier) -> float:
     started = time.process_time()
     form_opinion(dossier, RUBRIC)
     return time.process_time() - started
+
+
+def test_nothing_in_a_language_that_is_not_measured_rejects_and_no_change_of_one_is_safe() -> None:
+    cart = "class Cart {\n%s    fun count() = rows.size\n}\n"
+    before, after = (
+        {"src/main/Cart.kt": cart % ""},
+        {"src/main/Cart.kt": cart % "    fun total(a: Int): Int = TODO()\n"},
+    )
+    opinion = form_opinion(dossier_of(before, after), RUBRIC)
+    assert (opinion.findings[0].signal, opinion.findings[0].fact, opinion.safe) == ("stub_body", False, None)
+    typo = dossier_of({"a.rb": "# Odl.\n"}, {"a.rb": "# Old.\n"}, title="Fix a typo in a comment")
+    assert form_opinion(typo, RUBRIC).safe is None
