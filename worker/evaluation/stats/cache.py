@@ -88,9 +88,8 @@ class FiguresCache:
 
     def cached_installations(self) -> tuple[InstallationId, ...]:
         """Installations with a file here."""
-        return tuple(
-            sorted({InstallationId(int(path.name.partition("-")[0])) for path in self.folder.glob("*-*.sqlite3")})
-        )
+        names = (path.name.partition("-")[0] for path in self.folder.glob("*-*.sqlite3"))
+        return tuple(sorted({InstallationId(int(name)) for name in names}))
 
     def catch_up(
         self, installation: InstallationId, at_most: int = SCHEDULED_PORTION, *, waits: bool = False
@@ -170,9 +169,8 @@ class FiguresCache:
         with ExitStack() as opened:
             db = opened.enter_context(open_figures(path))
             last = _last_entry(db)
-            if last and not self._streams.has_entry(
-                installation, last
-            ):  # trimmed with all before it, or another stream
+            # A last entry that is gone was trimmed with all before it, or the stream is another one.
+            if last and not self._streams.has_entry(installation, last):
                 opened.close()
                 self._remove_files(installation)
                 db = opened.enter_context(open_figures(path))
@@ -244,14 +242,14 @@ def _last_entry(db: sqlite3.Connection) -> str:
 
 def _trim(db: sqlite3.Connection, extent: StreamExtent) -> None:
     """Drop hours whose entries are gone. The stream decides, as the caller's clock may be wrong by years."""
-    first_ms = _parts(extent.first)[0] // HOUR_MS * HOUR_MS
+    first_ms = min(_parts(extent.first)[0] // HOUR_MS * HOUR_MS, LATEST_MS)
     if first_ms <= db.execute("SELECT first_ms FROM progress").fetchone()[0]:
         return
     with db:
         for table in TRIMMED_TABLES:
-            db.execute(f"DELETE FROM {table} WHERE at_ms < ?", (min(first_ms, LATEST_MS),))
-        db.execute(TRIM_PULLS, (min(first_ms, LATEST_MS),))
-        db.execute("UPDATE progress SET first_ms = ?", (min(first_ms, LATEST_MS),))
+            db.execute(f"DELETE FROM {table} WHERE at_ms < ?", (first_ms,))
+        db.execute(TRIM_PULLS, (first_ms,))
+        db.execute("UPDATE progress SET first_ms = ?", (first_ms,))
 
 
 def _parts(entry_id: str) -> tuple[int, int]:

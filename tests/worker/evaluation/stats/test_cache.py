@@ -178,6 +178,8 @@ def test_one_question_counts_so_much_and_says_that_there_is_more(
     assert figures.catch_up(HERE, 4)[1:] == (told.at(NOON + 27 * HOUR), False, 4)
     assert figures.catch_up(HERE, 1)[1:] == (told.at(NOON + 27 * HOUR), False, 0)
     assert figures.cached_installations() == (HERE,)
+    write(store, *(told.completed(f"m{n}", NOON + 28 * HOUR) for n in range(12)))
+    assert figures.catch_up(HERE, 10)[1:] == (told.at(NOON + 28 * HOUR), True, 10), "entries of one millisecond"
 
 
 def test_several_questions_at_a_time_count_every_entry_once(
@@ -230,7 +232,7 @@ def _overwrite_pages(path: Path) -> None:
 def _change(statement: str) -> Callable[[Path], None]:
     def change(path: Path) -> None:
         with sqlite3.connect(path) as db:
-            db.execute(statement)
+            db.executescript(statement)
         db.close()
 
     return change
@@ -240,7 +242,7 @@ DAMAGES: dict[str, Callable[[Path], object]] = {
     "junk": lambda path: path.write_bytes(b"no database"),
     "cut": _cut,
     "pages": _overwrite_pages,
-    "version": _change("PRAGMA user_version = 99"),
+    "version": _change("UPDATE verdicts SET score = 5; PRAGMA user_version = 99;"),
     "table": _change("DROP TABLE verdicts"),
     "other stream": _change("UPDATE progress SET entry_id = '5-5'"),
 }
