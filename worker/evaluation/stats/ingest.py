@@ -47,7 +47,7 @@ MOST_COMPARED: Final = 40
 CLASS_COLUMNS: Final = (
     "subject, view, rubric, decision, category, agent, judge_kind, is_failed, is_submission, is_rejudged, facts"
 )
-ADD_CLASS: Final = f"INSERT OR IGNORE INTO classes ({CLASS_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+ADD_CLASS: Final = f"INSERT INTO classes ({CLASS_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id"
 FIND_CLASS: Final = f"SELECT id FROM classes WHERE ({CLASS_COLUMNS}) = (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 ADD_VERDICTS: Final = """
 INSERT INTO verdicts (at_ms, seq, eval_id, class_id, repository_id, number, subject_key, round, score, confidence, nano)
@@ -187,7 +187,7 @@ class _Batch:
             case TroubleEntry(kind):
                 self._count(entry_id.at_ms, "troubles", kind)
             case SkippedEntry(reason):
-                self._count(entry_id.at_ms, "skipped", reason.value)
+                self._count(entry_id.at_ms, "skipped", reason)
             case _:
                 assert_never(entry)
 
@@ -212,14 +212,14 @@ class _Batch:
         self._counts[at_ms // HOUR_MS * HOUR_MS, name, value] += by
 
     def _skip_duplicate(self, entry_id: EntryId) -> None:
-        self._count(entry_id.at_ms, "skipped", SkipReason.DUPLICATE.value)
+        self._count(entry_id.at_ms, "skipped", SkipReason.DUPLICATE)
 
     def _add_start(self, entry_id: EntryId, entry: StartedEntry) -> None:
         if entry.eval_id in self._open or entry.eval_id in self._ended:
             self._skip_duplicate(entry_id)
             return
-        self._open[entry.eval_id] = (entry_id.at_ms, entry.subject_kind.value)
-        self._count(entry_id.at_ms, "started", entry.subject_kind.value)
+        self._open[entry.eval_id] = (entry_id.at_ms, entry.subject_kind)
+        self._count(entry_id.at_ms, "started", entry.subject_kind)
 
     def _add_end(self, entry_id: EntryId, entry: EndedEntry) -> None:
         if entry.eval_id in self._ended:
@@ -227,37 +227,47 @@ class _Batch:
             return
         self._ended.add(entry.eval_id)
         started = self._open.pop(entry.eval_id, None)
-        if entry.view is not VerdictView.CANARIES:
+        view = entry.view
+        if view is not VerdictView.CANARIES:
             self._count_flow(entry_id.at_ms, entry, is_started=started is not None)
         elif started is not None:  # only its end has its author, and a shadow evaluation is not waited for
             self._count(started[0], "started", started[1], -1)
         round_, score, confidence = _figures_of(entry)
         pull = (entry.repository_id, entry.number, _subject_key(entry))
-        row = (*entry_id, entry.eval_id, self._class_id(entry), *pull, round_, score, confidence, entry.cost_nano)
+        row = (
+            *entry_id,
+            entry.eval_id,
+            self._class_id(_class_of(entry, view)),
+            *pull,
+            round_,
+            score,
+            confidence,
+            entry.cost_nano,
+        )
         self._verdicts.append(row)
 
     def _count_flow(self, at_ms: int, entry: EndedEntry, *, is_started: bool) -> None:
         if not is_started:
-            self._count(at_ms, "unstarted", entry.subject_kind.value)
-        self._count(at_ms, "failed" if entry.failure else "completed", entry.subject_kind.value)
+            self._count(at_ms, "unstarted", entry.subject_kind)
+        self._count(at_ms, "failed" if entry.failure else "completed", entry.subject_kind)
         if entry.failure:
-            self._count(at_ms, f"failed.{entry.failure}", entry.subject_kind.value)
+            self._count(at_ms, f"failed.{entry.failure}", entry.subject_kind)
         if entry.throttled_reason:
-            self._count(at_ms, f"throttled.{entry.throttled_reason}", entry.subject_kind.value)
+            self._count(at_ms, f"throttled.{entry.throttled_reason}", entry.subject_kind)
 
-    def _class_id(self, entry: EndedEntry) -> int:
-        key = _class_of(entry)
+    def _class_id(self, key: VerdictClass) -> int:
         class_id = self._classes.get(key)
         if class_id is None:
-            self._db.execute(ADD_CLASS, key)
-            class_id = self._classes[key] = int(self._db.execute(FIND_CLASS, key).fetchone()[0])
+            stored = self._db.execute(FIND_CLASS, key).fetchone()
+            class_id = int(stored[0] if stored else self._db.execute(ADD_CLASS, key).fetchone()[0])
+            self._classes[key] = class_id
         return class_id
 
     def _write_outcome(self, entry_id: EntryId, entry: OutcomeEntry) -> None:
         pull = (entry.repository_id, entry.number)
         about = self._find_verdict(entry_id, entry)
         is_right = is_borne_out(about.decision, entry.outcome) if about else None
-        kind = (entry.outcome.value, entry.strength.value)
+        kind = (entry.outcome, entry.strength)
         reference = (
             (about.eval_id, entry.heard_ms, *about[:2]) if about else (entry.eval_id or "", entry.heard_ms, None, None)
         )
@@ -265,7 +275,7 @@ class _Batch:
         if not self._db.execute(ADD_OUTCOME, row).rowcount:
             self._skip_duplicate(entry_id)
             return
-        self._count(entry_id.at_ms, "outcomes", entry.outcome.value)
+        self._count(entry_id.at_ms, "outcomes", entry.outcome)
         if about and entry.outcome == OutcomeKind.NOT_HELPFUL:
             self._db.execute(DISLIKE, (about.eval_id,))
         if about and entry.outcome in LANDING_OUTCOMES:
@@ -294,13 +304,13 @@ def _figures_of(entry: EndedEntry) -> tuple[int, int, int]:
     return entry.round, round(entry.score * SHARE_UNITS), round(entry.confidence * SHARE_UNITS)
 
 
-def _class_of(entry: EndedEntry) -> VerdictClass:
+def _class_of(entry: EndedEntry, view: VerdictView) -> VerdictClass:
     """What a verdict is grouped by; a failure without a verdict has only a rubric and a repository."""
-    kind = (entry.subject_kind.value, entry.view.value, entry.rubric)
+    kind = (entry.subject_kind, view, entry.rubric)
     if not isinstance(entry, VerdictEntry):
         return (*kind, "", UNKNOWN_VALUE, UNKNOWN_VALUE, UNKNOWN_VALUE, True, False, False, "[]")
     named = (entry.decision, entry.category or "", entry.author_agent or "", entry.judge_kind)
-    flags = (bool(entry.failure), entry.is_submission, entry.is_rejudged)
+    flags = (bool(entry.failure), entry.is_live and view is VerdictView.VERDICTS, entry.is_rejudged)
     return (*kind, *named, *flags, _dump_facts(entry.facts))
 
 

@@ -129,10 +129,9 @@ class VerdictEntry(EndedEntry, frozen=True, kw_only=True):
         return self.trigger != EvalTrigger.BUS
 
     @property
-    def is_submission(self) -> bool:
-        """Whether it was shown: a verdict on a head, and no re-evaluation."""
-        is_live = self.parent_eval_id is None
-        return is_live and self.subject_kind in STANDALONE_SUBJECTS and self.view is VerdictView.VERDICTS
+    def is_live(self) -> bool:
+        """Whether it is a verdict on a head, and no re-evaluation; it was shown unless its view is another one."""
+        return self.parent_eval_id is None and self.subject_kind in STANDALONE_SUBJECTS
 
     @property
     def view(self) -> VerdictView:
