@@ -32,7 +32,7 @@ from urllib.request import (
 from urllib.request import Request as OutgoingRequest
 
 from anyio import to_thread
-from litestar import MediaType, Request, Response, get, post
+from litestar import MediaType, Request, Response, Router, get, post
 from litestar.handlers import HTTPRouteHandler
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 from structlog.typing import FilteringBoundLogger
@@ -298,23 +298,24 @@ def open_setup(store: Store, output: TextIO) -> None:
     output.flush()
 
 
-def setup_routes(handler: SetupHandler, ping: Callable[[], None]) -> list[HTTPRouteHandler]:
+def setup_routes(handler: SetupHandler, ping: Callable[[], None]) -> list[HTTPRouteHandler | Router]:
     """All routes while there is no App."""
 
-    @get("/setup")
-    async def form(request: Request[Any, Any, Any]) -> Response[str]:
+    @get("/setup", sync_to_thread=True)
+    def form(request: Request[Any, Any, Any]) -> Response[str]:
         organization = str(request.query_params.get("organization", ""))
-        return await _run_in_thread(lambda: handler.show_form(request.headers.get("host", ""), organization))
+        return handler.show_form(request.headers.get("host", ""), organization)
 
     @post("/setup", request_max_body_size=MAX_FORM_BYTES)
     async def begin(request: Request[Any, Any, Any]) -> Response[str]:
-        fields = parse_qs((await request.body()).decode(errors="replace"))
-        return await _run_in_thread(lambda: handler.begin(fields))
+        return await to_thread.run_sync(handler.begin, parse_qs((await request.body()).decode(errors="replace")))
 
-    @get(CALLBACK)
-    async def callback(request: Request[Any, Any, Any]) -> Response[str]:
+    @get(CALLBACK, sync_to_thread=True)
+    def callback(request: Request[Any, Any, Any]) -> Response[str]:
         code, state = (str(request.query_params.get(name, "")) for name in ("code", "state"))
-        return await _run_in_thread(lambda: handler.finish(code, state))
+        return handler.finish(code, state)
+
+    pages = Router("/", route_handlers=[form, begin, callback], exception_handlers={Unavailable: _unavailable_response})
 
     @post(WEBHOOKS)
     async def deliveries() -> Response[Mapping[str, str]]:
@@ -335,7 +336,7 @@ def setup_routes(handler: SetupHandler, ping: Callable[[], None]) -> list[HTTPRo
             return Response({"status": "not ready", "reason": str(error)}, status_code=HTTPStatus.SERVICE_UNAVAILABLE)
         return Response({"status": "not set up", "reason": NOT_SET_UP})
 
-    return [form, begin, callback, deliveries, livez, readyz]
+    return [pages, deliveries, livez, readyz]
 
 
 def closed_routes(api_url: str) -> list[HTTPRouteHandler]:
@@ -355,10 +356,6 @@ def closed_routes(api_url: str) -> list[HTTPRouteHandler]:
     return [form, begin]
 
 
-async def _run_in_thread(work: Callable[[], HtmlResponse]) -> HtmlResponse:
-    """Run blocking work in a thread; a 503 page where Redis is unavailable."""
-    try:
-        return await to_thread.run_sync(work)
-    except Unavailable as error:
-        html = refused_page(f"{error}. Reload this page to try again.")
-        return page_response(html, HTTPStatus.SERVICE_UNAVAILABLE, "https://github.com")
+def _unavailable_response(_: Request[Any, Any, Any], error: Unavailable) -> Response[str]:
+    html = refused_page(f"{error}. Reload this page to try again.")
+    return page_response(html, HTTPStatus.SERVICE_UNAVAILABLE, "https://github.com")

@@ -64,7 +64,7 @@ ONLY_FOR = {
         "tree_sitter_php",
         "tree_sitter_kotlin",
     ),
-    "the other doors": ("app.web.asgi", "app.cli.serve", "litestar", "uvicorn"),
+    "the other doors": ("app.web.asgi", "app.cli.serve", "litestar", "uvicorn", "jinja2", "prometheus_client", "shtab"),
     "what our own code does without": ("asyncio", "redis", "httpx", "ssl", "http.client", "structlog", "rq"),
 }
 

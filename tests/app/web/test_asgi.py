@@ -22,7 +22,18 @@ from worker.errors import SettingError
 ROOT = Path(__file__).resolve().parents[3]
 RUN = "from app.web.asgi import run_web; from worker.settings import read_settings; import json, sys; run_web(read_settings(json.loads(sys.argv[1])))"
 LOADED = "import app.web.asgi, json, sys; print(json.dumps(sorted({name.split('.')[0] for name in sys.modules})))"
-HEAVY = {"rq", "githubkit", "anthropic", "cryptography", "redis", "httpx", "httpx2", "tree_sitter"}
+HEAVY = {
+    "rq",
+    "githubkit",
+    "anthropic",
+    "cryptography",
+    "redis",
+    "httpx",
+    "httpx2",
+    "tree_sitter",
+    "jinja2",
+    "prometheus_client",
+}
 
 
 def environment(redis: Redis) -> dict[str, str]:
