@@ -20,7 +20,7 @@ from pydantic import SecretStr
 
 from app.web.asgi import create_app, listen, web_server
 from tests.world.redis import Redis
-from worker.adapters.redis.store import open_store
+from worker.adapters.redis.store import Store, open_store
 from worker.settings import AppCredentials, Settings, Timing
 
 OUR_APP: Final = 4242
@@ -100,17 +100,26 @@ def standard_headers(event_name: str, body: bytes) -> dict[str, str]:
 
 
 @contextmanager
-def served(redis: Redis, **changes: Any) -> Generator[ServedDoor]:
-    log, configured = io.StringIO(), settings(redis_url=SecretStr(redis.url), **changes)
+def serving(configured: Settings, log: io.StringIO) -> Generator[tuple[str, Store]]:
+    """The web process in a thread. Yields its URL, and its store."""
     with open_store(configured) as store, listen("127.0.0.1", 0) as listening:
         server = web_server(create_app(configured, store, log))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
         thread.start()
-        door = ServedDoor(f"http://127.0.0.1:{listening.getsockname()[1]}", log, redis)
+        try:
+            yield f"http://127.0.0.1:{listening.getsockname()[1]}", store
+        finally:
+            server.should_exit = True
+            thread.join()
+
+
+@contextmanager
+def served(redis: Redis, **changes: Any) -> Generator[ServedDoor]:
+    log = io.StringIO()
+    with serving(settings(redis_url=SecretStr(redis.url), **changes), log) as (url, _):
+        door = ServedDoor(url, log, redis)
         try:
             yield door
         finally:
             door.http.close()
             door.at_redis.close()
-            server.should_exit = True
-            thread.join()

@@ -4,7 +4,6 @@ import base64
 import io
 import json
 import re
-import threading
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from html import unescape
@@ -17,7 +16,6 @@ from inline_snapshot import snapshot
 from pydantic import SecretStr
 from pytest_httpserver import HTTPServer
 
-from app.web.asgi import create_app, listen, web_server
 from app.web.setup import (
     STYLE_HASH,
     CreatedApp,
@@ -30,11 +28,11 @@ from app.web.setup import (
     refused_page,
     setting_lines,
 )
-from tests.app.web.served import PATH, ServedDoor, settings
+from tests.app.web.served import PATH, ServedDoor, serving, settings
 from tests.world.contract import violations
 from tests.world.github_bench import GitHub
 from tests.world.redis import Redis
-from worker.adapters.redis.store import Store, open_store
+from worker.adapters.redis.store import Store
 from worker.domain.config.app_manifest import build_manifest, read_setup_form
 from worker.domain.config.app_permissions import OptIn, requested_permissions
 from worker.settings import read_settings
@@ -116,17 +114,12 @@ def words(html: str) -> str:
 def at_setup(redis: Redis, api_url: str) -> Generator[Setup]:
     log = io.StringIO()
     configured = settings(app=None, redis_url=SecretStr(redis.url), github_api_url=api_url)
-    with open_store(configured) as store, listen("127.0.0.1", 0) as listening:
-        server = web_server(create_app(configured, store, log))
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
-        thread.start()
-        door = Setup(f"http://127.0.0.1:{listening.getsockname()[1]}", log, store)
+    with serving(configured, log) as (url, store):
+        door = Setup(url, log, store)
         try:
             yield door
         finally:
             door.http.close()
-            server.should_exit = True
-            thread.join()
 
 
 @pytest.fixture(scope="module")
