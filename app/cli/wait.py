@@ -47,8 +47,40 @@ def wait(arguments: argparse.Namespace) -> CommandResult:
 def status_source(settings: Settings, repository: str, sha: str) -> FetchStatus:
     """The server of ASSAY_SERVER, else the records of this machine's settings."""
     if settings.server is not None:
-        return _RemoteSource(settings.server, repository, sha)
-    return _LocalSource(settings, repository, sha)
+        return _remote_source(settings.server, repository, sha)
+
+    def read_records(_: float) -> dict[str, Any]:
+        from worker.evaluation.stats.evaluations import wait_answer
+        from worker.wiring.store import open_store, read_wait_status
+
+        with open_store(settings) as store:
+            status = read_wait_status(store, repository, sha)
+        return wait_answer(status, repository, sha)
+
+    return read_records
+
+
+def _remote_source(server: ServerAccess, repository: str, sha: str) -> FetchStatus:
+    """A running Assay, over HTTP."""
+    if server.token is None:
+        raise missing_setting("ASSAY_TOKEN")
+    url = f"{server.url.rstrip('/')}/api/verdicts/{urllib.parse.quote(repository)}/{sha}"
+    headers = {"Authorization": f"Bearer {server.token.get_secret_value()}", "User-Agent": "assay-wait"}
+
+    def ask(seconds: float) -> dict[str, Any]:
+        """Raises Unavailable, and InputError where a retry is useless."""
+        request = urllib.request.Request(f"{url}?wait={seconds:.1f}", headers=headers)  # noqa: S310 - http(s): see settings
+        try:
+            with urllib.request.urlopen(request, timeout=seconds + 15) as answered:  # noqa: S310 - as above
+                return json.load(answered)
+        except urllib.error.HTTPError as error:
+            if error.code >= HTTPStatus.INTERNAL_SERVER_ERROR:
+                raise Unavailable("the server", f"answers {error.code}") from error
+            raise InputError(f"The server refuses ({error.code}): {_error_message(error)}") from error
+        except (OSError, ValueError) as error:
+            raise Unavailable("the server", f"does not answer ({type(error).__name__})") from error
+
+    return ask
 
 
 def _poll_until(ask: FetchStatus, seconds: float) -> dict[str, Any]:
@@ -74,44 +106,6 @@ def _poll_until(ask: FetchStatus, seconds: float) -> dict[str, Any]:
                 continue
         # local records and a server that is away notify of nothing
         time.sleep(min(POLL_PAUSE_S, max(0.0, until - time.monotonic())))
-
-
-class _LocalSource:
-    """The records of this machine's settings."""
-
-    def __init__(self, settings: Settings, repository: str, sha: str) -> None:
-        self._settings, self._repository, self._sha = settings, repository, sha
-
-    def __call__(self, _: float) -> dict[str, Any]:
-        from worker.evaluation.stats.evaluations import wait_answer
-        from worker.wiring.store import open_store, read_wait_status
-
-        with open_store(self._settings) as store:
-            status = read_wait_status(store, self._repository, self._sha)
-        return wait_answer(status, self._repository, self._sha)
-
-
-class _RemoteSource:
-    """A running Assay, over HTTP."""
-
-    def __init__(self, server: ServerAccess, repository: str, sha: str) -> None:
-        self._url = f"{server.url.rstrip('/')}/api/verdicts/{urllib.parse.quote(repository)}/{sha}"
-        if server.token is None:
-            raise missing_setting("ASSAY_TOKEN")
-        self._headers = {"Authorization": f"Bearer {server.token.get_secret_value()}", "User-Agent": "assay-wait"}
-
-    def __call__(self, seconds: float) -> dict[str, Any]:
-        """Raises Unavailable, and InputError where a retry is useless."""
-        request = urllib.request.Request(f"{self._url}?wait={seconds:.1f}", headers=self._headers)  # noqa: S310 - http(s): see settings
-        try:
-            with urllib.request.urlopen(request, timeout=seconds + 15) as answered:  # noqa: S310 - as above
-                return json.load(answered)
-        except urllib.error.HTTPError as error:
-            if error.code >= HTTPStatus.INTERNAL_SERVER_ERROR:
-                raise Unavailable("the server", f"answers {error.code}") from error
-            raise InputError(f"The server refuses ({error.code}): {_error_message(error)}") from error
-        except (OSError, ValueError) as error:
-            raise Unavailable("the server", f"does not answer ({type(error).__name__})") from error
 
 
 def _error_message(error: urllib.error.HTTPError) -> str:
