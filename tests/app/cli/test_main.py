@@ -77,12 +77,28 @@ def test_the_version_is_the_packages(capsys: pytest.CaptureFixture[str]) -> None
 
 
 @pytest.mark.parametrize(
-    "arguments",
-    [(), ("nothing",), ("judge", "--tier", "best"), ("judge", "a/b#1", "--example"), ("judge", "--example", "--dossier", "x")],
-)  # fmt: skip
-def test_wrong_arguments_are_never_a_reject(arguments: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+    ("arguments", "message"),
+    [
+        ((), "the following arguments are required: COMMAND"),
+        (("nothing",), "invalid choice: 'nothing'"),
+        (("judge", "--tier", "best"), "invalid choice: 'best'"),
+        (("judge", "a/b#1", "--example"), "not allowed with argument"),
+        (("judge", "--example", "--dossier", "x"), "not allowed with argument"),
+        (("history", "acme/widgets"), "expected OWNER/REPO#N, found 'acme/widgets'"),
+        (("pause", "widgets"), "expected OWNER/REPO, found 'widgets'"),
+        (("token", "create", "a b", "--installation", "1"), "expected up to 64 letters, digits and -_., found 'a b'"),
+        (("token", "create", "a", "--installation", "x"), "expected an installation's number, found 'x'"),
+        (("rubric", "promote", "x", "--installation", "9" * 19), "expected a number, found '9"),
+        (("config",), "the following arguments are required: COMMAND"),
+    ],
+)
+def test_wrong_arguments_are_never_a_reject(
+    arguments: tuple[str, ...], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert exit_code(*arguments) == 2
-    assert "usage: assay" in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert "usage: assay" in told
+    assert message in told
 
 
 def test_each_decision_has_its_own_code() -> None:
