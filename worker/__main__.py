@@ -18,7 +18,6 @@ from types import FrameType
 from typing import Final
 
 from worker.adapters.redis.pull_requests import workers_for_strangers
-from worker.adapters.redis.scripts import Script, digest
 from worker.adapters.redis.store import FolderRole, Store, open_store, wait_for_redis, with_store_url
 from worker.clock import SystemClock
 from worker.errors import InputError, Unavailable
@@ -151,8 +150,6 @@ def _preload(settings: Settings, store: Store, app_factory: str) -> None:
         import_module(module)
     with resolve_name(app_factory)(settings, store), open_judge_context(settings, settings.tier):
         pass
-    for script in Script:
-        digest(script)
     gc.collect()
     gc.freeze()
 

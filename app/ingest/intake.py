@@ -1,4 +1,4 @@
-"""Event -> judge request, command, outcome event, merge group -> scripts in Redis: all that the web process does about an event.
+"""Event -> judge request, command, outcome event, merge group -> transactions in Redis: all that the web process does about an event.
 
 Each write is idempotent: a delivery that was counted before changes nothing.
 """

@@ -29,17 +29,18 @@ from worker.adapters.redis.client import (
     timeout_error,
     translate_refusal,
 )
-from worker.adapters.redis.scripts import ScriptCall, is_unknown
 
 T = TypeVar("T")
 CONNECTION_CLOSED: Final = "the connection was closed"
 
 
-class PendingCommand(Struct, frozen=True):
-    """A sent command without a reply."""
+class PendingPipeline(Struct):
+    """Sent commands with the replies so far."""
 
-    answer: asyncio.Future[Reply]
+    answer: asyncio.Future[list[Reply]]
+    count: int
     at: float
+    replies: list[Reply | RedisRefused] = []
 
 
 class AsyncRedisConnection(asyncio.Protocol):
@@ -49,30 +50,26 @@ class AsyncRedisConnection(asyncio.Protocol):
         self.is_open = True
         self._timeout_s = timeout_s
         self._loop = asyncio.get_running_loop()
-        self._asked = deque[PendingCommand]()
+        self._asked = deque[PendingPipeline]()
         self._half = b""
         self._alarm: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)  # uvloop's own has all of its methods
 
-    def send(self, command: bytes) -> asyncio.Future[Reply]:
-        """Send a command; its future raises RedisRefused, OSError, or TimeoutError."""
-        return self._send(command, 1)[0]
-
-    def send_all(self, commands: Sequence[tuple[Argument, ...]]) -> asyncio.Future[list[Reply]]:
-        """Send commands together; the future of their replies fails with the first of them."""
-        return asyncio.gather(*self._send(b"".join(map(encode_command, commands)), len(commands)))
-
-    def _send(self, raw: bytes, count: int) -> list[asyncio.Future[Reply]]:
+    def send(self, commands: Sequence[tuple[Argument, ...]]) -> asyncio.Future[list[Reply]]:
+        """Send commands together; the future of their replies raises RedisRefused, OSError, or TimeoutError."""
         if not self.is_open:  # it closed right after it was opened: no reply would come
             raise ConnectionResetError(CONNECTION_CLOSED)
-        asked = [PendingCommand(self._loop.create_future(), self._loop.time()) for _ in range(count)]
-        self._asked.extend(asked)
+        answer: asyncio.Future[list[Reply]] = self._loop.create_future()
+        if not commands:
+            answer.set_result([])
+            return answer
+        self._asked.append(PendingPipeline(answer, len(commands), self._loop.time()))
         if self._alarm is None:
             self._alarm = self._loop.call_later(self._timeout_s, self._look)
-        self._transport.write(raw)
-        return [command.answer for command in asked]
+        self._transport.write(b"".join(map(encode_command, commands)))
+        return answer
 
     def data_received(self, data: bytes) -> None:
         received = self._half + data
@@ -103,13 +100,18 @@ class AsyncRedisConnection(asyncio.Protocol):
                 asked.answer.set_exception(error)
 
     def _answer(self, reply: Reply | RedisRefused) -> None:
-        answer = self._asked.popleft().answer
-        if answer.done():  # the caller was cancelled
+        asked = self._asked[0]
+        asked.replies.append(reply)
+        if len(asked.replies) < asked.count:
             return
-        if isinstance(reply, RedisRefused):
-            answer.set_exception(reply)
+        self._asked.popleft()
+        if asked.answer.done():  # the caller was cancelled
+            return
+        refused = next((reply for reply in asked.replies if isinstance(reply, RedisRefused)), None)
+        if refused is not None:
+            asked.answer.set_exception(refused)
         else:
-            answer.set_result(reply)
+            asked.answer.set_result(cast("list[Reply]", asked.replies))
 
     def _look(self) -> None:
         """Fail the connection if its oldest command has timed out: all later ones would, too."""
@@ -132,25 +134,16 @@ class AsyncRedisClient:
         self._talk: AsyncRedisConnection | None = None
         self._opening = asyncio.Lock()
 
-    async def run_script(self, call: ScriptCall) -> Reply:
-        """Run a script. Raises Unavailable."""
-        try:
-            return await self.call(*call.by_digest)
-        except RedisRefused as refused:
-            if not is_unknown(refused):
-                raise
-        return await self.call(*call.with_source)
-
     async def call(self, *command: Argument) -> Reply:
         """Send a command and wait for its reply.
 
         Raises Unavailable, or RedisRefused for an error that a retry does not change.
         """
-        return await self._with_retries(lambda connection: connection.send(encode_command(command)))
+        return (await self.pipeline([command]))[0]
 
     async def pipeline(self, commands: Sequence[tuple[Argument, ...]]) -> list[Reply]:
         """Send commands together; their replies in order. Raises as `call` does."""
-        return await self._with_retries(lambda connection: connection.send_all(commands))
+        return await self._with_retries(lambda connection: connection.send(commands))
 
     async def _with_retries(self, work: Callable[[AsyncRedisConnection], Awaitable[T]]) -> T:
         for attempt in range(1, ATTEMPTS + 1):
@@ -185,8 +178,7 @@ class AsyncRedisClient:
             if self._talk is None or not self._talk.is_open:
                 talk = await _connected(self._address, self._timeout_s)
                 try:
-                    for command in handshake_commands(self._address):
-                        await talk.send(encode_command(command))
+                    await talk.send(handshake_commands(self._address))
                 except BaseException:
                     talk.end(ConnectionResetError(CONNECTION_CLOSED))
                     raise

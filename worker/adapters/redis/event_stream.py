@@ -3,7 +3,7 @@
 An entry that Assay did not write keeps its position, with an unreadable event.
 
 A started evaluation ends exactly once: by its entry in the ledger, by `record_ended`, or by the watchdog after its
-judge died. One script decides in each case.
+judge died. One transaction decides in each case.
 """
 
 import secrets

@@ -1,6 +1,6 @@
 """The ledger, the archive and the vault in Redis, all encrypted.
 
-An entry of the ledger is written once, under the fence of its judge (one script checks and writes), and never changed.
+An entry of the ledger is written once, under the fence of its judge (one transaction checks and writes), and never changed.
 """
 
 import json

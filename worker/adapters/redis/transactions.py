@@ -7,18 +7,26 @@
         return token if holder is None else text(holder)
 
 `run` drives an operation on the blocking client, `run_async` on the web's. An operation runs again from its start after a conflict, so
-it changes nothing but its transaction. `lua/commit.lua` applies the commands in one step. They may be applied
+it changes nothing but its transaction. `commit.lua` applies the commands in one step. They may be applied
 although the connection fails before the reply, after which the operation runs again: it has to find out by what it reads.
 """
 
+import hashlib
 import random
 import time
 from collections.abc import Callable, Generator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from worker.adapters.redis.client import Argument, RedisClient, Reply, member_scores, parse_time
+from worker.adapters.redis.client import (
+    Argument,
+    RedisClient,
+    RedisRefused,
+    Reply,
+    member_scores,
+    parse_time,
+)
 from worker.adapters.redis.keys import Key
-from worker.adapters.redis.scripts import Script, ScriptCall, send_call
 from worker.errors import Unavailable
 
 if TYPE_CHECKING:
@@ -28,6 +36,11 @@ T = TypeVar("T")
 Command = tuple[Argument, ...]
 Operation = Generator[Sequence[Command], list[Reply], T]
 """Yields commands to send together and is sent their replies."""
+
+SCRIPT: Final = (Path(__file__).parent / "commit.lua").read_bytes()
+DIGEST: Final = hashlib.sha1(SCRIPT, usedforsecurity=False).hexdigest()
+NOT_LOADED: Final = b"NOSCRIPT"
+"""Refusal by a server that lacks the script: after its start, or before the first commit."""
 
 MOST_ATTEMPTS: Final = 100
 FIRST_PAUSE_S: Final = 0.0005
@@ -67,8 +80,8 @@ class Transaction:
         self._writes.append(command)
 
     @property
-    def commit(self) -> ScriptCall | None:
-        """The script call that applies the writes; None: there are none."""
+    def commit(self) -> tuple[Argument, ...] | None:
+        """Arguments of the script; None: nothing is to be written."""
         if not self._writes:
             return None
         parts: list[Argument] = [0, len(self._reads)]
@@ -76,7 +89,7 @@ class Transaction:
             parts += (len(command), *command, canonical(reply))
         for command in self._writes:
             parts += (len(command), *command)
-        return ScriptCall(Script.COMMIT, tuple(parts))
+        return tuple(parts)
 
 
 def read_due(transaction: Transaction, order: Key, count: int = 1) -> Operation[list[str]]:
@@ -91,11 +104,11 @@ def write_all(client: RedisClient, *commands: Command) -> None:
     for command in commands:
         transaction.write(*command)
     if commit := transaction.commit:
-        send_call(client, commit)
+        _apply(client, commit)
 
 
 def canonical(reply: Reply) -> bytes:
-    """A reply as one string, as `lua/commit.lua` makes it; two different ones never share it."""
+    """A reply as one string, as `commit.lua` makes it; two different ones never share it."""
     if reply is None:
         return b"-"
     if isinstance(reply, int):
@@ -117,7 +130,7 @@ def run(client: RedisClient, operation: Callable[[Transaction], Operation[T]]) -
         except StopIteration as end:
             result: T = end.value
         commit = transaction.commit
-        if commit is None or send_call(client, commit):
+        if commit is None or _apply(client, commit):
             return result
         time.sleep(_pause_s(attempt))
     raise _too_many_conflicts()
@@ -137,10 +150,28 @@ async def run_async(client: "AsyncRedisClient", operation: Callable[[Transaction
         except StopIteration as end:
             result: T = end.value
         commit = transaction.commit
-        if commit is None or await client.run_script(commit):
+        if commit is None or await _apply_async(client, commit):
             return result
         await asyncio.sleep(_pause_s(attempt))
     raise _too_many_conflicts()
+
+
+def _apply(client: RedisClient, commit: tuple[Argument, ...]) -> bool:
+    try:
+        return client.call("EVALSHA", DIGEST, *commit) == 1
+    except RedisRefused as refused:
+        if not refused.line.startswith(NOT_LOADED):
+            raise
+    return client.call("EVAL", SCRIPT, *commit) == 1
+
+
+async def _apply_async(client: "AsyncRedisClient", commit: tuple[Argument, ...]) -> bool:
+    try:
+        return await client.call("EVALSHA", DIGEST, *commit) == 1
+    except RedisRefused as refused:
+        if not refused.line.startswith(NOT_LOADED):
+            raise
+    return await client.call("EVAL", SCRIPT, *commit) == 1
 
 
 def _pause_s(attempt: int) -> float:

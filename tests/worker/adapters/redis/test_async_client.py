@@ -11,8 +11,7 @@ import pytest
 from tests.worker.adapters.redis.test_client import answering
 from tests.world.redis import Redis
 from worker.adapters.redis.async_client import AsyncRedisClient, AsyncRedisConnection
-from worker.adapters.redis.client import RedisClient, RedisRefused, encode_command, text, whole
-from worker.adapters.redis.scripts import Script, make_call
+from worker.adapters.redis.client import RedisClient, RedisRefused, text, whole
 from worker.adapters.redis.store import Store
 from worker.errors import Unavailable
 
@@ -46,18 +45,6 @@ def test_all_that_ask_at_once_share_one_connection_and_get_their_own_answers(url
     assert is_right
 
 
-def test_a_script_that_redis_does_not_know_is_sent_whole(store: Store, url: str) -> None:
-    store.client.call("SCRIPT", "FLUSH")
-    put = make_call(Script.COMMIT, [], 0, 3, "SET", "key", "600")
-
-    async def work(lane: AsyncRedisClient) -> None:
-        await lane.run_script(put)
-        await lane.run_script(put)
-
-    on(url, work)
-    assert store.client.call("GET", "key") == b"600"
-
-
 def test_a_refusal_is_a_mistake_of_ours_and_the_connection_goes_on(store: Store, url: str) -> None:
     store.client.call("SET", "k", "v")
 
@@ -67,7 +54,7 @@ def test_a_refusal_is_a_mistake_of_ours_and_the_connection_goes_on(store: Store,
             await lane.call("LPUSH", "k", "v")
         assert refused.value.__cause__ is None
         with pytest.raises(RedisRefused, match="WRONGTYPE"):
-            await lane.run_script(make_call(Script.COMMIT, [], 0, 3, "LPUSH", "k", "v"))
+            await lane.pipeline([("GET", "k"), ("LPUSH", "k", "v"), ("GET", "k")])
         return await lane.call("CLIENT", "ID") == first
 
     assert on(url, work)
@@ -144,11 +131,11 @@ def test_a_server_that_greets_nobody_is_waited_for_once_by_all_together() -> Non
 
 
 def test_who_asks_on_a_connection_that_ended_waits_for_nothing() -> None:
-    ping = encode_command(("PING",))
+    ping = [("PING",)]
 
     async def work(path: str) -> None:
         _, talk = await asyncio.get_running_loop().create_unix_connection(lambda: AsyncRedisConnection(1), path)
-        assert await talk.send(ping) == b"PONG"
+        assert await talk.send(ping) == [b"PONG"]
         talk.end(ConnectionResetError("first"))
         await asyncio.sleep(0.01)
         with pytest.raises(ConnectionResetError, match="closed"):
