@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
+from worker.signals.analysis import stubs
 from worker.signals.analysis.change import CodeChange, memoized
 from worker.signals.analysis.changed_functions import (
     ChangedFunction,
@@ -30,24 +31,6 @@ from worker.signals.analysis.changed_functions import (
 )
 from worker.signals.analysis.file_roles import MORE_LANGUAGES, Language
 from worker.signals.analysis.functions import Function, FunctionScope, has_ignored_parameters, list_parameters
-from worker.signals.analysis.stubs import (
-    can_be_one_of_several,
-    can_be_override,
-    can_satisfy_interface,
-    has_private_modifier,
-    has_supertypes,
-    is_called_by_own_class,
-    is_compile_check,
-    is_constructor,
-    is_declared_idle,
-    is_idle,
-    is_passed_as_value,
-    is_platform_variant,
-    is_replaceable,
-    is_required_by_framework,
-    is_required_by_others,
-    is_stub_requested,
-)
 from worker.signals.analysis.syntax import text_of
 from worker.signals.half_finished.commented_out_code import is_commented_code
 from worker.signals.half_finished.import_unused import find_unused_imports
@@ -141,22 +124,24 @@ def _build_match(body: _EmptyBody) -> SignalMatch:
 
 @memoized
 def _find_empty_bodies(change: CodeChange) -> tuple[_EmptyBody, ...]:
-    stubs = {(stub.changed.file.path, stub.changed.function.first_line): stub.certainty for stub in find_stubs(change)}
+    certainties = {
+        (stub.changed.file.path, stub.changed.function.first_line): stub.certainty for stub in find_stubs(change)
+    }
     new = (
-        _judge_new(changed, stubs.get((changed.file.path, changed.function.first_line)), change)
+        _judge_new(changed, certainties.get((changed.file.path, changed.function.first_line)), change)
         for changed in find_new_functions(change)
-        if is_idle(changed.function)
+        if stubs.is_idle(changed.function)
     )
-    wrapped = (_judge_wrapped(changed, change) for changed in find_wrapped(change) if is_idle(changed.function))
+    wrapped = (_judge_wrapped(changed, change) for changed in find_wrapped(change) if stubs.is_idle(changed.function))
     examples = (  # others there may be brief on purpose
         _EmptyBody(changed, _EmptyReason.COMMENTED_OUT, is_sure=False)
         for changed in find_examples(change)
-        if is_idle(changed.function) and _find_reason(changed.function) is _EmptyReason.COMMENTED_OUT
+        if stubs.is_idle(changed.function) and _find_reason(changed.function) is _EmptyReason.COMMENTED_OUT
     )
     emptied = (
         _EmptyBody(changed, _EmptyReason.EMPTIED, is_sure=False)
         for changed in find_rewritten(change)
-        if is_idle(changed.function) and not changed.function.comments and _is_odd(changed.function)
+        if stubs.is_idle(changed.function) and not changed.function.comments and _is_odd(changed.function)
     )
     return tuple(filter(None, chain(new, wrapped, examples, emptied)))
 
@@ -179,17 +164,19 @@ def _judge_wrapped(changed: ChangedFunction, change: CodeChange) -> _EmptyBody |
     if _YIELDING.search(changed.function.attributes):
         return _EmptyBody(changed, _EmptyReason.YIELDS_NOTHING, is_sure=is_run_by_a_framework(changed.function))
     if _find_reason(changed.function) is _EmptyReason.COMMENTED_OUT:
-        return _EmptyBody(changed, _EmptyReason.COMMENTED_OUT, is_sure=not is_stub_requested(change))
+        return _EmptyBody(changed, _EmptyReason.COMMENTED_OUT, is_sure=not stubs.is_stub_requested(change))
     return None
 
 
 def _has_unused_import(changed: ChangedFunction, change: CodeChange) -> bool:
     """Whether the change imports what nothing in the file uses: it came with the work, and the work is gone."""
     function = changed.function
-    is_asked = is_stub_requested(change) or "@Override" in function.attributes or is_required_by_others(function)
-    if is_asked or is_constructor(function) or is_import_fallback(function) or is_platform_variant(changed):
+    is_asked = (
+        stubs.is_stub_requested(change) or "@Override" in function.attributes or stubs.is_required_by_others(function)
+    )
+    if is_asked or stubs.is_constructor(function) or is_import_fallback(function) or stubs.is_platform_variant(changed):
         return False
-    if is_declared_idle(function) or _YES_OR_NO.fullmatch(_answer_of(function)):
+    if stubs.is_declared_idle(function) or _YES_OR_NO.fullmatch(_answer_of(function)):
         return False
     return bool(find_unused_imports(changed.file))
 
@@ -213,7 +200,7 @@ def _find_reason(function: Function) -> _EmptyReason:
 
 
 def _find_documented_reason(function: Function) -> _EmptyReason:
-    if is_constructor(function) or has_ignored_parameters(function):
+    if stubs.is_constructor(function) or has_ignored_parameters(function):
         return _EmptyReason.NOTHING
     promise = _DENIAL.sub(" ", documentation_of(function))
     return _EmptyReason.DOCUMENTED if len(_WORD.findall(promise)) >= _TELLING else _EmptyReason.NOTHING
@@ -237,15 +224,15 @@ def _is_final(function: Function) -> bool:
 
 def _is_doubtful(changed: ChangedFunction, reason: _EmptyReason, change: CodeChange) -> bool:
     function = changed.function
-    if reason is _EmptyReason.COMMENTED_OUT or is_stub_requested(change):
-        return is_stub_requested(change)
-    if function.source.is_of_macro or is_platform_variant(changed) or is_declared_idle(function):
+    if reason is _EmptyReason.COMMENTED_OUT or stubs.is_stub_requested(change):
+        return stubs.is_stub_requested(change)
+    if function.source.is_of_macro or stubs.is_platform_variant(changed) or stubs.is_declared_idle(function):
         return True
     if _is_dropping_argument(function) or _has_default_name(function):
         return True
-    if reason is _EmptyReason.PRIVATE and is_required_by_framework(function):
+    if reason is _EmptyReason.PRIVATE and stubs.is_required_by_framework(function):
         return True
-    return not has_private_modifier(function) and _has_purpose(changed, change)
+    return not stubs.has_private_modifier(function) and _has_purpose(changed, change)
 
 
 def _has_default_name(function: Function) -> bool:
@@ -267,19 +254,19 @@ def _has_purpose(changed: ChangedFunction, change: CodeChange) -> bool:
     is_override = "override" in function.attributes.lower().replace("@", " ").split()
     if is_override and not list_parameters(function) and _YES_OR_NO.fullmatch(_answer_of(function)):
         return True  # a constant state or kind
-    if _is_required_by_type(function) or is_compile_check(function):
+    if _is_required_by_type(function) or stubs.is_compile_check(function):
         return True
-    if is_required_by_others(function) or is_passed_as_value(function, change):
+    if stubs.is_required_by_others(function) or stubs.is_passed_as_value(function, change):
         return True
-    if is_constructor(function) or is_called_by_own_class(function, change):
+    if stubs.is_constructor(function) or stubs.is_called_by_own_class(function, change):
         return False  # what a constructor takes, it asked for
     if function.name in {"equals", "__eq__", "Equals"} and _FALSE.fullmatch(_answer_of(function)):
         return False  # an object equals itself, whatever a type asks for
     return (
         _can_be_required_by_type(function)
-        or can_satisfy_interface(changed, change)
-        or can_be_one_of_several(function, change)
-        or is_replaceable(function, change)
+        or stubs.can_satisfy_interface(changed, change)
+        or stubs.can_be_one_of_several(function, change)
+        or stubs.is_replaceable(function, change)
         or is_hook(function)
         or is_extended(function, change)
     )
@@ -289,9 +276,9 @@ def _can_be_required_by_type(function: Function) -> bool:
     if is_of_a_trait(function):
         return not list_parameters(function)  # the compiler warns of one that is not used and has no `_`
     is_silent = not function.statements or _find_reason(function) is _EmptyReason.NULL
-    if function.source.language is Language.JAVA and is_silent and has_supertypes(function):
+    if function.source.language is Language.JAVA and is_silent and stubs.has_supertypes(function):
         return True  # older code implements a type without `@Override`
-    return can_be_override(function) and not _is_package_private(function)
+    return stubs.can_be_override(function) and not _is_package_private(function)
 
 
 def _is_package_private(function: Function) -> bool:
@@ -307,13 +294,13 @@ def _is_package_private(function: Function) -> bool:
 
 def _is_required_by_type(function: Function) -> bool:
     """In Ruby, C#, PHP and Kotlin: an override, one to be overridden, or what anything may override (a method of Ruby)."""
-    if function.source.language not in MORE_LANGUAGES or has_private_modifier(function):
+    if function.source.language not in MORE_LANGUAGES or stubs.has_private_modifier(function):
         return False
     is_of_ruby = function.source.language is Language.RUBY and function.scope is FunctionScope.TYPE
-    return is_of_ruby or is_overridable(function) or can_be_override(function)
+    return is_of_ruby or is_overridable(function) or stubs.can_be_override(function)
 
 
 def _is_odd(function: Function) -> bool:
     """Whether nothing asks for it as it is."""
     is_to_be_filled = is_overridable(function) and _find_documented_reason(function) is _EmptyReason.NOTHING
-    return not is_constructor(function) and not is_to_be_filled and not is_declared_idle(function)
+    return not stubs.is_constructor(function) and not is_to_be_filled and not stubs.is_declared_idle(function)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, assert_never
 
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
+from worker.signals.analysis import stubs
 from worker.signals.analysis.change import CodeChange, memoized
 from worker.signals.analysis.changed_functions import (
     ChangedFunction,
@@ -30,23 +31,6 @@ from worker.signals.analysis.changed_functions import (
 )
 from worker.signals.analysis.file_roles import FileRole, Language
 from worker.signals.analysis.functions import Function, FunctionScope, list_parameters
-from worker.signals.analysis.stubs import (
-    can_be_one_of_several,
-    find_refusal,
-    has_private_modifier,
-    has_supertypes,
-    is_called_by_own_class,
-    is_constant,
-    is_declared_refusal,
-    is_deprecated,
-    is_discard,
-    is_instantiated,
-    is_named_after_a_platform,
-    is_only_refusal,
-    is_passed_as_value,
-    is_platform_variant,
-    is_stub_requested,
-)
 from worker.signals.analysis.syntax import text_of
 from worker.signals.analysis.tests import find_tests
 from worker.signals.signal import SignalKind, SignalMatch, SignalScope, signal
@@ -214,7 +198,7 @@ def _judge_functions(change: CodeChange) -> Iterator[Stub]:
     for changed in unknown:  # its decorator may mean "abstract"
         certainty, node = _judge_body(changed.function, change)
         if certainty is Certainty.FACT and _UNWRITTEN.search(text_of(node)):
-            is_sure = _YET.search(text_of(node)) is not None and not is_stub_requested(change)
+            is_sure = _YET.search(text_of(node)) is not None and not stubs.is_stub_requested(change)
             yield Stub(changed, node, Certainty.FACT if is_sure else Certainty.SUSPICION)
     for changed in find_examples(change):
         if is_runnable_example(changed.file):
@@ -231,7 +215,7 @@ def _may_be_right(changed: ChangedFunction, node: "Node", change: CodeChange) ->
     function = changed.function
     return (
         _is_doubtful(function, node, change)
-        or is_stub_requested(change)
+        or stubs.is_stub_requested(change)
         or _is_stand_in(changed, node)
         or function.name in _find_names_held_by_tests(change)
         or is_stage(function, change)
@@ -253,10 +237,10 @@ def _is_doubtful(function: Function, node: "Node", change: CodeChange) -> bool:
     # Java marks what is to be overridden, and has an exception for what is refused
     is_marked = language is Language.JAVA and "UnsupportedOperation" not in text
     can_be_extended = function.scope is FunctionScope.UNKNOWN or (is_extended(function, change) and not is_marked)
-    if can_be_extended and not cannot_be_overridden(function) and not is_called_by_own_class(function, change):
+    if can_be_extended and not cannot_be_overridden(function) and not stubs.is_called_by_own_class(function, change):
         return True
     # in Go and Rust a call is refused by what is returned, which is never a fact
-    return language not in {Language.GO, Language.RUST} and can_be_one_of_several(function, change)
+    return language not in {Language.GO, Language.RUST} and stubs.can_be_one_of_several(function, change)
 
 
 def _is_stand_in(changed: ChangedFunction, node: "Node") -> bool:
@@ -265,10 +249,12 @@ def _is_stand_in(changed: ChangedFunction, node: "Node") -> bool:
     A stub that is still to be written stands in for none; that a platform is not supported yet is about the platform.
     """
     text = text_of(node)
-    if (_LATER.search(text) or _YET.search(text)) and not is_declared_refusal(text):
+    if (_LATER.search(text) or _YET.search(text)) and not stubs.is_declared_refusal(text):
         return False
-    is_built_for_one = changed.function.source.language in {Language.GO, Language.RUST} and is_platform_variant(changed)
-    return is_built_for_one or is_named_after_a_platform(changed.file)
+    is_built_for_one = changed.function.source.language in {Language.GO, Language.RUST} and stubs.is_platform_variant(
+        changed
+    )
+    return is_built_for_one or stubs.is_named_after_a_platform(changed.file)
 
 
 @memoized
@@ -310,17 +296,17 @@ def _is_usual(changed: ChangedFunction, node: "Node") -> bool:
 def _judge_body(function: Function, change: CodeChange) -> tuple[Certainty, "Node"]:
     """How sure the body is a stub, and which node shows it."""
     texts = [(" ".join(text_of(node)[:_LONGEST].split()), node) for node in function.statements[:_MOST_STATEMENTS]]
-    statements = [(text, node) for text, node in texts if not is_discard(text)]
+    statements = [(text, node) for text, node in texts if not stubs.is_discard(text)]
     if not statements:
         return _judge_empty(function, change)
     text, node = statements[0]
     if len(statements) > 1:
-        is_notice = len(statements) == 2 and is_constant(statements[1][0])  # noqa: PLR2004 - a notice, and a return
+        is_notice = len(statements) == 2 and stubs.is_constant(statements[1][0])  # noqa: PLR2004 - a notice, and a return
         return (_judge_notice(text) if is_notice else Certainty.NO), node
     certainty = _judge_statement(function, text, change)
     if certainty is Certainty.NO:
         certainty = _judge_notice(text)
-    is_idle = is_constant(text) or text.removeprefix("return ").rstrip("; ") in list_parameters(function)
+    is_idle = stubs.is_constant(text) or text.removeprefix("return ").rstrip("; ") in list_parameters(function)
     plan = _find_plan(function) if certainty is Certainty.NO and is_idle else None
     return (certainty, node) if plan is None else (Certainty.FACT, plan)
 
@@ -411,10 +397,10 @@ def _judge_python(function: Function, text: str, change: CodeChange) -> Certaint
     # in a method without a message it may be the way to say "abstract"
     is_abstract = (
         function.scope is FunctionScope.TYPE
-        and not is_instantiated(function, change)
-        and not (is_called_by_own_class(function, change) and is_only_refusal(function))
+        and not stubs.is_instantiated(function, change)
+        and not (stubs.is_called_by_own_class(function, change) and stubs.is_only_refusal(function))
     )
-    bare = Certainty.SUSPICION if is_abstract or is_passed_as_value(function, change) else Certainty.FACT
+    bare = Certainty.SUSPICION if is_abstract or stubs.is_passed_as_value(function, change) else Certainty.FACT
     is_explained = len(_TELLING.findall(message or "")) >= _MANY
     return _judge_message(message, bare, Certainty.SUSPICION if is_explained else bare)
 
@@ -425,7 +411,7 @@ def _judge_promise(function: Function, change: CodeChange) -> Certainty:
         return Certainty.FACT
     promised = text_of(function.node.child_by_field_name("return_type"))
     if not promised and _has_ignored_parameters(function):
-        return Certainty.SUSPICION if is_passed_as_value(function, change) else Certainty.FACT
+        return Certainty.SUSPICION if stubs.is_passed_as_value(function, change) else Certainty.FACT
     return Certainty.NO if not promised or _NOTHING.search(promised) else Certainty.FACT
 
 
@@ -438,14 +424,14 @@ def _has_ignored_parameters(function: Function) -> bool:
     is_decorated = parent is not None and parent.type == "decorated_definition"
     if function.scope is not FunctionScope.MODULE or is_decorated or parameters is None:
         return False
-    if _IDLE_NAME.match(function.name) or function.remarks or is_deprecated(function):
+    if _IDLE_NAME.match(function.name) or function.remarks or stubs.is_deprecated(function):
         return False
     return any(not text_of(child).startswith(("*", "_")) for child in parameters.named_children)
 
 
 def _judge_refusal(function: Function, text: str) -> Certainty:
     """`throw new NotImplementedException()`, `TODO()`; Ruby's NotImplementedError is the way to say "abstract"."""
-    refusal = find_refusal(text, function.source.language)
+    refusal = stubs.find_refusal(text, function.source.language)
     if refusal is None:
         return Certainty.NO
     is_abstract = function.source.language is Language.RUBY and function.scope is not FunctionScope.MODULE
@@ -501,7 +487,7 @@ def _judge_java(function: Function, text: str) -> Certainty:
     bare = Certainty.NO
     if thrown[1].endswith("UnsupportedOperationException") and "@Override" not in function.attributes:
         # what no type above asks for, and takes parameters of its own, has no reason to refuse all calls
-        is_required = not list_parameters(function) or has_supertypes(function)
+        is_required = not list_parameters(function) or stubs.has_supertypes(function)
         is_own = _is_called_by_class_only(function) or not is_required
         bare = Certainty.FACT if is_own else Certainty.SUSPICION
     if thrown[1].endswith(("NotImplementedException", "NotImplementedError")):
@@ -512,6 +498,6 @@ def _judge_java(function: Function, text: str) -> Certainty:
 def _is_called_by_class_only(function: Function) -> bool:
     """Whether it is a private method, or a constructor with parameters (one without may hide the class)."""
     if function.node.type == "method_declaration":
-        return has_private_modifier(function)
+        return stubs.has_private_modifier(function)
     parameters = function.node.child_by_field_name("parameters")
     return parameters is not None and parameters.named_child_count > 0
