@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
 from enum import StrEnum
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from worker.domain.check.author_comment import CommentRecord
 from worker.domain.check.check_run import CheckContent
@@ -16,7 +16,6 @@ from worker.domain.config.command_permissions import Role
 from worker.domain.dossier.dossier import ConfigOrigin, Dossier, LookupRequest, LookupResult
 from worker.domain.ids import BaseHash, CheckRunId, InstallationId, RepositoryName, Sha
 from worker.domain.request.judge_request import CommandRequest, JudgeRequest, JudgingPlan, PullRef, ReviewRef, Trigger
-from worker.domain.request.pull_request_events import PullRequestEvent
 from worker.domain.verdict.audit import AuditRecord
 from worker.domain.verdict.budget import Bill, CapLevel, Density, Reservation
 from worker.domain.verdict.events import EvaluationStarted, Event, StreamEntry, StreamExtent
@@ -152,7 +151,6 @@ class ModelBudget(Protocol):
 
 
 EntryWithEvents = tuple[LedgerEntry, Sequence[Event]]
-"""An entry and its events."""
 
 
 class Ledger(Protocol):
@@ -335,9 +333,7 @@ class ReopenedChecks(CheckRegistry, Protocol):
 class JudgeRequests(Protocol):
     """The newest request to judge each pull request, and when judging begins. Idempotent; raises Unavailable."""
 
-    def request_judging(self, request: JudgeRequest) -> object:
-        """Request a judging."""
-        ...
+    def request_judging(self, request: JudgeRequest) -> object: ...
 
     def withdraw(self, request: JudgeRequest) -> bool:
         """Withdraw this request. False: a newer one came, or it is being judged."""
@@ -416,19 +412,14 @@ class DecisionStore(Protocol):
         ...
 
 
-class CommandQueue(Protocol):
-    """Commands from comments and reviews. Idempotent; raises Unavailable."""
-
-    def put(self, command: CommandRequest) -> object:
-        """Enqueue a command; the same delivery again changes nothing."""
-        ...
+Queued_contra = TypeVar("Queued_contra", contravariant=True)
 
 
-class PullRequestEventQueue(Protocol):
-    """Pull request events. Idempotent; raises Unavailable."""
+class DeliveryQueue(Protocol[Queued_contra]):
+    """Commands, or pull request events. Raises Unavailable."""
 
-    def put(self, happening: PullRequestEvent) -> object:
-        """Enqueue an event; the same delivery again changes nothing."""
+    def put(self, queued: Queued_contra, /) -> object:
+        """Enqueue it; the same delivery again changes nothing."""
         ...
 
 

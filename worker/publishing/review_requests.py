@@ -18,7 +18,7 @@ from worker.domain.config.config import Review
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.ids import DeliveryId, EvalId, Sha
 from worker.domain.judging import JudgingCompleted, JudgingOutcome
-from worker.domain.ports import CommandQueue, DecisionStore, Ledger, PullRequestEventQueue, Reviewers, SubmittedReview
+from worker.domain.ports import DecisionStore, DeliveryQueue, Ledger, Reviewers, SubmittedReview
 from worker.domain.request.judge_request import CommandName, CommandRequest, JudgeRequest, PullRef
 from worker.domain.request.pull_request_events import PullRequestEvent, PullRequestEventKind
 from worker.domain.verdict.ledger import LedgerEntry
@@ -38,7 +38,7 @@ class ReviewRequests:
     """Decisions about a head, and requests for them. `review_settings`: the repository's `review`; `is_silent`: the operator declined."""
 
     decisions: DecisionStore
-    commands: CommandQueue
+    commands: DeliveryQueue[CommandRequest]
     reviewers: Reviewers
     review_settings: Callable[[Dossier], Review]
     is_silent: bool = False
@@ -95,7 +95,9 @@ class ReviewRequests:
             self.commands.put(_command_of_review(request, review))
         return approved
 
-    def record_outcome(self, request: JudgeRequest, outcome: JudgingOutcome, events: PullRequestEventQueue) -> None:
+    def record_outcome(
+        self, request: JudgeRequest, outcome: JudgingOutcome, events: DeliveryQueue[PullRequestEvent]
+    ) -> None:
         """Record that a requested judging was done, and a contest that it upheld. Idempotent."""
         if (
             not isinstance(outcome, JudgingCompleted)
