@@ -94,12 +94,15 @@ def _summary(verdict: Verdict, site: Site) -> Iterator[str]:
     if passing := phrases.passing_phrase(verdict, site.dossier):
         yield f"*{passing}*"
     yield from sections.decision(verdict)
-    yield from sections.missing_criteria(site.dossier)
+    if not site.dossier.has_criteria:
+        yield phrases.WITHOUT_CRITERIA
     yield from proposed_changes(site.dossier)
-    yield from sections.budget(verdict)
-    yield from sections.opinions(verdict)
+    if budget := phrases.budget_phrase(verdict):
+        yield f"**Budget:** {prose(budget)}"
+    if opinions := phrases.opinion_phrase(verdict):
+        yield f"**Opinions** {prose(opinions, 2000)}"
     yield from sections.case_error(site.dossier)
-    yield from sections.edits(site.dossier)
+    yield from map(prose, phrases.edit_phrases(site.dossier))
     yield from sections.failures(verdict, site.dossier)
     yield from sections.evidence(verdict, site)
     yield from sections.suspicions(verdict, site)

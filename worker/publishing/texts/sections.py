@@ -76,23 +76,6 @@ def decision(verdict: Verdict) -> list[str]:
             assert_never(verdict)
 
 
-def missing_criteria(dossier: Dossier) -> list[str]:
-    """The rules for a change without criteria."""
-    return [] if dossier.has_criteria else [phrases.WITHOUT_CRITERIA]
-
-
-def budget(verdict: Verdict) -> list[str]:
-    """A budget that is almost used up."""
-    phrase = phrases.budget_phrase(verdict)
-    return [f"**Budget:** {prose(phrase)}"] if phrase else []
-
-
-def opinions(verdict: Verdict) -> list[str]:
-    """Each of several opinions."""
-    phrase = phrases.opinion_phrase(verdict)
-    return [f"**Opinions** {prose(phrase, 2000)}"] if phrase else []
-
-
 def case_error(dossier: Dossier) -> list[str]:
     """The error of the author's `assay` block."""
     if not dossier.case_error:
@@ -101,11 +84,6 @@ def case_error(dossier: Dossier) -> list[str]:
     return [
         f"**The `assay` block could not be read**, so this was judged without the author's case: {error} Mend it in the description; that uses no round."
     ]
-
-
-def edits(dossier: Dossier) -> list[str]:
-    """Late edits of the issue."""
-    return [*map(prose, phrases.edit_phrases(dossier))]
 
 
 def evidence(verdict: Verdict, site: Site) -> list[str]:
