@@ -315,6 +315,12 @@ def test_what_stands_in_no_function_is_shown_as_it_is() -> None:
     assert shown(with_functions(changed(CODE, after, context=0))) == ["@@", "10 -LIMIT = 1", "10 +LIMIT = 9"]
 
 
+def test_what_leaves_no_line_is_shown_between_the_lines_around_it() -> None:
+    after = [*CODE[:9], *CODE[10:]]
+    rows = shown(with_functions(changed(CODE, after, context=0)))
+    assert [row.rstrip() for row in rows] == ["@@", "9", "10 -LIMIT = 1", "10"]
+
+
 def test_without_the_text_or_a_grammar_nothing_is_added() -> None:
     after = [*CODE[:9], "LIMIT = 9", *CODE[10:]]
     assert with_functions(changed(CODE, after, path="a.txt")) is None
