@@ -11,7 +11,6 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
-from inline_snapshot import snapshot
 
 from app.cli.exit_codes import VERDICT_EXITS, Exit
 from app.cli.main import ErrorBoundary, main
@@ -112,48 +111,77 @@ def ends_with(error: BaseException) -> int:
     return edge.code
 
 
+NO_REDIS = Unavailable("Redis", "Connection refused at 127.0.0.1:1")
+FREE_SPACE = "Free space there, or set ASSAY_DATA_DIR and TMPDIR to another disk."
+FREE_MEMORY = "Free memory, or raise its limit."
+
+
+@pytest.mark.parametrize(
+    ("error", "redis_url", "code", "message"),
+    [
+        (KeyboardInterrupt(), "", 130, "Interrupted."),
+        (InputError("--issue: x can't be read."), "", 2, "--issue: x can't be read."),
+        (Forbidden("no"), "", 2, "no"),
+        (SubjectGone("deleted"), "", 2, "There is nothing to judge: deleted."),
+        (LeaseLost(), "", 4, "Another process took this judging over. Judge again."),
+        (Unavailable("GitHub", "status 502"), "x", 4, "GitHub is unavailable: status 502. Try again later."),
+        (NO_REDIS, "x", 4, f"{NO_REDIS}. Check REDIS_URL, and that the server runs."),
+        (NO_REDIS, "", 4, f"{NO_REDIS}. Try again later."),
+        (OSError(ENOSPC, "No space left on device", "/x"), "", 4, f"No space left on device: /x. {FREE_SPACE}"),
+        (
+            OSError(EROFS, "Read-only file system", "/x"), "", 4,
+            "Read-only file system: /x. Set ASSAY_DATA_DIR and TMPDIR to folders that can be written to.",
+        ),
+        (
+            OSError(EMFILE, "Too many open files"), "", 4,
+            "Too many open files. Raise the limit of open files (`ulimit -n`).",
+        ),
+        (OSError(ENOMEM, "Cannot allocate memory"), "", 4, f"Cannot allocate memory. {FREE_MEMORY}"),
+        (MemoryError(), "", 4, f"There is not enough memory. {FREE_MEMORY}"),
+        (
+            FileNotFoundError(ENOENT, "No usable temporary directory found in ['/tmp']"), "", 4,
+            f"No temporary folder can be written to. {FREE_SPACE}",
+        ),
+    ],
+)  # fmt: skip
 def test_what_went_wrong_is_one_line_and_never_a_verdicts_code(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    error: BaseException,
+    redis_url: str,
+    code: int,
+    message: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setenv("REDIS_URL", "redis://127.0.0.1:1/0")
-    errors = [
-        KeyboardInterrupt(), InputError("--issue: x can't be read."), Forbidden("no"), SubjectGone("deleted"),
-        Unavailable("GitHub", "status 502"), Unavailable("Redis", "Connection refused at 127.0.0.1:1"),
-    ]  # fmt: skip
-    assert [ends_with(error) for error in errors] == [130, 2, 2, 2, 4, 4]
-    assert capsys.readouterr().err == snapshot("""\
-assay: Interrupted.
-assay: --issue: x can't be read.
-assay: no
-assay: There is nothing to judge: deleted.
-assay: GitHub is unavailable: status 502. Try again later.
-assay: Redis is unavailable: Connection refused at 127.0.0.1:1. Check REDIS_URL, and that the server runs.
-""")
+    monkeypatch.setenv("REDIS_URL", redis_url)
+    assert (ends_with(error), capsys.readouterr().err) == (code, f"assay: {message}\n")
 
 
-def test_a_server_that_assay_started_itself_is_no_matter_of_redis_url(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+DAMAGED = "-----BEGIN RSA PRIVATE KEY-----\nAAAA\n-----END RSA PRIVATE KEY-----"
+DAMAGED_APP = {"ASSAY_APP_ID": "1", "ASSAY_APP_PRIVATE_KEY": DAMAGED, "ASSAY_WEBHOOK_SECRET": "s", "ASSAY_PORT": "0"}
+MISSING_KEY = (
+    "assay: ASSAY_APP_PRIVATE_KEY is not set. Expected: the App's private key: PEM text, its base64, or the path of the .pem "
+    'file; two, separated by a space, while rotating. Get it from: the App\'s settings page, "Generate a private key".\n'
+)
+
+
+@pytest.mark.parametrize(
+    ("command", "changes", "message"),
+    [
+        *((command, {"ASSAY_APP_ID": "5"}, MISSING_KEY) for command in ("up", "serve", "work")),
+        *((command, DAMAGED_APP, "assay: ASSAY_APP_PRIVATE_KEY holds a key (number 1) that is damaged. Expected: ")
+          for command in ("up", "serve", "work")),
+        ("work", {}, "assay: ASSAY_APP_ID is not set."),
+        ("stats", {"ASSAY_DATA_DIR": "~nobody-of-this-name/x"},
+         "assay: ASSAY_DATA_DIR can't be found: there is no such home folder."),
+    ],
+)  # fmt: skip
+def test_a_wrong_setting_is_one_message_before_anything_is_started(
+    command: str, changes: dict[str, str], message: str, tmp_path: Path
 ) -> None:
-    monkeypatch.delenv("REDIS_URL", raising=False)
-    assert ends_with(Unavailable("Redis", "no answer")) == 4
-    assert capsys.readouterr().err == "assay: Redis is unavailable: no answer. Try again later.\n"
-
-
-def test_a_machine_that_has_no_more_to_give_is_named_with_what_to_do(capsys: pytest.CaptureFixture[str]) -> None:
-    errors = [
-        OSError(ENOSPC, "No space left on device", "/data/x"), OSError(EROFS, "Read-only file system", "/data/x"),
-        OSError(EMFILE, "Too many open files"), OSError(ENOMEM, "Cannot allocate memory"), MemoryError(),
-        FileNotFoundError(ENOENT, "No usable temporary directory found in ['/tmp']"),
-    ]  # fmt: skip
-    assert [ends_with(error) for error in errors] == [4] * 6
-    assert capsys.readouterr().err == snapshot("""\
-assay: No space left on device: /data/x. Free space there, or set ASSAY_DATA_DIR and TMPDIR to another disk.
-assay: Read-only file system: /data/x. Set ASSAY_DATA_DIR and TMPDIR to folders that can be written to.
-assay: Too many open files. Raise the limit of open files (`ulimit -n`).
-assay: Cannot allocate memory. Free memory, or raise its limit.
-assay: There is not enough memory. Free memory, or raise its limit.
-assay: No temporary folder can be written to. Free space there, or set ASSAY_DATA_DIR and TMPDIR to another disk.
-""")
+    done = refused(command, environ={**environment(tmp_path / "state"), **changes})
+    assert (done.returncode, done.stderr.count("\n")) == (Exit.USAGE, 1)
+    assert done.stderr.startswith(message)
+    assert not (tmp_path / "state").exists()
 
 
 @pytest.mark.parametrize("command", [["judge", "--example"], ["stats"], ["doctor"]])
@@ -260,17 +288,6 @@ def test_an_error_of_assays_own_is_never_a_reject_wherever_it_may_write(tmp_path
     assert "KeyError: 'bug'" in done.stderr
 
 
-def test_a_home_folder_that_is_not_there_is_a_setting_to_change(tmp_path: Path) -> None:
-    done = refused("judge", "--example", environ={**environment(tmp_path), "ASSAY_DATA_DIR": "~nobody-of-this-name/x"})
-    assert done.returncode == Exit.USAGE
-    assert done.stderr.startswith("assay: ASSAY_DATA_DIR can't be found: there is no such home folder.")
-
-
-def test_a_lease_that_was_lost_is_said_and_is_no_mistake_of_the_callers(capsys: pytest.CaptureFixture[str]) -> None:
-    assert ends_with(LeaseLost()) == Exit.FAILED
-    assert capsys.readouterr().err == "assay: Another process took this judging over. Judge again.\n"
-
-
 @pytest.mark.parametrize(
     ("redirection", "code", "words"), [(">&-", Exit.REJECT, ""), (">/dev/full", Exit.USAGE, "No space left")]
 )
@@ -295,34 +312,6 @@ def test_an_error_that_nobody_reads_keeps_its_exit_code(tmp_path: Path) -> None:
     )
     os.close(writer)
     assert done.returncode == Exit.USAGE
-
-
-@pytest.mark.parametrize("command", ["up", "serve", "work"])
-def test_a_missing_setting_is_one_message_before_anything_is_started(command: str, tmp_path: Path) -> None:
-    done = refused(command, environ=environment(tmp_path / "state", ASSAY_APP_ID="5"))
-    assert done.returncode == Exit.USAGE
-    assert done.stderr == (
-        "assay: ASSAY_APP_PRIVATE_KEY is not set. Expected: the App's private key: PEM text, its base64, or the path of the "
-        '.pem file; two, separated by a space, while rotating. Get it from: the App\'s settings page, "Generate a private key".\n'
-    )  # fmt: skip
-    assert not (tmp_path / "state").exists()
-
-
-def test_nothing_is_judged_without_an_app(tmp_path: Path) -> None:
-    done = refused("work", environ=environment(tmp_path / "state"))
-    assert done.returncode == Exit.USAGE
-    assert done.stderr.startswith("assay: ASSAY_APP_ID is not set.")
-    assert not (tmp_path / "state").exists()
-
-
-@pytest.mark.parametrize("command", ["up", "serve", "work"])
-def test_a_damaged_key_is_one_message_before_anything_is_started(command: str, tmp_path: Path) -> None:
-    key = "-----BEGIN RSA PRIVATE KEY-----\nAAAA\n-----END RSA PRIVATE KEY-----"
-    app = {"ASSAY_APP_ID": "1", "ASSAY_APP_PRIVATE_KEY": key, "ASSAY_WEBHOOK_SECRET": "s", "ASSAY_PORT": "0"}
-    done = refused(command, environ=environment(tmp_path / "state", **app))
-    assert done.returncode == Exit.USAGE
-    assert done.stderr.startswith("assay: ASSAY_APP_PRIVATE_KEY holds a key (number 1) that is damaged. Expected: ")
-    assert not (tmp_path / "state").exists()
 
 
 def test_a_reader_who_leaves_changes_no_exit_code(tmp_path: Path) -> None:
