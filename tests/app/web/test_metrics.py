@@ -26,7 +26,6 @@ from worker.domain.ids import InstallationId
 from worker.domain.metrics import BOUNDS_S, CurrentGauges, DurationMetric, EventCount, Histogram, MetricTotals
 from worker.domain.verdict.verdict import AbstainReason, Category
 from worker.errors import SettingError
-from worker.settings import read_settings
 
 ALERTS = Path(__file__).parents[3] / "docs" / "alerts.yml"
 EMPTY = Histogram((0,) * (len(BOUNDS_S) + 1), 0.0)
@@ -236,20 +235,6 @@ def test_an_address_that_is_taken_or_is_none_is_a_settings_error() -> None:
             stack.enter_context(serve_metrics(("127.0.0.1", port), Played()))
     with pytest.raises(SettingError, match="ASSAY_METRICS_ADDRESS"):
         ExitStack().enter_context(serve_metrics(("no such host", 1), Played()))
-
-
-@pytest.mark.parametrize(
-    ("said", "meant"),
-    [("0.0.0.0:9090", ("0.0.0.0", 9090)), ("[::1]:0", ("::1", 0)), ("metrics:1", ("metrics", 1))],  # noqa: S104 - as written
-)
-def test_an_address_is_a_host_and_a_port(said: str, meant: tuple[str, int]) -> None:
-    assert read_settings({"HOME": "/", "ASSAY_METRICS_ADDRESS": said}).metrics_address == meant
-
-
-@pytest.mark.parametrize("said", ["9090", ":9090", "host:", "host:65536", "a b:1", "::1:9090"])
-def test_what_is_no_address_is_refused(said: str) -> None:
-    with pytest.raises(SettingError, match=r"^ASSAY_METRICS_ADDRESS is "):
-        read_settings({"HOME": "/", "ASSAY_METRICS_ADDRESS": said})
 
 
 def rules() -> list[dict[str, Any]]:
