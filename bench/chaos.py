@@ -15,7 +15,6 @@ interleave with it is different each time. Stops by itself after --minutes, and 
 import argparse
 import logging
 import random
-import shutil
 import sys
 import tempfile
 import time
@@ -28,6 +27,7 @@ from pathlib import Path
 from pydantic import SecretStr
 from pytest_httpserver import HTTPServer
 
+from bench.mutate import copied
 from bench.storm.blows import Blows, keeps
 from bench.storm.model import RuledModel
 from bench.storm.people import OTHERS, Crowd
@@ -36,13 +36,12 @@ from bench.storm.record import Books, Ending, Probes, cut_short, of_the_file, of
 from tests.worker.adapters.redis.played import settings
 from tests.worker.scheduling.fleet import Fleet, free_port
 from tests.world.github_bench import GitHub
-from tests.world.product import STORE_KEY, Product, environment
+from tests.world.product import ASSAY, STORE_KEY, Product, environment
 from tests.world.redis import Redis
 from tests.world.tester import busy_keys
 from worker.adapters.redis import keys
 from worker.adapters.redis.store import open_store
 
-ROOT = Path(__file__).resolve().parent.parent
 MACHINES = 2
 LEASE_S = 3
 SETTLE_S = 240.0
@@ -53,7 +52,6 @@ FENCES = {
 }
 """Where a lease is asked for: without these lines it holds nobody back."""
 
-COPIED = ("app", "assay", "worker", "prompts", "rubrics")
 PACE = {
     "ASSAY_WORKERS": "2",
     "ASSAY_LEASE": str(LEASE_S),
@@ -155,9 +153,8 @@ def stage(options: argparse.Namespace) -> Generator[Storm]:
         server = ends.enter_context(HTTPServer(threaded=True))
         model = RuledModel(server)
         told = environment(github.ready, model.url, redis, {**PACE, "ASSAY_PORT": str(free_port())})
-        if options.broken_fence:
-            told["PYTHONPATH"] = str(ends.enter_context(broken_tree()))
-        product = Product.started(told, ["serve", *["work"] * MACHINES])
+        program = ends.enter_context(broken_program()) if options.broken_fence else ASSAY
+        product = Product.started(told, ["serve", *["work"] * MACHINES], program=(str(program),))
         ends.callback(product.stop)
         github.verb("hooks", url=product.webhooks, paused=False)
         fleet = Fleet(github, redis, product)
@@ -168,19 +165,15 @@ def stage(options: argparse.Namespace) -> Generator[Storm]:
 
 
 @contextmanager
-def broken_tree() -> Generator[Path]:
-    """A copy of the product whose leases hold nobody back."""
-    with tempfile.TemporaryDirectory(prefix="assay-broken-") as folder:
-        for name in COPIED:
-            if (ROOT / name).is_dir():
-                shutil.copytree(ROOT / name, Path(folder) / name, ignore=shutil.ignore_patterns("__pycache__"))
+def broken_program() -> Generator[Path]:
+    """An installed copy of the product whose leases hold nobody back."""
+    with copied() as copy:
         for name, fence in FENCES.items():
-            module = Path(folder) / name
-            sound = module.read_text("utf-8")
+            sound = (copy / name).read_text("utf-8")
             if sound.count(fence) != 1:
                 raise SystemExit(f"{name} has no such fence: {fence}")
-            module.write_text(sound.replace(fence, "return True"), "utf-8")
-        yield Path(folder)
+            (copy / name).write_text(sound.replace(fence, "return True"), "utf-8")
+        yield copy / ".venv" / "bin" / "assay"
 
 
 def judged(storm: Storm, left: list[str]) -> Iterator[str]:
