@@ -1,8 +1,7 @@
-"""What a verdict costs before a model answers: processor time, tokens, and the start of a command.
+"""What a verdict costs before a model answers: processor time and tokens.
 
     python -m bench.cost cpu [--quick]         the heuristic tier on made changes, beside `git apply --numstat` of the same diff
     python -m bench.cost tokens FILE...        the question to a model about recorded dossiers, in tokens and dollars
-    python -m bench.cost start [--runs N]      `assay judge`, beside a program that imports what it can't do without
 
 `cpu`: for each language, with and without whole files: 10 files (goal 50 ms), 300 files (1 s), a diff of 5 MB (3 s, and ten times
 the diff in memory), and how the time grows with the diff (exponent of a log-log fit, 1 where it is linear). CPU time of a process of
@@ -16,19 +15,16 @@ import argparse
 import gc
 import math
 import multiprocessing
-import os
 import resource
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from decimal import Decimal
 from itertools import islice
 from pathlib import Path
-from typing import Final, NamedTuple, TypeVar
+from typing import Final, NamedTuple
 
 from pydantic import SecretStr
 
@@ -159,11 +155,10 @@ def cpu(arguments: argparse.Namespace) -> int:
 
 # Tokens
 
-Number = TypeVar("Number", int, float, Decimal)
 
 MODEL: Final = "claude-haiku-5-5"
 ACCESS: Final = ModelAccess(SecretStr("x"), None, MODEL, 120, 3, 1, 8000)
-MOST_IN, MOST_MEDIAN, MOST_P95 = 12_000, Decimal("0.003"), Decimal("0.01")
+MOST_IN, MOST_MEDIAN, MOST_P95 = 12_000, 0.003, 0.01
 
 
 class Question(NamedTuple):
@@ -198,12 +193,12 @@ def tokens(arguments: argparse.Namespace) -> int:
     rows = list(questions_of(arguments.files, arguments.most))
     per_token: float = arguments.bytes
 
-    def dollars(question: Question, *, is_cached: bool) -> Decimal:
+    def dollars(question: Question, *, is_cached: bool) -> float:
         system, rest = int(question.system / per_token), int((question.size - question.system) / per_token)
         written, read = (0, system) if is_cached else (system, 0)
         price = cost_of(MODEL, BilledTokens(rest, question.reply, written, 0, read))
         assert price is not None, f"{MODEL} has a price"
-        return price
+        return float(price)
 
     sizes = spread(question.size / per_token for question in rows)
     fresh, cached = (spread(dollars(question, is_cached=flag) for question in rows) for flag in (False, True))
@@ -222,76 +217,10 @@ def tokens(arguments: argparse.Namespace) -> int:
     return int(not is_met)
 
 
-def spread(values: Iterable[Number]) -> tuple[Number, Number]:
+def spread(values: Iterable[float]) -> tuple[float, float]:
     """The median and p95."""
     ordered = sorted(values)
     return ordered[len(ordered) // 2], ordered[min(len(ordered) - 1, int(len(ordered) * 0.95))]
-
-
-# Start
-
-BIN: Final = Path(sys.executable).parent
-ZSTD: Final = "compression" if sys.version_info >= (3, 14) else "backports"
-IMPORTS: Final = (
-    "tree_sitter",
-    "tree_sitter_python",
-    "yaml",
-    "cryptography.hazmat.primitives.ciphers.aead",
-    f"{ZSTD}.zstd",
-)
-BARE: Final = f"import {', '.join(IMPORTS)}\nfrom pydantic import BaseModel\nclass Bare(BaseModel): x: int\nBare(x=1)"
-"""Pydantic loads a part of itself only with the first model."""
-
-
-class Run(NamedTuple):
-    """Wall and CPU time in ms."""
-
-    wall: float
-    cpu: float
-
-
-def start(arguments: argparse.Namespace) -> int:
-    with tempfile.TemporaryDirectory(prefix="assay-start-") as folder:
-        environ = {"PATH": os.environ["PATH"], "HOME": folder, "ASSAY_DATA_DIR": f"{folder}/state"}  # noqa: TID251 - a child's
-        dossier, assay = f"{folder}/dossier.json", str(BIN / "assay")
-        subprocess.run(
-            [assay, "judge", "--example", "--save-dossier", dossier], env=environ, check=False, capture_output=True
-        )
-        judge = [assay, "judge", "--dossier", dossier, "--tier", "heuristic"]
-        refuse_idle_baseline(judge, environ)
-        bare = "import argparse; argparse.ArgumentParser().parse_args(['--help'])"
-        compare("judge, beside its bare imports", judge, [sys.executable, "-c", BARE], environ, arguments.runs)
-        compare(
-            "--help, beside bare argparse", [assay, "--help"], [sys.executable, "-c", bare], environ, arguments.runs
-        )
-    return 0
-
-
-def refuse_idle_baseline(judge: list[str], environ: dict[str, str]) -> None:
-    """Exit where the baseline imports what judging does not load: the ratio would flatter."""
-    command = [sys.executable, "-I", "-X", "importtime", "-c", "from app.cli.main import run; run()", *judge[1:]]
-    done = subprocess.run(command, env=environ, check=False, capture_output=True, text=True)
-    loaded = {f"{line.rpartition('|')[2].strip()}." for line in done.stderr.splitlines()}
-    idle = [name for name in (*IMPORTS, "pydantic") if not any(part.startswith(f"{name}.") for part in loaded)]
-    if idle:
-        raise SystemExit(f"The baseline imports what `assay judge` does not load: {', '.join(idle)}")
-
-
-def run_process(command: list[str], environ: dict[str, str]) -> Run:
-    started = time.perf_counter()
-    with subprocess.Popen(command, env=environ, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
-        _, _, usage = os.wait4(process.pid, 0)
-        process.returncode = 0
-    return Run((time.perf_counter() - started) * 1000, (usage.ru_utime + usage.ru_stime) * 1000)
-
-
-def compare(name: str, command: list[str], baseline: list[str], environ: dict[str, str], runs: int) -> None:
-    """Alternate the two, so that a busy moment hits both. The first run of each warms up."""
-    pairs = [(run_process(command, environ), run_process(baseline, environ)) for _ in range(runs + 1)][1:]
-    (ours, least), (bare, least_bare) = (
-        (statistics.median(run.wall for run in side), min(run.cpu for run in side)) for side in zip(*pairs, strict=True)
-    )
-    print(f"{name}: {ours:.0f} ms against {bare:.0f}: {ours / bare:.2f} times (CPU {least / least_bare:.2f} times)")
 
 
 def main() -> int:
@@ -306,9 +235,6 @@ def main() -> int:
     command.add_argument("files", nargs="+", type=Path, metavar="FILE.jsonl[.gz]")
     command.add_argument("--most", type=int, default=100_000, help="dossiers of each file")
     command.add_argument("--bytes", type=float, default=2.9, help="bytes of a token, to estimate by")
-    command = commands.add_parser("start")
-    command.set_defaults(run=start)
-    command.add_argument("--runs", type=int, default=15)
     parsed = parser.parse_args()
     return parsed.run(parsed)
 

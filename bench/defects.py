@@ -86,8 +86,6 @@ ARM: Final = re.compile(r"^(\s+)(?:\} )?(?:else(?: if .*)?|elif .*|case .*|defau
 LONGEST_HEAD: Final = 12
 """Lines from a function's first line to the one that opens its body."""
 
-Place = tuple[str, int | None]
-
 
 @dataclass(frozen=True, slots=True)
 class Function:
@@ -107,7 +105,7 @@ class Defect:
     category: str
     variant: str
     files: Mapping[str, str | None]
-    where: tuple[Place, ...]
+    where: tuple[tuple[str, int | None], ...]
     difficulty: str = "easy"
     also: tuple[str, ...] = ()
     guidance: str | None = None

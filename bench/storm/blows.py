@@ -19,6 +19,7 @@ from bench.storm.model import RuledModel
 from bench.storm.plan import Blow, Fault, Stage, Victim
 from tests.worker.scheduling.crowd import children, harm
 from tests.worker.scheduling.fleet import Fleet
+from tests.world.leash import descendants
 
 PATIENCE_S: Final = 4.0
 """How long to wait for somebody to come to a stage."""
@@ -86,17 +87,11 @@ class Blows:
 
     def _strikes(self, blow: Blow) -> None:
         with self._one_at_a_time:
-            self._strikes_now(blow)
-
-    def _strikes_now(self, blow: Blow) -> None:
-        caught, stage = self._catches(blow)
-        if blow.victim is Victim.REDIS:
-            self._restarts_redis()
-        elif (victim := self._victim(blow.victim, caught)) is None:
-            return
-        else:
-            self._hits(blow.victim, victim)
-        self.done[blow.victim, stage] += 1
+            caught, stage = self._catches(blow)
+            victim = self._victim(blow.victim, caught)
+            if victim is not None:
+                self._hits(blow.victim, victim)
+                self.done[blow.victim, stage] += 1
 
     def _catches(self, blow: Blow) -> tuple[int | None, Stage]:
         """The process that came to the stage; None, and any moment, if none did."""
@@ -153,6 +148,8 @@ class Blows:
 
     def _hits(self, victim: Victim, process: int) -> None:
         match victim:
+            case Victim.REDIS:
+                self._restarts_redis()
             case Victim.WEB:
                 self.fleet.replaces_the_door()
             case Victim.MACHINE:
@@ -166,7 +163,8 @@ class Blows:
     def _restarts_redis(self) -> None:
         self.fleet.redis.kill()
         time.sleep(self.dice.random() * OUTAGE_S)
-        starts(self.fleet, self.fsync)
+        self.fleet.redis.start()
+        keeps(self.fleet, self.fsync)
 
     def _lets_go_on(self, now: float) -> None:
         for one in [one for one in self._stopped if one[0] <= now]:
@@ -178,25 +176,16 @@ class Blows:
         inode = _inode_of(port)
         if inode is None:
             return None
-        ours = [process for machine in self.fleet.machines for process in _family(machine.popen.pid)]
+        machines = [machine.popen.pid for machine in self.fleet.machines]
+        ours = [process for machine in machines for process in (machine, *descendants(machine))]
         return next((process for process in reversed(ours) if inode in _sockets(process)), None)
 
 
-def starts(fleet: Fleet, fsync: str) -> None:
-    """Redis, keeping what it answered; its file is never rewritten, since it is read at the end."""
-    fleet.redis.start()
-    keeps(fleet, fsync)
-
-
 def keeps(fleet: Fleet, fsync: str) -> None:
+    """Keep what Redis answered; its file is never rewritten, since it is read at the end."""
     with fleet.redis.client as client:
         client.config_set("appendfsync", fsync)  # pyright: ignore[reportUnknownMemberType] - redis has it so
         client.config_set("auto-aof-rewrite-percentage", "0")  # pyright: ignore[reportUnknownMemberType] - as above
-
-
-def _family(process: int) -> list[int]:
-    """Oldest first."""
-    return [process, *(one for child in children(process) for one in _family(child))]
 
 
 def _inode_of(port: int) -> str | None:
