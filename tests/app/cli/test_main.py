@@ -84,7 +84,7 @@ def test_the_version_is_the_packages(capsys: pytest.CaptureFixture[str]) -> None
         (("judge", "a/b#1", "--example"), "not allowed with argument"),
         (("judge", "--example", "--dossier", "x"), "not allowed with argument"),
         (("history", "acme/widgets"), "expected OWNER/REPO#N, found 'acme/widgets'"),
-        (("pause", "widgets"), "expected OWNER/REPO, found 'widgets'"),
+        (("doctor", "widgets"), "expected OWNER/REPO, found 'widgets'"),
         (("token", "create", "a b", "--installation", "1"), "expected up to 64 letters, digits and -_., found 'a b'"),
         (("token", "create", "a", "--installation", "x"), "expected an installation's number, found 'x'"),
         (("rubric", "promote", "x", "--installation", "9" * 19), "expected a number, found '9"),
