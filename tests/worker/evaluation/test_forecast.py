@@ -9,9 +9,14 @@ from tests.worker.evaluation.bench import made
 from tests.worker.evaluation.bench.made import row
 from tests.worker.judge.courtroom import bench
 from tests.worker.judge.making import ScriptedModel
+from worker.adapters.anthropic.model import max_output_tokens
+from worker.adapters.anthropic.prices import prompt_bytes, worst_case
 from worker.adapters.anthropic.prompt_meter import PromptMeter
+from worker.domain.ports import Prompt
+from worker.errors import Unavailable
 from worker.evaluation.bench.rows import read_lines
 from worker.evaluation.forecast import SAMPLE, Forecast, forecast_cost, forecast_text
+from worker.judge.llm.client import with_retry_length
 from worker.settings import ModelAccess, Settings
 from worker.wiring.judge import open_judge_context
 
@@ -34,6 +39,18 @@ def test_questions_are_weighed_and_nobody_is_asked(tmp_path: Path) -> None:
     assert known.expected_usd is not None
     assert known.most_usd is not None
     assert Decimal(0) < known.expected_usd < known.most_usd
+
+
+def test_a_prompt_costs_at_most_its_two_tries() -> None:
+    prompt = Prompt(system="s", turns=("t",), schema={}, version="1", reply_tokens=100)
+    meter, size = PromptMeter(NOWHERE), prompt_bytes(prompt)
+    with pytest.raises(Unavailable):
+        meter.ask(prompt)
+    tries = [
+        worst_case(NOWHERE.name, size, max_output_tokens(NOWHERE, each)) for each in (prompt, with_retry_length(prompt))
+    ]
+    assert meter.most_usd == sum(filter(None, tries))
+    assert (meter.asked, len(set(tries))) == (1, 2)
 
 
 def test_of_many_rows_some_are_weighed_for_all(tmp_path: Path) -> None:

@@ -26,6 +26,8 @@ from tests.worker.evaluation.recorded import (
     surveyor,
     terms,
 )
+from tests.worker.judge.test_outcome_scores import entry
+from tests.worker.publishing.texts.samples import accepted
 from tests.world.anthropic import Anthropic, Asked
 from tests.world.replies import cannot_tell
 from worker.adapters.anthropic.prompt_meter import PromptMeter
@@ -36,6 +38,7 @@ from worker.domain.ids import EvalId
 from worker.domain.request.judge_request import PullRef
 from worker.domain.verdict.events import FailureMode
 from worker.domain.verdict.ledger import LedgerEntry
+from worker.domain.verdict.verdict import ThrottledReason
 from worker.errors import InputError
 from worker.evaluation.forecast import Forecast
 from worker.evaluation.recorded_verdicts import RecordedVerdict
@@ -46,6 +49,7 @@ from worker.evaluation.rejudge import (
     RejudgeRun,
     RejudgeTerms,
     complete_terms,
+    find_answers,
     forecast_run,
     make_order,
     make_shadow_order,
@@ -197,6 +201,20 @@ def test_a_rubric_under_a_version_that_stands_for_another_judges_nothing(
     by = terms(here, rubric=rubric(tmp_path, name, version, parameter_unused="0.123"))
     assert rejudge(here, store, by, made) is OrderResult.INVALID
     assert store.rubrics.check(load_rubric()) is None
+
+
+@pytest.mark.parametrize(
+    ("changes", "is_answer"),
+    [
+        ({}, True),
+        ({"throttled_reason": ThrottledReason.DAILY_CAP}, False),
+        ({"signals": {"law": "another"}}, False),
+        ({"parent_eval_id": None}, False),
+    ],
+)
+def test_a_final_verdict_with_the_mark_of_a_law_answers_its_parent(changes: dict[str, Any], *, is_answer: bool) -> None:
+    answer = entry(accepted(**{"parent_eval_id": EvalId("a"), "signals": {"law": "l"}, **changes}), "b")
+    assert find_answers([answer], "l") == ({"a": answer} if is_answer else {})
 
 
 def test_a_process_that_would_judge_otherwise_says_so(here: Settings, store: Store) -> None:
