@@ -40,40 +40,70 @@ CLASS_COLUMNS: Final[Mapping[GroupDimension, str]] = MappingProxyType(
         GroupDimension.CATEGORY: "category",
     }
 )
-BY_CLASS: Final = "classes CROSS JOIN verdicts ON class_id = classes.id"
-BY_REPOSITORY: Final = """
-repositories CROSS JOIN verdicts ON repository_id = repositories.id CROSS JOIN classes ON classes.id = class_id
-"""
-"""A join in this order reads an index from its begin to its end, and sorts nothing."""
+COUNTS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "failed": "is_failed",
+        "n": "NOT is_failed",
+        "accept": "NOT is_failed AND decision = 'accept'",
+        "reject": "NOT is_failed AND decision = 'reject'",
+        "rejudged": "is_rejudged AND NOT is_failed",
+        "rejudged_accept": "is_rejudged AND NOT is_failed AND decision = 'accept'",
+        "rejudged_reject": "is_rejudged AND NOT is_failed AND decision = 'reject'",
+    }
+)
+"""What is counted, by a condition on a verdict's class. Abstentions are the rest."""
 
-VERDICT_SUMS: Final = f"""
-SELECT {{value}} AS value,
-  count(*) FILTER (WHERE NOT is_failed) AS n,
-  count(*) FILTER (WHERE NOT is_failed AND decision = 'accept') AS accept,
-  count(*) FILTER (WHERE NOT is_failed AND decision = 'reject') AS reject,
-  count(*) FILTER (WHERE NOT is_failed AND decision = 'abstain') AS abstain,
-  count(*) FILTER (WHERE NOT is_failed AND is_rejudged) AS rejudged,
-  count(*) FILTER (WHERE NOT is_failed AND is_rejudged AND decision = 'accept') AS rejudged_accept,
-  count(*) FILTER (WHERE NOT is_failed AND is_rejudged AND decision = 'reject') AS rejudged_reject,
-  count(*) FILTER (WHERE NOT is_failed AND is_rejudged AND decision = 'abstain') AS rejudged_abstain,
-  count(*) FILTER (WHERE is_failed) AS failed,
-  count(*) FILTER (WHERE NOT is_failed AND confidence >= :least) AS confident,
-  sum(score) FILTER (WHERE NOT is_failed AND confidence >= :least) AS score,
-  sum(score * score) FILTER (WHERE NOT is_failed AND confidence >= :least) AS square,
-  sum(confidence) FILTER (WHERE NOT is_failed AND confidence >= :least) AS confidence,
-  group_concat(score / {SCORE_STEP}) FILTER (WHERE NOT is_failed AND confidence >= :least) AS scores,
-  sum(nano / {DOLLAR}) AS dollars,
-  sum(nano % {DOLLAR}) AS nano,
-  sum(nano / {DOLLAR}) FILTER (WHERE is_failed) AS failed_dollars,
-  sum(nano % {DOLLAR}) FILTER (WHERE is_failed) AS failed_nano,
-  count(*) - count(nano) AS unpriced,
-  sum(is_disliked) AS down
-FROM {{rows}}
-WHERE at_ms >= :since AND at_ms < :before
-  AND subject IN (SELECT value FROM json_each(:subjects)) AND view IN (SELECT value FROM json_each(:views))
-GROUP BY {{key}}
+SUMS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "unpriced": "count(*) - count(nano)",
+        "down": "sum(is_disliked)",
+        "dollars": f"sum(nano / {DOLLAR})",
+        "nano": f"sum(nano % {DOLLAR})",
+    }
+)
+"""Sums of money are split, since SQLite's integers have 64 bits."""
+
+SCORE_SUMS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "confident": "count(*)",
+        "score": "sum(score)",
+        "square": "sum(score * score)",
+        "confidence": "sum(confidence)",
+        "scores": f"group_concat(score / {SCORE_STEP})",
+    }
+)
+"""Sums of the verdicts that are confident enough; three digits of their scores are listed."""
+
+ASKED_CLASSES: Final = """
+subject IN (SELECT value FROM json_each(:subjects)) AND view IN (SELECT value FROM json_each(:views))
 """
-"""Of scores three digits are listed. Sums of money are split, since SQLite's integers have 64 bits."""
+
+
+def _columns(columns: Mapping[str, str], form: str) -> str:
+    return ", ".join(f"{form.format(column=column, name=name)} AS {name}" for name, column in columns.items())
+
+
+CONFIDENT: Final = "{column} FILTER (WHERE confidence >= :least)"
+CLASS_SUMS: Final = f"""
+SELECT {{value}} AS value,
+  {_columns(COUNTS, "n * ({column})")}, {_columns(SUMS, "{name}")}, {_columns(SCORE_SUMS, "iif(is_failed, NULL, {name})")},
+  iif(is_failed, dollars, 0) AS failed_dollars, iif(is_failed, nano, 0) AS failed_nano
+FROM classes JOIN (
+  SELECT class_id, count(*) AS n, {_columns(SUMS, "{column}")}, {_columns(SCORE_SUMS, CONFIDENT)}
+  FROM classes CROSS JOIN verdicts ON class_id = classes.id
+  WHERE at_ms >= :since AND at_ms < :before AND {ASKED_CLASSES} GROUP BY classes.id
+) ON class_id = classes.id
+"""
+REPOSITORY_SUMS: Final = f"""
+SELECT CAST(repository_id AS TEXT) AS value,
+  {_columns(COUNTS, "count(*) FILTER (WHERE {column})")}, {_columns(SUMS, "{column}")},
+  {_columns(SCORE_SUMS, "{column} FILTER (WHERE NOT is_failed AND confidence >= :least)")},
+  sum(nano / {DOLLAR}) FILTER (WHERE is_failed) AS failed_dollars,
+  sum(nano % {DOLLAR}) FILTER (WHERE is_failed) AS failed_nano
+FROM repositories CROSS JOIN verdicts ON repository_id = repositories.id CROSS JOIN classes ON classes.id = class_id
+WHERE at_ms >= :since AND at_ms < :before AND {ASKED_CLASSES} GROUP BY repositories.id
+"""
+"""Joins in this order read an index from its begin to its end, and sort nothing."""
 
 
 def quality_answer(question: StatsQuery, streams: Sequence[CountedStream]) -> dict[str, Any]:
@@ -91,10 +121,9 @@ def _grouped(
 ) -> Iterator[tuple[str | None, Sums]]:
     """Sums of verdicts by value, most verdicts first; one without a value where nothing is grouped."""
     if question.group_by is GroupDimension.REPOSITORY:
-        query = VERDICT_SUMS.format(value="CAST(repository_id AS TEXT)", rows=BY_REPOSITORY, key="repositories.id")
+        query = REPOSITORY_SUMS
     else:
-        value = CLASS_COLUMNS[question.group_by] if question.group_by else "NULL"
-        query = VERDICT_SUMS.format(value=value, rows=BY_CLASS, key="classes.id")
+        query = CLASS_SUMS.format(value=CLASS_COLUMNS[question.group_by] if question.group_by else "NULL")
     sums = sum_rows(
         streams,
         query,
@@ -121,18 +150,24 @@ def _row(value: str | None, sums: Sums) -> dict[str, Any]:
         "p50_score": p50,
         "p10_score": p10,
         "mean_confidence": share_of(sums["confidence"], count * SHARE_UNITS),
-        "accepts": sums["accept"],
-        "rejects": sums["reject"],
-        "abstains": sums["abstain"],
+        **_decisions(sums["n"], sums["accept"], sums["reject"]),
         "live": {
             "verdict_count": sums["n"] - sums["rejudged"],
-            **{f"{name}s": sums[name] - sums[f"rejudged_{name}"] for name in ("accept", "reject", "abstain")},
+            **_decisions(
+                sums["n"] - sums["rejudged"],
+                sums["accept"] - sums["rejudged_accept"],
+                sums["reject"] - sums["rejudged_reject"],
+            ),
         },
         "failed_count": sums["failed"],
         "judge_cost_usd_total": format_dollars(total_nano(sums)),
         "unknown_price_count": sums["unpriced"],
         "thumbs_down_count": sums["down"],
     }
+
+
+def _decisions(count: int, accepts: int, rejects: int) -> dict[str, int]:
+    return {"accepts": accepts, "rejects": rejects, "abstains": count - accepts - rejects}
 
 
 def _banner(row: dict[str, Any]) -> dict[str, Any]:
