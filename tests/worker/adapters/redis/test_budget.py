@@ -20,7 +20,7 @@ from tests.worker.adapters.redis.spender import CAPS, PULLS, REPOSITORIES
 from tests.world.redis import Redis
 from worker.adapters.redis import keys
 from worker.adapters.redis.budget import RedisBudget
-from worker.adapters.redis.client import items, text
+from worker.adapters.redis.client import items, text, whole
 from worker.adapters.redis.store import Store, open_store
 from worker.clock import SystemClock
 from worker.domain.ids import InstallationId, hash_base
@@ -202,6 +202,31 @@ def test_books_of_a_day_are_kept_for_a_week_and_of_a_pull_request_for_good(store
     purse.reserve("a", pull(), CENT)
     assert store.client.call("TTL", of_day().name) == timedelta(days=8).total_seconds()
     assert store.client.call("TTL", keys.pull_request_cost(pull()).name) == -1
+
+
+@pytest.mark.parametrize(
+    ("has_ledger", "ledger_ends", "is_closed"),
+    [(True, True, False), (True, True, True), (True, False, False), (True, False, True), (False, False, True)],
+)
+def test_the_books_of_a_pull_request_end_with_its_ledger_or_with_itself(
+    store: Store,
+    purse: RedisBudget,
+    has_ledger: bool,  # noqa: FBT001 - a row of the table
+    ledger_ends: bool,  # noqa: FBT001 - as above
+    is_closed: bool,  # noqa: FBT001 - as above
+) -> None:
+    hour = whole(items(store.client.call("TIME"))[0]) * 1000 + 3_600_000
+    state, cost, ledger = keys.pull(pull()).name, keys.pull_request_cost(pull()).name, keys.ledger(pull()).name
+    store.client.pipeline([("HSET", cost, "since", "x"), ("EXPIRE", cost, 60), ("HSET", state, "ends", 2 * hour)])
+    if has_ledger:
+        store.client.call("HSET", ledger, "e", "x")
+    if ledger_ends:
+        store.client.call("PEXPIREAT", ledger, hour)
+    if is_closed:
+        store.client.call("HSET", state, "over", 1)
+    purse.reserve("a", pull(), CENT)
+    ends = store.client.call("PEXPIRETIME", cost)
+    assert ends == (hour if ledger_ends else -1 if has_ledger else 2 * hour)
 
 
 # A fair share
