@@ -26,72 +26,46 @@ _EMPTY_REPLY: Final = "(no text)"
 
 
 @dataclass(frozen=True)
-class AnsweredConsultation:
-    """`exchanges`, here and below: every question with its outcome, in order."""
+class Consultation:
+    """`outcome`: the opinion, what was wrong with the last reply, or what kept the model from answering.
 
-    opinion: ModelOpinion
+    `exchanges`: every question with its outcome, in order.
+    """
+
+    outcome: ModelOpinion | ReplyError | Unavailable | BudgetReached
     costs: ReplyCosts
     exchanges: tuple[Exchange, ...] = ()
-
-
-@dataclass(frozen=True)
-class InvalidConsultation:
-    """`errors`: one per reply, in order."""
-
-    errors: tuple[ReplyError, ...]
-    costs: ReplyCosts
-    exchanges: tuple[Exchange, ...] = ()
-
-
-@dataclass(frozen=True)
-class UnreachableConsultation:
-    reason: str
-    costs: ReplyCosts
-    exchanges: tuple[Exchange, ...] = ()
-
-
-@dataclass(frozen=True)
-class ThrottledConsultation:
-    """A budget cap kept a question from being asked; `costs` is what those before it cost."""
-
-    reached: BudgetReached
-    costs: ReplyCosts
-    exchanges: tuple[Exchange, ...] = ()
-
-
-Consultation = AnsweredConsultation | InvalidConsultation | UnreachableConsultation | ThrottledConsultation
 
 
 def consult_model(model: Model, prompt: Prompt, read: ReplyReader) -> Consultation:
     """Ask, and once more if the reply can't be used. Failures of the model or its server are returned, not raised."""
     consultation = _consult(model, prompt, read)
-    return replace(
-        consultation, exchanges=tuple(replace(exchange, model=model.name) for exchange in consultation.exchanges)
-    )
+    exchanges = tuple(replace(exchange, model=model.name) for exchange in consultation.exchanges)
+    return replace(consultation, exchanges=exchanges)
 
 
 def _consult(model: Model, prompt: Prompt, read: ReplyReader) -> Consultation:
-    spent, errors, past = ReplyCosts(), (), ()
+    spent, past = ReplyCosts(), ()
+    outcome: ModelOpinion | ReplyError | None = None
     for _ in range(2):
         try:
             reply = model.ask(prompt)
         except Unavailable as unavailable:
-            exchanges = (*past, unanswered_exchange(prompt, unavailable.reason))
-            return UnreachableConsultation(unavailable.reason, spent.with_lost(unavailable.lost_usd), exchanges)
+            exchange = unanswered_exchange(prompt, unavailable.reason)
+            return Consultation(unavailable, spent.with_lost(unavailable.lost_usd), (*past, exchange))
         except BudgetReached as reached:
-            return ThrottledConsultation(
-                reached, spent.with_lost(reached.lost_usd), (*past, unaffordable_exchange(prompt, reached))
-            )
-        spent = spent.with_reply(reply)
-        opinion = read(reply)
-        if isinstance(opinion, ModelOpinion):
-            return AnsweredConsultation(opinion, spent, (*past, answered_exchange(prompt, reply)))
-        errors, past = (*errors, opinion), (*past, answered_exchange(prompt, reply, opinion.fault, opinion.problems))
-        if opinion.fault is ReplyFault.TOO_LONG:
+            exchange = unaffordable_exchange(prompt, reached)
+            return Consultation(reached, spent.with_lost(reached.lost_usd), (*past, exchange))
+        spent, outcome = spent.with_reply(reply), read(reply)
+        if isinstance(outcome, ModelOpinion):
+            return Consultation(outcome, spent, (*past, answered_exchange(prompt, reply)))
+        past = (*past, answered_exchange(prompt, reply, outcome.fault, outcome.problems))
+        if outcome.fault is ReplyFault.TOO_LONG:
             break
-        longer = with_retry_length(prompt) if opinion.fault is ReplyFault.TRUNCATED else prompt
-        prompt = correct_prompt(longer, reply, opinion)
-    return InvalidConsultation(errors, spent, past)
+        longer = with_retry_length(prompt) if outcome.fault is ReplyFault.TRUNCATED else prompt
+        prompt = correct_prompt(longer, reply, outcome)
+    assert outcome is not None  # noqa: S101 - each round sets it
+    return Consultation(outcome, spent, past)
 
 
 def with_retry_length(prompt: Prompt) -> Prompt:

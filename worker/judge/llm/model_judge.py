@@ -15,7 +15,7 @@ from worker.domain.verdict.opinion import CERTAIN_CONFIDENCE, Breakdown, Leaning
 from worker.domain.verdict.rubric import Rubric
 from worker.domain.verdict.verdict import AbstainReason, Coverage, ThrottledReason
 from worker.dossier.diff.parser import diff_of
-from worker.errors import BudgetReached
+from worker.errors import BudgetReached, Unavailable
 from worker.judge import texts
 from worker.judge.checks.claims import claimed_ids
 from worker.judge.checks.coverage import coverage_of, mentions_unread_as_missing
@@ -23,14 +23,7 @@ from worker.judge.checks.evidence import Places
 from worker.judge.checks.vetoes import apply_vetoes, find_question
 from worker.judge.context import EvaluationHeader, JudgeContext, JudgingResult, PanelMember
 from worker.judge.escalation import AcceptAsSafe
-from worker.judge.llm.client import (
-    AnsweredConsultation,
-    InvalidConsultation,
-    ReplyReader,
-    ThrottledConsultation,
-    UnreachableConsultation,
-    consult_model,
-)
+from worker.judge.llm.client import Consultation, ReplyReader, consult_model
 from worker.judge.llm.fencing import shown_path
 from worker.judge.llm.prompt import PromptInput, PromptQuestion, build_question
 from worker.judge.llm.reply import Attempt, ReplyError, ReplyFault, read_reply
@@ -76,13 +69,14 @@ def _consult(
 ) -> JudgingResult:
     requirements = _requirements(bundle, question, context.rubric)
     consultation = consult_model(model, question.prompt, _reader_of(bundle, question, requirements))
-    if isinstance(consultation, ThrottledConsultation):
-        return replace(rule_without_budget(bundle, consultation, reason), redactions=question.redactions)
-    ruling = _rule_with_model(bundle, consultation, question.coverage)
+    outcome = consultation.outcome
+    if isinstance(outcome, BudgetReached):
+        return replace(rule_without_budget(bundle, outcome, consultation, reason), redactions=question.redactions)
+    ruling = _rule_with_model(bundle, outcome, question.coverage)
     _, first = first_scores(bundle.dossier, question.previous_rounds)
     moves = calibration_signals(ruling.scores, first)
     ruling = replace(ruling, signals={**ruling.signals, **cap_signals(consultation.costs.near), **moves})
-    opinion = consultation.opinion if isinstance(consultation, AnsweredConsultation) else None
+    opinion = outcome if isinstance(outcome, ModelOpinion) else None
     return JudgingResult(
         ruling,
         question.coverage,
@@ -137,41 +131,36 @@ def _requirements(bundle: EvidenceBundle, question: PromptQuestion, rubric: Rubr
 
 
 def _rule_with_model(
-    bundle: EvidenceBundle,
-    consultation: AnsweredConsultation | InvalidConsultation | UnreachableConsultation,
-    coverage: Coverage,
+    bundle: EvidenceBundle, outcome: ModelOpinion | ReplyError | Unavailable, coverage: Coverage
 ) -> Ruling:
     """Join the model's answer with what code knows."""
     if bundle.opinion.facts:
-        return _rule_with_facts(bundle, consultation)
-    match consultation:
-        case AnsweredConsultation(opinion=opinion) if opinion.breakdown is Breakdown.INFRASTRUCTURE:
-            ruling = abstain(bundle, AbstainReason.NEEDS_HUMAN, texts.run_again(opinion.concern, opinion.next_step))
-            signals = {"model_decision": opinion.decision.value, "breakdown": opinion.breakdown.value}
-            return replace(ruling, confidence=opinion.confidence, evidence=opinion.evidence, signals=signals)
-        case AnsweredConsultation(opinion=opinion):
-            return apply_vetoes(_rule_by_opinion(opinion, coverage), opinion, bundle)
-        case InvalidConsultation(errors=(*_, ReplyError(fault=ReplyFault.TOO_LONG))):
+        return _rule_with_facts(bundle, outcome)
+    match outcome:
+        case ModelOpinion(breakdown=Breakdown.INFRASTRUCTURE):
+            ruling = abstain(bundle, AbstainReason.NEEDS_HUMAN, texts.run_again(outcome.concern, outcome.next_step))
+            signals = {"model_decision": outcome.decision.value, "breakdown": outcome.breakdown.value}
+            return replace(ruling, confidence=outcome.confidence, evidence=outcome.evidence, signals=signals)
+        case ModelOpinion():
+            return apply_vetoes(_rule_by_opinion(outcome, coverage), outcome, bundle)
+        case ReplyError(fault=ReplyFault.TOO_LONG):
             return abstain(bundle, AbstainReason.TOO_LARGE, texts.too_long())
-        case InvalidConsultation(errors=errors):
-            invalid = abstain(bundle, AbstainReason.REPLY_INVALID, texts.reply_invalid(errors[-1].problems[0]))
+        case ReplyError(problems=problems):
+            invalid = abstain(bundle, AbstainReason.REPLY_INVALID, texts.reply_invalid(problems[0]))
             # an incomplete reading is what keeps a better reply away
             ruling = invalid if coverage.is_complete else abstain_too_large(bundle, coverage)
             return replace(ruling, signals={"parse_failed": True})
-        case UnreachableConsultation(reason=reason):
-            return abstain(bundle, AbstainReason.JUDGE_UNAVAILABLE, texts.judge_unavailable(reason))
+        case Unavailable():
+            return abstain(bundle, AbstainReason.JUDGE_UNAVAILABLE, texts.judge_unavailable(outcome.reason))
         case _:
-            assert_never(consultation)
+            assert_never(outcome)
 
 
-def _rule_with_facts(
-    bundle: EvidenceBundle, consultation: AnsweredConsultation | InvalidConsultation | UnreachableConsultation
-) -> Ruling:
+def _rule_with_facts(bundle: EvidenceBundle, opinion: ModelOpinion | ReplyError | Unavailable) -> Ruling:
     """Reject on facts; a model that rejects for the same category gives its words and places."""
     ruling = reject_on_facts(bundle)
-    if not isinstance(consultation, AnsweredConsultation):
+    if not isinstance(opinion, ModelOpinion):
         return ruling
-    opinion = consultation.opinion
     agrees = opinion.decision is Leaning.REJECT and opinion.category is ruling.category
     return Ruling(
         concern=opinion.concern if agrees else texts.overruled(ruling.concern, opinion),
@@ -240,21 +229,23 @@ THROTTLED_REASONS: Final = MappingProxyType(
 )
 
 
-def rule_without_budget(bundle: EvidenceBundle, stopped: ThrottledConsultation, reason: str) -> JudgingResult:
+def rule_without_budget(
+    bundle: EvidenceBundle, reached: BudgetReached, consultation: Consultation, reason: str
+) -> JudgingResult:
     """Rule by code alone, as a cap keeps the model from being asked; *reason* says why it would have been."""
     coverage = coverage_of(bundle.dossier, bundle.diff)
-    ruling = _rule_by_code(bundle, stopped.reached, coverage)
+    ruling = _rule_by_code(bundle, reached, coverage)
     return JudgingResult(
         replace(
             ruling,
-            throttled_reason=THROTTLED_REASONS[stopped.reached.level.cap],
+            throttled_reason=THROTTLED_REASONS[reached.level.cap],
             signals={**ruling.signals, "escalation_skipped": SKIP_REASON},
         ),
         coverage,
-        f"{reason}; {texts.cap_reached(stopped.reached.level.cap)}",
-        is_model_asked=stopped.costs.is_owed,
-        costs=stopped.costs,
-        exchanges=stopped.exchanges,
+        f"{reason}; {texts.cap_reached(reached.level.cap)}",
+        is_model_asked=consultation.costs.is_owed,
+        costs=consultation.costs,
+        exchanges=consultation.exchanges,
     )
 
 

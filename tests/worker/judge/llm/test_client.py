@@ -13,10 +13,7 @@ from worker.domain.verdict.verdict import Tokens
 from worker.errors import Unavailable
 from worker.judge.checks.evidence import Places
 from worker.judge.llm.client import (
-    AnsweredConsultation,
     Consultation,
-    InvalidConsultation,
-    UnreachableConsultation,
     consult_model,
     with_time_limit,
 )
@@ -42,7 +39,7 @@ def asked_of(model: ScriptedModel) -> Consultation:
 def test_a_good_reply_is_asked_for_once() -> None:
     model = model_of(accept())
     result = asked_of(model)
-    assert isinstance(result, AnsweredConsultation)
+    assert isinstance(result.outcome, ModelOpinion)
     assert model.asked == [PROMPT]
     assert (result.costs.cost_usd, result.costs.replies) == (Decimal("0.001"), 1)
 
@@ -50,8 +47,8 @@ def test_a_good_reply_is_asked_for_once() -> None:
 def test_an_unusable_reply_is_corrected_once_naming_the_error() -> None:
     model = model_of(WRONG, reject())
     result = asked_of(model)
-    assert isinstance(result, AnsweredConsultation)
-    assert result.opinion.category == "weak_test"
+    assert isinstance(result.outcome, ModelOpinion)
+    assert result.outcome.category == "weak_test"
     question, answer, correction = model.asked[1].turns
     assert (question, answer) == ("question", reply(WRONG).text)
     assert '1. An accept has no category, found "weak_test": use null, or reject.' in correction
@@ -61,8 +58,8 @@ def test_an_unusable_reply_is_corrected_once_naming_the_error() -> None:
 def test_a_second_unusable_reply_is_the_last() -> None:
     model = model_of(WRONG, "I accept.", accept())
     result = asked_of(model)
-    assert isinstance(result, InvalidConsultation)
-    assert [error.fault for error in result.errors] == [ReplyFault.CONTRADICTION, ReplyFault.NOT_JSON]
+    assert isinstance(result.outcome, ReplyError)
+    assert [exchange.fault for exchange in result.exchanges] == [ReplyFault.CONTRADICTION, ReplyFault.NOT_JSON]
     assert len(model.asked) == 2
 
 
@@ -79,13 +76,13 @@ def test_one_unknown_price_makes_the_sum_unknown() -> None:
 
 def test_an_outage_is_no_reply_and_costs_nothing() -> None:
     result = asked_of(model_of(OUTAGE))
-    assert isinstance(result, UnreachableConsultation)
-    assert (result.reason, result.costs.cost_usd) == ("status 529 (overloaded_error)", Decimal(0))
+    assert isinstance(result.outcome, Unavailable)
+    assert (result.outcome.reason, result.costs.cost_usd) == ("status 529 (overloaded_error)", Decimal(0))
 
 
 def test_an_outage_at_the_correction_still_counts_the_first_reply() -> None:
     result = asked_of(model_of(WRONG, OUTAGE))
-    assert isinstance(result, UnreachableConsultation)
+    assert isinstance(result.outcome, Unavailable)
     assert (result.costs.replies, result.costs.cost_usd) == (1, Decimal("0.001"))
 
 
@@ -93,23 +90,23 @@ def test_an_answer_that_was_cut_off_may_be_longer_the_second_time_and_no_other_m
     prompt = replace(PROMPT, reply_tokens=700)
     for first, allowed in ((reply("{", stop=StopReason.TRUNCATED), 700 * RETRY_FACTOR), (WRONG, 700)):
         model = model_of(first, accept())
-        assert isinstance(consult_model(model, prompt, read), AnsweredConsultation)
+        assert isinstance(consult_model(model, prompt, read).outcome, ModelOpinion)
         assert [prompt.reply_tokens for prompt in model.asked] == [700, allowed]
     model = model_of(reply("{", stop=StopReason.TRUNCATED), accept())
-    assert isinstance(asked_of(model), AnsweredConsultation)
+    assert isinstance(asked_of(model).outcome, ModelOpinion)
     assert [prompt.reply_tokens for prompt in model.asked] == [None, None]
 
 
 def test_a_refusal_is_asked_once_more_and_silence_is_named() -> None:
     model = model_of(reply("", stop=StopReason.REFUSED), accept())
-    assert isinstance(asked_of(model), AnsweredConsultation)
+    assert isinstance(asked_of(model).outcome, ModelOpinion)
     assert model.asked[1].turns[1] == "(no text)"
 
 
 def test_a_question_that_does_not_fit_is_not_asked_again() -> None:
     model = model_of(reply("", stop=StopReason.CONTEXT_EXCEEDED), accept())
     result = asked_of(model)
-    assert isinstance(result, InvalidConsultation)
+    assert isinstance(result.outcome, ReplyError)
     assert len(model.asked) == 1
 
 
