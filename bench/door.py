@@ -91,7 +91,7 @@ config = uvicorn.Config(
     app, http="httptools", loop="uvloop", ws="none", lifespan="off", log_config=None, access_log=False, server_header=False,
     proxy_headers=False,
 )
-Server(config).run(sockets=[listen("127.0.0.1", 0)])
+Server(config, None).run(sockets=[listen("127.0.0.1", 0)])
 """
 
 
