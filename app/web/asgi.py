@@ -104,7 +104,7 @@ def create_app(
     web = WebApp(
         route_handlers=routes,
         exception_handlers={HTTPException: _http_error_response, Exception: failed.respond},
-        on_shutdown=[async_client.close],
+        on_shutdown=[async_client.close] if builder is None else [async_client.close, builder.stop],
         openapi_config=None,
         logging_config=None,
         debug=False,

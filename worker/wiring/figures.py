@@ -81,6 +81,12 @@ class FiguresBuilder:
         if installations := self._figures.cached_installations():
             self.start(installations)
 
+    def stop(self) -> None:
+        """End the process that counts. What it has counted stays."""
+        if self.child is not None:
+            self.child.kill()
+            self.child.wait()
+
     def run(self, installations: Iterable[InstallationId]) -> None:
         """Count all new entries of these and of what is counted here, and wait for it."""
         self.start({*installations, *self._figures.cached_installations()})

@@ -33,9 +33,7 @@ def builder(here: Settings, store: Store) -> Iterator[FiguresBuilder]:
             store.client.call("XADD", keys.events(installation).name, f"{at_ms}-*", "k", kind, "j", raw)
     made = FiguresBuilder(here, store, open_figures_cache(here, store))
     yield made
-    if made.child is not None:
-        made.child.kill()
-        made.child.wait()
+    made.stop()
 
 
 def test_a_process_beside_counts_all_of_the_installations_that_are_named(
@@ -61,6 +59,9 @@ def test_one_process_counts_at_a_time(builder: FiguresBuilder) -> None:
     os.kill(first.pid, signal.SIGSTOP)
     builder.start([OTHER])
     assert builder.child is first
+    os.kill(first.pid, signal.SIGCONT)
+    builder.stop()
+    assert first.returncode is not None
 
 
 def test_what_is_counted_here_follows_the_streams_and_nothing_else_is_counted(
