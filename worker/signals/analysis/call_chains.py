@@ -46,11 +46,8 @@ _PASSED_NODES: Final = frozenset({"try_expression", "await_expression", "await",
 _PASSED_SCRIPT_NODES: Final = frozenset({"non_null_expression", "generic_function", "index_expression", "subscript"})
 _LINKING: Final = frozenset(
     {"attribute", "member_expression", "selector_expression", "field_expression", "field_access", "scoped_identifier"}
-    | {"generic_function", "try_expression", "non_null_expression"}
-)
-_MORE_LINKING: Final = frozenset(
-    {"member_access_expression", "conditional_access_expression", "postfix_unary_expression", "navigation_expression"}
-    | {"unary_expression"}
+    | {"generic_function", "try_expression", "non_null_expression", "member_access_expression", "unary_expression"}
+    | {"conditional_access_expression", "postfix_unary_expression", "navigation_expression"}
 )
 _BINDINGS: Final = frozenset(
     {"assignment", "short_var_declaration", "let_declaration", "variable_declarator", "assignment_statement"}
@@ -117,8 +114,12 @@ def find_call_chains(
 
 def _build_chain(call: Node) -> _ChainWithCalls:
     """The chain of which this is the last call."""
-    top = outermost(call, lambda around: around.type in _LINKING and around.start_byte == call.start_byte)
+    top = _find_top(call)
     return _ChainWithCalls(CallChain(top, tuple(reversed(list(_links(top))))), tuple(_calls(call)))
+
+
+def _find_top(call: Node) -> Node:
+    return outermost(call, lambda around: around.type in _LINKING and around.start_byte == call.start_byte)
 
 
 def _calls(call: Node) -> Iterator[tuple[int, int]]:
@@ -181,7 +182,7 @@ def _is_comparison(node: Node) -> bool:
 
 def _build_more_chain(call: Node) -> _ChainWithCalls:
     """The chain of which this is the last call, in Ruby, C#, PHP and Kotlin."""
-    top = outermost(call, lambda around: around.type in _MORE_LINKING and around.start_byte == call.start_byte)
+    top = _find_top(call)
     links: list[ChainLink] = []
     calls: list[tuple[int, int]] = []
     call_arguments: list[Node] | None = None

@@ -5,7 +5,7 @@ Only a command, step or setting that existed before can be a fact; a new one may
 
 from collections.abc import Iterator
 from itertools import islice
-from typing import Final, NamedTuple
+from typing import Final
 
 from tree_sitter import Node
 
@@ -115,14 +115,6 @@ _LONGEST_SETTING: Final = 500
 _MOST_SETTINGS: Final = 2_000
 
 
-class EmptiedCollection(NamedTuple):
-    """A line that takes all tests out of the run, or the result out of its exit status."""
-
-    line: int
-    text: str
-    is_conditional: bool
-
-
 @signal(
     Category.TESTS_PASS_BUT_WRONG,
     SignalKind.FACT,
@@ -149,10 +141,12 @@ def check_cannot_fail(change: CodeChange) -> Iterator[SignalMatch]:
         for line in _find_empty_runs(file):
             note = f"no test is run any more: `{_shorten(line.text)}`"
             yield SignalMatch(note, file.path, line.head_line, step="Let the command run the tests again at {place}.")
-        for number, text, is_conditional in _find_emptied(file):
+        for line, is_conditional in _find_emptied(file):
             if not is_conditional:
-                note = f"the tests that were collected are dropped: `{_shorten(text)}`"
-                yield SignalMatch(note, file.path, number, step="Let pytest run what it collected: take out {place}.")
+                note = f"the tests that were collected are dropped: `{_shorten(line.text)}`"
+                yield SignalMatch(
+                    note, file.path, line.head_line, step="Let pytest run what it collected: take out {place}."
+                )
 
 
 @signal(Category.TESTS_PASS_BUT_WRONG, SignalKind.SUSPICION, SignalScope.CONFIGURATION)
@@ -189,9 +183,10 @@ def tests_left_out(change: CodeChange) -> Iterator[SignalMatch]:
             if match is not None and match[0] not in before and _is_about_tests(line, match[0], file):
                 note = f"fewer tests run, or none are needed: `{_shorten(match[0])}`"
                 yield SignalMatch(note, file.path, line.head_line)
-        for number, text, is_conditional in _find_emptied(file):
+        for line, is_conditional in _find_emptied(file):
             if is_conditional:
-                yield SignalMatch(f"collected tests are dropped on a condition: `{_shorten(text)}`", file.path, number)
+                note = f"collected tests are dropped on a condition: `{_shorten(line.text)}`"
+                yield SignalMatch(note, file.path, line.head_line)
 
 
 @signal(Category.TESTS_PASS_BUT_WRONG, SignalKind.SUSPICION, SignalScope.CONFIGURATION)
@@ -449,15 +444,11 @@ def _find_lost_triggers(file: AnalyzedFile) -> Iterator[SignalMatch]:
 
 
 @memoized
-def _find_emptied(file: AnalyzedFile) -> tuple[EmptiedCollection, ...]:
-    """Such lines that the change adds to a `conftest.py`."""
-    if not _CONFTEST.search(file.path):
-        return ()
-    return tuple(
-        EmptiedCollection(line.head_line, line.text, _is_emptied_conditionally(line.head_line, file))
-        for line in file.diff.added_lines
-        if line.head_line is not None and _EMPTIES.match(line.text) and not file.is_quoted(line.head_line)
-    )
+def _find_emptied(file: AnalyzedFile) -> tuple[tuple[DiffLine, bool], ...]:
+    """Added lines that take all tests out of the run, or the result out of its exit status; and whether a condition decides."""
+    lines = file.diff.added_lines if _CONFTEST.search(file.path) else ()
+    emptying = (line for line in lines if _EMPTIES.match(line.text) and not file.is_quoted(line.head_line or 0))
+    return tuple((line, _is_emptied_conditionally(line.head_line or 0, file)) for line in emptying)
 
 
 def _is_emptied_conditionally(line: int, file: AnalyzedFile) -> bool:
