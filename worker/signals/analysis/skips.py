@@ -5,6 +5,7 @@ to do, is no reason. A body that mentions a removal in passing requests none.
 """
 
 import re
+from collections.abc import Iterator
 from typing import Final
 
 from tree_sitter import Node
@@ -109,17 +110,18 @@ def has_reason(file: AnalyzedFile, line: int) -> bool:
 
 def is_explained_above(file: AnalyzedFile, line: int) -> bool:
     """Whether added comments right above this *line* of the head give a reason; code in a comment gives none."""
-    source = file.source_at(line)
-    if source is None:
-        return False
-    reasons: list[str] = []
+    sources = (source for source in file.sources if source.has_line(line))
+    return any(_is_reason(" ".join(_comments_above(file, source, line))) for source in sources)
+
+
+def _comments_above(file: AnalyzedFile, source: Source, line: int) -> Iterator[str]:
+    removed = {text.strip() for text in file.diff.removed_texts}
     for number in range(line - 1, max(source.first_line, line - _MOST_ABOVE) - 1, -1):
         match = _REASON_ABOVE.match(source.text_at(number))
         if match is None or number not in file.added_lines:
-            break
-        reasons.append(match["reason"])
-    removed = {text.strip() for text in file.diff.removed_texts} if reasons else set[str]()
-    return _is_reason(" ".join(reason for reason in reasons if reason.strip() not in removed))
+            return
+        if match["reason"].strip() not in removed:
+            yield match["reason"]
 
 
 def _is_reason(text: str) -> bool:

@@ -273,13 +273,11 @@ def _is_explained(line: DiffLine, file: AnalyzedFile, test: Test | None, change:
 
 def _lines_near(number: int, file: AnalyzedFile) -> Iterator[str]:
     """The line, and the comments right above it."""
-    source = file.source_at(number)
-    if source is None:
-        return
-    yield source.text_at(number)
-    row = number - source.first_line
-    above = source.lines[max(0, row - _NEAR) : row]
-    yield from (line for line in above if line.strip().startswith(("#", "//", "*", "/*")) and "#[" not in line)
+    for source in (source for source in file.sources if source.has_line(number)):
+        row = number - source.first_line
+        yield source.lines[row]
+        above = source.lines[max(0, row - _NEAR) : row]
+        yield from (line for line in above if line.strip().startswith(("#", "//", "*", "/*")) and "#[" not in line)
 
 
 def _find_in_hunk(line: DiffLine, file: AnalyzedFile) -> str | None:
