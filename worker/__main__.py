@@ -17,9 +17,9 @@ from pkgutil import resolve_name
 from types import FrameType
 from typing import Final
 
-from worker.adapters.redis.pull_requests import workers_for_strangers
 from worker.adapters.redis.store import FolderRole, Store, open_store, wait_for_redis, with_store_url
 from worker.clock import SystemClock
+from worker.domain.lifecycle.work import workers_for_strangers
 from worker.errors import InputError, Unavailable
 from worker.judge.rubric import shipped_rubrics
 from worker.log import log_json
@@ -111,7 +111,9 @@ def run_dispatcher(settings: Settings, app_factory: str = APP_FACTORY) -> None:
     for signum in (signal.SIGINT, signal.SIGTERM):
         signal.signal(signum, stop.request)
     with open_store(settings) as store:
-        dispatcher.Dispatcher(settings, store, resolve_name(app_factory), SystemClock()).run(lambda: stop.is_requested)
+        dispatcher.Dispatcher(settings, store, partial(resolve_name(app_factory), settings, store), SystemClock()).run(
+            lambda: stop.is_requested
+        )
 
 
 def run_worker(settings: Settings, app_factory: str = APP_FACTORY) -> None:

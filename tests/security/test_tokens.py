@@ -10,10 +10,10 @@ from tests.worker.adapters.redis.played import AT, HEAD, pull, wish
 from tests.worker.adapters.redis.test_kept import entry
 from tests.worker.evaluation.stats.told import completed, outcome
 from worker.adapters.redis import keys
-from worker.adapters.redis.pull_requests import DispatchLimits
 from worker.adapters.redis.store import Store
 from worker.domain.ids import EvalId, InstallationId
 from worker.domain.lifecycle.judging import Finish
+from worker.domain.lifecycle.work import DispatchLimits
 from worker.domain.verdict.outcomes import OutcomeKind
 
 OURS, THEIRS = 100, 200

@@ -4,13 +4,17 @@ A failure is logged and, where an order was read, published; it never touches a 
 """
 
 import logging
+from dataclasses import dataclass
+from datetime import timedelta
 from functools import partial
-from typing import Final
+from typing import Final, Protocol
 
+from worker.domain.ports import Clock
 from worker.domain.request.judge_request import PullRef
 from worker.domain.verdict.events import FailureMode
 from worker.dossier.parser_sandbox import sandboxed_parsing
 from worker.errors import InputError
+from worker.evaluation.recorded_verdicts import RecordStore
 from worker.evaluation.rejudge import (
     OpenJudge,
     OrderResult,
@@ -22,17 +26,36 @@ from worker.evaluation.rejudge import (
     make_shadow_order,
     shadow_terms,
 )
-from worker.evaluation.signal_demotion import demote_signals
+from worker.evaluation.signal_demotion import DemotionRecords, demote_signals
 from worker.evaluation.stats.cache import FiguresCache
-from worker.scheduling.jobs import JOB_CONTEXT, JobContext, catch_error
+from worker.scheduling.jobs import catch_error
+from worker.settings import Settings
 
 LOG: Final = logging.getLogger(__name__)
 SUCCESSES: Final = frozenset({OrderResult.JUDGED, OrderResult.THERE, OrderResult.GONE, OrderResult.FULL})
 
 
-def perform_task(arguments: list[str], open_judge: OpenJudge) -> bool:
+class EvaluationStore(RecordStore, Protocol):
+    """What a job reads and writes."""
+
+    @property
+    def event_retention(self) -> timedelta: ...
+    @property
+    def demotions(self) -> DemotionRecords: ...
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluationContext:
+    """What the jobs of a process share."""
+
+    settings: Settings
+    clock: Clock
+    store: EvaluationStore
+
+
+def perform_task(arguments: list[str], context: EvaluationContext, open_judge: OpenJudge) -> bool:
     """Do what a job asks; whether that went well. A failure is logged, and not raised."""
-    task = partial(_perform_task, RejudgeTask.model_validate_json(arguments[0]), JOB_CONTEXT.get(), open_judge)
+    task = partial(_perform_task, RejudgeTask.model_validate_json(arguments[0]), context, open_judge)
     with sandboxed_parsing():  # there is time, and no retry
         result = catch_error(task)
     if isinstance(result, Exception):
@@ -41,7 +64,7 @@ def perform_task(arguments: list[str], open_judge: OpenJudge) -> bool:
     return result
 
 
-def _perform_task(task: RejudgeTask, context: JobContext, open_judge: OpenJudge) -> bool:
+def _perform_task(task: RejudgeTask, context: EvaluationContext, open_judge: OpenJudge) -> bool:
     if task.order is not None and task.terms is not None:
         return _rejudge(task.order, task.terms, context, open_judge)
     if task.looks:
@@ -50,7 +73,7 @@ def _perform_task(task: RejudgeTask, context: JobContext, open_judge: OpenJudge)
     return _run_shadow_evaluation(task.pull, context, open_judge)
 
 
-def _rejudge(order: RejudgeOrder, terms: RejudgeTerms, context: JobContext, open_judge: OpenJudge) -> bool:
+def _rejudge(order: RejudgeOrder, terms: RejudgeTerms, context: EvaluationContext, open_judge: OpenJudge) -> bool:
     rejudger = Rejudger(context.settings, context.store, terms, open_judge)
     result = catch_error(partial(rejudger.execute, order))
     fields = {"pull": order.pull.model_dump(), "eval_id": order.eval_id, "law": terms.law}
@@ -62,7 +85,7 @@ def _rejudge(order: RejudgeOrder, terms: RejudgeTerms, context: JobContext, open
     return result in SUCCESSES
 
 
-def _run_shadow_evaluation(pull: PullRef, context: JobContext, open_judge: OpenJudge) -> bool:
+def _run_shadow_evaluation(pull: PullRef, context: EvaluationContext, open_judge: OpenJudge) -> bool:
     """Judge the last verdict's dossier by the candidate. One that can't be read is an `eval.failed` event."""
     named = shadow_terms(context.settings, pull.installation_id, context.clock)
     order = None if named is None else make_shadow_order(context.store, pull)

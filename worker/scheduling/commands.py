@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final, assert_never
 
-from worker.adapters.redis.store import Store
 from worker.domain.check.overrides import BUTTON_REASON, Contest, Override, ReviewDecision, ReviewDismissal
 from worker.domain.config.command_permissions import (
     COMMAND_RIGHTS,
@@ -31,6 +30,7 @@ from worker.domain.verdict.verdict import Abstain, AbstainReason
 from worker.errors import SubjectGone, unavailable_if_recent
 from worker.log import log_fields
 from worker.publishing.texts import comments
+from worker.scheduling.ports import SchedulingStore
 
 LOG: Final = logging.getLogger(__name__)
 ACCEPTED_REACTION: Final = "eyes"
@@ -60,7 +60,7 @@ class CommandHandler:
     """Answers commands."""
 
     api: CommandApi
-    store: Store
+    store: SchedulingStore
     clock: Clock
     find_owned_base: FindOwnedBase
 
@@ -312,7 +312,7 @@ def _pull_request_event(command: AuthorizedCommand, what: PullRequestEventKind) 
 RESUMED_PREFIX: Final = pattern(r"resumed-\d+-")
 
 
-def update_paused_heads(store: Store, request: JudgeRequest, fence: int, outcome: JudgingOutcome) -> None:
+def update_paused_heads(store: SchedulingStore, request: JudgeRequest, fence: int, outcome: JudgingOutcome) -> None:
     """Queue a head that was not judged because of a pause, or drop one that was. Idempotent."""
     match outcome:
         case JudgingCompleted(verdict=Abstain(abstain_reason=AbstainReason.PAUSED)):
@@ -333,7 +333,7 @@ def resumed_request(request: JudgeRequest, fence: int) -> JudgeRequest:
     return request.model_copy(update={**changes, "draft": False})
 
 
-def resume_paused_heads(store: Store, clock: Clock) -> int:
+def resume_paused_heads(store: SchedulingStore, clock: Clock) -> int:
     """Request judgings of the heads whose pause ended; their number. Idempotent."""
     asked = 0
     for paused in store.paused_heads.next():

@@ -13,32 +13,31 @@ from contextlib import AbstractContextManager
 from datetime import timedelta
 from typing import Final, assert_never
 
-from worker.adapters.redis.check_runs import ExpiredCheckRun, RedisCheckRegistry
-from worker.adapters.redis.delayed_queue import (
-    F,
-    PendingWork,
-    QueuedCommand,
-    QueuedFollowUp,
-    QueuedPullRequestEvent,
-    RedisTaskQueue,
-    find_pending_work,
-)
-from worker.adapters.redis.merge_groups import PendingGroup
-from worker.adapters.redis.outcomes import DuePullRequest
-from worker.adapters.redis.pull_requests import RELEASED_AT_A_TIME, DispatchLimits, PendingCheckRun
-from worker.adapters.redis.records import QueuedAddedRepository
-from worker.adapters.redis.store import Store
 from worker.domain.check.author_comment import CommentJob
 from worker.domain.check.code_scanning import SarifUpload
 from worker.domain.check.merge_group import MergeGroup
 from worker.domain.check.shared_head import CommitRef
 from worker.domain.ids import InstallationId
+from worker.domain.lifecycle.work import (
+    RELEASED_AT_A_TIME,
+    DispatchLimits,
+    DuePullRequest,
+    ExpiredCheckRun,
+    PendingCheckRun,
+    PendingGroup,
+    PendingWork,
+    QueuedAddedRepository,
+    QueuedCommand,
+    QueuedFollowUp,
+    QueuedPullRequestEvent,
+)
 from worker.domain.metrics import EventCount
 from worker.domain.ports import Clock
 from worker.errors import Bug, Discard, FailCheck, Outage, RetryAfterOutage, RetryAt, RetryIn, Unavailable, classify
 from worker.log import bind_log_fields, log_fields
 from worker.scheduling import metrics
 from worker.scheduling.commands import resume_paused_heads
+from worker.scheduling.ports import F, SchedulingStore, TaskQueue
 from worker.scheduling.queue import JudgeQueue
 from worker.scheduling.retry import RetrySlot, TaskBackoff
 from worker.scheduling.tasks import BackgroundTask, TaskHandlers, retry_rule_for
@@ -67,20 +66,20 @@ OPEN_RETRY_S: Final = 2.0
 GROUP_RETRY_S: Final = 10.0
 """First retry of a merge group, which blocks its queue."""
 
-OpenTaskHandlers = Callable[[Settings, Store], AbstractContextManager[TaskHandlers]]
+OpenTaskHandlers = Callable[[], AbstractContextManager[TaskHandlers]]
 
 
 class Dispatcher:
     """The dispatcher of one process; it idles while another one leads."""
 
-    def __init__(self, settings: Settings, store: Store, open_clerk: OpenTaskHandlers, clock: Clock) -> None:
+    def __init__(self, settings: Settings, store: SchedulingStore, open_clerk: OpenTaskHandlers, clock: Clock) -> None:
         self._settings = settings
         self._timing = settings.timing
         self._store = store
         self._open_handlers = open_clerk
         self._clock = clock
         self._queue = JudgeQueue(settings)
-        self._checks = RedisCheckRegistry(store.client, settings.timing)
+        self._checks = store.checks()
         self._token = secrets.token_hex(16)
         self._call = secrets.token_hex(16)
         self._limits = DispatchLimits.of_workers(settings.workers)
@@ -118,7 +117,7 @@ class Dispatcher:
         if not self._store.pulls.claim_leadership(self._token):
             return self._timing.leader / 5
         self._collect_finished()
-        due = find_pending_work(self._store.client, self._call)
+        due = self._store.find_pending_work(self._call)
         self._start_tasks(pool, due)
         if PendingWork.JUDGE in due:
             self._dispatch_due()
@@ -394,7 +393,7 @@ class Dispatcher:
     def _perform(self, task: BackgroundTask) -> None:
         with (
             bind_log_fields({**task.fields, "errand": task.name}),
-            self._open_handlers(self._settings, self._store) as handlers,
+            self._open_handlers() as handlers,
         ):
             task.work(handlers)
 
@@ -467,7 +466,7 @@ def merge_group_fields(group: MergeGroup) -> dict[str, object]:
 
 
 def _follow_up_task(
-    pending: QueuedFollowUp[F], line: RedisTaskQueue[F], name: str, work: Callable[[TaskHandlers], None]
+    pending: QueuedFollowUp[F], line: TaskQueue[F], name: str, work: Callable[[TaskHandlers], None]
 ) -> BackgroundTask:
     follow_up = pending.follow_up
     return BackgroundTask(

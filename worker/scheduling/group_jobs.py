@@ -11,11 +11,11 @@ from functools import partial
 from pkgutil import resolve_name
 from typing import Final, Protocol, assert_never
 
-from worker.adapters.redis.leases import renewing_lease
-from worker.adapters.redis.merge_groups import LeasedGroup
-from worker.adapters.redis.store import Store
+from worker.domain.lifecycle.work import LeasedGroup
 from worker.errors import Bug, Discard, FailCheck, LeaseLost, RetryAfterOutage, RetryAt, RetryIn, Unavailable, classify
 from worker.scheduling.jobs import FAILED, JOB_CONTEXT, JobContext, catch_error, guard_parsers
+from worker.scheduling.leases import renewing_lease
+from worker.scheduling.ports import SchedulingStore
 from worker.settings import Settings
 
 LOG: Final = logging.getLogger(__name__)
@@ -28,7 +28,7 @@ class GroupJudgingApp(Protocol):
     def judge_merge_group(self, leased: LeasedGroup) -> None: ...
 
 
-OpenGroupJudgingApp = Callable[[Settings, Store], AbstractContextManager[GroupJudgingApp]]
+OpenGroupJudgingApp = Callable[[Settings, SchedulingStore], AbstractContextManager[GroupJudgingApp]]
 
 
 def run_job(group_id: str, token: str) -> bool:
@@ -61,7 +61,7 @@ def requeue(group_id: str, token: str) -> None:
     except Unavailable as error:
         LOG.warning("the lease brings it back: %s", error)
     finally:
-        store.client.close()  # a job that is forked later must not inherit the connection
+        store.close()  # a job that is forked later must not inherit the connection
 
 
 def _judge(context: JobContext, leased: LeasedGroup) -> None:

@@ -17,13 +17,11 @@ from typing import Final, Protocol, TypeVar, assert_never, cast
 
 from rq.job import Job
 
-from worker.adapters.redis.leases import renewing_lease
-from worker.adapters.redis.pull_requests import JudgedHead, LeasedJob, RateLimitWait
-from worker.adapters.redis.store import Store
 from worker.domain.check.overrides import HumanDecisions
 from worker.domain.ids import DeliveryId, hash_base
 from worker.domain.judging import JudgingCompleted, JudgingDiscarded, JudgingOutcome, JudgingSuperseded, WaitForCi
 from worker.domain.lifecycle.judging import Finish, FinishResult
+from worker.domain.lifecycle.work import JudgedHead, LeasedJob, RateLimitWait
 from worker.domain.metrics import EventCount
 from worker.domain.pattern import pattern
 from worker.domain.ports import Clock, Lease
@@ -46,6 +44,8 @@ from worker.errors import (
 from worker.log import bind_log_fields, log_fields
 from worker.scheduling import metrics
 from worker.scheduling.commands import update_paused_heads
+from worker.scheduling.leases import renewing_lease
+from worker.scheduling.ports import SchedulingStore
 from worker.scheduling.retry import RetrySchedule, retry_after_outage
 from worker.settings import Settings
 
@@ -69,7 +69,7 @@ class JudgingApp(Protocol):
     def postpone(self, request: JudgeRequest, lease: Lease, until: datetime, *, is_away: bool = False) -> None: ...
 
 
-OpenJudgingApp = Callable[[Settings, Store], AbstractContextManager[JudgingApp]]
+OpenJudgingApp = Callable[[Settings, SchedulingStore], AbstractContextManager[JudgingApp]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ class JobContext:
     settings: Settings
     app_factory: str
     clock: Clock
-    store: Store
+    store: SchedulingStore
 
 
 JOB_CONTEXT: Final[ContextVar[JobContext]] = ContextVar("scene")
@@ -158,7 +158,7 @@ def requeue(job: Job) -> None:
     except Unavailable as error:
         LOG.warning("the lease brings it back: %s", error, extra={"pull": pull.model_dump(), "fence": fence})
     finally:
-        store.client.close()  # a job that is forked later must not inherit the connection
+        store.close()  # a job that is forked later must not inherit the connection
 
 
 class JudgeJob:

@@ -5,25 +5,25 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Final
 
-from worker.adapters.redis.store import Store
 from worker.domain.ids import Sha
 from worker.domain.judging import JudgingCompleted, JudgingOutcome
 from worker.domain.metrics import DurationMetric, EventCount
 from worker.domain.request.judge_request import JudgeRequest
 from worker.domain.verdict.verdict import Abstain, AbstainReason, Accept, Reject
 from worker.errors import Unavailable
+from worker.scheduling.ports import SchedulingStore
 
 LOG: Final = logging.getLogger(__name__)
 
 
-def record_first_check(store: Store, request: JudgeRequest, head_sha: Sha, now: datetime) -> None:
+def record_first_check(store: SchedulingStore, request: JudgeRequest, head_sha: Sha, now: datetime) -> None:
     """Record the time to a head's first check run, if the request is about this head."""
     if request.head_sha == head_sha:
         seconds = (now - request.requested_at).total_seconds()
         _count(lambda: store.measures.record_duration(DurationMetric.FIRST_CHECK, seconds))
 
 
-def record_verdict(store: Store, request: JudgeRequest, outcome: JudgingOutcome, now: datetime) -> None:
+def record_verdict(store: SchedulingStore, request: JudgeRequest, outcome: JudgingOutcome, now: datetime) -> None:
     """Count a verdict, with its time unless it is retried or paused."""
     if not isinstance(outcome, JudgingCompleted):
         return
@@ -34,7 +34,7 @@ def record_verdict(store: Store, request: JudgeRequest, outcome: JudgingOutcome,
     _count(lambda: store.measures.count_verdict(installation, verdict.decision, reason_of(verdict), seconds))
 
 
-def count_event(store: Store, event: EventCount) -> None:
+def count_event(store: SchedulingStore, event: EventCount) -> None:
     _count(lambda: store.measures.count(event))
 
 

@@ -6,18 +6,18 @@ For a fork whose author has no write access it may not, until an account with wr
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from worker.adapters.redis.documents import RedisDecisions
 from worker.domain.config.config import AskModelFor
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.request.judge_request import MANUAL_TRIGGERS, JudgeRequest
 from worker.dossier.config import config_of
+from worker.scheduling.ports import Decisions
 
 
 @dataclass(frozen=True)
 class SpendingPolicy:
     """`may_write`: whether an account may write in the repository, by GitHub's own answer."""
 
-    decisions: RedisDecisions
+    decisions: Decisions
     may_write: Callable[[JudgeRequest, str], bool]
 
     def is_allowed(self, request: JudgeRequest, dossier: Dossier) -> bool:

@@ -25,8 +25,6 @@ from worker.adapters.github.installations import (
 from worker.adapters.github.merge_groups import GitHubMergeGroups, group_external_id
 from worker.adapters.github.pull_requests import GitHubPullSource, make_read_options
 from worker.adapters.github.reviews import GitHubReviewers
-from worker.adapters.redis.merge_groups import LeasedGroup, PendingGroup
-from worker.adapters.redis.outcomes import DuePullRequest
 from worker.adapters.redis.records import RedisProgress
 from worker.adapters.redis.store import Store
 from worker.clock import SystemClock
@@ -42,6 +40,7 @@ from worker.domain.dossier.dossier import Dossier
 from worker.domain.ids import BaseHash, CheckRunId, DeliveryId, EvalId, InstallationId, RepositoryId, Sha
 from worker.domain.judging import JudgingOutcome
 from worker.domain.lifecycle.intake import IntakeOutcome
+from worker.domain.lifecycle.work import DuePullRequest, LeasedGroup, PendingGroup
 from worker.domain.metrics import EventCount
 from worker.domain.model import build_models
 from worker.domain.pattern import compile_patterns

@@ -5,7 +5,6 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Final, assert_never
 
-from worker.adapters.redis.leases import renewing_lease
 from worker.adapters.redis.store import Store
 from worker.clock import SystemClock
 from worker.domain.dossier.dossier import Dossier
@@ -19,6 +18,7 @@ from worker.domain.verdict.verdict import Abstain, Accept, Reject
 from worker.errors import InputError
 from worker.judge.rubric import load_rubric
 from worker.publishing.status import NullStatusReporter
+from worker.scheduling.leases import renewing_lease
 from worker.scheduling.pipeline import CiWaitPolicy, JudgingDependencies, judge_pull_request
 from worker.scheduling.record import VerdictStores, event_publishing, record_beside
 from worker.settings import Settings

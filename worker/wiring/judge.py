@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from worker.adapters.redis.pauses import ActivePause
 from worker.adapters.redis.store import Store
 from worker.clock import SystemClock
+from worker.domain.lifecycle.work import ActivePause
 from worker.domain.ports import Lease, Model, ModelBudget
 from worker.domain.request.judge_request import PullRef
 from worker.domain.request.pause import JudgingPause

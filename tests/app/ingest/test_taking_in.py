@@ -35,12 +35,12 @@ from worker.adapters.redis.async_client import AsyncRedisClient
 from worker.adapters.redis.client import whole
 from worker.adapters.redis.intake import set_window
 from worker.adapters.redis.keys import ADDED_REPOSITORIES, COMMANDS, PULL_REQUEST_EVENTS
-from worker.adapters.redis.pull_requests import DispatchLimits, JudgedHead
 from worker.adapters.redis.store import Store
 from worker.clock import SystemClock
 from worker.domain.ids import DeliveryId, InstallationId, RepositoryId, hash_base
 from worker.domain.lifecycle.intake import IntakeOutcome
 from worker.domain.lifecycle.judging import Finish
+from worker.domain.lifecycle.work import DispatchLimits, JudgedHead
 from worker.domain.request.judge_request import CommandName, PullRef, Trigger
 from worker.domain.request.pull_request_events import hash_issue
 

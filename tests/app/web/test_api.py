@@ -21,11 +21,11 @@ from tests.worker.publishing.test_review_requests import recorded
 from tests.worker.publishing.texts.samples import accepted, rejected
 from worker.adapters.redis import keys
 from worker.adapters.redis.intake import close_pull_request
-from worker.adapters.redis.pull_requests import DispatchLimits
 from worker.adapters.redis.store import Store
 from worker.adapters.redis.tokens import RedisTokens
 from worker.domain.ids import InstallationId
 from worker.domain.lifecycle.judging import Finish
+from worker.domain.lifecycle.work import DispatchLimits
 from worker.domain.request.judge_request import PullRef, Trigger
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.outcomes import OutcomeKind

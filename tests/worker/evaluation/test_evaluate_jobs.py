@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -12,7 +13,7 @@ from worker.adapters.redis import keys
 from worker.adapters.redis.store import Store
 from worker.clock import SystemClock
 from worker.domain.verdict.ledger import LedgerEntry
-from worker.evaluation.evaluate_jobs import perform_task
+from worker.evaluation.evaluate_jobs import EvaluationContext, perform_task
 from worker.evaluation.rejudge import RejudgeTask
 from worker.judge.rubric import load_rubric
 from worker.scheduling.jobs import JOB_CONTEXT, JobContext
@@ -34,7 +35,9 @@ def performs(made: LedgerEntry, *, is_order: bool = False, **more: object) -> bo
     if is_order:
         more = {"order": asked, "terms": terms(context.settings), **more}
     task = RejudgeTask.model_validate({"pull": asked.pull, **more})
-    return perform_task([task.model_dump_json()], partial(open_terms, context.settings, context.store))
+    store = cast("Store", context.store)
+    own = EvaluationContext(context.settings, context.clock, store)
+    return perform_task([task.model_dump_json()], own, partial(open_terms, context.settings, store))
 
 
 def failures(store: Store) -> list[str]:

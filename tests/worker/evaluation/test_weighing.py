@@ -40,11 +40,10 @@ from worker.domain.request.pull_request_events import PullRequestEventKind
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.outcomes import Outcome
 from worker.domain.verdict.verdict import SubjectKind
-from worker.evaluation.evaluate_jobs import perform_task
+from worker.evaluation.evaluate_jobs import EvaluationContext, perform_task
 from worker.evaluation.rejudge import RejudgeTask, make_order, rescore_terms
 from worker.judge.merge_group import PublishedCheckRun
 from worker.judge.rubric import load_ci_check_rubric
-from worker.scheduling.jobs import JOB_CONTEXT, JobContext
 from worker.settings import Settings
 from worker.wiring.rejudge import open_terms
 
@@ -241,13 +240,12 @@ def test_an_evaluator_weighs_as_it_was_told_and_refuses_weights_that_changed_mea
     file = weights(tmp_path, "ci_check", ("passed: 1.0", "passed: 0.9"))
     by = rescore_terms(SubjectKind.CI_CHECK, file, terms(here))
     orders = [make_order(one) for one in surveyor(store, by.law, kind=SubjectKind.CI_CHECK).survey.unanswered]
-    token = JOB_CONTEXT.set(JobContext(here, "nobody:opens", SystemClock(), store))
+    context = EvaluationContext(here, SystemClock(), store)
     said = [RejudgeTask(pull=one.pull, order=one, terms=by).model_dump_json() for one in orders]
-    assert perform_task(said[:1], partial(open_terms, here, store))
+    assert perform_task(said[:1], context, partial(open_terms, here, store))
     load_ci_check_rubric.cache_clear()
     file.write_text(file.read_text().replace('version: "1"', 'version: "2"'))
-    assert not perform_task(said[1:], partial(open_terms, here, store))
-    JOB_CONTEXT.reset(token)
+    assert not perform_task(said[1:], context, partial(open_terms, here, store))
     ends = [one for one in bodies(store, "ci_check")[-4:] if "judge_kind_planned" not in one]
     assert [one.get("failure_mode") for one in ends] == [None, "rubric_invalid"]
     assert ends[1]["parent_eval_id"] == orders[1].eval_id

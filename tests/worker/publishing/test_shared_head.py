@@ -8,13 +8,13 @@ import pytest
 from tests.worker.adapters.redis.played import DELIVERIES, HEAD, NEWER, pull, wish
 from tests.worker.scheduling.scripted_court import Checks, World
 from worker.adapters.redis.client import Argument, RedisClient, Reply
-from worker.adapters.redis.pull_requests import DispatchLimits, JudgedHead, LeasedJob
 from worker.adapters.redis.store import Store
 from worker.domain.check.check_run import CheckContent, Conclusion
 from worker.domain.check.shared_head import CommitRef
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.ids import CheckRunId, InstallationId, RepositoryId, Sha
 from worker.domain.lifecycle.judging import Finish
+from worker.domain.lifecycle.work import DispatchLimits, JudgedHead, LeasedJob
 from worker.domain.request.judge_request import JudgeRequest, Trigger
 from worker.errors import Forbidden, SubjectGone
 from worker.publishing.check_runs import CheckRunService, no_lease

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Self
 
 from tests.worker.adapters.redis.played import KEY, becomes
-from worker.adapters.redis.pull_requests import workers_for_strangers
+from worker.domain.lifecycle.work import workers_for_strangers
 
 COURT = "tests.worker.scheduling.scripted_court:open_court"
 FAST: Mapping[str, str] = {

@@ -17,8 +17,6 @@ from tests.worker.adapters.redis.played import pull, settings
 from tests.worker.publishing.texts.samples import dossier, rejected
 from worker.adapters.redis import keys
 from worker.adapters.redis.client import items, text, whole
-from worker.adapters.redis.merge_groups import LeasedGroup, PendingGroup
-from worker.adapters.redis.outcomes import DuePullRequest
 from worker.adapters.redis.store import Store
 from worker.domain.check.author_comment import CommentJob
 from worker.domain.check.check_run import CheckContent, Conclusion
@@ -27,6 +25,7 @@ from worker.domain.check.merge_group import MergeGroup
 from worker.domain.check.shared_head import CommitRef
 from worker.domain.ids import CheckRunId, EvalId, Fingerprint, Sha
 from worker.domain.judging import JudgingCompleted, JudgingDiscarded, JudgingOutcome, JudgingSuperseded, WaitForCi
+from worker.domain.lifecycle.work import DuePullRequest, LeasedGroup, PendingGroup
 from worker.domain.ports import Fence, Lease
 from worker.domain.request.judge_request import CommandRequest, JudgeRequest, PullRef, Trigger
 from worker.domain.request.pull_request_events import PullRequestEvent, RepositoryAdded

@@ -8,12 +8,12 @@ from tests.worker.adapters.redis.played import AT, HEAD, NEWER, becomes_due, pul
 from tests.worker.scheduling.scripted_court import Checks, World
 from worker.adapters.redis import keys
 from worker.adapters.redis.check_runs import RedisCheckRegistry
-from worker.adapters.redis.pull_requests import DispatchLimits
 from worker.adapters.redis.store import Store
 from worker.domain.check.check_run import CheckContent
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.ids import CheckRunId, Sha
 from worker.domain.lifecycle.judging import Finish
+from worker.domain.lifecycle.work import DispatchLimits
 from worker.domain.ports import Fence
 from worker.domain.request.judge_request import AuthorKind, JudgeRequest, Trigger
 from worker.errors import Forbidden, LeaseLost, SubjectGone, Unavailable

@@ -6,9 +6,10 @@ import re
 import threading
 import time
 from collections.abc import Callable, Generator, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from functools import partial
 from itertools import count, pairwise
 from typing import cast
 
@@ -24,28 +25,31 @@ from tests.world.redis import Redis
 from worker.adapters.redis import keys
 from worker.adapters.redis.client import items, text
 from worker.adapters.redis.keys import COMMANDS, GROUPS, PULL_REQUEST_EVENTS
-from worker.adapters.redis.pull_requests import DispatchLimits
 from worker.adapters.redis.store import Store, open_store
 from worker.clock import SystemClock
 from worker.domain.ids import CheckRunId
 from worker.domain.lifecycle.judging import Finish
+from worker.domain.lifecycle.work import DispatchLimits
 from worker.domain.metrics import DurationMetric, EventCount
 from worker.domain.request.pull_request_events import PullRequestEventKind
 from worker.scheduling import dispatcher as dispatch
-from worker.scheduling.dispatcher import Dispatcher, OpenTaskHandlers
+from worker.scheduling.dispatcher import Dispatcher
 from worker.scheduling.queue import JUDGE_JOB, judge_queue, rq_connection
-from worker.scheduling.tasks import BackgroundTask, retry_rule_for
+from worker.scheduling.tasks import BackgroundTask, TaskHandlers, retry_rule_for
 from worker.settings import WRITES_A_MINUTE, Settings, Timing
 
 NAMES = count(1)
 
 
+OpenApp = Callable[[Settings, Store], AbstractContextManager[TaskHandlers]]
+
+
 @contextmanager
-def dispatching(here: Settings, open_clerk: OpenTaskHandlers = open_court) -> Generator[threading.Thread]:
+def dispatching(here: Settings, open_clerk: OpenApp = open_court) -> Generator[threading.Thread]:
     """A dispatcher at work until the block ends."""
     stop = threading.Event()
     with open_store(here) as store:
-        dispatcher = Dispatcher(here, store, open_clerk, SystemClock())
+        dispatcher = Dispatcher(here, store, partial(open_clerk, here, store), SystemClock())
         thread = threading.Thread(target=dispatcher.run, args=(stop.is_set,), name=f"dispatcher-{next(NAMES)}")
         thread.start()
         try:

@@ -11,10 +11,10 @@ from tests.worker.scheduling.crowd import Working, harm
 from tests.worker.scheduling.scripted_court import A_GROUP, NO_PULL, World
 from tests.world.redis import Redis
 from worker.adapters.redis.client import RedisClient
-from worker.adapters.redis.merge_groups import PendingGroup
 from worker.adapters.redis.store import Store
 from worker.clock import SystemClock
 from worker.domain.check.merge_group import GroupEnd
+from worker.domain.lifecycle.work import PendingGroup
 from worker.errors import Unavailable
 from worker.scheduling import group_jobs
 from worker.scheduling.jobs import FAILED, JOB_CONTEXT, JobContext

@@ -14,10 +14,10 @@ from tests.worker.publishing.texts.samples import abstained, accepted, rejected
 from tests.worker.scheduling.scripted_court import GIVEN_UP, World, judged_as
 from worker.adapters.redis import keys
 from worker.adapters.redis.client import RedisClient, text
-from worker.adapters.redis.pull_requests import DispatchLimits
 from worker.adapters.redis.store import Store
 from worker.clock import SystemClock
 from worker.domain.check.overrides import NO_DECISIONS, HumanDecisions, Override
+from worker.domain.lifecycle.work import DispatchLimits
 from worker.domain.metrics import DurationMetric, EventCount
 from worker.domain.request.judge_request import AuthorKind, Trigger
 from worker.domain.verdict.ledger import LedgerEntry

@@ -14,12 +14,12 @@ from tests.worker.judge.making import dossier
 from tests.worker.publishing.texts.samples import accepted, rejected
 from tests.worker.scheduling.test_answering_groups import DIFF, NUMBER, OTHER, Office, Played
 from worker.adapters.github.merge_groups import MergeGroupHead
-from worker.adapters.redis.merge_groups import LeasedGroup
 from worker.adapters.redis.store import Store
 from worker.domain.check.check_run import Conclusion
 from worker.domain.check.merge_group import GroupEnd
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.ids import CheckRunId
+from worker.domain.lifecycle.work import LeasedGroup
 from worker.domain.request.judge_request import JudgeRequest, Trigger
 from worker.domain.verdict.audit import EvaluatedVerdict
 from worker.domain.verdict.ledger import LedgerEntry

@@ -25,12 +25,12 @@ from tests.world.redis import Redis
 from worker.adapters.redis import intake, keys
 from worker.adapters.redis.check_runs import RedisCheckRegistry
 from worker.adapters.redis.client import Argument, RedisClient, Reply
-from worker.adapters.redis.pull_requests import DispatchLimits, LeasedJob
 from worker.adapters.redis.store import Store
 from worker.clock import SystemClock
 from worker.domain.ids import hash_base
 from worker.domain.judging import JudgingCompleted, JudgingSuperseded
 from worker.domain.lifecycle.judging import Finish, FinishResult
+from worker.domain.lifecycle.work import DispatchLimits, LeasedJob
 from worker.domain.request.judge_request import HEAD_TRIGGERS, FirstSeen, JudgeRequest, Trigger
 from worker.errors import LeaseLost
 from worker.publishing.check_runs import no_lease

@@ -10,13 +10,13 @@ import pytest
 from tests.worker.adapters.redis.played import AT, DELIVERIES, HEAD, NEWER, becomes_due, lease_runs_out, pull, wish
 from tests.worker.scheduling.scripted_court import Checks, World
 from worker.adapters.redis import intake
-from worker.adapters.redis.pull_requests import DispatchLimits, JudgedHead, LeasedJob
 from worker.adapters.redis.store import Store
 from worker.clock import SystemClock
 from worker.domain.check.check_run import CheckContent, Conclusion
 from worker.domain.config.config import Authors
 from worker.domain.ids import CheckRunId, InstallationId, RepositoryName, Sha
 from worker.domain.lifecycle.judging import Finish
+from worker.domain.lifecycle.work import DispatchLimits, JudgedHead, LeasedJob
 from worker.domain.request.judge_request import AuthorKind, JudgeRequest, Trigger
 from worker.domain.request.pull_request_events import OpenPull, PullSnapshot
 from worker.errors import Outage, Unavailable

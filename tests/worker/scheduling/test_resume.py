@@ -10,10 +10,10 @@ from tests.worker.adapters.redis.played import NEWER, becomes, comes_again, pull
 from tests.worker.publishing.texts.samples import abstained, dossier, rejected
 from tests.worker.scheduling.test_dispatcher import dispatching
 from worker.adapters.redis import keys
-from worker.adapters.redis.pauses import PausedRepository
 from worker.adapters.redis.store import Store
 from worker.clock import SystemClock
 from worker.domain.judging import JudgingCompleted, JudgingDiscarded, JudgingOutcome, JudgingSuperseded, WaitForCi
+from worker.domain.lifecycle.work import PausedRepository
 from worker.domain.request.judge_request import JudgeRequest, Trigger
 from worker.domain.request.pause import JudgingPause
 from worker.domain.verdict.verdict import AbstainReason

@@ -21,7 +21,7 @@ from worker.adapters.redis.versioned_json import read_json
 from worker.domain.check.check_run import CheckContent, Conclusion
 from worker.domain.ids import CheckRunId, Sha
 from worker.domain.lifecycle.state import Phase, PullRequestState
-from worker.domain.model import Frozen
+from worker.domain.lifecycle.work import ExpiredCheckRun
 from worker.domain.ports import OutdatedCheckRun
 from worker.domain.request.judge_request import PullRef, Trigger
 from worker.errors import Unavailable
@@ -47,15 +47,6 @@ LIST_TTL: Final = timedelta(minutes=10)
 
 MAKING_SHARE: Final = 0.75
 """Share of the hold on an opening that the creation may take, so that the next process finds it released."""
-
-
-class ExpiredCheckRun(Frozen):
-    """A check run past its deadline. `is_put_off`: it explains why it can't be judged now."""
-
-    pull: PullRef
-    head_sha: Sha
-    check: CheckRunId
-    is_put_off: bool = False
 
 
 class RedisCheckRegistry:

@@ -9,7 +9,6 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from enum import Enum
 from functools import partial
 from typing import Final, Generic, TypeVar
 
@@ -31,6 +30,7 @@ from worker.adapters.redis.transactions import Command, Operation, Transaction, 
 from worker.adapters.redis.versioned_json import read_json_or_none
 from worker.domain.check.author_comment import VerdictTask
 from worker.domain.lifecycle.intake import IntakeOutcome
+from worker.domain.lifecycle.work import PendingWork, QueuedCommand, QueuedFollowUp, QueuedPullRequestEvent
 from worker.domain.model import Frozen
 from worker.domain.request.judge_request import CommandRequest, PullRef
 from worker.domain.request.pull_request_events import PullRequestEvent, PullRequestEventKind
@@ -115,22 +115,21 @@ class DelayedQueue(Generic[M]):
         write_all(self.wire, *removal(self.queue_keys, name))
 
 
-class PendingWork(Enum):
-    """Kinds of pending work, and the keys that sort each."""
-
-    JUDGE = (keys.DUE_TURNS, keys.DUE_OUTSIDE_TURNS)
-    OPEN = (keys.PENDING_CHECK_TURNS, keys.PENDING_CHECK_OUTSIDE_TURNS)
-    ANSWER = (COMMANDS.order,)
-    ANSWER_GROUP = (GROUPS.order,)
-    WRITE = (COMMENT_JOBS.order,)
-    FOLLOW = (PULL_REQUEST_EVENTS.order,)
-    CONCLUDE = (keys.LOOKAHEAD,)
-    SETTLE = (SHARED_HEADS.order,)
-    GREET = (ADDED_REPOSITORIES.order,)
-    SCAN = (SCANS.order,)
-
-
-WORK_KEYS: Final = tuple((work, key) for work in PendingWork for key in work.value)
+WORK_KEYS: Final = (
+    (PendingWork.JUDGE, keys.DUE_TURNS),
+    (PendingWork.JUDGE, keys.DUE_OUTSIDE_TURNS),
+    (PendingWork.OPEN, keys.PENDING_CHECK_TURNS),
+    (PendingWork.OPEN, keys.PENDING_CHECK_OUTSIDE_TURNS),
+    (PendingWork.ANSWER, COMMANDS.order),
+    (PendingWork.ANSWER_GROUP, GROUPS.order),
+    (PendingWork.WRITE, COMMENT_JOBS.order),
+    (PendingWork.FOLLOW, PULL_REQUEST_EVENTS.order),
+    (PendingWork.CONCLUDE, keys.LOOKAHEAD),
+    (PendingWork.SETTLE, SHARED_HEADS.order),
+    (PendingWork.GREET, ADDED_REPOSITORIES.order),
+    (PendingWork.SCAN, SCANS.order),
+)
+"""Kinds of pending work, and the keys that sort each."""
 
 
 def find_pending_work(wire: RedisClient, call: str) -> frozenset[PendingWork]:
@@ -152,15 +151,6 @@ def find_pending_work(wire: RedisClient, call: str) -> frozenset[PendingWork]:
 
 
 F = TypeVar("F", bound=VerdictTask)
-
-
-@dataclass(frozen=True, slots=True)
-class QueuedFollowUp(Generic[F]):
-    """A task; *attempt* counts from 1. *text*: its stored text, which another version may write differently."""
-
-    follow_up: F
-    attempt: int
-    text: str
 
 
 class RedisTaskQueue(Generic[F]):
@@ -208,14 +198,6 @@ def _name(follow_up: VerdictTask) -> str:
     return keys.pull(follow_up.pull).name
 
 
-@dataclass(frozen=True)
-class QueuedPullRequestEvent:
-    """A pull request event; *attempt* counts from 1."""
-
-    event: PullRequestEvent
-    attempt: int
-
-
 class RedisPullRequestEventQueue:
     """The queue of pull request events in Redis."""
 
@@ -250,14 +232,6 @@ def _about(happening: PullRequestEvent) -> list[keys.Key]:
         return [keys.commit(happening.installation_id, happening.repository_id, happening.head_sha)]
     about = [happening.pull, *(happening.pull_with_number(number) for number in happening.reverts)]
     return [keys.watch(pull) for pull in about if pull is not None]
-
-
-@dataclass(frozen=True)
-class QueuedCommand:
-    """A command to answer; *attempt* counts from 1."""
-
-    command: CommandRequest
-    attempt: int
 
 
 class RedisCommandQueue:

@@ -6,7 +6,6 @@ work, and a token admits one judge.
 
 import json
 import secrets
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from worker.adapters.redis import keys
@@ -20,55 +19,13 @@ from worker.domain.check.merge_group import MergeGroup
 from worker.domain.ids import CheckRunId, DeliveryId, InstallationId, RepositoryId, Sha
 from worker.domain.lifecycle.intake import IntakeOutcome
 from worker.domain.lifecycle.judging import MOST_SPARE_ATTEMPTS
-from worker.domain.model import Frozen
+from worker.domain.lifecycle.work import GroupLease, LeasedGroup, PendingGroup, QueuedGroup
 from worker.domain.request.judge_request import PullRef
 from worker.errors import LeaseLost
 from worker.settings import Timing
 
 DISPATCHED, LEASED = "given", "held"
 """First parts of a value of `keys.GROUP_HOLDS`; the job's token follows, and the owner of a lease."""
-
-
-class QueuedGroup(Frozen):
-    """A stored group. `waits`: its check run is published as waiting; `failed`: why its judging failed."""
-
-    group: MergeGroup
-    waits: bool = False
-    failed: str = ""
-
-
-@dataclass(frozen=True)
-class PendingGroup:
-    """A group to process; *attempt* counts from 1: crashes since its last postponement, without crashes of Redis itself."""
-
-    queued: QueuedGroup
-    attempt: int
-
-    @property
-    def group(self) -> MergeGroup:
-        return self.queued.group
-
-
-@dataclass(frozen=True)
-class GroupLease:
-    """The Lease of one group's judging."""
-
-    groups: "RedisMergeGroups"
-    group: MergeGroup
-    token: str
-    owner: str
-    fence: int = 0
-
-    def renew(self) -> None:
-        self.groups.renew_lease(self)
-
-
-@dataclass(frozen=True)
-class LeasedGroup:
-    """A judging that may start."""
-
-    lease: GroupLease
-    pending: PendingGroup
 
 
 class RedisMergeGroups:

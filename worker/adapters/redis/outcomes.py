@@ -7,7 +7,7 @@ same id. All deciding times are Redis' own, since clocks of other processes may 
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
 from typing import Final
 
@@ -22,6 +22,7 @@ from worker.adapters.redis.state import load, save
 from worker.adapters.redis.transactions import Operation, Transaction, read_due, run, write_all
 from worker.adapters.redis.versioned_json import read_json
 from worker.domain.ids import BaseHash, DeliveryId, EvalId, InstallationId, RepositoryId, Sha
+from worker.domain.lifecycle.work import DuePullRequest
 from worker.domain.request.judge_request import PullRef
 from worker.domain.request.pull_request_events import PullRequestEvent, PullRequestEventKind, hash_issue
 from worker.domain.verdict.ledger import LedgerEntry
@@ -37,15 +38,6 @@ LOOKED_AT: Final = 20
 
 MOST_MERGES: Final = 100
 """Earlier merges that a fix is compared with."""
-
-
-@dataclass(frozen=True)
-class DuePullRequest:
-    """A pull request whose outcome verdict is due. `is_reevaluation`: it had one since its last submission."""
-
-    pull: PullRef
-    turn: int
-    is_reevaluation: bool
 
 
 class RedisOutcomes:

@@ -3,7 +3,6 @@
 A pause with an end expires without any process; others stay until resumed.
 """
 
-from dataclasses import dataclass
 from typing import Final
 
 from worker.adapters.redis import keys
@@ -12,21 +11,13 @@ from worker.adapters.redis.intake import lifetime_s, milliseconds
 from worker.adapters.redis.transactions import Operation, Transaction, read_due, run, write_all
 from worker.adapters.redis.versioned_json import read_json
 from worker.domain.ids import InstallationId, RepositoryId, RepositoryName
-from worker.domain.model import Frozen
+from worker.domain.lifecycle.work import ActivePause, PausedRepository
 from worker.domain.request.judge_request import JudgeRequest, PullRef
 from worker.domain.request.pause import JudgingPause
 from worker.settings import Timing
 
 UNKNOWN_SUSPENSION: Final = JudgingPause()
 """A pause in the format of the previous version, which has no details."""
-
-
-@dataclass(frozen=True)
-class ActivePause:
-    """A pause in force. `is_everywhere`: set by the operator for all repositories."""
-
-    suspension: JudgingPause
-    is_everywhere: bool
 
 
 class RedisPauses:
@@ -116,13 +107,6 @@ AT_A_TIME: Final = 100
 """Batch size of one repository's heads."""
 
 REPOSITORIES_AT_A_TIME: Final = 20
-
-
-class PausedRepository(Frozen):
-    """A repository with heads that wait for the end of a pause."""
-
-    installation_id: InstallationId
-    repository_id: RepositoryId
 
 
 class RedisPausedHeads:

@@ -6,7 +6,7 @@ judge, and a judge that lost its lease learns it at its next write.
 
 import secrets
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
@@ -32,6 +32,16 @@ from worker.domain.lifecycle.intake import ANEW_FLAG, ASKED_FLAG, CONTEST_FLAG, 
 from worker.domain.lifecycle.intake import withdraw as withdraw_request
 from worker.domain.lifecycle.judging import Finish, FinishResult, JudgingEnded, LocalJob
 from worker.domain.lifecycle.state import Phase, PullRequestState, end_judging
+from worker.domain.lifecycle.work import (
+    RELEASED_AT_A_TIME,
+    DispatchedJob,
+    DispatchLimits,
+    JudgedHead,
+    LeasedJob,
+    PendingCheckRun,
+    PullRequestLease,
+    RateLimitWait,
+)
 from worker.domain.request.judge_request import (
     LOCAL_INSTALLATION,
     MANUAL_TRIGGERS,
@@ -44,93 +54,9 @@ from worker.domain.request.judge_request import (
 from worker.errors import AssayError, LeaseLost
 from worker.settings import Timing
 
-RELEASED_AT_A_TIME: Final = 4
-"""Pull requests released after each success during recovery from an outage: fast if it lasts, few failures if not."""
-
 
 class AlreadyJudged(AssayError):
     """Another process on this machine is judging the same branch."""
-
-
-@dataclass(frozen=True)
-class DispatchedJob:
-    """The dispatcher's next job. `is_outside`: opened from a fork by an outside contributor."""
-
-    fence: int
-    request: JudgeRequest
-    is_outside: bool = False
-
-
-@dataclass(frozen=True)
-class PendingCheckRun:
-    """A head that needs its check run. `seq`: number of the request. `is_outside`: from an outside contributor's fork."""
-
-    head_sha: Sha
-    request: JudgeRequest
-    seq: str = ""
-    is_outside: bool = False
-
-
-@dataclass(frozen=True)
-class DispatchLimits:
-    """Concurrent judgings: of one installation, of all, and (`outside`) of those from forks of outside contributors."""
-
-    per_installation: int
-    total: int
-    outside: int = 1
-
-    @classmethod
-    def of_workers(cls, workers: int) -> "DispatchLimits":
-        """Reserve one worker for other installations and let two jobs wait; one of outside contributors, who have own workers."""
-        return cls(per_installation=max(1, workers - 1), total=workers + 2, outside=workers_for_strangers(workers) + 1)
-
-
-def workers_for_strangers(workers: int) -> int:
-    """Number of workers, besides *workers*, that only judge pull requests from forks of outside contributors."""
-    return max(1, workers // 2)
-
-
-@dataclass(frozen=True)
-class RateLimitWait:
-    """Duration of a rate limit, and of this pull request's turn among all that wait for it."""
-
-    limit: timedelta
-    turn: timedelta
-
-
-@dataclass(frozen=True)
-class JudgedHead:
-    """A judged head (the newest one unless an event came meanwhile), and its base."""
-
-    head_sha: Sha
-    base: BaseHash | None = None
-
-
-@dataclass(frozen=True)
-class PullRequestLease:
-    """The Lease of one judging."""
-
-    pulls: "RedisPullRequests"
-    pull: PullRef
-    token: str
-    fence: int
-
-    def renew(self) -> Trigger | None:
-        return self.pulls.renew_lease(self)
-
-
-@dataclass(frozen=True)
-class LeasedJob:
-    """A judging that may start. *attempt* counts from 1; `waiting_since`: start of this head's wait for CI.
-
-    `outage_count`: consecutive ends by an outage of GitHub, which count as no attempt.
-    """
-
-    lease: PullRequestLease
-    request: JudgeRequest
-    attempt: int
-    waiting_since: datetime | None
-    outage_count: int = 0
 
 
 class RedisPullRequests:

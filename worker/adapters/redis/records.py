@@ -21,6 +21,7 @@ from worker.adapters.redis.pauses import RedisPauses
 from worker.adapters.redis.transactions import Command, Operation, Transaction, read_due, run, write_all
 from worker.adapters.redis.versioned_json import read_json, read_json_or_none
 from worker.domain.ids import EvalId, InstallationId, RepositoryId
+from worker.domain.lifecycle.work import QueuedAddedRepository
 from worker.domain.request.judge_request import CommandRequest, JudgeRequest
 from worker.domain.request.missed_deliveries import DeliveryAttempt, DeliveryCursor
 from worker.domain.request.pull_request_events import Repository, RepositoryAdded
@@ -359,14 +360,6 @@ def _add_repository(repository: RepositoryAdded, now: float) -> tuple[Command, .
         ("ZADD", ADDED_REPOSITORIES.order.name, now, repository.id),
         ("HSETNX", first_seen.name, SINCE, stamp(repository.since)),
     )
-
-
-@dataclass(frozen=True)
-class QueuedAddedRepository:
-    """An added repository; *attempt* counts from 1."""
-
-    added: RepositoryAdded
-    attempt: int
 
 
 class AddedRepositoryQueue:

@@ -45,17 +45,13 @@ if TYPE_CHECKING:
     from worker.adapters.redis.outcomes import RedisOutcomes
     from worker.adapters.redis.pauses import RedisPausedHeads
     from worker.adapters.redis.rate_limits import RedisRates
-    from worker.adapters.redis.records import (
-        AddedRepositoryQueue,
-        RedisFirstSeen,
-        RedisRecords,
-        RedisUninstallations,
-    )
+    from worker.adapters.redis.records import AddedRepositoryQueue, RedisFirstSeen, RedisRecords, RedisUninstallations
     from worker.adapters.redis.setup import RedisSetup
     from worker.adapters.redis.shared_heads import RedisSharedHeads
     from worker.adapters.redis.tokens import RedisTokens
     from worker.domain.check.author_comment import CommentJob
     from worker.domain.check.code_scanning import SarifUpload
+    from worker.domain.lifecycle.work import PendingWork
     from worker.domain.ports import Clock
     from worker.domain.verdict.budget import Caps
 
@@ -278,6 +274,16 @@ class Store:
         pairs = zip(noted[::2], noted[1::2], strict=True)
         used = {text(key_id) for key_id, began in pairs if whole(began) >= latest}
         return not used <= set(self.codec.key_ids)
+
+    def find_pending_work(self, call: str) -> "frozenset[PendingWork]":
+        """Kinds of work that are due for the dispatcher, whose next dispatch *call* names."""
+        from worker.adapters.redis.delayed_queue import find_pending_work  # noqa: PLC0415 - the dispatcher's
+
+        return find_pending_work(self.client, call)
+
+    def close(self) -> None:
+        """Close connections; a later call opens new ones."""
+        self.client.close()
 
     def ping(self) -> None:
         """Check the connection. Raises Unavailable."""

@@ -10,9 +10,9 @@ from tests.worker.adapters.redis.played import HEAD, NEWER, becomes_due, pull, s
 from tests.world.redis import Redis
 from worker.adapters.redis import keys
 from worker.adapters.redis.client import items, text
-from worker.adapters.redis.pull_requests import RELEASED_AT_A_TIME, DispatchLimits, JudgedHead, LeasedJob
 from worker.adapters.redis.store import Store, open_store
 from worker.domain.lifecycle.judging import Finish
+from worker.domain.lifecycle.work import RELEASED_AT_A_TIME, DispatchLimits, JudgedHead, LeasedJob
 from worker.domain.request.judge_request import PullRef, Trigger
 from worker.settings import Timing
 

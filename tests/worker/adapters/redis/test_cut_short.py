@@ -11,10 +11,9 @@ from tests.worker.adapters.redis.test_merge_groups import group, runs_out
 from tests.world.redis import Redis
 from worker.adapters.redis import keys
 from worker.adapters.redis.keys import GROUPS
-from worker.adapters.redis.merge_groups import PendingGroup, QueuedGroup
-from worker.adapters.redis.pull_requests import DispatchLimits, LeasedJob
 from worker.adapters.redis.store import Store, open_store
 from worker.domain.lifecycle.judging import MOST_SPARE_ATTEMPTS
+from worker.domain.lifecycle.work import DispatchLimits, LeasedJob, PendingGroup, QueuedGroup
 
 QUEUE = "rq:queue:judge"
 CALLS = count(1)

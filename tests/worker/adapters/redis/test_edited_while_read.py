@@ -8,10 +8,10 @@ import pytest
 from tests.worker.adapters.redis.played import becomes_due, pull, wish
 from worker.adapters.redis import intake, keys
 from worker.adapters.redis.client import text, whole
-from worker.adapters.redis.pull_requests import DispatchLimits, LeasedJob
 from worker.adapters.redis.store import Store
 from worker.domain.ids import BaseHash, InstallationId, RepositoryId, hash_base
 from worker.domain.lifecycle.judging import Finish
+from worker.domain.lifecycle.work import DispatchLimits, LeasedJob
 from worker.domain.request.judge_request import PullRef
 from worker.domain.request.pull_request_events import hash_issue
 

@@ -9,12 +9,12 @@ from tests.worker.adapters.redis.played import AT, HEAD, NEWER, becomes_due, pul
 from tests.worker.adapters.redis.test_kept import entry
 from worker.adapters.redis import intake, keys
 from worker.adapters.redis.client import items, text, whole
-from worker.adapters.redis.pull_requests import DispatchLimits, LeasedJob
 from worker.adapters.redis.store import Store
 from worker.clock import SystemClock
 from worker.domain.check.overrides import Contest, Override
 from worker.domain.ids import EvalId
 from worker.domain.lifecycle.judging import Finish
+from worker.domain.lifecycle.work import DispatchLimits, LeasedJob
 from worker.domain.request.judge_request import PullRef, Trigger
 from worker.domain.verdict.budget import Caps
 

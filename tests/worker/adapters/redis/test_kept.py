@@ -27,16 +27,16 @@ from tests.worker.publishing.texts.samples import dossier, rejected
 from tests.world.redis import Redis
 from worker.adapters.git.recorded_dossier import RecordedSource
 from worker.adapters.redis import keys
-from worker.adapters.redis.check_runs import ExpiredCheckRun, RedisCheckRegistry
+from worker.adapters.redis.check_runs import RedisCheckRegistry
 from worker.adapters.redis.client import text
 from worker.adapters.redis.intake import lifetime_s
-from worker.adapters.redis.pull_requests import DispatchLimits, LeasedJob
 from worker.adapters.redis.store import Store, open_store
 from worker.clock import SystemClock
 from worker.domain.dossier.dossier import ConfigOrigin, Dossier
 from worker.domain.ids import CheckRunId, EvalId, Fingerprint, hash_base
 from worker.domain.lifecycle.intake import IntakeOutcome
 from worker.domain.lifecycle.judging import Finish
+from worker.domain.lifecycle.work import DispatchLimits, ExpiredCheckRun, LeasedJob
 from worker.domain.verdict.audit import AuditRecord, JudgeSettings, Stage, Step
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.errors import LeaseLost, Unavailable, Unreadable

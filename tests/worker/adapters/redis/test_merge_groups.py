@@ -8,13 +8,12 @@ import pytest
 from tests.worker.adapters.redis.played import AT, becomes_due, pull, wish
 from worker.adapters.redis import keys
 from worker.adapters.redis.keys import GROUPS
-from worker.adapters.redis.merge_groups import PendingGroup, QueuedGroup
-from worker.adapters.redis.pull_requests import DispatchLimits
 from worker.adapters.redis.store import Store
 from worker.domain.check.merge_group import GroupEnd, MergeGroup
 from worker.domain.ids import DeliveryId, InstallationId, RepositoryId
 from worker.domain.lifecycle.intake import IntakeOutcome
 from worker.domain.lifecycle.judging import Finish
+from worker.domain.lifecycle.work import DispatchLimits, PendingGroup, QueuedGroup
 from worker.errors import LeaseLost
 
 HEAD, BASE = "a" * 40, "b" * 40

@@ -11,10 +11,10 @@ from tests.worker.adapters.redis.watching import happening
 from worker.adapters.redis import keys
 from worker.adapters.redis.client import items, text, whole
 from worker.adapters.redis.metrics import add_counts
-from worker.adapters.redis.pull_requests import DispatchLimits
 from worker.adapters.redis.store import Store
 from worker.adapters.redis.transactions import run
 from worker.domain.ids import CheckRunId, InstallationId
+from worker.domain.lifecycle.work import DispatchLimits
 from worker.domain.metrics import BOUNDS_S, DurationMetric, EventCount
 from worker.domain.ports import RateLimit
 from worker.domain.request.pause import JudgingPause

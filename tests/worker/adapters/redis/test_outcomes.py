@@ -24,10 +24,10 @@ from tests.worker.adapters.redis.watching import (
 )
 from tests.world.redis import Redis
 from worker.adapters.redis import keys
-from worker.adapters.redis.outcomes import DuePullRequest
 from worker.adapters.redis.store import Store, open_store
 from worker.domain.ids import hash_base
 from worker.domain.lifecycle.intake import IntakeOutcome as Taken
+from worker.domain.lifecycle.work import DuePullRequest
 from worker.domain.request.pull_request_events import PullRequestEventKind, hash_issue
 from worker.domain.verdict.outcomes import Outcome, OutcomeKind
 from worker.domain.verdict.verdict import Abstain, Accept

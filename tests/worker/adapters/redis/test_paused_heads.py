@@ -3,8 +3,8 @@
 from tests.worker.adapters.redis.played import HEAD, NEWER, comes_again, pull, wish
 from worker.adapters.redis import keys
 from worker.adapters.redis.client import text, whole
-from worker.adapters.redis.pauses import PausedRepository
 from worker.adapters.redis.store import Store
+from worker.domain.lifecycle.work import PausedRepository
 from worker.domain.request.judge_request import JudgeRequest
 
 HERE = PausedRepository.model_validate({"installation_id": 100, "repository_id": 7})

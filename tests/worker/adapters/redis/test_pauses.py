@@ -2,9 +2,9 @@ from datetime import UTC, datetime, timedelta
 
 from worker.adapters.redis import keys
 from worker.adapters.redis.client import text, whole
-from worker.adapters.redis.pauses import ActivePause
 from worker.adapters.redis.store import Store
 from worker.domain.ids import InstallationId, RepositoryId
+from worker.domain.lifecycle.work import ActivePause
 from worker.domain.request.pause import JudgingPause
 
 OURS, THEIRS = InstallationId(100), InstallationId(101)

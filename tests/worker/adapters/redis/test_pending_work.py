@@ -9,7 +9,7 @@ from tests.worker.adapters.redis.test_merge_groups import group
 from tests.worker.adapters.redis.test_task_queue import letter, scan
 from tests.worker.adapters.redis.watching import revert
 from worker.adapters.redis import keys
-from worker.adapters.redis.delayed_queue import PendingWork, find_pending_work
+from worker.adapters.redis.delayed_queue import find_pending_work
 from worker.adapters.redis.keys import (
     ADDED_REPOSITORIES,
     COMMANDS,
@@ -19,8 +19,8 @@ from worker.adapters.redis.keys import (
     SCANS,
     SHARED_HEADS,
 )
-from worker.adapters.redis.pull_requests import DispatchLimits
 from worker.adapters.redis.store import Store
+from worker.domain.lifecycle.work import DispatchLimits, PendingWork
 
 LIMITS = DispatchLimits.of_workers(2)
 SOON = 4_000_000_000_000

@@ -18,10 +18,11 @@ from tests.worker.adapters.redis.played import (
 from tests.world.redis import Redis
 from worker.adapters.redis import keys
 from worker.adapters.redis.client import items, text
-from worker.adapters.redis.pull_requests import AlreadyJudged, DispatchedJob, DispatchLimits, LeasedJob
+from worker.adapters.redis.pull_requests import AlreadyJudged
 from worker.adapters.redis.store import Store, open_store
 from worker.domain.lifecycle.intake import IntakeOutcome
 from worker.domain.lifecycle.judging import Finish, FinishResult
+from worker.domain.lifecycle.work import DispatchedJob, DispatchLimits, LeasedJob
 from worker.domain.request.judge_request import PullRef, Trigger
 from worker.errors import LeaseLost
 from worker.settings import Timing

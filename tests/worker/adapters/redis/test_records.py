@@ -12,11 +12,11 @@ from tests.worker.publishing.texts.samples import dossier
 from worker.adapters.redis import keys, records
 from worker.adapters.redis.client import items, text
 from worker.adapters.redis.keys import PULL_REQUEST_EVENTS
-from worker.adapters.redis.pull_requests import DispatchLimits
 from worker.adapters.redis.records import RedisUninstallations
 from worker.adapters.redis.store import Store
 from worker.domain.ids import CheckRunId, EvalId, InstallationId
 from worker.domain.lifecycle.judging import Finish
+from worker.domain.lifecycle.work import DispatchLimits
 from worker.domain.request.pause import JudgingPause
 from worker.domain.request.pull_request_events import PullRequestEventKind
 from worker.domain.verdict.events import EvalTrigger, Event, EventKind, terminal_event

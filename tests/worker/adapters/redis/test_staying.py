@@ -6,12 +6,12 @@ from tests.worker.adapters.redis.played import HEAD, NEWER, becomes_due, pull, w
 from tests.worker.adapters.redis.test_shared_heads import HERE, REJECTED, waits
 from worker.adapters.redis import intake, keys
 from worker.adapters.redis.client import text, whole
-from worker.adapters.redis.pull_requests import DispatchLimits, JudgedHead
 from worker.adapters.redis.store import Store
 from worker.domain.check.check_run import CheckContent, Conclusion
 from worker.domain.check.shared_head import OtherPull
 from worker.domain.ids import BaseHash, CheckRunId, hash_base
 from worker.domain.lifecycle.judging import Finish
+from worker.domain.lifecycle.work import DispatchLimits, JudgedHead
 from worker.domain.request.judge_request import PullRef, Trigger
 from worker.domain.request.pull_request_events import hash_issue
 

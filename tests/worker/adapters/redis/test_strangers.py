@@ -8,8 +8,8 @@ from tests.worker.adapters.redis.played import HEAD, NEWER, pull, wish
 from tests.worker.adapters.redis.test_triggers import HERE, field_of, wanted_of
 from worker.adapters.redis import intake, keys
 from worker.adapters.redis.client import items, text, whole
-from worker.adapters.redis.pull_requests import DispatchLimits, PendingCheckRun
 from worker.adapters.redis.store import Store
+from worker.domain.lifecycle.work import DispatchLimits, PendingCheckRun
 from worker.domain.request.judge_request import Trigger
 from worker.settings import WRITES_AN_HOUR, WRITES_EACH, Timing
 

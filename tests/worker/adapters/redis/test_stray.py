@@ -10,12 +10,12 @@ from tests.worker.adapters.redis.test_merge_groups import group
 from tests.worker.adapters.redis.test_pull_requests import taken
 from tests.worker.adapters.redis.test_triggers import At
 from worker.adapters.redis import intake, keys
-from worker.adapters.redis.check_runs import ExpiredCheckRun
 from worker.adapters.redis.client import text
 from worker.adapters.redis.store import Store
 from worker.domain.check.merge_group import GroupEnd
 from worker.domain.ids import CheckRunId
 from worker.domain.lifecycle.judging import Finish
+from worker.domain.lifecycle.work import ExpiredCheckRun
 from worker.domain.request.judge_request import PullRef, Trigger
 from worker.settings import Timing
 

@@ -12,10 +12,10 @@ from typing import Any, Final
 import pytest
 
 from tests.worker.adapters.redis.played import HEAD, NEWER, becomes_due, lease_runs_out, pull
-from worker.adapters.redis.pull_requests import DispatchLimits, JudgedHead, LeasedJob
 from worker.adapters.redis.store import Store
 from worker.domain.ids import CheckRunId
 from worker.domain.lifecycle.judging import Finish, FinishResult
+from worker.domain.lifecycle.work import DispatchLimits, JudgedHead, LeasedJob
 
 WRITTEN: Final[dict[str, tuple[str, Any]]] = json.loads(
     Path(__file__).with_name("store_of_version_before.json").read_text(encoding="utf-8")

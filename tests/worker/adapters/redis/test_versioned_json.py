@@ -13,11 +13,11 @@ import pytest
 from tests.worker.adapters.redis.played import comes_again, command, pull, wish
 from tests.worker.adapters.redis.watching import happening
 from worker.adapters.redis import keys, versioned_json
-from worker.adapters.redis.check_runs import ExpiredCheckRun
 from worker.adapters.redis.keys import COMMANDS, PULL_REQUEST_EVENTS
 from worker.adapters.redis.store import Store
 from worker.adapters.redis.versioned_json import read_json, read_json_or_none
 from worker.domain.dossier.dossier import Dossier
+from worker.domain.lifecycle.work import ExpiredCheckRun
 from worker.domain.model import Frozen
 from worker.domain.request.judge_request import CommandRequest, JudgeRequest, Trigger
 from worker.domain.request.pull_request_events import PullRequestEvent, PullRequestEventKind

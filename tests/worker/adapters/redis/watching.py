@@ -9,10 +9,10 @@ from tests.worker.adapters.redis.played import AT, HEAD, becomes_due, pull, wish
 from tests.worker.adapters.redis.test_kept import audit
 from tests.worker.publishing.texts.samples import accepted, dossier
 from worker.adapters.redis import keys
-from worker.adapters.redis.pull_requests import DispatchLimits
 from worker.adapters.redis.store import Store
 from worker.domain.ids import EvalId, InstallationId, new_eval_id
 from worker.domain.lifecycle.judging import Finish
+from worker.domain.lifecycle.work import DispatchLimits
 from worker.domain.request.judge_request import PullRef
 from worker.domain.request.pull_request_events import PullRequestEvent, PullRequestEventKind
 from worker.domain.verdict.ledger import LedgerEntry

@@ -9,10 +9,10 @@ from tests.worker.adapters.redis.played import becomes, lease_runs_out, pull, se
 from tests.world.redis import Redis
 from worker.adapters.redis import keys
 from worker.adapters.redis.client import text
-from worker.adapters.redis.leases import renewing_lease
 from worker.adapters.redis.store import Store, open_store
 from worker.errors import LeaseLost
 from worker.log import bind_log_fields
+from worker.scheduling.leases import renewing_lease
 from worker.settings import Timing
 
 

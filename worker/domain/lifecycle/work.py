@@ -1,0 +1,236 @@
+"""What the store hands to the scheduler, and the scheduler to a judge."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import Enum, auto
+from typing import Final, Generic, Protocol, TypeVar
+
+from worker.domain.check.author_comment import VerdictTask
+from worker.domain.check.merge_group import MergeGroup
+from worker.domain.ids import BaseHash, CheckRunId, InstallationId, RepositoryId, Sha
+from worker.domain.model import Frozen
+from worker.domain.request.judge_request import CommandRequest, JudgeRequest, PullRef, Trigger
+from worker.domain.request.pause import JudgingPause
+from worker.domain.request.pull_request_events import PullRequestEvent, RepositoryAdded
+
+F = TypeVar("F", bound=VerdictTask)
+
+
+class LeaseStore(Protocol):
+    """Renews the leases of pull requests. Raises LeaseLost and Unavailable."""
+
+    def renew_lease(self, lease: "PullRequestLease") -> Trigger | None: ...
+
+
+class GroupLeaseStore(Protocol):
+    """The same of merge groups."""
+
+    def renew_lease(self, lease: "GroupLease") -> None: ...
+
+
+RELEASED_AT_A_TIME: Final = 4
+"""Pull requests released after each success during recovery from an outage: fast if it lasts, few failures if not."""
+
+
+class PendingWork(Enum):
+    """Kinds of pending work."""
+
+    JUDGE = auto()
+    OPEN = auto()
+    ANSWER = auto()
+    ANSWER_GROUP = auto()
+    WRITE = auto()
+    FOLLOW = auto()
+    CONCLUDE = auto()
+    SETTLE = auto()
+    GREET = auto()
+    SCAN = auto()
+
+
+@dataclass(frozen=True)
+class DispatchLimits:
+    """Concurrent judgings: of one installation, of all, and (`outside`) of those from forks of outside contributors."""
+
+    per_installation: int
+    total: int
+    outside: int = 1
+
+    @classmethod
+    def of_workers(cls, workers: int) -> "DispatchLimits":
+        """Reserve one worker for other installations and let two jobs wait; one of outside contributors, who have own workers."""
+        return cls(per_installation=max(1, workers - 1), total=workers + 2, outside=workers_for_strangers(workers) + 1)
+
+
+def workers_for_strangers(workers: int) -> int:
+    """Number of workers, besides *workers*, that only judge pull requests from forks of outside contributors."""
+    return max(1, workers // 2)
+
+
+@dataclass(frozen=True)
+class DispatchedJob:
+    """The dispatcher's next job. `is_outside`: opened from a fork by an outside contributor."""
+
+    fence: int
+    request: JudgeRequest
+    is_outside: bool = False
+
+
+@dataclass(frozen=True)
+class PendingCheckRun:
+    """A head that needs its check run. `seq`: number of the request. `is_outside`: from an outside contributor's fork."""
+
+    head_sha: Sha
+    request: JudgeRequest
+    seq: str = ""
+    is_outside: bool = False
+
+
+@dataclass(frozen=True)
+class RateLimitWait:
+    """Duration of a rate limit, and of this pull request's turn among all that wait for it."""
+
+    limit: timedelta
+    turn: timedelta
+
+
+@dataclass(frozen=True)
+class JudgedHead:
+    """A judged head (the newest one unless an event came meanwhile), and its base."""
+
+    head_sha: Sha
+    base: BaseHash | None = None
+
+
+@dataclass(frozen=True)
+class PullRequestLease:
+    """The Lease of one judging."""
+
+    pulls: LeaseStore
+    pull: PullRef
+    token: str
+    fence: int
+
+    def renew(self) -> Trigger | None:
+        return self.pulls.renew_lease(self)
+
+
+@dataclass(frozen=True)
+class LeasedJob:
+    """A judging that may start. *attempt* counts from 1; `waiting_since`: start of this head's wait for CI.
+
+    `outage_count`: consecutive ends by an outage of GitHub, which count as no attempt.
+    """
+
+    lease: PullRequestLease
+    request: JudgeRequest
+    attempt: int
+    waiting_since: datetime | None
+    outage_count: int = 0
+
+
+class ExpiredCheckRun(Frozen):
+    """A check run past its deadline. `is_put_off`: it explains why it can't be judged now."""
+
+    pull: PullRef
+    head_sha: Sha
+    check: CheckRunId
+    is_put_off: bool = False
+
+
+class QueuedGroup(Frozen):
+    """A stored group. `waits`: its check run is published as waiting; `failed`: why its judging failed."""
+
+    group: MergeGroup
+    waits: bool = False
+    failed: str = ""
+
+
+@dataclass(frozen=True)
+class PendingGroup:
+    """A group to process; *attempt* counts from 1: crashes since its last postponement, without crashes of Redis itself."""
+
+    queued: QueuedGroup
+    attempt: int
+
+    @property
+    def group(self) -> MergeGroup:
+        return self.queued.group
+
+
+@dataclass(frozen=True)
+class GroupLease:
+    """The Lease of one group's judging."""
+
+    groups: GroupLeaseStore
+    group: MergeGroup
+    token: str
+    owner: str
+    fence: int = 0
+
+    def renew(self) -> None:
+        self.groups.renew_lease(self)
+
+
+@dataclass(frozen=True)
+class LeasedGroup:
+    """A judging that may start."""
+
+    lease: GroupLease
+    pending: PendingGroup
+
+
+@dataclass(frozen=True)
+class QueuedCommand:
+    """A command to answer; *attempt* counts from 1."""
+
+    command: CommandRequest
+    attempt: int
+
+
+@dataclass(frozen=True, slots=True)
+class QueuedFollowUp(Generic[F]):
+    """A task; *attempt* counts from 1. *text*: its stored text, which another version may write differently."""
+
+    follow_up: F
+    attempt: int
+    text: str
+
+
+@dataclass(frozen=True)
+class QueuedAddedRepository:
+    """An added repository; *attempt* counts from 1."""
+
+    added: RepositoryAdded
+    attempt: int
+
+
+@dataclass(frozen=True)
+class QueuedPullRequestEvent:
+    """A pull request event; *attempt* counts from 1."""
+
+    event: PullRequestEvent
+    attempt: int
+
+
+@dataclass(frozen=True)
+class DuePullRequest:
+    """A pull request whose outcome verdict is due. `is_reevaluation`: it had one since its last submission."""
+
+    pull: PullRef
+    turn: int
+    is_reevaluation: bool
+
+
+@dataclass(frozen=True)
+class ActivePause:
+    """A pause in force. `is_everywhere`: set by the operator for all repositories."""
+
+    suspension: JudgingPause
+    is_everywhere: bool
+
+
+class PausedRepository(Frozen):
+    """A repository with heads that wait for the end of a pause."""
+
+    installation_id: InstallationId
+    repository_id: RepositoryId

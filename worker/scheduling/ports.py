@@ -1,0 +1,297 @@
+"""The store as the scheduler uses it. All methods are idempotent and raise Unavailable."""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Protocol, TypeVar
+
+from worker.domain.check.author_comment import CommentJob, VerdictTask
+from worker.domain.check.code_scanning import SarifUpload
+from worker.domain.check.merge_group import MergeGroup
+from worker.domain.check.overrides import Contest, Override, ReviewDecision, ReviewDismissal
+from worker.domain.check.shared_head import CommitRef
+from worker.domain.ids import CheckRunId, DeliveryId, InstallationId, RepositoryId, Sha
+from worker.domain.lifecycle.judging import Finish, FinishResult
+from worker.domain.lifecycle.work import (
+    ActivePause,
+    DispatchedJob,
+    DispatchLimits,
+    DuePullRequest,
+    ExpiredCheckRun,
+    GroupLease,
+    JudgedHead,
+    LeasedGroup,
+    LeasedJob,
+    PausedRepository,
+    PendingCheckRun,
+    PendingGroup,
+    PendingWork,
+    PullRequestLease,
+    QueuedAddedRepository,
+    QueuedCommand,
+    QueuedFollowUp,
+    QueuedGroup,
+    QueuedPullRequestEvent,
+    RateLimitWait,
+)
+from worker.domain.metrics import DurationMetric, EventCount
+from worker.domain.ports import DecisionStore, JudgeRequests, Ledger
+from worker.domain.request.judge_request import CommandRequest, FirstSeen, JudgeRequest, PullRef, ReviewRef
+from worker.domain.request.pause import JudgingPause
+from worker.domain.request.pull_request_events import PullRequestEvent, RepositoryAdded
+
+F = TypeVar("F", bound=VerdictTask)
+CommitKey = tuple[InstallationId, RepositoryId, Sha]
+
+
+class PullRequests(JudgeRequests, Protocol):
+    """The queue of judgings; `worker.domain.lifecycle` has its rules."""
+
+    def claim_leadership(self, token: str) -> bool: ...
+
+    def resign_leadership(self, token: str) -> None: ...
+
+    def next_due(self, call: str, limits: DispatchLimits) -> DispatchedJob | None: ...
+
+    def next_to_open(self, outside: int = 1) -> PendingCheckRun | None: ...
+
+    def mark_opened(self, pull: PullRef, head_sha: Sha, seq: str = "") -> None: ...
+
+    def postpone_opening(self, pull: PullRef, head_sha: Sha, delay: timedelta) -> None: ...
+
+    def requeue_lost(self, *queue_keys: str) -> int: ...
+
+    def requeue_dead(self, pull: PullRef, fence: int) -> bool: ...
+
+    def requeue_orphaned(self, pull: PullRef, check: CheckRunId, why: str = "") -> bool: ...
+
+    def request_correction(self, lease: PullRequestLease, request: JudgeRequest) -> None: ...
+
+    def take_lease(self, pull: PullRef, fence: int) -> LeasedJob | None: ...
+
+    def finish(
+        self,
+        lease: PullRequestLease,
+        how: Finish,
+        wait: timedelta | RateLimitWait = ...,
+        later: JudgeRequest | None = None,
+        of: JudgedHead | None = None,
+    ) -> FinishResult: ...
+
+    def count_waiting(self, installation: InstallationId) -> int: ...
+
+    def release_waiting(self, installation: InstallationId) -> None: ...
+
+
+class MergeGroups(Protocol):
+    """Unanswered merge groups."""
+
+    def next(self) -> PendingGroup | None: ...
+
+    def postpone(self, queued: QueuedGroup, delay: timedelta) -> None: ...
+
+    def requeue_orphaned(self, commit: CommitKey, check: CheckRunId, at: datetime) -> bool: ...
+
+    def requeue_dead(self, group_id: str, token: str) -> bool: ...
+
+    def find_group(self, commit: CommitKey) -> MergeGroup | None: ...
+
+    def take_lease(self, group_id: str, token: str) -> LeasedGroup | None: ...
+
+    def renew_lease(self, lease: GroupLease) -> None: ...
+
+
+class CheckWatch(Protocol):
+    """Open check runs and their deadlines."""
+
+    def newest_head(self, pull: PullRef) -> Sha | None: ...
+
+    def record_expired(self, pull: PullRef, head_sha: Sha, check: CheckRunId) -> bool: ...
+
+    def take_expired(self) -> Sequence[ExpiredCheckRun]: ...
+
+    def postpone_expired(self, late: ExpiredCheckRun, delay: timedelta) -> None: ...
+
+    def take_orphaned(self) -> Sequence[ExpiredCheckRun]: ...
+
+
+class TaskQueue(Protocol[F]):
+    """Background tasks of one kind."""
+
+    def next(self) -> QueuedFollowUp[F] | None: ...
+
+    def postpone(self, follow_up: F, delay: timedelta) -> None: ...
+
+    def complete(self, opened: QueuedFollowUp[F]) -> None: ...
+
+
+class CommandTasks(Protocol):
+    """Unanswered commands."""
+
+    def next(self) -> QueuedCommand | None: ...
+
+    def postpone(self, command: CommandRequest, delay: timedelta) -> None: ...
+
+    def complete(self, command: CommandRequest) -> None: ...
+
+
+class PullRequestEventTasks(Protocol):
+    """Unprocessed pull request events."""
+
+    def put(self, happening: PullRequestEvent) -> object: ...
+
+    def next(self) -> QueuedPullRequestEvent | None: ...
+
+    def postpone(self, happening: PullRequestEvent, delay: timedelta) -> None: ...
+
+    def complete(self, happening: PullRequestEvent) -> None: ...
+
+
+class AddedRepositoryTasks(Protocol):
+    """Recently added repositories."""
+
+    def next(self) -> QueuedAddedRepository | None: ...
+
+    def postpone(self, greeting: RepositoryAdded, delay: timedelta) -> None: ...
+
+    def complete(self, greeting: RepositoryAdded) -> None: ...
+
+
+class SharedHeadTasks(Protocol):
+    """Commits whose check runs may be out of sync."""
+
+    def next(self) -> tuple[CommitRef, int] | None: ...
+
+    def postpone(self, commit: CommitRef, delay: timedelta) -> None: ...
+
+
+class DueOutcomes(Protocol):
+    """Pull requests with a due outcome verdict."""
+
+    def next_due(self) -> DuePullRequest | None: ...
+
+    def complete(self, due: DuePullRequest) -> None: ...
+
+
+class Pauses(Protocol):
+    def find_pause(self, installation: InstallationId, repository: RepositoryId) -> ActivePause | None: ...
+
+    def pause(self, installation: InstallationId, repository: RepositoryId, suspension: JudgingPause) -> None: ...
+
+    def resume(self, installation: InstallationId, repository: RepositoryId) -> bool: ...
+
+
+class PausedHeads(Protocol):
+    """Heads that wait for the end of a pause."""
+
+    def put(self, request: JudgeRequest) -> None: ...
+
+    def remove(self, pull: PullRef) -> None: ...
+
+    def next(self) -> Sequence[PausedRepository]: ...
+
+    def list_requests(self, paused: PausedRepository) -> Sequence[JudgeRequest]: ...
+
+    def remove_repository(self, paused: PausedRepository) -> None: ...
+
+
+class Decisions(DecisionStore, Protocol):
+    """Decisions of persons, as commands change them."""
+
+    def override(self, pull: PullRef, head_sha: Sha, decision: Override) -> bool: ...
+
+    def contest(self, pull: PullRef, head_sha: Sha, decision: Contest) -> None: ...
+
+    def force(self, pull: PullRef, head_sha: Sha, at: datetime) -> None: ...
+
+    def review(self, pull: PullRef, head_sha: Sha, decision: ReviewDecision) -> None: ...
+
+    def find_dismissal(self, pull: PullRef, review: ReviewRef) -> ReviewDismissal | None: ...
+
+    def dismiss(self, pull: PullRef, review: ReviewRef, decision: ReviewDismissal) -> None: ...
+
+    def withdraw(self, pull: PullRef, head_sha: Sha, decision: ReviewDismissal) -> None: ...
+
+    def is_vouched(self, pull: PullRef) -> bool: ...
+
+    def mark_vouched(self, pull: PullRef) -> None: ...
+
+    def claim_action(self, pull: PullRef, act: str, delivery: DeliveryId, at: datetime) -> datetime | None: ...
+
+    def newest_arrival(self, pull: PullRef) -> FirstSeen | None: ...
+
+    def claim_answer(self, pull: PullRef, what: str, delivery: DeliveryId) -> bool: ...
+
+
+class Measures(Protocol):
+    """Figures of `/metrics`."""
+
+    def count(self, what: EventCount) -> None: ...
+
+    def record_duration(self, span: DurationMetric, seconds: float) -> None: ...
+
+    def count_verdict(
+        self, installation: InstallationId, decision: str, reason: str, seconds: float | None
+    ) -> None: ...
+
+
+class OrphanedEvaluations(Protocol):
+    def end_orphaned(self) -> int: ...
+
+
+class SchedulingStore(Protocol):
+    """All parts of the store."""
+
+    @property
+    def pulls(self) -> PullRequests: ...
+
+    @property
+    def groups(self) -> MergeGroups: ...
+
+    @property
+    def commands(self) -> CommandTasks: ...
+
+    @property
+    def comment_jobs(self) -> TaskQueue[CommentJob]: ...
+
+    @property
+    def scans(self) -> TaskQueue[SarifUpload]: ...
+
+    @property
+    def pull_request_events(self) -> PullRequestEventTasks: ...
+
+    @property
+    def added_repositories(self) -> AddedRepositoryTasks: ...
+
+    @property
+    def shared_heads(self) -> SharedHeadTasks: ...
+
+    @property
+    def outcomes(self) -> DueOutcomes: ...
+
+    @property
+    def events(self) -> OrphanedEvaluations: ...
+
+    @property
+    def ledger(self) -> Ledger: ...
+
+    @property
+    def decisions(self) -> Decisions: ...
+
+    @property
+    def pauses(self) -> Pauses: ...
+
+    @property
+    def paused_heads(self) -> PausedHeads: ...
+
+    @property
+    def measures(self) -> Measures: ...
+
+    def checks(self) -> CheckWatch: ...
+
+    def find_pending_work(self, call: str) -> frozenset[PendingWork]:
+        """Kinds of work that are due. *call* names the next dispatch: one that was already answered counts as due, too."""
+        ...
+
+    def close(self) -> None:
+        """Close connections; a later call opens new ones."""
+        ...
