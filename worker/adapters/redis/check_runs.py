@@ -6,7 +6,6 @@ At most one process at a time creates the check run of a head, and an open check
 import secrets
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from datetime import timedelta
 from typing import Final
 
@@ -171,7 +170,7 @@ class RedisCheckRegistry:
             if not is_stale and (is_listed or text(status) != Conclusion.CANCELLED):
                 return None
             if is_stale:
-                save(transaction, pull, state, replace(state, is_reopening=True))
+                save(transaction, pull, state, state._replace(is_reopening=True))
             self._write_open(transaction, note, is_watched=True)
             self._write_idle(transaction, pull, head_sha)
             return OutdatedCheckRun(check, Trigger(state.outdated_by) if is_stale else None)
@@ -184,7 +183,7 @@ class RedisCheckRegistry:
         def record(transaction: Transaction) -> Operation[None]:
             state = yield from load(transaction, pull)
             if state.is_reopening:
-                save(transaction, pull, state, replace(state, outdated_by=None, is_reopening=False))
+                save(transaction, pull, state, state._replace(outdated_by=None, is_reopening=False))
 
         run(self._wire, record)
 
@@ -307,7 +306,7 @@ class RedisCheckRegistry:
             state = yield from load(transaction, pull)
             (is_seen,) = yield from transaction.read(("EXISTS", arrival))
             if state.seq is not None:
-                save(transaction, pull, state, replace(state, served_run=server_run))
+                save(transaction, pull, state, state._replace(served_run=server_run))
             elif is_seen:
                 transaction.write("HSET", arrival, f"{pull.number} served", server_run)
 

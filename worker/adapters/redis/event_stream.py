@@ -9,7 +9,6 @@ judge died. One transaction decides in each case.
 import secrets
 from collections.abc import Generator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from typing import Final, NamedTuple
@@ -116,7 +115,7 @@ class RedisEvents:
                 return
             if state.eval_id is not None:
                 yield from lose_evaluation(transaction, state.eval_id)
-            save(transaction, pull, state, replace(state, eval_id=evaluation.eval_id))
+            save(transaction, pull, state, state._replace(eval_id=evaluation.eval_id))
             transaction.write("HSET", keys.OPEN_EVALUATIONS.name, evaluation.eval_id, note)
             deadline = transaction.now + self._hold_ms
             transaction.write("ZADD", keys.EVALUATION_DEADLINES.name, deadline, evaluation.eval_id)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 from worker.adapters.redis import keys
 from worker.adapters.redis.client import RedisClient, Reply, items, text, whole
 from worker.adapters.redis.keys import SHARED_HEADS
-from worker.adapters.redis.state import PULL_S, load, parse_state, read_commands, save
+from worker.adapters.redis.state import PULL_S, expect_state, load, parse_state, read_commands, save
 from worker.adapters.redis.transactions import Command, Operation, Transaction, run
 from worker.adapters.redis.versioned_json import read_json
 from worker.domain.check.shared_head import CommitRef
@@ -122,9 +122,11 @@ def judging_operation(
     pull, event = request.pull, _judging_requested(request, timing, by)
     installation, repository = pull.installation_id, pull.repository_id
     delivery, turn = keys.delivery(request.delivery_id).name, keys.outside_turn(installation).name
+    whole_state = read_commands(pull)
+    # Only a change of role moves what waits from one queue to another, so only that needs to know its places.
     first: tuple[Command, ...] = (
         ("EXISTS", delivery),
-        *read_commands(pull),
+        whole_state[0],
         ("GET", keys.window(installation, repository, request.base).name),
         ("GET", turn),
     )
@@ -132,12 +134,14 @@ def judging_operation(
 
     def request_judging(transaction: Transaction) -> Operation[IntakeReceipt]:
         number, *replies = yield from transaction.peek(("INCR", keys.COUNT.name), *first)
-        for command, reply in zip(first[:-1], replies, strict=False):
-            transaction.expect(command, reply)
-        is_known, *stored, window, turn_at = replies
+        is_known, stored, window, turn_at = replies
         if is_known:
             return IntakeReceipt(IntakeOutcome.DUPLICATE, 0)
-        state = parse_state(pull, stored)
+        transaction.expect(first[0], is_known)
+        expect_state(transaction, pull, stored)
+        state = parse_state(pull, [stored])
+        if state.is_outside or event.is_outside:
+            state = parse_state(pull, [stored, *(yield from transaction.peek(*whole_state[1:]))])
         ledger_expires_at, is_concluded = (
             (yield from _look_around(transaction, pull, event, state)) if is_dependent else (None, False)
         )

@@ -7,7 +7,6 @@ same id. All deciding times are Redis' own, since clocks of other processes may 
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import replace
 from datetime import timedelta
 from typing import Final
 
@@ -81,7 +80,7 @@ class RedisOutcomes:
                 transaction.write("EXPIRE", index.name, lifetime_s(index))
             if state.seq is not None:  # else it was forgotten meanwhile
                 author_hash = _hash(author.casefold())[:16]
-                save(transaction, pull, state, replace(state, judged_by=" ".join((base, *marks)), author=author_hash))
+                save(transaction, pull, state, state._replace(judged_by=" ".join((base, *marks)), author=author_hash))
             return True
 
         return run(self._wire, begin)

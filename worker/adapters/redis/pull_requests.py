@@ -135,7 +135,7 @@ class RedisPullRequests:
             if candidate is None:
                 return None
             pull, state = candidate
-            save(transaction, pull, state, replace(state, opening_at=transaction.now + hold_ms))
+            save(transaction, pull, state, state._replace(opening_at=transaction.now + hold_ms))
             return PendingCheckRun(state.head or "", _request_of(state), str(state.seq or ""), state.is_outside)
 
         return run(self._wire, take)
@@ -148,7 +148,7 @@ class RedisPullRequests:
                 return state
             # The opener holds its turn until later. An earlier time and another number: a later request needs the check run.
             is_same = not seq or seq == str(state.seq) or state.opening_at > now
-            return replace(state, opening_at=None) if is_same else state
+            return state._replace(opening_at=None) if is_same else state
 
         self._change(pull, opened)
 
@@ -157,7 +157,7 @@ class RedisPullRequests:
 
         def postponed(state: PullRequestState, now: float) -> PullRequestState:
             is_pending = state.head == head_sha and state.opening_at is not None
-            return replace(state, opening_at=now + _wait_ms(delay)) if is_pending else state
+            return state._replace(opening_at=now + _wait_ms(delay)) if is_pending else state
 
         self._change(pull, postponed)
 
@@ -181,13 +181,13 @@ class RedisPullRequests:
                 transaction.write("ZREM", keys.DISPATCHED.name, keys.pull(pull).name)
                 return False
             if pull.installation_id == LOCAL_INSTALLATION:  # its person judges again
-                save(transaction, pull, state, end_judging(replace(state, lease_until=None)))
+                save(transaction, pull, state, end_judging(state._replace(lease_until=None)))
                 return False
             if state.phase is Phase.DISPATCHED:
                 job = f"judge-{state.fence}"
                 indexes = yield from transaction.peek(*(("LPOS", queue, job) for queue in queue_keys))
                 if any(index is not None for index in indexes):
-                    save(transaction, pull, state, replace(state, lease_until=now + hold_ms))
+                    save(transaction, pull, state, state._replace(lease_until=now + hold_ms))
                     return False
             save(transaction, pull, state, lifecycle.requeue_lost(state, server_run, now))
             return True
@@ -253,7 +253,7 @@ class RedisPullRequests:
             state = yield from load(transaction, lease.pull)
             if not state.is_judged_by(lease.token, transaction.now):
                 return None
-            save(transaction, lease.pull, state, replace(state, lease_until=transaction.now + lease_ms))
+            save(transaction, lease.pull, state, state._replace(lease_until=transaction.now + lease_ms))
             return state
 
         state = run(self._wire, renew)
@@ -445,7 +445,7 @@ class RedisPullRequests:
         def record(transaction: Transaction) -> Operation[BaseHash]:
             state = yield from load(transaction, pull)
             if state.base is None and state.seq is not None:
-                save(transaction, pull, state, replace(state, base=base))
+                save(transaction, pull, state, state._replace(base=base))
             return state.base or base
 
         return run(self._wire, record)

@@ -6,7 +6,6 @@ encrypted. A commit stays queued until all of its check runs are up to date.
 
 import json
 from collections.abc import Mapping
-from dataclasses import replace
 from datetime import timedelta
 from typing import Any, Final
 
@@ -16,7 +15,7 @@ from worker.adapters.redis.delayed_queue import DelayedQueue
 from worker.adapters.redis.encryption import Codec
 from worker.adapters.redis.intake import lifetime_s, queue_sync, request_sync
 from worker.adapters.redis.keys import SHARED_HEADS
-from worker.adapters.redis.state import load, parse_state, read_commands, save
+from worker.adapters.redis.state import expect_state, load, parse_state, read_commands, save
 from worker.adapters.redis.transactions import Operation, Transaction, run
 from worker.domain.check.check_run import Button, CheckContent, Conclusion, StatusBlock
 from worker.domain.check.shared_head import (
@@ -54,7 +53,9 @@ class RedisSharedHeads:
         is_cancelled = status == Conclusion.CANCELLED
 
         def record(transaction: Transaction) -> Operation[SharedHeadView]:
-            current, *stored = yield from transaction.read(("HGET", key.name, "v"), *read_commands(pull))
+            current, *stored = yield from transaction.peek(("HGET", key.name, "v"), *read_commands(pull))
+            transaction.expect(("HGET", key.name, "v"), current)
+            expect_state(transaction, pull, stored[0])
             state, version = parse_state(pull, stored), whole(current) + 1  # each change raises the version
             shown = {} if current is None else (yield from _read_shown(transaction, key.name))
             transaction.write("HSET", key.name, "v", version, number, status, f"{number}:own", sealed)
@@ -64,7 +65,7 @@ class RedisSharedHeads:
             transaction.write("EXPIRE", key.name, lifetime_s(key))
             members = _members(shown) | {pull.number}
             if state.seq is not None and state.head == head_sha != state.published_head:  # its first content here
-                save(transaction, pull, state, replace(state, published_head=head_sha))
+                save(transaction, pull, state, state._replace(published_head=head_sha))
                 if state.published_head is not None:  # others at the head before stay without it
                     yield from request_sync(transaction, pull, state.published_head)
             if len(members) > 1:
@@ -117,7 +118,7 @@ class RedisSharedHeads:
             transaction.write("HDEL", name, f"{pull.number}:left")
             yield from request_sync(transaction, pull, head_sha)
             if state.head == head_sha != state.published_head:
-                save(transaction, pull, state, replace(state, published_head=head_sha))
+                save(transaction, pull, state, state._replace(published_head=head_sha))
                 if state.published_head is not None:
                     yield from request_sync(transaction, pull, state.published_head)
 

@@ -62,6 +62,7 @@ def _number(stored: str) -> int:
 
 
 FIELDS: Final = {
+    "version": _Field("v", _number),
     "phase": _Field("state", Phase),
     "seq": _Field("seq", _number),
     "read_seq": _Field("read", _number),
@@ -104,7 +105,7 @@ FIELDS: Final = {
     "finish_result": _Field("answer", str),
 }
 BY_STORED_NAME: Final = {field.stored: (name, field.parse) for name, field in FIELDS.items()}
-DEFAULTS: Final = {name: PullRequestState.__dataclass_fields__[name].default for name in FIELDS}
+DEFAULTS: Final = PullRequestState._field_defaults
 
 
 def read_commands(pull: PullRef) -> tuple[Command, ...]:
@@ -119,9 +120,12 @@ def read_commands(pull: PullRef) -> tuple[Command, ...]:
     return (("HGETALL", name), *(("ZSCORE", queue.name, name) for queue in (keys.DISPATCHED, *queues)))
 
 
+NO_PLACES: Final = (None,) * 5
+
+
 def parse_state(pull: PullRef, replies: list[Reply]) -> PullRequestState:
-    """The state from the replies to `read_commands`."""
-    flat, lease, due, due_outside, opening, opening_outside = replies
+    """The state from the replies to `read_commands`; from the first alone without its places in the queues."""
+    flat, lease, due, due_outside, opening, opening_outside = replies if len(replies) > 1 else [*replies, *NO_PLACES]
     parts = [text(part) for part in items(flat)]
     fields: dict[str, Any] = {}
     for stored, value in zip(parts[::2], parts[1::2], strict=True):
@@ -146,19 +150,35 @@ def _score(*replies: Reply) -> float | None:
 
 def load(transaction: Transaction, pull: PullRef) -> Operation[PullRequestState]:
     """Read the state; the transaction fails if it changes."""
-    return parse_state(pull, (yield from transaction.read(*read_commands(pull))))
+    replies = yield from transaction.peek(*read_commands(pull))
+    expect_state(transaction, pull, replies[0])
+    return parse_state(pull, replies)
+
+
+VERSION_FIELDS: Final = ("v", "seq", "state", "fence", "token", "again")
+"""Fields of which each change alters one; a version of Assay without "v" alters another."""
+
+
+def expect_state(transaction: Transaction, pull: PullRef, stored: Reply) -> None:
+    """Fail if the state, the first reply to `read_commands`, changes until the end."""
+    parts = items(stored)
+    fields = dict(zip(map(text, parts[::2]), parts[1::2], strict=True))
+    transaction.expect(("HMGET", keys.pull(pull).name, *VERSION_FIELDS), [fields.get(name) for name in VERSION_FIELDS])
 
 
 def save(transaction: Transaction, pull: PullRef, before: PullRequestState, after: PullRequestState) -> None:
     """Write what differs, with the queues."""
+    if after is before:
+        return
     name = keys.pull(pull).name
+    after = after._replace(version=before.version + 1)
     fields = {"inst": str(after.installation)} if before.seq is None and after.seq is not None else {}
     gone = list[str]()
-    for field, (stored, _, write) in FIELDS.items():
-        value = getattr(after, field)
+    for field, old, value in zip(PullRequestState._fields, before, after, strict=True):
         is_marked = field == "outdated_by" and after.is_reopening != before.is_reopening
-        if value == getattr(before, field) and not is_marked:
+        if field not in FIELDS or (value == old and not is_marked):
             continue
+        stored, _, write = FIELDS[field]
         if value == DEFAULTS[field]:
             gone.append(stored)
         else:

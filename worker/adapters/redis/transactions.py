@@ -86,7 +86,8 @@ class Transaction:
             return None
         parts: list[Argument] = [0, len(self._reads)]
         for command, reply in self._reads:
-            parts += (len(command), *command, canonical(reply))
+            form = canonical(reply)
+            parts += (len(command), *command, form.decode() if form.isascii() else form)  # text is encoded faster
         for command in self._writes:
             parts += (len(command), *command)
         return tuple(parts)

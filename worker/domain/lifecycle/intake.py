@@ -5,7 +5,7 @@ Events come in any order and more than once. An event that names a head or a bas
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Final, NamedTuple
@@ -193,7 +193,7 @@ def request_judging(
     """The state after a request to judge. *seq* numbers it among all events."""
     head = _follow_head(state, event)
     if head.is_void:
-        return Intake(replace(state, left_heads=head.left), IntakeOutcome.LATE)
+        return Intake(state._replace(left_heads=head.left), IntakeOutcome.LATE)
     base = _follow_base(state, event, head.sha)
     is_text, is_new = event.trigger is Trigger.TEXT, head.sha is not None and head.sha != state.head
     if event.mode is IntakeMode.ASKED and state.request and state.phase is not Phase.DUE and not state.is_idle_draft:
@@ -206,8 +206,7 @@ def request_judging(
     if base.is_old:
         request = request.replace(f'"base":"{event.base}"', f'"base":"{base.base}"', 1)
     is_rebased = event.trigger is Trigger.BASE and not base.is_old
-    after = replace(
-        state,
+    after = state._replace(
         seq=seq,
         request=state.request if only_waits else request,
         closed_at=state.closed_at if event.trigger in OWN_TRIGGERS else None,
@@ -219,26 +218,26 @@ def request_judging(
         is_base_unconfirmed=state.is_base_unconfirmed or (is_rebased and bool(_left_base(event))),
     )
     if is_new:
-        after = replace(after, head=head.sha, waiting_since=None, head_first_seen_at=None, looks=0)
+        after = after._replace(head=head.sha, waiting_since=None, head_first_seen_at=None, looks=0)
     if event.trigger in FLAGS:  # not by an App that answers to our check run
-        after = replace(after, looks=0)
+        after = after._replace(looks=0)
     if event.first_seen_at and not head.is_late and (is_new or not state.head_first_seen_at):
-        after = replace(after, head_first_seen_at=event.first_seen_at)
+        after = after._replace(head_first_seen_at=event.first_seen_at)
     after = _with_backoff(state, _with_role(after, event, now), event, now)
     turn_at = None
     if after.is_outside and is_new and (after.not_before or 0) <= now:  # else its turn is yet to come
         turn = max(now, context.outside_turn_at)
         turn_at = turn + event.outside_gap_ms
         if (not_before := turn - event.outside_ahead_ms) > now:
-            after = replace(after, not_before=not_before)
+            after = after._replace(not_before=not_before)
     is_known = not is_new or (is_text and not state.request)
     is_outdating = event.mode is not IntakeMode.HOLD and event.trigger in OUTDATING_TRIGGERS
     is_stale = is_outdating and is_known and not only_waits and bool(state.head or head.sha)
     if is_stale:
-        after = replace(after, outdated_by=event.trigger, is_reopening=False)
+        after = after._replace(outdated_by=event.trigger, is_reopening=False)
     is_shown = event.mode in (IntakeMode.HOLD, IntakeMode.MOVED) and head.sha is not None
     if is_new or is_stale or only_waits or is_shown:
-        after = replace(after, opening_at=max(now, after.not_before or 0) if after.is_outside else now)
+        after = after._replace(opening_at=max(now, after.not_before or 0) if after.is_outside else now)
     after, outcome = _schedule(state, after, event, context, now, is_old_base=base.is_old)
     return Intake(after, outcome, turn_at, is_rebased)
 
@@ -304,7 +303,7 @@ def _with_role(state: PullRequestState, event: JudgingRequested, now: float) -> 
     if is_outside == state.is_outside:
         return state
     opening_at = None if state.opening_at is None else now
-    return replace(state, is_outside=is_outside, opening_at=opening_at)
+    return state._replace(is_outside=is_outside, opening_at=opening_at)
 
 
 def _with_backoff(
@@ -313,16 +312,16 @@ def _with_backoff(
     """A push or a person ends a wait for GitHub, a person the turn after a rate limit."""
     not_before, is_asked = before.not_before or 0, event.trigger in FLAGS
     if before.outage_count is not None and (is_asked or state.head != before.head):
-        state = replace(state, not_before=None, outage_count=0)
+        state = state._replace(not_before=None, outage_count=0)
     elif before.limit_until is not None and is_asked and not_before > before.limit_until:
-        state = replace(state, not_before=before.limit_until)
+        state = state._replace(not_before=before.limit_until)
     elif before.is_outside and not state.is_outside and not_before > now and before.limit_until is None:
-        state = replace(state, not_before=None)
+        state = state._replace(not_before=None)
     else:
         return state
     if before.phase is not Phase.DUE:
         return state
-    return replace(state, queued_at=max(now, before.due_at or 0, state.not_before or 0))
+    return state._replace(queued_at=max(now, before.due_at or 0, state.not_before or 0))
 
 
 def _schedule(
@@ -338,9 +337,9 @@ def _schedule(
     outcome = IntakeOutcome.COALESCED if before.phase else IntakeOutcome.QUEUED
     if event.mode is IntakeMode.HOLD and not state.flags:
         return _hold_draft(before, state, now), outcome
-    state = replace(state, retention=Retention.OPEN)
+    state = state._replace(retention=Retention.OPEN)
     if before.is_idle_draft or before.ci_request:
-        state = replace(state, is_idle_draft=False, ci_request=None)
+        state = state._replace(is_idle_draft=False, ci_request=None)
     due_at, is_due = before.due_at or 0, before.phase is Phase.DUE
     if (due_at > 0 and (due_at <= now or (event.mode is IntakeMode.SOON and is_due))) or (is_old_base and is_due):
         return state, IntakeOutcome.COALESCED
@@ -349,12 +348,12 @@ def _schedule(
         quiet_ms = 0
     elif event.mode in (IntakeMode.WINDOW, IntakeMode.MOVED):
         quiet_ms = quiet_ms if context.quiet_ms is None else context.quiet_ms
-        state = replace(state, quiet_ms=quiet_ms)
+        state = state._replace(quiet_ms=quiet_ms)
     first_event_at = now if before.first_event_at is None else before.first_event_at
     due_at = min(now + quiet_ms, first_event_at + max(event.quiet_max_ms, quiet_ms))
-    state = replace(state, due_at=due_at, first_event_at=first_event_at)
+    state = state._replace(due_at=due_at, first_event_at=first_event_at)
     if before.phase in (None, Phase.DUE):
-        state = replace(state, phase=Phase.DUE, queued_at=max(now, due_at, state.not_before or 0))
+        state = state._replace(phase=Phase.DUE, queued_at=max(now, due_at, state.not_before or 0))
     return state, outcome
 
 
@@ -362,12 +361,12 @@ def _hold_draft(before: PullRequestState, state: PullRequestState, now: float) -
     """A draft waits for another request. What is due stays due: the event may be late, and the judge asks GitHub."""
     is_new = state.head != before.head
     is_doubtful = is_new and not before.phase and bool(before.request) and not before.is_idle_draft
-    state = replace(state, is_idle_draft=True, ci_request=None if is_new else state.ci_request)
+    state = state._replace(is_idle_draft=True, ci_request=None if is_new else state.ci_request)
     if is_doubtful:  # it was no draft a moment ago
         at = max(now, state.not_before or 0)
-        state = replace(state, phase=Phase.DUE, due_at=now, first_event_at=now, queued_at=at)
+        state = state._replace(phase=Phase.DUE, due_at=now, first_event_at=now, queued_at=at)
     is_kept = before.phase is not None or is_doubtful
-    return replace(state, retention=Retention.OPEN if is_kept else Retention.EXPIRING)
+    return state._replace(retention=Retention.OPEN if is_kept else Retention.EXPIRING)
 
 
 class CheckCompleted(NamedTuple):
@@ -392,21 +391,21 @@ def retrigger(  # noqa: PLR0911 - one return for each phase
     gathered_at = min(now + event.gather_ms, news_at + event.gathered_ms)
     match state.phase:
         case Phase.DISPATCHED | Phase.JUDGING:
-            state = replace(state, news_at=news_at)
+            state = state._replace(news_at=news_at)
             if state.looks >= MOST_LOOKS:
                 return state
-            return replace(state, look_at=max(gathered_at, now + _patience_ms(event, state.looks + 1)))
+            return state._replace(look_at=max(gathered_at, now + _patience_ms(event, state.looks + 1)))
         case Phase.DUE if state.waiting_since is not None or state.news_at is not None:
             return _look_at(state, gathered_at, news_at, now)
         case Phase.DUE if state.first_event_at is not None and event.is_green:
             at = max(now + event.gather_ms, state.not_before or 0)
-            return state if (state.due_at or 0) <= at else replace(state, due_at=at, queued_at=at)
+            return state if (state.due_at or 0) <= at else state._replace(due_at=at, queued_at=at)
         case None if state.ci_request and state.looks < MOST_LOOKS:
             looks = state.looks + 1
             due_at = now + _patience_ms(event, looks)
             request = state.ci_request
-            state = replace(state, ci_request=None, looks=looks, seq=seq, request=request, news_at=now, due_at=due_at)
-            return make_due(replace(state, retention=Retention.OPEN), now)
+            state = state._replace(ci_request=None, looks=looks, seq=seq, request=request, news_at=now, due_at=due_at)
+            return make_due(state._replace(retention=Retention.OPEN), now)
         case _:
             return None
 
@@ -422,7 +421,7 @@ def _look_at(state: PullRequestState, at: float, news_at: float, now: float) -> 
         at = max(at, due_at)
     if due_at <= now or (due_at <= at and state.news_at is None):
         return state
-    return replace(state, news_at=news_at, due_at=at, queued_at=at)
+    return state._replace(news_at=news_at, due_at=at, queued_at=at)
 
 
 def close_pull_request(
@@ -431,10 +430,10 @@ def close_pull_request(
     """The state after the close. What is under way completes, and open check runs are concluded by a judging."""
     if not state.request:
         return state
-    state = replace(state, closed_at=now, expires_at=expires_at, ci_request=None, is_idle_draft=False)
+    state = state._replace(closed_at=now, expires_at=expires_at, ci_request=None, is_idle_draft=False)
     if not state.phase and not has_open_checks:
-        return replace(state, retention=Retention.EXPIRING)
-    state = replace(state, seq=seq, due_at=now, not_before=None, retention=Retention.OPEN)
+        return state._replace(retention=Retention.EXPIRING)
+    state = state._replace(seq=seq, due_at=now, not_before=None, retention=Retention.OPEN)
     return make_due(state, now) if state.phase in (None, Phase.DUE) else state
 
 
@@ -442,4 +441,4 @@ def withdraw(state: PullRequestState, delivery_id: DeliveryId) -> PullRequestSta
     """The state without this delivery's request; None: another one superseded it, a person asks, or it is under way."""
     if state.phase is not Phase.DUE or state.flags or f'"delivery_id":"{delivery_id}"' not in (state.request or ""):
         return None
-    return replace(end_judging(state), queued_at=None)
+    return end_judging(state)._replace(queued_at=None)

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, NamedTuple
 
@@ -54,8 +54,7 @@ class LeaseRefusal(StrEnum):
 
 def dispatch(state: PullRequestState, fence: int, hold_ms: float, now: float) -> PullRequestState:
     """The state after the job was queued under this fence."""
-    return replace(
-        state,
+    return state._replace(
         phase=Phase.DISPATCHED,
         fence=fence,
         due_at=None,
@@ -74,9 +73,9 @@ def take_lease(
     if state.fence != fence or (state.phase is not Phase.DISPATCHED and not state.is_judged_by(token, now)):
         return state, LeaseRefusal.STALE
     if state.phase is not Phase.DISPATCHED:
-        return replace(state, lease_until=now + lease_ms), None
+        return state._replace(lease_until=now + lease_ms), None
     if (state.due_at or 0) > now:
-        return make_due(replace(state, lease_until=None), now), LeaseRefusal.EARLY
+        return make_due(state._replace(lease_until=None), now), LeaseRefusal.EARLY
     return start_judging(state, token, run, lease_ms, now), None
 
 
@@ -84,8 +83,7 @@ def start_judging(
     state: PullRequestState, token: str, run: str | None, lease_ms: float, now: float
 ) -> PullRequestState:
     """The state of a pull request with a judge."""
-    return replace(
-        state,
+    return state._replace(
         phase=Phase.JUDGING,
         token=token,
         attempts=state.attempts + 1,
@@ -138,31 +136,31 @@ def finish(state: PullRequestState, end: JudgingEnded, now: float) -> tuple[Pull
         return state, FinishResult.LOST
     has_news = state.seq != state.read_seq
     result, look_at = FinishResult.LATER, state.look_at
-    state = replace(state, lease_until=None, eval_id=None, base=state.base or end.base)
+    state = state._replace(lease_until=None, eval_id=None, base=state.base or end.base)
     if end.how in (Finish.RETRY, Finish.PUT_OFF, Finish.AWAY):
         state = _postpone(state, end, now)
     else:
-        state = replace(state, attempts=0, spared=0, outage_count=None)
+        state = state._replace(attempts=0, spared=0, outage_count=None)
         if end.how is Finish.WAIT:
             if not has_news:  # else the event has set `due_at`, and it may be about another head
                 due_at = now + end.wait_ms
                 due_at = due_at if look_at is None else min(due_at, max(now, look_at))
                 waiting_since = now if state.waiting_since is None else state.waiting_since
-                state = replace(state, waiting_since=waiting_since, due_at=due_at)
+                state = state._replace(waiting_since=waiting_since, due_at=due_at)
         elif end.how is Finish.OUTAGE and not has_news:
-            state = replace(state, waiting_since=None, due_at=now + end.wait_ms, request=end.later)
+            state = state._replace(waiting_since=None, due_at=now + end.wait_ms, request=end.later)
         else:
-            state = replace(state, waiting_since=None)
+            state = state._replace(waiting_since=None)
             result = FinishResult.AGAIN if has_news or end.how is Finish.AGAIN else FinishResult.CLOSED
             if end.has_verdict and not has_news:
                 state = _confirm(state, end)
             if end.how is Finish.JUDGED and result is FinishResult.CLOSED and end.later:
                 if look_at is None:
-                    state = replace(state, ci_request=end.later)
+                    state = state._replace(ci_request=end.later)
                 else:
                     due_at, looks = max(now, look_at), state.looks + 1
-                    state, result = replace(state, looks=looks, request=end.later, due_at=due_at), FinishResult.AGAIN
-    state = replace(state, news_at=None, look_at=None, finished_token=end.token, finish_result=result)
+                    state, result = state._replace(looks=looks, request=end.later, due_at=due_at), FinishResult.AGAIN
+    state = state._replace(news_at=None, look_at=None, finished_token=end.token, finish_result=result)
     return (end_judging(state) if result is FinishResult.CLOSED else make_due(state, now)), result
 
 
@@ -170,8 +168,7 @@ def _postpone(state: PullRequestState, end: JudgingEnded, now: float) -> PullReq
     """Retry after a backoff. Only RETRY counts as an attempt."""
     is_outage = end.how is Finish.AWAY
     return keep_outdated(
-        replace(
-            state,
+        state._replace(
             attempts=state.attempts - (end.how is not Finish.RETRY),
             outage_count=(state.outage_count or 0) + 1 if is_outage else None,
             not_before=end.retry_at if is_outage else now + end.wait_ms,
@@ -182,14 +179,14 @@ def _postpone(state: PullRequestState, end: JudgingEnded, now: float) -> PullReq
 
 def _confirm(state: PullRequestState, end: JudgingEnded) -> PullRequestState:
     """GitHub showed head and base to the judge of this verdict, whatever deliveries named last."""
-    state = replace(state, is_idle_draft=False)
+    state = state._replace(is_idle_draft=False)
     if end.base and state.is_base_unconfirmed:
         moves = state.base_moves if state.base == end.base else ()
-        state = replace(state, base=end.base, base_moves=moves, is_base_unconfirmed=False)
+        state = state._replace(base=end.base, base_moves=moves, is_base_unconfirmed=False)
     if end.head is None or state.head == end.head:
         return state
     left = state.left_heads if state.head is None else with_head(without_head(state.left_heads, end.head), state.head)
-    return replace(state, head=end.head, published_head=end.head, left_heads=left, head_first_seen_at=None, looks=0)
+    return state._replace(head=end.head, published_head=end.head, left_heads=left, head_first_seen_at=None, looks=0)
 
 
 def find_retry_slot(taken: Sequence[float], at: float, gap: float) -> float:
@@ -203,12 +200,12 @@ def find_retry_slot(taken: Sequence[float], at: float, gap: float) -> float:
 
 def release(state: PullRequestState, at: float, now: float) -> PullRequestState:
     """Retry after GitHub has answered another pull request of the installation."""
-    return make_due(replace(state, not_before=at), now)
+    return make_due(state._replace(not_before=at), now)
 
 
 def requeue_dead(state: PullRequestState, now: float) -> PullRequestState:
     """Judge again immediately: the worker is known to be dead."""
-    return make_due(keep_outdated(replace(state, lease_until=None, eval_id=None)), now)
+    return make_due(keep_outdated(state._replace(lease_until=None, eval_id=None)), now)
 
 
 def requeue_lost(state: PullRequestState, run: str | None, now: float) -> PullRequestState:
@@ -220,8 +217,8 @@ def requeue_lost(state: PullRequestState, run: str | None, now: float) -> PullRe
         and state.spared < MOST_SPARE_ATTEMPTS
     )
     if is_spared:
-        state = replace(state, attempts=state.attempts - 1, spared=state.spared + 1)
-    return make_due(keep_outdated(replace(state, lease_until=None)), now)
+        state = state._replace(attempts=state.attempts - 1, spared=state.spared + 1)
+    return make_due(keep_outdated(state._replace(lease_until=None)), now)
 
 
 class LocalJob(NamedTuple):
@@ -240,5 +237,5 @@ def start_local_judging(state: PullRequestState, job: LocalJob, lease_ms: float,
         return state
     if state.phase and state.has_lease(now):
         return None
-    state = replace(state, attempts=0, request=job.request, seq=job.seq, fence=job.fence, retention=Retention.OPEN)
+    state = state._replace(attempts=0, request=job.request, seq=job.seq, fence=job.fence, retention=Retention.OPEN)
     return start_judging(state, job.token, job.server_run, lease_ms, now)

@@ -4,9 +4,8 @@ Times are milliseconds of the server's clock. A transition is a pure function fr
 the state, and derives the queues from it.
 """
 
-from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Final
+from typing import Final, NamedTuple
 
 from worker.domain.ids import BaseHash, EvalId, InstallationId, Sha
 
@@ -30,11 +29,12 @@ class Retention(StrEnum):
     EXPIRING = "expiring"
 
 
-@dataclass(frozen=True, slots=True)
-class PullRequestState:
+class PullRequestState(NamedTuple):
     """All that is known of a pull request between its events."""
 
     installation: InstallationId
+    version: int = 0
+    """Number of changes."""
     phase: Phase | None = None
     """None: nothing is to be judged."""
     seq: int | None = None
@@ -143,18 +143,17 @@ def make_due(state: PullRequestState, now: float) -> PullRequestState:
     """Judge as soon as the quiet window and the backoff allow."""
     at = max(now, state.due_at or 0, state.not_before or 0)
     opening_at = now if state.outdated_by else state.opening_at  # what was published since may be older than the event
-    return replace(state, phase=Phase.DUE, queued_at=at, opening_at=opening_at)
+    return state._replace(phase=Phase.DUE, queued_at=at, opening_at=opening_at)
 
 
 def keep_outdated(state: PullRequestState) -> PullRequestState:
     """A judging ended without a verdict: what was stale at its start still is."""
-    return state if state.outdated_by else replace(state, outdated_by=state.known_outdated_by, is_reopening=False)
+    return state if state.outdated_by else state._replace(outdated_by=state.known_outdated_by, is_reopening=False)
 
 
 def end_judging(state: PullRequestState) -> PullRequestState:
     """Nothing is left to judge."""
-    return replace(
-        state,
+    return state._replace(
         phase=None,
         token=None,
         read_seq=None,

@@ -9,7 +9,7 @@ from tests.worker.adapters.redis.test_merge_groups import group
 from tests.worker.adapters.redis.test_task_queue import letter, scan
 from tests.worker.adapters.redis.watching import revert
 from worker.adapters.redis import keys
-from worker.adapters.redis.delayed_queue import find_pending_work
+from worker.adapters.redis.delayed_queue import WORK_KEYS, find_pending_work
 from worker.adapters.redis.keys import (
     ADDED_REPOSITORIES,
     COMMANDS,
@@ -55,9 +55,7 @@ def test_what_waits_is_due_until_somebody_is_at_it(
     assert take(store) is None
 
 
-@pytest.mark.parametrize(
-    ("todo", "order"), [pytest.param(todo, order, id=order.name) for todo in PendingWork for order in todo.value]
-)
+@pytest.mark.parametrize(("todo", "order"), [pytest.param(todo, order, id=order.name) for todo, order in WORK_KEYS])
 def test_each_line_is_due_by_its_own_first_moment(store: Store, todo: PendingWork, order: keys.Key) -> None:
     store.client.call("ZADD", order.name, SOON, "later")
     assert find_pending_work(store.client, "call") == frozenset()
@@ -67,9 +65,7 @@ def test_each_line_is_due_by_its_own_first_moment(store: Store, todo: PendingWor
 
 def test_every_line_that_things_wait_in_is_looked_at() -> None:
     turns = {keys.DUE_TURNS, keys.DUE_OUTSIDE_TURNS, keys.PENDING_CHECK_TURNS, keys.PENDING_CHECK_OUTSIDE_TURNS}
-    assert {line.order for line in ORDERS} | turns | {keys.LOOKAHEAD} == {
-        order for todo in PendingWork for order in todo.value
-    }
+    assert {line.order for line in ORDERS} | turns | {keys.LOOKAHEAD} == {order for _, order in WORK_KEYS}
 
 
 def test_a_pull_request_is_to_be_opened_and_judged_until_both_were_given(store: Store) -> None:

@@ -1,6 +1,6 @@
 """One pull request whose clock the test turns: events in, states out, without a store."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from worker.domain.ids import BaseHash, InstallationId, Sha
@@ -115,7 +115,7 @@ class PlayedPullRequest:
         return self.end(head=head, **fields)
 
     def change(self, **fields: Any) -> None:
-        self.state = replace(self.state, **fields)
+        self.state = self.state._replace(**fields)
 
     @property
     def due_in_s(self) -> float | None:

@@ -1,6 +1,5 @@
 """What each event makes of a pull request in each state, in whatever order the events come."""
 
-from dataclasses import replace
 from itertools import pairwise, permutations
 
 import pytest
@@ -229,7 +228,7 @@ def test_a_push_to_a_head_that_was_left_is_late(pull: PlayedPullRequest) -> None
     pull.judge(NEWEST)
     before = pull.state
     assert push(pull, HEAD, NEWER) is IntakeOutcome.LATE
-    assert replace(pull.state, left_heads=before.left_heads) == before
+    assert pull.state._replace(left_heads=before.left_heads) == before
     assert pull.request(Trigger.EDITED, HEAD, by=NamedHead(), draft=True) is IntakeOutcome.LATE
 
 
