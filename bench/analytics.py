@@ -26,7 +26,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from tests.worker.adapters.redis.played import settings
 from tests.world.redis import Redis
 from worker.adapters.redis import keys
-from worker.adapters.redis.client import encode_command, text
+from worker.adapters.redis.connection.client import encode_command, text
 from worker.adapters.redis.store import Store, open_store, with_store_url
 from worker.clock import SystemClock
 from worker.domain.ids import InstallationId

@@ -48,7 +48,7 @@ SETTLE_S = 240.0
 PROBE_EVERY, REPORTED_EVERY = 25, 250
 FENCES = {
     "worker/domain/lifecycle/state.py": "return self.phase is Phase.JUDGING and self.token == token and self.has_lease(now)",
-    "worker/adapters/redis/ledger.py": "return state.phase is Phase.JUDGING and state.fence == fence and state.has_lease(transaction.now)",
+    "worker/adapters/redis/records/ledger.py": "return state.phase is Phase.JUDGING and state.fence == fence and state.has_lease(transaction.now)",
 }
 """Where a lease is asked for: without these lines it holds nobody back."""
 

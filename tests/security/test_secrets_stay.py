@@ -24,7 +24,7 @@ from tests.world.pulls import Pull
 from tests.world.redis import Redis
 from tests.world.replies import accept, reject
 from tests.world.tester import World
-from worker.adapters.redis.documents import RedisNotes
+from worker.adapters.redis.records.documents import RedisNotes
 from worker.adapters.redis.store import Store, open_store
 from worker.domain.check.author_comment import CommentJob, CommentRecord
 from worker.domain.check.overrides import Contest, Override, ReviewDecision

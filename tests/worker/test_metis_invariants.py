@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.worker.adapters.redis.played import HEAD, NEWER, pull, settings, wish
 from tests.worker.publishing.texts.samples import abstained, accepted, rejected
 from tests.world.redis import Redis
-from worker.adapters.redis.client import items
+from worker.adapters.redis.connection.client import items
 from worker.adapters.redis.store import Store, open_store
 from worker.domain.ids import EvalId
 from worker.domain.lifecycle.judging import Finish

@@ -96,7 +96,7 @@ class GroupCheck(Protocol):
 
 
 class GroupQueue(Protocol):
-    """Groups without an answer (`worker.adapters.redis.merge_groups`)."""
+    """Groups without an answer (`worker.adapters.redis.judging.merge_groups`)."""
 
     def postpone(self, queued: QueuedGroup, delay: timedelta) -> None: ...
 

@@ -257,7 +257,7 @@ def _diff(dossier: Dossier) -> Diff:
 
 
 class ArchivedDossiers(Protocol):
-    """`worker.adapters.redis.ledger`."""
+    """`worker.adapters.redis.records.ledger`."""
 
     def find(self, eval_id: EvalId) -> Dossier | None: ...
 

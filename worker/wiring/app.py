@@ -25,7 +25,7 @@ from worker.adapters.github.installations import (
 from worker.adapters.github.merge_groups import GitHubMergeGroups, group_external_id
 from worker.adapters.github.pull_requests import GitHubPullSource, make_read_options
 from worker.adapters.github.reviews import GitHubReviewers
-from worker.adapters.redis.records import RedisProgress
+from worker.adapters.redis.records.records import RedisProgress
 from worker.adapters.redis.store import Store
 from worker.clock import SystemClock
 from worker.domain.check.author_comment import CommentJob
@@ -77,9 +77,9 @@ from worker.wiring.judge import BudgetAccount, open_judge_context, recorder_of
 LOG: Final = logging.getLogger(__name__)
 PRELOADED_MODULES: Final = (
     "worker.adapters.redis.budget",
-    "worker.adapters.redis.check_runs",
-    "worker.adapters.redis.documents",
-    "worker.adapters.redis.shared_heads",
+    "worker.adapters.redis.judging.check_runs",
+    "worker.adapters.redis.records.documents",
+    "worker.adapters.redis.judging.shared_heads",
     "worker.domain.verdict.outcomes",
     "worker.dossier.criteria",
     "worker.judge.llm.model_judge",

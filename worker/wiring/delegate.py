@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Final
 
 from worker.adapters.git.recorded_dossier import RecordedSource
-from worker.adapters.redis.pull_requests import AlreadyJudged
+from worker.adapters.redis.judging.pull_requests import AlreadyJudged
 from worker.adapters.redis.store import Store, open_store
 from worker.clock import SystemClock
 from worker.domain.dossier.dossier import Criterion

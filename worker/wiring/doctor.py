@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from worker.adapters.redis.client import RedisRefused, text
+from worker.adapters.redis.connection.client import RedisRefused, text
 from worker.adapters.redis.store import Store
 from worker.clock import SystemClock
 from worker.domain.check.branch_protection import RepositoryProtection

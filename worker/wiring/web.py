@@ -3,12 +3,13 @@
 It loads no queue and no SDK.
 """
 
-from worker.adapters.redis import intake, keys
-from worker.adapters.redis.async_client import AsyncRedisClient
+from worker.adapters.redis import keys
+from worker.adapters.redis.connection.async_client import AsyncRedisClient
+from worker.adapters.redis.connection.transactions import run_async
 from worker.adapters.redis.delayed_queue import receive_event
-from worker.adapters.redis.merge_groups import RedisMergeGroups
-from worker.adapters.redis.records import add_repositories
-from worker.adapters.redis.transactions import run_async
+from worker.adapters.redis.judging import intake
+from worker.adapters.redis.judging.merge_groups import RedisMergeGroups
+from worker.adapters.redis.records.records import add_repositories
 from worker.wiring.store import Store
 
 __all__ = [

@@ -38,7 +38,7 @@ from app.ingest.intake import (
     to_repository_added,
 )
 from tests.app.ingest.deliveries import HERE, OLD, PULL, SHA, SOMEWHERE
-from worker.adapters.redis.intake import request_json
+from worker.adapters.redis.judging.intake import request_json
 from worker.domain.check.merge_group import GroupEnd, MergeGroup
 from worker.domain.ids import DeliveryId, InstallationId, RepositoryId, hash_base
 from worker.domain.lifecycle.intake import NO_HEAD, NamedHead

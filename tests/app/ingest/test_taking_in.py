@@ -31,9 +31,9 @@ from app.ingest.intake import EventIntake
 from tests.app.ingest.deliveries import HERE, OLD, PULL, SHA, SOMEWHERE
 from tests.worker.adapters.redis.played import becomes_due
 from worker.adapters.redis import keys
-from worker.adapters.redis.async_client import AsyncRedisClient
-from worker.adapters.redis.client import whole
-from worker.adapters.redis.intake import set_window
+from worker.adapters.redis.connection.async_client import AsyncRedisClient
+from worker.adapters.redis.connection.client import whole
+from worker.adapters.redis.judging.intake import set_window
 from worker.adapters.redis.keys import ADDED_REPOSITORIES, COMMANDS, PULL_REQUEST_EVENTS
 from worker.adapters.redis.store import Store
 from worker.clock import SystemClock

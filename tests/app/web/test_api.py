@@ -20,7 +20,7 @@ from tests.worker.evaluation.stats.told import HERE, NOON, completed, outcome
 from tests.worker.publishing.test_review_requests import recorded
 from tests.worker.publishing.texts.samples import accepted, rejected
 from worker.adapters.redis import keys
-from worker.adapters.redis.intake import close_pull_request
+from worker.adapters.redis.judging.intake import close_pull_request
 from worker.adapters.redis.store import Store
 from worker.adapters.redis.tokens import RedisTokens
 from worker.domain.ids import InstallationId

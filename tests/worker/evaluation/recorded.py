@@ -17,7 +17,7 @@ from app.cli.main import main
 from tests.worker.adapters.redis.played import wish
 from tests.worker.evaluation.bench.made import DONE, STUB, change
 from tests.world.anthropic import MODEL, Anthropic
-from worker.adapters.redis.pull_requests import DispatchLimits
+from worker.adapters.redis.judging.pull_requests import DispatchLimits
 from worker.adapters.redis.store import Store
 from worker.clock import SystemClock
 from worker.domain.dossier.dossier import Ci, CiCheck, Dossier

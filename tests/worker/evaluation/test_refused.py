@@ -17,7 +17,7 @@ from tests.worker.evaluation.bench.made import STUB
 from tests.worker.evaluation.recorded import Assay, dossier, rubric
 from tests.world.redis import Redis
 from worker.adapters.git.recorded_dossier import RecordedSource
-from worker.adapters.redis.pull_requests import DispatchLimits
+from worker.adapters.redis.judging.pull_requests import DispatchLimits
 from worker.adapters.redis.store import Store
 from worker.clock import SystemClock
 from worker.domain.verdict.rubric import VersionedRubric

@@ -30,7 +30,7 @@ from tests.worker.scheduling.test_answering_groups import DIFF, NUMBER, OTHER, O
 from tests.worker.scheduling.test_judging_groups import Room, sits
 from worker.adapters.github.merge_groups import MergeGroupHead
 from worker.adapters.redis import keys
-from worker.adapters.redis.outcomes import RedisOutcomes
+from worker.adapters.redis.records.outcomes import RedisOutcomes
 from worker.adapters.redis.store import Store
 from worker.clock import SystemClock
 from worker.domain.dossier.dossier import CiCheck

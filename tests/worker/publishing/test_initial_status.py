@@ -9,7 +9,7 @@ import pytest
 
 from tests.worker.adapters.redis.played import AT, HEAD, NEWER, judged_once, pull, wish
 from tests.worker.scheduling.scripted_court import Checks, World
-from worker.adapters.redis import intake
+from worker.adapters.redis.judging import intake
 from worker.adapters.redis.store import Store
 from worker.clock import SystemClock
 from worker.domain.check.check_run import CheckContent, Conclusion

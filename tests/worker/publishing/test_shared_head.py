@@ -7,7 +7,7 @@ import pytest
 
 from tests.worker.adapters.redis.played import DELIVERIES, HEAD, NEWER, pull, wish
 from tests.worker.scheduling.scripted_court import Checks, World
-from worker.adapters.redis.client import Argument, RedisClient, Reply
+from worker.adapters.redis.connection.client import Argument, RedisClient, Reply
 from worker.adapters.redis.store import Store
 from worker.domain.check.check_run import CheckContent, Conclusion
 from worker.domain.check.shared_head import CommitRef

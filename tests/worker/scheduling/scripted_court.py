@@ -16,7 +16,7 @@ from typing import Self
 from tests.worker.adapters.redis.played import pull, settings
 from tests.worker.publishing.texts.samples import dossier, rejected
 from worker.adapters.redis import keys
-from worker.adapters.redis.client import items, text, whole
+from worker.adapters.redis.connection.client import items, text, whole
 from worker.adapters.redis.store import Store
 from worker.domain.check.author_comment import CommentJob
 from worker.domain.check.check_run import CheckContent, Conclusion

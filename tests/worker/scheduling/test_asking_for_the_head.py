@@ -13,7 +13,7 @@ from tests.worker.evaluation.bench.made import STUB
 from tests.worker.evaluation.recorded import dossier
 from worker.adapters.git.recorded_dossier import RecordedSource
 from worker.adapters.redis import keys
-from worker.adapters.redis.client import text
+from worker.adapters.redis.connection.client import text
 from worker.adapters.redis.store import Store
 from worker.clock import SystemClock
 from worker.domain.dossier.dossier import Dossier

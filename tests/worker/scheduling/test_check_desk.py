@@ -7,7 +7,7 @@ import pytest
 from tests.worker.adapters.redis.played import AT, HEAD, NEWER, becomes_due, pull, wish
 from tests.worker.scheduling.scripted_court import Checks, World
 from worker.adapters.redis import keys
-from worker.adapters.redis.check_runs import RedisCheckRegistry
+from worker.adapters.redis.judging.check_runs import RedisCheckRegistry
 from worker.adapters.redis.store import Store
 from worker.domain.check.check_run import CheckContent
 from worker.domain.dossier.dossier import Dossier

@@ -23,7 +23,7 @@ from tests.worker.scheduling.conftest import QUICK
 from tests.worker.scheduling.scripted_court import NO_PULL, ScriptedCourt, World, open_court
 from tests.world.redis import Redis
 from worker.adapters.redis import keys
-from worker.adapters.redis.client import items, text
+from worker.adapters.redis.connection.client import items, text
 from worker.adapters.redis.keys import COMMANDS, GROUPS, PULL_REQUEST_EVENTS
 from worker.adapters.redis.store import Store, open_store
 from worker.clock import SystemClock

@@ -10,7 +10,7 @@ from tests.worker.adapters.redis.test_merge_groups import group, runs_out
 from tests.worker.scheduling.crowd import Working, harm
 from tests.worker.scheduling.scripted_court import A_GROUP, NO_PULL, World
 from tests.world.redis import Redis
-from worker.adapters.redis.client import RedisClient
+from worker.adapters.redis.connection.client import RedisClient
 from worker.adapters.redis.store import Store
 from worker.clock import SystemClock
 from worker.domain.check.merge_group import GroupEnd

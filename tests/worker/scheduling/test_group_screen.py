@@ -14,8 +14,8 @@ from tests.worker.scheduling.scripted_court import Checks, World
 from tests.worker.scheduling.test_answering_groups import Office, Played, accepted_on_record
 from worker.adapters.github.merge_groups import MergeGroupHead
 from worker.adapters.redis import keys
-from worker.adapters.redis.check_runs import RedisCheckRegistry
-from worker.adapters.redis.client import Argument, RedisClient, Reply
+from worker.adapters.redis.connection.client import Argument, RedisClient, Reply
+from worker.adapters.redis.judging.check_runs import RedisCheckRegistry
 from worker.adapters.redis.store import Store
 from worker.clock import SystemClock
 from worker.domain.check.check_run import CheckContent

@@ -13,7 +13,7 @@ from tests.worker.adapters.redis.played import AT, HEAD, NEWER, becomes_due, pul
 from tests.worker.publishing.texts.samples import abstained, accepted, rejected
 from tests.worker.scheduling.scripted_court import GIVEN_UP, World, judged_as
 from worker.adapters.redis import keys
-from worker.adapters.redis.client import RedisClient, text
+from worker.adapters.redis.connection.client import RedisClient, text
 from worker.adapters.redis.store import Store
 from worker.clock import SystemClock
 from worker.domain.check.overrides import NO_DECISIONS, HumanDecisions, Override

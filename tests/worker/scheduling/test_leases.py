@@ -8,7 +8,7 @@ from structlog.contextvars import get_contextvars
 from tests.worker.adapters.redis.played import becomes, lease_runs_out, pull, settings, wish
 from tests.world.redis import Redis
 from worker.adapters.redis import keys
-from worker.adapters.redis.client import text
+from worker.adapters.redis.connection.client import text
 from worker.adapters.redis.store import Store, open_store
 from worker.errors import LeaseLost
 from worker.log import bind_log_fields

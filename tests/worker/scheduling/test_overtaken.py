@@ -22,9 +22,10 @@ from tests.world.people import Person
 from tests.world.product import environment
 from tests.world.pulls import Pull, Repository
 from tests.world.redis import Redis
-from worker.adapters.redis import intake, keys
-from worker.adapters.redis.check_runs import RedisCheckRegistry
-from worker.adapters.redis.client import Argument, RedisClient, Reply
+from worker.adapters.redis import keys
+from worker.adapters.redis.connection.client import Argument, RedisClient, Reply
+from worker.adapters.redis.judging import intake
+from worker.adapters.redis.judging.check_runs import RedisCheckRegistry
 from worker.adapters.redis.store import Store
 from worker.clock import SystemClock
 from worker.domain.ids import hash_base

@@ -6,7 +6,7 @@ from tests.worker.adapters.redis.played import HEAD, NEWER, pull
 from tests.worker.adapters.redis.watching import judged
 from tests.worker.publishing.texts.samples import accepted, dossier
 from worker.adapters.redis import keys
-from worker.adapters.redis.encryption import Codec
+from worker.adapters.redis.connection.encryption import Codec
 from worker.adapters.redis.store import Store
 from worker.domain.ids import new_eval_id
 from worker.scheduling.record import PreviousDossier

@@ -8,8 +8,8 @@ import pytest
 from tests.worker.adapters.redis.played import AT, HEAD, NEWER, judged_once, pull, wish
 from tests.worker.adapters.redis.test_pull_requests import taken
 from worker.adapters.redis import keys
-from worker.adapters.redis.client import items
-from worker.adapters.redis.records import MOST_TIMES, RedisProgress, add_repositories, find_repositories
+from worker.adapters.redis.connection.client import items
+from worker.adapters.redis.records.records import MOST_TIMES, RedisProgress, add_repositories, find_repositories
 from worker.adapters.redis.store import Store
 from worker.domain.ids import BaseHash, CheckRunId, InstallationId, RepositoryId, Sha, hash_base
 from worker.domain.lifecycle.judging import Finish

@@ -9,7 +9,7 @@ from tests.worker.adapters.redis.played import HEAD, becomes, pull, settings, wi
 from tests.worker.scheduling.crowd import Working, harm
 from tests.worker.scheduling.scripted_court import World
 from tests.world.redis import Redis
-from worker.adapters.redis.client import blob, items, text, whole
+from worker.adapters.redis.connection.client import blob, items, text, whole
 from worker.adapters.redis.store import Store, open_store
 from worker.scheduling.queue import KEEP_FAILURES
 

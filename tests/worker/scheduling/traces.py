@@ -16,7 +16,7 @@ from tests.world.github_bench import CheckRun, Exchange, State
 from tests.world.pulls import MACHINE, OURS, Repository
 from tests.world.redis import Redis
 from worker.adapters.redis import keys
-from worker.adapters.redis.client import items, text
+from worker.adapters.redis.connection.client import items, text
 from worker.adapters.redis.keys import COMMANDS
 from worker.adapters.redis.store import Store
 from worker.domain.check.check_run import external_id, pull_number

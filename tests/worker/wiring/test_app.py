@@ -17,7 +17,7 @@ from tests.worker.adapters.redis.test_kept import entry, judging
 from tests.worker.evaluation.stats.told import HERE, HOUR, NOON, completed
 from tests.world.redis import Redis
 from worker.adapters.redis import keys
-from worker.adapters.redis.records import RedisUninstallations
+from worker.adapters.redis.records.records import RedisUninstallations
 from worker.adapters.redis.store import Store
 from worker.clock import SystemClock
 from worker.domain.ids import EvalId, InstallationId

@@ -13,9 +13,18 @@ from functools import partial
 from typing import Final, Generic, TypeVar
 
 from worker.adapters.redis import keys
-from worker.adapters.redis.client import RedisClient, find_server_time, member_scores, parse_time, text, whole
-from worker.adapters.redis.encryption import Codec
-from worker.adapters.redis.intake import lifetime_s, milliseconds
+from worker.adapters.redis.connection.client import (
+    RedisClient,
+    find_server_time,
+    member_scores,
+    parse_time,
+    text,
+    whole,
+)
+from worker.adapters.redis.connection.encryption import Codec
+from worker.adapters.redis.connection.transactions import Command, Operation, Transaction, read_due, run, write_all
+from worker.adapters.redis.connection.versioned_json import read_json_or_none
+from worker.adapters.redis.judging.intake import lifetime_s, milliseconds
 from worker.adapters.redis.keys import (
     ADDED_REPOSITORIES,
     COMMANDS,
@@ -26,8 +35,6 @@ from worker.adapters.redis.keys import (
     SHARED_HEADS,
     QueueKeys,
 )
-from worker.adapters.redis.transactions import Command, Operation, Transaction, read_due, run, write_all
-from worker.adapters.redis.versioned_json import read_json_or_none
 from worker.domain.check.author_comment import VerdictTask
 from worker.domain.lifecycle.intake import IntakeOutcome
 from worker.domain.lifecycle.work import PendingWork, QueuedCommand, QueuedFollowUp, QueuedPullRequestEvent

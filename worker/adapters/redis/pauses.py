@@ -6,10 +6,10 @@ A pause with an end expires without any process; others stay until resumed.
 from typing import Final
 
 from worker.adapters.redis import keys
-from worker.adapters.redis.client import RedisClient, Reply, find_server_time, items, text, whole
-from worker.adapters.redis.intake import lifetime_s, milliseconds
-from worker.adapters.redis.transactions import Operation, Transaction, read_due, run, write_all
-from worker.adapters.redis.versioned_json import read_json
+from worker.adapters.redis.connection.client import RedisClient, Reply, find_server_time, items, text, whole
+from worker.adapters.redis.connection.transactions import Operation, Transaction, read_due, run, write_all
+from worker.adapters.redis.connection.versioned_json import read_json
+from worker.adapters.redis.judging.intake import lifetime_s, milliseconds
 from worker.domain.ids import InstallationId, RepositoryId, RepositoryName
 from worker.domain.lifecycle.work import ActivePause, PausedRepository
 from worker.domain.request.judge_request import JudgeRequest, PullRef

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 
 from worker.adapters.redis import keys
-from worker.adapters.redis.client import RedisClient, field_values, text
-from worker.adapters.redis.intake import lifetime_s
-from worker.adapters.redis.transactions import Operation, Transaction, run
+from worker.adapters.redis.connection.client import RedisClient, field_values, text
+from worker.adapters.redis.connection.transactions import Operation, Transaction, run
+from worker.adapters.redis.judging.intake import lifetime_s
 from worker.domain.ids import InstallationId
 from worker.domain.ports import RateLimit
 

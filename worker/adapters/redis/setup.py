@@ -11,8 +11,8 @@ from hmac import compare_digest
 from typing import Final
 
 from worker.adapters.redis import keys
-from worker.adapters.redis.client import RedisClient, blob, items, text
-from worker.adapters.redis.transactions import Operation, Transaction, run, write_all
+from worker.adapters.redis.connection.client import RedisClient, blob, items, text
+from worker.adapters.redis.connection.transactions import Operation, Transaction, run, write_all
 
 STATE_LIFETIME: Final = timedelta(hours=1)
 """Lifetime of GitHub's code, and so of a state."""

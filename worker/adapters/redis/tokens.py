@@ -12,8 +12,8 @@ from datetime import datetime
 from typing import Final, cast
 
 from worker.adapters.redis import keys
-from worker.adapters.redis.client import RedisClient, blob, items, text
-from worker.adapters.redis.transactions import Operation, Transaction, run
+from worker.adapters.redis.connection.client import RedisClient, blob, items, text
+from worker.adapters.redis.connection.transactions import Operation, Transaction, run
 from worker.domain.ids import InstallationId
 
 PREFIX: Final = "assay_"

@@ -9,7 +9,7 @@ import pytest
 from tests.worker.adapters.redis.played import HEAD, NEWER, becomes_due, pull, settings, wish
 from tests.world.redis import Redis
 from worker.adapters.redis import keys
-from worker.adapters.redis.client import items, text
+from worker.adapters.redis.connection.client import items, text
 from worker.adapters.redis.store import Store, open_store
 from worker.domain.lifecycle.judging import Finish
 from worker.domain.lifecycle.work import RELEASED_AT_A_TIME, DispatchLimits, JudgedHead, LeasedJob

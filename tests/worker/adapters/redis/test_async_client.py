@@ -10,8 +10,8 @@ import pytest
 
 from tests.worker.adapters.redis.test_client import answering
 from tests.world.redis import Redis
-from worker.adapters.redis.async_client import AsyncRedisClient, AsyncRedisConnection
-from worker.adapters.redis.client import RedisClient, RedisRefused, text, whole
+from worker.adapters.redis.connection.async_client import AsyncRedisClient, AsyncRedisConnection
+from worker.adapters.redis.connection.client import RedisClient, RedisRefused, text, whole
 from worker.adapters.redis.store import Store
 from worker.errors import Unavailable
 

@@ -20,7 +20,7 @@ from tests.worker.adapters.redis.spender import CAPS, PULLS, REPOSITORIES
 from tests.world.redis import Redis
 from worker.adapters.redis import keys
 from worker.adapters.redis.budget import RedisBudget
-from worker.adapters.redis.client import items, text, whole
+from worker.adapters.redis.connection.client import items, text, whole
 from worker.adapters.redis.store import Store, open_store
 from worker.clock import SystemClock
 from worker.domain.ids import InstallationId, hash_base

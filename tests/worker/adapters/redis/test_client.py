@@ -10,7 +10,7 @@ from contextlib import closing, contextmanager
 import pytest
 
 from tests.world.redis import Redis
-from worker.adapters.redis.client import (
+from worker.adapters.redis.connection.client import (
     RedisClient,
     RedisRefused,
     blob,

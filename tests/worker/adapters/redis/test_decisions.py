@@ -6,11 +6,11 @@ import pytest
 
 from tests.worker.adapters.redis.played import AT, HEAD, NEWER, command, pull, wish
 from worker.adapters.redis import keys
-from worker.adapters.redis.client import whole
+from worker.adapters.redis.connection.client import whole
+from worker.adapters.redis.connection.encryption import Codec
 from worker.adapters.redis.delayed_queue import RedisCommandQueue
-from worker.adapters.redis.documents import MOST_ANSWERS
-from worker.adapters.redis.encryption import Codec
 from worker.adapters.redis.keys import COMMANDS
+from worker.adapters.redis.records.documents import MOST_ANSWERS
 from worker.adapters.redis.store import Store
 from worker.clock import SystemClock
 from worker.domain.check.overrides import NO_DECISIONS, Contest, Override, ReviewDecision

@@ -10,7 +10,7 @@ from tests.worker.adapters.redis.test_kept import judging
 from tests.worker.publishing.texts.samples import dossier
 from worker.adapters.git.recorded_dossier import RecordedSource
 from worker.adapters.redis import keys
-from worker.adapters.redis.client import whole
+from worker.adapters.redis.connection.client import whole
 from worker.adapters.redis.store import Store
 from worker.clock import SystemClock
 from worker.domain.dossier.dossier import NOT_REPORTED, Ci, CiCheck, CiState, ConfigOrigin, ConfigText, Dossier, Policy

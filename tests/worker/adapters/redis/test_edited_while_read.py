@@ -6,8 +6,9 @@ from itertools import count
 import pytest
 
 from tests.worker.adapters.redis.played import becomes_due, pull, wish
-from worker.adapters.redis import intake, keys
-from worker.adapters.redis.client import text, whole
+from worker.adapters.redis import keys
+from worker.adapters.redis.connection.client import text, whole
+from worker.adapters.redis.judging import intake
 from worker.adapters.redis.store import Store
 from worker.domain.ids import BaseHash, InstallationId, RepositoryId, hash_base
 from worker.domain.lifecycle.judging import Finish

@@ -16,9 +16,9 @@ from pathlib import Path
 import pytest
 
 from tests.worker.adapters.redis.played import becomes
-from worker.adapters.redis import server_supervisor
-from worker.adapters.redis.client import RedisClient, RedisConnection, parse_address
-from worker.adapters.redis.embedded_server import (
+from worker.adapters.redis.connection.client import RedisClient, RedisConnection, parse_address
+from worker.adapters.redis.embedded import server_supervisor
+from worker.adapters.redis.embedded.embedded_server import (
     FolderRole,
     find_server,
     open_embedded_server,
@@ -37,7 +37,7 @@ import signal, sys, threading
 from pathlib import Path
 from worker.settings import Settings
 from worker.adapters.redis.store import open_store
-from worker.adapters.redis.embedded_server import FolderRole
+from worker.adapters.redis.embedded.embedded_server import FolderRole
 
 def use(role):
     with open_store(Settings(data_dir=Path(sys.argv[1])), role) as store:
@@ -47,8 +47,8 @@ def use(role):
 
 def use_later(role):
     # as a command that has found the server and asked it nothing yet
-    from worker.adapters.redis.embedded_server import open_embedded_server
-    from worker.adapters.redis.client import RedisClient
+    from worker.adapters.redis.embedded.embedded_server import open_embedded_server
+    from worker.adapters.redis.connection.client import RedisClient
     with open_embedded_server(Path(sys.argv[1]), role) as url:
         print("open", flush=True)
         sys.stdin.read()

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from worker.adapters.redis.encryption import VERSION, Codec, key_of, ring_of
+from worker.adapters.redis.connection.encryption import VERSION, Codec, key_of, ring_of
 from worker.errors import Unreadable
 
 OLD, NEW = secrets.token_bytes(32), secrets.token_bytes(32)

@@ -7,8 +7,9 @@ import pytest
 
 from tests.worker.adapters.redis.played import AT, HEAD, NEWER, becomes_due, pull, wish
 from tests.worker.adapters.redis.test_kept import entry
-from worker.adapters.redis import intake, keys
-from worker.adapters.redis.client import items, text, whole
+from worker.adapters.redis import keys
+from worker.adapters.redis.connection.client import items, text, whole
+from worker.adapters.redis.judging import intake
 from worker.adapters.redis.store import Store
 from worker.clock import SystemClock
 from worker.domain.check.overrides import Contest, Override

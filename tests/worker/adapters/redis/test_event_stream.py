@@ -9,7 +9,7 @@ import pytest
 from tests.worker.adapters.redis.played import AT, lease_runs_out, pull, wish
 from tests.worker.adapters.redis.test_kept import entry, judging
 from worker.adapters.redis import keys
-from worker.adapters.redis.event_stream import PAGE, RedisEvents
+from worker.adapters.redis.records.event_stream import PAGE, RedisEvents
 from worker.adapters.redis.store import Store
 from worker.domain.ids import EvalId, InstallationId
 from worker.domain.lifecycle.judging import Finish

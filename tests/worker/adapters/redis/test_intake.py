@@ -9,7 +9,7 @@ import pytest
 
 from tests.worker.adapters.redis.played import HEAD, wish
 from worker.adapters.redis import keys
-from worker.adapters.redis.intake import DELIVERY_S, PULL_S, lifetime_s, request_json
+from worker.adapters.redis.judging.intake import DELIVERY_S, PULL_S, lifetime_s, request_json
 from worker.domain.ids import DeliveryId, InstallationId, RepositoryId
 from worker.domain.request.judge_request import AuthorKind, FirstSeen, JudgeRequest, PullRef, Trigger
 
@@ -25,7 +25,9 @@ ALL: dict[str, Any] = {
 
 def test_the_door_loads_neither_queue_nor_client_nor_cipher() -> None:
     wanted = ("redis", "rq", "cryptography", "asyncio")
-    code = f"import sys, worker.adapters.redis.intake; print([name for name in {wanted} if name in sys.modules])"
+    code = (
+        f"import sys, worker.adapters.redis.judging.intake; print([name for name in {wanted} if name in sys.modules])"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
 

@@ -27,9 +27,9 @@ from tests.worker.publishing.texts.samples import dossier, rejected
 from tests.world.redis import Redis
 from worker.adapters.git.recorded_dossier import RecordedSource
 from worker.adapters.redis import keys
-from worker.adapters.redis.check_runs import RedisCheckRegistry
-from worker.adapters.redis.client import text
-from worker.adapters.redis.intake import lifetime_s
+from worker.adapters.redis.connection.client import text
+from worker.adapters.redis.judging.check_runs import RedisCheckRegistry
+from worker.adapters.redis.judging.intake import lifetime_s
 from worker.adapters.redis.store import Store, open_store
 from worker.clock import SystemClock
 from worker.domain.dossier.dossier import ConfigOrigin, Dossier

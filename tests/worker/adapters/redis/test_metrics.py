@@ -9,10 +9,10 @@ import pytest
 from tests.worker.adapters.redis.played import HEAD, becomes_due, command, lease_runs_out, pull, wish
 from tests.worker.adapters.redis.watching import happening
 from worker.adapters.redis import keys
-from worker.adapters.redis.client import items, text, whole
-from worker.adapters.redis.metrics import add_counts
+from worker.adapters.redis.connection.client import items, text, whole
+from worker.adapters.redis.connection.transactions import run
+from worker.adapters.redis.records.metrics import add_counts
 from worker.adapters.redis.store import Store
-from worker.adapters.redis.transactions import run
 from worker.domain.ids import CheckRunId, InstallationId
 from worker.domain.lifecycle.work import DispatchLimits
 from worker.domain.metrics import BOUNDS_S, DurationMetric, EventCount

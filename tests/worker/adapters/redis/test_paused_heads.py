@@ -2,7 +2,7 @@
 
 from tests.worker.adapters.redis.played import HEAD, NEWER, comes_again, pull, wish
 from worker.adapters.redis import keys
-from worker.adapters.redis.client import text, whole
+from worker.adapters.redis.connection.client import text, whole
 from worker.adapters.redis.store import Store
 from worker.domain.lifecycle.work import PausedRepository
 from worker.domain.request.judge_request import JudgeRequest

@@ -1,7 +1,7 @@
 from datetime import UTC, datetime, timedelta
 
 from worker.adapters.redis import keys
-from worker.adapters.redis.client import text, whole
+from worker.adapters.redis.connection.client import text, whole
 from worker.adapters.redis.store import Store
 from worker.domain.ids import InstallationId, RepositoryId
 from worker.domain.lifecycle.work import ActivePause

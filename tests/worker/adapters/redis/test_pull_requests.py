@@ -17,8 +17,8 @@ from tests.worker.adapters.redis.played import (
 )
 from tests.world.redis import Redis
 from worker.adapters.redis import keys
-from worker.adapters.redis.client import items, text
-from worker.adapters.redis.pull_requests import AlreadyJudged
+from worker.adapters.redis.connection.client import items, text
+from worker.adapters.redis.judging.pull_requests import AlreadyJudged
 from worker.adapters.redis.store import Store, open_store
 from worker.domain.lifecycle.intake import IntakeOutcome
 from worker.domain.lifecycle.judging import Finish, FinishResult

@@ -9,10 +9,11 @@ from tests.worker.adapters.redis.test_event_stream import begun
 from tests.worker.adapters.redis.test_kept import audit, entry, judging
 from tests.worker.adapters.redis.watching import happening
 from tests.worker.publishing.texts.samples import dossier
-from worker.adapters.redis import keys, records
-from worker.adapters.redis.client import items, text
+from worker.adapters.redis import keys
+from worker.adapters.redis.connection.client import items, text
 from worker.adapters.redis.keys import PULL_REQUEST_EVENTS
-from worker.adapters.redis.records import RedisUninstallations
+from worker.adapters.redis.records import records
+from worker.adapters.redis.records.records import RedisUninstallations
 from worker.adapters.redis.store import Store
 from worker.domain.ids import CheckRunId, EvalId, InstallationId
 from worker.domain.lifecycle.judging import Finish

@@ -4,8 +4,9 @@ from dataclasses import replace
 
 from tests.worker.adapters.redis.played import HEAD, NEWER, pull, wish
 from tests.worker.publishing.texts.samples import dossier, rejected
-from worker.adapters.redis import intake, keys
-from worker.adapters.redis.client import text, whole
+from worker.adapters.redis import keys
+from worker.adapters.redis.connection.client import text, whole
+from worker.adapters.redis.judging import intake
 from worker.adapters.redis.keys import SHARED_HEADS
 from worker.adapters.redis.store import Store
 from worker.domain.check.check_run import HELPFUL, Annotation, AnnotationLevel, CheckContent, Conclusion

@@ -4,8 +4,9 @@ import pytest
 
 from tests.worker.adapters.redis.played import HEAD, NEWER, becomes_due, pull, wish
 from tests.worker.adapters.redis.test_shared_heads import HERE, REJECTED, waits
-from worker.adapters.redis import intake, keys
-from worker.adapters.redis.client import text, whole
+from worker.adapters.redis import keys
+from worker.adapters.redis.connection.client import text, whole
+from worker.adapters.redis.judging import intake
 from worker.adapters.redis.store import Store
 from worker.domain.check.check_run import CheckContent, Conclusion
 from worker.domain.check.shared_head import OtherPull

@@ -6,8 +6,9 @@ import pytest
 
 from tests.worker.adapters.redis.played import HEAD, NEWER, pull, wish
 from tests.worker.adapters.redis.test_triggers import HERE, field_of, wanted_of
-from worker.adapters.redis import intake, keys
-from worker.adapters.redis.client import items, text, whole
+from worker.adapters.redis import keys
+from worker.adapters.redis.connection.client import items, text, whole
+from worker.adapters.redis.judging import intake
 from worker.adapters.redis.store import Store
 from worker.domain.lifecycle.work import DispatchLimits, PendingCheckRun
 from worker.domain.request.judge_request import Trigger

@@ -9,8 +9,9 @@ from tests.worker.adapters.redis.played import AT, HEAD, becomes_due, pull, wish
 from tests.worker.adapters.redis.test_merge_groups import group
 from tests.worker.adapters.redis.test_pull_requests import taken
 from tests.worker.adapters.redis.test_triggers import At
-from worker.adapters.redis import intake, keys
-from worker.adapters.redis.client import text
+from worker.adapters.redis import keys
+from worker.adapters.redis.connection.client import text
+from worker.adapters.redis.judging import intake
 from worker.adapters.redis.store import Store
 from worker.domain.check.merge_group import GroupEnd
 from worker.domain.ids import CheckRunId

@@ -7,10 +7,10 @@ from contextlib import closing
 import pytest
 
 from tests.world.redis import Redis
-from worker.adapters.redis.async_client import AsyncRedisClient
-from worker.adapters.redis.client import RedisClient, Reply, items, text, whole
+from worker.adapters.redis.connection.async_client import AsyncRedisClient
+from worker.adapters.redis.connection.client import RedisClient, Reply, items, text, whole
+from worker.adapters.redis.connection.transactions import MOST_ATTEMPTS, Operation, T, Transaction, run, run_async
 from worker.adapters.redis.store import Store
-from worker.adapters.redis.transactions import MOST_ATTEMPTS, Operation, T, Transaction, run, run_async
 from worker.errors import Unavailable
 
 Run = Callable[[Callable[[Transaction], Operation[T]]], T]

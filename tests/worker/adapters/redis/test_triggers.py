@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 
 from tests.worker.adapters.redis.played import AT, HEAD, NEWER, becomes_due, judged_once, pull, wish
-from worker.adapters.redis import intake, keys
-from worker.adapters.redis.client import items, text, whole
+from worker.adapters.redis import keys
+from worker.adapters.redis.connection.client import items, text, whole
+from worker.adapters.redis.judging import intake
 from worker.adapters.redis.keys import ADDED_REPOSITORIES
-from worker.adapters.redis.records import add_repositories
+from worker.adapters.redis.records.records import add_repositories
 from worker.adapters.redis.store import Store
 from worker.domain.ids import CheckRunId, InstallationId, RepositoryId, hash_base
 from worker.domain.lifecycle.intake import MOST_LOOKS, NO_HEAD, IntakeOutcome, NamedHead

@@ -12,10 +12,11 @@ import pytest
 
 from tests.worker.adapters.redis.played import comes_again, command, pull, wish
 from tests.worker.adapters.redis.watching import happening
-from worker.adapters.redis import keys, versioned_json
+from worker.adapters.redis import keys
+from worker.adapters.redis.connection import versioned_json
+from worker.adapters.redis.connection.versioned_json import read_json, read_json_or_none
 from worker.adapters.redis.keys import COMMANDS, PULL_REQUEST_EVENTS
 from worker.adapters.redis.store import Store
-from worker.adapters.redis.versioned_json import read_json, read_json_or_none
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.lifecycle.work import ExpiredCheckRun
 from worker.domain.model import Frozen

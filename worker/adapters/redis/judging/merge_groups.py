@@ -9,12 +9,12 @@ import secrets
 from datetime import datetime, timedelta
 
 from worker.adapters.redis import keys
-from worker.adapters.redis.client import RedisClient, find_server_run, items, text, whole
+from worker.adapters.redis.connection.client import RedisClient, find_server_run, items, text, whole
+from worker.adapters.redis.connection.transactions import Operation, Transaction, read_due, run
+from worker.adapters.redis.connection.versioned_json import read_json, read_json_or_none
 from worker.adapters.redis.delayed_queue import receive
-from worker.adapters.redis.intake import lifetime_s, milliseconds
+from worker.adapters.redis.judging.intake import lifetime_s, milliseconds
 from worker.adapters.redis.keys import GROUPS
-from worker.adapters.redis.transactions import Operation, Transaction, read_due, run
-from worker.adapters.redis.versioned_json import read_json, read_json_or_none
 from worker.domain.check.merge_group import MergeGroup
 from worker.domain.ids import CheckRunId, DeliveryId, InstallationId, RepositoryId, Sha
 from worker.domain.lifecycle.intake import IntakeOutcome

@@ -7,8 +7,8 @@ from collections.abc import Collection, Sequence
 from typing import Final
 
 from worker.adapters.redis import keys
-from worker.adapters.redis.client import Reply, find_server_time, items, text
-from worker.adapters.redis.records import find_repositories
+from worker.adapters.redis.connection.client import Reply, find_server_time, items, text
+from worker.adapters.redis.records.records import find_repositories
 from worker.adapters.redis.store import Store
 from worker.domain.check.wait_status import DueJudging, PullWithHead, find_wait_reason
 from worker.domain.ids import InstallationId, Sha

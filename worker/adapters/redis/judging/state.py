@@ -8,8 +8,8 @@ from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
 from worker.adapters.redis import keys
-from worker.adapters.redis.client import Reply, items, member_scores, text, whole
-from worker.adapters.redis.transactions import Command, Operation, Transaction
+from worker.adapters.redis.connection.client import Reply, items, member_scores, text, whole
+from worker.adapters.redis.connection.transactions import Command, Operation, Transaction
 from worker.domain.ids import InstallationId
 from worker.domain.lifecycle.state import Phase, PullRequestState, Retention
 from worker.domain.request.judge_request import PullRef

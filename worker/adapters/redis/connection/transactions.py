@@ -18,7 +18,7 @@ from collections.abc import Callable, Generator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from worker.adapters.redis.client import (
+from worker.adapters.redis.connection.client import (
     Argument,
     RedisClient,
     RedisRefused,
@@ -30,7 +30,7 @@ from worker.adapters.redis.keys import Key
 from worker.errors import Unavailable
 
 if TYPE_CHECKING:
-    from worker.adapters.redis.async_client import AsyncRedisClient
+    from worker.adapters.redis.connection.async_client import AsyncRedisClient
 
 T = TypeVar("T")
 Command = tuple[Argument, ...]

@@ -10,13 +10,13 @@ from datetime import timedelta
 from typing import Final
 
 from worker.adapters.redis import keys
-from worker.adapters.redis.client import RedisClient, find_server_run, items, text, whole
+from worker.adapters.redis.connection.client import RedisClient, find_server_run, items, text, whole
+from worker.adapters.redis.connection.transactions import Operation, Transaction, run
+from worker.adapters.redis.connection.versioned_json import read_json
 from worker.adapters.redis.delayed_queue import postpone_item
-from worker.adapters.redis.intake import lifetime_s, milliseconds, remembered_keys
+from worker.adapters.redis.judging.intake import lifetime_s, milliseconds, remembered_keys
+from worker.adapters.redis.judging.state import load, save
 from worker.adapters.redis.keys import GROUPS
-from worker.adapters.redis.state import load, save
-from worker.adapters.redis.transactions import Operation, Transaction, run
-from worker.adapters.redis.versioned_json import read_json
 from worker.domain.check.check_run import CheckContent, Conclusion
 from worker.domain.ids import CheckRunId, Sha
 from worker.domain.lifecycle.state import Phase, PullRequestState

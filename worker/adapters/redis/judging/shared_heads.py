@@ -10,13 +10,13 @@ from datetime import timedelta
 from typing import Any, Final
 
 from worker.adapters.redis import keys
-from worker.adapters.redis.client import RedisClient, blob, items, text, whole
+from worker.adapters.redis.connection.client import RedisClient, blob, items, text, whole
+from worker.adapters.redis.connection.encryption import Codec
+from worker.adapters.redis.connection.transactions import Operation, Transaction, run
 from worker.adapters.redis.delayed_queue import DelayedQueue
-from worker.adapters.redis.encryption import Codec
-from worker.adapters.redis.intake import lifetime_s, queue_sync, request_sync
+from worker.adapters.redis.judging.intake import lifetime_s, queue_sync, request_sync
+from worker.adapters.redis.judging.state import expect_state, load, parse_state, read_commands, save
 from worker.adapters.redis.keys import SHARED_HEADS
-from worker.adapters.redis.state import expect_state, load, parse_state, read_commands, save
-from worker.adapters.redis.transactions import Operation, Transaction, run
 from worker.domain.check.check_run import Button, CheckContent, Conclusion, StatusBlock
 from worker.domain.check.shared_head import (
     CommitRef,

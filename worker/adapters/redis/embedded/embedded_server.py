@@ -21,7 +21,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
-from worker.adapters.redis.client import RedisConnection, RedisRefused, parse_address
+from worker.adapters.redis.connection.client import RedisConnection, RedisRefused, parse_address
 from worker.errors import InputError, SettingError, Unavailable
 
 OLDEST_VERSION: Final = 7

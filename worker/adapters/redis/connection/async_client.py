@@ -1,6 +1,6 @@
 """The web's Redis client: one pipelined connection on the event loop.
 
-`worker.adapters.redis.client` blocks its thread, and a thread for each delivery costs more than the rest of it. As
+`worker.adapters.redis.connection.client` blocks its thread, and a thread for each delivery costs more than the rest of it. As
 there, a failed connection is dropped, no reply takes longer than the timeout, and every command may be sent twice.
 """
 
@@ -12,7 +12,7 @@ from typing import Final, TypeVar, cast
 
 from msgspec import Struct
 
-from worker.adapters.redis.client import (
+from worker.adapters.redis.connection.client import (
     ATTEMPTS,
     NOT_PRIMARY,
     PAUSE_S,

@@ -10,11 +10,11 @@ from functools import cache
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from worker.adapters.redis import keys
-from worker.adapters.redis.client import RedisClient, Reply, items, text, whole
+from worker.adapters.redis.connection.client import RedisClient, Reply, items, text, whole
+from worker.adapters.redis.connection.transactions import Command, Operation, Transaction, run
+from worker.adapters.redis.connection.versioned_json import read_json
+from worker.adapters.redis.judging.state import PULL_S, expect_state, load, parse_state, read_commands, save
 from worker.adapters.redis.keys import SHARED_HEADS
-from worker.adapters.redis.state import PULL_S, expect_state, load, parse_state, read_commands, save
-from worker.adapters.redis.transactions import Command, Operation, Transaction, run
-from worker.adapters.redis.versioned_json import read_json
 from worker.domain.check.shared_head import CommitRef
 from worker.domain.ids import BaseHash, DeliveryId, InstallationId, RepositoryId, RepositoryName, Sha
 from worker.domain.lifecycle import intake as lifecycle
@@ -415,7 +415,7 @@ def quiet_window_ms(mode: IntakeMode, timing: Timing) -> tuple[int, int]:
 
 
 def stamp(at: datetime) -> str:
-    """A time in the format of `worker.adapters.redis.records`, in whole seconds as GitHub's times are."""
+    """A time in the format of `worker.adapters.redis.records.records`, in whole seconds as GitHub's times are."""
     return str(int(at.timestamp()))
 
 

@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from worker.adapters.redis import keys
-from worker.adapters.redis.client import (
+from worker.adapters.redis.connection.client import (
     RedisClient,
     Reply,
     find_server_run,
@@ -21,11 +21,11 @@ from worker.adapters.redis.client import (
     text,
     whole,
 )
-from worker.adapters.redis.event_stream import lose_evaluation
-from worker.adapters.redis.intake import IntakeReceipt, lifetime_s, milliseconds, request_judging, request_sync
-from worker.adapters.redis.state import CHECK_QUEUES, DUE_QUEUES, PULL_S, find_next, load, save
-from worker.adapters.redis.transactions import Operation, Transaction, run
-from worker.adapters.redis.versioned_json import read_json
+from worker.adapters.redis.connection.transactions import Operation, Transaction, run
+from worker.adapters.redis.connection.versioned_json import read_json
+from worker.adapters.redis.judging.intake import IntakeReceipt, lifetime_s, milliseconds, request_judging, request_sync
+from worker.adapters.redis.judging.state import CHECK_QUEUES, DUE_QUEUES, PULL_S, find_next, load, save
+from worker.adapters.redis.records.event_stream import lose_evaluation
 from worker.domain.ids import BaseHash, CheckRunId, DeliveryId, InstallationId, Sha
 from worker.domain.lifecycle import judging as lifecycle
 from worker.domain.lifecycle.intake import ANEW_FLAG, ASKED_FLAG, CONTEST_FLAG, FORCE_FLAG, IntakeOutcome

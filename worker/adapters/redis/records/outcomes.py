@@ -11,15 +11,23 @@ from datetime import timedelta
 from typing import Final
 
 from worker.adapters.redis import keys
-from worker.adapters.redis.client import RedisClient, blob, find_server_time, items, member_scores, text, whole
+from worker.adapters.redis.connection.client import (
+    RedisClient,
+    blob,
+    find_server_time,
+    items,
+    member_scores,
+    text,
+    whole,
+)
+from worker.adapters.redis.connection.encryption import Codec
+from worker.adapters.redis.connection.transactions import Operation, Transaction, read_due, run, write_all
+from worker.adapters.redis.connection.versioned_json import read_json
 from worker.adapters.redis.delayed_queue import add_item
-from worker.adapters.redis.encryption import Codec
-from worker.adapters.redis.event_stream import append_event
-from worker.adapters.redis.intake import lifetime_s, milliseconds, rules_at
+from worker.adapters.redis.judging.intake import lifetime_s, milliseconds, rules_at
+from worker.adapters.redis.judging.state import load, save
 from worker.adapters.redis.keys import PULL_REQUEST_EVENTS
-from worker.adapters.redis.state import load, save
-from worker.adapters.redis.transactions import Operation, Transaction, read_due, run, write_all
-from worker.adapters.redis.versioned_json import read_json
+from worker.adapters.redis.records.event_stream import append_event
 from worker.domain.ids import BaseHash, DeliveryId, EvalId, InstallationId, RepositoryId, Sha
 from worker.domain.lifecycle.work import DuePullRequest
 from worker.domain.request.judge_request import PullRef

@@ -13,8 +13,17 @@ from types import MappingProxyType
 from typing import Final
 
 from worker.adapters.redis import keys
-from worker.adapters.redis.client import RedisClient, field_values, items, member_scores, parse_time, text, whole
-from worker.adapters.redis.intake import lifetime_s, milliseconds
+from worker.adapters.redis.connection.client import (
+    RedisClient,
+    field_values,
+    items,
+    member_scores,
+    parse_time,
+    text,
+    whole,
+)
+from worker.adapters.redis.connection.transactions import Operation, Transaction, run
+from worker.adapters.redis.judging.intake import lifetime_s, milliseconds
 from worker.adapters.redis.keys import (
     ADDED_REPOSITORIES,
     COMMANDS,
@@ -24,7 +33,6 @@ from worker.adapters.redis.keys import (
     SCANS,
 )
 from worker.adapters.redis.rate_limits import RedisRates
-from worker.adapters.redis.transactions import Operation, Transaction, run
 from worker.domain.ids import InstallationId
 from worker.domain.lifecycle.state import Phase
 from worker.domain.metrics import BOUNDS_S, CurrentGauges, DurationMetric, EventCount, Histogram, MetricTotals

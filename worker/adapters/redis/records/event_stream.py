@@ -14,7 +14,7 @@ from functools import partial
 from typing import Final, NamedTuple
 
 from worker.adapters.redis import keys
-from worker.adapters.redis.client import (
+from worker.adapters.redis.connection.client import (
     RedisClient,
     Reply,
     blob,
@@ -24,8 +24,8 @@ from worker.adapters.redis.client import (
     text,
     whole,
 )
-from worker.adapters.redis.state import load, save
-from worker.adapters.redis.transactions import Operation, Transaction, read_due, run
+from worker.adapters.redis.connection.transactions import Operation, Transaction, read_due, run
+from worker.adapters.redis.judging.state import load, save
 from worker.domain.ids import InstallationId
 from worker.domain.lifecycle.state import Phase
 from worker.domain.pattern import pattern

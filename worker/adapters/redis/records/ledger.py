@@ -10,13 +10,13 @@ from datetime import timedelta
 from typing import Final
 
 from worker.adapters.redis import keys
-from worker.adapters.redis.client import RedisClient, blob, items, whole
-from worker.adapters.redis.encryption import Codec
-from worker.adapters.redis.event_stream import append_event, end_evaluation
-from worker.adapters.redis.intake import remembered_keys
-from worker.adapters.redis.state import load
-from worker.adapters.redis.transactions import Operation, Transaction, run
-from worker.adapters.redis.versioned_json import read_json
+from worker.adapters.redis.connection.client import RedisClient, blob, items, whole
+from worker.adapters.redis.connection.encryption import Codec
+from worker.adapters.redis.connection.transactions import Operation, Transaction, run
+from worker.adapters.redis.connection.versioned_json import read_json
+from worker.adapters.redis.judging.intake import remembered_keys
+from worker.adapters.redis.judging.state import load
+from worker.adapters.redis.records.event_stream import append_event, end_evaluation
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.ids import EvalId
 from worker.domain.lifecycle.state import Phase, PullRequestState

@@ -11,15 +11,15 @@ from functools import partial
 from typing import Final
 
 from worker.adapters.redis import keys
-from worker.adapters.redis.client import Argument, RedisClient, blob, find_server_time, items, text, whole
+from worker.adapters.redis.connection.client import Argument, RedisClient, blob, find_server_time, items, text, whole
+from worker.adapters.redis.connection.encryption import Codec
+from worker.adapters.redis.connection.transactions import Command, Operation, Transaction, read_due, run, write_all
+from worker.adapters.redis.connection.versioned_json import read_json, read_json_or_none
 from worker.adapters.redis.delayed_queue import DelayedQueue, removal
-from worker.adapters.redis.encryption import Codec
-from worker.adapters.redis.event_stream import RedisEvents as Stream
-from worker.adapters.redis.intake import lifetime_s, stamp
+from worker.adapters.redis.judging.intake import lifetime_s, stamp
 from worker.adapters.redis.keys import ADDED_REPOSITORIES, COMMANDS, PULL_REQUEST_EVENTS
 from worker.adapters.redis.pauses import RedisPauses
-from worker.adapters.redis.transactions import Command, Operation, Transaction, read_due, run, write_all
-from worker.adapters.redis.versioned_json import read_json, read_json_or_none
+from worker.adapters.redis.records.event_stream import RedisEvents as Stream
 from worker.domain.ids import EvalId, InstallationId, RepositoryId
 from worker.domain.lifecycle.work import QueuedAddedRepository
 from worker.domain.request.judge_request import CommandRequest, JudgeRequest

@@ -11,13 +11,22 @@ from datetime import UTC, datetime
 from typing import Final, TypeVar
 
 from worker.adapters.redis import keys
-from worker.adapters.redis.client import RedisClient, Reply, blob, field_values, find_server_time, items, text, whole
-from worker.adapters.redis.encryption import Codec
-from worker.adapters.redis.intake import expire_with_ledger, lifetime_s, set_window
-from worker.adapters.redis.records import find_repositories
-from worker.adapters.redis.state import load
-from worker.adapters.redis.transactions import Command, Operation, Transaction, run, write_all
-from worker.adapters.redis.versioned_json import read_json
+from worker.adapters.redis.connection.client import (
+    RedisClient,
+    Reply,
+    blob,
+    field_values,
+    find_server_time,
+    items,
+    text,
+    whole,
+)
+from worker.adapters.redis.connection.encryption import Codec
+from worker.adapters.redis.connection.transactions import Command, Operation, Transaction, run, write_all
+from worker.adapters.redis.connection.versioned_json import read_json
+from worker.adapters.redis.judging.intake import expire_with_ledger, lifetime_s, set_window
+from worker.adapters.redis.judging.state import load
+from worker.adapters.redis.records.records import find_repositories
 from worker.domain.check.author_comment import CommentRecord
 from worker.domain.check.code_scanning import UploadedSarif, UploadRefusal
 from worker.domain.check.overrides import (

@@ -1,0 +1,1 @@
+"""Connections to Redis, transactions, encryption and stored JSON."""

@@ -1,0 +1,1 @@
+"""State and queues of what is judged."""
