@@ -32,4 +32,4 @@ def test_every_command_in_the_readme_exists() -> None:
         [Path(sys.executable).with_name("assay"), "--help"], capture_output=True, text=True, check=True
     )
     named = set(re.findall(r"`(?:\./)?assay (\w+)", readme))
-    assert named <= set(re.findall(r"^    (\w+)  ", told.stdout, re.MULTILINE)), named
+    assert named <= set(re.findall(r"^    (\w+)(?:  |$)", told.stdout, re.MULTILINE)), named

@@ -9,7 +9,6 @@ from tests.worker.evaluation.bench import made
 from tests.worker.evaluation.bench.made import row
 from tests.worker.judge.courtroom import bench
 from tests.worker.judge.making import ScriptedModel
-from worker.adapters.anthropic.model import max_output_tokens
 from worker.adapters.anthropic.prices import prompt_bytes, worst_case
 from worker.adapters.anthropic.prompt_meter import PromptMeter
 from worker.domain.ports import Prompt
@@ -42,6 +41,8 @@ def test_questions_are_weighed_and_nobody_is_asked(tmp_path: Path) -> None:
 
 
 def test_a_prompt_costs_at_most_its_two_tries() -> None:
+    from worker.adapters.anthropic.model import max_output_tokens  # noqa: PLC0415 - loads the SDK
+
     prompt = Prompt(system="s", turns=("t",), schema={}, version="1", reply_tokens=100)
     meter, size = PromptMeter(NOWHERE), prompt_bytes(prompt)
     with pytest.raises(Unavailable):

@@ -128,7 +128,7 @@ class FileTrace(NamedTuple):
 
     size: int
     """Changed lines."""
-    words: frozenset[str]
+    stems: frozenset[str]
     names: frozenset[str]
     edited_names: frozenset[str]
     """Names, folded, that only the removed (with a minus before them) or only the added lines have."""
@@ -151,7 +151,7 @@ class RequestWords(NamedTuple):
     """The words of title, issue, criteria, commits and case."""
 
     title: frozenset[str]
-    words: frozenset[str]
+    stems: frozenset[str]
     names: frozenset[str]
 
 
@@ -168,7 +168,7 @@ def build_trace(file: AnalyzedFile, files: int = 1) -> FileTrace:
     left, right = set(map(fold_name, gone)), set(map(fold_name, come))
     return FileTrace(
         size=len(changed),
-        words=stems_of_all(names),
+        stems=stems_of_all(names),
         names=names,
         edited_names=frozenset(right - left) | {f"-{name}" for name in left - right},
         defined_names=frozenset[str]().union(*map(find_defined_names, changed)),
@@ -299,7 +299,7 @@ class _TieFinder:
         self._traces = traces
         self._others = max(1, len(traces) - 1)
         self._asked = asked
-        self._in_words = Counter(word for trace in traces for word in trace.words)
+        self._in_words = Counter(word for trace in traces for word in trace.stems)
         self._in_names = Counter(name for trace in traces for name in trace.names)
         self._in_edits = Counter(name for trace in traces for name in trace.edited_names)
         self._in_places = Counter(trace.folders for trace in traces)
@@ -318,13 +318,13 @@ class _TieFinder:
             """From about 0 for the most frequent to 1 for what the unchanged code does not have."""
             return log(size / (count + 1)) * scale
 
-        words = self._in_words.keys() | asked.title
-        self._words = {word: rarity(unchanged_words[word] + size / _RARE_COUNT) for word in words}
-        self._words |= dict.fromkeys(words & common_stems(), _USUAL_WORD)
+        spelled = self._in_words.keys() | asked.title
+        self._words = {word: rarity(unchanged_words[word] + size / _RARE_COUNT) for word in spelled}
+        self._words |= dict.fromkeys(spelled & common_stems(), _USUAL_WORD)
         self._names = {name: rarity(unchanged[name]) for name in self._in_names}
         self._edits = {name: rarity(unchanged_folded[name.removeprefix("-")]) for name in self._in_edits}
         self._all_names = fsum(self._names.values())
-        self._all_words = {id(trace): _weigh(self._words, trace.words) for trace in traces}
+        self._all_words = {id(trace): _weigh(self._words, trace.stems) for trace in traces}
         self._all_edits = {id(trace): _weigh(self._edits, trace.edited_names) for trace in traces}
 
     def ties(self, trace: FileTrace) -> Ties:
@@ -343,22 +343,22 @@ class _TieFinder:
             counterpart=max((_is_counterpart(trace, other) for other in others), default=0.0),
             paths_here=max((_name_share(other, trace) for other in others), default=0.0),
             path_elsewhere=self._path_elsewhere(trace),
-            title_here=_overlap_share(self._asked.title, trace.words | trace.path_words | trace.context_names),
+            title_here=_overlap_share(self._asked.title, trace.stems | trace.path_words | trace.context_names),
             title_changed=_weight_share(
-                self._words, self._asked.title & trace.words, _weigh(self._words, self._asked.title)
+                self._words, self._asked.title & trace.stems, _weigh(self._words, self._asked.title)
             ),
             asked_words=_weight_share(
-                self._words, trace.words & self._asked.words - common_stems(), self._all_words[id(trace)]
+                self._words, trace.stems & self._asked.stems - common_stems(), self._all_words[id(trace)]
             ),
             asked_names=self._asked_names(trace),
-            asked=log1p(len(self._asked.words)),
+            asked=log1p(len(self._asked.stems)),
             edited_alone=self._edited_alone(trace),
             asked_for=float(self._is_asked_for(trace)),
         )
 
     def _near_words(self, trace: FileTrace, other: FileTrace) -> float:
         total = min(self._all_words[id(trace)], self._all_words[id(other)])
-        return _weight_share(self._words, trace.words & other.words, total)
+        return _weight_share(self._words, trace.stems & other.stems, total)
 
     def _near_edits(self, trace: FileTrace, other: FileTrace) -> float:
         total = min(self._all_edits[id(trace)], self._all_edits[id(other)])
@@ -375,7 +375,7 @@ class _TieFinder:
         return held / all_others if held else 0.0
 
     def _path_elsewhere(self, trace: FileTrace) -> float:
-        spoken = sum(self._in_words[word] > (word in trace.words) for word in trace.subject)
+        spoken = sum(self._in_words[word] > (word in trace.stems) for word in trace.subject)
         return spoken / max(1, len(trace.subject))
 
     def _edited_alone(self, trace: FileTrace) -> float:
@@ -384,7 +384,7 @@ class _TieFinder:
 
     def _is_asked_for(self, trace: FileTrace) -> bool:
         subject = trace.subject - common_stems()
-        return bool(subject) and subject <= self._asked.words
+        return bool(subject) and subject <= self._asked.stems
 
     def _asked_names(self, trace: FileTrace) -> float:
         spelled = (name for name in trace.names & self._asked.names if len(name) > _WORD_EXPONENT)
@@ -403,7 +403,7 @@ def _is_counterpart(trace: FileTrace, other: FileTrace) -> float:
 
 
 def _name_share(named: FileTrace, trace: FileTrace) -> float:
-    return _overlap_share(named.subject, trace.words) if named.subject - common_stems() else 0.0
+    return _overlap_share(named.subject, trace.stems) if named.subject - common_stems() else 0.0
 
 
 def _common_share(folders: Sequence[str], other: Sequence[str]) -> float:

@@ -139,7 +139,7 @@ def _is_requested(file: AnalyzedFile, change: CodeChange) -> bool:
     if is_named(file, change):
         return True
     subject = path_subject(file.path) - common_stems()
-    return bool(subject) and subject <= request_words_of(change).words
+    return bool(subject) and subject <= request_words_of(change).stems
 
 
 def is_named(file: AnalyzedFile, change: CodeChange) -> bool:
