@@ -129,7 +129,7 @@ def _is_settled_by(pointer: EvidencePointer, suspicion: Suspicion, change: CodeC
         return is_settled_by(change, suspicion.criterion, pointer.path, pointer.line, line)
     is_changed = (pointer.line, pointer.side) in _changed_lines(pointer.path, bundle)
     if settling in _WORDS_IN_COMMON:
-        shared = stems_in((line,)) & find_request_words(change.dossier).words
+        shared = stems_in((line,)) & find_request_words(change.dossier).stems
         return pointer.path == finding.path and is_changed and len(shared) >= _WORDS_IN_COMMON[settling]
     if not _is_settling_line(line, pointer, suspicion, change, is_changed=is_changed):
         return False

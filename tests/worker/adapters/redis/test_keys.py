@@ -2,8 +2,11 @@
 
 from collections.abc import Callable
 from datetime import timedelta
+from fnmatch import fnmatchcase
 from inspect import signature
 from typing import cast
+
+import pytest
 
 from worker.adapters.redis import keys
 from worker.adapters.redis.keys import Key
@@ -52,6 +55,21 @@ def test_every_key_begins_alike_and_no_two_are_the_same() -> None:
 
 def test_the_key_of_a_pull_request_is_read_back() -> None:
     assert keys.parse_pull(keys.pull(PULL).name) == PULL
+
+
+@pytest.mark.parametrize(
+    ("pattern", "key"),
+    [
+        (keys.any_repository_numbers(), keys.repository_numbers("acme/widgets")),
+        (keys.any_pull_key("ledger"), keys.ledger(PULL)),
+        (keys.any_installation_key(PULL.installation_id), keys.due(PULL.installation_id)),
+        (keys.any_issue_pulls(PULL.installation_id), keys.issue_pulls(PULL.installation_id, "mark")),
+        (keys.any_pause(), keys.pause(PULL.installation_id, PULL.repository_id)),
+        (f"{keys.pulls_of(PULL.installation_id)}*", keys.pull(PULL)),
+    ],
+)
+def test_a_pattern_matches_its_keys(pattern: str, key: Key) -> None:
+    assert fnmatchcase(key.name, pattern)
 
 
 def test_what_is_kept_for_a_while_is_kept_for_a_positive_one() -> None:

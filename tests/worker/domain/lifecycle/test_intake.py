@@ -291,8 +291,8 @@ def test_a_verdict_on_a_head_that_no_event_named_is_the_first(pull: PlayedPullRe
 # The order of bases
 
 
-def move(pull: PlayedPullRequest, left: BaseHash | None, base: BaseHash, **changes: bool) -> IntakeOutcome:
-    return pull.request(Trigger.BASE, base=base, by=NamedHead(previous_base=left), **changes)
+def move(pull: PlayedPullRequest, left: BaseHash | None, base: BaseHash) -> IntakeOutcome:
+    return pull.request(Trigger.BASE, base=base, by=NamedHead(previous_base=left))
 
 
 @pytest.mark.parametrize(
