@@ -221,6 +221,23 @@ def requeue_lost(state: PullRequestState, run: str | None, now: float) -> PullRe
     return make_due(keep_outdated(state._replace(lease_until=None)), now)
 
 
+def mark_opened(state: PullRequestState, head: Sha, seq: str, now: float) -> PullRequestState:
+    """The state after *head* got its check run for the request numbered *seq* ('': any), or was refused for good.
+
+    The opener holds its turn until later. An earlier time and another number show a later request that needs the check run, too.
+    """
+    if state.head != head or state.opening_at is None:
+        return state
+    is_same = not seq or seq == str(state.seq) or state.opening_at > now
+    return state._replace(opening_at=None) if is_same else state
+
+
+def postpone_opening(state: PullRequestState, head: Sha, at: float) -> PullRequestState:
+    """The state after the check run of *head* could not be opened; it is tried again at that time."""
+    is_pending = state.head == head and state.opening_at is not None
+    return state._replace(opening_at=at) if is_pending else state
+
+
 class LocalJob(NamedTuple):
     """A local judging, which no dispatcher numbered. *server_run*: of Redis."""
 

@@ -222,6 +222,20 @@ def push(pull: PlayedPullRequest, before: Sha | None, head: Sha, **changes: str)
     return pull.request(Trigger.PUSHED, head, by=NamedHead(before), **changes)  # pyright: ignore[reportArgumentType]
 
 
+def test_a_pull_request_that_was_opened_has_left_no_head(pull: PlayedPullRequest) -> None:
+    push(pull, NO_HEAD, HEAD)
+    assert pull.state.left_heads == ()
+
+
+@pytest.mark.parametrize("head", [HEAD, None])
+def test_a_check_run_shows_that_its_pull_request_became_a_draft(pull: PlayedPullRequest, head: Sha | None) -> None:
+    pull.request()
+    pull.change(opening_at=None)
+    pull.now += 1000
+    pull.request(Trigger.EDITED, head, draft=True)
+    assert pull.state.opening_at == (pull.now if head else None)
+
+
 def test_a_push_to_a_head_that_was_left_is_late(pull: PlayedPullRequest) -> None:
     push(pull, NO_HEAD, HEAD)
     push(pull, NEWER, NEWEST)

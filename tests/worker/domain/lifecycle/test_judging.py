@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.worker.domain.lifecycle.played import HEAD, LEASE_MS, NEWER, START, PlayedPullRequest
+from tests.worker.domain.lifecycle.played import HEAD, HOLD_MS, LEASE_MS, NEWER, START, PlayedPullRequest
 from worker.domain.lifecycle import judging
 from worker.domain.lifecycle.judging import (
     MOST_SPARE_ATTEMPTS,
@@ -26,6 +26,7 @@ def pull() -> PlayedPullRequest:
 
 def test_a_fence_admits_one_worker(pull: PlayedPullRequest) -> None:
     fence = pull.dispatch()
+    assert pull.state.lease_until == pull.now + HOLD_MS
     assert pull.take(fence - 1) is LeaseRefusal.STALE
     assert pull.take(fence) is None
     assert pull.take(fence, "other") is LeaseRefusal.STALE
@@ -175,6 +176,7 @@ def test_an_attempt_counts_unless_the_end_of_the_server_cut_it_short(
     pull.start()
     pull.state = judging.requeue_lost(pull.state, ended_in, pull.now)
     assert (pull.due_in_s, pull.state.attempts) == (0, attempts)
+    assert pull.state.spared == spared + 1 - attempts
 
 
 def test_a_job_that_was_lost_in_the_queue_is_no_attempt(pull: PlayedPullRequest) -> None:
@@ -201,3 +203,23 @@ def test_a_local_judging_takes_a_free_lease_and_no_other() -> None:
 )
 def test_one_installation_never_takes_all_workers(workers: int, limits: DispatchLimits) -> None:
     assert DispatchLimits.of_workers(workers) == limits
+
+
+@pytest.mark.parametrize(
+    ("head", "seq", "later_ms", "is_open"),
+    [(HEAD, "", 0, True), (HEAD, "1", 0, True), (HEAD, "0", 0, False), (HEAD, "0", 1, True), (NEWER, "1", 1, False)],
+)
+def test_an_opened_check_run_answers_its_own_request_alone(
+    pull: PlayedPullRequest, head: str, seq: str, later_ms: float, *, is_open: bool
+) -> None:
+    pull.change(opening_at=pull.now + later_ms)
+    after = judging.mark_opened(pull.state, head, seq, pull.now)
+    assert after.opening_at == (None if is_open else pull.state.opening_at)
+    assert judging.mark_opened(after._replace(opening_at=None), head, seq, pull.now).opening_at is None
+
+
+def test_only_a_pending_check_run_is_postponed(pull: PlayedPullRequest) -> None:
+    assert judging.postpone_opening(pull.state, HEAD, START + 5).opening_at == START + 5
+    assert judging.postpone_opening(pull.state, NEWER, START + 5) == pull.state
+    opened = pull.state._replace(opening_at=None)
+    assert judging.postpone_opening(opened, HEAD, START + 5) == opened

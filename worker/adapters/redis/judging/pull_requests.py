@@ -142,24 +142,11 @@ class RedisPullRequests:
 
     def mark_opened(self, pull: PullRef, head_sha: Sha, seq: str = "") -> None:
         """Record that this head has its check run, or is refused for good. Requests after *seq*, if given, stay pending."""
-
-        def opened(state: PullRequestState, now: float) -> PullRequestState:
-            if state.head != head_sha or state.opening_at is None:
-                return state
-            # The opener holds its turn until later. An earlier time and another number: a later request needs the check run.
-            is_same = not seq or seq == str(state.seq) or state.opening_at > now
-            return state._replace(opening_at=None) if is_same else state
-
-        self._change(pull, opened)
+        self._change(pull, lambda state, now: lifecycle.mark_opened(state, head_sha, seq, now))
 
     def postpone_opening(self, pull: PullRef, head_sha: Sha, delay: timedelta) -> None:
         """Postpone the check run of this head: `next_to_open` returns it after *delay*."""
-
-        def postponed(state: PullRequestState, now: float) -> PullRequestState:
-            is_pending = state.head == head_sha and state.opening_at is not None
-            return state._replace(opening_at=now + _wait_ms(delay)) if is_pending else state
-
-        self._change(pull, postponed)
+        self._change(pull, lambda state, now: lifecycle.postpone_opening(state, head_sha, now + _wait_ms(delay)))
 
     def requeue_lost(self, *queue_keys: str) -> int:
         """Requeue jobs lost on the way to the workers of these queues; return their number."""

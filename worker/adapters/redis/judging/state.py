@@ -28,11 +28,11 @@ class _Field(NamedTuple):
     write: Callable[[Any], str] = str
 
 
-def _words(value: tuple[str, ...]) -> str:
+def _write_words(value: tuple[str, ...]) -> str:
     return "".join(f"{word} " for word in value)
 
 
-def _moves(value: tuple[tuple[str, int], ...]) -> str:
+def _write_moves(value: tuple[tuple[str, int], ...]) -> str:
     return " ".join(f"{name} {count}" for name, count in value)
 
 
@@ -41,7 +41,7 @@ def _parse_moves(stored: str) -> tuple[tuple[str, int], ...]:
     return tuple(zip(parts[::2], map(int, parts[1::2]), strict=True))
 
 
-def _is_set(_: str) -> bool:
+def _parse_flag(_: str) -> bool:
     return True
 
 
@@ -49,52 +49,52 @@ def _parse_words(stored: str) -> tuple[str, ...]:
     return tuple(stored.split())
 
 
-def _one(_: object) -> str:
+def _write_flag(_: object) -> str:
     return "1"
 
 
-def _rounded(value: float) -> str:
+def _write_rounded(value: float) -> str:
     return f"{value:.0f}"
 
 
-def _number(stored: str) -> int:
+def _parse_number(stored: str) -> int:
     return int(float(stored))
 
 
 FIELDS: Final = {
-    "version": _Field("v", _number),
+    "version": _Field("v", _parse_number),
     "phase": _Field("state", Phase),
-    "seq": _Field("seq", _number),
-    "read_seq": _Field("read", _number),
+    "seq": _Field("seq", _parse_number),
+    "read_seq": _Field("read", _parse_number),
     "request": _Field("req", str),
     "head": _Field("head", str),
-    "left_heads": _Field("earlier", _parse_words, _words),
+    "left_heads": _Field("earlier", _parse_words, _write_words),
     "base": _Field("base", str),
-    "base_moves": _Field("bases", _parse_moves, _moves),
-    "is_base_unconfirmed": _Field("turned", _is_set, _one),
-    "flags": _Field("flags", _parse_words, _words),
-    "quiet_ms": _Field("quiet", _number),
+    "base_moves": _Field("bases", _parse_moves, _write_moves),
+    "is_base_unconfirmed": _Field("turned", _parse_flag, _write_flag),
+    "flags": _Field("flags", _parse_words, _write_words),
+    "quiet_ms": _Field("quiet", _parse_number),
     "due_at": _Field("due", float),
     "first_event_at": _Field("since", float),
     "not_before": _Field("after", float),
     "limit_until": _Field("limit", float),
-    "fence": _Field("fence", _number),
+    "fence": _Field("fence", _parse_number),
     "token": _Field("token", str),
-    "attempts": _Field("tries", _number),
+    "attempts": _Field("tries", _parse_number),
     "server_run": _Field("run", str),
-    "spared": _Field("spared", _number),
+    "spared": _Field("spared", _parse_number),
     "served_run": _Field("served", str),
-    "outage_count": _Field("aways", _number),
+    "outage_count": _Field("aways", _parse_number),
     "waiting_since": _Field("waiting", float),
-    "is_outside": _Field("outside", _is_set, _one),
+    "is_outside": _Field("outside", _parse_flag, _write_flag),
     "head_first_seen_at": _Field("came", str),
-    "is_idle_draft": _Field("rests", _is_set, _one),
-    "closed_at": _Field("over", float, _rounded),
-    "expires_at": _Field("ends", float, _rounded),
+    "is_idle_draft": _Field("rests", _parse_flag, _write_flag),
+    "closed_at": _Field("over", float, _write_rounded),
+    "expires_at": _Field("ends", float, _write_rounded),
     "ci_request": _Field("wake", str),
     "news_at": _Field("news", float),
     "look_at": _Field("look", float),
-    "looks": _Field("looks", _number),
+    "looks": _Field("looks", _parse_number),
     "eval_id": _Field("eval", str),
     "outdated_by": _Field("again", str),
     "known_outdated_by": _Field("knew", str),
@@ -138,13 +138,13 @@ def parse_state(pull: PullRef, replies: list[Reply]) -> PullRequestState:
     return PullRequestState(
         pull.installation_id,
         **fields,
-        queued_at=_score(due, due_outside),
-        opening_at=_score(opening, opening_outside),
-        lease_until=_score(lease),
+        queued_at=_first_score(due, due_outside),
+        opening_at=_first_score(opening, opening_outside),
+        lease_until=_first_score(lease),
     )
 
 
-def _score(*replies: Reply) -> float | None:
+def _first_score(*replies: Reply) -> float | None:
     return next((float(text(reply)) for reply in replies if reply is not None), None)
 
 
