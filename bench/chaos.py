@@ -4,7 +4,7 @@ The real product (`assay serve`, two `assay work`), a private Redis that writes 
 model that answers by a rule. People push, force-push, command, run CI, queue, close and reopen; workers, jobs, the dispatcher,
 the door, whole machines and Redis get SIGKILL at a stage, jobs SIGSTOP past their lease, and GitHub answers 5xx, 403 and
 nothing. Then all that ends, deliveries that were refused are redelivered, and what is left is held against what each head
-deserves. `--broken-fence` does it with a product whose leases hold nobody back, which must be found out. `--keep` leaves the
+deserves. `--broken-fence` does it with a product whose leases admit every judge, which must be found. `--keep` leaves the
 product's log there.
 
 Prints the seed, a histogram of the kills by victim and stage, the world's figures and each violation; exits 1 on any, 2 when
@@ -60,7 +60,7 @@ FENCES = {
         "if not fence:",
     ),
 }
-"""Where a lease is asked for: without these lines it holds nobody back."""
+"""Checks of a lease: without them a stale judge writes, too."""
 
 PACE = {
     "ASSAY_WORKERS": "2",
@@ -176,7 +176,7 @@ def stage(options: argparse.Namespace) -> Generator[Storm]:
 
 @contextmanager
 def broken_program() -> Generator[Path]:
-    """An installed copy of the product whose leases hold nobody back."""
+    """An installed copy of the product whose leases admit every judge."""
     with copied() as copy:
         for name, (fence, broken) in FENCES.items():
             sound = (copy / name).read_text("utf-8")

@@ -129,7 +129,7 @@ def exchange_code(api_url: str, code: str, timeout_s: float) -> CreatedApp:
             if error.code >= HTTPStatus.INTERNAL_SERVER_ERROR or error.code == HTTPStatus.TOO_MANY_REQUESTS:
                 raise Unavailable("GitHub", f"answered {error.code}") from None
             raise CodeRefused(
-                f"GitHub does not take this code (any more): it answered {error.code}. A code is good for an hour, and once."
+                f"GitHub refuses this code: it answered {error.code}. A code is good for an hour, and once."
             ) from None
     except (OSError, http.client.HTTPException) as error:
         raise Unavailable("GitHub", f"did not answer ({type(error).__name__})") from None

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 from worker.domain.dossier.dossier import Criterion, Dossier, HeadFile, Issue, PullRequest
 
 EDITED_LINE: Final = 3
-"""The line of a function that an edit writes anew."""
+"""The line of a function that an edit rewrites."""
 
 LANGUAGES: Final = ("python", "javascript", "typescript", "go", "rust", "java")
 
@@ -122,7 +122,7 @@ class MadeFile(NamedTuple):
 
 
 def made_file(language: str, number: int, size: Size) -> MadeFile:
-    """Even ones are code, odd ones their tests. One line in every fourth function that stays is written anew."""
+    """Even ones are code, odd ones their tests. One line in every fourth function that stays is rewritten."""
     form, is_test = FORMS[language], number % 2 == 1
     template, path = (form.test, form.test_path) if is_test else (form.code, form.code_path)
     opening, closing = (form.test_opening, form.test_closing) if is_test else (form.opening, form.closing)

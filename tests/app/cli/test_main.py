@@ -171,7 +171,7 @@ MISSING_KEY = (
         *((command, DAMAGED_APP, "assay: ASSAY_APP_PRIVATE_KEY holds a key (number 1) that is damaged. Expected: ")
           for command in ("up", "serve", "work")),
         ("work", {}, "assay: ASSAY_APP_ID is not set."),
-        ("stats", {"ASSAY_DATA_DIR": "~nobody-of-this-name/x"},
+        ("stats", {"ASSAY_DATA_DIR": "~no-such-account/x"},
          "assay: ASSAY_DATA_DIR can't be found: there is no such home folder."),
     ],
 )  # fmt: skip

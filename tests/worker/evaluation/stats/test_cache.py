@@ -42,7 +42,7 @@ WEEK = {"from": (NOON - timedelta(days=7)).isoformat(), "to": NOW.isoformat()}
 
 
 def figures_of(store: Store, folder: Path) -> FiguresCache:
-    """As every command and process opens them anew."""
+    """As each command and process opens them."""
     return FiguresCache(folder / "figures", store.events, store.event_retention)
 
 
