@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from app.cli.exit_codes import VERDICT_EXITS, CommandResult, Exit
+from app.cli.parser import VERDICT_EXITS, CommandResult, Exit
 from app.cli.terminal import terminal_page
 from worker.clock import SystemClock
 from worker.domain.check.overrides import dump_decisions

@@ -12,8 +12,8 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Final
 
-from app.cli.exit_codes import CommandResult, Exit
 from app.cli.judge import require_key
+from app.cli.parser import CommandResult, Exit
 from app.cli.terminal import show_count
 from worker.dossier.parser_sandbox import sandboxed_parsing
 from worker.errors import InputError

@@ -3,8 +3,8 @@
 import argparse
 from typing import Final
 
-from app.cli.exit_codes import CommandResult, Exit
 from app.cli.judge import read_checkout_options
+from app.cli.parser import CommandResult, Exit
 from app.cli.terminal import read_text, terminal_page
 from worker.clock import SystemClock
 from worker.domain.dossier.dossier import Dossier
@@ -15,7 +15,7 @@ from worker.dossier.parser_sandbox import sandboxed_parsing
 from worker.errors import InputError
 from worker.judge.checks.claims import check_case, draft_claims
 from worker.publishing.texts.case import check_report, draft, parse_error_report
-from worker.wiring.sources import checkout_source
+from worker.wiring.cli import checkout_source
 
 NO_CASE: Final = (
     "holds no case: expected a fenced `assay` block, or the YAML or JSON of one. `assay case new` drafts one."

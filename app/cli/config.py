@@ -5,7 +5,7 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from app.cli.exit_codes import CommandResult, Exit
+from app.cli.parser import CommandResult, Exit
 from app.cli.terminal import terminal_page
 from worker.domain.config.config import CONFIG_PATH, MISNAMED_CONFIG_PATH
 from worker.domain.config.schema import to_keys

@@ -10,7 +10,7 @@ from contextlib import suppress
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
-from app.cli.exit_codes import CommandResult, Exit
+from app.cli.parser import CommandResult, Exit
 from app.cli.terminal import terminal_page
 from worker.domain.verdict.budget import estimate_week
 from worker.errors import AssayError, InputError, SettingError

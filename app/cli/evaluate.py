@@ -16,7 +16,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Final
 
-from app.cli.exit_codes import CommandResult, Exit
+from app.cli.parser import CommandResult, Exit
 from app.cli.terminal import show_count, terminal_page
 from worker.clock import SystemClock
 from worker.domain.verdict.events import FailureMode

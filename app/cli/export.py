@@ -8,7 +8,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, BinaryIO, Final, NamedTuple
 
-from app.cli.exit_codes import CommandResult, Exit
+from app.cli.parser import CommandResult, Exit
 from worker.clock import SystemClock
 from worker.domain.ids import InstallationId
 from worker.domain.verdict.events import StreamEntry

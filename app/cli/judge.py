@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple, cast
 from urllib.parse import urlsplit
 
-from app.cli.exit_codes import VERDICT_EXITS, CommandResult, Exit
+from app.cli.parser import VERDICT_EXITS, CommandResult, Exit
 from app.cli.terminal import read_bytes, read_text, terminal_page
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.pattern import pattern
@@ -26,7 +26,7 @@ from worker.errors import InputError, Unavailable
 from worker.process_limits import collect_rarely
 from worker.publishing.texts.terminal import verdict_report
 from worker.settings import Settings, load_settings, missing_setting
-from worker.wiring.sources import (
+from worker.wiring.cli import (
     CheckoutOptions,
     JudgeInputs,
     checkout_inputs,

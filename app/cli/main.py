@@ -12,8 +12,7 @@ from errno import EDQUOT, EFBIG, EMFILE, ENFILE, ENOMEM, ENOSPC, EROFS
 from types import TracebackType
 from typing import Final, NoReturn, Self, TextIO
 
-from app.cli.exit_codes import Exit
-from app.cli.parser import build_parser
+from app.cli.parser import Exit, build_parser
 
 
 def main(argv: Sequence[str] | None = None) -> int:

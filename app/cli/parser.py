@@ -3,10 +3,29 @@
 import argparse
 import re
 from collections.abc import Callable, Iterator
+from enum import IntEnum
 from importlib import import_module
 from typing import Any, Final, NamedTuple, NoReturn
 
-from app.cli.exit_codes import CommandResult, Exit
+
+class Exit(IntEnum):
+    ACCEPT = 0
+    REJECT = 1
+    USAGE = 2
+    ABSTAIN = 3
+    FAILED = 4
+    INTERRUPTED = 130
+
+
+VERDICT_EXITS: Final = {"accept": Exit.ACCEPT, "reject": Exit.REJECT, "abstain": Exit.ABSTAIN}
+
+
+class CommandResult(NamedTuple):
+    """The exit code, and the text for standard output: printed last, so that a closed pipe changes no exit code."""
+
+    code: int
+    text: str = ""
+
 
 EXIT_CODES_HELP: Final = """\
 exit codes: 0 accept, 1 reject, 2 the call or the settings have to change,

@@ -7,7 +7,7 @@ import argparse
 import os
 import pwd
 
-from app.cli.exit_codes import CommandResult, Exit
+from app.cli.parser import CommandResult, Exit
 from worker.clock import SystemClock
 from worker.domain.ids import InstallationId, RepositoryId
 from worker.domain.request.pause import LONGEST_NAME, LONGEST_REASON, JudgingPause, UntilError, parse_end

@@ -8,7 +8,7 @@ import json
 from pathlib import Path
 from typing import Final
 
-from app.cli.exit_codes import CommandResult, Exit
+from app.cli.parser import CommandResult, Exit
 from app.cli.terminal import terminal_page
 from worker.clock import SystemClock
 from worker.domain.ids import InstallationId

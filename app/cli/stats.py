@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any, Final
 
-from app.cli.exit_codes import CommandResult, Exit
+from app.cli.parser import CommandResult, Exit
 from app.cli.terminal import terminal_page
 from worker.clock import SystemClock
 from worker.domain.check.overrides import dump_decisions

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from worker.errors import InputError
-from worker.publishing.texts.columns import TerminalPage
+from worker.publishing.texts.terminal import TerminalPage
 from worker.settings import environment
 
 INTERVAL_S: Final = 10.0

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from http import HTTPStatus
 from typing import Any, Final
 
-from app.cli.exit_codes import VERDICT_EXITS, CommandResult, Exit
+from app.cli.parser import VERDICT_EXITS, CommandResult, Exit
 from app.cli.terminal import terminal_page
 from worker.domain.pattern import pattern
 from worker.errors import InputError, Unavailable

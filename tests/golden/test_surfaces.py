@@ -11,8 +11,7 @@ from typing import Any, Final
 
 import pytest
 
-from app.cli.exit_codes import Exit
-from app.cli.parser import build_parser
+from app.cli.parser import Exit, build_parser
 from tests.golden.golden import Golden
 from tests.golden.log_names import log_names
 from tests.golden.redis_keys import is_durable

@@ -16,10 +16,9 @@ from tests.golden.golden import Golden
 from tests.golden.judging import NAMES, Judged, blocks_of, judged, text_of
 from worker.domain.verdict.ledger import ROUND_LIMIT
 from worker.domain.verdict.verdict import Category
-from worker.publishing.texts.columns import TerminalPage
 from worker.publishing.texts.comments import feedback_comment
 from worker.publishing.texts.sarif import sarif_text
-from worker.publishing.texts.terminal import verdict_report
+from worker.publishing.texts.terminal import TerminalPage, verdict_report
 
 PROSE: Final = frozenset({
     "case_error", "claim", "concern", "description", "escalation_reason", "improvement", "label", "message", "next_step", "note",

@@ -20,7 +20,6 @@ from tests.worker.judge.making import dossier
 from tests.world.anthropic import MODEL, Anthropic
 from tests.world.redis import Redis
 from tests.world.replies import accept
-from worker.adapters.git.recorded_dossier import RecordedSource
 from worker.adapters.redis.store import Store, open_store
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.ids import DeliveryId
@@ -28,7 +27,7 @@ from worker.domain.request.judge_request import LOCAL_INSTALLATION
 from worker.domain.verdict.budget import Caps
 from worker.domain.verdict.verdict import Abstain, Accept, Reject
 from worker.settings import ModelAccess, Settings
-from worker.wiring.cli import judge_locally, rejudge_recorded
+from worker.wiring.cli import RecordedSource, judge_locally, rejudge_recorded
 
 PLACE = "upload.py:2"
 STUB = """\

@@ -1,7 +1,8 @@
-"""How one judging of a pull request ends."""
+"""How one judging of a pull request ends, and what it waits for."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from worker.domain.check.overrides import NO_DECISIONS, HumanDecisions
 from worker.domain.dossier.dossier import Dossier
@@ -46,3 +47,15 @@ class JudgingDiscarded:
 
 
 JudgingOutcome = JudgingCompleted | JudgingSuperseded | WaitForCi | JudgingDiscarded
+
+
+@dataclass(frozen=True)
+class CiWait:
+    """The checks that judging waits for, and its deadline."""
+
+    names: tuple[str, ...]
+    until: datetime
+
+
+FindHead = Callable[[], Sha | None]
+"""A request to GitHub whose answer also names the newest head; None: it did not."""

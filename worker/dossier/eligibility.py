@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from worker.domain.config.config import Authors, Handling
-from worker.domain.dossier.dossier import PullRequest
+from worker.domain.dossier.dossier import Dossier, Policy, PullRequest
 from worker.domain.model import Frozen
-from worker.domain.request.judge_request import DRAFT_TRIGGERS, MANUAL_TRIGGERS, AuthorKind, Trigger
+from worker.domain.request.judge_request import DRAFT_TRIGGERS, MANUAL_TRIGGERS, AuthorKind, JudgeRequest, Trigger
 from worker.dossier.agents import agent_of, find_author_agent
 
 BOT: Final = "Bot"
@@ -82,3 +82,32 @@ def classify_author(pull: PullRequest, delivery_kind: AuthorKind | None = None) 
     if delivery_kind is AuthorKind.AGENT or find_author_agent(pull) is not None:
         return AuthorKind.AGENT
     return AuthorKind.BOT if delivery_kind is AuthorKind.BOT or pull.author.endswith("[bot]") else AuthorKind.PERSON
+
+
+def eligibility_of(request: JudgeRequest, dossier: Dossier, operators: Authors | None) -> Eligibility:
+    """Whether this head is judged. *operators* None: every head is."""
+    if operators is None:
+        return Eligible()
+    pull = dossier.pull_request
+    inputs = EligibilityInput(
+        author=classify_author(pull, request.author),
+        trigger=request.trigger,
+        draft=pull.draft,
+        was_judged=any(entry.head_sha == pull.head_sha for entry in dossier.ledger),
+    )
+    return decide_eligibility(inputs, with_operator_defaults(repository_authors(dossier), operators))
+
+
+def repository_authors(dossier: Dossier) -> Authors:
+    """The repository's `authors`."""
+    if not dossier.config:
+        return Authors()
+    from worker.dossier.config import config_of  # noqa: PLC0415 - most repositories have no configuration
+
+    return config_of(dossier).authors
+
+
+def as_observed(dossier: Dossier, author: AuthorKind) -> Dossier:
+    """The same dossier, judged in observe mode: its check neither passes nor blocks."""
+    policy = (dossier.policy or Policy()).model_copy(update={"mode": "observe", "categories": {}})
+    return dossier.model_copy(update={"policy": policy, "observed_as": author})

@@ -35,10 +35,15 @@ from worker.dossier.eligibility import (
 from worker.errors import SubjectGone, Unreadable
 from worker.log import late_delivery_id
 from worker.publishing.check_runs import CheckRunService
-from worker.publishing.eligibility import idle_content
 from worker.publishing.texts.check_run import failed_content, judging_content
 from worker.publishing.texts.phrases import CHECK_EXPIRED
-from worker.publishing.texts.states import TRIGGER_TEXTS, existing_pull_content, quiet_window_content, started_content
+from worker.publishing.texts.states import (
+    TRIGGER_TEXTS,
+    existing_pull_content,
+    idle_content,
+    quiet_window_content,
+    started_content,
+)
 
 MIN_ANNOUNCED_WAIT: Final = timedelta(seconds=1)
 """A shorter wait is not announced."""

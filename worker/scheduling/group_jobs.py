@@ -14,7 +14,7 @@ from typing import Final, Protocol, assert_never
 from worker.domain.lifecycle.work import LeasedGroup
 from worker.errors import Bug, Discard, FailCheck, LeaseLost, RetryAfterOutage, RetryAt, RetryIn, Unavailable, classify
 from worker.scheduling.jobs import FAILED, JOB_CONTEXT, JobContext, catch_error, guard_parsers
-from worker.scheduling.leases import renewing_lease
+from worker.scheduling.pipeline import renewing_lease
 from worker.scheduling.ports import SchedulingStore
 from worker.settings import Settings
 

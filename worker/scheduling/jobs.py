@@ -44,7 +44,7 @@ from worker.errors import (
 from worker.log import bind_log_fields, log_fields
 from worker.scheduling import metrics
 from worker.scheduling.commands import update_paused_heads
-from worker.scheduling.leases import renewing_lease
+from worker.scheduling.pipeline import renewing_lease
 from worker.scheduling.ports import SchedulingStore
 from worker.scheduling.retry import RetrySchedule, retry_after_outage
 from worker.settings import Settings

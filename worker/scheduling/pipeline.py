@@ -5,13 +5,17 @@ asked, or where the author's comment is updated along with the question. A recor
 confirmed, instead of judged again.
 """
 
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from contextvars import copy_context
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Final, Protocol
 
+from worker.domain.check.check_run import CheckContent
 from worker.domain.check.overrides import NO_DECISIONS, HumanDecisions, needs_human
-from worker.domain.config.config import Authors
+from worker.domain.config.config import AskModelFor, Authors
 from worker.domain.dossier.dossier import (
     AWAITING_APPROVAL,
     NOT_REPORTED,
@@ -23,8 +27,16 @@ from worker.domain.dossier.dossier import (
     author_text,
 )
 from worker.domain.ids import EvalId, Sha
-from worker.domain.judging import JudgingCompleted, JudgingDiscarded, JudgingOutcome, JudgingSuperseded, WaitForCi
-from worker.domain.ports import Clock, LastGoodConfigs, Ledger, PullSource, TreeLookup
+from worker.domain.judging import (
+    CiWait,
+    FindHead,
+    JudgingCompleted,
+    JudgingDiscarded,
+    JudgingOutcome,
+    JudgingSuperseded,
+    WaitForCi,
+)
+from worker.domain.ports import Clock, LastGoodConfigs, Lease, Ledger, PullSource, TreeLookup
 from worker.domain.request.judge_request import (
     AUTHOR_EDIT_TRIGGERS,
     HEAD_TRIGGERS,
@@ -40,15 +52,15 @@ from worker.domain.verdict.events import SUPERSEDED_MESSAGE, EvaluationStarted, 
 from worker.domain.verdict.ledger import TextChange, author_text_of, classify_text, find_judged_entries
 from worker.domain.verdict.verdict import Abstain, AbstainReason, Accept, Reject, Verdict
 from worker.dossier.assemble import complete_dossier
-from worker.dossier.eligibility import Eligible
-from worker.errors import Forbidden, RubricRefused, SubjectGone, Unavailable
+from worker.dossier.config import config_of
+from worker.dossier.eligibility import Eligible, as_observed, eligibility_of
+from worker.errors import Forbidden, LeaseLost, RubricRefused, SubjectGone, Unavailable
 from worker.judge.context import EvaluationHeader, JudgeContext
 from worker.judge.escalation import ModelSkipReason
 from worker.judge.judge import create_header, fingerprint_of, judge_with_record
 from worker.judge.rounds.carry_over import carry_over_verdict
 from worker.judge.trace import carry_over_record
-from worker.publishing.eligibility import as_observed, eligibility_of, idle_content
-from worker.publishing.status import CiWait, FindHead, StatusReporter
+from worker.scheduling.ports import Decisions
 from worker.scheduling.record import VerdictRecorder, record
 from worker.scheduling.retry import OutageRetries
 from worker.signals.heuristic_opinion import find_lookups
@@ -80,6 +92,72 @@ class CiWaitPolicy:
 
 POLL_SHARE: Final = 0.05
 """The part of the time already waited for CI that the next wait takes."""
+
+
+class StatusReporter(Protocol):
+    """Shows the state of a pull request's judging."""
+
+    def begin(self, request: JudgeRequest, head_sha: Sha) -> None: ...
+
+    def show_skipped(self, request: JudgeRequest, head_sha: Sha, content: CheckContent) -> None: ...
+
+    def wait_for_ci(self, request: JudgeRequest, head_sha: Sha, wait: CiWait) -> None: ...
+
+    def find_newer_head(
+        self, request: JudgeRequest, head_sha: Sha, *, is_fresh: bool = False, find_head: FindHead | None = None
+    ) -> Sha | None:
+        """The newest head if it is not *head_sha*.
+
+        *is_fresh*: no time passed since the dossier was read; *find_head*: a write to GitHub whose answer may name it.
+        """
+        ...
+
+    def publish(
+        self, request: JudgeRequest, verdict: Accept | Reject | Abstain, dossier: Dossier, again_at: datetime | None
+    ) -> bool:
+        """Show the verdict. False: something that it depends on changed meanwhile; the head is judged again instead."""
+        ...
+
+    def show_decision(self, request: JudgeRequest, head_sha: Sha) -> None: ...
+
+    def close(self, request: JudgeRequest, *, is_over: bool) -> None: ...
+
+
+class NullStatusReporter:
+    """Shows nothing, and still detects a newer head."""
+
+    def __init__(self, source: PullSource) -> None:
+        self._source = source
+
+    def begin(self, request: JudgeRequest, head_sha: Sha) -> None: ...
+
+    def show_skipped(self, request: JudgeRequest, head_sha: Sha, content: CheckContent) -> None: ...
+
+    def wait_for_ci(self, request: JudgeRequest, head_sha: Sha, wait: CiWait) -> None: ...
+
+    def find_newer_head(
+        self,
+        request: JudgeRequest,
+        head_sha: Sha,
+        *,
+        is_fresh: bool = False,  # noqa: ARG002 - asking git costs nothing
+        find_head: FindHead | None = None,  # noqa: ARG002 - a laptop writes nothing
+    ) -> Sha | None:
+        newest = self._source.head_sha(request)
+        return None if newest == head_sha else newest
+
+    def publish(
+        self,
+        request: JudgeRequest,  # noqa: ARG002 - shows nothing
+        verdict: Accept | Reject | Abstain,  # noqa: ARG002
+        dossier: Dossier,  # noqa: ARG002
+        again_at: datetime | None,  # noqa: ARG002
+    ) -> bool:
+        return True
+
+    def show_decision(self, request: JudgeRequest, head_sha: Sha) -> None: ...
+
+    def close(self, request: JudgeRequest, *, is_over: bool) -> None: ...
 
 
 class AuthorNotifier(Protocol):
@@ -149,6 +227,8 @@ def _judge(request: JudgeRequest, deps: JudgingDependencies) -> JudgingOutcome:
     head_sha = dossier.pull_request.head_sha
     eligibility = eligibility_of(request, dossier, deps.authors)
     if not isinstance(eligibility, Eligible):
+        from worker.publishing.texts.states import idle_content  # noqa: PLC0415 - a laptop leaves nothing alone
+
         deps.status.show_skipped(request, head_sha, idle_content(eligibility))
         return JudgingDiscarded(f"not judged here: {type(eligibility).__name__.lower()}")
     dossier = as_observed(dossier, eligibility.observed_author) if eligibility.observed_author else dossier
@@ -428,3 +508,60 @@ def find_recorded_verdict(
         is_ruled = not isinstance(last.verdict, Abstain) or needs_human(last.verdict)
         answers = last.created_at >= rejudge_requested_at and (answers or is_ruled)
     return last.verdict if answers else None
+
+
+@dataclass(frozen=True)
+class SpendingPolicy:
+    """`may_write`: whether an account may write in the repository, by GitHub's own answer."""
+
+    decisions: Decisions
+    may_write: Callable[[JudgeRequest, str], bool]
+
+    def is_allowed(self, request: JudgeRequest, dossier: Dossier) -> bool:
+        """Whether a model may be asked. Raises on GitHub's outages. A branch of the repository itself proves write access."""
+        if request.trigger in MANUAL_TRIGGERS:
+            self.decisions.mark_vouched(request.pull)
+            return True
+        pull = dossier.pull_request
+        if not pull.is_from_fork or config_of(dossier).ask_model_for is AskModelFor.EVERYONE:
+            return True
+        return self.decisions.is_vouched(request.pull) or self.may_write(request, pull.author)
+
+
+RENEWALS_PER_LEASE: Final = 4
+"""Renewals within one lease."""
+
+
+@contextmanager
+def renewing_lease(lease: Lease, lease_s: float) -> Generator[None]:
+    """Renew *lease* until the block ends. Not across a fork: enter it inside the job. A lost lease shows at the next write."""
+    stop = threading.Event()
+    carried = copy_context()  # log context of the judging, for the renewal thread
+    heart = threading.Thread(
+        target=carried.run,
+        args=(_renew_lease, lease, lease_s / RENEWALS_PER_LEASE, stop),
+        name="heartbeat",
+        daemon=True,
+    )
+    heart.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        heart.join()
+
+
+def _renew_lease(lease: Lease, every_s: float, stop: threading.Event) -> None:
+    while not stop.wait(every_s):
+        try:
+            lease.renew()
+        except Unavailable as error:
+            _warn(error)
+        except LeaseLost:
+            return
+
+
+def _warn(error: Unavailable) -> None:
+    import logging  # noqa: PLC0415 - 2 ms of every judging on a laptop, which logs nothing else
+
+    logging.getLogger(__name__).warning("the lease was not prolonged: %s", error)

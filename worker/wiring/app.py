@@ -12,9 +12,8 @@ from functools import cache, partial
 from importlib import import_module
 from typing import Final
 
-from worker.adapters.github.check_runs import GitHubChecks, GitHubPublishedRuns
+from worker.adapters.github.check_runs import GitHubChecks, GitHubPublishedRuns, GitHubScans
 from worker.adapters.github.client import AppAccess, GitHubApi, app_access, key_api
-from worker.adapters.github.code_scanning import GitHubScans
 from worker.adapters.github.comments import GitHubCommandApi, GitHubComments, GitHubReactions
 from worker.adapters.github.installations import (
     GitHubDeliveries,
@@ -59,17 +58,22 @@ from worker.publishing.code_scanning import SarifUploader, SarifUploads, refusal
 from worker.publishing.initial_status import CONTINUE_AFTER, InitialStatus, is_known_head, preexisting_content
 from worker.publishing.review_requests import CodeOwnership, ReviewRequests
 from worker.publishing.shared_head import SharedHeadSync
-from worker.publishing.status import NullStatusReporter
 from worker.scheduling import metrics
 from worker.scheduling.commands import CommandHandler, request_for_command
 from worker.scheduling.merge_queue import GroupJudge, GroupJudgement, GroupTerms, MergeGroupHandler
 from worker.scheduling.outcomes import CommentReactions, OutcomeRecorder, ReactionRecorder, WholePullRequestJudge
-from worker.scheduling.pipeline import CiWaitPolicy, JudgingDependencies, assemble, judge_pull_request
+from worker.scheduling.pipeline import (
+    CiWaitPolicy,
+    JudgingDependencies,
+    NullStatusReporter,
+    SpendingPolicy,
+    assemble,
+    judge_pull_request,
+)
 from worker.scheduling.queue import JudgeQueue
 from worker.scheduling.reconcile import MissedDeliveries, OpenPullSweep, ReopenedCheckSweep
 from worker.scheduling.record import PreviousDossier, VerdictRecorder, VerdictStores, event_publishing
 from worker.scheduling.retry import OutageRetries
-from worker.scheduling.spending import SpendingPolicy
 from worker.settings import Settings, Timing
 from worker.wiring.figures import FiguresBuilder, open_figures_cache
 from worker.wiring.judge import BudgetAccount, open_judge_context, recorder_of

@@ -1,28 +1,43 @@
-"""Judge on a laptop through the App's pipeline, without showing the verdict anywhere, and rejudge a recorded dossier."""
+"""Judge on a laptop through the App's pipeline, without showing the verdict anywhere, and rejudge a recorded dossier.
 
-from dataclasses import replace
-from datetime import timedelta
+The input is a checkout, the example, a recorded dossier, or a pull request on GitHub. What the other inputs need is not imported.
+"""
+
+import hashlib
+import tempfile
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Final, assert_never
+from typing import TYPE_CHECKING, Final, assert_never
 
 from worker.adapters.redis.store import Store
 from worker.clock import SystemClock
-from worker.domain.dossier.dossier import Dossier
+from worker.domain.dossier.dossier import Dossier, DossierError, read_dossier
+from worker.domain.ids import DeliveryId, RepositoryId, Sha
 from worker.domain.judging import JudgingCompleted, JudgingDiscarded, JudgingSuperseded, WaitForCi
 from worker.domain.lifecycle.judging import Finish
 from worker.domain.ports import PullSource, TreeLookup
-from worker.domain.request.judge_request import JudgeRequest, PullRef
+from worker.domain.request.judge_request import LOCAL_INSTALLATION, JudgeRequest, PullRef, Trigger
 from worker.domain.verdict.events import EvalTrigger
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import Abstain, Accept, Reject
 from worker.errors import InputError
 from worker.judge.rubric import load_rubric
-from worker.publishing.status import NullStatusReporter
-from worker.scheduling.leases import renewing_lease
-from worker.scheduling.pipeline import CiWaitPolicy, JudgingDependencies, judge_pull_request
+from worker.scheduling.pipeline import (
+    CiWaitPolicy,
+    JudgingDependencies,
+    NullStatusReporter,
+    judge_pull_request,
+    renewing_lease,
+)
 from worker.scheduling.record import VerdictStores, event_publishing, record_beside
 from worker.settings import Settings
 from worker.wiring.judge import BudgetAccount, open_judge_context, recorder_of
+
+if TYPE_CHECKING:
+    from worker.adapters.git.checkout import CheckoutSource
 
 MAX_TRIES: Final = 3
 """How often a branch is judged again that receives commits meanwhile."""
@@ -97,3 +112,128 @@ def rejudge_recorded(
     publishing = event_publishing(settings, EvalTrigger.BATCH)
     record_beside(recorded, evaluated, dossier, VerdictStores(store.ledger, store.archive), publishing)
     return evaluated.verdict
+
+
+class RecordedSource:
+    """A PullSource over one dossier."""
+
+    def __init__(self, dossier: Dossier) -> None:
+        self._dossier = dossier
+
+    def request(self, at: datetime) -> JudgeRequest:
+        pull = self._dossier.pull_request
+        digest = hashlib.sha256(pull.repository.encode()).digest()
+        return JudgeRequest(
+            pull=PullRef(
+                installation_id=LOCAL_INSTALLATION,
+                repository_id=RepositoryId(int.from_bytes(digest[:6])),
+                number=pull.number,
+            ),
+            repository=pull.repository,
+            head_sha=pull.head_sha,
+            trigger=Trigger.LOCAL,
+            delivery_id=DeliveryId(f"local-{pull.head_sha}-{at.timestamp():.6f}"),
+            requested_at=at,
+        )
+
+    def head_sha(self, request: JudgeRequest) -> Sha:  # noqa: ARG002 - this source has one pull request
+        return self._dossier.pull_request.head_sha
+
+    def dossier(self, request: JudgeRequest) -> Dossier:  # noqa: ARG002 - as above
+        return self._dossier
+
+
+def read_recorded(raw: bytes, name: str) -> RecordedSource:
+    """Read a recorded dossier; *name* is the file's. Raises InputError naming the first invalid field."""
+    try:
+        return RecordedSource(read_dossier(raw))
+    except DossierError as error:
+        raise InputError(f"{name}: {error}") from error
+
+
+ANONYMOUS_NOTE: Final = "Read without a token: at most 6 requests and 20 files' texts. Set GITHUB_TOKEN to read it all."
+
+
+@dataclass(frozen=True)
+class JudgeInputs:
+    """What is to be judged, with notes for people. `look_up` None: the head tree can't be read."""
+
+    source: PullSource
+    request: JudgeRequest
+    notes: Sequence[str] = ()
+    look_up: TreeLookup | None = None
+
+
+@dataclass(frozen=True)
+class CheckoutOptions:
+    """The commits, and texts of files. `junit`: reports of CI, with their names. None: as CheckoutSource finds it."""
+
+    base: str | None = None
+    head: str | None = None
+    issue: str | None = None
+    case: str | None = None
+    body: str | None = None
+    junit: Sequence[tuple[bytes, str]] = ()
+
+
+def checkout_source(folder: Path, options: CheckoutOptions) -> "CheckoutSource":
+    """The branch of the checkout that contains *folder*. Raises InputError."""
+    from worker.adapters.git.checkout import CheckoutInputs, CheckoutSource
+
+    checks = ()
+    if options.junit:
+        from worker.adapters.git.junit import read_junit
+
+        checks = tuple(read_junit(*report) for report in options.junit)
+    inputs = CheckoutInputs(options.issue, options.case, options.body, checks)
+    return CheckoutSource(folder, base=options.base, head=options.head, inputs=inputs)
+
+
+def checkout_inputs(folder: Path, options: CheckoutOptions) -> JudgeInputs:
+    source = checkout_source(folder, options)
+    return JudgeInputs(source, source.request(SystemClock().now()), source.notes(), source.look_up)
+
+
+def recorded_inputs(raw: bytes, name: str) -> JudgeInputs:
+    """A recorded dossier, called *name*. Raises InputError."""
+    source = read_recorded(raw, name)
+    return JudgeInputs(source, source.request(SystemClock().now()))
+
+
+@contextmanager
+def open_example() -> Generator[JudgeInputs]:
+    """A tiny repository, deleted after the judging."""
+    from worker.adapters.git.example_repository import make_example
+
+    with tempfile.TemporaryDirectory(prefix="assay-example-") as folder:
+        made = make_example(Path(folder))
+        issue, report = made.issue.read_text(encoding="utf-8"), (made.junit.read_bytes(), made.junit.name)
+        source = checkout_source(made.checkout, CheckoutOptions(made.base, made.head, issue, junit=[report]))
+        yield JudgeInputs(source, source.request(SystemClock().now()), look_up=source.look_up)
+
+
+@contextmanager
+def open_github_pull(settings: Settings, repository: str, number: int) -> Generator[JudgeInputs]:
+    """A pull request as GITHUB_TOKEN may read it; without a token, a public one."""
+    clock = SystemClock()
+    if settings.github_token is None:
+        from worker.adapters.github.public_api import open_public_pull
+
+        public = open_public_pull(settings, clock, repository, number)
+        source = RecordedSource(public.dossier)
+        yield JudgeInputs(source, source.request(clock.now()), (ANONYMOUS_NOTE, *public.notes))
+        return
+    from worker.adapters.github.public_api import open_token_source
+
+    digest, at = hashlib.sha256(repository.encode()).digest(), clock.now()
+    repository_id = RepositoryId(int.from_bytes(digest[:6]))
+    request = JudgeRequest(
+        pull=PullRef(installation_id=LOCAL_INSTALLATION, repository_id=repository_id, number=number),
+        repository=repository,
+        head_sha=None,
+        trigger=Trigger.LOCAL,
+        delivery_id=DeliveryId(f"local-{repository}-{number}-{at.timestamp():.6f}"),
+        requested_at=at,
+    )
+    with open_token_source(settings, clock) as source:
+        yield JudgeInputs(source, request, look_up=source.look_up)

@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Final
 
-from worker.adapters.git.recorded_dossier import RecordedSource
 from worker.adapters.redis.judging.pull_requests import AlreadyJudged
 from worker.adapters.redis.store import Store, open_store
 from worker.clock import SystemClock
@@ -26,7 +25,7 @@ from worker.judge.task_judgement import (
 )
 from worker.settings import Settings, load_settings
 from worker.signals.registry import SIGNALS
-from worker.wiring.cli import judge_locally
+from worker.wiring.cli import RecordedSource, judge_locally
 
 TIER: Final = "llm"
 """Code alone can't judge a text."""

@@ -13,9 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from app.cli.exit_codes import CommandResult, Exit
 from app.cli.main import main
-from app.cli.parser import build_parser
+from app.cli.parser import CommandResult, Exit, build_parser
 
 ASSAY = Path(sys.executable).with_name("assay")
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from inline_snapshot import snapshot
 
-from app.cli.exit_codes import Exit
+from app.cli.parser import Exit
 from tests.app.cli.assay_command import run_command
 from worker.adapters.git.example_repository import ExampleRepository, make_example
 from worker.errors import InputError

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from app.cli.exit_codes import Exit
+from app.cli.parser import Exit
 from tests.app.cli.assay_command import run_command
 from worker.errors import InputError
 from worker.publishing.texts.config import reference, schema

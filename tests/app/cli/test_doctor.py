@@ -15,8 +15,8 @@ from worker.adapters.github.responses import AppView
 from worker.clock import SystemClock
 from worker.domain.check.branch_protection import AppInstallation
 from worker.domain.config.app_permissions import OptIn, requested_permissions
-from worker.publishing.texts.columns import TerminalPage
 from worker.publishing.texts.doctor import DoctorFinding, Health, doctor_report, is_healthy
+from worker.publishing.texts.terminal import TerminalPage
 from worker.settings import Settings
 from worker.wiring.doctor import StoreReport
 

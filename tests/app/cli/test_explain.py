@@ -2,8 +2,7 @@
 
 import pytest
 
-from app.cli.exit_codes import Exit
-from app.cli.parser import build_parser
+from app.cli.parser import Exit, build_parser
 from worker.errors import InputError
 
 

@@ -12,9 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from app.cli.exit_codes import VERDICT_EXITS, Exit
 from app.cli.main import ErrorBoundary, main
-from app.cli.parser import COMMANDS, CommandSpec, build_parser
+from app.cli.parser import COMMANDS, VERDICT_EXITS, CommandSpec, Exit, build_parser
 from tests.app.cli.assay_command import ASSAY, environment, refused
 from tests.worker.publishing.texts.samples import abstained, accepted, rejected
 from worker.domain.verdict.verdict import AbstainReason

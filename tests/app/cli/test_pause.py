@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from app.cli.exit_codes import Exit
+from app.cli.parser import Exit
 from tests.app.cli.assay_command import run_command
 from tests.worker.adapters.redis.played import KEY, pull, wish
 from tests.world.redis import Redis

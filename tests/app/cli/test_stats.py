@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from app.cli.exit_codes import Exit
+from app.cli.parser import Exit
 from tests.app.cli.assay_command import run_command
 from tests.worker.adapters.redis.played import KEY, pull, wish
 from tests.worker.adapters.redis.test_kept import entry, judging

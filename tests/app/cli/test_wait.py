@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from app.cli import wait as commands_wait
-from app.cli.exit_codes import Exit
+from app.cli.parser import Exit
 from tests.app.cli.assay_command import environment, run_command
 from tests.app.web.served import ServedDoor
 from tests.worker.adapters.redis.played import AT, HEAD, KEY, NEWER, pull, wish

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from app.cli.evaluate import run_budget_name
-from app.cli.exit_codes import Exit
-from app.cli.parser import build_parser
+from app.cli.parser import Exit, build_parser
 from tests.worker.evaluation.bench.made import DONE, STUB
 from tests.worker.evaluation.recorded import ASKED, INSTALLATION, Assay, children, judged, order, rubric
 from tests.world.anthropic import Anthropic

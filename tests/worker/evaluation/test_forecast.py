@@ -10,7 +10,6 @@ from tests.worker.evaluation.bench.made import row
 from tests.worker.judge.courtroom import bench
 from tests.worker.judge.making import ScriptedModel
 from worker.adapters.anthropic.prices import prompt_bytes, worst_case
-from worker.adapters.anthropic.prompt_meter import PromptMeter
 from worker.domain.ports import Prompt
 from worker.errors import Unavailable
 from worker.evaluation.bench.rows import read_lines
@@ -18,6 +17,7 @@ from worker.evaluation.forecast import SAMPLE, Forecast, forecast_cost, forecast
 from worker.judge.llm.client import with_retry_length
 from worker.settings import ModelAccess, Settings
 from worker.wiring.judge import open_judge_context
+from worker.wiring.rejudge import prompt_meter
 
 NOWHERE = ModelAccess(
     api_key=SecretStr("k"), base_url="http://127.0.0.1:9", name="claude-haiku-5-5", timeout_s=1, attempts=1,
@@ -29,7 +29,7 @@ def foretold(tmp_path: Path, rows: int, **access: str) -> Forecast:
     path = made.written(tmp_path / "rows.jsonl", *(row(f"r{number}") for number in range(rows)))
     settings = Settings(data_dir=tmp_path, model=replace(NOWHERE, **access))
     with open_judge_context(settings, "hybrid") as context:
-        return forecast_cost(read_lines(path), rows, context, PromptMeter(replace(NOWHERE, **access)))
+        return forecast_cost(read_lines(path), rows, context, prompt_meter(replace(NOWHERE, **access)))
 
 
 def test_questions_are_weighed_and_nobody_is_asked(tmp_path: Path) -> None:
@@ -44,7 +44,7 @@ def test_a_prompt_costs_at_most_its_two_tries() -> None:
     from worker.adapters.anthropic.model import max_output_tokens  # noqa: PLC0415 - loads the SDK
 
     prompt = Prompt(system="s", turns=("t",), schema={}, version="1", reply_tokens=100)
-    meter, size = PromptMeter(NOWHERE), prompt_bytes(prompt)
+    meter, size = prompt_meter(NOWHERE), prompt_bytes(prompt)
     with pytest.raises(Unavailable):
         meter.ask(prompt)
     tries = [
@@ -74,7 +74,7 @@ def test_a_model_that_a_row_chooses_is_not_asked_either(tmp_path: Path) -> None:
         {"id": "r", "dossier": made.change(policy={"model": chosen.name}).model_dump(mode="json", exclude_unset=True)},
     )
     context = replace(bench(ScriptedModel([])), second_model=second, choices={chosen.name: chosen})
-    assert forecast_cost(read_lines(path), 1, context, PromptMeter(NOWHERE)).asked == 1
+    assert forecast_cost(read_lines(path), 1, context, prompt_meter(NOWHERE)).asked == 1
     assert chosen.asked == second.asked == []
 
 

@@ -16,7 +16,6 @@ from tests.worker.adapters.redis.test_kept import judging
 from tests.worker.evaluation.bench.made import STUB
 from tests.worker.evaluation.recorded import Assay, dossier, rubric
 from tests.world.redis import Redis
-from worker.adapters.git.recorded_dossier import RecordedSource
 from worker.adapters.redis.judging.pull_requests import DispatchLimits
 from worker.adapters.redis.store import Store
 from worker.clock import SystemClock
@@ -24,11 +23,10 @@ from worker.domain.verdict.rubric import VersionedRubric
 from worker.errors import RubricRefused
 from worker.judge.context import JudgeContext
 from worker.judge.rubric import load_ci_check_rubric, load_prompt, load_pull_request_rubric, load_rubric
-from worker.publishing.status import NullStatusReporter
-from worker.scheduling.pipeline import CiWaitPolicy, JudgingDependencies, judge_pull_request
+from worker.scheduling.pipeline import CiWaitPolicy, JudgingDependencies, NullStatusReporter, judge_pull_request
 from worker.scheduling.record import VerdictRecorder
 from worker.settings import Settings
-from worker.wiring.cli import judge_locally
+from worker.wiring.cli import RecordedSource, judge_locally
 
 EDITED = load_rubric().model_copy(update={"escalation_threshold": 0.123})
 CHECKS = load_ci_check_rubric().model_copy(update={"passed": 0.9})

@@ -30,7 +30,6 @@ from tests.worker.judge.test_outcome_scores import entry
 from tests.worker.publishing.texts.samples import accepted
 from tests.world.anthropic import Anthropic, Asked
 from tests.world.replies import cannot_tell
-from worker.adapters.anthropic.prompt_meter import PromptMeter
 from worker.adapters.redis import keys
 from worker.adapters.redis.store import Store
 from worker.clock import SystemClock
@@ -58,7 +57,7 @@ from worker.evaluation.rejudge import (
 from worker.judge.context import JudgeContext
 from worker.judge.rubric import load_prompt, load_rubric
 from worker.settings import Settings, ShadowSettings
-from worker.wiring.rejudge import RejudgerOpener, open_terms, rejudger
+from worker.wiring.rejudge import RejudgerOpener, open_terms, prompt_meter, rejudger
 
 
 def test_a_judging_anew_is_a_new_entry_beside_its_verdict_and_ends_once(
@@ -261,7 +260,7 @@ def test_at_its_limit_nothing_more_is_begun(here: Settings, store: Store, model:
 def test_nothing_is_forecast_where_nothing_is_kept(here: Settings, store: Store, model: Anthropic) -> None:
     made, settings = order(judged(store, here, 1, ASKED)), asking(here, model)
     assert settings.model is not None
-    meter = PromptMeter(settings.model)
+    meter = prompt_meter(settings.model)
 
     def forecast(*orders: RejudgeOrder) -> Forecast | None:
         run = RejudgeRun(settings, store, terms(settings), orders)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from app.cli.exit_codes import Exit
+from app.cli.parser import Exit
 from tests.worker.evaluation.bench.made import DONE, STUB
 from tests.worker.evaluation.recorded import (
     ASKED,

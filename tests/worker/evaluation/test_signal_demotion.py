@@ -11,13 +11,11 @@ from typing import Any
 import pytest
 
 from app.cli.doctor import doctor
-from app.cli.exit_codes import Exit
-from app.cli.parser import build_parser
+from app.cli.parser import Exit, build_parser
 from tests.worker.adapters.redis.played import pull, settings, wish
 from tests.worker.evaluation.bench.made import STUB
 from tests.worker.evaluation.recorded import Assay, dossier, judged
 from tests.world.redis import Redis
-from worker.adapters.git.recorded_dossier import RecordedSource
 from worker.adapters.redis.store import Store
 from worker.clock import SystemClock
 from worker.domain.dossier.dossier import Policy
@@ -30,10 +28,10 @@ from worker.evaluation.stats.cache import FiguresCache
 from worker.judge.context import JudgeContext
 from worker.judge.judge import form_opinion
 from worker.judge.rubric import load_prompt, load_rubric
-from worker.publishing.status import NullStatusReporter
-from worker.scheduling.pipeline import CiWaitPolicy, JudgingDependencies, assemble, with_demotions
+from worker.scheduling.pipeline import CiWaitPolicy, JudgingDependencies, NullStatusReporter, assemble, with_demotions
 from worker.scheduling.record import VerdictRecorder
 from worker.settings import Settings
+from worker.wiring.cli import RecordedSource
 
 HERE = InstallationId(100)
 AT = datetime(2026, 11, 20, tzinfo=UTC)

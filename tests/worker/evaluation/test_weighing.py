@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from app.cli.exit_codes import Exit
+from app.cli.parser import Exit
 from tests.worker.adapters.redis.played import AT, HEAD, pull
 from tests.worker.adapters.redis.test_merge_groups import group
 from tests.worker.adapters.redis.watching import (

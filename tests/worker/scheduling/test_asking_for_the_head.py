@@ -11,23 +11,28 @@ import pytest
 from tests.worker.adapters.redis.played import NEWER, becomes_due, wish
 from tests.worker.evaluation.bench.made import STUB
 from tests.worker.evaluation.recorded import dossier
-from worker.adapters.git.recorded_dossier import RecordedSource
 from worker.adapters.redis import keys
 from worker.adapters.redis.connection.client import text
 from worker.adapters.redis.store import Store
 from worker.clock import SystemClock
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.ids import Sha
-from worker.domain.judging import JudgingCompleted, JudgingDiscarded, JudgingOutcome, JudgingSuperseded
+from worker.domain.judging import FindHead, JudgingCompleted, JudgingDiscarded, JudgingOutcome, JudgingSuperseded
 from worker.domain.lifecycle.judging import Finish
 from worker.domain.lifecycle.work import DispatchLimits
 from worker.domain.request.judge_request import JudgeRequest, Trigger
 from worker.errors import AssayError, Forbidden, Outage, SubjectGone, Unavailable
 from worker.judge.context import JudgeContext
 from worker.judge.rubric import load_prompt, load_rubric
-from worker.publishing.status import FindHead, NullStatusReporter
-from worker.scheduling.pipeline import AuthorNotifier, CiWaitPolicy, JudgingDependencies, judge_pull_request
+from worker.scheduling.pipeline import (
+    AuthorNotifier,
+    CiWaitPolicy,
+    JudgingDependencies,
+    NullStatusReporter,
+    judge_pull_request,
+)
 from worker.scheduling.record import VerdictRecorder
+from worker.wiring.cli import RecordedSource
 
 
 class Listening(NullStatusReporter):

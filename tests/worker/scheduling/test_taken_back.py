@@ -9,7 +9,6 @@ from tests.worker.adapters.redis.played import wish
 from tests.worker.evaluation.bench.made import DONE, STUB
 from tests.worker.evaluation.recorded import dossier
 from tests.worker.publishing.texts.samples import abstained
-from worker.adapters.git.recorded_dossier import RecordedSource
 from worker.clock import SystemClock
 from worker.domain.judging import JudgingCompleted
 from worker.domain.request.judge_request import Trigger
@@ -18,8 +17,8 @@ from worker.domain.verdict.verdict import AbstainReason
 from worker.judge.context import JudgeContext
 from worker.judge.judge import fingerprint_of
 from worker.judge.rubric import load_prompt, load_rubric
-from worker.publishing.status import NullStatusReporter
-from worker.scheduling.pipeline import CiWaitPolicy, JudgingDependencies, show_human_decision
+from worker.scheduling.pipeline import CiWaitPolicy, JudgingDependencies, NullStatusReporter, show_human_decision
+from worker.wiring.cli import RecordedSource
 
 
 @pytest.mark.parametrize("text", [DONE, STUB], ids=["as it was", "into another base"])

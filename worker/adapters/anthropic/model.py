@@ -1,4 +1,4 @@
-"""An Anthropic model behind the Model port.
+"""An Anthropic model behind the Model port, and a meter of what it would be asked.
 
 A failed request is retried: at most `attempts` requests within `timeout_s` seconds. Any failure is raised as
 Unavailable, with a message that holds no secret and no text from the server.
@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager, suppress
+from decimal import Decimal
 from email.utils import parsedate_to_datetime
 from functools import partial
 from types import MappingProxyType
@@ -19,10 +20,19 @@ import httpx2
 from anthropic.types import MessageParam
 from pydantic import BaseModel, Field, ValidationError
 
-from worker.adapters.anthropic.prices import BilledTokens, cost_of, name_without_date, pricing_version_of
+from worker.adapters.anthropic.prices import (
+    TYPICAL_OUTPUT,
+    BilledTokens,
+    cost_of,
+    name_without_date,
+    pricing_version_of,
+    prompt_bytes,
+    worst_case,
+)
 from worker.domain.ports import ModelReply, Prompt, StopReason
 from worker.domain.verdict.verdict import Tokens
 from worker.errors import Unavailable
+from worker.judge.llm.client import with_retry_length
 from worker.settings import ModelAccess
 
 if TYPE_CHECKING:
@@ -334,3 +344,36 @@ def check_key(access: ModelAccess) -> str | None:
         except (anthropic.APIError, httpx2.HTTPError):
             return f"{access.base_url or BASE_URL} can't be reached; check the network and ANTHROPIC_BASE_URL"
     return None if access.name in model_ids else f'there is no model "{access.name}"; check ASSAY_MODEL'
+
+
+TOKENS_PER_BYTE: Final = Decimal("0.3")
+"""Of code and English; a run pays by what the model's server counts."""
+
+
+class PromptMeter:
+    """The Model port: measures each prompt and what it may cost at most, and answers none.
+
+    Costs are those of all prompts so far; None: no price is known.
+    """
+
+    def __init__(self, access: ModelAccess) -> None:
+        self.name = access.name
+        self.pricing_version: str | None = None
+        self.asked = 0
+        self.expected_usd: Decimal | None = Decimal(0)
+        self.most_usd: Decimal | None = Decimal(0)
+        self._access = access
+
+    def ask(self, prompt: Prompt) -> ModelReply:
+        """Measure it. Raises Unavailable."""
+        self.asked += 1
+        size = prompt_bytes(prompt)
+        self.expected_usd = _add(self.expected_usd, worst_case(self.name, int(size * TOKENS_PER_BYTE), TYPICAL_OUTPUT))
+        for attempt in (prompt, with_retry_length(prompt)):
+            most = worst_case(self.name, size, max_output_tokens(self._access, attempt))
+            self.most_usd = _add(self.most_usd, most)
+        raise Unavailable("The model", "it is only weighed what it would be asked")
+
+
+def _add(total: Decimal | None, cost: Decimal | None) -> Decimal | None:
+    return None if total is None or cost is None else total + cost

@@ -5,16 +5,17 @@ duplicate is concluded. An annotation that GitHub already shows is not added aga
 before it is sent.
 """
 
+import logging
 from collections.abc import Callable, Sequence
 from typing import Final
 
 from pydantic import RootModel
 
 from worker.adapters.github.client import ApiCall, GitHubAccess, GitHubApi, retry_transient
+from worker.adapters.github.errors import GitHubBadRequest
 from worker.adapters.github.installations import RepositoriesQueryResponse
 from worker.adapters.github.merge_groups import newest_published
-from worker.adapters.github.pull_request_query import GroupMemberResponse
-from worker.adapters.github.queries import MEMBER_FRAGMENT
+from worker.adapters.github.pull_request_query import MEMBER_FRAGMENT, GroupMemberResponse
 from worker.adapters.github.rate_limits import RequestPriority
 from worker.adapters.github.responses import (
     CheckRunResponse,
@@ -24,10 +25,11 @@ from worker.adapters.github.responses import (
     RestResponse,
 )
 from worker.domain.check.check_run import CHECK_NAME, Annotation, CheckContent, Conclusion, external_id
-from worker.domain.ids import CheckRunId, InstallationId, Sha
+from worker.domain.check.code_scanning import TOOL_NAME, UploadRefusal, classify_refusal, ref_of
+from worker.domain.ids import CheckRunId, InstallationId, RepositoryName, Sha
 from worker.domain.ports import Fence
-from worker.domain.request.judge_request import JudgeRequest
-from worker.errors import RateLimited, Unavailable
+from worker.domain.request.judge_request import JudgeRequest, PullRef
+from worker.errors import Forbidden, RateLimited, SubjectGone, Unavailable
 from worker.judge.merge_group import PublishedCheckRun
 from worker.publishing.texts.json_block import check_text
 
@@ -267,3 +269,36 @@ def _published_of(request: JudgeRequest, here: OwnRunsResponse) -> PublishedChec
     if pull is None or pull.head_ref_oid != request.head_sha:
         return None
     return newest_published(pull.own_runs() or (), request.pull.number)
+
+
+LOG: Final = logging.getLogger(__name__)
+
+
+class UploadReceipt(RestResponse):
+    id: str | None = None
+
+
+class GitHubScans:
+    """The Scans of `worker.publishing.code_scanning`.
+
+    Skipped when few requests are left, since judging needs them. Raises Gone for a removed App or head.
+    """
+
+    def __init__(self, access: GitHubAccess) -> None:
+        self._access = access
+
+    def upload(self, pull: PullRef, repository: RepositoryName, head_sha: Sha, sarif: str) -> UploadRefusal | None:
+        body = {"commit_sha": head_sha, "ref": ref_of(pull), "sarif": sarif, "tool_name": TOOL_NAME}
+        call = ApiCall("POST", f"/repos/{repository}/code-scanning/sarifs", body=body, need=RequestPriority.SWEEP)
+        try:
+            self._access.api(pull.installation_id).fetch(call, UploadReceipt)
+        except Forbidden as refused:
+            return classify_refusal(str(refused))
+        except SubjectGone as gone:
+            if gone.reason != "deleted":  # a removed App has no page to report to
+                raise
+            return UploadRefusal.NOT_FOUND
+        except GitHubBadRequest as refused:
+            LOG.warning("GitHub takes no such SARIF: %s", refused, extra={"repository": repository})
+            return UploadRefusal.NOT_TAKEN
+        return None

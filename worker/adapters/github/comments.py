@@ -12,7 +12,7 @@ from pydantic import RootModel
 
 from worker.adapters.github.client import ApiCall, GitHubAccess
 from worker.adapters.github.errors import GitHubBadRequest
-from worker.adapters.github.queries import REACT_MUTATION, UPDATE_COMMENT_MUTATION
+from worker.adapters.github.pull_request_query import REACT_MUTATION, UPDATE_COMMENT_MUTATION
 from worker.adapters.github.rate_limits import RequestPriority
 from worker.adapters.github.responses import CreatedReactionResponse, GraphResponse, PullState, RestPull, RestResponse
 from worker.adapters.github.reviews import list_maintainers, read_role

@@ -21,8 +21,7 @@ from githubkit.exception import (
 )
 from pydantic import ValidationError
 
-from worker.adapters.github.queries import DEFAULTS_ALIAS
-from worker.adapters.github.responses import ErrorResponse, GraphError
+from worker.adapters.github.responses import DEFAULTS_ALIAS, ErrorResponse, GraphError
 from worker.errors import AssayError, Forbidden, Outage, RateLimited, SubjectGone, Unavailable
 
 GITHUB: Final = "GitHub"

@@ -12,9 +12,14 @@ from pydantic import Field, RootModel
 from worker.adapters.github.ci_checks import required_checks
 from worker.adapters.github.client import ApiCall, GitHubAccess, GitHubApi
 from worker.adapters.github.errors import GitHubBadRequest
+from worker.adapters.github.pull_request_query import (
+    ACTOR_FRAGMENT,
+    BLOB_FRAGMENT,
+    OWNERS_DEFAULT_FIELD,
+    REQUIRED_FRAGMENT,
+)
 from worker.adapters.github.pull_request_texts import config_texts, may_have_default
 from worker.adapters.github.pull_requests import login_of, to_commits
-from worker.adapters.github.queries import ACTOR_FRAGMENT, BLOB_FRAGMENT, OWNERS_DEFAULT_FIELD, REQUIRED_FRAGMENT
 from worker.adapters.github.rate_limits import RequestPriority
 from worker.adapters.github.responses import (
     ActorResponse,

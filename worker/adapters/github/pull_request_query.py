@@ -1,15 +1,18 @@
-"""GraphQL queries about one pull request, each one request, and the guess that prefetches its texts."""
+"""GraphQL queries about one pull request, each one request, and the guess that prefetches its texts.
 
-from collections.abc import Mapping, Sequence
+Untrusted text (paths, names) is passed in variables, never in a query's text.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final, Protocol, TypeVar
 
-from worker.adapters.github import queries
 from worker.adapters.github.client import GitHubApi, parse_or_outage
 from worker.adapters.github.pull_request_texts import BATCH_SIZE, may_have_default, texts_to_read
 from worker.adapters.github.rate_limits import RequestPriority
 from worker.adapters.github.responses import (
+    DEFAULTS_ALIAS,
     ActorResponse,
     BlobResponse,
     FolderResponse,
@@ -22,12 +25,280 @@ from worker.adapters.github.responses import (
     PullState,
     TextsQueryResponse,
 )
-from worker.domain.config.config import CONFIG_PATHS
+from worker.domain.config.config import CONFIG_PATH, CONFIG_PATHS, DEFAULTS_REPOSITORY
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.ids import RepositoryName, Sha, hash_base
 from worker.domain.request.judge_request import JudgeRequest, PullRef
 from worker.dossier.diff.parser import parse_diff
 from worker.dossier.repo_rules.files import FOLDER_NAMES, ROOT_NAMES, RULE_FOLDERS, folders_above
+
+CONTEXT_FRAGMENT: Final = """
+fragment context on StatusCheckRollupContext {
+  __typename
+  ... on CheckRun {
+    name status conclusion startedAt detailsUrl title summary
+    isRequired(pullRequestNumber: $number)
+    checkSuite { app { slug databaseId } workflowRun { event workflow { name } } }
+    annotations(first: 10) { nodes { path message title annotationLevel location { start { line } } } }
+  }
+  ... on StatusContext { context state description isRequired(pullRequestNumber: $number) }
+}
+"""
+
+SUITE_FRAGMENT: Final = """
+fragment suite on CheckSuite {
+  conclusion
+  app { slug databaseId }
+  workflowRun { workflow { name } }
+  checkRuns(first: 1) { totalCount }
+}
+"""
+
+ACTOR_FRAGMENT: Final = """
+fragment who on Actor { __typename login }
+"""
+
+ISSUE_FRAGMENT: Final = """
+fragment issue on Issue {
+  number title body url authorAssociation lastEditedAt includesCreatedEdit
+  author { ...who }
+  editor { ...who }
+  repository { nameWithOwner isPrivate }
+  userContentEdits(first: 20) { nodes { editedAt diff editor { ...who } } pageInfo { hasNextPage } }
+  timelineItems(last: 100, itemTypes: [RENAMED_TITLE_EVENT]) {
+    nodes { ... on RenamedTitleEvent { createdAt previousTitle currentTitle actor { ...who } } }
+    pageInfo { hasPreviousPage }
+  }
+}
+"""
+
+BLOB_FRAGMENT: Final = """
+fragment blob on Blob { text isBinary isTruncated }
+"""
+
+FOLDER_FRAGMENT: Final = """
+fragment folder on Tree { entries { name object { ...blob } } }
+"""
+
+REQUIRED_FRAGMENT: Final = """
+fragment required on Ref {
+  refUpdateRule { requiredStatusCheckContexts }
+  rules(first: 100) {
+    nodes { parameters { ... on RequiredStatusChecksParameters { requiredStatusChecks { name: context } } } }
+  }
+}
+"""
+
+PULL_QUERY: Final = """
+query AssayPull({parameters}) {{
+  repository(owner: $owner, name: $name) {{
+    pullRequest(number: $number) {{
+      state title body createdAt isDraft isCrossRepository changedFiles baseRefName baseRefOid headRefName headRefOid
+      author {{ ...who }}
+      labels(first: 100) {{ nodes {{ name }} }}
+      commits(last: 100) {{ nodes {{ commit {{ oid message author {{ name user {{ login }} }} }} }} }}
+      closingIssuesReferences(first: 20) {{ nodes {{ ...issue }} }}
+      baseRepository {{ nameWithOwner isPrivate }}
+      baseRef {{
+        ...required
+        target {{ ... on Commit {{ statusCheckRollup {{ contexts(first: 1) {{ totalCount }} }} }} }}
+      }}
+      tip: commits(last: 1) {{ nodes {{ commit {{ checkSuites(first: 50) {{ nodes {{ ...suite }} }} }} }} }}
+      statusCheckRollup {{ contexts(first: 100) {{ nodes {{ ...context }} pageInfo {{ hasNextPage endCursor }} }} }}
+    }}
+    {fields}
+  }}
+  {default}
+}}
+"""
+
+CONTEXTS_QUERY: Final = (
+    """
+query AssayChecks($owner: String!, $name: String!, $number: Int!, $after: String!) {
+  repository(owner: $owner, name: $name) {
+    pullRequest(number: $number) {
+      state headRefOid
+      statusCheckRollup {
+        contexts(first: 100, after: $after) { nodes { ...context } pageInfo { hasNextPage endCursor } }
+      }
+    }
+  }
+}
+"""
+    + CONTEXT_FRAGMENT
+)
+
+HEAD_QUERY: Final = """
+query AssayHead($owner: String!, $name: String!, $number: Int!) {
+  repository(owner: $owner, name: $name) { pullRequest(number: $number) { state headRefOid } }
+}
+"""
+
+
+MEMBER_FRAGMENT: Final = """
+fragment member on PullRequest {
+  state headRefOid
+  commits(last: 1) {
+    nodes {
+      commit {
+        oid
+        checkSuites(first: 10, filterBy: {appId: $app}) {
+          totalCount
+          nodes {
+            checkRuns(first: 50, filterBy: {checkName: $check, checkType: ALL}) {
+              totalCount
+              nodes { url externalId status conclusion title }
+            }
+          }
+        }
+      }
+    }
+  }
+}
+"""
+"""The newest head of a pull request, and our check run on it."""
+
+MEMBER_QUERY: Final = (
+    """
+query AssayMember($owner: String!, $name: String!, $number: Int!, $app: Int!, $check: String!) {
+  repository(owner: $owner, name: $name) { pullRequest(number: $number) { ...member } }
+}
+"""
+    + MEMBER_FRAGMENT
+)
+"""The same for the pull request of a merge group."""
+
+
+REVIEWS_QUERY: Final = """
+query AssayReviews($owner: String!, $name: String!, $number: Int!) {
+  repository(owner: $owner, name: $name) {
+    pullRequest(number: $number) {
+      latestOpinionatedReviews(last: 50, writersOnly: true) {
+        nodes { url state submittedAt author { __typename login } commit { oid } }
+      }
+    }
+  }
+}
+"""
+"""Each person's newest review that approves, requests changes, or is dismissed."""
+
+REACT_MUTATION: Final = """
+mutation AssayReact($subject: ID!, $content: ReactionContent!) {
+  addReaction(input: {subjectId: $subject, content: $content}) { reaction { content } }
+}
+"""
+"""React to a review's own text, which REST can't."""
+
+UPDATE_COMMENT_MUTATION: Final = """
+mutation AssayTell($comment: ID!, $text: String!) {
+  updateIssueComment(input: {id: $comment, body: $text}) { issueComment { pullRequest { number state headRefOid } } }
+}
+"""
+"""Edit our comment, and read the head as HEAD does."""
+
+OWNERS_DEFAULT_FIELD: Final = f"""
+  {DEFAULTS_ALIAS}: repository(owner: $owner, name: "{DEFAULTS_REPOSITORY}", followRenames: false) {{
+    object(expression: "HEAD:{CONFIG_PATH}") {{ ...blob }}
+  }}
+"""
+"""A moved repository is not followed: its new owner may be a stranger."""
+
+
+@dataclass(frozen=True, slots=True)
+class GraphQuery:
+    """A text and its variables besides the pull request's."""
+
+    document: str
+    variables: dict[str, str | int]
+
+
+def file_alias(index: int) -> str:
+    return f"file_{index}"
+
+
+def folder_alias(index: int) -> str:
+    return f"folder_{index}"
+
+
+def issue_alias(index: int) -> str:
+    return f"issue_{index}"
+
+
+@dataclass(frozen=True, slots=True)
+class AliasKind:
+    """A kind of item: prefix of its aliases, type of its variable, and its field."""
+
+    alias: Callable[[int], str]
+    type: str
+    field: str
+    fragments: tuple[str, ...]
+
+
+FILE_KIND: Final = AliasKind(file_alias, "String!", "object(expression: ${}) {{ ...blob }}", (BLOB_FRAGMENT,))
+FOLDER_KIND: Final = AliasKind(
+    folder_alias, "String!", "object(expression: ${}) {{ ...folder }}", (BLOB_FRAGMENT, FOLDER_FRAGMENT)
+)
+ISSUE_KIND: Final = AliasKind(
+    issue_alias, "Int!", "issue(number: ${}) {{ ...issue }}", (ISSUE_FRAGMENT, ACTOR_FRAGMENT)
+)
+
+
+@dataclass(frozen=True, slots=True)
+class AliasedFields:
+    """Items to query beside a pull request, each under its alias, and their fragments."""
+
+    parameters: tuple[str, ...] = ()
+    fields: str = ""
+    default: str = ""
+    fragments: frozenset[str] = frozenset()
+    variables: dict[str, str | int] = field(default_factory=dict[str, "str | int"])
+
+
+def alias_items(
+    expressions: Sequence[str], issues: Sequence[int], folders: Sequence[str], *, owners_default: bool
+) -> AliasedFields:
+    kinds = ((FILE_KIND, expressions), (FOLDER_KIND, folders), (ISSUE_KIND, issues))
+    asked = [(kind, kind.alias(index), value) for kind, values in kinds for index, value in enumerate(values)]
+    fragments = {fragment for kind, values in kinds if values for fragment in kind.fragments}
+    return AliasedFields(
+        tuple(f"${alias}: {kind.type}" for kind, alias, _ in asked),
+        " ".join(f"{alias}: {kind.field.format(alias)}" for kind, alias, _ in asked),
+        OWNERS_DEFAULT_FIELD if owners_default else "",
+        frozenset(fragments | ({BLOB_FRAGMENT} if owners_default else set())),
+        {alias: value for _, alias, value in asked},
+    )
+
+
+def items_query(
+    expressions: Sequence[str], issues: Sequence[int], folders: Sequence[str] = (), *, owners_default: bool = False
+) -> GraphQuery:
+    """Query blobs and folders (`commit:path`) and issues, each under its alias, and the newest head.
+
+    *owners_default*: also the configuration for all repositories of this owner.
+    """
+    alias = alias_items(expressions, issues, folders, owners_default=owners_default)
+    document = f"""
+query AssayTexts({", ".join(["$owner: String!, $name: String!, $number: Int!", *alias.parameters])}) {{
+  repository(owner: $owner, name: $name) {{
+    pullRequest(number: $number) {{ state headRefOid }}
+    {alias.fields}
+  }}
+  {alias.default}
+}}
+{"".join(sorted(alias.fragments))}"""
+    return GraphQuery(document, alias.variables)
+
+
+def pull_query(beside: AliasedFields) -> GraphQuery:
+    """Query a pull request, and *beside* it further items in the same request."""
+    document = PULL_QUERY.format(
+        parameters=", ".join(["$owner: String!, $name: String!, $number: Int!", *beside.parameters]),
+        fields=beside.fields,
+        default=beside.default,
+    )
+    fragments = {*beside.fragments, ISSUE_FRAGMENT, ACTOR_FRAGMENT, CONTEXT_FRAGMENT, SUITE_FRAGMENT, REQUIRED_FRAGMENT}
+    return GraphQuery(document + "".join(sorted(fragments)), beside.variables)
+
 
 T = TypeVar("T")
 
@@ -135,45 +406,41 @@ class PullQueries:
         self._variables: dict[str, object] = {"owner": owner, "name": name, "number": number}
 
     def pull(self) -> GraphPull:
-        query = queries.pull_query(queries.AliasedFields())
+        query = pull_query(AliasedFields())
         return self._api.query(query.document, self._variables, PullQueryResponse[GraphPull]).repository.pull_request
 
     def pull_with(self, asked: PullQueryItems) -> "PullQueryResult":
         """The pull request and, in the same request, further items."""
-        beside = queries.alias_items(
-            asked.expressions, asked.issues, asked.folders, owners_default=asked.owners_default
-        )
-        query = queries.pull_query(beside)
+        beside = alias_items(asked.expressions, asked.issues, asked.folders, owners_default=asked.owners_default)
+        query = pull_query(beside)
         answer = self._api.query(query.document, {**self._variables, **query.variables}, TextsQueryResponse)
         return parse_or_outage(lambda: _parse_result(answer, asked), "/graphql")
 
     def head(self) -> PullState:
         """The newest head, read right before a verdict is published: it may use the last request."""
         return self._api.query(
-            queries.HEAD_QUERY, self._variables, PullQueryResponse[PullState], RequestPriority.STATE
+            HEAD_QUERY, self._variables, PullQueryResponse[PullState], RequestPriority.STATE
         ).repository.pull_request
 
     def member(self, app_id: int, check: str) -> "GroupMemberResponse":
         """The head, and the runs of this App's check on it."""
         variables = {**self._variables, "app": app_id, "check": check}
-        return self._api.query(
-            queries.MEMBER_QUERY, variables, PullQueryResponse[GroupMemberResponse]
-        ).repository.pull_request
+        return self._api.query(MEMBER_QUERY, variables, PullQueryResponse[GroupMemberResponse]).repository.pull_request
 
     def reviews(self) -> tuple[LatestReviewResponse, ...]:
         answer = self._api.query(
-            queries.REVIEWS_QUERY, self._variables, PullQueryResponse[ReviewsResponse]
+            REVIEWS_QUERY, self._variables, PullQueryResponse[ReviewsResponse]
         ).repository.pull_request
         return answer.latest_opinionated_reviews.visible_nodes if answer.latest_opinionated_reviews else ()
 
     def contexts_after(self, cursor: str) -> MoreContextsResponse:
         answer = self._api.query(
-            queries.CONTEXTS_QUERY, {**self._variables, "after": cursor}, PullQueryResponse[MoreContextsResponse]
+            CONTEXTS_QUERY, {**self._variables, "after": cursor}, PullQueryResponse[MoreContextsResponse]
         )
         return answer.repository.pull_request
 
     def fetch_items(self, asked: PullQueryItems) -> PullQueryAnswers:
-        query = queries.items_query(asked.expressions, asked.issues, asked.folders, owners_default=asked.owners_default)
+        query = items_query(asked.expressions, asked.issues, asked.folders, owners_default=asked.owners_default)
         answer = self._api.query(query.document, {**self._variables, **query.variables}, TextsQueryResponse)
         return parse_or_outage(lambda: _parse_answers(answer, asked), "/graphql")
 
@@ -188,9 +455,9 @@ class PullQueryResult:
 
 def _parse_answers(answer: TextsQueryResponse, asked: PullQueryItems) -> PullQueryAnswers:
     repository = answer.repository
-    blobs = [repository.get(queries.file_alias(index)) for index in range(len(asked.expressions))]
-    issues = [repository.get(queries.issue_alias(index)) for index in range(len(asked.issues))]
-    folders = [repository.get(queries.folder_alias(index)) for index in range(len(asked.folders))]
+    blobs = [repository.get(file_alias(index)) for index in range(len(asked.expressions))]
+    issues = [repository.get(issue_alias(index)) for index in range(len(asked.issues))]
+    folders = [repository.get(folder_alias(index)) for index in range(len(asked.folders))]
     return PullQueryAnswers(
         head=PullState.model_validate(repository.get("pullRequest")),
         blobs=tuple(None if blob is None else BlobResponse.model_validate(blob) for blob in blobs),

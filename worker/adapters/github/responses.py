@@ -4,7 +4,7 @@ Unknown fields are ignored, and a list may contain None for items that we may no
 """
 
 from datetime import datetime
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Final, Generic, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, RootModel
 from pydantic.alias_generators import to_camel
@@ -298,6 +298,9 @@ class FolderResponse(GraphResponse):
     """A folder with its files. None: not a folder."""
 
     entries: tuple[FolderEntryResponse, ...] | None = None
+
+
+DEFAULTS_ALIAS: Final = "defaults"
 
 
 class DefaultsRepositoryResponse(GraphResponse):

@@ -10,8 +10,8 @@ from typing import Final
 
 from worker.domain.verdict.rubric import Rubric
 from worker.evaluation.rubric_diff import RubricDifferences, RubricOpinion
-from worker.publishing.texts.columns import TerminalPage, wrap_lines
 from worker.publishing.texts.markdown import one_line
+from worker.publishing.texts.terminal import TerminalPage, wrap_lines
 
 DOSSIER_NOT_KEPT: Final = "the dossier is not kept any more (ASSAY_RETENTION_DAYS)"
 NO_MODEL_ASKED: Final = "no model was asked with both prompts (ASSAY_CANARY_PROMPT has a candidate asked beside ours)"

@@ -7,10 +7,10 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from worker.domain.check.overrides import NO_DECISIONS, HumanDecisions
-from worker.publishing.texts.columns import Ink, TerminalPage, bar, display_width, sparkline, wrap_lines
 from worker.publishing.texts.markdown import exact_line, one_line
 from worker.publishing.texts.overrides import decision_lines
 from worker.publishing.texts.phrases import count_phrase
+from worker.publishing.texts.terminal import Ink, TerminalPage, bar, display_width, sparkline, wrap_lines
 
 StatsAnswer = Mapping[str, Any]
 

@@ -26,9 +26,9 @@ from worker.domain.verdict.audit import (
 from worker.domain.verdict.verdict import Abstain, Accept, Reject, Side, SubjectKind, Verdict
 from worker.judge.task_judgement import TaskJudgement
 from worker.publishing.texts import phrases
-from worker.publishing.texts.columns import Ink, TerminalPage, label_row, quote_lines, wrap_lines
 from worker.publishing.texts.markdown import exact_line, one_line, visible
 from worker.publishing.texts.overrides import decision_lines
+from worker.publishing.texts.terminal import Ink, TerminalPage, label_row, quote_lines, wrap_lines
 
 LABEL_COLUMNS: Final = 12
 

@@ -6,8 +6,8 @@ from typing import Final
 
 from worker.domain.verdict.verdict import ClaimStatus, ClaimVerdict
 from worker.judge.checks.claims import CONFIRMATION_MARK, CheckedCase, DraftClaim
-from worker.publishing.texts.columns import Ink, TerminalPage, wrap_lines
 from worker.publishing.texts.markdown import fit, one_line
+from worker.publishing.texts.terminal import Ink, TerminalPage, wrap_lines
 
 NO_CRITERIA: Final = "No criterion is known: name the issue with --issue."
 TEXT_LIMIT: Final = 160

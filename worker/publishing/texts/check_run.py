@@ -28,9 +28,9 @@ from worker.domain.dossier.dossier import Dossier
 from worker.domain.ids import Sha
 from worker.domain.verdict.verdict import Abstain, AbstainReason, Accept, EvidencePointer, Reject, Side, Verdict
 from worker.publishing.texts import phrases, sections
-from worker.publishing.texts.config_phrases import MISTAKE_COST, config_notes, proposals, read_proposed
 from worker.publishing.texts.json_block import BLOCK_BYTES, json_block
 from worker.publishing.texts.markdown import address, bullets, code, fit, join_blocks, link, one_line, prose, visible
+from worker.publishing.texts.phrases import MISTAKE_COST, config_notes, proposals, read_proposed
 from worker.publishing.texts.sections import Site
 
 SUMMARY_BYTES: Final = BODY_BYTES - 16_000

@@ -11,9 +11,9 @@ from worker.domain.config.config import CONFIG_PATH, DEFAULTS_REPOSITORY, MISNAM
 from worker.domain.config.schema import ConfigKeys, to_keys
 from worker.domain.dossier.dossier import ConfigOrigin
 from worker.dossier.config import EffectiveConfig, Problem
-from worker.publishing.texts.columns import Ink, TerminalPage, display_width, label_row, wrap_lines
-from worker.publishing.texts.config_phrases import value_phrase
 from worker.publishing.texts.markdown import exact_line, fit
+from worker.publishing.texts.phrases import value_phrase
+from worker.publishing.texts.terminal import Ink, TerminalPage, display_width, label_row, wrap_lines
 
 BEFORE_CARET: Final = 200
 """A caret further to the right is out of sight."""

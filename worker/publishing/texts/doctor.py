@@ -26,8 +26,8 @@ from worker.domain.config.config import Authors, Handling
 from worker.domain.request.judge_request import AuthorKind
 from worker.domain.verdict.budget import Caps, Week
 from worker.dossier.eligibility import find_handling, with_operator_defaults
-from worker.publishing.texts.columns import Ink, TerminalPage, display_width, wrap_lines
 from worker.publishing.texts.markdown import one_line
+from worker.publishing.texts.terminal import Ink, TerminalPage, display_width, wrap_lines
 
 
 class Health(StrEnum):

@@ -3,13 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Final
+from typing import Final, assert_never
 
 from worker.domain.check.check_run import CheckContent, Conclusion, build_idle_block, build_pending_block
 from worker.domain.check.shared_head import OtherPull, Strictness, check_state, find_strictest, strictness_of
 from worker.domain.check.wait_status import WaitReason
 from worker.domain.request.judge_request import AuthorKind, Trigger
 from worker.domain.request.pause import JudgingPause, format_time
+from worker.dossier.eligibility import AuthorSkipped, DraftHeld
 from worker.publishing.texts.check_run import BODY_BYTES, judging_content
 from worker.publishing.texts.markdown import join_blocks, one_line, split_blocks
 from worker.publishing.texts.phrases import REQUIRED_UNPROVEN
@@ -74,6 +75,17 @@ def draft_content() -> CheckContent:
         is_idle=True,
         block=build_idle_block(WaitReason.DRAFT),
     )
+
+
+def idle_content(skipped: DraftHeld | AuthorSkipped) -> CheckContent:
+    """The check of a head that is not judged."""
+    match skipped:
+        case DraftHeld():
+            return draft_content()
+        case AuthorSkipped(author=author):
+            return skipped_content(author)
+        case _:
+            assert_never(skipped)
 
 
 def skipped_content(author: AuthorKind) -> CheckContent:

@@ -11,8 +11,8 @@ import pytest
 
 from tests.worker.adapters.github.conftest import Drawer, Place
 from tests.worker.adapters.github.test_rate_limits import Page
+from worker.adapters.github.check_runs import GitHubScans
 from worker.adapters.github.client import AppAccess, app_access
-from worker.adapters.github.code_scanning import GitHubScans
 from worker.adapters.github.rate_limits import RESERVED_REQUESTS, RequestPriority
 from worker.clock import SystemClock
 from worker.domain.check.code_scanning import UploadRefusal

@@ -8,7 +8,6 @@ import pytest
 from tests.worker.adapters.redis.played import AT, pull, wish
 from tests.worker.adapters.redis.test_kept import judging
 from tests.worker.publishing.texts.samples import dossier
-from worker.adapters.git.recorded_dossier import RecordedSource
 from worker.adapters.redis import keys
 from worker.adapters.redis.connection.client import whole
 from worker.adapters.redis.store import Store
@@ -19,9 +18,16 @@ from worker.dossier.assemble import complete_dossier
 from worker.dossier.config import config_of, with_last_good
 from worker.judge.context import JudgeContext
 from worker.judge.rubric import load_prompt, load_rubric
-from worker.publishing.status import NullStatusReporter
-from worker.scheduling.pipeline import CiWaitPolicy, JudgingDependencies, assemble, find_ci_wait, with_repository_wait
+from worker.scheduling.pipeline import (
+    CiWaitPolicy,
+    JudgingDependencies,
+    NullStatusReporter,
+    assemble,
+    find_ci_wait,
+    with_repository_wait,
+)
 from worker.scheduling.record import VerdictRecorder
+from worker.wiring.cli import RecordedSource
 
 OWN, OWNERS = ConfigOrigin.REPOSITORY, ConfigOrigin.ORGANISATION
 MAIN = hash_base("main")

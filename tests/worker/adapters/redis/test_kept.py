@@ -25,7 +25,6 @@ from tests.worker.adapters.redis.played import (
 )
 from tests.worker.publishing.texts.samples import dossier, rejected
 from tests.world.redis import Redis
-from worker.adapters.git.recorded_dossier import RecordedSource
 from worker.adapters.redis import keys
 from worker.adapters.redis.connection.client import text
 from worker.adapters.redis.judging.check_runs import RedisCheckRegistry
@@ -42,10 +41,10 @@ from worker.domain.verdict.ledger import LedgerEntry
 from worker.errors import LeaseLost, Unavailable, Unreadable
 from worker.judge.context import JudgeContext
 from worker.judge.rubric import load_prompt, load_rubric
-from worker.publishing.status import NullStatusReporter
-from worker.scheduling.pipeline import CiWaitPolicy, JudgingDependencies, assemble
+from worker.scheduling.pipeline import CiWaitPolicy, JudgingDependencies, NullStatusReporter, assemble
 from worker.scheduling.record import VerdictRecorder
 from worker.settings import Timing
+from worker.wiring.cli import RecordedSource
 
 CANARY_LINE = "    return canary_in_the_source_7f3a()"
 CANARY_TOKEN = b"ghs_canaryTokenOfTheInstallation"

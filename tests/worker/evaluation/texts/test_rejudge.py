@@ -22,7 +22,7 @@ from worker.evaluation.texts.rejudge import (
     summary_text,
 )
 from worker.judge.rubric import load_rubric
-from worker.publishing.texts.columns import TerminalPage
+from worker.publishing.texts.terminal import TerminalPage
 
 NOTHING = RejudgeSummary(0, 0, 0, 0, 0, 0, {}, (), Decimal(0), 0, "default 2")
 PLANNED = RejudgeForecast(5, 3, 2, 3, Decimal("0.0123"), Decimal("0.2"), has_model=True, law="default 2 and claude-x")

@@ -19,7 +19,7 @@ from worker.evaluation.texts.stats import (
     stats_page,
     would_block_text,
 )
-from worker.publishing.texts.columns import TerminalPage, bar, sparkline
+from worker.publishing.texts.terminal import TerminalPage, bar, sparkline
 
 PAGE, COLOURED = TerminalPage(100), TerminalPage(100, has_colour=True)
 

@@ -59,7 +59,7 @@ from worker.publishing.texts.audit import (
     verdict_record,
     wait_status_text,
 )
-from worker.publishing.texts.columns import TerminalPage
+from worker.publishing.texts.terminal import TerminalPage
 
 EVAL = EvalId("0199aaaa-0000-7000-8000-000000000001")
 UNTIL = datetime(2026, 12, 20, 20, 5, tzinfo=UTC)

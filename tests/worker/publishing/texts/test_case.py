@@ -11,7 +11,7 @@ from worker.domain.verdict.verdict import Category, ClaimStatus, ClaimVerdict, F
 from worker.dossier.case import read_case
 from worker.judge.checks.claims import CheckedCase, DraftClaim
 from worker.publishing.texts.case import check_report, draft, parse_error_report
-from worker.publishing.texts.columns import TerminalPage
+from worker.publishing.texts.terminal import TerminalPage
 
 PAGE = TerminalPage()
 

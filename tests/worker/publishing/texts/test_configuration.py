@@ -16,10 +16,8 @@ from worker.publishing.texts.check_run import (
     proposed_changes,
     used_configuration,
 )
-from worker.publishing.texts.columns import TerminalPage
-from worker.publishing.texts.config_phrases import config_notes, proposals, value_phrase
-from worker.publishing.texts.phrases import passing_phrase
-from worker.publishing.texts.terminal import verdict_report
+from worker.publishing.texts.phrases import config_notes, passing_phrase, proposals, value_phrase
+from worker.publishing.texts.terminal import TerminalPage, verdict_report
 
 PLACE = ".github/assay.yml"
 

@@ -11,7 +11,6 @@ from worker.domain.check.branch_protection import AppInstallation, RepositoryPro
 from worker.domain.config.app_permissions import CORE_PERMISSIONS, OPTIONAL_PERMISSIONS, OptIn, requested_permissions
 from worker.domain.config.config import Authors, Handling
 from worker.domain.verdict.budget import Caps, estimate_week
-from worker.publishing.texts.columns import TerminalPage
 from worker.publishing.texts.doctor import (
     DoctorFinding,
     Health,
@@ -23,6 +22,7 @@ from worker.publishing.texts.doctor import (
     permission_lines,
     week_cost_phrase,
 )
+from worker.publishing.texts.terminal import TerminalPage
 
 
 def test_what_is_well_and_what_is_not_are_counted() -> None:

@@ -20,6 +20,7 @@ from worker.domain.check.wait_status import WaitReason, WaitState
 from worker.domain.ids import CheckRunId, EvalId
 from worker.domain.request.judge_request import AuthorKind, Trigger
 from worker.domain.verdict.verdict import AbstainReason, Category
+from worker.dossier.eligibility import AuthorSkipped, DraftHeld
 from worker.judge.merge_group import GroupPasses, GroupStopReason, GroupStops, PublishedCheckRun
 from worker.publishing.texts import check_run, merge_group, overrides, states
 from worker.publishing.texts.json_block import BLOCK_BYTES, check_text, json_block
@@ -74,6 +75,10 @@ SAID: Final[dict[Callable[..., CheckContent], list[tuple[CheckContent, Told]]]] 
     states.draft_content: [(states.draft_content(), {"state": "none", "reason": "draft"})],
     states.skipped_content: [
         (states.skipped_content(one), {"state": "none", "reason": "skipped", "conclusion": "skipped"}) for one in AuthorKind
+    ],
+    states.idle_content: [
+        (states.idle_content(DraftHeld()), {"state": "none", "reason": "draft"}),
+        (states.idle_content(AuthorSkipped(AuthorKind.BOT)), {"state": "none", "reason": "skipped"}),
     ],
     states.existing_pull_content: [
         (states.existing_pull_content(), {"state": "none", "reason": "opened_before_assay", "conclusion": "neutral"}),

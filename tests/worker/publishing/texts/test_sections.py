@@ -24,9 +24,8 @@ from worker.judge.escalation import Pause
 from worker.judge.llm.model_judge import cap_signals
 from worker.judge.texts import budget, cap_reached, dollars, paused
 from worker.publishing.texts.check_run import check_content
-from worker.publishing.texts.columns import TerminalPage
 from worker.publishing.texts.sections import conditions
-from worker.publishing.texts.terminal import verdict_report
+from worker.publishing.texts.terminal import TerminalPage, verdict_report
 
 NEAR = CapLevel(Cap.DAY, Decimal("0.823456789"), Decimal("1.00"))
 

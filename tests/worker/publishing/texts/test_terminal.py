@@ -28,9 +28,8 @@ from worker.domain.verdict.verdict import (
     JudgeKind,
     Side,
 )
-from worker.publishing.texts.columns import Ink, TerminalPage, display_width, quote_lines, wrap_lines
 from worker.publishing.texts.markdown import INVISIBLE
-from worker.publishing.texts.terminal import verdict_report
+from worker.publishing.texts.terminal import Ink, TerminalPage, display_width, quote_lines, verdict_report, wrap_lines
 
 PAGE = TerminalPage(width=80)
 SGR = re.compile(r"\x1b\[[0-9;]*m")

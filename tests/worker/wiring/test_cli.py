@@ -1,13 +1,18 @@
+"""A recorded dossier as the input of a judging."""
+
+from pathlib import Path
+
 import pytest
 
 from tests.worker.adapters.git.laptop import NOW, Laptop
-from worker.adapters.git.recorded_dossier import read_recorded
 from worker.domain.ports import PullSource
 from worker.dossier.assemble import complete_dossier
 from worker.errors import InputError
+from worker.wiring.cli import read_recorded
 
 
-def test_a_recorded_dossier_is_judged_as_it_is(laptop: Laptop) -> None:
+def test_a_recorded_dossier_is_judged_as_it_is(tmp_path: Path) -> None:
+    laptop = Laptop(tmp_path / "widgets")
     laptop.commits({"a.py": "one\n"})
     live = laptop.dossier()
     recorded = read_recorded(live.model_dump_json(exclude_unset=True).encode(), "dossier.json")
