@@ -15,6 +15,7 @@ from worker.domain.codeowners import Owner
 from worker.domain.config.command_permissions import Role
 from worker.domain.dossier.dossier import ConfigOrigin, Dossier, LookupRequest, LookupResult
 from worker.domain.ids import BaseHash, CheckRunId, InstallationId, RepositoryName, Sha
+from worker.domain.lifecycle.check_runs import CheckRunState, OutdatedCheckRun
 from worker.domain.request.judge_request import CommandRequest, JudgeRequest, JudgingPlan, PullRef, ReviewRef, Trigger
 from worker.domain.verdict.audit import AuditRecord
 from worker.domain.verdict.budget import Bill, CapLevel, Density, Reservation
@@ -209,16 +210,12 @@ class Lease(Protocol):
         ...
 
 
-@dataclass(frozen=True)
-class OutdatedCheckRun:
-    """A check run that `trigger` outdated; None: it was cancelled before this was the newest head again."""
-
-    check: CheckRunId
-    trigger: Trigger | None
-
-
 class CheckRegistry(Protocol):
     """Which check run belongs to which head: one per head, for all processes."""
+
+    def find(self, pull: PullRef, head_sha: Sha) -> CheckRunState:
+        """What is recorded of the check run of this head."""
+        ...
 
     def claim(self, pull: PullRef, head_sha: Sha) -> CheckRunId | None:
         """The known check run; None: ours to create now. Waits (bounded) while another process creates it.
@@ -243,10 +240,6 @@ class CheckRegistry(Protocol):
         """Record that it shows that judging has not begun, or can't go on. Not *is_watched*: without a deadline."""
         ...
 
-    def is_waiting(self, pull: PullRef, head_sha: Sha) -> bool:
-        """Whether that is still so."""
-        ...
-
     def find_outdated(self, pull: PullRef, head_sha: Sha) -> OutdatedCheckRun | None:
         """The check run of the newest head, if its conclusion is outdated; it is recorded as waiting.
 
@@ -256,14 +249,6 @@ class CheckRegistry(Protocol):
 
     def record_still_waiting(self, pull: PullRef, head_sha: Sha, check: CheckRunId, content: CheckContent) -> bool:
         """Record this content, which has no conclusion. False, and nothing is recorded: it is being judged."""
-        ...
-
-    def is_deferred(self, pull: PullRef, head_sha: Sha) -> bool:
-        """Whether it shows until when it can't be judged."""
-        ...
-
-    def is_announced(self, pull: PullRef, head_sha: Sha) -> bool:
-        """Whether a waiting one shows when judging begins: it is watched, and not deferred."""
         ...
 
     def release(self, pull: PullRef, head_sha: Sha) -> None:
@@ -301,18 +286,6 @@ class CheckRegistry(Protocol):
         """The head that the newest event named."""
         ...
 
-
-class ReopenedChecks(CheckRegistry, Protocol):
-    """Check runs that are written without a lease: each has a mark until the write is over."""
-
-    def find_check_run(self, pull: PullRef, head_sha: Sha) -> CheckRunId | None:
-        """The check run of this head, if there is one."""
-        ...
-
-    def has_check_run(self, pull: PullRef, head_sha: Sha) -> bool:
-        """Whether this head has a check run, or is about to get one."""
-        ...
-
     def mark_reopened(self, pull: PullRef, head_sha: Sha) -> None:
         """Mark the check run of this head as being written to."""
         ...
@@ -325,10 +298,6 @@ class ReopenedChecks(CheckRegistry, Protocol):
         """The heads whose mark a dead process left behind, or whose check run a judge wrote meanwhile."""
         ...
 
-    def record_outdated(self, pull: PullRef) -> None:
-        """Record that the check run shows that its verdict is outdated."""
-        ...
-
 
 class JudgeRequests(Protocol):
     """The newest request to judge each pull request, and when judging begins. Idempotent; raises Unavailable."""
@@ -337,6 +306,10 @@ class JudgeRequests(Protocol):
 
     def withdraw(self, request: JudgeRequest) -> bool:
         """Withdraw this request. False: a newer one came, or it is being judged."""
+        ...
+
+    def record_outdated(self, pull: PullRef) -> None:
+        """Record that the check run shows that its verdict is outdated."""
         ...
 
     def find_plan(self, pull: PullRef) -> JudgingPlan | None:

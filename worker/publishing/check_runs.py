@@ -198,8 +198,8 @@ class CheckRunService:
             self._create(request, head_sha, shown)
         elif check is None:
             self._adopt(request, head_sha)
-        elif self._registry.is_waiting(request.pull, head_sha):
-            if shown.conclusion is not None or not self._registry.is_deferred(request.pull, head_sha):
+        elif self._registry.find(request.pull, head_sha).is_idle:
+            if shown.conclusion is not None or not self._registry.find(request.pull, head_sha).is_deferred:
                 return self.reopen(request, head_sha, check, shown)
         elif (outdated := self._registry.find_outdated(request.pull, head_sha)) is not None:
             again = shown if outdated.trigger is None else started_content(outdated.trigger)
@@ -216,7 +216,7 @@ class CheckRunService:
         if content.conclusion is None:
             is_unchanged = self._registry.record_still_waiting(request.pull, head_sha, check, content)
         else:
-            is_waiting = self._registry.is_waiting(request.pull, head_sha)
+            is_waiting = self._registry.find(request.pull, head_sha).is_idle
             is_unchanged = is_waiting and self._registry.record_concluded(request.pull, head_sha, check)
         if not is_unchanged and not self.cancel_stale(request, head_sha, check):
             self.mark_overwritten(request, head_sha, check)
@@ -249,8 +249,8 @@ class CheckRunService:
                 request.pull, head_sha, check
             )  # before the write: a crash in between leaves a note
             self._update(request, head_sha, check, started_content(request.trigger))
-        elif self._registry.is_waiting(request.pull, head_sha):
-            if request.trigger not in HEAD_TRIGGERS or not self._registry.is_announced(request.pull, head_sha):
+        elif self._registry.find(request.pull, head_sha).is_idle:
+            if request.trigger not in HEAD_TRIGGERS or not self._registry.find(request.pull, head_sha).is_announced:
                 self._update(request, head_sha, check, started_content(request.trigger))
             self._registry.record_opened(request.pull, head_sha, check)
 

@@ -12,7 +12,7 @@ from typing import Final, Protocol
 from worker.domain.check.check_run import CheckContent
 from worker.domain.config.config import Authors, Handling
 from worker.domain.ids import CheckRunId, DeliveryId, InstallationId, RepositoryName, Sha
-from worker.domain.ports import Clock, JudgeRequests, Ledger, ReopenedChecks
+from worker.domain.ports import CheckRegistry, Clock, JudgeRequests, Ledger
 from worker.domain.request.judge_request import (
     HEAD_TRIGGERS,
     MANUAL_TRIGGERS,
@@ -77,7 +77,7 @@ class InitialStatus:
     """Opens check runs. `operators`: the operator's defaults for `authors`."""
 
     service: CheckRunService
-    checks: ReopenedChecks
+    checks: CheckRegistry
     pulls: JudgeRequests
     ledger: Ledger
     listing: AuthorListing
@@ -94,14 +94,14 @@ class InitialStatus:
         is_unchanged = request.trigger in TEXT_TRIGGERS and not request.draft
         if outdated is not None and outdated.trigger is not None:
             self._reopen(request, head_sha, outdated.check, outdated.trigger)
-        elif outdated is not None or not (is_unchanged and self.checks.has_check_run(request.pull, head_sha)):
+        elif outdated is not None or not (is_unchanged and self.checks.find(request.pull, head_sha).is_present):
             self._open(request, head_sha)
         for sha in doubtful:
             self._repair(request, sha)
 
     def _repair(self, request: JudgeRequest, head_sha: Sha) -> None:
         """Cancel a check whose content at GitHub is unknown, or register it as open until a judging. Idempotent."""
-        check = self.checks.find_check_run(request.pull, head_sha)
+        check = self.checks.find(request.pull, head_sha).check
         is_left = check is not None and self.service.cancel_stale(request, head_sha, check)
         if check is not None and not is_left and head_sha not in self.checks.open_checks(request.pull):
             self.service.mark_overwritten(request, head_sha, check)
@@ -113,7 +113,7 @@ class InitialStatus:
         self.checks.mark_reopened(request.pull, head_sha)
         if not self.service.reopen(request, head_sha, check, content):
             self.pulls.request_judging(late_request(request))
-        self.checks.record_outdated(request.pull)
+        self.pulls.record_outdated(request.pull)
         self.checks.clear_reopened(request.pull, head_sha)
 
     def _open(self, request: JudgeRequest, head_sha: Sha) -> None:
@@ -125,7 +125,7 @@ class InitialStatus:
             content = self._content(request.pull, request.trigger if had_verdict else None)
         else:
             content = idle_content(eligibility)
-        if is_known := self.checks.has_check_run(request.pull, head_sha):
+        if is_known := self.checks.find(request.pull, head_sha).is_present:
             self.checks.mark_reopened(request.pull, head_sha)
         if not self.service.open(request, head_sha, content):
             self.pulls.request_judging(late_request(request))
@@ -169,7 +169,7 @@ class InitialStatus:
         written = 0
         for open_pull in self.listing.open_pulls(added.installation_id, added.repository):
             pull = pull_ref_of(added, open_pull)
-            if open_pull.opened_at >= added.since or self.checks.has_check_run(pull, open_pull.head_sha):
+            if open_pull.opened_at >= added.since or self.checks.find(pull, open_pull.head_sha).is_present:
                 continue
             request = sweep_request(added, open_pull, self.clock.now())
             if is_known_head(pull, open_pull.head_sha, self.pulls, self.ledger):

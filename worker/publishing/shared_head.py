@@ -7,7 +7,7 @@ time. A pull request that GitHub no longer shows at this head holds none of the 
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Final, Protocol
+from typing import Final
 
 from worker.domain.check.check_run import CheckContent
 from worker.domain.check.shared_head import (
@@ -18,8 +18,7 @@ from worker.domain.check.shared_head import (
     find_strictest,
     hash_content,
 )
-from worker.domain.ids import CheckRunId, Sha
-from worker.domain.ports import CheckPublisher, JudgeRequests, PullSource, SharedHeads
+from worker.domain.ports import CheckPublisher, CheckRegistry, JudgeRequests, PullSource, SharedHeads
 from worker.domain.request.judge_request import JudgeRequest, PullRef
 from worker.errors import Forbidden, SubjectGone
 from worker.publishing.check_runs import no_lease
@@ -34,19 +33,13 @@ MAX_WRITES: Final = 10
 """Check runs that are written in one round."""
 
 
-class KnownChecks(Protocol):
-    """The check run of each head."""
-
-    def find_check_run(self, pull: PullRef, head_sha: Sha) -> CheckRunId | None: ...
-
-
 @dataclass(frozen=True)
 class SharedHeadSync:
     """Syncs the check runs of one commit. Raises as PullSource does, and may be retried."""
 
     shared_heads: SharedHeads
     checks: CheckPublisher
-    registry: KnownChecks
+    registry: CheckRegistry
     pulls: JudgeRequests
     source: PullSource
 
@@ -96,7 +89,7 @@ class SharedHeadSync:
     def _show(self, commit: CommitRef, state: SharedHeadState, member: SharedHeadMember, content: CheckContent) -> None:
         """Write one check. Where GitHub refuses the write, what it shows stays unknown, and a later sync retries."""
         request = self._request(commit, state, member.number)
-        check = self.registry.find_check_run(request.pull, commit.head_sha) if request else None
+        check = self.registry.find(request.pull, commit.head_sha).check if request else None
         if request is None or check is None:
             return  # its creation combines it with the others
         self.shared_heads.mark_updating(commit, member.number)

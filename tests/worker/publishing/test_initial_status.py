@@ -95,7 +95,7 @@ def test_an_agents_check_says_when_judging_starts_and_nobody_has_to_be_asked(
     store: Store, reception: InitialStatus, looks: Looks
 ) -> None:
     assert opened(store, reception, AuthorKind.AGENT)[:30] == "in_progress: Judging starts at"
-    assert store.checks().is_waiting(pull(), HEAD)
+    assert store.checks().find(pull(), HEAD).is_idle
     assert looks.asked == 0
     assert is_due(store)
 
@@ -134,7 +134,7 @@ def test_a_check_that_waits_tells_of_an_earlier_verdict_only_where_there_was_one
 
 def test_without_a_window_it_is_judged_now(store: Store, reception: InitialStatus) -> None:
     assert opened(store, reception, AuthorKind.AGENT, Timing(quiet_window=0)) == "in_progress: Judging"
-    assert not store.checks().is_waiting(pull(), HEAD)
+    assert not store.checks().find(pull(), HEAD).is_idle
 
 
 def test_a_persons_check_is_skipped_and_nothing_is_due_any_more(store: Store, reception: InitialStatus) -> None:
@@ -170,7 +170,7 @@ def test_what_somebody_asked_for_is_not_looked_into(store: Store, reception: Ini
 def test_a_draft_waits_without_a_deadline(store: Store, reception: InitialStatus) -> None:
     assert opened(store, reception, AuthorKind.AGENT, draft=True) == "in_progress: Draft: judged when it is ready"
     assert store.checks().take_expired() == ()
-    assert store.checks().is_waiting(pull(), HEAD)
+    assert store.checks().find(pull(), HEAD).is_idle
 
 
 def test_what_only_waited_is_shown_anew_and_what_is_judged_is_left(store: Store, reception: InitialStatus) -> None:
@@ -263,7 +263,7 @@ def test_a_verdict_that_we_forgot_of_is_not_greeted_away_and_its_check_is_known_
     looks.listed = (old_pull(1),)
     assert reception.show_preexisting(greeting())
     assert World(store).checks() == {NAME: "failure: Rejected"}
-    assert store.checks().has_check_run(pull(), HEAD)
+    assert store.checks().find(pull(), HEAD).is_present
     assert store.checks().open_checks(pull()) == {}
 
 

@@ -70,7 +70,7 @@ class TwoMakers(Checks):
 
 def test_whoever_made_one_beside_another_takes_the_one_that_github_looks_at(store: Store) -> None:
     CheckRunService(TwoMakers(store), store.checks(), no_lease).open(wish(), HEAD)
-    assert store.checks().find_check_run(pull(), HEAD) == TwoMakers.OTHER
+    assert store.checks().find(pull(), HEAD).check == TwoMakers.OTHER
     assert store.checks().open_checks(pull()) == {HEAD: TwoMakers.OTHER}
 
 
@@ -137,7 +137,7 @@ def test_what_was_left_on_a_head_that_is_not_the_newest_is_cancelled(
 def announced(store: Store, desk: CheckRunService, content: CheckContent) -> None:
     store.pulls.request_judging(wish())
     desk.open(wish(), HEAD, content)
-    assert store.checks().is_waiting(pull(), HEAD)
+    assert store.checks().find(pull(), HEAD).is_idle
 
 
 def test_one_that_says_when_judging_begins_is_left_until_the_verdict_takes_its_place(
@@ -146,7 +146,7 @@ def test_one_that_says_when_judging_begins_is_left_until_the_verdict_takes_its_p
     announced(store, desk, quiet_window_content(AT, 45))
     desk.restart(wish(), HEAD)
     assert world.checks() == {NAME: f"in_progress: {quiet_window_content(AT, 45).title}"}
-    assert not store.checks().is_waiting(pull(), HEAD), "and yet it is known that somebody judges it"
+    assert not store.checks().find(pull(), HEAD).is_idle, "and yet it is known that somebody judges it"
     assert HEAD in store.checks().open_checks(pull())
     desk.write(wish(), HEAD, closed_content())
     assert world.checks() == {NAME: "cancelled: Closed before it was judged"}
@@ -175,17 +175,17 @@ def test_one_that_was_put_off_says_that_it_is_judged_when_it_is(
     desk.restart(wish(), HEAD)
     desk.postpone(wish(), AT)
     assert world.checks() == {NAME: f"in_progress: {rate_limit_content(AT).title}"}
-    assert store.checks().is_waiting(pull(), HEAD)
+    assert store.checks().find(pull(), HEAD).is_idle
     desk.restart(wish(), HEAD)
     assert world.checks() == {NAME: "in_progress: Judging"}
-    assert not store.checks().is_waiting(pull(), HEAD)
+    assert not store.checks().find(pull(), HEAD).is_idle
 
 
 def test_one_that_waits_until_github_is_back_says_so(store: Store, desk: CheckRunService, world: World) -> None:
     desk.restart(wish(), HEAD)
     desk.postpone(wish(), AT, is_away=True)
     assert world.checks() == {NAME: f"in_progress: {github_outage_content(AT).title}"}
-    assert store.checks().is_waiting(pull(), HEAD)
+    assert store.checks().find(pull(), HEAD).is_idle
 
 
 class Witness:
@@ -308,7 +308,7 @@ def test_a_check_that_nobody_may_write_any_more_is_found_again_by_whoever_looks_
     assert world.checks()[NAME] == f"in_progress: {judging_content().title}"
     assert store.checks().open_checks(pull()) == {}
     assert store.checks().take_expired() == ()
-    assert not store.checks().has_check_run(pull(), HEAD), "it has no state"
+    assert not store.checks().find(pull(), HEAD).is_present, "it has no state"
     desk.restart(wish(trigger=Trigger.SWEEP), HEAD)
     assert store.checks().open_checks(pull()) == {HEAD: check}, "the same one"
     assert not store.checks().is_first(pull(), HEAD)

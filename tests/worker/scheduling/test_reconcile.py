@@ -630,17 +630,6 @@ def test_one_that_ended_at_github_too_is_asked_about_once(store: Store, run: Pub
     assert github.asked == [1]
 
 
-def test_nobody_is_doubted_who_is_to_be_judged_or_whose_check_is_watched(store: Store) -> None:
-    judged(store)
-    restored(store)
-    store.checks().record_opened(pull(), HEAD, CHECK)
-    github = GitHub(OPEN)
-    assert look(store, github) == 0
-    store.checks().record_concluded(pull(), HEAD)
-    store.pulls.request_judging(wish())
-    assert (look(store, github), github.asked) == (0, [])
-
-
 def test_what_happens_after_github_answered_leaves_its_answer_behind(store: Store) -> None:
     judged(store)
     restored(store)

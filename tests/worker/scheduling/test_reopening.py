@@ -248,7 +248,7 @@ def test_a_judge_that_began_while_it_was_written_is_known_to_be_at_it(store: Sto
     judged(store)
     hears(store, Trigger.EDITED)
     opens(store, Meanwhile(store, lambda: desk_of(store).restart(takes(store).request, HEAD)))
-    assert not store.checks().is_waiting(pull(), HEAD)
+    assert not store.checks().find(pull(), HEAD).is_idle
     assert HEAD in store.checks().open_checks(pull())
 
 
@@ -574,7 +574,7 @@ def test_what_was_cancelled_when_it_closed_waits_again_when_it_is_reopened(
     hears(store, Trigger.REOPENED, draft=is_draft)
     assert opens(store)
     assert shown(store)[: len(said)] == said
-    assert store.checks().is_waiting(pull(), HEAD)
+    assert store.checks().find(pull(), HEAD).is_idle
 
 
 def test_a_head_that_comes_back_after_it_was_superseded_waits_again(store: Store) -> None:
@@ -607,7 +607,7 @@ def test_a_head_that_comes_back_while_it_is_cancelled_for_another_does_not_stay_
 def test_who_notes_a_verdict_only_after_it_was_written_over_learns_of_that(store: Store) -> None:
     judged(store)
     hears(store, Trigger.EDITED)
-    check = store.checks().find_check_run(pull(), HEAD)
+    check = store.checks().find(pull(), HEAD).check
     assert check is not None
 
     def is_judged() -> None:

@@ -69,7 +69,7 @@ def check(ref: PullRef, head_sha: Sha) -> Key:
 
 
 def idle_heads(ref: PullRef) -> Key:
-    """Heads with a waiting check run; `reopening <head>`: being rewritten; `expired <head>`: see `check_runs.EXPIRED`."""
+    """Heads with a waiting check run; `reopening <head>`: being rewritten; `expired <head>`: see `CheckRunState.is_expiring`."""
     return Key(f"assay:{_of_pull(ref, 'resting')}", "set", ttl=MONTH)
 
 

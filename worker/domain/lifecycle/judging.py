@@ -238,6 +238,11 @@ def postpone_opening(state: PullRequestState, head: Sha, at: float) -> PullReque
     return state._replace(opening_at=at) if is_pending else state
 
 
+def mark_reopened(state: PullRequestState) -> PullRequestState:
+    """The state after the check run shows that its verdict is stale, unless a later event requires it again."""
+    return state._replace(outdated_by=None, is_reopening=False) if state.is_reopening else state
+
+
 class LocalJob(NamedTuple):
     """A local judging, which no dispatcher numbered. *server_run*: of Redis."""
 

@@ -2,7 +2,6 @@
 
 import base64
 import subprocess
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -14,9 +13,7 @@ from pydantic import SecretStr
 from tests.worker.adapters.redis.played import (
     HEAD,
     KEY,
-    NEWER,
     becomes_due,
-    comes_again,
     command,
     lease_runs_out,
     pull,
@@ -27,23 +24,21 @@ from tests.worker.publishing.texts.samples import dossier, rejected
 from tests.world.redis import Redis
 from worker.adapters.redis import keys
 from worker.adapters.redis.connection.client import text
-from worker.adapters.redis.judging.check_runs import RedisCheckRegistry
 from worker.adapters.redis.judging.intake import lifetime_s
 from worker.adapters.redis.store import Store, open_store
 from worker.clock import SystemClock
 from worker.domain.dossier.dossier import ConfigOrigin, Dossier
-from worker.domain.ids import CheckRunId, EvalId, Fingerprint, hash_base
+from worker.domain.ids import EvalId, Fingerprint, hash_base
 from worker.domain.lifecycle.intake import IntakeOutcome
 from worker.domain.lifecycle.judging import Finish
-from worker.domain.lifecycle.work import DispatchLimits, ExpiredCheckRun, LeasedJob
+from worker.domain.lifecycle.work import DispatchLimits, LeasedJob
 from worker.domain.verdict.audit import AuditRecord, JudgeSettings, Stage, Step
 from worker.domain.verdict.ledger import LedgerEntry
-from worker.errors import LeaseLost, Unavailable, Unreadable
+from worker.errors import LeaseLost, Unreadable
 from worker.judge.context import JudgeContext
 from worker.judge.rubric import load_prompt, load_rubric
 from worker.scheduling.pipeline import CiWaitPolicy, JudgingDependencies, NullStatusReporter, assemble
 from worker.scheduling.record import VerdictRecorder
-from worker.settings import Timing
 from worker.wiring.cli import RecordedSource
 
 CANARY_LINE = "    return canary_in_the_source_7f3a()"
@@ -280,113 +275,6 @@ def rewrites(store: Store, folder: Path) -> None:
     while "aof_rewrite_in_progress:0\r\naof_rewrite_scheduled:0" not in text(store.client.call("INFO", "persistence")):
         pass
     subprocess.run(["sync", str(folder)], check=True)
-
-
-def test_one_process_creates_the_check_run_of_a_head(store: Store) -> None:
-    registries = [store.checks() for _ in range(4)]
-    maker = registries[0]
-    assert maker.claim(pull(), HEAD) is None
-    assert maker.claim(pull(), HEAD) is None, "the same claim, sent twice"
-    with ThreadPoolExecutor(4) as pool:
-        waiting = [pool.submit(one.claim, pull(), HEAD) for one in registries[1:]]
-        maker.record_opened(pull(), HEAD, CheckRunId(77))
-        assert [one.result() for one in waiting] == [77, 77, 77]
-    assert store.checks().claim(pull(), NEWER) is None
-
-
-def test_a_maker_that_died_is_replaced(store: Store) -> None:
-    hurried = Timing(open_hold=0.4, tick=0.01)
-    assert RedisCheckRegistry(store.client, hurried).claim(pull(), HEAD) is None
-    assert RedisCheckRegistry(store.client, hurried).claim(pull(), HEAD) is None
-
-
-def test_a_maker_that_failed_lets_the_next_one_in_and_nobody_elses_claim_go(store: Store) -> None:
-    maker, other = store.checks(), store.checks()
-    assert maker.claim(pull(), HEAD) is None
-    other.release(pull(), HEAD)
-    assert text(store.client.call("GET", keys.check(pull(), HEAD).name)).startswith("making ")
-    maker.release(pull(), HEAD)
-    maker.release(pull(), HEAD)
-    assert other.claim(pull(), HEAD) is None
-    other.record_opened(pull(), HEAD, CheckRunId(77))
-    other.release(pull(), HEAD)
-    assert maker.claim(pull(), HEAD) == 77
-
-
-def test_a_maker_that_takes_for_ever_is_an_outage(store: Store) -> None:
-    store.client.call("SET", keys.check(pull(), HEAD).name, "making somebody else")
-    hurried = RedisCheckRegistry(store.client, Timing(open_hold=0.01, tick=0.001))
-    with pytest.raises(Unavailable, match="has not created the check run of 1111111"):
-        hurried.claim(pull(), HEAD)
-
-
-def test_a_creation_that_was_begun_is_known_until_its_check_run_is_opened_or_forgotten(store: Store) -> None:
-    checks = store.checks()
-    checks.claim(pull(), HEAD)
-    checks.claim(pull(), NEWER)
-    assert set(checks.list_unfinished_heads(pull())) == {HEAD, NEWER}
-    assert checks.open_checks(pull()) == {}
-    checks.release(pull(), HEAD)
-    assert HEAD in checks.list_unfinished_heads(pull()), "its answer may be lost, and the check run there"
-    checks.record_concluded(pull(), HEAD)
-    checks.record_opened(pull(), NEWER, CheckRunId(78))
-    assert checks.list_unfinished_heads(pull()) == ()
-
-
-def test_the_newest_head_is_the_one_of_the_newest_event(store: Store) -> None:
-    assert store.checks().newest_head(pull()) is None
-    store.pulls.request_judging(wish())
-    store.pulls.request_judging(wish(head_sha=None))
-    assert store.checks().newest_head(pull()) == HEAD
-
-
-def test_open_checks_are_known_until_concluded_and_their_ids_longer(store: Store) -> None:
-    checks = store.checks()
-    checks.record_opened(pull(), HEAD, CheckRunId(77))
-    checks.record_opened(pull(), NEWER, CheckRunId(78))
-    assert checks.open_checks(pull()) == {HEAD: 77, NEWER: 78}
-    checks.record_concluded(pull(), HEAD)
-    checks.record_concluded(pull(), HEAD)
-    assert checks.open_checks(pull()) == {NEWER: 78}
-    assert checks.claim(pull(), HEAD) == 77
-
-
-def test_a_check_older_than_its_deadline_is_told_until_concluded(redis_server: Redis, store: Store) -> None:
-    store.checks().record_opened(pull(2), HEAD, CheckRunId(79))
-    with open_store(settings(redis_server.url, Timing(check_deadline=0))) as late:
-        late.checks().record_opened(pull(), HEAD, CheckRunId(77))
-    expected = ExpiredCheckRun(pull=pull(), head_sha=HEAD, check=CheckRunId(77))
-    assert store.checks().take_expired() == (expected,)
-    assert store.checks().take_expired() == ()
-    comes_again(store, keys.DEADLINES, keys.check(pull(), HEAD).name)
-    assert store.checks().take_expired() == (expected,)
-    store.checks().record_concluded(pull(), HEAD)
-    store.client.call("ZADD", keys.DEADLINES.name, 1, keys.check(pull(), HEAD).name)
-    assert store.checks().take_expired() == (), "one without a note is forgotten"
-    assert store.client.call("ZCARD", keys.DEADLINES.name) == 1
-
-
-def test_what_the_watchdog_closed_is_concluded_only_as_long_as_it_is_that_check(store: Store) -> None:
-    checks = store.checks()
-    checks.record_opened(pull(), HEAD, CheckRunId(77))
-    assert not checks.record_expired(pull(), HEAD, CheckRunId(76))
-    assert checks.open_checks(pull()) == {HEAD: 77}
-    assert checks.record_expired(pull(), HEAD, CheckRunId(77))
-    assert not checks.record_expired(pull(), HEAD, CheckRunId(77))
-    assert (checks.open_checks(pull()), store.client.call("ZCARD", keys.DEADLINES.name)) == ({}, 0)
-
-
-def test_an_overdue_check_of_a_pull_request_of_which_nothing_is_known_any_more_is_let_go(
-    redis_server: Redis, store: Store
-) -> None:
-    with open_store(settings(redis_server.url, Timing(check_deadline=0))) as late:
-        late.checks().record_opened(pull(), HEAD, CheckRunId(77))
-    store.client.call("DEL", keys.checks(pull()).name)  # its month is over
-    assert store.checks().take_expired() == ()
-    assert (store.client.call("ZCARD", keys.DEADLINES.name), store.client.call("HLEN", keys.DEADLINE_NOTES.name)) == (
-        0,
-        0,
-    )
 
 
 def test_a_command_is_taken_down_once_and_stays_until_done(store: Store) -> None:

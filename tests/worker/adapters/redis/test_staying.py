@@ -125,23 +125,6 @@ def test_one_whose_close_was_told_after_it_was_reopened_is_open_again(store: Sto
     assert store.shared_heads.record_content(pull(2), HEAD, ACCEPTED).other_pulls == (OtherPull(1, "failure"),)
 
 
-def test_one_that_was_closed_while_the_list_was_read_stays_closed(store: Store) -> None:
-    judged(store, 1, REJECTED)
-    store.client.call("HSET", keys.ledger(pull(1)).name, "an", "entry")
-    was_closed(store, pull(1), 60)
-    assert store.checks().stays(pull(1), HEAD)
-    assert over(store, pull(1))
-    assert whole(store.client.call("TTL", keys.ledger(pull(1)).name)) > 0
-
-
-def test_one_that_is_looked_at_since_it_was_closed_is_left_to_that(store: Store) -> None:
-    judged(store, 1, REJECTED)
-    store.checks().record_opened(pull(1), HEAD, CheckRunId(1))
-    was_closed(store, pull(1), 3600)
-    assert store.checks().stays(pull(1), HEAD)
-    assert over(store, pull(1))
-
-
 def judged_by(store: Store, number: int, base: BaseHash = MAIN, *issues: tuple[str, int]) -> None:
     """HEAD got its verdict for this base and by these issues."""
     store.pulls.request_judging(wish(number, trigger=Trigger.COMMAND))

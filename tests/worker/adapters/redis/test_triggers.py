@@ -704,23 +704,6 @@ def test_what_is_left_alone_is_not_due_any_more_unless_something_else_was_asked(
     assert not store.pulls.withdraw(pushed)
 
 
-def test_a_check_that_only_waits_is_known_as_such_until_judging_begins_or_it_is_done(store: Store) -> None:
-    checks = store.checks()
-    checks.record_waiting(pull(), HEAD, CheckRunId(5), is_watched=False)
-    assert checks.is_waiting(pull(), HEAD)
-    assert checks.open_checks(pull()) == {HEAD: 5}
-    assert checks.has_check_run(pull(), HEAD)
-    assert whole(store.client.call("ZCARD", keys.DEADLINES.name)) == 0
-    checks.record_waiting(pull(), HEAD, CheckRunId(5), is_watched=True)
-    assert whole(store.client.call("ZCARD", keys.DEADLINES.name)) == 1
-    checks.record_opened(pull(), HEAD, CheckRunId(5))
-    assert not checks.is_waiting(pull(), HEAD)
-    checks.record_waiting(pull(), HEAD, CheckRunId(5), is_watched=True)
-    checks.record_concluded(pull(), HEAD)
-    assert not checks.is_waiting(pull(), HEAD)
-    assert not checks.has_check_run(pull(), NEWER)
-
-
 # Repositories that are new to us
 
 

@@ -144,6 +144,10 @@ class RedisPullRequests:
         """Record that this head has its check run, or is refused for good. Requests after *seq*, if given, stay pending."""
         self._change(pull, lambda state, now: lifecycle.mark_opened(state, head_sha, seq, now))
 
+    def record_outdated(self, pull: PullRef) -> None:
+        """Record that the check run shows that its verdict is outdated, unless a later event requires it again."""
+        self._change(pull, lambda state, _: lifecycle.mark_reopened(state))
+
     def postpone_opening(self, pull: PullRef, head_sha: Sha, delay: timedelta) -> None:
         """Postpone the check run of this head: `next_to_open` returns it after *delay*."""
         self._change(pull, lambda state, now: lifecycle.postpone_opening(state, head_sha, now + _wait_ms(delay)))

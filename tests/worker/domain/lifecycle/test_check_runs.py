@@ -1,0 +1,241 @@
+"""When a check run is open, outdated, in doubt, expired or orphaned: each rule as a table."""
+
+from typing import Any
+
+import pytest
+
+from tests.worker.domain.lifecycle.played import ABSENT, HEAD, NEWER, START
+from worker.domain.check.check_run import CheckContent, Conclusion
+from worker.domain.ids import CheckRunId
+from worker.domain.lifecycle.check_runs import (
+    CREATION_STARTED,
+    CheckRunState,
+    OutdatedCheckRun,
+    claim,
+    conclude,
+    expire,
+    find_doubt,
+    find_outdated,
+    forget,
+    is_current,
+    is_left_to_judge,
+    is_long_closed,
+    is_orphaned,
+    open_check_run,
+    release,
+    rewrite_idle,
+)
+from worker.domain.lifecycle.judging import mark_reopened
+from worker.domain.lifecycle.state import Phase
+from worker.domain.request.judge_request import Trigger
+
+CHECK, OTHER = CheckRunId(77), CheckRunId(78)
+DEADLINE = START + 1000
+NONE = CheckRunState()
+CREATING = CheckRunState(creator="a", open_check=CREATION_STARTED)
+OPEN = CheckRunState(CHECK, None, CHECK, DEADLINE)
+IDLE = OPEN._replace(is_idle=True)
+CONCLUDED = CheckRunState(CHECK)
+EXPIRED = CONCLUDED._replace(is_expiring=True)
+LOST = CheckRunState(open_check=CREATION_STARTED)
+QUEUED = CheckContent("", "", is_queued=True)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (NONE, CREATING),
+        (LOST, CREATING),
+        (CheckRunState(open_check=CHECK), CREATING._replace(open_check=CHECK)),
+        (CREATING._replace(creator="b"), CREATING._replace(creator="b")),
+        (OPEN, OPEN),
+        (CONCLUDED, CONCLUDED),
+    ],
+)
+def test_one_process_creates_a_check_run(before: CheckRunState, after: CheckRunState) -> None:
+    assert claim(before, "a") == claim(after, "a") == after
+
+
+@pytest.mark.parametrize(("creator", "after"), [("a", LOST), ("b", CREATING)])
+def test_only_the_creator_gives_up_and_its_creation_stays_listed(creator: str, after: CheckRunState) -> None:
+    assert release(CREATING, creator) == after
+
+
+@pytest.mark.parametrize("before", [NONE, CREATING, LOST, OPEN, IDLE._replace(is_deferred=True), CONCLUDED, EXPIRED])
+def test_each_write_sets_what_a_check_run_shows(before: CheckRunState) -> None:
+    for is_reopening in (True, False):
+        before = before._replace(is_reopening=is_reopening)
+        assert open_check_run(before, CHECK, DEADLINE) == OPEN._replace(is_reopening=is_reopening)
+        waiting = open_check_run(before, CHECK, None, is_idle=True, is_deferred=True)
+        assert waiting == CheckRunState(
+            CHECK, None, CHECK, None, is_idle=True, is_deferred=True, is_reopening=is_reopening
+        )
+        assert conclude(before, CHECK) == CONCLUDED._replace(is_reopening=is_reopening)
+        assert conclude(before) == CheckRunState(before.check, before.creator, is_reopening=is_reopening)
+        assert forget(before) == LOST._replace(is_reopening=is_reopening)
+
+
+@pytest.mark.parametrize(
+    ("before", "content", "after"),
+    [
+        (OPEN, QUEUED, OPEN),
+        (CONCLUDED, QUEUED, CONCLUDED),
+        (IDLE, QUEUED, IDLE._replace(deadline=DEADLINE + 1)),
+        (IDLE, CheckContent("", "", is_queued=True, is_watched=False), IDLE._replace(deadline=None)),
+        (IDLE, CheckContent("", "", is_watched=False), OPEN._replace(deadline=DEADLINE + 1)),
+    ],
+)
+def test_a_content_without_a_judging_is_recorded_unless_a_judging_has_started(
+    before: CheckRunState, content: CheckContent, after: CheckRunState
+) -> None:
+    assert rewrite_idle(before, CHECK, content, DEADLINE + 1) == after
+
+
+@pytest.mark.parametrize(
+    ("before", "after"), [(OPEN, EXPIRED), (IDLE, EXPIRED), (CONCLUDED, None), (EXPIRED, None), (LOST, None)]
+)
+def test_the_watchdog_concludes_only_the_check_run_that_is_open(
+    before: CheckRunState, after: CheckRunState | None
+) -> None:
+    assert expire(before, CHECK) == after
+    assert expire(before, OTHER) is None
+
+
+@pytest.mark.parametrize(
+    ("state", "is_present", "is_announced"),
+    [
+        (NONE, False, False),
+        (LOST, False, False),
+        (CREATING, True, False),
+        (CONCLUDED, True, False),
+        (IDLE, True, True),
+        (IDLE._replace(is_deferred=True), True, False),
+        (IDLE._replace(deadline=None), True, False),
+    ],
+)
+def test_a_check_run_is_present_from_its_claim_on_and_announces_a_judging_while_watched(
+    state: CheckRunState, *, is_present: bool, is_announced: bool
+) -> None:
+    assert (state.is_present, state.is_announced) == (is_present, is_announced)
+
+
+STALE: dict[str, Any] = {"head": HEAD, "phase": Phase.DUE, "outdated_by": Trigger.EDITED}
+
+
+@pytest.mark.parametrize(
+    ("changes", "state", "published_state", "trigger"),
+    [
+        ({}, CONCLUDED, Conclusion.FAILURE, Trigger.EDITED),
+        ({"phase": Phase.DISPATCHED}, CONCLUDED, Conclusion.FAILURE, Trigger.EDITED),
+        ({}, CONCLUDED, Conclusion.CANCELLED, Trigger.EDITED),
+        ({"is_reopening": True}, OPEN, "in_progress", Trigger.EDITED),
+        ({"is_reopening": True}, CONCLUDED, Conclusion.SKIPPED, Trigger.EDITED),
+        ({"phase": Phase.JUDGING}, CONCLUDED, Conclusion.CANCELLED, None),
+        ({"outdated_by": None}, CONCLUDED, Conclusion.CANCELLED, None),
+        ({"outdated_by": None, "phase": None}, CONCLUDED, Conclusion.CANCELLED, None),
+    ],
+)
+def test_a_stale_verdict_and_a_cancelled_check_run_of_the_newest_head_are_reopened(
+    changes: dict[str, Any], state: CheckRunState, published_state: str, trigger: Trigger | None
+) -> None:
+    pull = ABSENT._replace(**{**STALE, **changes})
+    assert find_outdated(pull, state, HEAD, published_state) == OutdatedCheckRun(CHECK, trigger)
+
+
+@pytest.mark.parametrize(
+    ("changes", "state", "published_state"),
+    [
+        ({}, NONE, ""),
+        ({}, CREATING, ""),
+        ({}, CONCLUDED, Conclusion.SKIPPED),
+        ({}, OPEN, "in_progress"),
+        ({}, OPEN, Conclusion.CANCELLED),
+        ({"head": NEWER}, CONCLUDED, Conclusion.CANCELLED),
+        ({"closed_at": START}, CONCLUDED, Conclusion.CANCELLED),
+        ({"phase": Phase.JUDGING}, CONCLUDED, Conclusion.FAILURE),
+        ({"phase": Phase.JUDGING, "is_reopening": True}, CONCLUDED, Conclusion.FAILURE),
+        ({"phase": None}, CONCLUDED, Conclusion.FAILURE),
+        ({"outdated_by": None}, CONCLUDED, Conclusion.FAILURE),
+    ],
+)
+def test_no_other_check_run_is_reopened(changes: dict[str, Any], state: CheckRunState, published_state: str) -> None:
+    assert find_outdated(ABSENT._replace(**{**STALE, **changes}), state, HEAD, published_state) is None
+
+
+@pytest.mark.parametrize(("is_reopening", "outdated_by"), [(True, None), (False, Trigger.EDITED)])
+def test_a_verdict_is_shown_as_stale_once_for_each_event(*, is_reopening: bool, outdated_by: Trigger | None) -> None:
+    pull = mark_reopened(ABSENT._replace(outdated_by=Trigger.EDITED, is_reopening=is_reopening))
+    assert (pull.outdated_by, pull.is_reopening) == (outdated_by, False)
+
+
+@pytest.mark.parametrize(
+    ("phase", "closed_at", "is_closed"),
+    [
+        (None, None, False),
+        (None, START - 600_000, False),
+        (None, START - 600_001, True),
+        (Phase.DUE, START - 600_001, False),
+    ],
+)
+def test_a_closed_pull_request_that_github_lists_as_open_is_looked_at_after_the_age_of_the_list(
+    phase: Phase | None, closed_at: float | None, *, is_closed: bool
+) -> None:
+    assert is_long_closed(ABSENT._replace(phase=phase, closed_at=closed_at), START) is is_closed
+
+
+@pytest.mark.parametrize(
+    ("phase", "head", "state", "expected"),
+    [
+        (None, HEAD, CONCLUDED, True),
+        (None, None, CONCLUDED, True),
+        (None, NEWER, CONCLUDED, False),
+        (Phase.JUDGING, NEWER, CONCLUDED, True),
+        (None, HEAD, CREATING, True),
+        (None, HEAD, NONE, False),
+        (Phase.DUE, HEAD, LOST, False),
+    ],
+)
+def test_a_listed_head_without_a_current_check_run_is_judged(
+    phase: Phase | None, head: str | None, state: CheckRunState, *, expected: bool
+) -> None:
+    assert is_current(ABSENT._replace(phase=phase, head=head), state, HEAD) is expected
+
+
+@pytest.mark.parametrize(
+    ("changes", "state", "served_run", "server_run", "doubt"),
+    [
+        ({}, CONCLUDED, None, "run-2", "run-2 3 5"),
+        ({"served_run": "run-1"}, CONCLUDED, "run-2", "run-2", "run-2 3 5"),
+        ({}, CONCLUDED, "run-1", "run-2", "run-2 3 5"),
+        ({"fence": None, "seq": None}, NONE, None, "run-2", "run-2 0 0"),
+        ({}, CONCLUDED, None, None, ""),
+        ({"served_run": "run-2"}, CONCLUDED, "run-1", "run-2", ""),
+        ({}, CONCLUDED, "run-2", "run-2", ""),
+        ({"phase": Phase.DUE}, CONCLUDED, None, "run-2", ""),
+        ({}, OPEN, None, "run-2", ""),
+        ({}, LOST, None, "run-2", ""),
+    ],
+)
+def test_a_conclusion_is_in_doubt_until_the_server_saw_it(
+    changes: dict[str, Any], state: CheckRunState, served_run: str | None, server_run: str | None, doubt: str
+) -> None:
+    pull = ABSENT._replace(**{"fence": 3, "seq": 5, **changes})
+    assert find_doubt(pull, state, served_run, server_run) == doubt
+
+
+@pytest.mark.parametrize(
+    ("changes", "is_left", "has_none"),
+    [
+        ({}, False, False),
+        ({"seq": 1}, False, True),
+        ({"seq": 1, "outage_count": 1}, False, True),
+        ({"seq": 1, "phase": Phase.DUE}, False, False),
+        ({"seq": 1, "phase": Phase.DUE, "outage_count": 0}, True, False),
+        ({"seq": 1, "phase": Phase.DISPATCHED, "waiting_since": START}, True, False),
+    ],
+)
+def test_an_open_check_run_is_left_to_a_judging_that_waits_and_without_any_it_is_orphaned(
+    changes: dict[str, Any], *, is_left: bool, has_none: bool
+) -> None:
+    pull = ABSENT._replace(**changes)
+    assert (is_left_to_judge(pull), is_orphaned(pull)) == (is_left, has_none)
