@@ -75,6 +75,11 @@ def open_check_run(
     )
 
 
+def reopen(state: CheckRunState, check: CheckRunId, deadline: float) -> CheckRunState:
+    """The state before the check run of a stale verdict is rewritten. A watchdog that is writing it may still overwrite it."""
+    return open_check_run(state, check, deadline, is_idle=True)._replace(is_expiring=state.is_expiring)
+
+
 def rewrite_idle(state: CheckRunState, check: CheckRunId, content: CheckContent, deadline: float) -> CheckRunState:
     """The state after *content*, which has no conclusion, replaced that of an idle check run; the same if a judging has started."""
     if not state.is_idle:

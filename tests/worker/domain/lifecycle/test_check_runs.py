@@ -23,6 +23,7 @@ from worker.domain.lifecycle.check_runs import (
     is_orphaned,
     open_check_run,
     release,
+    reopen,
     rewrite_idle,
 )
 from worker.domain.lifecycle.judging import mark_reopened
@@ -73,6 +74,12 @@ def test_each_write_sets_what_a_check_run_shows(before: CheckRunState) -> None:
         assert conclude(before, CHECK) == CONCLUDED._replace(is_reopening=is_reopening)
         assert conclude(before) == CheckRunState(before.check, before.creator, is_reopening=is_reopening)
         assert forget(before) == LOST._replace(is_reopening=is_reopening)
+
+
+@pytest.mark.parametrize("is_expiring", [True, False])
+def test_a_reopened_check_run_is_idle_and_a_watchdog_that_writes_it_still_counts(*, is_expiring: bool) -> None:
+    before = OPEN._replace(is_reopening=True, is_expiring=is_expiring)
+    assert reopen(before, CHECK, DEADLINE + 1) == before._replace(is_idle=True, deadline=DEADLINE + 1)
 
 
 @pytest.mark.parametrize(

@@ -172,9 +172,7 @@ class RedisCheckRegistry:
             (published_state,) = yield from transaction.read(("HGET", published, pull.number))
             outdated = lifecycle.find_outdated(state, before, head_sha, text(published_state))
             if outdated is not None:
-                deadline = transaction.now + self._deadline_ms
-                after = lifecycle.open_check_run(before, outdated.check, deadline, is_idle=True)
-                after = after._replace(is_expiring=before.is_expiring)
+                after = lifecycle.reopen(before, outdated.check, transaction.now + self._deadline_ms)
                 self._save(transaction, pull, head_sha, before, after)
                 if outdated.trigger is not None:
                     save(transaction, pull, state, state._replace(is_reopening=True))
