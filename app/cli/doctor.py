@@ -28,7 +28,7 @@ from worker.publishing.texts.doctor import (
     week_cost_phrase,
 )
 from worker.publishing.texts.sarif import sarif_refusal_line
-from worker.publishing.texts.states import ListedPause, pause_line
+from worker.publishing.texts.states import pause_line
 from worker.settings import (
     Settings,
     environment,
@@ -118,7 +118,7 @@ def _redis(settings: Settings) -> Iterator[DoctorFinding]:
                 for installation in store.events.installations()
                 for demotion in store.demotions.list_demotions(installation)
             ]
-            pauses = [ListedPause(pause.suspension, pause.is_everywhere) for pause in store.pauses.list_pauses()]
+            pauses = store.pauses.list_pauses()
     except SettingError as error:
         yield _wrong_setting(error.variable, error, Health.WRONG if settings.redis_url else Health.MISSING)
     except AssayError as error:

@@ -16,14 +16,14 @@ from worker.publishing.texts import states as texts
 from worker.publishing.texts.markdown import one_line
 from worker.settings import Settings, load_settings
 from worker.wiring.doctor import find_numbers
-from worker.wiring.store import Store, open_store
+from worker.wiring.store import open_store
 
 
 def pause(arguments: argparse.Namespace) -> CommandResult:
     settings = load_settings()
     with open_store(settings) as store:
         if arguments.list:
-            return CommandResult(Exit.ACCEPT, texts.pause_list(list_pauses(store)))
+            return CommandResult(Exit.ACCEPT, texts.pause_list(store.pauses.list_pauses()))
         repository = _repository(arguments)
         made = _make_pause(arguments, repository)
         if repository is None:
@@ -59,11 +59,6 @@ def resume(arguments: argparse.Namespace) -> CommandResult:
             was_paused = [store.pauses.resume(owner.installation, owner.repository) for owner in owned]
     message = texts.resumed_message if any(was_paused) else texts.not_paused_message
     return CommandResult(Exit.ACCEPT, message(repository))
-
-
-def list_pauses(store: Store) -> tuple[texts.ListedPause, ...]:
-    """All pauses, as the texts list them."""
-    return tuple(texts.ListedPause(pause.suspension, pause.is_everywhere) for pause in store.pauses.list_pauses())
 
 
 def _repository(arguments: argparse.Namespace) -> str | None:

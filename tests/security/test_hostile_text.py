@@ -29,6 +29,7 @@ from worker.domain.config.command_permissions import CommandRefusal, Role
 from worker.domain.config.config import Authors
 from worker.domain.dossier.dossier import Ci, CiCheck, CiState, ConfigOrigin, ConfigText, Dossier, Guidance, UnreadFile
 from worker.domain.ids import CheckRunId
+from worker.domain.lifecycle.work import ActivePause
 from worker.domain.request.judge_request import CommandName
 from worker.domain.request.pause import JudgingPause
 from worker.domain.verdict.verdict import (
@@ -314,7 +315,7 @@ def terminals(said: str, page: TerminalPage) -> Iterator[str]:
     }
     yield audit.wait_status_text({**told, "verdict": verdict}, page)
     suspension = JudgingPause.model_construct(by=said, at=NOON, until=NOON, reason=said, repository=said)
-    yield states.pause_list([states.ListedPause(suspension, is_everywhere=False)])
+    yield states.pause_list([ActivePause(suspension, is_everywhere=False)])
     text = f"model: {json.dumps(said)}\n{json.dumps(said)}: 1\n"
     yield mistake_report(read_config(text).problems, text, said, page)
     yield mistake_report(read_config(said).problems, said, said, page)

@@ -35,8 +35,8 @@ from worker.domain.metrics import EventCount
 from worker.domain.ports import Clock
 from worker.errors import Bug, Discard, FailCheck, Outage, RetryAfterOutage, RetryAt, RetryIn, Unavailable, classify
 from worker.log import bind_log_fields, log_fields
-from worker.scheduling import metrics
 from worker.scheduling.commands import resume_paused_heads
+from worker.scheduling.jobs import count_event, record_first_check
 from worker.scheduling.ports import F, SchedulingStore, TaskQueue
 from worker.scheduling.queue import JudgeQueue
 from worker.scheduling.retry import RetrySlot, TaskBackoff
@@ -319,7 +319,7 @@ class Dispatcher:
 
     def _open_check(self, handlers: TaskHandlers, opening: PendingCheckRun) -> None:
         handlers.open_check(opening.request, opening.head_sha)
-        metrics.record_first_check(self._store, opening.request, opening.head_sha, self._clock.now())
+        record_first_check(self._store, opening.request, opening.head_sha, self._clock.now())
 
     def _command_task(self, asked: QueuedCommand) -> BackgroundTask:
         command = asked.command
@@ -373,7 +373,7 @@ class Dispatcher:
 
         def close(handlers: TaskHandlers) -> None:
             work(handlers)
-            metrics.count_event(self._store, EventCount.OVERDUE)
+            count_event(self._store, EventCount.OVERDUE)
 
         task = BackgroundTask(
             name="close overdue check",

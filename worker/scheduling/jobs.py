@@ -18,11 +18,11 @@ from typing import Final, Protocol, TypeVar, assert_never, cast
 from rq.job import Job
 
 from worker.domain.check.overrides import HumanDecisions
-from worker.domain.ids import DeliveryId, hash_base
+from worker.domain.ids import DeliveryId, Sha, hash_base
 from worker.domain.judging import JudgingCompleted, JudgingDiscarded, JudgingOutcome, JudgingSuperseded, WaitForCi
 from worker.domain.lifecycle.judging import Finish, FinishResult
 from worker.domain.lifecycle.work import JudgedHead, LeasedJob, RateLimitWait
-from worker.domain.metrics import EventCount
+from worker.domain.metrics import DurationMetric, EventCount
 from worker.domain.pattern import pattern
 from worker.domain.ports import Clock, Lease
 from worker.domain.request.judge_request import JudgeRequest, PullRef, Trigger
@@ -42,7 +42,6 @@ from worker.errors import (
     classify,
 )
 from worker.log import bind_log_fields, log_fields
-from worker.scheduling import metrics
 from worker.scheduling.commands import update_paused_heads
 from worker.scheduling.pipeline import renewing_lease
 from worker.scheduling.ports import SchedulingStore
@@ -139,7 +138,7 @@ def handle_killed_job(job: Job, pid: int, status: int, _: struct_rusage) -> None
     pull, fence = parse_job(job)
     fields = {**_request_fields(pull), "fence": fence, "pid": pid, "status": status}
     LOG.error("a judge was killed", extra={"pull": pull.model_dump(), **fields})
-    metrics.count_event(JOB_CONTEXT.get().store, EventCount.KILLED)
+    count_event(JOB_CONTEXT.get().store, EventCount.KILLED)
     requeue(job)
 
 
@@ -206,7 +205,7 @@ class JudgeJob:
         with guard_parsers(self._leased.attempt), self._open_app(self._context.settings, self._context.store) as app:
             outcome = app.judge(self._leased.request, self._leased.lease, self._leased.waiting_since)
         update_paused_heads(self._context.store, self._leased.request, self._leased.lease.fence, outcome)
-        metrics.record_verdict(self._context.store, self._leased.request, outcome, self._context.clock.now())
+        record_verdict(self._context.store, self._leased.request, outcome, self._context.clock.now())
         return outcome
 
     def _end_of(self, outcome: JudgingOutcome) -> JobEnd:
@@ -303,7 +302,7 @@ class JudgeJob:
         LOG.warning("no verdict: %s", reason, extra=self._fields)
         error = catch_error(partial(self._show_failed, reason))
         if error is None:
-            metrics.count_event(self._context.store, EventCount.GIVEN_UP)
+            count_event(self._context.store, EventCount.GIVEN_UP)
             return JobEnd(Finish.JUDGED)
         attempt = 1 if isinstance(error, Outage) else max(1, self._leased.attempt - self._rule.attempts)
         fate = classify(error, attempt, self._rule)
@@ -379,3 +378,43 @@ def request_after_ci(request: JudgeRequest, fence: int, at: datetime) -> JudgeRe
     first = RETRIGGER_PREFIX.sub("", request.delivery_id)
     changes = {"head_sha": None, "trigger": Trigger.CI, "requested_at": at, "outages": 0}
     return request.model_copy(update={**changes, "delivery_id": DeliveryId(f"ci-{fence}-{first}")})
+
+
+def record_first_check(store: SchedulingStore, request: JudgeRequest, head_sha: Sha, now: datetime) -> None:
+    """Record the time to a head's first check run, if the request is about this head."""
+    if request.head_sha == head_sha:
+        seconds = (now - request.requested_at).total_seconds()
+        _count(lambda: store.measures.record_duration(DurationMetric.FIRST_CHECK, seconds))
+
+
+def record_verdict(store: SchedulingStore, request: JudgeRequest, outcome: JudgingOutcome, now: datetime) -> None:
+    """Count a verdict, with its time unless it is retried or paused."""
+    if not isinstance(outcome, JudgingCompleted):
+        return
+    verdict = outcome.verdict
+    is_final = outcome.retry_in is None and getattr(verdict, "abstain_reason", None) is not AbstainReason.PAUSED
+    seconds = (now - request.requested_at).total_seconds() if is_final else None
+    installation = request.pull.installation_id
+    _count(lambda: store.measures.count_verdict(installation, verdict.decision, reason_of(verdict), seconds))
+
+
+def count_event(store: SchedulingStore, event: EventCount) -> None:
+    _count(lambda: store.measures.count(event))
+
+
+def reason_of(verdict: Accept | Reject | Abstain) -> str:
+    """The category or abstain reason of a decision; empty for an accept."""
+    match verdict:
+        case Accept():
+            return ""
+        case Reject(category=category):
+            return category.value
+        case Abstain(abstain_reason=reason):
+            return reason.value
+
+
+def _count(count: Callable[[], None]) -> None:
+    try:
+        count()
+    except Unavailable as error:
+        LOG.debug("not counted: %s", error)

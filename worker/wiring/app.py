@@ -58,8 +58,8 @@ from worker.publishing.code_scanning import SarifUploader, SarifUploads, refusal
 from worker.publishing.initial_status import CONTINUE_AFTER, InitialStatus, is_known_head, preexisting_content
 from worker.publishing.review_requests import CodeOwnership, ReviewRequests
 from worker.publishing.shared_head import SharedHeadSync
-from worker.scheduling import metrics
 from worker.scheduling.commands import CommandHandler, request_for_command
+from worker.scheduling.jobs import count_event
 from worker.scheduling.merge_queue import GroupJudge, GroupJudgement, GroupTerms, MergeGroupHandler
 from worker.scheduling.outcomes import CommentReactions, OutcomeRecorder, ReactionRecorder, WholePullRequestJudge
 from worker.scheduling.pipeline import (
@@ -466,7 +466,7 @@ class ReconcileContext:
         sweep = OpenPullSweep(GitHubRepositories(self.access), heads, progress, self.clock, reopened)
 
         def count_passed_over(_: DeliveryAttempt) -> None:
-            metrics.count_event(self.store, EventCount.PASSED_OVER)
+            count_event(self.store, EventCount.PASSED_OVER)
 
         try:
             redelivery = MissedDeliveries(GitHubDeliveries(api), progress, self.clock, count_passed_over)

@@ -1,13 +1,14 @@
 """Checks without a verdict of their own: waiting, skipped, judged again, held by another pull request; and the texts of `assay pause`."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import Final, assert_never
 
 from worker.domain.check.check_run import CheckContent, Conclusion, build_idle_block, build_pending_block
 from worker.domain.check.shared_head import OtherPull, Strictness, check_state, find_strictest, strictness_of
 from worker.domain.check.wait_status import WaitReason
+from worker.domain.lifecycle.work import ActivePause
 from worker.domain.request.judge_request import AuthorKind, Trigger
 from worker.domain.request.pause import JudgingPause, format_time
 from worker.dossier.eligibility import AuthorSkipped, DraftHeld
@@ -130,14 +131,6 @@ def with_trigger_reason(content: CheckContent, trigger: Trigger) -> CheckContent
     return replace(content, summary=join_blocks([note, *split_blocks(content.summary)], BODY_BYTES))
 
 
-@dataclass(frozen=True)
-class ListedPause:
-    """An active pause. *is_everywhere*: of all repositories."""
-
-    suspension: JudgingPause
-    is_everywhere: bool
-
-
 def unknown_repository(repository: str) -> str:
     return (
         f"{repository} is not known here: nothing of it was judged yet, or it was forgotten.\n"
@@ -180,11 +173,11 @@ def not_paused_message(repository: str | None) -> str:
     return f"{none} `assay pause --list` shows where judging is paused.\n"
 
 
-def pause_list(pauses: Sequence[ListedPause]) -> str:
+def pause_list(pauses: Sequence[ActivePause]) -> str:
     return "".join(f"{pause_line(pause)}\n" for pause in pauses) or "Judging is paused nowhere.\n"
 
 
-def pause_line(pause: ListedPause) -> str:
+def pause_line(pause: ActivePause) -> str:
     """A pause on one line: scope, start, end, login and reason."""
     suspension = pause.suspension
     where = "Everywhere" if pause.is_everywhere else one_line(suspension.repository or "A repository")

@@ -9,11 +9,11 @@ from inline_snapshot import snapshot
 from tests.worker.publishing.texts.samples import HOSTILE
 from worker.domain.check.check_run import HELPFUL, CheckContent, Conclusion
 from worker.domain.check.shared_head import IN_PROGRESS, OtherPull, check_state, strictness_of
+from worker.domain.lifecycle.work import ActivePause
 from worker.domain.request.judge_request import Trigger
 from worker.domain.request.pause import JudgingPause
 from worker.publishing.texts.check_run import BODY_BYTES, judging_content
 from worker.publishing.texts.states import (
-    ListedPause,
     combine_content,
     draft_content,
     existing_pull_content,
@@ -114,9 +114,9 @@ def test_going_on_says_that_what_waited_is_judged_and_where_nothing_was_paused_t
 
 def test_pauses_are_listed_with_all_that_is_known_of_them() -> None:
     found = (
-        ListedPause(FOR_A_WHILE, is_everywhere=True),
-        ListedPause(FOR_A_WHILE, is_everywhere=False),
-        ListedPause(JudgingPause(), is_everywhere=False),
+        ActivePause(FOR_A_WHILE, is_everywhere=True),
+        ActivePause(FOR_A_WHILE, is_everywhere=False),
+        ActivePause(JudgingPause(), is_everywhere=False),
     )
     assert pause_list(found) == snapshot("""\
 Everywhere: paused since 2026-11-20 12:00 UTC until 2026-11-20 18:30 UTC, by alice: load tests
@@ -127,7 +127,7 @@ A repository: paused until it is resumed
 
 
 def test_what_a_person_wrote_is_one_line_with_nothing_unseen() -> None:
-    shown = pause_list([ListedPause(JudgingPause(by=HOSTILE[:90], reason=HOSTILE[:400]), is_everywhere=True)])
+    shown = pause_list([ActivePause(JudgingPause(by=HOSTILE[:90], reason=HOSTILE[:400]), is_everywhere=True)])
     assert shown.count("\n") == 1
     assert "\x1b" not in shown
     assert "\u202e" not in shown

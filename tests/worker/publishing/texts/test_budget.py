@@ -23,8 +23,7 @@ from worker.domain.verdict.verdict import (
 from worker.judge.escalation import Pause
 from worker.judge.llm.model_judge import cap_signals
 from worker.judge.texts import budget, cap_reached, dollars, paused
-from worker.publishing.texts.check_run import check_content
-from worker.publishing.texts.sections import conditions
+from worker.publishing.texts.check_run import check_content, conditions_section
 from worker.publishing.texts.terminal import TerminalPage, verdict_report
 
 NEAR = CapLevel(Cap.DAY, Decimal("0.823456789"), Decimal("1.00"))
@@ -273,16 +272,16 @@ def conditions_on_terminal(verdict: Any) -> str:
 
 
 def test_open_and_ticked_conditions_in_the_check() -> None:
-    assert "\n".join(conditions(rejected(closing_conditions=(TICKED, OPEN)))) == snapshot("""\
+    assert "\n".join(conditions_section(rejected(closing_conditions=(TICKED, OPEN)))) == snapshot("""\
 ### What closes this
 - [x] c1: Retry it on 503.
 - [ ] c2: AC1 is met: uploads are retried\
 """)
-    assert "\n".join(conditions(accepted(closing_conditions=(TICKED,)))) == snapshot("""\
+    assert "\n".join(conditions_section(accepted(closing_conditions=(TICKED,)))) == snapshot("""\
 ### What closed this
 - [x] c1: Retry it on 503.\
 """)
-    assert conditions(accepted()) == []
+    assert conditions_section(accepted()) == []
 
 
 def test_open_and_ticked_conditions_on_the_terminal() -> None:
@@ -301,10 +300,10 @@ What closed this
 def test_a_lone_condition_that_is_the_next_step_is_said_once_on_the_terminal() -> None:
     verdict = rejected(closing_conditions=(ClosingCondition(id="c1", text="Write it."),), next_step="Write it.")
     assert conditions_on_terminal(verdict) == ""
-    assert "Write it." in "\n".join(conditions(verdict))
+    assert "Write it." in "\n".join(conditions_section(verdict))
 
 
 def test_a_condition_in_somebodys_words_acts_nowhere() -> None:
     verdict = rejected(closing_conditions=(OPEN.model_copy(update={"text": HOSTILE}),))
-    assert "<img" not in "\n".join(conditions(verdict))
+    assert "<img" not in "\n".join(conditions_section(verdict))
     assert "\x1b" not in conditions_on_terminal(verdict)
