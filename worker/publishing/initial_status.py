@@ -161,7 +161,7 @@ class InitialStatus:
         is_watched = plan.due_at - now < self.deadline * WATCHED_SHARE
         return quiet_window_content(plan.due_at, plan.window_s, is_watched=is_watched, why=why)
 
-    def show_preexisting(self, added: RepositoryAdded) -> bool:
+    def show_repository_added(self, added: RepositoryAdded) -> bool:
         """Show on the open pull requests of a new repository that they precede Assay; False: more are left.
 
         A pull request with a record from an earlier installation is judged instead. Idempotent. Raises as PullSource does.
@@ -177,25 +177,21 @@ class InitialStatus:
                 continue
             if written == MAX_WRITES:
                 return False
-            content = preexisting_content(request, self.listing, self.operators)
-            if content is not None:
-                self.service.open(request, open_pull.head_sha, content)
-                self.pulls.record_initial_head(pull, open_pull.head_sha)
-                written += 1
+            written += self.show_preexisting(request, open_pull.head_sha)
         return True
 
-
-def preexisting_content(request: JudgeRequest, listing: AuthorListing, operators: Authors) -> CheckContent | None:
-    """The check of a pull request that precedes Assay; None: it is closed by now. Raises as PullSource does."""
-    try:
-        snapshot = listing.find_author(request)
-    except SubjectGone:
-        return None
-    author = classify_author(snapshot.pull, request.author)
-    handling = find_handling(author, with_operator_defaults(snapshot.authors or Authors(), operators))
-    return existing_pull_content(
-        is_blocking=snapshot.is_required and not snapshot.is_passed_unjudged and handling is Handling.JUDGE
-    )
+    def show_preexisting(self, request: JudgeRequest, head_sha: Sha) -> bool:
+        """Show on a pull request that it precedes Assay. False: it is closed by now. Raises as PullSource does."""
+        try:
+            snapshot = self.listing.find_author(request)
+        except SubjectGone:
+            return False
+        author = classify_author(snapshot.pull, request.author)
+        handling = find_handling(author, with_operator_defaults(snapshot.authors or Authors(), self.operators))
+        is_blocking = snapshot.is_required and not snapshot.is_passed_unjudged and handling is Handling.JUDGE
+        self.service.open(request, head_sha, existing_pull_content(is_blocking=is_blocking))
+        self.pulls.record_initial_head(request.pull, head_sha)
+        return True
 
 
 def late_request(request: JudgeRequest) -> JudgeRequest:

@@ -1,6 +1,6 @@
 """The store as the scheduler uses it. All methods are idempotent and raise Unavailable."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Protocol, TypeVar
 
@@ -9,7 +9,7 @@ from worker.domain.check.code_scanning import SarifUpload
 from worker.domain.check.merge_group import MergeGroup
 from worker.domain.check.overrides import Contest, Override, ReviewDecision, ReviewDismissal
 from worker.domain.check.shared_head import CommitRef
-from worker.domain.ids import CheckRunId, DeliveryId, InstallationId, RepositoryId, Sha
+from worker.domain.ids import BaseHash, CheckRunId, DeliveryId, InstallationId, RepositoryId, Sha
 from worker.domain.lifecycle.judging import Finish, FinishResult
 from worker.domain.lifecycle.work import (
     ActivePause,
@@ -37,7 +37,7 @@ from worker.domain.metrics import DurationMetric, EventCount
 from worker.domain.ports import DecisionStore, JudgeRequests, Ledger
 from worker.domain.request.judge_request import CommandRequest, FirstSeen, JudgeRequest, PullRef, ReviewRef
 from worker.domain.request.pause import JudgingPause
-from worker.domain.request.pull_request_events import PullRequestEvent, RepositoryAdded
+from worker.domain.request.pull_request_events import PullRequestEvent, Repository, RepositoryAdded
 
 F = TypeVar("F", bound=VerdictTask)
 CommitKey = tuple[InstallationId, RepositoryId, Sha]
@@ -45,6 +45,8 @@ CommitKey = tuple[InstallationId, RepositoryId, Sha]
 
 class PullRequests(JudgeRequests, Protocol):
     """The queue of judgings; `worker.domain.lifecycle` has its rules."""
+
+    def record_base(self, pull: PullRef, base: BaseHash) -> BaseHash: ...
 
     def claim_leadership(self, token: str) -> bool: ...
 
@@ -105,6 +107,12 @@ class CheckWatch(Protocol):
 
     def newest_head(self, pull: PullRef) -> Sha | None: ...
 
+    def stays(self, pull: PullRef, head_sha: Sha) -> bool: ...
+
+    def doubt(self, pull: PullRef, head_sha: Sha) -> str: ...
+
+    def is_as_known(self, pull: PullRef, head_sha: Sha, doubt: str) -> None: ...
+
     def record_expired(self, pull: PullRef, head_sha: Sha, check: CheckRunId) -> bool: ...
 
     def take_expired(self) -> Sequence[ExpiredCheckRun]: ...
@@ -149,11 +157,21 @@ class PullRequestEventTasks(Protocol):
 class AddedRepositoryTasks(Protocol):
     """Recently added repositories."""
 
+    def repositories(self, installation: InstallationId) -> Collection[RepositoryId]: ...
+
     def next(self) -> QueuedAddedRepository | None: ...
 
     def postpone(self, greeting: RepositoryAdded, delay: timedelta) -> None: ...
 
     def complete(self, greeting: RepositoryAdded) -> None: ...
+
+
+class FirstSeenRepositories(Protocol):
+    """When the App first saw each repository."""
+
+    def record_seen(
+        self, installation: InstallationId, repositories: Sequence[Repository], installed_at: datetime, now: datetime
+    ) -> Mapping[RepositoryId, datetime]: ...
 
 
 class SharedHeadTasks(Protocol):
@@ -261,6 +279,9 @@ class SchedulingStore(Protocol):
 
     @property
     def added_repositories(self) -> AddedRepositoryTasks: ...
+
+    @property
+    def first_seen(self) -> FirstSeenRepositories: ...
 
     @property
     def shared_heads(self) -> SharedHeadTasks: ...

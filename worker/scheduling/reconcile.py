@@ -5,12 +5,12 @@ from a backup: its head is compared once per run of the Redis server, while no j
 """
 
 import logging
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final, Protocol
 
-from worker.domain.ids import BaseHash, CheckRunId, DeliveryId, InstallationId, RepositoryId, Sha
+from worker.domain.ids import CheckRunId, DeliveryId, InstallationId, Sha
 from worker.domain.ports import Clock
 from worker.domain.request.judge_request import JudgeRequest, PullRef, Trigger
 from worker.domain.request.missed_deliveries import (
@@ -23,6 +23,8 @@ from worker.domain.request.missed_deliveries import (
 from worker.domain.request.pull_request_events import OpenPull, OpenRepository, Repository
 from worker.errors import Forbidden, RateLimited, SubjectGone, Unavailable
 from worker.judge.merge_group import PublishedCheckRun
+from worker.publishing.initial_status import is_known_head
+from worker.scheduling.ports import SchedulingStore
 
 LOG: Final = logging.getLogger(__name__)
 
@@ -194,28 +196,12 @@ class PublishedChecks(Protocol):
         ...
 
 
-class EndedChecks(Protocol):
-    """The record of ended checks. Raises Unavailable."""
-
-    def find_doubt(self, pull: PullRef, head_sha: Sha) -> str:
-        """A token while Redis may have lost that the check was reopened; '': it did not."""
-        ...
-
-    def confirm_ended(self, pull: PullRef, head_sha: Sha, doubt: str) -> None:
-        """Record that GitHub shows it ended as well, unless the token is stale."""
-        ...
-
-    def requeue(self, request: JudgeRequest, check: CheckRunId, doubt: str) -> bool:
-        """Request another judging. False: it was requested before."""
-        ...
-
-
 @dataclass(frozen=True)
 class ReopenedCheckSweep:
     """Compares ended checks with what GitHub shows."""
 
     published: PublishedChecks
-    ended: EndedChecks
+    store: SchedulingStore
 
     def requeue_reopened(self, installation: InstallationId, requests: Sequence[JudgeRequest]) -> int:
         """Requeue the heads whose check GitHub shows open; their number."""
@@ -229,59 +215,40 @@ class ReopenedCheckSweep:
         )
 
     def _find_doubt(self, request: JudgeRequest) -> str:
-        return self.ended.find_doubt(request.pull, request.head_sha) if request.head_sha else ""
+        return self.store.checks().doubt(request.pull, request.head_sha) if request.head_sha else ""
 
     def _requeue_if_reopened(self, request: JudgeRequest, doubt: str, run: PublishedCheckRun | None) -> bool:
         head_sha = request.head_sha
-        if head_sha is None or self.ended.find_doubt(request.pull, head_sha) != doubt:
+        if head_sha is None or self._find_doubt(request) != doubt:
             return False  # a judge may have ended it after GitHub answered
         if run is not None and run.conclusion is None:
-            return self.ended.requeue(request, run.check, doubt)
-        self.ended.confirm_ended(request.pull, head_sha, doubt)
+            return self._requeue(request, run.check, doubt)
+        self.store.checks().is_as_known(request.pull, head_sha, doubt)
         return False
 
-
-class HeadStates(Protocol):
-    """The state of heads, and requests for them."""
-
-    def has_state(self, pull: PullRef, head_sha: Sha) -> bool:
-        """Whether a head has its state, whose retention is then renewed, since GitHub shows it open."""
-        ...
-
-    def recorded_base(self, pull: PullRef, base: BaseHash) -> BaseHash:
-        """The recorded base; without one, *base*, which is recorded if the pull request has a request."""
-        ...
-
-    def is_known_head(self, pull: PullRef, head_sha: Sha) -> bool:
-        """Whether its newest head does not precede Assay."""
-        ...
-
-    def new_repositories(self, installation: InstallationId) -> Collection[RepositoryId]:
-        """New repositories, whose preexisting pull requests are not shown yet."""
-        ...
-
-    def visible_since(
-        self, installation: InstallationId, repositories: Sequence[Repository], installed_at: datetime
-    ) -> Mapping[RepositoryId, datetime]:
-        """The time since which the App sees each repository: now, unless it is recorded."""
-        ...
-
-    def request_judging(self, request: JudgeRequest) -> None: ...
-
-    def show_preexisting(self, request: JudgeRequest, head_sha: Sha) -> None:
-        """Show that it precedes Assay."""
-        ...
+    def _requeue(self, request: JudgeRequest, check: CheckRunId, doubt: str) -> bool:
+        """Repeat the last request of the pull request, whose verdict is shown then; without one, *request*. False: it was repeated before."""
+        run, pulls = doubt.partition(" ")[0], self.store.pulls
+        if pulls.find_request(request.pull) is not None:
+            return pulls.requeue_orphaned(request.pull, check, f"-{run}")
+        delivery_id = DeliveryId(f"late-check-{check}-{run}")
+        pulls.request_judging(request.model_copy(update={"delivery_id": delivery_id}))
+        return True
 
 
 @dataclass(frozen=True)
 class OpenPullSweep:
-    """Requests judgings of open pull requests whose head has no state, or whose base changed."""
+    """Requests judgings of open pull requests whose head has no state, or whose base changed.
+
+    *show_preexisting*: called for a head that precedes Assay.
+    """
 
     listing: RepositoryListing
-    heads: HeadStates
+    store: SchedulingStore
     progress: SweepProgress
     clock: Clock
     reopened: ReopenedCheckSweep
+    show_preexisting: Callable[[JudgeRequest, Sha], object]
 
     def run_all(self, installed: Iterable[tuple[InstallationId, datetime]]) -> None:
         """Sweep every installation, also after failures of others. Raises Unavailable if all failed."""
@@ -306,8 +273,8 @@ class OpenPullSweep:
         try:
             for _ in range(MAX_PAGES):
                 repositories, has_more = self.listing.list_page(installation, number)
-                since = self.heads.visible_since(installation, repositories, installed_at)
-                new = self.heads.new_repositories(installation)
+                since = self.store.first_seen.record_seen(installation, repositories, installed_at, self.clock.now())
+                new = self.store.added_repositories.repositories(installation)
                 busy = [repository for repository in repositories if repository.is_busy and repository.id not in new]
                 unchanged = list[JudgeRequest]()
                 for repository in self.listing.list_open(installation, busy):
@@ -339,19 +306,22 @@ class OpenPullSweep:
             )
             if taken >= most:
                 break
-            is_known = self.heads.has_state(pull, open_pull.head_sha)
-            if is_known and self.heads.recorded_base(pull, open_pull.base) == open_pull.base:
+            is_known = self._has_state(pull, open_pull.head_sha)
+            if is_known and self.store.pulls.record_base(pull, open_pull.base) == open_pull.base:
                 unchanged.append(self._request(pull, repository.repository, open_pull, Trigger.SWEEP))
                 continue
             request = self._request(pull, repository.repository, open_pull, Trigger.BASE if is_known else Trigger.SWEEP)
-            if is_known:
-                self.heads.request_judging(request)
-            elif open_pull.opened_at < since and not self.heads.is_known_head(pull, open_pull.head_sha):
-                self.heads.show_preexisting(request, open_pull.head_sha)
+            is_new = open_pull.opened_at >= since
+            if is_known or is_new or is_known_head(pull, open_pull.head_sha, self.store.pulls, self.store.ledger):
+                self.store.pulls.request_judging(request)
             else:
-                self.heads.request_judging(request)
+                self.show_preexisting(request, open_pull.head_sha)
             taken += 1
         return taken
+
+    def _has_state(self, pull: PullRef, head_sha: Sha) -> bool:
+        """Whether a head has its state, whose retention is then renewed, since GitHub shows it open."""
+        return self.store.checks().stays(pull, head_sha) or self.store.pulls.find_initial_head(pull) == head_sha
 
     def _request(self, pull: PullRef, repository: Repository, open_pull: OpenPull, trigger: Trigger) -> JudgeRequest:
         return JudgeRequest(

@@ -4,7 +4,7 @@ All clients are created per opening, since a forked job must not share its paren
 """
 
 import logging
-from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -34,11 +34,9 @@ from worker.domain.check.merge_group import MergeGroup
 from worker.domain.check.shared_head import CommitRef
 from worker.domain.config.app_manifest import web_url
 from worker.domain.config.app_permissions import OptIn
-from worker.domain.config.config import Authors
 from worker.domain.dossier.dossier import Dossier
-from worker.domain.ids import BaseHash, CheckRunId, DeliveryId, EvalId, InstallationId, RepositoryId, Sha
+from worker.domain.ids import CheckRunId, EvalId, InstallationId, Sha
 from worker.domain.judging import JudgingOutcome
-from worker.domain.lifecycle.intake import IntakeOutcome
 from worker.domain.lifecycle.work import DuePullRequest, LeasedGroup, PendingGroup
 from worker.domain.metrics import EventCount
 from worker.domain.model import build_models
@@ -46,7 +44,7 @@ from worker.domain.pattern import compile_patterns
 from worker.domain.ports import CheckPublisher, CheckRegistry, Clock, CommandApi, Comments, Fence, Lease, Reviewers
 from worker.domain.request.judge_request import CommandRequest, JudgeRequest, PullRef, Trigger
 from worker.domain.request.missed_deliveries import DeliveryAttempt
-from worker.domain.request.pull_request_events import PullRequestEvent, Repository, RepositoryAdded
+from worker.domain.request.pull_request_events import PullRequestEvent, RepositoryAdded
 from worker.domain.verdict.audit import EvaluatedVerdict
 from worker.dossier.config import config_of
 from worker.errors import Forbidden, RubricRefused
@@ -55,7 +53,7 @@ from worker.judge.rubric import load_ci_check_rubric, load_pull_request_rubric
 from worker.publishing.author_comment import AuthorCommentPublisher, EarlyAuthorComment, comment_job_for
 from worker.publishing.check_runs import CheckExtras, CheckRunService, CheckStatusReporter, no_lease
 from worker.publishing.code_scanning import SarifUploader, SarifUploads, refusal_for, scan_job_for
-from worker.publishing.initial_status import CONTINUE_AFTER, InitialStatus, is_known_head, preexisting_content
+from worker.publishing.initial_status import CONTINUE_AFTER, InitialStatus
 from worker.publishing.review_requests import CodeOwnership, ReviewRequests
 from worker.publishing.shared_head import SharedHeadSync
 from worker.scheduling.commands import CommandHandler, request_for_command
@@ -172,7 +170,7 @@ class AppContext:
 
     def show_repository_added(self, added: RepositoryAdded) -> None:
         """Give the pull requests that were open before Assay was installed their neutral check run."""
-        if not self._initial_status().show_preexisting(added):
+        if not self._initial_status().show_repository_added(added):
             self.store.added_repositories.continue_later(added, CONTINUE_AFTER)
 
     def sync_shared_head(self, commit: CommitRef) -> None:
@@ -229,8 +227,7 @@ class AppContext:
 
     def reconcile(self) -> None:
         """Catch up with missed deliveries and with heads that have no state."""
-        service = self._check_service(no_lease)
-        ReconcileContext(self.settings, self.store, self.clock, self.groups.access, service).reconcile()
+        ReconcileContext(self.settings, self.store, self.clock, self.groups.access, self._initial_status()).reconcile()
 
     def clean_up(self) -> None:
         """Forget uninstalled installations, expired events and what is counted of them here."""
@@ -438,7 +435,7 @@ class ReconcileContext:
     store: Store
     clock: Clock
     access: AppAccess
-    check_service: CheckRunService
+    initial: InitialStatus
 
     def reconcile(self) -> None:
         """Redeliver what was missed, then find heads without a state. Raises as PullSource does.
@@ -459,11 +456,10 @@ class ReconcileContext:
 
     def _reconcile_with(self, api: GitHubApi) -> None:
         progress = RedisProgress(self.store.client)
-        listing, operators = GitHubListing(self.access), self.settings.authors
-        heads = _HeadStates(self.store, self.check_service, self.clock, listing, operators)
         published = GitHubPublishedRuns(self.access, self.settings.require_app().app_id)
-        reopened = ReopenedCheckSweep(published, RedisEndedChecks(self.store))
-        sweep = OpenPullSweep(GitHubRepositories(self.access), heads, progress, self.clock, reopened)
+        reopened = ReopenedCheckSweep(published, self.store)
+        show, repositories = self.initial.show_preexisting, GitHubRepositories(self.access)
+        sweep = OpenPullSweep(repositories, self.store, progress, self.clock, reopened, show)
 
         def count_passed_over(_: DeliveryAttempt) -> None:
             count_event(self.store, EventCount.PASSED_OVER)
@@ -483,61 +479,3 @@ def _installations(api: GitHubApi, progress: RedisProgress) -> Iterator[tuple[In
             if installation.suspended_at is None:
                 yield InstallationId(installation.id), installation.created_at
         progress.goes_on(following)
-
-
-@dataclass(frozen=True)
-class _HeadStates:
-    store: Store
-    check_service: CheckRunService
-    clock: Clock
-    listing: GitHubListing
-    operators: Authors
-
-    def has_state(self, pull: PullRef, head_sha: Sha) -> bool:
-        return self.store.checks().stays(pull, head_sha) or self.store.pulls.find_initial_head(pull) == head_sha
-
-    def recorded_base(self, pull: PullRef, base: BaseHash) -> BaseHash:
-        return self.store.pulls.record_base(pull, base)
-
-    def is_known_head(self, pull: PullRef, head_sha: Sha) -> bool:
-        return is_known_head(pull, head_sha, self.store.pulls, self.store.ledger)
-
-    def new_repositories(self, installation: InstallationId) -> Collection[RepositoryId]:
-        return self.store.added_repositories.repositories(installation)
-
-    def visible_since(
-        self, installation: InstallationId, repositories: Sequence[Repository], installed_at: datetime
-    ) -> Mapping[RepositoryId, datetime]:
-        return self.store.first_seen.record_seen(installation, repositories, installed_at, self.clock.now())
-
-    def request_judging(self, request: JudgeRequest) -> None:
-        self.store.pulls.request_judging(request)
-
-    def show_preexisting(self, request: JudgeRequest, head_sha: Sha) -> None:
-        content = preexisting_content(request, self.listing, self.operators)
-        if content is not None:
-            self.check_service.open(request, head_sha, content)
-            self.store.pulls.record_initial_head(request.pull, head_sha)
-
-
-@dataclass(frozen=True)
-class RedisEndedChecks:
-    """Check runs that Redis records as concluded, for the sweep of reopened ones."""
-
-    store: Store
-
-    def find_doubt(self, pull: PullRef, head_sha: Sha) -> str:
-        return self.store.checks().doubt(pull, head_sha)
-
-    def confirm_ended(self, pull: PullRef, head_sha: Sha, doubt: str) -> None:
-        self.store.checks().is_as_known(pull, head_sha, doubt)
-
-    def requeue(self, request: JudgeRequest, check: CheckRunId, doubt: str) -> bool:
-        """Repeat the last request of the pull request, whose verdict is shown then; without one, *request*."""
-        run = doubt.partition(" ")[0]
-        pulls = self.store.pulls
-        if pulls.find_request(request.pull) is not None:
-            return pulls.requeue_orphaned(request.pull, check, f"-{run}")
-        delivery_id = DeliveryId(f"late-check-{check}-{run}")
-        named = request.model_copy(update={"delivery_id": delivery_id})
-        return pulls.request_judging(named).outcome is not IntakeOutcome.DUPLICATE

@@ -218,10 +218,10 @@ def test_what_was_open_before_gets_a_check_that_lets_it_pass_and_nothing_newer_d
 ) -> None:
     store.checks().claim(pull(2), HEAD)
     looks.listed = (old_pull(3, days=-1), old_pull(2), old_pull(1))
-    assert reception.show_preexisting(greeting())
+    assert reception.show_repository_added(greeting())
     assert World(store).checks() == {NAME: "neutral: Opened before Assay was installed"}
     assert store.pulls.find_initial_head(pull()) == HEAD
-    assert reception.show_preexisting(greeting())
+    assert reception.show_repository_added(greeting())
 
 
 SIGNED = "Retry\n\nCo-Authored-By: Claude <noreply@anthropic.com>"
@@ -243,7 +243,7 @@ def test_what_was_open_before_does_not_pass_a_check_that_merges_wait_for(
     store: Store, reception: InitialStatus, looks: Looks, told: dict[str, Any], concludes: str
 ) -> None:
     vars(looks).update(told, is_required=True, listed=(old_pull(1, author=AuthorKind.PERSON),))
-    assert reception.show_preexisting(greeting())
+    assert reception.show_repository_added(greeting())
     assert World(store).checks() == {NAME: f"{concludes}: Opened before Assay was installed"}
     assert store.pulls.find_initial_head(pull()) == HEAD
 
@@ -252,7 +252,7 @@ def test_what_was_closed_since_it_was_listed_is_not_greeted(
     store: Store, reception: InitialStatus, looks: Looks
 ) -> None:
     looks.listed, looks.is_closed = (old_pull(1),), True
-    assert reception.show_preexisting(greeting())
+    assert reception.show_repository_added(greeting())
     assert World(store).checks() == {}
 
 
@@ -261,7 +261,7 @@ def test_a_verdict_that_we_forgot_of_is_not_greeted_away_and_its_check_is_known_
 ) -> None:
     Checks(store).create(wish(), HEAD, CheckContent("Rejected", "", conclusion=Conclusion.FAILURE))
     looks.listed = (old_pull(1),)
-    assert reception.show_preexisting(greeting())
+    assert reception.show_repository_added(greeting())
     assert World(store).checks() == {NAME: "failure: Rejected"}
     assert store.checks().find(pull(), HEAD).is_present
     assert store.checks().open_checks(pull()) == {}
@@ -272,7 +272,7 @@ def test_what_was_judged_before_a_repository_came_back_is_judged_and_not_greeted
 ) -> None:
     judged_once(store)
     looks.listed = (old_pull(1, NEWER),)
-    assert reception.show_preexisting(greeting())
+    assert reception.show_repository_added(greeting())
     assert World(store).checks() == {}
     request = store.pulls.find_request(pull())
     assert request is not None
@@ -289,7 +289,7 @@ def test_what_is_judged_when_a_repository_comes_back_holds_the_id_of_the_deliver
         ("e" * 40, "guid-2"),
     ):  # taken away and given back twice within a few days
         looks.listed = (old_pull(1, head),)
-        assert reception.show_preexisting(greeting(delivery))
+        assert reception.show_repository_added(greeting(delivery))
         request = store.pulls.find_request(pull())
         assert request is not None
         told.append(request.delivery_id)
@@ -301,7 +301,7 @@ def test_what_was_pushed_to_since_it_was_greeted_is_judged(
 ) -> None:
     store.pulls.record_initial_head(pull(), HEAD)
     looks.listed = (old_pull(1, NEWER),)
-    assert reception.show_preexisting(greeting())
+    assert reception.show_repository_added(greeting())
     assert World(store).checks() == {}
     assert store.pulls.find_request(pull()) is not None
 
@@ -310,14 +310,14 @@ def test_those_that_were_heard_of_hold_nobody_back(store: Store, reception: Init
     for number in range(1, MAX_WRITES + 2):
         store.pulls.request_judging(wish(number))
     looks.listed = tuple(old_pull(number) for number in range(1, MAX_WRITES + 2))
-    assert reception.show_preexisting(greeting())
+    assert reception.show_repository_added(greeting())
     assert World(store).checks() == {}
 
 
 def test_many_old_ones_take_several_turns(store: Store, reception: InitialStatus, looks: Looks) -> None:
     looks.listed = tuple(old_pull(number, f"{number:040x}") for number in range(1, MAX_WRITES + 2))
-    assert not reception.show_preexisting(greeting())
+    assert not reception.show_repository_added(greeting())
     assert len(World(store).checks()) == MAX_WRITES
-    assert reception.show_preexisting(greeting())
+    assert reception.show_repository_added(greeting())
     assert len(World(store).checks()) == MAX_WRITES + 1
     assert NEWER not in {name.split()[1] for name in World(store).checks()}

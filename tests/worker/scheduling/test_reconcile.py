@@ -1,6 +1,6 @@
 """Catching up: bounded, each delivery a few times, and what has its state is left alone."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -8,7 +8,7 @@ import pytest
 from tests.worker.adapters.redis.played import AT, HEAD, NEWER, judged_once, pull, wish
 from tests.worker.adapters.redis.test_pull_requests import taken
 from worker.adapters.redis import keys
-from worker.adapters.redis.connection.client import items
+from worker.adapters.redis.connection.client import items, text
 from worker.adapters.redis.records.records import MOST_TIMES, RedisProgress, add_repositories, find_repositories
 from worker.adapters.redis.store import Store
 from worker.domain.ids import BaseHash, CheckRunId, InstallationId, RepositoryId, Sha, hash_base
@@ -18,7 +18,6 @@ from worker.domain.request.missed_deliveries import DeliveryAttempt
 from worker.domain.request.pull_request_events import OpenPull, OpenRepository, Repository, RepositoryAdded
 from worker.errors import Outage, RateLimited, Unavailable
 from worker.judge.merge_group import PublishedCheckRun
-from worker.publishing.initial_status import is_known_head
 from worker.scheduling.reconcile import (
     MAX_CONSECUTIVE_FAILURES,
     MAX_DOUBTFUL_HEADS,
@@ -30,7 +29,6 @@ from worker.scheduling.reconcile import (
     OpenPullSweep,
     ReopenedCheckSweep,
 )
-from worker.wiring.app import RedisEndedChecks
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 HERE = InstallationId(100)
@@ -305,35 +303,20 @@ class Town:
 
 
 class Book:
-    """What is known of heads, and what was asked for."""
+    """A store, the numbers that were shown as older than Assay, and what sweeps asked for."""
 
     def __init__(self, store: Store) -> None:
         self.store = store
-        self.now = NOW
-        self.wanted: list[JudgeRequest] = []
+        self.clock = Hand()
         self.greeted: list[int] = []
 
-    def has_state(self, pull: PullRef, head_sha: Sha) -> bool:
-        return self.store.checks().stays(pull, head_sha) or self.store.pulls.find_initial_head(pull) == head_sha
+    @property
+    def wanted(self) -> list[JudgeRequest]:
+        names = sorted(map(text, items(self.store.client.call("KEYS", "assay:*:pull:*"))))
+        requests = filter(None, map(self.store.pulls.find_request, map(keys.parse_pull, names)))
+        return [request for request in requests if request.delivery_id.startswith("swept-")]
 
-    def recorded_base(self, pull: PullRef, base: BaseHash) -> BaseHash:
-        return self.store.pulls.record_base(pull, base)
-
-    def is_known_head(self, pull: PullRef, head_sha: Sha) -> bool:
-        return is_known_head(pull, head_sha, self.store.pulls, self.store.ledger)
-
-    def visible_since(
-        self, installation: InstallationId, repositories: Sequence[Repository], installed_at: datetime
-    ) -> Mapping[RepositoryId, datetime]:
-        return self.store.first_seen.record_seen(installation, repositories, installed_at, self.now)
-
-    def new_repositories(self, installation: InstallationId) -> Collection[RepositoryId]:
-        return self.store.added_repositories.repositories(installation)
-
-    def request_judging(self, request: JudgeRequest) -> None:
-        self.wanted.append(request)
-
-    def show_preexisting(self, request: JudgeRequest, head_sha: Sha) -> None:
+    def greets(self, request: JudgeRequest, head_sha: Sha) -> None:
         self.store.pulls.record_initial_head(request.pull, head_sha)
         self.greeted.append(request.pull.number)
 
@@ -360,13 +343,8 @@ class Nothing:
 
 
 def sweeping(town: Town, book: Book) -> OpenPullSweep:
-    return OpenPullSweep(
-        town,
-        book,
-        RedisProgress(book.store.client),
-        Hand(),
-        ReopenedCheckSweep(Nothing(), RedisEndedChecks(book.store)),
-    )
+    progress, reopened = RedisProgress(book.store.client), ReopenedCheckSweep(Nothing(), book.store)
+    return OpenPullSweep(town, book.store, progress, book.clock, reopened, book.greets)
 
 
 def test_a_head_without_its_check_is_taken_up_and_one_that_has_it_is_left(book: Book) -> None:
@@ -388,7 +366,6 @@ def test_one_that_went_into_another_base_without_a_word_is_judged_by_that(book: 
     assert sweeping(Town([around(7, 1, base=OWN)]), book).run(HERE, A_DAY_AGO) == 1
     [request] = book.wanted
     assert (request.trigger, request.head_sha, request.base) == (Trigger.BASE, HEAD, OWN)
-    book.store.pulls.request_judging(request)
     assert book.store.pulls.record_base(pull(), MAIN) == OWN
     assert sweeping(Town([around(7, 1, base=OWN)]), book).run(HERE, A_DAY_AGO) == 0, "and once"
 
@@ -403,7 +380,6 @@ def test_one_that_came_back_to_an_earlier_head_without_a_word_is_judged_there(bo
     assert sweeping(Town([around(7, 1)]), book).run(HERE, A_DAY_AGO) == 1
     [request] = book.wanted
     assert (request.trigger, request.head_sha) == (Trigger.SWEEP, HEAD)
-    book.store.pulls.request_judging(request)
     assert sweeping(Town([around(7, 1)]), book).run(HERE, A_DAY_AGO) == 0, "and once"
 
 
@@ -458,7 +434,7 @@ def test_an_old_repository_that_is_new_to_an_old_installation_is_greeted_by_whoe
 
 def test_what_was_greeted_is_left_until_it_is_pushed_to_however_long_ago_that_was(book: Book) -> None:
     sweeping(Town([around(NEW_HERE, 1, opened_at=A_MONTH_AGO)]), book).run(HERE, A_YEAR_AGO)
-    book.now = NOW + timedelta(days=90)
+    book.clock.at = NOW + timedelta(days=90)
     assert sweeping(Town([around(NEW_HERE, 1, opened_at=A_MONTH_AGO)]), book).run(HERE, A_YEAR_AGO) == 0
     pushed = around(NEW_HERE, 1, opened_at=A_MONTH_AGO, head_sha=NEWER)
     assert sweeping(Town([pushed]), book).run(HERE, A_YEAR_AGO) == 1
@@ -466,7 +442,7 @@ def test_what_was_greeted_is_left_until_it_is_pushed_to_however_long_ago_that_wa
 
 
 def test_what_was_opened_in_the_second_in_which_a_repository_was_seen_is_not_old(book: Book) -> None:
-    book.now = NOW + timedelta(milliseconds=900)
+    book.clock.at = NOW + timedelta(milliseconds=900)
     assert sweeping(Town([around(NEW_HERE, 1, opened_at=NOW)]), book).run(HERE, A_YEAR_AGO) == 1
     assert ([one.pull.number for one in book.wanted], book.greeted) == ([1], [])
 
@@ -476,7 +452,7 @@ def test_what_was_opened_since_a_repository_was_first_seen_is_missed_though_noth
     add_repositories(book.store.client, [told])
     book.store.added_repositories.complete(told)
     sweeping(Town([around(8)]), book).run(HERE, A_YEAR_AGO)
-    book.now = NOW + timedelta(hours=2)
+    book.clock.at = NOW + timedelta(hours=2)
     later = NOW + timedelta(hours=1)
     town = Town([around(NEW_HERE, 1, opened_at=NOW - timedelta(days=29)), around(8, 2, opened_at=later)])
     sweeping(town, book).run(HERE, A_YEAR_AGO)
@@ -531,7 +507,8 @@ def test_an_outage_of_one_installation_keeps_nobody_from_the_others(
     town.down = {THERE}
     sweeping(town, book).run_all((one, NOW - timedelta(days=1)) for one in (THERE, HERE, ELSEWHERE))
     assert town.visited == [THERE, HERE, ELSEWHERE]
-    assert [one.pull.installation_id for one in book.wanted] == [HERE, ELSEWHERE]
+    took_up = [vars(one)["installation_id"] for one in caplog.records if one.message.startswith("took up")]
+    assert took_up == [HERE, ELSEWHERE]
     assert "101: 502" in caplog.text
 
 
@@ -598,7 +575,7 @@ def restored(store: Store) -> None:
 
 def look(store: Store, github: GitHub, *numbers: int) -> int:
     known = [wish(number) for number in numbers or (1,)]
-    return ReopenedCheckSweep(github, RedisEndedChecks(store)).requeue_reopened(HERE, known)
+    return ReopenedCheckSweep(github, store).requeue_reopened(HERE, known)
 
 
 def test_what_this_server_saw_judged_is_asked_about_no_more(store: Store) -> None:
@@ -664,12 +641,7 @@ def test_one_that_was_greeted_and_ended_at_github_too_is_asked_about_once(store:
 
 def test_a_head_that_nobody_named_is_none(store: Store) -> None:
     github = GitHub(OPEN)
-    assert (
-        ReopenedCheckSweep(github, RedisEndedChecks(store)).requeue_reopened(
-            HERE, [wish().model_copy(update={"head_sha": None})]
-        )
-        == 0
-    )
+    assert ReopenedCheckSweep(github, store).requeue_reopened(HERE, [wish().model_copy(update={"head_sha": None})]) == 0
     assert github.asked == []
 
 
