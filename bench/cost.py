@@ -31,7 +31,7 @@ from pydantic import SecretStr
 from tests.bench.made import LANGUAGES, Size, made_dossier
 from worker.adapters.anthropic.model import max_output_tokens
 from worker.adapters.anthropic.prices import BilledTokens, cost_of, prompt_bytes
-from worker.domain.dossier.dossier import Dossier
+from worker.domain.dossier import Dossier
 from worker.domain.pattern import compile_patterns
 from worker.dossier.assemble import complete_dossier
 from worker.dossier.diff.parser import DiffError, diff_of, parse_diff

@@ -46,7 +46,7 @@ from bench.history import (
 from worker.adapters.git.changes import changes_between, diff_between, look_up_at, texts_of
 from worker.adapters.git.checkout import guidance_at, repository_name
 from worker.adapters.git.git import GitFailedError, GitRepository, open_repository
-from worker.domain.dossier.dossier import Dossier
+from worker.domain.dossier import Dossier
 from worker.domain.ids import Sha
 from worker.dossier.assemble import complete_dossier
 from worker.evaluation.bench.measures import Share

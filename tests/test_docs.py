@@ -6,7 +6,7 @@ import re
 import tomllib
 from pathlib import Path
 
-from worker.domain.dossier.case import Case
+from worker.domain.verdict.ledger import Case
 from worker.domain.verdict.verdict import VERDICT_ADAPTER, AbstainReason, Category
 from worker.dossier.case import CASE_NAMES, CLAIM_NAMES, read_block
 from worker.dossier.claim_pointer import read_pointer

@@ -16,7 +16,7 @@ from structlog.contextvars import bound_contextvars
 from structlog.typing import Processor
 
 from worker.domain.ids import DeliveryId, Sha
-from worker.domain.request.judge_request import JudgeRequest
+from worker.domain.judge_request import JudgeRequest
 
 LATE_PREFIX: Final = re.compile(r"^late-[0-9a-f]{8}-")
 

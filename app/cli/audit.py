@@ -15,10 +15,10 @@ from app.cli.parser import VERDICT_EXITS, CommandResult, Exit
 from app.cli.terminal import terminal_page
 from worker.clock import SystemClock
 from worker.domain.check.overrides import dump_decisions
-from worker.domain.dossier.dossier import Dossier
+from worker.domain.dossier import Dossier
 from worker.domain.ids import EvalId, InstallationId
+from worker.domain.judge_request import PullRef
 from worker.domain.pattern import pattern
-from worker.domain.request.judge_request import PullRef
 from worker.domain.verdict.audit import AuditRecord, RecordedRedaction, Replay, dump_audit
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.dossier.parser_sandbox import sandboxed_parsing

@@ -7,7 +7,7 @@ from app.cli.judge import read_checkout_options
 from app.cli.parser import CommandResult, Exit
 from app.cli.terminal import read_text, terminal_page
 from worker.clock import SystemClock
-from worker.domain.dossier.dossier import Dossier
+from worker.domain.dossier import Dossier
 from worker.dossier.assemble import complete_dossier
 from worker.dossier.case import CaseError, read_block, read_case_file
 from worker.dossier.markdown import case_fence

@@ -7,9 +7,8 @@ from pathlib import Path
 
 from app.cli.parser import CommandResult, Exit
 from app.cli.terminal import terminal_page
-from worker.domain.config.config import CONFIG_PATH, MISNAMED_CONFIG_PATH
-from worker.domain.config.schema import to_keys
-from worker.domain.dossier.dossier import ConfigOrigin, ConfigText
+from worker.domain.config.config import CONFIG_PATH, MISNAMED_CONFIG_PATH, to_keys
+from worker.domain.dossier import ConfigOrigin, ConfigText
 from worker.dossier.config import EffectiveConfig, resolve_config
 from worker.errors import InputError
 from worker.publishing.texts.config import effective_report, key_source, mistake_report, reference, schema

@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 
 from app.cli.parser import VERDICT_EXITS, CommandResult, Exit
 from app.cli.terminal import read_bytes, read_text, terminal_page
-from worker.domain.dossier.dossier import Dossier
+from worker.domain.dossier import Dossier
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Verdict
 from worker.dossier.parser_sandbox import sandboxed_parsing

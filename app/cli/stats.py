@@ -12,7 +12,7 @@ from app.cli.terminal import terminal_page
 from worker.clock import SystemClock
 from worker.domain.check.overrides import dump_decisions
 from worker.domain.ids import InstallationId
-from worker.domain.request.judge_request import PullRef
+from worker.domain.judge_request import PullRef
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.errors import InputError
 from worker.evaluation.stats.cache import NO_LIMIT, FiguresCache

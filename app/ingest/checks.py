@@ -21,7 +21,7 @@ from app.ingest.payloads import (
 from app.ingest.pull_request import is_person, pull_ref
 from worker.domain.check.check_run import CONTEST, HELPFUL, NOT_HELPFUL, REJUDGE, pull_number
 from worker.domain.ids import Sha
-from worker.domain.request.judge_request import CommandName
+from worker.domain.judge_request import CommandName
 
 FAILED_CONCLUSIONS: Final = frozenset({"failure", "timed_out", "startup_failure"})
 FAILED_STATES: Final = frozenset({"failure", "error"})

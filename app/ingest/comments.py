@@ -13,7 +13,7 @@ from app.ingest.payloads import Comment, CommentPayload, Delivery, LineCommentPa
 from app.ingest.pull_request import pull_ref
 from app.ingest.slash_commands import CommandError, ParsedCommand, parse_command
 from worker.domain.ids import Sha
-from worker.domain.request.judge_request import CommandName, PullRef, ReviewRef
+from worker.domain.judge_request import CommandName, PullRef, ReviewRef
 
 REVIEW_DECISIONS: Final = {"approved": CommandName.APPROVED, "changes_requested": CommandName.CHANGES}
 """The decision of a review: a code owner's decides a verdict that needs a person."""

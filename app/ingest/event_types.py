@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from worker.domain.check.merge_group import GroupEnd
 from worker.domain.ids import InstallationId, RepositoryId, RepositoryName, Sha
-from worker.domain.request.judge_request import AuthorKind, CommandName, PullRef, ReviewRef
+from worker.domain.judge_request import AuthorKind, CommandName, PullRef, ReviewRef
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +122,7 @@ class RerunRequested(PullEvent, frozen=True, kw_only=True):
 
 
 class PullClosed(PullEvent, frozen=True, kw_only=True):
-    """`merge_sha` None: not merged. `mends`, `reverts`: what it declares about earlier ones (`worker.dossier.issue_links`)."""
+    """`merge_sha` None: not merged. `mends`, `reverts`: what it declares about earlier ones (`worker.dossier.issues`)."""
 
     head_sha: Sha
     by_person: bool

@@ -42,10 +42,10 @@ from app.ingest.event_types import (
 )
 from worker.domain.check.merge_group import MergeGroup
 from worker.domain.ids import BaseHash, DeliveryId, InstallationId, RepositoryName, Sha, hash_base
+from worker.domain.judge_request import AuthorKind, CommandName, CommandRequest, JudgeRequest, PullRef, Trigger
 from worker.domain.lifecycle.intake import NO_HEAD, IntakeOutcome, NamedHead
 from worker.domain.ports import Clock
-from worker.domain.request.judge_request import AuthorKind, CommandName, CommandRequest, JudgeRequest, PullRef, Trigger
-from worker.domain.request.pull_request_events import (
+from worker.domain.pull_request_events import (
     PullRequestEvent,
     PullRequestEventKind,
     RepositoryAdded,

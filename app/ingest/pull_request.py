@@ -22,10 +22,10 @@ from app.ingest.event_types import (
 )
 from app.ingest.payloads import Delivery, PayloadAccount, PullRequestPayload, RepositoryPayload
 from worker.domain.ids import InstallationId, RepositoryId, RepositoryName, Sha
-from worker.domain.request.judge_request import AuthorKind, PullRef
+from worker.domain.judge_request import AuthorKind, PullRef
+from worker.dossier.authors import classify_account
 from worker.dossier.criteria import describe_own_task
-from worker.dossier.eligibility import classify_account
-from worker.dossier.issue_links import find_closing_links, find_reverted_pulls, is_declared_fix
+from worker.dossier.issues import find_closing_links, find_reverted_pulls, is_declared_fix
 from worker.dossier.markdown import case_fence
 
 MEMBER_ASSOCIATIONS: Final = frozenset({"OWNER", "MEMBER", "COLLABORATOR"})

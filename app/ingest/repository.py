@@ -24,7 +24,7 @@ from app.ingest.payloads import (
     PushPayload,
 )
 from worker.domain.check.merge_group import GroupEnd
-from worker.dossier.issue_links import MOST_COMMITS, find_reverted_commits
+from worker.dossier.issues import MOST_COMMITS, find_reverted_commits
 from worker.dossier.repo_rules.files import is_rules_file
 
 CONFIG_PATH: Final = ".github/assay.yml"

@@ -15,7 +15,7 @@ from typing import Final
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from worker.domain.request.judge_request import LONGEST_REASON, CommandName
+from worker.domain.judge_request import LONGEST_REASON, CommandName
 from worker.dossier.markdown import limit_text
 
 MAX_COMMENT_LENGTH: Final = 65_536

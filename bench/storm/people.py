@@ -14,7 +14,7 @@ from tests.world.people import Person
 from tests.world.pulls import CiCheck, Group, Pull, Repository
 from tests.world.spoken import BROKEN
 from worker.domain.ids import InstallationId, RepositoryId
-from worker.domain.request.judge_request import PullRef
+from worker.domain.judge_request import PullRef
 
 AGENT = "copilot-swe-agent[bot]"
 OTHERS = {"globex": 200, "initech": 300}

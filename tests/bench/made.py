@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from worker.domain.dossier.dossier import Criterion, Dossier, HeadFile, Issue, PullRequest
+from worker.domain.dossier import Criterion, Dossier, HeadFile, Issue, PullRequest
 
 EDITED_LINE: Final = 3
 """The line of a function that an edit rewrites."""

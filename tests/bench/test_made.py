@@ -11,7 +11,7 @@ import pytest
 
 from bench.cost import exponent
 from tests.bench.made import LANGUAGES, Size, made_dossier
-from worker.domain.dossier.dossier import Criterion, Dossier, HeadFile
+from worker.domain.dossier import Criterion, Dossier, HeadFile
 from worker.domain.pattern import compile_patterns
 from worker.dossier.diff.parser import diff_of, parse_diff
 from worker.judge.rubric import load_rubric

@@ -11,7 +11,7 @@ import pytest
 from bench.history import read_history
 from bench.quality import main
 from worker.adapters.git.git import open_repository
-from worker.domain.dossier.dossier import Dossier
+from worker.domain.dossier import Dossier
 from worker.dossier.assemble import complete_dossier
 
 AUTHOR = ("-c", "user.name=Alice", "-c", "user.email=alice@example.org", "-c", "commit.gpgsign=false")

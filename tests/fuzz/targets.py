@@ -8,14 +8,14 @@ from tests.bench.made import LANGUAGES, Size, made_dossier, made_file, print_dif
 from tests.fuzz.fuzzing import CORPUS, Target, read_words, spoil, text_target
 from tests.worker.dossier.secrets.samples import look_alikes, secrets
 from worker.adapters.git.junit import read_junit
-from worker.domain.dossier.case import Case
-from worker.domain.dossier.dossier import Commit, Guidance, HeadFile, Issue
-from worker.dossier.agents import AGENTS, find_author_agent
+from worker.domain.dossier import Commit, Guidance, HeadFile, Issue
+from worker.domain.verdict.ledger import Case
+from worker.dossier.authors import AGENTS, find_author_agent
 from worker.dossier.case import CaseError, read_case, read_case_file
 from worker.dossier.claim_pointer import read_pointer
 from worker.dossier.criteria import criteria_of, listed_criteria
 from worker.dossier.diff.parser import DiffError, LineKind, parse_diff
-from worker.dossier.issue_links import find_closing_links, find_mentions
+from worker.dossier.issues import find_closing_links, find_mentions
 from worker.dossier.repo_rules.parser import parse_guidance
 from worker.dossier.secrets import redact
 from worker.errors import InputError

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from tests.worker.judge.making import ScriptedModel, reply
 from worker.adapters.github.check_runs import check_run_output, check_run_state
 from worker.domain.check.check_run import CheckContent
-from worker.domain.dossier.dossier import Dossier, read_dossier
+from worker.domain.dossier import Dossier, read_dossier
 from worker.domain.ids import EvalId, InstallationId, RepositoryId
 from worker.domain.verdict.audit import EvaluatedVerdict
 from worker.domain.verdict.budget import Cap, CapLevel, TokenBudget

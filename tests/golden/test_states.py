@@ -12,7 +12,7 @@ from worker.domain.check.merge_group import GroupEnd
 from worker.domain.check.overrides import Contest, HumanDecisions, Override, ReviewDecision
 from worker.domain.check.shared_head import OtherPull
 from worker.domain.ids import CheckRunId
-from worker.domain.request.judge_request import AuthorKind, Trigger
+from worker.domain.judge_request import AuthorKind, Trigger
 from worker.domain.verdict.verdict import Accept
 from worker.judge.merge_group import GroupPasses, GroupStopReason, GroupStops, PublishedCheckRun
 from worker.publishing.texts import check_run, merge_group

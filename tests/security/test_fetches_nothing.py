@@ -24,7 +24,7 @@ from tests.world.tester import World
 from worker.adapters.github.ci_checks import JOB_URL, JobLogs
 from worker.adapters.github.client import app_access, token_access
 from worker.clock import SystemClock
-from worker.domain.dossier.dossier import Ci, CiCheck, CiState
+from worker.domain.dossier import Ci, CiCheck, CiState
 from worker.settings import AppCredentials, Settings, Timing
 
 __all__ = ["anthropic_server", "github", "product", "redis", "stage", "world"]  # the stage of the conversations

@@ -22,16 +22,16 @@ from tests.worker.publishing.texts.rendered import ACTIVE, GITHUB, shown
 from tests.worker.publishing.texts.samples import HOSTILE, UNREAD, abstained, accepted, dossier, rejected
 from tests.worker.publishing.texts.test_comments import ask
 from tests.worker.publishing.texts.test_configuration import editing
-from worker.domain.check.branch_protection import AppInstallation, RepositoryProtection, Requirement
 from worker.domain.check.check_run import Annotation, CheckContent, Conclusion
 from worker.domain.check.overrides import Contest, HumanDecisions, Override, ReviewDecision
+from worker.domain.config.app_permissions import AppInstallation, RepositoryProtection, Requirement
 from worker.domain.config.command_permissions import CommandRefusal, Role
 from worker.domain.config.config import Authors
-from worker.domain.dossier.dossier import Ci, CiCheck, CiState, ConfigOrigin, ConfigText, Dossier, Guidance, UnreadFile
+from worker.domain.dossier import Ci, CiCheck, CiState, ConfigOrigin, ConfigText, Dossier, Guidance, UnreadFile
 from worker.domain.ids import CheckRunId
+from worker.domain.judge_request import CommandName
 from worker.domain.lifecycle.work import ActivePause
-from worker.domain.request.judge_request import CommandName
-from worker.domain.request.pause import JudgingPause
+from worker.domain.pause import JudgingPause
 from worker.domain.verdict.verdict import (
     AbstainReason,
     Category,

@@ -10,7 +10,7 @@ from tests.app.cli.assay_command import assay, environment
 from tests.worker.adapters.git.laptop import Laptop, texts
 from tests.worker.judge.making import dossier
 from worker.adapters.git.checkout import CheckoutInputs
-from worker.domain.dossier.dossier import HeadFile
+from worker.domain.dossier import HeadFile
 from worker.errors import AssayError
 
 SECRET = "secret_that_stands_outside_9c2e"

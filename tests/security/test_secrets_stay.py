@@ -28,7 +28,7 @@ from worker.adapters.redis.records.documents import RedisNotes
 from worker.adapters.redis.store import Store, open_store
 from worker.domain.check.author_comment import CommentJob, CommentRecord
 from worker.domain.check.overrides import Contest, Override, ReviewDecision
-from worker.domain.dossier.dossier import ConfigOrigin
+from worker.domain.dossier import ConfigOrigin
 from worker.domain.ids import DeliveryId, EvalId, InstallationId, hash_base
 
 __all__ = ["another_world", "anthropic_server", "github"]  # the stage of the conversations

@@ -32,7 +32,7 @@ from tests.worker.adapters.redis.played import becomes
 from worker.adapters.redis import keys
 from worker.adapters.redis.keys import COMMANDS
 from worker.domain.ids import InstallationId, RepositoryId
-from worker.domain.request.judge_request import PullRef
+from worker.domain.judge_request import PullRef
 
 BODY = json.dumps(payload()).encode()
 OTHER_BODY = json.dumps(payload(pull_request={"number": 4, "draft": False, "head": {"sha": SHA}})).encode()

@@ -21,9 +21,9 @@ from tests.world.anthropic import MODEL, Anthropic
 from tests.world.redis import Redis
 from tests.world.replies import accept
 from worker.adapters.redis.store import Store, open_store
-from worker.domain.dossier.dossier import Dossier
+from worker.domain.dossier import Dossier
 from worker.domain.ids import DeliveryId
-from worker.domain.request.judge_request import LOCAL_INSTALLATION
+from worker.domain.judge_request import LOCAL_INSTALLATION
 from worker.domain.verdict.budget import Caps
 from worker.domain.verdict.verdict import Abstain, Accept, Reject
 from worker.settings import ModelAccess, Settings

@@ -23,7 +23,7 @@ from tests.world.sender import Sender
 from worker.adapters.redis import keys
 from worker.adapters.redis.keys import COMMANDS, COMMENT_JOBS, GROUPS, PULL_REQUEST_EVENTS, SCANS, SHARED_HEADS
 from worker.domain.ids import InstallationId, RepositoryId
-from worker.domain.request.judge_request import PullRef
+from worker.domain.judge_request import PullRef
 
 SECONDS = 40.0
 """How long a world may take to settle before the test calls it broken."""

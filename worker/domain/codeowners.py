@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from worker.domain.dossier.never_send import is_withheld
+from worker.domain.dossier import is_withheld
 from worker.domain.pattern import pattern
 
 CODEOWNERS_PATHS: Final = (".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS")

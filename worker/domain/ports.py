@@ -13,10 +13,10 @@ from worker.domain.check.overrides import HumanDecisions
 from worker.domain.check.shared_head import CommitRef, SharedHeadState, SharedHeadView
 from worker.domain.codeowners import Owner
 from worker.domain.config.command_permissions import Role
-from worker.domain.dossier.dossier import ConfigOrigin, Dossier, LookupRequest, LookupResult
+from worker.domain.dossier import ConfigOrigin, Dossier, LookupRequest, LookupResult
 from worker.domain.ids import BaseHash, CheckRunId, InstallationId, RepositoryName, Sha
+from worker.domain.judge_request import CommandRequest, JudgeRequest, JudgingPlan, PullRef, ReviewRef, Trigger
 from worker.domain.lifecycle.check_runs import CheckRunState, OutdatedCheckRun
-from worker.domain.request.judge_request import CommandRequest, JudgeRequest, JudgingPlan, PullRef, ReviewRef, Trigger
 from worker.domain.verdict.audit import AuditRecord
 from worker.domain.verdict.budget import Bill, CapLevel, Density, Reservation
 from worker.domain.verdict.events import EvaluationStarted, Event, StreamEntry, StreamExtent

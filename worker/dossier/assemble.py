@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Final
 
-from worker.domain.dossier.dossier import FAILED_CONCLUSIONS, Ci, CiCheck, CiState, Dossier
-from worker.dossier.agents import find_author_agent
+from worker.domain.dossier import FAILED_CONCLUSIONS, Ci, CiCheck, CiState, Dossier
+from worker.dossier.authors import find_author_agent
 from worker.dossier.case import CaseError, read_case
 
 PASSED_CONCLUSIONS: Final = frozenset({"success", "neutral", "skipped"})

@@ -9,8 +9,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final, NamedTuple, cast
 
-from worker.domain.dossier.case import Case, CoverageClaim
 from worker.domain.pattern import pattern
+from worker.domain.verdict.ledger import Case, CoverageClaim
 from worker.dossier.markdown import case_fence
 from worker.dossier.strict_yaml import StrictYamlError, load_strict_yaml, load_yaml_with_positions
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import Final
 
-from worker.domain.dossier.case import Case
 from worker.domain.pattern import pattern
+from worker.domain.verdict.ledger import Case
 
 BARE_NAMES: Final = frozenset(
     {"BUILD", "CHANGELOG", "CODEOWNERS", "Dockerfile", "Gemfile", "Jenkinsfile", "Justfile", "LICENSE", "Makefile"}

@@ -14,14 +14,20 @@ from typing import Any, Final, cast
 
 from pydantic import ValidationError
 
-from worker.domain.config.config import CONFIG_PATH, MISNAMED_CONFIG_PATH, RepositoryConfig
-from worker.domain.config.schema import ConfigKeys, to_config, to_keys
-from worker.domain.dossier.dossier import ConfigOrigin, ConfigText, Dossier, Policy
+from worker.domain.config.config import (
+    CONFIG_PATH,
+    MISNAMED_CONFIG_PATH,
+    ConfigKeys,
+    RepositoryConfig,
+    to_config,
+    to_keys,
+)
+from worker.domain.dossier import ConfigOrigin, ConfigText, Dossier, Policy
 from worker.domain.ids import hash_base
+from worker.domain.judge_request import PullRef
 from worker.domain.model import Frozen
 from worker.domain.pattern import pattern
 from worker.domain.ports import LastGoodConfigs
-from worker.domain.request.judge_request import PullRef
 from worker.domain.verdict.verdict import AbstainReason
 from worker.dossier.diff.parser import ChangeKind, DiffError, diff_of
 from worker.dossier.repo_rules.files import is_rules_file

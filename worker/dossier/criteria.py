@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from worker.domain.dossier.dossier import DESCRIPTION, Criterion, Issue
+from worker.domain.dossier import DESCRIPTION, Criterion, Issue
 from worker.domain.pattern import pattern
 from worker.dossier.markdown import case_fences, parse_blocks, skip_quotations, without_comments
 

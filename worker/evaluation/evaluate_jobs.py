@@ -9,8 +9,8 @@ from datetime import timedelta
 from functools import partial
 from typing import Final, Protocol
 
+from worker.domain.judge_request import PullRef
 from worker.domain.ports import Clock
-from worker.domain.request.judge_request import PullRef
 from worker.domain.verdict.events import FailureMode
 from worker.dossier.parser_sandbox import sandboxed_parsing
 from worker.errors import InputError

@@ -10,11 +10,11 @@ from typing import Annotated, Final, NamedTuple, Protocol, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-from worker.domain.dossier.dossier import Dossier
+from worker.domain.dossier import Dossier
 from worker.domain.ids import EvalId, InstallationId, RepositoryId
+from worker.domain.judge_request import PullRef
 from worker.domain.pattern import pattern
 from worker.domain.ports import Archive, EventStreams, Ledger
-from worker.domain.request.judge_request import PullRef
 from worker.domain.verdict.audit import DIGEST_SIGNAL
 from worker.domain.verdict.events import EvalTrigger, Event, EventError, EventKind, FailureMode, StreamEntry, read_event
 from worker.domain.verdict.outcomes import Outcome

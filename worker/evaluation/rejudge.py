@@ -18,11 +18,11 @@ from typing import Final
 from pydantic import ValidationError
 
 from worker.clock import SystemClock
-from worker.domain.dossier.dossier import Dossier
+from worker.domain.dossier import Dossier
 from worker.domain.ids import EvalId, InstallationId, new_eval_id
+from worker.domain.judge_request import PullRef
 from worker.domain.model import Frozen
 from worker.domain.ports import Archive, Clock
-from worker.domain.request.judge_request import PullRef
 from worker.domain.verdict.audit import (
     DIGEST_SIGNAL,
     SHADOW_SIGNAL,

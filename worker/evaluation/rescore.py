@@ -9,7 +9,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Final, cast
 
-from worker.domain.dossier.dossier import Dossier
+from worker.domain.dossier import Dossier
 from worker.domain.ids import EvalId, eval_id_after
 from worker.domain.verdict.audit import DIGEST_SIGNAL
 from worker.domain.verdict.events import subject_id

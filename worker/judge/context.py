@@ -6,16 +6,15 @@ from datetime import datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Final
 
-from worker.domain.dossier.dossier import Policy
+from worker.domain.dossier import Policy
 from worker.domain.ids import EvalId, Fingerprint
+from worker.domain.pause import JudgingPause
 from worker.domain.ports import Model, ModelReply
-from worker.domain.request.pause import JudgingPause
 from worker.domain.verdict.audit import Exchange, Step
 from worker.domain.verdict.budget import CapLevel, TokenBudget
 from worker.domain.verdict.ledger import ROUND_LIMIT
-from worker.domain.verdict.opinion import ConditionAnswer
 from worker.domain.verdict.rubric import Rubric
-from worker.domain.verdict.verdict import ClosingCondition, Coverage, JudgeKind, Subject, Tokens
+from worker.domain.verdict.verdict import ClosingCondition, ConditionAnswer, Coverage, JudgeKind, Subject, Tokens
 from worker.judge.escalation import ModelSkipReason, Pause
 from worker.judge.rubric import PromptText
 from worker.judge.rulings import Ruling

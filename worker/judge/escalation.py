@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from worker.domain.dossier.dossier import CiState
-from worker.domain.verdict.opinion import CERTAIN_CONFIDENCE, HeuristicOpinion
-from worker.domain.verdict.verdict import AbstainReason
+from worker.domain.dossier import CiState
+from worker.domain.verdict.verdict import CERTAIN_CONFIDENCE, AbstainReason, HeuristicOpinion
 from worker.judge.checks.ci_status import CiReport
 
 

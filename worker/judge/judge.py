@@ -6,21 +6,20 @@ The same dossier, context and replies give the same decision. A judging that cou
 import hashlib
 from dataclasses import replace
 
-from worker.domain.dossier.dossier import Criterion, Dossier
-from worker.domain.dossier.never_send import is_withheld
+from worker.domain.dossier import Criterion, Dossier, is_withheld
 from worker.domain.ids import Fingerprint, eval_id_after, new_eval_id
+from worker.domain.judge_request import LOCAL_INSTALLATION, JudgeRequest
+from worker.domain.pause import JudgingPause, pause_to_signals
 from worker.domain.ports import Clock
-from worker.domain.request.judge_request import LOCAL_INSTALLATION, JudgeRequest
-from worker.domain.request.pause import JudgingPause, pause_to_signals
 from worker.domain.verdict.audit import EvaluatedVerdict, Stage, Step
 from worker.domain.verdict.ledger import conditions_of
-from worker.domain.verdict.opinion import HeuristicOpinion
 from worker.domain.verdict.verdict import (
     VERDICT_MODELS,
     Abstain,
     AbstainReason,
     Accept,
     Coverage,
+    HeuristicOpinion,
     JudgeKind,
     Reject,
     Subject,
@@ -41,17 +40,17 @@ from worker.judge.escalation import (
     StopJudging,
     choose_route,
 )
+from worker.judge.rounds.carry_over import fingerprint
 from worker.judge.rounds.convergence import converge, unsettled_conditions
-from worker.judge.rounds.fingerprint import fingerprint
 from worker.judge.rounds.previous_rounds import PreviousRounds, read_previous_rounds, round_number
 from worker.judge.rulings import (
     EvidenceBundle,
     Ruling,
     abstain,
     abstain_too_large,
+    composite,
     rule_without_model,
 )
-from worker.judge.scoring import composite
 from worker.judge.trace import audit_record
 from worker.signals.heuristic_opinion import form_opinion
 
@@ -207,7 +206,7 @@ def _judge_by_route(
         return JudgingResult(abstain_too_large(bundle, coverage), coverage, NOTHING_READ)
     if isinstance(route, AskModel) and context.model is not None:
         # loading these takes a tenth of the time of a judging by code alone
-        from worker.judge.llm.client import with_time_limit  # noqa: PLC0415 - as above
+        from worker.judge.llm.model_judge import with_time_limit  # noqa: PLC0415 - as above
         from worker.judge.llm.panel import ask_models  # noqa: PLC0415 - as above
 
         timed = with_time_limit(context, header.monotonic_ms)

@@ -12,13 +12,12 @@ from typing import Final
 
 from worker.domain.check.check_run import Conclusion
 from worker.domain.check.merge_group import MergeGroup
-from worker.domain.dossier.dossier import Dossier
+from worker.domain.dossier import Dossier
 from worker.domain.ids import CheckRunId, EvalId, Sha
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import Abstain, Accept, Reject, SubjectKind, Tokens
-from worker.dossier.diff.line_hashes import hash_changed_lines
-from worker.dossier.diff.parser import DiffError, diff_of
-from worker.judge.rounds.fingerprint import change_fingerprint
+from worker.dossier.diff.parser import DiffError, diff_of, hash_changed_lines
+from worker.judge.rounds.carry_over import change_fingerprint
 
 
 @dataclass(frozen=True)

@@ -8,15 +8,14 @@ import json
 from collections.abc import Iterator
 from typing import Final
 
-from worker.domain.dossier.dossier import Dossier
+from worker.domain.dossier import Dossier
 from worker.domain.ids import eval_id_after
+from worker.domain.pause import pause_from_signals
 from worker.domain.ports import Clock, ModelReply, Prompt, StopReason
-from worker.domain.request.pause import pause_from_signals
 from worker.domain.verdict.audit import AuditRecord, Exchange, Replay, dump_audit, read_audit
 from worker.domain.verdict.budget import Cap, CapLevel, TokenBudget
-from worker.domain.verdict.opinion import HeuristicOpinion
 from worker.domain.verdict.rubric import Rubric
-from worker.domain.verdict.verdict import VERDICT_ADAPTER, Abstain, Accept, Reject
+from worker.domain.verdict.verdict import VERDICT_ADAPTER, Abstain, Accept, HeuristicOpinion, Reject
 from worker.dossier.diff.parser import DiffError, diff_of
 from worker.dossier.secrets import Redaction
 from worker.dossier.secrets.redactor import redact_fields

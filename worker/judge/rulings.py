@@ -1,12 +1,16 @@
-"""What code rules alone. A fact rejects; an accept needs every changed file read."""
+"""What code rules alone, and the one number of a verdict from the scores by the rubric.
 
-from collections.abc import Iterator, Mapping
+A fact rejects; an accept needs every changed file read. The weakest criterion counts most in the number, since three strengths don't
+make up for one fatal flaw. 0.5 is the line between what a maintainer would take and what not.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from decimal import ROUND_HALF_UP, Decimal
 from itertools import islice
 from typing import Final, assert_never
 
-from worker.domain.dossier.dossier import Criterion, Dossier
-from worker.domain.verdict.opinion import HeuristicOpinion
+from worker.domain.dossier import Criterion, Dossier
 from worker.domain.verdict.verdict import (
     AbstainReason,
     Category,
@@ -18,6 +22,7 @@ from worker.domain.verdict.verdict import (
     CriterionVerdict,
     EvidencePointer,
     Finding,
+    HeuristicOpinion,
     Score,
     Side,
     ThrottledReason,
@@ -28,6 +33,54 @@ from worker.judge.checks.ci_status import CiReport, first_failure
 from worker.judge.checks.claims import claimed_ids
 from worker.judge.checks.evidence import Places
 from worker.judge.escalation import AcceptAsSafe, ModelSkipReason, RejectOnFacts, StopJudging
+
+DECISION_LINE: Final = Decimal("5.5")
+"""The middle of 1 to 10; from here on a strength is on the accepting side."""
+
+LOWEST_SCORE: Final = 1
+HIGHEST_SCORE: Final = 10
+
+NO_SCORE: Final = 0.5
+"""The verdict's score without scores, on neither side."""
+
+NOISE: Final = 1
+"""Points between two readings of the same thing that are no change (Simmer)."""
+
+_TENTH: Final = Decimal("0.1")
+_THOUSANDTH: Final = Decimal("0.001")
+
+
+def composite(scores: Sequence[Score]) -> float:
+    """The mean with one decimal (Simmer)."""
+    return float(_mean(scores))
+
+
+def strength(scores: Sequence[Score]) -> Decimal:
+    """(2 × lowest + composite) / 3, from 1 to 10."""
+    lowest = min(score.score for score in scores)
+    return (2 * lowest + _mean(scores)) / 3
+
+
+def verdict_score(scores: Sequence[Score]) -> float:
+    """`strength` on [0, 1]: 1 becomes 0, DECISION_LINE 0.5, 10 becomes 1."""
+    return float(((strength(scores) - 1) / 9).quantize(_THOUSANDTH, ROUND_HALF_UP))
+
+
+def is_accepting(scores: Sequence[Score]) -> bool:
+    return verdict_score(scores) >= 0.5  # noqa: PLR2004 - DECISION_LINE, on [0, 1]
+
+
+def moved_scores(first: Sequence[Score], now: Sequence[Score]) -> tuple[tuple[Score, Score], ...]:
+    """The scores that moved by more than the noise: first and now."""
+    then = {score.criterion: score for score in first}
+    pairs = ((then[score.criterion], score) for score in now if score.criterion in then)
+    return tuple((before, after) for before, after in pairs if abs(before.score - after.score) > NOISE)
+
+
+def _mean(scores: Sequence[Score]) -> Decimal:
+    total = Decimal(sum(score.score for score in scores))
+    return (total / len(scores)).quantize(_TENTH, ROUND_HALF_UP)
+
 
 FACT_SCORE: Final = 0.1
 """No verdict that rests on a fact scores higher."""

@@ -9,7 +9,7 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import Final
 
-from worker.domain.dossier.dossier import Criterion, Dossier, HeadFile, Policy, PullRequest
+from worker.domain.dossier import Criterion, Dossier, HeadFile, Policy, PullRequest
 from worker.domain.model import Frozen
 from worker.domain.verdict.verdict import (
     Abstain,

@@ -8,10 +8,9 @@ from decimal import ROUND_HALF_UP, Decimal
 from types import MappingProxyType
 from typing import Final, assert_never
 
-from worker.domain.dossier.dossier import AWAITING_APPROVAL, Criterion
-from worker.domain.request.pause import JudgingPause, format_time
+from worker.domain.dossier import AWAITING_APPROVAL, Criterion
+from worker.domain.pause import JudgingPause, format_time
 from worker.domain.verdict.budget import Cap, CapLevel
-from worker.domain.verdict.opinion import Leaning, ModelOpinion
 from worker.domain.verdict.verdict import (
     Category,
     ClaimVerdict,
@@ -19,6 +18,8 @@ from worker.domain.verdict.verdict import (
     CriterionStatus,
     EvidencePointer,
     Finding,
+    Leaning,
+    ModelOpinion,
 )
 from worker.judge.checks.ci_status import CiReport
 from worker.judge.escalation import ModelSkipReason, Pause

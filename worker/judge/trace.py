@@ -21,8 +21,16 @@ from worker.domain.verdict.audit import (
     Stage,
     Step,
 )
-from worker.domain.verdict.opinion import HeuristicOpinion, Leaning, ModelOpinion
-from worker.domain.verdict.verdict import Abstain, Accept, Coverage, Finding, Reject
+from worker.domain.verdict.verdict import (
+    Abstain,
+    Accept,
+    Coverage,
+    Finding,
+    HeuristicOpinion,
+    Leaning,
+    ModelOpinion,
+    Reject,
+)
 from worker.errors import BudgetReached
 from worker.judge import texts
 from worker.judge.checks.ci_status import CiReport

@@ -25,9 +25,9 @@ from worker.domain.check.author_comment import (
 )
 from worker.domain.check.check_run import Conclusion
 from worker.domain.ids import Sha
-from worker.domain.judging import JudgingCompleted, JudgingOutcome
+from worker.domain.judge_request import JudgeRequest, PullRef
+from worker.domain.lifecycle.judging import JudgingCompleted, JudgingOutcome
 from worker.domain.ports import Clock, CommentRecords, Comments, Ledger, PostedComment
-from worker.domain.request.judge_request import JudgeRequest, PullRef
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.dossier.config import config_of
 from worker.errors import Forbidden, RateLimited, SubjectGone, Unavailable

@@ -10,15 +10,14 @@ from collections.abc import Callable, Iterable
 from datetime import datetime
 from typing import Final, NamedTuple, Protocol
 
-from worker.domain.check.check_run import CheckContent
-from worker.domain.check.code_scanning import UploadRefusal
+from worker.domain.check.check_run import CheckContent, UploadRefusal
 from worker.domain.check.overrides import NO_DECISIONS, HumanDecisions
 from worker.domain.check.shared_head import SharedHeadView, Strictness, check_state, strictness_of
-from worker.domain.dossier.dossier import Dossier
+from worker.domain.dossier import Dossier
 from worker.domain.ids import CheckRunId, Sha
-from worker.domain.judging import CiWait, FindHead
+from worker.domain.judge_request import HEAD_TRIGGERS, JudgeRequest, PullRef, Trigger
+from worker.domain.lifecycle.judging import CiWait, FindHead
 from worker.domain.ports import CheckPublisher, CheckRegistry, Fence, Lease, PullSource, SharedHeadMembers
-from worker.domain.request.judge_request import HEAD_TRIGGERS, JudgeRequest, PullRef, Trigger
 from worker.domain.verdict.verdict import Abstain, Accept, Reject
 from worker.errors import Forbidden, SubjectGone, Unavailable
 from worker.publishing.texts.check_run import (

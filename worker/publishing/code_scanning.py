@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Final, Protocol
 
-from worker.domain.check.code_scanning import MOST_BYTES, SarifUpload, UploadedSarif, UploadRefusal
-from worker.domain.dossier.dossier import Dossier
+from worker.domain.check.check_run import MOST_BYTES, SarifUpload, UploadedSarif, UploadRefusal
+from worker.domain.dossier import Dossier
 from worker.domain.ids import EvalId, RepositoryName, Sha
-from worker.domain.judging import JudgingCompleted, JudgingOutcome
+from worker.domain.judge_request import JudgeRequest, PullRef
+from worker.domain.lifecycle.judging import JudgingCompleted, JudgingOutcome
 from worker.domain.ports import Ledger
-from worker.domain.request.judge_request import JudgeRequest, PullRef
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import Abstain
 from worker.dossier.config import config_of

@@ -15,12 +15,12 @@ from worker.domain.check.overrides import HumanDecisions, needs_human
 from worker.domain.codeowners import Owner, find_owners
 from worker.domain.config.command_permissions import COMMAND_RIGHTS, Role, roles_from
 from worker.domain.config.config import Review
-from worker.domain.dossier.dossier import Dossier
+from worker.domain.dossier import Dossier
 from worker.domain.ids import DeliveryId, EvalId, Sha
-from worker.domain.judging import JudgingCompleted, JudgingOutcome
+from worker.domain.judge_request import CommandName, CommandRequest, JudgeRequest, PullRef
+from worker.domain.lifecycle.judging import JudgingCompleted, JudgingOutcome
 from worker.domain.ports import DecisionStore, DeliveryQueue, Ledger, Reviewers, SubmittedReview
-from worker.domain.request.judge_request import CommandName, CommandRequest, JudgeRequest, PullRef
-from worker.domain.request.pull_request_events import PullRequestEvent, PullRequestEventKind
+from worker.domain.pull_request_events import PullRequestEvent, PullRequestEventKind
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import Abstain, Accept, Reject
 from worker.dossier.diff.parser import DiffError, diff_of

@@ -18,8 +18,8 @@ from worker.domain.check.shared_head import (
     find_strictest,
     hash_content,
 )
+from worker.domain.judge_request import JudgeRequest, PullRef
 from worker.domain.ports import CheckPublisher, CheckRegistry, JudgeRequests, PullSource, SharedHeads
-from worker.domain.request.judge_request import JudgeRequest, PullRef
 from worker.errors import Forbidden, SubjectGone
 from worker.publishing.check_runs import no_lease
 from worker.publishing.texts.states import combine_content

@@ -20,12 +20,12 @@ from worker.domain.config.command_permissions import (
     parse_pause,
 )
 from worker.domain.ids import DeliveryId, EvalId, Sha
-from worker.domain.judging import JudgingCompleted, JudgingOutcome, JudgingSuperseded, WaitForCi
+from worker.domain.judge_request import CommandName, CommandRequest, JudgeRequest, Trigger
+from worker.domain.lifecycle.judging import JudgingCompleted, JudgingOutcome, JudgingSuperseded, WaitForCi
 from worker.domain.pattern import pattern
+from worker.domain.pause import LONGEST_NAME, LONGEST_REASON, JudgingPause, UntilError
 from worker.domain.ports import Clock, CommandApi, CurrentPull
-from worker.domain.request.judge_request import CommandName, CommandRequest, JudgeRequest, Trigger
-from worker.domain.request.pause import LONGEST_NAME, LONGEST_REASON, JudgingPause, UntilError
-from worker.domain.request.pull_request_events import PullRequestEvent, PullRequestEventKind
+from worker.domain.pull_request_events import PullRequestEvent, PullRequestEventKind
 from worker.domain.verdict.verdict import Abstain, AbstainReason
 from worker.errors import SubjectGone, unavailable_if_recent
 from worker.log import log_fields

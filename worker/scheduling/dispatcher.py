@@ -14,7 +14,7 @@ from datetime import timedelta
 from typing import Final, assert_never
 
 from worker.domain.check.author_comment import CommentJob
-from worker.domain.check.code_scanning import SarifUpload
+from worker.domain.check.check_run import SarifUpload
 from worker.domain.check.merge_group import MergeGroup
 from worker.domain.check.shared_head import CommitRef
 from worker.domain.ids import InstallationId

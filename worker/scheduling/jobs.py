@@ -19,13 +19,20 @@ from rq.job import Job
 
 from worker.domain.check.overrides import HumanDecisions
 from worker.domain.ids import DeliveryId, Sha, hash_base
-from worker.domain.judging import JudgingCompleted, JudgingDiscarded, JudgingOutcome, JudgingSuperseded, WaitForCi
-from worker.domain.lifecycle.judging import Finish, FinishResult
+from worker.domain.judge_request import JudgeRequest, PullRef, Trigger
+from worker.domain.lifecycle.judging import (
+    Finish,
+    FinishResult,
+    JudgingCompleted,
+    JudgingDiscarded,
+    JudgingOutcome,
+    JudgingSuperseded,
+    WaitForCi,
+)
 from worker.domain.lifecycle.work import JudgedHead, LeasedJob, RateLimitWait
 from worker.domain.metrics import DurationMetric, EventCount
 from worker.domain.pattern import pattern
 from worker.domain.ports import Clock, Lease
-from worker.domain.request.judge_request import JudgeRequest, PullRef, Trigger
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import Abstain, AbstainReason, Accept, Reject
 from worker.dossier.parser_sandbox import sandboxed_parsing

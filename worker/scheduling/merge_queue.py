@@ -13,11 +13,11 @@ from typing import Final, Protocol, assert_never
 
 from worker.domain.check.check_run import CheckContent, Conclusion
 from worker.domain.check.merge_group import GroupEnd, GroupRefusal, MergeGroup, find_pull_number
-from worker.domain.dossier.dossier import Dossier, PullRequest
+from worker.domain.dossier import Dossier, PullRequest
 from worker.domain.ids import CheckRunId, DeliveryId, EvalId, InstallationId, RepositoryId, Sha, eval_id_after
+from worker.domain.judge_request import JudgeRequest, PullRef, Trigger
 from worker.domain.lifecycle.work import LeasedGroup, PendingGroup, QueuedGroup
 from worker.domain.ports import Clock, Fence, Ledger
-from worker.domain.request.judge_request import JudgeRequest, PullRef, Trigger
 from worker.domain.verdict.audit import EvaluatedVerdict
 from worker.domain.verdict.events import EvalTrigger
 from worker.domain.verdict.ledger import LedgerEntry

@@ -16,7 +16,7 @@ from typing import Final, Protocol
 from worker.domain.check.check_run import CheckContent
 from worker.domain.check.overrides import NO_DECISIONS, HumanDecisions, needs_human
 from worker.domain.config.config import AskModelFor, Authors
-from worker.domain.dossier.dossier import (
+from worker.domain.dossier import (
     AWAITING_APPROVAL,
     NOT_REPORTED,
     CiCheck,
@@ -27,17 +27,7 @@ from worker.domain.dossier.dossier import (
     author_text,
 )
 from worker.domain.ids import EvalId, Sha
-from worker.domain.judging import (
-    CiWait,
-    FindHead,
-    JudgingCompleted,
-    JudgingDiscarded,
-    JudgingOutcome,
-    JudgingSuperseded,
-    WaitForCi,
-)
-from worker.domain.ports import Clock, LastGoodConfigs, Lease, Ledger, PullSource, TreeLookup
-from worker.domain.request.judge_request import (
+from worker.domain.judge_request import (
     AUTHOR_EDIT_TRIGGERS,
     HEAD_TRIGGERS,
     LOCAL_INSTALLATION,
@@ -47,13 +37,23 @@ from worker.domain.request.judge_request import (
     PullRef,
     Trigger,
 )
+from worker.domain.lifecycle.judging import (
+    CiWait,
+    FindHead,
+    JudgingCompleted,
+    JudgingDiscarded,
+    JudgingOutcome,
+    JudgingSuperseded,
+    WaitForCi,
+)
+from worker.domain.ports import Clock, LastGoodConfigs, Lease, Ledger, PullSource, TreeLookup
 from worker.domain.verdict.audit import EvaluatedVerdict
 from worker.domain.verdict.events import SUPERSEDED_MESSAGE, EvaluationStarted, FailureMode
 from worker.domain.verdict.ledger import TextChange, author_text_of, classify_text, find_judged_entries
 from worker.domain.verdict.verdict import Abstain, AbstainReason, Accept, Reject, Verdict
 from worker.dossier.assemble import complete_dossier
+from worker.dossier.authors import Eligible, as_observed, eligibility_of
 from worker.dossier.config import config_of
-from worker.dossier.eligibility import Eligible, as_observed, eligibility_of
 from worker.errors import Forbidden, LeaseLost, RubricRefused, SubjectGone, Unavailable
 from worker.judge.context import EvaluationHeader, JudgeContext
 from worker.judge.escalation import ModelSkipReason

@@ -5,11 +5,12 @@ from datetime import datetime, timedelta
 from typing import Protocol, TypeVar
 
 from worker.domain.check.author_comment import CommentJob, VerdictTask
-from worker.domain.check.code_scanning import SarifUpload
+from worker.domain.check.check_run import SarifUpload
 from worker.domain.check.merge_group import MergeGroup
 from worker.domain.check.overrides import Contest, Override, ReviewDecision, ReviewDismissal
 from worker.domain.check.shared_head import CommitRef
 from worker.domain.ids import BaseHash, CheckRunId, DeliveryId, InstallationId, RepositoryId, Sha
+from worker.domain.judge_request import CommandRequest, FirstSeen, JudgeRequest, PullRef, ReviewRef
 from worker.domain.lifecycle.judging import Finish, FinishResult
 from worker.domain.lifecycle.work import (
     ActivePause,
@@ -34,10 +35,9 @@ from worker.domain.lifecycle.work import (
     RateLimitWait,
 )
 from worker.domain.metrics import DurationMetric, EventCount
+from worker.domain.pause import JudgingPause
 from worker.domain.ports import DecisionStore, JudgeRequests, Ledger
-from worker.domain.request.judge_request import CommandRequest, FirstSeen, JudgeRequest, PullRef, ReviewRef
-from worker.domain.request.pause import JudgingPause
-from worker.domain.request.pull_request_events import PullRequestEvent, Repository, RepositoryAdded
+from worker.domain.pull_request_events import PullRequestEvent, Repository, RepositoryAdded
 
 F = TypeVar("F", bound=VerdictTask)
 CommitKey = tuple[InstallationId, RepositoryId, Sha]

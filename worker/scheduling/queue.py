@@ -19,7 +19,7 @@ from rq import Queue, Worker
 from rq.job import Job, JobStatus
 from rq.serializers import JSONSerializer
 
-from worker.domain.request.judge_request import PullRef
+from worker.domain.judge_request import PullRef
 from worker.errors import Unavailable
 from worker.settings import Settings
 

@@ -11,16 +11,18 @@ from datetime import datetime, timedelta
 from typing import Final, Protocol
 
 from worker.domain.ids import CheckRunId, DeliveryId, InstallationId, Sha
+from worker.domain.judge_request import JudgeRequest, PullRef, Trigger
 from worker.domain.ports import Clock
-from worker.domain.request.judge_request import JudgeRequest, PullRef, Trigger
-from worker.domain.request.missed_deliveries import (
+from worker.domain.pull_request_events import (
     REDELIVERY_LIMIT,
     DeliveryAttempt,
     DeliveryCursor,
+    OpenPull,
+    OpenRepository,
+    Repository,
     find_missed,
     retry_order,
 )
-from worker.domain.request.pull_request_events import OpenPull, OpenRepository, Repository
 from worker.errors import Forbidden, RateLimited, SubjectGone, Unavailable
 from worker.judge.merge_group import PublishedCheckRun
 from worker.publishing.initial_status import is_known_head

@@ -6,10 +6,10 @@ from typing import Final, Protocol
 
 from pydantic import ValidationError
 
-from worker.domain.dossier.dossier import Ci, Dossier, author_text
+from worker.domain.dossier import Ci, Dossier, author_text
 from worker.domain.ids import BaseHash, EvalId, hash_base
+from worker.domain.judge_request import PullRef
 from worker.domain.ports import Archive, EntryWithEvents, EvaluationEvents, Lease, Ledger
-from worker.domain.request.judge_request import PullRef
 from worker.domain.verdict.audit import EvaluatedVerdict
 from worker.domain.verdict.events import (
     EvalTrigger,
@@ -23,8 +23,7 @@ from worker.domain.verdict.events import (
 )
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import Abstain, Accept, ConditionState, Reject
-from worker.dossier.diff.line_hashes import hash_changed_lines
-from worker.dossier.diff.parser import Diff, DiffError, diff_of
+from worker.dossier.diff.parser import Diff, DiffError, diff_of, hash_changed_lines
 from worker.errors import Unreadable
 from worker.settings import Settings
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from worker.domain.request.judge_request import MANUAL_TRIGGERS, JudgeRequest, PullRef, Trigger
+from worker.domain.judge_request import MANUAL_TRIGGERS, JudgeRequest, PullRef, Trigger
 from worker.domain.verdict.verdict import Abstain, AbstainReason, Accept, Reject
 
 MAX_REMEMBERED: Final = 10_000

@@ -7,13 +7,13 @@ from math import inf
 from typing import Final, Protocol
 
 from worker.domain.check.author_comment import CommentJob
-from worker.domain.check.code_scanning import SarifUpload
+from worker.domain.check.check_run import SarifUpload
 from worker.domain.check.merge_group import MergeGroup
 from worker.domain.check.shared_head import CommitRef
 from worker.domain.ids import CheckRunId, Sha
+from worker.domain.judge_request import CommandRequest, JudgeRequest
 from worker.domain.lifecycle.work import DuePullRequest, PendingGroup
-from worker.domain.request.judge_request import CommandRequest, JudgeRequest
-from worker.domain.request.pull_request_events import PullRequestEvent, RepositoryAdded
+from worker.domain.pull_request_events import PullRequestEvent, RepositoryAdded
 from worker.errors import RetryRule
 from worker.settings import Settings
 

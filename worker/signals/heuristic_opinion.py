@@ -17,10 +17,9 @@ from math import prod
 from operator import attrgetter
 from typing import Final, Literal
 
-from worker.domain.dossier.dossier import Dossier, LookupRequest
-from worker.domain.verdict.opinion import HeuristicOpinion
+from worker.domain.dossier import Dossier, LookupRequest
 from worker.domain.verdict.rubric import Rubric
-from worker.domain.verdict.verdict import Category, Finding
+from worker.domain.verdict.verdict import Category, Finding, HeuristicOpinion
 from worker.dossier.diff.parser import DiffError
 from worker.signals.acceptance_gap.criteria_not_met import (
     describe_gap,

@@ -28,23 +28,21 @@ from worker.adapters.redis.records.records import RedisProgress
 from worker.adapters.redis.store import Store
 from worker.clock import SystemClock
 from worker.domain.check.author_comment import CommentJob
-from worker.domain.check.check_run import CheckContent
-from worker.domain.check.code_scanning import SarifUpload
+from worker.domain.check.check_run import CheckContent, SarifUpload
 from worker.domain.check.merge_group import MergeGroup
 from worker.domain.check.shared_head import CommitRef
 from worker.domain.config.app_manifest import web_url
 from worker.domain.config.app_permissions import OptIn
-from worker.domain.dossier.dossier import Dossier
+from worker.domain.dossier import Dossier
 from worker.domain.ids import CheckRunId, EvalId, InstallationId, Sha
-from worker.domain.judging import JudgingOutcome
+from worker.domain.judge_request import CommandRequest, JudgeRequest, PullRef, Trigger
+from worker.domain.lifecycle.judging import JudgingOutcome
 from worker.domain.lifecycle.work import DuePullRequest, LeasedGroup, PendingGroup
 from worker.domain.metrics import EventCount
 from worker.domain.model import build_models
 from worker.domain.pattern import compile_patterns
 from worker.domain.ports import CheckPublisher, CheckRegistry, Clock, CommandApi, Comments, Fence, Lease, Reviewers
-from worker.domain.request.judge_request import CommandRequest, JudgeRequest, PullRef, Trigger
-from worker.domain.request.missed_deliveries import DeliveryAttempt
-from worker.domain.request.pull_request_events import PullRequestEvent, RepositoryAdded
+from worker.domain.pull_request_events import DeliveryAttempt, PullRequestEvent, RepositoryAdded
 from worker.domain.verdict.audit import EvaluatedVerdict
 from worker.dossier.config import config_of
 from worker.errors import Forbidden, RubricRefused

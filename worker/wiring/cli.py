@@ -14,12 +14,11 @@ from typing import TYPE_CHECKING, Final, assert_never
 
 from worker.adapters.redis.store import Store
 from worker.clock import SystemClock
-from worker.domain.dossier.dossier import Dossier, DossierError, read_dossier
+from worker.domain.dossier import Dossier, DossierError, read_dossier
 from worker.domain.ids import DeliveryId, RepositoryId, Sha
-from worker.domain.judging import JudgingCompleted, JudgingDiscarded, JudgingSuperseded, WaitForCi
-from worker.domain.lifecycle.judging import Finish
+from worker.domain.judge_request import LOCAL_INSTALLATION, JudgeRequest, PullRef, Trigger
+from worker.domain.lifecycle.judging import Finish, JudgingCompleted, JudgingDiscarded, JudgingSuperseded, WaitForCi
 from worker.domain.ports import PullSource, TreeLookup
-from worker.domain.request.judge_request import LOCAL_INSTALLATION, JudgeRequest, PullRef, Trigger
 from worker.domain.verdict.events import EvalTrigger
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import Abstain, Accept, Reject

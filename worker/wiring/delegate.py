@@ -11,7 +11,7 @@ from typing import Final
 from worker.adapters.redis.judging.pull_requests import AlreadyJudged
 from worker.adapters.redis.store import Store, open_store
 from worker.clock import SystemClock
-from worker.domain.dossier.dossier import Criterion
+from worker.domain.dossier import Criterion
 from worker.errors import InputError, LeaseLost, Unavailable
 from worker.judge.task_judgement import (
     Criteria,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from worker.adapters.redis.connection.client import RedisRefused, text
 from worker.adapters.redis.store import Store
 from worker.clock import SystemClock
-from worker.domain.check.branch_protection import RepositoryProtection
+from worker.domain.config.app_permissions import RepositoryProtection
 from worker.errors import Unavailable
 from worker.settings import ModelAccess, Settings
 

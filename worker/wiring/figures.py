@@ -12,7 +12,7 @@ from worker.adapters.redis.records.records import find_repositories
 from worker.adapters.redis.store import Store, open_store, with_store_url
 from worker.clock import SystemClock
 from worker.domain.ids import InstallationId
-from worker.domain.request.judge_request import PullRef
+from worker.domain.judge_request import PullRef
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.evaluation.stats.cache import MOST_ENTRIES, FiguresCache
 from worker.evaluation.stats.evaluations import list_outcomes

@@ -11,10 +11,10 @@ from typing import Final
 
 from worker.adapters.redis.store import Store
 from worker.clock import SystemClock
+from worker.domain.judge_request import PullRef
 from worker.domain.lifecycle.work import ActivePause
+from worker.domain.pause import JudgingPause
 from worker.domain.ports import Lease, Model, ModelBudget
-from worker.domain.request.judge_request import PullRef
-from worker.domain.request.pause import JudgingPause
 from worker.domain.verdict.budget import Caps, TokenBudget, token_budget_for
 from worker.judge.context import JudgeContext
 from worker.judge.escalation import Pause

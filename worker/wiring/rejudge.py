@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from worker.adapters.redis.store import Store, open_store
+from worker.domain.judge_request import PullRef
 from worker.domain.ports import ModelBudget
-from worker.domain.request.judge_request import PullRef
 from worker.evaluation.bench.run_folder import RUN_ACCOUNT
 from worker.evaluation.forecast import CostMeter
 from worker.evaluation.rejudge import OrderResult, RejudgeOrder, Rejudger, RejudgeTerms, with_model

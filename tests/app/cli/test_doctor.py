@@ -13,8 +13,7 @@ from tests.app.cli.assay_command import assay, environment, refused
 from worker.adapters.github.doctor import AppKeyReport, AppReport
 from worker.adapters.github.responses import AppView
 from worker.clock import SystemClock
-from worker.domain.check.branch_protection import AppInstallation
-from worker.domain.config.app_permissions import OptIn, requested_permissions
+from worker.domain.config.app_permissions import AppInstallation, OptIn, requested_permissions
 from worker.publishing.texts.doctor import DoctorFinding, Health, doctor_report, is_healthy
 from worker.publishing.texts.terminal import TerminalPage
 from worker.settings import Settings

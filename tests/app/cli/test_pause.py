@@ -12,7 +12,7 @@ from tests.worker.adapters.redis.played import KEY, pull, wish
 from tests.world.redis import Redis
 from worker.adapters.redis.store import Store
 from worker.clock import SystemClock
-from worker.domain.request.pause import JudgingPause
+from worker.domain.pause import JudgingPause
 from worker.errors import InputError
 
 HERE = (pull().installation_id, pull().repository_id)

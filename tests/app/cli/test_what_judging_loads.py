@@ -19,7 +19,7 @@ ONLY_FOR = {
     "a model": (
         "worker.judge.llm.panel",
         "worker.judge.llm.model_judge",
-        "worker.judge.llm.client",
+        "worker.judge.llm.model_judge",
         "worker.judge.llm.prompt",
         "worker.judge.llm.reply",
         "worker.adapters.anthropic",
@@ -28,7 +28,7 @@ ONLY_FOR = {
         "worker.judge.llm.diff_view",
         "worker.judge.llm.sections",
         "worker.judge.llm.fencing",
-        "worker.judge.llm.line_numbers",
+        "worker.judge.llm.fencing",
         "worker.judge.llm.redact",
         "worker.dossier.secrets",
     ),

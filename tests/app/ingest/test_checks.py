@@ -26,7 +26,7 @@ from tests.app.ingest.deliveries import (
     pressed,
     seen,
 )
-from worker.domain.request.judge_request import CommandName
+from worker.domain.judge_request import CommandName
 
 ANOTHER = {"id": 1}
 

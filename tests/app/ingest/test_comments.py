@@ -7,7 +7,7 @@ import pytest
 
 from app.ingest.event_types import CommandIssued, Event, Ignored, PersonCommented
 from tests.app.ingest.deliveries import ABOUT, ALICE, BOT, HERE, OUR_APP, SHA, comment, commented, seen
-from worker.domain.request.judge_request import CommandName, ReviewRef
+from worker.domain.judge_request import CommandName, ReviewRef
 
 REJUDGE: dict[str, Any] = {"login": "alice", "command": CommandName.REJUDGE}
 

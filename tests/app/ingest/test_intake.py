@@ -41,8 +41,7 @@ from tests.app.ingest.deliveries import HERE, OLD, PULL, SHA, SOMEWHERE
 from worker.adapters.redis.judging.intake import request_json
 from worker.domain.check.merge_group import GroupEnd, MergeGroup
 from worker.domain.ids import DeliveryId, InstallationId, RepositoryId, hash_base
-from worker.domain.lifecycle.intake import NO_HEAD, NamedHead
-from worker.domain.request.judge_request import (
+from worker.domain.judge_request import (
     AuthorKind,
     CommandName,
     CommandRequest,
@@ -51,7 +50,8 @@ from worker.domain.request.judge_request import (
     ReviewRef,
     Trigger,
 )
-from worker.domain.request.pull_request_events import PullRequestEventKind, RepositoryAdded
+from worker.domain.lifecycle.intake import NO_HEAD, NamedHead
+from worker.domain.pull_request_events import PullRequestEventKind, RepositoryAdded
 
 DELIVERY = DeliveryId("d-1")
 AT = datetime(2026, 11, 21, 10, 0, tzinfo=UTC)

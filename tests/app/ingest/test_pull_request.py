@@ -18,7 +18,7 @@ from app.ingest.event_types import (
     ReviewRequested,
 )
 from tests.app.ingest.deliveries import ALICE, BOT, HERE, OLD, SHA, pull_request
-from worker.domain.request.judge_request import AuthorKind
+from worker.domain.judge_request import AuthorKind
 
 CASE = "Retries.\n\n```assay\nsummary: Retries on 503\n```\n"
 OTHER_CASE = CASE.replace("503", "503 and 504")

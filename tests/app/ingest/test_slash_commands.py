@@ -13,7 +13,7 @@ from app.ingest.slash_commands import (
     command_lines,
     parse_command,
 )
-from worker.domain.request.judge_request import LONGEST_REASON, CommandName
+from worker.domain.judge_request import LONGEST_REASON, CommandName
 
 
 @pytest.mark.parametrize(

@@ -38,11 +38,11 @@ from worker.adapters.redis.keys import ADDED_REPOSITORIES, COMMANDS, PULL_REQUES
 from worker.adapters.redis.store import Store
 from worker.clock import SystemClock
 from worker.domain.ids import DeliveryId, InstallationId, RepositoryId, hash_base
+from worker.domain.judge_request import CommandName, PullRef, Trigger
 from worker.domain.lifecycle.intake import IntakeOutcome
 from worker.domain.lifecycle.judging import Finish
 from worker.domain.lifecycle.work import DispatchLimits, JudgedHead
-from worker.domain.request.judge_request import CommandName, PullRef, Trigger
-from worker.domain.request.pull_request_events import hash_issue
+from worker.domain.pull_request_events import hash_issue
 
 INSTALLED = InstallationChanged(
     installation_id=InstallationId(1),

@@ -24,9 +24,9 @@ from worker.adapters.redis.judging.intake import close_pull_request
 from worker.adapters.redis.store import Store
 from worker.adapters.redis.tokens import RedisTokens
 from worker.domain.ids import InstallationId
+from worker.domain.judge_request import PullRef, Trigger
 from worker.domain.lifecycle.judging import Finish
 from worker.domain.lifecycle.work import DispatchLimits
-from worker.domain.request.judge_request import PullRef, Trigger
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.outcomes import OutcomeKind
 

@@ -13,7 +13,7 @@ from tests.app.web.served import PATH, SHA, ServedDoor, payload, served, standar
 from tests.world.redis import Redis
 from worker.adapters.redis import keys
 from worker.domain.ids import InstallationId, RepositoryId
-from worker.domain.request.judge_request import PullRef
+from worker.domain.judge_request import PullRef
 
 PULL = PullRef(installation_id=InstallationId(1), repository_id=RepositoryId(7), number=3)
 

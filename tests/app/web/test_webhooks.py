@@ -29,8 +29,8 @@ from tests.app.web.served import PATH, ServedDoor, comment, payload, signature, 
 from worker.adapters.redis import keys
 from worker.adapters.redis.keys import COMMANDS, PULL_REQUEST_EVENTS
 from worker.domain.ids import DeliveryId, InstallationId, RepositoryId
-from worker.domain.request.judge_request import CommandRequest, JudgeRequest, PullRef, Trigger
-from worker.domain.request.pull_request_events import PullRequestEvent
+from worker.domain.judge_request import CommandRequest, JudgeRequest, PullRef, Trigger
+from worker.domain.pull_request_events import PullRequestEvent
 
 PULL = PullRef(installation_id=InstallationId(1), repository_id=RepositoryId(7), number=3)
 BODY = json.dumps(payload()).encode()

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from worker.domain.model import Frozen, build_models
 
 ALL_BUILT = """
-import worker.wiring.app, worker.domain.dossier.dossier
+import worker.wiring.app, worker.domain.dossier
 from worker.domain.model import Frozen, build_models
 
 def models(base):

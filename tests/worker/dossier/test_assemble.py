@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from worker.domain.dossier.case import Case
-from worker.domain.dossier.dossier import Ci, CiCheck, CiState, Criterion, Dossier, Issue, PullRequest
+from worker.domain.dossier import Ci, CiCheck, CiState, Criterion, Dossier, Issue, PullRequest
+from worker.domain.verdict.ledger import Case
 from worker.dossier.assemble import complete_dossier
 
 SHA = "1" * 40

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from worker.domain.dossier.case import Case, CoverageClaim
+from worker.domain.verdict.ledger import Case, CoverageClaim
 from worker.dossier.case import CaseError, read_block, read_case, read_case_file
 
 WHOLE = """\

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from worker.domain.dossier.case import Case
+from worker.domain.verdict.ledger import Case
 from worker.dossier.claim_pointer import ClaimPointer, cited_paths, read_pointer
 
 

@@ -7,10 +7,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from worker.domain.config.config import Authors, Feedback, Handling, RepositoryConfig, Review
-from worker.domain.config.schema import to_config, to_keys
-from worker.domain.config.signal_names import SIGNAL_NAMES
-from worker.domain.dossier.dossier import (
+from worker.domain.config.config import (
+    SIGNAL_NAMES,
+    Authors,
+    Feedback,
+    Handling,
+    RepositoryConfig,
+    Review,
+    to_config,
+    to_keys,
+)
+from worker.domain.dossier import (
     ConfigOrigin,
     ConfigText,
     Dossier,

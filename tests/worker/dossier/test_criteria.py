@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from worker.domain.dossier.dossier import Issue
+from worker.domain.dossier import Issue
 from worker.dossier.criteria import MOST_CRITERIA, criteria_of, listed_criteria
 
 ASKED = ("Retries after a 503", "Gives up after the `third`")

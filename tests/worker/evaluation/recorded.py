@@ -20,7 +20,7 @@ from tests.world.anthropic import MODEL, Anthropic
 from worker.adapters.redis.judging.pull_requests import DispatchLimits
 from worker.adapters.redis.store import Store
 from worker.clock import SystemClock
-from worker.domain.dossier.dossier import Ci, CiCheck, Dossier
+from worker.domain.dossier import Ci, CiCheck, Dossier
 from worker.domain.ids import EvalId, InstallationId
 from worker.domain.lifecycle.judging import Finish
 from worker.domain.verdict.events import EvaluationStarted

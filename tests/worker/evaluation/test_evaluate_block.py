@@ -3,8 +3,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from worker.domain.dossier.evaluate_block import CreditMap, EvaluateBlock, PartialCredit
-from worker.evaluation.evaluate_block import count_passed, evaluate_response
+from worker.evaluation.evaluate_block import CreditMap, EvaluateBlock, PartialCredit, count_passed, evaluate_response
 
 ENGINE = {"grounding_tokens": ("Engine",), "forbidden_grounding": ("Chain",)}
 LINEAR, STEPPED = PartialCredit(map=CreditMap.LINEAR), PartialCredit(map=CreditMap.STEPPED)

@@ -14,7 +14,7 @@ from worker.domain.ports import Prompt
 from worker.errors import Unavailable
 from worker.evaluation.bench.rows import read_lines
 from worker.evaluation.forecast import SAMPLE, Forecast, forecast_cost, forecast_text
-from worker.judge.llm.client import with_retry_length
+from worker.judge.llm.model_judge import with_retry_length
 from worker.settings import ModelAccess, Settings
 from worker.wiring.judge import open_judge_context
 from worker.wiring.rejudge import prompt_meter

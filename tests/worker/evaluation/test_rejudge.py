@@ -34,7 +34,7 @@ from worker.adapters.redis import keys
 from worker.adapters.redis.store import Store
 from worker.clock import SystemClock
 from worker.domain.ids import EvalId
-from worker.domain.request.judge_request import PullRef
+from worker.domain.judge_request import PullRef
 from worker.domain.verdict.events import FailureMode
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import ThrottledReason

@@ -9,7 +9,7 @@ import pytest
 
 from tests.worker.judge.test_outcome_scores import entry, outcomes
 from tests.worker.publishing.texts.samples import accepted, dossier, rejected
-from worker.domain.dossier.dossier import Ci, CiCheck, Dossier
+from worker.domain.dossier import Ci, CiCheck, Dossier
 from worker.domain.ids import EvalId, new_eval_id
 from worker.domain.verdict.events import subject_id
 from worker.domain.verdict.ledger import LedgerEntry

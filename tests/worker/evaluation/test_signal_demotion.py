@@ -18,7 +18,7 @@ from tests.worker.evaluation.recorded import Assay, dossier, judged
 from tests.world.redis import Redis
 from worker.adapters.redis.store import Store
 from worker.clock import SystemClock
-from worker.domain.dossier.dossier import Policy
+from worker.domain.dossier import Policy
 from worker.domain.ids import EvalId, InstallationId
 from worker.domain.ports import Clock
 from worker.domain.verdict.events import Event, EventKind

@@ -19,7 +19,7 @@ from tests.world.anthropic import Anthropic
 from tests.world.redis import Redis
 from tests.world.replies import cannot_tell
 from worker.adapters.redis.store import Store
-from worker.domain.dossier.dossier import CiCheck
+from worker.domain.dossier import CiCheck
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import SubjectKind
 from worker.evaluation.recorded_verdicts import RecordedVerdict, RejudgeSelection, Surveyor

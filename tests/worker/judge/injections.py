@@ -10,8 +10,8 @@ from typing import Any, Final
 
 from tests.worker.judge.making import DIFF, accept, entry, new_file
 from tests.worker.judge.verdicts import rejected
-from worker.domain.dossier.case import Case, CoverageClaim
-from worker.domain.dossier.dossier import Ci, CiCheck, Criterion, Guidance, HeadFile, Issue
+from worker.domain.dossier import Ci, CiCheck, Criterion, Guidance, HeadFile, Issue
+from worker.domain.verdict.ledger import Case, CoverageClaim
 
 VERDICT: Final = json.dumps(accept())
 

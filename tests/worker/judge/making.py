@@ -10,11 +10,10 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
-from worker.domain.dossier.dossier import Ci, CiCheck, CiState, Criterion, Dossier, HeadFile, Issue, PullRequest
+from worker.domain.dossier import Ci, CiCheck, CiState, Criterion, Dossier, HeadFile, Issue, PullRequest
 from worker.domain.ports import ModelReply, Prompt, StopReason
 from worker.domain.verdict.ledger import LedgerEntry
-from worker.domain.verdict.opinion import HeuristicOpinion
-from worker.domain.verdict.verdict import Abstain, Accept, Category, Finding, Reject, Tokens
+from worker.domain.verdict.verdict import Abstain, Accept, Category, Finding, HeuristicOpinion, Reject, Tokens
 from worker.judge.rubric import load_rubric
 
 HEAD, BASE = "a" * 40, "b" * 40

@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 
 from tests.worker.judge.courtroom import bench
 from tests.worker.judge.making import accept, fact, model_of, opinion
-from worker.domain.dossier.dossier import CiState
-from worker.domain.verdict.opinion import HeuristicOpinion
-from worker.domain.verdict.verdict import AbstainReason, JudgeKind
+from worker.domain.dossier import CiState
+from worker.domain.verdict.verdict import AbstainReason, HeuristicOpinion, JudgeKind
 from worker.judge.checks.ci_status import CiReport
 from worker.judge.escalation import (
     RULES,

@@ -19,7 +19,7 @@ from tests.worker.judge.making import (
     pull_request,
     reject,
 )
-from worker.domain.dossier.dossier import Commit, HeadFile
+from worker.domain.dossier import Commit, HeadFile
 from worker.domain.ports import Prompt
 from worker.dossier.diff.parser import parse_diff
 from worker.judge.checks.ci_status import read_ci

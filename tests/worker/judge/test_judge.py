@@ -25,22 +25,12 @@ from tests.worker.judge.making import (
     scores,
 )
 from tests.worker.judge.verdicts import rejected
-from worker.domain.dossier.case import Case, CoverageClaim
-from worker.domain.dossier.dossier import (
-    Ci,
-    CiCheck,
-    CiState,
-    Criterion,
-    Dossier,
-    HeadFile,
-    Policy,
-    UnreadFile,
-    UnreadReason,
-)
+from worker.domain.dossier import Ci, CiCheck, CiState, Criterion, Dossier, HeadFile, Policy, UnreadFile, UnreadReason
 from worker.domain.ids import Fingerprint
+from worker.domain.judge_request import JudgeRequest
 from worker.domain.ports import StopReason
-from worker.domain.request.judge_request import JudgeRequest
 from worker.domain.verdict.budget import Cap, CapLevel
+from worker.domain.verdict.ledger import Case, CoverageClaim
 from worker.domain.verdict.verdict import (
     VERDICT_ADAPTER,
     Abstain,

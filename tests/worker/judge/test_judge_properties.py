@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from tests.worker.judge.courtroom import bench, docket
 from tests.worker.judge.making import DIFF, TEXTS, accept, cannot_tell, dossier, entry, model_of, new_file, reject
 from tests.worker.judge.verdicts import accepted, rejected, unjudged
-from worker.domain.dossier.case import Case, CoverageClaim
-from worker.domain.dossier.dossier import (
+from worker.domain.dossier import (
     Ci,
     CiCheck,
     CiState,
@@ -22,6 +21,7 @@ from worker.domain.dossier.dossier import (
     UnreadFile,
     UnreadReason,
 )
+from worker.domain.verdict.ledger import Case, CoverageClaim
 from worker.domain.verdict.verdict import (
     VERDICT_ADAPTER,
     Abstain,

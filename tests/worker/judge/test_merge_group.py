@@ -12,8 +12,7 @@ from worker.domain.check.merge_group import MergeGroup
 from worker.domain.ids import CheckRunId, DeliveryId, EvalId, InstallationId, RepositoryId
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import Abstain, AbstainReason, Accept, JudgeKind, Reject, SubjectKind, Tokens
-from worker.dossier.diff.line_hashes import hash_changed_lines
-from worker.dossier.diff.parser import diff_of
+from worker.dossier.diff.parser import diff_of, hash_changed_lines
 from worker.judge.merge_group import (
     GroupAccepted,
     GroupPasses,

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.worker.publishing.texts.samples import abstained, accepted, rejected
-from worker.domain.dossier.dossier import CiCheck
+from worker.domain.dossier import CiCheck
 from worker.domain.ids import EvalId, new_eval_id
 from worker.domain.verdict.events import EvalTrigger, subject_id, terminal_event
 from worker.domain.verdict.ledger import LedgerEntry

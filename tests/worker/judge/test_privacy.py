@@ -7,7 +7,7 @@ import pytest
 
 from tests.worker.judge.making import HEAD, dossier, entry, new_file, opinion, pull_request
 from tests.worker.judge.verdicts import rejected
-from worker.domain.dossier.dossier import (
+from worker.domain.dossier import (
     Ci,
     CiCheck,
     Commit,

@@ -21,7 +21,7 @@ from tests.worker.judge.making import (
     reply,
 )
 from tests.worker.judge.test_judge_properties import BENCHES, DOSSIERS, HARD
-from worker.domain.dossier.dossier import Dossier, HeadFile, Issue, Policy
+from worker.domain.dossier import Dossier, HeadFile, Issue, Policy
 from worker.domain.ids import EvalId
 from worker.domain.ports import StopReason
 from worker.domain.verdict.audit import EvaluatedVerdict, Replay, Stage, dump_audit, read_audit

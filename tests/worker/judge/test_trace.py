@@ -18,12 +18,11 @@ from tests.worker.judge.making import (
     reply,
 )
 from tests.worker.judge.verdicts import rejected
-from worker.domain.dossier.dossier import Ci, CiCheck, CiState, Dossier, Issue
+from worker.domain.dossier import Ci, CiCheck, CiState, Dossier, Issue
 from worker.domain.ports import StopReason
 from worker.domain.verdict.audit import AuditRecord, OverBudget, RecordedRedaction, Stage, Step
 from worker.domain.verdict.budget import Cap, CapLevel
-from worker.domain.verdict.opinion import Leaning, ModelOpinion
-from worker.domain.verdict.verdict import Category, Score
+from worker.domain.verdict.verdict import Category, Leaning, ModelOpinion, Score
 from worker.errors import BudgetReached, Unavailable
 from worker.judge.judge import judge_with_record
 from worker.judge.rounds.carry_over import carry_over_verdict

@@ -13,10 +13,9 @@ from worker.adapters.redis.store import Store
 from worker.clock import SystemClock
 from worker.domain.check.author_comment import AuthorMessage, CommentJob, CommentRecord, comment_marker
 from worker.domain.ids import DeliveryId, EvalId, RepositoryName, Sha
-from worker.domain.judging import FindHead, JudgingCompleted
-from worker.domain.lifecycle.judging import Finish
+from worker.domain.judge_request import PullRef
+from worker.domain.lifecycle.judging import FindHead, Finish, JudgingCompleted
 from worker.domain.ports import PostedComment, PullHead
-from worker.domain.request.judge_request import PullRef
 from worker.domain.verdict.verdict import Abstain, AbstainReason, Accept, Reject, Verdict
 from worker.errors import Forbidden, Outage, RateLimited, SubjectGone, Unavailable
 from worker.publishing.author_comment import REFUSED_NODE_ID, AuthorCommentPublisher, EarlyAuthorComment

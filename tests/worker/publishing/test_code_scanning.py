@@ -12,12 +12,11 @@ from tests.worker.adapters.redis.played import HEAD, NEWER, pull, wish
 from tests.worker.adapters.redis.test_kept import entry, judging
 from tests.worker.publishing.texts.samples import abstained, accepted, dossier, rejected
 from worker.adapters.redis.store import Store
-from worker.domain.check.code_scanning import SarifUpload, UploadRefusal
-from worker.domain.dossier.dossier import ConfigOrigin, ConfigText, Dossier
+from worker.domain.check.check_run import SarifUpload, UploadRefusal
+from worker.domain.dossier import ConfigOrigin, ConfigText, Dossier
 from worker.domain.ids import DeliveryId, EvalId, RepositoryName, Sha
-from worker.domain.judging import JudgingCompleted, JudgingDiscarded, JudgingOutcome
-from worker.domain.lifecycle.judging import Finish
-from worker.domain.request.judge_request import PullRef
+from worker.domain.judge_request import PullRef
+from worker.domain.lifecycle.judging import Finish, JudgingCompleted, JudgingDiscarded, JudgingOutcome
 from worker.domain.verdict.verdict import AbstainReason, Accept, Reject, Verdict
 from worker.errors import Unavailable
 from worker.publishing import code_scanning

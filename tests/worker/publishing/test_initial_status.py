@@ -14,10 +14,10 @@ from worker.adapters.redis.store import Store
 from worker.clock import SystemClock
 from worker.domain.check.check_run import CheckContent, Conclusion
 from worker.domain.config.config import Authors, Handling
-from worker.domain.dossier.dossier import Commit, PullRequest
+from worker.domain.dossier import Commit, PullRequest
 from worker.domain.ids import CheckRunId, DeliveryId, InstallationId, RepositoryId, RepositoryName, hash_base
-from worker.domain.request.judge_request import AuthorKind, JudgeRequest, Trigger
-from worker.domain.request.pull_request_events import OpenPull, PullSnapshot, RepositoryAdded
+from worker.domain.judge_request import AuthorKind, JudgeRequest, Trigger
+from worker.domain.pull_request_events import OpenPull, PullSnapshot, RepositoryAdded
 from worker.errors import SubjectGone
 from worker.publishing.check_runs import CheckRunService, no_lease
 from worker.publishing.initial_status import MAX_WRITES, InitialStatus

@@ -13,12 +13,12 @@ from worker.domain.check.overrides import Contest, Override, ReviewDecision
 from worker.domain.codeowners import Owner
 from worker.domain.config.command_permissions import Role
 from worker.domain.config.config import Review
-from worker.domain.dossier.dossier import Dossier, Policy, UnreadFile, UnreadReason
+from worker.domain.dossier import Dossier, Policy, UnreadFile, UnreadReason
 from worker.domain.ids import EvalId, Sha
-from worker.domain.judging import JudgingCompleted, JudgingDiscarded
+from worker.domain.judge_request import CommandName, CommandRequest, JudgeRequest, PullRef, ReviewRef
+from worker.domain.lifecycle.judging import JudgingCompleted, JudgingDiscarded
 from worker.domain.ports import SubmittedReview
-from worker.domain.request.judge_request import CommandName, CommandRequest, JudgeRequest, PullRef, ReviewRef
-from worker.domain.request.pull_request_events import PullRequestEvent, PullRequestEventKind
+from worker.domain.pull_request_events import PullRequestEvent, PullRequestEventKind
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import Abstain, AbstainReason, Accept, Reject
 from worker.errors import Forbidden, RateLimited, SubjectGone, Unavailable

@@ -11,11 +11,11 @@ from worker.adapters.redis.connection.client import Argument, RedisClient, Reply
 from worker.adapters.redis.store import Store
 from worker.domain.check.check_run import CheckContent, Conclusion
 from worker.domain.check.shared_head import CommitRef
-from worker.domain.dossier.dossier import Dossier
+from worker.domain.dossier import Dossier
 from worker.domain.ids import CheckRunId, InstallationId, RepositoryId, Sha
+from worker.domain.judge_request import JudgeRequest, Trigger
 from worker.domain.lifecycle.judging import Finish
 from worker.domain.lifecycle.work import DispatchLimits, JudgedHead, LeasedJob
-from worker.domain.request.judge_request import JudgeRequest, Trigger
 from worker.errors import Forbidden, SubjectGone
 from worker.publishing.check_runs import CheckRunService, no_lease
 from worker.publishing.shared_head import MAX_ROUNDS, MAX_WRITES, SharedHeadSync

@@ -13,7 +13,7 @@ from tests.world.github_bench import GitHub
 from tests.world.people import Files, Person
 from tests.world.pulls import Pull, Repository
 from worker.domain.ids import InstallationId, RepositoryId
-from worker.domain.request.judge_request import PullRef
+from worker.domain.judge_request import PullRef
 
 AGENT = "copilot-swe-agent[bot]"
 CROWDED, LONELY = "acme", "umbrella"

@@ -19,16 +19,21 @@ from worker.adapters.redis import keys
 from worker.adapters.redis.connection.client import items, text, whole
 from worker.adapters.redis.store import Store
 from worker.domain.check.author_comment import CommentJob
-from worker.domain.check.check_run import CheckContent, Conclusion
-from worker.domain.check.code_scanning import SarifUpload
+from worker.domain.check.check_run import CheckContent, Conclusion, SarifUpload
 from worker.domain.check.merge_group import MergeGroup
 from worker.domain.check.shared_head import CommitRef
 from worker.domain.ids import CheckRunId, EvalId, Fingerprint, Sha
-from worker.domain.judging import JudgingCompleted, JudgingDiscarded, JudgingOutcome, JudgingSuperseded, WaitForCi
+from worker.domain.judge_request import CommandRequest, JudgeRequest, PullRef, Trigger
+from worker.domain.lifecycle.judging import (
+    JudgingCompleted,
+    JudgingDiscarded,
+    JudgingOutcome,
+    JudgingSuperseded,
+    WaitForCi,
+)
 from worker.domain.lifecycle.work import DuePullRequest, LeasedGroup, PendingGroup
 from worker.domain.ports import Fence, Lease
-from worker.domain.request.judge_request import CommandRequest, JudgeRequest, PullRef, Trigger
-from worker.domain.request.pull_request_events import PullRequestEvent, RepositoryAdded
+from worker.domain.pull_request_events import PullRequestEvent, RepositoryAdded
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.errors import Forbidden, Outage, RateLimited, SubjectGone, Unavailable
 from worker.publishing.check_runs import CheckRunService, no_lease

@@ -19,8 +19,8 @@ from worker.adapters.redis.store import Store
 from worker.domain.check.check_run import CheckContent, Conclusion
 from worker.domain.check.merge_group import GroupEnd, MergeGroup
 from worker.domain.ids import CheckRunId, DeliveryId
+from worker.domain.judge_request import Trigger
 from worker.domain.ports import Fence
-from worker.domain.request.judge_request import Trigger
 from worker.errors import NOT_FOUND_GRACE, SubjectGone, Unavailable
 from worker.judge.merge_group import PublishedCheckRun
 from worker.publishing.check_runs import no_lease

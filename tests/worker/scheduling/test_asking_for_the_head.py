@@ -15,12 +15,18 @@ from worker.adapters.redis import keys
 from worker.adapters.redis.connection.client import text
 from worker.adapters.redis.store import Store
 from worker.clock import SystemClock
-from worker.domain.dossier.dossier import Dossier
+from worker.domain.dossier import Dossier
 from worker.domain.ids import Sha
-from worker.domain.judging import FindHead, JudgingCompleted, JudgingDiscarded, JudgingOutcome, JudgingSuperseded
-from worker.domain.lifecycle.judging import Finish
+from worker.domain.judge_request import JudgeRequest, Trigger
+from worker.domain.lifecycle.judging import (
+    FindHead,
+    Finish,
+    JudgingCompleted,
+    JudgingDiscarded,
+    JudgingOutcome,
+    JudgingSuperseded,
+)
 from worker.domain.lifecycle.work import DispatchLimits
-from worker.domain.request.judge_request import JudgeRequest, Trigger
 from worker.errors import AssayError, Forbidden, Outage, SubjectGone, Unavailable
 from worker.judge.context import JudgeContext
 from worker.judge.rubric import load_prompt, load_rubric

@@ -11,8 +11,8 @@ from worker.adapters.redis.store import Store
 from worker.clock import SystemClock
 from worker.domain.check.overrides import BUTTON_REASON, NO_DECISIONS, ReviewDismissal
 from worker.domain.config.command_permissions import COMMAND_RIGHTS, Role
+from worker.domain.judge_request import CommandName, CommandRequest, FirstSeen, ReviewRef, Trigger
 from worker.domain.ports import CurrentPull
-from worker.domain.request.judge_request import CommandName, CommandRequest, FirstSeen, ReviewRef, Trigger
 from worker.errors import RateLimited, SubjectGone, Unavailable
 from worker.scheduling.commands import CommandHandler
 

@@ -31,7 +31,7 @@ from worker.domain.ids import CheckRunId
 from worker.domain.lifecycle.judging import Finish
 from worker.domain.lifecycle.work import DispatchLimits
 from worker.domain.metrics import DurationMetric, EventCount
-from worker.domain.request.pull_request_events import PullRequestEventKind
+from worker.domain.pull_request_events import PullRequestEventKind
 from worker.scheduling import dispatcher as dispatch
 from worker.scheduling.dispatcher import Dispatcher
 from worker.scheduling.queue import JUDGE_JOB, judge_queue, rq_connection

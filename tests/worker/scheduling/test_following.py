@@ -19,7 +19,7 @@ from tests.worker.adapters.redis.watching import (
 from tests.worker.publishing.texts.samples import accepted, rejected
 from worker.adapters.redis import keys
 from worker.adapters.redis.store import Store
-from worker.domain.request.pull_request_events import PullRequestEvent, PullRequestEventKind
+from worker.domain.pull_request_events import PullRequestEvent, PullRequestEventKind
 from worker.domain.verdict.outcomes import OutcomeKind
 from worker.scheduling.outcomes import removed_lines
 

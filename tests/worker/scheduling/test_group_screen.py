@@ -21,7 +21,7 @@ from worker.clock import SystemClock
 from worker.domain.check.check_run import CheckContent
 from worker.domain.check.merge_group import GroupEnd
 from worker.domain.ids import CheckRunId
-from worker.domain.request.judge_request import JudgeRequest
+from worker.domain.judge_request import JudgeRequest
 from worker.errors import Forbidden, Outage
 from worker.publishing.check_runs import no_lease
 from worker.publishing.texts.merge_group import GroupLocation, looking_content, waiting_content

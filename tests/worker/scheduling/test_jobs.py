@@ -17,9 +17,9 @@ from worker.adapters.redis.connection.client import RedisClient, text
 from worker.adapters.redis.store import Store
 from worker.clock import SystemClock
 from worker.domain.check.overrides import NO_DECISIONS, HumanDecisions, Override
+from worker.domain.judge_request import AuthorKind, Trigger
 from worker.domain.lifecycle.work import DispatchLimits
 from worker.domain.metrics import DurationMetric, EventCount
-from worker.domain.request.judge_request import AuthorKind, Trigger
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import AbstainReason
 from worker.errors import Unavailable

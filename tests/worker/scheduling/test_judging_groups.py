@@ -17,10 +17,10 @@ from worker.adapters.github.merge_groups import MergeGroupHead
 from worker.adapters.redis.store import Store
 from worker.domain.check.check_run import Conclusion
 from worker.domain.check.merge_group import GroupEnd
-from worker.domain.dossier.dossier import Dossier
+from worker.domain.dossier import Dossier
 from worker.domain.ids import CheckRunId
+from worker.domain.judge_request import JudgeRequest, Trigger
 from worker.domain.lifecycle.work import LeasedGroup
-from worker.domain.request.judge_request import JudgeRequest, Trigger
 from worker.domain.verdict.audit import EvaluatedVerdict
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.errors import LeaseLost

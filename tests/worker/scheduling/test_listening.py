@@ -11,8 +11,8 @@ from tests.worker.adapters.redis.watching import conclude, follow, happening, ju
 from worker.adapters.redis.store import Store
 from worker.domain.check.author_comment import CommentRecord
 from worker.domain.ids import RepositoryName
-from worker.domain.request.judge_request import PullRef
-from worker.domain.request.pull_request_events import PullRequestEventKind
+from worker.domain.judge_request import PullRef
+from worker.domain.pull_request_events import PullRequestEventKind
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.outcomes import Reaction
 from worker.errors import Forbidden, SubjectGone, Unavailable

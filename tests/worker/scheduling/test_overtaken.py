@@ -29,10 +29,9 @@ from worker.adapters.redis.judging.check_runs import RedisCheckRegistry
 from worker.adapters.redis.store import Store
 from worker.clock import SystemClock
 from worker.domain.ids import hash_base
-from worker.domain.judging import JudgingCompleted, JudgingSuperseded
-from worker.domain.lifecycle.judging import Finish, FinishResult
+from worker.domain.judge_request import HEAD_TRIGGERS, FirstSeen, JudgeRequest, Trigger
+from worker.domain.lifecycle.judging import Finish, FinishResult, JudgingCompleted, JudgingSuperseded
 from worker.domain.lifecycle.work import DispatchLimits, LeasedJob
-from worker.domain.request.judge_request import HEAD_TRIGGERS, FirstSeen, JudgeRequest, Trigger
 from worker.errors import LeaseLost
 from worker.publishing.check_runs import no_lease
 from worker.publishing.texts.check_run import judging_content

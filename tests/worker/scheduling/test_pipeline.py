@@ -11,8 +11,8 @@ from tests.world.redis import Redis
 from worker.adapters.redis import keys
 from worker.adapters.redis.connection.client import text
 from worker.adapters.redis.store import Store, open_store
-from worker.domain.dossier.dossier import ConfigOrigin, ConfigText, Dossier
-from worker.domain.request.judge_request import MANUAL_TRIGGERS, JudgeRequest, Trigger
+from worker.domain.dossier import ConfigOrigin, ConfigText, Dossier
+from worker.domain.judge_request import MANUAL_TRIGGERS, JudgeRequest, Trigger
 from worker.errors import LeaseLost
 from worker.log import bind_log_fields
 from worker.scheduling.pipeline import SpendingPolicy, renewing_lease

@@ -4,7 +4,7 @@ import pytest
 
 from tests.worker.judge.making import BASE, HEAD, NOW, dossier, pull_request
 from worker.domain.ids import DeliveryId, InstallationId, RepositoryId
-from worker.domain.request.judge_request import JudgeRequest, PullRef, Trigger
+from worker.domain.judge_request import JudgeRequest, PullRef, Trigger
 from worker.scheduling.pipeline import with_push_time
 
 PULL = PullRef(installation_id=InstallationId(100), repository_id=RepositoryId(7), number=12)

@@ -12,10 +12,9 @@ from worker.adapters.redis.connection.client import items, text
 from worker.adapters.redis.records.records import MOST_TIMES, RedisProgress, add_repositories, find_repositories
 from worker.adapters.redis.store import Store
 from worker.domain.ids import BaseHash, CheckRunId, InstallationId, RepositoryId, Sha, hash_base
+from worker.domain.judge_request import AuthorKind, JudgeRequest, PullRef, Trigger
 from worker.domain.lifecycle.judging import Finish
-from worker.domain.request.judge_request import AuthorKind, JudgeRequest, PullRef, Trigger
-from worker.domain.request.missed_deliveries import DeliveryAttempt
-from worker.domain.request.pull_request_events import OpenPull, OpenRepository, Repository, RepositoryAdded
+from worker.domain.pull_request_events import DeliveryAttempt, OpenPull, OpenRepository, Repository, RepositoryAdded
 from worker.errors import Outage, RateLimited, Unavailable
 from worker.judge.merge_group import PublishedCheckRun
 from worker.scheduling.reconcile import (

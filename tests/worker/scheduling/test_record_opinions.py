@@ -8,10 +8,10 @@ import pytest
 from tests.worker.judge.courtroom import bench, docket
 from tests.worker.judge.making import DIFF, accept, dossier, entry, model_of, reject
 from tests.worker.judge.verdicts import rejected
-from worker.domain.dossier.dossier import Ci, CiCheck, CiState, Dossier
+from worker.domain.dossier import Ci, CiCheck, CiState, Dossier
 from worker.domain.ids import BaseHash, InstallationId, RepositoryId
+from worker.domain.judge_request import PullRef
 from worker.domain.ports import EntryWithEvents
-from worker.domain.request.judge_request import PullRef
 from worker.domain.verdict.audit import AuditRecord
 from worker.domain.verdict.events import EvalTrigger, EvaluationStarted, Event
 from worker.domain.verdict.ledger import LedgerEntry

@@ -15,10 +15,10 @@ from worker.clock import SystemClock
 from worker.domain.check.check_run import CheckContent, Conclusion
 from worker.domain.config.config import Authors
 from worker.domain.ids import CheckRunId, InstallationId, RepositoryName, Sha
+from worker.domain.judge_request import AuthorKind, JudgeRequest, Trigger
 from worker.domain.lifecycle.judging import Finish
 from worker.domain.lifecycle.work import DispatchLimits, JudgedHead, LeasedJob
-from worker.domain.request.judge_request import AuthorKind, JudgeRequest, Trigger
-from worker.domain.request.pull_request_events import OpenPull, PullSnapshot
+from worker.domain.pull_request_events import OpenPull, PullSnapshot
 from worker.errors import Outage, Unavailable
 from worker.publishing.check_runs import CheckRunService, no_lease
 from worker.publishing.initial_status import InitialStatus, late_request

@@ -12,10 +12,16 @@ from tests.worker.scheduling.test_dispatcher import dispatching
 from worker.adapters.redis import keys
 from worker.adapters.redis.store import Store
 from worker.clock import SystemClock
-from worker.domain.judging import JudgingCompleted, JudgingDiscarded, JudgingOutcome, JudgingSuperseded, WaitForCi
+from worker.domain.judge_request import JudgeRequest, Trigger
+from worker.domain.lifecycle.judging import (
+    JudgingCompleted,
+    JudgingDiscarded,
+    JudgingOutcome,
+    JudgingSuperseded,
+    WaitForCi,
+)
 from worker.domain.lifecycle.work import PausedRepository
-from worker.domain.request.judge_request import JudgeRequest, Trigger
-from worker.domain.request.pause import JudgingPause
+from worker.domain.pause import JudgingPause
 from worker.domain.verdict.verdict import AbstainReason
 from worker.scheduling.commands import resume_paused_heads, resumed_request, update_paused_heads
 from worker.scheduling.queue import judge_queue, rq_connection

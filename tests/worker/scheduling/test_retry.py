@@ -9,7 +9,7 @@ import pytest
 from tests.worker.adapters.redis.played import AT, wish
 from tests.worker.judge.verdicts import accepted, rejected, unjudged
 from worker.domain.ids import DeliveryId, RepositoryId
-from worker.domain.request.judge_request import MANUAL_TRIGGERS, JudgeRequest, PullRef, Trigger
+from worker.domain.judge_request import MANUAL_TRIGGERS, JudgeRequest, PullRef, Trigger
 from worker.domain.verdict.verdict import AbstainReason
 from worker.scheduling import retry
 from worker.scheduling.retry import OutageRetries, RetrySchedule, RetrySlot, TaskBackoff, retry_after_outage

@@ -10,8 +10,8 @@ from tests.worker.evaluation.bench.made import DONE, STUB
 from tests.worker.evaluation.recorded import dossier
 from tests.worker.publishing.texts.samples import abstained
 from worker.clock import SystemClock
-from worker.domain.judging import JudgingCompleted
-from worker.domain.request.judge_request import Trigger
+from worker.domain.judge_request import Trigger
+from worker.domain.lifecycle.judging import JudgingCompleted
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import AbstainReason
 from worker.judge.context import JudgeContext

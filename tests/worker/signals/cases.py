@@ -21,7 +21,7 @@ from typing import Any, Final, NamedTuple
 import yaml
 
 from tests.worker.signals.made import Texts, dossier_of
-from worker.domain.dossier.dossier import Dossier
+from worker.domain.dossier import Dossier
 from worker.domain.verdict.verdict import Side
 
 FIXTURES: Final = Path(__file__).parent / "fixtures"

@@ -8,7 +8,7 @@ import pytest
 
 from tests.worker.signals.cases import FIXTURES, Case, read_cases
 from tests.worker.signals.made import dossier_of
-from worker.domain.dossier.dossier import Dossier
+from worker.domain.dossier import Dossier
 from worker.signals.analysis.change import CodeChange
 from worker.signals.registry import SIGNALS
 from worker.signals.signal import Signal, SignalKind, SignalScope

@@ -13,9 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.worker.signals.made import RUBRIC, dossier_of, plain_dossier
-from worker.domain.dossier.dossier import Dossier, Policy
-from worker.domain.verdict.opinion import CERTAIN_CONFIDENCE, HeuristicOpinion
-from worker.domain.verdict.verdict import Category
+from worker.domain.dossier import Dossier, Policy
+from worker.domain.verdict.verdict import CERTAIN_CONFIDENCE, Category, HeuristicOpinion
 from worker.dossier.diff.parser import DiffError
 from worker.judge.rubric import load_rubric
 from worker.signals.heuristic_opinion import (

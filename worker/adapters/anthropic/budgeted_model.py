@@ -16,8 +16,8 @@ import anthropic
 import httpx2
 
 from worker.adapters.anthropic.prices import prompt_bytes, unpriced_text, worst_case
+from worker.domain.judge_request import PullRef
 from worker.domain.ports import ModelBudget, ModelReply, Prompt
-from worker.domain.request.judge_request import PullRef
 from worker.domain.verdict.budget import Bill, CapLevel, Reservation
 from worker.errors import BudgetReached, Unavailable
 

@@ -32,7 +32,7 @@ from worker.adapters.anthropic.prices import (
 from worker.domain.ports import ModelReply, Prompt, StopReason
 from worker.domain.verdict.verdict import Tokens
 from worker.errors import Unavailable
-from worker.judge.llm.client import with_retry_length
+from worker.judge.llm.model_judge import with_retry_length
 from worker.settings import ModelAccess
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from itertools import accumulate
 from typing import Final
 
 from worker.adapters.git.git import NO_REASON, GitFailedError, GitRepository
-from worker.domain.dossier.dossier import (
+from worker.domain.dossier import (
     Commit,
     Definition,
     Dossier,

@@ -28,8 +28,7 @@ from worker.adapters.git.changes import (
 )
 from worker.adapters.git.git import GitFailedError, GitRepository, open_repository
 from worker.domain.config.config import CONFIG_PATH, CONFIG_PATHS
-from worker.domain.dossier.case import Case
-from worker.domain.dossier.dossier import (
+from worker.domain.dossier import (
     Ci,
     CiCheck,
     Commit,
@@ -45,10 +44,11 @@ from worker.domain.dossier.dossier import (
     find_absent,
 )
 from worker.domain.ids import DeliveryId, RepositoryId, Sha
-from worker.domain.request.judge_request import LOCAL_INSTALLATION, JudgeRequest, PullRef, Trigger
+from worker.domain.judge_request import LOCAL_INSTALLATION, JudgeRequest, PullRef, Trigger
+from worker.domain.verdict.ledger import Case
 from worker.dossier.case import CaseError, read_case, read_case_file
 from worker.dossier.claim_pointer import cited_paths
-from worker.dossier.issue_links import find_closing_links
+from worker.dossier.issues import find_closing_links
 from worker.dossier.repo_rules.files import (
     FOLDER_NAMES,
     MOST_IN_A_FOLDER,

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Final
 from xml.parsers import expat
 
-from worker.domain.dossier.dossier import CiCheck
+from worker.domain.dossier import CiCheck
 from worker.errors import InputError
 
 MOST_BYTES: Final = 20_000_000

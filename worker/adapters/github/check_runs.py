@@ -24,11 +24,20 @@ from worker.adapters.github.responses import (
     GraphResponse,
     RestResponse,
 )
-from worker.domain.check.check_run import CHECK_NAME, Annotation, CheckContent, Conclusion, external_id
-from worker.domain.check.code_scanning import TOOL_NAME, UploadRefusal, classify_refusal, ref_of
+from worker.domain.check.check_run import (
+    CHECK_NAME,
+    TOOL_NAME,
+    Annotation,
+    CheckContent,
+    Conclusion,
+    UploadRefusal,
+    classify_refusal,
+    external_id,
+    ref_of,
+)
 from worker.domain.ids import CheckRunId, InstallationId, RepositoryName, Sha
+from worker.domain.judge_request import JudgeRequest, PullRef
 from worker.domain.ports import Fence
-from worker.domain.request.judge_request import JudgeRequest, PullRef
 from worker.errors import Forbidden, RateLimited, SubjectGone, Unavailable
 from worker.judge.merge_group import PublishedCheckRun
 from worker.publishing.texts.json_block import check_text

@@ -19,11 +19,11 @@ from worker.adapters.github.responses import (
     TipSuiteResponse,
 )
 from worker.domain.check.check_run import CHECK_NAME
-from worker.domain.dossier.dossier import AWAITING_APPROVAL, FAILED_CONCLUSIONS, NOT_REPORTED, Ci, CiCheck, CiState
+from worker.domain.dossier import AWAITING_APPROVAL, FAILED_CONCLUSIONS, NOT_REPORTED, Ci, CiCheck, CiState
 from worker.domain.ids import RepositoryName
 from worker.domain.pattern import pattern
-from worker.domain.text import without_ansi
 from worker.errors import AssayError, RateLimited
+from worker.judge.checks.ci_status import without_ansi
 
 REPORT_CHARACTERS: Final = 4000
 """Limit of one failed check's report; a log belongs on its own page."""

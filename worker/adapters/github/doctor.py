@@ -19,12 +19,11 @@ from pydantic import RootModel, SecretStr
 from worker.adapters.github.client import ApiCall, GitHubApi, key_api, token_access
 from worker.adapters.github.installations import AccountSummary, InstallationView, list_installations
 from worker.adapters.github.responses import AppView, BlobResponse, RestResponse
-from worker.domain.check.branch_protection import AppInstallation, RepositoryProtection, Requirement
 from worker.domain.check.check_run import CHECK_NAME
 from worker.domain.codeowners import CODEOWNERS_PATHS, parse_rules
-from worker.domain.config.app_permissions import select_events
+from worker.domain.config.app_permissions import AppInstallation, RepositoryProtection, Requirement, select_events
 from worker.domain.config.config import CONFIG_PATH
-from worker.domain.dossier.dossier import ConfigOrigin, ConfigText
+from worker.domain.dossier import ConfigOrigin, ConfigText
 from worker.domain.ids import InstallationId, RepositoryId, RepositoryName
 from worker.domain.ports import Clock
 from worker.dossier.config import resolve_config

@@ -34,13 +34,12 @@ from worker.adapters.github.responses import (
 )
 from worker.domain.check.check_run import CHECK_NAME
 from worker.domain.config.config import CONFIG_PATH
-from worker.domain.dossier.dossier import PullRequest
+from worker.domain.dossier import PullRequest
 from worker.domain.ids import InstallationId, RepositoryId, RepositoryName, hash_base
-from worker.domain.request.judge_request import JudgeRequest
-from worker.domain.request.missed_deliveries import DeliveryAttempt
-from worker.domain.request.pull_request_events import OpenPull, OpenRepository, PullSnapshot, Repository
+from worker.domain.judge_request import JudgeRequest
+from worker.domain.pull_request_events import DeliveryAttempt, OpenPull, OpenRepository, PullSnapshot, Repository
 from worker.domain.verdict.verdict import AbstainReason
-from worker.dossier.eligibility import classify_account
+from worker.dossier.authors import classify_account
 from worker.errors import Forbidden, SubjectGone
 
 LOG: Final = logging.getLogger(__name__)

@@ -16,9 +16,9 @@ from worker.adapters.github.pull_requests import MOST_READINGS, PullReader, Read
 from worker.adapters.github.responses import CheckRunsPage, GraphContext, GraphPull
 from worker.domain.check.check_run import CHECK_NAME, external_id
 from worker.domain.check.merge_group import MergeGroup
-from worker.domain.dossier.dossier import Ci, Dossier
+from worker.domain.dossier import Ci, Dossier
 from worker.domain.ids import CheckRunId, Sha
-from worker.domain.request.judge_request import JudgeRequest
+from worker.domain.judge_request import JudgeRequest
 from worker.errors import SubjectGone, Unavailable
 from worker.judge.merge_group import PublishedCheckRun
 

@@ -31,7 +31,7 @@ from worker.adapters.github.responses import (
     SuiteResponse,
 )
 from worker.domain.config.config import CONFIG_PATH, CONFIG_PATHS, MISNAMED_CONFIG_PATH
-from worker.domain.dossier.dossier import (
+from worker.domain.dossier import (
     Ci,
     Commit,
     ConfigOrigin,
@@ -47,7 +47,7 @@ from worker.domain.dossier.dossier import (
 from worker.domain.ids import InstallationId, RepositoryName
 from worker.domain.ports import Clock
 from worker.dossier.diff.parser import parse_diff
-from worker.dossier.issue_links import IssueLink, find_closing_links
+from worker.dossier.issues import IssueLink, find_closing_links
 from worker.dossier.repo_rules.files import FOLDER_NAMES, unique_files
 from worker.errors import InputError, SubjectGone
 from worker.settings import Settings

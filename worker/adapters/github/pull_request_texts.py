@@ -23,7 +23,7 @@ from worker.adapters.github.responses import (
     RestResponse,
 )
 from worker.domain.config.config import DEFAULTS_REPOSITORY
-from worker.domain.dossier.dossier import (
+from worker.domain.dossier import (
     LINKED_IN_SIDEBAR,
     ConfigOrigin,
     ConfigText,
@@ -36,13 +36,11 @@ from worker.domain.dossier.dossier import (
     UnreadReason,
     find_absent,
 )
-from worker.domain.dossier.issue_edits import TextHistory, TextVersion, select_judged_text
 from worker.domain.ids import RepositoryName
-from worker.domain.request.judge_request import JudgeRequest
-from worker.dossier.agents import agent_of
+from worker.domain.judge_request import JudgeRequest
+from worker.dossier.authors import BOT, agent_of
 from worker.dossier.diff.parser import ChangeKind, Diff
-from worker.dossier.eligibility import BOT
-from worker.dossier.issue_links import IssueLink
+from worker.dossier.issues import IssueLink, TextHistory, TextVersion, select_judged_text
 
 T = TypeVar("T")
 

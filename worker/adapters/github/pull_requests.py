@@ -69,7 +69,7 @@ from worker.adapters.github.reviews import read_role
 from worker.domain.check.check_run import CHECK_NAME
 from worker.domain.config.command_permissions import Role, roles_from
 from worker.domain.config.config import CONFIG_PATHS
-from worker.domain.dossier.dossier import (
+from worker.domain.dossier import (
     Ci,
     Commit,
     ConfigText,
@@ -80,9 +80,9 @@ from worker.domain.dossier.dossier import (
     PullRequest,
 )
 from worker.domain.ids import Sha
-from worker.domain.request.judge_request import JudgeRequest, PullRef
+from worker.domain.judge_request import JudgeRequest, PullRef
 from worker.dossier.diff.parser import DiffError, parse_diff
-from worker.dossier.issue_links import IssueLink, find_closing_links
+from worker.dossier.issues import IssueLink, find_closing_links
 from worker.dossier.repo_rules.files import MOST_IN_A_FOLDER, ROOT_NAMES, RULE_FOLDERS, is_rules_name, unique_files
 from worker.errors import RateLimited, SubjectGone, Unavailable
 

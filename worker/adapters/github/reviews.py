@@ -19,8 +19,8 @@ from worker.adapters.github.responses import LabelResponse, PermissionResponse, 
 from worker.domain.codeowners import CODEOWNERS_PATHS, Owner
 from worker.domain.config.command_permissions import Role
 from worker.domain.ids import RepositoryName, Sha
+from worker.domain.judge_request import JudgeRequest, PullRef, ReviewRef
 from worker.domain.ports import SubmittedReview
-from worker.domain.request.judge_request import JudgeRequest, PullRef, ReviewRef
 from worker.errors import Forbidden, SubjectGone
 
 

@@ -21,8 +21,8 @@ from worker.adapters.redis import keys
 from worker.adapters.redis.connection.client import RedisClient, Reply, items, text, whole
 from worker.adapters.redis.connection.transactions import Operation, Transaction, run
 from worker.adapters.redis.judging.intake import expire_with_ledger, lifetime_s
+from worker.domain.judge_request import PullRef
 from worker.domain.ports import Clock, ModelBudget
-from worker.domain.request.judge_request import PullRef
 from worker.domain.verdict.budget import (
     NEAR_SHARE,
     Bill,

@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Final, Literal, NamedTuple
 
 from worker.domain.ids import BaseHash, DeliveryId, EvalId, InstallationId, RepositoryId, Sha
-from worker.domain.request.judge_request import PullRef
+from worker.domain.judge_request import PullRef
 
 KeyType = Literal["string", "hash", "list", "set", "zset", "stream"]
 

@@ -11,9 +11,9 @@ from worker.adapters.redis.connection.transactions import Operation, Transaction
 from worker.adapters.redis.connection.versioned_json import read_json
 from worker.adapters.redis.judging.intake import lifetime_s, milliseconds
 from worker.domain.ids import InstallationId, RepositoryId, RepositoryName
+from worker.domain.judge_request import JudgeRequest, PullRef
 from worker.domain.lifecycle.work import ActivePause, PausedRepository
-from worker.domain.request.judge_request import JudgeRequest, PullRef
-from worker.domain.request.pause import JudgingPause
+from worker.domain.pause import JudgingPause
 from worker.settings import Timing
 
 UNKNOWN_SUSPENSION: Final = JudgingPause()

@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from worker.adapters.redis.setup import RedisSetup
     from worker.adapters.redis.tokens import RedisTokens
     from worker.domain.check.author_comment import CommentJob
-    from worker.domain.check.code_scanning import SarifUpload
+    from worker.domain.check.check_run import SarifUpload
     from worker.domain.lifecycle.work import PendingWork
     from worker.domain.ports import Clock
     from worker.domain.verdict.budget import Caps
@@ -152,7 +152,7 @@ class Store:
     def scans(self) -> "RedisTaskQueue[SarifUpload]":
         """Verdicts with a pending SARIF upload."""
         from worker.adapters.redis.delayed_queue import RedisTaskQueue  # noqa: PLC0415 - as above
-        from worker.domain.check.code_scanning import SarifUpload  # noqa: PLC0415 - unused on a laptop
+        from worker.domain.check.check_run import SarifUpload  # noqa: PLC0415 - unused on a laptop
 
         return RedisTaskQueue(self.client, self.timing, SarifUpload, SCANS)
 

@@ -10,8 +10,8 @@ from typing import Final
 
 from worker.domain.config.config import Feedback
 from worker.domain.ids import DeliveryId, EvalId, Sha
+from worker.domain.judge_request import PullRef
 from worker.domain.model import Frozen
-from worker.domain.request.judge_request import PullRef
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import Abstain, AbstainReason, Reject, SubjectKind, Verdict
 
@@ -32,7 +32,7 @@ AGENT_MENTIONS: Final = {
     "codex": "@codex",
     "cursor": "@cursor",
 }
-"""How a comment mentions an agent of `worker.dossier.agents`; the others read it if they read any.
+"""How a comment mentions an agent of `worker.dossier.authors`; the others read it if they read any.
 
 docs/using.md says under which condition each answers an App.
 """

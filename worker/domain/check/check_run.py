@@ -1,12 +1,18 @@
-"""A check run as we write it, before any SDK sees it."""
+"""A check run and the SARIF beside it as we write them, before any SDK sees them.
+
+SARIF is due only where the repository wants it (`sarif`), of an accept or a reject at a pull request's head.
+"""
 
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Final
 
+from worker.domain.check.author_comment import VerdictTask
 from worker.domain.check.wait_status import WaitReason, WaitState
-from worker.domain.ids import Sha
+from worker.domain.ids import EvalId, Sha
+from worker.domain.judge_request import PullRef
+from worker.domain.model import Frozen
 
 CHECK_NAME: Final = "Assay"
 """What branch protection requires."""
@@ -118,3 +124,54 @@ def pull_number(external: str | None) -> int | None:
     """The pull request's number from our own `external_id`; None if it is not ours."""
     prefix, _, number = (external or "").partition(":")
     return int(number) if prefix == "pull" and number.isascii() and number.isdigit() else None
+
+
+TOOL_NAME: Final = "Assay"
+MOST_BYTES: Final = 10_000_000
+"""What GitHub takes of one file, gzipped."""
+MOST_RESULTS: Final = 5_000
+"""What GitHub shows of one run. It takes five times as many, and refuses all of them where there are more."""
+
+
+class UploadRefusal(StrEnum):
+    """Why GitHub has no SARIF of a verdict. A retry is useless before a person acts."""
+
+    PERMISSION = "permission"
+    NOT_ENABLED = "not_enabled"
+    FORBIDDEN = "forbidden"
+    NOT_FOUND = "not_found"
+    NOT_TAKEN = "not_taken"
+    TOO_LARGE = "too_large"
+
+
+_NOT_PERMITTED_TEXT: Final = "not accessible by integration"
+_NOT_ENABLED_TEXTS: Final = ("code scanning", "code security", "advanced security")
+
+
+def classify_refusal(message: str) -> UploadRefusal:
+    """The refusal that GitHub's message of a 403 means."""
+    lowered = message.casefold()
+    if _NOT_PERMITTED_TEXT in lowered:
+        return UploadRefusal.PERMISSION
+    return UploadRefusal.NOT_ENABLED if any(text in lowered for text in _NOT_ENABLED_TEXTS) else UploadRefusal.FORBIDDEN
+
+
+class SarifUpload(VerdictTask):
+    """Upload the SARIF of this verdict. *origin*: the verdict that it was carried over from, or itself."""
+
+    origin: EvalId
+
+
+class UploadedSarif(Frozen):
+    """The verdict and head of the last upload, which is not repeated."""
+
+    head_sha: Sha
+    origin: EvalId
+
+    def matches(self, scan: SarifUpload) -> bool:
+        return (self.head_sha, self.origin) == (scan.head_sha, scan.origin)
+
+
+def ref_of(pull: PullRef) -> str:
+    """The ref of the head in the base repository, also of a fork's."""
+    return f"refs/pull/{pull.number}/head"

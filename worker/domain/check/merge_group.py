@@ -9,9 +9,9 @@ from enum import StrEnum
 from typing import Final
 
 from worker.domain.ids import DeliveryId, InstallationId, RepositoryId, RepositoryName, Sha
+from worker.domain.judge_request import PullRef
 from worker.domain.model import Frozen
 from worker.domain.pattern import pattern
-from worker.domain.request.judge_request import PullRef
 
 BRANCH_PREFIX: Final = "refs/heads/"
 QUEUE_PREFIX: Final = "refs/heads/gh-readonly-queue/"

@@ -1,13 +1,15 @@
-"""What the GitHub App asks for: the permissions that judging needs, and those that only add to it.
+"""What the GitHub App asks for and what installations granted: permissions, and whether merges wait for our check.
 
-docs/permissions.md, the manifest and `assay doctor` are made of these two tables.
+docs/permissions.md, the manifest and `assay doctor` are made of the two tables of permissions. None means unknown, never "no".
 """
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Final
+
+from worker.domain.config.config import Authors
 
 
 class PermissionLevel(StrEnum):
@@ -190,3 +192,65 @@ def find_missing_permissions(granted: Mapping[str, str]) -> tuple[Permission, ..
 def find_missing_opt_ins(granted: Mapping[str, str]) -> tuple[OptionalPermission, ...]:
     """The opt-ins that this does not allow."""
     return tuple(optional for optional in OPTIONAL_PERMISSIONS if not is_sufficient(granted, optional.permission))
+
+
+@dataclass(frozen=True)
+class AppInstallation:
+    """One installation of the App: its account, and the permissions that its owner approved."""
+
+    id: int
+    account: str
+    permissions: Mapping[str, str]
+    url: str = ""
+    is_suspended: bool = False
+
+
+@dataclass(frozen=True)
+class Requirement:
+    """A rule that requires the check. `by`: which rule. `app_id`: from which App; None: from any source."""
+
+    by: str
+    app_id: int | None
+
+
+@dataclass(frozen=True)
+class RepositoryProtection:
+    """`installation` None: the App is not installed there, and nothing more is known.
+
+    `teams`: those that own files there; GitHub does not show an App their members. `authors`: the kinds of author that its
+    configuration has judged.
+    """
+
+    repository: str
+    installation: AppInstallation | None = None
+    branch: str = ""
+    requirements: tuple[Requirement, ...] = ()
+    has_queue: bool | None = None
+    teams: tuple[str, ...] = ()
+    authors: Authors = field(default_factory=Authors)
+
+
+class RequirementSource(StrEnum):
+    """Whose check the rules require."""
+
+    OURS = "ours"
+    ANYBODYS = "anybodys"
+    ANOTHERS = "anothers"
+    NONE = "none"
+
+
+def find_requirement_source(gate: RepositoryProtection, our_app_id: int) -> RequirementSource:
+    """Whose check is required. All requirements have to be met: one of another App decides, else one that names us is enough."""
+    sources = {requirement.app_id for requirement in gate.requirements}
+    if sources - {our_app_id, None}:
+        return RequirementSource.ANOTHERS
+    if our_app_id in sources:
+        return RequirementSource.OURS
+    return RequirementSource.ANYBODYS if sources else RequirementSource.NONE
+
+
+def list_unapproved(asked: Mapping[str, str], installed: AppInstallation) -> tuple[str, ...]:
+    """The permissions in *asked* that this installation's owner has not approved (yet), each as `name: level`."""
+    ranks = {name: LEVEL_RANKS.get(level, 0) for name, level in installed.permissions.items()}
+    lacking = (name for name in sorted(asked) if LEVEL_RANKS.get(asked[name], 0) > ranks.get(name, 0))
+    return tuple(f"{name}: {asked[name]}" for name in lacking)

@@ -8,9 +8,9 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Final
 
+from worker.domain.judge_request import CommandName
 from worker.domain.pattern import pattern
-from worker.domain.request.judge_request import CommandName
-from worker.domain.request.pause import UntilError, parse_end
+from worker.domain.pause import UntilError, parse_end
 from worker.domain.window import DURATION_PATTERN
 
 PAUSE_ARGUMENTS: Final = pattern(r"(for\s+|until\s+)?(\S+)\s*(.*)", re.IGNORECASE)

@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from worker.domain.ids import BaseHash, DeliveryId, Sha
+from worker.domain.judge_request import DRAFT_TRIGGERS, OUTDATING_TRIGGERS, Trigger
 from worker.domain.lifecycle.state import (
     Phase,
     PullRequestState,
@@ -20,7 +21,6 @@ from worker.domain.lifecycle.state import (
     with_head,
     without_head,
 )
-from worker.domain.request.judge_request import DRAFT_TRIGGERS, OUTDATING_TRIGGERS, Trigger
 
 NO_HEAD: Final[Sha] = "0" * 40
 MOST_BASE_MOVES: Final = 8

@@ -1,11 +1,14 @@
 """Judging -> state: it is dispatched, a worker takes and renews its lease, it ends, or its worker is lost."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final, NamedTuple
 
+from worker.domain.check.overrides import NO_DECISIONS, HumanDecisions
+from worker.domain.dossier import Dossier
 from worker.domain.ids import BaseHash, Sha
 from worker.domain.lifecycle.state import (
     Phase,
@@ -17,6 +20,7 @@ from worker.domain.lifecycle.state import (
     with_head,
     without_head,
 )
+from worker.domain.verdict.verdict import Abstain, Accept, Reject
 
 MOST_SPARE_ATTEMPTS: Final = 9
 """Attempts of one judging that may be attributed to a restarted server."""
@@ -261,3 +265,54 @@ def start_local_judging(state: PullRequestState, job: LocalJob, lease_ms: float,
         return None
     state = state._replace(attempts=0, request=job.request, seq=job.seq, fence=job.fence, retention=Retention.OPEN)
     return start_judging(state, job.token, job.server_run, lease_ms, now)
+
+
+@dataclass(frozen=True)
+class JudgingCompleted:
+    """Recorded and published. `retry_in`: not judged because of an outage; it is retried after so long."""
+
+    verdict: Accept | Reject | Abstain
+    dossier: Dossier
+    retry_in: timedelta | None = None
+    decisions: HumanDecisions = NO_DECISIONS
+    """Those of the head when it was judged."""
+
+
+@dataclass(frozen=True)
+class JudgingSuperseded:
+    """The head moved: its check is cancelled, and the newer one has to be judged.
+
+    `newer_head` None: another input of the judging changed. Its check is open, and it has to be judged again.
+    """
+
+    newer_head: Sha | None = None
+
+
+@dataclass(frozen=True)
+class WaitForCi:
+    """Other checks still run: retry after `poll`."""
+
+    poll: timedelta
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class JudgingDiscarded:
+    """The verdict is no longer needed."""
+
+    reason: str
+
+
+JudgingOutcome = JudgingCompleted | JudgingSuperseded | WaitForCi | JudgingDiscarded
+
+
+@dataclass(frozen=True)
+class CiWait:
+    """The checks that judging waits for, and its deadline."""
+
+    names: tuple[str, ...]
+    until: datetime
+
+
+FindHead = Callable[[], Sha | None]
+"""A request to GitHub whose answer also names the newest head; None: it did not."""

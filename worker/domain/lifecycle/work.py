@@ -8,10 +8,10 @@ from typing import Final, Generic, Protocol, TypeVar
 from worker.domain.check.author_comment import VerdictTask
 from worker.domain.check.merge_group import MergeGroup
 from worker.domain.ids import BaseHash, CheckRunId, InstallationId, RepositoryId, Sha
+from worker.domain.judge_request import CommandRequest, JudgeRequest, PullRef, Trigger
 from worker.domain.model import Frozen
-from worker.domain.request.judge_request import CommandRequest, JudgeRequest, PullRef, Trigger
-from worker.domain.request.pause import JudgingPause
-from worker.domain.request.pull_request_events import PullRequestEvent, RepositoryAdded
+from worker.domain.pause import JudgingPause
+from worker.domain.pull_request_events import PullRequestEvent, RepositoryAdded
 
 F = TypeVar("F", bound=VerdictTask)
 

@@ -9,7 +9,7 @@ from decimal import ROUND_CEILING, Decimal
 from enum import StrEnum
 from typing import Final
 
-from worker.domain.request.judge_request import PullRef
+from worker.domain.judge_request import PullRef
 
 NANO: Final = Decimal(1_000_000_000)
 

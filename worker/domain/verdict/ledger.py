@@ -8,9 +8,8 @@ from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Annotated, Final
 
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, StringConstraints
 
-from worker.domain.dossier.case import Case
 from worker.domain.ids import EvalId, Fingerprint, Sha
 from worker.domain.model import Frozen
 from worker.domain.verdict.verdict import Abstain, AbstainReason, ClosingCondition, Reject, Verdict
@@ -20,6 +19,26 @@ PROMPT_WINDOW: Final = 5
 
 ROUND_LIMIT: Final = 5
 """The default of how many rounds may end in a reject; then a person decides."""
+
+
+CaseText = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
+
+
+class CoverageClaim(Frozen):
+    """`addressed_by` is `path:symbol` (also `path`, `path:12`, `path::test` ...); `evidence` is optional."""
+
+    criterion: CaseText
+    addressed_by: CaseText
+    evidence: str | None = None
+
+
+class Case(Frozen):
+    """The author's case: what the change claims, in a fenced `assay` block of the pull request's body."""
+
+    summary: CaseText
+    ac_coverage: tuple[CoverageClaim, ...] = ()
+    work_arounds: tuple[CaseText, ...] = ()
+    uncertainties: tuple[CaseText, ...] = ()
 
 
 class LedgerEntry(Frozen):

@@ -10,8 +10,16 @@ from typing import Final
 
 from worker.domain.pattern import pattern
 from worker.dossier.repo_rules.prohibitions import RuleSentence
-from worker.dossier.repo_rules.rule import DutyScope, RepoRule, RuleKind, RuleReach, RuleScope
-from worker.dossier.repo_rules.scope import SPAN_LIST, read_qualifiers, select_spans
+from worker.dossier.repo_rules.scope import (
+    SPAN_LIST,
+    DutyScope,
+    RepoRule,
+    RuleKind,
+    RuleReach,
+    RuleScope,
+    read_qualifiers,
+    select_spans,
+)
 
 _LOG_PATH: Final = pattern(
     r"(?:.*/)?(?:\.?change[-_]?logs?|changes|changeset|history|news|newsfragments|release[-_/]?notes?|releases|whats[-_]?new|upgrading)"

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from pathlib import PurePosixPath
 from typing import Final
 
-from worker.domain.dossier.dossier import Guidance
+from worker.domain.dossier import Guidance
 from worker.domain.pattern import pattern
 
 FOLDER_NAMES: Final = ("AGENTS.md", "CLAUDE.md")

@@ -7,14 +7,22 @@ from functools import lru_cache
 from itertools import islice
 from typing import Final
 
-from worker.domain.dossier.dossier import Guidance
+from worker.domain.dossier import Guidance
 from worker.domain.pattern import pattern
 from worker.dossier.repo_rules.duties import find_dependency_bans, find_duties
 from worker.dossier.repo_rules.files import folder_of
 from worker.dossier.repo_rules.phrases import to_imperative
 from worker.dossier.repo_rules.prohibitions import RuleSentence, find_prohibitions, is_path
-from worker.dossier.repo_rules.rule import RepoRule, RuleOrigin, RuleScope
-from worker.dossier.repo_rules.scope import SPAN_LIST, ScopeReading, read_exceptions, read_qualifiers, read_surroundings
+from worker.dossier.repo_rules.scope import (
+    SPAN_LIST,
+    RepoRule,
+    RuleOrigin,
+    RuleScope,
+    ScopeReading,
+    read_exceptions,
+    read_qualifiers,
+    read_surroundings,
+)
 from worker.dossier.repo_rules.statements import Statement, parse_statements
 
 MOST_RULES: Final = 300

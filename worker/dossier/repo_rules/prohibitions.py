@@ -9,8 +9,17 @@ from dataclasses import dataclass
 from typing import Final
 
 from worker.domain.pattern import pattern
-from worker.dossier.repo_rules.rule import PathTouch, RepoRule, RuleKind, RuleOrigin
-from worker.dossier.repo_rules.scope import DOUBT_WORDS, SPAN_LIST, ScopeReading, read_qualifiers, select_spans
+from worker.dossier.repo_rules.scope import (
+    DOUBT_WORDS,
+    SPAN_LIST,
+    PathTouch,
+    RepoRule,
+    RuleKind,
+    RuleOrigin,
+    ScopeReading,
+    read_qualifiers,
+    select_spans,
+)
 
 _NEVER: Final = (
     r"(?:please |and |also |important |you |we |agents? |contributors? |pull requests? |prs? |commits? |bots? |copilot |claude )*(?:(?:must|shall|may) (?:not|never)|do not|don't|dont|never"

@@ -10,7 +10,7 @@ searched before every question to a model; what is redacted by mistake is code t
 character of its secret.
 """
 
-from worker.dossier.secrets.redaction import Redaction, SecretKind
+from worker.dossier.secrets.patterns import Redaction, SecretKind
 from worker.dossier.secrets.redactor import RedactedText, redact
 
 __all__ = ["RedactedText", "Redaction", "SecretKind", "redact"]

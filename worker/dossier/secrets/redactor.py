@@ -6,8 +6,13 @@ from types import MappingProxyType
 from typing import Any, Final, NamedTuple, cast
 
 from worker.domain.pattern import pattern
-from worker.dossier.secrets.patterns import find_named_secrets, find_pattern_secrets, find_private_keys
-from worker.dossier.secrets.redaction import SecretKind, SecretSpan
+from worker.dossier.secrets.patterns import (
+    SecretKind,
+    SecretSpan,
+    find_named_secrets,
+    find_pattern_secrets,
+    find_private_keys,
+)
 
 
 class SecretLine(NamedTuple):

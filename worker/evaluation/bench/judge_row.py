@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Final
 
-from worker.domain.dossier.dossier import Dossier
+from worker.domain.dossier import Dossier
 from worker.domain.ids import DeliveryId
+from worker.domain.judge_request import LOCAL_INSTALLATION, JudgeRequest, PullRef, Trigger
 from worker.domain.ports import Clock
-from worker.domain.request.judge_request import LOCAL_INSTALLATION, JudgeRequest, PullRef, Trigger
 from worker.domain.verdict.verdict import Abstain, Accept, EvidencePointer, Reject, SubjectKind
 from worker.dossier.assemble import complete_dossier
 from worker.dossier.diff.parser import DiffError

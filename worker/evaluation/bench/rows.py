@@ -11,8 +11,7 @@ from typing import Annotated, Final, Literal, NamedTuple, cast
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from worker.domain.dossier.dossier import Dossier
-from worker.domain.dossier.evaluate_block import EvaluateBlock
+from worker.domain.dossier import Dossier
 from worker.domain.model import Frozen
 from worker.domain.verdict.verdict import (
     VERDICT_ADAPTER,
@@ -28,6 +27,7 @@ from worker.domain.verdict.verdict import (
 )
 from worker.errors import InputError
 from worker.evaluation.bench.run_folder import TRAITS_FILE, VERDICTS_FILE, read_json_lines
+from worker.evaluation.evaluate_block import EvaluateBlock
 from worker.signals.heuristic_opinion import CRITERIA_IN_DOUBT
 from worker.signals.signal import SignalScope
 

@@ -14,8 +14,8 @@ from typing import Final, NamedTuple
 
 from worker.clock import SystemClock
 from worker.domain.ids import RepositoryId
+from worker.domain.judge_request import LOCAL_INSTALLATION
 from worker.domain.ports import ModelBudget
-from worker.domain.request.judge_request import LOCAL_INSTALLATION
 from worker.domain.verdict.events import EvalTrigger, started_event, terminal_event
 from worker.domain.verdict.verdict import VERDICT_ADAPTER, Abstain, AbstainReason, Accept, Reject
 from worker.errors import AssayError

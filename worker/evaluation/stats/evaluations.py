@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from worker.domain.check.wait_status import WaitStatus
 from worker.domain.ids import Sha
-from worker.domain.request.judge_request import PullRef
+from worker.domain.judge_request import PullRef
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.dossier.secrets.redactor import redact_fields
 from worker.evaluation.stats.figures import CountedStream

@@ -10,10 +10,16 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
-from worker.domain.dossier.dossier import Ci, CiCheck, CiState
+from worker.domain.dossier import Ci, CiCheck, CiState
 from worker.domain.pattern import pattern
-from worker.domain.text import without_ansi
 from worker.domain.verdict.verdict import CiFailure
+
+_SEQUENCE: Final = pattern(r"\x1b\[[0-9;]{0,20}[A-Za-z]")
+
+
+def without_ansi(text: str) -> str:
+    return _SEQUENCE.sub("", text)
+
 
 PASSING_CONCLUSIONS: Final = frozenset({"success", "neutral", "skipped"})
 """GitHub's conclusions that let a required check pass."""

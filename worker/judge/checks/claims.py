@@ -9,9 +9,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from worker.domain.dossier.case import Case, CoverageClaim
-from worker.domain.dossier.dossier import Criterion, Dossier
+from worker.domain.dossier import Criterion, Dossier
 from worker.domain.pattern import pattern
+from worker.domain.verdict.ledger import Case, CoverageClaim
 from worker.domain.verdict.verdict import ClaimStatus, ClaimVerdict, Finding
 from worker.dossier.claim_pointer import ClaimPointer, read_pointer
 from worker.dossier.diff.parser import ChangeKind, Diff, diff_of, text_lines

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
-from worker.domain.dossier.dossier import Dossier, UnreadReason
+from worker.domain.dossier import Dossier, UnreadReason
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Coverage
 from worker.dossier.diff.parser import ChangeKind, Diff, FileDiff

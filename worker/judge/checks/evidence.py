@@ -10,7 +10,7 @@ from functools import cached_property
 from itertools import islice
 from typing import Final
 
-from worker.domain.dossier.dossier import Dossier
+from worker.domain.dossier import Dossier
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import EvidencePointer, Side
 from worker.dossier.diff.parser import ChangeKind, Diff, DiffError, FileDiff, base_text, diff_of, text_lines
@@ -215,8 +215,7 @@ def matches_quote(text: str, quote: str) -> bool:
 
     The beginning of a long line is enough, and hidden characters may be quoted as they were shown.
     """
-    from worker.judge.llm.fencing import escape_hidden  # noqa: PLC0415 - only what a model quotes was shown to one
-    from worker.judge.llm.line_numbers import NO_NEWLINE  # noqa: PLC0415 - as above
+    from worker.judge.llm.fencing import NO_NEWLINE, escape_hidden  # noqa: PLC0415 - only what a model quotes was shown to one
 
     reals = (_normalize(text), _normalize(escape_hidden(text)))
     quote = quote.strip().removesuffix(NO_NEWLINE.strip()).strip()

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from worker.domain.verdict.opinion import Leaning, ModelOpinion
 from worker.domain.verdict.verdict import (
     Category,
     ClaimStatus,
@@ -17,9 +16,11 @@ from worker.domain.verdict.verdict import (
     CriterionVerdict,
     EvidencePointer,
     Finding,
+    Leaning,
+    ModelOpinion,
 )
 from worker.judge import texts
-from worker.judge.checks.missing_rules import names_a_rule
+from worker.judge.checks.missing import names_a_rule
 from worker.judge.rulings import UNMET, EvidenceBundle
 from worker.signals.acceptance_gap.criteria_not_met import is_mentioned
 from worker.signals.analysis.change import CodeChange

@@ -12,8 +12,7 @@ from itertools import chain, islice
 from typing import Final
 
 from worker.domain.pattern import pattern
-from worker.domain.verdict.opinion import HeuristicOpinion, ModelOpinion
-from worker.domain.verdict.verdict import Category, EvidencePointer, Finding, Side
+from worker.domain.verdict.verdict import Category, EvidencePointer, Finding, HeuristicOpinion, ModelOpinion, Side
 from worker.judge.checks.survival import lines_near, stems_in
 from worker.judge.rulings import EvidenceBundle
 from worker.signals.acceptance_gap.criteria_not_met import is_settled_by

@@ -9,12 +9,10 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from worker.domain.pattern import pattern
-from worker.domain.verdict.opinion import Leaning, ModelOpinion
-from worker.domain.verdict.verdict import ClaimStatus, ClaimVerdict, CriterionStatus
+from worker.domain.verdict.verdict import ClaimStatus, ClaimVerdict, CriterionStatus, Leaning, ModelOpinion
 from worker.judge import texts
 from worker.judge.checks.claims import names_criterion
-from worker.judge.checks.missing_names import find_refuted_claim
-from worker.judge.checks.missing_rules import find_missing_rule
+from worker.judge.checks.missing import find_missing_rule, find_refuted_claim
 from worker.judge.checks.survival import survival_of
 from worker.judge.checks.suspicions import find_unanswered
 from worker.judge.rulings import UNMET, EvidenceBundle, Ruling, leave_to_person

@@ -12,16 +12,16 @@ from itertools import groupby, islice
 from pathlib import PurePosixPath
 from typing import Final, NamedTuple
 
-from worker.domain.dossier.dossier import Dossier, UnreadReason
+from worker.domain.dossier import Dossier, UnreadReason
 from worker.domain.pattern import pattern
 from worker.dossier.diff.parser import ChangeKind, Diff, DiffLine, FileDiff, Hunk, LineKind, text_lines
 from worker.judge.checks.coverage import is_fully_described
-from worker.judge.llm.fencing import shown_path
-from worker.judge.llm.line_numbers import (
+from worker.judge.llm.fencing import (
     STRETCHES_CUT,
     Stretch,
     describe_file,
     render_stretches,
+    shown_path,
     size_of_hunk,
     stretch_of,
 )

@@ -1,19 +1,29 @@
 """Ask one model about a change, and join its opinion with what code knows. Loaded only when a model is asked.
 
-A fact rejects whatever the model says, and an accept needs every changed file read. A failure of the model is neither a reject nor
-a pass; at a budget cap a fact still rejects and a safe change is still accepted.
+The reply is checked, and the model asked once more naming the error: at most two questions, none after the judging's time limit. The
+cost of every reply is counted, usable or not. A fact rejects whatever the model says, and an accept needs every changed file read. A
+failure of the model is neither a reject nor a pass; at a budget cap a fact still rejects and a safe change is still accepted.
 """
 
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from itertools import count
 from types import MappingProxyType
 from typing import Final, assert_never
 
-from worker.domain.ports import Model, ModelReply
+from worker.domain.ports import Model, ModelReply, Prompt
+from worker.domain.verdict.audit import Exchange
 from worker.domain.verdict.budget import Cap, CapLevel
-from worker.domain.verdict.opinion import CERTAIN_CONFIDENCE, Breakdown, Leaning, ModelOpinion
 from worker.domain.verdict.rubric import Rubric
-from worker.domain.verdict.verdict import AbstainReason, Coverage, ThrottledReason
+from worker.domain.verdict.verdict import (
+    CERTAIN_CONFIDENCE,
+    AbstainReason,
+    Breakdown,
+    Coverage,
+    Leaning,
+    ModelOpinion,
+    ThrottledReason,
+)
 from worker.dossier.diff.parser import diff_of
 from worker.errors import BudgetReached, Unavailable
 from worker.judge import texts
@@ -21,13 +31,12 @@ from worker.judge.checks.claims import claimed_ids
 from worker.judge.checks.coverage import coverage_of, mentions_unread_as_missing
 from worker.judge.checks.evidence import Places
 from worker.judge.checks.vetoes import apply_vetoes, find_question
-from worker.judge.context import EvaluationHeader, JudgeContext, JudgingResult, PanelMember
+from worker.judge.context import EvaluationHeader, JudgeContext, JudgingResult, PanelMember, ReplyCosts
 from worker.judge.escalation import AcceptAsSafe
-from worker.judge.llm.client import Consultation, ReplyReader, consult_model
-from worker.judge.llm.fencing import shown_path
+from worker.judge.llm.fencing import cut_text, escape_hidden, make_fence, read_fence, redact_text, shown_path
 from worker.judge.llm.prompt import PromptInput, PromptQuestion, build_question
 from worker.judge.llm.reply import Attempt, ReplyError, ReplyFault, read_reply
-from worker.judge.llm.reply_schema import WIDE_CHANGE_FILES, ReplyRequirements
+from worker.judge.llm.reply_schema import RETRY_FACTOR, WIDE_CHANGE_FILES, ReplyRequirements
 from worker.judge.llm.sections import correction_text
 from worker.judge.rounds.convergence import find_refusal
 from worker.judge.rounds.previous_rounds import calibration_signals, first_scores, read_previous_rounds
@@ -40,7 +49,114 @@ from worker.judge.rulings import (
     reject_on_facts,
     rule_without_model,
 )
-from worker.judge.trace import opinion_steps
+from worker.judge.trace import answered_exchange, opinion_steps, unaffordable_exchange, unanswered_exchange
+
+ReplyReader = Callable[[ModelReply], ModelOpinion | ReplyError]
+
+ECHO_BYTES: Final = 16_000
+"""How much of an unusable reply is sent back to the model."""
+
+_EMPTY_REPLY: Final = "(no text)"
+
+
+@dataclass(frozen=True)
+class Consultation:
+    """`outcome`: the opinion, what was wrong with the last reply, or what kept the model from answering.
+
+    `exchanges`: every question with its outcome, in order.
+    """
+
+    outcome: ModelOpinion | ReplyError | Unavailable | BudgetReached
+    costs: ReplyCosts
+    exchanges: tuple[Exchange, ...] = ()
+
+
+def consult_model(model: Model, prompt: Prompt, read: ReplyReader) -> Consultation:
+    """Ask, and once more if the reply can't be used. Failures of the model or its server are returned, not raised."""
+    consultation = _ask_twice(model, prompt, read)
+    exchanges = tuple(replace(exchange, model=model.name) for exchange in consultation.exchanges)
+    return replace(consultation, exchanges=exchanges)
+
+
+def _ask_twice(model: Model, prompt: Prompt, read: ReplyReader) -> Consultation:
+    spent, past = ReplyCosts(), ()
+    outcome: ModelOpinion | ReplyError | None = None
+    for _ in range(2):
+        try:
+            reply = model.ask(prompt)
+        except Unavailable as unavailable:
+            exchange = unanswered_exchange(prompt, unavailable.reason)
+            return Consultation(unavailable, spent.with_lost(unavailable.lost_usd), (*past, exchange))
+        except BudgetReached as reached:
+            exchange = unaffordable_exchange(prompt, reached)
+            return Consultation(reached, spent.with_lost(reached.lost_usd), (*past, exchange))
+        spent, outcome = spent.with_reply(reply), read(reply)
+        if isinstance(outcome, ModelOpinion):
+            return Consultation(outcome, spent, (*past, answered_exchange(prompt, reply)))
+        past = (*past, answered_exchange(prompt, reply, outcome.fault, outcome.problems))
+        if outcome.fault is ReplyFault.TOO_LONG:
+            break
+        longer = with_retry_length(prompt) if outcome.fault is ReplyFault.TRUNCATED else prompt
+        prompt = correct_prompt(longer, reply, outcome)
+    assert outcome is not None  # noqa: S101 - each round sets it
+    return Consultation(outcome, spent, past)
+
+
+def with_retry_length(prompt: Prompt) -> Prompt:
+    """The same question with a longer limit for its answer, reserved like the first."""
+    return prompt if prompt.reply_tokens is None else replace(prompt, reply_tokens=prompt.reply_tokens * RETRY_FACTOR)
+
+
+def correct_prompt(prompt: Prompt, reply: ModelReply, error: ReplyError) -> Prompt:
+    """The same question, its answer, and what is wrong with that.
+
+    Problems quote names and lines of the change, so they are escaped; those of places stand in the request's fence.
+    """
+    answer = cut_text(reply.text.strip(), ECHO_BYTES) or _EMPTY_REPLY
+    escaped = (redact_text(escape_hidden(problem)).replace("\n", " ") for problem in error.problems)
+    problems = "\n".join(f"{number}. {cut_text(problem, 1_000)}" for number, problem in enumerate(escaped, start=1))
+    if error.fault is ReplyFault.POINTER:
+        question = prompt.turns[0]
+        fence = read_fence(question) or make_fence(question, (question, problems))
+        problems = fence.enclose("places that do not hold", problems.replace(fence.word, "MARK"))
+    correction = (
+        f"Your answer can't be used:\n{problems}\n"
+        "Judge again and answer with one whole JSON object in the schema. "
+        "Correct what is named here; keep what was right."
+    )
+    return replace(prompt, turns=(*prompt.turns, answer, correction))
+
+
+class TimeLimitedModel:
+    """A Model that is unavailable once the time is up."""
+
+    def __init__(self, model: Model, now_ms: Callable[[], int], end_ms: int) -> None:
+        self._model = model
+        self._now_ms = now_ms
+        self._end_ms = end_ms
+
+    @property
+    def name(self) -> str:
+        return self._model.name
+
+    @property
+    def pricing_version(self) -> str | None:
+        return self._model.pricing_version
+
+    def ask(self, prompt: Prompt) -> ModelReply:
+        """Raises Unavailable, also after the time limit."""
+        if self._now_ms() >= self._end_ms:
+            raise Unavailable(self.name, "its answers took so long that no more were waited for (ASSAY_ASKING)")
+        return self._model.ask(prompt)
+
+
+def with_time_limit(context: JudgeContext, now_ms: Callable[[], int]) -> JudgeContext:
+    """The same context with one time limit for all its models, counted from now. A running question is not cut off."""
+    end_ms = now_ms() + context.asking_ms
+    model, second = (
+        TimeLimitedModel(model, now_ms, end_ms) if model else None for model in (context.model, context.second_model)
+    )
+    return replace(context, model=model, second_model=second)
 
 
 def ask_model(

@@ -9,12 +9,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from worker.domain.dossier.dossier import Dossier, UnreadReason
+from worker.domain.dossier import Dossier, UnreadReason
 from worker.domain.ports import Prompt
 from worker.domain.verdict.budget import DEFAULT_TOKEN_BUDGET, TokenBudget
-from worker.domain.verdict.opinion import HeuristicOpinion
 from worker.domain.verdict.rubric import Rubric
-from worker.domain.verdict.verdict import ClaimVerdict, Coverage
+from worker.domain.verdict.verdict import ClaimVerdict, Coverage, HeuristicOpinion
 from worker.dossier.diff.parser import Diff, diff_of
 from worker.dossier.secrets import Redaction
 from worker.judge.checks.ci_status import CiReport

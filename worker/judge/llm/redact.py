@@ -11,12 +11,10 @@ from itertools import islice
 from types import MappingProxyType
 from typing import Final, TypeVar, cast
 
-from worker.domain.dossier.dossier import CiCheck, Dossier, UnreadFile, UnreadReason
-from worker.domain.dossier.never_send import is_withheld
+from worker.domain.dossier import CiCheck, Dossier, UnreadFile, UnreadReason, is_withheld
 from worker.domain.model import Frozen
 from worker.domain.pattern import pattern
-from worker.domain.verdict.opinion import HeuristicOpinion
-from worker.domain.verdict.verdict import ClaimVerdict, EvidencePointer, Finding
+from worker.domain.verdict.verdict import ClaimVerdict, EvidencePointer, Finding, HeuristicOpinion
 from worker.dossier.diff.parser import Diff, DiffError, FileDiff, Hunk, diff_of
 from worker.dossier.secrets import Redaction, SecretKind, redact
 

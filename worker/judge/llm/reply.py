@@ -14,8 +14,14 @@ from typing import Final
 from pydantic import ValidationError
 
 from worker.domain.ports import ModelReply, StopReason
-from worker.domain.verdict.opinion import ConditionAnswer, Leaning, ModelOpinion, SettledAnswer
-from worker.domain.verdict.verdict import Category, CriterionVerdict
+from worker.domain.verdict.verdict import (
+    Category,
+    ConditionAnswer,
+    CriterionVerdict,
+    Leaning,
+    ModelOpinion,
+    SettledAnswer,
+)
 from worker.judge.llm.reply_checks import (
     LocatedReply,
     accept_with_reservations,
@@ -26,7 +32,7 @@ from worker.judge.llm.reply_checks import (
     wide_reject_without_direction,
 )
 from worker.judge.llm.reply_schema import CriterionReply, ReplyDocument, ReplyRequirements
-from worker.judge.scoring import NO_SCORE, verdict_score
+from worker.judge.rulings import NO_SCORE, verdict_score
 
 PLACE_NOT_FOUND: Final = "the place that was named for it does not exist"
 """The note of a criterion that the model called met without a place that exists."""

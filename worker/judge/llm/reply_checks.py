@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from typing import Final, TypeVar
 
 from worker.domain.pattern import pattern
-from worker.domain.verdict.opinion import Breakdown, Leaning
-from worker.domain.verdict.verdict import ConditionState, CriterionStatus, EvidencePointer, Score
+from worker.domain.verdict.verdict import Breakdown, ConditionState, CriterionStatus, EvidencePointer, Leaning, Score
 from worker.judge.llm.reply_schema import (
     ConditionReply,
     CriterionReply,
@@ -19,8 +18,7 @@ from worker.judge.llm.reply_schema import (
     ReplyRequirements,
     SettledReply,
 )
-from worker.judge.rulings import UNMET
-from worker.judge.scoring import DECISION_LINE, HIGHEST_SCORE, LOWEST_SCORE, is_accepting, strength
+from worker.judge.rulings import DECISION_LINE, HIGHEST_SCORE, LOWEST_SCORE, UNMET, is_accepting, strength
 
 ReplyRule = Callable[[ReplyDocument, ReplyRequirements], Iterator[str]]
 

@@ -11,11 +11,10 @@ from typing import Annotated, Final, cast
 
 from pydantic import BeforeValidator, ConfigDict, StringConstraints
 
-from worker.domain.dossier.dossier import Criterion
+from worker.domain.dossier import Criterion
 from worker.domain.model import Frozen
-from worker.domain.verdict.opinion import Breakdown, Leaning
 from worker.domain.verdict.rubric import Rubric
-from worker.domain.verdict.verdict import Category, ConditionState, CriterionStatus, Side
+from worker.domain.verdict.verdict import Breakdown, Category, ConditionState, CriterionStatus, Leaning, Side
 from worker.judge.checks.evidence import Places
 
 StrippedText = Annotated[str, StringConstraints(strip_whitespace=True)]

@@ -8,15 +8,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, assert_never
 
-from worker.domain.dossier.dossier import Dossier
+from worker.domain.dossier import Dossier
 from worker.domain.verdict.ledger import LedgerEntry, conditions_of, select_prompt_entries
 from worker.domain.verdict.verdict import Abstain, Accept, Category, ClaimVerdict, ClosingCondition, Reject
 from worker.judge.checks.ci_status import CiReport
 from worker.judge.checks.suspicions import Suspicion
 from worker.judge.llm.fencing import cut_text, escape_hidden, shown_path
-from worker.judge.rounds.changed_lines import ChangedLines
 from worker.judge.rounds.convergence import RejectRefusal, open_conditions
-from worker.judge.rounds.previous_rounds import PreviousRounds, first_scores, rejects_of, surface_of
+from worker.judge.rounds.previous_rounds import ChangedLines, PreviousRounds, first_scores, rejects_of, surface_of
 from worker.judge.texts import MOST_NAMED, count_times
 
 LEAST_BYTES: Final = 200

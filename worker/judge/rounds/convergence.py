@@ -11,9 +11,9 @@ from typing import Final
 
 from worker.domain.pattern import pattern
 from worker.domain.verdict.ledger import with_free_id
-from worker.domain.verdict.opinion import ConditionAnswer
 from worker.domain.verdict.verdict import (
     ClosingCondition,
+    ConditionAnswer,
     ConditionState,
     CriterionStatus,
     CriterionVerdict,
@@ -21,8 +21,7 @@ from worker.domain.verdict.verdict import (
     Reject,
 )
 from worker.judge import texts
-from worker.judge.rounds.changed_lines import ChangedLines
-from worker.judge.rounds.previous_rounds import OpenCondition, PreviousRounds, finding_key, surface_of
+from worker.judge.rounds.previous_rounds import ChangedLines, OpenCondition, PreviousRounds, finding_key, surface_of
 from worker.judge.rulings import UNMET, EvidenceBundle, Ruling, closing_conditions, leave_to_person
 
 ConditionAnswers = tuple[ConditionAnswer, ...]

@@ -11,8 +11,8 @@ from typing import Any, Final, Protocol, assert_never
 
 from worker.domain.check import overrides
 from worker.domain.check.wait_status import WaitState
-from worker.domain.dossier.dossier import Dossier
-from worker.domain.request.judge_request import LOCAL_INSTALLATION
+from worker.domain.dossier import Dossier
+from worker.domain.judge_request import LOCAL_INSTALLATION
 from worker.domain.verdict.audit import (
     DIGEST_SIGNAL,
     SHADOW_SIGNAL,

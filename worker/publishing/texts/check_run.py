@@ -26,7 +26,7 @@ from worker.domain.check.check_run import (
 )
 from worker.domain.check.wait_status import WaitReason, WaitState, verdict_reason
 from worker.domain.config.config import CONFIG_PATH
-from worker.domain.dossier.dossier import Dossier
+from worker.domain.dossier import Dossier
 from worker.domain.ids import Sha
 from worker.domain.verdict.verdict import (
     Abstain,

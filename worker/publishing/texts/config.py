@@ -7,9 +7,15 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, cast
 
-from worker.domain.config.config import CONFIG_PATH, DEFAULTS_REPOSITORY, MISNAMED_CONFIG_PATH, RepositoryConfig
-from worker.domain.config.schema import ConfigKeys, to_keys
-from worker.domain.dossier.dossier import ConfigOrigin
+from worker.domain.config.config import (
+    CONFIG_PATH,
+    DEFAULTS_REPOSITORY,
+    MISNAMED_CONFIG_PATH,
+    ConfigKeys,
+    RepositoryConfig,
+    to_keys,
+)
+from worker.domain.dossier import ConfigOrigin
 from worker.dossier.config import EffectiveConfig, Problem
 from worker.publishing.texts.markdown import exact_line, fit
 from worker.publishing.texts.phrases import value_phrase

@@ -6,26 +6,24 @@ from decimal import ROUND_CEILING, Decimal
 from enum import StrEnum
 from typing import Final, assert_never
 
-from worker.domain.check.branch_protection import (
-    AppInstallation,
-    RepositoryProtection,
-    RequirementSource,
-    find_requirement_source,
-    list_unapproved,
-)
 from worker.domain.check.check_run import CHECK_NAME
 from worker.domain.config.app_permissions import (
     OPTIONAL_PERMISSIONS,
+    AppInstallation,
     OptIn,
+    RepositoryProtection,
+    RequirementSource,
     find_missing_opt_ins,
     find_missing_permissions,
     find_optional,
+    find_requirement_source,
     is_sufficient,
+    list_unapproved,
 )
 from worker.domain.config.config import Authors, Handling
-from worker.domain.request.judge_request import AuthorKind
+from worker.domain.judge_request import AuthorKind
 from worker.domain.verdict.budget import Caps, Week
-from worker.dossier.eligibility import find_handling, with_operator_defaults
+from worker.dossier.authors import find_handling, with_operator_defaults
 from worker.publishing.texts.markdown import one_line
 from worker.publishing.texts.terminal import Ink, TerminalPage, display_width, wrap_lines
 

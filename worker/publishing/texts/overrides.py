@@ -18,7 +18,7 @@ from worker.domain.check.overrides import (
     needs_human,
 )
 from worker.domain.check.wait_status import WaitReason, WaitState
-from worker.domain.request.pause import format_time
+from worker.domain.pause import format_time
 from worker.domain.verdict.verdict import Verdict
 from worker.publishing.texts.check_run import BODY_BYTES
 from worker.publishing.texts.markdown import code, fit, join_blocks, one_line, prose, split_blocks

@@ -6,7 +6,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Final, assert_never
 
 from worker.domain.config.config import CONFIG_PATH, MISNAMED_CONFIG_PATH
-from worker.domain.dossier.dossier import (
+from worker.domain.dossier import (
     AWAITING_APPROVAL,
     DESCRIPTION,
     Ci,
@@ -19,8 +19,8 @@ from worker.domain.dossier.dossier import (
     Policy,
     UnreadReason,
 )
-from worker.domain.request.judge_request import AuthorKind
-from worker.domain.request.pause import format_time, pause_from_signals
+from worker.domain.judge_request import AuthorKind
+from worker.domain.pause import format_time, pause_from_signals
 from worker.domain.verdict.verdict import (
     Abstain,
     AbstainReason,

@@ -11,9 +11,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, assert_never
 from urllib.parse import quote
 
-from worker.domain.check.check_run import BODY_BYTES, CheckContent
-from worker.domain.check.code_scanning import MOST_RESULTS, UploadRefusal
-from worker.domain.dossier.dossier import Dossier
+from worker.domain.check.check_run import BODY_BYTES, MOST_RESULTS, CheckContent, UploadRefusal
+from worker.domain.dossier import Dossier
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Abstain, Accept, Category, EvidencePointer, Finding, Reject, Side, Verdict
 from worker.dossier.diff.parser import DiffError, diff_of, text_lines

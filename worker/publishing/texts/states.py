@@ -8,10 +8,10 @@ from typing import Final, assert_never
 from worker.domain.check.check_run import CheckContent, Conclusion, build_idle_block, build_pending_block
 from worker.domain.check.shared_head import OtherPull, Strictness, check_state, find_strictest, strictness_of
 from worker.domain.check.wait_status import WaitReason
+from worker.domain.judge_request import AuthorKind, Trigger
 from worker.domain.lifecycle.work import ActivePause
-from worker.domain.request.judge_request import AuthorKind, Trigger
-from worker.domain.request.pause import JudgingPause, format_time
-from worker.dossier.eligibility import AuthorSkipped, DraftHeld
+from worker.domain.pause import JudgingPause, format_time
+from worker.dossier.authors import AuthorSkipped, DraftHeld
 from worker.publishing.texts.check_run import BODY_BYTES, judging_content
 from worker.publishing.texts.markdown import join_blocks, one_line, split_blocks
 from worker.publishing.texts.phrases import REQUIRED_UNPROVEN

@@ -9,7 +9,7 @@ from itertools import accumulate
 from math import inf
 from typing import Final, assert_never
 
-from worker.domain.dossier.dossier import Dossier
+from worker.domain.dossier import Dossier
 from worker.domain.verdict.verdict import Abstain, Accept, Finding, Reject, Side, Verdict
 from worker.publishing.texts import phrases
 from worker.publishing.texts.markdown import exact_line, fit, fit_end, one_line, visible

@@ -12,7 +12,7 @@ from itertools import chain, islice
 from math import log
 from typing import Final, NamedTuple
 
-from worker.domain.dossier.dossier import Criterion
+from worker.domain.dossier import Criterion
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import EvidencePointer
 from worker.dossier.diff.parser import DiffLine, LineKind

@@ -9,7 +9,7 @@ from enum import StrEnum
 from itertools import chain, islice
 from typing import Final, NamedTuple, assert_never
 
-from worker.domain.dossier.dossier import stands_at
+from worker.domain.dossier import stands_at
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category, CriterionStatus, CriterionVerdict
 from worker.dossier.claim_pointer import cited_paths, read_pointer

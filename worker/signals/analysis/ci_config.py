@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Final, NamedTuple
 
-from worker.domain.dossier.dossier import Ci
+from worker.domain.dossier import Ci
 from worker.domain.pattern import pattern
 from worker.dossier.diff.parser import DiffLine, LineKind
 from worker.signals.analysis.change import AnalyzedFile, CodeChange, memoized

@@ -11,7 +11,7 @@ from itertools import islice, takewhile
 from math import fsum, log, log1p
 from typing import Final, NamedTuple
 
-from worker.domain.dossier.dossier import Dossier
+from worker.domain.dossier import Dossier
 from worker.domain.pattern import pattern
 from worker.dossier.diff.parser import LineKind
 from worker.signals.analysis.change import AnalyzedFile, CodeChange, memoized

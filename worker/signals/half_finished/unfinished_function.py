@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from worker.domain.pattern import can_match, pattern
 from worker.domain.verdict.verdict import Category
-from worker.dossier.issue_links import find_closing_links
+from worker.dossier.issues import find_closing_links
 from worker.signals.analysis.change import AnalyzedFile, CodeChange, memoized
 from worker.signals.analysis.changed_functions import (
     ChangedFunction,

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 from urllib.parse import SplitResult, urlsplit
 
-from worker.domain.dossier.dossier import Guidance
+from worker.domain.dossier import Guidance
 from worker.domain.pattern import pattern
 from worker.dossier.diff.parser import ChangeKind, DiffLine, Hunk, LineKind
 from worker.dossier.repo_rules.files import is_rules_file

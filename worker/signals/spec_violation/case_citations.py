@@ -13,8 +13,8 @@ from enum import StrEnum
 from itertools import islice, takewhile
 from typing import Final, assert_never
 
-from worker.domain.dossier.case import Case
 from worker.domain.pattern import pattern
+from worker.domain.verdict.ledger import Case
 from worker.domain.verdict.verdict import Category
 from worker.dossier.claim_pointer import FILE_ENDINGS, ClaimPointer, read_pointer
 from worker.dossier.diff.parser import ChangeKind, DiffLine, Hunk, text_lines

@@ -12,7 +12,7 @@ from typing import Final
 
 from worker.domain.pattern import pattern
 from worker.dossier.diff.parser import DiffLine, Hunk
-from worker.dossier.repo_rules.rule import RepoRule, RuleReach
+from worker.dossier.repo_rules.scope import RepoRule, RuleReach
 from worker.signals.analysis.change import AnalyzedFile, CodeChange, Source
 from worker.signals.analysis.file_roles import SCRIPT_LANGUAGES, FileRole, Language
 from worker.signals.analysis.syntax import is_comment, with_ancestors

@@ -12,7 +12,7 @@ from typing import Final
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Side
 from worker.dossier.diff.parser import ChangeKind, FileDiff
-from worker.dossier.repo_rules.rule import PathTouch, RepoRule, RuleKind
+from worker.dossier.repo_rules.scope import PathTouch, RepoRule, RuleKind
 from worker.signals.analysis.change import AnalyzedFile, CodeChange
 from worker.signals.analysis.file_roles import FileRole, is_signed_by_generator, role_of
 from worker.signals.spec_violation.violation import RuleViolation, is_path_covered, is_path_match, is_root_path_match

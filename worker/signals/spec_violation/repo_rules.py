@@ -17,7 +17,7 @@ from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
 from worker.dossier.diff.parser import ChangeKind, DiffLine
 from worker.dossier.repo_rules.parser import parse_guidance
-from worker.dossier.repo_rules.rule import DutyScope, RepoRule, RuleKind
+from worker.dossier.repo_rules.scope import DutyScope, RepoRule, RuleKind
 from worker.signals.analysis.change import AnalyzedFile, CodeChange, Source
 from worker.signals.analysis.file_roles import SCRIPT_LANGUAGES, FileRole, Language
 from worker.signals.analysis.functions import Function, FunctionScope, find_functions

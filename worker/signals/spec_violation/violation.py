@@ -8,7 +8,7 @@ from typing import Final, assert_never
 
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Side
-from worker.dossier.repo_rules.rule import RepoRule, RuleKind, RuleReach, RuleScope
+from worker.dossier.repo_rules.scope import RepoRule, RuleKind, RuleReach, RuleScope
 from worker.signals.analysis.change import AnalyzedFile
 from worker.signals.analysis.file_roles import FileRole, Language
 from worker.signals.analysis.syntax import find, text_of

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from worker.adapters.anthropic.budgeted_model import BudgetedModel, RequestingModel
     from worker.adapters.anthropic.model import AnthropicModel
+    from worker.domain.judge_request import PullRef
     from worker.domain.ports import ModelBudget
-    from worker.domain.request.judge_request import PullRef
     from worker.settings import ModelAccess
 
 

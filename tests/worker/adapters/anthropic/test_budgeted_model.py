@@ -14,8 +14,8 @@ from tests.worker.adapters.anthropic.sdk import anthropic_model, metered
 from tests.world.anthropic import Anthropic
 from worker.adapters.anthropic.prices import FRAMING_BYTES, priced_models, unpriced_text, worst_case
 from worker.domain.ids import InstallationId, RepositoryId
+from worker.domain.judge_request import PullRef
 from worker.domain.ports import Prompt
-from worker.domain.request.judge_request import PullRef
 from worker.domain.verdict.budget import Bill, Cap, CapLevel, Density, Reservation
 from worker.errors import BudgetReached, Unavailable
 from worker.settings import ModelAccess

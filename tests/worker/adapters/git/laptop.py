@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from worker.adapters.git.checkout import CheckoutInputs, CheckoutSource
-from worker.domain.dossier.dossier import Dossier
+from worker.domain.dossier import Dossier
 from worker.dossier.diff.parser import FileDiff, parse_diff
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)

@@ -8,10 +8,10 @@ import pytest
 from tests.worker.adapters.git.laptop import NOW, Laptop, shown, texts, unread
 from worker.adapters.git.checkout import CheckoutInputs, CheckoutSource, repository_name
 from worker.adapters.git.git import open_repository
-from worker.domain.dossier.case import Case
-from worker.domain.dossier.dossier import CiCheck, CiState, Dossier, Issue
+from worker.domain.dossier import CiCheck, CiState, Dossier, Issue
+from worker.domain.judge_request import Trigger
 from worker.domain.ports import PullSource
-from worker.domain.request.judge_request import Trigger
+from worker.domain.verdict.ledger import Case
 from worker.dossier.assemble import complete_dossier
 from worker.errors import InputError, SubjectGone
 

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.worker.adapters.git.laptop import Laptop
-from worker.domain.dossier.dossier import ConfigOrigin, ConfigText, Policy
+from worker.domain.dossier import ConfigOrigin, ConfigText, Policy
 from worker.dossier.assemble import complete_dossier
 
 PLACE = ".github/assay.yml"

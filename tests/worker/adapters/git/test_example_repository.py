@@ -6,8 +6,8 @@ from tests.worker.adapters.git.laptop import NOW, shown
 from worker.adapters.git.checkout import CheckoutInputs, CheckoutSource
 from worker.adapters.git.example_repository import ExampleRepository, make_example
 from worker.adapters.git.junit import read_junit
-from worker.domain.dossier.case import Case
-from worker.domain.dossier.dossier import CiState, Dossier
+from worker.domain.dossier import CiState, Dossier
+from worker.domain.verdict.ledger import Case
 from worker.domain.verdict.verdict import Category
 from worker.dossier.assemble import complete_dossier
 from worker.judge.rubric import load_rubric

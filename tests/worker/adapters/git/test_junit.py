@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from worker.adapters.git.junit import MOST_BYTES, read_junit
-from worker.domain.dossier.dossier import CiCheck
+from worker.domain.dossier import CiCheck
 from worker.errors import InputError
 
 MIXED = b"""<?xml version="1.0"?>

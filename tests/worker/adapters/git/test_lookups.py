@@ -7,7 +7,7 @@ import pytest
 from tests.worker.adapters.git.laptop import NOW, Laptop
 from worker.adapters.git.changes import find_names_at
 from worker.adapters.git.git import GitProgram, GitRepository, open_repository
-from worker.domain.dossier.dossier import Definition, LookupRequest, LookupResult
+from worker.domain.dossier import Definition, LookupRequest, LookupResult
 from worker.errors import InputError
 
 ANYWHERE = r"\.(?:py|cfg)$"

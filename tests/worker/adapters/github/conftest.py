@@ -18,7 +18,7 @@ from worker.adapters.github.client import AppAccess, app_access
 from worker.adapters.github.pull_requests import GitHubPullSource, make_read_options
 from worker.clock import SystemClock
 from worker.domain.ids import DeliveryId, InstallationId, RepositoryId
-from worker.domain.request.judge_request import JudgeRequest, PullRef, Trigger
+from worker.domain.judge_request import JudgeRequest, PullRef, Trigger
 from worker.settings import AppCredentials, Settings, Timing
 
 INSTALLATION = InstallationId(100)

@@ -10,7 +10,7 @@ from tests.worker.adapters.github.conftest import Place
 from tests.worker.adapters.github.test_doctor import GRANTED
 from worker.adapters.github.doctor import read_branch_protection
 from worker.clock import SystemClock
-from worker.domain.check.branch_protection import RepositoryProtection, Requirement
+from worker.domain.config.app_permissions import RepositoryProtection, Requirement
 from worker.errors import Forbidden, Unavailable
 from worker.settings import AppCredentials, Settings
 

@@ -7,7 +7,7 @@ import pytest
 
 from worker.adapters.github.ci_checks import REPORT_CHARACTERS, CiContext, OwnChecks, ci_of, read_ci_context
 from worker.adapters.github.responses import GraphContext, GraphPull
-from worker.domain.dossier.dossier import AWAITING_APPROVAL, Ci, CiCheck, CiState
+from worker.domain.dossier import AWAITING_APPROVAL, Ci, CiCheck, CiState
 
 NOBODY = OwnChecks(None)
 ASSAY = OwnChecks(4711)

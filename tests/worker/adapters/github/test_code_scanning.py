@@ -15,10 +15,10 @@ from worker.adapters.github.check_runs import GitHubScans
 from worker.adapters.github.client import AppAccess, app_access
 from worker.adapters.github.rate_limits import RESERVED_REQUESTS, RequestPriority
 from worker.clock import SystemClock
-from worker.domain.check.code_scanning import UploadRefusal
+from worker.domain.check.check_run import UploadRefusal
 from worker.domain.config.app_permissions import OptIn, requested_permissions
+from worker.domain.judge_request import PullRef
 from worker.domain.ports import RateLimit
-from worker.domain.request.judge_request import PullRef
 from worker.errors import RateLimited, SubjectGone, Unavailable
 from worker.settings import Settings
 

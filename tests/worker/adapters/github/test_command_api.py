@@ -10,8 +10,8 @@ from worker.adapters.github.comments import GitHubCommandApi
 from worker.domain.config.app_permissions import OptIn
 from worker.domain.config.command_permissions import Role
 from worker.domain.ids import DeliveryId, RepositoryId
+from worker.domain.judge_request import CommandName, CommandRequest, PullRef, ReviewRef
 from worker.domain.ports import CurrentPull
-from worker.domain.request.judge_request import CommandName, CommandRequest, PullRef, ReviewRef
 from worker.errors import RateLimited, SubjectGone
 
 

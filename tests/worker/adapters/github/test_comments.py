@@ -7,8 +7,8 @@ import pytest
 from tests.worker.adapters.github.conftest import Place
 from worker.adapters.github.client import AppAccess
 from worker.adapters.github.comments import GitHubComments
+from worker.domain.judge_request import PullRef
 from worker.domain.ports import PostedComment, PullHead
-from worker.domain.request.judge_request import PullRef
 from worker.errors import Forbidden, RateLimited, SubjectGone
 
 NOBODYS = "MDEyOklzc3VlQ29tbWVudDk5OTk5OTk="

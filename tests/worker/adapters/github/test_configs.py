@@ -9,7 +9,7 @@ from tests.world.github_bench import GitHub
 from worker.adapters.github.errors import is_optional
 from worker.adapters.github.pull_requests import GitHubPullSource
 from worker.adapters.github.responses import GraphError
-from worker.domain.dossier.dossier import ConfigOrigin, ConfigText
+from worker.domain.dossier import ConfigOrigin, ConfigText
 
 CHANGE = {"a.py": "x = 1\ny = 3\n"}
 PLACE = ".github/assay.yml"

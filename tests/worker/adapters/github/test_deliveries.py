@@ -10,7 +10,7 @@ from worker.adapters.github import installations
 from worker.adapters.github.client import GitHubApi, key_api
 from worker.adapters.github.installations import GitHubDeliveries
 from worker.clock import SystemClock
-from worker.domain.request.missed_deliveries import DeliveryAttempt
+from worker.domain.pull_request_events import DeliveryAttempt
 from worker.errors import SubjectGone
 from worker.settings import Settings
 

@@ -9,7 +9,7 @@ from tests.worker.adapters.github.conftest import Opened, Place
 from worker.adapters.github.pull_request_texts import linked_issues
 from worker.adapters.github.pull_requests import GitHubPullSource
 from worker.adapters.github.responses import GraphIssue, GraphPull
-from worker.domain.dossier.dossier import Issue
+from worker.domain.dossier import Issue
 
 CHANGE = {"a.py": "x = 1\ny = 3\n"}
 AGENT = "copilot-swe-agent[bot]"

@@ -8,8 +8,8 @@ from tests.worker.adapters.github.conftest import INSTALLATION, Place
 from worker.adapters.github.client import AppAccess
 from worker.adapters.github.installations import GitHubListing
 from worker.domain.config.config import Authors, Handling
-from worker.domain.request.judge_request import AuthorKind
-from worker.dossier.eligibility import classify_author
+from worker.domain.judge_request import AuthorKind
+from worker.dossier.authors import classify_author
 from worker.errors import SubjectGone
 
 

@@ -6,7 +6,7 @@ from worker.adapters.github.ci_checks import MOST_LOGS, TAIL_CHARACTERS, CiCheck
 from worker.adapters.github.client import GitHubApi
 from worker.adapters.github.errors import GitHubBadRequest
 from worker.clock import SystemClock
-from worker.domain.dossier.dossier import CiCheck
+from worker.domain.dossier import CiCheck
 from worker.errors import AssayError, Forbidden, RateLimited, SubjectGone, Unavailable
 
 JOB = "https://github.com/acme/widgets/actions/runs/77/job/"

@@ -2,7 +2,7 @@
 
 from tests.worker.adapters.github.conftest import Place
 from worker.adapters.github.pull_requests import GitHubPullSource
-from worker.domain.dossier.dossier import Definition, LookupRequest, LookupResult
+from worker.domain.dossier import Definition, LookupRequest, LookupResult
 
 NEW = {"a.py": "x = 1\n"}
 READING = ["AssayPull", "GET 200", "AssayTexts"]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from worker.adapters.github.pull_request_texts import join_patches
 from worker.adapters.github.responses import ChangedFileResponse
-from worker.domain.dossier.dossier import UnreadReason
+from worker.domain.dossier import UnreadReason
 from worker.dossier.diff.parser import ChangeKind, parse_diff
 
 HUNK = "@@ -1 +1 @@\n-a\n+b"

@@ -19,9 +19,9 @@ from worker.adapters.github.pull_request_query import (
 )
 from worker.adapters.github.pull_requests import GitHubPullSource, make_read_options
 from worker.adapters.github.responses import BlobResponse, PullState
-from worker.domain.dossier.dossier import Dossier, PullRequest
+from worker.domain.dossier import Dossier, PullRequest
 from worker.domain.ids import hash_base
-from worker.domain.request.judge_request import JudgeRequest, PullRef, Trigger
+from worker.domain.judge_request import JudgeRequest, PullRef, Trigger
 from worker.dossier.diff.parser import DiffError
 from worker.errors import Unavailable
 

@@ -11,8 +11,8 @@ from worker.adapters.github.client import AppAccess, app_access
 from worker.adapters.github.rate_limits import RESERVED_REQUESTS, RequestPriority
 from worker.clock import SystemClock
 from worker.domain.check.check_run import CheckContent, Conclusion
+from worker.domain.judge_request import JudgeRequest
 from worker.domain.ports import RateLimit
-from worker.domain.request.judge_request import JudgeRequest
 from worker.errors import RateLimited
 from worker.judge.merge_group import PublishedCheckRun
 from worker.publishing.check_runs import no_lease

@@ -9,7 +9,7 @@ import pytest
 from tests.worker.adapters.github.conftest import Opened, Place
 from worker.adapters.github.client import AppAccess
 from worker.adapters.github.pull_requests import GitHubPullSource, make_read_options
-from worker.domain.dossier.dossier import Ci, CiState, Guidance, UnreadReason
+from worker.domain.dossier import Ci, CiState, Guidance, UnreadReason
 from worker.dossier.diff.parser import parse_diff
 from worker.errors import Forbidden, RateLimited, SubjectGone, Unavailable
 

@@ -6,7 +6,7 @@ from tests.worker.adapters.github.conftest import Opened, Place
 from worker.adapters.github.client import AppAccess
 from worker.adapters.github.reviews import GitHubReviewers
 from worker.domain.codeowners import Owner
-from worker.domain.request.judge_request import ReviewRef
+from worker.domain.judge_request import ReviewRef
 from worker.errors import Forbidden
 
 

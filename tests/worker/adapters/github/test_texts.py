@@ -4,7 +4,7 @@ import pytest
 
 from worker.adapters.github.pull_request_texts import MOST_CHARACTERS, HeadTexts, batches, texts_to_read, to_head_file
 from worker.adapters.github.responses import BlobResponse
-from worker.domain.dossier.dossier import HeadFile, UnreadFile, UnreadReason
+from worker.domain.dossier import HeadFile, UnreadFile, UnreadReason
 from worker.dossier.diff.parser import parse_diff
 
 DIFF = b"""diff --git a/a.py b/a.py

@@ -17,9 +17,9 @@ from tests.worker.publishing.texts.samples import rejected
 from worker.adapters.redis import keys
 from worker.adapters.redis.store import Store
 from worker.domain.ids import Fingerprint
+from worker.domain.judge_request import CommandName, CommandRequest, JudgeRequest, PullRef, Trigger
 from worker.domain.lifecycle.judging import Finish
 from worker.domain.lifecycle.work import DispatchLimits, LeasedJob
-from worker.domain.request.judge_request import CommandName, CommandRequest, JudgeRequest, PullRef, Trigger
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.settings import Settings, Timing
 

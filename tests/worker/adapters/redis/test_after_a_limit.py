@@ -8,9 +8,9 @@ from tests.worker.adapters.redis.played import NEWER, pull, wish
 from tests.worker.adapters.redis.test_after_an_outage import HOUR, due_in, takes
 from worker.adapters.redis import keys
 from worker.adapters.redis.store import Store
+from worker.domain.judge_request import Trigger
 from worker.domain.lifecycle.judging import Finish
 from worker.domain.lifecycle.work import RateLimitWait
-from worker.domain.request.judge_request import Trigger
 
 LIMIT = HOUR - timedelta(minutes=10)
 

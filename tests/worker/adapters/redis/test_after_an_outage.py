@@ -11,9 +11,9 @@ from tests.world.redis import Redis
 from worker.adapters.redis import keys
 from worker.adapters.redis.connection.client import items, text
 from worker.adapters.redis.store import Store, open_store
+from worker.domain.judge_request import PullRef, Trigger
 from worker.domain.lifecycle.judging import Finish
 from worker.domain.lifecycle.work import RELEASED_AT_A_TIME, DispatchLimits, JudgedHead, LeasedJob
-from worker.domain.request.judge_request import PullRef, Trigger
 from worker.settings import Timing
 
 CALLS = count(1)

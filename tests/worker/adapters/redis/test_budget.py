@@ -24,7 +24,7 @@ from worker.adapters.redis.connection.client import items, text, whole
 from worker.adapters.redis.store import Store, open_store
 from worker.clock import SystemClock
 from worker.domain.ids import InstallationId, hash_base
-from worker.domain.request.judge_request import PullRef
+from worker.domain.judge_request import PullRef
 from worker.domain.verdict.budget import Bill, Cap, CapLevel, Caps, Density, Reservation, from_nano
 from worker.errors import BudgetReached, LeaseLost
 

@@ -15,7 +15,7 @@ from worker.adapters.redis.store import Store
 from worker.clock import SystemClock
 from worker.domain.check.overrides import NO_DECISIONS, Contest, Override, ReviewDecision
 from worker.domain.ids import DeliveryId, EvalId
-from worker.domain.request.judge_request import FirstSeen, Trigger
+from worker.domain.judge_request import FirstSeen, Trigger
 
 OVERRIDE = Override(login="alice", reason="canary-words", at=AT, eval_id=EvalId("e1"))
 CONTEST = Contest(login="bob", reason="canary-words", at=AT)

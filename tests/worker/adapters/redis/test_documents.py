@@ -12,7 +12,7 @@ from worker.adapters.redis import keys
 from worker.adapters.redis.connection.client import whole
 from worker.adapters.redis.store import Store
 from worker.clock import SystemClock
-from worker.domain.dossier.dossier import NOT_REPORTED, Ci, CiCheck, CiState, ConfigOrigin, ConfigText, Dossier, Policy
+from worker.domain.dossier import NOT_REPORTED, Ci, CiCheck, CiState, ConfigOrigin, ConfigText, Dossier, Policy
 from worker.domain.ids import hash_base
 from worker.dossier.assemble import complete_dossier
 from worker.dossier.config import config_of, with_last_good

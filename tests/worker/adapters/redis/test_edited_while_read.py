@@ -11,10 +11,10 @@ from worker.adapters.redis.connection.client import text, whole
 from worker.adapters.redis.judging import intake
 from worker.adapters.redis.store import Store
 from worker.domain.ids import BaseHash, InstallationId, RepositoryId, hash_base
+from worker.domain.judge_request import PullRef
 from worker.domain.lifecycle.judging import Finish
 from worker.domain.lifecycle.work import DispatchLimits, LeasedJob
-from worker.domain.request.judge_request import PullRef
-from worker.domain.request.pull_request_events import hash_issue
+from worker.domain.pull_request_events import hash_issue
 
 CALLS = count(1)
 HERE = (InstallationId(100), RepositoryId(7))

@@ -14,9 +14,9 @@ from worker.adapters.redis.store import Store
 from worker.clock import SystemClock
 from worker.domain.check.overrides import Contest, Override
 from worker.domain.ids import EvalId
+from worker.domain.judge_request import PullRef, Trigger
 from worker.domain.lifecycle.judging import Finish
 from worker.domain.lifecycle.work import DispatchLimits, LeasedJob
-from worker.domain.request.judge_request import PullRef, Trigger
 from worker.domain.verdict.budget import Caps
 
 LEFT = timedelta(days=90)

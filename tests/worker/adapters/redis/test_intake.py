@@ -11,7 +11,7 @@ from tests.worker.adapters.redis.played import HEAD, wish
 from worker.adapters.redis import keys
 from worker.adapters.redis.judging.intake import DELIVERY_S, PULL_S, lifetime_s, request_json
 from worker.domain.ids import DeliveryId, InstallationId, RepositoryId
-from worker.domain.request.judge_request import AuthorKind, FirstSeen, JudgeRequest, PullRef, Trigger
+from worker.domain.judge_request import AuthorKind, FirstSeen, JudgeRequest, PullRef, Trigger
 
 SHA, AT = "1" * 40, datetime(2026, 11, 21, 10, 0, 0, 5, tzinfo=UTC)
 ALL: dict[str, Any] = {

@@ -27,7 +27,7 @@ from worker.adapters.redis.connection.client import text
 from worker.adapters.redis.judging.intake import lifetime_s
 from worker.adapters.redis.store import Store, open_store
 from worker.clock import SystemClock
-from worker.domain.dossier.dossier import ConfigOrigin, Dossier
+from worker.domain.dossier import ConfigOrigin, Dossier
 from worker.domain.ids import EvalId, Fingerprint, hash_base
 from worker.domain.lifecycle.intake import IntakeOutcome
 from worker.domain.lifecycle.judging import Finish

@@ -16,9 +16,9 @@ from worker.adapters.redis.store import Store
 from worker.domain.ids import CheckRunId, InstallationId
 from worker.domain.lifecycle.work import DispatchLimits
 from worker.domain.metrics import BOUNDS_S, DurationMetric, EventCount
+from worker.domain.pause import JudgingPause
 from worker.domain.ports import RateLimit
-from worker.domain.request.pause import JudgingPause
-from worker.domain.request.pull_request_events import PullRequestEventKind
+from worker.domain.pull_request_events import PullRequestEventKind
 
 HERE, THERE = InstallationId(100), InstallationId(200)
 NOW = datetime(2026, 11, 20, 20, 5, tzinfo=UTC)

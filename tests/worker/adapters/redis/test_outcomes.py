@@ -28,7 +28,7 @@ from worker.adapters.redis.store import Store, open_store
 from worker.domain.ids import hash_base
 from worker.domain.lifecycle.intake import IntakeOutcome as Taken
 from worker.domain.lifecycle.work import DuePullRequest
-from worker.domain.request.pull_request_events import PullRequestEventKind, hash_issue
+from worker.domain.pull_request_events import PullRequestEventKind, hash_issue
 from worker.domain.verdict.outcomes import Outcome, OutcomeKind
 from worker.domain.verdict.verdict import Abstain, Accept
 from worker.errors import LeaseLost

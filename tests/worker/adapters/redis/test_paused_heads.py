@@ -4,8 +4,8 @@ from tests.worker.adapters.redis.played import HEAD, NEWER, comes_again, pull, w
 from worker.adapters.redis import keys
 from worker.adapters.redis.connection.client import text, whole
 from worker.adapters.redis.store import Store
+from worker.domain.judge_request import JudgeRequest
 from worker.domain.lifecycle.work import PausedRepository
-from worker.domain.request.judge_request import JudgeRequest
 
 HERE = PausedRepository.model_validate({"installation_id": 100, "repository_id": 7})
 

@@ -5,7 +5,7 @@ from worker.adapters.redis.connection.client import text, whole
 from worker.adapters.redis.store import Store
 from worker.domain.ids import InstallationId, RepositoryId
 from worker.domain.lifecycle.work import ActivePause
-from worker.domain.request.pause import JudgingPause
+from worker.domain.pause import JudgingPause
 
 OURS, THEIRS = InstallationId(100), InstallationId(101)
 WIDGETS, GADGETS = RepositoryId(7), RepositoryId(8)

@@ -20,10 +20,10 @@ from worker.adapters.redis import keys
 from worker.adapters.redis.connection.client import items, text
 from worker.adapters.redis.judging.pull_requests import AlreadyJudged
 from worker.adapters.redis.store import Store, open_store
+from worker.domain.judge_request import PullRef, Trigger
 from worker.domain.lifecycle.intake import IntakeOutcome
 from worker.domain.lifecycle.judging import Finish, FinishResult
 from worker.domain.lifecycle.work import DispatchedJob, DispatchLimits, LeasedJob
-from worker.domain.request.judge_request import PullRef, Trigger
 from worker.errors import LeaseLost
 from worker.settings import Timing
 

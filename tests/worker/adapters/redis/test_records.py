@@ -18,8 +18,8 @@ from worker.adapters.redis.store import Store
 from worker.domain.ids import CheckRunId, EvalId, InstallationId
 from worker.domain.lifecycle.judging import Finish
 from worker.domain.lifecycle.work import DispatchLimits
-from worker.domain.request.pause import JudgingPause
-from worker.domain.request.pull_request_events import PullRequestEventKind
+from worker.domain.pause import JudgingPause
+from worker.domain.pull_request_events import PullRequestEventKind
 from worker.domain.verdict.events import EvalTrigger, Event, EventKind, terminal_event
 from worker.errors import LeaseLost
 

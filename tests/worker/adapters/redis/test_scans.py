@@ -5,7 +5,7 @@ import pytest
 from tests.worker.adapters.redis.played import HEAD, on_record, pull
 from worker.adapters.redis import keys
 from worker.adapters.redis.store import Store
-from worker.domain.check.code_scanning import UploadedSarif, UploadRefusal
+from worker.domain.check.check_run import UploadedSarif, UploadRefusal
 from worker.domain.ids import EvalId
 
 SENT = UploadedSarif(head_sha=HEAD, origin=EvalId("e"))

@@ -11,10 +11,10 @@ from worker.adapters.redis.store import Store
 from worker.domain.check.check_run import CheckContent, Conclusion
 from worker.domain.check.shared_head import OtherPull
 from worker.domain.ids import BaseHash, CheckRunId, hash_base
+from worker.domain.judge_request import PullRef, Trigger
 from worker.domain.lifecycle.judging import Finish
 from worker.domain.lifecycle.work import DispatchLimits, JudgedHead
-from worker.domain.request.judge_request import PullRef, Trigger
-from worker.domain.request.pull_request_events import hash_issue
+from worker.domain.pull_request_events import hash_issue
 
 MAIN, OTHER = hash_base("main"), hash_base("other")
 ISSUE = ("acme/specs", 9)

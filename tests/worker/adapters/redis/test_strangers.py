@@ -10,8 +10,8 @@ from worker.adapters.redis import keys
 from worker.adapters.redis.connection.client import items, text, whole
 from worker.adapters.redis.judging import intake
 from worker.adapters.redis.store import Store
+from worker.domain.judge_request import Trigger
 from worker.domain.lifecycle.work import DispatchLimits, PendingCheckRun
-from worker.domain.request.judge_request import Trigger
 from worker.settings import WRITES_AN_HOUR, WRITES_EACH, Timing
 
 CALLS = count(1)

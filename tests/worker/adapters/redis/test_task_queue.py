@@ -13,7 +13,7 @@ from worker.adapters.redis.delayed_queue import RedisTaskQueue
 from worker.adapters.redis.keys import COMMENT_JOBS, SCANS, QueueKeys
 from worker.adapters.redis.store import Store
 from worker.domain.check.author_comment import CommentJob
-from worker.domain.check.code_scanning import SarifUpload
+from worker.domain.check.check_run import SarifUpload
 from worker.domain.ids import DeliveryId, EvalId, Sha
 
 

@@ -15,11 +15,11 @@ from worker.adapters.redis.keys import ADDED_REPOSITORIES
 from worker.adapters.redis.records.records import add_repositories
 from worker.adapters.redis.store import Store
 from worker.domain.ids import CheckRunId, InstallationId, RepositoryId, hash_base
+from worker.domain.judge_request import DRAFT_TRIGGERS, AuthorKind, FirstSeen, JudgeRequest, Trigger
 from worker.domain.lifecycle.intake import MOST_LOOKS, NO_HEAD, IntakeOutcome, NamedHead
 from worker.domain.lifecycle.judging import Finish, FinishResult
 from worker.domain.lifecycle.work import DispatchLimits, JudgedHead, LeasedJob
-from worker.domain.request.judge_request import DRAFT_TRIGGERS, AuthorKind, FirstSeen, JudgeRequest, Trigger
-from worker.domain.request.pull_request_events import RepositoryAdded, hash_issue
+from worker.domain.pull_request_events import RepositoryAdded, hash_issue
 from worker.scheduling.jobs import request_after_ci
 from worker.settings import Timing
 

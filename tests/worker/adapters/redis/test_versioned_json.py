@@ -17,11 +17,11 @@ from worker.adapters.redis.connection import versioned_json
 from worker.adapters.redis.connection.versioned_json import read_json, read_json_or_none
 from worker.adapters.redis.keys import COMMANDS, PULL_REQUEST_EVENTS
 from worker.adapters.redis.store import Store
-from worker.domain.dossier.dossier import Dossier
+from worker.domain.dossier import Dossier
+from worker.domain.judge_request import CommandRequest, JudgeRequest, Trigger
 from worker.domain.lifecycle.work import ExpiredCheckRun
 from worker.domain.model import Frozen
-from worker.domain.request.judge_request import CommandRequest, JudgeRequest, Trigger
-from worker.domain.request.pull_request_events import PullRequestEvent, PullRequestEventKind
+from worker.domain.pull_request_events import PullRequestEvent, PullRequestEventKind
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.outcomes import Demotion
 

@@ -11,10 +11,10 @@ from tests.worker.publishing.texts.samples import accepted, dossier
 from worker.adapters.redis import keys
 from worker.adapters.redis.store import Store
 from worker.domain.ids import EvalId, InstallationId, new_eval_id
+from worker.domain.judge_request import PullRef
 from worker.domain.lifecycle.judging import Finish
 from worker.domain.lifecycle.work import DispatchLimits
-from worker.domain.request.judge_request import PullRef
-from worker.domain.request.pull_request_events import PullRequestEvent, PullRequestEventKind
+from worker.domain.pull_request_events import PullRequestEvent, PullRequestEventKind
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.outcomes import OutcomeKind
 from worker.domain.verdict.verdict import Abstain, Accept, Reject

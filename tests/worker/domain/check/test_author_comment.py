@@ -26,7 +26,7 @@ from worker.domain.config.config import Feedback
 from worker.domain.ids import EvalId
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import AbstainReason, Subject, SubjectKind
-from worker.dossier.agents import AGENTS
+from worker.dossier.authors import AGENTS
 
 NEWER = "2" * 40
 

@@ -6,7 +6,7 @@ import pytest
 
 from tests.worker.publishing.texts.samples import abstained, accepted, rejected
 from worker.domain.check.overrides import NO_DECISIONS, Contest, HumanDecisions, Override, ReviewDecision, needs_human
-from worker.domain.request.judge_request import ReviewRef
+from worker.domain.judge_request import ReviewRef
 from worker.domain.verdict.verdict import AbstainReason
 
 AT = datetime(2026, 11, 20, 12, tzinfo=UTC)

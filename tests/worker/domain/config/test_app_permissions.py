@@ -10,13 +10,19 @@ from worker.domain.config.app_permissions import (
     IMPLICIT_EVENTS,
     OPT_IN_SETTINGS,
     OPTIONAL_PERMISSIONS,
+    AppInstallation,
     OptIn,
     PermissionLevel,
+    RepositoryProtection,
+    Requirement,
+    RequirementSource,
     find_declined,
     find_missing_opt_ins,
     find_missing_permissions,
     find_optional,
+    find_requirement_source,
     is_sufficient,
+    list_unapproved,
     requested_permissions,
     select_events,
 )
@@ -123,3 +129,34 @@ def test_a_choice_that_has_its_permission_to_itself_needs_no_switch() -> None:
     assert {optional.opt_in for optional in OPTIONAL_PERMISSIONS if optional not in alone} == set(
         OPT_IN_SETTINGS.values()
     )
+
+
+OURS = 4711
+
+
+@pytest.mark.parametrize(
+    ("sources", "expected"),
+    [
+        ([], RequirementSource.NONE),
+        ([None], RequirementSource.ANYBODYS),
+        ([OURS], RequirementSource.OURS),
+        ([None, OURS], RequirementSource.OURS),
+        ([99], RequirementSource.ANOTHERS),
+        ([OURS, 99], RequirementSource.ANOTHERS),
+        ([None, 99], RequirementSource.ANOTHERS),
+    ],
+)
+def test_one_requirement_that_names_us_is_enough_and_one_of_another_app_is_too_much(
+    sources: list[int | None], expected: RequirementSource
+) -> None:
+    gate = RepositoryProtection(
+        "acme/widgets", requirements=tuple(Requirement("a ruleset", source) for source in sources)
+    )
+    assert find_requirement_source(gate, OURS) is expected
+
+
+def test_what_was_not_approved_is_what_is_asked_beyond_what_was_granted() -> None:
+    installed = AppInstallation(1, "acme", {"checks": "write", "contents": "read", "issues": "read"})
+    asked = {"checks": "read", "contents": "read", "issues": "write", "merge_queues": "read"}
+    assert list_unapproved(asked, installed) == ("issues: write", "merge_queues: read")
+    assert list_unapproved({}, installed) == ()

@@ -16,8 +16,8 @@ from worker.domain.config.command_permissions import (
     parse_pause,
     roles_from,
 )
-from worker.domain.request.judge_request import CommandName
-from worker.domain.request.pause import UntilError
+from worker.domain.judge_request import CommandName
+from worker.domain.pause import UntilError
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from worker.domain.ids import BaseHash, InstallationId, Sha
+from worker.domain.judge_request import Trigger
 from worker.domain.lifecycle import intake, judging
 from worker.domain.lifecycle.intake import (
     CheckCompleted,
@@ -16,7 +17,6 @@ from worker.domain.lifecycle.intake import (
 )
 from worker.domain.lifecycle.judging import Finish, FinishResult, JudgingEnded, LeaseRefusal
 from worker.domain.lifecycle.state import Phase, PullRequestState
-from worker.domain.request.judge_request import Trigger
 
 QUIET_MS, QUIET_MAX_MS, GATHER_MS, GATHERED_MS = 45_000, 300_000, 2_000, 10_000
 LEASE_MS, HOLD_MS = 60_000, 15_000

@@ -6,6 +6,7 @@ import pytest
 
 from tests.worker.domain.lifecycle.played import HEAD, NEWER, NEWEST, START, PlayedPullRequest
 from worker.domain.ids import BaseHash, DeliveryId, Sha, hash_base
+from worker.domain.judge_request import DRAFT_TRIGGERS, Trigger
 from worker.domain.lifecycle.intake import (
     MOST_LOOKS,
     NO_HEAD,
@@ -16,7 +17,6 @@ from worker.domain.lifecycle.intake import (
 )
 from worker.domain.lifecycle.judging import Finish, FinishResult
 from worker.domain.lifecycle.state import MOST_LEFT_HEADS, Phase, Retention
-from worker.domain.request.judge_request import DRAFT_TRIGGERS, Trigger
 
 MAIN, DEV, NEXT = (hash_base(name) for name in ("main", "dev", "next"))
 WINDOW_TRIGGERS = {Trigger.OPENED, Trigger.PUSHED, Trigger.REOPENED, Trigger.TEXT}

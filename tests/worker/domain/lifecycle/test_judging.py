@@ -3,6 +3,7 @@
 import pytest
 
 from tests.worker.domain.lifecycle.played import HEAD, HOLD_MS, LEASE_MS, NEWER, START, PlayedPullRequest
+from worker.domain.judge_request import Trigger
 from worker.domain.lifecycle import judging
 from worker.domain.lifecycle.judging import (
     MOST_SPARE_ATTEMPTS,
@@ -14,7 +15,6 @@ from worker.domain.lifecycle.judging import (
 )
 from worker.domain.lifecycle.state import Phase, Retention
 from worker.domain.lifecycle.work import DispatchLimits
-from worker.domain.request.judge_request import Trigger
 
 
 @pytest.fixture

@@ -7,10 +7,10 @@ import pytest
 
 from tests.worker.judge.making import BASE, HEAD, NOW, entry
 from tests.worker.judge.verdicts import accepted, rejected, unjudged
-from worker.domain.dossier.case import Case
 from worker.domain.ids import Fingerprint
 from worker.domain.verdict.ledger import (
     AuthorText,
+    Case,
     LedgerEntry,
     TextChange,
     classify_text,

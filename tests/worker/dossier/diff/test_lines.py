@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.worker.judge.making import DIFF, new_file
-from worker.dossier.diff.line_hashes import HASHED_LINES, hash_changed_lines, hash_line
 from worker.dossier.diff.lines import (
     CACHED_LINES,
     PIECE_BYTES,
@@ -19,7 +18,16 @@ from worker.dossier.diff.lines import (
     number_lines,
     split_pieces,
 )
-from worker.dossier.diff.parser import LONG_HUNK_BYTES, DiffLine, LineKind, diff_of, parse_diff
+from worker.dossier.diff.parser import (
+    HASHED_LINES,
+    LONG_HUNK_BYTES,
+    DiffLine,
+    LineKind,
+    diff_of,
+    hash_changed_lines,
+    hash_line,
+    parse_diff,
+)
 
 HEADER = b"diff --git a/%d b/%d\n--- a/%d\n+++ b/%d\n"
 

@@ -1,4 +1,4 @@
-from worker.domain.dossier.dossier import Guidance
+from worker.domain.dossier import Guidance
 from worker.dossier.repo_rules.files import RULE_FOLDERS, folders_above, is_rules_file, is_rules_name, unique_files
 
 

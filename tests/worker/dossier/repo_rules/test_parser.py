@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from worker.domain.dossier.dossier import Guidance
+from worker.domain.dossier import Guidance
 from worker.dossier.repo_rules.parser import MOST_RULES, parse_guidance
-from worker.dossier.repo_rules.rule import DutyScope, PathTouch, RepoRule, RuleKind, RuleReach
+from worker.dossier.repo_rules.scope import DutyScope, PathTouch, RepoRule, RuleKind, RuleReach
 
 
 def rules(text: str, path: str = "AGENTS.md") -> tuple[RepoRule, ...]:

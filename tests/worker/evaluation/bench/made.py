@@ -10,7 +10,7 @@ from typing import Any
 
 from tests.worker.judge.verdicts import unjudged
 from tests.worker.signals.made import diff_of, dossier_of
-from worker.domain.dossier.dossier import Dossier
+from worker.domain.dossier import Dossier
 from worker.domain.verdict.verdict import Abstain, Accept, Reject
 from worker.evaluation.bench.rows import ExpectedVerdict, RowOutcome, RowTraits
 from worker.evaluation.bench.run_folder import RunPlan

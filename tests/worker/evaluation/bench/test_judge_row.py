@@ -8,7 +8,7 @@ from tests.worker.evaluation.bench.made import BROKEN_DIFF, STUB, change, row
 from tests.worker.judge.courtroom import bench
 from tests.worker.signals.made import dossier_of, plain_dossier
 from worker.clock import SystemClock
-from worker.domain.dossier.dossier import Dossier
+from worker.domain.dossier import Dossier
 from worker.domain.verdict.verdict import SubjectKind
 from worker.evaluation.bench.judge_row import OTHER_LANGUAGE, judge_row, opportunities_of
 from worker.evaluation.bench.rows import BenchRow

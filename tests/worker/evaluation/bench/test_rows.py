@@ -9,7 +9,6 @@ import pytest
 
 from tests.worker.evaluation.bench.made import WEAK_TEST, finding, judged, row, traits, written
 from tests.worker.judge.verdicts import accepted, rejected, unjudged
-from worker.domain.dossier.evaluate_block import EvaluateBlock
 from worker.domain.verdict.verdict import VERDICT_ADAPTER, Category
 from worker.errors import InputError
 from worker.evaluation.bench.rows import (
@@ -22,6 +21,7 @@ from worker.evaluation.bench.rows import (
     survey_rows,
 )
 from worker.evaluation.bench.run_folder import TRAITS_FILE, VERDICTS_FILE
+from worker.evaluation.evaluate_block import EvaluateBlock
 
 
 def test_rows_are_read_packed_or_not_and_empty_lines_are_left_out(tmp_path: Path) -> None:

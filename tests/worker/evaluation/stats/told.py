@@ -12,7 +12,7 @@ from itertools import islice
 from typing import Any, Final
 
 from worker.domain.ids import EvalId, InstallationId, RepositoryId
-from worker.domain.request.judge_request import PullRef
+from worker.domain.judge_request import PullRef
 from worker.domain.verdict.events import FAILURE_MESSAGES, EventKind, FailureMode, StreamEntry
 from worker.domain.verdict.outcomes import Outcome, OutcomeKind, outcome_event
 from worker.evaluation.stats.cache import open_figures

@@ -3,9 +3,9 @@
 import pytest
 
 from worker.adapters.git.junit import read_junit
-from worker.domain.dossier.dossier import AWAITING_APPROVAL, Ci, CiCheck, CiState
+from worker.domain.dossier import AWAITING_APPROVAL, Ci, CiCheck, CiState
 from worker.domain.verdict.verdict import CiFailure
-from worker.judge.checks.ci_status import EXCERPT_LINES, failing_tests, first_failure, read_ci
+from worker.judge.checks.ci_status import EXCERPT_LINES, failing_tests, first_failure, read_ci, without_ansi
 from worker.judge.texts import ci_pending
 
 GREEN = CiCheck(name="test", conclusion="success")
@@ -181,3 +181,16 @@ def test_red_ci_without_a_report_names_its_check_and_without_a_check_nothing() -
 def test_a_failing_check_without_a_name_is_told_as_one() -> None:
     nameless = RED.model_copy(update={"name": " "})
     assert first_failure(read_ci(Ci(checks=(nameless,)))) == CiFailure(check="a check without a name")
+
+
+@pytest.mark.parametrize(
+    ("printed", "text"),
+    [
+        ("\x1b[31mFAILED\x1b[0m test", "FAILED test"),
+        ("\x1b[1;38;5;196mbold\x1b[K", "bold"),
+        ("a[0] = 1; list[3m]", "a[0] = 1; list[3m]"),
+        ("\x1b[" + "1" * 21 + "m", "\x1b[" + "1" * 21 + "m"),
+    ],
+)
+def test_colours_and_movements_are_taken_out_and_nothing_else(printed: str, text: str) -> None:
+    assert without_ansi(printed) == text

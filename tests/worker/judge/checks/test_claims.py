@@ -3,8 +3,8 @@
 import pytest
 
 from tests.worker.judge.making import DIFF, dossier, new_file
-from worker.domain.dossier.case import Case, CoverageClaim
-from worker.domain.dossier.dossier import Criterion, Dossier, HeadFile
+from worker.domain.dossier import Criterion, Dossier, HeadFile
+from worker.domain.verdict.ledger import Case, CoverageClaim
 from worker.domain.verdict.verdict import Category, ClaimStatus, ClaimVerdict, Finding
 from worker.dossier.diff.parser import parse_diff
 from worker.judge.checks.claims import check_case, check_claims, claimed_ids, draft_claims

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.worker.judge.making import DIFF, dossier, new_file
-from worker.domain.dossier.dossier import Criterion, Issue, UnreadFile, UnreadReason
+from worker.domain.dossier import Criterion, Issue, UnreadFile, UnreadReason
 from worker.domain.verdict.verdict import Coverage
 from worker.dossier.diff.parser import parse_diff
 from worker.judge.checks.coverage import coverage_of, mentions_unread_as_missing

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 import pytest
 
-from worker.domain.dossier.dossier import Dossier
+from worker.domain.dossier import Dossier
 from worker.domain.verdict.verdict import EvidencePointer, Side
 from worker.judge.checks.evidence import Places
-from worker.judge.llm.line_numbers import NO_NEWLINE
+from worker.judge.llm.fencing import NO_NEWLINE
 
 DIFF = """\
 diff --git a/src/up.py b/src/up.py

@@ -16,8 +16,8 @@ from tests.worker.judge.making import (
     pull_request,
     reject,
 )
-from worker.domain.dossier.case import Case, CoverageClaim
-from worker.domain.dossier.dossier import Criterion, Guidance, HeadFile
+from worker.domain.dossier import Criterion, Guidance, HeadFile
+from worker.domain.verdict.ledger import Case, CoverageClaim
 from worker.domain.verdict.verdict import Abstain, AbstainReason, Accept, CriterionStatus, Reject
 from worker.judge.judge import judge, judge_with_record
 from worker.judge.llm.reply import ReplyFault

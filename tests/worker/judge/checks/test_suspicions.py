@@ -18,9 +18,19 @@ from tests.worker.judge.making import (
     pull_request,
     reject,
 )
-from worker.domain.dossier.dossier import Criterion, Dossier
-from worker.domain.verdict.opinion import Leaning, ModelOpinion, SettledAnswer
-from worker.domain.verdict.verdict import Abstain, AbstainReason, Accept, CriterionStatus, EvidencePointer, Reject, Side
+from worker.domain.dossier import Criterion, Dossier
+from worker.domain.verdict.verdict import (
+    Abstain,
+    AbstainReason,
+    Accept,
+    CriterionStatus,
+    EvidencePointer,
+    Leaning,
+    ModelOpinion,
+    Reject,
+    SettledAnswer,
+    Side,
+)
 from worker.dossier.diff.parser import diff_of
 from worker.judge.checks.ci_status import read_ci
 from worker.judge.checks.evidence import Places

@@ -16,8 +16,8 @@ from tests.worker.judge.making import (
     place,
     reject,
 )
-from worker.domain.dossier.case import Case, CoverageClaim
-from worker.domain.dossier.dossier import Criterion, Dossier, HeadFile, Policy, UnreadFile, UnreadReason
+from worker.domain.dossier import Criterion, Dossier, HeadFile, Policy, UnreadFile, UnreadReason
+from worker.domain.verdict.ledger import Case, CoverageClaim
 from worker.domain.verdict.verdict import Abstain, AbstainReason, Accept, Reject
 from worker.judge.checks.vetoes import is_test_or_text
 from worker.judge.judge import judge, judge_with_record

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.worker.judge.llm.changes import binary, diff_of, edit
 from tests.worker.judge.making import dossier, new_file
-from worker.domain.dossier.dossier import Dossier, HeadFile
+from worker.domain.dossier import Dossier, HeadFile
 from worker.dossier.diff.parser import FileDiff, LineKind
 from worker.judge.llm.diff_view import (
     FENCE_BYTES,
@@ -28,7 +28,7 @@ from worker.judge.llm.diff_view import (
     whole_file,
     with_functions,
 )
-from worker.judge.llm.line_numbers import Stretch, render_stretches, size_of_hunk, stretch_of
+from worker.judge.llm.fencing import Stretch, render_stretches, size_of_hunk, stretch_of
 from worker.signals.analysis.change import AnalyzedFile, CodeChange
 
 EVERYTHING = 1 << 40

@@ -7,8 +7,8 @@ import pytest
 
 from tests.bench.made import Size, made_dossier
 from tests.worker.dossier.secrets.samples import Sample, look_alikes, secrets
-from worker.domain.dossier.case import Case
-from worker.domain.dossier.dossier import Ci, CiCheck, Criterion, Dossier, Guidance, HeadFile, Issue
+from worker.domain.dossier import Ci, CiCheck, Criterion, Dossier, Guidance, HeadFile, Issue
+from worker.domain.verdict.ledger import Case
 from worker.dossier.assemble import complete_dossier
 from worker.dossier.diff.parser import diff_of
 from worker.judge.checks.ci_status import read_ci

@@ -20,7 +20,7 @@ from tests.worker.judge.making import (
     reject,
     reply,
 )
-from worker.domain.dossier.dossier import Dossier, HeadFile, Policy
+from worker.domain.dossier import Dossier, HeadFile, Policy
 from worker.domain.verdict.audit import EvaluatedVerdict, Stage, dump_audit, read_audit
 from worker.domain.verdict.budget import Cap, CapLevel, TokenBudget
 from worker.domain.verdict.rubric import Lens

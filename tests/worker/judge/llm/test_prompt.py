@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from tests.worker.judge.making import DIFF, dossier, entry, fact, new_file, opinion, pull_request
 from tests.worker.judge.verdicts import accepted, rejected, unjudged
 from worker.adapters.anthropic.prices import prompt_bytes
-from worker.domain.dossier.case import Case, CoverageClaim
-from worker.domain.dossier.dossier import (
+from worker.domain.dossier import (
     DESCRIPTION,
     Ci,
     CiCheck,
@@ -25,8 +24,8 @@ from worker.domain.dossier.dossier import (
     UnreadReason,
 )
 from worker.domain.verdict.budget import TokenBudget
-from worker.domain.verdict.opinion import HeuristicOpinion
-from worker.domain.verdict.verdict import Coverage
+from worker.domain.verdict.ledger import Case, CoverageClaim
+from worker.domain.verdict.verdict import Coverage, HeuristicOpinion
 from worker.dossier.diff.parser import parse_diff
 from worker.judge.checks.ci_status import read_ci
 from worker.judge.checks.claims import check_claims

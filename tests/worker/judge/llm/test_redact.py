@@ -4,8 +4,7 @@ from typing import Any
 
 from tests.worker.judge.making import DIFF, HEAD, dossier, entry, fact, new_file, opinion, pull_request
 from tests.worker.judge.verdicts import rejected
-from worker.domain.dossier.case import Case, CoverageClaim
-from worker.domain.dossier.dossier import (
+from worker.domain.dossier import (
     Ci,
     CiCheck,
     Criterion,
@@ -18,6 +17,7 @@ from worker.domain.dossier.dossier import (
     UnreadFile,
     UnreadReason,
 )
+from worker.domain.verdict.ledger import Case, CoverageClaim
 from worker.domain.verdict.verdict import ClaimStatus, ClaimVerdict, EvidencePointer
 from worker.dossier.diff.parser import parse_diff
 from worker.dossier.secrets import Redaction, SecretKind

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from tests.worker.judge.making import accept, cannot_tell, criteria, dossier, place, reject, reply, scores
 from worker.domain.ports import ModelReply, StopReason
-from worker.domain.verdict.opinion import Leaning, ModelOpinion
-from worker.domain.verdict.verdict import Category, CriterionStatus, EvidencePointer, Side
+from worker.domain.verdict.verdict import Category, CriterionStatus, EvidencePointer, Leaning, ModelOpinion, Side
 from worker.judge.checks.evidence import Places
 from worker.judge.llm.reply import Attempt, ReplyError, ReplyFault, read_reply
 from worker.judge.llm.reply_schema import ReplyDocument, ReplyRequirements, reply_schema

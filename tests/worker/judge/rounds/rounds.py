@@ -12,7 +12,7 @@ from typing import Any
 
 from tests.worker.judge.courtroom import docket
 from tests.worker.judge.making import NOW, dossier, pull_request
-from worker.domain.dossier.dossier import Criterion, Dossier, HeadFile
+from worker.domain.dossier import Criterion, Dossier, HeadFile
 from worker.domain.ids import EvalId, Sha
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import Abstain, Accept, Reject, Side

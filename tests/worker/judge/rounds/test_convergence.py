@@ -20,11 +20,10 @@ from tests.worker.judge.making import (
     scores,
 )
 from tests.worker.judge.rounds.rounds import History, Verdict
-from worker.domain.dossier.dossier import Ci, CiCheck, CiState, Criterion
+from worker.domain.dossier import Ci, CiCheck, CiState, Criterion
 from worker.domain.verdict.rubric import Rubric
 from worker.domain.verdict.verdict import VERDICT_ADAPTER, Abstain, AbstainReason, Accept, Coverage, Reject
-from worker.dossier.diff.line_hashes import hash_changed_lines
-from worker.dossier.diff.parser import diff_of
+from worker.dossier.diff.parser import diff_of, hash_changed_lines
 from worker.errors import Unavailable
 
 STEP = "Retry it on 503."

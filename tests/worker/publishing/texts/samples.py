@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
-from worker.domain.dossier.dossier import (
+from worker.domain.dossier import (
     Ci,
     CiCheck,
     CiState,

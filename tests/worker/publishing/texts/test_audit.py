@@ -9,8 +9,7 @@ from inline_snapshot import snapshot
 
 from tests.worker.publishing.texts.samples import HEAD, HOSTILE, STUB, abstained, accepted, dossier, rejected
 from worker.adapters.redis.tokens import ApiTokenGrant
-from worker.domain.dossier.case import Case
-from worker.domain.dossier.dossier import Commit, Guidance, HeadFile, PullRequest
+from worker.domain.dossier import Commit, Guidance, HeadFile, PullRequest
 from worker.domain.ids import EvalId, InstallationId
 from worker.domain.verdict.audit import (
     AuditRecord,
@@ -22,6 +21,7 @@ from worker.domain.verdict.audit import (
     Stage,
     Step,
 )
+from worker.domain.verdict.ledger import Case
 from worker.domain.verdict.verdict import (
     Abstain,
     AbstainReason,

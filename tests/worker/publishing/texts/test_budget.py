@@ -10,7 +10,7 @@ from inline_snapshot import snapshot
 from tests.worker.publishing.texts.samples import HOSTILE, abstained, accepted, dossier, rejected
 from worker.domain.check.check_run import Conclusion
 from worker.domain.ids import EvalId
-from worker.domain.request.pause import JudgingPause, pause_to_signals
+from worker.domain.pause import JudgingPause, pause_to_signals
 from worker.domain.verdict.budget import Cap, CapLevel
 from worker.domain.verdict.verdict import (
     AbstainReason,

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from inline_snapshot import snapshot
 
-from worker.domain.dossier.case import Case, CoverageClaim
-from worker.domain.dossier.dossier import Criterion
+from worker.domain.dossier import Criterion
+from worker.domain.verdict.ledger import Case, CoverageClaim
 from worker.domain.verdict.verdict import Category, ClaimStatus, ClaimVerdict, Finding
 from worker.dossier.case import read_case
 from worker.judge.checks.claims import CheckedCase, DraftClaim

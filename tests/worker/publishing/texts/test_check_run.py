@@ -28,7 +28,7 @@ from worker.domain.check.check_run import (
     CheckContent,
     Conclusion,
 )
-from worker.domain.dossier.dossier import (
+from worker.domain.dossier import (
     AWAITING_APPROVAL,
     DESCRIPTION,
     Ci,

@@ -15,8 +15,8 @@ from tests.worker.publishing.texts.rendered import ACTIVE, GITHUB, Shown
 from tests.worker.publishing.texts.samples import HOSTILE, abstained, accepted, rejected
 from worker.domain.check.author_comment import comment_marker
 from worker.domain.config.command_permissions import COMMAND_RIGHTS, CommandRefusal, Role
-from worker.domain.request.judge_request import CommandName, CommandRequest
-from worker.domain.request.pause import JudgingPause
+from worker.domain.judge_request import CommandName, CommandRequest
+from worker.domain.pause import JudgingPause
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import AbstainReason, CiFailure, ClosingCondition, ConditionState, Verdict
 from worker.publishing.texts.comments import (

@@ -7,8 +7,8 @@ from typing import Any
 
 from inline_snapshot import snapshot
 
-from worker.domain.config.schema import ConfigKeys
-from worker.domain.dossier.dossier import ConfigOrigin, ConfigText
+from worker.domain.config.config import ConfigKeys
+from worker.domain.dossier import ConfigOrigin, ConfigText
 from worker.dossier.config import read_config, resolve_config
 from worker.publishing.texts.config import effective_report, mistake_report, reference, schema
 from worker.publishing.texts.terminal import TerminalPage

@@ -5,8 +5,8 @@ from inline_snapshot import snapshot
 
 from tests.worker.publishing.texts.samples import HOSTILE, abstained, accepted, dossier, rejected
 from worker.domain.check.check_run import Annotation, AnnotationLevel, Conclusion
-from worker.domain.dossier.dossier import ConfigOrigin, ConfigText, Dossier, HeadFile, Policy
-from worker.domain.request.judge_request import AuthorKind
+from worker.domain.dossier import ConfigOrigin, ConfigText, Dossier, HeadFile, Policy
+from worker.domain.judge_request import AuthorKind
 from worker.domain.verdict.verdict import AbstainReason, Category, Verdict
 from worker.publishing.texts.check_run import annotations as marked
 from worker.publishing.texts.check_run import (

@@ -7,8 +7,15 @@ from pathlib import Path
 import pytest
 from inline_snapshot import snapshot
 
-from worker.domain.check.branch_protection import AppInstallation, RepositoryProtection, Requirement
-from worker.domain.config.app_permissions import CORE_PERMISSIONS, OPTIONAL_PERMISSIONS, OptIn, requested_permissions
+from worker.domain.config.app_permissions import (
+    CORE_PERMISSIONS,
+    OPTIONAL_PERMISSIONS,
+    AppInstallation,
+    OptIn,
+    RepositoryProtection,
+    Requirement,
+    requested_permissions,
+)
 from worker.domain.config.config import Authors, Handling
 from worker.domain.verdict.budget import Caps, estimate_week
 from worker.publishing.texts.doctor import (

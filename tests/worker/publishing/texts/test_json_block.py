@@ -18,9 +18,9 @@ from worker.domain.check.overrides import HumanDecisions, Override, ReviewDecisi
 from worker.domain.check.shared_head import IN_PROGRESS, OtherPull
 from worker.domain.check.wait_status import WaitReason, WaitState
 from worker.domain.ids import CheckRunId, EvalId
-from worker.domain.request.judge_request import AuthorKind, Trigger
+from worker.domain.judge_request import AuthorKind, Trigger
 from worker.domain.verdict.verdict import AbstainReason, Category
-from worker.dossier.eligibility import AuthorSkipped, DraftHeld
+from worker.dossier.authors import AuthorSkipped, DraftHeld
 from worker.judge.merge_group import GroupPasses, GroupStopReason, GroupStops, PublishedCheckRun
 from worker.publishing.texts import check_run, merge_group, overrides, states
 from worker.publishing.texts.json_block import BLOCK_BYTES, check_text, json_block

@@ -7,8 +7,8 @@ import pytest
 from inline_snapshot import snapshot
 
 from tests.worker.publishing.texts.samples import HEAD, HOSTILE, abstained, accepted, dossier, rejected
-from worker.domain.check.code_scanning import MOST_RESULTS, UploadRefusal
-from worker.domain.dossier.dossier import Dossier, HeadFile
+from worker.domain.check.check_run import MOST_RESULTS, UploadRefusal
+from worker.domain.dossier import Dossier, HeadFile
 from worker.domain.verdict.verdict import AbstainReason, Category, EvidencePointer, Finding, Side, Verdict
 from worker.publishing.texts.check_run import check_content
 from worker.publishing.texts.sarif import (

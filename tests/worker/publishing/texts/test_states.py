@@ -9,9 +9,9 @@ from inline_snapshot import snapshot
 from tests.worker.publishing.texts.samples import HOSTILE
 from worker.domain.check.check_run import HELPFUL, CheckContent, Conclusion
 from worker.domain.check.shared_head import IN_PROGRESS, OtherPull, check_state, strictness_of
+from worker.domain.judge_request import Trigger
 from worker.domain.lifecycle.work import ActivePause
-from worker.domain.request.judge_request import Trigger
-from worker.domain.request.pause import JudgingPause
+from worker.domain.pause import JudgingPause
 from worker.publishing.texts.check_run import BODY_BYTES, judging_content
 from worker.publishing.texts.states import (
     combine_content,

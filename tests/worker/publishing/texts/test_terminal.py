@@ -15,7 +15,7 @@ from tests.worker.publishing.texts.samples import (
     dossier,
     rejected,
 )
-from worker.domain.dossier.dossier import DESCRIPTION, Ci, CiCheck, CiState, Criterion, Issue
+from worker.domain.dossier import DESCRIPTION, Ci, CiCheck, CiState, Criterion, Issue
 from worker.domain.ids import EvalId
 from worker.domain.verdict.verdict import (
     AbstainReason,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from worker.domain.dossier.dossier import Criterion
+from worker.domain.dossier import Criterion
 from worker.signals.acceptance_gap.change_index import CriterionTerms, parse_criterion
 from worker.signals.analysis.relatedness import stem
 

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.worker.signals.made import changed_file
-from worker.domain.dossier.dossier import Ci, CiCheck
+from worker.domain.dossier import Ci, CiCheck
 from worker.signals.analysis.ci_config import (
     HeadLines,
     command_of,

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.worker.signals.made import dossier_of, plain_dossier
-from worker.domain.dossier.dossier import Definition
+from worker.domain.dossier import Definition
 from worker.signals.heuristic_opinion import find_lookups
 
 PYTHON = "def _load(path):\n    return read(path)\n"

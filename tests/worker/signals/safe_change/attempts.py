@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 from tests.worker.signals.made import plain_dossier
-from worker.domain.dossier.dossier import Dossier
+from worker.domain.dossier import Dossier
 
 HERE = Path(__file__).parent
 

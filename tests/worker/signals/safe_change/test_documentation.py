@@ -3,7 +3,7 @@
 import pytest
 
 from tests.worker.signals.made import change_of, dossier_of, plain_dossier
-from worker.domain.dossier.dossier import Guidance, Policy
+from worker.domain.dossier import Guidance, Policy
 from worker.signals.analysis.change import CodeChange
 from worker.signals.safe_change.documentation import find_obstacle, is_documentation_only
 

@@ -17,6 +17,7 @@ from worker.adapters.redis.judging.state import PULL_S, expect_state, load, pars
 from worker.adapters.redis.keys import SHARED_HEADS
 from worker.domain.check.shared_head import CommitRef
 from worker.domain.ids import BaseHash, DeliveryId, InstallationId, RepositoryId, RepositoryName, Sha
+from worker.domain.judge_request import JudgeRequest, PullRef, Trigger
 from worker.domain.lifecycle import intake as lifecycle
 from worker.domain.lifecycle.intake import (
     CheckCompleted,
@@ -28,7 +29,6 @@ from worker.domain.lifecycle.intake import (
     find_mode,
 )
 from worker.domain.lifecycle.state import PullRequestState
-from worker.domain.request.judge_request import JudgeRequest, PullRef, Trigger
 from worker.settings import WRITES_A_MINUTE, WRITES_EACH, Timing
 
 if TYPE_CHECKING:

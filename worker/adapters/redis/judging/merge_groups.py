@@ -17,10 +17,10 @@ from worker.adapters.redis.judging.intake import lifetime_s, milliseconds
 from worker.adapters.redis.keys import GROUPS
 from worker.domain.check.merge_group import MergeGroup
 from worker.domain.ids import CheckRunId, DeliveryId, InstallationId, RepositoryId, Sha
+from worker.domain.judge_request import PullRef
 from worker.domain.lifecycle.intake import IntakeOutcome
 from worker.domain.lifecycle.judging import MOST_SPARE_ATTEMPTS
 from worker.domain.lifecycle.work import GroupLease, LeasedGroup, PendingGroup, QueuedGroup
-from worker.domain.request.judge_request import PullRef
 from worker.errors import LeaseLost
 from worker.settings import Timing
 

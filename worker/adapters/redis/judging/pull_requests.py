@@ -27,6 +27,15 @@ from worker.adapters.redis.judging.intake import IntakeReceipt, lifetime_s, mill
 from worker.adapters.redis.judging.state import CHECK_QUEUES, DUE_QUEUES, PULL_S, find_next, load, save
 from worker.adapters.redis.records.event_stream import lose_evaluation
 from worker.domain.ids import BaseHash, CheckRunId, DeliveryId, InstallationId, Sha
+from worker.domain.judge_request import (
+    LOCAL_INSTALLATION,
+    MANUAL_TRIGGERS,
+    FirstSeen,
+    JudgeRequest,
+    JudgingPlan,
+    PullRef,
+    Trigger,
+)
 from worker.domain.lifecycle import judging as lifecycle
 from worker.domain.lifecycle.intake import ANEW_FLAG, ASKED_FLAG, CONTEST_FLAG, FORCE_FLAG, IntakeOutcome
 from worker.domain.lifecycle.intake import withdraw as withdraw_request
@@ -41,15 +50,6 @@ from worker.domain.lifecycle.work import (
     PendingCheckRun,
     PullRequestLease,
     RateLimitWait,
-)
-from worker.domain.request.judge_request import (
-    LOCAL_INSTALLATION,
-    MANUAL_TRIGGERS,
-    FirstSeen,
-    JudgeRequest,
-    JudgingPlan,
-    PullRef,
-    Trigger,
 )
 from worker.errors import AssayError, LeaseLost
 from worker.settings import Timing

@@ -30,7 +30,7 @@ from worker.domain.check.shared_head import (
 )
 from worker.domain.check.wait_status import WaitState
 from worker.domain.ids import InstallationId, RepositoryId, Sha
-from worker.domain.request.judge_request import PullRef
+from worker.domain.judge_request import PullRef
 from worker.settings import Timing
 
 BACKSTOP_MS: Final = 5_000

@@ -11,8 +11,8 @@ from worker.adapters.redis import keys
 from worker.adapters.redis.connection.client import Reply, items, member_scores, text, whole
 from worker.adapters.redis.connection.transactions import Command, Operation, Transaction
 from worker.domain.ids import InstallationId
+from worker.domain.judge_request import PullRef
 from worker.domain.lifecycle.state import Phase, PullRequestState, Retention
-from worker.domain.request.judge_request import PullRef
 
 PULL_S: Final = int(keys.MONTH.total_seconds())
 """Lifetime of a state after its last judging."""

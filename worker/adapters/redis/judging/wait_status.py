@@ -12,7 +12,7 @@ from worker.adapters.redis.records.records import find_repositories
 from worker.adapters.redis.store import Store
 from worker.domain.check.wait_status import DueJudging, PullWithHead, find_wait_reason
 from worker.domain.ids import InstallationId, Sha
-from worker.domain.request.judge_request import PullRef
+from worker.domain.judge_request import PullRef
 from worker.domain.verdict.verdict import SubjectKind, Verdict
 
 

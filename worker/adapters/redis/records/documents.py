@@ -28,7 +28,7 @@ from worker.adapters.redis.judging.intake import expire_with_ledger, lifetime_s,
 from worker.adapters.redis.judging.state import load
 from worker.adapters.redis.records.records import find_repositories
 from worker.domain.check.author_comment import CommentRecord
-from worker.domain.check.code_scanning import UploadedSarif, UploadRefusal
+from worker.domain.check.check_run import UploadedSarif, UploadRefusal
 from worker.domain.check.overrides import (
     Contest,
     HumanDecision,
@@ -37,9 +37,9 @@ from worker.domain.check.overrides import (
     ReviewDecision,
     ReviewDismissal,
 )
-from worker.domain.dossier.dossier import ConfigOrigin
+from worker.domain.dossier import ConfigOrigin
 from worker.domain.ids import BaseHash, DeliveryId, InstallationId, RepositoryId, Sha
-from worker.domain.request.judge_request import FirstSeen, PullRef, ReviewRef
+from worker.domain.judge_request import FirstSeen, PullRef, ReviewRef
 from worker.domain.verdict.audit import rubric_digest
 from worker.domain.verdict.outcomes import Demotion
 from worker.domain.verdict.rubric import VersionedRubric

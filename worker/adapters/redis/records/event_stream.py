@@ -27,9 +27,9 @@ from worker.adapters.redis.connection.client import (
 from worker.adapters.redis.connection.transactions import Operation, Transaction, read_due, run
 from worker.adapters.redis.judging.state import load, save
 from worker.domain.ids import InstallationId
+from worker.domain.judge_request import PullRef
 from worker.domain.lifecycle.state import Phase
 from worker.domain.pattern import pattern
-from worker.domain.request.judge_request import PullRef
 from worker.domain.verdict.events import (
     EvaluationStarted,
     Event,

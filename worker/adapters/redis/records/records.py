@@ -21,10 +21,9 @@ from worker.adapters.redis.keys import ADDED_REPOSITORIES, COMMANDS, PULL_REQUES
 from worker.adapters.redis.pauses import RedisPauses
 from worker.adapters.redis.records.event_stream import RedisEvents as Stream
 from worker.domain.ids import EvalId, InstallationId, RepositoryId
+from worker.domain.judge_request import CommandRequest, JudgeRequest
 from worker.domain.lifecycle.work import QueuedAddedRepository
-from worker.domain.request.judge_request import CommandRequest, JudgeRequest
-from worker.domain.request.missed_deliveries import DeliveryAttempt, DeliveryCursor
-from worker.domain.request.pull_request_events import Repository, RepositoryAdded
+from worker.domain.pull_request_events import DeliveryAttempt, DeliveryCursor, Repository, RepositoryAdded
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.settings import Timing
 

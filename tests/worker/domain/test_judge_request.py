@@ -1,6 +1,6 @@
 import pytest
 
-from worker.domain.request.judge_request import Trigger
+from worker.domain.judge_request import Trigger
 
 
 def test_a_reason_to_judge_that_only_a_later_version_knows_is_one_to_judge() -> None:

@@ -8,10 +8,18 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from worker.domain.config.config import LONGEST_WAIT_S, Authors, Handling, RepositoryConfig
-from worker.domain.config.schema import ConfigKeys, parse_seconds, to_config, to_keys
-from worker.domain.config.signal_names import SIGNAL_NAMES
-from worker.domain.dossier.dossier import Policy
+from worker.domain.config.config import (
+    LONGEST_WAIT_S,
+    SIGNAL_NAMES,
+    Authors,
+    ConfigKeys,
+    Handling,
+    RepositoryConfig,
+    parse_seconds,
+    to_config,
+    to_keys,
+)
+from worker.domain.dossier import Policy
 from worker.signals.registry import REGISTERED_NAMES
 
 

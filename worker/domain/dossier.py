@@ -4,20 +4,20 @@ A field that was left out means "unknown, derive it"; `null` or `[]` means "know
 """
 
 import hashlib
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from fnmatch import fnmatchcase
 from typing import Annotated, Final, Literal
 
 from pydantic import Field, StringConstraints, ValidationError, model_validator
 
-from worker.domain.dossier.case import Case
 from worker.domain.ids import RepositoryName, Sha
+from worker.domain.judge_request import AuthorKind
 from worker.domain.model import Frozen
 from worker.domain.pattern import pattern
-from worker.domain.request.judge_request import AuthorKind
-from worker.domain.verdict.ledger import AuthorText, LedgerEntry
+from worker.domain.verdict.ledger import AuthorText, Case, LedgerEntry
 from worker.domain.verdict.verdict import AbstainReason, Category, Score
 
 Path = Annotated[str, StringConstraints(min_length=1)]
@@ -171,7 +171,7 @@ class Guidance(Frozen):
 
 
 Glob = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^[^!\s]")]
-"""As in a .gitignore, without its negations; matched by `worker.domain.dossier.never_send`."""
+"""As in a .gitignore, without its negations; matched by `worker.domain.dossier`."""
 
 
 class Policy(Frozen):
@@ -354,3 +354,46 @@ def author_text(dossier: Dossier) -> AuthorText:
         description=None if own is None else hashlib.sha256(own.encode()).hexdigest(),
         links=tuple(sorted({f"{issue.repository or ''}#{issue.number}".casefold() for issue in linked})),
     )
+
+
+_ANY_DEPTH = "**"
+
+
+def is_withheld(path: str, globs: Sequence[str]) -> bool:
+    """Whether one of the globs of `never_send` matches the path, or a folder that it is in.
+
+    They are written as in a .gitignore, without its negations, in any case of letters: a name without a slash at any depth, one
+    with a slash from the root, `**` for any number of folders; what matches a folder withholds everything in it. Linear in the path.
+    """
+    segments = path.casefold().split("/")
+    return any(_matches(_parts(glob), segments) for glob in globs)
+
+
+def _parts(glob: str) -> tuple[str, ...]:
+    written = glob.casefold().removeprefix("./")
+    inner = written.rstrip("/")
+    parts = tuple(part for part in inner.split("/") if part)
+    return parts if "/" in inner else (_ANY_DEPTH, *parts)
+
+
+def _matches(parts: tuple[str, ...], segments: Sequence[str]) -> bool:
+    """Follow all ways to match in one pass: *at* are the indexes of the parts that could be next."""
+    at = _skip_any_depth(parts, {0})
+    for segment in segments:
+        if len(parts) in at:
+            return True
+        here = {index for index in at if parts[index] == _ANY_DEPTH}
+        over = {index + 1 for index in at if parts[index] != _ANY_DEPTH and fnmatchcase(segment, parts[index])}
+        at = _skip_any_depth(parts, here | over)
+    return len(parts) in at
+
+
+def _skip_any_depth(parts: tuple[str, ...], at: set[int]) -> set[int]:
+    """Add the parts behind each `**`, which may match no folder."""
+    reached = set(at)
+    for index in sorted(at):
+        following = index
+        while following < len(parts) and parts[following] == _ANY_DEPTH:
+            following += 1
+            reached.add(following)
+    return reached

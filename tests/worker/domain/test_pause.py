@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from worker.domain.request.pause import (
+from worker.domain.pause import (
     JudgingPause,
     UntilError,
     format_time,

@@ -1,12 +1,13 @@
 """A recorded dossier is refused by the field that is wrong."""
 
 import json
+import time
 from typing import Any
 
 import pytest
 
 from tests.worker.judge.making import dossier
-from worker.domain.dossier.dossier import (
+from worker.domain.dossier import (
     MOST_PATHS,
     Definition,
     DossierError,
@@ -14,6 +15,7 @@ from worker.domain.dossier.dossier import (
     NameLookup,
     build_lookup,
     find_absent,
+    is_withheld,
     read_dossier,
 )
 
@@ -93,3 +95,47 @@ def test_a_path_is_absent_where_it_is_neither_a_file_nor_the_end_of_one_nor_a_fo
     tree = ("docs/deep/b.md", "acme/__init__.py")
     assert find_absent(tree, ["docs/deep/b.md", "b.md", "deep/b.md", "docs", "acme/init.py", "Docs/Deep/B.md"]) == ()
     assert find_absent(tree, ["docs/c.md", "b.m", "eep/b.md", "doc"]) == ("docs/c.md", "b.m", "eep/b.md", "doc")
+
+
+@pytest.mark.parametrize(
+    ("glob", "path"),
+    [
+        (".env", ".env"),
+        (".env*", "deploy/.env.production"),
+        ("*.pem", "certs/ca/root.PEM"),
+        ("secrets", "app/secrets/db.yml"),
+        ("secrets/", "secrets/db.yml"),
+        ("config/*.yml", "config/db.yml"),
+        ("/config/db.yml", "config/db.yml"),
+        ("./config", "config/db.yml"),
+        ("config/**/db.yml", "config/db.yml"),
+        ("config/**/db.yml", "config/a/b/db.yml"),
+        ("**/private/**", "a/private/b/c.txt"),
+        ("config/", "config/a"),
+        ("[a-c].txt", "x/b.txt"),
+    ],
+)
+def test_a_glob_matches_as_in_a_gitignore(glob: str, path: str) -> None:
+    assert is_withheld(path, ("nothing", glob))
+
+
+@pytest.mark.parametrize(
+    ("glob", "path"),
+    [
+        (".env", "env.py"),
+        ("config/*.yml", "app/config/db.yml"),
+        ("config/*.yml", "config/a/db.yml"),
+        ("/db.yml/x", "db.yml"),
+        ("*.pem", "pem/readme.md"),
+        ("a/**/b/c", "a/b"),
+    ],
+)
+def test_a_glob_matches_nothing_else(glob: str, path: str) -> None:
+    assert not is_withheld(path, (glob,))
+
+
+def test_a_hostile_glob_takes_linear_time() -> None:
+    """One that tried every way would take longer than anybody waits: the limit tells only that apart."""
+    started = time.process_time()
+    is_withheld("a/" * 2_000 + "b", ("**/" * 60 + "x", "*a" * 90 + "x"))
+    assert time.process_time() - started < 30

@@ -1,1 +1,0 @@
-"""Types of what the judge may see."""

@@ -1,1 +1,0 @@
-"""Types of requests to judge, and of the events that lead to them."""
