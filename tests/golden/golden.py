@@ -12,9 +12,15 @@ from pathlib import Path
 from typing import Final
 
 HERE: Final = Path(__file__).parent
-UPDATE: Final = "./test tests/golden tests/conversations/test_golden.py --update-golden"
+UPDATE: Final = (
+    "./test tests/golden tests/worker/publishing/texts tests/app tests/conversations/test_golden.py --update-golden"
+)
 LONGEST: Final = 60
 """Lines of a difference that are shown."""
+
+
+Pages = Iterable[tuple[str, ...]]
+"""A title, and the texts under it."""
 
 
 class Golden:
@@ -38,6 +44,10 @@ class Golden:
     def holds_json(self, name: str, value: object) -> None:
         self.holds(name, json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False) + "\n")
 
+    def holds_pages(self, name: str, pages: Pages) -> None:
+        """Hold texts that people read under titles that say what they are for."""
+        self.holds(name, "\n".join(f"# {title}\n\n{''.join(map(_fenced, texts))}" for title, *texts in pages))
+
     def has_only(self, folder: str, names: Iterable[str]) -> None:
         """The folder has these files and no other."""
         there, wanted = {path.name for path in (HERE / folder).iterdir()}, set(names)
@@ -46,3 +56,7 @@ class Golden:
                 (HERE / folder / name).unlink()
         else:
             assert there == wanted
+
+
+def _fenced(text: str) -> str:
+    return f"````\n{text}{'' if text.endswith(chr(10)) else chr(10)}````\n"

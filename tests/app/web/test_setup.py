@@ -29,6 +29,7 @@ from app.web.setup import (
     setting_lines,
 )
 from tests.app.web.served import PATH, ServedDoor, serving, settings
+from tests.golden.golden import Golden, Pages
 from tests.world.contract import violations
 from tests.world.github_bench import GitHub
 from tests.world.redis import Redis
@@ -429,46 +430,6 @@ def page_text(html: str) -> str:
     )
 
 
-def test_the_form() -> None:
-    form = SetupFormValues(address=HOME, organization="acme", opt_ins=frozenset({"comments"}))
-    assert page_text(form_page(form, "Nothing like it.")) == snapshot("""\
-Set up Assay
-Nothing like it.
-This creates the GitHub App that Assay works as. You see all of it before GitHub is asked, and GitHub asks you again.
-One-time token
-[token: ]
-Assay printed it when it started, in its terminal or log.
-Address of this Assay
-[address: https://assay.example.org]
-As your browser reaches it. GitHub sends you back to it, with what opens the App: it has to be yours.
-Where GitHub sends deliveries
-[deliveries: ]
-Empty: the address above and /github/webhooks. Fill it in where Assay will run elsewhere, or behind a tunnel.
-Organization
-[organization: acme]
-Whose App it becomes. Empty: your own account's.
-What it may do
-Judging needs this, and no more:
-Metadata (read): read names, rulesets and who may command; every App is given it.
-Contents (read): read the change, the files around it, and .github/assay.yml.
-Pull requests (read): read what is judged, and hear of pushes.
-Issues (read): read what was asked for, and comments with commands.
-Actions (read): read the logs of failing jobs.
-Commit statuses (read): see CI that reports statuses: nothing may pass while one fails.
-Checks (read and write): write the one check that Assay is, and see the others.
-Each of these is your choice, now or later:
-[comments checked] Pull requests (read and write): comment on pull requests, answer commands, set a label, ask for a review
-Without it the agent gets no comment, commands get no answer in words, and no review is requested; verdicts stand on the check alone.
-[reactions] Pull requests (read and write): react to commands, so that they are seen to be taken or refused
-Without it commands get no reaction: what follows shows on the check, and a refusal only in an answer.
-[merge_queue] Merge queues (read): hear of merge groups, and answer for them
-Without it merge groups get no answer: where Assay is required, a merge queue waits until it times out.
-[code_scanning] Code scanning alerts (read and write): upload SARIF where a repository sets sarif: true
-Without it no SARIF is uploaded; where a repository wants it, its checks say so.
-Show me what GitHub will be asked
-""")
-
-
 def test_what_is_to_be_typed_is_shown_as_code() -> None:
     html = form_page(SetupFormValues(address=HOME))
     assert "where a repository sets <code>sarif: true</code><small>" in html
@@ -509,26 +470,6 @@ def test_an_address_that_github_can_not_reach_is_warned_of() -> None:
     assert "can’t reach" not in page_text(confirm_page(tunnel, build_manifest(tunnel, ()), "https://github.com/x"))
 
 
-def test_what_to_put_where() -> None:
-    assert page_text(done_page(MADE)) == snapshot("""\
-Your App “assay-acme” is there
-Its secrets are shown this once, and kept nowhere here. Copy them before you close or reload this page; a click on a box selects all of it.
-1. Put them where Assay runs
-In a file .env that only you can read (then set -a; . ./.env; set +a):
-ASSAY_APP_ID=77
-ASSAY_WEBHOOK_SECRET='hu'"'"'sh'
-ASSAY_APP_PRIVATE_KEY=UEVN
-Or on Fly (with a space in front, so that your shell does not remember it):
-fly secrets set ASSAY_APP_ID=77 ASSAY_WEBHOOK_SECRET='hu'"'"'sh' ASSAY_APP_PRIVATE_KEY=UEVN
-2. Start Assay again
-It reads its settings when it starts. This page is closed from now on.
-3. Install it
-Choose the repositories that Assay judges.
-4. See that all is well
-assay doctor --repo OWNER/REPO checks every setting and connection, and says what is missing for the check to be required.
-""")
-
-
 def test_what_was_not_chosen_is_one_more_line_to_put_there() -> None:
     assert setting_lines(MADE, ["reactions"]) == [*setting_lines(MADE), "ASSAY_REACTIONS=0"]
     assert setting_lines(MADE, ["made up", "merge_queue"]) == setting_lines(MADE)
@@ -564,3 +505,13 @@ def test_the_ends_without_an_app() -> None:
 def test_a_made_app_shows_no_secret_by_accident() -> None:
     assert "PEM" not in repr(MADE)
     assert "hu'sh" not in json.dumps(MADE.model_dump(mode="json"))
+
+
+def pages() -> Pages:
+    form = SetupFormValues(address=HOME, organization="acme", opt_ins=frozenset({"comments"}))
+    yield "the form", page_text(form_page(form, "Nothing like it."))
+    yield "what to put where", page_text(done_page(MADE))
+
+
+def test_what_people_read(golden: Golden) -> None:
+    golden.holds_pages("prose/texts/setup.md", pages())

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from inline_snapshot import snapshot
 
+from tests.golden.golden import Golden, Pages
 from tests.worker.publishing.texts.samples import HOSTILE, abstained, accepted, dossier, rejected
 from worker.domain.check.check_run import Conclusion
 from worker.domain.ids import EvalId
@@ -60,15 +61,6 @@ def test_a_verdict_that_is_carried_over_says_nothing_of_the_budget_it_was_paid_f
     assert lines_about_budget(accepted(signals=dict(cap_signals(NEAR)), carried_from=EvalId("before"))) == []
 
 
-def test_a_cap_that_is_near_is_a_row_on_the_terminal() -> None:
-    text = verdict_report(accepted(signals=dict(cap_signals(NEAR))), dossier(), TerminalPage(width=200))
-    assert [line for line in text.split("\n") if line.startswith("Budget")] == snapshot(
-        [
-            "Budget     The budget of today is almost used up: $0.8235 of $1.00. Beyond it no model is asked, and what needs one is not judged."
-        ]
-    )
-
-
 @pytest.mark.parametrize("cap", Cap)
 def test_every_cap_says_how_full_it_is_and_who_does_what(cap: Cap) -> None:
     said = budget(CapLevel(cap, Decimal("0.0931"), Decimal("0.10")), Decimal("0.0123456"))
@@ -102,11 +94,6 @@ def test_every_cap_says_how_full_it_is_and_who_does_what(cap: Cap) -> None:
         }[cap]
     )
     assert cap_reached(cap).startswith("the budget of ")
-
-
-def test_dollars_are_cents_at_least_and_hundredths_of_one_at_most() -> None:
-    told = [dollars(Decimal(one)) for one in ("0", "0.1", "1", "0.012345", "0.00005", "12.34")]
-    assert told == snapshot(["$0.00", "$0.10", "$1.00", "$0.0123", "$0.0001", "$12.34"])
 
 
 @pytest.mark.parametrize("pause", Pause)
@@ -168,19 +155,6 @@ def judged_by(verdict: Verdict) -> str:
     return line
 
 
-def test_a_paused_verdict_says_whose_pause_kept_code_checks_too_from_judging() -> None:
-    told = [
-        judged_by(abstained(AbstainReason.PAUSED, signals={"paused_by": one})) for one in ("operator", "repository")
-    ]
-    assert [*told, judged_by(abstained(AbstainReason.PAUSED))] == snapshot(
-        [
-            "- Judged by nothing: judging is paused by the operator in 12 ms, cost $0",
-            "- Judged by nothing: judging is paused in this repository in 12 ms, cost $0",
-            "- Judged by nothing: judging is paused here in 12 ms, cost $0",
-        ]
-    )
-
-
 UNHEARD = {
     "judge_kind": JudgeKind.HYBRID,
     "judge_model": "claude-haiku-5-5",
@@ -188,19 +162,6 @@ UNHEARD = {
     "judge_pricing_version": "2026-11",
     "signals": {"unheard_usd": "0.0046"},
 }
-
-
-def test_what_a_model_may_have_cost_that_nobody_heard_is_told_as_the_most() -> None:
-    away = AbstainReason.JUDGE_UNAVAILABLE
-    told = [judged_by(abstained(away, **UNHEARD)), judged_by(abstained(away)), judged_by(accepted(**UNHEARD))]
-    assert [*told, judged_by(accepted(**UNHEARD, carried_from=EvalId("0193")))] == snapshot(
-        [
-            "- Judged by code checks alone: claude-haiku-5-5 gave no answer in 12 ms, cost at most $0.0046 (prices of 2026-11), $0.0046 of it reserved for questions whose answers never came",
-            "- Judged by code checks alone: the model gave no answer in 12 ms, cost $0",
-            "- Judged by code checks and claude-haiku-5-5 in 5.2 s, cost at most $0.0046 (prices of 2026-11), $0.0046 of it reserved for questions whose answers never came, tokens: 8,123 in, 402 out, 5,120 read from cache",
-            "- Judged by code checks and claude-haiku-5-5 in 5.2 s, cost $0.0046 (prices of 2026-11), tokens: 8,123 in, 402 out, 5,120 read from cache",
-        ]
-    )
 
 
 def test_a_cap_that_is_reached_stands_in_the_title_and_blocks() -> None:
@@ -235,20 +196,6 @@ def on_terminal(verdict: Verdict) -> list[str]:
         for line in verdict_report(verdict, dossier(), TerminalPage(200)).split("\n")
         if line.startswith("Opinions")
     ]
-
-
-def test_opinions_that_differ_are_shown() -> None:
-    verdict = accepted(signals={"opinions": TOLD, "opinions_agree": False})
-    assert on_check(verdict) == snapshot(
-        [
-            "**Opinions** not agreed: first (claude-haiku-5-5): reject, weak_test, 0.80; second (claude-opus-5-5): accept, 0.90"
-        ]
-    )
-    assert on_terminal(verdict) == snapshot(
-        [
-            "Opinions   not agreed: first (claude-haiku-5-5): reject, weak_test, 0.80; second (claude-opus-5-5): accept, 0.90"
-        ]
-    )
 
 
 def test_opinions_that_agree_are_shown_as_such() -> None:
@@ -307,3 +254,32 @@ def test_a_condition_in_somebodys_words_acts_nowhere() -> None:
     verdict = rejected(closing_conditions=(OPEN.model_copy(update={"text": HOSTILE}),))
     assert "<img" not in "\n".join(conditions_section(verdict))
     assert "\x1b" not in conditions_on_terminal(verdict)
+
+
+def pages() -> Pages:
+    text = verdict_report(accepted(signals=dict(cap_signals(NEAR))), dossier(), TerminalPage(width=200))
+    yield (
+        "a cap that is near is a row on the terminal",
+        "\n".join([line for line in text.split("\n") if line.startswith("Budget")]),
+    )
+    told = [dollars(Decimal(one)) for one in ("0", "0.1", "1", "0.012345", "0.00005", "12.34")]
+    yield "dollars are cents at least and hundredths of one at most", "\n".join(told)
+    told = [
+        judged_by(abstained(AbstainReason.PAUSED, signals={"paused_by": one})) for one in ("operator", "repository")
+    ]
+    yield (
+        "a paused verdict says whose pause kept code checks too from judging",
+        "\n".join([*told, judged_by(abstained(AbstainReason.PAUSED))]),
+    )
+    away = AbstainReason.JUDGE_UNAVAILABLE
+    told = [judged_by(abstained(away, **UNHEARD)), judged_by(abstained(away)), judged_by(accepted(**UNHEARD))]
+    yield (
+        "what a model may have cost that nobody heard is told as the most",
+        "\n".join([*told, judged_by(accepted(**UNHEARD, carried_from=EvalId("0193")))]),
+    )
+    verdict = accepted(signals={"opinions": TOLD, "opinions_agree": False})
+    yield "opinions that differ are shown", "\n".join(on_check(verdict)), "\n".join(on_terminal(verdict))
+
+
+def test_what_people_read(golden: Golden) -> None:
+    golden.holds_pages("prose/texts/budget.md", pages())

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from inline_snapshot import snapshot
 
+from tests.golden.golden import Golden, Pages
 from worker.domain.dossier import Criterion
 from worker.domain.verdict.ledger import Case, CoverageClaim
 from worker.domain.verdict.verdict import Category, ClaimStatus, ClaimVerdict, Finding
@@ -18,35 +19,6 @@ PAGE = TerminalPage()
 
 def claim(number: int, text: str, places: tuple[str, ...] = (), tests: tuple[str, ...] = ()) -> DraftClaim:
     return DraftClaim(Criterion(id=f"AC{number}", text=text), places, tests)
-
-
-def test_a_draft_holds_each_criterion_with_its_places() -> None:
-    made = draft(
-        "Retry: on 503",
-        (
-            claim(1, "`upload` tries again", ("upload.py:17", "client.py:3"), ("tests/test_upload.py:8",)),
-            claim(2, "A test\nshows it", ("tests/test_upload.py:8",)),
-            claim(3, f"It gives up {'after a while ' * 20}"),
-        ),
-    )
-    assert made == snapshot("""\
-```assay
-summary: "Retry: on 503 (to be confirmed)"
-ac_coverage:
-  # AC1: `upload` tries again
-  - criterion: AC1
-    addressed_by: "upload.py:17 (to be confirmed)"
-    evidence: "tests/test_upload.py:8 (to be confirmed)"
-    # or client.py:3
-  # AC2: A test shows it
-  - criterion: AC2
-    addressed_by: "tests/test_upload.py:8 (to be confirmed)"
-  # AC3: It gives up after a while after a while after a while after a while after a while after a while after a while after a while after a while after a while afte …
-  #   No added line speaks of it. Name the place that meets it, or say under uncertainties what is missing.
-work_arounds: []
-uncertainties: []
-```
-""")
 
 
 @given(st.text(min_size=1), st.text(min_size=1), st.text(min_size=1))
@@ -87,7 +59,16 @@ case.md holds a case.
 """)
 
 
-def test_of_a_case_in_order_there_is_nothing_to_mend() -> None:
+def pages() -> Pages:
+    made = draft(
+        "Retry: on 503",
+        (
+            claim(1, "`upload` tries again", ("upload.py:17", "client.py:3"), ("tests/test_upload.py:8",)),
+            claim(2, "A test\nshows it", ("tests/test_upload.py:8",)),
+            claim(3, f"It gives up {'after a while ' * 20}"),
+        ),
+    )
+    yield "a draft holds each criterion with its places", made
     whole = CheckedCase(
         case=Case(summary="x"),
         claims=(ClaimVerdict(claim="AC1 -> a.py:3", status=ClaimStatus.VERIFIED),),
@@ -95,8 +76,8 @@ def test_of_a_case_in_order_there_is_nothing_to_mend() -> None:
         unread=(),
         has_criteria=True,
     )
-    assert check_report("case.md", whole, PAGE) == snapshot("""\
-case.md holds a case.
-  there      AC1 -> a.py:3
-Nothing to mend.
-""")
+    yield "of a case in order there is nothing to mend", check_report("case.md", whole, PAGE)
+
+
+def test_what_people_read(golden: Golden) -> None:
+    golden.holds_pages("prose/texts/case.md", pages())

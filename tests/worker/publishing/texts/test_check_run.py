@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from inline_snapshot import snapshot
 
+from tests.golden.golden import Golden, Pages
 from tests.worker.publishing.texts.rendered import ACTIVE, GITHUB, shown
 from tests.worker.publishing.texts.samples import (
     FAILED_CI,
@@ -123,77 +124,6 @@ def everything() -> CheckContent:
     return check_content(verdict, given, "https://ghe.example")
 
 
-def test_the_summary_shows_everything_that_decides() -> None:
-    content = everything()
-    assert content.summary == snapshot("""\
-**Half finished.** `retry` is added and never implemented.
-
-**Next step:** Implement `retry` in upload.py: three tries on 503.
-
-**The `assay` block could not be read**, so this was judged without the author's case: ac_coverage\\[1\\].addressed_by: "upload.py" names no symbol. Mend it in the description; that uses no round.
-
-### Evidence
-
-[`upload.py:17`](https://ghe.example/acme/widgets/blob/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa/upload.py#L17): The whole body of `retry` is a stub.
-
-```
-    raise NotImplementedError
-```
-
-[`docs/a b.md:3`](https://ghe.example/acme/widgets/blob/bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb/docs/a%20b.md?plain=1#L3-L4) (before the change)
-
-[`x`](https://ghe.example/acme/widgets/blob/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa/x)
-
-### What was asked for
-
-- **AC1** not met, though claimed: Uploads are retried three times on 503\
-""")
-
-
-def test_the_text_shows_everything_that_it_rests_on() -> None:
-    content = everything()
-    assert human(content.text) == snapshot("""\
-### What closes this
-
-- [ ] c1: `retry` retries
-
-### How it was judged
-
-- Judged by code checks alone in 12 ms, cost $0
-- The model was not asked: a stub in production code is a fact
-- Rubric default, version 1
-- Head commit [`aaaaaaaaaaaa`](https://ghe.example/acme/widgets/commit/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa), round 1
-- Verdict `0199aaaa-0000-7000-8000-000000000001` of 2026-11-20 20:05 UTC
-- Same content as verdict `0199aaaa-0000-7000-8000-000000000000`, carried over
-
-### What was used
-
-- Issue: [\\#&#8203;9](https://ghe.example/acme/widgets/issues/9) Retry
-- CI: no check has a result on this commit; judged without
-- Rules: `AGENTS.md` of the base branch
-
-### What was read
-
-- 1 file in full: `upload.py`
-- 1 file in part: `big.py`
-- 1 file not at all: `logo.png` (binary)
-
-### What the author claims
-
-- AC1 -> upload.py:retry: contradicted by the change (a stub)
-
-### What the code checks saw
-
-- fact: stub body at [`upload.py:17`](https://ghe.example/acme/widgets/blob/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa/upload.py#L17)
-- suspicion: no assertions at [`tests/test_upload.py:4`](https://ghe.example/acme/widgets/blob/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa/tests/test_upload.py#L4) (only calls `retry`)
-
-### Scores
-
-- correctness 2/10: a stub **Better with:** implement it
-
-""")
-
-
 def test_on_a_telephone_nothing_is_out_of_sight_beside_the_screen() -> None:
     """At 375 px a list wraps, and a table of four columns shows one and a half."""
     content = everything()
@@ -253,32 +183,6 @@ def test_ci_that_never_ran_is_not_called_slow() -> None:
     assert (
         check_content(pending, dossier(ci=Ci(checks=(held, running)))).title == "Not judged: CI did not finish in time"
     )
-
-
-def test_titles_name_what_there_is_to_name() -> None:
-    unmet = (CriterionVerdict(id="AC2", status=CriterionStatus.PARTIAL),)
-    throttled = abstained(AbstainReason.BUDGET, throttled_reason=ThrottledReason.DAILY_CAP)
-    assert check_content(rejected(evidence=(), criteria=unmet), dossier()).title == snapshot(
-        "Rejected: half finished, AC2 is partly met"
-    )
-    unasked = dossier(issues=(), criteria=(Criterion(id=DESCRIPTION, text="Retry uploads", inferred=True),))
-    assert check_content(accepted(), unasked).title == snapshot(
-        "Accepted without criteria: does what its description says"
-    )
-    alone = accepted(judge_kind=JudgeKind.HEURISTIC, judge_model=None, judge_cost_usd=0, judge_pricing_version=None)
-    assert check_content(alone, unasked).title == snapshot(
-        "Accepted without criteria: only spelling, layout or links of documentation changed"
-    )
-    assert check_content(rejected(), unasked).title == snapshot(
-        "Rejected without criteria: half finished at upload.py:17"
-    )
-    assert check_content(abstained(AbstainReason.UNPROVEN), unasked).title == snapshot(
-        "Not judged: no criteria, no fact against it, and no model was asked"
-    )
-    assert check_content(abstained(AbstainReason.PAUSED), unasked).title == snapshot("Not judged: judging is paused")
-    assert check_content(throttled, dossier()).title == snapshot("Not judged: today's budget is used up")
-    assert check_content(rejected(), OBSERVED).title == snapshot("Would have rejected: half finished at upload.py:17")
-    assert check_content(accepted(), OBSERVED).title == snapshot("Would have accepted: solves what the issue asks for")
 
 
 def conclusion_of(verdict: Verdict) -> Conclusion:
@@ -375,27 +279,6 @@ def test_an_edit_of_the_issue_that_came_too_late_is_told() -> None:
         [
             "The issue acme/widgets#&#8203;7 was edited by copilot-swe-agent\\[bot\\] and alice after this pull request was opened; it was judged by the issue as it stood before.",
             "The issue acme/widgets#&#8203;8 was edited by bob after this pull request was opened, and GitHub does not show what stood there before; it was judged by the issue as it stands.",
-        ]
-    )
-
-
-def test_a_title_of_the_issue_that_came_too_late_is_told_beside_its_text() -> None:
-    edited = ISSUE.model_copy(update={"late_edits": (LATE,), "late_renames": (LATE,)})
-    unsure = ISSUE.model_copy(update={"number": 8, "late_renames": (LateEdit(by="bob", at=LATE.at, used=True),)})
-    assert told_of(edited) == snapshot(
-        [
-            "The issue was edited by copilot-swe-agent\\[bot\\] after this pull request was opened; it was judged by the issue as it stood before.",
-            "The issue was renamed by copilot-swe-agent\\[bot\\] after this pull request was opened; it was judged by the title that it had before.",
-        ]
-    )
-    assert told_of(unsure) == snapshot(
-        [
-            "The issue was renamed by bob after this pull request was opened, and GitHub does not show what it was called before; it was judged by the title that it has."
-        ]
-    )
-    assert told_of(ISSUE, unsure) == snapshot(
-        [
-            "The issue acme/widgets#&#8203;8 was renamed by bob after this pull request was opened, and GitHub does not show what it was called before; it was judged by the title that it has."
         ]
     )
 
@@ -556,3 +439,38 @@ def test_a_failed_ci_shows_its_report_and_a_superseded_check_links_the_newer_one
     page = checks_page("https://github.example", "acme/widgets", "c" * 40)
     link = f"[`{'c' * 12}`](https://github.example/acme/widgets/commit/{'c' * 40}/checks)"
     assert superseded_content("c" * 40, page).summary.endswith(f"The verdict is on {link}.")
+
+
+def pages() -> Pages:
+    content = everything()
+    yield "the summary shows everything that decides", content.summary
+    content = everything()
+    yield "the text shows everything that it rests on", human(content.text)
+    unmet = (CriterionVerdict(id="AC2", status=CriterionStatus.PARTIAL),)
+    throttled = abstained(AbstainReason.BUDGET, throttled_reason=ThrottledReason.DAILY_CAP)
+    unasked = dossier(issues=(), criteria=(Criterion(id=DESCRIPTION, text="Retry uploads", inferred=True),))
+    alone = accepted(judge_kind=JudgeKind.HEURISTIC, judge_model=None, judge_cost_usd=0, judge_pricing_version=None)
+    yield (
+        "titles name what there is to name",
+        check_content(rejected(evidence=(), criteria=unmet), dossier()).title,
+        check_content(accepted(), unasked).title,
+        check_content(alone, unasked).title,
+        check_content(rejected(), unasked).title,
+        check_content(abstained(AbstainReason.UNPROVEN), unasked).title,
+        check_content(abstained(AbstainReason.PAUSED), unasked).title,
+        check_content(throttled, dossier()).title,
+        check_content(rejected(), OBSERVED).title,
+        check_content(accepted(), OBSERVED).title,
+    )
+    edited = ISSUE.model_copy(update={"late_edits": (LATE,), "late_renames": (LATE,)})
+    unsure = ISSUE.model_copy(update={"number": 8, "late_renames": (LateEdit(by="bob", at=LATE.at, used=True),)})
+    yield (
+        "a title of the issue that came too late is told beside its text",
+        "\n".join(told_of(edited)),
+        "\n".join(told_of(unsure)),
+        "\n".join(told_of(ISSUE, unsure)),
+    )
+
+
+def test_what_people_read(golden: Golden) -> None:
+    golden.holds_pages("prose/texts/check_run.md", pages())

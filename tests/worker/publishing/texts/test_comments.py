@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from inline_snapshot import snapshot
 
 from app.ingest.slash_commands import command_lines
+from tests.golden.golden import Golden, Pages
 from tests.worker.adapters.redis.test_kept import entry
 from tests.worker.publishing.texts.rendered import ACTIVE, GITHUB, Shown
 from tests.worker.publishing.texts.samples import HOSTILE, abstained, accepted, rejected
@@ -45,44 +46,6 @@ def ask(command: CommandName = CommandName.OVERRIDE, **changes: Any) -> CommandR
         "asked_at": NOON,
     }
     return CommandRequest.model_validate({**standard, **changes})
-
-
-def test_a_refusal_says_who_may_or_what_to_do() -> None:
-    assert refusal_comment(ask(), CommandRefusal.ROLE, Role.READ) == snapshot(
-        "`/override REASON` is for people with the role maintain or admin in this repository. `mallory` has read."
-    )
-    assert refusal_comment(ask(CommandName.REJUDGE), CommandRefusal.ROLE, Role.NONE) == snapshot(
-        "`/rejudge` is for people with the role write, maintain or admin in this repository. `mallory` has none."
-    )
-    assert refusal_comment(ask(), CommandRefusal.AUTHOR, Role.ADMIN) == snapshot(
-        "`/override REASON` is not for `mallory` here. No account decides about its own pull request: ask another account with the role maintain or admin."
-    )
-    assert refusal_comment(ask(), CommandRefusal.REASON, Role.ADMIN) == snapshot(
-        "A reason is missing. Write it behind the command, on the same line: `/override REASON`."
-    )
-    assert refusal_comment(ask(CommandName.PAUSE), CommandRefusal.TIME, Role.ADMIN, '"2hours" is no time.') == snapshot(
-        'Not paused: "2hours" is no time.'
-    )
-    assert refusal_comment(ask(), CommandRefusal.OVERTAKEN, Role.ADMIN, "1" * 40) == snapshot(
-        "Not done: your words are not about `111111111111`, the newest commit. Look at it, and write `/override REASON` again if it still holds."
-    )
-    assert refusal_comment(ask(), CommandRefusal.BOT, Role.ADMIN) == snapshot("`/override REASON` is not for bots.")
-
-
-def test_an_unknown_command_is_answered_with_the_nearest() -> None:
-    assert unknown_command_comment(ask(CommandName.REJUDGE, misspelt="rejuge")) == snapshot(
-        "There is no command `/rejuge`. The nearest one is `/rejudge`; `/assay help` lists all of them."
-    )
-
-
-def test_a_pause_is_told_with_its_end_and_its_reason() -> None:
-    whole = JudgingPause(by="alice", at=NOON, until=EVENING, reason="load tests", repository="acme/widgets")
-    assert pause_comment(whole) == snapshot(
-        "Judging is paused in this repository until 2026-11-20 18:30 UTC. `/assay resume` goes on. Reason: load tests"
-    )
-    assert pause_comment(JudgingPause()) == snapshot("Judging is paused in this repository. `/assay resume` goes on.")
-    assert resume_comment(was_paused=True) == snapshot("Judging goes on. What waited is judged now.")
-    assert resume_comment(was_paused=False) == snapshot("Judging was not paused here.")
 
 
 @pytest.mark.parametrize("said", [HOSTILE[:95], HOSTILE[95:190], HOSTILE[-90:]], ids=["begin", "middle", "end"])
@@ -139,29 +102,6 @@ def conditions() -> tuple[ClosingCondition, ...]:
     return tuple(ClosingCondition.model_validate(one) for one in fields)
 
 
-def test_a_reject_says_what_to_do_next_what_is_open_and_what_was_said_before() -> None:
-    assert told(accepted(), rejected(author_agent="copilot", closing_conditions=conditions(), round=2)) == snapshot("""\
-@copilot Assay rejected `aaaaaaaaaaaa`: **half finished**.
-
-**Why:** `retry` is added and never implemented.
-
-**Next step:** Implement `retry` in upload.py: three tries on 503.
-
-What closes this:
-
-- [x] AC1 is met
-- [ ] A test calls `retry`
-
-<details><summary>Earlier verdicts (1)</summary>
-
-- `aaaaaaaaaaaa` accepted: Uploads are retried three times on 503, and a test proves it.
-
-</details>
-
-Round 2 of 5; after that a person decides. The check named Assay has the evidence. This comment is changed in place: once for each push, and again only if the verdict on it turns.\
-""")
-
-
 REFUSED: Final = "Case refused at ac_coverage[1].addressed_by (line 5 of the block): missing. Each item has criterion and addressed_by."
 
 
@@ -171,19 +111,6 @@ def test_a_case_that_cant_be_read_is_told_beside_a_reject_and_beside_red_ci() ->
     assert reject.index("**Next step:**") < reject.index(named) < reject.index("Round 1 of 5")
     assert named in told(abstained(AbstainReason.CI_FAILED, case_error=REFUSED))
     assert named not in told(accepted(case_error=REFUSED))
-
-
-def test_a_case_that_cant_be_read_is_told_where_nobody_judged() -> None:
-    verdict = abstained(
-        AbstainReason.BUDGET, author_agent="copilot", case_error=REFUSED, concern="The budget is used up."
-    )
-    assert told(verdict) == snapshot("""\
-@copilot Assay did not judge `aaaaaaaaaaaa`: The budget is used up.
-
-**The author's case could not be read:** Case refused at ac_coverage\\[1\\].addressed_by (line 5 of the block): missing. Each item has criterion and addressed_by. Mend it in the description; that uses no round.
-
-This comment is changed in place: once for each push, and again only if what it says is not so any more.\
-""")
 
 
 RED = CiFailure(
@@ -220,45 +147,8 @@ This comment is changed in place: once for each push, and again only if what it 
     assert told(unknown).startswith("CI failed on `aaaaaaaaaaaa`.\n\n**Next step:** Make CI pass.")
 
 
-def test_that_ci_is_mended_is_told_with_why_nobody_judged() -> None:
-    assert told(abstained(AbstainReason.UNPROVEN)) == snapshot(
-        "CI does not fail on `aaaaaaaaaaaa`. Assay did not judge it: Nothing was found against this change."
-    )
-
-
 def test_somebody_without_a_name_of_their_own_is_told_plainly() -> None:
     assert told(rejected(author_agent="aider")).startswith("Assay rejected `")
-
-
-def test_an_accept_leaves_nothing_to_do() -> None:
-    assert told(rejected(), accepted()) == snapshot("""\
-Assay accepted `aaaaaaaaaaaa`. Nothing is left to do here.
-
-<details><summary>Earlier verdicts (1)</summary>
-
-- `aaaaaaaaaaaa` rejected, half finished: `retry` is added and never implemented.
-
-</details>\
-""")
-
-
-def test_where_a_person_decides_nobody_is_addressed() -> None:
-    assert told(abstained(AbstainReason.NEEDS_HUMAN, author_agent="copilot")) == snapshot("""\
-A person has to decide about `aaaaaaaaaaaa`: Nothing was found against this change.\
-""")
-
-
-def test_an_override_leaves_nothing_to_do_and_lists_what_it_overrode() -> None:
-    entries = [on_record(rejected(author_agent="copilot"))]
-    assert feedback_comment(entries, 5, is_overridden=True) == snapshot("""\
-A maintainer overrode the verdict on `aaaaaaaaaaaa`. Nothing is left to do here.
-
-<details><summary>Earlier verdicts (1)</summary>
-
-- `aaaaaaaaaaaa` rejected, half finished: `retry` is added and never implemented.
-
-</details>\
-""")
 
 
 def test_words_of_others_mention_nobody_and_end_no_comment() -> None:
@@ -307,3 +197,51 @@ def test_whatever_is_said_the_comment_fits(words: list[str], closing: list[str])
 
 def test_what_was_carried_over_is_not_told_as_an_earlier_verdict() -> None:
     assert "Earlier verdicts (1)" in told(rejected(), rejected(carried_from="0"), accepted())
+
+
+def pages() -> Pages:
+    yield (
+        "a refusal says who may or what to do",
+        refusal_comment(ask(), CommandRefusal.ROLE, Role.READ),
+        refusal_comment(ask(CommandName.REJUDGE), CommandRefusal.ROLE, Role.NONE),
+        refusal_comment(ask(), CommandRefusal.AUTHOR, Role.ADMIN),
+        refusal_comment(ask(), CommandRefusal.REASON, Role.ADMIN),
+        refusal_comment(ask(CommandName.PAUSE), CommandRefusal.TIME, Role.ADMIN, '"2hours" is no time.'),
+        refusal_comment(ask(), CommandRefusal.OVERTAKEN, Role.ADMIN, "1" * 40),
+        refusal_comment(ask(), CommandRefusal.BOT, Role.ADMIN),
+    )
+    yield (
+        "an unknown command is answered with the nearest",
+        unknown_command_comment(ask(CommandName.REJUDGE, misspelt="rejuge")),
+    )
+    whole = JudgingPause(by="alice", at=NOON, until=EVENING, reason="load tests", repository="acme/widgets")
+    yield (
+        "a pause is told with its end and its reason",
+        pause_comment(whole),
+        pause_comment(JudgingPause()),
+        resume_comment(was_paused=True),
+        resume_comment(was_paused=False),
+    )
+    yield (
+        "a reject says what to do next what is open and what was said before",
+        told(accepted(), rejected(author_agent="copilot", closing_conditions=conditions(), round=2)),
+    )
+    verdict = abstained(
+        AbstainReason.BUDGET, author_agent="copilot", case_error=REFUSED, concern="The budget is used up."
+    )
+    yield "a case that cant be read is told where nobody judged", told(verdict)
+    yield "that ci is mended is told with why nobody judged", told(abstained(AbstainReason.UNPROVEN))
+    yield "an accept leaves nothing to do", told(rejected(), accepted())
+    yield (
+        "where a person decides nobody is addressed",
+        told(abstained(AbstainReason.NEEDS_HUMAN, author_agent="copilot")),
+    )
+    entries = [on_record(rejected(author_agent="copilot"))]
+    yield (
+        "an override leaves nothing to do and lists what it overrode",
+        feedback_comment(entries, 5, is_overridden=True),
+    )
+
+
+def test_what_people_read(golden: Golden) -> None:
+    golden.holds_pages("prose/texts/comments.md", pages())

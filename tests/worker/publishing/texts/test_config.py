@@ -7,6 +7,7 @@ from typing import Any
 
 from inline_snapshot import snapshot
 
+from tests.golden.golden import Golden, Pages
 from worker.domain.config.config import ConfigKeys
 from worker.domain.dossier import ConfigOrigin, ConfigText
 from worker.dossier.config import read_config, resolve_config
@@ -18,23 +19,6 @@ PAGE = TerminalPage(width=90)
 
 def told(text: str, page: TerminalPage = PAGE) -> str:
     return mistake_report(read_config(text).problems, text, "assay.yml", page)
-
-
-def test_a_caret_stands_under_each_mistake() -> None:
-    assert told('mode: blok\r\nnever_send: ["ünï 漢字", 3]\n') == snapshot(
-        """\
-assay.yml:1:7: `mode`: expected block or observe, found "blok"
-  1 | mode: blok
-    |       ^
-
-assay.yml:2:24: `never_send[1]`: expected a text, found 3
-  2 | never_send: ["ünï 漢字", 3]
-    |                          ^
-
-2 mistakes. What has one sets nothing: the last version without any holds there, and
-nothing is accepted without a model.
-"""
-    )
 
 
 def test_a_mistake_at_the_end_of_the_file_and_one_far_to_the_right_have_no_caret() -> None:
@@ -57,38 +41,6 @@ def test_what_stands_in_a_file_moves_no_cursor() -> None:
     assert "\t" not in said
     assert "\x1b" not in said
     assert "\x1b[1m" in told("mode: x", TerminalPage(has_colour=True))
-
-
-def test_every_key_is_told_with_who_sets_it() -> None:
-    names = {ConfigOrigin.REPOSITORY: "own.yml", ConfigOrigin.ORGANISATION: "org.yml"}
-    texts = [
-        ConfigText(origin=ConfigOrigin.REPOSITORY, text="mode: observe\nnever_send: ['.env*']"),
-        ConfigText(origin=ConfigOrigin.ORGANISATION, text="ci_wait: 5m\nmode: block"),
-    ]
-    assert effective_report(resolve_config(texts), names, PAGE) == snapshot(
-        """\
-own.yml is valid.
-org.yml is valid.
-
-mode           `observe` (own.yml)
-categories     `{}` (default)
-abstains       `{}` (default)
-require_issue  `false` (default)
-accept_alone   `true` (default)
-signals        `{}` (default)
-never_send     `[".env*"]` (own.yml)
-model          not set (default)
-authors        `{"agents": "judge", "people": "observe", "bots": "observe"}` (default)
-ask_model_for  `writers` (default)
-feedback       `{"agents": true, "people": false}` (default)
-review         `{"codeowners": true, "label": null}` (default)
-sarif          `false` (default)
-quiet_window   not set (default)
-ci_wait        `300` (org.yml)
-ci_expect      `[]` (default)
-ci_ignore      `[]` (default)
-"""
-    )
 
 
 def test_without_a_file_the_defaults_are_told() -> None:
@@ -124,3 +76,17 @@ def test_an_editor_knows_every_key_its_meaning_and_what_it_takes() -> None:
     assert made["properties"]["mode"]["enum"] == ["block", "observe"]
     assert "stub_body" in made["properties"]["signals"]["propertyNames"]["enum"]
     assert made["$defs"]["Authors"]["additionalProperties"] is False
+
+
+def pages() -> Pages:
+    yield "a caret stands under each mistake", told('mode: blok\r\nnever_send: ["ünï 漢字", 3]\n')
+    names = {ConfigOrigin.REPOSITORY: "own.yml", ConfigOrigin.ORGANISATION: "org.yml"}
+    texts = [
+        ConfigText(origin=ConfigOrigin.REPOSITORY, text="mode: observe\nnever_send: ['.env*']"),
+        ConfigText(origin=ConfigOrigin.ORGANISATION, text="ci_wait: 5m\nmode: block"),
+    ]
+    yield "every key is told with who sets it", effective_report(resolve_config(texts), names, PAGE)
+
+
+def test_what_people_read(golden: Golden) -> None:
+    golden.holds_pages("prose/texts/config.md", pages())

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 import pytest
 from inline_snapshot import snapshot
 
+from tests.golden.golden import Golden, Pages
 from tests.worker.publishing.texts.samples import HOSTILE
 from worker.domain.check.check_run import HELPFUL, CheckContent, Conclusion
 from worker.domain.check.shared_head import IN_PROGRESS, OtherPull, check_state, strictness_of
@@ -57,42 +58,6 @@ NOON, EVENING = datetime(2026, 11, 20, 12, tzinfo=UTC), datetime(2026, 11, 20, 1
 FOR_A_WHILE = JudgingPause(by="alice", at=NOON, until=EVENING, reason="load tests", repository="acme/widgets")
 
 
-def test_a_repository_that_is_not_known_is_said_to_be_so() -> None:
-    assert unknown_repository("acme/widgets") == snapshot("""\
-acme/widgets is not known here: nothing of it was judged yet, or it was forgotten.
-Check the name, and that REDIS_URL or ASSAY_DATA_DIR lead to the store of the running Assay.
-""")
-
-
-def test_one_that_was_looked_for_at_github_is_said_to_be() -> None:
-    assert not_installed("acme/widgets") == snapshot(
-        "acme/widgets is not known here, and GitHub says that the App is not installed in it. Check the name.\n"
-    )
-    assert github_not_reached("acme/widgets", "GitHub is unavailable: no answer in time.") == snapshot("""\
-acme/widgets is not known here: nothing of it was judged yet, or it was forgotten.
-Check the name, and that REDIS_URL or ASSAY_DATA_DIR lead to the store of the running Assay.
-GitHub can't be asked about it: GitHub is unavailable: no answer in time.
-""")
-
-
-def test_a_pause_says_what_becomes_of_checks_how_long_and_how_to_go_back() -> None:
-    assert paused_message("acme/widgets", FOR_A_WHILE) == snapshot("""\
-Judging is paused in acme/widgets: until 2026-11-20 18:30 UTC checks are neutral, saying so, and no model is asked.
-Then what was not judged meanwhile is judged by itself.
-`assay resume acme/widgets` goes on at once.
-""")
-    assert paused_message("acme/widgets", JudgingPause()) == snapshot("""\
-Judging is paused in acme/widgets: until it is resumed checks are neutral, saying so, and no model is asked.
-What was not judged meanwhile is judged when it goes on.
-`assay resume acme/widgets` goes on at once.
-""")
-    assert paused_message(None, FOR_A_WHILE) == snapshot("""\
-Judging is paused everywhere: until 2026-11-20 18:30 UTC checks are neutral, saying so, and no model is asked.
-Then what was not judged meanwhile is judged by itself.
-`assay resume` goes on at once.
-""")
-
-
 @pytest.mark.parametrize("repository", ["acme/widgets", None])
 def test_going_on_says_that_what_waited_is_judged_and_where_nothing_was_paused_that(repository: str | None) -> None:
     assert resumed_message(repository) == {
@@ -110,20 +75,6 @@ def test_going_on_says_that_what_waited_is_judged_and_where_nothing_was_paused_t
             ),
         }[repository]
     )
-
-
-def test_pauses_are_listed_with_all_that_is_known_of_them() -> None:
-    found = (
-        ActivePause(FOR_A_WHILE, is_everywhere=True),
-        ActivePause(FOR_A_WHILE, is_everywhere=False),
-        ActivePause(JudgingPause(), is_everywhere=False),
-    )
-    assert pause_list(found) == snapshot("""\
-Everywhere: paused since 2026-11-20 12:00 UTC until 2026-11-20 18:30 UTC, by alice: load tests
-acme/widgets: paused since 2026-11-20 12:00 UTC until 2026-11-20 18:30 UTC, by alice: load tests
-A repository: paused until it is resumed
-""")  # fmt: skip
-    assert pause_list(()) == snapshot("Judging is paused nowhere.\n")
 
 
 def test_what_a_person_wrote_is_one_line_with_nothing_unseen() -> None:
@@ -234,3 +185,28 @@ def test_a_long_text_gives_way_to_what_holds_it() -> None:
     shown = combine_content(long, [FAILS], is_head=True)
     assert shown.summary.startswith("**Accepted here.")
     assert len(shown.summary.encode()) <= BODY_BYTES
+
+
+def pages() -> Pages:
+    yield "a repository that is not known is said to be so", unknown_repository("acme/widgets")
+    yield (
+        "one that was looked for at github is said to be",
+        not_installed("acme/widgets"),
+        github_not_reached("acme/widgets", "GitHub is unavailable: no answer in time."),
+    )
+    yield (
+        "a pause says what becomes of checks how long and how to go back",
+        paused_message("acme/widgets", FOR_A_WHILE),
+        paused_message("acme/widgets", JudgingPause()),
+        paused_message(None, FOR_A_WHILE),
+    )
+    found = (
+        ActivePause(FOR_A_WHILE, is_everywhere=True),
+        ActivePause(FOR_A_WHILE, is_everywhere=False),
+        ActivePause(JudgingPause(), is_everywhere=False),
+    )
+    yield "pauses are listed with all that is known of them", pause_list(found), pause_list(())
+
+
+def test_what_people_read(golden: Golden) -> None:
+    golden.holds_pages("prose/texts/pauses.md", pages())

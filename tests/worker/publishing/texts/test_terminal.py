@@ -3,6 +3,7 @@ import re
 import pytest
 from inline_snapshot import snapshot
 
+from tests.golden.golden import Golden, Pages
 from tests.worker.publishing.texts.samples import (
     FAILED_CI,
     HOSTILE,
@@ -33,38 +34,6 @@ from worker.publishing.texts.terminal import Ink, TerminalPage, display_width, q
 
 PAGE = TerminalPage(width=80)
 SGR = re.compile(r"\x1b\[[0-9;]*m")
-
-
-def test_what_was_not_read_and_what_could_not_be_used_is_said() -> None:
-    verdict = rejected(
-        evidence=(EvidencePointer(path="a.py", line=3, side=Side.BASE), STUB),
-        coverage=Coverage(read=("upload.py",), partly=("big.py",), unread=("logo.png",)),
-        judge_kind=JudgeKind.LLM, judge_cost_usd=None, carried_from=EvalId("0199"),
-    )  # fmt: skip
-    given = dossier(files_unread=UNREAD, case_error="summary is missing.", ci=None, issues=())
-    facts = verdict_report(verdict, given, PAGE).partition("Read ")[2]
-    assert facts == snapshot("""\
-      upload.py
-In part    big.py
-Not read   logo.png (binary)
-Issue      none given
-CI         no check has a result on this commit; judged without
-Case       could not be read, judged without it: summary is missing.
-Judged by  a model, 12 ms
-Model      not asked: a stub in production code is a fact
-Cost       price unknown
-Commit     aaaaaaaaaaaa, round 1
-Verdict    0199aaaa-0000-7000-8000-000000000001, carried over from 0199
-""")
-
-
-def test_an_edit_of_the_issue_that_came_too_late_is_said() -> None:
-    edited = ISSUE.model_copy(update={"late_edits": (LATE,)})
-    text = verdict_report(rejected(), dossier(issues=(edited,)), PAGE)
-    assert text.partition("Edited")[2].partition("CI ")[0] == snapshot("""\
-     The issue was edited by copilot-swe-agent[bot] after this pull
-           request was opened; it was judged by the issue as it stood before.
-""")
 
 
 def test_a_place_that_the_change_took_away_is_said_to_be_one() -> None:
@@ -166,28 +135,6 @@ def test_a_quoted_line_is_cut_at_the_edge_and_shows_its_blanks() -> None:
     assert quote_lines("", TerminalPage(has_colour=True), 0) == [f"\x1b[{Ink.DIM}m|\x1b[0m"]
 
 
-def test_where_nothing_was_judged_the_terminal_says_what_to_look_at() -> None:
-    place = (EvidencePointer(path="upload.py", line=17),)
-    spoken = CriterionVerdict(id="AC1", status=CriterionStatus.UNVERIFIABLE, evidence=place)
-    doubt = Finding(signal="sleep_added", category=Category.TESTS_PASS_BUT_WRONG, fact=False, path="a.py", line=3)
-    text = verdict_report(abstained(AbstainReason.UNPROVEN, criteria=(spoken,), findings=(doubt,)), dossier(), PAGE)
-    assert text.partition("Read ")[0] == snapshot("""\
-Not judged: no fact against it, and no model was asked
-  Nothing was found against this change.
-
-Next step
-  Have a person review it, or configure a model.
-
-What was asked for
-  AC1 not judged: Uploads are retried three times on 503
-    the change speaks of it at upload.py:17
-
-What to look at
-  sleep added at a.py:3
-
-""")
-
-
 def test_a_change_without_criteria_is_said_to_have_none() -> None:
     unasked = dossier(issues=(), criteria=(Criterion(id=DESCRIPTION, text="Retry uploads", inferred=True),))
     open_ones = (CriterionVerdict(id=DESCRIPTION, status=CriterionStatus.UNVERIFIABLE),)
@@ -211,3 +158,28 @@ def test_what_the_author_claims_and_nothing_judged_is_called_a_claim() -> None:
     claimed = CriterionVerdict(id="AC1", status=CriterionStatus.UNVERIFIABLE, claimed=True)
     text = verdict_report(abstained(AbstainReason.UNPROVEN, criteria=(claimed,)), dossier(), PAGE)
     assert "AC1 not judged, claimed by the author: Uploads" in text
+
+
+def pages() -> Pages:
+    verdict = rejected(
+        evidence=(EvidencePointer(path="a.py", line=3, side=Side.BASE), STUB),
+        coverage=Coverage(read=("upload.py",), partly=("big.py",), unread=("logo.png",)),
+        judge_kind=JudgeKind.LLM,
+        judge_cost_usd=None,
+        carried_from=EvalId("0199"),
+    )
+    given = dossier(files_unread=UNREAD, case_error="summary is missing.", ci=None, issues=())
+    facts = verdict_report(verdict, given, PAGE).partition("Read ")[2]
+    yield "what was not read and what could not be used is said", facts
+    edited = ISSUE.model_copy(update={"late_edits": (LATE,)})
+    text = verdict_report(rejected(), dossier(issues=(edited,)), PAGE)
+    yield "an edit of the issue that came too late is said", text.partition("Edited")[2].partition("CI ")[0]
+    place = (EvidencePointer(path="upload.py", line=17),)
+    spoken = CriterionVerdict(id="AC1", status=CriterionStatus.UNVERIFIABLE, evidence=place)
+    doubt = Finding(signal="sleep_added", category=Category.TESTS_PASS_BUT_WRONG, fact=False, path="a.py", line=3)
+    text = verdict_report(abstained(AbstainReason.UNPROVEN, criteria=(spoken,), findings=(doubt,)), dossier(), PAGE)
+    yield "where nothing was judged the terminal says what to look at", text.partition("Read ")[0]
+
+
+def test_what_people_read(golden: Golden) -> None:
+    golden.holds_pages("prose/texts/terminal.md", pages())
