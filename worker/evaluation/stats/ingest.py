@@ -32,7 +32,7 @@ from worker.evaluation.stats.stream_entries import (
 from worker.evaluation.stats.windows import HOUR_MS, LATEST_MS
 
 SCHEMA: Final = (Path(__file__).parent / "figures.sql").read_text()
-SCHEMA_VERSION: Final = 1
+SCHEMA_VERSION: Final = 2
 UNKNOWN_VALUE: Final = "?"
 SHORT_KEY: Final = 12
 """The length of a head's name that distinguishes the heads of one pull request."""
@@ -53,6 +53,7 @@ ADD_VERDICTS: Final = """
 INSERT INTO verdicts (at_ms, seq, eval_id, class_id, repository_id, number, subject_key, round, score, confidence, nano)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
+ADD_REPOSITORIES: Final = "INSERT OR IGNORE INTO repositories VALUES (?)"
 ADD_OUTCOME: Final = "INSERT OR IGNORE INTO outcomes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 ADD_COUNTS: Final = """
 INSERT INTO counts VALUES (?, ?, ?, ?) ON CONFLICT (at_ms, name, value) DO UPDATE SET n = n + excluded.n
@@ -173,6 +174,7 @@ class _Batch:
         self._was_open = set(self._open)
         self._classes: dict[VerdictClass, int] = {}
         self._verdicts: list[tuple[object, ...]] = []
+        self._repositories: set[int] = set()
         self._outcomes: list[tuple[EntryId, OutcomeEntry]] = []
         self._counts: Counter[tuple[int, str, str]] = Counter()
 
@@ -202,6 +204,7 @@ class _Batch:
         db.executemany("INSERT INTO open_evaluations VALUES (?, ?, ?)", started)
         if self._verdicts:
             db.executemany(ADD_VERDICTS, self._verdicts)
+            db.executemany(ADD_REPOSITORIES, ((repository_id,) for repository_id in self._repositories))
             for derive in (ADD_PULLS, ADD_ACCEPTS, ADD_PAIRS):
                 db.execute(derive, self._verdicts[0][:2])
         for entry_id, entry in self._outcomes:
@@ -245,6 +248,7 @@ class _Batch:
             entry.cost_nano,
         )
         self._verdicts.append(row)
+        self._repositories.add(entry.repository_id)
 
     def _count_flow(self, at_ms: int, entry: EndedEntry, *, is_started: bool) -> None:
         if not is_started:

@@ -11,8 +11,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.worker.evaluation.stats.asked import NOW, ask, row, rows
-from tests.worker.evaluation.stats.told import HOUR, NOON, Told, completed, counted, failed, outcome, rejected, started
+from tests.worker.evaluation.stats.told import (
+    HOUR,
+    NOON,
+    Told,
+    at,
+    completed,
+    counted,
+    failed,
+    outcome,
+    rejected,
+    started,
+)
 from worker.domain.verdict.outcomes import OutcomeKind
+from worker.evaluation.stats.quality import CLASS_SUMS, REPOSITORY_SUMS
 from worker.evaluation.stats.queries import answer_query
 from worker.evaluation.stats.stats_query import StatsTopic, parse_query
 
@@ -284,3 +296,12 @@ def test_what_was_judged_live_is_told_apart_from_what_was_judged_anew() -> None:
     found = row(StatsTopic.QUALITY, *history)
     assert (found["verdict_count"], found["rejects"]) == (4, 3)
     assert found["live"] == {"verdict_count": 2, "accepts": 1, "rejects": 1, "abstains": 0}
+
+
+@pytest.mark.parametrize("query", [REPOSITORY_SUMS, CLASS_SUMS.format(value="agent")])
+def test_no_verdict_is_sorted_to_be_grouped(query: str) -> None:
+    parameters = {"since": 0, "before": at(), "least": 0, "subjects": "[]", "views": "[]"}
+    with counted(completed("e1")) as stream:
+        plan = [step for *_, step in stream.db.execute(f"EXPLAIN QUERY PLAN {query}", parameters)]
+    assert any("verdicts USING COVERING INDEX" in step for step in plan)
+    assert not any("TEMP B-TREE" in step for step in plan)
