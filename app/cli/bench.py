@@ -20,13 +20,14 @@ from worker.errors import InputError
 from worker.evaluation.bench.compare import Comparison, TierComparison, compare_runs, compare_tiers, read_earlier_run
 from worker.evaluation.bench.plots import draw_plots
 from worker.evaluation.bench.report import report_json, report_page, report_summary
-from worker.evaluation.bench.rows import RowOutcome, RowSummary, read_lines, read_outcomes, survey_rows
+from worker.evaluation.bench.rows import RowOutcome, RowSummary, read_outcomes, survey_rows
 from worker.evaluation.bench.run_folder import BUDGET_FILE, RunMoney, RunPlan, make_plan, prepare_folder
-from worker.evaluation.bench.runner import BenchOpener, HaltedError, run_bench
+from worker.evaluation.bench.runner import forecast_rows, run_bench
 from worker.evaluation.bench.statistics import BenchReport, compute_report
-from worker.evaluation.engine import TaskFailedError
+from worker.evaluation.engine import HaltedError, TaskFailedError
+from worker.evaluation.forecast import forecast_text
 from worker.settings import Settings, load_settings
-from worker.wiring.rejudge import open_rows, prompt_meter
+from worker.wiring.rejudge import BenchOpener, prompt_meter
 
 ZERO_TIER_FOLDER: Final = "zero"
 """The subfolder of a run for its rows at the $0 tier."""
@@ -50,7 +51,7 @@ def bench(arguments: argparse.Namespace) -> CommandResult:
     if arguments.record:
         _record(settings, ())
     rubric = Path(arguments.rubric) if arguments.rubric else None
-    opening = BenchOpener(settings, arguments.tier or settings.tier, rubric, open_rows)
+    opening = BenchOpener(settings, arguments.tier or settings.tier, rubric)
     with opening.open_context() as judges:
         plan, asks = make_plan(files, judges, opening.tier), judges.model is not None
     money = _money(arguments.max_usd, folder, asks=asks)
@@ -105,11 +106,8 @@ def _print_forecast(files: Sequence[Path], total: int, opening: BenchOpener) -> 
     model, money = opening.settings.model, opening.money
     if model is None or money is None:
         return
-    from worker.evaluation.forecast import forecast_cost, forecast_text
-
-    with sandboxed_parsing(), opening.open_context() as judges:
-        raws = (raw for path in files for raw in read_lines(path))
-        forecast = forecast_cost(raws, total, judges, prompt_meter(model))
+    with sandboxed_parsing(), opening.open_context() as context:
+        forecast = forecast_rows(files, total, context, prompt_meter(model))
     print(forecast_text(forecast, money.limit_usd, money.spent_usd), file=sys.stderr)
 
 

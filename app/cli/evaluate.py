@@ -7,6 +7,7 @@ import argparse
 import json
 import os
 from collections import Counter
+from contextlib import suppress
 from dataclasses import asdict
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -23,6 +24,8 @@ from worker.domain.verdict.events import FailureMode
 from worker.domain.verdict.verdict import SubjectKind
 from worker.domain.window import Window, WindowError, parse_moment_ms, parse_window
 from worker.errors import InputError
+from worker.evaluation.engine import HaltedError
+from worker.evaluation.forecast import Forecast
 from worker.evaluation.recorded_verdicts import RecordedVerdict, RecordStore, RejudgeSelection, Surveyor
 from worker.evaluation.rejudge import (
     RejudgeRun,
@@ -152,16 +155,16 @@ def _selection(arguments: argparse.Namespace, span: Window, law: str, store: Sto
 def _show_forecast(arguments: argparse.Namespace, run: RejudgeRun, store: Store, subjects: int) -> CommandResult:
     model = with_model(run.settings, run.terms.model).model
     has_model = model is not None and run.terms.tier != "heuristic" and bool(run.orders)
-    cost = None
+    cost = Forecast(len(run.orders), 0, 0, None, None)
     if model is not None and has_model:
         cost = forecast_run(run, partial(open_terms, run.settings, store), prompt_meter(model))
     forecast = RejudgeForecast(
         subjects=subjects,
         todo=len(run.orders),
-        asked=cost.asked if cost else 0,
-        sampled=cost.sampled if cost else 0,
-        expected_usd=cost.expected_usd if cost else None,
-        most_usd=cost.most_usd if cost else None,
+        asked=cost.asked,
+        sampled=cost.sampled,
+        expected_usd=cost.expected_usd,
+        most_usd=cost.most_usd,
         has_model=has_model,
         law=_rubric_name(run.terms),
     )
@@ -175,13 +178,11 @@ def _judge_all(run: RejudgeRun, surveyor: Surveyor, jobs: int | None) -> str:
     else:
         jobs = jobs or min(os.cpu_count() or 1, -(-len(run.orders) // JUDGINGS_PER_PROCESS))
         steps = run.run_locally(RejudgerOpener(run.settings, run.terms), jobs)
-    with show_count(len(run.orders), "subject") as show:
+    with show_count(len(run.orders), "subject") as show, suppress(HaltedError):
         for done in steps:
             show(done)
     list(surveyor.read_new())
-    if run.terms.book and run.store.run_budget(run.terms.book, run.terms.limit_usd).is_full:
-        return f"The limit of ${run.terms.limit_usd} is reached. Give a larger --max-usd to go on."
-    return ""
+    return run.terms.limit_reached if run.terms.is_full(run.store) else ""
 
 
 def _show_result(arguments: argparse.Namespace, run: RejudgeRun, surveyor: Surveyor, stopped: str) -> CommandResult:

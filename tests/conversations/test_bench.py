@@ -18,8 +18,7 @@ from tests.app.cli.assay_command import ASSAY, assay, environment
 from tests.worker.evaluation.bench.made import DONE, STUB, row, written
 from tests.world.anthropic import Anthropic, Held
 from tests.world.replies import cannot_tell
-from worker.evaluation.bench.rows import read_lines
-from worker.evaluation.forecast import forecast_cost
+from worker.evaluation.bench.runner import forecast_rows
 from worker.settings import read_settings
 from worker.wiring.judge import open_judge_context
 from worker.wiring.rejudge import prompt_meter
@@ -310,7 +309,7 @@ def worst_question(rows: Path, told: dict[str, str]) -> Decimal:
     settings = read_settings(told)
     assert settings.model is not None
     with open_judge_context(settings, "hybrid") as judges:
-        known = forecast_cost(read_lines(rows), 12, judges, prompt_meter(settings.model))
+        known = forecast_rows([rows], 12, judges, prompt_meter(settings.model))
     assert known.most_usd is not None
     return known.most_usd / 12 / 2
 

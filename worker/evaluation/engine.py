@@ -1,7 +1,7 @@
-"""Do tasks of one kind in several processes: judge a bench's rows, or re-evaluate recorded verdicts.
+"""Judge many recorded dossiers in several processes: the rows of files, or the verdicts of ledgers. Both are tasks here.
 
 An interrupt ends all processes, and none outlives this one; finished tasks stay done. Tasks in work when a process was lost
-are retried once, each in a process that parses each text in a sandbox first.
+are retried once, each in a process that parses each text in a sandbox first. A task can end the run by its answer.
 """
 
 import os
@@ -9,10 +9,10 @@ import signal
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from contextvars import ContextVar
 from functools import partial
-from itertools import chain, islice
+from itertools import chain, islice, takewhile
 from multiprocessing import active_children, get_context
 from multiprocessing.resource_tracker import ensure_running
 from typing import Any, Final, NamedTuple, TypeVar
@@ -31,6 +31,16 @@ TASKS_PER_PROCESS: Final = 1_000
 """Tasks that a process does on average before it is replaced: tree-sitter 0.26 leaks texts that are read in pieces."""
 
 
+class Halt(NamedTuple):
+    """Instead of an answer: why no task can be done any longer."""
+
+    reason: str
+
+
+class HaltedError(Exception):
+    """No task can be done any longer: the message says why. What was done before stays."""
+
+
 class TaskFailedError(Exception):
     """A bug in a process, which is its cause. The message is the task's `str`."""
 
@@ -45,20 +55,37 @@ class _Worker(NamedTuple):
 _WORKER: Final[ContextVar[_Worker]] = ContextVar("worker")
 
 
-def run_tasks(opening: WorkerOpener[T, A], tasks: Iterable[T], jobs: int) -> Generator[tuple[T, A]]:
-    """Do the tasks in so many processes; yields answers as they come. A single job runs in this process. Raises InputError."""
-    if jobs == 1:
-        with _open_sandboxed(opening) as work:
-            for task in tasks:
-                yield task, work(task)
-        return
-    yield from run_in_processes(opening, tasks, jobs)
+def run_tasks(
+    opening: WorkerOpener[T, A | Halt], tasks: Iterable[T], jobs: int, *, is_isolated: bool = False
+) -> Generator[tuple[T, A]]:
+    """Do the tasks in so many processes; yields answers as they come. A single job runs in this process, unless it is isolated.
+
+    After a Halt no task is begun, and those in work end. Raises HaltedError then, InputError, and TaskFailedError for a bug in
+    another process.
+    """
+    halt: Halt | None = None
+    allowed = takewhile(lambda _: halt is None, tasks)
+    run = run_in_processes if jobs > 1 or is_isolated else _run_here
+    with closing(run(opening, allowed, jobs)) as answers:
+        for task, answer in answers:
+            if isinstance(answer, Halt):
+                halt = answer
+            else:
+                yield task, answer
+    if halt is not None:
+        raise HaltedError(halt.reason)
+
+
+def _run_here(opening: WorkerOpener[T, A], tasks: Iterable[T], _: int) -> Generator[tuple[T, A]]:
+    with _open_sandboxed(opening) as work:
+        for task in tasks:
+            yield task, work(task)
 
 
 def run_in_processes(
     opening: WorkerOpener[T, A], tasks: Iterable[T], jobs: int, life: int = TASKS_PER_PROCESS
 ) -> Generator[tuple[T, A]]:
-    """As run_tasks, but never in this process. Raises TaskFailedError for a bug."""
+    """Do the tasks in other processes, of which each is replaced after so many. Raises as run_tasks."""
     left = iter(tasks)
     for first in left:
         lost: list[T] = []

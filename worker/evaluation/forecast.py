@@ -1,17 +1,15 @@
 """Forecast what a run with a model would cost: the prompts of some rows are built and measured, and not sent."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from itertools import islice
-from typing import Final, Protocol
+from typing import Final, Protocol, TypeVar
 
-from worker.clock import SystemClock
 from worker.domain.ports import Model
-from worker.evaluation.bench.judge_row import judge_row
-from worker.evaluation.bench.rows import RawRow, read_row
 from worker.judge.context import JudgeContext
 
+T = TypeVar("T")
 SAMPLE: Final = 100
 
 
@@ -28,7 +26,7 @@ class CostMeter(Model, Protocol):
 
 @dataclass(frozen=True)
 class Forecast:
-    """Figures for *rows* rows, of which *sampled* were measured. None: no price is known."""
+    """Figures for *rows* rows, of which *sampled* were measured. None: no price is known, or nothing was measured."""
 
     rows: int
     sampled: int
@@ -43,16 +41,15 @@ def with_meter(context: JudgeContext, meter: CostMeter) -> JudgeContext:
     return replace(context, model=meter, second_model=second, choices={})
 
 
-def forecast_cost(rows: Iterable[RawRow], total: int, bench: JudgeContext, meter: CostMeter) -> Forecast:
-    """What the model of *meter* would cost for these rows, *total* of them."""
-    sample = list(islice(rows, 0, None, -(-total // SAMPLE)))
-    for raw in sample:
-        judge_row(read_row(raw), raw.path.name, with_meter(bench, meter), SystemClock())
-    return extrapolate(meter, total, len(sample))
+def forecast_cost(rows: Iterable[T], total: int, judge: Callable[[T], object | None], meter: CostMeter) -> Forecast:
+    """What the model of *meter* would cost for these rows, *total* of them.
 
-
-def extrapolate(meter: CostMeter, total: int, sampled: int) -> Forecast:
-    """Extrapolate from the prompts of *sampled* rows, at least one, to *total*."""
+    *judge* judges a row with the meter in the place of its model; None: the row can't be judged.
+    """
+    sample = islice(rows, 0, None, -(-total // SAMPLE) or 1)
+    sampled = sum(judge(row) is not None for row in sample)
+    if not sampled:
+        return Forecast(total, 0, 0, None, None)
     share = Decimal(total) / sampled
     return Forecast(
         rows=total,

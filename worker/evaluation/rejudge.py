@@ -45,8 +45,8 @@ from worker.domain.verdict.outcomes import CiCheckRubric
 from worker.domain.verdict.rubric import VersionedRubric
 from worker.domain.verdict.verdict import JudgeKind, Subject, SubjectKind
 from worker.errors import InputError, LeaseLost
-from worker.evaluation.engine import WorkerOpener, run_tasks
-from worker.evaluation.forecast import SAMPLE, CostMeter, Forecast, extrapolate, with_meter
+from worker.evaluation.engine import Halt, WorkerOpener, run_tasks
+from worker.evaluation.forecast import CostMeter, Forecast, forecast_cost, with_meter
 from worker.evaluation.recorded_verdicts import UNFINISHED_REASONS, RecordedVerdict, RecordStore, Surveyor
 from worker.evaluation.rescore import Rescoring, find_entry, load_scoring_rubric
 from worker.judge.context import JudgeContext
@@ -105,6 +105,11 @@ class RejudgeTerms(Frozen):
     def signals(self) -> dict[str, str | bool]:
         """The signals that mark a verdict by these terms."""
         return {DIGEST_SIGNAL: self.law, **({SHADOW_SIGNAL: True} if self.is_canary else {})}
+
+    @property
+    def limit_reached(self) -> str:
+        """What is said where the run's limit is reached."""
+        return f"The limit of ${self.limit_usd} is reached. Give a larger --max-usd to go on."
 
     def is_full(self, store: RecordStore) -> bool:
         """Whether the run's limit is reached."""
@@ -250,6 +255,11 @@ class Rejudger:
             LOG.warning("the rubric can't be used: %s", refused)
         return refused
 
+    def execute_or_halt(self, order: RejudgeOrder) -> OrderResult | Halt:
+        """As execute. At the run's limit no other order can be executed."""
+        result = self.execute(order)
+        return Halt(self.terms.limit_reached) if result is OrderResult.FULL else result
+
     def record_failure(self, order: RejudgeOrder, mode: FailureMode, parent: LedgerEntry | None = None) -> None:
         """Publish that an order failed; of a repository that was forgotten meanwhile nothing is published."""
         if parent is None and not self.store.ledger.entries(order.pull):
@@ -394,12 +404,10 @@ class RejudgeRun:
     terms: RejudgeTerms
     orders: Sequence[RejudgeOrder]
 
-    def run_locally(self, opening: WorkerOpener[RejudgeOrder, OrderResult], jobs: int) -> Generator[int]:
-        """Execute the orders in so many processes; yields how many are. Ends early where the run's limit is reached."""
-        for done, (_, result) in enumerate(run_tasks(opening, self.orders, min(jobs, len(self.orders))), start=1):
-            if result is OrderResult.FULL:
-                return
-            yield done
+    def run_locally(self, opening: WorkerOpener[RejudgeOrder, OrderResult | Halt], jobs: int) -> Generator[int]:
+        """Execute the orders in so many processes; yields how many are. Raises HaltedError where the run's limit is reached."""
+        results = run_tasks(opening, self.orders, min(jobs, len(self.orders)))
+        yield from (done for done, _ in enumerate(results, start=1))
 
     def run_by_workers(self, surveyor: Surveyor) -> Generator[int]:
         """Have the workers of a server execute the orders; yields how many are, as their answers are read off the stream."""
@@ -440,14 +448,15 @@ def has_workers(settings: Settings) -> bool:
         queue.close()
 
 
-def forecast_run(run: RejudgeRun, open_judge: OpenJudge, meter: CostMeter) -> Forecast | None:
-    """What its model would cost, by the prompts of some orders. None: no order, or no dossier is kept."""
-    sampled = 0
-    for order in run.orders[:: -(-len(run.orders) // SAMPLE) or 1]:
+def forecast_run(run: RejudgeRun, open_judge: OpenJudge, meter: CostMeter) -> Forecast:
+    """What the model of the run would cost."""
+
+    def judge(order: RejudgeOrder) -> EvaluatedVerdict | None:
         parent = find_entry(run.store.ledger.entries(order.pull), order.eval_id)
         dossier = run.store.archive.find(order.eval_id)
-        if parent is not None and dossier is not None:
-            sampled += 1
-            with open_judge(run.terms, order.pull) as context:
-                judge_recorded(parent, dossier, with_meter(context, meter))
-    return extrapolate(meter, len(run.orders), sampled) if sampled else None
+        if parent is None or dossier is None:
+            return None
+        with open_judge(run.terms, order.pull) as context:
+            return judge_recorded(parent, dossier, with_meter(context, meter))
+
+    return forecast_cost(run.orders, len(run.orders), judge, meter)

@@ -10,7 +10,9 @@ from typing import NamedTuple
 from worker.adapters.redis.store import Store, open_store
 from worker.domain.judge_request import PullRef
 from worker.domain.ports import ModelBudget
-from worker.evaluation.bench.run_folder import RUN_ACCOUNT
+from worker.evaluation.bench.run_folder import RUN_ACCOUNT, FileBudget, RunMoney
+from worker.evaluation.bench.runner import NumberedRow, RowLines, judge_to_lines
+from worker.evaluation.engine import Halt
 from worker.evaluation.forecast import CostMeter
 from worker.evaluation.rejudge import OrderResult, RejudgeOrder, Rejudger, RejudgeTerms, with_model
 from worker.judge.context import JudgeContext
@@ -40,9 +42,9 @@ class RejudgerOpener(NamedTuple):
     terms: RejudgeTerms
 
     @contextmanager
-    def __call__(self) -> Generator[Callable[[RejudgeOrder], OrderResult]]:
+    def __call__(self) -> Generator[Callable[[RejudgeOrder], OrderResult | Halt]]:
         with open_store(self.settings) as store:
-            yield rejudger(self.settings, store, self.terms).execute
+            yield rejudger(self.settings, store, self.terms).execute_or_halt
 
 
 def _run_budget(store: Store, terms: RejudgeTerms) -> Callable[[ModelBudget], ModelBudget] | None:
@@ -64,11 +66,21 @@ def prompt_meter(access: ModelAccess) -> CostMeter:
     return PromptMeter(access)
 
 
-@contextmanager
-def open_rows(
-    settings: Settings, tier: str, rubric: Path | None, budget: ModelBudget | None
-) -> Generator[JudgeContext]:
-    """The context of recorded rows, paid from *budget*."""
-    payer = None if budget is None else BudgetAccount(None, RUN_ACCOUNT, budget)
-    with open_judge_context(settings, tier, rubric, payer) as context:
-        yield context
+class BenchOpener(NamedTuple):
+    """Opens in any process what judges a row; a model is paid from `money`, if there is any."""
+
+    settings: Settings
+    tier: str
+    rubric: Path | None
+    money: RunMoney | None = None
+
+    @contextmanager
+    def open_context(self) -> Generator[JudgeContext]:
+        payer = None if self.money is None else BudgetAccount(None, RUN_ACCOUNT, FileBudget(self.money))
+        with open_judge_context(self.settings, self.tier, self.rubric, payer) as context:
+            yield context
+
+    @contextmanager
+    def __call__(self) -> Generator[Callable[[NumberedRow], RowLines | Halt]]:
+        with self.open_context() as context:
+            yield partial(judge_to_lines, context)

@@ -12,8 +12,8 @@ from tests.worker.judge.making import ScriptedModel
 from worker.adapters.anthropic.prices import prompt_bytes, worst_case
 from worker.domain.ports import Prompt
 from worker.errors import Unavailable
-from worker.evaluation.bench.rows import read_lines
-from worker.evaluation.forecast import SAMPLE, Forecast, forecast_cost, forecast_text
+from worker.evaluation.bench.runner import forecast_rows
+from worker.evaluation.forecast import SAMPLE, Forecast, forecast_text
 from worker.judge.llm.model_judge import with_retry_length
 from worker.settings import ModelAccess, Settings
 from worker.wiring.judge import open_judge_context
@@ -29,7 +29,7 @@ def foretold(tmp_path: Path, rows: int, **access: str) -> Forecast:
     path = made.written(tmp_path / "rows.jsonl", *(row(f"r{number}") for number in range(rows)))
     settings = Settings(data_dir=tmp_path, model=replace(NOWHERE, **access))
     with open_judge_context(settings, "hybrid") as context:
-        return forecast_cost(read_lines(path), rows, context, prompt_meter(replace(NOWHERE, **access)))
+        return forecast_rows([path], rows, context, prompt_meter(replace(NOWHERE, **access)))
 
 
 def test_questions_are_weighed_and_nobody_is_asked(tmp_path: Path) -> None:
@@ -74,7 +74,7 @@ def test_a_model_that_a_row_chooses_is_not_asked_either(tmp_path: Path) -> None:
         {"id": "r", "dossier": made.change(policy={"model": chosen.name}).model_dump(mode="json", exclude_unset=True)},
     )
     context = replace(bench(ScriptedModel([])), second_model=second, choices={chosen.name: chosen})
-    assert forecast_cost(read_lines(path), 1, context, prompt_meter(NOWHERE)).asked == 1
+    assert forecast_rows([path], 1, context, prompt_meter(NOWHERE)).asked == 1
     assert chosen.asked == second.asked == []
 
 

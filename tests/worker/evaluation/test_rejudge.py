@@ -39,6 +39,7 @@ from worker.domain.verdict.events import FailureMode
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import ThrottledReason
 from worker.errors import InputError
+from worker.evaluation.engine import HaltedError
 from worker.evaluation.forecast import Forecast
 from worker.evaluation.recorded_verdicts import RecordedVerdict
 from worker.evaluation.rejudge import (
@@ -253,7 +254,8 @@ def test_at_its_limit_nothing_more_is_begun(here: Settings, store: Store, model:
     settings = asking(here, model)
     by = terms(settings, book="run:x", limit_usd=Decimal("0.000001"))
     run = RejudgeRun(settings, store, by, orders)
-    assert list(run.run_locally(RejudgerOpener(settings, by), 1)) == []
+    with pytest.raises(HaltedError, match=r"The limit of \$0.000001 is reached\."):
+        list(run.run_locally(RejudgerOpener(settings, by), 1))
     assert not any(store.ledger.entries(asked.pull)[1:] for asked in orders)
 
 
@@ -262,14 +264,14 @@ def test_nothing_is_forecast_where_nothing_is_kept(here: Settings, store: Store,
     assert settings.model is not None
     meter = prompt_meter(settings.model)
 
-    def forecast(*orders: RejudgeOrder) -> Forecast | None:
+    def forecast(*orders: RejudgeOrder) -> Forecast:
         run = RejudgeRun(settings, store, terms(settings), orders)
         return forecast_run(run, partial(open_terms, settings, store), meter)
 
-    assert forecast() is None
-    assert forecast(made.model_copy(update={"pull": made.pull.model_copy(update={"number": 9})})) is None
+    assert forecast() == Forecast(0, 0, 0, None, None)
+    unknown = made.model_copy(update={"pull": made.pull.model_copy(update={"number": 9})})
+    assert forecast(unknown) == Forecast(1, 0, 0, None, None)
     cost = forecast(made)
-    assert cost is not None
     assert (cost.rows, cost.sampled, cost.asked) == (1, 1, 1)
 
 

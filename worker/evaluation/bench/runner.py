@@ -5,33 +5,29 @@ However a run ends, none of its processes survives it. A finished run can be rec
 
 import hashlib
 import json
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, closing, contextmanager
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import closing
 from functools import partial
-from itertools import islice, takewhile
+from itertools import count, islice
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from worker.clock import SystemClock
 from worker.domain.ids import RepositoryId
 from worker.domain.judge_request import LOCAL_INSTALLATION
-from worker.domain.ports import ModelBudget
 from worker.domain.verdict.events import EvalTrigger, started_event, terminal_event
 from worker.domain.verdict.verdict import VERDICT_ADAPTER, Abstain, AbstainReason, Accept, Reject
 from worker.errors import AssayError
 from worker.evaluation.bench.judge_row import judge_row
 from worker.evaluation.bench.rows import RawRow, RowOutcome, read_lines, read_row
-from worker.evaluation.bench.run_folder import FileBudget, RunFiles, RunMoney, open_run_files
-from worker.evaluation.engine import run_in_processes
+from worker.evaluation.bench.run_folder import RunFiles, open_run_files
+from worker.evaluation.engine import Halt, WorkerOpener, run_tasks
+from worker.evaluation.forecast import CostMeter, Forecast, forecast_cost, with_meter
 from worker.evaluation.recorded_verdicts import EventPublisher
 from worker.judge.context import JudgeContext
 from worker.scheduling.record import EventPublishing, evaluation_started
-from worker.settings import Settings
 
-OpenRows = Callable[[Settings, str, Path | None, ModelBudget | None], AbstractContextManager[JudgeContext]]
-"""Opens the judge of a tier by a rubric, paid from a budget. It is sent to processes, so it has to be a module's function."""
-
-RAISE_LIMIT_HINT: Final = "Give a larger --max-usd to go on."
+LIMIT_REACHED: Final = "The limit is reached. Give a larger --max-usd to go on."
 NO_REPOSITORY: Final = RepositoryId(0)
 """The repository of a bench's rows on the stream."""
 
@@ -53,39 +49,9 @@ RowLines = tuple[bytes, bytes]
 """A verdict and its traits, as lines of the folder's files."""
 
 
-class HaltedRow(NamedTuple):
-    """Instead of a row's answer: why the model could not be asked."""
-
-    reason: str
-
-
-class HaltedError(Exception):
-    """The model can't be asked: its message says why. What was judged before stays."""
-
-
-class BenchOpener(NamedTuple):
-    """How each process opens its judge; a model is paid from `money`, if there is any."""
-
-    settings: Settings
-    tier: str
-    rubric: Path | None
-    open_judge: OpenRows
-    money: RunMoney | None = None
-
-    @contextmanager
-    def open_context(self) -> Generator[JudgeContext]:
-        budget = None if self.money is None else FileBudget(self.money)
-        with self.open_judge(self.settings, self.tier, self.rubric, budget) as bench:
-            yield bench
-
-    @contextmanager
-    def __call__(self) -> Generator[Callable[[NumberedRow], RowLines | HaltedRow]]:
-        """In each process: what judges a row."""
-        with self.open_context() as bench:
-            yield partial(_judge_row, bench)
-
-
-def run_bench(files: Sequence[Path], folder: Path, opening: BenchOpener, jobs: int) -> Generator[int]:
+def run_bench(
+    files: Sequence[Path], folder: Path, opening: WorkerOpener[NumberedRow, RowLines | Halt], jobs: int
+) -> Generator[int]:
     """Judge what is not judged yet; yields how many rows the folder has, at first and after each one.
 
     Raises InputError where it can't go on, HaltedError where no model can be asked, and TaskFailedError. What was judged
@@ -94,59 +60,50 @@ def run_bench(files: Sequence[Path], folder: Path, opening: BenchOpener, jobs: i
     with open_run_files(folder) as run_files:
         done = run_files.truncate_partial()
         yield done
-        raws = islice((raw for path in files for raw in read_lines(path)), done, None)
-        rows = (NumberedRow(number, raw) for number, raw in enumerate(raws, start=done))
-        with closing(_answers(opening, jobs, rows)) as answers:
+        rows = islice(_number_rows(files), done, None)
+        with closing(run_tasks(opening, rows, jobs, is_isolated=True)) as answers:
             yield from write_answers(run_files, done, answers)
 
 
-def write_answers(files: RunFiles, count: int, answers: Iterator[tuple[int, RowLines]]) -> Generator[int]:
-    """Write answers in the order of the rows, from row *count*; when stopped, also those that follow without a gap."""
+def forecast_rows(files: Sequence[Path], total: int, context: JudgeContext, meter: CostMeter) -> Forecast:
+    """What the context's model would cost for all rows of the files, *total* of them."""
+    return forecast_cost(_number_rows(files), total, partial(judge_to_lines, with_meter(context, meter)), meter)
+
+
+def _number_rows(files: Sequence[Path]) -> Iterator[NumberedRow]:
+    return map(NumberedRow, count(), (raw for path in files for raw in read_lines(path)))
+
+
+def write_answers(files: RunFiles, done: int, answers: Iterator[tuple[NumberedRow, RowLines]]) -> Generator[int]:
+    """Write answers in the order of the rows, from row *done*; when stopped, also those that follow without a gap."""
     ready: dict[int, RowLines] = {}
     try:
-        for number, lines in answers:
-            ready[number] = lines
-            while count in ready:
-                files.append(*ready[count])
-                del ready[count]
-                count += 1
-                yield count
+        for row, lines in answers:
+            ready[row.number] = lines
+            while done in ready:
+                files.append(*ready[done])
+                del ready[done]
+                done += 1
+                yield done
     finally:  # an interrupt may have come at any of these lines
-        count = files.truncate_partial()
-        while count in ready:
-            files.append(*ready[count])
-            count += 1
+        done = files.truncate_partial()
+        while done in ready:
+            files.append(*ready[done])
+            done += 1
 
 
-def _answers(opening: BenchOpener, jobs: int, rows: Iterator[NumberedRow]) -> Generator[tuple[int, RowLines]]:
-    """The answers with their rows' numbers, as they come. After a halt no row is begun, and those in work end."""
-    halt: HaltedRow | None = None
-    with closing(run_in_processes(opening, takewhile(lambda _: halt is None, rows), jobs)) as answered:
-        for row, answer in answered:
-            if isinstance(answer, HaltedRow):
-                halt = answer
-            else:
-                yield row.number, answer
-    if halt:
-        raise HaltedError(halt.reason)
-
-
-def _judge_row(bench: JudgeContext, row: NumberedRow) -> RowLines | HaltedRow:
+def judge_to_lines(context: JudgeContext, numbered: NumberedRow) -> RowLines | Halt:
+    """Judge a row that was read before: the lines to write. Any error is a bug."""
     try:
-        return judge_to_lines(row.raw, bench)
+        row = read_row(numbered.raw)
+        verdict, traits = judge_row(row, numbered.raw.path.name, context, SystemClock())
     except AssayError as error:
         raise RuntimeError("a row that was read before can't be judged") from error
-
-
-def judge_to_lines(raw: RawRow, bench: JudgeContext) -> RowLines | HaltedRow:
-    """Judge a row: the lines to write."""
-    row = read_row(raw)
-    verdict, traits = judge_row(row, raw.path.name, bench, SystemClock())
-    if bench.model is not None:
+    if context.model is not None:
         if verdict.throttled_reason is not None:
-            return HaltedRow(f"The limit is reached. {RAISE_LIMIT_HINT}")
+            return Halt(LIMIT_REACHED)
         if isinstance(verdict, Abstain) and verdict.abstain_reason is AbstainReason.JUDGE_UNAVAILABLE:
-            return HaltedRow(verdict.concern)
+            return Halt(verdict.concern)
     line = b'{"id": %b, "verdict": %b}\n' % (json.dumps(row.id).encode(), VERDICT_ADAPTER.dump_json(verdict))
     return line, f"{traits.model_dump_json()}\n".encode()
 

@@ -24,7 +24,7 @@ from worker.domain.ids import InstallationId
 from worker.domain.verdict.events import Event
 from worker.domain.verdict.verdict import SubjectKind
 from worker.errors import Unavailable
-from worker.evaluation.bench.rows import RowOutcome, read_lines
+from worker.evaluation.bench.rows import RawRow, RowOutcome, read_lines
 from worker.evaluation.bench.run_folder import (
     BUDGET_FILE,
     TRAITS_FILE,
@@ -34,20 +34,17 @@ from worker.evaluation.bench.run_folder import (
     read_json_lines,
 )
 from worker.evaluation.bench.runner import (
-    BenchOpener,
-    HaltedError,
-    HaltedRow,
     NumberedRow,
     judge_to_lines,
     record_run,
     run_bench,
     write_answers,
 )
-from worker.evaluation.engine import TaskFailedError
+from worker.evaluation.engine import Halt, HaltedError, TaskFailedError
 from worker.evaluation.stats.queries import answer_query
 from worker.evaluation.stats.stats_query import StatsTopic, parse_query
 from worker.settings import ModelAccess, Settings
-from worker.wiring.rejudge import open_rows
+from worker.wiring.rejudge import BenchOpener
 
 ROWS = 12
 NOBODY = ModelAccess(
@@ -64,7 +61,7 @@ def files(tmp_path: Path) -> list[Path]:
 
 @pytest.fixture
 def opening(tmp_path: Path) -> BenchOpener:
-    return BenchOpener(Settings(data_dir=tmp_path / "state"), "heuristic", None, open_rows)
+    return BenchOpener(Settings(data_dir=tmp_path / "state"), "heuristic", None)
 
 
 @pytest.fixture
@@ -147,8 +144,8 @@ def test_each_process_opens_a_judge_of_its_own(opening: BenchOpener, tmp_path: P
 
 def test_what_is_written_of_a_row_is_its_id_and_its_verdict(tmp_path: Path) -> None:
     (raw,) = read_lines(made.written(tmp_path / "rows.jsonl", row("ä", STUB)))
-    told = judge_to_lines(raw, bench(threshold=0.0))
-    assert not isinstance(told, HaltedRow)
+    told = judge_to_lines(bench(threshold=0.0), NumberedRow(0, raw))
+    assert not isinstance(told, Halt)
     verdict, traits = told
     assert list(json.loads(verdict)) == ["id", "verdict"]
     assert (json.loads(verdict)["id"], json.loads(traits)["id"]) == ("ä", "ä")
@@ -159,9 +156,9 @@ def test_what_is_written_of_a_row_is_its_id_and_its_verdict(tmp_path: Path) -> N
 def test_a_row_that_needs_a_model_that_is_unavailable_halts_the_run(tmp_path: Path) -> None:
     fact, unproven = read_lines(made.written(tmp_path / "rows.jsonl", row("fact", STUB), row("open")))
     down = bench(ScriptedModel([Unavailable("The model", "down")] * 2), threshold=1.0)
-    assert isinstance(judge_to_lines(fact, down), tuple)
-    halted = judge_to_lines(unproven, down)
-    assert isinstance(halted, HaltedRow)
+    assert not isinstance(judge_to_lines(down, NumberedRow(0, fact)), Halt)
+    halted = judge_to_lines(down, NumberedRow(1, unproven))
+    assert isinstance(halted, Halt)
     assert "down" in halted.reason
 
 
@@ -177,21 +174,23 @@ def test_a_run_whose_model_can_not_be_asked_halts_and_keeps_what_needed_none(
 ) -> None:
     path = made.written(tmp_path / "rows.jsonl", row("fact", STUB), row("open"), row("later", STUB))
     settings = replace(opening.settings, model=NOBODY)
-    paid = BenchOpener(settings, "hybrid", None, open_rows, RunMoney(out / BUDGET_FILE, Decimal(limit)))
+    paid = BenchOpener(settings, "hybrid", None, RunMoney(out / BUDGET_FILE, Decimal(limit)))
     with pytest.raises(HaltedError, match=said):
         list(run_bench([path], out, paid, 1))
     assert ids(out) == ids(out, TRAITS_FILE) == ["fact"]
     assert not active_children()
     with paid.open_context() as judges:
-        told = judge_to_lines(list(read_lines(path))[1], judges)
-    assert isinstance(told, HaltedRow)
+        told = judge_to_lines(judges, NumberedRow(1, list(read_lines(path))[1]))
+    assert isinstance(told, Halt)
     assert said in told.reason
 
 
 def test_what_was_judged_when_a_run_is_stopped_is_written_as_far_as_no_row_is_missing(out: Path) -> None:
-    def answers() -> Iterator[tuple[int, tuple[bytes, bytes]]]:
+    raw = RawRow(out, 1, b"")
+
+    def answers() -> Iterator[tuple[NumberedRow, tuple[bytes, bytes]]]:
         for number in (7, 6, 9, 5):
-            yield number, (b"%d\n" % number, b"%d\n" % -number)
+            yield NumberedRow(number, raw), (b"%d\n" % number, b"%d\n" % -number)
 
     with open_run_files(out) as book:
         for one in range(5):
