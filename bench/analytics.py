@@ -8,7 +8,6 @@ import argparse
 import json
 import os
 import random
-import socket
 import subprocess
 import sys
 import tempfile
@@ -18,15 +17,15 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import islice
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 from uuid import UUID
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from bench.stage import at, memory_mib
 from tests.worker.adapters.redis.played import settings
 from tests.world.redis import Redis
 from worker.adapters.redis import keys
-from worker.adapters.redis.connection.client import encode_command, text
 from worker.adapters.redis.store import Store, open_store, with_store_url
 from worker.clock import SystemClock
 from worker.domain.ids import InstallationId
@@ -112,24 +111,20 @@ def _make_body(number: int, at_ms: int, chance: random.Random) -> dict[str, Any]
 
 def fill(redis: Redis, entries: Iterable[tuple[str, str, dict[str, Any]]]) -> None:
     """Add entries to the stream, many commands at a time."""
-    name = keys.events(HERE).name
-    with socket.socket(socket.AF_UNIX) as pipe:
-        pipe.connect(str(redis.socket))
-        with pipe.makefile("rb") as replies:
-            waiting = iter(entries)
-            while some := list(islice(waiting, BATCH)):
-                bodies = ((entry_id, kind, json.dumps(body, separators=(",", ":"))) for entry_id, kind, body in some)
-                commands = (
-                    encode_command(("XADD", name, entry_id, "k", kind, "j", body)) for entry_id, kind, body in bodies
-                )
-                pipe.sendall(b"".join(commands))
-                for _ in some:
-                    assert replies.readline().startswith(b"$")
-                    replies.readline()
+    name, left = keys.events(HERE).name, iter(entries)
+    with redis.client as typed:
+        client: Any = typed
+        while some := list(islice(left, BATCH)):
+            pipeline = client.pipeline(transaction=False)
+            for entry_id, kind, body in some:
+                fields = {"k": kind, "j": json.dumps(body, separators=(",", ":"))}
+                pipeline.xadd(name, fields, id=entry_id)
+            pipeline.execute()
 
 
-def redis_bytes(store: Store) -> int:
-    return int(text(store.client.call("INFO", "memory")).split("used_memory:")[1].split("\r")[0])
+def redis_bytes(redis: Redis) -> int:
+    with redis.client as client:
+        return int(cast("Any", client).info("memory")["used_memory"])
 
 
 def build(of: Settings) -> tuple[float, float, float]:
@@ -150,7 +145,7 @@ def p95_ms(work: Any, times: int = ASKED) -> str:
         work()
         cpu.append((time.process_time() - worked) * 1000)
         wall.append((time.perf_counter() - began) * 1000)
-    return f"{sorted(wall)[int(times * 0.95)]:,.0f} ms (CPU {sorted(cpu)[int(times * 0.95)]:,.0f})"
+    return f"{at(wall, 0.95):,.0f} ms (CPU {at(cpu, 0.95):,.0f})"
 
 
 def measure(store: Store, redis: Redis, of: Settings, count: int, now: datetime) -> None:
@@ -159,14 +154,11 @@ def measure(store: Store, redis: Redis, of: Settings, count: int, now: datetime)
     def print_row(name: str, measured: str, baseline: str) -> None:
         print(f"{name:40} {measured:>24}   {baseline}", flush=True)
 
-    empty = redis_bytes(store)
+    empty = redis_bytes(redis)
     fill(redis, make_entries(count, now))
-    full = redis_bytes(store) - empty
-    print_row(
-        "Redis, all of it",
-        f"{full / 1e6:,.0f} MB, {full / count:,.0f} B a verdict",
-        "with rollups in Redis: 1,400 B a verdict",
-    )
+    full = redis_bytes(redis) - empty
+    size = f"{full / 1e6:,.0f} MB, {full / count:,.0f} B a verdict"
+    print_row("Redis, all of it", size, "with rollups in Redis: 1,400 B a verdict")
     seconds, cpu, peak = build(of)
     print_row("rebuild", f"{seconds:,.0f} s (CPU {cpu:,.0f})", "limit 60 s; rollups: 133 s")
     print_row("peak memory of the rebuild", f"{peak:,.0f} MB", "web machine of fly.toml: 256 MB")
@@ -178,22 +170,14 @@ def measure(store: Store, redis: Redis, of: Settings, count: int, now: datetime)
     for topic, group in [(StatsTopic.QUALITY, {"group_by": "repository"}), *topics]:
         question = parse_query(week | group, topic, now)
         spent = p95_ms(lambda: figures.query([HERE], now, lambda streams: answer_query(topic, question, streams)))  # noqa: B023 - called here
-        limit = (
-            "limit 300 ms; rollups: 90 ms"
-            if group
-            else "limit 300 ms; rollups: 20 ms"
-            if topic is StatsTopic.QUALITY
-            else ""
-        )
+        limit = f"limit 300 ms; rollups: {90 if group else 20} ms" if topic is StatsTopic.QUALITY else ""
         print_row(f"p95 of {topic}, 7 days{' by repository' if group else ''}", spent, limit)
     began = time.perf_counter()
     ends = store.events.read(HERE, kinds=tuple(TERMINAL_EVENTS.values()))
     lines = sum(chunk.count(b"\n") for chunk in export_jsonl(ends, HERE, SkippedCount()))
     print_row("export, verdicts a second", f"{lines / (time.perf_counter() - began):,.0f}", "before: 82,200")
-    client_memory = Path("/proc/self/statm").read_text().split()[1]
-    print_row(
-        "memory of the asking process", f"{int(client_memory) * 4096 / 1e6:,.0f} MB", "web machine of fly.toml: 256 MB"
-    )
+    memory = f"{memory_mib(os.getpid(), 'VmRSS'):,.0f} MB"
+    print_row("memory of the asking process", memory, "web machine of fly.toml: 256 MB")
 
 
 def main() -> None:

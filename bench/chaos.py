@@ -29,7 +29,7 @@ from pytest_httpserver import HTTPServer
 
 from bench.mutate import copied
 from bench.storm.blows import Blows, keeps
-from bench.storm.model import RuledModel
+from bench.storm.model import RuledModel, ruled
 from bench.storm.people import OTHERS, Crowd
 from bench.storm.plan import Blow, Fault, Move, Step, Victim, plan
 from bench.storm.record import Books, Ending, Probes, cut_short, of_the_file, of_the_stream
@@ -162,6 +162,7 @@ def stage(options: argparse.Namespace) -> Generator[Storm]:
         ends.callback(redis.end)
         server = ends.enter_context(HTTPServer(threaded=True))
         model = RuledModel(server)
+        model.decides(ruled)
         told = environment(github.ready, model.url, redis, {**PACE, "ASSAY_PORT": str(free_port())})
         program = ends.enter_context(broken_program()) if options.broken_fence else ASSAY
         product = Product.started(told, ["serve", *["work"] * MACHINES], program=(str(program),))
@@ -213,7 +214,7 @@ def figures(storm: Storm, seconds: float) -> Iterator[str]:
     model = storm.model
     yield f"{len(storm.crowd.conversations)} pull requests, {heads} heads, {storm.acts.total()} acts, {verdicts} verdicts"
     yield "acts: " + ", ".join(f"{act} {count}" for act, count in sorted(storm.acts.items()))
-    yield f"model: {model.questions} questions, {model.billed} billed ({model.lost} lost), {model.free} refused; purse: {books.heard} heard, {books.bound} at their bound, {books.free} free"
+    yield f"model: {len(model.asked)} questions, {model.billed} billed ({model.lost} lost), {model.free} refused; purse: {books.heard} heard, {books.bound} at their bound, {books.free} free"
     short = cut_short(storm.blows.fleet.told('"judging '))
     yield f"{len(short)} pull requests whose judges came to no end more often than Assay tries"
     yield f"{storm.blows.kills} kills, {seconds:.0f} s, refused to people: {len(storm.crowd.refused)}"

@@ -4,14 +4,13 @@ import argparse
 import asyncio
 import hmac
 import json
-import os
 import re
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import count
@@ -21,7 +20,7 @@ from urllib.parse import urlsplit
 
 import uvloop
 
-from bench.stage import at, load
+from bench.stage import at, cpu_seconds, load, memory_mib
 from worker.adapters.redis.embedded.embedded_server import FolderRole, open_embedded_server
 
 TOGETHER: Final = 16
@@ -264,23 +263,3 @@ def report(*goals: tuple[str, bool]) -> int:
     for text, is_met in goals:
         print(f"{text}: {'met' if is_met else 'MISSED'}")
     return int(not all(is_met for _, is_met in goals))
-
-
-# Figures of processes
-
-
-def cpu_seconds(processes: Iterable[int]) -> float:
-    """CPU time of these processes with all their threads, and of their children that have ended."""
-    ticks = 0
-    for process in processes:
-        try:
-            stat = Path(f"/proc/{process}/stat").read_text(encoding="utf-8")
-        except FileNotFoundError:
-            continue  # a job that has ended since: its parent has its time
-        ticks += sum(int(field) for field in stat.rpartition(")")[2].split()[11:15])
-    return ticks / os.sysconf("SC_CLK_TCK")
-
-
-def memory_mib(process: int, kind: str) -> float:
-    """Resident memory now (VmRSS) or at most (VmHWM)."""
-    return int(Path(f"/proc/{process}/status").read_text("ascii").partition(f"{kind}:")[2].split()[0]) / 1024

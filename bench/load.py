@@ -24,8 +24,8 @@ from concurrent.futures import ThreadPoolExecutor
 from random import Random
 from typing import Any, Final, NamedTuple, cast
 
-from bench.door import BODY_BYTES, TOGETHER, cpu_seconds, door, report
-from bench.stage import AS_SHIPPED, at, first_shown, load, staged
+from bench.door import BODY_BYTES, TOGETHER, door, report
+from bench.stage import AS_SHIPPED, at, cpu_seconds, first_shown, load, staged
 from tests.world.github_bench import GitHub
 from tests.world.leash import descendants
 from tests.world.people import Person

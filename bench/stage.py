@@ -1,12 +1,13 @@
-"""The whole product beside a played GitHub, a scripted model and a Redis: `assay serve` and `assay work` as real processes.
+"""The whole product beside a played GitHub, a scripted model and a Redis, as real processes; and figures of processes.
 
 Everything is on loopback or on a unix socket, and ends with the block that started it.
 """
 
 import logging
 import os
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 
 from pytest_httpserver import HTTPServer
 
@@ -82,3 +83,20 @@ def load() -> str:
     """How busy the machine is: every time is to be read beside it."""
     one, five, _ = os.getloadavg()
     return f"load {one:.1f} (5 min: {five:.1f}) on {os.cpu_count()} processors"
+
+
+def cpu_seconds(processes: Iterable[int]) -> float:
+    """CPU time of these processes with all their threads, and of their children that have ended."""
+    ticks = 0
+    for process in processes:
+        try:
+            stat = Path(f"/proc/{process}/stat").read_text(encoding="utf-8")
+        except FileNotFoundError:
+            continue  # a job that has ended since: its parent has its time
+        ticks += sum(int(field) for field in stat.rpartition(")")[2].split()[11:15])
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def memory_mib(process: int, kind: str) -> float:
+    """Resident memory now (VmRSS) or at most (VmHWM)."""
+    return int(Path(f"/proc/{process}/status").read_text("ascii").partition(f"{kind}:")[2].split()[0]) / 1024

@@ -77,7 +77,7 @@ class Blows:
 
     def troubles(self, fault: Fault) -> None:
         if fault.match == "model":
-            self.model.fails(fault.kind)
+            self.model.meets(fault.kind)
         else:
             self.fleet.github.fault(fault.match, kind=fault.kind, **dict(fault.order))
 

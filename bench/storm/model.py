@@ -4,18 +4,17 @@ Does not know what the product books. Invariant: what it says depends on the cha
 the same, whether it is heard or not.
 """
 
-import json
 import random
 import threading
 from dataclasses import dataclass, field
 from decimal import Decimal
+from http import HTTPStatus
 from typing import Any, Final
 
-from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
 
 from bench.storm.people import WRONG
-from tests.world.anthropic import DIFF, ERRORS, MODEL, ROW, Asked, message, quoting
+from tests.world.anthropic import DIFF, MODEL, ROW, Anthropic, Asked
 from tests.world.replies import accept, reject
 from worker.adapters.anthropic.prices import BilledTokens, cost_of
 from worker.domain.verdict.budget import to_nano
@@ -55,52 +54,39 @@ class Trap:
 
 
 @dataclass
-class RuledModel:
+class RuledModel(Anthropic):
     """Answers in many threads; `billed` counts the answers that cost something, heard or not."""
 
-    server: HTTPServer
-    questions: int = 0
     billed: int = 0
     lost: int = 0
     free: int = 0
-    _faults: list[str] = field(default_factory=list[str])
     _trap: Trap | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def __post_init__(self) -> None:
-        self.server.clear()
-        self.server.expect_request("/v1/messages", method="POST").respond_with_handler(self._play)
-
-    @property
-    def url(self) -> str:
-        return self.server.url_for("").rstrip("/")
-
-    def fails(self, how: str) -> None:
+    def meets(self, fault: str) -> None:
         """The next answer: `lost` (billed, and broken off on its way), or an error's number."""
-        self._faults.append(how)
+        if fault == "lost":
+            self.breaks()
+        else:
+            self.fails(int(fault))
 
     def clear(self) -> None:
-        self._faults.clear()
+        self._answers.clear()
 
     def trap(self) -> Trap:
         self._trap = Trap()
         return self._trap
 
     def _play(self, request: Request) -> Response:
-        asked = Asked(request.get_json())
         self._springs(int(request.environ.get("REMOTE_PORT", 0)))
         with self._lock:
-            self.questions += 1
-            how = self._faults.pop(0) if self._faults else ""
-            self.billed += not how or how == "lost"
-            self.lost += how == "lost"
-            self.free += how.isdigit()
-        if how.isdigit():
-            return _refusal(int(how))
-        if how == "lost":
-            half = (part for part in [b'{"id": "msg_'])
-            return Response(half, headers={"Content-Length": "5000"}, content_type="application/json")
-        return _json(message(quoting(ruled(asked), asked.text), {}))
+            before = len(self._answers)
+            response = super()._play(request)
+            is_fault, is_free = len(self._answers) < before, response.status_code >= HTTPStatus.BAD_REQUEST
+            self.billed += not is_free
+            self.free += is_free
+            self.lost += is_fault and not is_free
+        return response
 
     def _springs(self, port: int) -> None:
         with self._lock:
@@ -109,12 +95,3 @@ class RuledModel:
             trap.port = port
             trap.sprung.set()
             trap.go_on.wait(HELD_S * (1 + random.SystemRandom().random()))
-
-
-def _refusal(status: int) -> Response:
-    kind, words = ERRORS[status]
-    return _json({"type": "error", "error": {"type": kind, "message": words}, "request_id": "req_bench"}, status)
-
-
-def _json(body: dict[str, Any], status: int = 200) -> Response:
-    return Response(json.dumps(body), status, {"request-id": "req_bench"}, content_type="application/json")

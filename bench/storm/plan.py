@@ -143,6 +143,27 @@ FAULTS = (
 )
 
 
+POSSIBLE: Mapping[str, Mapping[Act, int]] = {
+    "new": {Act.OPENS: 6, Act.DRAFTS: 1},
+    "draft": {Act.READY: 4, Act.PUSHES: 1, Act.REJUDGE: 1, Act.CLOSES: 1},
+    "open": {
+        Act.PUSHES: 6, Act.EMPTY: 2, Act.FORCES: 3, Act.REJUDGE: 3, Act.OVERRIDE: 1, Act.REFUSED: 1, Act.CLOSES: 2,
+    },
+    "closed": {Act.REOPENS: 4, Act.REJUDGE: 1},
+}  # fmt: skip
+"""By state of a pull request, how often each act is done to it; an open one allows more, depending on what was done."""
+
+AFTER: Mapping[Act, Mapping[str, str | bool]] = {
+    **dict.fromkeys((Act.OPENS, Act.REOPENS, Act.READY), {"state": "open"}),
+    Act.DRAFTS: {"state": "draft"},
+    Act.CLOSES: {"state": "closed", "ci": False, "queued": False},
+    Act.CI_STARTS: {"ci": True},
+    **dict.fromkeys((Act.CI_FAILS, Act.CI_PASSES), {"ci": False}),
+    **dict.fromkeys((Act.QUEUES, Act.RESOLVES), {"queued": True}),
+    Act.DEQUEUES: {"queued": False},
+}
+
+
 @dataclass
 class _Thread:
     """One conversation while it is planned."""
@@ -157,12 +178,14 @@ class _Thread:
 
     def next(self) -> Step:
         self.left -= 1
-        act = self._chosen()
+        weights = self._possible()
+        act = self.dice.choices(list(weights), list(weights.values()))[0]
         if act in {Act.OPENS, Act.DRAFTS, Act.PUSHES, Act.FORCES}:
             self.contents.append(self.dice.choice(self._contents()))
         elif act is Act.RETURNS:
             self.contents.append(self.contents[-2] if self.contents[-2] in self._contents() else Content.GOOD)
-        self._becomes(act)
+        for name, value in AFTER.get(act, {}).items():
+            setattr(self, name, value)
         return Step(self.number, act, self.contents[-1])
 
     def _contents(self) -> list[Content]:
@@ -172,45 +195,13 @@ class _Thread:
         """
         return [Content.STUB, Content.GOOD] if Content.BAD in self.contents else list(Content)
 
-    def _chosen(self) -> Act:
-        weights = self._possible()
-        return self.dice.choices(list(weights), list(weights.values()))[0]
-
     def _possible(self) -> Mapping[Act, int]:
-        match self.state:
-            case "new":
-                return {Act.OPENS: 6, Act.DRAFTS: 1}
-            case "closed":
-                return {Act.REOPENS: 4, Act.REJUDGE: 1}
-            case "draft":
-                return {Act.READY: 4, Act.PUSHES: 1, Act.REJUDGE: 1, Act.CLOSES: 1}
-            case _:
-                return self._of_open()
-
-    def _of_open(self) -> Mapping[Act, int]:
-        acts = {Act.PUSHES: 6, Act.EMPTY: 2, Act.FORCES: 3, Act.REJUDGE: 3, Act.OVERRIDE: 1, Act.REFUSED: 1}
-        acts |= {Act.CLOSES: 2} | ({Act.RETURNS: 2} if len(self.contents) > 1 else {})
+        acts = dict(POSSIBLE[self.state])
+        if self.state != "open":
+            return acts
+        acts |= {Act.RETURNS: 2} if len(self.contents) > 1 else {}
         acts |= {Act.CI_FAILS: 1, Act.CI_PASSES: 3} if self.ci else {Act.CI_STARTS: 3}
         return acts | ({Act.DEQUEUES: 3} if self.queued else {Act.QUEUES: 2, Act.RESOLVES: 1})
-
-    def _becomes(self, act: Act) -> None:
-        match act:
-            case Act.OPENS | Act.REOPENS | Act.READY:
-                self.state = "open"
-            case Act.DRAFTS:
-                self.state = "draft"
-            case Act.CLOSES:
-                self.state, self.ci, self.queued = "closed", False, False
-            case Act.CI_STARTS:
-                self.ci = True
-            case Act.CI_FAILS | Act.CI_PASSES:
-                self.ci = False
-            case Act.QUEUES | Act.RESOLVES:
-                self.queued = True
-            case Act.DEQUEUES:
-                self.queued = False
-            case _:
-                pass
 
 
 def plan(seed: int, conversations: int, kills: int) -> list[Move]:
