@@ -27,10 +27,9 @@ from pathlib import Path
 from pydantic import SecretStr
 from pytest_httpserver import HTTPServer
 
-from bench.mutate import copied
+from bench.mutate import copied, read_stages
 from bench.storm.blows import Blows, keeps
-from bench.storm.model import RuledModel, ruled
-from bench.storm.people import OTHERS, Crowd
+from bench.storm.people import OTHERS, Crowd, RuledModel, ruled
 from bench.storm.plan import Blow, Fault, Move, Step, Victim, plan
 from bench.storm.record import Books, Ending, Probes, cut_short, of_the_file, of_the_stream
 from tests.worker.adapters.redis.played import settings
@@ -46,22 +45,6 @@ MACHINES = 2
 LEASE_S = 3
 SETTLE_S = 240.0
 PROBE_EVERY, REPORTED_EVERY = 25, 250
-FENCES = {
-    "worker/domain/lifecycle/state.py": (
-        "return self.phase is Phase.JUDGING and self.token == token and self.has_lease(now)",
-        "return True",
-    ),
-    "worker/adapters/redis/records/ledger.py": (
-        "return state.phase is Phase.JUDGING and state.fence == fence and state.has_lease(transaction.now)",
-        "return True",
-    ),
-    "worker/adapters/redis/records/event_stream.py": (
-        "if state.phase is not Phase.JUDGING or state.fence != fence or not state.has_lease(transaction.now):",
-        "if not fence:",
-    ),
-}
-"""Checks of a lease: without them a stale judge writes, too."""
-
 PACE = {
     "ASSAY_WORKERS": "2",
     "ASSAY_LEASE": str(LEASE_S),
@@ -179,11 +162,9 @@ def stage(options: argparse.Namespace) -> Generator[Storm]:
 def broken_program() -> Generator[Path]:
     """An installed copy of the product whose leases admit every judge."""
     with copied() as copy:
-        for name, (fence, broken) in FENCES.items():
-            sound = (copy / name).read_text("utf-8")
-            if sound.count(fence) != 1:
-                raise SystemExit(f"{name} has no such fence: {fence}")
-            (copy / name).write_text(sound.replace(fence, broken), "utf-8")
+        for fence in read_stages("fence"):
+            file = copy / fence.path
+            file.write_text(fence.rewrite(file.read_text("utf-8")), "utf-8")
         yield copy / ".venv" / "bin" / "assay"
 
 

@@ -8,28 +8,28 @@ import argparse
 import ast
 import re
 import sys
-import tomllib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from functools import cache
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from statistics import median
 from typing import Final, NamedTuple
 
-import grimp
-
+from tests.test_names import (
+    BANNED,
+    PRODUCT,
+    Function,
+    banned_locals,
+    cycles_of,
+    docstrings,
+    exceptions,
+    files,
+    imports,
+    twice,
+)
 from tests.test_sizes import size
 
 ROOT: Final = Path(__file__).resolve().parent.parent
-PRODUCT: Final = ("app", "worker")
-PHRASES: Final = (
-    "anew", "any more", "at once", "by itself", "comes again", "counts no more", "in vain", "nobody", "somebody",
-    "what became of", "who judges", "whoever",
-)  # fmt: skip
-BANNED: Final = re.compile(rf"\b(?:{'|'.join(PHRASES)})\b".replace(" ", r"\s+"), re.IGNORECASE)
 GENERATED: Final = "<!-- Generated "
-LOCALS: Final = frozenset({"found", "given", "known", "one", "place", "said", "told", "words"})
-Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 class Figure(NamedTuple):
@@ -75,12 +75,6 @@ def figures(root: Path) -> Iterator[Figure]:
     yield Figure("banned local names", f"{sum(len(banned_locals(tree)) for tree in trees.values()):,}", "0")
 
 
-def files(root: Path, rooms: Iterable[str], ext: str) -> list[Path]:
-    """Without what npm installs."""
-    paths = (path for room in rooms for path in sorted((root / room).rglob(f"*.{ext}")))
-    return [path for path in paths if "node_modules" not in path.parts]
-
-
 def lines(text: str) -> int:
     return len(text.splitlines())
 
@@ -118,66 +112,6 @@ def used_once(trees: Iterable[ast.Module]) -> tuple[int, int]:
         private += len(names)
         once += sum(uses[name] == 1 for name in names)
     return once, private
-
-
-def twice(trees: Iterable[ast.Module]) -> list[str]:
-    """Names of classes that more than one class has."""
-    names = Counter(node.name for tree in trees for node in ast.walk(tree) if isinstance(node, ast.ClassDef))
-    return sorted(name for name, count in names.items() if count > 1)
-
-
-@cache
-def imports() -> Mapping[str, frozenset[str]]:
-    """The modules that each module of the product imports, without imports for type checkers."""
-    graph = grimp.build_graph(*PRODUCT, exclude_type_checking_imports=True, cache_dir=None)
-    return {module: frozenset(graph.find_modules_directly_imported_by(module)) for module in graph.modules}
-
-
-def cycles_of(imported: Mapping[str, Iterable[str]]) -> list[frozenset[str]]:
-    """The groups of modules that import one another, directly or through others."""
-    reached = {module: reachable(module, imported) for module in imported}
-    groups = {
-        frozenset(other for other in reached[module] if module in reached[other])
-        for module in imported
-        if module in reached[module]
-    }
-    return sorted(groups, key=sorted)
-
-
-def reachable(module: str, imported: Mapping[str, Iterable[str]]) -> set[str]:
-    """The modules behind *module*; itself only where a cycle leads back."""
-    behind, left = set[str](), list(imported[module])
-    while left:
-        other = left.pop()
-        if other not in behind:
-            behind.add(other)
-            left.extend(imported.get(other, ()))
-    return behind
-
-
-def exceptions(project: str) -> int:
-    """The imports that the contracts of pyproject.toml ignore."""
-    contracts = tomllib.loads(project)["tool"]["importlinter"]["contracts"]
-    return sum(len(contract.get("ignore_imports", ())) for contract in contracts)
-
-
-def docstrings(tree: ast.Module) -> Iterator[str]:
-    """Also the strings under constants and fields."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
-            yield node.value.value
-
-
-def banned_locals(tree: ast.Module) -> list[str]:
-    """Each assignment, parameter and loop variable with a banned name, inside functions."""
-    functions = [node for node in ast.walk(tree) if isinstance(node, Function)]
-    inside = {id(node): node for function in functions for node in ast.walk(function)}
-    names = [
-        node.arg if isinstance(node, ast.arg) else node.id
-        for node in inside.values()
-        if isinstance(node, ast.arg) or (isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store))
-    ]
-    return [name for name in names if name in LOCALS]
 
 
 def entered() -> Iterator[Figure]:

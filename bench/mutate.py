@@ -45,7 +45,7 @@ class Stage:
     path: str
     before: str
     after: str
-    noticed_by: Sequence[str]
+    noticed_by: Sequence[str] = ()
 
     @property
     def steps(self) -> list[list[Path]]:
@@ -57,8 +57,8 @@ class Stage:
         return text.replace(self.before, self.after)
 
 
-def read_stages() -> list[Stage]:
-    rows: list[dict[str, Any]] = tomllib.loads((ROOT / "bench" / "mutations.toml").read_text("utf-8"))["stage"]
+def read_stages(kind: str = "stage") -> list[Stage]:
+    rows: list[dict[str, Any]] = tomllib.loads((ROOT / "bench" / "mutations.toml").read_text("utf-8"))[kind]
     return [Stage(**row) for row in rows]
 
 

@@ -1,12 +1,96 @@
 """Names and words of docs/design.md: class names occur once, and banned words and local names do not occur."""
 
 import ast
+import re
+import tomllib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from pathlib import Path
+from typing import Final
 
-from bench.house import BANNED, banned_locals, cycles_of, docstrings, exceptions, files, imports, twice
+import grimp
+import pytest
 
-ROOT = Path(__file__).resolve().parent.parent
-TREES = {path: ast.parse(path.read_text("utf-8")) for path in files(ROOT, ("app", "worker"), "py")}
+ROOT: Final = Path(__file__).resolve().parent.parent
+PRODUCT: Final = ("app", "worker")
+PHRASES: Final = (
+    "anew", "any more", "at once", "by itself", "comes again", "counts no more", "in vain", "nobody", "somebody",
+    "what became of", "who judges", "whoever",
+)  # fmt: skip
+BANNED: Final = re.compile(rf"\b(?:{'|'.join(PHRASES)})\b".replace(" ", r"\s+"), re.IGNORECASE)
+LOCALS: Final = frozenset({"found", "given", "known", "one", "place", "said", "told", "words"})
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def files(root: Path, rooms: Iterable[str], ext: str) -> list[Path]:
+    """Without what npm installs."""
+    paths = (path for room in rooms for path in sorted((root / room).rglob(f"*.{ext}")))
+    return [path for path in paths if "node_modules" not in path.parts]
+
+
+def twice(trees: Iterable[ast.Module]) -> list[str]:
+    """Names of classes that more than one class has."""
+    names = Counter(node.name for tree in trees for node in ast.walk(tree) if isinstance(node, ast.ClassDef))
+    return sorted(name for name, count in names.items() if count > 1)
+
+
+@cache
+def imports() -> Mapping[str, frozenset[str]]:
+    """The modules that each module of the product imports, without imports for type checkers."""
+    graph = grimp.build_graph(*PRODUCT, exclude_type_checking_imports=True, cache_dir=None)
+    return {module: frozenset(graph.find_modules_directly_imported_by(module)) for module in graph.modules}
+
+
+def cycles_of(imported: Mapping[str, Iterable[str]]) -> list[frozenset[str]]:
+    """The groups of modules that import one another, directly or through others."""
+    reached = {module: reachable(module, imported) for module in imported}
+    groups = {
+        frozenset(other for other in reached[module] if module in reached[other])
+        for module in imported
+        if module in reached[module]
+    }
+    return sorted(groups, key=sorted)
+
+
+def reachable(module: str, imported: Mapping[str, Iterable[str]]) -> set[str]:
+    """The modules behind *module*; itself only where a cycle leads back."""
+    behind, left = set[str](), list(imported[module])
+    while left:
+        other = left.pop()
+        if other not in behind:
+            behind.add(other)
+            left.extend(imported.get(other, ()))
+    return behind
+
+
+def exceptions(project: str) -> int:
+    """The imports that the contracts of pyproject.toml ignore."""
+    contracts = tomllib.loads(project)["tool"]["importlinter"]["contracts"]
+    return sum(len(contract.get("ignore_imports", ())) for contract in contracts)
+
+
+def docstrings(tree: ast.Module) -> Iterator[str]:
+    """Also the strings under constants and fields."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            yield node.value.value
+
+
+def banned_locals(tree: ast.Module) -> list[str]:
+    """Each assignment, parameter and loop variable with a banned name, inside functions."""
+    functions = [node for node in ast.walk(tree) if isinstance(node, Function)]
+    inside = {id(node): node for function in functions for node in ast.walk(function)}
+    names = [
+        node.arg if isinstance(node, ast.arg) else node.id
+        for node in inside.values()
+        if isinstance(node, ast.arg) or (isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store))
+    ]
+    return [name for name in names if name in LOCALS]
+
+
+TREES = {path: ast.parse(path.read_text("utf-8")) for path in files(ROOT, PRODUCT, "py")}
 
 
 def test_a_class_name_occurs_once_in_the_product() -> None:
@@ -15,7 +99,7 @@ def test_a_class_name_occurs_once_in_the_product() -> None:
 
 def test_no_local_variable_has_a_banned_name() -> None:
     found = {str(path.relative_to(ROOT)): names for path, tree in TREES.items() if (names := banned_locals(tree))}
-    assert found == {}, "Name it for what it holds (bench/house.py, LOCALS)"
+    assert found == {}, "Name it for what it holds (LOCALS)"
 
 
 def test_docstrings_logs_help_and_docs_hold_no_banned_word() -> None:
@@ -24,7 +108,7 @@ def test_docstrings_logs_help_and_docs_hold_no_banned_word() -> None:
     prose = [ROOT / "tests/golden/prose" / name for name in ("log_messages.txt", "help.txt")]
     texts |= {str(path.relative_to(ROOT)): path.read_text("utf-8") for path in (*pages, *prose)}
     found = {name: sorted(set(BANNED.findall(text))) for name, text in texts.items() if BANNED.search(text)}
-    assert found == {}, "Say it in terms of the field (bench/house.py, PHRASES)"
+    assert found == {}, "Say it in terms of the field (PHRASES)"
 
 
 def test_the_contracts_of_imports_have_no_exception() -> None:
@@ -33,3 +117,39 @@ def test_the_contracts_of_imports_have_no_exception() -> None:
 
 def test_no_modules_import_one_another() -> None:
     assert cycles_of(imports()) == []
+
+
+def test_a_class_name_counts_once_however_many_classes_have_it() -> None:
+    modules = [
+        ast.parse("class Place: ...\nclass Pull: ..."),
+        ast.parse("class Place: ..."),
+        ast.parse("class Place: ..."),
+    ]
+    assert twice(modules) == ["Place"]
+
+
+def test_modules_that_import_one_another_are_one_cycle() -> None:
+    imported = {"a": ["b"], "b": ["c"], "c": ["a", "d"], "d": [], "e": ["f"], "f": ["e"]}
+    assert cycles_of(imported) == [frozenset("abc"), frozenset("ef")]
+
+
+def test_docstrings_are_those_of_modules_functions_and_constants() -> None:
+    code = '"""Module."""\nLIMIT = 1\n"""Constant."""\ndef run():\n    """Function."""\n    return "text"\n'
+    assert sorted(docstrings(ast.parse(code))) == ["Constant.", "Function.", "Module."]
+
+
+@pytest.mark.parametrize(
+    ("text", "count"), [("judged anew, at\nonce", 2), ("Nobody knows any more.", 2), ("renewed at onces", 0)]
+)
+def test_banned_words_are_whole_words_on_any_line(text: str, count: int) -> None:
+    assert len(BANNED.findall(text)) == count
+
+
+def test_banned_local_names_are_bound_inside_functions() -> None:
+    code = "one = 1\ndef run(given):\n    found = [one for one in given]\n    def inner(): told = found\n    return found.place\n"
+    assert sorted(banned_locals(ast.parse(code))) == ["found", "given", "one", "told"]
+
+
+def test_ignored_imports_of_all_contracts_are_exceptions() -> None:
+    contract = '[[tool.importlinter.contracts]]\nname = "x"\n'
+    assert exceptions(f'{contract}ignore_imports = ["a -> b", "c -> d"]\n{contract}') == 2

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, assert_never
 
-from bench.storm.model import RuledModel
+from bench.storm.people import RuledModel
 from bench.storm.plan import Blow, Fault, Stage, Victim
 from tests.worker.scheduling.crowd import children, harm
 from tests.worker.scheduling.fleet import Fleet

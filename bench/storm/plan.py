@@ -154,12 +154,16 @@ POSSIBLE: Mapping[str, Mapping[Act, int]] = {
 """By state of a pull request, how often each act is done to it; an open one allows more, depending on what was done."""
 
 AFTER: Mapping[Act, Mapping[str, str | bool]] = {
-    **dict.fromkeys((Act.OPENS, Act.REOPENS, Act.READY), {"state": "open"}),
+    Act.OPENS: {"state": "open"},
+    Act.REOPENS: {"state": "open"},
+    Act.READY: {"state": "open"},
     Act.DRAFTS: {"state": "draft"},
     Act.CLOSES: {"state": "closed", "ci": False, "queued": False},
     Act.CI_STARTS: {"ci": True},
-    **dict.fromkeys((Act.CI_FAILS, Act.CI_PASSES), {"ci": False}),
-    **dict.fromkeys((Act.QUEUES, Act.RESOLVES), {"queued": True}),
+    Act.CI_FAILS: {"ci": False},
+    Act.CI_PASSES: {"ci": False},
+    Act.QUEUES: {"queued": True},
+    Act.RESOLVES: {"queued": True},
     Act.DEQUEUES: {"queued": False},
 }
 

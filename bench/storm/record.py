@@ -8,8 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from bench.storm.model import RuledModel, cost_nano
-from bench.storm.people import Conversation, Crowd
+from bench.storm.people import Conversation, Crowd, RuledModel, cost_nano
 from tests.worker.scheduling.sittings import dockets
 from tests.worker.scheduling.traces import machine_part
 from tests.world.aof import commands

@@ -6,18 +6,7 @@ from pathlib import Path
 import pytest
 
 from bench.entered import Entered, read
-from bench.house import (
-    BANNED,
-    Figure,
-    banned_locals,
-    cycles_of,
-    docstrings,
-    exceptions,
-    fullest,
-    table,
-    twice,
-    used_once,
-)
+from bench.house import Figure, fullest, table, used_once
 
 
 @pytest.mark.parametrize(
@@ -31,42 +20,6 @@ from bench.house import (
 )
 def test_a_private_function_is_used_once_where_its_name_occurs_once_more(code: str, counts: tuple[int, int]) -> None:
     assert used_once([ast.parse(code)]) == counts
-
-
-def test_a_class_name_counts_once_however_many_classes_have_it() -> None:
-    modules = [
-        ast.parse("class Place: ...\nclass Pull: ..."),
-        ast.parse("class Place: ..."),
-        ast.parse("class Place: ..."),
-    ]
-    assert twice(modules) == ["Place"]
-
-
-def test_modules_that_import_one_another_are_one_cycle() -> None:
-    imported = {"a": ["b"], "b": ["c"], "c": ["a", "d"], "d": [], "e": ["f"], "f": ["e"]}
-    assert cycles_of(imported) == [frozenset("abc"), frozenset("ef")]
-
-
-def test_docstrings_are_those_of_modules_functions_and_constants() -> None:
-    code = '"""Module."""\nLIMIT = 1\n"""Constant."""\ndef run():\n    """Function."""\n    return "text"\n'
-    assert sorted(docstrings(ast.parse(code))) == ["Constant.", "Function.", "Module."]
-
-
-@pytest.mark.parametrize(
-    ("text", "count"), [("judged anew, at\nonce", 2), ("Nobody knows any more.", 2), ("renewed at onces", 0)]
-)
-def test_banned_words_are_whole_words_on_any_line(text: str, count: int) -> None:
-    assert len(BANNED.findall(text)) == count
-
-
-def test_banned_local_names_are_bound_inside_functions() -> None:
-    code = "one = 1\ndef run(given):\n    found = [one for one in given]\n    def inner(): told = found\n    return found.place\n"
-    assert sorted(banned_locals(ast.parse(code))) == ["found", "given", "one", "told"]
-
-
-def test_ignored_imports_of_all_contracts_are_exceptions() -> None:
-    contract = '[[tool.importlinter.contracts]]\nname = "x"\n'
-    assert exceptions(f'{contract}ignore_imports = ["a -> b", "c -> d"]\n{contract}') == 2
 
 
 def test_the_fullest_folders_count_files_and_folders_alike(tmp_path: Path) -> None:

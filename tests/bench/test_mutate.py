@@ -8,7 +8,7 @@ from bench.mutate import CONVERSATIONS, PURE_ROOMS, ROOT, draw, possible, read_s
 
 
 def test_each_text_that_is_broken_stands_in_the_code_once_and_the_tests_that_notice_exist() -> None:
-    for stage in read_stages():
+    for stage in (*read_stages(), *read_stages("fence")):
         assert stage.rewrite((ROOT / stage.path).read_text()) != (ROOT / stage.path).read_text(), stage.name
         for name in stage.noticed_by:
             assert (ROOT / CONVERSATIONS / name).is_file(), stage.name
