@@ -24,6 +24,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from bench.stage import at, memory_mib
 from tests.worker.adapters.redis.played import settings
+from tests.worker.evaluation.stats.told import body
 from tests.world.redis import Redis
 from worker.adapters.redis import keys
 from worker.adapters.redis.store import Store, open_store, with_store_url
@@ -54,15 +55,15 @@ def make_entries(count: int, now: datetime) -> Iterator[tuple[str, str, dict[str
     first_ms, step = int((now - timedelta(days=DAYS)).timestamp() * 1000), DAYS * 86_400_000 / count
     for number in range(count):
         at_ms, seq = first_ms + int(number * step), number % 1000 * 4
-        body = _make_body(number, at_ms, chance)
-        frame = {name: body[name] for name in tuple(body)[:7]}
+        ended = _make_body(number, at_ms, chance)
+        frame = {name: ended[name] for name in tuple(ended)[:7]}
         plan = {"rubric_id": "default", "rubric_version": "3", "judge_kind_planned": "hybrid", "trigger": "bus"}
         yield f"{at_ms}-{seq}", "eval.started", frame | plan
-        yield f"{at_ms}-{seq + 1}", "eval.completed", body
+        yield f"{at_ms}-{seq + 1}", "eval.completed", ended
         if number % 5 == 0:
             outcome, strength = chance.choice(OUTCOMES)
-            about = {"subject_kind": "pull_request", "subject_id": f"{body['repository_id']}/{body['number']}"}
-            what = {"outcome": outcome, "strength": strength, "head_sha": None, "at": body["created_at"]}
+            about = {"subject_kind": "pull_request", "subject_id": f"{ended['repository_id']}/{ended['number']}"}
+            what = {"outcome": outcome, "strength": strength, "head_sha": None, "at": ended["created_at"]}
             yield f"{at_ms}-{seq + 2}", "outcome.recorded", frame | about | what
 
 
@@ -74,38 +75,35 @@ def _make_body(number: int, at_ms: int, chance: random.Random) -> dict[str, Any]
     decision = "reject" if score < 0.5 else "accept"
     confidence = chance.choice((0.55, 0.62, 0.7, 0.85, 0.95)) + (chance.random() / 50 if by_model else 0)
     random_bits = chance.getrandbits(12) << 64 | 2 << 62 | chance.getrandbits(62)
+    return body(
+        str(UUID(int=at_ms << 80 | 7 << 76 | random_bits)),
+        repository_id=repository,
+        number=pull_request,
+        head=f"{chance.getrandbits(160):040x}",
+        decision=decision,
+        category=chance.choice(CATEGORIES) if decision == "reject" else None,
+        score=score,
+        confidence=round(confidence, 4),
+        round=1 + number % 2,
+        author_agent=AGENTS[pull_request % len(AGENTS)],
+        judge_latency_ms=chance.randrange(20, 20_000),
+        facts=["stub_body"] if score < 0.1 else [],
+        signals=SIGNALS,
+        rubric_version="3",
+        created_at=datetime.fromtimestamp(at_ms / 1000, UTC).isoformat(timespec="milliseconds"),
+        **_make_model_fields(chance) if by_model else {},
+    )
+
+
+def _make_model_fields(chance: random.Random) -> dict[str, Any]:
     return {
-        "v": 1,
-        "eval_id": str(UUID(int=at_ms << 80 | 7 << 76 | random_bits)),
-        "subject_kind": "submission",
-        "subject_id": f"{repository}/{pull_request}/{chance.getrandbits(160):040x}",
-        "repository_id": repository,
-        "number": pull_request,
-        "sensitivity": "pseudonymous",
-        "decision": decision,
-        "category": chance.choice(CATEGORIES) if decision == "reject" else None,
-        "abstain_reason": None,
-        "throttled_reason": None,
-        "score": score,
-        "confidence": round(confidence, 4),
-        "round": 1 + number % 2,
-        "author_agent": AGENTS[pull_request % len(AGENTS)],
-        "judge_kind": "hybrid" if by_model else "heuristic",
-        "judge_model": "claude-haiku-5-5" if by_model else None,
-        "judge_cost_usd": f"0.{chance.randrange(1000, 9000000):09d}" if by_model else "0",
-        "judge_pricing_version": "2026-11-01" if by_model else None,
-        "judge_latency_ms": chance.randrange(20, 20_000),
-        "tokens_in": chance.randrange(1_000, 30_000) if by_model else 0,
-        "tokens_out": chance.randrange(100, 2_000) if by_model else 0,
-        "escalated": by_model,
-        "rubric_id": "default",
-        "rubric_version": "3",
-        "parent_eval_id": None,
-        "carried_from": None,
-        "facts": ["stub_body"] if score < 0.1 else [],
-        "signals": SIGNALS,
-        "created_at": datetime.fromtimestamp(at_ms / 1000, UTC).isoformat(timespec="milliseconds"),
-        "trigger": "bus",
+        "judge_kind": "hybrid",
+        "judge_model": "claude-haiku-5-5",
+        "judge_cost_usd": f"0.{chance.randrange(1000, 9000000):09d}",
+        "judge_pricing_version": "2026-11-01",
+        "tokens_in": chance.randrange(1_000, 30_000),
+        "tokens_out": chance.randrange(100, 2_000),
+        "escalated": True,
     }
 
 
@@ -116,8 +114,8 @@ def fill(redis: Redis, entries: Iterable[tuple[str, str, dict[str, Any]]]) -> No
         client: Any = typed
         while some := list(islice(left, BATCH)):
             pipeline = client.pipeline(transaction=False)
-            for entry_id, kind, body in some:
-                fields = {"k": kind, "j": json.dumps(body, separators=(",", ":"))}
+            for entry_id, kind, event in some:
+                fields = {"k": kind, "j": json.dumps(event, separators=(",", ":"))}
                 pipeline.xadd(name, fields, id=entry_id)
             pipeline.execute()
 

@@ -13,7 +13,6 @@ interleave with it is different each time. Stops by itself after --minutes, and 
 """
 
 import argparse
-import logging
 import random
 import sys
 import tempfile
@@ -25,18 +24,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from pydantic import SecretStr
-from pytest_httpserver import HTTPServer
 
 from bench.mutate import copied, read_stages
+from bench.stage import staged
 from bench.storm.blows import Blows, keeps
 from bench.storm.people import OTHERS, Crowd, RuledModel, ruled
 from bench.storm.plan import Blow, Fault, Move, Step, Victim, plan
 from bench.storm.record import Books, Ending, Probes, cut_short, of_the_file, of_the_stream
 from tests.worker.adapters.redis.played import settings
 from tests.worker.scheduling.fleet import Fleet, free_port
-from tests.world.github_bench import GitHub
-from tests.world.product import ASSAY, STORE_KEY, Product, environment
-from tests.world.redis import Redis
+from tests.world.product import ASSAY, STORE_KEY
 from tests.world.tester import busy_keys
 from worker.adapters.redis import keys
 from worker.adapters.redis.store import open_store
@@ -73,10 +70,7 @@ PACE = {
 class Storm:
     """One run. `done`: how much of the plan."""
 
-    options: argparse.Namespace
-    github: GitHub
-    redis: Redis
-    product: Product
+    fleet: Fleet
     model: RuledModel
     crowd: Crowd
     blows: Blows
@@ -106,7 +100,7 @@ class Storm:
 
     def calms(self) -> list[str]:
         """No more faults; wait until nobody has anything to do. What was left to do in the end."""
-        self.github.clear_faults()
+        self.fleet.github.clear_faults()
         self.model.clear()
         self.crowd.ends_ci()
         limit = time.monotonic() + SETTLE_S
@@ -117,11 +111,11 @@ class Storm:
         return []
 
     def _left(self) -> list[str]:
-        self.product.must_live()
-        self.github.settle()  # first: what is still on its way may be refused
-        if refused := self.github.redeliver_refused():
+        self.fleet.product.must_live()
+        self.fleet.github.settle()  # first: what is still on its way may be refused
+        if refused := self.fleet.github.redeliver_refused():
             return [f"{refused} deliveries were refused"]
-        with self.redis.client as client:
+        with self.fleet.redis.client as client:
             busy = [
                 one
                 for place in self.crowd.repositories
@@ -139,23 +133,16 @@ class Storm:
 def stage(options: argparse.Namespace) -> Generator[Storm]:
     """Everything up and running; gone afterwards."""
     with ExitStack() as ends:
-        github = GitHub.start(OTHERS)
-        ends.callback(github.stop)
-        redis = Redis.started()
-        ends.callback(redis.end)
-        server = ends.enter_context(HTTPServer(threaded=True))
-        model = RuledModel(server)
-        model.decides(ruled)
-        told = environment(github.ready, model.url, redis, {**PACE, "ASSAY_PORT": str(free_port())})
         program = ends.enter_context(broken_program()) if options.broken_fence else ASSAY
-        product = Product.started(told, ["serve", *["work"] * MACHINES], program=(str(program),))
-        ends.callback(product.stop)
-        github.verb("hooks", url=product.webhooks, paused=False)
-        fleet = Fleet(github, redis, product)
+        changes = {**PACE, "ASSAY_PORT": str(free_port())}
+        world = ends.enter_context(staged(changes, (str(program),), OTHERS, machines=MACHINES))
+        model = RuledModel(world.model.server)
+        model.decides(ruled)
+        fleet = Fleet(world.github, world.redis, world.product)
         keeps(fleet, options.fsync)
         dice = random.Random(f"{options.seed} victims")  # noqa: S311 - dice
         blows = Blows(fleet, model, dice, options.fsync)
-        yield Storm(options, github, redis, product, model, Crowd(github), blows, Probes(redis))
+        yield Storm(fleet, model, Crowd(world.github), blows, Probes(world.redis))
 
 
 @contextmanager
@@ -171,13 +158,13 @@ def broken_program() -> Generator[Path]:
 def judged(storm: Storm, left: list[str]) -> Iterator[str]:
     """Everything that is wrong."""
     yield from (f"still to do after {SETTLE_S:.0f} s: {one}" for one in left)
-    with open_store(settings(storm.redis.url, store_keys=(SecretStr(STORE_KEY),))) as store:
-        ending = Ending.read(storm.crowd, store, cut_short(storm.blows.fleet.told('"judging ')))
+    with open_store(settings(storm.fleet.redis.url, store_keys=(SecretStr(STORE_KEY),))) as store:
+        ending = Ending.read(storm.crowd, store, cut_short(storm.fleet.told('"judging ')))
     yield from ending.violations()
     yield from storm.probes.lost()
-    yield from of_the_stream(storm.crowd, storm.redis)
-    yield from Books.read(storm.redis).violations(storm.model)
-    yield from of_the_file(ending, storm.redis, LEASE_S * 1000)
+    yield from of_the_stream(storm.crowd, storm.fleet.redis)
+    yield from Books.read(storm.fleet.redis).violations(storm.model)
+    yield from of_the_file(ending, storm.fleet.redis, LEASE_S * 1000)
 
 
 def histogram(blows: Blows) -> Iterator[str]:
@@ -189,14 +176,14 @@ def histogram(blows: Blows) -> Iterator[str]:
 
 
 def figures(storm: Storm, seconds: float) -> Iterator[str]:
-    books = Books.read(storm.redis)
+    books = Books.read(storm.fleet.redis)
     heads = sum(len(one.heads) for one in storm.crowd.conversations.values())
     verdicts = sum(len(found) for found in storm.probes.seen.values())
     model = storm.model
     yield f"{len(storm.crowd.conversations)} pull requests, {heads} heads, {storm.acts.total()} acts, {verdicts} verdicts"
     yield "acts: " + ", ".join(f"{act} {count}" for act, count in sorted(storm.acts.items()))
     yield f"model: {len(model.asked)} questions, {model.billed} billed ({model.lost} lost), {model.free} refused; purse: {books.heard} heard, {books.bound} at their bound, {books.free} free"
-    short = cut_short(storm.blows.fleet.told('"judging '))
+    short = cut_short(storm.fleet.told('"judging '))
     yield f"{len(short)} pull requests whose judges came to no end more often than Assay tries"
     yield f"{storm.blows.kills} kills, {seconds:.0f} s, refused to people: {len(storm.crowd.refused)}"
     yield from (f"  {one}" for one in storm.crowd.refused[:5])
@@ -209,7 +196,6 @@ def run(options: argparse.Namespace) -> int:
     print(
         f"seed {options.seed}: {options.conversations} pull requests, {options.kills} kills, fence {fence}", flush=True
     )
-    logging.getLogger("werkzeug").setLevel(logging.ERROR)
     with stage(options) as storm:
         try:
             storm.rages(moves, until)
@@ -229,7 +215,7 @@ def run(options: argparse.Namespace) -> int:
 
 def keep(storm: Storm) -> None:
     with tempfile.NamedTemporaryFile("w", prefix="assay-chaos-", suffix=".log", delete=False, encoding="utf-8") as kept:
-        kept.writelines(f"{line.source}: {line.text}\n" for line in storm.product.log.lines)
+        kept.writelines(f"{line.source}: {line.text}\n" for line in storm.fleet.product.log.lines)
     print(f"log: {kept.name}")
 
 

@@ -27,11 +27,15 @@ RATE_LIMIT = 1_000_000
 
 @contextmanager
 def staged(
-    changes: Mapping[str, str], program: Sequence[str] = (str(ASSAY),), others: Mapping[str, int] | None = None
+    changes: Mapping[str, str],
+    program: Sequence[str] = (str(ASSAY),),
+    others: Mapping[str, int] | None = None,
+    machines: int = 1,
 ) -> Generator[World]:
     """A running product and the world around it.
 
-    *changes* to its settings; *program* is run in place of `assay`; *others*: further owners that installed the App.
+    *changes* to its settings; *program* is run in place of `assay`; *others*: further owners that installed the App;
+    *machines*: how many `assay work` there are.
     """
     logging.getLogger("werkzeug").setLevel(logging.ERROR)  # else a line for every question
     with ExitStack() as stack:
@@ -43,7 +47,7 @@ def staged(
         stack.callback(redis.end)
         model = Anthropic(server)
         told = environment(github.ready, model.url, redis, changes)
-        product = Product.started(told, program=program)
+        product = Product.started(told, ("serve", *["work"] * machines), program)
         stack.callback(product.stop)
         stack.callback(model.release)
         yield World(github, product, model, redis)

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, assert_never
+from typing import Final
 
 from bench.storm.people import RuledModel
 from bench.storm.plan import Blow, Fault, Stage, Victim
@@ -118,18 +118,12 @@ class Blows:
 
     def _fits(self, victim: Victim, process: int) -> bool:
         """Whether it was the right kind of process that came."""
-        match victim:
-            case Victim.JOB | Victim.WORKER | Victim.STOPPED:
-                return process in self.fleet.judges
-            case Victim.DISPATCHER:
-                return process in self.fleet.dispatchers
-            case Victim.REDIS | Victim.MACHINE | Victim.WEB:
-                return True
-            case _ as never:
-                assert_never(never)
+        if victim is Victim.DISPATCHER:
+            return process in self.fleet.dispatchers
+        return victim not in {Victim.JOB, Victim.WORKER, Victim.STOPPED} or process in self.fleet.judges
 
     def _victim(self, victim: Victim, caught: int | None) -> int | None:
-        """Whom to hit."""
+        """Whom to hit; 0 where that needs no choice."""
         match victim:
             case Victim.JOB | Victim.STOPPED:
                 return caught or self._any(self.fleet.judges)
@@ -138,10 +132,8 @@ class Blows:
                 return self._any(over or self.fleet.workers)
             case Victim.DISPATCHER:
                 return caught or self._any(self.fleet.dispatchers)
-            case Victim.MACHINE | Victim.WEB | Victim.REDIS:
+            case _:
                 return 0
-            case _ as never:
-                assert_never(never)
 
     def _any(self, among: list[int]) -> int | None:
         return self.dice.choice(among) if among else None
