@@ -205,18 +205,14 @@ def run(options: argparse.Namespace) -> int:
             print("\n".join([*figures(storm, time.monotonic() - began), *histogram(storm.blows)]))
         finally:
             if options.keep:
-                keep(storm)
+                with tempfile.NamedTemporaryFile("w", prefix="assay-chaos-", suffix=".log", delete=False) as kept:
+                    kept.writelines(f"{line.source}: {line.text}\n" for line in storm.fleet.product.log.lines)
+                print(f"log: {kept.name}")
     print(f"violations: {len(wrong)}")
     print("\n".join(f"  {one}" for one in wrong))
     if wrong:
         return 1
     return 0 if storm.done == len(moves) else 2
-
-
-def keep(storm: Storm) -> None:
-    with tempfile.NamedTemporaryFile("w", prefix="assay-chaos-", suffix=".log", delete=False, encoding="utf-8") as kept:
-        kept.writelines(f"{line.source}: {line.text}\n" for line in storm.fleet.product.log.lines)
-    print(f"log: {kept.name}")
 
 
 def main() -> int:

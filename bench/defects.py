@@ -159,14 +159,10 @@ class Source:
             and all(self.lines[number].count(a) == self.lines[number].count(b) for a, b in ("()", "[]", "{}"))
         ]
 
-    def replace(self, start: int, end: int, text: str, indent: str = "") -> dict[str, str | None]:
-        """The file with these lines (half open) replaced."""
-        written = "\n".join(indent + line for line in text.split("\n"))
-        return {self.path: "\n".join([*self.lines[:start], written, *self.lines[end:]])}
-
-    def cut(self, start: int, end: int) -> dict[str, str | None]:
-        """The file without these lines (half open)."""
-        return {self.path: "\n".join([*self.lines[:start], *self.lines[end:]])}
+    def replace(self, start: int, end: int, text: str | None = None, indent: str = "") -> dict[str, str | None]:
+        """The file with these lines (half open) replaced, or without them."""
+        written = [] if text is None else [indent + line for line in text.split("\n")]
+        return {self.path: "\n".join([*self.lines[:start], *written, *self.lines[end:]])}
 
     def begin(self, function: Function, text: str, category: str, variant: str, **more: Any) -> Defect:
         """A defect that is written at the start of a function's body."""
@@ -256,7 +252,7 @@ def old_assertion_gone(source: Source, draw: int) -> Iterator[Defect]:
         numbers = source.asserts(function)
         if len(numbers) > 1:
             gone = numbers[draw % len(numbers)]
-            files, also = source.cut(gone, gone + 1), ("tests_pass_but_wrong",)
+            files, also = source.replace(gone, gone + 1), ("tests_pass_but_wrong",)
             yield Defect("weak_test", "one_assertion_removed", files, ((source.path, None),), also=also)
 
 
@@ -303,7 +299,7 @@ def test_removed(source: Source, draw: int) -> Iterator[Defect]:
         start = function.start
         while start and re.match(r"\s*(?:@|#\[|///|//)", source.lines[start - 1]):
             start -= 1
-        files = source.cut(start, function.end)
+        files = source.replace(start, function.end)
         yield Defect("tests_pass_but_wrong", "old_test_deleted", files, ((source.path, None),), also=("weak_test",))
 
 
@@ -353,7 +349,7 @@ def left_out(source: Source, draw: int) -> Iterator[Defect]:
     gone = draw % 3
     asks = ("`{}` can be called from outside", "Add `{}`", "There is a `{}` that does what its name says")[draw % 3]
     criteria = tuple(asks.format(function.name) for function in new[:3])
-    files, also = source.cut(new[gone].start, new[gone].end), ("half_finished",)
+    files, also = source.replace(new[gone].start, new[gone].end), ("half_finished",)
     missing = f"AC{gone + 1}"
     yield Defect("acceptance_gap", "function_left_out", files, (), also=also, criteria=criteria, missing=missing)
 

@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import CodeType, FrameType
-from typing import Final, NamedTuple
+from typing import Final
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 ROOMS: Final = tuple(str(ROOT / room) + os.sep for room in ("app", "worker"))
@@ -22,19 +22,8 @@ HORSE: Final = "main_work_horse"
 OF_FUNCTION: Final = 1
 """CO_OPTIMIZED of `inspect`: the code of modules and classes lacks it."""
 
-SECONDS: Final = 180.0
-
 Function = tuple[str, str, str]
-
-
-class Entered(NamedTuple):
-    """Functions by file, first line and name."""
-
-    functions: frozenset[Function]
-
-    @property
-    def files(self) -> frozenset[str]:
-        return frozenset(path for path, _, _ in self.functions)
+"""File, first line and name."""
 
 
 def run_traced(log: str, arguments: list[str]) -> None:
@@ -60,7 +49,7 @@ def run_traced(log: str, arguments: list[str]) -> None:
     run()
 
 
-def documentation_only() -> tuple[Entered, Entered]:
+def documentation_only() -> tuple[set[Function], set[Function]]:
     """What the judge job enters, and what all processes enter together."""
     from bench.stage import staged  # noqa: PLC0415 - the traced process needs none of it
     from tests.world.changes import ONLY_DOCUMENTATION, PROJECT  # noqa: PLC0415 - as above
@@ -70,12 +59,12 @@ def documentation_only() -> tuple[Entered, Entered]:
         with staged({}, (sys.executable, "-I", __file__, str(log))) as world:
             world.repository(PROJECT)
             pull = world.agent.opens(ONLY_DOCUMENTATION, title="Document how uploads work", body="Adds a sentence.")
-            world.settles(SECONDS)
+            world.settles(180)
             assert pull.check.conclusion is not None, "it was not judged"
         by_process = read(log.read_text().splitlines())
     jobs = [functions for functions in by_process.values() if any(name == HORSE for _, _, name in functions)]
     assert jobs, "no judge job was seen"
-    return Entered(frozenset(max(jobs, key=len))), Entered(frozenset[Function]().union(*by_process.values()))
+    return max(jobs, key=len), set[Function]().union(*by_process.values())
 
 
 def read(lines: Iterable[str]) -> Mapping[str, set[Function]]:

@@ -7,7 +7,6 @@ the product files whose functions its processes enter (`bench/entered.py`); this
 import argparse
 import ast
 import re
-import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -56,7 +55,7 @@ def figures(root: Path) -> Iterator[Figure]:
     by_room = {name: sum(len(BANNED.findall(text)) for text in texts) for name, texts in prose.items()}
     cycles = cycles_of(imports())
 
-    yield Figure("product lines, Python", f"{sum(map(lines, sources.values())):,}", "<= 53,000")
+    yield Figure("product lines, Python", f"{lines_of(sources):,}", "<= 53,000")
     yield Figure("product lines, Lua", f"{lines_of(scripts):,}", "<= 400")
     yield Figure("Lua scripts", f"{len(scripts)}", "<= 14")
     yield Figure("Python files in app/ and worker/", f"{len(sources)}", "<= 280")
@@ -75,12 +74,8 @@ def figures(root: Path) -> Iterator[Figure]:
     yield Figure("banned local names", f"{sum(len(banned_locals(tree)) for tree in trees.values()):,}", "0")
 
 
-def lines(text: str) -> int:
-    return len(text.splitlines())
-
-
 def lines_of(paths: Iterable[Path]) -> int:
-    return sum(lines(path.read_text("utf-8")) for path in paths)
+    return sum(len(path.read_text("utf-8").splitlines()) for path in paths)
 
 
 def fullest(roots: Iterable[Path], most: int = 3) -> list[tuple[Path, int]]:
@@ -90,12 +85,9 @@ def fullest(roots: Iterable[Path], most: int = 3) -> list[tuple[Path, int]]:
         for root in roots
         for folder in (root, *(path for path in root.rglob("*") if path.is_dir() and path.name != "__pycache__"))
     ]
-    counts = {folder: sum(path.name != "__init__.py" for path in visible(folder)) for folder in folders}
+    hidden = re.compile(r"\.|__pycache__$|__init__\.py$")
+    counts = {folder: sum(not hidden.match(path.name) for path in folder.iterdir()) for folder in folders}
     return sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:most]
-
-
-def visible(folder: Path) -> list[Path]:
-    return [path for path in folder.iterdir() if path.name != "__pycache__" and not path.name.startswith(".")]
 
 
 def used_once(trees: Iterable[ast.Module]) -> tuple[int, int]:
@@ -117,9 +109,9 @@ def used_once(trees: Iterable[ast.Module]) -> tuple[int, int]:
 def entered() -> Iterator[Figure]:
     from bench.entered import documentation_only  # noqa: PLC0415 - starts the world of the tests
 
-    job, everywhere = documentation_only()
-    yield Figure("files entered, judge job", f"{len(job.files)} ({len(job.functions):,} functions)", "<= 90")
-    yield Figure("files entered, all processes", f"{len(everywhere.files)} ({len(everywhere.functions):,})", "<= 120")
+    for name, functions, goal in zip(("judge job", "all processes"), documentation_only(), (90, 120), strict=True):
+        paths = {path for path, _, _ in functions}
+        yield Figure(f"files entered, {name}", f"{len(paths)} ({len(functions):,} functions)", f"<= {goal}")
 
 
 def table(rows: Iterable[Figure]) -> str:
@@ -130,14 +122,12 @@ def table(rows: Iterable[Figure]) -> str:
     )
 
 
-def main() -> int:
+def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--entered", action="store_true", help="also count the files that one pull request enters")
     arguments = parser.parse_args()
-    rows = [*figures(ROOT), *(entered() if arguments.entered else ())]
-    print(table(rows))
-    return 0
+    print(table([*figures(ROOT), *(entered() if arguments.entered else ())]))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

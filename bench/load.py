@@ -19,14 +19,13 @@ import sys
 import textwrap
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from random import Random
 from typing import Any, Final, NamedTuple, cast
 
 from bench.door import BODY_BYTES, TOGETHER, door, report
 from bench.stage import AS_SHIPPED, at, cpu_seconds, first_shown, load, staged
-from tests.world.github_bench import GitHub
 from tests.world.leash import descendants
 from tests.world.people import Person
 from tests.world.pulls import Repository
@@ -105,16 +104,18 @@ def open_held(world: World, places: Sequence[Repository], open_pull: OpenPull, c
     world.github.verb("hooks", paused=True)
     for turn in range(count):
         open_pull(places[turn % len(places)], turn)
-    held = [one for place in places for one in opened_deliveries(world.github, place.name)]
+    held = [
+        Held(
+            place.name,
+            json.loads(delivery["body"])["pull_request"]["number"],
+            delivery["body"].encode().ljust(BODY_BYTES),
+        )
+        for place in places
+        for delivery in world.github.state(place.name)["deliveries"]
+        if (delivery["event"], delivery["action"]) == ("pull_request", "opened")
+    ]
     world.github.verb("hooks", paused=False, drop=True)
     return sorted(held, key=lambda one: one.number)
-
-
-def opened_deliveries(github: GitHub, name: str) -> Iterator[Held]:
-    for one in github.state(name)["deliveries"]:
-        if (one["event"], one["action"]) == ("pull_request", "opened"):
-            number = json.loads(one["body"])["pull_request"]["number"]
-            yield Held(name, number, one["body"].encode().ljust(BODY_BYTES))
 
 
 def post_all(world: World, held: Sequence[Held]) -> dict[str, float]:

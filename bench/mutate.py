@@ -192,15 +192,9 @@ def copied() -> Generator[Path]:
         shutil.copytree(ROOT, copy, ignore=ignored, symlinks=True)
         environ = {**os.environ, "UV_PROJECT_ENVIRONMENT": str(copy / ".venv")}  # noqa: TID251 - a child's
         environ.pop("VIRTUAL_ENV", None)
-        uv = [
-            str(Path(sys.executable).with_name("uv")),
-            "sync",
-            "--quiet",
-            "--frozen",
-            "--all-groups",
-            "--compile-bytecode",
-        ]
-        subprocess.run([*uv, "--python", sys.executable], cwd=copy, env=environ, check=True)
+        sync = ["sync", "--quiet", "--frozen", "--all-groups", "--compile-bytecode", "--python"]
+        uv = [str(Path(sys.executable).with_name("uv")), *sync, sys.executable]
+        subprocess.run(uv, cwd=copy, env=environ, check=True)
         subprocess.run([sys.executable, "-m", "compileall", "-q", "app", "worker"], cwd=copy, check=True)
         yield copy
 

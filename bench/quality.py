@@ -387,7 +387,7 @@ def alarms(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
+def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(required=True)
     for name, run, limit in (("mine", mine, 0), ("inject", inject, 100)):
@@ -407,11 +407,7 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     command.set_defaults(run=alarms)
     command.add_argument("reports", type=Path, nargs="+", metavar="REPORT.json")
     command.add_argument("--made", type=Path, nargs="+", default=[], metavar="REPORT.json")
-    return parser.parse_args(arguments)
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    parsed = parse(arguments)
+    parsed = parser.parse_args(arguments)
     return parsed.run(parsed)
 
 

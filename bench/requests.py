@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from bench.stage import AS_SHIPPED, Traffic, load, staged
+from bench.stage import AS_SHIPPED, load, staged
 from tests.world.contract import violations
 from tests.world.github_bench import Exchange
 from tests.world.people import Files
@@ -65,16 +65,23 @@ class Counting:
 
     world: World
     missed: list[str] = field(default_factory=list[str])
+    seen: Counter[str] = field(default_factory=Counter[str])
 
-    def __post_init__(self) -> None:
-        self.traffic = Traffic(self.world.github)
+    def new_requests(self) -> list[Exchange]:
+        """What GitHub received since the last look, as the App and as its installation, each in the order in which they came."""
+        github, exchanges = self.world.github, list[Exchange]()
+        for name in (f"app:{github.ready.app_id}", f"installation:{github.ready.installation_id}"):
+            requests = github.requests(None, name)
+            exchanges += requests[self.seen[name] :]
+            self.seen[name] = len(requests)
+        return exchanges
 
     def count(self, what: str, goal: int | None, act: Callable[[], T], conclusion: str = "") -> T:
         """Let *act* happen, wait until nothing is left to do, and print what GitHub was asked."""
-        self.traffic.since()
+        self.new_requests()
         result = act()
         self.world.settles(120)
-        asked = self.traffic.since()
+        asked = self.new_requests()
         assert violations(asked) == []
         names = Counter(map(name_of, asked))
         listed = ", ".join(f"{name} x{count}" if count > 1 else name for name, count in names.items())

@@ -12,7 +12,7 @@ from pathlib import Path
 from pytest_httpserver import HTTPServer
 
 from tests.world.anthropic import DIFF, Anthropic, Asked
-from tests.world.github_bench import Exchange, GitHub
+from tests.world.github_bench import GitHub
 from tests.world.product import ASSAY, Product, environment
 from tests.world.redis import Redis
 from tests.world.tester import World
@@ -51,23 +51,6 @@ def staged(
         stack.callback(product.stop)
         stack.callback(model.release)
         yield World(github, product, model, redis)
-
-
-class Traffic:
-    """The requests that GitHub received under the App's credentials since the last look."""
-
-    def __init__(self, github: GitHub) -> None:
-        self._github = github
-        self._seen = {f"app:{github.ready.app_id}": 0, f"installation:{github.ready.installation_id}": 0}
-
-    def since(self) -> list[Exchange]:
-        """As the App and as its installation, each in the order in which they came."""
-        exchanges: list[Exchange] = []
-        for name, seen in self._seen.items():
-            requests = self._github.requests(None, name)
-            exchanges += requests[seen:]
-            self._seen[name] = len(requests)
-        return exchanges
 
 
 def first_shown(asked: Asked) -> str:

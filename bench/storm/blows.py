@@ -100,21 +100,20 @@ class Blows:
             return None, Stage.DELIVERED
         limit = time.monotonic() + PATIENCE_S
         while blow.stage is not Stage.ANY and (left := limit - time.monotonic()) > 0:
-            port = self._asks_model(left) if blow.stage is Stage.ASKS else self._asks_github(blow.stage, left)
+            port = self._asks(blow.stage, left)
             process = None if port is None else self._sender(port)
             if process is not None and self._fits(blow.victim, process):
                 return process, blow.stage
         return None, Stage.ANY
 
-    def _asks_github(self, stage: Stage, wait_s: float) -> int | None:
+    def _asks(self, stage: Stage, wait_s: float) -> int | None:
+        """The port that the request of this stage came from, of those to the model or to GitHub."""
+        if stage is Stage.ASKS:
+            trap = self.model.trap()
+            trap.sprung.wait(wait_s)
+            return trap.port
         match, after = REQUESTS[stage]
-        caught = self.fleet.github.verb("trap", match=match, after=after, wait=int(wait_s * 1000), hold=1500)
-        return caught["port"]
-
-    def _asks_model(self, wait_s: float) -> int | None:
-        trap = self.model.trap()
-        trap.sprung.wait(wait_s)
-        return trap.port
+        return self.fleet.github.verb("trap", match=match, after=after, wait=int(wait_s * 1000), hold=1500)["port"]
 
     def _fits(self, victim: Victim, process: int) -> bool:
         """Whether it was the right kind of process that came."""
@@ -141,7 +140,10 @@ class Blows:
     def _hits(self, victim: Victim, process: int) -> None:
         match victim:
             case Victim.REDIS:
-                self._restarts_redis()
+                self.fleet.redis.kill()
+                time.sleep(self.dice.random() * OUTAGE_S)
+                self.fleet.redis.start()
+                keeps(self.fleet, self.fsync)
             case Victim.WEB:
                 self.fleet.replaces_the_door()
             case Victim.MACHINE:
@@ -151,12 +153,6 @@ class Blows:
                 self._stopped.append((time.monotonic() + STOPPED_S, process))
             case _:
                 harm(process, signal.SIGKILL)
-
-    def _restarts_redis(self) -> None:
-        self.fleet.redis.kill()
-        time.sleep(self.dice.random() * OUTAGE_S)
-        self.fleet.redis.start()
-        keeps(self.fleet, self.fsync)
 
     def _lets_go_on(self, now: float) -> None:
         for one in [one for one in self._stopped if one[0] <= now]:

@@ -7,6 +7,7 @@ it is heard or not.
 
 import random
 import threading
+import time
 from contextlib import suppress
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -95,7 +96,10 @@ class Crowd:
     def does(self, step: Step) -> None:
         """One act. What GitHub refuses a person is written down."""
         try:
-            self._does(step)
+            if step.act in {Act.OPENS, Act.DRAFTS}:
+                self._opens(step)
+            elif (one := self.conversations.get(step.conversation)) is not None:
+                self._goes_on(one, step)
         except (Refused, *BROKEN) as refused:
             self.refused.append(f"{step}: {refused}")
 
@@ -107,17 +111,11 @@ class Crowd:
         for one in self.conversations.values():
             self._ci_ends(one, "success")
 
-    def _does(self, step: Step) -> None:
-        if step.act in {Act.OPENS, Act.DRAFTS}:
-            self._opens(step)
-        elif (one := self.conversations.get(step.conversation)) is not None:
-            self._goes_on(one, step)
-
     def _opens(self, step: Step) -> None:
         repository = self._place(step.conversation)
         branch, is_draft = f"fix-{step.conversation}", step.act is Act.DRAFTS
         files, title = self._files(step.content), "Document how uploads work"
-        pull = self._agent(repository).opens(files, title=title, branch=branch, draft=is_draft)
+        pull = Person(AGENT, self.github, repository).opens(files, title=title, branch=branch, draft=is_draft)
         installation = InstallationId(self.installation(repository))
         ref = PullRef(installation_id=installation, repository_id=RepositoryId(repository.id), number=pull.number)
         made = Conversation(step.conversation, pull, ref, is_draft=is_draft, code=step.content)
@@ -125,7 +123,8 @@ class Crowd:
         self.conversations[step.conversation] = made
 
     def _goes_on(self, one: Conversation, step: Step) -> None:
-        agent, repository = self._agent(one.pull.repository), one.pull.repository
+        repository = one.pull.repository
+        agent = Person(AGENT, self.github, repository)
         match step.act:
             case Act.PUSHES | Act.EMPTY | Act.FORCES | Act.RETURNS:
                 self._moves(one, step, agent)
@@ -181,9 +180,6 @@ class Crowd:
             made = self.github.verb("repo", **order)
             self.repositories.append(Repository(self.github, made["full_name"], made["id"]))
         return self.repositories[number // EACH]
-
-    def _agent(self, repository: Repository) -> Person:
-        return Person(AGENT, self.github, repository)
 
     def _files(self, content: Content) -> dict[str, str]:
         """Each time another one."""
@@ -242,7 +238,6 @@ class Trap:
 
     sprung: threading.Event = field(default_factory=threading.Event)
     port: int | None = None
-    go_on: threading.Event = field(default_factory=threading.Event)
 
 
 @dataclass
@@ -286,4 +281,4 @@ class RuledModel(Anthropic):
         if trap is not None:
             trap.port = port
             trap.sprung.set()
-            trap.go_on.wait(HELD_S * (1 + random.SystemRandom().random()))
+            time.sleep(HELD_S * (1 + random.SystemRandom().random()))

@@ -104,24 +104,16 @@ Move = Step | Blow | Fault
 
 AT_WORK = (Stage.READS, Stage.NEWEST, Stage.ASKS, Stage.WRITES, Stage.WROTE)
 ERRANDS = (Stage.OPENS, Stage.OPENED, Stage.REACTS, Stage.NEWEST, Stage.ANY)
-STAGES: Mapping[Victim, tuple[Stage, ...]] = {
-    Victim.JOB: AT_WORK,
-    Victim.WORKER: (*AT_WORK, Stage.ANY),
-    Victim.DISPATCHER: ERRANDS,
-    Victim.WEB: (Stage.DELIVERED, Stage.ANY),
-    Victim.REDIS: (*AT_WORK, Stage.OPENED, Stage.REACTS, Stage.DELIVERED, Stage.ANY),
-    Victim.MACHINE: (Stage.ANY, Stage.ASKS),
-    Victim.STOPPED: (Stage.NEWEST, Stage.ASKS, Stage.WRITES),
+TARGETS: Mapping[Victim, tuple[int, tuple[Stage, ...]]] = {
+    Victim.JOB: (38, AT_WORK),
+    Victim.WORKER: (18, (*AT_WORK, Stage.ANY)),
+    Victim.DISPATCHER: (17, ERRANDS),
+    Victim.WEB: (10, (Stage.DELIVERED, Stage.ANY)),
+    Victim.REDIS: (14, (*AT_WORK, Stage.OPENED, Stage.REACTS, Stage.DELIVERED, Stage.ANY)),
+    Victim.MACHINE: (3, (Stage.ANY, Stage.ASKS)),
+    Victim.STOPPED: (0, (Stage.NEWEST, Stage.ASKS, Stage.WRITES)),
 }
-SHARES: Mapping[Victim, int] = {
-    Victim.JOB: 38,
-    Victim.WORKER: 18,
-    Victim.DISPATCHER: 17,
-    Victim.WEB: 10,
-    Victim.REDIS: 14,
-    Victim.MACHINE: 3,
-}
-"""Of a hundred kills."""
+"""Shares of a hundred kills, and the stages at which each is hit. A stop is no kill."""
 
 CHECKS = "^(POST|PATCH) .*/check-runs"
 FAULTS = (
@@ -240,9 +232,13 @@ def _steps(dice: random.Random, conversations: int) -> Iterator[Step]:
 
 def _blows(dice: random.Random, kills: int) -> list[Blow]:
     """As many of each victim as its share, each of its stages in turn; and the stops."""
-    counts = Counter({victim: kills * share // 100 for victim, share in SHARES.items()})
+    counts = Counter({victim: kills * share // 100 for victim, (share, _) in TARGETS.items()})
     counts[Victim.JOB] += kills - counts.total()
     counts[Victim.STOPPED] = kills // STOPS
-    blows = [Blow(victim, stage) for victim, count in counts.items() for stage in islice(cycle(STAGES[victim]), count)]
+    blows = [
+        Blow(victim, stage)
+        for victim, (_, stages) in TARGETS.items()
+        for stage in islice(cycle(stages), counts[victim])
+    ]
     dice.shuffle(blows)
     return blows

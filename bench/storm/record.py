@@ -33,18 +33,19 @@ class Probes:
     redis: Redis
     seen: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
 
-    def look(self) -> None:
-        for key, found in self._now().items():
-            self.seen.setdefault(key, set()).update(found)
+    def look(self) -> dict[str, set[str]]:
+        """What is there now."""
+        with self.redis.client as typed:
+            client: Any = typed
+            now = {key: set(client.hkeys(key)) for key in _keys(client, "assay:*:ledger:*")}
+        for key, verdicts in now.items():
+            self.seen.setdefault(key, set()).update(verdicts)
+        return now
 
     def lost(self) -> Iterator[str]:
-        now = self._now()
+        now = self.look()
         for key, before in self.seen.items():
             yield from (f"a verdict was lost: {one} of {key}" for one in sorted(before - now.get(key, set())))
-
-    def _now(self) -> dict[str, set[str]]:
-        with self.redis.client as client:
-            return _verdicts(client)
 
 
 @dataclass(frozen=True)
@@ -95,18 +96,17 @@ class Ending:
         allowed = one.heads[one.newest].deserved
         if (one.number, one.newest) in self.overridden:
             allowed = frozenset({"neutral"})
-        elif self._is_unjudged(one):
+        elif (one.pull.repository.name, one.pull.number) in self.cut_short and not any(
+            entry.head_sha == one.newest for entry in self.ledgers[one.number]
+        ):  # so many of its judges in a row were killed that Assay has to say so
             allowed = frozenset({"action_required"})
         said = [(run["status"], run["conclusion"]) for run in runs]
         if len(said) != 1 or said[0][0] != "completed" or said[0][1] not in allowed:
             words = [run["output"]["title"] for run in runs]
             yield f"{one.name}: its newest head {one.newest[:7]} says {said} {words}, and deserves {sorted(allowed)}"
-            yield from (f"    {line}" for line in map(_told, self.ledgers[one.number][-3:]))
-
-    def _is_unjudged(self, one: Conversation) -> bool:
-        """So many of its judges in a row were killed that Assay has to say so; none came to a verdict on the newest head."""
-        is_judged = any(entry.head_sha == one.newest for entry in self.ledgers[one.number])
-        return not is_judged and (one.pull.repository.name, one.pull.number) in self.cut_short
+            for entry in self.ledgers[one.number][-3:]:
+                verdict, why = entry.verdict, entry.verdict.abstain_reason or entry.verdict.category or ""
+                yield f"    {entry.head_sha[:7]} fence {entry.fence} {verdict.decision} {why}: {verdict.concern[:160]}"
 
     def _of_run(self, one: Conversation, run: CheckRun) -> Iterator[str]:
         """Nothing is concluded that nobody judged."""
@@ -239,10 +239,6 @@ class Books:
             self.other.append(f"{key} was settled for {settled}; an answer costs {each}")
 
 
-def _verdicts(client: Any) -> dict[str, set[str]]:
-    return {name: set(client.hkeys(name)) for name in _keys(client, "assay:*:ledger:*")}
-
-
 def _keys(client: Any, pattern: str) -> list[str]:
     return list(client.scan_iter(match=pattern, count=1000))
 
@@ -253,13 +249,6 @@ def _hash(client: Any, key: str, name: str, default: int = 0) -> int:
 
 def _is_open(run: CheckRun) -> bool:
     return run["name"] == OURS and run["status"] != "completed" and run["output"]["title"] != DRAFT
-
-
-def _told(entry: LedgerEntry) -> str:
-    """One line of the ledger, to look into."""
-    verdict = entry.verdict
-    why = verdict.abstain_reason or verdict.category or ""
-    return f"{entry.head_sha[:7]} fence {entry.fence} {verdict.decision} {why}: {verdict.concern[:160]}"
 
 
 def _shown(run: CheckRun) -> str:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.entered import Entered, read
+from bench.entered import read
 from bench.house import Figure, fullest, table, used_once
 
 
@@ -31,9 +31,9 @@ def test_the_fullest_folders_count_files_and_folders_alike(tmp_path: Path) -> No
 
 def test_functions_are_read_by_process() -> None:
     calls = ["1\t/app/a.py\t3\trun", "1\t/app/a.py\t9\tstop", "2\t/app/b.py\t3\trun"]
-    assert {process: Entered(frozenset(functions)).files for process, functions in read(calls).items()} == {
-        "1": {"/app/a.py"},
-        "2": {"/app/b.py"},
+    assert read(calls) == {
+        "1": {("/app/a.py", "3", "run"), ("/app/a.py", "9", "stop")},
+        "2": {("/app/b.py", "3", "run")},
     }
 
 

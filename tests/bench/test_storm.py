@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from bench.storm.plan import SHARES, STAGES, Act, Blow, Fault, Step, Victim, plan
+from bench.storm.plan import TARGETS, Act, Blow, Fault, Step, Victim, plan
 from bench.storm.record import cut_short
 
 SHUT = {Act.CLOSES: False, Act.REOPENS: True}
@@ -20,12 +20,12 @@ def test_it_holds_as_many_kills_as_were_asked_for_and_every_victim_its_share(kil
     blows = [move for move in plan(1, 200, kills) if isinstance(move, Blow)]
     hit = Counter(blow.victim for blow in blows)
     assert hit.total() - hit[Victim.STOPPED] == kills
-    assert all(hit[victim] >= kills * share // 100 for victim, share in SHARES.items())
+    assert all(hit[victim] >= kills * share // 100 for victim, (share, _) in TARGETS.items())
 
 
 def test_a_hundred_kills_reach_every_stage_of_every_victim() -> None:
     hit = {(move.victim, move.stage) for move in plan(1, 500, 100) if isinstance(move, Blow)}
-    assert hit == {(victim, stage) for victim, stages in STAGES.items() for stage in stages}
+    assert hit == {(victim, stage) for victim, (_, stages) in TARGETS.items() for stage in stages}
 
 
 def test_there_is_trouble_beside_each_kill() -> None:
