@@ -5,6 +5,7 @@ lease expires and a sweep requeues the pull request; the number of attempts is b
 """
 
 import logging
+import re
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from contextvars import ContextVar
@@ -31,7 +32,6 @@ from worker.domain.lifecycle.judging import (
 )
 from worker.domain.lifecycle.work import JudgedHead, LeasedJob, RateLimitWait
 from worker.domain.metrics import DurationMetric, EventCount
-from worker.domain.pattern import pattern
 from worker.domain.ports import Clock, Lease
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import Abstain, AbstainReason, Accept, Reject
@@ -371,7 +371,7 @@ def _pull(installation_id: int, repository_id: int, number: int) -> PullRef:
     return PullRef.model_validate(fields)
 
 
-RETRIGGER_PREFIX: Final = pattern(r"^(?:(?:ci|resumed)-\d+-)+")
+RETRIGGER_PREFIX: Final = re.compile(r"^(?:(?:ci|resumed)-\d+-)+")
 CI_REASONS: Final = frozenset({AbstainReason.CI_FAILED, AbstainReason.CI_PENDING})
 
 

@@ -7,8 +7,6 @@ import re
 from enum import StrEnum
 from typing import Final, NamedTuple
 
-from worker.domain.pattern import pattern
-
 
 class ChangeKind(StrEnum):
     ADDED = "added"
@@ -111,7 +109,7 @@ class _HeaderLines:
         )
 
 
-_KEYS: Final = pattern(
+_KEYS: Final = re.compile(
     rb"(old mode|new mode|new file mode|deleted file mode|rename from|rename to|copy from|copy to"
     rb"|similarity index|dissimilarity index|index) ([^\n]*)\n"
 )
@@ -132,7 +130,7 @@ def read_header(reader: DiffReader) -> FileHeader:
     return FileHeader(path or "", None, ChangeKind.MODIFIED, mode, mode, is_binary=False, blobs=blobs)
 
 
-_USUAL: Final = pattern(
+_USUAL: Final = re.compile(
     rb'diff --git a/([^\s"]+) b/\1\n(?:new file mode (\d+)\n)?index ([0-9a-f]+)\.\.([0-9a-f]+)(?: (\d+))?\n'
     rb"--- (?(2)/dev/null|a/\1)\n\+\+\+ b/\1\n(?=@@)"
 )
@@ -207,8 +205,8 @@ def _both_names(names: bytes) -> tuple[bytes, bytes]:
     return old[2:], new[2:]
 
 
-_QUOTED: Final = pattern(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
-_ESCAPE: Final = pattern(rb"\\(?:([0-7]{3})|(.))", re.DOTALL)
+_QUOTED: Final = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
+_ESCAPE: Final = re.compile(rb"\\(?:([0-7]{3})|(.))", re.DOTALL)
 _ESCAPES: Final = {b"a": b"\a", b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t": b"\t", b"v": b"\v"}
 
 

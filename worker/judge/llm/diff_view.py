@@ -13,7 +13,6 @@ from pathlib import PurePosixPath
 from typing import Final, NamedTuple
 
 from worker.domain.dossier import Dossier, UnreadReason
-from worker.domain.pattern import pattern
 from worker.dossier.diff.parser import ChangeKind, Diff, DiffLine, FileDiff, Hunk, LineKind, text_lines
 from worker.judge.checks.coverage import is_fully_described
 from worker.judge.llm.fencing import (
@@ -117,10 +116,10 @@ _MANIFESTS: Final = {
 }
 """Which manifests each lock file follows."""
 
-_GENERATED_NAME: Final = pattern(
+_GENERATED_NAME: Final = re.compile(
     r"^(.+?)(?:\.pb\.\w+|_pb2(?:_grpc)?\.pyi?|\.min\.\w+|[._](?:generated|gen)\.\w+|\.g\.\w+)$"
 )
-_HOST: Final = pattern(rb"\n\+[^\n]*?https?://([\w.-]{1,100})")
+_HOST: Final = re.compile(rb"\n\+[^\n]*?https?://([\w.-]{1,100})")
 MOST_HOSTS: Final = 5
 
 
@@ -173,7 +172,7 @@ FENCE_BYTES: Final = 60
 NOTE_BYTES: Final = 80
 """Bytes of the note that a file is shown in part."""
 
-_DATA: Final = pattern(
+_DATA: Final = re.compile(
     r"(?:\.(?:md|mdx|rst|txt|adoc|json|ya?ml|toml|cfg|ini|csv|tsv|svg|xml|snap|lock|sum|html?|ipynb|po)|(?:^|[./-])lock(?:\.\w+)?)$",
     re.IGNORECASE,
 )
