@@ -1,4 +1,4 @@
-"""Event -> judge request, command, outcome event, merge group -> transactions in Redis: all that the web process does about an event.
+"""Event -> delivery in the inbox, command, merge group -> Redis: all that the web process does about an event.
 
 Each write is idempotent: a delivery that was counted before changes nothing.
 """
@@ -6,12 +6,11 @@ Each write is idempotent: a delivery that was counted before changes nothing.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from functools import partial
 from types import MappingProxyType
-from typing import Final, assert_never
+from typing import Final, assert_never, cast
 
 from anyio import to_thread
-from msgspec.structs import asdict, replace
+from msgspec.structs import asdict
 
 from app.ingest.event_types import (
     BranchPushed,
@@ -19,7 +18,6 @@ from app.ingest.event_types import (
     CommandIssued,
     Event,
     FeedbackGiven,
-    FrozenEvent,
     HeadEvent,
     HeadRerunRequested,
     InstallationChanged,
@@ -41,8 +39,9 @@ from app.ingest.event_types import (
     VisibleRepository,
 )
 from worker.domain.check.merge_group import MergeGroup
-from worker.domain.ids import BaseHash, DeliveryId, InstallationId, RepositoryName, Sha, hash_base
-from worker.domain.judge_request import AuthorKind, CommandName, CommandRequest, JudgeRequest, PullRef, Trigger
+from worker.domain.ids import DeliveryId, InstallationId, hash_base
+from worker.domain.judge_request import CommandName, CommandRequest, FirstSeen, JudgeRequest, Trigger
+from worker.domain.lifecycle.inbox import CheckDelivery, CloseDelivery, EventDelivery, InboxDelivery, RequestDelivery
 from worker.domain.lifecycle.intake import NO_HEAD, IntakeOutcome, NamedHead
 from worker.domain.ports import Clock
 from worker.domain.pull_request_events import (
@@ -56,10 +55,9 @@ from worker.wiring.web import (
     AsyncRedisClient,
     RedisMergeGroups,
     add_repositories,
+    append_delivery,
     intake,
     keys,
-    receive_event,
-    run_async,
 )
 
 LATE_AFTER: Final = timedelta(minutes=1)
@@ -70,6 +68,7 @@ RareEvent = CommandIssued | InstallationChanged | MergeGroupChanged | HeadRerunR
 JudgeTriggerEvent = (
     PullOpened | PullPushed | PullReopened | PullReady | PullDrafted | PullEdited | ReviewRequested | RerunRequested
 )
+InboxEvent = JudgeTriggerEvent | PullClosed | CiChanged | PersonCommented | FeedbackGiven
 EventFields = dict[str, object]
 
 EDIT_TRIGGERS: Final[Mapping[PullRequestEdit, Trigger]] = MappingProxyType(
@@ -94,7 +93,7 @@ EVENT_TRIGGERS: Final[Mapping[type[JudgeTriggerEvent], Trigger]] = MappingProxyT
 
 @dataclass(frozen=True, slots=True)
 class EventIntake:
-    """Stores events. Frequent ones go through the asynchronous client, on the event loop; rare ones block a thread."""
+    """Stores events. Frequent ones are appended to the inbox, on the event loop; rare ones block a thread."""
 
     store: Store
     clock: Clock
@@ -104,40 +103,10 @@ class EventIntake:
         """Store what an event asks for. Raises Unavailable."""
         at = self.clock.now()
         match event:
-            case HeadEvent() | RerunRequested():
-                return await self._request_judging(event, delivery_id, at)
-            case PullClosed():
-                await run_async(self.async_client, intake.close_operation(event.pull, self.store.ledger_retention))
-                return await self._store_outcome_event(event, delivery_id, at)
-            case CiChanged():
-                noted = await self._store_outcome_event(event, delivery_id, at)
-                operation = intake.retrigger_operation(event, self.store.timing, is_green=event.is_green)
-                woken = await run_async(self.async_client, operation)
-                return noted if woken is UNKNOWN else woken
-            case PersonCommented() | FeedbackGiven():
-                return await self._store_outcome_event(event, delivery_id, at)
+            case HeadEvent() | RerunRequested() | PullClosed() | CiChanged() | PersonCommented() | FeedbackGiven():
+                return await append_delivery(self.async_client, to_inbox_delivery(event, delivery_id, at))
             case _:
                 return await to_thread.run_sync(self._store_rare_event, event, delivery_id, at)
-
-    async def _request_judging(self, event: JudgeTriggerEvent, delivery_id: DeliveryId, at: datetime) -> IntakeOutcome:
-        if isinstance(event, PullReopened):
-            await to_thread.run_sync(intake.reopen_pull_request, self.store.client, event.pull)
-        if isinstance(event, PullEdited) and event.closes and await to_thread.run_sync(self._is_judged_by_issue, event):
-            return UNKNOWN  # the issue states the criteria, so the edited text does not
-        request = to_judge_request(event, delivery_id, at)
-        operation = intake.judging_operation(request, self.store.timing, head_origin(event))
-        receipt = await run_async(self.async_client, operation)
-        await self._store_outcome_event(event, delivery_id, at)
-        return receipt.outcome
-
-    async def _store_outcome_event(self, event: Event, delivery_id: DeliveryId, at: datetime) -> IntakeOutcome:
-        outcome = to_outcome_event(event, delivery_id, at)
-        if outcome is None:
-            return UNKNOWN
-        return await run_async(self.async_client, partial(receive_event, happening=outcome))
-
-    def _is_judged_by_issue(self, event: PullEdited) -> bool:
-        return any(intake.is_judged_by(self.store.client, event.pull, hash_issue(*issue)) for issue in event.closes)
 
     def _store_rare_event(self, event: RareEvent, delivery_id: DeliveryId, at: datetime) -> IntakeOutcome:
         match event:
@@ -226,53 +195,49 @@ class EventIntake:
         return NOTED
 
 
-class HeadFirstSeen(FrozenEvent, frozen=True, kw_only=True):
-    """When the first delivery about a head arrived."""
+def to_inbox_delivery(event: InboxEvent, delivery_id: DeliveryId, at: datetime) -> InboxDelivery:
+    """What the dispatcher applies of a frequent event."""
+    outcome = to_outcome_event(event, delivery_id, at)
+    match event:
+        case CiChanged():
+            return CheckDelivery(
+                installation_id=event.installation_id,
+                repository_id=event.repository_id,
+                head_sha=event.head_sha,
+                is_green=event.is_green,
+                event=outcome,
+            )
+        case HeadEvent() | RerunRequested():
+            issues = event.closes if isinstance(event, PullEdited) else ()
+            return RequestDelivery(
+                request=to_judge_request(event, delivery_id, at),
+                named_by=head_origin(event),
+                unless_judged_by=tuple(hash_issue(*issue) for issue in issues),
+                event=outcome,
+            )
+        case _:
+            happening = cast("PullRequestEvent", outcome)  # these events always are one
+            if isinstance(event, PullClosed):
+                return CloseDelivery(pull=event.pull, event=happening)
+            return EventDelivery(event=happening)
 
-    head_sha: Sha
-    at: datetime
 
-
-class JudgeRequestRecord(FrozenEvent, frozen=True, kw_only=True):
-    """A JudgeRequest with all of its fields, in their order; three times as fast to create and encode.
-
-    The payload was validated when it was read, and the worker validates the request.
-    """
-
-    pull: PullRef
-    repository: RepositoryName
-    head_sha: Sha | None
-    trigger: Trigger
-    delivery_id: DeliveryId
-    requested_at: datetime
-    outages: int = 0
-    author: AuthorKind | None = None
-    draft: bool = False
-    arrived: HeadFirstSeen | None = None
-    base_sha: Sha | None = None
-    base: BaseHash | None = None
-    outside: bool = False
-
-
-def to_judge_request(event: JudgeTriggerEvent, delivery_id: DeliveryId, at: datetime) -> JudgeRequestRecord:
-    request = JudgeRequestRecord(
+def to_judge_request(event: JudgeTriggerEvent, delivery_id: DeliveryId, at: datetime) -> JudgeRequest:
+    head = event if isinstance(event, HeadEvent) else None
+    is_new_head = isinstance(event, (PullPushed, PullOpened))
+    return JudgeRequest(
         pull=event.pull,
         repository=event.repository,
         head_sha=event.head_sha,
         trigger=trigger_of(event),
         delivery_id=delivery_id,
         requested_at=at,
-    )
-    if not isinstance(event, HeadEvent):
-        return request
-    return replace(
-        request,
-        author=event.author,
-        draft=event.draft,
-        arrived=HeadFirstSeen(head_sha=event.head_sha, at=at) if isinstance(event, (PullPushed, PullOpened)) else None,
-        base_sha=event.base_sha,
-        base=None if event.base_ref is None else hash_base(event.base_ref),
-        outside=event.is_outside,
+        author=head and head.author,
+        draft=head is not None and head.draft,
+        arrived=FirstSeen(head_sha=event.head_sha, at=at) if is_new_head and event.head_sha else None,
+        base_sha=head and head.base_sha,
+        base=None if head is None or head.base_ref is None else hash_base(head.base_ref),
+        outside=head is not None and head.is_outside,
     )
 
 

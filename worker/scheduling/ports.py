@@ -11,6 +11,7 @@ from worker.domain.check.overrides import Contest, Override, ReviewDecision, Rev
 from worker.domain.check.shared_head import CommitRef
 from worker.domain.ids import BaseHash, CheckRunId, DeliveryId, InstallationId, RepositoryId, Sha
 from worker.domain.judge_request import CommandRequest, FirstSeen, JudgeRequest, PullRef, ReviewRef
+from worker.domain.lifecycle.inbox import AppliedDelivery
 from worker.domain.lifecycle.judging import Finish, FinishResult
 from worker.domain.lifecycle.work import (
     ActivePause,
@@ -82,6 +83,29 @@ class PullRequests(JudgeRequests, Protocol):
     def count_waiting(self, installation: InstallationId) -> int: ...
 
     def release_waiting(self, installation: InstallationId) -> None: ...
+
+
+class Inbox(Protocol):
+    """Deliveries that are not applied yet, in their order."""
+
+    def read(self, count: int) -> Sequence[str]:
+        """The oldest entries."""
+        ...
+
+    def apply(self, entry: str) -> AppliedDelivery | None:
+        """Apply the oldest entry and remove it. None: another process has done it.
+
+        Raises any exception for an entry that can't be applied.
+        """
+        ...
+
+    def put_aside(self, entry: str) -> None:
+        """Remove the oldest entry, and keep it for the next process that dispatches."""
+        ...
+
+    def restore(self) -> None:
+        """Append what was put aside."""
+        ...
 
 
 class MergeGroups(Protocol):
@@ -258,6 +282,9 @@ class OrphanedEvaluations(Protocol):
 
 class SchedulingStore(Protocol):
     """All parts of the store."""
+
+    @property
+    def inbox(self) -> Inbox: ...
 
     @property
     def pulls(self) -> PullRequests: ...

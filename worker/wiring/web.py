@@ -5,9 +5,8 @@ It loads no queue and no SDK.
 
 from worker.adapters.redis import keys
 from worker.adapters.redis.connection.async_client import AsyncRedisClient
-from worker.adapters.redis.connection.transactions import run_async
-from worker.adapters.redis.delayed_queue import receive_event
 from worker.adapters.redis.judging import intake
+from worker.adapters.redis.judging.inbox import append_delivery
 from worker.adapters.redis.judging.merge_groups import RedisMergeGroups
 from worker.adapters.redis.records.records import add_repositories
 from worker.wiring.store import Store
@@ -16,11 +15,10 @@ __all__ = [
     "AsyncRedisClient",
     "RedisMergeGroups",
     "add_repositories",
+    "append_delivery",
     "intake",
     "keys",
     "open_async_client",
-    "receive_event",
-    "run_async",
 ]
 
 

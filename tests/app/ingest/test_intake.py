@@ -32,13 +32,12 @@ from app.ingest.intake import (
     head_origin,
     rejudge_request,
     to_command_requests,
-    to_judge_request,
+    to_inbox_delivery,
     to_merge_group,
     to_outcome_event,
     to_repository_added,
 )
 from tests.app.ingest.deliveries import HERE, OLD, PULL, SHA, SOMEWHERE
-from worker.adapters.redis.judging.intake import request_json
 from worker.domain.check.merge_group import GroupEnd, MergeGroup
 from worker.domain.ids import DeliveryId, InstallationId, RepositoryId, hash_base
 from worker.domain.judge_request import (
@@ -50,6 +49,7 @@ from worker.domain.judge_request import (
     ReviewRef,
     Trigger,
 )
+from worker.domain.lifecycle.inbox import INBOX_DELIVERY, RequestDelivery
 from worker.domain.lifecycle.intake import NO_HEAD, NamedHead
 from worker.domain.pull_request_events import PullRequestEventKind, RepositoryAdded
 
@@ -61,7 +61,9 @@ COMMAND: dict[str, Any] = {**HERE, "comment_id": 55, "login": "alice"}
 
 def requested(event: JudgeTriggerEvent, delivery_id: DeliveryId = DELIVERY) -> JudgeRequest:
     """What a judge takes up of what the door wrote."""
-    return JudgeRequest.model_validate_json(request_json(to_judge_request(event, delivery_id, AT)))
+    delivery = INBOX_DELIVERY.validate_json(to_inbox_delivery(event, delivery_id, AT).model_dump_json())
+    assert isinstance(delivery, RequestDelivery)
+    return delivery.request
 
 
 @pytest.mark.parametrize(
@@ -88,25 +90,6 @@ def test_an_event_becomes_a_request_that_names_its_trigger(event: JudgeTriggerEv
     told = {"pull": PULL, "repository": "acme/widgets", "head_sha": event.head_sha}
     assert {name: getattr(made, name) for name in told} == told
     assert (made.delivery_id, made.requested_at) == (DELIVERY, AT)
-
-
-@pytest.mark.parametrize(
-    "event",
-    [
-        RerunRequested(**HERE, head_sha=None),
-        PullPushed(
-            **HEAD,
-            author=AuthorKind.PERSON,
-            draft=True,
-            base_sha=OLD,
-            base_ref="main",
-        ),
-    ],
-)
-def test_a_wish_is_written_as_the_request_that_it_is_would_be(event: JudgeTriggerEvent) -> None:
-    wish = to_judge_request(event, DELIVERY, AT)
-    assert wish.__struct_fields__ == tuple(JudgeRequest.model_fields)
-    assert request_json(wish) == requested(event).model_dump_json()
 
 
 def test_whose_it_is_and_whether_it_is_a_draft_go_along() -> None:

@@ -58,11 +58,15 @@ def intake(store: Store) -> EventIntake:
 
 
 def took(intake: EventIntake, event: Event, delivery: str = "d-1") -> IntakeOutcome:
+    """Take an event in and apply it."""
+
     async def take() -> IntakeOutcome:
         with closing(intake.async_client):
             return await intake.take_in(event, DeliveryId(delivery))
 
-    return asyncio.run(take())
+    outcome, inbox = asyncio.run(take()), intake.store.inbox
+    applied = [inbox.apply(entry) for entry in inbox.read(10)]
+    return applied[-1].outcome if applied and applied[-1] else outcome
 
 
 def opened(intake: EventIntake) -> None:

@@ -10,7 +10,8 @@ import io
 import json
 import threading
 from collections.abc import Generator, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, Final, cast
 from uuid import uuid4
@@ -20,7 +21,10 @@ from pydantic import SecretStr
 
 from app.web.asgi import create_app, listen, web_server
 from tests.world.redis import Redis
+from worker.adapters.redis.connection.client import RedisClient
+from worker.adapters.redis.judging.inbox import RedisInbox
 from worker.adapters.redis.store import Store, open_store
+from worker.domain.lifecycle.intake import IntakeOutcome
 from worker.settings import AppCredentials, Settings, Timing
 
 OUR_APP: Final = 4242
@@ -78,6 +82,12 @@ class ServedDoor:
     def post(self, body: bytes | Iterator[bytes], headers: Mapping[str, str | None]) -> httpx.Response:
         sent = {name: value for name, value in headers.items() if value is not None}
         return self.http.post(PATH, content=body, headers=sent)
+
+    def apply(self) -> list[IntakeOutcome]:
+        """What follows from the deliveries that wait in the inbox."""
+        with closing(RedisClient(self.redis.url, 5)) as client:
+            inbox = RedisInbox(client, Timing(), timedelta(days=1))
+            return [applied.outcome for entry in inbox.read(100) if (applied := inbox.apply(entry))]
 
     @property
     def lines(self) -> list[dict[str, Any]]:

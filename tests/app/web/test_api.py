@@ -14,13 +14,12 @@ from litestar.routes import HTTPRoute
 
 from app.web.asgi import create_app
 from tests.app.web.served import ServedDoor, settings
-from tests.worker.adapters.redis.played import AT, HEAD, NEWER, pull, wish
+from tests.worker.adapters.redis.played import AT, HEAD, NEWER, close_pull, pull, wish
 from tests.worker.adapters.redis.test_kept import entry, judging
 from tests.worker.evaluation.stats.told import HERE, NOON, completed, outcome
 from tests.worker.publishing.test_review_requests import recorded
 from tests.worker.publishing.texts.samples import accepted, rejected
 from worker.adapters.redis import keys
-from worker.adapters.redis.judging.intake import close_pull_request
 from worker.adapters.redis.store import Store
 from worker.adapters.redis.tokens import RedisTokens
 from worker.domain.ids import InstallationId
@@ -227,7 +226,7 @@ def test_an_accept_is_not_told_while_another_open_pull_request_of_the_commit_is_
     found = ask(door, store, wait="0.02").json()
     assert (found["state"], found["number"], found["verdict"]["decision"]) == ("done", 1, "reject")
 
-    close_pull_request(store.client, pull(), timedelta(days=1))
+    close_pull(store, pull(), timedelta(days=1))
     found = ask(door, store, wait="0.03").json()
     assert (found["number"], found["verdict"]["decision"], found["other_pull_requests"]) == (2, "accept", [1])
 

@@ -14,6 +14,7 @@ from tests.world.redis import Redis
 from worker.adapters.redis import keys
 from worker.domain.ids import InstallationId, RepositoryId
 from worker.domain.judge_request import PullRef
+from worker.domain.lifecycle.intake import IntakeOutcome
 
 PULL = PullRef(installation_id=InstallationId(1), repository_id=RepositoryId(7), number=3)
 
@@ -89,6 +90,7 @@ def test_a_redis_that_hangs_is_503_within_its_timeout_and_nothing_is_lost(fragil
         assert fragile.http.get("/livez").status_code == 200
     again = fragile.deliver("pull_request", payload(), {"X-GitHub-Delivery": "d-1"})
     assert again.json()["outcome"] in {"queued", "duplicate"}  # the first may have been heard, its answer not
+    assert fragile.apply() == [IntakeOutcome.QUEUED]
     with fragile.redis.client as redis:
         assert redis.hget(keys.pull(PULL).name, "head") == SHA
 
@@ -98,7 +100,7 @@ def test_a_bug_is_500_without_a_traceback_and_in_the_log_with_one(
     door: ServedDoor, path: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     with door.redis.client as redis:
-        redis.set(keys.pull(PULL).name, "not a hash")
+        redis.set(keys.INBOX.name, "not a list")
     body = json.dumps(payload()).encode()
     headers = {**standard_headers("pull_request", body), "X-GitHub-Delivery": "d-1"}
     response = door.http.post(path, content=body, headers=headers)

@@ -28,6 +28,8 @@ from worker.adapters.redis.keys import COMMANDS, GROUPS, PULL_REQUEST_EVENTS
 from worker.adapters.redis.store import Store, open_store
 from worker.clock import SystemClock
 from worker.domain.ids import CheckRunId
+from worker.domain.lifecycle.inbox import RequestDelivery
+from worker.domain.lifecycle.intake import NamedHead
 from worker.domain.lifecycle.judging import Finish
 from worker.domain.lifecycle.work import DispatchLimits
 from worker.domain.metrics import DurationMetric, EventCount
@@ -89,6 +91,20 @@ def test_what_is_due_goes_to_the_queue_under_its_fence(
     assert (job.result_ttl, job.timeout) == (0, here.timing.check_deadline)
     assert StartedJobRegistry(queue=judge_queue(connection)).count == 0
     connection.close()
+
+
+def test_a_delivery_that_cannot_be_applied_delays_no_other_and_is_tried_again_at_the_next_start(
+    here: Settings, store: Store, queued: Callable[[], list[str]]
+) -> None:
+    delivery = RequestDelivery(request=wish(), named_by=NamedHead())
+    store.client.call("RPUSH", keys.INBOX.name, "no delivery", delivery.model_dump_json())
+    with dispatching(here):
+        assert becomes(lambda: len(queued()) == 1)
+    assert store.client.call("LRANGE", keys.INBOX_ASIDE.name, 0, -1) == [b"no delivery"]
+    later = delivery.model_copy(update={"request": wish(2)}).model_dump_json()
+    store.client.call("LSET", keys.INBOX_ASIDE.name, 0, later)
+    with dispatching(here):
+        assert becomes(lambda: store.pulls.find_request(pull(2)))
 
 
 def test_where_nothing_is_due_a_look_is_two_reads_of_redis_and_one_write(here: Settings, store: Store) -> None:
@@ -534,7 +550,7 @@ def test_one_of_two_dispatchers_leads_and_the_other_takes_over(
             assert store.client.call("GET", keys.LEADER.name) == leader
     with dispatching(here):
         store.pulls.request_judging(wish(2, installation=200))
-        assert becomes(lambda: len(queued()) == 2)
+        assert becomes(lambda: store.pulls.find_request(pull(2)))
 
 
 def test_an_outage_of_redis_stops_the_work_and_not_the_dispatcher(caplog: pytest.LogCaptureFixture) -> None:

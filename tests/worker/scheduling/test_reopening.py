@@ -7,7 +7,17 @@ from typing import Any
 
 import pytest
 
-from tests.worker.adapters.redis.played import AT, DELIVERIES, HEAD, NEWER, becomes_due, lease_runs_out, pull, wish
+from tests.worker.adapters.redis.played import (
+    AT,
+    DELIVERIES,
+    HEAD,
+    NEWER,
+    becomes_due,
+    close_pull,
+    lease_runs_out,
+    pull,
+    wish,
+)
 from tests.worker.scheduling.scripted_court import Checks, World
 from worker.adapters.redis.judging import intake
 from worker.adapters.redis.store import Store
@@ -570,7 +580,7 @@ def test_what_was_cancelled_when_it_closed_waits_again_when_it_is_reopened(
     said: str,
 ) -> None:
     judged(store, closed_content())
-    intake.close_pull_request(store.client, pull(), store.ledger_retention)
+    close_pull(store, pull(), store.ledger_retention)
     hears(store, Trigger.REOPENED, draft=is_draft)
     assert opens(store)
     assert shown(store)[: len(said)] == said

@@ -133,6 +133,13 @@ def delivery(delivery_id: DeliveryId) -> Key:
     return Key(f"assay:delivery:{delivery_id}", "string", ttl=REDELIVERY_TTL)
 
 
+INBOX: Final = Key("assay:inbox", "list", ttl=None)
+"""Deliveries that are not applied yet (`judging.inbox`)."""
+
+INBOX_ASIDE: Final = Key("assay:inbox:aside", "list", ttl=MONTH)
+"""Deliveries that could not be applied."""
+
+
 def received_command(delivery_id: DeliveryId) -> Key:
     """Marks a delivery whose command was queued. Separate from `delivery`, which counts the request that follows."""
     return Key(f"assay:asked:{delivery_id}", "string", ttl=REDELIVERY_TTL)

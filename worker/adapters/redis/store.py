@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from worker.adapters.redis.budget import RedisBudget, RedisRunBudget
     from worker.adapters.redis.delayed_queue import RedisCommandQueue, RedisPullRequestEventQueue, RedisTaskQueue
     from worker.adapters.redis.judging.check_runs import RedisCheckRegistry
+    from worker.adapters.redis.judging.inbox import RedisInbox
     from worker.adapters.redis.judging.merge_groups import RedisMergeGroups
     from worker.adapters.redis.judging.shared_heads import RedisSharedHeads
     from worker.adapters.redis.pauses import RedisPausedHeads
@@ -80,6 +81,13 @@ class Store:
     @property
     def pulls(self) -> RedisPullRequests:
         return RedisPullRequests(self.client, self.timing)
+
+    @property
+    def inbox(self) -> "RedisInbox":
+        """Deliveries that are not applied yet."""
+        from worker.adapters.redis.judging.inbox import RedisInbox  # noqa: PLC0415 - unused on a laptop
+
+        return RedisInbox(self.client, self.timing, self.ledger_retention)
 
     @property
     def ledger(self) -> RedisLedger:

@@ -6,7 +6,7 @@ Does not start a server. Invariant: only times are written past the store's own 
 import base64
 import time
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from itertools import count
 from pathlib import Path
 from typing import Any, Final
@@ -15,9 +15,12 @@ from pydantic import SecretStr
 
 from tests.worker.publishing.texts.samples import rejected
 from worker.adapters.redis import keys
+from worker.adapters.redis.connection.transactions import run
+from worker.adapters.redis.judging import intake
 from worker.adapters.redis.store import Store
 from worker.domain.ids import Fingerprint
 from worker.domain.judge_request import CommandName, CommandRequest, JudgeRequest, PullRef, Trigger
+from worker.domain.lifecycle.intake import IntakeOutcome
 from worker.domain.lifecycle.judging import Finish
 from worker.domain.lifecycle.work import DispatchLimits, LeasedJob
 from worker.domain.verdict.ledger import LedgerEntry
@@ -124,3 +127,17 @@ def becomes_due(store: Store, ref: PullRef) -> None:
 def comes_again(store: Store, key: keys.Key, member: str) -> None:
     """The hold on this member of a zset is over."""
     store.client.call("ZADD", key.name, "XX", 1, member)
+
+
+def close_pull(store: Store, ref: PullRef, left: timedelta) -> None:
+    run(store.client, lambda transaction: intake.close_pull_request(transaction, ref, left))
+
+
+def complete_check(store: Store, at: intake.CommitIdentity, timing: Timing, *, is_green: bool = False) -> IntakeOutcome:
+    return run(store.client, lambda transaction: intake.retrigger_ci(transaction, at, timing, is_green=is_green))
+
+
+def keep_for_good(store: Store, ref: PullRef) -> None:
+    """As a delivery that a pull request was reopened does."""
+    for key in intake.remembered_keys(ref):
+        store.client.call("PERSIST", key.name)

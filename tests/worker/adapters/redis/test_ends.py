@@ -5,7 +5,7 @@ from decimal import Decimal
 
 import pytest
 
-from tests.worker.adapters.redis.played import AT, HEAD, NEWER, becomes_due, pull, wish
+from tests.worker.adapters.redis.played import AT, HEAD, NEWER, becomes_due, close_pull, keep_for_good, pull, wish
 from tests.worker.adapters.redis.test_kept import entry
 from worker.adapters.redis import keys
 from worker.adapters.redis.connection.client import items, text, whole
@@ -47,7 +47,7 @@ def contests(store: Store, at: PullRef | None = None) -> None:
 
 
 def closes(store: Store) -> None:
-    intake.close_pull_request(store.client, pull(), LEFT)
+    close_pull(store, pull(), LEFT)
 
 
 def without_end(store: Store) -> set[str]:
@@ -115,7 +115,7 @@ def closed(store: Store) -> None:
 
 def test_a_reopened_one_lives_on_with_all_that_was_known_of_it(store: Store) -> None:
     closed(store)
-    intake.reopen_pull_request(store.client, pull())
+    keep_for_good(store, pull())
     intake.request_judging(store.client, wish(trigger=Trigger.REOPENED), store.timing)
     assert days_left(store) == {0}
     pays(store, "again")
@@ -132,7 +132,7 @@ def test_one_that_is_judged_again_lives_on_though_nobody_heard_that_it_was_reope
 def test_one_that_an_older_version_reopened_lives_on(store: Store) -> None:
     closed(store)
     ends = text(store.client.call("HGET", keys.pull(pull()).name, "ends"))
-    intake.reopen_pull_request(store.client, pull())
+    keep_for_good(store, pull())
     taken = judging(store, NEWER)
     store.client.call("HSET", keys.pull(pull()).name, "ends", ends)  # that version leaves it there
     recorded(store, taken, "b")
@@ -143,9 +143,9 @@ def test_one_that_an_older_version_reopened_lives_on(store: Store) -> None:
 
 def test_the_next_close_counts_from_then(store: Store) -> None:
     closed(store)
-    intake.reopen_pull_request(store.client, pull())
+    keep_for_good(store, pull())
     taken = judging(store, NEWER)
-    intake.close_pull_request(store.client, pull(), timedelta(days=40))
+    close_pull(store, pull(), timedelta(days=40))
     recorded(store, taken, "b")
     assert days_left(store) == {40}
 

@@ -2,11 +2,10 @@
 
 from dataclasses import replace
 
-from tests.worker.adapters.redis.played import HEAD, NEWER, pull, wish
+from tests.worker.adapters.redis.played import HEAD, NEWER, close_pull, pull, wish
 from tests.worker.publishing.texts.samples import dossier, rejected
 from worker.adapters.redis import keys
 from worker.adapters.redis.connection.client import text, whole
-from worker.adapters.redis.judging import intake
 from worker.adapters.redis.keys import SHARED_HEADS
 from worker.adapters.redis.store import Store
 from worker.domain.check.check_run import HELPFUL, Annotation, AnnotationLevel, CheckContent, Conclusion
@@ -109,7 +108,7 @@ def test_a_draft_is_known_for_one(store: Store) -> None:
 def test_one_that_was_closed_counts_no_more_and_the_others_are_looked_at(store: Store) -> None:
     both(store)
     store.shared_heads.close_version(HERE, store.shared_heads.find_state(HERE).version)
-    intake.close_pull_request(store.client, pull(1), store.ledger_retention)
+    close_pull(store, pull(1), store.ledger_retention)
     assert waits(store)
     assert [one.is_here for one in store.shared_heads.find_state(HERE).members] == [False, True]
     assert others(store, 2) == ()

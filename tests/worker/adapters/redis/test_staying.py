@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.worker.adapters.redis.played import HEAD, NEWER, becomes_due, pull, wish
+from tests.worker.adapters.redis.played import HEAD, NEWER, becomes_due, close_pull, pull, wish
 from tests.worker.adapters.redis.test_shared_heads import HERE, REJECTED, waits
 from worker.adapters.redis import keys
 from worker.adapters.redis.connection.client import text, whole
@@ -63,7 +63,7 @@ def test_one_that_is_closed_after_any_time_holds_nobody_any_more(store: Store) -
     assert all(store.checks().stays(pull(number), HEAD) for number in (1, 2))
     passes(store, 20)
     assert not waits(store)
-    intake.close_pull_request(store.client, pull(1), store.ledger_retention)
+    close_pull(store, pull(1), store.ledger_retention)
     assert waits(store)
     assert store.shared_heads.record_content(pull(2), HEAD, ACCEPTED).other_pulls == ()
 
@@ -105,7 +105,7 @@ redis.call('HINCRBYFLOAT', KEYS[1], 'over', -ARGV[1] * 1000)
 
 def was_closed(store: Store, ref: PullRef, seconds: int) -> None:
     """So long ago."""
-    intake.close_pull_request(store.client, ref, store.ledger_retention)
+    close_pull(store, ref, store.ledger_retention)
     store.client.call("EVAL", CLOSED, 1, keys.pull(ref).name, seconds)
 
 

@@ -1,4 +1,4 @@
-"""Transactions: what was read still holds when they write, or they run again; on the blocking client and on the web's."""
+"""Transactions: what was read still holds when they write, or they run again."""
 
 import asyncio
 from collections.abc import Callable
@@ -9,26 +9,16 @@ import pytest
 from tests.world.redis import Redis
 from worker.adapters.redis.connection.async_client import AsyncRedisClient
 from worker.adapters.redis.connection.client import RedisClient, Reply, items, text, whole
-from worker.adapters.redis.connection.transactions import MOST_ATTEMPTS, Operation, T, Transaction, run, run_async
+from worker.adapters.redis.connection.transactions import MOST_ATTEMPTS, Operation, T, Transaction, commit_async, run
 from worker.adapters.redis.store import Store
 from worker.errors import Unavailable
 
 Run = Callable[[Callable[[Transaction], Operation[T]]], T]
 
 
-@pytest.fixture(params=["blocking", "async"])
-def perform(request: pytest.FixtureRequest, store: Store, redis_server: Redis) -> Run[object]:
-    if request.param == "blocking":
-        return lambda operation: run(store.client, operation)
-
-    def on_a_loop(operation: Callable[[Transaction], Operation[T]]) -> T:
-        async def drive() -> T:
-            with closing(AsyncRedisClient(redis_server.url, 5)) as client:
-                return await run_async(client, operation)
-
-        return asyncio.run(drive())
-
-    return on_a_loop
+@pytest.fixture
+def perform(store: Store) -> Run[object]:
+    return lambda operation: run(store.client, operation)
 
 
 READS = {
@@ -151,3 +141,18 @@ def test_a_refused_command_of_a_pipeline_leaves_the_connection_usable(store: Sto
     with pytest.raises(Exception, match="WRONGTYPE"):
         client.pipeline([("GET", "key"), ("SADD", "key", "x"), ("GET", "key")])
     assert client.call("GET", "key") == b"text"
+
+
+def test_what_is_expected_without_a_look_decides_on_the_event_loop_too(store: Store, redis_server: Redis) -> None:
+    store.client.call("SCRIPT", "FLUSH")
+
+    async def add_once() -> bool:
+        transaction = Transaction()
+        transaction.expect(("EXISTS", "marker"), 0)
+        transaction.write("SET", "marker", 1)
+        transaction.write("RPUSH", "list", "entry")
+        with closing(AsyncRedisClient(redis_server.url, 5)) as client:
+            return await commit_async(client, transaction)
+
+    assert [asyncio.run(add_once()) for _ in range(2)] == [True, False]
+    assert store.client.call("LLEN", "list") == 1

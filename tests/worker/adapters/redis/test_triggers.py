@@ -7,9 +7,20 @@ from typing import Any
 
 import pytest
 
-from tests.worker.adapters.redis.played import AT, HEAD, NEWER, becomes_due, judged_once, pull, wish
+from tests.worker.adapters.redis.played import (
+    AT,
+    HEAD,
+    NEWER,
+    becomes_due,
+    close_pull,
+    complete_check,
+    judged_once,
+    pull,
+    wish,
+)
 from worker.adapters.redis import keys
 from worker.adapters.redis.connection.client import items, text, whole
+from worker.adapters.redis.connection.transactions import run
 from worker.adapters.redis.judging import intake
 from worker.adapters.redis.keys import ADDED_REPOSITORIES
 from worker.adapters.redis.records.records import add_repositories
@@ -44,7 +55,7 @@ def wanted(store: Store, **changes: Any) -> IntakeOutcome:
 
 
 def nudged(store: Store, head_sha: str = HEAD) -> IntakeOutcome:
-    return intake.retrigger_ci(store.client, At(head_sha), QUIET)
+    return complete_check(store, At(head_sha), QUIET)
 
 
 def due_in(store: Store) -> float | None:
@@ -423,7 +434,7 @@ def test_checks_that_are_about_nothing_wake_nobody(store: Store) -> None:
 
 
 def green(store: Store, head_sha: str = HEAD) -> IntakeOutcome:
-    return intake.retrigger_ci(store.client, At(head_sha), QUIET, is_green=True)
+    return complete_check(store, At(head_sha), QUIET, is_green=True)
 
 
 def test_green_ci_ends_the_quiet_window_of_its_own_head(store: Store) -> None:
@@ -611,7 +622,7 @@ def test_an_issue_is_known_with_the_open_pull_requests_that_were_judged_by_it(st
     for number in (1, 2):
         wanted(store, number=number)
         store.outcomes.competing_pulls(pull(number), "mark")
-    intake.close_pull_request(store.client, pull(2), WEEKS)
+    close_pull(store, pull(2), WEEKS)
     assert [one.pull.number for one in intake.find_requests_by_issue(store.client, HERE[0], "mark")] == [1]
     assert intake.find_requests_by_issue(store.client, HERE[0], "another") == ()
     assert intake.find_requests_by_issue(store.client, InstallationId(101), "mark") == ()
@@ -620,7 +631,7 @@ def test_an_issue_is_known_with_the_open_pull_requests_that_were_judged_by_it(st
 def test_who_is_judged_for_the_first_time_is_known_with_its_base_and_its_issues(store: Store) -> None:
     wanted(store)
     mark = hash_issue("acme/specs", 9)
-    assert not intake.is_judged_by(store.client, pull(), mark)
+    assert not run(store.client, lambda transaction: intake.is_judged_by(transaction, pull(), mark))
     for _ in range(2):
         store.outcomes.begin_submission(pull(), "alice", MAIN, (("Acme/Specs", 9),))
     assert [one.pull for one in intake.find_requests_by_issue(store.client, HERE[0], mark)] == [pull()]
@@ -629,7 +640,7 @@ def test_who_is_judged_for_the_first_time_is_known_with_its_base_and_its_issues(
     assert [one.pull for one in intake.find_requests_by_base(store.client, *HERE, MAIN)] == [pull()], (
         "it waits for nothing else"
     )
-    assert intake.is_judged_by(store.client, pull(), mark)
+    assert run(store.client, lambda transaction: intake.is_judged_by(transaction, pull(), mark))
     for key in (keys.judged_bases(*HERE, MAIN), keys.issue_pulls(HERE[0], mark)):
         assert whole(store.client.call("TTL", key.name)) > 0
 
@@ -660,20 +671,20 @@ def test_an_issue_is_known_with_the_pull_requests_of_every_repository_here(store
 
 
 def test_a_pull_request_that_is_closed_is_looked_at_if_something_of_it_is_unfinished(store: Store) -> None:
-    intake.close_pull_request(store.client, pull(), WEEKS)
+    close_pull(store, pull(), WEEKS)
     wanted(store)
     judged(store)
-    intake.close_pull_request(store.client, pull(), WEEKS)
+    close_pull(store, pull(), WEEKS)
     assert due_in(store) is None
     wanted(store, draft=True)
     store.checks().record_waiting(pull(), HEAD, CheckRunId(5), is_watched=False)
-    intake.close_pull_request(store.client, pull(), WEEKS)
+    close_pull(store, pull(), WEEKS)
     assert near(due_in(store), 0)
 
 
 def test_a_closed_one_in_its_quiet_window_is_looked_at_now_and_reopened_it_counts_again(store: Store) -> None:
     wanted(store)
-    intake.close_pull_request(store.client, pull(), WEEKS)
+    close_pull(store, pull(), WEEKS)
     assert near(due_in(store), 0)
     assert intake.find_requests_by_head(store.client, At()) == ()
     wanted(store, trigger=Trigger.REOPENED)
@@ -683,7 +694,7 @@ def test_a_closed_one_in_its_quiet_window_is_looked_at_now_and_reopened_it_count
 def test_a_close_while_it_is_judged_is_not_missed(store: Store) -> None:
     wanted(store)
     found = taken(store)
-    intake.close_pull_request(store.client, pull(), WEEKS)
+    close_pull(store, pull(), WEEKS)
     assert store.pulls.finish(found.lease, Finish.JUDGED) is FinishResult.AGAIN
 
 

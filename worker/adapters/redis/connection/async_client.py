@@ -44,7 +44,7 @@ class PendingPipeline(Struct):
 
 
 class AsyncRedisConnection(asyncio.Protocol):
-    """One connection. Commands are sent immediately; replies arrive in their order."""
+    """One connection. Replies arrive in the order of their commands."""
 
     def __init__(self, timeout_s: float) -> None:
         self.is_open = True
@@ -52,13 +52,14 @@ class AsyncRedisConnection(asyncio.Protocol):
         self._loop = asyncio.get_running_loop()
         self._asked = deque[PendingPipeline]()
         self._half = b""
+        self._unsent = list[bytes]()
         self._alarm: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)  # uvloop's own has all of its methods
 
     def send(self, commands: Sequence[tuple[Argument, ...]]) -> asyncio.Future[list[Reply]]:
-        """Send commands together; the future of their replies raises RedisRefused, OSError, or TimeoutError."""
+        """Send commands together, at the end of this turn of the event loop; the future of their replies raises RedisRefused, OSError, or TimeoutError."""
         if not self.is_open:  # it closed right after it was opened: no reply would come
             raise ConnectionResetError(CONNECTION_CLOSED)
         answer: asyncio.Future[list[Reply]] = self._loop.create_future()
@@ -68,8 +69,15 @@ class AsyncRedisConnection(asyncio.Protocol):
         self._asked.append(PendingPipeline(answer, len(commands), self._loop.time()))
         if self._alarm is None:
             self._alarm = self._loop.call_later(self._timeout_s, self._look)
-        self._transport.write(b"".join(map(encode_command, commands)))
+        if not self._unsent:  # commands of one turn of the event loop leave in one write: each costs a system call
+            self._loop.call_soon(self._flush)
+        self._unsent.extend(map(encode_command, commands))
         return answer
+
+    def _flush(self) -> None:
+        if self.is_open:
+            self._transport.write(b"".join(self._unsent))
+        self._unsent.clear()
 
     def data_received(self, data: bytes) -> None:
         received = self._half + data

@@ -6,9 +6,9 @@
             transaction.write("SET", key, token)
         return token if holder is None else text(holder)
 
-`run` drives an operation on the blocking client, `run_async` on the web's. An operation runs again from its start after a conflict, so
-it changes nothing but its transaction. `commit.lua` applies the commands in one step. They may be applied
-although the connection fails before the reply, after which the operation runs again: it has to find out by what it reads.
+`run` drives an operation. It runs again from its start after a conflict, so it changes nothing but its transaction. `commit.lua` applies
+the commands in one step. They may be applied although the connection fails before the reply, after which the operation runs again: it
+has to find out by what it reads.
 """
 
 import hashlib
@@ -137,26 +137,6 @@ def run(client: RedisClient, operation: Callable[[Transaction], Operation[T]]) -
     raise _too_many_conflicts()
 
 
-async def run_async(client: "AsyncRedisClient", operation: Callable[[Transaction], Operation[T]]) -> T:
-    """As `run`, on the event loop."""
-    import asyncio  # noqa: PLC0415 - 30 ms that only the web has spent already
-
-    for attempt in range(MOST_ATTEMPTS):
-        transaction = Transaction()
-        steps = operation(transaction)
-        try:
-            commands = next(steps)
-            while True:
-                commands = steps.send(await client.pipeline(commands))
-        except StopIteration as end:
-            result: T = end.value
-        commit = transaction.commit
-        if commit is None or await _apply_async(client, commit):
-            return result
-        await asyncio.sleep(_pause_s(attempt))
-    raise _too_many_conflicts()
-
-
 def _apply(client: RedisClient, commit: tuple[Argument, ...]) -> bool:
     try:
         return client.call("EVALSHA", DIGEST, *commit) == 1
@@ -166,7 +146,9 @@ def _apply(client: RedisClient, commit: tuple[Argument, ...]) -> bool:
     return client.call("EVAL", SCRIPT, *commit) == 1
 
 
-async def _apply_async(client: "AsyncRedisClient", commit: tuple[Argument, ...]) -> bool:
+async def commit_async(client: "AsyncRedisClient", transaction: Transaction) -> bool:
+    """Apply a transaction that has only expectations, on the event loop. False: one of them does not hold."""
+    commit = transaction.commit or ()
     try:
         return await client.call("EVALSHA", DIGEST, *commit) == 1
     except RedisRefused as refused:

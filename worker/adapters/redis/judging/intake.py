@@ -1,22 +1,21 @@
-"""The web's writes to Redis: judge requests, completed checks, closes, commands and events.
+"""What events do to the stored state of pull requests: judge requests, completed checks, closes.
 
-It imports neither rq nor cryptography nor redis-py, so that the web starts fast and stays small. A frequent write is an
-operation, which the web runs on its event loop. A delivery counts once, however often it arrives.
+It imports neither rq nor cryptography nor redis-py, so that the web starts fast and stays small. A delivery counts once, however often it
+arrives.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import datetime, timedelta
-from functools import cache
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from worker.adapters.redis import keys
 from worker.adapters.redis.connection.client import RedisClient, Reply, items, text, whole
-from worker.adapters.redis.connection.transactions import Command, Operation, Transaction, run
+from worker.adapters.redis.connection.transactions import Operation, Transaction, run
 from worker.adapters.redis.connection.versioned_json import read_json
 from worker.adapters.redis.judging.state import PULL_S, expect_state, load, parse_state, read_commands, save
 from worker.adapters.redis.keys import SHARED_HEADS
 from worker.domain.check.shared_head import CommitRef
-from worker.domain.ids import BaseHash, DeliveryId, InstallationId, RepositoryId, RepositoryName, Sha
+from worker.domain.ids import BaseHash, InstallationId, RepositoryId, Sha
 from worker.domain.judge_request import JudgeRequest, PullRef, Trigger
 from worker.domain.lifecycle import intake as lifecycle
 from worker.domain.lifecycle.intake import (
@@ -31,10 +30,6 @@ from worker.domain.lifecycle.intake import (
 from worker.domain.lifecycle.state import PullRequestState
 from worker.settings import WRITES_A_MINUTE, WRITES_EACH, Timing
 
-if TYPE_CHECKING:
-    from msgspec.json import Encoder
-
-DELIVERY_S: Final = int(keys.REDELIVERY_TTL.total_seconds())
 GATHERED_WINDOWS: Final = 5
 """Limit of all waits for further news together, in quiet windows."""
 
@@ -46,8 +41,6 @@ MOST_OUTSIDE_WAITING: Final = 100
 
 MOST_PAGES: Final = 10
 """Pages of an index of pull requests that are searched for open ones."""
-
-OUTCOMES: Final = {outcome.value: outcome for outcome in IntakeOutcome}
 
 
 class CommitIdentity(Protocol):
@@ -63,44 +56,6 @@ class CommitIdentity(Protocol):
     def head_sha(self) -> Sha: ...
 
 
-class FirstSeenHead(Protocol):
-    """When a head was first seen."""
-
-    @property
-    def at(self) -> datetime: ...
-
-
-class JudgeRequestFields(Protocol):
-    """The fields of a JudgeRequest that are stored; the web writes one without making it (`app.ingest.judge_requests`)."""
-
-    @property
-    def pull(self) -> PullRef: ...
-
-    @property
-    def repository(self) -> RepositoryName: ...
-
-    @property
-    def head_sha(self) -> Sha | None: ...
-
-    @property
-    def trigger(self) -> Trigger: ...
-
-    @property
-    def delivery_id(self) -> DeliveryId: ...
-
-    @property
-    def draft(self) -> bool: ...
-
-    @property
-    def arrived(self) -> FirstSeenHead | None: ...
-
-    @property
-    def base(self) -> BaseHash | None: ...
-
-    @property
-    def outside(self) -> bool: ...
-
-
 class IntakeReceipt(NamedTuple):
     """Outcome of a request. `seq` numbers it among all events; 0 for a duplicate or late one."""
 
@@ -111,82 +66,80 @@ class IntakeReceipt(NamedTuple):
 def request_judging(
     wire: RedisClient, request: JudgeRequest, timing: Timing, by: NamedHead | None = None
 ) -> IntakeReceipt:
-    """Request the judging of this pull request. Raises Unavailable."""
-    return run(wire, judging_operation(request, timing, by))
+    """Request the judging of this pull request, once for its delivery. Raises Unavailable.
+
+    *by*: the delivery that names its head; None: the head, if any, comes from GitHub.
+    """
+    delivery = keys.delivery(request.delivery_id)
+
+    def request_once(transaction: Transaction) -> Operation[IntakeReceipt]:
+        (is_received,) = yield from transaction.read(("EXISTS", delivery.name))
+        if is_received:
+            return IntakeReceipt(IntakeOutcome.DUPLICATE, 0)
+        transaction.write("SET", delivery.name, 1, "EX", lifetime_s(delivery))
+        return (yield from receive_request(transaction, request, timing, by))
+
+    return run(wire, request_once)
 
 
-def judging_operation(
-    request: JudgeRequestFields, timing: Timing, by: NamedHead | None = None
-) -> Callable[[Transaction], Operation[IntakeReceipt]]:
-    """The operation of a request. *by*: the delivery that names its head; None: the head, if any, comes from GitHub."""
+def receive_request(
+    transaction: Transaction, request: JudgeRequest, timing: Timing, by: NamedHead | None
+) -> Operation[IntakeReceipt]:
+    """Apply a request to judge."""
     pull, event = request.pull, _judging_requested(request, timing, by)
     installation, repository = pull.installation_id, pull.repository_id
-    delivery, turn = keys.delivery(request.delivery_id).name, keys.outside_turn(installation).name
+    turn = keys.outside_turn(installation).name
     whole_state = read_commands(pull)
-    # Only a change of role moves what waits from one queue to another, so only that needs to know its places.
-    first: tuple[Command, ...] = (
-        ("EXISTS", delivery),
-        whole_state[0],
+    number, window, turn_at, *replies = yield from transaction.peek(
+        ("INCR", keys.COUNT.name),
         ("GET", keys.window(installation, repository, request.base).name),
         ("GET", turn),
+        *whole_state,
     )
-    is_dependent = event.trigger in (Trigger.TEXT, Trigger.BASE)
-
-    def request_judging(transaction: Transaction) -> Operation[IntakeReceipt]:
-        number, *replies = yield from transaction.peek(("INCR", keys.COUNT.name), *first)
-        is_known, stored, window, turn_at = replies
-        if is_known:
-            return IntakeReceipt(IntakeOutcome.DUPLICATE, 0)
-        transaction.expect(first[0], is_known)
-        expect_state(transaction, pull, stored)
-        state = parse_state(pull, [stored])
-        if state.is_outside or event.is_outside:
-            state = parse_state(pull, [stored, *(yield from transaction.peek(*whole_state[1:]))])
-        ledger_expires_at, is_concluded = (
-            (yield from _look_around(transaction, pull, event, state)) if is_dependent else (None, False)
-        )
-        context = IntakeContext(
-            quiet_ms=whole(window) if window else None,
-            has_ledger=ledger_expires_at != NO_KEY,
-            is_concluded=is_concluded,
-            outside_turn_at=float(text(turn_at) or 0),
-        )
-        intake = lifecycle.request_judging(state, event, context, whole(number), transaction.now)
-        save(transaction, pull, state, intake.state)
-        transaction.write("SET", delivery, 1, "EX", DELIVERY_S)
-        if intake.outside_turn_at is not None:
-            transaction.expect(first[-1], turn_at)
-            transaction.write("SET", turn, f"{intake.outside_turn_at:.0f}", "EX", PULL_S)
-        if intake.is_rebased:
-            decisions = keys.decisions(pull).name
-            transaction.write("HSET", decisions, "rebased", f"{transaction.now:.0f}")
-            expire_with_ledger(transaction, decisions, ledger_expires_at, intake.state.ends_at)
-        is_counted = intake.outcome in (IntakeOutcome.QUEUED, IntakeOutcome.COALESCED)
-        if event.head is not None and (is_counted or intake.outcome is IntakeOutcome.LATE):
-            heads = keys.heads(installation, repository, event.head).name
-            transaction.write("SADD", heads, pull.number)
-            transaction.write("EXPIRE", heads, PULL_S)
-            if is_counted:
-                name = keys.repository_numbers(request.repository).name
-                transaction.write("SADD", name, f"{installation}:{repository}")
-        return IntakeReceipt(intake.outcome, whole(number) if is_counted else 0)
-
-    return request_judging
+    expect_state(transaction, pull, replies[0])
+    state = parse_state(pull, replies)
+    ledger_expires_at, is_concluded = None, False
+    if event.trigger in (Trigger.TEXT, Trigger.BASE):
+        ledger_expires_at, is_concluded = yield from _look_around(transaction, pull, event, state)
+    context = IntakeContext(
+        quiet_ms=whole(window) if window else None,
+        has_ledger=ledger_expires_at != NO_KEY,
+        is_concluded=is_concluded,
+        outside_turn_at=float(text(turn_at) or 0),
+    )
+    intake = lifecycle.request_judging(state, event, context, whole(number), transaction.now)
+    save(transaction, pull, state, intake.state)
+    if intake.outside_turn_at is not None:
+        transaction.expect(("GET", turn), turn_at)
+        transaction.write("SET", turn, f"{intake.outside_turn_at:.0f}", "EX", PULL_S)
+    if intake.is_rebased:
+        decisions = keys.decisions(pull).name
+        transaction.write("HSET", decisions, "rebased", f"{transaction.now:.0f}")
+        expire_with_ledger(transaction, decisions, ledger_expires_at, intake.state.ends_at)
+    is_counted = intake.outcome in (IntakeOutcome.QUEUED, IntakeOutcome.COALESCED)
+    if event.head is not None and (is_counted or intake.outcome is IntakeOutcome.LATE):
+        heads = keys.heads(installation, repository, event.head).name
+        transaction.write("SADD", heads, pull.number)
+        transaction.write("EXPIRE", heads, PULL_S)
+        if is_counted:
+            name = keys.repository_numbers(request.repository).name
+            transaction.write("SADD", name, f"{installation}:{repository}")
+    return IntakeReceipt(intake.outcome, whole(number) if is_counted else 0)
 
 
-def _judging_requested(request: JudgeRequestFields, timing: Timing, by: NamedHead | None) -> JudgingRequested:
+def _judging_requested(request: JudgeRequest, timing: Timing, by: NamedHead | None) -> JudgingRequested:
     trigger, arrived = request.trigger, request.arrived
     mode = find_mode(trigger, is_draft=request.draft, has_case=by is not None and by.has_case)
     quiet_ms, quiet_max_ms = quiet_window_ms(mode, timing)
     gap_ms = milliseconds(timing.outside_gap)
     return JudgingRequested(
-        request=request_json(request),
+        request=request.model_dump_json(),
         trigger=trigger,
         mode=mode,
         head=request.head_sha,
         base=request.base,
         named_by=by,
-        first_seen_at=None if arrived is None else _encoder().encode(arrived.at)[1:-1].decode(),
+        first_seen_at=None if arrived is None else arrived.at.isoformat(),
         is_outside=request.outside,
         quiet_ms=quiet_ms,
         quiet_max_ms=quiet_max_ms,
@@ -226,45 +179,27 @@ def expire_with_ledger(
         transaction.write("PEXPIREAT", name, f"{ends_at:.0f}")
 
 
-def request_json(request: JudgeRequestFields) -> str:
-    """The JSON of `model_dump_json`, in a third of the time."""
-    return _encoder().encode(request).decode()
+def retrigger_ci(
+    transaction: Transaction, at: CommitIdentity, timing: Timing, *, is_green: bool
+) -> Operation[IntakeOutcome]:
+    """Requeue pull requests that wait for CI on this commit, after another check completed.
 
-
-@cache
-def _encoder() -> "Encoder":
-    from msgspec.json import Encoder  # noqa: PLC0415 - not needed by a judge
-
-    return Encoder(enc_hook=vars)
-
-
-def retrigger_ci(wire: RedisClient, at: CommitIdentity, timing: Timing, *, is_green: bool = False) -> IntakeOutcome:
-    """Requeue pull requests that wait for CI on this commit, after another check completed. Raises Unavailable."""
-    return run(wire, retrigger_operation(at, timing, is_green=is_green))
-
-
-def retrigger_operation(
-    at: CommitIdentity, timing: Timing, *, is_green: bool
-) -> Callable[[Transaction], Operation[IntakeOutcome]]:
-    """The operation of a retrigger. *is_green*: a whole suite passed, which ends the quiet window of this head."""
+    *is_green*: a whole suite passed, which ends the quiet window of this head.
+    """
     installation, repository, gather_ms = at.installation_id, at.repository_id, milliseconds(timing.gather)
     event = CheckCompleted(at.head_sha, gather_ms, milliseconds(timing.gather * GATHERED_WINDOWS), is_green)
     index = keys.heads(installation, repository, at.head_sha).name
-
-    def retrigger_ci(transaction: Transaction) -> Operation[IntakeOutcome]:
-        (numbers,) = yield from transaction.peek(("SRANDMEMBER", index, MOST_OUTSIDE_WAITING))
-        outcome = IntakeOutcome.UNKNOWN
-        for member in items(numbers):
-            pull = PullRef(installation_id=installation, repository_id=repository, number=whole(member))
-            state = yield from load(transaction, pull)
-            (seq,) = (yield from transaction.peek(("INCR", keys.COUNT.name))) if state.ci_request else (0,)
-            after = lifecycle.retrigger(state, event, whole(seq), transaction.now)
-            if after is not None:
-                save(transaction, pull, state, after)
-                outcome = IntakeOutcome.COALESCED
-        return outcome
-
-    return retrigger_ci
+    (numbers,) = yield from transaction.peek(("SRANDMEMBER", index, MOST_OUTSIDE_WAITING))
+    outcome = IntakeOutcome.UNKNOWN
+    for member in items(numbers):
+        pull = PullRef(installation_id=installation, repository_id=repository, number=whole(member))
+        state = yield from load(transaction, pull)
+        (seq,) = (yield from transaction.peek(("INCR", keys.COUNT.name))) if state.ci_request else (0,)
+        after = lifecycle.retrigger(state, event, whole(seq), transaction.now)
+        if after is not None:
+            save(transaction, pull, state, after)
+            outcome = IntakeOutcome.COALESCED
+    return outcome
 
 
 def find_requests_by_head(wire: RedisClient, at: CommitIdentity) -> tuple[JudgeRequest, ...]:
@@ -296,12 +231,11 @@ def find_requests_by_base(
     return _find_requests(wire, index, keys.prefix("pull", installation, repository), "due", changed)
 
 
-def is_judged_by(wire: RedisClient, pull: PullRef, mark: str) -> bool:
-    """Whether a pull request was judged by the issue or rules with this mark. Raises Unavailable."""
-    reply = wire.call(
-        "ZSCORE", keys.issue_pulls(pull.installation_id, mark).name, f"{pull.repository_id}:{pull.number}"
-    )
-    return bool(reply)
+def is_judged_by(transaction: Transaction, pull: PullRef, mark: str) -> Operation[bool]:
+    """Whether a pull request was judged by the issue or rules with this mark."""
+    index = keys.issue_pulls(pull.installation_id, mark).name
+    (score,) = yield from transaction.peek(("ZSCORE", index, f"{pull.repository_id}:{pull.number}"))
+    return score is not None
 
 
 def rules_at(repository: RepositoryId, base: BaseHash) -> str:
@@ -341,29 +275,19 @@ def _pages(wire: RedisClient, index: keys.Key) -> Iterator[list[Reply]]:
             return
 
 
-def close_pull_request(wire: RedisClient, pull: PullRef, left: timedelta) -> None:
-    """Close a pull request: pending work completes, and its data expires after *left*.
-
-    Raises Unavailable.
-    """
-    run(wire, close_operation(pull, left))
-
-
-def close_operation(pull: PullRef, left: timedelta) -> Callable[[Transaction], Operation[None]]:
-    def close_pull_request(transaction: Transaction) -> Operation[None]:
-        state = yield from load(transaction, pull)
-        number, open_checks = yield from transaction.peek(("INCR", keys.COUNT.name), ("HLEN", keys.checks(pull).name))
-        expires_at = transaction.now + milliseconds(left.total_seconds())
-        for key in remembered_keys(pull):
-            transaction.write("PEXPIREAT", key.name, f"{expires_at:.0f}")
-        after = lifecycle.close_pull_request(
-            state, expires_at, whole(number), transaction.now, has_open_checks=bool(open_checks)
-        )
-        save(transaction, pull, state, after)
-        if state.request and state.published_head:
-            yield from request_sync(transaction, pull, state.published_head)
-
-    return close_pull_request
+def close_pull_request(transaction: Transaction, pull: PullRef, left: timedelta) -> Operation[None]:
+    """Close a pull request: pending work completes, and its data expires after *left*."""
+    state = yield from load(transaction, pull)
+    number, open_checks = yield from transaction.peek(("INCR", keys.COUNT.name), ("HLEN", keys.checks(pull).name))
+    expires_at = transaction.now + milliseconds(left.total_seconds())
+    for key in remembered_keys(pull):
+        transaction.write("PEXPIREAT", key.name, f"{expires_at:.0f}")
+    after = lifecycle.close_pull_request(
+        state, expires_at, whole(number), transaction.now, has_open_checks=bool(open_checks)
+    )
+    save(transaction, pull, state, after)
+    if state.request and state.published_head:
+        yield from request_sync(transaction, pull, state.published_head)
 
 
 def request_sync(transaction: Transaction, pull: PullRef, head: Sha, delay_ms: float = 0) -> Operation[None]:
@@ -381,12 +305,6 @@ def queue_sync(transaction: Transaction, pull: PullRef, head: Sha, delay_ms: flo
     commit = CommitRef(installation_id=pull.installation_id, repository_id=pull.repository_id, head_sha=head)
     transaction.write("HSET", SHARED_HEADS.texts.name, shown, commit.model_dump_json())
     transaction.write("ZADD", SHARED_HEADS.order.name, "LT", transaction.now + delay_ms, shown)
-
-
-def reopen_pull_request(wire: RedisClient, pull: PullRef) -> None:
-    """Reopen a pull request: its data stays. Raises Unavailable."""
-    for key in remembered_keys(pull):
-        wire.call("PERSIST", key.name)
 
 
 def remembered_keys(pull: PullRef) -> tuple[keys.Key, ...]:
@@ -427,9 +345,4 @@ def lifetime_s(key: keys.Key) -> int:
     """Lifetime of a value under this key, in seconds; the key must expire."""
     if key.ttl is None:
         raise ValueError(f"{key.name} stays for good")
-    return _seconds(key.ttl)
-
-
-@cache
-def _seconds(ttl: timedelta) -> int:
-    return int(ttl.total_seconds())
+    return int(key.ttl.total_seconds())

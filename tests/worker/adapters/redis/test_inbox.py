@@ -1,0 +1,93 @@
+"""The inbox: each delivery is applied once, in the order of arrival, and none blocks the others."""
+
+import asyncio
+from collections.abc import Callable
+from contextlib import closing
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from tests.worker.adapters.redis.played import HEAD, NEWER, pull, wish
+from tests.world.redis import Redis
+from worker.adapters.redis import keys
+from worker.adapters.redis.connection.async_client import AsyncRedisClient
+from worker.adapters.redis.connection.client import whole
+from worker.adapters.redis.judging.inbox import append_delivery
+from worker.adapters.redis.store import Store
+from worker.domain.judge_request import Trigger
+from worker.domain.lifecycle.inbox import CheckDelivery, InboxDelivery, RequestDelivery
+from worker.domain.lifecycle.intake import IntakeOutcome, NamedHead
+
+Append = Callable[..., list[IntakeOutcome]]
+
+
+@pytest.fixture
+def append(redis_server: Redis) -> Append:
+    """Append deliveries; what the door answers to each."""
+
+    def append(*deliveries: InboxDelivery) -> list[IntakeOutcome]:
+        async def all_of_them() -> list[IntakeOutcome]:
+            with closing(AsyncRedisClient(redis_server.url, 5)) as client:
+                return [await append_delivery(client, delivery) for delivery in deliveries]
+
+        return asyncio.run(all_of_them())
+
+    return append
+
+
+def push(number: int = 1) -> RequestDelivery:
+    request = wish(number, head_sha=HEAD, trigger=Trigger.PUSHED)
+    return RequestDelivery(request=request, named_by=NamedHead(previous_sha=NEWER))
+
+
+def apply_all(store: Store) -> list[IntakeOutcome]:
+    return [applied.outcome for entry in store.inbox.read(10) if (applied := store.inbox.apply(entry))]
+
+
+def test_a_delivery_changes_nothing_until_it_is_applied_and_counts_once(store: Store, append: Append) -> None:
+    delivery = push()
+    assert append(delivery, delivery) == [IntakeOutcome.QUEUED, IntakeOutcome.DUPLICATE]
+    assert store.pulls.find_request(pull()) is None
+    assert apply_all(store) == [IntakeOutcome.QUEUED]
+    assert (store.pulls.find_request(pull()), store.inbox.read(10)) == (delivery.request, [])
+    assert append(delivery) == [IntakeOutcome.DUPLICATE]
+
+
+def test_a_completed_check_asks_for_a_look_however_often_it_is_delivered(store: Store, append: Append) -> None:
+    fields: dict[str, Any] = {"installation_id": pull().installation_id, "repository_id": pull().repository_id}
+    check = CheckDelivery(**fields, head_sha=HEAD, is_green=True)
+    assert append(push(), check, check) == [IntakeOutcome.QUEUED] * 3
+    assert apply_all(store) == [IntakeOutcome.QUEUED, IntakeOutcome.COALESCED, IntakeOutcome.COALESCED]
+
+
+def test_what_another_process_has_applied_is_left_alone(store: Store, append: Append) -> None:
+    append(push(), push(2))
+    first, second = store.inbox.read(10)
+    assert store.inbox.apply(second) is None, "out of order"
+    assert store.inbox.apply(first) is not None
+    assert store.inbox.apply(first) is None
+    store.inbox.put_aside(first)
+    assert store.inbox.read(10) == [second]
+
+
+def test_what_cannot_be_applied_is_put_aside_and_tried_again_after_the_next_start(store: Store, append: Append) -> None:
+    append(push(), push(2))
+    first, _ = store.inbox.read(10)
+    store.client.call("LSET", keys.INBOX.name, 0, '{"kind": "of a later version"}')
+    store.client.call("RPUSH", keys.INBOX.name, first)
+    strange, *_ = store.inbox.read(1)
+    with pytest.raises(ValidationError):
+        store.inbox.apply(strange)
+    store.inbox.put_aside(strange)
+    assert apply_all(store) == [IntakeOutcome.QUEUED] * 2
+    assert 0 < whole(store.client.call("TTL", keys.INBOX_ASIDE.name)) <= keys.MONTH.total_seconds()
+    store.inbox.restore()
+    assert store.inbox.read(10) == [strange]
+
+
+def test_a_field_of_a_later_version_is_ignored(store: Store, append: Append) -> None:
+    append(push())
+    [entry] = store.inbox.read(10)
+    store.client.call("LSET", keys.INBOX.name, 0, entry.replace('{"kind"', '{"later":1,"kind"'))
+    assert apply_all(store) == [IntakeOutcome.QUEUED]

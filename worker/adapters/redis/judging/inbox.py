@@ -1,0 +1,123 @@
+"""The inbox: deliveries that the door appends in one write, and that the dispatcher applies in their order.
+
+An entry is removed in the transaction that applies it, so it counts exactly once. What can't be applied is put aside, and tried again by
+the next process that dispatches: it may be of a later version.
+"""
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import TYPE_CHECKING, assert_never
+
+from worker.adapters.redis import keys
+from worker.adapters.redis.connection.client import RedisClient, items, text
+from worker.adapters.redis.connection.transactions import Operation, Transaction, commit_async, run
+from worker.adapters.redis.delayed_queue import receive_event
+from worker.adapters.redis.judging import intake
+from worker.domain.judge_request import Trigger
+from worker.domain.lifecycle.inbox import (
+    INBOX_DELIVERY,
+    AppliedDelivery,
+    CheckDelivery,
+    CloseDelivery,
+    EventDelivery,
+    InboxDelivery,
+    RequestDelivery,
+)
+from worker.domain.lifecycle.intake import IntakeOutcome
+from worker.settings import Timing
+
+if TYPE_CHECKING:
+    from worker.adapters.redis.connection.async_client import AsyncRedisClient
+
+
+async def append_delivery(client: "AsyncRedisClient", delivery: InboxDelivery) -> IntakeOutcome:
+    """Append a delivery, unless it was received before. Raises Unavailable."""
+    transaction, delivery_id = Transaction(), delivery.delivery_id
+    if delivery_id is not None:
+        marker = keys.delivery(delivery_id)
+        transaction.expect(("EXISTS", marker.name), 0)
+        transaction.write("SET", marker.name, 1, "EX", intake.lifetime_s(marker))
+    transaction.write("RPUSH", keys.INBOX.name, delivery.model_dump_json())
+    return IntakeOutcome.QUEUED if await commit_async(client, transaction) else IntakeOutcome.DUPLICATE
+
+
+class RedisInbox:
+    """The inbox as the dispatcher sees it. All methods raise Unavailable."""
+
+    def __init__(self, wire: RedisClient, timing: Timing, ledger_retention: timedelta) -> None:
+        self._wire = wire
+        self._timing = timing
+        self._ledger_retention = ledger_retention
+
+    def read(self, count: int) -> Sequence[str]:
+        """The oldest entries, at most *count*."""
+        return [text(entry) for entry in items(self._wire.call("LRANGE", keys.INBOX.name, 0, count - 1))]
+
+    def apply(self, entry: str) -> AppliedDelivery | None:
+        """Apply the oldest entry and remove it. None: another process has done it.
+
+        Raises any exception for an entry that can't be applied.
+        """
+        delivery = INBOX_DELIVERY.validate_json(entry, extra="ignore")
+
+        def apply(transaction: Transaction) -> Operation[AppliedDelivery | None]:
+            if not (yield from _take(transaction, entry)):
+                return None
+            return AppliedDelivery(delivery, (yield from self._apply(transaction, delivery)))
+
+        return run(self._wire, apply)
+
+    def put_aside(self, entry: str) -> None:
+        """Remove the oldest entry, and keep it for the next process that dispatches."""
+
+        def put_aside(transaction: Transaction) -> Operation[None]:
+            if (yield from _take(transaction, entry)):
+                transaction.write("RPUSH", keys.INBOX_ASIDE.name, entry)
+                transaction.write("EXPIRE", keys.INBOX_ASIDE.name, intake.lifetime_s(keys.INBOX_ASIDE))
+
+        run(self._wire, put_aside)
+
+    def restore(self) -> None:
+        """Append what was put aside."""
+        while self._wire.call("LMOVE", keys.INBOX_ASIDE.name, keys.INBOX.name, "LEFT", "RIGHT") is not None:
+            pass
+
+    def _apply(self, transaction: Transaction, delivery: InboxDelivery) -> Operation[IntakeOutcome]:
+        match delivery:
+            case RequestDelivery():
+                return (yield from self._request(transaction, delivery))
+            case CloseDelivery(pull=pull, event=event):
+                yield from intake.close_pull_request(transaction, pull, self._ledger_retention)
+                return (yield from receive_event(transaction, event))
+            case CheckDelivery(event=event):
+                noted = IntakeOutcome.UNKNOWN if event is None else (yield from receive_event(transaction, event))
+                outcome = yield from intake.retrigger_ci(
+                    transaction, delivery, self._timing, is_green=delivery.is_green
+                )
+                return noted if outcome is IntakeOutcome.UNKNOWN else outcome
+            case EventDelivery(event=event):
+                return (yield from receive_event(transaction, event))
+            case _:
+                assert_never(delivery)
+
+    def _request(self, transaction: Transaction, delivery: RequestDelivery) -> Operation[IntakeOutcome]:
+        request, pull = delivery.request, delivery.request.pull
+        if request.trigger is Trigger.REOPENED:  # what would expire after the close stays
+            for key in intake.remembered_keys(pull):
+                transaction.write("PERSIST", key.name)
+        for issue in delivery.unless_judged_by:  # the issue states the criteria, so the edited text does not
+            if (yield from intake.is_judged_by(transaction, pull, issue)):
+                return IntakeOutcome.UNKNOWN
+        receipt = yield from intake.receive_request(transaction, request, self._timing, delivery.named_by)
+        if delivery.event is not None:
+            yield from receive_event(transaction, delivery.event)
+        return receipt.outcome
+
+
+def _take(transaction: Transaction, entry: str) -> Operation[bool]:
+    """Remove this entry. False: it is not the oldest one, since another process has removed it."""
+    (oldest,) = yield from transaction.read(("LINDEX", keys.INBOX.name, 0))
+    if text(oldest) != entry:
+        return False
+    transaction.write("LPOP", keys.INBOX.name)
+    return True
