@@ -33,6 +33,7 @@ from worker.adapters.redis import keys
 from worker.adapters.redis.keys import COMMANDS
 from worker.domain.ids import InstallationId, RepositoryId
 from worker.domain.judge_request import PullRef
+from worker.domain.lifecycle.intake import IntakeOutcome
 
 BODY = json.dumps(payload()).encode()
 OTHER_BODY = json.dumps(payload(pull_request={"number": 4, "draft": False, "head": {"sha": SHA}})).encode()
@@ -88,6 +89,7 @@ def test_a_delivery_that_is_played_again_is_counted_once_whatever_it_says_now(do
     again = door.deliver("pull_request", BODY, {"X-GitHub-Delivery": "d-1"})
     bent = door.deliver("pull_request", payload("synchronize"), {"X-GitHub-Delivery": "d-1"})
     assert [one.json()["outcome"] for one in (first, again, bent)] == ["queued", "duplicate", "duplicate"]
+    assert door.apply() == [IntakeOutcome.QUEUED]
     with door.redis.client as redis:
         [state] = cast("Any", redis).keys("assay:*:pull:*")
         assert redis.hget(state, "seq") == "1"

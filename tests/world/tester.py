@@ -241,6 +241,7 @@ def busy_keys(client: Any, repository: Repository, installation: int) -> list[st
     """Pull requests of this repository that are due, given or held, or to be judged as a whole; what nobody answered yet."""
     every = PullRef(installation_id=InstallationId(installation), repository_id=RepositoryId(repository.id), number=0)
     pattern = keys.pull(every).name.removesuffix("0") + "*"
+    inbox = client.lrange(keys.INBOX.name, 0, -1)  # first: what is applied from here on has a state
     known = list(client.scan_iter(match=pattern, count=1000))
     with client.pipeline() as questions:  # at one moment: nothing goes from one line to another between two of them
         for line in (keys.pending_checks, keys.pending_checks_outside):
@@ -256,7 +257,7 @@ def busy_keys(client: Any, repository: Repository, installation: int) -> list[st
     found = dict(zip(known, states, strict=True))
     asks = [one for one in (*opening, *outside) if one.startswith(pattern.removesuffix("*"))]
     asks += [text for text in commands if repository.name in text]
-    asks += [text for text in (*happenings, *groups, *commits) if f'"repository_id":{repository.id},' in text]
+    asks += [text for text in (*inbox, *happenings, *groups, *commits) if f'"repository_id":{repository.id},' in text]
     asks += [one for one in (*letters, *scans) if one.startswith(pattern[:-1])]
     watch = keys.watch(every).name.removesuffix("0")
     asks += [one for one in ahead if one.startswith(watch)]
