@@ -147,8 +147,8 @@ class Dispatcher:
             else:
                 if applied is None:  # another process applies them
                     return False
-                fields = {"delivery_id": applied.delivery.delivery_id, "outcome": applied.outcome}
-                LOG.info("delivery applied", extra=fields)
+                if delivery_id := applied.delivery.delivery_id:
+                    LOG.info("delivery applied", extra={"delivery_id": delivery_id, "outcome": applied.outcome})
         return len(entries) == DELIVERIES_AT_A_TIME
 
     def _resign(self) -> None:
