@@ -62,9 +62,10 @@ def test_errands_open_checks_the_leader_and_a_pause_of_everything_are_told(store
     store.checks().record_opened(pull(), HEAD, CheckRunId(1))
     store.pulls.claim_leadership("token")
     store.pauses.pause_all(JudgingPause())
+    store.client.call("RPUSH", keys.INBOX.name, "{}")
     standing = store.measures.read_gauges()
     assert standing.open_checks == 1
-    assert {name for name, count in standing.waiting_tasks.items() if count} == {"command", "happening"}
+    assert {name for name, count in standing.waiting_tasks.items() if count} == {"command", "delivery", "happening"}
     assert (standing.has_dispatcher, standing.is_paused) == (True, True)
 
 

@@ -80,12 +80,13 @@ class RedisMeasures:
     def read_gauges(self) -> CurrentGauges:
         """Current figures of all installations; at most a thousand of them are read."""
         turns = (keys.DUE_TURNS, keys.DUE_OUTSIDE_TURNS, keys.PENDING_CHECK_TURNS, keys.PENDING_CHECK_OUTSIDE_TURNS)
-        clock, open_checks, leads, is_paused, whole_due, dispatched, *rest = self._wire.pipeline(
+        clock, open_checks, leads, is_paused, inbox, whole_due, dispatched, *rest = self._wire.pipeline(
             [
                 ("TIME",),
                 ("ZCARD", keys.DEADLINES.name),
                 ("EXISTS", keys.LEADER.name),
                 ("EXISTS", keys.PAUSE_ALL.name),
+                ("LLEN", keys.INBOX.name),
                 ("ZCARD", keys.LOOKAHEAD.name),
                 *(("ZRANGE", key.name, 0, MOST_INSTALLATIONS - 1) for key in (keys.DISPATCHED, *turns)),
                 *(("ZCARD", key.name) for key in QUEUES.values()),
@@ -98,7 +99,7 @@ class RedisMeasures:
         installations = {whole(member) for members in rest[: len(turns)] for member in items(members)}
         installations |= {keys.parse_pull(name).installation_id for name in jobs}
         due, late, opening, age_ms = self._read_queues([InstallationId(number) for number in installations], now)
-        waiting = (opening, whole(due_outcomes), *map(whole, rest[len(turns) :]))
+        waiting = (whole(inbox), opening, whole(due_outcomes), *map(whole, rest[len(turns) :]))
         return CurrentGauges(
             due,
             late,
@@ -108,7 +109,7 @@ class RedisMeasures:
             whole(open_checks),
             bool(leads),
             bool(is_paused),
-            dict(zip(("open_check", "whole", *QUEUES), waiting, strict=True)),
+            dict(zip(("delivery", "open_check", "whole", *QUEUES), waiting, strict=True)),
         )
 
     def _read_queues(self, installations: Sequence[InstallationId], now: float) -> tuple[int, int, int, float]:
