@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Final, Protocol, cast
 import anthropic
 import httpx2
 from anthropic.types import MessageParam
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import AliasPath, BaseModel, Field, ValidationError
 
 from worker.adapters.anthropic.prices import (
     TYPICAL_OUTPUT,
@@ -70,20 +70,14 @@ class _Block(BaseModel):
     text: str = ""
 
 
-class _CacheWrites(BaseModel):
-    ephemeral_1h_input_tokens: Count | None = None
-
-
 class _Usage(BaseModel):
     input_tokens: Count
     output_tokens: Count
     cache_creation_input_tokens: Count | None = None
     cache_read_input_tokens: Count | None = None
-    cache_creation: _CacheWrites | None = None
-
-
-class _StopDetails(BaseModel):
-    category: str | None = None
+    one_hour_writes: Count | None = Field(
+        default=None, validation_alias=AliasPath("cache_creation", "ephemeral_1h_input_tokens")
+    )
 
 
 class _Message(BaseModel):
@@ -91,7 +85,7 @@ class _Message(BaseModel):
 
     content: tuple[_Block, ...]
     stop_reason: str | None
-    stop_details: _StopDetails | None = None
+    stop_category: str | None = Field(default=None, validation_alias=AliasPath("stop_details", "category"))
     usage: _Usage
 
 
@@ -182,11 +176,10 @@ class AnthropicModel:
     def _reply(self, response: httpx2.Response) -> ModelReply:
         message = _Message.model_validate_json(response.content)
         billed = _billed(message.usage)
-        detail = message.stop_details.category if message.stop_details else None
         return ModelReply(
             text="".join(block.text for block in message.content if block.type == "text"),
             stop=StopReason(message.stop_reason) if message.stop_reason in set(StopReason) else StopReason.OTHER,
-            stop_detail=detail or "",
+            stop_detail=message.stop_category or "",
             tokens=Tokens(
                 input=billed.input,
                 output=billed.output,
@@ -207,7 +200,7 @@ def _message_param(position: int, text: str) -> MessageParam:
 def _billed(usage: _Usage) -> BilledTokens:
     """Split the usage by price. Without a breakdown by lifetime, cache writes count as five-minute writes."""
     written = usage.cache_creation_input_tokens or 0
-    one_hour = (usage.cache_creation.ephemeral_1h_input_tokens or 0) if usage.cache_creation else 0
+    one_hour = usage.one_hour_writes or 0
     return BilledTokens(
         input=usage.input_tokens,
         output=usage.output_tokens,

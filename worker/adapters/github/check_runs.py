@@ -131,7 +131,7 @@ class GitHubCheckRuns:
             ApiCall("GET", path, params, is_repeatable=True, need=RequestPriority.STATE), CheckRunsPage
         )
         ours = self._external(request.pull.number)
-        mine = [run for run in runs.check_runs if run.external_id == ours and run.app and run.app.id == self._app_id]
+        mine = [run for run in runs.check_runs if run.external_id == ours and run.app_id == self._app_id]
         mine.sort(key=lambda run: run.id)
         for older in mine[:-1]:
             if older.status != "completed":

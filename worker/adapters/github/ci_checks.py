@@ -52,10 +52,9 @@ class OwnChecks:
     def is_own(self, context: GraphContext) -> bool:
         if context.kind == "StatusContext":
             return context.context == CHECK_NAME
-        app = context.check_suite.app if context.check_suite else None
-        if self.app_id is None or app is None:
+        if self.app_id is None or context.app_slug is None:
             return context.name == CHECK_NAME
-        return app.database_id == self.app_id
+        return context.app_id == self.app_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,35 +75,27 @@ class CiContext:
 def read_ci_context(pull: GraphPull) -> CiContext:
     """Read a pull request's CI context from GitHub's answer."""
     required = tuple(dict.fromkeys(required_checks(pull.base_ref))) if pull.base_ref else ()
-    groups = (tip.commit.check_suites for tip in (pull.tip.visible_nodes if pull.tip else ()))
-    suites = tuple(suite for group in groups if group for suite in group.visible_nodes)
-    messages = (node.commit.message for node in pull.commits.visible_nodes if node.commit.oid == pull.head_ref_oid)
-    has_ci = bool(set(required) - {CHECK_NAME}) or _base_reports(pull)
+    suites = pull.tip_suites.visible_nodes if pull.tip_suites else ()
+    messages = (commit.message for commit in pull.commits.visible_nodes if commit.oid == pull.head_ref_oid)
+    # a repository without CI has nothing to skip
+    has_ci = bool(set(required) - {CHECK_NAME}) or (pull.base_ref is not None and pull.base_ref.report_count > 0)
     match = SKIP_CI_PATTERN.search(next(messages, "")) if has_ci else None
     return CiContext(required, held_workflows=_held_workflows(suites), skip_words=match[0].strip() if match else None)
 
 
 def required_checks(base: RuledRefResponse) -> Iterator[str]:
     """Checks that branch protection and rulesets require: neither lists the other's."""
-    rule = base.ref_update_rule
-    yield from (name for name in (rule.required_status_check_contexts or () if rule else ()) if name)
-    for branch_rule in base.rules.visible_nodes if base.rules else ():
-        if branch_rule.parameters:
-            yield from (check.name for check in branch_rule.parameters.required_status_checks)
-
-
-def _base_reports(pull: GraphPull) -> bool:
-    """Whether the base branch's newest commit has any report: a repository without CI has nothing to skip."""
-    rollup = pull.base_ref.target.status_check_rollup if pull.base_ref and pull.base_ref.target else None
-    return rollup is not None and rollup.contexts.total_count > 0
+    yield from (name for name in base.protected_contexts or () if name)
+    for rule in base.rules.visible_nodes if base.rules else ():
+        yield from (check.name for check in rule.required_status_checks)
 
 
 def _held_workflows(suites: Iterable[TipSuiteResponse]) -> tuple[str, ...]:
     """Workflows whose suite GitHub created without a run: they wait for approval."""
     names = [
-        suite.workflow_run.workflow.name if suite.workflow_run else (suite.app.slug if suite.app else "a workflow")
+        suite.workflow or suite.app_slug or "a workflow"
         for suite in suites
-        if suite.conclusion == "ACTION_REQUIRED" and not (suite.check_runs and suite.check_runs.total_count)
+        if suite.conclusion == "ACTION_REQUIRED" and not suite.run_count
     ]
     return tuple(dict.fromkeys(names))
 
@@ -163,31 +154,22 @@ def _did_ci_run(reports: Sequence[CiCheckReport], around: CiContext) -> bool:
 
 def _identity(context: GraphContext) -> tuple[str, ...]:
     """Fields that a re-run shares with the run before it. Two workflows may each have a job called `build`."""
-    suite = context.check_suite
-    app = suite.app.slug if suite and suite.app else ""
-    workflow = suite.workflow_run.workflow.name if suite and suite.workflow_run else ""
-    return (context.kind, app, workflow, context.name or context.context or "")
+    return (context.kind, context.app_slug or "", context.workflow, context.name or context.context or "")
 
 
 def _reported(runs: Sequence[GraphContext]) -> CiCheckReport:
     newest = max(enumerate(runs), key=lambda indexed: (indexed[1].started_at or NOT_STARTED, indexed[0]))[1]
     if newest.kind == "StatusContext":
         return CiCheckReport(_of_status(newest))
-    return CiCheckReport(_of_run(newest, len(runs)), newest.details_url or "", _is_workflow(newest))
-
-
-def _is_workflow(run: GraphContext) -> bool:
-    suite = run.check_suite
-    is_of_actions = suite is not None and suite.app is not None and suite.app.slug == ACTIONS_SLUG
-    event = suite.workflow_run.event if suite and suite.workflow_run else ""
-    return is_of_actions and event != BASE_EVENT
+    is_workflow = newest.app_slug == ACTIONS_SLUG and newest.event != BASE_EVENT
+    return CiCheckReport(_of_run(newest, len(runs)), newest.details_url or "", is_workflow)
 
 
 def _of_run(newest: GraphContext, attempt: int) -> CiCheck:
     conclusion = newest.conclusion.lower() if newest.status == "COMPLETED" and newest.conclusion else None
     return CiCheck(
         name=newest.name or "",
-        app=newest.check_suite.app.slug if newest.check_suite and newest.check_suite.app else None,
+        app=newest.app_slug,
         status=(newest.status or "queued").lower(),
         conclusion=conclusion,
         required=newest.is_required,
@@ -214,7 +196,7 @@ def _report(run: GraphContext) -> str:
 
 
 def _note(note: CheckAnnotationResponse) -> str:
-    location = f"{note.path}:{note.location.start.line}" if note.location else note.path
+    location = note.path if note.line is None else f"{note.path}:{note.line}"
     return f"{location}: {': '.join(text for text in (note.title, note.message) if text)}"
 
 

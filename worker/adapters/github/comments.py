@@ -8,7 +8,7 @@ from collections.abc import Collection
 from datetime import datetime
 from typing import Final
 
-from pydantic import RootModel
+from pydantic import AliasPath, Field, RootModel
 
 from worker.adapters.github.client import ApiCall, GitHubAccess
 from worker.adapters.github.errors import GitHubBadRequest
@@ -25,7 +25,6 @@ from worker.domain.verdict.outcomes import Reaction
 from worker.errors import Forbidden, RateLimited, SubjectGone, Unavailable
 
 LOG: Final = logging.getLogger(__name__)
-GHOST_LOGIN: Final = "ghost"
 PER_PAGE: Final = 100
 MOST_PAGES: Final = 3
 
@@ -50,24 +49,15 @@ class CommentedPullState(PullState):
     number: int
 
 
-class CommentPlaceResponse(GraphResponse):
-    """A comment. `pull_request` None: it belongs to an issue."""
-
-    pull_request: CommentedPullState | None = None
-
-
-class UpdatedCommentNode(GraphResponse):
-    issue_comment: CommentPlaceResponse | None = None
-
-
 class CommentUpdateResponse(GraphResponse):
-    """Answer of the mutation that edits a comment."""
+    """Answer of the mutation that edits a comment. `pull_request` None: the comment belongs to an issue."""
 
-    update_issue_comment: UpdatedCommentNode | None = None
+    pull_request: CommentedPullState | None = Field(
+        default=None, validation_alias=AliasPath("updateIssueComment", "issueComment", "pullRequest")
+    )
 
     def tip_of(self, number: int) -> PullHead | None:
-        comment = self.update_issue_comment.issue_comment if self.update_issue_comment else None
-        pull = comment.pull_request if comment else None
+        pull = self.pull_request
         return PullHead(pull.head_ref_oid, pull.state == "OPEN") if pull and pull.number == number else None
 
 
@@ -153,8 +143,7 @@ class GitHubCommandApi:
     def find_pull(self, ask: CommandRequest) -> CurrentPull:
         path = f"/repos/{ask.repository}/pulls/{ask.pull.number}"
         pull = self._access.api(ask.pull.installation_id).get(path, RestPull)
-        author = pull.user.login if pull.user else GHOST_LOGIN
-        return CurrentPull(author=author, head_sha=pull.head.sha, is_open=pull.state == "open")
+        return CurrentPull(author=pull.author, head_sha=pull.head_sha, is_open=pull.state == "open")
 
     def react(self, ask: CommandRequest, sign: str) -> None:
         """React to the comment or review. Idempotent: GitHub keeps one reaction of each kind."""
@@ -190,18 +179,14 @@ MOST: Final = 100
 """Reactions that are read of one comment, from the first."""
 
 
-class ReactorResponse(RestResponse):
-    id: int
-    type: str = ""
-
-
 class ReactionResponse(RestResponse):
     """One reaction. A deleted account has no user."""
 
     id: int
     content: str
     created_at: datetime
-    user: ReactorResponse | None = None
+    user_id: int | None = Field(default=None, validation_alias=AliasPath("user", "id"))
+    user_type: str = Field(default="", validation_alias=AliasPath("user", "type"))
 
 
 class ReactionsPage(RootModel[tuple[ReactionResponse, ...]]):
@@ -219,7 +204,7 @@ class GitHubReactions:
         call = ApiCall("GET", path, {"per_page": MOST}, is_repeatable=True, need=RequestPriority.SWEEP)
         reactions = self._access.api(pull.installation_id).fetch(call, ReactionsPage).root
         return tuple(
-            Reaction(reaction.id, reaction.user.id, reaction.user.type != "User", reaction.content, reaction.created_at)
+            Reaction(reaction.id, reaction.user_id, reaction.user_type != "User", reaction.content, reaction.created_at)
             for reaction in reactions
-            if reaction.user is not None
+            if reaction.user_id is not None
         )

@@ -14,7 +14,7 @@ from urllib.parse import quote
 from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
-from pydantic import RootModel, SecretStr
+from pydantic import AliasPath, Field, RootModel, SecretStr
 
 from worker.adapters.github.client import ApiCall, GitHubApi, key_api, token_access
 from worker.adapters.github.installations import AccountSummary, InstallationView, list_installations
@@ -153,21 +153,17 @@ class RequiredChecksResponse(RestResponse):
     contexts: tuple[str, ...] = ()
 
 
-class ProtectionResponse(RestResponse):
-    required_status_checks: RequiredChecksResponse | None = None
-
-
 class ProtectedBranchResponse(RestResponse):
-    protection: ProtectionResponse = ProtectionResponse()
-
-
-class RuleParametersResponse(RestResponse):
-    required_status_checks: tuple[RequiredCheckResponse, ...] = ()
+    required_status_checks: RequiredChecksResponse | None = Field(
+        default=None, validation_alias=AliasPath("protection", "required_status_checks")
+    )
 
 
 class RulesetRuleResponse(RestResponse):
     type: str
-    parameters: RuleParametersResponse = RuleParametersResponse()
+    required_status_checks: tuple[RequiredCheckResponse, ...] = Field(
+        default=(), validation_alias=AliasPath("parameters", "required_status_checks")
+    )
 
 
 class RulesetRulesPage(RootModel[tuple[RulesetRuleResponse, ...]]):
@@ -182,12 +178,8 @@ class MergeQueueResponse(RestResponse):
     id: str
 
 
-class QueuedRepositoryNode(RestResponse):
-    mergeQueue: MergeQueueResponse | None = None  # noqa: N815 - GraphQL's name
-
-
 class MergeQueueAnswer(RestResponse):
-    repository: QueuedRepositoryNode
+    queue: MergeQueueResponse | None = Field(validation_alias=AliasPath("repository", "mergeQueue"))
 
 
 class OwnersResponse(RestResponse):
@@ -229,7 +221,7 @@ def _read_branch_protection(
 def _protection_requirements(api: GitHubApi, repository: RepositoryName, branch: str) -> Iterator[Requirement]:
     """Requirements of branch protection, as far as GitHub shows them with read access to contents."""
     path = f"/repos/{repository}/branches/{quote(branch, safe='')}"
-    branch_checks = api.get(path, ProtectedBranchResponse).protection.required_status_checks
+    branch_checks = api.get(path, ProtectedBranchResponse).required_status_checks
     if branch_checks is None:
         return
     checks = branch_checks.checks or tuple(RequiredCheckResponse(context=context) for context in branch_checks.contexts)
@@ -249,7 +241,7 @@ def _rules(api: GitHubApi, repository: RepositoryName, branch: str) -> tuple[Rul
 
 def _ruleset_requirements(rules: tuple[RulesetRuleResponse, ...]) -> Iterator[Requirement]:
     for rule in rules:
-        for check in rule.parameters.required_status_checks if rule.type == "required_status_checks" else ():
+        for check in rule.required_status_checks if rule.type == "required_status_checks" else ():
             if check.context == CHECK_NAME:
                 yield Requirement("a ruleset", _pinned_app(check.integration_id))
 
@@ -261,7 +253,7 @@ def _has_queue(api: GitHubApi, repository: RepositoryName, branch: str) -> bool 
         answer = api.query(QUEUE_QUERY, {"owner": owner, "name": name, "branch": branch}, MergeQueueAnswer)
     except AssayError:
         return None
-    return answer.repository.mergeQueue is not None
+    return answer.queue is not None
 
 
 def _texts(api: GitHubApi, repository: RepositoryName, branch: str) -> list[str | None]:

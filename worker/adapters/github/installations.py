@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Final
 from urllib.parse import unquote
 
-from pydantic import Field, RootModel
+from pydantic import AliasPath, Field, RootModel
 
 from worker.adapters.github.ci_checks import required_checks
 from worker.adapters.github.client import ApiCall, GitHubAccess, GitHubApi
@@ -22,13 +22,14 @@ from worker.adapters.github.pull_request_texts import config_texts, may_have_def
 from worker.adapters.github.pull_requests import login_of, to_commits
 from worker.adapters.github.rate_limits import RequestPriority
 from worker.adapters.github.responses import (
+    DEFAULTS_ALIAS,
     ActorResponse,
     BlobResponse,
     GraphResponse,
     NodeConnection,
     PullCommit,
+    PullQueryResponse,
     PullState,
-    RepositoryPullResponse,
     RestResponse,
     RuledRefResponse,
 )
@@ -146,16 +147,8 @@ query AssayOpen($owner: String!, $name: String!, $after: String) {
 )
 
 
-class ConfigEntryResponse(GraphResponse):
-    object: BlobResponse | None = None
-
-
-class ConfigTipResponse(GraphResponse):
-    file: ConfigEntryResponse | None = None
-
-
 class ConfigBaseResponse(RuledRefResponse):
-    target: ConfigTipResponse | None = None
+    config: BlobResponse | None = Field(default=None, validation_alias=AliasPath("target", "file", "object"))
 
 
 class AuthoredPullResponse(PullState):
@@ -167,13 +160,8 @@ class AuthoredPullResponse(PullState):
     base_ref: ConfigBaseResponse | None = None
 
 
-class OwnersDefaultResponse(GraphResponse):
-    object: BlobResponse | None = None
-
-
-class AuthorQueryResponse(GraphResponse):
-    repository: RepositoryPullResponse[AuthoredPullResponse]
-    defaults: OwnersDefaultResponse | None = None
+class AuthorQueryResponse(PullQueryResponse[AuthoredPullResponse]):
+    owners_default: BlobResponse | None = Field(default=None, validation_alias=AliasPath(DEFAULTS_ALIAS, "object"))
 
 
 class ListedPullResponse(GraphResponse):
@@ -191,7 +179,7 @@ class ListedPullsResponse(GraphResponse):
 
 
 class OpenPullsQueryResponse(GraphResponse):
-    repository: ListedPullsResponse
+    pull_requests: NodeConnection[ListedPullResponse] = Field(validation_alias=AliasPath("repository", "pullRequests"))
 
 
 class GitHubRepositories:
@@ -339,12 +327,11 @@ class GitHubListing:
         variables = {"owner": owner, "name": name, "number": request.pull.number, "place": CONFIG_PATH}
         api = self._access.api(request.pull.installation_id)
         answer = api.query(document, variables, AuthorQueryResponse)
-        pull = answer.repository.pull_request
+        pull = answer.pull_request
         if pull.state != "OPEN":
             raise SubjectGone(pull.state.lower())
-        tip = pull.base_ref.target if pull.base_ref else None
-        own = tip.file.object if tip and tip.file else None
-        config = resolve_config(config_texts(own, answer.defaults.object if answer.defaults else None))
+        own = pull.base_ref.config if pull.base_ref else None
+        config = resolve_config(config_texts(own, answer.owners_default))
         policy = config.config.policy
         return PullSnapshot(
             to_authored_pull_request(pull, request),
@@ -360,7 +347,7 @@ class GitHubListing:
         cursor: str | None = None
         for _ in range(MOST_LISTING_PAGES):
             variables: dict[str, object] = {"owner": owner, "name": name, "after": cursor}
-            page = api.query(OPEN_PULLS_QUERY, variables, OpenPullsQueryResponse).repository.pull_requests
+            page = api.query(OPEN_PULLS_QUERY, variables, OpenPullsQueryResponse).pull_requests
             yield from map(to_open_pull, page.visible_nodes)
             cursor = page.page_info.end_cursor
             if not page.page_info.has_next_page or cursor is None:

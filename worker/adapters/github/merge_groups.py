@@ -66,14 +66,13 @@ class GitHubMergeGroups:
         path = f"/repos/{group.repository}/commits/{head_sha}/check-runs"
         runs = self._api(group).get(path, CheckRunsPage, check_name=CHECK_NAME, filter="all", per_page=PER_PAGE)
         ours = external_id(number)
-        mine = [
-            run for run in runs.check_runs if run.external_id == ours and run.app and run.app.id == self._looking.app_id
-        ]
+        app_id = self._looking.app_id
+        mine = [run for run in runs.check_runs if run.external_id == ours and run.app_id == app_id is not None]
         newest = max(mine, key=lambda run: run.id, default=None)
         if newest is None:
             return None
         conclusion = newest.conclusion if newest.status == "completed" else None
-        return PublishedCheckRun(CheckRunId(newest.id), conclusion, newest.output.title or "")
+        return PublishedCheckRun(CheckRunId(newest.id), conclusion, newest.title or "")
 
     def diff(self, group: MergeGroup) -> str | None:
         """The group's diff against its base commit; None: GitHub can't show it."""

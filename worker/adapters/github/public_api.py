@@ -18,7 +18,6 @@ from worker.adapters.github.errors import DiffTooLarge
 from worker.adapters.github.pull_request_texts import texts_to_read
 from worker.adapters.github.pull_requests import GitHubPullSource, make_read_options
 from worker.adapters.github.responses import (
-    AppResponse,
     CheckRunResponse,
     CheckRunsPage,
     CombinedStatus,
@@ -28,7 +27,6 @@ from worker.adapters.github.responses import (
     RestIssue,
     RestPull,
     RestStatus,
-    SuiteResponse,
 )
 from worker.domain.config.config import CONFIG_PATH, CONFIG_PATHS, MISNAMED_CONFIG_PATH
 from worker.domain.dossier import (
@@ -83,16 +81,16 @@ class PublicPullReader:
         diff = self._diff()
         commits = self._commits()
         issues = self._issues(find_closing_links(pull.body or "", self.repository, self.host))
-        files, unread = self._files(pull.head.sha, diff)
+        files, unread = self._files(pull.head_sha, diff)
         dossier = Dossier(
             pull_request=self._pull_request(pull, commits),
             issues=issues,
             diff=diff,
             files=tuple(files),
             files_unread=tuple(unread),
-            ci=self._ci(pull.head.sha),
-            guidance=self._guidance(pull.base.sha),
-            config=self._config(pull.base.sha),
+            ci=self._ci(pull.head_sha),
+            guidance=self._guidance(pull.base_sha),
+            config=self._config(pull.base_sha),
         )
         return PublicPull(dossier, tuple(self.notes))
 
@@ -124,8 +122,8 @@ class PublicPullReader:
         return tuple(
             Commit(
                 sha=commit.sha,
-                message=commit.commit.message,
-                author=commit.author.login if commit.author else commit.git_author,
+                message=commit.message,
+                author=commit.author_login or commit.author_name or "",
             )
             for commit in commits
         )
@@ -149,7 +147,7 @@ class PublicPullReader:
             title=issue.title,
             body=issue.body or "",
             url=issue.html_url,
-            author=issue.user.login if issue.user else "ghost",
+            author=issue.author,
             author_association=issue.author_association,
             linked_by=link.text,
         )
@@ -209,11 +207,11 @@ class PublicPullReader:
             number=self.number,
             title=pull.title,
             body=pull.body or "",
-            author=pull.user.login if pull.user else "ghost",
-            base_ref=pull.base.ref,
-            base_sha=pull.base.sha,
-            head_ref=pull.head.ref,
-            head_sha=pull.head.sha,
+            author=pull.author,
+            base_ref=pull.base_ref,
+            base_sha=pull.base_sha,
+            head_ref=pull.head_ref,
+            head_sha=pull.head_sha,
             draft=pull.draft,
             labels=tuple(label.name for label in pull.labels),
             commits=commits,
@@ -238,9 +236,10 @@ def context_of_run(run: CheckRunResponse) -> GraphContext:
         status=run.status.upper(),
         conclusion=run.conclusion.upper() if run.conclusion else None,
         started_at=run.started_at,
-        title=run.output.title,
-        summary=run.output.summary,
-        check_suite=SuiteResponse(app=AppResponse(slug=run.app.slug, database_id=run.app.id) if run.app else None),
+        title=run.title,
+        summary=run.summary,
+        app_slug=run.app_slug,
+        app_id=run.app_id,
     )
 
 

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final, Protocol, TypeVar
 
+from pydantic import AliasPath, Field
+
 from worker.adapters.github.client import GitHubApi, parse_or_outage
 from worker.adapters.github.pull_request_texts import BATCH_SIZE, may_have_default, texts_to_read
 from worker.adapters.github.rate_limits import RequestPriority
@@ -351,13 +353,11 @@ class OwnSuiteResponse(GraphResponse):
     check_runs: CompleteNodes[OwnRunResponse] | None = None
 
 
-class OwnCommitResponse(GraphResponse):
-    oid: str
-    check_suites: CompleteNodes[OwnSuiteResponse] | None = None
-
-
 class OwnTipResponse(GraphResponse):
-    commit: OwnCommitResponse
+    oid: str = Field(validation_alias=AliasPath("commit", "oid"))
+    check_suites: CompleteNodes[OwnSuiteResponse] | None = Field(
+        default=None, validation_alias=AliasPath("commit", "checkSuites")
+    )
 
 
 class GroupMemberResponse(PullState):
@@ -367,20 +367,14 @@ class GroupMemberResponse(PullState):
 
     def own_runs(self) -> tuple[OwnRunResponse, ...] | None:
         """Runs of our check on the head; None if the list is incomplete."""
-        commit = next(
-            (node.commit for node in self.commits.visible_nodes if node.commit.oid == self.head_ref_oid), None
-        )
-        suites = commit.check_suites if commit else None
+        tip = next((commit for commit in self.commits.visible_nodes if commit.oid == self.head_ref_oid), None)
+        suites = tip.check_suites if tip else None
         if suites is None or not suites.is_whole:
             return None
         runs = [suite.check_runs for suite in suites.visible_nodes]
         if not all(page is not None and page.is_whole for page in runs):
             return None
         return tuple(run for page in runs if page for run in page.visible_nodes)
-
-
-class ReviewedCommitResponse(GraphResponse):
-    oid: str
 
 
 class LatestReviewResponse(GraphResponse):
@@ -390,7 +384,7 @@ class LatestReviewResponse(GraphResponse):
     state: str
     submitted_at: datetime | None = None
     author: ActorResponse | None = None
-    commit: ReviewedCommitResponse | None = None
+    commit_sha: str | None = Field(default=None, validation_alias=AliasPath("commit", "oid"))
 
 
 class ReviewsResponse(GraphResponse):
@@ -407,7 +401,7 @@ class PullQueries:
 
     def pull(self) -> GraphPull:
         query = pull_query(AliasedFields())
-        return self._api.query(query.document, self._variables, PullQueryResponse[GraphPull]).repository.pull_request
+        return self._api.query(query.document, self._variables, PullQueryResponse[GraphPull]).pull_request
 
     def pull_with(self, asked: PullQueryItems) -> "PullQueryResult":
         """The pull request and, in the same request, further items."""
@@ -420,24 +414,22 @@ class PullQueries:
         """The newest head, read right before a verdict is published: it may use the last request."""
         return self._api.query(
             HEAD_QUERY, self._variables, PullQueryResponse[PullState], RequestPriority.STATE
-        ).repository.pull_request
+        ).pull_request
 
     def member(self, app_id: int, check: str) -> "GroupMemberResponse":
         """The head, and the runs of this App's check on it."""
         variables = {**self._variables, "app": app_id, "check": check}
-        return self._api.query(MEMBER_QUERY, variables, PullQueryResponse[GroupMemberResponse]).repository.pull_request
+        return self._api.query(MEMBER_QUERY, variables, PullQueryResponse[GroupMemberResponse]).pull_request
 
     def reviews(self) -> tuple[LatestReviewResponse, ...]:
-        answer = self._api.query(
-            REVIEWS_QUERY, self._variables, PullQueryResponse[ReviewsResponse]
-        ).repository.pull_request
+        answer = self._api.query(REVIEWS_QUERY, self._variables, PullQueryResponse[ReviewsResponse]).pull_request
         return answer.latest_opinionated_reviews.visible_nodes if answer.latest_opinionated_reviews else ()
 
     def contexts_after(self, cursor: str) -> MoreContextsResponse:
         answer = self._api.query(
             CONTEXTS_QUERY, {**self._variables, "after": cursor}, PullQueryResponse[MoreContextsResponse]
         )
-        return answer.repository.pull_request
+        return answer.pull_request
 
     def fetch_items(self, asked: PullQueryItems) -> PullQueryAnswers:
         query = items_query(asked.expressions, asked.issues, asked.folders, owners_default=asked.owners_default)
@@ -463,7 +455,7 @@ def _parse_answers(answer: TextsQueryResponse, asked: PullQueryItems) -> PullQue
         blobs=tuple(None if blob is None else BlobResponse.model_validate(blob) for blob in blobs),
         issues=tuple(None if issue is None else GraphIssue.model_validate(issue) for issue in issues),
         folders=tuple(None if folder is None else FolderResponse.model_validate(folder) for folder in folders),
-        owners_default=answer.defaults.object if answer.defaults else None,
+        owners_default=answer.owners_default,
     )
 
 

@@ -13,6 +13,7 @@ from typing import Final, TypeVar
 
 from worker.adapters.github.client import GitHubApi
 from worker.adapters.github.responses import (
+    GHOST_LOGIN,
     ActorResponse,
     BlobResponse,
     ChangedFileResponse,
@@ -46,23 +47,20 @@ T = TypeVar("T")
 
 
 def login_of(actor: ActorResponse | None) -> str:
-    """Login of an account; a deleted one is `ghost`."""
-    return actor.full_login if actor else "ghost"
+    return actor.full_login if actor else GHOST_LOGIN
 
 
 def visible_issues(pull: GraphPull) -> tuple[GraphIssue, ...]:
     """Issues without those of a private repository if this one is public: the check that quotes them is public."""
     issues = pull.closing_issues_references.visible_nodes if pull.closing_issues_references else ()
-    if pull.base_repository is not None and pull.base_repository.is_private:
-        return issues
-    return tuple(issue for issue in issues if not issue.repository.is_private)
+    return tuple(issue for issue in issues if pull.is_private or not issue.is_private)
 
 
 def linked_issues(pull: GraphPull, named: Sequence[GraphIssue], links: Sequence[IssueLink]) -> tuple[Issue, ...]:
     """All issues that it closes: those that GitHub lists, then those that only its text names."""
     texts = {(link.repository.casefold(), link.number): link.text for link in links}
     return tuple(
-        _issue(pull, issue, texts.get((issue.repository.name_with_owner.casefold(), issue.number), LINKED_IN_SIDEBAR))
+        _issue(pull, issue, texts.get((issue.repository.casefold(), issue.number), LINKED_IN_SIDEBAR))
         for issue in (*visible_issues(pull), *named)
     )
 
@@ -72,7 +70,7 @@ def _issue(pull: GraphPull, issue: GraphIssue, linked_by: str) -> Issue:
     body = select_judged_text(issue.body, _text_history(issue, author), pull.created_at)
     title = select_judged_text(issue.title, _title_history(issue, author), pull.created_at)
     unedited = Issue(
-        repository=issue.repository.name_with_owner,
+        repository=issue.repository,
         number=issue.number,
         title=title.text,
         body=body.text,

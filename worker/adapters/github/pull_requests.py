@@ -262,18 +262,17 @@ class PullReader:
 
     def _contexts(self, pull: GraphPull) -> list[GraphContext] | None:
         """All pages of the head's check runs and statuses; None if the head moved."""
-        contexts, rollup = list[GraphContext](), pull.status_check_rollup
-        while rollup is not None:
-            page = rollup.contexts.page_info
-            contexts += rollup.contexts.visible_nodes
-            if not page.has_next_page or not page.end_cursor:
+        contexts, page = list[GraphContext](), pull.contexts
+        while page is not None:
+            contexts += page.visible_nodes
+            if not page.page_info.has_next_page or not page.page_info.end_cursor:
                 break
             self._note_head_request()
-            more = self._graph.contexts_after(page.end_cursor)
+            more = self._graph.contexts_after(page.page_info.end_cursor)
             require_open(more, self._looking)
             if more.head_ref_oid != pull.head_ref_oid:
                 return None
-            rollup = more.status_check_rollup
+            page = more.contexts
         return contexts
 
     def _ci(self, pull: GraphPull, contexts: Sequence[GraphContext], config: Sequence[ConfigText]) -> Ci:
@@ -446,7 +445,6 @@ def to_pull_request(pull: GraphPull, request: JudgeRequest) -> PullRequest:
 
 
 def to_commits(written: NodeConnection[PullCommit]) -> Iterator[Commit]:
-    for commit in (node.commit for node in written.visible_nodes):
-        author = commit.author
-        name = (author.user.login if author.user else author.name) if author else None
-        yield Commit(sha=commit.oid, message=commit.message, author=name or "")
+    for commit in written.visible_nodes:
+        author = commit.author_login or commit.author_name or ""
+        yield Commit(sha=commit.oid, message=commit.message, author=author)

@@ -1,15 +1,18 @@
 """Models of GitHub's answers, with the fields that we read.
 
-Unknown fields are ignored, and a list may contain None for items that we may not see.
+Unknown fields are ignored, and a list may contain None for items that we may not see. `AliasPath` names the way to a field inside of the
+answer; where a part of the way is missing or null, the field has its default.
 """
 
 from datetime import datetime
 from typing import Any, Final, Generic, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, RootModel
+from pydantic import AliasPath, BaseModel, ConfigDict, Field, RootModel
 from pydantic.alias_generators import to_camel
 
 T = TypeVar("T")
+GHOST_LOGIN: Final = "ghost"
+"""GitHub's name of a deleted account."""
 
 
 class RestResponse(BaseModel):
@@ -76,28 +79,11 @@ class NameResponse(GraphResponse):
     name: str
 
 
-class AccountResponse(GraphResponse):
-    login: str
-
-
-class CommitAuthorResponse(GraphResponse):
-    name: str | None = None
-    user: AccountResponse | None = None
-
-
-class GraphCommit(GraphResponse):
-    oid: str
-    message: str
-    author: CommitAuthorResponse | None = None
-
-
 class PullCommit(GraphResponse):
-    commit: GraphCommit
-
-
-class RepositoryNameResponse(GraphResponse):
-    name_with_owner: str
-    is_private: bool = False
+    oid: str = Field(validation_alias=AliasPath("commit", "oid"))
+    message: str = Field(validation_alias=AliasPath("commit", "message"))
+    author_name: str | None = Field(default=None, validation_alias=AliasPath("commit", "author", "name"))
+    author_login: str | None = Field(default=None, validation_alias=AliasPath("commit", "author", "user", "login"))
 
 
 class ContentEditResponse(GraphResponse):
@@ -122,7 +108,8 @@ class GraphIssue(GraphResponse):
     title: str
     body: str
     url: str
-    repository: RepositoryNameResponse
+    repository: str = Field(validation_alias=AliasPath("repository", "nameWithOwner"))
+    is_private: bool = Field(default=False, validation_alias=AliasPath("repository", "isPrivate"))
     author: ActorResponse | None = None
     author_association: str | None = None
     editor: ActorResponse | None = None
@@ -132,48 +119,13 @@ class GraphIssue(GraphResponse):
     timeline_items: NodeConnection[RenameResponse] | None = None
 
 
-class AppResponse(GraphResponse):
-    slug: str
-    database_id: int | None = None
-
-
-class WorkflowRunResponse(GraphResponse):
-    """`event`: the trigger of the run; queried only for those that reported."""
-
-    workflow: NameResponse
-    event: str = ""
-
-
-class TotalCountResponse(GraphResponse):
-    total_count: int = 0
-
-
-class SuiteResponse(GraphResponse):
-    app: AppResponse | None = None
-    workflow_run: WorkflowRunResponse | None = None
-
-
-class TipSuiteResponse(SuiteResponse):
+class TipSuiteResponse(GraphResponse):
     """A suite of the head commit. Without a run it is missing from the rollup."""
 
     conclusion: str | None = None
-    check_runs: TotalCountResponse | None = None
-
-
-class TipCommitResponse(GraphResponse):
-    check_suites: NodeConnection[TipSuiteResponse] | None = None
-
-
-class TipResponse(GraphResponse):
-    commit: TipCommitResponse
-
-
-class SpanStartResponse(GraphResponse):
-    line: int
-
-
-class SpanResponse(GraphResponse):
-    start: SpanStartResponse
+    app_slug: str | None = Field(default=None, validation_alias=AliasPath("app", "slug"))
+    workflow: str | None = Field(default=None, validation_alias=AliasPath("workflowRun", "workflow", "name"))
+    run_count: int = Field(default=0, validation_alias=AliasPath("checkRuns", "totalCount"))
 
 
 class CheckAnnotationResponse(GraphResponse):
@@ -181,11 +133,11 @@ class CheckAnnotationResponse(GraphResponse):
     message: str
     title: str | None = None
     annotation_level: str | None = None
-    location: SpanResponse | None = None
+    line: int | None = Field(default=None, validation_alias=AliasPath("location", "start", "line"))
 
 
 class GraphContext(GraphResponse):
-    """A check run or a commit status, by `kind`."""
+    """A check run or a commit status, by `kind`. `event`: the trigger of the workflow's run."""
 
     kind: Literal["CheckRun", "StatusContext"] = Field(validation_alias="__typename")
     is_required: bool | None = None
@@ -196,48 +148,37 @@ class GraphContext(GraphResponse):
     details_url: str | None = None
     title: str | None = None
     summary: str | None = None
-    check_suite: SuiteResponse | None = None
+    app_slug: str | None = Field(default=None, validation_alias=AliasPath("checkSuite", "app", "slug"))
+    app_id: int | None = Field(default=None, validation_alias=AliasPath("checkSuite", "app", "databaseId"))
+    workflow: str = Field(default="", validation_alias=AliasPath("checkSuite", "workflowRun", "workflow", "name"))
+    event: str = Field(default="", validation_alias=AliasPath("checkSuite", "workflowRun", "event"))
     annotations: NodeConnection[CheckAnnotationResponse] | None = None
     context: str | None = None
     state: str | None = None
     description: str | None = None
 
 
-class RollupResponse(GraphResponse):
-    contexts: NodeConnection[GraphContext]
-
-
-class UpdateRuleResponse(GraphResponse):
-    required_status_check_contexts: tuple[str | None, ...] | None = None
-
-
-class RequiredChecksRule(GraphResponse):
-    """A rule that requires checks. Other rules have no fields."""
-
-    required_status_checks: tuple[NameResponse, ...] = ()
-
-
 class BranchRuleResponse(GraphResponse):
-    parameters: RequiredChecksRule | None = None
+    """A rule of a ruleset. Those that require no checks have no fields."""
 
-
-class CountedRollupResponse(GraphResponse):
-    contexts: TotalCountResponse = TotalCountResponse()
-
-
-class BaseTipResponse(GraphResponse):
-    status_check_rollup: CountedRollupResponse | None = None
+    required_status_checks: tuple[NameResponse, ...] = Field(
+        default=(), validation_alias=AliasPath("parameters", "requiredStatusChecks")
+    )
 
 
 class RuledRefResponse(GraphResponse):
-    """`ref_update_rule`: from branch protection. `rules`: from rulesets, the repository's and its organization's."""
+    """`protected_contexts`: from branch protection. `rules`: from rulesets, the repository's and its organization's."""
 
-    ref_update_rule: UpdateRuleResponse | None = None
+    protected_contexts: tuple[str | None, ...] | None = Field(
+        default=None, validation_alias=AliasPath("refUpdateRule", "requiredStatusCheckContexts")
+    )
     rules: NodeConnection[BranchRuleResponse] | None = None
 
 
 class BaseRefResponse(RuledRefResponse):
-    target: BaseTipResponse | None = None
+    report_count: int = Field(
+        default=0, validation_alias=AliasPath("target", "statusCheckRollup", "contexts", "totalCount")
+    )
 
 
 class PullState(GraphResponse):
@@ -254,29 +195,31 @@ class GraphPull(PullState):
     changed_files: int
     base_ref_name: str
     base_ref_oid: str
-    base_repository: RepositoryNameResponse | None = None
+    is_private: bool = Field(default=False, validation_alias=AliasPath("baseRepository", "isPrivate"))
     head_ref_name: str
     author: ActorResponse | None = None
     labels: NodeConnection[NameResponse] | None = None
     commits: NodeConnection[PullCommit]
-    tip: NodeConnection[TipResponse] | None = None
+    tip_suites: NodeConnection[TipSuiteResponse] | None = Field(
+        default=None, validation_alias=AliasPath("tip", "nodes", 0, "commit", "checkSuites")
+    )
     closing_issues_references: NodeConnection[GraphIssue] | None = None
     base_ref: BaseRefResponse | None = None
-    status_check_rollup: RollupResponse | None = None
-
-
-class RepositoryPullResponse(GraphResponse, Generic[T]):
-    pull_request: T
+    contexts: NodeConnection[GraphContext] | None = Field(
+        default=None, validation_alias=AliasPath("statusCheckRollup", "contexts")
+    )
 
 
 class PullQueryResponse(GraphResponse, Generic[T]):
     """Answer to a query about one pull request."""
 
-    repository: RepositoryPullResponse[T]
+    pull_request: T = Field(validation_alias=AliasPath("repository", "pullRequest"))
 
 
 class MoreContextsResponse(PullState):  # of the newest head, whichever that is
-    status_check_rollup: RollupResponse | None = None
+    contexts: NodeConnection[GraphContext] | None = Field(
+        default=None, validation_alias=AliasPath("statusCheckRollup", "contexts")
+    )
 
 
 class BlobResponse(GraphResponse):
@@ -303,17 +246,11 @@ class FolderResponse(GraphResponse):
 DEFAULTS_ALIAS: Final = "defaults"
 
 
-class DefaultsRepositoryResponse(GraphResponse):
-    """The owner's repository for defaults, as far as we may see it."""
-
-    object: BlobResponse | None = None
-
-
 class TextsQueryResponse(GraphResponse):
     """Answer to a query with one alias per file."""
 
     repository: dict[str, Any]
-    defaults: DefaultsRepositoryResponse | None = None
+    owners_default: BlobResponse | None = Field(default=None, validation_alias=AliasPath(DEFAULTS_ALIAS, "object"))
 
 
 # --- REST -------------------------------------------------------------------------------------------------
@@ -323,16 +260,6 @@ class CreatedRunResponse(RestResponse):
     id: int
 
 
-class RunAppResponse(RestResponse):
-    id: int
-    slug: str = ""
-
-
-class RunOutputResponse(RestResponse):
-    title: str | None = None
-    summary: str | None = None
-
-
 class CheckRunResponse(RestResponse):
     id: int
     name: str
@@ -340,8 +267,10 @@ class CheckRunResponse(RestResponse):
     conclusion: str | None = None
     external_id: str | None = None
     started_at: datetime | None = None
-    app: RunAppResponse | None = None
-    output: RunOutputResponse = RunOutputResponse()
+    app_id: int | None = Field(default=None, validation_alias=AliasPath("app", "id"))
+    app_slug: str | None = Field(default=None, validation_alias=AliasPath("app", "slug"))
+    title: str | None = Field(default=None, validation_alias=AliasPath("output", "title"))
+    summary: str | None = Field(default=None, validation_alias=AliasPath("output", "summary"))
 
 
 class CheckRunsPage(RestResponse):
@@ -370,15 +299,6 @@ class ChangedFilesPage(RootModel[tuple[ChangedFileResponse, ...]]):
     """One page of a pull request's files."""
 
 
-class UserResponse(RestResponse):
-    login: str
-
-
-class BranchRefResponse(RestResponse):
-    ref: str
-    sha: str
-
-
 class LabelResponse(RestResponse):
     name: str
 
@@ -389,29 +309,19 @@ class RestPull(RestResponse):
     body: str | None = None
     state: str
     draft: bool = False
-    user: UserResponse | None = None
-    base: BranchRefResponse
-    head: BranchRefResponse
+    author: str = Field(default=GHOST_LOGIN, validation_alias=AliasPath("user", "login"))
+    base_ref: str = Field(validation_alias=AliasPath("base", "ref"))
+    base_sha: str = Field(validation_alias=AliasPath("base", "sha"))
+    head_ref: str = Field(validation_alias=AliasPath("head", "ref"))
+    head_sha: str = Field(validation_alias=AliasPath("head", "sha"))
     labels: tuple[LabelResponse, ...] = ()
-
-
-class GitCommitAuthor(RestResponse):
-    name: str | None = None
-
-
-class GitCommit(RestResponse):
-    message: str
-    author: GitCommitAuthor | None = None
 
 
 class RestCommit(RestResponse):
     sha: str
-    commit: GitCommit
-    author: UserResponse | None = None
-
-    @property
-    def git_author(self) -> str:
-        return (self.commit.author.name if self.commit.author else None) or ""
+    message: str = Field(validation_alias=AliasPath("commit", "message"))
+    author_login: str | None = Field(default=None, validation_alias=AliasPath("author", "login"))
+    author_name: str | None = Field(default=None, validation_alias=AliasPath("commit", "author", "name"))
 
 
 class RestCommits(RootModel[tuple[RestCommit, ...]]):
@@ -433,7 +343,7 @@ class RestIssue(RestResponse):
     title: str
     body: str | None = None
     html_url: str
-    user: UserResponse | None = None
+    author: str = Field(default=GHOST_LOGIN, validation_alias=AliasPath("user", "login"))
     author_association: str | None = None
 
 

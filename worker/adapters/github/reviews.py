@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Final
 from urllib.parse import quote
 
-from pydantic import RootModel
+from pydantic import AliasPath, Field, RootModel
 
 from worker.adapters.github.client import ApiCall, GitHubAccess, GitHubApi
 from worker.adapters.github.errors import GitHubBadRequest
@@ -84,10 +84,10 @@ def _to_submitted_review(latest: LatestReviewResponse) -> SubmittedReview | None
     number, author = re.search(r"[1-9][0-9]*$", latest.url), latest.author
     if number is None or author is None or author.kind != USER_TYPE or latest.state not in REVIEW_STATES:
         return None
-    if latest.commit is None or latest.submitted_at is None:
+    if latest.commit_sha is None or latest.submitted_at is None:
         return None
     review = ReviewRef(id=int(number[0]), login=author.login)
-    return SubmittedReview(review, latest.commit.oid, REVIEW_STATES[latest.state], latest.submitted_at)
+    return SubmittedReview(review, latest.commit_sha, REVIEW_STATES[latest.state], latest.submitted_at)
 
 
 PER_PAGE: Final = 100
@@ -108,14 +108,10 @@ class CollaboratorsPage(RootModel[tuple[CollaboratorResponse, ...]]):
     """A page of accounts with access to a repository."""
 
 
-class PermittedUser(RestResponse):
-    permissions: AbilitiesResponse = AbilitiesResponse()
-
-
 class CollaboratorPermission(PermissionResponse):
     """`permission` has no `maintain`, and `role_name` may be an organization's own role."""
 
-    user: PermittedUser | None = None
+    is_maintainer: bool = Field(default=False, validation_alias=AliasPath("user", "permissions", "maintain"))
 
 
 def read_role(api: GitHubApi, repository: RepositoryName, login: str) -> Role:
@@ -128,8 +124,7 @@ def read_role(api: GitHubApi, repository: RepositoryName, login: str) -> Role:
         permission = api.get(path, CollaboratorPermission)
     except SubjectGone:
         return Role.NONE
-    is_maintainer = permission.user is not None and permission.user.permissions.maintain
-    may_maintain = permission.permission != Role.ADMIN and is_maintainer
+    may_maintain = permission.permission != Role.ADMIN and permission.is_maintainer
     role_names = (permission.role_name, Role.MAINTAIN if may_maintain else "", permission.permission)
     return next((Role(name) for name in role_names if name in set(Role)), Role.NONE)
 
