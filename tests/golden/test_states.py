@@ -10,7 +10,7 @@ from tests.golden.test_verdicts import CHECK, structure
 from worker.domain.check.check_run import CheckContent, Conclusion
 from worker.domain.check.merge_group import GroupEnd
 from worker.domain.check.overrides import Contest, HumanDecisions, Override, ReviewDecision
-from worker.domain.check.shared_head import OtherPull
+from worker.domain.check.shared_head import SharedHeadMember
 from worker.domain.ids import CheckRunId
 from worker.domain.judge_request import AuthorKind, Trigger
 from worker.domain.verdict.verdict import Accept
@@ -94,7 +94,7 @@ def after_decisions() -> Iterator[tuple[str, CheckContent]]:
     yield "approved by an owner", with_decisions(asked, HumanDecisions(review=review), doubted.heard.verdict)
     yield (
         "held by another pull request",
-        combine_content(check_run.judging_content(), (OtherPull(13, "failure"),), is_head=True),
+        combine_content(check_run.judging_content(), (SharedHeadMember(13, "failure"),), is_head=True),
     )
 
 

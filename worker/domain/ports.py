@@ -10,7 +10,7 @@ from typing import Protocol, TypeVar
 from worker.domain.check.author_comment import CommentRecord
 from worker.domain.check.check_run import CheckContent
 from worker.domain.check.overrides import HumanDecisions
-from worker.domain.check.shared_head import CommitRef, SharedHeadState, SharedHeadView
+from worker.domain.check.shared_head import CommitRef, SharedHeadState
 from worker.domain.codeowners import Owner
 from worker.domain.config.command_permissions import Role
 from worker.domain.dossier import ConfigOrigin, Dossier, LookupRequest, LookupResult
@@ -330,26 +330,36 @@ class JudgeRequests(Protocol):
 
 
 class SharedHeads(Protocol):
-    """Check runs of pull requests that share a head. Idempotent; raises Unavailable."""
+    """Pull requests of one commit, and the content of each one's own check run. Idempotent; raises Unavailable."""
+
+    def record_content(self, pull: PullRef, head_sha: Sha, content: CheckContent) -> SharedHeadState:
+        """Record what this check is about to show; the state with it."""
+        ...
+
+    def record_written(
+        self, pull: PullRef, head_sha: Sha, version: int, content: CheckContent, *, is_sync: bool = False
+    ) -> None:
+        """Record what was written in that version; after a change in between, the dispatcher syncs the head again."""
+        ...
+
+    def rejoin(self, pull: PullRef, head_sha: Sha) -> None:
+        """Record that an earlier head of this pull request is its newest one again."""
+        ...
+
+    def leave(self, pull: PullRef, head_sha: Sha | None = None) -> None:
+        """Remove a pull request from this head, or from the one it had last."""
+        ...
 
     def find_state(self, commit: CommitRef) -> SharedHeadState:
         """The pull requests of this head, and a version of that."""
         ...
 
-    def own_content(self, commit: CommitRef, number: int) -> CheckContent:
+    def own_content(self, pull: PullRef, head_sha: Sha) -> CheckContent:
         """The content of one pull request's own check run."""
         ...
 
-    def mark_updating(self, commit: CommitRef, number: int) -> None:
-        """Record that a check run is about to be written: its content is unknown until `record_shown`."""
-        ...
-
-    def record_shown(self, pull: PullRef, head_sha: Sha, version: int, content: CheckContent) -> None:
-        """Record what a check run shows since that version."""
-        ...
-
-    def leave(self, pull: PullRef, commit: CommitRef | None = None) -> None:
-        """Remove a pull request from this head, or from the one it had last."""
+    def mark_updating(self, pull: PullRef, head_sha: Sha) -> None:
+        """Record that a sync is about to write a check run: its content is unknown until `record_written`."""
         ...
 
     def close_version(self, commit: CommitRef, version: int) -> bool:
@@ -393,26 +403,6 @@ class DeliveryQueue(Protocol[Queued_contra]):
 
     def put(self, queued: Queued_contra, /) -> object:
         """Enqueue it; the same delivery again changes nothing."""
-        ...
-
-
-class SharedHeadMembers(Protocol):
-    """Pull requests of one commit, and the content of each one's own check. Idempotent; raises Unavailable."""
-
-    def record_content(self, pull: PullRef, head_sha: Sha, content: CheckContent) -> SharedHeadView:
-        """Record what this check is about to show, and read the state of the others."""
-        ...
-
-    def record_written(self, pull: PullRef, head_sha: Sha, version: int, content: CheckContent) -> None:
-        """Record what was written in that version; after a change in between, the dispatcher syncs the head again."""
-        ...
-
-    def rejoin(self, pull: PullRef, head_sha: Sha) -> None:
-        """Record that an earlier head of this pull request is its newest one again."""
-        ...
-
-    def leave(self, pull: PullRef) -> None:
-        """Remove a closed pull request from the head it had last."""
         ...
 
 

@@ -12,12 +12,12 @@ from typing import Final, NamedTuple, Protocol
 
 from worker.domain.check.check_run import CheckContent, UploadRefusal
 from worker.domain.check.overrides import NO_DECISIONS, HumanDecisions
-from worker.domain.check.shared_head import SharedHeadView, Strictness, check_state, strictness_of
+from worker.domain.check.shared_head import SharedHeadState, Strictness, check_state, strictness_of
 from worker.domain.dossier import Dossier
 from worker.domain.ids import CheckRunId, Sha
 from worker.domain.judge_request import HEAD_TRIGGERS, JudgeRequest, PullRef, Trigger
 from worker.domain.lifecycle.judging import CiWait, FindHead
-from worker.domain.ports import CheckPublisher, CheckRegistry, Fence, Lease, PullSource, SharedHeadMembers
+from worker.domain.ports import CheckPublisher, CheckRegistry, Fence, Lease, PullSource, SharedHeads
 from worker.domain.verdict.verdict import Abstain, Accept, Reject
 from worker.errors import Forbidden, SubjectGone, Unavailable
 from worker.publishing.texts.check_run import (
@@ -177,7 +177,7 @@ class CheckRunService:
         checks: CheckPublisher,
         registry: CheckRegistry,
         fence: Fence,
-        shared_heads: SharedHeadMembers | None = None,
+        shared_heads: SharedHeads | None = None,
         site_url: str = GITHUB,
     ) -> None:
         self._site_url = site_url
@@ -286,26 +286,28 @@ class CheckRunService:
 
     def _update(self, request: JudgeRequest, head_sha: Sha, check: CheckRunId, content: CheckContent) -> None:
         """Show *content*, as far as the other pull requests of this head allow."""
-        view, shown = self._combine(request.pull, head_sha, content)
+        state, shown = self._combine(request.pull, head_sha, content)
         self._checks.update(request, check, shown)
-        self._record_shown(request.pull, head_sha, view, shown)
+        self._record_shown(request.pull, head_sha, state, shown)
 
     def _superseded_content(self, request: JudgeRequest, newest: Sha) -> CheckContent:
         return superseded_content(newest, checks_page(self._site_url, request.repository, newest))
 
     def _combine(
         self, pull: PullRef, head_sha: Sha, content: CheckContent
-    ) -> tuple[SharedHeadView | None, CheckContent]:
+    ) -> tuple[SharedHeadState | None, CheckContent]:
         """Record the pull request's own content; what its check shows beside the others of its head."""
-        view = self._shared_heads.record_content(pull, head_sha, content) if self._shared_heads else None
-        return view, content if view is None else combine_content(content, view.other_pulls, is_head=view.is_current)
+        if self._shared_heads is None:
+            return None, content
+        state, number = self._shared_heads.record_content(pull, head_sha, content), pull.number
+        return state, combine_content(content, state.others(number), is_head=state.is_here(number))
 
-    def _record_shown(self, pull: PullRef, head_sha: Sha, view: SharedHeadView | None, shown: CheckContent) -> None:
+    def _record_shown(self, pull: PullRef, head_sha: Sha, state: SharedHeadState | None, shown: CheckContent) -> None:
         """Record what GitHub shows. A check that blocks needs no record while no other pull request shares its head."""
-        if self._shared_heads is None or view is None:
+        if self._shared_heads is None or state is None:
             return
-        if view.other_pulls or strictness_of(check_state(shown)) is Strictness.PASSES:
-            self._shared_heads.record_written(pull, head_sha, view.version, shown)
+        if state.others(pull.number) or strictness_of(check_state(shown)) is Strictness.PASSES:
+            self._shared_heads.record_written(pull, head_sha, state.version, shown)
 
     def supersede(self, request: JudgeRequest, newest: Sha) -> None:
         """Cancel the unfinished checks of every other head, naming the newer commit."""
@@ -393,11 +395,11 @@ class CheckRunService:
             create = (
                 self._checks.create_first if is_new else self._checks.create
             )  # a sweep searches for a forgotten one first
-            view, shown = self._combine(request.pull, head_sha, content)
+            state, shown = self._combine(request.pull, head_sha, content)
             check = create(request, head_sha, shown)
             unless_created.pop_all()
         # a process that was stopped for longer than its claim holds may have been followed by another, which created one, too
         if not self._registry.is_claim_held(request.pull, head_sha):
             check = self._checks.find(request, head_sha) or check
         self._register(request, head_sha, check, content)
-        self._record_shown(request.pull, head_sha, view, shown)
+        self._record_shown(request.pull, head_sha, state, shown)

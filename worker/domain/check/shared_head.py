@@ -50,11 +50,17 @@ class CommitRef(Frozen):
 
 
 @dataclass(frozen=True)
-class OtherPull:
-    """Another open pull request with the same head. `state`: the conclusion of its own check, IDLE, QUEUED or IN_PROGRESS."""
+class SharedHeadMember:
+    """A pull request with this head, or that had it.
+
+    `state`: the conclusion of its own check, IDLE, QUEUED or IN_PROGRESS. `is_here`: it is open, and this is its head.
+    `shown`: hash of the content at GitHub; "": unknown.
+    """
 
     number: int
     state: str
+    is_here: bool = True
+    shown: str = ""
 
     @property
     def strictness(self) -> Strictness:
@@ -62,34 +68,23 @@ class OtherPull:
 
 
 @dataclass(frozen=True)
-class SharedHeadView:
-    """A shared head as one of its pull requests sees it, in a version. `is_current`: it is open, and this commit is its head."""
-
-    version: int
-    is_current: bool
-    other_pulls: tuple[OtherPull, ...]
-
-
-@dataclass(frozen=True)
-class SharedHeadMember:
-    """One of the pull requests: the state of its own check, and whether it counts. `shown`: hash of GitHub's content, or ""."""
-
-    number: int
-    state: str
-    is_here: bool
-    shown: str
-
-    @property
-    def other_pull(self) -> OtherPull:
-        return OtherPull(self.number, self.state)
-
-
-@dataclass(frozen=True)
 class SharedHeadState:
-    """All pull requests of one commit, in one version."""
+    """All pull requests of one commit, in one version. Each change raises the version."""
 
     version: int
     members: tuple[SharedHeadMember, ...]
+
+    def record(self, member: SharedHeadMember) -> "SharedHeadState":
+        """The next version, with this state of a pull request."""
+        others = (other for other in self.members if other.number != member.number)
+        return SharedHeadState(self.version + 1, (*others, member))
+
+    def is_here(self, number: int) -> bool:
+        return any(member.is_here for member in self.members if member.number == number)
+
+    def others(self, number: int) -> tuple[SharedHeadMember, ...]:
+        """The other open pull requests with this head."""
+        return tuple(member for member in self.members if member.is_here and member.number != number)
 
 
 def check_state(content: CheckContent) -> str:
@@ -106,10 +101,12 @@ def strictness_of(state: str) -> Strictness:
     return STRICTNESS.get(state, Strictness.WAITS)
 
 
-def find_strictest(siblings: Iterable[OtherPull]) -> OtherPull | None:
+def find_strictest(members: Iterable[SharedHeadMember]) -> SharedHeadMember | None:
     """The pull request with the strictest state; of several the first, and an accept last."""
     return max(
-        siblings, key=lambda pull: (pull.strictness, pull.state != Conclusion.SUCCESS, -pull.number), default=None
+        members,
+        key=lambda member: (member.strictness, member.state != Conclusion.SUCCESS, -member.number),
+        default=None,
     )
 
 

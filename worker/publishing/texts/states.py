@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Final, assert_never
 
 from worker.domain.check.check_run import CheckContent, Conclusion, build_idle_block, build_pending_block
-from worker.domain.check.shared_head import OtherPull, Strictness, check_state, find_strictest, strictness_of
+from worker.domain.check.shared_head import SharedHeadMember, Strictness, check_state, find_strictest, strictness_of
 from worker.domain.check.wait_status import WaitReason
 from worker.domain.judge_request import AuthorKind, Trigger
 from worker.domain.lifecycle.work import ActivePause
@@ -204,7 +204,7 @@ STATE_TEXTS: Final = {
 NOT_JUDGED_YET: Final = "not judged yet"
 
 
-def combine_content(own: CheckContent, others: Sequence[OtherPull], *, is_head: bool) -> CheckContent:
+def combine_content(own: CheckContent, others: Sequence[SharedHeadMember], *, is_head: bool) -> CheckContent:
     """What a check shows beside other pull requests of its commit. *is_head*: it is open with this commit as its head.
 
     A check lets a merge pass only if every open pull request of the commit passes.
@@ -217,7 +217,7 @@ def combine_content(own: CheckContent, others: Sequence[OtherPull], *, is_head: 
     return _held_content(own, top) if top.strictness > mine else own
 
 
-def _held_content(own: CheckContent, by: OtherPull) -> CheckContent:
+def _held_content(own: CheckContent, by: SharedHeadMember) -> CheckContent:
     """The own content, held by a stricter pull request."""
     here, is_ = CONCLUSION_TEXTS.get(check_state(own), "Not judged yet"), STATE_TEXTS.get(by.state, NOT_JUDGED_YET)
     follows = "fails with it" if by.strictness is Strictness.FAILS else "waits for it"
@@ -227,7 +227,7 @@ def _held_content(own: CheckContent, by: OtherPull) -> CheckContent:
     return _describe_other(shown, by, f"{why} {after}")
 
 
-def _matching_content(own: CheckContent, other: OtherPull) -> CheckContent:
+def _matching_content(own: CheckContent, other: SharedHeadMember) -> CheckContent:
     """The state of another pull request: this one has none, but its check may be the one that GitHub evaluates."""
     shown = replace(own, title=f"As #{other.number}, which is {STATE_TEXTS.get(other.state, NOT_JUDGED_YET)}")
     return _describe_other(
@@ -235,7 +235,7 @@ def _matching_content(own: CheckContent, other: OtherPull) -> CheckContent:
     )
 
 
-def _describe_other(shown: CheckContent, other: OtherPull, note: str) -> CheckContent:
+def _describe_other(shown: CheckContent, other: SharedHeadMember, note: str) -> CheckContent:
     waits = other.strictness is Strictness.WAITS
     conclusion = None if waits else Conclusion(other.state)
     summary = join_blocks([note, *split_blocks(shown.summary)], BODY_BYTES)

@@ -1,18 +1,21 @@
 """What the checks of one commit say. Invariant: nobody who shares a commit goes unseen, and what is wrong stays in the line."""
 
+from collections.abc import Sequence
 from dataclasses import replace
+
+import pytest
 
 from tests.worker.adapters.redis.played import HEAD, NEWER, close_pull, pull, wish
 from tests.worker.publishing.texts.samples import dossier, rejected
 from worker.adapters.redis import keys
-from worker.adapters.redis.connection.client import text, whole
+from worker.adapters.redis.connection.client import Argument, RedisClient, Reply, text, whole
+from worker.adapters.redis.judging.shared_heads import RedisSharedHeads
 from worker.adapters.redis.keys import SHARED_HEADS
 from worker.adapters.redis.store import Store
 from worker.domain.check.check_run import HELPFUL, Annotation, AnnotationLevel, CheckContent, Conclusion
-from worker.domain.check.shared_head import IDLE, IN_PROGRESS, CommitRef, OtherPull
+from worker.domain.check.shared_head import IN_PROGRESS, CommitRef
 from worker.domain.ids import InstallationId, RepositoryId
-from worker.publishing.texts.check_run import check_content, closed_content, judging_content, superseded_content
-from worker.publishing.texts.states import draft_content, existing_pull_content
+from worker.publishing.texts.check_run import check_content, judging_content, superseded_content
 
 HERE = CommitRef(installation_id=InstallationId(100), repository_id=RepositoryId(7), head_sha=HEAD)
 THERE = HERE.model_copy(update={"head_sha": NEWER})
@@ -37,31 +40,34 @@ def waits(store: Store, place: CommitRef = HERE) -> bool:
     return store.client.call("ZSCORE", SHARED_HEADS.order.name, name) is not None
 
 
-def others(store: Store, number: int, content: CheckContent = REJECTED) -> tuple[OtherPull, ...]:
-    return store.shared_heads.record_content(pull(number), HEAD, content).other_pulls
+def others(store: Store, number: int, content: CheckContent = REJECTED) -> list[tuple[int, str]]:
+    """What is known of the others, as this one records its content."""
+    known = store.shared_heads.record_content(pull(number), HEAD, content).others(number)
+    return [(other.number, other.state) for other in known]
 
 
 def test_one_alone_says_its_own_and_nobody_has_to_look(store: Store) -> None:
     store.pulls.request_judging(wish(1))
     told = store.shared_heads.record_content(pull(1), HEAD, judging_content())
-    assert (told.is_current, told.other_pulls) == (True, ())
+    assert (told.is_here(1), told.others(1)) == (True, ())
+    store.shared_heads.record_written(pull(1), HEAD, told.version, judging_content())
     assert not waits(store)
 
 
 def test_who_comes_second_sees_the_first_and_both_are_looked_at(store: Store) -> None:
     both(store)
-    assert others(store, 2, judging_content()) == (OtherPull(1, "failure"),)
-    assert others(store, 1) == (OtherPull(2, IN_PROGRESS),)
+    assert others(store, 2, judging_content()) == [(1, "failure")]
+    assert others(store, 1) == [(2, IN_PROGRESS)]
     assert waits(store)
     assert store.shared_heads.next() is None, "who was about to write does so first"
 
 
 def test_what_is_kept_of_a_check_is_all_of_it_but_its_annotations_and_nobody_can_read_it(store: Store) -> None:
     both(store)
-    assert store.shared_heads.own_content(HERE, 1) == replace(REJECTED, annotations=())
-    assert store.shared_heads.own_content(HERE, 2) == judging_content()
+    assert store.shared_heads.own_content(pull(1), HEAD) == replace(REJECTED, annotations=())
+    assert store.shared_heads.own_content(pull(2), HEAD) == judging_content()
     store.shared_heads.record_content(pull(2), HEAD, VERDICT)
-    assert store.shared_heads.own_content(HERE, 2) == VERDICT, "with what it says to programs"
+    assert store.shared_heads.own_content(pull(2), HEAD) == VERDICT, "with what it says to programs"
     key = keys.shared_head_states(HERE.installation_id, HERE.repository_id, HEAD)
     assert b"Rejected" not in str(store.client.call("HGETALL", key.name)).encode()
     assert 0 < whole(store.client.call("TTL", key.name)) <= 30 * 86_400
@@ -79,47 +85,57 @@ def test_once_it_was_told_a_commit_is_looked_at_now_and_then_no_more(store: Stor
     assert not waits(store)
 
 
-def test_what_is_said_while_somebody_looks_keeps_the_commit_in_the_line(store: Store) -> None:
-    both(store)
-    met = store.shared_heads.find_state(HERE)
-    store.shared_heads.record_content(pull(1), HEAD, judging_content())
-    assert not store.shared_heads.close_version(HERE, met.version)
-    assert waits(store)
-
-
-def test_who_was_told_of_too_late_is_looked_at_again(store: Store) -> None:
-    store.pulls.request_judging(wish(1))
-    told = store.shared_heads.record_content(pull(1), HEAD, existing_pull_content())
-    store.pulls.request_judging(wish(2))
-    store.shared_heads.record_content(pull(2), HEAD, REJECTED)
-    store.shared_heads.close_version(HERE, store.shared_heads.find_state(HERE).version)
-    store.shared_heads.record_written(pull(1), HEAD, told.version, existing_pull_content())
-    assert waits(store), "what the first one showed was true while it was alone"
-    assert store.shared_heads.find_state(HERE).members[0].shown == ""
-
-
-def test_a_draft_is_known_for_one(store: Store) -> None:
-    store.pulls.request_judging(wish(1))
-    store.shared_heads.record_content(pull(1), HEAD, draft_content())
-    store.pulls.request_judging(wish(2))
-    assert others(store, 2) == (OtherPull(1, IDLE),)
-
-
 def test_one_that_was_closed_counts_no_more_and_the_others_are_looked_at(store: Store) -> None:
     both(store)
     store.shared_heads.close_version(HERE, store.shared_heads.find_state(HERE).version)
     close_pull(store, pull(1), store.ledger_retention)
     assert waits(store)
     assert [one.is_here for one in store.shared_heads.find_state(HERE).members] == [False, True]
-    assert others(store, 2) == ()
-    assert not store.shared_heads.record_content(pull(1), HEAD, closed_content()).is_current
+    assert others(store, 2) == []
+
+
+def test_two_that_record_their_contents_together_see_each_other(store: Store) -> None:
+    meanwhile = [lambda: store.shared_heads.record_content(pull(2), HEAD, REJECTED)]
+
+    class Interrupted(RedisClient):
+        def pipeline(self, commands: Sequence[tuple[Argument, ...]]) -> list[Reply]:
+            replies = super().pipeline(commands)
+            if meanwhile and any(command[0] == "HKEYS" for command in commands):
+                meanwhile.pop()()
+            return replies
+
+    wire = Interrupted(store.url.get_secret_value(), 5)
+    told = RedisSharedHeads(wire, store.codec, store.timing).record_content(pull(1), HEAD, VERDICT)
+    wire.close()
+    assert [other.number for other in told.others(1)] == [2]
+
+
+@pytest.mark.parametrize(
+    ("how", "content"),
+    [("superseded", superseded_content(NEWER)), ("closed", VERDICT), ("pushed", VERDICT), ("open", VERDICT)],
+)
+def test_one_that_is_superseded_closed_or_has_another_head_is_not_here(
+    store: Store, how: str, content: CheckContent
+) -> None:
+    both(store)
+    if how == "closed":
+        close_pull(store, pull(1), store.ledger_retention)
+    elif how == "pushed":
+        store.pulls.request_judging(wish(1, head_sha=NEWER))
+    told = store.shared_heads.record_content(pull(1), HEAD, content)
+    store.shared_heads.record_written(pull(1), HEAD, told.version, content)
+    assert store.shared_heads.find_state(HERE).members[0].shown
+    told = store.shared_heads.record_content(pull(1), HEAD, content)
+    assert told.is_here(1) is (how == "open")
+    [first, _] = store.shared_heads.find_state(HERE).members
+    assert (first.is_here, first.shown) == (how == "open", ""), "until that is written, what GitHub shows is unknown"
 
 
 def test_one_that_got_another_head_counts_no_more_at_the_old_one(store: Store) -> None:
     both(store)
     store.shared_heads.close_version(HERE, store.shared_heads.find_state(HERE).version)
     store.pulls.request_judging(wish(1, head_sha=NEWER))
-    assert others(store, 2) == ()
+    assert others(store, 2) == []
     store.shared_heads.close_version(HERE, store.shared_heads.find_state(HERE).version)
     store.shared_heads.record_content(pull(1), NEWER, judging_content())
     assert waits(store)
@@ -129,14 +145,18 @@ def test_one_that_got_another_head_counts_no_more_at_the_old_one(store: Store) -
 def test_one_that_comes_back_counts_again(store: Store) -> None:
     both(store)
     store.pulls.request_judging(wish(1, head_sha=NEWER))
-    store.shared_heads.record_content(pull(1), NEWER, judging_content())
+    store.pulls.request_judging(wish(3, head_sha=NEWER))
+    for number in (1, 3):
+        store.shared_heads.record_content(pull(number), NEWER, judging_content())
     store.shared_heads.record_content(pull(1), HEAD, superseded_content(NEWER))
+    store.shared_heads.close_version(THERE, store.shared_heads.find_state(THERE).version)
     store.pulls.request_judging(wish(1))
-    assert others(store, 2) == (), "it is known to have been superseded"
+    assert others(store, 2) == [], "it is known to have been superseded"
     store.shared_heads.close_version(HERE, store.shared_heads.find_state(HERE).version)
     store.shared_heads.rejoin(pull(1), HEAD)
     assert waits(store)
-    assert others(store, 2) == (OtherPull(1, "cancelled"),)
+    assert waits(store, THERE)
+    assert others(store, 2) == [(1, "cancelled")]
 
 
 def test_one_that_never_said_anything_comes_to_nothing(store: Store) -> None:
@@ -155,9 +175,13 @@ def test_one_that_github_says_is_closed_counts_no_more(store: Store) -> None:
     store.shared_heads.close_version(HERE, store.shared_heads.find_state(HERE).version)
     store.shared_heads.leave(pull(1))
     assert waits(store)
-    assert others(store, 2) == ()
-    assert others(store, 1) == (OtherPull(2, "failure"),)
-    assert others(store, 2) == (OtherPull(1, "failure"),), "it said something again"
+    assert others(store, 2) == []
+    assert others(store, 1) == [(2, "failure")]
+    assert others(store, 2) == [(1, "failure")], "it said something again"
+    store.pulls.request_judging(wish(1, head_sha=NEWER))
+    store.shared_heads.close_version(HERE, store.shared_heads.find_state(HERE).version)
+    store.shared_heads.leave(pull(1))
+    assert waits(store), "its newest head has no check run yet"
 
 
 def test_who_looks_may_put_it_off_and_nobody_knows_what_is_shown_while_it_is_told(store: Store) -> None:
@@ -165,7 +189,7 @@ def test_who_looks_may_put_it_off_and_nobody_knows_what_is_shown_while_it_is_tol
     told = store.shared_heads.record_content(pull(1), HEAD, REJECTED)
     store.shared_heads.record_written(pull(1), HEAD, told.version, REJECTED)
     assert store.shared_heads.find_state(HERE).members[0].shown
-    store.shared_heads.mark_updating(HERE, 1)
+    store.shared_heads.mark_updating(pull(1), HEAD)
     assert store.shared_heads.find_state(HERE).members[0].shown == ""
     store.shared_heads.postpone(HERE, store.ledger_retention)
     assert store.shared_heads.next() is None

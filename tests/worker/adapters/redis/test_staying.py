@@ -3,13 +3,12 @@
 import pytest
 
 from tests.worker.adapters.redis.played import HEAD, NEWER, becomes_due, close_pull, pull, wish
-from tests.worker.adapters.redis.test_shared_heads import HERE, REJECTED, waits
+from tests.worker.adapters.redis.test_shared_heads import HERE, REJECTED, others, waits
 from worker.adapters.redis import keys
 from worker.adapters.redis.connection.client import text, whole
 from worker.adapters.redis.judging import intake
 from worker.adapters.redis.store import Store
 from worker.domain.check.check_run import CheckContent, Conclusion
-from worker.domain.check.shared_head import OtherPull
 from worker.domain.ids import BaseHash, CheckRunId, hash_base
 from worker.domain.judge_request import PullRef, Trigger
 from worker.domain.lifecycle.judging import Finish
@@ -52,7 +51,7 @@ def test_who_shares_a_commit_is_seen_after_any_time(store: Store, looks: int) ->
         passes(store, 20)
         assert store.checks().stays(pull(1), HEAD)
     passes(store, 20)
-    assert store.shared_heads.record_content(pull(2), HEAD, ACCEPTED).other_pulls == (OtherPull(1, "failure"),)
+    assert others(store, 2, ACCEPTED) == [(1, "failure")]
 
 
 def test_one_that_is_closed_after_any_time_holds_nobody_any_more(store: Store) -> None:
@@ -65,7 +64,7 @@ def test_one_that_is_closed_after_any_time_holds_nobody_any_more(store: Store) -
     assert not waits(store)
     close_pull(store, pull(1), store.ledger_retention)
     assert waits(store)
-    assert store.shared_heads.record_content(pull(2), HEAD, ACCEPTED).other_pulls == ()
+    assert others(store, 2, ACCEPTED) == []
 
 
 def test_what_was_asked_of_a_commit_is_found_by_it_after_any_time(store: Store) -> None:
@@ -89,7 +88,7 @@ def test_what_nobody_shows_open_goes_with_its_time(store: Store) -> None:
     judged(store, 1, REJECTED)
     passes(store, 31)
     assert not store.checks().stays(pull(1), HEAD), "and a head without a state gets one"
-    assert store.shared_heads.record_content(pull(2), HEAD, ACCEPTED).other_pulls == ()
+    assert others(store, 2, ACCEPTED) == []
 
 
 def test_a_creation_that_was_begun_is_over_as_soon_as_ever(store: Store) -> None:
@@ -122,7 +121,7 @@ def test_one_whose_close_was_told_after_it_was_reopened_is_open_again(store: Sto
     assert not over(store, pull(1))
     assert whole(store.client.call("TTL", keys.ledger(pull(1)).name)) == -1
     assert store.checks().stays(pull(1), HEAD), "and once"
-    assert store.shared_heads.record_content(pull(2), HEAD, ACCEPTED).other_pulls == (OtherPull(1, "failure"),)
+    assert others(store, 2, ACCEPTED) == [(1, "failure")]
 
 
 def judged_by(store: Store, number: int, base: BaseHash = MAIN, *issues: tuple[str, int]) -> None:

@@ -10,8 +10,8 @@ from worker.domain.check.shared_head import (
     IDLE,
     IN_PROGRESS,
     QUEUED,
-    OtherPull,
     SharedHeadMember,
+    SharedHeadState,
     Strictness,
     check_state,
     dump_content,
@@ -52,16 +52,24 @@ def test_a_word_of_a_later_version_lets_nothing_pass() -> None:
 
 
 def test_the_strictest_decides_and_of_several_the_first_pull_request() -> None:
-    accepted, rejected, waits = OtherPull(1, "success"), OtherPull(3, "failure"), OtherPull(2, QUEUED)
+    accepted, rejected, waits = (
+        SharedHeadMember(1, "success"),
+        SharedHeadMember(3, "failure"),
+        SharedHeadMember(2, QUEUED),
+    )
     assert find_strictest([accepted, rejected, waits]) == rejected
-    assert find_strictest([OtherPull(4, "failure"), rejected]) == rejected
-    assert find_strictest([accepted, OtherPull(9, "skipped")]) == OtherPull(9, "skipped")
+    assert find_strictest([SharedHeadMember(4, "failure"), rejected]) == rejected
+    assert find_strictest([accepted, SharedHeadMember(9, "skipped")]) == SharedHeadMember(9, "skipped")
     assert find_strictest([]) is None
 
 
-def test_a_member_counts_by_its_own_state() -> None:
-    member = SharedHeadMember(7, Conclusion.FAILURE, is_here=True, shown="")
-    assert member.other_pull == OtherPull(7, Conclusion.FAILURE)
+def test_each_pull_request_sees_the_others_that_are_open_with_this_head() -> None:
+    left, open_ = SharedHeadMember(7, Conclusion.FAILURE, is_here=False), SharedHeadMember(8, QUEUED)
+    state = SharedHeadState(4, (left, open_))
+    assert (state.others(7), state.others(8), state.others(9)) == ((open_,), (), (open_,))
+    assert [state.is_here(number) for number in (7, 8, 9)] == [False, True, False]
+    again = SharedHeadMember(7, IN_PROGRESS)
+    assert state.record(again) == SharedHeadState(5, (open_, again))
 
 
 def test_the_hash_of_a_content_is_of_its_words_and_not_of_its_annotations() -> None:

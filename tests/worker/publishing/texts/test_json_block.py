@@ -15,7 +15,7 @@ from tests.worker.publishing.texts.samples import HOSTILE, abstained, accepted, 
 from worker.domain.check.check_run import BODY_BYTES, CheckContent, Conclusion
 from worker.domain.check.merge_group import GroupEnd
 from worker.domain.check.overrides import HumanDecisions, Override, ReviewDecision
-from worker.domain.check.shared_head import IN_PROGRESS, OtherPull
+from worker.domain.check.shared_head import IN_PROGRESS, SharedHeadMember
 from worker.domain.check.wait_status import WaitReason, WaitState
 from worker.domain.ids import CheckRunId, EvalId
 from worker.domain.judge_request import AuthorKind, Trigger
@@ -109,11 +109,11 @@ SAID: Final[dict[Callable[..., CheckContent], list[tuple[CheckContent, Told]]]] 
     ],
     states.combine_content: [
         (
-            states.combine_content(ACCEPTED, [OtherPull(13, IN_PROGRESS)], is_head=True),
+            states.combine_content(ACCEPTED, [SharedHeadMember(13, IN_PROGRESS)], is_head=True),
             {"state": "done", "decision": "accept", "held_by": 13, "conclusion": None},
         ),
         (
-            states.combine_content(states.draft_content(), [OtherPull(13, "failure")], is_head=True),
+            states.combine_content(states.draft_content(), [SharedHeadMember(13, "failure")], is_head=True),
             {"state": "none", "reason": "draft", "held_by": 13, "conclusion": "failure"},
         ),
     ],
@@ -230,7 +230,7 @@ def test_only_what_is_decided_has_a_decision() -> None:
 def test_what_is_said_of_a_verdict_later_does_not_rewrite_it() -> None:
     plain = of(rejected())
     shown = states.combine_content(
-        overrides.with_decisions(plain, OVERRIDDEN, rejected()), [OtherPull(13, "failure")], is_head=True
+        overrides.with_decisions(plain, OVERRIDDEN, rejected()), [SharedHeadMember(13, "failure")], is_head=True
     )
     assert shown.text == plain.text
     assert block_in(plain)["eval_id"] == block_in(shown)["eval_id"] == rejected().eval_id
@@ -277,7 +277,7 @@ def test_the_largest_block_has_room_below_the_largest_verdict() -> None:
     said = HumanDecisions(override=Override(login=odd, reason=odd, at=NOON))
     for verdict in (rejected(concern=long, next_step=long), rejected(signals={"a": long}), rejected()):
         shown = states.combine_content(
-            overrides.with_decisions(of(verdict), said, verdict), [OtherPull(99_999, "failure")], is_head=True
+            overrides.with_decisions(of(verdict), said, verdict), [SharedHeadMember(99_999, "failure")], is_head=True
         )
         for content in (shown, replace(shown, title=odd[:63])):
             assert len(check_text(content).encode()) - len(content.text.encode()) <= BLOCK_BYTES
@@ -291,7 +291,7 @@ def test_what_an_earlier_version_wrote_says_what_it_said() -> None:
     for said in (OVERRIDDEN, APPROVED):
         assert check_text(overrides.with_decisions(earlier, said, NEEDS_ONE)) == ""
     assert check_text(states.combine_content(ACCEPTED, [], is_head=True)) == check_text(ACCEPTED)
-    assert check_text(states.combine_content(earlier, [OtherPull(13, "failure")], is_head=False)) == ""
+    assert check_text(states.combine_content(earlier, [SharedHeadMember(13, "failure")], is_head=False)) == ""
 
 
 def test_no_block_of_a_verdict_is_larger_than_its_room() -> None:

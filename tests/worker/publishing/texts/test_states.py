@@ -9,7 +9,7 @@ from inline_snapshot import snapshot
 from tests.golden.golden import Golden, Pages
 from tests.worker.publishing.texts.samples import HOSTILE
 from worker.domain.check.check_run import HELPFUL, CheckContent, Conclusion
-from worker.domain.check.shared_head import IN_PROGRESS, OtherPull, check_state, strictness_of
+from worker.domain.check.shared_head import IN_PROGRESS, SharedHeadMember, check_state, strictness_of
 from worker.domain.judge_request import Trigger
 from worker.domain.lifecycle.work import ActivePause
 from worker.domain.pause import JudgingPause
@@ -87,10 +87,10 @@ def test_what_a_person_wrote_is_one_line_with_nothing_unseen() -> None:
 ACCEPTED = CheckContent("Accepted", "It is good.", "{json}", Conclusion.SUCCESS, buttons=(HELPFUL,))
 REJECTED = CheckContent("Rejected", "It is not.", "{json}", Conclusion.FAILURE)
 FAILS, ASKS, WAITS, PASSES = (
-    OtherPull(12, "failure"),
-    OtherPull(14, "action_required"),
-    OtherPull(13, IN_PROGRESS),
-    OtherPull(11, "success"),
+    SharedHeadMember(12, "failure"),
+    SharedHeadMember(14, "action_required"),
+    SharedHeadMember(13, IN_PROGRESS),
+    SharedHeadMember(11, "success"),
 )
 
 
@@ -147,19 +147,19 @@ This pull request was not judged.
         (ACCEPTED, [PASSES]),
         (REJECTED, [FAILS]),
         (judging_content(), [WAITS]),
-        (draft_content(), [OtherPull(2, "idle")]),
+        (draft_content(), [SharedHeadMember(2, "idle")]),
     ],
 )
-def test_what_nobody_stands_stricter_beside_says_its_own(own: CheckContent, others: list[OtherPull]) -> None:
+def test_what_nobody_stands_stricter_beside_says_its_own(own: CheckContent, others: list[SharedHeadMember]) -> None:
     assert combine_content(own, others, is_head=True) is own
 
 
 def test_an_accept_is_not_made_less_by_one_that_passes_otherwise() -> None:
-    assert combine_content(ACCEPTED, [OtherPull(2, "skipped")], is_head=True) is ACCEPTED
+    assert combine_content(ACCEPTED, [SharedHeadMember(2, "skipped")], is_head=True) is ACCEPTED
 
 
 def test_a_draft_holds_nobody_and_says_what_the_other_one_does() -> None:
-    assert combine_content(ACCEPTED, [OtherPull(2, check_state(draft_content()))], is_head=True) is ACCEPTED
+    assert combine_content(ACCEPTED, [SharedHeadMember(2, check_state(draft_content()))], is_head=True) is ACCEPTED
     assert combined(combine_content(draft_content(), [PASSES], is_head=True)) == snapshot(
         Said(
             state="success",
@@ -173,8 +173,8 @@ A draft is judged when it is marked ready for review, when a review is requested
     )
 
 
-@pytest.mark.parametrize("other", [PASSES, FAILS, WAITS, OtherPull(3, "neutral")])
-def test_one_that_is_closed_or_has_another_head_says_what_the_others_do(other: OtherPull) -> None:
+@pytest.mark.parametrize("other", [PASSES, FAILS, WAITS, SharedHeadMember(3, "neutral")])
+def test_one_that_is_closed_or_has_another_head_says_what_the_others_do(other: SharedHeadMember) -> None:
     shown = combine_content(REJECTED, [other], is_head=False)
     assert strictness_of(check_state(shown)) is other.strictness
     assert combine_content(REJECTED, [], is_head=False) is REJECTED

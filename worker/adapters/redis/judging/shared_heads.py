@@ -1,40 +1,41 @@
 """States of the check runs that share a commit, by pull request, and the queue of commits to synchronize.
 
 A state is recorded before it is published, so that other pull requests of the commit always include it; its texts are
-encrypted. A commit stays queued until all of its check runs are up to date.
+encrypted. A commit stays queued until all of its check runs are up to date. Fields of a pull request: `N`: state, `N:own`: its own content,
+`N:as`: hash of what GitHub shows, `N:left`: it has left the commit, `N:on`: a synchronization is writing its check run.
 """
 
-import json
-from collections.abc import Mapping
 from datetime import timedelta
-from typing import Any, Final
+from typing import Final
+
+from pydantic import TypeAdapter
 
 from worker.adapters.redis import keys
 from worker.adapters.redis.connection.client import RedisClient, blob, items, text, whole
 from worker.adapters.redis.connection.encryption import Codec
-from worker.adapters.redis.connection.transactions import Operation, Transaction, run
-from worker.adapters.redis.delayed_queue import DelayedQueue
+from worker.adapters.redis.connection.transactions import Operation, Transaction, run, write_all
+from worker.adapters.redis.delayed_queue import DelayedQueue, removal
 from worker.adapters.redis.judging.intake import lifetime_s, queue_sync, request_sync
-from worker.adapters.redis.judging.state import expect_state, load, parse_state, read_commands, save
+from worker.adapters.redis.judging.state import load, save
 from worker.adapters.redis.keys import SHARED_HEADS
-from worker.domain.check.check_run import Button, CheckContent, Conclusion, StatusBlock
+from worker.domain.check.check_run import CheckContent, Conclusion
 from worker.domain.check.shared_head import (
     CommitRef,
-    OtherPull,
     SharedHeadMember,
     SharedHeadState,
-    SharedHeadView,
     check_state,
     dump_content,
     hash_content,
 )
-from worker.domain.check.wait_status import WaitState
-from worker.domain.ids import InstallationId, RepositoryId, Sha
+from worker.domain.ids import Sha
 from worker.domain.judge_request import PullRef
+from worker.domain.lifecycle.state import PullRequestState
 from worker.settings import Timing
 
 BACKSTOP_MS: Final = 5_000
 """Delay after which a commit is checked whose pending publication was never confirmed."""
+
+CONTENT: Final = TypeAdapter(CheckContent)
 
 
 class RedisSharedHeads:
@@ -45,61 +46,44 @@ class RedisSharedHeads:
         self._codec = codec
         self._waiting = DelayedQueue(wire, timing, CommitRef, SHARED_HEADS)
 
-    def record_content(self, pull: PullRef, head_sha: Sha, content: CheckContent) -> SharedHeadView:
-        """Record the content of a pull request before it is published, and return the states of the others at this head."""
-        key = _key(pull, head_sha)
-        sealed = self._codec.seal(dump_content(content), _seal_of(key, pull.number))
-        status, number = check_state(content), str(pull.number)
-        is_cancelled = status == Conclusion.CANCELLED
+    def record_content(self, pull: PullRef, head_sha: Sha, content: CheckContent) -> SharedHeadState:
+        """Record the content of a pull request before it is published, and return the states of all at this head."""
+        key, number = _key(pull, head_sha), pull.number
+        sealed = self._codec.seal(dump_content(content), f"{key.name} {number}")
+        is_cancelled = content.conclusion is Conclusion.CANCELLED
 
-        def record(transaction: Transaction) -> Operation[SharedHeadView]:
-            current, *stored = yield from transaction.peek(("HGET", key.name, "v"), *read_commands(pull))
-            transaction.expect(("HGET", key.name, "v"), current)
-            expect_state(transaction, pull, stored[0])
-            state, version = parse_state(pull, stored), whole(current) + 1  # each change raises the version
-            shown = {} if current is None else (yield from _read_shown(transaction, key.name))
-            transaction.write("HSET", key.name, "v", version, number, status, f"{number}:own", sealed)
-            transaction.write("HDEL", key.name, f"{number}:as", *([] if is_cancelled else [f"{number}:left"]))
-            if is_cancelled:
-                transaction.write("HSET", key.name, f"{number}:left", 1)
-            transaction.write("EXPIRE", key.name, lifetime_s(key))
-            members = _members(shown) | {pull.number}
-            if state.seq is not None and state.head == head_sha != state.published_head:  # its first content here
-                save(transaction, pull, state, state._replace(published_head=head_sha))
-                if state.published_head is not None:  # others at the head before stay without it
-                    yield from request_sync(transaction, pull, state.published_head)
-            if len(members) > 1:
-                queue_sync(transaction, pull, head_sha, BACKSTOP_MS)
-            others = list[OtherPull]()
-            for other in sorted(members - {pull.number}):
-                is_left = f"{other}:left" in shown
-                if not is_left and (yield from _is_at(transaction, _with_number(pull, other), head_sha)):
-                    others.append(OtherPull(other, shown[str(other)]))
+        def record(transaction: Transaction) -> Operation[SharedHeadState]:
+            state = yield from load(transaction, pull)
             is_here = not is_cancelled and not state.is_closed and state.head in (None, head_sha)
-            return SharedHeadView(version, is_here, tuple(others))
+            before = yield from _read(transaction, pull, head_sha)
+            after = before.record(SharedHeadMember(number, check_state(content), is_here=is_here))
+            left = (f"{number}:left", 1) if is_cancelled else ()
+            fields = ("v", after.version, number, check_state(content), f"{number}:own", sealed, *left)
+            transaction.write("HDEL", key.name, f"{number}:as", f"{number}:left")
+            transaction.write("HSET", key.name, *fields)
+            transaction.write("EXPIRE", key.name, lifetime_s(key))
+            yield from _move(transaction, pull, state, head_sha)
+            if len(after.members) > 1:
+                queue_sync(transaction, pull, head_sha, BACKSTOP_MS)
+            return after
 
         return run(self._wire, record)
 
-    def record_written(self, pull: PullRef, head_sha: Sha, version: int, content: CheckContent) -> None:
-        self._record_published(pull, head_sha, version, content)
-
-    def _record_published(
-        self, pull: PullRef, head_sha: Sha, version: int, content: CheckContent, *, is_synced: bool = False
+    def record_written(
+        self, pull: PullRef, head_sha: Sha, version: int, content: CheckContent, *, is_sync: bool = False
     ) -> None:
         """Record what GitHub shows. After a change in between the commit is checked again, and so it is while a sync is under way."""
         name, number = _key(pull, head_sha).name, pull.number
 
         def record(transaction: Transaction) -> Operation[None]:
             current, is_syncing = yield from transaction.read(("HGET", name, "v"), ("HEXISTS", name, f"{number}:on"))
-            if is_synced:
+            if is_sync:
                 transaction.write("HDEL", name, f"{number}:on")
             if current is None:
                 return
-            if whole(current) == version and (is_synced or not is_syncing):
-                (queued,) = yield from transaction.peek(("ZSCORE", SHARED_HEADS.order.name, name))
+            if whole(current) == version and (is_sync or not is_syncing):
                 transaction.write("HSET", name, f"{number}:as", hash_content(content))
-                if queued is not None:
-                    transaction.write("ZADD", SHARED_HEADS.order.name, "LT", transaction.now, name)
+                transaction.write("ZADD", SHARED_HEADS.order.name, "XX", "LT", transaction.now, name)
                 return
             transaction.write("HDEL", name, f"{number}:as")
             yield from request_sync(transaction, pull, head_sha)
@@ -113,23 +97,19 @@ class RedisSharedHeads:
         def rejoin(transaction: Transaction) -> Operation[None]:
             state = yield from load(transaction, pull)
             (is_listed,) = yield from transaction.read(("HEXISTS", name, pull.number))
-            if not is_listed:
-                return
-            transaction.write("HDEL", name, f"{pull.number}:left")
-            yield from request_sync(transaction, pull, head_sha)
-            if state.head == head_sha != state.published_head:
-                save(transaction, pull, state, state._replace(published_head=head_sha))
-                if state.published_head is not None:
-                    yield from request_sync(transaction, pull, state.published_head)
+            if is_listed:
+                transaction.write("HDEL", name, f"{pull.number}:left")
+                yield from request_sync(transaction, pull, head_sha)
+                yield from _move(transaction, pull, state, head_sha)
 
         run(self._wire, rejoin)
 
-    def leave(self, pull: PullRef, commit: CommitRef | None = None) -> None:
-        """Remove a pull request from *commit*, by default its last published one."""
+    def leave(self, pull: PullRef, head_sha: Sha | None = None) -> None:
+        """Remove a pull request from this commit, by default from its last published one."""
 
         def leave(transaction: Transaction) -> Operation[None]:
             state = yield from load(transaction, pull)
-            head = state.published_head if commit is None else commit.head_sha
+            head = head_sha or state.published_head
             if head is None:
                 return
             name = _key(pull, head).name
@@ -147,112 +127,70 @@ class RedisSharedHeads:
         return self._waiting.next()
 
     def postpone(self, commit: CommitRef, delay: timedelta) -> None:
-        self._waiting.postpone(_of(commit).name, delay)
+        self._waiting.postpone(_key(commit, commit.head_sha).name, delay)
 
     def find_state(self, commit: CommitRef) -> SharedHeadState:
         """States of all pull requests at a commit."""
+        return run(self._wire, lambda transaction: _read(transaction, commit, commit.head_sha))
 
-        def find(transaction: Transaction) -> Operation[SharedHeadState]:
-            shown = yield from _read_shown(transaction, _of(commit).name)
-            members = list[SharedHeadMember]()
-            for number in sorted(_members(shown)):
-                pull = _ref(commit, number)
-                is_here = f"{number}:left" not in shown and (yield from _is_at(transaction, pull, commit.head_sha))
-                members.append(SharedHeadMember(number, shown[str(number)], is_here, shown.get(f"{number}:as", "")))
-            return SharedHeadState(int(shown.get("v", "0")), tuple(members))
-
-        return run(self._wire, find)
-
-    def own_content(self, commit: CommitRef, number: int) -> CheckContent:
+    def own_content(self, pull: PullRef, head_sha: Sha) -> CheckContent:
         """This pull request's own content, without the others'."""
-        key = _of(commit)
-        sealed = blob(self._wire.call("HGET", key.name, f"{number}:own"))
-        return _content(self._codec.open(sealed, _seal_of(key, number)))
+        name = _key(pull, head_sha).name
+        sealed = blob(self._wire.call("HGET", name, f"{pull.number}:own"))
+        return CONTENT.validate_json(self._codec.open(sealed, f"{name} {pull.number}"))
 
-    def mark_updating(self, commit: CommitRef, number: int) -> None:
-        """Record that new content is about to be published: until `record_shown` the published content is unknown."""
-        self._wire.call("HSET", _of(commit).name, f"{number}:on", 1)
-        self._wire.call("HDEL", _of(commit).name, f"{number}:as")
-
-    def record_shown(self, pull: PullRef, head_sha: Sha, version: int, content: CheckContent) -> None:
-        """Record the published content and its version."""
-        self._record_published(pull, head_sha, version, content, is_synced=True)
+    def mark_updating(self, pull: PullRef, head_sha: Sha) -> None:
+        """Record that new content is about to be published: until `record_written` the published content is unknown."""
+        name = _key(pull, head_sha).name
+        write_all(self._wire, ("HSET", name, f"{pull.number}:on", 1), ("HDEL", name, f"{pull.number}:as"))
 
     def close_version(self, commit: CommitRef, version: int) -> bool:
         """Close a version after all check runs are up to date. False: superseded by a newer one."""
-        name = _of(commit).name
+        name = _key(commit, commit.head_sha).name
 
         def close(transaction: Transaction) -> Operation[bool]:
             (current,) = yield from transaction.read(("HGET", name, "v"))
             if current is not None and whole(current) != version:
                 return False
-            transaction.write("ZREM", SHARED_HEADS.order.name, name)
-            transaction.write("HDEL", SHARED_HEADS.texts.name, name)
-            transaction.write("HDEL", SHARED_HEADS.tries.name, name)
+            for command in removal(SHARED_HEADS, name):
+                transaction.write(*command)
             return True
 
         return run(self._wire, close)
 
 
-def _read_shown(transaction: Transaction, name: str) -> Operation[dict[str, str]]:
-    """The published states of a commit by number, with its version, without texts."""
-    (names,) = yield from transaction.peek(("HKEYS", name))
-    fields = [text(field) for field in items(names) if not text(field).endswith(":own")]
-    if not fields:
-        return {}
-    (values,) = yield from transaction.peek(("HMGET", name, *fields))
-    return {field: text(value) for field, value in zip(fields, items(values), strict=True) if value is not None}
-
-
-def _members(shown: Mapping[str, str]) -> set[int]:
-    return {int(field) for field in shown if field.isdecimal()}
-
-
-def _is_at(transaction: Transaction, pull: PullRef, head_sha: Sha) -> Operation[bool]:
-    """Whether a pull request is open, as far as known, and this is its head."""
-    (fields,) = yield from transaction.peek(("HMGET", keys.pull(pull).name, "head", "over"))
-    head, closed_at = items(fields)
-    return closed_at is None and text(head) in ("", head_sha)
-
-
-def _with_number(pull: PullRef, number: int) -> PullRef:
-    return pull.model_copy(update={"number": number})
-
-
-def _ref(commit: CommitRef, number: int) -> PullRef:
-    return PullRef(installation_id=commit.installation_id, repository_id=commit.repository_id, number=number)
-
-
-def _key(pull: PullRef, head_sha: Sha) -> keys.Key:
-    return keys.shared_head_states(pull.installation_id, pull.repository_id, head_sha)
-
-
-def _of(commit: CommitRef) -> keys.Key:
-    return keys.shared_head_states(
-        InstallationId(commit.installation_id), RepositoryId(commit.repository_id), commit.head_sha
+def _read(transaction: Transaction, ref: PullRef | CommitRef, head_sha: Sha) -> Operation[SharedHeadState]:
+    """The states at a commit, without texts. The transaction fails if their version changes."""
+    name = _key(ref, head_sha).name
+    version, names = yield from transaction.peek(("HGET", name, "v"), ("HKEYS", name))
+    transaction.expect(("HGET", name, "v"), version)
+    numbers = sorted(int(field) for field in map(text, items(names)) if field.isdecimal())
+    if not numbers:
+        return SharedHeadState(whole(version), ())
+    pulls = [keys.pull(_pull(ref, number)).name for number in numbers]
+    fields, *heads = yield from transaction.peek(
+        ("HMGET", name, *(f"{number}{field}" for number in numbers for field in ("", ":as", ":left"))),
+        *(("HMGET", pull, "head", "over") for pull in pulls),
     )
+    values, members = list(map(text, items(fields))), list[SharedHeadMember]()
+    for number, state, shown, left, known in zip(numbers, values[::3], values[1::3], values[2::3], heads, strict=True):
+        head, closed_at = map(text, items(known))
+        is_here = not left and not closed_at and head in ("", head_sha)
+        members.append(SharedHeadMember(number, state, is_here=is_here, shown=shown))
+    return SharedHeadState(whole(version), tuple(members))
 
 
-def _seal_of(key: keys.Key, number: int) -> str:
-    return f"{key.name} {number}"
+def _move(transaction: Transaction, pull: PullRef, state: PullRequestState, head_sha: Sha) -> Operation[None]:
+    """Record the newest head as published; the others at the head before stay without this pull request."""
+    if state.head == head_sha != state.published_head:
+        save(transaction, pull, state, state._replace(published_head=head_sha))
+        if state.published_head is not None:
+            yield from request_sync(transaction, pull, state.published_head)
 
 
-def _content(text: bytes) -> CheckContent:
-    fields: dict[str, Any] = json.loads(text)
-    values: dict[str, Any] = {name: fields[name] for name in CheckContent.__match_args__ if name in fields}
-    if values["conclusion"] is not None:
-        values["conclusion"] = Conclusion(values["conclusion"])
-    values["block"] = _block(values.get("block"))
-    values["buttons"] = tuple(
-        Button(button["label"], button["identifier"], button["description"]) for button in values["buttons"]
-    )
-    return CheckContent(**values)
+def _pull(ref: PullRef | CommitRef, number: int) -> PullRef:
+    return PullRef(installation_id=ref.installation_id, repository_id=ref.repository_id, number=number)
 
 
-def _block(fields: dict[str, Any] | None) -> StatusBlock | None:
-    """Parse a status block without unknown fields. None: an earlier version wrote it, and the text has everything."""
-    if fields is None:
-        return None
-    values: dict[str, Any] = {name: fields[name] for name in StatusBlock.__match_args__ if name in fields}
-    values["state"] = WaitState(values["state"])
-    return StatusBlock(**values)
+def _key(ref: PullRef | CommitRef, head_sha: Sha) -> keys.Key:
+    return keys.shared_head_states(ref.installation_id, ref.repository_id, head_sha)
