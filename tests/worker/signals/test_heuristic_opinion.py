@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.worker.signals.made import RUBRIC, dossier_of, plain_dossier
-from worker.domain.dossier import Dossier, Policy
+from worker.domain.dossier import Criterion, Dossier, Policy
 from worker.domain.verdict.verdict import CERTAIN_CONFIDENCE, Category, HeuristicOpinion
 from worker.dossier.diff.parser import DiffError
 from worker.judge.rubric import load_rubric
@@ -42,6 +42,12 @@ def test_an_empty_diff_is_a_fact_without_a_place() -> None:
     assert (fact.category, fact.path, fact.line) == (Category.ACCEPTANCE_GAP, None, None)
     assert (empty.score, empty.confidence >= CERTAIN_CONFIDENCE) == (FACT_SCORE, True)
     assert empty.reason == "a fact: the diff against the merge base is empty"
+
+
+def test_an_empty_diff_names_ten_criteria_at_most() -> None:
+    criteria = tuple(Criterion(id=f"AC{number}", text="It does.") for number in range(1, 13))
+    (fact,) = form_opinion(plain_dossier("").model_copy(update={"criteria": criteria}), RUBRIC).facts
+    assert "(AC1, AC2, AC3, AC4, AC5, AC6, AC7, AC8, AC9, AC10)" in fact.step
 
 
 def test_a_fact_settles_the_score_and_names_its_place() -> None:

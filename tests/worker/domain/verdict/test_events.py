@@ -96,6 +96,11 @@ def test_a_verdict_is_told_by_numbers_and_words_of_closed_sets() -> None:
     assert body["author_agent"] == "copilot"
 
 
+def test_an_event_names_twenty_facts_at_most() -> None:
+    findings = [{"signal": f"fact_{number:02}", "category": "half_finished", "fact": True} for number in range(25)]
+    assert told(rejected(findings=findings))["facts"] == [f"fact_{number:02}" for number in range(20)]
+
+
 def test_what_has_no_price_is_told_as_unknown() -> None:
     verdict = accepted(judge_kind="llm", judge_model="m", judge_cost_usd=None)
     assert told(verdict)["judge_cost_usd"] is None

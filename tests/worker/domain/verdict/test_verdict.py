@@ -155,3 +155,9 @@ def test_certainty_comes_from_a_fact_or_a_safe_change(confidence: float, has_fac
 def test_a_fact_and_a_safe_change_exclude_each_other() -> None:
     with pytest.raises(ValidationError, match="not safe"):
         HeuristicOpinion(score=0.1, confidence=0.9, findings=(FACT,), safe="only comments changed", reason="r")
+
+
+def test_what_a_finding_asks_for_is_said_in_the_check_and_not_recorded() -> None:
+    finding = Finding(signal="stub_body", category=Category.HALF_FINISHED, fact=True, step="Write the body of `load`.")
+    assert finding.step
+    assert "step" not in finding.model_dump()

@@ -16,7 +16,7 @@ from worker.publishing.texts.check_run import (
     proposed_changes,
     used_configuration,
 )
-from worker.publishing.texts.phrases import config_notes, passing_phrase, proposals, value_phrase
+from worker.publishing.texts.phrases import config_notes, list_phrase, passing_phrase, proposals, value_phrase
 from worker.publishing.texts.terminal import TerminalPage, verdict_report
 
 PLACE = ".github/assay.yml"
@@ -281,3 +281,11 @@ def test_what_stands_in_a_file_formats_and_links_nothing() -> None:
 )
 def test_a_value_is_shown_as_somebody_would_write_it(value: object, said: str) -> None:
     assert value_phrase(value) == said
+
+
+@pytest.mark.parametrize(
+    ("items", "text"),
+    [([], ""), (["a"], ": a"), (["a", "b"], ": a, b"), (["a", "b", "c"], ": a, b … and 1 more")],
+)
+def test_a_list_names_its_first_items_and_counts_the_rest(items: list[str], text: str) -> None:
+    assert list_phrase(items, most=2) == text
