@@ -5,6 +5,10 @@ lines `--- a/path` and `+++ b/path` (the first alone if it is deleted, the secon
 in a diff. A line `^ signal` says that the signal fires at the line above it, behind `+++` at the whole file, and before the first
 file at the whole change; JSON behind it adds fields of the finding.
 
+Keys of their own: `rule` (an item of AGENTS.md, or its whole text if that has several lines), `cites` (where the case says that AC1
+is met), `absent` (paths that are not in the head tree), `body` (of the pull request). A list under a key of VARIED says that the
+signals fire alike for each of its texts.
+
     === a stub beside the work
     title: Add the loader
     +++ b/a.py
@@ -15,8 +19,9 @@ file at the whole change; JSON behind it adds fields of the finding.
 
 import json
 from collections.abc import Iterator, Mapping
+from itertools import product
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, cast
 
 import yaml
 
@@ -25,6 +30,7 @@ from worker.domain.dossier import Dossier
 from worker.domain.verdict.verdict import Side
 
 FIXTURES: Final = Path(__file__).parent / "fixtures"
+VARIED: Final = ("rule", "cites", "evidence", "body", "title")
 
 Firing = tuple[str, str, int, str]
 """Signal, path, line and side; a path that is not there is empty, a line 0."""
@@ -41,8 +47,31 @@ class Case(NamedTuple):
     firings: tuple[tuple[Firing, dict[str, Any]], ...]
 
     @property
-    def dossier(self) -> Dossier:
-        return dossier_of(self.before, self.after, **self.header)
+    def dossiers(self) -> Iterator[Dossier]:
+        """One for each choice among the texts of the keys in VARIED."""
+        return self.dossiers_of(self.before, self.after)
+
+    def dossiers_of(self, before: Texts, after: Texts) -> Iterator[Dossier]:
+        """The same of another change."""
+        varied = {key: cast("list[str]", self.header[key]) for key in VARIED if isinstance(self.header.get(key), list)}
+        for texts in product(*varied.values()):
+            yield dossier_of(before, after, **_read_header({**self.header, **dict(zip(varied, texts, strict=True))}))
+
+
+def _read_header(header: dict[str, Any]) -> dict[str, Any]:
+    """The keys of the dossier that the case's own keys stand for."""
+    keys = dict(header)
+    if (rule := keys.pop("rule", None)) is not None:
+        text = rule if "\n" in rule else f"# Rules\n\n- {rule}\n"
+        keys["guidance"] = [{"path": "AGENTS.md", "text": text}]
+    if (place := keys.pop("cites", None)) is not None:
+        claim = {"criterion": "AC1", "addressed_by": place, "evidence": keys.pop("evidence", None)}
+        keys["case"] = {"summary": "s", "ac_coverage": [claim]}
+    if (paths := keys.pop("absent", None)) is not None:
+        keys["absent"] = [{"path": path, "exists": False} for path in paths]
+    if (body := keys.pop("body", None)) is not None:
+        keys["pull_request"] = {"body": body}
+    return keys
 
 
 def read_cases(path: Path) -> Iterator[Case]:

@@ -40,11 +40,18 @@ def _lines(text: str | None) -> list[str]:
 
 
 def dossier_of(
-    before: Texts, after: Texts, *, texts: bool = True, title: str = "Change", issue: str | None = None, **more: Any
+    before: Texts,
+    after: Texts,
+    *,
+    texts: bool = True,
+    title: str = "Change",
+    issue: str | None = None,
+    absent: Sequence[Mapping[str, object]] = (),
+    **more: Any,
 ) -> Dossier:
-    """The dossier of a change; *texts* says whether it carries the head's files."""
-    files = [{"path": path, "text": text} for path, text in after.items()]
-    return plain_dossier(diff_of(before, after), title, issue, **({"files": files} if texts else {}), **more)
+    """The dossier of a change; *texts* says whether it carries the head's files. *absent*: files that do not exist."""
+    files = [*({"path": path, "text": text} for path, text in after.items() if texts), *absent]
+    return plain_dossier(diff_of(before, after), title, issue, **({"files": files} if texts or absent else {}), **more)
 
 
 def plain_dossier(
