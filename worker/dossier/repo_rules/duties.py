@@ -5,7 +5,6 @@ A duty is sure only where the sentence, read to its end, falls on every change o
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Final
 
 from worker.dossier.repo_rules.prohibitions import RuleSentence
@@ -14,7 +13,6 @@ from worker.dossier.repo_rules.scope import (
     DutyScope,
     RepoRule,
     RuleKind,
-    RuleReach,
     RuleScope,
     read_qualifiers,
     select_spans,
@@ -153,29 +151,14 @@ _DEPENDENCIES: Final = re.compile(
     rf"|(?:any )?{_NEW}+{_DEPENDENCY} (?:are|is) (?:strictly )?(?:not allowed|forbidden|prohibited|banned|not accepted|rejected|not permitted))(?!\s(?:to|in) «)\b(.*)",
     re.IGNORECASE | re.DOTALL,
 )
-_NAMES: Final = re.compile(
-    rf"(?:all |every |each |new )*(?:unit )?test(?:s| files?| modules?)? (?:must |are |is |files |shall |always )*(?:be )?(?:named|called|end (?:in|with)|match)"
-    rf"(?: like| as)? ({SPAN_LIST})(.*)",
-    re.IGNORECASE | re.DOTALL,
-)
-_GLOB: Final = re.compile(r"[\w.*-]*\*[\w.*-]*|[._-][\w.-]+")
 
 
 def find_duties(sentence: RuleSentence) -> Iterator[RepoRule]:
     """The rules that the sentence makes by asking for something."""
-    prose, spans, origin, scope = sentence.prose, sentence.spans, sentence.origin, sentence.surroundings.scope
     yield from _find_changelog_duties(sentence)
     yield from _find_docstring_duties(sentence)
-    if match := _LICENCE.match(prose):
-        lines = select_spans(match["line"] or "", spans)
-        if not lines or _LICENCE_LINE.search(lines[0]):
-            yield RepoRule(RuleKind.LICENCE, origin, lines, scope)
-    if _TESTS.match(prose):
-        yield RepoRule(RuleKind.TESTS, origin, scope=scope)
-    if match := _NAMES.match(prose):
-        globs = tuple(span for span in select_spans(match[1], spans) if _GLOB.fullmatch(span))
-        if globs:
-            yield RepoRule(RuleKind.FILE_NAMES, origin, globs, replace(scope, reach=RuleReach.TESTS))
+    if _TESTS.match(sentence.prose):
+        yield RepoRule(RuleKind.TESTS, sentence.origin, scope=sentence.surroundings.scope)
 
 
 def find_dependency_bans(sentence: RuleSentence) -> Iterator[RepoRule]:
@@ -189,15 +172,6 @@ def find_dependency_bans(sentence: RuleSentence) -> Iterator[RepoRule]:
 
 
 _RUNTIME: Final = re.compile(r"\b(?:runtime|production)\b", re.IGNORECASE)
-
-
-_LICENCE: Final = re.compile(
-    r"(?:(?:all|every|each|any|new|the) ){1,3}(?:(?:source|code|python|java|go|rust|script) )?files? "
-    r"(?:must |has to |have to |needs? to |shall |always )*(?:starts?|begins?|needs?|have|has|carry|carries|contains?|includes?|requires?|comes?|opens?)"
-    rf" (?:with )?(?:an? |the |our |its |this )*(?:(?:licen[sc]e|copyright|spdx|apache|mit)(?:[- ]\w+)?(?: (?:header|notice|line|comment|identifier|boilerplate))|(?P<line>{SPAN_LIST}))",
-    re.IGNORECASE,
-)
-_LICENCE_LINE: Final = re.compile(r"SPDX|copyright|licen[sc]e", re.IGNORECASE)
 
 
 def _scope(sentence: RuleSentence, after: str) -> tuple[RuleScope, bool]:

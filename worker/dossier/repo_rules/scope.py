@@ -20,8 +20,6 @@ class RuleKind(StrEnum):
     DOCSTRING = "docstring"
     TESTS = "tests"
     DEPENDENCIES = "no new dependency"
-    FILE_NAMES = "file names"
-    LICENCE = "licence header"
 
 
 class RuleReach(StrEnum):

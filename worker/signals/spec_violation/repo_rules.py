@@ -9,7 +9,6 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from fnmatch import fnmatchcase
 from itertools import islice
 from typing import Any, Final, NamedTuple, assert_never, cast
 
@@ -75,8 +74,6 @@ _DEFINED: Final = re.compile(r"\bdef\s+(\w+)\s*\(")
 _NAMED: Final = re.compile(r"\b(\w++)\s*+\(")
 _BOUND: Final = re.compile(r"^[^\S\n]+(?:async )?(?:def )?(\w+)\s*(?:\(|:|=)", re.MULTILINE)
 _BASES: Final = frozenset({"object", "ABC", "abc.ABC", "metaclass=ABCMeta", "metaclass=abc.ABCMeta", "Generic"})
-_LICENSED: Final = re.compile(r"SPDX|copyright|licen[sc]e", re.IGNORECASE)
-_LIKE_A_TEST: Final = re.compile(r"tests?\b|spec\b|^test_", re.IGNORECASE)
 _DEEPEST: Final = 5
 _SECTION: Final = re.compile(r"(?:dev-|build-)?dependencies")
 _REQUIREMENT: Final = re.compile(r"\s*([A-Za-z0-9][\w.-]*)")
@@ -385,28 +382,6 @@ def _find_test_violations(rule: RepoRule, change: CodeChange) -> Iterator[RuleVi
         yield RuleViolation(rule, f"this change alters {changed.path} and no test", is_sure=False, path=changed.path)
 
 
-def _find_licence_violations(rule: RepoRule, change: CodeChange) -> Iterator[RuleViolation]:
-    """New files of code that do not begin with a licence."""
-    for file in change.files:
-        is_new = (
-            file.diff.change is ChangeKind.ADDED and file.language is not None and file.role is not FileRole.FOREIGN
-        )
-        text = file.head_text if is_new and is_path_covered(rule.scope, file.path) else None
-        if text and not _LICENSED.search(text[:2_000]):
-            yield RuleViolation(rule, f"{file.path} is new and has none", is_sure=False, path=file.path, line=1)
-
-
-def _find_name_violations(rule: RepoRule, change: CodeChange) -> Iterator[RuleViolation]:
-    """New test files with other names than the rule asks for."""
-    globs = [glob if "*" in glob else f"*{glob}" for glob in rule.targets]
-    for file in change.files:
-        name = file.path.rpartition("/")[2]
-        is_new = file.diff.change is ChangeKind.ADDED and file.language is not None and file.role is FileRole.TEST
-        is_due = is_new and is_path_covered(rule.scope, file.path) and _LIKE_A_TEST.search(name)
-        if is_due and not any(fnmatchcase(name, glob) for glob in globs):
-            yield RuleViolation(rule, f"{name} is named otherwise", is_sure=False, path=file.path)
-
-
 def _find_dependency_violations(rule: RepoRule, change: CodeChange) -> Iterator[RuleViolation]:
     """The first new dependency of each manifest."""
     for file in change.files:
@@ -511,8 +486,6 @@ _FINDERS: Final[dict[RuleKind, Callable[[RepoRule, CodeChange], Iterator[RuleVio
     RuleKind.DOCSTRING: _find_docstring_violations,
     RuleKind.TESTS: _find_test_violations,
     RuleKind.DEPENDENCIES: _find_dependency_violations,
-    RuleKind.FILE_NAMES: _find_name_violations,
-    RuleKind.LICENCE: _find_licence_violations,
 }
 _READERS: Final[dict[str, Callable[[str], Iterator[tuple[str, bool]]]]] = {
     "package.json": _read_package_json,

@@ -68,8 +68,8 @@ class RuleViolation:
                 step = f"Add an entry about this change {where}, as {written} asks."
             case RuleKind.DOCSTRING:
                 step = f"Write the documentation of the function at {{place}}, as {written} asks."
-            case RuleKind.TESTS | RuleKind.FILE_NAMES | RuleKind.LICENCE:
-                step = ""  # no violation of these is sure
+            case RuleKind.TESTS:
+                step = ""  # no violation of it is sure
             case _:
                 assert_never(self.rule.kind)
         return step
