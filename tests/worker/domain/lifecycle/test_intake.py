@@ -97,7 +97,7 @@ def test_a_person_has_a_draft_judged(pull: PlayedPullRequest, trigger: Trigger) 
     pull.request(trigger, draft=True)
     assert (pull.state.phase, pull.due_in_s, pull.state.is_idle_draft) == (Phase.DUE, 0, False)
     pull.request(head=NEWER, draft=True)
-    assert pull.state.phase is Phase.DUE, "a later push keeps what a person asked for"
+    assert (pull.state.phase, pull.state.is_idle_draft) == (Phase.DUE, trigger is Trigger.LOCAL), "it was asked for"
 
 
 @pytest.mark.parametrize("phase", [Phase.DUE, Phase.DISPATCHED, Phase.JUDGING])
@@ -114,6 +114,34 @@ def test_a_draft_with_another_head_than_the_judged_one_is_looked_at(pull: Played
     pull.judge(NEWER)
     assert pull.request(head=HEAD, draft=True) is IntakeOutcome.QUEUED
     assert (pull.state.phase, pull.due_in_s) == (Phase.DUE, 0)
+
+
+def test_a_draft_that_a_judge_has_seen_is_not_looked_at_for_each_push(pull: PlayedPullRequest) -> None:
+    pull.request()
+    pull.judge()
+    pull.request(head=NEWER, draft=True)
+    pull.judge(None)
+    pull.request(head=NEWEST, draft=True)
+    assert (pull.state.phase, pull.state.retention) == (None, Retention.EXPIRING)
+
+
+@pytest.mark.parametrize("head", [HEAD, NEWER])
+def test_a_draft_waits_for_the_checks_of_the_head_that_was_judged(pull: PlayedPullRequest, head: Sha) -> None:
+    pull.request()
+    pull.judge(later="again")
+    pull.request(Trigger.EDITED, head, draft=True)
+    assert pull.state.ci_request == ("again" if head == HEAD else None)
+
+
+@pytest.mark.parametrize("head", [HEAD, None])
+def test_a_verdict_shows_that_it_is_no_draft_and_a_review_request_starts_a_draft(
+    pull: PlayedPullRequest, head: Sha | None
+) -> None:
+    pull.request()
+    pull.request(draft=True)
+    pull.judge(head)
+    assert pull.state.is_idle_draft is (head is None)
+    assert pull.request(Trigger.REVIEW) is (IntakeOutcome.QUEUED if head is None else IntakeOutcome.UNKNOWN)
 
 
 def test_a_review_request_starts_only_what_waits(pull: PlayedPullRequest) -> None:
@@ -135,6 +163,12 @@ def test_the_configuration_of_the_base_sets_the_window(
 ) -> None:
     pull.request(trigger, context=IntakeContext(quiet_ms=600_000))
     assert pull.due_in_s == seconds
+
+
+def test_an_event_without_a_window_leaves_the_one_of_the_base(pull: PlayedPullRequest) -> None:
+    pull.request(context=IntakeContext(quiet_ms=600_000))
+    pull.request(Trigger.EDITED)
+    assert (pull.state.quiet_ms, pull.due_in_s) == (600_000, 600)
 
 
 @pytest.mark.parametrize("trigger", [Trigger.RESUMED, Trigger.LATE, Trigger.REOPENED, Trigger.PUSHED])
@@ -163,6 +197,19 @@ def test_an_edited_text_makes_a_verdict_stale_and_only_extends_a_wait(
     first = pull.state.request
     pull.request(Trigger.TEXT, context=IntakeContext(is_concluded=is_concluded))
     assert (pull.state.outdated_by is None, pull.state.request == first) == (not is_concluded, not is_concluded)
+
+
+@pytest.mark.parametrize("head", [HEAD, NEWER])
+def test_an_edited_text_in_the_window_has_its_check_run_show_the_new_time_or_head(
+    pull: PlayedPullRequest, head: Sha
+) -> None:
+    pull.request()
+    first = pull.state.request
+    pull.change(opening_at=None)
+    pull.now += 1000
+    pull.request(Trigger.TEXT, head)
+    assert (pull.state.head, pull.state.opening_at, pull.due_in_s) == (head, pull.now, 45)
+    assert (pull.state.request == first) is (head == HEAD)
 
 
 # Outdated verdicts
@@ -294,6 +341,17 @@ def test_the_time_of_an_older_head_is_not_that_of_the_newest(pull: PlayedPullReq
     assert pull.state.head_first_seen_at is None
     push(pull, NEWER, NEWEST, first_seen_at="now")
     assert pull.state.head_first_seen_at == "now"
+
+
+@pytest.mark.parametrize("by_verdict", [True, False])
+def test_another_head_has_no_history(pull: PlayedPullRequest, *, by_verdict: bool) -> None:
+    pull.request(first_seen_at="then")
+    pull.request(Trigger.RERUN, first_seen_at="later")
+    assert pull.state.head_first_seen_at == "then"
+    pull.change(looks=3, waiting_since=START)
+    pull.judge(NEWER) if by_verdict else pull.request(head=NEWER)
+    assert (pull.state.head, pull.state.head_first_seen_at) == (NEWER, None)
+    assert (pull.state.looks, pull.state.waiting_since) == (0, None)
 
 
 def test_a_verdict_on_a_head_that_no_event_named_is_the_first(pull: PlayedPullRequest) -> None:

@@ -89,6 +89,14 @@ def test_what_counts_as_an_attempt(pull: PlayedPullRequest, how: Finish, attempt
     assert pull.state.attempts == attempts
 
 
+@pytest.mark.parametrize("how", [Finish.WAIT, Finish.AGAIN, Finish.OUTAGE, Finish.JUDGED])
+def test_an_end_that_github_did_not_cause_ends_the_count_of_its_outages(pull: PlayedPullRequest, how: Finish) -> None:
+    pull.change(outage_count=2)
+    pull.start()
+    pull.end(how, wait_ms=1000, later="later")
+    assert pull.state.outage_count is None
+
+
 def test_a_judge_without_a_lease_ends_nothing(pull: PlayedPullRequest) -> None:
     pull.start()
     pull.now += LEASE_MS + 1
