@@ -140,13 +140,6 @@ def test_a_judging_that_was_given_up_lets_nobody_follow(store: Store) -> None:
     assert soon(store, 2) == []
 
 
-@pytest.mark.parametrize("how", [Finish.WAIT, Finish.AGAIN, Finish.OUTAGE])
-def test_whatever_github_was_read_for_shows_that_it_is_back(store: Store, how: Finish) -> None:
-    waits(store, 1, 2)
-    store.pulls.finish(takes(store, pull(1)).lease, how, HOUR, wish(1))
-    assert soon(store, 2) == [2]
-
-
 def test_no_other_installation_follows(store: Store) -> None:
     other = pull(2, installation=200)
     waits(store, 1)
@@ -184,25 +177,6 @@ def test_a_push_to_what_became_a_draft_since_tries_at_once_too(store: Store) -> 
     waits(store, 1)
     store.pulls.request_judging(wish(1, head_sha=NEWER, draft=True))
     assert soon(store, 1) == [1]
-
-
-def test_who_asks_by_hand_need_not_wait_for_the_next_try(store: Store) -> None:
-    waits(store, 1, 2)
-    store.pulls.request_judging(wish(1, trigger=Trigger.COMMAND, head_sha=None))
-    assert soon(store, 1, 2) == [1]
-
-
-def test_what_comes_by_itself_waits_for_its_turn(store: Store) -> None:
-    waits(store, 1)
-    store.pulls.request_judging(wish(1, trigger=Trigger.CI, head_sha=None))
-    assert soon(store, 1) == []
-
-
-def test_a_time_that_github_gave_is_kept_also_by_a_push(store: Store) -> None:
-    waits(store, 1)
-    store.pulls.finish(takes(store, pull(1)).lease, Finish.PUT_OFF, HOUR)
-    store.pulls.request_judging(wish(1, head_sha=NEWER))
-    assert soon(store, 1) == []
 
 
 def test_an_errand_that_goes_well_lets_judgings_follow_too(store: Store) -> None:

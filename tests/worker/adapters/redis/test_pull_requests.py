@@ -63,13 +63,6 @@ def test_a_delivery_counts_once_however_often_it_comes(store: Store) -> None:
     assert given(store) is None
 
 
-def test_requests_that_wait_become_one_and_the_newest_is_judged(store: Store) -> None:
-    store.pulls.request_judging(wish())
-    assert store.pulls.request_judging(wish(head_sha=NEWER)).outcome is IntakeOutcome.COALESCED
-    assert taken(store).request.head_sha == NEWER
-    assert given(store) is None
-
-
 def test_a_push_while_judging_is_judged_after_it(store: Store) -> None:
     store.pulls.request_judging(wish())
     judging = taken(store)
@@ -86,13 +79,6 @@ def test_the_quiet_window_puts_a_push_off_but_not_for_ever(redis_server: Redis, 
         assert given(patient) is None
         store.client.call("HSET", keys.pull(pull()).name, "since", 1)
         patient.pulls.request_judging(wish(head_sha=NEWER))
-    assert given(store) is not None
-
-
-def test_a_command_does_not_wait_for_the_quiet_window(redis_server: Redis, store: Store) -> None:
-    with open_store(settings(redis_server.url, Timing(quiet_window=3600))) as patient:
-        patient.pulls.request_judging(wish())
-        patient.pulls.request_judging(wish(trigger=Trigger.COMMAND, head_sha=None))
     assert given(store) is not None
 
 
@@ -193,64 +179,6 @@ def test_a_judge_that_dies_when_all_is_done_changes_nothing(store: Store) -> Non
     assert not store.pulls.requeue_dead(pull(), done.lease.fence)
 
 
-def test_an_ending_told_twice_gets_the_same_answer(store: Store) -> None:
-    store.pulls.request_judging(wish())
-    judging = taken(store)
-    store.pulls.request_judging(wish(head_sha=NEWER))
-    answers = [store.pulls.finish(judging.lease, Finish.JUDGED) for _ in range(2)]
-    assert answers == [FinishResult.AGAIN, FinishResult.AGAIN]
-    taken(store)
-    assert store.pulls.finish(judging.lease, Finish.JUDGED) is FinishResult.AGAIN
-
-
-def test_a_retry_waits_and_counts_and_a_judged_end_forgets_the_count(store: Store) -> None:
-    store.pulls.request_judging(wish())
-    assert store.pulls.finish(taken(store).lease, Finish.RETRY, timedelta(hours=1)) is FinishResult.LATER
-    assert given(store) is None
-    store.pulls.request_judging(wish(head_sha=NEWER))
-    assert given(store) is None, "what must not be before a time is not before it, whoever asks"
-    becomes_due(store, pull())
-    second = taken(store)
-    assert second.attempt == 2
-    store.pulls.request_judging(wish())
-    store.pulls.finish(second.lease, Finish.JUDGED)
-    assert taken(store).attempt == 1
-
-
-def test_what_is_put_off_waits_and_counts_as_no_try(store: Store) -> None:
-    store.pulls.request_judging(wish())
-    for _ in range(3):
-        one = taken(store)
-        assert one.attempt == 1
-        assert store.pulls.finish(one.lease, Finish.PUT_OFF, timedelta(hours=1)) is FinishResult.LATER
-        assert given(store) is None
-        becomes_due(store, pull())
-
-
-def test_what_waits_until_github_is_back_counts_no_try_and_how_often_it_was_away(store: Store) -> None:
-    store.pulls.request_judging(wish())
-    for aways in range(4):
-        one = taken(store)
-        assert (one.attempt, one.outage_count) == (1, aways)
-        assert store.pulls.finish(one.lease, Finish.AWAY, timedelta(hours=1)) is FinishResult.LATER
-        assert given(store) is None
-        becomes_due(store, pull())
-    store.pulls.finish(taken(store).lease, Finish.JUDGED)
-    store.pulls.request_judging(wish())
-    assert taken(store).outage_count == 0, "it is counted in a row"
-
-
-@pytest.mark.parametrize("how", [Finish.WAIT, Finish.AGAIN, Finish.OUTAGE, Finish.JUDGED])
-def test_what_ended_otherwise_was_not_ended_by_github(store: Store, how: Finish) -> None:
-    store.pulls.request_judging(wish())
-    store.pulls.finish(taken(store).lease, Finish.AWAY)
-    becomes_due(store, pull())
-    store.pulls.finish(taken(store).lease, how, later=wish())
-    store.pulls.request_judging(wish())
-    becomes_due(store, pull())
-    assert taken(store).outage_count == 0
-
-
 def test_what_github_stopped_of_one_installation_is_tried_again_one_after_the_other(store: Store) -> None:
     others = pull(installation=200)
     store.pulls.request_judging(wish(installation=200))
@@ -273,44 +201,6 @@ def test_what_github_stopped_of_one_installation_is_tried_again_one_after_the_ot
     assert abs(float(elsewhere) - at[0]) < 1000, "no installation waits for another"
 
 
-def test_waiting_for_ci_counts_no_try_and_remembers_since_when(store: Store) -> None:
-    before = datetime.now(UTC)  # noqa: TID251 - compared with the server's clock
-    store.pulls.request_judging(wish())
-    first = taken(store)
-    assert first.waiting_since is None
-    assert store.pulls.finish(first.lease, Finish.WAIT, timedelta(hours=1)) is FinishResult.LATER
-    assert given(store) is None
-    becomes_due(store, pull())
-    second = taken(store)
-    assert second.attempt == 1
-    assert second.waiting_since is not None
-    assert abs(second.waiting_since - before) < timedelta(minutes=1)
-    store.pulls.finish(second.lease, Finish.WAIT, timedelta(hours=1))
-    becomes_due(store, pull())
-    assert taken(store).waiting_since == second.waiting_since
-
-
-def test_a_new_head_or_the_end_of_it_begins_the_waiting_anew(store: Store) -> None:
-    store.pulls.request_judging(wish())
-    store.pulls.finish(taken(store).lease, Finish.WAIT, timedelta(hours=1))
-    store.pulls.request_judging(wish(head_sha=NEWER))
-    other_head = taken(store)
-    assert other_head.waiting_since is None, "and a push does not wait for the poll"
-    store.pulls.finish(other_head.lease, Finish.WAIT, timedelta(hours=1))
-    becomes_due(store, pull())
-    store.pulls.finish(taken(store).lease, Finish.JUDGED)
-    store.pulls.request_judging(wish(head_sha=NEWER))
-    assert taken(store).waiting_since is None
-
-
-def test_a_push_while_the_judge_decides_to_wait_is_judged_at_once(store: Store) -> None:
-    store.pulls.request_judging(wish())
-    judging = taken(store)
-    store.pulls.request_judging(wish(head_sha=NEWER))
-    assert store.pulls.finish(judging.lease, Finish.WAIT, timedelta(hours=1)) is FinishResult.LATER
-    assert taken(store).waiting_since is None
-
-
 def test_an_outage_is_judged_again_later_and_counts_no_try(store: Store) -> None:
     store.pulls.request_judging(wish())
     later = wish(trigger=Trigger.OUTAGE, head_sha=None, outages=1)
@@ -322,35 +212,6 @@ def test_an_outage_is_judged_again_later_and_counts_no_try(store: Store) -> None
     again = taken(store)
     assert (again.attempt, again.request) == (1, later)
     assert store.pulls.finish(again.lease, Finish.JUDGED) is FinishResult.CLOSED
-
-
-def test_a_push_does_not_wait_for_the_end_of_an_outage(store: Store) -> None:
-    later = wish(trigger=Trigger.OUTAGE, head_sha=None, outages=1)
-    store.pulls.request_judging(wish())
-    store.pulls.finish(taken(store).lease, Finish.OUTAGE, timedelta(hours=1), later)
-    store.pulls.request_judging(wish(head_sha=NEWER))
-    at_once = taken(store)
-    assert (at_once.request.head_sha, at_once.request.outages) == (NEWER, 0)
-    store.pulls.request_judging(wish(head_sha=HEAD))
-    assert store.pulls.finish(at_once.lease, Finish.OUTAGE, timedelta(hours=1), later) is FinishResult.AGAIN
-    assert taken(store).request.head_sha == HEAD, "and one that came meanwhile keeps its words"
-
-
-def test_a_head_that_moved_is_judged_again_at_once(store: Store) -> None:
-    store.pulls.request_judging(wish())
-    assert store.pulls.finish(taken(store).lease, Finish.AGAIN) is FinishResult.AGAIN
-    assert taken(store).attempt == 1
-
-
-@pytest.mark.parametrize("trigger", [Trigger.COMMAND, Trigger.RERUN])
-def test_what_was_asked_for_by_hand_stays_so_though_a_push_follows(store: Store, trigger: Trigger) -> None:
-    store.pulls.request_judging(wish(trigger=trigger))
-    store.pulls.request_judging(wish(head_sha=NEWER))
-    judging = taken(store)
-    assert (judging.request.trigger, judging.request.head_sha) == (Trigger.COMMAND, NEWER)
-    store.pulls.finish(judging.lease, Finish.JUDGED)
-    store.pulls.request_judging(wish())
-    assert taken(store).request.trigger is Trigger.PUSHED
 
 
 def test_installations_take_turns(store: Store) -> None:
@@ -427,26 +288,6 @@ def test_a_check_that_can_not_be_opened_now_comes_again_after_its_delay(store: S
     store.pulls.mark_opened(pull(), HEAD)
     store.pulls.postpone_opening(pull(), HEAD, timedelta(0))
     assert not store.client.call("ZCARD", keys.pending_checks(pull().installation_id).name)
-
-
-def test_what_failed_for_an_older_head_puts_off_no_newer_one(store: Store) -> None:
-    store.pulls.request_judging(wish())
-    store.pulls.next_to_open()
-    store.pulls.request_judging(wish(head_sha=NEWER))
-    store.pulls.postpone_opening(pull(), HEAD, timedelta(hours=1))
-    opening = store.pulls.next_to_open()
-    assert opening is not None
-    assert opening.head_sha == NEWER
-
-
-def test_a_head_that_came_while_the_older_was_opened_is_opened_too(store: Store) -> None:
-    store.pulls.request_judging(wish())
-    store.pulls.next_to_open()
-    store.pulls.request_judging(wish(head_sha=NEWER))
-    store.pulls.mark_opened(pull(), HEAD)
-    opening = store.pulls.next_to_open()
-    assert opening is not None
-    assert opening.head_sha == NEWER
 
 
 def test_one_dispatcher_leads_until_it_resigns(store: Store) -> None:

@@ -26,8 +26,8 @@ from worker.adapters.redis.keys import ADDED_REPOSITORIES
 from worker.adapters.redis.records.records import add_repositories
 from worker.adapters.redis.store import Store
 from worker.domain.ids import CheckRunId, InstallationId, RepositoryId, hash_base
-from worker.domain.judge_request import DRAFT_TRIGGERS, AuthorKind, FirstSeen, JudgeRequest, Trigger
-from worker.domain.lifecycle.intake import MOST_LOOKS, NO_HEAD, IntakeOutcome, NamedHead
+from worker.domain.judge_request import AuthorKind, FirstSeen, JudgeRequest, Trigger
+from worker.domain.lifecycle.intake import NO_HEAD, IntakeOutcome, NamedHead
 from worker.domain.lifecycle.judging import Finish, FinishResult
 from worker.domain.lifecycle.work import DispatchLimits, JudgedHead, LeasedJob
 from worker.domain.pull_request_events import RepositoryAdded, hash_issue
@@ -72,10 +72,6 @@ def wanted_of(store: Store, number: int) -> JudgeRequest:
     return JudgeRequest.model_validate_json(field_of(store, number, "req"))
 
 
-def field(store: Store, name: str) -> str:
-    return text(store.client.call("HGET", keys.pull(pull()).name, name))
-
-
 def taken(store: Store) -> LeasedJob:
     becomes_due(store, pull())
     given = store.pulls.next_due(f"call-{next(CALLS)}", DispatchLimits(3, 3))
@@ -85,28 +81,18 @@ def taken(store: Store) -> LeasedJob:
     return found
 
 
-def judged(store: Store, later: JudgeRequest | None = None) -> FinishResult:
-    return store.pulls.finish(taken(store).lease, Finish.JUDGED, later=later)
+def judged(store: Store) -> FinishResult:
+    return store.pulls.finish(taken(store).lease, Finish.JUDGED)
 
 
 def near(found: float | None, expected: float) -> bool:
     return found is not None and abs(found - expected) < 1.5
 
 
-@pytest.mark.parametrize("trigger", [Trigger.OPENED, Trigger.PUSHED, Trigger.REOPENED])
-def test_what_is_still_pushed_to_waits_for_the_quiet_window(store: Store, trigger: Trigger) -> None:
+@pytest.mark.parametrize(("trigger", "seconds"), [(Trigger.PUSHED, 45), (Trigger.EDITED, 2), (Trigger.COMMAND, 0)])
+def test_the_settings_say_how_long_a_request_waits(store: Store, trigger: Trigger, seconds: float) -> None:
     wanted(store, trigger=trigger)
-    assert near(due_in(store), 45)
-
-
-@pytest.mark.parametrize(
-    "trigger", sorted(set(Trigger) - {Trigger.OPENED, Trigger.PUSHED, Trigger.REOPENED, Trigger.TEXT})
-)
-def test_everything_else_is_looked_at_at_once_or_soon(store: Store, trigger: Trigger) -> None:
-    wanted(store, trigger=trigger)
-    found = due_in(store)
-    assert found is not None
-    assert found < 2.5
+    assert near(due_in(store), seconds)
 
 
 def test_a_repository_may_set_its_own_quiet_window_and_forget_it_again(store: Store) -> None:
@@ -153,14 +139,6 @@ def test_who_goes_into_another_base_while_it_waits_waits_as_that_one_says(store:
     assert near(due_in(store), 86_400)
 
 
-def test_who_goes_into_another_base_after_its_verdict_is_judged_at_once(store: Store) -> None:
-    intake.set_window(store.client, *HERE, MAIN, 600)
-    wanted(store, base=MAIN)
-    judged(store)
-    wanted(store, trigger=Trigger.BASE, base=MAIN)
-    assert near(due_in(store), 0)
-
-
 def base(store: Store) -> str:
     """Which base is known."""
     return text(store.client.call("HGET", keys.pull(pull()).name, "base"))
@@ -179,110 +157,11 @@ def test_only_what_tells_of_another_base_changes_which_one_is_known(store: Store
     assert base(store) == store.pulls.record_base(pull(), OWN) == MAIN
 
 
-def test_a_base_of_which_nobody_told_is_known_from_its_verdict(store: Store) -> None:
-    wanted(store, trigger=Trigger.COMMAND, head_sha=None)
-    store.pulls.finish(taken(store).lease, Finish.JUDGED, of=JudgedHead(HEAD, OWN))
-    assert base(store) == OWN
-    wanted(store, trigger=Trigger.COMMAND, head_sha=None)
-    store.pulls.finish(taken(store).lease, Finish.JUDGED, of=JudgedHead(HEAD, MAIN))
-    assert base(store) == OWN, "whoever looks around has it judged as one of another base"
-
-
-def test_a_draft_that_goes_into_another_base_stays_one(store: Store) -> None:
-    wanted(store, draft=True, base=OWN)
-    wanted(store, trigger=Trigger.BASE, draft=True, base=MAIN)
-    assert due_in(store) is None
-
-
-def test_news_does_not_cut_a_quiet_window_short_and_a_case_does(store: Store) -> None:
-    wanted(store)
-    wanted(store, trigger=Trigger.EDITED)
-    assert near(due_in(store), 45)
-    wanted(store, trigger=Trigger.CASE)
-    assert near(due_in(store), 0)
-
-
-def test_an_edited_text_is_judged_by_after_the_quiet_window_and_the_last_edit(store: Store) -> None:
-    wanted(store)
-    judged(store)
-    for _ in range(10):
-        assert wanted(store, trigger=Trigger.TEXT) in (IntakeOutcome.QUEUED, IntakeOutcome.COALESCED)
-    assert near(due_in(store), 45)
-    assert (field(store, "again"), taken(store).request.trigger) == ("text_edited", Trigger.TEXT)
-
-
-def test_an_edited_text_while_it_waits_for_its_verdict_is_nothing_but_a_longer_wait(store: Store) -> None:
-    wanted(store, base=MAIN)
-    store.pulls.mark_opened(pull(), HEAD)
-    intake.set_window(store.client, *HERE, MAIN, 200)
-    wanted(store, trigger=Trigger.TEXT, base=MAIN)
-    assert near(due_in(store), 200)
-    assert store.pulls.next_to_open() is not None, "its check says the new time"
-    assert (field(store, "again"), taken(store).request.trigger) == ("", Trigger.PUSHED)
-
-
-def test_an_edited_text_of_a_head_that_nobody_told_of_is_of_that_head(store: Store) -> None:
-    wanted(store)
-    wanted(store, trigger=Trigger.TEXT, head_sha=NEWER)
-    assert (field(store, "head"), taken(store).request.trigger) == (NEWER, Trigger.TEXT)
-
-
-@pytest.mark.parametrize("draft", [False, True])
-def test_an_edited_text_is_nothing_where_nobody_ever_asked_for_a_verdict(store: Store, *, draft: bool) -> None:
-    assert wanted(store, trigger=Trigger.TEXT, draft=draft) is IntakeOutcome.UNKNOWN
-    assert (due_in(store), store.pulls.next_to_open()) == (None, None)
-
-
 def test_an_edited_text_is_judged_by_though_all_but_the_verdict_is_forgotten(store: Store) -> None:
     judged_once(store)
     assert wanted(store, trigger=Trigger.TEXT) is IntakeOutcome.QUEUED
     assert near(due_in(store), 45)
-    assert field(store, "again") == "text_edited"
-
-
-@pytest.mark.parametrize("trigger", sorted(set(Trigger) - DRAFT_TRIGGERS - {Trigger.TEXT}))
-def test_a_draft_is_not_due_and_its_check_is_opened(store: Store, trigger: Trigger) -> None:
-    assert wanted(store, trigger=trigger, draft=True) is IntakeOutcome.QUEUED
-    assert due_in(store) is None
-    assert field(store, "state") == ""
-    opening = store.pulls.next_to_open()
-    assert opening is not None
-    assert opening.request.draft
-
-
-@pytest.mark.parametrize("trigger", [Trigger.READY, Trigger.REVIEW, Trigger.CASE, Trigger.COMMAND])
-def test_a_draft_is_judged_once_somebody_asks_or_it_is_ready(store: Store, trigger: Trigger) -> None:
-    wanted(store, draft=True)
-    wanted(store, trigger=trigger, draft=trigger is not Trigger.READY)
-    assert near(due_in(store), 0)
-
-
-def test_what_becomes_a_draft_in_its_quiet_window_says_so_at_once_and_the_judge_asks_github(store: Store) -> None:
-    wanted(store)
-    store.pulls.mark_opened(pull(), HEAD)
-    assert store.pulls.next_to_open() is None
-    assert wanted(store, trigger=Trigger.EDITED, draft=True) is IntakeOutcome.COALESCED
-    assert near(due_in(store), 45)
-    assert store.pulls.next_to_open() is not None
-
-
-@pytest.mark.parametrize("late", [Trigger.OPENED, Trigger.PUSHED, Trigger.EDITED])
-@pytest.mark.parametrize("before", [Trigger.READY, Trigger.PUSHED])
-def test_a_late_word_of_a_draft_does_not_take_back_what_is_due(store: Store, before: Trigger, late: Trigger) -> None:
-    wanted(store, trigger=before, head_sha=NEWER)
-    due = due_in(store)
-    assert due is not None
-    assert wanted(store, trigger=late, draft=True) is IntakeOutcome.COALESCED
-    assert near(due_in(store), due)
-    assert store.client.call("TTL", keys.pull(pull()).name) == -1
-    assert taken(store).request.draft
-
-
-def test_a_late_word_of_a_draft_does_not_end_the_waiting_for_ci(store: Store) -> None:
-    waits_for_ci(store)
-    wanted(store, trigger=Trigger.OPENED, draft=True)
-    assert near(due_in(store), 600)
-    assert taken(store).waiting_since is not None
+    assert field_of(store, 1, "again") == "text_edited"
 
 
 def test_a_late_word_of_a_draft_keeps_nobody_from_setting_a_check_right(store: Store) -> None:
@@ -298,59 +177,6 @@ def test_a_late_word_of_a_draft_keeps_nobody_from_setting_a_check_right(store: S
     assert near(due_in(store), 0)
 
 
-def test_who_found_a_draft_leaves_it_waiting_for_a_review_request_and_a_verdict_does_not(store: Store) -> None:
-    wanted(store)
-    wanted(store, draft=True)
-    judged(store)
-    assert wanted(store, trigger=Trigger.REVIEW, draft=True) is IntakeOutcome.QUEUED
-    judged(store)
-    wanted(store)
-    wanted(store, draft=True)
-    assert store.pulls.finish(taken(store).lease, Finish.JUDGED, of=JudgedHead(HEAD)) is FinishResult.CLOSED
-    assert wanted(store, trigger=Trigger.REVIEW) is IntakeOutcome.UNKNOWN
-
-
-def test_a_late_word_of_an_older_head_is_set_right_by_the_verdict_on_the_newest(store: Store) -> None:
-    came = FirstSeen(head_sha=HEAD, at=AT)
-    wanted(store, head_sha=NEWER)
-    judged(store)
-    wanted(store, arrived=came)
-    found = taken(store)
-    later = request_after_ci(found.request, found.lease.fence, AT)
-    assert store.pulls.finish(found.lease, Finish.JUDGED, later=later, of=JudgedHead(NEWER)) is FinishResult.CLOSED
-    assert store.checks().newest_head(pull()) == NEWER
-    assert field(store, "came") == "", "that was the older one's"
-    assert [nudged(store), nudged(store, NEWER)] == [IntakeOutcome.UNKNOWN, IntakeOutcome.COALESCED]
-
-
-def test_a_late_word_of_a_drafts_older_head_is_looked_into_and_set_right(store: Store) -> None:
-    wanted(store, head_sha=NEWER)
-    assert store.pulls.finish(taken(store).lease, Finish.JUDGED, of=JudgedHead(NEWER)) is FinishResult.CLOSED
-    assert wanted(store, draft=True) is IntakeOutcome.QUEUED
-    assert near(due_in(store), 0)
-    assert store.client.call("TTL", keys.pull(pull()).name) == -1
-    assert store.pulls.finish(taken(store).lease, Finish.JUDGED, of=JudgedHead(NEWER)) is FinishResult.CLOSED
-    assert store.checks().newest_head(pull()) == NEWER
-
-
-def test_a_draft_that_is_pushed_to_again_and_again_is_looked_at_once(store: Store) -> None:
-    wanted(store)
-    judged(store)
-    for number in range(3):
-        wanted(store, head_sha=f"{number}" * 40, draft=True)
-        if number == 0:
-            judged(store)
-    assert due_in(store) is None
-
-
-def test_a_late_word_of_a_draft_does_not_keep_other_checks_from_waking_it(store: Store) -> None:
-    wanted(store)
-    assert ends_for_ci(store) is FinishResult.CLOSED
-    wanted(store, trigger=Trigger.EDITED, draft=True)
-    assert nudged(store) is IntakeOutcome.COALESCED
-    assert near(due_in(store), 2)
-
-
 def test_a_head_that_no_delivery_named_is_known_by_its_verdict(store: Store) -> None:
     wanted(store)
     assert nudged(store, NEWER) is IntakeOutcome.UNKNOWN
@@ -359,21 +185,6 @@ def test_a_head_that_no_delivery_named_is_known_by_its_verdict(store: Store) -> 
     assert store.pulls.finish(found.lease, Finish.JUDGED, later=later, of=JudgedHead(NEWER)) is FinishResult.CLOSED
     assert [one.pull.number for one in intake.find_requests_by_head(store.client, At(NEWER))] == [1]
     assert nudged(store, NEWER) is IntakeOutcome.COALESCED
-
-
-def test_what_is_heard_during_a_judging_names_the_newest_head(store: Store) -> None:
-    wanted(store)
-    found = taken(store)
-    wanted(store, head_sha=NEWER)
-    assert store.pulls.finish(found.lease, Finish.JUDGED, of=JudgedHead(HEAD)) is FinishResult.AGAIN
-    assert store.checks().newest_head(pull()) == NEWER
-
-
-def test_a_push_to_a_draft_does_not_take_back_what_was_asked_for(store: Store) -> None:
-    wanted(store, draft=True)
-    wanted(store, trigger=Trigger.REVIEW, draft=True)
-    wanted(store, head_sha=NEWER, draft=True)
-    assert taken(store).request.trigger is Trigger.REVIEW
 
 
 @pytest.mark.parametrize(
@@ -395,20 +206,13 @@ def test_what_was_asked_for_by_hand_stays_asked_for(
     assert taken(store).request.trigger is judged_as
 
 
-def test_a_review_request_is_nothing_where_nothing_waits(store: Store) -> None:
-    wanted(store)
-    judged(store)
-    assert wanted(store, trigger=Trigger.REVIEW) is IntakeOutcome.UNKNOWN
-    assert due_in(store) is None
-
-
 def test_when_a_head_came_is_kept_whatever_asks_for_it_since(store: Store) -> None:
     came = FirstSeen(head_sha=HEAD, at=AT)
     wanted(store, arrived=came)
     wanted(store, trigger=Trigger.COMMAND, head_sha=None, requested_at=AT + timedelta(minutes=3))
     assert taken(store).request.arrived == came
     wanted(store, trigger=Trigger.RERUN, head_sha=NEWER)
-    assert field(store, "came") == ""
+    assert field_of(store, 1, "came") == ""
 
 
 def test_a_late_commit_is_known_as_an_earlier_head(store: Store) -> None:
@@ -422,15 +226,6 @@ def test_a_late_commit_is_known_as_an_earlier_head(store: Store) -> None:
 
 
 # Other checks
-
-
-def test_checks_that_are_about_nothing_wake_nobody(store: Store) -> None:
-    assert nudged(store) is IntakeOutcome.UNKNOWN
-    wanted(store)
-    assert nudged(store) is IntakeOutcome.UNKNOWN
-    assert near(due_in(store), 45)
-    judged(store)
-    assert nudged(store) is IntakeOutcome.UNKNOWN
 
 
 def green(store: Store, head_sha: str = HEAD) -> IntakeOutcome:
@@ -447,17 +242,6 @@ def test_green_ci_ends_the_quiet_window_of_its_own_head(store: Store) -> None:
     found = due_in(store)
     assert found is not None
     assert found < 2, "a second one does not put it off"
-
-
-def test_green_ci_does_not_cut_short_what_waits_for_github(store: Store) -> None:
-    wanted(store)
-    assert store.pulls.finish(taken(store).lease, Finish.RETRY, timedelta(seconds=300)) is FinishResult.LATER
-    wanted(store, trigger=Trigger.TEXT)
-    green(store)
-    found = store.pulls.next_due("green", DispatchLimits(3, 3))
-    assert found is None
-    score = float(text(store.client.call("ZSCORE", keys.due(HERE[0]).name, keys.pull(pull()).name)))
-    assert score / 1000 - datetime.now(UTC).timestamp() > 250  # noqa: TID251 - Redis' own clock
 
 
 def test_a_push_with_a_case_waits_for_no_window_and_a_drafts_still_rests(store: Store) -> None:
@@ -480,30 +264,6 @@ def test_who_waits_for_ci_looks_once_soon_after_the_last_of_a_burst(store: Store
     assert taken(store).waiting_since is not None
 
 
-def test_a_burst_without_an_end_is_looked_at_all_the_same(store: Store) -> None:
-    waits_for_ci(store)
-    nudged(store)
-    store.client.call("HINCRBYFLOAT", keys.pull(pull()).name, "news", -9_900)
-    nudged(store)
-    found = due_in(store)
-    assert found is not None
-    assert found < 0.5
-
-
-def test_a_look_that_comes_sooner_anyway_is_not_put_off(store: Store) -> None:
-    waits_for_ci(store, poll_s=0.5)
-    nudged(store)
-    assert near(due_in(store), 0.5)
-    assert due_in(store) is None or (due_in(store) or 0) < 0.6
-
-
-def test_another_head_is_not_woken(store: Store) -> None:
-    wanted(store, head_sha=NEWER)
-    waits_for_ci(store)
-    assert nudged(store, NEWER) is IntakeOutcome.UNKNOWN
-    assert due_in(store) is None or (due_in(store) or 0) > 500
-
-
 def ends_for_ci(store: Store) -> FinishResult:
     return ends_held(store, taken(store))
 
@@ -515,72 +275,6 @@ def test_a_verdict_that_ci_stood_in_the_way_of_is_made_again_when_it_moves(store
     assert nudged(store) is IntakeOutcome.COALESCED
     assert near(due_in(store), 2)
     assert taken(store).request.trigger is Trigger.CI
-
-
-def test_checks_that_move_while_it_is_judged_are_not_missed(store: Store) -> None:
-    wanted(store)
-    found = taken(store)
-    nudged(store)
-    later = request_after_ci(found.request, found.lease.fence, AT)
-    assert store.pulls.finish(found.lease, Finish.JUDGED, later=later) is FinishResult.AGAIN
-    assert near(due_in(store), 2)
-    again = taken(store)
-    nudged(store)
-    assert store.pulls.finish(again.lease, Finish.WAIT, timedelta(seconds=600)) is FinishResult.LATER
-    assert near(due_in(store), 2)
-
-
-def test_whoever_answers_to_our_own_check_does_not_wake_us_for_ever(store: Store) -> None:
-    wanted(store)
-    ends_for_ci(store)
-    waits: list[float] = []
-    while nudged(store) is IntakeOutcome.COALESCED:
-        waits.append(due_in(store) or 0)
-        ends_for_ci(store)
-    assert len(waits) == MOST_LOOKS
-    assert waits[2] < 3
-    assert waits[-1] > 300
-    wanted(store, head_sha=NEWER)
-    ends_for_ci(store)
-    assert nudged(store, NEWER) is IntakeOutcome.COALESCED
-
-
-def test_nor_does_whoever_answers_while_we_judge(store: Store) -> None:
-    wanted(store)
-    waits: list[float] = []
-    found = taken(store)
-    for _ in range(MOST_LOOKS):
-        nudged(store)
-        assert ends_held(store, found) is FinishResult.AGAIN
-        waits.append(due_in(store) or 0)
-        found = taken(store)
-    nudged(store)
-    assert ends_held(store, found) is FinishResult.CLOSED
-    assert near(waits[0], 2)
-    assert waits[-1] > 300
-
-
-def test_no_news_cuts_the_wait_of_a_later_look_short(store: Store) -> None:
-    wanted(store)
-    for _ in range(8):
-        ends_for_ci(store)
-        nudged(store)
-    before = due_in(store) or 0
-    store.client.call("HINCRBYFLOAT", keys.pull(pull()).name, "news", -30_000)
-    nudged(store)
-    assert before > 30
-    assert near(due_in(store), before)
-
-
-def test_who_asks_has_other_checks_wake_it_again(store: Store) -> None:
-    wanted(store)
-    ends_for_ci(store)
-    store.client.call("HSET", keys.pull(pull()).name, "looks", MOST_LOOKS)
-    assert nudged(store) is IntakeOutcome.UNKNOWN
-    wanted(store, trigger=Trigger.RERUN)
-    ends_for_ci(store)
-    assert nudged(store) is IntakeOutcome.COALESCED
-    assert near(due_in(store), 2)
 
 
 def ends_held(store: Store, found: LeasedJob) -> FinishResult:
@@ -689,13 +383,6 @@ def test_a_closed_one_in_its_quiet_window_is_looked_at_now_and_reopened_it_count
     assert intake.find_requests_by_head(store.client, At()) == ()
     wanted(store, trigger=Trigger.REOPENED)
     assert len(intake.find_requests_by_head(store.client, At())) == 1
-
-
-def test_a_close_while_it_is_judged_is_not_missed(store: Store) -> None:
-    wanted(store)
-    found = taken(store)
-    close_pull(store, pull(), WEEKS)
-    assert store.pulls.finish(found.lease, Finish.JUDGED) is FinishResult.AGAIN
 
 
 # What nobody judges after all
