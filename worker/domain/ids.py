@@ -21,6 +21,9 @@ Fingerprint = NewType("Fingerprint", str)
 Sha = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{40}$")]
 """A commit: 40 lower-case hex digits."""
 
+CommitKey = tuple[InstallationId, RepositoryId, Sha]
+"""A commit of one repository."""
+
 RepositoryName = Annotated[str, StringConstraints(pattern=r"^[^/\s]+/[^/\s]+$")]
 """`owner/name`, as GitHub spells it."""
 

@@ -31,11 +31,11 @@ class PublishedCheckRun:
 
 @dataclass(frozen=True)
 class GroupPullRequest:
-    """The pull request of a group. `published`, `recorded`: of its current head."""
+    """The pull request of a group. `published`: on its current head."""
 
+    head_sha: Sha
     is_closed: bool
     published: PublishedCheckRun | None
-    recorded: LedgerEntry | None
 
 
 class GroupStopReason(StrEnum):
@@ -91,8 +91,8 @@ NEUTRAL_CONCLUSIONS: Final = {
 """Conclusions that let a pull request pass without an accept; its group gets the same."""
 
 
-def group_standing(member: GroupPullRequest) -> GroupStanding:
-    """What a group's check follows from its pull request."""
+def group_standing(member: GroupPullRequest, recorded: LedgerEntry | None) -> GroupStanding:
+    """What a group's check follows from its pull request. *recorded*: the newest verdict on its current head."""
     published = member.published
     if member.is_closed:
         return GroupStops(GroupStopReason.CLOSED, published)
@@ -100,12 +100,12 @@ def group_standing(member: GroupPullRequest) -> GroupStanding:
         return GroupWaits()
     if beside := NEUTRAL_CONCLUSIONS.get(published.conclusion):
         return GroupPasses(beside, published)
-    verdict = member.recorded.verdict if member.recorded else None
+    verdict = recorded.verdict if recorded else None
     if published.conclusion != Conclusion.SUCCESS.value:
         return GroupStops(_stop_reason(verdict), published, verdict)
-    if member.recorded is None or not isinstance(verdict, Accept):
+    if recorded is None or not isinstance(verdict, Accept):
         return GroupStops(GroupStopReason.UNRECORDED, published)
-    return GroupAccepted(verdict, member.recorded, published)
+    return GroupAccepted(verdict, recorded, published)
 
 
 def _stop_reason(verdict: Accept | Reject | Abstain | None) -> GroupStopReason:

@@ -358,6 +358,11 @@ class CheckRunService:
                 request.pull, head_sha, check, is_watched=content.is_watched, is_deferred=True
             )
 
+    def is_unfinished(self, request: JudgeRequest, head_sha: Sha) -> bool:
+        """Whether an unconcluded check run exists, or its creation was begun."""
+        pull, registry = request.pull, self._registry
+        return head_sha in registry.open_checks(pull) or head_sha in registry.list_unfinished_heads(pull)
+
     def expire(self, request: JudgeRequest, head_sha: Sha, check: CheckRunId, content: CheckContent) -> bool:
         """Close a check that is still unfinished. False: it was concluded during the write, and may be overwritten."""
         if self._registry.open_checks(request.pull).get(head_sha) != check:

@@ -17,7 +17,8 @@ from worker.domain.check.author_comment import CommentJob
 from worker.domain.check.check_run import SarifUpload
 from worker.domain.check.merge_group import MergeGroup
 from worker.domain.check.shared_head import CommitRef
-from worker.domain.ids import InstallationId
+from worker.domain.ids import DeliveryId, InstallationId
+from worker.domain.lifecycle.intake import IntakeOutcome
 from worker.domain.lifecycle.work import (
     RELEASED_AT_A_TIME,
     DispatchLimits,
@@ -190,7 +191,9 @@ class Dispatcher:
         if pull.number:
             return self._store.pulls.requeue_orphaned(pull, orphaned.check)
         commit = (pull.installation_id, pull.repository_id, orphaned.head_sha)
-        return self._store.groups.requeue_orphaned(commit, orphaned.check, self._clock.now())
+        delivery_id = DeliveryId(f"late-check-{orphaned.check}")
+        outcome = self._store.groups.reopen(commit, delivery_id, self._clock.now(), is_orphaned=True)
+        return outcome is IntakeOutcome.QUEUED
 
     # Background tasks
 
@@ -365,40 +368,19 @@ class Dispatcher:
         )
 
     def _close_expired(self, pool: ThreadPoolExecutor, expired: ExpiredCheckRun) -> None:
-        """Close a check past its deadline; that of a forgotten pull request or merge group is only dropped."""
-        pull, head_sha, check = expired.pull, expired.head_sha, expired.check
-        request = self._store.pulls.find_request(pull)
-        group = self._store.groups.find_group((pull.installation_id, pull.repository_id, head_sha))
-        if request is not None:
-            asked = request
-            self._expire(
-                pool,
-                expired,
-                lambda handlers: handlers.close_expired_check(asked, head_sha, check),
-                log_fields(asked, head_sha),
-            )
-        elif group is not None:
-            merge_group = group
-            self._expire(
-                pool,
-                expired,
-                lambda handlers: handlers.close_merge_group_check(merge_group, check),
-                merge_group_fields(merge_group),
-            )
-        else:
-            self._checks.record_expired(pull, head_sha, check)
+        """Close a check past its deadline, until it succeeds: a required check must not hang.
 
-    def _expire(
-        self,
-        pool: ThreadPoolExecutor,
-        expired: ExpiredCheckRun,
-        work: Callable[[TaskHandlers], None],
-        fields: dict[str, object],
-    ) -> None:
-        """Start the task that closes it, which is retried until it succeeds: a required check must not hang."""
+        That of a forgotten pull request or merge group is only dropped.
+        """
+        pull, head_sha, check = expired.pull, expired.head_sha, expired.check
+        commit = (pull.installation_id, pull.repository_id, head_sha)
+        subject = self._store.pulls.find_request(pull) or self._store.groups.find_group(commit)
+        if subject is None:
+            self._checks.record_expired(pull, head_sha, check)
+            return
 
         def close(handlers: TaskHandlers) -> None:
-            work(handlers)
+            handlers.close_expired_check(subject, head_sha, check)
             count_event(self._store, EventCount.OVERDUE)
 
         task = BackgroundTask(
@@ -407,10 +389,10 @@ class Dispatcher:
             complete=lambda: None,
             postpone=lambda delay: self._checks.postpone_expired(expired, delay),
             discard=lambda: self._checks.postpone_expired(expired, self._settings.retry_rule.longest_delay),
-            installation=expired.pull.installation_id,
-            fields=fields,
+            installation=pull.installation_id,
+            fields=merge_group_fields(subject) if isinstance(subject, MergeGroup) else log_fields(subject, head_sha),
         )
-        LOG.warning("a check is older than its deadline", extra=fields)
+        LOG.warning("a check is older than its deadline", extra=task.fields)
         self._start(pool, task)
 
     def _start(self, pool: ThreadPoolExecutor, task: BackgroundTask) -> None:

@@ -1,7 +1,7 @@
-"""The RQ job of a judging, from taking the lease to recording its end.
+"""The RQ job of a judging, of a pull request or a merge group, from taking the lease to recording its end.
 
 Holds the product's only broad `except`: every error is classified. Whatever happens in a job, either its end is recorded in Redis, or its
-lease expires and a sweep requeues the pull request; the number of attempts is bounded.
+lease expires and it is judged again; the number of attempts is bounded.
 """
 
 import logging
@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 from functools import partial
 from pkgutil import resolve_name
 from resource import struct_rusage
-from typing import Final, Protocol, TypeVar, assert_never, cast
+from typing import Any, Final, Protocol, TypeVar, assert_never, cast
 
 from rq.job import Job
 
@@ -30,7 +30,7 @@ from worker.domain.lifecycle.judging import (
     JudgingSuperseded,
     WaitForCi,
 )
-from worker.domain.lifecycle.work import JudgedHead, LeasedJob, RateLimitWait
+from worker.domain.lifecycle.work import JudgedHead, LeasedGroup, LeasedJob, PendingGroup, RateLimitWait
 from worker.domain.metrics import DurationMetric, EventCount
 from worker.domain.ports import Clock, Lease
 from worker.domain.verdict.ledger import LedgerEntry
@@ -52,6 +52,7 @@ from worker.log import bind_log_fields, log_fields
 from worker.scheduling.commands import update_paused_heads
 from worker.scheduling.pipeline import renewing_lease
 from worker.scheduling.ports import SchedulingStore
+from worker.scheduling.queue import GROUP_JOB
 from worker.scheduling.retry import RetrySchedule, retry_after_outage
 from worker.settings import Settings
 
@@ -73,6 +74,8 @@ class JudgingApp(Protocol):
     def fail_check(self, request: JudgeRequest, lease: Lease, reason: str) -> None: ...
 
     def postpone(self, request: JudgeRequest, lease: Lease, until: datetime, *, is_away: bool = False) -> None: ...
+
+    def answer_merge_group(self, pending: PendingGroup) -> None: ...
 
 
 OpenJudgingApp = Callable[[Settings, SchedulingStore], AbstractContextManager[JudgingApp]]
@@ -111,58 +114,125 @@ class JobEnd:
     judged: JudgedHead | None = None
 
 
-def judge(installation_id: int, repository_id: int, number: int, fence: int) -> None:
-    """Judge a pull request under this fence, if the fence still admits it."""
+@dataclass(frozen=True, slots=True)
+class PullRequestJob:
+    """The judging of a pull request that this fence admits."""
+
+    pull: PullRef
+    fence: int
+
+
+@dataclass(frozen=True, slots=True)
+class MergeGroupJob:
+    """The judging of a merge group that this token admits."""
+
+    group_id: str
+    token: str
+
+
+SubjectJob = PullRequestJob | MergeGroupJob
+
+
+def judge(subject: SubjectJob) -> None:
+    """Judge a pull request or a merge group, unless the job is stale."""
     context = JOB_CONTEXT.get()
-    pull = _pull(installation_id, repository_id, number)
-    leased = context.store.pulls.take_lease(pull, fence)
-    if leased is None:
-        LOG.info("stale job discarded", extra={"pull": pull.model_dump(), **_request_fields(pull), "fence": fence})
-        return
+    match subject:
+        case PullRequestJob(pull, fence) if leased := context.store.pulls.take_lease(pull, fence):
+            _judge_pull_request(context, leased)
+        case MergeGroupJob(group_id, token) if leased := context.store.groups.take_lease(group_id, token):
+            _judge_merge_group(context, leased)
+        case _:
+            LOG.info("stale job discarded", extra=_job_fields(subject))
+
+
+def _judge_pull_request(context: JobContext, leased: LeasedJob) -> None:
     fields = log_fields(leased.request)
     with bind_log_fields(fields):
-        started = {"fence": fence, "attempt": leased.attempt, "trigger": leased.request.trigger}
+        started = {"fence": leased.lease.fence, "attempt": leased.attempt, "trigger": leased.request.trigger}
         LOG.info("judging begins", extra=fields | started)
         end = JudgeJob(context, leased).run()
         _close(context, leased, end)
     if end.is_bug:
-        raise JudgingFailed(f"fence {fence}: see the log")
+        raise JudgingFailed(f"fence {leased.lease.fence}: see the log")
+
+
+def _judge_merge_group(context: JobContext, leased: LeasedGroup) -> None:
+    open_app: OpenJudgingApp = resolve_name(context.app_factory)
+
+    def answer() -> None:
+        with guard_parsers(leased.attempt), open_app(context.settings, context.store) as app:
+            app.answer_merge_group(leased)
+
+    with renewing_lease(leased.lease, context.settings.timing.lease):
+        error = catch_error(answer)
+    if error is not None:
+        _postpone_group(context, leased, error)
+
+
+def _postpone_group(context: JobContext, leased: LeasedGroup, error: Exception) -> None:
+    """Requeue a group after an error: to be answered again, or told why it can't be. Raises the error if it is a bug."""
+    fields = {"group": leased.group.id, "attempt": leased.attempt}
+
+    def postpone(delay: timedelta = timedelta(0), failed: str = "") -> None:
+        LOG.warning("tried again in %s: %s", delay, error, extra=fields)
+        context.store.groups.postpone(leased.queued.model_copy(update={"failed": failed}), delay)
+
+    match classify(error, leased.attempt, context.settings.retry_rule):
+        case RetryIn(delay) | RetryAfterOutage(delay):
+            postpone(delay)
+        case RetryAt(at):
+            postpone(at - context.clock.now())
+        case Discard(reason):
+            LOG.info("dropped: %s", reason, extra=fields)
+            if not isinstance(error, LeaseLost):
+                postpone()  # an answer from what is on record finds what is gone
+        case FailCheck(reason):
+            postpone(failed=reason)
+        case Bug():
+            postpone(failed=FAILED)
+            raise error
+        case _ as never:
+            assert_never(never)
 
 
 def run_job(job: Job) -> bool:
     """Run a job; whether it succeeded. Errors are logged."""
-    pull, fence = parse_job(job)
-    error = catch_error(partial(judge, pull.installation_id, pull.repository_id, pull.number, fence))
+    subject = parse_job(job)
+    error = catch_error(partial(judge, subject))
     if error is not None:
-        LOG.error(
-            "a job failed", exc_info=error, extra={"pull": pull.model_dump(), **_request_fields(pull), "fence": fence}
-        )
+        LOG.error("a job failed", exc_info=error, extra=_job_fields(subject))
     return error is None
 
 
 def handle_killed_job(job: Job, pid: int, status: int, _: struct_rusage) -> None:
-    """Requeue the pull request of a killed job right away, without waiting for its lease."""
-    pull, fence = parse_job(job)
-    fields = {**_request_fields(pull), "fence": fence, "pid": pid, "status": status}
-    LOG.error("a judge was killed", extra={"pull": pull.model_dump(), **fields})
-    count_event(JOB_CONTEXT.get().store, EventCount.KILLED)
+    """Requeue the subject of a killed job right away, without waiting for its lease."""
+    subject = parse_job(job)
+    LOG.error("a judge was killed", extra={**_job_fields(subject), "pid": pid, "status": status})
+    if isinstance(subject, PullRequestJob):
+        count_event(JOB_CONTEXT.get().store, EventCount.KILLED)
     requeue(job)
 
 
-def _request_fields(pull: PullRef) -> dict[str, object]:
-    """Log fields of the pull request's newest request."""
-    request = catch_error(lambda: JOB_CONTEXT.get().store.pulls.find_request(pull))
-    return log_fields(request) if isinstance(request, JudgeRequest) else {}
+def _job_fields(subject: SubjectJob) -> dict[str, object]:
+    """Log fields of a job, and of its pull request's newest request."""
+    if isinstance(subject, MergeGroupJob):
+        return {"group": subject.group_id}
+    request = catch_error(lambda: JOB_CONTEXT.get().store.pulls.find_request(subject.pull))
+    fields = log_fields(request) if isinstance(request, JudgeRequest) else {}
+    return {"pull": subject.pull.model_dump(), **fields, "fence": subject.fence}
 
 
 def requeue(job: Job) -> None:
-    """Requeue the pull request of a dead job, unless it was finished."""
-    pull, fence = parse_job(job)
-    store = JOB_CONTEXT.get().store
+    """Requeue the subject of a dead job, unless it was finished."""
+    subject, store = parse_job(job), JOB_CONTEXT.get().store
     try:
-        store.pulls.requeue_dead(pull, fence)
+        match subject:
+            case PullRequestJob(pull, fence):
+                store.pulls.requeue_dead(pull, fence)
+            case MergeGroupJob(group_id, token):
+                store.groups.requeue_dead(group_id, token)
     except Unavailable as error:
-        LOG.warning("the lease brings it back: %s", error, extra={"pull": pull.model_dump(), "fence": fence})
+        LOG.warning("the lease brings it back: %s", error, extra=_job_fields(subject))
     finally:
         store.close()  # a job that is forked later must not inherit the connection
 
@@ -359,16 +429,13 @@ def catch_error(work: Callable[[], T]) -> T | Exception:
         return error
 
 
-def parse_job(job: Job) -> tuple[PullRef, int]:
-    """The pull request and the fence of a job."""
-    arguments = cast("list[int]", job.args)  # pyright: ignore[reportUnknownMemberType] - RQ can't know them
-    installation_id, repository_id, number, fence = arguments
-    return _pull(installation_id, repository_id, number), fence
-
-
-def _pull(installation_id: int, repository_id: int, number: int) -> PullRef:
-    fields = {"installation_id": installation_id, "repository_id": repository_id, "number": number}
-    return PullRef.model_validate(fields)
+def parse_job(job: Job) -> SubjectJob:
+    """What a job judges."""
+    arguments = cast("list[Any]", job.args)  # pyright: ignore[reportUnknownMemberType] - RQ can't know them
+    if job.func_name == GROUP_JOB:
+        return MergeGroupJob(*arguments)
+    *numbers, fence = arguments
+    return PullRequestJob(PullRef.model_validate(dict(zip(PullRef.model_fields, numbers, strict=True))), fence)
 
 
 RETRIGGER_PREFIX: Final = re.compile(r"^(?:(?:ci|resumed)-\d+-)+")

@@ -9,9 +9,10 @@ from worker.domain.check.check_run import SarifUpload
 from worker.domain.check.merge_group import MergeGroup
 from worker.domain.check.overrides import Contest, Override, ReviewDecision, ReviewDismissal
 from worker.domain.check.shared_head import CommitRef
-from worker.domain.ids import BaseHash, CheckRunId, DeliveryId, InstallationId, RepositoryId, Sha
+from worker.domain.ids import BaseHash, CheckRunId, CommitKey, DeliveryId, InstallationId, RepositoryId, Sha
 from worker.domain.judge_request import CommandRequest, FirstSeen, JudgeRequest, PullRef, ReviewRef
 from worker.domain.lifecycle.inbox import AppliedDelivery
+from worker.domain.lifecycle.intake import IntakeOutcome
 from worker.domain.lifecycle.judging import Finish, FinishResult
 from worker.domain.lifecycle.work import (
     ActivePause,
@@ -19,7 +20,6 @@ from worker.domain.lifecycle.work import (
     DispatchLimits,
     DuePullRequest,
     ExpiredCheckRun,
-    GroupLease,
     JudgedHead,
     LeasedGroup,
     LeasedJob,
@@ -41,7 +41,6 @@ from worker.domain.ports import DecisionStore, JudgeRequests, Ledger
 from worker.domain.pull_request_events import PullRequestEvent, Repository, RepositoryAdded
 
 F = TypeVar("F", bound=VerdictTask)
-CommitKey = tuple[InstallationId, RepositoryId, Sha]
 
 
 class PullRequests(JudgeRequests, Protocol):
@@ -115,15 +114,23 @@ class MergeGroups(Protocol):
 
     def postpone(self, queued: QueuedGroup, delay: timedelta) -> None: ...
 
-    def requeue_orphaned(self, commit: CommitKey, check: CheckRunId, at: datetime) -> bool: ...
+    def complete(self, group: MergeGroup) -> None: ...
 
-    def requeue_dead(self, group_id: str, token: str) -> bool: ...
+    def reopen(
+        self, commit: CommitKey, delivery_id: DeliveryId, at: datetime, *, is_orphaned: bool = False
+    ) -> IntakeOutcome: ...
 
     def find_group(self, commit: CommitKey) -> MergeGroup | None: ...
 
+    def settled_at(self, pull: PullRef) -> int | None:
+        """The number of the last event of a pull request; None: a judging is due."""
+        ...
+
+    def dispatch(self, group: MergeGroup) -> str | None: ...
+
     def take_lease(self, group_id: str, token: str) -> LeasedGroup | None: ...
 
-    def renew_lease(self, lease: GroupLease) -> None: ...
+    def requeue_dead(self, group_id: str, token: str) -> bool: ...
 
 
 class CheckWatch(Protocol):

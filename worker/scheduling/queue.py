@@ -32,6 +32,8 @@ EVALUATE_QUEUE: Final = "evaluate"
 """Re-evaluations and shadow evaluations. It has workers of its own, so that it delays nothing else."""
 
 GROUP_JOB: Final = "worker.scheduling.group_jobs.judge"
+"""A name of the queue alone, which other versions read, too: there is no such module."""
+
 EVALUATE_JOB: Final = "worker.evaluation.evaluate_jobs.anew"
 KEEP_FAILURES: Final = timedelta(days=7)
 
@@ -136,34 +138,26 @@ class JudgeQueue:
 
     def submit(self, fence: int, pull: PullRef) -> None:
         """Queue a judging under this fence. Idempotent: the fence admits one."""
-        self._submit(self._queue, fence, pull)
+        self._submit(
+            self._queue, f"judge-{fence}", JUDGE_JOB, pull.installation_id, pull.repository_id, pull.number, fence
+        )
 
     def submit_outside(self, fence: int, pull: PullRef) -> None:
         """The same for an outsider's fork."""
-        self._submit(self._outside, fence, pull)
-
-    def _submit(self, queue: Queue, fence: int, pull: PullRef) -> None:
-        with _translate_errors():
-            queue.enqueue(  # pyright: ignore[reportUnknownMemberType] - RQ takes any function
-                JUDGE_JOB,
-                pull.installation_id,
-                pull.repository_id,
-                pull.number,
-                fence,
-                job_id=f"judge-{fence}",
-                job_timeout=self._longest_s,
-                result_ttl=0,
-                failure_ttl=int(KEEP_FAILURES.total_seconds()),
-            )
+        self._submit(
+            self._outside, f"judge-{fence}", JUDGE_JOB, pull.installation_id, pull.repository_id, pull.number, fence
+        )
 
     def submit_group(self, group_id: str, token: str) -> None:
-        """Queue a judging of a merge group under this token. Idempotent: the token admits one."""
+        """The same for a merge group, whose token admits one judging."""
+        self._submit(self._queue, f"group-{token}", GROUP_JOB, group_id, token)
+
+    def _submit(self, queue: Queue, name: str, job: str, *arguments: int | str) -> None:
         with _translate_errors():
-            self._queue.enqueue(  # pyright: ignore[reportUnknownMemberType] - RQ takes any function
-                GROUP_JOB,
-                group_id,
-                token,
-                job_id=f"group-{token}",
+            queue.enqueue(  # pyright: ignore[reportUnknownMemberType] - RQ takes any function
+                job,
+                *arguments,
+                job_id=name,
                 job_timeout=self._longest_s,
                 result_ttl=0,
                 failure_ttl=int(KEEP_FAILURES.total_seconds()),

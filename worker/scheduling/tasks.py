@@ -21,12 +21,16 @@ MAX_DELAY_FACTOR: Final = 6
 """The longest retry delay of an urgent task during an outage of GitHub, in multiples of its first delay."""
 
 
+Subject = JudgeRequest | MergeGroup
+"""What a check run is about: a pull request, as its newest request has it, or a merge group."""
+
+
 class TaskHandlers(Protocol):
     """The work of each task. Raises `worker.errors`."""
 
     def open_check(self, request: JudgeRequest, head_sha: Sha) -> None: ...
 
-    def close_expired_check(self, request: JudgeRequest, head_sha: Sha, check: CheckRunId) -> None: ...
+    def close_expired_check(self, subject: Subject, head_sha: Sha, check: CheckRunId) -> None: ...
 
     def answer_command(self, command: CommandRequest) -> None: ...
 
@@ -35,8 +39,6 @@ class TaskHandlers(Protocol):
     def judge_whole_pull_request(self, due: DuePullRequest) -> None: ...
 
     def answer_merge_group(self, pending: PendingGroup) -> None: ...
-
-    def close_merge_group_check(self, group: MergeGroup, check: CheckRunId) -> None: ...
 
     def update_author_comment(self, job: CommentJob) -> None: ...
 

@@ -3,8 +3,9 @@
 All clients are created per opening, since a forked job must not share its parent's connections.
 """
 
+import contextlib
 import logging
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -21,28 +22,27 @@ from worker.adapters.github.installations import (
     GitHubRepositories,
     list_installation_pages,
 )
-from worker.adapters.github.merge_groups import GitHubMergeGroups, group_external_id
+from worker.adapters.github.merge_groups import GitHubMergeGroups, GroupPullSource, group_external_id
 from worker.adapters.github.pull_requests import GitHubPullSource, make_read_options
 from worker.adapters.github.reviews import GitHubReviewers
 from worker.adapters.redis.records.records import RedisProgress
 from worker.adapters.redis.store import Store
 from worker.clock import SystemClock
 from worker.domain.check.author_comment import CommentJob
-from worker.domain.check.check_run import CheckContent, SarifUpload
+from worker.domain.check.check_run import SarifUpload
 from worker.domain.check.merge_group import MergeGroup
 from worker.domain.check.shared_head import CommitRef
 from worker.domain.config.app_manifest import web_url
 from worker.domain.config.app_permissions import OptIn
 from worker.domain.dossier import Dossier
 from worker.domain.ids import CheckRunId, EvalId, InstallationId, Sha
-from worker.domain.judge_request import CommandRequest, JudgeRequest, PullRef, Trigger
+from worker.domain.judge_request import CommandRequest, JudgeRequest, Trigger
 from worker.domain.lifecycle.judging import JudgingOutcome
-from worker.domain.lifecycle.work import DuePullRequest, LeasedGroup, PendingGroup
+from worker.domain.lifecycle.work import DuePullRequest, GroupLease, PendingGroup
 from worker.domain.metrics import EventCount
 from worker.domain.model import build_models
-from worker.domain.ports import CheckPublisher, CheckRegistry, Clock, CommandApi, Comments, Fence, Lease, Reviewers
+from worker.domain.ports import CheckPublisher, Clock, CommandApi, Comments, Fence, Lease, Reviewers
 from worker.domain.pull_request_events import DeliveryAttempt, PullRequestEvent, RepositoryAdded
-from worker.domain.verdict.audit import EvaluatedVerdict
 from worker.dossier.config import config_of
 from worker.errors import Forbidden, RubricRefused
 from worker.judge.context import JudgeContext
@@ -55,7 +55,7 @@ from worker.publishing.review_requests import CodeOwnership, ReviewRequests
 from worker.publishing.shared_head import SharedHeadSync
 from worker.scheduling.commands import CommandHandler, request_for_command
 from worker.scheduling.jobs import count_event
-from worker.scheduling.merge_queue import GroupJudge, GroupJudgement, GroupTerms, MergeGroupHandler
+from worker.scheduling.merge_queue import GroupTerms, MergeGroupHandler
 from worker.scheduling.outcomes import CommentReactions, OutcomeRecorder, ReactionRecorder, WholePullRequestJudge
 from worker.scheduling.pipeline import (
     CiWaitPolicy,
@@ -69,6 +69,7 @@ from worker.scheduling.queue import JudgeQueue
 from worker.scheduling.reconcile import MissedDeliveries, OpenPullSweep, ReopenedCheckSweep
 from worker.scheduling.record import PreviousDossier, VerdictRecorder, VerdictStores, event_publishing
 from worker.scheduling.retry import OutageRetries
+from worker.scheduling.tasks import Subject
 from worker.settings import Settings, Timing
 from worker.wiring.figures import FiguresBuilder, open_figures_cache
 from worker.wiring.judge import BudgetAccount, open_judge_context, recorder_of
@@ -85,9 +86,6 @@ PRELOADED_MODULES: Final = (
     "worker.judge.outcome_scores",
 )
 """What a judging imports late; loaded here, before the fork."""
-
-NO_PULL: Final = 0
-"""The number under which the check registry keeps the checks of merge groups; no pull request has it."""
 
 
 @dataclass(frozen=True)
@@ -107,7 +105,7 @@ class AppContext:
     reactions: CommentReactions
     reviewers: Reviewers
     scans: SarifUploads
-    groups: "MergeGroupContext"
+    access: AppAccess
     listing: GitHubListing
 
     def judge(self, request: JudgeRequest, lease: Lease, waiting_since: datetime | None) -> JudgingOutcome:
@@ -175,9 +173,12 @@ class AppContext:
         store = self.store
         SharedHeadSync(store.shared_heads, self.checks, store.checks(), store.pulls, self.source).sync(commit)
 
-    def close_expired_check(self, request: JudgeRequest, head_sha: Sha, check: CheckRunId) -> None:
-        """Close a check run that passed its deadline."""
-        self._initial_status().expire(request, head_sha, check)
+    def close_expired_check(self, subject: Subject, head_sha: Sha, check: CheckRunId) -> None:
+        """Close a check run that passed its deadline, unless it was concluded meanwhile."""
+        if isinstance(subject, MergeGroup):
+            self._merge_groups().expire(subject, check)
+        else:
+            self._initial_status().expire(subject, head_sha, check)
 
     def answer_command(self, command: CommandRequest) -> None:
         """Execute a command if its author may give it, and answer."""
@@ -202,8 +203,9 @@ class AppContext:
         rubric = load_pull_request_rubric()
         WholePullRequestJudge(self.store.ledger, self.store.outcomes, rubric, self.clock).judge(due)
 
-    def answer_merge_group(self, opened: PendingGroup) -> None:
-        self.groups.answer(opened)
+    def answer_merge_group(self, pending: PendingGroup) -> None:
+        """Do what can be done about a merge group now. Idempotent."""
+        self._merge_groups().answer(pending)
 
     def update_author_comment(self, job: CommentJob) -> None:
         """Tell a pull request's author what to do next, if that changed."""
@@ -215,16 +217,9 @@ class AppContext:
         uploader = SarifUploader(self.scans, store.scan_notes, store.ledger, store.archive, store.checks().newest_head)
         uploader.upload(scan)
 
-    def close_merge_group_check(self, group: MergeGroup, check: CheckRunId) -> None:
-        """Close the check run of a merge group that passed its deadline."""
-        self.groups.expire(group, check)
-
-    def judge_merge_group(self, leased: LeasedGroup) -> None:
-        self.groups.judge(leased)
-
     def reconcile(self) -> None:
         """Catch up with missed deliveries and with heads that have no state."""
-        ReconcileContext(self.settings, self.store, self.clock, self.groups.access, self._initial_status()).reconcile()
+        ReconcileContext(self.settings, self.store, self.clock, self.access, self._initial_status()).reconcile()
 
     def clean_up(self) -> None:
         """Forget uninstalled installations, expired events and what is counted of them here."""
@@ -254,6 +249,56 @@ class AppContext:
             settings.round_limit,
             OptIn.COMMENTS in settings.declined,
         )
+
+    def _merge_groups(self) -> MergeGroupHandler:
+        settings, store, access = self.settings, self.store, self.access
+        app_id, registry = settings.require_app().app_id, store.checks()
+        group_wait, site = timedelta(seconds=settings.timing.group_wait), web_url(settings.github_api_url)
+
+        def open_check(group: MergeGroup, fence: Fence) -> CheckRunService:
+            checks = GitHubChecks(access, app_id, lambda _: group_external_id(group.number))
+            return CheckRunService(checks, registry, fence)
+
+        return MergeGroupHandler(
+            queue=store.groups,
+            source=GitHubMergeGroups(access, app_id),
+            open_check=open_check,
+            open_judging=self._open_group_judging,
+            submit=self._submit_group,
+            ledger=store.ledger,
+            dossiers=store.archive,
+            stores=VerdictStores(store.ledger, store.archive),
+            publishing=event_publishing(settings),
+            clock=self.clock,
+            terms=GroupTerms(group_wait, settings.retries, site),
+        )
+
+    def _submit_group(self, group: MergeGroup, token: str) -> None:
+        with contextlib.closing(JudgeQueue(self.settings)) as queue:
+            queue.submit_group(group.id, token)
+
+    @contextmanager
+    def _open_group_judging(self, request: JudgeRequest, lease: GroupLease) -> Generator[tuple[Dossier, JudgeContext]]:
+        """Judge the group as its pull request is judged: same rubric, same configuration, same budget."""
+        store = self.store
+        read_options = make_read_options(self.settings.require_app().app_id, self.settings.github_api_url)
+        source = GroupPullSource(self.access, read_options, lease.group)
+        with open_judge_context(self.settings, self.settings.tier, payer=BudgetAccount(store, request.pull)) as context:
+            if refused := store.rubrics.refusal(context.rubric):
+                raise RubricRefused(refused)
+            deps = JudgingDependencies(
+                source=source,
+                status=NullStatusReporter(source),
+                ledger=store.ledger,
+                recorder=VerdictRecorder(store.ledger, store.archive, store.events, lease),
+                context=context,
+                clock=self.clock,
+                ci_wait=CiWaitPolicy(timedelta(0), timedelta(0), None),
+                demoted_signals=store.demotions.signals(request.pull.installation_id),
+                configs=store.configs,
+                find_dossier=store.archive.find,
+            )
+            yield assemble(request, deps), context
 
     def _check_service(self, fence: Fence) -> CheckRunService:
         site = web_url(self.settings.github_api_url)
@@ -286,7 +331,7 @@ def open_app(settings: Settings, store: Store) -> Generator[AppContext]:
             reactions=GitHubReactions(access),
             reviewers=GitHubReviewers(access),
             scans=GitHubScans(access),
-            groups=MergeGroupContext(settings, store, clock, access),
+            access=access,
             listing=GitHubListing(access),
         )
 
@@ -297,130 +342,6 @@ def _preload() -> None:
         import_module(module)
     load_ci_check_rubric()
     build_models()
-
-
-@dataclass(frozen=True)
-class MergeGroupContext:
-    """What one process needs for the merge groups of the App's installations."""
-
-    settings: Settings
-    store: Store
-    clock: Clock
-    access: AppAccess
-
-    def answer(self, opened: PendingGroup) -> None:
-        """Do what can be done about a merge group now. Idempotent."""
-        self._handler().answer(opened)
-
-    def expire(self, group: MergeGroup, check: CheckRunId) -> None:
-        """Close the check of a group that passed its deadline, unless it was concluded meanwhile."""
-        self._handler().expire(group, check)
-
-    def judge(self, leased: LeasedGroup) -> None:
-        """Judge a merge group that differs from what was accepted."""
-        GroupJudge(
-            queue=self.store.groups,
-            source=self._github(),
-            check=self._check(),
-            judging=self,
-            ledger=self.store.ledger,
-            stores=VerdictStores(self.store.ledger, self.store.archive),
-            publishing=event_publishing(self.settings),
-            clock=self.clock,
-            site_url=web_url(self.settings.github_api_url),
-        ).judge(leased)
-
-    def judge_dossier(
-        self, request: JudgeRequest, taken: LeasedGroup, hold: Callable[[Dossier, JudgeContext], EvaluatedVerdict]
-    ) -> GroupJudgement:
-        """Judge the group as its pull request is judged: same rubric, same configuration, same budget."""
-        source = self._github().pulls(taken.lease.group)
-        store = self.store
-        with open_judge_context(self.settings, self.settings.tier, payer=BudgetAccount(store, request.pull)) as context:
-            if refused := store.rubrics.refusal(context.rubric):
-                raise RubricRefused(refused)
-            deps = JudgingDependencies(
-                source=source,
-                status=NullStatusReporter(source),
-                ledger=store.ledger,
-                recorder=VerdictRecorder(store.ledger, store.archive, store.events, taken.lease),
-                context=context,
-                clock=self.clock,
-                ci_wait=CiWaitPolicy(timedelta(0), timedelta(0), None),
-                demoted_signals=store.demotions.signals(request.pull.installation_id),
-                configs=store.configs,
-                find_dossier=store.archive.find,
-            )
-            dossier = assemble(request, deps)
-            return GroupJudgement(hold(dossier, context), dossier)
-
-    def _handler(self) -> MergeGroupHandler:
-        settings = self.settings
-        group_wait, site = timedelta(seconds=settings.timing.group_wait), web_url(settings.github_api_url)
-        return MergeGroupHandler(
-            queue=self.store.groups,
-            source=self._github(),
-            check=self._check(),
-            ledger=self.store.ledger,
-            dossiers=self.store.archive,
-            submit=self._submit,
-            clock=self.clock,
-            terms=GroupTerms(group_wait, settings.retries, site),
-        )
-
-    def _submit(self, group: MergeGroup, token: str) -> None:
-        queue = JudgeQueue(self.settings)
-        try:
-            queue.submit_group(group.id, token)
-        finally:
-            queue.close()
-
-    def _github(self) -> GitHubMergeGroups:
-        app_id = self.settings.require_app().app_id
-        return GitHubMergeGroups(self.access, make_read_options(app_id, self.settings.github_api_url))
-
-    def _check(self) -> "MergeGroupCheck":
-        app_id = self.settings.require_app().app_id
-        return MergeGroupCheck(
-            lambda number: GitHubChecks(self.access, app_id, lambda _: group_external_id(number)), self.store.checks()
-        )
-
-
-@dataclass(frozen=True)
-class MergeGroupCheck:
-    """The one check run of each group's head. *checks*: publishes for a group of that pull request; 0 where it does not matter."""
-
-    checks: Callable[[int], CheckPublisher]
-    registry: CheckRegistry
-
-    def show(self, group: MergeGroup, number: int, content: CheckContent, fence: Fence) -> None:
-        """Write it to the group's check run, which is created if need be."""
-        CheckRunService(self.checks(number), self.registry, fence).write(_request(group), group.head_sha, content)
-
-    def expire(self, group: MergeGroup, check: CheckRunId, content: CheckContent) -> bool:
-        """Close an unconcluded check run. False: it was concluded meanwhile, perhaps overwritten by this."""
-        service = CheckRunService(self.checks(NO_PULL), self.registry, no_lease)
-        return service.expire(_request(group), group.head_sha, check, content)
-
-    def is_open(self, group: MergeGroup) -> bool:
-        """Whether an unconcluded check run exists, or its creation was begun."""
-        pull = _placeholder_pull(group)
-        return group.head_sha in {*self.registry.open_checks(pull), *self.registry.list_unfinished_heads(pull)}
-
-
-def _request(group: MergeGroup) -> JudgeRequest:
-    return JudgeRequest(
-        pull=_placeholder_pull(group),
-        repository=group.repository,
-        head_sha=group.head_sha,
-        trigger=Trigger.PUSHED,  # its commit was made for it: without a claim there is no check run
-        delivery_id=group.delivery_id,
-        requested_at=group.at,
-    )
-
-
-def _placeholder_pull(group: MergeGroup) -> PullRef:
-    return PullRef(installation_id=group.installation_id, repository_id=group.repository_id, number=NO_PULL)
 
 
 @dataclass(frozen=True)

@@ -25,9 +25,8 @@ from rq.utils import now
 from worker.adapters.redis.store import Store
 from worker.errors import Unavailable
 from worker.process_limits import collect_rarely, die_with_parent, limit_memory
-from worker.scheduling import group_jobs
-from worker.scheduling.jobs import JOB_CONTEXT, parse_job, requeue, run_job
-from worker.scheduling.queue import GROUP_JOB, Batch, EvaluateQueue
+from worker.scheduling.jobs import JOB_CONTEXT, PullRequestJob, parse_job, requeue, run_job
+from worker.scheduling.queue import Batch, EvaluateQueue
 
 LOG: Final = logging.getLogger(__name__)
 HEARTBEAT_INTERVAL: Final = timedelta(seconds=5)
@@ -44,14 +43,6 @@ FAILED_EXIT: Final = 3
 
 FAILURE_NOTE: Final = "Its log says why."
 """What RQ stores of a failure: the error's own message may quote private source."""
-
-
-def group_of(job: Job) -> tuple[str, str] | None:
-    """The merge group that the job judges, and its token; None: it judges a pull request."""
-    if job.func_name != GROUP_JOB:
-        return None
-    group_id, token = cast("list[str]", job.args)  # pyright: ignore[reportUnknownMemberType] - RQ can't know them
-    return group_id, token
 
 
 class JudgeWorker(Worker):
@@ -154,30 +145,19 @@ class JudgeWorker(Worker):
 
     def perform(self, job: Job) -> bool:
         """Run the job. Returns whether it succeeded."""
-        group = group_of(job)
-        return group_jobs.run_job(*group) if group else run_job(job)
+        return run_job(job)
 
     def requeue(self, job: Job) -> None:
         """Requeue a job whose process is dead."""
-        if group := group_of(job):
-            group_jobs.requeue(*group)
-        else:
-            requeue(job)
-
-    def handle_work_horse_killed(self, job: Job, retpid: int, ret_val: int, rusage: struct_rusage) -> None:
-        """Called by RQ for a job whose process was killed."""
-        if group := group_of(job):
-            group_jobs.requeue(*group)
-        else:
-            super().handle_work_horse_killed(job, retpid, ret_val, rusage)  # pyright: ignore[reportUnknownMemberType] - untyped there
+        requeue(job)
 
     def submit_follow_up(self, job: Job) -> None:
         """After a published verdict, queue its shadow evaluation and, at intervals, the check for signals to demote."""
-        if group_of(job):
+        subject = parse_job(job)
+        if not isinstance(subject, PullRequestJob):
             return
-        settings = JOB_CONTEXT.get().settings
-        pull, fence = parse_job(job)
-        now_s = time.monotonic()
+        settings, now_s = JOB_CONTEXT.get().settings, time.monotonic()
+        pull = subject.pull
         is_due = self.demotions_checked_at.get(pull.installation_id, -inf) + DEMOTION_INTERVAL_S <= now_s
         if not is_due and not settings.shadow.is_set:
             return
@@ -186,7 +166,7 @@ class JudgeWorker(Worker):
         task = json.dumps({"pull": pull.model_dump(mode="json"), "looks": is_due})
         try:
             queue = EvaluateQueue(self.connection, settings.timing.check_deadline)
-            queue.submit(f"after-{pull.installation_id}-{fence}", task)
+            queue.submit(f"after-{pull.installation_id}-{subject.fence}", task)
         except Unavailable as error:
             LOG.warning("nothing follows this judging: %s", error, extra={"pull": pull.model_dump()})
 

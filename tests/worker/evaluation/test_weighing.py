@@ -2,7 +2,6 @@
 
 import json
 import re
-from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -10,10 +9,8 @@ from typing import Any
 import pytest
 
 from app.cli.parser import Exit
-from tests.worker.adapters.redis.played import AT, HEAD, pull
-from tests.worker.adapters.redis.test_merge_groups import group
+from tests.worker.adapters.redis.played import pull
 from tests.worker.adapters.redis.watching import (
-    Standing,
     conclude,
     follow,
     happening,
@@ -22,19 +19,14 @@ from tests.worker.adapters.redis.watching import (
     time_passes,
     wholes,
 )
-from tests.worker.adapters.redis.watching import judged as accepts
 from tests.worker.evaluation.bench.made import DONE, STUB
 from tests.worker.evaluation.recorded import ROOT, Assay, events, judged, rubric, surveyor, terms
-from tests.worker.publishing.texts.samples import accepted
-from tests.worker.scheduling.test_answering_groups import DIFF, NUMBER, OTHER, Office, Played
-from tests.worker.scheduling.test_judging_groups import Room, sits
-from worker.adapters.github.merge_groups import MergeGroupHead
+from tests.worker.scheduling.test_merge_queue import DIFF, NUMBER, OTHER, Office, Played
 from worker.adapters.redis import keys
 from worker.adapters.redis.records.outcomes import RedisOutcomes
 from worker.adapters.redis.store import Store
 from worker.clock import SystemClock
 from worker.domain.dossier import CiCheck
-from worker.domain.ids import CheckRunId
 from worker.domain.judge_request import PullRef
 from worker.domain.pull_request_events import PullRequestEventKind
 from worker.domain.verdict.ledger import LedgerEntry
@@ -42,7 +34,6 @@ from worker.domain.verdict.outcomes import Outcome
 from worker.domain.verdict.verdict import SubjectKind
 from worker.evaluation.evaluate_jobs import EvaluationContext, perform_task
 from worker.evaluation.rejudge import RejudgeTask, make_order, rescore_terms
-from worker.judge.merge_group import PublishedCheckRun
 from worker.judge.rubric import load_ci_check_rubric
 from worker.settings import Settings
 from worker.wiring.rejudge import open_terms
@@ -292,16 +283,14 @@ def stats(assay: Assay, subject: str) -> list[dict[str, Any]]:
 
 def recorded_group(store: Store, change: str) -> Office:
     """A clerk who looks at a group that makes this change, of a pull request that was accepted."""
-    accepts(store, NUMBER, accepted(), DIFF)
-    github = Played(
-        MergeGroupHead(HEAD, is_closed=False), PublishedCheckRun(CheckRunId(5), "success", "Accepted"), change
-    )
-    store.groups.put(group())
-    return Office(store, github, Standing(AT + timedelta(seconds=1)))
+    office = Office(store, Played(change=change))
+    office.accepts()
+    office.queues()
+    return office
 
 
 def test_a_merge_group_that_was_judged_is_judged_anew(assay: Assay, store: Store) -> None:
-    sits(recorded_group(store, OTHER), Room())
+    recorded_group(store, OTHER).judges()
     said = assay.rejudges("--subject", "merge_group")
     assert (said["code"], said["subjects"], said["answered"], said["gone"]) == (0, 1, 1, 0)
     assert assay.rejudges("--subject", "merge_group")["earlier"] == 1

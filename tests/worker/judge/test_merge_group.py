@@ -107,9 +107,9 @@ BLOCKING = ("failure", "action_required", "cancelled", "timed_out", "stale", "a 
 def test_a_group_stands_as_the_check_and_the_record_of_its_pull_request_say(
     published: PublishedCheckRun | None, recorded: LedgerEntry | None, standing: GroupStanding
 ) -> None:
-    assert group_standing(GroupPullRequest(is_closed=False, published=published, recorded=recorded)) == standing
-    closed = GroupPullRequest(is_closed=True, published=published, recorded=recorded)
-    assert group_standing(closed) == GroupStops(GroupStopReason.CLOSED, published)
+    assert group_standing(GroupPullRequest(HEAD, is_closed=False, published=published), recorded) == standing
+    closed = GroupPullRequest(HEAD, is_closed=True, published=published)
+    assert group_standing(closed, recorded) == GroupStops(GroupStopReason.CLOSED, published)
 
 
 def test_the_newest_verdict_of_its_own_on_this_head_counts() -> None:

@@ -39,6 +39,7 @@ from worker.errors import Forbidden, Outage, RateLimited, SubjectGone, Unavailab
 from worker.publishing.check_runs import CheckRunService, no_lease
 from worker.publishing.texts.check_run import failed_content
 from worker.scheduling.queue import JudgeQueue
+from worker.scheduling.tasks import Subject
 from worker.settings import Settings
 
 GIVEN_UP = "given up: "
@@ -230,16 +231,16 @@ class ScriptedCourt:
         if self.world.head(request.pull) in ("", head_sha):
             self._desk().open(request, head_sha)
 
-    def close_expired_check(self, request: JudgeRequest, head_sha: Sha, check: CheckRunId) -> None:
-        step = self.world.next_step(request.pull.model_copy(update={"number": request.pull.number + 2000}))
+    def close_expired_check(self, subject: Subject, head_sha: Sha, check: CheckRunId) -> None:
+        if isinstance(subject, MergeGroup):
+            self.world.note("closed group", head=head_sha, check=check)
+            self.store.checks().record_expired(NO_PULL, head_sha, check)
+            return
+        step = self.world.next_step(subject.pull.model_copy(update={"number": subject.pull.number + 2000}))
         self._step(step)
-        self._desk().expire(request, head_sha, check, failed_content("overdue", request.delivery_id))
+        self._desk().expire(subject, head_sha, check, failed_content("overdue", subject.delivery_id))
         if step == "a judge begins":
-            self._desk().restart(request, head_sha)
-
-    def close_merge_group_check(self, group: MergeGroup, check: CheckRunId) -> None:
-        self.world.note("closed group", head=group.head_sha, check=check)
-        self.store.checks().record_expired(NO_PULL, group.head_sha, check)
+            self._desk().restart(subject, head_sha)
 
     def answer_command(self, command: CommandRequest) -> None:
         self.world.note("asked", delivery=command.delivery_id)
@@ -265,6 +266,12 @@ class ScriptedCourt:
 
     def answer_merge_group(self, pending: PendingGroup) -> None:
         """Every group is to be judged, as often as its first look was ordered to say so."""
+        if isinstance(pending, LeasedGroup):
+            self.world.note("group judged", attempt=pending.attempt)
+            self._step(self.world.next_step(A_GROUP))
+            pending.lease.renew()
+            self.store.groups.complete(pending.group)
+            return
         self.world.note("group", attempt=pending.attempt, failed=pending.queued.failed)
         step = self.world.next_step(NO_PULL)
         self._step(step)
@@ -275,12 +282,6 @@ class ScriptedCourt:
         queue = JudgeQueue(settings(self.store.url.get_secret_value()))
         queue.submit_group(pending.group.id, token)
         queue.close()
-
-    def judge_merge_group(self, taken: LeasedGroup) -> None:
-        self.world.note("group judged", attempt=taken.pending.attempt)
-        self._step(self.world.next_step(A_GROUP))
-        taken.lease.renew()
-        self.store.groups.complete(taken.lease.group)
 
     def show_repository_added(self, added: RepositoryAdded) -> None:
         self.world.note("greeted", repository=added.repository)

@@ -6,16 +6,22 @@ from contextvars import copy_context
 from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import count
+from typing import Protocol, TypeVar
 
 import pytest
+from rq.job import Job
+from rq.serializers import JSONSerializer
 
+from tests.worker.adapters.redis.lanes import MERGE_GROUP, Lane, dispatched, next_job, on_both
 from tests.worker.adapters.redis.played import AT, HEAD, NEWER, becomes_due, pull, wish
+from tests.worker.adapters.redis.test_merge_groups import group
 from tests.worker.publishing.texts.samples import abstained, accepted, rejected
 from tests.worker.scheduling.scripted_court import GIVEN_UP, World, judged_as
 from worker.adapters.redis import keys
 from worker.adapters.redis.connection.client import RedisClient, text
 from worker.adapters.redis.store import Store
 from worker.clock import SystemClock
+from worker.domain.check.merge_group import GroupEnd
 from worker.domain.check.overrides import NO_DECISIONS, HumanDecisions, Override
 from worker.domain.judge_request import AuthorKind, Trigger
 from worker.domain.lifecycle.work import DispatchLimits
@@ -29,15 +35,27 @@ from worker.scheduling.jobs import (
     JOB_CONTEXT,
     JobContext,
     JudgingFailed,
+    PullRequestJob,
+    SubjectJob,
     is_retriggered_by_ci,
     judge,
     request_after_ci,
+    requeue,
+    run_job,
 )
+from worker.scheduling.queue import JudgeQueue, judge_queue, rq_connection
 from worker.settings import Settings, Timing
 
+T = TypeVar("T")
 COURT = "tests.worker.scheduling.scripted_court:open_court"
 CALLS = count(1)
 Run = Callable[[], int | None]
+
+
+class InJob(Protocol):
+    """Does something about the RQ job of a subject, as its worker does."""
+
+    def __call__(self, act: Callable[[Job], T], subject: SubjectJob, /) -> T: ...
 
 
 @pytest.fixture
@@ -53,11 +71,111 @@ def running(here: Settings, store: Store) -> Run:
             return None
         context = copy_context()
         context.run(JOB_CONTEXT.set, JobContext(here, COURT, SystemClock(), store))
-        ref = given.request.pull
-        context.run(judge, ref.installation_id, ref.repository_id, ref.number, given.fence)
+        context.run(judge, PullRequestJob(given.request.pull, given.fence))
         return given.fence
 
     return next_one
+
+
+@pytest.fixture
+def in_job(here: Settings, store: Store) -> InJob:
+    def work(act: Callable[[Job], T], subject: SubjectJob, /) -> T:
+        with contextlib.closing(JudgeQueue(here)) as queue, contextlib.closing(rq_connection(here)) as connection:
+            if isinstance(subject, PullRequestJob):
+                queue.submit(subject.fence, subject.pull)
+            else:
+                queue.submit_group(subject.group_id, subject.token)
+            (name,) = judge_queue(connection).job_ids
+            job = Job.fetch(name, connection, JSONSerializer)  # pyright: ignore[reportUnknownMemberType] - untyped there
+            job.delete()
+        context, patient = copy_context(), replace(here, timing=replace(here.timing, retry_delay=30))
+        context.run(JOB_CONTEXT.set, JobContext(patient, COURT, SystemClock(), store))
+        return context.run(act, job)
+
+    return work
+
+
+@on_both
+def test_a_subject_is_judged_once_however_often_its_job_is_started(
+    in_job: InJob, store: Store, world: World, lane: Lane
+) -> None:
+    job = dispatched(store, lane)
+    assert [in_job(run_job, job) for _ in range(2)] == [True, True]
+    assert len(world.story(lane.story)) == 1
+    assert lane.is_over(store)
+
+
+@on_both
+@pytest.mark.parametrize("trouble", ["unavailable", "away", "limited 60"])
+def test_what_passes_is_waited_for_and_no_failure_of_the_job(
+    in_job: InJob, store: Store, world: World, lane: Lane, trouble: str
+) -> None:
+    world.order(pull(lane.orders), trouble)
+    assert in_job(run_job, dispatched(store, lane))
+    assert (lane.is_over(store), lane.dispatch(store)) == (False, None), "not before its time"
+    lane.expire(store)
+    assert in_job(run_job, next_job(store, lane))
+    assert (len(world.story(lane.story)), lane.is_over(store)) == (2, True)
+
+
+@on_both
+def test_a_bug_fails_the_job(in_job: InJob, store: Store, world: World, lane: Lane) -> None:
+    world.order(pull(lane.orders), "bug a_line_of_a_private_source")
+    assert not in_job(run_job, dispatched(store, lane))
+
+
+@on_both
+def test_whose_process_died_comes_back_immediately(in_job: InJob, store: Store, lane: Lane) -> None:
+    job = dispatched(store, lane)
+    assert lane.dispatch(store) is None, "a judge has it"
+    in_job(requeue, job)
+    assert lane.dispatch(store) is not None
+
+
+@on_both
+def test_without_redis_the_lease_brings_it_back(
+    in_job: InJob, store: Store, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, lane: Lane
+) -> None:
+    job = dispatched(store, lane)
+
+    def unreachable(*_: object) -> None:
+        raise Unavailable("Redis", "down")
+
+    monkeypatch.setattr(RedisClient, "call", unreachable)
+    in_job(requeue, job)
+    assert "the lease brings it back" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("trouble", "failed"),
+    [
+        ("unavailable", ""),
+        ("away", ""),
+        ("limited 60", ""),
+        ("gone", ""),
+        ("forbidden", "checks: write is missing"),
+        ("bug x", FAILED),
+    ],
+)
+def test_a_group_that_was_not_judged_is_answered_again_and_told_why_if_that_stays(
+    in_job: InJob, store: Store, world: World, trouble: str, failed: str
+) -> None:
+    world.order(pull(MERGE_GROUP.orders), trouble)
+    in_job(run_job, dispatched(store, MERGE_GROUP))
+    MERGE_GROUP.expire(store)
+    pending = store.groups.next()
+    assert pending is not None
+    assert (pending.attempt, pending.queued.failed) == (1, failed)
+
+
+def test_a_group_that_github_gave_up_is_judged_by_nobody(in_job: InJob, store: Store, world: World) -> None:
+    job = dispatched(store, MERGE_GROUP)
+    store.groups.put(group("gone", ended=GroupEnd.DEQUEUED))
+    assert in_job(run_job, job)
+    assert world.story("group judged") == []
+    pending = store.groups.next()
+    assert pending is not None
+    assert pending.group.ended is GroupEnd.DEQUEUED
 
 
 def check(world: World) -> str:
@@ -70,16 +188,6 @@ def test_a_judging_is_published_recorded_and_over(run: Run, store: Store, world:
     assert check(world) == "failure: judged"
     assert [entry.fence for entry in store.ledger.entries(pull())] == [fence]
     assert run() is None
-
-
-def test_a_job_that_was_started_twice_judges_once(run: Run, here: Settings, store: Store, world: World) -> None:
-    store.pulls.request_judging(wish())
-    fence = run()
-    assert fence is not None
-    context = copy_context()
-    context.run(JOB_CONTEXT.set, JobContext(here, COURT, SystemClock(), store))
-    context.run(judge, 100, 7, 1, fence)
-    assert len(world.story("began")) == 1
 
 
 def test_an_outage_is_tried_again_and_then_given_up(run: Run, store: Store, world: World) -> None:
@@ -361,7 +469,7 @@ def test_an_outage_of_redis_fails_the_job_and_the_lease_brings_it_back(here: Set
     context = copy_context()
     context.run(JOB_CONTEXT.set, JobContext(here, COURT, SystemClock(), nowhere))
     with pytest.raises(Unavailable, match="Redis"):
-        context.run(judge, 100, 7, 1, 1)
+        context.run(judge, PullRequestJob(pull(), 1))
 
 
 @pytest.mark.parametrize("step", ["", "unavailable", "bug x", "dropped", "outage 60", "lose"])

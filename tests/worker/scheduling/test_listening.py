@@ -145,7 +145,7 @@ def test_a_merge_is_told_though_reactions_can_not_be_read(store: Store, rejected
         "comments": no,
         "reviewers": no,
     }
-    court = AppContext(**known, store=store, reactions=wall, scans=no, groups=no, listing=no)
+    court = AppContext(**known, store=store, reactions=wall, scans=no, access=no, listing=no)
     with pytest.raises(Unavailable):
         court.record_outcomes(merge())
     assert outcomes(store) == [(1, "merged")]

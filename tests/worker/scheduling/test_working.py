@@ -5,9 +5,10 @@ from functools import partial
 
 import pytest
 
+from tests.worker.adapters.redis.lanes import Lane, on_both
 from tests.worker.adapters.redis.played import HEAD, becomes, pull, settings, wish
 from tests.worker.scheduling.crowd import Working, harm
-from tests.worker.scheduling.scripted_court import World
+from tests.worker.scheduling.scripted_court import NO_PULL, World
 from tests.world.redis import Redis
 from worker.adapters.redis.connection.client import blob, items, text, whole
 from worker.adapters.redis.store import Store, open_store
@@ -42,13 +43,18 @@ def test_the_only_worker_is_free_for_others_whatever_strangers_have_judged(
         assert len(world.story("began")) == 2
 
 
-def test_a_killed_judge_is_replaced_long_before_its_lease_ends(redis_server: Redis, store: Store, world: World) -> None:
-    world.order(pull(), "think 600")
+@on_both
+def test_a_killed_judge_is_replaced_long_before_its_lease_ends(
+    redis_server: Redis, store: Store, world: World, lane: Lane
+) -> None:
+    world.order(NO_PULL, "hand over", "hand over")
+    world.order(pull(lane.orders), "think 600")
     with Working.on(redis_server.url, ASSAY_LEASE="600", ASSAY_HOLD="600") as working:
-        store.pulls.request_judging(wish())
-        assert becomes(lambda: world.story("began"))
+        lane.queue(store)
+        assert becomes(lambda: world.story(lane.story))
         harm(working.horses[0], signal.SIGKILL)
-        assert becomes(lambda: world.checks().get(CHECK) == "failure: judged")
+        assert becomes(lambda: len(world.story(lane.story)) == 2)
+        assert becomes(lambda: lane.is_over(store))
         assert '"a judge was killed"' in working.log
 
 

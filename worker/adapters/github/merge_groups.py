@@ -3,16 +3,14 @@
 The pull request is read by its number, not searched by the group's commit. Only check runs of our own App count.
 """
 
-import contextlib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from worker.adapters.github.client import DIFF, GitHubAccess, GitHubApi
 from worker.adapters.github.errors import DiffTooLarge
-from worker.adapters.github.pull_request_query import GroupMemberResponse, OwnRunResponse, PullQueries
+from worker.adapters.github.pull_request_query import OwnRunResponse, PullQueries
 from worker.adapters.github.pull_request_texts import PatchedDiff
-from worker.adapters.github.pull_requests import MOST_READINGS, PullReader, ReadOptions
+from worker.adapters.github.pull_requests import GitHubPullSource, PullReader, ReadOptions
 from worker.adapters.github.responses import CheckRunsPage, GraphContext, GraphPull
 from worker.domain.check.check_run import CHECK_NAME, external_id
 from worker.domain.check.merge_group import MergeGroup
@@ -20,7 +18,7 @@ from worker.domain.dossier import Ci, Dossier
 from worker.domain.ids import CheckRunId, Sha
 from worker.domain.judge_request import JudgeRequest
 from worker.errors import SubjectGone, Unavailable
-from worker.judge.merge_group import PublishedCheckRun
+from worker.judge.merge_group import GroupPullRequest, PublishedCheckRun
 
 PER_PAGE: Final = 100
 
@@ -30,49 +28,38 @@ def group_external_id(number: int) -> str:
     return f"group:{number}"
 
 
-@dataclass(frozen=True)
-class MergeGroupHead:
-    """The newest commit of a pull request."""
-
-    sha: Sha
-    is_closed: bool
-
-
 class GitHubMergeGroups:
     """The merge groups of the live App, whose check runs have `app_id`."""
 
-    def __init__(self, access: GitHubAccess, looking: ReadOptions) -> None:
+    def __init__(self, access: GitHubAccess, app_id: int) -> None:
         self._access = access
-        self._looking = looking
-        self._told: dict[tuple[int, Sha], PublishedCheckRun | None] = {}
+        self._app_id = app_id
 
-    def head(self, group: MergeGroup, number: int) -> MergeGroupHead | None:
-        """The head of this pull request; None: there is none. Our check run is read in the same request."""
-        self._told.clear()
-        graph = PullQueries(self._api(group), group.repository, number)
+    def pull_request(self, group: MergeGroup) -> GroupPullRequest | None:
+        """The pull request that the group tries, and our newest check run on its head; None: there is none."""
         try:
-            head = graph.head() if self._looking.app_id is None else graph.member(self._looking.app_id, CHECK_NAME)
+            member = PullQueries(self._api(group), group.repository, group.number).member(self._app_id, CHECK_NAME)
         except SubjectGone:
             return None
-        if isinstance(head, GroupMemberResponse) and (runs := head.own_runs()) is not None:
-            with contextlib.suppress(ValueError):
-                self._told[number, head.head_ref_oid] = newest_published(runs, number)
-        return MergeGroupHead(head.head_ref_oid, head.state == "CLOSED")
+        head_sha, runs = member.head_ref_oid, member.own_runs()
+        try:
+            published = self._find_published(group, head_sha) if runs is None else newest_published(runs, group.number)
+        except ValueError:
+            published = self._find_published(group, head_sha)
+        return GroupPullRequest(head_sha, member.state == "CLOSED", published)
 
-    def published(self, group: MergeGroup, number: int, head_sha: Sha) -> PublishedCheckRun | None:
-        """Our newest check run on the head of this pull request, from the answer of `head` if that was just read."""
-        if (number, head_sha) in self._told:
-            return self._told.pop((number, head_sha))
+    def _find_published(self, group: MergeGroup, head_sha: Sha) -> PublishedCheckRun | None:
         path = f"/repos/{group.repository}/commits/{head_sha}/check-runs"
-        runs = self._api(group).get(path, CheckRunsPage, check_name=CHECK_NAME, filter="all", per_page=PER_PAGE)
-        ours = external_id(number)
-        app_id = self._looking.app_id
-        mine = [run for run in runs.check_runs if run.external_id == ours and run.app_id == app_id is not None]
-        newest = max(mine, key=lambda run: run.id, default=None)
-        if newest is None:
-            return None
-        conclusion = newest.conclusion if newest.status == "completed" else None
-        return PublishedCheckRun(CheckRunId(newest.id), conclusion, newest.title or "")
+        page = self._api(group).get(path, CheckRunsPage, check_name=CHECK_NAME, filter="all", per_page=PER_PAGE)
+        ours = external_id(group.number)
+        runs = (
+            PublishedCheckRun(
+                CheckRunId(run.id), run.conclusion if run.status == "completed" else None, run.title or ""
+            )
+            for run in page.check_runs
+            if run.external_id == ours and run.app_id == self._app_id
+        )
+        return max(runs, key=lambda run: run.check, default=None)
 
     def diff(self, group: MergeGroup) -> str | None:
         """The group's diff against its base commit; None: GitHub can't show it."""
@@ -81,54 +68,43 @@ class GitHubMergeGroups:
         except DiffTooLarge:
             return None
 
-    def pulls(self, group: MergeGroup) -> "GroupPulls":
-        """A source of GitHub's pull requests with the diff of this group."""
-        return GroupPulls(self, group)
-
-    def dossier(self, request: JudgeRequest, group: MergeGroup) -> Dossier:
-        """The pull request with the diff and files of the group. Other checks are left to GitHub's own rules."""
-        reading = GroupPullReading(self._api(group), request, self._looking, group)
-        try:
-            for _ in range(MOST_READINGS):
-                if dossier := reading.dossier():
-                    return at_group_commits(dossier, group)
-        except DiffTooLarge as refusal:
-            raise Unavailable("the merge group", str(refusal)) from refusal
-        raise Unavailable("the pull request", "it is pushed to faster than it can be read")
-
     def _api(self, group: MergeGroup) -> GitHubApi:
         return self._access.api(group.installation_id)
 
 
 def newest_published(runs: Sequence[OwnRunResponse], number: int) -> PublishedCheckRun | None:
     """The newest run of this pull request. Raises ValueError for a run whose URL does not end in its id."""
-    ours = external_id(number)
-    by_id = {int(run.url.partition("?")[0].rpartition("/")[2]): run for run in runs if run.external_id == ours}
-    if not by_id:
-        return None
-    newest = max(by_id)
-    run = by_id[newest]
-    is_done = run.status == "COMPLETED" and run.conclusion is not None
-    return PublishedCheckRun(
-        CheckRunId(newest), run.conclusion.lower() if is_done and run.conclusion else None, run.title or ""
+    published = (
+        PublishedCheckRun(
+            CheckRunId(int(run.url.partition("?")[0].rpartition("/")[2])),
+            run.conclusion.lower() if run.status == "COMPLETED" and run.conclusion else None,
+            run.title or "",
+        )
+        for run in runs
+        if run.external_id == external_id(number)
     )
+    return max(published, key=lambda run: run.check, default=None)
 
 
-@dataclass(frozen=True)
-class GroupPulls:
-    """A PullSource: the one pull request of a group."""
+class GroupPullSource(GitHubPullSource):
+    """A PullSource: the one pull request of a group, as the group changes it. Other checks are left to GitHub's own rules."""
 
-    groups: GitHubMergeGroups
-    group: MergeGroup
+    def __init__(self, access: GitHubAccess, looking: ReadOptions, group: MergeGroup) -> None:
+        super().__init__(access, looking)
+        self._group = group
+
+    def open_reader(self, request: JudgeRequest) -> PullReader:
+        return GroupPullReading(self._access.api(request.pull.installation_id), request, self._looking, self._group)
 
     def dossier(self, request: JudgeRequest) -> Dossier:
-        return self.groups.dossier(request, self.group)
-
-    def head_sha(self, request: JudgeRequest) -> Sha:
-        answer = self.groups.head(self.group, request.pull.number)
-        if answer is None:
-            raise SubjectGone("deleted")
-        return answer.sha
+        group = self._group
+        try:
+            dossier = super().dossier(request)
+        except DiffTooLarge as refusal:
+            raise Unavailable("the merge group", str(refusal)) from refusal
+        commits = {"head_sha": group.head_sha, "base_sha": group.base_sha, "merge_base_sha": group.base_sha}
+        pull = dossier.pull_request.model_copy(update=commits)
+        return dossier.model_copy(update={"pull_request": pull, "ci": None})
 
 
 class GroupPullReading(PullReader):
@@ -155,10 +131,3 @@ def group_diff(api: GitHubApi, group: MergeGroup) -> str:
     """The group's diff. Raises DiffTooLarge."""
     path = f"/repos/{group.repository}/compare/{group.base_sha}...{group.head_sha}"
     return api.get_bytes(path, DIFF).decode("utf-8", "replace")
-
-
-def at_group_commits(dossier: Dossier, group: MergeGroup) -> Dossier:
-    """The same dossier at the group's commits, without CI."""
-    commits = {"head_sha": group.head_sha, "base_sha": group.base_sha, "merge_base_sha": group.base_sha}
-    pull = dossier.pull_request.model_copy(update=commits)
-    return dossier.model_copy(update={"pull_request": pull, "ci": None})

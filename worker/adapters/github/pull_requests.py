@@ -120,10 +120,12 @@ class GitHubPullSource:
         self._memory = memory
         self._told: RecentHead | None = None
 
-    def dossier(self, request: JudgeRequest) -> Dossier:
-        self._told = None
+    def open_reader(self, request: JudgeRequest) -> "PullReader":
         before = self._memory(request.pull) if self._memory else None
-        reading = PullReader(self._access.api(request.pull.installation_id), request, self._looking, before)
+        return PullReader(self._access.api(request.pull.installation_id), request, self._looking, before)
+
+    def dossier(self, request: JudgeRequest) -> Dossier:
+        self._told, reading = None, self.open_reader(request)
         for _ in range(MOST_READINGS):
             if dossier := reading.dossier():
                 self._told = RecentHead(request.pull, dossier.pull_request.head_sha, reading.head_asked_at)

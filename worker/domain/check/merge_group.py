@@ -9,14 +9,17 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Final
 
-from worker.domain.ids import DeliveryId, InstallationId, RepositoryId, RepositoryName, Sha
-from worker.domain.judge_request import PullRef
+from worker.domain.ids import CommitKey, DeliveryId, InstallationId, RepositoryId, RepositoryName, Sha
+from worker.domain.judge_request import JudgeRequest, PullRef, Trigger
 from worker.domain.model import Frozen
 
 BRANCH_PREFIX: Final = "refs/heads/"
 QUEUE_PREFIX: Final = "refs/heads/gh-readonly-queue/"
 ENTRY_PATTERN: Final = re.compile(r"/pr-([1-9][0-9]{0,8})-[0-9a-f]{40}")
 """Behind the base branch: the one pull request, and the commit that it was put upon."""
+
+NO_PULL: Final = 0
+"""The number of no pull request, under which the check registry keeps the checks of merge groups."""
 
 
 class GroupEnd(StrEnum):
@@ -46,23 +49,37 @@ class MergeGroup(Frozen):
         """The same for all deliveries about it."""
         return f"{self.installation_id}:{self.repository_id}:{self.head_sha}"
 
-    def pull_ref(self, number: int) -> PullRef:
-        """The pull request of this number, in its repository."""
-        return PullRef(installation_id=self.installation_id, repository_id=self.repository_id, number=number)
+    @property
+    def commit(self) -> CommitKey:
+        return self.installation_id, self.repository_id, self.head_sha
+
+    @property
+    def number(self) -> int:
+        """The number of the pull request that it tries; NO_PULL: its ref names none."""
+        return find_pull_number(self.head_ref, self.base_ref)
+
+    @property
+    def pull(self) -> PullRef:
+        """The pull request that it tries."""
+        return PullRef(installation_id=self.installation_id, repository_id=self.repository_id, number=self.number)
+
+    def request(self, number: int, head_sha: Sha, trigger: Trigger) -> JudgeRequest:
+        """A request for its pull request or, with NO_PULL, for itself."""
+        return JudgeRequest(
+            pull=self.pull.model_copy(update={"number": number}),
+            repository=self.repository,
+            head_sha=head_sha,
+            trigger=trigger,
+            delivery_id=self.delivery_id,
+            requested_at=self.at,
+        )
 
 
-class GroupRefusal(StrEnum):
-    """Why a group's pull request can't be read from its ref."""
-
-    NO_BRANCH = "no_branch"
-    OTHER_REF = "other_ref"
-
-
-def find_pull_number(head_ref: str, base_ref: str) -> int | GroupRefusal:
+def find_pull_number(head_ref: str, base_ref: str) -> int:
     """The number of the pull request that a group tries. The base branch's name may hold slashes, or look like an entry."""
     base = base_ref.removeprefix(BRANCH_PREFIX)
-    if not base or base == base_ref:
-        return GroupRefusal.NO_BRANCH
     head = f"{QUEUE_PREFIX}{base}"
-    entry = ENTRY_PATTERN.fullmatch(head_ref[len(head) :]) if head_ref.startswith(head) else None
-    return int(entry[1]) if entry else GroupRefusal.OTHER_REF
+    if not base or base == base_ref or not head_ref.startswith(head):
+        return NO_PULL
+    entry = ENTRY_PATTERN.fullmatch(head_ref[len(head) :])
+    return int(entry[1]) if entry else NO_PULL

@@ -146,8 +146,21 @@ class QueuedGroup(Frozen):
 
 
 @dataclass(frozen=True)
+class GroupLease:
+    """The Lease of one group's judging. *token*: of its job and its owner."""
+
+    groups: GroupLeaseStore
+    group: MergeGroup
+    token: str
+    fence: int = 0
+
+    def renew(self) -> None:
+        self.groups.renew_lease(self)
+
+
+@dataclass(frozen=True)
 class PendingGroup:
-    """A group to process; *attempt* counts from 1: crashes since its last postponement, without crashes of Redis itself."""
+    """A group to answer; *attempt* counts from 1: crashes since its last postponement, without crashes of Redis itself."""
 
     queued: QueuedGroup
     attempt: int
@@ -158,25 +171,10 @@ class PendingGroup:
 
 
 @dataclass(frozen=True)
-class GroupLease:
-    """The Lease of one group's judging."""
-
-    groups: GroupLeaseStore
-    group: MergeGroup
-    token: str
-    owner: str
-    fence: int = 0
-
-    def renew(self) -> None:
-        self.groups.renew_lease(self)
-
-
-@dataclass(frozen=True)
-class LeasedGroup:
-    """A judging that may start."""
+class LeasedGroup(PendingGroup):
+    """One that the job with this lease answers, and judges if need be."""
 
     lease: GroupLease
-    pending: PendingGroup
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,6 @@
 """A merge group as GitHub tells of it: asked for by number, compared by its own commits, shown in one check run."""
 
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -8,13 +9,13 @@ import pytest
 from tests.worker.adapters.github.conftest import INSTALLATION, Opened, Place
 from worker.adapters.github.check_runs import GitHubCheckRuns, GitHubChecks
 from worker.adapters.github.client import AppAccess
-from worker.adapters.github.merge_groups import GitHubMergeGroups, MergeGroupHead, group_external_id
+from worker.adapters.github.merge_groups import GitHubMergeGroups, GroupPullSource, group_external_id
 from worker.adapters.github.pull_requests import make_read_options
 from worker.domain.check.check_run import CheckContent, Conclusion
 from worker.domain.check.merge_group import MergeGroup, find_pull_number
 from worker.domain.ids import CheckRunId, DeliveryId, RepositoryId
-from worker.errors import SubjectGone, Unavailable
-from worker.judge.merge_group import PublishedCheckRun
+from worker.errors import Unavailable
+from worker.judge.merge_group import GroupPullRequest, PublishedCheckRun
 from worker.publishing.check_runs import no_lease
 from worker.settings import Settings
 
@@ -23,7 +24,13 @@ CHANGE = {"a.py": "x = 1\ny = 3\n"}
 
 @pytest.fixture
 def groups(access: AppAccess, settings: Settings) -> GitHubMergeGroups:
-    return GitHubMergeGroups(access, make_read_options(settings.require_app().app_id, settings.github_api_url))
+    return GitHubMergeGroups(access, settings.require_app().app_id)
+
+
+@pytest.fixture
+def open_source(access: AppAccess, settings: Settings) -> Callable[[MergeGroup], GroupPullSource]:
+    options = make_read_options(settings.require_app().app_id, settings.github_api_url)
+    return lambda group: GroupPullSource(access, options, group)
 
 
 @pytest.fixture
@@ -60,61 +67,41 @@ def test_a_pull_request_is_seen_by_its_number_also_where_the_commit_belongs_to_n
     group = queued(place, pull, squash=True)
     path = f"/repos/{place.name}/commits/{group.head_sha}/pulls"
     assert place.github.user("alice", "GET", path) == []
-    assert groups.head(group, pull.number) == MergeGroupHead(pull.sha, is_closed=False)
-    assert groups.head(group, pull.number + 50) is None
+    assert groups.pull_request(group) == GroupPullRequest(pull.sha, is_closed=False, published=None)
+    assert groups.pull_request(of_number(group, pull.number + 50)) is None
     pull.edit(state="closed")
-    assert groups.head(group, pull.number) == MergeGroupHead(pull.sha, is_closed=True)
+    assert groups.pull_request(group) == GroupPullRequest(pull.sha, is_closed=True, published=None)
 
 
-def test_our_newest_check_of_this_pull_request_counts_and_no_others(
+def of_number(group: MergeGroup, number: int) -> MergeGroup:
+    """The same group, if it tried another pull request."""
+    ref = group.head_ref.replace(f"/pr-{group.number}-", f"/pr-{number}-")
+    return group.model_copy(update={"head_ref": ref})
+
+
+def test_our_newest_check_of_this_pull_request_counts_and_comes_with_the_head(
     place: Place, groups: GitHubMergeGroups, checks: GitHubCheckRuns
 ) -> None:
     pull = place.pull(CHANGE)
     group = queued(place, pull)
-    assert groups.published(group, pull.number, pull.sha) is None
+    other = pull.request.model_copy(update={"pull": pull.request.pull.model_copy(update={"number": 99})})
+
+    def published() -> PublishedCheckRun | None:
+        before = len(place.asked())
+        member = groups.pull_request(group)
+        assert place.asked()[before:] == ["AssayMember"]
+        assert member
+        return member.published
+
     place.ci(pull.sha, "Assay", external_id=f"pull:{pull.number}", conclusion="success")
-    other = pull.request.model_copy(update={"pull": pull.request.pull.model_copy(update={"number": 99})})
     checks.create(other, pull.sha, CheckContent("Accepted", "Words", conclusion=Conclusion.SUCCESS))
-    assert groups.published(group, pull.number, pull.sha) is None
-
-    ours = checks.create(pull.request, pull.sha, CheckContent("Judging", "Words"))
-    assert groups.published(group, pull.number, pull.sha) == PublishedCheckRun(CheckRunId(ours), None, "Judging")
-    checks.update(pull.request, ours, CheckContent("Rejected", "Words", conclusion=Conclusion.FAILURE))
-    assert groups.published(group, pull.number, pull.sha) == PublishedCheckRun(CheckRunId(ours), "failure", "Rejected")
-
-
-def test_our_check_is_told_with_the_head_in_one_request(
-    place: Place, groups: GitHubMergeGroups, checks: GitHubCheckRuns
-) -> None:
-    pull = place.pull(CHANGE)
-    group = queued(place, pull)
-    other = pull.request.model_copy(update={"pull": pull.request.pull.model_copy(update={"number": 99})})
+    assert published() is None
     checks.create(pull.request, pull.sha, CheckContent("Before", "Words", conclusion=Conclusion.FAILURE))
-    place.github.verb("ci", repo=place.name, sha=pull.sha, name="Assay", external_id=f"pull:{pull.number}")
-    ours = checks.create_first(pull.request, pull.sha, CheckContent("Accepted", "Words", conclusion=Conclusion.SUCCESS))
-    checks.create(other, pull.sha, CheckContent("Judging", "Words"))
-    before = len(place.asked())
-
-    assert groups.head(group, pull.number) == MergeGroupHead(pull.sha, is_closed=False)
-    assert groups.published(group, pull.number, pull.sha) == PublishedCheckRun(CheckRunId(ours), "success", "Accepted")
-    assert place.asked()[before:] == ["AssayMember"]
-
+    ours = checks.create_first(pull.request, pull.sha, CheckContent("Judging", "Words"))
+    checks.create(other, pull.sha, CheckContent("Judging another", "Words"))
+    assert published() == PublishedCheckRun(CheckRunId(ours), None, "Judging")
     checks.update(pull.request, ours, CheckContent("Rejected", "Words", conclusion=Conclusion.FAILURE))
-    now = groups.published(group, pull.number, pull.sha)
-    assert now == PublishedCheckRun(CheckRunId(ours), "failure", "Rejected"), "what was told is used once"
-    assert place.asked()[-1] == "GET 200"
-
-
-def test_a_check_that_is_not_there_or_not_done_is_told_as_such(
-    place: Place, groups: GitHubMergeGroups, checks: GitHubCheckRuns
-) -> None:
-    pull = place.pull(CHANGE)
-    group = queued(place, pull)
-    groups.head(group, pull.number)
-    assert groups.published(group, pull.number, pull.sha) is None
-    ours = checks.create(pull.request, pull.sha, CheckContent("Judging", "Words"))
-    groups.head(group, pull.number)
-    assert groups.published(group, pull.number, pull.sha) == PublishedCheckRun(CheckRunId(ours), None, "Judging")
+    assert published() == PublishedCheckRun(CheckRunId(ours), "failure", "Rejected")
 
 
 def test_what_graphql_can_not_tell_is_asked_of_rest(
@@ -131,14 +118,16 @@ def test_what_graphql_can_not_tell_is_asked_of_rest(
         ({"totalCount": 11, "nodes": []}, pull.sha),
         ({"totalCount": 0, "nodes": []}, "f" * 40),
     )
+    other = pull.request.model_copy(update={"pull": pull.request.pull.model_copy(update={"number": 99})})
+    checks.create(other, pull.sha, CheckContent("Judging", "Words"))
+    place.ci(pull.sha, "Assay", external_id=f"pull:{pull.number}", conclusion="failure")
     for suites, oid in told:
         commits: dict[str, Any] = {"nodes": [{"commit": {"oid": oid, "checkSuites": suites}}]}
         data = {"repository": {"pullRequest": {"state": "OPEN", "headRefOid": pull.sha, "commits": commits}}}
         place.github.fault("POST /graphql AssayMember", kind="status", status=200, body={"data": data})
-        groups.head(group, pull.number)
-        assert groups.published(group, pull.number, pull.sha) == PublishedCheckRun(
-            CheckRunId(ours), "success", "Accepted"
-        )
+        member = groups.pull_request(group)
+        assert member
+        assert member.published == PublishedCheckRun(CheckRunId(ours), "success", "Accepted")
         assert place.asked()[-1] == "GET 200"
 
 
@@ -155,32 +144,30 @@ def test_its_change_is_the_one_against_the_group_before_it(place: Place, groups:
 
 
 @pytest.mark.slow
-def test_a_diff_that_is_too_large_is_not_shown(place: Place, groups: GitHubMergeGroups) -> None:
+def test_a_diff_that_is_too_large_is_not_shown(
+    place: Place, groups: GitHubMergeGroups, open_source: Callable[[MergeGroup], GroupPullSource]
+) -> None:
     pull = place.pull(CHANGE)
     group = queued(place, pull)
     place.github.verb("fault", match="GET .*/compare/", status=406, body={"message": "too large"})
     assert groups.diff(group) is None
     place.github.verb("fault", match="GET .*/compare/", status=406, body={"message": "too large"})
     with pytest.raises(Unavailable):
-        groups.dossier(pull.request, group)
+        open_source(group).dossier(pull.request)
 
 
 def test_a_dossier_of_a_group_is_the_pull_request_as_the_group_changes_it(
-    place: Place, groups: GitHubMergeGroups
+    place: Place, open_source: Callable[[MergeGroup], GroupPullSource]
 ) -> None:
     pull = place.pull(CHANGE, body="Words")
     place.ci(pull.sha, "test", conclusion="failure")
     group = queued(place, pull, files={"a.py": "x = 1\ny = 9\n"})
-    source = groups.pulls(group)
-    dossier = source.dossier(pull.request)
+    dossier = open_source(group).dossier(pull.request)
     assert (dossier.pull_request.body, dossier.pull_request.number) == ("Words", pull.number)
     assert (dossier.pull_request.head_sha, dossier.pull_request.base_sha) == (group.head_sha, group.base_sha)
     assert "+y = 9" in dossier.diff
     assert [(one.path, one.text) for one in dossier.files or ()] == [("a.py", "x = 1\ny = 9\n")]
     assert dossier.ci is None
-    assert source.head_sha(pull.request) == pull.sha
-    with pytest.raises(SubjectGone):
-        source.head_sha(pull.request.model_copy(update={"pull": pull.request.pull.model_copy(update={"number": 99})}))
 
 
 @pytest.mark.slow

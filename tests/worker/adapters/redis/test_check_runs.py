@@ -3,6 +3,7 @@
 import time
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from functools import partial
 
 import pytest
 
@@ -16,9 +17,10 @@ from worker.adapters.redis.judging.check_runs import RedisCheckRegistry
 from worker.adapters.redis.store import Store, open_store
 from worker.domain.check.check_run import CheckContent
 from worker.domain.check.merge_group import GroupEnd
-from worker.domain.ids import CheckRunId
+from worker.domain.ids import CheckRunId, DeliveryId
 from worker.domain.judge_request import PullRef, Trigger
 from worker.domain.lifecycle.check_runs import CREATION_STARTED, CheckRunState
+from worker.domain.lifecycle.intake import IntakeOutcome
 from worker.domain.lifecycle.judging import Finish
 from worker.domain.lifecycle.work import ExpiredCheckRun
 from worker.errors import Unavailable
@@ -205,16 +207,16 @@ def test_the_check_of_a_merge_group_that_nobody_waits_for_any_more_is_found(stor
 
 
 def test_a_group_whose_check_was_left_open_is_looked_at_once_more_as_what_it_is_by_now(store: Store) -> None:
-    place = (group().installation_id, group().repository_id, group().head_sha)
-    assert not store.groups.requeue_orphaned(place, CHECK, AT), "nobody knows of it"
+    name, later = DeliveryId("late-check-77"), AT + timedelta(hours=1)
+    reopen = partial(store.groups.reopen, group().commit, name, later, is_orphaned=True)
+    assert reopen() is IntakeOutcome.UNKNOWN
     store.groups.put(group())
     store.groups.put(group("two", ended=GroupEnd.DEQUEUED))
     store.groups.complete(group("two"))
-    later = AT + timedelta(hours=1)
-    assert store.groups.requeue_orphaned(place, CHECK, later)
+    assert reopen() is IntakeOutcome.QUEUED
     found = store.groups.next()
     assert found is not None
     assert (found.group.ended, found.group.at) == (GroupEnd.DEQUEUED, later)
     store.groups.complete(found.group)
-    assert not store.groups.requeue_orphaned(place, CHECK, later)
+    assert reopen() is IntakeOutcome.DUPLICATE
     assert store.groups.next() is None

@@ -159,18 +159,6 @@ def ended(store: Store) -> None:
 # The job that judges one
 
 
-def test_a_token_admits_one_judge(store: Store) -> None:
-    store.groups.put(group())
-    token = store.groups.dispatch(group())
-    assert token
-    taken = store.groups.take_lease(group().id, token)
-    assert taken
-    assert taken.pending.group == group()
-    assert store.groups.take_lease(group().id, token) is None
-    assert store.groups.take_lease(group().id, "another") is None
-    taken.lease.renew()
-
-
 def test_a_job_that_waits_for_its_turn_is_submitted_again_by_its_name(store: Store) -> None:
     store.groups.put(group())
     seen(store)
@@ -179,19 +167,6 @@ def test_a_job_that_waits_for_its_turn_is_submitted_again_by_its_name(store: Sto
     assert (seen(store).attempt, store.groups.dispatch(group())) == (2, token)
     runs_out(store)
     assert seen(store).attempt == 1, "waiting for a worker is no failure"
-
-
-def test_whose_lease_ran_out_is_overtaken(store: Store) -> None:
-    store.groups.put(group())
-    first = store.groups.take_lease(group().id, store.groups.dispatch(group()) or "")
-    assert first
-    runs_out(store)
-    assert seen(store)
-    second = store.groups.take_lease(group().id, store.groups.dispatch(group()) or "")
-    assert second
-    with pytest.raises(LeaseLost):
-        first.lease.renew()
-    second.lease.renew()
 
 
 def test_what_github_gave_up_is_nobodys_to_judge(store: Store) -> None:
@@ -217,22 +192,3 @@ def test_a_judge_that_prolongs_its_lease_is_not_disturbed(store: Store) -> None:
     runs_out(store)
     taken.lease.renew()
     assert store.groups.next() is None
-
-
-def test_a_dead_judges_group_comes_back_at_once(store: Store) -> None:
-    store.groups.put(group())
-    token = store.groups.dispatch(seen(store).group) or ""
-    assert store.groups.take_lease(group().id, token)
-    assert store.groups.requeue_dead(group().id, token)
-    assert seen(store).attempt == 2
-    assert not store.groups.requeue_dead(group().id, token), "it is somebody else's now"
-
-
-def test_who_tries_again_later_gives_its_lease_back(store: Store) -> None:
-    store.groups.put(group())
-    taken = store.groups.take_lease(group().id, store.groups.dispatch(group()) or "")
-    assert taken
-    store.groups.postpone(taken.pending.queued, NOW)
-    with pytest.raises(LeaseLost):
-        taken.lease.renew()
-    assert seen(store)

@@ -93,15 +93,6 @@ def test_a_push_while_in_the_queue_goes_on_being_quiet(redis_server: Redis, stor
     assert taken(store).request.head_sha == NEWER
 
 
-def test_a_fence_admits_one_judge(store: Store) -> None:
-    store.pulls.request_judging(wish())
-    job = given(store)
-    assert job is not None
-    assert store.pulls.take_lease(pull(), job.fence) is not None
-    assert store.pulls.take_lease(pull(), job.fence) is None, "a job that was started twice"
-    assert store.pulls.take_lease(pull(), job.fence + 1) is None
-
-
 def test_the_same_call_is_given_the_same_job(store: Store) -> None:
     store.pulls.request_judging(wish(1))
     store.pulls.request_judging(wish(2))
@@ -153,13 +144,6 @@ def test_the_sweeper_forgets_what_is_not_there_any_more(store: Store) -> None:
     assert store.client.call("ZCARD", keys.DISPATCHED.name) == 0
 
 
-def test_a_killed_judge_is_replaced_at_once(store: Store) -> None:
-    store.pulls.request_judging(wish())
-    judging = taken(store)
-    assert store.pulls.requeue_dead(pull(), judging.lease.fence)
-    assert taken(store).attempt == 2
-
-
 def test_a_judge_that_dies_after_another_took_over_may_have_written_late_so_one_looks_again(store: Store) -> None:
     store.pulls.request_judging(wish())
     overtaken = taken(store)
@@ -170,13 +154,6 @@ def test_a_judge_that_dies_after_another_took_over_may_have_written_late_so_one_
     assert store.pulls.requeue_dead(pull(), overtaken.lease.fence)
     assert taken(store).request.trigger is Trigger.LATE
     assert not store.pulls.requeue_dead(pull(7), 5), "of a pull request that is not there nobody died"
-
-
-def test_a_judge_that_dies_when_all_is_done_changes_nothing(store: Store) -> None:
-    store.pulls.request_judging(wish())
-    done = taken(store)
-    store.pulls.finish(done.lease, Finish.JUDGED)
-    assert not store.pulls.requeue_dead(pull(), done.lease.fence)
 
 
 def test_what_github_stopped_of_one_installation_is_tried_again_one_after_the_other(store: Store) -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from worker.domain.check.merge_group import BRANCH_PREFIX, QUEUE_PREFIX, GroupRefusal, MergeGroup, find_pull_number
+from worker.domain.check.merge_group import BRANCH_PREFIX, NO_PULL, QUEUE_PREFIX, MergeGroup, find_pull_number
 from worker.domain.ids import DeliveryId, InstallationId, RepositoryId
 
 SHA, OTHER = "a" * 40, "b" * 40
@@ -22,23 +22,18 @@ def test_the_number_is_found_whatever_the_base_branch_is_called(base: str, numbe
 @given(NAMES, NAMES, NUMBERS)
 def test_a_group_of_another_branch_names_nothing(base: str, other: str, number: int) -> None:
     if base != other:
-        assert (
-            find_pull_number(f"{QUEUE_PREFIX}{other}/pr-{number}-{SHA}", f"{BRANCH_PREFIX}{base}")
-            is GroupRefusal.OTHER_REF
-        )
+        assert find_pull_number(f"{QUEUE_PREFIX}{other}/pr-{number}-{SHA}", f"{BRANCH_PREFIX}{base}") == NO_PULL
 
 
 @given(st.text(max_size=80))
 def test_nothing_that_is_worded_otherwise_names_a_pull_request(ref: str) -> None:
-    assert isinstance(find_pull_number(ref, f"{BRANCH_PREFIX}main"), GroupRefusal)
+    assert find_pull_number(ref, f"{BRANCH_PREFIX}main") == NO_PULL
 
 
 @given(st.text(max_size=60))
 def test_whatever_follows_the_ref_it_is_refused(tail: str) -> None:
     if tail:
-        assert (
-            find_pull_number(f"{QUEUE_PREFIX}main/pr-7-{SHA}{tail}", f"{BRANCH_PREFIX}main") is GroupRefusal.OTHER_REF
-        )
+        assert find_pull_number(f"{QUEUE_PREFIX}main/pr-7-{SHA}{tail}", f"{BRANCH_PREFIX}main") == NO_PULL
 
 
 @pytest.mark.parametrize(
@@ -61,18 +56,18 @@ def test_whatever_follows_the_ref_it_is_refused(tail: str) -> None:
     ],
 )
 def test_two_numbers_or_a_doubt_are_refused(ref: str) -> None:
-    assert find_pull_number(ref, f"{BRANCH_PREFIX}main") is GroupRefusal.OTHER_REF
+    assert find_pull_number(ref, f"{BRANCH_PREFIX}main") == NO_PULL
 
 
 @pytest.mark.parametrize("base", ["", "main", "refs/heads/", "refs/tags/main"])
 def test_without_a_base_branch_nothing_is_believed(base: str) -> None:
-    assert find_pull_number(f"{QUEUE_PREFIX}main/pr-7-{SHA}", base) is GroupRefusal.NO_BRANCH
+    assert find_pull_number(f"{QUEUE_PREFIX}main/pr-7-{SHA}", base) == NO_PULL
 
 
 def test_a_base_branch_may_look_like_an_entry() -> None:
     base = f"main/pr-7-{SHA}"
     assert find_pull_number(f"{QUEUE_PREFIX}{base}/pr-8-{OTHER}", f"{BRANCH_PREFIX}{base}") == 8
-    assert find_pull_number(f"{QUEUE_PREFIX}{base}/pr-8-{OTHER}", f"{BRANCH_PREFIX}main") is GroupRefusal.OTHER_REF
+    assert find_pull_number(f"{QUEUE_PREFIX}{base}/pr-8-{OTHER}", f"{BRANCH_PREFIX}main") == NO_PULL
 
 
 def group() -> MergeGroup:
@@ -94,6 +89,6 @@ def test_all_deliveries_about_a_group_share_its_id() -> None:
     assert group().model_copy(update={"delivery_id": DeliveryId("two")}).id == group().id
 
 
-def test_its_members_are_of_its_repository() -> None:
-    member = group().pull_ref(7)
-    assert (member.installation_id, member.repository_id, member.number) == (1, 2, 7)
+def test_its_pull_request_is_of_its_repository() -> None:
+    pull = group().pull
+    assert (pull.installation_id, pull.repository_id, pull.number) == (1, 2, 7)

@@ -12,11 +12,11 @@ from worker.adapters.redis import keys
 from worker.adapters.redis.connection.client import RedisClient, find_server_run, items, text, whole
 from worker.adapters.redis.connection.transactions import Operation, Transaction, read_due, run
 from worker.adapters.redis.connection.versioned_json import read_json, read_json_or_none
-from worker.adapters.redis.delayed_queue import receive
+from worker.adapters.redis.delayed_queue import receive, removal
 from worker.adapters.redis.judging.intake import lifetime_s, milliseconds
 from worker.adapters.redis.keys import GROUPS
 from worker.domain.check.merge_group import MergeGroup
-from worker.domain.ids import CheckRunId, DeliveryId, InstallationId, RepositoryId, Sha
+from worker.domain.ids import CommitKey, DeliveryId
 from worker.domain.judge_request import PullRef
 from worker.domain.lifecycle.intake import IntakeOutcome
 from worker.domain.lifecycle.judging import MOST_SPARE_ATTEMPTS
@@ -39,7 +39,7 @@ class RedisMergeGroups:
     def put(self, group: MergeGroup) -> IntakeOutcome:
         """Queue a group event; idempotent by delivery."""
         marker = keys.received_group(group.delivery_id)
-        key = keys.group(group.installation_id, group.repository_id, group.head_sha)
+        key = keys.group(*group.commit)
         item = (group.id, QueuedGroup(group=group).model_dump_json())
 
         def operation(transaction: Transaction) -> Operation[IntakeOutcome]:
@@ -51,31 +51,24 @@ class RedisMergeGroups:
         return run(self._wire, operation)
 
     def reopen(
-        self, commit: tuple[InstallationId, RepositoryId, Sha], delivery_id: DeliveryId, at: datetime
+        self, commit: CommitKey, delivery_id: DeliveryId, at: datetime, *, is_orphaned: bool = False
     ) -> IntakeOutcome:
-        """Requeue the group of this commit on a person's request. UNKNOWN: no current group."""
+        """Requeue the group of this commit on a person's request or, *is_orphaned*, to conclude its check run.
+
+        UNKNOWN: it is deleted or, on a person's request, ended.
+        """
         queued = self._stored_group(commit)
-        if queued is None or queued.ended is not None:
+        if queued is None or (queued.ended is not None and not is_orphaned):
             return IntakeOutcome.UNKNOWN
         return self.put(queued.model_copy(update={"delivery_id": delivery_id, "at": at}))
 
-    def requeue_orphaned(
-        self, commit: tuple[InstallationId, RepositoryId, Sha], check: CheckRunId, at: datetime
-    ) -> bool:
-        """Requeue the group of an orphaned check run. False: deleted, or already requested."""
-        queued = self._stored_group(commit)
-        if queued is None:
-            return False
-        late = queued.model_copy(update={"delivery_id": DeliveryId(f"late-check-{check}"), "at": at})
-        return self.put(late) is IntakeOutcome.QUEUED
-
-    def find_group(self, commit: tuple[InstallationId, RepositoryId, Sha]) -> MergeGroup | None:
+    def find_group(self, commit: CommitKey) -> MergeGroup | None:
         """Find the group of this commit while it is unanswered or recently closed."""
         waits = self._wire.call("HGET", GROUPS.texts.name, ":".join(map(str, commit)))
         queued = read_json_or_none(QueuedGroup, text(waits)) if waits else None
         return self._stored_group(commit) if queued is None else queued.group
 
-    def _stored_group(self, commit: tuple[InstallationId, RepositoryId, Sha]) -> MergeGroup | None:
+    def _stored_group(self, commit: CommitKey) -> MergeGroup | None:
         kept = self._wire.call("GET", keys.group(*commit).name)
         return read_json_or_none(MergeGroup, text(kept)) if kept else None
 
@@ -122,9 +115,9 @@ class RedisMergeGroups:
         def operation(transaction: Transaction) -> Operation[None]:
             if (yield from _is_newest(transaction, group)):
                 _reset_attempts(transaction, group.id)
-                transaction.write("ZREM", GROUPS.order.name, group.id)
-                transaction.write("HDEL", GROUPS.texts.name, group.id)
                 transaction.write("HDEL", keys.GROUP_HOLDS.name, group.id)
+                for command in removal(GROUPS, group.id):
+                    transaction.write(*command)
 
         run(self._wire, operation)
 
@@ -161,7 +154,7 @@ class RedisMergeGroups:
 
     def take_lease(self, group_id: str, token: str) -> LeasedGroup | None:
         """Take the lease that this token admits. None: already taken, or obsolete."""
-        owner = secrets.token_hex(8)
+        leased = f"{token} {secrets.token_hex(8)}"
 
         def operation(transaction: Transaction) -> Operation[LeasedGroup | None]:
             written, hold, attempt = yield from transaction.read(
@@ -169,15 +162,15 @@ class RedisMergeGroups:
                 ("HGET", keys.GROUP_HOLDS.name, group_id),
                 ("HGET", GROUPS.tries.name, group_id),
             )
-            if not written or text(hold) not in (f"{DISPATCHED} {token}", f"{LEASED} {token} {owner}"):
+            if not written or text(hold) not in (f"{DISPATCHED} {token}", f"{LEASED} {leased}"):
                 return None
             queued = read_json(QueuedGroup, text(written))
             if queued.group.ended is not None:
                 return None
-            transaction.write("HSET", keys.GROUP_HOLDS.name, group_id, f"{LEASED} {token} {owner}")
+            transaction.write("HSET", keys.GROUP_HOLDS.name, group_id, f"{LEASED} {leased}")
             transaction.write("ZADD", GROUPS.order.name, transaction.now + self._lease_ms, group_id)
-            lease = GroupLease(self, queued.group, token, owner)
-            return LeasedGroup(lease, PendingGroup(queued, 1 if attempt is None else whole(attempt)))
+            tries = 1 if attempt is None else whole(attempt)
+            return LeasedGroup(queued, tries, GroupLease(self, queued.group, leased))
 
         return run(self._wire, operation)
 
@@ -187,8 +180,7 @@ class RedisMergeGroups:
 
         def operation(transaction: Transaction) -> Operation[bool]:
             (hold,) = yield from transaction.read(("HGET", keys.GROUP_HOLDS.name, group.id))
-            is_held = text(hold) == f"{LEASED} {lease.token} {lease.owner}"
-            if not is_held or not (yield from _is_newest(transaction, group)):
+            if text(hold) != f"{LEASED} {lease.token}" or not (yield from _is_newest(transaction, group)):
                 return False
             transaction.write("ZADD", GROUPS.order.name, transaction.now + self._lease_ms, group.id)
             return True

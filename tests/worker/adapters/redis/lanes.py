@@ -1,0 +1,124 @@
+"""The two kinds of subject that are judged, pull requests and merge groups, on their way through Redis."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from itertools import count
+from typing import Final
+
+import pytest
+
+from tests.worker.adapters.redis.played import becomes_due, lease_runs_out, pull, wish
+from tests.worker.adapters.redis.test_merge_groups import group, runs_out
+from worker.adapters.redis import keys
+from worker.adapters.redis.keys import GROUPS
+from worker.adapters.redis.store import Store
+from worker.domain.lifecycle.judging import Finish
+from worker.domain.lifecycle.work import DispatchLimits, LeasedGroup, LeasedJob
+from worker.scheduling.jobs import MergeGroupJob, PullRequestJob, SubjectJob
+
+CALLS = count(1)
+Leased = LeasedJob | LeasedGroup
+
+
+@dataclass(frozen=True)
+class Lane:
+    """How a subject is queued, dispatched and found again. `expire`: whatever it waits for, a lease included, is over."""
+
+    queue: Callable[[Store], object]
+    dispatch: Callable[[Store], SubjectJob | None]
+    expire: Callable[[Store], object]
+    is_over: Callable[[Store], bool]
+    story: str
+    """What the scripted court notes of its judgings."""
+    orders: int
+    """The number under which the court is told what to do."""
+    spared: tuple[str, str]
+    """Key and field of the attempts that were not counted."""
+
+
+def _dispatch_pull_request(store: Store) -> PullRequestJob | None:
+    job = store.pulls.next_due(f"lane-{next(CALLS)}", DispatchLimits(10, 100))
+    return PullRequestJob(job.request.pull, job.fence) if job else None
+
+
+def _expire_pull_request(store: Store) -> None:
+    lease_runs_out(store, pull())
+    if not store.pulls.requeue_lost() and store.groups.settled_at(pull()) is None:
+        becomes_due(store, pull())
+
+
+def _dispatch_group(store: Store) -> MergeGroupJob | None:
+    pending = store.groups.next()
+    return MergeGroupJob(pending.group.id, store.groups.dispatch(pending.group) or "") if pending else None
+
+
+PULL_REQUEST: Final = Lane(
+    lambda store: store.pulls.request_judging(wish()),
+    _dispatch_pull_request,
+    _expire_pull_request,
+    lambda store: store.groups.settled_at(pull()) is not None,
+    "began",
+    pull().number,
+    (keys.pull(pull()).name, "spared"),
+)
+MERGE_GROUP: Final = Lane(
+    lambda store: store.groups.put(group()),
+    _dispatch_group,
+    runs_out,
+    lambda store: store.client.call("ZCARD", GROUPS.order.name) == 0,
+    "group judged",
+    5_000,
+    (GROUPS.tries.name, f"{group().id} spared"),
+)
+on_both = pytest.mark.parametrize("lane", [PULL_REQUEST, MERGE_GROUP], ids=["pull request", "merge group"])
+
+
+def dispatched(store: Store, lane: Lane) -> SubjectJob:
+    """The job of the subject, which is queued."""
+    lane.queue(store)
+    return next_job(store, lane)
+
+
+def next_job(store: Store, lane: Lane) -> SubjectJob:
+    job = lane.dispatch(store)
+    assert job is not None
+    return job
+
+
+def take(store: Store, job: SubjectJob) -> Leased | None:
+    if isinstance(job, PullRequestJob):
+        return store.pulls.take_lease(job.pull, job.fence)
+    return store.groups.take_lease(job.group_id, job.token)
+
+
+def taken(store: Store, job: SubjectJob) -> Leased:
+    leased = take(store, job)
+    assert leased is not None
+    return leased
+
+
+def another(job: SubjectJob) -> SubjectJob:
+    """A job of the same subject that nobody dispatched."""
+    return replace(job, fence=job.fence + 1) if isinstance(job, PullRequestJob) else replace(job, token="another")
+
+
+def requeue_dead(store: Store, job: SubjectJob) -> bool:
+    if isinstance(job, PullRequestJob):
+        return store.pulls.requeue_dead(job.pull, job.fence)
+    return store.groups.requeue_dead(job.group_id, job.token)
+
+
+def finish(store: Store, leased: Leased) -> None:
+    if isinstance(leased, LeasedJob):
+        store.pulls.finish(leased.lease, Finish.JUDGED)
+    else:
+        store.groups.complete(leased.group)
+
+
+def give_back(store: Store, leased: Leased) -> None:
+    """End a judging that counts as no attempt, and is repeated."""
+    if isinstance(leased, LeasedJob):
+        store.pulls.finish(leased.lease, Finish.WAIT)
+    else:
+        store.groups.postpone(leased.queued, timedelta(0))
