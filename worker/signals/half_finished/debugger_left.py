@@ -231,7 +231,7 @@ def _is_guarded(file: AnalyzedFile, line: DiffLine) -> bool:
 
 
 def _lines_above(file: AnalyzedFile, number: int) -> list[str]:
-    source = next((source for source in file.sources if source.has_line(number)), None)
+    source = file.source_at(number)
     if source is None:
         return []
     at = number - source.first_line

@@ -265,7 +265,7 @@ def _unchanged_lines(file: AnalyzedFile) -> Iterator[str]:
 
 def _is_violation(ban: _Ban, file: AnalyzedFile, line: DiffLine, match: "re.Match[str]") -> bool:
     number = line.head_line or 0
-    source = next((source for source in file.sources if source.has_line(number)), None)
+    source = file.source_at(number)
     if source is None or (not ban.pattern.in_comments and _COMMENTED.match(line.text)):
         return False
     if ban.rule.scope.reach is RuleReach.LIBRARY and is_in_inline_tests(file, number):

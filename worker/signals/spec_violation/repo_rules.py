@@ -222,7 +222,7 @@ def _is_code(file: AnalyzedFile, line: DiffLine, moved: frozenset[str]) -> bool:
 
 def _is_text(file: AnalyzedFile, text: str, line: int) -> bool:
     """Whether the line is part of a string; an entry of a table is none, unless the table is in a longer string."""
-    source = next((source for source in file.sources if source.has_line(line)), None)
+    source = file.source_at(line)
     if source is None or not _ENTRY.match(text):
         return file.is_quoted(line)
     return begins_in_text(source.root, line - source.first_line)
