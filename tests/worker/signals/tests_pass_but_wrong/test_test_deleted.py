@@ -8,7 +8,6 @@ from worker.signals.tests_pass_but_wrong import test_deleted
 
 ALL = (test_deleted.test_deleted_alone, test_deleted.test_deleted, test_deleted.test_hidden)
 KEPT = "def test_kept():\n    assert parse('a') == 1\n\n\n"
-GOES = "it('goes', () => {\n  expect(render(2)).toBe(2)\n})\n"
 GONE = "def test_gone():\n    size = render('b')\n    assert size == 2\n"
 
 
@@ -23,21 +22,6 @@ def test_of_a_file_that_cannot_be_read_on_one_side_nothing_is_said(*, deep_befor
     before, after = (deep, flat) if deep_before else (flat, deep)
     assert fired({"tests/test_a.py": before + KEPT + GONE}, {"tests/test_a.py": after + KEPT}) == []
     assert fired({"tests/test_a.py": flat + KEPT + GONE}, {"tests/test_a.py": flat + KEPT}) != []
-
-
-@pytest.mark.parametrize(
-    ("path", "before", "after"),
-    [
-        ("tests/test_a.py", GONE, "".join(f"# {line}\n" for line in GONE.split("\n")[:-1])),
-        ("a.test.ts", GOES, f"/*\n{GOES}*/\n"),
-    ],
-    ids=["each line", "a block"],
-)
-def test_a_test_that_is_commented_out_is_called_so(path: str, before: str, after: str) -> None:
-    above = KEPT if path.endswith(".py") else "\n\n"
-    (found,) = test_deleted.test_hidden.findings(change_of({path: above + before}, {path: above + after}))
-    assert found.note.endswith(" is commented out")
-    assert found.step.startswith("Take the comment marks away from the test at ")
 
 
 def renamed(old: str, new: str, text: str = GONE) -> CodeChange:
