@@ -15,7 +15,7 @@ from worker.dossier.case import CaseError, read_case, read_case_file
 from worker.dossier.claim_pointer import read_pointer
 from worker.dossier.criteria import criteria_of, listed_criteria
 from worker.dossier.diff.parser import DiffError, LineKind, parse_diff
-from worker.dossier.issues import find_closing_links, find_mentions
+from worker.dossier.issues import find_closing_links
 from worker.dossier.repo_rules.parser import parse_guidance
 from worker.dossier.secrets import redact
 from worker.errors import InputError
@@ -50,7 +50,7 @@ def run_criteria(text: str) -> None:
 
 def run_links(text: str) -> None:
     """Only numbers that stand in the text are named."""
-    for link in (*find_closing_links(text, "acme/widgets"), *find_mentions(text, "acme/widgets")):
+    for link in find_closing_links(text, "acme/widgets"):
         assert str(link.number) in text
 
 

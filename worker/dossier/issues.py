@@ -1,4 +1,4 @@
-"""Which issues and earlier changes a text closes, mentions, reverts or fixes, and which version of an issue's text counts.
+"""Which issues and earlier changes a text closes, reverts or fixes, and which version of an issue's text counts.
 
 The wordings are those of GitHub and git.
 """
@@ -23,9 +23,6 @@ CLOSING_PATTERN: Final = re.compile(
     rf"(?:(?P<repository>{_NAME})?#(?P<number>\d{{1,9}})|{_URL})(?![\w/])",
     re.IGNORECASE,
 )
-MENTION_PATTERN: Final = re.compile(
-    rf"(?<![\w/&-])(?:(?P<repository>{_NAME})?#|GH-)(?P<number>\d{{1,9}})(?![\w/])|{_URL}(?!\w)"
-)
 
 
 @dataclass(frozen=True)
@@ -41,19 +38,10 @@ def find_closing_links(text: str, repository: str, host: str = "github.com") -> 
     """The issues that *text* (Markdown of a pull request in *repository*) closes, each once, in order."""
     if "#" not in text and "://" not in text:
         return ()
-    return _find_links(CLOSING_PATTERN, text, repository, host)
-
-
-def find_mentions(text: str, repository: str, host: str = "github.com") -> tuple[IssueLink, ...]:
-    """Every issue or pull request that *text* refers to, closed by it or not, each once, in order."""
-    return _find_links(MENTION_PATTERN, text, repository, host)
-
-
-def _find_links(form: re.Pattern[str], text: str, repository: str, host: str) -> tuple[IssueLink, ...]:
     links: dict[tuple[str, int], IssueLink] = {}
     tokens = skip_quotations(parse_blocks(text))
     for prose in (token.content for token in tokens if token.type in {"inline", "html_block"}):
-        for match in form.finditer(without_comments(without_code_spans(prose))):
+        for match in CLOSING_PATTERN.finditer(without_comments(without_code_spans(prose))):
             if match["host"] is None:
                 name, number = match["repository"] or repository, int(match["number"])
             elif match["host"].casefold() == host.casefold():

@@ -213,7 +213,9 @@ def rule_stopped(bundle: EvidenceBundle, stop: StopJudging, coverage: Coverage) 
 
 def reject_on_facts(bundle: EvidenceBundle) -> Ruling:
     """Reject in the category of the gravest fact, with all facts as evidence."""
-    facts = sort_by_gravity(bundle.opinion)
+    # what breaks written words first, then by weight
+    gravest = sorted(bundle.opinion.facts, key=lambda fact: (fact.category not in EXPLICIT_CATEGORIES, -fact.weight))
+    facts = tuple(gravest)
     places = (pointer for fact in facts[:MOST_EVIDENCE] for pointer in _fact_places(fact, bundle.places))
     return Ruling(
         concern=texts.describe_facts(facts),
@@ -224,11 +226,6 @@ def reject_on_facts(bundle: EvidenceBundle) -> Ruling:
         evidence=tuple(places),
         criteria=_criteria_under_facts(bundle, facts),
     )
-
-
-def sort_by_gravity(opinion: HeuristicOpinion) -> tuple[Finding, ...]:
-    """What breaks written words first, then by weight."""
-    return tuple(sorted(opinion.facts, key=lambda fact: (fact.category not in EXPLICIT_CATEGORIES, -fact.weight)))
 
 
 def _fact_places(fact: Finding, places: Places) -> Iterator[EvidencePointer]:

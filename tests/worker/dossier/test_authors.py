@@ -1,7 +1,5 @@
 """Who is judged, who waits, who is left alone. Invariant: what is asked for by hand is judged."""
 
-from typing import Any
-
 import pytest
 
 from tests.worker.adapters.redis.played import wish
@@ -16,6 +14,7 @@ from worker.dossier.authors import (
     AGENTS,
     AuthorSkipped,
     DraftHeld,
+    Eligibility,
     EligibilityInput,
     Eligible,
     as_observed,
@@ -174,13 +173,6 @@ def about(author: AuthorKind = AGENT, trigger: Trigger = Trigger.PUSHED, **facts
     return EligibilityInput(author=author, trigger=trigger, **facts)
 
 
-def judged_pull(author: str = "alice", head_ref: str = "fix", message: str = "Retry") -> PullRequest:
-    sha = "1" * 40
-    commits = (Commit(sha=sha, message=message, author="alice"),)
-    fields: dict[str, Any] = {"title": "", "body": "", "base_sha": sha, "head_sha": sha, "commits": commits}
-    return PullRequest(repository="acme/widgets", number=1, author=author, head_ref=head_ref, **fields)
-
-
 @pytest.mark.parametrize("trigger", UNASKED)
 def test_by_default_agents_are_judged_and_people_and_other_bots_are_observed(trigger: Trigger) -> None:
     assert decide_eligibility(about(AGENT, trigger), Authors()) == Eligible()
@@ -246,13 +238,20 @@ def test_an_account_and_a_branch_tell_who_opened_it(
     assert classify_account(login, account_type, head_ref) is kind
 
 
-def test_commits_show_the_agent_behind_a_person() -> None:
-    signed = "Retry\n\nCo-Authored-By: Claude <noreply@anthropic.com>"
-    assert classify_author(judged_pull(message=signed), PERSON) is AGENT
-    assert classify_author(judged_pull()) is PERSON
-    assert classify_author(judged_pull(), AGENT) is AGENT
-    assert classify_author(judged_pull(), BOT) is BOT
-    assert classify_author(judged_pull(author="dependabot[bot]")) is BOT
+@pytest.mark.parametrize(
+    ("judged", "delivery_kind", "kind"),
+    [
+        (pull(message="Retry\n\nCo-Authored-By: Claude <noreply@anthropic.com>"), PERSON, AGENT),
+        (pull(), None, PERSON),
+        (pull(), AGENT, AGENT),
+        (pull(), BOT, BOT),
+        (pull(author="dependabot[bot]"), None, BOT),
+    ],
+)
+def test_commits_and_the_delivery_tell_who_wrote_it(
+    judged: PullRequest, delivery_kind: AuthorKind | None, kind: AuthorKind
+) -> None:
+    assert classify_author(judged, delivery_kind) is kind
 
 
 def test_a_greeting_is_the_same_however_often_it_is_heard() -> None:
@@ -260,9 +259,6 @@ def test_a_greeting_is_the_same_however_often_it_is_heard() -> None:
     first = RepositoryAdded.model_validate({**fields, "since": "2026-11-20T12:00:00Z"})
     again = RepositoryAdded.model_validate({**fields, "since": "2026-11-20T13:00:00Z"})
     assert (first.id, again.id) == ("1:2:0", "1:2:0")
-
-
-NOBODY = Authors(agents=Handling.SKIP)
 
 
 def asked(trigger: Trigger = Trigger.PUSHED, author: AuthorKind | None = None) -> JudgeRequest:
@@ -278,22 +274,26 @@ def by(author: str, *, message: str = "Retry", is_draft: bool = False, config: s
     return raw.model_copy(update={"pull_request": changed, "config": texts, "ledger": ()})
 
 
-def test_commits_tell_of_the_agent_behind_a_person() -> None:
-    signed = "Retry\n\nCo-Authored-By: Claude <noreply@anthropic.com>"
-    assert eligibility_of(asked(author=AuthorKind.PERSON), by("alice", message=signed), Authors()) == Eligible()
-    assert eligibility_of(asked(author=AuthorKind.PERSON), by("alice"), Authors()) == Eligible(AuthorKind.PERSON)
+CONFIG = "authors:\n  people: judge\n"
+SIGNED = "Retry\n\nCo-Authored-By: Claude <noreply@anthropic.com>"
 
 
-def test_what_a_repository_says_counts_and_else_the_operator() -> None:
-    config = "authors:\n  people: judge\n"
-    assert eligibility_of(asked(), by("alice", config=config), Authors()) == Eligible()
-    assert eligibility_of(asked(), by("dependabot[bot]", config=config), Authors(bots=Handling.OBSERVE)) == Eligible(
-        AuthorKind.BOT
-    )
-
-
-def test_a_draft_waits() -> None:
-    assert eligibility_of(asked(), by("Copilot", is_draft=True), Authors()) == DraftHeld()
+@pytest.mark.parametrize(
+    ("request_author", "judged", "operators", "expected"),
+    [
+        (PERSON, by("alice", message=SIGNED), Authors(), Eligible()),
+        (PERSON, by("alice"), Authors(), Eligible(PERSON)),
+        (None, by("alice", config=CONFIG), Authors(), Eligible()),
+        (None, by("dependabot[bot]", config=CONFIG), Authors(bots=Handling.OBSERVE), Eligible(BOT)),
+        (None, by("Copilot", is_draft=True), Authors(), DraftHeld()),
+        (None, by("alice", is_draft=True), None, Eligible()),
+    ],
+    ids=["agent in commits", "person", "repository", "operator", "draft", "laptop"],
+)
+def test_a_dossier_is_judged_by_its_commits_its_draft_and_whose_setting_counts(
+    request_author: AuthorKind | None, judged: Dossier, operators: Authors | None, expected: Eligibility
+) -> None:
+    assert eligibility_of(asked(author=request_author), judged, operators) == expected
 
 
 def test_a_head_that_was_judged_stays_judged() -> None:

@@ -14,7 +14,6 @@ from worker.dossier.issues import (
     TextHistory,
     TextVersion,
     find_closing_links,
-    find_mentions,
     find_reverted_commits,
     find_reverted_pulls,
     is_declared_fix,
@@ -80,16 +79,6 @@ def test_an_enterprise_host_is_its_own() -> None:
     url = "Fixes https://git.acme.example/acme/gears/pull/3"
     assert find_closing_links(url, HERE, host="git.acme.example")[0].number == 3
     assert find_closing_links(url, HERE) == ()
-
-
-def test_every_reference_outside_code_is_a_mention() -> None:
-    text = "Fixes #1, see acme/gears#2, GH-3, https://github.com/acme/gears/issues/4 and not `#5` or a#6."
-    named = [(link.repository, link.number) for link in find_mentions(text, HERE)]
-    assert named == [(HERE, 1), ("acme/gears", 2), (HERE, 3), ("acme/gears", 4)]
-
-
-def test_a_reference_on_another_host_is_no_mention() -> None:
-    assert find_mentions("https://git.acme.example/acme/gears/pull/3", HERE) == ()
 
 
 @given(st.text(alphabet=st.characters(codec="utf-8") | st.sampled_from(list("`#<!->\n 0123fixesFIXES:/"))))

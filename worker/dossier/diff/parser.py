@@ -253,7 +253,7 @@ def _rebuild(text: str, file: FileDiff, dropped: LineKind) -> str:
     result: list[str] = []
     done = 0
     for hunk in file.hunks:
-        start = _lines_before(hunk, dropped)
+        start = _begin(hunk)[dropped is not LineKind.REMOVED]
         if not done <= start <= len(pieces):
             raise DiffError(f"{file.path}: a hunk starts at line {start + 1}, the text has {len(pieces)} lines")
         result += pieces[done:start]
@@ -267,11 +267,6 @@ def _rebuild(text: str, file: FileDiff, dropped: LineKind) -> str:
             if line.kind is not dropped:
                 result.append(piece)
     return "".join(result + pieces[done:])
-
-
-def _lines_before(hunk: Hunk, side: LineKind) -> int:
-    """How many lines precede the hunk, on the side that has lines of this kind."""
-    return _begin(hunk)[side is not LineKind.REMOVED]
 
 
 def _hunks(reader: DiffReader, cache: DiffCache) -> tuple[Hunk, ...]:

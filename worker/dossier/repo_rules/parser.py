@@ -47,16 +47,14 @@ _NEGATIVE_LEAD: Final = re.compile(
 )
 
 
+@lru_cache(maxsize=64)
 def parse_guidance(guidance: Guidance) -> tuple[RepoRule, ...]:
     """The rules of the file that a program can check."""
-    return _rules(guidance.path, guidance.text)
-
-
-@lru_cache(maxsize=64)
-def _rules(path: str, text: str) -> tuple[RepoRule, ...]:
-    front, body = split_front_matter(text[:_LONGEST_FILE])
-    start = ScopeReading(RuleScope(root=folder_of(path), inside=front.globs), front.is_always)
-    parsed = (rule for statement in parse_statements(body) for rule in _parse_statement(path, statement, start))
+    front, body = split_front_matter(guidance.text[:_LONGEST_FILE])
+    start = ScopeReading(RuleScope(root=folder_of(guidance.path), inside=front.globs), front.is_always)
+    parsed = (
+        rule for statement in parse_statements(body) for rule in _parse_statement(guidance.path, statement, start)
+    )
     rules = tuple(islice(parsed, MOST_RULES))
     if not front.globs:
         return rules

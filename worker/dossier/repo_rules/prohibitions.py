@@ -239,13 +239,9 @@ def _find_code_bans(sentence: RuleSentence) -> list[RepoRule]:
         after = after.lstrip().removeprefix(")")
     if _OTHER_OBJECT.match(after) or not _BEFORE.fullmatch(before):
         return []
-    return _of_code(sentence, objects, kind or _noun_of(prose[: match.start(1)]), after)
-
-
-def _noun_of(head: str) -> str:
-    """What the verb makes of its object: a call calls a function."""
-    verb = _LAST_VERB.search(head)
-    return _NOUNS[verb[1].casefold()] if verb else ""
+    if not kind and (verb := _LAST_VERB.search(prose[: match.start(1)])):
+        kind = _NOUNS[verb[1].casefold()]
+    return _of_code(sentence, objects, kind, after)
 
 
 _LAST_VERB: Final = re.compile(r"\b(import from|import|call|invoke|with|catch) $", re.IGNORECASE)

@@ -23,9 +23,9 @@ from worker.domain.verdict.verdict import (
     SettledAnswer,
 )
 from worker.judge.llm.reply_checks import (
+    RULES,
     LocatedReply,
     accept_with_reservations,
-    find_contradictions,
     locate_places,
     reject_without_grounds,
     scores_of,
@@ -81,7 +81,8 @@ def read_reply(
     if isinstance(document, ReplyError):
         return document
     undirected = wide_reject_without_direction(document, asked) if attempt is Attempt.FIRST else ()
-    if problems := (*find_contradictions(document, asked), *undirected):
+    contradictions = (problem for rule in RULES for problem in rule(document, asked))
+    if problems := (*contradictions, *undirected):
         return ReplyError(ReplyFault.CONTRADICTION, problems)
     located = locate_places(document, asked)
     if located.problems and attempt is Attempt.FIRST:

@@ -29,11 +29,6 @@ _ITEM: Final = re.compile(r"(?:^|\n)[^\S\n]*(?:[-*\u2022]|\(?\d{1,2}[.)])\s|(?<=
 _WORD: Final = re.compile(r"\w+")
 
 
-def find_contradictions(document: ReplyDocument, asked: ReplyRequirements) -> Iterator[str]:
-    for rule in RULES:
-        yield from rule(document, asked)
-
-
 def scores_of(document: ReplyDocument) -> tuple[Score, ...]:
     """The scores that are in range; none of a run whose infrastructure is suspected."""
     if document.breakdown is Breakdown.INFRASTRUCTURE:

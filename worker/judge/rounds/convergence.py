@@ -297,13 +297,9 @@ def _find_proven(
 
 def is_repeated(ruling: Ruling, previous: PreviousRounds) -> bool:
     """Whether an earlier reject for the same category on the same surface has every word of the next step."""
-    return any(adds_no_word(ruling.next_step or "", reject.next_step) for reject in _earlier_rejects(ruling, previous))
-
-
-def adds_no_word(step: str, earlier: str) -> bool:
-    """Whether every word of a step occurs in the earlier one."""
-    step_words, earlier_words = (frozenset(_WORD.findall(text.casefold())) for text in (step, earlier))
-    return step_words <= earlier_words
+    step = frozenset(_WORD.findall((ruling.next_step or "").casefold()))
+    earlier = (reject.next_step.casefold() for reject in _earlier_rejects(ruling, previous))
+    return any(step.issubset(_WORD.findall(text)) for text in earlier)
 
 
 def _earlier_rejects(ruling: Ruling, previous: PreviousRounds) -> tuple[Reject, ...]:

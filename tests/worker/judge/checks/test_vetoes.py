@@ -16,7 +16,7 @@ from tests.worker.judge.making import (
     place,
     reject,
 )
-from worker.domain.dossier import Criterion, Dossier, HeadFile, Policy, UnreadFile, UnreadReason
+from worker.domain.dossier import Criterion, Dossier, Policy, UnreadFile, UnreadReason
 from worker.domain.verdict.ledger import Case, CoverageClaim
 from worker.domain.verdict.verdict import Abstain, AbstainReason, Accept, Reject
 from worker.judge.checks.vetoes import is_test_or_text
@@ -43,14 +43,7 @@ def claims(*pairs: tuple[str, str]) -> Case:
     return Case(summary="s", ac_coverage=covered)
 
 
-# --- facts and unread files -----------------------------------------------------------------------
-
-
-def test_a_fact_vetoes_an_accept() -> None:
-    stub = new_file("upload.py", "def send(data):", "    raise NotImplementedError")
-    files = (HeadFile(path="upload.py", text="def send(data):\n    raise NotImplementedError\n"),)
-    met = criteria("met", "met", at=[place("upload.py", 2, quote="raise NotImplementedError")])
-    assert isinstance(judged(model_of(accept(criteria=met)), diff=stub, files=files), Reject)
+# --- unread files -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("reason", list(UnreadReason))
