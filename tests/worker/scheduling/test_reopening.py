@@ -136,13 +136,6 @@ def test_a_verdict_that_counts_no_more_is_taken_off_before_anybody_judges(
     assert store.checks().open_checks(pull()) == {}
 
 
-@pytest.mark.parametrize("what", [Trigger.REVIEW, Trigger.CI, Trigger.COMMAND, Trigger.LATE])
-def test_what_changes_nothing_that_is_judged_leaves_the_verdict(store: Store, what: Trigger) -> None:
-    judged(store)
-    hears(store, what)
-    assert not opens(store)
-
-
 def test_an_edit_while_it_is_judged_takes_the_verdict_off_that_was_made_before(store: Store) -> None:
     judged(store)
     hears(store, Trigger.COMMAND)
@@ -167,16 +160,6 @@ def test_an_edited_text_takes_the_verdict_off_also_where_somebody_asked_for_anot
     assert HEAD in store.checks().open_checks(pull())
     assert concludes(store, takes(store)) == "closed"
     assert shown(store) == "success: Accepted"
-
-
-def test_a_judge_that_knows_of_the_edit_is_not_disturbed(store: Store) -> None:
-    judged(store)
-    hears(store, Trigger.EDITED)
-    taken = takes(store)
-    assert opens(store)
-    assert shown(store) == "success: Accepted"
-    concludes(store, taken)
-    assert not opens(store)
 
 
 def dies(store: Store, taken: LeasedJob) -> None:
@@ -541,15 +524,6 @@ def test_an_edited_text_without_a_window_is_judged_by_at_once_and_says_why(store
     intake.request_judging(store.client, wish(trigger=Trigger.TEXT, author=AuthorKind.AGENT), Timing(quiet_window=0))
     assert opens(store)
     assert shown(store) == "in_progress: Judging again: its title or description was edited"
-
-
-def test_who_is_skipped_stays_so(store: Store, world: World) -> None:
-    judged(store, skipped_content(AuthorKind.PERSON))
-    written = len(world.story("wrote"))
-    hears(store, Trigger.CRITERIA, head_sha=None)
-    assert opens(store)
-    assert len(world.story("wrote")) == written
-    assert store.pulls.find_plan(pull()) is not None, "whoever judges finds out whether that is still so"
 
 
 def test_a_persons_pull_request_that_was_judged_by_hand_is_judged_again_at_another_base(store: Store) -> None:

@@ -127,46 +127,37 @@ def test_a_check_run_is_present_from_its_claim_on_and_announces_a_judging_while_
 
 
 STALE: dict[str, Any] = {"head": HEAD, "phase": Phase.DUE, "outdated_by": Trigger.EDITED}
+BY_EDIT, BY_RETURN = OutdatedCheckRun(CHECK, Trigger.EDITED), OutdatedCheckRun(CHECK, None)
 
 
 @pytest.mark.parametrize(
-    ("changes", "state", "published_state", "trigger"),
+    ("changes", "state", "published_state", "expected"),
     [
-        ({}, CONCLUDED, Conclusion.FAILURE, Trigger.EDITED),
-        ({"phase": Phase.DISPATCHED}, CONCLUDED, Conclusion.FAILURE, Trigger.EDITED),
-        ({}, CONCLUDED, Conclusion.CANCELLED, Trigger.EDITED),
-        ({"is_reopening": True}, OPEN, "in_progress", Trigger.EDITED),
-        ({"is_reopening": True}, CONCLUDED, Conclusion.SKIPPED, Trigger.EDITED),
-        ({"phase": Phase.JUDGING}, CONCLUDED, Conclusion.CANCELLED, None),
-        ({"outdated_by": None}, CONCLUDED, Conclusion.CANCELLED, None),
-        ({"outdated_by": None, "phase": None}, CONCLUDED, Conclusion.CANCELLED, None),
+        ({}, CONCLUDED, Conclusion.FAILURE, BY_EDIT),
+        ({"phase": Phase.DISPATCHED}, CONCLUDED, Conclusion.FAILURE, BY_EDIT),
+        ({}, CONCLUDED, Conclusion.CANCELLED, BY_EDIT),
+        ({"is_reopening": True}, OPEN, "in_progress", BY_EDIT),
+        ({"is_reopening": True}, CONCLUDED, Conclusion.SKIPPED, BY_EDIT),
+        ({"phase": Phase.JUDGING}, CONCLUDED, Conclusion.CANCELLED, BY_RETURN),
+        ({"outdated_by": None}, CONCLUDED, Conclusion.CANCELLED, BY_RETURN),
+        ({"outdated_by": None, "phase": None}, CONCLUDED, Conclusion.CANCELLED, BY_RETURN),
+        ({}, NONE, "", None),
+        ({}, CREATING, "", None),
+        ({}, CONCLUDED, Conclusion.SKIPPED, None),
+        ({}, OPEN, "in_progress", None),
+        ({}, OPEN, Conclusion.CANCELLED, None),
+        ({"head": NEWER}, CONCLUDED, Conclusion.CANCELLED, None),
+        ({"closed_at": START}, CONCLUDED, Conclusion.CANCELLED, None),
+        ({"phase": Phase.JUDGING}, CONCLUDED, Conclusion.FAILURE, None),
+        ({"phase": Phase.JUDGING, "is_reopening": True}, CONCLUDED, Conclusion.FAILURE, None),
+        ({"phase": None}, CONCLUDED, Conclusion.FAILURE, None),
+        ({"outdated_by": None}, CONCLUDED, Conclusion.FAILURE, None),
     ],
 )
-def test_a_stale_verdict_and_a_cancelled_check_run_of_the_newest_head_are_reopened(
-    changes: dict[str, Any], state: CheckRunState, published_state: str, trigger: Trigger | None
+def test_a_stale_verdict_and_a_cancelled_check_run_of_the_newest_head_alone_are_reopened(
+    changes: dict[str, Any], state: CheckRunState, published_state: str, expected: OutdatedCheckRun | None
 ) -> None:
-    pull = ABSENT._replace(**{**STALE, **changes})
-    assert find_outdated(pull, state, HEAD, published_state) == OutdatedCheckRun(CHECK, trigger)
-
-
-@pytest.mark.parametrize(
-    ("changes", "state", "published_state"),
-    [
-        ({}, NONE, ""),
-        ({}, CREATING, ""),
-        ({}, CONCLUDED, Conclusion.SKIPPED),
-        ({}, OPEN, "in_progress"),
-        ({}, OPEN, Conclusion.CANCELLED),
-        ({"head": NEWER}, CONCLUDED, Conclusion.CANCELLED),
-        ({"closed_at": START}, CONCLUDED, Conclusion.CANCELLED),
-        ({"phase": Phase.JUDGING}, CONCLUDED, Conclusion.FAILURE),
-        ({"phase": Phase.JUDGING, "is_reopening": True}, CONCLUDED, Conclusion.FAILURE),
-        ({"phase": None}, CONCLUDED, Conclusion.FAILURE),
-        ({"outdated_by": None}, CONCLUDED, Conclusion.FAILURE),
-    ],
-)
-def test_no_other_check_run_is_reopened(changes: dict[str, Any], state: CheckRunState, published_state: str) -> None:
-    assert find_outdated(ABSENT._replace(**{**STALE, **changes}), state, HEAD, published_state) is None
+    assert find_outdated(ABSENT._replace(**{**STALE, **changes}), state, HEAD, published_state) == expected
 
 
 @pytest.mark.parametrize(("is_reopening", "outdated_by"), [(True, None), (False, Trigger.EDITED)])
