@@ -173,8 +173,8 @@ def _read(transaction: Transaction, ref: PullRef | CommitRef, head_sha: Sha) -> 
         *(("HMGET", pull, "head", "over") for pull in pulls),
     )
     values, members = list(map(text, items(fields))), list[SharedHeadMember]()
-    for number, state, shown, left, known in zip(numbers, values[::3], values[1::3], values[2::3], heads, strict=True):
-        head, closed_at = map(text, items(known))
+    for number, state, shown, left, stored in zip(numbers, values[::3], values[1::3], values[2::3], heads, strict=True):
+        head, closed_at = map(text, items(stored))
         is_here = not left and not closed_at and head in ("", head_sha)
         members.append(SharedHeadMember(number, state, is_here=is_here, shown=shown))
     return SharedHeadState(whole(version), tuple(members))
