@@ -77,3 +77,23 @@ def test_a_judge_of_the_version_before_keeps_its_lease_until_it_ends(taken_over:
     assert store.pulls.take_lease(pull(1), 7) is None
     lease_runs_out(store, pull(1))
     assert store.pulls.requeue_lost() == 1
+
+
+def test_each_merge_group_is_answered_where_it_was_and_by_one_judge(taken_over: Store) -> None:
+    groups, holds = taken_over.groups, dict(zip(*[iter(WRITTEN["assay:groups:holds"][1])] * 2, strict=True))
+    waiting, queued, held = (f"100:7:{digit * 40}" for digit in "123")
+    token = holds[queued].removeprefix("given ")
+    leased = groups.take_lease(queued, token)
+    assert leased is not None
+    leased.lease.renew()
+    pending = {group.group.id: group for group in iter(groups.next, None)}
+    assert {name: (group.attempt, group.queued.waits) for name, group in pending.items()} == {
+        waiting: (1, True),
+        held: (1, False),
+    }, "the server of the judge has ended, so that does not count"
+    (_, lost, _) = holds[held].split(" ")
+    assert groups.take_lease(held, lost) is None
+    newer = groups.take_lease(held, groups.dispatch(pending[held].group) or "")
+    assert newer is not None
+    assert not groups.requeue_dead(held, lost), "whose process ended late"
+    newer.lease.renew()
