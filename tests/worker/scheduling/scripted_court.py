@@ -268,7 +268,11 @@ class ScriptedCourt:
         """Every group is to be judged, as often as its first look was ordered to say so."""
         if isinstance(pending, LeasedGroup):
             self.world.note("group judged", attempt=pending.attempt)
-            self._step(self.world.next_step(A_GROUP))
+            step = self.world.next_step(A_GROUP)
+            self._step(step)
+            if step == "lose":
+                self.store.groups.requeue_dead(pending.group.id, pending.lease.token.partition(" ")[0])
+                self.store.groups.dispatch(pending.group)
             pending.lease.renew()
             self.store.groups.complete(pending.group)
             return

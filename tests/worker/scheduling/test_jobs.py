@@ -1,18 +1,20 @@
 """What a job does about everything that can happen to it. The job runs here, without RQ around it."""
 
 import contextlib
+import signal
 from collections.abc import Callable
 from contextvars import copy_context
 from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import count
+from resource import RUSAGE_CHILDREN, getrusage
 from typing import Protocol, TypeVar
 
 import pytest
 from rq.job import Job
 from rq.serializers import JSONSerializer
 
-from tests.worker.adapters.redis.lanes import MERGE_GROUP, Lane, dispatched, next_job, on_both
+from tests.worker.adapters.redis.lanes import MERGE_GROUP, PULL_REQUEST, Lane, dispatched, next_job, on_both
 from tests.worker.adapters.redis.played import AT, HEAD, NEWER, becomes_due, pull, wish
 from tests.worker.adapters.redis.test_merge_groups import group
 from tests.worker.publishing.texts.samples import abstained, accepted, rejected
@@ -37,6 +39,7 @@ from worker.scheduling.jobs import (
     JudgingFailed,
     PullRequestJob,
     SubjectJob,
+    handle_killed_job,
     is_retriggered_by_ci,
     judge,
     request_after_ci,
@@ -125,11 +128,13 @@ def test_a_bug_fails_the_job(in_job: InJob, store: Store, world: World, lane: La
 
 
 @on_both
-def test_whose_process_died_comes_back_immediately(in_job: InJob, store: Store, lane: Lane) -> None:
+def test_whose_process_was_killed_comes_back_immediately(in_job: InJob, store: Store, lane: Lane) -> None:
     job = dispatched(store, lane)
     assert lane.dispatch(store) is None, "a judge has it"
-    in_job(requeue, job)
+    in_job(lambda rq_job: handle_killed_job(rq_job, 1, signal.SIGKILL, getrusage(RUSAGE_CHILDREN)), job)
     assert lane.dispatch(store) is not None
+    killed = store.measures.read_totals(SystemClock().now()).counts.get(EventCount.KILLED, 0)
+    assert killed == (lane is PULL_REQUEST)
 
 
 @on_both
@@ -166,6 +171,13 @@ def test_a_group_that_was_not_judged_is_answered_again_and_told_why_if_that_stay
     pending = store.groups.next()
     assert pending is not None
     assert (pending.attempt, pending.queued.failed) == (1, failed)
+
+
+def test_a_judge_that_lost_its_group_leaves_it_to_the_next(in_job: InJob, store: Store, world: World) -> None:
+    world.order(pull(MERGE_GROUP.orders), "lose")
+    assert in_job(run_job, dispatched(store, MERGE_GROUP))
+    assert MERGE_GROUP.dispatch(store) is None, "it waits for its next judge"
+    assert not MERGE_GROUP.is_over(store)
 
 
 def test_a_group_that_github_gave_up_is_judged_by_nobody(in_job: InJob, store: Store, world: World) -> None:
