@@ -15,11 +15,10 @@ from worker.domain.ids import InstallationId
 from worker.domain.judge_request import PullRef
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.errors import InputError
+from worker.evaluation.stats.answers import answer_query, list_evaluations
 from worker.evaluation.stats.cache import NO_LIMIT, FiguresCache
-from worker.evaluation.stats.evaluations import list_evaluations
-from worker.evaluation.stats.queries import answer_query
+from worker.evaluation.stats.figures import DAY_HOURS, HOUR_MS, HourWindow
 from worker.evaluation.stats.stats_query import ParameterError, StatsQuery, StatsTopic, parse_query
-from worker.evaluation.stats.windows import DAY_HOURS, HOUR_MS, HourWindow
 from worker.evaluation.texts.stats import (
     StatsPage,
     history_text,

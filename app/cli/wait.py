@@ -50,7 +50,7 @@ def status_source(settings: Settings, repository: str, sha: str) -> FetchStatus:
         return _remote_source(settings.server, repository, sha)
 
     def read_records(_: float) -> dict[str, Any]:
-        from worker.evaluation.stats.evaluations import wait_answer
+        from worker.evaluation.stats.answers import wait_answer
         from worker.wiring.store import open_store, read_wait_status
 
         with open_store(settings) as store:

@@ -14,8 +14,8 @@ from worker.clock import SystemClock
 from worker.domain.ids import InstallationId
 from worker.domain.judge_request import PullRef
 from worker.domain.verdict.ledger import LedgerEntry
+from worker.evaluation.stats.answers import list_outcomes
 from worker.evaluation.stats.cache import MOST_ENTRIES, FiguresCache
-from worker.evaluation.stats.evaluations import list_outcomes
 from worker.settings import Settings, child_environment, load_settings
 
 NICENESS: Final = 10

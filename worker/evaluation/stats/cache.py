@@ -24,9 +24,8 @@ from worker.domain.ids import InstallationId
 from worker.domain.ports import EventStreams
 from worker.domain.verdict.events import StreamExtent
 from worker.errors import Unavailable
-from worker.evaluation.stats.figures import CountedStream
+from worker.evaluation.stats.figures import HOUR_MS, LATEST_MS, CountedStream, first_kept_hour, to_milliseconds
 from worker.evaluation.stats.ingest import SCHEMA, SCHEMA_VERSION, ingest_entries
-from worker.evaluation.stats.windows import HOUR_MS, LATEST_MS, first_kept_hour, to_milliseconds
 
 T = TypeVar("T")
 LOG: Final = logging.getLogger(__name__)

@@ -14,7 +14,7 @@ from typing import Any, Final, cast
 from pydantic_core import SchemaValidator, core_schema, from_json, to_json
 
 from worker.domain.verdict.events import EVENT_VERSION, StreamEntry
-from worker.evaluation.stats.windows import DAY_HOURS, EPOCH, HOUR_MS, LATEST_MS
+from worker.evaluation.stats.figures import DAY_HOURS, EPOCH, HOUR_MS, LATEST_MS
 
 COLUMNS: Final = (
     "at", "installation_id", "event", "eval_id", "subject_kind", "subject_id", "repository_id", "number", "decision",

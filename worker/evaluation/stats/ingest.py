@@ -16,6 +16,7 @@ from pydantic_core import to_json
 from worker.domain.verdict.events import StreamEntry
 from worker.domain.verdict.outcomes import OutcomeKind
 from worker.evaluation.stats.agreement import is_borne_out
+from worker.evaluation.stats.figures import HOUR_MS, LATEST_MS
 from worker.evaluation.stats.stream_entries import (
     SHARE_UNITS,
     EndedEntry,
@@ -29,7 +30,6 @@ from worker.evaluation.stats.stream_entries import (
     VerdictView,
     parse_entry,
 )
-from worker.evaluation.stats.windows import HOUR_MS, LATEST_MS
 
 SCHEMA: Final = (Path(__file__).parent / "figures.sql").read_text()
 SCHEMA_VERSION: Final = 2

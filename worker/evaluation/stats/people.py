@@ -12,6 +12,7 @@ from worker.evaluation.stats.figures import (
     DIGITS,
     ConfidenceInterval,
     CountedStream,
+    HourWindow,
     Sums,
     percentiles,
     share_of,
@@ -20,7 +21,6 @@ from worker.evaluation.stats.figures import (
 )
 from worker.evaluation.stats.quality import DOLLAR, format_dollars, total_nano
 from worker.evaluation.stats.stats_query import StatsQuery
-from worker.evaluation.stats.windows import HourWindow
 
 MOST_SIGNALS: Final = 3
 MOST_ROUNDS: Final = 99

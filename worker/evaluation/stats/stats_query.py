@@ -12,8 +12,8 @@ from typing import Final, TypeVar
 
 from worker.domain.verdict.verdict import SubjectKind
 from worker.domain.window import parse_moment_ms
+from worker.evaluation.stats.figures import EPOCH, LATEST, HourWindow, make_window
 from worker.evaluation.stats.stream_entries import SHARE_UNITS, VerdictView
-from worker.evaluation.stats.windows import EPOCH, LATEST, HourWindow, make_window
 
 T = TypeVar("T")
 WEEK: Final = timedelta(days=7)

@@ -20,7 +20,7 @@ from worker.domain.verdict.budget import to_nano
 from worker.domain.verdict.events import EVENT_VERSION, EvalTrigger, EventKind
 from worker.domain.verdict.outcomes import OutcomeKind, Strength
 from worker.domain.verdict.verdict import SubjectKind
-from worker.evaluation.stats.windows import to_milliseconds
+from worker.evaluation.stats.figures import to_milliseconds
 
 SHARE_UNITS: Final = 10_000
 """A score of 1; events hold four digits."""

@@ -41,7 +41,7 @@ from worker.evaluation.bench.runner import (
     write_answers,
 )
 from worker.evaluation.engine import Halt, HaltedError, TaskFailedError
-from worker.evaluation.stats.queries import answer_query
+from worker.evaluation.stats.answers import answer_query
 from worker.evaluation.stats.stats_query import StatsTopic, parse_query
 from worker.settings import ModelAccess, Settings
 from worker.wiring.rejudge import BenchOpener

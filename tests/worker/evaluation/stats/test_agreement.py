@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from tests.worker.evaluation.stats.asked import ask, row, rows
-from tests.worker.evaluation.stats.told import HOUR, NOON, completed, failed, outcome, rejected
+from tests.worker.evaluation.stats.told import HOUR, NOON, ask, completed, failed, outcome, rejected, row, rows
 from worker.domain.verdict.outcomes import OutcomeKind
 from worker.evaluation.stats.agreement import BEARS_OUT
 from worker.evaluation.stats.stats_query import StatsTopic

@@ -20,7 +20,7 @@ from tests.worker.evaluation.stats.told import (
 from worker.domain.verdict.events import StreamEntry
 from worker.domain.verdict.outcomes import OutcomeKind
 from worker.evaluation.stats import export
-from worker.evaluation.stats.evaluations import list_evaluations
+from worker.evaluation.stats.answers import list_evaluations
 from worker.evaluation.stats.export import (
     COLUMN_KINDS,
     COLUMNS,
@@ -32,7 +32,7 @@ from worker.evaluation.stats.export import (
     export_jsonl,
     format_time,
 )
-from worker.evaluation.stats.windows import LATEST_MS
+from worker.evaluation.stats.figures import LATEST_MS
 
 BROKEN = [
     b"{",

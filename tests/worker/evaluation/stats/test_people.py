@@ -3,8 +3,19 @@
 from datetime import timedelta
 from typing import Any
 
-from tests.worker.evaluation.stats.asked import ask, row, rows
-from tests.worker.evaluation.stats.told import HOUR, NOON, Told, completed, failed, outcome, rejected, started
+from tests.worker.evaluation.stats.told import (
+    HOUR,
+    NOON,
+    Told,
+    ask,
+    completed,
+    failed,
+    outcome,
+    rejected,
+    row,
+    rows,
+    started,
+)
 from worker.domain.verdict.outcomes import OutcomeKind
 from worker.evaluation.stats.stats_query import StatsTopic
 

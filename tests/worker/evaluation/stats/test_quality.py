@@ -10,22 +10,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.worker.evaluation.stats.asked import NOW, ask, row, rows
 from tests.worker.evaluation.stats.told import (
     HOUR,
     NOON,
+    NOW,
     Told,
+    ask,
     at,
     completed,
     counted,
     failed,
     outcome,
     rejected,
+    row,
+    rows,
     started,
 )
 from worker.domain.verdict.outcomes import OutcomeKind
+from worker.evaluation.stats.answers import answer_query
 from worker.evaluation.stats.quality import CLASS_SUMS, REPOSITORY_SUMS
-from worker.evaluation.stats.queries import answer_query
 from worker.evaluation.stats.stats_query import StatsTopic, parse_query
 
 GROUPS = ("author_agent", "judge_kind", "rubric", "repository", "category")

@@ -15,9 +15,11 @@ from worker.domain.ids import EvalId, InstallationId, RepositoryId
 from worker.domain.judge_request import PullRef
 from worker.domain.verdict.events import FAILURE_MESSAGES, EventKind, FailureMode, StreamEntry
 from worker.domain.verdict.outcomes import Outcome, OutcomeKind, outcome_event
+from worker.evaluation.stats.answers import answer_query
 from worker.evaluation.stats.cache import open_figures
 from worker.evaluation.stats.figures import CountedStream
 from worker.evaluation.stats.ingest import ingest_entries
+from worker.evaluation.stats.stats_query import StatsTopic, parse_query
 
 HERE: Final = InstallationId(100)
 NOON: Final = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -113,3 +115,26 @@ def counted(*history: Told, until: datetime = NOON + 12 * HOUR) -> Generator[Cou
 
 def nano(usd: str) -> int:
     return int(Decimal(usd) * 10**9)
+
+
+# Questions about one day around NOON, where a test names no other time
+
+NOW = NOON + timedelta(hours=12)
+
+
+def ask(topic: StatsTopic, history: tuple[Told, ...], **given: str) -> dict[str, Any]:
+    """The answer, as it is sent. `from` is written as `since`."""
+    since = given.pop("since", (NOON - timedelta(hours=12)).isoformat())
+    question = parse_query({"from": since, **given}, topic, NOW)
+    with counted(*history) as stream:
+        return answer_query(topic, question, [stream])
+
+
+def rows(topic: StatsTopic, *history: Told, **given: str) -> list[dict[str, Any]]:
+    return ask(topic, history, **given)["data"]
+
+
+def row(topic: StatsTopic, *history: Told, **given: str) -> dict[str, Any]:
+    """The only one."""
+    [one] = rows(topic, *history, **given)
+    return one

@@ -4,8 +4,19 @@ from typing import Any
 
 from inline_snapshot import snapshot
 
-from tests.worker.evaluation.stats.asked import ask
-from tests.worker.evaluation.stats.told import HERE, HOUR, NOON, Told, at, completed, failed, outcome, rejected, started
+from tests.worker.evaluation.stats.told import (
+    HERE,
+    HOUR,
+    NOON,
+    Told,
+    ask,
+    at,
+    completed,
+    failed,
+    outcome,
+    rejected,
+    started,
+)
 from tests.worker.publishing.texts.samples import HOSTILE
 from worker.domain.check.overrides import HumanDecisions, Override
 from worker.domain.verdict.outcomes import Demotion, OutcomeKind, RejectCounts

@@ -2,7 +2,7 @@
 
 from tests.worker.publishing.texts.samples import HEAD, rejected
 from worker.domain.check.wait_status import WaitState, WaitStatus
-from worker.evaluation.stats.evaluations import wait_answer
+from worker.evaluation.stats.answers import wait_answer
 
 SECRET = "ghp_" + "0aB1cD2eF3gH4iJ5kL6mN7oP8qR9sT0uV1wX"
 
