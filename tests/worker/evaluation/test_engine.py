@@ -2,19 +2,21 @@
 
 import os
 import signal
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 
 import pytest
 
 from worker.dossier.tree_sitter import SANDBOX
 from worker.errors import InputError
-from worker.evaluation.engine import TaskFailedError, run_in_processes, run_tasks
+from worker.evaluation.engine import Halt, HaltedError, TaskFailedError, run_in_processes, run_tasks
 
 pytestmark = pytest.mark.slow  # each test starts processes of its own
 
 
-def work(task: str) -> str:
+def work(task: str) -> str | Halt:
+    if task == "halting":
+        return Halt("Enough.")
     if task == "refused":
         raise InputError("It can't be used.")
     if task == "bug":
@@ -25,7 +27,7 @@ def work(task: str) -> str:
 
 
 @contextmanager
-def opening() -> Generator[Callable[[str], str]]:
+def opening() -> Generator[Callable[[str], str | Halt]]:
     yield work
 
 
@@ -56,6 +58,22 @@ def test_one_process_is_this_one_and_tries_every_text_first() -> None:
     assert list(run_tasks(opening, ["a", "hostile"], 1)) == [("a", "A"), ("hostile", "HOSTILE")]
     with pytest.raises(ZeroDivisionError):
         list(run_tasks(opening, ["bug"], 1))
+
+
+@pytest.mark.parametrize(("jobs", "is_isolated"), [(1, False), (1, True), (2, False)])
+def test_after_a_halt_no_task_is_begun_and_those_in_work_end(jobs: int, *, is_isolated: bool) -> None:
+    begun, answers = list[str](), list[str]()
+
+    def tasks() -> Iterator[str]:
+        for task in ("a", "halting", *map(str, range(20_000))):
+            begun.append(task)
+            yield task
+
+    with pytest.raises(HaltedError, match=r"^Enough\.$"):
+        answers += (answer for _, answer in run_tasks(opening, tasks(), jobs, is_isolated=is_isolated))
+    assert len(begun) < 20_002
+    unanswered = set(begun) - {answer.lower() for answer in answers}
+    assert unanswered - {"halting"} <= set(begun[-1:]), "the last one was looked at, and not begun"
 
 
 @contextmanager
