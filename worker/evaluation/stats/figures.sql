@@ -23,12 +23,24 @@ CREATE TABLE classes (
   UNIQUE (subject, view, rubric, decision, category, agent, judge_kind, is_failed, is_submission, is_rejudged, facts)
 );
 
+-- What decides how a verdict counts: few rows, by which the verdicts of a repository are read in groups.
+CREATE TABLE kinds (
+  id INTEGER PRIMARY KEY,
+  subject TEXT NOT NULL,
+  view TEXT NOT NULL,
+  decision TEXT NOT NULL,
+  is_failed INTEGER NOT NULL,
+  is_rejudged INTEGER NOT NULL,
+  UNIQUE (subject, view, decision, is_failed, is_rejudged)
+);
+
 -- Verdicts, and failures. nano NULL: the price is not known. is_disliked: a person found it not helpful.
 CREATE TABLE verdicts (
   at_ms INTEGER NOT NULL,
   seq INTEGER NOT NULL,
   eval_id TEXT NOT NULL UNIQUE,
   class_id INTEGER NOT NULL,
+  kind_id INTEGER NOT NULL,
   repository_id INTEGER NOT NULL,
   number INTEGER NOT NULL,
   subject_key TEXT NOT NULL,
@@ -40,7 +52,7 @@ CREATE TABLE verdicts (
   PRIMARY KEY (at_ms, seq)
 ) WITHOUT ROWID;
 CREATE INDEX verdicts_by_class ON verdicts (class_id, at_ms, score, confidence, nano, is_disliked);
-CREATE INDEX verdicts_by_repository ON verdicts (repository_id, at_ms, class_id, score, confidence, nano, is_disliked);
+CREATE INDEX verdicts_by_repository ON verdicts (repository_id, kind_id, at_ms, score, confidence, nano, is_disliked);
 CREATE INDEX verdicts_by_pull ON verdicts (repository_id, number);
 
 -- Repositories with verdicts. A scan of it is in the order of verdicts_by_repository, so that a query by repository sorts nothing.

@@ -49,9 +49,15 @@ CLASS_COLUMNS: Final = (
 )
 ADD_CLASS: Final = f"INSERT INTO classes ({CLASS_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id"
 FIND_CLASS: Final = f"SELECT id FROM classes WHERE ({CLASS_COLUMNS}) = (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+KIND_COLUMNS: Final = "subject, view, decision, is_failed, is_rejudged"
+ADD_KIND: Final = f"INSERT OR IGNORE INTO kinds ({KIND_COLUMNS}) SELECT {KIND_COLUMNS} FROM classes WHERE id = ?"
+FIND_KIND: Final = """
+SELECT kinds.id FROM classes JOIN kinds USING (subject, view, decision, is_failed, is_rejudged) WHERE classes.id = ?
+"""
 ADD_VERDICTS: Final = """
-INSERT INTO verdicts (at_ms, seq, eval_id, class_id, repository_id, number, subject_key, round, score, confidence, nano)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+INSERT INTO verdicts (
+  at_ms, seq, eval_id, class_id, kind_id, repository_id, number, subject_key, round, score, confidence, nano
+) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
 ADD_REPOSITORIES: Final = "INSERT OR IGNORE INTO repositories VALUES (?)"
 ADD_OUTCOME: Final = "INSERT OR IGNORE INTO outcomes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
@@ -172,7 +178,7 @@ class _Batch:
         stored = db.execute(f"SELECT eval_id, at_ms, subject FROM open_evaluations WHERE {listed}", (eval_ids,))
         self._open = {eval_id: (at_ms, subject) for eval_id, at_ms, subject in stored}
         self._was_open = set(self._open)
-        self._classes: dict[VerdictClass, int] = {}
+        self._classes: dict[VerdictClass, tuple[int, int]] = {}
         self._verdicts: list[tuple[object, ...]] = []
         self._repositories: set[int] = set()
         self._outcomes: list[tuple[EntryId, OutcomeEntry]] = []
@@ -240,7 +246,7 @@ class _Batch:
         row = (
             *entry_id,
             entry.eval_id,
-            self._class_id(_class_of(entry, view)),
+            *self._class_and_kind(_class_of(entry, view)),
             *pull,
             round_,
             score,
@@ -259,13 +265,14 @@ class _Batch:
         if entry.throttled_reason:
             self._count(at_ms, f"throttled.{entry.throttled_reason}", entry.subject_kind)
 
-    def _class_id(self, key: VerdictClass) -> int:
-        class_id = self._classes.get(key)
-        if class_id is None:
-            stored = self._db.execute(FIND_CLASS, key).fetchone()
-            class_id = int(stored[0] if stored else self._db.execute(ADD_CLASS, key).fetchone()[0])
-            self._classes[key] = class_id
-        return class_id
+    def _class_and_kind(self, key: VerdictClass) -> tuple[int, int]:
+        """The ids of a verdict's class and kind."""
+        ids = self._classes.get(key)
+        if ids is None:
+            class_id = self._db.execute(FIND_CLASS, key).fetchone() or self._db.execute(ADD_CLASS, key).fetchone()
+            self._db.execute(ADD_KIND, class_id)
+            ids = self._classes[key] = (*class_id, *self._db.execute(FIND_KIND, class_id).fetchone())
+        return ids
 
     def _write_outcome(self, entry_id: EntryId, entry: OutcomeEntry) -> None:
         pull = (entry.repository_id, entry.number)

@@ -85,26 +85,36 @@ def _columns(columns: Mapping[str, str], form: str) -> str:
 
 
 CONFIDENT: Final = "{column} FILTER (WHERE confidence >= :least)"
-CLASS_SUMS: Final = f"""
+SUMS_BY: Final = f"""
 SELECT {{value}} AS value,
   {_columns(COUNTS, "n * ({column})")}, {_columns(SUMS, "{name}")}, {_columns(SCORE_SUMS, "iif(is_failed, NULL, {name})")},
   iif(is_failed, dollars, 0) AS failed_dollars, iif(is_failed, nano, 0) AS failed_nano
-FROM classes JOIN (
-  SELECT class_id, count(*) AS n, {_columns(SUMS, "{column}")}, {_columns(SCORE_SUMS, CONFIDENT)}
-  FROM classes CROSS JOIN verdicts ON class_id = classes.id
-  WHERE at_ms >= :since AND at_ms < :before AND {ASKED_CLASSES} GROUP BY classes.id
-) ON class_id = classes.id
+FROM {{groups}} JOIN (
+  SELECT {{ids}}, count(*) AS n, {_columns(SUMS, "{column}")}, {_columns(SCORE_SUMS, CONFIDENT)}
+  FROM {{tables}}
+  WHERE at_ms >= :since AND at_ms < :before AND {ASKED_CLASSES} GROUP BY {{keys}}
+) ON group_id = {{groups}}.id
 """
-REPOSITORY_SUMS: Final = f"""
-SELECT CAST(repository_id AS TEXT) AS value,
-  {_columns(COUNTS, "count(*) FILTER (WHERE {column})")}, {_columns(SUMS, "{column}")},
-  {_columns(SCORE_SUMS, "{column} FILTER (WHERE NOT is_failed AND confidence >= :least)")},
-  sum(nano / {DOLLAR}) FILTER (WHERE is_failed) AS failed_dollars,
-  sum(nano % {DOLLAR}) FILTER (WHERE is_failed) AS failed_nano
-FROM repositories CROSS JOIN verdicts ON repository_id = repositories.id CROSS JOIN classes ON classes.id = class_id
-WHERE at_ms >= :since AND at_ms < :before AND {ASKED_CLASSES} GROUP BY repositories.id
-"""
-"""Joins in this order read an index from its begin to its end, and sort nothing (`bench/analytics.py`)."""
+"""Joins in the order of these tables read an index from its begin to its end, and sort nothing (`bench/analytics.py`)."""
+
+REPOSITORY_SUMS: Final = SUMS_BY.format(
+    value="CAST(repository_id AS TEXT)",
+    groups="kinds",
+    ids="repository_id, kind_id AS group_id",
+    tables="repositories CROSS JOIN kinds CROSS JOIN verdicts ON repository_id = repositories.id AND kind_id = kinds.id",
+    keys="repositories.id, kinds.id",
+)
+
+
+def class_sums(group: GroupDimension | None) -> str:
+    """The query of sums by a column of the classes; None: of all."""
+    return SUMS_BY.format(
+        value=CLASS_COLUMNS[group] if group else "NULL",
+        groups="classes",
+        ids="class_id AS group_id",
+        tables="classes CROSS JOIN verdicts ON class_id = classes.id",
+        keys="classes.id",
+    )
 
 
 def quality_answer(question: StatsQuery, streams: Sequence[CountedStream]) -> dict[str, Any]:
@@ -121,13 +131,10 @@ def _grouped(
     question: StatsQuery, streams: Sequence[CountedStream], views: Sequence[VerdictView]
 ) -> Iterator[tuple[str | None, Sums]]:
     """Sums of verdicts by value, most verdicts first; one without a value where nothing is grouped."""
-    if question.group_by is GroupDimension.REPOSITORY:
-        query = REPOSITORY_SUMS
-    else:
-        query = CLASS_SUMS.format(value=CLASS_COLUMNS[question.group_by] if question.group_by else "NULL")
+    group = question.group_by
     sums = sum_rows(
         streams,
-        query,
+        REPOSITORY_SUMS if group is GroupDimension.REPOSITORY else class_sums(group),
         question.window,
         least=question.min_confidence,
         subjects=to_json(question.subjects),

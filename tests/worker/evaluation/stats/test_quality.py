@@ -28,7 +28,7 @@ from tests.worker.evaluation.stats.told import (
 )
 from worker.domain.verdict.outcomes import OutcomeKind
 from worker.evaluation.stats.answers import answer_query
-from worker.evaluation.stats.quality import CLASS_SUMS, REPOSITORY_SUMS
+from worker.evaluation.stats.quality import REPOSITORY_SUMS, class_sums
 from worker.evaluation.stats.stats_query import StatsTopic, parse_query
 
 GROUPS = ("author_agent", "judge_kind", "rubric", "repository", "category")
@@ -301,7 +301,7 @@ def test_what_was_judged_live_is_told_apart_from_what_was_judged_anew() -> None:
     assert found["live"] == {"verdict_count": 2, "accepts": 1, "rejects": 1, "abstains": 0}
 
 
-@pytest.mark.parametrize("query", [REPOSITORY_SUMS, CLASS_SUMS.format(value="agent")])
+@pytest.mark.parametrize("query", [REPOSITORY_SUMS, class_sums(None)])
 def test_no_verdict_is_sorted_to_be_grouped(query: str) -> None:
     parameters = {"since": 0, "before": at(), "least": 0, "subjects": "[]", "views": "[]"}
     with counted(completed("e1")) as stream:
