@@ -107,12 +107,23 @@ def rejected(*facts: Finding, **changes: Any) -> Ruling:
     return rule_without_model(hearing(opinion(*facts), **changes), RejectOnFacts("r"), FULL)
 
 
-def test_the_gravest_fact_names_the_category_and_all_are_evidence() -> None:
+@pytest.mark.parametrize(
+    ("light", "heavy", "category", "first"),
+    [
+        (Category.HALF_FINISHED, Category.WEAK_TEST, Category.WEAK_TEST, "tests/test_upload.py:5"),
+        (Category.SPEC_VIOLATION, Category.WEAK_TEST, Category.SPEC_VIOLATION, "upload.py:2"),
+    ],
+    ids=["by weight", "written words first"],
+)
+def test_the_gravest_fact_names_the_category_and_all_are_evidence(
+    light: Category, heavy: Category, category: Category, first: str
+) -> None:
     ruling = rejected(
-        fact(weight=0.2), fact(weight=0.9, category=Category.WEAK_TEST, path="tests/test_upload.py", line=5)
+        fact(weight=0.2, category=light), fact(weight=0.9, category=heavy, path="tests/test_upload.py", line=5)
     )
-    assert ruling.category is Category.WEAK_TEST
-    assert [pointer.location for pointer in ruling.evidence] == ["tests/test_upload.py:5", "upload.py:2"]
+    places = [pointer.location for pointer in ruling.evidence]
+    assert (ruling.category, places[0]) == (category, first)
+    assert sorted(places) == ["tests/test_upload.py:5", "upload.py:2"]
 
 
 def test_a_fact_whose_line_is_not_known_still_points_at_its_file() -> None:

@@ -305,3 +305,10 @@ def test_nothing_but_a_diff_error_escapes(raw: bytes) -> None:
 def test_a_damaged_diff_is_read_or_refused(at: int, junk: bytes) -> None:
     with suppress(DiffError):
         parse_diff(MODIFIED[:at] + junk + MODIFIED[at:])
+
+
+def test_either_side_is_rebuilt_where_an_earlier_hunk_moved_the_later_ones() -> None:
+    before, after = "a\nb\nc\nd\ne\n", "a\nnew\nnewer\nb\nc\nd\nE\n"
+    head = "diff --git a/a b/a\nindex 1111111..2222222 100644\n--- a/a\n+++ b/a\n"
+    (file,) = parse_diff(f"{head}@@ -1,0 +2,2 @@\n+new\n+newer\n@@ -5 +7 @@\n-e\n+E\n".encode()).files
+    assert (base_text(after, file), head_text(before, file)) == (before, after)

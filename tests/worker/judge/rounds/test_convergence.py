@@ -317,10 +317,11 @@ def test_another_law_judges_anew() -> None:
 # --- the same again -------------------------------------------------------------------------------
 
 
-def test_the_same_step_for_the_same_place_is_asked_about_again() -> None:
+@pytest.mark.parametrize("step", ["On 503, retry it!", "Retry it!"], ids=["same words", "fewer words"])
+def test_a_step_without_a_new_word_for_the_same_place_is_asked_about_again(step: str) -> None:
     history = rejected_at_3()
     history.replaces("upload.py", 3)
-    again = objects(3, conditions=answers("open"), next_step="On 503, retry it!")
+    again = objects(3, conditions=answers("open"), next_step=step)
     better = objects(
         3, conditions=answers("open"), next_step="In line 3, call post up to three times while it answers 503."
     )
