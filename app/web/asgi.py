@@ -18,23 +18,25 @@ from typing import Any, Final, TextIO, cast
 
 import structlog
 import uvicorn
-from litestar import Litestar, Request, Response, Router
+from anyio import to_thread
+from litestar import Litestar, Request, Response, Router, get
 from litestar.exceptions import HTTPException
 from litestar.handlers import ASGIRouteHandler, HTTPRouteHandler
-from litestar.status_codes import HTTP_500_INTERNAL_SERVER_ERROR
+from litestar.status_codes import HTTP_200_OK, HTTP_500_INTERNAL_SERVER_ERROR, HTTP_503_SERVICE_UNAVAILABLE
 from litestar.types import HTTPScope
 from msgspec.json import encode
 from structlog.typing import FilteringBoundLogger
 
 from app.ingest.intake import EventIntake
 from app.web.api import ReadOnlyApi, api_routes
-from app.web.health import DeliveryCounters, DeliveryOutcome, health_routes
 from app.web.setup import SetupHandler, closed_routes, open_setup, setup_routes
 from app.web.timeouts import CHECK_INTERVAL_S, ConnectionTimeouts, TimedHttpProtocol
 from app.web.webhooks import (
     PATH,
     DeliveryApp,
+    DeliveryCounters,
     DeliveryLogger,
+    DeliveryOutcome,
     SignatureVerifier,
     WebhookIntake,
     delivery_app,
@@ -43,10 +45,11 @@ from app.web.webhooks import (
 )
 from worker.clock import SystemClock
 from worker.domain.model import build_models
+from worker.errors import Unavailable
 from worker.log import log_json
 from worker.settings import AppCredentials, Settings, malformed_setting
 from worker.wiring.figures import FiguresBuilder, open_figures_cache
-from worker.wiring.store import Store, open_store, wait_for_redis
+from worker.wiring.store import LACKS_KEY, Store, open_store, wait_for_redis
 from worker.wiring.web import open_async_client
 
 SHUTDOWN_SECONDS: Final = 10
@@ -97,7 +100,7 @@ def create_app(
         builder = FiguresBuilder(settings, store, figures)
         routes = [
             webhook_route(deliver),
-            *health_routes(intake),
+            *health_routes(store),
             api_routes(ReadOnlyApi(store, figures, builder)),
             *closed_routes(settings.github_api_url),
         ]
@@ -119,6 +122,31 @@ def _webhook_intake(
     build_models()
     secrets = tuple(secret.get_secret_value().encode() for secret in credentials.webhook_secrets)
     return WebhookIntake(SignatureVerifier(secrets), credentials.app_id, intake, counters, logger)
+
+
+def health_routes(store: Store) -> list[HTTPRouteHandler]:
+    """GET /livez, which reads nothing, and GET /readyz, which asks Redis."""
+
+    @get("/livez")
+    async def livez() -> Mapping[str, str]:
+        return {"status": "live"}
+
+    @get("/readyz")
+    async def readyz() -> Response[Mapping[str, str]]:
+        return await to_thread.run_sync(_check_readiness, store)
+
+    return [livez, readyz]
+
+
+def _check_readiness(store: Store) -> Response[Mapping[str, str]]:
+    """A store that lacks an old key is ready: it takes deliveries, and the checks report what can't be read."""
+    try:
+        lacks_key = store.is_key_missing()
+    except Unavailable as unavailable:
+        content = {"status": "not ready", "reason": str(unavailable)}
+        return Response(content, status_code=HTTP_503_SERVICE_UNAVAILABLE)
+    problem = {"problem": f"{LACKS_KEY} See assay doctor."} if lacks_key else {}
+    return Response({"status": "ready", **problem}, status_code=HTTP_200_OK)
 
 
 def json_log(stream: TextIO, level: str) -> FilteringBoundLogger:

@@ -18,7 +18,7 @@ from prometheus_client import CollectorRegistry, MetricsHandler
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from app.web.health import DeliveryCounters
+from app.web.webhooks import DeliveryCounters
 from worker.domain.metrics import BOUNDS_S, CurrentGauges, DurationMetric, EventCount, MetricTotals
 from worker.domain.ports import Clock
 from worker.errors import Unavailable

@@ -7,9 +7,11 @@ the body. 202: stored or ignored; anything else: GitHub may deliver it again.
 import hmac
 import re
 from asyncio import Timeout, timeout
+from collections import Counter
 from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
+from enum import StrEnum
 from http import HTTPStatus
 from typing import Any, Final, Generic, NamedTuple, Protocol, TypeVar, cast
 
@@ -24,7 +26,6 @@ from app.ingest.event_types import Event, Ignored
 from app.ingest.events import translate
 from app.ingest.intake import EventIntake
 from app.ingest.payloads import Delivery, Envelope, MalformedPayload, decode_payload, validate_payload
-from app.web.health import DeliveryCounters, DeliveryOutcome
 from worker.domain.ids import DeliveryId
 from worker.domain.lifecycle.intake import IntakeOutcome as Taken
 from worker.errors import Unavailable
@@ -55,6 +56,34 @@ Headers = Mapping[bytes, bytes]
 
 DELIVERY, EVENT, CONTENT = "X-GitHub-Delivery", "X-GitHub-Event", "Content-Type"
 RAW: Final = {name: name.lower().encode() for name in (DELIVERY, EVENT, CONTENT)}
+
+
+class DeliveryOutcome(StrEnum):
+    """The result of a delivery."""
+
+    QUEUED = "queued"
+    COALESCED = "coalesced"
+    DUPLICATE = "duplicate"
+    NOTED = "noted"
+    IGNORED = "ignored"
+    REFUSED = "refused"
+    UNAVAILABLE = "unavailable"
+    FAILED = "failed"
+
+
+class DeliveryCounters:
+    """Deliveries by outcome. Used in the event loop only, so it needs no lock."""
+
+    def __init__(self) -> None:
+        self._counts = Counter[DeliveryOutcome]()
+
+    def count(self, outcome: DeliveryOutcome) -> None:
+        self._counts[outcome] += 1
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """Each outcome, including those at zero."""
+        return {outcome.value: self._counts[outcome] for outcome in DeliveryOutcome}
 
 
 class DeliveryLogger(Protocol):

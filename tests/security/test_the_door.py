@@ -11,7 +11,6 @@ import anyio.lowlevel
 import pytest
 from litestar.types import HTTPRequestEvent
 
-from app.web.health import DeliveryCounters, DeliveryOutcome
 from app.web.timeouts import BODY_TIMEOUT_S, HEADER_TIMEOUT_S, MAX_HEADER_BYTES
 from app.web.webhooks import (
     BODY_SECONDS,
@@ -19,6 +18,8 @@ from app.web.webhooks import (
     LARGEST_BODY,
     BodyMemory,
     BodyReservation,
+    DeliveryCounters,
+    DeliveryOutcome,
     DeliveryRefused,
     DeliveryResponse,
     SignatureVerifier,

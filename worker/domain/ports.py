@@ -14,7 +14,7 @@ from worker.domain.check.shared_head import CommitRef, SharedHeadState
 from worker.domain.codeowners import Owner
 from worker.domain.config.command_permissions import Role
 from worker.domain.dossier import ConfigOrigin, Dossier, LookupRequest, LookupResult
-from worker.domain.ids import BaseHash, CheckRunId, InstallationId, RepositoryName, Sha
+from worker.domain.ids import BaseHash, CheckRunId, EvalId, InstallationId, RepositoryName, Sha
 from worker.domain.judge_request import CommandRequest, JudgeRequest, JudgingPlan, PullRef, ReviewRef, Trigger
 from worker.domain.lifecycle.check_runs import CheckRunState, OutdatedCheckRun
 from worker.domain.verdict.audit import AuditRecord
@@ -528,6 +528,12 @@ class CommentRecords(Protocol):
     def find_record(self, pull: PullRef) -> CommentRecord | None: ...
 
     def put(self, pull: PullRef, record: CommentRecord) -> None: ...
+
+
+class DossierLookup(Protocol):
+    """The dossiers of verdicts, while they are kept."""
+
+    def find(self, eval_id: EvalId) -> Dossier | None: ...
 
 
 class Archive(Protocol):

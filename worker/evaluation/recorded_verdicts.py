@@ -11,10 +11,9 @@ from typing import Annotated, Final, NamedTuple, Protocol, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-from worker.domain.dossier import Dossier
 from worker.domain.ids import EvalId, InstallationId, RepositoryId
 from worker.domain.judge_request import PullRef
-from worker.domain.ports import Archive, EventStreams, Ledger
+from worker.domain.ports import Archive, DossierLookup, EventStreams, Ledger
 from worker.domain.verdict.audit import DIGEST_SIGNAL
 from worker.domain.verdict.events import EvalTrigger, Event, EventError, EventKind, FailureMode, StreamEntry, read_event
 from worker.domain.verdict.outcomes import Outcome
@@ -61,8 +60,7 @@ class RecordedStreams(EventStreams, EventPublisher, Protocol):
     def installations(self) -> Sequence[InstallationId]: ...
 
 
-class DossierArchive(Archive, Protocol):
-    def find(self, eval_id: EvalId) -> Dossier | None: ...
+class DossierArchive(Archive, DossierLookup, Protocol): ...
 
 
 class OutcomeRecords(Protocol):

@@ -14,10 +14,10 @@ from typing import Final, Protocol
 
 from worker.domain.check.check_run import MOST_BYTES, SarifUpload, UploadedSarif, UploadRefusal
 from worker.domain.dossier import Dossier
-from worker.domain.ids import EvalId, RepositoryName, Sha
+from worker.domain.ids import RepositoryName, Sha
 from worker.domain.judge_request import JudgeRequest, PullRef
 from worker.domain.lifecycle.judging import JudgingCompleted, JudgingOutcome
-from worker.domain.ports import Ledger
+from worker.domain.ports import DossierLookup, Ledger
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import Abstain
 from worker.dossier.config import config_of
@@ -46,12 +46,6 @@ class ScanNotes(Protocol):
         ...
 
 
-class ScannedDossiers(Protocol):
-    """The dossiers of verdicts, while they are kept."""
-
-    def find(self, eval_id: EvalId) -> Dossier | None: ...
-
-
 @dataclass(frozen=True)
 class SarifUploader:
     """`newest_head`: the head that was announced last."""
@@ -59,7 +53,7 @@ class SarifUploader:
     uploads: SarifUploads
     notes: ScanNotes
     ledger: Ledger
-    archive: ScannedDossiers
+    archive: DossierLookup
     newest_head: Callable[[PullRef], Sha | None]
 
     def upload(self, scan: SarifUpload) -> None:

@@ -17,7 +17,7 @@ from worker.domain.dossier import Dossier, PullRequest
 from worker.domain.ids import CheckRunId, eval_id_after
 from worker.domain.judge_request import JudgeRequest, Trigger
 from worker.domain.lifecycle.work import GroupLease, LeasedGroup, PendingGroup
-from worker.domain.ports import Clock, Fence, Ledger
+from worker.domain.ports import Clock, DossierLookup, Fence, Ledger
 from worker.domain.verdict.events import EvalTrigger
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import SubjectKind
@@ -46,7 +46,7 @@ from worker.publishing.texts.check_run import check_content
 from worker.publishing.texts.phrases import CHECK_EXPIRED
 from worker.scheduling.outcomes import derived_entry, whole_evaluation_events
 from worker.scheduling.ports import MergeGroups
-from worker.scheduling.record import ArchivedDossiers, EventPublishing, VerdictStores, record_beside
+from worker.scheduling.record import EventPublishing, VerdictStores, record_beside
 
 JUDGING_POLL: Final = timedelta(seconds=1)
 """Between looks at a group whose pull request is being judged: this asks Redis alone."""
@@ -121,7 +121,7 @@ class MergeGroupHandler:
     open_judging: OpenGroupJudging
     submit: Callable[[MergeGroup, str], None]
     ledger: Ledger
-    dossiers: ArchivedDossiers
+    dossiers: DossierLookup
     stores: VerdictStores
     publishing: EventPublishing
     clock: Clock

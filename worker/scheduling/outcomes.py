@@ -11,10 +11,9 @@ from datetime import timedelta
 from typing import Final, Protocol, assert_never
 
 from worker.domain.check.author_comment import submission_entries
-from worker.domain.dossier import Dossier
 from worker.domain.ids import EvalId, InstallationId, RepositoryId, RepositoryName, Sha
 from worker.domain.judge_request import PullRef
-from worker.domain.ports import Clock, CommentRecords, Ledger
+from worker.domain.ports import Clock, CommentRecords, DossierLookup, Ledger
 from worker.domain.pull_request_events import PullRequestEvent, PullRequestEventKind
 from worker.domain.verdict.events import EvalTrigger, EvaluationStarted, Event, started_event, terminal_event
 from worker.domain.verdict.ledger import LedgerEntry
@@ -82,12 +81,6 @@ class OutcomeClaims(Protocol):
     def claim(self, pull: PullRef, eval_id: EvalId, outcomes: int) -> EvalId | None: ...
 
 
-class OutcomeDossiers(Protocol):
-    """The dossiers of verdicts."""
-
-    def find(self, eval_id: EvalId) -> Dossier | None: ...
-
-
 @dataclass(frozen=True)
 class FoundOutcome:
     """An outcome of a pull request. *entry*: the verdict that it is about. *name*: its idempotency key."""
@@ -104,7 +97,7 @@ class OutcomeRecorder:
 
     store: OutcomeStore
     ledger: Ledger
-    dossiers: OutcomeDossiers
+    dossiers: DossierLookup
 
     def record(self, event: PullRequestEvent) -> None:
         """Publish every outcome of an event."""

@@ -7,9 +7,9 @@ from typing import Final, Protocol
 from pydantic import ValidationError
 
 from worker.domain.dossier import Ci, Dossier, author_text
-from worker.domain.ids import BaseHash, EvalId, hash_base
+from worker.domain.ids import BaseHash, hash_base
 from worker.domain.judge_request import PullRef
-from worker.domain.ports import Archive, EntryWithEvents, EvaluationEvents, Lease, Ledger
+from worker.domain.ports import Archive, DossierLookup, EntryWithEvents, EvaluationEvents, Lease, Ledger
 from worker.domain.verdict.audit import EvaluatedVerdict
 from worker.domain.verdict.events import (
     EvalTrigger,
@@ -255,18 +255,12 @@ def _diff(dossier: Dossier) -> Diff:
         return Diff(())
 
 
-class ArchivedDossiers(Protocol):
-    """`worker.adapters.redis.records.ledger`."""
-
-    def find(self, eval_id: EvalId) -> Dossier | None: ...
-
-
 @dataclass(frozen=True)
 class PreviousDossier:
     """The dossier of the newest verdict on a pull request itself."""
 
     ledger: Ledger
-    dossiers: ArchivedDossiers
+    dossiers: DossierLookup
 
     def __call__(self, pull: PullRef) -> Dossier | None:
         own = (entry.eval_id for entry in reversed(self.ledger.entries(pull)) if entry.verdict.parent_eval_id is None)

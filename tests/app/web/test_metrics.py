@@ -15,8 +15,8 @@ from inline_snapshot import snapshot
 from prometheus_client import Metric, generate_latest
 from pydantic import SecretStr
 
-from app.web.health import DeliveryCounters, DeliveryOutcome
 from app.web.metrics import MetricsCollector, delivery_counter, serve_metrics, store_metrics
+from app.web.webhooks import DeliveryCounters, DeliveryOutcome
 from tests.app.web.served import settings
 from tests.worker.adapters.redis.played import pull, wish
 from tests.world.redis import Redis
