@@ -18,7 +18,7 @@ from worker.signals.heuristic_opinion import form_opinion
 from worker.signals.registry import SIGNALS
 from worker.signals.signal import SignalKind, SignalScope, signal
 
-EXAMPLES = {case.name: case.dossier for case in read_cases(Path(__file__).with_name("every_fact.diff"))}
+EXAMPLES = {case.name: next(case.dossiers) for case in read_cases(Path(__file__).with_name("every_fact.diff"))}
 """One change for each signal that states facts."""
 
 READER: dict[str, tuple[list[str], str, str]] = {
