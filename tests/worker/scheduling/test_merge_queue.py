@@ -482,7 +482,7 @@ def test_an_outage_leaves_it_where_it_is_and_is_shown_once(office: Office) -> No
     for _ in range(2):
         with pytest.raises(Unavailable):
             office.looks()
-    assert (office.github.said, office.is_done) == ([(None, "Looking up the verdict on #7")], False)
+        assert (office.github.said, office.is_done) == ([(None, "Looking up the verdict on #7")], False)
 
 
 def refuses() -> None:
@@ -636,6 +636,16 @@ def test_an_edit_while_it_is_judged_has_it_wait_for_the_next_verdict(differing: 
     differing.rejects()
     differing.looks()
     assert differing.github.last == REJECTED
+
+
+def test_a_judge_shows_no_stop_that_an_edit_came_before(office: Office) -> None:
+    office.rejects()
+    office.queues()
+    edits_as_it_is_written(office)
+    office.handler().answer(office.lease())
+    assert office.github.said == []
+    assert office.answers(), "immediately"
+    assert office.github.said == [WAITS]
 
 
 def test_an_edit_before_it_is_judged_has_it_wait(differing: Office) -> None:
