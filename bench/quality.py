@@ -359,7 +359,7 @@ def write_alarms(signal: Signal, share: Share) -> None:
         raise SystemExit(f"{signal.name} has no docstring")
     kept = doc[1].partition("False alarms:")[0].rstrip()
     line = measured_line(share, signal.scope)
-    path.write_text(f"{text[: doc.start(1)]}{kept}\n\n    {line}\n    {text[doc.end(1) :]}", "utf-8")
+    path.write_text(f"{text[: doc.start(1)]}{kept}\n    {line}\n    {text[doc.end(1) :]}", "utf-8")
 
 
 def alarms(arguments: argparse.Namespace) -> int:
@@ -380,6 +380,8 @@ def alarms(arguments: argparse.Namespace) -> int:
                     chances[name] += alarm["clean"]["of"]
     for signal in SIGNALS:
         share = Share(hits[signal.name], chances[signal.name])
+        if not share.of or (arguments.signal and signal.name not in arguments.signal):
+            continue
         write_alarms(signal, share)
         if signal.kind is SignalKind.FACT and not is_blocking_allowed(share):
             print(f"{signal.name} may not block: {measured_line(share, signal.scope)}")
@@ -406,6 +408,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     command = commands.add_parser("alarms")
     command.set_defaults(run=alarms)
     command.add_argument("reports", type=Path, nargs="+", metavar="REPORT.json")
+    command.add_argument("--signal", action="append", default=[], metavar="NAME", help="these signals alone")
     command.add_argument("--made", type=Path, nargs="+", default=[], metavar="REPORT.json")
     parsed = parser.parse_args(arguments)
     return parsed.run(parsed)

@@ -12,9 +12,7 @@ from pathlib import Path
 from typing import Final
 
 HERE: Final = Path(__file__).parent
-UPDATE: Final = (
-    "./test tests/golden tests/worker/publishing/texts tests/app tests/conversations/test_golden.py --update-golden"
-)
+UPDATE: Final = "./test tests/golden tests/worker/publishing/texts tests/worker/signals tests/app tests/conversations/test_golden.py --update-golden"
 LONGEST: Final = 60
 """Lines of a difference that are shown."""
 

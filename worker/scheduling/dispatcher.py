@@ -76,11 +76,13 @@ OpenTaskHandlers = Callable[[], AbstractContextManager[TaskHandlers]]
 class Dispatcher:
     """The dispatcher of one process; it idles while another one leads."""
 
-    def __init__(self, settings: Settings, store: SchedulingStore, open_clerk: OpenTaskHandlers, clock: Clock) -> None:
+    def __init__(
+        self, settings: Settings, store: SchedulingStore, open_handlers: OpenTaskHandlers, clock: Clock
+    ) -> None:
         self._settings = settings
         self._timing = settings.timing
         self._store = store
-        self._open_handlers = open_clerk
+        self._open_handlers = open_handlers
         self._clock = clock
         self._queue = JudgeQueue(settings)
         self._checks = store.checks()

@@ -94,7 +94,7 @@ class JobContext:
     store: SchedulingStore
 
 
-JOB_CONTEXT: Final[ContextVar[JobContext]] = ContextVar("scene")
+JOB_CONTEXT: Final[ContextVar[JobContext]] = ContextVar("job_context")
 """Set once by the worker before it takes jobs; forked jobs inherit it."""
 
 

@@ -32,7 +32,7 @@ LENS = "{id: safety, focus: Look at safety alone., categories: [weak_test]}"
 
 def test_the_rubric_that_ships_is_read_and_asks_below_0_7() -> None:
     rubric = load_rubric()
-    assert (rubric.id, rubric.version, rubric.escalation_threshold) == ("default", "5", 0.7)
+    assert (rubric.id, rubric.escalation_threshold) == ("default", 0.7)
     assert 2 <= len(rubric.criteria) <= 5
 
 
