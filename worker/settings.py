@@ -146,6 +146,10 @@ ZERO_ALLOWED: Final = frozenset({
 """Durations that may be 0."""
 
 
+MAIN_CELL: Final = "main"
+"""The cell of REDIS_URL. It has the installations that were never moved, and the table by which deliveries are routed."""
+
+
 @dataclass(frozen=True)
 class Settings:
     """All settings. `redis_url` None: the embedded server in `data_dir`. `store_keys` empty: one is created there."""
@@ -154,6 +158,9 @@ class Settings:
     app: AppCredentials | None = None
     model: ModelAccess | None = None
     redis_url: SecretStr | None = None
+    cells: Mapping[str, SecretStr] = field(default_factory=dict[str, SecretStr])
+    """Redis of each cell, MAIN_CELL included; empty: there are none."""
+    cell: str = MAIN_CELL
     store_keys: tuple[SecretStr, ...] = ()
     github_api_url: str = "https://api.github.com"
     github_token: SecretStr | None = None
@@ -241,7 +248,8 @@ def environment() -> dict[str, str]:
 
 def child_environment(settings: Settings) -> dict[str, str]:
     """This environment for a child process, with the URL and keys of *settings*."""
-    url = settings.redis_url.get_secret_value() if settings.redis_url else ""
+    main = settings.cells.get(MAIN_CELL, settings.redis_url)
+    url = main.get_secret_value() if main else ""
     keys = " ".join(key.get_secret_value() for key in settings.store_keys)
     return environment() | {"REDIS_URL": url, "ASSAY_STORE_KEYS": keys}
 
@@ -277,6 +285,7 @@ SHARE: Final = _form(
 )
 SWITCH: Final = _form("[01]", lambda value: value == "1")
 HANDLING: Final = _form("|".join(Handling), Handling)
+CELL_NAME: Final = r"[a-z][a-z0-9-]{0,31}"
 URL: Final = _form(r"https?://[^/\s].*")
 
 
@@ -284,6 +293,19 @@ def _redis_url(value: str) -> SecretStr:
     if not value.startswith(("redis://", "rediss://", "unix://")):
         raise ValueError("starts with none of redis://, rediss://, unix://")
     return SecretStr(value)
+
+
+def _cells(value: str) -> dict[str, SecretStr]:
+    cells = dict[str, SecretStr]()
+    for part in value.split():
+        name, _, url = part.partition("=")
+        if not re.fullmatch(CELL_NAME, name) or name in (MAIN_CELL, *cells):
+            raise ValueError(f'names the cell "{name}"')
+        try:
+            cells[name] = _redis_url(url)
+        except ValueError as error:
+            raise ValueError(f'has a URL of "{name}" that {error}') from error
+    return cells
 
 
 def _address(value: str) -> tuple[str, int]:
@@ -357,6 +379,8 @@ Fields = Mapping[str, tuple[str, Parser]]
 
 PLAIN: Final[Fields] = {
     "redis_url": ("REDIS_URL", _redis_url),
+    "cells": ("ASSAY_CELLS", _cells),
+    "cell": ("ASSAY_CELL", _form(CELL_NAME)),
     "store_keys": ("ASSAY_STORE_KEYS", _store_keys),
     "github_api_url": ("ASSAY_GITHUB_API_URL", lambda url: URL(url).rstrip("/")),
     "github_token": ("GITHUB_TOKEN", SecretStr),
@@ -426,7 +450,7 @@ def read_settings(environ: Mapping[str, str]) -> Settings:
         data_dir=_data_dir(values),
         app=_app(values),
         model=ModelAccess(**_read(values, MODEL)) if "ANTHROPIC_API_KEY" in values else None,
-        **_read(values, PLAIN),
+        **_in_cell(_read(values, PLAIN)),
         caps=Caps(**_read(values, CAPS)),
         shadow=_shadow(values),
         server=ServerAccess(**_read(values, SERVER)) if "ASSAY_SERVER" in values else None,
@@ -441,6 +465,18 @@ def read_settings(environ: Mapping[str, str]) -> Settings:
 def _read(values: Mapping[str, str], fields: Fields) -> dict[str, Any]:
     """The fields whose variables are set; the others have defaults."""
     return {field: _parse(values, name, parse) for field, (name, parse) in fields.items() if name in values}
+
+
+def _in_cell(fields: dict[str, Any]) -> dict[str, Any]:
+    """The fields with the Redis of the chosen cell."""
+    cells, cell = fields.get("cells", {}), fields.get("cell", MAIN_CELL)
+    if cells:
+        if "redis_url" not in fields:
+            raise malformed_setting("ASSAY_CELLS", "is set, and REDIS_URL, the main cell, is not")
+        cells = {MAIN_CELL: fields["redis_url"], **cells}
+    if cell not in (MAIN_CELL, *cells):
+        raise malformed_setting("ASSAY_CELL", f'is "{cell}", which ASSAY_CELLS lacks')
+    return {**fields, "cells": cells, "redis_url": cells[cell]} if cells else fields
 
 
 def _parse(values: Mapping[str, str], name: str, parse: Parser) -> Any:

@@ -319,6 +319,11 @@ def pause_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("--list", action="store_true", help="only show where judging is paused, until when, and why")
 
 
+def move_options(move: argparse.ArgumentParser) -> None:
+    move.add_argument("installation", type=INSTALLATION, metavar="INSTALLATION", help="its number")
+    move.add_argument("--to", metavar="CELL", required=True, help="a name of ASSAY_CELLS, or main")
+
+
 def resume_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("repository", nargs="?", type=REPOSITORY, metavar="OWNER/REPO", help=REPOSITORY_HELP)
     command.add_argument("--repo", type=REPOSITORY, metavar="OWNER/REPO", help="the same")
@@ -442,6 +447,9 @@ COMMANDS: Final = (
     CommandSpec(
         "token", "who may read the figures over HTTP: create, list, revoke",
         "app.cli.audit:token", token_options,
+    ),
+    CommandSpec(
+        "move", "move an installation to another cell: its deliveries are refused meanwhile", "app.cli.move:move", move_options
     ),
     CommandSpec("resume", "go on judging where it was paused", "app.cli.pause:resume", resume_options),
     CommandSpec(

@@ -27,6 +27,7 @@ from litestar.types import HTTPScope
 from msgspec.json import encode
 from structlog.typing import FilteringBoundLogger
 
+from app.ingest.cells import RoutedIntake
 from app.ingest.intake import EventIntake
 from app.web.api import ReadOnlyApi, api_routes
 from app.web.setup import SetupHandler, closed_routes, open_setup, setup_routes
@@ -47,9 +48,9 @@ from worker.clock import SystemClock
 from worker.domain.model import build_models
 from worker.errors import Unavailable
 from worker.log import log_json
-from worker.settings import AppCredentials, Settings, malformed_setting
+from worker.settings import MAIN_CELL, AppCredentials, Settings, malformed_setting
 from worker.wiring.figures import FiguresBuilder, open_figures_cache
-from worker.wiring.store import LACKS_KEY, Store, open_store, wait_for_redis
+from worker.wiring.store import LACKS_KEY, Store, open_cells, open_store, wait_for_redis
 from worker.wiring.web import open_async_client
 
 SHUTDOWN_SECONDS: Final = 10
@@ -89,15 +90,21 @@ def create_app(
     async_client = open_async_client(store)
     routes: Sequence[ASGIRouteHandler | HTTPRouteHandler | Router]
     deliver, builder, failed = None, None, _FailureHandler(log, counters)
+    on_shutdown = [async_client.close]
     if settings.app is None:
         open_setup(store, log_to)
         routes = setup_routes(SetupHandler(settings, store, log), store.ping)
     else:
         intake = EventIntake(store, SystemClock(), async_client)
+        cells = _cell_intakes(settings, store)
+        routed = RoutedIntake(cells[MAIN_CELL].async_client, cells) if cells else intake
         logger = delivery_logger(log_to, settings.log_level)
-        deliver = delivery_app(_webhook_intake(settings.app, intake, counters, logger))
+        deliver = delivery_app(_webhook_intake(settings.app, routed, counters, logger))
         figures = open_figures_cache(settings, store)
         builder = FiguresBuilder(settings, store, figures)
+        on_shutdown.append(builder.stop)
+        for cell in cells.values():
+            on_shutdown += [cell.async_client.close, cell.store.close]
         routes = [
             webhook_route(deliver),
             *health_routes(store),
@@ -107,7 +114,7 @@ def create_app(
     web = WebApp(
         route_handlers=routes,
         exception_handlers={HTTPException: _http_error_response, Exception: failed.respond},
-        on_shutdown=[async_client.close] if builder is None else [async_client.close, builder.stop],
+        on_shutdown=on_shutdown,
         openapi_config=None,
         logging_config=None,
         debug=False,
@@ -116,8 +123,13 @@ def create_app(
     return web
 
 
+def _cell_intakes(settings: Settings, store: Store) -> dict[str, EventIntake]:
+    clock, cells = SystemClock(), open_cells(settings, store)
+    return {name: EventIntake(cell, clock, open_async_client(cell)) for name, cell in cells.items()}
+
+
 def _webhook_intake(
-    credentials: AppCredentials, intake: EventIntake, counters: DeliveryCounters, logger: DeliveryLogger
+    credentials: AppCredentials, intake: EventIntake | RoutedIntake, counters: DeliveryCounters, logger: DeliveryLogger
 ) -> WebhookIntake:
     build_models()
     secrets = tuple(secret.get_secret_value().encode() for secret in credentials.webhook_secrets)

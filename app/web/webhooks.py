@@ -22,6 +22,7 @@ from litestar.types import HTTPScope, Receive, ReceiveMessage, Scope, Send
 from msgspec import Struct
 from msgspec.json import encode
 
+from app.ingest.cells import RoutedIntake
 from app.ingest.event_types import Event, Ignored
 from app.ingest.events import translate
 from app.ingest.intake import EventIntake
@@ -221,7 +222,7 @@ class WebhookIntake:
 
     verifier: SignatureVerifier
     our_app_id: int
-    intake: EventIntake
+    intake: EventIntake | RoutedIntake
     counters: DeliveryCounters
     log_delivery: DeliveryLogger
     body_memory: BodyMemory = field(default_factory=BodyMemory)

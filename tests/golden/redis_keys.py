@@ -5,7 +5,7 @@ from typing import Final
 DURABLE: Final = frozenset({
     "added", "arrival", "audit", "book", "commit", "config", "decisions", "demoted", "dossier", "events", "forgotten", "kept",
     "ledger", "merges", "named", "note", "outcomes", "paused", "promoted", "purse", "rubrics", "scanned", "shelf", "shelves",
-    "solving", "spent", "tokens", "watch", "count", "sealed-with",
+    "solving", "spent", "tokens", "watch", "count", "sealed-with", "cells",
 })  # fmt: skip
 
 

@@ -23,6 +23,7 @@ from worker.settings import (
     ZERO_ALLOWED,
     ShadowSettings,
     Timing,
+    child_environment,
     read_settings,
 )
 from worker.settings_reference import VARIABLES
@@ -100,6 +101,23 @@ def test_private_keys_are_taken_in_every_usual_form(value: str, keys: list[str],
     assert [secret.get_secret_value() for secret in app.webhook_secrets] == ["new", "old"]
 
 
+CELLS = {"REDIS_URL": "redis://main", "ASSAY_CELLS": "west=rediss://:pw@west\neast=unix:///east"}
+
+
+@pytest.mark.parametrize(
+    ("environ", "url"),
+    [({}, "redis://main"), ({"ASSAY_CELL": "main"}, "redis://main"), ({"ASSAY_CELL": "west"}, "rediss://:pw@west")],
+)
+def test_a_process_works_on_the_redis_of_its_cell(environ: dict[str, str], url: str) -> None:
+    settings = read_settings({**CELLS, **environ})
+    assert settings.redis_url is not None
+    assert settings.redis_url.get_secret_value() == url
+    assert list(settings.cells) == ["main", "west", "east"]
+    assert "pw" not in repr(settings)
+    child = read_settings({**CELLS, **environ, **child_environment(settings)})
+    assert child.cells == settings.cells, "a child finds the main cell"
+
+
 def test_secrets_never_show_in_a_repr() -> None:
     settings = read_settings({**APP, "ANTHROPIC_API_KEY": "sk-ant-1", "REDIS_URL": "redis://:pw@h"})
     assert not [one for one in ("hush", "abc", "sk-ant-1", "pw@h") if one in repr(settings)]
@@ -123,6 +141,16 @@ def without(name: str) -> dict[str, str]:
         ),
         ({**APP, "ASSAY_WEBHOOK_SECRET": "one two three"}, "ASSAY_WEBHOOK_SECRET holds 3 words, so more than two secrets."),
         ({"REDIS_URL": "localhost:6379"}, "REDIS_URL starts with none of redis://, rediss://, unix://."),
+        ({"ASSAY_CELLS": "west=redis://w"}, "ASSAY_CELLS is set, and REDIS_URL, the main cell, is not."),
+        ({**CELLS, "ASSAY_CELLS": "main=redis://w"}, 'ASSAY_CELLS names the cell "main".'),
+        ({**CELLS, "ASSAY_CELLS": "a=redis://w a=redis://w"}, 'ASSAY_CELLS names the cell "a".'),
+        ({**CELLS, "ASSAY_CELLS": "West=redis://w"}, 'ASSAY_CELLS names the cell "West".'),
+        (
+            {**CELLS, "ASSAY_CELLS": "west=w:1"},
+            'ASSAY_CELLS has a URL of "west" that starts with none of redis://, rediss://, unix://.',
+        ),
+        ({**CELLS, "ASSAY_CELL": "north"}, 'ASSAY_CELL is "north", which ASSAY_CELLS lacks.'),
+        ({"ASSAY_CELL": "west"}, 'ASSAY_CELL is "west", which ASSAY_CELLS lacks.'),
         ({"ASSAY_STORE_KEYS": "c2hvcnQ="}, "ASSAY_STORE_KEYS has a key (number 1) that is not 32 bytes in base64."),
         ({"ASSAY_STORE_KEYS": "???"}, "ASSAY_STORE_KEYS has a key (number 1) that is not 32 bytes in base64."),
         ({"ASSAY_GITHUB_API_URL": "ghes.example"}, 'ASSAY_GITHUB_API_URL is "ghes.example".'),

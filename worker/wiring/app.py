@@ -25,6 +25,7 @@ from worker.adapters.github.installations import (
 from worker.adapters.github.merge_groups import GitHubMergeGroups, GroupPullSource, group_external_id
 from worker.adapters.github.pull_requests import GitHubPullSource, make_read_options
 from worker.adapters.github.reviews import GitHubReviewers
+from worker.adapters.redis.cells import has_move, is_resident
 from worker.adapters.redis.records.records import RedisProgress
 from worker.adapters.redis.store import Store
 from worker.clock import SystemClock
@@ -383,10 +384,16 @@ class ReconcileContext:
 
         try:
             redelivery = MissedDeliveries(GitHubDeliveries(api), progress, self.clock, count_passed_over)
-            if count := redelivery.run():
+            if self.settings.cells and has_move(self.store.client):  # each delivery is requested a few times only
+                LOG.warning("redeliveries wait for an installation that moves to another cell")
+            elif count := redelivery.run():
                 LOG.warning("asked for deliveries that never arrived", extra={"count": count})
         finally:  # it finds what no delivery reported
-            sweep.run_all(_installations(api, progress))
+            sweep.run_all(filter(self._is_resident, _installations(api, progress)))
+
+    def _is_resident(self, installed: tuple[InstallationId, datetime]) -> bool:
+        cell = self.settings.cell
+        return not self.settings.cells or is_resident(self.store.client, cell, installed[0])
 
 
 def _installations(api: GitHubApi, progress: RedisProgress) -> Iterator[tuple[InstallationId, datetime]]:

@@ -3,7 +3,7 @@
 A module that one of its parts alone needs is imported with that part.
 """
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING
 
 from worker.adapters.redis.connection.encryption import LACKS_KEY, RESTORE_HINT
@@ -12,6 +12,7 @@ from worker.adapters.redis.store import Store, open_store, wait_for_redis, with_
 from worker.domain.check.wait_status import WaitStatus, find_wait_status
 from worker.domain.ids import InstallationId, Sha
 from worker.domain.verdict.rubric import VersionedRubric
+from worker.settings import Settings
 
 if TYPE_CHECKING:
     from worker.adapters.redis.records.records import RepositoryHoldings
@@ -23,6 +24,8 @@ __all__ = [
     "RepositoryHoldings",
     "Store",
     "is_version_reused",
+    "move_installation",
+    "open_cells",
     "open_store",
     "read_wait_status",
     "wait_for_redis",
@@ -37,6 +40,27 @@ def read_wait_status(
     from worker.adapters.redis.judging.wait_status import find_seen_pulls
 
     return find_wait_status(find_seen_pulls(store, repository, sha, within), sha)
+
+
+def open_cells(settings: Settings, store: Store) -> dict[str, Store]:
+    """The store of each cell by name; of the first, too. None of them has to answer yet."""
+    from worker.adapters.redis.cells import in_cell
+
+    return {name: store if url == store.url else in_cell(store, url) for name, url in settings.cells.items()}
+
+
+def move_installation(
+    settings: Settings, store: Store, installation: InstallationId, target: str, report: Callable[[str], object]
+) -> bool:
+    """Move an installation to another cell, or go on with that. False: it is there. Raises InputError and Unavailable."""
+    from worker.adapters.redis.cells import CellMove
+
+    cells = open_cells(settings, store)
+    try:
+        return CellMove(cells, installation, report).run(target)
+    finally:
+        for cell in cells.values():
+            cell.close()
 
 
 def is_version_reused(first: VersionedRubric, other: VersionedRubric) -> bool:

@@ -4,11 +4,13 @@ It loads no queue and no SDK.
 """
 
 from worker.adapters.redis import keys
+from worker.adapters.redis.cells import Residence
 from worker.adapters.redis.connection.async_client import AsyncRedisClient
 from worker.adapters.redis.judging import intake
 from worker.adapters.redis.judging.inbox import append_delivery
 from worker.adapters.redis.judging.merge_groups import RedisMergeGroups
 from worker.adapters.redis.records.records import add_repositories
+from worker.domain.ids import InstallationId
 from worker.wiring.store import Store
 
 __all__ = [
@@ -16,10 +18,16 @@ __all__ = [
     "RedisMergeGroups",
     "add_repositories",
     "append_delivery",
+    "find_residence",
     "intake",
     "keys",
     "open_async_client",
 ]
+
+
+async def find_residence(table: AsyncRedisClient, installation: InstallationId) -> Residence:
+    """Where an installation is. Raises Unavailable."""
+    return Residence.parse(await table.call("HGET", keys.CELLS.name, installation))
 
 
 def open_async_client(store: Store) -> AsyncRedisClient:

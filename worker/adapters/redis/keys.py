@@ -310,6 +310,11 @@ def promotions(installation: InstallationId) -> Key:
     return Key(f"assay:{installation}:promoted", "hash", ttl=None)
 
 
+def moving(installation: InstallationId) -> Key:
+    """Entries of an installation in queues of all, as triples of key, member and value, while it moves to another cell."""
+    return Key(f"assay:{installation}:moving", "list", ttl=None)
+
+
 def any_pause() -> str:
     """SCAN pattern of the keys of `pause`."""
     return "assay:*:paused:*"
@@ -393,6 +398,9 @@ PAUSE_ALL: Final = Key("assay:paused", "string", ttl=None)
 
 PAUSED_REPOSITORIES: Final = Key("assay:shelves", "zset", ttl=None)
 """Repositories with paused heads, by when to check for the end of the pause."""
+
+CELLS: Final = Key("assay:cells", "hash", ttl=None)
+"""Cell of each installation that is or was not in the main one, or the step of its move."""
 
 MEASURES: Final = Key("assay:measures", "hash", ttl=None)
 """Counters of `/metrics` over all processes, under names from closed sets."""
