@@ -32,6 +32,7 @@ from tests.bench.made import LANGUAGES, Size, made_dossier
 from worker.adapters.anthropic.model import max_output_tokens
 from worker.adapters.anthropic.prices import BilledTokens, cost_of, prompt_bytes
 from worker.domain.dossier import Dossier
+from worker.domain.pattern import compile_patterns
 from worker.dossier.assemble import complete_dossier
 from worker.dossier.diff.parser import DiffError, diff_of, parse_diff
 from worker.evaluation.bench.rows import read_lines, read_row
@@ -76,6 +77,7 @@ def measure_cpu(language: str, size: Size, *, whole: bool, runs: int) -> Cost:
 
 def measure_judging(language: str, size: Size, *, whole: bool, runs: int) -> Cost:
     rubric = load_rubric()
+    compile_patterns()
     collect_rarely()
     dossier = made_dossier([language], size, whole=whole)
     raw = dossier.diff.encode()

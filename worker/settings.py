@@ -18,10 +18,11 @@ from pydantic import SecretStr
 
 from worker.domain.config.app_permissions import OPT_IN_SETTINGS, OptIn
 from worker.domain.config.config import Authors, Handling
+from worker.domain.pattern import pattern
 from worker.domain.verdict.budget import Caps
 from worker.errors import RetryRule, SettingError
 
-PEM: Final = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.+?-----END [A-Z ]*PRIVATE KEY-----", re.DOTALL)
+PEM: Final = pattern(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.+?-----END [A-Z ]*PRIVATE KEY-----", re.DOTALL)
 
 WRITES_A_MINUTE: Final = 80
 """GitHub's secondary limit for requests that create content."""

@@ -6,7 +6,6 @@ for the installations named at its creation. A rejudging is a new entry; recorde
 
 import argparse
 import json
-import re
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -19,6 +18,7 @@ from worker.domain.check.overrides import dump_decisions
 from worker.domain.dossier import Dossier
 from worker.domain.ids import EvalId, InstallationId
 from worker.domain.judge_request import PullRef
+from worker.domain.pattern import pattern
 from worker.domain.verdict.audit import AuditRecord, RecordedRedaction, Replay, dump_audit
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.dossier.parser_sandbox import sandboxed_parsing
@@ -46,7 +46,7 @@ from worker.wiring.store import Store, open_store
 if TYPE_CHECKING:
     from worker.wiring.store import RepositoryHoldings
 
-NAME: Final = re.compile(r"[^/\s]{1,200}/[^/\s]{1,200}")
+NAME: Final = pattern(r"[^/\s]{1,200}/[^/\s]{1,200}")
 OTHER_KINDS: Final = ("ledger", "decisions", "answered", "checks", "spent", "kept", "paused", "shelf")
 
 

@@ -9,7 +9,6 @@ Raises InputError for a wrong call before a server is started or a model asked, 
 import argparse
 import gc
 import json
-import re
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
@@ -20,6 +19,7 @@ from urllib.parse import urlsplit
 from app.cli.parser import VERDICT_EXITS, CommandResult, Exit
 from app.cli.terminal import read_bytes, read_text, terminal_page
 from worker.domain.dossier import Dossier
+from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Verdict
 from worker.dossier.parser_sandbox import sandboxed_parsing
 from worker.errors import InputError, Unavailable
@@ -109,8 +109,8 @@ def _save(dossier: Dossier, name: str) -> None:
         raise InputError(f"--save-dossier: {name} can't be written: {error.strerror}.") from error
 
 
-SHORT_NAME: Final = re.compile(r"(?P<repository>[\w.-]+/[\w.-]+)#(?P<number>[1-9]\d{0,9})")
-PULL_REQUEST_PAGE: Final = re.compile(r"/(?P<repository>[\w.-]+/[\w.-]+)/pull/(?P<number>[1-9]\d{0,9})(/.*)?")
+SHORT_NAME: Final = pattern(r"(?P<repository>[\w.-]+/[\w.-]+)#(?P<number>[1-9]\d{0,9})")
+PULL_REQUEST_PAGE: Final = pattern(r"/(?P<repository>[\w.-]+/[\w.-]+)/pull/(?P<number>[1-9]\d{0,9})(/.*)?")
 CHECKOUT_OPTIONS: Final = ("base", "head", "issue", "case", "body", "junit")
 CHANGE_OPTIONS: Final = (*CHECKOUT_OPTIONS, "save_dossier", "tier", "format")
 BATCH_SUFFIX: Final = ".jsonl"

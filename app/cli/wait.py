@@ -5,7 +5,6 @@ An outage of the server is retried until the timeout.
 
 import argparse
 import json
-import re
 import sys
 import time
 import urllib.error
@@ -17,11 +16,12 @@ from typing import Any, Final
 
 from app.cli.parser import VERDICT_EXITS, CommandResult, Exit
 from app.cli.terminal import terminal_page
+from worker.domain.pattern import pattern
 from worker.errors import InputError, Unavailable
 from worker.publishing.texts.audit import wait_status_text
 from worker.settings import ServerAccess, Settings, load_settings, missing_setting
 
-COMMIT_NAME: Final = re.compile(r"([^/\s@]{1,200}/[^/\s@]{1,200})@([0-9a-fA-F]{40})")
+COMMIT_NAME: Final = pattern(r"([^/\s@]{1,200}/[^/\s@]{1,200})@([0-9a-fA-F]{40})")
 MAX_REQUEST_S: Final = 30
 """The longest wait of one request: proxies cut longer ones."""
 POLL_PAUSE_S: Final = 2.0

@@ -12,6 +12,7 @@ import pytest
 from bench.cost import exponent
 from tests.bench.made import LANGUAGES, Size, made_dossier
 from worker.domain.dossier import Criterion, Dossier, HeadFile
+from worker.domain.pattern import compile_patterns
 from worker.dossier.diff.parser import diff_of, parse_diff
 from worker.judge.rubric import load_rubric
 from worker.signals.analysis.change import CodeChange
@@ -53,6 +54,9 @@ def calls_of(run: Callable[[], object]) -> int:
     finally:
         sys.setprofile(before)
     return calls
+
+
+compile_patterns()  # else the first judging of a process compiles them, and is counted with that
 
 
 def judged(dossier: Dossier) -> int:

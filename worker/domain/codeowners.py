@@ -3,12 +3,12 @@
 A line that can't be read owns nothing; a file that no rule fits has no owner.
 """
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from worker.domain.dossier import is_withheld
+from worker.domain.pattern import pattern
 
 CODEOWNERS_PATHS: Final = (".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS")
 """Where GitHub looks; the first that is there counts."""
@@ -18,8 +18,8 @@ LONGEST_GLOB: Final = 200
 MOST_MATCHES: Final = 50_000
 """Matches of files with rules: of a long list fewer files are matched. Owners are to be found, not counted."""
 
-OWNER_PATTERN: Final = re.compile(r"@([A-Za-z0-9][A-Za-z0-9-]{0,99})(?:/([A-Za-z0-9_.-]{1,100}))?")
-UNSUPPORTED_PATTERN: Final = re.compile(r"^!|[\[\]]")
+OWNER_PATTERN: Final = pattern(r"@([A-Za-z0-9][A-Za-z0-9-]{0,99})(?:/([A-Za-z0-9_.-]{1,100}))?")
+UNSUPPORTED_PATTERN: Final = pattern(r"^!|[\[\]]")
 """Negations and ranges, which GitHub does not support in a pattern."""
 
 

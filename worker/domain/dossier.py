@@ -4,7 +4,6 @@ A field that was left out means "unknown, derive it"; `null` or `[]` means "know
 """
 
 import hashlib
-import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -17,6 +16,7 @@ from pydantic import Field, StringConstraints, ValidationError, model_validator
 from worker.domain.ids import RepositoryName, Sha
 from worker.domain.judge_request import AuthorKind
 from worker.domain.model import Frozen
+from worker.domain.pattern import pattern
 from worker.domain.verdict.ledger import AuthorText, Case, LedgerEntry
 from worker.domain.verdict.verdict import AbstainReason, Category, Score
 
@@ -232,7 +232,7 @@ class Definition:
     is_private: bool
 
     def can_be_called_in(self, path: str) -> bool:
-        return re.compile(self.callers).search(path) is not None
+        return pattern(self.callers).search(path) is not None
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,6 @@
 """Name the numbers and strings that must not be mixed up, and make time-ordered ids."""
 
 import hashlib
-import re
 import secrets
 from collections.abc import Iterable
 from datetime import datetime
@@ -10,6 +9,8 @@ from typing import Annotated, Final, NewType
 from uuid import UUID
 
 from pydantic import StringConstraints
+
+from worker.domain.pattern import pattern
 
 InstallationId = NewType("InstallationId", int)
 RepositoryId = NewType("RepositoryId", int)
@@ -30,7 +31,7 @@ RepositoryName = Annotated[str, StringConstraints(pattern=r"^[^/\s]+/[^/\s]+$")]
 BaseHash = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{32}$")]
 """The hash of a base branch, whose name may be long and hold any character."""
 
-TIMED_EVAL_ID: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}")
+TIMED_EVAL_ID: Final = pattern(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}")
 """An `EvalId` with its time, by which it sorts."""
 
 

@@ -1,11 +1,12 @@
 """A window of time as people write it: `7d`, `24h`, or a date with or without a time; without a zone it is UTC."""
 
-import re
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-DURATION_PATTERN: Final = re.compile(r"(\d{1,5})([mhdw])")
+from worker.domain.pattern import pattern
+
+DURATION_PATTERN: Final = pattern(r"(\d{1,5})([mhdw])")
 DURATION_UNITS: Final = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 NO_END_MS: Final = 2**53
 """The end of a window without one: the last entry's clock may have been ahead of ours."""

@@ -14,6 +14,7 @@ from worker.domain.config.config import Authors, Handling
 from worker.domain.dossier import Commit, Dossier, Policy, PullRequest
 from worker.domain.judge_request import DRAFT_TRIGGERS, MANUAL_TRIGGERS, AuthorKind, JudgeRequest, Trigger
 from worker.domain.model import Frozen
+from worker.domain.pattern import pattern
 from worker.dossier.markdown import parse_blocks, skip_quotations
 
 
@@ -101,16 +102,16 @@ AGENTS: Final = (
 )
 
 TRAILER_PATTERNS: Final = tuple(
-    (mark.agent, re.compile(mark.trailer, re.IGNORECASE)) for mark in AGENTS if mark.trailer is not None
+    (mark.agent, pattern(mark.trailer, re.IGNORECASE)) for mark in AGENTS if mark.trailer is not None
 )
-SIGNING_LINE: Final = re.compile(
+SIGNING_LINE: Final = pattern(
     r"^(?:(?:co-authored-by|assisted-by|generated-by):.*|.*\bgenerated with \[.*)", re.IGNORECASE | re.MULTILINE
 )
 
 
 _MARKS: Final = r"^(?:[^\w>`\n]|_){0,12}"
 FOOTER_PATTERNS: Final = tuple(
-    (mark.agent, re.compile(f"{_MARKS}(?:{mark.footer})", re.IGNORECASE | re.MULTILINE))
+    (mark.agent, pattern(f"{_MARKS}(?:{mark.footer})", re.IGNORECASE | re.MULTILINE))
     for mark in AGENTS
     if mark.footer is not None
 )

@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final, NamedTuple, cast
 
+from worker.domain.pattern import pattern
 from worker.domain.verdict.ledger import Case, CoverageClaim
 from worker.dossier.markdown import case_fence
 from worker.dossier.strict_yaml import StrictYamlError, load_strict_yaml, load_yaml_with_positions
@@ -42,8 +43,8 @@ CLAIM_NAMES: Final[Mapping[str, tuple[str, ...]]] = {
 _REPEATABLE: Final = frozenset({"addressed_by", "part", "evidence"})
 _WRAPPERS: Final = frozenset({"assay", "case", "assaycase"})
 _EMPTY_TEXTS: Final = frozenset({"", "none", "none.", "n/a", "na", "nothing", "no", "-", "nil"})
-_SIGNS: Final = re.compile(r"[\W_]+")
-_CLAIM_LINE: Final = re.compile(
+_SIGNS: Final = pattern(r"[\W_]+")
+_CLAIM_LINE: Final = pattern(
     r"\s*(?:[-*]\s+)?(?P<criterion>(?:AC|criterion)[ #-]{0,2}\d{1,3}|#?\d{1,3})\s*(?::|[-=]>|→|[-–—=])\s*(?P<place>\S.*)",
     re.IGNORECASE,
 )
@@ -111,7 +112,7 @@ def _holds_fields(text: str) -> bool:
     return any(_normalize(key) in names for key in _KEY.findall(text))
 
 
-_KEY: Final = re.compile(r"^[ \t{,\[-]{0,20}[\"']?([A-Za-z][\w -]{1,30})[\"']?[ \t]{0,3}:", re.MULTILINE)
+_KEY: Final = pattern(r"^[ \t{,\[-]{0,20}[\"']?([A-Za-z][\w -]{1,30})[\"']?[ \t]{0,3}:", re.MULTILINE)
 
 
 def read_block(block: str) -> CaseReading:
@@ -157,7 +158,7 @@ def _strip_quotes(text: str) -> str:
 
 _OPENING: Final = frozenset("“„‘‚«»”’")
 _CLOSING: Final = frozenset("”“’‘»«")
-_BULLET: Final = re.compile(r"^(\s*)[–—•*+](?=\s)")
+_BULLET: Final = pattern(r"^(\s*)[–—•*+](?=\s)")
 
 
 def _load_block(block: str) -> object:
@@ -173,7 +174,7 @@ def _load_block(block: str) -> object:
         raise  # the mistake as the author wrote it
 
 
-_PLAIN: Final = re.compile(
+_PLAIN: Final = pattern(
     r"^(?P<head>(?>\s*(?:-\s+)?(?:[A-Za-z][\w-]*(?: [\w-]+)?\s*:\s+)?))(?P<text>(?:[`@%]|\*\*|(?=[^'\"|>&*!#{}\[\],\s])(?=.*:(?:\s|$))).*)$"
 )
 

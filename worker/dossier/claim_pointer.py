@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import Final
 
+from worker.domain.pattern import pattern
 from worker.domain.verdict.ledger import Case
 
 BARE_NAMES: Final = frozenset(
@@ -24,8 +25,8 @@ FILE_ENDINGS: Final = (
 )
 """Endings by which a word in the middle of a sentence is known to be a file."""
 
-SEPARATOR: Final = re.compile(r"::|:\s*|#(?!\s)|\s>\s")
-ENDING: Final = re.compile(r"\.\w{1,12}$")
+SEPARATOR: Final = pattern(r"::|:\s*|#(?!\s)|\s>\s")
+ENDING: Final = pattern(r"\.\w{1,12}$")
 _LONGEST: Final = 1_000
 """Characters of a text in which a place is looked for."""
 
@@ -80,9 +81,9 @@ _LONGEST_PATH: Final = 500
 
 _STRAIGHT: Final = str.maketrans("“”„«»‘’‚", '"""""' + "'" * 3)
 """The quotes that a word processor makes."""
-_QUOTED_PLACE: Final = re.compile(r"`(?P<place>[^`]+)`(?!\s*(?:::|[:#]\s?\S|>))")
+_QUOTED_PLACE: Final = pattern(r"`(?P<place>[^`]+)`(?!\s*(?:::|[:#]\s?\S|>))")
 """A place in backticks that does not go on behind them."""
-_MARKS: Final = re.compile(r"`|\*\*")
+_MARKS: Final = pattern(r"`|\*\*")
 
 
 def _read_documented(text: str) -> ClaimPointer | None:
@@ -128,13 +129,13 @@ _REMARKS: Final = frozenset(
     }
 )
 """Words behind a file that name a part of it, and no symbol."""
-_EXACT_PATH: Final = re.compile(r"(?!.*\.{3})[\w.@+/ \[\]()$~#-]+")
+_EXACT_PATH: Final = pattern(r"(?!.*\.{3})[\w.@+/ \[\]()$~#-]+")
 """No pattern (`*`, `?`, `{a,b}`) and no placeholder (`...`, `<name>`)."""
 _IDENTIFIER: Final = r"(?:[^\W\d]|\$)[\w$]*[?!]?"
-_EXACT_NAME: Final = re.compile(rf"{_IDENTIFIER}(?:(?:\.|::|#){_IDENTIFIER})*(?:\(\))?(?:\[[^\[\]]*\])?")
+_EXACT_NAME: Final = pattern(rf"{_IDENTIFIER}(?:(?:\.|::|#){_IDENTIFIER})*(?:\(\))?(?:\[[^\[\]]*\])?")
 """Identifiers, as code or a test's id joins them. Anything else (`N/A`, `if/else`, `MAX=3`) may be a remark."""
-_LINES: Final = re.compile(r"L?(?P<first>\d{1,9})(?:[-–—]L?(?P<last>\d{1,9}))?")
-_NAME: Final = re.compile(r"(?!\d+\b)[^\s,;:]+(?:::[^\s,;:]+)*")
+_LINES: Final = pattern(r"L?(?P<first>\d{1,9})(?:[-–—]L?(?P<last>\d{1,9}))?")
+_NAME: Final = pattern(r"(?!\d+\b)[^\s,;:]+(?:::[^\s,;:]+)*")
 
 
 def _path(text: str) -> str | None:
@@ -191,12 +192,12 @@ def _find_file(text: str) -> tuple[int, int] | None:
     return (0, len(first)) if first else None
 
 
-_ENDS_AS_FILE: Final = re.compile(rf"\.{FILE_ENDINGS}$")
-_FILE: Final = re.compile(
+_ENDS_AS_FILE: Final = pattern(rf"\.{FILE_ENDINGS}$")
+_FILE: Final = pattern(
     rf"(?<![\w/\\.-])(?:[\w.@+$()\[\]-]{{1,100}}[/\\]){{0,20}}[\w.@+$\[\]-]{{0,100}}[\w\]]\.{FILE_ENDINGS}(?![\w/]|\.\w)"
 )
-_LINK: Final = re.compile(r"\[(?P<label>[^\[\]]{1,300})\]\((?P<target>[^()\s]{1,500})\)")
-_URL: Final = re.compile(
+_LINK: Final = pattern(r"\[(?P<label>[^\[\]]{1,300})\]\((?P<target>[^()\s]{1,500})\)")
+_URL: Final = pattern(
     r"https?://[^/\s]{1,200}(?:/[^/\s]{1,100}/[^/\s]{1,100}(?:/-)?/(?:blob|blame|raw|tree)/[^/\s]{1,200}/"
     r"(?P<path>[^\s#?)]{1,500})(?:\?[^\s#)]{0,100})?(?P<lines>#L\d{1,9}(?:C\d{1,9})?(?:-L?\d{1,9})?)?)?[^\s)]*"
 )
@@ -212,28 +213,28 @@ def _link_target(link: re.Match[str]) -> str:
     return link["target"] if _path(link["target"]) else link["label"]
 
 
-_COLUMN: Final = re.compile(r"C\d+")
+_COLUMN: Final = pattern(r"C\d+")
 _CLOSED: Final = r"[`'\"*\])]{0,4}\s{0,3}"
 _NUMBERS: Final = r"L?(?P<first>\d{1,9})(?:\s?(?:[-–—]|to|through|until)\s?L?(?P<last>\d{1,9}))?"
-_LINES_BEHIND: Final = re.compile(
+_LINES_BEHIND: Final = pattern(
     rf"{_CLOSED}(?:(?:[:,@#(\[–—-]\s{{0,3}})?(?:(?:at|on|in|see|from)\s)?(?:lines?|lns?|ll?)\.?\s?#?|[:@#(\[]\s{{0,3}}){_NUMBERS}(?!\w|\.\d)",
     re.IGNORECASE,
 )
-_LINES_BEFORE: Final = re.compile(
+_LINES_BEFORE: Final = pattern(
     rf"\blines?\s{_NUMBERS}\s(?:of|in|from)\s(?:the\s)?(?:file\s)?[`'\"*]{{0,4}}$", re.IGNORECASE
 )
 
 _KIND: Final = r"(?:functions?|func|fn|def|methods?|class|struct|enum|trait|interface|type|const|constant|symbol|variable|tests?|macro)"
 _BARE: Final = r"(?P<bare>[^\W\d][\w$]{0,100}(?:(?:\.|::|#)[^\W\d][\w$]{0,100}){0,10})"
 _SYMBOL: Final = rf"(?:(?P<kind>{_KIND}):?\s)?(?:`(?P<quoted>[^`\s]{{1,200}})`|{_BARE}(?P<call>\([^()]{{0,100}}\))?)(?:\s(?P<after>{_KIND})\b)?"
-_NAME_DIRECTLY_BEHIND: Final = re.compile(rf"[:#]{_BARE}(?:\(\))?(?=\s?[,;(–—]|\s-|[`'\".]*$)")
-_NAME_BEHIND: Final = re.compile(
+_NAME_DIRECTLY_BEHIND: Final = pattern(rf"[:#]{_BARE}(?:\(\))?(?=\s?[,;(–—]|\s-|[`'\".]*$)")
+_NAME_BEHIND: Final = pattern(
     rf"{_CLOSED}(?:(?:::?|[#@,(\[|;>]|[-=]>|→|[-–—]{{1,2}})\s{{0,3}})?(?:(?:in|at|by|with|the|its|new)\s){{0,2}}{_SYMBOL}"
 )
-_NAME_BEFORE: Final = re.compile(
+_NAME_BEFORE: Final = pattern(
     rf"(?:^|(?<=[\s(])){_SYMBOL}(?:\s|[(@,:–—-]|[-=]>|→|\b(?:in|of|from|at|inside|the|file|module)\b){{1,8}}[`'\"*\[]{{0,4}}$"
 )
-_CODE_NAME: Final = re.compile(r"\w_\w|[a-z][A-Z]|[A-Z]{2}[a-z]{2}|\w\d|^[_$]|\.|::|#")
+_CODE_NAME: Final = pattern(r"\w_\w|[a-z][A-Z]|[A-Z]{2}[a-z]{2}|\w\d|^[_$]|\.|::|#")
 _NO_NAMES: Final = frozenset({"that", "which", "the", "a", "an", "for", "to", "of", "in", "is", "and", "it", "this"})
 
 

@@ -4,7 +4,6 @@ Any text gives a reading. A mistake removes its entry only; the last version at 
 """
 
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -27,6 +26,7 @@ from worker.domain.dossier import ConfigOrigin, ConfigText, Dossier, Policy
 from worker.domain.ids import hash_base
 from worker.domain.judge_request import PullRef
 from worker.domain.model import Frozen
+from worker.domain.pattern import pattern
 from worker.domain.ports import LastGoodConfigs
 from worker.domain.verdict.verdict import AbstainReason
 from worker.dossier.diff.parser import ChangeKind, DiffError, diff_of
@@ -279,7 +279,7 @@ def _complete_values(reading: ConfigReading, last_good: ConfigReading) -> dict[s
     return {**before, **now, **{name: _merge(before[name], now[name]) for name in wrong & before.keys() & now.keys()}}
 
 
-_KEY: Final = re.compile(r"[.\[]")
+_KEY: Final = pattern(r"[.\[]")
 
 
 def _merge(before: object, now: object) -> object:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from worker.domain.dossier import DESCRIPTION, Criterion, Issue
+from worker.domain.pattern import pattern
 from worker.dossier.markdown import case_fences, parse_blocks, skip_quotations, without_comments
 
 if TYPE_CHECKING:
@@ -20,13 +21,13 @@ if TYPE_CHECKING:
 LABEL_LEVEL: Final = 7
 """The level of a title that is no heading: bold text, `<summary>`, a line that ends in a colon."""
 
-BOLD_LINE: Final = re.compile(r"(?:\*\*|__)([^*_\n][^\n]*?)(?:\*\*|__)\s*:?")
-COLON_LINE: Final = re.compile(r"([^\n:]{1,60}):")
-SUMMARY: Final = re.compile(r"<summary>(.{0,200}?)</summary>", re.IGNORECASE | re.DOTALL)
-TAG: Final = re.compile(r"</?\w+>")
+BOLD_LINE: Final = pattern(r"(?:\*\*|__)([^*_\n][^\n]*?)(?:\*\*|__)\s*:?")
+COLON_LINE: Final = pattern(r"([^\n:]{1,60}):")
+SUMMARY: Final = pattern(r"<summary>(.{0,200}?)</summary>", re.IGNORECASE | re.DOTALL)
+TAG: Final = pattern(r"</?\w+>")
 GHERKIN: Final = frozenset({"gherkin", "cucumber", "feature"})
-FEATURE: Final = re.compile(r"\s*(?:[@#][^\n]*\n\s*){0,10}(?:Feature|Background|Scenario(?: Outline| Template)?):")
-BOX: Final = re.compile(r"\[[ xX]\]\s+")
+FEATURE: Final = pattern(r"\s*(?:[@#][^\n]*\n\s*){0,10}(?:Feature|Background|Scenario(?: Outline| Template)?):")
+BOX: Final = pattern(r"\[[ xX]\]\s+")
 
 
 @dataclass(frozen=True)
@@ -164,26 +165,26 @@ MOST_PROSE: Final = 6000
 MOST_TITLE: Final = 120
 
 CRITERIA_TITLES: Final = (
-    re.compile(r"acceptance(?: criteri(?:a|on)| tests?| conditions?| checklist)?|success criteri(?:a|on)|acs?"),
-    re.compile(r"definition of done|dod|done when|exit criteria|completion criteria|scenarios?"),
-    re.compile(r"(?:functional |technical )?requirements?|must[- ]haves?|deliverables?"),
+    pattern(r"acceptance(?: criteri(?:a|on)| tests?| conditions?| checklist)?|success criteri(?:a|on)|acs?"),
+    pattern(r"definition of done|dod|done when|exit criteria|completion criteria|scenarios?"),
+    pattern(r"(?:functional |technical )?requirements?|must[- ]haves?|deliverables?"),
 )
 """Best first: where an issue has several such sections, the ones of the best row count."""
 
-OTHER_TITLES: Final = re.compile(r"(?:out of scope|non[- ]?goals?|notes?|not in scope|nice to haves?|optional)\b.*")
-PLACEHOLDER: Final = re.compile(
+OTHER_TITLES: Final = pattern(r"(?:out of scope|non[- ]?goals?|notes?|not in scope|nice to haves?|optional)\b.*")
+PLACEHOLDER: Final = pattern(
     r"\[[^\]]*\]|<[^>]*>|\W*|(?:todo|tb[ad]|n/?a|none|nothing|xxx)(?: yet| so far)?\W*"
     r"|(?:(?:first|second|third|another|your) )?(?:criteri(?:a|on)|items?|steps?|requirements?|tasks?|ac|example)\s?#?\d{0,2}\W*",
     re.IGNORECASE | re.DOTALL,
 )
-STRIKE_MARK, NO_WORD = "~~", re.compile(r"\W*")
-BOLD_MARK: Final = re.compile(r"\*\*(?=\S)|(?<=\S)\*\*|(?<!\w)__(?=\S)|(?<=\S)__(?!\w)")
-CRITERION_COLUMN: Final = re.compile(r"criteri|requirement|description|acceptance|expected|must", re.IGNORECASE)
-SCENARIO: Final = re.compile(r"^[^\S\n]*Scenario(?: Outline| Template)?:[^\n]*$", re.MULTILINE)
-TAGS: Final = re.compile(r"^[^\S\n]*@[^\n]*$", re.MULTILINE)
-NEWLINE: Final = re.compile(r"\r\n?|\n")  # as markdown-it counts lines
-OWN_NUMBER: Final = re.compile(r"#(\d{1,3})(?:[.:)]|\s+[-–—])?\s+(?=\S)")
-TRAILER: Final = re.compile(r"[A-Z][A-Za-z-]*-[Bb]y: .*")
+STRIKE_MARK, NO_WORD = "~~", pattern(r"\W*")
+BOLD_MARK: Final = pattern(r"\*\*(?=\S)|(?<=\S)\*\*|(?<!\w)__(?=\S)|(?<=\S)__(?!\w)")
+CRITERION_COLUMN: Final = pattern(r"criteri|requirement|description|acceptance|expected|must", re.IGNORECASE)
+SCENARIO: Final = pattern(r"^[^\S\n]*Scenario(?: Outline| Template)?:[^\n]*$", re.MULTILINE)
+TAGS: Final = pattern(r"^[^\S\n]*@[^\n]*$", re.MULTILINE)
+NEWLINE: Final = pattern(r"\r\n?|\n")  # as markdown-it counts lines
+OWN_NUMBER: Final = pattern(r"#(\d{1,3})(?:[.:)]|\s+[-–—])?\s+(?=\S)")
+TRAILER: Final = pattern(r"[A-Z][A-Za-z-]*-[Bb]y: .*")
 
 
 def criteria_of(issues: Sequence[Issue], title: str, body: str) -> tuple[Criterion, ...]:

@@ -12,13 +12,14 @@ from typing import Final
 
 from worker.domain.dossier import LateEdit
 from worker.domain.ids import Sha
+from worker.domain.pattern import pattern
 from worker.dossier.markdown import parse_blocks, skip_quotations, without_code_spans, without_comments
 
 _NAME: Final = r"[\w.-]{1,100}/[\w.-]{1,100}"
 _URL: Final = (
     rf"https?://(?P<host>[\w.-]{{1,253}})/(?P<url_repository>{_NAME})/(?:issues|pull)/(?P<url_number>\d{{1,9}})"
 )
-CLOSING_PATTERN: Final = re.compile(
+CLOSING_PATTERN: Final = pattern(
     r"(?<![\w-])(?:close[sd]?|fix(?:es|ed)?|resolve[sd]?)(?::[ \t]*|[ \t]+)"
     rf"(?:(?P<repository>{_NAME})?#(?P<number>\d{{1,9}})|{_URL})(?![\w/])",
     re.IGNORECASE,
@@ -55,16 +56,16 @@ def find_closing_links(text: str, repository: str, host: str = "github.com") -> 
 MOST_COMMITS: Final = 20
 """Commits that one push may revert."""
 
-REVERTED_COMMIT: Final = re.compile(r"^This reverts commit ([0-9a-f]{40})\b", re.MULTILINE)
+REVERTED_COMMIT: Final = pattern(r"^This reverts commit ([0-9a-f]{40})\b", re.MULTILINE)
 """git's own wording; of a merge it goes on with `, reversing`."""
 
-REVERTING_BRANCH: Final = re.compile(r"revert-(\d{1,9})-.+")
+REVERTING_BRANCH: Final = pattern(r"revert-(\d{1,9})-.+")
 """What GitHub's Revert button calls its branch."""
 
-REVERTED_PULL: Final = re.compile(r"^Reverts (?:([\w.-]{1,100}/[\w.-]{1,100}))?#(\d{1,9})\b", re.MULTILINE)
+REVERTED_PULL: Final = pattern(r"^Reverts (?:([\w.-]{1,100}/[\w.-]{1,100}))?#(\d{1,9})\b", re.MULTILINE)
 """What it writes into the body."""
 
-FIX_PATTERN: Final = re.compile(
+FIX_PATTERN: Final = pattern(
     r"(?<![\w-])(?:fix|fixes|fixed|bugfix|hotfix|revert|reverts|reverted)(?![\w-])", re.IGNORECASE
 )
 
@@ -93,7 +94,7 @@ def is_declared_revert(title: str, body: str, messages: Sequence[str]) -> bool:
     return _REVERTS.match(title) is not None or begins is not None or is_all
 
 
-_REVERTS: Final = re.compile(r"\W{0,3}revert(?:s|ed|ing)?\b", re.IGNORECASE)
+_REVERTS: Final = pattern(r"\W{0,3}revert(?:s|ed|ing)?\b", re.IGNORECASE)
 """git's `Revert "..."`, a conventional commit's `revert: ...`, and what people write."""
 
 

@@ -7,12 +7,14 @@ from functools import cache
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
+from worker.domain.pattern import pattern
+
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
 
-BACKTICKS: Final = re.compile(r"`+")
-NEWLINE: Final = re.compile(r"\r\n?|\n")
+BACKTICKS: Final = pattern(r"`+")
+NEWLINE: Final = pattern(r"\r\n?|\n")
 
 QUOTATION_PREFIX: Final = " \t-*+.)0123456789"
 """Characters before the mark of a quotation: indentation and list marks."""
@@ -119,7 +121,7 @@ def _parser() -> "MarkdownIt":
 
 CASE_WORD: Final = "assay"
 _DATA_WORDS: Final = frozenset({"", "yaml", "yml", "json", "jsonc", "json5", "text", "txt", "plaintext"})
-_CASE_FIELD: Final = re.compile(
+_CASE_FIELD: Final = pattern(
     r"(?:^|[{,])[\s{,\[-]{0,80}[\"']?(?:ac[ _-]?coverage|addressed[ _-]?by)[\"']?\s*:", re.IGNORECASE | re.MULTILINE
 )
 """A field that only a case has, as a key of YAML or JSON."""

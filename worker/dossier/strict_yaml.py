@@ -5,7 +5,6 @@ StrictYamlError. `on`, `no`, `0777`, `12:30` and dates stay text.
 """
 
 import json
-import re
 from collections.abc import Callable, Hashable, Mapping
 from typing import Final, NamedTuple, Never, cast
 
@@ -13,6 +12,8 @@ import yaml
 from yaml.composer import Composer
 from yaml.constructor import SafeConstructor
 from yaml.resolver import Resolver
+
+from worker.domain.pattern import pattern
 
 MOST_BYTES: Final = 64 * 1024
 MOST_LEVELS: Final = 32
@@ -212,5 +213,5 @@ OwnLoader: Final = _ByLibyaml if yaml.__with_libyaml__ else None
 
 for _tag, _form, _first in STRICT_TYPES:
     _StrictComposer.add_implicit_resolver(  # pyright: ignore[reportUnknownMemberType] - PyYAML's stubs leave it untyped
-        _tag, re.compile(rf"^(?:{_form})$"), list(_first)
+        _tag, pattern(rf"^(?:{_form})$"), list(_first)
     )

@@ -4,7 +4,6 @@ Of a subject the verdict with the greatest eval id stands; a re-evaluation, whic
 never stands. Malformed entries are counted and left out.
 """
 
-import re
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from typing import Annotated, Final, NamedTuple, Protocol, Self
@@ -13,6 +12,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_valida
 
 from worker.domain.ids import EvalId, InstallationId, RepositoryId
 from worker.domain.judge_request import PullRef
+from worker.domain.pattern import pattern
 from worker.domain.ports import Archive, DossierLookup, EventStreams, Ledger
 from worker.domain.verdict.audit import DIGEST_SIGNAL
 from worker.domain.verdict.events import EvalTrigger, Event, EventError, EventKind, FailureMode, StreamEntry, read_event
@@ -41,7 +41,7 @@ LIVE_TRIGGERS: Final = frozenset({EvalTrigger.BUS.value, EvalTrigger.FEEDBACK_AR
 TERMINAL_EVENTS: Final = frozenset({EventKind.COMPLETED.encode(), EventKind.FAILED.encode()})
 """The kinds of entries that end an evaluation."""
 
-HEAD_PATTERN: Final = re.compile(r"/[0-9a-f]{40}(/[0-9a-f]{16})?")
+HEAD_PATTERN: Final = pattern(r"/[0-9a-f]{40}(/[0-9a-f]{16})?")
 """What a subject's id has after its pull request: a commit, and a part of it."""
 
 LAST_SEQUENCE: Final = 2**64 - 1

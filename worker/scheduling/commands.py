@@ -5,7 +5,6 @@ the same answer once. Everything is idempotent, since an interrupted task is ret
 """
 
 import logging
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -23,6 +22,7 @@ from worker.domain.config.command_permissions import (
 from worker.domain.ids import DeliveryId, EvalId, Sha
 from worker.domain.judge_request import CommandName, CommandRequest, JudgeRequest, Trigger
 from worker.domain.lifecycle.judging import JudgingCompleted, JudgingOutcome, JudgingSuperseded, WaitForCi
+from worker.domain.pattern import pattern
 from worker.domain.pause import LONGEST_NAME, LONGEST_REASON, JudgingPause, UntilError
 from worker.domain.ports import Clock, CommandApi, CurrentPull
 from worker.domain.pull_request_events import PullRequestEvent, PullRequestEventKind
@@ -309,7 +309,7 @@ def _pull_request_event(command: AuthorizedCommand, what: PullRequestEventKind) 
     )
 
 
-RESUMED_PREFIX: Final = re.compile(r"resumed-\d+-")
+RESUMED_PREFIX: Final = pattern(r"resumed-\d+-")
 
 
 def update_paused_heads(store: SchedulingStore, request: JudgeRequest, fence: int, outcome: JudgingOutcome) -> None:

@@ -5,7 +5,6 @@ lease expires and it is judged again; the number of attempts is bounded.
 """
 
 import logging
-import re
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from contextvars import ContextVar
@@ -32,6 +31,7 @@ from worker.domain.lifecycle.judging import (
 )
 from worker.domain.lifecycle.work import JudgedHead, LeasedGroup, LeasedJob, PendingGroup, RateLimitWait
 from worker.domain.metrics import DurationMetric, EventCount
+from worker.domain.pattern import pattern
 from worker.domain.ports import Clock, Lease
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import Abstain, AbstainReason, Accept, Reject
@@ -438,7 +438,7 @@ def parse_job(job: Job) -> SubjectJob:
     return PullRequestJob(PullRef.model_validate(dict(zip(PullRef.model_fields, numbers, strict=True))), fence)
 
 
-RETRIGGER_PREFIX: Final = re.compile(r"^(?:(?:ci|resumed)-\d+-)+")
+RETRIGGER_PREFIX: Final = pattern(r"^(?:(?:ci|resumed)-\d+-)+")
 CI_REASONS: Final = frozenset({AbstainReason.CI_FAILED, AbstainReason.CI_PENDING})
 
 

@@ -1,11 +1,11 @@
 """What is said of signals: the pages of docs/signals, their list in docs/signals.md, and the answer of `assay explain`."""
 
-import re
 from collections.abc import Mapping
 from operator import attrgetter
 from textwrap import fill
 from typing import Final
 
+from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
 from worker.signals.registry import SIGNALS
 from worker.signals.signal import SECTIONS, Signal, SignalKind
@@ -25,7 +25,7 @@ The static checks of the heuristic tier, which cost nothing. `assay explain NAME
 - In Ruby, C#, PHP and Kotlin every fact is a suspicion.
 - `signals: {name: off}` or `{name: suspicion}` in `.github/assay.yml` switches a signal off or demotes it.
 """
-_FIRST_SENTENCE: Final = re.compile(r"(?<=\.) +(?=[A-Z])")
+_FIRST_SENTENCE: Final = pattern(r"(?<=\.) +(?=[A-Z])")
 
 Weights = Mapping[str, float]
 

@@ -21,6 +21,7 @@ from inspect import getdoc
 from itertools import islice
 from typing import Final, NamedTuple
 
+from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category, EvidencePointer, Finding, Side
 from worker.signals.analysis.change import CodeChange
 from worker.signals.analysis.file_roles import MORE_LANGUAGES, Language, language_of
@@ -34,7 +35,7 @@ MOST_FINDINGS: Final = 20
 SECTIONS: Final = ("What it does", "Why it matters", "Example", "False alarms")
 """Of a signal's docstring. The first has no heading there."""
 
-_HEADING: Final = re.compile(rf"^({'|'.join(SECTIONS[1:])}): ", re.MULTILINE)
+_HEADING: Final = pattern(rf"^({'|'.join(SECTIONS[1:])}): ", re.MULTILINE)
 
 
 class SignalKind(StrEnum):

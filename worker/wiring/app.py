@@ -42,6 +42,7 @@ from worker.domain.lifecycle.judging import JudgingOutcome
 from worker.domain.lifecycle.work import DuePullRequest, GroupLease, PendingGroup
 from worker.domain.metrics import EventCount
 from worker.domain.model import build_models
+from worker.domain.pattern import compile_patterns
 from worker.domain.ports import CheckPublisher, Clock, CommandApi, Comments, Fence, Lease, Reviewers
 from worker.domain.pull_request_events import DeliveryAttempt, PullRequestEvent, RepositoryAdded
 from worker.dossier.config import config_of
@@ -343,6 +344,7 @@ def _preload() -> None:
         import_module(module)
     load_ci_check_rubric()
     build_models()
+    compile_patterns()
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ from worker.adapters.github.responses import (
 from worker.domain.check.check_run import CHECK_NAME
 from worker.domain.dossier import AWAITING_APPROVAL, FAILED_CONCLUSIONS, NOT_REPORTED, Ci, CiCheck, CiState
 from worker.domain.ids import RepositoryName
+from worker.domain.pattern import pattern
 from worker.errors import AssayError, RateLimited
 from worker.judge.checks.ci_status import without_ansi
 
@@ -29,7 +30,7 @@ REPORT_CHARACTERS: Final = 4000
 
 GOOD_CONCLUSIONS: Final = frozenset({None, "success", "neutral", "skipped"})
 STATUS_CONCLUSIONS: Final = {"SUCCESS": "success", "FAILURE": "failure", "ERROR": "failure"}
-SKIP_CI_PATTERN: Final = re.compile(
+SKIP_CI_PATTERN: Final = pattern(
     r"\[(?:skip ci|ci skip|no ci|skip actions|actions skip)\]|^skip-checks: *true *$", re.IGNORECASE | re.MULTILINE
 )
 """Commit texts that skip workflows (GitHub's docs, "Skipping workflow runs") or check suites ("Skipping and requesting
@@ -213,9 +214,9 @@ TAIL_CHARACTERS: Final = 4000
 ERROR_MARK: Final = "##[error]"
 """Prefix of a line that reports a failed step. Lines after the last such one are cleanup of GitHub Actions."""
 
-JOB_URL: Final = re.compile(r"/actions/runs/\d+/job/(\d+)(?:[?#].*)?$")
+JOB_URL: Final = pattern(r"/actions/runs/\d+/job/(\d+)(?:[?#].*)?$")
 """End of a check run's URL that names a job of GitHub Actions."""
-TIMESTAMP: Final = re.compile(r"^\ufeff?\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z ")
+TIMESTAMP: Final = pattern(r"^\ufeff?\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z ")
 
 
 @dataclass(frozen=True, slots=True)

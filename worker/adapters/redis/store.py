@@ -22,6 +22,7 @@ from worker.adapters.redis.keys import COMMENT_JOBS, SCANS
 from worker.adapters.redis.pauses import RedisPauses
 from worker.adapters.redis.records.event_stream import RedisEvents
 from worker.adapters.redis.records.ledger import RedisArchive, RedisLedger, RedisVault
+from worker.domain.pattern import pattern
 from worker.errors import SettingError, Unavailable
 from worker.settings import Settings, Timing, malformed_setting
 
@@ -60,7 +61,7 @@ if TYPE_CHECKING:
     from worker.domain.ports import Clock
     from worker.domain.verdict.budget import Caps
 
-VERSION: Final = re.compile(r"^redis_version:(\d+)\.(\S*)", re.MULTILINE)
+VERSION: Final = pattern(r"^redis_version:(\d+)\.(\S*)", re.MULTILINE)
 POLL_S: Final = 0.5
 
 

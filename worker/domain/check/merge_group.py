@@ -4,7 +4,6 @@ Groups hold one pull request each and are chained: the parent of a group is the 
 is read from its ref alone: in a squash queue the commit is new and belongs to no pull request.
 """
 
-import re
 from datetime import datetime
 from enum import StrEnum
 from typing import Final
@@ -12,10 +11,11 @@ from typing import Final
 from worker.domain.ids import CommitKey, DeliveryId, InstallationId, RepositoryId, RepositoryName, Sha
 from worker.domain.judge_request import JudgeRequest, PullRef, Trigger
 from worker.domain.model import Frozen
+from worker.domain.pattern import pattern
 
 BRANCH_PREFIX: Final = "refs/heads/"
 QUEUE_PREFIX: Final = "refs/heads/gh-readonly-queue/"
-ENTRY_PATTERN: Final = re.compile(r"/pr-([1-9][0-9]{0,8})-[0-9a-f]{40}")
+ENTRY_PATTERN: Final = pattern(r"/pr-([1-9][0-9]{0,8})-[0-9a-f]{40}")
 """Behind the base branch: the one pull request, and the commit that it was put upon."""
 
 NO_PULL: Final = 0

@@ -7,11 +7,12 @@ from typing import Final, TypedDict
 from urllib.parse import urlencode, urlsplit
 
 from worker.domain.config.app_permissions import OptIn, requested_permissions, select_events
+from worker.domain.pattern import pattern
 
 WEBHOOKS: Final = "/github/webhooks"
 CALLBACK: Final = "/setup/callback"
 LONGEST_ADDRESS: Final = 200
-ADDRESS: Final = re.compile(r"https?://(\[[0-9a-f:]+\]|[A-Za-z0-9.-]+)(:(?P<port>\d{1,5}))?(/[\w./~-]*)?", re.ASCII)
+ADDRESS: Final = pattern(r"https?://(\[[0-9a-f:]+\]|[A-Za-z0-9.-]+)(:(?P<port>\d{1,5}))?(/[\w./~-]*)?", re.ASCII)
 LAST_PORT: Final = 65_535
 LONGEST_NAME: Final = 34
 """GitHub's limit for an App's name."""

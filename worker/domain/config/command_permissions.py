@@ -9,10 +9,11 @@ from types import MappingProxyType
 from typing import Final
 
 from worker.domain.judge_request import CommandName
+from worker.domain.pattern import pattern
 from worker.domain.pause import UntilError, parse_end
 from worker.domain.window import DURATION_PATTERN
 
-PAUSE_ARGUMENTS: Final = re.compile(r"(for\s+|until\s+)?(\S+)\s*(.*)", re.IGNORECASE)
+PAUSE_ARGUMENTS: Final = pattern(r"(for\s+|until\s+)?(\S+)\s*(.*)", re.IGNORECASE)
 CLOSING_PUNCTUATION: Final = ".,;:!"
 
 

@@ -5,7 +5,6 @@ are the keys as people write them: flat, each with its meaning and an example. T
 are made of them; every key is a field of `RepositoryConfig` or `Policy`.
 """
 
-import re
 from collections.abc import Mapping
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
@@ -14,6 +13,7 @@ from pydantic import BeforeValidator, Field, StringConstraints, WithJsonSchema
 
 from worker.domain.dossier import Glob, Policy
 from worker.domain.model import Frozen
+from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import AbstainReason, Category
 
 _NAMES: Final = """
@@ -138,7 +138,7 @@ _DURATION_TEXT: Final = "|".join(
     rf"(?:{below})(?:\.[0-9]{{1,3}})?{unit}|{LONGEST_WAIT_S // UNIT_SECONDS[unit]}(?:\.0{{1,3}})?{unit}"
     for unit, below in _BELOW_A_DAY.items()
 )
-_DURATION: Final = re.compile(_DURATION_TEXT)
+_DURATION: Final = pattern(_DURATION_TEXT)
 
 DURATION_FORMAT: Final = f"seconds from 0 to {LONGEST_WAIT_S}, or a text like 45s, 10m or 2h"
 

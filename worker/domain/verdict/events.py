@@ -6,7 +6,6 @@ is asked for by the operator and declared in its sensitivity.
 
 import hashlib
 import json
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -15,11 +14,12 @@ from typing import Any, Final, NamedTuple, assert_never, cast
 
 from pydantic_core import to_json
 
+from worker.domain.pattern import pattern
 from worker.domain.verdict.audit import EvaluatedVerdict
 from worker.domain.verdict.verdict import Abstain, AbstainReason, Accept, JudgeKind, Reject, Subject, SubjectKind
 
 EVENT_VERSION: Final = 1
-NAME_PATTERN: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:+=-]{0,79}")
+NAME_PATTERN: Final = pattern(r"[A-Za-z0-9][A-Za-z0-9_.:+=-]{0,79}")
 """A word of a closed set; anything else might be a person's text."""
 
 CLOSED_SIGNALS: Final = frozenset(
@@ -28,7 +28,7 @@ CLOSED_SIGNALS: Final = frozenset(
 )
 """The signals with words of ours. Words of others may be a person's: a policy names models and signals as it likes."""
 
-MODEL_PATTERN: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:/@+-]{0,119}")
+MODEL_PATTERN: Final = pattern(r"[A-Za-z0-9][A-Za-z0-9_.:/@+-]{0,119}")
 """A model's name, as the operator sets it."""
 
 MOST_FACTS: Final = 20

@@ -7,6 +7,8 @@ import re
 from enum import StrEnum
 from typing import Final, NamedTuple
 
+from worker.domain.pattern import pattern
+
 
 class ChangeKind(StrEnum):
     ADDED = "added"
@@ -109,7 +111,7 @@ class _HeaderLines:
         )
 
 
-_KEYS: Final = re.compile(
+_KEYS: Final = pattern(
     rb"(old mode|new mode|new file mode|deleted file mode|rename from|rename to|copy from|copy to"
     rb"|similarity index|dissimilarity index|index) ([^\n]*)\n"
 )
@@ -130,7 +132,7 @@ def read_header(reader: DiffReader) -> FileHeader:
     return FileHeader(path or "", None, ChangeKind.MODIFIED, mode, mode, is_binary=False, blobs=blobs)
 
 
-_USUAL: Final = re.compile(
+_USUAL: Final = pattern(
     rb'diff --git a/([^\s"]+) b/\1\n(?:new file mode (\d+)\n)?index ([0-9a-f]+)\.\.([0-9a-f]+)(?: (\d+))?\n'
     rb"--- (?(2)/dev/null|a/\1)\n\+\+\+ b/\1\n(?=@@)"
 )
@@ -205,8 +207,8 @@ def _both_names(names: bytes) -> tuple[bytes, bytes]:
     return old[2:], new[2:]
 
 
-_QUOTED: Final = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
-_ESCAPE: Final = re.compile(rb"\\(?:([0-7]{3})|(.))", re.DOTALL)
+_QUOTED: Final = pattern(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
+_ESCAPE: Final = pattern(rb"\\(?:([0-7]{3})|(.))", re.DOTALL)
 _ESCAPES: Final = {b"a": b"\a", b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t": b"\t", b"v": b"\v"}
 
 

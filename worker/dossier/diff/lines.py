@@ -1,10 +1,14 @@
 """The lines of a diff's hunks with their numbers on both sides, made when they are asked for; at most CACHED_LINES are kept."""
 
-import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from enum import StrEnum
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
+
+from worker.domain.pattern import pattern
+
+if TYPE_CHECKING:
+    import re
 
 
 class LineKind(StrEnum):
@@ -154,6 +158,6 @@ def _join_marked(raw: bytes, spans: Iterable[tuple[int, int]], marked: "re.Patte
 _BATCH_LINES: Final = 4_000
 """Lines that are held apart before they are joined."""
 
-_MARKED_LINES: Final = {LineKind.ADDED: re.compile(rb"\n\+([^\n]*)"), LineKind.REMOVED: re.compile(rb"\n-([^\n]*)")}
-_OF_HEAD: Final = re.compile(rb"\n(?![-\\])[+ ]?([^\n]*)(?=\n)")
+_MARKED_LINES: Final = {LineKind.ADDED: pattern(rb"\n\+([^\n]*)"), LineKind.REMOVED: pattern(rb"\n-([^\n]*)")}
+_OF_HEAD: Final = pattern(rb"\n(?![-\\])[+ ]?([^\n]*)(?=\n)")
 """Without a mark a line is an empty one of context."""

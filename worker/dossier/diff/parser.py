@@ -1,12 +1,12 @@
 """Unified diffs as git prints them: files, hunks, and exact line numbers on both sides, in linear time."""
 
 import hashlib
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Final, NamedTuple, NoReturn
 
+from worker.domain.pattern import pattern
 from worker.dossier.diff.diff_header import (
     FILE_START,
     ChangeKind,
@@ -28,6 +28,7 @@ from worker.dossier.diff.lines import (
     number_lines,
     split_lines,
     split_passages,
+    split_pieces,
 )
 
 
@@ -85,6 +86,13 @@ class Hunk(_HunkShape):
         if not self.is_long:
             return iter(self.lines)
         return iterate_lines(self.cache.raw, self.start, self.end, self.base_start, self.head_start)
+
+    def passages(self) -> Iterator[str]:
+        """All of its lines with their marks: a long hunk in pieces of whole lines."""
+        raw = self.cache.raw
+        return (
+            raw[begin:behind].decode("utf-8", "replace") for begin, behind in split_pieces(raw, self.start, self.end)
+        )
 
     @property
     def is_long(self) -> bool:
@@ -380,10 +388,10 @@ def _raise_mismatch(reader: DiffReader, base_left: int, head_left: int) -> NoRet
     raise reader.build_error(f'expected the next hunk or file, found "{format_line(reader.line)}"')
 
 
-_HUNK: Final = re.compile(rb"@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@.*+(\n(?:[-+ ].*+\n)*+)")
+_HUNK: Final = pattern(rb"@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@.*+(\n(?:[-+ ].*+\n)*+)")
 """A header with the lines below it that have a mark."""
 _FRAMED: Final = 5
-_USUAL: Final = re.compile(
+_USUAL: Final = pattern(
     rb"@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@.*+\n()(?: .*+\n)*+()(?:[-+ ].*+\n)*+"
     rb"(?=@@ |diff --git |\Z)"
 )
@@ -392,9 +400,9 @@ _BODY, _CHANGED = 5, 6
 """The groups where its lines begin, and where the first one begins that is not context."""
 _ODD_STARTS: Final = (b"\n", b"\\")
 """How the other lines of a hunk begin: one that a mail program emptied, and the mark of a line without a newline."""
-_ENDS_BODY: Final = re.compile(rb"\n(?![-+ \\\n])")
+_ENDS_BODY: Final = pattern(rb"\n(?![-+ \\\n])")
 """Before the first line that no hunk has: each of its lines has a mark, or is empty."""
-_TWO_MARKS: Final = re.compile(rb"\n\\[^\n]*\n\\")
+_TWO_MARKS: Final = pattern(rb"\n\\[^\n]*\n\\")
 _KINDS: Final = {b"+": LineKind.ADDED, b"-": LineKind.REMOVED, b" ": LineKind.CONTEXT, b"": LineKind.CONTEXT}
 
 

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from worker.domain.pattern import pattern
 from worker.dossier.repo_rules.prohibitions import RuleSentence
 from worker.dossier.repo_rules.scope import (
     SPAN_LIST,
@@ -18,7 +19,7 @@ from worker.dossier.repo_rules.scope import (
     select_spans,
 )
 
-_LOG_PATH: Final = re.compile(
+_LOG_PATH: Final = pattern(
     r"(?:.*/)?(?:\.?change[-_]?logs?|changes|changeset|history|news|newsfragments|release[-_/]?notes?|releases|whats[-_]?new|upgrading)"
     r"(?:(?:\.\w+|\.d)?/?(?:\*.*)?|(?:\.d)?/[\w+-]{1,60}(?:\.\w{1,20}){0,2}\.(?:md|rst|txt|ya?ml))",
     re.IGNORECASE,
@@ -38,113 +39,123 @@ _NEEDS: Final = (
     r"(?:needs?|requires?|must (?:have|add|include|come with|contain|carry|bring|also add|be accompanied by|ship with|get|leave)|comes? with"
     r"|has to (?:add|have|include|come with)|have to (?:add|have|include|come with)|gets?|adds?|updates?|must update|includes?|needs to (?:add|have|update))"
 )
-_LOG_FIRST: Final = re.compile(
+_LOG_FIRST: Final = pattern(
     rf"(?:{_ALL} )?{_SUBJECT},? {_NEEDS} (?:(?:its|their|an?|one|own|new|short|matching|corresponding) )*(?:{_ENTRY} )?"
     rf"(?:(?:in|to|under|into|inside|at the top of) )?(?:the )?(?P<log>{SPAN_LIST}|{_LOG_WORD}(?: {_ENTRY})?)(?: (?:file|folder|directory|entry))?(?P<after>.*)",
     re.IGNORECASE | re.DOTALL,
 )
-_LOG_MUST_BE: Final = re.compile(
+_LOG_MUST_BE: Final = pattern(
     rf"(?:{_ALL} )?{_SUBJECT} (?:must|has to|have to|needs? to|is to|are to) be "
     rf"(?:recorded|noted|documented|listed|mentioned|described|logged|announced|added) (?:in|to|under) (?:the )?(?P<log>{SPAN_LIST}|{_LOG_WORD})(?P<after>.*)",
     re.IGNORECASE | re.DOTALL,
 )
-_LOG_LAST: Final = re.compile(
+_LOG_LAST: Final = pattern(
     rf"(?:always |you must |please |remember to )*(?:add|write|create|put|record|update|include|leave|extend) (?:(?:an?|the|one|new|short) )*"
     rf"(?:{_ENTRY} )?(?:(?:in|to|under|into|for) )?(?:the )?(?P<log>{SPAN_LIST}|{_LOG_WORD}(?: {_ENTRY})?) "
     rf"(?:for|with|in|on) (?:{_ALL}) {_SUBJECT}(?P<after>.*)",
     re.IGNORECASE | re.DOTALL,
 )
-_LOG_RECORD: Final = re.compile(
+_LOG_RECORD: Final = pattern(
     rf"(?:always |please )*(?:record|note|document|list|mention|describe|log|announce) (?:{_ALL}) {_SUBJECT} (?:in|to|under) (?:the )?(?P<log>{SPAN_LIST}|{_LOG_WORD})(?P<after>.*)",
     re.IGNORECASE | re.DOTALL,
 )
-_LOG_WITHOUT: Final = re.compile(
+_LOG_WITHOUT: Final = pattern(
     rf"(?:no )?{_SUBJECT} (?:without|that (?:lack|miss)(?:es)?) (?:(?:an?|its|their) )?(?:{_ENTRY} )?(?:(?:in|to) )?(?:the )?(?P<log>{SPAN_LIST}|{_LOG_WORD}(?: {_ENTRY})?)"
     r" (?:is|are|will be|gets?) (?:rejected|closed|not (?:accepted|merged))(?P<after>.*)",
     re.IGNORECASE | re.DOTALL,
 )
-_LOG_ALWAYS: Final = re.compile(
+_LOG_ALWAYS: Final = pattern(
     rf"always (?:add|write|include|update|leave) (?:(?:an?|the) )?(?P<log>{_LOG_WORD}(?: {_ENTRY})?(?: (?:(?:in|to) )?\(?{SPAN_LIST}\)?)?)(?P<after>.*)",
     re.IGNORECASE | re.DOTALL,
 )
 _ANY_SUBJECT: Final = _SUBJECT.replace("?P<subject>", "?:")
-_LOG_REQUIRED: Final = re.compile(
+_LOG_REQUIRED: Final = pattern(
     rf"(?:an? |the |new )*(?P<log>{_LOG_WORD}(?: {_ENTRY})?|{_ENTRY} in (?:the )?(?:{SPAN_LIST}|{_LOG_WORD}))(?: file)? (?:is|are) (?:always )?(?:required|mandatory|obligatory|needed|a must)"
     rf"(?: (?:for|with|in|on) (?:{_ALL}) {_SUBJECT})?(?P<after>.*)",
     re.IGNORECASE | re.DOTALL,
 )
-_LOG_NO_WITHOUT: Final = re.compile(
+_LOG_NO_WITHOUT: Final = pattern(
     rf"(?:(?:do not|don't|never|must not) (?:open|merge|submit|send|file|push|make|create|ship|commit)(?: (?:an? |any )?{_ANY_SUBJECT})?|no {_SUBJECT})"
     rf" without (?:(?:an?|its|their|the|new|updating|touching|adding|extending|matching) )*(?:{_ENTRY} (?:in|to) (?:the )?)?(?P<log>{SPAN_LIST}|{_LOG_WORD}(?: {_ENTRY})?)(?P<after>.*)",
     re.IGNORECASE | re.DOTALL,
 )
-_LOG_UPDATE_ALWAYS: Final = re.compile(
+_LOG_UPDATE_ALWAYS: Final = pattern(
     rf"(?:you |agents |we |please )?(?:(?:must )?always (?:remember to )?(?:update|extend|write to|touch|add (?:an? )?(?:new )?(?:{_ENTRY} )?to)|(?:add|record|note|describe|list) (?:your|the|each|every) changes? (?:to|in)) (?:the )?(?P<log>{SPAN_LIST}|{_LOG_WORD}(?: {_ENTRY})?)(?P<after>.*)",
     re.IGNORECASE | re.DOTALL,
 )
-_SOME_ONLY: Final = re.compile(r"user|visible|notable|public|breaking|significant|relevant", re.IGNORECASE)
-_LOG_UPDATED: Final = re.compile(
+_SOME_ONLY: Final = pattern(r"user|visible|notable|public|breaking|significant|relevant", re.IGNORECASE)
+_LOG_UPDATED: Final = pattern(
     rf"(?P<log>{SPAN_LIST}|the {_LOG_WORD}) (?:(?:must|has to|needs to) (?:always )?be|is|gets) (?:updated|extended|touched|changed) (?:for|with|in|by|on) "
     rf"(?:{_ALL}) {_SUBJECT}(?P<after>.*)",
     re.IGNORECASE | re.DOTALL,
 )
 _LOGS_MORE: Final = (_LOG_REQUIRED, _LOG_NO_WITHOUT, _LOG_UPDATE_ALWAYS, _LOG_ALWAYS)
 _SOME_CHANGES: Final = r"(?:for|with|when|whenever|after|on|if) [^.;]{0,200}\b(?:chang\w+|features?|fix\w*|pull requests?|prs?)\b[^.;]{0,100}"
-_LOG_SOFT: Final = re.compile(
+_LOG_SOFT: Final = pattern(
     rf"(?:(?P<before>{_SOME_CHANGES}), )?(?:always |also |please )*(?:add|update|write|record|include) "
     rf"(?:[^.;«]{{0,60}} )?(?:(?:the )?{_LOG_WORD}|«(?P<target>\d+)»)(?: entry)?(?P<after> {_SOME_CHANGES})?",
     re.IGNORECASE,
 )
-_BEHAVIOUR: Final = re.compile(r"behaviou?r|functional|code|source|production|logic|fix|feature", re.IGNORECASE)
+_BEHAVIOUR: Final = pattern(r"behaviou?r|functional|code|source|production|logic|fix|feature", re.IGNORECASE)
 
 _CODE_ITEM: Final = r"(?:functions?|methods?|apis?|classes|types|symbols|class|items|interfaces|structs|identifiers|members|definitions)"
 _DOC: Final = (
     r"(?:doc ?strings?|doc(?:umentation)?[ -]comments?|jsdoc(?: comments?| blocks?)?|javadocs?(?: comments?)?|godoc(?: comments?)?"
     r"|rustdoc(?: comments?)?|doc comment|«\d+» comments?|tsdoc(?: comments?)?)"
 )
-_DOC_FIRST: Final = re.compile(
+_DOC_NEEDS: Final = ("doc", "» comment")
+_DOC_FIRST: Final = pattern(
     rf"(?:all |every |each |any |new |the )*(public|exported|)(?: and exported| or exported)? ?{_CODE_ITEM}"
     rf"(?:(?:,| and| or|,? and) (?:(?:public|exported) )?{_CODE_ITEM}){{0,3}} "
     rf"(?:must|has to|have to|needs?|requires?|shall|gets?|carry|carries|has|have|comes? with)(?: have| be documented with| come with| carry| to have| include)? ?(?:an? )?{_DOC}(.*)",
     re.IGNORECASE | re.DOTALL,
+    needs=_DOC_NEEDS,
 )
-_DOC_LAST: Final = re.compile(
+_DOC_LAST: Final = pattern(
     rf"(?:always |you must |we )*(?:add|write|give|provide|include) (?:an? )?{_DOC} (?:for|to|on|above|in) (?:(?:all|every|each|any|new|the) )+"
     rf"(public|exported|)(?: and exported)? ?{_CODE_ITEM}(.*)",
     re.IGNORECASE | re.DOTALL,
+    needs=_DOC_NEEDS,
 )
-_DOC_GIVE: Final = re.compile(
+_DOC_GIVE: Final = pattern(
     rf"(?:always )?give (?:all |every |each |any |new )*(public|exported|) ?{_CODE_ITEM} (?:an? )?{_DOC}(.*)",
     re.IGNORECASE | re.DOTALL,
+    needs=_DOC_NEEDS,
 )
-_DOC_EACH: Final = re.compile(
+_DOC_EACH: Final = pattern(
     rf"(?:always )?document (?:all|every|each|any)(?: new)? (public|exported|) ?{_CODE_ITEM}(?: (?:you|that you|we) (?:add|write|introduce))? with (?:an? )?{_DOC}(.*)",
     re.IGNORECASE | re.DOTALL,
+    needs=_DOC_NEEDS,
 )
-_DOC_WITHOUT: Final = re.compile(
+_DOC_WITHOUT: Final = pattern(
     rf"(?:(?:do not|don't|never) (?:add|write|introduce|leave)|no) (?:an? |any |new )*(public|exported|) ?{_CODE_ITEM} without (?:an? |its )?{_DOC}(.*)",
     re.IGNORECASE | re.DOTALL,
+    needs=_DOC_NEEDS,
 )
-_DOC_REQUIRED: Final = re.compile(
+_DOC_REQUIRED: Final = pattern(
     rf"(?:an? )?{_DOC} (?:is|are) (?:always )?(?:required|mandatory|obligatory|a must) (?:for|on|in) (?:(?:all|every|each|any|new|the) )*(public|exported|) ?{_CODE_ITEM}(.*)",
     re.IGNORECASE | re.DOTALL,
+    needs=_DOC_NEEDS,
 )
-_DOC_ALWAYS: Final = re.compile(
+_DOC_ALWAYS: Final = pattern(
     rf"always (?:add|write|give|provide|include) (?:an? )?{_DOC} (?:for|to|on|above|in) (public|exported|) ?{_CODE_ITEM}(.*)",
     re.IGNORECASE | re.DOTALL,
+    needs=_DOC_NEEDS,
 )
-_DOC_REJECTED: Final = re.compile(
+_DOC_REJECTED: Final = pattern(
     rf"(?:all |any |new )*(public|exported|) ?{_CODE_ITEM} without (?:an? |its |their )?{_DOC} (?:are|is|will be|get) (?:rejected|not accepted|not allowed|forbidden|sent back)(.*)",
     re.IGNORECASE | re.DOTALL,
+    needs=_DOC_NEEDS,
 )
-_TESTS: Final = re.compile(
+_TESTS: Final = pattern(
     rf"(?:{_ALL}|public|new|features?) ?(?:.{{0,60}}?) ?(?:needs?|requires?|must (?:have|include|come with|be covered by|be accompanied by)"
     r"|comes? with|has to (?:come with|have)) (?:(?:its|an?|at least|one|new|own|matching) )*tests?\b(?: coverage)?\.?",
     re.IGNORECASE | re.DOTALL,
+    needs=("test",),
 )
 _NEW: Final = r"(?:(?:(?:new|additional|extra|third-party|external|runtime|production|npm|python) ))"
 _DEPENDENCY: Final = r"(?:dependency|dependencies|packages|libraries|crates)"
-_DEPENDENCIES: Final = re.compile(
+_DEPENDENCIES: Final = pattern(
     rf"(?:we (?:add|accept|take|introduce) no {_NEW}*{_DEPENDENCY}|{_NEW}*{_DEPENDENCY} (?:must|may|can) (?:not|never) be (?:added|introduced|installed)"
     rf"|(?:we |you |agents? )?(?:do not|don't|never|must not|may not) (?:ever )?(?:add|introduce|install|pull in|bring in|accept|take on) (?:any |a |more )?{_NEW}*{_DEPENDENCY}"
     rf"|no {_NEW}+{_DEPENDENCY}(?: (?:are|is) (?:accepted|allowed|permitted))?"
@@ -171,7 +182,7 @@ def find_dependency_bans(sentence: RuleSentence) -> Iterator[RepoRule]:
     yield RepoRule(RuleKind.DEPENDENCIES, sentence.origin, scope=scope, is_sure=is_sure, noun=noun)
 
 
-_RUNTIME: Final = re.compile(r"\b(?:runtime|production)\b", re.IGNORECASE)
+_RUNTIME: Final = pattern(r"\b(?:runtime|production)\b", re.IGNORECASE)
 
 
 def _scope(sentence: RuleSentence, after: str) -> tuple[RuleScope, bool]:
@@ -179,12 +190,12 @@ def _scope(sentence: RuleSentence, after: str) -> tuple[RuleScope, bool]:
     return understood.scope, understood.is_sure and sentence.surroundings.is_sure
 
 
-_IN_THE_REQUEST: Final = re.compile(
+_IN_THE_REQUEST: Final = pattern(
     r"\b(?:description|body|template|label|labels|title|release-notes? (?:block|section|field)|commit messages?|blocks?|none)\b",
     re.IGNORECASE,
 )
 """Where a note about a change is written if not in a file."""
-_LOG_FILE: Final = re.compile(r"change ?log|news|changeset|file", re.IGNORECASE)
+_LOG_FILE: Final = pattern(r"change ?log|news|changeset|file", re.IGNORECASE)
 _LOG_NAMES: Final = ("changelog", "change log", "release note", "news", "changeset")
 
 

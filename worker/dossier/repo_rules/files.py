@@ -1,11 +1,11 @@
 """Where a repository keeps its rules: the names that agents' tools read, and the folders that hold several such files."""
 
-import re
 from collections.abc import Iterable
 from pathlib import PurePosixPath
 from typing import Final
 
 from worker.domain.dossier import Guidance
+from worker.domain.pattern import pattern
 
 FOLDER_NAMES: Final = ("AGENTS.md", "CLAUDE.md")
 """These rule the folder that they are in, wherever that is."""
@@ -54,7 +54,7 @@ def folder_of(path: str) -> str:
     return f"{folder}/" if folder and not _TOOL_FOLDER.fullmatch(folder) else ""
 
 
-_TOOL_FOLDER: Final = re.compile(r"\.(?:github|claude|cursor|windsurf|clinerules|roo|kiro|amazonq|junie)(?:/.*)?")
+_TOOL_FOLDER: Final = pattern(r"\.(?:github|claude|cursor|windsurf|clinerules|roo|kiro|amazonq|junie)(?:/.*)?")
 
 
 def unique_files(files: Iterable[Guidance]) -> tuple[Guidance, ...]:

@@ -8,6 +8,7 @@ from itertools import islice
 from typing import Final
 
 from worker.domain.dossier import Guidance
+from worker.domain.pattern import pattern
 from worker.dossier.repo_rules.duties import find_dependency_bans, find_duties
 from worker.dossier.repo_rules.files import folder_of
 from worker.dossier.repo_rules.phrases import to_imperative
@@ -30,31 +31,34 @@ _MOST_SENTENCES: Final = 30
 _LONGEST_FILE: Final = 500_000
 _SHOWN: Final = 160
 
-_END: Final = re.compile(
+_END: Final = pattern(
     r"[.!?;](?=\s|$)\s*|(?<!\s)\s++(?:—|–|--|-|\|)\s+|(?<=[^\s:]):\s+(?=(?:do not|don't|never|no|must not)\b)",
     re.IGNORECASE,
 )
-_LABEL: Final = re.compile(r"([^:«»]{1,60}):\s+(.*)", re.DOTALL)
-_NOT_ENDS: Final = re.compile(r"\b(?:e\.g|i\.e|etc|vs|cf)\.\s*$", re.IGNORECASE)
+_LABEL: Final = pattern(r"([^:«»]{1,60}):\s+(.*)", re.DOTALL)
+_NOT_ENDS: Final = pattern(r"\b(?:e\.g|i\.e|etc|vs|cf)\.\s*$", re.IGNORECASE)
 _VERBS: Final = (
     r"(?: (?:use|do|add|touch|edit|modify|change|call|import|commit|write|modify or delete|edit or delete))?"
 )
-_NEGATIVE_LEAD: Final = re.compile(
+_NEGATIVE_LEAD: Final = pattern(
     rf"(?:please )?(?:(?:(?:files|paths|folders|things|apis|functions|calls|code) )?(?:(?:you|agents|we) )?(?:do not|must not|may not|never|don'?ts?){_VERBS}|(?:the following|these)?(?: [a-z]{{1,12}})?(?: (?:are|is))? ?"
     r"(?:strictly )?(?:forbidden|banned|prohibited|not allowed|disallowed|off[- ]limits|read[- ]only|hands off))"
     r"(?: (?:any of )?(?:the following|these|this|any of these))?(?: things| apis?| calls| functions| files| paths| folders| directories| imports| patterns| code)?[ :!*]*",
     re.IGNORECASE,
+    needs=("not", "never", "don", "forbidden", "banned", "prohibited", "disallowed", "off", "read"),
 )
 
 
-@lru_cache(maxsize=64)
 def parse_guidance(guidance: Guidance) -> tuple[RepoRule, ...]:
     """The rules of the file that a program can check."""
-    front, body = split_front_matter(guidance.text[:_LONGEST_FILE])
-    start = ScopeReading(RuleScope(root=folder_of(guidance.path), inside=front.globs), front.is_always)
-    parsed = (
-        rule for statement in parse_statements(body) for rule in _parse_statement(guidance.path, statement, start)
-    )
+    return _parse_rules(guidance.path, guidance.text)
+
+
+@lru_cache(maxsize=64)
+def _parse_rules(path: str, text: str) -> tuple[RepoRule, ...]:
+    front, body = split_front_matter(text[:_LONGEST_FILE])
+    start = ScopeReading(RuleScope(root=folder_of(path), inside=front.globs), front.is_always)
+    parsed = (rule for statement in parse_statements(body) for rule in _parse_statement(path, statement, start))
     rules = tuple(islice(parsed, MOST_RULES))
     if not front.globs:
         return rules
@@ -85,7 +89,7 @@ def _parse_statement(path: str, statement: Statement, start: ScopeReading) -> It
         yield from find_duties(sentence)
 
 
-_ON_DEPENDENCIES: Final = re.compile(r"dependenc|packages|libraries|crates", re.IGNORECASE)
+_ON_DEPENDENCIES: Final = pattern(r"dependenc|packages|libraries|crates", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -113,7 +117,7 @@ def _split_pieces(prose: str) -> Iterator[_Piece]:
         yield subject
 
 
-_CODE_ALONE: Final = re.compile(rf"{SPAN_LIST}:?")
+_CODE_ALONE: Final = pattern(rf"{SPAN_LIST}:?")
 
 
 def _merge_readings(around: ScopeReading, more: ScopeReading) -> ScopeReading:
@@ -144,19 +148,19 @@ def _negate_item(statement: Statement, label: str, prose: str) -> str:
     return f"do not touch {prose}" if is_path(statement.spans[int(first[1])]) else f"do not use {prose}"
 
 
-_NEGATIVE: Final = re.compile(r"(?:do not|don't|never|no|must|nobody)\b", re.IGNORECASE)
-_FIRST: Final = re.compile(rf"(?:the )?(?={SPAN_LIST})«(\d+)»", re.IGNORECASE)
+_NEGATIVE: Final = pattern(r"(?:do not|don't|never|no|must|nobody)\b", re.IGNORECASE)
+_FIRST: Final = pattern(rf"(?:the )?(?={SPAN_LIST})«(\d+)»", re.IGNORECASE)
 
 
 _MOST_LINES: Final = 60
 _MOST_GLOBS: Final = 40
 _DASHES: Final = "---"
-_LINE: Final = re.compile(r"([A-Za-z]{1,40}):\s*(.{0,2000})")
-_ITEM: Final = re.compile(r"\s{0,8}-\s+(.{1,500})")
+_LINE: Final = pattern(r"([A-Za-z]{1,40}):\s*(.{0,2000})")
+_ITEM: Final = pattern(r"\s{0,8}-\s+(.{1,500})")
 _KEYS: Final = frozenset({"globs", "applyTo", "paths"})
 _EVERYTHING: Final = frozenset({"*", "**", "**/*"})
-_OUTSIDE_BRACES: Final = re.compile(r",(?![^{}]{0,300}\})")
-_BRACES: Final = re.compile(r"\{([^{}]{1,300})\}")
+_OUTSIDE_BRACES: Final = pattern(r",(?![^{}]{0,300}\})")
+_BRACES: Final = pattern(r"\{([^{}]{1,300})\}")
 
 
 @dataclass(frozen=True)

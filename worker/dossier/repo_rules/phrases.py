@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
+from worker.domain.pattern import pattern
 from worker.dossier.repo_rules.scope import SPAN_LIST
 
 _NOT: Final = (
@@ -74,7 +75,7 @@ def to_imperative(prose: str) -> PlainSentence:
 
 _SCOPE_PATTERNS: Final = (
     (
-        re.compile(
+        pattern(
             rf"(?P<where>(?:in|inside|within|under|outside(?: of)?) (?:[^«»,:;.]{{1,40}}|(?:the )?{SPAN_LIST}(?: (?:folder|directory|package|code|files))?))"
             rf"(?:, |: )(?:always )?(?P<rest>(?:{_NOT}|no|use) .*)",
             re.IGNORECASE | re.DOTALL,
@@ -82,21 +83,21 @@ _SCOPE_PATTERNS: Final = (
         "",
     ),
     (
-        re.compile(
+        pattern(
             rf"(?:all |any |the |our |new )*{_CODE} (?:in|under|inside|within|of|below) (?:the )?(?P<where>{SPAN_LIST})(?: folder| directory)? (?P<rest>{_NOT} (?!(?:be|been)\b).*)",
             re.IGNORECASE | re.DOTALL,
         ),
         "in ",
     ),
     (
-        re.compile(
+        pattern(
             rf"(?:the )?(?P<where>{SPAN_LIST})(?: folder| directory| package| code)? (?P<rest>{_NOT} (?:import|depend on|use|call|rely on|reach for|contain) .*)",
             re.IGNORECASE | re.DOTALL,
         ),
         "in ",
     ),
     (
-        re.compile(
+        pattern(
             r"(?:the |all |our )?(?P<where>(?:library|production|source|application|package|non-test|test|shipped)(?: code| files?| modules?)?|tests|packages|libraries)"
             rf" (?P<rest>{_NOT} (?!(?:be|been)\b).*)",
             re.IGNORECASE | re.DOTALL,
@@ -117,45 +118,45 @@ def _replace_instead(match: "re.Match[str]") -> str:
 
 _FREE: Final = r"(?:must |has to |have to |is to |should always )?(?:stays?|be|kept|keep|remains?|is|are)? ?(?:kept )?free (?:of|from)"
 _REPLACEMENTS: Final[tuple[tuple["re.Pattern[str]", "str | Callable[[re.Match[str]], str]"], ...]] = (
-    (re.compile(r"^(?:absolutely|strictly|definitely|really|remember|important|note)[,:]? (?:that )?(?=no |never|do not|don't|we )", re.IGNORECASE), ""),
-    (re.compile(r"^(never|do not), ever,? ", re.IGNORECASE), r"\1 "),
-    (re.compile(r"^i (?:have not|haven't|did not|didn't) (?:added|add|used|use|left|leave|introduced|introduce) ", re.IGNORECASE), "do not add "),
-    (re.compile(rf"^(?:avoid )?({SPAN_LIST})((?: \w+)?) (?:has no (?:place|business)|have no place|(?:does|do) not belong|must not appear|may not appear|must never appear|never appears?)\b", re.IGNORECASE), r"do not use \1\2"),
-    (re.compile(rf"^keep ({SPAN_LIST})((?: \w+)?) out of ", re.IGNORECASE), r"do not use \1\2 in "),
-    (re.compile(rf"^keep ([^«]{{3,40}}) free (?:of|from) ({SPAN_LIST})", re.IGNORECASE), r"do not use \2 in \1"),
-    (re.compile(rf"^([^«]{{3,40}}?) {_FREE} ({SPAN_LIST})", re.IGNORECASE), r"do not use \2 in \1"),
-    (re.compile(rf"^no ({SPAN_LIST})((?: \w+)?) (?:may|must|can|shall) (?:ever )?be (?:committed|used|left|added|merged|introduced)\b", re.IGNORECASE), r"no \1\2"),
-    (re.compile(rf"^({SPAN_LIST})((?: \w+)?) (?:must|has to|have to) be (?:removed|deleted) (?:before|prior to) [\w ]{{3,40}}", re.IGNORECASE), r"do not commit \1\2"),
-    (re.compile(rf"^(?:[a-z]+ ){{1,4}}\(({SPAN_LIST})\) (?=(?:must|may|is|are|shall)\b)", re.IGNORECASE), r"\1 "),
-    (re.compile(rf"^({SPAN_LIST})((?: \w+)?) (?:(?:is|are) (?:only (?:allowed|permitted|ok|fine)|(?:allowed|permitted|ok|fine) only)|may only be (?:used|called)|may be used only|(?:is|are) (?:allowed|permitted|ok|fine)(?= in [a-z ]{{3,20}} only)) in (?:the )?(tests?|main)\b(?: code| functions?)?(?: only)?", re.IGNORECASE), r"do not use \1\2 outside of \3"),
-    (re.compile(rf"^(?:types?|nothing|values?) ({_NOT}|may|must) be (?:typed )?(?:as )?(?=«)", re.IGNORECASE), "do not use "),
-    (re.compile(rf"^({_NOT}) type [a-z ]{{3,30}} as (?=«)", re.IGNORECASE), "do not use "),
-    (re.compile(rf"^({SPAN_LIST})(?: (?:folder|directory|files?))? (?:must |shall |has to )?(?:stays?|remains?) (?:untouched|unchanged|as (?:it|they) (?:is|are)|as is|alone)", re.IGNORECASE), r"do not touch \1"),
-    (re.compile(r"^only (?:the |our )?[a-z -]{3,40} (?:may|can|is allowed to|are allowed to) (?:edit|change|modify|touch|update) (?:the |files in |anything in )*(?=«)", re.IGNORECASE), "do not touch "),
-    (re.compile(rf"^({SPAN_LIST}) \((?:do not|don't|never) (?:edit|touch|modify|change)\)", re.IGNORECASE), r"do not touch \1"),
-    (re.compile(rf"^(?:any )?(?:edits?|changes?) (?:to|in|under) (?:files (?:in|under) )?(?:the )?({SPAN_LIST}) are reserved (?:to|for) [a-z ]{{3,40}}", re.IGNORECASE), r"do not touch \1"),
-    (re.compile(rf"^(?:manual |any )?(?:edits?|changes?) (?:to|in|under) (?:files (?:in|under) )?(?:the )?({SPAN_LIST}) (?:will be|are|get) (?:overwritten|lost|discarded)", re.IGNORECASE), r"do not edit \1 by hand"),
-    (re.compile(rf"^(?:{_NOT}) mix (?:changes (?:to|in|of) )?({SPAN_LIST})(?: changes)? (?:with|and) (?:other )?(?:code|changes|features?|code changes|anything else)(?: changes)?", re.IGNORECASE), r"\1 is changed in its own pull request"),
-    (re.compile(rf"^(?:change|edit|update|bump) ({SPAN_LIST}) (?:only )?in (?:a (?:separate|dedicated) pull request|a pull request of its own|its own pull request|a pr of its own|its own pr)", re.IGNORECASE), r"\1 is changed in its own pull request"),
-    (re.compile(rf"^({SPAN_LIST}) changes (?=(?:belong|go|must))", re.IGNORECASE), r"changes to \1 "),
-    (re.compile(r"^[❌🚫⛔️]+\s*(?=«)"), "do not use "),
-    (re.compile(rf"^[❌🚫⛔️]+\s*(?={_VERB}\b)", re.IGNORECASE), "do not "),
-    (re.compile(r"^[❌🚫⛔️]+\s*"), ""),
-    (re.compile(rf"^(?:it is|it's) {_BANNED} to ", re.IGNORECASE), "do not "),
-    (re.compile(rf"^(?:please |strictly )?refrain from (?P<verb>{_GERUND}) (?P<rest>.*)", re.IGNORECASE | re.DOTALL), _replace_gerund),
-    (re.compile(rf"^(?P<verb>{_GERUND}) (?P<rest>[^.;]{{0,200}}?) (?:is|are) {_BANNED}", re.IGNORECASE | re.DOTALL), _replace_gerund),
-    (re.compile(r"^(?:please )?(?:(?:stay|keep) (?:out of|away from|your hands off|clear of)|hands off(?: of)?) (?:the |files in |anything in )*", re.IGNORECASE), "do not touch "),
-    (re.compile(rf"^(?:the )?({SPAN_LIST}):? (?:is )?(?:hands off|off[- ]limits|do not (?:touch|edit)$)", re.IGNORECASE), r"do not touch \1"),
-    (re.compile(rf"^(?:the )?({SPAN_LIST}): (?=(?:do not|don't|never) (?:touch|edit|modify|change)\b)", re.IGNORECASE), r"\1 is off limits, "),
-    (re.compile(rf"^{_PEOPLE} (?:ever )?(?:(?:may|can|must|is allowed to|shall) )?(?:ever )?(?P<verb>{_VERB})e?s? ", re.IGNORECASE), r"do not \g<verb> "),
-    (re.compile(rf"^nothing (?:in|under|inside|within) (?:the )?({SPAN_LIST}) (?:may|can|must|is allowed to|shall) (?:ever )?(.*)", re.IGNORECASE | re.DOTALL), r"do not \2 in \1"),
-    (re.compile(r"^no (?:more )?(?:manual |direct |hand )?(?:changes?|edits?|modifications?|writes?) (?:to|in|under|inside|of|within) ", re.IGNORECASE), "do not edit "),
-    (re.compile(rf"^(?:always )?(?:re)?generate ({SPAN_LIST})[^;]{{0,80}}(?:instead of|rather than) (?:editing|changing) (?:it|them)\b", re.IGNORECASE), r"do not edit \1 by hand"),
-    (re.compile(rf"^(?:(?:for|to) [\w ]{{1,20}},? )?(?:always )?(?:use|log with|log through|log via|log to|return|raise|throw|fix|write|call|run|go through|import|read|inject)\b[^;]{{0,120}}?{_INSTEAD} (?:(?P<verb>{_GERUND}) )?(?:the )?{_ABOUT}{{0,3}}(?P<what>«\d)", re.IGNORECASE | re.DOTALL), _replace_instead),
-    (re.compile(rf"^(?:{_NOT}) (?:suppress|silence|disable|bypass|hide|paper over|cover up|get around|mute|circumvent|switch off|turn off|work around|shut up)\b[^«(]{{0,60}}?(?:with|via|using|through|by adding|by means of|by)? ?(?=[(«])", re.IGNORECASE), "do not use "),
-    (re.compile(rf"^(?:we |you |agents? |one )?{_NOT} (?=«)", re.IGNORECASE), "do not use "),
-    (re.compile(rf"^(?:(?:classes|modules|functions|components|code|new code|our code|source code|files|source files) )({_NOT}) ", re.IGNORECASE), r"\1 "),
-    (re.compile(rf"^({_NOT}) (call|use|import|contain|log|throw|print|catch|touch|edit)e?s ", re.IGNORECASE), r"\1 \2 "),
-    (re.compile(rf"^(?:a |the )?(?:ban on|veto on) ({SPAN_LIST})", re.IGNORECASE), r"do not use \1"),
-    (re.compile(rf"^(?:new )?imports? (?:of|from) ((?:the )?{SPAN_LIST})(?: package| module| library)? (?:is|are) {_BANNED}", re.IGNORECASE), r"do not import \1"),
+    (pattern(r"^(?:absolutely|strictly|definitely|really|remember|important|note)[,:]? (?:that )?(?=no |never|do not|don't|we )", re.IGNORECASE), ""),
+    (pattern(r"^(never|do not), ever,? ", re.IGNORECASE), r"\1 "),
+    (pattern(r"^i (?:have not|haven't|did not|didn't) (?:added|add|used|use|left|leave|introduced|introduce) ", re.IGNORECASE), "do not add "),
+    (pattern(rf"^(?:avoid )?({SPAN_LIST})((?: \w+)?) (?:has no (?:place|business)|have no place|(?:does|do) not belong|must not appear|may not appear|must never appear|never appears?)\b", re.IGNORECASE), r"do not use \1\2"),
+    (pattern(rf"^keep ({SPAN_LIST})((?: \w+)?) out of ", re.IGNORECASE), r"do not use \1\2 in "),
+    (pattern(rf"^keep ([^«]{{3,40}}) free (?:of|from) ({SPAN_LIST})", re.IGNORECASE), r"do not use \2 in \1"),
+    (pattern(rf"^([^«]{{3,40}}?) {_FREE} ({SPAN_LIST})", re.IGNORECASE), r"do not use \2 in \1"),
+    (pattern(rf"^no ({SPAN_LIST})((?: \w+)?) (?:may|must|can|shall) (?:ever )?be (?:committed|used|left|added|merged|introduced)\b", re.IGNORECASE), r"no \1\2"),
+    (pattern(rf"^({SPAN_LIST})((?: \w+)?) (?:must|has to|have to) be (?:removed|deleted) (?:before|prior to) [\w ]{{3,40}}", re.IGNORECASE), r"do not commit \1\2"),
+    (pattern(rf"^(?:[a-z]+ ){{1,4}}\(({SPAN_LIST})\) (?=(?:must|may|is|are|shall)\b)", re.IGNORECASE), r"\1 "),
+    (pattern(rf"^({SPAN_LIST})((?: \w+)?) (?:(?:is|are) (?:only (?:allowed|permitted|ok|fine)|(?:allowed|permitted|ok|fine) only)|may only be (?:used|called)|may be used only|(?:is|are) (?:allowed|permitted|ok|fine)(?= in [a-z ]{{3,20}} only)) in (?:the )?(tests?|main)\b(?: code| functions?)?(?: only)?", re.IGNORECASE), r"do not use \1\2 outside of \3"),
+    (pattern(rf"^(?:types?|nothing|values?) ({_NOT}|may|must) be (?:typed )?(?:as )?(?=«)", re.IGNORECASE), "do not use "),
+    (pattern(rf"^({_NOT}) type [a-z ]{{3,30}} as (?=«)", re.IGNORECASE), "do not use "),
+    (pattern(rf"^({SPAN_LIST})(?: (?:folder|directory|files?))? (?:must |shall |has to )?(?:stays?|remains?) (?:untouched|unchanged|as (?:it|they) (?:is|are)|as is|alone)", re.IGNORECASE), r"do not touch \1"),
+    (pattern(r"^only (?:the |our )?[a-z -]{3,40} (?:may|can|is allowed to|are allowed to) (?:edit|change|modify|touch|update) (?:the |files in |anything in )*(?=«)", re.IGNORECASE), "do not touch "),
+    (pattern(rf"^({SPAN_LIST}) \((?:do not|don't|never) (?:edit|touch|modify|change)\)", re.IGNORECASE), r"do not touch \1"),
+    (pattern(rf"^(?:any )?(?:edits?|changes?) (?:to|in|under) (?:files (?:in|under) )?(?:the )?({SPAN_LIST}) are reserved (?:to|for) [a-z ]{{3,40}}", re.IGNORECASE), r"do not touch \1"),
+    (pattern(rf"^(?:manual |any )?(?:edits?|changes?) (?:to|in|under) (?:files (?:in|under) )?(?:the )?({SPAN_LIST}) (?:will be|are|get) (?:overwritten|lost|discarded)", re.IGNORECASE), r"do not edit \1 by hand"),
+    (pattern(rf"^(?:{_NOT}) mix (?:changes (?:to|in|of) )?({SPAN_LIST})(?: changes)? (?:with|and) (?:other )?(?:code|changes|features?|code changes|anything else)(?: changes)?", re.IGNORECASE), r"\1 is changed in its own pull request"),
+    (pattern(rf"^(?:change|edit|update|bump) ({SPAN_LIST}) (?:only )?in (?:a (?:separate|dedicated) pull request|a pull request of its own|its own pull request|a pr of its own|its own pr)", re.IGNORECASE), r"\1 is changed in its own pull request"),
+    (pattern(rf"^({SPAN_LIST}) changes (?=(?:belong|go|must))", re.IGNORECASE), r"changes to \1 "),
+    (pattern(r"^[❌🚫⛔️]+\s*(?=«)"), "do not use "),
+    (pattern(rf"^[❌🚫⛔️]+\s*(?={_VERB}\b)", re.IGNORECASE), "do not "),
+    (pattern(r"^[❌🚫⛔️]+\s*"), ""),
+    (pattern(rf"^(?:it is|it's) {_BANNED} to ", re.IGNORECASE), "do not "),
+    (pattern(rf"^(?:please |strictly )?refrain from (?P<verb>{_GERUND}) (?P<rest>.*)", re.IGNORECASE | re.DOTALL), _replace_gerund),
+    (pattern(rf"^(?P<verb>{_GERUND}) (?P<rest>[^.;]{{0,200}}?) (?:is|are) {_BANNED}", re.IGNORECASE | re.DOTALL), _replace_gerund),
+    (pattern(r"^(?:please )?(?:(?:stay|keep) (?:out of|away from|your hands off|clear of)|hands off(?: of)?) (?:the |files in |anything in )*", re.IGNORECASE), "do not touch "),
+    (pattern(rf"^(?:the )?({SPAN_LIST}):? (?:is )?(?:hands off|off[- ]limits|do not (?:touch|edit)$)", re.IGNORECASE), r"do not touch \1"),
+    (pattern(rf"^(?:the )?({SPAN_LIST}): (?=(?:do not|don't|never) (?:touch|edit|modify|change)\b)", re.IGNORECASE), r"\1 is off limits, "),
+    (pattern(rf"^{_PEOPLE} (?:ever )?(?:(?:may|can|must|is allowed to|shall) )?(?:ever )?(?P<verb>{_VERB})e?s? ", re.IGNORECASE), r"do not \g<verb> "),
+    (pattern(rf"^nothing (?:in|under|inside|within) (?:the )?({SPAN_LIST}) (?:may|can|must|is allowed to|shall) (?:ever )?(.*)", re.IGNORECASE | re.DOTALL), r"do not \2 in \1"),
+    (pattern(r"^no (?:more )?(?:manual |direct |hand )?(?:changes?|edits?|modifications?|writes?) (?:to|in|under|inside|of|within) ", re.IGNORECASE), "do not edit "),
+    (pattern(rf"^(?:always )?(?:re)?generate ({SPAN_LIST})[^;]{{0,80}}(?:instead of|rather than) (?:editing|changing) (?:it|them)\b", re.IGNORECASE), r"do not edit \1 by hand"),
+    (pattern(rf"^(?:(?:for|to) [\w ]{{1,20}},? )?(?:always )?(?:use|log with|log through|log via|log to|return|raise|throw|fix|write|call|run|go through|import|read|inject)\b[^;]{{0,120}}?{_INSTEAD} (?:(?P<verb>{_GERUND}) )?(?:the )?{_ABOUT}{{0,3}}(?P<what>«\d)", re.IGNORECASE | re.DOTALL), _replace_instead),
+    (pattern(rf"^(?:{_NOT}) (?:suppress|silence|disable|bypass|hide|paper over|cover up|get around|mute|circumvent|switch off|turn off|work around|shut up)\b[^«(]{{0,60}}?(?:with|via|using|through|by adding|by means of|by)? ?(?=[(«])", re.IGNORECASE), "do not use "),
+    (pattern(rf"^(?:we |you |agents? |one )?{_NOT} (?=«)", re.IGNORECASE), "do not use "),
+    (pattern(rf"^(?:(?:classes|modules|functions|components|code|new code|our code|source code|files|source files) )({_NOT}) ", re.IGNORECASE), r"\1 "),
+    (pattern(rf"^({_NOT}) (call|use|import|contain|log|throw|print|catch|touch|edit)e?s ", re.IGNORECASE), r"\1 \2 "),
+    (pattern(rf"^(?:a |the )?(?:ban on|veto on) ({SPAN_LIST})", re.IGNORECASE), r"do not use \1"),
+    (pattern(rf"^(?:new )?imports? (?:of|from) ((?:the )?{SPAN_LIST})(?: package| module| library)? (?:is|are) {_BANNED}", re.IGNORECASE), r"do not import \1"),
 )  # fmt: skip

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from worker.domain.pattern import pattern
 from worker.dossier.repo_rules.scope import (
     DOUBT_WORDS,
     SPAN_LIST,
@@ -35,42 +36,42 @@ _PATH_VERB: Final = (
     r"|check in|patch|make (?:any |manual |direct )*(?:changes?|edits?) (?:to|in|under)|create|reformat|tamper with)"
 )
 _JOIN: Final = r"(?:,? (?:or|and|nor) |, ?|/)"
-_CODE: Final = re.compile(rf"{_NEVER}{_CODE_VERB}(?:{_JOIN}{_CODE_VERB}){{0,4}} (.*)", re.IGNORECASE | re.DOTALL)
-_PATH: Final = re.compile(
+_CODE: Final = pattern(rf"{_NEVER}{_CODE_VERB}(?:{_JOIN}{_CODE_VERB}){{0,4}} (.*)", re.IGNORECASE | re.DOTALL)
+_PATH: Final = pattern(
     rf"{_NEVER}({_PATH_VERB}(?:{_JOIN}{_PATH_VERB}){{0,4}}) (?:(?:the|any|a|all|of|files?|code|anything|content|contents|something"
     r"|in|inside|under|within|below|to|generated|vendored|file|folder|directory|everything|sources?) )*?"
     rf"\(?({SPAN_LIST})\)?(.*)",
     re.IGNORECASE | re.DOTALL,
 )
-_NO: Final = re.compile(r"(?:there must be |and )?no (.*)", re.IGNORECASE | re.DOTALL)
-_BANNED: Final = re.compile(
+_NO: Final = pattern(r"(?:there must be |and )?no (.*)", re.IGNORECASE | re.DOTALL)
+_BANNED: Final = pattern(
     rf"(?:the |all |any |new |bare |calls to |uses? of |usages? of |using )*({SPAN_LIST})((?: \w+){{0,2}}) (?:is|are) "
     r"(?:strictly |explicitly |absolutely )?(?:forbidden|banned|not allowed|never allowed|prohibited|disallowed|off[- ]limits|not permitted|rejected|not accepted"
     r"|never to be (?:used|called|imported|added|committed))(.*)",
     re.IGNORECASE | re.DOTALL,
 )
-_MUST_NOT: Final = re.compile(
+_MUST_NOT: Final = pattern(
     rf"(?:the |all |any |new |bare |calls to |uses? of )*({SPAN_LIST})((?: \w+)?) (?:must|shall|may|can) (?:not|never) (?:ever )?be "
     r"(?:used|called|imported|added|introduced|committed|left|written|caught|printed)(.*)",
     re.IGNORECASE | re.DOTALL,
 )
-_PATH_MUST_NOT: Final = re.compile(
+_PATH_MUST_NOT: Final = pattern(
     rf"(?:(?:the|all|any|generated|vendored|files?|code|everything|anything|in|under|inside|below|within|contents?|of|folder|file) )*\(?"
     rf"({SPAN_LIST})\)?(?: (?:folder|directory|files?))? (?:must|may|shall|should|can) ?(?:not|never) (?:ever |be )*"
     r"(?:(?:manually|hand-)\s?)?(?:edited|changed|modified|touched|altered|updated|removed|deleted|renamed|edit)(.*)",
     re.IGNORECASE | re.DOTALL,
 )
-_PATH_IS: Final = re.compile(
+_PATH_IS: Final = pattern(
     rf"(?:(?:the|all|any|folder|directory|files?|code|sources?|everything|anything|in|under|inside|below|within|contents?|of|generated|vendored) )*"
     rf"({SPAN_LIST})(?: (?:folder|directory|files?))? (?:(?:is|are|was|were|belongs?|holds?|contains?|comes?) )+([^.;,:()]{{1,100}}?)"
     r"((?:$|[,;:(]| and (?:must|may|can) ).*)",
     re.IGNORECASE | re.DOTALL,
 )
-_PATH_HOLDS: Final = re.compile(
+_PATH_HOLDS: Final = pattern(
     rf"(?:[a-z-]{{2,20}} ){{1,4}}(?:lives?|is|are|sits?|stands?|found) (?:in|under) (?:the )?({SPAN_LIST})()((?:$|[,;:(]).*)",
     re.IGNORECASE | re.DOTALL,
 )
-_PATHS_PRONOUN: Final = re.compile(
+_PATHS_PRONOUN: Final = pattern(
     rf"{_NEVER}{_PATH_VERB}(?:{_JOIN}{_PATH_VERB}){{0,3}} (?:them|it|these|those|this|that|its contents?|these files|this file"
     r"|this folder|anything there|anything in there|by hand|manually)\b(.*)|(?:please )?leave (?:it|them) (?:alone|as (?:it|they) (?:is|are))(.*)|.{0,80}\binstead of (?:editing|changing) (?:them|it)\b(.*)"
     rf"|{_NEVER}{_PATH_VERB}$()"
@@ -78,44 +79,44 @@ _PATHS_PRONOUN: Final = re.compile(
     r"|(?:and )?(?:must|may|can) ?(?:not|never) be (?:manually |ever )?(?:edited|changed|modified|touched|altered)(.*)",
     re.IGNORECASE | re.DOTALL,
 )
-_LEAVE: Final = re.compile(
+_LEAVE: Final = pattern(
     rf"(?:please )?(?:leave|keep) (?:the |everything (?:in|under) |files (?:in|under) )?({SPAN_LIST})(?: (?:folder|directory|files?))? "
     r"(?:alone|untouched|as (?:it|they) (?:is|are)|unchanged|as is)(.*)"
     rf"|treat (?:the |everything in |files in )?({SPAN_LIST})(?: (?:folder|directory|files?))? as (?:read[- ]only|frozen|generated|vendored|off[- ]limits|immutable)(.*)",
     re.IGNORECASE | re.DOTALL,
 )
-_PATHS_OWNED: Final = re.compile(
+_PATHS_OWNED: Final = pattern(
     rf"(?:changes? to |edits? (?:to|of) )?({SPAN_LIST}) (?:is|are|must be|may be|may only be|must go|go(?:es)?|belongs?)(?: only)?(?: changed| edited| updated)?"
     r"(?: only)? (?:in|into) (?:its|their|a|an) (?:own|separate|dedicated) (?:pull request|pr)s?(?: only)?(.*)",
     re.IGNORECASE | re.DOTALL,
 )
-_PATH_BANNED: Final = re.compile(
+_PATH_BANNED: Final = pattern(
     rf"(?:manual |hand )?(?:edits?|changes?|modifications?|writes?|editing|changing|modifying) (?:to |in |under |of |inside |files (?:in|under) )?(?:the )?({SPAN_LIST})"
     r"(?: (?:folder|directory|files?))? (?:by hand )?(?:is|are) (?:strictly )?(?:not allowed|not accepted|forbidden|prohibited|disallowed|off[- ]limits|rejected)(.*)",
     re.IGNORECASE | re.DOTALL,
 )
-_BY_HAND: Final = re.compile(
+_BY_HAND: Final = pattern(
     r"\bby hand\b|\bmanual(?:ly)?\b|\bgenerated\b|\bhand-|\bvendored\b|\bdirectly\b|\block ?files?\b|\bbuild (?:output|artifacts?)\b|\bbuilt\b",
     re.IGNORECASE,
 )
 
-_BEFORE: Final = re.compile(
+_BEFORE: Final = pattern(
     r"(?:(?:the|any|a|an|new|more|raw|direct|plain|bare|inline|calls?|to|uses?|usages?|of|log|logging|print|debug|debugging|statements?"
     r"|stray|leftover|blanket|functions?|comments?|ever|global|unchecked|empty|all|directives?|suppressions?|in|code|java|wildcard"
     r"|type|casts?|imports?|from|skipped|disabled|third-party|external|library|package|module|use|using|calling|markers?) )*\(?",
     re.IGNORECASE,
 )
-_NOUN: Final = re.compile(
+_NOUN: Final = pattern(
     r"(?:s\b|type )?\s?(casts?|types?|blocks?|comments?|directives?|statements?|attributes?|annotations?|calls?|macros?|imports?"
     r"|functions?|keywords?|decorators?|methods?|declarations?|exports?|markers?|notes?|suppressions?|package|module|library|builtin"
     r"|assertions?|operators?|pragmas?|variables?|usages?|invocations?|expressions?|handlers?|clauses?)?\b(?: comments?\b)?",
     re.IGNORECASE,
 )
-_INNER: Final = re.compile(rf"\s?\(({SPAN_LIST})\)", re.IGNORECASE)
-_COMMAND: Final = re.compile(
+_INNER: Final = pattern(rf"\s?\(({SPAN_LIST})\)", re.IGNORECASE)
+_COMMAND: Final = pattern(
     r"(?:git|npm|pnpm|yarn|go|cargo|make|gh|bd|pip|uv|docker|kubectl|pytest|mvn|gradle|npx|bun|deno|brew) \S|-{1,2}\w|\$|<<"
 )
-_PATHS: Final = re.compile(
+_PATHS: Final = pattern(
     r"[\w.@*{}-]*(?:/[\w.@*{}\[\]-]*)+|(?:[\w*-][\w.*-]*)?\.(?:lock|json|toml|ya?ml|md|rst|txt|xml|sum|mod|cfg|ini|sql|proto|svg|png|csv"
     r"|snap|lockb|gradle|kts|html|css|min\.js|pb\.go|generated\.\w+|g\.\w+|py|ts|js|go|rs|java)"
     r"|Makefile|Dockerfile|CODEOWNERS|LICENSE|go\.sum|go\.mod|\.gitignore|\.env|yarn\.lock"
@@ -173,9 +174,9 @@ def _find_generated_bans(sentence: RuleSentence) -> list[RepoRule]:
     return []
 
 
-_READ_ONLY: Final = re.compile(r"\bread[- ]only\b", re.IGNORECASE)
-_CLOSED: Final = re.compile(r"read|off|frozen", re.IGNORECASE)
-_TOGETHER: Final = re.compile(
+_READ_ONLY: Final = pattern(r"\bread[- ]only\b", re.IGNORECASE)
+_CLOSED: Final = pattern(r"read|off|frozen", re.IGNORECASE)
+_TOGETHER: Final = pattern(
     r" (?:together|along|at the same time) (?:with|as) (?:other |any )?(?:code|changes|features?|fixes|source files)(?: changes)?|"
     r" in the same (?:pull request|pr|commit) as (?:other |any )?(?:code|changes)(?: changes)?",
     re.IGNORECASE,
@@ -219,7 +220,7 @@ def _of_paths(
     ]
 
 
-_PATH_NOUN: Final = re.compile(r"^ (?:folder|directory|files?|tree|package|module|code|sources?)\b", re.IGNORECASE)
+_PATH_NOUN: Final = pattern(r"^ (?:folder|directory|files?|tree|package|module|code|sources?)\b", re.IGNORECASE)
 
 
 def _find_code_bans(sentence: RuleSentence) -> list[RepoRule]:
@@ -244,14 +245,14 @@ def _find_code_bans(sentence: RuleSentence) -> list[RepoRule]:
     return _of_code(sentence, objects, kind, after)
 
 
-_LAST_VERB: Final = re.compile(r"\b(import from|import|call|invoke|with|catch) $", re.IGNORECASE)
+_LAST_VERB: Final = pattern(r"\b(import from|import|call|invoke|with|catch) $", re.IGNORECASE)
 _NOUNS: Final = dict.fromkeys(("call", "invoke", "with"), "call") | {
     "import": "import",
     "import from": "import",
     "catch": "catch",
 }
 
-_OTHER_OBJECT: Final = re.compile(
+_OTHER_OBJECT: Final = pattern(
     r"[\s,]*(?!(?:unless|except|for|if|when|whenever|while|where|in|inside|at|to|around|without|by|with|on|under|outside|that|which|or|and|from"
     r"|as|within|anywhere|directly|ever|because|since|but|only|other|apart|not|use|it|they|this|these|call|return|prefer|log|raise"
     r"|throw|instead|anymore|yourself|manually|please|any|into|over|before|after|until|behind|here|left|lying|remain\w*)\b)[a-z]+",
@@ -260,7 +261,7 @@ _OTHER_OBJECT: Final = re.compile(
 """A word behind the code that makes another thing of it: a `TODO` list, a `print` queue."""
 
 
-_HAS_LETTER: Final = re.compile(r"[A-Za-z_]")
+_HAS_LETTER: Final = pattern(r"[A-Za-z_]")
 
 
 def _of_code(sentence: RuleSentence, objects: str, noun: str, after: str) -> list[RepoRule]:

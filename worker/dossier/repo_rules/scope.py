@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
+from worker.domain.pattern import pattern
 from worker.dossier.repo_rules.statements import Statement
 
 
@@ -84,7 +85,7 @@ class RepoRule:
 
 
 SPAN_LIST: Final = r"«\d+»(?:(?:,? (?:and|or|nor) |, ?| ?/ ?)«\d+»){0,20}"
-SPAN_NUMBER: Final = re.compile(r"«(\d+)»")
+SPAN_NUMBER: Final = pattern(r"«(\d+)»")
 
 LANGUAGES: Final = {
     "python": "python",
@@ -102,7 +103,7 @@ LANGUAGES: Final = {
 _LANGUAGE: Final = r"(python|golang|go|rust|java|typescript|ts|javascript|js)"
 _LIBRARY: Final = r"(?:library|production|prod|source|non-test|shipped|runtime|application|app|package|published)"
 
-_NOTHING: Final = re.compile(
+_NOTHING: Final = pattern(
     r"[\s,.;:!]+|(?:directly|anywhere|at all|ever|yourself|by hand|manually|please|here|behind|left|remaining|in place|lying around|for any reason|under any circumstances)\b"
     r"|(?:in|to|into|from) (?:(?:the|our|any|this|new|your|a|all|of) )*(?:code ?base|code|repo|repository|project)\b|for (?:agents|bots|everyone|all of us|now)\b"
     r"|unless (?:(?:a|the|an|one|some|our) )?(?:maintainers?|owners?|issue|code ?owners?|you are|you're|you were|explicitly|specifically|it is|it's)\b[^.;«]{0,20}"
@@ -111,7 +112,7 @@ _NOTHING: Final = re.compile(
     r"|in new code\b|in (?:commits|committed code)\b",
     re.IGNORECASE,
 )
-_IN_LIBRARY: Final = re.compile(
+_IN_LIBRARY: Final = pattern(
     rf"(?:in|inside|within) (?:the |any |our )?(?:{_LIBRARY}(?: code| files?| modules?| packages?| sources?)?"
     rf"|packages|libraries|libs?)\b(?: code\b)?"
     r"|(?:outside(?: of)?|except(?: in| for)?|other than in|but not in|apart from(?: in)?|not in)"
@@ -119,60 +120,57 @@ _IN_LIBRARY: Final = re.compile(
     r"|in non-test (?:code|files)",
     re.IGNORECASE,
 )
-_IN_ALL: Final = re.compile(
+_IN_ALL: Final = pattern(
     rf"(?:in|inside) (?:the |any )?(?:tests? (?:or|and|nor) (?:in )?(?:the )?{_LIBRARY}"
     rf"|{_LIBRARY} (?:code )?(?:or|and|nor) (?:in )?(?:the )?tests?)(?: code| files)?\b",
     re.IGNORECASE,
 )
-_IN_TESTS: Final = re.compile(
+_IN_TESTS: Final = pattern(
     r"(?:in|inside|within) (?:the |unit |any |our )?tests?\b(?: code\b| files?\b)?", re.IGNORECASE
 )
-_IN_LANGUAGE: Final = re.compile(
-    rf"in (?:any |our |new )?{_LANGUAGE}\b(?: code\b| files?\b| sources?\b)?", re.IGNORECASE
-)
-_INSIDE: Final = re.compile(
+_IN_LANGUAGE: Final = pattern(rf"in (?:any |our |new )?{_LANGUAGE}\b(?: code\b| files?\b| sources?\b)?", re.IGNORECASE)
+_INSIDE: Final = pattern(
     rf"(?:in|inside|within|under|below|from)(?: of)? (?:the |any file (?:in|under) |files (?:in|under) )?({SPAN_LIST})"
     r"(?: (?:folder|directory|package|module|files?|tree|code)\b)?",
     re.IGNORECASE,
 )
-_OUTSIDE: Final = re.compile(
+_OUTSIDE: Final = pattern(
     rf"(?:outside(?: of)?|except(?: in| under| for)?|other than in|but not in)(?: the)? ({SPAN_LIST})"
     r"(?: (?:folder|directory|package|module|files?|tree)\b)?",
     re.IGNORECASE,
 )
-_EXPLANATION: Final = re.compile(
+_EXPLANATION: Final = pattern(
     r"(?:(?:an?|the|our|another) [\w -]{1,30}?(?:writes?|rewrites?|overwrites?|generates?|owns?|maintains?|makes?|creates?|breaks?|has|have|will|would)\b"
     r"|use|call|return|prefer|log|raise|throw|inject|pass|instead|because|since|as (?:it|they|this|these)\b|it |it's|they |this "
     r"|these |that |name |ask |write |rather|always |see |fix )",
     re.IGNORECASE,
 )
-_MAY: Final = re.compile(
+_MAY: Final = pattern(
     r"\b(?:unit )?(tests?|scripts?|examples?|benchmarks?|the cli|main)(?: code| files)?(?:,? (?:and|or) (?:tests?|scripts?|examples?"
     r"|benchmarks?|the cli|main))?(?: code| files)? (?:may|can|are (?:fine|exempt|excluded|ok|okay|allowed)|is (?:fine|ok|okay|allowed))"
     r"|\b(?:fine|allowed|ok|okay|permitted|acceptable) in (?:the |unit )?tests?\b",
     re.IGNORECASE,
+    needs=("may", "can", "fine", "exempt", "excluded", "ok", "allowed", "permitted", "acceptable"),
 )
-DOUBT_WORDS: Final = re.compile(
+DOUBT_WORDS: Final = pattern(
     r"\b(?:unless|except|exceptions?|exempt|excluding|however|but|only|if|when|whenever|while|where|without|allowed|permitted"
     r"|may|fine|ok|okay|possible|necessary|needed|by default|usually|generally|typically|mostly|prefer\w*|try|should|avoid|ideally"
     r"|consider|for example|e\.g|such as|like|mainly|legacy|new (?:files|modules)|until|before|after|during|rarely|sparingly)\b",
     re.IGNORECASE,
 )
-_NOT_ABOUT_CODE: Final = re.compile(
+_NOT_ABOUT_CODE: Final = pattern(
     r"\b(?:commits?|git|pull requests?|prs?|issues?|comment(?:ing)?|release|releasing|chat|tone|communicat\w+|shell|commands?"
     r"|tools?|sessions?|workflow|reviews?|output|docs|documentation|markdown|changelog|example|sql|css|html|yaml|config\w*"
     r"|deploy\w*|debug\w*|migration\w*|frontend|backend|legacy|archive|writing|answers?|responses?|when|if|during)\b",
     re.IGNORECASE,
 )
-_TESTING: Final = re.compile(r"\b(?:tests?|testing)\b", re.IGNORECASE)
+_TESTING: Final = pattern(r"\b(?:tests?|testing)\b", re.IGNORECASE)
 _OF_CODE: Final = r"(?:coding|code|style|implementation|development|quality|lint|build|architecture)"
-_TESTING_AND_MORE: Final = re.compile(
+_TESTING_AND_MORE: Final = pattern(
     rf"\btest(?:s|ing)?(?:,| and| &) (?:\w+ )?{_OF_CODE}|\b{_OF_CODE}\w*(?:,| and| &) test(?:s|ing)?\b"
 )
 """A section about the code as well: "Testing and code style"."""
-_TITLE_LANGUAGE: Final = re.compile(
-    rf"{_LANGUAGE}(?: (?:code|rules|style|guidelines|conventions|files))?", re.IGNORECASE
-)
+_TITLE_LANGUAGE: Final = pattern(rf"{_LANGUAGE}(?: (?:code|rules|style|guidelines|conventions|files))?", re.IGNORECASE)
 _MOST_QUALIFIERS: Final = 12
 
 
@@ -230,7 +228,7 @@ def read_exceptions(others: str, scope: RuleScope) -> ScopeReading:
     return ScopeReading(scope, not _EXCEPTION.search(others))
 
 
-_EXCEPTION: Final = re.compile(
+_EXCEPTION: Final = pattern(
     r"\b(?:unless|except(?! ?:)|(?:only|one|single|an|the only|no|with the|sole) exceptions?|exceptions? (?:is|are|for|to|apply)|exceptions?:"
     r"|exempt|excluding|however|but|only if|only when|allowed|permitted|may be|may use|is fine"
     r"|are fine|if (?:you|it|there|absolutely|really|genuinely|necessary|needed)|ask first|by default|where (?:possible|necessary)"

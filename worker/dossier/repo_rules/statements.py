@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
+from worker.domain.pattern import pattern
+
 MOST_LINES: Final = 5_000
 LONGEST: Final = 2_000
 MOST_CELLS: Final = 10
@@ -22,20 +24,20 @@ MOST_BELOW: Final = 12
 OPEN, CLOSE = "«", "»"
 """Around the number of a code span, in prose."""
 
-_FENCE: Final = re.compile(r"\s{0,12}(`{3,}|~{3,})")
-_HEADING: Final = re.compile(r"\s{0,3}(#{1,6})\s+(.*)")
-_UNDERLINE: Final = re.compile(r"\s{0,3}(?:=+|-{2,})\s*")
-_NUMBERED: Final = re.compile(r"^(?:\d{1,3}(?:\.\d{1,3})*[.):]?\s+)+(?=\S)")
-_ITEM: Final = re.compile(r"(\s{0,40})(?:[-*+]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?(.*)")
-_CODE: Final = re.compile(r" {4}|\t")
-_QUOTED: Final = re.compile(r"\s{0,3}(?:>\s?)+(?:\[!\w{1,20}\]\s*$)?")
-_ROW: Final = re.compile(r"\s{0,3}\|")
-_RULE_LINE: Final = re.compile(r"[\s|:-]+")
-_SPAN: Final = re.compile(r"(`{1,3})(?!`)([^\n]{1,200}?)(?<!`)\1(?!`)")
-_LINK: Final = re.compile(r"\[([^\]\n]{1,200})\]\([^)\n]{0,500}\)")
-_EMPHASIS: Final = re.compile(r"\*{1,3}|(?<!\w)_{1,2}(?=\S)|(?<=\S)_{1,2}(?!\w)")
-_MARKS: Final = re.compile(r"^[\s✅⚠️❗️❕‼️:!-]+")
-_BARE_CODE: Final = re.compile(
+_FENCE: Final = pattern(r"\s{0,12}(`{3,}|~{3,})")
+_HEADING: Final = pattern(r"\s{0,3}(#{1,6})\s+(.*)")
+_UNDERLINE: Final = pattern(r"\s{0,3}(?:=+|-{2,})\s*")
+_NUMBERED: Final = pattern(r"^(?:\d{1,3}(?:\.\d{1,3})*[.):]?\s+)+(?=\S)")
+_ITEM: Final = pattern(r"(\s{0,40})(?:[-*+]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?(.*)")
+_CODE: Final = pattern(r" {4}|\t")
+_QUOTED: Final = pattern(r"\s{0,3}(?:>\s?)+(?:\[!\w{1,20}\]\s*$)?")
+_ROW: Final = pattern(r"\s{0,3}\|")
+_RULE_LINE: Final = pattern(r"[\s|:-]+")
+_SPAN: Final = pattern(r"(`{1,3})(?!`)([^\n]{1,200}?)(?<!`)\1(?!`)")
+_LINK: Final = pattern(r"\[([^\]\n]{1,200})\]\([^)\n]{0,500}\)")
+_EMPHASIS: Final = pattern(r"\*{1,3}|(?<!\w)_{1,2}(?=\S)|(?<=\S)_{1,2}(?!\w)")
+_MARKS: Final = pattern(r"^[\s✅⚠️❗️❕‼️:!-]+")
+_BARE_CODE: Final = pattern(
     r"(?<![\w`«./-])(?:[A-Za-z_][\w.]{0,60}\(\)|(?:console|System\.out|fmt|os|time|Thread)\.[A-Za-z]\w{0,30}(?:\(\))?"
     r"|(?:println|dbg|todo|unimplemented|eprintln|panic)!|(?:TODO|FIXME|XXX|HACK)(?=s?\b)|@ts-[a-z-]{3,20}|(?:(?<=use )|(?<=call )|(?<=using ))(?:eval|print)(?=$|[.,;])"
     r"|(?:[\w.@-]{1,60}/){1,12}(?:(?=[\s,;:.)]|$)|\*{1,2}|[\w*-]{1,60}(?:\.[a-z]{1,10}){1,2}\b)"
@@ -45,12 +47,12 @@ _BARE_CODE: Final = re.compile(
 
 _CODE_PHRASES: Final = (
     (
-        re.compile(r"\b(?:debug(?:ging)? )?print(?= statements?\b| calls?\b)|\bdebug(?:ging)? prints\b", re.IGNORECASE),
+        pattern(r"\b(?:debug(?:ging)? )?print(?= statements?\b| calls?\b)|\bdebug(?:ging)? prints\b", re.IGNORECASE),
         "print()",
     ),
-    (re.compile(r"\b(?:wildcard|star)(?= imports?\b(?! \())", re.IGNORECASE), "import *"),
-    (re.compile(r"\bdefault(?= exports?\b(?! \())", re.IGNORECASE), "export default"),
-    (re.compile(r"\bbare (?:«)?except:?(?= |s\b|\.|$)", re.IGNORECASE), "except:"),
+    (pattern(r"\b(?:wildcard|star)(?= imports?\b(?! \())", re.IGNORECASE), "import *"),
+    (pattern(r"\bdefault(?= exports?\b(?! \())", re.IGNORECASE), "export default"),
+    (pattern(r"\bbare (?:«)?except:?(?= |s\b|\.|$)", re.IGNORECASE), "except:"),
 )
 """Code that words name."""
 
@@ -85,7 +87,7 @@ class Statement:
         return _NUMBER.sub(lambda match: phrases.get(int(match[1])) or f"`{self.spans[int(match[1])]}`", prose)
 
 
-_NUMBER: Final = re.compile(rf"{OPEN}(\d{{1,4}}){CLOSE}")
+_NUMBER: Final = pattern(rf"{OPEN}(\d{{1,4}}){CLOSE}")
 
 
 def parse_statements(markdown: str) -> Iterator[Statement]:

@@ -5,11 +5,12 @@ common ones in words and identifiers (four in five, against one in four of lette
 """
 
 import math
-import re
 from collections import Counter
 from collections.abc import Callable
 from itertools import pairwise
 from typing import Final
+
+from worker.domain.pattern import pattern
 
 MOST_LENGTH: Final = 256
 
@@ -19,17 +20,17 @@ TOKEN_LENGTH: Final = 16
 PASSWORD_LENGTH: Final = 8
 """Nor a password that is worth the name."""
 
-_HEX: Final = re.compile(r"(?:0x)?[0-9a-f]+|(?:0x)?[0-9A-F]+")
+_HEX: Final = pattern(r"(?:0x)?[0-9a-f]+|(?:0x)?[0-9A-F]+")
 _HEX_KEY: Final = 32
-_PLACEHOLDER: Final = re.compile(
+_PLACEHOLDER: Final = pattern(
     r"(?i)change[-_ ]?(?:me|it|this)|example|placeholder|dummy|sample|redacted|replace|insert|your|my[-_]|todo|fixme|fake"
     r"|foo|bar(?![a-z])|test|mock|stub|default|secret|passw(?:or)?d|token|api[-_]?key|credential|x{4,}|\*{3,}|\.{3,}|-{4,}|_{4,}"
 )
-_CODE: Final = re.compile(
+_CODE: Final = pattern(
     r"\s|^[$&*@:]|\$[{(]|\{\{|\{\w{0,40}\}|^<.*>$|%\(\w|(?:^|[-_/:.])%[sdvq](?:$|[-_/:.])|\w\(|\[\d*\]|://"
     r"|^(?:process|os|self|this|config|settings|env|secrets|vars|var|local|data|module)\."
 )
-_CHECKSUM: Final = re.compile(r"(?i)(?:sha(?:1|256|384|512)|md5|h1|blake\w{1,6})[-:=]")
+_CHECKSUM: Final = pattern(r"(?i)(?:sha(?:1|256|384|512)|md5|h1|blake\w{1,6})[-:=]")
 _PAIRS: Final = frozenset(  # the commonest in documents and identifiers: five sixths of all pairs there
     "ab ac ad ag ai al am an ap ar as at ba be bl bo ca ce ch ck cl co ct da de di do ea ec ed ee ef el em en ep er es et ev"  # noqa: SIM905 - read as words
     " ex fa fi fo ge ha he hi ho ia ic id ie if ig il im in io ir is it ke la ld le li ll lo ls lt lu ly ma me mi mm mo mp na"
@@ -101,7 +102,7 @@ _CLASSES: Final[tuple[Callable[[str], bool], ...]] = (
     str.isdigit,
     lambda char: not char.isalnum(),
 )
-_NAME: Final = re.compile(r"[A-Za-z][A-Za-z]*+(?:[-_./: ][A-Za-z0-9]++)*+\d{0,4}|[a-z]++(?:[A-Z][a-z]++)*+\d{0,4}")
+_NAME: Final = pattern(r"[A-Za-z][A-Za-z]*+(?:[-_./: ][A-Za-z0-9]++)*+\d{0,4}|[a-z]++(?:[A-Z][a-z]++)*+\d{0,4}")
 
 
 def _is_name(value: str) -> bool:

@@ -1,7 +1,7 @@
 """Find secrets: by the forms that services give their keys, by the name before a value, and private keys.
 
-Each expression begins with characters that its run can't be entered at a second time, or is bounded: linear time. None is tried on
-a text without any of its keywords.
+Each expression begins with characters that its run can't be entered at a second time, or is bounded: linear time. None is
+compiled before a text holds one of its keywords.
 """
 
 import base64
@@ -14,6 +14,7 @@ from typing import Annotated, Final, NamedTuple
 from pydantic import Field
 
 from worker.domain.model import Frozen
+from worker.domain.pattern import pattern
 from worker.dossier.secrets.entropy import is_password, is_placeholder, is_random
 
 
@@ -91,7 +92,7 @@ def _is_real(secret: str) -> bool:
     return not _EXAMPLE.search(secret)
 
 
-_EXAMPLE: Final = re.compile(r"EXAMPLE|example|(?i:(?<![a-z])your[-_])|x{4}|X{4}|(.)\1{7}|\*{4}|\.{4}")
+_EXAMPLE: Final = pattern(r"EXAMPLE|example|(?i:(?<![a-z])your[-_])|x{4}|X{4}|(.)\1{7}|\*{4}|\.{4}")
 
 
 def _is_key_inside(encoded: str) -> bool:
@@ -118,11 +119,11 @@ _COMMON_PASSWORDS: Final = frozenset(
     {"postgres", "password", "passwd", "pass", "pwd", "root", "admin", "guest", "user", "test", "secret", "mysql"}
     | {"redis", "mongo", "rabbitmq", "minio", "minioadmin", "token", "changeme", "example", "foo", "bar"}
 )
-_PLACEHOLDER: Final = re.compile(r"[${}<>%()\[\]]|\*{2}|\.{3}|(?i:^x+$|passw(?:or)?d|your)|^.{0,2}$")
+_PLACEHOLDER: Final = pattern(r"[${}<>%()\[\]]|\*{2}|\.{3}|(?i:^x+$|passw(?:or)?d|your)|^.{0,2}$")
 
 
 def _form(kind: SecretKind, keywords: str, form: str, is_one: Callable[[str], bool] = _is_real) -> SecretPattern:
-    return SecretPattern(kind, tuple(keywords.split()), re.compile(form), is_one)
+    return SecretPattern(kind, tuple(keywords.split()), pattern(form), is_one)
 
 
 _L, _R = "(?<![A-Za-z0-9])", "(?![A-Za-z0-9])"
@@ -277,13 +278,13 @@ _KEYWORDS: Final = tuple((word, shape) for shape in SECRET_PATTERNS for word in 
 """Hardly any text holds one of them, and each is searched in every line that is judged or shown."""
 
 
-_BEGINS: Final = re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
-_ENDS: Final = re.compile(r"-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
-_RUN: Final = re.compile(r"(?:\\+[rn]|[\s\"'`,])*+([A-Za-z0-9+/=]{16,}+)")
-_LONG_RUN: Final = re.compile(r"[A-Za-z0-9+/=]{16,}+")
-_BODY: Final = re.compile(r"[\s\"'`#>|*]*+(?://\s)?([A-Za-z0-9+/=]++)(?:\\+[nr])*+[\s\"'`,;)\\+]*+")
-_KEY_HEADER: Final = re.compile(r"[\s\"'`#>|*]*+(?:[A-Z][A-Za-z-]{2,30}+: [^\n]{0,200}+)?")
-_PUTTY: Final = re.compile(r"Private-Lines: (\d{1,4})\s*")
+_BEGINS: Final = pattern(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
+_ENDS: Final = pattern(r"-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
+_RUN: Final = pattern(r"(?:\\+[rn]|[\s\"'`,])*+([A-Za-z0-9+/=]{16,}+)")
+_LONG_RUN: Final = pattern(r"[A-Za-z0-9+/=]{16,}+")
+_BODY: Final = pattern(r"[\s\"'`#>|*]*+(?://\s)?([A-Za-z0-9+/=]++)(?:\\+[nr])*+[\s\"'`,;)\\+]*+")
+_KEY_HEADER: Final = pattern(r"[\s\"'`#>|*]*+(?:[A-Z][A-Za-z-]{2,30}+: [^\n]{0,200}+)?")
+_PUTTY: Final = pattern(r"Private-Lines: (\d{1,4})\s*")
 _SHORTEST: Final = 16
 _MOST_SHORT_LINES: Final = 2
 """So many last lines may be shorter."""
@@ -399,43 +400,43 @@ def _find_putty_keys(text: str) -> Iterator[SecretSpan]:
         at += len(line) + 1
 
 
-_NAME: Final = re.compile(
+_NAME: Final = pattern(
     r"(?P<password>pass(?:w(?:or)?d|phrase)|pwd)|(?P<pass>(?<![a-z])pass(?![a-z]))|(?P<token>token|_auth\b)|(?P<secret>secret)"
     r"|(?P<credential>credential)|(?P<key>key)"
 )
 """Held against folded text: without IGNORECASE the search is six times as fast."""
 
-_KEY_OWNER: Final = re.compile(
+_KEY_OWNER: Final = pattern(
     r"(?:api|access|private|auth|account|shared|master|encryption|signing|crypto|cipher|hmac|storage|session|cookie|webhook"
     r"|licen[cs]e|service|client|deploy|app|admin|subscription|integration)[_ -]?$"
 )
 """The word before "key" where that is one to something."""
 
-_REST: Final = re.compile(r"[A-Za-z0-9_-]{0,40}+")
-_NO_SECRET_NAME: Final = re.compile(
+_REST: Final = pattern(r"[A-Za-z0-9_-]{0,40}+")
+_NO_SECRET_NAME: Final = pattern(
     r"(?i)(?:^i[sz]e|(?:^|[_-]|(?<=[a-z])(?=[A-Z]))(?:hash(?:ed)?|sha\d{0,3}|digest|checksum|ids?|names?|ur[il]s?|paths?|files?|dir|type"
     r"|len(?:gth)?|size|count|limit|max|min|expir\w*|ttl|field|column|label|hint|placeholder|policy|pattern|regexp?|version|arn|ref"
     r"|status|state|error|message|text|title|test|index|prefix|suffix|format|class|color|colour)s?)$"
 )
 _CLOSE: Final = r"(?:\\?[\"'`])?\]?"
-_TYPED: Final = re.compile(rf"{_CLOSE}\??[ \t]?:[ \t]?[A-Za-z_][\w.\[\]| ]{{0,40}}+=[ \t]{{0,8}}+")
-_ASSIGNED: Final = re.compile(rf"{_CLOSE}[ \t]{{0,20}}+(?:=>|:=|\?=|:-|={{1,3}}|:(?!:)|!==?)[ \t]{{0,20}}+")
-_MARKED: Final = re.compile(r"[^<>\n]{0,60}+>\s{0,4}+(?=[^\s<])")
-_PASSED: Final = re.compile(rf"{_CLOSE}(?:[ \t]?[,(][ \t]{{0,8}}+|[ \t]{{1,4}}+)++(?=\\?[\"'`])")
-_NEXT_LINE: Final = re.compile(
+_TYPED: Final = pattern(rf"{_CLOSE}\??[ \t]?:[ \t]?[A-Za-z_][\w.\[\]| ]{{0,40}}+=[ \t]{{0,8}}+")
+_ASSIGNED: Final = pattern(rf"{_CLOSE}[ \t]{{0,20}}+(?:=>|:=|\?=|:-|={{1,3}}|:(?!:)|!==?)[ \t]{{0,20}}+")
+_MARKED: Final = pattern(r"[^<>\n]{0,60}+>\s{0,4}+(?=[^\s<])")
+_PASSED: Final = pattern(rf"{_CLOSE}(?:[ \t]?[,(][ \t]{{0,8}}+|[ \t]{{1,4}}+)++(?=\\?[\"'`])")
+_NEXT_LINE: Final = pattern(
     r"(?:\\?[\"'])?,?[ \t]*+\r?\n[ \t\"'+>-]{0,80}+value(?:\\?[\"'])?[ \t]{0,4}+[:=][ \t]{0,4}+", re.IGNORECASE
 )
 _FORMS: Final = (_ASSIGNED, _TYPED, _NEXT_LINE, _PASSED)
 _STRONG: Final = 2
 """How many forms count for `pass`, a word like others: those that plainly set a value."""
 
-_FLAG: Final = re.compile(r"[ \t]{1,4}+(?=[^\s-])")
-_QUOTED: Final = re.compile(r"(?:[rbfuL@$]{0,2}\\?)([\"'`])(?P<value>[^\"'`\n\\]{6,512}+)")
-_BARE: Final = re.compile(r"(?P<value>[^\s\"'`,;<>(){}\[\]|&\\]{6,512}+)(?![(\[{])")
-_HEADER: Final = re.compile(
+_FLAG: Final = pattern(r"[ \t]{1,4}+(?=[^\s-])")
+_QUOTED: Final = pattern(r"(?:[rbfuL@$]{0,2}\\?)([\"'`])(?P<value>[^\"'`\n\\]{6,512}+)")
+_BARE: Final = pattern(r"(?P<value>[^\s\"'`,;<>(){}\[\]|&\\]{6,512}+)(?![(\[{])")
+_HEADER: Final = pattern(
     r"(?i)\b(?:bearer|basic|apikey|(?P<word>token))[ \t]{1,4}+(?P<value>[A-Za-z0-9._~+/-]{16,}+={0,2})"
 )
-_HEX: Final = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_HEX: Final = pattern(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 
 def find_named_secrets(text: str) -> Iterator[SecretSpan]:
@@ -516,7 +517,7 @@ def _find_in_headers(text: str) -> Iterator[SecretSpan]:
             yield SecretSpan(*match.span("value"), SecretKind.CREDENTIAL)
 
 
-_NETRC: Final = re.compile(r"\blogin[ \t]{1,8}+\S{1,100}+\s{1,8}+password[ \t]{1,8}+(?P<value>\S{6,200}+)")
+_NETRC: Final = pattern(r"\blogin[ \t]{1,8}+\S{1,100}+\s{1,8}+password[ \t]{1,8}+(?P<value>\S{6,200}+)")
 
 
 def _find_in_netrc(text: str) -> Iterator[SecretSpan]:

@@ -1,11 +1,11 @@
 """A text or a record with its secrets replaced by marks, and which line held what. The number of lines stays."""
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple, cast
 
+from worker.domain.pattern import pattern
 from worker.dossier.secrets.patterns import (
     SecretKind,
     SecretSpan,
@@ -80,7 +80,7 @@ ID_FIELDS: Final = frozenset(
 )
 """Fields of verdicts and of audits that hold hashes, ids, figures and our own words."""
 
-WORD_PATTERN: Final = re.compile(r"[a-z_]{0,30}")
+WORD_PATTERN: Final = pattern(r"[a-z_]{0,30}")
 """A word of a closed set: searching it for secrets would take a while."""
 
 

@@ -4,7 +4,6 @@ Rows with the label `weak` count only where scores are compared. Rows of differe
 made their truth known differs.
 """
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from decimal import Decimal
 from statistics import median
 from typing import Final, NamedTuple, TypeVar
 
+from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Abstain, Accept, Category, Reject
 from worker.evaluation.bench.measures import (
     CalibrationBin,
@@ -47,7 +47,7 @@ FEWEST_ROWS: Final = 300
 MOST_FALSE_ALARMS: Final = 0.005
 """The highest upper end of the interval of its false alarms."""
 
-MEASURED_LINE: Final = re.compile(
+MEASURED_LINE: Final = pattern(
     r"False alarms: (\d+) of (\d+) clean changes with ([a-z A-Z]+?) \(\d+\.\d %, at most \d+\.\d\d %\)\."
 )
 

@@ -3,13 +3,13 @@
 An invalid parameter is refused with its name, what is expected and its value; so is an unknown one.
 """
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final, TypeVar
 
+from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import SubjectKind
 from worker.domain.window import parse_moment_ms
 from worker.evaluation.stats.figures import EPOCH, LATEST, HourWindow, make_window
@@ -25,7 +25,7 @@ EXCLUDED_SUBJECTS: Final = frozenset({SubjectKind.BENCHMARK})
 """In no answer but one that asks for them by name: they are not proposed changes."""
 
 NO_GROUP: Final = "none"
-SHARE_PATTERN: Final = re.compile(r"[0-9]{1,2}(\.[0-9]{1,10})?")
+SHARE_PATTERN: Final = pattern(r"[0-9]{1,2}(\.[0-9]{1,10})?")
 
 
 class GroupDimension(StrEnum):

@@ -11,9 +11,10 @@ from itertools import islice
 from typing import Final
 
 from worker.domain.dossier import Ci, CiCheck, CiState
+from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import CiFailure
 
-_SEQUENCE: Final = re.compile(r"\x1b\[[0-9;]{0,20}[A-Za-z]")
+_SEQUENCE: Final = pattern(r"\x1b\[[0-9;]{0,20}[A-Za-z]")
 
 
 def without_ansi(text: str) -> str:
@@ -28,10 +29,10 @@ NAMED_TESTS: Final = 20
 JUNIT: Final = "junit"
 """The app of a check that was read from a JUnit report: its summary has one line per failing test."""
 
-_JUNIT_LINE: Final = re.compile(r"(\S{1,300}::.{1,300}?): .*")
+_JUNIT_LINE: Final = pattern(r"(\S{1,300}::.{1,300}?): .*")
 
 _FAILING_TEST: Final = tuple(
-    re.compile(line)
+    pattern(line)
     for line in (
         r"(?:FAILED|ERROR) (\S{1,300}\.py(?:::.{1,300}?)?)(?: - .*)?",  # pytest
         r"\s*--- FAIL: (\S{1,300})(?: \(.*\))?",  # go
@@ -48,7 +49,7 @@ _FAILING_TEST: Final = tuple(
 EXCERPT_LINES: Final = 20
 LINE_CHARACTERS: Final = 200
 EXCERPT_CHARACTERS: Final = 2_000
-_FAILURE_LINE: Final = re.compile(
+_FAILURE_LINE: Final = pattern(
     r"^E\s|\b(?:assert\w*|\w*error|\w*exception|panicked|expected|received|actual|got|want)\b|\bFAIL", re.IGNORECASE
 )
 """A line that shows why a test fails."""

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from worker.domain.dossier import Criterion, Dossier
+from worker.domain.pattern import pattern
 from worker.domain.verdict.ledger import Case, CoverageClaim
 from worker.domain.verdict.verdict import ClaimStatus, ClaimVerdict, Finding
 from worker.dossier.claim_pointer import ClaimPointer, read_pointer
@@ -21,8 +22,8 @@ from worker.signals.analysis.file_roles import FileRole, role_of
 from worker.signals.registry import SIGNALS
 from worker.signals.signal import SignalScope
 
-_WORD: Final = re.compile(r"[^\W\d]\w*")
-_WORD_OR_NUMBER: Final = re.compile(r"\w+")
+_WORD: Final = pattern(r"[^\W\d]\w*")
+_WORD_OR_NUMBER: Final = pattern(r"\w+")
 
 
 def check_claims(

@@ -8,16 +8,17 @@ from collections.abc import Iterable
 from typing import Final
 
 from worker.domain.dossier import Dossier, UnreadReason
+from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Coverage
 from worker.dossier.diff.parser import ChangeKind, Diff, FileDiff
 
-_ASSET: Final = re.compile(
+_ASSET: Final = pattern(
     r"\.(?:png|jpe?g|gif|webp|avif|ico|bmp|woff2?|ttf|otf|eot|mp3|mp4|webm|ogg|wav)$", re.IGNORECASE
 )
-_DOCS: Final = re.compile(r"(?:^|/)(?:docs?|documentation|screenshots?|website)/", re.IGNORECASE)
-_SUBMODULE_COMMIT: Final = re.compile(r"\+Subproject commit ([0-9a-f]{40})\b")
-_SHORT_SHA: Final = re.compile(r"\b[0-9a-f]{7,40}\b")
-_SAYS_MISSING: Final = re.compile(
+_DOCS: Final = pattern(r"(?:^|/)(?:docs?|documentation|screenshots?|website)/", re.IGNORECASE)
+_SUBMODULE_COMMIT: Final = pattern(r"\+Subproject commit ([0-9a-f]{40})\b")
+_SHORT_SHA: Final = pattern(r"\b[0-9a-f]{7,40}\b")
+_SAYS_MISSING: Final = pattern(
     r"\b(?:absent|missing|lack(?:s|ed|ing)?|nowhere|(?:not|never) (?:there|included|present|added|defined|implemented|found)"
     r"|(?:(?:does|do) not|doesn't|don't) (?:exist|contain|include|define|implement))\b",
     re.IGNORECASE,

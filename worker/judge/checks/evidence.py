@@ -3,7 +3,6 @@
 A pointer that passes carries its line as it is in the file; a problem is a sentence that the model can act on.
 """
 
-import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from itertools import islice
 from typing import Final
 
 from worker.domain.dossier import Dossier
+from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import EvidencePointer, Side
 from worker.dossier.diff.parser import ChangeKind, Diff, DiffError, FileDiff, base_text, diff_of, text_lines
 
@@ -245,7 +245,7 @@ def _is_redacted(text: str, quote: str) -> bool:
     return at + len(last) < len(text) and (not is_whole or len(text.split()) == 1)
 
 
-_MARK: Final = re.compile(r"\[redacted: [a-z ]{1,40}\]")
+_MARK: Final = pattern(r"\[redacted: [a-z ]{1,40}\]")
 
 LONG_QUOTE: Final = 30
 """Characters, without white space, that suffice as the quote of a longer line."""

@@ -12,6 +12,7 @@ from itertools import chain, islice
 from typing import Final
 
 from worker.domain.dossier import Dossier
+from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category, Leaning, ModelOpinion
 from worker.dossier.diff.parser import diff_of
 
@@ -47,7 +48,7 @@ _ABSENT: Final = r"(?:missing|absent|undefined|undeclared|nowhere(?:\s+to\s+be\s
 def _denial_patterns(*, subject: str, active: str, negative: str) -> tuple["re.Pattern[str]", ...]:
     """The ways to deny a verb of a name: passive, active, and with "nothing" as the subject."""
     return tuple(
-        re.compile(phrase, re.IGNORECASE | re.MULTILINE)
+        pattern(phrase, re.IGNORECASE | re.MULTILINE)
         for phrase in (
             rf"{_SUBJECT}{subject}{_AFTER}",
             rf"{_DOES_NOT}\s+{active}{_OBJECT}{_AFTER}",
@@ -65,7 +66,7 @@ _DENIALS: Final = (
         negative=r"(?:defines|declares|adds|introduces|creates)",
     ),
     *(
-        re.compile(phrase, re.IGNORECASE | re.MULTILINE)
+        pattern(phrase, re.IGNORECASE | re.MULTILINE)
         for phrase in (
             rf"\bdefinition\s+of\s+{_NAME}{_PLACE}\s+is\s+{_ABSENT}{_AFTER}",
             rf"\bthere\s+(?:is|are|was)\s+no{_OBJECT}{_AFTER}",
@@ -83,7 +84,7 @@ _UNHANDLED_DENIALS: Final = (
         active=r"(?:handle|catche?)s?",
         negative=r"(?:handles|catches)",
     ),
-    re.compile(rf"\b(?:unhandled|uncaught)\s+{_NAME}{_AFTER}", re.IGNORECASE),
+    pattern(rf"\b(?:unhandled|uncaught)\s+{_NAME}{_AFTER}", re.IGNORECASE),
 )
 _HANDLES: Final = (
     r"^[^\n#]{0,300}(?:\b(?:except|catch|case|rescue|when|match|if|elif|instanceof|isinstance|errors\.(?:Is|As))\b[^\n]{0,300}"
@@ -97,7 +98,7 @@ _DEFINES: Final = (
     r"|^(?:[^\S\n]{0,8}(?:self|this)\.)?{name}[^\S\n]*(?::[^=\n]{1,100})?=(?![=>])"
 )
 _IMPORTS: Final = r"^(?=[^\n]*\b(?:import|from|require|use|using|include)\b)[^\n]*(?<![\w$]){name}(?![\w$])"
-_SOURCE: Final = re.compile(
+_SOURCE: Final = pattern(
     r"\bfrom\s[\w.]{0,200}?\b(\w{1,100})\s+import\b"  # Python
     r"|[\"'](?:[^\"'\n]{0,200}/)?([\w-]{1,100})(?:\.\w{1,9})?[\"']"  # JavaScript, TypeScript
     r"|\b(\w{1,100})(?:::|\.)(?:\{[^}\n]{0,300}\}|\w{1,100});?\s*$"  # Rust, Java
@@ -191,17 +192,17 @@ LEAST_WORDS: Final = 3
 SHOWN_CHARACTERS: Final = 120
 """The most characters of a claim that are shown."""
 
-_QUOTED: Final = re.compile(r'"([^"\n]{1,300})"|\u201c([^\u201d\n]{1,300})\u201d')
-_LEFT_OUT: Final = re.compile(r"\u2026|\.{3}|\[\.{3}\]")
-_RULES_FILE: Final = re.compile(
+_QUOTED: Final = pattern(r'"([^"\n]{1,300})"|\u201c([^\u201d\n]{1,300})\u201d')
+_LEFT_OUT: Final = pattern(r"\u2026|\.{3}|\[\.{3}\]")
+_RULES_FILE: Final = pattern(
     r"(?<![\w/.-])((?:[\w.-]{1,100}/){0,9}(?:(?:AGENTS|CLAUDE|GEMINI|CONTRIBUTING|CONVENTIONS|STYLEGUIDE|copilot-instructions)\.mdc?|\.cursorrules))\b",
     re.IGNORECASE,
 )
-_DEMANDS: Final = re.compile(
+_DEMANDS: Final = pattern(
     r"\b(?:must|shall|should|never|always|only|no|not|don't|can't|avoid|forbid\w*|forbidden|prohibit\w*|require[sd]?|mandatory|instead)\b",
     re.IGNORECASE,
 )
-_WORD: Final = re.compile(r"\w+")
+_WORD: Final = pattern(r"\w+")
 
 
 def find_missing_rule(opinion: ModelOpinion, dossier: Dossier) -> str | None:

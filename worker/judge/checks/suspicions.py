@@ -11,6 +11,7 @@ from enum import StrEnum
 from itertools import chain, islice
 from typing import Final
 
+from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category, EvidencePointer, Finding, HeuristicOpinion, ModelOpinion, Side
 from worker.judge.checks.survival import lines_near, stems_in
 from worker.judge.rulings import EvidenceBundle
@@ -27,7 +28,7 @@ MOST_QUESTIONS: Final = 40
 JUDGE_ADDRESSING_SIGNAL: Final = "verdict_planted"
 """The signal of text that addresses the judge: it changes no decision."""
 
-_CRITERION_PREFIX: Final = re.compile(r"([^\s:]{1,100}): ")
+_CRITERION_PREFIX: Final = pattern(r"([^\s:]{1,100}): ")
 
 
 class SettlingLineKind(StrEnum):
@@ -137,20 +138,20 @@ def _is_settled_by(pointer: EvidencePointer, suspicion: Suspicion, change: CodeC
     return not stems_in((line,)).isdisjoint(stems_in((finding.note, *suspected)))
 
 
-_IMPORT: Final = re.compile(
+_IMPORT: Final = pattern(
     r"\s*(?:from\s+\S+\s+import\b|import\b(?!\s*[(.])|(?:pub(?:\([^)]{0,50}\))?\s+)?use\s|#\s*include\b|using\s+(?![(])|package\s"
     r"|(?:require|require_relative|load)\s+['\"]|(?:const|let|var)\s[^=]{1,200}=\s*require\s*\(|export\s[^=(]{1,200}\sfrom\s)"
 )
-_CHECK: Final = re.compile(
+_CHECK: Final = pattern(
     r"\b(?:assert|expect|should|raises?|throws?|panic|unreachable)\b|\bt\.(?:Error|Fatal)f?\b|\.should\b|\bexpected\s*="
 )
-_REPORT: Final = re.compile(
+_REPORT: Final = pattern(
     r"\b(?:raise|throw|panic|abort|exit|warn|warning|error|errors|fail|fatal|log|logger|logging|console|print\w*|eprintln|report\w*"
     r"|reject|return)\b",
     re.IGNORECASE,
 )
-_CALLED_NAME: Final = re.compile(r"([^\W\d]\w{0,100})!?\s*(?:<[^<>()]{0,100}>)?\(")
-_QUOTED_NAME: Final = re.compile(r"`(?:--)?([\w$-]{1,100})`")
+_CALLED_NAME: Final = pattern(r"([^\W\d]\w{0,100})!?\s*(?:<[^<>()]{0,100}>)?\(")
+_QUOTED_NAME: Final = pattern(r"`(?:--)?([\w$-]{1,100})`")
 
 
 def _is_settling_line(

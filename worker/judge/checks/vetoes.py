@@ -4,11 +4,11 @@ A veto never rejects: it leaves the decision to a person, and the model's opinio
 too, in `worker.judge.llm.model_judge`.
 """
 
-import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
+from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import ClaimStatus, ClaimVerdict, CriterionStatus, Leaning, ModelOpinion
 from worker.judge import texts
 from worker.judge.checks.claims import names_criterion
@@ -20,10 +20,10 @@ from worker.signals.acceptance_gap.criteria_not_met import find_untested_criteri
 from worker.signals.analysis.change import CodeChange
 from worker.signals.analysis.file_roles import FileRole, role_of
 
-_TEXT: Final = re.compile(
+_TEXT: Final = pattern(
     r"\.(?:md|mdx|markdown|rst|txt|adoc|asciidoc|org|tex)$|(?:^|/)(?:LICENSE|NOTICE|AUTHORS|CHANGELOG)$"
 )
-_NOT_ABOUT_CODE: Final = re.compile(
+_NOT_ABOUT_CODE: Final = pattern(
     r"(?i)\b(?:tests?|tested|testing|covers?|covered|coverage|assert\w*|specs?|fixtures?|ci|lint\w*|build|pipeline|workflow"
     r"|docs?|document\w*|readme|changelog|comments?|docstrings?|examples?|guides?|tutorials?|wording|typos?|notes?)\b"
 )

@@ -13,6 +13,7 @@ from pathlib import PurePosixPath
 from typing import Final, NamedTuple
 
 from worker.domain.dossier import Dossier, UnreadReason
+from worker.domain.pattern import pattern
 from worker.dossier.diff.parser import ChangeKind, Diff, DiffLine, FileDiff, Hunk, LineKind, text_lines
 from worker.judge.checks.coverage import is_fully_described
 from worker.judge.llm.fencing import (
@@ -116,10 +117,10 @@ _MANIFESTS: Final = {
 }
 """Which manifests each lock file follows."""
 
-_GENERATED_NAME: Final = re.compile(
+_GENERATED_NAME: Final = pattern(
     r"^(.+?)(?:\.pb\.\w+|_pb2(?:_grpc)?\.pyi?|\.min\.\w+|[._](?:generated|gen)\.\w+|\.g\.\w+)$"
 )
-_HOST: Final = re.compile(rb"\n\+[^\n]*?https?://([\w.-]{1,100})")
+_HOST: Final = pattern(rb"\n\+[^\n]*?https?://([\w.-]{1,100})")
 MOST_HOSTS: Final = 5
 
 
@@ -172,7 +173,7 @@ FENCE_BYTES: Final = 60
 NOTE_BYTES: Final = 80
 """Bytes of the note that a file is shown in part."""
 
-_DATA: Final = re.compile(
+_DATA: Final = pattern(
     r"(?:\.(?:md|mdx|rst|txt|adoc|json|ya?ml|toml|cfg|ini|csv|tsv|svg|xml|snap|lock|sum|html?|ipynb|po)|(?:^|[./-])lock(?:\.\w+)?)$",
     re.IGNORECASE,
 )

@@ -4,19 +4,19 @@ A fenced text can't contain the fence's word, hidden characters are visible, and
 """
 
 import hashlib
-import re
 import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
+from worker.domain.pattern import pattern
 from worker.dossier.diff.parser import DiffLine, FileDiff, Hunk, LineKind
 from worker.dossier.secrets import redact
 
 _SELECTORS: Final = (range(0xFE00, 0xFE10), range(0xE0100, 0xE01F0), range(0x180B, 0x1810))
 _HIDDEN_CATEGORIES: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 _BLANK_LETTERS: Final = frozenset("\u115f\u1160\u3164\uffa0\u2800\u034f")
-_ASCII_SAFE: Final = re.compile(r"[\t\n -~]*")
+_ASCII_SAFE: Final = pattern(r"[\t\n -~]*")
 
 
 def redact_text(text: str) -> str:
@@ -89,7 +89,7 @@ def read_fence(turn: str) -> PromptFence | None:
 
 
 _ANNOUNCEMENT: Final = "In this request MARK is "
-_ANNOUNCED_WORD: Final = re.compile(rf"{_ANNOUNCEMENT}`([a-z]+)`\.\n")
+_ANNOUNCED_WORD: Final = pattern(rf"{_ANNOUNCEMENT}`([a-z]+)`\.\n")
 
 
 def make_fence(seed: str, texts: Iterable[str]) -> PromptFence:

@@ -13,6 +13,7 @@ from typing import Final, TypeVar, cast
 
 from worker.domain.dossier import CiCheck, Dossier, UnreadFile, UnreadReason, is_withheld
 from worker.domain.model import Frozen
+from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import ClaimVerdict, EvidencePointer, Finding, HeuristicOpinion
 from worker.dossier.diff.parser import Diff, DiffError, FileDiff, Hunk, diff_of
 from worker.dossier.secrets import Redaction, SecretKind, redact
@@ -25,7 +26,7 @@ _NOT_TEXTS: Final = frozenset({"path", "changed_lines", "diff"})
 """Paths are redacted where they are shown, changed lines are hashes, and a diff is redacted hunk by hunk."""
 
 _KEYS: Final = ("path", "number", "id", "name", "round")
-_PATH: Final = re.compile(r"[\w.@+/\\-]{1,400}")
+_PATH: Final = pattern(r"[\w.@+/\\-]{1,400}")
 _NO_TEXT: Final = b"Binary files differ\n"
 """In place of a withheld file's hunks."""
 
@@ -224,7 +225,7 @@ _DISTINCTIVE_LENGTH: Final = 8
 MOST_KNOWN: Final = 50
 """Secrets that are searched for by value in every text; the rest is found by its form alone."""
 
-_WORD: Final = re.compile(r"[^\s\"'`,;:()<>\[\]]{6,512}+")
+_WORD: Final = pattern(r"[^\s\"'`,;:()<>\[\]]{6,512}+")
 
 _NOTE: Final = "\\"
 """Starts a line of a hunk that is not part of the file."""

@@ -3,12 +3,12 @@
 The rules are tried in the order of RULES. A reply that breaks none answers exactly what was asked.
 """
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
+from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Breakdown, ConditionState, CriterionStatus, EvidencePointer, Leaning, Score
 from worker.judge.llm.reply_schema import (
     ConditionReply,
@@ -25,8 +25,8 @@ ReplyRule = Callable[[ReplyDocument, ReplyRequirements], Iterator[str]]
 BROKEN: Final = frozenset({Breakdown.COMPLETE_FAILURE, Breakdown.CONTRACT_VIOLATION})
 """Every score is the lowest."""
 
-_ITEM: Final = re.compile(r"(?:^|\n)[^\S\n]*(?:[-*\u2022]|\(?\d{1,2}[.)])\s|(?<=\s)\(?\d[.)]\s(?=\S)")
-_WORD: Final = re.compile(r"\w+")
+_ITEM: Final = pattern(r"(?:^|\n)[^\S\n]*(?:[-*\u2022]|\(?\d{1,2}[.)])\s|(?<=\s)\(?\d[.)]\s(?=\S)")
+_WORD: Final = pattern(r"\w+")
 
 
 def scores_of(document: ReplyDocument) -> tuple[Score, ...]:

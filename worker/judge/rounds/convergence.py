@@ -4,12 +4,12 @@ After the first round a reject rests on a fact, an open condition, or lines that
 round a person decides. A resolved condition stays so unless changed lines break it again. An accept leaves none open.
 """
 
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
+from worker.domain.pattern import pattern
 from worker.domain.verdict.ledger import with_free_id
 from worker.domain.verdict.verdict import (
     ClosingCondition,
@@ -223,7 +223,7 @@ def _criteria(ruling: Ruling, grounds: RejectGrounds, previous: PreviousRounds) 
     return tuple(criteria)
 
 
-_WORD: Final = re.compile(r"\w+")
+_WORD: Final = pattern(r"\w+")
 _UNVERIFIABLE: Final = {"status": CriterionStatus.UNVERIFIABLE, "note": texts.UNCHANGED_SINCE_JUDGED}
 
 

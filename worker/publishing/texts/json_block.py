@@ -4,17 +4,17 @@ Each block always parses. Fields of a verdict that do not fit are left out whole
 """
 
 import json
-import re
 from typing import Any, Final
 
 from worker.domain.check.check_run import CheckContent, StatusBlock
+from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Verdict
 from worker.publishing.texts.markdown import code_block, fit
 
 OMISSION_ORDER: Final = (
     "findings", "scores", "claims", "coverage", "criteria", "closing_conditions", "evidence", "signals",
 )  # fmt: skip
-BACKTICK_RUN: Final = re.compile("`{3,}")
+BACKTICK_RUN: Final = pattern("`{3,}")
 LONG_TEXTS: Final = ("concern", "next_step", "escalation_reason")
 TEXT_BYTES: Final = 1_000
 FENCE_BYTES: Final = 500

@@ -12,23 +12,25 @@ from itertools import accumulate
 from typing import Final
 from urllib.parse import quote
 
+from worker.domain.pattern import pattern
+
 ZERO_WIDTH_SPACE: Final = "&#8203;"
 """Breaks mentions and links. A backslash does not: GitHub finds them after unescaping."""
 
 ENTITIES: Final = {"&": "&amp;", "<": "&lt;"}
-CODE_SPAN: Final = re.compile(r"(?<!`)`([^`]+)`(?!`)")
-BACKTICKS: Final = re.compile("`+")
-FENCE: Final = re.compile(r"^(?P<ticks>`{3,})(?P<language>[^`]*)$")
+CODE_SPAN: Final = pattern(r"(?<!`)`([^`]+)`(?!`)")
+BACKTICKS: Final = pattern("`+")
+FENCE: Final = pattern(r"^(?P<ticks>`{3,})(?P<language>[^`]*)$")
 """A line that opens or closes a code block. A line with further backticks is a code span."""
-PUNCTUATION: Final = re.compile(r"[!-/:-@\[-`{-~]")
+PUNCTUATION: Final = pattern(r"[!-/:-@\[-`{-~]")
 
-SPECIAL: Final = re.compile(
+SPECIAL: Final = pattern(
     r"(?P<entity>[&<$|])"
     r"|(?P<gap>@|\#(?=\d)|:(?=//)|:(?=[\w+-]+:)|\bwww(?=\.)|\bGH-(?=\d))"
     r"|[\\`*\[\]~]|(?<![^\W_])_|_(?![^\W_])",  # snake_case is left as it is
     re.IGNORECASE,
 )
-BLOCK_START: Final = re.compile(r"^(?P<mark>[-+=#>])|^(?P<number>\d+)(?=[.)])")
+BLOCK_START: Final = pattern(r"^(?P<mark>[-+=#>])|^(?P<number>\d+)(?=[.)])")
 
 
 def prose(text: str, limit: int = 4_000) -> str:
@@ -135,7 +137,7 @@ def join_blocks(parts: Sequence[str], limit: int) -> str:
     return "\n\n".join([*kept, note])
 
 
-INVISIBLE: Final = re.compile(
+INVISIBLE: Final = pattern(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f"  # controls: an ESC among them rewrites the reader's screen
     "\xad\u034f\u061c\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff0-\ufffb"  # hide, join or reorder
     "\u115f\u1160\u17b4\u17b5\u3164\uffa0\ufe00-\ufe0d"  # letters without a shape; variations, but for those of emoji

@@ -5,7 +5,6 @@ Results point at lines of the head, or describe a line of the base; findings wit
 
 import hashlib
 import json
-import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -14,6 +13,7 @@ from urllib.parse import quote
 
 from worker.domain.check.check_run import BODY_BYTES, MOST_RESULTS, CheckContent, UploadRefusal
 from worker.domain.dossier import Dossier
+from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Abstain, Accept, Category, EvidencePointer, Finding, Reject, Side, Verdict
 from worker.dossier.diff.parser import DiffError, diff_of, text_lines
 from worker.publishing.texts import phrases
@@ -25,8 +25,8 @@ TEXT_BYTES: Final = 1_000
 """GitHub takes 1024 characters."""
 REJECT_TEXT: Final = "The verdict rejects for this reason, at the places that it names."
 
-_LINK: Final = re.compile(r"\]\(")
-_PLACEHOLDER: Final = re.compile(r"\{(?=\d)")
+_LINK: Final = pattern(r"\]\(")
+_PLACEHOLDER: Final = pattern(r"\{(?=\d)")
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,6 @@ Words of the request itself ("add", "support", "covered by a test") are no words
 diff; a line counts for the most that it can prove.
 """
 
-import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from enum import Enum
@@ -14,6 +13,7 @@ from math import log
 from typing import Final, NamedTuple
 
 from worker.domain.dossier import Criterion
+from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import EvidencePointer
 from worker.dossier.diff.parser import DiffLine, LineKind
 from worker.signals.analysis.change import AnalyzedFile, CodeChange, memoized, memoized_for_family
@@ -44,43 +44,43 @@ _NAMED: Final = 3.0
 """The weight of a name or a number of the criterion, or of a defined name, beside the weights of words."""
 _SPEAKS: Final = 0.25
 """The share of a criterion's words, by weight, from which a line is about it."""
-_QUOTED: Final = re.compile(r"`([^`\n]{1,200})`")
-_PATH: Final = re.compile(
+_QUOTED: Final = pattern(r"`([^`\n]{1,200})`")
+_PATH: Final = pattern(
     r"(?<![\w/.:%-])(?:\.{1,2}/)?((?:[\w.@$+-]{1,100}/){0,12}[\w.@$+-]{0,100}\w\.(?:pyi?|[mc]?[jt]sx?|go|rs|java|kts?|rb|cs|php"
     r"|swift|scala|c|cc|cpp|h|hpp|sh|sql|vue|svelte|css|scss|html?|mdx?|rst|adoc|txt|toml|jsonc?|ya?ml|xml|cfg|ini|proto|gradle"
     r"|lock))(?![\w/%-]|\.\w)"
 )
-_CALLED: Final = re.compile(
+_CALLED: Final = pattern(
     r"(?<![\w.])(?:--[a-z][\w-]{1,60}|[a-z]\w{0,60}_\w{1,60}|[A-Za-z]\w{0,60}[a-z][A-Z]\w{0,60})(?![\w/])"
 )
 """A flag or a name in the spelling of code, without backticks."""
-_OPTION: Final = re.compile(r"([A-Za-z_][\w.]{0,100})=[^=]")
-_NUMBER: Final = re.compile(r"(?<![\w.])\d{2,9}(?![\w.])")
-_TESTS: Final = re.compile(
+_OPTION: Final = pattern(r"([A-Za-z_][\w.]{0,100})=[^=]")
+_NUMBER: Final = pattern(r"(?<![\w.])\d{2,9}(?![\w.])")
+_TESTS: Final = pattern(
     r"(?i)\b(?:unit |regression |integration |e2e )?(?:tests?|tested|testing|test[- ]cases?|specs?)\b"
 )
 _NEW_TEST: Final = r"(?:(?:an?|one|some|new|more|automated|unit|regression|integration|e2e|end-to-end) ){0,4}tests?"
-_ADDS_TEST: Final = re.compile(
+_ADDS_TEST: Final = pattern(
     rf"(?i)^\W*(?:(?:please )?(?:add|write|create|include|provide|introduce) {_NEW_TEST}(?: (?:for|that|which|to|covering)\b|\W*$)"
     rf"|{_NEW_TEST} (?:shows?|covers?|proves?|verif(?:y|ies)|checks?|demonstrates?)\b)"
 )
-_CONDITION: Final = re.compile(
+_CONDITION: Final = pattern(
     r"(?i)coverage|%|\b(?:if|unless|already|exist\w*|optional\w*|needed|necessary|possible|ideally)\b"
 )
 """A criterion with such a word may be met without a new test."""
-_DOCS: Final = re.compile(r"(?i)\b(?:docs?|documentation|readme|changelog|change log|release notes?)\b")
-_GOES: Final = re.compile(r"(?i)\b(?:remov|delet|drop|renam|replac|no longer|get rid)")
-_PLEDGE: Final = re.compile(
+_DOCS: Final = pattern(r"(?i)\b(?:docs?|documentation|readme|changelog|change log|release notes?)\b")
+_GOES: Final = pattern(r"(?i)\b(?:remov|delet|drop|renam|replac|no longer|get rid)")
+_PLEDGE: Final = pattern(
     r"\W*(?:if \w+, )?(?:I|we) (?:have|did|am|agree|confirm|understand|will|checked)\b|\W*(?:I|we)'(?:ve|m)\b|\W*my (?:code|change|pull request|pr)\b",
     2,
 )
 """A box of a template in which the author confirms something: no line of a change shows it."""
-_DEFINITION: Final = re.compile(
+_DEFINITION: Final = pattern(
     r"\b(?:def|func|fn|fun|void|function)\s+(?:\([^)]{0,100}\)\s*)?\w|\b(?:it|test|describe|specify|scenario|context|Run)\b[.\w]{0,40}\("
     r"|@DisplayName|\b(?:name|desc|description|title)\s*[:=]"
 )
-_NOTE: Final = re.compile(r"\s*(?:///|//!|/\*\*|\*\s|\"\"\"|''')")
-_INNER_TESTS: Final = re.compile(r"#\[(?:cfg\(test\)|[\w:]*test\b)")
+_NOTE: Final = pattern(r"\s*(?:///|//!|/\*\*|\*\s|\"\"\"|''')")
+_INNER_TESTS: Final = pattern(r"#\[(?:cfg\(test\)|[\w:]*test\b)")
 _REQUEST: Final = """
 a an the and or not of to in on for with from by is are be was has have had it its this that these those as at if else then
 than do does did can could should would will may must so no yes we you i they there here when where which who what how all

@@ -4,13 +4,13 @@ Reads words, not meaning: a criterion whose words the change holds is taken as m
 has no line. Prose that was taken as one criterion falls short of nothing.
 """
 
-import re
 from collections.abc import Iterator
 from enum import StrEnum
 from itertools import chain, islice
 from typing import Final, NamedTuple, assert_never
 
 from worker.domain.dossier import stands_at
+from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category, CriterionStatus, CriterionVerdict
 from worker.dossier.claim_pointer import cited_paths, read_pointer
 from worker.signals.acceptance_gap.change_index import (
@@ -41,16 +41,16 @@ _RAREST: Final = 6
 _LONGEST_LINE: Final = 400
 _MOST_LINES: Final = 20_000
 _MOST_PATHS: Final = 50
-_PASSES: Final = re.compile(
+_PASSES: Final = pattern(
     r"(?i)\b(?:all|existing|current|other|present|the) (?:\w+ ){0,3}(?:tests?|specs?|suite)\b|\b(?:tests?|specs?|suite) (?:\w+ ){0,2}(?:pass|succeed|green|run)"
 )
-_TEST_WORD: Final = re.compile(r"(?i)test|spec|feature|check|assert|expect|>>>|```")
+_TEST_WORD: Final = pattern(r"(?i)test|spec|feature|check|assert|expect|>>>|```")
 """Tests of any framework have this in their path or in their lines."""
-_TEST_OF: Final = re.compile(
+_TEST_OF: Final = pattern(
     r"(?i)\b(?:tests?|tested|specs?)(?:\s*:|\s+(?:\(|(?:for|of|that|which|where|covers?|covering|shows?|proves?|verif\w*)\b))"
     r"|\bcovered by\b"
 )
-_AT_WORK: Final = re.compile(
+_AT_WORK: Final = pattern(
     r"(?i)\b(?:reads?|loads?|writes|wrote|written to|generates?|generated|saves?|outputs?|prints?|parses?|produces?|emits?|finds?|opens?|imports?|given|if|when|where|called|named|ignores?|skips?|e\.g|for example|such as|like)\b"
 )
 _DOCUMENTS: Final = (".md", ".mdx", ".rst", ".adoc", ".txt")

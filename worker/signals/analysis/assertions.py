@@ -11,6 +11,7 @@ from typing import Final
 
 from tree_sitter import Node
 
+from worker.domain.pattern import pattern
 from worker.signals.analysis.call_chains import CallChain, ChainLink, arguments_and_block, find_call_chains
 from worker.signals.analysis.change import Source
 from worker.signals.analysis.file_roles import MORE_LANGUAGES, SCRIPT_LANGUAGES, Language
@@ -102,11 +103,11 @@ _STATEMENTS: Final = register_types(
     },
 )
 _ALONE: Final = register_types({Language.PYTHON: ("expression_statement",)})
-ASKS_THE_COMPILER: Final = re.compile(r"@ts-expect-error|(?://|/\*)\s{0,8}\$Expect(?:Type|Error|(?:No)?Deprecation)\b")
+ASKS_THE_COMPILER: Final = pattern(r"@ts-expect-error|(?://|/\*)\s{0,8}\$Expect(?:Type|Error|(?:No)?Deprecation)\b")
 """A comment that makes a type checker or a linter fail where the type, the error or the mark is another one."""
-_NAMED_TYPE: Final = re.compile(r"= ?typeof [\w.]+;?$")
+_NAMED_TYPE: Final = pattern(r"= ?typeof [\w.]+;?$")
 """Gives a type a name; any other alias may check something as it is compiled."""
-_MATCHER: Final = re.compile(r"\.(?:assert_\w{1,40}|called_(?:once|with|once_with))$")
+_MATCHER: Final = pattern(r"\.(?:assert_\w{1,40}|called_(?:once|with|once_with))$")
 
 
 def _find_statements(body: Node, source: Source, rows: frozenset[int] | None) -> Iterator[Assertion]:
@@ -171,15 +172,15 @@ def _texts(nodes: list[Node] | None) -> list[str]:
     return [text_of(node) for node in nodes or []]
 
 
-_EQUALS: Final = re.compile(r"(?:assert_?)?(?:equals?|eq|same|strict_?equal|deep_?equal|deep_?strict_?equal|is|to_?be|to_?equal"
+_EQUALS: Final = pattern(r"(?:assert_?)?(?:equals?|eq|same|strict_?equal|deep_?equal|deep_?strict_?equal|is|to_?be|to_?equal"
     r"|to_?strict_?equal|is_?equal_?to|is_?same_?as|count_?equal|list_?equal|dict_?equal|exactly|equal_?values|matches_?object)!?",
     2)  # fmt: skip
-_TRUTHS: Final = re.compile(r"(?:assert_?|is_?)?(?:true|true_|that|ok)!?|assert!?|debug_assert!?|require", 2)
-_PRESENCES: Final = re.compile(
+_TRUTHS: Final = pattern(r"(?:assert_?|is_?)?(?:true|true_|that|ok)!?|assert!?|debug_assert!?|require", 2)
+_PRESENCES: Final = pattern(
     r"(?:assert_?)?(?:is_?)?not_?(?:none|null|nil|undefined|empty|zero)|to_?be_?(?:defined|truthy)|is_?present|is_?some|exists",
     2,
 )
-_SUCCESSES: Final = re.compile(
+_SUCCESSES: Final = pattern(
     r"(?:assert_?|require_?)?(?:no_?error|no_?err|does_?not_?throw|not_?panics|nil_?error|that_?no_?exception)"
     r"|does_?not_?throw_?any_?exception|assertThatNoException|assert_ok!?",
     2,
@@ -217,11 +218,9 @@ _GO_FAILS: Final = frozenset({"Error", "Errorf", "Fatal", "Fatalf", "Fail", "Fai
 _GO_ROOTS: Final = frozenset(
     {"assert", "require", "is", "s", "suite", "c", "qt", "be", "must", "check", "expect", "a", "r"}
 )
-_ERROR_CHECK: Final = re.compile(r"(?:\w+ ?:?= ?.{1,200}; )?\w*[eE]rr\w* != nil", 16)
-_NEVER: Final = re.compile(
-    r"false|.* && false|false && .*|(.+) != (.+) && \1 == \2|(.+) == (.+) && \3 != \4", re.DOTALL
-)
-_NIL_CHECK: Final = re.compile(r"(?!\w*[eE]rr\b)[\w.\[\]]+ == nil")
+_ERROR_CHECK: Final = pattern(r"(?:\w+ ?:?= ?.{1,200}; )?\w*[eE]rr\w* != nil", 16)
+_NEVER: Final = pattern(r"false|.* && false|false && .*|(.+) != (.+) && \1 == \2|(.+) == (.+) && \3 != \4", re.DOTALL)
+_NIL_CHECK: Final = pattern(r"(?!\w*[eE]rr\b)[\w.\[\]]+ == nil")
 _LONGEST_CONDITION: Final = 300
 
 
@@ -269,7 +268,7 @@ def _from_failing_call(call: Node) -> Assertion:
     return Assertion(around, Proof.VALUE) if _ERROR_CHECK.fullmatch(wanted) else _from_boolean(around, wanted)
 
 
-_RUST_ASSERTS: Final = re.compile(r"\w*(?:assert|panic|unreachable|expect|check|matches_snapshot)\w*!")
+_RUST_ASSERTS: Final = pattern(r"\w*(?:assert|panic|unreachable|expect|check|matches_snapshot)\w*!")
 _RUST_LOUD: Final = frozenset({"unwrap", "expect", "?"})
 
 
@@ -381,7 +380,7 @@ _NEGATED: Final = {
 }
 """With `not` before it."""
 _SCRIPT_NEUTRAL: Final = frozenset({"not", "resolves", "rejects", "to", "be", "a", "an", "and", "soft", "withContext"})
-_SCRIPT_MATCHER: Final = re.compile(r"to[A-Z]\w{1,40}")
+_SCRIPT_MATCHER: Final = pattern(r"to[A-Z]\w{1,40}")
 
 
 def _from_uncalled_matcher(node: Node) -> Assertion:
@@ -482,14 +481,14 @@ def _read_rspec(node: Node, root: ChainLink, to: ChainLink) -> Assertion:
     return _value_or_presence(node, is_there=is_presence)
 
 
-_CSHARP_ROOTS: Final = re.compile(r"(?:\w*Assert|CollectionAssert|StringAssert|Check|Ensure)")
-_ARE: Final = re.compile(r"^(?:Are|Is)(?=[A-Z])")
-_LOUD: Final = re.compile(r"(?:DoesNotThrow|NotThrow|Pass|ShouldNotThrow)(?:Async|After)?")
+_CSHARP_ROOTS: Final = pattern(r"(?:\w*Assert|CollectionAssert|StringAssert|Check|Ensure)")
+_ARE: Final = pattern(r"^(?:Are|Is)(?=[A-Z])")
+_LOUD: Final = pattern(r"(?:DoesNotThrow|NotThrow|Pass|ShouldNotThrow)(?:Async|After)?")
 _PRESENCE_MATCHERS: Final = frozenset(
     {"NotBeNull", "ShouldNotBeNull", "NotBeEmpty", "NotBeNullOrEmpty", "ShouldNotBeEmpty"}
 )
 _RECEIVED: Final = frozenset({"Received", "ReceivedWithAnyArgs", "DidNotReceive", "DidNotReceiveWithAnyArgs"})
-_EQUAL_TO: Final = re.compile(r"Is\.(?:EqualTo|SameAs)\((.{1,200})\)")
+_EQUAL_TO: Final = pattern(r"Is\.(?:EqualTo|SameAs)\((.{1,200})\)")
 
 
 def _read_csharp(chain: CallChain) -> Assertion | None:
@@ -532,7 +531,7 @@ def _from_assert_that(node: Node, texts: list[str]) -> Assertion:
     )
 
 
-_PHP_EXPECTS: Final = re.compile(
+_PHP_EXPECTS: Final = pattern(
     r"expect(?:Exception\w*|Output\w+|NotToPerformAssertions|Deprecation\w*)|addToAssertionCount"
 )
 

@@ -15,6 +15,7 @@ from typing import Final, NamedTuple, Self, TypeVar, cast
 from tree_sitter import Node
 
 from worker.domain.dossier import Dossier
+from worker.domain.pattern import can_match, pattern
 from worker.dossier.diff.parser import ChangeKind, DiffError, DiffLine, FileDiff, LineKind, base_text, diff_of
 from worker.dossier.issues import is_declared_revert
 from worker.signals.analysis import file_roles, syntax
@@ -204,13 +205,18 @@ class AnalyzedFile(Memoized):
         """Whether some of its lines are parsed as a program."""
         return not (self.diff.is_symlink or self.diff.is_submodule or self.depth is ParseDepth.NOTHING)
 
+    def can_match(self, *patterns: re.Pattern[str]) -> bool:
+        """False where no line that the diff shows can match one of them."""
+        texts = (text for hunk in self.diff.hunks for text in hunk.passages())
+        return any(can_match(form, text) for text in texts for form in patterns)
+
     def is_quoted(self, line: int) -> bool:
         """Whether this line of the head version begins in a string or a comment."""
         source = self.source_at(line)
         return source is not None and syntax.is_in_text(source.node_at(line))
 
 
-_BRACKETS: Final = re.compile(r"[(\[{)\]}]")
+_BRACKETS: Final = pattern(r"[(\[{)\]}]")
 
 
 def is_parsable(text: str) -> bool:
@@ -314,10 +320,11 @@ def _choose_depths(files: tuple[FileDiff, ...], texts: Mapping[str, str]) -> lis
     return depths
 
 
-_WORD: Final = re.compile(r"\w+")
-_EXTENDS: Final = re.compile(
+_WORD: Final = pattern(r"\w+")
+_EXTENDS: Final = pattern(
     r"\bclass\s+\w+\s*<\s*([A-Z][\w:]{1,200})|\bclass\s+\w+(?:<[^<>\n]{0,80}>)?(?:\([^()\n]{0,300}\))? ?: ?([A-Z][\w.]{1,200})"
     r"|\bclass\s+\w+\s*\(([^)]{0,300})\)|\bextends\s+([\w.]{1,200})|\bnew\s+([\w.]{1,200})\([^;{}\n]{0,300}\)\s*\{",
+    needs=("class", "extends", "new"),
 )
 
 

@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 
 from tree_sitter import Node
 
+from worker.domain.pattern import pattern
 from worker.signals.analysis import references
 from worker.signals.analysis.change import AnalyzedFile, CodeChange, memoized, memoized_for_family
 from worker.signals.analysis.file_roles import MORE_LANGUAGES, FileRole, Language
@@ -88,10 +89,10 @@ def _find_touched(files: Iterable[AnalyzedFile]) -> Iterator[ChangedFunction]:
                     yield ChangedFunction(file, function)
 
 
-_BENCHMARK: Final = re.compile(r"#\[bench\]")
-_RUNNABLE_FOLDERS: Final = re.compile(r"(?:^|/)[\w.-]*(?:examples?|demos?|samples?|bench(?:es|marks?)?)/", 2)
-_BENCHMARKS: Final = re.compile(r"(?:^|/)[\w.-]*bench(?:es|marks?)?/", 2)
-_TO_FILL: Final = re.compile(
+_BENCHMARK: Final = pattern(r"#\[bench\]")
+_RUNNABLE_FOLDERS: Final = pattern(r"(?:^|/)[\w.-]*(?:examples?|demos?|samples?|bench(?:es|marks?)?)/", 2)
+_BENCHMARKS: Final = pattern(r"(?:^|/)[\w.-]*bench(?:es|marks?)?/", 2)
+_TO_FILL: Final = pattern(
     r"template|scaffold|skeleton|boilerplate|tutorial|exercise|workshop|learn|snippet|stub|starter", 2
 )
 
@@ -177,26 +178,26 @@ def documentation_of(function: Function) -> str:
     return " ".join((*reversed(above), function.docstring))
 
 
-_DECLARING: Final = re.compile(
+_DECLARING: Final = pattern(
     r"\b(abstractmethod|abstractproperty|abstractclassmethod|overload|abstract|type_check_only)\b"
 )
-_PLAIN_DECORATOR: Final = re.compile(
+_PLAIN_DECORATOR: Final = pattern(
     r"@(staticmethod|classmethod|property|cached_property|functools\.cached_property|\w+\.setter)\b"
 )
-_RUNNING: Final = re.compile(
+_RUNNING: Final = pattern(
     r"@(?:\w+\.){0,4}(?:route|get|post|put|patch|delete|websocket|command|option|argument|pass_context|pass_obj|task|shared_task|fixture|errorhandler"
     r"|lru_cache|cache|wraps|contextmanager|asynccontextmanager|login_required|retry|(?:field_|model_)?validator)\b(?:\([^@]{0,500}\))?"
 )
 """Decorators of Python that run the body as it is."""
-_TESTS: Final = re.compile(r"#\[(?:cfg\((?>.{0,300}?\btest\b).{0,300}?\)|(?:\w{1,60}::){0,6}test\b.{0,300}?|bench)\]")
-_ABSTRACT_BASES: Final = re.compile(r"\b(Protocol|ABC|ABCMeta|Interface)\b")
-_ABSTRACT_NAME: Final = re.compile(
+_TESTS: Final = pattern(r"#\[(?:cfg\((?>.{0,300}?\btest\b).{0,300}?\)|(?:\w{1,60}::){0,6}test\b.{0,300}?|bench)\]")
+_ABSTRACT_BASES: Final = pattern(r"\b(Protocol|ABC|ABCMeta|Interface)\b")
+_ABSTRACT_NAME: Final = pattern(
     r"^_*(Base|Abstract|Null|NoOp|Noop|Dummy)|Ignor(ed|es|ing)$|Disabled$|(Base|Abstract|Mixin|Interface|Protocol|Template|Hooks?|Stub|Fake|Mock|Null|NoOp|Noop)$"
 )
-_OVERRIDE_WORDS: Final = re.compile(
+_OVERRIDE_WORDS: Final = pattern(
     r"overrid|subclass|abstract|must be implemented|should be implemented|implemented by|no-?op", re.IGNORECASE
 )
-_OPEN: Final = re.compile(r"\b(?:virtual|open|partial|actual|Deprecated|Obsolete)\b")
+_OPEN: Final = pattern(r"\b(?:virtual|open|partial|actual|Deprecated|Obsolete)\b")
 """Words of C# and Kotlin before a method that may be overridden, has another part, or is deprecated."""
 _CLASSES: Final = frozenset({"class_definition", "class_declaration", "abstract_class_declaration", "class"})
 _MODIFIERS: Final = frozenset({"modifiers", "modifier", "abstract_modifier"})
@@ -334,23 +335,23 @@ def has_working_siblings(function: Function) -> bool:
     return any(not re.match(r"(todo|unimplemented)!", text) for text in only)
 
 
-_STAGE: Final = re.compile(
+_STAGE: Final = pattern(
     r"\b(scaffold(s|ed|ing)?|(?<!the )(?:skeletons?|stubs?|placeholders?|draft|prototype)|stubbed|stubbing|boilerplate|wip|work in progress"
     r"|empty tests?|(part|step|phase|stage) ?#?\d|first (part|step|pass|cut|draft)|partial(ly)?|first instal+ments?|ground ?work|preparations?|start(ed)? (of|on))\b"
     r"|[(\[]\d+/(\d+|n)[)\]]|^prepare\b",
     re.IGNORECASE,
 )
-DECORATION: Final = re.compile(r"[@#\[]")
+DECORATION: Final = pattern(r"[@#\[]")
 """A decorator, an attribute or an annotation: what it names may call the function."""
-_CALLED_BY_LANGUAGE: Final = re.compile(r"__\w+__|constructor|main|equals|hashCode|toString")
+_CALLED_BY_LANGUAGE: Final = pattern(r"__\w+__|constructor|main|equals|hashCode|toString")
 _MOST_ASKED: Final = 40_000
 """Characters."""
 _LONGEST: Final = 1_000
-_NO_CALL: Final = re.compile(
+_NO_CALL: Final = pattern(
     r"\s*(?://|\#|\*(?:[\s/]|$)|/\*|--|func\b|(?:[\w$]+ )*[\w$]+\([^()]*\)\s*(?::[^;]*)?\{\s*$|[A-Z]\w*\([^()]*\)\s*(?:[\w*\[(][^;]*)$|\w+\??\([^()]*\)\s*:)"
 )
 """Comments, and definitions that begin with the name: of Go, of JavaScript, and those of an interface."""
-_CALL: Final = re.compile(
+_CALL: Final = pattern(
     r"(?:^\s*|=>\s*|->\s*|[^\w\s>\])$]\s*|\b(?:return|await|yield|throw|new|not|and|or|in|is|if|elif|else|case|go|defer|assert|raise|when|while|until|unless|do|then|move|match)\s+)"
     r"([A-Za-z_$][\w$]*)(?:::<[^>\n]{0,80}>|<[^>\n(]{0,80}>)?!? ?\("
 )

@@ -4,33 +4,39 @@ YAML, TOML, ini, Makefiles and scripts are read alike by indentation, so that a 
 anchors and includes are not expanded.
 """
 
-import re
 from collections.abc import Iterator
 from itertools import islice
 from typing import Final, NamedTuple
 
 from worker.domain.dossier import Ci
+from worker.domain.pattern import pattern
 from worker.dossier.diff.parser import DiffLine, LineKind
 from worker.signals.analysis.change import AnalyzedFile, CodeChange, memoized
 
-_CI: Final = re.compile(
+_CI: Final = pattern(
     r"(^|/)(\.(github|gitea|forgejo)/(workflows|actions)/.*\.ya?ml|\.gitlab-ci[^/]*\.ya?ml|\.gitlab/.*\.ya?ml|\.circleci/.*\.ya?ml"
     r"|azure-pipelines[^/]*\.ya?ml|\.azure[^/]*/.*\.ya?ml|\.travis\.ya?ml|[Jj]enkinsfile[^/]*|bitbucket-pipelines\.ya?ml|\.buildkite/.*"
     r"|\.drone\.ya?ml|\.?appveyor\.ya?ml|\.cirrus\.ya?ml|\.woodpecker[^/]*(/.*)?\.ya?ml|\.semaphore/.*\.ya?ml|cloudbuild\.ya?ml)$",
+    needs=(".yml", ".yaml", "jenkinsfile", ".buildkite"),
 )
-_TOOLS: Final = re.compile(
+_TOOLS: Final = pattern(
     r"(^|/)(tox\.ini|noxfile\.py|setup\.cfg|pytest\.ini|pyproject\.toml|package\.json|(GNU)?[Mm]akefile|[^/]+\.mk|[Jj]ustfile|\.justfile"
     r"|Taskfile[^/]*\.ya?ml|\.coveragerc|\.?codecov\.ya?ml|(jest|vitest|vite|playwright|cypress|karma|wdio|ava|nyc|eslint|stylelint)[\w.-]*\.(config|conf|setup)\.\w+"
     r"|\.(nycrc|c8rc|mocharc|taprc|eslintrc)[^/]*|pom\.xml|build\.gradle(\.kts)?|nextest\.toml|phpunit[^/]*\.xml[^/]*|\.rspec|Rakefile"
     r"|\.pre-commit-config\.yaml|\.golangci\.ya?ml|\.?octocov[^/]*\.ya?ml|conftest\.py|tsconfig[\w.-]*\.json|\.?mypy\.ini|\.?ruff\.toml|\.flake8|\.?clippy\.toml|\.cargo/config(\.toml)?|biome\.jsonc?|deno\.jsonc?|pyrightconfig\.json|(scripts?|ci|\.ci|bin|hack|tools|build|tests?)/[^/]*\.(sh|bash|ps1)|[^/]*(test|check|ci)[^/]*\.(sh|bash))$",
+    needs=(
+        *(".ini", ".cfg", ".toml", ".json", ".xml", ".yml", ".yaml", ".mk", ".sh", ".bash", ".ps1", ".gradle"),
+        *(".rspec", ".flake8", "noxfile", "conftest", "makefile", "justfile", "rakefile", "taskfile", "rc", "conf"),
+        "setup",
+    ),
 )
 
-_TEST_DATA: Final = re.compile(
+_TEST_DATA: Final = pattern(
     r"(^|/)(fixtures?|__fixtures__|testdata|test-data|examples?|templates?|vendor|node_modules)/"
 )
 """Inputs of tests are no set-up of tests."""
 
-_RUNS_TESTS: Final = re.compile(
+_RUNS_TESTS: Final = pattern(
     r"(?<![\w./-])(py\.?test|tox|nox|nosetests|gotestsum|jest|vitest|mocha|jasmine|ctest|rspec|phpunit|pest|tap|ava)(?![\w.-]*[=\]@:/]|\.\w)\b"
     r"|-m (unittest|pytest)\b|\b(manage\.py test|go test|cargo (\+\S{1,20} )?(test|nextest|hack)|dotnet test|bazel(isk)? (test|coverage)|swift test|mix test"
     r"|cypress run|playwright test|ng test|deno test|bun test|node --test|coverage run|karma start)\b"
@@ -39,22 +45,22 @@ _RUNS_TESTS: Final = re.compile(
     r"[^|;&#\"']{0,80}?[\s:_-](\w*-)?(tests?|check|spec|verify|e2e|unit)(?![\w.]*[/@])"
     r"|(^|[\s;&])(\.?/|bash |sh )[\w./-]{0,60}(test|check)[\w-]*(\.sh)?(\s|$)|(^|[\s;&])[\w./-]{0,60}\b(run_?)?tests?\.(py|js|mjs|ts|sh)\b"
 )
-_HINT: Final = re.compile(
+_HINT: Final = pattern(
     r"test|tox|nox|jest|mocha|jasmine|spec|unit|pest|tap|ava|cypress|coverage|karma|mvn|gradle|check|verify|e2e|hack"
 )
 """Each line that runs tests has one of these."""
 
-_RUNS_CHECKS: Final = re.compile(
+_RUNS_CHECKS: Final = pattern(
     r"(?<![\w./-])(ruff|flake8|pylint|mypy|pyright|eslint|tsc|golangci-lint|staticcheck|stylelint|shellcheck|biome|checkstyle|spotless|bandit)(?![\w.-]*[=\]@:/]|\.\w)\b"
     r"|\b(cargo (clippy|fmt|deny|audit)|go vet|pre-commit run|prettier .{0,40}--check|black .{0,40}--check)\b"
     r"|\b(npm|yarn|pnpm|bun|make|just|task|rake)\b[^|;&#\"']{0,60}[\s:](lint|typecheck|type-check)\b"
 )
-_INSTALLS: Final = re.compile(
+_INSTALLS: Final = pattern(
     r"\b(pip3?|npm|yarn|pnpm|bun|brew|apt|apt-get|go|cargo|gem|uv|uv tool|pipx|choco|conda|poetry|apk|dnf|composer)\s+(pip\s+|-\S+\s+)*(install|add|i|get|ci|update|inject)\b"
     r"|\bactions/|^\s*(echo|printf)\b|\bcache\b"
 )
-_COMMENTED: Final = re.compile(r"\s*(#|//|<!--|;|\*|::|@?REM\b)")
-_COMMAND: Final = re.compile(
+_COMMENTED: Final = pattern(r"\s*(#|//|<!--|;|\*|::|@?REM\b)")
+_COMMAND: Final = pattern(
     r"\s*(?:-\s+)*(?:[\"']?[\w.:/-]{1,40}[\"']?\s*(?:[:=]|\+=)\s+|[\"']?(?:run|script|test|commands?)[\"']?\s*[:=]\s*)?(?:[|>][+-]?\s*$)?(.*)$"
 )
 _LONGEST: Final = 1_000
@@ -104,7 +110,7 @@ def runs_tests(text: str) -> bool:
     return _RUNS_TESTS.search(text) is not None and _INSTALLS.search(command_of(text)) is None
 
 
-_NAMED: Final = re.compile(r"^\s*(?:-\s+)?(?:name\s*:.*\b[tT]ests?\b|[\w-]*\btests?\b[\w-]*\s*:\s*$)")
+_NAMED: Final = pattern(r"^\s*(?:-\s+)?(?:name\s*:.*\b[tT]ests?\b|[\w-]*\btests?\b[\w-]*\s*:\s*$)")
 
 
 def mentions_tests(text: str) -> bool:
@@ -140,7 +146,7 @@ def list_head_lines(file: AnalyzedFile) -> tuple[HeadLines, ...]:
 
 
 _MOST_BLOCK_LINES: Final = 200
-_INDENT: Final = re.compile(r"(\s*)((?:-\s+)*)")
+_INDENT: Final = pattern(r"(\s*)((?:-\s+)*)")
 
 
 def find_block(view: HeadLines, line: int) -> range:

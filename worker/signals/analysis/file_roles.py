@@ -9,6 +9,8 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import Final
 
+from worker.domain.pattern import can_match, pattern
+
 
 class Language(StrEnum):
     PYTHON = "python"
@@ -57,48 +59,49 @@ class FileRole(StrEnum):
     """Generated, vendored, built, or a declaration without bodies."""
 
 
-_TEST_FOLDERS: Final = re.compile(
+_TEST_FOLDERS: Final = pattern(
     r"^(tests?|testing|__tests__|specs?|e2e|it|integration[-_]?tests?|testdata|test[-_]?data|test[-_]?(?:utils?|libs?|helpers?|kits?|support)|\w*[-_]tests?"
     r"|test(ing)?[-_]\w+|[\w-]+-test(s|ing)?|[\w-]+-test(ing)?-(support|utils?|helpers?|kit|app|libs?)|fixtures?|__fixtures__|__mocks__|mocks?|fakes?|stubs?|goldens?|snapshots?"
     r"|__snapshots__|testFixtures|androidTest)$"
 )
-_TEST_NAMES: Final = re.compile(
+_TEST_NAMES: Final = pattern(
     r"^(test_.*|.*_tests?|conftest|.*[._-](test|spec|cy|e2e|mock|stub|fake|fixture)s?|tests?|mocks?|fakes?|Mock\w+|Fake\w+"
     r"|.*(Tests?|TestCase|IT|Spec|Mock|Fixtures?))$"
 )
-_EXAMPLE_FOLDERS: Final = re.compile(
+_EXAMPLE_FOLDERS: Final = pattern(
     r"^(examples?|demos?|samples?|docs?|documentation|docs?[-_](?:src|sources?|code|snippets?|site|website)|tutorials?|playgrounds?|sandbox|bench(es|marks?)?|templates?"
     r"|scaffolds?|snippets?|prototypes?|cookbooks?|notebooks?|website|site|skeletons?|boilerplates?|.*[-_](examples?|templates?))$",
     re.IGNORECASE,
 )
-_FOREIGN_FOLDERS: Final = re.compile(
+_FOREIGN_FOLDERS: Final = pattern(
     r"^(vendor|vendored|_vendor|third[-_]?party|node_modules|dist|build|out|target|deno_dist|deno|generated|gen|__generated__"
     r"|external|extern|deps|typings|\.yarn|site-packages)$"
 )
-_FOREIGN_NAMES: Final = re.compile(
+_FOREIGN_NAMES: Final = pattern(
     r"(\.pyi|\.d\.[mc]?ts|\.min\.\w+|\.bundle\.js|\.pb\.go|_pb2(_grpc)?\.py|\.(generated|gen)\.\w+|_(generated|gen)\.\w+"
     r"|\.g\.\w+|_string\.go)$|(^|/)(zz_generated|mock_)[^/]*$|_mocks?\.go$"
 )
 _TEST_CUSTOMS: Final = {
-    Language.RUBY: re.compile(r"(?:^|/)(?:features|step_definitions)/|(?:^|/)(?:spec|test)_helper\.rb$"),
-    Language.CSHARP: re.compile(
+    Language.RUBY: pattern(r"(?:^|/)(?:features|step_definitions)/|(?:^|/)(?:spec|test)_helper\.rb$"),
+    Language.CSHARP: pattern(
         r"(?:^|/)(?:[\w.]{1,100}[._-])?(?:\w{0,60}(?:Tests?|Specs|Testing)|tests?)/|(?:Facts?|Specs|Fixtures?|Scenarios?)\.cs$"
     ),
-    Language.PHP: re.compile(r"(?:^|/)(?:Tests?|Fixtures?|Testing)/|(?:^|/)Pest\.php$"),
-    Language.KOTLIN: re.compile(r"(?:^|/)[a-z]\w*Tests?/|(?:^|/)test[A-Z]\w*/|Tests?Base\.kt$"),
+    Language.PHP: pattern(r"(?:^|/)(?:Tests?|Fixtures?|Testing)/|(?:^|/)Pest\.php$"),
+    Language.KOTLIN: pattern(r"(?:^|/)[a-z]\w*Tests?/|(?:^|/)test[A-Z]\w*/|Tests?Base\.kt$"),
 }
 _FOREIGN_CUSTOMS: Final = {
-    Language.RUBY: re.compile(r"(?:^|/)(?:sorbet|rbi)/|(?:^|/)db/schema\.rb$"),
-    Language.CSHARP: re.compile(
+    Language.RUBY: pattern(r"(?:^|/)(?:sorbet|rbi)/|(?:^|/)db/schema\.rb$"),
+    Language.CSHARP: pattern(
         r"(?:^|/)(?:obj|bin|packages)/|\.(?:Designer|designer|g\.i)\.cs$|(?:^|/)AssemblyInfo\.cs$"
     ),
-    Language.PHP: re.compile(r"(?:^|/)_ide_helper\w*\.php$|(?:^|/)autoload_\w+\.php$"),
+    Language.PHP: pattern(r"(?:^|/)_ide_helper\w*\.php$|(?:^|/)autoload_\w+\.php$"),
 }
 """Paths that are customary in these languages only."""
 
-_SIGNED: Final = re.compile(
+_SIGNED: Final = pattern(
     r"@generated|code generated .*do not edit|do not edit|automatically generated|auto-?generated",
     re.IGNORECASE,
+    needs=("generated", "do not ed"),
 )
 SIGNED_LINES: Final = 10
 """First lines, in which a generator signs."""
@@ -112,10 +115,10 @@ def language_of(path: str) -> Language | None:
     return _LANGUAGES.get(ending) if dot else None
 
 
-_SHIPPED_FOLDERS: Final = re.compile(r"(?:^|/)src/main/(?:java|kotlin|scala)/")
+_SHIPPED_FOLDERS: Final = pattern(r"(?:^|/)src/main/(?:java|kotlin|scala)/")
 """Maven and Gradle ship these: even in a module for testers, or named like a double, such a file is no test."""
-_FOR_TESTERS: Final = re.compile(r"^(?!.*(?:integration|e2e|smoke|functional))[\w.-]+-test(?:ing|kit)?$")
-_DOUBLE: Final = re.compile(r"^(?:Mock|Fake)\w+(?<!Tests)(?<!Test)$")
+_FOR_TESTERS: Final = pattern(r"^(?!.*(?:integration|e2e|smoke|functional))[\w.-]+-test(?:ing|kit)?$")
+_DOUBLE: Final = pattern(r"^(?:Mock|Fake)\w+(?<!Tests)(?<!Test)$")
 
 
 @lru_cache(maxsize=4096)
@@ -153,4 +156,6 @@ def _has_custom(customs: Mapping[Language, re.Pattern[str]], path: str) -> bool:
 
 
 def is_signed_by_generator(text: str) -> bool:
-    return any(map(_SIGNED.search, text[:_SIGNED_CHARACTERS].split("\n", SIGNED_LINES)[:SIGNED_LINES]))
+    beginning = text[:_SIGNED_CHARACTERS]
+    lines = beginning.split("\n", SIGNED_LINES)[:SIGNED_LINES] if can_match(_SIGNED, beginning) else []
+    return any(map(_SIGNED.search, lines))

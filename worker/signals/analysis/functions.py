@@ -12,6 +12,7 @@ from typing import Final
 
 from tree_sitter import Node
 
+from worker.domain.pattern import pattern
 from worker.signals.analysis.change import Source, memoized
 from worker.signals.analysis.file_roles import MORE_LANGUAGES, SCRIPT_LANGUAGES, Language
 from worker.signals.analysis.syntax import (
@@ -67,8 +68,8 @@ _MODIFYING: Final = {
     **dict.fromkeys(MORE_LANGUAGES, _MODIFIERS | _MORE_MODIFIERS),
 }
 """Children of a function that belong to its attributes."""
-_TEST_CALL: Final = re.compile(r"(it|test)(\.(each|only|concurrent|serial)\b.*)?$", re.DOTALL)
-_WORD: Final = re.compile(r"\w+")
+_TEST_CALL: Final = pattern(r"(it|test)(\.(each|only|concurrent|serial)\b.*)?$", re.DOTALL)
+_WORD: Final = pattern(r"\w+")
 _PARAMETER_BLOCKS: Final = frozenset({"block_parameters", "lambda_parameters"})
 _BRANCHES: Final = frozenset({"if_statement", "try_statement"})
 _BRANCHES_OF_RUBY: Final = frozenset({"if", "unless", "begin", "block", "do_block"})
@@ -233,8 +234,8 @@ def _find_in_macros(source: Source) -> tuple[Function, ...]:
     return tuple(functions)
 
 
-_UP_TO_ITS_TOKENS: Final = re.compile(r"[^({\[]*+[({\[]")
-_NO_LINE_END: Final = re.compile(r"[^\n]")
+_UP_TO_ITS_TOKENS: Final = pattern(r"[^({\[]*+[({\[]")
+_NO_LINE_END: Final = pattern(r"[^\n]")
 
 
 @memoized
@@ -293,7 +294,7 @@ _PARAMETER_FIELDS: Final = {
     "assignment_pattern": "left",
 }
 _PROPERTY: Final = frozenset({"accessibility_modifier", "readonly", "override_modifier"})
-_BODY_WORD: Final = re.compile(r"[A-Za-z_$][\w$]*")
+_BODY_WORD: Final = pattern(r"[A-Za-z_$][\w$]*")
 _COMMENT_STARTS: Final = (b"#", b"//", b"/*", b"<!--", b"-->", b"=begin")
 """Each comment holds one of these, in every language."""
 _READS_ALL: Final = frozenset({"locals", "vars", "arguments", "eval"})

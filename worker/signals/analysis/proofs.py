@@ -8,6 +8,7 @@ from enum import IntEnum
 from functools import lru_cache
 from typing import Final
 
+from worker.domain.pattern import pattern
 from worker.signals.analysis.change import Source
 from worker.signals.analysis.file_roles import Language
 
@@ -29,27 +30,27 @@ _LONGEST: Final = 400
 _LITERAL: Final = (
     r"(?:-?\d[\w.]*|[bfru]?\"[^\"{}\\]*\"|[bfru]?'[^'{}\\]*'|`[^`$\\]*`|[Tt]rue|[Ff]alse|None|null|nil|undefined)"
 )
-_ALL_LITERAL: Final = re.compile(_LITERAL)
-_ALWAYS: Final = re.compile(
+_ALL_LITERAL: Final = pattern(_LITERAL)
+_ALWAYS: Final = pattern(
     r"(?:-?\d+(?:\.\d+)? ?(?:[<>]=?|!==?) ?-?\d+(?:\.\d+)?|[Tt]rue|!\s*false|not False|Boolean\.TRUE|[1-9]\d*|\"[^\"{}\\]+\"|'[^'{}\\]+')"
     r"|.*(?:\bor True|(?:(?<=[\w)\]\"'])|(?<=[\w)\]\"'] ))\|\| ?true\)?)|True or .*|true \|\| .*|!!true"
     r"|.*(?:[=!]=|[<>]| is | not ).* in [(\[{](?:True, False|False, True)[)\]}]|isinstance\(.*, object\)|matches!\(.*, ?_\)"
     r"|len\(.*\) (?:>= 0|> -1)|[\w.()\[\]]+\.(?:length|size\(\)|len\(\)|length\(\)|count\(\)) (?:>= 0|> -1)",
     re.DOTALL,
 )
-_ITSELF: Final = re.compile(
+_ITSELF: Final = pattern(
     r"(.+) ?(?:===?|<=|>=| is ) ?\1"
     r"|(?:reflect\.DeepEqual|cmp\.Equal|bytes\.Equal|Objects\.equals|Arrays\.equals|isDeepStrictEqual|_\.isEqual|Object\.is|np\.array_equal)\((.+), ?\2\)"
     r"|([\w.]+)\.equals\(\3\)"
 )
-_TYPED: Final = re.compile(
+_TYPED: Final = pattern(
     r"typeof typeof .+ ===? ['\"]string['\"]|typeof .+ ===? ['\"]object['\"] \|\| typeof .+ !==? ['\"]object['\"]"
 )
-_COMPARES: Final = re.compile(r"==| and | or |&&|\|\|")
-_LITERAL_IS_PRESENT: Final = re.compile(
+_COMPARES: Final = pattern(r"==| and | or |&&|\|\|")
+_LITERAL_IS_PRESENT: Final = pattern(
     r"[bfru]{0,2}(?:\"[^\"]*\"|'[^']*') (?:is not None|!= None|!==? (?:null|undefined))"
 )
-_IS_PRESENT: Final = re.compile(
+_IS_PRESENT: Final = pattern(
     r".+ is not None|.+ != None|.+ !==? (?:null|undefined|nil)|typeof .+ !==? ['\"]undefined['\"]"
     r"|.+\.is_(?:some|ok)\(\)|.+\.isPresent\(\)|len\(.+\) > 0|!.+\.is_empty\(\)|.+\.(?:length|size\(\)|len\(\)) ?> ?0"
     r"|hasattr\(.+\)|!!.+|.+ in [(\[{](?:True, False|False, True)[)\]}]|(?:bool|repr|str|type|id)\(.+\)|.+ instanceof Object|Boolean\(.+\)"
@@ -58,13 +59,13 @@ _IS_PRESENT: Final = re.compile(
     r"|[^<>]+\.abs\(\) <=? (?:[1-9][\d_]{6,}|[1-9](?:\.\d+)?e\+?(?:[6-9]|\d\d+))(?:\.0)?",
     re.DOTALL,
 )
-_ANYTHING: Final = re.compile(r"[^=<>]+ == (?:\w+\.)?ANY|(?:\w+\.)?ANY == [^=<>]+")
-_NAME: Final = re.compile(r"[a-z_]\w*(?:\.\w+)*")
-_SIDES: Final = re.compile(r"([^=<>!&|]{1,200}?) ?={2,3} ?([^=<>!&|]{1,200})")
-_JOINS: Final = re.compile(r"&&|\|\|| and | or |;")
-_OPERATOR: Final = re.compile(r"!=|==|<=|>=|<|>")
+_ANYTHING: Final = pattern(r"[^=<>]+ == (?:\w+\.)?ANY|(?:\w+\.)?ANY == [^=<>]+")
+_NAME: Final = pattern(r"[a-z_]\w*(?:\.\w+)*")
+_SIDES: Final = pattern(r"([^=<>!&|]{1,200}?) ?={2,3} ?([^=<>!&|]{1,200})")
+_JOINS: Final = pattern(r"&&|\|\|| and | or |;")
+_OPERATOR: Final = pattern(r"!=|==|<=|>=|<|>")
 _OPPOSITES: Final = {"!=": "==", "==": "!=", "<=": ">", ">=": "<", "<": ">=", ">": "<="}
-_PAIRS: Final = re.compile(r"(\.is_)(?:none|some|ok|err)\b")
+_PAIRS: Final = pattern(r"(\.is_)(?:none|some|ok|err)\b")
 
 
 def prove_condition(condition: str) -> Proof:
@@ -158,53 +159,53 @@ def split_arguments(text: str) -> list[str]:
 
 _LONGEST_ARGUMENT: Final = 200
 _PAIR: Final = 2
-_EQUALS_NAME: Final = re.compile(
+_EQUALS_NAME: Final = pattern(
     r"(?:assert_?)?(?:that_?)?(?:is_?)?(?:equals?|eq|same|strict_?equal|deep_?equal|deep_?strict_?equal|is|to_?be|to_?equal|to_?strict_?equal"
     r"|equal_?to|equal_?values|that)!?",
     2,
 )
-_DIFFERS: Final = re.compile(
+_DIFFERS: Final = pattern(
     r"(?:assert_?)?(?:is_?)?not_?(?:equals?|strict_?equal|deep_?equal|deep_?strict_?equal|equal_?to|same_?as|same|eq|to_?be|to_?equal|to_?strict_?equal)?!?|assert_ne!|ne",
     2,
 )
-_CONTAINS: Final = re.compile(
+_CONTAINS: Final = pattern(
     r"(?:assert_?)?(?:to_?)?(?:in|contains?|includes?|match(?:es)?|match_?object|regexp?|starts?_?with|ends?_?with|have_?string|regex_?matches)!?",
     2,
 )
-_AT_LEAST: Final = re.compile(
+_AT_LEAST: Final = pattern(
     r"(?:assert_?)?(?:to_?be_?|is_?)?(?:greater_?(?:than_?)?(?:or_?)?equal(?:_?to)?|at_?least|least|gte|not_?negative)",
     2,
 )
-_ABOVE: Final = re.compile(r"(?:assert_?)?(?:to_?be_?|is_?|has_?size_?)?(?:greater(?:_?than)?|above|gt|positive)", 2)
-_BELOW: Final = re.compile(
+_ABOVE: Final = pattern(r"(?:assert_?)?(?:to_?be_?|is_?|has_?size_?)?(?:greater(?:_?than)?|above|gt|positive)", 2)
+_BELOW: Final = pattern(
     r"(?:assert_?)?(?:to_?be_?|is_?)?(?:less(?:_?than)?(?:_?or_?equal(?:_?to)?)?|below|lt|lte|at_?most|most)", 2
 )
-_NEAR: Final = re.compile(
+_NEAR: Final = pattern(
     r"(?:assert_?)?(?:to_?be_?|is_?)?(?:in_?delta|in_?epsilon|almost_?equals?|close_?to|approximately|equals?|approx_eq|relative_eq|abs_diff_eq)!?",
     2,
 )
-_IS_A: Final = re.compile(r"(?:assert_?)?(?:to_?be_?|is_?)?(?:an?|type|instance_?of|is_?instance|of_?type)", 2)
-_ANY_VALUE: Final = re.compile(
+_IS_A: Final = pattern(r"(?:assert_?)?(?:to_?be_?|is_?)?(?:an?|type|instance_?of|is_?instance|of_?type)", 2)
+_ANY_VALUE: Final = pattern(
     r"(?:\w+\.)?ANY|expect\.anything\(\)|expect\.any\((?:Object|Function)?\)|(?:\w+\.)*(?:is\()?(?:any|anything)\(\)\)?"
     r"|(?:is\()?(?:\w+\.)?(?:notNullValue|not\(nullValue)\(\)\)*|(?:\w+\.)?Anything|sinon\.match\.any"
 )
-_NOTHING: Final = re.compile(r"None|null|nil|undefined|\(?void 0\)?|nullptr")
-_ANY_TEXT: Final = re.compile(r"[brf]?\"\"|[brf]?''|``|/\^?(?:\.\*|\(\?:\))\$?/\w*|[br]?[\"']\^?\.\*\$?[\"']|\{\}")
-_EITHER: Final = re.compile(r"[\[({](?:true, ?false|false, ?true|True, ?False|False, ?True)[\])}]")
-_SIZE: Final = re.compile(
+_NOTHING: Final = pattern(r"None|null|nil|undefined|\(?void 0\)?|nullptr")
+_ANY_TEXT: Final = pattern(r"[brf]?\"\"|[brf]?''|``|/\^?(?:\.\*|\(\?:\))\$?/\w*|[br]?[\"']\^?\.\*\$?[\"']|\{\}")
+_EITHER: Final = pattern(r"[\[({](?:true, ?false|false, ?true|True, ?False|False, ?True)[\])}]")
+_SIZE: Final = pattern(
     r"(?:len|count|sizeof)\(.{1,160}\)|.{1,160}\.(?:length|size|len|count|size\(\)|len\(\)|length\(\)|count\(\))"
 )
-_COUNTER: Final = re.compile(r"\.(?:size|len|count)$")
+_COUNTER: Final = pattern(r"\.(?:size|len|count)$")
 """A field that the code under test counts itself may fall below zero."""
-_HUGE: Final = re.compile(
+_HUGE: Final = pattern(
     r"(?:.*[^\w.])?(?:[1-9][\d_]{6,}(?:\.\d+)?|[1-9](?:\.\d+)?e\+?(?:[6-9]|[1-9]\d+)|Infinity|Number\.(?:MAX_VALUE|MAX_SAFE_INTEGER|POSITIVE_INFINITY)"
     r"|(?:Integer|Long|Double|Float)\.MAX_VALUE|math\.(?:inf|Inf\(1\)|MaxInt\w*|MaxFloat64)|float\([\"']inf[\"']\)|sys\.maxsize|\w{2,5}::MAX|\w{2,5}::INFINITY)\)*"
 )
-_ANY_TYPE: Final = re.compile(r"(?:java\.lang\.)?[oO]bject(?:\.class)?")
-_TYPE_OF: Final = re.compile(r"typeof (.+)")
-_STRING: Final = re.compile(r"['\"`]string['\"`]")
-_NO_TYPE: Final = re.compile(r"['\"`](?:undefined|null)['\"`]")
-_ASKS_NOTHING: Final = re.compile(r"\(?\w+\)? *-> *\{\s*\}")
+_ANY_TYPE: Final = pattern(r"(?:java\.lang\.)?[oO]bject(?:\.class)?")
+_TYPE_OF: Final = pattern(r"typeof (.+)")
+_STRING: Final = pattern(r"['\"`]string['\"`]")
+_NO_TYPE: Final = pattern(r"['\"`](?:undefined|null)['\"`]")
+_ASKS_NOTHING: Final = pattern(r"\(?\w+\)? *-> *\{\s*\}")
 _PAIR_RULES: Final = (
     (_EQUALS_NAME, _ANY_VALUE, Proof.PRESENCE),
     (_DIFFERS, _NOTHING, Proof.PRESENCE),
@@ -268,20 +269,18 @@ def _has_huge_margin(name: str, texts: list[str]) -> bool:
 
 
 _LONGEST_CHECK: Final = 80
-_WORDS: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
-_ANYWHERE: Final = re.compile(
+_WORDS: Final = pattern(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+_ANYWHERE: Final = pattern(
     r"assert|expect|should|verif|check|rais|fail|requir|must|ensur|compar|equal|snapshot|golden|panic|throw|roundtrip|trybuild"
 )
-_FIRST: Final = re.compile(
+_FIRST: Final = pattern(
     r"diff|contain|valid|wait|until|prove|confirm|approv|inspect|lint|exit|abort|approx|almost|compil|reject|same|satisf|warn"
     r"|then$|within$|screen$|cmp$"
 )
 _LAST: Final = frozenset({"eq", "ok", "error", "errors", "pass", "passes", "done", "works", "same", "survives"})
-_MATCHING: Final = re.compile(
-    r"(?:fn|re_?|to_?|^)match(?:es)?(?:_|[A-Z]|$)|(?:get|find|query)(?:All)?By[A-Z]|round_?trip"
-)
-_ENDS: Final = re.compile(r"^test|_test$|^run_?tests?(?![a-z])|^do_?test", 2)
-_STUBBING: Final = re.compile(r"(?:then|will|do)(?:Return|Throw|Answer)")
+_MATCHING: Final = pattern(r"(?:fn|re_?|to_?|^)match(?:es)?(?:_|[A-Z]|$)|(?:get|find|query)(?:All)?By[A-Z]|round_?trip")
+_ENDS: Final = pattern(r"^test|_test$|^run_?tests?(?![a-z])|^do_?test", 2)
+_STUBBING: Final = pattern(r"(?:then|will|do)(?:Return|Throw|Answer)")
 """What a double is set up with: `when(x).thenThrow(...)`."""
 _MAKING: Final = frozenset(
     {"setup", "set", "new", "create", "make", "build", "mock", "prepare", "start", "init", "open", "fake", "get", "try"}
@@ -304,7 +303,7 @@ def is_check_name(name: str) -> bool:
     return any(map(_ANYWHERE.match, parts)) or _FIRST.match(parts[0]) is not None or parts[-1] in _LAST
 
 
-_ASSERTING: Final = re.compile(r"assert|panic|unreachable|expect|check|matches_snapshot|unwrap_err|\brequire\.|\bis\.")
+_ASSERTING: Final = pattern(r"assert|panic|unreachable|expect|check|matches_snapshot|unwrap_err|\brequire\.|\bis\.")
 
 
 def can_assert(source: Source) -> bool:

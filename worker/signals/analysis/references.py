@@ -3,25 +3,25 @@
 Names are not resolved: one that two things share is mentioned for both.
 """
 
-import re
 from collections import Counter
 from collections.abc import Iterator
 from itertools import chain
 from typing import Final
 
+from worker.domain.pattern import pattern
 from worker.signals.analysis.change import CodeChange, memoized, memoized_for_family
 
-WORD_PATTERN: Final = re.compile(r"[A-Za-z_$][\w$]*")
-_CALL: Final = re.compile(r"([A-Za-z_$](?<![A-Za-z_$].)[\w$]{0,200}+)(?:::<[^>\n]{0,80}>|<[^>\n(]{0,80}>)?\(")
-_INSTANTIATION: Final = re.compile(r"[A-Z](?<![\w.].)(?<!class .)(?<!def .)\w*+(?=\()")
+WORD_PATTERN: Final = pattern(r"[A-Za-z_$][\w$]*")
+_CALL: Final = pattern(r"([A-Za-z_$](?<![A-Za-z_$].)[\w$]{0,200}+)(?:::<[^>\n]{0,80}>|<[^>\n(]{0,80}>)?\(")
+_INSTANTIATION: Final = pattern(r"[A-Z](?<![\w.].)(?<!class .)(?<!def .)\w*+(?=\()")
 """Look-behinds follow the first letter, so that only letters are tried, which takes a fifth of the time."""
-_DEF: Final = re.compile(r"\bdef (\w+)")
-_VALUE: Final = re.compile(r"(?:[(,=:\[{]|\breturn)\s{0,4}&?(?:\w{1,40}\.)?([A-Za-z_$][\w$]*)(?=\s{0,4}(?:[,)\]};]|$))")
-_BUILT_NAME: Final = re.compile(
+_DEF: Final = pattern(r"\bdef (\w+)")
+_VALUE: Final = pattern(r"(?:[(,=:\[{]|\breturn)\s{0,4}&?(?:\w{1,40}\.)?([A-Za-z_$][\w$]*)(?=\s{0,4}(?:[,)\]};]|$))")
+_BUILT_NAME: Final = pattern(
     r"[\"'`]([A-Za-z_]\w{0,60}?)(?:\$?\{|#\{|\$(?=\w)|%[sv]|[\"'`]\s{0,4}(?:\+|\.(?!\w))|(?<=_)[\"'`])"
 )
 """A literal that ends where a value goes on. One that ends with an underscore is the beginning of a name."""
-_IMPORT_LINE: Final = re.compile(
+_IMPORT_LINE: Final = pattern(
     r"\s*(?:import|from|export \{|export \*|use|pub use|//|#|\*|/\*|package|\w+,?$|[\"'`]\w+[\"'`],?$)"
 )
 """Imports, exports and comments name what they do not use."""

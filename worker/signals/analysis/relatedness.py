@@ -4,7 +4,6 @@ No language is parsed. Words and names are weighted by how rare they are in the 
 order of files and words (`fsum` rounds once). The work grows with the text, and with the square of the files.
 """
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
@@ -13,6 +12,7 @@ from math import fsum, log, log1p
 from typing import Final, NamedTuple
 
 from worker.domain.dossier import Dossier
+from worker.domain.pattern import pattern
 from worker.dossier.diff.parser import LineKind
 from worker.signals.analysis.change import AnalyzedFile, CodeChange, memoized
 from worker.signals.analysis.file_roles import Language
@@ -26,9 +26,9 @@ _MOST_BACKGROUND: Final = 20_000
 _ALL_BACKGROUND: Final = 300_000
 _MOST_ASKED: Final = 40_000
 
-NAME_PATTERN: Final = re.compile(r"[^\W\d]\w+")
-_PART: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_A-Za-z]+")
-_DEFINITION: Final = re.compile(
+NAME_PATTERN: Final = pattern(r"[^\W\d]\w+")
+_PART: Final = pattern(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_A-Za-z]+")
+_DEFINITION: Final = pattern(
     r"\b(?:def|class|func|fn|fun|function|interface|struct|enum|trait|type|const|record|let|var|static)\s+"
     r"(?:\([^)]{0,200}\)\s*)?([^\W\d]\w{2,})|(?<!\w)([^\W\d]\w{2,})\s*\([^()]{0,300}\)\s*(?:throws [\w, .]{1,200})?\{\s*$"
 )

@@ -10,17 +10,16 @@ from typing import Final
 
 from tree_sitter import Node
 
+from worker.domain.pattern import pattern
 from worker.signals.analysis.change import AnalyzedFile, CodeChange, Source, is_revert
 from worker.signals.analysis.file_roles import SCRIPT_LANGUAGES, Language
 from worker.signals.analysis.syntax import ancestors, child_of_type, text_of
 from worker.signals.analysis.tests import Test
 
 _LONGEST: Final = 80
-_SUITES: Final = re.compile(
-    r"(?:x(?:describe|context|suite)|(?:describe|context|suite|test\.describe)\.(?:skip|fixme))\("
-)
+_SUITES: Final = pattern(r"(?:x(?:describe|context|suite)|(?:describe|context|suite|test\.describe)\.(?:skip|fixme))\(")
 _BRANCHES: Final = frozenset({"if_statement", "ternary_expression"})
-_UNLESS: Final = re.compile(r"(?:skip_)?(?:unless|if|without)_\w")
+_UNLESS: Final = pattern(r"(?:skip_)?(?:unless|if|without)_\w")
 """A mark of the repository's own that names its condition: `skip.unless_module("sqlalchemy")`."""
 _ALWAYS: Final = {
     **dict.fromkeys(("xfail", "skipif", "skipIf"), frozenset({"True", "1"})),
@@ -80,12 +79,12 @@ def _is_conditional_mark(call: Node) -> bool:
 
 
 _TEXT: Final = r"\s*(?:\(|=)\s*(?:(?:true|false)\s*,\s*|(?:reason|value)\s*=\s*\(?\s*)?[rbfu]?([\"'`])(?P<reason>(?:(?!\1).){0,300})"
-_REASON_ARGUMENT: Final = re.compile(rf"\b(?:skip\w*|xfail|ignore|disabled|abort|assume\w*)\b{_TEXT}", re.IGNORECASE)
-_SCRIPT_REASON_ARGUMENT: Final = re.compile(rf"\b(?:this|t|ctx|context|task)\.(?:skip|todo)\b{_TEXT}")
+_REASON_ARGUMENT: Final = pattern(rf"\b(?:skip\w*|xfail|ignore|disabled|abort|assume\w*)\b{_TEXT}", re.IGNORECASE)
+_SCRIPT_REASON_ARGUMENT: Final = pattern(rf"\b(?:this|t|ctx|context|task)\.(?:skip|todo)\b{_TEXT}")
 """The first text of `it.skip(...)` is the test's name."""
-_REASON_BESIDE: Final = re.compile(r"\S\s+(?:#(?!\[)|//|/\*)(?P<reason>.{0,300})")
-_REASON_ABOVE: Final = re.compile(r"\s*(?:#(?!\[)|//|/\*|\*\s)(?P<reason>.{0,300})")
-_REASON_WORD: Final = re.compile(r"[A-Za-z]{2,}")
+_REASON_BESIDE: Final = pattern(r"\S\s+(?:#(?!\[)|//|/\*)(?P<reason>.{0,300})")
+_REASON_ABOVE: Final = pattern(r"\s*(?:#(?!\[)|//|/\*|\*\s)(?P<reason>.{0,300})")
+_REASON_WORD: Final = pattern(r"[A-Za-z]{2,}")
 _EMPTY_WORDS: Final = frozenset(
     {"todo", "fixme", "xxx", "wip", "skip", "skips", "skipped", "skipping", "disable", "disabled", "ignore", "ignored"}
     | {"test", "tests", "this", "it", "is", "was", "for", "now", "at", "the", "moment", "temporarily", "temporary"}
@@ -129,16 +128,16 @@ def _is_reason(text: str) -> bool:
     return len({word.casefold() for word in _REASON_WORD.findall(text)} - _EMPTY_WORDS) >= _FEWEST_WORDS
 
 
-_NAME_PARTS: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+_NAME_PARTS: Final = pattern(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _LONG_PART: Final = 6
 _MOST_ASKED: Final = 20_000
-_PARTS: Final = re.compile(r"[:,;] ")
-_ASKS_TO_REMOVE: Final = re.compile(
+_PARTS: Final = pattern(r"[:,;] ")
+_ASKS_TO_REMOVE: Final = pattern(
     r"^(?:[^\w\n]|\d{1,3}[.)]|\[x\]){0,20}(?:please )?(?:temporarily )?(?:skip|disabl|quarantin|xfail|ignor|remov|delet|drop|clean(?:ed|s|ing)?[ -]?up)(?:ed|e|es|s|ing|ped|ping)?\b.{1,200}",
     re.IGNORECASE | re.MULTILINE,
 )
-_NAMES_TESTS: Final = re.compile(r"\b(?:tests?|specs?|suites?|test ?cases?|test_\w+|assert(?:ion)?s?)\b", 2)
-_NAMES_CI: Final = re.compile(r"\b(?:ci|actions?|workflows?|jobs?|checks?|tests?)\b", 2)
+_NAMES_TESTS: Final = pattern(r"\b(?:tests?|specs?|suites?|test ?cases?|test_\w+|assert(?:ion)?s?)\b", 2)
+_NAMES_CI: Final = pattern(r"\b(?:ci|actions?|workflows?|jobs?|checks?|tests?)\b", 2)
 
 
 def is_removal_declared(change: CodeChange, test: Test | None = None) -> bool:

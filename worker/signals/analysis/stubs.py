@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 
 from tree_sitter import Node
 
+from worker.domain.pattern import pattern
 from worker.signals.analysis import references
 from worker.signals.analysis.change import AnalyzedFile, CodeChange, Source, memoized
 from worker.signals.analysis.changed_functions import ChangedFunction, documentation_of
@@ -26,23 +27,23 @@ from worker.signals.analysis.functions import (
 from worker.signals.analysis.syntax import ancestors, is_comment, register_types, siblings_above, text_of
 
 _ZERO: Final = r"None|nil|null|undefined|NULL|true|false|True|False|void 0|0|0\.0|-1|\"\"|''|``|\(\)|\[\]|\{\}|set\(\)|dict\(\)|list\(\)|tuple\(\)"
-_CONSTANT: Final = re.compile(
+_CONSTANT: Final = pattern(
     rf"(?:return\s*)?\(?(?:(?:{_ZERO}"
     r"|(?:std::)?(?:default::)?Default::default\(\)|(?:String|Vec|HashMap|HashSet|BTreeMap)::new\(\)|(?:std::)?vec!\[\]|Ok\((?:\(\)|None|(?:std::)?(?:default::)?Default::default\(\)|Vec::new\(\)|vec!\[\]|false|true|0)?\)"
     rf"|(?:Optional|Collections|List|Map|Set|Stream)\.(?:empty|emptyList|emptyMap|emptySet|of)\(\)|Promise\.resolve\((?:{_ZERO})?\)|<></>)"
     r"(?: as (?:any|never|unknown|[A-Z]\w{0,40}(?:\[\])?)){0,2}(?:,\s*)?){0,4}\)?;?|pass|\.\.\."
 )
 """A statement that does nothing."""
-_FRESH: Final = re.compile(
+_FRESH: Final = pattern(
     r"(?:return )?(?:(?:(?:Ok|Some)\()?[\w:]{1,60}::(?:new|default)\(\)\)?|(?:Ok\()?(?:String::from\(\"\"\)|\"\"\.(?:to_string|to_owned|into)\(\))\)?|new \w+(?:<[^<>]{0,40}>)?\(\)|&?[\w.\[\]]{1,60}\{\}(?:, nil)?|self|this);?"
 )
 """A new object, or the same: a factory without parameters returns nothing else."""
-_CREATED: Final = re.compile(
+_CREATED: Final = pattern(
     rf"(?:(?:let|const|var|val|final|mut) )*(?:[A-Z][\w<>\[\], ]{{0,60}} )?(?P<name>\w+)(?:: ?[^=]{{1,60}})? :?= (?:{_ZERO}|(?:String|Vec|HashMap|HashSet|BTreeMap)::new\(\)|vec!\[\]|new \w+(?:<[^<>]{{0,40}}>)?\(\));?"
     r"|var (?P<declared>\w+) [\w.*\[\]]{1,60}"
 )
-_RETURNED: Final = re.compile(r"(?:return )?(\w+)(?:, nil)?;?")
-_DISCARD: Final = re.compile(r"(?:let )?_ ?= ?\(?&?[\w, ]{1,80}\)?;?|void \w+;?|del [\w, ]{1,80}")
+_RETURNED: Final = pattern(r"(?:return )?(\w+)(?:, nil)?;?")
+_DISCARD: Final = pattern(r"(?:let )?_ ?= ?\(?&?[\w, ]{1,80}\)?;?|void \w+;?|del [\w, ]{1,80}")
 
 
 def is_constant(text: str) -> bool:
@@ -75,13 +76,13 @@ class StubRefusal(NamedTuple):
 
 
 _THROWS: Final = {
-    Language.RUBY: re.compile(r"(?:raise|fail)\b[ (]*(?P<name>[\w:]*)"),
-    Language.CSHARP: re.compile(r"(?:=> ?)?throw new (?P<name>[\w.]*Exception)\b"),
-    Language.PHP: re.compile(r"throw new (?P<name>[\w\\\\]*(?:Exception|Error))\b"),
-    Language.KOTLIN: re.compile(r"(?:throw (?P<name>[\w.]*(?:Exception|Error))|TODO|error)\b(?=\()"),
+    Language.RUBY: pattern(r"(?:raise|fail)\b[ (]*(?P<name>[\w:]*)"),
+    Language.CSHARP: pattern(r"(?:=> ?)?throw new (?P<name>[\w.]*Exception)\b"),
+    Language.PHP: pattern(r"throw new (?P<name>[\w\\\\]*(?:Exception|Error))\b"),
+    Language.KOTLIN: pattern(r"(?:throw (?P<name>[\w.]*(?:Exception|Error))|TODO|error)\b(?=\()"),
 }
-_NAMED: Final = re.compile(r"NotImplemented|Unimplemented|NotYetImplemented")
-_TEXT: Final = re.compile(r"[\"'](.*)[\"']")
+_NAMED: Final = pattern(r"NotImplemented|Unimplemented|NotYetImplemented")
+_TEXT: Final = pattern(r"[\"'](.*)[\"']")
 
 
 def find_refusal(statement: str, language: Language) -> StubRefusal | None:
@@ -94,11 +95,12 @@ def find_refusal(statement: str, language: Language) -> StubRefusal | None:
     return StubRefusal(is_named, text[1] if text is not None else None)
 
 
-_STUB_REQUEST: Final = re.compile(
+_STUB_REQUEST: Final = pattern(
     r"\b(add|create|write|provide|leave|introduce|start|only|just|with|as|return|raise|be|make|use|into)s?\b[^.\n]{0,40}?"
     r"(\b(stubs?|skeletons?|scaffold(ing)?|no-?ops?|NotImplementedError)\b(?! (package|file)s?)|\bplaceholder (implementation|function|method|class|module|body)s?\b)"
     r"|\bscaffold(ing)?\b",
     re.IGNORECASE,
+    needs=("stub", "skeleton", "scaffold", "noop", "no-op", "notimplemented", "placeholder"),
 )
 
 
@@ -122,7 +124,7 @@ def is_idle(function: Function) -> bool:
     return is_nothing and not declares_properties(function)
 
 
-_IDLE_WORDS: Final = re.compile(
+_IDLE_WORDS: Final = pattern(
     r"\bno-?op|\bnever (?:returns? (?:an? )?error|fails?|errors)\b|\bnothing\b(?! (?:if|when|unless|where)\b)|\balways\b(?! (?:throw|rais|call|run|updat|send|writ|creat|remov)\w*)|\bby default\b|\bignored\b|\bunused\b|\bnot used\b|intentional|deliberate|suppress|placeholder|\bdummy\b|\bmarker\b|compatib"
     r"|\breturns? (?:false|true|nil|null|none|nothing|zero|undefined|an? empty \w+)(?: (?:because|as|since|for)\b|\.|,|$)|\b(?:does|do) not support"
     r"|by design|overrid|\bsub-?class(?:es)? (?:may|can|should|must)|implementors|constructs? (?:a )?new|private constructor|instantiation|unsupported|not supported|stand-?in|disabled"
@@ -131,26 +133,26 @@ _IDLE_WORDS: Final = re.compile(
 )
 """Words of an author who knows that it does nothing."""
 _FUNCTIONS: Final = frozenset({"function_item", "function_declaration"})
-_MARKS: Final = re.compile(r"//[/!]?")
+_MARKS: Final = pattern(r"//[/!]?")
 _CHECKS: Final = r"\b(?:check|assert|prov|ensur|verif|detect|guarante|enforc)\w*\b"
-_WHEN_COMPILED: Final = re.compile(
+_WHEN_COMPILED: Final = pattern(
     rf"\b(?:compile[- ]?time|static) (?:type[- ])?(?:check|assert|proof|guard)|{_CHECKS}.{{0,80}}\bat compile[- ]?time\b|{_CHECKS} .{{0,80}}\bcompiles\b",
     re.IGNORECASE,
 )
-_OF_BOUNDS: Final = re.compile(
+_OF_BOUNDS: Final = pattern(
     rf"\bbounds\b.*{_CHECKS}|{_CHECKS}.*\b(?:bounds|implements?|auto[- ]?traits?)\b", re.IGNORECASE
 )
 """A comment on code that only has to compile; one about bounds means those of types where there are types."""
-_DEPRECATED: Final = re.compile(
+_DEPRECATED: Final = pattern(
     r"\bdeprecated\b|\bobsolete\b|\b(?:has|have) no (?:longer (?:any )?)?effect\b|\bno longer (?:has|have|does|do|used|needed|necessary)\b"
     r"|\bdo(?:es)? nothing\b(?! (?:if|when|unless|where)\b)|\bno-?op\b",
     re.IGNORECASE,
 )
-_IS_A_DUMMY: Final = re.compile(
+_IS_A_DUMMY: Final = pattern(
     r"\b(?:dummy|no-?op|null object|empty|stub|fake|mock)\b|\bfor compilation\b", re.IGNORECASE
 )
 """The documentation of a class that does nothing on purpose."""
-_IDLE_TYPE: Final = re.compile(
+_IDLE_TYPE: Final = pattern(
     r"^_*(?:[Nn]ull|[Nn]il|[Nn]o_?[Oo]p|[Nn]op|Silent|[Dd]ummy|[Dd]iscard|Ignore\w*Nothing|Disabled|Blackhole|Void)(?=[A-Z_]|$)"
     r"|(?:Null|Nil|No_?[Oo]p|Noop|Nop|Discard)$"
 )
@@ -195,11 +197,11 @@ def _is_in_idle_class(function: Function) -> bool:
     return _IDLE_TYPE.search(function.type_name) is not None or _IS_A_DUMMY.search(above) is not None
 
 
-_REQUIRED_TYPE: Final = re.compile(
+_REQUIRED_TYPE: Final = pattern(
     r"(?:Stub|Fake|Mock|Empty|Unimplemented|Visitor|Listener|Observer|Callbacks?|Hooks?|Interceptor|Delegate)(?=[A-Z_]|$)"
     r"|^(?:stub|fake|mock|empty|unimplemented)(?=[A-Z_]|$)"
 )
-_REQUIRED_WORDS: Final = re.compile(
+_REQUIRED_WORDS: Final = pattern(
     r"\bimplement(?:s|ing|ation of)\b|\b(?:satisf|fulfil)\w*|\bpart of the \w+ (?:interface|protocol|contract)\b|\brequired by\b"
     r"|\b(?:called|invoked|run|executed) (?:by|when|whenever|before|after|once|on|for)\b|\bhooks?\b",
     re.IGNORECASE,
@@ -231,8 +233,8 @@ def is_constructor(function: Function) -> bool:
     return "constructor" in function.node.type or function.name in {"constructor", "__init__"}
 
 
-_INTERFACE_METHOD: Final = re.compile(r"^[ \t]+(\w+)\(", 8)
-_TYPE_USE: Final = re.compile(r"type (\w+)|func \((?:\w+ )?\*?(\w+)")
+_INTERFACE_METHOD: Final = pattern(r"^[ \t]+(\w+)\(", 8)
+_TYPE_USE: Final = pattern(r"type (\w+)|func \((?:\w+ )?\*?(\w+)")
 
 
 def can_satisfy_interface(changed: ChangedFunction, change: CodeChange) -> bool:
@@ -295,8 +297,8 @@ def is_required_by_framework(function: Function) -> bool:
     return function.name == "main"
 
 
-_DOES_NOT_COMPILE: Final = re.compile(r"```[\w, ]{0,40}compile_fail")
-_COMPILE_CHECK_NAME: Final = re.compile(r"_*(?:assert|expect|check|ensure|require|static|is|type)(?=[A-Z_]|$)")
+_DOES_NOT_COMPILE: Final = pattern(r"```[\w, ]{0,40}compile_fail")
+_COMPILE_CHECK_NAME: Final = pattern(r"_*(?:assert|expect|check|ensure|require|static|is|type)(?=[A-Z_]|$)")
 
 
 def is_compile_check(function: Function) -> bool:
@@ -315,27 +317,29 @@ def is_compile_check(function: Function) -> bool:
     return is_bound and (not list_parameters(function) or is_named_so)
 
 
-_IDLE_NAME: Final = re.compile(
+_IDLE_NAME: Final = pattern(
     r"no_?op|NoOp|^_*(?:a?nop|ignore|skip|dummy|null|empty|nothing|never|always|default|unused|reserved|identity|disabled?|fallback|stub|fake|mock)$"
     r"|^_*(?:nop|ignore|dummy|null|nothing|never|fake|mock)_|^(?:ignore|dummy|nothing|never)[A-Z]"
     r"|^_*(?:on|handle|callback|hook|before|after|pre|post|reverse|upgrade|downgrade|forwards?|backwards?|pytest|assert_?never)(?:_|[A-Z]|$)"
     r"|^(?:setUp|tearDown|setup|teardown|close|Dispose(?:Async)?|InitializeLifetimeService)$|^__(?:a?enter|a?exit|del|init_subclass|post_init|copy|deepcopy|call)__$"
 )
 """Names of functions that may do nothing: callbacks, hooks, migrations."""
-_PLATFORM: Final = re.compile(r"#\[cfg\(|#\[cfg_attr|allow\((?:unused|dead_code|clippy|warnings)")
-_WHOLE_FILE: Final = re.compile(r"^#!\[cfg\(|^#!\[allow\((?:unused|dead_code)|^//go:build|^// \+build", 8)
+_PLATFORM: Final = pattern(r"#\[cfg\(|#\[cfg_attr|allow\((?:unused|dead_code|clippy|warnings)")
+_WHOLE_FILE: Final = pattern(
+    r"^#!\[cfg\(|^#!\[allow\((?:unused|dead_code)|^//go:build|^// \+build", 8, needs=("#![", "go:build", "+build")
+)
 _BEGINNING: Final = 30
 _PLATFORMS: Final = "windows|win(?:32|64)?|unix|linux|darwin|mac(?:os)?|posix|plan9|wasm(?:32)?|wasi|android|ios|(?:free|net|open)?bsd|dragonfly|solaris|illumos|aix|nacl|cygwin"
-_OF_A_PLATFORM: Final = re.compile(rf"(?:^|[/_.-])(?:{_PLATFORMS})(?:[/_.-]|$)", 2)
-_STAND_IN_FILE: Final = re.compile(
+_OF_A_PLATFORM: Final = pattern(rf"(?:^|[/_.-])(?:{_PLATFORMS})(?:[/_.-]|$)", 2)
+_STAND_IN_FILE: Final = pattern(
     rf"(?:^|[/_.-])(?:no_?op|null|dummy|fake|mock|stub|compat|shim|polyfill|{_PLATFORMS}|nocgo|other|unsupported)s?(?:[/_.-]|$)",
     2,
 )
-_REFUSES: Final = re.compile(
+_REFUSES: Final = pattern(
     r"\braise\b|\bthrow\b|\breturn\b.{0,200}\b[\w.]*[Ee]rr|\bErr\(|\bbail!|\bunimplemented!|\bpanic\b"
 )
-_NOT_SUPPORTED: Final = re.compile(r"\b(?:supported|available|implemented)\b", 2)
-_FEATURE: Final = re.compile(
+_NOT_SUPPORTED: Final = pattern(r"\b(?:supported|available|implemented)\b", 2)
+_FEATURE: Final = pattern(
     r"(?:pub(?:\([\w:]{1,40}\))? ?)?#\[cfg\(feature = \"[\w-]+\"\)\](?: pub(?:\([\w:]{1,40}\))?)?"
 )
 
@@ -376,7 +380,7 @@ def _has_macro_body(around: Node) -> bool:
     return bool(above) and (around.type == "mod_item" or _PLATFORM.search(above) is not None)
 
 
-_ONE_OF_SEVERAL: Final = re.compile(
+_ONE_OF_SEVERAL: Final = pattern(
     r"(?:Plugin|Extension|Adapter|Provider|Backend|Driver|Middleware|Transport|Client)(?=[A-Z_]|$)"
 )
 """Names of types of which a program has several, all used alike."""

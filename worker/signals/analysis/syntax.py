@@ -3,7 +3,6 @@
 Any text has a tree; that of a text that is no program has `has_error`.
 """
 
-import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
@@ -13,6 +12,7 @@ from typing import Final, TypeVar, cast
 
 from tree_sitter import Node, Query, QueryCursor
 
+from worker.domain.pattern import pattern
 from worker.dossier.diff.parser import DiffLine
 from worker.dossier.tree_sitter import Grammar, load_language, parse_tree, parse_within_limits
 from worker.signals.analysis.file_roles import MORE_LANGUAGES, Language
@@ -251,7 +251,7 @@ def is_comment(node: Node) -> bool:
     return node.type in COMMENTS
 
 
-_STRINGS: Final = re.compile(
+_STRINGS: Final = pattern(
     r"string|template|char_literal|text_block|jsx_text|regex|heredoc|nowdoc|^uninterpreted$|^text(?:_interpolation)?$"
 )
 
@@ -269,7 +269,7 @@ def is_in_text(node: Node | None) -> bool:
 MOST_WORDS: Final = 5_000
 """In one line. Recovering from an error takes the square of a line's words. Of 18,000 real files none had more."""
 
-_WORD: Final = re.compile(rb"\w+|[^\w\s]+")
+_WORD: Final = pattern(rb"\w+|[^\w\s]+")
 
 
 def has_endless_line(raw: bytes) -> bool:
@@ -317,8 +317,8 @@ def has_endless_row(root: Node) -> bool:
 
 
 _QUOTES: Final = ('"""', "'''")
-_BRACKETS: Final = re.compile(r"[(\[{)\]}]")
-_DEFINES: Final = re.compile(r"(?:async def|def|class)\b|@\w")
+_BRACKETS: Final = pattern(r"[(\[{)\]}]")
+_DEFINES: Final = pattern(r"(?:async def|def|class)\b|@\w")
 
 
 def build_hunk_source(lines: tuple[DiffLine, ...], language: Language) -> str:

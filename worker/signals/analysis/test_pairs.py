@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 
 from tree_sitter import Node
 
+from worker.domain.pattern import pattern
 from worker.dossier.diff.parser import LineKind
 from worker.signals.analysis.assertions import Assertion, find_assertions
 from worker.signals.analysis.call_chains import find_call_chains
@@ -182,7 +183,7 @@ def _is_foreign(file: AnalyzedFile) -> bool:
     return is_read or is_signed_by_generator(file.head_text or "")
 
 
-_READ_FILES: Final = re.compile(r"(?:^|/)(?:__)?(?:\w+-)?resources(?:-\w+)?(?:__)?/|[.-]test-d\.[cm]?tsx?$")
+_READ_FILES: Final = pattern(r"(?:^|/)(?:__)?(?:\w+-)?resources(?:-\w+)?(?:__)?/|[.-]test-d\.[cm]?tsx?$")
 """Inputs of tests, and tests of types, which a compiler reads and no runner runs."""
 
 
@@ -251,11 +252,11 @@ def has_checks_beside(file: AnalyzedFile, change: CodeChange) -> bool:
     return any(_CONFIG_BESIDE.match(path.removeprefix(folder)) for path in shown if path.startswith(f"{folder}/"))
 
 
-_RUNNER_FILE: Final = re.compile(r"[._-](?:test|tests|spec)\.\w+$")
-_CONFIG_BESIDE: Final = re.compile(
+_RUNNER_FILE: Final = pattern(r"[._-](?:test|tests|spec)\.\w+$")
+_CONFIG_BESIDE: Final = pattern(
     r"/(?!(?:vitest|jest|playwright|cypress|karma|wdio|eslint|prettier|babel|tailwind|postcss)\.)[\w-]+\.config\.[cm]?[jt]s$|/__snapshots__/"
 )
-_EQUALITY_NAME: Final = re.compile(
+_EQUALITY_NAME: Final = pattern(
     r"equal|reflex|hash|identi(?:ty|cal)|same|compar|(?:partial|total)[_ ]?ord|(?<!re)ordering|(?:^|_)ord(?:_|$)|clone|copy|cach|memoi[sz]|stable|determinis"
     r"|repeat(?!ed[ _](?!call|get|access|use|invoc|read|look|eval|run))|twice|consist|singleton|(?:^|_)eq(?:_|$)",
     re.IGNORECASE,
@@ -267,23 +268,23 @@ def is_about_equality(name: str) -> bool:
     return _EQUALITY_NAME.search(name) is not None
 
 
-SMOKE_TEST: Final = re.compile(
+SMOKE_TEST: Final = pattern(
     r"(?:not|n't|never|without|dont|doesnt|no)[_ ]?(?:\w{1,20}[_ ])?(?:hang|crash|throw|rais|fail|panic|block|deadlock|explod|die|exit|break|leak|warn|error)"
     r"|smoke|compiles|is_callable",
     re.IGNORECASE,
 )
 """Such a test has to come to its end, and no more."""
-_CREATION_NAME: Final = re.compile(
+_CREATION_NAME: Final = pattern(
     r"looks?[_ ]?ok|can[_ ]?(?:be[_ ]?)?(?:built|build|create|construct|instantiate|import|start|initiali[sz]e|load|open)",
     re.IGNORECASE,
 )
-_WORDS: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+_WORDS: Final = pattern(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _PERMITS: Final = frozenset(
     {"allow", "allows", "allowed", "accept", "accepts", "accepted", "support", "supports", "supported", "permit"}
     | {"permits", "permitted", "valid", "tolerates", "tolerated", "skip", "skips", "skipped"}
 )
-_RETRIES: Final = re.compile(r"retr(?:y|ies|ied)|reconnect|recover|fall(?:s|ing)?_?back", re.IGNORECASE)
-_FAILING_CALL: Final = re.compile(
+_RETRIES: Final = pattern(r"retr(?:y|ies|ied)|reconnect|recover|fall(?:s|ing)?_?back", re.IGNORECASE)
+_FAILING_CALL: Final = pattern(
     r"side_effect|Rejected|thenThrow|willThrow|\braise |\bthrow |Exception|Error\(|errors\.New|Err\(|fail|flaky|\b50[0234]\b"
 )
 
@@ -338,13 +339,13 @@ def _find_embedding_types(source: Source) -> frozenset[str]:
     return frozenset(text_of(owner.child_by_field_name("name")) for owner in owners)
 
 
-_TESTS_ABOVE: Final = re.compile(
+_TESTS_ABOVE: Final = pattern(
     r"(?<!\w)(?=\w*?(?:Test|Suite|Base|Mixin|Compliance|Common))\w++(?<!TestCase)(?=[,)\]\s])"
 )
 
 
 AFTER_EACH_TEST: Final = "(after each test)"
-_AFTER_EACH_PATTERN: Final = re.compile(r"@After|^ ?tear_?down|autouse", 2)
+_AFTER_EACH_PATTERN: Final = pattern(r"@After|^ ?tear_?down|autouse", 2)
 
 
 def find_asserting_names(functions: Iterable[Function]) -> frozenset[str]:

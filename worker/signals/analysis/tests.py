@@ -16,6 +16,7 @@ from typing import Final
 
 from tree_sitter import Node
 
+from worker.domain.pattern import pattern
 from worker.signals.analysis.assertions import Assertion, find_assertions
 from worker.signals.analysis.call_chains import arguments, arguments_and_block
 from worker.signals.analysis.change import AnalyzedFile, Source, memoized
@@ -90,16 +91,16 @@ def can_hold_tests(file: AnalyzedFile) -> bool:
     return is_there and not is_test_data(file)
 
 
-_TEST_DATA_FOLDERS: Final = re.compile(
+_TEST_DATA_FOLDERS: Final = pattern(
     r"(?:^|/)(?:__)?(?:\w+-)?(?:fixtures?|test-?data)(?:-\w+)?(?:__)?/"
     r"|(?:^|/)e2e/[^/]+/(?:[^/]+/)*__tests__/|(?:^|/)tests?/format/"
     r"|(?:^|/)(?:(?:\w+-)?tests?-compile|compile[-_](?:fail|pass|tests?)|trybuild|ui[-_]tests?|tests/(?:trybuild[-_])?ui)/"
 )
 """Inputs of tests, and programs that a compiler must take or refuse."""
-_COLLECTED: Final = re.compile(r"^tests?[_-]|_tests?\.py$|^conftest\.py$", 2)
+_COLLECTED: Final = pattern(r"^tests?[_-]|_tests?\.py$|^conftest\.py$", 2)
 _FRAMEWORKS: Final = r"(?:pytest|unittest|nose|hypothesis|trial|testing|asynctest)"
-_FRAMEWORK: Final = re.compile(rf"^\s*(?:from|import)\b.{{0,200}}\b{_FRAMEWORKS}\b|\b{_FRAMEWORKS}\.\w|\bTestCase\b", 8)
-_PROGRAM: Final = re.compile(r"^(?:pub )?(?:async )?fn main\(", 8)
+_FRAMEWORK: Final = pattern(rf"^\s*(?:from|import)\b.{{0,200}}\b{_FRAMEWORKS}\b|\b{_FRAMEWORKS}\.\w|\bTestCase\b", 8)
+_PROGRAM: Final = pattern(r"^(?:pub )?(?:async )?fn main\(", 8)
 
 
 @memoized
@@ -164,21 +165,19 @@ def _outer_titles(node: Node) -> Iterable[str]:
     return reversed(names)
 
 
-_FIXTURE: Final = re.compile(r"\bfixture\b")  # and not `usefixtures`
-_RUST_MARK: Final = re.compile(
+_FIXTURE: Final = pattern(r"\bfixture\b")  # and not `usefixtures`
+_RUST_MARK: Final = pattern(
     r"#!?\[\s*(?:\w+\s*::\s*)*(?:test|rstest|\w+_test|test_case|test_matrix|quickcheck|proptest)\b"
     r"|#\[cfg_attr\([^\]]{0,200},\s*(?:\w+::)*test\b"
 )
-_JAVA_MARK: Final = re.compile(r"@(?:\w+\.)*(?:Test|TestFactory|TestTemplate|Property|Theory|\w+Test(?![a-z])\w*)\b")
-_TESTNG_MARK: Final = re.compile(r"@(?:org\.testng\.annotations\.)?Test\b")
-_RUBY_NAME: Final = re.compile(r"test_\w")
-_CSHARP_MARK: Final = re.compile(
-    r"\[[^\]]{0,200}?\b\w*(?:Fact|Theory|Test|TestCase|TestCaseSource|TestMethod|Property)\b"
-)
-_PHP_MARK: Final = re.compile(r"#\[[^\]]{0,200}?\bTest\b")
-_PHP_TAG: Final = re.compile(r"^[^\w\n]*@test\b", 8)
-_HELPER_MARK: Final = re.compile(r"\b(?:private|protected|static)\b|DataProvider")
-_KOTLIN_MARK: Final = re.compile(r"@(?:\w+\.)*(?:Test|ParameterizedTest|RepeatedTest|TestFactory|Property|\w+Test)\b")
+_JAVA_MARK: Final = pattern(r"@(?:\w+\.)*(?:Test|TestFactory|TestTemplate|Property|Theory|\w+Test(?![a-z])\w*)\b")
+_TESTNG_MARK: Final = pattern(r"@(?:org\.testng\.annotations\.)?Test\b")
+_RUBY_NAME: Final = pattern(r"test_\w")
+_CSHARP_MARK: Final = pattern(r"\[[^\]]{0,200}?\b\w*(?:Fact|Theory|Test|TestCase|TestCaseSource|TestMethod|Property)\b")
+_PHP_MARK: Final = pattern(r"#\[[^\]]{0,200}?\bTest\b")
+_PHP_TAG: Final = pattern(r"^[^\w\n]*@test\b", 8)
+_HELPER_MARK: Final = pattern(r"\b(?:private|protected|static)\b|DataProvider")
+_KOTLIN_MARK: Final = pattern(r"@(?:\w+\.)*(?:Test|ParameterizedTest|RepeatedTest|TestFactory|Property|\w+Test)\b")
 
 
 def can_show_tests(source: Source) -> bool:
@@ -247,9 +246,9 @@ _IS_TEST: Final[dict[Language, Callable[[Function], bool]]] = {
     Language.KOTLIN: lambda function: _KOTLIN_MARK.search(function.attributes) is not None,
 }
 
-_GO_TEST: Final = re.compile(r"(?:Test|Fuzz)(?![a-z])")
+_GO_TEST: Final = pattern(r"(?:Test|Fuzz)(?![a-z])")
 _GO_RUNS: Final = frozenset({"Run", "It", "Specify", "FIt", "XIt", "PIt"})
-_GO_CALLS: Final = re.compile(rf"\b(?:{'|'.join(sorted(_GO_RUNS))})\b")
+_GO_CALLS: Final = pattern(rf"\b(?:{'|'.join(sorted(_GO_RUNS))})\b")
 
 
 def _find_go_tests(source: Source) -> Iterator[Test]:
@@ -304,10 +303,10 @@ _DEEPEST_CALLEE: Final = 5
 _CALLBACKS: Final = frozenset({"arrow_function", "function_expression", "generator_function"})
 _RUNNER: Final = rb"(?:it|test)(?:\.\w{1,20})?"
 _CHOICE: Final = rb"[^;{}]{1,120}\?\s*%s\s*:\s*%s" % (_RUNNER, _RUNNER)
-_CHOSEN_RUNNER: Final = re.compile(rb"\b(?:const|let|var)\s+(\w+)\s*=%s" % _CHOICE)
+_CHOSEN_RUNNER: Final = pattern(rb"\b(?:const|let|var)\s+(\w+)\s*=%s" % _CHOICE)
 """A name for one of two runners: `const itUnix = isWindows ? it.skip : it`."""
-_WORD: Final = re.compile(rb"\w+")
-_RUNNER_START: Final = re.compile(rb"(?:%s)\b|\((?=%s\))" % ("|".join(sorted(_RUNNERS | _SUITES)).encode(), _CHOICE))
+_WORD: Final = pattern(rb"\w+")
+_RUNNER_START: Final = pattern(rb"(?:%s)\b|\((?=%s\))" % ("|".join(sorted(_RUNNERS | _SUITES)).encode(), _CHOICE))
 """The beginning of each call that may run a test. Most calls are none, as their text shows."""
 
 
@@ -380,7 +379,7 @@ _BLOCK_RUNNERS: Final = {
 _BLOCK_CALLS: Final = {Language.PHP: "function_call_expression", Language.KOTLIN: "call_expression"}
 _SETUP_CALLS: Final = frozenset({"let", "let!", "subject", "before", "after", "around"})
 """Tests in these, and in other tests, are inputs of a test tool."""
-_SPEC: Final = re.compile(r"\b(?:Fun|String|Should|Describe|Behavior|Word|Free|Feature|Expect)Spec\b")
+_SPEC: Final = pattern(r"\b(?:Fun|String|Should|Describe|Behavior|Word|Free|Feature|Expect)Spec\b")
 
 
 def _find_block_tests(source: Source) -> Iterator[Test]:
@@ -448,7 +447,7 @@ def has_forbidden_path(source: Source) -> bool:
     return _MUST_NOT_RUN.search(source.text) is not None
 
 
-_MUST_NOT_RUN: Final = re.compile(
+_MUST_NOT_RUN: Final = pattern(
     r"\b(?:throw new \w*Error|fail)\(\s*[\"'`][^\"'`\n]{0,60}\b(?:should(?: not|n't)|must not|should never|must never|is never|was not (?:meant|expected) to)(?: have)?(?: be(?:en)?)? (?:to )?r[ua]n\b",
     re.IGNORECASE,
 )
@@ -459,10 +458,10 @@ def has_issue_link(text: str) -> bool:
     return _ISSUE_LINK.search(text) is not None
 
 
-_ISSUE_LINK: Final = re.compile(r"://|(?:^|[\s(\"'`:,/\w])#\d+\b|\bGH-\d+\b")
+_ISSUE_LINK: Final = pattern(r"://|(?:^|[\s(\"'`:,/\w])#\d+\b|\bGH-\d+\b")
 
 
-_MARKS_PROVE: Final = re.compile(
+_MARKS_PROVE: Final = pattern(
     r"should_panic|\bexpected\w*\s*=|=>|^\w+\.(?:fails|failing|prop)\b|quickcheck|proptest"
     r"|@(?:\w+\.)*\w*(?:expect|raises|xfail|compare|check|args|benchmark|snapshot|verif|figures|image|property|theory)",
     re.IGNORECASE,

@@ -10,6 +10,7 @@ from enum import Enum
 from itertools import chain
 from typing import Final, NamedTuple
 
+from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
 from worker.signals.analysis import stubs
 from worker.signals.analysis.change import CodeChange, memoized
@@ -38,22 +39,20 @@ from worker.signals.signal import SignalKind, SignalMatch, SignalScope, signal
 
 _TELLING: Final = 7
 """Words of a documentation that describes work."""
-_WORD: Final = re.compile(r"[A-Za-z]{2,}")
-_DENIAL: Final = re.compile(
+_WORD: Final = pattern(r"[A-Za-z]{2,}")
+_DENIAL: Final = pattern(
     r"(?:^|[.!?]\s)\W{0,20}(?:\w{1,20} ){0,2}(?:do(?:es)?n't|(?:do(?:es)?|must|should|shall|will) not|can't|cannot|won't|never)\b[^.!?]*",
     re.IGNORECASE,
 )
 """A sentence about what is not done, which promises no work."""
-_YIELDING: Final = re.compile(r"@(?:contextlib\.)?(?:async)?contextmanager\b")
-_MAKER_OF_GO: Final = re.compile(r"[nN]ew(?=[A-Z]|$)")
+_YIELDING: Final = pattern(r"@(?:contextlib\.)?(?:async)?contextmanager\b")
+_MAKER_OF_GO: Final = pattern(r"[nN]ew(?=[A-Z]|$)")
 """It returns a new value, and may take what all of its kind take."""
-_BY_VALUE: Final = re.compile(r"\(\s*(?:(?:mut )?self\s*[,):]|(?:\w+\s*:\s*)?(?:Option<)?Box<)")
-_DEFAULT: Final = re.compile(
-    r"_*default_?(?=[A-Z_a-z]{2})\w*(?:callback|handler|hook|listener|filter)s?$", re.IGNORECASE
-)
+_BY_VALUE: Final = pattern(r"\(\s*(?:(?:mut )?self\s*[,):]|(?:\w+\s*:\s*)?(?:Option<)?Box<)")
+_DEFAULT: Final = pattern(r"_*default_?(?=[A-Z_a-z]{2})\w*(?:callback|handler|hook|listener|filter)s?$", re.IGNORECASE)
 """A default callback, which may do nothing."""
-_FALSE: Final = re.compile(r"return (?:false;|False)")
-_YES_OR_NO: Final = re.compile(r"return (?:[tT]rue|[fF]alse|-?\d+);?")
+_FALSE: Final = pattern(r"return (?:false;|False)")
+_YES_OR_NO: Final = pattern(r"return (?:[tT]rue|[fF]alse|-?\d+);?")
 
 
 class _EmptyReason(Enum):

@@ -4,12 +4,12 @@ Handlers of exceptions, loops that wait and new arms of a `match` are left out: 
 branch explains it, and a stub counts only in a branch whose statements it replaced.
 """
 
-import re
 from collections import defaultdict
 from collections.abc import Iterator
 from itertools import takewhile
 from typing import TYPE_CHECKING, Final
 
+from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
 from worker.signals.analysis.change import AnalyzedFile, CodeChange, Source, memoized
 from worker.signals.analysis.file_roles import SCRIPT_LANGUAGES, Language
@@ -48,16 +48,16 @@ _ARMS: Final = register_types(
     }
 )
 _FALLING: Final = frozenset({"switch_block_statement_group", "switch_case", "switch_section", "case_statement"})
-_IDLE_ARM: Final = re.compile(r"(?::(?:pass|\.\.\.|break;?)?|=>(?:\{\}|\(\)),?|->\{\}|\{(?:break;?)?\})$")
-_HEAD: Final = re.compile(r"(?:=>|->|[:{])\s*$|^when\b[^\n]*\s*$")
+_IDLE_ARM: Final = pattern(r"(?::(?:pass|\.\.\.|break;?)?|=>(?:\{\}|\(\)),?|->\{\}|\{(?:break;?)?\})$")
+_HEAD: Final = pattern(r"(?:=>|->|[:{])\s*$|^when\b[^\n]*\s*$")
 """What an arm matches, up to its statements."""
-_HEAD_ENDS: Final = re.compile(r"=>|->|[:{]\s*(?:\}|pass|\.\.\.|break;?)?\s*$")
-_ARM_START: Final = re.compile(r"(?:case|default|when|else)\b|[^()]{0,200}=>")
-_CONDITION: Final = re.compile(r".{1,200}?(?:=>|->|(?<!:):(?![:=]))")
+_HEAD_ENDS: Final = pattern(r"=>|->|[:{]\s*(?:\}|pass|\.\.\.|break;?)?\s*$")
+_ARM_START: Final = pattern(r"(?:case|default|when|else)\b|[^()]{0,200}=>")
+_CONDITION: Final = pattern(r".{1,200}?(?:=>|->|(?<!:):(?![:=]))")
 _SEPARATORS: Final = str.maketrans("", "", ", ")
-_BOUND: Final = re.compile(r"\b(?:\w+, )?\w+ :?= ?(?=<-)|(?<=[(,{ ])(?:ref |mut )*[a-z_]\w*(?=[),} ])|(?<=[(,{ ])\.\.")
-_HAS_WORD: Final = re.compile(r"\w")
-_WORKING_STATEMENT: Final = re.compile(
+_BOUND: Final = pattern(r"\b(?:\w+, )?\w+ :?= ?(?=<-)|(?<=[(,{ ])(?:ref |mut )*[a-z_]\w*(?=[),} ])|(?<=[(,{ ])\.\.")
+_HAS_WORD: Final = pattern(r"\w")
+_WORKING_STATEMENT: Final = pattern(
     r"(?!(?:raise|throw|panic|todo|unimplemented|TODO|pass|break|continue)\b|return(?: None)?;?$|//|#|/?\*).*\w"
 )
 """A statement that does something: neither a refusal nor a comment."""

@@ -1,11 +1,11 @@
 """Code that was put into comments. Documentation, examples in it and directives are no code."""
 
-import re
 from collections.abc import Iterator, Sequence
 from itertools import dropwhile
 from textwrap import dedent
 from typing import Final
 
+from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
 from worker.signals.analysis import syntax
 from worker.signals.analysis.change import AnalyzedFile, CodeChange
@@ -14,10 +14,10 @@ from worker.signals.signal import SignalKind, SignalMatch, SignalScope, signal
 
 _LONGEST: Final = 300
 _FEWEST: Final = 3
-_HASH: Final = re.compile(r"\s*#(?![!:]) ?(.*)")
-_SLASHES: Final = re.compile(r"\s*//(?![/!]) ?(.*)")
+_HASH: Final = pattern(r"\s*#(?![!:]) ?(.*)")
+_SLASHES: Final = pattern(r"\s*//(?![/!]) ?(.*)")
 
-_CODE: Final = re.compile(
+_CODE: Final = pattern(
     r"\s*(?:"
     r"(?:[\w.\[\]>*&-]{1,80}(?:: ?[\w\[\]., |<>&']{1,60})?\s(?:[+|&*-]|:)?=\s?\S.*)"  # an assignment
     r"|(?:(?:await|yield|return|go|defer|throw new|raise|new) )?[\w.:!$?]{1,80}\((?:[^()]|\([^()]{0,120}\)){0,200}\)[;,?{]?\s*"  # a call
@@ -27,11 +27,9 @@ _CODE: Final = re.compile(
     r"|pass|break|continue|\.\w+\(.*"
     r")"
 )
-_PROSE: Final = re.compile(
-    r"(?:[A-Z][a-z]+ )?(?<![a-z])[a-z]+ [a-z]+ [a-z]+ [a-z]+\b|https?://|\be\.g\.|\bi\.e\.|[.?!]$"
-)
-_MARK: Final = re.compile(r"^\s*(?:#|//|/\*)")
-_SIGNS: Final = re.compile(r"\w\(.*\)|[=;{}]|\breturn\b")
+_PROSE: Final = pattern(r"(?:[A-Z][a-z]+ )?(?<![a-z])[a-z]+ [a-z]+ [a-z]+ [a-z]+\b|https?://|\be\.g\.|\bi\.e\.|[.?!]$")
+_MARK: Final = pattern(r"^\s*(?:#|//|/\*)")
+_SIGNS: Final = pattern(r"\w\(.*\)|[=;{}]|\breturn\b")
 """What prose does not have."""
 _WRAPPERS: Final = {
     Language.GO: ("package a\nfunc f() {\n", "\n}\n"),

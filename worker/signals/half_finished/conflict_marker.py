@@ -8,20 +8,21 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
 from worker.signals.analysis.change import AnalyzedFile, CodeChange
 from worker.signals.analysis.file_roles import FileRole, role_of
 from worker.signals.signal import SignalKind, SignalMatch, SignalScope, signal
 
-_OURS: Final = re.compile(r"<{7}( \S.*)?\r?")
-_MIDDLE: Final = re.compile(r"={7}\r?")
-_THEIRS: Final = re.compile(r">{7}( \S.*)?\r?")
-_ABOUT: Final = re.compile(r"conflict", re.IGNORECASE)
-_PROSE: Final = re.compile(
+_OURS: Final = pattern(r"<{7}( \S.*)?\r?")
+_MIDDLE: Final = pattern(r"={7}\r?")
+_THEIRS: Final = pattern(r">{7}( \S.*)?\r?")
+_ABOUT: Final = pattern(r"conflict", re.IGNORECASE)
+_PROSE: Final = pattern(
     r"\.(md|mdx|markdown|rst|txt|adoc|asciidoc|tex|html?|diff|patch|rej|orig|snap|golden|expected|out|ipynb)$",
     re.IGNORECASE,
 )
-_FIXTURE: Final = re.compile(
+_FIXTURE: Final = pattern(
     r"fixture|testdata|test-data|golden|snapshot|expected|inputs?/|resources?/|cases?/|git|merge|diff|patch", 2
 )
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Final
 
+from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
 from worker.dossier.diff.parser import DiffLine
 from worker.signals.analysis.change import AnalyzedFile, CodeChange, memoized
@@ -21,51 +22,52 @@ _LONGEST: Final = 500
 _MOST: Final = 5
 
 _STOPS: Final = {
-    Language.PYTHON: re.compile(
+    Language.PYTHON: pattern(
         r"\s*(?:(?:if .{1,80}: ?)?breakpoint\(\)|(?:import i?pu?db; ?)?(?:i?pu?db|remote_pdb|wdb)\.(?:set_)?trace\(\)|import (?:ipdb|pudb)\b.*|from IPython import embed; ?embed\(.*)\s*;?",
+        needs=("breakpoint", "db", "embed"),
     ),
-    Language.RUST: re.compile(r"""(?:[^"/]|"(?:[^"\\]|\\.)*+"|/(?!/))*\bdbg!\(.*"""),
-    Language.GO: re.compile(r"\s*(?:runtime\.Breakpoint\(\)|spew\.Dump\(.*)"),
-    **dict.fromkeys(SCRIPT_LANGUAGES, re.compile(r"\s*debugger;?\s*")),
-    Language.RUBY: re.compile(
+    Language.RUST: pattern(r"""(?:[^"/]|"(?:[^"\\]|\\.)*+"|/(?!/))*\bdbg!\(.*""", needs=("dbg!(",)),
+    Language.GO: pattern(r"\s*(?:runtime\.Breakpoint\(\)|spew\.Dump\(.*)"),
+    **dict.fromkeys(SCRIPT_LANGUAGES, pattern(r"\s*debugger;?\s*")),
+    Language.RUBY: pattern(
         r"\s*(?:binding\.(?:pry|irb|b|break)|byebug|debugger|(?:require [\"'](?:pry|byebug|debug)[\"']; ?)binding\.\w+)\s*(?:#.*)?"
     ),
-    Language.CSHARP: re.compile(r"\s*(?:System\.Diagnostics\.)?Debugger\.(?:Break|Launch)\(\);\s*"),
-    Language.PHP: re.compile(r"\s*(?:dd|ddd|xdebug_break|ray)\(.*\);\s*"),
+    Language.CSHARP: pattern(r"\s*(?:System\.Diagnostics\.)?Debugger\.(?:Break|Launch)\(\);\s*"),
+    Language.PHP: pattern(r"\s*(?:dd|ddd|xdebug_break|ray)\(.*\);\s*"),
 }
 _PRINTS: Final = {
-    Language.PYTHON: re.compile(r"\s*(?:pp?rint|pprint\.pprint|icecream\.ic|ic)\((?P<output>.*)"),
-    Language.RUST: re.compile(r"\s*e?println!\((?P<output>.*)"),
-    Language.GO: re.compile(
+    Language.PYTHON: pattern(r"\s*(?:pp?rint|pprint\.pprint|icecream\.ic|ic)\((?P<output>.*)", needs=("print", "ic(")),
+    Language.RUST: pattern(r"\s*e?println!\((?P<output>.*)"),
+    Language.GO: pattern(
         r"\s*(?:fmt\.Print(?:f|ln)?|println|print|fmt\.Fprint(?:f|ln)?\(os\.Std(?:out|err),)\(?(?P<output>.*)"
     ),
-    Language.JAVA: re.compile(r"\s*(?:System\.(?:out|err)\.print(?:ln|f)?\((?P<output>.*)|\w+\.printStackTrace\(\);)"),
-    Language.RUBY: re.compile(r"\s*(?:puts|pp?|ap|print)[ (](?P<output>(?![=.]).*)"),
-    Language.CSHARP: re.compile(
+    Language.JAVA: pattern(r"\s*(?:System\.(?:out|err)\.print(?:ln|f)?\((?P<output>.*)|\w+\.printStackTrace\(\);)"),
+    Language.RUBY: pattern(r"\s*(?:puts|pp?|ap|print)[ (](?P<output>(?![=.]).*)"),
+    Language.CSHARP: pattern(
         r"\s*(?:System\.)?(?:Console|(?:System\.Diagnostics\.)?(?:Debug|Trace))\.Write(?:Line)?\((?P<output>.*)"
     ),
-    Language.PHP: re.compile(r"\s*(?:var_dump|print_r|var_export|error_log|dump)\((?P<output>.*)"),
-    Language.KOTLIN: re.compile(r"\s*println?\((?P<output>.*)"),
-    **dict.fromkeys(SCRIPT_LANGUAGES, re.compile(r"\s*console\.(?:log|dir|debug|table|trace)\((?P<output>.*)")),
+    Language.PHP: pattern(r"\s*(?:var_dump|print_r|var_export|error_log|dump)\((?P<output>.*)"),
+    Language.KOTLIN: pattern(r"\s*println?\((?P<output>.*)"),
+    **dict.fromkeys(SCRIPT_LANGUAGES, pattern(r"\s*console\.(?:log|dir|debug|table|trace)\((?P<output>.*)")),
 }
-_PRINTER: Final = re.compile(
+_PRINTER: Final = pattern(
     r"(?:^|[/_.-])(?:cli|cmds?|commands?|bin|scripts?|tools?|tooling|console|terminal|tty|logg?(?:er|ing)?|logs?|print(?:er|ing)?|report(?:er|ing)?s?|output|display|shell|repl|interactive"
     r"|main|__main__|mjs|manage|setup|tasks?|gulpfile|gruntfile|xtask|benches|dev|playground|play|repro\w*|prompt\w*|wizard|progress|releas\w*|\.github|postbuild|prebuild|build|doctor|e2e)(?:[/_.-]|$)",
     re.IGNORECASE,
 )
 """A file that may print."""
-_GUARD: Final = re.compile(
+_GUARD: Final = pattern(
     r"\b(?:verbose|debug|quiet|silent|dry_?run|trace|log_?level|isTTY|__main__|DEBUG|json_?output|color)\b",
     re.IGNORECASE,
 )
-_DEBUGGING: Final = re.compile(
+_DEBUGGING: Final = pattern(
     r"[\"'`]\s*(?:[>=*#!-]{2,}|\[?debug\b|(?:got )?here\b|test\d*\b|xxx|foo\b|aaa|wtf|\w+ (?:hit|called|reached)\b|in \w+[\"'`]|before\b|after\b|inside\b)|\{\w+=\}|%[+#]v",
     re.IGNORECASE,
 )
-_ONLY_VALUES: Final = re.compile(
+_ONLY_VALUES: Final = pattern(
     r"(?:[\"'`][^\"'`]{0,60}[\"'`],\s*)?&?[A-Za-z_][\w.\[\]]{0,80}(?:\(\))?(?:,\s*&?[\w.\[\]]{1,80}){0,5}\)?;?\s*"
 )
-_TO_PEOPLE: Final = re.compile(
+_TO_PEOPLE: Final = pattern(
     r"\s*[brf]{0,2}[\"'`]\s*(?:error|warn(?:ing)?|fatal|usage|failed|could not|cannot|can't|unable to|please|deprecat\w+)\b(?!=)",
     2,
 )
@@ -73,25 +75,25 @@ _TO_PEOPLE: Final = re.compile(
 _USUAL_PRINTS: Final = 3
 """A file with so many prints before the change prints on purpose."""
 _LONGEST_TEXT: Final = 40_000
-_SENTENCE_END: Final = re.compile(r"[.!?](?=\s)|\n\s*\n|\n\s*[-*#]")
-_REMOVAL_WORDS: Final = re.compile(r"\b(?:remov|delet|drop|clean|forg[eo]t|left|leftover|stray|without)", re.IGNORECASE)
+_SENTENCE_END: Final = pattern(r"[.!?](?=\s)|\n\s*\n|\n\s*[-*#]")
+_REMOVAL_WORDS: Final = pattern(r"\b(?:remov|delet|drop|clean|forg[eo]t|left|leftover|stray|without)", re.IGNORECASE)
 _DOCUMENTS: Final = (".md", ".mdx", ".rst", ".adoc", ".txt")
 _TOOLS: Final = frozenset(
     {"breakpoint", "pdb", "ipdb", "pudb", "remote_pdb", "wdb", "set_trace", "embed", "dbg", "Breakpoint", "spew"}
     | {"debugger", "pry", "irb", "byebug", "Debugger", "dd", "ddd", "xdebug_break", "ray"}
 )
 """Names of debugging statements."""
-_DEBUGGER: Final = re.compile(
+_DEBUGGER: Final = pattern(
     r"(?:^|[._-])(?:[giprw]db|pudb|lldb|debug(?:ger|ging|py)?|dbg|breakpoints?)(?:[._-]|$)", re.IGNORECASE
 )
-_OWN_DBG: Final = re.compile(r"(?<!\bstd)(?<!\bcore)::dbg!\(")
-_DEFINES_DBG: Final = re.compile(r"\bmacro_rules! dbg\b|\buse (?!std\b)\w+::[^;\n]{0,200}\bdbg\b")
-_ASKS_FOR_DEBUGGING: Final = re.compile(
+_OWN_DBG: Final = pattern(r"(?<!\bstd)(?<!\bcore)::dbg!\(")
+_DEFINES_DBG: Final = pattern(r"\bmacro_rules! dbg\b|\buse (?!std\b)\w+::[^;\n]{0,200}\bdbg\b")
+_ASKS_FOR_DEBUGGING: Final = pattern(
     r"\s*(?:\}? ?(?:else )?if\b|elif\b).{0,120}?(?:debug(?!ger;)|pdb|post_?mortem|breakpoint(?!\())", re.IGNORECASE
 )
 _NEAR: Final = 4
-_CONDITION: Final = re.compile(r"\s*(?:\}? ?(?:else )?if\b|elif\b|when\b|match\b|switch\b)")
-_PRINTING: Final = re.compile(
+_CONDITION: Final = pattern(r"\s*(?:\}? ?(?:else )?if\b|elif\b|when\b|match\b|switch\b)")
+_PRINTING: Final = pattern(
     r"\b(?:def|func|fn|function)\s+(?:\([^)\n]{0,60}\)\s*)?\w*(?:print|show|display|report|log|usage|help|dump|echo|write|warn|main)\w*\s*[(<]",
     re.IGNORECASE,
 )

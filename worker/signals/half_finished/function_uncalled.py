@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from worker.domain.dossier import Definition
+from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
 from worker.signals.analysis import references
 from worker.signals.analysis.change import CodeChange, memoized
@@ -31,9 +32,9 @@ from worker.signals.analysis.stubs import (
 from worker.signals.analysis.syntax import ancestors, is_comment, text_of
 from worker.signals.signal import SignalKind, SignalMatch, SignalScope, signal
 
-_NAME: Final = re.compile(r"#?[A-Za-z_$][\w$]*")
+_NAME: Final = pattern(r"#?[A-Za-z_$][\w$]*")
 _MOST_LOOKED_UP: Final = 50
-_BEGINNING: Final = re.compile(r"(?<=[A-Za-z0-9])_(?=\w)|[a-z0-9](?=[A-Z])")
+_BEGINNING: Final = pattern(r"(?<=[A-Za-z0-9])_(?=\w)|[a-z0-9](?=[A-Z])")
 _NO_BINARY: Final = (
     r"^(?!.*\.(?:png|jpe?g|gif|ico|webp|avif|bmp|tiff?|psd|pdf|zip|gz|tgz|bz2|xz|zst|7z|jar|war|whl|exe|dll|so|dylib|a|o|bin|wasm"
     r"|woff2?|ttf|otf|eot|mp[34]|mov|avi|webm|ogg|wav|flac|pyc|class|npy|npz|parquet|sqlite3?|db)$)"
@@ -50,20 +51,20 @@ _CALLERS: Final = {
     Language.PHP: "php|phtml|twig|ya?ml",
     **dict.fromkeys(SCRIPT_LANGUAGES, "[cm]?[jt]sx?|html?|vue|svelte|astro"),
 }
-_SPREAD: Final = re.compile(r"\bpartial\s+(?:class|struct|record|interface)\b|^\s*trait\s", re.MULTILINE)
+_SPREAD: Final = pattern(r"\bpartial\s+(?:class|struct|record|interface)\b|^\s*trait\s", re.MULTILINE)
 """Other files hold the rest of a partial class, or use a trait."""
-_CHILD_MODULE: Final = re.compile(r"^\s*(?:pub(?:\([^)]*\))? )?mod \w+;", re.MULTILINE)
-_IS_MODULE: Final = re.compile(r"^\s*(?:import|export)\b|\brequire\(|\bmodule\.exports\b|\bexports\.", re.MULTILINE)
+_CHILD_MODULE: Final = pattern(r"^\s*(?:pub(?:\([^)]*\))? )?mod \w+;", re.MULTILINE)
+_IS_MODULE: Final = pattern(r"^\s*(?:import|export)\b|\brequire\(|\bmodule\.exports\b|\bexports\.", re.MULTILINE)
 """Without an import or export a script's functions belong to the page."""
-_CALLED_BY_NAME: Final = re.compile(
+_CALLED_BY_NAME: Final = pattern(
     r"__\w+__|_(?:load_)?jupyter_\w+|model_(?:post_init|rebuild)|main|init|_missing_|_generate_next_value_|_repr_\w+_|read(?:Object|Resolve|ObjectNoData)|write(?:Object|Replace)|(?:test|pytest|visit|do|on|handle|action|watch|compose|render|get|set|is|has)_?(?:[A-Z_]\w*)?"
     r"|constructor|setup|teardown|upgrade|downgrade|default|toString|hashCode|equals|compareTo|finalize|clone|close|next|then|toJSON|configure|register|apply"
 )
 """Names that a language or a framework calls."""
-_EXPORTED: Final = re.compile(r"^//(?:export|go:linkname|go:wasmexport)[ \t]+(\w+)", re.MULTILINE)
+_EXPORTED: Final = pattern(r"^//(?:export|go:linkname|go:wasmexport)[ \t]+(\w+)", re.MULTILINE)
 """Functions that Go exports to C, to another package, or to the host of a WebAssembly module."""
 _PRIVATE_MODIFIERS: Final = frozenset({"private", "protected", "internal"})
-_CALLED_BY_LANGUAGE: Final = re.compile(
+_CALLED_BY_LANGUAGE: Final = pattern(
     r"__\w+|initialize\w*|method_missing|respond_to_missing\?|(?:inherit|includ|extend|prepend)ed|method_added|const_missing|call|each|inspect|perform"
     r"|to_\w+|coerce|invoke|Dispose(?:Async)?|Equals|GetHashCode|ToString|Main|Configure\w*|Invoke(?:Async)?|On[A-Z]\w*|component\d+|provideDelegate"
 )

@@ -4,11 +4,11 @@ Only whole files are read. A name that occurs anywhere else in the file, a comme
 re-export is skipped.
 """
 
-import re
 from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
 from worker.signals.analysis.change import AnalyzedFile, CodeChange, Source, memoized
 from worker.signals.analysis.file_roles import SCRIPT_LANGUAGES, Language
@@ -27,14 +27,14 @@ _STATEMENTS: Final = register_types(
         **dict.fromkeys(SCRIPT_LANGUAGES, ("import_statement",)),
     }
 )
-_WORD: Final = re.compile(r"[^\W\d][\w$]*|\$[\w$]*")
-_EXPORTING_FILE: Final = re.compile(
+_WORD: Final = pattern(r"[^\W\d][\w$]*|\$[\w$]*")
+_EXPORTING_FILE: Final = pattern(
     r"(^|/)(__init__\.py|index\.[cm]?[jt]sx?|conftest\.py|compat\w*\.py|_?typing\w*\.py|package-info\.java)$"
 )
-_KEEP_MARK: Final = re.compile(
+_KEEP_MARK: Final = pattern(
     r"\bnoqa\b|pylint|type: ignore|eslint|ts-ignore|side effects?|re-?exports?|import React\b|__future__"
 )
-_OPERATORS: Final = re.compile(
+_OPERATORS: Final = pattern(
     r"(?:plus|minus|times|div|rem|not|inc|dec|unaryMinus|unaryPlus)(?:Assign)?|get(?:Value)?|set(?:Value)?|invoke|contains|iterator"
     r"|next|hasNext|rangeTo|rangeUntil|compareTo|component\d|provideDelegate"
 )

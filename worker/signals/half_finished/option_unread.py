@@ -4,12 +4,12 @@ An option counts as unread only where its file is known whole, no line of the ch
 declared, and nothing in its file takes all options together.
 """
 
-import re
 from collections import Counter
 from collections.abc import Iterator
 from itertools import chain, takewhile
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
 from worker.signals.analysis import references
 from worker.signals.analysis.change import CodeChange, memoized, memoized_for_family
@@ -21,33 +21,33 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 _DECLARING: Final = {
-    Language.PYTHON: re.compile(r"(?:^|\.)(?:add_argument|option)$"),
-    Language.GO: re.compile(r"[Ff]lags?(?:\(\))?\.(?:String|Bool|Int|Uint|Float|Duration|Count)\w*$"),
-    Language.RUST: re.compile(r"^(?:\w+::)*Arg::(?:new|with_name)$"),
-    **dict.fromkeys(SCRIPT_LANGUAGES, re.compile(r"\.(?:option|requiredOption)$")),
+    Language.PYTHON: pattern(r"(?:^|\.)(?:add_argument|option)$"),
+    Language.GO: pattern(r"[Ff]lags?(?:\(\))?\.(?:String|Bool|Int|Uint|Float|Duration|Count)\w*$"),
+    Language.RUST: pattern(r"^(?:\w+::)*Arg::(?:new|with_name)$"),
+    **dict.fromkeys(SCRIPT_LANGUAGES, pattern(r"\.(?:option|requiredOption)$")),
 }
 _NODE_TYPES: Final = {
     Language.PYTHON: ("call",),
     Language.RUST: ("attribute_item", "call_expression"),
     **dict.fromkeys((Language.GO, *SCRIPT_LANGUAGES), ("call_expression",)),
 }
-_LONG: Final = re.compile(r"""["'`](?:-\w(?:,? |\|))?--(?:\[no-?\]|no-)?([A-Za-z][\w-]{1,60})""")
-_PLAIN: Final = re.compile(r"""["'`]([A-Za-z][\w-]{1,60})["'`]""")
-_BOUND: Final = re.compile(r"&(?:\w+\.){0,4}(\w+)")
-_DEST: Final = re.compile(r"\bdest\s*=\s*[\"'](\w+)[\"']")
-_NO_VALUE_ACTION: Final = re.compile(
+_LONG: Final = pattern(r"""["'`](?:-\w(?:,? |\|))?--(?:\[no-?\]|no-)?([A-Za-z][\w-]{1,60})""")
+_PLAIN: Final = pattern(r"""["'`]([A-Za-z][\w-]{1,60})["'`]""")
+_BOUND: Final = pattern(r"&(?:\w+\.){0,4}(\w+)")
+_DEST: Final = pattern(r"\bdest\s*=\s*[\"'](\w+)[\"']")
+_NO_VALUE_ACTION: Final = pattern(
     r"\baction\s*=\s*(?![\"'](?:store|append|count|extend))|\bcallback\s*=|\bexpose_value\s*=|SUPPRESS|deprecat|hidden|\bhide\(|no longer|ignored|no-op|compat",
     2,
 )
 """The option does its work where it is declared, or is declared to do none."""
-_TAKES_ALL: Final = re.compile(
+_TAKES_ALL: Final = pattern(
     r"\bvars\(|__dict__|_get_kwargs|\*\*\w|getattr\(|\.\.\.\w|Object\.(?:assign|entries|keys|values|fromEntries)\(|BindPFlags?\(|VisitAll\(|\.Visit\("
     r"|\.params\b|parse_known_args|JSON\.stringify"
 )
-_DASHED: Final = re.compile(r"[\"'`]([A-Za-z]\w*(?:-\w+)+)[\"'`]")
-_CLAP: Final = re.compile(r"^#\[(?:arg|clap|structopt)\(.{0,500}?\blong\b", 16)
-_HINTS: Final = re.compile(r"add_argument|ption\(|[Ff]lags?(?:\(\))?\.|\bArg::|#\[(?:arg|clap|structopt)\(")
-_FIELD: Final = re.compile(r"([A-Za-z]\w*)\s+[*\[\]]{0,3}[A-Za-z][\w.]*(?:\s*(?:`[^`]*`|//.*))?")
+_DASHED: Final = pattern(r"[\"'`]([A-Za-z]\w*(?:-\w+)+)[\"'`]")
+_CLAP: Final = pattern(r"^#\[(?:arg|clap|structopt)\(.{0,500}?\blong\b", 16)
+_HINTS: Final = pattern(r"add_argument|ption\(|[Ff]lags?(?:\(\))?\.|\bArg::|#\[(?:arg|clap|structopt)\(")
+_FIELD: Final = pattern(r"([A-Za-z]\w*)\s+[*\[\]]{0,3}[A-Za-z][\w.]*(?:\s*(?:`[^`]*`|//.*))?")
 _LONGEST: Final = 1_000
 
 

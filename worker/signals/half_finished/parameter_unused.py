@@ -1,9 +1,9 @@
 """Parameters that a new function accepts and does not look at."""
 
-import re
 from collections.abc import Iterator
 from typing import Final
 
+from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
 from worker.signals.analysis import references
 from worker.signals.analysis.change import CodeChange
@@ -14,7 +14,7 @@ from worker.signals.half_finished.function_uncalled import is_callback, is_requi
 from worker.signals.half_finished.stub_body import find_stubs
 from worker.signals.signal import SignalKind, SignalMatch, SignalScope, signal
 
-_CUSTOMARY_NAMES: Final = re.compile(
+_CUSTOMARY_NAMES: Final = pattern(
     r"(?:ctx|context|cx|req|request|res|event|e|evt|kwargs|kwds|kw|args|options|opts|next|cmd|frame|signum|tb|exc\w*|type)"
 )
 """Parameters that are passed along by custom, needed or not."""

@@ -9,14 +9,15 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Final, NamedTuple
 
+from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
 from worker.signals.analysis.change import AnalyzedFile, CodeChange, memoized
 from worker.signals.analysis.file_roles import FileRole, role_of
 from worker.signals.signal import SignalKind, SignalMatch, SignalScope, signal
 
-_WORD: Final = re.compile(r"[A-Za-z_$][\w$]{2,}")
-_PATH: Final = re.compile(r"[\w./-]{1,200}\.\w{1,10}")
-_RUN: Final = re.compile(rb"^((?:-[^\n]*\n)++)(?:\\[^\n]*\n)?+((?:\+[^\n]*\n)*+)", re.MULTILINE)
+_WORD: Final = pattern(r"[A-Za-z_$][\w$]{2,}")
+_PATH: Final = pattern(r"[\w./-]{1,200}\.\w{1,10}")
+_RUN: Final = pattern(rb"^((?:-[^\n]*\n)++)(?:\\[^\n]*\n)?+((?:\+[^\n]*\n)*+)", re.MULTILINE)
 """Removed lines, and those that replace them."""
 _VALUES: Final = frozenset({"true", "false", "True", "False"})
 """What was wrong in one place may be right in another."""

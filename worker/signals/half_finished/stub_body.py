@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from enum import Enum
 from typing import TYPE_CHECKING, Final, NamedTuple, assert_never
 
+from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
 from worker.signals.analysis import stubs
 from worker.signals.analysis.change import CodeChange, memoized
@@ -37,7 +38,7 @@ from worker.signals.signal import SignalKind, SignalMatch, SignalScope, signal
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-_UNWRITTEN: Final = re.compile(
+_UNWRITTEN: Final = pattern(
     r"\bnot[ _-]?(yet[ _-])?(been )?(fully )?implemented|\bunimplemented\b|\bnotimplemented\b|\bimplementation (pending|missing|needed)"
     r"|\b(needs? to|to|will|should|must|yet to) be (implemented|written|done|filled)|\bcoming soon\b|\bimplement (me|this)\b"
     r"|\b(to ?do|fixme|tbd|wip)\b|\bplaceholder\b|\bstub(bed)?\b|\bunfinished\b|\bincomplete implementation\b|\bfollow-?up\b"
@@ -46,55 +47,55 @@ _UNWRITTEN: Final = re.compile(
     r"|\b(added|done|written|implemented|comes?|follows?) (later\b|in (a|the) (later|next|future|separate|follow-?up)\b)",
     re.IGNORECASE,
 )
-_DELIBERATE: Final = re.compile(
+_DELIBERATE: Final = pattern(
     r"(?<!not yet )support(?!(ed|s)? yet\b)|subclass|overrid|abstract|inherit|derived|concrete|child class|instead|deprecat|removed|cannot|can't|should not|must not|should be \w+ (?:with|by|via|through|using)\b"
     r"|never be called|not be called|read-?only|immutable|by design|intentional|not applicable|\bn/a\b|platform|windows|linux|macos|darwin"
     r"|implemented (for|by|on|in|with|when|if|unless|without)\b",
     re.IGNORECASE,
 )
-_PLAN: Final = re.compile(
+_PLAN: Final = pattern(
     r"\b(todo|fixme|xxx|tbd)\b|\bnot (yet )?implemented\b|\bimplement(ation)? (me|this|it|later|pending|here|goes here)\b"
     r"|\bto be (implemented|written|done|filled|completed)\b|\b(your|add|put|insert|write) (the )?(code|logic|implementation|work)( goes)? here\b"
     r"|\brest of (the )?(code|implementation|logic|body|function|method)\b|\bcode goes here\b"
     r"|^\W*(a |an |just a |only a )?(placeholder|stub|dummy)( for now| implementation| only| value| body)?\W*$",
     re.IGNORECASE,
 )
-_PLAN_TO_WRITE: Final = re.compile(
+_PLAN_TO_WRITE: Final = pattern(
     r"\b(todo|fixme|xxx)\b.{0,60}?\b(implement|write|add|fill|finish|complete|replace|wire|build|handle|support|do)",
     re.IGNORECASE | re.DOTALL,
 )
-_GOES_LATER: Final = re.compile(
+_GOES_LATER: Final = pattern(
     r"\b(?:todo|fixme|xxx)\b\W{0,3}(?:\(.{0,40}?\))?\W{0,3}(?:remove|drop|delete|get rid of|deprecat\w*)\b(?! (?:this |the )?(?:stub|placeholder|dummy))"
     r"|\?\W*$|\b(?:maybe|perhaps)\b",
     re.IGNORECASE,
 )
 """A plan to remove something, or a question, is no work that is left."""
-_YET: Final = re.compile(r"\byet\b|\bfollow-?up\b|\bunfinished\b|\bpending\b|\bstill\b", re.IGNORECASE)
-_LATER: Final = re.compile(r"\b(yet|to ?do|fixme|tbd)\b|todo!", re.IGNORECASE)
-STOP_PATTERN: Final = re.compile(
+_YET: Final = pattern(r"\byet\b|\bfollow-?up\b|\bunfinished\b|\bpending\b|\bstill\b", re.IGNORECASE)
+_LATER: Final = pattern(r"\b(yet|to ?do|fixme|tbd)\b|todo!", re.IGNORECASE)
+STOP_PATTERN: Final = pattern(
     r"\b(?:raise|throw(?: new)?) [\w.\\]+|\b(?:panic|todo|unimplemented)!?(?=[(\[{])|\bTODO(?=\()"
 )
-_STOPS_BY_NAME: Final = re.compile(r"(?i)NotImplemented|NotYetImplemented|Unimplemented|UnsupportedOperation|\btodo\b")
-_NOTICE_CALL: Final = re.compile(
+_STOPS_BY_NAME: Final = pattern(r"(?i)NotImplemented|NotYetImplemented|Unimplemented|UnsupportedOperation|\btodo\b")
+_NOTICE_CALL: Final = pattern(
     r"(?:[\w.]{1,40}\.)?(?:warn|warning|error|info|debug|log|print|println|printf|Print|Println|Printf|Fatal|Fatalf|Fatalln|exit|fail|abort|bail|eprintln)!?\("
     r"|assert (?:False|0), ?|throw [\"'`]|(?:return )?Promise\.reject\("
 )
-_NOT_IMPLEMENTED_NAME: Final = re.compile(
+_NOT_IMPLEMENTED_NAME: Final = pattern(
     r"(?:return |throw |raise )?(?:\w{1,40}\.)?(?:not_?(?:yet_?)?implemented|unimplemented)\(.{0,100}\);?",
     re.IGNORECASE,
 )
-_MESSAGE: Final = re.compile(r"[\"'`]\w+ \w")
+_MESSAGE: Final = pattern(r"[\"'`]\w+ \w")
 """A stub with a message: a bare `raise NotImplementedError` also occurs in what is to be extended."""
 _MANY_ALIKE: Final = 5
 """So many bare `todo!()` are how a file marks what it does not have."""
-_HOLDS_A_STUB: Final = re.compile(
+_HOLDS_A_STUB: Final = pattern(
     r"\bPanics\w*\(|\brecover\(\)|should_panic|NotImplemented|[uU]nimplemented|not implemented"
 )
-_NAME: Final = re.compile(r"[A-Za-z_]\w+")
-_NAMES_ITS_ANSWER: Final = re.compile(
+_NAME: Final = pattern(r"[A-Za-z_]\w+")
+_NAMES_ITS_ANSWER: Final = pattern(
     r"\breturns? (?:null|none|nil|undefined|false|an? empty \w+)\b.{0,20}\b(?:if|when|unless|where)\b", re.IGNORECASE
 )
-_FOR_TESTS: Final = re.compile(r"\bonly\b.{0,30}\b(?:for|in|by) (?:unit )?test(?:s|ing)?\b", re.IGNORECASE)
+_FOR_TESTS: Final = pattern(r"\bonly\b.{0,30}\b(?:for|in|by) (?:unit )?test(?:s|ing)?\b", re.IGNORECASE)
 _LONGEST: Final = 600
 """Characters read of a statement."""
 _LONGEST_MESSAGE: Final = 160
@@ -102,7 +103,7 @@ _LONGEST_MESSAGE: Final = 160
 _MOST_STATEMENTS: Final = 5
 """Statements read of a body: one with more is no stub."""
 _NO_WORK: Final = frozenset({"pass", "...", "return", "return None"})
-_TELLING: Final = re.compile(r"[A-Za-z]{2,}")
+_TELLING: Final = pattern(r"[A-Za-z]{2,}")
 _MANY: Final = 4
 """Words of a message that explains a refusal."""
 _ANSWERS: Final = frozenset(
@@ -110,16 +111,16 @@ _ANSWERS: Final = frozenset(
     | {"__copy__", "__deepcopy__", "__reduce__", "__format__", "__index__"}
 )
 """Python fails where one of these returns None, or uses it as a copy."""
-_IDLE_NAME: Final = re.compile(
+_IDLE_NAME: Final = pattern(
     r"_*(no_?op|nop|ignore|skip|dummy|null|empty|nothing|on|handle|callback|hook|before|after|pre|post|setup|teardown|reverse|upgrade|downgrade"
     r"|forwards?|backwards?|pytest|visit|default)(_|\d|\b)",
     re.IGNORECASE,
 )
 """Names of functions that may do nothing: callbacks, hooks, migrations."""
-_NOTHING: Final = re.compile(r"\b(None|Optional|NoReturn|Never)\b|^([\w.]*\.)?(Any|object)$")
-_REFUSED_IN_GO: Final = re.compile(r"return .{0,80}?\b(?:errors\.New|fmt\.Errorf|errors\.Errorf)\((.*)\)")
-_REFUSED_IN_RUST: Final = re.compile(r"(?:return )?(?:Err\(|(?:\w+::)?bail!\()(.*)\);?")
-_BY_NAME_IN_GO: Final = re.compile(r"return .{0,80}?\b(?:[Ee]rr(?:Not|Un)\w*[Ii]mplemented|codes\.Unimplemented)\b.*")
+_NOTHING: Final = pattern(r"\b(None|Optional|NoReturn|Never)\b|^([\w.]*\.)?(Any|object)$")
+_REFUSED_IN_GO: Final = pattern(r"return .{0,80}?\b(?:errors\.New|fmt\.Errorf|errors\.Errorf)\((.*)\)")
+_REFUSED_IN_RUST: Final = pattern(r"(?:return )?(?:Err\(|(?:\w+::)?bail!\()(.*)\);?")
+_BY_NAME_IN_GO: Final = pattern(r"return .{0,80}?\b(?:[Ee]rr(?:Not|Un)\w*[Ii]mplemented|codes\.Unimplemented)\b.*")
 
 
 class Certainty(Enum):

@@ -3,10 +3,10 @@
 A new name can be used only in lines of the change, so the rest of the repository need not be read.
 """
 
-import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
+from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
 from worker.signals.analysis import references
 from worker.signals.analysis.change import CodeChange
@@ -28,10 +28,10 @@ _TYPES: Final = register_types(
 )
 _BASE_FIELDS: Final = ("superclasses", "superclass", "interfaces")
 _WRAPPERS: Final = frozenset({"decorated_definition", "export_statement"})
-_FOUND_BY_PATH: Final = re.compile(
+_FOUND_BY_PATH: Final = pattern(
     r"(?:^|/)(?:__init__\.py|index\.[cm]?[jt]sx?|mod\.rs|lib\.rs|prelude\.rs|migrations?/|plugins?/|pages/|app/|routes?/|api/|public/|views?/)"
 )
-_MARKED: Final = re.compile(r"@\w|#\[(?!derive|allow|non_exhaustive|must_use|doc)|__all__")
+_MARKED: Final = pattern(r"@\w|#\[(?!derive|allow|non_exhaustive|must_use|doc)|__all__")
 
 
 @signal(Category.HALF_FINISHED, SignalKind.SUSPICION, SignalScope.PRODUCTION)

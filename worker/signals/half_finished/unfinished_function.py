@@ -10,6 +10,7 @@ from functools import lru_cache
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from worker.domain.pattern import can_match, pattern
 from worker.domain.verdict.verdict import Category
 from worker.dossier.issues import find_closing_links
 from worker.signals.analysis.change import AnalyzedFile, CodeChange, memoized
@@ -34,16 +35,17 @@ if TYPE_CHECKING:
 
 _LONGEST: Final = 1_000
 _MOST: Final = 10
-_COMMENT: Final = re.compile(r"(?://|#|/\*|^\s*\*)\s*(.*)")
-_MARK: Final = re.compile(r"\b(?:todo|fixme|xxx|tbd|wip|hack)\b", re.IGNORECASE)
-_UNDONE: Final = re.compile(
+_COMMENT: Final = pattern(r"(?://|#|/\*|^\s*\*)\s*(.*)")
+_MARK: Final = pattern(r"\b(?:todo|fixme|xxx|tbd|wip|hack)\b", re.IGNORECASE)
+_UNDONE: Final = pattern(
     r"\b(todo|fixme|xxx|tbd|wip)\b.{0,60}?\b(implement|finish|complete the|complete this|remaining|missing|handle|not (yet )?(done|handled|supported|finished)|wire"
     r"|fill (this |it )?in|actual(ly)?|real (implementation|logic)|placeholder|stub|add (the )?(logic|support|implementation|handling)|the rest|unfinished|everything)"
     r"|^(?:is )?not (?:yet )?implemented(?: yet)?\b|\bnot yet implemented\b|\bnot implemented yet\b|\b(?:this is|just|only|for now,?) (?:a |an )?(?:stub|placeholder|dummy)\b"
     r"|\bplaceholder (?:implementation|for now|until)\b|\bdummy implementation\b|^implement (?:this|me|later)\b",
     re.IGNORECASE,
+    needs=("todo", "fixme", "xxx", "tbd", "wip", "implement", "stub", "placeholder", "dummy"),
 )
-_UNFINISHED: Final = re.compile(
+_UNFINISHED: Final = pattern(
     r"\b(?:the )?(?:remaining|remainder|rest)\b(?! (?:api|client|endpoint|server|call|parameter|args?|arguments?)\b)|\bfinish\b|\bunfinished\b|\bincomplete\b|\bhalf[- ]?(?:done|finished|way)\b"
     r"|\bcomplete (?:this|the|it|me|later|implementation|body|function|method)\b|\bimplement\b|\bimplementation (?:is )?(?:pending|missing|needed|to follow)\b"
     r"|\bnot (?:yet )?(?:fully )?(?:implemented|finished|done|complete|written|wired|ported)\b|\b(?:still|left|yet|needs?|remains) to be (?:done|written|implemented|filled|finished|ported|handled)\b"
@@ -54,11 +56,11 @@ _UNFINISHED: Final = re.compile(
     re.IGNORECASE,
 )
 """Work of the function itself is left, and not only an improvement."""
-_OTHER_TARGET: Final = re.compile(
+_OTHER_TARGET: Final = pattern(
     r"\bimplement an? (?:\w+ ){1,3}?(?:function|method|type|trait|interface|helper|class|struct)\b", re.IGNORECASE
 )
 """Another function or type is to be written, which this one could use."""
-_OPTIONAL_WORK: Final = re.compile(
+_OPTIONAL_WORK: Final = pattern(
     r"^\W*(?:todo|fixme|xxx)\W+if\b|\?|\bwhen\b|\bonce\b|\bmaybe\b|\bperhaps\b|\bcould\b|\bconsider\b|\bif we\b|\bshould we\b|\bin (?:the )?future\b|\bideally\b|\bas soon as\b|\bafter\b|\buntil\b"
     r"|\boptional(?:ly)?\b|\bnice[- ]to[- ]have\b|\bextras?\b|\badditional(?:ly)?\b|\balso\b|\bas well\b|\bmore\b(?! (?:work|code|logic|here))"
     r"|\bbetter\b|\bfaster\b|\boptimi[sz]|\bnicer\b|\brefactor\b|\bdeprecat"
@@ -66,17 +68,17 @@ _OPTIONAL_WORK: Final = re.compile(
     re.IGNORECASE,
 )
 """An idea for later, a condition for it, or an extra, without which the function may be whole."""
-_FOR_NOW: Final = re.compile(r"\b(?:for now|for the moment|currently|until then)\b", re.IGNORECASE)
+_FOR_NOW: Final = pattern(r"\b(?:for now|for the moment|currently|until then)\b", re.IGNORECASE)
 _GUARDS: Final = frozenset({"if_statement", "expression_statement"})
-_RELEASE: Final = re.compile(
+_RELEASE: Final = pattern(
     r"\b(?:in|for|with|by|since|from|until|before|release|version|milestone)(?: (?:the|a|version|release|v))* ?v?\d{1,4}\.(?:\d{1,3}|x)\b"
     r"|\bv?\d{1,4}\.(?:\d{1,3}|x)(?:\.\d{1,3})? (?:or|and) (?:later|newer|above)\b|\b(?:next|later|future|major|minor|upcoming|following) (?:major |minor )?(?:release|version)s?\b",
     re.IGNORECASE,
 )
-_TRACKED: Final = re.compile(
+_TRACKED: Final = pattern(
     r"(?i:#|\b(?:b|gh|issues?|bug|bpo|ticket|pr|pull)[-:/ #]{1,2})(\d{2,9})\b(?![.\w])|\b(?!(?:UTF|SHA|ISO|RFC|CP|AES|PEP|ARM)-)[A-Z]{2,10}-(\d{2,9})\b"
 )
-_SIMPLE: Final = re.compile(r"(?:return\b)?[^()]{0,80}(?:\(\(?[\w&., ]{0,40}\)?\))?;?")
+_SIMPLE: Final = pattern(r"(?:return\b)?[^()]{0,80}(?:\(\(?[\w&., ]{0,40}\)?\))?;?")
 _ENDS: Final = frozenset({"return_statement", "call_expression", "identifier", "tuple_expression", "self"})
 
 
@@ -237,6 +239,8 @@ def _read_todo(text: str) -> "re.Match[str] | None":
 
 
 def _find_todos(file: AnalyzedFile, change: CodeChange) -> Iterator[tuple[int, str]]:
+    if not any(can_match(_UNDONE, text) for text in file.diff.added_passages()):
+        return
     for line in file.diff.added_lines_matching(_read_todo):
         comment = _read_todo(line.text)
         if comment is None or "?" in comment[1] or line.text.strip() in change.removed_texts:

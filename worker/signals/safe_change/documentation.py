@@ -16,6 +16,7 @@ from typing import Final, NamedTuple
 from urllib.parse import SplitResult, urlsplit
 
 from worker.domain.dossier import Guidance
+from worker.domain.pattern import pattern
 from worker.dossier.diff.parser import ChangeKind, DiffLine, Hunk, LineKind
 from worker.dossier.repo_rules.files import is_rules_file
 from worker.signals.analysis.change import AnalyzedFile, CodeChange
@@ -30,21 +31,21 @@ from worker.signals.safe_change.prose import (
 )
 
 SAFE_REASON: Final = "only spelling, layout or links of documentation changed"
-_DOCUMENT: Final = re.compile(
+_DOCUMENT: Final = pattern(
     r"(?P<folders>(?:[A-Za-z0-9][\w.-]*/)*)(?P<stem>[A-Za-z0-9][A-Za-z0-9_-]*)\.(?P<ending>md|markdown|rst|txt)"
 )
-_WELL_KNOWN: Final = re.compile(
+_WELL_KNOWN: Final = pattern(
     r"(?:readme|change(?:s|-?log)?|history|news|release-?notes?|faq|upgrading|migration|roadmap|architecture|ecosystem|glossary"
     r"|usage|overview|concepts|examples|errors?|performance|benchmarks?|compatibility|getting-?started|quick-?start|tutorial|install(?:ation)?|troubleshooting)",
     re.IGNORECASE,
 )
-_HOME: Final = re.compile(r"(?:docs?|documentation|manual|guides?)", re.IGNORECASE)
-_FOLDERS_READ_BY_PROGRAMS: Final = re.compile(
+_HOME: Final = pattern(r"(?:docs?|documentation|manual|guides?)", re.IGNORECASE)
+_FOLDERS_READ_BY_PROGRAMS: Final = pattern(
     r"(?:.*(?:templates?|fixtures?|includes?|partials?|snippets?|snapshots?|tests?|test-?data|specs?)|commands?|testing|__.*|goldens?|resources"
     r"|assets|static|public|layouts|vendor|third_party|node_modules|dist|build|locales?|i18n|site-packages|workflows|hooks|features)",
     re.IGNORECASE,
 )
-_READ_AS_RULES: Final = re.compile(
+_READ_AS_RULES: Final = pattern(
     r"(?:agents?|ai|llms?|claude|codex|gemini|copilot|cursor|windsurf|cline|roo|aider|bots?|assistants?|prompts?|skills?|personas?|system|memory"
     r"|rules?|guidelines?|guidance|conventions?|standards|styleguide|instructions?|polic(?:y|ies)|security|vulnerability|legal|licen[cs]es?|licensing"
     r"|copying|notices?|terms|privacy|conduct|governance|maintainers?|owners|codeowners|contribut(?:e|ing|ors?)|releas(?:e|ing)|templates?"
@@ -52,15 +53,15 @@ _READ_AS_RULES: Final = re.compile(
     r"|robots|humans|funding|sponsors?|donat(?:e|ions?)|incidents?|deploy(?:ment|ing)?|version|superpowers)",
     re.IGNORECASE,
 )
-_PART: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|\d+")
+_PART: Final = pattern(r"[A-Z]?[a-z]+|[A-Z]+|\d+")
 _REGULAR: Final = "100644"
 _LARGEST: Final = 400_000
 _NEGATION: Final = (
     r"not|no|nor|never|none|nothing|cannot|must|shall|should|may|always|only|without|unless|except|.*n['’]t"
 )
-_NEGATES: Final = re.compile(_NEGATION, re.IGNORECASE)
+_NEGATES: Final = pattern(_NEGATION, re.IGNORECASE)
 """Negations and duties: the punctuation beside them shows what they belong to."""
-_DECIDES: Final = re.compile(
+_DECIDES: Final = pattern(
     rf".*\d.*|{_NEGATION}|and|or|if|all|any|some|both|either|neither|yes|true|false|before|after|until|since|with|within"
     r"|on|off|in|out|up|down|over|under|above|below|into|from|to|more|less|most|least|first|last|half|once|twice"
     r"|zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|hundred|thousand|million",
@@ -78,17 +79,17 @@ _FORMS: Final = (
     frozenset({"that", "those", "which"}),
 )
 _FUNCTION_WORDS: Final = frozenset[str]().union(*_FORMS)
-_WORD: Final = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+_WORD: Final = pattern(r"[^\W_]+(?:['’][^\W_]+)*")
 _ENDING: Final = ".,;:"
 _SHORTEST: Final = 3
 _SHOWN: Final = 60
 _INVISIBLE: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs", "Mn", "Me"})
-_ANCHOR: Final = re.compile(r"#[\w-]+", re.ASCII)
-_PAGE: Final = re.compile(
+_ANCHOR: Final = pattern(r"#[\w-]+", re.ASCII)
+_PAGE: Final = pattern(
     r"(?P<path>(?:\.{1,2}/)*(?:[\w-]+/)*[\w-]+(?:/|\.(?:md|rst|txt|html|py|rs|go|js|ts|java|rb|toml|json|ya?ml))?)(?:#[\w-]+)?",
     re.ASCII,
 )
-_PLAIN_SEGMENT: Final = re.compile(r"[A-Za-z][A-Za-z_-]{0,40}(?:\.html?|\.md|\.rst)?|v?\d{1,3}(?:\.\d{1,3}){0,2}")
+_PLAIN_SEGMENT: Final = pattern(r"[A-Za-z][A-Za-z_-]{0,40}(?:\.html?|\.md|\.rst)?|v?\d{1,3}(?:\.\d{1,3}){0,2}")
 _OWNER_SEGMENTS: Final = 2
 """Segments of a path that name the owner of the page, as in `github.com/owner/repository`."""
 

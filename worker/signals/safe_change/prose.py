@@ -10,43 +10,44 @@ from collections.abc import Collection, Generator, Iterator, Sequence
 from enum import Enum
 from typing import Final, NamedTuple
 
+from worker.domain.pattern import pattern
 from worker.dossier.markdown import parse_blocks
 
-_LONE_RETURN: Final = re.compile(r"\r(?!\n)")
-_TEMPLATE: Final = re.compile(
+_LONE_RETURN: Final = pattern(r"\r(?!\n)")
+_TEMPLATE: Final = pattern(
     r"^[^`\n]*\{%|^\s*(?:--8<--|<<<|@include|@import|!include|\\input|\\include|@\[code)", re.MULTILINE
 )
-_COMMENT: Final = re.compile(r"<!--")
-_LINK_DEFINITION: Final = re.compile(r" {0,3}\[[^\[\]`^]+\]:[ \t]+<?https?://[^\s<>]+>?[ \t]*\r?")
-_METADATA: Final = re.compile(r"[A-Za-z][\w -]{0,40}:(?:\s|$)")
-_CONTAINER: Final = re.compile(r"\s*(:{3,}|\${2,}|\\\[|\\begin)")
-_DIRECTIVE: Final = re.compile(r"(\s*)(?:[-*+]\s+)?\.\.(?:\s+([\w:-]+)::|\s|$)")
-_PROSE_DIRECTIVES: Final = re.compile(
+_COMMENT: Final = pattern(r"<!--")
+_LINK_DEFINITION: Final = pattern(r" {0,3}\[[^\[\]`^]+\]:[ \t]+<?https?://[^\s<>]+>?[ \t]*\r?")
+_METADATA: Final = pattern(r"[A-Za-z][\w -]{0,40}:(?:\s|$)")
+_CONTAINER: Final = pattern(r"\s*(:{3,}|\${2,}|\\\[|\\begin)")
+_DIRECTIVE: Final = pattern(r"(\s*)(?:[-*+]\s+)?\.\.(?:\s+([\w:-]+)::|\s|$)")
+_PROSE_DIRECTIVES: Final = pattern(
     r"note|warning|tip|important|caution|danger|attention|hint|seealso|version(?:added|changed)|deprecated"
 )
-_DATA: Final = re.compile(r"\s*(?::[\w -]+:(?:\s|$)|__\s)")
-_EXAMPLE: Final = re.compile(r"\s*>>>")
-_TITLE: Final = re.compile(r"^\S.{2,}\n([=~^*#+-])\1{2,}\s*$", re.MULTILINE)
+_DATA: Final = pattern(r"\s*(?::[\w -]+:(?:\s|$)|__\s)")
+_EXAMPLE: Final = pattern(r"\s*>>>")
+_TITLE: Final = pattern(r"^\S.{2,}\n([=~^*#+-])\1{2,}\s*$", re.MULTILINE)
 _CONTAINER_BLOCKS: Final = frozenset(
     {"bullet_list_open", "ordered_list_open", "list_item_open", "blockquote_open", "table_open"}
 )
 _LONGEST: Final = 4_000
-_ATOM: Final = re.compile(
+_ATOM: Final = pattern(
     r"(?P<role>:[a-zA-Z:+-]{1,40}:|\{[a-zA-Z:+-]{1,40}\})?(?P<ticks>`+)(?!`)(?P<code>[^`]+)(?P=ticks)(?!`)(?P<reference>_{0,2})"
     r"|(?P<image>!?)\[(?P<label>(?:[^\[\]`]|`[^`]*`){1,500})\](?:\((?P<target>[^()\s]*)\)|\[(?P<name>[^\[\]]*)\]|(?P<defined>:[ \t]+\S+))?"
     r"|<?(?P<url>https?://[^\s<>`\"'()\[\]]*[^\s<>`\"'()\[\].,:;!?*_])>?"
 )
-_ADDRESSED: Final = re.compile(r"(.*\S)\s+<([^<>\s]+)>")
-_QUOTE: Final = re.compile(r"[\s>]*")
-_ITEM_MARK: Final = re.compile(r"(?:[-*+]|\d{1,3}[.)]|#\.)[ \t]+")
-_BOX: Final = re.compile(r"\[[ xX]\][ \t]+")
-_HEADING: Final = re.compile(r"#{1,6}[ \t]+")
-_DEFINITION: Final = re.compile(r":[ \t]+")
-_COLUMN: Final = re.compile(r"(?<=[^\s.:!?]) {2,}(?=\S)")
-_PIPE: Final = re.compile(r"\|")
-_UNDERLINE: Final = re.compile(r"([=~^\"+#*-])\1{2,}\s*")
+_ADDRESSED: Final = pattern(r"(.*\S)\s+<([^<>\s]+)>")
+_QUOTE: Final = pattern(r"[\s>]*")
+_ITEM_MARK: Final = pattern(r"(?:[-*+]|\d{1,3}[.)]|#\.)[ \t]+")
+_BOX: Final = pattern(r"\[[ xX]\][ \t]+")
+_HEADING: Final = pattern(r"#{1,6}[ \t]+")
+_DEFINITION: Final = pattern(r":[ \t]+")
+_COLUMN: Final = pattern(r"(?<=[^\s.:!?]) {2,}(?=\S)")
+_PIPE: Final = pattern(r"\|")
+_UNDERLINE: Final = pattern(r"([=~^\"+#*-])\1{2,}\s*")
 _LETTER: Final = "A-Za-zÀ-ÖØ-öø-ÿŒœŠšŽžŸ"
-_WORD: Final = re.compile(
+_WORD: Final = pattern(
     rf"[{_LETTER}]{{1,30}}(?:['’-][{_LETTER}]{{1,30}})*['’]?"
     r"|v?\d{1,4}(?:[.,]\d{1,4}){0,2}[A-Za-z]{0,3}%?\+?|\d{4}-\d\d-\d\d|\d{1,4}[-–][\dA-Za-z]{1,12}|[A-Za-z]{1,12}-?\d{1,3}(?:\.\d{1,2})?"
     r"|[A-Z]{1,5}/[A-Z]{1,5}|[A-Z][a-z]{1,15}(?:\.js|@[A-Z][a-z]{1,15})|and/or|n/a|e\.g|i\.e|[-–—&]|"

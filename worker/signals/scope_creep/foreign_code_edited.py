@@ -1,19 +1,17 @@
 """Edits of code that is not the repository's own."""
 
-import re
 from collections.abc import Iterator
 from typing import Final
 
+from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
 from worker.dossier.diff.parser import ChangeKind
 from worker.signals.analysis.change import CodeChange
 from worker.signals.scope_creep.unrelated_file import first_change, is_code, is_named
 from worker.signals.signal import SignalKind, SignalMatch, SignalScope, signal
 
-_THEIRS: Final = re.compile(
-    r"(^|/)(vendor|vendored|_vendor|third[-_]?party|node_modules|site-packages|external|extern)/"
-)
-_FETCHED_BY: Final = re.compile(
+_THEIRS: Final = pattern(r"(^|/)(vendor|vendored|_vendor|third[-_]?party|node_modules|site-packages|external|extern)/")
+_FETCHED_BY: Final = pattern(
     r"(^|/)(go\.(mod|sum)|modules\.txt|package(-lock)?\.json|yarn\.lock|[\w.-]*requirements[\w.-]*\.txt|vendor\.(txt|json|conf)"
     r"|\.gitmodules|composer\.(json|lock)|Cargo\.(toml|lock)|pyproject\.toml)$|vendor\w*\.(py|sh|toml|ya?ml|txt)$"
 )

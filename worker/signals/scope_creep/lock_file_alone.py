@@ -1,9 +1,9 @@
 """Edits of lock files that no manifest and no text asks for."""
 
-import re
 from collections.abc import Iterator
 from typing import Final
 
+from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
 from worker.signals.analysis.change import CodeChange
 from worker.signals.analysis.relatedness import stems_in
@@ -11,7 +11,7 @@ from worker.signals.scope_creep.unasked_bump import BUMP_WORDS, MANIFESTS
 from worker.signals.scope_creep.unrelated_file import first_change, is_code, request_words_of
 from worker.signals.signal import SignalKind, SignalMatch, SignalScope, signal
 
-_LOCKS: Final = re.compile(
+_LOCKS: Final = pattern(
     r"(^|/)(package-lock\.json|npm-shrinkwrap\.json|yarn\.lock|pnpm-lock\.yaml|bun\.lockb?|poetry\.lock|uv\.lock|pdm\.lock"
     r"|Pipfile\.lock|Cargo\.lock|go\.sum|Gemfile\.lock|composer\.lock|gradle\.lockfile|packages\.lock\.json|deno\.lock)$"
 )

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import TYPE_CHECKING, Final
 
+from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
 from worker.dossier.diff.parser import ChangeKind
 from worker.signals.analysis.change import AnalyzedFile, CodeChange, memoized
@@ -22,13 +23,13 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 _LONGEST_NAME: Final = 100
-_LEFT_BY_TOOLS: Final = re.compile(
+_LEFT_BY_TOOLS: Final = pattern(
     r"(^|/)(\.DS_Store|Thumbs\.db|desktop\.ini|nohup\.out|\.coverage|\.eslintcache|npm-debug\.log[\w.]*|yarn-error\.log"
     r"|flycheck_[^/]+|\.?#[^/]+|[^/]+\.(orig|rej|bak|backup|swp|swo|pyc|pyo|class|o|obj|stackdump|hprof|pid)|[^/]+~)$"
     r"|(^|/)(__pycache__|node_modules|\.venv|site-packages|\.pytest_cache|\.mypy_cache|\.ruff_cache|\.tox|\.gradle|\.idea"
     r"|\.(?:cursor|claude)/plans|htmlcov|\.ipynb_checkpoints)/"
 )
-_SCRATCH: Final = re.compile(
+_SCRATCH: Final = pattern(
     r"[^/]+\.(log|tmp|temp|out|patch|diff|dump|sqlite3?|db)"
     r"|((re)?pro(duce)?|repro|scratch|tmp|temp|foo|bar|baz|asdf|untitled|playground|debug|deleteme|try|quick|simple|verify"
     r"|check|demo|run|final|comprehensive|manual|edge)([_-]?(test|bug|issue|fix|script|case|check|it|me|demo|cases|final|v)"
@@ -37,23 +38,23 @@ _SCRATCH: Final = re.compile(
     r"|(test|new|old|copy|temp)\d?\.(py|js|ts|go|rs|java|rb|sh|txt)"
 )
 _PLANNED: Final = r"(?:implementation|issue|fix|bug|solution|refactor(?:ing)?|session|work)"
-_OF_ONE_RUN: Final = re.compile(
+_OF_ONE_RUN: Final = pattern(
     r"(?:reproduc\w*?|repro|replicat\w*?|tmp|temp|scratch|deleteme|untitled|asdf)(?:[_-]\w+)?\d*\.(?:py|js|mjs|cjs|ts|go|rs|java|rb|php|sh|txt|ipynb)"
     rf"|{_PLANNED}(?:[_-]{_PLANNED})?[_-](?:plan|summary|notes|progress|analysis)\.md"
     r"|changes?[_-]summary\.md|(?:plan|scratchpad)\.md",
     re.IGNORECASE,
 )
-_OF_AN_EDITOR: Final = re.compile(
+_OF_AN_EDITOR: Final = pattern(
     r"(?:^|/)(?:\.DS_Store|Thumbs\.db|desktop\.ini|flycheck_[^/]+|#[^/]+#|\.#[^/]+|[^/]+\.sw[po]|[^/]+~)$"
 )
-_TEST_DATA: Final = re.compile(r"(?:^|/)(?:tests?|testdata|fixtures?|data)/", re.IGNORECASE)
+_TEST_DATA: Final = pattern(r"(?:^|/)(?:tests?|testdata|fixtures?|data)/", re.IGNORECASE)
 _LONGEST_TEXT: Final = 40_000
-_SENTENCE_END: Final = re.compile(r"[.!?](?=\s)|\n\s*\n|\n\s*[-*#]")
-_ASKS: Final = re.compile(
+_SENTENCE_END: Final = pattern(r"[.!?](?=\s)|\n\s*\n|\n\s*[-*#]")
+_ASKS: Final = pattern(
     r"\b(?:add|write|create|provide|include|commit|attach|need|require|keep|draft|supply)(?:s|d|es|ed|ing)?\b",
     re.IGNORECASE,
 )
-_FILE: Final = re.compile(
+_FILE: Final = pattern(
     r"\b(?:scripts?|files?|programs?|snippets?|documents?|repros?|reproducers?|reproductions?|plans?|summary|notes|analysis|scratchpad)\b",
     re.IGNORECASE,
 )
@@ -72,7 +73,7 @@ _KINDS: Final = tuple(
 """Words for files of one kind."""
 _DEFINITIONS: Final = frozenset({"function_definition", "class_definition", "decorated_definition"})
 _IMPORTS: Final = frozenset({"import_statement", "import_from_statement", "future_import_statement"})
-_FUNCTION_OF_GO: Final = re.compile(r"^func (\w{1,100})\(", re.MULTILINE)
+_FUNCTION_OF_GO: Final = pattern(r"^func (\w{1,100})\(", re.MULTILINE)
 
 
 @signal(

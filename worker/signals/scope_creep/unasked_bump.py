@@ -3,11 +3,11 @@
 A change that is about dependencies (no code in it, or its title says so) has none.
 """
 
-import re
 from collections.abc import Iterator
 from itertools import chain
 from typing import Final, NamedTuple
 
+from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
 from worker.dossier.diff.parser import DiffLine, LineKind
 from worker.signals.analysis.change import AnalyzedFile, CodeChange, memoized_for_family
@@ -16,13 +16,13 @@ from worker.signals.scope_creep.unrelated_file import is_code, request_words_of
 from worker.signals.signal import SignalKind, SignalMatch, SignalScope, signal
 
 _LONGEST_LINE: Final = 500
-MANIFESTS: Final = re.compile(
+MANIFESTS: Final = pattern(
     r"(^|/)(package\.json|pyproject\.toml|setup\.cfg|setup\.py|[\w.-]*requirements[\w.-]*\.txt|Pipfile|Cargo\.toml|go\.mod"
     r"|pom\.xml|build\.gradle(\.kts)?|libs\.versions\.toml|Gemfile|composer\.json|[\w.-]+\.csproj|Directory\.Packages\.props)$"
 )
-_VERSION: Final = re.compile(r"(?<![\w.])v?\d{1,9}(?:\.[\w*-]{1,30}){0,6}")
-_OWN_VERSION: Final = re.compile(r"^\s*[\"']?version[\"']?\s*[:=]")
-_ARTIFACT: Final = re.compile(r"<artifactId>([^<]{1,200})</artifactId>")
+_VERSION: Final = pattern(r"(?<![\w.])v?\d{1,9}(?:\.[\w*-]{1,30}){0,6}")
+_OWN_VERSION: Final = pattern(r"^\s*[\"']?version[\"']?\s*[:=]")
+_ARTIFACT: Final = pattern(r"<artifactId>([^<]{1,200})</artifactId>")
 BUMP_WORDS: Final = (
     "bump bumps upgrade upgrades update updates dependency dependencies deps dep release version requirement pin"
 )

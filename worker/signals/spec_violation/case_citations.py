@@ -13,6 +13,7 @@ from enum import StrEnum
 from itertools import islice, takewhile
 from typing import Final, assert_never
 
+from worker.domain.pattern import pattern
 from worker.domain.verdict.ledger import Case
 from worker.domain.verdict.verdict import Category
 from worker.dossier.claim_pointer import FILE_ENDINGS, ClaimPointer, read_pointer
@@ -23,15 +24,15 @@ from worker.signals.signal import SignalKind, SignalMatch, SignalScope, signal
 
 _MOST_CLAIMS: Final = 200
 _LONGEST: Final = 500
-_FILE: Final = re.compile(rf"[\w.@+/ \[\]()$-]*[\w\])-]\.{FILE_ENDINGS}")
-_IDENTIFIER: Final = re.compile(r"[^\W\d][\w$!?]*")
-_WORDS: Final = re.compile(r"[^\W\d_][^\W_]{2,}", re.UNICODE)
-_GENERATED_TITLES: Final = re.compile(
+_FILE: Final = pattern(rf"[\w.@+/ \[\]()$-]*[\w\])-]\.{FILE_ENDINGS}")
+_IDENTIFIER: Final = pattern(r"[^\W\d][\w$!?]*")
+_WORDS: Final = pattern(r"[^\W\d_][^\W_]{2,}", re.UNICODE)
+_GENERATED_TITLES: Final = pattern(
     r"\b(?:it|test|describe|context|specify)(?:\.\w+){0,3}\(\s*(?:[A-Za-z_$][\w.$]*\s*[,)+]|[A-Za-z_$][\w.$]*\(|`\$\{)|\)\(\s*['\"`][%$]|macro_rules!|rstest|test_case|parametrize|DynamicTest|t\.Run\(\w|concat!|paste!"
 )
-_GENERATED_NAMES: Final = re.compile(r"import \*|globals\(\)|setattr\(|type\(")
+_GENERATED_NAMES: Final = pattern(r"import \*|globals\(\)|setattr\(|type\(")
 """How a Python file gets names that it does not spell."""
-_INHERITS: Final = re.compile(
+_INHERITS: Final = pattern(
     r"\bextends\b|^[^\S\n]*class \w+\([^)\s]|\bimplements\b|\bmixin\b|#\[derive|\binclude\b|^[^\S\n]*export \* from|\bpub use\b|import \*(?! as\b)",
     re.MULTILINE,
 )
@@ -40,25 +41,25 @@ _ROOTS: Final = frozenset(
 )
 """Usual names of the folder around a repository."""
 _MOST_BEHIND: Final = 4
-_REMARK: Final = re.compile(
+_REMARK: Final = pattern(
     r"[^\w\s'-]|\s-|^-|\b(?:is|are|was|were|now|new|tests?|covers?|checks?|shows?|proves?|verif\w+|asserts?|pass\w*|fail\w*|added|exists?|and|which|that|this"
     r"|these|it|for|see|above|below|lines?|etc|here|there|both|also|too|only|does|do|has|have|did|case|title|describe|block|suite|file)\b",
     re.IGNORECASE,
 )
 """Words about a test behind its title, and signs that separate them from it."""
-_PARTS: Final = re.compile(r"::| > |#|(?<=\w)\.(?=\w)|(?<=\w)/(?=\w)| › ")
-_TITLES: Final = re.compile(r"::| > | › ")
-_TAIL: Final = re.compile(r"[\[(<{].{0,300}$", re.DOTALL)
-_CASE: Final = re.compile(r"\[[^\[\]]{0,100}\]$")
-_CODE_NAME: Final = re.compile(r"_|[a-z][A-Z]|\d")
-_TITLED: Final = re.compile(r"\.(?:[cm]?[jt]sx?|rb|kts?|vue|svelte|go|ex|exs|swift|dart|php|scala)$")
-_LITERAL: Final = re.compile(r"'((?:[^'\\\n]|\\.){1,300})'|\"((?:[^\"\\\n]|\\.){1,300})\"|`((?:[^`\\]|\\.){1,300})`")
-_HOLE: Final = re.compile(r"\$\{[^{}]{0,200}\}|\$[\w.]+|%[a-z#%]|\{[\w.:]{0,60}\}")
-_BEHIND_TITLE: Final = re.compile(
+_PARTS: Final = pattern(r"::| > |#|(?<=\w)\.(?=\w)|(?<=\w)/(?=\w)| › ")
+_TITLES: Final = pattern(r"::| > | › ")
+_TAIL: Final = pattern(r"[\[(<{].{0,300}$", re.DOTALL)
+_CASE: Final = pattern(r"\[[^\[\]]{0,100}\]$")
+_CODE_NAME: Final = pattern(r"_|[a-z][A-Z]|\d")
+_TITLED: Final = pattern(r"\.(?:[cm]?[jt]sx?|rb|kts?|vue|svelte|go|ex|exs|swift|dart|php|scala)$")
+_LITERAL: Final = pattern(r"'((?:[^'\\\n]|\\.){1,300})'|\"((?:[^\"\\\n]|\\.){1,300})\"|`((?:[^`\\]|\\.){1,300})`")
+_HOLE: Final = pattern(r"\$\{[^{}]{0,200}\}|\$[\w.]+|%[a-z#%]|\{[\w.:]{0,60}\}")
+_BEHIND_TITLE: Final = pattern(
     r"\s*(?:[,;]\s|\s[-—–(\[]|[(\[](?![^()\[\]]{0,100}[)\]]\W{1,9}\w)|\.{3}|…).{0,300}$", re.DOTALL
 )
 """Text after a title; a bracket at a word, with more words behind it, is the title's own: `parse() fails`."""
-_BETWEEN_TITLES: Final = re.compile(r"[\s>:/.,-]+")
+_BETWEEN_TITLES: Final = pattern(r"[\s>:/.,-]+")
 _MOST_STRINGS: Final = 5_000
 _MOST_PATTERNS: Final = 200
 _MOST_HOLES: Final = 4

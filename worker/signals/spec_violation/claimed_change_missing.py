@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
 from worker.signals.acceptance_gap.criteria_not_met import has_no_tests
 from worker.signals.analysis.change import CodeChange
@@ -15,19 +16,19 @@ from worker.signals.signal import SignalKind, SignalMatch, SignalScope, signal
 
 _MOST_CLAIMS: Final = 200
 _LONGEST_BODY: Final = 20_000
-_FENCED: Final = re.compile(r"^(`{3,}|~{3,}).*?(?:^\1|\Z)|^ {0,3}>.*?$|<!--.*?(?:-->|\Z)", re.MULTILINE | re.DOTALL)
+_FENCED: Final = pattern(r"^(`{3,}|~{3,}).*?(?:^\1|\Z)|^ {0,3}>.*?$|<!--.*?(?:-->|\Z)", re.MULTILINE | re.DOTALL)
 _ENDING: Final = r"(?:py|pyi|[cm]?[jt]sx?|go|rs|java|kts?|rb|cs|php|swift|c|cc|cpp|h|hpp|vue|svelte|sql|sh|md|mdx|rst|toml|ya?ml|json|xml|proto)"
 _BY_WHOM: Final = r"(?:\b(?:I|we|this (?:pr|pull request|change|commit|patch))(?:'ve| have)? (?:also |now |just )?|^\s{0,6}[-*+] (?:\[x\] )?)"
-_CLAIM: Final = re.compile(
+_CLAIM: Final = pattern(
     rf"{_BY_WHOM}(?P<verb>change[sd]?|modif(?:y|ies|ied)|update[sd]?|edit(?:s|ed)?|rewrote|rewritten|rewrites?|extend(?:s|ed)?|refactor(?:s|ed)?|adjust(?:s|ed)?|touched|add(?:s|ed)? [\w -]{{1,40}} (?:to|in))"
     rf" (?:(?:the|file|files|module|source|our|my) ){{0,3}}`?(?P<path>(?:[\w.@-]{{1,80}}/){{1,12}}[\w.@-]{{1,80}}\.{_ENDING}|(?:README|CHANGELOG|CHANGES|HISTORY|NEWS|UPGRADING|CONTRIBUTING)\.(?:md|rst|txt|adoc))`?(?![\w/(]|\.\w)(?P<behind>.{{0,40}})",
     re.MULTILINE | re.IGNORECASE,
 )
-_TEST_CLAIM: Final = re.compile(
+_TEST_CLAIM: Final = pattern(
     rf"{_BY_WHOM}(?:add(?:s|ed)?|include[sd]?|wrote|writes?|extend(?:s|ed)?) (?:(?:an?|some|new|more|the|unit|regression|integration|automated|corresponding|missing|additional) ){{0,4}}(?:tests?|test cases?)\b(?! (?:data|fixtures?|helpers?|files?|plan|utils?|utilit\w+|infrastructure|runner|output|class(?:es)?|command|target|script|step|job|mode|env\w*|dependenc\w+))(?P<behind>.{{0,60}})",
     re.MULTILINE | re.IGNORECASE,
 )
-_BEFORE: Final = re.compile(
+_BEFORE: Final = pattern(
     r"\b(?:earlier|previous|already|before|last|upstream|another|later|separate|follow-?up|next|#\d+)\b|^ (?:to|in|into|from) `",
     re.IGNORECASE,
 )

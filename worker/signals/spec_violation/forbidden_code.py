@@ -10,6 +10,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Final
 
+from worker.domain.pattern import pattern
 from worker.dossier.diff.parser import DiffLine, Hunk
 from worker.dossier.repo_rules.scope import RepoRule, RuleReach
 from worker.signals.analysis.change import AnalyzedFile, CodeChange, Source
@@ -24,12 +25,12 @@ from worker.signals.spec_violation.violation import (
 )
 
 _LONGEST_LINE: Final = 1_000
-_PARTS: Final = re.compile(r"\w+|\(\.\.\.\)|\(…\)|\(\)|\.\.\.|…|\s+|[^\w\s]")
-_COMMENT: Final = re.compile(
+_PARTS: Final = pattern(r"\w+|\(\.\.\.\)|\(…\)|\(\)|\.\.\.|…|\s+|[^\w\s]")
+_COMMENT: Final = pattern(
     r"(?:#(?!\[|!\[)|//|/\*|<!--)\s*\S|@ts-|(?:eslint|biome|prettier|istanbul|tslint)-|(?:TODO|FIXME|XXX|HACK|NOSONAR|noqa|nolint)\b"
 )
-_NAME: Final = re.compile(r"[A-Za-z_]\w*")
-_MODULE: Final = re.compile(r"@?[A-Za-z_][\w./:-]*")
+_NAME: Final = pattern(r"[A-Za-z_]\w*")
+_MODULE: Final = pattern(r"@?[A-Za-z_][\w./:-]*")
 _KEYWORDS: Final = frozenset(
     {"unsafe", "debugger", "var", "goto", "global", "nonlocal", "static", "async", "await", "with", "enum"}
 )
@@ -42,39 +43,39 @@ _NOT_SET: Final = r"(?!\s*=(?![=>]))"
 _TYPES: Final = frozenset({"any", "unknown", "object", "Object", "Function", "never"})
 _STARRED: Final = frozenset({"import *", "from x import *", "from module import *", "from ... import *"})
 _STARRED_IMPORT: Final = r"^\s*from\s+[\w.]+\s+import\s+\*|^\s*import\s+(?:static\s+)?[\w.]+\.\*\s*;"
-_WORD: Final = re.compile(r"\w+")
-_OF_MODULE: Final = re.compile(r"([a-z_]\w*)(\.[a-z_].*)", re.DOTALL)
+_WORD: Final = pattern(r"\w+")
+_OF_MODULE: Final = pattern(r"([a-z_]\w*)(\.[a-z_].*)", re.DOTALL)
 _ARGUMENTS: Final = frozenset({"()", "(...)", "(…)"})
 _ELLIPSES: Final = frozenset({"...", "…"})
 _OPENERS: Final = frozenset("#/")
 _LOOSE: Final = frozenset("#/:")
 _METHODS: Final = frozenset({"unwrap()", "expect()"})
-_METHOD: Final = re.compile(r"[a-z]+[A-Z]\w*\(\)")
-_TEXT: Final = re.compile(r"string|template|char_literal|text_block|jsx_text|regex")
-_LIBRARY_WORDS: Final = re.compile(
+_METHOD: Final = pattern(r"[a-z]+[A-Z]\w*\(\)")
+_TEXT: Final = pattern(r"string|template|char_literal|text_block|jsx_text|regex")
+_LIBRARY_WORDS: Final = pattern(
     r"\blibrar|\blibs?\b|\bpackages?\b|\bpublished\b|\bmodules?\b|\bmain\b|\bcli\b|\bscripts?\b", re.IGNORECASE
 )
-_PROGRAMS: Final = re.compile(r"(?:^|/)(?:cmd|cli|_cli|bin|commands?)/|(?:^|/)(?:cli|main|__main__)\.\w+$")
-_FOR_PROGRAMS: Final = re.compile(
+_PROGRAMS: Final = pattern(r"(?:^|/)(?:cmd|cli|_cli|bin|commands?)/|(?:^|/)(?:cli|main|__main__)\.\w+$")
+_FOR_PROGRAMS: Final = pattern(
     r"print|console|echo|puts|System\.(?:out|err|exit)|fmt\.|log|write|read|input|exit|panic|unwrap|expect|abort|argv|args|env|getenv",
     re.IGNORECASE,
 )
-_DIRECTIVE: Final = re.compile(
+_DIRECTIVE: Final = pattern(
     r"(?:eslint|oxlint|biome|tslint|deno-lint|rubocop|phpcs|ktlint|pylint)[-:][\w: -]*(?:disable|ignore)|# noqa\b|# type: ignore|// ?nolint\b"
     r"|#\[(?:allow|expect)\(|@SuppressWarnings|@Suppress\(|#pragma warning disable|\bNOSONAR\b|@ts-(?:ignore|expect-error)"
 )
-_TEST_WORDS: Final = re.compile(
+_TEST_WORDS: Final = pattern(
     r"(?:\b|_)(?:unit|py|vi)?tests?(?:\b|_)|\btesting\b|\bspecs?\b|\bmock|\bassert|\bfixtures?\b|\bjest\b|\bmocha\b|\bjunit\b|\.only\b|\beverywhere\b|\banywhere\b",
     re.IGNORECASE,
 )
-_COMMENTED: Final = re.compile(r"\s*(?:#(?![!\[])|//|\*(?:\s|$|/)|/\*|>>>|\.\.\. )")
+_COMMENTED: Final = pattern(r"\s*(?:#(?![!\[])|//|\*(?:\s|$|/)|/\*|>>>|\.\.\. )")
 _NO_NAMES: Final = frozenset({"debugger", "unsafe", "any", "goto", "var", "global", "nonlocal", "enum"})
 _WELL_KNOWN: Final = frozenset({"print", "panic", "printStackTrace"})
-_PRINTS: Final = re.compile(r"print|console\.|echo|puts\b|System\.(?:out|err)|fmt\.|write", re.IGNORECASE)
-_MARKS: Final = re.compile(r"/\*|\*/")
-_TRIPLE: Final = re.compile(r"\"\"\"|'''")
-_DEFINITION: Final = re.compile(r"\s*(?:async def|def|class)\b.{1,300}:\s*$")
-_OPENS: Final = re.compile(r"\s*[rRbBuU]{0,2}(?:\"\"\"|''')")
+_PRINTS: Final = pattern(r"print|console\.|echo|puts\b|System\.(?:out|err)|fmt\.|write", re.IGNORECASE)
+_MARKS: Final = pattern(r"/\*|\*/")
+_TRIPLE: Final = pattern(r"\"\"\"|'''")
+_DEFINITION: Final = pattern(r"\s*(?:async def|def|class)\b.{1,300}:\s*$")
+_OPENS: Final = pattern(r"\s*[rRbBuU]{0,2}(?:\"\"\"|''')")
 
 
 @dataclass(frozen=True)

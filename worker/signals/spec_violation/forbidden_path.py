@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from enum import Enum
 from typing import Final
 
+from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Side
 from worker.dossier.diff.parser import ChangeKind, FileDiff
 from worker.dossier.repo_rules.scope import PathTouch, RepoRule, RuleKind
@@ -16,65 +17,65 @@ from worker.signals.analysis.change import AnalyzedFile, CodeChange
 from worker.signals.analysis.file_roles import FileRole, is_signed_by_generator, role_of
 from worker.signals.spec_violation.violation import RuleViolation, is_path_covered, is_path_match, is_root_path_match
 
-_COPY: Final = re.compile(r"vendor|third[- ]party code|upstream|\bcop(?:y|ied)\b", re.IGNORECASE)
-_BUMPS: Final = re.compile(
+_COPY: Final = pattern(r"vendor|third[- ]party code|upstream|\bcop(?:y|ied)\b", re.IGNORECASE)
+_BUMPS: Final = pattern(
     r"\b(?:bump|upgrade|update|dep|deps|dependenc\w+|migrate|version|pin|unpin|release|msrv|edition|switch to|replace|remove)\b",
     re.IGNORECASE,
 )
 """A change about a dependency is a pull request of its own, with the code that follows from it."""
-_LOCK_FILES: Final = re.compile(
+_LOCK_FILES: Final = pattern(
     r"(?:^|/)(?:[\w.-]*\.lock|[\w-]*-lock\.(?:json|ya?ml)|pnpm-lock\.yaml|npm-shrinkwrap\.json|go\.sum|bun\.lockb?|gradle\.lockfile|Package\.resolved)$"
 )
-MANIFEST_FILES: Final = re.compile(
+MANIFEST_FILES: Final = pattern(
     r"(?:^|/)(?:package\.json|pnpm-workspace\.yaml|Cargo\.toml|pyproject\.toml|setup\.(?:py|cfg)|Pipfile|requirements[\w.-]*\.(?:txt|in)"
     r"|go\.(?:mod|work)|pom\.xml|build\.gradle(?:\.kts)?|libs\.versions\.toml|Gemfile|composer\.json|modules\.txt|vendor\.json|Gopkg\.\w+"
     r"|\.gitmodules|deno\.jsonc?|glide\.\w+|Podfile|mix\.exs)$"
 )
-_GENERATED_FILES: Final = re.compile(
+_GENERATED_FILES: Final = pattern(
     r"(?:^|/|_)(?:generated|__generated__|gen|dist|build|autogen)(?:/|$|\.)|\.(?:gen|generated|pb|min)\."
 )
 """Files that tools write: a rule to leave them alone means edits by hand, however it is worded."""
-_CODE_FILES: Final = re.compile(r"\.(?:py|[cm]?[jt]sx?|go|rs|java|kt|rb|cs|php|c|cc|cpp|h|swift|scala)$")
-_VERSION: Final = re.compile(r"\bversion\b|^\s*['\"]?[@\w./-]+@|^\S+ v\d|^\s{2,4}['\"/]?[@\w./-]+[@/]\d")
-_WORDS: Final = re.compile(r"\w+")
+_CODE_FILES: Final = pattern(r"\.(?:py|[cm]?[jt]sx?|go|rs|java|kt|rb|cs|php|c|cc|cpp|h|swift|scala)$")
+_VERSION: Final = pattern(r"\bversion\b|^\s*['\"]?[@\w./-]+@|^\S+ v\d|^\s{2,4}['\"/]?[@\w./-]+[@/]\d")
+_WORDS: Final = pattern(r"\w+")
 _MOST_LINES_BY_HAND: Final = 30
 _MOST_IN_LOCK: Final = 2
 """A package manager changes a version, its address and its hash together; one line alone was edited."""
 _MOST_CHARACTERS: Final = 2_000_000
-_COMMENT: Final = re.compile(r"\s*(?:#(?![!\[])|//)")
-_SENTENCE: Final = re.compile(r"[A-Za-z]{2,} [A-Za-z]{2,}")
-_HEADING: Final = re.compile(
+_COMMENT: Final = pattern(r"\s*(?:#(?![!\[])|//)")
+_SENTENCE: Final = pattern(r"[A-Za-z]{2,} [A-Za-z]{2,}")
+_HEADING: Final = pattern(
     r"\bgenerated\b|\bgenerator\b|copyright|licen[sc]e|SPDX|do not edit|version|\bsource:|\bfrom(?:[: ]|$)|automatic|@\w|eslint|noqa|pragma|nolint|type:",
     2,
 )
-_IDLE: Final = re.compile(r"\.(?:md|mdx|rst|txt|adoc)$|(?:^|/)[\w.-]*\.lock$|-lock\.\w+$|(?:^|/)go\.sum$")
+_IDLE: Final = pattern(r"\.(?:md|mdx|rst|txt|adoc)$|(?:^|/)[\w.-]*\.lock$|-lock\.\w+$|(?:^|/)go\.sum$")
 """Documents and locks: a newer generator may change these and generated code only."""
-_OUTPUT: Final = re.compile(
+_OUTPUT: Final = pattern(
     r"(?:^|/)(?:__)?(?:snapshots?|fixtures?|goldens?|expected|baselines?|testdata)(?:__)?/|\.snap\b|\.d\.[cm]?ts$|\.pyi$|(?:^|/|_)mocks?_|_mocks?\.",
     re.IGNORECASE,
 )
-_TOOL: Final = re.compile(
+_TOOL: Final = pattern(
     r"\b(?:re-?gen\w*|generat(?!ional)\w+|codegen|autogen\w*|vendor\w*|upstream|sync\w*|bindgen|protoc|go generate)\b",
     re.IGNORECASE,
 )
-_PLAIN_FOLDER: Final = re.compile(
+_PLAIN_FOLDER: Final = pattern(
     r"src|libs?|pkg|internal|core|main|java|packages?|tests?|testing|common|utils?|cmd|crates|apps?|org|com|api|server|client",
     re.IGNORECASE,
 )
-_COMMON_NAMES: Final = re.compile(
+_COMMON_NAMES: Final = pattern(
     r"(?:index|mod|main|lib|__init__|package-info|doc|types|utils?|helpers?)(?:[._]\w+)*\.\w+$"
 )
 """Names that every folder has."""
 _LONGEST_BY_HAND: Final = 160
-_OF_CI: Final = re.compile(
+_OF_CI: Final = pattern(
     r"(?:^|/)\.[\w-]+/|(?:^|/)\.[\w.-]+$|(?:^|/)(?:tests?|docs?)/|(?:^|/)(?:azure-pipelines?|appveyor|codecov|mkdocs|bitbucket-pipelines|cloudbuild|renovate)[\w.-]*\.(?:ya?ml|json)$"
 )
-_SOURCES: Final = re.compile(
+_SOURCES: Final = pattern(
     r"\.(?:proto|graphqls?|gql|avsc|thrift|fbs|g4|y|sql|tmpl|tpl|j2|jinja2?|mustache|hbs|ejs|xsd|wsdl|yang|idl|templ|json|ya?ml|toml)$"
     r"|(?:^|[/_.-])(?:gen|code-?gen|generators?|schemas?|templates?|bindgen|mocks?)(?:[_.-][\w.-]*)?/|(?:^|[/_.-])(?:generat\w*|codegen|schemas?|templates?)(?:[_.-][\w.-]*)?\.\w+$",
     re.IGNORECASE,
 )
-_BUNDLED: Final = re.compile(r"(?:^|/)(?:dist|build|out|target|static|assets)/|\.(?:min|bundle)\.|\.(?:css|map|snap)$")
+_BUNDLED: Final = pattern(r"(?:^|/)(?:dist|build|out|target|static|assets)/|\.(?:min|bundle)\.|\.(?:css|map|snap)$")
 
 
 class EditSource(Enum):

@@ -12,6 +12,7 @@ from contextlib import suppress
 from itertools import islice
 from typing import Any, Final, NamedTuple, assert_never, cast
 
+from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
 from worker.dossier.diff.parser import ChangeKind, DiffLine
 from worker.dossier.repo_rules.parser import parse_guidance
@@ -26,64 +27,64 @@ from worker.signals.spec_violation.forbidden_path import MANIFEST_FILES, find_pa
 from worker.signals.spec_violation.violation import RuleViolation, is_in_inline_tests, is_path_covered, is_path_match
 
 _MOST_VIOLATIONS: Final = 200
-_CHANGELOG_FILES: Final = re.compile(
+_CHANGELOG_FILES: Final = pattern(
     r"(?:^|/)(?:\.?change[-_]?logs?|changes|\.?changesets?|history|news|newsfragments|release[-_]?notes?|releases|whats[-_]?new)(?:[-_.][\w.-]*|\.d)?(?:/|$)",
     re.IGNORECASE,
 )
-_OTHER_TITLES: Final = re.compile(
+_OTHER_TITLES: Final = pattern(
     r"^\W*(?:refactor|chore|docs?|tests?|ci|style|build|perf|deps|release|revert|typo|bump|clean|cleanup|rename|reformat|lint|move|simplify"
     r"|internal|prepare|merge|tighten|factor|tidy|modernize|format|types?|typing|extract|deduplicate|dedupe|remove unused|restructure|reorgani[sz]e|split|inline)"
     r"|\b(?:refactor\w*|no functional change|clean-?ups?|clean up|typos?|reformat\w*|rename|lint\w*|warnings?|typing|types|annotations|deps"
     r"|dependenc\w+|factor out|mypy|pyright|clippy|playground|version)\b",
     re.IGNORECASE,
 )
-_BEHAVIOUR_WORDS: Final = re.compile(
+_BEHAVIOUR_WORDS: Final = pattern(
     r"\b(?:fix\w*|feat|add\w*|support\w*|allow\w*|implement\w*|handle\w*|introduc\w+|enable\w*|disable\w*|disallow\w*|prevent\w*|validat\w+|return\w*"
     r"|accept\w*|reject\w*|ignor\w+|avoid\w*|respect\w*|preserv\w+|expos\w+|improv\w+|new|option\w*|flag|deprecat\w+|default\w*|only|don't|do not"
     r"|correct\w*|show\w*|report\w*|rais\w+|throw\w*|stop\w*|make|include\w*|retry\w*|limit\w*|escape\w*|better|breaking|properly|ensure\w*)\b",
     re.IGNORECASE,
 )
-_NOISE: Final = re.compile(
+_NOISE: Final = pattern(
     r"\s*(?:$|#(?!\[|!\[)|//|/\*|\*|\"\"\"|'''|import\b|from\b|use\b|pub use\b|package\b|\w+,?$|[(){}\[\];,]+$|@\w+$|else\b|try:?$)"
 )
-_TOOLING: Final = re.compile(
+_TOOLING: Final = pattern(
     r"(?:^|/)(?:scripts?|tools?|hack|ci|\.github|xtask|bench(?:es|marks?)?|setup\.py|noxfile\.py|conftest\.py|build\.rs|tasks\.py|[\w.-]*\.config\.[\w]+)(?:/|$)"
 )
-_DOCSTRING_ONLY: Final = re.compile(r"doc ?string", re.IGNORECASE)
-_PRIVATE: Final = re.compile(r"(?:^|/)_(?!_init__)\w")
-_OF_PUBLIC: Final = re.compile(r"\b(?:public|exported|api)\b", re.IGNORECASE)
-_OF_SOME: Final = re.compile(
+_DOCSTRING_ONLY: Final = pattern(r"doc ?string", re.IGNORECASE)
+_PRIVATE: Final = pattern(r"(?:^|/)_(?!_init__)\w")
+_OF_PUBLIC: Final = pattern(r"\b(?:public|exported|api)\b", re.IGNORECASE)
+_OF_SOME: Final = pattern(
     r"\b(?:functions?|methods?|class(?:es)?)\s+(?:(?:that|which)(?! (?:you|we|(?:is|are) (?:new|added|public)))|whose|called|used"
     r"|imported|exposed|meant|others|users)\b",
     re.IGNORECASE,
 )
 """The rule is about some functions only, and code does not tell which."""
-_EXEMPT: Final = re.compile(r"\b(?:overload|override|Override|setter|deleter|fixture|inheritdoc)\b")
-_LISTED_NAME: Final = re.compile(r"\s*[\"']\w+[\"'],?$")
+_EXEMPT: Final = pattern(r"\b(?:overload|override|Override|setter|deleter|fixture|inheritdoc)\b")
+_LISTED_NAME: Final = pattern(r"\s*[\"']\w+[\"'],?$")
 """The names that a package imports from its modules are listed like this."""
-_LOG_FOLDER: Final = re.compile(
+_LOG_FOLDER: Final = pattern(
     r"(?:docs?|documentation|changes|changelogs?|changelog\.d|changesets?|news|newsfragments|history|releases?|release[-_]?notes|notes|\.\w+)",
     re.IGNORECASE,
 )
-_LAYOUT: Final = re.compile(r"[\s,]+")
-_ENTRY: Final = re.compile(r"\s+(?:\"[^\"]*\"|'[^']*')\s*[,:]")
-_QUOTED: Final = re.compile(r"[\"'](\w+)[\"']")
-_LISTED: Final = re.compile(r"^__all__(?: ?: ?[\w\[\], ]+)? ?\+?= ?[\[(]([^\])]{0,5000})", re.MULTILINE)
-_OPENING: Final = re.compile(r"^[ \t]*(?:async def|def|class)\b[^\n]{0,300}:[ \t]*\n[ \t]+[rR]?\"\"\"", re.MULTILINE)
-_DEFINED: Final = re.compile(r"\bdef\s+(\w+)\s*\(")
-_NAMED: Final = re.compile(r"\b(\w++)\s*+\(")
-_BOUND: Final = re.compile(r"^[^\S\n]+(?:async )?(?:def )?(\w+)\s*(?:\(|:|=)", re.MULTILINE)
+_LAYOUT: Final = pattern(r"[\s,]+")
+_ENTRY: Final = pattern(r"\s+(?:\"[^\"]*\"|'[^']*')\s*[,:]")
+_QUOTED: Final = pattern(r"[\"'](\w+)[\"']")
+_LISTED: Final = pattern(r"^__all__(?: ?: ?[\w\[\], ]+)? ?\+?= ?[\[(]([^\])]{0,5000})", re.MULTILINE)
+_OPENING: Final = pattern(r"^[ \t]*(?:async def|def|class)\b[^\n]{0,300}:[ \t]*\n[ \t]+[rR]?\"\"\"", re.MULTILINE)
+_DEFINED: Final = pattern(r"\bdef\s+(\w+)\s*\(")
+_NAMED: Final = pattern(r"\b(\w++)\s*+\(")
+_BOUND: Final = pattern(r"^[^\S\n]+(?:async )?(?:def )?(\w+)\s*(?:\(|:|=)", re.MULTILINE)
 _BASES: Final = frozenset({"object", "ABC", "abc.ABC", "metaclass=ABCMeta", "metaclass=abc.ABCMeta", "Generic"})
 _DEEPEST: Final = 5
-_SECTION: Final = re.compile(r"(?:dev-|build-)?dependencies")
-_REQUIREMENT: Final = re.compile(r"\s*([A-Za-z0-9][\w.-]*)")
-_LINE: Final = re.compile(
+_SECTION: Final = pattern(r"(?:dev-|build-)?dependencies")
+_REQUIREMENT: Final = pattern(r"\s*([A-Za-z0-9][\w.-]*)")
+_LINE: Final = pattern(
     r"\s*(?:require )?([\w.-]+\.\w+/[\w./-]+) v[\w.+-]+\s*$|([A-Za-z][\w.-]*)(?:\[[\w,-]*\])?\s*(?:[=<>~!]=?.*)?$"
 )
 _TOOL_KEYS: Final = frozenset(
     {"version", "python", "rust-version", "edition", "go", "node", "npm", "pnpm", "requires-python"}
 )
-_DEPENDENCY: Final = re.compile(
+_DEPENDENCY: Final = pattern(
     r"^\s*\"(@?[\w./-]{1,100})\":\s*\"[\^~>=<]*\d[\w.+-]*\"|^\s*([\w-]{1,100})\s*=\s*(?:\"[\^~>=<]*\d[\w.,*+ -]*\"|\{ ?(?:version|path|git) ?=.{1,200})"
     r"|^\s*\"([\w.\[\]-]{1,100})\s?[~>=<!]=?[^\"]{1,60}\",?\s*$|^\s*(?:require )?([\w.-]+\.\w+/[\w./-]{1,150}) v\d\S*\s*$|<artifactId>([\w.-]{1,100})<"
 )

@@ -6,6 +6,7 @@ from enum import Enum
 from functools import lru_cache
 from typing import Final, assert_never
 
+from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Side
 from worker.dossier.repo_rules.scope import RepoRule, RuleKind, RuleReach, RuleScope
 from worker.signals.analysis.change import AnalyzedFile
@@ -14,18 +15,18 @@ from worker.signals.analysis.syntax import find, text_of
 from worker.signals.signal import SignalMatch
 
 _UNSURE_STRENGTH: Final = 0.6
-_PROGRAM_FOLDERS: Final = re.compile(
+_PROGRAM_FOLDERS: Final = pattern(
     r"(?:^|/)(?:_?cli|cmd|bin|scripts?|tools?|hack|examples?|demos?|docs?|bench(?:es|marks?)?|commands?|xtask|ci|\.github|console|notebooks?|play\w*|sandbox|scratch)/"
     r"|(?:^|/)(?:cli|main|__main__|setup|build|conftest|noxfile|tasks|manage|console|terminal|repl|logger|logging|log|index|run|xtask|play|playground|scratch|sandbox|repro|debug"
     r"|[\w.-]*[_.-]cli|cli[_.-][\w.-]*|[\w.-]*[._-]config(?=\.(?:py|[cm]?[jt]s)$)|(?:prepare|prebuild|postbuild|postinstall|build|release)[_-][\w.-]*|[\w.-]*printer|[\w.-]*reporter)\.\w+$"
     r"|^[^/]+\.[mc]js$"
 )
 """Programs and what prints for them: hardly "library code"."""
-_MAIN: Final = re.compile(r"^package main\b", re.MULTILINE)
-_GUARD: Final = re.compile(r"^if __name__\s*==", re.MULTILINE)
-_GLOB_PARTS: Final = re.compile(r"\*\*/?|\*|\?|[^*?]+")
+_MAIN: Final = pattern(r"^package main\b", re.MULTILINE)
+_GUARD: Final = pattern(r"^if __name__\s*==", re.MULTILINE)
+_GLOB_PARTS: Final = pattern(r"\*\*/?|\*|\?|[^*?]+")
 _GLOBS: Final = {"**/": "(?:.{1,300}/)?", "**": ".{0,300}", "*": "[^/]{0,200}", "?": "[^/]"}
-_FOR_TESTS: Final = re.compile(r"\bcfg\([^\"]{0,100}\btest\b|\[\s*(?:\w+::)*(?:test|rstest|test_case)\b")
+_FOR_TESTS: Final = pattern(r"\bcfg\([^\"]{0,100}\btest\b|\[\s*(?:\w+::)*(?:test|rstest|test_case)\b")
 
 
 @dataclass(frozen=True)

@@ -3,13 +3,13 @@
 Only a command, step or setting that existed before can be a fact; a new one may be informative or lax.
 """
 
-import re
 from collections.abc import Iterator
 from itertools import islice
 from typing import Final
 
 from tree_sitter import Node
 
+from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category, Side
 from worker.dossier.diff.parser import DiffLine
 from worker.signals.analysis.change import AnalyzedFile, CodeChange, EditBlock, memoized
@@ -32,87 +32,85 @@ from worker.signals.analysis.skips import is_ci_removal_declared
 from worker.signals.analysis.syntax import ancestors
 from worker.signals.signal import SignalKind, SignalMatch, SignalScope, signal
 
-_MASK: Final = re.compile(
+_MASK: Final = pattern(
     r"(?<!\s)\s*+(\|\||;)\s*+(?:/(?:usr/)?bin/)?(?:true|:|\(?\s*exit (?:/b )?0\s*\)?|return 0|echo\b.*|printf\b.*|ver\s*>\s*nul)\s*+;?\s*+\)?$"
 )
 """What swallows the failure of the command before it."""
-_IGNORED: Final = re.compile(
+_IGNORED: Final = pattern(
     r"\s*(?:-\s+)*[\"']?(?:continue-on-error|continueOnError|allow_failure|soft_fail|ignore_errors?|ignore_outcome|failure:\s*ignore)[\"']?\s*:\s*"
     r"[\"']?(?:(?:true|yes|on)\b|\$\{\{\s*(?:true|always\(\)|!\s*cancelled\(\))\s*\}\})"
 )
-_SWITCHED_OFF: Final = re.compile(
+_SWITCHED_OFF: Final = pattern(
     r"\s*(?:-\s+)*(?:if\s*:\s*[\"']?(?:false|0|\$\{\{\s*(?:false|0|!\s*(?:true|always\(\)))\s*(?:&&.*)?\}\}|!\s*always\(\)|(?:\$\{\{\s*)?(?:github\.\w{1,30}|env\.\w{1,40}|'\w{0,20}'|\d+) == (?:'(?:never|none|nobody|disabled|skip|)'|0|null|false)\s*(?:\}\})?)[\"']?\s*(?:#.*)?$|when\s*:\s*[\"']?never\b|condition\s*:\s*false\b|enabled\s*:\s*false\b|skip\s*:\s*true\b)"
 )
-_MASK_ANYWHERE: Final = re.compile(r"\|\|\s*(?:true|:|exit 0)(?=\s|$)")
-_NOTHING: Final = re.compile(
-    r"(?:@?echo\b.*|true|:|exit 0|/bin/true|sleep \d+|printf\b.*|node -e [\"']{1,2}[\"']{0,2})$"
-)
-_SWITCHES: Final = re.compile(r"^\s*(?:-\s+)*(?:run:\s*)?(?:set \+e\b|exit 0\s*$|set -o? ?\+errexit)")
+_MASK_ANYWHERE: Final = pattern(r"\|\|\s*(?:true|:|exit 0)(?=\s|$)")
+_NOTHING: Final = pattern(r"(?:@?echo\b.*|true|:|exit 0|/bin/true|sleep \d+|printf\b.*|node -e [\"']{1,2}[\"']{0,2})$")
+_SWITCHES: Final = pattern(r"^\s*(?:-\s+)*(?:run:\s*)?(?:set \+e\b|exit 0\s*$|set -o? ?\+errexit)")
 _QUOTED: Final = r"(?:\\?\"[^\"]{0,80}\"|'[^']{0,80}'|[^\s\"']+)"
 _SELECTS: Final = rf"-k[= ]?{_QUOTED}|-run[= ]{_QUOTED}|-Dtest={_QUOTED}|--tests[= ]{_QUOTED}|--test(?:Name|Path)Patterns?[= ]{_QUOTED}|--grep[= ]{_QUOTED}"
 """Options that choose tests."""
-_CHOOSES_NONE: Final = re.compile(
+_CHOOSES_NONE: Final = pattern(
     r"--co(?:llect-only)?(?![\w-])|--listTests\b|--list-tests\b|--no-run\b|--dry-run\b"
     r"|-run[= ][\"']?(?:\^\$|NONE|none|XXX)[\"']?(?=\s|$)|-k[= ]?[\\\"']{0,2}(?:none|nothing|no_?tests?)\b[\\\"']{0,2}"
 )
 """Options with which a test command runs no test."""
-_NARROWS: Final = re.compile(
+_NARROWS: Final = pattern(
     rf"{_SELECTS}|"
     r"--ignore(?:-glob)?[= ]\S*|--deselect[= ]\S+|-k[= ]?\s*[\\\"']{0,2}not\b|-m[= ]?\s*[\\\"']{0,2}not\b|\btestPathIgnorePatterns\b"
     r"|-D(?:skipTests|maven\.test\.skip)\b|-x\s+\w*[tT]est\b|-{1,2}skip[= ]\S+|--exclude[= ]\S+|-DfailIfNoTests=false|--if-present\b"
     r"|passWithNoTests\b(?!\W{1,4}false)|--pass-with-no-tests\b|--exit-zero\b|--no-error-on-unmatched-pattern|-Dmaven\.test\.failure\.ignore"
     r"|<(?:skipTests|skipITs|maven\.test\.skip|testFailureIgnore)>\s*true|\bignoreFailures\s*=\s*true|--force-exit\b|--suppress-no-test-exit-code|\bcollect_ignore(?:_glob)?\b"
 )
-_KEY: Final = re.compile(r"\s*(?:-\s+)*(?!run\b|script\b|command\b)[\w-]{1,60}\s*:|.*\bfix\b")
+_KEY: Final = pattern(r"\s*(?:-\s+)*(?!run\b|script\b|command\b)[\w-]{1,60}\s*:|.*\bfix\b")
 """A line that is no command, or one that mends what it finds."""
 _STEP: Final = 5
 _LONGEST: Final = 1_000
 _MOST_SHOWN: Final = 60
-_OUTCOME: Final = re.compile(r"\b(?:steps|needs)\.[\w-]{1,80}\.(?:outcome|conclusion|result)\b")
-_PLAIN_SHELL: Final = re.compile(r"(^|/)(package\.json|(GNU)?[Mm]akefile)$")
+_OUTCOME: Final = pattern(r"\b(?:steps|needs)\.[\w-]{1,80}\.(?:outcome|conclusion|result)\b")
+_PLAIN_SHELL: Final = pattern(r"(^|/)(package\.json|(GNU)?[Mm]akefile)$")
 """Files whose shell goes on after a failure; CI starts it with `-e`."""
 _MOST: Final = 100
-_ADDED_OPTIONS: Final = re.compile(r"\s*[\"']?addopts[\"']?\s*=")
+_ADDED_OPTIONS: Final = pattern(r"\s*[\"']?addopts[\"']?\s*=")
 """What pytest is started with wherever it is started."""
-_ENDS: Final = re.compile(r"(?:exit|return)(?: 0)?\s*;?\s*(?:#.*)?")
-_SCRIPT: Final = re.compile(r"\.(?:sh|bash)$")
-_OPENS_BLOCK: Final = re.compile(r"\s*(?:-\s+)*(?:run|scripts?|commands?|cmds?)\s*[:=]\s*[|>]?[+-]?\s*$")
-_TEST_SCRIPT: Final = re.compile(r"\s*\"test(?:[:-][\w:-]{1,60})?\"\s*:")
-_RECIPES: Final = re.compile(r"(?:^|/)(?:(?:GNU)?[Mm]akefile|[Jj]ustfile|[^/]+\.mk)$")
-_TEST_TARGET: Final = re.compile(r"@?(?:unit-?)?tests?(?:[-_][\w-]{1,60})?\s*:(?!=)")
-_PREREQUISITES: Final = re.compile(r"@?[\w.-]{1,60}\s*:(?!=)\s*[\w./$-]")
-_EMPTY: Final = re.compile(r"\s*\"[\w:.-]{1,60}\"\s*:\s*\"\s*\",?\s*$")
+_ENDS: Final = pattern(r"(?:exit|return)(?: 0)?\s*;?\s*(?:#.*)?")
+_SCRIPT: Final = pattern(r"\.(?:sh|bash)$")
+_OPENS_BLOCK: Final = pattern(r"\s*(?:-\s+)*(?:run|scripts?|commands?|cmds?)\s*[:=]\s*[|>]?[+-]?\s*$")
+_TEST_SCRIPT: Final = pattern(r"\s*\"test(?:[:-][\w:-]{1,60})?\"\s*:")
+_RECIPES: Final = pattern(r"(?:^|/)(?:(?:GNU)?[Mm]akefile|[Jj]ustfile|[^/]+\.mk)$")
+_TEST_TARGET: Final = pattern(r"@?(?:unit-?)?tests?(?:[-_][\w-]{1,60})?\s*:(?!=)")
+_PREREQUISITES: Final = pattern(r"@?[\w.-]{1,60}\s*:(?!=)\s*[\w./$-]")
+_EMPTY: Final = pattern(r"\s*\"[\w:.-]{1,60}\"\s*:\s*\"\s*\",?\s*$")
 """A script of package.json without a command."""
-_BEHIND: Final = re.compile(r"\s*(?:-\s+)*[\"']?([\w.:/-]{1,60}?)[\"']?\s*[:=](?:\s|$)")
+_BEHIND: Final = pattern(r"\s*(?:-\s+)*[\"']?([\w.:/-]{1,60}?)[\"']?\s*[:=](?:\s|$)")
 _JOB: Final = 60
 """Lines of a job that are read above a step that does nothing."""
-_STEPS: Final = re.compile(r"\s*steps\s*:")
-_NEEDS: Final = re.compile(r"\s*needs\s*:")
-_CONDITIONAL: Final = re.compile(
+_STEPS: Final = pattern(r"\s*steps\s*:")
+_NEEDS: Final = pattern(r"\s*needs\s*:")
+_CONDITIONAL: Final = pattern(
     rf"(?!-k[= ]?\s*[\\\"']{{0,2}}not\b)(?:{_SELECTS})|-D|-x\s|--exclude|skip|--if-present|--force-exit"
 )
 """Flags that may not be about tests: they count where the base had the same command without them."""
-_TRIGGER: Final = re.compile(r"\bpull_request(?:_target)?\b|\bmerge_requests?\b|\bmerge_group\b")
-_CONFTEST: Final = re.compile(r"(?:^|/)conftest\.py$")
+_TRIGGER: Final = pattern(r"\bpull_request(?:_target)?\b|\bmerge_requests?\b|\bmerge_group\b")
+_CONFTEST: Final = pattern(r"(?:^|/)conftest\.py$")
 _CONDITIONS: Final = frozenset({"if_statement", "elif_clause", "else_clause", "except_clause", "match_statement"})
-_EMPTIES: Final = re.compile(
+_EMPTIES: Final = pattern(
     r"\s+(?:items\[:\]\s*=\s*(?:\[\]|\(\)|list\(\))|items\.clear\(\)|del items\[:\]|items\s*\*=\s*0\b"
     r"|\w+\.add_marker\(\s*(?:pytest\.mark\.skip\b(?!if)|[\"']skip[\"']|skip\w*\))"
     r"|session\.exitstatus\s*=\s*(?:0|(?:pytest\.)?ExitCode\.OK)\b|os\._exit\(0\))"
     r"|collect_ignore_glob\s*=\s*\[\s*[\"'](?:\*|\*\*/\*|\*\.py|test_\*(?:\.py)?)[\"']"
 )
-_DEMANDS: Final = re.compile(
+_DEMANDS: Final = pattern(
     r"^\s*(?:run:\s*)?set -[a-z]*e[a-z]*\b|^\s*(?:run:\s*)?set -o (?:errexit|pipefail)|^\s*(?:-\s+)?[\"']?error(?:::?\w*)*[\"']?,?\s*$"
     r"|filterwarnings\s*+=\s*+\[?\s*+[\"']?error|(?:PYTHONWARNINGS|RUSTFLAGS|RUSTDOCFLAGS|CFLAGS|CXXFLAGS|GOFLAGS)[\"']?\s*[:=].*(?:error|-D\s?warnings|-Werror)"
     r"|-W\s?error\b|-Werror\b|-D\s?warnings\b|#!\[deny\(|--strict\b(?!=)|-race\b|--max-warnings[= ]0|--check-untyped-defs|--disallow-\S+|--noEmitOnError|--typecheck\b|-Xlint:all"
     r"|xfail_strict\s*=\s*true|--strict-(?:markers|config)|[\"']strict[\"']\s*:\s*true|^\s*strict\s*=\s*true|[\"']noUnchecked\w+[\"']\s*:\s*true|typeCheckingMode[\"']?\s*[:=]\s*[\"']strict"
     r"|[\"'](?:extends|presets?)[\"']\s*:.*strict|shell:\s*bash -[a-z]*e|allWarningsAsErrors\s*=\s*true|<failOnWarning>true"
 )
-_OF_RULE: Final = re.compile(
+_OF_RULE: Final = pattern(
     r"^\s*[\"']?([@\w/-]{3,80})[\"']?\s*+[:=]\s*+\[?\s*+[\"']?(error|deny|forbid|warn|off|allow|none|2|1|0)\b[\"']?"
 )
 _RANKS: Final = {"error": 2, "deny": 2, "forbid": 2, "2": 2, "warn": 1, "1": 1, "off": 0, "allow": 0, "none": 0, "0": 0}
-_RULED: Final = re.compile(r"(?:eslint|stylelint|biome|Cargo\.toml|clippy|pyright|pyproject|\.oxlint)")
+_RULED: Final = pattern(r"(?:eslint|stylelint|biome|Cargo\.toml|clippy|pyright|pyproject|\.oxlint)")
 _LONGEST_SETTING: Final = 500
 _MOST_SETTINGS: Final = 2_000
 

@@ -4,11 +4,11 @@ The subject is what the test calls itself and the change defines, or what the te
 A double for anything else is ordinary.
 """
 
-import re
 from collections.abc import Iterator
 from itertools import chain
 from typing import Final
 
+from worker.domain.pattern import can_match, pattern
 from worker.domain.verdict.verdict import Category
 from worker.signals.analysis.change import AnalyzedFile, CodeChange, memoized_for_family
 from worker.signals.analysis.file_roles import SCRIPT_LANGUAGES, Language
@@ -17,26 +17,27 @@ from worker.signals.analysis.test_pairs import match_all_tests
 from worker.signals.analysis.tests import Test
 from worker.signals.signal import SignalKind, SignalMatch, SignalScope, signal
 
-_PATCHES: Final = re.compile(
+_PATCHES: Final = pattern(
     r"\bpatch(?:\.object)?\(\s*(?:[\w.]{1,80},\s*)?[\"'](?:[\w.]{1,120}\.)?(\w{3,80})[\"']|\bsetattr\(\s*(?:[\w.]{1,80},\s*)?[\"'](?:[\w.]{1,120}\.)?(\w{3,80})[\"']\s*,"
     r"|\b(?:spyOn|stub|replace)\(\s*[\w.]{1,80},\s*[\"'`](\w{3,80})[\"'`]\s*+\)?\s*+\.?(?:mock(?:Return|Resolved|Rejected|Implementation)|returns|resolves|callsFake|and\.return)"
     r"|^\s*[\w.]{1,80}\.(\w{3,80})\s*=\s*(?:(?:jest|vi|sinon)\.(?:fn|stub|mock)\(|(?:Magic|Async)?Mock\()"
     r"|\b(?:when|doReturn\([^)\n]{0,80}\)\.when)\(\s*(?:sut|subject|underTest|target|testee)\)?\.(\w{3,80})\(",
+    needs=("patch", "setattr", "spyon", "stub", "replace", "mock", ".fn(", "when"),
 )
-_SHADOWS: Final = re.compile(
+_SHADOWS: Final = pattern(
     r"^\s*(?:const |let |var )?(\w{3,80})\s*:?=\s*(?:async )?(?:lambda\b|\([^()\n]{0,80}\)\s*=>|func\(|function\s*\(|\|[^|\n]{0,80}\|)"
 )
 """A function of the test's own, under the name of another."""
-_MODULE: Final = re.compile(
+_MODULE: Final = pattern(
     r"^\s*(?:jest|vi|vitest)\.(?:mock|doMock)\(\s*+(?:import\()?\s*+[\"'`](\.{1,2}/[\w./-]{1,200})[\"'`]\)?\s*(?:,|\))"
 )
-_PARTLY: Final = re.compile(r"requireActual|importActual|importOriginal|importOriginalModule|spy:\s*true")
-_MOCKED_TYPE: Final = re.compile(
+_PARTLY: Final = pattern(r"requireActual|importActual|importOriginal|importOriginalModule|spy:\s*true")
+_MOCKED_TYPE: Final = pattern(
     r"(?<![\w.])mock\(\s*(\w{2,80})\.class|@Mock(?:Bean|itoBean)?(?:\([^)\n]{0,80}\))?\s+(?:private |protected |final )*(\w{2,80})\b"
 )
 _LONGEST: Final = 500
-_CALLS: Final = re.compile(r"(?<![\w.])(?:(?!mock)\w+\.)?(\w{3,80})\(")
-_SUBJECT: Final = re.compile(r"(?:^|/)(?:Test)?([\w-]+?)(?:[._-](?:test|spec)s?|Tests?|TestCase|IT|_Test)?\.\w+$")
+_CALLS: Final = pattern(r"(?<![\w.])(?:(?!mock)\w+\.)?(\w{3,80})\(")
+_SUBJECT: Final = pattern(r"(?:^|/)(?:Test)?([\w-]+?)(?:[._-](?:test|spec)s?|Tests?|TestCase|IT|_Test)?\.\w+$")
 
 
 @signal(Category.TESTS_PASS_BUT_WRONG, SignalKind.SUSPICION, SignalScope.TESTS)
@@ -59,7 +60,8 @@ def double_under_test(change: CodeChange) -> Iterator[SignalMatch]:
 
 
 def _is_patching(file: AnalyzedFile) -> bool:
-    return any(any(_names(text)) for text in file.diff.added_texts)
+    names = _names if any(can_match(_PATCHES, text) for text in file.diff.added_passages()) else _find_shadows
+    return any(any(names(text)) for text in file.diff.added_texts)
 
 
 @memoized_for_family
@@ -87,10 +89,13 @@ def _find_replaced(test: Test, file: AnalyzedFile, defined: frozenset[str]) -> I
 
 
 def _names(text: str) -> Iterator[str]:
-    text = text[:_LONGEST]
-    patched = (name for match in _PATCHES.finditer(text) for name in match.groups() if name)
-    shadow = _SHADOWS.match(text)
-    return chain(patched, () if shadow is None else (shadow[1],))
+    patched = (name for match in _PATCHES.finditer(text[:_LONGEST]) for name in match.groups() if name)
+    return chain(patched, _find_shadows(text))
+
+
+def _find_shadows(text: str) -> tuple[str, ...]:
+    shadow = _SHADOWS.match(text[:_LONGEST])
+    return () if shadow is None else (shadow[1],)
 
 
 def _find_own_module_mocks(file: AnalyzedFile) -> Iterator[SignalMatch]:

@@ -15,6 +15,7 @@ from typing import Final
 
 from tree_sitter import Node
 
+from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
 from worker.dossier.diff.parser import LineKind
 from worker.signals.analysis.change import AnalyzedFile, CodeChange, Source, memoized, memoized_for_family
@@ -44,27 +45,25 @@ _WRAPPERS: Final = _RETURNS | frozenset(
     {"expression_statement", "expression_list", "parenthesized_expression", "argument_list", "then"}
 )
 _TABLES: Final = {Language.PYTHON: ("dictionary",), **dict.fromkeys(SCRIPT_LANGUAGES, ("object",))}
-_ANSWERS: Final = re.compile(
+_ANSWERS: Final = pattern(
     r"^[^\S\n]*+(?:return\b|.*=>[^\S\n]*+[\[({\"'`\d]|[\[({\"'`\d-])|\{\s*+return\b", re.MULTILINE
 )
-_COMPARES: Final = re.compile(r"==|\.equals\(")
-_PAIRS: Final = re.compile(r"[\"'`\d]\s*+:\s*+[\"'`\d-]|^[^\S\n]*+\w++:\s*+[\"'`\d-]", re.MULTILINE)
+_COMPARES: Final = pattern(r"==|\.equals\(")
+_PAIRS: Final = pattern(r"[\"'`\d]\s*+:\s*+[\"'`\d-]|^[^\S\n]*+\w++:\s*+[\"'`\d-]", re.MULTILINE)
 _LONG: Final = 8
-_LITERAL: Final = re.compile(
+_LITERAL: Final = pattern(
     r"\"(?:[^\"\\\n]|\\.){1,200}\"|'(?:[^'\\\n]|\\.){1,200}'|`[^`\n]{1,200}`|(?<![\w.])-?\d[\d_]*(?:\.\d+)?(?![\w.])"
 )
 _OPENS: Final = frozenset("[({")
 _LONGEST: Final = 1_000
 _MOST_LINES: Final = 20_000
 _MOST_SHOWN: Final = 40
-_WRAPPING_CALL: Final = re.compile(
-    r"(?:.*\.(?:to_string|to_owned|into|to_vec)|String::from|Some|Ok|Cow::from)", re.DOTALL
-)
-_NUMBER: Final = re.compile(r"[0-9]|10|100|1000|[01]\.0*|\d+[uif]\d+")
+_WRAPPING_CALL: Final = pattern(r"(?:.*\.(?:to_string|to_owned|into|to_vec)|String::from|Some|Ok|Cow::from)", re.DOTALL)
+_NUMBER: Final = pattern(r"[0-9]|10|100|1000|[01]\.0*|\d+[uif]\d+")
 """Numbers that occur anywhere."""
 _SELF: Final = frozenset({"self", "cls", "this", "ctx", "context", "args", "kwargs", "mut", "const", "readonly"})
-_NAME: Final = re.compile(r"[A-Za-z_]\w*")
-_CONSTANT_NAME: Final = re.compile(
+_NAME: Final = pattern(r"[A-Za-z_]\w*")
+_CONSTANT_NAME: Final = pattern(
     r"name|type|kind|label|title|version|descri|default|constant|prefix|suffix|path|url|help|format|repr|str$|mock|fake|stub|noop",
     2,
 )
@@ -72,10 +71,10 @@ _HERITAGE: Final = frozenset(
     {"class_heritage", "super_interfaces", "base_list", "base_clause", "class_interface_clause"}
     | {"delegation_specifiers"}
 )
-_ANDS: Final = re.compile(r" and | && ")
+_ANDS: Final = pattern(r" and | && ")
 _VALUE: Final = r"(\"[^\"\n]{1,200}\"|'[^'\n]{1,200}'|`[^`\n]{1,200}`|-?\d[\d_.]*|[\[(][^\[\]()\n]{3,200}[\])])"
 _INPUT: Final = r"[\w.]{1,60}(?:\[[\w'\"]{1,20}\])?(?:\.as_str\(\)|\.trim\(\)|\.strip\(\)|\.to_string\(\))?"
-_EQUALS: Final = re.compile(
+_EQUALS: Final = pattern(
     rf"{_INPUT}\s*={{2,3}}\s*{_VALUE}|{_VALUE}\s*={{2,3}}\s*{_INPUT}|{_VALUE}\.equals\({_INPUT}\)|{_INPUT}\.equals\({_VALUE}\)"
 )
 _FEWEST: Final = 2

@@ -3,10 +3,10 @@
 A sleep counts only where it was put alone between existing lines; a new test of a delay may wait.
 """
 
-import re
 from collections.abc import Iterator
 from typing import Final
 
+from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
 from worker.dossier.diff.parser import DiffLine
 from worker.signals.analysis.change import CodeChange, EditBlock
@@ -14,12 +14,13 @@ from worker.signals.analysis.ci_config import is_comment
 from worker.signals.analysis.file_roles import FileRole, role_of
 from worker.signals.signal import SignalKind, SignalMatch, SignalScope, signal
 
-_SLEEPS: Final = re.compile(
+_SLEEPS: Final = pattern(
     r"^\s*(?:await\s+)?(?:time\.sleep|asyncio\.sleep|anyio\.sleep|trio\.sleep|sleep|Thread\.sleep|TimeUnit\.\w+\.sleep|time\.Sleep|(?:std::)?thread::sleep|tokio::time::sleep"
     r"|gevent\.sleep|eventlet\.sleep|page\.waitForTimeout|cy\.wait|setTimeout|delay|wait|Uninterruptibles\.sleepUninterruptibly)\(\s*[\w.*:() ]{1,60}\)?(?:\.await)?;?\s*(?:(?:#|//).*)?$"
     r"|^\s*await new Promise\(.{0,60}\bsetTimeout\b",
+    needs=("sleep", "wait", "timeout", "delay"),
 )
-_ZERO: Final = re.compile(r"\(\s*0(?:\.0*)?\s*\)|setTimeout\(\w+,?\s*0?\s*\)")
+_ZERO: Final = pattern(r"\(\s*0(?:\.0*)?\s*\)|setTimeout\(\w+,?\s*0?\s*\)")
 _LONGEST: Final = 500
 
 
@@ -34,7 +35,7 @@ def sleep_added(change: CodeChange) -> Iterator[SignalMatch]:
     for file in change.files:
         if file.language is None or role_of(file.path) not in {FileRole.TEST, FileRole.PRODUCTION}:
             continue
-        for edit in file.edit_blocks:
+        for edit in file.edit_blocks if file.can_match(_SLEEPS) else ():
             line = _find_lone_sleep(edit)
             if line is not None:
                 yield SignalMatch("a sleep that only makes something likelier to be ready", file.path, line.head_line)

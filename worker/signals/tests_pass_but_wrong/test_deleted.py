@@ -4,12 +4,12 @@ A deleted test is a suspicion, and so is a hidden one whose code went with it or
 fact. A test that became a helper of other tests is not hidden.
 """
 
-import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Final, NamedTuple
 
+from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category, Side
 from worker.dossier.diff.parser import ChangeKind
 from worker.signals.analysis.change import (
@@ -35,41 +35,41 @@ _MANY_TESTS: Final = 3
 """Deleted tests beyond which the tests were rebuilt."""
 _REMOVING_KINDS: Final = frozenset({ChangeKind.MODIFIED, ChangeKind.DELETED})
 _STEM: Final = 4
-_PACKAGE: Final = re.compile(r"""from ['"](\.\.(?:/\.\.){0,5})(?:/index)?(?:\.[jt]sx?)?/?['"]""")
-_PARTS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
-_CALLED: Final = re.compile(r"([A-Za-z_]\w{2,200}+)\s*(?:::<[^>()]{0,80}>)?!?\(")
-_COMMON: Final = re.compile(
+_PACKAGE: Final = pattern(r"""from ['"](\.\.(?:/\.\.){0,5})(?:/index)?(?:\.[jt]sx?)?/?['"]""")
+_PARTS: Final = pattern(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_CALLED: Final = pattern(r"([A-Za-z_]\w{2,200}+)\s*(?:::<[^>()]{0,80}>)?!?\(")
+_COMMON: Final = pattern(
     r"(assert|expect|require|should|test_|Test)\w*$|(to|is)(Be|Equal|Have|Not|Throw|Match|Contain|Null|True|False|One|Empty)\w*$"
     r"|(func|len|str|int|print|println|range|list|dict|set|tuple|map|filter|for|while|switch|match|catch|vec|format|String|Run|Parallel|Helper"
     r"|describe|test|Errorf?|Fatalf?|Logf?|make|append|string|byte|raises|unwrap|isinstance|sorted|then|with|Some|None|async|function)$"
 )
 """Names that every test calls."""
-_WORD: Final = re.compile(r"[A-Za-z_]\w{3,}")
-_MARKS: Final = re.compile(
+_WORD: Final = pattern(r"[A-Za-z_]\w{3,}")
+_MARKS: Final = pattern(
     r"\"[^\"]{0,200}\"|'[^']{0,200}'|@(?:\w{1,60}\.){0,6}\w{1,80}|#!?\[[\w:]{1,80}|\b(?:it|test|\w{0,20}params?|(?:\w{1,60}\.){0,6}\w{1,80}(?=\())"
 )
 """Texts in marks and the marks themselves: they name no data of the change."""
-_COMMENT: Final = re.compile(r"\s*(?://|#(?!\[)|/?\*)")
+_COMMENT: Final = pattern(r"\s*(?://|#(?!\[)|/?\*)")
 _MOST_LOST: Final = 30
 """Lost tests that are looked at: with more of them, none is hidden."""
 _MOST_MOVED: Final = 0.6
 _COLLECTED: Final = {
-    Language.PYTHON: re.compile(r"(^|/)(test_[^/]*|[^/]*_tests?)\.py$"),
-    Language.GO: re.compile(r"_test\.go$"),
-    Language.JAVA: re.compile(r"(^|/)([^/]*Test[^/]*|[^/]*(IT|Spec))\.java$"),
-    Language.RUBY: re.compile(r"_(?:spec|test)\.rb$|(^|/)test_[^/]*\.rb$"),
-    Language.PHP: re.compile(r"Test\.php$"),
+    Language.PYTHON: pattern(r"(^|/)(test_[^/]*|[^/]*_tests?)\.py$"),
+    Language.GO: pattern(r"_test\.go$"),
+    Language.JAVA: pattern(r"(^|/)([^/]*Test[^/]*|[^/]*(IT|Spec))\.java$"),
+    Language.RUBY: pattern(r"_(?:spec|test)\.rb$|(^|/)test_[^/]*\.rb$"),
+    Language.PHP: pattern(r"Test\.php$"),
     **dict.fromkeys(
-        SCRIPT_LANGUAGES, re.compile(r"(\.|-|_)(test|spec|cy|e2e)s?\.[cm]?[jt]sx?$|(^|/)__tests__/[^_][^/]*$")
+        SCRIPT_LANGUAGES, pattern(r"(\.|-|_)(test|spec|cy|e2e)s?\.[cm]?[jt]sx?$|(^|/)__tests__/[^_][^/]*$")
     ),
 }
 """Files that the usual runners of a language look at. Rust's, C#'s and Kotlin's find tests by their marks alone."""
 _TELLING_LINES: Final = 3
 """Lines of a body that identify a test, whatever its name."""
-_IDENTIFIER: Final = re.compile(r"\w+")
-_COMMENT_MARK: Final = re.compile(r"\s*(?:#|//|--|\*|/\*+)+\s?")
+_IDENTIFIER: Final = pattern(r"\w+")
+_COMMENT_MARK: Final = pattern(r"\s*(?:#|//|--|\*|/\*+)+\s?")
 _LONGEST: Final = 1_000
-_ENCLOSING_MARKS: Final = re.compile(r"/\*|\"\"\"|'''|`|=begin|\bif (?:false|0)\b|#if\b")
+_ENCLOSING_MARKS: Final = pattern(r"/\*|\"\"\"|'''|`|=begin|\bif (?:false|0)\b|#if\b")
 """The beginning of a comment, a string or a branch that never runs."""
 
 

@@ -4,10 +4,10 @@ A condition of any kind (platform, version, a missing tool) is an honest skip. W
 be parsed, and the hunk has to show the existing line that makes the test.
 """
 
-import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
+from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
 from worker.dossier.diff.parser import DiffLine, LineKind
 from worker.signals.analysis.change import AnalyzedFile, CodeChange, Source, is_certain_revert, memoized
@@ -26,74 +26,69 @@ from worker.signals.signal import SignalKind, SignalMatch, SignalScope, signal
 
 _SUITE: Final = r"(?:it|test|describe|suite|context|specify|bench)"
 _MARK: Final = {
-    Language.PYTHON: re.compile(
+    Language.PYTHON: pattern(
         r"\s*@(?:pytest\.)?mark\.(?:skip\b|skipif\b|parametrize\(\s*(?:[\"'][^\"']{1,80}[\"']|[(\[][^()\[\]]{1,80}[)\]]), ?(?:\[\]|\(\))\s*[,)]|xfail\b)"
         r"|\s*@(?:unittest\.)?(?:skip\(|skipIf\(|skipUnless\(|expectedFailure\b)|\s*@skip\b",
+        needs=("@",),
     ),
-    Language.RUST: re.compile(r"\s*#\[(?:ignore\b|cfg\((?:any\(\)|FALSE|false|never|disabled)\))"),
-    Language.JAVA: re.compile(r"\s*@(?:\w+\.){0,6}(?:Disabled|Ignore)\b(?!\w)|.*@Test\(.*\benabled\s*=\s*false"),
+    Language.RUST: pattern(r"\s*#\[(?:ignore\b|cfg\((?:any\(\)|FALSE|false|never|disabled)\))"),
+    Language.JAVA: pattern(r"\s*@(?:\w+\.){0,6}(?:Disabled|Ignore)\b(?!\w)|.*@Test\(.*\benabled\s*=\s*false"),
     **dict.fromkeys(
         SCRIPT_LANGUAGES,
-        re.compile(
+        pattern(
             rf"\s*(?:{_SUITE}(?:\.\w+)?\.(?:skip|todo|fixme|fails|failing)\b(?!If)|x(?:it|test|describe|context|specify)\b)\s*[(.<]"
             rf"|\s*{_SUITE}(?:\.\w+)?\.(?:skipIf\((?:true|1)\)|runIf\((?:false|0)\)|(?:each|for)\(\[\]\))"
         ),
     ),
-    Language.GO: re.compile(r"\s*(?:X|P)(?:It|Describe|Context|Specify|When)\("),
-    Language.RUBY: re.compile(
+    Language.GO: pattern(r"\s*(?:X|P)(?:It|Describe|Context|Specify|When)\("),
+    Language.RUBY: pattern(
         r"\s*(?:x(?:it|describe|context|specify|example|feature|scenario)|pending)\b\s*[({\"']|\s*(?:it|specify|example|describe|context|scenario)\b.{1,200}?,\s*(?::skip\b|skip: ?(?:true|[\"'])|:pending\b|pending: ?(?:true|[\"']))"
     ),
-    Language.CSHARP: re.compile(
+    Language.CSHARP: pattern(
         r"\s*\[(?:\w+, ?){0,3}(?:\w+\.)*(?:Ignore\b(?!\()|Ignore\(|\w*(?:Fact|Theory)\(.{0,200}?\bSkip\s*=(?!.*\bSkip(?:Unless|When)\s*=))"
     ),
-    Language.PHP: re.compile(r".*\)\s*->(?:skip|todo)\(\s*(?:[\"'].*)?\)"),
-    Language.KOTLIN: re.compile(
+    Language.PHP: pattern(r".*\)\s*->(?:skip|todo)\(\s*(?:[\"'].*)?\)"),
+    Language.KOTLIN: pattern(
         r"\s*@(?:\w+\.){0,6}(?:Disabled|Ignored?)\b|\s*x(?:test|it|should|describe|context|expect|scenario|given)\(|.*\.config\(enabled = false"
     ),
 }
 """Marks above or at a test that switch it off unconditionally."""
 _CALL: Final = {
-    Language.PYTHON: re.compile(
+    Language.PYTHON: pattern(
         r"\s+(?:pytest\.(?:skip|xfail)\(|self\.skipTest\(|raise (?:unittest\.)?SkipTest\b|raise pytest\.skip\b|return(?:\s+None)?\s*(?:#.*)?$)"
     ),
-    Language.GO: re.compile(r"\s+(?:[tbs]\.(?:Skip|Skipf|SkipNow)\(|return\s*(?://.*)?$)"),
-    Language.JAVA: re.compile(
+    Language.GO: pattern(r"\s+(?:[tbs]\.(?:Skip|Skipf|SkipNow)\(|return\s*(?://.*)?$)"),
+    Language.JAVA: pattern(
         r"\s+(?:Assumptions?\.|Assume\.)?(?:assumeTrue\(\s*false|assumeFalse\(\s*true|abort\()|\s+return;"
     ),
-    Language.RUST: re.compile(r"\s+return(?:\s+Ok\(\(\)\))?;"),
-    Language.RUBY: re.compile(
-        r"\s+(?:(?:skip|pending)\b(?!.*\b(?:if|unless)\b)(?=\s*(?:$|[(\"']))|return\s*(?:#.*)?$)"
-    ),
-    Language.CSHARP: re.compile(r"\s+(?:Assert\.(?:Ignore|Inconclusive|Skip)\(|return;)"),
-    Language.PHP: re.compile(r"\s+(?:(?:\$this->|self::|static::)markTest(?:Skipped|Incomplete)\(|return;)"),
-    Language.KOTLIN: re.compile(
+    Language.RUST: pattern(r"\s+return(?:\s+Ok\(\(\)\))?;"),
+    Language.RUBY: pattern(r"\s+(?:(?:skip|pending)\b(?!.*\b(?:if|unless)\b)(?=\s*(?:$|[(\"']))|return\s*(?:#.*)?$)"),
+    Language.CSHARP: pattern(r"\s+(?:Assert\.(?:Ignore|Inconclusive|Skip)\(|return;)"),
+    Language.PHP: pattern(r"\s+(?:(?:\$this->|self::|static::)markTest(?:Skipped|Incomplete)\(|return;)"),
+    Language.KOTLIN: pattern(
         r"\s+(?:(?:Assumptions?\.|Assume\.)?(?:assumeTrue\(\s*false|assumeFalse\(\s*true)|return\s*(?://.*)?$)"
     ),
-    **dict.fromkeys(
-        SCRIPT_LANGUAGES, re.compile(r"\s+(?:(?:this|t|ctx|context)\.(?:skip|todo)\(|return;?\s*(?://.*)?$)")
-    ),
+    **dict.fromkeys(SCRIPT_LANGUAGES, pattern(r"\s+(?:(?:this|t|ctx|context)\.(?:skip|todo)\(|return;?\s*(?://.*)?$)")),
 }
 """A first statement of the body that ends the test."""
 _FILE_MARK: Final = {
-    Language.PYTHON: re.compile(
+    Language.PYTHON: pattern(
         r"(?:pytestmark\s*=\s*\[?\s*(?:pytest\.)?mark\.skip\b(?!if)|pytest\.skip\(|__test__\s*=\s*False|raise (?:unittest\.)?SkipTest\b)"
     ),
-    Language.GO: re.compile(
-        r"//\s*\+build (?:ignore|never|disabled|skip)\b|//go:build (?:ignore|never|disabled|skip)\b"
-    ),
-    Language.RUST: re.compile(r"#!\[cfg\((?:any\(\)|FALSE|false|never|disabled)\)"),
+    Language.GO: pattern(r"//\s*\+build (?:ignore|never|disabled|skip)\b|//go:build (?:ignore|never|disabled|skip)\b"),
+    Language.RUST: pattern(r"#!\[cfg\((?:any\(\)|FALSE|false|never|disabled)\)"),
 }
 """What switches a whole file off at its left margin."""
 _ONLY_MARK: Final = {
     **dict.fromkeys(
-        SCRIPT_LANGUAGES, re.compile(rf"\s*(?:{_SUITE}(?:\.\w+)?\.only|f(?:it|describe|test|context))\s*[(.<]")
+        SCRIPT_LANGUAGES, pattern(rf"\s*(?:{_SUITE}(?:\.\w+)?\.only|f(?:it|describe|test|context))\s*[(.<]")
     ),
-    Language.GO: re.compile(r"\s*F(?:It|Describe|Context|Specify|When|Entry)\("),
-    Language.RUBY: re.compile(
+    Language.GO: pattern(r"\s*F(?:It|Describe|Context|Specify|When|Entry)\("),
+    Language.RUBY: pattern(
         r"\s*f(?:it|describe|context|specify|example|feature|scenario)\b\s*[({\"']|\s*(?:it|describe|context|specify)\b.{1,200},\s*(?::focus\b|focus: ?true)"
     ),
-    Language.PHP: re.compile(r".*\)\s*->only\(\)"),
-    Language.KOTLIN: re.compile(r"\s*(?:fun )?f(?:test|it|should|describe|context)\(\""),
+    Language.PHP: pattern(r".*\)\s*->only\(\)"),
+    Language.KOTLIN: pattern(r"\s*(?:fun )?f(?:test|it|should|describe|context)\(\""),
 }
 _SCOPES: Final = frozenset(
     {"decorated_definition", "class_definition", "function_definition", "method_declaration", "class_declaration"}
@@ -102,37 +97,37 @@ _SCOPES: Final = frozenset(
 _MORE_SCOPES: Final = _SCOPES | frozenset(
     {"method", "call", "class", "function_declaration", "function_call_expression", "object_declaration"}
 )
-_UNMARKED: Final = re.compile(r"\s*(?:it|test|specify)(?:\.(?:each|for|concurrent|failing|fails)\b[^(]{0,80})?\s*[(`]")
-_COMMENTED: Final = re.compile(r"\s*(?:#|//)\s*(\S.{0,300}?)\s*")
-_STILL_RUNS: Final = re.compile(
+_UNMARKED: Final = pattern(r"\s*(?:it|test|specify)(?:\.(?:each|for|concurrent|failing|fails)\b[^(]{0,80})?\s*[(`]")
+_COMMENTED: Final = pattern(r"\s*(?:#|//)\s*(\S.{0,300}?)\s*")
+_STILL_RUNS: Final = pattern(
     r"\bmark\.xfail\b(?!.*\brun\s*=\s*False)|\bexpectedFailure\b|\.(?:fails|failing)\b|#\[ignore\b"
 )
-_DEPRECATES: Final = re.compile(r"\s*@Deprecated\b")
-_FORESEES: Final = re.compile(r"\bskip(?:ped|s)?\b|\bdisabled?\b", 2)
-_CONDITION: Final = re.compile(r"\bmark\.skip\(\s*(?!reason\b|allow_|[rbfu]{0,2}[\"'])[A-Za-z_(]")
+_DEPRECATES: Final = pattern(r"\s*@Deprecated\b")
+_FORESEES: Final = pattern(r"\bskip(?:ped|s)?\b|\bdisabled?\b", 2)
+_CONDITION: Final = pattern(r"\bmark\.skip\(\s*(?!reason\b|allow_|[rbfu]{0,2}[\"'])[A-Za-z_(]")
 """`skip` was written, and `skipif` was meant."""
 _NEAR: Final = 3
 _LONGEST: Final = 500
 _MOST: Final = 100
 """Lines of a file that may switch something off."""
-_MARK_BORDER: Final = re.compile(r"\n|(?<=[\s)\]])(?=@|#\[)")
+_MARK_BORDER: Final = pattern(r"\n|(?<=[\s)\]])(?=@|#\[)")
 """Between the marks of a test, which may share a line."""
 _EARLY_STATEMENTS: Final = 2
 """A skip that is reached after the test did its work hides nothing."""
 _DEFINES: Final = {
-    Language.PYTHON: re.compile(r"\s*(?:async\s+)?def (test\w*)\(|\s*class (Test\w*|\w+Tests?)\b"),
-    Language.GO: re.compile(r"func (?:\([^)]{0,80}\) )?((?:Test|Fuzz)\w*)\("),
-    Language.RUST: re.compile(r"\s*(?:pub )?(?:async )?fn (\w+)\("),
-    Language.JAVA: re.compile(r"\s*(?:public |protected |private |final |static )*(?:void|class) (\w+)\b"),
-    Language.CSHARP: re.compile(
+    Language.PYTHON: pattern(r"\s*(?:async\s+)?def (test\w*)\(|\s*class (Test\w*|\w+Tests?)\b"),
+    Language.GO: pattern(r"func (?:\([^)]{0,80}\) )?((?:Test|Fuzz)\w*)\("),
+    Language.RUST: pattern(r"\s*(?:pub )?(?:async )?fn (\w+)\("),
+    Language.JAVA: pattern(r"\s*(?:public |protected |private |final |static )*(?:void|class) (\w+)\b"),
+    Language.CSHARP: pattern(
         r"\s*(?:public |protected |private |internal |sealed |static |async )*(?:void|Task|ValueTask|class) (\w+)\b"
     ),
-    Language.PHP: re.compile(r"\s*(?:public |final |static )*function (test\w*|it_\w+)\("),
-    Language.KOTLIN: re.compile(r"\s*(?:internal |private |suspend )*(?:fun|class) `?([^`(]{1,120})`?"),
+    Language.PHP: pattern(r"\s*(?:public |final |static )*function (test\w*|it_\w+)\("),
+    Language.KOTLIN: pattern(r"\s*(?:internal |private |suspend )*(?:fun|class) `?([^`(]{1,120})`?"),
 }
-_UNSKIPPED: Final = re.compile(r"\.(?:skip|todo|fixme)\b|^(\s*)x(?=(?:it|test|describe|context|specify)\b)")
-_TITLE: Final = re.compile(r"[\"'`](.{1,80}?)[\"'`]")
-_TRIVIAL_LINE: Final = re.compile(r"\s*(?:#|//|/?\*|@|\"\"\".*\"\"\"\s*$|$)")
+_UNSKIPPED: Final = pattern(r"\.(?:skip|todo|fixme)\b|^(\s*)x(?=(?:it|test|describe|context|specify)\b)")
+_TITLE: Final = pattern(r"[\"'`](.{1,80}?)[\"'`]")
+_TRIVIAL_LINE: Final = pattern(r"\s*(?:#|//|/?\*|@|\"\"\".*\"\"\"\s*$|$)")
 _MOST_NEAR: Final = 30
 
 

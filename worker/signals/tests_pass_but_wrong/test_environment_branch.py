@@ -4,13 +4,13 @@ Only the condition itself is read, and a name that the same file gives to its an
 only where the asking line is new, names the runner's own mark, and the branch ends the function with a value of its own.
 """
 
-import re
 from collections.abc import Iterator
 from math import inf
 from typing import Final
 
 from tree_sitter import Node
 
+from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
 from worker.dossier.diff.parser import DiffLine
 from worker.signals.analysis.change import AnalyzedFile, CodeChange, Source, memoized
@@ -20,7 +20,7 @@ from worker.signals.analysis.skips import is_explained_above
 from worker.signals.analysis.syntax import consequence_of, is_comment, register_types, text_of
 from worker.signals.signal import SignalKind, SignalMatch, SignalScope, signal
 
-_RUNNER: Final = re.compile(
+_RUNNER: Final = pattern(
     r"\bPYTEST_(CURRENT_TEST|XDIST_WORKER|VERSION|RUN\w*)\b|\bsys\.modules\b.{0,20}[\"'](_?pytest|unittest|nose2?|doctest)\b"
     r"|[\"'](_?pytest|unittest|nose2?|doctest)[\"'] (not )?in sys\.modules|\bsys\.argv\b.{0,40}\b(py\.?test|unittest|nose)"
     r"|[\"'](py\.?test|unittest)[\"'] (not )?in .{0,20}\bsys\.argv\b|\bJEST_WORKER_ID\b|\bVITEST(_WORKER_ID|_POOL_ID|_MODE)?\b"
@@ -33,7 +33,7 @@ _RUNNER: Final = re.compile(
     r"|\b(Stack|stack|trace|frames?|Caller)\w*\b.{0,60}[\"'`/](pytest|junit|_test\.go|jest|vitest|unittest)"
 )
 """Marks that only a test runner sets, and names of test runners among what is loaded or called."""
-_CI: Final = re.compile(
+_CI: Final = pattern(
     r"(\bgetenv|\benviron(\.get)?|\bprocess\.env|\bDeno\.env\.get|\benv::var(_os)?|\bgetProperty|\bLookupEnv|\bGetenv|\bENV"
     r"|\bGetEnvironmentVariable|\bmeta\.env)[(\[.?\"'`]{1,4}((\w{1,40}_)?(TEST|TESTS|TESTING|UNITTESTS?|CI)(_(MODE|ENV|RUN|RUNNING|RUNNER))?"
     r"|GITHUB_ACTIONS|(JEST|MOCHA|CYPRESS|PLAYWRIGHT|JUNIT|PHPUNIT|RSPEC|NOSE)_?\w*)\b"
@@ -42,9 +42,9 @@ _CI: Final = re.compile(
     r"|\b(IS_TEST(ING)?|TEST_MODE|RUNNING_TESTS?|UNDER_TEST|_called_from_test)\b"
 )
 """What is true where tests run, and often elsewhere too."""
-_HINT: Final = re.compile(r"est|nose|typeof |mocha|ava|jasmine|surefire|unit|env|getproperty")
+_HINT: Final = pattern(r"est|nose|typeof |mocha|ava|jasmine|surefire|unit|env|getproperty")
 """Each mark of both kinds holds one of these in small letters; searching the marks takes twenty times as long."""
-_TOOL: Final = re.compile(
+_TOOL: Final = pattern(
     r"pytest|nextest|jest|vitest|mocha|junit|unittest|nose|karma|testng|phpunit|rspec|tester|testing|test[-_]?(kit|runner|lib)"
 )
 """Names of test tools, whose work is asking for tests."""
@@ -62,42 +62,42 @@ BRANCHES: Final = register_types(
     }
 )
 _RETURNS: Final = frozenset({"return_statement", "return_expression", "throw_statement", "raise_statement", "return"})
-_NEGATED: Final = re.compile(
+_NEGATED: Final = pattern(
     r"!=|(^|[\s(])!|\bnot\b(?!\()|== *(null|nil|None|undefined|\"\"|'')|\bis None\b|is_err\(|isEmpty\(|\bfalse\b|\bFalse\b"
 )
-_NAMED: Final = re.compile(
+_NAMED: Final = pattern(
     r"^\s*(?:(?:export\s+)?(?:const|let|var|private|public|protected|static|final|boolean|bool|pub|def|fn|func|async|function)\s+){0,5}"
     r"(\w{2,60})\s*(?:\(\)|:\s*\w+)?\s*(?::?=|=>|->)"
 )
 _ENDINGS: Final = (".kts", ".scala", ".swift")
-_LINE_BRANCH: Final = re.compile(r"\b(if|unless|elsif|when|guard)\b|\?.{1,80}:")
+_LINE_BRANCH: Final = pattern(r"\b(if|unless|elsif|when|guard)\b|\?.{1,80}:")
 _LONGEST: Final = 500
-_RUNNERS: Final = re.compile(r"pytest|nextest|jest|vitest|mocha|junit|testng|phpunit|rspec")
+_RUNNERS: Final = pattern(r"pytest|nextest|jest|vitest|mocha|junit|testng|phpunit|rspec")
 """A test runner looks for itself by right."""
-_INNER_TESTS: Final = re.compile(r"^[ \t]*#\[cfg\((?:\w+\()?test\b", 8)
-_CONDITION: Final = re.compile(
+_INNER_TESTS: Final = pattern(r"^[ \t]*#\[cfg\((?:\w+\()?test\b", 8)
+_CONDITION: Final = pattern(
     r"\bif\b|\belif\b|\bwhile\b|\breturn\b|\bmatch\b|\bswitch\b|\?|&&|\|\||==|!=|\band\b|\bor\b|\w\s*:?=\s"
 )
-_BUILD: Final = re.compile(
+_BUILD: Final = pattern(
     r"(?:^|/)(?:(?:astro|babel|craco|esbuild|eslint|metro|next|nuxt|postcss|prettier|rollup|rsbuild|rspack|stylelint|svelte"
     r"|tailwind|tsup|vite|vue|webpack)\.config(?:\.\w{1,40})?|\.\w{1,40}rc|gatsby-\w{1,20}|[gG]ulpfile|Gruntfile)\.[cm]?[jt]s$"
 )
-_IS_OF_THE_RUNNER: Final = re.compile(
+_IS_OF_THE_RUNNER: Final = pattern(
     r"\bisinstance\(\s*\w+\s*,\s*(?:_?(?:pytest|unittest|doctest|nose)\.|sys\.modules\[[\"']_?(?:pytest|unittest|doctest|nose)[\w.]{0,40}[\"']\]\.)"
 )
 """It asks for the type of a value (`isinstance(x, _pytest.fixtures.A)`), not where it runs."""
 _WORK: Final = 1
 """Statements behind the branch, at least."""
-_NOTHING: Final = re.compile(
+_NOTHING: Final = pattern(
     r"return\s+(?:None|null|nil|undefined|\"\"|''|\[\]|\{\}|nil, nil|\"\", nil|0|-1|Ok\(\(\)\)|Default::default\(\)|Optional\.empty\(\))"
 )
-_OF_THE_PLACE: Final = re.compile(
+_OF_THE_PLACE: Final = pattern(
     r"(^|_|[a-z])(ci|tty|color|colour|terminal|interactive|prompt|progress|spinner|browser|telemetry|analytic|track|update|upgrade|notif|detect|env|log|report|cache|login|banner|sentry|metric)",
     2,
 )
 """Functions that ask where they run, or that have no use in CI."""
-_WORD: Final = re.compile(r"\w+")
-_PRESENCE: Final = re.compile(r"!==?\s*(null|nil|undefined|None|\"\"|'')|\bis not None\b|!\s*=\s*null")
+_WORD: Final = pattern(r"\w+")
+_PRESENCE: Final = pattern(r"!==?\s*(null|nil|undefined|None|\"\"|'')|\bis not None\b|!\s*=\s*null")
 
 
 @signal(

@@ -4,13 +4,13 @@ Checks on removed lines are looked at; one that was moved, or replaced in the sa
 something which went with the change or a text that the change words differently.
 """
 
-import re
 from bisect import bisect_left
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from tree_sitter import Node
 
+from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category, Side
 from worker.signals.analysis.assertions import Assertion, find_assertions
 from worker.signals.analysis.change import AnalyzedFile, CodeChange, Source, is_certain_revert, memoized
@@ -38,26 +38,26 @@ from worker.signals.weak_test.missing_assertion import find_unread_names
 
 _MOST: Final = 50
 """Lost checks of one file that are looked at: a file with more of them was rewritten."""
-_SPACE: Final = re.compile(r"\s+")
-_DISCARD: Final = re.compile(r"\s*(?:let _ =|_ =|void) (.*?);?\s*")
+_SPACE: Final = pattern(r"\s+")
+_DISCARD: Final = pattern(r"\s*(?:let _ =|_ =|void) (.*?);?\s*")
 _SMALL_BLOCK: Final = 12
-_SIGNATURE: Final = re.compile(
+_SIGNATURE: Final = pattern(
     r"\s*(?:(?:export|default|pub(?:\([^)]{0,20}\))?|public|private|protected|static|final|async|def|func|fn|function|const|unsafe|abstract|override)\s+){1,6}"
     r"(?:\([^)]{0,80}\)\s*)?(?:<[^>]{0,80}>\s*)?(?:[\w.<>\[\]?, ]{1,80}\s)?([A-Za-z_]\w*)\s*(?:<[^>]{0,80}>|\[[^\]]{0,80}\])?\("
 )
 _LONGEST_LINE: Final = 1_000
 _TELLING_LENGTH: Final = 4
-_ASSERTS: Final = re.compile(r"(?:self\.)?assert|expect\(|require\.|is\.")
-_WORD: Final = re.compile(r"[A-Za-z_]\w*")
-_LITERAL: Final = re.compile(r"\"((?:[^\"\\]|\\.){1,300})\"|'((?:[^'\\]|\\.){1,300})'|`([^`]{1,300})`")
-_ERRORS: Final = re.compile(r"\b\w{0,40}[eE]rr\b")
+_ASSERTS: Final = pattern(r"(?:self\.)?assert|expect\(|require\.|is\.")
+_WORD: Final = pattern(r"[A-Za-z_]\w*")
+_LITERAL: Final = pattern(r"\"((?:[^\"\\]|\\.){1,300})\"|'((?:[^'\\]|\\.){1,300})'|`([^`]{1,300})`")
+_ERRORS: Final = pattern(r"\b\w{0,40}[eE]rr\b")
 _STATEMENT_TYPES: Final = frozenset({"expression_statement", "with_statement"})
 _HEADS: Final = frozenset({"await", "await_expression", "with_item", "with_clause", "as_pattern"})
-_LONG_WORD: Final = re.compile(r"[^\W\d_]{3,}")
-_RENDERING: Final = re.compile(
+_LONG_WORD: Final = pattern(r"[^\W\d_]{3,}")
+_RENDERING: Final = pattern(
     r"fmt|__(?:str|repr|format)__|__toString|to_?[sS]tring|ToString|to_s|inspect|String|Error|getMessage"
 )
-_RENDERED: Final = re.compile(
+_RENDERED: Final = pattern(
     r"\.to_?[sS]tring\(|\.ToString\(|\b(?:str|repr|format|String)\(|\bformat!\(|\.to_s\b|\.inspect\b|\.(?:String|Error|getMessage)\(\)|\.message\b"
 )
 

@@ -7,27 +7,28 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from worker.domain.pattern import pattern
 from worker.signals.analysis.assertions import Assertion
 from worker.signals.analysis.proofs import Proof, is_literal
 from worker.signals.analysis.tests import Test
 
-_MEMBER: Final = re.compile(r"\.([A-Za-z_]\w*)")
-_PRESENCE_WORDS: Final = re.compile(
+_MEMBER: Final = pattern(r"\.([A-Za-z_]\w*)")
+_PRESENCE_WORDS: Final = pattern(
     r"(?:is|to|has|Not|not|assert|exist|be|len|size|length|count|any|defined|truthy|ok|some|unwrap|expect|No|True|Nil|resolves|rejects|class)(?:[A-Z_]?\w*)"
 )
 """Names of assertions, and of what only asks whether something is there."""
-_ABSENCE_WORDS: Final = re.compile(
+_ABSENCE_WORDS: Final = pattern(
     r"\.is(?:Null|NotPresent)\(|isPresent\(\)\)\.isFalse\(|assertFalse\(.{0,200}\.isPresent\(\)|assert(?:Null|IsNone)\(|\bAssert\.(?:Is)?Null\(|\bIs\.Null\b|Should(?:\(\)\.)?BeNull\(|\bbe_nil\b|assert_nil\b|shouldBe null\b|\.toBe(?:Null|Undefined)\("
     r"|\bis None\b|\.Nil\(|is_none\(\)"
 )
-_NOT: Final = re.compile(r"!|\bnot ")
-_WORD: Final = re.compile(r"[A-Za-z_]\w*")
-_NAME: Final = re.compile(r"(?<![.\w])[A-Za-z_]\w*")
+_NOT: Final = pattern(r"!|\bnot ")
+_WORD: Final = pattern(r"[A-Za-z_]\w*")
+_NAME: Final = pattern(r"(?<![.\w])[A-Za-z_]\w*")
 _ERROR: Final = frozenset({"err", "error", "Error", "result"})
-_QUOTED: Final = re.compile(
+_QUOTED: Final = pattern(
     r"(?<![A-Za-z])[bfruBFRU]{0,2}\"(?:[^\"\\]|\\.){0,500}\"|(?<![A-Za-z])[bfruBFRU]{0,2}'(?:[^'\\]|\\.){0,500}'"
 )
-_COMMON: Final = re.compile(
+_COMMON: Final = pattern(
     r"assert\w*|self|expect|require|then|is|not|None|null|nil|undefined|len|in|and|or|if|t|to[A-Z]\w*|is[A-Z]\w*|has[A-Z]\w*"
     r"|contains\w*|true|false|True|False|Equal\w*|True|False|NotNil|Len|Errorf?|Fatalf?|String|int|str|await|err|Object|func|_"
     r"|repr|id|format|fmt|Sprintf?|Sprint|typeof|bool|Boolean|isinstance|instanceof|object|type|any|ANY|mock|anything|Some|Ok|abs|Math|math|Abs|Infinity|Number"
@@ -43,13 +44,13 @@ _MEANS_NOTHING: Final = frozenset(
 )
 _LONGEST_CHECK: Final = 300
 _MORE: Final = r"(?:, ?[\"'`][^\"'`]*[\"'`])?"
-_THERE: Final = re.compile(
+_THERE: Final = pattern(
     r"(?:\w+\.)?(?:assertThat|expect)\((.+)\)\.(?:isNotNull\(\)|toBeDefined\(\)|toBeTruthy\(\)|not\.toBe(?:Null|Undefined)\(\)|to\.exist|to\.be\.ok);?"
     rf"|assert (.+) (?:is not|!=) None{_MORE}|self\.assertIsNotNone\((.+?){_MORE}\)"
     rf"|(?:require|assert)\.NotNil\(t, (.+?){_MORE}\)|if ([\w.]+) == nil \{{.*\}}"
     rf"|(?:[\w$]+(?:\.|->|::))?(?:[aA]ssertNotNull|IsNotNull|NotNull)\((.+?){_MORE}\);?"
 )
-_COMPARED: Final = re.compile(
+_COMPARED: Final = pattern(
     r"assert (.+?) (?:[<>]=?|!=) (.+?)|self\.assert(?:NotEqual|Greater|Less|GreaterEqual|LessEqual)\((.+), (.+)\)"
     r"|expect\((.+)\)\.(?:not\.to(?:Be|Equal|StrictEqual)|toBe(?:Greater|Less)Than(?:OrEqual)?)\((.+)\);?"
     r"|(?:debug_)?assert!\((.+?) (?:[<>]=?|!=) (.+)\);?|(?:debug_)?assert_ne!\((.+), (.+)\);?"
@@ -57,13 +58,11 @@ _COMPARED: Final = re.compile(
     r"|(?:Assert(?:ions)?\.)?(?:assertTrue\((.+?) (?:[<>]=?|!=) (.+)\)|assertNotEquals\((.+), (.+)\));?"
     r"|assertThat\((.+)\)\.is(?:NotEqualTo|(?:Greater|Less)Than(?:OrEqualTo)?)\((.+)\);?"
 )
-_ELEMENT: Final = re.compile(r"expect\((.+)\[(\d{1,6})\]\)\.(?:toBeFalsy|toBeUndefined|not\.toBeDefined)\(\);?")
-_LENGTH: Final = re.compile(
-    r"expect\((?:(.+)\.length\)\.to(?:Be|Equal|StrictEqual)|(.+)\)\.toHaveLength)\((\d{1,6})\);?"
-)
-_PLAIN_NAME: Final = re.compile(r"[A-Za-z_$][\w$]*")
-_INTO: Final = re.compile(r"!?(?:\.[A-Za-z_]|->|\[)")
-_DENIES: Final = re.compile(
+_ELEMENT: Final = pattern(r"expect\((.+)\[(\d{1,6})\]\)\.(?:toBeFalsy|toBeUndefined|not\.toBeDefined)\(\);?")
+_LENGTH: Final = pattern(r"expect\((?:(.+)\.length\)\.to(?:Be|Equal|StrictEqual)|(.+)\)\.toHaveLength)\((\d{1,6})\);?")
+_PLAIN_NAME: Final = pattern(r"[A-Za-z_$][\w$]*")
+_INTO: Final = pattern(r"!?(?:\.[A-Za-z_]|->|\[)")
+_DENIES: Final = pattern(
     r"\.not\b|\bnot |!=|[nN]otE|isNot|doesNot|Null\b|Undefined\(|Falsy\(|\b(?:undefined|null|None|nil)\b"
 )
 _NOTHING: Final = frozenset({"None", "null", "nil", "undefined"})

@@ -3,11 +3,11 @@
 Old and new are in the same block of changed lines of one test, and nothing in that block asks for as much as before.
 """
 
-import re
 from collections.abc import Iterator
 from itertools import islice, zip_longest
 from typing import Final
 
+from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
 from worker.dossier.diff.parser import DiffLine
 from worker.signals.analysis.assertions import Assertion
@@ -19,26 +19,26 @@ from worker.signals.weak_test.assertion_strength import assertion_words, is_oppo
 
 _REWRITTEN: Final = 10
 """Replaced assertions that are compared: with more of them, tests were rewritten."""
-_NAME: Final = re.compile(r"[A-Za-z_]\w*")
-_PART: Final = re.compile(
+_NAME: Final = pattern(r"[A-Za-z_]\w*")
+_PART: Final = pattern(
     r"\b(?:assert_?)?(?:to)?(?:contains?|include|match|startsWith|starts_with|endsWith|ends_with|contain)\w*!?\(|\bassertIn\(|\b(?:is|be|toBe|assert)?(?:Greater|Less)\w*\("
     r"| in | >=? | <=? | != | !== |assert_ne!|[nN]ot_?[eE]qual|\.not\.to(?:Be|Equal)\w*\(|objectContaining|arrayContaining|stringContaining|stringMatching"
     r"|\bat(?:_l|L)east\w*\(|\.(?:to\.)?be\.(?:above|below|at)\b|toHaveBeenCalled\(\)|toBeCalled\(\)|assert_called\(|assert_any_call\(|\bany\w*\(\)|\bANY\b|matches!"
     r"|[iI]s_?[iI]nstance|InstanceOf\(|toHaveProperty\([^,()]{1,80}\)|hasSizeGreaterThan|assertRegex|called\b(?!\w)"
 )
-_NUMBER: Final = re.compile(r"(?<![\w.])\d[\d_]*(?:\.\d+)?(?:e-?\d+)?")
-_MARGIN: Final = re.compile(
+_NUMBER: Final = pattern(r"(?<![\w.])\d[\d_]*(?:\.\d+)?(?:e-?\d+)?")
+_MARGIN: Final = pattern(
     r"(?:delta|rel|abs|tol|atol|rtol|epsilon|eps|precision)\s*=\s*$|(?:within|offset|withPercentage|Percentage\w*|abs\w*|InDelta|InEpsilon|[cC]loseTo|AlmostEqual\w*|assertEquals"
     r"|approx\w*!?|relative_eq!?)\(.{0,200}$|\babs\b.{0,80}<=?\s*$",
     2,
 )
-_DIGITS: Final = re.compile(r"(?:places|digits|decimals?)\s*=\s*$|toBeCloseTo\(.{1,80}$", 2)
+_DIGITS: Final = pattern(r"(?:places|digits|decimals?)\s*=\s*$|toBeCloseTo\(.{1,80}$", 2)
 _LONGEST: Final = 300
-_ONE_ERROR: Final = re.compile(
+_ONE_ERROR: Final = pattern(
     r"toThrow\w*\(\s*[^)\s]|\braises\((?!(?:Base)?Exception\b)\w|\bmatch=|assertRaises(?:Regex)?\((?!(?:Base)?Exception\b)\w|assertThrows\((?!(?:Exception|Throwable)\b)\w"
     r"|\b(?:EqualError|ErrorIs|ErrorContains|ErrorAs)\(|\b(?:throws|rejects)\([^\n]{1,200}, |hasMessage\w*\(|isInstanceOf\((?!Exception|Throwable|Object)\w|should_panic\(expected|unwrap_err\(\)"
 )
-_ANY_ERROR: Final = re.compile(
+_ANY_ERROR: Final = pattern(
     r"toThrow\w*\(\)|\braises\((?:(?:Base)?Exception|\w+)\)|assertRaises\((?:Base)?Exception\b|assertThrows\((?:Exception|Throwable)\.class|\.Error\(t, \w+\)|\.Error\(err\)"
     r"|\.is_err\(\)|isInstanceOf\((?:Exception|Throwable)\.class\)|\b(?:throws|rejects)\((?:\(\) =>|async|\w+\()[^\n,]{1,200}\)\s*;?$|#\[should_panic\]"
 )

@@ -9,6 +9,7 @@ from typing import Final
 
 from tree_sitter import Node
 
+from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
 from worker.signals.analysis.assertions import find_assertions
 from worker.signals.analysis.change import CodeChange
@@ -29,24 +30,24 @@ _TRIES: Final = register_types(
         **dict.fromkeys(SCRIPT_LANGUAGES, ("try_statement", "call_expression")),
     },
 )
-_ASSERTS: Final = re.compile(r"\bassert|\bexpect|\bverify", re.IGNORECASE)
-_LEAVES: Final = re.compile(r"return\b")
-_FAILS: Final = re.compile(
+_ASSERTS: Final = pattern(r"\bassert|\bexpect|\bverify", re.IGNORECASE)
+_LEAVES: Final = pattern(r"return\b")
+_FAILS: Final = pattern(
     r"(?:[\w.$]{0,80}(?:\.|->|::))?_?fail\w{0,80}\(|raise AssertionError\b|throw new (?:\w+\.)?Assertion\w*\(|assert [Ff]alse\b",
     2,
 )
-_NOTHING_DONE: Final = re.compile(
+_NOTHING_DONE: Final = pattern(
     r"\((?:async )?(?:\(?\w*\)? => (?:\{ ?(?:/[/*].{0,80})?\}|undefined|null|void 0|console\.\w+\([^()]{0,80}\)|\{ ?console\.\w+\([^()]{0,80}\);? ?\})"
     r"|function ?\w*\(\w*\) \{ ?\}|noop|_\.noop|console\.\w+)\)"
 )
 _LONGEST: Final = 200
-_SUPPRESSES: Final = re.compile(
+_SUPPRESSES: Final = pattern(
     r"with (?:contextlib\.)?suppress\((?:[\w., ]*\b)?(?:Exception|BaseException|AssertionError)\b"
 )
-_DROPPED: Final = re.compile(r"let _\w* = ")
-_PYTHON_ALL: Final = re.compile(r"except\s*+(?::|\(?(?:[\w., ]*\b)?(?:Exception|BaseException|AssertionError)\b)")
-_JAVA_ALL: Final = re.compile(r"catch\s*\([^)]*\b(?:Throwable|Error|AssertionError)\b")
-_EXCEPTION: Final = re.compile(
+_DROPPED: Final = pattern(r"let _\w* = ")
+_PYTHON_ALL: Final = pattern(r"except\s*+(?::|\(?(?:[\w., ]*\b)?(?:Exception|BaseException|AssertionError)\b)")
+_JAVA_ALL: Final = pattern(r"catch\s*\([^)]*\b(?:Throwable|Error|AssertionError)\b")
+_EXCEPTION: Final = pattern(
     r"catch\s*(?:\{|\(\s*(?:\w+\.|\\)?(?:Exception|Throwable|AssertionFailedError|ExpectationFailedException)\b)"
 )
 _CATCH_ALL: Final = {
@@ -54,7 +55,7 @@ _CATCH_ALL: Final = {
     **dict.fromkeys((Language.JAVA, Language.KOTLIN), _JAVA_ALL),
     **dict.fromkeys((Language.CSHARP, Language.PHP), _EXCEPTION),
 }
-_HARMLESS: Final = re.compile(
+_HARMLESS: Final = pattern(
     r"(?:pass|continue|return|\.\.\.)[\s;]*$|(?:return (?:true|True|None|null))[\s;]*$"
     r"|(?:print|console\.\w+|(?:self\.)?_?log(?:ger)?\.\w+|logging\.\w+|warnings\.warn|pytest\.skip|self\.skipTest|System\.\w+\.print\w*"
     r"|\w+\.printStackTrace)\(",

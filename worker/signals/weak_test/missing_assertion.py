@@ -10,6 +10,7 @@ from typing import Final
 
 from tree_sitter import Node
 
+from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
 from worker.signals.analysis.assertions import ASKS_THE_COMPILER
 from worker.signals.analysis.call_chains import find_call_chains
@@ -34,8 +35,8 @@ from worker.signals.analysis.test_pairs import (
 from worker.signals.analysis.tests import Test, find_tests, has_expecting_mark, modifiers_of
 from worker.signals.signal import SignalKind, SignalMatch, SignalScope, signal
 
-_THROWS_ONLY: Final = re.compile(r"throw new \w*Error\(|(?:return )?Promise\.reject\(")
-_COMPILES: Final = re.compile(
+_THROWS_ONLY: Final = pattern(r"throw new \w*Error\(|(?:return )?Promise\.reject\(")
+_COMPILES: Final = pattern(
     r"(?:^|[ _])(?:should|must|can)[ _](?:be[ _])?(?:compiled?|buil[dt]|load(?:ed)?)(?:[ _](?:without|with no|fine|ok|correctly|successfully|cleanly)\b.*)?$",
     re.IGNORECASE,
 )
@@ -43,7 +44,7 @@ _KNOWN_TO_PYTEST: Final = frozenset(
     {"self", "cls", "monkeypatch", "tmp_path", "tmpdir", "tmp_path_factory", "request", "recwarn", "pytestconfig"}
     | {"capsys", "capfd", "caplog", "mocker", "None", "pytest", "MonkeyPatch", "Path"}
 )
-_ANNOTATION: Final = re.compile(r"@(?:\w+\.)*+(\w+)")
+_ANNOTATION: Final = pattern(r"@(?:\w+\.)*+(\w+)")
 _PLAIN_ANNOTATIONS: Final = frozenset(
     {"Test", "DisplayName", "Order", "Tag", "Timeout", "TestMethodOrder", "TestInstance", "Nested", "Execution"}
     | {"Ignore", "Override", "Deprecated", "SuppressWarnings", "SuppressFBWarnings", "Disabled", "Nullable"}
@@ -51,38 +52,38 @@ _PLAIN_ANNOTATIONS: Final = frozenset(
     | {"ParameterizedTest", "RepeatedTest"}
 )
 """Annotations that name, order or limit a test, and run no code of their own around it."""
-_FIXTURES: Final = re.compile(r"@(?:\w+\.)*(?:usefixtures|mark\.usefixtures)\b")
+_FIXTURES: Final = pattern(r"@(?:\w+\.)*(?:usefixtures|mark\.usefixtures)\b")
 _WITH_CALLS: Final = frozenset({Language.PYTHON, Language.GO, Language.JAVA})
 """Elsewhere a test may be one of types."""
-_MAKES: Final = re.compile(r"\bnew\s+\w")
+_MAKES: Final = pattern(r"\bnew\s+\w")
 _IDLE_STATEMENTS: Final = frozenset(
     {"pass_statement", "expression_statement", "local_variable_declaration", "short_var_declaration"}
 )
 _MADE: Final = frozenset(
     {"object_creation_expression", "new_expression", "composite_literal", "struct_expression", "unary_expression"}
 )
-_MAKERS: Final = re.compile(r"(?:\w+(?:\.|::))*(?:[A-Z]\w*|(?:\w+::)(?:new|default|builder))")
-_MAKERS_OF_GO: Final = re.compile(r"(?:\w+\.)?[nN]ew(?:[A-Z]\w*)?")
-_THROWS: Final = re.compile(
+_MAKERS: Final = pattern(r"(?:\w+(?:\.|::))*(?:[A-Z]\w*|(?:\w+::)(?:new|default|builder))")
+_MAKERS_OF_GO: Final = pattern(r"(?:\w+\.)?[nN]ew(?:[A-Z]\w*)?")
+_THROWS: Final = pattern(
     r"\b(?:get|find|lookup|look_up)(?:_?[A-Z]\w*)?\([^()\n]{1,80}\)\.\w|\bMust[A-Z]\w*\(|(?:[oO]r|_)_?(?:[eE]lse_?)?(?:[tT]hrow|[fF]ail|[rR]aise)\("
 )
 """A lookup whose result is used, and calls named for throwing."""
-_PLAIN_CALL: Final = re.compile(r"([A-Za-z_]\w*)\(.*\);?")
-_ASSERTED: Final = re.compile(
+_PLAIN_CALL: Final = pattern(r"([A-Za-z_]\w*)\(.*\);?")
+_ASSERTED: Final = pattern(
     r"(?:\bassert (?:not )?|\bassert\w*!?\(|\bexpect\((?:await )?|\bassertThat\(|\.Equal\(t, )([A-Za-z_]\w{2,80})\("
 )
-_NAMED_ONLY: Final = re.compile(
+_NAMED_ONLY: Final = pattern(
     r"\s*let _ = (?:(?:\w+\()?&\w[\w.]*\[.{1,80}\]\)?|(?!.*\.(?:\w+\(|await\b)).*\.\w+|.*\.(?:get_\w+|value_of|kind|status|as_\w+|is_\w+|to_string|len|name|version|headers?)\(\w*[\"\w]*\));"
 )
 _BODY_BLOCKS: Final = frozenset({"statement_list", "block"})
 _FUNCTIONS: Final = frozenset({"function_declaration", "method_declaration", "func_literal"})
-_ONLY_ERROR: Final = re.compile(r"\w*[eE]rr\w* :?= ")
-_LOUD: Final = re.compile(r"(?:\?|\.unwrap\(\)|\.expect\(.{0,200}\))(?:\.\w+)*$|\.(?:Fatal|Error|Fail)\w*\(.*", 16)
+_ONLY_ERROR: Final = pattern(r"\w*[eE]rr\w* :?= ")
+_LOUD: Final = pattern(r"(?:\?|\.unwrap\(\)|\.expect\(.{0,200}\))(?:\.\w+)*$|\.(?:Fatal|Error|Fail)\w*\(.*", 16)
 _TAIL_LENGTH: Final = 300
-_HANDS_OVER: Final = re.compile(r"\bexpect\.\w+\(|[{,\s]expected[A-Z]\w*:")
+_HANDS_OVER: Final = pattern(r"\bexpect\.\w+\(|[{,\s]expected[A-Z]\w*:")
 """A matcher as an argument, or a field with an expectation: what takes it compares."""
-_AFTER_EACH: Final = re.compile(r"\bafter(?:Each|All)\([^;]{0,300}(?:expect|assert)")
-_WORD: Final = re.compile(r"[A-Za-z_]\w*")
+_AFTER_EACH: Final = pattern(r"\bafter(?:Each|All)\([^;]{0,300}(?:expect|assert)")
+_WORD: Final = pattern(r"[A-Za-z_]\w*")
 _BINDING_TYPES: Final = register_types(
     {
         Language.PYTHON: ("assignment",),
@@ -94,11 +95,11 @@ _BINDING_TYPES: Final = register_types(
     },
 )
 """Nodes that bind a name, in the languages whose tests are searched for it."""
-_PRINTS: Final = re.compile(r"(?:e?print(?:ln|f)?!?|dbg!|log|info|debug|warn|Log|Logf|Print|Println|Printf)", 0)
+_PRINTS: Final = pattern(r"(?:e?print(?:ln|f)?!?|dbg!|log|info|debug|warn|Log|Logf|Print|Println|Printf)", 0)
 _SCOPED: Final = frozenset({*SCRIPT_LANGUAGES, Language.RUST, Language.GO, Language.JAVA})
 """Languages where a name is known only in the block that binds it."""
 _BLOCKS: Final = frozenset({"statement_block", "block"})
-_ELSEWHERE: Final = re.compile(r"\b(?:global|nonlocal|locals)\b")
+_ELSEWHERE: Final = pattern(r"\b(?:global|nonlocal|locals)\b")
 
 
 @signal(

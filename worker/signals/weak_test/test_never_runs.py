@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
+from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
 from worker.signals.analysis.change import AnalyzedFile, CodeChange, memoized
 from worker.signals.analysis.file_roles import SCRIPT_LANGUAGES, Language
@@ -22,51 +23,51 @@ from worker.signals.analysis.tests import Test, can_hold_tests, find_tests, has_
 from worker.signals.signal import SignalKind, SignalMatch, SignalScope, signal
 
 _MARKS: Final = {
-    Language.PYTHON: re.compile(
+    Language.PYTHON: pattern(
         r"@(?:pytest\.)?mark\.skip(?!\w)|@(?:unittest\.)?skip\b|@pytest\.skip\b|@(?:pytest\.)?mark\.skipif\b"
         r"|@(?:unittest\.)?skip(?:If|Unless)\(|mark\.parametrize\(\s*(?:[\"'][^\"']{1,80}[\"']|[(\[][^()\[\]]{1,80}[)\]]), ?(?:\[\]|\(\))\s*[,)]"
     ),
-    Language.RUST: re.compile(r"#\[ignore\b|#\[cfg\((?:any\(\)|FALSE|false|never|disabled)\)\]"),
-    Language.JAVA: re.compile(r"@(?:\w+\.)*(?:Disabled|Ignore)\b|@Test\([^)]{0,200}enabled\s*=\s*false"),
-    Language.GO: re.compile(r"^(?:X|P)It$"),
-    Language.RUBY: re.compile(
+    Language.RUST: pattern(r"#\[ignore\b|#\[cfg\((?:any\(\)|FALSE|false|never|disabled)\)\]"),
+    Language.JAVA: pattern(r"@(?:\w+\.)*(?:Disabled|Ignore)\b|@Test\([^)]{0,200}enabled\s*=\s*false"),
+    Language.GO: pattern(r"^(?:X|P)It$"),
+    Language.RUBY: pattern(
         r"^(?:x(?:it|specify|example|scenario)|pending|skip)\b|(?:^|\s)(?::skip|:pending|(?:skip|pending): ?(?:true\b|[\"']))"
     ),
-    Language.CSHARP: re.compile(r"\bIgnore\b|\b(?:Fact|Theory)\(.{0,200}?\bSkip\s*=(?!.*\bSkip(?:Unless|When)\s*=)"),
-    Language.PHP: re.compile(r"->(?:skip|todo)\(\s*(?:[\"'].*)?\)"),
-    Language.KOTLIN: re.compile(r"@(?:\w+\.)*(?:Disabled|Ignored?)\b|^x(?:test|it|should|expect|scenario)\b"),
+    Language.CSHARP: pattern(r"\bIgnore\b|\b(?:Fact|Theory)\(.{0,200}?\bSkip\s*=(?!.*\bSkip(?:Unless|When)\s*=)"),
+    Language.PHP: pattern(r"->(?:skip|todo)\(\s*(?:[\"'].*)?\)"),
+    Language.KOTLIN: pattern(r"@(?:\w+\.)*(?:Disabled|Ignored?)\b|^x(?:test|it|should|expect|scenario)\b"),
     **dict.fromkeys(
         SCRIPT_LANGUAGES,
-        re.compile(
+        pattern(
             r"^x(?:it|test|specify)\b|^\w+(?:\.\w+){0,3}\.(?:skip|fixme|todo)\b|\.(?:skipIf\((?:true|1)\)|runIf\((?:false|0)\)|(?:each|for)\(\[\]\))"
         ),
     ),
 }
 _CALLS: Final = {
-    Language.PYTHON: re.compile(
+    Language.PYTHON: pattern(
         r"(?:pytest\.skip|self\.skipTest|pytest\.xfail)\(|raise (?:unittest\.)?SkipTest\b|raise (?:pytest|unittest)\.(?:skip|case)\.\w+|raise pytest\.skip\b"
         r"|if (?:True|1):\s*(?:pytest\.skip|self\.skipTest)\("
     ),
-    Language.GO: re.compile(r"(?:if true \{\s*)?\w+\.Skip(?:f|Now)?\("),
-    Language.JAVA: re.compile(
+    Language.GO: pattern(r"(?:if true \{\s*)?\w+\.Skip(?:f|Now)?\("),
+    Language.JAVA: pattern(
         r"(?:Assumptions?\.|Assume\.)?(?:assumeTrue\((?:\"[^\"]*\", ?)?false\b|assumeFalse\((?:\"[^\"]*\", ?)?true\b|abort\()|throw new (?:SkipException|TestAbortedException)\b"
     ),
-    **dict.fromkeys(SCRIPT_LANGUAGES, re.compile(r"(?:return )?(?:this|t|ctx|context|task)\.(?:skip|todo)\(")),
-    Language.RUBY: re.compile(r"(?:skip|pending)(?:$|[( ](?!.*\b(?:if|unless)\b))"),
-    Language.CSHARP: re.compile(r"Assert\.(?:Ignore|Inconclusive|Skip)\("),
-    Language.PHP: re.compile(r"(?:\$this->|self::|static::)markTest(?:Skipped|Incomplete)\("),
-    Language.KOTLIN: re.compile(r"(?:Assumptions?\.|Assume\.)?(?:assumeTrue\(false\b|assumeFalse\(true\b)"),
+    **dict.fromkeys(SCRIPT_LANGUAGES, pattern(r"(?:return )?(?:this|t|ctx|context|task)\.(?:skip|todo)\(")),
+    Language.RUBY: pattern(r"(?:skip|pending)(?:$|[( ](?!.*\b(?:if|unless)\b))"),
+    Language.CSHARP: pattern(r"Assert\.(?:Ignore|Inconclusive|Skip)\("),
+    Language.PHP: pattern(r"(?:\$this->|self::|static::)markTest(?:Skipped|Incomplete)\("),
+    Language.KOTLIN: pattern(r"(?:Assumptions?\.|Assume\.)?(?:assumeTrue\(false\b|assumeFalse\(true\b)"),
 }
-_SET_ASIDE: Final = re.compile(r"^\s*(?:\w+(?:\.\w+){0,3}\.todo\(|#\[ignore\b)")
+_SET_ASIDE: Final = pattern(r"^\s*(?:\w+(?:\.\w+){0,3}\.todo\(|#\[ignore\b)")
 """`test.todo` announces a test, and every report of a run counts it; what Rust ignores, `cargo test -- --ignored` runs."""
-_LIVE: Final = re.compile(
+_LIVE: Final = pattern(
     r"(?:(?:^|_|\b)(?i:live|manual|e2e|end_?to_?end|integration|smoke)|(?<=[a-z])(?:Live|Manual|E2E|EndToEnd|Integration|Smoke))(?![a-z])"
 )
 """The name of a test that needs a service or a person: its author starts it by hand."""
-_FAILS: Final = re.compile(r"\b(?:flak(?:y|ey)|broken|fail(?:s|ing|ed)?|unstable)\b", re.IGNORECASE)
-_MEASURES: Final = re.compile(r"perf(?:ormance)?(?:_|[A-Z]|\b)|bench|timing|by hand|manual", re.IGNORECASE)
+_FAILS: Final = pattern(r"\b(?:flak(?:y|ey)|broken|fail(?:s|ing|ed)?|unstable)\b", re.IGNORECASE)
+_MEASURES: Final = pattern(r"perf(?:ormance)?(?:_|[A-Z]|\b)|bench|timing|by hand|manual", re.IGNORECASE)
 _FARTHEST: Final = 12
-_MAY_FAIL: Final = re.compile(
+_MAY_FAIL: Final = pattern(
     r"@(?:pytest\.)?mark\.xfail(?!\([^)]{0,200}strict=True)|@(?:unittest\.)?expectedFailure|\.(?:failing|fails)\b"
 )
 

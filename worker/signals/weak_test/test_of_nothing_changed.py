@@ -4,10 +4,10 @@ A test that names a changed function, its type, its module or any new word of th
 resolved. Silent where the change has no code of the test's language, or too few names to tell.
 """
 
-import re
 from collections.abc import Iterator
 from typing import Final
 
+from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
 from worker.signals.analysis.change import CodeChange, memoized
 from worker.signals.analysis.file_roles import SCRIPT_LANGUAGES, Language
@@ -17,7 +17,7 @@ from worker.signals.signal import SignalKind, SignalMatch, SignalScope, signal
 _MANY: Final = 10
 _TELLING: Final = 3
 """The fewest words of changed code that tell whether a test is related."""
-_WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]{2,}|[a-z]{3,}")
+_WORD: Final = pattern(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]{2,}|[a-z]{3,}")
 _LONGEST: Final = 1_000
 _COMMON: Final = frozenset(
     {"test", "tests", "assert", "equal", "expect", "return", "self", "this", "none", "null"}

@@ -10,6 +10,7 @@ from typing import Final
 
 from tree_sitter import Node
 
+from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
 from worker.signals.analysis.assertions import LITERAL_COMPARED, SELF_COMPARED, Assertion
 from worker.signals.analysis.change import CodeChange, Source, memoized
@@ -19,17 +20,17 @@ from worker.signals.analysis.syntax import ancestors, text_of, with_ancestors
 from worker.signals.analysis.test_pairs import CheckedBody, TestPair, find_bodies, find_test_pairs
 from worker.signals.signal import SignalKind, SignalMatch, SignalScope, signal
 
-_ENDS: Final = re.compile(r"return\b[^\n;]*;?|(?:if \(?(?:true|True|1)\)?:?\s*+\{?\s*+return;?\s*+\}?)")
+_ENDS: Final = pattern(r"return\b[^\n;]*;?|(?:if \(?(?:true|True|1)\)?:?\s*+\{?\s*+return;?\s*+\}?)")
 _OPENS: Final = frozenset({"with_statement", "try_with_resources_statement"})
 """Blocks that are run to their end, and then closed."""
 _MODIFIED: Final = frozenset({"if_modifier", "unless_modifier"})
 """`return if slow` of Ruby."""
 _LONGEST: Final = 200
-_OF_SUCCESS: Final = re.compile(
+_OF_SUCCESS: Final = pattern(
     r"\b(?:assert|require|expect)\w*!?[.(].{0,150}(?:no_?err|throw|panic)|\bassert_ok!", re.IGNORECASE
 )
 """`require.NoError(t, err)` was written to check; a call that fails where it fails, like `unwrap`, was not."""
-_NEVER: Final = re.compile(
+_NEVER: Final = pattern(
     r"(?:if|while)\b ?\(?\s*(?:[Ff]alse|0|not True|!true|None|null|cfg!\(any\(\)\)|[\w.()]{1,80} (?:&&|and) [Ff]alse)(?!\w)\)?\s*(?:\{|:|$|[a-zA-Z])"
     r"|for\b[^\n]{1,80}(?: in | of | : |range )\(?(?:\[\]|\(\)|\{\}|set\(\)|range\(0\)|\[\] as [\w\[\]]{1,40}|new \w+\[0\]|new \w+\[\]\s*\{\s*\}|\[\][\w.]+\{\}"
     r"|Vec(?:::<\w+>)?::new\(\)|vec!\[\]|0\.\.0|(?:List|Set)\.(?:<\w+>)?of\(\)|Collections\.(?:<\w+>)?empty\w+\(\)|std::iter::empty(?:::<\w+>)?\(\))\)?\s*[:{)]"
@@ -39,35 +40,35 @@ _GATES: Final = frozenset(
     {"if_statement", "if_expression", "while_statement", "for_statement", "for_in_statement", "for_expression"}
     | {"enhanced_for_statement", "call_expression", "method_invocation", "binary_expression", "boolean_operator"}
 )
-_SWITCH: Final = re.compile(
+_SWITCH: Final = pattern(
     r"if\b[^\n]{0,100}(?:process\.(?:env|argv)|os\.environ|getenv|env::var|import\.meta\.env|\bcfg!\((?:not\()?feature|System\.getProperty"
     r"|Boolean\.getBoolean|Deno\.env|sys\.argv|os\.Args|testing\.Verbose|\b(?:globalThis|global|window)\.\w)",
     2,
 )
-_BY_DEFAULT: Final = re.compile(
+_BY_DEFAULT: Final = pattern(
     r"if\b[^\n{]{0,160}?(?:!==? ?[\"'][^\"']|\bis None\b|==+ ?(?:\"\"|''|None|nil|null|undefined|\"0\"|'0')|\bnot in\b|\.is_err\(\))"
     r"|if \(?(?:!|not )[^\n]{0,60}?(?:env|argv|Boolean|getProperty|Args|Verbose)"
 )
-_ASKS_FOR_PLATFORM: Final = re.compile(
+_ASKS_FOR_PLATFORM: Final = pattern(
     r"if\b[^\n{:]{0,100}(?:\bcfg!\((?:not\(|any\(|all\()*(?:unix|windows|target_|miri)|\bGOOS\b|\bGOARCH\b|sys\.platform|process\.platform"
     r"|\bos\.name\b|platform\.(?:system|machine)\(|sys\.version_info|\bis_?(?:windows|win32|linux|mac(?:os)?|darwin)\b|\.IsOSPlatform\()",
     2,
 )
 """The condition names an operating system, a processor or a version of the language: an honest conditional skip."""
 _IFS: Final = frozenset({"if_statement", "if_expression"})
-_IF: Final = re.compile(r"\bif\b", re.IGNORECASE)
-_OF_ENVIRONMENT: Final = re.compile(
+_IF: Final = pattern(r"\bif\b", re.IGNORECASE, needs=("if",))
+_OF_ENVIRONMENT: Final = pattern(
     r"if\b[^\n]{0,100}(?:process\.env|os\.environ|getenv|env::var|option_env!|import\.meta\.env|Boolean\.getBoolean|System\.getProperty|testing\.Verbose|globalThis\.__)",
     2,
 )
-_LEAVES: Final = re.compile(r"if\b[^\n{]{1,120}[:{)]\s*return(?: Ok\(\(\)\))?;?\s*\}?")
+_LEAVES: Final = pattern(r"if\b[^\n{]{1,120}[:{)]\s*return(?: Ok\(\(\)\))?;?\s*\}?")
 _CALLED_BY_NAME: Final = frozenset(
     {"function_definition", "function_declaration", "variable_declarator", "let_declaration"}
 )
 _LAMBDAS: Final = frozenset(
     {"lambda", "arrow_function", "function_expression", "closure_expression", "lambda_expression"}
 )
-_WORD: Final = re.compile(r"\w+")
+_WORD: Final = pattern(r"\w+")
 
 
 @signal(

@@ -133,6 +133,7 @@ def test_a_long_hunk_says_the_same_piece_by_piece() -> None:
     assert hunk.is_long
     assert tuple(hunk.iterate_lines()) == hunk.lines == number_lines(hunk.body, 1, 1)
     assert tuple(file.lines()) == hunk.lines
+    assert "".join(hunk.passages()).encode() == hunk.body
     assert "".join(file.added_passages()) == "".join(f"{text}\n" for text in file.added_texts)
     assert max(map(len, file.added_passages())) < 2 * PIECE_BYTES
     assert [line.head_line for line in file.added_lines_matching(lambda text: text == "some words")][

@@ -3,6 +3,7 @@
 import pytest
 
 from tests.worker.signals.made import Texts, change_of, changed_file, dossier_of, file_diff, plain_dossier
+from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
 from worker.signals.analysis.change import CodeChange, ParseDepth
 from worker.signals.analysis.functions import find_functions
@@ -95,6 +96,14 @@ def test_hunks_of_code_within_what_one_judging_parses_are_all_parsed() -> None:
     change = change_of({}, {path: commented(size) for path, size in sizes.items()})
     assert [bool(file.sources) for file in change.files] == [True, True, False]
     assert change.unparsed_count == 0
+
+
+def test_a_file_may_show_what_some_line_of_its_hunks_has_the_words_for() -> None:
+    (file,) = change_of({"a.py": "x = 1\n"}, {"a.py": "x = 1\n# Straße\n"}).files
+    street, crossing = pattern("strasse", needs=("strasse",)), pattern("kreuzung", needs=("kreuzung",))
+    assert file.can_match(crossing, street)
+    assert not file.can_match(crossing)
+    assert not file.can_match()
 
 
 def test_what_one_family_of_signals_asks_for_is_made_once_and_goes_with_it() -> None:

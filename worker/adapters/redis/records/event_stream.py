@@ -6,7 +6,6 @@ A started evaluation ends exactly once: by its entry in the ledger, by `record_e
 judge died. One transaction decides in each case.
 """
 
-import re
 import secrets
 from collections.abc import Generator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -30,6 +29,7 @@ from worker.adapters.redis.judging.state import load, save
 from worker.domain.ids import InstallationId
 from worker.domain.judge_request import PullRef
 from worker.domain.lifecycle.state import Phase
+from worker.domain.pattern import pattern
 from worker.domain.verdict.events import (
     EvaluationStarted,
     Event,
@@ -46,7 +46,7 @@ PAGE: Final = 1_000
 PARTS: Final = 12
 """Lines of an entry with our two fields, in Redis' protocol: lengths, the id, `k`, the kind, `j` and the event."""
 
-STREAM_NAME: Final = re.compile(rb"assay:(0|[1-9][0-9]{0,18}):events")
+STREAM_NAME: Final = pattern(rb"assay:(0|[1-9][0-9]{0,18}):events")
 """Name of an installation's stream."""
 
 DEDUPLICATION_TTL: Final = keys.MONTH
