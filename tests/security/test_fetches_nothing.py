@@ -48,7 +48,6 @@ WHO_MAY_CALL: Final = {
     "app/web/setup.py": "ASSAY_GITHUB_API_URL",
     "app/web/webhooks.py": "waits, and opens no connection",
     "worker/adapters/github/client.py": "ASSAY_GITHUB_API_URL",
-    "worker/adapters/redis/connection/transactions.py": "waits, and opens no connection",
     "worker/adapters/github/errors.py": "reads errors",
     "worker/adapters/anthropic/model.py": "ANTHROPIC_BASE_URL",
     "worker/adapters/anthropic/budgeted_model.py": "ANTHROPIC_BASE_URL",

@@ -19,8 +19,8 @@ def west(store: Store, redis_server: Redis, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setenv("REDIS_URL", redis_server.url)
     monkeypatch.setenv("ASSAY_CELLS", f"west={server.url}")
     monkeypatch.setenv("ASSAY_STORE_KEYS", KEY.get_secret_value())
-    for name in ("REDIS_TIMEOUT", "TICK"):
-        monkeypatch.setenv(f"ASSAY_{name}", "0.05")
+    monkeypatch.setenv("ASSAY_REDIS_TIMEOUT", "2")
+    monkeypatch.setenv("ASSAY_TICK", "0.05")
     store.client.call("FLUSHALL")
     store.pulls.request_judging(wish())
     yield server
