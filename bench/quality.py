@@ -348,10 +348,8 @@ def inject(arguments: argparse.Namespace) -> int:
     return 0
 
 
-# False alarms
-
-
 def write_alarms(signal: Signal, share: Share) -> None:
+    """Write the line *False alarms* of the signal's docstring."""
     path = Path(inspect.getsourcefile(signal.detect) or "")
     text = path.read_text("utf-8")
     doc = re.search(rf'^def {signal.name}\(.*?\n    """(.*?)"""', text, re.DOTALL | re.MULTILINE)
@@ -380,11 +378,10 @@ def alarms(arguments: argparse.Namespace) -> int:
                     chances[name] += alarm["clean"]["of"]
     for signal in SIGNALS:
         share = Share(hits[signal.name], chances[signal.name])
-        if not share.of or (arguments.signal and signal.name not in arguments.signal):
-            continue
-        write_alarms(signal, share)
-        if signal.kind is SignalKind.FACT and not is_blocking_allowed(share):
-            print(f"{signal.name} may not block: {measured_line(share, signal.scope)}")
+        if share.of and signal.name in (arguments.signal or [signal.name]):
+            write_alarms(signal, share)
+            if signal.kind is SignalKind.FACT and not is_blocking_allowed(share):
+                print(f"{signal.name} may not block: {measured_line(share, signal.scope)}")
     print("docs/signals follows from the new docstrings: ./test tests/worker/signals --update-golden")
     return 0
 
