@@ -32,7 +32,7 @@ from bench.storm.people import OTHERS, Crowd, RuledModel, ruled
 from bench.storm.plan import Blow, Fault, Move, Step, Victim, plan
 from bench.storm.record import Books, Ending, Probes, cut_short, of_the_file, of_the_stream
 from tests.worker.adapters.redis.played import settings
-from tests.worker.scheduling.fleet import Fleet, free_port
+from tests.worker.scheduling.two_machines import Fleet, free_port
 from tests.world.product import ASSAY, STORE_KEY
 from tests.world.tester import busy_keys
 from worker.adapters.redis import keys

@@ -65,13 +65,13 @@ class StopFlag:
 def main(arguments: list[str] | None = None) -> int:
     """`python -m worker`: work until a signal."""
     parser = argparse.ArgumentParser(prog="python -m worker", description="Judge what is due.")
-    parser.add_argument("--court", default=APP_FACTORY, help="what opens the App's context, as module:function")
+    parser.add_argument("--app", default=APP_FACTORY, help="what opens the App's context, as module:function")
     parser.add_argument("--with-parent", action="store_true", help="stop when the parent process ends")
     options = parser.parse_args(arguments)
     if options.with_parent:
         die_with_parent(os.getppid(), signal.SIGTERM)
     try:
-        run_work(load_settings(), app_factory=options.court)
+        run_work(load_settings(), app_factory=options.app)
     except InputError as error:
         print(error, file=sys.stderr)  # noqa: T201 - the reason of the exit code
         return USAGE_EXIT

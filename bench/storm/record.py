@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bench.storm.people import Conversation, Crowd, RuledModel, cost_nano
-from tests.worker.scheduling.sittings import dockets
+from tests.worker.scheduling.lease_history import dockets
 from tests.worker.scheduling.traces import machine_part
 from tests.world.aof import commands
 from tests.world.github_bench import CheckRun, State

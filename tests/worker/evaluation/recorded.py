@@ -1,6 +1,6 @@
-"""Pull requests that were judged live: judged by the court, on record, and told on the stream.
+"""Pull requests that were judged live: judged by a real judge, on record, and told on the stream.
 
-Does not publish. Invariant: what stands in the ledger came out of the court.
+Does not publish. Invariant: what stands in the ledger came out of a judging.
 """
 
 import json

@@ -13,8 +13,8 @@ from tests.app.cli.assay_command import ASSAY
 from tests.worker.adapters.redis.played import becomes, wish
 from tests.worker.evaluation.bench.made import DONE, STUB
 from tests.worker.evaluation.recorded import ASKED, EVER, ROOT, judged, order, rubric, surveyor, terms
-from tests.worker.scheduling.crowd import Working
-from tests.worker.scheduling.scripted_court import World
+from tests.worker.scheduling.scripted_judging import World
+from tests.worker.scheduling.worker_processes import Working
 from tests.world.anthropic import Anthropic
 from tests.world.redis import Redis
 from tests.world.replies import cannot_tell

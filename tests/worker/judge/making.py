@@ -1,4 +1,4 @@
-"""Dossiers, replies and models for the court's tests.
+"""Dossiers, replies and models for the judge's tests.
 
 Does not judge. Invariant: `DOSSIER` is one small agent's change whose lines the tests know by number.
 """

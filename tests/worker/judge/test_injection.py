@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.worker.judge.courtroom import bench, docket
 from tests.worker.judge.injections import DRESSES, ORDERS, PLACES, WORDINGS
+from tests.worker.judge.judge_context import bench, docket
 from tests.worker.judge.making import (
     criteria,
     dossier,

@@ -1,11 +1,11 @@
-"""The court: one whole verdict for every dossier, and who decided it."""
+"""The context: one whole verdict for every dossier, and who decided it."""
 
 from decimal import Decimal
 from typing import Any
 
 import pytest
 
-from tests.worker.judge.courtroom import bench, docket
+from tests.worker.judge.judge_context import bench, docket
 from tests.worker.judge.making import (
     BASE,
     DIFF,

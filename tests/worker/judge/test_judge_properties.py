@@ -6,7 +6,7 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.worker.judge.courtroom import bench, docket
+from tests.worker.judge.judge_context import bench, docket
 from tests.worker.judge.making import DIFF, TEXTS, accept, cannot_tell, dossier, entry, model_of, new_file, reject
 from tests.worker.judge.verdicts import accepted, rejected, unjudged
 from worker.domain.dossier import (

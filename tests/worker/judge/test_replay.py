@@ -8,7 +8,7 @@ from decimal import Decimal
 import pytest
 from hypothesis import given
 
-from tests.worker.judge.courtroom import bench, docket
+from tests.worker.judge.judge_context import bench, docket
 from tests.worker.judge.making import (
     ScriptedModel,
     accept,

@@ -1,11 +1,11 @@
-"""The way of a judging is written down stage by stage, and two ways part where the court's did."""
+"""The way of a judging is written down stage by stage, and two ways part where the judge's did."""
 
 from decimal import Decimal
 
 import pytest
 from inline_snapshot import snapshot
 
-from tests.worker.judge.courtroom import bench, docket
+from tests.worker.judge.judge_context import bench, docket
 from tests.worker.judge.making import (
     ScriptedModel,
     accept,

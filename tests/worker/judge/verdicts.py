@@ -1,4 +1,4 @@
-"""Whole verdicts of earlier rounds, for the court's tests.
+"""Whole verdicts of earlier rounds, for the judge's tests.
 
 Does not judge. Invariant: the numbers in them (0.137 ...) stand nowhere else, so that a test can look for them.
 """

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.worker.adapters.redis.played import AT, HEAD, NEWER, judged_once, pull, wish
-from tests.worker.scheduling.scripted_court import Checks, World
+from tests.worker.scheduling.scripted_judging import Checks, World
 from worker.adapters.redis.judging import intake
 from worker.adapters.redis.store import Store
 from worker.clock import SystemClock

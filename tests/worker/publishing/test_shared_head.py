@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from tests.worker.adapters.redis.played import DELIVERIES, HEAD, NEWER, pull, wish
-from tests.worker.scheduling.scripted_court import Checks, World
+from tests.worker.scheduling.scripted_judging import Checks, World
 from worker.adapters.redis.connection.client import Argument, RedisClient, Reply
 from worker.adapters.redis.store import Store
 from worker.domain.check.check_run import CheckContent, Conclusion

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.worker.adapters.redis.played import settings
-from tests.worker.scheduling.scripted_court import World
+from tests.worker.scheduling.scripted_judging import World
 from tests.world.redis import Redis
 from worker.adapters.redis.store import Store, open_store
 from worker.settings import Settings, Timing

@@ -1,6 +1,6 @@
 """Many pull requests while everything that can die dies: the coalescing rules on the real product.
 
-The door, the dispatchers, the workers, the court and GitHub's API are the real ones, over HTTP, and every delivery is
+The door, the dispatchers, the workers, the judge and GitHub's API are the real ones, over HTTP, and every delivery is
 sent twice. Judges, workers and dispatchers are killed, and stopped past their lease; machines, the door and Redis are
 killed. Then it gets quiet, and GitHub is asked what it shows, and Redis' file what happened.
 """
@@ -14,9 +14,9 @@ from pydantic import SecretStr
 
 from tests.worker.adapters.redis.played import becomes, settings
 from tests.worker.scheduling.authors import CROWDED, LONELY, OTHERS, Authors, Proposed
-from tests.worker.scheduling.fleet import Chaos, Fleet
-from tests.worker.scheduling.sittings import cut_short
+from tests.worker.scheduling.lease_history import cut_short
 from tests.worker.scheduling.traces import Traces, left_over, machine_part, repositories
+from tests.worker.scheduling.two_machines import Chaos, Fleet
 from tests.world.github_bench import GitHub
 from tests.world.product import STORE_KEY
 from tests.world.redis import Redis

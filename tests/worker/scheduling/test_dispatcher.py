@@ -21,7 +21,7 @@ from tests.worker.adapters.redis.played import AT, HEAD, NEWER, becomes, command
 from tests.worker.adapters.redis.test_merge_groups import group
 from tests.worker.adapters.redis.watching import happening
 from tests.worker.scheduling.conftest import QUICK
-from tests.worker.scheduling.scripted_court import NO_PULL, ScriptedCourt, World, open_court
+from tests.worker.scheduling.scripted_judging import NO_PULL, ScriptedHandlers, World, open_scripted_handlers
 from tests.world.redis import Redis
 from worker.adapters.redis import keys
 from worker.adapters.redis.connection.client import items, text
@@ -48,11 +48,11 @@ OpenApp = Callable[[Settings, Store], AbstractContextManager[TaskHandlers]]
 
 
 @contextmanager
-def dispatching(here: Settings, open_clerk: OpenApp = open_court) -> Generator[threading.Thread]:
+def dispatching(here: Settings, open_handlers: OpenApp = open_scripted_handlers) -> Generator[threading.Thread]:
     """A dispatcher at work until the block ends."""
     stop = threading.Event()
     with open_store(here) as store:
-        dispatcher = Dispatcher(here, store, partial(open_clerk, here, store), SystemClock())
+        dispatcher = Dispatcher(here, store, partial(open_handlers, here, store), SystemClock())
         thread = threading.Thread(target=dispatcher.run, args=(stop.is_set,), name=f"dispatcher-{next(NAMES)}")
         thread.start()
         try:
@@ -518,7 +518,7 @@ def test_the_check_of_a_merge_group_that_was_left_open_has_its_group_answered_ag
 
 
 @dataclass(frozen=True, slots=True)
-class SlowCourt(ScriptedCourt):
+class SlowHandlers(ScriptedHandlers):
     """One whose errands of now and then go on only when they are told to."""
 
     begun: list[str]
@@ -539,11 +539,11 @@ def test_an_errand_of_now_and_then_is_not_begun_again_while_it_is_under_way(
     begun, goes_on = list[str](), threading.Event()
 
     @contextmanager
-    def open_slow_court(_: Settings, store: Store) -> Generator[SlowCourt]:
-        yield SlowCourt(store, World(store), begun, goes_on)
+    def open_slow_handlers(_: Settings, store: Store) -> Generator[SlowHandlers]:
+        yield SlowHandlers(store, World(store), begun, goes_on)
 
     always_due = replace(here, timing=replace(QUICK, tidy=0.001, catch_up=0.001))
-    with dispatching(always_due, open_slow_court):
+    with dispatching(always_due, open_slow_handlers):
         try:
             for number in (1, 2, 3):  # each takes a look of the dispatcher, which finds both due again
                 store.pulls.request_judging(wish(number))

@@ -18,7 +18,7 @@ from tests.worker.adapters.redis.lanes import MERGE_GROUP, PULL_REQUEST, Lane, d
 from tests.worker.adapters.redis.played import AT, HEAD, NEWER, becomes_due, pull, wish
 from tests.worker.adapters.redis.test_merge_groups import group
 from tests.worker.publishing.texts.samples import abstained, accepted, rejected
-from tests.worker.scheduling.scripted_court import GIVEN_UP, World, judged_as
+from tests.worker.scheduling.scripted_judging import GIVEN_UP, World, judged_as
 from worker.adapters.redis import keys
 from worker.adapters.redis.connection.client import RedisClient, text
 from worker.adapters.redis.store import Store
@@ -50,7 +50,7 @@ from worker.scheduling.queue import JudgeQueue, judge_queue, rq_connection
 from worker.settings import Settings, Timing
 
 T = TypeVar("T")
-COURT = "tests.worker.scheduling.scripted_court:open_court"
+HANDLERS = "tests.worker.scheduling.scripted_judging:open_scripted_handlers"
 CALLS = count(1)
 Run = Callable[[], int | None]
 
@@ -73,7 +73,7 @@ def running(here: Settings, store: Store) -> Run:
         if given is None:
             return None
         context = copy_context()
-        context.run(JOB_CONTEXT.set, JobContext(here, COURT, SystemClock(), store))
+        context.run(JOB_CONTEXT.set, JobContext(here, HANDLERS, SystemClock(), store))
         context.run(judge, PullRequestJob(given.request.pull, given.fence))
         return given.fence
 
@@ -92,7 +92,7 @@ def in_job(here: Settings, store: Store) -> InJob:
             job = Job.fetch(name, connection, JSONSerializer)  # pyright: ignore[reportUnknownMemberType] - untyped there
             job.delete()
         context, patient = copy_context(), replace(here, timing=replace(here.timing, retry_delay=30))
-        context.run(JOB_CONTEXT.set, JobContext(patient, COURT, SystemClock(), store))
+        context.run(JOB_CONTEXT.set, JobContext(patient, HANDLERS, SystemClock(), store))
         return context.run(act, job)
 
     return work
@@ -479,7 +479,7 @@ def test_a_judge_that_was_overtaken_writes_nothing_and_asks_for_another(run: Run
 def test_an_outage_of_redis_fails_the_job_and_the_lease_brings_it_back(here: Settings, store: Store) -> None:
     nowhere = Store(RedisClient("unix:///nowhere/r.sock", 1), store.codec, store.url, store.timing)
     context = copy_context()
-    context.run(JOB_CONTEXT.set, JobContext(here, COURT, SystemClock(), nowhere))
+    context.run(JOB_CONTEXT.set, JobContext(here, HANDLERS, SystemClock(), nowhere))
     with pytest.raises(Unavailable, match="Redis"):
         context.run(judge, PullRequestJob(pull(), 1))
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.worker.judge.courtroom import bench, docket
+from tests.worker.judge.judge_context import bench, docket
 from tests.worker.judge.making import DIFF, accept, dossier, entry, model_of, reject
 from tests.worker.judge.verdicts import rejected
 from worker.domain.dossier import Ci, CiCheck, CiState, Dossier

@@ -18,7 +18,7 @@ from tests.worker.adapters.redis.played import (
     pull,
     wish,
 )
-from tests.worker.scheduling.scripted_court import Checks, World
+from tests.worker.scheduling.scripted_judging import Checks, World
 from worker.adapters.redis.judging import intake
 from worker.adapters.redis.store import Store
 from worker.clock import SystemClock

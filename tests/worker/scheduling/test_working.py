@@ -1,4 +1,4 @@
-"""`python -m worker` as it runs in production, with a scripted court."""
+"""`python -m worker` as it runs in production, with scripted handlers."""
 
 import signal
 from functools import partial
@@ -7,8 +7,8 @@ import pytest
 
 from tests.worker.adapters.redis.lanes import Lane, on_both
 from tests.worker.adapters.redis.played import HEAD, becomes, pull, settings, wish
-from tests.worker.scheduling.crowd import Working, harm
-from tests.worker.scheduling.scripted_court import NO_PULL, World
+from tests.worker.scheduling.scripted_judging import NO_PULL, World
+from tests.worker.scheduling.worker_processes import Working, harm
 from tests.world.redis import Redis
 from worker.adapters.redis.connection.client import blob, items, text, whole
 from worker.adapters.redis.store import Store, open_store

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from tests.worker.scheduling.authors import Authors, Proposed
-from tests.worker.scheduling.fleet import LEASE_S
-from tests.worker.scheduling.sittings import Docket, dockets, late
+from tests.worker.scheduling.lease_history import Docket, dockets, late
+from tests.worker.scheduling.two_machines import LEASE_S
 from tests.world.aof import commands
 from tests.world.github_bench import CheckRun, Exchange, State
 from tests.world.pulls import MACHINE, OURS, Repository

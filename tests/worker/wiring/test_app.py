@@ -29,7 +29,7 @@ OLD, NEW = NOON - 50 * HOUR, NOON
 
 
 @pytest.fixture
-def court(store: Store, redis_server: Redis, tmp_path: Path) -> Iterator[AppContext]:
+def context(store: Store, redis_server: Redis, tmp_path: Path) -> Iterator[AppContext]:
     app = AppCredentials(1, (SecretStr("no key"),), (SecretStr("no secret"),))
     with open_app(
         settings(redis_server.url, app=app, data_dir=tmp_path), replace(store, event_retention=timedelta(0))
@@ -51,21 +51,21 @@ def counted(folder: Path, installation: InstallationId) -> list[str]:
 
 
 def test_whoever_left_is_forgotten_once_the_grace_is_over_and_nobody_else(
-    store: Store, court: AppContext, tmp_path: Path
+    store: Store, context: AppContext, tmp_path: Path
 ) -> None:
     taken = judging(store)
     store.ledger.append(pull(), entry("e", taken.lease.fence))
     store.uninstallations().record_uninstalled(GONE)
-    court.clean_up()
+    context.clean_up()
     assert store.records().find_entry(EvalId("e")) is not None, "its grace is not over"
     tell(store, GONE, "e0")
-    court.clean_up()
+    context.clean_up()
     assert counted(tmp_path, GONE) == ["e0"]
     store.uninstallations().record_installed(GONE)
     RedisUninstallations(store.client, timedelta(0)).record_uninstalled(GONE)
     tell(store, STAYS, "e1")
     for _ in range(2):
-        court.clean_up()
+        context.clean_up()
     assert store.records().find_entry(EvalId("e")) is None
     assert store.uninstallations().list_due() == ()
     assert (STAYS in store.records().installations(), GONE in store.records().installations()) == (True, False)
@@ -73,38 +73,40 @@ def test_whoever_left_is_forgotten_once_the_grace_is_over_and_nobody_else(
     assert not list((tmp_path / "figures").glob(f"{GONE}-*"))
 
 
-def test_events_that_are_too_old_go_though_nothing_new_is_told(store: Store, court: AppContext, tmp_path: Path) -> None:
+def test_events_that_are_too_old_go_though_nothing_new_is_told(
+    store: Store, context: AppContext, tmp_path: Path
+) -> None:
     stream, new = keys.events(HERE).name, SystemClock().now()
     old = new - timedelta(days=366)
     for eval_id, when in (("e1", old), ("e2", old + timedelta(days=2)), ("e3", new)):
         at_ms, kind, raw = completed(eval_id, when)
         store.client.call("XADD", stream, f"{at_ms}-*", "k", kind, "j", raw)
     for told_for, left in ((timedelta(0), 3), (timedelta(days=365), 2)):
-        replace(court, store=replace(store, event_retention=told_for)).clean_up()
+        replace(context, store=replace(store, event_retention=told_for)).clean_up()
         assert store.client.call("XLEN", stream) == left
     assert counted(tmp_path, HERE) == ["e2", "e3"]
 
 
 def test_what_is_counted_of_events_that_are_gone_is_dropped_and_what_came_since_is_counted(
-    store: Store, court: AppContext, tmp_path: Path
+    store: Store, context: AppContext, tmp_path: Path
 ) -> None:
     tell(store, HERE, "e1", "e2")
-    court.clean_up()
+    context.clean_up()
     assert counted(tmp_path, HERE) == ["e1", "e2"]
     store.client.call("XTRIM", keys.events(HERE).name, "MAXLEN", 1)
-    court.clean_up()
+    context.clean_up()
     assert counted(tmp_path, HERE) == ["e2"]
 
 
 def test_a_store_of_an_earlier_version_loses_its_rollups_and_no_figure(
-    store: Store, court: AppContext, tmp_path: Path
+    store: Store, context: AppContext, tmp_path: Path
 ) -> None:
     """Rollups never reached further back than the stream, from which they were counted."""
     tell(store, HERE, "e1", "e2")
     earlier = ("assay:100:rollup", "assay:100:rolled")
     for name in earlier:
         store.client.call("HSET", name, "mark", "6 0123456789abcdef 5-5")
-    court.clean_up()
+    context.clean_up()
     assert store.client.call("EXISTS", *earlier) == 0
     assert counted(tmp_path, HERE) == ["e1", "e2"]
 
@@ -130,7 +132,7 @@ print([one for one in ("worker.judge.llm.model_judge", "worker.publishing.check_
 """
 
 
-def test_a_court_once_opened_leaves_no_job_a_module_to_load_or_a_model_to_build(tmp_path: Path) -> None:
+def test_a_context_once_opened_leaves_no_job_a_module_to_load_or_a_model_to_build(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", OPENED, str(tmp_path)], capture_output=True, text=True, check=True, env={}
     )

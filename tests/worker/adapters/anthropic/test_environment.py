@@ -56,11 +56,11 @@ def test_no_other_key_and_no_other_address_is_taken(script: Anthropic, monkeypat
 
 
 def test_headers_and_a_proxy_are_taken(script: Anthropic, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ANTHROPIC_CUSTOM_HEADERS", "x-team: court")
+    monkeypatch.setenv("ANTHROPIC_CUSTOM_HEADERS", "x-team: context")
     monkeypatch.setenv("HTTP_PROXY", script.url)
     monkeypatch.setenv("NO_PROXY", "")
     monkeypatch.setenv("no_proxy", "")
-    assert headers(script, "http://model.invalid")["x-team"] == "court"
+    assert headers(script, "http://model.invalid")["x-team"] == "context"
 
 
 def test_the_configuration_reference_says_what_is_taken() -> None:

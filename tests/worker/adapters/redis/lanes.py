@@ -30,9 +30,9 @@ class Lane:
     expire: Callable[[Store], object]
     is_over: Callable[[Store], bool]
     story: str
-    """What the scripted court notes of its judgings."""
+    """What the scripted context notes of its judgings."""
     orders: int
-    """The number under which the court is told what to do."""
+    """The number under which the context is told what to do."""
     spared: tuple[str, str]
     """Key and field of the attempts that were not counted."""
 

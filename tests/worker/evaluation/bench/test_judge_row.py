@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.worker.evaluation.bench.made import BROKEN_DIFF, STUB, change, row
-from tests.worker.judge.courtroom import bench
+from tests.worker.judge.judge_context import bench
 from tests.worker.signals.made import dossier_of, plain_dossier
 from worker.clock import SystemClock
 from worker.domain.dossier import Dossier
@@ -17,7 +17,7 @@ from worker.signals.analysis.change import CodeChange
 from worker.signals.signal import SignalScope
 
 
-def court() -> JudgeContext:
+def context() -> JudgeContext:
     return bench(threshold=0.0)
 
 
@@ -26,7 +26,7 @@ def row_of(**fields: object) -> BenchRow:
 
 
 def test_a_row_is_judged_as_its_dossier_would_be() -> None:
-    verdict, _ = judge_row(row_of(), "rows.jsonl", court(), SystemClock())
+    verdict, _ = judge_row(row_of(), "rows.jsonl", context(), SystemClock())
     assert (verdict.decision, verdict.category, verdict.subject.kind) == (
         "reject",
         "half_finished",
@@ -45,15 +45,15 @@ def test_a_row_is_judged_as_its_dossier_would_be() -> None:
 )
 def test_an_evaluate_block_adds_signals_and_leaves_the_verdict(dossier: Dossier, block: dict[str, Any]) -> None:
     fields = {"dossier": dossier.model_dump(mode="json", exclude_unset=True)}
-    plain, _ = judge_row(row_of(**fields), "rows.jsonl", court(), SystemClock())
-    verdict, _ = judge_row(row_of(**fields, evaluate=block), "rows.jsonl", court(), SystemClock())
+    plain, _ = judge_row(row_of(**fields), "rows.jsonl", context(), SystemClock())
+    verdict, _ = judge_row(row_of(**fields, evaluate=block), "rows.jsonl", context(), SystemClock())
     assert (verdict.score, verdict.decision) == (plain.score, plain.decision)
     assert verdict.signals["workload_grounding_score"] == 1.0
     assert verdict.signals["evaluate_score"] == pytest.approx((plain.score + 1) / 2)
 
 
 def test_what_the_report_counts_a_row_by_is_kept() -> None:
-    _, traits = judge_row(row_of(), "rows.jsonl", court(), SystemClock())
+    _, traits = judge_row(row_of(), "rows.jsonl", context(), SystemClock())
     assert (traits.id, traits.file, traits.repository) == ("a", "rows.jsonl", "acme/widgets")
     assert (traits.language, traits.whole_files, traits.lines) == ("python", True, 2)
     assert traits.bytes == len(row_of().dossier.diff.encode())
@@ -69,20 +69,20 @@ def test_what_the_report_counts_a_row_by_is_kept() -> None:
 def test_languages_that_go_together_are_reported_as_one(path: str, language: str) -> None:
     diff = f"diff --git a/{path} b/{path}\nindex 1..2 100644\n--- a/{path}\n+++ b/{path}\n@@ -1 +1 @@\n-a\n+b\n"
     dossier = plain_dossier(diff).model_dump(mode="json", exclude_unset=True)
-    _, traits = judge_row(row_of(dossier=dossier), "rows.jsonl", court(), SystemClock())
+    _, traits = judge_row(row_of(dossier=dossier), "rows.jsonl", context(), SystemClock())
     assert (traits.language, traits.whole_files) == (language, False)
 
 
 def test_a_diff_that_git_did_not_print_is_judged_too() -> None:
     dossier = plain_dossier(BROKEN_DIFF).model_dump(mode="json", exclude_unset=True)
-    verdict, traits = judge_row(row_of(dossier=dossier), "rows.jsonl", court(), SystemClock())
+    verdict, traits = judge_row(row_of(dossier=dossier), "rows.jsonl", context(), SystemClock())
     assert verdict.decision == "abstain"
     assert (traits.language, traits.lines) == (OTHER_LANGUAGE, 0)
 
 
 def test_a_finding_without_a_place_points_nowhere() -> None:
     dossier = plain_dossier("").model_dump(mode="json", exclude_unset=True)
-    verdict, traits = judge_row(row_of(dossier=dossier), "rows.jsonl", court(), SystemClock())
+    verdict, traits = judge_row(row_of(dossier=dossier), "rows.jsonl", context(), SystemClock())
     assert [one.path for one in verdict.findings] == [None]
     assert traits.pointers == len(verdict.evidence) + sum(len(one.evidence) for one in verdict.criteria)
 

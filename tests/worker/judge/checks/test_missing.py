@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.worker.judge.courtroom import bench, docket
+from tests.worker.judge.judge_context import bench, docket
 from tests.worker.judge.making import TEXTS as HEAD_TEXTS
 from tests.worker.judge.making import accept, dossier, model_of, place, reject
 from worker.domain.dossier import Ci, CiCheck, CiState, Guidance, HeadFile, UnreadFile, UnreadReason

@@ -4,7 +4,7 @@ from typing import Any
 
 from inline_snapshot import snapshot
 
-from tests.worker.judge.courtroom import bench
+from tests.worker.judge.judge_context import bench
 from tests.worker.judge.making import accept, criteria, model_of, place, reject, scores
 from tests.worker.judge.rounds.rounds import MADE, History
 

@@ -5,7 +5,7 @@ from decimal import Decimal
 
 import pytest
 
-from tests.worker.judge.courtroom import bench, docket
+from tests.worker.judge.judge_context import bench, docket
 from tests.worker.judge.making import (
     DIFF,
     TEXTS,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.worker.judge.courtroom import bench, docket
+from tests.worker.judge.judge_context import bench, docket
 from tests.worker.judge.making import HEAD, NOW, accept, dossier, entry, model_of, new_file, opinion, scores
 from tests.worker.judge.verdicts import accepted, rejected, unjudged
 from worker.domain.dossier import Ci, Dossier, Seed

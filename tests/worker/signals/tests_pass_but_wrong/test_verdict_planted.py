@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.worker.judge.courtroom import bench, docket
+from tests.worker.judge.judge_context import bench, docket
 from tests.worker.judge.making import DIFF, accept, dossier, model_of, new_file, reject
 from tests.worker.signals.made import RUBRIC, change_of, dossier_of
 from worker.judge.judge import judge

@@ -1,4 +1,4 @@
-"""A judge that loses its lease in the middle writes nothing more: the real court, before a real GitHub and Redis.
+"""A judge that loses its lease in the middle writes nothing more: the real judge, before a real GitHub and Redis.
 
 Another process would have to be stopped within a millisecond for this; here the lease runs out right after an answer of
 Redis. What GitHub shows afterwards is all that counts.
@@ -106,9 +106,9 @@ def judge(
     request: JudgeRequest = taken.request
     happens = happens or partial(lease_runs_out, store, request.pull)
     wire = Overtaking(store, here.redis_url.get_secret_value(), after, happens)
-    with open_app(here, Store(wire, store.codec, store.url, store.timing)) as court:
+    with open_app(here, Store(wire, store.codec, store.url, store.timing)) as context:
         try:
-            return court.judge(request, taken.lease, None)
+            return context.judge(request, taken.lease, None)
         finally:
             wire.close()
 
@@ -128,8 +128,8 @@ def test_what_a_dead_process_left_on_an_older_head_is_cancelled_with_the_verdict
     Person("bob", github, opened.repository).pushes(opened, {"more.py": "MORE = 1\n"})
     taken = begins(store, opened, Trigger.PUSHED, AT)
     assert RedisCheckRegistry(store.client, Timing(open_hold=0.01)).claim(taken.request.pull, old) is None
-    with open_app(here, store) as court:
-        court.checks.with_fence(no_lease).create(taken.request, old, judging_content())
+    with open_app(here, store) as context:
+        context.checks.with_fence(no_lease).create(taken.request, old, judging_content())
     judge(here, store, taken, NEVER)
     assert [one.conclusion for one in opened.checks_of(old)] == ["cancelled"]
     assert opened.check.conclusion == "failure"

@@ -1,4 +1,4 @@
-"""A bench and a docket for the court's tests.
+"""A judge context and dossiers for the judge's tests.
 
 Does not judge. Invariant: the same docket for every test, so that verdicts can be compared.
 """

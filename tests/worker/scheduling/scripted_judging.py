@@ -1,4 +1,4 @@
-"""A court whose "GitHub" is Redis itself (keys `world:*`), and that does what a test has written there.
+"""Handlers whose "GitHub" is Redis itself (keys `world:*`), and that does what a test has written there.
 
 Stands in for `worker.wiring.app.open_app` where processes are the point. Invariant: it writes outside only after
 keeping its lease, as the real one does, so that what it wrote shows what the leases are good for.
@@ -52,7 +52,7 @@ def name_of(pull: PullRef) -> str:
 
 
 def judged_as(head_sha: Sha, fence: int) -> LedgerEntry:
-    """What this court has to say of any head."""
+    """What these handlers say of any head."""
     subject = rejected().subject.model_copy(update={"head_sha": head_sha})
     verdict = rejected(eval_id=EvalId(f"{fence}"), subject=subject)
     return LedgerEntry(
@@ -68,7 +68,7 @@ def judged_as(head_sha: Sha, fence: int) -> LedgerEntry:
 
 
 class World:
-    """GitHub as this court sees it."""
+    """GitHub as these handlers see it."""
 
     def __init__(self, store: Store) -> None:
         self._wire = store.client
@@ -155,7 +155,7 @@ class Checks:
 
 
 @dataclass(frozen=True, slots=True)
-class ScriptedCourt:
+class ScriptedHandlers:
     """Does as ordered, step by step."""
 
     store: Store
@@ -314,6 +314,6 @@ class ScriptedCourt:
 
 
 @contextmanager
-def open_court(settings: Settings, store: Store) -> Generator[ScriptedCourt]:
+def open_scripted_handlers(settings: Settings, store: Store) -> Generator[ScriptedHandlers]:
     assert settings.redis_url is not None
-    yield ScriptedCourt(store, World(store))
+    yield ScriptedHandlers(store, World(store))

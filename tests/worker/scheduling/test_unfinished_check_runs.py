@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.worker.adapters.redis.played import AT, HEAD, NEWER, becomes_due, pull, wish
-from tests.worker.scheduling.scripted_court import Checks, World
+from tests.worker.scheduling.scripted_judging import Checks, World
 from worker.adapters.redis import keys
 from worker.adapters.redis.judging.check_runs import RedisCheckRegistry
 from worker.adapters.redis.store import Store

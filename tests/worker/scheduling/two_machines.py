@@ -1,6 +1,6 @@
 """The product as it runs in production, on two machines, and ways to do it harm.
 
-The door is one `assay serve`, each machine one `assay work`; the court is the real one. Does not judge and does not look
+The door is one `assay serve`, each machine one `assay work`; the judge is the real one. Does not judge and does not look
 at results. Invariant: every blow is counted, and what was stopped goes on again.
 """
 
@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Self
 
 from tests.worker.adapters.redis.played import becomes
-from tests.worker.scheduling.crowd import children, harm
+from tests.worker.scheduling.worker_processes import children, harm
 from tests.world.github_bench import GitHub
 from tests.world.product import Process, Product, environment
 from tests.world.redis import Redis

@@ -84,7 +84,7 @@ def desk() -> Desk:
 
 
 @pytest.fixture
-def clerk(store: Store, desk: Desk) -> CommandHandler:
+def handler(store: Store, desk: Desk) -> CommandHandler:
     return CommandHandler(desk, store, SystemClock(), lambda ask, _: "main" if ask.login in {"carol", "bob"} else None)
 
 
@@ -116,175 +116,177 @@ def test_who_may_is_heard(store: Store, command: CommandName, login: str, trigge
 @pytest.mark.parametrize("command", [one for one in CommandName if COMMAND_RIGHTS[one].syntax])
 @pytest.mark.parametrize("login", ["mallory", "trudy"])
 def test_who_may_not_write_is_refused_before_more_is_asked(
-    store: Store, desk: Desk, clerk: CommandHandler, command: CommandName, login: str
+    store: Store, desk: Desk, handler: CommandHandler, command: CommandName, login: str
 ) -> None:
-    clerk.answer(asked(command, login))
+    handler.answer(asked(command, login))
     assert (desk.seen, len(desk.said), desk.looked, wanted(store)) == (["-1"], 1, 0, None)
     assert store.decisions.find_decisions(pull(), HEAD) == NO_DECISIONS
 
 
 def test_a_command_is_answered_though_github_did_not_find_its_pull_request_at_once(
-    store: Store, desk: Desk, clerk: CommandHandler
+    store: Store, desk: Desk, handler: CommandHandler
 ) -> None:
     desk.lost = 1
     ask = asked(asked_at=SystemClock().now())
     with pytest.raises(Unavailable, match="does not find it yet"):
-        clerk.answer(ask)
+        handler.answer(ask)
     assert (desk.seen, wanted(store)) == ([], None)
-    clerk.answer(ask)
+    handler.answer(ask)
     assert (desk.seen, wanted(store)) == (["eyes"], Trigger.COMMAND)
 
 
-def test_nobody_looks_for_the_pull_request_of_a_command_for_ever(desk: Desk, clerk: CommandHandler) -> None:
+def test_nobody_looks_for_the_pull_request_of_a_command_for_ever(desk: Desk, handler: CommandHandler) -> None:
     desk.lost = 1
     with pytest.raises(SubjectGone):
-        clerk.answer(asked(asked_at=AT))
+        handler.answer(asked(asked_at=AT))
 
 
-def test_a_refusal_is_told_once_to_each_person(desk: Desk, clerk: CommandHandler) -> None:
+def test_a_refusal_is_told_once_to_each_person(desk: Desk, handler: CommandHandler) -> None:
     for number, login in enumerate(("mallory", "Mallory", "trudy")):
-        clerk.answer(asked(login=login.lower(), delivery=f"d{number}", comment_id=number + 1))
+        handler.answer(asked(login=login.lower(), delivery=f"d{number}", comment_id=number + 1))
     assert desk.seen == ["-1"] * 3
     assert ["mallory" in one for one in desk.said] == [True, False]
 
 
 @pytest.mark.parametrize("command", [CommandName.FORCE, CommandName.CONTEST, CommandName.OVERRIDE])
 def test_nobody_overrules_a_verdict_on_their_own_pull_request(
-    store: Store, desk: Desk, clerk: CommandHandler, command: CommandName
+    store: Store, desk: Desk, handler: CommandHandler, command: CommandName
 ) -> None:
     desk.author = "Alice"
-    clerk.answer(asked(command, "alice"))
+    handler.answer(asked(command, "alice"))
     assert (desk.seen, wanted(store)) == (["-1"], None)
     assert "own pull request" in desk.said[0]
 
 
 def test_the_only_maintainer_overrides_their_own_pull_request_and_decides_nothing_else_about_it(
-    store: Store, desk: Desk, clerk: CommandHandler
+    store: Store, desk: Desk, handler: CommandHandler
 ) -> None:
     desk.author, desk.is_alone = "Alice", True
-    clerk.answer(asked(CommandName.CONTEST, "alice", comment_id=1))
+    handler.answer(asked(CommandName.CONTEST, "alice", comment_id=1))
     assert desk.seen == ["-1"]
-    clerk.answer(asked(CommandName.OVERRIDE, "alice", delivery="d2", comment_id=2))
+    handler.answer(asked(CommandName.OVERRIDE, "alice", delivery="d2", comment_id=2))
     assert (desk.seen, wanted(store)) == (["-1", "eyes"], Trigger.COMMAND)
     override = store.decisions.find_decisions(pull(), HEAD).override
     assert override is not None
     assert override.is_own
 
 
-def test_an_author_may_have_it_judged_again(store: Store, desk: Desk, clerk: CommandHandler) -> None:
+def test_an_author_may_have_it_judged_again(store: Store, desk: Desk, handler: CommandHandler) -> None:
     desk.author = "bob"
-    clerk.answer(asked())
+    handler.answer(asked())
     assert (desk.seen, wanted(store)) == (["eyes"], Trigger.COMMAND)
 
 
-def test_a_bot_is_never_answered(store: Store, desk: Desk, clerk: CommandHandler) -> None:
-    clerk.answer(asked(CommandName.OVERRIDE, "alice", is_bot=True))
-    clerk.answer(asked(login="alice", delivery="d2", is_bot=True, misspelt="rejuge"))
+def test_a_bot_is_never_answered(store: Store, desk: Desk, handler: CommandHandler) -> None:
+    handler.answer(asked(CommandName.OVERRIDE, "alice", is_bot=True))
+    handler.answer(asked(login="alice", delivery="d2", is_bot=True, misspelt="rejuge"))
     assert (desk.seen, desk.said, wanted(store)) == ([], [], None)
 
 
-def test_a_misspelt_command_is_answered_once_with_the_nearest(desk: Desk, clerk: CommandHandler) -> None:
+def test_a_misspelt_command_is_answered_once_with_the_nearest(desk: Desk, handler: CommandHandler) -> None:
     for number in (1, 2):
-        clerk.answer(asked(misspelt="rejuge", delivery=f"d{number}", comment_id=number))
+        handler.answer(asked(misspelt="rejuge", delivery=f"d{number}", comment_id=number))
     assert desk.seen == ["confused", "confused"]
     assert desk.said == [
         "There is no command `/rejuge`. The nearest one is `/rejudge`; `/assay help` lists all of them."
     ]
 
 
-def test_a_reason_that_is_missing_is_asked_for(store: Store, desk: Desk, clerk: CommandHandler) -> None:
-    clerk.answer(asked(CommandName.OVERRIDE, "alice", reason=""))
+def test_a_reason_that_is_missing_is_asked_for(store: Store, desk: Desk, handler: CommandHandler) -> None:
+    handler.answer(asked(CommandName.OVERRIDE, "alice", reason=""))
     assert (desk.seen, wanted(store)) == (["-1"], None)
     assert "`/override REASON`" in desk.said[0]
 
 
 def test_a_pull_request_that_was_closed_meanwhile_is_left_alone(
-    store: Store, desk: Desk, clerk: CommandHandler
+    store: Store, desk: Desk, handler: CommandHandler
 ) -> None:
     desk.is_open = False
-    clerk.answer(asked())
+    handler.answer(asked())
     assert (desk.seen, desk.said, wanted(store)) == ([], [], None)
 
 
-def test_the_same_words_in_an_edited_comment_are_followed_once(store: Store, desk: Desk, clerk: CommandHandler) -> None:
-    clerk.answer(asked(CommandName.CONTEST))
+def test_the_same_words_in_an_edited_comment_are_followed_once(
+    store: Store, desk: Desk, handler: CommandHandler
+) -> None:
+    handler.answer(asked(CommandName.CONTEST))
     first = store.decisions.find_decisions(pull(), HEAD).contest
-    clerk.answer(asked(CommandName.CONTEST, delivery="d2"))
+    handler.answer(asked(CommandName.CONTEST, delivery="d2"))
     assert (desk.seen, store.decisions.find_decisions(pull(), HEAD).contest) == (["eyes"], first)
-    clerk.answer(asked(CommandName.CONTEST, delivery="d3", reason="a better one"))
+    handler.answer(asked(CommandName.CONTEST, delivery="d3", reason="a better one"))
     assert store.decisions.find_decisions(pull(), HEAD).open_contest_reason == "a better one"
 
 
-def test_the_same_words_in_an_edited_review_are_followed_once(store: Store, clerk: CommandHandler) -> None:
+def test_the_same_words_in_an_edited_review_are_followed_once(store: Store, handler: CommandHandler) -> None:
     review: dict[str, Any] = {"comment_id": None, "in_review": True, "head_sha": HEAD, "review": BOBS}
-    clerk.answer(asked(CommandName.CONTEST, **review))
+    handler.answer(asked(CommandName.CONTEST, **review))
     first = store.decisions.find_decisions(pull(), HEAD).contest
-    clerk.answer(asked(CommandName.CONTEST, delivery="d2", **review))
+    handler.answer(asked(CommandName.CONTEST, delivery="d2", **review))
     assert store.decisions.find_decisions(pull(), HEAD).contest == first
     review["review"] = ReviewRef(id=8, login="bob")
-    clerk.answer(asked(CommandName.CONTEST, delivery="d3", **review))
+    handler.answer(asked(CommandName.CONTEST, delivery="d3", **review))
     assert store.decisions.find_decisions(pull(), HEAD).contest != first
 
 
 def test_an_errand_that_broke_off_goes_on_and_asks_for_nothing_twice(
-    store: Store, desk: Desk, clerk: CommandHandler
+    store: Store, desk: Desk, handler: CommandHandler
 ) -> None:
-    clerk.answer(asked(CommandName.FORCE))
+    handler.answer(asked(CommandName.FORCE))
     said = store.decisions.find_decisions(pull(), HEAD)
     store.decisions.record_judged(pull(), HEAD, said)
-    clerk.answer(asked(CommandName.FORCE))
+    handler.answer(asked(CommandName.FORCE))
     assert desk.seen == ["eyes", "eyes"]
     assert store.decisions.find_decisions(pull(), HEAD).rejudge_requested_at == said.rejudge_requested_at, (
         "a verdict made since answers it"
     )
 
 
-def test_words_that_the_rate_limit_kept_back_are_said_later(desk: Desk, clerk: CommandHandler) -> None:
+def test_words_that_the_rate_limit_kept_back_are_said_later(desk: Desk, handler: CommandHandler) -> None:
     desk.limited = 1
     with pytest.raises(RateLimited):
-        clerk.answer(asked(CommandName.HELP))
-    clerk.answer(asked(CommandName.HELP))
+        handler.answer(asked(CommandName.HELP))
+    handler.answer(asked(CommandName.HELP))
     assert len(desk.said) == 1
 
 
-def test_an_override_is_written_down_with_name_and_reason(store: Store, clerk: CommandHandler) -> None:
-    clerk.answer(asked(CommandName.OVERRIDE, "carol"))
+def test_an_override_is_written_down_with_name_and_reason(store: Store, handler: CommandHandler) -> None:
+    handler.answer(asked(CommandName.OVERRIDE, "carol"))
     override = store.decisions.find_decisions(pull(), HEAD).override
     assert override is not None
     assert (override.login, override.reason, override.eval_id) == ("carol", "a reason", None)
 
 
-def test_an_override_that_is_told_late_does_not_count_in_another_base(store: Store, clerk: CommandHandler) -> None:
+def test_an_override_that_is_told_late_does_not_count_in_another_base(store: Store, handler: CommandHandler) -> None:
     store.pulls.request_judging(wish(trigger=Trigger.BASE))
-    clerk.answer(asked(CommandName.OVERRIDE, "carol"))
+    handler.answer(asked(CommandName.OVERRIDE, "carol"))
     assert store.decisions.find_decisions(pull(), HEAD).override is None
 
 
 def test_an_override_of_a_commit_that_its_author_can_not_have_seen_is_refused(
-    store: Store, desk: Desk, clerk: CommandHandler
+    store: Store, desk: Desk, handler: CommandHandler
 ) -> None:
     later = FirstSeen(head_sha=HEAD, at=AT + timedelta(seconds=1))
     store.pulls.request_judging(wish(arrived=later))
-    clerk.answer(asked(CommandName.OVERRIDE, "alice"))
+    handler.answer(asked(CommandName.OVERRIDE, "alice"))
     assert (desk.seen, store.decisions.find_decisions(pull(), HEAD)) == (["-1"], NO_DECISIONS)
     assert "`111111111111`, the newest commit" in desk.said[0]
-    clerk.answer(asked(CommandName.OVERRIDE, "alice", "d2", comment_id=6, asked_at=AT + timedelta(seconds=2)))
+    handler.answer(asked(CommandName.OVERRIDE, "alice", "d2", comment_id=6, asked_at=AT + timedelta(seconds=2)))
     assert store.decisions.find_decisions(pull(), HEAD).override is not None
 
 
 def test_an_override_does_not_fall_upon_a_commit_that_we_were_not_told_of_yet(
-    store: Store, desk: Desk, clerk: CommandHandler
+    store: Store, desk: Desk, handler: CommandHandler
 ) -> None:
     store.pulls.request_judging(wish(head_sha=NEWER, arrived=FirstSeen(head_sha=NEWER, at=AT - timedelta(hours=1))))
-    clerk.answer(asked(CommandName.OVERRIDE, "alice"))
+    handler.answer(asked(CommandName.OVERRIDE, "alice"))
     assert (desk.seen, store.decisions.find_decisions(pull(), HEAD)) == (["-1"], NO_DECISIONS)
 
 
 @pytest.mark.parametrize("command", [CommandName.OVERRIDE, CommandName.CONTEST])
 def test_what_is_said_of_an_older_commit_is_not_said_of_the_newest(
-    store: Store, desk: Desk, clerk: CommandHandler, command: CommandName
+    store: Store, desk: Desk, handler: CommandHandler, command: CommandName
 ) -> None:
-    clerk.answer(asked(command, "alice", comment_id=None, in_review=True, head_sha=NEWER))
+    handler.answer(asked(command, "alice", comment_id=None, in_review=True, head_sha=NEWER))
     assert (
         wanted(store),
         store.decisions.find_decisions(pull(), HEAD),
@@ -297,28 +299,30 @@ def test_what_is_said_of_an_older_commit_is_not_said_of_the_newest(
     assert desk.seen == []
 
 
-def test_a_press_contests_without_words_and_takes_none_away(store: Store, desk: Desk, clerk: CommandHandler) -> None:
+def test_a_press_contests_without_words_and_takes_none_away(store: Store, desk: Desk, handler: CommandHandler) -> None:
     press: dict[str, Any] = {"comment_id": None, "head_sha": HEAD, "reason": ""}
-    clerk.answer(asked(CommandName.CONTEST, **press))
+    handler.answer(asked(CommandName.CONTEST, **press))
     assert store.decisions.find_decisions(pull(), HEAD).open_contest_reason == BUTTON_REASON
-    clerk.answer(asked(CommandName.CONTEST, delivery="d2"))
-    clerk.answer(asked(CommandName.CONTEST, delivery="d3", **press))
+    handler.answer(asked(CommandName.CONTEST, delivery="d2"))
+    handler.answer(asked(CommandName.CONTEST, delivery="d3", **press))
     assert (store.decisions.find_decisions(pull(), HEAD).open_contest_reason, desk.seen) == ("a reason", ["eyes"])
 
 
-def test_a_refused_press_leaves_nothing_but_a_line_in_the_log(store: Store, desk: Desk, clerk: CommandHandler) -> None:
-    clerk.answer(asked(login="mallory", comment_id=None, head_sha=HEAD))
+def test_a_refused_press_leaves_nothing_but_a_line_in_the_log(
+    store: Store, desk: Desk, handler: CommandHandler
+) -> None:
+    handler.answer(asked(login="mallory", comment_id=None, head_sha=HEAD))
     assert (desk.seen, desk.said, wanted(store)) == ([], [], None)
 
 
-def test_a_pause_says_how_long_and_why_and_ends_with_resume(store: Store, desk: Desk, clerk: CommandHandler) -> None:
-    clerk.answer(asked(CommandName.PAUSE, "carol", reason="for 2h a release"))
+def test_a_pause_says_how_long_and_why_and_ends_with_resume(store: Store, desk: Desk, handler: CommandHandler) -> None:
+    handler.answer(asked(CommandName.PAUSE, "carol", reason="for 2h a release"))
     stopped = store.pauses.find_pause(pull().installation_id, pull().repository_id)
     assert stopped is not None
     assert (stopped.suspension.by, stopped.suspension.reason) == ("carol", "a release")
     assert stopped.suspension.until is not None
-    clerk.answer(asked(CommandName.RESUME, "carol", "d2", comment_id=6))
-    clerk.answer(asked(CommandName.RESUME, "carol", "d3", comment_id=7))
+    handler.answer(asked(CommandName.RESUME, "carol", "d2", comment_id=6))
+    handler.answer(asked(CommandName.RESUME, "carol", "d3", comment_id=7))
     assert store.pauses.find_pause(pull().installation_id, pull().repository_id) is None
     assert [one.split(".")[0].split(" until")[0] for one in desk.said] == [
         "Judging is paused in this repository",
@@ -327,8 +331,8 @@ def test_a_pause_says_how_long_and_why_and_ends_with_resume(store: Store, desk: 
     ]
 
 
-def test_a_pause_of_no_length_is_refused(store: Store, desk: Desk, clerk: CommandHandler) -> None:
-    clerk.answer(asked(CommandName.PAUSE, "carol", reason="for 2hours"))
+def test_a_pause_of_no_length_is_refused(store: Store, desk: Desk, handler: CommandHandler) -> None:
+    handler.answer(asked(CommandName.PAUSE, "carol", reason="for 2hours"))
     assert desk.seen == ["-1"]
     assert '"2hours" is no time' in desk.said[0]
     assert store.pauses.find_pause(pull().installation_id, pull().repository_id) is None
@@ -336,9 +340,9 @@ def test_a_pause_of_no_length_is_refused(store: Store, desk: Desk, clerk: Comman
 
 @pytest.mark.parametrize(("command", "approved"), [(CommandName.APPROVED, True), (CommandName.CHANGES, False)])
 def test_a_code_owners_review_counts_for_the_commit_that_it_is_about(
-    store: Store, clerk: CommandHandler, command: CommandName, *, approved: bool
+    store: Store, handler: CommandHandler, command: CommandName, *, approved: bool
 ) -> None:
-    clerk.answer(asked(command, comment_id=None, head_sha=HEAD))
+    handler.answer(asked(command, comment_id=None, head_sha=HEAD))
     review = store.decisions.find_decisions(pull(), HEAD).review
     assert review is not None
     assert (review.login, review.is_approved, wanted(store)) == ("bob", approved, Trigger.COMMAND)
@@ -346,9 +350,9 @@ def test_a_code_owners_review_counts_for_the_commit_that_it_is_about(
 
 @pytest.mark.parametrize(("login", "head_sha"), [("alice", HEAD), ("bob", NEWER), ("mallory", HEAD)])
 def test_a_review_of_somebody_else_or_of_another_commit_decides_nothing(
-    store: Store, desk: Desk, clerk: CommandHandler, login: str, head_sha: str
+    store: Store, desk: Desk, handler: CommandHandler, login: str, head_sha: str
 ) -> None:
-    clerk.answer(asked(CommandName.APPROVED, login, comment_id=None, head_sha=head_sha))
+    handler.answer(asked(CommandName.APPROVED, login, comment_id=None, head_sha=head_sha))
     assert (desk.seen, desk.said, wanted(store)) == ([], [], None)
     assert store.decisions.find_decisions(pull(), HEAD).review is None
 
@@ -360,56 +364,58 @@ def reviewed(command: CommandName, login: str = "bob", review: ReviewRef = BOBS,
 
 @pytest.mark.parametrize("is_bot", [False, True], ids=["a person", "a bot"])
 def test_whoever_github_lets_dismiss_a_review_takes_its_decision_back(
-    store: Store, clerk: CommandHandler, *, is_bot: bool
+    store: Store, handler: CommandHandler, *, is_bot: bool
 ) -> None:
-    clerk.answer(reviewed(CommandName.APPROVED))
-    clerk.answer(reviewed(CommandName.DISMISSED, "mallory", asked_at=LATER, is_bot=is_bot))
+    handler.answer(reviewed(CommandName.APPROVED))
+    handler.answer(reviewed(CommandName.DISMISSED, "mallory", asked_at=LATER, is_bot=is_bot))
     said = store.decisions.find_decisions(pull(), HEAD)
     assert (said.review, said.dismissed) == (None, ReviewDismissal(login="mallory", at=LATER, of="bob"))
     assert wanted(store) is Trigger.DISMISSED
 
 
-def test_a_decision_of_which_only_the_name_was_noted_is_taken_back_by_that(store: Store, clerk: CommandHandler) -> None:
-    clerk.answer(reviewed(CommandName.APPROVED).model_copy(update={"review": None}))
-    clerk.answer(reviewed(CommandName.DISMISSED, "mallory"))
+def test_a_decision_of_which_only_the_name_was_noted_is_taken_back_by_that(
+    store: Store, handler: CommandHandler
+) -> None:
+    handler.answer(reviewed(CommandName.APPROVED).model_copy(update={"review": None}))
+    handler.answer(reviewed(CommandName.DISMISSED, "mallory"))
     assert store.decisions.find_decisions(pull(), HEAD).review is None
 
 
-def test_a_review_that_decided_nothing_takes_nothing_back(store: Store, clerk: CommandHandler) -> None:
-    clerk.answer(reviewed(CommandName.APPROVED, "carol", ReviewRef(id=8, login="carol")))
-    clerk.answer(reviewed(CommandName.DISMISSED))
+def test_a_review_that_decided_nothing_takes_nothing_back(store: Store, handler: CommandHandler) -> None:
+    handler.answer(reviewed(CommandName.APPROVED, "carol", ReviewRef(id=8, login="carol")))
+    handler.answer(reviewed(CommandName.DISMISSED))
     said = store.decisions.find_decisions(pull(), HEAD)
     assert said.review is not None
     assert (said.review.login, wanted(store)) == ("carol", Trigger.COMMAND)
 
 
 def test_a_review_that_is_looked_into_after_it_was_dismissed_decides_nothing(
-    store: Store, clerk: CommandHandler
+    store: Store, handler: CommandHandler
 ) -> None:
-    clerk.answer(reviewed(CommandName.DISMISSED, "mallory", asked_at=LATER))
+    handler.answer(reviewed(CommandName.DISMISSED, "mallory", asked_at=LATER))
     assert wanted(store) is None
-    clerk.answer(reviewed(CommandName.APPROVED))
+    handler.answer(reviewed(CommandName.APPROVED))
     said = store.decisions.find_decisions(pull(), HEAD)
     assert said.review is None
     assert said.dismissed is not None
 
 
 def test_an_older_review_that_is_looked_into_after_a_newer_one_decides_nothing(
-    store: Store, clerk: CommandHandler
+    store: Store, handler: CommandHandler
 ) -> None:
-    clerk.answer(reviewed(CommandName.CHANGES, review=ReviewRef(id=8, login="bob"), asked_at=LATER))
-    clerk.answer(reviewed(CommandName.APPROVED))
+    handler.answer(reviewed(CommandName.CHANGES, review=ReviewRef(id=8, login="bob"), asked_at=LATER))
+    handler.answer(reviewed(CommandName.APPROVED))
     review = store.decisions.find_decisions(pull(), HEAD).review
     assert review is not None
     assert not review.is_approved
 
 
 def test_an_older_review_decides_where_the_newer_one_is_of_who_owns_another_branch(
-    store: Store, desk: Desk, clerk: CommandHandler
+    store: Store, desk: Desk, handler: CommandHandler
 ) -> None:
     other = CommandHandler(desk, store, SystemClock(), lambda _, __: "below")
     other.answer(reviewed(CommandName.CHANGES, review=ReviewRef(id=8, login="bob"), asked_at=LATER))
-    clerk.answer(reviewed(CommandName.APPROVED))
+    handler.answer(reviewed(CommandName.APPROVED))
     review = store.decisions.find_decisions(pull(), HEAD).review
     assert review is not None
     assert (review.is_approved, review.base_ref) == (True, "main")
@@ -417,24 +423,24 @@ def test_an_older_review_decides_where_the_newer_one_is_of_who_owns_another_bran
 
 @pytest.mark.parametrize("moved", [{"head_sha": NEWER}, {"is_open": False}], ids=["another head", "closed"])
 def test_what_is_taken_back_where_nobody_looks_is_only_written_down(
-    store: Store, desk: Desk, clerk: CommandHandler, moved: dict[str, Any]
+    store: Store, desk: Desk, handler: CommandHandler, moved: dict[str, Any]
 ) -> None:
-    clerk.answer(reviewed(CommandName.APPROVED))
+    handler.answer(reviewed(CommandName.APPROVED))
     for name, value in moved.items():
         setattr(desk, name, value)
-    clerk.answer(reviewed(CommandName.DISMISSED))
+    handler.answer(reviewed(CommandName.DISMISSED))
     assert (store.decisions.find_decisions(pull(), HEAD).review, wanted(store)) == (None, Trigger.COMMAND)
 
 
-def test_a_dismissal_that_broke_off_goes_on(store: Store, clerk: CommandHandler) -> None:
-    clerk.answer(reviewed(CommandName.APPROVED))
+def test_a_dismissal_that_broke_off_goes_on(store: Store, handler: CommandHandler) -> None:
+    handler.answer(reviewed(CommandName.APPROVED))
     store.decisions.withdraw(pull(), HEAD, ReviewDismissal(login="mallory", at=LATER, of="bob"))
-    clerk.answer(reviewed(CommandName.DISMISSED, "mallory", asked_at=LATER))
+    handler.answer(reviewed(CommandName.DISMISSED, "mallory", asked_at=LATER))
     assert wanted(store) is Trigger.DISMISSED
 
 
-def test_a_dismissal_that_names_no_review_is_nothing(store: Store, clerk: CommandHandler) -> None:
-    clerk.answer(asked(CommandName.DISMISSED))
+def test_a_dismissal_that_names_no_review_is_nothing(store: Store, handler: CommandHandler) -> None:
+    handler.answer(asked(CommandName.DISMISSED))
     assert store.decisions.find_decisions(pull(), HEAD) == NO_DECISIONS
 
 
@@ -449,7 +455,7 @@ def test_a_dismissal_that_names_no_review_is_nothing(store: Store, clerk: Comman
     ],
 )
 def test_a_command_in_a_review_is_seen_to_be_heard_and_what_a_review_decides_is_not_remarked_on(
-    desk: Desk, clerk: CommandHandler, command: CommandName, login: str, seen: list[str]
+    desk: Desk, handler: CommandHandler, command: CommandName, login: str, seen: list[str]
 ) -> None:
-    clerk.answer(reviewed(command, login))
+    handler.answer(reviewed(command, login))
     assert desk.seen == seen

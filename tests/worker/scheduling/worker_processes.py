@@ -16,7 +16,7 @@ from typing import Self
 from tests.worker.adapters.redis.played import KEY, becomes
 from worker.domain.lifecycle.work import workers_for_strangers
 
-COURT = "tests.worker.scheduling.scripted_court:open_court"
+HANDLERS = "tests.worker.scheduling.scripted_judging:open_scripted_handlers"
 FAST: Mapping[str, str] = {
     "ASSAY_LEASE": "1",
     "ASSAY_HOLD": "1",
@@ -44,7 +44,7 @@ class Working:
             **changes,
         }
         self.popen = subprocess.Popen(
-            [sys.executable, "-m", "worker", "--court", COURT, "--with-parent"], env=environment, stderr=self._log
+            [sys.executable, "-m", "worker", "--app", HANDLERS, "--with-parent"], env=environment, stderr=self._log
         )
         self._workers = workers
 

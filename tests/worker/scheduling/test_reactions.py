@@ -145,10 +145,10 @@ def test_a_merge_is_told_though_reactions_can_not_be_read(store: Store, rejected
         "comments": no,
         "reviewers": no,
     }
-    court = AppContext(**known, store=store, reactions=wall, scans=no, access=no, listing=no)
+    context = AppContext(**known, store=store, reactions=wall, scans=no, access=no, listing=no)
     with pytest.raises(Unavailable):
-        court.record_outcomes(merge())
+        context.record_outcomes(merge())
     assert outcomes(store) == [(1, "merged")]
     wall.fails = None
-    court.record_outcomes(merge())
+    context.record_outcomes(merge())
     assert outcomes(store) == [(1, "merged"), (1, "helpful")]
