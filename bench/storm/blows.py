@@ -17,8 +17,8 @@ from typing import Final
 
 from bench.storm.people import RuledModel
 from bench.storm.plan import Blow, Fault, Stage, Victim
-from tests.worker.scheduling.worker_processes import children, harm
 from tests.worker.scheduling.two_machines import Fleet
+from tests.worker.scheduling.worker_processes import children, harm
 from tests.world.leash import descendants
 
 PATIENCE_S: Final = 4.0

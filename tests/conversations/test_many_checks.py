@@ -69,6 +69,7 @@ def test_a_first_verdict_takes_one_request_more_for_each_further_hundred(world: 
     world.model.answers(accept(RETRY_AT))
     pull = world.agent.opens(TEN, draft=True)
     green(world, here, pull.head, (*MATRIX[1:], "unit tests"))  # and our own: three hundred
+    world.settles()  # the check run of the draft is open
     before = len(asked(world, here))
     world.agent.marks_ready(pull)
     world.settles()

@@ -18,6 +18,7 @@ from worker.domain.check.check_run import SarifUpload
 from worker.domain.check.merge_group import MergeGroup
 from worker.domain.check.shared_head import CommitRef
 from worker.domain.ids import DeliveryId, InstallationId
+from worker.domain.lifecycle.inbox import RequestDelivery
 from worker.domain.lifecycle.intake import IntakeOutcome
 from worker.domain.lifecycle.work import (
     RELEASED_AT_A_TIME,
@@ -150,8 +151,9 @@ class Dispatcher:
             else:
                 if applied is None:  # another process applies them
                     return False
-                if delivery_id := applied.delivery.delivery_id:
-                    LOG.info("delivery applied", extra={"delivery_id": delivery_id, "outcome": applied.outcome})
+                if isinstance(applied.delivery, RequestDelivery):
+                    fields = log_fields(applied.delivery.request) | {"outcome": applied.outcome}
+                    LOG.info("delivery applied", extra=fields)
         return len(entries) == DELIVERIES_AT_A_TIME
 
     def _resign(self) -> None:

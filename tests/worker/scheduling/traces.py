@@ -93,7 +93,13 @@ def left_over(store: Store) -> list[str]:
 
 
 def _is_about_work(name: str) -> bool:
-    every = (keys.DISPATCHED.name, keys.DISPATCHED_OUTSIDE.name, COMMANDS.order.name, keys.DEADLINES.name)
+    every = (
+        keys.INBOX.name,
+        keys.DISPATCHED.name,
+        keys.DISPATCHED_OUTSIDE.name,
+        COMMANDS.order.name,
+        keys.DEADLINES.name,
+    )
     queues = ("rq:queue:judge", "rq:queue:outside")
     lines = (":due", ":due_outside", ":opening", ":opening_outside", ":out")
     return name in (*every, *queues) or name.endswith(lines) or ":checks:" in name
