@@ -86,6 +86,12 @@ def test_of_a_file_that_fits_nowhere_only_the_start_is_taken_apart() -> None:
     assert next(iter(pieces[0].hunk.lines)).kind is LineKind.ADDED
 
 
+def test_what_fits_exactly_is_shown_whole() -> None:
+    file = diff_of(new_file("a.py", "x = 1")).files[0]
+    size = size_of_hunk(file.hunks[0])
+    assert [pieces_of(file.hunks, most)[1] for most in (size, size - 1)] == [True, False]
+
+
 LOCKED = '@@ -1 +1 @@\n-"a": "1"\n+"a": "2", "resolved": "https://registry.example.org/a.tgz"\n'
 
 
