@@ -21,6 +21,7 @@ from rq.executions import Execution
 from rq.job import Job
 from rq.timeouts import JobTimeoutException
 from rq.utils import now
+from rq.worker_registration import register
 
 from worker.adapters.redis.store import Store
 from worker.errors import Unavailable
@@ -78,14 +79,12 @@ class JudgeWorker(Worker):
         is_fresh = self.last_heartbeat is not None and now() - self.last_heartbeat < HEARTBEAT_INTERVAL
         if pipeline is not None or timeout is not None or not is_fresh:
             super().heartbeat(timeout, pipeline)
+            if pipeline is None:
+                register(self)  # other workers remove one whose key expired while it could not reach Redis
 
     def set_state(self, state: str, pipeline: Batch | None = None) -> None:
         if pipeline is not None or state != self.get_state():
             super().set_state(state, pipeline)
-
-    def set_current_job_working_time(self, current_job_working_time: float, pipeline: Batch | None = None) -> None:
-        if pipeline is not None or current_job_working_time != self.current_job_working_time:
-            super().set_current_job_working_time(current_job_working_time, pipeline)
 
     def prepare_execution(self, job: Job) -> Execution:
         execution = super().prepare_execution(job)
@@ -110,15 +109,15 @@ class JudgeWorker(Worker):
         self.exit_status = None if status is None or os.WIFSIGNALED(status) else os.waitstatus_to_exitcode(status)
         return process, os.EX_OK if self.exit_status == FAILED_EXIT else status, usage
 
-    def monitor_work_horse(self, job: Job, queue: Queue) -> None:
-        super().monitor_work_horse(job, queue)
+    def monitor_work_horse(self, job: Job, queue: Queue, execution: Execution) -> None:
+        super().monitor_work_horse(job, queue, execution)
         job.ended_at = now()
         if self.exit_status == os.EX_OK:
-            self._forget(job)
+            self._forget(job, execution)
             self.submit_follow_up(job)
         elif self.exit_status == FAILED_EXIT:
             self.handle_job_failure(  # pyright: ignore[reportUnknownMemberType] - RQ leaves a registry untyped
-                job, queue, exc_string=FAILURE_NOTE
+                job, queue, exc_string=FAILURE_NOTE, execution=execution
             )
 
     def execute_job(self, job: Job, queue: Queue) -> None:
@@ -126,11 +125,11 @@ class JudgeWorker(Worker):
         super().execute_job(job, queue)
         self.running_job = None
 
-    def _forget(self, job: Job) -> None:
+    def _forget(self, job: Job, execution: Execution) -> None:
         """Delete a successful job: it has no result, and no dependents."""
         with self.connection.pipeline() as pipeline:  # pyright: ignore[reportUnknownMemberType] - as redis has it
             self.increment_successful_job_count(pipeline)
-            self.cleanup_execution(job, pipeline)
+            self.cleanup_execution(job, pipeline, execution)
             pipeline.delete(job.key)
             pipeline.execute()
 
