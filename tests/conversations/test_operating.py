@@ -5,6 +5,7 @@ All of it is slow: it starts and stops real processes.
 
 import http.client
 import json
+import os
 import re
 import shutil
 import signal
@@ -134,13 +135,19 @@ def version_before(tmp_path: Path) -> Path:
     folder = tmp_path / "before"
     folder.mkdir()
     subprocess.run(["tar", "-x", "-C", str(folder)], input=packed, check=True)
+    if (folder / "uv.lock").read_text() != (ROOT / "uv.lock").read_text():  # its code needs its own libraries
+        uv = [str(Path(sys.executable).with_name("uv")), "sync", "--quiet", "--frozen", "--no-default-groups"]
+        environ = {**os.environ, "UV_PROJECT_ENVIRONMENT": str(folder / ".venv")}  # noqa: TID251 - a child's
+        environ.pop("VIRTUAL_ENV", None)
+        subprocess.run([*uv, "--python", sys.executable], cwd=folder, env=environ, check=True)
     return folder
 
 
 def start(world: World, command: str, code: Path) -> Process:
     """The same command of another version."""
     environment = {**world.product.environment, "PYTHONPATH": str(code), "PYTHONSAFEPATH": "1"}
-    program = (sys.executable, "-m", "app.cli.main")
+    own = code / ".venv" / "bin" / "python"
+    program = (str(own) if own.exists() else sys.executable, "-m", "app.cli.main")
     process = Process.start(command, environment, world.product.log, program)
     world.product.processes.append(process)
     return process
