@@ -133,7 +133,7 @@ def test_a_replay_with_another_rubric_is_a_new_entry_beside_the_old_one(
     assert rejudged["eval_id"] != example["eval_id"]
     assert verdict_of(run(state, "show", example["eval_id"], "--json"))["verdict"] == example, "the old one stays"
     told = run(state, "show", rejudged["eval_id"])
-    assert f"Anew after   {example['eval_id']}" in told.stdout
+    assert f"Parent       {example['eval_id']}" in told.stdout
     told = run(state, "replay", example["eval_id"], "--ask")
     assert told.returncode == 1
     assert f"A new entry beside {example['eval_id']}" in told.stdout

@@ -116,7 +116,7 @@ def _rows(record: VerdictRecord) -> Iterator[tuple[str, str]]:
     verdict, subject = record.verdict, record.verdict.subject
     yield "Verdict", verdict.eval_id
     if verdict.parent_eval_id:
-        yield "Anew after", verdict.parent_eval_id
+        yield "Parent", verdict.parent_eval_id
     if verdict.carried_from:
         yield "Carried from", verdict.carried_from
     when = f"{verdict.created_at:%Y-%m-%d %H:%M} UTC"
@@ -414,7 +414,7 @@ def token_list(grants: Sequence[TokenGrant]) -> str:
 
 
 def revoked_message(name: str) -> str:
-    return f'The token "{name}" opens nothing any more.\n'
+    return f'The token "{name}" is revoked.\n'
 
 
 def unknown_name_message(name: str) -> str:

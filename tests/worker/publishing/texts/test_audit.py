@@ -353,7 +353,7 @@ def tokens_and_waits() -> Pages:
         "why there is none is told",
         said(state="pending", why="It is being judged, or is next."),
         said(state="superseded", why="A newer commit was pushed: \x1b[2J."),
-        said(state="none", why="Nobody judges it.", number=None),
+        said(state="none", why="No judge is at work.", number=None),
     )
     refused = rejected(case_error="Case refused at summary (line 1 of the block): the text is empty.")
     yield "a case that cant be read is told with the one thing to mend", said(verdict=refused.model_dump(mode="json"))

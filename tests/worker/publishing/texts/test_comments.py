@@ -141,7 +141,7 @@ First failing test: `tests/test_retry.py::test_503`
 
 </details>
 
-This comment is changed in place: once for each push, and again only if what it says is not so any more.\
+This comment is changed in place: once for each push, and again only when it no longer holds.\
 """)
     unknown = abstained(AbstainReason.CI_FAILED, author_agent="aider", next_step="Make CI pass.")
     assert told(unknown).startswith("CI failed on `aaaaaaaaaaaa`.\n\n**Next step:** Make CI pass.")
