@@ -188,10 +188,10 @@ REASON_KEYS: Final = {
 }
 """The reason's key in the response; other outcomes have none."""
 
-IGNORED_REASONS: Final = {Taken.UNKNOWN: "nothing_judged", Taken.LATE: "older_head"}
-"""Why a stored event has no effect."""
+NOTHING_JUDGED: Final = "nothing_judged"
+"""Why an event that was looked up has no effect."""
 
-STORED_OUTCOMES: Final = {taken: DeliveryOutcome(taken) for taken in Taken if taken not in IGNORED_REASONS}
+STORED_OUTCOMES: Final = {taken: DeliveryOutcome(taken) for taken in Taken if taken not in (Taken.UNKNOWN, Taken.LATE)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,9 +285,7 @@ class WebhookIntake:
             return DeliveryResponse(HTTPStatus.SERVICE_UNAVAILABLE, DeliveryOutcome.UNAVAILABLE, reason, meant.action)
         became = STORED_OUTCOMES.get(outcome)
         if became is None:
-            return DeliveryResponse(
-                HTTPStatus.ACCEPTED, DeliveryOutcome.IGNORED, IGNORED_REASONS[outcome], meant.action
-            )
+            return DeliveryResponse(HTTPStatus.ACCEPTED, DeliveryOutcome.IGNORED, NOTHING_JUDGED, meant.action)
         return DeliveryResponse(HTTPStatus.ACCEPTED, became, "", meant.action)
 
 
