@@ -90,9 +90,7 @@ def _roles(least: Role) -> str:
     return f"{', '.join(others)} or {last}"
 
 
-EDITED_NOTE: Final = (
-    "This comment is changed in place: once for each push, and again only when it no longer holds."
-)
+EDITED_NOTE: Final = "This comment is changed in place: once for each push, and again only when it no longer holds."
 COMMENT_BYTES: Final = 60_000
 """Of GitHub's 65,536; the rest holds the mark by which the comment is found."""
 CONDITIONS_BYTES: Final = 14_000
