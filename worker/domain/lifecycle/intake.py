@@ -154,6 +154,8 @@ class IntakeContext(NamedTuple):
     has_ledger: bool = False
     is_concluded: bool = False
     """The check run of the known head has its conclusion."""
+    is_judged_by_issue: bool = False
+    """An issue that the text closes states the criteria of the recorded verdict."""
     outside_turn_at: float = 0
     """Time up to which turns of outsiders' heads are taken."""
 
@@ -168,6 +170,8 @@ class Intake:
     """New end of the turns that are taken."""
     is_rebased: bool = False
     """Decisions of persons about another base no longer count."""
+    is_reopened: bool = False
+    """What would expire with the closed pull request stays."""
 
 
 class _Head(NamedTuple):
@@ -191,14 +195,15 @@ def request_judging(
     state: PullRequestState, event: JudgingRequested, context: IntakeContext, seq: int, now: float
 ) -> Intake:
     """The state after a request to judge. *seq* numbers it among all events."""
-    head = _follow_head(state, event)
-    if head.is_void:
-        return Intake(state._replace(left_heads=head.left), IntakeOutcome.LATE)
-    base = _follow_base(state, event, head.sha)
-    is_text, is_new = event.trigger is Trigger.TEXT, head.sha is not None and head.sha != state.head
-    if event.mode is IntakeMode.ASKED and state.request and state.phase is not Phase.DUE and not state.is_idle_draft:
+    is_text = event.trigger is Trigger.TEXT
+    if context.is_judged_by_issue or (is_text and not state.request and not context.has_ledger):
         return Intake(state, IntakeOutcome.UNKNOWN)
-    if is_text and not state.request and not context.has_ledger:
+    head, is_reopened = _follow_head(state, event), event.trigger is Trigger.REOPENED
+    if head.is_void:
+        return Intake(state._replace(left_heads=head.left), IntakeOutcome.LATE, is_reopened=is_reopened)
+    base = _follow_base(state, event, head.sha)
+    is_new = head.sha is not None and head.sha != state.head
+    if event.mode is IntakeMode.ASKED and state.request and state.phase is not Phase.DUE and not state.is_idle_draft:
         return Intake(state, IntakeOutcome.UNKNOWN)
     is_waiting = is_text and state.phase is Phase.DUE and bool(state.request) and not state.outdated_by
     only_waits = is_waiting and not is_new and not context.is_concluded
@@ -239,7 +244,7 @@ def request_judging(
     if is_new or is_stale or only_waits or is_shown:
         after = after._replace(opening_at=max(now, after.not_before or 0) if after.is_outside else now)
     after, outcome = _schedule(state, after, event, context, now, is_old_base=base.is_old)
-    return Intake(after, outcome, turn_at, is_rebased)
+    return Intake(after, outcome, turn_at, is_rebased, is_reopened)
 
 
 def _follow_head(state: PullRequestState, event: JudgingRequested) -> _Head:

@@ -135,9 +135,3 @@ def close_pull(store: Store, ref: PullRef, left: timedelta) -> None:
 
 def complete_check(store: Store, at: intake.CommitIdentity, timing: Timing, *, is_green: bool = False) -> IntakeOutcome:
     return run(store.client, lambda transaction: intake.retrigger_ci(transaction, at, timing, is_green=is_green))
-
-
-def keep_for_good(store: Store, ref: PullRef) -> None:
-    """As a delivery that a pull request was reopened does."""
-    for key in intake.remembered_keys(ref):
-        store.client.call("PERSIST", key.name)

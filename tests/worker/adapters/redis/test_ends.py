@@ -5,7 +5,7 @@ from decimal import Decimal
 
 import pytest
 
-from tests.worker.adapters.redis.played import AT, HEAD, NEWER, becomes_due, close_pull, keep_for_good, pull, wish
+from tests.worker.adapters.redis.played import AT, HEAD, NEWER, becomes_due, close_pull, pull, wish
 from tests.worker.adapters.redis.test_kept import entry
 from worker.adapters.redis import keys
 from worker.adapters.redis.connection.client import items, text, whole
@@ -115,7 +115,6 @@ def closed(store: Store) -> None:
 
 def test_a_reopened_one_lives_on_with_all_that_was_known_of_it(store: Store) -> None:
     closed(store)
-    keep_for_good(store, pull())
     intake.request_judging(store.client, wish(trigger=Trigger.REOPENED), store.timing)
     assert days_left(store) == {0}
     pays(store, "again")
@@ -132,7 +131,7 @@ def test_one_that_is_judged_again_lives_on_though_nobody_heard_that_it_was_reope
 def test_one_that_an_older_version_reopened_lives_on(store: Store) -> None:
     closed(store)
     ends = text(store.client.call("HGET", keys.pull(pull()).name, "ends"))
-    keep_for_good(store, pull())
+    intake.request_judging(store.client, wish(trigger=Trigger.REOPENED), store.timing)
     taken = judging(store, NEWER)
     store.client.call("HSET", keys.pull(pull()).name, "ends", ends)  # that version leaves it there
     recorded(store, taken, "b")
@@ -143,7 +142,7 @@ def test_one_that_an_older_version_reopened_lives_on(store: Store) -> None:
 
 def test_the_next_close_counts_from_then(store: Store) -> None:
     closed(store)
-    keep_for_good(store, pull())
+    intake.request_judging(store.client, wish(trigger=Trigger.REOPENED), store.timing)
     taken = judging(store, NEWER)
     close_pull(store, pull(), timedelta(days=40))
     recorded(store, taken, "b")

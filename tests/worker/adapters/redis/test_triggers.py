@@ -20,7 +20,6 @@ from tests.worker.adapters.redis.played import (
 )
 from worker.adapters.redis import keys
 from worker.adapters.redis.connection.client import items, text, whole
-from worker.adapters.redis.connection.transactions import run
 from worker.adapters.redis.judging import intake
 from worker.adapters.redis.keys import ADDED_REPOSITORIES
 from worker.adapters.redis.records.records import add_repositories
@@ -325,7 +324,6 @@ def test_an_issue_is_known_with_the_open_pull_requests_that_were_judged_by_it(st
 def test_who_is_judged_for_the_first_time_is_known_with_its_base_and_its_issues(store: Store) -> None:
     wanted(store)
     mark = hash_issue("acme/specs", 9)
-    assert not run(store.client, lambda transaction: intake.is_judged_by(transaction, pull(), mark))
     for _ in range(2):
         store.outcomes.begin_submission(pull(), "alice", MAIN, (("Acme/Specs", 9),))
     assert [one.pull for one in intake.find_requests_by_issue(store.client, HERE[0], mark)] == [pull()]
@@ -334,7 +332,6 @@ def test_who_is_judged_for_the_first_time_is_known_with_its_base_and_its_issues(
     assert [one.pull for one in intake.find_requests_by_base(store.client, *HERE, MAIN)] == [pull()], (
         "it waits for nothing else"
     )
-    assert run(store.client, lambda transaction: intake.is_judged_by(transaction, pull(), mark))
     for key in (keys.judged_bases(*HERE, MAIN), keys.issue_pulls(HERE[0], mark)):
         assert whole(store.client.call("TTL", key.name)) > 0
 

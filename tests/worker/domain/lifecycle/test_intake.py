@@ -189,6 +189,13 @@ def test_an_edited_text_of_an_unknown_pull_request_is_nothing(pull: PlayedPullRe
     assert pull.state.outdated_by == Trigger.TEXT
 
 
+def test_an_edited_text_is_nothing_where_an_issue_states_the_criteria(pull: PlayedPullRequest) -> None:
+    pull.request()
+    before = pull.state
+    assert pull.request(Trigger.TEXT, context=IntakeContext(is_judged_by_issue=True)) is IntakeOutcome.UNKNOWN
+    assert pull.state == before
+
+
 @pytest.mark.parametrize("is_concluded", [True, False])
 def test_an_edited_text_makes_a_verdict_stale_and_only_extends_a_wait(
     pull: PlayedPullRequest, *, is_concluded: bool

@@ -13,7 +13,6 @@ from worker.adapters.redis.connection.client import RedisClient, items, text
 from worker.adapters.redis.connection.transactions import Operation, Transaction, commit_async, run
 from worker.adapters.redis.delayed_queue import receive_event
 from worker.adapters.redis.judging import intake
-from worker.domain.judge_request import Trigger
 from worker.domain.lifecycle.inbox import (
     INBOX_DELIVERY,
     AppliedDelivery,
@@ -84,8 +83,11 @@ class RedisInbox:
 
     def _apply(self, transaction: Transaction, delivery: InboxDelivery) -> Operation[IntakeOutcome]:
         match delivery:
-            case RequestDelivery():
-                return (yield from self._request(transaction, delivery))
+            case RequestDelivery(request=request, named_by=by, unless_judged_by=issues, event=event):
+                receipt = yield from intake.receive_request(transaction, request, self._timing, by, issues)
+                if event is not None:
+                    yield from receive_event(transaction, event)
+                return receipt.outcome
             case CloseDelivery(pull=pull, event=event):
                 yield from intake.close_pull_request(transaction, pull, self._ledger_retention)
                 return (yield from receive_event(transaction, event))
@@ -99,19 +101,6 @@ class RedisInbox:
                 return (yield from receive_event(transaction, event))
             case _:
                 assert_never(delivery)
-
-    def _request(self, transaction: Transaction, delivery: RequestDelivery) -> Operation[IntakeOutcome]:
-        request, pull = delivery.request, delivery.request.pull
-        if request.trigger is Trigger.REOPENED:  # what would expire after the close stays
-            for key in intake.remembered_keys(pull):
-                transaction.write("PERSIST", key.name)
-        for issue in delivery.unless_judged_by:  # the issue states the criteria, so the edited text does not
-            if (yield from intake.is_judged_by(transaction, pull, issue)):
-                return IntakeOutcome.UNKNOWN
-        receipt = yield from intake.receive_request(transaction, request, self._timing, delivery.named_by)
-        if delivery.event is not None:
-            yield from receive_event(transaction, delivery.event)
-        return receipt.outcome
 
 
 def _take(transaction: Transaction, entry: str) -> Operation[bool]:

@@ -4,7 +4,7 @@ It imports neither rq nor cryptography nor redis-py, so that the web starts fast
 arrives.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 from typing import Final, NamedTuple, Protocol
 
@@ -83,9 +83,13 @@ def request_judging(
 
 
 def receive_request(
-    transaction: Transaction, request: JudgeRequest, timing: Timing, by: NamedHead | None
+    transaction: Transaction,
+    request: JudgeRequest,
+    timing: Timing,
+    by: NamedHead | None,
+    unless_judged_by: Iterable[str] = (),
 ) -> Operation[IntakeReceipt]:
-    """Apply a request to judge."""
+    """Apply a request to judge. *unless_judged_by*: marks of issues; it counts only where the recorded verdict depends on none."""
     pull, event = request.pull, _judging_requested(request, timing, by)
     installation, repository = pull.installation_id, pull.repository_id
     turn = keys.outside_turn(installation).name
@@ -101,10 +105,14 @@ def receive_request(
     ledger_expires_at, is_concluded = None, False
     if event.trigger in (Trigger.TEXT, Trigger.BASE):
         ledger_expires_at, is_concluded = yield from _look_around(transaction, pull, event, state)
+    member = f"{repository}:{pull.number}"
+    indexes = [("ZSCORE", keys.issue_pulls(installation, mark).name, member) for mark in unless_judged_by]
+    scores = (yield from transaction.peek(*indexes)) if indexes else ()
     context = IntakeContext(
         quiet_ms=whole(window) if window else None,
         has_ledger=ledger_expires_at != NO_KEY,
         is_concluded=is_concluded,
+        is_judged_by_issue=any(score is not None for score in scores),
         outside_turn_at=float(text(turn_at) or 0),
     )
     intake = lifecycle.request_judging(state, event, context, whole(number), transaction.now)
@@ -112,6 +120,9 @@ def receive_request(
     if intake.outside_turn_at is not None:
         transaction.expect(("GET", turn), turn_at)
         transaction.write("SET", turn, f"{intake.outside_turn_at:.0f}", "EX", PULL_S)
+    if intake.is_reopened:
+        for key in remembered_keys(pull):
+            transaction.write("PERSIST", key.name)
     if intake.is_rebased:
         decisions = keys.decisions(pull).name
         transaction.write("HSET", decisions, "rebased", f"{transaction.now:.0f}")
@@ -229,13 +240,6 @@ def find_requests_by_base(
         keys.last_change(installation, rules_at(repository, base)),
     )
     return _find_requests(wire, index, keys.prefix("pull", installation, repository), "due", changed)
-
-
-def is_judged_by(transaction: Transaction, pull: PullRef, mark: str) -> Operation[bool]:
-    """Whether a pull request was judged by the issue or rules with this mark."""
-    index = keys.issue_pulls(pull.installation_id, mark).name
-    (score,) = yield from transaction.peek(("ZSCORE", index, f"{pull.repository_id}:{pull.number}"))
-    return score is not None
 
 
 def rules_at(repository: RepositoryId, base: BaseHash) -> str:
