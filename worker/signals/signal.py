@@ -23,11 +23,15 @@ from typing import Final, NamedTuple
 
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category, EvidencePointer, Finding, Side
-from worker.signals.analysis.change import CodeChange
+from worker.signals.analysis.change import CodeChange, memoized
+from worker.signals.analysis.ci_config import is_ci, is_configuration
 from worker.signals.analysis.file_roles import MORE_LANGUAGES, Language, language_of
 
 UNMEASURED_LANGUAGES: Final[frozenset[Language]] = MORE_LANGUAGES
 """Languages in which no fact may reject: their false alarms were not measured on enough clean changes."""
+
+UNPARSED_ENDINGS: Final = (".kts", ".scala", ".swift")
+"""Code that no grammar of ours reads."""
 
 MOST_FINDINGS: Final = 20
 """Findings of one signal in one change."""
@@ -55,6 +59,25 @@ class SignalScope(StrEnum):
     ISSUE = "listed criteria"
     CASE = "a case"
     RULES = "a rules file"
+
+
+@memoized
+def find_scopes(change: CodeChange) -> frozenset[SignalScope]:
+    """What a change gives the signals to look at. Listed criteria count, inferred ones do not."""
+    dossier, paths = change.dossier, [file.path for file in change.files]
+    code = [file for file in change.files if file.language is not None or file.path.endswith(UNPARSED_ENDINGS)]
+    tests = [file for file in code if file.is_test]
+    has = {
+        SignalScope.ANYTHING: True,
+        SignalScope.PRODUCTION: len(tests) < len(code),
+        SignalScope.TESTS: any(file.language is not None for file in tests)
+        or any(file.language is Language.RUST for file in code),
+        SignalScope.CONFIGURATION: any(is_ci(path) or is_configuration(path) for path in paths),
+        SignalScope.ISSUE: any(not criterion.inferred for criterion in dossier.criteria or ()),
+        SignalScope.CASE: dossier.case is not None,
+        SignalScope.RULES: bool(dossier.guidance),
+    }
+    return frozenset(scope for scope, is_there in has.items() if is_there)
 
 
 class SignalMatch(NamedTuple):
@@ -118,6 +141,8 @@ class Signal(NamedTuple):
 
     def findings(self, change: CodeChange) -> Iterator[Finding]:
         """Every match as a finding with the strength as its weight."""
+        if self.scope not in {SignalScope.CONFIGURATION, *find_scopes(change)}:
+            return  # configuration: strictness is also set in files that are not counted
         for match in islice(self.detect(change), MOST_FINDINGS):
             yield Finding(
                 signal=self.name,

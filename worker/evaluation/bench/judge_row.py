@@ -23,16 +23,11 @@ from worker.judge.checks.evidence import Places
 from worker.judge.context import JudgeContext
 from worker.judge.judge import create_header, judge
 from worker.signals.analysis.change import CodeChange
-from worker.signals.analysis.ci_config import is_ci, is_configuration
-from worker.signals.analysis.file_roles import FileRole, Language, role_of
-from worker.signals.signal import SignalScope
+from worker.signals.signal import find_scopes
 
 OTHER_LANGUAGE: Final = "other"
 COUNTED_AS: Final = {"javascript": "typescript", "tsx": "typescript"}
 """Languages that are reported as one."""
-
-UNPARSED_ENDINGS: Final = (".kts", ".scala", ".swift")
-"""Code that no grammar of ours reads."""
 
 
 def judge_row(
@@ -83,7 +78,7 @@ def _traits(row: str, file: str, dossier: Dossier, verdict: Accept | Reject | Ab
         bytes=len(dossier.diff.encode(errors="surrogatepass")),
         lines=lines.total(),
         ms=round(ms, 3),
-        looks=tuple(sorted(opportunities_of(change))),
+        looks=tuple(sorted(find_scopes(change))),
         pointers=len(pointers),
         pointers_wrong=tuple(pointer.location for pointer in pointers if not _is_true(pointer, places)),
     )
@@ -103,23 +98,3 @@ def _is_true(pointer: EvidencePointer, places: Places) -> bool:
     checked = places.check(pointer)
     reads = isinstance(checked, EvidencePointer) and pointer.quote in {None, checked.quote}
     return reads or places.relocate(pointer) == pointer
-
-
-def opportunities_of(change: CodeChange) -> Iterator[SignalScope]:
-    """What a change gives the signals to look at: the denominator of every measured rate."""
-    dossier = change.dossier
-    yield SignalScope.ANYTHING
-    code = [file for file in change.files if file.language is not None]
-    others = [file for file in change.files if file.path.endswith(UNPARSED_ENDINGS)]
-    if any(role_of(file.path) is not FileRole.TEST for file in (*code, *others)):
-        yield SignalScope.PRODUCTION
-    if any(role_of(file.path) is FileRole.TEST or file.language is Language.RUST for file in code):
-        yield SignalScope.TESTS
-    if any(is_ci(file.path) or is_configuration(file.path) for file in change.files):
-        yield SignalScope.CONFIGURATION
-    if any(not criterion.inferred for criterion in dossier.criteria or ()):
-        yield SignalScope.ISSUE
-    if dossier.case is not None:
-        yield SignalScope.CASE
-    if dossier.guidance:
-        yield SignalScope.RULES

@@ -6,15 +6,13 @@ import pytest
 
 from tests.worker.evaluation.bench.made import BROKEN_DIFF, STUB, change, row
 from tests.worker.judge.judge_context import bench
-from tests.worker.signals.made import dossier_of, plain_dossier
+from tests.worker.signals.made import plain_dossier
 from worker.clock import SystemClock
 from worker.domain.dossier import Dossier
 from worker.domain.verdict.verdict import SubjectKind
-from worker.evaluation.bench.judge_row import OTHER_LANGUAGE, judge_row, opportunities_of
+from worker.evaluation.bench.judge_row import OTHER_LANGUAGE, judge_row
 from worker.evaluation.bench.rows import BenchRow
 from worker.judge.context import JudgeContext
-from worker.signals.analysis.change import CodeChange
-from worker.signals.signal import SignalScope
 
 
 def context() -> JudgeContext:
@@ -85,27 +83,3 @@ def test_a_finding_without_a_place_points_nowhere() -> None:
     verdict, traits = judge_row(row_of(dossier=dossier), "rows.jsonl", context(), SystemClock())
     assert [one.path for one in verdict.findings] == [None]
     assert traits.pointers == len(verdict.evidence) + sum(len(one.evidence) for one in verdict.criteria)
-
-
-@pytest.mark.parametrize(
-    ("path", "more", "opportunities"),
-    [
-        ("src/load.py", {}, {SignalScope.PRODUCTION}),
-        ("tests/test_load.py", {}, {SignalScope.TESTS}),
-        ("src/load.rs", {}, {SignalScope.PRODUCTION, SignalScope.TESTS}),
-        (".github/workflows/ci.yml", {}, {SignalScope.CONFIGURATION}),
-        ("pyproject.toml", {}, {SignalScope.CONFIGURATION}),
-        ("docs/a.md", {}, set[SignalScope]()),
-        ("a.md", {"criteria": [{"id": "AC1", "text": "a"}]}, {SignalScope.ISSUE}),
-        ("a.md", {"criteria": [{"id": "AC1", "text": "a", "inferred": True}]}, set[SignalScope]()),
-        ("a.md", {"case": {"summary": "Done."}}, {SignalScope.CASE}),
-        ("a.md", {"guidance": [{"path": "AGENTS.md", "text": "Be kind."}]}, {SignalScope.RULES}),
-        ("", {}, set[SignalScope]()),
-    ],
-)
-def test_a_change_says_what_there_is_to_look_at_and_anything_always_is(
-    path: str, more: dict[str, Any], opportunities: set[SignalScope]
-) -> None:
-    """Criteria count only where they were listed."""
-    change = CodeChange(dossier_of({}, {path: "a\n"} if path else {}, **more))
-    assert set(opportunities_of(change)) == {SignalScope.ANYTHING, *opportunities}

@@ -1,0 +1,46 @@
+"""What a change gives signals to look at, and which signals are asked."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.worker.signals.made import dossier_of
+from worker.domain.verdict.verdict import Category
+from worker.signals.analysis.change import CodeChange
+from worker.signals.signal import SignalKind, SignalMatch, SignalScope, find_scopes, signal
+
+
+@pytest.mark.parametrize(
+    ("path", "more", "scopes"),
+    [
+        ("src/load.py", {}, {SignalScope.PRODUCTION}),
+        ("tests/test_load.py", {}, {SignalScope.TESTS}),
+        ("src/load.rs", {}, {SignalScope.PRODUCTION, SignalScope.TESTS}),
+        (".github/workflows/ci.yml", {}, {SignalScope.CONFIGURATION}),
+        ("pyproject.toml", {}, {SignalScope.CONFIGURATION}),
+        ("docs/a.md", {}, set[SignalScope]()),
+        ("a.md", {"criteria": [{"id": "AC1", "text": "a"}]}, {SignalScope.ISSUE}),
+        ("a.md", {"criteria": [{"id": "AC1", "text": "a", "inferred": True}]}, set[SignalScope]()),
+        ("a.md", {"case": {"summary": "Done."}}, {SignalScope.CASE}),
+        ("a.md", {"guidance": [{"path": "AGENTS.md", "text": "Be kind."}]}, {SignalScope.RULES}),
+        ("", {}, set[SignalScope]()),
+    ],
+)
+def test_a_change_says_what_there_is_to_look_at_and_anything_always_is(
+    path: str, more: dict[str, Any], scopes: set[SignalScope]
+) -> None:
+    """Criteria count only where they were listed."""
+    change = CodeChange(dossier_of({}, {path: "a\n"} if path else {}, **more))
+    assert find_scopes(change) == {SignalScope.ANYTHING, *scopes}
+
+
+def test_a_signal_of_tests_is_asked_only_where_the_change_has_tests() -> None:
+    @signal(Category.WEAK_TEST, SignalKind.SUSPICION, SignalScope.TESTS)
+    def always(_: CodeChange) -> Iterator[SignalMatch]:
+        yield SignalMatch("always")
+
+    fired = [
+        list(always.findings(CodeChange(dossier_of({}, {path: "a\n"})))) for path in ("docs/a.md", "tests/test_a.py")
+    ]
+    assert [len(findings) for findings in fired] == [0, 1]
