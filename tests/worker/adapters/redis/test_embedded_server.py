@@ -35,37 +35,27 @@ ENDS_IN_S = 15.0
 USER = """
 import signal, sys, threading
 from pathlib import Path
-from worker.settings import Settings
-from worker.adapters.redis.store import open_store
-from worker.adapters.redis.embedded.embedded_server import FolderRole
+from worker.adapters.redis.connection.client import RedisClient
+from worker.adapters.redis.embedded.embedded_server import FolderRole, open_embedded_server
 
-def use(role):
-    with open_store(Settings(data_dir=Path(sys.argv[1])), role) as store:
-        store.client.call("SET", "kept", "yes")
-        print("open", flush=True)
-        sys.stdin.read()
-
-def use_later(role):
-    # as a command that has found the server and asked it nothing yet
-    from worker.adapters.redis.embedded.embedded_server import open_embedded_server
-    from worker.adapters.redis.connection.client import RedisClient
-    with open_embedded_server(Path(sys.argv[1]), role) as url:
-        print("open", flush=True)
-        sys.stdin.read()
-        RedisClient(url, 5).call("SET", "kept", "later")
-
-if sys.argv[3:] == ["without a connection"]:
-    use = use_later
-if sys.argv[3:] == ["deaf to Ctrl-C"]:
+folder, role, how = Path(sys.argv[1]), FolderRole(sys.argv[2]), " ".join(sys.argv[3:])
+if how == "deaf to Ctrl-C":
     signal.signal(signal.SIGINT, lambda *_: None)
     print("deaf", flush=True)
-if sys.argv[3:] == ["in a thread that ends"]:
-    started = open_store(Settings(data_dir=Path(sys.argv[1])), FolderRole(sys.argv[2]))
-    thread = threading.Thread(target=started.__enter__)
+if how == "in a thread that ends":
+    thread = threading.Thread(target=open_embedded_server(folder, role).__enter__)
     thread.start()
     thread.join()
-use(FolderRole(sys.argv[2]))
+with open_embedded_server(folder, role) as url:
+    client = RedisClient(url, 5)
+    if how != "without a connection":
+        client.call("SET", "kept", "yes")
+    print("open", flush=True)
+    if how != "shortly":
+        sys.stdin.read()
+    client.call("SET", "kept", "yes")
 """
+"""A command with nothing of the store but its server, since it starts much faster so."""
 
 
 @pytest.fixture
@@ -242,23 +232,11 @@ def test_a_server_is_not_taken_from_a_guest_that_has_no_connection_at_the_moment
 
 
 def test_commands_that_run_together_on_one_folder_never_lose_its_server(folder: Path) -> None:
-    use = (
-        "import sys; from tests.worker.adapters.redis.test_embedded_server import use_shortly; use_shortly(sys.argv[1])"
-    )
-
-    def run(_: int) -> str:
-        command = [sys.executable, "-c", use, str(folder)]
-        done = subprocess.run(command, check=False, capture_output=True, text=True)
-        return f"exit {done.returncode}: {done.stderr.strip()}" if done.returncode else ""
+    def run(_: int) -> tuple[str, str]:
+        return Process(folder, FolderRole.GUEST, "shortly").popen.communicate(timeout=60)
 
     with ThreadPoolExecutor(3) as threads:
-        assert list(filter(None, threads.map(run, range(24)))) == []
-
-
-def use_shortly(data_dir: str) -> None:
-    """What a command does with the store."""
-    with open_store(Settings(data_dir=Path(data_dir))) as store:
-        store.client.call("INCR", "runs")
+        assert set(threads.map(run, range(24))) == {("open\n", "")}
 
 
 def test_a_disk_that_takes_no_more_is_told_and_the_server_goes_on_when_it_does(folder: Path) -> None:

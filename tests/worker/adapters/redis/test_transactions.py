@@ -7,6 +7,7 @@ from contextlib import closing
 import pytest
 
 from tests.world.redis import Redis
+from worker.adapters.redis.connection import transactions
 from worker.adapters.redis.connection.async_client import AsyncRedisClient
 from worker.adapters.redis.connection.client import RedisClient, Reply, items, text, whole
 from worker.adapters.redis.connection.transactions import MOST_ATTEMPTS, Operation, T, Transaction, commit_async, run
@@ -112,7 +113,11 @@ def test_it_knows_the_time_of_the_server_and_has_no_need_to_write(store: Store, 
     assert 0 <= answer / 1000 - seconds < 60
 
 
-def test_it_ends_if_others_never_stop_to_change_what_it_reads(store: Store, perform: Run[object]) -> None:
+def test_it_ends_if_others_never_stop_to_change_what_it_reads(
+    store: Store, perform: Run[object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(transactions, "MOST_PAUSE_S", 0)
+
     def operation(transaction: Transaction) -> Operation[None]:
         yield from transaction.read(("GET", "key"))
         store.client.call("INCR", "key")
