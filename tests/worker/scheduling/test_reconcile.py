@@ -5,8 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from tests.worker.adapters.redis.played import AT, HEAD, NEWER, judged_once, pull, wish
-from tests.worker.adapters.redis.test_pull_requests import taken
+from tests.worker.adapters.redis.played import AT, HEAD, NEWER, judged_once, pull, starts, wish
 from worker.adapters.redis import keys
 from worker.adapters.redis.connection.client import items, text
 from worker.adapters.redis.records.records import MOST_TIMES, RedisProgress, add_repositories, find_repositories
@@ -563,7 +562,7 @@ class GitHub:
 
 def judged(store: Store, ref: PullRef | None = None) -> None:
     store.pulls.request_judging(wish())
-    store.pulls.finish(taken(store).lease, Finish.JUDGED)
+    store.pulls.finish(starts(store).lease, Finish.JUDGED)
     store.checks().record_concluded(ref or pull(), HEAD)
 
 
@@ -588,7 +587,7 @@ def test_a_check_that_is_open_at_github_alone_is_looked_at_again_and_once(store:
     restored(store)
     github = GitHub(OPEN)
     assert look(store, github) == 1
-    again = taken(store)
+    again = starts(store)
     assert (again.request.trigger, again.request.head_sha) == (Trigger.LATE, None)
     assert again.request.requested_at == AT, "what answered that is an answer still"
     store.pulls.finish(again.lease, Finish.JUDGED)
@@ -612,7 +611,7 @@ def test_what_happens_after_github_answered_leaves_its_answer_behind(store: Stor
     github = GitHub(OPEN)
     github.then = lambda: store.pulls.request_judging(wish())
     assert look(store, github) == 0, "who judges by now ends the check himself"
-    assert taken(store).request.trigger is not Trigger.LATE
+    assert starts(store).request.trigger is not Trigger.LATE
 
 
 def test_what_happens_while_it_is_found_as_known_leaves_it_in_doubt(store: Store) -> None:
@@ -627,7 +626,7 @@ def test_what_happens_while_it_is_found_as_known_leaves_it_in_doubt(store: Store
 def test_one_that_was_only_greeted_is_judged_if_somebody_had_asked_for_that(store: Store) -> None:
     store.pulls.record_initial_head(pull(), HEAD)
     assert look(store, GitHub(OPEN)) == 1
-    assert taken(store).request.delivery_id.startswith(f"late-check-{CHECK}-")
+    assert starts(store).request.delivery_id.startswith(f"late-check-{CHECK}-")
 
 
 def test_one_that_was_greeted_and_ended_at_github_too_is_asked_about_once(store: Store) -> None:

@@ -15,6 +15,7 @@ from pydantic import SecretStr
 
 from tests.worker.publishing.texts.samples import rejected
 from worker.adapters.redis import keys
+from worker.adapters.redis.connection.client import whole
 from worker.adapters.redis.connection.transactions import run
 from worker.adapters.redis.judging import intake
 from worker.adapters.redis.store import Store
@@ -22,7 +23,7 @@ from worker.domain.ids import Fingerprint
 from worker.domain.judge_request import CommandName, CommandRequest, JudgeRequest, PullRef, Trigger
 from worker.domain.lifecycle.intake import IntakeOutcome
 from worker.domain.lifecycle.judging import Finish
-from worker.domain.lifecycle.work import DispatchLimits, LeasedJob
+from worker.domain.lifecycle.work import DispatchedJob, DispatchLimits, LeasedJob
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.settings import Settings, Timing
 
@@ -30,6 +31,7 @@ AT: Final = datetime(2026, 11, 20, 20, 5, tzinfo=UTC)
 HEAD, NEWER = "1" * 40, "2" * 40
 KEY: Final = SecretStr(base64.b64encode(b"k" * 32).decode())
 DELIVERIES: Final = count(1)
+CALLS: Final = count(1)
 
 
 def becomes(condition: Callable[[], object], seconds: float = 20.0) -> bool:
@@ -53,13 +55,35 @@ def on_record(store: Store, *refs: PullRef) -> None:
     store.client.call("EVAL", "for _, key in ipairs(KEYS) do redis.call('HSET', key, 'seq', 1) end", len(named), *named)
 
 
+WIDE: Final = DispatchLimits(per_installation=1_000, total=1_000, outside=1_000)
+
+
+def next_job(store: Store, limits: DispatchLimits = WIDE) -> DispatchedJob | None:
+    """What is dispatched to a call of its own."""
+    return store.pulls.next_due(f"call-{next(CALLS)}", limits)
+
+
+def starts(store: Store, ref: PullRef | None = None) -> LeasedJob:
+    """A judge has this pull request, whose time has come, or the next one."""
+    if ref is not None:
+        becomes_due(store, ref)
+    while job := next_job(store):
+        if ref in (None, job.request.pull):
+            leased = store.pulls.take_lease(job.request.pull, job.fence)
+            assert leased is not None
+            return leased
+    raise AssertionError(ref)
+
+
+def lifetime(store: Store, key: keys.Key) -> int:
+    """Seconds that are left to a key; -1: it stays for good."""
+    return whole(store.client.call("TTL", key.name))
+
+
 def judged_once(store: Store) -> None:
     """There is an entry in the ledger, and nobody remembers anything else."""
     store.pulls.request_judging(wish())
-    job = store.pulls.next_due("judged once", DispatchLimits(1, 10))
-    assert job is not None
-    taken = store.pulls.take_lease(pull(), job.fence)
-    assert isinstance(taken, LeasedJob)
+    taken = starts(store)
     verdict = rejected()
     entry = LedgerEntry(
         eval_id=verdict.eval_id,

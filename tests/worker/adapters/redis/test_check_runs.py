@@ -7,9 +7,8 @@ from functools import partial
 
 import pytest
 
-from tests.worker.adapters.redis.played import AT, HEAD, NEWER, comes_again, pull, settings, wish
+from tests.worker.adapters.redis.played import AT, HEAD, NEWER, comes_again, pull, settings, starts, wish
 from tests.worker.adapters.redis.test_merge_groups import group
-from tests.worker.adapters.redis.test_pull_requests import taken
 from tests.world.redis import Redis
 from worker.adapters.redis import keys
 from worker.adapters.redis.connection.client import text
@@ -150,7 +149,7 @@ def test_an_overdue_check_of_a_pull_request_of_which_nothing_is_known_any_more_i
 def test_an_overdue_check_is_left_to_a_judging_that_waits(store: Store) -> None:
     store.pulls.request_judging(wish())
     store.checks().record_opened(pull(), HEAD, CHECK)
-    store.pulls.finish(taken(store).lease, Finish.AWAY, timedelta(hours=1))
+    store.pulls.finish(starts(store).lease, Finish.AWAY, timedelta(hours=1))
     overdue(store)
     assert store.checks().take_expired() == store.checks().take_orphaned() == ()
 
@@ -177,7 +176,7 @@ def opened_long_ago(store: Store, ref: PullRef, head_sha: str = HEAD) -> None:
 
 def judged(store: Store) -> None:
     store.pulls.request_judging(wish())
-    store.pulls.finish(taken(store).lease, Finish.JUDGED)
+    store.pulls.finish(starts(store).lease, Finish.JUDGED)
 
 
 def test_an_open_check_that_nobody_would_conclude_is_found_once_every_judge_that_lives_would_have(store: Store) -> None:
@@ -192,7 +191,7 @@ def test_it_is_asked_for_once_and_not_for_ever(store: Store) -> None:
     assert not store.pulls.requeue_orphaned(pull(), CHECK), "nobody ever asked for this pull request"
     judged(store)
     assert store.pulls.requeue_orphaned(pull(), CHECK)
-    again = taken(store)
+    again = starts(store)
     assert (again.request.trigger, again.request.head_sha) == (Trigger.LATE, None)
     store.pulls.finish(again.lease, Finish.JUDGED)
     assert not store.pulls.requeue_orphaned(pull(), CHECK)

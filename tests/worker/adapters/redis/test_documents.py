@@ -1,23 +1,35 @@
-"""The last good configuration of a repository: kept encrypted, given back where the newest can't be used, forgotten with it."""
+"""Small documents: configurations, decisions of people, rubric versions, and notes of comments and uploads."""
 
 from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
-from tests.worker.adapters.redis.played import AT, pull, wish
+from tests.worker.adapters.redis.played import AT, HEAD, NEWER, lifetime, on_record, pull, wish
 from tests.worker.adapters.redis.test_kept import judging
 from tests.worker.publishing.texts.samples import dossier
 from worker.adapters.redis import keys
-from worker.adapters.redis.connection.client import whole
+from worker.adapters.redis.records.documents import MOST_ANSWERS
 from worker.adapters.redis.store import Store
 from worker.clock import SystemClock
+from worker.domain.check.author_comment import CommentRecord
+from worker.domain.check.check_run import UploadedSarif, UploadRefusal
+from worker.domain.check.overrides import NO_DECISIONS, Contest, Override, ReviewDecision
 from worker.domain.dossier import NOT_REPORTED, Ci, CiCheck, CiState, ConfigOrigin, ConfigText, Dossier, Policy
-from worker.domain.ids import hash_base
+from worker.domain.ids import DeliveryId, EvalId, hash_base
+from worker.domain.judge_request import FirstSeen, Trigger
+from worker.domain.verdict.rubric import VersionedRubric
 from worker.dossier.assemble import complete_dossier
 from worker.dossier.config import config_of, with_last_good
+from worker.errors import RubricRefused
 from worker.judge.context import JudgeContext
-from worker.judge.rubric import load_prompt, load_rubric
+from worker.judge.rubric import (
+    load_ci_check_rubric,
+    load_prompt,
+    load_pull_request_rubric,
+    load_rubric,
+    shipped_rubrics,
+)
 from worker.scheduling.pipeline import (
     CiWaitPolicy,
     JudgingDependencies,
@@ -30,8 +42,9 @@ from worker.scheduling.record import VerdictRecorder
 from worker.wiring.cli import RecordedSource
 
 OWN, OWNERS = ConfigOrigin.REPOSITORY, ConfigOrigin.ORGANISATION
-MAIN = hash_base("main")
-KEY = keys.config(pull().installation_id, pull().repository_id, MAIN)
+KEY = keys.config(pull().installation_id, pull().repository_id, hash_base("main"))
+
+# The last good configuration: kept encrypted, given back where the newest can't be used, forgotten with its repository
 
 
 def having(
@@ -45,32 +58,47 @@ def having(
 
 def heard(store: Store, read: Dossier) -> list[str | None]:
     """What stands in for each file of it."""
-    return [one.last_good for one in with_last_good(read, pull(), store.configs).config]
+    return [file.last_good for file in with_last_good(read, pull(), store.configs).config]
 
 
-def test_a_file_with_a_mistake_is_replaced_by_the_last_one_without(store: Store) -> None:
-    assert heard(store, having("mode: observe", owners="ci_wait: 5m")) == [None, None]
-    broken = with_last_good(having("mode: x", owners="ci_wait: 5m"), pull(), store.configs)
-    assert [one.last_good for one in broken.config] == ["mode: observe", None]
-    assert config_of(broken).policy.mode == "observe"
-    assert heard(store, having(is_binary=True, owners="ci_wait: x")) == ["mode: observe", "ci_wait: 5m"]
+ROUNDS: dict[str, tuple[list[Dossier], list[str | None]]] = {
+    "both are good": ([having("mode: observe", owners="ci_wait: 5m")], [None, None]),
+    "one is broken": (
+        [having("mode: observe", owners="ci_wait: 5m"), having("mode: x", owners="ci_wait: 5m")],
+        ["mode: observe", None],
+    ),
+    "both are": (
+        [having("mode: observe", owners="ci_wait: 5m"), having(is_binary=True, owners="ci_wait: x")],
+        ["mode: observe", "ci_wait: 5m"],
+    ),
+    "the newest good one": ([having("mode: observe"), having("ci_wait: 5m"), having("mode: x")], ["ci_wait: 5m"]),
+    "there was none": ([having("mode: x")], [None]),
+    "no file": ([having()], []),
+    "a deleted one": (
+        [
+            having("mode: observe", owners="ci_wait: 5m"),
+            having(owners="ci_wait: 5m"),
+            having("mode: x", owners="a: 1"),
+        ],
+        [None, "ci_wait: 5m"],
+    ),
+    "another base": ([having("ci_wait: 5m"), having("mode: x", base="new")], [None]),
+    "another base and the owner's": (
+        [
+            having("ci_wait: 5m"),
+            having("mode: observe", owners="mode: block", base="agents-own"),
+            having(base="old", owners="mode: block"),
+            having("mode: x", owners="x: 1"),
+        ],
+        ["ci_wait: 5m", "mode: block"],
+    ),
+}
 
 
-def test_the_newest_one_without_a_mistake_is_the_last_good_one(store: Store) -> None:
-    for text in ("mode: observe", "ci_wait: 5m", "mode: x"):
-        last = heard(store, having(text))
-    assert last == ["ci_wait: 5m"]
-
-
-def test_where_there_was_none_without_a_mistake_nothing_stands_in(store: Store) -> None:
-    assert heard(store, having("mode: x")) == [None]
-    assert heard(store, having()) == []
-
-
-def test_a_file_that_was_deleted_is_no_last_good_one(store: Store) -> None:
-    heard(store, having("mode: observe", owners="ci_wait: 5m"))
-    heard(store, having(owners="ci_wait: 5m"))
-    assert heard(store, having("mode: x", owners="a: 1")) == [None, "ci_wait: 5m"]
+@pytest.mark.parametrize("case", ROUNDS)
+def test_a_file_with_a_mistake_is_replaced_by_the_last_one_without_at_its_base(store: Store, case: str) -> None:
+    rounds, stands_in = ROUNDS[case]
+    assert [heard(store, read) for read in rounds][-1] == stands_in
 
 
 def test_what_is_kept_already_is_not_written_again_and_lives_on(store: Store) -> None:
@@ -79,16 +107,7 @@ def test_what_is_kept_already_is_not_written_again_and_lives_on(store: Store) ->
     store.client.call("EXPIRE", KEY.name, 5)
     heard(store, having("mode: observe"))
     assert store.client.call("HGET", KEY.name, OWN) == before
-    assert whole(store.client.call("TTL", KEY.name)) > 5
-
-
-def test_what_is_good_at_one_base_never_counts_at_another_and_the_owners_default_does(store: Store) -> None:
-    heard(store, having("ci_wait: 5m"))
-    heard(store, having("mode: observe", owners="mode: block", base="agents-own"))
-    heard(store, having(base="old", owners="mode: block"))
-    assert heard(store, having("mode: x", owners="x: 1")) == ["ci_wait: 5m", "mode: block"]
-    assert heard(store, having("mode: x", base="new")) == [None]
-    assert heard(store, having("mode: x", base="agents-own")) == ["mode: observe"]
+    assert lifetime(store, KEY) > 5
 
 
 def test_what_a_version_remembered_that_knew_no_base_counts_for_nobody(store: Store) -> None:
@@ -99,19 +118,16 @@ def test_what_a_version_remembered_that_knew_no_base_counts_for_nobody(store: St
 
 
 def test_the_door_stays_quiet_for_as_long_as_the_newest_good_file_says(store: Store) -> None:
-    window = keys.window(pull().installation_id, pull().repository_id, MAIN).name
+    window = keys.window(pull().installation_id, pull().repository_id, hash_base("main")).name
     for text, kept in (("quiet_window: 2m", b"120000"), ("quiet_window: x", b"120000"), ("mode: block", None)):
         heard(store, having(text))
         heard(store, having("quiet_window: 24h", base="agents-own"))
         assert store.client.call("GET", window) == kept
 
 
-def test_nobody_reads_in_redis_what_stands_in_it(store: Store) -> None:
+def test_nobody_reads_in_redis_what_stands_in_it_and_it_goes_with_its_repository(store: Store) -> None:
     heard(store, having("never_send: [canary-of-the-config]"))
     assert b"canary" not in bytes(str(store.client.call("HGETALL", KEY.name)), "utf-8")
-
-
-def test_a_configuration_goes_with_its_repository() -> None:
     assert KEY.name.startswith(keys.prefix("config", pull().installation_id, pull().repository_id))
     assert "config" in keys.PULL_KEY_KINDS
 
@@ -137,10 +153,14 @@ def test_what_is_judged_has_the_files_policy_with_the_demoted_signals_in_it(stor
         demoted_signals=frozenset({"stub_body", "test_empty"}),
         configs=store.configs,
     )
-    found = assemble(wish(), deps)
-    assert found.policy == Policy(signals={"stub_body": "off", "test_empty": "suspicion"}, accept_alone=False)
-    assert [one.last_good for one in found.config] == ["signals: {stub_body: off}"]
-    assert assemble(wish(), replace(deps, source=RecordedSource(found))).config == found.config
+    assembled = assemble(wish(), deps)
+    assert config_of(assembled).policy.signals == {"stub_body": "off"}
+    assert assembled.policy == Policy(signals={"stub_body": "off", "test_empty": "suspicion"}, accept_alone=False)
+    assert [file.last_good for file in assembled.config] == ["signals: {stub_body: off}"]
+    assert assemble(wish(), replace(deps, source=RecordedSource(assembled))).config == assembled.config
+
+
+# How long CI is waited for
 
 
 @pytest.mark.parametrize(
@@ -158,10 +178,8 @@ def test_a_repository_waits_for_ci_as_it_says_up_to_what_required_checks_are_wai
 ) -> None:
     patience = CiWaitPolicy(timedelta(seconds=60), timedelta(seconds=1), None, timedelta(seconds=3000))
     chosen = with_repository_wait(having(text), patience)
-    assert (chosen.longest_wait, chosen.longest_required_wait) == (
-        timedelta(seconds=waits),
-        timedelta(seconds=required),
-    )
+    assert chosen.longest_wait == timedelta(seconds=waits)
+    assert chosen.longest_required_wait == timedelta(seconds=required)
 
 
 def test_a_laptop_waits_for_nothing_and_without_a_file_nothing_is_asked() -> None:
@@ -190,9 +208,186 @@ def test_a_required_check_is_waited_for_longer_while_any_check_runs(
     checks: list[tuple[str, str, bool]], minutes: float
 ) -> None:
     patience = CiWaitPolicy(timedelta(minutes=30), timedelta(seconds=20), AT, timedelta(minutes=360))
-    reported = tuple(
+    reported = [
         CiCheck(name=name, status=status, conclusion=None, required=is_required) for name, status, is_required in checks
-    )
-    wait = find_ci_wait(dossier(ci=Ci(state=CiState.PENDING, checks=reported)), AT, patience)
+    ]
+    wait = find_ci_wait(dossier(ci=Ci(state=CiState.PENDING, checks=tuple(reported))), AT, patience)
     assert wait is not None
     assert wait.until == AT + timedelta(minutes=minutes)
+
+
+# What people said about heads
+
+OVERRIDE = Override(login="alice", reason="canary-words", at=AT, eval_id=EvalId("e1"))
+CONTEST = Contest(login="bob", reason="canary-words", at=AT)
+ONE, OTHER = DeliveryId("one"), DeliveryId("other")
+LATER = AT + timedelta(minutes=1)
+
+
+def test_the_first_override_of_a_head_stands_and_is_about_no_other(store: Store) -> None:
+    assert store.decisions.override(pull(), HEAD, OVERRIDE)
+    assert not store.decisions.override(pull(), HEAD, OVERRIDE.model_copy(update={"login": "carol"}))
+    assert store.decisions.find_decisions(pull(), HEAD).override == OVERRIDE
+    assert store.decisions.find_decisions(pull(), NEWER) == NO_DECISIONS
+    assert store.decisions.find_decisions(pull(2), HEAD) == NO_DECISIONS
+
+
+@pytest.mark.parametrize("draft", [False, True])
+def test_an_override_ends_where_the_pull_request_goes_into_another_base(store: Store, *, draft: bool) -> None:
+    store.decisions.override(pull(), HEAD, OVERRIDE)
+    store.pulls.request_judging(wish(trigger=Trigger.EDITED))
+    assert store.decisions.find_decisions(pull(), HEAD).override == OVERRIDE
+    store.pulls.request_judging(wish(trigger=Trigger.BASE, draft=draft))
+    assert store.decisions.find_decisions(pull(), HEAD) == NO_DECISIONS
+    later = OVERRIDE.model_copy(update={"login": "carol", "at": SystemClock().now() + timedelta(seconds=1)})
+    assert store.decisions.override(pull(), HEAD, later)
+    assert store.decisions.find_decisions(pull(), HEAD).override == later
+
+
+def test_what_is_noted_of_another_base_goes_with_the_ledger(store: Store) -> None:
+    store.client.call("SET", keys.ledger(pull()).name, "x", "EX", 100)
+    store.pulls.request_judging(wish(trigger=Trigger.BASE))
+    assert 0 < lifetime(store, keys.decisions(pull())) <= 100
+
+
+def test_words_and_names_are_encrypted(store: Store) -> None:
+    store.decisions.override(pull(), HEAD, OVERRIDE)
+    store.decisions.contest(pull(), HEAD, CONTEST)
+    store.decisions.record_requested_reviewers(pull(), ("canary-words",))
+    store.decisions.claim_action(pull(), "canary-words", ONE, AT)
+    store.decisions.claim_answer(pull(), "canary-words", ONE)
+    kept = [store.client.call("HGETALL", make(pull()).name) for make in (keys.decisions, keys.answered_topics)]
+    assert not any(word in str(kept) for word in ("canary", "alice", "bob"))
+
+
+def test_a_contest_is_open_until_it_was_judged_and_stays_on_record(store: Store) -> None:
+    store.decisions.record_judged(pull(), HEAD, NO_DECISIONS)
+    assert store.client.call("EXISTS", keys.decisions(pull()).name) == 0, "nothing was asked for"
+    store.decisions.contest(pull(), HEAD, CONTEST)
+    store.decisions.force(pull(), HEAD, AT)
+    before = store.decisions.find_decisions(pull(), HEAD)
+    assert (before.open_contest_reason, before.rejudge_requested_at) == ("canary-words", AT)
+    again = CONTEST.model_copy(update={"at": LATER})
+    store.decisions.contest(pull(), HEAD, again)
+    store.decisions.record_judged(pull(), HEAD, before)
+    after = store.decisions.find_decisions(pull(), HEAD)
+    assert (after.contest, after.contested_at, after.forced_at) == (again, LATER, None), "it was asked again meanwhile"
+    store.decisions.record_judged(pull(), HEAD, after)
+    closed = store.decisions.find_decisions(pull(), HEAD)
+    assert (closed.contest, closed.rejudge_requested_at) == (again, None)
+
+
+def test_the_newest_review_counts(store: Store) -> None:
+    for is_approved in (True, False):
+        store.decisions.review(pull(), HEAD, ReviewDecision(login="alice", at=AT, is_approved=is_approved))
+    review = store.decisions.find_decisions(pull(), HEAD).review
+    assert review is not None
+    assert not review.is_approved
+
+
+def test_nobody_is_asked_for_a_review_twice(store: Store) -> None:
+    assert store.decisions.find_requested_reviewers(pull()) is None
+    for names in (("alice", "acme/platform"), ()):
+        store.decisions.record_requested_reviewers(pull(), names)
+    assert store.decisions.find_requested_reviewers(pull()) == ("alice", "acme/platform")
+    store.decisions.record_requested_reviewers(pull(2), ())
+    assert store.decisions.find_requested_reviewers(pull(2)) == ()
+
+
+def test_the_same_words_are_followed_once_and_a_broken_errand_goes_on(store: Store) -> None:
+    assert [
+        store.decisions.claim_action(pull(), act, delivery, at)
+        for act, delivery, at in (
+            ("5 rejudge", ONE, AT),
+            ("5 rejudge", ONE, LATER),
+            ("5 rejudge", OTHER, LATER),
+            ("6 rejudge", OTHER, LATER),
+        )
+    ] == [AT, AT, None, LATER]
+
+
+def test_nobody_is_told_the_same_twice_nor_for_ever(store: Store) -> None:
+    assert store.decisions.claim_answer(pull(), "bob role", ONE)
+    assert store.decisions.claim_answer(pull(), "bob role", ONE), "its errand broke off"
+    assert not store.decisions.claim_answer(pull(), "bob role", OTHER)
+    answers = [store.decisions.claim_answer(pull(), f"bob {number}", OTHER) for number in range(100)]
+    assert sum(answers) == MOST_ANSWERS - 1
+    assert store.decisions.claim_answer(pull(2), "bob role", OTHER)
+
+
+def test_when_the_newest_head_came_is_known(store: Store) -> None:
+    assert store.decisions.newest_arrival(pull()) is None
+    came = FirstSeen(head_sha=HEAD, at=AT)
+    store.pulls.request_judging(wish(arrived=came))
+    assert store.decisions.newest_arrival(pull()) == came
+
+
+# A version of a rubric stands for one content
+
+EDITED = load_rubric().model_copy(update={"escalation_threshold": 0.123})
+
+
+def test_the_first_use_of_a_version_says_what_it_stands_for(store: Store) -> None:
+    assert store.rubrics.check(EDITED) is None, "to look remembers nothing"
+    for _ in range(2):
+        for rubric in shipped_rubrics():
+            store.rubrics.admit(rubric)
+    assert store.rubrics.check(load_rubric()) is None
+    assert "raise it" in (store.rubrics.check(EDITED) or "")
+    for change in ({"version": "another"}, {"id": "another"}):
+        store.rubrics.admit(EDITED.model_copy(update=change))
+
+
+@pytest.mark.parametrize(
+    ("edited", "name", "called"),
+    [
+        (EDITED, "rubrics/x.yml", r"rubrics/x\.yml"),
+        (load_ci_check_rubric().model_copy(update={"passed": 0.9}), "", 'The rubric "[^"]+"'),
+        (load_pull_request_rubric().model_copy(update={"last": 0.6}), "", 'The rubric "[^"]+"'),
+    ],
+    ids=["model", "ci check", "pull request"],
+)
+def test_another_content_under_a_version_is_refused(
+    store: Store, edited: VersionedRubric, name: str, called: str
+) -> None:
+    for rubric in shipped_rubrics():
+        store.rubrics.admit(rubric)
+    with pytest.raises(RubricRefused, match=f'^{called} was changed but still says version "{edited.version}": raise'):
+        store.rubrics.admit(edited, name)
+
+
+# Notes of what was written on GitHub, which go with time and with their pull request
+
+SENT = UploadedSarif(head_sha=HEAD, origin=EvalId("e"))
+NOTE = CommentRecord(nonce="n", comment_id=7, head_sha=HEAD)
+NAME = "acme/widgets"
+
+
+def test_a_note_is_kept_of_a_pull_request_that_is_known(store: Store) -> None:
+    for is_known in (False, True):
+        store.author_comments.put(pull(), NOTE)
+        store.scan_notes.note(pull(), SENT, UploadRefusal.PERMISSION)
+        assert store.author_comments.find_record(pull()) == (NOTE if is_known else None)
+        assert store.scan_notes.last_scan(pull()) == (SENT if is_known else None)
+        assert store.scan_notes.refusal(pull()) is (UploadRefusal.PERMISSION if is_known else None)
+        on_record(store, pull())
+    of_scans = [keys.scan_note(pull().installation_id, pull().repository_id, number) for number in (1, None)]
+    assert all(lifetime(store, key) > 0 for key in (keys.note(pull()), *of_scans))
+
+
+def test_a_refusal_is_the_repositorys_until_something_of_it_is_taken(store: Store) -> None:
+    on_record(store, pull(), pull(2))
+    member = f"{pull().installation_id}:{pull().repository_id}"
+    store.client.call("SADD", keys.repository_numbers(NAME).name, member)
+    store.scan_notes.note(pull(), SENT, UploadRefusal.PERMISSION)
+    assert (store.scan_notes.last_scan(pull()), store.scan_notes.last_scan(pull(2))) == (SENT, None)
+    assert store.scan_notes.refusal(pull(2)) is UploadRefusal.PERMISSION
+    assert store.scan_notes.refusals(NAME) == (UploadRefusal.PERMISSION,)
+    store.scan_notes.note(pull(2), SENT, None)
+    assert (store.scan_notes.refusal(pull()), store.scan_notes.refusals(NAME)) == (None, ())
+
+
+def test_a_word_of_a_later_version_is_none_that_is_told(store: Store) -> None:
+    refused = keys.scan_note(pull().installation_id, pull().repository_id, None)
+    store.client.call("SET", refused.name, "moon_phase")
+    assert store.scan_notes.refusal(pull()) is None

@@ -14,7 +14,6 @@ from tests.worker.adapters.redis.played import (
     HEAD,
     KEY,
     becomes_due,
-    command,
     lease_runs_out,
     pull,
     settings,
@@ -29,7 +28,6 @@ from worker.adapters.redis.store import Store, open_store
 from worker.clock import SystemClock
 from worker.domain.dossier import ConfigOrigin, Dossier
 from worker.domain.ids import EvalId, Fingerprint, hash_base
-from worker.domain.lifecycle.intake import IntakeOutcome
 from worker.domain.lifecycle.judging import Finish
 from worker.domain.lifecycle.work import DispatchLimits, LeasedJob
 from worker.domain.verdict.audit import AuditRecord, JudgeSettings, Stage, Step
@@ -275,29 +273,6 @@ def rewrites(store: Store, folder: Path) -> None:
     while "aof_rewrite_in_progress:0\r\naof_rewrite_scheduled:0" not in text(store.client.call("INFO", "persistence")):
         pass
     subprocess.run(["sync", str(folder)], check=True)
-
-
-def test_a_command_is_taken_down_once_and_stays_until_done(store: Store) -> None:
-    assert store.commands.next() is None
-    assert store.commands.put(command()) is IntakeOutcome.QUEUED
-    assert store.commands.put(command()) is IntakeOutcome.DUPLICATE
-    first = store.commands.next()
-    assert first is not None
-    assert (first.command, first.attempt) == (command(), 1)
-    assert store.commands.next() is None, "somebody is at it"
-    store.commands.postpone(command(), timedelta(0))
-    again = store.commands.next()
-    assert again is not None
-    assert again.attempt == 2
-    store.commands.complete(command())
-    store.commands.postpone(command(), timedelta(0))
-    assert store.commands.next() is None
-    assert store.commands.put(command()) is IntakeOutcome.DUPLICATE
-
-
-def test_a_command_and_the_request_that_follows_it_may_share_their_delivery(store: Store) -> None:
-    store.commands.put(command("d"))
-    assert store.pulls.request_judging(wish(delivery_id="d")).outcome is IntakeOutcome.QUEUED
 
 
 def test_a_value_that_stays_for_good_has_no_lifetime() -> None:

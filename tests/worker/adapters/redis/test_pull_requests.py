@@ -1,141 +1,118 @@
-"""The coalescing rules, each against a real server."""
+"""Dispatching and judging against a real server. What makes which state is in the tests of the lifecycle."""
 
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from itertools import count, pairwise
+from itertools import pairwise
 
 import pytest
 
 from tests.worker.adapters.redis.played import (
     HEAD,
     NEWER,
-    becomes_due,
+    WIDE,
     comes_again,
     lease_runs_out,
+    next_job,
     pull,
     settings,
+    starts,
     wish,
 )
 from tests.world.redis import Redis
 from worker.adapters.redis import keys
-from worker.adapters.redis.connection.client import items, text
+from worker.adapters.redis.connection.client import find_server_time, items, text
 from worker.adapters.redis.judging.pull_requests import AlreadyJudged
 from worker.adapters.redis.store import Store, open_store
 from worker.domain.judge_request import PullRef, Trigger
 from worker.domain.lifecycle.intake import IntakeOutcome
 from worker.domain.lifecycle.judging import Finish, FinishResult
-from worker.domain.lifecycle.work import DispatchedJob, DispatchLimits, LeasedJob
-from worker.errors import LeaseLost
+from worker.domain.lifecycle.work import RELEASED_AT_A_TIME, DispatchLimits, JudgedHead, RateLimitWait
 from worker.settings import Timing
 
-WIDE = DispatchLimits(per_installation=10, total=100)
 QUEUE = "rq:queue:judge"
-CALLS = count(1)
+HERE = pull().installation_id
+HOUR = timedelta(hours=1)
+LIMIT = HOUR - timedelta(minutes=10)
 
 
-def given(store: Store, limits: DispatchLimits = WIDE) -> DispatchedJob | None:
-    return store.pulls.next_due(f"call-{next(CALLS)}", limits)
+def requested(store: Store, number: int = 1, installation: int = 100) -> PullRef:
+    store.pulls.request_judging(wish(number, installation))
+    return pull(number, installation)
 
 
-def taken(store: Store, ref: PullRef | None = None) -> LeasedJob:
-    """The judging that comes next, begun."""
-    job = given(store)
-    assert job is not None
-    begun = store.pulls.take_lease(ref or job.request.pull, job.fence)
-    assert begun is not None
-    return begun
+def installations(store: Store, count: int, limits: DispatchLimits = WIDE) -> list[int | None]:
+    """Of those that are dispatched next."""
+    jobs = [next_job(store, limits) for _ in range(count)]
+    return [job and job.request.pull.installation_id for job in jobs]
 
 
-def test_a_request_is_judged_once_and_then_closed(store: Store) -> None:
-    assert store.pulls.request_judging(wish()).outcome is IntakeOutcome.QUEUED
-    judging = taken(store)
-    assert (judging.attempt, judging.request.head_sha) == (1, HEAD)
-    assert store.pulls.finish(judging.lease, Finish.JUDGED) is FinishResult.CLOSED
-    assert given(store) is None
-
-
-def test_a_delivery_counts_once_however_often_it_comes(store: Store) -> None:
-    request = wish()
+def test_a_request_counts_once_and_is_judged_once(store: Store) -> None:
+    request, newest = wish(), wish(head_sha=NEWER)
+    assert store.pulls.find_request(pull()) is None
     first = store.pulls.request_judging(request)
-    assert first.seq > 0
+    assert (first.outcome, first.seq > 0) == (IntakeOutcome.QUEUED, True)
     assert store.pulls.request_judging(request).outcome is IntakeOutcome.DUPLICATE
-    store.pulls.finish(taken(store).lease, Finish.JUDGED)
+    store.pulls.request_judging(newest)
+    assert store.pulls.find_request(pull()) == newest
+    judging = starts(store)
+    assert (judging.attempt, judging.request) == (1, newest)
+    assert store.pulls.finish(judging.lease, Finish.JUDGED) is FinishResult.CLOSED
     assert store.pulls.request_judging(request).outcome is IntakeOutcome.DUPLICATE
-    assert given(store) is None
-
-
-def test_a_push_while_judging_is_judged_after_it(store: Store) -> None:
-    store.pulls.request_judging(wish())
-    judging = taken(store)
-    store.pulls.request_judging(wish(head_sha=NEWER))
-    assert given(store) is None, "one judge at a time"
-    assert store.pulls.finish(judging.lease, Finish.JUDGED) is FinishResult.AGAIN
-    assert taken(store).request.head_sha == NEWER
-
-
-def test_the_quiet_window_puts_a_push_off_but_not_for_ever(redis_server: Redis, store: Store) -> None:
-    timing = Timing(quiet_window=3600, quiet_max=3600)
-    with open_store(settings(redis_server.url, timing)) as patient:
-        patient.pulls.request_judging(wish())
-        assert given(patient) is None
-        store.client.call("HSET", keys.pull(pull()).name, "since", 1)
-        patient.pulls.request_judging(wish(head_sha=NEWER))
-    assert given(store) is not None
+    assert next_job(store) is None
 
 
 def test_a_push_while_in_the_queue_goes_on_being_quiet(redis_server: Redis, store: Store) -> None:
-    store.pulls.request_judging(wish())
-    job = given(store)
+    requested(store)
+    job = next_job(store)
     assert job is not None
     with open_store(settings(redis_server.url, Timing(quiet_window=3600))) as patient:
         patient.pulls.request_judging(wish(head_sha=NEWER))
     assert store.pulls.take_lease(pull(), job.fence) is None
-    becomes_due(store, pull())
-    assert taken(store).request.head_sha == NEWER
+    assert starts(store, pull()).request.head_sha == NEWER
 
 
-def test_the_same_call_is_given_the_same_job(store: Store) -> None:
-    store.pulls.request_judging(wish(1))
-    store.pulls.request_judging(wish(2))
-    first = store.pulls.next_due("call", WIDE)
-    assert store.pulls.next_due("call", WIDE) == first
-    assert store.pulls.next_due("another call", WIDE) != first
+def test_who_judges_learns_with_its_lease_what_counts_no_more_since_it_began(store: Store) -> None:
+    requested(store)
+    store.pulls.request_judging(wish(trigger=Trigger.EDITED))
+    lease = starts(store, pull()).lease
+    assert lease.renew() is None, "it was told of before"
+    store.pulls.request_judging(wish(trigger=Trigger.COMMAND))
+    assert lease.renew() is None
+    store.pulls.request_judging(wish(trigger=Trigger.BASE))
+    assert lease.renew() is lease.renew() is Trigger.BASE
 
 
-def test_a_judge_that_was_not_heard_of_is_replaced_and_may_not_finish(store: Store) -> None:
-    store.pulls.request_judging(wish())
-    lost = taken(store)
-    lease_runs_out(store, pull())
-    with pytest.raises(LeaseLost):
-        lost.lease.renew()
-    assert store.pulls.requeue_lost(QUEUE) == 1
-    newer = taken(store)
-    assert (newer.attempt, newer.lease.fence > lost.lease.fence) == (2, True)
-    assert store.pulls.finish(lost.lease, Finish.JUDGED) is FinishResult.LOST
-    assert store.pulls.finish(newer.lease, Finish.JUDGED) is FinishResult.CLOSED
-
-
-def test_a_lost_judge_asks_for_one_that_sets_it_right_once(store: Store) -> None:
-    store.pulls.request_judging(wish())
-    lost = taken(store)
+def test_a_judge_that_writes_late_asks_once_for_one_that_sets_it_right(store: Store) -> None:
+    store.pulls.request_judging(wish(draft=True, trigger=Trigger.COMMAND))
+    lost = starts(store)
     store.pulls.finish(lost.lease, Finish.JUDGED)
-    store.pulls.request_correction(lost.lease, lost.request)
-    store.pulls.request_correction(lost.lease, lost.request)
-    late = taken(store)
-    assert late.request.trigger is Trigger.LATE
+    for _ in range(2):
+        store.pulls.request_correction(lost.lease, lost.request)
+    late = starts(store)
+    assert (late.request.trigger, late.request.head_sha, late.request.draft) == (Trigger.LATE, None, False)
     assert store.pulls.finish(late.lease, Finish.JUDGED) is FinishResult.CLOSED
 
 
-def test_the_sweeper_leaves_alone_what_still_waits_in_the_queue(store: Store) -> None:
-    store.pulls.request_judging(wish())
-    job = given(store)
-    assert job is not None
-    store.client.call("RPUSH", QUEUE, f"judge-{job.fence}")
-    lease_runs_out(store, pull())
-    assert store.pulls.requeue_lost(QUEUE) == 0
-    store.client.call("DEL", QUEUE)
+def test_a_judge_that_dies_after_another_took_over_may_have_written_late_so_one_looks_again(store: Store) -> None:
+    overtaken = starts(store, requested(store))
     lease_runs_out(store, pull())
     assert store.pulls.requeue_lost(QUEUE) == 1
-    assert store.pulls.take_lease(pull(), job.fence) is not None or taken(store).attempt == 1
+    assert store.pulls.finish(starts(store).lease, Finish.JUDGED) is FinishResult.CLOSED
+    assert store.pulls.requeue_dead(pull(), overtaken.lease.fence)
+    assert starts(store).request.trigger is Trigger.LATE
+    assert not store.pulls.requeue_dead(pull(7), 5), "of a pull request that is not there nobody died"
+
+
+def test_the_sweeper_leaves_alone_what_still_waits_in_the_queue(store: Store) -> None:
+    requested(store)
+    job = next_job(store)
+    assert job is not None
+    store.client.call("RPUSH", QUEUE, f"judge-{job.fence}")
+    for is_waiting in (True, False):
+        lease_runs_out(store, pull())
+        assert store.pulls.requeue_lost(QUEUE) == (not is_waiting)
+        store.client.call("DEL", QUEUE)
+    assert starts(store).attempt == 1
 
 
 def test_the_sweeper_forgets_what_is_not_there_any_more(store: Store) -> None:
@@ -144,104 +121,66 @@ def test_the_sweeper_forgets_what_is_not_there_any_more(store: Store) -> None:
     assert store.client.call("ZCARD", keys.DISPATCHED.name) == 0
 
 
-def test_a_judge_that_dies_after_another_took_over_may_have_written_late_so_one_looks_again(store: Store) -> None:
-    store.pulls.request_judging(wish())
-    overtaken = taken(store)
-    lease_runs_out(store, pull())
-    assert store.pulls.requeue_lost(QUEUE) == 1
-    second = taken(store)
-    assert store.pulls.finish(second.lease, Finish.JUDGED) is FinishResult.CLOSED
-    assert store.pulls.requeue_dead(pull(), overtaken.lease.fence)
-    assert taken(store).request.trigger is Trigger.LATE
-    assert not store.pulls.requeue_dead(pull(7), 5), "of a pull request that is not there nobody died"
-
-
-def test_what_github_stopped_of_one_installation_is_tried_again_one_after_the_other(store: Store) -> None:
-    others = pull(installation=200)
-    store.pulls.request_judging(wish(installation=200))
-    for number in range(1, 7):
-        store.pulls.request_judging(wish(number))
-    for number in range(7):
-        job = store.pulls.next_due(f"apart-{number}", DispatchLimits(10, 10))
-        assert job is not None
-        one = store.pulls.take_lease(job.request.pull, job.fence)
-        assert one is not None
-        store.pulls.finish(one.lease, Finish.AWAY, timedelta(seconds=60))
-    gap = round(store.timing.retry_gap * 1000)
-    due = items(store.client.call("ZRANGE", keys.due(pull().installation_id).name, 0, -1, "WITHSCORES"))
-    at = [float(text(one)) for one in due[1::2]]
-    assert len(at) == 6
-    assert gap > 0
-    assert all(after - before >= gap - 1 for before, after in pairwise(at))
-    assert at[-1] - at[0] < 6 * gap
-    elsewhere = text(store.client.call("ZSCORE", keys.due(others.installation_id).name, keys.pull(others).name))
-    assert abs(float(elsewhere) - at[0]) < 1000, "no installation waits for another"
-
-
-def test_an_outage_is_judged_again_later_and_counts_no_try(store: Store) -> None:
-    store.pulls.request_judging(wish())
-    later = wish(trigger=Trigger.OUTAGE, head_sha=None, outages=1)
-    judging = taken(store)
-    answers = [store.pulls.finish(judging.lease, Finish.OUTAGE, timedelta(hours=1), later) for _ in range(2)]
-    assert answers == [FinishResult.LATER, FinishResult.LATER], "sent twice is done once"
-    assert given(store) is None
-    becomes_due(store, pull())
-    again = taken(store)
-    assert (again.attempt, again.request) == (1, later)
-    assert store.pulls.finish(again.lease, Finish.JUDGED) is FinishResult.CLOSED
-
-
 def test_installations_take_turns(store: Store) -> None:
-    for number in range(1, 6):
-        store.pulls.request_judging(wish(number, installation=1))
-    store.pulls.request_judging(wish(1, installation=2))
-    store.pulls.request_judging(wish(1, installation=3))
-    jobs = [given(store) for _ in range(7)]
-    assert [job.request.pull.installation_id for job in jobs if job][:3] == [1, 2, 3]
-    assert len([job for job in jobs if job]) == 7
+    for number, installation in ((1, 1), (2, 1), (3, 1), (1, 2), (1, 3)):
+        requested(store, number, installation)
+    assert installations(store, 6) == [1, 2, 3, 1, 1, None]
 
 
-def test_no_installation_takes_every_worker_and_one_that_ends_frees_its_place(store: Store) -> None:
-    limits = DispatchLimits.of_workers(3)
-    assert limits == DispatchLimits(per_installation=2, total=5, outside=2)
-    for number in range(1, 5):
-        store.pulls.request_judging(wish(number, installation=1))
-    jobs = [given(store, limits) for _ in range(3)]
-    assert jobs[0] is not None
-    assert jobs[2] is None
-    store.pulls.request_judging(wish(1, installation=2))
-    assert given(store, limits) is not None
-    begun = store.pulls.take_lease(jobs[0].request.pull, jobs[0].fence)
-    assert begun is not None
-    store.pulls.finish(begun.lease, Finish.JUDGED)
-    assert given(store, limits) is not None
+@pytest.mark.parametrize(
+    ("limits", "dispatched"),
+    [
+        (DispatchLimits(per_installation=2, total=9), [1, 2, 3, 1, None]),
+        (DispatchLimits(per_installation=1, total=9), [1, 2, 3, None, None]),
+        (DispatchLimits(per_installation=9, total=2), [1, 2, None, None, None]),
+    ],
+)
+def test_neither_one_installation_nor_all_together_exceed_a_limit(
+    store: Store, limits: DispatchLimits, dispatched: list[int | None]
+) -> None:
+    for number, installation in ((1, 1), (2, 1), (3, 1), (1, 2), (1, 3)):
+        requested(store, number, installation)
+    assert installations(store, 5, limits) == dispatched
 
 
-def test_there_is_a_limit_for_all_together(store: Store) -> None:
-    for installation in range(1, 5):
-        store.pulls.request_judging(wish(1, installation=installation))
-    limits = DispatchLimits(per_installation=1, total=2)
-    assert [given(store, limits) is not None for _ in range(3)] == [True, True, False]
+def test_a_judging_that_ends_frees_its_place(store: Store) -> None:
+    one = DispatchLimits(per_installation=1, total=9)
+    first = starts(store, requested(store))
+    requested(store, 2)
+    assert next_job(store, one) is None
+    store.pulls.finish(first.lease, Finish.JUDGED)
+    assert next_job(store, one) is not None
+
+
+def test_those_that_wait_and_those_that_are_judged_are_the_crowd(store: Store) -> None:
+    assert store.pulls.count_waiting(HERE) == 0
+    for number, installation in ((1, 100), (2, 100), (3, 100), (4, 200)):
+        requested(store, number, installation)
+    starts(store)
+    assert store.pulls.count_waiting(HERE) == 3
+
+
+# Check runs to open
 
 
 def test_each_new_head_gets_its_check_opened_once(store: Store) -> None:
-    store.pulls.request_judging(wish())
+    requested(store)
     opening = store.pulls.next_to_open()
     assert opening is not None
     assert (opening.head_sha, opening.request.pull) == (HEAD, pull())
     assert store.pulls.next_to_open() is None, "it is under way"
-    comes_again(store, keys.pending_checks(pull().installation_id), keys.pull(pull()).name)
+    comes_again(store, keys.pending_checks(HERE), keys.pull(pull()).name)
     comes_again(store, keys.PENDING_CHECK_TURNS, "100")
     assert store.pulls.next_to_open() == opening, "whoever had it died"
     store.pulls.mark_opened(pull(), HEAD)
     comes_again(store, keys.PENDING_CHECK_TURNS, "100")
     assert store.pulls.next_to_open() is None
-    store.pulls.request_judging(wish())
+    requested(store)
     assert store.pulls.next_to_open() is None, "the same head again"
 
 
 def test_what_is_told_while_a_check_is_opened_is_said_by_who_opens_it_again(store: Store) -> None:
-    store.pulls.request_judging(wish())
+    requested(store)
     opening = store.pulls.next_to_open()
     assert opening is not None
     store.pulls.request_judging(wish(draft=True))
@@ -249,28 +188,21 @@ def test_what_is_told_while_a_check_is_opened_is_said_by_who_opens_it_again(stor
     again = store.pulls.next_to_open()
     assert again is not None
     assert (again.head_sha, again.request.draft) == (HEAD, True)
-    comes_again(store, keys.pending_checks(pull().installation_id), keys.pull(pull()).name)
-    store.pulls.mark_opened(pull(), HEAD, again.seq)
-    assert not store.client.call("ZCARD", keys.pending_checks(pull().installation_id).name), "however long it took"
 
 
 def test_a_check_that_can_not_be_opened_now_comes_again_after_its_delay(store: Store) -> None:
-    store.pulls.request_judging(wish())
+    requested(store)
     assert store.pulls.next_to_open()
-    assert store.pulls.next_to_open() is None
-    store.pulls.postpone_opening(pull(), HEAD, timedelta(hours=1))
-    assert store.pulls.next_to_open() is None
-    store.pulls.postpone_opening(pull(), HEAD, timedelta(0))
-    assert store.pulls.next_to_open()
-    store.pulls.mark_opened(pull(), HEAD)
-    store.pulls.postpone_opening(pull(), HEAD, timedelta(0))
-    assert not store.client.call("ZCARD", keys.pending_checks(pull().installation_id).name)
+    for delay in (HOUR, -HOUR):
+        store.pulls.postpone_opening(pull(), HEAD, delay)
+        assert (store.pulls.next_to_open() is None) is (delay is HOUR)
+
+
+# Leaders, and laptops
 
 
 def test_one_dispatcher_leads_until_it_resigns(store: Store) -> None:
-    assert store.pulls.claim_leadership("one")
-    assert store.pulls.claim_leadership("one")
-    assert not store.pulls.claim_leadership("two")
+    assert [store.pulls.claim_leadership(token) for token in ("one", "one", "two")] == [True, True, False]
     store.pulls.resign_leadership("two")
     assert not store.pulls.claim_leadership("two")
     store.pulls.resign_leadership("one")
@@ -291,76 +223,141 @@ def test_a_laptop_judges_at_once_and_nobody_beside_it(store: Store) -> None:
     with pytest.raises(AlreadyJudged, match="acme/widgets is being judged"):
         store.pulls.take_local_lease(request)
     assert store.pulls.finish(lease, Finish.JUDGED) is FinishResult.CLOSED
-    assert store.pulls.take_local_lease(request).fence > lease.fence
-    assert store.client.call("TTL", keys.pull(request.pull).name) == -1
-
-
-def test_a_laptop_that_died_blocks_nobody_and_is_never_dispatched(store: Store) -> None:
-    request = wish(number=0, installation=0, trigger=Trigger.LOCAL)
+    later = store.pulls.take_local_lease(request)
+    assert later.fence > lease.fence
+    lease_runs_out(store, request.pull)
     store.pulls.take_local_lease(request)
     lease_runs_out(store, request.pull)
-    lease = store.pulls.take_local_lease(request)
-    lease_runs_out(store, request.pull)
-    assert store.pulls.requeue_lost(QUEUE) == 0
-    assert given(store) is None
-    assert store.pulls.finish(lease, Finish.JUDGED) is FinishResult.LOST
+    assert (store.pulls.requeue_lost(QUEUE), next_job(store)) == (0, None), "one that died is never dispatched"
+    assert store.pulls.finish(later, Finish.JUDGED) is FinishResult.LOST
 
 
-def test_a_closed_pull_request_is_forgotten_after_a_month_and_comes_back_before(store: Store) -> None:
-    store.pulls.request_judging(wish())
-    store.pulls.finish(taken(store).lease, Finish.JUDGED)
-    name = keys.pull(pull()).name
-    assert store.client.call("TTL", name) == timedelta(days=30).total_seconds()
-    store.pulls.request_judging(wish())
-    assert store.client.call("TTL", name) == -1
+# Backoffs
 
 
-def test_the_newest_request_is_found_again(store: Store) -> None:
-    assert store.pulls.find_request(pull()) is None
-    store.pulls.request_judging(wish())
-    newest = wish(head_sha=NEWER)
-    store.pulls.request_judging(newest)
-    assert store.pulls.find_request(pull()) == newest
+@pytest.fixture
+def paced(store: Store, redis_server: Redis) -> Iterator[Store]:
+    """With the gaps that Assay has when nobody sets any."""
+    store.ping()  # Redis is empty from here on
+    with open_store(settings(redis_server.url, Timing(quiet_window=0))) as here:
+        yield here
 
 
-def test_scripts_and_keys_agree_on_names(store: Store) -> None:
-    store.pulls.request_judging(wish())
-    names = {
-        keys.due(pull().installation_id),
-        keys.pending_checks(pull().installation_id),
-        keys.DUE_TURNS,
-        keys.PENDING_CHECK_TURNS,
-    }
-    given(store)
-    names |= {
-        keys.dispatched(pull().installation_id),
-        keys.DISPATCHED,
-        keys.COUNT,
-        keys.LAST_DISPATCH,
-        keys.pull(pull()),
-    }
-    store.pulls.request_judging(wish(2))
-    store.pulls.claim_leadership("one")
-    names |= {keys.LEADER}
-    store.pulls.request_judging(wish(3, outside=True))
-    names |= {keys.due_outside(pull().installation_id), keys.pending_checks_outside(pull().installation_id)}
-    names |= {keys.outside_turn(pull().installation_id), keys.DUE_OUTSIDE_TURNS, keys.PENDING_CHECK_OUTSIDE_TURNS}
-    given(store, DispatchLimits(per_installation=0, total=0, outside=1))
-    store.pulls.request_judging(wish(4, outside=True))
-    names |= {keys.DISPATCHED_OUTSIDE}
-    for key in names:
-        assert store.client.call("TYPE", key.name) == key.type.encode(), key
+def due_in(store: Store, number: int = 1, installation: int = 100) -> float:
+    """After how many seconds it is tried."""
+    ref = pull(number, installation)
+    at = float(text(store.client.call("ZSCORE", keys.due(ref.installation_id).name, keys.pull(ref).name)))
+    return (at - find_server_time(store.client)) / 1000
 
 
-def test_who_judges_learns_with_its_lease_what_counts_no_more_since_it_began(store: Store) -> None:
-    store.pulls.request_judging(wish())
-    store.pulls.request_judging(wish(trigger=Trigger.EDITED))
-    becomes_due(store, pull())
-    given = store.pulls.next_due("call", DispatchLimits(1, 1))
-    taken = store.pulls.take_lease(pull(), given.fence) if given else None
-    assert taken is not None
-    assert taken.lease.renew() is None, "it was told of before"
+def fails(store: Store, *numbers: int, installation: int = 100) -> None:
+    """GitHub was away when these were judged."""
+    for number in numbers:
+        store.pulls.finish(starts(store, requested(store, number, installation)).lease, Finish.AWAY, HOUR)
+
+
+def goes_well(store: Store, number: int) -> None:
+    store.pulls.finish(starts(store, pull(number)).lease, Finish.JUDGED, of=JudgedHead(HEAD))
+
+
+def soon(store: Store, *numbers: int) -> list[int]:
+    """Those that are tried within a minute, as they come."""
+    at = {number: due_in(store, number) for number in numbers}
+    return sorted((number for number in numbers if at[number] < 60), key=lambda number: at[number])
+
+
+def passes(store: Store, seconds: float) -> None:
+    """Of all that waits here, as long is over."""
+    queues = [key(HERE).name for key in (keys.due, keys.retries)]
+    for queue in queues:
+        for name in items(store.client.call("ZRANGE", queue, 0, -1)):
+            store.client.call("ZINCRBY", queue, -seconds * 1000, text(name))
+    for name in items(store.client.call("ZRANGE", queues[0], 0, -1)):
+        if store.client.call("HGET", text(name), "after"):
+            store.client.call("HINCRBYFLOAT", text(name), "after", -seconds * 1000)
+
+
+def test_what_a_rate_limit_put_off_waits_for_its_turn_and_what_is_asked_for_waits_for_the_limit(store: Store) -> None:
+    store.pulls.finish(starts(store, requested(store)).lease, Finish.PUT_OFF, RateLimitWait(LIMIT, HOUR))
+    assert due_in(store) == pytest.approx(HOUR.total_seconds(), abs=30)
     store.pulls.request_judging(wish(trigger=Trigger.COMMAND))
-    assert taken.lease.renew() is None
-    store.pulls.request_judging(wish(trigger=Trigger.BASE))
-    assert taken.lease.renew() is taken.lease.renew() is Trigger.BASE
+    assert due_in(store) == pytest.approx(LIMIT.total_seconds(), abs=30)
+
+
+def test_an_outage_is_judged_again_later_and_counts_no_try(store: Store) -> None:
+    judging = starts(store, requested(store))
+    later = wish(trigger=Trigger.OUTAGE, head_sha=None, outages=1)
+    answers = [store.pulls.finish(judging.lease, Finish.OUTAGE, HOUR, later) for _ in range(2)]
+    assert answers == [FinishResult.LATER, FinishResult.LATER], "sent twice is done once"
+    assert next_job(store) is None
+    again = starts(store, pull())
+    assert (again.attempt, again.request) == (1, later)
+
+
+def test_what_github_stopped_of_one_installation_is_tried_again_one_after_the_other(store: Store) -> None:
+    fails(store, 1, installation=200)
+    fails(store, *range(1, 7))
+    at, gap = [due_in(store, number) for number in range(1, 7)], store.timing.retry_gap
+    assert gap > 0
+    assert [after - before for before, after in pairwise(at)] == [pytest.approx(gap, abs=0.01 + gap / 2)] * 5
+    assert abs(due_in(store, 1, 200) - at[0]) < 1, "no installation waits for another"
+
+
+def test_one_that_goes_well_lets_a_few_follow_at_the_pace_that_github_allows(paced: Store) -> None:
+    fails(paced, *range(1, 11))
+    assert soon(paced, *range(1, 11)) == []
+    goes_well(paced, 1)
+    followers = [*range(2, 2 + RELEASED_AT_A_TIME)]
+    assert soon(paced, *range(2, 11)) == followers
+    gap, at = paced.timing.release_gap, [due_in(paced, number) for number in followers]
+    assert gap - 1 < at[0] <= gap
+    assert all(abs(after - before - gap) < 0.5 for before, after in pairwise(at))
+    assert 60 / gap * 3 <= 80, "GitHub takes 80 writes a minute, and a head needs three"
+    passes(paced, gap / 2)
+    goes_well(paced, 10)
+    assert due_in(paced, 2) <= gap / 2, "what comes sooner anyway is not put off"
+
+
+def test_each_that_goes_well_lets_as_many_follow_until_none_waits(paced: Store) -> None:
+    fails(paced, *range(1, 31))
+    goes_well(paced, 1)
+    took = 0.0
+    while names := items(paced.client.call("ZRANGE", keys.due(HERE).name, 0, 0)):
+        first = keys.parse_pull(text(names[0])).number
+        wait = max(0.0, due_in(paced, first))
+        assert wait < 60, "nobody is left behind"
+        passes(paced, wait)
+        took += wait
+        goes_well(paced, first)
+    assert took < 30 * paced.timing.release_gap < 30 * paced.timing.retry_gap / 2
+
+
+def test_what_fails_again_lets_nobody_follow(paced: Store) -> None:
+    fails(paced, *range(1, 11))
+    goes_well(paced, 1)
+    fails(paced, *soon(paced, *range(2, 11)))
+    assert soon(paced, *range(2, 11)) == []
+
+
+def test_only_what_shows_github_after_an_outage_lets_others_follow_and_none_elsewhere(paced: Store) -> None:
+    fails(paced, 1, 2)
+    fails(paced, 4, installation=200)
+    requested(paced, 3)
+    goes_well(paced, 3)
+    assert soon(paced, 1, 2) == [], "GitHub never failed this one"
+    paced.pulls.finish(starts(paced, pull(1)).lease, Finish.JUDGED)
+    assert soon(paced, 2) == [], "this one was given up"
+    paced.pulls.release_waiting(HERE)
+    assert soon(paced, 2) == [2]
+    assert due_in(paced, 4, 200) > 60
+
+
+def test_a_push_tries_at_once_and_the_others_follow_if_that_goes_well(paced: Store) -> None:
+    fails(paced, 1, 2)
+    paced.pulls.request_judging(wish(1, head_sha=NEWER))
+    assert soon(paced, 1, 2) == [1]
+    again = starts(paced, pull(1))
+    assert again.outage_count == 0, "its hours begin anew"
+    paced.pulls.requeue_dead(pull(1), again.lease.fence)
+    goes_well(paced, 1)
+    assert soon(paced, 2) == [2]

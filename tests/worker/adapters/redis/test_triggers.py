@@ -1,8 +1,10 @@
-"""What the door writes down decides when a pull request is judged, and what wakes it again."""
+"""What the door writes down decides when a pull request is judged, and what wakes it again.
+
+What makes which state is in the tests of the lifecycle.
+"""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from itertools import count
 from typing import Any
 
 import pytest
@@ -11,33 +13,36 @@ from tests.worker.adapters.redis.played import (
     AT,
     HEAD,
     NEWER,
-    becomes_due,
+    WIDE,
     close_pull,
     complete_check,
     judged_once,
+    lifetime,
+    next_job,
     pull,
+    starts,
     wish,
 )
 from worker.adapters.redis import keys
-from worker.adapters.redis.connection.client import items, text, whole
+from worker.adapters.redis.connection.client import find_server_time, items, text
 from worker.adapters.redis.judging import intake
-from worker.adapters.redis.keys import ADDED_REPOSITORIES
-from worker.adapters.redis.records.records import add_repositories
 from worker.adapters.redis.store import Store
 from worker.domain.ids import CheckRunId, InstallationId, RepositoryId, hash_base
-from worker.domain.judge_request import AuthorKind, FirstSeen, JudgeRequest, Trigger
+from worker.domain.judge_request import FirstSeen, JudgeRequest, PullRef, Trigger
 from worker.domain.lifecycle.intake import NO_HEAD, IntakeOutcome, NamedHead
 from worker.domain.lifecycle.judging import Finish, FinishResult
-from worker.domain.lifecycle.work import DispatchLimits, JudgedHead, LeasedJob
-from worker.domain.pull_request_events import RepositoryAdded, hash_issue
+from worker.domain.lifecycle.work import DispatchLimits, JudgedHead, LeasedJob, PendingCheckRun
+from worker.domain.pull_request_events import hash_issue
 from worker.scheduling.jobs import request_after_ci
-from worker.settings import Timing
+from worker.settings import WRITES_AN_HOUR, WRITES_EACH, Timing
 
-CALLS = count(1)
 HERE = (InstallationId(100), RepositoryId(7))
 MAIN, OWN = hash_base("main"), hash_base("agents-own")
 QUIET = Timing(quiet_window=45, quiet_max=300, gather=2)
+NOW = Timing(quiet_window=0, quiet_max=0)
 WEEKS = timedelta(weeks=2)
+ISSUE = ("acme/specs", 9)
+MARK = hash_issue(*ISSUE)
 
 
 @dataclass(frozen=True)
@@ -49,12 +54,12 @@ class At:
     repository_id: RepositoryId = HERE[1]
 
 
-def wanted(store: Store, **changes: Any) -> IntakeOutcome:
-    return intake.request_judging(store.client, wish(**changes), QUIET).outcome
+def wanted(store: Store, by: NamedHead | None = None, **changes: Any) -> IntakeOutcome:
+    return intake.request_judging(store.client, wish(**changes), QUIET, by).outcome
 
 
-def nudged(store: Store, head_sha: str = HEAD) -> IntakeOutcome:
-    return complete_check(store, At(head_sha), QUIET)
+def nudged(store: Store, head_sha: str = HEAD, *, is_green: bool = False) -> IntakeOutcome:
+    return complete_check(store, At(head_sha), QUIET, is_green=is_green)
 
 
 def due_in(store: Store) -> float | None:
@@ -71,119 +76,58 @@ def wanted_of(store: Store, number: int) -> JudgeRequest:
     return JudgeRequest.model_validate_json(field_of(store, number, "req"))
 
 
-def taken(store: Store) -> LeasedJob:
-    becomes_due(store, pull())
-    given = store.pulls.next_due(f"call-{next(CALLS)}", DispatchLimits(3, 3))
-    assert given is not None
-    found = store.pulls.take_lease(pull(), given.fence)
-    assert found is not None
-    return found
+def ends_held(store: Store, judging: LeasedJob, head: str | None = None) -> FinishResult:
+    """It ends, to be judged again when CI moves."""
+    later = request_after_ci(judging.request, judging.lease.fence, AT)
+    of = JudgedHead(head) if head else None
+    return store.pulls.finish(judging.lease, Finish.JUDGED, later=later, of=of)
 
 
-def judged(store: Store) -> FinishResult:
-    return store.pulls.finish(taken(store).lease, Finish.JUDGED)
-
-
-def near(found: float | None, expected: float) -> bool:
-    return found is not None and abs(found - expected) < 1.5
+def about(seconds: float) -> Any:
+    return pytest.approx(seconds, abs=1.5)
 
 
 @pytest.mark.parametrize(("trigger", "seconds"), [(Trigger.PUSHED, 45), (Trigger.EDITED, 2), (Trigger.COMMAND, 0)])
 def test_the_settings_say_how_long_a_request_waits(store: Store, trigger: Trigger, seconds: float) -> None:
     wanted(store, trigger=trigger)
-    assert near(due_in(store), seconds)
+    assert due_in(store) == about(seconds)
+    started_at = find_server_time(store.client) - 280_000
+    store.client.call("HSET", keys.pull(pull()).name, "since", started_at, "due", started_at + 300_000)
+    wanted(store, head_sha=NEWER)
+    assert due_in(store) == about(20), "in all, no push puts it off beyond the longest window"
 
 
-def test_a_repository_may_set_its_own_quiet_window_and_forget_it_again(store: Store) -> None:
-    intake.set_window(store.client, *HERE, MAIN, 600)
-    wanted(store, base=MAIN)
-    plan = store.pulls.find_plan(pull())
-    assert near(due_in(store), 600)
-    assert plan is not None
-    assert plan.window_s == 600
-    intake.set_window(store.client, *HERE, MAIN, None)
-    wanted(store, base=MAIN, head_sha=NEWER)
-    assert near(due_in(store), 45)
-
-
-@pytest.mark.parametrize("base", [OWN, None])
-def test_the_quiet_window_of_one_base_is_no_others(store: Store, base: str | None) -> None:
+@pytest.mark.parametrize(("base", "seconds"), [(MAIN, 600), (OWN, 45), (None, 45)])
+def test_the_quiet_window_of_one_base_is_no_others_until_it_forgets_it(
+    store: Store, base: str | None, seconds: float
+) -> None:
     intake.set_window(store.client, *HERE, MAIN, 600)
     wanted(store, base=base)
     plan = store.pulls.find_plan(pull())
     assert plan is not None
-    assert (near(due_in(store), 45), plan.window_s) == (True, 45)
+    assert (due_in(store), plan.window_s) == (about(seconds), seconds)
+    intake.set_window(store.client, *HERE, MAIN, None)
+    wanted(store, base=base, head_sha=NEWER)
+    assert due_in(store) == about(45)
 
 
-@pytest.mark.parametrize("trigger", [Trigger.EDITED, Trigger.CI, Trigger.CRITERIA])
-def test_what_names_no_base_leaves_the_window_that_runs(store: Store, trigger: Trigger) -> None:
-    intake.set_window(store.client, *HERE, MAIN, 600)
-    wanted(store, base=MAIN)
-    wanted(store, trigger=trigger)
-    plan = store.pulls.find_plan(pull())
-    assert plan is not None
-    assert (near(due_in(store), 600), plan.window_s) == (True, 600)
-
-
-def test_who_goes_into_another_base_while_it_waits_waits_as_that_one_says(store: Store) -> None:
-    intake.set_window(store.client, *HERE, OWN, 86_400)
-    wanted(store, base=OWN)
-    store.pulls.mark_opened(pull(), HEAD)
-    wanted(store, trigger=Trigger.BASE, base=MAIN)
-    plan = store.pulls.find_plan(pull())
-    assert plan is not None
-    assert (near(due_in(store), 45), plan.window_s) == (True, 45)
-    assert store.pulls.next_to_open() is not None, "its check says the new time"
-    wanted(store, trigger=Trigger.BASE, base=OWN)
-    assert near(due_in(store), 86_400)
-
-
-def base(store: Store) -> str:
-    """Which base is known."""
-    return text(store.client.call("HGET", keys.pull(pull()).name, "base"))
-
-
-def test_only_what_tells_of_another_base_changes_which_one_is_known(store: Store) -> None:
+def test_github_names_the_base_of_a_pull_request_of_which_none_is_known(store: Store) -> None:
+    assert store.pulls.record_base(pull(), OWN) == OWN
     wanted(store)
-    assert base(store) == ""
-    wanted(store, base=OWN)
-    wanted(store, head_sha=NEWER, base=MAIN)
-    assert base(store) == OWN, "that may be told late: whoever looks around asks GitHub"
-    wanted(store, trigger=Trigger.BASE, head_sha=NEWER, base=MAIN)
-    assert base(store) == MAIN
-    judged(store)
-    wanted(store, trigger=Trigger.LATE)
-    assert base(store) == store.pulls.record_base(pull(), OWN) == MAIN
+    assert [store.pulls.record_base(pull(), base) for base in (MAIN, OWN)] == [MAIN, MAIN]
+    wanted(store, trigger=Trigger.BASE, base=OWN)
+    assert store.pulls.record_base(pull(), MAIN) == OWN
 
 
 def test_an_edited_text_is_judged_by_though_all_but_the_verdict_is_forgotten(store: Store) -> None:
     judged_once(store)
     assert wanted(store, trigger=Trigger.TEXT) is IntakeOutcome.QUEUED
-    assert near(due_in(store), 45)
-    assert field_of(store, 1, "again") == "text_edited"
+    assert (due_in(store), field_of(store, 1, "again")) == (about(45), "text_edited")
 
 
-def test_a_late_word_of_a_draft_keeps_nobody_from_setting_a_check_right(store: Store) -> None:
-    wanted(store)
-    wanted(store, draft=True)
-    found = taken(store)
-    assert found.request.draft
-    assert store.pulls.finish(found.lease, Finish.JUDGED, of=JudgedHead(HEAD)) is FinishResult.CLOSED
-    store.pulls.request_correction(found.lease, found.request)
-    assert near(due_in(store), 0)
-    judged(store)
-    assert store.pulls.requeue_orphaned(pull(), CheckRunId(5))
-    assert near(due_in(store), 0)
-
-
-def test_a_head_that_no_delivery_named_is_known_by_its_verdict(store: Store) -> None:
-    wanted(store)
-    assert nudged(store, NEWER) is IntakeOutcome.UNKNOWN
-    found = taken(store)
-    later = request_after_ci(found.request, found.lease.fence, AT)
-    assert store.pulls.finish(found.lease, Finish.JUDGED, later=later, of=JudgedHead(NEWER)) is FinishResult.CLOSED
-    assert [one.pull.number for one in intake.find_requests_by_head(store.client, At(NEWER))] == [1]
-    assert nudged(store, NEWER) is IntakeOutcome.COALESCED
+def test_a_push_with_a_case_waits_for_no_window(store: Store) -> None:
+    wanted(store, NamedHead(has_case=True))
+    assert due_in(store) == about(0)
 
 
 @pytest.mark.parametrize(
@@ -202,92 +146,99 @@ def test_what_was_asked_for_by_hand_stays_asked_for(
 ) -> None:
     wanted(store, trigger=asked)
     wanted(store, trigger=then, head_sha=NEWER)
-    assert taken(store).request.trigger is judged_as
+    assert starts(store, pull()).request.trigger is judged_as
 
 
 def test_when_a_head_came_is_kept_whatever_asks_for_it_since(store: Store) -> None:
     came = FirstSeen(head_sha=HEAD, at=AT)
     wanted(store, arrived=came)
     wanted(store, trigger=Trigger.COMMAND, head_sha=None, requested_at=AT + timedelta(minutes=3))
-    assert taken(store).request.arrived == came
-    wanted(store, trigger=Trigger.RERUN, head_sha=NEWER)
-    assert field_of(store, 1, "came") == ""
+    assert starts(store, pull()).request.arrived == came
+
+
+# Heads, and what completes at them
 
 
 def test_a_late_commit_is_known_as_an_earlier_head(store: Store) -> None:
     for head, before in ((HEAD, NO_HEAD), ("3" * 40, NEWER)):
-        intake.request_judging(store.client, wish(head_sha=head), QUIET, NamedHead(before))
-    late = intake.request_judging(store.client, wish(head_sha=NEWER), QUIET, NamedHead(HEAD))
-    assert late.outcome is IntakeOutcome.LATE
-    heads = keys.heads(*HERE, NEWER).name
-    assert items(store.client.call("SMEMBERS", heads)) == [b"1"], "`assay wait` for it learns of the newer one"
-    assert whole(store.client.call("TTL", heads)) > 0
+        wanted(store, NamedHead(before), head_sha=head)
+    assert wanted(store, NamedHead(HEAD), head_sha=NEWER) is IntakeOutcome.LATE
+    heads = keys.heads(*HERE, NEWER)
+    assert items(store.client.call("SMEMBERS", heads.name)) == [b"1"], "`assay wait` for it learns of the newer one"
+    assert lifetime(store, heads) > 0
 
 
-# Other checks
+def test_a_head_that_no_delivery_named_is_known_by_its_verdict(store: Store) -> None:
+    wanted(store)
+    assert nudged(store, NEWER) is IntakeOutcome.UNKNOWN
+    assert ends_held(store, starts(store, pull()), NEWER) is FinishResult.CLOSED
+    assert [request.pull.number for request in intake.find_requests_by_head(store.client, At(NEWER))] == [1]
+    assert nudged(store, NEWER) is IntakeOutcome.COALESCED
 
 
-def green(store: Store, head_sha: str = HEAD) -> IntakeOutcome:
-    return complete_check(store, At(head_sha), QUIET, is_green=True)
+def test_a_head_is_known_with_every_open_pull_request_that_it_is_of(store: Store) -> None:
+    for number, head in ((1, HEAD), (2, HEAD), (3, NEWER), (4, HEAD)):
+        wanted(store, number=number, head_sha=head)
+    close_pull(store, pull(4), WEEKS)
+    known = intake.find_requests_by_head(store.client, At())
+    assert sorted(request.pull.number for request in known) == [1, 2]
+    wanted(store, number=4, trigger=Trigger.REOPENED)
+    assert len(intake.find_requests_by_head(store.client, At())) == 3
 
 
 def test_green_ci_ends_the_quiet_window_of_its_own_head(store: Store) -> None:
     wanted(store)
-    assert green(store, NEWER) is IntakeOutcome.UNKNOWN
-    assert near(due_in(store), 45)
-    assert green(store) is IntakeOutcome.COALESCED
-    assert near(due_in(store), 2)
-    assert green(store) is IntakeOutcome.COALESCED
-    found = due_in(store)
-    assert found is not None
-    assert found < 2, "a second one does not put it off"
+    assert [nudged(store), nudged(store, NEWER, is_green=True)] == [IntakeOutcome.UNKNOWN] * 2
+    assert due_in(store) == about(45)
+    assert nudged(store, is_green=True) is IntakeOutcome.COALESCED
+    assert due_in(store) == about(2)
 
 
-def test_a_push_with_a_case_waits_for_no_window_and_a_drafts_still_rests(store: Store) -> None:
-    by = NamedHead(has_case=True)
-    intake.request_judging(store.client, wish(head_sha=HEAD, trigger=Trigger.PUSHED, draft=True), QUIET, by)
-    assert due_in(store) is None
-    intake.request_judging(store.client, wish(head_sha=NEWER, trigger=Trigger.PUSHED), QUIET, by)
-    assert near(due_in(store), 0)
-
-
-def waits_for_ci(store: Store, poll_s: float = 600) -> None:
+def test_what_waits_for_ci_and_what_ended_without_it_is_judged_again_when_it_moves(store: Store) -> None:
     wanted(store)
-    assert store.pulls.finish(taken(store).lease, Finish.WAIT, timedelta(seconds=poll_s)) is FinishResult.LATER
-
-
-def test_who_waits_for_ci_looks_once_soon_after_the_last_of_a_burst(store: Store) -> None:
-    waits_for_ci(store)
+    wait = timedelta(minutes=10)
+    assert store.pulls.finish(starts(store, pull()).lease, Finish.WAIT, wait) is FinishResult.LATER
     assert [nudged(store), nudged(store)] == [IntakeOutcome.COALESCED] * 2
-    assert near(due_in(store), 2)
-    assert taken(store).waiting_since is not None
-
-
-def ends_for_ci(store: Store) -> FinishResult:
-    return ends_held(store, taken(store))
-
-
-def test_a_verdict_that_ci_stood_in_the_way_of_is_made_again_when_it_moves(store: Store) -> None:
-    wanted(store)
-    assert ends_for_ci(store) is FinishResult.CLOSED
+    assert due_in(store) == about(2)
+    again = starts(store, pull())
+    assert again.waiting_since is not None
+    assert ends_held(store, again) is FinishResult.CLOSED
     assert due_in(store) is None
     assert nudged(store) is IntakeOutcome.COALESCED
-    assert near(due_in(store), 2)
-    assert taken(store).request.trigger is Trigger.CI
+    assert due_in(store) == about(2)
+    assert starts(store, pull()).request.trigger is Trigger.CI
 
 
-def ends_held(store: Store, found: LeasedJob) -> FinishResult:
-    return store.pulls.finish(found.lease, Finish.JUDGED, later=request_after_ci(found.request, found.lease.fence, AT))
+def test_a_pull_request_that_is_closed_is_looked_at_if_something_of_it_is_unfinished(store: Store) -> None:
+    close_pull(store, pull(), WEEKS)
+    wanted(store)
+    store.pulls.finish(starts(store, pull()).lease, Finish.JUDGED)
+    close_pull(store, pull(), WEEKS)
+    assert due_in(store) is None
+    wanted(store, draft=True)
+    store.checks().record_waiting(pull(), HEAD, CheckRunId(5), is_watched=False)
+    close_pull(store, pull(), WEEKS)
+    assert due_in(store) == about(0)
 
 
-# Several pull requests, and closed ones
+def test_what_is_left_alone_is_not_due_any_more(store: Store) -> None:
+    request = wish()
+    intake.request_judging(store.client, request, QUIET)
+    assert store.pulls.withdraw(request)
+    assert due_in(store) is None
+    assert not store.pulls.withdraw(request)
 
 
-def test_a_head_is_known_with_every_pull_request_that_it_is_of(store: Store) -> None:
-    wanted(store, number=1)
-    wanted(store, number=2)
-    wanted(store, number=3, head_sha=NEWER)
-    assert sorted(one.pull.number for one in intake.find_requests_by_head(store.client, At())) == [1, 2]
+# Bases and issues
+
+
+def by_base(store: Store) -> list[int]:
+    return [request.pull.number for request in intake.find_requests_by_base(store.client, *HERE, MAIN)]
+
+
+def by_issue(store: Store, mark: str = MARK, installation: int = 100) -> list[PullRef]:
+    requests = intake.find_requests_by_issue(store.client, InstallationId(installation), mark)
+    return sorted((request.pull for request in requests), key=lambda ref: ref.repository_id)
 
 
 def test_those_that_are_open_are_found_among_many_that_are_not(store: Store) -> None:
@@ -295,134 +246,129 @@ def test_those_that_are_open_are_found_among_many_that_are_not(store: Store) -> 
     for number in range(intake.MOST_OUTSIDE_WAITING + 50):
         store.client.call("ZADD", index.name, number, number)
     for number in (1, 3, 140):
-        intake.request_judging(store.client, wish(number), QUIET)
-    assert [one.pull.number for one in intake.find_requests_by_base(store.client, *HERE, MAIN)] == []
+        wanted(store, number=number)
+    assert by_base(store) == []
     for number in (1, 3, 140):
         store.client.call("HDEL", keys.pull(pull(number)).name, "state")
-    assert [one.pull.number for one in intake.find_requests_by_base(store.client, *HERE, MAIN)] == [140, 3, 1]
+    assert by_base(store) == [140, 3, 1]
 
 
-def test_who_was_judged_for_a_base_is_known_there_for_a_while(store: Store) -> None:
+def test_what_was_judged_for_a_base_is_known_there_for_a_while(store: Store) -> None:
     index = keys.judged_bases(*HERE, MAIN)
     store.client.call("ZADD", index.name, 1, 99)
     wanted(store)
-    store.pulls.finish(taken(store).lease, Finish.JUDGED, of=JudgedHead(HEAD, MAIN))
-    assert [text(one) for one in items(store.client.call("ZRANGE", index.name, 0, -1))] == ["1"]
-    assert whole(store.client.call("TTL", index.name)) > 0
+    store.pulls.finish(starts(store, pull()).lease, Finish.JUDGED, of=JudgedHead(HEAD, MAIN))
+    assert items(store.client.call("ZRANGE", index.name, 0, -1)) == [b"1"]
+    assert lifetime(store, index) > 0
 
 
-def test_an_issue_is_known_with_the_open_pull_requests_that_were_judged_by_it(store: Store) -> None:
-    for number in (1, 2):
-        wanted(store, number=number)
-        store.outcomes.competing_pulls(pull(number), "mark")
+def test_an_issue_is_known_with_the_open_pull_requests_of_every_repository_here(store: Store) -> None:
+    beside = pull(3, repository=8)
+    for ref in (pull(1), pull(2), beside):
+        wanted(store, pull=ref)
+        store.outcomes.competing_pulls(ref, MARK)
+    assert store.outcomes.competing_pulls(beside, MARK) == (), "a rival is one of the same repository"
     close_pull(store, pull(2), WEEKS)
-    assert [one.pull.number for one in intake.find_requests_by_issue(store.client, HERE[0], "mark")] == [1]
-    assert intake.find_requests_by_issue(store.client, HERE[0], "another") == ()
-    assert intake.find_requests_by_issue(store.client, InstallationId(101), "mark") == ()
+    assert by_issue(store) == [pull(), beside]
+    assert by_issue(store, "another") == by_issue(store, installation=101) == []
 
 
-def test_who_is_judged_for_the_first_time_is_known_with_its_base_and_its_issues(store: Store) -> None:
+def test_what_is_judged_for_the_first_time_is_known_with_its_base_and_its_issues(store: Store) -> None:
     wanted(store)
-    mark = hash_issue("acme/specs", 9)
     for _ in range(2):
         store.outcomes.begin_submission(pull(), "alice", MAIN, (("Acme/Specs", 9),))
-    assert [one.pull for one in intake.find_requests_by_issue(store.client, HERE[0], mark)] == [pull()]
-    assert [one.pull for one in intake.find_requests_by_base(store.client, *HERE, MAIN)] == []
-    taken(store)
-    assert [one.pull for one in intake.find_requests_by_base(store.client, *HERE, MAIN)] == [pull()], (
-        "it waits for nothing else"
-    )
-    for key in (keys.judged_bases(*HERE, MAIN), keys.issue_pulls(HERE[0], mark)):
-        assert whole(store.client.call("TTL", key.name)) > 0
+    assert (by_issue(store), by_base(store)) == ([pull()], [])
+    starts(store, pull())
+    assert by_base(store) == [1], "it waits for nothing else"
+    for key in (keys.judged_bases(*HERE, MAIN), keys.issue_pulls(HERE[0], MARK)):
+        assert lifetime(store, key) > 0
 
 
 def test_whose_first_verdict_is_still_to_come_is_nobodys_rival_and_keeps_its_place_after_it(store: Store) -> None:
-    issue, mark = ("acme/specs", 9), hash_issue("acme/specs", 9)
-    store.outcomes.begin_submission(pull(1), "alice", MAIN, (issue,))
-    store.outcomes.begin_submission(pull(2), "alice", MAIN, (issue,))
-    assert store.outcomes.competing_pulls(pull(2), mark) == ()
-    assert store.outcomes.competing_pulls(pull(1), mark) == (pull(2),)
-    store.outcomes.begin_submission(pull(2), "alice", MAIN, (issue,))
-    assert store.outcomes.competing_pulls(pull(2), mark) == ()
-    assert store.outcomes.competing_pulls(pull(1), mark) == (pull(2),)
+    for number in (1, 2):
+        store.outcomes.begin_submission(pull(number), "alice", MAIN, (ISSUE,))
+    for _ in range(2):
+        assert store.outcomes.competing_pulls(pull(2), MARK) == ()
+        assert store.outcomes.competing_pulls(pull(1), MARK) == (pull(2),)
+        store.outcomes.begin_submission(pull(2), "alice", MAIN, (ISSUE,))
 
 
-def test_who_closes_no_issue_is_known_with_its_base(store: Store) -> None:
-    store.outcomes.begin_submission(pull(), "alice", MAIN, ())
-    assert store.client.call("ZSCORE", keys.judged_bases(*HERE, MAIN).name, 1)
+# Outsiders
 
 
-def test_an_issue_is_known_with_the_pull_requests_of_every_repository_here(store: Store) -> None:
-    beside = pull(2, repository=8)
-    for one in (pull(), beside):
-        intake.request_judging(store.client, wish(pull=one), QUIET)
-        assert store.outcomes.competing_pulls(one, "mark") == (), "a rival is one of the same repository"
-    known = [one.pull for one in intake.find_requests_by_issue(store.client, HERE[0], "mark")]
-    assert sorted(known, key=lambda one: one.repository_id) == [pull(), beside]
+def arrives(store: Store, *numbers: int, outside: bool = True, **changes: Any) -> None:
+    for number in numbers:
+        intake.request_judging(store.client, wish(number, outside=outside, **changes), NOW)
 
 
-def test_a_pull_request_that_is_closed_is_looked_at_if_something_of_it_is_unfinished(store: Store) -> None:
-    close_pull(store, pull(), WEEKS)
-    wanted(store)
-    judged(store)
-    close_pull(store, pull(), WEEKS)
-    assert due_in(store) is None
-    wanted(store, draft=True)
-    store.checks().record_waiting(pull(), HEAD, CheckRunId(5), is_watched=False)
-    close_pull(store, pull(), WEEKS)
-    assert near(due_in(store), 0)
+def numbers_of(store: Store, count: int, limits: DispatchLimits = WIDE) -> list[int | None]:
+    """Of those that are dispatched next."""
+    jobs = [next_job(store, limits) for _ in range(count)]
+    return [job and job.request.pull.number for job in jobs]
 
 
-def test_a_closed_one_in_its_quiet_window_is_looked_at_now_and_reopened_it_counts_again(store: Store) -> None:
-    wanted(store)
-    close_pull(store, pull(), WEEKS)
-    assert near(due_in(store), 0)
-    assert intake.find_requests_by_head(store.client, At()) == ()
-    wanted(store, trigger=Trigger.REOPENED)
-    assert len(intake.find_requests_by_head(store.client, At())) == 1
+def test_a_hundred_strangers_delay_nobody_else(store: Store) -> None:
+    arrives(store, *range(1, 101))
+    arrives(store, 101, 102, outside=False)
+    assert [store.pulls.next_to_open() for _ in range(2)] == [
+        PendingCheckRun(HEAD, wanted_of(store, number), field_of(store, number, "seq")) for number in (101, 102)
+    ]
+    assert numbers_of(store, 4) == [101, 102, 1, 2]
 
 
-# What nobody judges after all
+def test_a_stranger_for_whom_somebody_asked_waits_no_longer_than_others(store: Store) -> None:
+    arrives(store, 1, 2)
+    arrives(store, 2, outside=False, trigger=Trigger.COMMAND, head_sha=None)
+    arrives(store, 3, outside=False)
+    assert numbers_of(store, 4) == [2, 3, 1, None]
 
 
-def test_what_is_left_alone_is_not_due_any_more_unless_something_else_was_asked(store: Store) -> None:
-    request = wish(author=AuthorKind.PERSON)
-    intake.request_judging(store.client, request, QUIET)
-    assert store.pulls.withdraw(request)
-    assert due_in(store) is None
-    assert not store.pulls.withdraw(request)
-    wanted(store, trigger=Trigger.COMMAND)
-    assert not store.pulls.withdraw(request)
-    assert near(due_in(store), 0)
-    pushed = wish(author=AuthorKind.PERSON)
-    intake.request_judging(store.client, pushed, QUIET)
-    assert not store.pulls.withdraw(pushed)
+def test_strangers_take_no_place_of_others_and_no_more_than_their_own(store: Store) -> None:
+    arrives(store, 1, 2, 3)
+    one, two = (DispatchLimits(per_installation=1, total=1, outside=count) for count in (1, 2))
+    assert numbers_of(store, 2, one) == [1, None]
+    arrives(store, 4, 5, outside=False)
+    assert numbers_of(store, 2, one) == [4, None]
+    assert numbers_of(store, 2, two) == [2, None]
+    for number, follows in ((1, None), (2, 3), (4, 5)):
+        assert store.pulls.requeue_dead(pull(number), int(field_of(store, number, "fence")))
+        store.pulls.withdraw(wanted_of(store, number))
+        assert numbers_of(store, 1, one) == [follows]
 
 
-# Repositories that are new to us
+def test_a_strangers_judging_that_died_waits_among_strangers_again(store: Store) -> None:
+    arrives(store, 1)
+    job = next_job(store)
+    assert job is not None
+    assert job.is_outside
+    assert store.pulls.requeue_dead(pull(1), job.fence)
+    arrives(store, 2, outside=False)
+    assert numbers_of(store, 3) == [2, 1, None]
 
 
-def greeting(repository: int = 7) -> RepositoryAdded:
-    return RepositoryAdded(
-        installation_id=HERE[0], repository_id=RepositoryId(repository), repository="acme/widgets", since=AT
-    )
+def test_of_strangers_no_more_check_runs_are_opened_than_there_is_room_for(store: Store) -> None:
+    arrives(store, 1)
+    assert store.pulls.next_to_open(0) is None
+    arrives(store, 2, outside=False)
+    opened = [store.pulls.next_to_open(room) for room in (0, 0, 1)]
+    assert [head and (head.request.pull.number, head.is_outside) for head in opened] == [(2, False), None, (1, True)]
 
 
-def test_a_repository_that_is_new_to_us_is_looked_at_until_it_is_done(store: Store) -> None:
-    add_repositories(store.client, [])
-    add_repositories(store.client, [greeting(number) for number in range(1, 103)])
-    add_repositories(store.client, [greeting(1)])
-    assert whole(store.client.call("ZCARD", ADDED_REPOSITORIES.order.name)) == 102
-    found = store.added_repositories.next()
-    assert found is not None
-    store.added_repositories.complete(found.added)
-    assert whole(store.client.call("ZCARD", ADDED_REPOSITORIES.order.name)) == 101
+def test_heads_of_strangers_have_turns_that_leave_half_of_githubs_writes_to_others(store: Store) -> None:
+    def comes_in(number: int) -> list[float]:
+        queues = (keys.due_outside(HERE[0]), keys.pending_checks_outside(HERE[0]))
+        at = [text(store.client.call("ZSCORE", queue.name, keys.pull(pull(number)).name)) for queue in queues]
+        return [(float(score) - find_server_time(store.client)) / 1000 for score in at]
 
-
-def test_what_is_left_of_a_repository_comes_after_a_while(store: Store) -> None:
-    store.added_repositories.continue_later(greeting(), timedelta(minutes=1))
-    assert store.added_repositories.next() is None
-    store.added_repositories.postpone(greeting().model_copy(update={"page": 1}), timedelta(0))
-    found = store.added_repositories.next()
-    assert found is not None
-    assert found.added.page == 1
+    gap, last = NOW.outside_gap, intake.OUTSIDE_BURST
+    assert WRITES_EACH * 3600 / gap == pytest.approx(WRITES_AN_HOUR / 2)
+    arrives(store, *range(1, last + 5))
+    arrives(store, last + 1, head_sha=NEWER)  # its turn is its, whatever it pushes
+    arrives(store, last + 5)
+    assert [comes_in(last + later) for later in range(6)] == [[pytest.approx(gap * n, abs=2)] * 2 for n in range(6)]
+    arrives(store, 100, outside=False)
+    arrives(store, last + 4, outside=False, trigger=Trigger.COMMAND, head_sha=None)
+    order = [100, last + 4, *range(1, last + 1), None]
+    assert numbers_of(store, last + 3) == order
+    opened = [store.pulls.next_to_open() for _ in range(last + 3)]
+    assert [head and head.request.pull.number for head in opened] == order

@@ -1,0 +1,138 @@
+"""A state is read as it was written, and the queues hold what follows from it. What makes which state is in the tests of the lifecycle."""
+
+from typing import Final
+
+import pytest
+
+from tests.worker.adapters.redis.played import HEAD, NEWER, lifetime, pull
+from worker.adapters.redis import keys
+from worker.adapters.redis.connection.client import items, text
+from worker.adapters.redis.connection.transactions import Operation, Transaction, run
+from worker.adapters.redis.judging.state import load, save
+from worker.adapters.redis.store import Store
+from worker.domain.ids import EvalId, InstallationId
+from worker.domain.judge_request import Trigger
+from worker.domain.lifecycle.state import Phase, PullRequestState, Retention
+
+HERE: Final = InstallationId(100)
+ABSENT: Final = PullRequestState(HERE)
+NOT_STORED: Final = {"installation", "version", "retention"}
+FULL: Final = PullRequestState(
+    HERE,
+    phase=Phase.JUDGING,
+    seq=1_800_000_000_001,
+    read_seq=2,
+    request="{}",
+    head=HEAD,
+    left_heads=(NEWER, HEAD),
+    base="b" * 32,
+    base_moves=(("c" * 32, 1), ("d" * 32, -2)),
+    is_base_unconfirmed=True,
+    flags=("asked", "forced"),
+    quiet_ms=3,
+    due_at=1.5,
+    first_event_at=2.5,
+    not_before=3.5,
+    limit_until=4.5,
+    fence=5,
+    token="t",
+    attempts=6,
+    server_run="r",
+    spared=7,
+    served_run="s",
+    outage_count=0,
+    waiting_since=8.5,
+    is_outside=True,
+    head_first_seen_at="2026-11-20T20:05:00+00:00",
+    is_idle_draft=True,
+    closed_at=9,
+    expires_at=10,
+    ci_request="{}",
+    news_at=11.5,
+    look_at=12.5,
+    looks=13,
+    eval_id=EvalId("e"),
+    outdated_by=Trigger.RULES,
+    is_reopening=True,
+    known_outdated_by=Trigger.BASE,
+    judged_by="base issue",
+    author="a",
+    published_head=NEWER,
+    finished_token="u",
+    finish_result="closed",
+    queued_at=14.5,
+    opening_at=15.5,
+    lease_until=16.5,
+)
+
+
+def change(store: Store, after: PullRequestState) -> PullRequestState:
+    """What is read after this was written."""
+
+    def apply(transaction: Transaction) -> Operation[None]:
+        save(transaction, pull(), (yield from load(transaction, pull())), after)
+
+    run(store.client, apply)
+    return run(store.client, lambda transaction: load(transaction, pull()))
+
+
+@pytest.mark.parametrize("before", [ABSENT, FULL], ids=["absent", "full"])
+def test_each_field_is_read_as_it_was_written(store: Store, before: PullRequestState) -> None:
+    other = FULL if before is ABSENT else ABSENT
+    for field in set(PullRequestState._fields) - NOT_STORED:
+        assert getattr(FULL, field) != getattr(ABSENT, field), f"{field} lacks a value here"
+        if field == "is_reopening" and before is ABSENT:
+            continue  # of what makes a verdict stale
+        start = change(store, before)
+        after = start._replace(**{field: getattr(other, field)})
+        if field == "outdated_by" and before is FULL:
+            after = after._replace(is_reopening=False)
+        assert change(store, after) == after._replace(version=start.version + 1), field
+    stored = change(store, FULL)
+    assert stored == FULL._replace(version=stored.version)
+
+
+@pytest.mark.parametrize("is_outside", [False, True])
+def test_the_queues_and_the_turns_follow_from_a_state(store: Store, *, is_outside: bool) -> None:
+    change(store, FULL._replace(is_outside=not is_outside))
+    change(store, FULL._replace(is_outside=is_outside))
+    outside = (keys.due_outside(HERE), keys.pending_checks_outside(HERE))
+    others = (keys.due(HERE), keys.pending_checks(HERE))
+    for key in outside if is_outside else others:
+        assert text(store.client.call("ZSCORE", key.name, keys.pull(pull()).name)) in ("14.5", "15.5")
+    assert not store.client.call("EXISTS", *(key.name for key in (others if is_outside else outside)))
+    turns = (keys.DUE_OUTSIDE_TURNS, keys.PENDING_CHECK_OUTSIDE_TURNS)
+    for key in turns if is_outside else (keys.DUE_TURNS, keys.PENDING_CHECK_TURNS):
+        assert items(store.client.call("ZRANGE", key.name, 0, -1)) == [b"100"]
+    change(store, ABSENT)
+    left = (*outside, *others, keys.DISPATCHED, keys.DISPATCHED_OUTSIDE, keys.dispatched(HERE))
+    assert not store.client.call("EXISTS", *(key.name for key in left))
+
+
+@pytest.mark.parametrize("is_outside", [False, True])
+def test_a_lease_is_counted_where_its_pull_request_came_from(store: Store, *, is_outside: bool) -> None:
+    change(store, ABSENT._replace(seq=1, is_outside=is_outside, lease_until=5))
+    counted = [keys.dispatched(HERE), keys.DISPATCHED_OUTSIDE]
+    assert [store.client.call("EXISTS", key.name) for key in counted] == [not is_outside, is_outside]
+    assert store.client.call("ZSCORE", keys.DISPATCHED.name, keys.pull(pull()).name) == b"5"
+    change(store, ABSENT._replace(seq=1, is_outside=is_outside, lease_until=6))
+    assert store.client.call("ZSCORE", keys.DUE_TURNS.name, HERE) is None
+    change(store, ABSENT._replace(seq=1, is_outside=is_outside))
+    assert store.client.call("ZSCORE", keys.DUE_TURNS.name, HERE) is not None, "it may have lost its turn meanwhile"
+
+
+def test_a_state_stays_while_something_is_pending_and_a_month_after_it(store: Store) -> None:
+    key, seconds = keys.pull(pull()), []
+    for retention in (Retention.UNCHANGED, Retention.EXPIRING, Retention.UNCHANGED, Retention.OPEN):
+        change(store, FULL._replace(retention=retention))
+        seconds.append(lifetime(store, key))
+    assert seconds == [-1, 30 * 86_400, 30 * 86_400, -1]
+
+
+def test_a_retry_is_given_up_with_its_outage(store: Store) -> None:
+    change(store, ABSENT._replace(seq=1, outage_count=1))
+    store.client.call("ZADD", keys.retries(HERE).name, 5, keys.pull(pull()).name)
+    change(store, ABSENT._replace(seq=1, outage_count=2))
+    assert store.client.call("ZCARD", keys.retries(HERE).name) == 1
+    change(store, ABSENT._replace(seq=1, outage_count=0))
+    assert store.client.call("ZCARD", keys.retries(HERE).name) == 0
