@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Final, TypeVar, cast
 
 from pydantic import ValidationError
 
-from worker.domain.config.config import RETIRED_SIGNALS, SIGNAL_NAMES
+from worker.domain.config.config import RETIRED_SIGNALS
+from worker.domain.config.signal_names import SIGNAL_NAMES
 from worker.domain.model import Frozen
 from worker.domain.verdict.rubric import Rubric
 from worker.dossier.strict_yaml import PositionsByPath, StrictYamlError, load_operator_yaml, load_yaml_with_positions

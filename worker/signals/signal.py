@@ -15,7 +15,7 @@ kind, but in UNMEASURED_LANGUAGES none is a fact.
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from enum import StrEnum
 from inspect import getdoc
 from itertools import islice
@@ -59,6 +59,26 @@ class SignalScope(StrEnum):
     ISSUE = "listed criteria"
     CASE = "a case"
     RULES = "a rules file"
+
+
+class SettlingLine(StrEnum):
+    """The kind of line with which an accept answers a suspicion, in the words of the question."""
+
+    CHECK = "an assertion about the same thing"
+    OWN_CHECK = "an assertion of that test, or of what it calls"
+    CHANGE = "a changed line that takes its place, or code that went with it"
+    FOUND = "the line that has it"
+    ASKED = "its changed line that the issue needs"
+    TIED = "its changed line that has two words of what was asked for"
+    USE = "the line that uses it"
+    REPORT = "the line that reports the failure"
+    ANY = "another line about the same thing"
+
+
+USUALLY_SETTLED_BY: Final[Mapping[Category, SettlingLine]] = {
+    Category.WEAK_TEST: SettlingLine.CHECK,
+    Category.SCOPE_CREEP: SettlingLine.ASKED,
+}
 
 
 @memoized
@@ -121,6 +141,7 @@ class Signal(NamedTuple):
     detect: Detector
     step: str = ""
     """How to resolve a fact; `{place}` is its location."""
+    settled_by: SettlingLine = SettlingLine.ANY
 
     @property
     def module(self) -> str:
@@ -160,9 +181,16 @@ class Signal(NamedTuple):
             )
 
 
-def signal(category: Category, kind: SignalKind, scope: SignalScope, step: str = "") -> Callable[[Detector], Signal]:
-    """Make a signal of the decorated function."""
+def signal(
+    category: Category,
+    kind: SignalKind,
+    scope: SignalScope,
+    step: str = "",
+    settled_by: SettlingLine | None = None,
+) -> Callable[[Detector], Signal]:
+    """Make a signal of the decorated function. *settled_by*: None is the usual kind of line of the category."""
     if (kind is SignalKind.FACT) is not bool(step):
-        msg = "a fact says what takes it away, and only a fact does: signal(..., step)"
+        msg = "a fact says what resolves it, and only a fact does: signal(..., step)"
         raise TypeError(msg)
-    return lambda detect: Signal(detect.__name__, category, kind, scope, detect, step)
+    settling = settled_by or USUALLY_SETTLED_BY.get(category, SettlingLine.ANY)
+    return lambda detect: Signal(detect.__name__, category, kind, scope, detect, step, settling)

@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from worker.domain.config.config import (
-    SIGNAL_NAMES,
     Authors,
     Feedback,
     Handling,
@@ -17,6 +16,7 @@ from worker.domain.config.config import (
     to_config,
     to_keys,
 )
+from worker.domain.config.signal_names import SIGNAL_NAMES
 from worker.domain.dossier import (
     ConfigOrigin,
     ConfigText,

@@ -7,7 +7,6 @@ the signal needs. An import settles none.
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 from itertools import chain, islice
 from typing import Final
 
@@ -21,6 +20,8 @@ from worker.signals.analysis.file_roles import FileRole, role_of
 from worker.signals.analysis.proofs import is_check_name
 from worker.signals.analysis.relatedness import find_request_words
 from worker.signals.analysis.tests import Test, find_tests
+from worker.signals.registry import SIGNALS
+from worker.signals.signal import SettlingLine
 
 MOST_QUESTIONS: Final = 40
 """The most questions about one change."""
@@ -31,44 +32,8 @@ JUDGE_ADDRESSING_SIGNAL: Final = "verdict_planted"
 _CRITERION_PREFIX: Final = pattern(r"([^\s:]{1,100}): ")
 
 
-class SettlingLineKind(StrEnum):
-    """What kind of line settles a suspicion, in the words of the question."""
-
-    CHECK = "an assertion about the same thing"
-    OWN_CHECK = "an assertion of that test, or of what it calls"
-    CHANGE = "a changed line that takes its place, or code that went with it"
-    FOUND = "the line that has it"
-    ASKED = "its changed line that the issue needs"
-    TIED = "its changed line that has two words of what was asked for"
-    USE = "the line that uses it"
-    REPORT = "the line that reports the failure"
-    ANY = "another line about the same thing"
-
-
-_KIND_BY_SIGNAL: Final[Mapping[SettlingLineKind, frozenset[str]]] = {
-    SettlingLineKind.OWN_CHECK: frozenset({"test_empty", "test_without_assertion"}),
-    SettlingLineKind.CHANGE: frozenset(
-        {"assertion_dropped", "assertion_removed", "assertion_loosened", "assertion_widened"}
-        | {"test_deleted", "test_deleted_alone"}
-        | {"check_removed", "strictness_off"}
-    ),
-    SettlingLineKind.USE: frozenset(
-        {"function_uncalled", "function_uncalled_suspected", "parameter_unused", "option_unread"}
-        | {"type_unused", "import_unused"}
-    ),
-    SettlingLineKind.TIED: frozenset({"unrelated_file"}),
-    SettlingLineKind.REPORT: frozenset({"failure_swallowed", "check_cannot_fail", "check_may_not_fail"}),
-    SettlingLineKind.ANY: frozenset({"new_test_skipped", "new_test_may_fail", "test_shadowed", "matcher_not_called"}),
-}
-
-
-_KIND_BY_CATEGORY: Final[Mapping[Category, SettlingLineKind]] = {
-    Category.WEAK_TEST: SettlingLineKind.CHECK,
-    Category.SCOPE_CREEP: SettlingLineKind.ASKED,
-}
-
-
-_WORDS_IN_COMMON: Final[Mapping[SettlingLineKind, int]] = {SettlingLineKind.ASKED: 1, SettlingLineKind.TIED: 2}
+_SETTLED_BY: Final[Mapping[str, SettlingLine]] = {signal.name: signal.settled_by for signal in SIGNALS}
+_WORDS_IN_COMMON: Final[Mapping[SettlingLine, int]] = {SettlingLine.ASKED: 1, SettlingLine.TIED: 2}
 """Words of the request that the line needs: three of ten files of another task have a line with one by chance."""
 
 
@@ -81,12 +46,11 @@ class Suspicion:
     criterion: str | None = None
 
     @property
-    def settling_line(self) -> SettlingLineKind:
-        """The kind of line that settles it, by its signal or else its category."""
+    def settling_line(self) -> SettlingLine:
+        """The kind of line that settles it, by its signal."""
         if self.criterion is not None:
-            return SettlingLineKind.FOUND
-        usual = _KIND_BY_CATEGORY.get(self.finding.category, SettlingLineKind.ANY)
-        return next((kind for kind, signals in _KIND_BY_SIGNAL.items() if self.finding.signal in signals), usual)
+            return SettlingLine.FOUND
+        return _SETTLED_BY.get(self.finding.signal, SettlingLine.ANY)
 
 
 def suspicions_of(opinion: HeuristicOpinion) -> tuple[Suspicion, ...]:
@@ -160,17 +124,17 @@ def _is_settling_line(
     """Whether the line is of the kind that settles a suspicion."""
     finding, is_import = suspicion.finding, _IMPORT.match(line) is not None
     match suspicion.settling_line:
-        case SettlingLineKind.USE:
+        case SettlingLine.USE:
             may_use = not is_import or (finding.signal == "import_unused" and pointer.path != finding.path)
             return may_use and any(_uses(name, line) for name in _QUOTED_NAME.findall(finding.note))
         case _ if is_import:
             return False
-        case SettlingLineKind.CHECK | SettlingLineKind.OWN_CHECK as kind:
-            is_elsewhere = kind is SettlingLineKind.OWN_CHECK and _is_of_another_test(pointer, finding, change)
+        case SettlingLine.CHECK | SettlingLine.OWN_CHECK as kind:
+            is_elsewhere = kind is SettlingLine.OWN_CHECK and _is_of_another_test(pointer, finding, change)
             return pointer.side is Side.HEAD and _is_check(line) and not is_elsewhere
-        case SettlingLineKind.CHANGE:
+        case SettlingLine.CHANGE:
             return is_changed and _is_replacement(line, pointer, finding)
-        case SettlingLineKind.REPORT:
+        case SettlingLine.REPORT:
             return _REPORT.search(line) is not None
         case _:
             return True

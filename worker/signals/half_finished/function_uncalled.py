@@ -30,7 +30,7 @@ from worker.signals.analysis.stubs import (
     is_platform_variant,
 )
 from worker.signals.analysis.syntax import ancestors, is_comment, text_of
-from worker.signals.signal import SignalKind, SignalMatch, SignalScope, signal
+from worker.signals.signal import SettlingLine, SignalKind, SignalMatch, SignalScope, signal
 
 _NAME: Final = pattern(r"#?[A-Za-z_$][\w$]*")
 _MOST_LOOKED_UP: Final = 50
@@ -76,7 +76,7 @@ class _UncalledFunction(NamedTuple):
     is_sure: bool
 
 
-@signal(Category.HALF_FINISHED, SignalKind.SUSPICION, SignalScope.PRODUCTION)
+@signal(Category.HALF_FINISHED, SignalKind.SUSPICION, SignalScope.PRODUCTION, settled_by=SettlingLine.USE)
 def function_uncalled(change: CodeChange) -> Iterator[SignalMatch]:
     """A new private function that no line of the change and no file of the head tree names, so that nothing can call it.
 
@@ -89,7 +89,7 @@ def function_uncalled(change: CodeChange) -> Iterator[SignalMatch]:
             yield _build_match(uncalled.changed, "nothing calls the new private function")
 
 
-@signal(Category.HALF_FINISHED, SignalKind.SUSPICION, SignalScope.PRODUCTION)
+@signal(Category.HALF_FINISHED, SignalKind.SUSPICION, SignalScope.PRODUCTION, settled_by=SettlingLine.USE)
 def function_uncalled_suspected(change: CodeChange) -> Iterator[SignalMatch]:
     """A new function that no other line of the change names, tests included; others may call it from outside.
 

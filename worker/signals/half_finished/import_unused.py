@@ -13,7 +13,7 @@ from worker.domain.verdict.verdict import Category
 from worker.signals.analysis.change import AnalyzedFile, CodeChange, Source, memoized
 from worker.signals.analysis.file_roles import SCRIPT_LANGUAGES, Language
 from worker.signals.analysis.syntax import descendants, register_types, text_of
-from worker.signals.signal import SignalKind, SignalMatch, SignalScope, signal
+from worker.signals.signal import SettlingLine, SignalKind, SignalMatch, SignalScope, signal
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -46,7 +46,7 @@ class UnusedImport(NamedTuple):
     line: int
 
 
-@signal(Category.HALF_FINISHED, SignalKind.SUSPICION, SignalScope.PRODUCTION)
+@signal(Category.HALF_FINISHED, SignalKind.SUSPICION, SignalScope.PRODUCTION, settled_by=SettlingLine.USE)
 def import_unused(change: CodeChange) -> Iterator[SignalMatch]:
     """An added import whose name stands nowhere else in its file.
 

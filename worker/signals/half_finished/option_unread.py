@@ -15,7 +15,7 @@ from worker.signals.analysis import references
 from worker.signals.analysis.change import CodeChange, memoized, memoized_for_family
 from worker.signals.analysis.file_roles import SCRIPT_LANGUAGES, Language, language_of
 from worker.signals.analysis.syntax import ancestors, find, text_of
-from worker.signals.signal import SignalKind, SignalMatch, SignalScope, signal
+from worker.signals.signal import SettlingLine, SignalKind, SignalMatch, SignalScope, signal
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -61,7 +61,7 @@ class _Option(NamedTuple):
     other_uses: int = 0
 
 
-@signal(Category.HALF_FINISHED, SignalKind.SUSPICION, SignalScope.PRODUCTION)
+@signal(Category.HALF_FINISHED, SignalKind.SUSPICION, SignalScope.PRODUCTION, settled_by=SettlingLine.USE)
 def option_unread(change: CodeChange) -> Iterator[SignalMatch]:
     """A new option of a command line that nothing in the change names again, so that giving it does nothing.
 

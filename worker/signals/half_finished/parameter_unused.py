@@ -12,7 +12,7 @@ from worker.signals.analysis.functions import FunctionScope, find_unused_paramet
 from worker.signals.analysis.stubs import is_idle, is_named_idle
 from worker.signals.half_finished.function_uncalled import is_callback, is_required_by_type
 from worker.signals.half_finished.stub_body import find_stubs
-from worker.signals.signal import SignalKind, SignalMatch, SignalScope, signal
+from worker.signals.signal import SettlingLine, SignalKind, SignalMatch, SignalScope, signal
 
 _CUSTOMARY_NAMES: Final = pattern(
     r"(?:ctx|context|cx|req|request|res|event|e|evt|kwargs|kwds|kw|args|options|opts|next|cmd|frame|signum|tb|exc\w*|type)"
@@ -20,7 +20,7 @@ _CUSTOMARY_NAMES: Final = pattern(
 """Parameters that are passed along by custom, needed or not."""
 
 
-@signal(Category.HALF_FINISHED, SignalKind.SUSPICION, SignalScope.PRODUCTION)
+@signal(Category.HALF_FINISHED, SignalKind.SUSPICION, SignalScope.PRODUCTION, settled_by=SettlingLine.USE)
 def parameter_unused(change: CodeChange) -> Iterator[SignalMatch]:
     """A parameter of a new function that its body never looks at, where no type above asks for it.
 

@@ -12,7 +12,7 @@ from worker.signals.analysis import references
 from worker.signals.analysis.change import CodeChange
 from worker.signals.analysis.file_roles import SCRIPT_LANGUAGES, Language
 from worker.signals.analysis.syntax import register_types, text_of
-from worker.signals.signal import SignalKind, SignalMatch, SignalScope, signal
+from worker.signals.signal import SettlingLine, SignalKind, SignalMatch, SignalScope, signal
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -34,7 +34,7 @@ _FOUND_BY_PATH: Final = pattern(
 _MARKED: Final = pattern(r"@\w|#\[(?!derive|allow|non_exhaustive|must_use|doc)|__all__")
 
 
-@signal(Category.HALF_FINISHED, SignalKind.SUSPICION, SignalScope.PRODUCTION)
+@signal(Category.HALF_FINISHED, SignalKind.SUSPICION, SignalScope.PRODUCTION, settled_by=SettlingLine.USE)
 def type_unused(change: CodeChange) -> Iterator[SignalMatch]:
     """A new class or type that no other line of the change names, tests included.
 

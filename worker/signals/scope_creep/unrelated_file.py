@@ -33,7 +33,7 @@ from worker.signals.analysis.relatedness import (
     find_ties,
     path_subject,
 )
-from worker.signals.signal import UNMEASURED_LANGUAGES, SignalKind, SignalMatch, SignalScope, signal
+from worker.signals.signal import UNMEASURED_LANGUAGES, SettlingLine, SignalKind, SignalMatch, SignalScope, signal
 
 _INTERCEPT: Final = -0.4
 _COEFFICIENTS: Final = Ties(
@@ -73,7 +73,7 @@ _PAIR: Final = 2
 _MOST_FILES: Final = 30
 
 
-@signal(Category.SCOPE_CREEP, SignalKind.SUSPICION, SignalScope.ANYTHING)
+@signal(Category.SCOPE_CREEP, SignalKind.SUSPICION, SignalScope.ANYTHING, settled_by=SettlingLine.TIED)
 def unrelated_file(change: CodeChange) -> Iterator[SignalMatch]:
     """The code file that words, names and folders tie least to the others and to what was asked, of 30 at most.
 

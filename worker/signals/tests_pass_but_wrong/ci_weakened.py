@@ -30,7 +30,7 @@ from worker.signals.analysis.ci_config import (
 )
 from worker.signals.analysis.skips import is_ci_removal_declared
 from worker.signals.analysis.syntax import ancestors
-from worker.signals.signal import SignalKind, SignalMatch, SignalScope, signal
+from worker.signals.signal import SettlingLine, SignalKind, SignalMatch, SignalScope, signal
 
 _MASK: Final = pattern(
     r"(?<!\s)\s*+(\|\||;)\s*+(?:/(?:usr/)?bin/)?(?:true|:|\(?\s*exit (?:/b )?0\s*\)?|return 0|echo\b.*|printf\b.*|ver\s*>\s*nul)\s*+;?\s*+\)?$"
@@ -120,6 +120,7 @@ _MOST_SETTINGS: Final = 2_000
     SignalKind.FACT,
     SignalScope.CONFIGURATION,
     "Undo the edit at {place} that keeps this check from failing, and fix what the check reports.",
+    settled_by=SettlingLine.REPORT,
 )
 def check_cannot_fail(change: CodeChange) -> Iterator[SignalMatch]:
     """A command or step that ran tests or checks before can no longer fail CI.
@@ -149,7 +150,7 @@ def check_cannot_fail(change: CodeChange) -> Iterator[SignalMatch]:
                 )
 
 
-@signal(Category.TESTS_PASS_BUT_WRONG, SignalKind.SUSPICION, SignalScope.CONFIGURATION)
+@signal(Category.TESTS_PASS_BUT_WRONG, SignalKind.SUSPICION, SignalScope.CONFIGURATION, settled_by=SettlingLine.REPORT)
 def check_may_not_fail(change: CodeChange) -> Iterator[SignalMatch]:
     """New configuration lets a test or a step fail without consequence, or switches off the shell's own way to fail.
 
@@ -189,7 +190,7 @@ def tests_left_out(change: CodeChange) -> Iterator[SignalMatch]:
                 yield SignalMatch(note, file.path, line.head_line)
 
 
-@signal(Category.TESTS_PASS_BUT_WRONG, SignalKind.SUSPICION, SignalScope.CONFIGURATION)
+@signal(Category.TESTS_PASS_BUT_WRONG, SignalKind.SUSPICION, SignalScope.CONFIGURATION, settled_by=SettlingLine.CHANGE)
 def check_removed(change: CodeChange) -> Iterator[SignalMatch]:
     """CI lost a command that runs tests, or no longer runs for pull requests, and nothing in the change runs instead.
 
@@ -209,7 +210,7 @@ def check_removed(change: CodeChange) -> Iterator[SignalMatch]:
         yield from _find_lost_triggers(file)
 
 
-@signal(Category.TESTS_PASS_BUT_WRONG, SignalKind.SUSPICION, SignalScope.CONFIGURATION)
+@signal(Category.TESTS_PASS_BUT_WRONG, SignalKind.SUSPICION, SignalScope.CONFIGURATION, settled_by=SettlingLine.CHANGE)
 def strictness_off(change: CodeChange) -> Iterator[SignalMatch]:
     """What made warnings, types or a failed command count was taken out or turned down, in CI or a tool's configuration.
 

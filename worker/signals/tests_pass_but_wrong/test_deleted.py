@@ -26,7 +26,7 @@ from worker.signals.analysis.skips import is_explained_above, is_removal_declare
 from worker.signals.analysis.syntax import text_of
 from worker.signals.analysis.test_pairs import base_sources, match_all_tests
 from worker.signals.analysis.tests import Test, can_hold_tests, find_tests
-from worker.signals.signal import SignalKind, SignalMatch, SignalScope, signal
+from worker.signals.signal import SettlingLine, SignalKind, SignalMatch, SignalScope, signal
 from worker.signals.tests_pass_but_wrong.test_disabled import was_enabled
 
 Deletion = tuple["LostTest", ...]
@@ -142,7 +142,7 @@ class _Candidate(NamedTuple):
     lines: Counter[str]
 
 
-@signal(Category.TESTS_PASS_BUT_WRONG, SignalKind.SUSPICION, SignalScope.TESTS)
+@signal(Category.TESTS_PASS_BUT_WRONG, SignalKind.SUSPICION, SignalScope.TESTS, settled_by=SettlingLine.CHANGE)
 def test_deleted_alone(change: CodeChange) -> Iterator[SignalMatch]:
     """One existing test, or one whole file of tests, was deleted, and nothing was put in its place.
 
@@ -157,7 +157,7 @@ def test_deleted_alone(change: CodeChange) -> Iterator[SignalMatch]:
         yield _build_match(deletion, ", although nothing that it names was changed")
 
 
-@signal(Category.TESTS_PASS_BUT_WRONG, SignalKind.SUSPICION, SignalScope.TESTS)
+@signal(Category.TESTS_PASS_BUT_WRONG, SignalKind.SUSPICION, SignalScope.TESTS, settled_by=SettlingLine.CHANGE)
 def test_deleted(change: CodeChange) -> Iterator[SignalMatch]:
     """An existing test or a file of tests was deleted, and neither its code nor a new test accounts for it.
 

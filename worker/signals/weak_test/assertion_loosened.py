@@ -26,7 +26,7 @@ from worker.signals.analysis.test_pairs import (
     match_all_tests,
 )
 from worker.signals.analysis.tests import Test, can_hold_tests
-from worker.signals.signal import SignalKind, SignalMatch, SignalScope, signal
+from worker.signals.signal import SettlingLine, SignalKind, SignalMatch, SignalScope, signal
 from worker.signals.weak_test.assertion_strength import (
     assertion_names,
     assertion_words,
@@ -127,7 +127,7 @@ class LostCheck(NamedTuple):
         return not block.added_lines and block.removed_lines <= {line for check in checks for line in check.lines}
 
 
-@signal(Category.WEAK_TEST, SignalKind.SUSPICION, SignalScope.TESTS)
+@signal(Category.WEAK_TEST, SignalKind.SUSPICION, SignalScope.TESTS, settled_by=SettlingLine.CHANGE)
 def assertion_dropped(change: CodeChange) -> Iterator[SignalMatch]:
     """A test that stays lost an assertion that no issue asks to remove; all it names is still there and nothing else left the test.
 
@@ -143,7 +143,7 @@ def assertion_dropped(change: CodeChange) -> Iterator[SignalMatch]:
         yield _build_match(gone[0], "this assertion was removed, and all that it names is still there")
 
 
-@signal(Category.WEAK_TEST, SignalKind.SUSPICION, SignalScope.TESTS)
+@signal(Category.WEAK_TEST, SignalKind.SUSPICION, SignalScope.TESTS, settled_by=SettlingLine.CHANGE)
 def assertion_removed(change: CodeChange) -> Iterator[SignalMatch]:
     """An assertion was removed from a test that stays, and none took its place.
 
@@ -164,7 +164,7 @@ def assertion_removed(change: CodeChange) -> Iterator[SignalMatch]:
             yield _build_match(loss, "this call of what checks was removed from a test that stays")
 
 
-@signal(Category.WEAK_TEST, SignalKind.SUSPICION, SignalScope.TESTS)
+@signal(Category.WEAK_TEST, SignalKind.SUSPICION, SignalScope.TESTS, settled_by=SettlingLine.CHANGE)
 def assertion_loosened(change: CodeChange) -> Iterator[SignalMatch]:
     """An assertion about a value became one that only asks whether there is something, or none at all.
 

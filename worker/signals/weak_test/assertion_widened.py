@@ -13,7 +13,7 @@ from worker.dossier.diff.parser import DiffLine
 from worker.signals.analysis.assertions import Assertion
 from worker.signals.analysis.change import AnalyzedFile, CodeChange
 from worker.signals.analysis.proofs import Proof
-from worker.signals.signal import SignalKind, SignalMatch, SignalScope, signal
+from worker.signals.signal import SettlingLine, SignalKind, SignalMatch, SignalScope, signal
 from worker.signals.weak_test.assertion_loosened import find_blocks, find_lost_checks, find_removed_checks
 from worker.signals.weak_test.assertion_strength import assertion_words, is_opposite
 
@@ -44,7 +44,7 @@ _ANY_ERROR: Final = pattern(
 )
 
 
-@signal(Category.WEAK_TEST, SignalKind.SUSPICION, SignalScope.TESTS)
+@signal(Category.WEAK_TEST, SignalKind.SUSPICION, SignalScope.TESTS, settled_by=SettlingLine.CHANGE)
 def assertion_widened(change: CodeChange) -> Iterator[SignalMatch]:
     """An assertion of a kept test now lets more results pass: a range or a part for a value, a wider margin, any error.
 

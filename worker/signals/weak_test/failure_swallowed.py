@@ -17,7 +17,7 @@ from worker.signals.analysis.file_roles import SCRIPT_LANGUAGES, Language
 from worker.signals.analysis.proofs import Proof
 from worker.signals.analysis.syntax import is_comment, register_types, text_of
 from worker.signals.analysis.test_pairs import CheckedBody, find_bodies, is_in_callback
-from worker.signals.signal import SignalKind, SignalMatch, SignalScope, signal
+from worker.signals.signal import SettlingLine, SignalKind, SignalMatch, SignalScope, signal
 
 _TRIES: Final = register_types(
     {
@@ -68,6 +68,7 @@ _HARMLESS: Final = pattern(
     SignalKind.FACT,
     SignalScope.TESTS,
     "Remove the handler at {place}, or let it catch no more than the error that is meant, so that a failed assertion fails the test.",
+    settled_by=SettlingLine.REPORT,
 )
 def failure_swallowed(change: CodeChange) -> Iterator[SignalMatch]:
     """An added assertion whose failure is caught right there, and ignored, in a test that did so less often before.

@@ -33,7 +33,7 @@ from worker.signals.analysis.test_pairs import (
     is_within_definition,
 )
 from worker.signals.analysis.tests import Test, find_tests, has_expecting_mark, modifiers_of
-from worker.signals.signal import SignalKind, SignalMatch, SignalScope, signal
+from worker.signals.signal import SettlingLine, SignalKind, SignalMatch, SignalScope, signal
 
 _THROWS_ONLY: Final = pattern(r"throw new \w*Error\(|(?:return )?Promise\.reject\(")
 _COMPILES: Final = pattern(
@@ -107,6 +107,7 @@ _ELSEWHERE: Final = pattern(r"\b(?:global|nonlocal|locals)\b")
     SignalKind.FACT,
     SignalScope.TESTS,
     "Write the test at {place}: call the code that it is named after, and assert the result. Or take it out until then.",
+    settled_by=SettlingLine.OWN_CHECK,
 )
 def test_empty(change: CodeChange) -> Iterator[SignalMatch]:
     """A new or emptied test that does nothing: it has no statement, or calls nothing.
@@ -145,7 +146,7 @@ def test_result_unread(change: CodeChange) -> Iterator[SignalMatch]:
             yield _build_match(pair, f"{_describe(pair)} asserts nothing, and nothing checks {what}")
 
 
-@signal(Category.WEAK_TEST, SignalKind.SUSPICION, SignalScope.TESTS)
+@signal(Category.WEAK_TEST, SignalKind.SUSPICION, SignalScope.TESTS, settled_by=SettlingLine.OWN_CHECK)
 def test_without_assertion(change: CodeChange) -> Iterator[SignalMatch]:
     """A new test in which nothing looks like an assertion, nor calls anything that asserts or sounds like it.
 

@@ -20,7 +20,7 @@ from worker.signals.analysis.skips import (
 from worker.signals.analysis.syntax import text_of
 from worker.signals.analysis.test_pairs import TestPair, base_sources, find_test_pairs, is_inherited_test_disabled
 from worker.signals.analysis.tests import Test, can_hold_tests, find_tests, has_issue_link
-from worker.signals.signal import SignalKind, SignalMatch, SignalScope, signal
+from worker.signals.signal import SettlingLine, SignalKind, SignalMatch, SignalScope, signal
 
 _MARKS: Final = {
     Language.PYTHON: pattern(
@@ -72,7 +72,13 @@ _MAY_FAIL: Final = pattern(
 )
 
 
-@signal(Category.WEAK_TEST, SignalKind.FACT, SignalScope.TESTS, "Remove the skip at {place}, and make the test pass.")
+@signal(
+    Category.WEAK_TEST,
+    SignalKind.FACT,
+    SignalScope.TESTS,
+    "Remove the skip at {place}, and make the test pass.",
+    settled_by=SettlingLine.ANY,
+)
 def new_test_skipped(change: CodeChange) -> Iterator[SignalMatch]:
     """A new test that is skipped on every machine, without a reason: of the change no test runs, or its mark names a failure.
 
@@ -88,7 +94,7 @@ def new_test_skipped(change: CodeChange) -> Iterator[SignalMatch]:
             yield SignalMatch(note, pair.file.path, line, max(line, pair.test.first_line))
 
 
-@signal(Category.WEAK_TEST, SignalKind.SUSPICION, SignalScope.TESTS)
+@signal(Category.WEAK_TEST, SignalKind.SUSPICION, SignalScope.TESTS, settled_by=SettlingLine.ANY)
 def new_test_may_fail(change: CodeChange) -> Iterator[SignalMatch]:
     """A new test that is marked as failing, or skipped beside tests that run or for a reason: it may fail unseen.
 
@@ -111,6 +117,7 @@ def new_test_may_fail(change: CodeChange) -> Iterator[SignalMatch]:
     SignalKind.FACT,
     SignalScope.TESTS,
     "Rename the test at {place}, so that all tests of this file run.",
+    settled_by=SettlingLine.ANY,
 )
 def test_shadowed(change: CodeChange) -> Iterator[SignalMatch]:
     """Two tests of one name in one place: only the last one runs, and this change adds one to those that had the name before.

@@ -37,7 +37,7 @@ from worker.signals.analysis.test_pairs import (
     is_in_callback,
 )
 from worker.signals.analysis.tests import Test, find_tests, has_expecting_mark, has_forbidden_path
-from worker.signals.signal import SignalKind, SignalMatch, SignalScope, signal
+from worker.signals.signal import SettlingLine, SignalKind, SignalMatch, SignalScope, signal
 from worker.signals.weak_test.missing_assertion import find_unasserted
 
 _IS_THERE: Final = pattern(
@@ -141,6 +141,7 @@ def assertion_idle(change: CodeChange) -> Iterator[SignalMatch]:
     SignalKind.FACT,
     SignalScope.TESTS,
     "Call the matcher at {place}, with the expected value where it takes one.",
+    settled_by=SettlingLine.ANY,
 )
 def matcher_not_called(change: CodeChange) -> Iterator[SignalMatch]:
     """An added matcher that is named and not called, so that it checks nothing.

@@ -2,15 +2,16 @@
 
 import re
 from decimal import Decimal
+from textwrap import fill
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from tests.golden.golden import Golden
 from worker.domain.config.config import (
     LONGEST_WAIT_S,
-    SIGNAL_NAMES,
     Authors,
     ConfigKeys,
     Handling,
@@ -22,9 +23,23 @@ from worker.domain.config.config import (
 from worker.domain.dossier import Policy
 from worker.signals.registry import REGISTERED_NAMES
 
+SIGNAL_NAMES_MODULE = '''"""The names of all signals, for what is read without a judge.
 
-def test_the_signals_that_a_file_may_name_are_the_judges() -> None:
-    assert list(SIGNAL_NAMES) == sorted(REGISTERED_NAMES)
+Generated from worker/signals: ./test tests/worker/domain/config --update-golden
+"""
+
+from typing import Final
+
+_NAMES: Final = """
+{names}
+"""
+SIGNAL_NAMES: Final = tuple(_NAMES.split())
+'''
+
+
+def test_the_signals_that_a_file_may_name_are_the_judges(golden: Golden) -> None:
+    names = fill(" ".join(sorted(REGISTERED_NAMES)), 118)
+    golden.holds("../../worker/domain/config/signal_names.py", SIGNAL_NAMES_MODULE.format(names=names))
 
 
 def test_every_key_is_a_field_of_the_configuration_and_every_field_a_key() -> None:
