@@ -22,7 +22,9 @@ from worker.signals.heuristic_opinion import find_lookups
 CODE = "def send(payload):\n    return retry(payload, max_tries=3)\n"
 TEST = "def test_send_gives_up_after_the_last_try():\n    assert send(broken) is None\n"
 AFTER = {"net/upload.py": CODE, "tests/test_upload.py": TEST}
-MET: list[str] = []
+MET = ""
+OF_WORDS = "no line of the change speaks of all of it"
+OF_TEST = "no added test speaks of it"
 
 
 def change(
@@ -32,48 +34,112 @@ def change(
     return CodeChange(dossier_of(before or {}, AFTER if after is None else after, criteria=criteria))
 
 
-def marks(text: str, after: dict[str, str] | None = None, before: dict[str, str] | None = None) -> list[str]:
-    return [describe_gap(gap) for gap in find_doubtful_gaps(change(text, after, before))]
+def marks(change: CodeChange) -> str:
+    return "".join(describe_gap(gap) for gap in find_doubtful_gaps(change))
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Retry a payload",
-        "Stakeholders desire to retry a payload",
-        "`send()` is available",
-        "Use `max_tries` in `net/upload.py`",
-        "Extend the tests in `test_upload.py`",
-        "Covered by a test: send gives up after the last try",
-        "`test_send_gives_up_after_the_last_try` tests this",
-        "Add it",
-    ],
-)
-def test_what_the_change_shows_is_not_marked(text: str) -> None:
-    assert marks(text) == MET
-
-
-def test_a_word_that_stands_in_more_lines_than_are_looked_at_is_shown_all_the_same() -> None:
-    many = "".join(f"    retry(payload, {number})\n" for number in range(150))
-    assert marks("Retry a payload", {"net/upload.py": f"def send(payload):\n{many}"}) == MET
+def statuses(change: CodeChange) -> list[CriterionStatus]:
+    return [criterion.status for criterion in judge_criteria(change)]
 
 
 @pytest.mark.parametrize(
     ("text", "note"),
     [
+        ("Retry a payload", MET),
+        ("Stakeholders desire to retry a payload", MET),
+        ("`send()` is available", MET),
+        ("Use `max_tries` in `net/upload.py`", MET),
+        ("Extend the tests in `test_upload.py`", MET),
+        ("Covered by a test: send gives up after the last try", MET),
+        ("`test_send_gives_up_after_the_last_try` tests this", MET),
+        ("Add it", MET),
         ("Extend the tests in `tests/test_download.py`", "tests/test_download.py is not changed"),
         ("Introduce `Backoff.delayFor()`", "the name `Backoff.delayFor()` does not occur"),
-        ("Covered by a test: resumes halted transfers", "no added test speaks of it"),
+        ("Covered by a test: resumes halted transfers", OF_TEST),
         ("Describe it in the documentation", "no documentation is changed"),
-        ("Compress thumbnails lazily", "no line of the change speaks of all of it"),
-        ("Retry payload, last broken", "no line of the change speaks of all of it"),
-        ("Covered by a test: retry payload", "no added test speaks of it"),
+        ("Compress thumbnails lazily", OF_WORDS),
+        ("Retry payload, last broken", OF_WORDS),
+        ("Covered by a test: retry payload", OF_TEST),
+        ("Implement a backoff", OF_WORDS),
+        ("The `Backoff` that I have drafted is in", "the name `Backoff` does not occur"),
     ],
 )
-def test_what_it_does_not_show_is_in_doubt_and_not_called_missing(text: str, note: str) -> None:
-    assert marks(text) == [note]
+def test_what_the_change_does_not_show_is_in_doubt_and_not_called_missing(text: str, note: str) -> None:
+    assert marks(change(text)) == note
     (seen,) = judge_criteria(change(text))
     assert (seen.status, seen.note) == (CriterionStatus.UNVERIFIABLE, note)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I have followed the steps of the [Contributing guide](CONTRIBUTING.md)",
+        "If necessary, I have added documentation",
+        "- I've read the rules of conduct",
+        "My code follows the style guide",
+    ],
+)
+def test_what_an_author_confirms_in_a_template_is_nothing_to_show(text: str) -> None:
+    assert judge_criteria(change(text)) == ()
+
+
+def test_a_word_that_stands_in_more_lines_than_are_looked_at_is_shown_all_the_same() -> None:
+    many = "".join(f"    retry(payload, {number})\n" for number in range(150))
+    assert marks(change("Retry a payload", {"net/upload.py": f"def send(payload):\n{many}"})) == MET
+
+
+@pytest.mark.parametrize(
+    "code", ["#[test]\nfn retries_payload() {}\n", "#[tokio::test]\nasync fn retries_payload() {}\n"]
+)
+def test_rust_keeps_its_tests_in_the_code(code: str) -> None:
+    assert marks(change("Covered by a test: retries payload", {"src/upload.rs": code})) == MET
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "heading"),
+    [
+        ("Covered by a test: retries payload", "src/a.rs", "mod tests {"),
+        ("`parseHeader` is changed", "a.go", "func parseHeader(x int) {"),
+    ],
+)
+def test_the_heading_of_a_hunk_speaks_of_what_is_below_it(text: str, path: str, heading: str) -> None:
+    diff = diff_of({path: "a\n"}, {path: "a\n    fn retries_payload() {}\n"}).replace(" @@\n", f" @@ {heading}\n", 1)
+    assert marks(CodeChange(plain_dossier(diff, criteria=[{"id": "AC1", "text": text}]))) == MET
+
+
+def test_a_name_in_another_file_than_the_one_that_is_asked_for_is_half_of_it() -> None:
+    after = {**AFTER, "net/download.py": "x = 1\n"}
+    note = "little of the change speaks of `max_tries`"
+    assert marks(change("Use `max_tries` in `net/download.py`", after)) == note
+
+
+def test_a_name_that_was_there_before_is_half_of_it() -> None:
+    far = "early = 1\n" + "".join(f"filler{n} = {n}\n" for n in range(30))
+    held = change("`early` holds", {"a.py": f"{far}new = 1\n"}, {"a.py": far})
+    assert marks(held) == "little of the change speaks of `early`"
+
+
+def test_what_should_go_is_shown_by_what_went() -> None:
+    before, after = {"a.py": "old_way = 1\nb = 1\n"}, {"a.py": "b = 1\n"}
+    assert marks(change("Remove `old_way`", after, before)) == MET
+    assert marks(change("Keep `old_way`", after, before)) == "little of the change speaks of `old_way`"
+
+
+@pytest.mark.parametrize("path", ["README.md", "docs/upload.html"])
+def test_documentation_is_a_text_or_lies_in_its_folder(path: str) -> None:
+    assert marks(change("Mention it in the docs", AFTER | {path: "retry\n"})) == MET
+
+
+def test_a_name_in_a_changed_path_is_shown() -> None:
+    after = {"net_derive/tests/upload.py": TEST}
+    assert marks(change("add `net_derive` tests: gives up after the last try", after)) == MET
+    assert marks(change("add `disk_derive` tests: gives up after the last try", after)) != MET
+
+
+def test_documentation_in_code_is_documentation_where_it_speaks_of_it() -> None:
+    after = {"net/A.java": "/**\n * Retries a payload.\n */\nclass A {\n}\n"}
+    assert marks(change("Describe payload in the documentation", after)) == MET
+    assert marks(change("Describe thumbnails in the documentation", after)) != MET
 
 
 UPLOAD = """class UploadError(Exception):
@@ -90,19 +156,31 @@ def upload(data, client):
 
 
 @pytest.mark.parametrize(
-    ("text", "expected"),
+    ("text", "before", "after", "expected"),
     [
-        ("`upload` tries again after a 503, at most three times (`retry`)", ["upload.py:5", "upload.py:8"]),
-        ("The upload answers 503", ["upload.py:8", "upload.py:7"]),
-        ("`UploadError` is an exception", ["upload.py:1", "upload.py:10"]),
-        ("Compress thumbnails lazily", []),
+        (
+            "`upload` tries again after a 503, at most three times (`retry`)",
+            {},
+            {"upload.py": UPLOAD},
+            ["upload.py:5", "upload.py:8"],
+        ),
+        ("The upload answers 503", {}, {"upload.py": UPLOAD}, ["upload.py:8", "upload.py:7"]),
+        ("`UploadError` is an exception", {}, {"upload.py": UPLOAD}, ["upload.py:1", "upload.py:10"]),
+        ("Compress thumbnails lazily", {}, {"upload.py": UPLOAD}, []),
+        (
+            "Retry a payload with `max_tries`, until the last try",
+            {},
+            AFTER,
+            ["net/upload.py:2", "tests/test_upload.py:1"],
+        ),
+        ("`early` holds a filler", {"a.py": "early = filler\n"}, {"a.py": "early = filler\nx = 1\n"}, []),
     ],
-    ids=["in doubt: what defines the name, then the number", "the number", "the definition", "nothing speaks of it"],
+    ids=["what defines the name, the number", "the number", "the definition", "nothing", "a test as well", "context"],
 )
 def test_the_lines_that_speak_most_of_a_criterion_stand_beside_it_in_doubt_or_not(
-    text: str, expected: list[str]
+    text: str, before: dict[str, str], after: dict[str, str], expected: list[str]
 ) -> None:
-    (seen,) = judge_criteria(change(text, {"upload.py": UPLOAD}))
+    (seen,) = judge_criteria(change(text, after, before))
     assert [pointer.location for pointer in seen.evidence] == expected
 
 
@@ -125,7 +203,7 @@ def test_a_test_that_is_to_be_added_is_missing_where_the_change_holds_none(text:
     assert [(criterion.status, criterion.note) for criterion in judge_criteria(change(text, code))] == [
         (CriterionStatus.MISSING, proved)
     ]
-    assert [criterion.status for criterion in judge_criteria(change(text))] == [CriterionStatus.UNVERIFIABLE]
+    assert statuses(change(text)) == [CriterionStatus.UNVERIFIABLE]
 
 
 @pytest.mark.parametrize(
@@ -151,9 +229,7 @@ def test_a_test_that_is_to_be_added_is_missing_where_the_change_holds_none(text:
     ],
 )
 def test_a_criterion_that_an_old_test_may_meet_is_not_called_missing(text: str) -> None:
-    assert [criterion.status for criterion in judge_criteria(change(text, {"net/upload.py": CODE}))] == [
-        CriterionStatus.UNVERIFIABLE
-    ]
+    assert statuses(change(text, {"net/upload.py": CODE})) == [CriterionStatus.UNVERIFIABLE]
 
 
 @pytest.mark.parametrize(
@@ -174,16 +250,14 @@ def test_a_criterion_that_an_old_test_may_meet_is_not_called_missing(text: str) 
 )
 def test_what_may_hold_a_test_of_any_framework_is_no_change_without_one(path: str, text: str) -> None:
     after = {"net/upload.py": CODE, path: text}
-    assert [criterion.status for criterion in judge_criteria(change("Add a test for the retry", after))] == [
-        CriterionStatus.UNVERIFIABLE
-    ]
+    assert statuses(change("Add a test for the retry", after)) == [CriterionStatus.UNVERIFIABLE]
 
 
 def test_where_not_all_of_a_change_is_known_no_test_is_called_missing() -> None:
     unread = [{"path": "tests/test_upload.py", "reason": "too_large"}]
     criteria = [{"id": "AC1", "text": "Add a unit test"}]
     dossier = dossier_of({}, {"net/upload.py": CODE}, criteria=criteria, files_unread=unread)
-    assert [criterion.status for criterion in judge_criteria(CodeChange(dossier))] == [CriterionStatus.UNVERIFIABLE]
+    assert statuses(CodeChange(dossier)) == [CriterionStatus.UNVERIFIABLE]
 
 
 def test_a_named_file_is_missing_only_where_it_is_known_not_to_be_there() -> None:
@@ -193,8 +267,7 @@ def test_a_named_file_is_missing_only_where_it_is_known_not_to_be_there() -> Non
     assert [(criterion.status, criterion.note) for criterion in judge_criteria(looked_up)] == [
         (CriterionStatus.MISSING, "there is no docs/upload.md")
     ]
-    unknown = CodeChange(dossier_of({}, {"net/upload.py": CODE}, criteria=criteria))
-    assert [criterion.status for criterion in judge_criteria(unknown)] == [CriterionStatus.UNVERIFIABLE]
+    assert statuses(change(criteria[0]["text"], {"net/upload.py": CODE})) == [CriterionStatus.UNVERIFIABLE]
 
 
 @pytest.mark.parametrize(
@@ -218,62 +291,7 @@ def test_a_file_that_the_change_takes_away_is_not_called_missing(text: str, *, i
     renamed = "diff --git a/old.py b/new.py\nsimilarity index 100%\nrename from old.py\nrename to new.py\n"
     deleted = diff_of({"old.py": CODE}, {"new.py": CODE})
     dossier = plain_dossier(renamed if is_renamed else deleted, criteria=criteria, files=files)
-    assert [criterion.status for criterion in judge_criteria(CodeChange(dossier))] == [CriterionStatus.UNVERIFIABLE]
-
-
-def test_of_a_criterion_that_the_change_speaks_of_the_lines_are_named() -> None:
-    (seen,) = judge_criteria(change("Retry a payload with `max_tries`, until the last try"))
-    assert [pointer.location for pointer in seen.evidence] == ["net/upload.py:2", "tests/test_upload.py:1"]
-    (only_context,) = judge_criteria(
-        change("`early` holds a filler", {"a.py": "early = filler\nx = 1\n"}, {"a.py": "early = filler\n"})
-    )
-    assert only_context.evidence == ()
-
-
-@pytest.mark.parametrize(
-    "code", ["#[test]\nfn retries_payload() {}\n", "#[tokio::test]\nasync fn retries_payload() {}\n"]
-)
-def test_rust_keeps_its_tests_in_the_code(code: str) -> None:
-    assert marks("Covered by a test: retries payload", {"src/upload.rs": code}) == MET
-
-
-def test_a_rust_test_may_be_known_by_the_heading_of_its_hunk() -> None:
-    above = "mod tests {\n" + "".join(f"    // {n}\n" for n in range(9))
-    diff = change("-", {"src/a.rs": above + "    fn retries_payload() {}\n"}, {"src/a.rs": above}).dossier.diff
-    head, sep, rest = diff.partition(" @@\n")
-    dossier = dossier_of({}, {}, criteria=[{"id": "AC1", "text": "Covered by a test: retries payload"}])
-    moved = dossier.model_copy(update={"diff": f"{head}{sep[:-1]} mod tests {{\n{rest}"})
-    assert find_doubtful_gaps(CodeChange(moved)) == ()
-
-
-def test_a_name_in_another_file_than_the_one_that_is_asked_for_is_half_of_it() -> None:
-    after = {**AFTER, "net/download.py": "x = 1\n"}
-    assert marks("Use `max_tries` in `net/download.py`", after) == ["little of the change speaks of `max_tries`"]
-
-
-def test_a_name_that_was_there_before_is_half_of_it() -> None:
-    far = "".join(f"filler{n} = {n}\n" for n in range(30))
-    statuses = marks("`early` holds", {"a.py": f"early = 1\n{far}new = 1\n"}, {"a.py": f"early = 1\n{far}"})
-    assert statuses == ["little of the change speaks of `early`"]
-
-
-def test_what_should_go_is_shown_by_what_went() -> None:
-    before, after = {"a.py": "old_way = 1\nb = 1\n"}, {"a.py": "b = 1\n"}
-    assert marks("Remove `old_way`", after, before) == MET
-    assert marks("Keep `old_way`", after, before) == ["little of the change speaks of `old_way`"]
-
-
-@pytest.mark.parametrize("path", ["README.md", "docs/upload.html"])
-def test_documentation_is_a_text_or_lies_in_its_folder(path: str) -> None:
-    assert marks("Mention it in the docs", AFTER | {path: "retry\n"}) == MET
-
-
-def test_the_function_around_a_change_speaks_of_it() -> None:
-    diff = change("-", {"a.go": "a\nb\n"}, {"a.go": "a\n"}).dossier.diff.replace(
-        " @@\n", " @@ func parseHeader(x int) {\n", 1
-    )
-    dossier = dossier_of({}, {}, criteria=[{"id": "AC1", "text": "`parseHeader` is changed"}])
-    assert find_doubtful_gaps(CodeChange(dossier.model_copy(update={"diff": diff}))) == ()
+    assert statuses(CodeChange(dossier)) == [CriterionStatus.UNVERIFIABLE]
 
 
 def test_prose_that_was_taken_as_one_criterion_falls_short_of_nothing() -> None:
@@ -285,36 +303,6 @@ def test_prose_that_was_taken_as_one_criterion_falls_short_of_nothing() -> None:
 def test_the_number_is_the_mean_of_the_gaps() -> None:
     criteria = [{"id": "AC1", "text": "Retry a payload"}, {"id": "AC2", "text": "Compress thumbnails lazily"}]
     assert mean_gap(CodeChange(dossier_of({}, AFTER, criteria=criteria))) == pytest.approx(0.5, abs=0.01)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "I have followed the steps of the [Contributing guide](CONTRIBUTING.md)",
-        "If necessary, I have added documentation",
-        "- I've read the rules of conduct",
-        "My code follows the style guide",
-    ],
-)
-def test_what_an_author_confirms_in_a_template_is_nothing_to_show(text: str) -> None:
-    assert marks(text) == MET
-
-
-@pytest.mark.parametrize("text", ["Implement a backoff", "The `Backoff` that I have drafted is in"])
-def test_another_criterion_with_such_words_is_held_against_the_change(text: str) -> None:
-    assert marks(text) != MET
-
-
-def test_a_name_in_a_changed_path_is_shown() -> None:
-    after = {"net_derive/tests/upload.py": TEST}
-    assert marks("add `net_derive` tests: gives up after the last try", after) == MET
-    assert marks("add `disk_derive` tests: gives up after the last try", after) != MET
-
-
-def test_documentation_in_code_is_documentation_where_it_speaks_of_it() -> None:
-    after = {"net/A.java": "/**\n * Retries a payload.\n */\nclass A {\n}\n"}
-    assert marks("Describe payload in the documentation", after) == MET
-    assert marks("Describe thumbnails in the documentation", after) != MET
 
 
 def test_only_lines_with_what_a_criterion_wants_are_kept() -> None:
@@ -331,18 +319,39 @@ def test_a_line_that_stands_twice_is_two_units() -> None:
     assert [unit.words for unit in shown.units_with("retry")] == [("retry",)] * 2
 
 
-@pytest.mark.parametrize(
-    ("name", "path", "holds"), [("AC1", "docs/retry.md", True), ("AC1", "net/upload.py", False), ("AC9", "a.py", True)]
+RETRIES, RESUMES = (
+    "Covered by a test: payload is broken, send retries",
+    "Covered by a test: payload is large, upload resumes",
 )
-def test_a_document_settles_that_no_document_changed_and_any_line_what_is_no_criterion(
-    name: str, path: str, *, holds: bool
+INVOICES, DOCUMENTED = "Invoices are printed in colour", "The retry is documented in the docs"
+MORE_TESTS = {
+    "net/upload.py": CODE,
+    "tests/test_upload.py": f"{TEST}\n\ndef test_once_more():\n    payload = broken\n    assert send(payload) == retry(payload)\n",
+    "tests/cases.txt": "send broken payload retries\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "after", "name", "path", "number", "line", "holds"),
+    [
+        pytest.param(DOCUMENTED, AFTER, "AC1", "docs/retry.md", 1, "The retry.", True, id="a document"),
+        pytest.param(DOCUMENTED, AFTER, "AC1", "net/upload.py", 1, "The retry.", False, id="no document"),
+        pytest.param(DOCUMENTED, AFTER, "AC9", "a.py", 1, "The retry.", True, id="no criterion"),
+        pytest.param(INVOICES, AFTER, "AC1", "a.py", 1, "print(invoice, colour)", True, id="a line about it"),
+        pytest.param(INVOICES, AFTER, "AC1", "a.py", 1, "send(payload)", False, id="another line"),
+        pytest.param(RETRIES, MORE_TESTS, "AC1", "tests/test_upload.py", 6, "", True, id="most of its words"),
+        pytest.param(RETRIES, MORE_TESTS, "AC1", "tests/test_upload.py", 2, "", False, id="another test"),
+        pytest.param(RETRIES, MORE_TESTS, "AC1", "tests/test_upload.py", 4, "", False, id="in no test"),
+        pytest.param(RETRIES, MORE_TESTS, "AC1", "net/upload.py", 2, "", False, id="code"),
+        pytest.param(RETRIES, MORE_TESTS, "AC1", "tests/cases.txt", 1, "", True, id="where tests are not recognised"),
+        pytest.param(RETRIES, MORE_TESTS, "AC1", "tests/other.py", 1, "", False, id="unchanged"),
+        pytest.param(RESUMES, MORE_TESTS, "AC1", "tests/test_upload.py", 6, "", False, id="few of its words"),
+    ],
+)
+def test_a_line_settles_what_seems_to_be_missing_of_a_criterion(  # noqa: PLR0913 - the columns of a table
+    text: str, after: dict[str, str], name: str, path: str, number: int, line: str, *, holds: bool
 ) -> None:
-    assert is_settled_by(change("The retry is documented in the docs"), name, path, 1, "The retry.") is holds
-
-
-@pytest.mark.parametrize(("line", "holds"), [("print(invoice, colour)", True), ("send(payload)", False)])
-def test_a_line_about_a_criterion_settles_that_no_line_speaks_of_all_of_it(line: str, *, holds: bool) -> None:
-    assert is_settled_by(change("Invoices are printed in colour"), "AC1", "a.py", 1, line) is holds
+    assert is_settled_by(change(text, after), name, path, number, line) is holds
 
 
 def sought(text: str, files: list[dict[str, Any]] | None = None, case: dict[str, Any] | None = None) -> tuple[str, ...]:
@@ -353,30 +362,25 @@ def sought(text: str, files: list[dict[str, Any]] | None = None, case: dict[str,
 
 
 @pytest.mark.parametrize(
-    "text",
-    ["Describe it in `docs/upload.md`", "Update docs/upload.md", "docs/upload.md explains it", "See docs/upload.md."],
-)
-def test_a_file_that_a_criterion_names_is_looked_up(text: str) -> None:
-    assert sought(text) == ("docs/upload.md",)
-
-
-@pytest.mark.parametrize(
-    "text",
+    ("text", "paths"),
     [
-        "Works with Node.js",
-        "Remove `docs/upload.md`",
-        "`acme init` writes `.github/acme.yml`",
-        "A file named `a.toml` is found",
-        "`net/upload.py` retries",
-        "`upload.py` retries",
+        ("Describe it in `docs/upload.md`", ("docs/upload.md",)),
+        ("Update docs/upload.md", ("docs/upload.md",)),
+        ("docs/upload.md explains it", ("docs/upload.md",)),
+        ("See docs/upload.md.", ("docs/upload.md",)),
+        ("Works with Node.js", ()),
+        ("Remove `docs/upload.md`", ()),
+        ("`acme init` writes `.github/acme.yml`", ()),
+        ("A file named `a.toml` is found", ()),
+        ("`net/upload.py` retries", ()),
+        ("`upload.py` retries", ()),
     ],
 )
-def test_what_is_no_file_of_the_repository_or_changed_is_not_looked_up(text: str) -> None:
-    assert sought(text) == ()
-
-
-def test_what_is_known_of_a_file_is_not_looked_up_again() -> None:
-    assert sought("Update `docs/upload.md`", files=[{"path": "docs/upload.md", "exists": False}]) == ()
+def test_a_file_of_the_repository_that_a_criterion_names_and_nothing_touches_is_looked_up(
+    text: str, paths: tuple[str, ...]
+) -> None:
+    assert sought(text) == paths
+    assert sought(text, files=[{"path": path, "exists": False} for path in paths]) == (), "it is known by then"
 
 
 def test_a_file_that_the_case_cites_is_looked_up_unless_the_change_touches_it() -> None:
@@ -386,31 +390,6 @@ def test_a_file_that_the_case_cites_is_looked_up_unless_the_change_touches_it() 
     coverage += [{"criterion": "AC2", "addressed_by": "../outside.py", "evidence": "in words"}]
     coverage += [{"criterion": "AC3", "addressed_by": "/etc/acme.toml", "evidence": None}]
     assert sought("Retry a payload", case=case) == ("tests/test_upload.py",), "nothing outside of the repository"
-
-
-@pytest.mark.parametrize(
-    ("text", "path", "line", "holds"),
-    [
-        ("Covered by a test: payload is broken, send retries", "tests/test_upload.py", 6, True),
-        ("Covered by a test: payload is broken, send retries", "tests/test_upload.py", 2, False),  # another test
-        ("Covered by a test: payload is broken, send retries", "tests/test_upload.py", 4, False),  # in none
-        ("Covered by a test: payload is broken, send retries", "net/upload.py", 2, False),
-        (
-            "Covered by a test: payload is broken, send retries",
-            "tests/cases.txt",
-            1,
-            True,
-        ),  # tests are not recognised there
-        ("Covered by a test: payload is broken, send retries", "tests/other.py", 1, False),  # unchanged
-        ("Covered by a test: payload is large, upload resumes", "tests/test_upload.py", 6, False),
-    ],
-)
-def test_a_test_that_holds_most_of_its_words_settles_a_criterion_that_asks_for_one(
-    text: str, path: str, line: int, *, holds: bool
-) -> None:
-    tests = f"{TEST}\n\ndef test_once_more():\n    payload = broken\n    assert send(payload) == retry(payload)\n"
-    after = {"net/upload.py": CODE, "tests/test_upload.py": tests, "tests/cases.txt": "send broken payload retries\n"}
-    assert is_settled_by(change(text, after), "AC1", path, line, "") is holds
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,10 @@
-"""What in a test can make it fail, in six languages."""
+"""What in a test can make it fail, in every language."""
 
 import pytest
 
 from tests.worker.signals.made import source_of
 from worker.signals.analysis import tests as code
 from worker.signals.analysis.assertions import Assertion, find_assertions
-from worker.signals.analysis.change import Source
 from worker.signals.analysis.file_roles import Language
 from worker.signals.analysis.functions import find_functions
 from worker.signals.analysis.proofs import Proof
@@ -17,6 +16,9 @@ AROUND = {
     Language.GO: "package a\nfunc TestA(t *testing.T) {{\n{}\n}}\n",
     Language.RUST: "fn a() {{\n{}\n}}\n",
     Language.JAVA: "class A {{ void a() {{\n{}\n}} }}\n",
+    Language.CSHARP: "class A {{ void F() {{ {} }} }}",
+    Language.PHP: "<?php\n{}",
+    Language.KOTLIN: "fun f() {{ {} }}",
 }
 
 
@@ -25,14 +27,9 @@ def oracles(language: Language, text: str) -> list[Assertion]:
     return list(find_assertions(source_of(whole, language)))
 
 
-P, J, T, G, R, V = (
-    Language.PYTHON,
-    Language.JAVASCRIPT,
-    Language.TYPESCRIPT,
-    Language.GO,
-    Language.RUST,
-    Language.JAVA,
-)
+P, J, T = Language.PYTHON, Language.JAVASCRIPT, Language.TYPESCRIPT
+G, R, V = Language.GO, Language.RUST, Language.JAVA
+RUBY, CSHARP, PHP, KOTLIN = Language.RUBY, Language.CSHARP, Language.PHP, Language.KOTLIN
 CHECKS = [
     (G, "if x.y != 1 && x.y == 1 { t.Fatal(x) }", NOTHING, "it is never reached"),
     (G, "if x == 1 && x != 1 { t.Fatal(x) }", NOTHING, "it is never reached"),
@@ -124,6 +121,76 @@ CHECKS = [
     (V, "assertEquals(x, 1);", VALUE, ""),
     (V, "assertDoesNotThrow(() -> x);", SUCCESS, ""),
     (V, "assert x == 1;", VALUE, ""),
+    (V, "assertThat(x, is(anything()));", PRESENCE, ""),
+    (P, "self.assertGreaterEqual(len(x), 0)", NOTHING, "always true"),
+    (RUBY, "expect(x).to eq(1)", VALUE, ""),
+    (RUBY, "expect(x).to eq(x)", NOTHING, "compared with itself"),
+    (RUBY, "expect(1).to eq 1", NOTHING, "a literal compared with itself"),
+    (RUBY, "expect(true).to be true", NOTHING, "always true"),
+    (RUBY, "expect(nil).to be_nil", NOTHING, "always true"),
+    (RUBY, "expect(x).to be_nil", VALUE, ""),
+    (RUBY, "expect(x).to be_truthy", PRESENCE, ""),
+    (RUBY, "expect(1).to be_truthy", NOTHING, "always true"),
+    (RUBY, "expect(x).not_to be_nil", PRESENCE, ""),
+    (RUBY, "expect(x).to_not eq(1)", VALUE, ""),
+    (RUBY, "expect { x }.not_to raise_error", SUCCESS, ""),
+    (RUBY, "expect { x }.to change(y, :z).by(1)", VALUE, ""),
+    (RUBY, "expect(x).to", VALUE, ""),
+    (RUBY, "is_expected.to eq 1", VALUE, ""),
+    (RUBY, "def f\n  expect(x)\n  y\nend", NOTHING, "nothing is expected of it"),
+    (RUBY, "a = expect(x)", VALUE, ""),
+    (RUBY, "assert true", NOTHING, "always true"),
+    (RUBY, "assert_equal 1, x", VALUE, ""),
+    (RUBY, "assert_nothing_raised { x }", SUCCESS, ""),
+    (RUBY, "refute false", NOTHING, "always true"),
+    (RUBY, "refute x", VALUE, ""),
+    (RUBY, "refute_nil x", PRESENCE, ""),
+    (RUBY, "x.should == 1", VALUE, ""),
+    (RUBY, "x.must_equal 1", VALUE, ""),
+    (RUBY, "x.wont_be_nil", PRESENCE, ""),
+    (CSHARP, "Assert.Equal(1, x);", VALUE, ""),
+    (CSHARP, "Assert.AreEqual(x, x);", NOTHING, "compared with itself"),
+    (CSHARP, "Assert.True(true);", NOTHING, "always true"),
+    (CSHARP, "Assert.IsTrue(x);", VALUE, ""),
+    (CSHARP, "Assert.NotNull(x);", PRESENCE, ""),
+    (CSHARP, "Assert.That(x, Is.EqualTo(x));", NOTHING, "compared with itself"),
+    (CSHARP, "Assert.That(x, Is.Not.Null);", PRESENCE, ""),
+    (CSHARP, "Assert.That(x, Is.True);", VALUE, ""),
+    (CSHARP, "Assert.That(true);", NOTHING, "always true"),
+    (CSHARP, "Assert.That(f, Throws.Nothing);", SUCCESS, ""),
+    (CSHARP, "Assert.That(x, Has.Count.EqualTo(1));", VALUE, ""),
+    (CSHARP, "Assert.DoesNotThrow(f);", SUCCESS, ""),
+    (CSHARP, "x.Should().Be(1);", VALUE, ""),
+    (CSHARP, "x.Should().Be(x);", NOTHING, "compared with itself"),
+    (CSHARP, "x.ShouldBe(x);", NOTHING, "compared with itself"),
+    (CSHARP, "x.Should().NotBeNull();", PRESENCE, ""),
+    (CSHARP, "x.Should().Contain(1);", VALUE, ""),
+    (CSHARP, "var a = Assert.Throws<E>(f).Message;", VALUE, ""),
+    (PHP, "$this->assertThat(null, $this->isTrue());", VALUE, ""),
+    (CSHARP, "mock.Received(1).Send();", VALUE, ""),
+    (PHP, "$this->assertSame(1, $x);", VALUE, ""),
+    (PHP, "self::assertTrue(true);", NOTHING, "always true"),
+    (PHP, "$this->assertEquals($x, $x);", NOTHING, "compared with itself"),
+    (PHP, "$this->assertNotNull($x);", PRESENCE, ""),
+    (PHP, "$this->expectException(A::class);", VALUE, ""),
+    (PHP, "expect($x)->toBe(1);", VALUE, ""),
+    (PHP, "expect(1)->toBe(1);", NOTHING, "a literal compared with itself"),
+    (PHP, "expect(true)->toBeTrue();", NOTHING, "always true"),
+    (PHP, "expect($x)->toBeTrue();", VALUE, ""),
+    (PHP, "expect($x)->not->toBeNull();", PRESENCE, ""),
+    (PHP, "expect($x)->not->toBe(1);", VALUE, ""),
+    (PHP, "expect($x)->toHaveCount(1);", VALUE, ""),
+    (KOTLIN, "assertEquals(1, x)", VALUE, ""),
+    (KOTLIN, "assertEquals(x, x)", NOTHING, "compared with itself"),
+    (KOTLIN, "assertTrue(true)", NOTHING, "always true"),
+    (KOTLIN, "assertNotNull(x)", PRESENCE, ""),
+    (KOTLIN, "assertThat(x).isEqualTo(x)", NOTHING, "compared with itself"),
+    (KOTLIN, "assertThat(x).isEqualTo(1)", VALUE, ""),
+    (KOTLIN, "assertFailsWith<E> { f() }", VALUE, ""),
+    (KOTLIN, "x shouldBe x", NOTHING, "compared with itself"),
+    (KOTLIN, "x.shouldBe(1)", VALUE, ""),
+    (KOTLIN, "x shouldNotBe null", PRESENCE, ""),
+    (KOTLIN, "x shouldNotBe 1", VALUE, ""),
 ]
 
 
@@ -144,6 +211,13 @@ NO_CHECKS = [
     (T, "type A = typeof b.c"),
     (V, "int x = f(); x.then;"),
     (V, "when(x.y()).thenReturn(1); given(x.y()).willThrow(z);"),
+    (RUBY, "a.b = 1\nlet(:x) { 1 }"),
+    (RUBY, "it 'works' do\n  f.(x)\nend\n"),
+    (RUBY, "Ief .(x)\n"),
+    (RUBY, "a.().b\n"),
+    (CSHARP, "x.Send(1); Assert.Multiple(a);"),
+    (PHP, "$x->send(1);"),
+    (KOTLIN, "x.send(1)"),
 ]
 
 
@@ -194,9 +268,30 @@ def tearDown(self):
 """
 
 
-def test_what_calls_a_helper_that_asserts_asserts_as_well() -> None:
-    source = Source(HELPERS, 1, is_whole=True, language=P)
-    assert find_asserting_names(find_functions(source)) == {"outer", "middle", "inner", AFTER_EACH_TEST}
+@pytest.mark.parametrize(
+    ("language", "text", "names"),
+    [
+        (P, HELPERS, {"outer", "middle", "inner", AFTER_EACH_TEST}),
+        (
+            RUBY,
+            "def holds(x)\n  expect(x).to eq(1)\nend\ndef runs(x)\n  holds(x)\nend\ndef makes = 1\n",
+            {"holds", "runs"},
+        ),
+        (
+            CSHARP,
+            "class A { void holds(int x) { Assert.Equal(1, x); } void runs() { holds(1); } void makes() { } }",
+            {"holds", "runs"},
+        ),
+        (
+            PHP,
+            "<?php class A { function holds($x) { $this->assertSame(1, $x); } function runs() { $this->holds(1); } function makes() {} }",
+            {"holds", "runs"},
+        ),
+        (KOTLIN, "fun holds(x: Int) { x shouldBe 1 }\nfun runs() { holds(1) }\nfun makes() {}\n", {"holds", "runs"}),
+    ],
+)
+def test_what_calls_a_helper_that_asserts_asserts_as_well(language: Language, text: str, names: set[str]) -> None:
+    assert find_asserting_names(find_functions(source_of(text, language))) == names
 
 
 @pytest.mark.parametrize(
@@ -210,7 +305,7 @@ def test_what_calls_a_helper_that_asserts_asserts_as_well() -> None:
     ],
 )
 def test_a_mark_may_say_what_is_expected(language: Language, text: str, *, proves: bool) -> None:
-    (test,) = code.find_tests(Source(text, 1, is_whole=True, language=language))
+    (test,) = code.find_tests(source_of(text, language))
     assert has_expecting_mark(test) is proves
 
 
@@ -253,15 +348,11 @@ def test_a_matcher_without_brackets_proves_what_its_word_says(text: str, proof: 
     assert found.proof is proof
 
 
-def test_what_an_assertion_holds_to_be_equal_is_known() -> None:
-    assert [one.pair for one in oracles(Language.PYTHON, "assert x == f(y)")] == [("x", "f(y)")]
-    assert [one.pair for one in oracles(Language.PYTHON, "assert x")] == [None]
-    assert [one.pair for one in oracles(Language.GO, "assert.Equal(t, x, y)")] == [("x", "y")]
-
-
-def test_a_matcher_of_hamcrest_that_lets_all_through_is_known() -> None:
-    assert [one.proof for one in oracles(Language.JAVA, "assertThat(x, is(anything()));")] == [PRESENCE]
-
-
-def test_a_plain_assertion_that_lets_all_through_is_known() -> None:
-    assert [one.proof for one in oracles(Language.PYTHON, "self.assertGreaterEqual(len(x), 0)")] == [NOTHING]
+@pytest.mark.parametrize(
+    ("language", "text", "pair"),
+    [(P, "assert x == f(y)", ("x", "f(y)")), (P, "assert x", None), (G, "assert.Equal(t, x, y)", ("x", "y"))],
+)
+def test_what_an_assertion_holds_to_be_equal_is_known(
+    language: Language, text: str, pair: tuple[str, str] | None
+) -> None:
+    assert [one.pair for one in oracles(language, text)] == [pair]

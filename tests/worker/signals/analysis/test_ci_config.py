@@ -17,95 +17,63 @@ from worker.signals.analysis.ci_config import (
 
 
 @pytest.mark.parametrize(
-    "path",
+    ("paths", "expected"),
     [
-        ".github/workflows/a.yml",
-        ".gitlab-ci.yml",
-        ".circleci/config.yml",
-        "azure-pipelines.yml",
-        "Jenkinsfile",
-        ".travis.yml",
+        (
+            ".github/workflows/a.yml .gitlab-ci.yml .circleci/config.yml azure-pipelines.yml Jenkinsfile .travis.yml",
+            (True, True),
+        ),
+        (
+            "tox.ini noxfile.py package.json sub/Makefile jest.config.ts codecov.yml pom.xml ci/run.sh .coveragerc",
+            (False, True),
+        ),
+        ("src/a.py README.md tests/fixtures/package.json config.yml examples/tox.ini", (False, False)),
     ],
+    ids=["CI", "tools", "others"],
 )
-def test_files_of_ci_are_known(path: str) -> None:
-    assert is_ci(path)
-    assert is_configuration(path)
+def test_files_of_ci_and_of_tools_are_known(paths: str, expected: tuple[bool, bool]) -> None:
+    known = {path: (is_ci(path), is_configuration(path)) for path in paths.split()}
+    assert known == dict.fromkeys(paths.split(), expected)
+
+
+RUN_TESTS = """\
+      - run: pytest -q
+        run: npm test
+run: npm run test:unit -- --ci
+    "test": "vitest run",
+	go test ./...
+    cargo test --workspace
+commands = python -m unittest
+  - ./gradlew check
+mvn -B verify
+run: make test-${{ matrix.features }}
+      - run: uv run pytest
+  script: tox
+      - run: ./scripts/test.sh --all
+- bundle exec rspec
+- dotnet test"""
+RUN_LINTERS = "run: npx eslint .\nrun: ruff check\n- cargo clippy\nrun: npm run lint"
+RUN_NEITHER = """\
+run: pip install pytest
+run: npm ci
+- uses: actions/checkout@v4
+# run: pytest
+run: echo "tests are run elsewhere"
+name: Test
+run: make html
+pytest==8.0
+yarn add jest
+path: tests/results.xml"""
 
 
 @pytest.mark.parametrize(
-    "path",
-    [
-        "tox.ini",
-        "noxfile.py",
-        "package.json",
-        "sub/Makefile",
-        "jest.config.ts",
-        "codecov.yml",
-        "pom.xml",
-        "ci/run.sh",
-        ".coveragerc",
-    ],
+    ("lines", "expected"),
+    [(RUN_TESTS, (True, True)), (RUN_LINTERS, (False, True)), (RUN_NEITHER, (False, False))],
+    ids=["tests", "linters", "neither"],
 )
-def test_files_of_tools_are_known(path: str) -> None:
-    assert is_configuration(path)
-    assert not is_ci(path)
-
-
-@pytest.mark.parametrize(
-    "path", ["src/a.py", "README.md", "tests/fixtures/package.json", "config.yml", "examples/tox.ini"]
-)
-def test_other_files_are_none(path: str) -> None:
-    assert not is_configuration(path)
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        "      - run: pytest -q",
-        "        run: npm test",
-        "run: npm run test:unit -- --ci",
-        '    "test": "vitest run",',
-        "\tgo test ./...",
-        "    cargo test --workspace",
-        "commands = python -m unittest",
-        "  - ./gradlew check",
-        "mvn -B verify",
-        "run: make test-${{ matrix.features }}",
-        "      - run: uv run pytest",
-        "  script: tox",
-        "      - run: ./scripts/test.sh --all",
-        "- bundle exec rspec",
-        "- dotnet test",
-    ],
-)
-def test_a_line_that_runs_tests_is_known(line: str) -> None:
-    assert runs_tests(line)
-    assert runs_checks(line)
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        "run: pip install pytest",
-        "run: npm ci",
-        "- uses: actions/checkout@v4",
-        "# run: pytest",
-        'run: echo "tests are run elsewhere"',
-        "name: Test",
-        "run: make html",
-        "pytest==8.0",
-        "yarn add jest",
-        "path: tests/results.xml",
-    ],
-)
-def test_a_line_that_runs_none_is_known_too(line: str) -> None:
-    assert not runs_tests(line)
-
-
-@pytest.mark.parametrize("line", ["run: npx eslint .", "run: ruff check", "- cargo clippy", "run: npm run lint"])
-def test_linters_are_checks_but_no_tests(line: str) -> None:
-    assert runs_checks(line)
-    assert not runs_tests(line)
+def test_a_line_that_runs_tests_or_other_checks_is_known(lines: str, expected: tuple[bool, bool]) -> None:
+    known = {line: (runs_tests(line), runs_checks(line)) for line in lines.split("\n")}
+    assert known == dict.fromkeys(known, expected)
 
 
 @pytest.mark.parametrize(
@@ -147,28 +115,23 @@ def check(name: str, conclusion: str | None, *, required: bool | None = None, at
     return CiCheck(name=name, conclusion=conclusion, required=required, attempt=attempt)
 
 
-def test_a_failed_check_that_is_not_required_speaks_against_the_change() -> None:
-    ci = Ci(checks=(check("test", "success", required=True), check("fuzz", "failure", required=False)))
-    assert find_ci_doubt(ci) == "fuzz failed, though it is not required"
-
-
-def test_a_required_check_that_needed_reruns_speaks_against_it() -> None:
-    assert (
-        find_ci_doubt(Ci(checks=(check("test", "success", required=True, attempt=3),)))
-        == "test passed only at attempt 3"
-    )
+FUZZ_FAILED = check("fuzz", "failure", required=False)
 
 
 @pytest.mark.parametrize(
-    "ci",
+    ("ci", "doubt"),
     [
-        None,
-        Ci(),
-        Ci(checks=(check("test", "success", required=True),)),
-        Ci(checks=(check("lint", "success", attempt=2),)),
-        Ci(checks=(check("lint", "failure"),)),
-        Ci(checks=(check("docs", None, required=False),)),
+        (Ci(checks=(check("test", "success", required=True), FUZZ_FAILED)), "fuzz failed, though it is not required"),
+        (Ci(checks=(check("test", "success", required=True, attempt=3),)), "test passed only at attempt 3"),
+        (None, None),
+        (Ci(), None),
+        (Ci(checks=(check("test", "success", required=True),)), None),
+        (Ci(checks=(check("lint", "success", attempt=2),)), None),
+        (Ci(checks=(check("lint", "failure"),)), None),
+        (Ci(checks=(check("docs", None, required=False),)), None),
     ],
 )
-def test_what_passed_or_is_not_known_raises_no_doubt(ci: Ci | None) -> None:
-    assert find_ci_doubt(ci) is None
+def test_what_wavered_raises_a_doubt_and_what_passed_or_is_not_known_raises_none(
+    ci: Ci | None, doubt: str | None
+) -> None:
+    assert find_ci_doubt(ci) == doubt

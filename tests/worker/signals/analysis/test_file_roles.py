@@ -4,95 +4,61 @@ import pytest
 
 from worker.signals.analysis.file_roles import FileRole, Language, is_signed_by_generator, language_of, role_of
 
+LANGUAGES = {
+    Language.PYTHON: "a.py",
+    Language.JAVASCRIPT: "x/a.mjs a.jsx",
+    Language.TYPESCRIPT: "a.cts",
+    Language.TSX: "a.tsx",
+    Language.GO: "a.go",
+    Language.RUST: "a.rs",
+    Language.JAVA: "A.java",
+    Language.RUBY: "a.rb lib/tasks/a.rake",
+    Language.CSHARP: "A.cs",
+    Language.PHP: "a.php",
+    Language.KOTLIN: "A.kt",
+    None: "py a.pyi build.gradle.kts",
+}
+ROLES = {
+    FileRole.PRODUCTION: """
+        a.py src/click/testing.py internal/pipe/build/a.go src/build/mod.rs src/latest/a.ts pkg/contest.go lib/attest.rs
+        core/Protester.java lib/cart.rb src/Shop/Cart.cs src/Shop/Contest/Cart.cs src/Cart.php src/main/kotlin/Cart.kt
+        src/main/kotlin/latest/Cart.kt core/src/main/java/a/MockHandler.java
+        metrics-observation-test/src/main/java/a/ContextAssert.java
+    """,
+    FileRole.TEST: """
+        tests/a.py test_a.py a_test.go conftest.py src/a.test.ts src/a.spec.tsx src/__tests__/a.js e2e/a.ts src/ATest.java
+        src/test/java/A.java src/tests.rs testdata/a.go fixtures/a.py src/__mocks__/a.ts app/a.stories.mock.ts
+        MockServer.java spec/models/cart_spec.rb test/cart_test.rb lib/spec_helper.rb features/step_definitions/cart.rb
+        src/Shop.Tests/Cart.cs src/Shop.UnitTests/Cart.cs src/Shop/CartTests.cs src/Shop/CartFacts.cs
+        src/Symfony/Tests/Cart.php tests/Pest.php src/CartTest.php src/test/kotlin/Cart.kt shop/src/jvmTest/kotlin/Cart.kt
+        src/main/kotlin/CartTest.kt core/src/main/java/a/SomethingTest.java core/src/main/java/a/MockServerTest.java
+        app-integration-test/src/main/java/a/Shop.java net-testing-support/src/main/kotlin/a/Rule.kt
+        core/src/test/java/a/Shop.java core/main/java/a/MockHandler.java
+    """,
+    FileRole.EXAMPLE: """
+        examples/a.py docs/conf.py docs_src/a.py bench/a.go packages/cli/templates/a.ts Samples/a.java
+        samples/shop/src/main/java/a/Shop.java
+    """,
+    FileRole.FOREIGN: """
+        vendor/a.go node_modules/a/b.js dist/a.js build/lib/a.py build/a.js build/vendor/a.go a.min.js api/a.pb.go a_pb2.py
+        types/a.d.ts a.generated.ts zz_generated.go gen/a.py sorbet/cart.rb src/Shop/obj/Cart.cs src/Shop/Form.Designer.cs
+    """,
+}
+"""Maven ships what lies in `src/main`: that is production code even where it is for those who test."""
+
 
 @pytest.mark.parametrize(
-    ("path", "language"),
-    [
-        ("a.py", Language.PYTHON), ("x/a.mjs", Language.JAVASCRIPT), ("a.jsx", Language.JAVASCRIPT), ("a.cts", Language.TYPESCRIPT),
-        ("a.tsx", Language.TSX), ("a.go", Language.GO), ("a.rs", Language.RUST), ("A.java", Language.JAVA), ("py", None), ("a.pyi", None),
-        ("a.rb", Language.RUBY), ("lib/tasks/a.rake", Language.RUBY), ("A.cs", Language.CSHARP), ("a.php", Language.PHP), ("A.kt", Language.KOTLIN), ("build.gradle.kts", None),
-    ],
-)  # fmt: skip
+    ("path", "language"), [(path, language) for language, paths in LANGUAGES.items() for path in paths.split()]
+)
 def test_the_ending_says_the_language(path: str, language: Language | None) -> None:
     assert language_of(path) == language
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        "a.py",
-        "src/click/testing.py",
-        "internal/pipe/build/a.go",
-        "src/build/mod.rs",
-        "src/latest/a.ts",
-        "pkg/contest.go",
-        "lib/attest.rs",
-        "core/Protester.java",
-    ],
-)
-def test_production_code(path: str) -> None:
-    assert role_of(path) is FileRole.PRODUCTION
-
-
-@pytest.mark.parametrize(
-    "path",
-    [
-        "tests/a.py", "test_a.py", "a_test.go", "conftest.py", "src/a.test.ts", "src/a.spec.tsx", "src/__tests__/a.js", "e2e/a.ts", "src/ATest.java",
-        "src/test/java/A.java", "src/tests.rs", "testdata/a.go", "fixtures/a.py", "src/__mocks__/a.ts", "app/a.stories.mock.ts", "MockServer.java",
-    ],
-)  # fmt: skip
-def test_tests_and_their_helpers(path: str) -> None:
-    assert role_of(path) is FileRole.TEST
-
-
-@pytest.mark.parametrize(
-    "path",
-    ["examples/a.py", "docs/conf.py", "docs_src/a.py", "bench/a.go", "packages/cli/templates/a.ts", "Samples/a.java"],
-)
-def test_examples_and_templates(path: str) -> None:
-    assert role_of(path) is FileRole.EXAMPLE
-
-
-@pytest.mark.parametrize(
-    "path",
-    [
-        "vendor/a.go",
-        "node_modules/a/b.js",
-        "dist/a.js",
-        "build/lib/a.py",
-        "build/a.js",
-        "build/vendor/a.go",
-        "a.min.js",
-        "api/a.pb.go",
-        "a_pb2.py",
-        "types/a.d.ts",
-        "a.generated.ts",
-        "zz_generated.go",
-        "gen/a.py",
-    ],
-)
-def test_what_nobody_wrote_here(path: str) -> None:
-    assert role_of(path) is FileRole.FOREIGN
+@pytest.mark.parametrize(("path", "role"), [(path, role) for role, paths in ROLES.items() for path in paths.split()])
+def test_a_path_says_what_its_file_is_for(path: str, role: FileRole) -> None:
+    assert role_of(path) is role
 
 
 def test_a_generator_signs_in_the_first_lines() -> None:
     assert is_signed_by_generator("// Code generated by protoc. DO NOT EDIT.\npackage a\n")
     assert not is_signed_by_generator("x\n" * 50 + "// @generated\n")
-
-
-@pytest.mark.parametrize(
-    ("path", "role"),
-    [
-        ("core/src/main/java/a/MockHandler.java", FileRole.PRODUCTION),
-        ("metrics-observation-test/src/main/java/a/ContextAssert.java", FileRole.PRODUCTION),
-        ("core/src/main/java/a/SomethingTest.java", FileRole.TEST),
-        ("core/src/main/java/a/MockServerTest.java", FileRole.TEST),
-        ("app-integration-test/src/main/java/a/Shop.java", FileRole.TEST),
-        ("net-testing-support/src/main/kotlin/a/Rule.kt", FileRole.TEST),
-        ("samples/shop/src/main/java/a/Shop.java", FileRole.EXAMPLE),
-        ("core/src/test/java/a/Shop.java", FileRole.TEST),
-        ("core/main/java/a/MockHandler.java", FileRole.TEST),
-    ],
-)
-def test_what_maven_ships_is_production_code_though_it_is_for_those_who_test(path: str, role: FileRole) -> None:
-    assert role_of(path) is role

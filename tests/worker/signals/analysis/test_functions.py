@@ -2,9 +2,12 @@
 
 import pytest
 
-from worker.signals.analysis.change import Source
+from tests.worker.signals.analysis.samples import TEXTS
+from tests.worker.signals.made import source_of
 from worker.signals.analysis.file_roles import Language
-from worker.signals.analysis.functions import find_functions
+from worker.signals.analysis.functions import FunctionScope, find_functions
+
+R, C, P, K = Language.RUBY, Language.CSHARP, Language.PHP, Language.KOTLIN
 
 
 @pytest.mark.parametrize(
@@ -18,18 +21,16 @@ from worker.signals.analysis.functions import find_functions
     ids=["anonymous", "arrow", "kept arrow", "test"],
 )
 def test_only_functions_with_a_name_are_looked_at(text: str, names: list[str]) -> None:
-    found = find_functions(Source(text, 1, is_whole=True, language=Language.JAVASCRIPT))
+    found = find_functions(source_of(text, Language.JAVASCRIPT))
     assert [function.name for function in found] == names
 
 
 def test_what_stands_around_a_function_is_looked_for_as_far_as_a_tree_is_deep() -> None:
     deep = "".join(f"{' ' * depth}if a:\n" for depth in range(1, 90))
     text = f"class A:\n{deep}{' ' * 90}def f(): return 1\n"
-    (found,) = find_functions(Source(text, 1, is_whole=True, language=Language.PYTHON))
+    (found,) = find_functions(source_of(text, Language.PYTHON))
     assert found.container is not None
-    (near,) = find_functions(
-        Source("class A:\n    def f(self): return 1\n", 1, is_whole=True, language=Language.PYTHON)
-    )
+    (near,) = find_functions(source_of("class A:\n    def f(self): return 1\n", Language.PYTHON))
     assert near.container is not None
 
 
@@ -46,7 +47,7 @@ def test_what_stands_around_a_function_is_looked_for_as_far_as_a_tree_is_deep() 
     ],
 )
 def test_a_method_knows_the_name_of_its_type(language: Language, text: str, name: str) -> None:
-    (function,) = find_functions(Source(text, 1, is_whole=True, language=language))
+    (function,) = find_functions(source_of(text, language))
     assert function.type_name == name
 
 
@@ -55,11 +56,40 @@ def test_functions_in_macros_of_rust_stand_on_their_own_lines() -> None:
         "macro_rules! load {\n    ($name:ident) => {\n        pub fn load() -> u8 {\n            1\n        }\n    };\n}\n"
         "cfg_if! {\n    if #[cfg(unix)] {\n        fn keep(x: u8) -> u8 { x }\n        fn $name() {}\n        fn broken(x in 0..1) {}\n    }\n}\nvec![1];\n"
     )
-    found = {
-        function.name: function for function in find_functions(Source(text, 1, is_whole=True, language=Language.RUST))
-    }
+    found = {function.name: function for function in find_functions(source_of(text, Language.RUST))}
     assert {name: (function.first_line, function.last_line) for name, function in found.items()} == {
         "load": (3, 5),
         "keep": (10, 10),
     }
     assert all(function.source.is_of_macro and not function.source.is_whole for function in found.values())
+
+
+@pytest.mark.parametrize(
+    ("language", "named"),
+    [
+        (R, [("count", 0, "type"), ("make", 1, "type"), ("total", 1, "type"), ("named", 1, "type"), ("hidden", 1, "type"), ("test_total", 1, "type"), ("test_helper", 1, "type")]),
+        (C, [("Cart", 0, "type"), ("Count", 1, "type"), ("Half", 1, "type"), ("Size", 1, "type"), ("Outer", 2, "type"), ("Inner", 1, "function"), ("Adds", 1, "type"), ("Counts", 1, "type"), ("Before", 0, "type")]),
+        (P, [("testTotal", 1, "type"), ("it_adds", 1, "type"), ("adds", 1, "type"), ("testHelper", 0, "type"), ("helper", 0, "type")]),
+        (K, [("more", 0, "type"), ("count", 1, "type"), ("make", 0, "type"), ("adds up", 1, "type"), ("counts", 1, "type")]),
+    ],
+)  # fmt: skip
+def test_functions_with_a_body_are_found(language: Language, named: list[tuple[str, int, str]]) -> None:
+    found = find_functions(source_of(TEXTS[language], language))
+    assert [(one.name, len(one.statements), str(one.scope)) for one in found] == named
+
+
+def test_what_stands_before_a_function_belongs_to_it() -> None:
+    ruby, csharp, php, kotlin = (
+        {one.name: one for one in find_functions(source_of(TEXTS[at], at))} for at in (R, C, P, K)
+    )
+    assert (ruby["count"].nodes_above != (), ruby["total"].attributes) == (True, "private")
+    assert csharp["Count"].attributes == "[Obsolete] public"
+    assert php["adds"].attributes == "#[Test] public"
+    assert kotlin["count"].attributes == "override"
+
+
+def test_a_method_in_a_branch_or_a_block_is_one_of_several() -> None:
+    found = find_functions(
+        source_of("if old\n  def f; 1 end\nend\nClass.new do\n  def g; 2 end\nend\ndef h; 3 end\n", R)
+    )
+    assert [one.scope for one in found] == [FunctionScope.BRANCH, FunctionScope.BRANCH, FunctionScope.MODULE]

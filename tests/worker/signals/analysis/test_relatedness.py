@@ -1,5 +1,7 @@
 """The traces of files and of the request, and the ties between them."""
 
+from collections.abc import Callable
+
 import pytest
 
 from tests.worker.signals.made import change_of, changed_file, dossier_of
@@ -21,56 +23,45 @@ from worker.signals.analysis.relatedness import (
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
-    [("retries", "retry"), ("cached", "caches"), ("stopping", "stopped"), ("Values", "value"), ("handled", "handle")],
+    ("fold", "spellings"),
+    [
+        (stem, ["retries", "retry"]),
+        (stem, ["cached", "caches"]),
+        (stem, ["stopping", "stopped"]),
+        (stem, ["Values", "value"]),
+        (stem, ["handled", "handle"]),
+        (stems_of, ["parseHTTPHeader", "parse_http_headers", "ParseHttpHeader", "PARSE_HTTP_HEADER"]),
+        (fold_name, ["health_Passes", "healthPasses", "HEALTHPASSES"]),
+        (
+            path_subject,
+            ["src/retryPolicy.ts", "tests/test_retry_policy.py", "RetryPolicyTest.java", "retry_policy/__init__.py"],
+        ),
+        (path_subject, ["retryPolicy.ts", "retry_policy/mod.rs"]),
+        (subject_folders, ["src/main/java/org/acme/A.java", "src/test/java/org/acme/ATest.java", "org/acme/B.java"]),
+    ],
 )
-def test_forms_of_one_word_meet_in_its_stem(one: str, other: str) -> None:
-    assert stem(one) == stem(other)
-
-
-@pytest.mark.parametrize("word", ["class", "is", "bed", "go"])
-def test_a_short_word_is_left_as_it_is(word: str) -> None:
-    assert stem(word) == (word if word != "class" else "clas")
-
-
-@pytest.mark.parametrize("name", ["parseHTTPHeader", "parse_http_headers", "ParseHttpHeader", "PARSE_HTTP_HEADER"])
-def test_a_name_is_the_same_words_in_every_spelling(name: str) -> None:
-    assert stems_of(name) == ("par", "http", "header") or stems_of(name) == ("pars", "http", "header")
-
-
-def test_words_of_other_alphabets_are_words() -> None:
-    assert stems_in("größe = 1") == {stem("größe")} or "gr" in stems_in("größe = 1")
-
-
-def test_a_name_is_folded_over_case_and_underscores() -> None:
-    assert fold_name("health_Passes") == fold_name("healthPasses") == "healthpasses"
+def test_all_spellings_of_one_thing_are_the_same(fold: Callable[[str], object], spellings: list[str]) -> None:
+    assert len(set(map(fold, spellings))) == 1
 
 
 @pytest.mark.parametrize(
-    "path",
+    ("read", "text", "expected"),
     [
-        "src/retryPolicy.ts",
-        "tests/test_retry_policy.py",
-        "RetryPolicyTest.java",
-        "retry_policy/__init__.py",
-        "retry_policy/mod.rs",
+        (stem, "class", "clas"),
+        (stem, "is", "is"),
+        (stem, "bed", "bed"),
+        (stem, "go", "go"),
+        (stems_of, "parse_http_headers", ("pars", "http", "header")),
+        (stems_in, "größe = 1", {"gr", "öß"}),
+        (fold_name, "health_Passes", "healthpasses"),
+        (path_subject, "src/retryPolicy.ts", {stem("retry"), stem("policy")}),
+        (path_subject, "index.ts", set[str]()),
+        (split_path, "core/Retry.java", {"cor", "retry"}),
+        (subject_folders, "src/main/java/org/acme/A.java", ("org", "acme")),
     ],
 )
-def test_a_file_and_its_test_are_about_one_subject(path: str) -> None:
-    assert path_subject(path) == {stem("retry"), stem("policy")}
-
-
-def test_a_file_at_the_root_is_called_after_itself() -> None:
-    assert path_subject("index.ts") == frozenset()
-    assert split_path("core/Retry.java") == {stem("core"), stem("retry")}
-
-
-def test_tests_lie_where_their_code_lies() -> None:
-    assert (
-        subject_folders("src/main/java/org/acme/A.java")
-        == subject_folders("src/test/java/org/acme/ATest.java")
-        == ("org", "acme")
-    )
+def test_words_are_read_from_names_and_paths(read: Callable[[str], object], text: str, expected: object) -> None:
+    assert read(text) == expected
 
 
 def test_a_trace_holds_what_came_what_went_and_what_stayed() -> None:

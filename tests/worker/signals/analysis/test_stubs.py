@@ -1,57 +1,47 @@
 """Statements that do no work."""
 
+from collections.abc import Callable
+
 import pytest
 
 from worker.signals.analysis.stubs import is_constant, is_discard, is_empty_result, is_new_object
 
 
 @pytest.mark.parametrize(
-    "words",
-    ["pass", "...", "return None", "return 0, nil", "return [] as Row[];", "Ok(vec![])", "return Promise.resolve([]);", "return <></>;"],
-)  # fmt: skip
-def test_a_constant_is_no_work(words: str) -> None:
-    assert is_constant(words)
-
-
-@pytest.mark.parametrize("words", ["return 42", "return rows", "return read(path)", "x = None"])
-def test_what_is_computed_is_no_constant(words: str) -> None:
-    assert not is_constant(words)
-
-
-def test_a_new_object_is_fresh_and_a_filled_one_is_not() -> None:
-    assert is_new_object("return new Rows();")
-    assert not is_new_object("return new Rows(path);")
-
-
-@pytest.mark.parametrize("words", ["del path, limit", "_ = path", "let _ = (path, limit);", "void path;"])
-def test_a_discard_looks_at_nothing(words: str) -> None:
-    assert is_discard(words)
-
-
-@pytest.mark.parametrize(
-    "statements",
+    ("is_idle", "statement", "expected"),
     [
-        ["rows = []", "return rows"],
-        ["const rows: Row[] = [];", "return rows;"],
-        ["let mut rows = Vec::new();", "rows"],
-        ["rows := []", "return rows, nil"],
-        ["var rows []Row", "return rows, nil"],
-        ["List<Row> rows = new ArrayList<>();", "return rows;"],
+        (is_constant, "pass", True),
+        (is_constant, "...", True),
+        (is_constant, "return None", True),
+        (is_constant, "return 0, nil", True),
+        (is_constant, "return [] as Row[];", True),
+        (is_constant, "Ok(vec![])", True),
+        (is_constant, "return Promise.resolve([]);", True),
+        (is_constant, "return <></>;", True),
+        (is_constant, "return 42", False),
+        (is_constant, "return rows", False),
+        (is_constant, "return read(path)", False),
+        (is_constant, "x = None", False),
+        (is_new_object, "return new Rows();", True),
+        (is_new_object, "return new Rows(path);", False),
+        (is_discard, "del path, limit", True),
+        (is_discard, "_ = path", True),
+        (is_discard, "let _ = (path, limit);", True),
+        (is_discard, "void path;", True),
+        (is_empty_result, ["rows = []", "return rows"], True),
+        (is_empty_result, ["const rows: Row[] = [];", "return rows;"], True),
+        (is_empty_result, ["let mut rows = Vec::new();", "rows"], True),
+        (is_empty_result, ["rows := []", "return rows, nil"], True),
+        (is_empty_result, ["var rows []Row", "return rows, nil"], True),
+        (is_empty_result, ["List<Row> rows = new ArrayList<>();", "return rows;"], True),
+        (is_empty_result, ["rows = []"], False),
+        (is_empty_result, ["rows = read(path)", "return rows"], False),
+        (is_empty_result, ["rows = []", "return columns"], False),
+        (is_empty_result, ["rows = []", "return fill(rows)"], False),
+        (is_empty_result, ["fill(rows)", "go(1)"], False),
     ],
 )
-def test_an_empty_thing_that_is_made_and_handed_back_is_no_work(statements: list[str]) -> None:
-    assert is_empty_result(statements)
-
-
-@pytest.mark.parametrize(
-    "statements",
-    [
-        ["rows = []"],
-        ["rows = read(path)", "return rows"],
-        ["rows = []", "return columns"],
-        ["rows = []", "return fill(rows)"],
-        ["fill(rows)", "go(1)"],
-    ],
-)
-def test_what_was_filled_is_work(statements: list[str]) -> None:
-    assert not is_empty_result(statements)
+def test_statements_that_do_no_work_are_told_from_those_that_do(
+    is_idle: Callable[[object], bool], statement: object, *, expected: bool
+) -> None:
+    assert is_idle(statement) is expected

@@ -16,6 +16,7 @@ from worker.signals.analysis.syntax import (
     MOST_WORDS,
     NodeIndex,
     ancestors,
+    begins_in_text,
     comments_in,
     find,
     is_too_deep,
@@ -317,3 +318,21 @@ CUT = 'x = make("""\n  a\n""")\ny = 1\n'
 def test_a_fragment_that_shows_half_of_a_string_is_read_without_it(text: str, left: str) -> None:
     assert without_partial_string(text, Language.PYTHON) == left
     assert without_partial_string(text, Language.GO) == text
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "row", "column"),
+    [
+        (Language.RUBY, "x = <<~TEXT\n  inside\nTEXT\n", 1, 2),
+        (Language.RUBY, "=begin\ninside\n=end\n", 1, 0),
+        (Language.RUBY, "x = 1\n__END__\ninside\n", 2, 0),
+        (Language.CSHARP, 'var x = """\n  inside\n  """;\n', 1, 2),
+        (Language.CSHARP, 'var x = @"\ninside";\n', 1, 0),
+        (Language.PHP, "<?php\n$x = <<<EOT\ninside\nEOT;\n", 2, 0),
+        (Language.PHP, "<?php\n$x = <<<'EOT'\ninside\nEOT;\n", 2, 0),
+        (Language.KOTLIN, 'val x = """\ninside\n"""\n', 1, 0),
+    ],
+)
+def test_what_stands_in_a_text_is_no_code(language: Language, text: str, row: int, column: int) -> None:
+    assert begins_in_text(parse(text, language), row, column)
+    assert not begins_in_text(parse("\n" + text, language), 1, 0) or text.startswith("=")

@@ -35,36 +35,41 @@ def pair_names(pairs: tuple[MatchedTest, ...]) -> set[tuple[str | None, str | No
     return {(pair.base and pair.base.name, pair.head and pair.head.name) for pair in pairs}
 
 
-def test_tests_are_paired_by_their_names() -> None:
-    before, after = (
-        body("a", "assert 1") + body("gone", *LONG),
-        body("a", "assert 2") + "x = 1\n\n\n" + body("new", "f()"),
-    )
-    file = changed_file("test_a.py", before, after)
-    assert pair_names(match_tests(file)) == {("test_a", "test_a"), ("test_gone", None), (None, "test_new")}
+METHOD = "    def test_a(self):\n        assert 1\n"
 
 
-def test_a_test_whose_class_was_renamed_is_the_same() -> None:
-    method = "    def test_a(self):\n        assert 1\n"
-    file = changed_file("test_a.py", f"class A:\n{method}", f"class B:\n{method}")
-    assert pair_names(match_tests(file)) == {("test_a", "test_a")}
-
-
-def test_a_renamed_test_is_known_by_its_lines() -> None:
-    file = changed_file("test_a.py", body("old", *LONG), body("kept", "g()", "h()") + body("new", *LONG))
-    assert pair_names(match_tests(file)) == {("test_old", "test_new"), (None, "test_kept")}
+@pytest.mark.parametrize(
+    ("before", "after", "pairs"),
+    [
+        pytest.param(
+            body("a", "assert 1") + body("gone", *LONG),
+            body("a", "assert 2") + "x = 1\n\n\n" + body("new", "f()"),
+            {("test_a", "test_a"), ("test_gone", None), (None, "test_new")},
+            id="by their names",
+        ),
+        pytest.param(f"class A:\n{METHOD}", f"class B:\n{METHOD}", {("test_a", "test_a")}, id="class renamed"),
+        pytest.param(
+            body("old", *LONG),
+            body("kept", "g()", "h()") + body("new", *LONG),
+            {("test_old", "test_new"), (None, "test_kept")},
+            id="renamed, by its lines",
+        ),
+        pytest.param(
+            body("before", "assert 1") + body("old", "f()"),
+            body("before", "assert 1") + body("new", "g()", "h()"),
+            {("test_before", "test_before"), ("test_old", "test_new")},
+            id="renamed, in its place",
+        ),
+    ],
+)
+def test_tests_are_paired(before: str, after: str, pairs: set[tuple[str | None, str | None]]) -> None:
+    assert pair_names(match_tests(changed_file("test_a.py", before, after))) == pairs
 
 
 def test_a_line_that_many_tests_share_tells_nothing() -> None:
     before = "".join(body(f"old_{number}", "same()") for number in range(25))
     change = change_of({"test_a.py": before}, {"test_a.py": "x = 1\n", "test_b.py": body("new", "same()")})
     assert (None, "test_new") in pair_names(match_all_tests(change))
-
-
-def test_a_test_renamed_in_its_place_is_the_same_whatever_it_says() -> None:
-    around = body("before", "assert 1")
-    file = changed_file("test_a.py", around + body("old", "f()"), around + body("new", "g()", "h()"))
-    assert ("test_old", "test_new") in pair_names(match_tests(file))
 
 
 def test_a_test_that_moved_to_another_file_is_one_pair() -> None:

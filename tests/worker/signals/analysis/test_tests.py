@@ -1,136 +1,53 @@
-"""Tests found in six languages, and files that only look like tests."""
+"""Tests found in every language, and files that only look like tests."""
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from tests.worker.signals.made import changed_file
+from tests.worker.signals.analysis.samples import PYTHON, SCRIPT, TEXTS
+from tests.worker.signals.made import changed_file, source_of
 from worker.signals.analysis import tests as code
+from worker.signals.analysis.assertions import find_assertions
 from worker.signals.analysis.change import Source
-from worker.signals.analysis.file_roles import Language
+from worker.signals.analysis.file_roles import MORE_LANGUAGES, Language
+from worker.signals.analysis.functions import find_functions
 from worker.signals.analysis.tests import is_test_data
 
-PYTHON = """
-import pytest
-
-@pytest.mark.slow
-def test_plain():
-    def test_inner():
-        pass
-    assert True
-
-
-class TestBox:
-    async def test_method(self):
-        assert 1
-
-    def helper(self):
-        pass
+KEYS = [
+    (Language.PYTHON, ["test_plain", "TestBox > test_method"]),
+    (Language.JAVASCRIPT, ["outer > inner > works", "outer > of %s", "outer > later", "outer > wrapped", "outer > name", "deno"]),
+    (Language.GO, ["TestPlain", "TestPlain > sub", "TestPlain > subsub", "TestMethod", "of ginkgo"]),
+    (Language.RUST, ["plain", "inner > asynchronous"]),
+    (Language.JAVA, ["ATest > plain", "ATest > parameterized", "Old > testOld", "OfTestNg > marked"]),
+    (Language.RUBY, ["CartTest > test_total", "Cart > total > adds", "Cart > total > it { is_expected.to be_empty }", "Cart > total > waits", "CartTest > rails", "CartTest > empty"]),
+    (Language.CSHARP, ["CartTests > Adds", "CartTests > Counts"]),
+    (Language.PHP, ["CartTest > testTotal", "CartTest > it_adds", "CartTest > adds", "works", "later"]),
+    (Language.KOTLIN, ["Cart > adds up", "Cart > counts", "CartSpec > adds", "CartSpec > empty > waits", "CartSpec > plain"]),
+]  # fmt: skip
 
 
-@pytest.fixture
-def test_data():
-    return 1
-"""
-SCRIPT = """
-describe('outer', () => {
-  describe('inner', () => {
-    it('works', () => { expect(1).toBe(1) })
-  })
-  test.each([1])('of %s', async (x) => expect(x).toBe(1))
-  it.skip(`later`, function () {})
-  it('wrapped', fakeAsync(() => { tick() }))
-  it('announced')
-  it('elsewhere', helper)
-  test.describe('no test', () => {})
-  other('no test', () => {})
-  xit(name, () => {})
-})
-Deno.test('deno', () => {})
-a().b('no test', () => {})
-it.a.b.c.d.e('no test', () => {})
-test.each.only.skip.concurrent.serial.fails('too far', () => {})
-(() => it)()('no test', () => {})
-"""
-GO = """package a
-
-func TestWith(t *testing.T, f func(t *testing.T)) {
-}
-
-func TestPlain(t *testing.T) {
-	t.Run("sub", func(t *testing.T) { t.Run("subsub", func(t *testing.T) {}) })
-	t.Run("named", helper)
-	f()()
-	s.Other("x", func() {})
-	Run(func() {})
-}
-
-func (s *Suite) TestMethod() {}
-
-func TestMain(m *testing.M) {}
-
-func Testify(t *testing.T) {}
-
-func TestNoTest(x int) {}
-
-func declared()
-
-func BenchmarkX(b *testing.B) {
-	b.Run("no test", func(b *testing.B) {})
-}
-
-var _ = It("of ginkgo", func() {})
-"""
-RUST = """
-#[test]
-fn plain() {}
-
-mod inner {
-    /// Says it.
-    #[tokio::test]
-    async fn asynchronous() {}
-}
-
-#[cfg(test)]
-fn helper() {}
-"""
-JAVA = """
-class ATest {
-  @Test public void plain() {}
-  @ParameterizedTest void parameterized(int x) {}
-  void helper() {}
-  ATest() {}
-}
-class Old extends TestCase {
-  public void testOld() {}
-  public int testNumber() { return 1; }
-  public void other() {}
-}
-@Test
-class OfTestNg {
-  public void marked() {}
-  public void helped(int x) {}
-  public static void main(String[] args) {}
-}
-"""
-FOUND = {
-    Language.PYTHON: (PYTHON, ["test_plain", "TestBox > test_method"]),
-    Language.JAVASCRIPT: (
-        SCRIPT,
-        ["outer > inner > works", "outer > of %s", "outer > later", "outer > wrapped", "outer > name", "deno"],
-    ),
-    Language.GO: (GO, ["TestPlain", "TestPlain > sub", "TestPlain > subsub", "TestMethod", "of ginkgo"]),
-    Language.RUST: (RUST, ["plain", "inner > asynchronous"]),
-    Language.JAVA: (JAVA, ["ATest > plain", "ATest > parameterized", "Old > testOld", "OfTestNg > marked"]),
-}
+@pytest.mark.parametrize(("language", "keys"), KEYS)
+def test_the_tests_of_a_source_are_found_with_what_they_stand_in(language: Language, keys: list[str]) -> None:
+    assert [" > ".join(test.key) for test in code.find_tests(source_of(TEXTS[language], language))] == keys
 
 
-def source_of(text: str, language: Language) -> Source:
-    return Source(text, 1, is_whole=True, language=language)
+def test_kotlin_without_a_spec_has_no_tests_that_are_calls() -> None:
+    assert code.find_tests(source_of('fun f() { test("a") { } }\n', Language.KOTLIN)) == ()
 
 
-@pytest.mark.parametrize("language", FOUND)
-def test_the_tests_of_a_source_are_found_with_what_they_stand_in(language: Language) -> None:
-    text, names = FOUND[language]
-    assert [" > ".join(test.key) for test in code.find_tests(source_of(text, language))] == names
+@pytest.mark.parametrize(
+    ("language", "name", "marks"),
+    [
+        (Language.KOTLIN, "waits", "xtest"),
+        (Language.KOTLIN, "adds", "test"),
+        (Language.PHP, "later", "test ->skip('slow')"),
+        (Language.PHP, "it_adds", "public\n/** @test */"),
+        (Language.CSHARP, "Adds", '[Fact(Skip = "slow")] public async'),
+    ],
+)
+def test_the_marks_of_a_test_say_how_it_is_run(language: Language, name: str, marks: str) -> None:
+    found = {test.name: test.marks for test in code.find_tests(source_of(TEXTS[language], language))}
+    assert found[name].strip() == marks
 
 
 def test_a_test_knows_its_lines_marks_and_body() -> None:
@@ -217,3 +134,21 @@ def test_what_a_test_tool_is_tried_on_is_known_by_its_folder_alone() -> None:
 def test_a_file_that_is_shown_in_part_is_taken_for_one_of_tests() -> None:
     long = "x = 1\n" * 20
     assert not is_test_data(changed_file("tests/data/cases.py", long, f"{long}y = 1\n", texts=False))
+
+
+@settings(max_examples=settings().max_examples // 4, deadline=None)
+@given(
+    st.sampled_from(sorted(MORE_LANGUAGES)),
+    st.integers(0, 1_300),
+    st.integers(0, 60),
+    st.sampled_from(["", "{", "end\n", '"', "<<<A\n", "`"]),
+)
+def test_broken_syntax_is_read_as_far_as_it_goes(language: Language, at: int, cut: int, put: str) -> None:
+    text = TEXTS[language][:at] + put + TEXTS[language][at + cut :]
+    broken = source_of(text, language)
+    lines = text.count("\n") + 1
+    for function in find_functions(broken):
+        assert 1 <= function.first_line <= function.last_line <= lines
+    for test in code.find_tests(broken):
+        assert 1 <= test.first_line <= test.last_line <= lines
+        assert all(one.text for one in find_assertions(broken, test.body))
