@@ -41,12 +41,30 @@ def test_any_fence_with_our_word_is_the_block(fence: str, word: str) -> None:
     assert read_case(body(WHOLE, fence, word)) == READ
 
 
-def test_windows_newlines_change_nothing() -> None:
-    assert read_case(body(WHOLE).replace("\n", "\r\n")) == READ
+@pytest.mark.parametrize("word", ["", "yaml", "yml", "YAML", "json", "text"])
+def test_a_block_of_data_with_the_fields_of_a_case_is_one_too(word: str) -> None:
+    assert read_case(body(WHOLE, word=word)) == READ
 
 
-def test_a_case_may_be_json() -> None:
-    assert read_case(body('{"summary": "Done.",\t"ac_coverage": null}')) == Case(summary="Done.")
+CLAIMED = Case(summary="Done.", ac_coverage=(CoverageClaim(criterion="AC1", addressed_by="a.py:1"),))
+
+
+@pytest.mark.parametrize(
+    ("text", "case"),
+    [
+        (body(WHOLE).replace("\n", "\r\n"), READ),
+        (body('{"summary": "Done.",\t"ac_coverage": null}'), Case(summary="Done.")),
+        (
+            body('{"summary": "Done.", "ac_coverage": [{"criterion": "AC1", "addressed_by": "a.py:1"}]}', word="json"),
+            CLAIMED,
+        ),
+        (body("summary: first") + body("summary: second"), Case(summary="second")),
+        (body("summary: ours") + body(WHOLE, word="yaml"), Case(summary="ours")),
+    ],
+    ids=["lines of Windows", "JSON", "a block of JSON", "of several blocks the last one", "our word before any other"],
+)
+def test_a_case_is_found_in_its_block(text: str, case: Case) -> None:
+    assert read_case(text) == case
 
 
 @pytest.mark.parametrize(
@@ -67,10 +85,6 @@ def test_without_a_real_block_there_is_no_case(text: str) -> None:
     assert read_case(text) is None
 
 
-def test_of_several_blocks_the_last_one_counts() -> None:
-    assert read_case(body("summary: first") + body("summary: second")) == Case(summary="second")
-
-
 @pytest.mark.parametrize(
     "pointer",
     ["upload.py", "upload.py:12", "upload.py:12-30", "upload.py:retry", "t.py::test", "t.ts > it works", "T.java#test"],
@@ -79,21 +93,6 @@ def test_every_usual_form_of_a_pointer_is_taken(pointer: str) -> None:
     case = read_case(body(f"summary: x\nac_coverage:\n  - criterion: AC1\n    addressed_by: '{pointer}'"))
     assert isinstance(case, Case)
     assert case.ac_coverage[0].addressed_by == pointer
-
-
-@pytest.mark.parametrize("word", ["", "yaml", "yml", "YAML", "json", "text"])
-def test_a_block_of_data_with_the_fields_of_a_case_is_one_too(word: str) -> None:
-    assert read_case(body(WHOLE, word=word)) == READ
-
-
-def test_json_in_a_block_of_json_is_a_case() -> None:
-    block = '{"summary": "Done.", "ac_coverage": [{"criterion": "AC1", "addressed_by": "a.py:1"}]}'
-    case = Case(summary="Done.", ac_coverage=(CoverageClaim(criterion="AC1", addressed_by="a.py:1"),))
-    assert read_case(body(block, word="json")) == case
-
-
-def test_a_block_with_our_word_counts_before_any_other() -> None:
-    assert read_case(body("summary: ours") + body(WHOLE, word="yaml")) == Case(summary="ours")
 
 
 AC1 = CoverageClaim(criterion="AC1", addressed_by="upload.py:retry", evidence="t.py::test_503")
@@ -137,6 +136,7 @@ def test_fields_are_read_by_the_names_and_shapes_that_people_guess(block: str) -
         ("- {criterion: AC1, files: [upload.py, client.py]}", "AC1", "upload.py, client.py", None),
         ("- {criterion: AC1, evidence: 't.py::test_503'}", "AC1", "t.py::test_503", "t.py::test_503"),
         ("- {criterion: AC1, addressed_by: the retry loop}", "AC1", "the retry loop", None),
+        ('- {criterion: AC1, addressed_by: a.py, evidence: ""}', "AC1", "a.py", None),
         ("- criterion: AC1: it tries again\n  addressed_by: upload.py: the retry loop", "AC1: it tries again", "upload.py: the retry loop", None),
         ("- criterion: AC1\n  addressed_by: `upload.py:retry`", "AC1", "`upload.py:retry`", None),
         ("- criterion: AC1\n  addressed_by: **upload.py**: new", "AC1", "**upload.py**: new", None),
@@ -231,6 +231,11 @@ def test_a_text_may_hold_what_yaml_takes_for_more(summary: str, expected: str) -
         ("summary: a: b\nsummary: b", "Case refused at line 1 of the block: not YAML as we read it: mapping values are not allowed here. Put text that holds", 1),
         ('{"summary": "x",\n"ac_coverage": "AC1"}', "Case refused at ac_coverage (line 2 of the block): expected `criterion:`", 2),
         ('{"summary":\ttrue}', "Case refused at summary: expected text, found true or false.", None),
+        ("a: 1\nsummary:\nac_coverage: []", "Case refused at summary (line 2 of the block): empty. Write one or two lines on what the change achieves.", 2),
+        ("summary: s\nac_coverage:\n  - criterion: AC1\n    addressed_by:\n", "Case refused at ac_coverage[0].addressed_by (line 4 of the block): empty. Name the place", 4),
+        ("summary: s\nac_coverage:\n  - criterion: AC1\n    where: none\n", "Case refused at ac_coverage[0].where (line 4 of the block): empty. Name the place", 4),
+        ("AC1: upload.py", "Case refused at summary", 1),
+        ("It retries in upload.py.", "Case refused: expected `summary:`", 1),
     ],
 )  # fmt: skip
 def test_a_malformed_block_is_answered_with_the_one_thing_to_mend(block: str, message: str, line: int | None) -> None:
@@ -244,12 +249,6 @@ def test_fields_that_are_not_read_are_known() -> None:
     block = "summary: x\nissue: 7\nac_coverage: [{criterion: AC1, addressed_by: a.py, reviewer: me}]"
     assert read_block(block).unread == ("issue", "ac_coverage[0].reviewer")
     assert read_block("assay: {summary: x}").unread == ()
-
-
-def test_an_empty_evidence_is_none() -> None:
-    case = read_case(body('summary: x\nac_coverage:\n  - {criterion: AC1, addressed_by: a.py, evidence: ""}'))
-    assert isinstance(case, Case)
-    assert case.ac_coverage[0].evidence is None
 
 
 def test_a_long_wrong_value_is_shortened_in_the_message() -> None:
@@ -293,20 +292,3 @@ def test_typographic_signs_prose_and_an_empty_place_are_read(block: str) -> None
     assert isinstance(case, Case)
     assert case.summary == "s"
     assert [(claim.criterion, claim.addressed_by) for claim in case.ac_coverage] == [("AC1", "upload.py")]
-
-
-@pytest.mark.parametrize(
-    ("block", "message"),
-    [
-        ("ac_coverage: []", "Case refused at summary (line 1 of the block): missing. Write one or two lines on what the change achieves."),
-        ("a: 1\nsummary:\nac_coverage: []", "Case refused at summary (line 2 of the block): empty. Write one or two lines on what the change achieves."),
-        ("summary: s\nac_coverage:\n  - criterion: AC1\n    addressed_by:\n", "Case refused at ac_coverage[0].addressed_by (line 4 of the block): empty. Name the place"),
-        ("summary: s\nac_coverage:\n  - criterion: AC1\n    where: none\n", "Case refused at ac_coverage[0].where (line 4 of the block): empty. Name the place"),
-        ("AC1: upload.py", "Case refused at summary"),
-        ("It retries in upload.py.", "Case refused: expected `summary:`"),
-    ],
-)  # fmt: skip
-def test_what_is_missing_or_empty_is_told_with_what_to_write(block: str, message: str) -> None:
-    error = read_block(block).case
-    assert isinstance(error, CaseError)
-    assert error.message.startswith(message)

@@ -146,22 +146,10 @@ def test_every_natural_way_to_name_a_place_is_read(text: str, pointer: ClaimPoin
     assert read_pointer(text) == pointer
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "  ",
-        "retry",
-        "the retry loop",
-        "https://x.example/a.py",
-        "https://x.example/a/b/issues/7",
-        ":retry",
-        "`",
-        "e.g. this",
-    ],
-)
-def test_a_text_that_names_no_file_is_none(text: str) -> None:
-    assert read_pointer(text) is None
+def test_a_text_that_names_no_file_is_none() -> None:
+    urls = ("https://x.example/a.py", "https://x.example/a/b/issues/7")
+    texts = ("", "  ", "retry", "the retry loop", *urls, ":retry", "`", "e.g. this")
+    assert [text for text in texts if read_pointer(text) is not None] == []
 
 
 @given(st.text())

@@ -267,26 +267,11 @@ def test_what_was_read_and_is_written_is_read_the_same(config: RepositoryConfig)
 
 
 def test_a_policy_may_name_a_retired_signal() -> None:
-    reading = read_config("signals: {reformatted: off}\n")
-    assert reading.problems == ()
+    assert problems("signals: {reformatted: off}\n") == []
 
 
 WORDS = st.sampled_from(
-    [
-        "mode",
-        "categories",
-        "signals",
-        "never_send",
-        "authors",
-        "people",
-        "review",
-        "label",
-        "x",
-        "block",
-        "off",
-        "45s",
-        "~",
-    ]
+    "mode categories signals never_send authors people review label x block off 45s ~".split()  # noqa: SIM905
 )
 FILES = st.recursive(
     st.one_of(
@@ -312,10 +297,6 @@ PLACE = ".github/assay.yml"
 A, B = "a" * 40, "b" * 40
 
 
-def text(yaml: str, origin: ConfigOrigin = ConfigOrigin.REPOSITORY) -> ConfigText:
-    return ConfigText(origin=origin, text=yaml)
-
-
 def changed(path: str, *, before: bool = True, after: bool = True) -> str:
     """A diff that edits, adds or deletes one file."""
     marks = ("" if before else "new file mode 100644\n") + ("" if after else "deleted file mode 100644\n")
@@ -333,13 +314,13 @@ def dossier(diff: str, head: str | None = None, base: str = "", **more: object) 
         ),
         "diff": diff,
         "files": () if head is None else (HeadFile(path=PLACE, text=head),),
-        "config": (text(base),) if base else (),
+        "config": (own(base),) if base else (),
     }
     return Dossier.model_validate({**fields, **more})
 
 
 def one(before: str, after: str) -> tuple[str, object, object, bool]:
-    (edit,) = find_edits([text(before)], [text(after)])
+    (edit,) = find_edits([own(before)], [own(after)])
     return edit.key, edit.old, edit.new, edit.is_weaker
 
 
@@ -380,43 +361,44 @@ def test_an_edit_is_told_with_both_values_and_whether_it_is_weaker(
     assert one(before, after) == expected
 
 
-def test_a_change_that_edits_no_such_file_proposes_nothing() -> None:
-    assert find_proposed_config(dossier(changed("a.py"), base="mode: observe")) == ProposedConfig()
-    assert find_proposed_config(dossier("no diff @@", base="mode: observe")).is_empty
+@pytest.mark.parametrize("diff", [changed("a.py"), "no diff @@", changed(PLACE).replace("-1 +1", "-9 +9,3")])
+def test_a_change_of_no_such_file_or_without_a_diff_proposes_nothing(diff: str) -> None:
+    proposed = find_proposed_config(dossier(diff, base="mode: observe"))
+    assert (proposed, proposed.is_empty) == (ProposedConfig(), True)
 
 
-def test_a_diff_that_cannot_be_read_proposes_nothing() -> None:
-    assert find_proposed_config(dossier(changed(PLACE).replace("@@ -1 +1 @@", "@@ -9 +9,3 @@"))) == ProposedConfig()
+OWNERS = (default("mode: observe"),)
 
 
-def test_the_heads_version_is_held_against_the_bases() -> None:
-    proposed = find_proposed_config(dossier(changed(PLACE), "mode: observe", "ci_wait: 5m"))
-    assert [(edit.key, edit.old, edit.new) for edit in proposed.edits] == [
-        ("mode", "block", "observe"),
-        ("ci_wait", 300.0, None),
-    ]
-
-
-def test_a_new_file_is_held_against_the_owners_default() -> None:
-    owners = (text("mode: observe", ConfigOrigin.ORGANISATION),)
-    proposed = find_proposed_config(dossier(changed(PLACE, before=False), "mode: block", config=owners))
-    assert [(edit.key, edit.is_weaker) for edit in proposed.edits] == [("mode", False)]
-
-
-def test_a_file_that_is_deleted_gives_way_to_the_defaults() -> None:
-    proposed = find_proposed_config(dossier(changed(PLACE, after=False), base="require_issue: true"))
-    assert [(edit.key, edit.is_weaker) for edit in proposed.edits] == [("require_issue", True)]
-
-
-def test_a_new_version_with_a_mistake_is_told_by_its_mistake() -> None:
-    proposed = find_proposed_config(dossier(changed(PLACE), "a: 1\nmode: x", "mode: observe"))
-    assert [(problem.line, problem.key) for problem in proposed.problems] == [(1, "a"), (2, "mode")]
-    assert [edit.key for edit in proposed.edits] == ["accept_alone"]
-
-
-def test_a_mistake_hides_no_other_edit_of_the_same_version() -> None:
-    proposed = find_proposed_config(dossier(changed(PLACE), "require_issue: false\nmodel: 3", "require_issue: true"))
-    assert [(edit.key, edit.is_weaker) for edit in proposed.edits] == [("require_issue", True), ("accept_alone", False)]
+@pytest.mark.parametrize(
+    ("proposing", "edits", "mistakes"),
+    [
+        (
+            dossier(changed(PLACE), "mode: observe", "ci_wait: 5m"),
+            [("mode", "observe", True), ("ci_wait", None, False)],
+            [],
+        ),
+        (dossier(changed(PLACE, before=False), "mode: block", config=OWNERS), [("mode", "block", False)], []),
+        (dossier(changed(PLACE, after=False), base="require_issue: true"), [("require_issue", False, True)], []),
+        (
+            dossier(changed(PLACE), "a: 1\nmode: x", "mode: observe"),
+            [("accept_alone", False, False)],
+            [(1, "a"), (2, "mode")],
+        ),
+        (
+            dossier(changed(PLACE), "require_issue: false\nmodel: 3", "require_issue: true"),
+            [("require_issue", False, True), ("accept_alone", False, False)],
+            [(2, "model")],
+        ),
+    ],
+    ids=["edited", "new, against the owner's", "deleted, the defaults count", "mistakes", "a mistake hides no edit"],
+)
+def test_the_heads_version_is_held_against_the_bases(
+    proposing: Dossier, edits: list[tuple[str, object, bool]], mistakes: list[tuple[int, str]]
+) -> None:
+    proposed = find_proposed_config(proposing)
+    assert [(edit.key, edit.new, edit.is_weaker) for edit in proposed.edits] == edits
+    assert [(problem.line, problem.key) for problem in proposed.problems] == mistakes
 
 
 def test_a_new_version_that_nobody_read_is_told_too() -> None:
@@ -426,17 +408,5 @@ def test_a_new_version_that_nobody_read_is_told_too() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("path", "are"),
-    [
-        ("AGENTS.md", True),
-        ("src/deep/CLAUDE.md", True),
-        (".cursor/rules/a.mdc", True),
-        (".cursor/rules/a.txt", False),
-        (".github/copilot-instructions.md", True),
-        ("docs/agents.md", False),
-        ("src/GEMINI.md", False),
-    ],
-)
-def test_rules_files_are_those_that_the_judge_reads(path: str, *, are: bool) -> None:
-    assert find_proposed_config(dossier(changed(path))).rules == ((path,) if are else ())
+def test_rules_files_that_the_judge_reads_are_told() -> None:
+    assert find_proposed_config(dossier(changed("AGENTS.md") + changed("docs/agents.md"))).rules == ("AGENTS.md",)
