@@ -22,7 +22,6 @@ def joined(lines: list[bytes], end: bytes) -> bytes:
 
 TEXTS = st.builds(joined, st.lists(LINES, max_size=12), st.sampled_from([b"", b"\n"]))
 NAMES = st.sampled_from(["a.py", "my file", "b b/c", 'say "hi"', "tab\tname", "é/ü.txt", "-dash", "back\\slash"])
-TREES = st.dictionaries(NAMES, TEXTS, max_size=4)
 
 
 @pytest.fixture(scope="module")
@@ -36,47 +35,27 @@ def git(folder: Path, *arguments: str, stdin: bytes = b"") -> bytes:
     return subprocess.run(["git", "-C", str(folder), *arguments], input=stdin, capture_output=True, check=True).stdout
 
 
-def tree(folder: Path, files: Mapping[str, bytes]) -> str:
+class Entry(NamedTuple):
+    """One path of a tree: a file, a program, a link or a submodule."""
+
+    mode: str
+    content: bytes
+
+
+def tree_of(folder: Path, entries: Mapping[str, Entry]) -> str:
     """Write a tree object without a work tree, so that any name is possible."""
     git(folder, "read-tree", "--empty")
-    entries = b""
-    for name, text in files.items():
-        blob = git(folder, "hash-object", "-w", "--stdin", stdin=text).strip()
-        entries += b"100644 " + blob + b"\t" + name.encode() + b"\0"
-    git(folder, "update-index", "-z", "--index-info", stdin=entries)
+    listed = b""
+    for name, (mode, content) in entries.items():
+        is_module = mode == "160000"
+        kept = content if is_module else git(folder, "hash-object", "-w", "--stdin", stdin=content).strip()
+        listed += mode.encode() + b" " + kept + b"\t" + name.encode() + b"\0"
+    git(folder, "update-index", "-z", "--index-info", stdin=listed)
     return git(folder, "write-tree").decode().strip()
-
-
-def diff(folder: Path, base: str, head: str) -> bytes:
-    return git(folder, "diff-tree", "-p", "-M", "--text", "--src-prefix=a/", "--dst-prefix=b/", base, head)
 
 
 def shown(text: bytes) -> str:
     return text.decode("utf-8", "replace")
-
-
-@settings(
-    max_examples=settings().max_examples * 3 // 10,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
-@given(base=TREES, head=TREES)
-def test_each_side_comes_back_from_the_other_and_the_diff(
-    repository: Path, base: dict[str, bytes], head: dict[str, bytes]
-) -> None:
-    files = parse_diff(diff(repository, tree(repository, base), tree(repository, head))).files
-    touched = {name for name in base.keys() | head.keys() if base.get(name) != head.get(name)}
-    assert {name for file in files for name in (file.path, file.old_path) if name} == touched
-    for file in files:
-        before, after = sides(file, base, head)
-        assert base_text(after, file) == before
-        assert head_text(before, file) == after
-
-
-def sides(file: FileDiff, base: Mapping[str, bytes], head: Mapping[str, bytes]) -> tuple[str, str]:
-    before = b"" if file.change is ChangeKind.ADDED else base[file.old_path or file.path]
-    after = b"" if file.change is ChangeKind.DELETED else head[file.path]
-    return shown(before), shown(after)
 
 
 def test_git_itself_prints_modes_links_and_binaries_as_we_read_them(tmp_path: Path) -> None:
@@ -96,7 +75,7 @@ def test_git_itself_prints_modes_links_and_binaries_as_we_read_them(tmp_path: Pa
     git(tmp_path, "add", "--all")
     head = git(tmp_path, "write-tree").decode().strip()
 
-    files = parse_diff(diff(tmp_path, base, head)).files
+    files = parse_diff(git(tmp_path, "diff-tree", "-p", "-M", "--text", base, head)).files
     binary = parse_diff(git(tmp_path, "diff-tree", "-p", "-M", "--binary", base, head))
     assert [(file.path, file.change, file.new_mode) for file in files] == [
         ("empty", ChangeKind.ADDED, "100644"),
@@ -108,13 +87,6 @@ def test_git_itself_prints_modes_links_and_binaries_as_we_read_them(tmp_path: Pa
     ]
     assert files[3].old_path == "old name.txt"
     assert binary.by_path["picture"].is_binary
-
-
-class Entry(NamedTuple):
-    """One path of a tree: a file, a program, a link or a submodule."""
-
-    mode: str
-    content: bytes
 
 
 BINARY = st.sampled_from([b"\0\1\2", b"\0" * 300, b"a\0b\n", bytes(range(256)) * 4])
@@ -133,17 +105,6 @@ MATCHING = frozenset({"-M", "-C", "--find-copies-harder", "-B"})
 
 CONTEXT = st.sampled_from(["-U0", "-U1", "-U3", "-U10"])
 QUOTING = st.sampled_from(["core.quotePath=true", "core.quotePath=false"])
-
-
-def tree_of(folder: Path, entries: Mapping[str, Entry]) -> str:
-    git(folder, "read-tree", "--empty")
-    listed = b""
-    for name, (mode, content) in entries.items():
-        is_module = mode == "160000"
-        kept = content if is_module else git(folder, "hash-object", "-w", "--stdin", stdin=content).strip()
-        listed += mode.encode() + b" " + kept + b"\t" + name.encode() + b"\0"
-    git(folder, "update-index", "-z", "--index-info", stdin=listed)
-    return git(folder, "write-tree").decode().strip()
 
 
 class Told(NamedTuple):
@@ -180,7 +141,7 @@ LETTERS = {
 
 
 @settings(
-    max_examples=settings().max_examples * 6 // 10,
+    max_examples=settings().max_examples * 9 // 10,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )

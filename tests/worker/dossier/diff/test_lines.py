@@ -37,27 +37,17 @@ def file_of(number: int, body: bytes, *, at: int = 1) -> bytes:
     return HEADER % ((number,) * 4) + b"@@ -%d,%d +%d,%d @@\n" % (at, removed + 1, at, added + 1) + b" all\n" + body
 
 
-def test_what_was_made_once_is_kept() -> None:
-    shelf = DiffCache(b"")
-    assert shelf.cached_items("a", lambda: (1,)) is shelf.cached_items("a", lambda: (2,))
-
-
 def test_what_was_made_first_makes_room() -> None:
-    shelf = DiffCache(b"")
-    first = shelf.cached_items("first", lambda: (1,) * (CACHED_LINES // 2))
-    last = shelf.cached_items("last", lambda: (2,) * (CACHED_LINES // 2))
-    assert shelf.cached_items("first", tuple) is first
-    shelf.cached_items("one more", lambda: (3,))
-    assert shelf.cached_items("last", tuple) is last
-    assert shelf.cached_items("first", lambda: (4,)) == (4,)
-
-
-def test_one_that_is_larger_than_all_the_room_is_kept_alone() -> None:
-    shelf = DiffCache(b"")
-    shelf.cached_items("small", lambda: (1,))
-    large = shelf.cached_items("large", lambda: (2,) * (CACHED_LINES + 1))
-    assert shelf.cached_items("large", tuple) is large
-    assert shelf.cached_items("small", lambda: (3,)) == (3,)
+    cache = DiffCache(b"")
+    first = cache.cached_items("first", lambda: (1,) * (CACHED_LINES // 2))
+    last = cache.cached_items("last", lambda: (2,) * (CACHED_LINES // 2))
+    assert cache.cached_items("first", tuple) is first
+    cache.cached_items("one more", lambda: (3,))
+    assert cache.cached_items("last", tuple) is last
+    assert cache.cached_items("first", lambda: (4,)) == (4,)
+    large = cache.cached_items("large", lambda: (5,) * (CACHED_LINES + 1))
+    assert cache.cached_items("large", tuple) is large, "kept alone, though it is larger than all the room"
+    assert cache.cached_items("last", lambda: (6,)) == (6,)
 
 
 def test_the_files_of_a_diff_that_is_too_large_to_be_kept_say_the_same_again_and_again() -> None:

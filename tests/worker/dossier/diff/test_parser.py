@@ -82,11 +82,8 @@ def test_a_count_that_is_left_out_is_one() -> None:
 
 
 def test_lines_that_look_like_headers_are_counted_not_guessed() -> None:
-    file = only(
-        header(
-            b"--- a/x", b"+++ b/x", b"@@ -1,3 +1,3 @@", b"--- a/y", b"-@@ -1 +1 @@", b"+++ b/y", b"+diff --git", b" c"
-        )
-    )
+    body = (b"--- a/y", b"-@@ -1 +1 @@", b"+++ b/y", b"+diff --git", b" c")
+    file = only(header(b"--- a/x", b"+++ b/x", b"@@ -1,3 +1,3 @@", *body))
     assert [line.text for line in file.removed_lines] == ["-- a/y", "@@ -1 +1 @@"]
     assert [line.text for line in file.added_lines] == ["++ b/y", "diff --git"]
 
@@ -111,33 +108,29 @@ def test_a_missing_newline_belongs_to_the_line_above() -> None:
     assert (base_text("a\n", file), head_text("a", file)) == ("a", "a\n")
 
 
-def test_an_added_and_a_deleted_file_have_one_side() -> None:
-    added = only(
-        header(b"new file mode 100755", b"index 0000000..1", b"--- /dev/null", b"+++ b/x", b"@@ -0,0 +1 @@", b"+a")
-    )
-    deleted = only(header(b"deleted file mode 100644", b"--- a/x", b"+++ /dev/null", b"@@ -1 +0,0 @@", b"-a"))
-    assert (added.path, added.change, added.old_mode, added.new_mode) == ("x", ChangeKind.ADDED, None, "100755")
-    assert (deleted.path, deleted.change, deleted.old_mode, deleted.new_mode) == (
-        "x",
-        ChangeKind.DELETED,
-        "100644",
-        None,
-    )
+ADDED, DELETED, MODIFIED_KIND = ChangeKind.ADDED, ChangeKind.DELETED, ChangeKind.MODIFIED
+BOTH_SIDES, NEW, GONE = (b"--- a/x", b"+++ b/x"), (b"--- /dev/null", b"+++ b/x"), (b"--- a/x", b"+++ /dev/null")
+ALL_ADDED, ALL_GONE = (b"@@ -0,0 +1 @@", b"+a"), (b"@@ -1 +0,0 @@", b"-a")
 
 
-def test_dev_null_alone_says_that_a_side_is_missing() -> None:
-    assert only(header(b"--- /dev/null", b"+++ b/x", b"@@ -0,0 +1 @@", b"+a")).change is ChangeKind.ADDED
-    assert only(header(b"--- a/x", b"+++ /dev/null", b"@@ -1 +0,0 @@", b"-a")).change is ChangeKind.DELETED
-
-
-def test_an_empty_new_file_has_no_hunk() -> None:
-    file = only(header(b"new file mode 100644", b"index 0000000..e69de29"))
-    assert (file.path, file.change, file.hunks) == ("x", ChangeKind.ADDED, ())
-
-
-def test_a_mode_change_has_both_modes() -> None:
-    file = only(header(b"old mode 100644", b"new mode 100755"))
-    assert (file.change, file.old_mode, file.new_mode) == (ChangeKind.MODIFIED, "100644", "100755")
+@pytest.mark.parametrize(
+    ("lines", "change", "modes"),
+    [
+        ((b"new file mode 100755", b"index 0000000..1", *NEW, *ALL_ADDED), ADDED, (None, "100755")),
+        ((b"deleted file mode 100644", *GONE, *ALL_GONE), DELETED, ("100644", None)),
+        ((*NEW, *ALL_ADDED), ADDED, (None, None)),
+        ((*GONE, *ALL_GONE), DELETED, (None, None)),
+        ((b"new file mode 100644", b"index 0000000..e69de29"), ADDED, (None, "100644")),
+        ((b"old mode 100644", b"new mode 100755"), MODIFIED_KIND, ("100644", "100755")),
+    ],
+    ids=["added", "deleted", "/dev/null before", "/dev/null behind", "an empty new file", "modes alone"],
+)
+def test_a_header_says_what_happened_to_the_file(
+    lines: tuple[bytes, ...], change: ChangeKind, modes: tuple[str | None, str | None]
+) -> None:
+    file = only(header(*lines))
+    assert (file.path, file.change, (file.old_mode, file.new_mode)) == ("x", change, modes)
+    assert len(file.hunks) == any(line.startswith(b"@@") for line in lines)
 
 
 @pytest.mark.parametrize(("verb", "change"), [(b"rename", ChangeKind.RENAMED), (b"copy", ChangeKind.COPIED)])
@@ -148,19 +141,8 @@ def test_a_rename_and_a_copy_know_both_paths(verb: bytes, change: ChangeKind) ->
 
 
 def test_a_rename_with_changes_keeps_its_paths() -> None:
-    raw = header(
-        b"similarity index 90%",
-        b"rename from o",
-        b"rename to n",
-        b"index 1..2 100644",
-        b"--- a/o",
-        b"+++ b/n",
-        b"@@ -1 +1 @@",
-        b"-a",
-        b"+b",
-        names=b"a/o b/n",
-    )
-    file = only(raw)
+    moved = (b"similarity index 90%", b"rename from o", b"rename to n", b"index 1..2 100644")
+    file = only(header(*moved, b"--- a/o", b"+++ b/n", b"@@ -1 +1 @@", b"-a", b"+b", names=b"a/o b/n"))
     assert (file.path, file.old_path, len(file.hunks)) == ("n", "o", 1)
 
 
@@ -177,10 +159,8 @@ def test_a_binary_file_has_no_lines_and_the_next_file_is_read(body: list[bytes])
 
 
 def test_submodules_and_symlinks_are_known_by_their_mode() -> None:
-    module = only(
-        header(b"index 1..2 160000", b"--- a/x", b"+++ b/x", b"@@ -1 +1 @@", b"-Subproject commit 1", b"+S 2")
-    )
-    link = only(header(b"new file mode 120000", b"--- /dev/null", b"+++ b/x", b"@@ -0,0 +1 @@", b"+target", b"\\ No"))
+    module = only(header(b"index 1..2 160000", *BOTH_SIDES, b"@@ -1 +1 @@", b"-Subproject commit 1", b"+S 2"))
+    link = only(header(b"new file mode 120000", *NEW, b"@@ -0,0 +1 @@", b"+target", b"\\ No"))
     assert (module.is_submodule, module.is_symlink) == (True, False)
     assert (link.is_submodule, link.is_symlink) == (False, True)
 
@@ -276,23 +256,9 @@ def test_text_lines_counts_as_git_does() -> None:
     assert text_lines("a\n\n") == ["a", ""]
 
 
-FRAGMENTS = st.sampled_from(
-    [
-        *MODIFIED.split(b"\n"),
-        b"@@ -0,0 +1,2 @@",
-        b"@@ -1,999999999 +1 @@",
-        b"\\ No newline",
-        b"Binary files a/x and b/x differ",
-        b"GIT binary patch",
-        b"rename from a",
-        b'rename to "\\303"',
-        b'diff --git "a/\\',
-        b"--- ",
-        b"+++ /dev/null",
-        b"new file mode 100644",
-        b"",
-    ]
-)
+ODD = (b"@@ -0,0 +1,2 @@", b"@@ -1,999999999 +1 @@", b"\\ No newline", b"Binary files a/x and b/x differ", b"", b"--- ")
+NAMES = (b"GIT binary patch", b"rename from a", b'rename to "\\303"', b'diff --git "a/\\', b"+++ /dev/null")
+FRAGMENTS = st.sampled_from([*MODIFIED.split(b"\n"), *ODD, *NAMES, b"new file mode 100644"])
 
 
 @given(st.lists(FRAGMENTS | st.binary(max_size=20)).map(b"\n".join))

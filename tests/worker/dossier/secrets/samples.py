@@ -245,20 +245,7 @@ def secrets(count: int, seed: int) -> list[Sample]:
     return [random.choice(makers)(random) for _ in range(count)]
 
 
-WORDS: Final = (
-    "auth",
-    "user",
-    "session",
-    "refresh",
-    "provider",
-    "account",
-    "service",
-    "rotate",
-    "vault",
-    "client",
-    "login",
-    "reset",
-)
+WORDS: Final = "auth user session refresh provider account service rotate vault client login reset".split()  # noqa: SIM905
 
 
 def _words(random: Random, joint: str, count: int) -> str:
