@@ -11,17 +11,9 @@ CASE = Case(summary="Done.")
 
 
 def pull(body: str = "", **fields: object) -> PullRequest:
-    defaults: dict[str, object] = {
-        "repository": "acme/widgets",
-        "number": 1,
-        "title": "Retry",
-        "body": body,
-        "author": "alice",
-        "base_sha": SHA,
-        "head_sha": SHA,
-        "head_ref": "claude/retry",
-    }
-    return PullRequest.model_validate(defaults | fields)
+    of_change = {"base_sha": SHA, "head_sha": SHA, "head_ref": "claude/retry"}
+    defaults = {"repository": "acme/widgets", "number": 1, "title": "Retry", "body": body, "author": "alice"}
+    return PullRequest.model_validate(defaults | of_change | fields)
 
 
 def dossier(body: str = "", **fields: object) -> Dossier:
@@ -84,12 +76,9 @@ def test_the_state_of_ci_follows_from_its_checks(conclusions: tuple[str | None, 
     assert whole.ci.state is state
 
 
-def test_a_stated_state_of_ci_stays() -> None:
+def test_a_stated_state_of_ci_stays_and_without_any_word_of_ci_it_is_missing() -> None:
     stated = Ci(state=CiState.PENDING, checks=checks("success"))
     assert complete_dossier(dossier(ci=stated)).ci == stated
-
-
-def test_without_any_word_of_ci_it_is_missing() -> None:
     assert complete_dossier(dossier()).ci == Ci(state=CiState.MISSING)
 
 

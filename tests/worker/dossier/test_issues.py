@@ -28,12 +28,9 @@ def closed(text: str) -> list[str]:
     return [f"{link.repository}#{link.number}" for link in find_closing_links(text, HERE)]
 
 
-@pytest.mark.parametrize(
-    "word", ["close", "closes", "closed", "fix", "fixes", "fixed", "resolve", "resolves", "resolved"]
-)
-def test_each_documented_keyword_closes(word: str) -> None:
-    assert closed(f"This {word} #7.") == ["acme/widgets#7"]
-    assert closed(f"{word.upper()}: #7") == ["acme/widgets#7"]
+def test_each_documented_keyword_closes() -> None:
+    for word in ("close", "closes", "closed", "fix", "fixes", "fixed", "resolve", "resolves", "resolved"):
+        assert closed(f"This {word} #7.") == closed(f"{word.upper()}: #7") == ["acme/widgets#7"]
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from worker.domain.dossier import Guidance
 from worker.dossier.repo_rules.parser import MOST_RULES, parse_guidance
-from worker.dossier.repo_rules.scope import DutyScope, PathTouch, RepoRule, RuleKind, RuleReach
+from worker.dossier.repo_rules.scope import DutyScope, PathTouch, RepoRule, RuleKind, RuleReach, RuleScope
 
 
 def rules(text: str, path: str = "AGENTS.md") -> tuple[RepoRule, ...]:
@@ -102,24 +102,17 @@ def test_a_rule_with_a_condition_that_a_program_cannot_check_is_unsure(sentence:
 
 
 @pytest.mark.parametrize(
-    ("sentence", "inside", "outside"),
+    ("sentence", "scope"),
     [
-        ("Never use `x` in `src/`.", ("src/",), ()),
-        ("Never use `x` except in `scripts/`.", (), ("scripts/",)),
-        ("`fmt.Println` must not be used outside `cmd/`.", (), ("cmd/",)),
+        ("Never use `x` in `src/`.", RuleScope(inside=("src/",))),
+        ("Never use `x` except in `scripts/`.", RuleScope(outside=("scripts/",))),
+        ("`fmt.Println` must not be used outside `cmd/`.", RuleScope(outside=("cmd/",))),
+        ("Never use `x` in Python code.", RuleScope(languages=frozenset({"python"}))),
+        ("Never use `x` in TypeScript.", RuleScope(languages=frozenset({"typescript", "tsx"}))),
     ],
 )
-def test_the_folders_of_a_rule_are_its_scope(sentence: str, inside: tuple[str, ...], outside: tuple[str, ...]) -> None:
-    parsed = rule(sentence)
-    assert (parsed.scope.inside, parsed.scope.outside, parsed.is_sure) == (inside, outside, True)
-
-
-@pytest.mark.parametrize(
-    ("sentence", "languages"),
-    [("Never use `x` in Python code.", {"python"}), ("Never use `x` in TypeScript.", {"typescript", "tsx"})],
-)
-def test_a_rule_for_a_language_is_for_that_language(sentence: str, languages: set[str]) -> None:
-    assert rule(sentence).scope.languages == languages
+def test_the_folders_and_the_language_of_a_rule_are_its_scope(sentence: str, scope: RuleScope) -> None:
+    assert (rule(sentence).scope, rule(sentence).is_sure) == (scope, True)
 
 
 def test_headings_say_where_a_rule_holds() -> None:
@@ -182,11 +175,6 @@ def test_what_is_forbidden_to_happen_to_a_path_is_read() -> None:
     assert rule("Do not commit `.env`.").touches == {PathTouch.ADD}
 
 
-def test_a_file_may_need_its_own_pull_request() -> None:
-    parsed = rule("`go.mod` is changed in its own pull request only.")
-    assert (parsed.kind, parsed.targets, parsed.is_sure) == (RuleKind.OWN_PULL_REQUEST, ("go.mod",), True)
-
-
 @pytest.mark.parametrize(
     ("sentence", "asked", "is_sure"),
     [
@@ -219,41 +207,31 @@ def test_a_changelog_entry_is_asked_for(
         "Every pull request needs a release note.",
         "Every pull request needs a changelog entry in its description.",
         "Add a changelog entry for every change. It stands in the body of the pull request.",
-    ],
-)
-def test_a_note_that_stands_in_the_pull_request_is_asked_of_no_file(sentence: str) -> None:
-    assert rules(f"- {sentence}\n") == ()
-
-
-@pytest.mark.parametrize(
-    "sentence",
-    [
-        "All public functions and methods must have docstrings.",
-        "Write a docstring for every new public function.",
-        "Do not add public functions without a docstring.",
-        "Exported functions need doc comments.",
-        "Document each public function you add with a docstring.",
-    ],
-)
-def test_docstrings_are_asked_for(sentence: str) -> None:
-    assert (rule(sentence).kind, rule(sentence).is_sure) == (RuleKind.DOCSTRING, True)
-
-
-def test_tests_are_asked_for_but_never_surely() -> None:
-    asked = rule("Every change of behaviour comes with a test.")
-    assert (asked.kind, asked.is_sure) == (RuleKind.TESTS, False)
-
-
-@pytest.mark.parametrize(
-    "sentence",
-    [
         "Test files must be named `*_test.py`.",
         "Every source file must start with `// SPDX-License-Identifier: MIT`.",
         "New files need the licence header.",
     ],
 )
-def test_names_of_tests_and_licence_headers_are_left_to_the_model(sentence: str) -> None:
+def test_notes_in_the_pull_request_names_of_tests_and_licence_headers_make_no_rule(sentence: str) -> None:
     assert rules(f"- {sentence}\n") == ()
+
+
+@pytest.mark.parametrize(
+    ("sentence", "kind", "is_sure"),
+    [
+        ("All public functions and methods must have docstrings.", RuleKind.DOCSTRING, True),
+        ("Write a docstring for every new public function.", RuleKind.DOCSTRING, True),
+        ("Do not add public functions without a docstring.", RuleKind.DOCSTRING, True),
+        ("Exported functions need doc comments.", RuleKind.DOCSTRING, True),
+        ("Document each public function you add with a docstring.", RuleKind.DOCSTRING, True),
+        ("Every change of behaviour comes with a test.", RuleKind.TESTS, False),
+        ("`go.mod` is changed in its own pull request only.", RuleKind.OWN_PULL_REQUEST, True),
+    ],
+)
+def test_docstrings_tests_and_a_pull_request_of_its_own_are_asked_for(
+    sentence: str, kind: RuleKind, *, is_sure: bool
+) -> None:
+    assert (rule(sentence).kind, rule(sentence).is_sure) == (kind, is_sure)
 
 
 def test_one_statement_may_make_several_rules_each_at_its_line() -> None:
@@ -297,45 +275,11 @@ def test_there_is_an_end_to_the_rules_that_are_read() -> None:
     assert len(rules("- Never use `a`.\n" * 1000)) == MOST_RULES
 
 
-@given(
-    st.lists(
-        st.sampled_from(
-            [
-                "do not ",
-                "never ",
-                "use ",
-                "edit ",
-                "the ",
-                "no ",
-                "`a()`",
-                "`a/`",
-                ", ",
-                " or ",
-                "every ",
-                "change ",
-                "needs ",
-                "an ",
-                "entry ",
-                "in ",
-                "(",
-                ")",
-                "tests may ",
-                "\n- ",
-                "\n",
-                "# ",
-                "```\n",
-                "`",
-                "**",
-                "«1»",
-                "<!--",
-                "; ",
-                ": ",
-                ". ",
-            ]
-        ),
-        max_size=200,
-    ).map("".join)
-)
+PIECES = "do not |never |use |edit |the |no |`a()`|`a/`|, | or |every |change |needs |an |entry |in |(|)|tests may "
+SIGNS = "\n- |\n|# |```\n|`|**|«1»|<!--|; |: |. "
+
+
+@given(st.lists(st.sampled_from([*PIECES.split("|"), *SIGNS.split("|")]), max_size=200).map("".join))
 @settings(max_examples=settings().max_examples * 15 // 10, deadline=None)
 def test_no_text_breaks_the_reader(text: str) -> None:
     assert len(rules(text)) <= MOST_RULES
@@ -380,9 +324,20 @@ def test_a_rule_may_be_a_heading(text: str, line: int, targets: tuple[str, ...])
     assert (parsed.origin.line, parsed.targets, parsed.is_sure) == (line, targets, True)
 
 
-def test_what_stands_below_a_heading_may_make_an_exception_of_it() -> None:
-    (parsed,) = rules("# R\n\n## Never use `eval()`\n\nThe console is exempt.\n")
+@pytest.mark.parametrize(
+    "text",
+    [
+        "# R\n\n## Never use `eval()`\n\nThe console is exempt.\n",
+        "---\nglobs: '*.py'\n---\n- In `web/`, never use `eval()`.\n",
+    ],
+    ids=["an exception below its heading", "places of its own in a file for some paths"],
+)
+def test_a_rule_with_other_places_or_exceptions_is_not_sure(text: str) -> None:
+    (parsed,) = rules(text)
     assert not parsed.is_sure
+
+
+def test_what_stands_below_a_heading_may_let_tests_out() -> None:
     (parsed,) = rules("# R\n\n## Never use `print()`\n\nTests may.\n")
     assert (parsed.scope.reach, parsed.is_sure) == (RuleReach.LIBRARY, True)
 
@@ -404,11 +359,6 @@ def test_the_lines_on_top_of_a_rules_file_say_where_it_holds(
     (parsed,) = rules(f"---\n{front}\n---\n# R\n- Never use `eval()`.\n", ".cursor/rules/a.mdc")
     assert (parsed.scope.inside, parsed.is_sure, parsed.scope.root) == (inside, is_sure, "")
     assert parsed.origin.line == front.count("\n") + 5
-
-
-def test_a_rule_with_places_of_its_own_in_a_file_for_some_paths_is_not_sure() -> None:
-    (parsed,) = rules("---\nglobs: '*.py'\n---\n- In `web/`, never use `eval()`.\n")
-    assert not parsed.is_sure
 
 
 @pytest.mark.parametrize("text", ["---\n- Never use `eval()`.\n", "----\nx: y\n---\n- Never use `eval()`.\n"])
