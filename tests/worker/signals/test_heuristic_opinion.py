@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.worker.signals.made import RUBRIC, dossier_of, plain_dossier
-from worker.domain.dossier import Criterion, Dossier, Policy
+from worker.domain.dossier import Criterion, Dossier
 from worker.domain.verdict.verdict import CERTAIN_CONFIDENCE, Category, HeuristicOpinion
 from worker.dossier.diff.parser import DiffError
 from worker.judge.rubric import load_rubric
@@ -40,7 +40,6 @@ def test_an_empty_diff_is_a_fact_without_a_place() -> None:
     empty = form_opinion(plain_dossier(""), RUBRIC)
     (fact,) = empty.facts
     assert (fact.category, fact.path, fact.line) == (Category.ACCEPTANCE_GAP, None, None)
-    assert (empty.score, empty.confidence >= CERTAIN_CONFIDENCE) == (FACT_SCORE, True)
     assert empty.reason == "a fact: the diff against the merge base is empty"
 
 
@@ -50,10 +49,31 @@ def test_an_empty_diff_names_ten_criteria_at_most() -> None:
     assert "(AC1, AC2, AC3, AC4, AC5, AC6, AC7, AC8, AC9, AC10)" in fact.step
 
 
-def test_a_fact_settles_the_score_and_names_its_place() -> None:
-    rejected = opinion({}, {"a.py": STUB})
-    assert (rejected.score, rejected.confidence) == (FACT_SCORE, 0.95)
-    assert rejected.reason == "a fact: the whole body of `load` is a stub (a.py:2)"
+TYPO = {"README.md": "Old\n\nOdl\n"}, {"README.md": "Old\n\nOld\n"}
+SAFE = "only spelling, layout or links of documentation changed"
+
+
+@pytest.mark.parametrize(
+    ("change", "title", "score", "confidence", "reason"),
+    [
+        (({}, {"a.py": STUB}), "Change", FACT_SCORE, 0.95, "a fact: the whole body of `load` is a stub (a.py:2)"),
+        (TYPO, "Fix typo", SAFE_SCORE, 0.9, SAFE),
+        (
+            ({"a.py": "x = 1\n"}, {"a.py": "x = 2\n"}),
+            "Change",
+            PRIOR_SCORE,
+            UNSURE_CONFIDENCE,
+            "nothing was found against it, which does not prove it right",
+        ),
+    ],
+    ids=["a fact", "a safe change", "nothing"],
+)
+def test_a_fact_and_a_safe_change_are_sure_and_without_either_it_is_not(
+    change: tuple[dict[str, str], dict[str, str]], title: str, score: float, confidence: float, reason: str
+) -> None:
+    formed = opinion(*change, title=title)
+    assert (formed.score, formed.confidence, formed.reason) == (score, confidence, reason)
+    assert formed.safe == (SAFE if reason == SAFE else None)
 
 
 def test_facts_come_first_and_one_place_is_told_once_per_category() -> None:
@@ -69,26 +89,10 @@ def test_one_place_is_one_fact_though_two_categories_know_it() -> None:
     assert [one.signal for one in stopped.facts] == ["test_disabled"]
 
 
-def test_a_safe_change_is_sure_and_says_why() -> None:
-    safe = opinion({"README.md": "Old\n\nOdl\n"}, {"README.md": "Old\n\nOld\n"}, title="Fix typo")
-    assert (safe.score, safe.confidence) == (SAFE_SCORE, 0.9)
-    assert safe.safe == safe.reason
-
-
 def test_a_suspicion_keeps_a_change_from_being_safe() -> None:
-    conflict = "<<<<<<< a\nx\n=======\ny\n>>>>>>> b\n"
-    assert opinion({"docs/a.md": "x\n"}, {"docs/a.md": conflict}, title="Fix typo").safe is None
-
-
-def test_a_comment_that_admits_unfinished_work_is_not_safe() -> None:
-    noted = opinion({"a.py": "x = 1\n"}, {"a.py": "x = 1  # TODO: implement the rest\n"}, title="Fix comments")
-    assert (noted.safe, len(noted.findings)) == (None, 1)
-
-
-def test_without_anything_it_is_unsure() -> None:
-    plain = opinion({"a.py": "x = 1\n"}, {"a.py": "x = 2\n"})
-    assert (plain.score, plain.confidence, plain.findings) == (PRIOR_SCORE, UNSURE_CONFIDENCE, ())
-    assert plain.reason == "nothing was found against it, which does not prove it right"
+    claimed = {"title": "Fix typo", "body": "I updated docs/usage.md."}
+    noted = form_opinion(dossier_of(*TYPO, pull_request=claimed), RUBRIC)
+    assert ([one.signal for one in noted.findings], noted.safe) == (["claimed_change_missing"], None)
 
 
 def policy(**signals: str) -> dict[str, Any]:
@@ -111,13 +115,9 @@ def test_a_repository_demotes_a_fact_to_a_suspicion() -> None:
     assert UNSURE_CONFIDENCE < judged.confidence < CERTAIN_CONFIDENCE
 
 
-def test_a_repository_switches_a_signal_off() -> None:
-    judged = form_opinion(dossier_of({}, {"a.py": STUB}, **policy(stub_body="off")), RUBRIC)
+def test_a_repository_switches_a_signal_off_and_one_that_there_is_not_is_told() -> None:
+    judged = form_opinion(dossier_of({}, {"a.py": STUB}, **policy(stub_body="off", stub_boddy="off")), RUBRIC)
     assert "stub_body" not in {one.signal for one in judged.findings}
-
-
-def test_a_policy_that_names_no_signal_is_told() -> None:
-    judged = form_opinion(dossier_of({}, {"a.py": "x = 1\n"}, **policy(stub_boddy="off")), RUBRIC)
     assert judged.signals["policy_unknown_signals"] == "stub_boddy"
 
 
@@ -196,16 +196,13 @@ def test_the_rubric_that_ships_weighs_exactly_the_signals_there_are() -> None:
 
 def test_where_not_all_code_was_looked_at_there_are_no_facts_and_nothing_is_safe() -> None:
     """What is not parsed may use, test or replace anything."""
-    stub = {"a.py": STUB, "b.py": f"# {'x' * 97}\n" * 5_500}
+    words = {"b.py": f"# {'x' * 97}\n" * 5_500}
+    stub = {"a.py": STUB, **words}
     judged = opinion({}, stub)
     assert "stub_body" in {one.signal for one in judged.findings}
-    assert not judged.facts
-    assert judged.signals["files_not_parsed"] == 1
-    words = {"b.py": f"# {'x' * 97}\n" * 5_500}
+    assert (judged.facts, judged.signals["files_not_parsed"]) == ((), 1)
     assert opinion({}, words, title="Fix typo").safe is None
-    switched = form_opinion(
-        dossier_of({}, stub).model_copy(update={"policy": Policy(signals={"stub_body": "off"})}), RUBRIC
-    )
+    switched = form_opinion(dossier_of({}, stub, **policy(stub_body="off")), RUBRIC)
     assert "stub_body" not in {one.signal for one in switched.findings}
 
 
@@ -218,20 +215,7 @@ PIECES = st.sampled_from(
 )  # fmt: skip
 TEXTS = st.lists(PIECES, max_size=6).map("".join)
 PATHS = st.sampled_from(
-    [
-        "a.py",
-        "a.rs",
-        "a.go",
-        "A.java",
-        "a.ts",
-        "a.js",
-        "a.tsx",
-        "tests/test_a.py",
-        "a.test.ts",
-        "README.md",
-        "docs/a.rst",
-        "a.adoc",
-    ]
+    "a.py a.rs a.go A.java a.ts a.js a.tsx tests/test_a.py a.test.ts README.md docs/a.rst a.adoc".split()  # noqa: SIM905
 )
 TREES = st.dictionaries(PATHS, TEXTS, max_size=3)
 
