@@ -134,29 +134,11 @@ def test_what_no_grammar_gets_through_is_no_program(language: Language) -> None:
         assert text_of(root) == ")"
 
 
-def test_a_parser_that_was_stopped_parses_the_next_text() -> None:
-    assert is_unreadable(parse(("| - " * 1_000 + "\n") * 10, Language.GO))
-    assert not parse("package a\n", Language.GO).has_error
-
-
 def test_a_line_of_more_words_than_anybody_reads_is_no_program() -> None:
     long = " ".join(["x"] * (MOST_WORDS + 1))
     assert is_unreadable(parse(long, Language.PYTHON))
     data = f"x = '{'a1b2' * 10_000}'\n"
     assert text_of(parse(data, Language.PYTHON)) == data
-
-
-def test_a_text_that_the_parser_asks_for_again_and_again_is_no_program() -> None:
-    """Each bracket too many makes the grammar go back to the beginning of the line: without a bound it takes seconds."""
-    broken = "class A {\n    fun f(x: Int) = g(x" + ")x" * 2_400 + "\n}\n"
-    assert is_unreadable(parse(broken, Language.KOTLIN))
-    whole = "class A {\n    fun f(x: Int) = g(x)\n}\n"
-    assert text_of(parse(whole, Language.KOTLIN)) == whole
-
-
-def test_a_text_of_many_chunks_is_one_tree() -> None:
-    root = parse("é = 'x'\n" * 40_000, Language.PYTHON)
-    assert (root.has_error, root.child_count) == (False, 40_000)
 
 
 CHAINS: dict[Language, Callable[[int], str]] = {

@@ -1,5 +1,7 @@
 """Documentation that is accepted alone, and what an obstacle says."""
 
+from typing import Any
+
 import pytest
 
 from tests.worker.signals.made import change_of, dossier_of, plain_dossier
@@ -152,21 +154,36 @@ def test_an_obstacle_says_what_stands_in_the_way_and_where(old: str, new: str, e
     assert obstacle("docs/a.md", MD, MD.replace(old, new, 1)) == expected
 
 
-def test_a_document_that_rules_point_at_is_one_of_them() -> None:
-    text = obstacle("docs/a.md", MD, MD.replace("smal", "small"), guidance="Read docs/A.md first.")
-    assert text == "docs/a.md: the repository's rules for agents point at it"
+INDENTED = "Some words.\n\n    widgets serve\n"
+TURNED = "the change turns prose into code or markup, or code or markup into prose"
+NO_TITLE = "a text without a title in reStructuredText may be a list that a program reads"
 
 
-def test_what_turns_prose_into_code_is_looked_at() -> None:
-    before = "Some words.\n\n    widgets serve\n"
-    assert obstacle("docs/a.md", before, before.replace("Some words.", "- Some words.")) == (
-        "docs/a.md: the change turns prose into code or markup, or code or markup into prose"
-    )
-
-
-def test_without_the_whole_text_no_line_can_be_told_from_code() -> None:
-    text = obstacle("docs/a.md", MD, MD.replace("teh", "the"), texts=False)
-    assert text == "docs/a.md: the whole file was not read"
+@pytest.mark.parametrize(
+    ("path", "text", "old", "new", "more", "expected"),
+    [
+        (
+            "docs/a.md",
+            MD,
+            "smal",
+            "small",
+            {"guidance": "See docs/A.md"},
+            "the repository's rules for agents point at it",
+        ),
+        ("docs/a.md", MD, "teh", "the", {"texts": False}, "the whole file was not read"),
+        ("docs/a.md", INDENTED, "Some words.", "- Some words.", {}, TURNED),
+        ("docs/a.txt", "Smal words\n", "Smal", "Small", {}, NO_TITLE),
+        *(
+            (path, MD, "teh", "the", {}, "it may be read as rules")
+            for path in ("CONVENTIONS.md", "docs/conventions.md", "docs/prompts/review.rst", "AGENTS.md")
+        ),
+        (".github/copilot-instructions.md", MD, "teh", "the", {}, "it may be read as rules"),
+    ],
+)
+def test_a_document_that_is_read_as_more_or_is_not_known_is_an_obstacle(
+    path: str, text: str, old: str, new: str, more: dict[str, Any], expected: str
+) -> None:
+    assert obstacle(path, text, text.replace(old, new), **more) == f"{path}: {expected}"
 
 
 @pytest.mark.parametrize(
@@ -183,12 +200,6 @@ def test_without_the_whole_text_no_line_can_be_told_from_code() -> None:
 def test_metadata_containers_and_comments_are_no_prose(text: str) -> None:
     assert obstacle("docs/a.md", text, text.replace("It is smal", "It is small")) is not None or text.startswith(
         "title"
-    )
-
-
-def test_a_text_without_a_title_may_be_a_list() -> None:
-    assert obstacle("docs/a.txt", "Smal words\n", "Small words\n") == (
-        "docs/a.txt: a text without a title in reStructuredText may be a list that a program reads"
     )
 
 
@@ -210,20 +221,6 @@ def test_a_document_that_may_be_executed_is_no_regular_one() -> None:
 def test_html_in_a_changed_line_is_looked_at_even_where_it_stays() -> None:
     text = obstacle("docs/a.md", "Press <kbd>x</kbd> in teh end.\n", "Press <kbd>x</kbd> in the end.\n")
     assert text == "docs/a.md:1: `<kbd>x</kbd>` is no plain word"
-
-
-@pytest.mark.parametrize(
-    "path",
-    [
-        "CONVENTIONS.md",
-        "docs/conventions.md",
-        "docs/prompts/review.rst",
-        "AGENTS.md",
-        ".github/copilot-instructions.md",
-    ],
-)
-def test_a_document_that_may_be_read_as_rules_is_named(path: str) -> None:
-    assert obstacle(path, MD, MD.replace("teh", "the")) == f"{path}: it may be read as rules"
 
 
 @pytest.mark.parametrize("path", ["src/notes.md", "requirements.txt", "docs/rules.py"])
