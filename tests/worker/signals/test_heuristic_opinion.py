@@ -56,7 +56,13 @@ SAFE = "only spelling, layout or links of documentation changed"
 @pytest.mark.parametrize(
     ("change", "title", "score", "confidence", "reason"),
     [
-        (({}, {"a.py": STUB}), "Change", FACT_SCORE, 0.95, "a fact: the whole body of `load` is a stub (a.py:2)"),
+        (
+            (dict[str, str](), {"a.py": STUB}),
+            "Change",
+            FACT_SCORE,
+            0.95,
+            "a fact: the whole body of `load` is a stub (a.py:2)",
+        ),
         (TYPO, "Fix typo", SAFE_SCORE, 0.9, SAFE),
         (
             ({"a.py": "x = 1\n"}, {"a.py": "x = 2\n"}),
