@@ -1,7 +1,7 @@
 """Recorded dossier in, verdict and check run out.
 
 `verdicts/NAME.json` has structure, codes and numbers; `prose/verdicts/NAME.md` has the words. `digests.json` has the fingerprint of
-each content and a hash of each question to a model: an edit of the prompt or the rubric changes this file alone.
+each content and a hash of each question to a model: an edit of the prompt changes this file alone, one of the rubric `states.json` as well.
 """
 
 import json
@@ -24,9 +24,9 @@ PROSE: Final = frozenset({
     "case_error", "claim", "concern", "description", "escalation_reason", "improvement", "label", "message", "next_step", "note",
     "reasoning", "summary", "text", "title", "why",
 })  # fmt: skip
-DIGESTS: Final = frozenset({"fingerprint", "prompt_version"})
+DIGESTS: Final = frozenset({"fingerprint", "prompt_version", "rubric_version"})
 VERDICT, CHECK = "The verdict as JSON", "This check as JSON"
-SHA256: Final = re.compile(r"sha256:[0-9a-f]{64}")
+VERSION: Final = re.compile(r"(?<=sha256:)[0-9a-f]{64}|(?<=- Rubric default, version )\d+")
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -50,7 +50,7 @@ def test_a_recorded_dossier_gives_the_same_verdict_and_check(name: str, golden: 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_recorded_dossier_is_answered_in_the_same_words(name: str, golden: Golden) -> None:
-    golden.holds(f"prose/verdicts/{name}.md", SHA256.sub("sha256:...", words(judged(name))))
+    golden.holds(f"prose/verdicts/{name}.md", VERSION.sub("...", words(judged(name))))
 
 
 def test_content_and_questions_stay_as_they_were(golden: Golden) -> None:
