@@ -1,5 +1,4 @@
 """Read rules files (AGENTS.md and the like) as rules that a program can hold a change against.
 
-`rule` holds the types, `statements` takes Markdown apart, `parser` understands the sentences. Reading never raises and takes
-linear time; a sentence that is not understood to its last word makes no sure rule.
+Reading never raises and takes linear time; a sentence that is not understood to its last word makes no sure rule.
 """

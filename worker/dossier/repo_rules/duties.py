@@ -39,57 +39,46 @@ _NEEDS: Final = (
     r"(?:needs?|requires?|must (?:have|add|include|come with|contain|carry|bring|also add|be accompanied by|ship with|get|leave)|comes? with"
     r"|has to (?:add|have|include|come with)|have to (?:add|have|include|come with)|gets?|adds?|updates?|must update|includes?|needs to (?:add|have|update))"
 )
-_LOG_FIRST: Final = pattern(
-    rf"(?:{_ALL} )?{_SUBJECT},? {_NEEDS} (?:(?:its|their|an?|one|own|new|short|matching|corresponding) )*(?:{_ENTRY} )?"
-    rf"(?:(?:in|to|under|into|inside|at the top of) )?(?:the )?(?P<log>{SPAN_LIST}|{_LOG_WORD}(?: {_ENTRY})?)(?: (?:file|folder|directory|entry))?(?P<after>.*)",
-    re.IGNORECASE | re.DOTALL,
-)
-_LOG_MUST_BE: Final = pattern(
-    rf"(?:{_ALL} )?{_SUBJECT} (?:must|has to|have to|needs? to|is to|are to) be "
-    rf"(?:recorded|noted|documented|listed|mentioned|described|logged|announced|added) (?:in|to|under) (?:the )?(?P<log>{SPAN_LIST}|{_LOG_WORD})(?P<after>.*)",
-    re.IGNORECASE | re.DOTALL,
-)
-_LOG_LAST: Final = pattern(
-    rf"(?:always |you must |please |remember to )*(?:add|write|create|put|record|update|include|leave|extend) (?:(?:an?|the|one|new|short) )*"
-    rf"(?:{_ENTRY} )?(?:(?:in|to|under|into|for) )?(?:the )?(?P<log>{SPAN_LIST}|{_LOG_WORD}(?: {_ENTRY})?) "
-    rf"(?:for|with|in|on) (?:{_ALL}) {_SUBJECT}(?P<after>.*)",
-    re.IGNORECASE | re.DOTALL,
-)
-_LOG_RECORD: Final = pattern(
-    rf"(?:always |please )*(?:record|note|document|list|mention|describe|log|announce) (?:{_ALL}) {_SUBJECT} (?:in|to|under) (?:the )?(?P<log>{SPAN_LIST}|{_LOG_WORD})(?P<after>.*)",
-    re.IGNORECASE | re.DOTALL,
-)
-_LOG_WITHOUT: Final = pattern(
-    rf"(?:no )?{_SUBJECT} (?:without|that (?:lack|miss)(?:es)?) (?:(?:an?|its|their) )?(?:{_ENTRY} )?(?:(?:in|to) )?(?:the )?(?P<log>{SPAN_LIST}|{_LOG_WORD}(?: {_ENTRY})?)"
-    r" (?:is|are|will be|gets?) (?:rejected|closed|not (?:accepted|merged))(?P<after>.*)",
-    re.IGNORECASE | re.DOTALL,
-)
-_LOG_ALWAYS: Final = pattern(
-    rf"always (?:add|write|include|update|leave) (?:(?:an?|the) )?(?P<log>{_LOG_WORD}(?: {_ENTRY})?(?: (?:(?:in|to) )?\(?{SPAN_LIST}\)?)?)(?P<after>.*)",
-    re.IGNORECASE | re.DOTALL,
-)
-_ANY_SUBJECT: Final = _SUBJECT.replace("?P<subject>", "?:")
-_LOG_REQUIRED: Final = pattern(
-    rf"(?:an? |the |new )*(?P<log>{_LOG_WORD}(?: {_ENTRY})?|{_ENTRY} in (?:the )?(?:{SPAN_LIST}|{_LOG_WORD}))(?: file)? (?:is|are) (?:always )?(?:required|mandatory|obligatory|needed|a must)"
-    rf"(?: (?:for|with|in|on) (?:{_ALL}) {_SUBJECT})?(?P<after>.*)",
-    re.IGNORECASE | re.DOTALL,
-)
-_LOG_NO_WITHOUT: Final = pattern(
-    rf"(?:(?:do not|don't|never|must not) (?:open|merge|submit|send|file|push|make|create|ship|commit)(?: (?:an? |any )?{_ANY_SUBJECT})?|no {_SUBJECT})"
-    rf" without (?:(?:an?|its|their|the|new|updating|touching|adding|extending|matching) )*(?:{_ENTRY} (?:in|to) (?:the )?)?(?P<log>{SPAN_LIST}|{_LOG_WORD}(?: {_ENTRY})?)(?P<after>.*)",
-    re.IGNORECASE | re.DOTALL,
-)
-_LOG_UPDATE_ALWAYS: Final = pattern(
-    rf"(?:you |agents |we |please )?(?:(?:must )?always (?:remember to )?(?:update|extend|write to|touch|add (?:an? )?(?:new )?(?:{_ENTRY} )?to)|(?:add|record|note|describe|list) (?:your|the|each|every) changes? (?:to|in)) (?:the )?(?P<log>{SPAN_LIST}|{_LOG_WORD}(?: {_ENTRY})?)(?P<after>.*)",
-    re.IGNORECASE | re.DOTALL,
-)
 _SOME_ONLY: Final = pattern(r"user|visible|notable|public|breaking|significant|relevant", re.IGNORECASE)
-_LOG_UPDATED: Final = pattern(
-    rf"(?P<log>{SPAN_LIST}|the {_LOG_WORD}) (?:(?:must|has to|needs to) (?:always )?be|is|gets) (?:updated|extended|touched|changed) (?:for|with|in|by|on) "
-    rf"(?:{_ALL}) {_SUBJECT}(?P<after>.*)",
-    re.IGNORECASE | re.DOTALL,
+_ANY_SUBJECT: Final = _SUBJECT.replace("?P<subject>", "?:")
+_LOG_FORMS: Final = tuple(
+    pattern(form, re.IGNORECASE | re.DOTALL)
+    for form in (
+        (
+            rf"(?:{_ALL} )?{_SUBJECT},? {_NEEDS} (?:(?:its|their|an?|one|own|new|short|matching|corresponding) )*(?:{_ENTRY} )?"
+            rf"(?:(?:in|to|under|into|inside|at the top of) )?(?:the )?(?P<log>{SPAN_LIST}|{_LOG_WORD}(?: {_ENTRY})?)(?: (?:file|folder|directory|entry))?(?P<after>.*)"
+        ),
+        (
+            rf"(?:{_ALL} )?{_SUBJECT} (?:must|has to|have to|needs? to|is to|are to) be "
+            rf"(?:recorded|noted|documented|listed|mentioned|described|logged|announced|added) (?:in|to|under) (?:the )?(?P<log>{SPAN_LIST}|{_LOG_WORD})(?P<after>.*)"
+        ),
+        (
+            rf"(?:always |you must |please |remember to )*(?:add|write|create|put|record|update|include|leave|extend) (?:(?:an?|the|one|new|short) )*"
+            rf"(?:{_ENTRY} )?(?:(?:in|to|under|into|for) )?(?:the )?(?P<log>{SPAN_LIST}|{_LOG_WORD}(?: {_ENTRY})?) "
+            rf"(?:for|with|in|on) (?:{_ALL}) {_SUBJECT}(?P<after>.*)"
+        ),
+        (
+            rf"(?P<log>{SPAN_LIST}|the {_LOG_WORD}) (?:(?:must|has to|needs to) (?:always )?be|is|gets) (?:updated|extended|touched|changed) (?:for|with|in|by|on) "
+            rf"(?:{_ALL}) {_SUBJECT}(?P<after>.*)"
+        ),
+        rf"(?:always |please )*(?:record|note|document|list|mention|describe|log|announce) (?:{_ALL}) {_SUBJECT} (?:in|to|under) (?:the )?(?P<log>{SPAN_LIST}|{_LOG_WORD})(?P<after>.*)",
+        (
+            rf"(?:no )?{_SUBJECT} (?:without|that (?:lack|miss)(?:es)?) (?:(?:an?|its|their) )?(?:{_ENTRY} )?(?:(?:in|to) )?(?:the )?(?P<log>{SPAN_LIST}|{_LOG_WORD}(?: {_ENTRY})?)"
+            r" (?:is|are|will be|gets?) (?:rejected|closed|not (?:accepted|merged))(?P<after>.*)"
+        ),
+        (
+            rf"(?:an? |the |new )*(?P<log>{_LOG_WORD}(?: {_ENTRY})?|{_ENTRY} in (?:the )?(?:{SPAN_LIST}|{_LOG_WORD}))(?: file)? (?:is|are) (?:always )?(?:required|mandatory|obligatory|needed|a must)"
+            rf"(?: (?:for|with|in|on) (?:{_ALL}) {_SUBJECT})?(?P<after>.*)"
+        ),
+        (
+            rf"(?:(?:do not|don't|never|must not) (?:open|merge|submit|send|file|push|make|create|ship|commit)(?: (?:an? |any )?{_ANY_SUBJECT})?|no {_SUBJECT})"
+            rf" without (?:(?:an?|its|their|the|new|updating|touching|adding|extending|matching) )*(?:{_ENTRY} (?:in|to) (?:the )?)?(?P<log>{SPAN_LIST}|{_LOG_WORD}(?: {_ENTRY})?)(?P<after>.*)"
+        ),
+        rf"(?:you |agents |we |please )?(?:(?:must )?always (?:remember to )?(?:update|extend|write to|touch|add (?:an? )?(?:new )?(?:{_ENTRY} )?to)|(?:add|record|note|describe|list) (?:your|the|each|every) changes? (?:to|in)) (?:the )?(?P<log>{SPAN_LIST}|{_LOG_WORD}(?: {_ENTRY})?)(?P<after>.*)",
+        rf"always (?:add|write|include|update|leave) (?:(?:an?|the) )?(?P<log>{_LOG_WORD}(?: {_ENTRY})?(?: (?:(?:in|to) )?\(?{SPAN_LIST}\)?)?)(?P<after>.*)",
+    )
 )
-_LOGS_MORE: Final = (_LOG_REQUIRED, _LOG_NO_WITHOUT, _LOG_UPDATE_ALWAYS, _LOG_ALWAYS)
+"""What asks for an entry in a changelog: `log` names where, and `after` goes on. The first form that matches counts."""
 _SOME_CHANGES: Final = r"(?:for|with|when|whenever|after|on|if) [^.;]{0,200}\b(?:chang\w+|features?|fix\w*|pull requests?|prs?)\b[^.;]{0,100}"
 _LOG_SOFT: Final = pattern(
     rf"(?:(?P<before>{_SOME_CHANGES}), )?(?:always |also |please )*(?:add|update|write|record|include) "
@@ -103,50 +92,27 @@ _DOC: Final = (
     r"(?:doc ?strings?|doc(?:umentation)?[ -]comments?|jsdoc(?: comments?| blocks?)?|javadocs?(?: comments?)?|godoc(?: comments?)?"
     r"|rustdoc(?: comments?)?|doc comment|«\d+» comments?|tsdoc(?: comments?)?)"
 )
-_DOC_NEEDS: Final = ("doc", "» comment")
-_DOC_FIRST: Final = pattern(
-    rf"(?:all |every |each |any |new |the )*(public|exported|)(?: and exported| or exported)? ?{_CODE_ITEM}"
-    rf"(?:(?:,| and| or|,? and) (?:(?:public|exported) )?{_CODE_ITEM}){{0,3}} "
-    rf"(?:must|has to|have to|needs?|requires?|shall|gets?|carry|carries|has|have|comes? with)(?: have| be documented with| come with| carry| to have| include)? ?(?:an? )?{_DOC}(.*)",
-    re.IGNORECASE | re.DOTALL,
-    needs=_DOC_NEEDS,
+_DOC_FORMS: Final = tuple(
+    pattern(form, re.IGNORECASE | re.DOTALL, needs=("doc", "» comment"))
+    for form in (
+        (
+            rf"(?:all |every |each |any |new |the )*(public|exported|)(?: and exported| or exported)? ?{_CODE_ITEM}"
+            rf"(?:(?:,| and| or|,? and) (?:(?:public|exported) )?{_CODE_ITEM}){{0,3}} "
+            rf"(?:must|has to|have to|needs?|requires?|shall|gets?|carry|carries|has|have|comes? with)(?: have| be documented with| come with| carry| to have| include)? ?(?:an? )?{_DOC}(.*)"
+        ),
+        (
+            rf"(?:always |you must |we )*(?:add|write|give|provide|include) (?:an? )?{_DOC} (?:for|to|on|above|in) (?:(?:all|every|each|any|new|the) )+"
+            rf"(public|exported|)(?: and exported)? ?{_CODE_ITEM}(.*)"
+        ),
+        rf"(?:(?:do not|don't|never) (?:add|write|introduce|leave)|no) (?:an? |any |new )*(public|exported|) ?{_CODE_ITEM} without (?:an? |its )?{_DOC}(.*)",
+        rf"(?:always )?document (?:all|every|each|any)(?: new)? (public|exported|) ?{_CODE_ITEM}(?: (?:you|that you|we) (?:add|write|introduce))? with (?:an? )?{_DOC}(.*)",
+        rf"(?:an? )?{_DOC} (?:is|are) (?:always )?(?:required|mandatory|obligatory|a must) (?:for|on|in) (?:(?:all|every|each|any|new|the) )*(public|exported|) ?{_CODE_ITEM}(.*)",
+        rf"always (?:add|write|give|provide|include) (?:an? )?{_DOC} (?:for|to|on|above|in) (public|exported|) ?{_CODE_ITEM}(.*)",
+        rf"(?:all |any |new )*(public|exported|) ?{_CODE_ITEM} without (?:an? |its |their )?{_DOC} (?:are|is|will be|get) (?:rejected|not accepted|not allowed|forbidden|sent back)(.*)",
+        rf"(?:always )?give (?:all |every |each |any |new )*(public|exported|) ?{_CODE_ITEM} (?:an? )?{_DOC}(.*)",
+    )
 )
-_DOC_LAST: Final = pattern(
-    rf"(?:always |you must |we )*(?:add|write|give|provide|include) (?:an? )?{_DOC} (?:for|to|on|above|in) (?:(?:all|every|each|any|new|the) )+"
-    rf"(public|exported|)(?: and exported)? ?{_CODE_ITEM}(.*)",
-    re.IGNORECASE | re.DOTALL,
-    needs=_DOC_NEEDS,
-)
-_DOC_GIVE: Final = pattern(
-    rf"(?:always )?give (?:all |every |each |any |new )*(public|exported|) ?{_CODE_ITEM} (?:an? )?{_DOC}(.*)",
-    re.IGNORECASE | re.DOTALL,
-    needs=_DOC_NEEDS,
-)
-_DOC_EACH: Final = pattern(
-    rf"(?:always )?document (?:all|every|each|any)(?: new)? (public|exported|) ?{_CODE_ITEM}(?: (?:you|that you|we) (?:add|write|introduce))? with (?:an? )?{_DOC}(.*)",
-    re.IGNORECASE | re.DOTALL,
-    needs=_DOC_NEEDS,
-)
-_DOC_WITHOUT: Final = pattern(
-    rf"(?:(?:do not|don't|never) (?:add|write|introduce|leave)|no) (?:an? |any |new )*(public|exported|) ?{_CODE_ITEM} without (?:an? |its )?{_DOC}(.*)",
-    re.IGNORECASE | re.DOTALL,
-    needs=_DOC_NEEDS,
-)
-_DOC_REQUIRED: Final = pattern(
-    rf"(?:an? )?{_DOC} (?:is|are) (?:always )?(?:required|mandatory|obligatory|a must) (?:for|on|in) (?:(?:all|every|each|any|new|the) )*(public|exported|) ?{_CODE_ITEM}(.*)",
-    re.IGNORECASE | re.DOTALL,
-    needs=_DOC_NEEDS,
-)
-_DOC_ALWAYS: Final = pattern(
-    rf"always (?:add|write|give|provide|include) (?:an? )?{_DOC} (?:for|to|on|above|in) (public|exported|) ?{_CODE_ITEM}(.*)",
-    re.IGNORECASE | re.DOTALL,
-    needs=_DOC_NEEDS,
-)
-_DOC_REJECTED: Final = pattern(
-    rf"(?:all |any |new )*(public|exported|) ?{_CODE_ITEM} without (?:an? |its |their )?{_DOC} (?:are|is|will be|get) (?:rejected|not accepted|not allowed|forbidden|sent back)(.*)",
-    re.IGNORECASE | re.DOTALL,
-    needs=_DOC_NEEDS,
-)
+"""What asks for documentation: whether of public code alone, and how the sentence goes on. The first that matches counts."""
 _TESTS: Final = pattern(
     rf"(?:{_ALL}|public|new|features?) ?(?:.{{0,60}}?) ?(?:needs?|requires?|must (?:have|include|come with|be covered by|be accompanied by)"
     r"|comes? with|has to (?:come with|have)) (?:(?:its|an?|at least|one|new|own|matching) )*tests?\b(?: coverage)?\.?",
@@ -209,7 +175,7 @@ def _find_changelog_duties(sentence: RuleSentence) -> Iterator[RepoRule]:
 
 
 def _match_changelog(sentence: RuleSentence) -> Iterator[RepoRule]:
-    for form in (_LOG_FIRST, _LOG_MUST_BE, _LOG_LAST, _LOG_UPDATED, _LOG_RECORD, _LOG_WITHOUT, *_LOGS_MORE):
+    for form in _LOG_FORMS:
         match = form.match(sentence.prose)
         if match is None:
             continue
@@ -233,7 +199,7 @@ def _match_changelog(sentence: RuleSentence) -> Iterator[RepoRule]:
 
 
 def _find_docstring_duties(sentence: RuleSentence) -> Iterator[RepoRule]:
-    for form in (_DOC_FIRST, _DOC_LAST, _DOC_WITHOUT, _DOC_EACH, _DOC_REQUIRED, _DOC_ALWAYS, _DOC_REJECTED, _DOC_GIVE):
+    for form in _DOC_FORMS:
         if match := form.match(sentence.prose):
             scope, is_sure = _scope(sentence, match[2])
             noun = "public" if match[1] else ""

@@ -9,7 +9,6 @@ from enum import StrEnum
 from typing import Final
 
 from worker.domain.pattern import pattern
-from worker.dossier.repo_rules.statements import Statement
 
 
 class RuleKind(StrEnum):
@@ -100,7 +99,7 @@ LANGUAGES: Final = {
     "tsx": "tsx",
     "react": "tsx",
 }
-_LANGUAGE: Final = r"(python|golang|go|rust|java|typescript|ts|javascript|js)"
+LANGUAGE_WORD: Final = r"(python|golang|go|rust|java|typescript|ts|javascript|js)"
 _LIBRARY: Final = r"(?:library|production|prod|source|non-test|shipped|runtime|application|app|package|published)"
 
 _NOTHING: Final = pattern(
@@ -128,7 +127,9 @@ _IN_ALL: Final = pattern(
 _IN_TESTS: Final = pattern(
     r"(?:in|inside|within) (?:the |unit |any |our )?tests?\b(?: code\b| files?\b)?", re.IGNORECASE
 )
-_IN_LANGUAGE: Final = pattern(rf"in (?:any |our |new )?{_LANGUAGE}\b(?: code\b| files?\b| sources?\b)?", re.IGNORECASE)
+_IN_LANGUAGE: Final = pattern(
+    rf"in (?:any |our |new )?{LANGUAGE_WORD}\b(?: code\b| files?\b| sources?\b)?", re.IGNORECASE
+)
 _INSIDE: Final = pattern(
     rf"(?:in|inside|within|under|below|from)(?: of)? (?:the |any file (?:in|under) |files (?:in|under) )?({SPAN_LIST})"
     r"(?: (?:folder|directory|package|module|files?|tree|code)\b)?",
@@ -158,19 +159,7 @@ DOUBT_WORDS: Final = pattern(
     r"|consider|for example|e\.g|such as|like|mainly|legacy|new (?:files|modules)|until|before|after|during|rarely|sparingly)\b",
     re.IGNORECASE,
 )
-_NOT_ABOUT_CODE: Final = pattern(
-    r"\b(?:commits?|git|pull requests?|prs?|issues?|comment(?:ing)?|release|releasing|chat|tone|communicat\w+|shell|commands?"
-    r"|tools?|sessions?|workflow|reviews?|output|docs|documentation|markdown|changelog|example|sql|css|html|yaml|config\w*"
-    r"|deploy\w*|debug\w*|migration\w*|frontend|backend|legacy|archive|writing|answers?|responses?|when|if|during)\b",
-    re.IGNORECASE,
-)
-_TESTING: Final = pattern(r"\b(?:tests?|testing)\b", re.IGNORECASE)
-_OF_CODE: Final = r"(?:coding|code|style|implementation|development|quality|lint|build|architecture)"
-_TESTING_AND_MORE: Final = pattern(
-    rf"\btest(?:s|ing)?(?:,| and| &) (?:\w+ )?{_OF_CODE}|\b{_OF_CODE}\w*(?:,| and| &) test(?:s|ing)?\b"
-)
 """A section about the code as well: "Testing and code style"."""
-_TITLE_LANGUAGE: Final = pattern(rf"{_LANGUAGE}(?: (?:code|rules|style|guidelines|conventions|files))?", re.IGNORECASE)
 _MOST_QUALIFIERS: Final = 12
 
 
@@ -235,20 +224,6 @@ _EXCEPTION: Final = pattern(
     r"|when (?:possible|necessary|needed)|prefer)\b",
     re.IGNORECASE,
 )
-
-
-def read_surroundings(statement: Statement, label: str, start: RuleScope) -> ScopeReading:
-    """Read where the statement holds from its headings, the line that leads its list in and its label."""
-    scope, is_sure = start, True
-    for title in (*statement.headings, statement.lead, label):
-        plain = title.strip(" :*#").casefold()
-        if match := _TITLE_LANGUAGE.fullmatch(plain):
-            scope = replace(scope, languages=find_languages(match[1]))
-        elif _TESTING.search(plain) and not _TESTING_AND_MORE.search(plain):
-            scope = replace(scope, reach=RuleReach.TESTS)
-        elif _NOT_ABOUT_CODE.search(plain):
-            is_sure = False
-    return ScopeReading(scope, is_sure)
 
 
 def find_languages(word: str) -> frozenset[str]:
