@@ -68,13 +68,10 @@ def cited_paths(case: Case) -> Iterator[str]:
     for claim in case.ac_coverage:
         for text in (claim.addressed_by, claim.evidence or ""):
             pointer = read_pointer(text)
-            if pointer is not None and _is_inside(pointer.path):
-                yield pointer.path.rstrip("/")
-
-
-def _is_inside(path: str) -> bool:
-    is_named = 0 < len(path) <= _LONGEST_PATH and "\0" not in path and path.strip("/") != ""
-    return is_named and not path.startswith("/") and ".." not in PurePosixPath(path).parts
+            path = pointer.path if pointer is not None else ""
+            is_named = len(path) <= _LONGEST_PATH and "\0" not in path and path.strip("/") != ""
+            if is_named and not path.startswith("/") and ".." not in PurePosixPath(path).parts:
+                yield path.rstrip("/")
 
 
 _LONGEST_PATH: Final = 500

@@ -258,7 +258,10 @@ def resolve_config(texts: Sequence[ConfigText]) -> EffectiveConfig:
         is_known = config.last_good is not None
         is_hidden = not is_known and any(map(_hides_never_send, reading.problems))
         refused.append(RefusedConfig(config.origin, reading.problems, is_known, config.is_misnamed, is_hidden))
-        own = _complete_values(reading, read_config(config.last_good or ""))
+        own = dict(read_config(config.last_good or "").values)
+        for name, value in reading.values.items():  # entry by entry in a key with a mistake
+            is_wrong = any(_KEY.split(problem.key)[0] == name for problem in reading.problems)
+            own[name] = _merge(own[name], value) if is_wrong and name in own else value
         values |= {**own, "accept_alone": False, **({"never_send": ("**",)} if is_hidden else {})}
         origins |= dict.fromkeys(own, config.origin)
     return EffectiveConfig(to_config(values), origins, tuple(refused))
@@ -270,13 +273,6 @@ def _hides_never_send(problem: Problem) -> bool:
 
     key = _KEY.split(problem.key)[0][:LONGEST_NAME]
     return not key or bool(get_close_matches(key.casefold(), ["never_send"], cutoff=0.6))
-
-
-def _complete_values(reading: ConfigReading, last_good: ConfigReading) -> dict[str, object]:
-    """What a file with a mistake and its last version without one set: entry by entry in a key with a mistake."""
-    before, now = last_good.values, reading.values
-    wrong = {_KEY.split(problem.key)[0] for problem in reading.problems}
-    return {**before, **now, **{name: _merge(before[name], now[name]) for name in wrong & before.keys() & now.keys()}}
 
 
 _KEY: Final = pattern(r"[.\[]")
@@ -418,7 +414,7 @@ def flatten(keys: Mapping[str, Any]) -> dict[str, object]:
 
 def _effective_value(key: str, values: Mapping[str, object]) -> object:
     """The value of a key, also where it is left out."""
-    family = key.partition(".")[0]
     if key in values:
         return values[key]
+    family = key.partition(".")[0]
     return values["mode"] if family == "categories" else DEFAULT_VALUES.get(key, DEFAULT_VALUES[family])

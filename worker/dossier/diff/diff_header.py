@@ -125,11 +125,10 @@ def read_header(reader: DiffReader) -> FileHeader:
     if match is None:
         return _read_slowly(reader)
     reader.at = match.end()
-    path, added, old, new, mode = map(_maybe_text, match.groups())
+    path, added, old, new, mode = (None if raw is None else decode_text(raw) for raw in match.groups())
+    change = ChangeKind.MODIFIED if added is None else ChangeKind.ADDED
     blobs = (old or "", new or "")
-    if added is not None:
-        return FileHeader(path or "", None, ChangeKind.ADDED, None, added, is_binary=False, blobs=blobs)
-    return FileHeader(path or "", None, ChangeKind.MODIFIED, mode, mode, is_binary=False, blobs=blobs)
+    return FileHeader(path or "", None, change, None if added else mode, added or mode, is_binary=False, blobs=blobs)
 
 
 _USUAL: Final = pattern(
@@ -217,15 +216,10 @@ def _unquote(name: bytes) -> bytes:
     quoted = _QUOTED.match(name)
     if quoted is None:
         return name.removesuffix(b"\t")
-    return _ESCAPE.sub(_unescape, quoted[0][1:-1])
-
-
-def _unescape(match: re.Match[bytes]) -> bytes:
-    return bytes([int(match[1], 8) & 0xFF]) if match[1] else _ESCAPES.get(match[2], match[2])
-
-
-def _maybe_text(raw: bytes | None) -> str | None:
-    return None if raw is None else decode_text(raw)
+    return _ESCAPE.sub(
+        lambda match: bytes([int(match[1], 8) & 0xFF]) if match[1] else _ESCAPES.get(match[2], match[2]),
+        quoted[0][1:-1],
+    )
 
 
 def decode_text(raw: bytes) -> str:
