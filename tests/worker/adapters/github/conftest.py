@@ -1,7 +1,7 @@
 """GitHub on loopback for the adapter's tests, with every exchange held against GitHub's published API."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from pathlib import Path
@@ -9,19 +9,40 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from cryptography.hazmat.primitives.serialization import load_pem_private_key
+from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+    load_pem_private_key,
+)
 from pydantic import SecretStr
 
 from tests.world.contract import violations
 from tests.world.github_bench import Exchange, GitHub
+from worker.adapters.github.check_runs import GitHubCheckRuns, GitHubChecks
 from worker.adapters.github.client import AppAccess, app_access
 from worker.adapters.github.pull_requests import GitHubPullSource, make_read_options
 from worker.clock import SystemClock
 from worker.domain.ids import DeliveryId, InstallationId, RepositoryId
 from worker.domain.judge_request import JudgeRequest, PullRef, Trigger
+from worker.publishing.check_runs import no_lease
 from worker.settings import AppCredentials, Settings, Timing
 
 INSTALLATION = InstallationId(100)
+CHANGE = {"a.py": "x = 1\ny = 3\n"}
+DAMAGED_KEY = "-----BEGIN PRIVATE KEY-----\nYWJj\n-----END PRIVATE KEY-----"
+
+
+def another_key() -> str:
+    """A key of no App."""
+    made = generate_private_key(65537, 2048)
+    return made.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()
+
+
+def with_keys(settings: Settings, *keys: str) -> Settings:
+    app = settings.require_app()
+    return replace(settings, app=AppCredentials(app.app_id, tuple(map(SecretStr, keys)), app.webhook_secrets))
 
 
 @dataclass
@@ -48,9 +69,9 @@ class Place:
     def push(self, branch: str, files: dict[str, Any], **more: Any) -> str:
         return str(self.github.verb("push", repo=self.name, branch=branch, files=files, **more)["sha"])
 
-    def pull(self, files: dict[str, Any], body: str = "", login: str = "alice", **more: Any) -> "Opened":
+    def pull(self, files: dict[str, Any] = CHANGE, body: str = "", login: str = "alice") -> "Opened":
         self.push("fix", files)
-        return self.opened("fix", body, login, **more)
+        return self.opened("fix", body, login)
 
     def opened(self, head: str, body: str = "", login: str = "alice", base: str = "main") -> "Opened":
         made = self.github.user(
@@ -63,6 +84,13 @@ class Place:
 
     def ci(self, sha: str, name: str, **more: Any) -> None:
         self.github.verb("ci", repo=self.name, sha=sha, name=name, **more)
+
+    def answers(self, match: str, body: object, status: int = 200, **more: Any) -> None:
+        """What GitHub answers to the next request that matches."""
+        self.github.fault(match, kind="status", status=status, body=body, **more)
+
+    def refuses(self, match: str, status: int, message: str = "No.", **more: Any) -> None:
+        self.answers(match, {"message": message}, status, **more)
 
     def asked(self, name: str | None = None) -> list[str]:
         """Every request since `forget`, in one word each."""
@@ -130,6 +158,16 @@ def vault() -> Drawer:
 def access(settings: Settings, vault: Drawer) -> Iterator[AppAccess]:
     with app_access(settings, vault, SystemClock()) as access:
         yield access
+
+
+@pytest.fixture
+def publisher(access: AppAccess, settings: Settings) -> GitHubChecks:
+    return GitHubChecks(access, settings.require_app().app_id)
+
+
+@pytest.fixture
+def checks(publisher: GitHubChecks) -> GitHubCheckRuns:
+    return publisher.with_fence(no_lease)
 
 
 @pytest.fixture
