@@ -1,6 +1,6 @@
 """Credentials, connections and retries, over real HTTP."""
 
-import re
+import asyncio
 import socket
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -11,13 +11,20 @@ from threading import Thread
 from typing import Self
 
 import pytest
-from cryptography.hazmat.primitives.asymmetric import rsa
-from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from githubkit.exception import CacheUnsupportedError
 from pydantic import SecretStr
 
-from tests.worker.adapters.github.conftest import INSTALLATION, Drawer, Place
-from tests.world.github_bench import GitHub
-from worker.adapters.github.client import MOST_CONNECTIONS, ApiCall, AppAccess, app_access, graphql_url, token_access
+from tests.worker.adapters.github.conftest import DAMAGED_KEY, INSTALLATION, Drawer, Place, another_key, with_keys
+from worker.adapters.github.client import (
+    MOST_CONNECTIONS,
+    ApiCall,
+    AppAccess,
+    SharedTokens,
+    SharedTokensStrategy,
+    app_access,
+    graphql_url,
+    token_access,
+)
 from worker.adapters.github.pull_requests import GitHubPullSource, make_read_options
 from worker.adapters.github.responses import PermissionResponse, PullState
 from worker.adapters.redis import keys
@@ -25,7 +32,7 @@ from worker.clock import SystemClock
 from worker.domain.ids import InstallationId
 from worker.domain.ports import RateLimit
 from worker.errors import Forbidden, RateLimited, SettingError, SubjectGone, Unavailable
-from worker.settings import AppCredentials, Settings
+from worker.settings import Settings
 
 
 class Counter:
@@ -74,115 +81,146 @@ class Counter:
             target.shutdown(socket.SHUT_WR)
 
 
-def another_key() -> SecretStr:
-    key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
-    return SecretStr(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode())
-
-
-def with_keys(settings: Settings, *keys: SecretStr) -> Settings:
-    app = settings.require_app()
-    return replace(settings, app=AppCredentials(app.app_id, keys, app.webhook_secrets))
-
-
 def look(access: AppAccess, place: Place) -> str:
     path = f"/repos/{place.name}/collaborators/bob/permission"
     return access.api(INSTALLATION).get(path, PermissionResponse).permission
 
 
-def tokens_made(github: GitHub) -> int:
-    app = github.requests(None, f"app:{github.ready.app_id}")
+def collaborators(place: Place) -> str:
+    return f"GET /repos/{place.name}/collab"
+
+
+def tokens_made(place: Place) -> int:
+    app = place.github.requests(None, f"app:{place.github.ready.app_id}")
     return sum(one["path"].endswith("/access_tokens") for one in app)
 
 
+MAKING_A_TOKEN = "POST /app/installations/100/access_tokens"
+
+
+# Credentials
+
+
 def test_a_token_is_made_once_for_all_workers(place: Place, settings: Settings, vault: Drawer) -> None:
-    before = tokens_made(place.github)
+    before = tokens_made(place)
     for _ in range(2):
         with app_access(settings, vault, SystemClock()) as access:
             assert look(access, place) == "write"
-    assert tokens_made(place.github) - before == 1
-    assert len(vault.kept) == 1
-    assert not any("jwt" in name for name in vault.kept)
+    assert tokens_made(place) - before == 1
+    assert list(vault.kept) == [keys.token(INSTALLATION)]
 
 
-def test_a_refused_token_is_made_anew_and_the_request_sent_again(
+def test_a_token_that_is_refused_or_was_dropped_is_made_anew_and_the_request_sent_again(
     place: Place, access: AppAccess, vault: Drawer
 ) -> None:
     look(access, place)
-    old = dict(vault.kept)
+    old, before = dict(vault.kept), tokens_made(place)
     place.github.verb("tokens/expire")
     assert look(access, place) == "write"
     assert vault.kept != old
-    refused = [one for one in place.github.requests(place.name, "unknown") if one["status"] == 401]
-    assert len(refused) == 1
-
-
-def test_a_token_that_was_dropped_is_made_anew_at_the_next_request(
-    place: Place, access: AppAccess, vault: Drawer
-) -> None:
-    look(access, place)
-    assert vault.kept.pop(keys.token(INSTALLATION))
-    before = tokens_made(place.github)
-    look(access, place)
-    assert tokens_made(place.github) - before == 1
+    assert [one["status"] for one in place.github.requests(place.name, "unknown")] == [401]
+    vault.kept.clear()
+    assert look(access, place) == "write"
+    assert tokens_made(place) - before == 2
 
 
 def test_a_token_that_another_worker_renewed_is_used(place: Place, settings: Settings, vault: Drawer) -> None:
     with app_access(settings, vault, SystemClock()) as one, app_access(settings, vault, SystemClock()) as other:
-        look(one, place)
-        look(other, place)
+        for access in (one, other):
+            look(access, place)
         place.github.verb("tokens/expire")
-        before = tokens_made(place.github)
-        look(one, place)
-        look(other, place)
-        assert tokens_made(place.github) - before == 1
+        before = tokens_made(place)
+        for access in (one, other):
+            look(access, place)
+        assert tokens_made(place) - before == 1
 
 
 def test_credentials_that_stay_refused_are_forbidden_after_two_tries(place: Place, access: AppAccess) -> None:
     look(access, place)
-    order = {"kind": "status", "status": 401, "body": {"message": "Bad credentials"}, "count": 9}
-    place.github.fault(f"GET /repos/{place.name}/collab", **order)
+    place.refuses(collaborators(place), 401, "Bad credentials", count=9)
     with pytest.raises(Forbidden):
         look(access, place)
     assert place.asked()[1:] == ["GET 401"] * 2
 
 
-def test_the_second_key_is_used_when_the_first_is_refused(place: Place, settings: Settings, vault: Drawer) -> None:
-    """The bench takes any signature, so a refusal is ordered as GitHub words it."""
-    good = settings.require_app().private_keys[0]
-    refused = {"message": "A JSON web token could not be decoded"}
-    place.github.fault("POST /app/installations/100/access_tokens", kind="status", status=401, body=refused)
-    with app_access(with_keys(settings, another_key(), good), vault, SystemClock()) as access:
+@pytest.mark.parametrize("first", [another_key(), DAMAGED_KEY], ids=["refused", "damaged"])
+def test_the_second_key_is_used_when_the_first_is_of_no_use(
+    place: Place, settings: Settings, vault: Drawer, first: str
+) -> None:
+    good = settings.require_app().private_keys[0].get_secret_value()
+    with app_access(with_keys(settings, first, good), vault, SystemClock()) as access:
         assert look(access, place) == "write"
-
-
-def test_the_second_key_is_used_when_the_first_is_damaged(place: Place, settings: Settings, vault: Drawer) -> None:
-    good = settings.require_app().private_keys[0]
-    damaged = SecretStr("-----BEGIN PRIVATE KEY-----\nYWJj\n-----END PRIVATE KEY-----")
-    with app_access(with_keys(settings, damaged, good), vault, SystemClock()) as access:
-        assert look(access, place) == "write"
-    alone = app_access(with_keys(settings, damaged), Drawer(), SystemClock())
+    alone = app_access(with_keys(settings, first), Drawer(), SystemClock())
     with alone as access, pytest.raises(Forbidden, match="ASSAY_APP_PRIVATE_KEY"):
         look(access, place)
 
 
 def test_without_an_accepted_key_the_remedy_is_named(place: Place, access: AppAccess) -> None:
-    body = {"message": "'Expiration time' claim ('exp') is too far in the future"}
-    place.github.fault("POST /app/installations/100/access_tokens", kind="status", status=401, body=body, count=9)
+    too_far = "'Expiration time' claim ('exp') is too far in the future"
+    place.refuses(MAKING_A_TOKEN, 401, too_far, count=9)
     with pytest.raises(Forbidden, match=r"too far in the future.*assay doctor"):
         look(access, place)
 
 
-def test_an_app_that_was_uninstalled_is_gone(place: Place, access: AppAccess) -> None:
-    assert place.name
-    with pytest.raises(SubjectGone, match="uninstalled"):
-        access.api(InstallationId(999)).get("/installation/repositories", PermissionResponse)
-
-
-def test_a_suspended_installation_is_gone(place: Place, access: AppAccess) -> None:
-    body = {"message": "This installation has been suspended"}
-    place.github.fault("POST /app/installations/100/access_tokens", kind="status", status=403, body=body)
-    with pytest.raises(SubjectGone, match="suspended"):
+@pytest.mark.parametrize(
+    ("status", "message", "told"),
+    [(404, "Not Found", "uninstalled"), (403, "This installation has been suspended", "suspended")],
+)
+def test_an_app_that_was_uninstalled_or_suspended_is_gone(
+    place: Place, access: AppAccess, status: int, message: str, told: str
+) -> None:
+    place.refuses(MAKING_A_TOKEN, status, message)
+    with pytest.raises(SubjectGone, match=told):
         look(access, place)
+
+
+def test_a_persons_token_that_is_refused_names_its_variable(place: Place, settings: Settings) -> None:
+    wrong = token_access(replace(settings, github_token=SecretStr("ghp_wrong")), SystemClock())
+    with wrong as access, pytest.raises(Forbidden, match="GITHUB_TOKEN"):
+        access.api(InstallationId(0)).get(f"/repos/{place.name}/collaborators/bob/permission", PermissionResponse)
+
+
+def test_without_an_app_the_missing_variable_is_named(settings: Settings, vault: Drawer) -> None:
+    nobodys = app_access(replace(settings, app=None), vault, SystemClock())
+    with pytest.raises(SettingError, match="ASSAY_APP_ID"), nobodys:
+        pass
+
+
+# Where tokens are kept
+
+HOUR, OTHER = timedelta(hours=1), InstallationId(2)
+TOKEN, JWT = "githubkit:auth:app:9:installation:1:x", "githubkit:auth:app:1:jwt"
+
+
+def test_a_token_of_an_installation_is_kept_until_it_is_refused(vault: Drawer) -> None:
+    tokens = SharedTokens(vault, INSTALLATION)
+    for token in ("ghs_one", "ghs_two"):
+        tokens.set(TOKEN, token, HOUR)
+        assert (tokens.get(TOKEN), SharedTokens(vault, OTHER).get(TOKEN)) == (token, None)
+        assert vault.kept == {keys.token(INSTALLATION): token.encode()}, "under the name that the door knows"
+        tokens.refuse(token)
+        assert tokens.get(TOKEN) is None
+
+
+def test_no_jwt_is_kept_and_no_token_that_is_over_already(vault: Drawer) -> None:
+    tokens = SharedTokens(vault, INSTALLATION)
+    tokens.set(JWT, "eyJ", HOUR)
+    tokens.set(TOKEN, "ghs_one", timedelta(seconds=-5))
+    assert vault.kept == {}
+    vault.put(keys.token(INSTALLATION), b"ghs_one", HOUR)
+    assert tokens.get(JWT) is None
+
+
+def test_there_is_no_http_cache_and_nothing_asynchronous(vault: Drawer) -> None:
+    strategy = SharedTokensStrategy(SharedTokens(vault, INSTALLATION))
+    with pytest.raises(CacheUnsupportedError):
+        strategy.get_hishel_storage()
+    for cache in (strategy.get_async_cache_storage, strategy.get_async_hishel_storage):
+        with pytest.raises(CacheUnsupportedError):
+            asyncio.run(cache())
+
+
+# Connections
 
 
 def test_one_connection_serves_all_requests_from_all_threads(place: Place, settings: Settings, vault: Drawer) -> None:
@@ -201,7 +239,7 @@ def test_one_connection_serves_all_requests_from_all_threads(place: Place, setti
 
 def test_threads_that_ask_at_the_same_time_are_all_answered(place: Place, access: AppAccess) -> None:
     look(access, place)
-    place.github.fault(f"GET /repos/{place.name}/collab", kind="slow", ms=300, count=4)
+    place.github.fault(collaborators(place), kind="slow", ms=300, count=4)
     with ThreadPoolExecutor(4) as threads:
         asked = [threads.submit(look, access, place) for _ in range(4)]
         assert [one.result() for one in asked] == ["write"] * 4
@@ -223,13 +261,16 @@ def test_only_so_many_installations_keep_a_connection(place: Place, settings: Se
         assert door.connections == 2
 
 
+# Retries and limits
+
+
 @pytest.mark.parametrize("kind", ["reset", "status"])
 def test_a_read_is_repeated_after_a_broken_connection_and_after_a_5xx(
     place: Place, access: AppAccess, kind: str
 ) -> None:
-    place.github.fault(f"GET /repos/{place.name}/collab", kind=kind, count=2)
+    place.github.fault(collaborators(place), kind=kind, count=2)
     assert look(access, place) == "write"
-    place.github.fault(f"GET /repos/{place.name}/collab", kind=kind, count=3)
+    place.github.fault(collaborators(place), kind=kind, count=3)
     with pytest.raises(Unavailable, match="GitHub"):
         look(access, place)
     assert len(place.asked()) == 6
@@ -247,7 +288,7 @@ def test_silence_is_not_waited_for_twice(place: Place, settings: Settings, vault
     hasty = replace(settings, timing=replace(settings.timing, github_timeout=0.3))
     with app_access(hasty, vault, SystemClock()) as access:
         look(access, place)
-        place.github.fault(f"GET /repos/{place.name}/collab", kind="timeout", ms=1000, count=3)
+        place.github.fault(collaborators(place), kind="timeout", ms=1000, count=3)
         with pytest.raises(Unavailable, match="no answer in time"):
             look(access, place)
 
@@ -258,7 +299,7 @@ def test_silence_is_not_waited_for_twice(place: Place, settings: Settings, vault
 def test_a_secondary_limit_says_when_to_come_back(
     place: Place, access: AppAccess, order: dict[str, object], seconds: int
 ) -> None:
-    place.github.fault(f"GET /repos/{place.name}/collab", **order)
+    place.github.fault(collaborators(place), **order)
     with pytest.raises(RateLimited) as caught:
         look(access, place)
     wait = caught.value.retry_at - SystemClock().now()
@@ -287,11 +328,7 @@ class Book:
     [
         {"kind": "secondary", "retry_after": 30},
         {"kind": "secondary"},
-        {
-            "kind": "status",
-            "status": 200,
-            "body": {"errors": [{"message": "You have exceeded a secondary rate limit"}]},
-        },
+        {"status": 200, "body": {"errors": [{"message": "You have exceeded a secondary rate limit"}]}},
     ],
     ids=["with a time", "without one", "GraphQL's"],
 )
@@ -326,7 +363,7 @@ def test_a_used_up_limit_says_when_it_starts_anew(place: Place, access: AppAcces
 
 
 def test_an_answer_that_is_not_githubs_is_an_outage(place: Place, access: AppAccess) -> None:
-    place.github.fault(f"GET /repos/{place.name}/collab", kind="status", status=200, body={"hello": "world"})
+    place.answers(collaborators(place), {"hello": "world"})
     with pytest.raises(Unavailable, match="permission: Field required"):
         look(access, place)
 
@@ -341,7 +378,7 @@ def test_a_server_that_is_not_there_is_an_outage(settings: Settings, vault: Draw
 
 
 def test_enterprise_servers_paths_are_used(place: Place, settings: Settings, vault: Drawer) -> None:
-    pull = place.pull({"a.py": "x = 2\n"})
+    pull = place.pull()
     url = f"{settings.github_api_url}/api/v3"
     with app_access(replace(settings, github_api_url=url), vault, SystemClock()) as access:
         assert look(access, place) == "write"
@@ -362,23 +399,9 @@ def test_graphql_is_found_beside_the_rest_api(rest: str, graph: str) -> None:
     assert graphql_url(rest) == graph
 
 
-def test_a_persons_token_that_is_refused_names_its_variable(place: Place, settings: Settings) -> None:
-    wrong = token_access(replace(settings, github_token=SecretStr("ghp_wrong")), SystemClock())
-    with wrong as access, pytest.raises(Forbidden, match="GITHUB_TOKEN"):
-        access.api(InstallationId(0)).get(f"/repos/{place.name}/collaborators/bob/permission", PermissionResponse)
-
-
-def test_without_an_app_the_missing_variable_is_named(settings: Settings, vault: Drawer) -> None:
-    with (
-        pytest.raises(SettingError, match="ASSAY_APP_ID"),
-        app_access(replace(settings, app=None), vault, SystemClock()),
-    ):
-        pass
-
-
 def test_no_error_tells_a_secret(place: Place, access: AppAccess, vault: Drawer) -> None:
-    place.github.fault(f"GET /repos/{place.name}/collab", status=500, count=3)
+    place.github.fault(collaborators(place), status=500, count=3)
     with pytest.raises(Unavailable) as caught:
         look(access, place)
     [token] = vault.kept.values()
-    assert not re.search(re.escape(token.decode()), str(caught.value))
+    assert token.decode() not in str(caught.value)

@@ -13,11 +13,9 @@ from tests.worker.adapters.github.conftest import INSTALLATION, Place
 from tests.world.github_bench import GitHub
 from worker.adapters.github.client import ApiCall, AppAccess
 from worker.adapters.github.errors import (
-    GITHUB,
     DiffTooLarge,
     GitHubBadRequest,
     SecondaryRateLimited,
-    not_found_reason,
     reset_time,
     translate_error,
 )
@@ -26,7 +24,6 @@ from worker.domain.ids import InstallationId
 from worker.errors import AssayError, Bug, Forbidden, Outage, RateLimited, RetryRule, SubjectGone, Unavailable, classify
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
-RULE = RetryRule(attempts=3, first_delay=timedelta(seconds=1))
 SLOW = "Server Error: Sorry, this diff is taking too long to generate."
 LOADED = "Server Error: Sorry, this diff is temporarily unavailable due to heavy server load."
 
@@ -46,57 +43,56 @@ def clear(github: GitHub) -> Iterator[None]:
 
 
 @pytest.mark.parametrize(
-    ("method", "path", "status", "message", "kind", "words"),
+    ("call", "status", "message", "kind", "words"),
     [
-        ("GET", "/pulls/1", 403, "Resource not accessible by integration", Forbidden, "pull_requests: read"),
-        ("POST", "/check-runs", 403, "Resource not accessible by integration", Forbidden, "checks: write"),
-        ("GET", "/commits/x/check-runs", 403, "no", Forbidden, "checks: read"),
-        ("GET", "/commits/x/status", 403, "no", Forbidden, "statuses: read"),
-        ("GET", "/contents/a.py", 403, "no", Forbidden, "contents: read"),
-        ("POST", "/issues/comments/1/reactions", 403, "no", Forbidden, "pull_requests: write"),
-        ("GET", "/issues/1", 403, "no", Forbidden, "issues: read"),
-        ("GET", "/collaborators/bob/permission", 403, "no", Forbidden, "metadata: read"),
-        ("GET", "/pulls/1", 451, "Repository access blocked", Forbidden, "access blocked"),
-        ("GET", "/pulls/1", 404, "Not Found", SubjectGone, "deleted"),
-        ("PATCH", "/check-runs/1", 404, "Not Found", SubjectGone, "check run deleted"),
-        ("POST", "/issues/comments/1/reactions", 404, "Not Found", SubjectGone, "comment deleted"),
-        ("GET", "/pulls/1", 410, "Gone", SubjectGone, "deleted"),
-        ("POST", "/check-runs", 422, "No commit found for SHA: f00", SubjectGone, "head commit deleted"),
-        ("POST", "/check-runs", 422, "Invalid request.", GitHubBadRequest, "422 to POST"),
-        ("GET", "/pulls/1", 400, "Problems parsing JSON", GitHubBadRequest, "Problems parsing JSON"),
-        ("GET", "/pulls/1", 406, "the diff exceeded", DiffTooLarge, "the diff exceeded"),
-        ("GET", "/pulls/1", 422, SLOW, DiffTooLarge, "too long to generate"),
-        ("GET", "/pulls/1", 422, LOADED, DiffTooLarge, "heavy server load"),
-        ("GET", "/pulls/1", 429, "Too many requests", SecondaryRateLimited, "again at"),
-        ("GET", "/pulls/1", 403, "You have exceeded a secondary rate limit.", SecondaryRateLimited, "again at"),
-        ("PATCH", "/check-runs/1", 500, "Server Error", Unavailable, "answered 500 to PATCH"),
-        ("PATCH", "/check-runs/1", 503, "Unavailable", Unavailable, "answered 503"),
+        ("GET /pulls/1", 403, "Resource not accessible by integration", Forbidden, "pull_requests: read"),
+        ("POST /check-runs", 403, "Resource not accessible by integration", Forbidden, "checks: write"),
+        ("GET /commits/x/check-runs", 403, "no", Forbidden, "checks: read"),
+        ("GET /commits/x/status", 403, "no", Forbidden, "statuses: read"),
+        ("GET /contents/a.py", 403, "no", Forbidden, "contents: read"),
+        ("POST /issues/comments/1/reactions", 403, "no", Forbidden, "pull_requests: write"),
+        ("GET /issues/1", 403, "no", Forbidden, "issues: read"),
+        ("GET /collaborators/bob/permission", 403, "no", Forbidden, "metadata: read"),
+        ("GET /pulls/1", 451, "Repository access blocked", Forbidden, "access blocked"),
+        ("GET /pulls/1", 404, "Not Found", SubjectGone, "deleted"),
+        ("PATCH /check-runs/1", 404, "Not Found", SubjectGone, "check run deleted"),
+        ("POST /issues/comments/1/reactions", 404, "Not Found", SubjectGone, "comment deleted"),
+        ("GET /pulls/1", 410, "Gone", SubjectGone, "deleted"),
+        ("POST /check-runs", 422, "No commit found for SHA: f00", SubjectGone, "head commit deleted"),
+        ("POST /check-runs", 422, "Invalid request.", GitHubBadRequest, "422 to POST"),
+        ("GET /pulls/1", 400, "Problems parsing JSON", GitHubBadRequest, "Problems parsing JSON"),
+        ("GET /pulls/1", 406, "the diff exceeded", DiffTooLarge, "the diff exceeded"),
+        ("GET /pulls/1", 422, SLOW, DiffTooLarge, "too long to generate"),
+        ("GET /pulls/1", 422, LOADED, DiffTooLarge, "heavy server load"),
+        ("GET /pulls/1", 429, "Too many requests", SecondaryRateLimited, "again at"),
+        ("GET /pulls/1", 403, "You have exceeded a secondary rate limit.", SecondaryRateLimited, "again at"),
+        ("PATCH /check-runs/1", 500, "Server Error", Unavailable, "answered 500 to PATCH"),
+        ("PATCH /check-runs/1", 503, "Unavailable", Unavailable, "answered 503"),
     ],
 )
 def test_every_refusal_of_the_rest_api_has_its_name(  # noqa: PLR0913, PLR0917 - a table's columns
-    place: Place,
-    access: AppAccess,
-    method: str,
-    path: str,
-    status: int,
-    message: str,
-    kind: type[AssayError],
-    words: str,
+    place: Place, access: AppAccess, call: str, status: int, message: str, kind: type[AssayError], words: str
 ) -> None:
-    place.github.fault(f"{method} .*{place.name}", kind="status", status=status, body={"message": message})
+    method, path = call.split()
+    place.refuses(f"{method} .*{place.name}", status, message)
     body = None if method == "GET" else {"content": "eyes"}
     with pytest.raises(kind, match=re.escape(words)) as caught:
         access.api(INSTALLATION).fetch(ApiCall(method, f"/repos/{place.name}{path}", body=body), PermissionResponse)
     assert type(caught.value) is kind or kind is Unavailable
 
 
-QUERY = "query Odd($owner: String!, $name: String!) { repository(owner: $owner, name: $name) { name } }"
+def query(place: Place, access: AppAccess) -> PullState:
+    owner, name = place.name.split("/")
+    document = "query Odd($owner: String!, $name: String!) { repository(owner: $owner, name: $name) { name } }"
+    return access.api(INSTALLATION).query(document, {"owner": owner, "name": name}, PullState)
+
+
 PULL = ["repository", "pullRequest"]
 COMMENT = ["updateIssueComment"]
 
 
 @pytest.mark.parametrize(
-    ("error", "kind", "words"),
+    ("error", "kind", "told"),
     [
         ({"type": "RATE_LIMITED", "message": "API rate limit exceeded"}, RateLimited, "again at"),
         ({"type": "RATE_LIMIT", "message": "API rate limit exceeded"}, RateLimited, "again at"),
@@ -116,22 +112,16 @@ COMMENT = ["updateIssueComment"]
         ({"type": "UNPROCESSABLE", "path": COMMENT, "message": "locked"}, Forbidden, '(UNPROCESSABLE): "locked"'),
         ({"type": "SERVICE_UNAVAILABLE", "path": COMMENT, "message": "oops"}, Unavailable, "oops (at updateIssue"),
         ({"message": "Something went wrong while executing your query."}, Unavailable, "Something went wrong"),
-        (
-            {"message": "Field 'x' doesn't exist", "extensions": {"code": "undefinedField"}},
-            GitHubBadRequest,
-            "Field 'x'",
-        ),
+        ({"message": "no field x", "extensions": {"code": "undefinedField"}}, GitHubBadRequest, "no field x"),
         ({"type": "MAX_NODE_LIMIT_EXCEEDED", "message": "too many nodes"}, GitHubBadRequest, "too many nodes"),
     ],
 )
 def test_every_error_of_graphql_has_its_name(
-    place: Place, access: AppAccess, error: Mapping[str, Any], kind: type[AssayError], words: str
+    place: Place, access: AppAccess, error: object, kind: type[AssayError], told: str
 ) -> None:
-    body = {"data": None, "errors": [error]}
-    place.github.fault("POST /graphql Odd", kind="status", status=200, body=body, count=3)
-    owner, name = place.name.split("/")
-    with pytest.raises(kind, match=re.escape(words)) as caught:
-        access.api(INSTALLATION).query(QUERY, {"owner": owner, "name": name}, PullState)
+    place.answers("POST /graphql Odd", {"data": None, "errors": [error]}, count=3)
+    with pytest.raises(kind, match=re.escape(told)) as caught:
+        query(place, access)
     assert type(caught.value) is kind or kind is Unavailable
 
 
@@ -150,12 +140,10 @@ def test_every_error_of_graphql_has_its_name(
 def test_only_what_is_known_to_pass_is_asked_again_at_once(
     place: Place, access: AppAccess, error: Mapping[str, Any], times: int
 ) -> None:
-    body = {"data": None, "errors": [{"message": "oops", **error}]}
-    place.github.fault("POST /graphql Odd", kind="status", status=200, body=body, count=3)
-    owner, name = place.name.split("/")
+    place.answers("POST /graphql Odd", {"data": None, "errors": [{"message": "oops", **error}]}, count=3)
     before = len(place.asked())
     with pytest.raises(AssayError):
-        access.api(INSTALLATION).query(QUERY, {"owner": owner, "name": name}, PullState)
+        query(place, access)
     assert len(place.asked()) - before == times
 
 
@@ -173,22 +161,15 @@ def test_only_what_is_known_to_pass_is_asked_again_at_once(
 def test_what_a_dossier_can_do_without_is_no_error(place: Place, access: AppAccess, path: list[str | int]) -> None:
     head = {"state": "OPEN", "headRefOid": "0" * 40}
     for kind in ("FORBIDDEN", "NOT_FOUND"):
-        body = {"data": head, "errors": [{"type": kind, "path": path, "message": "no"}]}
-        place.github.fault("POST /graphql Odd", kind="status", status=200, body=body)
-        owner, name = place.name.split("/")
-        assert access.api(INSTALLATION).query(QUERY, {"owner": owner, "name": name}, PullState).state == "OPEN"
+        place.answers("POST /graphql Odd", {"data": head, "errors": [{"type": kind, "path": path, "message": "no"}]})
+        assert query(place, access).state == "OPEN"
 
 
 @pytest.mark.parametrize("page", ["<html>Bad gateway</html>", {"message": 5}])
 def test_a_refusal_that_is_not_githubs_is_told_as_such(place: Place, access: AppAccess, page: object) -> None:
-    place.github.fault(f"GET .*{place.name}", kind="status", status=418, body=page)
+    place.answers(f"GET .*{place.name}", page, 418)
     with pytest.raises(GitHubBadRequest, match="not GitHub's"):
         access.api(INSTALLATION).get(f"/repos/{place.name}/pulls/1", PermissionResponse)
-
-
-def test_an_uninstalled_app_is_told_from_a_deleted_thing() -> None:
-    assert not_found_reason("/app/installations/5/access_tokens") == "uninstalled"
-    assert not_found_reason("/repos/a/b/pulls/1") == "deleted"
 
 
 def test_an_error_of_ours_inside_githubkit_comes_out_as_it_was() -> None:
@@ -197,16 +178,11 @@ def test_an_error_of_ours_inside_githubkit_comes_out_as_it_was() -> None:
     assert translate_error(RequestError(RequestError(ours)), NOW) is ours
 
 
-def test_what_githubkit_could_not_even_send_is_an_outage() -> None:
-    found = translate_error(AuthCredentialError("odd"), NOW)
-    assert (type(found), str(found)) == (
-        Unavailable,
-        "GitHub is unavailable: the request was not sent (AuthCredentialError)",
-    )
-
-
-def test_a_wrong_request_is_a_bug_and_not_an_abstention() -> None:
-    assert classify(GitHubBadRequest("422"), 1, RULE) == Bug()
+def test_what_githubkit_could_not_even_send_is_an_outage_and_a_wrong_request_is_a_bug() -> None:
+    unsent = translate_error(AuthCredentialError("odd"), NOW)
+    assert type(unsent) is Unavailable
+    assert str(unsent) == "GitHub is unavailable: the request was not sent (AuthCredentialError)"
+    assert classify(GitHubBadRequest("422"), 1, RetryRule(attempts=3, first_delay=timedelta(seconds=1))) == Bug()
 
 
 @pytest.mark.parametrize(
@@ -222,6 +198,5 @@ def test_the_reset_time_is_read_from_the_headers(headers: Mapping[str, str], exp
 
 
 def test_an_unknown_installation_is_gone(access: AppAccess) -> None:
-    with pytest.raises(AssayError, match="uninstalled"):
+    with pytest.raises(SubjectGone, match="uninstalled"):
         access.api(InstallationId(5)).get("/repos/acme/x", PermissionResponse)
-    assert GITHUB == "GitHub"
