@@ -1,0 +1,310 @@
+"""Texts of a pull request: its issues as nobody it judges wrote them, its patches, and its files at the head."""
+
+import subprocess
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.worker.adapters.github.conftest import Place
+from worker.adapters.github.pull_request_texts import (
+    MOST_CHARACTERS,
+    HeadTexts,
+    batches,
+    join_patches,
+    linked_issues,
+    texts_to_read,
+    to_head_file,
+)
+from worker.adapters.github.pull_requests import GitHubPullSource
+from worker.adapters.github.responses import BlobResponse, ChangedFileResponse, GraphIssue, GraphPull
+from worker.domain.dossier import HeadFile, Issue, UnreadFile, UnreadReason
+from worker.dossier.diff.parser import ChangeKind, parse_diff
+
+AGENT = "copilot-swe-agent[bot]"
+OPENED = datetime(2026, 11, 20, 12, tzinfo=UTC)
+
+Edits = list[tuple[str, bool]]
+"""Who edited, and whether it is used."""
+
+
+# Issues that somebody edited
+
+
+def body_of(issue: Issue) -> tuple[str, Edits]:
+    return issue.body, [(one.by, one.used) for one in issue.late_edits]
+
+
+def title_of(issue: Issue) -> tuple[str, Edits]:
+    return issue.title, [(one.by, one.used) for one in issue.late_renames]
+
+
+@pytest.mark.parametrize("link", ["#{number}", "https://127.0.0.1/{repository}/issues/{number}"])
+def test_what_an_author_makes_of_his_issue_is_not_read_until_somebody_else_takes_it_over(
+    place: Place, source: GitHubPullSource, link: str
+) -> None:
+    number = place.issue("Wrong sum", "y is 3")
+    pull = place.pull(body=f"Closes {link.format(repository=place.name, number=number)}", login="mallory")
+
+    def edited(login: str, text: str) -> Issue:
+        path = f"/repos/{place.name}/issues/{number}"
+        place.github.user(login, "PATCH", path, body=text, title=f"Title: {text}")
+        (issue,) = source.dossier(pull.request).issues
+        assert issue.edited_by == login
+        return issue
+
+    def both(text: str, title: str, edits: Edits) -> list[tuple[str, Edits]]:
+        return [(text, edits), (title, edits)]
+
+    (issue,) = source.dossier(pull.request).issues
+    assert (body_of(issue), title_of(issue), issue.edited_by) == (("y is 3", []), ("Wrong sum", []), None)
+    assert place.asked() == ["AssayPull", "GET 200", "AssayTexts"]
+    mine = [("mallory", False)]
+    for text, edits in (("y is 2", mine), ("y may be 2", mine * 2)):
+        issue = edited("mallory", text)
+        assert [body_of(issue), title_of(issue)] == both("y is 3", "Wrong sum", edits)
+    issue = edited("alice", "y may be 2 or 3")
+    assert [body_of(issue), title_of(issue)] == both("y may be 2 or 3", "Title: y may be 2 or 3", [])
+    issue = edited(AGENT, "anything")
+    assert [body_of(issue), title_of(issue)] == both("y may be 2 or 3", "Title: y may be 2 or 3", [(AGENT, False)])
+
+
+def actor(login: str | None, kind: str = "User") -> dict[str, str] | None:
+    return None if login is None else {"__typename": kind, "login": login}
+
+
+def edit(login: str | None, minutes: int, text: str | None, kind: str = "User") -> dict[str, Any]:
+    return {"editedAt": OPENED + timedelta(minutes=minutes), "editor": actor(login, kind), "diff": text}
+
+
+def rename(login: str | None, minutes: int, before: str, after: str, kind: str = "User") -> dict[str, Any]:
+    at = OPENED + timedelta(minutes=minutes)
+    return {"createdAt": at, "previousTitle": before, "currentTitle": after, "actor": actor(login, kind)}
+
+
+Nodes = list[dict[str, Any] | None] | None
+
+PULL = GraphPull.model_validate({
+    "state": "OPEN", "title": "Fix", "body": "", "createdAt": OPENED, "isDraft": False, "changedFiles": 1,
+    "baseRefName": "main", "baseRefOid": "b" * 40, "headRefName": "fix", "headRefOid": "a" * 40,
+    "author": actor("bob"), "commits": {"nodes": []},
+})  # fmt: skip
+
+
+def read(nodes: Nodes, *, more: bool = False, **fields: Any) -> Issue:
+    """An issue whose text has this history; *more*: GitHub has earlier edits."""
+    shown: dict[str, Any] = {
+        "number": 7,
+        "title": "Sum",
+        "body": "now",
+        "url": "https://github.com/acme/things/issues/7",
+        "repository": {"nameWithOwner": "acme/things"},
+        "includesCreatedEdit": True,
+        "userContentEdits": None if nodes is None else {"nodes": nodes, "pageInfo": {"hasNextPage": more}},
+    }
+    (issue,) = linked_issues(PULL, [GraphIssue.model_validate({**shown, **fields})], [])
+    return issue
+
+
+def read_title(nodes: Nodes, *, earlier: bool = False) -> Issue:
+    return read(None, timelineItems={"nodes": nodes, "pageInfo": {"hasPreviousPage": earlier}})
+
+
+WRITTEN = edit("alice", -60, "as written")
+
+
+@pytest.mark.parametrize(
+    ("login", "kind", "is_used"),
+    [("bob", "User", False), ("renovate", "Bot", False), ("cursoragent", "User", False), ("carol", "User", True)],
+    ids=["the author", "a bot", "an agent's own account", "somebody else"],
+)
+def test_the_author_and_bots_are_told_from_people(login: str, kind: str, *, is_used: bool) -> None:
+    edited = read([edit(login, 5, "now", kind), WRITTEN])
+    assert (edited.body, "late_edits" in edited.model_fields_set) == ("now" if is_used else "as written", not is_used)
+    renamed = read_title([rename(login, 5, "Product", "Sum", kind)])
+    assert (renamed.title, "late_renames" in renamed.model_fields_set) == ("Sum" if is_used else "Product", not is_used)
+
+
+@pytest.mark.parametrize(
+    ("nodes", "fields"),
+    [
+        pytest.param([edit("bob", 5, "now")], {"more": True}, id="there are more"),
+        pytest.param([edit("bob", 5, "now")], {"includesCreatedEdit": False}, id="the first text is not among them"),
+        pytest.param([edit("bob", 5, "now"), None, WRITTEN], {}, id="one may not be seen"),
+        pytest.param([edit("bob", 5, "now"), edit("alice", -60, None)], {}, id="the text may not be seen"),
+        pytest.param(None, {"lastEditedAt": OPENED, "editor": actor("bob")}, id="none at all"),
+    ],
+)
+def test_an_edit_that_cannot_be_taken_back_is_used_and_told(nodes: Nodes, fields: dict[str, Any]) -> None:
+    assert body_of(read(nodes, **fields)) == ("now", [("bob", True)])
+
+
+@pytest.mark.parametrize(
+    ("nodes", "earlier"),
+    [
+        pytest.param([rename("bob", 5, "Product", "Sum")], True, id="there were earlier ones"),
+        pytest.param([None, rename("bob", 5, "Product", "Sum")], False, id="one may not be seen"),
+        pytest.param([rename("bob", 5, "Product", "Quotient")], False, id="of another title"),
+    ],
+)
+def test_a_title_that_cannot_be_taken_back_is_used_and_told(nodes: Nodes, *, earlier: bool) -> None:
+    assert title_of(read_title(nodes, earlier=earlier)) == ("Sum", [("bob", True)])
+
+
+@pytest.mark.parametrize(
+    ("nodes", "told"),
+    [
+        pytest.param([rename("bob", -5, "Product", "Sum")], ("Sum", []), id="before the pull request was there"),
+        pytest.param([rename("bob", 5, "A", "B"), rename(None, 5, "B", "Sum")], ("Sum", []), id="by who is gone"),
+        pytest.param([rename("carol", 5, "A", "B"), rename("bob", 5, "B", "Sum")], ("B", [("bob", False)]),
+                     id="of the same second the last one told"),
+        pytest.param([], ("Sum", []), id="never"),
+        pytest.param(None, ("Sum", []), id="nobody tells"),
+    ],
+)  # fmt: skip
+def test_only_what_was_renamed_late_is_taken_back(nodes: Nodes, told: tuple[str, Edits]) -> None:
+    assert title_of(read_title(nodes)) == told
+
+
+def test_an_issue_that_was_never_edited_has_no_history() -> None:
+    for issue in (read(None), read([])):
+        assert (body_of(issue), title_of(issue), issue.edited_by) == (("now", []), ("Sum", []), None)
+
+
+# A diff from the list of files parses as what git prints
+
+HUNK = "@@ -1 +1 @@\n-a\n+b"
+
+
+def changed(
+    name: str, status: str, patch: str | None = None, old: str | None = None, changes: int = 0
+) -> ChangedFileResponse:
+    return ChangedFileResponse(
+        filename=name, status=status, previous_filename=old, changes=changes or 2 * bool(patch), patch=patch
+    )
+
+
+def test_every_kind_of_change_parses() -> None:
+    files = [
+        changed("m.py", "modified", HUNK),
+        changed("new.py", "added", "@@ -0,0 +1 @@\n+b"),
+        changed("gone.py", "removed", "@@ -1 +0,0 @@\n-a"),
+        changed("to.py", "renamed", old="from.py"),
+        changed("to2.py", "renamed", HUNK, "from 2.py"),
+        changed("twin.py", "copied", old="m.py"),
+        changed("mode.sh", "changed"),
+        changed("empty.py", "added"),
+    ]
+    found = join_patches(files, len(files))
+    diff = parse_diff(found.diff.encode())
+    assert [(file.path, file.change) for file in diff.files] == [
+        ("m.py", ChangeKind.MODIFIED),
+        ("new.py", ChangeKind.ADDED),
+        ("gone.py", ChangeKind.DELETED),
+        ("to.py", ChangeKind.RENAMED),
+        ("to2.py", ChangeKind.RENAMED),
+        ("twin.py", ChangeKind.COPIED),
+        ("mode.sh", ChangeKind.MODIFIED),
+        ("empty.py", ChangeKind.ADDED),
+    ]
+    assert diff.by_path["to2.py"].old_path == "from 2.py"
+    assert found.unread == ()
+
+
+def test_lines_that_github_left_out_are_named_and_files_beyond_its_list_counted() -> None:
+    found = join_patches([changed("big.json", "modified", changes=90_000)], 3001)
+    assert [(file.path, file.reason) for file in found.unread] == [
+        ("big.json", UnreadReason.TOO_LARGE),
+        ("(3000 more files that GitHub does not list)", UnreadReason.OVER_LIMIT),
+    ]
+    assert parse_diff(found.diff.encode()).files[0].hunks == ()
+
+
+@given(path=st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), min_size=1))
+def test_any_path_comes_back(path: str) -> None:
+    files = [changed(path, "modified", HUNK), changed(path, "renamed", HUNK, f"{path}2")]
+    assert [file.path for file in parse_diff(join_patches(files, 2).diff.encode()).files] == [path, path]
+
+
+@pytest.mark.parametrize("name", ["plain.py", "with space.py", 'quo"te\\.py', "tab\t.py", "ümläut.py"])
+def test_git_applies_it(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text("a\n")
+    subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True)
+    patch = join_patches([changed(name, "modified", HUNK)], 1).diff
+    subprocess.run(["git", "apply", "-"], cwd=tmp_path, input=patch.encode(), check=True)
+    assert (tmp_path / name).read_text() == "b\n"
+
+
+# Files at the head
+
+DIFF = b"""diff --git a/a.py b/a.py
+--- a/a.py
++++ b/a.py
+@@ -1 +1 @@
+-a
++b
+diff --git a/gone.py b/gone.py
+deleted file mode 100644
+--- a/gone.py
++++ /dev/null
+@@ -1 +0,0 @@
+-a
+diff --git a/logo.png b/logo.png
+index 1..2 100644
+Binary files a/logo.png and b/logo.png differ
+diff --git a/lib b/lib
+index 1111111..2222222 160000
+--- a/lib
++++ b/lib
+@@ -1 +1 @@
+-Subproject commit 1111111
++Subproject commit 2222222
+diff --git "a/caf\\351.py" "b/caf\\351.py"
+new file mode 100644
+diff --git a/z.py b/z.py
+new file mode 100644
+"""
+
+
+@pytest.mark.parametrize("most", [1, 2])
+def test_only_what_has_a_text_at_the_head_is_asked_for_and_what_is_too_much_named(most: int) -> None:
+    found = texts_to_read(parse_diff(DIFF), most)
+    paths = ("a.py", "z.py")
+    assert found.paths == paths[:most]
+    assert [(file.path, file.reason) for file in found.unread] == [
+        ("logo.png", UnreadReason.BINARY),
+        ("caf\ufffd.py", UnreadReason.NOT_UTF8),
+        *((path, UnreadReason.OVER_LIMIT) for path in paths[most:]),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("blob", "expected"),
+    [
+        (BlobResponse(text="x", is_binary=False, is_truncated=False), HeadFile(path="p", text="x")),
+        (BlobResponse(text="", is_binary=False, is_truncated=False), HeadFile(path="p", text="")),
+        (BlobResponse(text=None, is_binary=True, is_truncated=False), UnreadReason.BINARY),
+        (BlobResponse(text="cut", is_binary=False, is_truncated=True), UnreadReason.TOO_LARGE),
+        (BlobResponse(text=None, is_binary=None, is_truncated=None), UnreadReason.TOO_LARGE),
+        (None, UnreadReason.OVER_LIMIT),
+    ],
+)
+def test_a_blob_is_a_text_or_a_reason(blob: BlobResponse | None, expected: HeadFile | UnreadReason) -> None:
+    found = to_head_file("p", blob)
+    assert (found.reason if isinstance(found, UnreadFile) else found) == expected
+
+
+def test_a_full_shelf_says_so() -> None:
+    shelf = HeadTexts([])
+    shelf.put(["a"], [BlobResponse(text="x" * MOST_CHARACTERS)])
+    assert shelf.is_full
+    shelf.mark_unread(["b"])
+    assert shelf.unread == [UnreadFile(path="b", reason=UnreadReason.OVER_LIMIT)]
+
+
+def test_batches_hold_everything_once() -> None:
+    assert batches("abcde", 2) == ["ab", "cd", "e"]
+    assert batches("", 2) == []
