@@ -19,8 +19,6 @@ from worker.judge.merge_group import GroupPullRequest, PublishedCheckRun
 from worker.publishing.check_runs import no_lease
 from worker.settings import Settings
 
-CHANGE = {"a.py": "x = 1\ny = 3\n"}
-
 
 @pytest.fixture
 def groups(access: AppAccess, settings: Settings) -> GitHubMergeGroups:
@@ -31,11 +29,6 @@ def groups(access: AppAccess, settings: Settings) -> GitHubMergeGroups:
 def open_source(access: AppAccess, settings: Settings) -> Callable[[MergeGroup], GroupPullSource]:
     options = make_read_options(settings.require_app().app_id, settings.github_api_url)
     return lambda group: GroupPullSource(access, options, group)
-
-
-@pytest.fixture
-def checks(access: AppAccess, settings: Settings) -> GitHubCheckRuns:
-    return GitHubChecks(access, settings.require_app().app_id).with_fence(no_lease)
 
 
 def queued(place: Place, pull: Opened, **options: Any) -> MergeGroup:
@@ -53,18 +46,12 @@ def queued(place: Place, pull: Opened, **options: Any) -> MergeGroup:
     )
 
 
-@pytest.mark.slow
-def test_the_ref_that_github_gives_names_the_pull_request(place: Place) -> None:
-    pull = place.pull(CHANGE)
-    group = queued(place, pull)
-    assert find_pull_number(group.head_ref, group.base_ref) == pull.number
-
-
 def test_a_pull_request_is_seen_by_its_number_also_where_the_commit_belongs_to_none(
     place: Place, groups: GitHubMergeGroups
 ) -> None:
-    pull = place.pull(CHANGE)
+    pull = place.pull()
     group = queued(place, pull, squash=True)
+    assert find_pull_number(group.head_ref, group.base_ref) == pull.number
     path = f"/repos/{place.name}/commits/{group.head_sha}/pulls"
     assert place.github.user("alice", "GET", path) == []
     assert groups.pull_request(group) == GroupPullRequest(pull.sha, is_closed=False, published=None)
@@ -82,7 +69,7 @@ def of_number(group: MergeGroup, number: int) -> MergeGroup:
 def test_our_newest_check_of_this_pull_request_counts_and_comes_with_the_head(
     place: Place, groups: GitHubMergeGroups, checks: GitHubCheckRuns
 ) -> None:
-    pull = place.pull(CHANGE)
+    pull = place.pull()
     group = queued(place, pull)
     other = pull.request.model_copy(update={"pull": pull.request.pull.model_copy(update={"number": 99})})
 
@@ -107,7 +94,7 @@ def test_our_newest_check_of_this_pull_request_counts_and_comes_with_the_head(
 def test_what_graphql_can_not_tell_is_asked_of_rest(
     place: Place, groups: GitHubMergeGroups, checks: GitHubCheckRuns
 ) -> None:
-    pull = place.pull(CHANGE)
+    pull = place.pull()
     group = queued(place, pull)
     ours = checks.create(pull.request, pull.sha, CheckContent("Accepted", "Words", conclusion=Conclusion.SUCCESS))
     run = {"url": "https://github.example/runs/abc", "externalId": f"pull:{pull.number}", "status": "COMPLETED"}
@@ -124,7 +111,7 @@ def test_what_graphql_can_not_tell_is_asked_of_rest(
     for suites, oid in told:
         commits: dict[str, Any] = {"nodes": [{"commit": {"oid": oid, "checkSuites": suites}}]}
         data = {"repository": {"pullRequest": {"state": "OPEN", "headRefOid": pull.sha, "commits": commits}}}
-        place.github.fault("POST /graphql AssayMember", kind="status", status=200, body={"data": data})
+        place.answers("POST /graphql AssayMember", {"data": data})
         member = groups.pull_request(group)
         assert member
         assert member.published == PublishedCheckRun(CheckRunId(ours), "success", "Accepted")
@@ -132,7 +119,7 @@ def test_what_graphql_can_not_tell_is_asked_of_rest(
 
 
 def test_its_change_is_the_one_against_the_group_before_it(place: Place, groups: GitHubMergeGroups) -> None:
-    first = place.pull(CHANGE)
+    first = place.pull()
     place.push("second", {"b.py": "z = 1\n"})
     second = place.opened("second")
     before = queued(place, first)
@@ -147,11 +134,11 @@ def test_its_change_is_the_one_against_the_group_before_it(place: Place, groups:
 def test_a_diff_that_is_too_large_is_not_shown(
     place: Place, groups: GitHubMergeGroups, open_source: Callable[[MergeGroup], GroupPullSource]
 ) -> None:
-    pull = place.pull(CHANGE)
+    pull = place.pull()
     group = queued(place, pull)
-    place.github.verb("fault", match="GET .*/compare/", status=406, body={"message": "too large"})
+    place.refuses("GET .*/compare/", 406, "too large")
     assert groups.diff(group) is None
-    place.github.verb("fault", match="GET .*/compare/", status=406, body={"message": "too large"})
+    place.refuses("GET .*/compare/", 406, "too large")
     with pytest.raises(Unavailable):
         open_source(group).dossier(pull.request)
 
@@ -159,7 +146,7 @@ def test_a_diff_that_is_too_large_is_not_shown(
 def test_a_dossier_of_a_group_is_the_pull_request_as_the_group_changes_it(
     place: Place, open_source: Callable[[MergeGroup], GroupPullSource]
 ) -> None:
-    pull = place.pull(CHANGE, body="Words")
+    pull = place.pull(body="Words")
     place.ci(pull.sha, "test", conclusion="failure")
     group = queued(place, pull, files={"a.py": "x = 1\ny = 9\n"})
     dossier = open_source(group).dossier(pull.request)
@@ -174,7 +161,7 @@ def test_a_dossier_of_a_group_is_the_pull_request_as_the_group_changes_it(
 def test_a_groups_check_is_told_apart_from_its_pull_requests(
     place: Place, access: AppAccess, settings: Settings
 ) -> None:
-    pull = place.pull(CHANGE)
+    pull = place.pull()
     group = queued(place, pull)
     app_id = settings.require_app().app_id
     own = GitHubChecks(access, app_id, lambda _: group_external_id(pull.number)).with_fence(no_lease)

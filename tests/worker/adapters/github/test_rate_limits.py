@@ -59,24 +59,23 @@ def headers(remaining: int, reset: datetime = RESET, resource: str = "core") -> 
     }
 
 
-def test_the_last_requests_are_kept_for_telling_the_state() -> None:
-    budget = RequestBudget(HERE, Page(core=RateLimit(RESERVED_REQUESTS[RequestPriority.JUDGING], RESET)), Hand())
-    budget.admit("core", RequestPriority.STATE)
-    with pytest.raises(RateLimited) as refused:
-        budget.admit("core", RequestPriority.JUDGING)
-    assert refused.value.retry_at == RESET
-
-
-def test_a_sweep_leaves_what_pull_requests_need() -> None:
-    budget = RequestBudget(HERE, Page(core=RateLimit(RESERVED_REQUESTS[RequestPriority.SWEEP], RESET)), Hand())
-    budget.admit("core", RequestPriority.JUDGING)
-    with pytest.raises(RateLimited):
-        budget.admit("core", RequestPriority.SWEEP)
-
-
-def test_nothing_left_stops_even_the_state() -> None:
-    with pytest.raises(RateLimited):
-        RequestBudget(HERE, Page(core=RateLimit(0, RESET)), Hand()).admit("core", RequestPriority.STATE)
+@pytest.mark.parametrize(
+    ("left", "admitted", "refused"),
+    [
+        (RESERVED_REQUESTS[RequestPriority.SWEEP], RequestPriority.JUDGING, RequestPriority.SWEEP),
+        (RESERVED_REQUESTS[RequestPriority.JUDGING], RequestPriority.STATE, RequestPriority.JUDGING),
+        (0, None, RequestPriority.STATE),
+    ],
+)
+def test_the_last_requests_are_kept_for_what_is_more_urgent(
+    left: int, admitted: RequestPriority | None, refused: RequestPriority
+) -> None:
+    budget = RequestBudget(HERE, Page(core=RateLimit(left, RESET)), Hand())
+    if admitted is not None:
+        budget.admit("core", admitted)
+    with pytest.raises(RateLimited) as told:
+        budget.admit("core", refused)
+    assert told.value.retry_at == RESET
 
 
 def test_after_the_reset_all_is_there_again_and_other_budgets_are_others() -> None:

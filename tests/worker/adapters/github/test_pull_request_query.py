@@ -29,6 +29,8 @@ FILE = "x = 1\n\n\n\n\n\n\n\ny = 2\n"
 CHANGE = FILE.replace("y = 2", "y = 3")
 KNOWN = ["GET 200", "AssayPull"]
 """What is asked where head and base are as they are known to be: the diff, then all the rest at once."""
+AGAIN = [*KNOWN, "GET 200", "AssayTexts"]
+"""What is asked where they are not."""
 
 
 class Reader:
@@ -139,20 +141,16 @@ def test_commits_that_are_not_the_newest_decide_nothing(here: Place, reader: Rea
     pull = here.pull({"a.py": CHANGE})
     base = base_of(pull)
     head = here.push("fix", {"b.py": "b = 2\n"})
-    assert reader.reads(pull, head_sha=pull.sha, base_sha=base).pull_request.head_sha == head
-    assert reader.asked == ["GET 200", "AssayPull", "GET 200", "AssayTexts"]
-    assert reader.reads(pull, head_sha=pull.sha, base_sha=base).pull_request.head_sha == head
-    assert reader.asked == ["GET 200", "AssayPull", "GET 200", "AssayTexts"]
-    reader.reads(pull, head_sha=head, base_sha=pull.sha)
-    assert reader.asked == ["GET 200", "AssayPull", "GET 200", "AssayTexts"]
+    for old_head, old_base in ((pull.sha, base), (pull.sha, base), (head, pull.sha)):
+        assert reader.reads(pull, head_sha=old_head, base_sha=old_base).pull_request.head_sha == head
+        assert reader.asked == AGAIN
 
 
 @pytest.mark.slow
 def test_a_diff_that_is_too_large_to_show_is_asked_for_once(here: Place, reader: Reader) -> None:
     pull = here.pull({"a.py": CHANGE})
     changes = {"head_sha": pull.sha, "base_sha": base_of(pull)}
-    refused = {"kind": "status", "status": 406, "body": {"message": "Sorry, the diff exceeded the maximum"}}
-    here.github.fault("GET .*/pulls/[0-9]+$", **refused)
+    here.refuses("GET .*/pulls/[0-9]+$", 406, "Sorry, the diff exceeded the maximum")
     dossier = reader.source.dossier(pull.request.model_copy(update=changes))
     assert "+y = 3" in dossier.diff
     assert here.asked()[-4:] == ["GET 406", "AssayPull", "GET 200", "AssayTexts"]
@@ -163,8 +161,8 @@ def test_a_diff_that_is_too_large_to_show_is_asked_for_once(here: Place, reader:
 def test_a_guess_that_is_too_much_at_once_is_asked_in_pieces(here: Place, reader: Reader) -> None:
     pull = here.pull({f"m{number}.py": f"x = {number}\n" for number in range(30)})
     reader.reads(pull)
-    slow = {"data": None, "errors": [{"message": "Something went wrong while executing your query"}]}
-    here.github.fault("POST /graphql AssayPull", kind="status", status=200, body=slow, count=3)
+    slow = {"message": "Something went wrong while executing your query"}
+    here.answers("POST /graphql AssayPull", {"data": None, "errors": [slow]}, count=3)
     reader.reads(pull)
     assert reader.asked == ["GET 200", *["AssayPull"] * 4, "GET 200", "AssayTexts"]
 
@@ -225,7 +223,7 @@ def test_a_push_before_the_diff_is_read_has_it_all_read_anew(
     monkeypatch.setattr(GitHubApi, "get_bytes", pushed_to)
     dossier = reader.reads(pull, head_sha=head)
     assert (dossier.pull_request.head_sha, "+y = 5" in dossier.diff) == (heads[0], True)
-    assert reader.asked == ["GET 200", "AssayPull", "GET 200", "AssayTexts"]
+    assert reader.asked == AGAIN
 
 
 # What is asked for
@@ -257,22 +255,19 @@ def request(**changes: Any) -> JudgeRequest:
 
 
 def test_a_base_branch_is_guessed_unless_another_one_was_told() -> None:
-    into = judged("main")
     told = [{}, {"base": hash_base("main")}, {"base": hash_base("next")}, {"base_sha": TIP}]
-    assert [guess_base_ref(request(**one), into) for one in told] == ["main", "main", None, None]
+    assert [guess_base_ref(request(**one), judged("main")) for one in told] == ["main", "main", None, None]
     assert [guess_base_ref(request(), one) for one in (judged(), None)] == [None, None]
 
 
 def test_a_guess_is_where_it_was_unless_the_request_knows_better() -> None:
-    assert guess_from_diff(request(head_sha=HEAD), None, ONE) is None
-    assert guess_from_diff(request(base_sha=BASE), None, ONE) is None
-    guess = guess_from_diff(request(), judged(), ONE)
-    assert guess
-    assert (guess.head_sha, guess.base_sha, guess.paths) == (HEAD, BASE, ("f.py",))
-    assert guess == guess_from_diff(request(head_sha=HEAD, base_sha=BASE), None, ONE)
-    guess = guess_from_diff(request(head_sha=TIP, base_sha=TIP), judged(), ONE)
-    assert guess
-    assert (guess.head_sha, guess.base_sha) == (TIP, TIP)
+    def guess(before: Dossier | None, **told: str) -> tuple[object, ...] | None:
+        made = guess_from_diff(request(**told), before, ONE)
+        return made and (made.head_sha, made.base_sha, made.paths)
+
+    assert guess(None, head_sha=HEAD) is guess(None, base_sha=BASE) is None
+    assert guess(judged()) == guess(None, head_sha=HEAD, base_sha=BASE) == (HEAD, BASE, ("f.py",))
+    assert guess(judged(), head_sha=TIP, base_sha=TIP) == (TIP, TIP, ("f.py",))
     with pytest.raises(DiffError):
         guess_from_diff(request(), judged(), "no diff")
 

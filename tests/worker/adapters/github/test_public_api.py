@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from tests.worker.adapters.github.conftest import Opened, Place
+from tests.worker.adapters.github.conftest import CHANGE, Opened, Place
 from worker.adapters.github.public_api import PublicPull, open_public_pull, open_token_source
 from worker.adapters.github.pull_requests import GitHubPullSource
 from worker.clock import SystemClock
@@ -16,8 +16,6 @@ from worker.domain.dossier import CiState, UnreadReason
 from worker.dossier.assemble import complete_dossier
 from worker.errors import InputError
 from worker.settings import Settings
-
-CHANGE = {"a.py": "x = 1\ny = 3\n"}
 
 
 @pytest.fixture
@@ -31,37 +29,35 @@ def public(settings: Settings, pull: Opened) -> PublicPull:
     return open_public_pull(replace(settings, app=None), SystemClock(), pull.place.name, pull.number)
 
 
-def asked_by_anybody(place: Place) -> list[str]:
-    return [one["path"].removeprefix(f"/repos/{place.name}") for one in place.exchanges("anonymous")]
+def asked_by_anybody(place: Place) -> tuple[list[str], list[str]]:
+    """The paths that were asked for, and the files among them."""
+    paths = [one["path"].removeprefix(f"/repos/{place.name}/") for one in place.exchanges("anonymous")]
+    files = [path.removeprefix("contents/") for path in paths if path.startswith("contents/")]
+    return [path for path in paths if not path.startswith("contents/")], files
 
 
 def test_a_token_reads_what_the_app_reads(place: Place, mine: GitHubPullSource, source: GitHubPullSource) -> None:
     number = place.issue("Wrong sum", "- [ ] y is 3")
-    pull = place.pull(CHANGE, body=f"Closes #{number}")
+    pull = place.pull(body=f"Closes #{number}")
     place.ci(pull.sha, "test", conclusion="success")
     assert mine.dossier(pull.request) == source.dossier(pull.request)
     assert mine.head_sha(pull.request) == pull.sha
 
 
-def test_a_merged_pull_request_can_be_read_with_a_token(place: Place, mine: GitHubPullSource) -> None:
-    pull = place.pull(CHANGE)
-    place.github.user("alice", "PUT", f"/repos/{place.name}/pulls/{pull.number}/merge")
-    assert mine.dossier(pull.request).pull_request.head_sha == pull.sha
-    assert mine.head_sha(pull.request) == pull.sha
-
-
-def test_an_assay_check_of_whatever_app_is_no_evidence_to_a_token(place: Place, mine: GitHubPullSource) -> None:
-    pull = place.pull(CHANGE)
+def test_a_token_reads_what_is_merged_and_no_assay_check_of_whatever_app(place: Place, mine: GitHubPullSource) -> None:
+    pull = place.pull()
     place.ci(pull.sha, "Assay", status="in_progress")
-    ci = mine.dossier(pull.request).ci
-    assert ci is not None
-    assert ci.state is CiState.MISSING
+    place.github.user("alice", "PUT", f"/repos/{place.name}/pulls/{pull.number}/merge")
+    dossier = mine.dossier(pull.request)
+    assert dossier.pull_request.head_sha == mine.head_sha(pull.request) == pull.sha
+    assert dossier.ci is not None
+    assert dossier.ci.state is CiState.MISSING
 
 
 def test_anybody_reads_a_public_pull_request_in_six_requests_and_its_files(place: Place, settings: Settings) -> None:
     number = place.issue("Wrong sum", "- [ ] y is 3")
     place.push("main", {"AGENTS.md": "Test first.\n"})
-    pull = place.pull(CHANGE, body=f"Closes #{number}", login="copilot-swe-agent[bot]")
+    pull = place.pull(body=f"Closes #{number}", login="copilot-swe-agent[bot]")
     place.ci(pull.sha, "test", conclusion="failure", output={"title": "1 failed", "summary": "test_sum"})
     place.ci(pull.sha, "", context="deploy", state="success")
     found = public(settings, pull)
@@ -77,15 +73,9 @@ def test_anybody_reads_a_public_pull_request_in_six_requests_and_its_files(place
         ("test", "failure", "1 failed\ntest_sum"),
         ("deploy", "success", ""),
     ]
-    paths = asked_by_anybody(place)
-    assert len([path for path in paths if not path.startswith("/contents/")]) == 6
-    assert [path for path in paths if path.startswith("/contents/")] == [
-        "/contents/a.py",
-        "/contents/AGENTS.md",
-        "/contents/CLAUDE.md",
-        "/contents/.github/assay.yml",
-        "/contents/.github/assay.yaml",
-    ]
+    rest, contents = asked_by_anybody(place)
+    assert len(rest) == 6
+    assert contents == ["a.py", "AGENTS.md", "CLAUDE.md", ".github/assay.yml", ".github/assay.yaml"]
 
 
 def test_anybody_sees_the_same_facts_as_the_app(place: Place, settings: Settings, source: GitHubPullSource) -> None:
@@ -99,17 +89,15 @@ def test_anybody_sees_the_same_facts_as_the_app(place: Place, settings: Settings
 def test_at_most_twenty_texts_are_read_and_the_rest_is_named(place: Place, settings: Settings) -> None:
     files: dict[str, Any] = {f"m{number:02}.py": f"x = {number}\n" for number in range(25)}
     found = public(settings, place.pull({**files, "logo.png": {"base64": base64.b64encode(b"\0\1").decode()}}))
-    paths = asked_by_anybody(place)
-    assert len([path for path in paths if path.startswith("/contents/")]) == 20
-    over = [file.path for file in found.dossier.files_unread if file.reason is UnreadReason.OVER_LIMIT]
-    assert over == [f"m{number:02}.py" for number in range(16, 25)]
-    assert [file.path for file in found.dossier.files_unread if file.reason is UnreadReason.BINARY] == ["logo.png"]
+    assert len(asked_by_anybody(place)[1]) == 20
+    over = {f"m{number:02}.py": UnreadReason.OVER_LIMIT for number in range(16, 25)}
+    assert {file.path: file.reason for file in found.dossier.files_unread} == {**over, "logo.png": UnreadReason.BINARY}
     assert found.notes == ("The texts of 9 files were not read. Set GITHUB_TOKEN to read it all.",)
 
 
 def test_issues_that_are_not_read_are_named(place: Place, settings: Settings) -> None:
     first = place.issue("One", "one")
-    found = public(settings, place.pull(CHANGE, body=f"Fixes #{first}, fixes acme/secret#9"))
+    found = public(settings, place.pull(body=f"Fixes #{first}, fixes acme/secret#9"))
     assert [one.number for one in found.dossier.issues] == [first]
     assert found.notes == ("Of the linked issues these were not read: acme/secret#9. Set GITHUB_TOKEN to read it all.",)
     place.push("more", {"a.py": "x = 7\n"})
@@ -119,12 +107,9 @@ def test_issues_that_are_not_read_are_named(place: Place, settings: Settings) ->
     assert "#99 is private or not there" in found.notes[0]
 
 
-def test_a_private_pull_request_asks_for_a_token(place: Place, settings: Settings) -> None:
+def test_what_anybody_cannot_read_asks_for_a_token(place: Place, settings: Settings) -> None:
     with pytest.raises(InputError, match=r"#77 can't be seen without a token.*GITHUB_TOKEN"):
         public(settings, Opened(place, 77, "0" * 40))
-
-
-def test_a_pull_request_too_large_for_anybody_asks_for_a_token(place: Place, settings: Settings) -> None:
     pull = place.pull({f"m/{number}.py": "x\n" for number in range(301)})
     with pytest.raises(InputError, match=r"too large to read without a token.*GITHUB_TOKEN"):
         public(settings, pull)
@@ -137,11 +122,11 @@ def test_a_link_is_not_taken_for_the_file_that_it_points_to(place: Place, settin
 
 
 def test_lists_that_are_longer_than_a_page_are_said_to_be_cut(place: Place, settings: Settings) -> None:
-    pull = place.pull(CHANGE)
+    pull = place.pull()
     commit = {"sha": "1" * 40, "commit": {"message": "m", "author": None}, "author": None}
-    place.github.fault("GET .*/commits$", kind="status", status=200, body=[commit] * 100)
+    place.answers("GET .*/commits$", [commit] * 100)
     runs = {"total_count": 130, "check_runs": [{"id": 1, "name": "test", "status": "queued"}]}
-    place.github.fault("GET .*/check-runs", kind="status", status=200, body=runs)
+    place.answers("GET .*/check-runs", runs)
     found = public(settings, pull)
     assert found.notes == (
         "Only the first 100 commits were read. Set GITHUB_TOKEN to read it all.",
@@ -153,19 +138,19 @@ def test_lists_that_are_longer_than_a_page_are_said_to_be_cut(place: Place, sett
 
 
 @pytest.mark.parametrize(
-    ("order", "reason"),
+    ("status", "body", "reason"),
     [
-        ({"status": 404, "body": {"message": "Not Found"}}, UnreadReason.OVER_LIMIT),
-        ({"status": 200, "body": {"type": "file", "encoding": "none", "content": ""}}, UnreadReason.TOO_LARGE),
-        ({"status": 200, "body": {"type": "file", "encoding": "base64", "content": "abc"}}, UnreadReason.TOO_LARGE),
-        ({"status": 200, "body": {"type": "file", "encoding": "base64", "content": "AAEC"}}, UnreadReason.BINARY),
+        (404, {"message": "Not Found"}, UnreadReason.OVER_LIMIT),
+        (200, {"type": "file", "encoding": "none", "content": ""}, UnreadReason.TOO_LARGE),
+        (200, {"type": "file", "encoding": "base64", "content": "abc"}, UnreadReason.TOO_LARGE),
+        (200, {"type": "file", "encoding": "base64", "content": "AAEC"}, UnreadReason.BINARY),
     ],
 )
 def test_a_text_that_does_not_come_is_named(
-    place: Place, settings: Settings, order: dict[str, object], reason: UnreadReason
+    place: Place, settings: Settings, status: int, body: object, reason: UnreadReason
 ) -> None:
-    pull = place.pull(CHANGE)
-    place.github.fault("GET .*/contents/a.py", kind="status", **order)
+    pull = place.pull()
+    place.answers("GET .*/contents/a.py", body, status)
     found = public(settings, pull).dossier
     assert [(one.path, one.reason) for one in found.files_unread] == [("a.py", reason)]
     assert found.files == ()
