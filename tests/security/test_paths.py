@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.app.cli.assay_command import assay, environment
-from tests.worker.adapters.git.laptop import Laptop, texts
+from tests.worker.adapters.git.conftest import Laptop, texts
 from tests.worker.judge.making import dossier
-from worker.adapters.git.checkout import CheckoutInputs
 from worker.domain.dossier import HeadFile
 from worker.errors import AssayError
 
@@ -40,7 +39,7 @@ def laptop(tmp_path: Path) -> Laptop:
 
 
 def whole(laptop: Laptop, case: str | None = None) -> str:
-    return laptop.dossier(inputs=CheckoutInputs(case=case)).model_dump_json()
+    return laptop.dossier(case=case).model_dump_json()
 
 
 def test_links_are_judged_as_links_wherever_they_lead(laptop: Laptop, outside: Path) -> None:

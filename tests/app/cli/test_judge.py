@@ -13,7 +13,7 @@ from pytest_httpserver import HTTPServer
 
 from app.cli.judge import parse_pull_request, web_host
 from tests.app.cli.assay_command import ASSAY, assay, environment, refused
-from tests.worker.adapters.git.laptop import Laptop
+from tests.worker.adapters.git.conftest import Laptop
 from tests.world.anthropic import Anthropic
 from tests.world.replies import reject
 from worker.adapters.git.example_repository import ExampleRepository, make_example

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.worker.adapters.git.laptop import NOW, Laptop
+from tests.worker.adapters.git.conftest import NOW, Laptop
 from worker.domain.ports import PullSource
 from worker.dossier.assemble import complete_dossier
 from worker.errors import InputError

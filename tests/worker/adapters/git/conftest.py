@@ -1,10 +1,109 @@
+"""A developer's laptop: a real repository in a temporary folder, and a person who commits to it."""
+
+import os
+import subprocess
+from collections.abc import Mapping
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.worker.adapters.git.laptop import Laptop
+from worker.adapters.git.checkout import CheckoutInputs, CheckoutSource
+from worker.domain.dossier import Dossier
+from worker.dossier.diff.parser import FileDiff, parse_diff
+
+NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+
+ENVIRONMENT = {
+    "PATH": os.defpath,
+    "HOME": os.devnull,
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_CONFIG_GLOBAL": os.devnull,
+    "GIT_AUTHOR_NAME": "Alice",
+    "GIT_AUTHOR_EMAIL": "alice@example.com",
+    "GIT_COMMITTER_NAME": "Alice",
+    "GIT_COMMITTER_EMAIL": "alice@example.com",
+    "GIT_AUTHOR_DATE": "2026-01-05T10:00:00+00:00",
+    "GIT_COMMITTER_DATE": "2026-01-05T10:00:00+00:00",
+    "GIT_ALLOW_PROTOCOL": "file",
+}
+
+
+class Laptop:
+    """A checkout with one commit on `main`, and the branch `retry` checked out."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        folder.mkdir(parents=True)
+        self.git("init", "--quiet", "--template=", "--initial-branch=main")
+        self.commits({"README.md": "# widgets\n"}, "Begin")
+        self.git("switch", "--quiet", "--create", "retry")
+
+    def git(self, *arguments: str, given: bytes = b"", **environment: str) -> str:
+        done = subprocess.run(
+            ["git", *arguments],
+            cwd=self.folder,
+            env=ENVIRONMENT | environment,
+            input=given,
+            capture_output=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr.decode()
+        return done.stdout.decode().strip()
+
+    def writes(self, files: Mapping[str, str | bytes | None]) -> None:
+        """Write files; None removes one."""
+        for name, content in files.items():
+            path = self.folder / name
+            if content is None:
+                path.unlink()
+                continue
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content.encode() if isinstance(content, str) else content)
+
+    def commits(self, files: Mapping[str, str | bytes | None], message: str = "Change") -> str:
+        self.writes(files)
+        self.git("add", "--all")
+        return self.commits_index(message)
+
+    def commits_index(self, message: str = "Change") -> str:
+        self.git("commit", "--quiet", "--allow-empty", "--cleanup=verbatim", "--file=-", given=message.encode())
+        return self.git("rev-parse", "HEAD")
+
+    def commits_to_main(self, files: Mapping[str, str | bytes | None], message: str = "Change") -> str:
+        """Commit to `main`, and begin the branch `retry` there."""
+        self.git("switch", "--quiet", "main")
+        made = self.commits(files, message)
+        self.git("switch", "--quiet", "--force-create", "retry")
+        return made
+
+    def source(
+        self, *, base: str | None = None, head: str | None = None, inputs: CheckoutInputs | None = None
+    ) -> CheckoutSource:
+        return CheckoutSource(self.folder, base=base, head=head, inputs=inputs)
+
+    def dossier(self, *, base: str | None = None, head: str | None = None, **inputs: Any) -> Dossier:
+        return dossier_of(self.source(base=base, head=head, inputs=CheckoutInputs(**inputs)))
 
 
 @pytest.fixture
 def laptop(tmp_path: Path) -> Laptop:
     return Laptop(tmp_path / "widgets")
+
+
+def dossier_of(source: CheckoutSource) -> Dossier:
+    return source.dossier(source.request(NOW))
+
+
+def shown(dossier: Dossier) -> dict[str, FileDiff]:
+    """The dossier's diff, by path."""
+    return dict(parse_diff(dossier.diff.encode()).by_path)
+
+
+def texts(dossier: Dossier) -> dict[str, str | None]:
+    return {file.path: file.text for file in dossier.files or ()}
+
+
+def unread(dossier: Dossier) -> dict[str, str]:
+    return {file.path: file.reason.value for file in dossier.files_unread}

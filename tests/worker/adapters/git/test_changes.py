@@ -1,17 +1,28 @@
-"""Every kind of change that git knows reaches the dossier, or is listed as unread."""
+"""What is read of a repository: every kind of change that git knows, a revert, and names in the head tree."""
 
 import os
 import re
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
-from tests.worker.adapters.git.laptop import Laptop, shown, texts, unread
-from worker.adapters.git.changes import FILE_BYTES, changes_between, diff_between, read_commit, texts_of
-from worker.adapters.git.git import open_repository
+from tests.worker.adapters.git.conftest import NOW, Laptop, dossier_of, shown, texts, unread
+from worker.adapters.git.changes import (
+    FILE_BYTES,
+    changes_between,
+    diff_between,
+    find_names_at,
+    find_reverted_commit,
+    read_commit,
+    texts_of,
+)
+from worker.adapters.git.git import GitProgram, GitRepository, open_repository
+from worker.domain.dossier import Definition, LookupRequest, LookupResult
 from worker.domain.ids import Sha
 from worker.dossier.diff.parser import ChangeKind, LineKind
+from worker.errors import InputError
 
 LINES = "".join(f"line {number}\n" for number in range(30))
 SHA = "1" * 40
@@ -38,37 +49,28 @@ def test_carriage_returns_and_a_missing_last_newline_stay(laptop: Laptop) -> Non
     laptop.commits({"a.txt": "one\r\ntwo"})
     dossier = laptop.dossier()
     assert texts(dossier) == {"a.txt": "one\r\ntwo"}
-    assert [(line.text, line.has_newline) for line in shown(dossier)["a.txt"].added_lines] == [
-        ("one\r", True),
-        ("two", False),
-    ]
+    added = [(line.text, line.has_newline) for line in shown(dossier)["a.txt"].added_lines]
+    assert added == [("one\r", True), ("two", False)]
 
 
-def test_bytes_that_are_not_utf8_are_replaced_in_their_line_and_the_file_is_unread(laptop: Laptop) -> None:
-    laptop.commits({"latin.txt": b"caf\xe9\nplain\n"})
+@pytest.mark.parametrize(
+    ("files", "added", "reason"),
+    [
+        pytest.param({"a.x": b"caf\xe9\nplain\n"}, ["caf\ufffd", "plain"], "not_utf8", id="not UTF-8"),
+        pytest.param({".gitattributes": "*.x text diff\n", "a.x": b"\0\1\2" * 50}, [], "binary", id="binary, called text"),
+        pytest.param({".gitattributes": "*.x -diff binary\n", "a.x": "y = 1\n"}, ["y = 1"], None, id="text, called binary"),
+        pytest.param({"a.x": "x" * 99 + "\n"}, ["x" * 99], None, id="large"),
+        pytest.param({"a.x": LINES * (FILE_BYTES // 200)}, LINES.split("\n")[:-1] * (FILE_BYTES // 200), "too_large", id="huge"),
+    ],
+)  # fmt: skip
+def test_lines_are_in_the_diff_also_where_the_file_is_unread(
+    laptop: Laptop, files: dict[str, str | bytes | None], added: list[str], reason: str | None
+) -> None:
+    laptop.commits(files)
     dossier = laptop.dossier()
-    assert [line.text for line in shown(dossier)["latin.txt"].added_lines] == ["caf\ufffd", "plain"]
-    assert unread(dossier) == {"latin.txt": "not_utf8"}
-
-
-def test_a_binary_file_is_unread_also_where_attributes_call_it_text(laptop: Laptop) -> None:
-    laptop.commits({".gitattributes": "*.bin text diff\n", "a.bin": b"\0\1\2" * 50})
-    dossier = laptop.dossier()
-    assert shown(dossier)["a.bin"].is_binary
-    assert unread(dossier) == {"a.bin": "binary"}
-
-
-def test_attributes_of_the_branch_cannot_hide_a_file_from_the_judge(laptop: Laptop) -> None:
-    laptop.commits({".gitattributes": "*.py -diff binary\n", "a.py": "hidden = True\n"})
-    dossier = laptop.dossier()
-    assert [line.text for line in shown(dossier)["a.py"].added_lines] == ["hidden = True"]
-
-
-def test_a_large_file_is_unread_and_its_diff_is_there(laptop: Laptop) -> None:
-    laptop.commits({"large.txt": "x" * 99 + "\n", "huge.txt": ("y" * 99 + "\n") * (FILE_BYTES // 100 + 1)})
-    dossier = laptop.dossier()
-    assert unread(dossier) == {"huge.txt": "too_large"}
-    assert set(shown(dossier)) == {"large.txt", "huge.txt"}
+    file = shown(dossier)["a.x"]
+    assert ([line.text for line in file.added_lines], file.is_binary) == (added, reason == "binary")
+    assert unread(dossier) == ({} if reason is None else {"a.x": reason})
 
 
 @pytest.mark.parametrize(
@@ -167,9 +169,7 @@ def test_an_object_that_is_not_there_is_listed(laptop: Laptop) -> None:
 
 
 def test_settings_of_the_user_do_not_change_the_diff(laptop: Laptop) -> None:
-    laptop.git("switch", "--quiet", "main")
-    laptop.commits({"blank.txt": "one\n\ntwo\n"})
-    laptop.git("switch", "--quiet", "--create", "second")
+    laptop.commits_to_main({"blank.txt": "one\n\ntwo\n"})
     laptop.commits({"ü.py": "one\n", "README.md": "# gadgets\n", "blank.txt": "one\n\nthree\n"})
     before = laptop.dossier().diff
     for name, value in {
@@ -197,19 +197,161 @@ def test_replaced_objects_are_read_as_they_were(laptop: Laptop) -> None:
     assert texts(laptop.dossier(head="retry")) == {"a.py": "bad\n"}
 
 
-def test_commits_carry_messages_in_any_encoding() -> None:
-    latin = "author Jos\xe9 <j@e.x> 1 +0000\nencoding latin-1\n\nCaf\xe9\n\nBody\n".encode("latin-1")
-    assert read_commit(SHA, latin).message == "Café\n\nBody"
-    assert read_commit(SHA, latin).author == "José"
-    odd = b"author A <a@b> 1 +0000\nencoding no-such\n\ncaf\xe9\n"
-    assert read_commit(SHA, odd).message == "caf\ufffd"
-    coded = b"author A <a@b> 1 +0000\nencoding base64\n\nplain\n"
-    assert read_commit(SHA, coded).message == "plain"
-    signed = b"tree 1\nauthor A <a@b> 1 +0000\ngpgsig -----BEGIN\n author Mallory <m@m> 1\n -----END\n\nMessage\n"
-    assert read_commit(SHA, signed).author == "A"
+@pytest.mark.parametrize(
+    ("raw", "author", "message"),
+    [
+        ("author Jos\xe9 <j@e.x> 1 +0000\nencoding latin-1\n\nCaf\xe9\n\nBody\n", "José", "Café\n\nBody"),
+        ("author A <a@b> 1 +0000\nencoding no-such\n\ncaf\xe9\n", "A", "caf\ufffd"),
+        ("author A <a@b> 1 +0000\nencoding base64\n\nplain\n", "A", "plain"),
+        ("tree 1\nauthor A <a@b> 1 +0000\ngpgsig -----BEGIN\n author Mallory <m@m> 1\n -----END\n\nM\n", "A", "M"),
+    ],
+    ids=["latin-1", "an unknown encoding", "no encoding of texts", "signed"],
+)
+def test_commits_carry_messages_in_any_encoding(raw: str, author: str, message: str) -> None:
+    commit = read_commit(SHA, raw.encode("latin-1"))
+    assert (commit.author, commit.message) == (author, message)
 
 
 def test_only_lines_of_the_change_are_shown_as_changed(laptop: Laptop) -> None:
     laptop.commits({"README.md": "# widgets\n\nMore.\n"})
     kinds = [line.kind for line in shown(laptop.dossier())["README.md"].lines()]
     assert kinds == [LineKind.CONTEXT, LineKind.ADDED, LineKind.ADDED]
+
+
+# A change that takes back an earlier commit
+
+OLD = {"a.py": "x = 1\n", "b.py": "y = 1\n", "gone.py": "z = 1\n"}
+NEW = {"a.py": "x = 2\n", "b.py": "y = 2\n", "gone.py": None, "new commit .py": "n = 1\n"}
+UNDONE = {**OLD, "new commit .py": None}
+
+
+def bad_commit(laptop: Laptop) -> str:
+    """A commit on main with another one above it, and a branch to take it back on."""
+    laptop.commits_to_main(OLD)
+    sha = laptop.commits_to_main(NEW, "Make it fast")
+    laptop.commits_to_main({"other.py": "o = 1\n"})
+    return sha
+
+
+def test_the_exact_inverse_of_an_earlier_commit_is_found(laptop: Laptop) -> None:
+    sha = bad_commit(laptop)
+    laptop.commits(UNDONE)
+    assert laptop.dossier().reverts == sha
+
+
+def test_a_merge_is_taken_back_as_one_change(laptop: Laptop) -> None:
+    laptop.commits_to_main(OLD)
+    laptop.git("switch", "--quiet", "--create", "fast")
+    laptop.commits({"a.py": "x = 2\n"})
+    laptop.commits({"b.py": "y = 2\n"})
+    laptop.git("switch", "--quiet", "main")
+    laptop.git("merge", "--quiet", "--no-ff", "-m", "Merge fast", "fast")
+    merge = laptop.git("rev-parse", "HEAD")
+    laptop.git("switch", "--quiet", "--force-create", "retry")
+    laptop.commits(OLD)
+    assert laptop.dossier().reverts == merge
+
+
+@pytest.mark.parametrize(
+    "files", [{**UNDONE, "b.py": "y = 3\n"}, {**UNDONE, "more.py": "m = 1\n"}, {"a.py": "x = 1\n"}, {}]
+)
+def test_what_undoes_more_or_less_is_no_inverse(laptop: Laptop, files: dict[str, str | None]) -> None:
+    bad_commit(laptop)
+    laptop.commits(files)
+    assert laptop.dossier(base="main").reverts is None
+
+
+def test_more_history_than_is_read_shows_no_revert(laptop: Laptop, monkeypatch: pytest.MonkeyPatch) -> None:
+    bad_commit(laptop)
+    laptop.commits(UNDONE)
+    monkeypatch.setattr("worker.adapters.git.changes.MOST_REVERT_BYTES", 20)
+    assert laptop.dossier().reverts is None
+
+
+def hurried(laptop: Laptop, command: str) -> GitRepository:
+    """The repository, read by a git that never ends this command and is not waited for."""
+    whole, slow = open_repository(laptop.folder), laptop.folder.parent / "git"
+    slow.write_text(
+        f'#!/bin/sh\ncase "$*" in *" {command} "*) exec /bin/sleep 9;; esac\nexec {whole.program.path} "$@"\n'
+    )
+    slow.chmod(0o755)
+    return GitRepository(GitProgram(str(slow), 0.5), whole.git_dir, whole.common_dir, whole.worktree)
+
+
+def test_a_history_that_takes_too_long_shows_no_revert(laptop: Laptop) -> None:
+    bad_commit(laptop)
+    laptop.commits(UNDONE)
+    pull = laptop.dossier().pull_request
+    assert find_reverted_commit(hurried(laptop, "log"), pull.base_sha, pull.head_sha) is None
+
+
+# Names that are looked up in the head tree
+
+ANYWHERE = r"\.(?:py|cfg)$"
+
+
+def looked_up(laptop: Laptop, *names: str, callers: str = ANYWHERE) -> dict[str, tuple[str, ...]]:
+    source = laptop.source()
+    definitions = tuple(Definition(name, callers, is_private=True) for name in names)
+    found = source.look_up(source.request(NOW), dossier_of(source), LookupRequest(definitions))
+    return {lookup.name: lookup.paths for lookup in found.names}
+
+
+@pytest.mark.parametrize(
+    ("base", "head", "callers", "paths"),
+    [
+        pytest.param(
+            {"deep/er/b.py": "x = _load(1)\ny = _load(2)\n", "c.py": "_loader()\n", "d.cfg": "a = b:_load\n",
+             "e.bin": b"\0_load", "notes.md": "_load\n"},
+            {"a.py": "def _load(x):\n    return x\n"}, ANYWHERE, ("d.cfg", "deep/er/b.py"), id="words"),
+        pytest.param({}, {"a.py": "def _load(x):\n    return x\n"}, ANYWHERE, (), id="not where the text is at hand"),
+        pytest.param({}, {"a.py": "x = 1\n"}, ANYWHERE, (), id="nowhere"),
+        pytest.param({}, {"a/a.go": "func _load() {}\n", "b/b.go": "_load()\n"}, r"^a/[^/]+\.go$", (), id="not in this folder"),
+        pytest.param({f"m{at:02}.py": "_load()\n" for at in range(12)}, {"a.py": "_load = 1\n"}, ANYWHERE,
+                     tuple(f"m{at:02}.py" for at in range(10)), id="ten files at most"),
+    ],
+)  # fmt: skip
+def test_the_whole_head_tree_is_searched_for_words(
+    laptop: Laptop, base: Mapping[str, str | bytes], head: Mapping[str, str], callers: str, paths: tuple[str, ...]
+) -> None:
+    laptop.commits_to_main(base)
+    laptop.commits(head)
+    laptop.writes({"a/c.go": "_load()\n"})  # not committed
+    assert looked_up(laptop, "_load", "_save", callers=callers) == {"_load": paths, "_save": ()}
+
+
+def test_a_name_with_more_matches_than_are_read_is_not_looked_up(
+    laptop: Laptop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    laptop.commits({"a.py": "x = 1\n", "b.py": "_load()\n" * 9})
+    monkeypatch.setattr("worker.adapters.git.changes.MOST_BYTES", 20)
+    assert looked_up(laptop, "_load") == {}
+
+
+def test_a_partial_clone_is_not_searched(laptop: Laptop) -> None:
+    laptop.commits({"a.py": "x = 1\n"})
+    laptop.git("config", "remote.origin.promisor", "true")
+    assert looked_up(laptop, "_load") == {}
+
+
+def test_a_tree_that_takes_too_long_is_not_looked_up(laptop: Laptop) -> None:
+    laptop.commits({"a.py": "x = 1\n"})
+    assert (
+        find_names_at(hurried(laptop, "grep"), laptop.dossier(), [Definition("_load", ANYWHERE, is_private=True)]) == ()
+    )
+
+
+def test_a_commit_that_is_gone_is_told(laptop: Laptop) -> None:
+    laptop.commits({"a.py": "x = 1\n"})
+    source, dossier = laptop.source(), laptop.dossier()
+    gone = dossier.pull_request.model_copy(update={"head_sha": "f" * 40})
+    sought = LookupRequest((Definition("_load", ANYWHERE, is_private=True),))
+    with pytest.raises(InputError, match="git grep failed: unable to"):
+        source.look_up(source.request(NOW), dossier.model_copy(update={"pull_request": gone}), sought)
+
+
+def test_files_that_are_named_are_looked_up_in_the_whole_head_tree(laptop: Laptop) -> None:
+    laptop.commits({"docs/deep/b.md": "b\n"})
+    source = laptop.source()
+    sought = LookupRequest(paths=("docs/c.md", "deep/b.md", "docs"))
+    assert source.look_up(source.request(NOW), dossier_of(source), sought) == LookupResult(absent_paths=("docs/c.md",))

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.worker.adapters.git.laptop import NOW, shown
+from tests.worker.adapters.git.conftest import dossier_of, shown
 from worker.adapters.git.checkout import CheckoutInputs, CheckoutSource
 from worker.adapters.git.example_repository import ExampleRepository, make_example
 from worker.adapters.git.junit import read_junit
@@ -18,10 +18,12 @@ def judged(example: ExampleRepository) -> Dossier:
     checks = (read_junit(example.junit.read_bytes(), example.junit.name),)
     inputs = CheckoutInputs(issue=example.issue.read_text(), checks=checks)
     source = CheckoutSource(example.checkout, base=example.base, head=example.head, inputs=inputs)
-    return complete_dossier(source.dossier(source.request(NOW)))
+    return complete_dossier(dossier_of(source))
 
 
-def test_the_example_is_an_agents_stub_with_a_test_that_only_calls_it(tmp_path: Path) -> None:
+def test_the_example_is_an_agents_stub_with_a_test_that_only_calls_it_and_is_rejected_without_a_model(
+    tmp_path: Path,
+) -> None:
     dossier = judged(make_example(tmp_path / "example"))
     assert dossier.pull_request.author_agent == "copilot"
     assert [one.text for one in dossier.criteria or ()][2] == "A test shows the retry"
@@ -32,10 +34,7 @@ def test_the_example_is_an_agents_stub_with_a_test_that_only_calls_it(tmp_path: 
     added = [line.text for line in shown(dossier)["upload.py"].added_lines]
     assert added[-1] == "    pass"
     assert "assert" not in shown(dossier)["test_upload.py"].added_lines[-1].text
-
-
-def test_the_example_is_rejected_without_a_model(tmp_path: Path) -> None:
-    opinion = form_opinion(judged(make_example(tmp_path / "example")), load_rubric())
+    opinion = form_opinion(dossier, load_rubric())
     assert [(fact.category, fact.path) for fact in opinion.facts] == [(Category.HALF_FINISHED, "upload.py")]
 
 

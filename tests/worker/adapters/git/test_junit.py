@@ -40,25 +40,21 @@ def test_a_report_with_failures_names_the_tests_and_shows_their_ends() -> None:
     )
 
 
-def test_a_green_report_is_a_success() -> None:
-    check = suite('<testcase name="a"/><testcase file="a.py" name="b"/>', 'tests="2" failures="0"')
-    assert (check.conclusion, check.summary, check.log_tail) == ("success", "2 tests, 0 failed, 0 skipped", "")
-
-
-def test_a_report_without_tests_proves_nothing() -> None:
-    assert suite("").conclusion == "neutral"
-    assert read_junit(b"<testsuites/>", "report.xml").conclusion == "neutral"
-
-
-def test_failures_that_are_only_counted_count() -> None:
-    check = suite("", 'tests="9" failures="2" errors="1"')
-    assert (check.conclusion, check.summary) == ("failure", "3 tests, 3 failed, 0 skipped")
-    assert suite('<testcase name="a"/>', 'failures="x" errors="99999999999"').conclusion == "success"
-
-
-def test_failures_that_only_the_root_counts_count() -> None:
-    check = read_junit(b'<testsuites failures="1" errors="1"><testsuite/></testsuites>', "report.xml")
-    assert (check.conclusion, check.summary) == ("failure", "2 tests, 2 failed, 0 skipped")
+@pytest.mark.parametrize(
+    ("raw", "conclusion", "summary"),
+    [
+        ('<testsuite tests="2"><testcase name="a"/><testcase file="a.py" name="b"/></testsuite>', "success", "2 tests, 0 failed"),
+        ("<testsuite/>", "neutral", "0 tests, 0 failed"),
+        ("<testsuites/>", "neutral", "0 tests, 0 failed"),
+        ('<testsuite tests="9" failures="2" errors="1"/>', "failure", "3 tests, 3 failed"),
+        ('<testsuite failures="x" errors="99999999999"><testcase name="a"/></testsuite>', "success", "1 tests, 0 failed"),
+        ('<testsuites failures="1" errors="1"><testsuite/></testsuites>', "failure", "2 tests, 2 failed"),
+    ],
+    ids=["green", "empty", "no suite", "failures that are only counted", "odd counts", "failures that only the root counts"],
+)  # fmt: skip
+def test_a_report_concludes_from_its_tests_and_its_counts(raw: str, conclusion: str, summary: str) -> None:
+    check = read_junit(raw.encode(), "report.xml")
+    assert (check.conclusion, check.summary, check.log_tail) == (conclusion, f"{summary}, 0 skipped", "")
 
 
 @pytest.mark.parametrize(

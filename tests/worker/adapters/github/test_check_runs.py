@@ -372,7 +372,11 @@ def test_nothing_is_read_or_sent_while_pull_requests_need_what_is_left(
 
 # SARIF into GitHub's code scanning
 
-RUN = {"tool": {"driver": {"name": "Assay", "rules": []}}, "automationDetails": {"id": "assay/x"}, "results": []}
+RUN: dict[str, Any] = {
+    "tool": {"driver": {"name": "Assay", "rules": []}},
+    "automationDetails": {"id": "assay/x"},
+    "results": [],
+}
 SARIF = base64.b64encode(gzip.compress(json.dumps({"version": "2.1.0", "runs": [RUN]}).encode())).decode()
 
 

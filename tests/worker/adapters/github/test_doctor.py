@@ -144,7 +144,9 @@ def test_what_each_installation_granted_is_told(granted: Place, settings: Settin
 
 @pytest.mark.parametrize(("pages", "listed"), [(1, 101), (11, 1000)], ids=["to the end", "ten pages at most"])
 def test_more_than_a_page_of_installations_is_read(place: Place, settings: Settings, pages: int, listed: int) -> None:
-    body = [{"id": number, "permissions": {}, "created_at": "2026-01-01T00:00:00Z"} for number in range(101, 201)]
+    body: list[object] = [
+        {"id": number, "permissions": {}, "created_at": "2026-01-01T00:00:00Z"} for number in range(101, 201)
+    ]
     place.answers("GET /app/installations$", body, count=pages)
     ids = [one.id for one in examined(settings).installations]
     assert (ids[:100], len(ids)) == ([*range(101, 201)], listed)

@@ -154,15 +154,18 @@ def test_a_title_that_cannot_be_taken_back_is_used_and_told(nodes: Nodes, *, ear
     assert title_of(read_title(nodes, earlier=earlier)) == ("Sum", [("bob", True)])
 
 
+NONE: Edits = []
+
+
 @pytest.mark.parametrize(
     ("nodes", "told"),
     [
-        pytest.param([rename("bob", -5, "Product", "Sum")], ("Sum", []), id="before the pull request was there"),
-        pytest.param([rename("bob", 5, "A", "B"), rename(None, 5, "B", "Sum")], ("Sum", []), id="by who is gone"),
+        pytest.param([rename("bob", -5, "Product", "Sum")], ("Sum", NONE), id="before the pull request was there"),
+        pytest.param([rename("bob", 5, "A", "B"), rename(None, 5, "B", "Sum")], ("Sum", NONE), id="by who is gone"),
         pytest.param([rename("carol", 5, "A", "B"), rename("bob", 5, "B", "Sum")], ("B", [("bob", False)]),
                      id="of the same second the last one told"),
-        pytest.param([], ("Sum", []), id="never"),
-        pytest.param(None, ("Sum", []), id="nobody tells"),
+        pytest.param([], ("Sum", NONE), id="never"),
+        pytest.param(None, ("Sum", NONE), id="nobody tells"),
     ],
 )  # fmt: skip
 def test_only_what_was_renamed_late_is_taken_back(nodes: Nodes, told: tuple[str, Edits]) -> None:

@@ -323,7 +323,7 @@ def test_a_missing_permission_is_named(place: Place, source: GitHubPullSource) -
     pull = place.pull()
     path = ["repository", "pullRequest", "closingIssuesReferences"]
     error = {"type": "FORBIDDEN", "path": path, "message": "Resource not accessible by integration"}
-    hole = {"data": {"repository": {"pullRequest": {}}}, "errors": [error]}
+    hole: dict[str, Any] = {"data": {"repository": {"pullRequest": {}}}, "errors": [error]}
     place.answers("POST /graphql AssayPull", hole)
     with pytest.raises(Forbidden, match=r"closingIssuesReferences.*issues: read"):
         source.dossier(pull.request)
@@ -363,8 +363,11 @@ def owners_default(github: GitHub) -> Iterator[str]:
     defaults.push("main", {CONFIG: None})
 
 
-def config(text: str | None, origin: ConfigOrigin = ConfigOrigin.REPOSITORY, **more: bool) -> ConfigText:
-    return ConfigText(origin=origin, text=text, **more)
+def config(text: str | None, origin: ConfigOrigin = ConfigOrigin.REPOSITORY) -> ConfigText:
+    return ConfigText(origin=origin, text=text)
+
+
+MISNAMED = ConfigText(origin=ConfigOrigin.REPOSITORY, text=None, is_misnamed=True)
 
 
 @pytest.mark.parametrize(
@@ -373,7 +376,7 @@ def config(text: str | None, origin: ConfigOrigin = ConfigOrigin.REPOSITORY, **m
         pytest.param({CONFIG: "mode: observe\n"}, [config("mode: observe\n")], id="a text"),
         pytest.param({CONFIG: {"base64": "AAEC"}}, [config(None)], id="no text"),
         pytest.param({f"{CONFIG}/x": "mode: observe\n"}, [], id="a folder"),
-        pytest.param({".github/assay.yaml": "mode: block\n"}, [config(None, is_misnamed=True)], id="a wrong name"),
+        pytest.param({".github/assay.yaml": "mode: block\n"}, [MISNAMED], id="a wrong name"),
         pytest.param({".github/assay.yaml": "", CONFIG: "mode: block\n"}, [config("mode: block\n")], id="both names"),
     ],
 )
