@@ -5,31 +5,36 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Generator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from itertools import count
 
 import pytest
 from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from tests.worker.adapters.redis.played import on_record, pull, settings
+from tests.worker.adapters.redis.played import lifetime, on_record, pull, settings
 from tests.worker.adapters.redis.spender import CAPS, PULLS, REPOSITORIES
 from tests.world.redis import Redis
 from worker.adapters.redis import keys
-from worker.adapters.redis.budget import RedisBudget
-from worker.adapters.redis.connection.client import items, text, whole
+from worker.adapters.redis.budget import RedisBudget, RunCappedBudget
+from worker.adapters.redis.connection.client import find_server_time, items, text
 from worker.adapters.redis.store import Store, open_store
 from worker.clock import SystemClock
 from worker.domain.ids import InstallationId, hash_base
 from worker.domain.judge_request import PullRef
+from worker.domain.ports import RateLimit
 from worker.domain.verdict.budget import Bill, Cap, CapLevel, Caps, Density, Reservation, from_nano
 from worker.errors import BudgetReached, LeaseLost
 
 CENT = Decimal("0.01")
 TODAY = datetime(2026, 11, 20, 20, 5, tzinfo=UTC)
+NAMES = count(1)
+COST, LEDGER = keys.pull_request_cost(pull()), keys.ledger(pull())
 
 
 @dataclass
@@ -56,7 +61,7 @@ def calendar() -> Calendar:
 @pytest.fixture(autouse=True)
 def known(store: Store) -> None:
     """All pull requests that the tests below name."""
-    repositories = [(100, one) for one in range(9)] + [(101, 7)]
+    repositories = [(100, repository) for repository in range(9)] + [(101, 7)]
     on_record(store, *(pull(number, *where) for where in repositories for number in range(100)))
 
 
@@ -66,12 +71,18 @@ def purse(store: Store, calendar: Calendar) -> RedisBudget:
 
 
 def used(store: Store, key: keys.Key, name: str = "spent") -> Decimal:
-    found = store.client.call("HGET", key.name, name)
-    return from_nano(int(text(found))) if found else Decimal(0)
+    stored = store.client.call("HGET", key.name, name)
+    return from_nano(int(text(stored))) if stored else Decimal(0)
 
 
 def of_day(day: str = "2026-11-20") -> keys.Key:
     return keys.installation_budget(InstallationId(100), day)
+
+
+def pays(purse: RedisBudget, payer: PullRef, cents: int, *bills: Decimal | None) -> list[CapLevel | None]:
+    """What each settlement of one reservation warns of."""
+    reservation = purse.reserve(f"r{next(NAMES)}", payer, cents * CENT)
+    return [purse.settle(reservation, Bill(bill)) for bill in bills]
 
 
 def refused(purse: RedisBudget, payer: PullRef, usd: Decimal) -> CapLevel:
@@ -81,12 +92,25 @@ def refused(purse: RedisBudget, payer: PullRef, usd: Decimal) -> CapLevel:
     return reached.value.level
 
 
-def test_the_worst_case_counts_at_once_and_the_rest_comes_back(store: Store, purse: RedisBudget) -> None:
-    reservation = purse.reserve("a", pull(), 5 * CENT)
-    assert (used(store, keys.pull_request_cost(pull())), used(store, of_day())) == (5 * CENT, 5 * CENT)
-    assert purse.settle(reservation, Bill(2 * CENT)) is None
-    books = [used(store, keys.pull_request_cost(pull())), used(store, of_day()), used(store, of_day(), "repo:7")]
-    assert books == [2 * CENT] * 3
+# Reserved, and settled
+
+
+@pytest.mark.parametrize(
+    ("cents", "bills", "spent"),
+    [
+        pytest.param(5, [], 5 * CENT, id="the worst case counts at once"),
+        pytest.param(5, [2 * CENT], 2 * CENT, id="the rest comes back"),
+        pytest.param(6, [CENT, CENT, Decimal(0)], CENT, id="once"),
+        pytest.param(6, [None, CENT], 6 * CENT, id="a bill that nobody knows"),
+        pytest.param(1, [3 * CENT], 3 * CENT, id="more than was reserved"),
+        pytest.param(1, [Decimal("0.0000000001")], Decimal("0.000000001"), id="fractions are counted up"),
+    ],
+)
+def test_what_is_reserved_counts_until_it_is_settled(
+    store: Store, purse: RedisBudget, cents: int, bills: list[Decimal | None], spent: Decimal
+) -> None:
+    assert pays(purse, pull(), cents, *bills) == [None] * len(bills)
+    assert [used(store, COST), used(store, of_day()), used(store, of_day(), "repo:7")] == [spent] * 3
 
 
 def test_the_same_reservation_again_changes_nothing(store: Store, purse: RedisBudget) -> None:
@@ -94,99 +118,42 @@ def test_the_same_reservation_again_changes_nothing(store: Store, purse: RedisBu
     assert used(store, of_day()) == 6 * CENT
 
 
-def test_a_settlement_sent_twice_gives_back_once(store: Store, purse: RedisBudget) -> None:
-    reservation = purse.reserve("a", pull(), 6 * CENT)
-    purse.settle(reservation, Bill(CENT))
-    purse.settle(reservation, Bill(CENT))
-    purse.settle(reservation, Bill(Decimal(0)))
-    assert used(store, of_day()) == CENT
-
-
-def test_a_bill_that_nobody_knows_is_all_that_was_reserved(store: Store, purse: RedisBudget) -> None:
-    reservation = purse.reserve("a", pull(), 6 * CENT)
-    purse.settle(reservation, Bill(None))
-    purse.settle(reservation, Bill(CENT))
-    assert used(store, of_day()) == 6 * CENT
-
-
 def test_a_reservation_that_nobody_settles_expires_to_spent(store: Store, purse: RedisBudget) -> None:
     reservation = purse.reserve("a", pull(), 6 * CENT)
     kept = keys.reservation(InstallationId(100), "a")
-    assert store.client.call("TTL", kept.name) == 3600
+    assert lifetime(store, kept) == 3600
     store.client.call("DEL", kept.name)
     purse.settle(reservation, Bill(Decimal(0)))
-    assert used(store, keys.pull_request_cost(pull())) == used(store, of_day()) == 6 * CENT
-
-
-def test_what_cost_more_than_was_reserved_is_counted_whole(store: Store, purse: RedisBudget) -> None:
-    purse.settle(purse.reserve("a", pull(), CENT), Bill(3 * CENT))
-    assert used(store, of_day()) == 3 * CENT
+    assert used(store, COST) == used(store, of_day()) == 6 * CENT
 
 
 def test_a_judge_whose_pull_request_is_forgotten_opens_no_books_anew_and_asks_nobody(
     store: Store, purse: RedisBudget
 ) -> None:
     purse.reserve("a", pull(), CENT)
-    store.client.call("DEL", keys.pull(pull()).name, keys.pull_request_cost(pull()).name)
+    store.client.call("DEL", keys.pull(pull()).name, COST.name)
     with pytest.raises(LeaseLost):
         purse.reserve("b", pull(), CENT)
-    assert not store.client.call(
-        "EXISTS", keys.pull_request_cost(pull()).name, keys.reservation(InstallationId(100), "b").name
-    )
+    assert not store.client.call("EXISTS", COST.name, keys.reservation(InstallationId(100), "b").name)
     assert used(store, of_day()) == CENT
-    store.client.call("HSET", keys.ledger(pull()).name, "e", "x")
+    store.client.call("HSET", LEDGER.name, "e", "x")
     assert purse.reserve("c", pull(), CENT).usd == CENT, "a closed one, that is judged anew by what is on record"
 
 
 def test_books_that_were_forgotten_meanwhile_get_nothing_back(store: Store, purse: RedisBudget) -> None:
     """A repository is forgotten while a model is asked: what comes back would be more than is left in its books."""
-    spent = keys.pull_request_cost(pull())
     before = purse.reserve("before", pull(), 5 * CENT)
-    store.client.call("DEL", spent.name)
+    store.client.call("DEL", COST.name)
     purse.settle(before, Bill(CENT))
-    assert (used(store, spent), used(store, of_day())) == (0, CENT)
-    assert not store.client.call("EXISTS", spent.name)
+    assert (used(store, COST), used(store, of_day())) == (0, CENT)
+    assert not store.client.call("EXISTS", COST.name)
     crossing = purse.reserve("crossing", pull(), 5 * CENT)
-    store.client.call("DEL", spent.name)
+    store.client.call("DEL", COST.name)
     after = purse.reserve("after", pull(), 2 * CENT)
     purse.settle(crossing, Bill(CENT))
-    assert used(store, spent) == 2 * CENT
+    assert used(store, COST) == 2 * CENT
     purse.settle(after, Bill(CENT))
-    assert (used(store, spent), used(store, of_day())) == (CENT, 3 * CENT)
-
-
-def test_fractions_of_a_nanodollar_are_counted_up(store: Store, purse: RedisBudget) -> None:
-    purse.settle(purse.reserve("a", pull(), CENT), Bill(Decimal("0.0000000001")))
-    assert used(store, of_day()) == Decimal("0.000000001")
-
-
-def test_a_pull_request_has_its_cap_for_life(purse: RedisBudget, calendar: Calendar) -> None:
-    purse.reserve("a", pull(), 10 * CENT)
-    calendar.next_day()
-    assert refused(purse, pull(), Decimal("0.000000001")) == CapLevel(Cap.PULL, 10 * CENT, 10 * CENT)
-    purse.reserve("b", pull(2), 10 * CENT)
-
-
-def test_a_day_has_its_cap_and_the_next_day_a_new_one(purse: RedisBudget, calendar: Calendar) -> None:
-    for number in range(10):
-        purse.reserve(f"a{number}", pull(number), 10 * CENT)
-    assert refused(purse, pull(99), CENT) == CapLevel(Cap.DAY, 100 * CENT, 100 * CENT)
-    purse.reserve("other", pull(99, installation=101), CENT)
-    calendar.next_day()
-    purse.reserve("tomorrow", pull(99), CENT)
-
-
-def test_of_two_caps_the_pull_requests_is_named_first(store: Store, calendar: Calendar) -> None:
-    nothing = store.budget(Caps(pull_usd=Decimal(0), day_usd=Decimal(0)), calendar)
-    assert refused(nothing, pull(), CENT).cap is Cap.PULL
-    no_day = store.budget(Caps(day_usd=Decimal(0)), calendar)
-    assert refused(no_day, pull(), CENT).cap is Cap.DAY
-
-
-def test_what_was_refused_is_not_counted(store: Store, purse: RedisBudget) -> None:
-    refused(purse, pull(), 11 * CENT)
-    assert used(store, of_day()) == 0
-    purse.reserve("a", pull(), 10 * CENT)
+    assert (used(store, COST), used(store, of_day())) == (CENT, 3 * CENT)
 
 
 def test_a_reservation_of_yesterday_is_settled_in_yesterdays_books(
@@ -196,12 +163,7 @@ def test_a_reservation_of_yesterday_is_settled_in_yesterdays_books(
     calendar.next_day()
     purse.settle(reservation, Bill(CENT))
     assert (used(store, of_day()), used(store, of_day("2026-11-21"))) == (CENT, 0)
-
-
-def test_books_of_a_day_are_kept_for_a_week_and_of_a_pull_request_for_good(store: Store, purse: RedisBudget) -> None:
-    purse.reserve("a", pull(), CENT)
-    assert store.client.call("TTL", of_day().name) == timedelta(days=8).total_seconds()
-    assert store.client.call("TTL", keys.pull_request_cost(pull()).name) == -1
+    assert (lifetime(store, of_day()), lifetime(store, COST)) == (8 * 86_400, -1)
 
 
 @pytest.mark.parametrize(
@@ -209,54 +171,57 @@ def test_books_of_a_day_are_kept_for_a_week_and_of_a_pull_request_for_good(store
     [(True, True, False), (True, True, True), (True, False, False), (True, False, True), (False, False, True)],
 )
 def test_the_books_of_a_pull_request_end_with_its_ledger_or_with_itself(
-    store: Store,
-    purse: RedisBudget,
-    has_ledger: bool,  # noqa: FBT001 - a row of the table
-    ledger_ends: bool,  # noqa: FBT001 - as above
-    is_closed: bool,  # noqa: FBT001 - as above
+    store: Store, purse: RedisBudget, *, has_ledger: bool, ledger_ends: bool, is_closed: bool
 ) -> None:
-    hour = whole(items(store.client.call("TIME"))[0]) * 1000 + 3_600_000
-    state, cost, ledger = keys.pull(pull()).name, keys.pull_request_cost(pull()).name, keys.ledger(pull()).name
-    store.client.pipeline([("HSET", cost, "since", "x"), ("EXPIRE", cost, 60), ("HSET", state, "ends", 2 * hour)])
-    if has_ledger:
-        store.client.call("HSET", ledger, "e", "x")
-    if ledger_ends:
-        store.client.call("PEXPIREAT", ledger, hour)
-    if is_closed:
-        store.client.call("HSET", state, "over", 1)
+    hour, state = int(find_server_time(store.client)) + 3_600_000, keys.pull(pull()).name
+    commands = [("HSET", COST.name, "since", "x"), ("EXPIRE", COST.name, 60), ("HSET", state, "ends", 2 * hour)]
+    commands += [("HSET", LEDGER.name, "e", "x")] if has_ledger else []
+    commands += [("PEXPIREAT", LEDGER.name, hour)] if ledger_ends else []
+    commands += [("HSET", state, "over", 1)] if is_closed else []
+    store.client.pipeline(commands)
     purse.reserve("a", pull(), CENT)
-    ends = store.client.call("PEXPIRETIME", cost)
-    assert ends == (hour if ledger_ends else -1 if has_ledger else 2 * hour)
+    assert store.client.call("PEXPIRETIME", COST.name) == (hour if ledger_ends else -1 if has_ledger else 2 * hour)
 
 
-# A fair share
+# Caps, and a fair share
 
 
-def test_alone_a_repository_may_spend_the_whole_day(purse: RedisBudget) -> None:
+def test_a_pull_request_has_its_cap_for_life(store: Store, purse: RedisBudget, calendar: Calendar) -> None:
+    assert refused(purse, pull(), 11 * CENT).cap is Cap.PULL
+    assert used(store, of_day()) == 0, "what was refused is not counted"
+    purse.reserve("a", pull(), 10 * CENT)
+    calendar.next_day()
+    assert refused(purse, pull(), Decimal("0.000000001")) == CapLevel(Cap.PULL, 10 * CENT, 10 * CENT)
+    purse.reserve("b", pull(2), 10 * CENT)
+
+
+def test_a_day_has_its_cap_and_the_next_day_a_new_one(store: Store, purse: RedisBudget, calendar: Calendar) -> None:
     for number in range(10):
-        purse.reserve(f"a{number}", pull(number), 10 * CENT)
+        pays(purse, pull(number), 10)
+    assert refused(purse, pull(99), CENT) == CapLevel(Cap.DAY, 100 * CENT, 100 * CENT)
+    pays(purse, pull(99, installation=101), 1)
+    calendar.next_day()
+    pays(purse, pull(99), 1)
+    nothing = Caps(pull_usd=Decimal(0), day_usd=Decimal(0))
+    assert refused(store.budget(nothing, calendar), pull(), CENT).cap is Cap.PULL, "it is named first"
 
 
-def test_beside_another_a_repository_has_its_share(purse: RedisBudget, calendar: Calendar) -> None:
-    purse.reserve("other", pull(50, repository=8), CENT)
-    for number in range(5):
-        purse.reserve(f"a{number}", pull(number), 10 * CENT)
-    assert refused(purse, pull(6), CENT) == CapLevel(Cap.SHARE, 50 * CENT, 50 * CENT)
-    purse.reserve("b", pull(51, repository=8), 10 * CENT)
-    calendar.next_day()
-    for number in range(10, 15):
-        purse.reserve(f"a{number}", pull(number), 10 * CENT)
-    assert refused(purse, pull(16), CENT).cap is Cap.SHARE, "the other one asked yesterday"
-    calendar.next_day()
+@pytest.mark.parametrize("is_granted", [True, False])
+def test_beside_another_that_asked_a_repository_has_its_share(
+    store: Store, purse: RedisBudget, calendar: Calendar, *, is_granted: bool
+) -> None:
+    other = pull(50, repository=8)
+    if is_granted:
+        pays(purse, other, 1)
+    else:
+        refused(store.budget(Caps(pull_usd=Decimal(0)), calendar), other, CENT)
+    for reason in ("it asked today", "it asked yesterday"):
+        for number in range(5):
+            pays(purse, pull(number + 10 * (reason == "it asked yesterday")), 10)
+        assert refused(purse, pull(60), CENT) == CapLevel(Cap.SHARE, 50 * CENT, 50 * CENT), reason
+        calendar.next_day()
     for number in range(20, 30):
-        purse.reserve(f"a{number}", pull(number), 10 * CENT)
-
-
-def test_whoever_was_refused_counts_as_active_too(store: Store, purse: RedisBudget, calendar: Calendar) -> None:
-    refused(store.budget(Caps(pull_usd=Decimal(0)), calendar), pull(50, repository=8), CENT)
-    for number in range(5):
-        purse.reserve(f"a{number}", pull(number), 10 * CENT)
-    assert refused(purse, pull(6), CENT).cap is Cap.SHARE
+        pays(purse, pull(number), 10)
 
 
 Step = tuple[str, int, int, int]
@@ -392,48 +357,37 @@ def test_a_cap_that_is_almost_reached_is_said_once_in_the_log_and_on_every_verdi
     purse: RedisBudget, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.WARNING)
-    assert purse.settle(purse.reserve("a", pull(), 8 * CENT), Bill(Decimal("0.0799"))) is None
-    first = purse.settle(purse.reserve("b", pull(), CENT), Bill(Decimal("0.0001")))
-    again = purse.settle(purse.reserve("c", pull(), CENT), Bill(CENT))
-    assert (first, again) == (CapLevel(Cap.PULL, 8 * CENT, 10 * CENT), CapLevel(Cap.PULL, 9 * CENT, 10 * CENT))
-    last = None
-    for number in range(2, 10):
-        last = purse.settle(purse.reserve(f"d{number}", pull(number), 10 * CENT), Bill(9 * CENT))
-    assert last == CapLevel(Cap.PULL, 9 * CENT, 10 * CENT), "the fuller one"
-    last = purse.settle(purse.reserve("e", pull(20), CENT), Bill(CENT))
-    assert last == CapLevel(Cap.DAY, 82 * CENT, 100 * CENT)
-    messages = [one.getMessage() for one in caplog.records if "day's" in one.getMessage()]
-    assert messages == ["the day's budget is almost used up: 0.81 of 1.00 dollars"]
-    of_first = [
-        one for one in caplog.records if "pull request's" in one.getMessage() and one.__dict__["pull"]["number"] == 1
+    levels = [pays(purse, pull(), cents, usd) for cents, usd in ((8, Decimal("0.0799")), (1, CENT / 100), (1, CENT))]
+    assert levels == [[None], [CapLevel(Cap.PULL, 8 * CENT, 10 * CENT)], [CapLevel(Cap.PULL, 9 * CENT, 10 * CENT)]]
+    last = [pays(purse, pull(number), 10, 9 * CENT) for number in range(2, 10)][-1]
+    assert last == [CapLevel(Cap.PULL, 9 * CENT, 10 * CENT)], "the fuller one"
+    assert pays(purse, pull(20), 1, CENT) == [CapLevel(Cap.DAY, 82 * CENT, 100 * CENT)]
+    messages = [record.getMessage() for record in caplog.records]
+    assert [message for message in messages if "day's" in message] == [
+        "the day's budget is almost used up: 0.81 of 1.00 dollars"
     ]
-    assert len(of_first) == 1
+    of_first = [record for record in caplog.records if record.__dict__["pull"]["number"] == 1]
+    assert [record.getMessage().startswith("the pull request's budget") for record in of_first] == [True]
 
 
+@pytest.mark.parametrize("asked", ["today", "yesterday"])
 def test_a_share_that_is_almost_reached_is_said_where_the_day_is_shared(
-    purse: RedisBudget, caplog: pytest.LogCaptureFixture
+    purse: RedisBudget, calendar: Calendar, caplog: pytest.LogCaptureFixture, asked: str
 ) -> None:
     caplog.set_level(logging.WARNING)
-    for number in range(1, 5):
-        assert purse.settle(purse.reserve(f"a{number}", pull(number), 9 * CENT), Bill(7 * CENT)) is None
-    purse.reserve("other", pull(1, repository=8), CENT)
-    of_share = purse.settle(purse.reserve("b", pull(6), 9 * CENT), Bill(7 * CENT))
-    again = purse.settle(purse.reserve("c", pull(7), 9 * CENT), Bill(7 * CENT))
-    assert of_share is None
-    assert again == CapLevel(Cap.SHARE, 42 * CENT, 50 * CENT)
-    purse.settle(purse.reserve("d", pull(8), CENT), Bill(CENT))
-    assert [one.getMessage() for one in caplog.records] == [
+    other = pull(1, repository=8)
+    if asked == "yesterday":
+        pays(purse, other, 1)
+        calendar.next_day()
+    assert [pays(purse, pull(number), 9, 7 * CENT) for number in range(1, 5)] == [[None]] * 4
+    if asked == "today":
+        pays(purse, other, 1)
+    levels = [pays(purse, pull(number), 9, 7 * CENT) for number in (6, 7)]
+    assert levels == [[None], [CapLevel(Cap.SHARE, 42 * CENT, 50 * CENT)]]
+    pays(purse, pull(8), 1, CENT)
+    assert [record.getMessage() for record in caplog.records] == [
         "the repository's share of the day is almost used up: 0.42 of 0.500 dollars"
     ]
-
-
-def test_who_came_yesterday_shares_todays_day(purse: RedisBudget, calendar: Calendar) -> None:
-    purse.reserve("other", pull(1, repository=8), CENT)
-    calendar.next_day()
-    for number in range(1, 5):
-        purse.settle(purse.reserve(f"a{number}", pull(number), 10 * CENT), Bill(7 * CENT))
-    last = [purse.settle(purse.reserve(f"b{number}", pull(number + 9), 7 * CENT), Bill(7 * CENT)) for number in (1, 2)]
-    assert last == [None, CapLevel(Cap.SHARE, 42 * CENT, 50 * CENT)]
 
 
 def test_a_cap_of_nothing_is_always_near(store: Store, calendar: Calendar) -> None:
@@ -446,51 +400,138 @@ def test_a_cap_of_nothing_is_always_near(store: Store, calendar: Calendar) -> No
 def test_the_densest_reply_of_seven_days_is_remembered_by_model_and_installation(
     purse: RedisBudget, calendar: Calendar
 ) -> None:
-    assert purse.density(pull(), "small") == Density()
+    pays(purse, pull(), 1, None)
+    assert purse.density(pull(), "small") == Density(), "no reply teaches nothing"
     for name, tokens in (("a", 300), ("b", 401), ("c", 350)):
         purse.settle(purse.reserve(name, pull(), CENT), Bill(Decimal(0), "small", 1_000, tokens))
     assert purse.density(pull(2), "small") == Density(3, Decimal("0.401"))
     assert purse.density(pull(), "large") == purse.density(pull(installation=5), "small") == Density()
     calendar.next_day()
     purse.settle(purse.reserve("d", pull(), CENT), Bill(Decimal(0), "small", 3_000, 1_000))
-    assert purse.density(pull(), "small") == Density(4, Decimal("0.401"))
-    for _ in range(6):
+    days = {1: Density(4, Decimal("0.401")), 7: Density(1, Decimal("0.333334")), 8: Density()}
+    for day in range(1, 9):
+        if day in days:
+            assert purse.density(pull(), "small") == days[day], day
         calendar.next_day()
-    assert purse.density(pull(), "small") == Density(1, Decimal("0.333334"))
-    calendar.next_day()
-    assert purse.density(pull(), "small") == Density()
-
-
-def test_a_request_without_a_reply_teaches_nothing(store: Store, purse: RedisBudget) -> None:
-    purse.settle(purse.reserve("a", pull(), CENT), Bill(None, "small"))
-    assert purse.density(pull(), "small") == Density()
-    assert "dense:small" not in [text(one) for one in items(store.client.call("HKEYS", of_day().name))]
 
 
 def by(store: Store, payer: PullRef, author: str) -> PullRef:
     """The same pull request once a judging of it began, which says whose it is."""
-    store.client.call("HSET", keys.pull(payer).name, "seq", "1")
     assert store.outcomes.begin_submission(payer, author, hash_base("main"), ())
     return payer
 
 
 def test_an_author_leaves_room_for_others_who_ask(store: Store, calendar: Calendar) -> None:
     purse = store.budget(Caps(pull_usd=Decimal(1), share=Decimal(1)), calendar)
-    first, second = by(store, pull(1), "mallory"), by(store, pull(2), "Mallory")
-    alone = purse.reserve("alone", first, 60 * CENT)
-    theirs = by(store, pull(3), "bob")
-    purse.reserve("bob", theirs, 10 * CENT)
-    assert refused(purse, second, CENT) == CapLevel(Cap.AUTHOR, 60 * CENT, 50 * CENT)
-    purse.reserve("bob again", theirs, 30 * CENT)
+    pays(purse, pull(9), 1)
+    fields = items(store.client.call("HKEYS", of_day().name))
+    assert not any(text(field).startswith("author") for field in fields), "of no known author"
+    first, second, theirs = by(store, pull(1), "mallory"), by(store, pull(2), "Mallory"), by(store, pull(3), "bob")
+    alone = purse.reserve("alone", first, 59 * CENT)
+    pays(purse, theirs, 10)
+    assert refused(purse, second, CENT) == CapLevel(Cap.AUTHOR, 59 * CENT, 50 * CENT)
+    pays(purse, theirs, 30)
     purse.settle(alone, Bill(20 * CENT))
-    purse.reserve("settled", second, 10 * CENT)
-
+    pays(purse, second, 10)
     calendar.next_day()
     assert refused(purse, first, 51 * CENT).cap is Cap.AUTHOR, "bob asked yesterday"
-    purse.reserve("within", second, 50 * CENT)
+    pays(purse, second, 50)
 
 
-def test_where_no_author_is_known_no_share_of_one_is_counted(store: Store, purse: RedisBudget) -> None:
-    purse.reserve("nobody's", pull(1), 10 * CENT)
-    fields = {text(one) for one in items(store.client.call("HKEYS", of_day().name))}
-    assert not {one for one in fields if one.startswith("author")}
+# The budget of one run, beside the caps
+
+
+@pytest.mark.parametrize("bill", [CENT, None])
+def test_the_same_question_is_reserved_once_and_settled_once(store: Store, bill: Decimal | None) -> None:
+    book = store.run_budget("run", 10 * CENT)
+    for _ in range(3):
+        book.reserve("q", 4 * CENT)
+    for _ in range(2):
+        book.settle("q", bill)
+    assert book.spent_usd == (4 * CENT if bill is None else bill)
+    assert not book.is_full
+
+
+def test_what_is_reserved_and_spent_never_exceeds_the_limit_however_many_reserve(store: Store) -> None:
+    book = store.run_budget("run", 10 * CENT)
+
+    def reserve(number: int) -> bool:
+        try:
+            book.reserve(f"q{number}", 4 * CENT)
+        except BudgetReached:
+            return False
+        return True
+
+    with ThreadPoolExecutor(8) as pool:
+        assert sum(pool.map(reserve, range(20))) == 2
+    assert (book.spent_usd, book.is_full) == (8 * CENT, True)
+
+
+def test_a_refusal_keeps_no_book_alive(store: Store) -> None:
+    book, key = store.run_budget("run", 5 * CENT), keys.run_budget("run")
+    for _ in range(2):
+        with pytest.raises(BudgetReached):
+            book.reserve("more", 10 * CENT)
+    assert lifetime(store, key) > 0, "one that was never spent in ends, too"
+    book.reserve("q", 4 * CENT)
+    store.client.call("EXPIRE", key.name, 60)
+    with pytest.raises(BudgetReached):
+        book.reserve("more", 4 * CENT)
+    assert lifetime(store, key) <= 60
+
+
+def test_a_run_that_is_taken_up_with_a_larger_limit_is_not_full(store: Store) -> None:
+    small, larger = store.run_budget("run", CENT), store.run_budget("run", 10 * CENT)
+    with pytest.raises(BudgetReached):
+        small.reserve("q", 4 * CENT)
+    assert (small.is_full, larger.is_full) == (True, False)
+    larger.reserve("q", 4 * CENT)
+    assert store.run_budget("other", 10 * CENT).spent_usd == 0
+    assert 0 < lifetime(store, keys.run_budget("run")) <= 8 * 86400
+
+
+def test_both_the_caps_and_the_book_must_have_room(store: Store) -> None:
+    live = store.budget(Caps(pull_usd=5 * CENT), SystemClock())
+    both = RunCappedBudget(book := store.run_budget("run", 6 * CENT), live, is_capped=True)
+    with pytest.raises(LeaseLost):
+        both.reserve("forgotten", pull(repository=99), CENT)
+    first = both.reserve("q1", pull(), 4 * CENT)
+    for name, payer, cents, level in (
+        ("q2", pull(), 2, CapLevel(Cap.PULL, 4 * CENT, 5 * CENT)),
+        ("q3", pull(2), 4, CapLevel(Cap.DAY, 4 * CENT, 6 * CENT)),
+    ):
+        with pytest.raises(BudgetReached) as reached:
+            both.reserve(name, payer, cents * CENT)
+        assert reached.value.level == level
+        assert book.spent_usd == 4 * CENT, "what one refuses is reserved in neither"
+    both.settle(first, Bill(CENT, "model", 10, 5))
+    assert (book.spent_usd, both.density(pull(), "model").replies) == (CENT, 1)
+    both.reserve("q4", pull(), 4 * CENT)
+
+
+def test_without_the_caps_the_book_alone_bounds(store: Store) -> None:
+    live = store.budget(Caps(pull_usd=Decimal(0), day_usd=Decimal(0)), SystemClock())
+    alone = RunCappedBudget(book := store.run_budget("run", 10 * CENT), live, is_capped=False)
+    assert alone.settle(alone.reserve("q", pull(), 4 * CENT), Bill(2 * CENT)) is None
+    assert book.spent_usd == 2 * CENT
+    assert store.client.call("EXISTS", COST.name) == 0
+
+
+# Rate limits of GitHub, shared by all processes
+
+
+def test_of_two_answers_about_one_hour_the_one_that_leaves_less_is_the_later_and_the_next_hour_is_new(
+    store: Store,
+) -> None:
+    here, other, later = InstallationId(100), InstallationId(200), TODAY + timedelta(hours=1)
+    for name, left, reset, stored in (
+        ("core", 40, TODAY, {"core": RateLimit(40, TODAY)}),
+        ("core", 41, TODAY, {"core": RateLimit(40, TODAY)}),
+        ("core", 39, TODAY, {"core": RateLimit(39, TODAY)}),
+        ("graphql", 7, TODAY, {"core": RateLimit(39, TODAY), "graphql": RateLimit(7, TODAY)}),
+        ("core", 1400, later, {"core": RateLimit(1400, later), "graphql": RateLimit(7, TODAY)}),
+        ("core", 2, TODAY, {"core": RateLimit(1400, later), "graphql": RateLimit(7, TODAY)}),
+    ):
+        store.rates.put(here, name, RateLimit(left, reset))
+        assert store.rates.find_limits(here) == stored
+    assert store.rates.find_limits(other) == {}
