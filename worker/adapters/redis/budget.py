@@ -19,7 +19,7 @@ from typing import Final
 
 from worker.adapters.redis import keys
 from worker.adapters.redis.connection.client import RedisClient, Reply, items, text, whole
-from worker.adapters.redis.connection.transactions import Operation, Transaction, run
+from worker.adapters.redis.connection.transactions import Operation, RedisPart, Transaction, in_transaction, run
 from worker.adapters.redis.judging.intake import expire_with_ledger, lifetime_s
 from worker.domain.judge_request import PullRef
 from worker.domain.ports import Clock, ModelBudget
@@ -62,11 +62,11 @@ class BudgetShare:
         return sum(whole(book[self.count_field]) - (book[self.field] is not None) for book in books) > 0
 
 
-class RedisBudget:
+class RedisBudget(RedisPart):
     """The ModelBudget port."""
 
     def __init__(self, wire: RedisClient, caps: Caps, clock: Clock) -> None:
-        self._wire = wire
+        super().__init__(wire)
         self._caps = caps
         self._clock = clock
 
@@ -243,11 +243,11 @@ def _day(at: date) -> str:
     return f"{at:%Y-%m-%d}"
 
 
-class RedisRunBudget:
+class RedisRunBudget(RedisPart):
     """The budget of one run. The same *name* continues the same run; its limit may change."""
 
     def __init__(self, wire: RedisClient, name: str, limit: Decimal) -> None:
-        self._wire = wire
+        super().__init__(wire)
         self._key = keys.run_budget(name)
         self._limit = limit
 
@@ -290,19 +290,16 @@ class RedisRunBudget:
         transaction.write("EXPIRE", key, lifetime_s(self._key))
         return None
 
-    def settle(self, name: str, usd: Decimal | None) -> None:
+    @in_transaction
+    def settle(self, transaction: Transaction, name: str, usd: Decimal | None) -> Operation[None]:
         """Release what was not spent, once; None: unknown, so all of it counts as spent."""
         key, field = self._key.name, _open_field(name)
-
-        def operation(transaction: Transaction) -> Operation[None]:
-            (reserved,) = yield from transaction.read(("HGET", key, field))
-            if reserved is None:
-                return
-            transaction.write("HDEL", key, field)
-            if usd is not None:
-                transaction.write("HINCRBY", key, "used", to_nano(usd) - whole(reserved))
-
-        run(self._wire, operation)
+        (reserved,) = yield from transaction.read(("HGET", key, field))
+        if reserved is None:
+            return
+        transaction.write("HDEL", key, field)
+        if usd is not None:
+            transaction.write("HINCRBY", key, "used", to_nano(usd) - whole(reserved))
 
 
 def _open_field(name: str) -> str:

@@ -18,12 +18,20 @@ from worker.adapters.redis.connection.client import (
     find_server_time,
     member_scores,
     parse_time,
+    read_json_or_none,
     text,
     whole,
 )
-from worker.adapters.redis.connection.encryption import Codec
-from worker.adapters.redis.connection.transactions import Command, Operation, Transaction, read_due, run, write_all
-from worker.adapters.redis.connection.versioned_json import read_json_or_none
+from worker.adapters.redis.connection.encryption import Codec, SealedPart
+from worker.adapters.redis.connection.transactions import (
+    Command,
+    Operation,
+    RedisPart,
+    Transaction,
+    read_due,
+    run,
+    write_all,
+)
 from worker.adapters.redis.judging.intake import lifetime_s, milliseconds
 from worker.adapters.redis.keys import (
     ADDED_REPOSITORIES,
@@ -205,11 +213,11 @@ def _name(follow_up: VerdictTask) -> str:
     return keys.pull(follow_up.pull).name
 
 
-class RedisPullRequestEventQueue:
+class RedisPullRequestEventQueue(RedisPart):
     """The queue of pull request events in Redis."""
 
     def __init__(self, wire: RedisClient, timing: Timing) -> None:
-        self._wire = wire
+        super().__init__(wire)
         self._waiting = DelayedQueue(wire, timing, PullRequestEvent, PULL_REQUEST_EVENTS)
 
     def put(self, happening: PullRequestEvent) -> IntakeOutcome:
@@ -241,12 +249,11 @@ def _about(happening: PullRequestEvent) -> list[keys.Key]:
     return [keys.watch(pull) for pull in about if pull is not None]
 
 
-class RedisCommandQueue:
+class RedisCommandQueue(SealedPart):
     """The command queue in Redis."""
 
     def __init__(self, wire: RedisClient, codec: Codec, timing: Timing) -> None:
-        self._wire = wire
-        self._codec = codec
+        super().__init__(wire, codec)
         self._waiting = DelayedQueue(wire, timing, CommandRequest, COMMANDS)
 
     def put(self, command: CommandRequest) -> IntakeOutcome:

@@ -6,9 +6,15 @@ A pause with an end expires without any process; others stay until resumed.
 from typing import Final
 
 from worker.adapters.redis import keys
-from worker.adapters.redis.connection.client import RedisClient, Reply, find_server_time, items, text, whole
-from worker.adapters.redis.connection.transactions import Operation, Transaction, read_due, run, write_all
-from worker.adapters.redis.connection.versioned_json import read_json
+from worker.adapters.redis.connection.client import RedisClient, Reply, find_server_time, items, read_json, text, whole
+from worker.adapters.redis.connection.transactions import (
+    Operation,
+    RedisPart,
+    Transaction,
+    in_transaction,
+    read_due,
+    write_all,
+)
 from worker.adapters.redis.judging.intake import lifetime_s, milliseconds
 from worker.domain.ids import InstallationId, RepositoryId, RepositoryName
 from worker.domain.judge_request import JudgeRequest, PullRef
@@ -20,11 +26,8 @@ UNKNOWN_SUSPENSION: Final = JudgingPause()
 """A pause in the format of the previous version, which has no details."""
 
 
-class RedisPauses:
+class RedisPauses(RedisPart):
     """Pauses in Redis. All methods raise Unavailable and are idempotent."""
-
-    def __init__(self, wire: RedisClient) -> None:
-        self._wire = wire
 
     def find_pause(self, installation: InstallationId, repository: RepositoryId) -> ActivePause | None:
         """Find the pause that applies to this repository."""
@@ -79,17 +82,15 @@ class RedisPauses:
         end = () if suspension.until is None else ("PXAT", int(suspension.until.timestamp() * 1000))
         self._wire.call("SET", key.name, suspension.model_dump_json(), *end)
 
-    def _resume(self, key: keys.Key) -> bool:
-        def operation(transaction: Transaction) -> Operation[bool]:
-            paused, repositories = yield from transaction.read(
-                ("EXISTS", key.name), ("ZRANGE", keys.PAUSED_REPOSITORIES.name, 0, -1)
-            )
-            for repository in map(text, items(repositories)):
-                transaction.write("ZADD", keys.PAUSED_REPOSITORIES.name, "LT", transaction.now, repository)
-            transaction.write("DEL", key.name)
-            return paused == 1
-
-        return run(self._wire, operation)
+    @in_transaction
+    def _resume(self, transaction: Transaction, key: keys.Key) -> Operation[bool]:
+        paused, repositories = yield from transaction.read(
+            ("EXISTS", key.name), ("ZRANGE", keys.PAUSED_REPOSITORIES.name, 0, -1)
+        )
+        for repository in map(text, items(repositories)):
+            transaction.write("ZADD", keys.PAUSED_REPOSITORIES.name, "LT", transaction.now, repository)
+        transaction.write("DEL", key.name)
+        return paused == 1
 
 
 def _is_of(suspension: JudgingPause, repository: RepositoryName) -> bool:
@@ -109,11 +110,11 @@ AT_A_TIME: Final = 100
 REPOSITORIES_AT_A_TIME: Final = 20
 
 
-class RedisPausedHeads:
+class RedisPausedHeads(RedisPart):
     """Paused heads in Redis. All methods raise Unavailable and are idempotent."""
 
     def __init__(self, wire: RedisClient, timing: Timing) -> None:
-        self._wire = wire
+        super().__init__(wire)
         self._look_ms = milliseconds(2 * timing.sweep)
 
     def put(self, request: JudgeRequest) -> None:
@@ -131,16 +132,13 @@ class RedisPausedHeads:
         """Remove a pull request from the paused heads."""
         self._remove(_place(pull), keys.pull(pull).name)
 
-    def next(self) -> tuple[PausedRepository, ...]:
+    @in_transaction
+    def next(self, transaction: Transaction) -> Operation[tuple[PausedRepository, ...]]:
         """Take the repositories to check now. Each returns after the hold while a head waits there."""
-
-        def operation(transaction: Transaction) -> Operation[tuple[PausedRepository, ...]]:
-            due = yield from read_due(transaction, keys.PAUSED_REPOSITORIES, REPOSITORIES_AT_A_TIME)
-            for name in due:
-                transaction.write("ZADD", keys.PAUSED_REPOSITORIES.name, transaction.now + self._look_ms, name)
-            return tuple(read_json(PausedRepository, name) for name in due)
-
-        return run(self._wire, operation)
+        due = yield from read_due(transaction, keys.PAUSED_REPOSITORIES, REPOSITORIES_AT_A_TIME)
+        for name in due:
+            transaction.write("ZADD", keys.PAUSED_REPOSITORIES.name, transaction.now + self._look_ms, name)
+        return tuple(read_json(PausedRepository, name) for name in due)
 
     def list_requests(self, paused: PausedRepository) -> tuple[JudgeRequest, ...]:
         """A batch of the waiting requests."""
@@ -152,17 +150,14 @@ class RedisPausedHeads:
         """Remove a repository without waiting heads."""
         self._remove(paused, "")
 
-    def _remove(self, paused: PausedRepository, pull_key: str) -> None:
+    @in_transaction
+    def _remove(self, transaction: Transaction, paused: PausedRepository, pull_key: str) -> Operation[None]:
         shelf = keys.paused_heads(paused.installation_id, paused.repository_id).name
-
-        def operation(transaction: Transaction) -> Operation[None]:
-            waits, count = map(whole, (yield from transaction.read(("HEXISTS", shelf, pull_key), ("HLEN", shelf))))
-            if waits:
-                transaction.write("HDEL", shelf, pull_key)
-            if waits == count:
-                transaction.write("ZREM", keys.PAUSED_REPOSITORIES.name, paused.model_dump_json())
-
-        run(self._wire, operation)
+        waits, count = map(whole, (yield from transaction.read(("HEXISTS", shelf, pull_key), ("HLEN", shelf))))
+        if waits:
+            transaction.write("HDEL", shelf, pull_key)
+        if waits == count:
+            transaction.write("ZREM", keys.PAUSED_REPOSITORIES.name, paused.model_dump_json())
 
 
 def _shelf(pull: PullRef) -> keys.Key:

@@ -4,35 +4,31 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 
 from worker.adapters.redis import keys
-from worker.adapters.redis.connection.client import RedisClient, field_values, text
-from worker.adapters.redis.connection.transactions import Operation, Transaction, run
+from worker.adapters.redis.connection.client import field_values, text
+from worker.adapters.redis.connection.transactions import Operation, RedisPart, Transaction, in_transaction
 from worker.adapters.redis.judging.intake import lifetime_s
 from worker.domain.ids import InstallationId
 from worker.domain.ports import RateLimit
 
 
-class RedisRates:
+class RedisRates(RedisPart):
     """The RateLimits port."""
-
-    def __init__(self, wire: RedisClient) -> None:
-        self._wire = wire
 
     def find_limits(self, installation: InstallationId) -> Mapping[str, RateLimit]:
         stored = field_values(self._wire.call("HGETALL", keys.rate(installation).name))
         return {resource: _parse(text(value)) for resource, value in stored.items()}
 
-    def put(self, installation: InstallationId, resource: str, limit: RateLimit) -> None:
+    @in_transaction
+    def put(
+        self, transaction: Transaction, installation: InstallationId, resource: str, limit: RateLimit
+    ) -> Operation[None]:
         """Record a limit, unless an answer that is later than it was recorded."""
         key = keys.rate(installation)
-
-        def operation(transaction: Transaction) -> Operation[None]:
-            (stored,) = yield from transaction.read(("HGET", key.name, resource))
-            if stored is None or is_later(limit, _parse(text(stored))):
-                value = f"{limit.remaining} {int(limit.reset_at.timestamp())}"
-                transaction.write("HSET", key.name, resource, value)
-                transaction.write("EXPIRE", key.name, lifetime_s(key))
-
-        run(self._wire, operation)
+        (stored,) = yield from transaction.read(("HGET", key.name, resource))
+        if stored is None or is_later(limit, _parse(text(stored))):
+            value = f"{limit.remaining} {int(limit.reset_at.timestamp())}"
+            transaction.write("HSET", key.name, resource, value)
+            transaction.write("EXPIRE", key.name, lifetime_s(key))
 
 
 def is_later(limit: RateLimit, stored: RateLimit) -> bool:

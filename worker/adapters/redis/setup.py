@@ -11,19 +11,23 @@ from hmac import compare_digest
 from typing import Final
 
 from worker.adapters.redis import keys
-from worker.adapters.redis.connection.client import RedisClient, blob, items, text
-from worker.adapters.redis.connection.transactions import Operation, Transaction, run, write_all
+from worker.adapters.redis.connection.client import blob, items, text
+from worker.adapters.redis.connection.transactions import (
+    Operation,
+    RedisPart,
+    Transaction,
+    in_transaction,
+    run,
+    write_all,
+)
 
 STATE_LIFETIME: Final = timedelta(hours=1)
 """Lifetime of GitHub's code, and so of a state."""
 TOKEN_PREFIX: Final = b"token:"
 
 
-class RedisSetup:
+class RedisSetup(RedisPart):
     """Setup tokens and states. All methods raise Unavailable."""
-
-    def __init__(self, wire: RedisClient) -> None:
-        self._wire = wire
 
     def open(self) -> str:
         """Make another token, which can't be read again."""
@@ -75,16 +79,13 @@ class RedisSetup:
 
         return run(self._wire, operation)
 
-    def give_back(self, state: str, taker: str) -> None:
+    @in_transaction
+    def give_back(self, transaction: Transaction, state: str, taker: str) -> Operation[None]:
         """Give a state back after an outage of GitHub, so that it can be retried."""
         mark = f"taken:{_hash(state)}"
-
-        def operation(transaction: Transaction) -> Operation[None]:
-            (taken_by,) = yield from transaction.read(("HGET", keys.SETUP.name, mark))
-            if text(taken_by) == taker:
-                transaction.write("HDEL", keys.SETUP.name, mark)
-
-        run(self._wire, operation)
+        (taken_by,) = yield from transaction.read(("HGET", keys.SETUP.name, mark))
+        if text(taken_by) == taker:
+            transaction.write("HDEL", keys.SETUP.name, mark)
 
     @staticmethod
     def declined_in(state: str) -> frozenset[str]:

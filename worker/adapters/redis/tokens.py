@@ -12,8 +12,8 @@ from datetime import datetime
 from typing import Final, cast
 
 from worker.adapters.redis import keys
-from worker.adapters.redis.connection.client import RedisClient, blob, items, text
-from worker.adapters.redis.connection.transactions import Operation, Transaction, run
+from worker.adapters.redis.connection.client import blob, items, text
+from worker.adapters.redis.connection.transactions import Operation, RedisPart, Transaction, in_transaction, run
 from worker.domain.ids import InstallationId
 
 PREFIX: Final = "assay_"
@@ -31,11 +31,8 @@ class ApiTokenGrant:
     created_at: datetime
 
 
-class RedisTokens:
+class RedisTokens(RedisPart):
     """API tokens. All methods raise Unavailable."""
-
-    def __init__(self, wire: RedisClient) -> None:
-        self._wire = wire
 
     def create(self, name: str, installations: Iterable[InstallationId], at: datetime) -> str | None:
         """Create a token; None: the name is taken. It can't be read again."""
@@ -52,18 +49,15 @@ class RedisTokens:
 
         return run(self._wire, operation)
 
-    def revoke(self, name: str) -> bool:
+    @in_transaction
+    def revoke(self, transaction: Transaction, name: str) -> Operation[bool]:
         """Revoke the token of this name. False: there is none."""
-
-        def operation(transaction: Transaction) -> Operation[bool]:
-            (stored,) = yield from transaction.read(("HGET", keys.TOKEN_NAMES.name, name))
-            if stored is None:
-                return False
-            transaction.write("HDEL", keys.TOKENS.name, blob(stored))
-            transaction.write("HDEL", keys.TOKEN_NAMES.name, name)
-            return True
-
-        return run(self._wire, operation)
+        (stored,) = yield from transaction.read(("HGET", keys.TOKEN_NAMES.name, name))
+        if stored is None:
+            return False
+        transaction.write("HDEL", keys.TOKENS.name, blob(stored))
+        transaction.write("HDEL", keys.TOKEN_NAMES.name, name)
+        return True
 
     def grants(self) -> tuple[ApiTokenGrant, ...]:
         """Grants of all valid tokens, oldest first; an alien value is skipped."""

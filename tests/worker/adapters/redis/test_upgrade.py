@@ -1,26 +1,128 @@
-"""A store that the version before wrote in the middle of a judging is taken over.
+"""Two versions run side by side over one Redis, or one after the other: each reads what the other wrote, or leaves it to the other.
 
-`store_of_version_before.json` holds it as that version left it: one pull request with a judge and a newer head, one that waits for CI, one
-that waits for GitHub, one with a verdict, and two in the queue.
+`written_before.json` holds what an earlier version stored, as it stored it; it is added to, never edited.
+`store_of_version_before.json` holds a store as that version left it in the middle of a judging: one pull request with a judge and a newer
+head, one that waits for CI, one that waits for GitHub, one with a verdict, and two in the queue.
 """
 
 import json
-from itertools import count
+import logging
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
 
-from tests.worker.adapters.redis.played import HEAD, NEWER, becomes_due, lease_runs_out, pull
+from tests.worker.adapters.redis.played import (
+    HEAD,
+    NEWER,
+    becomes_due,
+    comes_again,
+    command,
+    lease_runs_out,
+    next_job,
+    pull,
+    wish,
+)
+from tests.worker.adapters.redis.watching import happening
+from worker.adapters.redis import keys
+from worker.adapters.redis.connection.client import read_json, read_json_or_none
+from worker.adapters.redis.keys import COMMANDS, PULL_REQUEST_EVENTS
 from worker.adapters.redis.store import Store
+from worker.domain.dossier import Dossier
 from worker.domain.ids import CheckRunId
+from worker.domain.judge_request import CommandRequest, JudgeRequest, Trigger
 from worker.domain.lifecycle.judging import Finish, FinishResult
-from worker.domain.lifecycle.work import DispatchLimits, JudgedHead, LeasedJob
+from worker.domain.lifecycle.work import ExpiredCheckRun, JudgedHead, LeasedJob
+from worker.domain.model import Frozen
+from worker.domain.pull_request_events import PullRequestEvent, PullRequestEventKind
+from worker.domain.verdict.ledger import LedgerEntry
+from worker.domain.verdict.outcomes import Demotion
+
+# One value
+
+
+BEFORE: dict[str, Any] = json.loads(Path(__file__).with_name("written_before.json").read_text(encoding="utf-8"))
+KINDS: dict[str, type[Frozen]] = {
+    kind.__name__: kind
+    for kind in (CommandRequest, Demotion, Dossier, PullRequestEvent, JudgeRequest, LedgerEntry, ExpiredCheckRun)
+}
+NESTED = ("pull", "verdict", "subject", "tally", "pull_request")
+
+
+def of_a_later_version(value: Any) -> Any:
+    """The same with a field that we don't know, here and in what is inside."""
+    inside = {name: of_a_later_version(part) if name in NESTED else part for name, part in value.items()}
+    return {**inside, "colour": ["red", {"since": 7}]}
+
+
+def kind_of(name: str) -> type[Frozen]:
+    return KINDS[name.split(maxsplit=1)[0]]
+
+
+@pytest.mark.parametrize("name", BEFORE)
+def test_what_another_version_stored_is_read(name: str) -> None:
+    value = read_json(kind_of(name), json.dumps(BEFORE[name]))
+    assert json.loads(value.model_dump_json(exclude_unset=True)) == BEFORE[name]
+    later = read_json(kind_of(name), json.dumps(of_a_later_version(BEFORE[name])))
+    assert later == value, "what only a later version knows is left out"
+
+
+def test_each_kind_of_stored_value_has_an_example() -> None:
+    assert {name.split(maxsplit=1)[0] for name in BEFORE} == set(KINDS)
+
+
+def test_a_request_for_a_reason_that_only_a_later_version_knows_is_judged_all_the_same(store: Store) -> None:
+    said = wish().model_dump_json().replace('"pushed"', '"the_moon_is_full"')
+    assert read_json(JudgeRequest, said).trigger is Trigger.LATE
+    store.pulls.request_judging(wish())
+    store.client.call("HSET", keys.pull(pull()).name, "req", said)
+    request = store.pulls.find_request(pull())
+    assert request is not None
+    assert request.trigger is Trigger.LATE
+
+
+def test_a_command_that_only_a_later_version_knows_is_left_to_it_and_nobody_waits_behind_it(
+    store: Store, caplog: pytest.LogCaptureFixture
+) -> None:
+    store.commands.put(command("comment-1"))
+    later = command("comment-1").model_dump_json().replace('"rejudge"', '"dance"')
+    store.client.call("HSET", COMMANDS.texts.name, "comment-1", later)
+    with caplog.at_level(logging.WARNING):
+        assert store.commands.next() is None
+    assert caplog.messages == ["left for a later version: CommandRequest in command"]
+    assert "dance" not in caplog.text, "it is somebody's text"
+    store.commands.put(command("comment-2"))
+    other = store.commands.next()
+    assert other is not None
+    assert other.command == command("comment-2")
+    comes_again(store, COMMANDS.order, "comment-1")
+    assert store.client.call("HGET", COMMANDS.texts.name, "comment-1") == later.encode()
+
+
+def test_what_happened_in_words_of_a_later_version_is_left_to_it(store: Store) -> None:
+    one = happening(PullRequestEventKind.REVERTED)
+    store.pull_request_events.put(one)
+    said = one.model_dump_json().replace('"reverted"', '"danced"')
+    store.client.call("HSET", PULL_REQUEST_EVENTS.texts.name, one.delivery_id, said)
+    assert store.pull_request_events.next() is None
+    assert read_json_or_none(PullRequestEvent, said) is None
+
+
+def test_every_stored_value_is_read_this_way() -> None:
+    strict = [
+        f"{path.name}: {line.strip()}"
+        for path in sorted(Path(keys.__file__).parent.rglob("*.py"))
+        for line in path.read_text(encoding="utf-8").splitlines()
+        if ".model_validate_json(" in line and 'extra="ignore"' not in line
+    ]
+    assert strict == []
+
+
+# A store
 
 WRITTEN: Final[dict[str, tuple[str, Any]]] = json.loads(
     Path(__file__).with_name("store_of_version_before.json").read_text(encoding="utf-8")
 )
-ALL_AT_ONCE: Final = DispatchLimits(99, 99)
 
 
 @pytest.fixture
@@ -44,16 +146,13 @@ def judge_all(store: Store) -> dict[int, LeasedJob]:
     judged = dict[int, LeasedJob]()
     for number in (1, 2, 3, 5, 6):
         becomes_due(store, pull(number))
-    for call in count():
-        job = store.pulls.next_due(f"upgrade-{call}", ALL_AT_ONCE)
-        if job is None:
-            return judged
+    while job := next_job(store):
         leased = store.pulls.take_lease(job.request.pull, job.fence)
         assert leased is not None
         end = JudgedHead(job.request.head_sha or "", "b" * 32)
         assert store.pulls.finish(leased.lease, Finish.JUDGED, of=end) is FinishResult.CLOSED
         judged[job.request.pull.number] = leased
-    raise AssertionError
+    return judged
 
 
 def test_each_pull_request_is_judged_once_and_nothing_of_it_is_forgotten(taken_over: Store) -> None:

@@ -16,6 +16,9 @@ from typing import Final
 
 from pydantic import SecretStr
 
+from worker.adapters.redis.connection.client import M, RedisClient, Reply, blob, read_json
+from worker.adapters.redis.connection.transactions import RedisPart
+from worker.domain.model import Frozen
 from worker.errors import Unreadable
 
 MAGIC: Final = b"A"
@@ -65,6 +68,20 @@ class Codec:
         except InvalidTag as error:
             raise Unreadable(f"{key_name} was changed since it was stored, or belongs elsewhere.") from error
         return _unpacked(packed)
+
+
+class SealedPart(RedisPart):
+    """A part of the store that keeps encrypted values."""
+
+    def __init__(self, wire: RedisClient, codec: Codec) -> None:
+        super().__init__(wire)
+        self._codec = codec
+
+    def _seal(self, value: Frozen, key_name: str) -> bytes:
+        return self._codec.seal(value.model_dump_json().encode(), key_name)
+
+    def _open(self, kind: type[M], sealed: Reply, key_name: str) -> M:
+        return read_json(kind, self._codec.open(blob(sealed), key_name))
 
 
 def ring_of(store_keys: tuple[SecretStr, ...]) -> tuple[bytes, ...]:

@@ -15,8 +15,9 @@ import hashlib
 import random
 import time
 from collections.abc import Callable, Generator, Sequence
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Concatenate, Final, ParamSpec, TypeVar
 
 from worker.adapters.redis.connection.client import (
     Argument,
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
     from worker.adapters.redis.connection.async_client import AsyncRedisClient
 
 T = TypeVar("T")
+A = ParamSpec("A")
+Part = TypeVar("Part", bound="RedisPart")
 Command = tuple[Argument, ...]
 Operation = Generator[Sequence[Command], list[Reply], T]
 """Yields commands to send together and is sent their replies."""
@@ -135,6 +138,25 @@ def run(client: RedisClient, operation: Callable[[Transaction], Operation[T]]) -
             return result
         time.sleep(_pause_s(attempt))
     raise _too_many_conflicts()
+
+
+class RedisPart:
+    """A part of the store. Its methods raise Unavailable and are idempotent."""
+
+    def __init__(self, wire: RedisClient) -> None:
+        self._wire = wire
+
+
+def in_transaction(
+    operation: Callable[Concatenate[Part, Transaction, A], Operation[T]],
+) -> Callable[Concatenate[Part, A], T]:
+    """The method that runs this operation until it commits. A value that has to stay the same meanwhile is an argument."""
+
+    @wraps(operation)
+    def method(part: Part, /, *args: A.args, **kwargs: A.kwargs) -> T:
+        return run(part._wire, lambda transaction: operation(part, transaction, *args, **kwargs))  # noqa: SLF001 - of a part
+
+    return method
 
 
 def _apply(client: RedisClient, commit: tuple[Argument, ...]) -> bool:

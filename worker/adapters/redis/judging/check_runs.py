@@ -10,9 +10,8 @@ from datetime import timedelta
 from typing import Final
 
 from worker.adapters.redis import keys
-from worker.adapters.redis.connection.client import RedisClient, find_server_run, items, text, whole
-from worker.adapters.redis.connection.transactions import Operation, Transaction, run
-from worker.adapters.redis.connection.versioned_json import read_json
+from worker.adapters.redis.connection.client import RedisClient, find_server_run, items, read_json, text, whole
+from worker.adapters.redis.connection.transactions import Operation, RedisPart, Transaction, in_transaction, run
 from worker.adapters.redis.delayed_queue import postpone_item
 from worker.adapters.redis.judging.intake import lifetime_s, milliseconds, remembered_keys
 from worker.adapters.redis.judging.state import load, save
@@ -41,11 +40,11 @@ CREATION_SHARE: Final = 0.75
 """Share of the hold on an opening that the creation may take, so that the next process finds it released."""
 
 
-class RedisCheckRegistry:
+class RedisCheckRegistry(RedisPart):
     """The CheckRegistry port, and the watchdog's queue."""
 
     def __init__(self, wire: RedisClient, timing: Timing) -> None:
-        self._wire = wire
+        super().__init__(wire)
         self._timing = timing
         self._creation_ms = max(1, milliseconds(timing.open_hold * CREATION_SHARE))
         self._deadline_ms = milliseconds(timing.check_deadline)
@@ -121,17 +120,18 @@ class RedisCheckRegistry:
     def clear_reopened(self, pull: PullRef, head_sha: Sha) -> None:
         self._change(pull, head_sha, lambda state, _: state._replace(is_reopening=False))
 
+    @in_transaction
     def _change(
-        self, pull: PullRef, head_sha: Sha, change: Callable[[CheckRunState, float], CheckRunState]
-    ) -> CheckRunState:
+        self,
+        transaction: Transaction,
+        pull: PullRef,
+        head_sha: Sha,
+        change: Callable[[CheckRunState, float], CheckRunState],
+    ) -> Operation[CheckRunState]:
         """Replace the state by what *change* makes of it and of the deadline of what opens now; return the one before."""
-
-        def apply(transaction: Transaction) -> Operation[CheckRunState]:
-            before = yield from _load(transaction, pull, head_sha)
-            self._save(transaction, pull, head_sha, before, change(before, transaction.now + self._deadline_ms))
-            return before
-
-        return run(self._wire, apply)
+        before = yield from _load(transaction, pull, head_sha)
+        self._save(transaction, pull, head_sha, before, change(before, transaction.now + self._deadline_ms))
+        return before
 
     def _save(
         self, transaction: Transaction, pull: PullRef, head_sha: Sha, before: CheckRunState, after: CheckRunState
@@ -163,22 +163,21 @@ class RedisCheckRegistry:
                 transaction.write("SADD" if getattr(after, field) else "SREM", idle.name, mark + head_sha)
         transaction.write("EXPIRE", idle.name, lifetime_s(idle))
 
-    def find_outdated(self, pull: PullRef, head_sha: Sha) -> OutdatedCheckRun | None:
+    @in_transaction
+    def find_outdated(
+        self, transaction: Transaction, pull: PullRef, head_sha: Sha
+    ) -> Operation[OutdatedCheckRun | None]:
         """Take the check run of a stale verdict to reopen it."""
         published = keys.shared_head_states(pull.installation_id, pull.repository_id, head_sha).name
-
-        def find(transaction: Transaction) -> Operation[OutdatedCheckRun | None]:
-            state, before = (yield from load(transaction, pull)), (yield from _load(transaction, pull, head_sha))
-            (published_state,) = yield from transaction.read(("HGET", published, pull.number))
-            outdated = lifecycle.find_outdated(state, before, head_sha, text(published_state))
-            if outdated is not None:
-                after = lifecycle.reopen(before, outdated.check, transaction.now + self._deadline_ms)
-                self._save(transaction, pull, head_sha, before, after)
-                if outdated.trigger is not None:
-                    save(transaction, pull, state, state._replace(is_reopening=True))
-            return outdated
-
-        return run(self._wire, find)
+        state, before = (yield from load(transaction, pull)), (yield from _load(transaction, pull, head_sha))
+        (published_state,) = yield from transaction.read(("HGET", published, pull.number))
+        outdated = lifecycle.find_outdated(state, before, head_sha, text(published_state))
+        if outdated is not None:
+            after = lifecycle.reopen(before, outdated.check, transaction.now + self._deadline_ms)
+            self._save(transaction, pull, head_sha, before, after)
+            if outdated.trigger is not None:
+                save(transaction, pull, state, state._replace(is_reopening=True))
+        return outdated
 
     # All heads of a pull request
 
@@ -204,21 +203,18 @@ class RedisCheckRegistry:
 
     # What GitHub shows
 
-    def stays(self, pull: PullRef, head_sha: Sha) -> bool:
+    @in_transaction
+    def stays(self, transaction: Transaction, pull: PullRef, head_sha: Sha) -> Operation[bool]:
         """Extend the retention of a head that GitHub shows with an open check run. False: nothing current is recorded of it."""
-
-        def extend(transaction: Transaction) -> Operation[bool]:
-            state, check = (yield from load(transaction, pull)), (yield from _load(transaction, pull, head_sha))
-            if lifecycle.is_long_closed(state, transaction.now):
-                for key in remembered_keys(pull):
-                    transaction.write("PERSIST", key.name)
-                return False
-            is_current = lifecycle.is_current(state, check, head_sha)
-            if is_current and check.check is not None:
-                yield from _extend_retention(transaction, pull, head_sha, state)
-            return is_current
-
-        return run(self._wire, extend)
+        state, check = (yield from load(transaction, pull)), (yield from _load(transaction, pull, head_sha))
+        if lifecycle.is_long_closed(state, transaction.now):
+            for key in remembered_keys(pull):
+                transaction.write("PERSIST", key.name)
+            return False
+        is_current = lifecycle.is_current(state, check, head_sha)
+        if is_current and check.check is not None:
+            yield from _extend_retention(transaction, pull, head_sha, state)
+        return is_current
 
     def doubt(self, pull: PullRef, head_sha: Sha) -> str:
         """A token if GitHub has to be asked whether a recorded conclusion still holds; else ''."""
@@ -230,63 +226,54 @@ class RedisCheckRegistry:
         (served,) = yield from transaction.read(("HGET", first_seen.name, f"{pull.number} served"))
         return lifecycle.find_doubt(state, check, text(served), server_run)
 
-    def is_as_known(self, pull: PullRef, head_sha: Sha, doubt: str) -> None:
+    @in_transaction
+    def is_as_known(self, transaction: Transaction, pull: PullRef, head_sha: Sha, doubt: str) -> Operation[None]:
         """Remove the doubt after GitHub shows the check run concluded. Any change of the pull request since *doubt* keeps it."""
         first_seen = keys.first_seen(pull.installation_id, pull.repository_id)
         server_run = doubt.partition(" ")[0]
-
-        def remove(transaction: Transaction) -> Operation[None]:
-            if (yield from self._find_doubt(transaction, pull, head_sha)) != doubt:
-                return
-            state = yield from load(transaction, pull)
-            (is_seen,) = yield from transaction.read(("EXISTS", first_seen.name))
-            if state.seq is not None:
-                save(transaction, pull, state, state._replace(served_run=server_run))
-            elif is_seen:
-                transaction.write("HSET", first_seen.name, f"{pull.number} served", server_run)
-
-        run(self._wire, remove)
+        if (yield from self._find_doubt(transaction, pull, head_sha)) != doubt:
+            return
+        state = yield from load(transaction, pull)
+        (is_seen,) = yield from transaction.read(("EXISTS", first_seen.name))
+        if state.seq is not None:
+            save(transaction, pull, state, state._replace(served_run=server_run))
+        elif is_seen:
+            transaction.write("HSET", first_seen.name, f"{pull.number} served", server_run)
 
     # The watchdog
 
-    def take_expired(self) -> tuple[ExpiredCheckRun, ...]:
+    @in_transaction
+    def take_expired(self, transaction: Transaction) -> Operation[tuple[ExpiredCheckRun, ...]]:
         """Take expired check runs to conclude. They return after the hold, unless `record_concluded`."""
         hold_ms = milliseconds(self._timing.open_hold)
-
-        def take(transaction: Transaction) -> Operation[tuple[ExpiredCheckRun, ...]]:
-            expired = list[ExpiredCheckRun]()
-            for name, note in (yield from _notes_until(transaction, 0, MOST_EXPIRED)):
-                if note is None:
-                    transaction.write("ZREM", keys.DEADLINES.name, name)
-                    continue
-                state = yield from load(transaction, note.pull)
-                check = yield from _load(transaction, note.pull, note.head_sha)
-                if check.open_check is None:
-                    self._save(transaction, note.pull, note.head_sha, check, check._replace(deadline=None))
-                    continue
-                transaction.write("ZADD", keys.DEADLINES.name, transaction.now + hold_ms, name)
-                if not lifecycle.is_left_to_judge(state):
-                    expired.append(note)
-            return tuple(expired)
-
-        return run(self._wire, take)
+        expired = list[ExpiredCheckRun]()
+        for name, note in (yield from _notes_until(transaction, 0, MOST_EXPIRED)):
+            if note is None:
+                transaction.write("ZREM", keys.DEADLINES.name, name)
+                continue
+            state = yield from load(transaction, note.pull)
+            check = yield from _load(transaction, note.pull, note.head_sha)
+            if check.open_check is None:
+                self._save(transaction, note.pull, note.head_sha, check, check._replace(deadline=None))
+                continue
+            transaction.write("ZADD", keys.DEADLINES.name, transaction.now + hold_ms, name)
+            if not lifecycle.is_left_to_judge(state):
+                expired.append(note)
+        return tuple(expired)
 
     def postpone_expired(self, late: ExpiredCheckRun, delay: timedelta) -> None:
         """Postpone a check run that could not be concluded: `take_expired` returns it after *delay*."""
         postpone_item(self._wire, keys.DEADLINES, keys.check(late.pull, late.head_sha).name, delay)
 
-    def take_orphaned(self) -> tuple[ExpiredCheckRun, ...]:
+    @in_transaction
+    def take_orphaned(self, transaction: Transaction) -> Operation[tuple[ExpiredCheckRun, ...]]:
         """Take orphaned open check runs for a while: neither their pull request nor their group (number 0) is queued."""
         ahead_ms = self._deadline_ms - milliseconds(max(self._timing.open_hold, 2 * self._timing.lease))
-
-        def take(transaction: Transaction) -> Operation[tuple[ExpiredCheckRun, ...]]:
-            orphaned = list[ExpiredCheckRun]()
-            for _, note in (yield from _notes_until(transaction, ahead_ms, MOST_ORPHANED)):
-                if note is not None and (yield from _is_orphaned(transaction, note)):
-                    orphaned.append(note)
-            return tuple(orphaned)
-
-        return run(self._wire, take)
+        orphaned = list[ExpiredCheckRun]()
+        for _, note in (yield from _notes_until(transaction, ahead_ms, MOST_ORPHANED)):
+            if note is not None and (yield from _is_orphaned(transaction, note)):
+                orphaned.append(note)
+        return tuple(orphaned)
 
 
 def _load(transaction: Transaction, pull: PullRef, head_sha: Sha) -> Operation[CheckRunState]:

@@ -9,9 +9,8 @@ from datetime import datetime, timedelta
 from typing import Final, NamedTuple, Protocol
 
 from worker.adapters.redis import keys
-from worker.adapters.redis.connection.client import RedisClient, Reply, items, text, whole
+from worker.adapters.redis.connection.client import RedisClient, Reply, items, read_json, text, whole
 from worker.adapters.redis.connection.transactions import Operation, Transaction, run
-from worker.adapters.redis.connection.versioned_json import read_json
 from worker.adapters.redis.judging.state import PULL_S, expect_state, load, parse_state, read_commands, save
 from worker.adapters.redis.keys import SHARED_HEADS
 from worker.domain.check.shared_head import CommitRef

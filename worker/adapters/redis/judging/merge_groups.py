@@ -9,9 +9,23 @@ import secrets
 from datetime import datetime, timedelta
 
 from worker.adapters.redis import keys
-from worker.adapters.redis.connection.client import RedisClient, find_server_run, items, text, whole
-from worker.adapters.redis.connection.transactions import Operation, Transaction, read_due, run
-from worker.adapters.redis.connection.versioned_json import read_json, read_json_or_none
+from worker.adapters.redis.connection.client import (
+    RedisClient,
+    find_server_run,
+    items,
+    read_json,
+    read_json_or_none,
+    text,
+    whole,
+)
+from worker.adapters.redis.connection.transactions import (
+    Operation,
+    RedisPart,
+    Transaction,
+    in_transaction,
+    read_due,
+    run,
+)
 from worker.adapters.redis.delayed_queue import receive, removal
 from worker.adapters.redis.judging.intake import lifetime_s, milliseconds
 from worker.adapters.redis.keys import GROUPS
@@ -28,27 +42,24 @@ DISPATCHED, LEASED = "given", "held"
 """First parts of a value of `keys.GROUP_HOLDS`; the job's token follows, and the owner of a lease."""
 
 
-class RedisMergeGroups:
+class RedisMergeGroups(RedisPart):
     """Merge groups in Redis. All methods raise Unavailable and are idempotent."""
 
     def __init__(self, wire: RedisClient, timing: Timing) -> None:
-        self._wire = wire
+        super().__init__(wire)
         self._hold_ms = milliseconds(timing.open_hold)
         self._lease_ms = milliseconds(timing.lease)
 
-    def put(self, group: MergeGroup) -> IntakeOutcome:
+    @in_transaction
+    def put(self, transaction: Transaction, group: MergeGroup) -> Operation[IntakeOutcome]:
         """Queue a group event; idempotent by delivery."""
         marker = keys.received_group(group.delivery_id)
         key = keys.group(*group.commit)
         item = (group.id, QueuedGroup(group=group).model_dump_json())
-
-        def operation(transaction: Transaction) -> Operation[IntakeOutcome]:
-            outcome = yield from receive(transaction, marker, GROUPS, item)
-            if outcome is IntakeOutcome.QUEUED:
-                transaction.write("SET", key.name, group.model_dump_json(), "EX", lifetime_s(key))
-            return outcome
-
-        return run(self._wire, operation)
+        outcome = yield from receive(transaction, marker, GROUPS, item)
+        if outcome is IntakeOutcome.QUEUED:
+            transaction.write("SET", key.name, group.model_dump_json(), "EX", lifetime_s(key))
+        return outcome
 
     def reopen(
         self, commit: CommitKey, delivery_id: DeliveryId, at: datetime, *, is_orphaned: bool = False
@@ -96,30 +107,24 @@ class RedisMergeGroups:
 
         return run(self._wire, operation)
 
-    def postpone(self, queued: QueuedGroup, delay: timedelta) -> None:
+    @in_transaction
+    def postpone(self, transaction: Transaction, queued: QueuedGroup, delay: timedelta) -> Operation[None]:
         """Postpone a group and reset its attempts: the caller has not crashed."""
         name, delay_ms = queued.group.id, max(0, milliseconds(delay.total_seconds()))
+        if (yield from _is_newest(transaction, queued.group)):
+            _reset_attempts(transaction, name)
+            transaction.write("HSET", GROUPS.texts.name, name, queued.model_dump_json())
+            transaction.write("HDEL", keys.GROUP_HOLDS.name, name)
+            transaction.write("ZADD", GROUPS.order.name, transaction.now + delay_ms, name)
 
-        def operation(transaction: Transaction) -> Operation[None]:
-            if (yield from _is_newest(transaction, queued.group)):
-                _reset_attempts(transaction, name)
-                transaction.write("HSET", GROUPS.texts.name, name, queued.model_dump_json())
-                transaction.write("HDEL", keys.GROUP_HOLDS.name, name)
-                transaction.write("ZADD", GROUPS.order.name, transaction.now + delay_ms, name)
-
-        run(self._wire, operation)
-
-    def complete(self, group: MergeGroup) -> None:
+    @in_transaction
+    def complete(self, transaction: Transaction, group: MergeGroup) -> Operation[None]:
         """Complete a group, unless a newer event is queued."""
-
-        def operation(transaction: Transaction) -> Operation[None]:
-            if (yield from _is_newest(transaction, group)):
-                _reset_attempts(transaction, group.id)
-                transaction.write("HDEL", keys.GROUP_HOLDS.name, group.id)
-                for command in removal(GROUPS, group.id):
-                    transaction.write(*command)
-
-        run(self._wire, operation)
+        if (yield from _is_newest(transaction, group)):
+            _reset_attempts(transaction, group.id)
+            transaction.write("HDEL", keys.GROUP_HOLDS.name, group.id)
+            for command in removal(GROUPS, group.id):
+                transaction.write(*command)
 
     def settled_at(self, pull: PullRef) -> int | None:
         """Number of the last event of a pull request, 0 if there was none; None: it is due, dispatched, or leased."""
@@ -188,19 +193,16 @@ class RedisMergeGroups:
         if not run(self._wire, operation):
             raise LeaseLost
 
-    def requeue_dead(self, group_id: str, token: str) -> bool:
+    @in_transaction
+    def requeue_dead(self, transaction: Transaction, group_id: str, token: str) -> Operation[bool]:
         """Requeue the group of a dead job immediately. False: it was done."""
-
-        def operation(transaction: Transaction) -> Operation[bool]:
-            (hold,) = yield from transaction.read(("HGET", keys.GROUP_HOLDS.name, group_id))
-            state, *tokens = text(hold).split(" ")
-            if state not in (DISPATCHED, LEASED) or tokens[0] != token:
-                return False
-            transaction.write("HDEL", keys.GROUP_HOLDS.name, group_id)
-            transaction.write("ZADD", GROUPS.order.name, transaction.now, group_id)
-            return True
-
-        return run(self._wire, operation)
+        (hold,) = yield from transaction.read(("HGET", keys.GROUP_HOLDS.name, group_id))
+        state, *tokens = text(hold).split(" ")
+        if state not in (DISPATCHED, LEASED) or tokens[0] != token:
+            return False
+        transaction.write("HDEL", keys.GROUP_HOLDS.name, group_id)
+        transaction.write("ZADD", GROUPS.order.name, transaction.now, group_id)
+        return True
 
 
 def _is_newest(transaction: Transaction, group: MergeGroup) -> Operation[bool]:

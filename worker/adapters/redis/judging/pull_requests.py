@@ -18,11 +18,11 @@ from worker.adapters.redis.connection.client import (
     find_server_time,
     items,
     member_scores,
+    read_json,
     text,
     whole,
 )
-from worker.adapters.redis.connection.transactions import Operation, Transaction, run
-from worker.adapters.redis.connection.versioned_json import read_json
+from worker.adapters.redis.connection.transactions import Operation, RedisPart, Transaction, in_transaction, run
 from worker.adapters.redis.judging.intake import IntakeReceipt, lifetime_s, milliseconds, request_judging, request_sync
 from worker.adapters.redis.judging.state import CHECK_QUEUES, DUE_QUEUES, PULL_S, find_next, load, save
 from worker.adapters.redis.records.event_stream import lose_evaluation
@@ -59,11 +59,11 @@ class AlreadyJudged(AssayError):
     """Another process on this machine is judging the same branch."""
 
 
-class RedisPullRequests:
+class RedisPullRequests(RedisPart):
     """Pull requests in Redis. All methods raise Unavailable and are idempotent."""
 
     def __init__(self, wire: RedisClient, timing: Timing) -> None:
-        self._wire = wire
+        super().__init__(wire)
         self._timing = timing
 
     def request_judging(self, request: JudgeRequest) -> IntakeReceipt:
@@ -72,73 +72,62 @@ class RedisPullRequests:
 
     # The dispatcher
 
-    def claim_leadership(self, token: str) -> bool:
+    @in_transaction
+    def claim_leadership(self, transaction: Transaction, token: str) -> Operation[bool]:
         """Become or stay the leading dispatcher. Numbers of events go on growing, also if Redis lost some."""
+        leader, count = yield from transaction.peek(("GET", keys.LEADER.name), ("GET", keys.COUNT.name))
+        if leader is not None and text(leader) != token:
+            return False
+        transaction.expect(("GET", keys.LEADER.name), leader)
+        transaction.write("SET", keys.LEADER.name, token, "PX", milliseconds(self._timing.leader))
+        if whole(count) < transaction.now:
+            transaction.expect(("GET", keys.COUNT.name), count)
+            transaction.write("SET", keys.COUNT.name, f"{transaction.now:.0f}")
+        return True
 
-        def claim(transaction: Transaction) -> Operation[bool]:
-            leader, count = yield from transaction.peek(("GET", keys.LEADER.name), ("GET", keys.COUNT.name))
-            if leader is not None and text(leader) != token:
-                return False
-            transaction.expect(("GET", keys.LEADER.name), leader)
-            transaction.write("SET", keys.LEADER.name, token, "PX", milliseconds(self._timing.leader))
-            if whole(count) < transaction.now:
-                transaction.expect(("GET", keys.COUNT.name), count)
-                transaction.write("SET", keys.COUNT.name, f"{transaction.now:.0f}")
-            return True
+    @in_transaction
+    def resign_leadership(self, transaction: Transaction, token: str) -> Operation[None]:
+        (leader,) = yield from transaction.read(("GET", keys.LEADER.name))
+        if text(leader) == token:
+            transaction.write("DEL", keys.LEADER.name)
 
-        return run(self._wire, claim)
-
-    def resign_leadership(self, token: str) -> None:
-        def resign(transaction: Transaction) -> Operation[None]:
-            (leader,) = yield from transaction.read(("GET", keys.LEADER.name))
-            if text(leader) == token:
-                transaction.write("DEL", keys.LEADER.name)
-
-        run(self._wire, resign)
-
-    def next_due(self, call: str, limits: DispatchLimits) -> DispatchedJob | None:
+    @in_transaction
+    def next_due(self, transaction: Transaction, call: str, limits: DispatchLimits) -> Operation[DispatchedJob | None]:
         """The next pull request to judge. Idempotent by *call*."""
         hold_ms = milliseconds(self._timing.hold)
+        last, out, out_outside = yield from transaction.peek(
+            ("HMGET", keys.LAST_DISPATCH.name, "call", "pull", "fence", "outside"),
+            ("ZCARD", keys.DISPATCHED.name),
+            ("SCARD", keys.DISPATCHED_OUTSIDE.name),
+        )
+        last_call, name, fence, outside = map(text, items(last))
+        if last_call == call:
+            (request,) = yield from transaction.peek(("HGET", name, "req"))
+            return DispatchedJob(int(fence), _request(request), bool(outside))
+        rooms = (whole(out) - whole(out_outside) < limits.total, whole(out_outside) < limits.outside)
+        candidate = yield from find_next(transaction, DUE_QUEUES, rooms, limits.per_installation)
+        if candidate is None:
+            return None
+        pull, state = candidate
+        (number,) = yield from transaction.peek(("INCR", keys.COUNT.name))
+        save(transaction, pull, state, lifecycle.dispatch(state, whole(number), hold_ms, transaction.now))
+        fields = ("call", call, "pull", keys.pull(pull).name, "fence", whole(number))
+        transaction.write("HSET", keys.LAST_DISPATCH.name, *fields, "outside", "1" if state.is_outside else "")
+        return DispatchedJob(whole(number), _request_of(state), state.is_outside)
 
-        def dispatch(transaction: Transaction) -> Operation[DispatchedJob | None]:
-            last, out, out_outside = yield from transaction.peek(
-                ("HMGET", keys.LAST_DISPATCH.name, "call", "pull", "fence", "outside"),
-                ("ZCARD", keys.DISPATCHED.name),
-                ("SCARD", keys.DISPATCHED_OUTSIDE.name),
-            )
-            last_call, name, fence, outside = map(text, items(last))
-            if last_call == call:
-                (request,) = yield from transaction.peek(("HGET", name, "req"))
-                return DispatchedJob(int(fence), _request(request), bool(outside))
-            rooms = (whole(out) - whole(out_outside) < limits.total, whole(out_outside) < limits.outside)
-            candidate = yield from find_next(transaction, DUE_QUEUES, rooms, limits.per_installation)
-            if candidate is None:
-                return None
-            pull, state = candidate
-            (number,) = yield from transaction.peek(("INCR", keys.COUNT.name))
-            save(transaction, pull, state, lifecycle.dispatch(state, whole(number), hold_ms, transaction.now))
-            fields = ("call", call, "pull", keys.pull(pull).name, "fence", whole(number))
-            transaction.write("HSET", keys.LAST_DISPATCH.name, *fields, "outside", "1" if state.is_outside else "")
-            return DispatchedJob(whole(number), _request_of(state), state.is_outside)
-
-        return run(self._wire, dispatch)
-
-    def next_to_open(self, outside: int = 1) -> PendingCheckRun | None:
+    @in_transaction
+    def next_to_open(self, transaction: Transaction, outside: int = 1) -> Operation[PendingCheckRun | None]:
         """Take the next head that needs its check run. It returns after the hold, unless `mark_opened`.
 
         *outside*: limit of heads from forks of outside contributors.
         """
         hold_ms = milliseconds(self._timing.open_hold)
-
-        def take(transaction: Transaction) -> Operation[PendingCheckRun | None]:
-            candidate = yield from find_next(transaction, CHECK_QUEUES, (True, outside > 0), None)
-            if candidate is None:
-                return None
-            pull, state = candidate
-            save(transaction, pull, state, state._replace(opening_at=transaction.now + hold_ms))
-            return PendingCheckRun(state.head or "", _request_of(state), str(state.seq or ""), state.is_outside)
-
-        return run(self._wire, take)
+        candidate = yield from find_next(transaction, CHECK_QUEUES, (True, outside > 0), None)
+        if candidate is None:
+            return None
+        pull, state = candidate
+        save(transaction, pull, state, state._replace(opening_at=transaction.now + hold_ms))
+        return PendingCheckRun(state.head or "", _request_of(state), str(state.seq or ""), state.is_outside)
 
     def mark_opened(self, pull: PullRef, head_sha: Sha, seq: str = "") -> None:
         """Record that this head has its check run, or is refused for good. Requests after *seq*, if given, stay pending."""
@@ -160,30 +149,29 @@ class RedisPullRequests:
             self._requeue_if_lost(keys.parse_pull(text(name)), server_run, queue_keys) for name in items(overdue)
         )
 
-    def _requeue_if_lost(self, pull: PullRef, server_run: str | None, queue_keys: Sequence[str]) -> bool:
+    @in_transaction
+    def _requeue_if_lost(
+        self, transaction: Transaction, pull: PullRef, server_run: str | None, queue_keys: Sequence[str]
+    ) -> Operation[bool]:
         hold_ms = milliseconds(self._timing.hold)
-
-        def requeue(transaction: Transaction) -> Operation[bool]:
-            state = yield from load(transaction, pull)
-            now = transaction.now
-            if state.lease_until is None or state.lease_until > now:
+        state = yield from load(transaction, pull)
+        now = transaction.now
+        if state.lease_until is None or state.lease_until > now:
+            return False
+        if state.seq is None:
+            transaction.write("ZREM", keys.DISPATCHED.name, keys.pull(pull).name)
+            return False
+        if pull.installation_id == LOCAL_INSTALLATION:  # its person judges again
+            save(transaction, pull, state, end_judging(state._replace(lease_until=None)))
+            return False
+        if state.phase is Phase.DISPATCHED:
+            job = f"judge-{state.fence}"
+            indexes = yield from transaction.peek(*(("LPOS", queue, job) for queue in queue_keys))
+            if any(index is not None for index in indexes):
+                save(transaction, pull, state, state._replace(lease_until=now + hold_ms))
                 return False
-            if state.seq is None:
-                transaction.write("ZREM", keys.DISPATCHED.name, keys.pull(pull).name)
-                return False
-            if pull.installation_id == LOCAL_INSTALLATION:  # its person judges again
-                save(transaction, pull, state, end_judging(state._replace(lease_until=None)))
-                return False
-            if state.phase is Phase.DISPATCHED:
-                job = f"judge-{state.fence}"
-                indexes = yield from transaction.peek(*(("LPOS", queue, job) for queue in queue_keys))
-                if any(index is not None for index in indexes):
-                    save(transaction, pull, state, state._replace(lease_until=now + hold_ms))
-                    return False
-            save(transaction, pull, state, lifecycle.requeue_lost(state, server_run, now))
-            return True
-
-        return run(self._wire, requeue)
+        save(transaction, pull, state, lifecycle.requeue_lost(state, server_run, now))
+        return True
 
     # The judge
 
@@ -343,20 +331,17 @@ class RedisPullRequests:
             elif self._release(keys.parse_pull(name), at_next):
                 at, left = at_next, left - 1
 
-    def _release(self, pull: PullRef, at: float) -> bool:
+    @in_transaction
+    def _release(self, transaction: Transaction, pull: PullRef, at: float) -> Operation[bool]:
         """Retry this pull request at that time. False: it no longer waits for GitHub."""
         name, retries = keys.pull(pull).name, keys.retries(pull.installation_id).name
-
-        def release(transaction: Transaction) -> Operation[bool]:
-            state = yield from load(transaction, pull)
-            if state.phase is not Phase.DUE or state.outage_count is None:
-                transaction.write("ZREM", retries, name)
-                return False
-            transaction.write("ZADD", retries, at, name)
-            save(transaction, pull, state, lifecycle.release(state, at, transaction.now))
-            return True
-
-        return run(self._wire, release)
+        state = yield from load(transaction, pull)
+        if state.phase is not Phase.DUE or state.outage_count is None:
+            transaction.write("ZREM", retries, name)
+            return False
+        transaction.write("ZADD", retries, at, name)
+        save(transaction, pull, state, lifecycle.release(state, at, transaction.now))
+        return True
 
     def request_correction(self, lease: PullRequestLease, request: JudgeRequest) -> None:
         """Request a correction of a write that may have come after a newer one."""
@@ -402,17 +387,14 @@ class RedisPullRequests:
             is not IntakeOutcome.DUPLICATE
         )
 
-    def withdraw(self, request: JudgeRequest) -> bool:
+    @in_transaction
+    def withdraw(self, transaction: Transaction, request: JudgeRequest) -> Operation[bool]:
         """Withdraw a request. False: superseded by another, or under way."""
-
-        def withdraw(transaction: Transaction) -> Operation[bool]:
-            state = yield from load(transaction, request.pull)
-            after = withdraw_request(state, request.delivery_id)
-            if after is not None:
-                save(transaction, request.pull, state, after)
-            return after is not None
-
-        return run(self._wire, withdraw)
+        state = yield from load(transaction, request.pull)
+        after = withdraw_request(state, request.delivery_id)
+        if after is not None:
+            save(transaction, request.pull, state, after)
+        return after is not None
 
     def find_plan(self, pull: PullRef) -> JudgingPlan | None:
         """When judging starts; None: nothing is due."""
@@ -427,19 +409,16 @@ class RedisPullRequests:
         reply = self._wire.call("HGET", keys.pull(pull).name, "req")
         return _request(reply) if reply else None
 
-    def record_base(self, pull: PullRef, base: BaseHash) -> BaseHash:
+    @in_transaction
+    def record_base(self, transaction: Transaction, pull: PullRef, base: BaseHash) -> Operation[BaseHash]:
         """Record the base: the first one seen, then each one that it is changed to.
 
         Without a record it is *base*, as GitHub shows it.
         """
-
-        def record(transaction: Transaction) -> Operation[BaseHash]:
-            state = yield from load(transaction, pull)
-            if state.base is None and state.seq is not None:
-                save(transaction, pull, state, state._replace(base=base))
-            return state.base or base
-
-        return run(self._wire, record)
+        state = yield from load(transaction, pull)
+        if state.base is None and state.seq is not None:
+            save(transaction, pull, state, state._replace(base=base))
+        return state.base or base
 
     def record_initial_head(self, pull: PullRef, head_sha: Sha) -> None:
         """Record that the pull request, at this head, is published as older than Assay's installation."""
@@ -450,14 +429,13 @@ class RedisPullRequests:
         stored = self._wire.call("HGET", keys.first_seen(pull.installation_id, pull.repository_id).name, pull.number)
         return text(stored) if stored else None
 
-    def _change(self, pull: PullRef, change: Callable[[PullRequestState, float], PullRequestState]) -> None:
+    @in_transaction
+    def _change(
+        self, transaction: Transaction, pull: PullRef, change: Callable[[PullRequestState, float], PullRequestState]
+    ) -> Operation[None]:
         """Replace the state by what *change* makes of it and of the time."""
-
-        def apply(transaction: Transaction) -> Operation[None]:
-            state = yield from load(transaction, pull)
-            save(transaction, pull, state, change(state, transaction.now))
-
-        run(self._wire, apply)
+        state = yield from load(transaction, pull)
+        save(transaction, pull, state, change(state, transaction.now))
 
 
 def _request_of(state: PullRequestState) -> JudgeRequest:

@@ -12,8 +12,14 @@ from pydantic import TypeAdapter
 
 from worker.adapters.redis import keys
 from worker.adapters.redis.connection.client import RedisClient, blob, items, text, whole
-from worker.adapters.redis.connection.encryption import Codec
-from worker.adapters.redis.connection.transactions import Operation, Transaction, run, write_all
+from worker.adapters.redis.connection.encryption import Codec, SealedPart
+from worker.adapters.redis.connection.transactions import (
+    Operation,
+    Transaction,
+    in_transaction,
+    run,
+    write_all,
+)
 from worker.adapters.redis.delayed_queue import DelayedQueue, removal
 from worker.adapters.redis.judging.intake import lifetime_s, queue_sync, request_sync
 from worker.adapters.redis.judging.state import load, save
@@ -38,12 +44,11 @@ BACKSTOP_MS: Final = 5_000
 CONTENT: Final = TypeAdapter(CheckContent)
 
 
-class RedisSharedHeads:
+class RedisSharedHeads(SealedPart):
     """The port of shared heads, and the queue of commits."""
 
     def __init__(self, wire: RedisClient, codec: Codec, timing: Timing) -> None:
-        self._wire = wire
-        self._codec = codec
+        super().__init__(wire, codec)
         self._waiting = DelayedQueue(wire, timing, CommitRef, SHARED_HEADS)
 
     def record_content(self, pull: PullRef, head_sha: Sha, content: CheckContent) -> SharedHeadState:
@@ -69,56 +74,54 @@ class RedisSharedHeads:
 
         return run(self._wire, record)
 
+    @in_transaction
     def record_written(
-        self, pull: PullRef, head_sha: Sha, version: int, content: CheckContent, *, is_sync: bool = False
-    ) -> None:
+        self,
+        transaction: Transaction,
+        pull: PullRef,
+        head_sha: Sha,
+        version: int,
+        content: CheckContent,
+        *,
+        is_sync: bool = False,
+    ) -> Operation[None]:
         """Record what GitHub shows. After a change in between the commit is checked again, and so it is while a sync is under way."""
         name, number = _key(pull, head_sha).name, pull.number
+        current, is_syncing = yield from transaction.read(("HGET", name, "v"), ("HEXISTS", name, f"{number}:on"))
+        if is_sync:
+            transaction.write("HDEL", name, f"{number}:on")
+        if current is None:
+            return
+        if whole(current) == version and (is_sync or not is_syncing):
+            transaction.write("HSET", name, f"{number}:as", hash_content(content))
+            transaction.write("ZADD", SHARED_HEADS.order.name, "XX", "LT", transaction.now, name)
+            return
+        transaction.write("HDEL", name, f"{number}:as")
+        yield from request_sync(transaction, pull, head_sha)
 
-        def record(transaction: Transaction) -> Operation[None]:
-            current, is_syncing = yield from transaction.read(("HGET", name, "v"), ("HEXISTS", name, f"{number}:on"))
-            if is_sync:
-                transaction.write("HDEL", name, f"{number}:on")
-            if current is None:
-                return
-            if whole(current) == version and (is_sync or not is_syncing):
-                transaction.write("HSET", name, f"{number}:as", hash_content(content))
-                transaction.write("ZADD", SHARED_HEADS.order.name, "XX", "LT", transaction.now, name)
-                return
-            transaction.write("HDEL", name, f"{number}:as")
-            yield from request_sync(transaction, pull, head_sha)
-
-        run(self._wire, record)
-
-    def rejoin(self, pull: PullRef, head_sha: Sha) -> None:
+    @in_transaction
+    def rejoin(self, transaction: Transaction, pull: PullRef, head_sha: Sha) -> Operation[None]:
         """Record that this commit is the head of a pull request again."""
         name = _key(pull, head_sha).name
+        state = yield from load(transaction, pull)
+        (is_listed,) = yield from transaction.read(("HEXISTS", name, pull.number))
+        if is_listed:
+            transaction.write("HDEL", name, f"{pull.number}:left")
+            yield from request_sync(transaction, pull, head_sha)
+            yield from _move(transaction, pull, state, head_sha)
 
-        def rejoin(transaction: Transaction) -> Operation[None]:
-            state = yield from load(transaction, pull)
-            (is_listed,) = yield from transaction.read(("HEXISTS", name, pull.number))
-            if is_listed:
-                transaction.write("HDEL", name, f"{pull.number}:left")
-                yield from request_sync(transaction, pull, head_sha)
-                yield from _move(transaction, pull, state, head_sha)
-
-        run(self._wire, rejoin)
-
-    def leave(self, pull: PullRef, head_sha: Sha | None = None) -> None:
+    @in_transaction
+    def leave(self, transaction: Transaction, pull: PullRef, head_sha: Sha | None = None) -> Operation[None]:
         """Remove a pull request from this commit, by default from its last published one."""
-
-        def leave(transaction: Transaction) -> Operation[None]:
-            state = yield from load(transaction, pull)
-            head = head_sha or state.published_head
-            if head is None:
-                return
-            name = _key(pull, head).name
-            (is_listed,) = yield from transaction.read(("HEXISTS", name, pull.number))
-            if is_listed:
-                transaction.write("HSET", name, f"{pull.number}:left", 1)
-                yield from request_sync(transaction, pull, head)
-
-        run(self._wire, leave)
+        state = yield from load(transaction, pull)
+        head = head_sha or state.published_head
+        if head is None:
+            return
+        name = _key(pull, head).name
+        (is_listed,) = yield from transaction.read(("HEXISTS", name, pull.number))
+        if is_listed:
+            transaction.write("HSET", name, f"{pull.number}:left", 1)
+            yield from request_sync(transaction, pull, head)
 
     # The synchronization
 
@@ -144,19 +147,16 @@ class RedisSharedHeads:
         name = _key(pull, head_sha).name
         write_all(self._wire, ("HSET", name, f"{pull.number}:on", 1), ("HDEL", name, f"{pull.number}:as"))
 
-    def close_version(self, commit: CommitRef, version: int) -> bool:
+    @in_transaction
+    def close_version(self, transaction: Transaction, commit: CommitRef, version: int) -> Operation[bool]:
         """Close a version after all check runs are up to date. False: superseded by a newer one."""
         name = _key(commit, commit.head_sha).name
-
-        def close(transaction: Transaction) -> Operation[bool]:
-            (current,) = yield from transaction.read(("HGET", name, "v"))
-            if current is not None and whole(current) != version:
-                return False
-            for command in removal(SHARED_HEADS, name):
-                transaction.write(*command)
-            return True
-
-        return run(self._wire, close)
+        (current,) = yield from transaction.read(("HGET", name, "v"))
+        if current is not None and whole(current) != version:
+            return False
+        for command in removal(SHARED_HEADS, name):
+            transaction.write(*command)
+        return True
 
 
 def _read(transaction: Transaction, ref: PullRef | CommitRef, head_sha: Sha) -> Operation[SharedHeadState]:

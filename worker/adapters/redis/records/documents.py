@@ -18,12 +18,20 @@ from worker.adapters.redis.connection.client import (
     field_values,
     find_server_time,
     items,
+    read_json,
     text,
     whole,
 )
-from worker.adapters.redis.connection.encryption import Codec
-from worker.adapters.redis.connection.transactions import Command, Operation, Transaction, run, write_all
-from worker.adapters.redis.connection.versioned_json import read_json
+from worker.adapters.redis.connection.encryption import SealedPart
+from worker.adapters.redis.connection.transactions import (
+    Command,
+    Operation,
+    RedisPart,
+    Transaction,
+    in_transaction,
+    run,
+    write_all,
+)
 from worker.adapters.redis.judging.intake import expire_with_ledger, lifetime_s, set_window
 from worker.adapters.redis.judging.state import load
 from worker.adapters.redis.records.records import find_repositories
@@ -48,12 +56,8 @@ from worker.errors import RubricRefused, Unreadable
 LOG: Final = logging.getLogger(__name__)
 
 
-class RedisConfigs:
+class RedisConfigs(SealedPart):
     """The Configs port. All methods raise Unavailable and are idempotent."""
-
-    def __init__(self, wire: RedisClient, codec: Codec) -> None:
-        self._wire = wire
-        self._codec = codec
 
     def exchange(
         self, pull: PullRef, base: BaseHash, good: Mapping[ConfigOrigin, str], broken: Collection[ConfigOrigin]
@@ -68,7 +72,7 @@ class RedisConfigs:
             if plain is None and origin not in broken:
                 writes.append(("HDEL", key.name, str(origin), _digest_field(origin)))
             elif plain is None:
-                last_good |= self._open(origin, key, sealed)
+                last_good |= self._open_config(origin, key, sealed)
             elif text(digest) != (new_digest := hashlib.sha256(plain).hexdigest()):
                 new = self._codec.seal(plain, key.name)
                 writes.append(("HSET", key.name, str(origin), new, _digest_field(origin), new_digest))
@@ -80,7 +84,7 @@ class RedisConfigs:
         """Store the quiet window for the web, which reads no configuration."""
         set_window(self._wire, pull.installation_id, pull.repository_id, base, quiet_window)
 
-    def _open(self, origin: ConfigOrigin, key: keys.Key, sealed: Reply) -> dict[ConfigOrigin, str]:
+    def _open_config(self, origin: ConfigOrigin, key: keys.Key, sealed: Reply) -> dict[ConfigOrigin, str]:
         """Decrypt a stored text. An unreadable one counts as missing: the defaults apply, and the check run mentions it."""
         try:
             return {origin: self._codec.open(blob(sealed), key.name).decode()} if sealed else {}
@@ -116,12 +120,8 @@ LABELLED_FIELD: Final = "labelled"
 VOUCHED_FIELD: Final = "vouched"
 
 
-class RedisDecisions:
+class RedisDecisions(SealedPart):
     """Human decisions in Redis. All methods raise Unavailable and are idempotent."""
-
-    def __init__(self, wire: RedisClient, codec: Codec) -> None:
-        self._wire = wire
-        self._codec = codec
 
     def find_decisions(self, pull: PullRef, head_sha: Sha) -> HumanDecisions:
         """Decisions about this head. An override depends on the head's changes, so it ends with a change of base."""
@@ -170,21 +170,20 @@ class RedisDecisions:
         """Withdraw the review that decides about this head. An earlier version sees that there is none."""
         self._write(pull, f"dismissed:{head_sha}", self._sealed(pull, decision), f"review:{head_sha}", "")
 
-    def record_judged(self, pull: PullRef, head_sha: Sha, decisions: HumanDecisions) -> None:
+    @in_transaction
+    def record_judged(
+        self, transaction: Transaction, pull: PullRef, head_sha: Sha, decisions: HumanDecisions
+    ) -> Operation[None]:
         """Record that the rejudgings requested up to now are done."""
         times = {"contested": decisions.contested_at, "forced": decisions.forced_at}
         done = {f"{name}:{head_sha}": at.isoformat() for name, at in times.items() if at}
         if not done:
             return
         key = keys.decisions(pull).name
-
-        def operation(transaction: Transaction) -> Operation[None]:
-            (stored,) = yield from transaction.read(("HMGET", key, *done))
-            for (field, at), value in zip(done.items(), map(text, items(stored)), strict=True):
-                if value == at:  # else it was requested again meanwhile
-                    transaction.write("HDEL", key, field)
-
-        run(self._wire, operation)
+        (stored,) = yield from transaction.read(("HMGET", key, *done))
+        for (field, at), value in zip(done.items(), map(text, items(stored)), strict=True):
+            if value == at:  # else it was requested again meanwhile
+                transaction.write("HDEL", key, field)
 
     def find_requested_reviewers(self, pull: PullRef) -> tuple[str, ...] | None:
         """Requested reviewers of this pull request; None: none were requested yet."""
@@ -226,43 +225,45 @@ class RedisDecisions:
         head, came = map(text, items(self._wire.call("HMGET", keys.pull(pull).name, "head", "came")))
         return FirstSeen(head_sha=head, at=datetime.fromisoformat(came)) if head and came else None
 
-    def claim_answer(self, pull: PullRef, what: str, delivery: DeliveryId) -> bool:
+    @in_transaction
+    def claim_answer(self, transaction: Transaction, pull: PullRef, what: str, delivery: DeliveryId) -> Operation[bool]:
         """Whether to answer in text: not twice about the same, and not beyond the limit."""
         key, topic = keys.answered_topics(pull), _digest(what)
+        answered_for, count = yield from transaction.read(("HGET", key.name, topic), ("HLEN", key.name))
+        if answered_for is not None:
+            return text(answered_for) == delivery
+        if whole(count) >= MOST_ANSWERS:
+            return False
+        transaction.write("HSET", key.name, topic, delivery)
+        transaction.write("EXPIRE", key.name, lifetime_s(key))
+        return True
 
-        def operation(transaction: Transaction) -> Operation[bool]:
-            answered_for, count = yield from transaction.read(("HGET", key.name, topic), ("HLEN", key.name))
-            if answered_for is not None:
-                return text(answered_for) == delivery
-            if whole(count) >= MOST_ANSWERS:
-                return False
-            transaction.write("HSET", key.name, topic, delivery)
-            transaction.write("EXPIRE", key.name, lifetime_s(key))
-            return True
-
-        return run(self._wire, operation)
-
-    def _write(self, pull: PullRef, field: str, value: str | bytes, *more: str, is_first: bool = False) -> bool:
+    @in_transaction
+    def _write(
+        self,
+        transaction: Transaction,
+        pull: PullRef,
+        field: str,
+        value: str | bytes,
+        *more: str,
+        is_first: bool = False,
+    ) -> Operation[bool]:
         """Write a decision with *more* fields. *is_first*: unless it was written before. False: it was, or there are too many."""
         name = keys.decisions(pull).name
-
-        def write(transaction: Transaction) -> Operation[bool]:
-            count, is_written = yield from transaction.read(("HLEN", name), ("HEXISTS", name, field))
-            if (whole(count) >= MOST_WORDS and not is_written) or (is_first and is_written):
-                return False
-            state = yield from load(transaction, pull)
-            (ledger_expires_at,) = yield from transaction.read(("PEXPIRETIME", keys.ledger(pull).name))
-            transaction.write("HSET", name, field, value, *more)
-            expire_with_ledger(transaction, name, whole(ledger_expires_at), state.ends_at)
-            return True
-
-        return run(self._wire, write)
+        count, is_written = yield from transaction.read(("HLEN", name), ("HEXISTS", name, field))
+        if (whole(count) >= MOST_WORDS and not is_written) or (is_first and is_written):
+            return False
+        state = yield from load(transaction, pull)
+        (ledger_expires_at,) = yield from transaction.read(("PEXPIRETIME", keys.ledger(pull).name))
+        transaction.write("HSET", name, field, value, *more)
+        expire_with_ledger(transaction, name, whole(ledger_expires_at), state.ends_at)
+        return True
 
     def _sealed(self, pull: PullRef, decision: HumanDecision) -> bytes:
-        return self._codec.seal(decision.model_dump_json().encode(), keys.decisions(pull).name)
+        return self._seal(decision, keys.decisions(pull).name)
 
     def _opened(self, sealed: Reply, key_name: str, kind: type[SpokenT]) -> SpokenT | None:
-        return kind.model_validate_json(self._codec.open(blob(sealed), key_name), extra="ignore") if sealed else None
+        return self._open(kind, sealed, key_name) if sealed else None
 
 
 def _time(reply: Reply) -> datetime | None:
@@ -273,11 +274,8 @@ def _digest(what: str) -> str:
     return hashlib.sha256(what.encode()).hexdigest()[:32]
 
 
-class RedisDemotions:
+class RedisDemotions(RedisPart):
     """Demotions in Redis. All methods raise Unavailable and are idempotent."""
-
-    def __init__(self, wire: RedisClient) -> None:
-        self._wire = wire
 
     def list_demotions(self, installation: InstallationId) -> tuple[Demotion, ...]:
         """All demotions in force, by name."""
@@ -306,11 +304,8 @@ class RedisDemotions:
         return {signal: datetime.fromtimestamp(whole(at) / 1000, UTC) for signal, at in stored.items()}
 
 
-class RedisNotes:
+class RedisNotes(RedisPart):
     """The Notes port."""
-
-    def __init__(self, wire: RedisClient) -> None:
-        self._wire = wire
 
     def find_record(self, pull: PullRef) -> CommentRecord | None:
         stored = self._wire.call("GET", keys.note(pull).name)
@@ -331,11 +326,8 @@ def write_note(client: RedisClient, pull: PullRef, key: keys.Key, note: str) -> 
     run(client, write)
 
 
-class RubricVersions:
+class RubricVersions(RedisPart):
     """Known rubric versions. Raises Unavailable."""
-
-    def __init__(self, wire: RedisClient) -> None:
-        self._wire = wire
 
     def admit(self, rubric: VersionedRubric, name: str = "") -> None:
         """Record the rubric of *name* (a file's). Raises RubricRefused for a version with other content."""
@@ -373,11 +365,8 @@ def _refusal(rubric: VersionedRubric, stored: str, name: str) -> str | None:
     )
 
 
-class RedisScanNotes:
+class RedisScanNotes(RedisPart):
     """The ScanNotes of `worker.publishing.code_scanning`."""
-
-    def __init__(self, wire: RedisClient) -> None:
-        self._wire = wire
 
     def last_scan(self, pull: PullRef) -> UploadedSarif | None:
         stored = self._wire.call("GET", _key(pull).name)

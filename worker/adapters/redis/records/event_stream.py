@@ -24,7 +24,14 @@ from worker.adapters.redis.connection.client import (
     text,
     whole,
 )
-from worker.adapters.redis.connection.transactions import Operation, Transaction, read_due, run
+from worker.adapters.redis.connection.transactions import (
+    Operation,
+    RedisPart,
+    Transaction,
+    in_transaction,
+    read_due,
+    run,
+)
 from worker.adapters.redis.judging.state import load, save
 from worker.domain.ids import InstallationId
 from worker.domain.judge_request import PullRef
@@ -93,84 +100,77 @@ def lose_evaluation(transaction: Transaction, eval_id: str) -> Operation[bool]:
     return is_readable
 
 
-class RedisEvents:
+class RedisEvents(RedisPart):
     """The Events port, and the reader of streams. *told_for*: retention of an entry (0: unlimited)."""
 
     def __init__(self, wire: RedisClient, told_for: timedelta, hold: timedelta) -> None:
-        self._wire = wire
+        super().__init__(wire)
         self._told_ms = int(told_for.total_seconds() * 1000)
         self._hold_ms = int(hold.total_seconds() * 1000)
 
-    def record_started(self, pull: PullRef, fence: int, evaluation: EvaluationStarted) -> None:
+    @in_transaction
+    def record_started(
+        self, transaction: Transaction, pull: PullRef, fence: int, evaluation: EvaluationStarted
+    ) -> Operation[None]:
         """Record that an evaluation started under this fence. Idempotent. Raises LeaseLost."""
         stream = keys.events(pull.installation_id).name
         started, lost = started_event(evaluation).dump(), lost_event(evaluation).dump()
         note = f"{keys.pull(pull).name}\n{fence}\n{stream}\n{self._told_ms}\n".encode() + lost
+        state = yield from load(transaction, pull)
+        if state.phase is not Phase.JUDGING or state.fence != fence or not state.has_lease(transaction.now):
+            raise LeaseLost
+        if state.eval_id == evaluation.eval_id:  # sent twice: it started, and may have ended
+            return
+        if state.eval_id is not None:
+            yield from lose_evaluation(transaction, state.eval_id)
+        save(transaction, pull, state, state._replace(eval_id=evaluation.eval_id))
+        transaction.write("HSET", keys.OPEN_EVALUATIONS.name, evaluation.eval_id, note)
+        deadline = transaction.now + self._hold_ms
+        transaction.write("ZADD", keys.EVALUATION_DEADLINES.name, deadline, evaluation.eval_id)
+        transaction.write("XADD", stream, "*", "k", "eval.started", "j", started)
 
-        def start(transaction: Transaction) -> Operation[None]:
-            state = yield from load(transaction, pull)
-            if state.phase is not Phase.JUDGING or state.fence != fence or not state.has_lease(transaction.now):
-                raise LeaseLost
-            if state.eval_id == evaluation.eval_id:  # sent twice: it started, and may have ended
-                return
-            if state.eval_id is not None:
-                yield from lose_evaluation(transaction, state.eval_id)
-            save(transaction, pull, state, state._replace(eval_id=evaluation.eval_id))
-            transaction.write("HSET", keys.OPEN_EVALUATIONS.name, evaluation.eval_id, note)
-            deadline = transaction.now + self._hold_ms
-            transaction.write("ZADD", keys.EVALUATION_DEADLINES.name, deadline, evaluation.eval_id)
-            transaction.write("XADD", stream, "*", "k", "eval.started", "j", started)
-
-        run(self._wire, start)
-
-    def record_ended(self, pull: PullRef, event: Event) -> bool:
+    @in_transaction
+    def record_ended(self, transaction: Transaction, pull: PullRef, event: Event) -> Operation[bool]:
         """End an evaluation without a recorded verdict. False: it had already ended."""
         eval_id, stream = str(event.body["eval_id"]), keys.events(pull.installation_id).name
-
-        def end(transaction: Transaction) -> Operation[bool]:
-            is_open = yield from end_evaluation(transaction, eval_id)
-            if is_open:
-                append_event(transaction, stream, self._told_ms, event.kind, event.dump())
-            return is_open
-
-        return run(self._wire, end)
+        is_open = yield from end_evaluation(transaction, eval_id)
+        if is_open:
+            append_event(transaction, stream, self._told_ms, event.kind, event.dump())
+        return is_open
 
     def end_orphaned(self) -> int:
         """End the evaluations of dead judges; return their number."""
         overdue = run(self._wire, partial(read_due, order=keys.EVALUATION_DEADLINES, count=MOST_ORPHANED))
         return sum(self._end_if_orphaned(eval_id) for eval_id in overdue)
 
-    def _end_if_orphaned(self, eval_id: str) -> bool:
-        def end(transaction: Transaction) -> Operation[bool]:
-            (note,) = yield from transaction.read(("HGET", keys.OPEN_EVALUATIONS.name, eval_id))
-            name, _, rest = text(note).partition("\n")
-            fence, is_readable, _ = rest.partition("\n")
-            if is_readable:
-                state = yield from load(transaction, keys.parse_pull(name))
-                is_judged = state.phase is Phase.JUDGING and str(state.fence) == fence
-                if is_judged and state.has_lease(transaction.now):
-                    deadline = transaction.now + self._hold_ms
-                    transaction.write("ZADD", keys.EVALUATION_DEADLINES.name, deadline, eval_id)
-                    return False
-            return (yield from lose_evaluation(transaction, eval_id))
+    @in_transaction
+    def _end_if_orphaned(self, transaction: Transaction, eval_id: str) -> Operation[bool]:
+        (note,) = yield from transaction.read(("HGET", keys.OPEN_EVALUATIONS.name, eval_id))
+        name, _, rest = text(note).partition("\n")
+        fence, is_readable, _ = rest.partition("\n")
+        if is_readable:
+            state = yield from load(transaction, keys.parse_pull(name))
+            is_judged = state.phase is Phase.JUDGING and str(state.fence) == fence
+            if is_judged and state.has_lease(transaction.now):
+                deadline = transaction.now + self._hold_ms
+                transaction.write("ZADD", keys.EVALUATION_DEADLINES.name, deadline, eval_id)
+                return False
+        return (yield from lose_evaluation(transaction, eval_id))
 
-        return run(self._wire, end)
-
-    def publish(self, installation: InstallationId, name: str, *events: Event) -> bool:
+    @in_transaction
+    def publish(
+        self, transaction: Transaction, installation: InstallationId, name: str, *events: Event
+    ) -> Operation[bool]:
         """Publish events in one step, once under this *name*. False: already published."""
         stream, mark = keys.events(installation).name, keys.published_event(installation, name).name
         known_s = int(DEDUPLICATION_TTL.total_seconds())
-
-        def publish(transaction: Transaction) -> Operation[bool]:
-            (is_published,) = yield from transaction.read(("EXISTS", mark))
-            if is_published:
-                return False
-            transaction.write("SET", mark, 1, "EX", known_s)
-            for event in events:
-                append_event(transaction, stream, self._told_ms, event.kind, event.dump())
-            return True
-
-        return run(self._wire, publish)
+        (is_published,) = yield from transaction.read(("EXISTS", mark))
+        if is_published:
+            return False
+        transaction.write("SET", mark, 1, "EX", known_s)
+        for event in events:
+            append_event(transaction, stream, self._told_ms, event.kind, event.dump())
+        return True
 
     def read(
         self, installation: InstallationId, after: str = "", until_ms: int | None = None, kinds: Sequence[str] = ()

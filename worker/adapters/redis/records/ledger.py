@@ -10,10 +10,9 @@ from datetime import timedelta
 from typing import Final
 
 from worker.adapters.redis import keys
-from worker.adapters.redis.connection.client import RedisClient, blob, items, whole
-from worker.adapters.redis.connection.encryption import Codec
+from worker.adapters.redis.connection.client import RedisClient, blob, items, read_json, whole
+from worker.adapters.redis.connection.encryption import Codec, SealedPart
 from worker.adapters.redis.connection.transactions import Operation, Transaction, run
-from worker.adapters.redis.connection.versioned_json import read_json
 from worker.adapters.redis.judging.intake import remembered_keys
 from worker.adapters.redis.judging.state import load
 from worker.adapters.redis.records.event_stream import append_event, end_evaluation
@@ -28,18 +27,17 @@ from worker.domain.verdict.ledger import LedgerEntry
 from worker.errors import LeaseLost, Unreadable
 
 
-class RedisLedger:
+class RedisLedger(SealedPart):
     """The Ledger port."""
 
     def __init__(self, wire: RedisClient, codec: Codec, told_for: timedelta) -> None:
-        self._wire = wire
-        self._codec = codec
+        super().__init__(wire, codec)
         self._told_ms = int(told_for.total_seconds() * 1000)
 
     def entries(self, pull: PullRef) -> tuple[LedgerEntry, ...]:
         key = keys.ledger(pull)
         sealed = items(self._wire.call("HVALS", key.name))
-        opened = [read_json(LedgerEntry, self._codec.open(blob(entry), key.name)) for entry in sealed]
+        opened = [self._open(LedgerEntry, entry, key.name) for entry in sealed]
         return tuple(sorted(opened, key=lambda entry: (entry.fence, entry.created_at, entry.eval_id)))
 
     def append(
@@ -51,8 +49,8 @@ class RedisLedger:
     ) -> None:
         """Append under the entry's fence, together with the entries of shadow evaluations."""
         key, stream = keys.ledger(pull).name, keys.events(pull.installation_id).name
-        parent, sealed = entry.verdict.parent_eval_id, self._sealed(entry, key)
-        rows = [(child.eval_id, self._sealed(child, key), child_events) for child, child_events in child_entries]
+        parent, sealed = entry.verdict.parent_eval_id, self._seal(entry, key)
+        rows = [(child.eval_id, self._seal(child, key), child_events) for child, child_events in child_entries]
         named = keys.repository_numbers(entry.verdict.subject.repository).name
 
         def append(transaction: Transaction) -> Operation[bool]:
@@ -75,9 +73,6 @@ class RedisLedger:
 
         if not run(self._wire, append):
             raise LeaseLost
-
-    def _sealed(self, entry: LedgerEntry, key: str) -> bytes:
-        return self._codec.seal(entry.model_dump_json().encode(), key)
 
 
 def may_record(
@@ -102,12 +97,11 @@ def keep_ledger(transaction: Transaction, pull: PullRef, state: PullRequestState
 LOG: Final = logging.getLogger(__name__)
 
 
-class RedisArchive:
+class RedisArchive(SealedPart):
     """The Archive port and its reader. *retention* 0: nothing is stored."""
 
     def __init__(self, wire: RedisClient, codec: Codec, retention: timedelta) -> None:
-        self._wire = wire
-        self._codec = codec
+        super().__init__(wire, codec)
         self._retention_s = int(retention.total_seconds())
 
     def store(self, pull: PullRef, entry: LedgerEntry, dossier: Dossier, audit: AuditRecord) -> None:
@@ -163,12 +157,8 @@ class RedisArchive:
         return self._codec.open(blob(sealed), key.name) if sealed else None
 
 
-class RedisVault:
+class RedisVault(SealedPart):
     """Secrets that all workers share, such as installation tokens. An unreadable one counts as missing and is replaced."""
-
-    def __init__(self, wire: RedisClient, codec: Codec) -> None:
-        self._wire = wire
-        self._codec = codec
 
     def put(self, name: str, secret: bytes, ttl: timedelta) -> None:
         key = keys.vault(name)

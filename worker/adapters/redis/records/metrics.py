@@ -14,7 +14,6 @@ from typing import Final
 
 from worker.adapters.redis import keys
 from worker.adapters.redis.connection.client import (
-    RedisClient,
     field_values,
     items,
     member_scores,
@@ -22,7 +21,7 @@ from worker.adapters.redis.connection.client import (
     text,
     whole,
 )
-from worker.adapters.redis.connection.transactions import Operation, Transaction, run
+from worker.adapters.redis.connection.transactions import Operation, RedisPart, Transaction, run
 from worker.adapters.redis.judging.intake import lifetime_s, milliseconds
 from worker.adapters.redis.keys import (
     ADDED_REPOSITORIES,
@@ -56,11 +55,8 @@ QUEUES: Final = MappingProxyType(
 """Queues of the dispatcher's background tasks."""
 
 
-class RedisMeasures:
+class RedisMeasures(RedisPart):
     """Metrics in Redis. All methods raise Unavailable and are idempotent."""
-
-    def __init__(self, wire: RedisClient) -> None:
-        self._wire = wire
 
     def count(self, what: EventCount) -> None:
         self._add({f"count:{what}": 1})

@@ -17,12 +17,18 @@ from worker.adapters.redis.connection.client import (
     find_server_time,
     items,
     member_scores,
+    read_json,
     text,
     whole,
 )
-from worker.adapters.redis.connection.encryption import Codec
-from worker.adapters.redis.connection.transactions import Operation, Transaction, read_due, run, write_all
-from worker.adapters.redis.connection.versioned_json import read_json
+from worker.adapters.redis.connection.encryption import Codec, SealedPart
+from worker.adapters.redis.connection.transactions import (
+    Operation,
+    Transaction,
+    in_transaction,
+    read_due,
+    write_all,
+)
 from worker.adapters.redis.delayed_queue import add_item
 from worker.adapters.redis.judging.intake import lifetime_s, milliseconds, rules_at
 from worker.adapters.redis.judging.state import load, save
@@ -47,18 +53,20 @@ MOST_MERGES: Final = 100
 """Earlier merges that a fix is compared with."""
 
 
-class RedisOutcomes:
+class RedisOutcomes(SealedPart):
     """Outcomes in Redis. *most*: events after which an outcome verdict is due."""
 
     def __init__(self, wire: RedisClient, codec: Codec, timing: Timing, most: int, told_for: timedelta) -> None:
-        self._wire = wire
-        self._codec = codec
+        super().__init__(wire, codec)
         self._window_ms = milliseconds(timing.lookahead)
         self._hold_ms = milliseconds(timing.open_hold)
         self._most = most
         self._told_ms = int(told_for.total_seconds() * 1000)
 
-    def begin_submission(self, pull: PullRef, author: str, base: BaseHash, issues: tuple[tuple[str, int], ...]) -> bool:
+    @in_transaction
+    def begin_submission(
+        self, transaction: Transaction, pull: PullRef, author: str, base: BaseHash, issues: tuple[tuple[str, int], ...]
+    ) -> Operation[bool]:
         """Record base and issues of a submission before its judging, so that edits of them find it.
 
         Its model cost is charged to its author, under a hash of the name.
@@ -76,24 +84,23 @@ class RedisOutcomes:
         lists += [
             (keys.issue_pulls(installation, mark), member, keys.last_change(installation, mark)) for mark in marks
         ]
+        state = yield from load(transaction, pull)
+        for index, name, changed in lists:
+            listed, number = yield from transaction.read(("ZSCORE", index.name, name), ("GET", changed.name))
+            if listed is None and whole(number) > (state.fence or 0):
+                return False
+        for at, (index, name, _) in enumerate(lists):
+            transaction.write("ZADD", index.name, *(("NX", 0) if at else (transaction.now,)), name)
+            transaction.write("EXPIRE", index.name, lifetime_s(index))
+        if state.seq is not None:  # else it was forgotten meanwhile
+            author_hash = _hash(author.casefold())[:16]
+            save(transaction, pull, state, state._replace(judged_by=" ".join((base, *marks)), author=author_hash))
+        return True
 
-        def begin(transaction: Transaction) -> Operation[bool]:
-            state = yield from load(transaction, pull)
-            for index, name, changed in lists:
-                listed, number = yield from transaction.read(("ZSCORE", index.name, name), ("GET", changed.name))
-                if listed is None and whole(number) > (state.fence or 0):
-                    return False
-            for at, (index, name, _) in enumerate(lists):
-                transaction.write("ZADD", index.name, *(("NX", 0) if at else (transaction.now,)), name)
-                transaction.write("EXPIRE", index.name, lifetime_s(index))
-            if state.seq is not None:  # else it was forgotten meanwhile
-                author_hash = _hash(author.casefold())[:16]
-                save(transaction, pull, state, state._replace(judged_by=" ".join((base, *marks)), author=author_hash))
-            return True
-
-        return run(self._wire, begin)
-
-    def add_verdict(self, pull: PullRef, entry: LedgerEntry, issues: tuple[tuple[str, int], ...]) -> None:
+    @in_transaction
+    def add_verdict(
+        self, transaction: Transaction, pull: PullRef, entry: LedgerEntry, issues: tuple[tuple[str, int], ...]
+    ) -> Operation[None]:
         """Watch a submission from its verdict on. Idempotent."""
         happening = PullRequestEvent(
             what=PullRequestEventKind.JUDGED,
@@ -107,42 +114,37 @@ class RedisOutcomes:
         )
         marker, commit = keys.received_event(happening.delivery_id), self._commit(pull, entry.head_sha)
         watch, watch_s = keys.watch(pull).name, lifetime_s(keys.watch(pull))
+        (is_recorded,) = yield from transaction.read(("EXISTS", marker.name))
+        if is_recorded:
+            return
+        transaction.write("SET", marker.name, 1, "EX", lifetime_s(marker))
+        transaction.write("HSET", watch, "pull", pull.model_dump_json(), "events", 0)
+        transaction.write("HDEL", watch, "made", "next", "counted")
+        transaction.write("HINCRBY", watch, "turn", 1)
+        transaction.write("EXPIRE", watch, watch_s)
+        transaction.write("ZADD", keys.LOOKAHEAD.name, transaction.now + self._window_ms, watch)
+        if isinstance(entry.verdict, Accept):
+            transaction.write("SET", commit.name, pull.number, "EX", lifetime_s(commit))
+        if issues:
+            item = (happening.delivery_id, happening.model_dump_json())
+            add_item(transaction, PULL_REQUEST_EVENTS, *item)
 
-        def operation(transaction: Transaction) -> Operation[None]:
-            (is_recorded,) = yield from transaction.read(("EXISTS", marker.name))
-            if is_recorded:
-                return
-            transaction.write("SET", marker.name, 1, "EX", lifetime_s(marker))
-            transaction.write("HSET", watch, "pull", pull.model_dump_json(), "events", 0)
-            transaction.write("HDEL", watch, "made", "next", "counted")
-            transaction.write("HINCRBY", watch, "turn", 1)
-            transaction.write("EXPIRE", watch, watch_s)
-            transaction.write("ZADD", keys.LOOKAHEAD.name, transaction.now + self._window_ms, watch)
-            if isinstance(entry.verdict, Accept):
-                transaction.write("SET", commit.name, pull.number, "EX", lifetime_s(commit))
-            if issues:
-                item = (happening.delivery_id, happening.model_dump_json())
-                add_item(transaction, PULL_REQUEST_EVENTS, *item)
-
-        run(self._wire, operation)
-
-    def publish(self, pull: PullRef, name: str, outcome: Outcome | None, *, is_event: bool) -> None:
+    @in_transaction
+    def publish(
+        self, transaction: Transaction, pull: PullRef, name: str, outcome: Outcome | None, *, is_event: bool
+    ) -> Operation[None]:
         """Publish an outcome, once under this *name*. None: only a person's action, counted as an event."""
         published, listed = keys.published_event(pull.installation_id, name), keys.outcomes(pull)
-
-        def operation(transaction: Transaction) -> Operation[None]:
-            (is_published,) = yield from transaction.read(("EXISTS", published.name))
-            if is_published:
-                return
-            transaction.write("SET", published.name, 1, "EX", lifetime_s(published))
-            if outcome is not None:
-                event, stream = outcome_event(pull, outcome), keys.events(pull.installation_id).name
-                append_event(transaction, stream, self._told_ms, event.kind, event.dump())
-                transaction.write("RPUSH", listed.name, outcome.model_dump_json())
-                transaction.write("EXPIRE", listed.name, lifetime_s(listed))
-            yield from self._count(transaction, keys.watch(pull), outcome, is_event=is_event)
-
-        run(self._wire, operation)
+        (is_published,) = yield from transaction.read(("EXISTS", published.name))
+        if is_published:
+            return
+        transaction.write("SET", published.name, 1, "EX", lifetime_s(published))
+        if outcome is not None:
+            event, stream = outcome_event(pull, outcome), keys.events(pull.installation_id).name
+            append_event(transaction, stream, self._told_ms, event.kind, event.dump())
+            transaction.write("RPUSH", listed.name, outcome.model_dump_json())
+            transaction.write("EXPIRE", listed.name, lifetime_s(listed))
+        yield from self._count(transaction, keys.watch(pull), outcome, is_event=is_event)
 
     def _count(
         self, transaction: Transaction, watch: keys.Key, outcome: Outcome | None, *, is_event: bool
@@ -209,21 +211,18 @@ class RedisOutcomes:
         newest = [int(text(number)) for number in items(self._wire.call("ZRANGE", name, 0, MOST_MERGES, "REV"))]
         return tuple(_beside(pull, number) for number in newest if number != pull.number)
 
-    def competing_pulls(self, pull: PullRef, issue: str) -> tuple[PullRef, ...]:
+    @in_transaction
+    def competing_pulls(self, transaction: Transaction, pull: PullRef, issue: str) -> Operation[tuple[PullRef, ...]]:
         """Others of its repository that close this issue and had their first verdict earlier."""
         key, own = keys.issue_pulls(pull.installation_id, issue), f"{pull.repository_id}:{pull.number}"
-
-        def operation(transaction: Transaction) -> Operation[tuple[PullRef, ...]]:
-            (stored,) = yield from transaction.read(("ZRANGE", key.name, 0, -1, "WITHSCORES"))
-            first_verdicts = dict(member_scores(stored))
-            judged_at = first_verdicts.get(own) or transaction.now
-            if not first_verdicts.get(own):
-                transaction.write("ZADD", key.name, judged_at, own)
-            transaction.write("EXPIRE", key.name, lifetime_s(key))
-            earlier = [member.split(":") for member, at in first_verdicts.items() if 0 < at < judged_at]
-            return tuple(_beside(pull, int(number)) for repo, number in earlier if int(repo) == pull.repository_id)
-
-        return run(self._wire, operation)
+        (stored,) = yield from transaction.read(("ZRANGE", key.name, 0, -1, "WITHSCORES"))
+        first_verdicts = dict(member_scores(stored))
+        judged_at = first_verdicts.get(own) or transaction.now
+        if not first_verdicts.get(own):
+            transaction.write("ZADD", key.name, judged_at, own)
+        transaction.write("EXPIRE", key.name, lifetime_s(key))
+        earlier = [member.split(":") for member, at in first_verdicts.items() if 0 < at < judged_at]
+        return tuple(_beside(pull, int(number)) for repo, number in earlier if int(repo) == pull.repository_id)
 
     def newest_head(self, pull: PullRef) -> Sha | None:
         """The head that the newest event named."""
@@ -231,59 +230,52 @@ class RedisOutcomes:
 
     # The outcome verdict
 
-    def next_due(self) -> DuePullRequest | None:
+    @in_transaction
+    def next_due(self, transaction: Transaction) -> Operation[DuePullRequest | None]:
         """Take the next pull request with a due outcome verdict, for the hold."""
+        for watch in (yield from read_due(transaction, keys.LOOKAHEAD, LOOKED_AT)):
+            (stored,) = yield from transaction.read(("HMGET", watch, "pull", "turn", "made"))
+            pull, turn, made = items(stored)
+            if pull is not None:
+                transaction.write("ZADD", keys.LOOKAHEAD.name, transaction.now + self._hold_ms, watch)
+                return DuePullRequest(read_json(PullRef, text(pull)), whole(turn), made is not None)
+            transaction.write("ZREM", keys.LOOKAHEAD.name, watch)
+        return None
 
-        def operation(transaction: Transaction) -> Operation[DuePullRequest | None]:
-            for watch in (yield from read_due(transaction, keys.LOOKAHEAD, LOOKED_AT)):
-                (stored,) = yield from transaction.read(("HMGET", watch, "pull", "turn", "made"))
-                pull, turn, made = items(stored)
-                if pull is not None:
-                    transaction.write("ZADD", keys.LOOKAHEAD.name, transaction.now + self._hold_ms, watch)
-                    return DuePullRequest(read_json(PullRef, text(pull)), whole(turn), made is not None)
-                transaction.write("ZREM", keys.LOOKAHEAD.name, watch)
-            return None
-
-        return run(self._wire, operation)
-
-    def claim(self, pull: PullRef, eval_id: EvalId, outcomes: int) -> EvalId | None:
+    @in_transaction
+    def claim(
+        self, transaction: Transaction, pull: PullRef, eval_id: EvalId, outcomes: int
+    ) -> Operation[EvalId | None]:
         """Id of the verdict on this many outcomes: *eval_id*, or that of a crashed attempt. None: already recorded."""
         watch = keys.watch(pull).name
+        is_watched, claimed = yield from transaction.read(("EXISTS", watch), ("HGET", watch, "next"))
+        if not is_watched:
+            return None
+        verdict = EvalId(text(claimed) or eval_id)
+        (is_recorded,) = yield from transaction.read(("HEXISTS", keys.ledger(pull).name, verdict))
+        transaction.write("HSET", watch, "next", verdict)
+        if is_recorded:
+            return None
+        transaction.write("HSET", watch, "counted", outcomes)
+        return verdict
 
-        def operation(transaction: Transaction) -> Operation[EvalId | None]:
-            is_watched, claimed = yield from transaction.read(("EXISTS", watch), ("HGET", watch, "next"))
-            if not is_watched:
-                return None
-            verdict = EvalId(text(claimed) or eval_id)
-            (is_recorded,) = yield from transaction.read(("HEXISTS", keys.ledger(pull).name, verdict))
-            transaction.write("HSET", watch, "next", verdict)
-            if is_recorded:
-                return None
-            transaction.write("HSET", watch, "counted", outcomes)
-            return verdict
-
-        return run(self._wire, operation)
-
-    def complete(self, due: DuePullRequest) -> None:
+    @in_transaction
+    def complete(self, transaction: Transaction, due: DuePullRequest) -> Operation[None]:
         """Complete a due verdict, made or not. Later events make it due again."""
         watch = keys.watch(due.pull).name
-
-        def operation(transaction: Transaction) -> Operation[None]:
-            stored, count = yield from transaction.read(
-                ("HMGET", watch, "turn", "next", "counted"), ("LLEN", keys.outcomes(due.pull).name)
-            )
-            turn, verdict, counted = items(stored)
-            if whole(turn) != due.turn:  # a submission that was judged meanwhile is watched anew
-                return
-            transaction.write("HDEL", watch, "next", "counted")
-            if verdict is not None:
-                transaction.write("HSET", watch, "made", text(verdict))
-            if counted is not None and whole(count) > whole(counted):
-                transaction.write("ZADD", keys.LOOKAHEAD.name, transaction.now, watch)
-            else:
-                transaction.write("ZREM", keys.LOOKAHEAD.name, watch)
-
-        run(self._wire, operation)
+        stored, count = yield from transaction.read(
+            ("HMGET", watch, "turn", "next", "counted"), ("LLEN", keys.outcomes(due.pull).name)
+        )
+        turn, verdict, counted = items(stored)
+        if whole(turn) != due.turn:  # a submission that was judged meanwhile is watched anew
+            return
+        transaction.write("HDEL", watch, "next", "counted")
+        if verdict is not None:
+            transaction.write("HSET", watch, "made", text(verdict))
+        if counted is not None and whole(count) > whole(counted):
+            transaction.write("ZADD", keys.LOOKAHEAD.name, transaction.now, watch)
+        else:
+            transaction.write("ZREM", keys.LOOKAHEAD.name, watch)
 
     def _commit(self, pull: PullRef, sha: Sha) -> keys.Key:
         return keys.commit(pull.installation_id, pull.repository_id, sha)

@@ -11,10 +11,28 @@ from functools import partial
 from typing import Final
 
 from worker.adapters.redis import keys
-from worker.adapters.redis.connection.client import Argument, RedisClient, blob, find_server_time, items, text, whole
-from worker.adapters.redis.connection.encryption import Codec
-from worker.adapters.redis.connection.transactions import Command, Operation, Transaction, read_due, run, write_all
-from worker.adapters.redis.connection.versioned_json import read_json, read_json_or_none
+from worker.adapters.redis.connection.client import (
+    Argument,
+    RedisClient,
+    blob,
+    find_server_time,
+    items,
+    read_json,
+    read_json_or_none,
+    text,
+    whole,
+)
+from worker.adapters.redis.connection.encryption import SealedPart
+from worker.adapters.redis.connection.transactions import (
+    Command,
+    Operation,
+    RedisPart,
+    Transaction,
+    in_transaction,
+    read_due,
+    run,
+    write_all,
+)
 from worker.adapters.redis.delayed_queue import DelayedQueue, removal
 from worker.adapters.redis.judging.intake import lifetime_s, stamp
 from worker.adapters.redis.keys import ADDED_REPOSITORIES, COMMANDS, PULL_REQUEST_EVENTS
@@ -67,12 +85,8 @@ class RepositoryHoldings:
         return not kept and not self.commands
 
 
-class RedisRecords:
+class RedisRecords(SealedPart):
     """Reads and deletes records."""
-
-    def __init__(self, wire: RedisClient, codec: Codec) -> None:
-        self._wire = wire
-        self._codec = codec
 
     def find_entry(self, eval_id: EvalId) -> LedgerEntry | None:
         """Find an entry in any ledger."""
@@ -81,7 +95,7 @@ class RedisRecords:
                 batch, self._wire.pipeline([("HGET", name, eval_id) for name in batch]), strict=True
             ):
                 if sealed:
-                    return read_json(LedgerEntry, self._codec.open(blob(sealed), name))
+                    return self._open(LedgerEntry, sealed, name)
         return None
 
     def find_holdings(self, repository: str) -> RepositoryHoldings:
@@ -286,11 +300,8 @@ SINCE, NAMED, GONE = "since", "named", "gone"
 """Fields of `keys.first_seen`."""
 
 
-class RedisFirstSeen:
+class RedisFirstSeen(RedisPart):
     """First-seen times in Redis. All methods raise Unavailable and are idempotent."""
-
-    def __init__(self, wire: RedisClient) -> None:
-        self._wire = wire
 
     def record_seen(
         self, installation: InstallationId, repositories: Sequence[Repository], installed_at: datetime, now: datetime
@@ -361,11 +372,11 @@ def _add_repository(repository: RepositoryAdded, now: float) -> tuple[Command, .
     )
 
 
-class AddedRepositoryQueue:
+class AddedRepositoryQueue(RedisPart):
     """The queue of added repositories in Redis."""
 
     def __init__(self, wire: RedisClient, timing: Timing) -> None:
-        self._wire = wire
+        super().__init__(wire)
         self._waiting = DelayedQueue(wire, timing, RepositoryAdded, ADDED_REPOSITORIES)
 
     def repositories(self, installation: InstallationId) -> frozenset[RepositoryId]:
@@ -403,11 +414,11 @@ class AddedRepositoryQueue:
 UNINSTALLATIONS_AT_A_TIME: Final = 10
 
 
-class RedisUninstallations:
+class RedisUninstallations(RedisPart):
     """Uninstallations in Redis. All methods raise Unavailable and are idempotent."""
 
     def __init__(self, wire: RedisClient, grace: timedelta) -> None:
-        self._wire = wire
+        super().__init__(wire)
         self._grace_ms = int(grace.total_seconds() * 1000)
 
     def record_uninstalled(self, installation: InstallationId) -> None:
@@ -431,11 +442,8 @@ ARRIVED_MARK: Final = "arrived"
 """Marks a delivery of which another attempt came through."""
 
 
-class RedisProgress:
+class RedisProgress(RedisPart):
     """The ports Progress and Pages."""
-
-    def __init__(self, wire: RedisClient) -> None:
-        self._wire = wire
 
     def last_completed_at(self) -> datetime | None:
         stored = self._wire.call("GET", keys.RECONCILED_AT.name)
@@ -472,19 +480,16 @@ class RedisProgress:
         members = {text(member) for member in items(self._wire.call("SMEMBERS", keys.redelivery_attempts(guid).name))}
         return ARRIVED_MARK in members or any(int(member) >= attempt for member in members)
 
-    def may_redeliver(self, guid: str, attempt: int) -> bool:
+    @in_transaction
+    def may_redeliver(self, transaction: Transaction, guid: str, attempt: int) -> Operation[bool]:
         """Claim one of the redeliveries; idempotent by *attempt*."""
-
-        def operation(transaction: Transaction) -> Operation[bool]:
-            (stored,) = yield from transaction.read(("SMEMBERS", keys.redelivery_attempts(guid).name))
-            attempts = set(map(text, items(stored)))
-            if str(attempt) not in attempts and len(attempts) >= MOST_TIMES:
-                return False
-            for command in _add_attempt(guid, str(attempt)):
-                transaction.write(*command)
-            return True
-
-        return run(self._wire, operation)
+        (stored,) = yield from transaction.read(("SMEMBERS", keys.redelivery_attempts(guid).name))
+        attempts = set(map(text, items(stored)))
+        if str(attempt) not in attempts and len(attempts) >= MOST_TIMES:
+            return False
+        for command in _add_attempt(guid, str(attempt)):
+            transaction.write(*command)
+        return True
 
     def round(self) -> int:
         stored = self._wire.call("GET", keys.RECONCILE_ROUND.name)
