@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 import uvloop
 
 from bench.stage import at, cpu_seconds, load, memory_mib
-from worker.adapters.redis.embedded.embedded_server import FolderRole, open_embedded_server
+from worker.adapters.redis.connection.embedded_server import FolderRole, open_embedded_server
 
 TOGETHER: Final = 16
 """Deliveries under way at a time."""

@@ -6,8 +6,8 @@ A module that one of its parts alone needs is imported with that part.
 from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING
 
+from worker.adapters.redis.connection.embedded_server import FolderRole
 from worker.adapters.redis.connection.encryption import LACKS_KEY, RESTORE_HINT
-from worker.adapters.redis.embedded.embedded_server import FolderRole
 from worker.adapters.redis.store import Store, open_store, wait_for_redis, with_store_url
 from worker.domain.check.wait_status import WaitStatus, find_wait_status
 from worker.domain.ids import InstallationId, Sha

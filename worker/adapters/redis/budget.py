@@ -1,4 +1,4 @@
-"""The model budget in Redis: reserved before a request, settled after it.
+"""The model budget in Redis, reserved before a request and settled after it, and the rate limits of GitHub.
 
 Reserved and spent dollars never exceed a cap, even with concurrent reservations and killed processes. A reservation
 that is never settled counts as spent.
@@ -11,18 +11,19 @@ pull request and `author_share`.
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from functools import partial
 from types import MappingProxyType
 from typing import Final
 
 from worker.adapters.redis import keys
-from worker.adapters.redis.connection.client import RedisClient, Reply, items, text, whole
+from worker.adapters.redis.connection.client import RedisClient, Reply, field_values, items, text, whole
 from worker.adapters.redis.connection.transactions import Operation, RedisPart, Transaction, in_transaction, run
-from worker.adapters.redis.judging.intake import expire_with_ledger, lifetime_s
+from worker.adapters.redis.judging.intake import expire_with_ledger
+from worker.domain.ids import InstallationId
 from worker.domain.judge_request import PullRef
-from worker.domain.ports import Clock, ModelBudget
+from worker.domain.ports import Clock, ModelBudget, RateLimit
 from worker.domain.verdict.budget import (
     NEAR_SHARE,
     Bill,
@@ -127,7 +128,7 @@ class RedisBudget(RedisPart):
         fields = ("amount", amount, SINCE, text(since) or reservation.name)
         payer = ("author", shares[-1].field) if author else ()
         transaction.write("HSET", reservation.name, *fields, *payer)
-        transaction.write("EXPIRE", reservation.name, lifetime_s(reservation))
+        transaction.write("EXPIRE", reservation.name, reservation.seconds)
         return None
 
     def _read_days(
@@ -143,7 +144,7 @@ class RedisBudget(RedisPart):
             if used is None:
                 transaction.write("HSET", today.name, share.field, 0)
                 transaction.write("HINCRBY", today.name, share.count_field, 1)
-                transaction.write("EXPIRE", today.name, lifetime_s(today))
+                transaction.write("EXPIRE", today.name, today.seconds)
             if share.has_others(books):
                 levels.append(self._level(share.cap, whole(used)))
         return levels
@@ -283,11 +284,11 @@ class RedisRunBudget(RedisPart):
             return None
         if reached := find_reached_cap([level], usd):
             transaction.write("HSET", key, "full", to_nano(self._limit))
-            transaction.write("EXPIRE", key, lifetime_s(self._key), "NX")
+            transaction.write("EXPIRE", key, self._key.seconds, "NX")
             return reached
         transaction.write("HINCRBY", key, "used", to_nano(usd))
         transaction.write("HSET", key, field, to_nano(usd))
-        transaction.write("EXPIRE", key, lifetime_s(self._key))
+        transaction.write("EXPIRE", key, self._key.seconds)
         return None
 
     @in_transaction
@@ -333,3 +334,33 @@ class RunCappedBudget:
         """Release in both what was not spent, once."""
         self._book.settle(reservation.id, bill.usd)
         return self._live.settle(reservation, bill) if self._is_capped else None
+
+
+class RedisRates(RedisPart):
+    """The RateLimits port: limits per installation, for all processes, each with its reset."""
+
+    def find_limits(self, installation: InstallationId) -> Mapping[str, RateLimit]:
+        stored = field_values(self._wire.call("HGETALL", keys.rate(installation).name))
+        return {resource: _parse_limit(text(value)) for resource, value in stored.items()}
+
+    @in_transaction
+    def put(
+        self, transaction: Transaction, installation: InstallationId, resource: str, limit: RateLimit
+    ) -> Operation[None]:
+        """Record a limit, unless an answer that is later than it was recorded."""
+        key = keys.rate(installation)
+        (stored,) = yield from transaction.read(("HGET", key.name, resource))
+        if stored is None or _order(limit) >= _order(_parse_limit(text(stored))):
+            value = f"{limit.remaining} {int(limit.reset_at.timestamp())}"
+            transaction.write("HSET", key.name, resource, value)
+            transaction.write("EXPIRE", key.name, key.seconds)
+
+
+def _order(limit: RateLimit) -> tuple[int, int]:
+    """Sorts answers by time: of the same period, a later one leaves as much or less."""
+    return int(limit.reset_at.timestamp()), -limit.remaining
+
+
+def _parse_limit(text: str) -> RateLimit:
+    remaining, reset = text.split()
+    return RateLimit(int(remaining), datetime.fromtimestamp(int(reset), UTC))

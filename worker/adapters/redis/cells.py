@@ -25,6 +25,7 @@ from worker.adapters.redis.connection.client import (
     find_server_time,
     items,
     member_scores,
+    scan_keys,
     text,
     whole,
 )
@@ -233,8 +234,7 @@ class CellMove:
             )
             if self._judged(source.client):
                 return False
-            for command in self._turns_removed():
-                transaction.write(*command)
+            transaction.write_each(self._turns_removed())
             for entry in filter(self._is_ours, map(blob, items(aside))):
                 transaction.write("RPUSH", staged, keys.INBOX_ASIDE.name, "", entry)
                 transaction.write("LREM", keys.INBOX_ASIDE.name, 1, entry)
@@ -266,7 +266,7 @@ class CellMove:
     def _copy(self, source: "Store", target: "Store") -> int:
         """Copy all keys with their lifetimes; their number. A copy of an earlier attempt is replaced."""
         count, stream = 0, keys.events(self.installation).name.encode()
-        for names in _scan(source.client, "assay:*"):
+        for names in scan_keys(source.client, "assay:*", BATCH):
             ours = [name for name in names if self._is_ours(name)]
             copied = [name for name in names if name.startswith(tuple(beginning.encode() for beginning in COPIED))]
             if stream in ours:
@@ -297,7 +297,7 @@ class CellMove:
         """Delete what was copied. A record of a verdict whose ledger is gone already expires."""
         client = source.client
         client.pipeline(self._turns_removed())
-        for names in _scan(client, "assay:*"):
+        for names in scan_keys(client, "assay:*", BATCH):
             ours = [name for name in names if self._is_ours(name)]
             if ours:
                 client.call("UNLINK", *self._records(client, ours), *ours)
@@ -310,17 +310,6 @@ def _entry_command(key: bytes, member: bytes, value: bytes) -> Command:
     if key == keys.INBOX_ASIDE.name.encode():
         return "RPUSH", key, value
     return ("ZADD", key, "LT", value, member) if key in ORDERS else ("HSETNX", key, member, value)
-
-
-def _scan(client: RedisClient, pattern: str) -> Iterator[list[bytes]]:
-    """Names of all keys that match, in batches, each at least once."""
-    cursor = "0"
-    while True:
-        after, batch = items(client.call("SCAN", cursor, "MATCH", pattern, "COUNT", BATCH))
-        if names := [blob(name) for name in items(batch)]:
-            yield names
-        if (cursor := text(after)) == "0":
-            return
 
 
 def _copy_keys(source: RedisClient, target: RedisClient, names: list[bytes]) -> int:

@@ -32,7 +32,7 @@ from worker.adapters.redis.connection.transactions import (
     run,
     write_all,
 )
-from worker.adapters.redis.judging.intake import lifetime_s, milliseconds
+from worker.adapters.redis.judging.intake import milliseconds
 from worker.adapters.redis.keys import (
     ADDED_REPOSITORIES,
     COMMANDS,
@@ -69,7 +69,7 @@ def receive(
         return IntakeOutcome.UNKNOWN
     if is_received:
         return IntakeOutcome.DUPLICATE
-    transaction.write("SET", marker.name, 1, "EX", lifetime_s(marker))
+    transaction.write("SET", marker.name, 1, "EX", marker.seconds)
     add_item(transaction, queue, *item)
     return IntakeOutcome.QUEUED
 
@@ -203,8 +203,7 @@ class RedisTaskQueue(Generic[F]):
         def operation(transaction: Transaction) -> Operation[None]:
             (stored,) = yield from transaction.read(("HGET", queue.texts.name, name))
             if text(stored) == opened.text:
-                for command in removal(queue, name):
-                    transaction.write(*command)
+                transaction.write_each(removal(queue, name))
 
         run(self._waiting.wire, operation)
 

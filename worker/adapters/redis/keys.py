@@ -29,6 +29,13 @@ class Key(NamedTuple):
     type: KeyType
     ttl: timedelta | None
 
+    @property
+    def seconds(self) -> int:
+        """Lifetime; the key must expire."""
+        if self.ttl is None:
+            raise ValueError(f"{self.name} stays for good")
+        return int(self.ttl.total_seconds())
+
 
 def pull(ref: PullRef) -> Key:
     """Judging state of one pull request. The lifetime starts when nothing is pending."""

@@ -6,7 +6,16 @@ A pause with an end expires without any process; others stay until resumed.
 from typing import Final
 
 from worker.adapters.redis import keys
-from worker.adapters.redis.connection.client import RedisClient, Reply, find_server_time, items, read_json, text, whole
+from worker.adapters.redis.connection.client import (
+    RedisClient,
+    Reply,
+    find_server_time,
+    items,
+    read_json,
+    scan_keys,
+    text,
+    whole,
+)
 from worker.adapters.redis.connection.transactions import (
     Operation,
     RedisPart,
@@ -15,7 +24,7 @@ from worker.adapters.redis.connection.transactions import (
     read_due,
     write_all,
 )
-from worker.adapters.redis.judging.intake import lifetime_s, milliseconds
+from worker.adapters.redis.judging.intake import milliseconds
 from worker.domain.ids import InstallationId, RepositoryId, RepositoryName
 from worker.domain.judge_request import JudgeRequest, PullRef
 from worker.domain.lifecycle.work import ActivePause, PausedRepository
@@ -66,17 +75,14 @@ class RedisPauses(RedisPart):
     def find_by_name(self, repository: RepositoryName) -> set[tuple[InstallationId, RepositoryId]]:
         """Ids of repositories paused under this name, which may have no other record. Scans all keys."""
         pauses = {name: _read(self._wire.call("GET", name)) for name in self._names()}
-        named = [name.split(":") for name, pause in pauses.items() if pause and _is_of(pause, repository)]
+        wanted = repository.lower()
+        named = [
+            name.split(":") for name, pause in pauses.items() if pause and (pause.repository or "").lower() == wanted
+        ]
         return {(InstallationId(int(installation)), RepositoryId(int(other))) for _, installation, _, other in named}
 
     def _names(self) -> set[str]:
-        names, cursor = set[str](), "0"
-        while True:
-            after, batch = items(self._wire.call("SCAN", cursor, "MATCH", keys.any_pause(), "COUNT", 1_000))
-            names |= {text(name) for name in items(batch)}
-            cursor = text(after)
-            if cursor == "0":
-                return names
+        return {name.decode() for names in scan_keys(self._wire, keys.any_pause(), 1_000) for name in names}
 
     def _set(self, key: keys.Key, suspension: JudgingPause) -> None:
         end = () if suspension.until is None else ("PXAT", int(suspension.until.timestamp() * 1000))
@@ -91,10 +97,6 @@ class RedisPauses(RedisPart):
             transaction.write("ZADD", keys.PAUSED_REPOSITORIES.name, "LT", transaction.now, repository)
         transaction.write("DEL", key.name)
         return paused == 1
-
-
-def _is_of(suspension: JudgingPause, repository: RepositoryName) -> bool:
-    return (suspension.repository or "").lower() == repository.lower()
 
 
 def _read(reply: Reply) -> JudgingPause | None:
@@ -124,7 +126,7 @@ class RedisPausedHeads(RedisPart):
         write_all(
             self._wire,
             ("HSET", key.name, keys.pull(request.pull).name, request.model_dump_json()),
-            ("EXPIRE", key.name, lifetime_s(key)),
+            ("EXPIRE", key.name, key.seconds),
             ("ZADD", keys.PAUSED_REPOSITORIES.name, "LT", look_at, repository),
         )
 

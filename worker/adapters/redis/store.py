@@ -15,8 +15,8 @@ from pydantic import SecretStr
 
 from worker.adapters.redis import keys
 from worker.adapters.redis.connection.client import RedisClient, RedisRefused, items, text, whole
+from worker.adapters.redis.connection.embedded_server import OLDEST_VERSION, FolderRole, open_embedded_server
 from worker.adapters.redis.connection.encryption import Codec, key_of, ring_of
-from worker.adapters.redis.embedded.embedded_server import OLDEST_VERSION, FolderRole, open_embedded_server
 from worker.adapters.redis.judging.pull_requests import RedisPullRequests
 from worker.adapters.redis.keys import COMMENT_JOBS, SCANS
 from worker.adapters.redis.pauses import RedisPauses
@@ -29,14 +29,13 @@ from worker.settings import Settings, Timing, malformed_setting
 if TYPE_CHECKING:
     from decimal import Decimal
 
-    from worker.adapters.redis.budget import RedisBudget, RedisRunBudget
+    from worker.adapters.redis.budget import RedisBudget, RedisRates, RedisRunBudget
     from worker.adapters.redis.delayed_queue import RedisCommandQueue, RedisPullRequestEventQueue, RedisTaskQueue
     from worker.adapters.redis.judging.check_runs import RedisCheckRegistry
     from worker.adapters.redis.judging.inbox import RedisInbox
     from worker.adapters.redis.judging.merge_groups import RedisMergeGroups
     from worker.adapters.redis.judging.shared_heads import RedisSharedHeads
     from worker.adapters.redis.pauses import RedisPausedHeads
-    from worker.adapters.redis.rate_limits import RedisRates
     from worker.adapters.redis.records.documents import (
         RedisConfigs,
         RedisDecisions,
@@ -53,8 +52,7 @@ if TYPE_CHECKING:
         RedisRecords,
         RedisUninstallations,
     )
-    from worker.adapters.redis.setup import RedisSetup
-    from worker.adapters.redis.tokens import RedisTokens
+    from worker.adapters.redis.tokens import RedisSetup, RedisTokens
     from worker.domain.check.author_comment import CommentJob
     from worker.domain.check.check_run import SarifUpload
     from worker.domain.lifecycle.work import PendingWork
@@ -145,7 +143,7 @@ class Store:
     @property
     def rates(self) -> "RedisRates":
         """GitHub's last rate limits."""
-        from worker.adapters.redis.rate_limits import RedisRates  # noqa: PLC0415 - the App's
+        from worker.adapters.redis.budget import RedisRates  # noqa: PLC0415 - the App's
 
         return RedisRates(self.client)
 
@@ -250,7 +248,7 @@ class Store:
 
     def setup(self) -> "RedisSetup":
         """Access to creating the GitHub App."""
-        from worker.adapters.redis.setup import RedisSetup  # noqa: PLC0415 - only while there is no App
+        from worker.adapters.redis.tokens import RedisSetup  # noqa: PLC0415 - only while there is no App
 
         return RedisSetup(self.client)
 

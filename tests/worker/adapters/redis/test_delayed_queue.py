@@ -38,14 +38,17 @@ def scan(number: int = 1, head_sha: Sha = HEAD) -> SarifUpload:
 
 
 class Kind(NamedTuple):
-    queue: Callable[[Store], RedisTaskQueue[Any]]
+    name: str
     made: Callable[..., CommentJob | SarifUpload]
     keys: QueueKeys
+
+    def queue(self, store: Store) -> RedisTaskQueue[Any]:
+        return getattr(store, self.name)
 
 
 on_each_kind = pytest.mark.parametrize(
     "kind",
-    [Kind(lambda store: store.comment_jobs, letter, COMMENT_JOBS), Kind(lambda store: store.scans, scan, SCANS)],
+    [Kind("comment_jobs", letter, COMMENT_JOBS), Kind("scans", scan, SCANS)],
     ids=["comments", "scans"],
 )
 

@@ -16,9 +16,9 @@ from pathlib import Path
 import pytest
 
 from tests.worker.adapters.redis.played import becomes
+from worker.adapters.redis.connection import server_supervisor
 from worker.adapters.redis.connection.client import RedisClient, RedisConnection, parse_address
-from worker.adapters.redis.embedded import server_supervisor
-from worker.adapters.redis.embedded.embedded_server import (
+from worker.adapters.redis.connection.embedded_server import (
     FolderRole,
     find_server,
     open_embedded_server,
@@ -36,7 +36,7 @@ USER = """
 import signal, sys, threading
 from pathlib import Path
 from worker.adapters.redis.connection.client import RedisClient
-from worker.adapters.redis.embedded.embedded_server import FolderRole, open_embedded_server
+from worker.adapters.redis.connection.embedded_server import FolderRole, open_embedded_server
 
 folder, role, how = Path(sys.argv[1]), FolderRole(sys.argv[2]), " ".join(sys.argv[3:])
 if how == "deaf to Ctrl-C":

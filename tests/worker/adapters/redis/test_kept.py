@@ -23,7 +23,6 @@ from tests.worker.publishing.texts.samples import dossier, rejected
 from tests.world.redis import Redis
 from worker.adapters.redis import keys
 from worker.adapters.redis.connection.client import text
-from worker.adapters.redis.judging.intake import lifetime_s
 from worker.adapters.redis.store import Store, open_store
 from worker.clock import SystemClock
 from worker.domain.dossier import ConfigOrigin, Dossier
@@ -277,4 +276,4 @@ def rewrites(store: Store, folder: Path) -> None:
 
 def test_a_value_that_stays_for_good_has_no_lifetime() -> None:
     with pytest.raises(ValueError, match="stays for good"):
-        lifetime_s(keys.COUNT)
+        _ = keys.COUNT.seconds

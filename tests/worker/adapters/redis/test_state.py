@@ -122,7 +122,7 @@ def test_a_lease_is_counted_where_its_pull_request_came_from(store: Store, *, is
 
 
 def test_a_state_stays_while_something_is_pending_and_a_month_after_it(store: Store) -> None:
-    key, seconds = keys.pull(pull()), []
+    key, seconds = keys.pull(pull()), list[int]()
     for retention in (Retention.UNCHANGED, Retention.EXPIRING, Retention.UNCHANGED, Retention.OPEN):
         change(store, FULL._replace(retention=retention))
         seconds.append(lifetime(store, key))

@@ -7,8 +7,8 @@ import pytest
 
 from tests.worker.adapters.redis.played import AT, lifetime
 from worker.adapters.redis import keys
-from worker.adapters.redis.setup import RedisSetup
 from worker.adapters.redis.store import Store
+from worker.adapters.redis.tokens import RedisSetup
 from worker.domain.ids import InstallationId
 
 ONE, OTHER = InstallationId(100), InstallationId(200)

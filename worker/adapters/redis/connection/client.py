@@ -9,7 +9,7 @@ import secrets
 import socket
 import threading
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from io import BufferedIOBase, BytesIO
@@ -110,14 +110,11 @@ class RedisConnection:
         self._socket = _connected(to, timeout_s)
         self._replies = self._socket.makefile("rb")
         try:
-            self._greet(to)
+            for command in handshake_commands(to):
+                self.call(*command)
         except BaseException:
             self.close()
             raise
-
-    def _greet(self, to: RedisAddress) -> None:
-        for command in handshake_commands(to):
-            self.call(*command)
 
     def call(self, *command: Argument) -> Reply:
         self._socket.sendall(encode_command(command))
@@ -267,25 +264,21 @@ class RedisClient:
 
 
 def _connected(to: RedisAddress, timeout_s: float) -> socket.socket:
-    if to.path is not None:
+    if to.path is None:
+        raw = socket.create_connection((to.host, to.port), timeout=timeout_s)
+    else:
         raw = socket.socket(socket.AF_UNIX)
-        raw.settimeout(timeout_s)
-        try:
-            raw.connect(to.path)
-        except BaseException:
-            raw.close()
-            raise
-        return raw
-    raw = socket.create_connection((to.host, to.port), timeout=timeout_s)
-    raw.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    return _encrypted(raw, to.host) if to.is_encrypted else raw
-
-
-def _encrypted(raw: socket.socket, host: str) -> socket.socket:
-    import ssl  # noqa: PLC0415 - 20 ms that only rediss:// needs
-
     try:
-        return ssl.create_default_context().wrap_socket(raw, server_hostname=host)
+        if to.path is not None:
+            raw.settimeout(timeout_s)
+            raw.connect(to.path)
+            return raw
+        raw.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if not to.is_encrypted:
+            return raw
+        import ssl  # noqa: PLC0415 - 20 ms that only rediss:// needs
+
+        return ssl.create_default_context().wrap_socket(raw, server_hostname=to.host)
     except BaseException:
         raw.close()
         raise
@@ -309,27 +302,17 @@ def next_reply(replies: BufferedIOBase) -> Reply | RedisRefused:
             return RedisRefused(rest)
         case b":":
             return int(rest)
+        case b"$" | b"*" if rest.startswith(b"-"):
+            return None
         case b"$":
-            return _bulk(replies, int(rest))
+            raw = replies.read(int(rest) + 2)
+            if len(raw) != int(rest) + 2:
+                raise TruncatedReply
+            return raw[:-2]
         case b"*":
-            return _items(replies, int(rest))
+            return [_item(replies) for _ in range(int(rest))]
         case _:
             raise ConnectionResetError(f"not a reply of Redis: {line[:40]!r}")
-
-
-def _bulk(replies: BufferedIOBase, size: int) -> bytes | None:
-    if size < 0:
-        return None
-    raw = replies.read(size + 2)
-    if len(raw) != size + 2:
-        raise TruncatedReply
-    return raw[:-2]
-
-
-def _items(replies: BufferedIOBase, count: int) -> list[Reply] | None:
-    if count < 0:
-        return None
-    return [_item(replies) for _ in range(count)]
 
 
 def _item(replies: BufferedIOBase) -> Reply:
@@ -367,16 +350,20 @@ def blob(reply: Reply) -> bytes:
     return reply
 
 
+def pairs(reply: Reply) -> list[tuple[Reply, Reply]]:
+    """A list reply, two by two."""
+    flat = items(reply)
+    return list(zip(flat[::2], flat[1::2], strict=True))
+
+
 def field_values(reply: Reply) -> dict[str, Reply]:
     """The reply of HGETALL, by field."""
-    flat = items(reply)
-    return dict(zip(map(text, flat[::2]), flat[1::2], strict=True))
+    return {text(field): value for field, value in pairs(reply)}
 
 
 def member_scores(reply: Reply) -> list[tuple[str, float]]:
     """The reply of ZRANGE WITHSCORES: each member with its score."""
-    flat = items(reply)
-    return [(text(member), float(text(score))) for member, score in zip(flat[::2], flat[1::2], strict=True)]
+    return [(text(member), float(text(score))) for member, score in pairs(reply)]
 
 
 def read_json(kind: type[M], text: str | bytes) -> M:
@@ -416,3 +403,14 @@ def find_server_run(client: RedisClient) -> str | None:
     except RedisRefused:
         return None
     return next((line.removeprefix("run_id:") for line in lines if line.startswith("run_id:")), None)
+
+
+def scan_keys(client: RedisClient, pattern: str, count: int, *kind: str) -> Iterator[list[bytes]]:
+    """Names of all keys that match, in batches, each at least once. *kind*: `TYPE`, and the one that is wanted."""
+    cursor = "0"
+    while True:
+        after, batch = items(client.call("SCAN", cursor, "MATCH", pattern, "COUNT", count, *kind))
+        if names := [blob(name) for name in items(batch)]:
+            yield names
+        if (cursor := text(after)) == "0":
+            return

@@ -14,7 +14,7 @@ has to find out by what it reads.
 import hashlib
 import random
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Concatenate, Final, ParamSpec, TypeVar
@@ -82,6 +82,16 @@ class Transaction:
         """Apply the command at the end."""
         self._writes.append(command)
 
+    def write_each(self, commands: Iterable[Command]) -> None:
+        self._writes += commands
+
+    def mark_once(self, marker: Key) -> Operation[bool]:
+        """Set a marker. False: it is set already."""
+        (is_set,) = yield from self.read(("EXISTS", marker.name))
+        if not is_set:
+            self.write("SET", marker.name, 1, "EX", marker.seconds)
+        return not is_set
+
     @property
     def commit(self) -> tuple[Argument, ...] | None:
         """Arguments of the script; None: nothing is to be written."""
@@ -105,8 +115,7 @@ def read_due(transaction: Transaction, order: Key, count: int = 1) -> Operation[
 def write_all(client: RedisClient, *commands: Command) -> None:
     """Apply commands together, whatever is stored. Raises Unavailable."""
     transaction = Transaction()
-    for command in commands:
-        transaction.write(*command)
+    transaction.write_each(commands)
     if commit := transaction.commit:
         _apply(client, commit)
 
@@ -136,8 +145,9 @@ def run(client: RedisClient, operation: Callable[[Transaction], Operation[T]]) -
         commit = transaction.commit
         if commit is None or _apply(client, commit):
             return result
-        time.sleep(_pause_s(attempt))
-    raise _too_many_conflicts()
+        # A random pause, so that many at the same data let each other pass.
+        time.sleep(random.uniform(0, min(FIRST_PAUSE_S * 2**attempt, MOST_PAUSE_S)))  # noqa: S311 - no secret
+    raise Unavailable("Redis", f"{MOST_ATTEMPTS} conflicting changes of the same data in a row")
 
 
 class RedisPart:
@@ -145,6 +155,10 @@ class RedisPart:
 
     def __init__(self, wire: RedisClient) -> None:
         self._wire = wire
+
+    def perform(self, operation: Callable[[Transaction], Operation[T]]) -> T:
+        """Run an operation until it commits."""
+        return run(self._wire, operation)
 
 
 def in_transaction(
@@ -154,7 +168,7 @@ def in_transaction(
 
     @wraps(operation)
     def method(part: Part, /, *args: A.args, **kwargs: A.kwargs) -> T:
-        return run(part._wire, lambda transaction: operation(part, transaction, *args, **kwargs))  # noqa: SLF001 - of a part
+        return part.perform(lambda transaction: operation(part, transaction, *args, **kwargs))
 
     return method
 
@@ -177,12 +191,3 @@ async def commit_async(client: "AsyncRedisClient", transaction: Transaction) -> 
         if not refused.line.startswith(NOT_LOADED):
             raise
     return await client.call("EVAL", SCRIPT, *commit) == 1
-
-
-def _pause_s(attempt: int) -> float:
-    """Random pause after a conflict, so that many at the same data let each other pass."""
-    return random.uniform(0, min(FIRST_PAUSE_S * 2**attempt, MOST_PAUSE_S))  # noqa: S311 - no secret
-
-
-def _too_many_conflicts() -> Unavailable:
-    return Unavailable("Redis", f"{MOST_ATTEMPTS} conflicting changes of the same data in a row")

@@ -13,7 +13,7 @@ from worker.adapters.redis import keys
 from worker.adapters.redis.connection.client import RedisClient, find_server_run, items, read_json, text, whole
 from worker.adapters.redis.connection.transactions import Operation, RedisPart, Transaction, in_transaction, run
 from worker.adapters.redis.delayed_queue import postpone_item
-from worker.adapters.redis.judging.intake import lifetime_s, milliseconds, remembered_keys
+from worker.adapters.redis.judging.intake import milliseconds, remembered_keys
 from worker.adapters.redis.judging.state import load, save
 from worker.adapters.redis.keys import GROUPS
 from worker.domain.check.check_run import CheckContent
@@ -141,7 +141,7 @@ class RedisCheckRegistry(RedisPart):
             return
         key, checks, idle = keys.check(pull, head_sha), keys.checks(pull), keys.idle_heads(pull)
         if after.check is not None:
-            transaction.write("SET", key.name, after.check, "EX", lifetime_s(key))
+            transaction.write("SET", key.name, after.check, "EX", key.seconds)
         elif after.creator is None:
             transaction.write("DEL", key.name)
         elif after.creator != before.creator:
@@ -150,7 +150,7 @@ class RedisCheckRegistry(RedisPart):
             transaction.write("HDEL", checks.name, head_sha)
         else:
             transaction.write("HSET", checks.name, head_sha, after.open_check)
-            transaction.write("EXPIRE", checks.name, lifetime_s(checks))
+            transaction.write("EXPIRE", checks.name, checks.seconds)
         if after.deadline is None or after.check is None:
             transaction.write("ZREM", keys.DEADLINES.name, key.name)
             transaction.write("HDEL", keys.DEADLINE_NOTES.name, key.name)
@@ -161,7 +161,7 @@ class RedisCheckRegistry(RedisPart):
         for field, mark in IDLE_MARKS.items():
             if getattr(after, field) != getattr(before, field):
                 transaction.write("SADD" if getattr(after, field) else "SREM", idle.name, mark + head_sha)
-        transaction.write("EXPIRE", idle.name, lifetime_s(idle))
+        transaction.write("EXPIRE", idle.name, idle.seconds)
 
     @in_transaction
     def find_outdated(
@@ -335,13 +335,13 @@ def _extend_retention(
     (last,) = yield from transaction.peek(("ZSCORE", bases.name, pull.number))
     if base and (state.judged_by is not None or last is not None):  # it was judged
         kept += [bases, *of_issues]
-        if last is None or now - float(text(last)) > lifetime_s(bases) * 1000 / 2:  # older entries are removed
+        if last is None or now - float(text(last)) > bases.seconds * 1000 / 2:  # older entries are removed
             transaction.write("ZADD", bases.name, now, pull.number)
-            transaction.write("EXPIRE", bases.name, lifetime_s(bases))
+            transaction.write("EXPIRE", bases.name, bases.seconds)
         for key in of_issues:
             transaction.write("ZADD", key.name, "NX", 0, f"{repository}:{pull.number}")
-            transaction.write("EXPIRE", key.name, lifetime_s(key), "NX")
+            transaction.write("EXPIRE", key.name, key.seconds, "NX")
     left = yield from transaction.peek(*(("TTL", key.name) for key in kept))
     for key, seconds in zip(kept, map(whole, left), strict=True):
-        if 0 <= seconds < lifetime_s(key) / 2:
-            transaction.write("EXPIRE", key.name, lifetime_s(key))
+        if 0 <= seconds < key.seconds / 2:
+            transaction.write("EXPIRE", key.name, key.seconds)

@@ -27,7 +27,7 @@ from worker.adapters.redis.connection.transactions import (
     run,
 )
 from worker.adapters.redis.delayed_queue import receive, removal
-from worker.adapters.redis.judging.intake import lifetime_s, milliseconds
+from worker.adapters.redis.judging.intake import milliseconds
 from worker.adapters.redis.keys import GROUPS
 from worker.domain.check.merge_group import MergeGroup
 from worker.domain.ids import CommitKey, DeliveryId
@@ -58,7 +58,7 @@ class RedisMergeGroups(RedisPart):
         item = (group.id, QueuedGroup(group=group).model_dump_json())
         outcome = yield from receive(transaction, marker, GROUPS, item)
         if outcome is IntakeOutcome.QUEUED:
-            transaction.write("SET", key.name, group.model_dump_json(), "EX", lifetime_s(key))
+            transaction.write("SET", key.name, group.model_dump_json(), "EX", key.seconds)
         return outcome
 
     def reopen(
@@ -123,8 +123,7 @@ class RedisMergeGroups(RedisPart):
         if (yield from _is_newest(transaction, group)):
             _reset_attempts(transaction, group.id)
             transaction.write("HDEL", keys.GROUP_HOLDS.name, group.id)
-            for command in removal(GROUPS, group.id):
-                transaction.write(*command)
+            transaction.write_each(removal(GROUPS, group.id))
 
     def settled_at(self, pull: PullRef) -> int | None:
         """Number of the last event of a pull request, 0 if there was none; None: it is due, dispatched, or leased."""

@@ -23,7 +23,7 @@ from worker.adapters.redis.connection.client import (
     whole,
 )
 from worker.adapters.redis.connection.transactions import Operation, RedisPart, Transaction, in_transaction, run
-from worker.adapters.redis.judging.intake import IntakeReceipt, lifetime_s, milliseconds, request_judging, request_sync
+from worker.adapters.redis.judging.intake import IntakeReceipt, milliseconds, request_judging, request_sync
 from worker.adapters.redis.judging.state import CHECK_QUEUES, DUE_QUEUES, PULL_S, find_next, load, save
 from worker.adapters.redis.records.event_stream import lose_evaluation
 from worker.domain.ids import BaseHash, CheckRunId, DeliveryId, InstallationId, Sha
@@ -221,7 +221,7 @@ class RedisPullRequests(RedisPart):
         if request.head_sha is not None:  # `assay wait` finds the verdict by its commit
             heads = keys.heads(pull.installation_id, pull.repository_id, request.head_sha)
             self._wire.call("SADD", heads.name, pull.number)
-            self._wire.call("EXPIRE", heads.name, lifetime_s(heads))
+            self._wire.call("EXPIRE", heads.name, heads.seconds)
         return PullRequestLease(self, pull, token, fence=state.fence)
 
     def renew_lease(self, lease: PullRequestLease) -> Trigger | None:

@@ -21,7 +21,7 @@ from worker.adapters.redis.connection.transactions import (
     write_all,
 )
 from worker.adapters.redis.delayed_queue import DelayedQueue, removal
-from worker.adapters.redis.judging.intake import lifetime_s, queue_sync, request_sync
+from worker.adapters.redis.judging.intake import queue_sync, request_sync
 from worker.adapters.redis.judging.state import load, save
 from worker.adapters.redis.keys import SHARED_HEADS
 from worker.domain.check.check_run import CheckContent, Conclusion
@@ -66,7 +66,7 @@ class RedisSharedHeads(SealedPart):
             fields = ("v", after.version, number, check_state(content), f"{number}:own", sealed, *left)
             transaction.write("HDEL", key.name, f"{number}:as", f"{number}:left")
             transaction.write("HSET", key.name, *fields)
-            transaction.write("EXPIRE", key.name, lifetime_s(key))
+            transaction.write("EXPIRE", key.name, key.seconds)
             yield from _move(transaction, pull, state, head_sha)
             if len(after.members) > 1:
                 queue_sync(transaction, pull, head_sha, BACKSTOP_MS)
@@ -154,8 +154,7 @@ class RedisSharedHeads(SealedPart):
         (current,) = yield from transaction.read(("HGET", name, "v"))
         if current is not None and whole(current) != version:
             return False
-        for command in removal(SHARED_HEADS, name):
-            transaction.write(*command)
+        transaction.write_each(removal(SHARED_HEADS, name))
         return True
 
 

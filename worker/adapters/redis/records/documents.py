@@ -32,7 +32,7 @@ from worker.adapters.redis.connection.transactions import (
     run,
     write_all,
 )
-from worker.adapters.redis.judging.intake import expire_with_ledger, lifetime_s, set_window
+from worker.adapters.redis.judging.intake import expire_with_ledger, set_window
 from worker.adapters.redis.judging.state import load
 from worker.adapters.redis.records.records import find_repositories
 from worker.domain.check.author_comment import CommentRecord
@@ -76,7 +76,7 @@ class RedisConfigs(SealedPart):
             elif text(digest) != (new_digest := hashlib.sha256(plain).hexdigest()):
                 new = self._codec.seal(plain, key.name)
                 writes.append(("HSET", key.name, str(origin), new, _digest_field(origin), new_digest))
-            writes.append(("EXPIRE", key.name, lifetime_s(key)))
+            writes.append(("EXPIRE", key.name, key.seconds))
         write_all(self._wire, *writes)
         return last_good
 
@@ -235,7 +235,7 @@ class RedisDecisions(SealedPart):
         if whole(count) >= MOST_ANSWERS:
             return False
         transaction.write("HSET", key.name, topic, delivery)
-        transaction.write("EXPIRE", key.name, lifetime_s(key))
+        transaction.write("EXPIRE", key.name, key.seconds)
         return True
 
     @in_transaction
@@ -321,7 +321,7 @@ def write_note(client: RedisClient, pull: PullRef, key: keys.Key, note: str) -> 
     def write(transaction: Transaction) -> Operation[None]:
         (is_known,) = yield from transaction.read(("EXISTS", keys.pull(pull).name))
         if is_known:
-            transaction.write("SET", key.name, note, "EX", lifetime_s(key))
+            transaction.write("SET", key.name, note, "EX", key.seconds)
 
     run(client, write)
 

@@ -21,6 +21,7 @@ from worker.adapters.redis.connection.client import (
     find_server_time,
     items,
     parse_reply,
+    scan_keys,
     text,
     whole,
 )
@@ -55,8 +56,6 @@ PARTS: Final = 12
 
 STREAM_NAME: Final = pattern(rb"assay:(0|[1-9][0-9]{0,18}):events")
 """Name of an installation's stream."""
-
-DEDUPLICATION_TTL: Final = keys.MONTH
 
 
 class StreamPage(NamedTuple):
@@ -162,15 +161,10 @@ class RedisEvents(RedisPart):
         self, transaction: Transaction, installation: InstallationId, name: str, *events: Event
     ) -> Operation[bool]:
         """Publish events in one step, once under this *name*. False: already published."""
-        stream, mark = keys.events(installation).name, keys.published_event(installation, name).name
-        known_s = int(DEDUPLICATION_TTL.total_seconds())
-        (is_published,) = yield from transaction.read(("EXISTS", mark))
-        if is_published:
-            return False
-        transaction.write("SET", mark, 1, "EX", known_s)
-        for event in events:
-            append_event(transaction, stream, self._told_ms, event.kind, event.dump())
-        return True
+        is_first = yield from transaction.mark_once(keys.published_event(installation, name))
+        for event in events if is_first else ():
+            append_event(transaction, keys.events(installation).name, self._told_ms, event.kind, event.dump())
+        return is_first
 
     def read(
         self, installation: InstallationId, after: str = "", until_ms: int | None = None, kinds: Sequence[str] = ()
@@ -227,16 +221,9 @@ class RedisEvents(RedisPart):
 
     def installations(self) -> tuple[InstallationId, ...]:
         """Installations with a stream; an alien key with a similar name is skipped."""
-        installations, cursor = set[InstallationId](), "0"
-        while True:
-            scan = ("SCAN", cursor, "MATCH", keys.EVERY_STREAM, "COUNT", PAGE, "TYPE", "stream")
-            after, names = items(self._wire.call(*scan))
-            installations |= {
-                InstallationId(int(match[1])) for name in items(names) if (match := STREAM_NAME.fullmatch(blob(name)))
-            }
-            cursor = text(after)
-            if cursor == "0":
-                return tuple(sorted(installations))
+        names = (name for batch in scan_keys(self._wire, keys.EVERY_STREAM, PAGE, "TYPE", "stream") for name in batch)
+        matches = map(STREAM_NAME.fullmatch, names)
+        return tuple(sorted({InstallationId(int(match[1])) for match in matches if match}))
 
 
 def _parse_page(raw: bytes) -> StreamPage:

@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import Final
 
 from worker.adapters.redis import keys
+from worker.adapters.redis.budget import RedisRates
 from worker.adapters.redis.connection.client import (
     field_values,
     items,
@@ -22,7 +23,7 @@ from worker.adapters.redis.connection.client import (
     whole,
 )
 from worker.adapters.redis.connection.transactions import Operation, RedisPart, Transaction, run
-from worker.adapters.redis.judging.intake import lifetime_s, milliseconds
+from worker.adapters.redis.judging.intake import milliseconds
 from worker.adapters.redis.keys import (
     ADDED_REPOSITORIES,
     COMMANDS,
@@ -31,7 +32,6 @@ from worker.adapters.redis.keys import (
     PULL_REQUEST_EVENTS,
     SCANS,
 )
-from worker.adapters.redis.rate_limits import RedisRates
 from worker.domain.ids import InstallationId
 from worker.domain.lifecycle.state import Phase
 from worker.domain.metrics import BOUNDS_S, CurrentGauges, DurationMetric, EventCount, Histogram, MetricTotals
@@ -158,10 +158,8 @@ def add_counts(
     transaction: Transaction, marker: keys.Key, numbers: Mapping[str, int], installation: InstallationId | None
 ) -> Operation[None]:
     """Add to the counters, once under this marker."""
-    (is_counted,) = yield from transaction.read(("EXISTS", marker.name))
-    if is_counted:
+    if not (yield from transaction.mark_once(marker)):
         return
-    transaction.write("SET", marker.name, 1, "EX", lifetime_s(marker))
     for name, number in numbers.items():
         transaction.write("HINCRBY", keys.MEASURES.name, name, number)
     if installation is not None:

@@ -30,7 +30,7 @@ from worker.adapters.redis.connection.transactions import (
     write_all,
 )
 from worker.adapters.redis.delayed_queue import add_item
-from worker.adapters.redis.judging.intake import lifetime_s, milliseconds, rules_at
+from worker.adapters.redis.judging.intake import milliseconds, rules_at
 from worker.adapters.redis.judging.state import load, save
 from worker.adapters.redis.keys import PULL_REQUEST_EVENTS
 from worker.adapters.redis.records.event_stream import append_event
@@ -91,7 +91,7 @@ class RedisOutcomes(SealedPart):
                 return False
         for at, (index, name, _) in enumerate(lists):
             transaction.write("ZADD", index.name, *(("NX", 0) if at else (transaction.now,)), name)
-            transaction.write("EXPIRE", index.name, lifetime_s(index))
+            transaction.write("EXPIRE", index.name, index.seconds)
         if state.seq is not None:  # else it was forgotten meanwhile
             author_hash = _hash(author.casefold())[:16]
             save(transaction, pull, state, state._replace(judged_by=" ".join((base, *marks)), author=author_hash))
@@ -113,18 +113,16 @@ class RedisOutcomes(SealedPart):
             issues=tuple(hash_issue(*issue) for issue in issues),
         )
         marker, commit = keys.received_event(happening.delivery_id), self._commit(pull, entry.head_sha)
-        watch, watch_s = keys.watch(pull).name, lifetime_s(keys.watch(pull))
-        (is_recorded,) = yield from transaction.read(("EXISTS", marker.name))
-        if is_recorded:
+        watch, watch_s = keys.watch(pull).name, keys.watch(pull).seconds
+        if not (yield from transaction.mark_once(marker)):
             return
-        transaction.write("SET", marker.name, 1, "EX", lifetime_s(marker))
         transaction.write("HSET", watch, "pull", pull.model_dump_json(), "events", 0)
         transaction.write("HDEL", watch, "made", "next", "counted")
         transaction.write("HINCRBY", watch, "turn", 1)
         transaction.write("EXPIRE", watch, watch_s)
         transaction.write("ZADD", keys.LOOKAHEAD.name, transaction.now + self._window_ms, watch)
         if isinstance(entry.verdict, Accept):
-            transaction.write("SET", commit.name, pull.number, "EX", lifetime_s(commit))
+            transaction.write("SET", commit.name, pull.number, "EX", commit.seconds)
         if issues:
             item = (happening.delivery_id, happening.model_dump_json())
             add_item(transaction, PULL_REQUEST_EVENTS, *item)
@@ -135,15 +133,13 @@ class RedisOutcomes(SealedPart):
     ) -> Operation[None]:
         """Publish an outcome, once under this *name*. None: only a person's action, counted as an event."""
         published, listed = keys.published_event(pull.installation_id, name), keys.outcomes(pull)
-        (is_published,) = yield from transaction.read(("EXISTS", published.name))
-        if is_published:
+        if not (yield from transaction.mark_once(published)):
             return
-        transaction.write("SET", published.name, 1, "EX", lifetime_s(published))
         if outcome is not None:
             event, stream = outcome_event(pull, outcome), keys.events(pull.installation_id).name
             append_event(transaction, stream, self._told_ms, event.kind, event.dump())
             transaction.write("RPUSH", listed.name, outcome.model_dump_json())
-            transaction.write("EXPIRE", listed.name, lifetime_s(listed))
+            transaction.write("EXPIRE", listed.name, listed.seconds)
         yield from self._count(transaction, keys.watch(pull), outcome, is_event=is_event)
 
     def _count(
@@ -158,7 +154,7 @@ class RedisOutcomes(SealedPart):
         )
         if not stored:
             return
-        transaction.write("EXPIRE", watch.name, lifetime_s(watch))
+        transaction.write("EXPIRE", watch.name, watch.seconds)
         transaction.write("HINCRBY", watch.name, "events", int(is_event))
         is_end = outcome is not None and outcome.kind in FINAL_OUTCOMES
         is_due = outcome is not None if made else is_end or whole(count) + is_event >= self._most
@@ -187,14 +183,14 @@ class RedisOutcomes(SealedPart):
         added, merges = keys.merged_lines(pull), keys.merges(pull.installation_id, pull.repository_id)
         sealed = self._codec.seal(json.dumps(dict(lines)).encode(), added.name)
         commits = [self._commit(pull, merge_sha)] if merge_sha else []
-        now, merges_s = find_server_time(self._wire), lifetime_s(merges)
+        now, merges_s = find_server_time(self._wire), merges.seconds
         write_all(
             self._wire,
-            ("SET", added.name, sealed, "NX", "EX", lifetime_s(added)),
+            ("SET", added.name, sealed, "NX", "EX", added.seconds),
             ("ZADD", merges.name, "NX", now, pull.number),
             ("ZREMRANGEBYSCORE", merges.name, "-inf", now - merges_s * 1000),
             ("EXPIRE", merges.name, merges_s),
-            *(("SET", commit.name, pull.number, "NX", "EX", lifetime_s(added)) for commit in commits),
+            *(("SET", commit.name, pull.number, "NX", "EX", added.seconds) for commit in commits),
         )
 
     def merged_lines(self, pull: PullRef) -> dict[str, frozenset[str]] | None:
@@ -220,7 +216,7 @@ class RedisOutcomes(SealedPart):
         judged_at = first_verdicts.get(own) or transaction.now
         if not first_verdicts.get(own):
             transaction.write("ZADD", key.name, judged_at, own)
-        transaction.write("EXPIRE", key.name, lifetime_s(key))
+        transaction.write("EXPIRE", key.name, key.seconds)
         earlier = [member.split(":") for member, at in first_verdicts.items() if 0 < at < judged_at]
         return tuple(_beside(pull, int(number)) for repo, number in earlier if int(repo) == pull.repository_id)
 

@@ -19,6 +19,7 @@ from worker.adapters.redis.connection.client import (
     items,
     read_json,
     read_json_or_none,
+    scan_keys,
     text,
     whole,
 )
@@ -34,7 +35,7 @@ from worker.adapters.redis.connection.transactions import (
     write_all,
 )
 from worker.adapters.redis.delayed_queue import DelayedQueue, removal
-from worker.adapters.redis.judging.intake import lifetime_s, stamp
+from worker.adapters.redis.judging.intake import stamp
 from worker.adapters.redis.keys import ADDED_REPOSITORIES, COMMANDS, PULL_REQUEST_EVENTS
 from worker.adapters.redis.pauses import RedisPauses
 from worker.adapters.redis.records.event_stream import RedisEvents as Stream
@@ -281,15 +282,7 @@ class RedisRecords(SealedPart):
         return [name for name in names if whole(self._wire.call("EXISTS", name))]
 
     def _scanned(self, pattern: str) -> Iterator[list[str]]:
-        """Names of all keys that match a pattern, in batches, each at least once."""
-        cursor = "0"
-        while True:
-            after, batch = items(self._wire.call("SCAN", cursor, "MATCH", pattern, "COUNT", BATCH))
-            if names := [text(name) for name in items(batch)]:
-                yield names
-            cursor = text(after)
-            if cursor == "0":
-                return
+        return ([name.decode() for name in names] for names in scan_keys(self._wire, pattern, BATCH))
 
 
 def _stamp(at: datetime) -> str:
@@ -487,8 +480,7 @@ class RedisProgress(RedisPart):
         attempts = set(map(text, items(stored)))
         if str(attempt) not in attempts and len(attempts) >= MOST_TIMES:
             return False
-        for command in _add_attempt(guid, str(attempt)):
-            transaction.write(*command)
+        transaction.write_each(_add_attempt(guid, str(attempt)))
         return True
 
     def round(self) -> int:
@@ -506,12 +498,12 @@ class RedisProgress(RedisPart):
         self._put(keys.reconciled_page(installation), page)
 
     def _put(self, key: keys.Key, value: Argument) -> None:
-        self._wire.call("SET", key.name, value, "EX", lifetime_s(key))
+        self._wire.call("SET", key.name, value, "EX", key.seconds)
 
 
 def _add_attempt(guid: str, mark: str) -> tuple[Command, Command]:
     key = keys.redelivery_attempts(guid)
-    return ("SADD", key.name, mark), ("EXPIRE", key.name, lifetime_s(key))
+    return ("SADD", key.name, mark), ("EXPIRE", key.name, key.seconds)
 
 
 def find_repositories(wire: RedisClient, name: str) -> list[tuple[InstallationId, RepositoryId]]:

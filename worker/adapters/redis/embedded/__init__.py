@@ -1,1 +1,0 @@
-"""The embedded server of a data folder."""
