@@ -19,9 +19,8 @@ from pydantic import BaseModel
 from tests.worker.adapters.redis.test_kept import entry
 from tests.worker.evaluation.texts.test_stats import shown as evaluated
 from tests.worker.publishing.texts.rendered import ACTIVE, GITHUB, shown
-from tests.worker.publishing.texts.samples import HOSTILE, UNREAD, abstained, accepted, dossier, rejected
+from tests.worker.publishing.texts.samples import HOSTILE, UNREAD, abstained, accepted, dossier, editing, rejected
 from tests.worker.publishing.texts.test_comments import ask
-from tests.worker.publishing.texts.test_configuration import editing
 from worker.domain.check.check_run import Annotation, CheckContent, Conclusion
 from worker.domain.check.overrides import Contest, HumanDecisions, Override, ReviewDecision
 from worker.domain.config.app_permissions import AppInstallation, RepositoryProtection, Requirement

@@ -4,12 +4,16 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
+from worker.domain.config.config import CONFIG_PATH
 from worker.domain.dossier import (
     Ci,
     CiCheck,
     CiState,
+    ConfigOrigin,
+    ConfigText,
     Criterion,
     Dossier,
+    HeadFile,
     Issue,
     LateEdit,
     PullRequest,
@@ -132,6 +136,22 @@ def abstained(reason: AbstainReason, **changes: Any) -> Abstain:
         "escalation_reason": "no model is configured",
     }
     return Abstain(**_judged(fields | changes))
+
+
+def edited(path: str) -> str:
+    """A diff that edits this file."""
+    return f"diff --git a/{path} b/{path}\n--- a/{path}\n+++ b/{path}\n@@ -1 +1 @@\n-x\n+y\n"
+
+
+def config_texts(own: str | None, last_good: str | None = None, default: str | None = None) -> tuple[ConfigText, ...]:
+    repository = ConfigText(origin=ConfigOrigin.REPOSITORY, text=own, last_good=last_good)
+    return (repository, *([] if default is None else [ConfigText(origin=ConfigOrigin.ORGANISATION, text=default)]))
+
+
+def editing(head: str, base: str) -> Dossier:
+    """A pull request that replaces the configuration *base* by *head*."""
+    files = (HeadFile(path=CONFIG_PATH, text=head),)
+    return dossier(diff=edited(CONFIG_PATH), files=files, config=config_texts(base))
 
 
 LATE = LateEdit(by="copilot-swe-agent[bot]", at=datetime(2026, 11, 20, 20, tzinfo=UTC))

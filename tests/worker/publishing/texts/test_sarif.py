@@ -7,19 +7,10 @@ import pytest
 from inline_snapshot import snapshot
 
 from tests.worker.publishing.texts.samples import HEAD, HOSTILE, abstained, accepted, dossier, rejected
-from worker.domain.check.check_run import MOST_RESULTS, UploadRefusal
+from worker.domain.check.check_run import MOST_RESULTS
 from worker.domain.dossier import Dossier, HeadFile
 from worker.domain.verdict.verdict import AbstainReason, Category, EvidencePointer, Finding, Side, Verdict
-from worker.publishing.texts.check_run import check_content
-from worker.publishing.texts.sarif import (
-    TEXT_BYTES,
-    SarifRule,
-    sarif_for_upload,
-    sarif_refusal_line,
-    sarif_refusal_phrase,
-    sarif_text,
-    with_sarif_refusal,
-)
+from worker.publishing.texts.sarif import TEXT_BYTES, SarifRule, sarif_for_upload, sarif_text
 
 RULES = (
     SarifRule(
@@ -88,18 +79,22 @@ def check_result(result: dict[str, Any], run: dict[str, Any]) -> None:
     assert region["startColumn"] >= 1
 
 
+def places(run: dict[str, Any]) -> list[dict[str, Any]]:
+    return [result["locations"][0]["physicalLocation"] for result in run["results"]]
+
+
 def told(run: dict[str, Any]) -> list[tuple[str, str, str, str]]:
     """Rule, level, place and words of every result."""
+    at = [f"{place['artifactLocation']['uri']}:{place['region']['startLine']}" for place in places(run)]
     return [
-        (
-            one["ruleId"],
-            one["level"],
-            f"{place['artifactLocation']['uri']}:{place['region']['startLine']}",
-            one["message"]["text"],
-        )
-        for one in run["results"]
-        for place in [one["locations"][0]["physicalLocation"]]
+        (result["ruleId"], result["level"], place, result["message"]["text"])
+        for result, place in zip(run["results"], at, strict=True)
     ]
+
+
+def stub(path: str = "upload.py", line: int | None = 1, side: Side = Side.HEAD, note: str = "") -> Finding:
+    fields = {"signal": "stub_body", "category": Category.WEAK_TEST, "fact": True}
+    return Finding(**fields, path=path, line=line, side=side, note=note)
 
 
 def notices(run: dict[str, Any]) -> list[tuple[str, str]]:
@@ -112,7 +107,7 @@ def test_a_fact_is_an_error_and_a_suspicion_a_warning_each_at_its_line() -> None
         ("stub_body", "error", "upload.py:17", "Stub body."),
         ("no_assertions", "warning", "tests/test_upload.py:4", "Only calls `retry`."),
     ]
-    assert run["results"][0]["locations"][0]["physicalLocation"] == snapshot(
+    assert places(run)[0] == snapshot(
         {
             "artifactLocation": {"uri": "upload.py", "uriBaseId": "%SRCROOT%"},
             "region": {"startLine": 17, "startColumn": 1, "endLine": 17, "endColumn": 30},
@@ -194,14 +189,12 @@ def test_what_a_model_rejects_for_stands_at_its_evidence() -> None:
 
 
 def test_a_loosened_assertion_is_one_result_at_the_line_that_is_there() -> None:
-    fact = Finding(signal="stub_body", category=Category.WEAK_TEST, fact=True, path="tests/test_upload.py", line=3)
+    fact = stub("tests/test_upload.py", 3)
     new = EvidencePointer(path="tests/test_upload.py", line=3)
     old = EvidencePointer(path="tests/test_upload.py", line=3, side=Side.BASE, note="this stood here before")
     run = run_of(rejected(findings=(fact,), evidence=(new, old)))
     assert [one[:3] for one in told(run)] == [("stub_body", "error", "tests/test_upload.py:3")]
-    assert (
-        run["results"][0]["locations"][0]["physicalLocation"]["region"]["endColumn"] == len('    assert send(b"x")') + 1
-    )
+    assert places(run)[0]["region"]["endColumn"] == len('    assert send(b"x")') + 1
 
 
 def test_what_was_suspected_of_an_accepted_change_is_a_note() -> None:
@@ -230,10 +223,7 @@ def test_what_has_no_place_is_told_beside_the_results() -> None:
 
 def test_the_same_line_has_the_same_mark_wherever_it_moves_and_two_alike_have_two() -> None:
     def marks(line: int, text: str) -> list[str]:
-        found = tuple(
-            Finding(signal="stub_body", category=Category.WEAK_TEST, fact=False, path="a.py", line=number)
-            for number in (line, line + 2)
-        )
+        found = (stub("a.py", line), stub("a.py", line + 2))
         run = run_of(rejected(findings=found), files=(HeadFile(path="a.py", text=text),))
         return [one["partialFingerprints"]["primaryLocationLineHash"] for one in run["results"]]
 
@@ -243,82 +233,35 @@ def test_the_same_line_has_the_same_mark_wherever_it_moves_and_two_alike_have_tw
     assert marks(1, "other\nx\nsame\n")[0] != before[0]
 
 
-def region_of(line: int | None, path: str = "upload.py", side: Side = Side.HEAD) -> dict[str, int]:
-    found = Finding(signal="stub_body", category=Category.WEAK_TEST, fact=True, path=path, line=line, side=side)
-    run = run_of(rejected(findings=(found,), evidence=()))
-    return run["results"][0]["locations"][0]["physicalLocation"]["region"]
-
-
-def test_a_line_that_is_not_known_has_no_last_column() -> None:
-    assert region_of(99) == {"startLine": 99, "startColumn": 1, "endLine": 99}
-
-
-@pytest.mark.parametrize(("line", "side"), [(None, Side.HEAD), (9, Side.BASE), (None, Side.BASE)])
-def test_a_file_and_what_is_gone_stand_at_the_first_line(line: int | None, side: Side) -> None:
-    assert region_of(line, side=side) == {"startLine": 1, "startColumn": 1, "endLine": 1, "endColumn": 7}
-    assert region_of(line, "gone.py", side) == {"startLine": 1, "startColumn": 1, "endLine": 1}
+@pytest.mark.parametrize(
+    ("line", "side", "last"),
+    [(None, Side.HEAD, 7), (9, Side.BASE, 7), (None, Side.BASE, 7), (99, Side.HEAD, None)],
+    ids=["a file", "a line that is gone", "a file that is gone", "a line that is not known"],
+)
+def test_what_is_no_line_of_the_head_stands_at_the_first_one(line: int | None, side: Side, last: int | None) -> None:
+    at = line if line is not None and side is Side.HEAD else 1
+    region = {"startLine": at, "startColumn": 1, "endLine": at}
+    [known] = places(run_of(rejected(findings=(stub(line=line, side=side),), evidence=())))
+    [gone] = places(run_of(rejected(findings=(stub("gone.py", line, side),), evidence=())))
+    assert known["region"] == (region if last is None else {**region, "endColumn": last})
+    assert gone["region"] == region
 
 
 def test_a_diff_that_cant_be_read_costs_only_the_columns() -> None:
-    run = run_of(rejected(), diff="diff --git a/x b/x\n@@ nonsense", files=None)
-    assert "endColumn" not in run["results"][0]["locations"][0]["physicalLocation"]["region"]
+    assert (
+        "endColumn" not in places(run_of(rejected(), diff="diff --git a/x b/x\n@@ nonsense", files=None))[0]["region"]
+    )
 
 
 def test_paths_are_addresses_and_words_of_others_neither_link_nor_hide() -> None:
-    path = "a b/c:d/ü#1.py"
-    found = Finding(
-        signal="stub_body", category=Category.WEAK_TEST, fact=True, path=path, line=1, note=f"{{0}} {HOSTILE}"
-    )
+    found = stub("a b/c:d/ü#1.py", note=f"{{0}} {HOSTILE}")
     run = run_of(rejected(findings=(found,), evidence=(), concern="x " * 5_000))
-    assert (
-        run["results"][0]["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "a%20b/c%3Ad/%C3%BC%231.py"
-    )
+    assert places(run)[0]["artifactLocation"]["uri"] == "a%20b/c%3Ad/%C3%BC%231.py"
     [(_, _, _, text)] = told(run)
-    assert "](" not in text
-    assert "{0}" not in text
-    assert "\x1b" not in text
-    assert "\u202e" not in text
+    assert not [sign for sign in ("](", "{0}", "\x1b", "\u202e") if sign in text]
     assert all(len(said.encode()) <= TEXT_BYTES for _, said in notices(run))
 
 
 @pytest.mark.parametrize("path", ["/etc/passwd", "//else.where/x", "../../up.py", "a/../../up.py"])
 def test_no_path_leads_out_of_the_repository(path: str) -> None:
-    found = Finding(signal="stub_body", category=Category.WEAK_TEST, fact=True, path=path, line=1)
-    run = run_of(rejected(findings=(found,), evidence=()))
-    assert "/" not in run["results"][0]["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
-
-
-CONTENT = check_content(accepted(), dossier())
-
-
-def test_every_refusal_says_why_and_what_to_do() -> None:
-    assert {one.value: sarif_refusal_phrase(one) for one in UploadRefusal} == snapshot(
-        {
-            "permission": "the App lacks the permission *Code scanning alerts: write* (`security_events`) here. Ask for it in the App's settings; the installation's owner approves it.",
-            "not_enabled": "code scanning is not enabled for this repository (a private one needs GitHub Code Security for it). Enable it in the repository's settings.",
-            "forbidden": "GitHub refused it (403). Look at the repository's settings for code scanning.",
-            "not_found": "GitHub knows no code scanning here (404). Look whether this GitHub has it.",
-            "not_taken": "GitHub did not take the file. Tell the operator of this Assay: its log has GitHub's words.",
-            "too_large": "the file is larger than the 10 MB that GitHub takes. The verdict is on the check.",
-        }
-    )
-
-
-@pytest.mark.parametrize("refusal", UploadRefusal)
-def test_the_line_stands_below_the_verdict_and_changes_nothing_of_it(refusal: UploadRefusal) -> None:
-    shown = with_sarif_refusal(CONTENT, refusal)
-    assert shown.summary.startswith(CONTENT.summary)
-    line = shown.summary.removeprefix(CONTENT.summary).strip()
-    assert line.startswith("**SARIF was not uploaded** (`sarif: true`): ")
-    assert "\n" not in line
-    assert (shown.title, shown.conclusion, shown.text) == (CONTENT.title, CONTENT.conclusion, CONTENT.text)
-
-
-def test_where_nothing_was_refused_nothing_is_said() -> None:
-    assert with_sarif_refusal(CONTENT, None) is CONTENT
-
-
-def test_a_terminal_reads_it_without_markdown() -> None:
-    assert sarif_refusal_line(UploadRefusal.PERMISSION) == snapshot(
-        "not uploaded when it was tried last: the App lacks the permission Code scanning alerts: write (security_events) here. Ask for it in the App's settings; the installation's owner approves it."
-    )
+    assert "/" not in places(run_of(rejected(findings=(stub(path),), evidence=())))[0]["artifactLocation"]["uri"]

@@ -1,0 +1,469 @@
+"""What a check says in each of its states, to people and to programs. Invariant: only a verdict looks like one."""
+
+import inspect
+import json
+from collections.abc import Callable
+from dataclasses import asdict, replace
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+from inline_snapshot import snapshot
+
+from tests.golden.golden import Golden, Pages
+from tests.worker.publishing.texts.rendered import ACTIVE, GITHUB, shown
+from tests.worker.publishing.texts.samples import HOSTILE, abstained, accepted, dossier, rejected
+from worker.domain.check.check_run import BODY_BYTES, HELPFUL, CheckContent, Conclusion, UploadRefusal
+from worker.domain.check.merge_group import GroupEnd
+from worker.domain.check.overrides import (
+    BUTTON_REASON,
+    NO_DECISIONS,
+    Contest,
+    HumanDecisions,
+    Override,
+    ReviewDecision,
+    ReviewDismissal,
+    dump_decisions,
+)
+from worker.domain.check.shared_head import IDLE, IN_PROGRESS, SharedHeadMember, check_state
+from worker.domain.check.wait_status import WaitReason, WaitState
+from worker.domain.ids import CheckRunId, EvalId
+from worker.domain.judge_request import AuthorKind, Trigger
+from worker.domain.lifecycle.work import ActivePause
+from worker.domain.pause import JudgingPause
+from worker.domain.verdict.verdict import AbstainReason, Category, Verdict
+from worker.dossier.authors import AuthorSkipped, DraftHeld
+from worker.judge.merge_group import GroupPasses, GroupStopReason, GroupStops, PublishedCheckRun
+from worker.publishing.texts import check_run, merge_group, overrides, states
+from worker.publishing.texts.json_block import BLOCK_BYTES, check_text, json_block
+from worker.publishing.texts.markdown import code_block
+from worker.publishing.texts.overrides import RequestedReviews, decision_lines, with_decisions
+from worker.publishing.texts.phrases import TITLE_BYTES
+from worker.publishing.texts.sarif import sarif_refusal_line, with_sarif_refusal
+from worker.publishing.texts.states import combine_content, pause_list
+
+DOCS: Final = Path(__file__).parents[4] / "docs"
+NOON: Final = datetime(2026, 11, 20, 12, tzinfo=UTC)
+EVENING: Final = datetime(2026, 11, 20, 18, 30, tzinfo=UTC)
+NEWER: Final = "c" * 40
+PLACE: Final = merge_group.GroupLocation("https://github.com", "acme/widgets", 12)
+GREEN: Final = PublishedCheckRun(CheckRunId(5), "success", "Accepted: solves what the issue asks for")
+NEEDS_ONE: Final = abstained(AbstainReason.NEEDS_HUMAN)
+GROUP_PARENT: Final = EvalId("0199aaaa-0000-7000-8000-000000000001")
+
+
+def of(verdict: Verdict | None, **more: Any) -> CheckContent:
+    return check_run.check_content(verdict, dossier(), **more) if verdict else overrides.unjudged_content()
+
+
+def override(**changes: Any) -> Override:
+    return Override(**{"login": "alice", "reason": "A hotfix.", "at": NOON, "eval_id": EvalId("e"), **changes})
+
+
+def review(login: str = "bob", *, is_approved: bool = True) -> ReviewDecision:
+    return ReviewDecision(login=login, at=NOON, is_approved=is_approved)
+
+
+OVERRIDDEN: Final = HumanDecisions(override=override())
+APPROVED: Final = HumanDecisions(review=review())
+REFUSED: Final = HumanDecisions(review=review(is_approved=False))
+TAKEN_BACK: Final = HumanDecisions(dismissed=ReviewDismissal(login="alice", at=NOON, of="bob"))
+CONTEST: Final = Contest(login="bob", reason="It is met in upload.py", at=NOON)
+PRESSED: Final = CONTEST.model_copy(update={"reason": BUTTON_REASON})
+
+DECIDED: Final[list[tuple[HumanDecisions, Verdict | None, RequestedReviews | None]]] = [
+    (OVERRIDDEN, rejected(), None),
+    (OVERRIDDEN, NEEDS_ONE, None),
+    (HumanDecisions(override=override(is_own=True)), rejected(), None),
+    (HumanDecisions(override=override(eval_id=None)), None, None),
+    (APPROVED, NEEDS_ONE, None),
+    (REFUSED, NEEDS_ONE, None),
+    (HumanDecisions(override=override(), review=REFUSED.review), NEEDS_ONE, None),
+    (TAKEN_BACK, NEEDS_ONE, None),
+    (HumanDecisions(contest=CONTEST), rejected(), None),
+    (HumanDecisions(contest=PRESSED), rejected(), None),
+    (NO_DECISIONS, NEEDS_ONE, RequestedReviews(("bob", "acme/platform"))),
+    (NO_DECISIONS, NEEDS_ONE, RequestedReviews(has_owners=False)),
+    (NO_DECISIONS, NEEDS_ONE, RequestedReviews()),
+    (NO_DECISIONS, NEEDS_ONE, RequestedReviews(is_refused=True)),
+    (NO_DECISIONS, NEEDS_ONE, RequestedReviews(is_declined=True, has_owners=False)),
+    (NO_DECISIONS, NEEDS_ONE, RequestedReviews(is_declined=True)),
+]
+ACCEPTED: Final = CheckContent("Accepted", "It is good.", "{json}", Conclusion.SUCCESS, buttons=(HELPFUL,))
+REJECTED: Final = CheckContent("Rejected", "It is not.", "{json}", Conclusion.FAILURE)
+JUDGING, DRAFT, OPENED_BEFORE = check_run.judging_content(), states.draft_content(), states.existing_pull_content()
+FAILS, ASKS, WAITS, PASSES, NEUTRAL = (
+    SharedHeadMember(number, state)
+    for number, state in ((12, "failure"), (14, "action_required"), (13, IN_PROGRESS), (11, "success"), (3, "neutral"))
+)
+combine = partial(combine_content, is_head=True)
+
+CONTENTS: Final[dict[Callable[..., CheckContent], list[CheckContent]]] = {
+    check_run.check_content: [
+        *map(of, (accepted(), rejected(), *map(abstained, AbstainReason))),
+        of(abstained(AbstainReason.JUDGE_UNAVAILABLE), again_at=EVENING),
+    ],
+    check_run.judging_content: [JUDGING],
+    check_run.waiting_for_ci_content: [
+        check_run.waiting_for_ci_content(("test", "l`int")),
+        check_run.waiting_for_ci_content(["test"], NOON),
+    ],
+    check_run.rate_limit_content: [check_run.rate_limit_content(NOON)],
+    check_run.github_outage_content: [check_run.github_outage_content(NOON)],
+    check_run.superseded_content: [
+        check_run.superseded_content(NEWER),
+        check_run.superseded_content(NEWER, check_run.checks_page("https://github.example", "acme/widgets", NEWER)),
+    ],
+    check_run.duplicate_content: [check_run.duplicate_content()],
+    check_run.closed_content: [check_run.closed_content()],
+    check_run.failed_content: [check_run.failed_content("502"), check_run.failed_content("502 @acme/team", "d")],
+    states.quiet_window_content: [
+        states.quiet_window_content(NOON, 45),
+        states.quiet_window_content(NOON, 45.0, why=Trigger.TEXT),
+        states.quiet_window_content(NOON, 45.0, why=Trigger.REOPENED, is_watched=False),
+    ],
+    states.draft_content: [DRAFT],
+    states.skipped_content: [*map(states.skipped_content, AuthorKind)],
+    states.idle_content: [*map(states.idle_content, (DraftHeld(), AuthorSkipped(AuthorKind.BOT)))],
+    states.existing_pull_content: [OPENED_BEFORE, states.existing_pull_content(is_blocking=True)],
+    states.started_content: [*map(states.started_content, Trigger)],
+    states.with_trigger_reason: [
+        states.with_trigger_reason(of(accepted()), why) for why in (Trigger.PUSHED, Trigger.RULES, Trigger.CRITERIA)
+    ],
+    overrides.unjudged_content: [overrides.unjudged_content()],
+    overrides.with_decisions: [
+        *(with_decisions(of(verdict), decisions, verdict, called) for decisions, verdict, called in DECIDED),
+        with_decisions(of(NEEDS_ONE, again_at=NOON), OVERRIDDEN, NEEDS_ONE),
+    ],
+    states.combine_content: [
+        combine(of(accepted()), [WAITS]),
+        combine(of(accepted()), [PASSES, FAILS, WAITS]),
+        combine(OPENED_BEFORE, [WAITS]),
+        combine(JUDGING, [ASKS]),
+        combine(DRAFT, [PASSES]),
+        combine(DRAFT, [FAILS]),
+        *(combine_content(of(rejected()), [other], is_head=False) for other in (PASSES, FAILS, WAITS, NEUTRAL)),
+    ],
+    merge_group.looking_content: [merge_group.looking_content(PLACE)],
+    merge_group.waiting_content: [merge_group.waiting_content(PLACE, NOON)],
+    merge_group.group_judging_content: [merge_group.group_judging_content(PLACE)],
+    merge_group.carried_over_content: [merge_group.carried_over_content(PLACE, accepted(), GREEN)],
+    merge_group.passed_content: [
+        merge_group.passed_content(PLACE, GroupPasses(Conclusion.NEUTRAL, GREEN)),
+        merge_group.passed_content(PLACE, GroupPasses(Conclusion.SKIPPED, replace(GREEN, title="A person's"))),
+    ],
+    merge_group.stopped_content: [
+        *(merge_group.stopped_content(PLACE, GroupStops(reason)) for reason in GroupStopReason),
+        merge_group.stopped_content(PLACE, GroupStops(GroupStopReason.REJECTED, GREEN, rejected())),
+    ],
+    merge_group.group_verdict_content: [merge_group.group_verdict_content(PLACE, of(rejected()), GROUP_PARENT)],
+    merge_group.ended_content: [*map(merge_group.ended_content, GroupEnd)],
+    merge_group.group_failed_content: [merge_group.group_failed_content(PLACE, "502")],
+}
+"""Everything that a check can say, by the function that says it."""
+ALL: Final = [content for contents in CONTENTS.values() for content in contents]
+
+
+def block_in(content: CheckContent) -> dict[str, Any]:
+    """The last thing in the text, as GitHub would show it."""
+    text = check_text(content)
+    assert text.endswith("\n\n</details>")
+    assert text.count("<details><summary>This check as JSON</summary>") == 1
+    *verdict, block = [token for token in GITHUB.parse(text) if token.info == "json"]
+    assert len(verdict) == text.count("<details><summary>The verdict as JSON</summary>")
+    return json.loads(block.content)
+
+
+def page_of(content: CheckContent) -> tuple[str, ...]:
+    """Its title, what programs read and what is not as usual, its summary, and the text before the JSON."""
+    usual, text = asdict(CheckContent("", "")), content.text.partition("<details>")[0].strip()
+    told = {name: value for name, value in block_in(content).items() if value is not None and name != "why"}
+    flags = ("is_queued", "is_watched", "gives_way", "is_idle", "buttons")
+    told |= {name: getattr(content, name) for name in flags if asdict(content)[name] != usual[name]}
+    told |= {"buttons": [button.identifier for button in content.buttons]} if content.buttons else {}
+    facts = "\n".join(f"{name}: {value}" for name, value in told.items())
+    return (content.title, facts, content.summary, *([text] if text and "decision" not in told else []))
+
+
+def test_what_people_read(golden: Golden) -> None:
+    golden.holds_pages("prose/texts/checks.md", map(page_of, ALL))
+
+
+def test_all_functions_that_make_a_check_are_asked_here() -> None:
+    assert CONTENTS.keys() == {
+        function
+        for room in (check_run, overrides, merge_group, states)
+        for name, function in inspect.getmembers(room, inspect.isfunction)
+        if function.__module__ == room.__name__
+        and not name.startswith("_")
+        and inspect.signature(function).return_annotation is CheckContent
+    }
+
+
+# --- what programs read
+
+
+def test_every_block_fits_the_published_schema_and_says_what_the_check_does() -> None:
+    published = json.loads((DOCS / "check.schema.json").read_text("utf-8"))
+    enums = {name: field["enum"] for name, field in published["properties"].items() if "enum" in field}
+    assert enums == {
+        "state": [*WaitState],
+        "decision": ["accept", "reject", "abstain", None],
+        "reason": [*sorted({*WaitReason, *Category, *AbstainReason}), None],
+        "conclusion": [*Conclusion, None],
+    }
+    for content in ALL:
+        block = block_in(content)
+        assert block.keys() == set(published["required"]) == published["properties"].keys()
+        assert all(block[name] in values for name, values in enums.items()), content.title
+        assert block["check_version"] == published["properties"]["check_version"]["const"] == 1
+        assert (block["why"], block["conclusion"]) == (content.title, content.conclusion)
+        is_decided = block["state"] == "done" or block["reason"] == "judge_unavailable"
+        assert (block["decision"] is not None) == is_decided, content.title
+        assert is_decided >= ("<details><summary>The verdict as JSON</summary>" in content.text)
+
+
+def test_every_state_and_every_reason_that_is_no_category_occurs_and_each_wait_is_explained() -> None:
+    blocks = [*map(block_in, ALL)]
+    assert {block["state"] for block in blocks} == set(WaitState)
+    assert {block["reason"] for block in blocks} >= {*WaitReason, *AbstainReason}
+    page = (DOCS / "verdict.md").read_text("utf-8")
+    assert [reason for reason in WaitReason if f"`{reason}`" not in page] == []
+
+
+def test_a_check_without_a_verdict_ends_in_its_block() -> None:
+    assert check_text(check_run.failed_content("GitHub is unavailable", "72d3162e")) == snapshot("""\
+Delivery `72d3162e`
+
+<details><summary>This check as JSON</summary>
+
+```json
+{
+  "check_version": 1,
+  "state": "none",
+  "decision": null,
+  "reason": "assay_failed",
+  "why": "Not judged: Assay failed",
+  "until": null,
+  "conclusion": "action_required",
+  "eval_id": null,
+  "superseded_by": null,
+  "overridden_by": null,
+  "reviewed_by": null,
+  "held_by": null
+}
+```
+
+</details>\
+""")
+
+
+def test_what_an_earlier_version_wrote_says_what_it_said() -> None:
+    earlier = CheckContent("Not judged", "", conclusion=Conclusion.ACTION_REQUIRED)
+    assert check_text(CheckContent("Accepted", "It is good.", "{json}", Conclusion.SUCCESS)) == "{json}"
+    for decisions in (OVERRIDDEN, APPROVED):
+        assert check_text(with_decisions(earlier, decisions, NEEDS_ONE)) == ""
+    assert check_text(combine_content(earlier, [FAILS], is_head=False)) == ""
+
+
+def test_the_largest_block_has_room_below_the_largest_verdict() -> None:
+    odd, long = "\U0001f600" * 200, "a" * 70_000
+    decisions = HumanDecisions(override=override(login=odd, reason=odd))
+    for verdict in (rejected(concern=long, next_step=long), rejected(signals={"a": long}), rejected()):
+        held = combine(with_decisions(of(verdict), decisions, verdict), [SharedHeadMember(99_999, "failure")])
+        for content in (held, replace(held, title=odd[:63])):
+            assert len(check_text(content).encode()) - len(content.text.encode()) <= BLOCK_BYTES
+            assert len(check_text(content).encode()) <= BODY_BYTES
+            assert block_in(content)["decision"] == "reject"
+
+
+def test_no_block_of_a_verdict_is_larger_than_its_room() -> None:
+    whole = len(json_block(rejected(), 60_000))
+    for limit in range(whole - 1_000, whole + 1_000, 50):
+        assert len(json_block(rejected(), limit).encode()) <= limit
+
+
+def test_a_character_that_not_every_reader_keeps_comes_through_as_it_is() -> None:
+    text = check_text(replace(JUDGING, title="a\x7fb"))
+    assert "\x7f" not in text
+    assert "a\\u007fb" in text
+
+
+# --- what others wrote
+
+
+def test_words_of_others_stay_words_and_leave_neither_their_line_nor_their_string() -> None:
+    ours = PublishedCheckRun(CheckRunId(5), "neutral", HOSTILE)
+    contest = Contest(login=HOSTILE, reason=HOSTILE, at=NOON)
+    said = HumanDecisions(override=override(login=HOSTILE, reason=HOSTILE), contest=contest)
+    gone = HumanDecisions(dismissed=ReviewDismissal(login=HOSTILE, at=NOON, of=HOSTILE))
+    plain = replace(overrides.unjudged_content(), summary="x")
+    for content in (
+        merge_group.passed_content(PLACE, GroupPasses(Conclusion.NEUTRAL, ours)),
+        merge_group.carried_over_content(PLACE, accepted(concern=HOSTILE), ours),
+        merge_group.stopped_content(PLACE, GroupStops(GroupStopReason.REJECTED, ours, rejected(concern=HOSTILE))),
+        merge_group.stopped_content(PLACE, GroupStops(GroupStopReason.NOT_JUDGED, ours)),
+        merge_group.group_failed_content(PLACE, HOSTILE),
+        with_decisions(plain, said, None, RequestedReviews((HOSTILE,))),
+        with_decisions(plain, HumanDecisions(review=review(HOSTILE)), NEEDS_ONE),
+        with_decisions(plain, gone, NEEDS_ONE),
+        check_run.waiting_for_ci_content([HOSTILE, "```", "</details>"], NOON),
+    ):
+        assert "\n" not in content.title
+        assert not {"\x1b", "\u202e"} & {*content.title, *content.summary}
+        page = shown(content.summary)
+        assert set(page.tags) <= {"p", "strong", "em", "code", "a", "ul", "li"}
+        assert all(url.startswith("https://github.com/acme/widgets/") for url in page.links)
+        assert not ACTIVE.search(page.plain.replace("Next step:", "").replace("#12", "").replace("12:00", ""))
+        assert check_text(content).isascii()
+        assert block_in(content)["why"] == content.title
+
+
+# --- what stands above a verdict
+
+
+@pytest.mark.parametrize(("decisions", "verdict", "called"), DECIDED)
+def test_what_people_decided_stands_above_the_verdict_and_rewrites_nothing_of_it(
+    decisions: HumanDecisions, verdict: Verdict | None, called: RequestedReviews | None
+) -> None:
+    plain = of(verdict)
+    content = with_decisions(plain, decisions, verdict, called)
+    assert content.summary.endswith(f"\n\n{plain.summary}")
+    assert (content.text, content.annotations) == (plain.text, plain.annotations)
+    held = combine(content, [FAILS])
+    assert (held.text, block_in(held)["eval_id"]) == (plain.text, block_in(plain)["eval_id"])
+
+
+@pytest.mark.parametrize("decisions", [NO_DECISIONS, APPROVED, REFUSED, TAKEN_BACK])
+@pytest.mark.parametrize("verdict", [accepted(), rejected()])
+def test_a_verdict_that_needs_no_person_is_not_changed_by_a_review(decisions: HumanDecisions, verdict: Verdict) -> None:
+    assert with_decisions(of(verdict), decisions, verdict) == of(verdict)
+
+
+@pytest.mark.parametrize(
+    ("own", "others"),
+    [
+        (ACCEPTED, []),
+        (ACCEPTED, [PASSES]),
+        (ACCEPTED, [SharedHeadMember(2, "skipped")]),
+        (ACCEPTED, [SharedHeadMember(2, check_state(DRAFT))]),
+        (REJECTED, [FAILS]),
+        (JUDGING, [WAITS]),
+        (DRAFT, [SharedHeadMember(2, IDLE)]),
+    ],
+)
+def test_a_check_beside_nothing_that_is_stricter_says_its_own(
+    own: CheckContent, others: list[SharedHeadMember]
+) -> None:
+    assert combine(own, others) is own
+    assert combine_content(own, [], is_head=False) is own
+
+
+def test_a_check_that_another_one_holds_keeps_its_text_and_its_buttons() -> None:
+    held = combine(ACCEPTED, [FAILS])
+    assert (held.text, held.buttons) == (ACCEPTED.text, ACCEPTED.buttons)
+
+
+@pytest.mark.parametrize("refusal", UploadRefusal)
+def test_a_refused_upload_stands_below_the_verdict_on_one_line(refusal: UploadRefusal) -> None:
+    plain = of(accepted())
+    content = with_sarif_refusal(plain, refusal)
+    line = content.summary.removeprefix(f"{plain.summary}\n\n")
+    assert line.startswith("**SARIF was not uploaded** (`sarif: true`): ")
+    assert "\n" not in line
+    assert replace(content, summary=plain.summary) == plain
+    assert with_sarif_refusal(plain, None) is plain
+
+
+ADDED: Final[dict[str, Callable[[CheckContent], CheckContent]]] = {
+    "decisions": lambda plain: with_decisions(
+        plain, HumanDecisions(override=override(reason="é" * 1000)), rejected(), RequestedReviews(("a" * 39,) * 5)
+    ),
+    "another pull request": lambda plain: combine(plain, [FAILS]),
+    "trigger": lambda plain: states.with_trigger_reason(plain, Trigger.RULES),
+    "merge group": lambda plain: merge_group.group_verdict_content(PLACE, plain, GROUP_PARENT),
+    "sarif": lambda plain: with_sarif_refusal(plain, UploadRefusal.FORBIDDEN),
+}
+
+
+@pytest.mark.parametrize("add", ADDED.values(), ids=ADDED)
+@pytest.mark.parametrize(
+    "long", ["x" * BODY_BYTES, "x\n\n" * 30_000, code_block("x = 1\n\n" * 10_000)], ids=["block", "blocks", "fence"]
+)
+def test_a_page_that_is_too_long_gives_way_between_its_blocks(
+    add: Callable[[CheckContent], CheckContent], long: str
+) -> None:
+    content = add(CheckContent("Accepted", f"Above.\n\n{long}\n\nBelow.", "text", Conclusion.SUCCESS))
+    assert len(content.title.encode()) <= TITLE_BYTES
+    assert len(content.summary.encode()) <= BODY_BYTES
+    assert "Above.\n\n" in content.summary
+    assert "```" not in content.summary
+    assert content.summary.endswith("\n\n*Cut here: the rest does not fit into a check run.*")
+    assert content.text == "text"
+
+
+def test_the_longest_verdict_is_read_below_the_longest_words_of_people() -> None:
+    pointer = rejected().evidence[0].model_copy(update={"note": "é" * 3_000})
+    content = of(rejected(evidence=(pointer,) * 20))
+    assert "*Cut here" in content.summary
+    contest = Contest(login="bob", reason="@" * 1000, at=NOON, eval_id=None)
+    said = HumanDecisions(override=override(reason="é" * 1000), contest=contest)
+    below = with_decisions(content, said, rejected(), RequestedReviews(("a" * 39,) * 5, has_owners=True))
+    assert below.summary.endswith(content.summary)
+    assert len(below.summary.encode()) <= BODY_BYTES
+
+
+# --- the same in a terminal
+
+
+def test_json_tells_what_was_decided_and_nothing_else() -> None:
+    fields = {"login": "alice", "reason": "A hotfix.", "at": "2026-11-20T12:00:00Z", "eval_id": "e", "is_own": False}
+    assert dump_decisions(NO_DECISIONS) == {}
+    assert dump_decisions(HumanDecisions(override=override(), forced_at=NOON)) == {"override": fields}
+
+
+def test_a_pause_is_one_line_with_nothing_unseen() -> None:
+    text = pause_list([ActivePause(JudgingPause(by=HOSTILE[:90], reason=HOSTILE[:400]), is_everywhere=True)])
+    assert text.count("\n") == 1
+    assert not {"\x1b", "\u202e"} & {*text}
+
+
+def pauses() -> Pages:
+    yield "a repository that is not known is said to be so", states.unknown_repository("acme/widgets")
+    yield (
+        "one that was looked for at github is said to be",
+        states.not_installed("acme/widgets"),
+        states.github_not_reached("acme/widgets", "GitHub is unavailable: no answer in time."),
+    )
+    while_tested = JudgingPause(by="alice", at=NOON, until=EVENING, reason="load tests", repository="acme/widgets")
+    yield (
+        "a pause says what becomes of checks how long and how to go back",
+        states.paused_message("acme/widgets", while_tested),
+        states.paused_message("acme/widgets", JudgingPause()),
+        states.paused_message(None, while_tested),
+    )
+    listed = (
+        ActivePause(while_tested, is_everywhere=True),
+        ActivePause(while_tested, is_everywhere=False),
+        ActivePause(JudgingPause(), is_everywhere=False),
+    )
+    yield "pauses are listed with all that is known of them", pause_list(listed), pause_list(())
+    yield (
+        "going on is told, and where nothing was paused that",
+        *(
+            text(name)
+            for name in ("acme/widgets", None)
+            for text in (states.resumed_message, states.not_paused_message)
+        ),
+    )
+    refused = (with_sarif_refusal(ACCEPTED, refusal).summary for refusal in UploadRefusal)
+    yield "a refused upload says why and what to do", *refused, sarif_refusal_line(UploadRefusal.PERMISSION)
+    contest = CONTEST.model_copy(update={"reason": "It is met.\x1b[2J"})
+    decided = (OVERRIDDEN, APPROVED, REFUSED, TAKEN_BACK, HumanDecisions(contest=contest), NO_DECISIONS)
+    yield "what people decided in plain words", *("\n".join(decision_lines(decisions)) for decisions in decided)
+
+
+def test_what_people_read_in_a_terminal(golden: Golden) -> None:
+    golden.holds_pages("prose/texts/pauses.md", pauses())
