@@ -4,9 +4,6 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
-import pytest
-from inline_snapshot import snapshot
-
 from tests.golden.golden import Golden, Pages
 from tests.worker.publishing.texts.samples import HEAD, HOSTILE, STUB, abstained, accepted, dossier, rejected
 from worker.adapters.redis.tokens import ApiTokenGrant
@@ -101,51 +98,6 @@ def decided(**changes: object) -> VerdictRecord:
     return VerdictRecord(verdict, record(exchanges=EXCHANGES, redactions=taken), UNTIL)
 
 
-@pytest.mark.parametrize(
-    ("changes", "said"),
-    [
-        (
-            {"kind": SubjectKind.CI_CHECK},
-            "a verdict on a CI check has no dossier of its own. Code made it beside 0199-p",
-        ),
-        ({"kind": SubjectKind.PULL_REQUEST}, "Code made it of its submissions' verdicts, the last of them 0199-p"),
-        *(
-            ({"kind": kind, "signals": {"law": "l"}}, "code weighed 0199-p anew. That has no dossier")
-            for kind in (SubjectKind.CI_CHECK, SubjectKind.PULL_REQUEST)
-        ),
-        (
-            {"signals": {"canary": True}},
-            "a canary's verdict has no dossier of its own. It was judged from that of 0199-p",
-        ),
-    ],
-)
-def test_a_verdict_that_never_had_a_dossier_does_not_say_that_it_was_not_kept(
-    changes: dict[str, Any], said: str
-) -> None:
-    verdict = rejected(parent_eval_id=EvalId("0199-p"), signals=changes.get("signals", {}))
-    kind = changes.get("kind", SubjectKind.SUBMISSION)
-    verdict = verdict.model_copy(update={"subject": verdict.subject.model_copy(update={"kind": kind})})
-    told = " ".join(verdict_record(VerdictRecord(verdict, None, None), PAGE).split())
-    assert said in told
-    assert "ASSAY_RETENTION_DAYS" not in told
-    is_code = kind is not SubjectKind.SUBMISSION
-    assert ("Redacted nothing was sent to a model" if is_code else "Redacted unknown") in told
-
-
-def test_a_question_from_which_nothing_had_to_be_taken_says_so() -> None:
-    one = VerdictRecord(rejected(evidence=(), criteria=(CriterionVerdict(id="AC1", status=CriterionStatus.MISSING),)),
-                record(exchanges=EXCHANGES[1:]), UNTIL)  # fmt: skip
-    text = verdict_record(one, PAGE)
-    assert "Redacted     nothing\n" in text
-    assert text.startswith("Rejected: half finished\n")
-
-
-def test_a_reply_without_a_price_or_an_id_says_so() -> None:
-    said = RecordedReply("", "refusal", "cyber", Tokens(), None, None)
-    text = verdict_record(VerdictRecord(rejected(), record(exchanges=(Exchange("s", "f", ("q",), said),)), UNTIL), PAGE)
-    assert "Reply (no request id, refusal cyber, price unknown)" in text
-
-
 def test_what_others_wrote_can_neither_colour_nor_move_anything() -> None:
     said = RecordedReply(HOSTILE, HOSTILE, "", Tokens(), None, HOSTILE)
     hostile = record(
@@ -173,32 +125,8 @@ def stored(at: datetime | None = None, **counts: int) -> StoredCounts:
     return StoredCounts("acme/widgets", {StoredKind[name]: count for name, count in counts.items()}, at)
 
 
-def test_a_report_of_little_says_that_nothing_was_taken_out() -> None:
-    assert "redacted     nothing" in dossier_report(dossier(ci=None), "report.json", (), PAGE)
-
-
 PLACE = EvidencePointer(path="output.txt", line=1, quote="name,\x1b[31mprice", note="no price")
-
-
-def test_a_cost_that_is_not_known_is_not_nothing() -> None:
-    assert "Cost: not known" in judgement_report(
-        TaskJudgement(verdict=TaskRuling.PASS, reasoning="x", cost_usd=None, eval_id="e")
-    )
-
-
 AT = datetime(2026, 11, 20, 20, 5, tzinfo=UTC)
-
-
-def test_a_new_token_stands_alone_on_its_line() -> None:
-    assert created_message("grafana", "assay_secret", [200, 100]) == snapshot("""\
-assay_secret
-This is the token "grafana". It is not shown again: only its hash is kept.
-It reads the figures of installations 100, 200, and the verdicts there with the lines that they quote:
-  curl -H "Authorization: Bearer TOKEN" https://YOUR-ASSAY/api/analytics/quality
-""")
-    assert "installation 100, and" in created_message("grafana", "assay_secret", [100])
-
-
 WAIT_PAGE = TerminalPage()
 
 
@@ -207,22 +135,6 @@ def said(**changes: Any) -> str:
         "repository": "acme/widgets", "sha": HEAD, "state": "done", "why": "It was judged.", "number": 12, "verdict": None,
     }  # fmt: skip
     return wait_status_text({**standard, **changes}, WAIT_PAGE)
-
-
-def test_red_ci_is_told_with_its_first_failing_test_and_the_log_of_that() -> None:
-    failure = CiFailure(check="unit tests", test="tests/test_retry.py::test_503", log="def f():\n    x\x1b[2J = 1\n")
-    verdict = abstained(AbstainReason.CI_FAILED, ci_failure=failure).model_dump(mode="json")
-    assert said(verdict=verdict) == snapshot("""\
-acme/widgets@aaaaaaaaaaaa (#12): not judged, ci failed
-  Nothing was found against this change.
-  First failing test: tests/test_retry.py::test_503
-    def f():
-        x␛[2J = 1
-  Next step: Have a person review it, or configure a model.
-  Verdict 0199aaaa-0000-7000-8000-000000000001
-""")
-    bare = abstained(AbstainReason.CI_FAILED, ci_failure=CiFailure(check="lint")).model_dump(mode="json")
-    assert "failing test" not in said(verdict=bare)
 
 
 def records_and_replays() -> Pages:
@@ -285,6 +197,26 @@ def records_and_replays() -> Pages:
         deletion_report(stored(UNTIL), PAGE),
     )
 
+    met = CriterionVerdict(id="AC1", status=CriterionStatus.MISSING)
+    unredacted = VerdictRecord(rejected(evidence=(), criteria=(met,)), record(exchanges=EXCHANGES[1:]), UNTIL)
+    reply = RecordedReply("", "refusal", "cyber", Tokens(), None, None)
+    unpriced = VerdictRecord(rejected(), record(exchanges=(Exchange("s", "f", ("q",), reply),)), UNTIL)
+    yield (
+        "a question from which nothing was taken, and a reply without price or id",
+        *(verdict_record(shown, PAGE) for shown in (unredacted, unpriced)),
+    )
+    for kind, signals in (
+        (SubjectKind.CI_CHECK, {}),
+        (SubjectKind.PULL_REQUEST, {}),
+        (SubjectKind.CI_CHECK, {"law": "l"}),
+        (SubjectKind.PULL_REQUEST, {"law": "l"}),
+        (SubjectKind.SUBMISSION, {"canary": True}),
+    ):
+        verdict = rejected(parent_eval_id=EvalId("0199-p"), signals=signals)
+        verdict = verdict.model_copy(update={"subject": verdict.subject.model_copy(update={"kind": kind})})
+        rows = verdict_record(VerdictRecord(verdict, None, None), TerminalPage(400)).partition("Redacted")
+        yield f"a verdict that never had a dossier: {kind} {[*signals]}", "".join(rows[1:]).partition("\n\n")[0]
+
 
 def reports() -> Pages:
     pull = PullRequest(
@@ -308,6 +240,10 @@ def reports() -> Pages:
         "a report names what it holds and what was taken out",
         dossier_report(whole, "report.json", (RecordedRedaction("jwt", "diff[a.py]", 7),), PAGE),
     )
+    yield (
+        "a report of little says that nothing was taken out",
+        dossier_report(dossier(ci=None), "report.json", (), PAGE),
+    )
     judgement = TaskJudgement(
         verdict=TaskRuling.FAIL,
         reasoning="The price is missing.\nReally.",
@@ -322,6 +258,8 @@ def reports() -> Pages:
         eval_id="e1",
     )
     yield "a judgement says each criterion with its lines", judgement_report(judgement)
+    unpriced = TaskJudgement(verdict=TaskRuling.PASS, reasoning="x", cost_usd=None, eval_id="e")
+    yield "a cost that is not known is not nothing", judgement_report(unpriced)
     yield (
         "what nobody judged says why",
         judgement_report(judge_unavailable("status 529")),
@@ -333,6 +271,10 @@ def tokens_and_waits() -> Pages:
     one = ApiTokenGrant("grafana", frozenset([InstallationId(100)]), AT)
     other = ApiTokenGrant("ci", frozenset([InstallationId(200), InstallationId(100)]), AT)
     yield "tokens are listed in columns", token_list([one, other]), token_list([])
+    yield (
+        "a new token stands alone on its line",
+        *(created_message("grafana", "assay_secret", installations) for installations in ([200, 100], [100])),
+    )
     yield (
         "what can not be done says what can",
         name_taken_message("ci"),
@@ -357,6 +299,13 @@ def tokens_and_waits() -> Pages:
     )
     refused = rejected(case_error="Case refused at summary (line 1 of the block): the text is empty.")
     yield "a case that cant be read is told with the one thing to mend", said(verdict=refused.model_dump(mode="json"))
+    log = "def f():\n    x\x1b[2J = 1\n"
+    failures = (CiFailure(check="unit tests", test="tests/test_retry.py::test_503", log=log), CiFailure(check="lint"))
+    red = (abstained(AbstainReason.CI_FAILED, ci_failure=failure) for failure in failures)
+    yield (
+        "red ci is told with its first failing test and the log of that",
+        *(said(verdict=verdict.model_dump(mode="json")) for verdict in red),
+    )
 
 
 def test_what_people_read(golden: Golden) -> None:

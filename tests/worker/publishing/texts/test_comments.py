@@ -7,7 +7,6 @@ from typing import Any, Final
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from inline_snapshot import snapshot
 
 from app.ingest.slash_commands import command_lines
 from tests.golden.golden import Golden, Pages
@@ -15,7 +14,7 @@ from tests.worker.adapters.redis.test_kept import entry
 from tests.worker.publishing.texts.rendered import ACTIVE, GITHUB, Shown
 from tests.worker.publishing.texts.samples import HOSTILE, abstained, accepted, rejected
 from worker.domain.check.author_comment import comment_marker
-from worker.domain.config.command_permissions import COMMAND_RIGHTS, CommandRefusal, Role
+from worker.domain.config.command_permissions import CommandRefusal, Role
 from worker.domain.judge_request import CommandName, CommandRequest
 from worker.domain.pause import JudgingPause
 from worker.domain.verdict.ledger import LedgerEntry
@@ -63,16 +62,6 @@ def test_words_of_others_do_nothing_in_an_answer(said: str) -> None:
         assert [*command_lines(text)] == []
 
 
-def test_every_command_is_listed_with_what_it_does_and_who_may_and_nothing_is_a_table() -> None:
-    first, _, *rows = help_comment().splitlines()
-    assert first == "Assay takes these commands, each at the start of a line:"
-    assert rows[0] == snapshot(
-        "- `/rejudge`: Judges the newest commit now. Content that was decided before keeps its verdict, at $0. For write, maintain or admin."
-    )
-    assert len(rows) == len(COMMAND_RIGHTS)
-    assert all(row.startswith("- ") and row.endswith(".") for row in rows)
-
-
 def test_no_answer_is_a_command_itself() -> None:
     assert [*command_lines(help_comment())] == []
 
@@ -105,50 +94,11 @@ def conditions() -> tuple[ClosingCondition, ...]:
 REFUSED: Final = "Case refused at ac_coverage[1].addressed_by (line 5 of the block): missing. Each item has criterion and addressed_by."
 
 
-def test_a_case_that_cant_be_read_is_told_beside_a_reject_and_beside_red_ci() -> None:
-    named = "**The author's case could not be read:** Case refused at ac"
-    reject = told(rejected(author_agent="copilot", case_error=REFUSED))
-    assert reject.index("**Next step:**") < reject.index(named) < reject.index("Round 1 of 5")
-    assert named in told(abstained(AbstainReason.CI_FAILED, case_error=REFUSED))
-    assert named not in told(accepted(case_error=REFUSED))
-
-
 RED = CiFailure(
     check="unit tests",
     test="tests/test_retry.py::test_503",
     log="____ test_503 ____\n/lgtm\nE   assert 503 == 200 @alice",
 )
-
-
-def test_red_ci_is_told_with_its_first_failing_test_and_the_log_of_that() -> None:
-    verdict = abstained(AbstainReason.CI_FAILED, author_agent="copilot", ci_failure=RED, next_step="Make it pass.")
-    assert told(rejected(), verdict) == snapshot("""\
-@copilot CI failed on `aaaaaaaaaaaa`: **unit tests**.
-
-First failing test: `tests/test_retry.py::test_503`
-
-```
-  ____ test_503 ____
-  /lgtm
-  E   assert 503 == 200 @alice
-```
-
-**Next step:** Make it pass. This costs no round.
-
-<details><summary>Earlier verdicts (1)</summary>
-
-- `aaaaaaaaaaaa` rejected, half finished: `retry` is added and never implemented.
-
-</details>
-
-This comment is changed in place: once for each push, and again only when it no longer holds.\
-""")
-    unknown = abstained(AbstainReason.CI_FAILED, author_agent="aider", next_step="Make CI pass.")
-    assert told(unknown).startswith("CI failed on `aaaaaaaaaaaa`.\n\n**Next step:** Make CI pass.")
-
-
-def test_somebody_without_a_name_of_their_own_is_told_plainly() -> None:
-    assert told(rejected(author_agent="aider")).startswith("Assay rejected `")
 
 
 def test_words_of_others_mention_nobody_and_end_no_comment() -> None:
@@ -195,10 +145,6 @@ def test_whatever_is_said_the_comment_fits(words: list[str], closing: list[str])
     assert len(said.encode()) <= COMMENT_BYTES
 
 
-def test_what_was_carried_over_is_not_told_as_an_earlier_verdict() -> None:
-    assert "Earlier verdicts (1)" in told(rejected(), rejected(carried_from="0"), accepted())
-
-
 def pages() -> Pages:
     yield (
         "a refusal says who may or what to do",
@@ -230,6 +176,20 @@ def pages() -> Pages:
         AbstainReason.BUDGET, author_agent="copilot", case_error=REFUSED, concern="The budget is used up."
     )
     yield "a case that cant be read is told where nobody judged", told(verdict)
+    unreadable = {"author_agent": "copilot", "case_error": REFUSED}
+    yield (
+        "a case that cant be read is told beside a reject and beside red ci, and not beside an accept",
+        *map(told, (rejected(**unreadable), abstained(AbstainReason.CI_FAILED, **unreadable), accepted(**unreadable))),
+    )
+    red = abstained(AbstainReason.CI_FAILED, author_agent="copilot", ci_failure=RED, next_step="Make it pass.")
+    yield (
+        "red ci is told with its first failing test and the log of that",
+        told(rejected(), red),
+        told(abstained(AbstainReason.CI_FAILED, author_agent="aider", next_step="Make CI pass.")),
+    )
+    yield "somebody without a name of their own is told plainly", told(rejected(author_agent="aider"))
+    yield "what was carried over is no earlier verdict", told(rejected(), rejected(carried_from="0"), accepted())
+    yield "every command is listed with what it does and who may", help_comment()
     yield "that ci is mended is told with why nobody judged", told(abstained(AbstainReason.UNPROVEN))
     yield "an accept leaves nothing to do", told(rejected(), accepted())
     yield (

@@ -4,8 +4,6 @@ from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 
-from inline_snapshot import snapshot
-
 from tests.golden.golden import Golden, Pages
 from worker.domain.config.app_permissions import (
     CORE_PERMISSIONS,
@@ -30,13 +28,6 @@ from worker.publishing.texts.doctor import (
     week_cost_phrase,
 )
 from worker.publishing.texts.terminal import TerminalPage
-
-
-def test_what_is_well_and_what_is_not_are_counted() -> None:
-    well = DoctorFinding("Redis", Health.OK, "embedded")
-    assert doctor_report([well], TerminalPage()).endswith("\n\nAll is well.\n")
-    report = doctor_report([well, DoctorFinding("GitHub App", Health.MISSING, "not set")], TerminalPage())
-    assert report.endswith("\n\n1 of 2 to change; the lines above say how.\n")
 
 
 def test_a_warning_is_well_unless_asked_strictly() -> None:
@@ -95,16 +86,6 @@ def gate(
     return RepositoryProtection("acme/widgets", installed(permissions), "main", required, has_queue)
 
 
-def test_what_is_off_by_choice_is_told_apart_from_what_lacks_a_permission() -> None:
-    assert told(permission_lines(ALL, {OptIn.REACTIONS})) == snapshot("""\
-ok       App permissions         all there
-ok       Reactions               off: by choice (ASSAY_REACTIONS is 0), so commands get no reaction: what
-                                 follows shows on the check, and a refusal only in an answer
-""")
-    lacking = told(permission_lines(requested_permissions([]), {OptIn.REACTIONS}))
-    assert (lacking.count("off: by choice"), lacking.count("off: the App does not ask for")) == (1, 3)
-
-
 def test_every_reason_reads_as_the_end_of_a_sentence() -> None:
     for permission in CORE_PERMISSIONS:
         assert permission.reason.split()[0] in {"read", "see", "write"}
@@ -122,12 +103,6 @@ def test_a_required_check_that_holds_no_person_or_no_bot_is_a_warning() -> None:
             ("People", f"the pull requests of people {words}"),
             ("Bots", f"the pull requests of bots {words}"),
         ]
-    only_bots = told(gate_lines(gate(OURS), OURS, "assay", Authors(people=Handling.JUDGE)))
-    assert only_bots.partition("warning")[2].partition("ok ")[0] == snapshot("""\
-  Bots                    the pull requests of bots are only observed, so the required check never
-                                 blocks one. An agent whose account Assay does not know counts as a bot. Set
-                                 `authors: {bots: judge}` in .github/assay.yml to have the check decide.
-""")
     assert "pull requests of" not in told(gate_lines(gate(), OURS, "assay", Authors()))
     chosen = replace(gate(OURS), authors=JUDGED)
     assert "pull requests of" not in told(gate_lines(chosen, OURS, "assay", Authors()))
@@ -138,6 +113,11 @@ def pages() -> Pages:
     yield (
         "the report wraps under its words and colours the health alone",
         doctor_report([one], TerminalPage(60, has_colour=True)),
+    )
+    well = DoctorFinding("Redis", Health.OK, "embedded")
+    yield (
+        "what is well and what is not are counted",
+        *(doctor_report(lines, TerminalPage()) for lines in ([well], [well, replace(one, message="not set")])),
     )
     yield (
         "the caps are told in dollars",
@@ -202,6 +182,12 @@ def gates() -> Pages:
         "queue unknown": gate(OURS, permissions=CORE, has_queue=None),
         "a repository where the app is not": RepositoryProtection("acme/widgets"),
     }
+    bots = gate_lines(gate(OURS), OURS, "assay", Authors(people=Handling.JUDGE))
+    yield "a required check that holds no bot", told(line for line in bots if line.health is Health.WARNING)
+    yield (
+        "what is off by choice is told apart from what lacks a permission",
+        *(told(permission_lines(asked, {OptIn.REACTIONS})) for asked in (ALL, CORE)),
+    )
     for title, protection in protections.items():
         yield f"gate: {title}", told(gate_lines(protection, OURS, "assay-acme", JUDGED))
 
