@@ -82,6 +82,19 @@ def on_record(store: Store, verdict: Verdict, head: Sha) -> None:
     store.pulls.finish(taken.lease, Finish.JUDGED)
 
 
+def lost(store: Store, there: Conversation) -> None:
+    """A reject is told, and GitHub's answer to that is lost."""
+    there.refuses, there.is_lost = Unavailable("GitHub", "reset"), True
+    with pytest.raises(Unavailable):
+        tell(store, there, rejected())
+
+
+def record_of(store: Store) -> CommentRecord:
+    note = store.author_comments.find_record(pull())
+    assert note is not None
+    return note
+
+
 def again(store: Store, there: Conversation, head: Sha = HEAD, *, is_overridden: bool = False) -> None:
     letter = CommentJob(
         pull=pull(), head_sha=head, eval_id=EvalId("any"), delivery_id=DeliveryId("d"), is_overridden=is_overridden
@@ -106,24 +119,25 @@ def due(store: Store, there: Conversation, verdict: Verdict, newest: Sha = NEWER
     return riding.prepare(wish(head_sha=NEWER), JudgingCompleted(agents, dossier()))
 
 
+def accept_due(store: Store, there: Conversation) -> FindHead:
+    """The newer head is accepted, and on record: what tells of that beside the question for the newest."""
+    look = due(store, there, accepted())
+    assert look is not None
+    on_record(store, accepted(), NEWER)
+    return look
+
+
 def is_noted(store: Store) -> tuple[Sha | None, str | None]:
-    note = store.author_comments.find_record(pull())
-    assert note is not None
-    return note.head_sha, note.node_id
+    return record_of(store).head_sha, record_of(store).node_id
 
 
 def test_what_is_told_ends_in_the_mark_by_which_it_is_found_again(store: Store, there: Conversation) -> None:
-    there.refuses, there.is_lost = Unavailable("GitHub", "reset"), True
-    with pytest.raises(Unavailable):
-        tell(store, there, rejected())
-    note = store.author_comments.find_record(pull())
-    assert note is not None
-    assert there.texts[1].endswith(comment_marker(note.nonce))
+    lost(store, there)
+    assert there.texts[1].endswith(comment_marker(record_of(store).nonce))
 
     again(store, there)
     assert list(there.texts) == [1]
-    assert (found := store.author_comments.find_record(pull())) is not None
-    assert (found.comment_id, found.is_open) == (1, True)
+    assert (record_of(store).comment_id, record_of(store).is_open) == (1, True)
 
 
 @pytest.mark.parametrize("verdict", [accepted(), abstained(AbstainReason.NEEDS_HUMAN)])
@@ -134,14 +148,11 @@ def test_what_is_no_reject_makes_no_comment_where_none_was_written(
     tell(store, there, rejected())
     tell(store, there, verdict, NEWER)
     assert there.texts == {}
-    assert (note := store.author_comments.find_record(pull())) is not None
-    assert (note.comment_id, note.is_open) == (None, False)
+    assert (record_of(store).comment_id, record_of(store).is_open) == (None, False)
 
 
 def test_what_is_no_reject_closes_a_comment_whose_answer_was_lost(store: Store, there: Conversation) -> None:
-    there.refuses, there.is_lost = Unavailable("GitHub", "reset"), True
-    with pytest.raises(Unavailable):
-        tell(store, there, rejected())
+    lost(store, there)
     tell(store, there, accepted(), NEWER)
     assert list(there.texts) == [1]
     assert there.texts[1].startswith("Assay accepted")
@@ -204,9 +215,7 @@ def test_a_comment_that_is_there_is_changed_by_what_asks_for_the_newest_head_and
 ) -> None:
     tell(store, there, rejected())
     there.tip = PullHead(NEWER, is_open=True)
-    look = due(store, there, accepted())
-    assert look is not None
-    on_record(store, accepted(), NEWER)
+    look = accept_due(store, there)
     assert look() == NEWER
     assert there.texts[1].startswith("Assay accepted")
     assert is_noted(store) == (NEWER, "IC_1")
@@ -231,9 +240,7 @@ def test_where_the_answer_names_no_head_it_is_still_to_be_asked_for(
 ) -> None:
     tell(store, there, rejected())
     there.tip = tip
-    look = due(store, there, accepted())
-    assert look is not None
-    on_record(store, accepted(), NEWER)
+    look = accept_due(store, there)
     assert look() is None
     assert is_noted(store) == noted
 
@@ -246,9 +253,7 @@ def test_where_the_answer_names_no_head_it_is_still_to_be_asked_for(
 def test_a_rate_limit_is_waited_for(store: Store, there: Conversation) -> None:
     tell(store, there, rejected())
     there.tip = RateLimited("GitHub", SystemClock().now())
-    look = due(store, there, accepted())
-    assert look is not None
-    on_record(store, accepted(), NEWER)
+    look = accept_due(store, there)
     with pytest.raises(RateLimited):
         look()
     assert is_noted(store) == (HEAD, "IC_1")

@@ -1,6 +1,6 @@
 """What the first check says. Invariant: nothing that lets a pull request pass, unless it was asked who wrote it."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
@@ -26,7 +26,6 @@ from worker.settings import Timing
 
 NAME = f"100/1 {HEAD}"
 QUIET = Timing(quiet_window=45)
-CONTENT = draft_content()
 
 
 @dataclass
@@ -70,34 +69,65 @@ def looks() -> Looks:
     return Looks()
 
 
+def opening(store: Store, looks: Looks, checks: Checks | None = None) -> InitialStatus:
+    registry, operators = store.checks(), Authors(people=Handling.SKIP)
+    desk = CheckRunService(checks or Checks(store), registry, no_lease)
+    return InitialStatus(desk, registry, store.pulls, store.ledger, looks, SystemClock(), operators, timedelta(hours=1))
+
+
 @pytest.fixture
 def reception(store: Store, looks: Looks) -> InitialStatus:
-    checks = store.checks()
-    desk = CheckRunService(Checks(store), checks, no_lease)
-    operators = Authors(people=Handling.SKIP)
-    return InitialStatus(desk, checks, store.pulls, store.ledger, looks, SystemClock(), operators, timedelta(hours=1))
+    return opening(store, looks)
 
 
-def opened(
-    store: Store, reception: InitialStatus, author: AuthorKind | None, timing: Timing = QUIET, **changes: Any
-) -> str:
+def opened(store: Store, reception: InitialStatus, author: AuthorKind, timing: Timing = QUIET, **changes: Any) -> str:
     request = wish(author=author, **changes)
     intake.request_judging(store.client, request, timing)
     reception.open(request, HEAD)
     return World(store).checks()[NAME]
 
 
-def is_due(store: Store) -> bool:
-    return store.pulls.find_plan(pull()) is not None
+SIGNED = "Retry\n\nCo-Authored-By: Claude <noreply@anthropic.com>"
+AGENT, PERSON = AuthorKind.AGENT, AuthorKind.PERSON
+LATER = "in_progress: Judging starts at "
 
 
-def test_an_agents_check_says_when_judging_starts_and_nobody_has_to_be_asked(
-    store: Store, reception: InitialStatus, looks: Looks
+@dataclass(frozen=True)
+class Opened:
+    """A check, and what is left of it. `asked`: how often GitHub was asked for the author."""
+
+    title: str
+    is_due: bool = True
+    is_idle: bool = True
+    asked: int = 1
+
+
+SKIPPED = Opened("skipped: Skipped: written by a person", is_due=False, is_idle=False)
+JUDGED_NOW = Opened("in_progress: Judging", is_idle=False, asked=0)
+A_DRAFT = Opened("in_progress: Draft: judged when it is ready", is_due=False, asked=0)
+FIRST: dict[str, tuple[AuthorKind, dict[str, Any], dict[str, Any], Opened]] = {
+    "an agent's, which nobody has to be asked about": (AGENT, {}, {}, Opened(LATER, asked=0)),
+    "without a window": (AGENT, {}, {"timing": Timing(quiet_window=0)}, JUDGED_NOW),
+    "a person's": (PERSON, {}, {}, SKIPPED),
+    "an agent behind a person": (PERSON, {"message": SIGNED}, {}, Opened(LATER)),
+    "as the repository says": (PERSON, {"authors": Authors(people=Handling.JUDGE)}, {}, Opened(LATER)),
+    "a configuration that can't be read": (PERSON, {"authors": None}, {}, Opened(LATER)),
+    "what somebody asked for": (PERSON, {}, {"trigger": Trigger.COMMAND}, JUDGED_NOW),
+    "a draft": (AGENT, {}, {"draft": True}, A_DRAFT),
+}
+
+
+@pytest.mark.parametrize(("author", "told", "changes", "shown"), FIRST.values(), ids=FIRST)
+def test_the_first_check_says_what_judging_waits_for(
+    store: Store, looks: Looks, author: AuthorKind, told: dict[str, Any], changes: dict[str, Any], shown: Opened
 ) -> None:
-    assert opened(store, reception, AuthorKind.AGENT)[:30] == "in_progress: Judging starts at"
-    assert store.checks().find(pull(), HEAD).is_idle
-    assert looks.asked == 0
-    assert is_due(store)
+    vars(looks).update(told)
+    title = opened(store, opening(store, looks), author, **changes)
+    note, is_due = store.checks().find(pull(), HEAD), store.pulls.find_plan(pull()) is not None
+    title = LATER if title.startswith(LATER) else title
+    assert Opened(title, is_due, note.is_idle, looks.asked) == shown
+    assert bool(store.checks().open_checks(pull())) is not title.startswith("skipped")
+    assert store.checks().take_expired() == ()
 
 
 class Told(Checks):
@@ -113,90 +143,32 @@ class Told(Checks):
 @pytest.mark.parametrize("was_judged", [False, True])
 @pytest.mark.parametrize("what", [Trigger.BASE, Trigger.TEXT])
 def test_a_check_that_waits_tells_of_an_earlier_verdict_only_where_there_was_one(
-    store: Store,
-    looks: Looks,
-    what: Trigger,
-    was_judged: bool,  # noqa: FBT001 - both ways
+    store: Store, looks: Looks, what: Trigger, *, was_judged: bool
 ) -> None:
     if was_judged:
         judged_once(store)
-    told, checks = Told(store), store.checks()
-    desk = CheckRunService(told, checks, no_lease)
-    reception = InitialStatus(
-        desk, checks, store.pulls, store.ledger, looks, SystemClock(), Authors(), timedelta(hours=1)
-    )
-    opened(store, reception, AuthorKind.AGENT)
+    told = Told(store)
+    reception = opening(store, looks, told)
+    opened(store, reception, AGENT)
     assert told.summary.startswith("Judging starts at")
-    opened(store, reception, AuthorKind.AGENT, trigger=what)
+    opened(store, reception, AGENT, trigger=what)
     assert told.summary.startswith("The earlier verdict was made") is was_judged
     assert "Judging starts at" in told.summary
 
 
-def test_without_a_window_it_is_judged_now(store: Store, reception: InitialStatus) -> None:
-    assert opened(store, reception, AuthorKind.AGENT, Timing(quiet_window=0)) == "in_progress: Judging"
-    assert not store.checks().find(pull(), HEAD).is_idle
-
-
-def test_a_persons_check_is_skipped_and_nothing_is_due_any_more(store: Store, reception: InitialStatus) -> None:
-    assert opened(store, reception, AuthorKind.PERSON) == "skipped: Skipped: written by a person"
-    assert not is_due(store)
-    assert store.checks().open_checks(pull()) == {}
-
-
-def test_an_agent_behind_a_person_is_judged(store: Store, reception: InitialStatus, looks: Looks) -> None:
-    looks.message = "Retry\n\nCo-Authored-By: Claude <noreply@anthropic.com>"
-    assert "Judging starts at" in opened(store, reception, AuthorKind.PERSON)
-    assert is_due(store)
-
-
-def test_what_the_repository_says_counts(store: Store, reception: InitialStatus, looks: Looks) -> None:
-    looks.authors = Authors(people=Handling.JUDGE)
-    assert "Judging starts at" in opened(store, reception, AuthorKind.PERSON)
-
-
-def test_where_the_configuration_can_not_be_read_nothing_is_let_through(
-    store: Store, reception: InitialStatus, looks: Looks
-) -> None:
-    looks.authors = None
-    assert "Judging starts at" in opened(store, reception, AuthorKind.PERSON)
-    assert is_due(store)
-
-
-def test_what_somebody_asked_for_is_not_looked_into(store: Store, reception: InitialStatus, looks: Looks) -> None:
-    assert opened(store, reception, AuthorKind.PERSON, trigger=Trigger.COMMAND) == "in_progress: Judging"
-    assert looks.asked == 0
-
-
-def test_a_draft_waits_without_a_deadline(store: Store, reception: InitialStatus) -> None:
-    assert opened(store, reception, AuthorKind.AGENT, draft=True) == "in_progress: Draft: judged when it is ready"
-    assert store.checks().take_expired() == ()
-    assert store.checks().find(pull(), HEAD).is_idle
-
-
 def test_what_only_waited_is_shown_anew_and_what_is_judged_is_left(store: Store, reception: InitialStatus) -> None:
-    opened(store, reception, AuthorKind.AGENT)
-    assert "Draft" in opened(store, reception, AuthorKind.AGENT, draft=True, trigger=Trigger.EDITED)
+    opened(store, reception, AGENT)
+    assert "Draft" in opened(store, reception, AGENT, draft=True, trigger=Trigger.EDITED)
     reception.service.restart(wish(), HEAD)
     assert World(store).checks()[NAME] == "in_progress: Judging"
-    assert opened(store, reception, AuthorKind.AGENT) == "in_progress: Judging"
+    assert opened(store, reception, AGENT) == "in_progress: Judging"
 
 
 @pytest.mark.parametrize("draft", [False, True])
 def test_whoever_began_to_judge_meanwhile_is_asked_to_look_again(store: Store, looks: Looks, *, draft: bool) -> None:
-    class Slow(Checks):
-        """While it writes, a judge begins."""
-
-        def update(self, request: JudgeRequest, check: CheckRunId, content: CheckContent) -> None:
-            super().update(request, check, content)
-            store.checks().record_opened(request.pull, HEAD, check)
-
-    checks = store.checks()
-    checks.record_waiting(pull(), HEAD, Checks(store).create(wish(), HEAD, CONTENT), is_watched=True)
-    desk = CheckRunService(Slow(store), checks, no_lease)
-    reception = InitialStatus(
-        desk, checks, store.pulls, store.ledger, looks, SystemClock(), Authors(), timedelta(hours=1)
-    )
-    opened(store, reception, AuthorKind.AGENT, draft=draft)
+    begins = Checks(store, lambda: store.checks().record_opened(pull(), HEAD, CheckRunId(1)))
+    store.checks().record_waiting(pull(), HEAD, Checks(store).create(wish(), HEAD, draft_content()), is_watched=True)
+    opened(store, opening(store, looks, begins), AGENT, draft=draft)
     request = store.pulls.find_request(pull())
     assert request is not None
     assert request.trigger is Trigger.LATE
@@ -224,9 +196,6 @@ def test_what_was_open_before_gets_a_check_that_lets_it_pass_and_nothing_newer_d
     assert reception.show_repository_added(greeting())
 
 
-SIGNED = "Retry\n\nCo-Authored-By: Claude <noreply@anthropic.com>"
-
-
 @pytest.mark.parametrize(
     ("told", "concludes"),
     [
@@ -248,14 +217,6 @@ def test_what_was_open_before_does_not_pass_a_check_that_merges_wait_for(
     assert store.pulls.find_initial_head(pull()) == HEAD
 
 
-def test_what_was_closed_since_it_was_listed_is_not_greeted(
-    store: Store, reception: InitialStatus, looks: Looks
-) -> None:
-    looks.listed, looks.is_closed = (old_pull(1),), True
-    assert reception.show_repository_added(greeting())
-    assert World(store).checks() == {}
-
-
 def test_a_verdict_that_we_forgot_of_is_not_greeted_away_and_its_check_is_known_again(
     store: Store, reception: InitialStatus, looks: Looks
 ) -> None:
@@ -267,16 +228,24 @@ def test_a_verdict_that_we_forgot_of_is_not_greeted_away_and_its_check_is_known_
     assert store.checks().open_checks(pull()) == {}
 
 
-def test_what_was_judged_before_a_repository_came_back_is_judged_and_not_greeted(
-    store: Store, reception: InitialStatus, looks: Looks
+@pytest.mark.parametrize(
+    ("known", "told", "trigger"),
+    [
+        (judged_once, {"listed": (old_pull(1, NEWER),)}, Trigger.SWEEP),
+        (lambda store: store.pulls.record_initial_head(pull(), HEAD), {"listed": (old_pull(1, NEWER),)}, Trigger.SWEEP),
+        (lambda _: None, {"listed": (old_pull(1),), "is_closed": True}, None),
+    ],
+    ids=["judged before the repository came back", "pushed to since it was greeted", "closed since it was listed"],
+)
+def test_what_is_known_or_gone_is_not_greeted(
+    store: Store, looks: Looks, known: Callable[[Store], None], told: dict[str, Any], trigger: Trigger | None
 ) -> None:
-    judged_once(store)
-    looks.listed = (old_pull(1, NEWER),)
-    assert reception.show_repository_added(greeting())
+    known(store)
+    vars(looks).update(told)
+    assert opening(store, looks).show_repository_added(greeting())
     assert World(store).checks() == {}
     request = store.pulls.find_request(pull())
-    assert request is not None
-    assert (request.trigger, request.head_sha) == (Trigger.SWEEP, NEWER)
+    assert (request and (request.trigger, request.head_sha)) == (trigger and (trigger, NEWER))
 
 
 def test_what_is_judged_when_a_repository_comes_back_holds_the_id_of_the_delivery_that_told_so(
@@ -294,16 +263,6 @@ def test_what_is_judged_when_a_repository_comes_back_holds_the_id_of_the_deliver
         assert request is not None
         told.append(request.delivery_id)
     assert told == ["greeted-100:7:0-1-guid-1", "greeted-100:7:0-1-guid-2"]
-
-
-def test_what_was_pushed_to_since_it_was_greeted_is_judged(
-    store: Store, reception: InitialStatus, looks: Looks
-) -> None:
-    store.pulls.record_initial_head(pull(), HEAD)
-    looks.listed = (old_pull(1, NEWER),)
-    assert reception.show_repository_added(greeting())
-    assert World(store).checks() == {}
-    assert store.pulls.find_request(pull()) is not None
 
 
 def test_those_that_were_heard_of_hold_nobody_back(store: Store, reception: InitialStatus, looks: Looks) -> None:

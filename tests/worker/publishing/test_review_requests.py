@@ -88,6 +88,10 @@ def people(store: Store, reviewers: Reviewers, review: Review | None = None) -> 
     return ReviewRequests(store.decisions, store.commands, reviewers, lambda _: review or Review())
 
 
+ALL = RequestedReviews(("acme/platform", "bob", "octocat"))
+LABELLED = Review(label="needs a person")
+
+
 def of(**changes: Any) -> Dossier:
     unread = (UnreadFile(path="x.bin", reason=UnreadReason.BINARY),)
     return dossier(**{"diff": DIFF, "files_unread": unread, "is_required": True, **changes})
@@ -99,17 +103,14 @@ def of(**changes: Any) -> Dossier:
 def test_where_no_merge_waits_for_the_check_only_the_label_is_put_on(
     store: Store, reviewers: Reviewers, changes: dict[str, Any]
 ) -> None:
-    assert (
-        people(store, reviewers, Review(label="needs a person")).request_reviews(wish(), NEEDS_ONE, of(**changes))
-        is None
-    )
+    assert people(store, reviewers, LABELLED).request_reviews(wish(), NEEDS_ONE, of(**changes)) is None
     assert (reviewers.asked, reviewers.labels) == ([], ["needs a person"])
 
 
 def test_the_owners_of_what_changed_are_asked_once_and_told_of(store: Store, reviewers: Reviewers) -> None:
-    one = people(store, reviewers, Review(label="needs a person"))
+    one = people(store, reviewers, LABELLED)
     called = one.request_reviews(wish(), NEEDS_ONE, of())
-    assert called == RequestedReviews(("acme/platform", "bob", "octocat"))
+    assert called == ALL
     assert one.request_reviews(wish(), NEEDS_ONE, of()) == called
     assert (sorted(reviewers.asked), reviewers.labels) == (["acme/platform", "bob", "octocat"], ["needs a person"])
 
@@ -141,29 +142,36 @@ def test_without_owners_nobody_is_asked_and_that_is_known_from_then_on(
 )
 def test_what_needs_nobody_asks_nobody(store: Store, reviewers: Reviewers, verdict: Accept | Reject | Abstain) -> None:
     assert people(store, reviewers).request_reviews(wish(), verdict, of()) is None
+    assert reviewers.looked == 0, "nor is GitHub asked who reviewed it"
     assert people(store, reviewers, Review(codeowners=False)).request_reviews(wish(), NEEDS_ONE, of()) is None
     assert reviewers.asked == []
 
 
-@pytest.mark.parametrize(
-    ("error", "refused"),
-    [(Forbidden("no"), True), (SubjectGone("deleted"), True), (Unavailable("GitHub", "502"), False)],
-    ids=["forbidden", "not there", "down"],
-)
+TROUBLE = {"forbidden": Forbidden("no"), "not there": SubjectGone("deleted"), "down": Unavailable("GitHub", "502")}
+
+
+@pytest.mark.parametrize("error", TROUBLE.values(), ids=TROUBLE)
 def test_what_github_refuses_stops_nothing_and_is_tried_again(
-    store: Store, reviewers: Reviewers, error: Exception, *, refused: bool
+    store: Store, reviewers: Reviewers, error: Exception
 ) -> None:
-    reviewers.error = error
-    one = people(store, reviewers)
-    assert one.request_reviews(wish(), NEEDS_ONE, of()) == RequestedReviews(is_refused=refused)
+    reviewers.deaf = reviewers.error = error
+    one, is_refused = people(store, reviewers), not isinstance(error, Unavailable)
+    assert one.request_reviews(wish(), NEEDS_ONE, of()) == RequestedReviews(is_refused=is_refused)
     reviewers.error = None
-    assert one.request_reviews(wish(), NEEDS_ONE, of()) == RequestedReviews(("acme/platform", "bob", "octocat"))
+    assert one.request_reviews(wish(), NEEDS_ONE, of()) == ALL, "also where reviews can't be read"
+
+
+@pytest.mark.parametrize("of_what", ["deaf", "error"], ids=["reviews", "requests"])
+def test_the_rate_limit_is_waited_for(store: Store, reviewers: Reviewers, of_what: str) -> None:
+    setattr(reviewers, of_what, RateLimited("GitHub", AT))
+    with pytest.raises(RateLimited):
+        people(store, reviewers).request_reviews(wish(), NEEDS_ONE, of())
 
 
 def test_where_the_operator_declined_it_nobody_is_asked_and_once_it_is_chosen_they_are(
     store: Store, reviewers: Reviewers
 ) -> None:
-    one = people(store, reviewers, Review(label="needs a person"))
+    one = people(store, reviewers, LABELLED)
     assert replace(one, is_silent=True).request_reviews(wish(), NEEDS_ONE, of()) == RequestedReviews(is_declined=True)
     reviewers.file, owned = None, reviewers.file
     assert replace(one, is_silent=True).request_reviews(wish(), NEEDS_ONE, of()) == RequestedReviews(
@@ -171,7 +179,7 @@ def test_where_the_operator_declined_it_nobody_is_asked_and_once_it_is_chosen_th
     )
     assert (reviewers.asked, reviewers.labels) == ([], [])
     reviewers.file = owned
-    assert one.request_reviews(wish(), NEEDS_ONE, of()) == RequestedReviews(("acme/platform", "bob", "octocat"))
+    assert one.request_reviews(wish(), NEEDS_ONE, of()) == ALL
     asked = len(reviewers.asked)
     assert replace(one, is_silent=True).request_reviews(wish(), NEEDS_ONE, of()) == RequestedReviews(
         ("acme/platform", "bob", "octocat")
@@ -205,17 +213,11 @@ def test_a_label_that_github_does_not_take_stops_nothing_and_who_was_asked_is_to
     store: Store, reviewers: Reviewers, error: Exception
 ) -> None:
     reviewers.unlabelled = error
-    one = people(store, reviewers, Review(label="needs a person"))
-    asked = RequestedReviews(("acme/platform", "bob", "octocat"))
+    one = people(store, reviewers, LABELLED)
+    asked = ALL
     assert one.request_reviews(wish(), NEEDS_ONE, of()) == asked
     assert one.request_reviews(wish(), NEEDS_ONE, of()) == asked
     assert len(reviewers.asked) == 3, "once"
-
-
-def test_the_rate_limit_is_waited_for(store: Store, reviewers: Reviewers) -> None:
-    reviewers.error = RateLimited("GitHub", AT)
-    with pytest.raises(RateLimited):
-        people(store, reviewers).request_reviews(wish(), NEEDS_ONE, of())
 
 
 def test_a_diff_that_can_not_be_read_has_the_files_that_are_named_elsewhere() -> None:
@@ -261,23 +263,6 @@ def test_an_approval_of_who_owns_nothing_is_looked_into_and_the_owners_are_asked
     assert len(reviewers.asked) == 3
 
 
-@pytest.mark.parametrize(
-    "error",
-    [Forbidden("no"), SubjectGone("deleted"), Unavailable("GitHub", "502")],
-    ids=["forbidden", "not there", "down"],
-)
-def test_reviews_that_can_not_be_read_stop_nothing(store: Store, reviewers: Reviewers, error: Exception) -> None:
-    reviewers.deaf = error
-    called = people(store, reviewers).request_reviews(wish(), NEEDS_ONE, of())
-    assert called == RequestedReviews(("acme/platform", "bob", "octocat"))
-
-
-def test_reviews_are_waited_for_where_the_rate_limit_is_reached(store: Store, reviewers: Reviewers) -> None:
-    reviewers.deaf = RateLimited("GitHub", AT)
-    with pytest.raises(RateLimited):
-        people(store, reviewers).request_reviews(wish(), NEEDS_ONE, of())
-
-
 def test_the_same_judging_asks_once(store: Store, reviewers: Reviewers) -> None:
     reviewers.reviews, request = (given("bob"),), wish()
     for one in (request, request, wish()):
@@ -292,14 +277,6 @@ def test_where_nobody_approves_this_commit_nothing_is_looked_into(
     reviewers.reviews = reviews
     people(store, reviewers).request_reviews(wish(), NEEDS_ONE, of())
     assert (waiting(store), len(reviewers.asked)) == ([], 3)
-
-
-@pytest.mark.parametrize("verdict", [accepted(), rejected(), abstained(AbstainReason.BUDGET)])
-def test_github_is_asked_for_reviews_only_where_a_person_has_to_decide(
-    store: Store, reviewers: Reviewers, verdict: Accept | Reject | Abstain
-) -> None:
-    people(store, reviewers).request_reviews(wish(), verdict, of())
-    assert reviewers.looked == 0
 
 
 def test_what_somebody_decided_is_not_asked_for_again(store: Store, reviewers: Reviewers) -> None:
@@ -397,20 +374,27 @@ def heard(
     return [one.what for one in notes.noted]
 
 
-@pytest.mark.parametrize("verdict", [accepted(), NEEDS_ONE], ids=["accepted", "a person's"])
-def test_a_reject_that_did_not_stand_is_told(store: Store, verdict: Accept | Abstain) -> None:
-    assert heard(store, verdict, accepted(), rejected()) == [PullRequestEventKind.CONTEST_UPHELD]
+UPHELD = [PullRequestEventKind.CONTEST_UPHELD]
 
 
 @pytest.mark.parametrize(
-    ("verdict", "before"),
-    [(rejected(), (rejected(),)), (accepted(), ()), (abstained(AbstainReason.BUDGET), (rejected(),))],
-    ids=["stands", "none before", "not judged"],
+    ("verdict", "before", "told"),
+    [
+        (accepted(), (accepted(), rejected()), UPHELD),
+        (NEEDS_ONE, (accepted(), rejected()), UPHELD),
+        (rejected(), (rejected(),), []),
+        (accepted(), (), []),
+        (abstained(AbstainReason.BUDGET), (rejected(),), []),
+    ],
+    ids=["accepted", "a person's", "stands", "none before", "not judged"],
 )
-def test_a_contest_that_came_to_nothing_is_not_told_as_right(
-    store: Store, verdict: Accept | Reject | Abstain, before: tuple[Reject, ...]
+def test_only_a_reject_that_did_not_stand_is_told_as_a_contest_that_was_right(
+    store: Store,
+    verdict: Accept | Reject | Abstain,
+    before: tuple[Accept | Reject, ...],
+    told: list[PullRequestEventKind],
 ) -> None:
-    assert heard(store, verdict, *before) == []
+    assert heard(store, verdict, *before) == told
 
 
 @pytest.mark.parametrize(("verdict", "is_open"), [(accepted(), False), (rejected(), False), (NEEDS_ONE, True)])

@@ -1,18 +1,18 @@
 """Check runs of one commit come to say together what they should, whoever writes, dies or was not heard of meanwhile."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import pytest
 
 from tests.worker.adapters.redis.played import DELIVERIES, HEAD, NEWER, pull, wish
-from tests.worker.scheduling.scripted_judging import Checks, World
+from tests.worker.scheduling.scripted_judging import Checks, World, raising
 from worker.adapters.redis.connection.client import Argument, RedisClient, Reply
 from worker.adapters.redis.store import Store
 from worker.domain.check.check_run import CheckContent, Conclusion
 from worker.domain.check.shared_head import CommitRef
 from worker.domain.dossier import Dossier
-from worker.domain.ids import CheckRunId, InstallationId, RepositoryId, Sha
+from worker.domain.ids import InstallationId, RepositoryId, Sha
 from worker.domain.judge_request import JudgeRequest, Trigger
 from worker.domain.lifecycle.judging import Finish
 from worker.domain.lifecycle.work import DispatchLimits, JudgedHead, LeasedJob
@@ -34,28 +34,18 @@ class Heads:
     """Where GitHub says that the head of each pull request is; None: it is closed."""
 
     at: dict[int, Sha | None] = field(default_factory=dict[int, Sha | None])
+    refusal: Exception | None = None
 
     def dossier(self, request: JudgeRequest) -> Dossier:
         raise AssertionError(request)
 
     def head_sha(self, request: JudgeRequest) -> Sha:
+        if self.refusal:
+            raise self.refusal
         head_sha = self.at.get(request.pull.number, HEAD)
         if head_sha is None:
             raise SubjectGone("closed")
         return head_sha
-
-
-class Meanwhile(Checks):
-    """While the next check run is written, something else happens."""
-
-    def __init__(self, store: Store, happens: Callable[[], None]) -> None:
-        super().__init__(store)
-        self._happens: list[Callable[[], None]] = [happens]
-
-    def update(self, request: JudgeRequest, check: CheckRunId, content: CheckContent) -> None:
-        if self._happens:
-            self._happens.pop()()
-        super().update(request, check, content)
 
 
 @pytest.fixture
@@ -90,6 +80,12 @@ def takes(store: Store, number: int) -> LeasedJob:
     raise AssertionError(number)
 
 
+def settles_without_a_word(store: Store, world: World) -> bool:
+    """Nothing is left to be written."""
+    written = len(world.story("wrote"))
+    return settling(store).sync(HERE) and len(world.story("wrote")) == written
+
+
 def shown(world: World) -> list[str]:
     return [said for _, said in sorted(world.checks().items())]
 
@@ -103,15 +99,11 @@ def test_the_others_are_shown_anew_and_then_nobody_has_to_write(
     assert shown(world) == ["failure: Rejected", "success: Accepted"]
     assert settling(store).sync(HERE)
     assert shown(world) == ["failure: Rejected", HELD]
-    written = len(world.story("wrote"))
-    assert settling(store).sync(HERE)
-    assert len(world.story("wrote")) == written
+    assert settles_without_a_word(store, world)
     desk.write(wish(1), HEAD, ACCEPTED)
     assert settling(store).sync(HERE)
     desk.write(wish(2), HEAD, ACCEPTED)
-    written = len(world.story("wrote"))
-    assert settling(store).sync(HERE)
-    assert len(world.story("wrote")) == written, "a judge knows what it wrote"
+    assert settles_without_a_word(store, world), "a judge knows what it wrote"
     assert shown(world) == ["success: Accepted", "success: Accepted"]
 
 
@@ -196,7 +188,7 @@ def test_what_is_said_while_somebody_writes_is_what_stays(store: Store, desk: Ch
     comes(store, desk, 1, ACCEPTED)
     comes(store, desk, 2, ACCEPTED)
     desk.write(wish(1), HEAD, REJECTED)
-    slow = Meanwhile(store, lambda: desk.write(wish(2), HEAD, REJECTED))
+    slow = Checks(store, lambda: desk.write(wish(2), HEAD, REJECTED))
     settle(settling(store, slow), store)
     assert shown(world) == ["failure: Rejected", "failure: Rejected"]
 
@@ -204,22 +196,16 @@ def test_what_is_said_while_somebody_writes_is_what_stays(store: Store, desk: Ch
 def test_who_dies_while_a_verdict_comes_may_have_written_over_it(
     store: Store, desk: CheckRunService, world: World
 ) -> None:
-    class Dies(Meanwhile):
-        def update(self, request: JudgeRequest, check: CheckRunId, content: CheckContent) -> None:
-            super().update(request, check, content)
-            raise KeyboardInterrupt
-
     comes(store, desk, 1, ACCEPTED)
     comes(store, desk, 2, ACCEPTED)
     store.shared_heads.record_content(pull(2), HEAD, draft_content())
+    dies = Checks(store, lambda: desk.write(wish(2), HEAD, REJECTED), raising(KeyboardInterrupt()))
     with pytest.raises(KeyboardInterrupt):
-        settling(store, Dies(store, lambda: desk.write(wish(2), HEAD, REJECTED))).sync(HERE)
+        settling(store, dies).sync(HERE)
     assert shown(world)[1].startswith("success"), "written over"
     assert settling(store).sync(HERE)
     assert shown(world)[1] == "failure: Rejected"
-    written = len(world.story("wrote"))
-    assert settling(store).sync(HERE)
-    assert len(world.story("wrote")) == written
+    assert settles_without_a_word(store, world)
 
 
 def test_a_verdict_that_was_on_its_way_while_another_pull_request_came_is_set_right(
@@ -230,30 +216,12 @@ def test_a_verdict_that_was_on_its_way_while_another_pull_request_came_is_set_ri
         settling(store).sync(HERE)
 
     comes(store, desk, 2, draft_content())
-    CheckRunService(Meanwhile(store, comes_and_is_settled), store.checks(), no_lease, store.shared_heads).write(
-        wish(2), HEAD, ACCEPTED
-    )
+    slow = Checks(store, comes_and_is_settled)
+    CheckRunService(slow, store.checks(), no_lease, store.shared_heads).write(wish(2), HEAD, ACCEPTED)
     assert shown(world) == ["failure: Rejected", "success: Accepted"]
     assert store.shared_heads.next() == (HERE, 1)
     assert settling(store).sync(HERE)
     assert shown(world) == ["failure: Rejected", HELD]
-
-
-class Refusing(Checks):
-    """GitHub lets us write and read nothing."""
-
-    def __init__(self, store: Store, refusal: Exception) -> None:
-        super().__init__(store)
-        self._refusal = refusal
-
-    def update(self, request: JudgeRequest, check: CheckRunId, content: CheckContent) -> None:
-        raise self._refusal from AssertionError(f"{request.repository} {check} {content.title}")
-
-    def dossier(self, request: JudgeRequest) -> Dossier:
-        raise AssertionError(request)
-
-    def head_sha(self, request: JudgeRequest) -> Sha:
-        raise self._refusal from AssertionError(request)
 
 
 @pytest.mark.parametrize(
@@ -266,8 +234,7 @@ def test_where_nothing_can_be_written_nobody_tries_for_ever_and_nothing_is_taken
     comes(store, desk, 2, ACCEPTED)
     assert settling(store).sync(HERE)
     desk.write(wish(1), HEAD, REJECTED)
-    refusing = Refusing(store, refusal)
-    assert SharedHeadSync(store.shared_heads, refusing, store.checks(), store.pulls, refusing).sync(HERE)
+    assert settling(store, Checks(store, raising(refusal)), Heads(refusal=refusal)).sync(HERE)
     assert store.shared_heads.next() is None
     assert shown(world) == ["failure: Rejected", "success: Accepted"]
     desk.write(wish(1), HEAD, REJECTED)

@@ -7,7 +7,7 @@ keeping its lease, as the real one does, so that what it wrote shows what the le
 import json
 import os
 import time
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -109,12 +109,26 @@ class World:
         return dict(zip(flat[::2], flat[1::2], strict=True))
 
 
-class Checks:
-    """The CheckPublisher port, and its CheckRuns: at most one check run per head, or the story tells of two."""
+Happening = Callable[[], object]
 
-    def __init__(self, store: Store) -> None:
+
+def raising(error: BaseException) -> Happening:
+    def happens() -> None:
+        raise error
+
+    return happens
+
+
+class Checks:
+    """The CheckPublisher port, and its CheckRuns: at most one check run per head, or the story tells of two.
+
+    *before*, *after*: what happens right before the next check run is written, and once it is, before anybody hears of that.
+    """
+
+    def __init__(self, store: Store, before: Happening | None = None, after: Happening | None = None) -> None:
         self._wire = store.client
         self._world = World(store)
+        self._before, self._after = [before] if before else [], [after] if after else []
         self.fence: Fence = no_lease
 
     def with_fence(self, fence: Fence) -> Self:
@@ -144,6 +158,8 @@ class Checks:
         return CheckRunId(number) if number else None
 
     def update(self, request: JudgeRequest, check: CheckRunId, content: CheckContent) -> None:
+        if self._before:
+            self._before.pop()()
         if refused := text(self._wire.call("GETDEL", "world:updates_none")):
             raise Forbidden(refused)
         said = f"{content.conclusion or 'in_progress'}: {content.title}"
@@ -152,6 +168,8 @@ class Checks:
         self.fence()
         self._wire.call("HSET", "world:checks", name, said)
         self._world.note("wrote", check=name, said=said)
+        if self._after:
+            self._after.pop()()
 
 
 @dataclass(frozen=True, slots=True)

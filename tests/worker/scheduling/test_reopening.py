@@ -18,7 +18,7 @@ from tests.worker.adapters.redis.played import (
     pull,
     wish,
 )
-from tests.worker.scheduling.scripted_judging import Checks, World
+from tests.worker.scheduling.scripted_judging import Checks, Happening, World, raising
 from worker.adapters.redis.judging import intake
 from worker.adapters.redis.store import Store
 from worker.clock import SystemClock
@@ -99,14 +99,23 @@ def opens(store: Store, checks: Checks | None = None) -> bool:
     return True
 
 
-def shown(store: Store) -> str:
-    return World(store).checks()[NAME]
+def begun(store: Store) -> LeasedJob:
+    """A head that was pushed has its check run, and a judge shows there that it began."""
+    hears(store, Trigger.PUSHED)
+    assert opens(store)
+    taken = takes(store)
+    desk_of(store).restart(taken.request, HEAD)
+    return taken
 
 
-def trigger(store: Store) -> Trigger:
+def request_of(store: Store) -> JudgeRequest:
     request = store.pulls.find_request(pull())
     assert request is not None
-    return request.trigger
+    return request
+
+
+def shown(store: Store) -> str:
+    return World(store).checks()[NAME]
 
 
 @pytest.mark.parametrize(
@@ -214,24 +223,12 @@ def test_one_that_says_until_when_nobody_can_judge_goes_on_saying_so(store: Stor
     assert not opens(store)
 
 
-class Meanwhile(Checks):
-    """While a check run is written, something else happens."""
-
-    def __init__(self, store: Store, happens: Callable[[], object]) -> None:
-        super().__init__(store)
-        self._happens = happens
-
-    def update(self, request: JudgeRequest, check: CheckRunId, content: CheckContent) -> None:
-        self._happens()
-        super().update(request, check, content)
-
-
 def test_a_verdict_that_came_while_the_old_one_was_taken_off_is_shown_again(store: Store) -> None:
     judged(store)
     hears(store, Trigger.EDITED)
-    opens(store, Meanwhile(store, lambda: concludes(store, takes(store))))
+    opens(store, Checks(store, lambda: concludes(store, takes(store))))
     assert shown(store) == EDITED, "written over"
-    assert trigger(store) is Trigger.LATE
+    assert request_of(store).trigger is Trigger.LATE
     assert concludes(store, takes(store)) == "closed"
     assert shown(store) == "success: Accepted"
     assert store.checks().open_checks(pull()) == {}
@@ -240,33 +237,26 @@ def test_a_verdict_that_came_while_the_old_one_was_taken_off_is_shown_again(stor
 def test_a_judge_that_began_while_it_was_written_is_known_to_be_at_it(store: Store) -> None:
     judged(store)
     hears(store, Trigger.EDITED)
-    opens(store, Meanwhile(store, lambda: desk_of(store).restart(takes(store).request, HEAD)))
+    opens(store, Checks(store, lambda: desk_of(store).restart(takes(store).request, HEAD)))
     assert not store.checks().find(pull(), HEAD).is_idle
     assert HEAD in store.checks().open_checks(pull())
 
 
 def test_who_dies_before_github_is_told_is_followed_by_somebody_who_tells(store: Store) -> None:
-    def is_down() -> None:
-        raise Unavailable("GitHub", "502")
-
     judged(store)
     hears(store, Trigger.EDITED)
     with pytest.raises(Unavailable):
-        opens(store, Meanwhile(store, is_down))
+        opens(store, Checks(store, raising(Unavailable("GitHub", "502"))))
     assert shown(store) == "success: Accepted"
     assert store.checks().open_checks(pull()), "its watchdog is set"
-    found = store.pulls.find_request(pull())
-    assert found is not None
+    found = request_of(store)
     reception(store).open(found, HEAD)
     assert shown(store) == EDITED
 
 
-class Unanswered(Meanwhile):
+def unanswered(store: Store, happens: Happening | None = None) -> Checks:
     """GitHub takes its time, writes it, and the answer is lost."""
-
-    def update(self, request: JudgeRequest, check: CheckRunId, content: CheckContent) -> None:
-        super().update(request, check, content)
-        raise Outage("GitHub", "the connection broke")
+    return Checks(store, happens, raising(Outage("GitHub", "the connection broke")))
 
 
 @pytest.mark.parametrize("is_new", [False, True])
@@ -280,15 +270,14 @@ def test_a_verdict_that_was_written_over_by_who_never_heard_of_it_is_shown_again
     else:
         judged(store)
         hears(store, Trigger.EDITED)
-    cut_off = Unanswered(store, lambda: concludes(store, takes(store)))
-    request = store.pulls.find_request(pull())
-    assert request is not None
+    cut_off = unanswered(store, lambda: concludes(store, takes(store)))
+    request = request_of(store)
     with pytest.raises(Outage):
         reception(store, cut_off).open(request, HEAD)
     assert shown(store).startswith("in_progress"), "written over"
     assert store.checks().open_checks(pull()) == {}, "and nobody would look"
     reception(store).open(request, HEAD)
-    assert trigger(store) is Trigger.LATE
+    assert request_of(store).trigger is Trigger.LATE
     assert [*store.checks().open_checks(pull())] == [HEAD], "also for a judge who finds another head"
     assert concludes(store, takes(store)) == "closed"
     assert shown(store) == "success: Accepted"
@@ -301,26 +290,24 @@ def test_a_verdict_that_was_written_over_by_who_never_heard_of_it_is_shown_again
 def test_one_that_may_be_written_over_is_taken_off_as_soon_as_any_other(store: Store) -> None:
     judged(store)
     hears(store, Trigger.EDITED)
-    request = store.pulls.find_request(pull())
-    assert request is not None
-    cut_off = Unanswered(store, lambda: concludes(store, takes(store)))
+    request = request_of(store)
+    cut_off = unanswered(store, lambda: concludes(store, takes(store)))
     with pytest.raises(Outage):
         reception(store, cut_off).open(request, HEAD)
     concludes_unheard = Checks(store)
     concludes_unheard.update(request, concludes_unheard.find(request, HEAD) or CheckRunId(0), ACCEPTED)
     hears(store, Trigger.BASE)
-    newer = store.pulls.find_request(pull())
-    assert newer is not None
+    newer = request_of(store)
     reception(store).open(newer, HEAD)
     assert shown(store) == "in_progress: Judging again: the base changed"
     assert [*store.checks().open_checks(pull())] == [HEAD]
 
 
 @pytest.mark.parametrize("is_judged", [False, True])
-@pytest.mark.parametrize("writes", [Meanwhile, Unanswered])
+@pytest.mark.parametrize("writes", [Checks, unanswered])
 def test_a_head_that_is_left_while_its_check_is_written_to_stays_cancelled(
     store: Store,
-    writes: type[Meanwhile],
+    writes: Callable[[Store, Happening], Checks],
     is_judged: bool,  # noqa: FBT001 - both ways
 ) -> None:
     if is_judged:
@@ -329,8 +316,7 @@ def test_a_head_that_is_left_while_its_check_is_written_to_stays_cancelled(
     else:
         hears(store, Trigger.PUSHED)
         assert opens(store)
-    request = store.pulls.find_request(pull())
-    assert request is not None
+    request = request_of(store)
 
     def is_pushed_to() -> None:
         hears(store, Trigger.PUSHED, head_sha=NEWER)
@@ -338,49 +324,29 @@ def test_a_head_that_is_left_while_its_check_is_written_to_stays_cancelled(
 
     with contextlib.suppress(Outage):
         reception(store, writes(store, is_pushed_to)).open(request, HEAD)
-    newest = store.pulls.find_request(pull())
-    assert newest is not None
+    newest = request_of(store)
     reception(store).open(newest, NEWER)
     assert shown(store) == f"cancelled: Superseded by {NEWER[:12]}"
     assert [*store.checks().open_checks(pull())] == [NEWER]
 
 
-@pytest.mark.parametrize("writes", [Meanwhile, Unanswered])
+@pytest.mark.parametrize("writes", [Checks, unanswered])
 def test_a_verdict_that_comes_while_its_check_is_closed_as_overdue_is_shown_again(
-    store: Store, writes: type[Meanwhile]
+    store: Store, writes: Callable[[Store, Happening], Checks]
 ) -> None:
-    hears(store, Trigger.PUSHED)
-    assert opens(store)
-    taken = takes(store)
-    desk_of(store).restart(taken.request, HEAD)
+    taken = begun(store)
     watchdog = reception(store, writes(store, lambda: concludes(store, taken)))
     watchdog.expire(taken.request, HEAD, store.checks().open_checks(pull())[HEAD])
     assert shown(store).startswith("action_required: Not judged"), "written over"
-    assert trigger(store) is Trigger.LATE
+    assert request_of(store).trigger is Trigger.LATE
     assert concludes(store, takes(store)) == "closed"
     assert shown(store) == "success: Accepted"
 
 
-class Before(Checks):
-    """Once the next check run is written, and before anybody heard of that, something else happens."""
-
-    def __init__(self, store: Store, happens: Callable[[], object]) -> None:
-        super().__init__(store)
-        self._happens: list[Callable[[], object]] = [happens]
-
-    def update(self, request: JudgeRequest, check: CheckRunId, content: CheckContent) -> None:
-        super().update(request, check, content)
-        if self._happens:
-            self._happens.pop()()
-
-
 def test_a_verdict_that_is_noted_only_after_the_watchdog_wrote_over_it_is_written_again(store: Store) -> None:
-    hears(store, Trigger.PUSHED)
-    assert opens(store)
-    taken = takes(store)
-    desk_of(store).restart(taken.request, HEAD)
+    taken = begun(store)
     check = store.checks().open_checks(pull())[HEAD]
-    over = Before(store, lambda: reception(store).expire(taken.request, HEAD, check))
+    over = Checks(store, after=lambda: reception(store).expire(taken.request, HEAD, check))
     desk_of(store, over).write(taken.request, HEAD, ACCEPTED)
     assert shown(store) == "success: Accepted"
     assert store.checks().open_checks(pull()) == {}
@@ -391,26 +357,15 @@ class Killed(BaseException):
     """Nothing more is done by this process."""
 
 
-class KilledAfter(Checks):
-    """The process dies once GitHub took what it wrote."""
-
-    def update(self, request: JudgeRequest, check: CheckRunId, content: CheckContent) -> None:
-        super().update(request, check, content)
-        raise Killed
-
-
 def test_a_verdict_that_a_watchdog_wrote_over_who_died_of_it_is_written_again(store: Store) -> None:
-    hears(store, Trigger.PUSHED)
-    assert opens(store)
-    taken = takes(store)
-    desk_of(store).restart(taken.request, HEAD)
+    taken = begun(store)
     check = store.checks().open_checks(pull())[HEAD]
 
     def is_killed() -> None:
         with pytest.raises(Killed):
-            reception(store, KilledAfter(store)).expire(taken.request, HEAD, check)
+            reception(store, Checks(store, after=raising(Killed()))).expire(taken.request, HEAD, check)
 
-    desk_of(store, Before(store, is_killed)).write(taken.request, HEAD, ACCEPTED)
+    desk_of(store, Checks(store, after=is_killed)).write(taken.request, HEAD, ACCEPTED)
     assert shown(store) == "success: Accepted"
     assert store.checks().open_checks(pull()) == {}
 
@@ -422,18 +377,15 @@ def test_why_nobody_judges_is_looked_at_again_where_a_watchdog_wrote_over_it_who
 
     def is_killed() -> None:
         with pytest.raises(Killed):
-            reception(store, KilledAfter(store)).expire(wish(), HEAD, check)
+            reception(store, Checks(store, after=raising(Killed()))).expire(wish(), HEAD, check)
 
     said = skipped_content(AuthorKind.PERSON)
-    assert not desk_of(store, Before(store, is_killed)).reopen(wish(), HEAD, check, said)
+    assert not desk_of(store, Checks(store, after=is_killed)).reopen(wish(), HEAD, check, said)
     assert shown(store).startswith("action_required"), "written over, and somebody is asked for who looks"
 
 
 def test_a_verdict_that_comes_after_its_check_was_closed_as_overdue_is_written_once(store: Store, world: World) -> None:
-    hears(store, Trigger.PUSHED)
-    assert opens(store)
-    taken = takes(store)
-    desk_of(store).restart(taken.request, HEAD)
+    taken = begun(store)
     reception(store).expire(taken.request, HEAD, store.checks().open_checks(pull())[HEAD])
     assert concludes(store, taken) == "closed"
     wrote = [one["said"] for one in world.story("wrote")]
@@ -441,16 +393,13 @@ def test_a_verdict_that_comes_after_its_check_was_closed_as_overdue_is_written_o
 
 
 def test_a_verdict_on_a_head_that_was_left_meanwhile_is_not_written_again(store: Store) -> None:
-    hears(store, Trigger.PUSHED)
-    assert opens(store)
-    taken = takes(store)
-    desk_of(store).restart(taken.request, HEAD)
+    taken = begun(store)
 
     def is_pushed_to() -> None:
         hears(store, Trigger.PUSHED, head_sha=NEWER)
         opens(store)
 
-    desk_of(store, Before(store, is_pushed_to)).write(taken.request, HEAD, ACCEPTED)
+    desk_of(store, Checks(store, after=is_pushed_to)).write(taken.request, HEAD, ACCEPTED)
     assert shown(store) == f"cancelled: Superseded by {NEWER[:12]}"
 
 
@@ -459,11 +408,11 @@ def test_an_overdue_check_that_github_does_not_let_us_close_stays_watched(store:
     assert opens(store)
     request, check = wish(), store.checks().open_checks(pull())[HEAD]
     with pytest.raises(Outage):
-        reception(store, Unanswered(store, lambda: None)).expire(request, HEAD, check)
+        reception(store, unanswered(store)).expire(request, HEAD, check)
     assert store.checks().open_checks(pull()) == {HEAD: check}
     reception(store).expire(request, HEAD, check)
     assert store.checks().open_checks(pull()) == {}
-    assert trigger(store) is Trigger.PUSHED
+    assert request_of(store).trigger is Trigger.PUSHED
 
 
 @pytest.mark.parametrize("how", [Finish.PUT_OFF, Finish.AWAY])
@@ -578,10 +527,9 @@ def test_a_head_that_comes_back_while_it_is_cancelled_for_another_does_not_stay_
     hears(store, Trigger.PUSHED, head_sha=NEWER)
     opens(store)
     hears(store, Trigger.PUSHED)
-    request = store.pulls.find_request(pull())
-    assert request is not None
-    opens(store, Meanwhile(store, lambda: desk_of(store).supersede(request, NEWER)))
-    assert trigger(store) is Trigger.LATE
+    request = request_of(store)
+    opens(store, Checks(store, lambda: desk_of(store).supersede(request, NEWER)))
+    assert request_of(store).trigger is Trigger.LATE
     taken = takes(store)
     desk_of(store).restart(taken.request, NEWER)
     desk_of(store).supersede(taken.request, NEWER)
@@ -599,7 +547,7 @@ def test_who_notes_a_verdict_only_after_it_was_written_over_learns_of_that(store
         desk_of(store).restart(taken.request, HEAD)
         Checks(store).update(taken.request, check, ACCEPTED)
 
-    opens(store, Meanwhile(store, is_judged))
+    opens(store, Checks(store, is_judged))
     assert shown(store) == EDITED, "over the verdict"
     assert not store.checks().record_concluded(pull(), HEAD, check)
 
@@ -622,7 +570,7 @@ def test_what_was_told_once_more_while_it_was_shown_is_not_forgotten(store: Stor
         taken.append(takes(store))
         hears(store, Trigger.BASE)
 
-    opens(store, Meanwhile(store, is_judged_and_edited))
+    opens(store, Checks(store, is_judged_and_edited))
     store.pulls.next_to_open()
     concludes(store, taken[0])
     hears(store, Trigger.COMMAND, head_sha=None)

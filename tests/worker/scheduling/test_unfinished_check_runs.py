@@ -1,11 +1,9 @@
 """No check run is left unfinished, whoever died between asking GitHub for it and writing down its number."""
 
-from collections.abc import Callable
-
 import pytest
 
 from tests.worker.adapters.redis.played import AT, HEAD, NEWER, becomes_due, pull, wish
-from tests.worker.scheduling.scripted_judging import Checks, World
+from tests.worker.scheduling.scripted_judging import Checks, World, raising
 from worker.adapters.redis import keys
 from worker.adapters.redis.judging.check_runs import RedisCheckRegistry
 from worker.adapters.redis.store import Store
@@ -14,8 +12,8 @@ from worker.domain.dossier import Dossier
 from worker.domain.ids import CheckRunId, Sha
 from worker.domain.judge_request import AuthorKind, JudgeRequest, Trigger
 from worker.domain.lifecycle.judging import Finish
-from worker.domain.lifecycle.work import DispatchLimits
-from worker.domain.ports import Fence
+from worker.domain.lifecycle.work import DispatchLimits, LeasedJob
+from worker.domain.ports import Fence, Lease
 from worker.errors import Forbidden, LeaseLost, SubjectGone, Unavailable
 from worker.publishing.check_runs import CheckRunService, CheckStatusReporter, no_lease
 from worker.publishing.texts.check_run import (
@@ -31,13 +29,29 @@ from worker.settings import Timing
 NAME = f"100/1 {HEAD}"
 
 
+def desk_of(store: Store, refusal: Exception | None = None, fence: Fence = no_lease) -> CheckRunService:
+    """*refusal*: what GitHub answers to the next writing."""
+    return CheckRunService(Checks(store, raising(refusal) if refusal else None), store.checks(), fence)
+
+
 @pytest.fixture
 def desk(store: Store) -> CheckRunService:
-    return CheckRunService(Checks(store), store.checks(), no_lease)
+    return desk_of(store)
 
 
-def desks(store: Store) -> Callable[[Fence], CheckRunService]:
-    return lambda fence: CheckRunService(Checks(store), store.checks(), fence)
+def taken(store: Store) -> LeasedJob:
+    """A judge began."""
+    store.pulls.request_judging(wish())
+    becomes_due(store, pull())
+    job = store.pulls.next_due("call", DispatchLimits(100, 100))
+    leased = store.pulls.take_lease(pull(), job.fence) if job else None
+    assert leased
+    return leased
+
+
+def board(store: Store, lease: Lease, witness: "Witness | None" = None) -> CheckStatusReporter:
+    source = witness or Witness(is_fresh=False)
+    return CheckStatusReporter(source, lambda fence: desk_of(store, fence=fence), lease, "https://github.com")
 
 
 def dies_making(store: Store, *, created: bool) -> None:
@@ -74,28 +88,21 @@ def test_whoever_made_one_beside_another_takes_the_one_that_github_looks_at(stor
     assert store.checks().open_checks(pull()) == {HEAD: TwoMakers.OTHER}
 
 
+@pytest.mark.parametrize(
+    ("created", "shown"),
+    [(True, {NAME: f"cancelled: Superseded by {NEWER[:12]}"}), (False, {})],
+    ids=["made", "never made"],
+)
 def test_a_check_run_whose_maker_died_is_cancelled_once_a_newer_head_has_its_verdict(
-    store: Store, desk: CheckRunService, world: World
+    store: Store, desk: CheckRunService, world: World, shown: dict[str, str], *, created: bool
 ) -> None:
-    dies_making(store, created=True)
-    assert store.checks().list_unfinished_heads(pull()) == (HEAD,)
+    dies_making(store, created=created)
+    desk.cancel_abandoned(wish(), HEAD)
+    assert store.checks().list_unfinished_heads(pull()) == (HEAD,), "the judged head itself is left to its judge"
     desk.cancel_abandoned(wish(), NEWER)
-    assert world.checks() == {NAME: f"cancelled: Superseded by {NEWER[:12]}"}
+    assert world.checks() == shown
     assert store.checks().list_unfinished_heads(pull()) == ()
     assert store.checks().open_checks(pull()) == {}
-
-
-def test_a_check_run_that_was_never_made_is_forgotten(store: Store, desk: CheckRunService, world: World) -> None:
-    dies_making(store, created=False)
-    desk.cancel_abandoned(wish(), NEWER)
-    assert world.checks() == {}
-    assert store.checks().list_unfinished_heads(pull()) == ()
-
-
-def test_the_judged_head_itself_is_left_to_its_judge(store: Store, desk: CheckRunService) -> None:
-    dies_making(store, created=True)
-    desk.cancel_abandoned(wish(), HEAD)
-    assert store.checks().list_unfinished_heads(pull()) == (HEAD,)
 
 
 def test_a_check_run_whose_maker_died_is_concluded_when_the_pull_request_closes(
@@ -116,22 +123,18 @@ def test_a_repository_that_is_gone_has_nothing_to_be_found(store: Store) -> None
     assert store.checks().list_unfinished_heads(pull()) == ()
 
 
-def test_a_head_that_is_not_the_newest_any_more_gets_no_check_run(
-    store: Store, desk: CheckRunService, world: World
+@pytest.mark.parametrize(
+    ("is_left", "shown"), [(True, {NAME: f"cancelled: Superseded by {NEWER[:12]}"}), (False, {})], ids=["left", "none"]
+)
+def test_a_head_that_is_not_the_newest_any_more_gets_no_check_run_and_what_was_left_on_it_is_cancelled(
+    store: Store, desk: CheckRunService, world: World, shown: dict[str, str], *, is_left: bool
 ) -> None:
+    if is_left:
+        dies_making(store, created=True)
     store.pulls.request_judging(wish(head_sha=NEWER))
     desk.open(wish(head_sha=HEAD), HEAD)
-    assert world.checks() == {}
+    assert world.checks() == shown
     assert store.checks().list_unfinished_heads(pull()) == ()
-
-
-def test_what_was_left_on_a_head_that_is_not_the_newest_is_cancelled(
-    store: Store, desk: CheckRunService, world: World
-) -> None:
-    dies_making(store, created=True)
-    store.pulls.request_judging(wish(head_sha=NEWER))
-    desk.open(wish(head_sha=HEAD), HEAD)
-    assert world.checks() == {NAME: f"cancelled: Superseded by {NEWER[:12]}"}
 
 
 def announced(store: Store, desk: CheckRunService, content: CheckContent) -> None:
@@ -214,14 +217,9 @@ def test_the_newest_head_is_asked_for_unless_github_said_so_and_nobody_took_any_
     at_once: bool,  # noqa: FBT001 - both ways
     asked: int,
 ) -> None:
-    store.pulls.request_judging(wish())
-    becomes_due(store, pull())
-    job = store.pulls.next_due("call", DispatchLimits(100, 100))
-    taken = store.pulls.take_lease(pull(), job.fence) if job else None
-    assert taken
     witness = Witness(is_fresh=is_fresh)
-    board = CheckStatusReporter(witness, desks(store), taken.lease, "https://github.com")
-    assert board.find_newer_head(wish(), HEAD, is_fresh=at_once) == (NEWER if asked else None)
+    reporter = board(store, taken(store).lease, witness)
+    assert reporter.find_newer_head(wish(), HEAD, is_fresh=at_once) == (NEWER if asked else None)
     assert witness.asked == asked
 
 
@@ -229,69 +227,39 @@ def test_the_newest_head_is_asked_for_unless_github_said_so_and_nobody_took_any_
 def test_what_finds_the_head_out_beside_something_else_spares_the_question_and_needs_the_lease(
     store: Store, seen: Sha | None, asked: int
 ) -> None:
-    store.pulls.request_judging(wish())
-    becomes_due(store, pull())
-    job = store.pulls.next_due("call", DispatchLimits(100, 100))
-    taken = store.pulls.take_lease(pull(), job.fence) if job else None
-    assert taken
-    witness, looks = Witness(is_fresh=False), list[Sha | None]()
+    witness, looks, job = Witness(is_fresh=False), list[Sha | None](), taken(store)
 
     def look() -> Sha | None:
         looks.append(seen)
         return seen
 
-    board = CheckStatusReporter(witness, desks(store), taken.lease, "https://github.com")
-    assert board.find_newer_head(wish(), HEAD, find_head=look) == NEWER
+    reporter = board(store, job.lease, witness)
+    assert reporter.find_newer_head(wish(), HEAD, find_head=look) == NEWER
     assert (looks, witness.asked) == ([seen], asked)
 
-    store.pulls.finish(taken.lease, Finish.JUDGED)
+    store.pulls.finish(job.lease, Finish.JUDGED)
     with pytest.raises(LeaseLost):
-        board.find_newer_head(wish(), HEAD, find_head=look)
+        reporter.find_newer_head(wish(), HEAD, find_head=look)
     assert (looks, witness.asked) == ([seen], asked)
-
-
-def judging_when_edited(store: Store) -> CheckStatusReporter:
-    """A judge is at work when another base is told of."""
-    store.pulls.request_judging(wish())
-    becomes_due(store, pull())
-    job = store.pulls.next_due("call", DispatchLimits(100, 100))
-    taken = store.pulls.take_lease(pull(), job.fence) if job else None
-    assert taken
-    store.pulls.request_judging(wish(trigger=Trigger.BASE))
-    return CheckStatusReporter(Witness(is_fresh=False), desks(store), taken.lease, "https://github.com")
 
 
 def test_nobody_is_skipped_or_let_pass_for_a_base_that_is_none_any_more(store: Store, world: World) -> None:
-    board = judging_when_edited(store)
-    board.show_skipped(wish(), HEAD, skipped_content(AuthorKind.PERSON))
+    reporter = board(store, taken(store).lease)
+    store.pulls.request_judging(wish(trigger=Trigger.BASE))
+    reporter.show_skipped(wish(), HEAD, skipped_content(AuthorKind.PERSON))
     assert world.checks() == {NAME: "in_progress: Judging again: the base changed"}
-    board.show_decision(wish(), HEAD)
+    reporter.show_decision(wish(), HEAD)
     assert world.checks() == {NAME: "in_progress: Judging again: the base changed"}
-    board.show_skipped(wish(), HEAD, draft_content())
+    reporter.show_skipped(wish(), HEAD, draft_content())
     assert world.checks() == {NAME: f"in_progress: {draft_content().title}"}, "which lets nobody pass"
 
 
 def test_a_check_run_is_known_to_be_open_before_it_is_opened_again(store: Store) -> None:
-    class Unreachable(Checks):
-        def update(self, request: JudgeRequest, check: CheckRunId, content: CheckContent) -> None:
-            raise Unavailable("GitHub", f"{request.repository} {check} {content.title}")
-
     store.checks().record_opened(pull(), HEAD, CheckRunId(5))
     store.checks().record_concluded(pull(), HEAD)
     with pytest.raises(Unavailable):
-        CheckRunService(Unreachable(store), store.checks(), no_lease).restart(wish(), HEAD)
+        desk_of(store, Unavailable("GitHub", "502")).restart(wish(), HEAD)
     assert store.checks().open_checks(pull()) == {HEAD: 5}
-
-
-class Refusing(Checks):
-    """GitHub lets us write nothing for a while."""
-
-    def __init__(self, store: Store, refusal: Exception) -> None:
-        super().__init__(store)
-        self._refusal = refusal
-
-    def update(self, request: JudgeRequest, check: CheckRunId, content: CheckContent) -> None:
-        raise self._refusal from AssertionError(f"{request.repository} {check} {content.title}")
 
 
 @pytest.mark.parametrize("ends", ["closes", "expires"])
@@ -301,9 +269,9 @@ def test_a_check_that_nobody_may_write_any_more_is_found_again_by_whoever_looks_
     desk.open(wish(), HEAD)
     check = store.checks().open_checks(pull())[HEAD]
     if ends == "closes":
-        CheckRunService(Refusing(store, SubjectGone("suspended")), store.checks(), no_lease).close(wish())
+        desk_of(store, SubjectGone("suspended")).close(wish())
     else:
-        refusing = CheckRunService(Refusing(store, Forbidden("checks: write is missing")), store.checks(), no_lease)
+        refusing = desk_of(store, Forbidden("checks: write is missing"))
         assert refusing.expire(wish(), HEAD, check, failed_content("overdue"))
     assert world.checks()[NAME] == f"in_progress: {judging_content().title}"
     assert store.checks().open_checks(pull()) == {}

@@ -59,7 +59,8 @@ def of(verdict: Verdict | None, **more: Any) -> CheckContent:
 
 
 def override(**changes: Any) -> Override:
-    return Override(**{"login": "alice", "reason": "A hotfix.", "at": NOON, "eval_id": EvalId("e"), **changes})
+    standard = {"login": "alice", "reason": "A hotfix.", "at": NOON, "eval_id": EvalId("e")}
+    return Override.model_validate({**standard, **changes})
 
 
 def review(login: str = "bob", *, is_approved: bool = True) -> ReviewDecision:

@@ -93,8 +93,9 @@ def told(run: dict[str, Any]) -> list[tuple[str, str, str, str]]:
 
 
 def stub(path: str = "upload.py", line: int | None = 1, side: Side = Side.HEAD, note: str = "") -> Finding:
-    fields = {"signal": "stub_body", "category": Category.WEAK_TEST, "fact": True}
-    return Finding(**fields, path=path, line=line, side=side, note=note)
+    return Finding(
+        signal="stub_body", category=Category.WEAK_TEST, fact=True, path=path, line=line, side=side, note=note
+    )
 
 
 def notices(run: dict[str, Any]) -> list[tuple[str, str]]:
