@@ -1,20 +1,36 @@
 """What follows from a command, in a real Redis, with people who are played."""
 
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any
 
 import pytest
 
-from tests.worker.adapters.redis.played import AT, HEAD, NEWER, pull, wish
+from tests.worker.adapters.redis.played import AT, HEAD, NEWER, becomes, comes_again, pull, wish
+from tests.worker.publishing.texts.samples import abstained, dossier, rejected
+from tests.worker.scheduling.test_dispatcher import dispatching
+from worker.adapters.redis import keys
 from worker.adapters.redis.store import Store
 from worker.clock import SystemClock
 from worker.domain.check.overrides import BUTTON_REASON, NO_DECISIONS, ReviewDismissal
 from worker.domain.config.command_permissions import COMMAND_RIGHTS, Role
-from worker.domain.judge_request import CommandName, CommandRequest, FirstSeen, ReviewRef, Trigger
+from worker.domain.judge_request import CommandName, CommandRequest, FirstSeen, JudgeRequest, ReviewRef, Trigger
+from worker.domain.lifecycle.judging import (
+    JudgingCompleted,
+    JudgingDiscarded,
+    JudgingOutcome,
+    JudgingSuperseded,
+    WaitForCi,
+)
+from worker.domain.lifecycle.work import PausedRepository
+from worker.domain.pause import JudgingPause
 from worker.domain.ports import CurrentPull
+from worker.domain.verdict.verdict import AbstainReason
 from worker.errors import RateLimited, SubjectGone, Unavailable
-from worker.scheduling.commands import CommandHandler
+from worker.scheduling.commands import CommandHandler, resume_paused_heads, resumed_request, update_paused_heads
+from worker.scheduling.queue import judge_queue, rq_connection
+from worker.settings import Settings
 
 BOBS, LATER = ReviewRef(id=7, login="bob"), AT + timedelta(minutes=1)
 ROLES = {"alice": Role.ADMIN, "carol": Role.MAINTAIN, "bob": Role.WRITE, "trudy": Role.TRIAGE, "mallory": Role.READ}
@@ -93,24 +109,65 @@ def wanted(store: Store) -> Trigger | None:
     return request and request.trigger
 
 
-@pytest.mark.parametrize(
-    ("command", "login", "trigger"),
-    [
-        (CommandName.REJUDGE, "bob", Trigger.COMMAND),
-        (CommandName.FORCE, "bob", Trigger.FORCE),
-        (CommandName.CONTEST, "bob", Trigger.CONTEST),
-        (CommandName.OVERRIDE, "carol", Trigger.COMMAND),
-        (CommandName.PAUSE, "carol", None),
-        (CommandName.RESUME, "carol", Trigger.RESUMED),
-        (CommandName.HELP, "bob", None),
-    ],
-)
-def test_who_may_is_heard(store: Store, command: CommandName, login: str, trigger: Trigger | None) -> None:
-    desk = Desk()
-    CommandHandler(desk, store, SystemClock(), lambda ask, _: "main" if ask.login == "bob" else None).answer(
-        asked(command, login)
-    )
-    assert (desk.seen, wanted(store)) == (["eyes"], trigger)
+@dataclass(frozen=True)
+class Answer:
+    """What is left of a command: the sign at it, our words (a part of them), and the judging that it asks for."""
+
+    seen: list[str] = field(default_factory=list[str])
+    said: str | None = None
+    trigger: Trigger | None = None
+
+
+SEEN, REFUSED, NOTHING = ["eyes"], ["-1"], Answer()
+IN_REVIEW: dict[str, Any] = {"comment_id": None, "in_review": True, "head_sha": HEAD, "review": BOBS}
+PRESSED: dict[str, Any] = {"comment_id": None, "head_sha": HEAD}
+OWN = Answer(REFUSED, "own pull request")
+ANSWERS: dict[str, tuple[CommandRequest, dict[str, Any], Answer]] = {
+    "rejudge": (asked(), {}, Answer(SEEN, trigger=Trigger.COMMAND)),
+    "force": (asked(CommandName.FORCE), {}, Answer(SEEN, trigger=Trigger.FORCE)),
+    "contest": (asked(CommandName.CONTEST), {}, Answer(SEEN, trigger=Trigger.CONTEST)),
+    "override": (asked(CommandName.OVERRIDE, "carol"), {}, Answer(SEEN, trigger=Trigger.COMMAND)),
+    "pause": (asked(CommandName.PAUSE, "carol"), {}, Answer(SEEN, "Judging is paused")),
+    "resume": (asked(CommandName.RESUME, "carol"), {}, Answer(SEEN, "Judging was not paused", Trigger.RESUMED)),
+    "help": (asked(CommandName.HELP), {}, Answer(SEEN, "Assay takes these commands")),
+    "an author may have it judged again": (asked(), {"author": "bob"}, Answer(SEEN, trigger=Trigger.COMMAND)),
+    "an author may not force": (asked(CommandName.FORCE, "alice"), {"author": "Alice"}, OWN),
+    "nor contest": (asked(CommandName.CONTEST, "alice"), {"author": "Alice"}, OWN),
+    "nor override": (asked(CommandName.OVERRIDE, "alice"), {"author": "Alice"}, OWN),
+    "nor contest alone": (asked(CommandName.CONTEST, "alice"), {"author": "Alice", "is_alone": True}, OWN),
+    "a bot": (asked(CommandName.OVERRIDE, "alice", is_bot=True), {}, NOTHING),
+    "a bot that can't spell": (asked(login="alice", is_bot=True, misspelt="rejuge"), {}, NOTHING),
+    "without a reason": (asked(CommandName.OVERRIDE, "alice", reason=""), {}, Answer(REFUSED, "`/override REASON`")),
+    "closed meanwhile": (asked(), {"is_open": False}, NOTHING),
+    "pressed by who may not": (asked(login="mallory", **PRESSED), {}, NOTHING),
+    "in a review": (asked(**IN_REVIEW), {}, Answer(SEEN, trigger=Trigger.COMMAND)),
+    "in a review of who may not": (asked(login="mallory", **IN_REVIEW), {}, Answer(REFUSED, "`/rejudge`")),
+    "an override in a review of another commit": (
+        asked(CommandName.OVERRIDE, "alice", **IN_REVIEW | {"head_sha": NEWER}), {}, Answer(REFUSED, "the newest commit"),
+    ),
+    "a contest in a review of another commit": (
+        asked(CommandName.CONTEST, "alice", **IN_REVIEW | {"head_sha": NEWER}), {}, Answer(REFUSED, "the newest commit"),
+    ),
+    "an owner's review": (asked(CommandName.APPROVED, **IN_REVIEW), {}, Answer(trigger=Trigger.COMMAND)),
+    "a review of another commit": (asked(CommandName.APPROVED, **IN_REVIEW | {"head_sha": NEWER}), {}, NOTHING),
+    "a maintainer's who owns nothing": (asked(CommandName.APPROVED, "alice", **IN_REVIEW), {}, NOTHING),
+    "a stranger's review": (asked(CommandName.APPROVED, "mallory", **IN_REVIEW), {}, NOTHING),
+    "a dismissal of what decided nothing": (asked(CommandName.DISMISSED, "alice", **IN_REVIEW), {}, NOTHING),
+    "a dismissal that names no review": (asked(CommandName.DISMISSED), {}, NOTHING),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("command", "told", "answer"), ANSWERS.values(), ids=ANSWERS)
+def test_a_command_is_heard_refused_or_left_alone(
+    store: Store, desk: Desk, handler: CommandHandler, command: CommandRequest, told: dict[str, Any], answer: Answer
+) -> None:
+    vars(desk).update(told)
+    handler.answer(command)
+    assert (desk.seen, wanted(store)) == (answer.seen, answer.trigger)
+    assert [(answer.said or "no words") in text for text in desk.said] == [True] * (answer.said is not None)
+    if answer.trigger is None:
+        for head_sha in (HEAD, NEWER):
+            assert store.decisions.find_decisions(pull(), head_sha) == NO_DECISIONS
 
 
 @pytest.mark.parametrize("command", [one for one in CommandName if COMMAND_RIGHTS[one].syntax])
@@ -148,39 +205,15 @@ def test_a_refusal_is_told_once_to_each_person(desk: Desk, handler: CommandHandl
     assert ["mallory" in one for one in desk.said] == [True, False]
 
 
-@pytest.mark.parametrize("command", [CommandName.FORCE, CommandName.CONTEST, CommandName.OVERRIDE])
-def test_nobody_overrules_a_verdict_on_their_own_pull_request(
-    store: Store, desk: Desk, handler: CommandHandler, command: CommandName
-) -> None:
-    desk.author = "Alice"
-    handler.answer(asked(command, "alice"))
-    assert (desk.seen, wanted(store)) == (["-1"], None)
-    assert "own pull request" in desk.said[0]
-
-
-def test_the_only_maintainer_overrides_their_own_pull_request_and_decides_nothing_else_about_it(
+def test_the_only_maintainer_overrides_their_own_pull_request(
     store: Store, desk: Desk, handler: CommandHandler
 ) -> None:
     desk.author, desk.is_alone = "Alice", True
-    handler.answer(asked(CommandName.CONTEST, "alice", comment_id=1))
-    assert desk.seen == ["-1"]
-    handler.answer(asked(CommandName.OVERRIDE, "alice", delivery="d2", comment_id=2))
-    assert (desk.seen, wanted(store)) == (["-1", "eyes"], Trigger.COMMAND)
+    handler.answer(asked(CommandName.OVERRIDE, "alice"))
+    assert (desk.seen, wanted(store)) == (["eyes"], Trigger.COMMAND)
     override = store.decisions.find_decisions(pull(), HEAD).override
     assert override is not None
     assert override.is_own
-
-
-def test_an_author_may_have_it_judged_again(store: Store, desk: Desk, handler: CommandHandler) -> None:
-    desk.author = "bob"
-    handler.answer(asked())
-    assert (desk.seen, wanted(store)) == (["eyes"], Trigger.COMMAND)
-
-
-def test_a_bot_is_never_answered(store: Store, desk: Desk, handler: CommandHandler) -> None:
-    handler.answer(asked(CommandName.OVERRIDE, "alice", is_bot=True))
-    handler.answer(asked(login="alice", delivery="d2", is_bot=True, misspelt="rejuge"))
-    assert (desk.seen, desk.said, wanted(store)) == ([], [], None)
 
 
 def test_a_misspelt_command_is_answered_once_with_the_nearest(desk: Desk, handler: CommandHandler) -> None:
@@ -190,20 +223,6 @@ def test_a_misspelt_command_is_answered_once_with_the_nearest(desk: Desk, handle
     assert desk.said == [
         "There is no command `/rejuge`. The nearest one is `/rejudge`; `/assay help` lists all of them."
     ]
-
-
-def test_a_reason_that_is_missing_is_asked_for(store: Store, desk: Desk, handler: CommandHandler) -> None:
-    handler.answer(asked(CommandName.OVERRIDE, "alice", reason=""))
-    assert (desk.seen, wanted(store)) == (["-1"], None)
-    assert "`/override REASON`" in desk.said[0]
-
-
-def test_a_pull_request_that_was_closed_meanwhile_is_left_alone(
-    store: Store, desk: Desk, handler: CommandHandler
-) -> None:
-    desk.is_open = False
-    handler.answer(asked())
-    assert (desk.seen, desk.said, wanted(store)) == ([], [], None)
 
 
 def test_the_same_words_in_an_edited_comment_are_followed_once(
@@ -218,7 +237,7 @@ def test_the_same_words_in_an_edited_comment_are_followed_once(
 
 
 def test_the_same_words_in_an_edited_review_are_followed_once(store: Store, handler: CommandHandler) -> None:
-    review: dict[str, Any] = {"comment_id": None, "in_review": True, "head_sha": HEAD, "review": BOBS}
+    review = dict(IN_REVIEW)
     handler.answer(asked(CommandName.CONTEST, **review))
     first = store.decisions.find_decisions(pull(), HEAD).contest
     handler.answer(asked(CommandName.CONTEST, delivery="d2", **review))
@@ -282,23 +301,6 @@ def test_an_override_does_not_fall_upon_a_commit_that_we_were_not_told_of_yet(
     assert (desk.seen, store.decisions.find_decisions(pull(), HEAD)) == (["-1"], NO_DECISIONS)
 
 
-@pytest.mark.parametrize("command", [CommandName.OVERRIDE, CommandName.CONTEST])
-def test_what_is_said_of_an_older_commit_is_not_said_of_the_newest(
-    store: Store, desk: Desk, handler: CommandHandler, command: CommandName
-) -> None:
-    handler.answer(asked(command, "alice", comment_id=None, in_review=True, head_sha=NEWER))
-    assert (
-        wanted(store),
-        store.decisions.find_decisions(pull(), HEAD),
-        store.decisions.find_decisions(pull(), NEWER),
-    ) == (
-        None,
-        NO_DECISIONS,
-        NO_DECISIONS,
-    )
-    assert desk.seen == []
-
-
 def test_a_press_contests_without_words_and_takes_none_away(store: Store, desk: Desk, handler: CommandHandler) -> None:
     press: dict[str, Any] = {"comment_id": None, "head_sha": HEAD, "reason": ""}
     handler.answer(asked(CommandName.CONTEST, **press))
@@ -306,13 +308,6 @@ def test_a_press_contests_without_words_and_takes_none_away(store: Store, desk: 
     handler.answer(asked(CommandName.CONTEST, delivery="d2"))
     handler.answer(asked(CommandName.CONTEST, delivery="d3", **press))
     assert (store.decisions.find_decisions(pull(), HEAD).open_contest_reason, desk.seen) == ("a reason", ["eyes"])
-
-
-def test_a_refused_press_leaves_nothing_but_a_line_in_the_log(
-    store: Store, desk: Desk, handler: CommandHandler
-) -> None:
-    handler.answer(asked(login="mallory", comment_id=None, head_sha=HEAD))
-    assert (desk.seen, desk.said, wanted(store)) == ([], [], None)
 
 
 def test_a_pause_says_how_long_and_why_and_ends_with_resume(store: Store, desk: Desk, handler: CommandHandler) -> None:
@@ -348,18 +343,8 @@ def test_a_code_owners_review_counts_for_the_commit_that_it_is_about(
     assert (review.login, review.is_approved, wanted(store)) == ("bob", approved, Trigger.COMMAND)
 
 
-@pytest.mark.parametrize(("login", "head_sha"), [("alice", HEAD), ("bob", NEWER), ("mallory", HEAD)])
-def test_a_review_of_somebody_else_or_of_another_commit_decides_nothing(
-    store: Store, desk: Desk, handler: CommandHandler, login: str, head_sha: str
-) -> None:
-    handler.answer(asked(CommandName.APPROVED, login, comment_id=None, head_sha=head_sha))
-    assert (desk.seen, desk.said, wanted(store)) == ([], [], None)
-    assert store.decisions.find_decisions(pull(), HEAD).review is None
-
-
 def reviewed(command: CommandName, login: str = "bob", review: ReviewRef = BOBS, **changes: Any) -> CommandRequest:
-    standard: dict[str, Any] = {"comment_id": None, "in_review": True, "head_sha": HEAD, "review": review}
-    return asked(command, login, f"{command} {review.id}", **{**standard, **changes})
+    return asked(command, login, f"{command} {review.id}", **{**IN_REVIEW, "review": review, **changes})
 
 
 @pytest.mark.parametrize("is_bot", [False, True], ids=["a person", "a bot"])
@@ -439,23 +424,76 @@ def test_a_dismissal_that_broke_off_goes_on(store: Store, handler: CommandHandle
     assert wanted(store) is Trigger.DISMISSED
 
 
-def test_a_dismissal_that_names_no_review_is_nothing(store: Store, handler: CommandHandler) -> None:
-    handler.answer(asked(CommandName.DISMISSED))
-    assert store.decisions.find_decisions(pull(), HEAD) == NO_DECISIONS
+HERE = PausedRepository.model_validate({"installation_id": 100, "repository_id": 7})
+PAUSED = JudgingCompleted(abstained(AbstainReason.PAUSED), dossier())
+
+
+def resumed(store: Store) -> int:
+    """Look at what waits now, not in a while."""
+    comes_again(store, keys.PAUSED_REPOSITORIES, HERE.model_dump_json())
+    return resume_paused_heads(store, SystemClock())
+
+
+def test_what_was_left_for_a_pause_is_asked_for_when_it_is_over(store: Store) -> None:
+    store.pauses.pause(pull().installation_id, pull().repository_id, JudgingPause(by="alice"))
+    update_paused_heads(store, wish(delivery_id="guid-1"), 7, PAUSED)
+    assert resumed(store) == 0, "it is paused"
+    assert store.pulls.find_request(pull()) is None
+    store.pauses.resume(pull().installation_id, pull().repository_id)
+    assert resumed(store) == 1
+    request = store.pulls.find_request(pull())
+    assert request is not None
+    assert (request.trigger, request.delivery_id, request.head_sha) == (Trigger.RESUMED, "resumed-7-guid-1", None)
+    assert resumed(store) == 0, "once"
+
+
+def test_a_draft_that_somebody_asked_for_in_a_pause_does_not_wait_when_it_is_over(store: Store) -> None:
+    update_paused_heads(store, wish(trigger=Trigger.REVIEW, draft=True), 7, PAUSED)
+    assert resumed(store) == 1
+    assert store.pulls.find_plan(pull()) is not None
+
+
+def test_a_pause_of_everything_keeps_all_waiting(store: Store) -> None:
+    store.pauses.pause_all(JudgingPause(by="alice"))
+    update_paused_heads(store, wish(), 7, PAUSED)
+    assert resumed(store) == 0
+    store.pauses.resume_all()
+    assert resumed(store) == 1
 
 
 @pytest.mark.parametrize(
-    ("command", "login", "seen"),
-    [
-        (CommandName.REJUDGE, "bob", ["eyes"]),
-        (CommandName.REJUDGE, "mallory", ["-1"]),
-        (CommandName.APPROVED, "bob", []),
-        (CommandName.APPROVED, "mallory", []),
-        (CommandName.DISMISSED, "alice", []),
-    ],
+    "outcome", [JudgingCompleted(rejected(), dossier()), JudgingDiscarded("closed")], ids=["judged", "closed"]
 )
-def test_a_command_in_a_review_is_seen_to_be_heard_and_what_a_review_decides_is_not_remarked_on(
-    desk: Desk, handler: CommandHandler, command: CommandName, login: str, seen: list[str]
+def test_what_was_judged_otherwise_meanwhile_is_not_asked_for_again(store: Store, outcome: JudgingOutcome) -> None:
+    update_paused_heads(store, wish(), 7, PAUSED)
+    update_paused_heads(store, wish(), 8, outcome)
+    assert store.paused_heads.list_requests(HERE) == ()
+    assert resumed(store) == 0
+
+
+@pytest.mark.parametrize(
+    "outcome", [JudgingSuperseded(NEWER), WaitForCi(timedelta(0), ())], ids=["overtaken", "waiting"]
+)
+def test_what_has_not_come_to_its_end_changes_nothing(store: Store, outcome: JudgingOutcome) -> None:
+    update_paused_heads(store, wish(), 7, PAUSED)
+    update_paused_heads(store, wish(), 8, outcome)
+    assert len(store.paused_heads.list_requests(HERE)) == 1
+
+
+def test_what_is_paused_again_and_again_is_still_told_by_its_first_delivery() -> None:
+    once: JudgeRequest = resumed_request(wish(delivery_id="guid-1"), 7)
+    assert resumed_request(once, 12).delivery_id == "resumed-12-guid-1"
+
+
+@pytest.mark.parametrize("is_paused", [False, True], ids=["goes on", "ASSAY_PAUSED is 1"])
+def test_the_dispatcher_looks_by_itself_unless_its_operator_paused_everything(
+    here: Settings,
+    store: Store,
+    is_paused: bool,  # noqa: FBT001 - both ways
 ) -> None:
-    handler.answer(reviewed(command, login))
-    assert desk.seen == seen
+    update_paused_heads(store, wish(), 7, PAUSED)
+    connection = rq_connection(here)
+    looked: Callable[[], object] = lambda: judge_queue(connection).job_ids  # noqa: E731 - shown as what it is
+    with dispatching(replace(here, is_paused=is_paused)):
+        assert becomes(looked, 1.0 if is_paused else 20.0) is not is_paused
+    connection.close()

@@ -190,25 +190,31 @@ def test_a_group_that_github_gave_up_is_judged_by_nobody(in_job: InJob, store: S
     assert pending.group.ended is GroupEnd.DEQUEUED
 
 
+def tries(run: Run, store: Store, times: int) -> None:
+    """Judge what waits as often, each time when its time has come."""
+    for _ in range(times):
+        with contextlib.suppress(JudgingFailed):
+            assert run()
+        assert run() is None, "not before its time"
+        becomes_due(store, pull())
+
+
+@pytest.fixture
+def impatient(here: Settings, store: Store) -> Run:
+    """As `run`, where an outage of GitHub is waited for no longer than anything else."""
+    return running(replace(here, timing=replace(here.timing, github_outage=0)), store)
+
+
 def check(world: World) -> str:
     return world.checks()[f"100/1 {HEAD}"]
-
-
-def test_a_judging_is_published_recorded_and_over(run: Run, store: Store, world: World) -> None:
-    store.pulls.request_judging(wish())
-    fence = run()
-    assert check(world) == "failure: judged"
-    assert [entry.fence for entry in store.ledger.entries(pull())] == [fence]
-    assert run() is None
 
 
 def test_an_outage_is_tried_again_and_then_given_up(run: Run, store: Store, world: World) -> None:
     world.order(pull(), *["unavailable"] * 3)
     store.pulls.request_judging(wish())
-    for _ in range(3):
-        assert world.checks() == {}
-        becomes_due(store, pull())
-        assert run()
+    tries(run, store, 2)
+    assert world.checks() == {}
+    assert run()
     assert check(world) == f"action_required: {GIVEN_UP}GitHub is unavailable: 502"
     assert run() is None
 
@@ -218,10 +224,7 @@ def test_while_github_is_away_a_judging_is_tried_for_longer_than_anything_else(
 ) -> None:
     world.order(pull(), *["away"] * 8)
     store.pulls.request_judging(wish())
-    for _ in range(8):
-        assert run()
-        assert run() is None, "not before its time"
-        becomes_due(store, pull())
+    tries(run, store, 8)
     assert world.checks() == {}
     run()
     assert check(world) == "failure: judged"
@@ -229,66 +232,46 @@ def test_while_github_is_away_a_judging_is_tried_for_longer_than_anything_else(
     assert told == [True] * 6, "what passes in a moment is not told"
 
 
+@pytest.mark.parametrize("is_older_judged", [False, True])
 def test_an_outage_that_lasts_longer_than_is_waited_is_told_if_it_can_be(
-    here: Settings, store: Store, world: World
+    impatient: Run, store: Store, world: World, *, is_older_judged: bool
 ) -> None:
-    run = running(replace(here, timing=replace(here.timing, github_outage=0)), store)
+    if is_older_judged:  # a verdict on record of an older head is not waited with
+        store.pulls.request_judging(wish())
+        impatient()
     world.order(pull(), *["away"] * 3)
-    store.pulls.request_judging(wish())
-    for _ in range(3):
-        run()
-        becomes_due(store, pull())
-    assert check(world) == f"action_required: {GIVEN_UP}GitHub is unavailable: 502"
-    assert run() is None
+    store.pulls.request_judging(wish(head_sha=NEWER))
+    tries(impatient, store, 3)
+    assert world.checks()[f"100/1 {NEWER}"] == f"action_required: {GIVEN_UP}GitHub is unavailable: 502"
+    assert impatient() is None
 
 
 @pytest.mark.parametrize("first", ["away", "bug x"])
 def test_what_can_not_be_told_while_github_is_away_is_judged_again_until_it_is_back(
-    here: Settings, store: Store, world: World, first: str
+    impatient: Run, store: Store, world: World, first: str
 ) -> None:
-    run = running(replace(here, timing=replace(here.timing, github_outage=0)), store)
     world.order(pull(), *["away"] * 2)  # as often as anything is tried
     world.order(pull(), *[first, "away"] * 10)  # the judging, and telling that there is none
     store.pulls.request_judging(wish())
-    for _ in range(12):
-        with contextlib.suppress(JudgingFailed):
-            assert run()
-        becomes_due(store, pull())
+    tries(impatient, store, 12)
     assert world.checks() == {}
-    run()
+    impatient()
     assert check(world) == "failure: judged"
-    assert run() is None
+    assert impatient() is None
 
 
 def test_a_verdict_that_is_on_record_is_waited_with_for_longer_than_any_outage(
-    here: Settings, store: Store, world: World
+    here: Settings, impatient: Run, store: Store, world: World
 ) -> None:
-    run = running(replace(here, timing=replace(here.timing, github_outage=0)), store)
     world.order(pull(), "record", *["away"] * 9)
     store.pulls.request_judging(wish())
-    for _ in range(10):
-        assert run()
-        assert run() is None, "not before its time"
-        becomes_due(store, pull())
+    tries(impatient, store, 10)
     assert not any("given up" in str(one["said"]) for one in world.story("wrote"))
     told = [datetime.fromisoformat(str(one["until"])) for one in world.story("put off")]
     assert told[-1] - SystemClock().now() > timedelta(seconds=here.timing.github_delay * 5), "ever seldomer"
-    run()
+    impatient()
     assert check(world) == "failure: judged"
-    assert run() is None
-
-
-def test_of_an_older_head_a_verdict_on_record_is_not_waited_with(here: Settings, store: Store, world: World) -> None:
-    run = running(replace(here, timing=replace(here.timing, github_outage=0)), store)
-    store.pulls.request_judging(wish())
-    run()
-    world.order(pull(), *["away"] * 3)
-    store.pulls.request_judging(wish(head_sha=NEWER))
-    for _ in range(3):
-        run()
-        becomes_due(store, pull())
-    assert world.checks()[f"100/1 {NEWER}"] == f"action_required: {GIVEN_UP}GitHub is unavailable: 502"
-    assert run() is None
+    assert impatient() is None
 
 
 def test_what_was_judged_in_vain_comes_again_after_its_wait_and_says_that_it_does(
@@ -312,9 +295,7 @@ def test_what_was_judged_in_vain_comes_again_after_its_wait_and_says_that_it_doe
 def test_a_rate_limit_is_waited_for(run: Run, store: Store, world: World) -> None:
     world.order(pull(), "limited 3600")
     store.pulls.request_judging(wish())
-    run()
-    assert run() is None, "not before that time"
-    becomes_due(store, pull())
+    tries(run, store, 1)
     run()
     assert check(world) == "failure: judged"
 
@@ -344,20 +325,23 @@ def test_what_one_limit_put_off_comes_back_in_turns_that_its_checks_tell(
     assert all(abs(told[f"100/{number}"] - at[number]) < 1 for number in many)
 
 
-def test_a_refusal_of_github_is_told_at_once(run: Run, store: Store, world: World) -> None:
-    world.order(pull(), "forbidden")
-    store.pulls.request_judging(wish())
-    run()
-    assert check(world) == f"action_required: {GIVEN_UP}checks: write is missing"
-    assert run() is None
-
-
-@pytest.mark.parametrize("step", ["gone", "dropped"])
-def test_where_nobody_waits_nothing_is_told(run: Run, store: Store, world: World, step: str) -> None:
+@pytest.mark.parametrize(
+    ("step", "said"),
+    [
+        ("", "failure: judged"),
+        ("forbidden", f"action_required: {GIVEN_UP}checks: write is missing"),
+        ("gone", None),
+        ("dropped", None),
+    ],
+)
+def test_a_judging_ends_at_once_and_where_nobody_waits_nothing_is_told(
+    run: Run, store: Store, world: World, step: str, said: str | None
+) -> None:
     world.order(pull(), step)
     store.pulls.request_judging(wish())
-    assert run()
-    assert world.checks() == {}
+    fence = run()
+    assert world.checks() == ({} if said is None else {f"100/1 {HEAD}": said})
+    assert [entry.fence for entry in store.ledger.entries(pull())] == [fence] * (step == "")
     assert run() is None
 
 
@@ -390,50 +374,35 @@ def dies(store: Store, entry: LedgerEntry | None = None) -> None:
     store.pulls.requeue_dead(pull(), given.fence)
 
 
-def test_a_dossier_that_kills_its_judge_is_given_up_after_as_many_tries(run: Run, store: Store, world: World) -> None:
-    store.pulls.request_judging(wish())
-    for _ in range(3):
-        dies(store)
+@pytest.mark.parametrize(
+    ("is_recorded", "asked_later_s", "deaths", "begins", "said"),
+    [
+        (False, 0, 3, 0, f"action_required: {GIVEN_UP}Assay tried 3 times and came to no end."),
+        (True, 0, 5, 1, "failure: judged"),
+        (True, 0, 6, 0, f"action_required: {GIVEN_UP}Assay tried 6 times and came to no end."),
+        (True, 1, 3, 0, f"action_required: {GIVEN_UP}Assay tried 3 times and came to no end."),
+    ],
+    ids=["unrecorded", "recorded", "never published", "asked for again since the record"],
+)
+def test_what_kills_its_judges_is_given_up_and_a_verdict_on_record_is_tried_as_often_again(  # noqa: PLR0913 - a table
+    run: Run,
+    store: Store,
+    world: World,
+    *,
+    is_recorded: bool,
+    asked_later_s: int,
+    deaths: int,
+    begins: int,
+    said: str,
+) -> None:
+    entry = judged_as(HEAD, 1)
+    store.pulls.request_judging(wish(requested_at=entry.created_at + timedelta(seconds=asked_later_s)))
+    for number in range(deaths):
+        dies(store, entry if is_recorded and number == 0 else None)
     run()
-    assert world.story("began") == []
-    assert check(world) == f"action_required: {GIVEN_UP}Assay tried 3 times and came to no end."
+    assert len(world.story("began")) == begins
+    assert check(world) == said
     assert run() is None
-
-
-def test_a_verdict_whose_judges_were_killed_before_they_could_publish_it_is_tried_as_often_again(
-    run: Run, store: Store, world: World
-) -> None:
-    entry = judged_as(HEAD, 1)
-    store.pulls.request_judging(wish(requested_at=entry.created_at))
-    dies(store, entry)
-    for _ in range(4):
-        dies(store)
-    run()
-    assert [line["what"] for line in world.story("began")] == ["began"]
-    assert check(world) == "failure: judged"
-
-
-def test_a_verdict_that_kills_whoever_publishes_it_is_given_up_in_the_end(run: Run, store: Store, world: World) -> None:
-    entry = judged_as(HEAD, 1)
-    store.pulls.request_judging(wish(requested_at=entry.created_at))
-    dies(store, entry)
-    for _ in range(5):
-        dies(store)
-    run()
-    assert world.story("began") == []
-    assert check(world) == f"action_required: {GIVEN_UP}Assay tried 6 times and came to no end."
-
-
-def test_a_verdict_from_before_somebody_asked_again_is_not_published_for_the_one_he_asked_for(
-    run: Run, store: Store, world: World
-) -> None:
-    entry = judged_as(HEAD, 1)
-    store.pulls.request_judging(wish(requested_at=entry.created_at + timedelta(seconds=1)))
-    dies(store, entry)
-    dies(store)
-    dies(store)
-    run()
-    assert check(world) == f"action_required: {GIVEN_UP}Assay tried 3 times and came to no end."
 
 
 def test_other_checks_are_waited_for_without_counting(run: Run, store: Store, world: World) -> None:

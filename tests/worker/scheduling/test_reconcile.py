@@ -32,7 +32,8 @@ NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 HERE = InstallationId(100)
 THERE, ELSEWHERE = InstallationId(101), InstallationId(102)
 MAIN, OWN = hash_base("main"), hash_base("agents-own")
-A_DAY_AGO = NOW - timedelta(days=1)
+A_DAY_AGO, A_MONTH_AGO, A_YEAR_AGO = (NOW - timedelta(days=days) for days in (1, 30, 365))
+NEW_HERE = RepositoryId(7)
 LATER, LATEST = 1000, 10_000
 """From here on attempts are counted that somebody asked for."""
 
@@ -92,18 +93,22 @@ class Hooks:
         )
 
 
+def redelivering(store: Store, hooks: Hooks, clock: Hand | None = None) -> MissedDeliveries:
+    return MissedDeliveries(hooks, RedisProgress(store.client), clock or Hand())
+
+
 def test_a_delivery_that_fails_every_time_is_given_up(store: Store) -> None:
     hooks = Hooks("broken")
-    redelivering = MissedDeliveries(hooks, RedisProgress(store.client), Hand())
-    assert [redelivering.run() for _ in range(MOST_TIMES + 2)] == [1] * MOST_TIMES + [0, 0]
+    missed = redelivering(store, hooks)
+    assert [missed.run() for _ in range(MOST_TIMES + 2)] == [1] * MOST_TIMES + [0, 0]
 
 
 def test_so_many_at_a_time_and_the_others_the_next_time(store: Store) -> None:
     hooks, clock = Hooks(*(f"d{number}" for number in range(2 * MAX_REDELIVERIES + 1))), Hand()
     first_ones = [one.id for one in hooks.sent]
-    redelivering = MissedDeliveries(hooks, RedisProgress(store.client), clock)
+    missed = redelivering(store, hooks, clock)
     for _ in range(3):
-        redelivering.run()
+        missed.run()
         clock.at += timedelta(minutes=20)
     assert [one for one in hooks.asked if one < LATER] == first_ones
     assert len(hooks.asked) <= 3 * MAX_REDELIVERIES
@@ -112,22 +117,22 @@ def test_so_many_at_a_time_and_the_others_the_next_time(store: Store) -> None:
 def test_what_is_given_up_holds_nothing_back(store: Store) -> None:
     broken = [f"broken{number}" for number in range(MAX_REDELIVERIES)]
     hooks = Hooks(*broken)
-    redelivering = MissedDeliveries(hooks, RedisProgress(store.client), Hand())
+    missed = redelivering(store, hooks)
     for _ in range(MOST_TIMES):
-        redelivering.run()
+        missed.run()
     hooks.fails(LATEST, "lost")
-    assert redelivering.run() == 1
+    assert missed.run() == 1
     assert hooks.asked[-1] == LATEST
 
 
 def test_a_look_begins_a_little_before_the_last_one_and_never_at_the_beginning_of_time(store: Store) -> None:
     hooks, clock = Hooks(), Hand()
-    redelivering = MissedDeliveries(hooks, RedisProgress(store.client), clock)
-    redelivering.run()
+    missed = redelivering(store, hooks, clock)
+    missed.run()
     clock.at = NOW + timedelta(minutes=5)
-    redelivering.run()
+    missed.run()
     clock.at = NOW + timedelta(days=30)
-    redelivering.run()
+    missed.run()
     assert hooks.looked_from == [NOW - timedelta(hours=1), NOW - timedelta(minutes=10), NOW + timedelta(days=27)]
 
 
@@ -143,10 +148,10 @@ class Mending(Hooks):
 def test_a_list_that_is_too_long_for_one_look_is_read_on_where_it_stopped(store: Store) -> None:
     hooks, clock = Mending(*(f"d{number}" for number in range(5 * MAX_REDELIVERIES))), Hand()
     hooks.most = 2 * MAX_REDELIVERIES
-    redelivering = MissedDeliveries(hooks, RedisProgress(store.client), clock)
+    missed = redelivering(store, hooks, clock)
     for _ in range(12):
         clock.at += timedelta(minutes=5)
-        redelivering.run()
+        missed.run()
     assert sorted(hooks.asked) == list(range(1, 5 * MAX_REDELIVERIES + 1))
     assert max(hooks.read) <= hooks.most
     assert items(store.client.call("HKEYS", keys.MISSED_DELIVERIES.name)) == []
@@ -155,11 +160,11 @@ def test_a_list_that_is_too_long_for_one_look_is_read_on_where_it_stopped(store:
 def test_what_comes_while_a_long_list_is_read_is_read_after_it(store: Store) -> None:
     hooks, clock = Mending(*(f"d{number}" for number in range(5))), Hand()
     hooks.most = 2
-    redelivering = MissedDeliveries(hooks, RedisProgress(store.client), clock)
-    redelivering.run()
+    missed = redelivering(store, hooks, clock)
+    missed.run()
     hooks.fails(LATEST, "new")
     for _ in range(9):
-        redelivering.run()
+        missed.run()
     assert sorted(hooks.asked) == [1, 2, 3, 4, 5, LATEST]
 
 
@@ -168,20 +173,20 @@ def test_a_first_attempt_that_is_read_after_the_one_that_came_through_is_not_ask
     hooks.comes_through(LATER, "a")
     hooks.fails(LATER + 1, "b")
     hooks.most = 1
-    redelivering = MissedDeliveries(hooks, RedisProgress(store.client), Hand())
+    missed = redelivering(store, hooks)
     for _ in range(4):
-        redelivering.run()
+        missed.run()
     assert hooks.asked == [LATER + 1]
 
 
 def test_what_waits_to_be_asked_for_and_arrives_meanwhile_is_let_go(store: Store) -> None:
     hooks = Hooks(*(f"d{number}" for number in range(MAX_REDELIVERIES + 1)))
-    redelivering = MissedDeliveries(hooks, RedisProgress(store.client), Hand())
-    redelivering.run()
+    missed = redelivering(store, hooks)
+    missed.run()
     last = f"d{MAX_REDELIVERIES}"
     hooks.sent = []
     hooks.comes_through(LATEST, last)
-    redelivering.run()
+    missed.run()
     assert MAX_REDELIVERIES + 1 not in hooks.asked
 
 
@@ -193,11 +198,11 @@ def test_nobody_reads_on_while_many_wait_and_what_is_too_old_is_let_go(store: St
         for one in range(MAX_PENDING)
     ]
     progress.add_pending(waits)
-    redelivering = MissedDeliveries(hooks, progress, clock)
-    redelivering.run()
+    missed = redelivering(store, hooks, clock)
+    missed.run()
     assert (hooks.looked_from, len(hooks.asked)) == ([], MAX_REDELIVERIES)
     clock.at += timedelta(days=3)
-    assert redelivering.run() == 0
+    assert missed.run() == 0
     assert progress.pending() == []
 
 
@@ -220,24 +225,24 @@ def test_one_that_github_fails_to_make_again_holds_nobody_behind_it(
     store: Store, caplog: pytest.LogCaptureFixture
 ) -> None:
     hooks, clock, told = Stubborn("odd", "a", "b", stuck={"odd"}), Hand(), list[str]()
-    redelivering = MissedDeliveries(hooks, RedisProgress(store.client), clock, lambda one: told.append(one.guid))
-    assert redelivering.run() == 2
+    missed = MissedDeliveries(hooks, RedisProgress(store.client), clock, lambda one: told.append(one.guid))
+    assert missed.run() == 2
     assert hooks.tried == ["odd", "a", "b"]
     for number in range(1, MAX_FAILED_ATTEMPTS):
         assert told == []
         hooks.tried.clear()
         hooks.sent.clear()
         hooks.fails(LATEST + number, f"new{number}")
-        assert redelivering.run() == 1
+        assert missed.run() == 1
         assert hooks.tried == [f"new{number}", "odd"], "behind the others"
     assert told == ["odd"]
     assert [one.levelname for one in caplog.records if "passed over" in one.message] == ["WARNING"]
     hooks.sent.clear()
-    redelivering.run()
+    missed.run()
     assert told == ["odd"], "once"
     hooks.stuck = ()
     hooks.tried.clear()
-    assert redelivering.run() == 1
+    assert missed.run() == 1
     assert hooks.tried == ["odd"], "and not lost"
 
 
@@ -245,13 +250,13 @@ def test_where_github_is_away_few_are_tried_and_none_is_lost(store: Store) -> No
     guids = [f"d{number}" for number in range(20)]
     hooks = Stubborn(*guids, stuck=guids)
     progress = RedisProgress(store.client)
-    redelivering = MissedDeliveries(hooks, progress, Hand())
+    missed = redelivering(store, hooks)
     for _ in range(2):
         with pytest.raises(Outage):
-            redelivering.run()
+            missed.run()
     assert hooks.tried == guids[: 2 * MAX_CONSECUTIVE_FAILURES], "others the next time"
     hooks.stuck = ()
-    assert redelivering.run() == len(guids)
+    assert missed.run() == len(guids)
     assert progress.pending() == []
 
 
@@ -263,7 +268,7 @@ def test_a_rate_limit_is_nobodys_failure(store: Store) -> None:
 
     hooks, progress = Limited("a", "b"), RedisProgress(store.client)
     with pytest.raises(RateLimited):
-        MissedDeliveries(hooks, progress, Hand()).run()
+        redelivering(store, hooks).run()
     assert [one.failed for one in progress.pending()] == [0, 0]
     assert hooks.asked == [1]
 
@@ -332,22 +337,40 @@ def book(store: Store) -> Book:
     return Book(store)
 
 
-class Nothing:
-    """GitHub shows no check of ours."""
+CHECK = CheckRunId(77)
+OPEN, ENDED = PublishedCheckRun(CHECK, None, "Judging"), PublishedCheckRun(CHECK, "success", "Accepted")
 
-    def newest_runs(self, installation: InstallationId, asked: Sequence[JudgeRequest]) -> Sequence[None]:
-        del installation
-        return [None] * len(asked)
+
+class GitHub:
+    """Shows the same for every head. `then` happens between its answer and what is made of it."""
+
+    def __init__(self, run: PublishedCheckRun | None) -> None:
+        self.run = run
+        self.asked: list[int] = []
+        self.then: Callable[[], object] = lambda: None
+
+    def newest_runs(
+        self, installation: InstallationId, asked: Sequence[JudgeRequest]
+    ) -> Sequence[PublishedCheckRun | None]:
+        assert installation == HERE or not asked
+        self.asked += [one.pull.number for one in asked]
+        self.then()
+        return [self.run] * len(asked)
 
 
 def sweeping(town: Town, book: Book) -> OpenPullSweep:
-    progress, reopened = RedisProgress(book.store.client), ReopenedCheckSweep(Nothing(), book.store)
+    progress, reopened = RedisProgress(book.store.client), ReopenedCheckSweep(GitHub(None), book.store)
     return OpenPullSweep(town, book.store, progress, book.clock, reopened, book.greets)
+
+
+def sweep(book: Book, *found: OpenRepository, since: datetime = A_DAY_AGO) -> int:
+    """Sweep an installation of *since* where these are open."""
+    return sweeping(Town(found), book).run(HERE, since)
 
 
 def test_a_head_without_its_check_is_taken_up_and_one_that_has_it_is_left(book: Book) -> None:
     book.store.checks().record_opened(pull(1), HEAD, check=5)  # pyright: ignore[reportArgumentType] - a number will do
-    assert sweeping(Town([around(7, 1, 2)]), book).run(HERE, NOW - timedelta(days=1)) == 1
+    assert sweep(book, around(7, 1, 2)) == 1
     [request] = book.wanted
     assert (request.pull.number, request.trigger, request.head_sha) == (2, Trigger.SWEEP, HEAD)
 
@@ -360,66 +383,58 @@ def has_its_check(book: Book, *, base: BaseHash | None) -> None:
 
 def test_one_that_went_into_another_base_without_a_word_is_judged_by_that(book: Book) -> None:
     has_its_check(book, base=MAIN)
-    assert sweeping(Town([around(7, 1)]), book).run(HERE, A_DAY_AGO) == 0
-    assert sweeping(Town([around(7, 1, base=OWN)]), book).run(HERE, A_DAY_AGO) == 1
+    assert sweep(book, around(7, 1)) == 0
+    assert sweep(book, around(7, 1, base=OWN)) == 1
     [request] = book.wanted
     assert (request.trigger, request.head_sha, request.base) == (Trigger.BASE, HEAD, OWN)
     assert book.store.pulls.record_base(pull(), MAIN) == OWN
-    assert sweeping(Town([around(7, 1, base=OWN)]), book).run(HERE, A_DAY_AGO) == 0, "and once"
+    assert sweep(book, around(7, 1, base=OWN)) == 0, "and once"
 
 
 def test_one_that_came_back_to_an_earlier_head_without_a_word_is_judged_there(book: Book) -> None:
     has_its_check(book, base=MAIN)
     book.store.pulls.request_judging(wish(head_sha=NEWER, base=MAIN))
     book.store.checks().record_opened(pull(), NEWER, CheckRunId(6))
-    assert sweeping(Town([around(7, 1, head_sha=NEWER)]), book).run(HERE, A_DAY_AGO) == 0
-    assert sweeping(Town([around(7, 1)]), book).run(HERE, A_DAY_AGO) == 0, "whoever judges the newer one asks GitHub"
+    assert sweep(book, around(7, 1, head_sha=NEWER)) == 0
+    assert sweep(book, around(7, 1)) == 0, "whoever judges the newer one asks GitHub"
     book.store.client.call("HDEL", keys.pull(pull()).name, "state")
-    assert sweeping(Town([around(7, 1)]), book).run(HERE, A_DAY_AGO) == 1
+    assert sweep(book, around(7, 1)) == 1
     [request] = book.wanted
     assert (request.trigger, request.head_sha) == (Trigger.SWEEP, HEAD)
-    assert sweeping(Town([around(7, 1)]), book).run(HERE, A_DAY_AGO) == 0, "and once"
+    assert sweep(book, around(7, 1)) == 0, "and once"
 
 
 def test_one_of_which_no_base_is_known_is_left_until_it_goes_into_another_one_than_was_seen(book: Book) -> None:
     has_its_check(book, base=None)
-    assert sweeping(Town([around(7, 1)]), book).run(HERE, A_DAY_AGO) == 0
-    assert sweeping(Town([around(7, 1, base=OWN)]), book).run(HERE, A_DAY_AGO) == 1
+    assert sweep(book, around(7, 1)) == 0
+    assert sweep(book, around(7, 1, base=OWN)) == 1
     [request] = book.wanted
     assert (request.trigger, request.base) == (Trigger.BASE, OWN)
 
 
 def test_one_that_went_into_another_base_before_assay_came_stays_greeted(book: Book) -> None:
-    town = Town([around(7, 1, opened_at=NOW - timedelta(days=2))])
-    assert sweeping(town, book).run(HERE, A_DAY_AGO) == 1
-    town = Town([around(7, 1, opened_at=NOW - timedelta(days=2), base=OWN)])
-    assert sweeping(town, book).run(HERE, A_DAY_AGO) == 0
-    assert sweeping(Town([around(7, 1, opened_at=NOW - timedelta(days=2))]), book).run(HERE, A_DAY_AGO) == 0
+    assert sweep(book, around(7, 1, opened_at=NOW - timedelta(days=2))) == 1
+    assert sweep(book, around(7, 1, opened_at=NOW - timedelta(days=2), base=OWN)) == 0
+    assert sweep(book, around(7, 1, opened_at=NOW - timedelta(days=2))) == 0
     assert (book.greeted, book.wanted) == ([1], [])
     assert book.store.client.call("EXISTS", keys.pull(pull()).name) == 0
 
 
-def test_what_is_older_than_the_installation_is_only_greeted_unless_somebody_asked_for_it(book: Book) -> None:
-    book.store.pulls.request_judging(wish(2))
-    town = Town([around(7, 1, 2, opened_at=NOW - timedelta(days=2))])
-    assert sweeping(town, book).run(HERE, NOW - timedelta(days=1)) == 2
-    assert (book.greeted, [one.pull.number for one in book.wanted]) == ([1], [2])
-
-
-def test_what_was_ever_judged_is_judged_again_however_long_ago(book: Book) -> None:
-    judged_once(book.store)
-    town = Town([around(7, 1, opened_at=NOW - timedelta(days=2))])
-    sweeping(town, book).run(HERE, NOW - timedelta(days=1))
-    assert (book.greeted, [one.pull.number for one in book.wanted]) == ([], [1])
-
-
-A_YEAR_AGO, A_MONTH_AGO = NOW - timedelta(days=365), NOW - timedelta(days=30)
-NEW_HERE = RepositoryId(7)
+@pytest.mark.parametrize(
+    "known",
+    [lambda book: book.store.pulls.request_judging(wish()), lambda book: judged_once(book.store)],
+    ids=["asked for", "judged"],
+)
+def test_what_is_older_than_the_installation_is_only_greeted_unless_it_was_asked_for_or_ever_judged(
+    book: Book, known: Callable[[Book], object]
+) -> None:
+    known(book)
+    assert sweep(book, around(7, 1, 2, opened_at=NOW - timedelta(days=2))) == 2
+    assert (book.greeted, [one.pull.number for one in book.wanted]) == ([2], [1])
 
 
 def test_an_old_repository_that_is_new_to_an_old_installation_is_greeted_by_whoever_sees_it_first(book: Book) -> None:
-    town = Town([around(NEW_HERE, 1, 2, opened_at=A_MONTH_AGO)])
-    sweeping(town, book).run(HERE, A_YEAR_AGO)
+    sweep(book, around(NEW_HERE, 1, 2, opened_at=A_MONTH_AGO), since=A_YEAR_AGO)
     assert (book.greeted, book.wanted) == ([1, 2], [])
     told = RepositoryAdded(
         installation_id=HERE, repository_id=NEW_HERE, repository="acme/r7", since=NOW + timedelta(days=1)
@@ -431,17 +446,17 @@ def test_an_old_repository_that_is_new_to_an_old_installation_is_greeted_by_whoe
 
 
 def test_what_was_greeted_is_left_until_it_is_pushed_to_however_long_ago_that_was(book: Book) -> None:
-    sweeping(Town([around(NEW_HERE, 1, opened_at=A_MONTH_AGO)]), book).run(HERE, A_YEAR_AGO)
+    sweep(book, around(NEW_HERE, 1, opened_at=A_MONTH_AGO), since=A_YEAR_AGO)
     book.clock.at = NOW + timedelta(days=90)
-    assert sweeping(Town([around(NEW_HERE, 1, opened_at=A_MONTH_AGO)]), book).run(HERE, A_YEAR_AGO) == 0
+    assert sweep(book, around(NEW_HERE, 1, opened_at=A_MONTH_AGO), since=A_YEAR_AGO) == 0
     pushed = around(NEW_HERE, 1, opened_at=A_MONTH_AGO, head_sha=NEWER)
-    assert sweeping(Town([pushed]), book).run(HERE, A_YEAR_AGO) == 1
+    assert sweep(book, pushed, since=A_YEAR_AGO) == 1
     assert ([one.head_sha for one in book.wanted], book.greeted) == ([NEWER], [1])
 
 
 def test_what_was_opened_in_the_second_in_which_a_repository_was_seen_is_not_old(book: Book) -> None:
     book.clock.at = NOW + timedelta(milliseconds=900)
-    assert sweeping(Town([around(NEW_HERE, 1, opened_at=NOW)]), book).run(HERE, A_YEAR_AGO) == 1
+    assert sweep(book, around(NEW_HERE, 1, opened_at=NOW), since=A_YEAR_AGO) == 1
     assert ([one.pull.number for one in book.wanted], book.greeted) == ([1], [])
 
 
@@ -449,11 +464,12 @@ def test_what_was_opened_since_a_repository_was_first_seen_is_missed_though_noth
     told = RepositoryAdded(installation_id=HERE, repository_id=NEW_HERE, repository="acme/r7", since=A_MONTH_AGO)
     add_repositories(book.store.client, [told])
     book.store.added_repositories.complete(told)
-    sweeping(Town([around(8)]), book).run(HERE, A_YEAR_AGO)
+    sweep(book, around(8), since=A_YEAR_AGO)
     book.clock.at = NOW + timedelta(hours=2)
     later = NOW + timedelta(hours=1)
-    town = Town([around(NEW_HERE, 1, opened_at=NOW - timedelta(days=29)), around(8, 2, opened_at=later)])
-    sweeping(town, book).run(HERE, A_YEAR_AGO)
+    sweep(
+        book, around(NEW_HERE, 1, opened_at=NOW - timedelta(days=29)), around(8, 2, opened_at=later), since=A_YEAR_AGO
+    )
     assert ([one.pull.number for one in book.wanted], book.greeted) == ([1, 2], [])
 
 
@@ -493,8 +509,7 @@ def test_a_repository_that_is_to_be_greeted_is_left_until_it_was(book: Book) -> 
             installation_id=installation, repository_id=RepositoryId(repository), repository="acme/new", since=NOW
         )
         add_repositories(book.store.client, [new])
-    town = Town([around(7, 1), around(8, 2)])
-    assert sweeping(town, book).run(HERE, NOW - timedelta(days=365)) == 1
+    assert sweep(book, around(7, 1), around(8, 2), since=A_YEAR_AGO) == 1
     assert [one.pull.number for one in book.wanted] == [2]
 
 
@@ -503,7 +518,7 @@ def test_an_outage_of_one_installation_keeps_nobody_from_the_others(
 ) -> None:
     town = Town([around(7, 1)])
     town.down = {THERE}
-    sweeping(town, book).run_all((one, NOW - timedelta(days=1)) for one in (THERE, HERE, ELSEWHERE))
+    sweeping(town, book).run_all((one, A_DAY_AGO) for one in (THERE, HERE, ELSEWHERE))
     assert town.visited == [THERE, HERE, ELSEWHERE]
     took_up = [vars(one)["installation_id"] for one in caplog.records if one.message.startswith("took up")]
     assert took_up == [HERE, ELSEWHERE]
@@ -529,35 +544,13 @@ def test_every_sweep_goes_on_where_the_one_before_it_stopped(book: Book) -> None
 
 
 def test_so_many_heads_at_a_time(book: Book) -> None:
-    town = Town([around(7, *range(1, MAX_HEADS + 10))])
-    assert sweeping(town, book).run(HERE, NOW - timedelta(days=1)) == MAX_HEADS
+    assert sweep(book, around(7, *range(1, MAX_HEADS + 10))) == MAX_HEADS
 
 
 def test_a_sweep_waits_while_pull_requests_need_what_is_left(book: Book) -> None:
     town = Town([around(7, 1)])
     town.is_closed = True
     assert sweeping(town, book).run(HERE, NOW) == 0
-
-
-CHECK = CheckRunId(77)
-OPEN, ENDED = PublishedCheckRun(CHECK, None, "Judging"), PublishedCheckRun(CHECK, "success", "Accepted")
-
-
-class GitHub:
-    """Shows the same for every head. `then` happens between its answer and what is made of it."""
-
-    def __init__(self, run: PublishedCheckRun | None) -> None:
-        self.run = run
-        self.asked: list[int] = []
-        self.then: Callable[[], object] = lambda: None
-
-    def newest_runs(
-        self, installation: InstallationId, asked: Sequence[JudgeRequest]
-    ) -> Sequence[PublishedCheckRun | None]:
-        assert installation == HERE
-        self.asked += [one.pull.number for one in asked]
-        self.then()
-        return [self.run] * len(asked)
 
 
 def judged(store: Store, ref: PullRef | None = None) -> None:
@@ -569,6 +562,16 @@ def judged(store: Store, ref: PullRef | None = None) -> None:
 def restored(store: Store) -> None:
     """What is known was noted by a server that is none any more."""
     store.client.call("HSET", keys.pull(pull()).name, "served", "another")
+
+
+def judged_elsewhere(store: Store) -> None:
+    """It was judged, and what is known of that was noted by a server that is none any more."""
+    judged(store)
+    restored(store)
+
+
+def greeted(store: Store) -> None:
+    store.pulls.record_initial_head(pull(), HEAD)
 
 
 def look(store: Store, github: GitHub, *numbers: int) -> int:
@@ -583,8 +586,7 @@ def test_what_this_server_saw_judged_is_asked_about_no_more(store: Store) -> Non
 
 
 def test_a_check_that_is_open_at_github_alone_is_looked_at_again_and_once(store: Store) -> None:
-    judged(store)
-    restored(store)
+    judged_elsewhere(store)
     github = GitHub(OPEN)
     assert look(store, github) == 1
     again = starts(store)
@@ -596,18 +598,19 @@ def test_a_check_that_is_open_at_github_alone_is_looked_at_again_and_once(store:
     assert look(store, github) == 0, "this server asked for that check once"
 
 
-@pytest.mark.parametrize("run", [ENDED, None])
-def test_one_that_ended_at_github_too_is_asked_about_once(store: Store, run: PublishedCheckRun | None) -> None:
-    judged(store)
-    restored(store)
-    github = GitHub(run)
+@pytest.mark.parametrize(("known", "run"), [(judged_elsewhere, ENDED), (judged_elsewhere, None), (greeted, ENDED)])
+def test_one_that_ended_at_github_too_is_asked_about_once(
+    store: Store, known: Callable[[Store], None], run: PublishedCheckRun | None
+) -> None:
+    known(store)
+    github, initial = GitHub(run), store.pulls.find_initial_head(pull())
     assert [look(store, github), look(store, github)] == [0, 0]
     assert github.asked == [1]
+    assert store.pulls.find_initial_head(pull()) == initial
 
 
 def test_what_happens_after_github_answered_leaves_its_answer_behind(store: Store) -> None:
-    judged(store)
-    restored(store)
+    judged_elsewhere(store)
     github = GitHub(OPEN)
     github.then = lambda: store.pulls.request_judging(wish())
     assert look(store, github) == 0, "who judges by now ends the check himself"
@@ -615,8 +618,7 @@ def test_what_happens_after_github_answered_leaves_its_answer_behind(store: Stor
 
 
 def test_what_happens_while_it_is_found_as_known_leaves_it_in_doubt(store: Store) -> None:
-    judged(store)
-    restored(store)
+    judged_elsewhere(store)
     before = store.checks().doubt(pull(), HEAD)
     store.client.call("HINCRBY", keys.pull(pull()).name, "seq", 1)
     store.checks().is_as_known(pull(), HEAD, before)
@@ -627,14 +629,6 @@ def test_one_that_was_only_greeted_is_judged_if_somebody_had_asked_for_that(stor
     store.pulls.record_initial_head(pull(), HEAD)
     assert look(store, GitHub(OPEN)) == 1
     assert starts(store).request.delivery_id.startswith(f"late-check-{CHECK}-")
-
-
-def test_one_that_was_greeted_and_ended_at_github_too_is_asked_about_once(store: Store) -> None:
-    store.pulls.record_initial_head(pull(), HEAD)
-    github = GitHub(ENDED)
-    assert [look(store, github), look(store, github)] == [0, 0]
-    assert github.asked == [1]
-    assert store.pulls.find_initial_head(pull()) == HEAD
 
 
 def test_a_head_that_nobody_named_is_none(store: Store) -> None:

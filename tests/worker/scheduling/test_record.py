@@ -1,15 +1,23 @@
 """Each opinion is an entry of its own beside the verdict it led to, and decides nothing in later rounds."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
 
+from tests.worker.adapters.redis.played import HEAD, NEWER, pull
+from tests.worker.adapters.redis.watching import judged
 from tests.worker.judge.judge_context import bench, docket
 from tests.worker.judge.making import DIFF, accept, dossier, entry, model_of, reject
 from tests.worker.judge.verdicts import rejected
+from tests.worker.publishing.texts.samples import accepted
+from tests.worker.publishing.texts.samples import dossier as stored
+from worker.adapters.redis import keys
+from worker.adapters.redis.connection.encryption import Codec
+from worker.adapters.redis.store import Store
 from worker.domain.dossier import Ci, CiCheck, CiState, Dossier
-from worker.domain.ids import BaseHash, InstallationId, RepositoryId
+from worker.domain.ids import BaseHash, InstallationId, RepositoryId, new_eval_id
 from worker.domain.judge_request import PullRef
 from worker.domain.ports import EntryWithEvents
 from worker.domain.verdict.audit import AuditRecord
@@ -17,7 +25,14 @@ from worker.domain.verdict.events import EvalTrigger, EvaluationStarted, Event
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.judge.judge import fingerprint_of, judge_with_record
 from worker.scheduling.pipeline import carry_over_or_judge
-from worker.scheduling.record import EventPublishing, VerdictRecorder, VerdictStores, record, record_beside
+from worker.scheduling.record import (
+    EventPublishing,
+    PreviousDossier,
+    VerdictRecorder,
+    VerdictStores,
+    record,
+    record_beside,
+)
 
 PULL = PullRef(installation_id=InstallationId(100), repository_id=RepositoryId(7), number=12)
 
@@ -163,3 +178,33 @@ def test_a_contested_verdict_is_not_carried_over(contest: str | None, asked: int
     of: Dossier = dossier(ledger=[entry(known)], contest=contest)
     assert carry_over_or_judge(of, docket(fingerprint=content), judges).verdict.decision == "accept"
     assert len(model.asked) == asked
+
+
+def test_the_newest_verdict_on_the_pull_request_itself_counts(store: Store) -> None:
+    memory = PreviousDossier(store.ledger, store.archive)
+    assert memory(pull()) is None
+    judged(store, diff="first", head=HEAD)
+    newest = judged(store, diff="second", head=NEWER)
+    found = memory(pull())
+    assert found
+    assert found.diff == "second"
+    beside = newest.verdict.model_copy(
+        update={"eval_id": new_eval_id(newest.created_at), "parent_eval_id": newest.eval_id}
+    )
+    judged(store, verdict=beside, diff="of a group")
+    assert memory(pull()) == found
+    assert memory(pull(2)) is None
+
+
+def test_what_is_not_kept_or_can_not_be_read_is_not_remembered(store: Store) -> None:
+    memory = PreviousDossier(store.ledger, store.archive)
+    made = judged(store, verdict=accepted(), diff="first")
+    key = keys.dossier(made.eval_id).name
+    later = json.dumps(stored(diff="").model_dump(mode="json") | {"dossier_version": 2}).encode()
+    for sealed in (store.codec.seal(later, key), Codec([bytes(range(32))]).seal(later, key)):
+        store.client.call("SET", key, sealed)
+        assert memory(pull()) is None
+    store.client.call("SET", key, b"junk")
+    assert memory(pull()) is None
+    store.client.call("DEL", key)
+    assert memory(pull()) is None
