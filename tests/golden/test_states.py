@@ -44,11 +44,11 @@ def test_each_state_of_a_check_run(golden: Golden) -> None:
 
 
 def waiting() -> Iterator[tuple[str, CheckContent]]:
-    yield "judging", check_run.judging_content()
+    yield "judging", standing.judging_content()
     yield "quiet window", standing.quiet_window_content(NOW, 60)
-    yield "waiting for CI", check_run.waiting_for_ci_content(("test", "lint"), NOW)
-    yield "rate limit", check_run.rate_limit_content(NOW)
-    yield "outage of GitHub", check_run.github_outage_content(NOW)
+    yield "waiting for CI", standing.waiting_for_ci_content(("test", "lint"), NOW)
+    yield "rate limit", standing.rate_limit_content(NOW)
+    yield "outage of GitHub", standing.github_outage_content(NOW)
     for trigger in Trigger:
         yield f"judging after {trigger.value}", standing.started_content(trigger)
 
@@ -61,11 +61,11 @@ def without_a_verdict() -> Iterator[tuple[str, CheckContent]]:
     yield "opened before, blocking", standing.existing_pull_content(is_blocking=True)
     yield (
         "superseded",
-        check_run.superseded_content("c" * 40, check_run.checks_page("https://github.com", "acme/widgets", "c" * 40)),
+        standing.superseded_content("c" * 40, standing.checks_page("https://github.com", "acme/widgets", "c" * 40)),
     )
-    yield "created twice", check_run.duplicate_content()
-    yield "closed", check_run.closed_content()
-    yield "failed", check_run.failed_content("GitHub does not answer", "a-delivery")
+    yield "created twice", standing.duplicate_content()
+    yield "closed", standing.closed_content()
+    yield "failed", standing.failed_content("GitHub does not answer", "a-delivery")
     yield "not judged", unjudged_content()
 
 
@@ -94,7 +94,7 @@ def after_decisions() -> Iterator[tuple[str, CheckContent]]:
     yield "approved by an owner", with_decisions(asked, HumanDecisions(review=review), doubted.heard.verdict)
     yield (
         "held by another pull request",
-        combine_content(check_run.judging_content(), (SharedHeadMember(13, "failure"),), is_head=True),
+        combine_content(standing.judging_content(), (SharedHeadMember(13, "failure"),), is_head=True),
     )
 
 

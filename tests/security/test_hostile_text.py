@@ -52,11 +52,12 @@ from worker.evaluation.texts import stats as stats_texts
 from worker.judge.merge_group import GroupPasses, GroupStopReason, GroupStops, PublishedCheckRun
 from worker.publishing.texts import audit, check_run, merge_group, overrides, states
 from worker.publishing.texts import comments as answers
-from worker.publishing.texts.check_run import check_content, failed_content, waiting_for_ci_content
+from worker.publishing.texts.check_run import check_content
 from worker.publishing.texts.config import effective_report, mistake_report
 from worker.publishing.texts.doctor import doctor_report, gate_lines, installation_lines
 from worker.publishing.texts.markdown import INVISIBLE
 from worker.publishing.texts.phrases import proposals
+from worker.publishing.texts.states import failed_content, waiting_for_ci_content
 from worker.publishing.texts.terminal import Ink, TerminalPage, verdict_report
 
 NOON: Final = datetime(2026, 11, 20, 12, tzinfo=UTC)

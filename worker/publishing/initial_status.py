@@ -35,12 +35,13 @@ from worker.dossier.authors import (
 from worker.errors import SubjectGone, Unreadable
 from worker.log import late_delivery_id
 from worker.publishing.check_runs import CheckRunService
-from worker.publishing.texts.check_run import failed_content, judging_content
 from worker.publishing.texts.phrases import CHECK_EXPIRED
 from worker.publishing.texts.states import (
     TRIGGER_TEXTS,
     existing_pull_content,
+    failed_content,
     idle_content,
+    judging_content,
     quiet_window_content,
     started_content,
 )

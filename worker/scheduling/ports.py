@@ -42,6 +42,9 @@ from worker.domain.pull_request_events import PullRequestEvent, Repository, Repo
 
 F = TypeVar("F", bound=VerdictTask)
 
+Subject = JudgeRequest | MergeGroup
+"""What a check run is about: a pull request, as its newest request has it, or a merge group."""
+
 
 class PullRequests(JudgeRequests, Protocol):
     """The queue of judgings; `worker.domain.lifecycle` has its rules."""

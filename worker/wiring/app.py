@@ -50,11 +50,10 @@ from worker.errors import Forbidden, RubricRefused
 from worker.judge.context import JudgeContext
 from worker.judge.rubric import load_ci_check_rubric, load_pull_request_rubric
 from worker.publishing.author_comment import AuthorCommentPublisher, EarlyAuthorComment, comment_job_for
-from worker.publishing.check_runs import CheckExtras, CheckRunService, CheckStatusReporter, no_lease
+from worker.publishing.check_runs import CheckExtras, CheckRunService, CheckStatusReporter, SharedHeadSync, no_lease
 from worker.publishing.code_scanning import SarifUploader, SarifUploads, refusal_for, scan_job_for
 from worker.publishing.initial_status import CONTINUE_AFTER, InitialStatus
 from worker.publishing.review_requests import CodeOwnership, ReviewRequests
-from worker.publishing.shared_head import SharedHeadSync
 from worker.scheduling.commands import CommandHandler, request_for_command
 from worker.scheduling.jobs import count_event
 from worker.scheduling.merge_queue import GroupTerms, MergeGroupHandler
@@ -67,11 +66,11 @@ from worker.scheduling.pipeline import (
     assemble,
     judge_pull_request,
 )
+from worker.scheduling.ports import Subject
 from worker.scheduling.queue import JudgeQueue
 from worker.scheduling.reconcile import MissedDeliveries, OpenPullSweep, ReopenedCheckSweep
 from worker.scheduling.record import PreviousDossier, VerdictRecorder, VerdictStores, event_publishing
 from worker.scheduling.retry import OutageRetries
-from worker.scheduling.tasks import Subject
 from worker.settings import Settings, Timing
 from worker.wiring.figures import FiguresBuilder, open_figures_cache
 from worker.wiring.judge import BudgetAccount, open_judge_context, recorder_of

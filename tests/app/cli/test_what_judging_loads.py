@@ -43,7 +43,6 @@ ONLY_FOR = {
     "a check run": (
         "worker.publishing.check_runs",
         "worker.publishing.texts.check_run",
-        "worker.publishing.texts.json_block",
     ),
     "the App": (
         "worker.adapters.github",

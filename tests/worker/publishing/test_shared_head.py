@@ -17,10 +17,8 @@ from worker.domain.judge_request import JudgeRequest, Trigger
 from worker.domain.lifecycle.judging import Finish
 from worker.domain.lifecycle.work import DispatchLimits, JudgedHead, LeasedJob
 from worker.errors import Forbidden, SubjectGone
-from worker.publishing.check_runs import CheckRunService, no_lease
-from worker.publishing.shared_head import MAX_WRITES, SharedHeadSync
-from worker.publishing.texts.check_run import closed_content
-from worker.publishing.texts.states import draft_content, existing_pull_content
+from worker.publishing.check_runs import MAX_SYNC_WRITES, CheckRunService, SharedHeadSync, no_lease
+from worker.publishing.texts.states import closed_content, draft_content, existing_pull_content
 
 HERE = CommitRef(installation_id=InstallationId(100), repository_id=RepositoryId(7), head_sha=HEAD)
 AT_NEWER = HERE.model_copy(update={"head_sha": NEWER})
@@ -243,7 +241,7 @@ def test_where_nothing_can_be_written_nobody_tries_for_ever_and_nothing_is_taken
 
 
 def test_many_are_written_a_few_at_a_time(store: Store, desk: CheckRunService, world: World) -> None:
-    numbers = range(2, MAX_WRITES + 3)
+    numbers = range(2, MAX_SYNC_WRITES + 3)
     for number in numbers:
         comes(store, desk, number, ACCEPTED)
     while not settling(store).sync(HERE):
@@ -251,7 +249,7 @@ def test_many_are_written_a_few_at_a_time(store: Store, desk: CheckRunService, w
     comes(store, desk, 1, REJECTED)
     before = len(world.story("wrote"))
     assert not settling(store).sync(HERE)
-    assert len(world.story("wrote")) - before == MAX_WRITES
+    assert len(world.story("wrote")) - before == MAX_SYNC_WRITES
     assert settling(store).sync(HERE)
     assert len(world.story("wrote")) - before == len(numbers)
     assert {said.partition(":")[0] for said in shown(world)} == {"failure"}

@@ -37,9 +37,9 @@ from worker.domain.pull_request_events import PullRequestEvent, RepositoryAdded
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.errors import Forbidden, Outage, RateLimited, SubjectGone, Unavailable
 from worker.publishing.check_runs import CheckRunService, no_lease
-from worker.publishing.texts.check_run import failed_content
+from worker.publishing.texts.states import failed_content
+from worker.scheduling.ports import Subject
 from worker.scheduling.queue import JudgeQueue
-from worker.scheduling.tasks import Subject
 from worker.settings import Settings
 
 GIVEN_UP = "given up: "

@@ -36,9 +36,8 @@ from worker.domain.lifecycle.work import DispatchLimits
 from worker.domain.metrics import DurationMetric, EventCount
 from worker.domain.pull_request_events import PullRequestEventKind
 from worker.scheduling import dispatcher as dispatch
-from worker.scheduling.dispatcher import Dispatcher
+from worker.scheduling.dispatcher import BackgroundTask, Dispatcher, TaskHandlers, retry_rule_for
 from worker.scheduling.queue import JUDGE_JOB, judge_queue, rq_connection
-from worker.scheduling.tasks import BackgroundTask, TaskHandlers, retry_rule_for
 from worker.settings import WRITES_A_MINUTE, Settings, Timing
 
 NAMES = count(1)

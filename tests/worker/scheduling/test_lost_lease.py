@@ -34,7 +34,7 @@ from worker.domain.lifecycle.judging import Finish, FinishResult, JudgingComplet
 from worker.domain.lifecycle.work import DispatchLimits, LeasedJob
 from worker.errors import LeaseLost
 from worker.publishing.check_runs import no_lease
-from worker.publishing.texts.check_run import judging_content
+from worker.publishing.texts.states import judging_content
 from worker.settings import Settings, Timing, read_settings
 from worker.wiring.app import open_app
 

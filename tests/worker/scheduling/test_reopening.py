@@ -32,8 +32,7 @@ from worker.domain.pull_request_events import OpenPull, PullSnapshot
 from worker.errors import Outage, Unavailable
 from worker.publishing.check_runs import CheckRunService, no_lease
 from worker.publishing.initial_status import InitialStatus, late_request
-from worker.publishing.texts.check_run import closed_content, rate_limit_content
-from worker.publishing.texts.states import draft_content, skipped_content
+from worker.publishing.texts.states import closed_content, draft_content, rate_limit_content, skipped_content
 from worker.settings import Timing
 
 NAME = f"100/1 {HEAD}"

@@ -16,14 +16,16 @@ from worker.domain.lifecycle.work import DispatchLimits, LeasedJob
 from worker.domain.ports import Fence, Lease
 from worker.errors import Forbidden, LeaseLost, SubjectGone, Unavailable
 from worker.publishing.check_runs import CheckRunService, CheckStatusReporter, no_lease
-from worker.publishing.texts.check_run import (
+from worker.publishing.texts.states import (
     closed_content,
+    draft_content,
     failed_content,
     github_outage_content,
     judging_content,
+    quiet_window_content,
     rate_limit_content,
+    skipped_content,
 )
-from worker.publishing.texts.states import draft_content, quiet_window_content, skipped_content
 from worker.settings import Timing
 
 NAME = f"100/1 {HEAD}"

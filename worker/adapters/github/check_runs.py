@@ -40,7 +40,7 @@ from worker.domain.judge_request import JudgeRequest, PullRef
 from worker.domain.ports import Fence
 from worker.errors import Forbidden, RateLimited, SubjectGone, Unavailable
 from worker.judge.merge_group import PublishedCheckRun
-from worker.publishing.texts.json_block import check_text
+from worker.publishing.texts.check_run import check_text
 
 ANNOTATIONS_PER_REQUEST: Final = 50
 PER_PAGE: Final = 100
@@ -140,7 +140,7 @@ class GitHubCheckRuns:
 
     def _end_older(self, request: JudgeRequest, check: CheckRunId) -> None:
         """Conclude an older duplicate, which a process created after a long pause: GitHub and Assay use the newest."""
-        from worker.publishing.texts.check_run import duplicate_content  # noqa: PLC0415 - rarely needed
+        from worker.publishing.texts.states import duplicate_content  # noqa: PLC0415 - rarely needed
 
         self.update(request, check, duplicate_content())
 

@@ -1,13 +1,14 @@
-"""The check run's texts and conclusion, for a verdict and for every state before and beside one.
+"""The check run of a verdict: its texts, its conclusion, and the JSON for programs at the end of any check's text.
 
 Title, summary and text fit GitHub's limits in bytes. `success` comes from an accept alone. A section without content has no blocks.
 Sections are lists instead of tables: at a phone's 375 px a list wraps, while only the first column of a table is in sight.
 """
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final, assert_never
+from typing import Any, Final, assert_never
 
 from worker.domain.check.check_run import (
     BODY_BYTES,
@@ -21,13 +22,11 @@ from worker.domain.check.check_run import (
     CheckContent,
     Conclusion,
     StatusBlock,
-    build_idle_block,
-    build_pending_block,
 )
-from worker.domain.check.wait_status import WaitReason, WaitState, verdict_reason
+from worker.domain.check.wait_status import WaitState, verdict_reason
 from worker.domain.config.config import CONFIG_PATH
 from worker.domain.dossier import Dossier
-from worker.domain.ids import Sha
+from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import (
     Abstain,
     AbstainReason,
@@ -40,7 +39,6 @@ from worker.domain.verdict.verdict import (
     Verdict,
 )
 from worker.publishing.texts import phrases
-from worker.publishing.texts.json_block import BLOCK_BYTES, json_block
 from worker.publishing.texts.markdown import (
     address,
     bullets,
@@ -50,7 +48,6 @@ from worker.publishing.texts.markdown import (
     fit_end,
     join_blocks,
     link,
-    one_line,
     prose,
     visible,
 )
@@ -67,6 +64,20 @@ QUOTE_BYTES: Final = 2_000
 LOG_BYTES: Final = 6_000
 MOST_ROWS: Final = 50
 MOST_PATHS: Final = 60
+OMISSION_ORDER: Final = (
+    "findings", "scores", "claims", "coverage", "criteria", "closing_conditions", "evidence", "signals",
+)  # fmt: skip
+BACKTICK_RUN: Final = pattern("`{3,}")
+LONG_TEXTS: Final = ("concern", "next_step", "escalation_reason")
+CUT_TEXT_BYTES: Final = 1_000
+FENCE_BYTES: Final = 500
+"""Kept for the fence and the names in `cut`."""
+
+CHECK_VERSION: Final = 1
+BLOCK_BYTES: Final = 4_000
+"""Kept in every text for the block of the check itself."""
+
+OPTIONAL_FIELDS: Final = ("superseded_by", "overridden_by", "reviewed_by")
 
 
 @dataclass(frozen=True)
@@ -422,98 +433,6 @@ def _annotation(pointer: EvidencePointer, verdict: Reject | Abstain, level: Anno
     )
 
 
-def judging_content() -> CheckContent:
-    """The first content of a check run."""
-    return CheckContent(
-        title="Judging",
-        summary="Assay reads the change, the issue it answers and the results of the other checks. "
-        "The verdict appears here.",
-        block=build_pending_block(WaitReason.JUDGING),
-    )
-
-
-def waiting_for_ci_content(names: Sequence[str], deadline: datetime | None = None) -> CheckContent:
-    """Other checks still run; judging starts at *deadline* at the latest."""
-    until = f", at the latest at {deadline:%H:%M} UTC" if deadline else ""
-    listed = bullets([code(name, 200) for name in names], 50)
-    return CheckContent(
-        title=fit(f"Waiting for CI: {', '.join(one_line(name) for name in names)}", phrases.TITLE_BYTES),
-        summary=f"Assay judges when these checks have finished{until}:\n\n{listed}",
-        block=build_pending_block(WaitReason.WAITING_FOR_CI, deadline),
-    )
-
-
-def rate_limit_content(until: datetime) -> CheckContent:
-    """GitHub's rate limit is reached; the requests that are left show this."""
-    return CheckContent(
-        title=f"Waiting until {until:%H:%M} UTC: GitHub's rate limit is reached",
-        summary="GitHub takes no more requests for this installation until then: those of this hour are used up, or too many came "
-        f"at once. Assay judges this commit by itself after {until:%H:%M} UTC ({until:%Y-%m-%d}). This says nothing about the change.",
-        is_queued=True,
-        block=build_pending_block(WaitReason.RATE_LIMIT, until),
-    )
-
-
-def github_outage_content(until: datetime) -> CheckContent:
-    """GitHub keeps failing at requests that judging needs."""
-    return CheckContent(
-        title=f"Waiting for GitHub: tried again after {until:%H:%M} UTC",
-        summary="GitHub answers Assay with errors, or not at all. This commit is judged as soon as that is over, and a verdict "
-        f"that is on record already is shown then; the next try is after {until:%H:%M} UTC ({until:%Y-%m-%d}). "
-        "This says nothing about the change.",
-        is_queued=True,
-        block=build_pending_block(WaitReason.GITHUB_OUTAGE, until),
-    )
-
-
-def superseded_content(newer_sha: Sha, checks_url: str = "") -> CheckContent:
-    """The head moved. *checks_url*: the page of the newer commit's checks."""
-    newer = link(code(newer_sha[:12]), checks_url) if checks_url else newer_sha
-    return CheckContent(
-        title=f"Superseded by {newer_sha[:12]}",
-        summary=f"A newer commit was pushed. The verdict is on {newer}.",
-        conclusion=Conclusion.CANCELLED,
-        block=StatusBlock(WaitState.SUPERSEDED, WaitReason.NEWER_COMMIT.value, superseded_by=newer_sha),
-    )
-
-
-def checks_page(site_url: str, repository: str, sha: Sha) -> str:
-    """The page of a commit's checks."""
-    return f"{site_url}/{address(repository, 'commit', sha, 'checks')}"
-
-
-def duplicate_content() -> CheckContent:
-    """This commit has a newer check run of Assay."""
-    return CheckContent(
-        title="Created twice",
-        summary="Two processes created this check at the same time. The newer run holds the verdict.",
-        conclusion=Conclusion.CANCELLED,
-        block=build_idle_block(WaitReason.CREATED_TWICE),
-    )
-
-
-def closed_content() -> CheckContent:
-    """The pull request was closed."""
-    return CheckContent(
-        title="Closed before it was judged",
-        summary="The pull request was closed. Reopen it to have it judged.",
-        conclusion=Conclusion.CANCELLED,
-        block=build_idle_block(WaitReason.CLOSED),
-    )
-
-
-def failed_content(reason: str, delivery_id: str = "") -> CheckContent:
-    """Judging failed for a reason outside the change. *delivery_id*: its name in the log."""
-    return CheckContent(
-        title="Not judged: Assay failed",
-        summary=f"This says nothing about the change. What happened: {prose(reason)}\n\n"
-        "**Next step:** press Re-run, or comment `/rejudge`. If it happens again, tell the operator of this Assay.",
-        text=f"Delivery {code(delivery_id, 200)}" if delivery_id else "",
-        conclusion=Conclusion.ACTION_REQUIRED,
-        block=build_idle_block(WaitReason.ASSAY_FAILED),
-    )
-
-
 MOST_EDITS: Final = 30
 CONFIG_MESSAGE_BYTES: Final = 1_000
 
@@ -547,3 +466,60 @@ def config_annotations(dossier: Dossier) -> tuple[Annotation, ...]:
         )
         for problem in (made.problems if made else ())
     )
+
+
+def json_block(verdict: Verdict, limit: int) -> str:
+    """A folded block of at most *limit* bytes with the verdict in JSON."""
+    head, tail = "<details><summary>The verdict as JSON</summary>\n\n", "\n\n</details>"
+    return f"{head}{_fit_fields(verdict.model_dump(mode='json'), limit - len(head) - len(tail))}{tail}"
+
+
+def check_text(content: CheckContent) -> str:
+    """The text of a check run as it is written: with the check's own block at its end."""
+    if content.block is None:
+        return content.text
+    block = code_block(_json(_fields(content, content.block), indent=2), "json")
+    folded = f"<details><summary>This check as JSON</summary>\n\n{block}\n\n</details>"
+    return f"{content.text}\n\n{folded}" if content.text else folded
+
+
+def _fields(content: CheckContent, block: StatusBlock) -> dict[str, Any]:
+    """The fields of `GET /api/verdicts` and of a verdict by the same names, and those that only a check run has."""
+    return {
+        "check_version": CHECK_VERSION,
+        "state": block.state.value,
+        "decision": block.decision,
+        "reason": block.reason,
+        "why": content.title,
+        "until": block.until,
+        "conclusion": content.conclusion and content.conclusion.value,
+        "eval_id": block.eval_id,
+        **{name: getattr(block, name) for name in OPTIONAL_FIELDS},
+        "held_by": block.held_by,
+    }
+
+
+def _fit_fields(fields: dict[str, Any], room: int) -> str:
+    sizes = {name: len(_json({name: value})) for name, value in fields.items()}
+    pretty = _json(fields, indent=2) if sum(sizes.values()) <= room else None
+    if pretty is not None and len(pretty) + FENCE_BYTES <= room:
+        return code_block(pretty, "json")
+    return code_block(_json(_cut_fields(fields, sizes, room)), "json")
+
+
+def _cut_fields(fields: dict[str, Any], sizes: dict[str, int], room: int) -> dict[str, Any]:
+    """The fields that fit; the least important ones are cut first."""
+    size, cut = sum(sizes.values()) + FENCE_BYTES, list[str]()
+    for name in OMISSION_ORDER:
+        if size > room:
+            size -= sizes[name]
+            cut.append(name)
+    kept = {name: value for name, value in fields.items() if name not in cut}
+    if size > room:
+        kept |= {name: fit(fields[name] or "", CUT_TEXT_BYTES) for name in LONG_TEXTS}
+    return kept | ({"cut": cut} if cut else {})
+
+
+def _json(fields: dict[str, Any], indent: int | None = None) -> str:
+    """JSON in ASCII, with escaped backticks that could end the fence."""
+    return BACKTICK_RUN.sub(lambda run: "\\u0060" * len(run[0]), json.dumps(fields, indent=indent))

@@ -4,13 +4,19 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
-from worker.domain.check.check_run import CheckContent, Conclusion, StatusBlock, build_idle_block, build_pending_block
+from worker.domain.check.check_run import (
+    BODY_BYTES,
+    CheckContent,
+    Conclusion,
+    StatusBlock,
+    build_idle_block,
+    build_pending_block,
+)
 from worker.domain.check.merge_group import GroupEnd
 from worker.domain.check.wait_status import WaitReason, WaitState, verdict_reason
 from worker.domain.ids import EvalId, RepositoryName
 from worker.domain.verdict.verdict import Accept
 from worker.judge.merge_group import GroupPasses, GroupStopReason, GroupStops, PublishedCheckRun
-from worker.publishing.texts.check_run import BODY_BYTES
 from worker.publishing.texts.markdown import address, fit, join_blocks, link, one_line, prose, split_blocks
 from worker.publishing.texts.phrases import TITLE_BYTES, category_phrase
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
-from worker.domain.check.check_run import CheckContent, Conclusion, StatusBlock, build_idle_block
+from worker.domain.check.check_run import BODY_BYTES, CheckContent, Conclusion, StatusBlock, build_idle_block
 from worker.domain.check.overrides import (
     BUTTON_REASON,
     Contest,
@@ -20,7 +20,6 @@ from worker.domain.check.overrides import (
 from worker.domain.check.wait_status import WaitReason, WaitState
 from worker.domain.pause import format_time
 from worker.domain.verdict.verdict import Verdict
-from worker.publishing.texts.check_run import BODY_BYTES
 from worker.publishing.texts.markdown import code, fit, join_blocks, one_line, prose, split_blocks
 from worker.publishing.texts.phrases import TITLE_BYTES
 

@@ -1,20 +1,37 @@
-"""Checks without a verdict of their own: waiting, skipped, judged again, held by another pull request; and the texts of `assay pause`."""
+"""Checks without a verdict of their own: judging, waiting, failed, superseded, skipped, judged again, held by another pull request; and the texts of `assay pause`."""
 
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Final, assert_never
 
-from worker.domain.check.check_run import CheckContent, Conclusion, build_idle_block, build_pending_block
+from worker.domain.check.check_run import (
+    BODY_BYTES,
+    CheckContent,
+    Conclusion,
+    StatusBlock,
+    build_idle_block,
+    build_pending_block,
+)
 from worker.domain.check.shared_head import SharedHeadMember, Strictness, check_state, find_strictest, strictness_of
-from worker.domain.check.wait_status import WaitReason
+from worker.domain.check.wait_status import WaitReason, WaitState
+from worker.domain.ids import Sha
 from worker.domain.judge_request import AuthorKind, Trigger
 from worker.domain.lifecycle.work import ActivePause
 from worker.domain.pause import JudgingPause, format_time
 from worker.dossier.authors import AuthorSkipped, DraftHeld
-from worker.publishing.texts.check_run import BODY_BYTES, judging_content
-from worker.publishing.texts.markdown import join_blocks, one_line, split_blocks
-from worker.publishing.texts.phrases import REQUIRED_UNPROVEN
+from worker.publishing.texts.markdown import (
+    address,
+    bullets,
+    code,
+    fit,
+    join_blocks,
+    link,
+    one_line,
+    prose,
+    split_blocks,
+)
+from worker.publishing.texts.phrases import REQUIRED_UNPROVEN, TITLE_BYTES
 
 REJUDGE_HINT: Final = "An account with write access has it judged all the same: comment `/rejudge`."
 AUTHORS_HINT: Final = "Whose pull requests are judged is set in `.github/assay.yml`, under `authors`."
@@ -48,6 +65,98 @@ TRIGGER_TEXTS: Final[dict[Trigger, tuple[str, str]]] = {
     Trigger.EDITED: ("the linked issues changed", "The earlier verdict was made by other issues."),
     Trigger.CI: ("other checks finished", "The earlier verdict waited for them, or said that they failed."),
 }
+
+
+def judging_content() -> CheckContent:
+    """The first content of a check run."""
+    return CheckContent(
+        title="Judging",
+        summary="Assay reads the change, the issue it answers and the results of the other checks. "
+        "The verdict appears here.",
+        block=build_pending_block(WaitReason.JUDGING),
+    )
+
+
+def waiting_for_ci_content(names: Sequence[str], deadline: datetime | None = None) -> CheckContent:
+    """Other checks still run; judging starts at *deadline* at the latest."""
+    until = f", at the latest at {deadline:%H:%M} UTC" if deadline else ""
+    listed = bullets([code(name, 200) for name in names], 50)
+    return CheckContent(
+        title=fit(f"Waiting for CI: {', '.join(one_line(name) for name in names)}", TITLE_BYTES),
+        summary=f"Assay judges when these checks have finished{until}:\n\n{listed}",
+        block=build_pending_block(WaitReason.WAITING_FOR_CI, deadline),
+    )
+
+
+def rate_limit_content(until: datetime) -> CheckContent:
+    """GitHub's rate limit is reached; the requests that are left show this."""
+    return CheckContent(
+        title=f"Waiting until {until:%H:%M} UTC: GitHub's rate limit is reached",
+        summary="GitHub takes no more requests for this installation until then: those of this hour are used up, or too many came "
+        f"at once. Assay judges this commit by itself after {until:%H:%M} UTC ({until:%Y-%m-%d}). This says nothing about the change.",
+        is_queued=True,
+        block=build_pending_block(WaitReason.RATE_LIMIT, until),
+    )
+
+
+def github_outage_content(until: datetime) -> CheckContent:
+    """GitHub keeps failing at requests that judging needs."""
+    return CheckContent(
+        title=f"Waiting for GitHub: tried again after {until:%H:%M} UTC",
+        summary="GitHub answers Assay with errors, or not at all. This commit is judged as soon as that is over, and a verdict "
+        f"that is on record already is shown then; the next try is after {until:%H:%M} UTC ({until:%Y-%m-%d}). "
+        "This says nothing about the change.",
+        is_queued=True,
+        block=build_pending_block(WaitReason.GITHUB_OUTAGE, until),
+    )
+
+
+def superseded_content(newer_sha: Sha, checks_url: str = "") -> CheckContent:
+    """The head moved. *checks_url*: the page of the newer commit's checks."""
+    newer = link(code(newer_sha[:12]), checks_url) if checks_url else newer_sha
+    return CheckContent(
+        title=f"Superseded by {newer_sha[:12]}",
+        summary=f"A newer commit was pushed. The verdict is on {newer}.",
+        conclusion=Conclusion.CANCELLED,
+        block=StatusBlock(WaitState.SUPERSEDED, WaitReason.NEWER_COMMIT.value, superseded_by=newer_sha),
+    )
+
+
+def checks_page(site_url: str, repository: str, sha: Sha) -> str:
+    """The page of a commit's checks."""
+    return f"{site_url}/{address(repository, 'commit', sha, 'checks')}"
+
+
+def duplicate_content() -> CheckContent:
+    """This commit has a newer check run of Assay."""
+    return CheckContent(
+        title="Created twice",
+        summary="Two processes created this check at the same time. The newer run holds the verdict.",
+        conclusion=Conclusion.CANCELLED,
+        block=build_idle_block(WaitReason.CREATED_TWICE),
+    )
+
+
+def closed_content() -> CheckContent:
+    """The pull request was closed."""
+    return CheckContent(
+        title="Closed before it was judged",
+        summary="The pull request was closed. Reopen it to have it judged.",
+        conclusion=Conclusion.CANCELLED,
+        block=build_idle_block(WaitReason.CLOSED),
+    )
+
+
+def failed_content(reason: str, delivery_id: str = "") -> CheckContent:
+    """Judging failed for a reason outside the change. *delivery_id*: its name in the log."""
+    return CheckContent(
+        title="Not judged: Assay failed",
+        summary=f"This says nothing about the change. What happened: {prose(reason)}\n\n"
+        "**Next step:** press Re-run, or comment `/rejudge`. If it happens again, tell the operator of this Assay.",
+        text=f"Delivery {code(delivery_id, 200)}" if delivery_id else "",
+        conclusion=Conclusion.ACTION_REQUIRED,
+        block=build_idle_block(WaitReason.ASSAY_FAILED),
+    )
 
 
 def quiet_window_content(

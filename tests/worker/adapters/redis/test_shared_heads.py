@@ -15,7 +15,8 @@ from worker.adapters.redis.store import Store
 from worker.domain.check.check_run import HELPFUL, Annotation, AnnotationLevel, CheckContent, Conclusion
 from worker.domain.check.shared_head import IN_PROGRESS, CommitRef
 from worker.domain.ids import InstallationId, RepositoryId
-from worker.publishing.texts.check_run import check_content, judging_content, superseded_content
+from worker.publishing.texts.check_run import check_content
+from worker.publishing.texts.states import judging_content, superseded_content
 
 HERE = CommitRef(installation_id=InstallationId(100), repository_id=RepositoryId(7), head_sha=HEAD)
 THERE = HERE.model_copy(update={"head_sha": NEWER})

@@ -137,7 +137,7 @@ def said(**changes: Any) -> str:
     return wait_status_text({**standard, **changes}, WAIT_PAGE)
 
 
-def records_and_replays() -> Pages:
+def records() -> Pages:
     yield "a verdict is shown with its way its evidence and every exchange", verdict_record(decided(), PAGE)
     met = CriterionVerdict(
         id="AC1",
@@ -168,6 +168,9 @@ def records_and_replays() -> Pages:
         "evidence": (),
     }
     yield "what is not kept is said", verdict_record(VerdictRecord(Abstain.model_validate(fields), None, None), PAGE)
+
+
+def replays_and_deletions() -> Pages:
     yield "the same decision is said to come out again", replay_report(Replay(rejected(), rejected(), (), None), PAGE)
     parts = (STEPS[0], Step(Stage.LAW, "rubric default 2 (sha256:9)"))
     yield (
@@ -197,6 +200,8 @@ def records_and_replays() -> Pages:
         deletion_report(stored(UNTIL), PAGE),
     )
 
+
+def records_in_part() -> Pages:
     met = CriterionVerdict(id="AC1", status=CriterionStatus.MISSING)
     unredacted = VerdictRecord(rejected(evidence=(), criteria=(met,)), record(exchanges=EXCHANGES[1:]), UNTIL)
     reply = RecordedReply("", "refusal", "cyber", Tokens(), None, None)
@@ -309,4 +314,7 @@ def tokens_and_waits() -> Pages:
 
 
 def test_what_people_read(golden: Golden) -> None:
-    golden.holds_pages("prose/texts/audit.md", [*records_and_replays(), *reports(), *tokens_and_waits()])
+    golden.holds_pages(
+        "prose/texts/audit.md",
+        [*records(), *replays_and_deletions(), *records_in_part(), *reports(), *tokens_and_waits()],
+    )

@@ -37,7 +37,7 @@ from worker.domain.verdict.verdict import AbstainReason, Category, Verdict
 from worker.dossier.authors import AuthorSkipped, DraftHeld
 from worker.judge.merge_group import GroupPasses, GroupStopReason, GroupStops, PublishedCheckRun
 from worker.publishing.texts import check_run, merge_group, overrides, states
-from worker.publishing.texts.json_block import BLOCK_BYTES, check_text, json_block
+from worker.publishing.texts.check_run import BLOCK_BYTES, check_text, json_block
 from worker.publishing.texts.markdown import code_block
 from worker.publishing.texts.overrides import RequestedReviews, decision_lines, with_decisions
 from worker.publishing.texts.phrases import TITLE_BYTES
@@ -94,7 +94,7 @@ DECIDED: Final[list[tuple[HumanDecisions, Verdict | None, RequestedReviews | Non
 ]
 ACCEPTED: Final = CheckContent("Accepted", "It is good.", "{json}", Conclusion.SUCCESS, buttons=(HELPFUL,))
 REJECTED: Final = CheckContent("Rejected", "It is not.", "{json}", Conclusion.FAILURE)
-JUDGING, DRAFT, OPENED_BEFORE = check_run.judging_content(), states.draft_content(), states.existing_pull_content()
+JUDGING, DRAFT, OPENED_BEFORE = states.judging_content(), states.draft_content(), states.existing_pull_content()
 FAILS, ASKS, WAITS, PASSES, NEUTRAL = (
     SharedHeadMember(number, state)
     for number, state in ((12, "failure"), (14, "action_required"), (13, IN_PROGRESS), (11, "success"), (3, "neutral"))
@@ -106,20 +106,20 @@ CONTENTS: Final[dict[Callable[..., CheckContent], list[CheckContent]]] = {
         *map(of, (accepted(), rejected(), *map(abstained, AbstainReason))),
         of(abstained(AbstainReason.JUDGE_UNAVAILABLE), again_at=EVENING),
     ],
-    check_run.judging_content: [JUDGING],
-    check_run.waiting_for_ci_content: [
-        check_run.waiting_for_ci_content(("test", "l`int")),
-        check_run.waiting_for_ci_content(["test"], NOON),
+    states.judging_content: [JUDGING],
+    states.waiting_for_ci_content: [
+        states.waiting_for_ci_content(("test", "l`int")),
+        states.waiting_for_ci_content(["test"], NOON),
     ],
-    check_run.rate_limit_content: [check_run.rate_limit_content(NOON)],
-    check_run.github_outage_content: [check_run.github_outage_content(NOON)],
-    check_run.superseded_content: [
-        check_run.superseded_content(NEWER),
-        check_run.superseded_content(NEWER, check_run.checks_page("https://github.example", "acme/widgets", NEWER)),
+    states.rate_limit_content: [states.rate_limit_content(NOON)],
+    states.github_outage_content: [states.github_outage_content(NOON)],
+    states.superseded_content: [
+        states.superseded_content(NEWER),
+        states.superseded_content(NEWER, states.checks_page("https://github.example", "acme/widgets", NEWER)),
     ],
-    check_run.duplicate_content: [check_run.duplicate_content()],
-    check_run.closed_content: [check_run.closed_content()],
-    check_run.failed_content: [check_run.failed_content("502"), check_run.failed_content("502 @acme/team", "d")],
+    states.duplicate_content: [states.duplicate_content()],
+    states.closed_content: [states.closed_content()],
+    states.failed_content: [states.failed_content("502"), states.failed_content("502 @acme/team", "d")],
     states.quiet_window_content: [
         states.quiet_window_content(NOON, 45),
         states.quiet_window_content(NOON, 45.0, why=Trigger.TEXT),
@@ -235,7 +235,7 @@ def test_every_state_and_every_reason_that_is_no_category_occurs_and_each_wait_i
 
 
 def test_a_check_without_a_verdict_ends_in_its_block() -> None:
-    assert check_text(check_run.failed_content("GitHub is unavailable", "72d3162e")) == snapshot("""\
+    assert check_text(states.failed_content("GitHub is unavailable", "72d3162e")) == snapshot("""\
 Delivery `72d3162e`
 
 <details><summary>This check as JSON</summary>
@@ -310,7 +310,7 @@ def test_words_of_others_stay_words_and_leave_neither_their_line_nor_their_strin
         with_decisions(plain, said, None, RequestedReviews((HOSTILE,))),
         with_decisions(plain, HumanDecisions(review=review(HOSTILE)), NEEDS_ONE),
         with_decisions(plain, gone, NEEDS_ONE),
-        check_run.waiting_for_ci_content([HOSTILE, "```", "</details>"], NOON),
+        states.waiting_for_ci_content([HOSTILE, "```", "</details>"], NOON),
     ):
         assert "\n" not in content.title
         assert not {"\x1b", "\u202e"} & {*content.title, *content.summary}

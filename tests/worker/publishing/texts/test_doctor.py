@@ -131,6 +131,9 @@ def pages() -> Pages:
         week_cost_phrase(estimate_week([3], each, Caps()), each, 3),
         week_cost_phrase(estimate_week([], each, Caps()), each, 3),
     )
+
+
+def permissions() -> Pages:
     one, many = (replace(gate(OURS), teams=tuple(f"acme/t{at}" for at in range(count))) for count in (1, 7))
     yield (
         "teams that own files are named with whose review counts for them",
@@ -193,4 +196,4 @@ def gates() -> Pages:
 
 
 def test_what_people_read(golden: Golden) -> None:
-    golden.holds_pages("prose/texts/doctor.md", [*pages(), *gates()])
+    golden.holds_pages("prose/texts/doctor.md", [*pages(), *permissions(), *gates()])

@@ -74,8 +74,7 @@ from worker.domain.verdict.verdict import (
 from worker.judge.escalation import Pause
 from worker.judge.llm.model_judge import cap_signals
 from worker.judge.texts import budget, cap_reached, dollars, paused
-from worker.publishing.texts.check_run import check_content, conclusion
-from worker.publishing.texts.json_block import check_text
+from worker.publishing.texts.check_run import check_content, check_text, conclusion
 from worker.publishing.texts.markdown import INVISIBLE
 from worker.publishing.texts.phrases import list_phrase, passing_phrase, proposals, value_phrase
 from worker.publishing.texts.terminal import TerminalPage, verdict_report
@@ -265,6 +264,9 @@ def facts() -> Pages:
             abstained(AbstainReason.UNPROVEN, criteria=(spoken, silent_one), findings=(loose,)), dossier(criteria=asked)
         ),
     )
+
+
+def more_facts() -> Pages:
     open_ones = (CriterionVerdict(id=DESCRIPTION, status=CriterionStatus.UNVERIFIABLE),)
     met = (CriterionVerdict(id=DESCRIPTION, status=CriterionStatus.MET, evidence=(STUB,)),)
     missing = CriterionVerdict(id="cited-file", status=CriterionStatus.MISSING, note="the case cites a.py")
@@ -452,7 +454,7 @@ def terminals() -> Pages:
 
 
 def test_what_people_read(golden: Golden) -> None:
-    golden.holds_pages("prose/texts/check_run.md", [*checks(), *facts(), *titles(), *configurations()])
+    golden.holds_pages("prose/texts/check_run.md", [*checks(), *facts(), *more_facts(), *titles(), *configurations()])
     golden.holds_pages("prose/texts/budget.md", budgets())
     golden.holds_pages("prose/texts/terminal.md", terminals())
 
