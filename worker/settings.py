@@ -159,6 +159,8 @@ class Settings:
     app: AppCredentials | None = None
     model: ModelAccess | None = None
     redis_url: SecretStr | None = None
+    redis_replicas: int = 0
+    """Replicas that must have a change before it counts."""
     cells: Mapping[str, SecretStr] = field(default_factory=dict[str, SecretStr])
     """Redis of each cell, MAIN_CELL included; empty: there are none."""
     cell: str = MAIN_CELL
@@ -380,6 +382,7 @@ Fields = Mapping[str, tuple[str, Parser]]
 
 PLAIN: Final[Fields] = {
     "redis_url": ("REDIS_URL", _redis_url),
+    "redis_replicas": ("ASSAY_REDIS_REPLICAS", _whole(0, 5)),
     "cells": ("ASSAY_CELLS", _cells),
     "cell": ("ASSAY_CELL", _form(CELL_NAME)),
     "store_keys": ("ASSAY_STORE_KEYS", _store_keys),

@@ -128,6 +128,36 @@ def test_a_verdict_that_the_replica_never_heard_of_is_made_again(world: World, m
     assert len(world.model.asked) == 2
 
 
+def test_nothing_counts_that_the_replica_lacks_where_it_has_to_have_it(
+    managed: ManagedRedis, another_world: Open
+) -> None:
+    """So a failover loses nothing: the delivery is refused, and the verdict is shown only with its entry in the ledger."""
+    certificate = str(managed.certificate.chain)
+    world = another_world(
+        {**SHORT, "REDIS_URL": managed.url, "SSL_CERT_FILE": certificate, "ASSAY_REDIS_REPLICAS": "1"}
+    )
+    world.redis = managed.primary
+    world.expected_errors = ("edis",)
+    world.repository(PROJECT)
+    late = world.model.thinks_about(accept(RETRY_AT))
+    world.model.decides(lambda _: accept(RETRY_AT))
+    pull = world.agent.opens(RETRY)
+    late.was_asked(90)
+    world.github.settle()
+    managed.cuts_off()
+    refused = world.bob.opens(ONLY_DOCUMENTATION, branch="refused")
+    assert statuses(world, refused) == [503]
+    late.arrives()
+    world.until(lambda: any("tried again" in line.text for line in world.product.log.lines), "the judging is put off")
+    assert [one.conclusion for one in pull.checks_of(pull.head)] == [None]
+    managed.primary.kill()
+    managed.fails_over()
+    managed.replaces_the_replica()
+    takes_over(world, managed)
+    is_concluded(world, pull, refused)
+    assert verdicts(world, pull) == 1
+
+
 def test_at_the_limit_of_its_memory_nothing_is_half_written_and_work_goes_on_afterwards(another_world: Open) -> None:
     world = another_world(SHORT)
     world.expected_errors = ("edis", "OOM")

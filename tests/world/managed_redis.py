@@ -122,6 +122,7 @@ class ManagedRedis:
 
     binary: str
     folder: Path = field(default_factory=lambda: Path(mkdtemp(prefix="assay-managed-")))
+    spare: Redis | None = None
 
     def __post_init__(self) -> None:
         self.certificate = Certificate.made(self.folder)
@@ -129,17 +130,11 @@ class ManagedRedis:
         self.primary, port = self._server()
         self.replica, self._replica_port = self._server("--replicaof", "localhost", str(port))
         self.endpoint = Endpoint(port, None if self._has_tls else self.certificate.context)
-        deadline = time.monotonic() + START_SECONDS
-        while not self._is_linked():
-            assert time.monotonic() < deadline, "The replica does not follow its primary."
-            time.sleep(0.02)
+        _follows(self.replica)
 
     @property
     def url(self) -> str:
         return f"rediss://localhost:{self.endpoint.port}/0"
-
-    def _is_linked(self) -> bool:
-        return self.replica.tell("INFO", "replication").get("master_link_status") == "up"
 
     def _server(self, *options: str) -> tuple[Redis, int]:
         with create_server((HERE, 0)) as free:
@@ -173,6 +168,11 @@ class ManagedRedis:
         self.cuts_off()
         self.endpoint.to = self._replica_port
 
+    def replaces_the_replica(self) -> None:
+        """A new replica follows the one that took over."""
+        self.spare, _ = self._server("--replicaof", "localhost", str(self._replica_port))
+        _follows(self.spare)
+
     def demotes(self) -> None:
         """As for maintenance: the roles change, and connections to the earlier primary stay open."""
         self.fails_over()
@@ -182,6 +182,16 @@ class ManagedRedis:
         self.endpoint.close()
         self.primary.end()
         self.replica.end()
+        if self.spare is not None:
+            self.spare.end()
         for path in self.folder.iterdir():
             path.unlink()
         self.folder.rmdir()
+
+
+def _follows(replica: Redis) -> None:
+    """Wait until a replica has what its primary has."""
+    deadline = time.monotonic() + START_SECONDS
+    while replica.tell("INFO", "replication").get("master_link_status") != "up":
+        assert time.monotonic() < deadline, "The replica does not follow its primary."
+        time.sleep(0.02)

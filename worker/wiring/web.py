@@ -32,4 +32,4 @@ async def find_residence(table: AsyncRedisClient, installation: InstallationId) 
 
 def open_async_client(store: Store) -> AsyncRedisClient:
     """A client of the same server for the event loop."""
-    return AsyncRedisClient(store.url.get_secret_value(), store.timing.redis_timeout)
+    return AsyncRedisClient(store.url.get_secret_value(), store.timing.redis_timeout, store.client.replicas)

@@ -105,7 +105,8 @@ def has_move(client: RedisClient) -> bool:
 
 def in_cell(store: "Store", url: SecretStr) -> "Store":
     """The same store in another cell, which need not answer yet."""
-    return replace(store, client=RedisClient(url.get_secret_value(), store.timing.redis_timeout), url=url)
+    client = RedisClient(url.get_secret_value(), store.timing.redis_timeout, store.client.replicas)
+    return replace(store, client=client, url=url)
 
 
 @dataclass(frozen=True)

@@ -356,7 +356,7 @@ def with_store_url(settings: Settings, store: Store) -> Settings:
 
 @contextmanager
 def _open_store(settings: Settings, url: str) -> Generator[Store]:
-    wire = RedisClient(url, settings.timing.redis_timeout)
+    wire = RedisClient(url, settings.timing.redis_timeout, settings.redis_replicas)
     try:
         _check_version(wire)
         codec = Codec(ring_of(settings.store_keys) or (key_of(settings.data_dir),))

@@ -161,3 +161,21 @@ def test_what_is_expected_without_a_look_decides_on_the_event_loop_too(store: St
 
     assert [asyncio.run(add_once()) for _ in range(2)] == [True, False]
     assert store.client.call("LLEN", "list") == 1
+
+
+def test_what_too_few_replicas_have_does_not_count(redis_server: Redis) -> None:
+    def wish(transaction: Transaction) -> Operation[None]:
+        transaction.write("SET", "kept", 1)
+        yield from transaction.peek()
+
+    async def append() -> bool:
+        transaction = Transaction()
+        transaction.write("SET", "kept", 1)
+        with closing(AsyncRedisClient(redis_server.url, 5, replicas=1)) as client:
+            return await commit_async(client, transaction)
+
+    with closing(RedisClient(redis_server.url, 5, replicas=1)) as client:
+        with pytest.raises(Unavailable, match="0 of 1 replicas have the last write"):
+            run(client, wish)
+        with pytest.raises(Unavailable, match="0 of 1 replicas have the last write"):
+            asyncio.run(append())

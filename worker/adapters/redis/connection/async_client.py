@@ -134,9 +134,10 @@ class AsyncRedisConnection(asyncio.Protocol):
 
 
 class AsyncRedisClient:
-    """Client of one Redis, for one event loop."""
+    """Client of one Redis, for one event loop. *replicas*: as of `RedisClient`."""
 
-    def __init__(self, url: str, timeout_s: float) -> None:
+    def __init__(self, url: str, timeout_s: float, replicas: int = 0) -> None:
+        self.replicas = replicas
         self._address = parse_address(url)
         self._timeout_s = timeout_s
         self._talk: AsyncRedisConnection | None = None

@@ -186,9 +186,13 @@ def translate_refusal(refused: RedisRefused) -> RedisRefused | Unavailable:
 
 
 class RedisClient:
-    """Connections to one Redis, for all threads of a process; a forked child makes its own."""
+    """Connections to one Redis, for all threads of a process; a forked child makes its own.
 
-    def __init__(self, url: str, timeout_s: float) -> None:
+    *replicas*: how many of them must have a transaction before it counts.
+    """
+
+    def __init__(self, url: str, timeout_s: float, replicas: int = 0) -> None:
+        self.replicas = replicas
         self._address = parse_address(url)
         self._timeout_s = timeout_s
         self._lock = threading.Lock()

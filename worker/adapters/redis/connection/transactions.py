@@ -7,8 +7,8 @@
         return token if holder is None else text(holder)
 
 `run` drives an operation. It runs again from its start after a conflict, so it changes nothing but its transaction. `commit.lua` applies
-the commands in one step. They may be applied although the connection fails before the reply, after which the operation runs again: it
-has to find out by what it reads.
+the commands in one step. They may be applied although the connection fails before the reply or a replica lacks them, after which the
+operation runs again: it has to find out by what it reads.
 """
 
 import hashlib
@@ -26,6 +26,7 @@ from worker.adapters.redis.connection.client import (
     Reply,
     member_scores,
     parse_time,
+    whole,
 )
 from worker.adapters.redis.keys import Key
 from worker.errors import Unavailable
@@ -44,6 +45,9 @@ SCRIPT: Final = (Path(__file__).parent / "commit.lua").read_bytes()
 DIGEST: Final = hashlib.sha1(SCRIPT, usedforsecurity=False).hexdigest()
 NOT_LOADED: Final = b"NOSCRIPT"
 """Refusal by a server that lacks the script: after its start, or before the first commit."""
+
+CONFIRMATION_MS: Final = 1_000
+"""Limit of the wait for replicas."""
 
 MOST_ATTEMPTS: Final = 100
 FIRST_PAUSE_S: Final = 0.0005
@@ -174,20 +178,34 @@ def in_transaction(
 
 
 def _apply(client: RedisClient, commit: tuple[Argument, ...]) -> bool:
+    replicas = client.replicas
     try:
-        return client.call("EVALSHA", DIGEST, *commit) == 1
+        return _is_applied(client.pipeline([("EVALSHA", DIGEST, *commit), *_confirmations(replicas)]), replicas)
     except RedisRefused as refused:
         if not refused.line.startswith(NOT_LOADED):
             raise
-    return client.call("EVAL", SCRIPT, *commit) == 1
+    return _is_applied(client.pipeline([("EVAL", SCRIPT, *commit), *_confirmations(replicas)]), replicas)
 
 
 async def commit_async(client: "AsyncRedisClient", transaction: Transaction) -> bool:
     """Apply a transaction that has only expectations, on the event loop. False: one of them does not hold."""
-    commit = transaction.commit or ()
+    commit, replicas = transaction.commit or (), client.replicas
     try:
-        return await client.call("EVALSHA", DIGEST, *commit) == 1
+        return _is_applied(await client.pipeline([("EVALSHA", DIGEST, *commit), *_confirmations(replicas)]), replicas)
     except RedisRefused as refused:
         if not refused.line.startswith(NOT_LOADED):
             raise
-    return await client.call("EVAL", SCRIPT, *commit) == 1
+    return _is_applied(await client.pipeline([("EVAL", SCRIPT, *commit), *_confirmations(replicas)]), replicas)
+
+
+def _confirmations(replicas: int) -> list[Command]:
+    """What waits until so many replicas have the write."""
+    return [("WAIT", replicas, CONFIRMATION_MS)] if replicas else []
+
+
+def _is_applied(replies: list[Reply], replicas: int) -> bool:
+    """Whether the commands were applied. Raises Unavailable where too few replicas have them: a failover could lose them."""
+    applied, *confirmed = replies
+    if applied == 1 and confirmed and whole(confirmed[0]) < replicas:
+        raise Unavailable("Redis", f"{whole(confirmed[0])} of {replicas} replicas have the last write")
+    return applied == 1
