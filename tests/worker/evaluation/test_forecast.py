@@ -7,8 +7,7 @@ from pydantic import SecretStr
 
 from tests.worker.evaluation.bench import made
 from tests.worker.evaluation.bench.made import row
-from tests.worker.judge.judge_context import bench
-from tests.worker.judge.making import ScriptedModel
+from tests.worker.judge.making import ScriptedModel, bench
 from worker.adapters.anthropic.prices import prompt_bytes, worst_case
 from worker.domain.ports import Prompt
 from worker.errors import Unavailable

@@ -8,8 +8,7 @@ import json
 from collections.abc import Callable
 from typing import Any, Final
 
-from tests.worker.judge.making import DIFF, accept, entry, new_file
-from tests.worker.judge.verdicts import rejected
+from tests.worker.judge.making import DIFF, accept, entry, new_file, rejected
 from worker.domain.dossier import Ci, CiCheck, Criterion, Guidance, HeadFile, Issue
 from worker.domain.verdict.ledger import Case, CoverageClaim
 

@@ -1,6 +1,6 @@
-"""Dossiers, replies and models for the judge's tests.
+"""Dossiers, replies, models and verdicts for the judge's tests, and the calls that judge them.
 
-Does not judge. Invariant: `DOSSIER` is one small agent's change whose lines the tests know by number.
+Invariant: `dossier()` is one small agent's change whose lines the tests know by number.
 """
 
 import json
@@ -11,13 +11,34 @@ from decimal import Decimal
 from typing import Any
 
 from worker.domain.dossier import Ci, CiCheck, CiState, Criterion, Dossier, HeadFile, Issue, PullRequest
+from worker.domain.ids import EvalId, Fingerprint, InstallationId, RepositoryId
 from worker.domain.ports import ModelReply, Prompt, StopReason
-from worker.domain.verdict.ledger import LedgerEntry
-from worker.domain.verdict.verdict import Abstain, Accept, Category, Finding, HeuristicOpinion, Reject, Tokens
-from worker.judge.rubric import load_rubric
+from worker.domain.verdict.ledger import Case, CoverageClaim, LedgerEntry
+from worker.domain.verdict.verdict import (
+    Abstain,
+    Accept,
+    Category,
+    Finding,
+    HeuristicOpinion,
+    Reject,
+    Subject,
+    Tokens,
+    Verdict,
+)
+from worker.dossier.diff.parser import parse_diff
+from worker.judge.checks.ci_status import read_ci
+from worker.judge.checks.claims import check_claims
+from worker.judge.checks.evidence import Places
+from worker.judge.context import EvaluationHeader, JudgeContext
+from worker.judge.judge import judge
+from worker.judge.llm.prompt import PromptInput, PromptQuestion, build_question
+from worker.judge.rubric import load_prompt, load_rubric
+from worker.judge.rulings import EvidenceBundle
 
 HEAD, BASE = "a" * 40, "b" * 40
 NOW = datetime(2026, 11, 20, 20, 5, tzinfo=UTC)
+NEVER, ALWAYS = 0.0, 2.0
+"""Thresholds below which no model and every model is asked."""
 
 DIFF = """\
 diff --git a/upload.py b/upload.py
@@ -259,3 +280,102 @@ def entry(verdict: Accept | Reject | Abstain, **changes: Any) -> LedgerEntry:
         "open_conditions": verdict.closing_conditions,
     }
     return LedgerEntry.model_validate({**fields, **changes})
+
+
+def bench(model: ScriptedModel | None = None, threshold: float = 0.7) -> JudgeContext:
+    return JudgeContext(load_rubric(), load_prompt(), threshold, model)
+
+
+SUBJECT = Subject(
+    installation_id=InstallationId(100),
+    repository_id=RepositoryId(7),
+    repository="acme/widgets",
+    number=12,
+    head_sha=HEAD,
+)
+
+
+def docket(**changes: Any) -> EvaluationHeader:
+    fields: dict[str, Any] = {
+        "eval_id": EvalId("0193-eval"),
+        "subject": SUBJECT,
+        "created_at": NOW,
+        "fingerprint": Fingerprint("sha256:now"),
+        "monotonic_ms": iter(range(0, 10_000, 25)).__next__,
+    }
+    return EvaluationHeader(**{**fields, **changes})
+
+
+def judged(model: ScriptedModel | None = None, threshold: float = 0.7, **changes: Any) -> Verdict:
+    return judge(dossier(**changes), docket(), bench(model, threshold))
+
+
+def outcome(verdict: Verdict) -> str:
+    """`accept`, `reject weak_test`, `abstain too_large`."""
+    return f"{verdict.decision} {verdict.category or verdict.abstain_reason or ''}".strip()
+
+
+def claiming(*pairs: tuple[str, str], **changes: Any) -> Case:
+    """A case that claims each criterion at its place."""
+    return Case(
+        summary="s", ac_coverage=tuple(CoverageClaim(criterion=c, addressed_by=at) for c, at in pairs), **changes
+    )
+
+
+def bundle(of: Dossier, tier: HeuristicOpinion | None = None) -> EvidenceBundle:
+    """The dossier as code read it."""
+    diff, places = parse_diff(of.diff.encode()), Places(of)
+    return EvidenceBundle(of, diff, places, tier or opinion(), read_ci(of.ci), check_claims(of, diff, places))
+
+
+def prompt_input(of: Dossier, tier: HeuristicOpinion | None = None) -> PromptInput:
+    read = bundle(of, tier)
+    return PromptInput(of, read.diff, read.opinion, read.claims, read.ci)
+
+
+def question(of: Dossier, tier: HeuristicOpinion | None = None, seed: str = "eval-1") -> PromptQuestion:
+    """What a model is asked about it."""
+    asked = build_question(prompt_input(of, tier), load_rubric(), load_prompt(), seed)
+    assert asked is not None, "it fits any question"
+    return asked
+
+
+# Verdicts of earlier rounds. The numbers in them (0.137 ...) stand nowhere else, so that a test can look for them.
+
+FRAME: dict[str, Any] = {
+    "eval_id": "0193-earlier",
+    "subject": SUBJECT,
+    "author_agent": "copilot",
+    "round": 1,
+    "concern": "It was looked at.",
+    "confidence": 0.137,
+    "judge_kind": "heuristic",
+    "escalated": False,
+    "escalation_reason": "none",
+    "rubric_id": "default",
+    "rubric_version": "1",
+    "fingerprint": "sha256:earlier",
+    "created_at": NOW,
+}
+
+
+def rejected(**changes: Any) -> Reject:
+    fields = {
+        "category": "weak_test",
+        "next_step": "Assert the attempts.",
+        "evidence": [{"path": "tests/test_upload.py", "line": 6, "note": "asserts nothing new"}],
+        "closing_conditions": [{"id": "c1", "text": "Assert the attempts."}],
+        "scores": [{"criterion": "proof", "score": 2, "reasoning": "secret reasoning", "improvement": ""}],
+        "composite": 2.0,
+        "score": 0.137,
+    }
+    return Reject.model_validate({**FRAME, **fields, **changes})
+
+
+def accepted(**changes: Any) -> Accept:
+    return Accept.model_validate({**FRAME, "score": 0.937, **changes})
+
+
+def unjudged(**changes: Any) -> Abstain:
+    fields = {"abstain_reason": "judge_unavailable", "next_step": "Re-run it.", "score": 0.5}
+    return Abstain.model_validate({**FRAME, **fields, **changes})

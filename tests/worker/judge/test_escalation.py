@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.worker.judge.judge_context import bench
-from tests.worker.judge.making import accept, fact, model_of, opinion
+from tests.worker.judge.making import accept, bench, fact, model_of, opinion
 from worker.domain.dossier import CiState
 from worker.domain.verdict.verdict import AbstainReason, HeuristicOpinion, JudgeKind
 from worker.judge.checks.ci_status import CiReport

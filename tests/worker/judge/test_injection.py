@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from tests.worker.judge.injections import DRESSES, ORDERS, PLACES, WORDINGS
-from tests.worker.judge.judge_context import bench, docket
 from tests.worker.judge.making import (
+    bench,
     criteria,
+    docket,
     dossier,
     model_of,
     new_file,

@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from tests.worker.judge.judge_context import bench, docket
 from tests.worker.judge.making import (
     BASE,
     DIFF,
@@ -13,18 +12,20 @@ from tests.worker.judge.making import (
     NOW,
     ScriptedModel,
     accept,
+    bench,
     cannot_tell,
     criteria,
+    docket,
     dossier,
     entry,
     model_of,
     new_file,
     place,
     reject,
+    rejected,
     reply,
     scores,
 )
-from tests.worker.judge.verdicts import rejected
 from worker.domain.dossier import Ci, CiCheck, CiState, Criterion, Dossier, HeadFile, Policy, UnreadFile, UnreadReason
 from worker.domain.ids import Fingerprint
 from worker.domain.judge_request import JudgeRequest

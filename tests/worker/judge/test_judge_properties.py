@@ -6,9 +6,22 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.worker.judge.judge_context import bench, docket
-from tests.worker.judge.making import DIFF, TEXTS, accept, cannot_tell, dossier, entry, model_of, new_file, reject
-from tests.worker.judge.verdicts import accepted, rejected, unjudged
+from tests.worker.judge.making import (
+    DIFF,
+    TEXTS,
+    accept,
+    accepted,
+    bench,
+    cannot_tell,
+    docket,
+    dossier,
+    entry,
+    model_of,
+    new_file,
+    reject,
+    rejected,
+    unjudged,
+)
 from worker.domain.dossier import (
     Ci,
     CiCheck,

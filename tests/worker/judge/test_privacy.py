@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.worker.judge.making import HEAD, dossier, entry, new_file, opinion, pull_request
-from tests.worker.judge.verdicts import rejected
+from tests.worker.judge.making import HEAD, dossier, entry, new_file, opinion, pull_request, rejected
 from worker.domain.dossier import (
     Ci,
     CiCheck,

@@ -8,11 +8,12 @@ from decimal import Decimal
 import pytest
 from hypothesis import given
 
-from tests.worker.judge.judge_context import bench, docket
 from tests.worker.judge.making import (
     ScriptedModel,
     accept,
+    bench,
     cannot_tell,
+    docket,
     dossier,
     model_of,
     new_file,

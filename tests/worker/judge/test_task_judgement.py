@@ -2,7 +2,7 @@ from decimal import Decimal
 
 import pytest
 
-from tests.worker.judge.verdicts import accepted, rejected, unjudged
+from tests.worker.judge.making import accepted, rejected, unjudged
 from worker.domain.verdict.budget import Cap, CapLevel
 from worker.domain.verdict.verdict import CriterionStatus, CriterionVerdict, EvidencePointer, Verdict
 from worker.dossier.criteria import MOST_CRITERIA

@@ -5,19 +5,20 @@ from decimal import Decimal
 import pytest
 from inline_snapshot import snapshot
 
-from tests.worker.judge.judge_context import bench, docket
 from tests.worker.judge.making import (
     ScriptedModel,
     accept,
+    bench,
     cannot_tell,
+    docket,
     dossier,
     entry,
     model_of,
     place,
     reject,
+    rejected,
     reply,
 )
-from tests.worker.judge.verdicts import rejected
 from worker.domain.dossier import Ci, CiCheck, CiState, Dossier, Issue
 from worker.domain.ports import StopReason
 from worker.domain.verdict.audit import AuditRecord, OverBudget, RecordedRedaction, Stage, Step

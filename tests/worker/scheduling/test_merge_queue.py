@@ -12,8 +12,7 @@ from tests.worker.adapters.redis.played import AT, HEAD, becomes_due, pull, wish
 from tests.worker.adapters.redis.test_merge_groups import HEAD as GROUP_HEAD
 from tests.worker.adapters.redis.test_merge_groups import group, runs_out
 from tests.worker.adapters.redis.watching import Standing, judged, told
-from tests.worker.judge.judge_context import bench
-from tests.worker.judge.making import dossier
+from tests.worker.judge.making import bench, dossier
 from tests.worker.publishing.texts.samples import accepted, rejected
 from tests.worker.scheduling.test_outcomes import adding
 from worker.adapters.redis import keys

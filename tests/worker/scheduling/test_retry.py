@@ -7,7 +7,7 @@ from itertools import count, pairwise
 import pytest
 
 from tests.worker.adapters.redis.played import AT, wish
-from tests.worker.judge.verdicts import accepted, rejected, unjudged
+from tests.worker.judge.making import accepted, rejected, unjudged
 from worker.domain.ids import DeliveryId, RepositoryId
 from worker.domain.judge_request import MANUAL_TRIGGERS, JudgeRequest, PullRef, Trigger
 from worker.domain.verdict.verdict import AbstainReason

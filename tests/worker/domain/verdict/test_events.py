@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.worker.judge.verdicts import accepted, rejected, unjudged
+from tests.worker.judge.making import accepted, rejected, unjudged
 from worker.domain.ids import EvalId
 from worker.domain.verdict.audit import AuditRecord, EvaluatedVerdict, Exchange, JudgeSettings
 from worker.domain.verdict.events import (

@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.worker.judge.making import BASE, HEAD, NOW, entry
-from tests.worker.judge.verdicts import accepted, rejected, unjudged
+from tests.worker.judge.making import BASE, HEAD, NOW, accepted, entry, rejected, unjudged
 from worker.domain.ids import Fingerprint
 from worker.domain.verdict.ledger import (
     AuthorText,

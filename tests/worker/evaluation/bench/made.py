@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tests.worker.judge.verdicts import unjudged
+from tests.worker.judge.making import unjudged
 from tests.worker.signals.made import diff_of, dossier_of
 from worker.domain.dossier import Dossier
 from worker.domain.verdict.verdict import Abstain, Accept, Reject

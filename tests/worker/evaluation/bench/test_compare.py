@@ -10,7 +10,7 @@ import pytest
 from inline_snapshot import snapshot
 
 from tests.worker.evaluation.bench.made import GOOD, MERGED, WEAK_TEST, finding, judged
-from tests.worker.judge.verdicts import accepted, rejected, unjudged
+from tests.worker.judge.making import accepted, rejected, unjudged
 from worker.domain.verdict.verdict import VERDICT_ADAPTER
 from worker.errors import InputError
 from worker.evaluation.bench.compare import RowVerdict, SignalSwing, compare_runs, compare_tiers, read_earlier_run

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.worker.evaluation.bench.made import BROKEN_DIFF, STUB, change, row
-from tests.worker.judge.judge_context import bench
+from tests.worker.judge.making import bench
 from tests.worker.signals.made import plain_dossier
 from worker.clock import SystemClock
 from worker.domain.dossier import Dossier

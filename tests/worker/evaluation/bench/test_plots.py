@@ -7,7 +7,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from tests.worker.evaluation.bench.made import GOOD, WEAK_TEST, judged, scored
-from tests.worker.judge.verdicts import rejected, unjudged
+from tests.worker.judge.making import rejected, unjudged
 from worker.evaluation.bench.plots import draw_plots
 from worker.evaluation.bench.statistics import compute_report
 

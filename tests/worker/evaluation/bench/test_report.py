@@ -8,7 +8,7 @@ from pathlib import Path
 from inline_snapshot import snapshot
 
 from tests.worker.evaluation.bench.made import GOOD, PLAN, WEAK_TEST, finding, judged
-from tests.worker.judge.verdicts import accepted, rejected, unjudged
+from tests.worker.judge.making import accepted, rejected, unjudged
 from worker.evaluation.bench.compare import RowVerdict, compare_runs
 from worker.evaluation.bench.report import MOST_ROWS, report_json, report_page, report_summary
 from worker.evaluation.bench.statistics import compute_report

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.worker.evaluation.bench.made import WEAK_TEST, finding, judged, row, traits, written
-from tests.worker.judge.verdicts import accepted, rejected, unjudged
+from tests.worker.judge.making import accepted, rejected, unjudged
 from worker.domain.verdict.verdict import VERDICT_ADAPTER, Category
 from worker.errors import InputError
 from worker.evaluation.bench.rows import (

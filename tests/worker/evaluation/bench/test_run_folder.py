@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.worker.evaluation.bench.made import PLAN, row, written
-from tests.worker.judge.judge_context import bench
+from tests.worker.judge.making import bench
 from worker.domain.verdict.budget import Bill
 from worker.errors import BudgetReached, InputError
 from worker.evaluation.bench.run_folder import (

@@ -17,9 +17,7 @@ from pydantic import SecretStr
 from tests.worker.evaluation.bench import made
 from tests.worker.evaluation.bench.made import GOOD, STUB, judged, row
 from tests.worker.evaluation.stats.told import NOON, at, counted, started
-from tests.worker.judge.judge_context import bench
-from tests.worker.judge.making import ScriptedModel
-from tests.worker.judge.verdicts import accepted
+from tests.worker.judge.making import ScriptedModel, accepted, bench
 from worker.domain.ids import InstallationId
 from worker.domain.verdict.events import Event
 from worker.domain.verdict.verdict import SubjectKind

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.worker.evaluation.bench.made import GOOD, MERGED, WEAK_TEST, finding, judged, scored
-from tests.worker.judge.verdicts import accepted, rejected, unjudged
+from tests.worker.judge.making import accepted, rejected, unjudged
 from worker.domain.verdict.verdict import Category
 from worker.evaluation.bench.measures import Share
 from worker.evaluation.bench.rows import RowOutcome

@@ -4,9 +4,8 @@ from typing import Any
 
 import pytest
 
-from tests.worker.judge.judge_context import bench, docket
 from tests.worker.judge.making import TEXTS as HEAD_TEXTS
-from tests.worker.judge.making import accept, dossier, model_of, place, reject
+from tests.worker.judge.making import accept, bench, docket, dossier, model_of, place, reject
 from worker.domain.dossier import Ci, CiCheck, CiState, Guidance, HeadFile, UnreadFile, UnreadReason
 from worker.domain.verdict.verdict import (
     AbstainReason,

@@ -4,11 +4,12 @@ from typing import Any
 
 import pytest
 
-from tests.worker.judge.judge_context import bench, docket
 from tests.worker.judge.making import (
     TEXTS,
     accept,
+    bench,
     criteria,
+    docket,
     dossier,
     model_of,
     new_file,

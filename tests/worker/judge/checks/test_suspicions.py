@@ -5,10 +5,11 @@ from typing import Any
 
 import pytest
 
-from tests.worker.judge.judge_context import bench, docket
 from tests.worker.judge.making import (
     accept,
+    bench,
     criteria,
+    docket,
     dossier,
     fact,
     model_of,

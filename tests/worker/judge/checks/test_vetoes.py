@@ -4,12 +4,13 @@ from typing import Any
 
 import pytest
 
-from tests.worker.judge.judge_context import bench, docket
 from tests.worker.judge.making import (
     ScriptedModel,
     accept,
+    bench,
     cannot_tell,
     criteria,
+    docket,
     dossier,
     model_of,
     new_file,

@@ -6,12 +6,13 @@ from typing import Any
 
 import pytest
 
-from tests.worker.judge.judge_context import bench, docket
 from tests.worker.judge.making import (
     DIFF,
     DOCUMENTED,
     ScriptedModel,
     accept,
+    bench,
+    docket,
     dossier,
     model_of,
     new_file,

@@ -7,13 +7,14 @@ from typing import Any
 
 import pytest
 
-from tests.worker.judge.judge_context import bench, docket
 from tests.worker.judge.making import (
     DOCUMENTED,
     ScriptedModel,
     accept,
+    bench,
     cannot_tell,
     criteria,
+    docket,
     dossier,
     model_of,
     new_file,

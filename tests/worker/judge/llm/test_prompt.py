@@ -7,8 +7,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.worker.judge.making import DIFF, dossier, entry, fact, new_file, opinion, pull_request
-from tests.worker.judge.verdicts import accepted, rejected, unjudged
+from tests.worker.judge.making import (
+    DIFF,
+    accepted,
+    dossier,
+    entry,
+    fact,
+    new_file,
+    opinion,
+    pull_request,
+    rejected,
+    unjudged,
+)
 from worker.adapters.anthropic.prices import prompt_bytes
 from worker.domain.dossier import (
     DESCRIPTION,

@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from tests.worker.judge.making import DIFF, HEAD, dossier, entry, fact, new_file, opinion, pull_request
-from tests.worker.judge.verdicts import rejected
+from tests.worker.judge.making import DIFF, HEAD, dossier, entry, fact, new_file, opinion, pull_request, rejected
 from worker.domain.dossier import (
     Ci,
     CiCheck,

@@ -3,8 +3,7 @@
 import json
 from typing import Any
 
-from tests.worker.judge.judge_context import bench, docket
-from tests.worker.judge.making import DIFF, ScriptedModel, accept, dossier, model_of, new_file, reject
+from tests.worker.judge.making import DIFF, ScriptedModel, accept, bench, docket, dossier, model_of, new_file, reject
 from tests.worker.judge.making import place as place_of
 from worker.domain.verdict.verdict import Accept, Reject, Verdict
 from worker.judge.judge import judge

@@ -4,8 +4,7 @@ from typing import Any
 
 from inline_snapshot import snapshot
 
-from tests.worker.judge.judge_context import bench
-from tests.worker.judge.making import accept, criteria, model_of, place, reject, scores
+from tests.worker.judge.making import accept, bench, criteria, model_of, place, reject, scores
 from tests.worker.judge.rounds.rounds import MADE, History
 
 MET = criteria("met", "met", at=[place("upload.py", 3)])

@@ -10,8 +10,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
-from tests.worker.judge.judge_context import docket
-from tests.worker.judge.making import NOW, dossier, pull_request
+from tests.worker.judge.making import NOW, docket, dossier, pull_request
 from worker.domain.dossier import Criterion, Dossier, HeadFile
 from worker.domain.ids import EvalId, Sha
 from worker.domain.verdict.ledger import LedgerEntry

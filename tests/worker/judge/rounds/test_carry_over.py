@@ -5,13 +5,14 @@ from decimal import Decimal
 
 import pytest
 
-from tests.worker.judge.judge_context import bench, docket
 from tests.worker.judge.making import (
     DIFF,
     TEXTS,
     accept,
+    bench,
     cannot_tell,
     criteria,
+    docket,
     dossier,
     entry,
     model_of,

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from tests.worker.judge.judge_context import bench
 from tests.worker.judge.making import (
     DOCUMENTED,
     NOW,
     accept,
+    bench,
     cannot_tell,
     criteria,
     model_of,

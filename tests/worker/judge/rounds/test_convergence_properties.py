@@ -9,8 +9,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from tests.worker.judge.judge_context import bench
-from tests.worker.judge.making import reply, scores
+from tests.worker.judge.making import bench, reply, scores
 from tests.worker.judge.rounds.rounds import History, Tree, Verdict
 from worker.domain.ports import ModelReply, Prompt
 from worker.domain.verdict.ledger import LedgerEntry

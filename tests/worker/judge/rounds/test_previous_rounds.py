@@ -2,9 +2,22 @@
 
 import pytest
 
-from tests.worker.judge.judge_context import bench, docket
-from tests.worker.judge.making import HEAD, NOW, accept, dossier, entry, model_of, new_file, opinion, scores
-from tests.worker.judge.verdicts import accepted, rejected, unjudged
+from tests.worker.judge.making import (
+    HEAD,
+    NOW,
+    accept,
+    accepted,
+    bench,
+    docket,
+    dossier,
+    entry,
+    model_of,
+    new_file,
+    opinion,
+    rejected,
+    scores,
+    unjudged,
+)
 from worker.domain.dossier import Ci, Dossier, Seed
 from worker.domain.ids import EvalId
 from worker.domain.verdict.ledger import LedgerEntry

@@ -4,8 +4,7 @@ import json
 
 import pytest
 
-from tests.worker.judge.judge_context import bench, docket
-from tests.worker.judge.making import DIFF, accept, dossier, model_of, new_file, reject
+from tests.worker.judge.making import DIFF, accept, bench, docket, dossier, model_of, new_file, reject
 from tests.worker.signals.made import RUBRIC, change_of, dossier_of
 from worker.judge.judge import judge
 from worker.signals.heuristic_opinion import form_opinion
