@@ -1,4 +1,4 @@
-"""The context: one whole verdict for every dossier, and who decided it."""
+"""One whole verdict for every dossier, and who decided it."""
 
 from decimal import Decimal
 from typing import Any
@@ -6,217 +6,228 @@ from typing import Any
 import pytest
 
 from tests.worker.judge.making import (
+    ALWAYS,
     BASE,
     DIFF,
     DOCUMENTED,
+    NEVER,
     NOW,
     ScriptedModel,
     accept,
     bench,
     cannot_tell,
+    claiming,
     criteria,
     docket,
     dossier,
     entry,
+    judged,
     model_of,
     new_file,
+    outcome,
     place,
     reject,
     rejected,
     reply,
     scores,
 )
-from worker.domain.dossier import Ci, CiCheck, CiState, Criterion, Dossier, HeadFile, Policy, UnreadFile, UnreadReason
-from worker.domain.ids import Fingerprint
+from worker.domain.dossier import Ci, CiCheck, CiState, Criterion, HeadFile, Policy, UnreadFile, UnreadReason
 from worker.domain.judge_request import JudgeRequest
 from worker.domain.ports import StopReason
 from worker.domain.verdict.budget import Cap, CapLevel
-from worker.domain.verdict.ledger import Case, CoverageClaim
-from worker.domain.verdict.verdict import (
-    VERDICT_ADAPTER,
-    Abstain,
-    AbstainReason,
-    Accept,
-    Category,
-    ClaimStatus,
-    CriterionStatus,
-    JudgeKind,
-    Reject,
-    Tokens,
-)
+from worker.domain.verdict.verdict import VERDICT_ADAPTER, Tokens, Verdict
 from worker.errors import BudgetReached, Unavailable
-from worker.judge.judge import create_header as open_docket
-from worker.judge.judge import fingerprint_of, judge
+from worker.judge.judge import create_header, fingerprint_of, judge
 
 STUB = new_file("upload.py", "def send(data):", "    raise NotImplementedError")
+STUBBED = {
+    "diff": STUB,
+    "files": (HeadFile(path="upload.py", text="def send(data):\n    raise NotImplementedError\n"),),
+}
+EMPTY: dict[str, Any] = {"diff": "", "files": ()}
 OUTAGE = Unavailable("The model", "status 529 (overloaded_error)")
-NEVER, ALWAYS = 0.0, 2.0
+LOST = Unavailable("The model", "it did not answer in time", Decimal("0.003"))
+FULL = CapLevel(Cap.PULL, Decimal("0.099"), Decimal("0.10"))
+CAP = BudgetReached(FULL, Decimal("0.02"))
 
 
-def judged(model: ScriptedModel | None = None, threshold: float = 0.7, **changes: Any) -> Accept | Reject | Abstain:
-    return judge(dossier(**changes), docket(), bench(model, threshold))
-
-
-def stubbed(model: ScriptedModel | None = None, threshold: float = 0.7) -> Accept | Reject | Abstain:
-    files = (HeadFile(path="upload.py", text="def send(data):\n    raise NotImplementedError\n"),)
-    return judged(model, threshold, diff=STUB, files=files)
-
-
-def documented(model: ScriptedModel | None = None, threshold: float = 0.7, **changes: Any) -> Accept | Reject | Abstain:
-    return judged(model, threshold, **{**DOCUMENTED, **changes})
-
-
-# --- the heuristic tier alone ---------------------------------------------------------------------
-
-
-def test_an_empty_diff_is_an_acceptance_gap_and_costs_nothing() -> None:
-    model = model_of()
-    verdict = judged(model, diff="", files=())
-    assert isinstance(verdict, Reject)
-    assert (verdict.category, verdict.judge_kind) == (Category.ACCEPTANCE_GAP, JudgeKind.HEURISTIC)
-    assert (verdict.judge_cost_usd, verdict.judge_model, verdict.judge_pricing_version) == (Decimal(0), None, None)
-    assert [criterion.status for criterion in verdict.criteria] == [CriterionStatus.MISSING] * 2
-    assert "AC1, AC2" in verdict.next_step
-    assert not model.asked
-    assert not verdict.escalated
-
-
-def test_an_empty_diff_that_nobody_asked_for_is_a_reject_all_the_same() -> None:
-    verdict = judged(diff="", files=(), criteria=())
-    assert isinstance(verdict, Reject)
-    assert [(criterion.id, criterion.status) for criterion in verdict.criteria] == [
-        ("any-change", CriterionStatus.MISSING)
-    ]
-
-
-def test_a_fact_rejects_at_its_line_with_the_line_quoted() -> None:
-    verdict = stubbed(model_of())
-    assert isinstance(verdict, Reject)
-    assert verdict.category is Category.HALF_FINISHED
-    assert verdict.evidence[0].path == "upload.py"
-    assert verdict.evidence[0].quote in {"def send(data):", "    raise NotImplementedError"}
-    assert verdict.score < 0.5
-    assert "upload.py" in verdict.next_step
-    assert CriterionStatus.MET not in {criterion.status for criterion in verdict.criteria}
-    assert verdict.escalation_reason.startswith("confidence 0.95 ≥ 0.70: ")
-
-
-def test_a_reject_freezes_what_would_close_it() -> None:
-    verdict = judged(diff="", files=())
-    assert [(condition.id, condition.state) for condition in verdict.closing_conditions] == [
-        ("c1", "open"),
-        ("c2", "open"),
-        ("c3", "open"),
-    ]
-    assert verdict.closing_conditions[0].text == verdict.next_step
-    assert verdict.closing_conditions[1].text == "AC1 is met: an upload is retried on 503"
-
-
-def test_documentation_alone_is_accepted_with_the_changed_lines_and_no_criterion_is_called_met() -> None:
-    verdict = documented(model_of())
-    assert isinstance(verdict, Accept)
-    assert (verdict.judge_kind, verdict.judge_cost_usd) == (JudgeKind.HEURISTIC, Decimal(0))
-    assert {criterion.status for criterion in verdict.criteria} == {CriterionStatus.UNVERIFIABLE}
-    assert [(pointer.line, pointer.quote) for pointer in verdict.evidence] == [(3, "The server is busy at noon.")]
-
-
-def test_an_abstain_says_which_line_of_documentation_stood_in_the_way() -> None:
-    diff = (
-        DOCUMENTED["diff"]
-        .replace("-The", "-[The](https://example.org/a)")
-        .replace("+The", "+[The](https://evil.net/a)")
-    )
-    files = (
-        HeadFile(path="docs/busy.md", text="# A busy server\n\n[The](https://evil.net/a) server is busy at noon.\n"),
-    )
-    verdict = documented(diff=diff, files=files)
-    why = "docs/busy.md:3: the changed link leaves `example.org` for `evil.net`"
-    assert verdict.abstain_reason is AbstainReason.UNPROVEN
-    assert f"Only documentation changed, and a reader has to look at it: {why}." in verdict.concern
-    assert verdict.escalation_reason == f"confidence 0.50 < 0.70: {why}; no model is configured"
-
-
-def test_a_repository_may_accept_nothing_without_a_model() -> None:
-    verdict = documented(policy=Policy(accept_alone=False))
-    assert verdict.abstain_reason is AbstainReason.UNPROVEN
-    assert "this repository accepts nothing without a model (`accept_alone`)" in verdict.concern
-
-
-@pytest.mark.parametrize(("threshold", "skipped"), [(0.7, "no_model"), (ALWAYS, "no_model"), (NEVER, "tier")])
-def test_where_no_model_may_be_asked_the_rest_is_unproven(threshold: float, skipped: str) -> None:
-    verdict = judged(threshold=threshold)
-    assert isinstance(verdict, Abstain)
-    assert verdict.abstain_reason is AbstainReason.UNPROVEN
-    assert verdict.signals["escalation_skipped"] == skipped
-    assert (verdict.judge_kind, verdict.escalated) == (JudgeKind.HEURISTIC, False)
-
-
-@pytest.mark.parametrize("never_send", ["**", "*.py"])
-def test_a_model_is_not_asked_about_a_change_of_which_it_may_see_nothing(never_send: str) -> None:
-    model = model_of(accept())
-    result = judged(model, ALWAYS, policy=Policy(never_send=(never_send,)))
-    assert not model.asked
-    assert (result.abstain_reason, result.signals["escalation_skipped"]) == (AbstainReason.UNPROVEN, "withheld")
-    assert "`never_send` keeps every changed file from it" in (result.concern or "")
-
-
-# --- validators first -----------------------------------------------------------------------------
+def unread(path: str, reason: UnreadReason = UnreadReason.OVER_LIMIT, **changes: Any) -> dict[str, Any]:
+    return {"files_unread": (UnreadFile(path=path, reason=reason),), **changes}
 
 
 def red(*checks: CiCheck) -> Ci:
     return Ci(state=CiState.FAILURE, checks=checks)
 
 
+# --- who decides, case by case --------------------------------------------------------------------
+
+
+UNREAD = unread("huge.json")
+RED = red(CiCheck(name="test", conclusion="failure"))
+RUNNING = Ci(state=CiState.PENDING, checks=(CiCheck(name="e2e", conclusion=None, status="queued"),))
+WANTS_ISSUE = {"policy": Policy(require_issue=True)}
+ALONE = {**DOCUMENTED, "policy": Policy(accept_alone=False)}
+TOO_LONG = reply("", stop=StopReason.CONTEXT_EXCEEDED)
+NOTHING = {**EMPTY, **UNREAD}
+TORN = {"diff": "hello", "files": (HeadFile(path="a.py", text="x"),)}
+CONTRADICTION, TRUNCATED = accept(scores=scores(1)), reply(accept(), stop=StopReason.TRUNCATED)
+BEHIND_END, REFUSED = accept(criteria=criteria("met", "met", at=[place(line=99)])), reply("", stop=StopReason.REFUSED)
+GAP = {"evidence": [], "category": "acceptance_gap", "criteria": criteria("missing", "missing", at=[])}
+MISSED = reject(**GAP, concern="Nothing shows it.")
+HIDDEN = unread("big.py", UnreadReason.NEVER_SEND, diff=DIFF + new_file("big.py", "x = 1"))
+
+
+@pytest.mark.parametrize(
+    ("changes", "answers", "threshold", "expected", "concern"),
+    [
+        ({"ci": RUNNING}, (), 0.7, "abstain ci_pending", "e2e"),
+        ({"ci": red()}, (), 0.7, "abstain ci_failed", "CI failed on this head."),
+        ({"ci": RED, **NOTHING}, (), 0.7, "abstain ci_failed", "test (failure)"),
+        ({"ci": None}, (accept(),), 0.7, "accept", "It retries."),
+        (NOTHING, (), 0.7, "abstain too_large", "huge.json"),
+        ({**WANTS_ISSUE, "issues": ()}, (), 0.7, "abstain no_criteria", "No issue is linked, and this repository"),
+        (WANTS_ISSUE, (accept(),), 0.7, "accept", "It retries."),
+        ({"policy": Policy(never_send=("other.py",))}, (accept(),), ALWAYS, "accept", "It retries."),
+        ({}, (), NEVER, "abstain unproven", "this tier asks no model"),
+        (STUBBED, (), NEVER, "reject half_finished", "stub"),
+        (STUBBED, (OUTAGE,), ALWAYS, "reject half_finished", "stub"),
+        (STUBBED, ("prose", "prose"), ALWAYS, "reject half_finished", "stub"),
+        (STUBBED, (CAP,), ALWAYS, "reject half_finished", "stub"),
+        (DOCUMENTED, (), NEVER, "accept", "spelling"),
+        (DOCUMENTED, (OUTAGE,), ALWAYS, "abstain judge_unavailable", "status 529 (overloaded_error)"),
+        (DOCUMENTED, (CAP,), ALWAYS, "accept", "spelling"),
+        (ALONE, (), NEVER, "abstain unproven", "this repository accepts nothing without a model (`accept_alone`)"),
+        ({**DOCUMENTED, **UNREAD}, (CAP,), ALWAYS, "abstain too_large", "huge.json"),
+        ({**DOCUMENTED, **UNREAD}, (), 0.7, "abstain too_large", "huge.json"),
+        (UNREAD, (accept(),), 0.7, "abstain too_large", "huge.json"),
+        (UNREAD, (reject(),), 0.7, "reject weak_test", "The test proves nothing"),
+        (UNREAD, ("prose", "prose"), 0.7, "abstain too_large", "huge.json"),
+        ({}, (MISSED,), 0.7, "reject acceptance_gap", "Nothing shows it."),
+        (unread("upload.py"), (MISSED,), 0.7, "abstain too_large", "upload.py"),
+        (HIDDEN, (reject(concern="`big.py` lacks what shows the cap."),), 0.7, "abstain too_large", "big.py"),
+        (HIDDEN, (reject(concern="Nothing shows a cap of the loop."),), 0.7, "reject weak_test", "a cap of the loop"),
+        (TORN, (), 0.7, "abstain too_large", 'expected "diff --git"'),
+        ({}, (TOO_LONG,), 0.7, "abstain too_large", "too long for the model"),
+        ({}, (accept(category="weak_test"), accept()), 0.7, "accept", "It retries."),
+        ({}, (cannot_tell(),), 0.7, "abstain needs_human", "The server's side is not shown."),
+        ({}, (OUTAGE,), 0.7, "abstain judge_unavailable", "status 529 (overloaded_error)"),
+        ({}, ("I accept.", "I accept."), 0.7, "abstain reply_invalid", "could not be used"),
+        ({}, (BEHIND_END, BEHIND_END), 0.7, "abstain reply_invalid", "An accept needs every criterion met"),
+        ({}, (CONTRADICTION, CONTRADICTION), 0.7, "abstain reply_invalid", "contradict the accept"),
+        ({}, (REFUSED, REFUSED), 0.7, "abstain reply_invalid", "declined"),
+        ({}, (TRUNCATED, TRUNCATED), 0.7, "abstain reply_invalid", "cut off"),
+    ],
+)
+def test_who_decides_what(
+    changes: dict[str, Any], answers: tuple[Any, ...], threshold: float, expected: str, concern: str
+) -> None:
+    model = model_of(*answers)
+    verdict = judged(model, threshold, **changes)
+    assert (outcome(verdict), concern in verdict.concern) == (expected, True), verdict.concern
+    assert len(model.asked) == len(answers), "every answer is asked for, and no other"
+    assert (verdict.throttled_reason is None) is (CAP not in answers)
+    assert verdict.escalated is any(answer is not CAP for answer in answers)
+    replies = sum(answer not in (OUTAGE, CAP) for answer in answers)
+    assert verdict.judge_cost_usd == Decimal("0.001") * replies
+    tier = "heuristic" if not replies else "llm" if threshold == ALWAYS else "hybrid"
+    assert (verdict.judge_kind, verdict.judge_model is None) == (tier, tier == "heuristic")
+    assert ("parse_failed" in verdict.signals) is (len(answers) > 1 and expected.startswith("abstain"))
+
+
 @pytest.mark.parametrize("diff", [DIFF, STUB, DOCUMENTED["diff"], ""], ids=["code", "stub", "docs", "empty"])
 def test_red_ci_is_not_judged_and_its_report_is_the_feedback(diff: str) -> None:
-    model = model_of()
     log = "FAILED tests/test_upload.py::test_503 - assert 503 == 200"
     ci = red(CiCheck(name="unit", conclusion="failure", log_tail=log), CiCheck(name="lint", conclusion="timed_out"))
-    verdict = judged(model, ALWAYS, diff=diff, files=None, ci=ci)
-    assert isinstance(verdict, Abstain)
-    assert verdict.abstain_reason is AbstainReason.CI_FAILED
-    assert verdict.concern == (
-        "CI failed on this head: unit (failure), lint (timed out). Failing tests: tests/test_upload.py::test_503."
+    verdict = judged(model_of(), ALWAYS, diff=diff, files=None, ci=ci)
+    assert (outcome(verdict), verdict.concern) == (
+        "abstain ci_failed",
+        "CI failed on this head: unit (failure), lint (timed out). Failing tests: tests/test_upload.py::test_503.",
     )
-    assert "unit, lint" in verdict.next_step
-    assert not model.asked
+    assert "unit, lint" in (verdict.next_step or "")
+
+
+@pytest.mark.parametrize(
+    ("threshold", "model", "globs", "skipped"),
+    [
+        (0.7, None, (), "no_model"),
+        (ALWAYS, None, (), "no_model"),
+        (NEVER, None, (), "tier"),
+        (ALWAYS, model_of(), ("**",), "withheld"),
+        (ALWAYS, model_of(), ("*.py",), "withheld"),
+    ],
+)
+def test_where_no_model_may_be_asked_the_rest_is_unproven(
+    threshold: float, model: ScriptedModel | None, globs: tuple[str, ...], skipped: str
+) -> None:
+    verdict = judged(model, threshold, policy=Policy(never_send=globs))
+    assert (outcome(verdict), verdict.signals["escalation_skipped"]) == ("abstain unproven", skipped)
+    assert (verdict.judge_kind, verdict.escalated) == ("heuristic", False)
+    assert ("`never_send` keeps every changed file from it" in verdict.concern) is (skipped == "withheld")
+
+
+# --- code alone -----------------------------------------------------------------------------------
+
+
+def test_an_empty_diff_is_an_acceptance_gap_that_freezes_what_would_close_it() -> None:
+    verdict = judged(model_of(), **EMPTY)
+    assert (outcome(verdict), verdict.judge_pricing_version) == ("reject acceptance_gap", None)
+    assert [criterion.status for criterion in verdict.criteria] == ["missing"] * 2
+    assert "AC1, AC2" in (verdict.next_step or "")
+    assert [(condition.id, condition.state, condition.text) for condition in verdict.closing_conditions] == [
+        ("c1", "open", verdict.next_step),
+        ("c2", "open", "AC1 is met: an upload is retried on 503"),
+        ("c3", "open", "AC2 is met: a test shows it"),
+    ]
+    unasked = judged(**EMPTY, criteria=())
+    assert [(criterion.id, criterion.status) for criterion in unasked.criteria] == [("any-change", "missing")]
+
+
+def test_a_fact_rejects_at_its_line_with_the_line_quoted() -> None:
+    verdict = judged(model_of(), **STUBBED)
+    assert outcome(verdict) == "reject half_finished"
+    assert (verdict.evidence[0].path, verdict.evidence[0].quote) == ("upload.py", "    raise NotImplementedError")
+    assert verdict.score < 0.5
+    assert "upload.py" in (verdict.next_step or "")
+    assert "met" not in {criterion.status for criterion in verdict.criteria}
+    assert verdict.escalation_reason.startswith("confidence 0.95 ≥ 0.70: ")
+
+
+def test_documentation_alone_is_accepted_with_the_changed_lines_and_no_criterion_is_called_met() -> None:
+    verdict = judged(model_of(), **DOCUMENTED)
+    assert outcome(verdict) == "accept"
+    assert {criterion.status for criterion in verdict.criteria} == {"unverifiable"}
+    assert [(pointer.line, pointer.quote) for pointer in verdict.evidence] == [(3, "The server is busy at noon.")]
+
+
+def test_an_abstain_says_which_line_of_documentation_stood_in_the_way() -> None:
+    linked = DOCUMENTED["diff"].replace("-The", "-[The](https://example.org/a)")
+    text = "# A busy server\n\n[The](https://evil.net/a) server is busy at noon.\n"
+    files = (HeadFile(path="docs/busy.md", text=text),)
+    verdict = judged(**{**DOCUMENTED, "diff": linked.replace("+The", "+[The](https://evil.net/a)"), "files": files})
+    why = "docs/busy.md:3: the changed link leaves `example.org` for `evil.net`"
+    assert outcome(verdict) == "abstain unproven"
+    assert f"Only documentation changed, and a reader has to look at it: {why}." in verdict.concern
+    assert verdict.escalation_reason == f"confidence 0.50 < 0.70: {why}; no model is configured"
 
 
 # --- the model ------------------------------------------------------------------------------------
 
 
 def test_below_the_threshold_the_model_decides_and_both_tiers_are_on_record() -> None:
-    model = model_of(accept())
-    verdict = judged(model)
-    assert isinstance(verdict, Accept)
-    assert (verdict.judge_kind, verdict.escalated) == (JudgeKind.HYBRID, True)
+    verdict = judged(model_of(accept()))
     assert (verdict.judge_model, verdict.judge_pricing_version) == ("claude-haiku-5-5", "2026-11")
-    assert (verdict.judge_cost_usd, verdict.tokens) == (
-        Decimal("0.001"),
-        Tokens(input=1_000, output=100, cache_read=10, cache_write=1),
-    )
+    assert verdict.tokens == Tokens(input=1_000, output=100, cache_read=10, cache_write=1)
     assert verdict.escalation_reason.startswith("confidence 0.")
     assert " < 0.70: " in verdict.escalation_reason
     assert (verdict.composite, verdict.score, verdict.confidence) == (8.0, 0.778, 0.9)
     assert verdict.signals.keys() >= {"heuristic_score", "heuristic_confidence"}
     assert verdict.prompt_version == bench().prompt.version
     assert verdict.evidence[0].quote == "    for attempt in range(3):"
-    assert len(model.asked) == 1
-
-
-def test_above_one_the_model_is_always_asked() -> None:
-    verdict = documented(
-        model_of(accept(criteria=criteria("met", at=[place("docs/busy.md", 3, quote="The server is busy at noon.")]))),
-        ALWAYS,
-    )
-    assert isinstance(verdict, Accept)
-    assert (verdict.judge_kind, verdict.escalated) == (JudgeKind.LLM, True)
 
 
 def test_a_reject_of_the_model_is_a_reject_with_its_one_next_step() -> None:
     verdict = judged(model_of(reject()))
-    assert isinstance(verdict, Reject)
-    assert (verdict.category, verdict.next_step) == (Category.WEAK_TEST, "Assert the number of attempts.")
+    assert (outcome(verdict), verdict.next_step) == ("reject weak_test", "Assert the number of attempts.")
     assert verdict.evidence[0].location == "tests/test_upload.py:6"
     assert [condition.text for condition in verdict.closing_conditions] == [
         "Assert the number of attempts.",
@@ -226,158 +237,114 @@ def test_a_reject_of_the_model_is_a_reject_with_its_one_next_step() -> None:
 
 def test_a_model_that_can_not_tell_leaves_it_to_a_person() -> None:
     verdict = judged(model_of(cannot_tell()))
-    assert isinstance(verdict, Abstain)
-    assert verdict.abstain_reason is AbstainReason.NEEDS_HUMAN
-    assert verdict.concern == "The server's side is not shown."
-    assert verdict.next_step == "A person who knows the issue decides."
-    assert verdict.composite == 5.0
+    assert (verdict.next_step, verdict.composite) == ("A person who knows the issue decides.", 5.0)
 
 
 @pytest.mark.parametrize(
-    "answer",
+    ("answers", "expected", "cost", "lost", "kind"),
     [
-        "I accept.",
-        accept(criteria=criteria("met", "met", at=[place(line=99)])),
-        accept(scores=scores(1)),
-        reply("", stop=StopReason.REFUSED),
-        reply(accept(), stop=StopReason.TRUNCATED),
+        ((LOST,), "abstain judge_unavailable", "0.003", "0.003", "hybrid"),
+        (("prose", LOST), "abstain judge_unavailable", "0.004", "0.003", "hybrid"),
+        ((reply(accept(), lost_usd=Decimal("0.002")),), "accept", "0.003", "0.002", "hybrid"),
+        ((BudgetReached(FULL, Decimal("0.003"), Decimal("0.004")),), "abstain budget", "0.004", "0.004", "hybrid"),
+        ((BudgetReached(FULL, Decimal("0.003")),), "abstain budget", "0", None, "heuristic"),
+        ((reply(accept(), cost_usd=None),), "accept", None, None, "hybrid"),
+        ((accept(),), "accept", "0.001", None, "hybrid"),
     ],
-    ids=["prose", "pointer", "contradiction", "refusal", "truncated"],
 )
-def test_two_unusable_replies_are_no_verdict(answer: Any) -> None:
-    verdict = judged(model_of(answer, answer))
-    assert isinstance(verdict, Abstain)
-    assert verdict.abstain_reason is AbstainReason.REPLY_INVALID
-    assert verdict.signals["parse_failed"] is True
-    assert verdict.judge_cost_usd == Decimal("0.002")
-    assert (verdict.category, verdict.judge_kind) == (None, JudgeKind.HYBRID)
-
-
-def test_an_outage_is_neither_a_reject_nor_a_pass() -> None:
-    verdict = judged(model_of(OUTAGE))
-    assert isinstance(verdict, Abstain)
-    assert verdict.abstain_reason is AbstainReason.JUDGE_UNAVAILABLE
-    assert "status 529 (overloaded_error)" in verdict.concern
-    assert (verdict.judge_cost_usd, verdict.escalated) == (Decimal(0), True)
-    assert (verdict.judge_kind, verdict.judge_model) == (JudgeKind.HEURISTIC, None)
-
-
-LOST = Unavailable("The model", "it did not answer in time", Decimal("0.003"))
-
-
-def test_a_question_that_may_have_been_billed_without_an_answer_is_counted_at_its_most() -> None:
-    verdict = judged(model_of(LOST))
-    assert (verdict.judge_kind, verdict.judge_model) == (JudgeKind.HYBRID, "claude-haiku-5-5")
-    assert (verdict.judge_cost_usd, verdict.signals["unheard_usd"]) == (Decimal("0.003"), "0.003")
-    corrected = judged(model_of("prose", LOST))
-    assert (corrected.judge_cost_usd, corrected.signals["unheard_usd"]) == (Decimal("0.004"), "0.003")
-    again = judged(model_of(reply(accept(), lost_usd=Decimal("0.002"))))
-    assert (again.decision, again.judge_cost_usd, again.signals["unheard_usd"]) == ("accept", Decimal("0.003"), "0.002")
-    assert "unheard_usd" not in judged(model_of(accept())).signals
-
-
-def test_a_cap_reached_by_a_try_that_nobody_answered_tells_what_it_may_have_cost() -> None:
-    full = CapLevel(Cap.PULL, Decimal("0.099"), Decimal("0.10"))
-    verdict = judged(model_of(BudgetReached(full, Decimal("0.003"), Decimal("0.004"))))
-    assert (verdict.throttled_reason, verdict.judge_cost_usd) == ("pr_cap", Decimal("0.004"))
-    assert (verdict.judge_kind, verdict.escalated) == (JudgeKind.HYBRID, True)
-    untold = judged(model_of(BudgetReached(full, Decimal("0.003"))))
-    assert (untold.judge_kind, untold.judge_cost_usd, untold.escalated) == (JudgeKind.HEURISTIC, Decimal(0), False)
-
-
-def test_an_unknown_price_is_null_and_never_zero() -> None:
-    verdict = judged(model_of(reply(accept(), cost_usd=None)))
-    assert verdict.judge_cost_usd is None
-    assert verdict.model_dump(mode="json")["judge_cost_usd"] is None
+def test_what_may_have_been_billed_is_counted_at_its_most_and_an_unknown_price_is_null(
+    answers: tuple[Any, ...], expected: str, cost: str | None, lost: str | None, kind: str
+) -> None:
+    verdict = judged(model_of(*answers))
+    assert (outcome(verdict), verdict.judge_kind, verdict.escalated) == (expected, kind, kind == "hybrid")
+    assert verdict.model_dump(mode="json")["judge_cost_usd"] == cost
+    assert verdict.signals.get("unheard_usd") == lost
+    assert verdict.throttled_reason == ("pr_cap" if "budget" in expected else None)
 
 
 def test_a_change_too_large_for_the_question_is_not_accepted_and_names_its_files() -> None:
     lines = [f"x{n} = '{'y' * 70}'" for n in range(2_500)]
     answer = accept(criteria=criteria("met", "met", at=[place("a.py", 1, quote=f"x0 = '{'y' * 70}'")]))
-    verdict = judged(
-        model_of(answer, answer),
-        diff=new_file("a.py", *lines) + new_file("b.py", *lines),
-        files=None,
-    )
-    assert isinstance(verdict, Abstain)
-    assert verdict.abstain_reason is AbstainReason.TOO_LARGE
-    assert verdict.coverage.partly == ("a.py",)
-    assert verdict.coverage.unread == ("b.py",)
+    verdict = judged(model_of(answer, answer), diff=new_file("a.py", *lines) + new_file("b.py", *lines), files=None)
+    assert (outcome(verdict), verdict.coverage.partly, verdict.coverage.unread) == (
+        "abstain too_large", ("a.py",), ("b.py",),
+    )  # fmt: skip
     assert "b.py, a.py" in verdict.concern
 
 
 def test_an_issue_that_fits_no_model_is_not_asked_about() -> None:
-    model = model_of()
     many = tuple(Criterion(id=f"AC{n}", text="x" * 300) for n in range(1_000))
-    verdict = judged(model, criteria=many)
-    assert isinstance(verdict, Abstain)
-    assert (verdict.abstain_reason, verdict.judge_kind) == (AbstainReason.TOO_LARGE, JudgeKind.HEURISTIC)
-    assert not model.asked
-    empty = judged(model, ALWAYS, criteria=many, diff="", files=())
-    assert isinstance(empty, Reject)
+    verdict = judged(model_of(), criteria=many)
+    assert (outcome(verdict), verdict.judge_kind) == ("abstain too_large", "heuristic")
+    assert judged(model_of(), ALWAYS, criteria=many, **EMPTY).decision == "reject"
 
 
 # --- facts and the model --------------------------------------------------------------------------
 
 
 STUB_AT = place("upload.py", 2, quote="raise NotImplementedError")
+UNMET = {"evidence": [STUB_AT], "criteria": criteria("met", "missing", at=[STUB_AT])}
 
 
-def test_a_fact_rejects_whatever_the_model_says() -> None:
-    answer = accept(criteria=criteria("met", "met", at=[STUB_AT]))
-    verdict = stubbed(model_of(answer), ALWAYS)
-    assert isinstance(verdict, Reject)
-    assert verdict.category is Category.HALF_FINISHED
-    assert verdict.concern.endswith("The model, asked too, said accept; a fact stands whatever a model says.")
-    assert (verdict.judge_kind, verdict.judge_cost_usd) == (JudgeKind.LLM, Decimal("0.001"))
-    assert verdict.signals["model_decision"] == "accept"
+@pytest.mark.parametrize(
+    ("answer", "concern", "next_step"),
+    [
+        (
+            accept(criteria=criteria("met", "met", at=[STUB_AT])),
+            "The model, asked too, said accept; a fact stands whatever a model says.",
+            None,
+        ),
+        (
+            reject(**UNMET),
+            "rejects for another reason (weak_test): The test proves nothing of what is made when send is busy.",
+            None,
+        ),
+        (
+            reject(**UNMET, category="half_finished", concern="send() only raises.", next_step="Post the data."),
+            "send() only raises.",
+            "Post the data.",
+        ),
+    ],
+    ids=["accept", "another reason", "the same reason"],
+)
+def test_a_fact_rejects_whatever_the_model_says_and_in_its_words_where_it_agrees(
+    answer: dict[str, Any], concern: str, next_step: str | None
+) -> None:
+    verdict = judged(model_of(answer), ALWAYS, **STUBBED)
+    assert (outcome(verdict), verdict.judge_kind) == ("reject half_finished", "llm")
+    assert verdict.concern.endswith(concern)
+    assert (verdict.concern == concern, verdict.next_step == next_step) == (next_step is not None,) * 2
+    assert (STUB_AT["note"] in {pointer.note for pointer in verdict.evidence}) is (next_step is not None)
+    assert verdict.signals["model_decision"] == answer["decision"]
     assert verdict.score < 0.5
-
-
-def test_a_model_that_rejects_for_the_same_reason_words_it() -> None:
-    unmet = criteria("met", "missing", at=[STUB_AT])
-    answer = reject(
-        category="half_finished",
-        evidence=[STUB_AT],
-        criteria=unmet,
-        concern="send() only raises.",
-        next_step="Post the data.",
-    )
-    verdict = stubbed(model_of(answer), ALWAYS)
-    assert isinstance(verdict, Reject)
-    assert (verdict.concern, verdict.next_step) == ("send() only raises.", "Post the data.")
-    assert STUB_AT["note"] in {pointer.note for pointer in verdict.evidence}
-
-
-def test_a_model_that_rejects_for_another_reason_is_quoted() -> None:
-    answer = reject(evidence=[STUB_AT], criteria=criteria("met", "missing", at=[STUB_AT]))
-    verdict = stubbed(model_of(answer), ALWAYS)
-    assert isinstance(verdict, Reject)
-    assert verdict.category is Category.HALF_FINISHED
-    assert verdict.concern.endswith(
-        "rejects for another reason (weak_test): The test proves nothing of what is made when send is busy."
-    )
 
 
 # --- what is written above every verdict ----------------------------------------------------------
 
 
-def test_claims_are_checked_in_every_verdict() -> None:
-    case = Case(summary="s", ac_coverage=(CoverageClaim(criterion="AC1", addressed_by="upload.py:send"),))
-    for verdict in (judged(case=case), judged(model_of(accept()), case=case)):
-        assert [claim.status for claim in verdict.claims] == [ClaimStatus.VERIFIED, ClaimStatus.OMITTED]
-        assert [criterion.claimed for criterion in verdict.criteria] == [True, False]
+@pytest.mark.parametrize("model", [None, model_of(accept())], ids=["code", "model"])
+def test_claims_are_checked_in_every_verdict(model: ScriptedModel | None) -> None:
+    verdict = judged(model, case=claiming(("AC1", "upload.py:send")))
+    assert [claim.status for claim in verdict.claims] == ["verified", "omitted"]
+    assert [criterion.claimed for criterion in verdict.criteria] == [True, False]
 
 
-def test_a_round_counts_rejects_on_different_content() -> None:
-    earlier = rejected(fingerprint="sha256:other")
-    assert judged(ledger=(entry(earlier, head_sha=BASE),)).round == 2
-    assert judged(ledger=(entry(earlier),)).round == 1, "the same head, rejected by another tier"
-    again = rejected(fingerprint="sha256:another")
-    assert judged(ledger=(entry(earlier, head_sha=BASE), entry(again, head_sha=BASE))).round == 2
-    empty_commit = entry(earlier, head_sha="c" * 40)
-    assert judged(ledger=(entry(earlier, head_sha=BASE), empty_commit)).round == 2
-    assert judged(ledger=(entry(rejected(fingerprint="sha256:now")),)).round == 1
+def rejected_as(name: str, **changes: Any) -> Any:
+    return entry(rejected(fingerprint=f"sha256:{name}"), **changes)
+
+
+@pytest.mark.parametrize(
+    ("ledger", "number"),
+    [
+        ([rejected_as("other", head_sha=BASE)], 2),
+        ([rejected_as("other")], 1),  # the same head, rejected by another tier
+        ([rejected_as("other", head_sha=BASE), rejected_as("another", head_sha=BASE)], 2),
+        ([rejected_as("other", head_sha=BASE), rejected_as("other", head_sha="c" * 40)], 2),  # an empty commit
+        ([rejected_as("now")], 1),
+    ],
+)
+def test_a_round_counts_rejects_on_different_content(ledger: list[Any], number: int) -> None:
+    assert judged(ledger=ledger).round == number
 
 
 def test_a_verdict_says_what_it_is_about_and_survives_json() -> None:
@@ -391,24 +358,11 @@ def test_a_verdict_says_what_it_is_about_and_survives_json() -> None:
 
 
 def test_the_same_dossier_and_replies_give_the_same_decision() -> None:
-    def decision(eval_id: str) -> object:
-        verdict = judge(dossier(), docket(eval_id=eval_id), bench(model_of(WRONG, reject())))
+    def decided(eval_id: str) -> object:
+        verdict: Verdict = judge(dossier(), docket(eval_id=eval_id), bench(model_of(CONTRADICTION, reject())))
         return verdict.model_dump(exclude={"eval_id", "judge_latency_ms"})
 
-    assert decision("one") == decision("two")
-
-
-WRONG = accept(scores=scores(1))
-
-
-def test_a_diff_that_git_did_not_print_is_not_judged_and_says_why() -> None:
-    model = model_of()
-    verdict = judged(model, diff="hello", files=(HeadFile(path="a.py", text="x"),))
-    assert isinstance(verdict, Abstain)
-    assert verdict.abstain_reason is AbstainReason.TOO_LARGE
-    assert 'expected "diff --git"' in verdict.concern
-    assert verdict.coverage.unread == ("a.py",)
-    assert not model.asked
+    assert decided("one") == decided("two")
 
 
 @pytest.mark.parametrize("ids", [(" ",), ("AC1", "AC1"), ("AC2", " ", "AC1", "AC1 ")], ids=str)
@@ -437,120 +391,19 @@ def test_a_docket_names_the_head_and_its_content() -> None:
             "requested_at": NOW,
         }
     )
-    opened = open_docket(request, dossier(), bench(), Stopped())
+    opened = create_header(request, dossier(), bench(), Stopped())
     assert (opened.subject.head_sha, opened.subject.installation_id) == (dossier().pull_request.head_sha, 100)
     assert (opened.created_at, opened.monotonic_ms()) == (NOW, 5)
     assert opened.fingerprint == fingerprint_of(dossier(), bench())
     assert opened.eval_id.count("-") == 4
 
 
-def fingerprint(judged: Dossier, **changes: Any) -> Fingerprint:
-    return fingerprint_of(judged, bench(**changes))
-
-
 def test_the_fingerprint_knows_who_may_judge_and_bears_a_broken_diff() -> None:
-    plain = fingerprint(dossier())
-    assert plain == fingerprint(dossier())
+    plain = fingerprint_of(dossier(), bench())
+    assert plain == fingerprint_of(dossier(), bench())
     others = [
-        fingerprint(dossier(), threshold=0.0),
-        fingerprint(dossier(), model=model_of()),
-        fingerprint(dossier(diff="x")),
+        fingerprint_of(dossier(), bench(threshold=0.0)),
+        fingerprint_of(dossier(), bench(model_of())),
+        fingerprint_of(dossier(diff="x"), bench()),
     ]
     assert len({plain, *others}) == 4
-
-
-def test_what_could_not_be_read_is_told_before_replies_that_could_not_be_used() -> None:
-    unread = (UnreadFile(path="big.txt", reason=UnreadReason.OVER_LIMIT),)
-    verdict = judge(dossier(files_unread=unread), docket(), bench(model_of("I accept.", "I accept.")))
-    assert (verdict.decision, verdict.abstain_reason) == ("abstain", "too_large")
-    assert verdict.signals["parse_failed"] is True
-    assert "big.txt" in verdict.concern
-
-
-def test_what_is_missed_in_a_change_that_was_not_shown_whole_is_no_reject() -> None:
-    unread = (UnreadFile(path="upload.py", reason=UnreadReason.OVER_LIMIT),)
-    gap = criteria("missing", "missing", at=[])
-    missed = reject(evidence=[], category="acceptance_gap", criteria=gap, concern="Nothing shows it.")
-    verdict = judge(dossier(files_unread=unread), docket(), bench(model_of(missed)))
-    assert judge(dossier(), docket(), bench(model_of(missed))).decision == "reject"
-    assert (verdict.decision, verdict.abstain_reason) == ("abstain", "too_large")
-
-
-@pytest.mark.parametrize(
-    ("concern", "stands"),
-    [("`big.py` lacks what shows the cap.", False), ("Nothing shows a cap of the loop.", True)],
-    ids=["of it", "of another"],
-)
-def test_a_reject_that_misses_something_of_a_file_that_nobody_read_does_not_stand(
-    concern: str, *, stands: bool
-) -> None:
-    hidden = (UnreadFile(path="big.py", reason=UnreadReason.NEVER_SEND),)
-    missed = reject(concern=concern)
-    verdict = judge(
-        dossier(diff=DIFF + new_file("big.py", "x = 1"), files_unread=hidden), docket(), bench(model_of(missed))
-    )
-    assert (verdict.decision, verdict.abstain_reason) == (("reject", None) if stands else ("abstain", "too_large"))
-
-
-# --- who decides, case by case --------------------------------------------------------------------
-
-
-UNREAD = {"files_unread": (UnreadFile(path="huge.json", reason=UnreadReason.OVER_LIMIT),)}
-RED = red(CiCheck(name="test", conclusion="failure"))
-RUNNING = Ci(state=CiState.PENDING, checks=(CiCheck(name="e2e", conclusion=None, status="queued"),))
-STUBBED = {
-    "diff": STUB,
-    "files": (HeadFile(path="upload.py", text="def send(data):\n    raise NotImplementedError\n"),),
-}
-WANTS_ISSUE = {"policy": Policy(require_issue=True)}
-LEFT_OUT = {"policy": Policy(never_send=("other.py",))}
-CAP = BudgetReached(CapLevel(Cap.PULL, Decimal("0.09"), Decimal("0.10")), Decimal("0.02"))
-TOO_LONG = reply("", stop=StopReason.CONTEXT_EXCEEDED)
-NOTHING = {"diff": "", "files": (), **UNREAD}
-
-
-@pytest.mark.parametrize(
-    ("changes", "answers", "threshold", "outcome", "concern"),
-    [
-        ({"ci": RUNNING}, (), 0.7, "abstain ci_pending", "e2e"),
-        ({"ci": red()}, (), 0.7, "abstain ci_failed", "CI failed on this head."),
-        ({"ci": RED, **NOTHING}, (), 0.7, "abstain ci_failed", "test (failure)"),
-        ({"ci": None}, (accept(),), 0.7, "accept", "It retries."),
-        (NOTHING, (), 0.7, "abstain too_large", "huge.json"),
-        (
-            {**WANTS_ISSUE, "issues": ()},
-            (),
-            0.7,
-            "abstain no_criteria",
-            "No issue is linked, and this repository wants",
-        ),
-        (WANTS_ISSUE, (accept(),), 0.7, "accept", "It retries."),
-        (LEFT_OUT, (accept(),), ALWAYS, "accept", "It retries."),
-        ({}, (), NEVER, "abstain unproven", "this tier asks no model"),
-        (STUBBED, (), NEVER, "reject half_finished", "stub"),
-        (STUBBED, (OUTAGE,), ALWAYS, "reject half_finished", "stub"),
-        (STUBBED, ("prose", "prose"), ALWAYS, "reject half_finished", "stub"),
-        (STUBBED, (CAP,), ALWAYS, "reject half_finished", "stub"),
-        (DOCUMENTED, (), NEVER, "accept", "spelling"),
-        (DOCUMENTED, (OUTAGE,), ALWAYS, "abstain judge_unavailable", "status 529"),
-        (DOCUMENTED, (CAP,), ALWAYS, "accept", "spelling"),
-        ({**DOCUMENTED, **UNREAD}, (CAP,), ALWAYS, "abstain too_large", "huge.json"),
-        ({**DOCUMENTED, **UNREAD}, (), 0.7, "abstain too_large", "huge.json"),
-        (UNREAD, (accept(),), 0.7, "abstain too_large", "huge.json"),
-        (UNREAD, (reject(),), 0.7, "reject weak_test", "The test proves nothing"),
-        ({}, (TOO_LONG,), 0.7, "abstain too_large", "too long for the model"),
-        ({}, (accept(category="weak_test"), accept()), 0.7, "accept", "It retries."),
-    ],
-)
-def test_who_decides_what(
-    changes: dict[str, Any], answers: tuple[Any, ...], threshold: float, outcome: str, concern: str
-) -> None:
-    model = model_of(*answers)
-    verdict = judged(model, threshold, **changes)
-    assert f"{verdict.decision} {verdict.category or verdict.abstain_reason or ''}".strip() == outcome
-    assert concern in verdict.concern
-    assert len(model.asked) == len(answers), "every answer is asked for, and no other"
-    assert (verdict.throttled_reason is None) is (CAP not in answers)
-    assert verdict.escalated is any(answer is not CAP for answer in answers)
-    replies = sum(answer not in (OUTAGE, CAP) for answer in answers)
-    assert verdict.judge_cost_usd == Decimal("0.001") * replies

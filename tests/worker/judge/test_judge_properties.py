@@ -38,7 +38,6 @@ from worker.domain.verdict.ledger import Case, CoverageClaim
 from worker.domain.verdict.verdict import (
     VERDICT_ADAPTER,
     Abstain,
-    AbstainReason,
     Accept,
     ConditionState,
     JudgeKind,
@@ -52,47 +51,14 @@ WORD = st.sampled_from(
     ["retry", "docs", "é", "\u202e", "\x00", " ", "", "AC1", "a" * 300, "[[x end]]", "```", "fix: x"]
 )
 PROSE = st.lists(WORD, max_size=6).map(" ".join)
-PATH = st.sampled_from(
-    [
-        "upload.py",
-        "tests/test_upload.py",
-        "README.md",
-        "a b.go",
-        "src/Main.java",
-        "x.rs",
-        "Makefile",
-        "ä.ts",
-        "gone.py",
-        "g.lock",
-    ]
-)
-LINE = st.sampled_from(
-    [
-        "def send(data):",
-        "    pass",
-        "    return post(data)",
-        "    raise NotImplementedError",
-        "# TODO: finish",
-        "<<<<<<< HEAD",
-        "=======",
-        ">>>>>>> theirs",
-        "@pytest.mark.skip",
-        "def test_x():",
-        "    assert True",
-        "fn main() { todo!() }",
-        "-- a",
-        "++ b",
-        "",
-        "\tx\r",
-        "\u2028\ufeff",
-        "Some prose.",
-    ]
-)
+PATHS = "upload.py|tests/test_upload.py|README.md|a b.go|src/Main.java|x.rs|Makefile|ä.ts|gone.py|g.lock"
+PATH = st.sampled_from(PATHS.split("|"))
+LINE = st.sampled_from([
+    "def send(data):", "    pass", "    return post(data)", "    raise NotImplementedError", "# TODO: finish", "-- a", "++ b",
+    "<<<<<<< HEAD", "=======", ">>>>>>> theirs", "@pytest.mark.skip", "def test_x():", "    assert True",
+    "fn main() { todo!() }", "", "\tx\r", "\u2028\ufeff", "Some prose.",
+])  # fmt: skip
 LINES = st.lists(LINE, min_size=1, max_size=8)
-
-
-def added(path: str, lines: list[str]) -> str:
-    return new_file(path, *lines)
 
 
 def deleted(path: str, lines: list[str]) -> str:
@@ -107,10 +73,6 @@ def edited(path: str, old: list[str], new: list[str]) -> str:
     body = "".join([*(f"-{line}\n" for line in old), *(f"+{line}\n" for line in new)])
     head = f"diff --git a/{path} b/{path}\nindex 1111111..2222222 100644\n--- a/{path}\n+++ b/{path}\n"
     return f"{head}@@ -1,{len(old)} +1,{len(new)} @@ def x():\n{body}\\ No newline at end of file\n"
-
-
-def head(path: str, text: str | None) -> HeadFile:
-    return HeadFile(path=path, text=text, exists=text is not None)
 
 
 def seated(threshold: float, answers: list[Any] | None) -> JudgeContext:
@@ -132,14 +94,14 @@ def odd(path: str) -> st.SearchStrategy[str]:
 
 
 FILE = st.one_of(
-    st.builds(added, PATH, LINES),
+    st.builds(lambda path, lines: new_file(path, *lines), PATH, LINES),
     st.builds(deleted, PATH, LINES),
     st.builds(edited, PATH, LINES, LINES),
     PATH.flatmap(odd),
 )
 DIFFS = st.one_of(st.just(DIFF), st.lists(FILE, max_size=5).map("".join), st.just(""), PROSE, st.text(max_size=40))
 TEXT = st.one_of(LINES.map("\n".join), st.sampled_from(list(TEXTS.values())), st.text(max_size=30))
-HEADS = st.builds(head, PATH, st.none() | TEXT)
+HEADS = st.builds(lambda path, text: HeadFile(path=path, text=text, exists=text is not None), PATH, st.none() | TEXT)
 CLAIM = st.builds(
     CoverageClaim,
     criterion=st.sampled_from(["AC1", "AC9", "retry"]),
@@ -173,15 +135,15 @@ DOSSIERS = st.builds(
     ledger=st.lists(ENTRIES, max_size=7),
     contest=st.none() | PROSE,
 )
+DOWN = Unavailable("The model", "down")
 ANSWERS = st.one_of(
-    st.sampled_from([accept(), reject(), cannot_tell(), accept(criteria=[], evidence=[]), reject(criteria=[])]),
+    st.sampled_from([accept(), reject(), cannot_tell(), accept(criteria=[], evidence=[]), reject(criteria=[]), DOWN]),
     st.text(max_size=20),
     st.builds(json.dumps, st.dictionaries(st.sampled_from(sorted(accept())), st.integers() | st.text(max_size=3))),
-    st.just(Unavailable("The model", "down")),
 )
-BENCHES = st.builds(
-    seated, st.sampled_from([0.0, 0.5, 0.7, 1.0, 2.0]), st.none() | st.lists(ANSWERS, min_size=2, max_size=2)
-)
+SCRIPTS = st.none() | st.just([DOWN]) | st.lists(ANSWERS, min_size=2, max_size=2)
+THRESHOLDS = st.sampled_from([0.0, 0.5, 0.7, 1.0, 2.0])
+BENCHES = st.builds(seated, THRESHOLDS, SCRIPTS)
 HARD = settings(
     max_examples=settings().max_examples * 6 // 10,
     deadline=None,
@@ -189,10 +151,13 @@ HARD = settings(
 )
 
 
-@HARD
-@given(DOSSIERS, BENCHES)
-def test_every_dossier_gets_one_whole_verdict(judged: Dossier, asked: JudgeContext) -> None:
-    verdict = judge(judged, docket(), asked)
+@settings(HARD, max_examples=settings().max_examples)
+@given(DOSSIERS, THRESHOLDS, SCRIPTS)
+def test_every_dossier_gets_one_whole_verdict_and_the_same_one_twice(
+    of: Dossier, threshold: float, answers: list[Any] | None
+) -> None:
+    verdict, again = (judge(of, docket(), seated(threshold, answers)) for _ in range(2))
+    assert again == verdict
     assert VERDICT_ADAPTER.validate_json(VERDICT_ADAPTER.dump_json(verdict)) == verdict
     facts = [finding for finding in verdict.findings if finding.fact]
     if facts and not (isinstance(verdict, Abstain) and verdict.signals.get("escalation_skipped") == "ci"):
@@ -202,41 +167,12 @@ def test_every_dossier_gets_one_whole_verdict(judged: Dossier, asked: JudgeConte
         assert verdict.evidence
     if isinstance(verdict, Reject):
         left = [condition.text for condition in verdict.closing_conditions if condition.state is ConditionState.OPEN]
-        assert left if judged.ledger else left[0] == verdict.next_step
-
-
-@HARD
-@given(DOSSIERS)
-def test_without_a_model_nothing_costs_and_nothing_is_accepted_but_what_is_safe(judged: Dossier) -> None:
-    verdict = judge(judged, docket(), bench())
-    assert (verdict.judge_kind, verdict.judge_cost_usd, verdict.judge_model) == (JudgeKind.HEURISTIC, 0, None)
-    if isinstance(verdict, Accept):
-        assert not verdict.findings
-        assert verdict.confidence >= 0.7
-
-
-@HARD
-@given(DOSSIERS)
-def test_an_outage_is_never_a_pass_and_rejects_only_on_facts(judged: Dossier) -> None:
-    down = model_of(Unavailable("The model", "down"))
-    verdict = judge(judged, docket(), bench(down, threshold=2.0))
-    assert not isinstance(verdict, Accept)
-    if isinstance(verdict, Reject):
-        assert any(finding.fact for finding in verdict.findings)
-
-
-@HARD
-@given(DOSSIERS)
-def test_orders_of_the_model_and_the_dossier_decide_the_same_twice(judged: Dossier) -> None:
-    def decided() -> Any:
-        verdict = judge(judged, docket(), bench(model_of(accept(), reject()), threshold=2.0))
-        return verdict.model_dump(exclude={"judge_latency_ms"})
-
-    assert decided() == decided()
-
-
-def test_red_validators_are_never_an_opinion_on_the_solution() -> None:
-    for diff in (DIFF, "", new_file("upload.py", "def send(data):", "    pass")):
-        verdict = judge(dossier(diff=diff, files=None, ci=Ci(state=CiState.FAILURE)), docket(), bench())
-        assert isinstance(verdict, Abstain)
-        assert verdict.abstain_reason is AbstainReason.CI_FAILED
+        assert left if of.ledger else left[0] == verdict.next_step
+    if answers is None:
+        assert (verdict.judge_kind, verdict.judge_cost_usd, verdict.judge_model) == (JudgeKind.HEURISTIC, 0, None)
+        assert not isinstance(verdict, Accept) or not verdict.findings
+        assert not isinstance(verdict, Accept) or verdict.confidence >= min(threshold, 0.7)
+    if answers == [DOWN] and threshold > 1:
+        assert not isinstance(verdict, Accept), "an outage is never a pass"
+    if answers == [DOWN] and isinstance(verdict, Reject):
+        assert facts, "nor does it reject"

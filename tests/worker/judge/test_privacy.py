@@ -2,10 +2,11 @@
 
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.worker.judge.making import HEAD, dossier, entry, new_file, opinion, pull_request, rejected
+from tests.worker.judge.making import HEAD, dossier, entry, new_file, pull_request, question, rejected
 from worker.domain.dossier import (
     Ci,
     CiCheck,
@@ -19,15 +20,12 @@ from worker.domain.dossier import (
     Policy,
     Seed,
 )
-from worker.dossier.diff.parser import parse_diff
 from worker.dossier.secrets import SecretKind
-from worker.judge.checks.ci_status import read_ci
-from worker.judge.llm.prompt import PromptInput, build_question
-from worker.judge.rubric import load_prompt, load_rubric
 
 PAGE = (Path(__file__).resolve().parents[3] / "docs/privacy.md").read_text(encoding="utf-8")
 CANARY = "CANARY-TEXT"
 LATE = (LateEdit(by=CANARY, at=datetime(2026, 11, 20, tzinfo=UTC)),)
+AROUND: Any = {"author": CANARY, "url": CANARY, "edited_by": CANARY, "late_edits": LATE, "late_renames": LATE}
 STAYS = {
     "title": {"pull_request": pull_request(title=CANARY)},
     "body": {"pull_request": pull_request(body=CANARY)},
@@ -36,20 +34,7 @@ STAYS = {
     "author": {"pull_request": pull_request(author=CANARY)},
     "branch names": {"pull_request": pull_request(head_ref=CANARY, base_ref=CANARY)},
     "repository name": {"pull_request": pull_request(repository=f"acme/{CANARY}")},
-    "author of the issue": {
-        "issues": (
-            Issue(
-                number=7,
-                title="t",
-                body="b",
-                author=CANARY,
-                url=CANARY,
-                edited_by=CANARY,
-                late_edits=LATE,
-                late_renames=LATE,
-            ),
-        )
-    },
+    "author of the issue": {"issues": (Issue(number=7, title="t", body="b", **AROUND),)},
     "source of a criterion": {"criteria": (Criterion(id="AC1", text="x", source=CANARY),)},
     "cited file": {"files": (HeadFile(path="docs/x.md", text=CANARY),)},
     "lookups": {"lookups": (NameLookup(name="_load", paths=(CANARY,)),)},
@@ -60,15 +45,6 @@ STAYS = {
 }
 
 
-def asked(judged: Dossier) -> str:
-    diff = parse_diff(judged.diff.encode())
-    question = build_question(
-        PromptInput(judged, diff, opinion(), (), read_ci(judged.ci)), load_rubric(), load_prompt(), "eval-1"
-    )
-    assert question is not None
-    return question.prompt.system + "".join(question.prompt.turns)
-
-
 def test_every_field_of_the_dossier_stands_in_the_table() -> None:
     fields = set(Dossier.model_fields) - {"dossier_version", "case_error"}
     assert {name for name in fields if f"`{name}" not in PAGE} == set()
@@ -76,7 +52,8 @@ def test_every_field_of_the_dossier_stands_in_the_table() -> None:
 
 @pytest.mark.parametrize("field", STAYS)
 def test_what_the_page_says_stays_is_not_in_the_question(field: str) -> None:
-    assert CANARY not in asked(dossier(**STAYS[field]))
+    prompt = question(dossier(**STAYS[field])).prompt
+    assert CANARY not in prompt.system + "".join(prompt.turns)
 
 
 @pytest.mark.parametrize("kind", SecretKind)

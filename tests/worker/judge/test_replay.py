@@ -25,7 +25,7 @@ from tests.worker.judge.test_judge_properties import BENCHES, DOSSIERS, HARD
 from worker.domain.dossier import Dossier, HeadFile, Issue, Policy
 from worker.domain.ids import EvalId
 from worker.domain.ports import StopReason
-from worker.domain.verdict.audit import EvaluatedVerdict, Replay, Stage, dump_audit, read_audit
+from worker.domain.verdict.audit import EvaluatedVerdict, Replay, Stage, Step, dump_audit, read_audit
 from worker.domain.verdict.budget import Cap, CapLevel
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import VERDICT_ADAPTER
@@ -113,6 +113,14 @@ def test_what_was_paused_is_replayed_as_paused() -> None:
     assert made.audit.steps[0].reason.endswith("no model, paused by the repository")
 
 
+def parted(result: Replay) -> tuple[Step, Step]:
+    """The first steps that differ."""
+    then, now = result.first_difference or (None, None)
+    assert then is not None
+    assert now is not None
+    return then, now
+
+
 def test_a_reply_that_is_read_differently_is_the_first_stage_that_differs() -> None:
     then = heard(model_of(accept()))
     [asked] = then.audit.exchanges
@@ -120,38 +128,28 @@ def test_a_reply_that_is_read_differently_is_the_first_stage_that_differs() -> N
     spoilt = replace(asked, reply=replace(asked.reply, text="I accept."))
     result = again(replace(then, audit=replace(then.audit, exchanges=(spoilt,))))
     assert "decision" in result.differing
-    assert result.first_difference is not None
-    then_step, now_step = result.first_difference
-    assert then_step is not None
-    assert now_step is not None
-    assert (then_step.stage, then_step.outcome, now_step.outcome) == (Stage.REPLY, "usable", "not_json")
+    first, now = parted(result)
+    assert (first.stage, first.outcome, now.outcome) == (Stage.REPLY, "usable", "not_json")
 
 
 def test_a_question_to_which_no_reply_is_on_record_ends_the_replay_honestly() -> None:
     then = heard(model_of(WRONG, accept()))
-    short = replace(then.audit, exchanges=then.audit.exchanges[:1])
-    result = again(replace(then, audit=short))
+    result = again(replace(then, audit=replace(then.audit, exchanges=then.audit.exchanges[:1])))
     assert result.replayed.abstain_reason == "judge_unavailable"
-    assert result.first_difference is not None
-    assert result.first_difference[1] is not None
-    assert result.first_difference[1].reason == "it holds no reply to this question"
+    assert parted(result)[1].reason == "it holds no reply to this question"
 
 
 def test_another_law_is_the_first_stage_that_differs_though_the_decision_is_the_same() -> None:
     then = heard(model_of(accept()))
     rubric = load_rubric().model_copy(update={"version": "another"})
     result = replay(then.verdict, then.audit, dossier(), rubric, load_prompt())
-    assert result.is_same
-    assert result.first_difference is not None
-    assert result.first_difference[0] is not None
-    assert result.first_difference[0].stage is Stage.LAW
+    assert (result.is_same, parted(result)[0].stage) == (True, Stage.LAW)
 
 
 def test_a_judging_anew_is_the_child_of_what_it_judges_again() -> None:
     then = heard(model_of(accept()))
     other = bench(model_of(reject()))
-    opened = create_child_header(then.verdict, dossier(), other, Frozen())
-    made = judge_with_record(dossier(), opened, other)
+    made = judge_with_record(dossier(), create_child_header(then.verdict, dossier(), other, Frozen()), other)
     assert made.verdict.parent_eval_id == then.verdict.eval_id
     assert made.verdict.eval_id not in {then.verdict.eval_id, EvalId("")}
     assert (made.verdict.decision, made.verdict.created_at) == ("reject", NOW)
@@ -162,31 +160,19 @@ TOKEN = "ghp_" + "a1B2" * 9
 PATH = f"keys/{TOKEN}.txt"
 
 
-def test_a_reply_that_quotes_a_secret_is_shown_without_it() -> None:
-    audit = judge_with_record(dossier(), docket(), bench(model_of(reply(f"It holds {TOKEN}."), accept()))).audit
-    shown = without_secrets(audit)
-    assert TOKEN in str(audit)
-    assert TOKEN not in str(shown)
-    assert "It holds [redacted: github token]." in str(shown.exchanges[0])
+MARK = "[redacted: github token]"
 
 
-def test_a_verdict_that_quotes_a_secret_is_shown_without_it() -> None:
-    verdict = judge(dossier(), docket(), bench(model_of(accept(concern=f"It holds {TOKEN}."))))
-    assert TOKEN in str(verdict)
-    assert verdict_without_secrets(verdict).concern == "It holds [redacted: github token]."
-    plain = judge(dossier(), docket(), bench(model_of(accept())))
-    assert verdict_without_secrets(plain) == plain
-
-
-def test_a_record_without_secrets_is_shown_as_it_is() -> None:
-    audit = judge_with_record(dossier(), docket(), bench(model_of(accept()))).audit
-    assert without_secrets(audit) == audit
-
-
-def test_a_dossier_without_secrets_is_given_away_as_it_is_and_decides_alike() -> None:
-    shared, taken = make_shareable(dossier())
-    assert (shared, taken) == (dossier(), ())
-    assert judge(shared, docket(), bench()) == judge(dossier(), docket(), bench())
+def test_a_reply_or_verdict_that_quotes_a_secret_is_shown_without_it_and_any_other_as_it_is() -> None:
+    quoting = model_of(reply(f"It holds {TOKEN}."), accept(concern=f"It holds {TOKEN}."))
+    made = judge_with_record(dossier(), docket(), bench(quoting))
+    shown = without_secrets(made.audit)
+    assert (TOKEN in str(made.audit), TOKEN in str(shown)) == (True, False)
+    assert f"It holds {MARK}." in str(shown.exchanges[0])
+    assert verdict_without_secrets(made.verdict).concern == f"It holds {MARK}."
+    plain = judge_with_record(dossier(), docket(), bench(model_of(accept())))
+    assert (without_secrets(plain.audit), verdict_without_secrets(plain.verdict)) == (plain.audit, plain.verdict)
+    assert make_shareable(dossier()) == (dossier(), ())
 
 
 def test_a_dossier_is_given_away_without_the_secrets_in_it_and_still_reads_as_one() -> None:
@@ -208,7 +194,7 @@ def test_a_secret_in_a_path_goes_wherever_the_path_stands() -> None:
     assert TOKEN not in shared.model_dump_json()
     [file] = diff_of(shared.diff).files
     assert shared.files is not None
-    assert file.path == shared.files[0].path == "keys/[redacted: github token].txt"
+    assert file.path == shared.files[0].path == f"keys/{MARK}.txt"
 
 
 BROKEN = f"diff --git a/x b/x\n@@ no @@\n+{TOKEN}\n"
@@ -216,16 +202,12 @@ BROKEN = f"diff --git a/x b/x\n@@ no @@\n+{TOKEN}\n"
 
 def test_a_diff_that_cannot_be_read_stays_so_and_holds_no_secret_nor_does_a_path() -> None:
     shared, _ = make_shareable(dossier(diff=BROKEN, files=(HeadFile(path=PATH, text="x\n"),)))
-    assert shared.diff == BROKEN.replace(TOKEN, "[redacted: github token]")
+    assert shared.diff == BROKEN.replace(TOKEN, MARK)
     assert TOKEN not in shared.model_dump_json()
     assert judge(shared, docket(), bench()).abstain_reason == "too_large"
 
 
-def test_a_diff_that_cannot_be_read_stays_here_where_a_file_is_never_sent() -> None:
+def test_nothing_of_a_file_that_is_never_sent_is_given_away_and_no_diff_that_cannot_be_read() -> None:
     assert make_shareable(dossier(diff=BROKEN, policy=Policy(never_send=("secret.py",))))[0].diff == ""
-
-
-def test_a_file_that_is_never_sent_is_not_given_away_either() -> None:
-    private = dossier(policy=Policy(never_send=("upload.py",)))
-    shared, _ = make_shareable(private)
+    shared, _ = make_shareable(dossier(policy=Policy(never_send=("upload.py",))))
     assert "reply = post(data)" not in shared.model_dump_json()

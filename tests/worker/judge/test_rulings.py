@@ -6,32 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.worker.judge.making import accept, dossier, fact, new_file, opinion, reply
-from worker.domain.verdict.verdict import (
-    AbstainReason,
-    Category,
-    Coverage,
-    CriterionStatus,
-    EvidencePointer,
-    Finding,
-    HeuristicOpinion,
-    ModelOpinion,
-    Score,
-    Side,
-)
-from worker.dossier.diff.parser import parse_diff
+from tests.worker.judge.making import bundle, dossier, fact, new_file, opinion
+from worker.domain.verdict.verdict import AbstainReason, Category, Coverage, EvidencePointer, Finding, Score, Side
 from worker.judge import texts
-from worker.judge.checks.ci_status import read_ci
-from worker.judge.checks.claims import check_claims
-from worker.judge.checks.evidence import Places
 from worker.judge.escalation import AcceptAsSafe, RejectOnFacts, StopJudging
-from worker.judge.llm.reply import read_reply
-from worker.judge.llm.reply_schema import ReplyRequirements
-from worker.judge.rubric import load_rubric
 from worker.judge.rulings import (
     DECISION_LINE,
     MOST_EVIDENCE,
-    EvidenceBundle,
     Ruling,
     changed_places,
     composite,
@@ -97,49 +78,47 @@ RENAMED = "diff --git a/c.md b/d.md\nsimilarity index 100%\nrename from c.md\nre
 EMPTIED = "diff --git a/e.md b/e.md\ndeleted file mode 100644\nindex e69de29..0000000\n"
 
 
-def hearing(tier: HeuristicOpinion, **changes: Any) -> EvidenceBundle:
-    heard = dossier(**changes)
-    diff, places = parse_diff(heard.diff.encode()), Places(heard)
-    return EvidenceBundle(heard, diff, places, tier, read_ci(heard.ci), check_claims(heard, diff, places))
-
-
 def rejected(*facts: Finding, **changes: Any) -> Ruling:
-    return rule_without_model(hearing(opinion(*facts), **changes), RejectOnFacts("r"), FULL)
+    return rule_without_model(bundle(dossier(**changes), opinion(*facts)), RejectOnFacts("r"), FULL)
+
+
+def safe(reason: str, **changes: Any) -> Ruling:
+    return rule_without_model(bundle(dossier(**changes), opinion(safe=reason)), AcceptAsSafe("r"), FULL)
 
 
 @pytest.mark.parametrize(
-    ("light", "heavy", "category", "first"),
-    [
-        (Category.HALF_FINISHED, Category.WEAK_TEST, Category.WEAK_TEST, "tests/test_upload.py:5"),
-        (Category.SPEC_VIOLATION, Category.WEAK_TEST, Category.SPEC_VIOLATION, "upload.py:2"),
-    ],
+    ("light", "category", "first"),
+    [(Category.HALF_FINISHED, "weak_test", "tests/test_upload.py:5"), (Category.SPEC_VIOLATION, "spec_violation", "upload.py:2")],
     ids=["by weight", "written words first"],
-)
-def test_the_gravest_fact_names_the_category_and_all_are_evidence(
-    light: Category, heavy: Category, category: Category, first: str
-) -> None:
-    ruling = rejected(
-        fact(weight=0.2, category=light), fact(weight=0.9, category=heavy, path="tests/test_upload.py", line=5)
-    )
+)  # fmt: skip
+def test_the_gravest_fact_names_the_category_and_all_are_evidence(light: Category, category: str, first: str) -> None:
+    heavy = fact(weight=0.9, category=Category.WEAK_TEST, path="tests/test_upload.py", line=5)
+    ruling = rejected(fact(weight=0.2, category=light), heavy)
     places = [pointer.location for pointer in ruling.evidence]
     assert (ruling.category, places[0]) == (category, first)
     assert sorted(places) == ["tests/test_upload.py:5", "upload.py:2"]
 
 
-def test_a_fact_whose_line_is_not_known_still_points_at_its_file() -> None:
-    ruling = rejected(fact(line=99))
-    assert [(pointer.path, pointer.line, pointer.quote) for pointer in ruling.evidence] == [("upload.py", None, None)]
+BEFORE = EvidencePointer(path="upload.py", line=2, side=Side.BASE, note="this stood here before")
+HERE, THERE = (
+    ("upload.py", 2, "head", "    for attempt in range(3):"),
+    ("upload.py", 2, "base", "    return post(data)"),
+)
 
 
-def test_what_stood_in_a_facts_place_is_evidence_too_where_it_can_be_shown() -> None:
-    before = EvidencePointer(path="upload.py", line=2, side=Side.BASE, note="this stood here before")
-    ruling = rejected(fact(instead_of=before))
-    assert [(pointer.side, pointer.line, pointer.quote) for pointer in ruling.evidence] == [
-        (Side.HEAD, 2, "    for attempt in range(3):"),
-        (Side.BASE, 2, "    return post(data)"),
-    ]
-    nowhere = rejected(fact(instead_of=before.model_copy(update={"line": 99})))
-    assert [pointer.side for pointer in nowhere.evidence] == [Side.HEAD]
+@pytest.mark.parametrize(
+    ("finding", "places"),
+    [
+        (fact(), [HERE]),
+        (fact(line=99), [("upload.py", None, "head", None)]),
+        (fact(instead_of=BEFORE), [HERE, THERE]),
+        (fact(instead_of=BEFORE.model_copy(update={"line": 99})), [HERE]),
+    ],
+    ids=["its line", "its file where the line is not known", "what it replaced", "nowhere"],
+)
+def test_a_fact_points_at_its_place_and_at_what_stood_there(finding: Finding, places: list[object]) -> None:
+    shown = [(pointer.path, pointer.line, pointer.side, pointer.quote) for pointer in rejected(finding).evidence]
+    assert shown == places
 
 
 @pytest.mark.parametrize("path", [" ", "x ", " y.py"])
@@ -149,86 +128,63 @@ def test_a_path_may_begin_or_end_with_a_space(path: str) -> None:
 
 
 def test_many_facts_are_named_in_part() -> None:
-    many = [fact(line=number) for number in range(1, 6)]
-    assert rejected(*many).concern.endswith("And 2 more.")
+    assert rejected(*(fact(line=number) for number in range(1, 6))).concern.endswith("And 2 more.")
     ruling = rejected(*(fact(line=1 + number % 9, note=str(number)) for number in range(100)))
     assert len(ruling.evidence) == MOST_EVIDENCE
 
 
-def test_suspicions_are_counted_in_an_unproven_verdict() -> None:
-    assert texts.unproven(texts.ModelSkipReason.TIER, 1)[0].endswith("1 suspicion to look at.")
-    assert texts.unproven(texts.ModelSkipReason.NO_MODEL, 2)[0].endswith("2 suspicions to look at.")
-    outsider = texts.unproven(texts.ModelSkipReason.OUTSIDER, 1)
-    assert outsider[0].endswith("its author has no write access here. 1 suspicion to look at.")
-    assert "`/rejudge`" in outsider[1]
-
-
 @pytest.mark.parametrize(
-    "skipped",
+    ("skipped", "suspicions", "on_laptop", "concern", "step"),
     [
-        texts.ModelSkipReason.NO_MODEL,
-        texts.ModelSkipReason.TIER,
-        texts.ModelSkipReason.OUTSIDER,
-        texts.ModelSkipReason.WITHHELD,
+        ("tier", 1, False, "1 suspicion to look at.", "A person reviews it"),
+        ("tier", 0, True, "this tier asks no model.", "Judge it again with `--tier hybrid`"),
+        ("no_model", 2, False, "2 suspicions to look at.", "A person reviews it, or the operator sets"),
+        ("no_model", 0, True, "no model is set up.", "Set ANTHROPIC_API_KEY to have a model"),
+        ("outsider", 1, False, "its author has no write access here. 1 suspicion to look at.", "An account with write access comments `/rejudge`"),
     ],
-)
-def test_where_a_part_could_not_be_read_no_fact_was_found_in_the_rest(skipped: texts.ModelSkipReason) -> None:
+)  # fmt: skip
+def test_an_unproven_verdict_counts_suspicions_and_tells_its_reader_what_to_do(
+    skipped: str, suspicions: int, *, on_laptop: bool, concern: str, step: str
+) -> None:
+    wording = texts.unproven(texts.ModelSkipReason(skipped), suspicions, on_laptop=on_laptop)
+    assert (wording[0][-len(concern) :], wording[1][: len(step)]) == (concern, step)
+
+
+@pytest.mark.parametrize("skipped", ["no_model", "tier", "outsider", "withheld"])
+def test_where_a_part_could_not_be_read_no_fact_was_found_in_the_rest(skipped: str) -> None:
     part = Coverage(read=("a.py",), unread=("big.json",))
-    concern = rule_without_model(hearing(opinion()), StopJudging(AbstainReason.UNPROVEN, skipped, "r"), part).concern
+    stop = StopJudging(AbstainReason.UNPROVEN, texts.ModelSkipReason(skipped), "r")
+    concern = rule_without_model(bundle(dossier()), stop, part).concern
     assert concern.startswith("No fact was found in what could be read (not read in full: big.json)")
 
 
 def test_where_nothing_could_be_read_nothing_was_looked_at() -> None:
-    assert (
-        texts.too_large(["a.bin"], is_nothing_read=True)[0]
-        == "Nothing of this change could be read, so nothing was looked at. Not read: a.bin."
-    )
+    nothing = "Nothing of this change could be read, so nothing was looked at. Not read: a.bin."
+    assert texts.too_large(["a.bin"], is_nothing_read=True)[0] == nothing
     assert texts.too_large(["a.bin"])[0].startswith("Not everything that changed could be read")
 
 
-def test_on_a_laptop_the_reader_is_the_one_who_sets_the_key() -> None:
-    assert texts.unproven(texts.ModelSkipReason.NO_MODEL, 0, on_laptop=True)[1].startswith(
-        "Set ANTHROPIC_API_KEY to have a model"
-    )
-    assert "the operator" in texts.unproven(texts.ModelSkipReason.NO_MODEL, 0)[1]
-    assert "`--tier hybrid`" in texts.unproven(texts.ModelSkipReason.TIER, 0, on_laptop=True)[1]
-    assert "A person reviews it" in texts.unproven(texts.ModelSkipReason.TIER, 0)[1]
-
-
 def test_a_safe_change_is_shown_by_its_added_lines_else_the_removed_else_the_file() -> None:
-    heard = hearing(opinion(safe="docs"), diff=GONE + MOVED + RENAMED + EMPTIED + new_file("n.md", "", "z"), files=None)
+    diff = GONE + MOVED + RENAMED + EMPTIED + new_file("n.md", "", "z")
+    heard = bundle(dossier(diff=diff, files=None), opinion(safe="docs"))
     shown = [(location.path, location.line, location.side, location.quote) for location in changed_places(heard)]
     assert shown == [
-        ("old.md", 1, Side.BASE, "x"),
-        ("a.md", 2, Side.BASE, "y"),
-        ("d.md", None, Side.HEAD, None),
-        ("e.md", None, Side.BASE, None),
-        ("n.md", 2, Side.HEAD, "z"),
+        ("old.md", 1, "base", "x"),
+        ("a.md", 2, "base", "y"),
+        ("d.md", None, "head", None),
+        ("e.md", None, "base", None),
+        ("n.md", 2, "head", "z"),
     ]
     assert all(heard.places.check(pointer) == pointer for pointer in changed_places(heard))
 
 
 def test_nothing_changed_is_no_safe_change() -> None:
-    ruling = rule_without_model(hearing(opinion(safe="docs"), diff="", files=()), AcceptAsSafe("r"), FULL)
-    assert ruling.abstain_reason is AbstainReason.UNPROVEN
+    assert safe("docs", diff="", files=()).abstain_reason == "unproven"
 
 
-def test_a_safe_change_is_worded_as_a_sentence() -> None:
-    ruling = rule_without_model(hearing(opinion(safe="only docs changed")), AcceptAsSafe("r"), FULL)
+def test_a_safe_change_is_worded_as_a_sentence_and_calls_nothing_met_that_code_did_not_look_at() -> None:
+    ruling = safe("only docs changed")
     assert ruling.concern == "Only docs changed."
-
-
-def test_code_alone_calls_nothing_met_that_it_did_not_look_at() -> None:
-    ruling = rule_without_model(hearing(opinion(safe="only docs changed")), AcceptAsSafe("r"), FULL)
-    assert ruling.criteria
-    assert {criterion.status for criterion in ruling.criteria} == {CriterionStatus.UNVERIFIABLE}
-    assert {criterion.note for criterion in ruling.criteria} == {
-        "not looked at; code compared the changed sentences alone"
+    assert {(criterion.status, criterion.note) for criterion in ruling.criteria} == {
+        ("unverifiable", "not looked at; code compared the changed sentences alone")
     }
-
-
-def test_what_a_model_said_to_an_overruled_accept_is_quoted() -> None:
-    heard = dossier()
-    opinion = read_reply(reply(accept()), ReplyRequirements(heard.criteria or (), load_rubric(), Places(heard)))
-    assert isinstance(opinion, ModelOpinion)
-    assert "said accept" in texts.overruled("A stub.", opinion)
