@@ -43,16 +43,16 @@ def test_the_state_is_the_worst_that_counts(ci: Ci | None, state: CiState) -> No
 
 
 @pytest.mark.parametrize(
-    "conclusion", ["failure", "timed_out", "cancelled", "action_required", "startup_failure", "stale"]
+    ("conclusions", "state"),
+    [
+        ("failure timed_out cancelled action_required startup_failure stale", CiState.FAILURE),
+        ("success neutral skipped", CiState.SUCCESS),
+    ],
 )
-def test_every_conclusion_that_is_no_pass_is_a_failure(conclusion: str) -> None:
-    report = read_ci(Ci(checks=(CiCheck(name="test", conclusion=conclusion),)))
-    assert [check.name for check in report.failed] == ["test"]
-
-
-@pytest.mark.parametrize("conclusion", ["success", "neutral", "skipped"])
-def test_what_github_lets_pass_passes(conclusion: str) -> None:
-    assert read_ci(Ci(checks=(CiCheck(name="test", conclusion=conclusion),))).state is CiState.SUCCESS
+def test_every_conclusion_that_github_does_not_let_pass_is_a_failure(conclusions: str, state: CiState) -> None:
+    for conclusion in conclusions.split():
+        report = read_ci(Ci(checks=(CiCheck(name="test", conclusion=conclusion),)))
+        assert (report.state, len(report.failed)) == (state, state is CiState.FAILURE), conclusion
 
 
 @pytest.mark.parametrize(
@@ -159,28 +159,26 @@ def test_the_first_failing_test_is_told_with_the_lines_that_tell_why() -> None:
     assert "got 503, want 200" in go.log
 
 
-def test_where_no_test_is_named_the_end_of_the_log_or_the_report_is_told() -> None:
-    lines = "\n".join(f"line {number}" for number in range(50))
-    logged = first_failure(read_ci(Ci(checks=(RED.model_copy(update={"log_tail": lines}),))))
-    reported = first_failure(read_ci(Ci(checks=(RED.model_copy(update={"summary": lines}),))))
-    assert logged is not None
-    assert logged == CiFailure(check="lint", log="\n".join(f"line {number}" for number in range(30, 50)))
-    assert reported is not None
-    assert reported.log.splitlines() == [f"line {number}" for number in range(EXCERPT_LINES)]
+LINES = [f"line {number}" for number in range(50)]
 
 
-def test_red_ci_without_a_report_names_its_check_and_without_a_check_nothing() -> None:
-    assert first_failure(read_ci(Ci(checks=(RED,)))) == CiFailure(check="lint")
+@pytest.mark.parametrize(
+    ("check", "failure"),
+    [
+        ({}, CiFailure(check="lint")),
+        ({"log_tail": "\n".join(LINES)}, CiFailure(check="lint", log="\n".join(LINES[30:]))),
+        ({"summary": "\n".join(LINES)}, CiFailure(check="lint", log="\n".join(LINES[:EXCERPT_LINES]))),
+        ({"app": "junit", "summary": "a::test_x: boom"}, CiFailure(check="lint", test="a::test_x", log="a::test_x: boom")),
+        ({"name": " "}, CiFailure(check="a check without a name")),
+    ],
+    ids=["no report", "the end of the log", "the report", "junit", "no name"],
+)  # fmt: skip
+def test_the_first_failure_is_told_by_what_there_is(check: dict[str, str], failure: CiFailure) -> None:
+    assert first_failure(read_ci(Ci(checks=(RED.model_copy(update=check),)))) == failure
+
+
+def test_red_ci_without_a_check_names_nothing() -> None:
     assert first_failure(read_ci(Ci(state=CiState.FAILURE))) is None
-    junit = RED.model_copy(update={"app": "junit", "summary": "tests.test_a::test_x: boom"})
-    assert first_failure(read_ci(Ci(checks=(junit,)))) == CiFailure(
-        check="lint", test="tests.test_a::test_x", log="tests.test_a::test_x: boom"
-    )
-
-
-def test_a_failing_check_without_a_name_is_told_as_one() -> None:
-    nameless = RED.model_copy(update={"name": " "})
-    assert first_failure(read_ci(Ci(checks=(nameless,)))) == CiFailure(check="a check without a name")
 
 
 @pytest.mark.parametrize(

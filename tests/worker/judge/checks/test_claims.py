@@ -1,98 +1,103 @@
 """The case's claims are held against what is there, and none is called a lie without certainty."""
 
+from typing import Any
+
 import pytest
 
-from tests.worker.judge.making import DIFF, dossier, new_file
-from worker.domain.dossier import Criterion, Dossier, HeadFile
+from tests.worker.judge.making import DIFF, claiming, dossier, new_file
+from worker.domain.dossier import Criterion, HeadFile
 from worker.domain.verdict.ledger import Case, CoverageClaim
-from worker.domain.verdict.verdict import Category, ClaimStatus, ClaimVerdict, Finding
-from worker.dossier.diff.parser import parse_diff
+from worker.domain.verdict.verdict import Category, ClaimVerdict, Finding
+from worker.dossier.diff.parser import diff_of
 from worker.judge.checks.claims import check_case, check_claims, claimed_ids, draft_claims
 from worker.judge.checks.evidence import Places
 
 GONE = "diff --git a/old.py b/old.py\ndeleted file mode 100644\nindex 1111111..0000000\n--- a/old.py\n+++ /dev/null\n@@ -1 +0,0 @@\n-x = 1\n"
 
 
-def claims(*pairs: tuple[str, str], **changes: object) -> tuple[ClaimVerdict, ...]:
-    case = Case(summary="s", ac_coverage=tuple(CoverageClaim(criterion=c, addressed_by=p) for c, p in pairs))
+def checked(case: Case | None, *findings: Finding, **changes: object) -> list[ClaimVerdict]:
     judged = dossier(case=case, **changes)
-    return check_claims(judged, parse_diff(judged.diff.encode()), Places(judged))
+    return list(check_claims(judged, diff_of(judged.diff), Places(judged), findings))
+
+
+def claims(*pairs: tuple[str, str], **changes: object) -> list[ClaimVerdict]:
+    return checked(claiming(*pairs), **changes)
+
+
+FILES = (*(dossier().files or ()), HeadFile(path="gone.py", exists=False))
+GIVEN, TWICE = {"diff": DIFF + GONE, "files": FILES}, new_file("a/x.py", "x = 1") + new_file("b/x.py", "x = 1")
+DIFF_ALONE = {"files": None}
+VERIFIED, CONTRADICTED, UNSUPPORTED, OMITTED = "verified", "contradicted", "unsupported", "omitted"
 
 
 @pytest.mark.parametrize(
-    ("pointer", "status", "note"),
+    ("pointer", "status", "note", "known"),
     [
-        ("upload.py", ClaimStatus.VERIFIED, ""),
-        ("upload.py:send", ClaimStatus.VERIFIED, ""),
-        ("upload.py:2", ClaimStatus.VERIFIED, ""),
-        ("upload.py:2-9", ClaimStatus.VERIFIED, ""),
-        ("`./upload.py`", ClaimStatus.VERIFIED, ""),
-        ("test_upload.py::test_503", ClaimStatus.VERIFIED, ""),
-        ("tests/test_upload.py > test_503", ClaimStatus.VERIFIED, ""),
-        ("upload.py:10", ClaimStatus.CONTRADICTED, "upload.py has 9 lines"),
-        ("upload.py:2-10", ClaimStatus.CONTRADICTED, "upload.py has 9 lines"),
-        ("upload.py:resend", ClaimStatus.UNSUPPORTED, '"resend" is not found in upload.py'),
-        ("gone.py:x", ClaimStatus.CONTRADICTED, "gone.py does not exist at the head commit"),
-        ("old.py", ClaimStatus.CONTRADICTED, "old.py is deleted by this change"),
-        ("elsewhere.py", ClaimStatus.UNSUPPORTED, "elsewhere.py is neither changed nor known"),
-        ("the retry loop", ClaimStatus.UNSUPPORTED, '"the retry loop" names no file'),
-        ("upload.py: the retry loop", ClaimStatus.VERIFIED, ""),
-        ("upload.py, line 10", ClaimStatus.UNSUPPORTED, "upload.py has 9 lines"),
-        ("the loop in gone.py", ClaimStatus.UNSUPPORTED, "gone.py does not exist at the head commit"),
+        ("upload.py", VERIFIED, "", GIVEN),
+        ("upload.py:send", VERIFIED, "", GIVEN),
+        ("upload.py:2", VERIFIED, "", GIVEN),
+        ("upload.py:2-9", VERIFIED, "", GIVEN),
+        ("`./upload.py`", VERIFIED, "", GIVEN),
+        ("test_upload.py::test_503", VERIFIED, "", GIVEN),
+        ("tests/test_upload.py > test_503", VERIFIED, "", GIVEN),
+        ("upload.py:10", CONTRADICTED, "upload.py has 9 lines", GIVEN),
+        ("upload.py:2-10", CONTRADICTED, "upload.py has 9 lines", GIVEN),
+        ("upload.py:resend", UNSUPPORTED, '"resend" is not found in upload.py', GIVEN),
+        ("gone.py:x", CONTRADICTED, "gone.py does not exist at the head commit", GIVEN),
+        ("old.py", CONTRADICTED, "old.py is deleted by this change", GIVEN),
+        ("elsewhere.py", UNSUPPORTED, "elsewhere.py is neither changed nor known", GIVEN),
+        ("the retry loop", UNSUPPORTED, '"the retry loop" names no file', GIVEN),
+        ("upload.py: the retry loop", VERIFIED, "", GIVEN),
+        ("upload.py, line 10", UNSUPPORTED, "upload.py has 9 lines", GIVEN),
+        ("the loop in gone.py", UNSUPPORTED, "gone.py does not exist at the head commit", GIVEN),
+        # where only the diff is known, nothing is contradicted
+        ("upload.py:attempt", VERIFIED, None, DIFF_ALONE),
+        ("upload.py:LIMIT", VERIFIED, None, DIFF_ALONE),
+        ("upload.py:elsewhere", UNSUPPORTED, None, DIFF_ALONE),
+        ("upload.py:2", VERIFIED, None, DIFF_ALONE),
+        ("upload.py:12", UNSUPPORTED, None, DIFF_ALONE),
+        # a file that two paths end in is not guessed
+        ("x.py", UNSUPPORTED, None, {"diff": TWICE, "files": None}),
     ],
-    ids=range(17),
 )
-def test_a_claim_is_as_good_as_its_place(pointer: str, status: ClaimStatus, note: str) -> None:
-    files = (*(dossier().files or ()), HeadFile(path="gone.py", exists=False))
-    first = claims(("AC1", pointer), diff=DIFF + GONE, files=files)[0]
-    assert (first.claim, first.status, first.note) == (f"AC1 -> {pointer}", status, note)
+def test_a_claim_is_as_good_as_its_place(pointer: str, status: str, note: str | None, known: dict[str, Any]) -> None:
+    first = claims(("AC1", pointer), **known)[0]
+    assert (first.claim, first.status) == (f"AC1 -> {pointer}", status)
+    assert note is None or first.note == note
 
 
 @pytest.mark.parametrize(
-    ("pointer", "status"),
+    ("evidence", "status", "note"),
     [
-        ("upload.py:attempt", ClaimStatus.VERIFIED),
-        ("upload.py:LIMIT", ClaimStatus.VERIFIED),
-        ("upload.py:elsewhere", ClaimStatus.UNSUPPORTED),
-        ("upload.py:2", ClaimStatus.VERIFIED),
-        ("upload.py:12", ClaimStatus.UNSUPPORTED),
+        ("tests/test_upload.py:99", CONTRADICTED, "tests/test_upload.py has 6 lines"),
+        # prose takes nothing from a claim
+        ("the new test covers a 503", VERIFIED, ""),
+        ("tests/test_upload.py, line 99", VERIFIED, ""),
+        ("see nowhere.py", VERIFIED, ""),
     ],
 )
-def test_where_only_the_diff_is_known_nothing_is_contradicted(pointer: str, status: ClaimStatus) -> None:
-    assert claims(("AC1", pointer), files=None)[0].status is status
-
-
-def test_a_file_that_two_paths_end_in_is_not_guessed() -> None:
-    twice = new_file("a/x.py", "x = 1") + new_file("b/x.py", "x = 1")
-    assert claims(("AC1", "x.py"), diff=twice, files=None)[0].status is ClaimStatus.UNSUPPORTED
-
-
-def test_the_proof_given_for_a_claim_is_checked_too() -> None:
-    claim = CoverageClaim(criterion="AC1", addressed_by="upload.py", evidence="tests/test_upload.py:99")
-    judged = dossier(case=Case(summary="s", ac_coverage=(claim,)))
-    first = check_claims(judged, parse_diff(judged.diff.encode()), Places(judged))[0]
-    assert (first.status, first.note) == (ClaimStatus.CONTRADICTED, "tests/test_upload.py has 6 lines")
-
-
-@pytest.mark.parametrize("evidence", ["the new test covers a 503", "tests/test_upload.py, line 99", "see nowhere.py"])
-def test_evidence_in_prose_takes_nothing_from_a_claim(evidence: str) -> None:
+def test_the_proof_given_for_a_claim_is_checked_too(evidence: str, status: str, note: str) -> None:
     claim = CoverageClaim(criterion="AC1", addressed_by="upload.py", evidence=evidence)
-    judged = dossier(case=Case(summary="s", ac_coverage=(claim,)))
-    assert check_claims(judged, parse_diff(judged.diff.encode()), Places(judged))[0].status is ClaimStatus.VERIFIED
+    first = checked(Case(summary="s", ac_coverage=(claim,)))[0]
+    assert (first.status, first.note) == (status, note)
 
 
-def test_a_criterion_that_the_case_passes_over_is_omitted() -> None:
-    made = claims(("AC1", "upload.py"))
-    assert [(claim.claim, claim.status) for claim in made] == [
-        ("AC1 -> upload.py", ClaimStatus.VERIFIED),
-        ("AC2", ClaimStatus.OMITTED),
-    ]
-
-
-def test_a_claim_for_no_criterion_is_unsupported() -> None:
-    made = claims(("AC9", "upload.py"), ("AC1", "upload.py"), ("AC2", "upload.py"))
-    assert [claim.status for claim in made] == [ClaimStatus.UNSUPPORTED, ClaimStatus.VERIFIED, ClaimStatus.VERIFIED]
-    assert made[0].note == "there is no such criterion"
+@pytest.mark.parametrize(
+    ("named", "changes", "statuses"),
+    [
+        (["AC1"], {}, [VERIFIED, OMITTED]),
+        (["AC9", "AC1", "AC2"], {}, [UNSUPPORTED, VERIFIED, VERIFIED]),
+        (["AC1"], {"criteria": ()}, [UNSUPPORTED]),
+    ],
+    ids=["a criterion passed over", "no such criterion", "no criteria"],
+)
+def test_each_criterion_and_each_claim_is_accounted_for(
+    named: list[str], changes: dict[str, Any], statuses: list[str]
+) -> None:
+    made = claims(*((name, "upload.py") for name in named), **changes)
+    assert [claim.status for claim in made] == statuses
+    assert [claim.claim for claim in made if claim.status == OMITTED] == (["AC2"] if OMITTED in statuses else [])
+    assert made[0].status == VERIFIED or made[0].note == "there is no such criterion"
 
 
 @pytest.mark.parametrize(
@@ -116,29 +121,19 @@ def test_a_claim_for_no_criterion_is_unsupported() -> None:
     ],
 )
 def test_a_criterion_is_named_by_its_id_or_its_text(answer: str, criterion: str) -> None:
-    case = Case(summary="s", ac_coverage=(CoverageClaim(criterion=answer, addressed_by="upload.py"),))
-    assert claimed_ids(case, dossier().criteria or ()) == {criterion} - {""}
+    assert claimed_ids(claiming((answer, "upload.py")), dossier().criteria or ()) == {criterion} - {""}
 
 
 def test_without_a_case_there_is_no_claim() -> None:
-    judged: Dossier = dossier(case=None)
-    assert check_claims(judged, parse_diff(judged.diff.encode()), Places(judged)) == ()
+    assert checked(None) == []
     assert claimed_ids(None, (Criterion(id="AC1", text="x"),)) == frozenset()
-
-
-def test_a_case_without_criteria_claims_nothing_that_exists() -> None:
-    assert [claim.status for claim in claims(("AC1", "upload.py"), criteria=())] == [ClaimStatus.UNSUPPORTED]
 
 
 def test_a_place_where_nothing_of_the_criterion_is_changed_supports_no_claim() -> None:
     note = "AC1: the case points at upload.py, where nothing of it is changed"
     finding = Finding(signal="claim_shows_nothing", category=Category.ACCEPTANCE_GAP, fact=False, note=note)
-    case = Case(summary="s", ac_coverage=(CoverageClaim(criterion="AC1", addressed_by="upload.py"),))
-    judged = dossier(case=case)
-    diff, places = parse_diff(judged.diff.encode()), Places(judged)
-    assert check_claims(judged, diff, places)[0].status is ClaimStatus.VERIFIED
-    claim = check_claims(judged, diff, places, (finding,))[0]
-    assert (claim.status, claim.note) == (ClaimStatus.UNSUPPORTED, "nothing of it is changed there")
+    claim = checked(claiming(("AC1", "upload.py")), finding)[0]
+    assert (claim.status, claim.note) == (UNSUPPORTED, "nothing of it is changed there")
 
 
 def asked(*texts: str, inferred: bool = False) -> tuple[Criterion, ...]:
@@ -146,30 +141,24 @@ def asked(*texts: str, inferred: bool = False) -> tuple[Criterion, ...]:
 
 
 def test_a_criterion_is_drafted_with_the_added_lines_that_speak_of_it() -> None:
-    (first, second, third) = draft_claims(
-        dossier(
-            criteria=asked("Each attempt reads the reply's status", "A test sends while it is busy", "Colours are blue")
-        )
-    )
+    texts = ("Each attempt reads the reply's status", "A test sends while it is busy", "Colours are blue")
+    first, second, third = draft_claims(dossier(criteria=asked(*texts)))
     assert first.places
     assert all(location.startswith("upload.py:") for location in first.places)
-    assert second.places == ("tests/test_upload.py:6",)
-    assert second.tests == ()
+    assert (second.places, second.tests) == (("tests/test_upload.py:6",), ())
     assert (third.criterion.text, third.places, third.tests) == ("Colours are blue", (), ())
 
 
 def test_prose_that_was_taken_as_a_criterion_is_none_to_cover() -> None:
     judged = dossier(criteria=asked("Retry the upload", inferred=True))
     assert draft_claims(judged) == ()
-    case = Case(summary="s", ac_coverage=(CoverageClaim(criterion="AC1", addressed_by="upload.py:2"),))
-    result = check_case(judged, case, ("issue",))
-    assert [(claim.claim, claim.status) for claim in result.claims] == [("AC1 -> upload.py:2", ClaimStatus.VERIFIED)]
+    result = check_case(judged, claiming(("AC1", "upload.py:2")), ("issue",))
+    assert [(claim.claim, claim.status) for claim in result.claims] == [("AC1 -> upload.py:2", VERIFIED)]
     assert (result.has_criteria, result.problem_count, result.unread) == (False, 0, ("issue",))
 
 
 def test_what_signals_find_in_a_case_is_found_when_it_is_checked() -> None:
-    case = Case(summary="s", ac_coverage=(CoverageClaim(criterion="AC1", addressed_by="upload.py:99"),))
-    result = check_case(dossier(), case)
+    result = check_case(dossier(), claiming(("AC1", "upload.py:99")))
     assert ("cited_line_missing", True) in [(finding.signal, finding.fact) for finding in result.findings]
-    assert [claim.status for claim in result.claims] == [ClaimStatus.CONTRADICTED, ClaimStatus.OMITTED]
+    assert [claim.status for claim in result.claims] == [CONTRADICTED, OMITTED]
     assert result.problem_count == 2

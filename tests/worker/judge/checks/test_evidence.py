@@ -78,6 +78,10 @@ def places(files: Sequence[object] | None = FILES, diff: str = DIFF) -> Places:
     return Places(Dossier.model_validate({"pull_request": pull, "diff": diff, "files": files}))
 
 
+PLACES = places()
+QUOTES = ("new = 1", "  new  =  1 ", "+    new = 1", "new = 1\n    newer = 2", None, "\tnew = 1\r")
+
+
 def pointer(path: str, line: int | None = None, side: Side = Side.HEAD, **more: object) -> EvidencePointer:
     return EvidencePointer.model_validate({"path": path, "line": line, "side": side, **more})
 
@@ -99,9 +103,8 @@ def pointer(path: str, line: int | None = None, side: Side = Side.HEAD, **more: 
     ],
 )
 def test_a_line_that_exists_is_quoted_as_it_stands(path: str, line: int, side: Side, quote: str) -> None:
-    all_places = places()
-    assert all_places.line(path, line, side) == quote
-    checked = all_places.check(pointer(path, line, side, note="n"))
+    assert PLACES.line(path, line, side) == quote
+    checked = PLACES.check(pointer(path, line, side, note="n"))
     assert checked == pointer(path, line, side, quote=quote, note="n")
 
 
@@ -110,83 +113,71 @@ def test_a_text_that_does_not_fit_the_diff_leaves_the_diffs_own_lines() -> None:
     assert (odd.line("src/up.py", 3, Side.BASE), odd.line("src/up.py", 1, Side.BASE)) == ("    old = 1", None)
 
 
+BINARY = "point at it by its path, without a line"
+
+
 @pytest.mark.parametrize(
-    ("path", "line", "side", "says"),
+    ("where", "says"),
     [
-        ("src/up.py", 40, Side.HEAD, "`src/up.py` has 5 lines at the head commit, line 40 does not exist."),
-        ("gone.py", 3, Side.BASE, "`gone.py` has 2 lines at the base commit, line 3 does not exist."),
-        ("gone.py", 1, Side.HEAD, '`gone.py` is not there at the head commit: a line of it needs side "base".'),
-        ("was.py", 1, Side.HEAD, '`was.py` is not there at the head commit: a line of it needs side "base".'),
-        ("fresh.py", 1, Side.BASE, 'a line of it needs side "head".'),
-        (
-            "lib/up.py",
-            3,
-            Side.HEAD,
-            "is neither changed by the diff nor among the files you were given. Did you mean `src/up.py`?",
-        ),
-        ("AGENT.md", None, Side.HEAD, "Did you mean `AGENTS.md`?"),
-        ("zzz", 1, Side.HEAD, "among the files you were given."),
-        ("no.py", None, Side.HEAD, "`no.py` does not exist at the head commit: name another place, or none."),
-        ("logo.png", 1, Side.HEAD, "point at it by its path, without a line"),
-        ("logo.png", 1, Side.BASE, "point at it by its path, without a line"),
-        ("link", 1, Side.HEAD, "point at it by its path, without a line"),
+        (pointer("src/up.py", 40), "`src/up.py` has 5 lines at the head commit, line 40 does not exist."),
+        (pointer("src/up.py", 3, end_line=9), "line 9 does not exist"),
+        (pointer("gone.py", 3, Side.BASE), "`gone.py` has 2 lines at the base commit, line 3 does not exist."),
+        (pointer("gone.py", 1), '`gone.py` is not there at the head commit: a line of it needs side "base".'),
+        (pointer("was.py", 1), '`was.py` is not there at the head commit: a line of it needs side "base".'),
+        (pointer("fresh.py", 1, Side.BASE), 'a line of it needs side "head".'),
+        (pointer("lib/up.py", 3), "is neither changed by the diff nor among the files you were given. Did you mean `src/up.py`?"),
+        (pointer("AGENT.md"), "Did you mean `AGENTS.md`?"),
+        (pointer("zzz", 1), "among the files you were given."),
+        (pointer("no.py"), "`no.py` does not exist at the head commit: name another place, or none."),
+        (pointer("logo.png", 1), BINARY),
+        (pointer("logo.png", 1, Side.BASE), BINARY),
+        (pointer("link", 1), BINARY),
+        (pointer("src/up.py", 3, quote="new"), "not `new`"),  # a part of a line is no quote of it
     ],
-)
-def test_what_does_not_exist_is_told(path: str, line: int | None, side: Side, says: str) -> None:
-    answer = places().check(pointer(path, line, side))
+)  # fmt: skip
+def test_what_does_not_exist_is_told(where: EvidencePointer, says: str) -> None:
+    answer = PLACES.check(where)
     assert isinstance(answer, str)
     assert says in answer
 
 
 def test_without_texts_only_the_lines_of_the_diff_are_known() -> None:
     bare = places(None)
-    assert bare.line("src/up.py", 1) is None
     assert bare.check(pointer("src/up.py", 1)) == (
         "Line 1 of `src/up.py` is not in the diff, and the text of the file was not given: "
         "known lines at the head commit are 2-4."
     )
     assert bare.check(pointer("src/up.py", 4)) == pointer("src/up.py", 4, quote="    newer = 2")
-    assert bare.line("nowhere", 1) is None
-    assert bare.line("AGENTS.md", 1, Side.BASE) is None
-    assert bare.line("logo.png", 1) is None
+    unknown = (("src/up.py", Side.HEAD), ("nowhere", Side.HEAD), ("AGENTS.md", Side.BASE), ("logo.png", Side.HEAD))
+    assert [bare.line(path, 1, side) for path, side in unknown] == [None] * 4
 
 
 def test_many_known_ranges_are_cut_and_none_is_said() -> None:
     hunks = "".join(f"@@ -{n},1 +{n},1 @@\n-a\n+b\n" for n in range(10, 200, 10))
     many = places(None, f"diff --git a/m b/m\n--- a/m\n+++ b/m\n{hunks}")
-    answer = many.check(pointer("m", 1))
-    assert isinstance(answer, str)
-    assert answer.endswith("10-10, 20-20, 30-30, 40-40, 50-50, 60-60, 70-70, 80-80, ....")
+    assert str(many.check(pointer("m", 1))).endswith("10-10, 20-20, 30-30, 40-40, 50-50, 60-60, 70-70, 80-80, ....")
     moved = places(None, "diff --git a/o b/n\nsimilarity index 100%\nrename from o\nrename to n\n")
     assert "are none" in str(moved.check(pointer("n", 1)))
 
 
-def test_the_end_of_a_range_must_exist_too() -> None:
-    good = places().check(pointer("src/up.py", 3, end_line=5))
-    assert good == pointer("src/up.py", 3, end_line=5, quote="    new = 1")
-    assert "line 9 does not exist" in str(places().check(pointer("src/up.py", 3, end_line=9)))
-
-
-@pytest.mark.parametrize("path", ["logo.png", "link", "src/up.py", "AGENTS.md"])
-def test_a_path_alone_points_at_the_whole_file(path: str) -> None:
-    assert places().check(pointer(path, quote="made up")) == pointer(path)
-
-
-def test_a_path_alone_of_a_deleted_file_points_at_its_base_side() -> None:
-    assert places().check(pointer("gone.py")) == pointer("gone.py", side=Side.BASE)
-    assert places().check(pointer("fresh.py", side=Side.BASE)) == pointer("fresh.py", side=Side.HEAD)
-
-
 @pytest.mark.parametrize(
-    "quote", ["new = 1", "  new  =  1 ", "+    new = 1", "new = 1\n    newer = 2", None, "\tnew = 1\r"]
-)
-def test_a_quote_is_compared_without_white_space_and_replaced_by_the_real_line(quote: str | None) -> None:
-    assert places().check(pointer("src/up.py", 3, quote=quote)) == pointer("src/up.py", 3, quote="    new = 1")
+    ("where", "real"),
+    [
+        (pointer("src/up.py", 3, end_line=5), pointer("src/up.py", 3, end_line=5, quote="    new = 1")),
+        # a path alone points at the whole file; of a deleted one, at its base side
+        *((pointer(path, quote="made up"), pointer(path)) for path in ("logo.png", "link", "src/up.py", "AGENTS.md")),
+        (pointer("gone.py"), pointer("gone.py", side=Side.BASE)),
+        (pointer("fresh.py", side=Side.BASE), pointer("fresh.py")),
+        # a quote is compared without white space and replaced by the real line
+        *((pointer("src/up.py", 3, quote=quote), pointer("src/up.py", 3, quote="    new = 1")) for quote in QUOTES),
+        (pointer("src/up.py", 3, Side.BASE, quote="-    old = 1"), pointer("src/up.py", 3, Side.BASE, quote="    old = 1")),
+    ],
+)  # fmt: skip
+def test_a_place_that_exists_is_completed(where: EvidencePointer, real: EvidencePointer) -> None:
+    assert PLACES.check(where) == real
 
 
-def test_a_removed_line_may_be_quoted_with_its_minus() -> None:
-    base = pointer("src/up.py", 3, Side.BASE, quote="-    old = 1")
-    assert places().check(base) == pointer("src/up.py", 3, Side.BASE, quote="    old = 1")
+RETURNS = "Line 5 of `src/up.py` reads `return new`, not"
 
 
 @pytest.mark.parametrize(
@@ -194,21 +185,15 @@ def test_a_removed_line_may_be_quoted_with_its_minus() -> None:
     [
         (
             pointer("src/up.py", 5, quote="newer = 2"),
-            (
-                "Line 5 of `src/up.py` reads `return new`, not `newer = 2`. "
-                "Line 4 of `src/up.py` (side head) reads `newer = 2`."
-            ),
+            f"{RETURNS} `newer = 2`. Line 4 of `src/up.py` (side head) reads `newer = 2`.",
         ),
         (
             pointer("src/up.py", 5, quote="old = 1"),
-            "Line 5 of `src/up.py` reads `return new`, not `old = 1`. Line 3 of `src/up.py` (side base) reads `old = 1`.",
+            f"{RETURNS} `old = 1`. Line 3 of `src/up.py` (side base) reads `old = 1`.",
         ),
         (
             pointer("src/up.py", 5, quote="No print."),
-            (
-                "Line 5 of `src/up.py` reads `return new`, not `No print.`. "
-                "Line 1 of `AGENTS.md` (side head) reads `No print.`."
-            ),
+            f"{RETURNS} `No print.`. Line 1 of `AGENTS.md` (side head) reads `No print.`.",
         ),
         (
             pointer("src/up.py", 50, quote="new = 1"),
@@ -224,52 +209,39 @@ def test_a_removed_line_may_be_quoted_with_its_minus() -> None:
                 "Line 1 of `fresh.py` (side head) reads `x = 1`."
             ),
         ),
-        (
-            pointer("src/up.py", 5, quote="never"),
-            "Line 5 of `src/up.py` reads `return new`, not `never`. No line that you were given reads `never`.",
-        ),
+        (pointer("src/up.py", 5, quote="never"), f"{RETURNS} `never`. No line that you were given reads `never`."),
         (pointer("src/up.py", 5, quote=" "), "Line 5 of `src/up.py` is not quoted."),
     ],
     ids=["line", "side", "file", "no line", "no file", "nowhere", "unquoted"],
 )
 def test_a_wrong_quote_is_told_with_the_place_where_such_a_line_stands(where: EvidencePointer, says: str) -> None:
-    assert places().check(where) == says
+    assert PLACES.check(where) == says
 
 
-def test_a_part_of_a_line_is_no_quote_of_it_but_the_beginning_of_a_long_one_is() -> None:
-    assert isinstance(places().check(pointer("src/up.py", 3, quote="new")), str)
-    line = "x = " + "1 + " * 40 + "0"
-    long = places([{"path": "a.py", "text": f"{line}\n"}])
-    assert long.check(pointer("a.py", 1, quote=line[:100])) == pointer("a.py", 1, quote=line)
-    assert isinstance(long.check(pointer("a.py", 1, quote=line[:40])), str)
-    assert isinstance(long.check(pointer("a.py", 1, quote=line[5:120])), str)
+LONG = "x = " + "1 + " * 40 + "0"
+
+
+@pytest.mark.parametrize(
+    ("text", "quote", "is_it"),
+    [
+        (LONG, LONG[:100], True),  # the beginning of a long line is a quote of it
+        (LONG, LONG[:40], False),
+        (LONG, LONG[5:120], False),
+        ("x = 1", f"x = 1{NO_NEWLINE}", True),
+        ("x = 1  # \u202e gone", "x = 1  # \\u202e gone", True),  # as it was shown
+        ("", None, True),  # our own code may
+        ("", "", False),
+    ],
+)
+def test_a_line_is_quoted_by_what_was_shown_of_it(text: str, quote: str | None, *, is_it: bool) -> None:
+    answer = places([{"path": "a.py", "text": f"{text}\n"}]).check(pointer("a.py", 1, quote=quote))
+    assert answer == pointer("a.py", 1, quote=text) if is_it else isinstance(answer, str)
+    assert text or is_it or answer == "Line 1 of `a.py` is blank and shows nothing: point at a line that does."
 
 
 def test_a_long_quote_is_repeated_in_part() -> None:
-    assert "n" * 160 + " ...`" in (long := str(places().check(pointer("src/up.py", 5, quote="n" * 999))))
+    assert "n" * 160 + " ...`" in (long := str(PLACES.check(pointer("src/up.py", 5, quote="n" * 999))))
     assert len(long) < 500
-
-
-def test_the_note_behind_a_last_line_is_no_part_of_it() -> None:
-    text = f"x = 1{NO_NEWLINE}"
-    assert places([{"path": "a.py", "text": "x = 1"}]).check(pointer("a.py", 1, quote=text)) == pointer(
-        "a.py", 1, quote="x = 1"
-    )
-
-
-def test_a_blank_line_shows_nothing() -> None:
-    blank = places([{"path": "a.py", "text": "x\n\ny\n"}])
-    assert blank.check(pointer("a.py", 2, quote="")) == (
-        "Line 2 of `a.py` is blank and shows nothing: point at a line that does."
-    )
-    assert blank.check(pointer("a.py", 2)) == pointer("a.py", 2, quote=""), "our own code may"
-
-
-def test_what_hides_in_a_line_is_quoted_as_it_was_shown() -> None:
-    hidden = places([{"path": "a.py", "text": "x = 1  # \u202e gone\n"}])
-    assert hidden.check(pointer("a.py", 1, quote="x = 1  # \\u202e gone")) == pointer(
-        "a.py", 1, quote="x = 1  # \u202e gone"
-    )
 
 
 def test_a_file_that_became_a_link_is_a_link_at_head_and_text_at_base() -> None:
@@ -282,29 +254,18 @@ def test_a_file_that_became_a_link_is_a_link_at_head_and_text_at_base() -> None:
     assert "without a line" in str(both.check(pointer("s", 1)))
 
 
-def test_a_pointer_is_set_anew_where_its_quote_stands_now() -> None:
-    there = places()
-    first = there.check(pointer("pkg/a.py", 1)) if "pkg/a.py" in there.paths else None
-    result = first or next(
-        other for path in sorted(there.paths) if isinstance(other := there.check(pointer(path, 1)), EvidencePointer)
-    )
-    assert isinstance(result, EvidencePointer)
-    moved = result.model_copy(update={"line": 3, "end_line": 4})
-    again = there.relocate(moved)
-    assert again is not None
-    assert (again.line, again.end_line) == (1, 2)
-
-
-def test_a_pointer_whose_quote_stands_nowhere_is_lost() -> None:
-    there = places()
-    path = min(there.paths)
-    assert there.relocate(pointer(path, 1, quote="nothing reads like this")) is None
-    assert there.relocate(pointer(path, 1)) is None, "a line without its quote can't be found again"
-    assert there.relocate(pointer("nowhere.py", 1, quote="x")) is None
-
-
-def test_a_pointer_at_a_whole_file_stays_while_the_file_does() -> None:
-    there = places()
-    path = next(path for path in sorted(there.paths) if isinstance(there.check(pointer(path, 1)), EvidencePointer))
-    assert there.relocate(pointer(path)) == pointer(path)
-    assert there.relocate(pointer("nowhere.py")) is None
+@pytest.mark.parametrize(
+    ("where", "now"),
+    [
+        (pointer("src/up.py", 4, end_line=5, quote="    new = 1"), pointer("src/up.py", 3, end_line=4, quote="    new = 1")),
+        (pointer("src/up.py", 1, quote="nothing reads like this"), None),
+        (pointer("src/up.py", 1), None),  # a line without its quote can't be found again
+        (pointer("nowhere.py", 1, quote="x"), None),
+        (pointer("src/up.py"), pointer("src/up.py")),
+        (pointer("nowhere.py"), None),
+    ],
+)  # fmt: skip
+def test_a_pointer_follows_its_quote_and_a_file_as_long_as_it_is_there(
+    where: EvidencePointer, now: EvidencePointer | None
+) -> None:
+    assert PLACES.relocate(where) == now

@@ -5,10 +5,9 @@ from typing import Any
 import pytest
 
 from tests.worker.judge.making import TEXTS as HEAD_TEXTS
-from tests.worker.judge.making import accept, bench, docket, dossier, model_of, place, reject
+from tests.worker.judge.making import accept, dossier, judged, model_of, outcome, place, reject
 from worker.domain.dossier import Ci, CiCheck, CiState, Guidance, HeadFile, UnreadFile, UnreadReason
 from worker.domain.verdict.verdict import (
-    AbstainReason,
     Category,
     CriterionStatus,
     CriterionVerdict,
@@ -19,11 +18,9 @@ from worker.domain.verdict.verdict import (
 from worker.judge.checks.missing import (
     MOST_CHARACTERS,
     SHOWN_CHARACTERS,
-    MissingNameClaim,
     find_missing_rule,
     find_refuted_claim,
 )
-from worker.judge.judge import judge
 
 UPLOAD = "from net import backoff\n\n\ndef upload(data):\n    return backoff(send(data))\n\n\nclass Sender:\n    async def send(self): ...\n"
 NET = "LIMIT = 3\n\n\ndef backoff(reply):\n    return reply\n\n\ndef jitter():\n    return 0\n"
@@ -44,10 +41,12 @@ TEXTS = {
 FILES = (*(HeadFile(path=path, text=text) for path, text in TEXTS.items()), HeadFile(path="gone.py", exists=False))
 
 
-def said(concern: str, path: str = "upload.py", **changes: Any) -> ModelOpinion:
+def said(
+    concern: str, path: str = "upload.py", category: Category = Category.HALF_FINISHED, **changes: Any
+) -> ModelOpinion:
     fields: dict[str, Any] = {
         "decision": Leaning.REJECT,
-        "category": Category.HALF_FINISHED,
+        "category": category,
         "concern": concern,
         "evidence": (EvidencePointer(path=path, line=1),),
         "next_step": "Do it.",
@@ -57,61 +56,61 @@ def said(concern: str, path: str = "upload.py", **changes: Any) -> ModelOpinion:
     return ModelOpinion(**{**fields, **changes})
 
 
+def seen(answer: ModelOpinion, **changes: Any) -> str | None:
+    """Where the name that a reject says is missing stands; the reject names it in backticks."""
+    claim = find_refuted_claim(answer, dossier(**changes))
+    if claim is None:
+        return None
+    assert f"`{claim.name}" in answer.concern
+    return f"{claim.path}:{claim.line}{' (imported)' if claim.is_imported else ''}"
+
+
 @pytest.mark.parametrize(
     ("concern", "path", "expected"),
     [
-        ("`send` is not defined.", "upload.py", MissingNameClaim("send", "upload.py", 9)),
-        (
-            "It calls `send()`, but `send()` is never defined anywhere",
-            "upload.py",
-            MissingNameClaim("send", "upload.py", 9),
-        ),
-        ("The helper `send` in upload.py does not exist.", "upload.py", MissingNameClaim("send", "upload.py", 9)),
-        ("The function `backoff` is missing.", "upload.py", MissingNameClaim("backoff", "net.py", 4)),
-        ("`backoff` function is absent; nothing works.", "upload.py", MissingNameClaim("backoff", "net.py", 4)),
-        ("The loop uses the undefined function `backoff`.", "upload.py", MissingNameClaim("backoff", "net.py", 4)),
-        ("There is no function `upload` here.", "upload.py", MissingNameClaim("upload", "upload.py", 4)),
-        ("The definition of `backoff` is missing.", "upload.py", MissingNameClaim("backoff", "net.py", 4)),
-        ("It imports `backoff`. `backoff` doesn't exist.", "upload.py", MissingNameClaim("backoff", "net.py", 4)),
-        ("`Dial` is not defined.", "a.go", MissingNameClaim("Dial", "a.go", 3)),
-        ("`go` is not declared.", "go.js", MissingNameClaim("go", "go.js", 2)),
-        ("`get` is not declared.", "go.js", MissingNameClaim("get", "go.js", 3)),
-        ("`post` does not exist.", "go.js", MissingNameClaim("post", "http.js", 2)),
-        ("`nothing` is not defined, and `send` is not defined.", "upload.py", MissingNameClaim("send", "upload.py", 9)),
-        (
-            "`jitter` is not defined.",
-            "upload.py",
-            MissingNameClaim("jitter", "net.py", 8),
-        ),  # whatever the reject points at
-        ("`backoff` is not defined.", "a.go", MissingNameClaim("backoff", "net.py", 4)),
-        ("`send` is not defined.", "elsewhere.py", MissingNameClaim("send", "upload.py", 9)),
-        ("`jitter` is missing.", "upload.py", MissingNameClaim("jitter", "net.py", 8)),
-        ("There is no `jitter`.", "upload.py", MissingNameClaim("jitter", "net.py", 8)),
-        ("`LIMIT` does not exist.", "upload.py", MissingNameClaim("LIMIT", "net.py", 1)),
-        ("`close` does not exist.", "upload.py", MissingNameClaim("close", "Sender.java", 2)),
-        # the verb, its negation and the side of the name may be any
-        ("`send` isn't defined.", "upload.py", MissingNameClaim("send", "upload.py", 9)),
-        ("`send` hasn't been added", "upload.py", MissingNameClaim("send", "upload.py", 9)),
-        ("`send` was never introduced by this change.", "upload.py", MissingNameClaim("send", "upload.py", 9)),
-        ("`send` no longer exists.", "upload.py", MissingNameClaim("send", "upload.py", 9)),
-        ("`send` appears nowhere.", "upload.py", MissingNameClaim("send", "upload.py", 9)),
-        ("`send` cannot be found in the repository.", "upload.py", MissingNameClaim("send", "upload.py", 9)),
-        ("Yet `send` has no definition.", "upload.py", MissingNameClaim("send", "upload.py", 9)),
-        ("`send` is undefined.", "upload.py", MissingNameClaim("send", "upload.py", 9)),
-        ("The methods `jump` and `send` do not exist.", "upload.py", MissingNameClaim("send", "upload.py", 9)),
-        ("Neither `jump` nor `send` exists.", "upload.py", MissingNameClaim("send", "upload.py", 9)),
-        ("Nothing defines `send`.", "upload.py", MissingNameClaim("send", "upload.py", 9)),
-        ("The change never adds the `send` method.", "upload.py", MissingNameClaim("send", "upload.py", 9)),
-        ("net.py does not define `backoff`.", "upload.py", MissingNameClaim("backoff", "net.py", 4)),
-        ("The module lacks `backoff`.", "upload.py", MissingNameClaim("backoff", "net.py", 4)),
-        ("The class has no `send`.", "upload.py", MissingNameClaim("send", "upload.py", 9)),
-        ("The change comes without a `backoff` helper.", "upload.py", MissingNameClaim("backoff", "net.py", 4)),
-        ("I could not find `backoff`.", "upload.py", MissingNameClaim("backoff", "net.py", 4)),
-        ("It omits the function `backoff`.", "upload.py", MissingNameClaim("backoff", "net.py", 4)),
-        ("`BusyError` is not handled.", "upload.py", MissingNameClaim("BusyError", "busy.py", 3)),
-        ("`BusyError` is never caught", "upload.py", MissingNameClaim("BusyError", "busy.py", 3)),
-        ("Nothing handles `BusyError`.", "upload.py", MissingNameClaim("BusyError", "busy.py", 3)),
-        ("The loop leaves an unhandled `BusyError`.", "upload.py", MissingNameClaim("BusyError", "busy.py", 3)),
+        ("`send` is not defined.", "upload.py", "upload.py:9"),
+        ("It calls `send()`, but `send()` is never defined anywhere", "upload.py", "upload.py:9"),
+        ("The helper `send` in upload.py does not exist.", "upload.py", "upload.py:9"),
+        ("The function `backoff` is missing.", "upload.py", "net.py:4"),
+        ("`backoff` function is absent; nothing works.", "upload.py", "net.py:4"),
+        ("The loop uses the undefined function `backoff`.", "upload.py", "net.py:4"),
+        ("There is no function `upload` here.", "upload.py", "upload.py:4"),
+        ("The definition of `backoff` is missing.", "upload.py", "net.py:4"),
+        ("It imports `backoff`. `backoff` doesn't exist.", "upload.py", "net.py:4"),
+        ("`Dial` is not defined.", "a.go", "a.go:3"),
+        ("`go` is not declared.", "go.js", "go.js:2"),
+        ("`get` is not declared.", "go.js", "go.js:3"),
+        ("`post` does not exist.", "go.js", "http.js:2"),
+        ("`nothing` is not defined, and `send` is not defined.", "upload.py", "upload.py:9"),
+        ("`jitter` is not defined.", "upload.py", "net.py:8"),  # whatever the reject points at
+        ("`backoff` is not defined.", "a.go", "net.py:4"),
+        ("`send` is not defined.", "elsewhere.py", "upload.py:9"),
+        ("`jitter` is missing.", "upload.py", "net.py:8"),
+        ("There is no `jitter`.", "upload.py", "net.py:8"),
+        ("`LIMIT` does not exist.", "upload.py", "net.py:1"),
+        ("`close` does not exist.", "upload.py", "Sender.java:2"),
+        ("`send` isn't defined.", "upload.py", "upload.py:9"),
+        ("`send` hasn't been added", "upload.py", "upload.py:9"),
+        ("`send` was never introduced by this change.", "upload.py", "upload.py:9"),
+        ("`send` no longer exists.", "upload.py", "upload.py:9"),
+        ("`send` appears nowhere.", "upload.py", "upload.py:9"),
+        ("`send` cannot be found in the repository.", "upload.py", "upload.py:9"),
+        ("Yet `send` has no definition.", "upload.py", "upload.py:9"),
+        ("`send` is undefined.", "upload.py", "upload.py:9"),
+        ("The methods `jump` and `send` do not exist.", "upload.py", "upload.py:9"),
+        ("Neither `jump` nor `send` exists.", "upload.py", "upload.py:9"),
+        ("Nothing defines `send`.", "upload.py", "upload.py:9"),
+        ("The change never adds the `send` method.", "upload.py", "upload.py:9"),
+        ("net.py does not define `backoff`.", "upload.py", "net.py:4"),
+        ("The module lacks `backoff`.", "upload.py", "net.py:4"),
+        ("The class has no `send`.", "upload.py", "upload.py:9"),
+        ("The change comes without a `backoff` helper.", "upload.py", "net.py:4"),
+        ("I could not find `backoff`.", "upload.py", "net.py:4"),
+        ("It omits the function `backoff`.", "upload.py", "net.py:4"),
+        ("`BusyError` is not handled.", "upload.py", "busy.py:3"),
+        ("`BusyError` is never caught", "upload.py", "busy.py:3"),
+        ("Nothing handles `BusyError`.", "upload.py", "busy.py:3"),
+        ("The loop leaves an unhandled `BusyError`.", "upload.py", "busy.py:3"),
         ("`TimeoutError` is not handled.", "upload.py", None),  # it is raised only
         ("`send` is not handled.", "upload.py", None),
         ("The loop returns without `send`.", "upload.py", None),  # that it is not called
@@ -138,10 +137,8 @@ def said(concern: str, path: str = "upload.py", **changes: Any) -> ModelOpinion:
         ("`Sender.send` does not exist.", "upload.py", None),
     ],
 )
-def test_a_name_that_is_denied_is_found_where_it_is_defined(
-    concern: str, path: str, expected: MissingNameClaim | None
-) -> None:
-    assert find_refuted_claim(said(concern, path), dossier(files=FILES)) == expected
+def test_a_name_that_is_denied_is_found_where_it_is_defined(concern: str, path: str, expected: str | None) -> None:
+    assert seen(said(concern, path), files=FILES) == expected
 
 
 ELSEWHERE = {
@@ -161,23 +158,11 @@ ELSEWHERE = {
 @pytest.mark.parametrize(
     ("concern", "path", "expected"),
     [
-        (
-            "`backoff` is not defined anywhere.",
-            "upload.py",
-            MissingNameClaim("backoff", "upload.py", 1, is_imported=True),
-        ),
-        ("`post` does not exist.", "send.ts", MissingNameClaim("post", "send.ts", 1, is_imported=True)),
-        (
-            "`get` does not exist.",
-            "send.ts",
-            MissingNameClaim("get", "send.ts", 2, is_imported=True),
-        ),  # it comes from further on
-        (
-            "`pause` is not defined.",
-            "upload.py",
-            MissingNameClaim("pause", "upload.py", 3, is_imported=True),
-        ),  # of pkg only its own file was read
-        ("`look` is not defined.", "src/main.rs", MissingNameClaim("look", "src/main.rs", 3, is_imported=True)),
+        ("`backoff` is not defined anywhere.", "upload.py", "upload.py:1 (imported)"),
+        ("`post` does not exist.", "send.ts", "send.ts:1 (imported)"),
+        ("`get` does not exist.", "send.ts", "send.ts:2 (imported)"),  # it comes from further on
+        ("`pause` is not defined.", "upload.py", "upload.py:3 (imported)"),  # of pkg only its own file was read
+        ("`look` is not defined.", "src/main.rs", "src/main.rs:3 (imported)"),
         ("`dial` is not defined.", "src/main.rs", None),  # src/net.rs was read
         ("`take` is not defined.", "src/main.rs", None),
         ("`late` is not defined.", "send.ts", None),  # net/wait.ts was read
@@ -187,81 +172,93 @@ ELSEWHERE = {
     ],
 )
 def test_a_name_that_is_taken_from_a_file_that_nobody_read_may_be_there(
-    concern: str, path: str, expected: MissingNameClaim | None
+    concern: str, path: str, expected: str | None
 ) -> None:
     files = tuple(HeadFile(path=path, text=text) for path, text in ELSEWHERE.items())
-    assert find_refuted_claim(said(concern, path), dossier(files=files)) == expected
+    assert seen(said(concern, path), files=files) == expected
 
 
 def test_a_name_that_the_change_defines_is_there_without_any_text_of_the_head() -> None:
     added = "diff --git a/net.py b/net.py\n--- a/net.py\n+++ b/net.py\n@@ -3,0 +4,2 @@\n+def wait(seconds):\n+    sleep(seconds)\n"
-    assert find_refuted_claim(said("`wait` is missing."), dossier(files=None, diff=added)) == MissingNameClaim(
-        "wait", "net.py", 4
-    )
-    assert find_refuted_claim(said("`sleep` is missing."), dossier(files=None, diff=added)) is None
+    assert seen(said("`wait` is missing."), files=None, diff=added) == "net.py:4"
+    assert seen(said("`sleep` is missing."), files=None, diff=added) is None
 
 
 def test_of_a_name_whose_definition_the_change_takes_away_nothing_is_known() -> None:
     files = (HeadFile(path="upload.py", text=ELSEWHERE["upload.py"]),)
     gone = "diff --git a/net.py b/net.py\n--- a/net.py\n+++ b/net.py\n@@ -1,3 +1,1 @@\n-def backoff(reply):\n-    return reply\n LIMIT = 3\n"
     answer = said("`backoff` is not defined anywhere.")
-    assert find_refuted_claim(answer, dossier(files=files, diff=gone)) is None
-    assert find_refuted_claim(answer, dossier(files=files, diff=gone.replace("backoff", "other"))) is not None
+    assert seen(answer, files=files, diff=gone) is None
+    assert seen(answer, files=files, diff=gone.replace("backoff", "other")) is not None
 
 
 def test_a_criterions_place_is_pointed_at_too() -> None:
-    unmet = CriterionVerdict(
-        id="AC1", status=CriterionStatus.PARTIAL, evidence=(EvidencePointer(path="net.py", line=1),)
-    )
-    opinion = said("`jitter` is not defined.", evidence=(), criteria=(unmet,))
-    assert find_refuted_claim(opinion, dossier(files=FILES)) == MissingNameClaim("jitter", "net.py", 8)
+    where = (EvidencePointer(path="net.py", line=1),)
+    unmet = CriterionVerdict(id="AC1", status=CriterionStatus.PARTIAL, evidence=where)
+    assert seen(said("`jitter` is not defined.", evidence=(), criteria=(unmet,)), files=FILES) == "net.py:8"
 
 
-def test_only_a_reject_and_only_texts_that_are_known_are_looked_at() -> None:
-    text = "`send` is not defined."
-    for other in (Leaning.ACCEPT, Leaning.CANNOT_TELL):
-        assert (
-            find_refuted_claim(said(text, decision=other, category=None, next_step=None), dossier(files=FILES)) is None
-        )
-    assert find_refuted_claim(said(text), dossier(files=None)) is None
-    long = HeadFile(path="upload.py", text=UPLOAD + " " * MOST_CHARACTERS)
-    assert find_refuted_claim(said(text), dossier(files=(long,))) is None
+@pytest.mark.parametrize("decision", [Leaning.ACCEPT, Leaning.CANNOT_TELL])
+def test_only_a_reject_is_looked_at(decision: Leaning) -> None:
+    bare: dict[str, Any] = {"decision": decision, "category": None, "next_step": None}
+    assert seen(said("`send` is not defined.", **bare), files=FILES) is None
+    assert find_missing_rule(said("CLAUDE.md forbids it.", **bare), dossier()) is None
 
 
-@pytest.mark.parametrize("text", ["static\n" * 50_000, "static " * 50_000, "import a, " * 40_000, "fn (" * 90_000])
-def test_no_text_takes_longer_than_it_is_long(text: str) -> None:
-    """With blanks that go on over lines the first of these took minutes."""
-    assert (
-        find_refuted_claim(said("`send` is not defined."), dossier(files=(HeadFile(path="upload.py", text=text),)))
-        is None
-    )
+@pytest.mark.parametrize(
+    "text",
+    [
+        None,
+        UPLOAD + " " * MOST_CHARACTERS,
+        # with blanks that go on over lines the first of these took minutes
+        "static\n" * 50_000,
+        "static " * 50_000,
+        "import a, " * 40_000,
+        "fn (" * 90_000,
+    ],
+    ids=["none", "too long", "static lines", "static", "import", "fn"],
+)
+def test_only_texts_that_are_known_and_not_too_long_are_looked_at(text: str | None) -> None:
+    files = None if text is None else (HeadFile(path="upload.py", text=text),)
+    assert seen(said("`send` is not defined."), files=files) is None
 
 
-MISSED = reject(category="half_finished", evidence=[place("upload.py", 2)], concern="`send` is not defined.")
+def denied(category: str, concern: str) -> dict[str, Any]:
+    return reject(category=category, evidence=[place("upload.py", 2)], concern=concern)
 
 
-def test_who_says_it_once_is_told_and_who_says_it_twice_leaves_it_to_a_person() -> None:
-    model = model_of(MISSED, MISSED)
-    verdict = judge(dossier(), docket(), bench(model))
-    assert (verdict.decision, verdict.abstain_reason) == ("abstain", AbstainReason.NEEDS_HUMAN)
-    assert verdict.signals["vetoed_by"] == "names"
-    assert judge(dossier(), docket(), bench(model_of(MISSED, accept()))).decision == "accept"
-    other = reject(category="half_finished", evidence=[place("upload.py", 2)], concern="The loop ends at any attempt.")
-    assert judge(dossier(), docket(), bench(model_of(MISSED, other))).decision == "reject"
+MISSED = denied("half_finished", "`send` is not defined.")
+OTHER = denied("half_finished", "The loop ends at any attempt.")
+INVENTED = denied("spec_violation", "CLAUDE.md forbids loops.")
 
 
-TAKEN = reject(category="half_finished", evidence=[place("upload.py", 2)], concern="`backoff` is not defined anywhere.")
+@pytest.mark.parametrize(
+    ("answers", "expected", "by"),
+    [
+        ((MISSED, MISSED), "abstain needs_human", "names"),
+        ((MISSED, accept()), "accept", None),
+        ((MISSED, OTHER), "reject half_finished", None),
+        ((INVENTED, INVENTED), "abstain needs_human", "rules"),
+        ((INVENTED, accept()), "accept", None),
+    ],
+)
+def test_who_says_it_once_is_told_and_who_says_it_twice_leaves_it_to_a_person(
+    answers: tuple[dict[str, Any], ...], expected: str, by: str | None
+) -> None:
+    verdict = judged(model_of(*answers))
+    assert (outcome(verdict), verdict.signals.get("vetoed_by")) == (expected, by)
+    assert by != "rules" or "CLAUDE.md" in verdict.concern
 
 
 def test_who_denies_what_is_taken_from_elsewhere_twice_leaves_it_to_a_person() -> None:
     files = (HeadFile(path="upload.py", text=f"{HEAD_TEXTS['upload.py']}from net import backoff\n"),)
-    verdict = judge(dossier(files=files), docket(), bench(model := model_of(TAKEN, TAKEN)))
-    assert (verdict.decision, verdict.abstain_reason) == ("abstain", AbstainReason.NEEDS_HUMAN)
+    taken = denied("half_finished", "`backoff` is not defined anywhere.")
+    verdict = judged(model := model_of(taken, taken), files=files)
+    assert (outcome(verdict), len(model.asked)) == ("abstain needs_human", 2)
     assert verdict.concern == (
         "The model rejects because backoff is not there, also when told that line 10 of upload.py takes it from elsewhere."
     )
     assert verdict.next_step == "A person looks whether backoff is there: what defines it was not read."
-    assert len(model.asked) == 2
 
 
 RULES = Guidance(
@@ -273,21 +270,12 @@ CHECKED = Ci(
 )
 
 
-def says_of(concern: str, **changes: Any) -> ModelOpinion:
-    fields: dict[str, Any] = {
-        "decision": Leaning.REJECT,
-        "category": Category.SPEC_VIOLATION,
-        "concern": concern,
-        "evidence": (EvidencePointer(path="upload.py", line=2),),
-        "next_step": "Do it.",
-        "score": 0.2,
-        "confidence": 0.9,
-    }
-    return ModelOpinion(**{**fields, **changes})
+def missing(concern: str, category: Category = Category.SPEC_VIOLATION, **changes: Any) -> str | None:
+    return find_missing_rule(said(concern, category=category), dossier(**changes))
 
 
 @pytest.mark.parametrize(
-    ("concern", "missing"),
+    ("concern", "rule"),
     [
         ('AGENTS.md says "never edit files in dist".', None),
         ("AGENTS.md says \u201cNever edit files in `dist/`: run `make gen`\u201d.", None),
@@ -306,36 +294,20 @@ def says_of(concern: str, **changes: Any) -> ModelOpinion:
         ("It breaks the rule on generated files.", None),
     ],
 )
-def test_what_a_reject_for_a_rule_quotes_or_names_stands_somewhere(concern: str, missing: str | None) -> None:
-    assert find_missing_rule(says_of(concern), dossier(guidance=(RULES,), ci=CHECKED)) == missing
+def test_what_a_reject_for_a_rule_quotes_or_names_stands_somewhere(concern: str, rule: str | None) -> None:
+    assert missing(concern, guidance=(RULES,), ci=CHECKED) == rule
 
 
 def test_a_rules_file_that_is_there_and_was_not_read_is_no_invention() -> None:
     unread = (UnreadFile(path="CLAUDE.md", reason=UnreadReason.TOO_LARGE),)
-    assert find_missing_rule(says_of("CLAUDE.md forbids it."), dossier(files_unread=unread)) is None
+    assert missing("CLAUDE.md forbids it.", files_unread=unread) is None
 
 
 def test_only_a_reject_for_a_broken_rule_is_held_against_what_was_read() -> None:
-    text = "CLAUDE.md forbids it."
-    assert find_missing_rule(says_of(text, category=Category.HALF_FINISHED), dossier()) is None
-    assert (
-        find_missing_rule(says_of(text, decision=Leaning.CANNOT_TELL, category=None, next_step=None), dossier()) is None
-    )
+    assert missing("CLAUDE.md forbids it.", Category.HALF_FINISHED) is None
 
 
 def test_a_long_quote_is_cut_where_it_is_told() -> None:
-    rule = find_missing_rule(says_of(f'AGENTS.md says "{"never edit it " * 20}".'), dossier(guidance=(RULES,)))
+    rule = missing(f'AGENTS.md says "{"never edit it " * 20}".', guidance=(RULES,))
     assert rule is not None
-    assert len(rule) == SHOWN_CHARACTERS
-    assert rule.endswith("…")
-
-
-INVENTED = reject(category="spec_violation", evidence=[place("upload.py", 2)], concern="CLAUDE.md forbids loops.")
-
-
-def test_who_rests_on_it_once_is_told_and_who_does_so_twice_leaves_it_to_a_person() -> None:
-    verdict = judge(dossier(), docket(), bench(model_of(INVENTED, INVENTED)))
-    assert (verdict.decision, verdict.abstain_reason) == ("abstain", AbstainReason.NEEDS_HUMAN)
-    assert verdict.signals["vetoed_by"] == "rules"
-    assert "CLAUDE.md" in verdict.concern
-    assert judge(dossier(), docket(), bench(model_of(INVENTED, accept()))).decision == "accept"
+    assert (len(rule), rule[-1]) == (SHOWN_CHARACTERS, "…")

@@ -5,22 +5,24 @@ from typing import Any
 import pytest
 
 from tests.worker.judge.making import (
+    ALWAYS,
     TEXTS,
     accept,
     bench,
+    claiming,
     criteria,
     docket,
     dossier,
+    judged,
     model_of,
     new_file,
+    outcome,
     place,
     pull_request,
     reject,
 )
 from worker.domain.dossier import Criterion, Guidance, HeadFile
-from worker.domain.verdict.ledger import Case, CoverageClaim
-from worker.domain.verdict.verdict import Abstain, AbstainReason, Accept, CriterionStatus, Reject
-from worker.judge.judge import judge, judge_with_record
+from worker.judge.judge import judge_with_record
 from worker.judge.llm.reply import ReplyFault
 
 VAGUE = "This must not be merged."
@@ -34,17 +36,13 @@ def said(category: str, at: dict[str, Any] | None, concern: str = VAGUE, **chang
     return reject(**{"criteria": OPEN, **fields, **changes})
 
 
-def judged(reply: dict[str, Any], **changes: Any) -> Accept | Reject | Abstain:
-    """The model says the same twice."""
-    return judge(dossier(**changes), docket(), bench(model_of(reply, reply), threshold=2.0))
-
-
 def stands(reply: dict[str, Any], **changes: Any) -> bool:
-    verdict = judged(reply, **changes)
-    if isinstance(verdict, Abstain):
-        assert (verdict.abstain_reason, verdict.evidence) == (AbstainReason.NEEDS_HUMAN, ())
+    """The model says the same twice."""
+    verdict = judged(model_of(reply, reply), ALWAYS, **changes)
+    if verdict.decision != "reject":
+        assert (outcome(verdict), verdict.evidence) == ("abstain needs_human", ())
         assert (verdict.signals["vetoed_by"], verdict.signals["model_decision"]) == ("change", "reject")
-    return isinstance(verdict, Reject)
+    return verdict.decision == "reject"
 
 
 def unmet(status: str, *at: dict[str, Any]) -> list[dict[str, Any]]:
@@ -59,6 +57,11 @@ RETRIED, LOGGED = "`send` tries on each `attempt`", "each try is written to `aud
 SPREAD = "A busy upload gets another attempt"
 """Most of its words stand in the change, and no line holds them all."""
 UNLOGGED = "Nothing is written to the audit log."
+UNPRINTED = "Invoices are not printed, and uploads fail."
+NOTES = new_file("notes.md", "`send` tries on each `attempt`.")
+
+
+OVER, NO_ATTEMPT = "`post` is called once too often.", "A busy upload gets no attempt."
 
 
 @pytest.mark.parametrize(
@@ -70,12 +73,12 @@ UNLOGGED = "Nothing is written to the audit log."
         ("partial", LOGGED, (AT_CODE,), VAGUE, False),
         ("missing", RETRIED, (), VAGUE, False),
         ("partial", RETRIED, (), VAGUE, False),
-        ("missing", RETRIED, (AT_CODE,), "`post` is called once too often.", False),
-        ("partial", RETRIED, (AT_CODE,), "`post` is called once too often.", True),
+        ("missing", RETRIED, (AT_CODE,), OVER, False),
+        ("partial", RETRIED, (AT_CODE,), OVER, True),
         ("partial", RETRIED, (AT_CODE,), VAGUE, False),
         ("missing", "x", (), VAGUE, True),  # no word to look for
-        ("missing", SPREAD, (), "A busy upload gets no attempt.", False),
-        ("partial", SPREAD, (AT_CODE,), "A busy upload gets no attempt.", True),
+        ("missing", SPREAD, (), NO_ATTEMPT, False),
+        ("partial", SPREAD, (AT_CODE,), NO_ATTEMPT, True),
         ("missing", "A busy printer gets another invoice", (), "No busy printer gets an invoice.", True),
         ("missing", "A test covers a busy upload at another hour", (), "No test covers an hour.", True),
     ],
@@ -87,17 +90,27 @@ def test_an_unmet_criterion_counts_if_the_reject_speaks_of_it_and_the_change_doe
     assert stands(reply, criteria=asked(text)) is holds
 
 
-def test_a_place_of_a_criterion_alone_is_enough() -> None:
-    short = said("acceptance_gap", None, "`post` is called once too often.", criteria=unmet("partial", AT_CODE))
-    assert stands(short, criteria=asked(LOGGED))
-
-
 @pytest.mark.parametrize(
-    ("text", "holds"), [("Uploads fail when a reply has a busy status", False), ("Print invoices as PDF", True)]
+    ("status", "at", "wanted", "concern", "changes", "holds"),
+    [
+        ("partial", (AT_CODE,), asked(LOGGED), OVER, {}, True),  # a place of a criterion is enough
+        # of prose some of its words will do
+        ("missing", (), asked("Uploads fail when a reply has a busy status", inferred=True), UNPRINTED, {}, False),
+        ("missing", (), asked("Print invoices as PDF", inferred=True), UNPRINTED, {}, True),
+        ("missing", (), asked(RETRIED), VAGUE, {"diff": NOTES, "files": None}, True),  # a text does nothing
+    ],
 )
-def test_of_prose_some_of_its_words_will_do(text: str, *, holds: bool) -> None:
-    reply = said("acceptance_gap", None, "Invoices are not printed, and uploads fail.", criteria=unmet("missing"))
-    assert stands(reply, criteria=asked(text, inferred=True)) is holds
+def test_a_criterion_carries_a_reject_without_a_place(
+    status: str,
+    at: tuple[Any, ...],
+    wanted: tuple[Criterion, ...],
+    concern: str,
+    changes: dict[str, Any],
+    *,
+    holds: bool,
+) -> None:
+    reply = said("acceptance_gap", None, concern, criteria=unmet(status, *at))
+    assert stands(reply, criteria=wanted, **changes) is holds
 
 
 @pytest.mark.parametrize(
@@ -153,10 +166,9 @@ def test_what_code_suspects_there_too_needs_no_words() -> None:
 
 
 def test_a_case_that_claims_what_is_not_there_is_a_broken_rule() -> None:
-    wrong = Case(summary="s", ac_coverage=(CoverageClaim(criterion="AC1", addressed_by="upload.py:jitter"),))
-    concern = "The case claims `post` is called with jitter."
-    assert stands(said("spec_violation", AT_CODE, concern), case=wrong)
-    assert not stands(said("spec_violation", AT_CODE, concern))
+    broken = said("spec_violation", AT_CODE, "The case claims `post` is called with jitter.")
+    assert stands(broken, case=claiming(("AC1", "upload.py:jitter")))
+    assert not stands(broken)
 
 
 def test_a_file_without_lines_has_its_name() -> None:
@@ -178,20 +190,17 @@ FOREIGN = new_file(
 
 def test_work_that_nobody_asked_for_is_held_against_what_ties_its_file() -> None:
     changes: dict[str, Any] = {
-        "diff": OTHERS + FOREIGN,
-        "files": None,
-        "pull_request": pull_request(title="Retry uploads"),
-    }
+        "diff": OTHERS + FOREIGN, "files": None, "pull_request": pull_request(title="Retry uploads"),
+    }  # fmt: skip
     tied = place("uploads/retry_a.py", 1, quote="def retry_upload_a(data):")
     apart = place("billing/invoice_pdf.py", 1, quote="def render_ledger_a(canvas): return paint_a(canvas)")
     concern = "Nobody asked for ledgers."
     assert not stands(said("scope_creep", tied, concern), **changes)
     assert stands(said("scope_creep", apart, "Nobody asked for invoice_pdf."), **changes)
     assert stands(said("scope_creep", apart), **changes), "code suspects it, too"
-    both = said("scope_creep", apart, concern)
-    both["evidence"] = [{**tied, "note": ""}, {**apart, "note": ""}]
-    verdict = judged(both, **changes)
-    assert isinstance(verdict, Reject)
+    both = {**said("scope_creep", apart, concern), "evidence": [{**tied, "note": ""}, {**apart, "note": ""}]}
+    verdict = judged(model_of(both, both), ALWAYS, **changes)
+    assert outcome(verdict) == "reject scope_creep"
     assert [pointer.path for pointer in verdict.evidence] == ["billing/invoice_pdf.py"], "the other one falls away"
 
 
@@ -204,27 +213,17 @@ def test_of_very_many_files_any_may_be_of_another_task() -> None:
 
 def test_a_criterion_that_does_not_survive_is_open_where_another_one_does() -> None:
     asks = (Criterion(id="AC1", text=RETRIED), Criterion(id="AC2", text=LOGGED))
-    verdict = judged(said("acceptance_gap", None, UNLOGGED, criteria=criteria("missing", "missing")), criteria=asks)
-    assert isinstance(verdict, Reject)
-    assert [criterion.status for criterion in verdict.criteria] == [
-        CriterionStatus.UNVERIFIABLE,
-        CriterionStatus.MISSING,
-    ]
+    missed = said("acceptance_gap", None, UNLOGGED, criteria=criteria("missing", "missing"))
+    verdict = judged(model_of(missed, missed), ALWAYS, criteria=asks)
+    assert outcome(verdict) == "reject acceptance_gap"
+    assert [criterion.status for criterion in verdict.criteria] == ["unverifiable", "missing"]
     assert verdict.criteria[0].note == "called unmet, though the change speaks of it"
 
 
 def test_the_model_is_told_once_why_its_reject_can_not_stand() -> None:
-    heard = judge_with_record(
-        dossier(), docket(), bench(model_of(said("half_finished", AT_CODE), accept()), threshold=2.0)
-    )
-    assert isinstance(heard.verdict, Accept)
+    model = model_of(said("half_finished", AT_CODE), accept())
+    heard = judge_with_record(dossier(), docket(), bench(model, ALWAYS))
+    assert heard.verdict.decision == "accept"
     first = heard.audit.exchanges[0]
     assert first.fault == ReplyFault.EVIDENCE
     assert "No word of the reject is about what stands at upload.py:3." in first.problems[0]
-
-
-def test_a_text_that_speaks_of_a_criterion_does_not_speak_against_the_reject() -> None:
-    text = new_file("notes.md", "`send` tries on each `attempt`.")
-    assert stands(
-        said("acceptance_gap", None, criteria=unmet("missing")), diff=text, files=None, criteria=asked(RETRIED)
-    )
