@@ -7,29 +7,17 @@ import pytest
 
 from tests.bench.made import Size, made_dossier
 from tests.worker.dossier.secrets.samples import Sample, look_alikes, secrets
-from worker.domain.dossier import Ci, CiCheck, Criterion, Dossier, Guidance, HeadFile, Issue
+from tests.worker.judge.making import new_file, question
+from worker.domain.dossier import Ci, CiCheck, Criterion, Guidance, HeadFile, Issue
 from worker.domain.verdict.ledger import Case
 from worker.dossier.assemble import complete_dossier
-from worker.dossier.diff.parser import diff_of
-from worker.judge.checks.ci_status import read_ci
-from worker.judge.checks.claims import check_claims
-from worker.judge.checks.evidence import Places
-from worker.judge.llm.prompt import PromptInput, build_question
-from worker.judge.rubric import load_prompt, load_rubric
+from worker.judge.rubric import load_rubric
 from worker.signals.heuristic_opinion import form_opinion
 
 LEAKED_CHARACTERS: Final = 12
 """So many characters of a secret in a row are a leak, too."""
 
 MOST_ALIKE: Final = 0.01
-
-
-def in_diff(text: str) -> dict[str, Any]:
-    lines = text.split("\n")
-    head = (
-        "diff --git a/app.cfg b/app.cfg\nnew file mode 100644\nindex 0000000..1111111\n--- /dev/null\n+++ b/app.cfg\n"
-    )
-    return {"diff": f"{head}@@ -0,0 +1,{len(lines)} @@\n" + "".join(f"+{line}\n" for line in lines), "files": None}
 
 
 def in_test(text: str) -> dict[str, Any]:
@@ -42,7 +30,7 @@ def in_test(text: str) -> dict[str, Any]:
 
 
 FIELDS: Final[Mapping[str, Callable[[str], dict[str, Any]]]] = {
-    "diff": in_diff,
+    "diff": lambda text: {"diff": new_file("app.cfg", *text.split("\n")), "files": None},
     "changed test": in_test,
     "issue": lambda text: {"issues": (Issue(number=7, title="Uploads", body=text),)},
     "criterion": lambda text: {"criteria": (Criterion(id="AC1", text=text),)},
@@ -54,22 +42,13 @@ FIELDS: Final[Mapping[str, Callable[[str], dict[str, Any]]]] = {
 """Every field that a question is made from."""
 
 
-def ask(dossier: Dossier) -> str:
-    """The turn of the prompt about it."""
-    diff = diff_of(dossier.diff)
-    claims = check_claims(dossier, diff, Places(dossier))
-    prompt_input = PromptInput(dossier, diff, form_opinion(dossier, load_rubric()), claims, read_ci(dossier.ci))
-    question = build_question(prompt_input, load_rubric(), load_prompt(), "bench")
-    assert question is not None, "a sample fits any question"
-    return question.prompt.turns[0]
-
-
 def ask_with(samples: Iterable[Sample]) -> Iterator[tuple[Sample, str, str]]:
     """Each sample with the field that it was put into and the prompt made from that."""
     plain = complete_dossier(made_dossier(["python"], Size(files=1), whole=False))
     for at, sample in enumerate(samples):
         field = list(FIELDS)[at % len(FIELDS)]
-        yield sample, field, ask(plain.model_copy(update=FIELDS[field](sample.text)))
+        changed = plain.model_copy(update=FIELDS[field](sample.text))
+        yield sample, field, question(changed, form_opinion(changed, load_rubric()), "bench").prompt.turns[0]
 
 
 def is_leaked(secret: str, prompt: str) -> bool:

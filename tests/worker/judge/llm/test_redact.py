@@ -2,12 +2,22 @@
 
 from typing import Any
 
-from tests.worker.judge.making import DIFF, HEAD, dossier, entry, fact, new_file, opinion, pull_request, rejected
+from tests.worker.judge.making import (
+    DIFF,
+    HEAD,
+    dossier,
+    entry,
+    fact,
+    new_file,
+    opinion,
+    pull_request,
+    question,
+    rejected,
+)
 from worker.domain.dossier import (
     Ci,
     CiCheck,
     Criterion,
-    Dossier,
     Guidance,
     HeadFile,
     Issue,
@@ -20,12 +30,7 @@ from worker.domain.verdict.ledger import Case, CoverageClaim
 from worker.domain.verdict.verdict import ClaimStatus, ClaimVerdict, EvidencePointer
 from worker.dossier.diff.parser import parse_diff
 from worker.dossier.secrets import Redaction, SecretKind
-from worker.judge.checks.ci_status import read_ci
-from worker.judge.checks.claims import check_claims
-from worker.judge.checks.evidence import Places
-from worker.judge.llm.prompt import PromptInput, PromptQuestion, build_question
 from worker.judge.llm.redact import WITHHELD_LINE, RedactedDossier, redact_dossier
-from worker.judge.rubric import load_prompt, load_rubric
 
 TOKEN = "gh" + "p_" + "q7Rk2Zp9XvTn4Lw8sYd3Hc6MaB1cD5eF0gJ2"
 DRAWN = "q7Rk" + "2Zp9XvTn4Lw8sYd3Hc6M"
@@ -37,17 +42,6 @@ WITHHOLDING = {"policy": Policy(never_send=(".env*",)), "files": None}
 
 def sent(**changes: Any) -> RedactedDossier:
     return redact_dossier(dossier(**changes), opinion(), ())
-
-
-def question(judged: Dossier, **findings: Any) -> PromptQuestion:
-    diff = parse_diff(judged.diff.encode())
-    claims = check_claims(judged, diff, Places(judged))
-    material = PromptInput(
-        judged, diff, opinion(fact(fact=False, **findings), confidence=0.5), claims, read_ci(judged.ci)
-    )
-    asked = build_question(material, load_rubric(), load_prompt(), "eval-1")
-    assert asked is not None
-    return asked
 
 
 def test_a_dossier_without_secrets_is_sent_as_it_is() -> None:
@@ -123,6 +117,8 @@ def test_what_our_own_code_says_quotes_no_piece_of_a_secret() -> None:
 
 
 def test_nothing_of_a_file_that_is_never_sent_is_in_the_question() -> None:
+    report = "deploy/.env:1 CANARY-TEXT\nupload.py:2 fine"
+    quoted = EvidencePointer(path="deploy/.env", line=1, quote="HOST=CANARY-TEXT", note="CANARY-TEXT")
     judged = dossier(
         policy=Policy(never_send=(".env*", "private/")),
         diff=DIFF + ENV,
@@ -131,20 +127,11 @@ def test_nothing_of_a_file_that_is_never_sent_is_in_the_question() -> None:
             Guidance(path="private/AGENTS.md", text="CANARY-TEXT"),
             Guidance(path="AGENTS.md", text="No sleeps."),
         ),
-        ci=Ci(
-            checks=(CiCheck(name="lint", conclusion="success", summary="deploy/.env:1 CANARY-TEXT\nupload.py:2 fine"),)
-        ),
-        ledger=(
-            entry(
-                rejected(
-                    evidence=(
-                        EvidencePointer(path="deploy/.env", line=1, quote="HOST=CANARY-TEXT", note="CANARY-TEXT"),
-                    )
-                )
-            ),
-        ),
+        ci=Ci(checks=(CiCheck(name="lint", conclusion="success", summary=report),)),
+        ledger=(entry(rejected(evidence=(quoted,))),),
     )
-    asked = question(judged, path="deploy/.env", line=1, note="CANARY-TEXT")
+    suspicion = fact(fact=False, path="deploy/.env", line=1, note="CANARY-TEXT")
+    asked = question(judged, opinion(suspicion, confidence=0.5))
     text = "\n".join(asked.prompt.turns)
     assert "CANARY" not in text
     assert "CANARY" not in asked.sent_dossier.model_dump_json()
@@ -163,11 +150,8 @@ def test_a_file_renamed_out_of_what_is_never_sent_is_not_sent_either() -> None:
     kept = sent(diff=moved + DIFF, **WITHHOLDING)
     assert "CANARY" not in kept.dossier.diff
     assert kept.dossier.files_unread == (UnreadFile(path="env.txt", reason=UnreadReason.NEVER_SEND),)
-    assert [file.path for file in parse_diff(kept.dossier.diff.encode()).files] == [
-        "env.txt",
-        "upload.py",
-        "tests/test_upload.py",
-    ]
+    left = [file.path for file in parse_diff(kept.dossier.diff.encode()).files]
+    assert left == ["env.txt", "upload.py", "tests/test_upload.py"]
 
 
 def test_a_file_that_its_source_knows_as_never_sent_is_listed_once() -> None:
