@@ -1,7 +1,9 @@
-"""What is in the fingerprint, and what is not."""
+"""What is in the fingerprint, and what is carried over to a head with the same one."""
 
+import re
 from collections.abc import Mapping
 from decimal import Decimal
+from typing import Any
 
 import pytest
 
@@ -18,23 +20,25 @@ from tests.worker.judge.making import (
     model_of,
     new_file,
     place,
+    pull_request,
     reject,
+    unjudged,
 )
-from worker.domain.dossier import Dossier, HeadFile
+from worker.domain.dossier import HeadFile
 from worker.domain.ids import EvalId, Fingerprint
 from worker.domain.verdict.rubric import Rubric, RubricCriterion
 from worker.domain.verdict.verdict import (
-    Abstain,
     Accept,
     Category,
     ClosingCondition,
     ConditionState,
-    CriterionStatus,
     EvidencePointer,
     Reject,
     Tokens,
+    Verdict,
 )
 from worker.judge.checks.evidence import Places
+from worker.judge.context import EvaluationHeader
 from worker.judge.judge import judge
 from worker.judge.rounds.carry_over import carry_over_verdict, fingerprint
 
@@ -66,103 +70,56 @@ ISSUE = {"number": 7, "title": "Retry", "body": "On 503"}
 LATE = {"by": "agent[bot]", "at": "2026-11-20T20:05:00Z"}
 
 
-def fingerprinted(changed: Changed | None = None, pull: Changed | None = None) -> Dossier:
-    request = {
-        "repository": "acme/widgets",
-        "number": 1,
-        "title": "Retry",
-        "body": "Closes #7",
-        "author": "alice",
-        "base_sha": "a" * 40,
-        "head_sha": "b" * 40,
-    }
-    whole = {
-        "pull_request": request | dict(pull or {}),
-        "diff": TWO_FILES,
-        "issues": [ISSUE],
-        "criteria": [{"id": "AC1", "text": "Retries", "source": "acme/widgets#7"}],
-        "case": {"summary": "Retries now"},
-        "guidance": [{"path": "AGENTS.md", "text": "No print"}],
-        "policy": {"mode": "block"},
-        "ci": {"state": "success", "checks": [{"name": "test", "conclusion": "success"}]},
-    }
-    return Dossier.model_validate(whole | dict(changed or {}))
-
-
-def of(judged: Dossier, rubric: Rubric = RUBRIC, prompt: str = "sha256:1", judges: str = "heuristic") -> Fingerprint:
-    return fingerprint(judged, rubric, prompt, judges)
-
-
-def test_it_is_a_sha256_that_stays() -> None:
-    assert of(fingerprinted()) == of(fingerprinted())
-    assert of(fingerprinted()).startswith("sha256:")
-    assert len(of(fingerprinted())) == len("sha256:") + 64
-
-
-ENTRY = {
-    "eval_id": "e1",
-    "created_at": "2026-11-20T20:05:00Z",
-    "round": 1,
-    "fence": 1,
-    "head_sha": "c" * 40,
-    "fingerprint": "sha256:0",
-    "diff_summary": "",
-    "verdict": {
-        "decision": "abstain",
-        "eval_id": "e1",
-        "subject": {
-            "installation_id": 1,
-            "repository_id": 1,
-            "repository": "acme/widgets",
-            "number": 1,
-            "head_sha": "c" * 40,
-        },
-        "author_agent": None,
-        "round": 1,
-        "concern": "c",
-        "next_step": "n",
-        "abstain_reason": "unproven",
-        "score": 0.5,
-        "confidence": 0.5,
-        "judge_kind": "heuristic",
-        "escalated": False,
-        "escalation_reason": "r",
-        "rubric_id": "default",
-        "rubric_version": "1",
-        "fingerprint": "sha256:0",
-        "created_at": "2026-11-20T20:05:00Z",
-    },
+CONTENT: dict[str, object] = {
+    "diff": TWO_FILES,
+    "issues": [ISSUE],
+    "criteria": [{"id": "AC1", "text": "Retries", "source": "acme/widgets#7"}],
+    "case": {"summary": "Retries now"},
+    "guidance": [{"path": "AGENTS.md", "text": "No print"}],
+    "policy": {"mode": "block"},
+    "ci": {"state": "success", "checks": [{"name": "test", "conclusion": "success"}]},
+    "files": None,
 }
 
 
+def of(rubric: Rubric = RUBRIC, prompt: str = "sha256:1", judges: str = "heuristic", **changes: object) -> Fingerprint:
+    return fingerprint(dossier(**{**CONTENT, **changes}), rubric, prompt, judges)
+
+
+PLAIN = of()
+
+
+def test_it_is_a_sha256_that_stays() -> None:
+    assert re.fullmatch("sha256:[0-9a-f]{64}", PLAIN)
+    assert of() == PLAIN
+
+
+def moved(**fields: object) -> Changed:
+    return {"pull_request": pull_request(**fields)}
+
+
+RERUN = {"name": "test", "conclusion": "success", "attempt": 2, "log_tail": "x", "summary": "y"}
+
+
 @pytest.mark.parametrize(
-    ("changed", "pull"),
+    "changed",
     [
-        ({}, {"base_sha": "d" * 40, "head_sha": "e" * 40, "merge_base_sha": "f" * 40}),
-        ({}, {"title": "Other", "labels": ["bug"], "body": "Other", "author": "bob", "draft": True, "head_ref": "x"}),
-        ({}, {"commits": [{"sha": "d" * 40, "message": "m"}]}),
-        ({"issues": [{"number": 8, "title": "Retry", "body": "On 503", "edited_at": "2026-11-20T20:05:00Z"}]}, {}),
-        ({"issues": [{**ISSUE, "late_edits": [LATE], "late_renames": [LATE]}]}, {}),
-        ({"diff": TWO_FILES.replace("-10,2 +10,3", "-90,2 +95,3").replace(" context", " moved")}, {}),
-        ({"diff": TWO_FILES.replace("1111111..2222222", "3333333..4444444")}, {}),
-        (
-            {
-                "ci": {
-                    "state": "success",
-                    "checks": [
-                        {"name": "test", "conclusion": "success", "attempt": 2, "log_tail": "x", "summary": "y"}
-                    ],
-                }
-            },
-            {},
-        ),
-        ({"ledger": [ENTRY]}, {}),
-        ({"files": [{"path": "up.py", "text": "x"}]}, {}),
-        ({"criteria": [{"id": "AC1", "text": "Retries", "source": "acme/widgets#8"}]}, {}),
+        moved(base_sha="d" * 40, head_sha="e" * 40, merge_base_sha="f" * 40),
+        moved(title="Other", labels=["bug"], body="Other", author="bob", draft=True, head_ref="x"),
+        moved(commits=[{"sha": "d" * 40, "message": "m"}]),
+        {"issues": [{"number": 8, "title": "Retry", "body": "On 503", "edited_at": "2026-11-20T20:05:00Z"}]},
+        {"issues": [{**ISSUE, "late_edits": [LATE], "late_renames": [LATE]}]},
+        {"diff": TWO_FILES.replace("-10,2 +10,3", "-90,2 +95,3").replace(" context", " moved")},
+        {"diff": TWO_FILES.replace("1111111..2222222", "3333333..4444444")},
+        {"ci": {"state": "success", "checks": [RERUN]}},
+        {"ledger": [entry(unjudged())]},
+        {"files": [{"path": "up.py", "text": "x"}]},
+        {"criteria": [{"id": "AC1", "text": "Retries", "source": "acme/widgets#8"}]},
     ],
+    ids=range(11),
 )
-def test_what_is_no_content_does_not_change_it(changed: Changed, pull: Changed) -> None:
-    assert of(fingerprinted(changed, pull)) == of(fingerprinted())
+def test_what_is_no_content_does_not_change_it(changed: Changed) -> None:
+    assert of(**changed) == PLAIN
 
 
 @pytest.mark.parametrize(
@@ -189,82 +146,79 @@ def test_what_is_no_content_does_not_change_it(changed: Changed, pull: Changed) 
     ],
 )
 def test_each_part_of_the_content_changes_it(changed: Changed) -> None:
-    assert of(fingerprinted(changed)) != of(fingerprinted())
+    assert of(**changed) != PLAIN
 
 
 def test_rubric_prompt_and_judges_change_it() -> None:
     prints = [
-        of(fingerprinted()),
-        of(fingerprinted(), rubric=RUBRIC.model_copy(update={"signals": {"skipped_test": 0.4}})),
-        of(fingerprinted(), rubric=RUBRIC.model_copy(update={"version": "2"})),
-        of(fingerprinted(), prompt="sha256:2"),
-        of(fingerprinted(), judges="heuristic+claude"),
+        PLAIN,
+        of(rubric=RUBRIC.model_copy(update={"signals": {"skipped_test": 0.4}})),
+        of(rubric=RUBRIC.model_copy(update={"version": "2"})),
+        of(prompt="sha256:2"),
+        of(judges="heuristic+claude"),
     ]
     assert len(set(prints)) == len(prints)
 
 
-def test_two_versions_of_a_binary_file_differ_and_the_length_of_ids_does_not_count() -> None:
-    first, other = fingerprinted({"diff": BINARY}), fingerprinted({"diff": BINARY.replace("2222222", "3333333")})
-    longer = fingerprinted({"diff": BINARY.replace("1111111..2222222", "11111119..22222229")})
-    assert of(first) != of(other)
-    assert of(first) == of(longer)
+RULES = [{"path": "A", "text": "a"}, {"path": "B", "text": "b"}]
+CHECKS = [{"name": "a", "conclusion": "success"}, {"name": "b", "conclusion": None}]
 
 
-def test_the_order_of_files_guidance_and_checks_does_not_count() -> None:
-    two = TWO_FILES + BINARY
-    rules = [{"path": "A", "text": "a"}, {"path": "B", "text": "b"}]
-    checks = [{"name": "a", "conclusion": "success"}, {"name": "b", "conclusion": None}]
-    first = fingerprinted({"diff": two, "guidance": rules, "ci": {"checks": checks}})
-    other = fingerprinted({"diff": BINARY + TWO_FILES, "guidance": rules[::-1], "ci": {"checks": checks[::-1]}})
-    assert of(first) == of(other)
+@pytest.mark.parametrize(
+    ("one", "other", "is_same"),
+    [
+        ({"diff": BINARY}, {"diff": BINARY.replace("2222222", "3333333")}, False),
+        # the length of ids does not count, nor does an order
+        ({"diff": BINARY}, {"diff": BINARY.replace("1111111..2222222", "11111119..22222229")}, True),
+        ({"diff": TWO_FILES + BINARY}, {"diff": BINARY + TWO_FILES}, True),
+        ({"guidance": RULES}, {"guidance": RULES[::-1]}, True),
+        ({"ci": {"checks": CHECKS}}, {"ci": {"checks": CHECKS[::-1]}}, True),
+    ],
+)
+def test_the_same_content_in_another_form_has_the_same_one(one: Changed, other: Changed, *, is_same: bool) -> None:
+    assert (of(**one) == of(**other)) is is_same
 
 
 THEN = docket(eval_id=EvalId("0192-then"))
 NOW = docket(eval_id=EvalId("0193-now"))
 
 
-def judged(answer: dict[str, object]) -> Accept | Reject | Abstain:
-    return judge(dossier(), THEN, bench(model_of(answer)))
+def then(answer: dict[str, object], **changes: object) -> Verdict:
+    return judge(dossier(**changes), THEN, bench(model_of(answer)))
 
 
-def remembering(*verdicts: Accept | Reject | Abstain, **changes: object) -> Dossier:
-    return dossier(ledger=[entry(verdict) for verdict in verdicts], **changes)
+def carried(*verdicts: Verdict, header: EvaluationHeader = NOW, **changes: object) -> Accept | Reject | None:
+    return carry_over_verdict(dossier(ledger=[entry(verdict) for verdict in verdicts], **changes), header, bench())
+
+
+def must_carry(*verdicts: Verdict, **changes: Any) -> Accept | Reject:
+    verdict = carried(*verdicts, **changes)
+    assert verdict is not None
+    return verdict
 
 
 @pytest.mark.parametrize("answer", [accept(), reject()], ids=["accept", "reject"])
 def test_an_accept_and_a_reject_come_back_with_their_words_and_at_no_cost(answer: dict[str, object]) -> None:
-    then = judged(answer)
-    now = carry_over_verdict(remembering(then), NOW, bench())
-    assert now is not None
+    before = then(answer)
+    now = must_carry(before)
     assert (now.eval_id, now.carried_from) == ("0193-now", "0192-then")
     assert (now.judge_cost_usd, now.tokens, now.judge_latency_ms) == (Decimal(0), Tokens(), 0)
-    assert (now.decision, now.concern, now.evidence, now.criteria) == (
-        then.decision,
-        then.concern,
-        then.evidence,
-        then.criteria,
-    )
+    for name in ("decision", "concern", "evidence", "criteria"):
+        assert getattr(now, name) == getattr(before, name)
 
 
 def test_a_quote_of_a_line_that_held_a_secret_is_carried_as_it_was_sent() -> None:
-    secret = "ghp_" + "4Lw8sYd3Hc6Mq7Rk2Zp9XvTn4Lw8sYd3Hc6M"
-    line = f'    reply = post(data, "{secret}", retry=True)'
-    changes = {
-        "diff": DIFF.replace("        reply = post(data)", f"    {line}"),
-        "files": [
-            HeadFile(path=path, text=text.replace("        reply = post(data)", f"    {line}"))
-            for path, text in TEXTS.items()
-        ],
+    plain, secret = "        reply = post(data)", "ghp_" + "4Lw8sYd3Hc6Mq7Rk2Zp9XvTn4Lw8sYd3Hc6M"
+    line = f'        reply = post(data, "{secret}", retry=True)'
+    changes: dict[str, Any] = {
+        "diff": DIFF.replace(plain, line),
+        "files": [HeadFile(path=path, text=text.replace(plain, line)) for path, text in TEXTS.items()],
     }
     quoted = place("upload.py", 3, quote='reply = post(data, "[redacted: github token]", retry=True)')
-    then = judge(dossier(**changes), THEN, bench(model_of(accept(criteria=criteria("met", "met", at=[quoted])))))
-    assert isinstance(then, Accept)
-    assert then.evidence[0].quote == '        reply = post(data, "[redacted: github token]", retry=True)'
-    now = carry_over_verdict(remembering(then, **changes), NOW, bench())
-    assert now is not None
-    assert now.evidence == then.evidence
-    gone = {**changes, "diff": DIFF, "files": [HeadFile(path=path, text=text) for path, text in TEXTS.items()]}
-    assert carry_over_verdict(remembering(then, **gone), NOW, bench()) is None
+    before = then(accept(criteria=criteria("met", "met", at=[quoted])), **changes)
+    assert before.evidence[0].quote == '        reply = post(data, "[redacted: github token]", retry=True)'
+    assert must_carry(before, **changes).evidence == before.evidence
+    assert carried(before) is None, "the line is gone"
 
 
 @pytest.mark.parametrize(
@@ -292,96 +246,68 @@ def test_a_redacted_quote_stands_where_its_line_differs_in_the_secrets_alone(
 
 
 def test_what_was_carried_names_the_verdict_that_was_judged() -> None:
-    once = carry_over_verdict(remembering(judged(accept())), NOW, bench())
-    assert once is not None
-    twice = carry_over_verdict(remembering(judged(accept()), once), docket(eval_id=EvalId("0194")), bench())
-    assert twice is not None
+    before = then(accept())
+    twice = must_carry(before, must_carry(before), header=docket(eval_id=EvalId("0194")))
     assert twice.carried_from == "0192-then"
 
 
 def test_an_abstain_is_never_carried_and_hides_no_older_verdict() -> None:
-    unjudged = judged(cannot_tell())
-    assert carry_over_verdict(remembering(unjudged), NOW, bench()) is None
-    verdict = carry_over_verdict(remembering(judged(accept()), unjudged), NOW, bench())
-    assert verdict is not None
-    assert verdict.decision == "accept"
+    unsure = then(cannot_tell())
+    assert carried(unsure) is None
+    assert must_carry(then(accept()), unsure).decision == "accept"
 
 
 def test_another_content_is_not_carried() -> None:
-    other = docket(fingerprint=Fingerprint("sha256:other"))
-    assert carry_over_verdict(remembering(judged(accept())), other, bench()) is None
+    assert carried(then(accept()), header=docket(fingerprint=Fingerprint("sha256:other"))) is None
 
 
 def test_an_unknown_price_stays_unknown() -> None:
-    verdict = judged(accept()).model_copy(update={"judge_cost_usd": None})
-    carried = carry_over_verdict(remembering(verdict), NOW, bench())
-    assert carried is not None
-    assert carried.judge_cost_usd is None
+    assert must_carry(then(accept()).model_copy(update={"judge_cost_usd": None})).judge_cost_usd is None
 
 
 SHIFTED = DIFF.replace("@@ -1,4 +1,9 @@", "@@ -2,4 +2,9 @@")
 
 
 def test_pointers_follow_their_lines() -> None:
-    then = judged(reject())
-    files = [
-        HeadFile(path=path, text=f"# new\n{text}" if path == "upload.py" else text) for path, text in TEXTS.items()
-    ]
-    verdict = carry_over_verdict(remembering(then, diff=SHIFTED, files=files), NOW, bench())
-    assert verdict is not None
-    lines = [(pointer.path, pointer.line) for pointer in then.evidence]
+    before = then(reject())
+    texts = {**TEXTS, "upload.py": f"# new\n{TEXTS['upload.py']}"}
+    verdict = must_carry(before, diff=SHIFTED, files=[HeadFile(path=path, text=text) for path, text in texts.items()])
     assert [(pointer.path, pointer.line) for pointer in verdict.evidence] == [
-        (path, line + 1 if path == "upload.py" and line else line) for path, line in lines
+        (pointer.path, pointer.line + 1 if pointer.path == "upload.py" and pointer.line else pointer.line)
+        for pointer in before.evidence
     ]
 
 
 @pytest.mark.parametrize("where", ["evidence", "criteria"])
 def test_a_line_that_stands_nowhere_is_judged_again(where: str) -> None:
-    then = judged(accept())
-    lost = then.evidence[0].model_copy(update={"quote": "not there any more"})
-    criteria = [
-        pointer.model_copy(update={"evidence": (lost,), "status": CriterionStatus.MET}) for pointer in then.criteria
-    ]
-    changed = {"evidence": (lost,)} if where == "evidence" else {"criteria": tuple(criteria)}
-    assert carry_over_verdict(remembering(then.model_copy(update=changed)), NOW, bench()) is None
+    before = then(accept())
+    lost = (before.evidence[0].model_copy(update={"quote": "not there any more"}),)
+    unmet = tuple(criterion.model_copy(update={"evidence": lost}) for criterion in before.criteria)
+    changed = {"evidence": lost} if where == "evidence" else {"criteria": unmet}
+    assert carried(before.model_copy(update=changed)) is None
 
 
 def test_a_diff_that_can_not_be_read_is_judged_again() -> None:
-    assert (
-        carry_over_verdict(remembering(judged(accept()), diff="diff --git a/x b/x\n@@ -1 +1 @@\n"), NOW, bench())
-        is None
-    )
+    assert carried(then(accept()), diff="diff --git a/x b/x\n@@ -1 +1 @@\n") is None
+
+
+def conditions(verdict: Verdict) -> str:
+    return " ".join(f"{condition.id}:{condition.state}" for condition in verdict.closing_conditions)
 
 
 def test_what_comes_back_brings_all_conditions_with_it() -> None:
-    then = judged(reject())
-    later = then.model_copy(
+    before = then(reject())
+    resolved = (item.model_copy(update={"state": ConditionState.RESOLVED}) for item in before.closing_conditions)
+    later = before.model_copy(
         update={
             "eval_id": EvalId("0193-later"),
             "fingerprint": Fingerprint("sha256:later"),
-            "closing_conditions": (
-                *(
-                    condition.model_copy(update={"state": ConditionState.RESOLVED})
-                    for condition in then.closing_conditions
-                ),
-                ClosingCondition(id="c3", text="Log it."),
-            ),
+            "closing_conditions": (*resolved, ClosingCondition(id="c3", text="Log it.")),
         }
     )
-    now = carry_over_verdict(remembering(then, later), NOW, bench())
-    assert now is not None
-    assert [(condition.id, condition.state) for condition in now.closing_conditions] == [
-        ("c1", "open"),
-        ("c2", "open"),
-        ("c3", "open"),
-    ]
+    assert conditions(must_carry(before, later)) == "c1:open c2:open c3:open"
 
 
 def test_an_accept_that_comes_back_leaves_no_condition_open() -> None:
-    other = judged(reject()).model_copy(update={"fingerprint": Fingerprint("sha256:other")})
-    now = carry_over_verdict(remembering(judged(accept()), other), NOW, bench())
-    assert now is not None
-    assert [(condition.id, condition.state) for condition in now.closing_conditions] == [
-        ("c1", "resolved"),
-        ("c2", "resolved"),
-    ]
+    other = then(reject()).model_copy(update={"fingerprint": Fingerprint("sha256:other")})
+    assert conditions(must_carry(then(accept()), other)) == "c1:resolved c2:resolved"
