@@ -1,5 +1,6 @@
 """The convergence contract, told round by round: what may still reject, what is ticked, and where a person is called."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -15,14 +16,15 @@ from tests.worker.judge.making import (
     criteria,
     model_of,
     new_file,
+    outcome,
     place,
     reject,
     scores,
 )
 from tests.worker.judge.rounds.rounds import History, Verdict
 from worker.domain.dossier import Ci, CiCheck, CiState, Criterion
-from worker.domain.verdict.rubric import Rubric
-from worker.domain.verdict.verdict import VERDICT_ADAPTER, Abstain, AbstainReason, Accept, Coverage, Reject
+from worker.domain.verdict.ledger import LedgerEntry
+from worker.domain.verdict.verdict import VERDICT_ADAPTER, Coverage, Reject
 from worker.dossier.diff.parser import diff_of, hash_changed_lines
 from worker.errors import Unavailable
 
@@ -67,121 +69,108 @@ def asked(history: History, *answers: Any, limit: int = 5, **changes: Any) -> Ve
     return verdict
 
 
-def conditions(verdict: Verdict) -> list[tuple[str, str]]:
-    return [(condition.id, condition.state.value) for condition in verdict.closing_conditions]
+def conditions(verdict: Verdict) -> str:
+    return " ".join(f"{condition.id}:{condition.state}" for condition in verdict.closing_conditions)
 
 
-def places(verdict: Verdict) -> list[str]:
-    return [pointer.location for pointer in verdict.evidence]
+def places(verdict: Verdict) -> str:
+    return " ".join(pointer.location for pointer in verdict.evidence)
 
 
-def needs_human(verdict: Verdict) -> Abstain:
-    assert isinstance(verdict, Abstain)
-    assert verdict.abstain_reason is AbstainReason.NEEDS_HUMAN
-    return verdict
+# --- the second round -----------------------------------------------------------------------------
+
+ELSEWHERE = objects(9, category="acceptance_gap", conditions=answers("resolved"), next_step="Log it.")
+ONE_OPEN, ONE_DONE = {"conditions": answers("open")}, {"conditions": answers("resolved")}
+CREEP = {"category": "scope_creep", "next_step": "Drop it."}
+BOTH_PLACES = [place("upload.py", 9), place("upload.py", 3, end_line=4)]
+GAP_ON_3_AND_4 = objects(4, evidence=BOTH_PLACES, category="acceptance_gap", next_step="Log it.", **ONE_DONE)
+SHOWN_OPEN = objects(9, conditions=answers("open", at=3), **CREEP)
+CLEARER = "In line 3, call post up to three times while it answers 503."
+MISSED = {"criteria": criteria("missing", "met")}
+STILL_MISSED = reject(
+    criteria=criteria("partial", "met"), evidence=[], scores=scores(2), category="acceptance_gap",
+    conditions=answers("resolved", "open"), next_step="Call it in send.",
+)  # fmt: skip
+HUMAN, SAME = "abstain needs_human", objects(3, **ONE_OPEN)
 
 
-# --- conditions -----------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("first", "pushed", "replies", "result", "concern"),
+    [
+        # an accept that leaves a condition open is corrected; whatever is decided, what is called resolved is ticked
+        ({}, "upload.py:3", [accepts(**ONE_OPEN), accepts(**ONE_DONE)], ("accept", "", "c1:resolved"), ""),
+        ({}, "upload.py:3", [cannot_tell(**ONE_DONE)], (HUMAN, "", "c1:resolved"), ""),
+        # a new objection to old lines is asked about again and is then a person's, without a note at these lines
+        ({}, "upload.py:3", [ELSEWHERE, ELSEWHERE], (HUMAN, "", "c1:resolved"), "did not change since"),
+        ({}, "upload.py:3", [ELSEWHERE, ELSEWHERE], (HUMAN, "", "c1:resolved"), "upload.py:9"),
+        ({}, "upload.py:3", [ELSEWHERE, accepts(**ONE_DONE)], ("accept", "", "c1:resolved"), ""),
+        # what changed since may be rejected, and nothing else is shown as evidence
+        ({}, "upload.py:4", [GAP_ON_3_AND_4], ("reject acceptance_gap", "upload.py:4", "c1:resolved c2:open"), ""),
+        # an open condition may be rejected where it was raised, in its own category
+        ({}, "upload.py:9", [objects(3, next_step=CLEARER, **ONE_OPEN)], ("reject weak_test", "upload.py:3", "c1:open"), ""),
+        ({}, "retry.py:1", [objects(3, **CREEP, **ONE_OPEN)] * 2, (HUMAN, "", "c1:open"),
+         "Still open, and not shown to be: c1 (Retry it on 503)."),
+        # or where it is shown to be open, in its own words
+        ({}, "retry.py:1", [SHOWN_OPEN], ("reject weak_test", "upload.py:3", "c1:open"), "Condition c1 of round 1 is still open."),
+        ({}, "upload.py:3", [SHOWN_OPEN], ("reject weak_test", "upload.py:3", "c1:open"), ""),
+        # an open criterion carries a reject without a place
+        (MISSED, "retry.py:1", [STILL_MISSED], ("reject acceptance_gap", "", "c1:resolved c2:open"), ""),
+        # a step without a new word for the same place is asked about again, and is then a person's
+        ({}, "upload.py:3", [objects(3, next_step="On 503, retry it!", **ONE_OPEN), objects(3, next_step=CLEARER, **ONE_OPEN)],
+         ("reject weak_test", "upload.py:3", "c1:open"), ""),
+        ({}, "upload.py:3", [objects(3, next_step="Retry it!", **ONE_OPEN), objects(3, next_step=CLEARER, **ONE_OPEN)],
+         ("reject weak_test", "upload.py:3", "c1:open"), ""),
+        ({}, "upload.py:3", [SAME, SAME], (HUMAN, "upload.py:3", "c1:open"),
+         "This would be the 2nd reject for the same reason at the same place"),
+    ],
+    ids=range(14),
+)  # fmt: skip
+def test_what_a_second_round_comes_to(
+    first: dict[str, Any], pushed: str, replies: list[Any], result: tuple[str, str, str], concern: str
+) -> None:
+    history = rejected_at_3(**first)
+    path, _, line = pushed.partition(":")
+    history.replaces(path, int(line))
+    verdict = asked(history, *replies)
+    at = "" if verdict.decision == "accept" else places(verdict)
+    assert (outcome(verdict), at, conditions(verdict)) == result
+    assert concern in verdict.concern
+    if len(replies) == 2 and result[0] == HUMAN:
+        assert verdict.signals["model_decision"] == "reject"
+    if "of round 1" in concern:
+        assert verdict.next_step == f"Do what has been asked for since round 1: {STEP}"
 
 
 def test_a_reject_freezes_conditions_that_are_ticked_once_and_travel_for_ever() -> None:
     history = rejected_at_3()
-    assert conditions(history.ledger[0].verdict) == [("c1", "open")]
+    assert conditions(history.ledger[0].verdict) == "c1:open"
     history.replaces("upload.py", 3)
-    fixed = asked(history, accepts(conditions=answers("resolved", at=3)))
-    assert isinstance(fixed, Accept)
-    assert conditions(fixed) == [("c1", "resolved")]
+    assert conditions(asked(history, accepts(conditions=answers("resolved", at=3)))) == "c1:resolved"
     history.replaces("upload.py", 5)
-    later = asked(history, objects(5, next_step="Log it."))
-    assert conditions(later) == [("c1", "resolved"), ("c2", "open")]
+    assert conditions(asked(history, objects(5, next_step="Log it."))) == "c1:resolved c2:open"
     history.replaces("upload.py", 5)
-    assert conditions(asked(history, Unavailable("The model", "down"))) == [("c1", "resolved"), ("c2", "open")]
-
-
-def test_an_accept_that_leaves_a_condition_open_is_corrected() -> None:
-    history = rejected_at_3()
-    history.replaces("upload.py", 3)
-    verdict = asked(history, accepts(conditions=answers("open")), accepts(conditions=answers("resolved")))
-    assert isinstance(verdict, Accept)
-
-
-def test_a_condition_that_is_called_resolved_is_ticked_whatever_is_decided() -> None:
-    history = rejected_at_3()
-    history.replaces("upload.py", 3)
-    assert conditions(asked(history, cannot_tell(conditions=answers("resolved")))) == [("c1", "resolved")]
+    assert conditions(asked(history, Unavailable("The model", "down"))) == "c1:resolved c2:open"
 
 
 def test_a_resolved_condition_opens_again_only_on_lines_that_changed_since() -> None:
     history = rejected_at_3()
     history.replaces("upload.py", 3)
-    asked(history, accepts(conditions=answers("resolved")))
+    asked(history, accepts(**ONE_DONE))
     history.replaces("upload.py", 5)
-    again = asked(history, objects(5, path="upload.py", category="acceptance_gap"))
-    assert isinstance(again, Reject)
-    assert conditions(again) == [("c1", "open")], "the same words are the same condition"
+    again = asked(history, objects(5, category="acceptance_gap"))
+    assert (again.decision, conditions(again)) == ("reject", "c1:open"), "the same words are the same condition"
 
 
 def test_a_criterion_that_is_broken_again_opens_its_condition_again() -> None:
-    history = rejected_at_3(criteria=criteria("missing", "met"), evidence=[], concern="No upload is retried.")
-    assert conditions(history.ledger[0].verdict) == [("c1", "open"), ("c2", "open")]
+    missed: dict[str, Any] = {**MISSED, "evidence": []}
+    history = rejected_at_3(**missed, concern="No upload is retried.")
+    assert conditions(history.ledger[0].verdict) == "c1:open c2:open"
     line = history.replaces("upload.py", 3)
     asked(history, accepts(conditions=answers("resolved", "resolved")))
     history.replaces("upload.py", line)  # the line that showed it is gone
-    broken = asked(
-        history,
-        reject(
-            criteria=criteria("missing", "met"),
-            evidence=[],
-            scores=scores(2),
-            concern="No upload is retried any more.",
-            next_step="Have an upload retried again.",
-        ),
-    )
-    assert isinstance(broken, Reject)
-    assert conditions(broken) == [("c1", "resolved"), ("c2", "open"), ("c3", "open")]
-
-
-# --- what may still reject ------------------------------------------------------------------------
-
-
-def test_a_new_objection_to_old_lines_is_asked_about_again_and_then_is_a_persons() -> None:
-    history = rejected_at_3()
-    history.replaces("upload.py", 3)
-    elsewhere = objects(9, category="acceptance_gap", conditions=answers("resolved"), next_step="Log it.")
-    verdict = needs_human(asked(history, elsewhere, elsewhere))
-    assert conditions(verdict) == [("c1", "resolved")]
-    assert "did not change since" in verdict.concern
-    assert "upload.py:9" in verdict.concern
-    assert verdict.evidence == (), "no note stands at a line that did not change"
-    assert verdict.signals["model_decision"] == "reject"
-
-
-def test_the_model_may_take_the_correction_and_accept() -> None:
-    history = rejected_at_3()
-    history.replaces("upload.py", 3)
-    elsewhere = objects(9, conditions=answers("resolved"))
-    assert isinstance(asked(history, elsewhere, accepts(conditions=answers("resolved"))), Accept)
-
-
-def test_what_changed_since_may_be_rejected_and_nothing_else_is_shown_as_evidence() -> None:
-    history = rejected_at_3()
-    history.replaces("upload.py", 4)
-    both = objects(4, evidence=[place("upload.py", 9), place("upload.py", 3, end_line=4)], category="acceptance_gap",
-                   conditions=answers("resolved"), next_step="Log it.")  # fmt: skip
-    verdict = asked(history, both)
-    assert isinstance(verdict, Reject)
-    assert places(verdict) == ["upload.py:4"]
-    assert conditions(verdict) == [("c1", "resolved"), ("c2", "open")]
-
-
-def test_an_open_condition_may_be_rejected_where_it_was_raised() -> None:
-    history = rejected_at_3()
-    history.replaces("upload.py", 9)
-    verdict = asked(
-        history, objects(3, conditions=answers("open"), next_step="Call post again in send when it answers 503.")
-    )
-    assert isinstance(verdict, Reject)
-    assert (places(verdict), conditions(verdict), verdict.round) == (["upload.py:3"], [("c1", "open")], 2)
+    worded = {"concern": "No upload is retried any more.", "next_step": "Have an upload retried again."}
+    broken = asked(history, reject(**missed, scores=scores(2), **worded))
+    assert (broken.decision, conditions(broken)) == ("reject", "c1:resolved c2:open c3:open")
 
 
 def test_a_file_without_lines_is_a_place_too() -> None:
@@ -199,33 +188,7 @@ def test_a_file_without_lines_is_a_place_too() -> None:
     history.commits += 1
     again = {**answer, "conditions": answers("open"), "next_step": "Set run.sh to 100644 with git update-index."}
     verdict = asked(history, again, diff=runs + new_file("a.py", "y = 1"), files=None)
-    assert (verdict.decision, places(verdict), conditions(verdict)) == ("reject", ["run.sh"], [("c1", "open")])
-
-
-def test_an_open_condition_carries_no_other_category() -> None:
-    history = rejected_at_3()
-    history.replaces("retry.py", 1)
-    other = objects(3, category="scope_creep", conditions=answers("open"), next_step="Drop it.")
-    verdict = needs_human(asked(history, other, other))
-    assert "Still open, and not shown to be: c1 (Retry it on 503)." in verdict.concern
-
-
-def test_a_condition_that_is_shown_to_be_open_rejects_in_its_own_words() -> None:
-    history = rejected_at_3()
-    history.replaces("retry.py", 1)
-    other = objects(9, category="scope_creep", conditions=answers("open", at=3), next_step="Drop it.")
-    verdict = asked(history, other)
-    assert isinstance(verdict, Reject)
-    assert (verdict.category, verdict.concern) == ("weak_test", "Condition c1 of round 1 is still open.")
-    assert verdict.next_step == f"Do what has been asked for since round 1: {STEP}"
-    assert (places(verdict), conditions(verdict)) == (["upload.py:3"], [("c1", "open")])
-
-
-def test_a_condition_may_also_be_shown_open_on_a_line_that_is_new() -> None:
-    history = rejected_at_3()
-    history.replaces("upload.py", 3)
-    verdict = asked(history, objects(9, category="scope_creep", conditions=answers("open", at=3), next_step="Drop it."))
-    assert (verdict.decision, verdict.category, places(verdict)) == ("reject", "weak_test", ["upload.py:3"])
+    assert (verdict.decision, places(verdict), conditions(verdict)) == ("reject", "run.sh", "c1:open")
 
 
 def test_a_criterion_that_was_met_is_not_missed_on_lines_that_did_not_change() -> None:
@@ -239,7 +202,7 @@ def test_a_criterion_that_was_met_is_not_missed_on_lines_that_did_not_change() -
         ("unverifiable", "called unmet now, on lines that were judged before and did not change since"),
         ("met", ""),
     ]
-    assert conditions(verdict) == [("c1", "resolved"), ("c2", "open")]
+    assert conditions(verdict) == "c1:resolved c2:open"
 
 
 def test_a_criterion_that_was_not_judged_before_may_be_missed() -> None:
@@ -251,16 +214,6 @@ def test_a_criterion_that_was_not_judged_before_may_be_missed() -> None:
     )
     verdict = asked(history, answer, criteria=asks)
     assert [condition.text for condition in verdict.closing_conditions] == [STEP, "Do it.", "AC3 is met: x"]
-
-
-def test_an_open_criterion_carries_a_reject_without_a_place() -> None:
-    history = rejected_at_3(criteria=criteria("missing", "met"))
-    history.replaces("retry.py", 1)
-    answer = reject(criteria=criteria("partial", "met"), evidence=[], scores=scores(2), category="acceptance_gap",
-                  conditions=answers("resolved", "open"), next_step="Call it in send.")  # fmt: skip
-    verdict = asked(history, answer)
-    assert isinstance(verdict, Reject)
-    assert conditions(verdict) == [("c1", "resolved"), ("c2", "open")]
 
 
 def test_a_criterion_may_be_missed_where_what_changed_stands_against_it() -> None:
@@ -285,56 +238,31 @@ def test_what_no_model_has_looked_at_may_be_objected_to() -> None:
     assert history.ledger[0].verdict.decision == "reject", "code alone, by a fact"
     history.commits += 1
     verdict = asked(history, objects(9, conditions=answers("resolved")))
-    assert (verdict.decision, places(verdict)) == ("reject", ["upload.py:9"])
+    assert (verdict.decision, places(verdict)) == ("reject", "upload.py:9")
 
 
-def test_what_was_not_read_was_not_judged() -> None:
-    history = rejected_at_3()
-    last = history.ledger[0]
+def without_hashes(last: LedgerEntry) -> LedgerEntry:
+    return last.model_copy(update={"changed_lines": {}})
+
+
+def without_coverage(last: LedgerEntry) -> LedgerEntry:
     unread = last.verdict.model_copy(update={"coverage": Coverage(partly=("upload.py",))})
-    history.ledger[0] = last.model_copy(update={"verdict": unread})
+    return last.model_copy(update={"verdict": unread})
+
+
+def by_another_law(last: LedgerEntry) -> LedgerEntry:
+    return last.model_copy(update={"verdict": last.verdict.model_copy(update={"rubric_id": "strict"})})
+
+
+@pytest.mark.parametrize("forget", [without_hashes, without_coverage, by_another_law])
+def test_what_was_not_read_or_not_judged_by_this_law_may_be_objected_to(
+    forget: Callable[[LedgerEntry], LedgerEntry],
+) -> None:
+    history = rejected_at_3()
+    history.ledger[0] = forget(history.ledger[0])
     history.replaces("retry.py", 1)
-    answer = objects(9, conditions=answers("resolved"), category="half_finished", next_step="Drop it.")
+    answer = objects(9, category="half_finished", next_step="Drop it.", **ONE_DONE)
     assert asked(history, answer).decision == "reject"
-
-
-def test_a_change_too_large_to_remember_may_be_objected_to_anywhere() -> None:
-    history = rejected_at_3()
-    history.ledger[0] = history.ledger[0].model_copy(update={"changed_lines": {}})
-    history.replaces("retry.py", 1)
-    assert asked(history, objects(9, conditions=answers("resolved"), category="half_finished")).decision == "reject"
-
-
-def test_another_law_judges_anew() -> None:
-    history = rejected_at_3()
-    history.replaces("retry.py", 1)
-    model = model_of(history.quoting(objects(9, conditions=answers("resolved"), category="half_finished")))
-    whole = bench(model, threshold=2.0)
-    rubric: Rubric = whole.rubric.model_copy(update={"id": "strict"})
-    assert history.judged(replace(whole, rubric=rubric)).decision == "reject"
-
-
-# --- the same again -------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("step", ["On 503, retry it!", "Retry it!"], ids=["same words", "fewer words"])
-def test_a_step_without_a_new_word_for_the_same_place_is_asked_about_again(step: str) -> None:
-    history = rejected_at_3()
-    history.replaces("upload.py", 3)
-    again = objects(3, conditions=answers("open"), next_step=step)
-    better = objects(
-        3, conditions=answers("open"), next_step="In line 3, call post up to three times while it answers 503."
-    )
-    verdict = asked(history, again, better)
-    assert (verdict.decision, conditions(verdict)) == ("reject", [("c1", "open")])
-
-
-def test_who_repeats_itself_twice_calls_a_person() -> None:
-    history = rejected_at_3()
-    history.replaces("upload.py", 3)
-    again = objects(3, conditions=answers("open"))
-    verdict = needs_human(asked(history, again, again))
-    assert "This would be the 2nd reject for the same reason at the same place" in verdict.concern
 
 
 def test_the_same_head_judged_again_since_ci_moved_is_no_repetition() -> None:
@@ -354,9 +282,10 @@ def test_after_the_last_round_a_reject_is_a_persons_and_an_accept_still_an_accep
     assert (second.decision, second.round) == ("reject", 2)
     history.replaces("upload.py", 3)
     third = objects(3, conditions=answers("open"), next_step="Write a loop.")
-    over = needs_human(asked(history, third, limit=2))
+    over = asked(history, third, limit=2)
+    assert outcome(over) == HUMAN
     assert "After 2 rounds this still does not converge" in over.concern
-    assert conditions(over) == [("c1", "open")]
+    assert conditions(over) == "c1:open"
     history.replaces("upload.py", 3)
     assert asked(history, accepts(conditions=answers("resolved")), limit=2).decision == "accept"
 
@@ -383,16 +312,16 @@ def judged_by_code(history: History, diff: str, **changes: Any) -> Verdict:
 
 def test_a_facts_condition_is_ticked_by_code_when_the_fact_is_gone() -> None:
     history = History()
-    assert conditions(judged_by_code(history, STUB)) == [("c1", "open")]
-    assert conditions(judged_by_code(history, DONE)) == [("c1", "resolved")]
-    assert conditions(judged_by_code(history, STUB)) == [("c1", "open")], "and opens again when it is back"
+    assert conditions(judged_by_code(history, STUB)) == "c1:open"
+    assert conditions(judged_by_code(history, DONE)) == "c1:resolved"
+    assert conditions(judged_by_code(history, STUB)) == "c1:open", "and opens again when it is back"
 
 
 def test_a_fact_that_stays_is_taught_and_shown_and_asks_for_nothing_new() -> None:
     history = History()
     first = judged_by_code(history, STUB)
     second = judged_by_code(history, STUB + new_file("more.py", "x = 1"))
-    assert (conditions(second), second.round) == ([("c1", "open")], 2)
+    assert (conditions(second), second.round) == ("c1:open", 2)
     assert "whatever a name promises has to happen when it is called" in second.concern
     assert second.next_step is not None
     assert second.next_step.startswith(first.next_step or "-")
@@ -430,7 +359,7 @@ def test_a_fact_keeps_its_condition_open_whatever_the_model_says() -> None:
     more = STUB + new_file("more.py", "x = 1")
     met = criteria("met", "met", at=[place("more.py", 1, quote="x = 1")])
     verdict = asked(history, accept(criteria=met, conditions=answers("resolved")), diff=more, files=None)
-    assert (verdict.decision, conditions(verdict)) == ("reject", [("c1", "open")])
+    assert (verdict.decision, conditions(verdict)) == ("reject", "c1:open")
 
 
 def test_a_fact_rejects_on_old_lines_too_and_says_that_nobody_said_so_before() -> None:
@@ -451,7 +380,7 @@ def test_a_fact_rejects_on_old_lines_too_and_says_that_nobody_said_so_before() -
     assert verdict.concern.endswith(
         "(No earlier round said so, though these lines were there: a fact stands wherever it is found.)"
     )
-    assert places(verdict) == [*places(stub), "more.py:1"], "what the model adds needs to be new"
+    assert places(verdict) == f"{places(stub)} more.py:1", "what the model adds needs to be new"
     assert [criterion.status for criterion in verdict.criteria] == ["met", "unverifiable"]
 
 
@@ -460,7 +389,8 @@ def test_facts_too_are_a_persons_after_the_last_round() -> None:
     judged_by_code(history, STUB)
     history.commits += 1
     verdict = history.judged(replace(bench(), round_limit=1), diff=STUB + new_file("m.py", "x = 1"), files=None)
-    assert "NotImplementedError" in needs_human(verdict).concern or "again" in verdict.concern
+    assert outcome(verdict) == HUMAN
+    assert "NotImplementedError" in verdict.concern or "again" in verdict.concern
 
 
 def test_an_empty_change_keeps_its_criteria() -> None:
@@ -488,12 +418,13 @@ def test_content_of_an_earlier_round_turns_no_round_back() -> None:
 def test_a_safe_change_does_not_settle_what_a_model_asked_for() -> None:
     history = rejected_at_3()
     history.commits += 1
-    alone = needs_human(history.judged(bench(), **DOCUMENTED))
+    alone = history.judged(bench(), **DOCUMENTED)
+    assert outcome(alone) == HUMAN
     assert "what earlier rounds asked for is not shown to be done: c1 (Retry it on 503)" in alone.concern
     met = criteria("met", at=[place("docs/busy.md", 3, quote="The server is busy at noon.")])
     model = model_of(accept(criteria=met, conditions=answers("resolved")))
     asked_too = history.judged(bench(model), **DOCUMENTED)
-    assert (asked_too.decision, conditions(asked_too)) == ("accept", [("c1", "resolved")])
+    assert (asked_too.decision, conditions(asked_too)) == ("accept", "c1:resolved")
     assert asked_too.escalation_reason.endswith("; still open: c1")
 
 
@@ -502,11 +433,11 @@ def test_a_safe_change_settles_what_code_asked_for() -> None:
     judged_by_code(history, STUB)
     history.commits += 1
     verdict = history.judged(bench(), **DOCUMENTED)
-    assert (verdict.decision, conditions(verdict)) == ("accept", [("c1", "resolved")])
+    assert (verdict.decision, conditions(verdict)) == ("accept", "c1:resolved")
 
 
 @pytest.mark.parametrize("changes", [{"ci": Ci(state=CiState.FAILURE)}, {"diff": "no diff at all"}])
 def test_conditions_travel_through_a_judging_that_nobody_did(changes: dict[str, Any]) -> None:
     history = rejected_at_3()
     history.replaces("upload.py", 3)
-    assert conditions(history.judged(bench(), **changes)) == [("c1", "open")]
+    assert conditions(history.judged(bench(), **changes)) == "c1:open"
