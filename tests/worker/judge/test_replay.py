@@ -21,7 +21,7 @@ from tests.worker.judge.making import (
     reject,
     reply,
 )
-from tests.worker.judge.test_judge_properties import BENCHES, DOSSIERS, HARD
+from tests.worker.judge.test_judge import BENCHES, DOSSIERS, HARD
 from worker.domain.dossier import Dossier, HeadFile, Issue, Policy
 from worker.domain.ids import EvalId
 from worker.domain.ports import StopReason

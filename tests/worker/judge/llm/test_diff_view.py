@@ -8,10 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.worker.judge.llm.changes import binary, diff_of, edit
 from tests.worker.judge.making import dossier, new_file
 from worker.domain.dossier import Dossier, HeadFile
-from worker.dossier.diff.parser import FileDiff, LineKind
+from worker.dossier.diff.parser import Diff, FileDiff, LineKind, parse_diff
 from worker.judge.llm.diff_view import (
     FENCE_BYTES,
     FUNCTION_LINES,
@@ -29,6 +28,20 @@ from worker.judge.llm.diff_view import (
 )
 from worker.judge.llm.fencing import Stretch, render_stretches, size_of_hunk, stretch_of
 from worker.signals.analysis.change import AnalyzedFile, CodeChange
+
+
+def diff_of(*parts: str) -> Diff:
+    return parse_diff("".join(parts).encode())
+
+
+def edit(path: str, *hunks: str) -> str:
+    return f"diff --git a/{path} b/{path}\nindex 1111111..2222222 100644\n--- a/{path}\n+++ b/{path}\n{''.join(hunks)}"
+
+
+def binary(path: str) -> str:
+    head = f"diff --git a/{path} b/{path}\nnew file mode 100644\nindex 0000000..1111111\n"
+    return f"{head}Binary files /dev/null and b/{path} differ\n"
+
 
 EVERYTHING = 1 << 40
 

@@ -1,7 +1,14 @@
-"""What leaves: every field without secrets, and nothing of the files that are never sent."""
+"""What leaves: every field without secrets, nothing of the files that are never sent, and what docs/privacy.md says."""
 
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
 
+import pytest
+
+from tests.bench.made import Size, made_dossier
+from tests.worker.dossier.secrets.samples import Sample, look_alikes, secrets
 from tests.worker.judge.making import (
     DIFF,
     HEAD,
@@ -17,10 +24,14 @@ from tests.worker.judge.making import (
 from worker.domain.dossier import (
     Ci,
     CiCheck,
+    Commit,
     Criterion,
+    Dossier,
     Guidance,
     HeadFile,
     Issue,
+    LateEdit,
+    NameLookup,
     Policy,
     Seed,
     UnreadFile,
@@ -28,9 +39,12 @@ from worker.domain.dossier import (
 )
 from worker.domain.verdict.ledger import Case, CoverageClaim
 from worker.domain.verdict.verdict import ClaimStatus, ClaimVerdict, EvidencePointer
+from worker.dossier.assemble import complete_dossier
 from worker.dossier.diff.parser import parse_diff
 from worker.dossier.secrets import Redaction, SecretKind
 from worker.judge.llm.redact import WITHHELD_LINE, RedactedDossier, redact_dossier
+from worker.judge.rubric import load_rubric
+from worker.signals.heuristic_opinion import form_opinion
 
 TOKEN = "gh" + "p_" + "q7Rk2Zp9XvTn4Lw8sYd3Hc6MaB1cD5eF0gJ2"
 DRAWN = "q7Rk" + "2Zp9XvTn4Lw8sYd3Hc6M"
@@ -157,3 +171,116 @@ def test_a_file_renamed_out_of_what_is_never_sent_is_not_sent_either() -> None:
 def test_a_file_that_its_source_knows_as_never_sent_is_listed_once() -> None:
     unread = (UnreadFile(path="deploy/.env", reason=UnreadReason.NEVER_SEND),)
     assert sent(diff=ENV, files_unread=unread, **WITHHOLDING).dossier.files_unread == unread
+
+
+# --- secrets in every field -----------------------------------------------------------------------
+
+
+LEAKED_CHARACTERS: Final = 12
+"""So many characters of a secret in a row are a leak, too."""
+
+MOST_ALIKE: Final = 0.01
+
+
+def in_test(text: str) -> dict[str, Any]:
+    path, at = "tests/test_app.py", text.count("\n") + 2
+    head = f"diff --git a/{path} b/{path}\nindex 1111111..2222222 100644\n--- a/{path}\n+++ b/{path}\n"
+    return {
+        "diff": f"{head}@@ -{at} +{at} @@\n-a = 1\n+a = 2\n",
+        "files": (HeadFile(path=path, text=f"{text}\na = 2\n"),),
+    }
+
+
+FIELDS: Final[Mapping[str, Callable[[str], dict[str, Any]]]] = {
+    "diff": lambda text: {"diff": new_file("app.cfg", *text.split("\n")), "files": None},
+    "changed test": in_test,
+    "issue": lambda text: {"issues": (Issue(number=7, title="Uploads", body=text),)},
+    "criterion": lambda text: {"criteria": (Criterion(id="AC1", text=text),)},
+    "case": lambda text: {"case": Case(summary="As asked.", work_arounds=(text,))},
+    "CI log": lambda text: {"ci": Ci(checks=(CiCheck(name="test", conclusion="success", summary=text),))},
+    "rules file": lambda text: {"guidance": (Guidance(path="AGENTS.md", text=text),)},
+    "contest": lambda text: {"contest": text},
+}
+"""Every field that a question is made from."""
+
+
+def ask_with(samples: Iterable[Sample]) -> Iterator[tuple[Sample, str, str]]:
+    """Each sample with the field that it was put into and the prompt made from that."""
+    plain = complete_dossier(made_dossier(["python"], Size(files=1), whole=False))
+    for at, sample in enumerate(samples):
+        field = list(FIELDS)[at % len(FIELDS)]
+        changed = plain.model_copy(update=FIELDS[field](sample.text))
+        yield sample, field, question(changed, form_opinion(changed, load_rubric()), "bench").prompt.turns[0]
+
+
+def is_leaked(secret: str, prompt: str) -> bool:
+    size = LEAKED_CHARACTERS
+    return any(secret[at : at + size] in prompt for at in range(0, max(1, len(secret) - size + 1), size))
+
+
+COUNTS = [24, pytest.param(1_000, marks=pytest.mark.slow)]
+
+
+@pytest.mark.parametrize("count", COUNTS)
+def test_no_secret_leaves_with_a_question(count: int) -> None:
+    leaked = [
+        f"{sample.shape} in the {field}"
+        for sample, field, prompt in ask_with(secrets(count, 1))
+        if any(is_leaked(secret, prompt) for secret in sample.secrets)
+    ]
+    assert leaked == []
+
+
+@pytest.mark.parametrize("count", COUNTS)
+def test_hardly_anything_harmless_is_redacted(count: int) -> None:
+    taken = [sample.shape for sample, _, prompt in ask_with(look_alikes(count, 1)) if "[redacted: " in prompt]
+    assert len(taken) <= MOST_ALIKE * count, taken
+
+
+def test_a_plain_word_is_in_the_prompt_from_every_field() -> None:
+    word = "perfectly-ordinary-wording"
+    asked = list(ask_with([Sample("word", f"It says {word} here.", (word,))] * len(FIELDS)))
+    assert {field for _, field, _ in asked} == set(FIELDS)
+    assert all(is_leaked(word, prompt) for _, _, prompt in asked)
+
+
+# --- what docs/privacy.md says --------------------------------------------------------------------
+
+
+PAGE = (Path(__file__).resolve().parents[4] / "docs/privacy.md").read_text(encoding="utf-8")
+CANARY = "CANARY-TEXT"
+LATE = (LateEdit(by=CANARY, at=datetime(2026, 11, 20, tzinfo=UTC)),)
+AROUND: Any = {"author": CANARY, "url": CANARY, "edited_by": CANARY, "late_edits": LATE, "late_renames": LATE}
+STAYS = {
+    "title": {"pull_request": pull_request(title=CANARY)},
+    "body": {"pull_request": pull_request(body=CANARY)},
+    "labels": {"pull_request": pull_request(labels=(CANARY,))},
+    "commits": {"pull_request": pull_request(commits=(Commit(sha="c" * 40, message=CANARY),))},
+    "author": {"pull_request": pull_request(author=CANARY)},
+    "branch names": {"pull_request": pull_request(head_ref=CANARY, base_ref=CANARY)},
+    "repository name": {"pull_request": pull_request(repository=f"acme/{CANARY}")},
+    "author of the issue": {"issues": (Issue(number=7, title="t", body="b", **AROUND),)},
+    "source of a criterion": {"criteria": (Criterion(id="AC1", text="x", source=CANARY),)},
+    "cited file": {"files": (HeadFile(path="docs/x.md", text=CANARY),)},
+    "lookups": {"lookups": (NameLookup(name="_load", paths=(CANARY,)),)},
+    "log tail": {"ci": Ci(checks=(CiCheck(name="t", conclusion="success", log_tail=CANARY),))},
+    "policy": {"policy": Policy(never_send=(CANARY,))},
+    "seed": {"seed": Seed(head_sha=HEAD, diff=new_file("a.py", CANARY))},
+    "hashes of the ledger": {"ledger": (entry(rejected(), changed_lines={CANARY: (CANARY,)}),)},
+}
+
+
+def test_every_field_of_the_dossier_stands_in_the_table() -> None:
+    fields = set(Dossier.model_fields) - {"dossier_version", "case_error"}
+    assert {name for name in fields if f"`{name}" not in PAGE} == set()
+
+
+@pytest.mark.parametrize("field", STAYS)
+def test_what_the_page_says_stays_is_not_in_the_question(field: str) -> None:
+    prompt = question(dossier(**STAYS[field])).prompt
+    assert CANARY not in prompt.system + "".join(prompt.turns)
+
+
+@pytest.mark.parametrize("kind", SecretKind)
+def test_every_kind_of_secret_has_its_own_mark(kind: SecretKind) -> None:
+    assert kind.mark == f"[redacted: {kind.value}]"
