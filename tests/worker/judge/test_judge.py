@@ -69,7 +69,7 @@ from worker.judge.context import JudgeContext
 from worker.judge.judge import create_header, fingerprint_of, judge
 
 STUB = new_file("upload.py", "def send(data):", "    raise NotImplementedError")
-STUBBED = {
+STUBBED: dict[str, Any] = {
     "diff": STUB,
     "files": (HeadFile(path="upload.py", text="def send(data):\n    raise NotImplementedError\n"),),
 }
@@ -229,10 +229,13 @@ def test_documentation_alone_is_accepted_with_the_changed_lines_and_no_criterion
 
 
 def test_an_abstain_says_which_line_of_documentation_stood_in_the_way() -> None:
-    linked = DOCUMENTED["diff"].replace("-The", "-[The](https://example.org/a)")
     text = "# A busy server\n\n[The](https://evil.net/a) server is busy at noon.\n"
-    files = (HeadFile(path="docs/busy.md", text=text),)
-    verdict = judged(**{**DOCUMENTED, "diff": linked.replace("+The", "+[The](https://evil.net/a)"), "files": files})
+    linked: dict[str, Any] = {
+        **DOCUMENTED,
+        "diff": DOCUMENTED["diff"].replace("-The", "-[The](https://example.org/a)").replace("+The", "+[The](https://evil.net/a)"),
+        "files": (HeadFile(path="docs/busy.md", text=text),),
+    }  # fmt: skip
+    verdict = judged(**linked)
     why = "docs/busy.md:3: the changed link leaves `example.org` for `evil.net`"
     assert outcome(verdict) == "abstain unproven"
     assert f"Only documentation changed, and a reader has to look at it: {why}." in verdict.concern
@@ -455,6 +458,14 @@ LINE = st.sampled_from([
 LINES = st.lists(LINE, min_size=1, max_size=8)
 
 
+def added(path: str, lines: list[str]) -> str:
+    return new_file(path, *lines)
+
+
+def head(path: str, text: str | None) -> HeadFile:
+    return HeadFile(path=path, text=text, exists=text is not None)
+
+
 def deleted(path: str, lines: list[str]) -> str:
     body = "".join(f"-{line}\n" for line in lines)
     head = (
@@ -488,14 +499,14 @@ def odd(path: str) -> st.SearchStrategy[str]:
 
 
 FILE = st.one_of(
-    st.builds(lambda path, lines: new_file(path, *lines), PATH, LINES),
+    st.builds(added, PATH, LINES),
     st.builds(deleted, PATH, LINES),
     st.builds(edited, PATH, LINES, LINES),
     PATH.flatmap(odd),
 )
 DIFFS = st.one_of(st.just(DIFF), st.lists(FILE, max_size=5).map("".join), st.just(""), PROSE, st.text(max_size=40))
 TEXT = st.one_of(LINES.map("\n".join), st.sampled_from(list(TEXTS.values())), st.text(max_size=30))
-HEADS = st.builds(lambda path, text: HeadFile(path=path, text=text, exists=text is not None), PATH, st.none() | TEXT)
+HEADS = st.builds(head, PATH, st.none() | TEXT)
 CLAIM = st.builds(
     CoverageClaim,
     criterion=st.sampled_from(["AC1", "AC9", "retry"]),

@@ -65,7 +65,7 @@ RUBRIC = Rubric(
     categories={Category.WEAK_TEST: "words"},
     signals={"skipped_test": 0.3},
 )
-Changed = Mapping[str, object]
+Changed = Mapping[str, Any]
 ISSUE = {"number": 7, "title": "Retry", "body": "On 503"}
 LATE = {"by": "agent[bot]", "at": "2026-11-20T20:05:00Z"}
 

@@ -98,13 +98,14 @@ def places(verdict: Verdict) -> str:
 # --- the second round -----------------------------------------------------------------------------
 
 ELSEWHERE = objects(9, category="acceptance_gap", conditions=answers("resolved"), next_step="Log it.")
-ONE_OPEN, ONE_DONE = {"conditions": answers("open")}, {"conditions": answers("resolved")}
-CREEP = {"category": "scope_creep", "next_step": "Drop it."}
+ONE_OPEN: dict[str, Any] = {"conditions": answers("open")}
+ONE_DONE: dict[str, Any] = {"conditions": answers("resolved")}
+CREEP: dict[str, Any] = {"category": "scope_creep", "next_step": "Drop it."}
 BOTH_PLACES = [place("upload.py", 9), place("upload.py", 3, end_line=4)]
 GAP_ON_3_AND_4 = objects(4, evidence=BOTH_PLACES, category="acceptance_gap", next_step="Log it.", **ONE_DONE)
 SHOWN_OPEN = objects(9, conditions=answers("open", at=3), **CREEP)
 CLEARER = "In line 3, call post up to three times while it answers 503."
-MISSED = {"criteria": criteria("missing", "met")}
+MISSED: dict[str, Any] = {"criteria": criteria("missing", "met")}
 STILL_MISSED = reject(
     criteria=criteria("partial", "met"), evidence=[], scores=scores(2), category="acceptance_gap",
     conditions=answers("resolved", "open"), next_step="Call it in send.",
