@@ -8,9 +8,7 @@ import pytest
 
 from tests.worker.adapters.redis.played import HEAD, NEWER, pull
 from tests.worker.adapters.redis.watching import judged
-from tests.worker.judge.making import bench, docket
-from tests.worker.judge.making import DIFF, accept, dossier, entry, model_of, reject
-from tests.worker.judge.making import rejected
+from tests.worker.judge.making import DIFF, accept, bench, docket, dossier, entry, model_of, reject, rejected
 from tests.worker.publishing.texts.samples import accepted
 from tests.worker.publishing.texts.samples import dossier as stored
 from worker.adapters.redis import keys
