@@ -28,8 +28,7 @@ from worker.dossier.diff.parser import Diff, DiffError, diff_of
 from worker.judge import texts
 from worker.judge.checks.ci_status import read_ci
 from worker.judge.checks.claims import check_claims
-from worker.judge.checks.coverage import coverage_of
-from worker.judge.checks.evidence import Places
+from worker.judge.checks.evidence import Places, coverage_of
 from worker.judge.context import ALWAYS, EvaluationHeader, JudgeContext, JudgingResult, PanelOpinion
 from worker.judge.escalation import (
     AcceptAsSafe,

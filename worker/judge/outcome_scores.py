@@ -139,18 +139,13 @@ def pull_request_verdict(
             fields |= {"abstain_reason": last.abstain_reason, "next_step": last.next_step}
             return Abstain(**fields, concern=last.concern)
         case _:
-            return _abstain_contradicted(last, outcomes, fields)
-
-
-def _abstain_contradicted(last: Accept | Reject, outcomes: Sequence[Outcome], fields: dict[str, Any]) -> Abstain:
-    kinds = dict.fromkeys(outcome.kind.value.replace("_", " ") for outcome in outcomes)
-    done = ", ".join(kinds) or "earlier submissions"
-    return Abstain(
-        **fields,
-        abstain_reason=AbstainReason.NEEDS_HUMAN,
-        concern=f"The last submission was decided as {last.decision}, and what came of it speaks against that: {done}.",
-        next_step="Look at the verdict again, with what is known now.",
-    )
+            kinds = dict.fromkeys(outcome.kind.value.replace("_", " ") for outcome in outcomes)
+            done = ", ".join(kinds) or "earlier submissions"
+            concern = (
+                f"The last submission was decided as {last.decision}, and what came of it speaks against that: {done}."
+            )
+            step = "Look at the verdict again, with what is known now."
+            return Abstain(**fields, abstain_reason=AbstainReason.NEEDS_HUMAN, concern=concern, next_step=step)
 
 
 def _fields(
@@ -255,14 +250,14 @@ def _verdict(
         return _abstain(AbstainReason.UNPROVEN, problem, "Run it on this head, if it is to count.", fields)
     facts = [finding for finding in loosening if finding.fact and finding.path]
     if facts and score < MIDDLE_SCORE:
-        places = ((fact.path or "", fact.line, fact.end_line, fact.side, fact.note) for fact in facts[:MOST_EVIDENCE])
         return Reject(
             **fields,
             category=facts[0].category,
             concern=f"{check.name} passed, and this change took from its checks what could fail.",
             evidence=tuple(
-                EvidencePointer(path=path, line=line, end_line=end_line, side=side, note=note)
-                for path, line, end_line, side, note in places
+                EvidencePointer(path=path, line=fact.line, end_line=fact.end_line, side=fact.side, note=fact.note)
+                for fact in facts[:MOST_EVIDENCE]
+                if (path := fact.path)
             ),
             next_step=f"Take back what loosens the checks at {facts[0].path}.",
             confidence=UNSURE_CONFIDENCE,

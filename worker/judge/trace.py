@@ -25,15 +25,12 @@ from worker.domain.verdict.verdict import (
     Abstain,
     Accept,
     Coverage,
-    Finding,
-    HeuristicOpinion,
     Leaning,
     ModelOpinion,
     Reject,
 )
-from worker.errors import BudgetReached
+from worker.errors import BudgetReached, Unavailable
 from worker.judge import texts
-from worker.judge.checks.ci_status import CiReport
 from worker.judge.context import JudgeContext, JudgingResult
 from worker.judge.rulings import EvidenceBundle, Ruling
 
@@ -45,16 +42,26 @@ def audit_record(
     bundle: EvidenceBundle, result: JudgingResult, verdict: Accept | Reject | Abstain, context: JudgeContext
 ) -> AuditRecord:
     """The whole record of a finished judging."""
-    digest = judge_digest_of(context)
+    digest, ruling, opinion = judge_digest_of(context), result.ruling, bundle.opinion
+    checks = [f"failed: {check.name}" for check in bundle.ci.failed]
+    checks += [f"not finished: {check.name}" for check in bundle.ci.unfinished]
+    certainty = f"score {opinion.score:.2f}, confidence {opinion.confidence:.2f}"
+    seen = (
+        f"{'fact' if finding.fact else 'suspicion'} {finding.signal}{f' at {finding.location}' if finding.location else ''}"
+        for finding in opinion.findings
+    )
     route = "the model is asked" if result.is_model_asked else "code alone"
+    why = ruling.category or ruling.abstain_reason
     steps = (
         _digest_step(digest, len(context.rubric.panel_lenses)),
-        _ci_step(bundle.ci),
-        _code_checks(bundle.opinion),
+        Step(stage=Stage.VALIDATORS, outcome=bundle.ci.state.value, reason=", ".join(checks)),
+        Step(stage=Stage.HEURISTICS, outcome=certainty, reason="; ".join(seen) or opinion.safe or opinion.reason),
         Step(stage=Stage.ROUTE, outcome=route, reason=result.reason),
         *_asking_steps(result.exchanges, result.coverage),
         *result.steps,
-        _ruling(result.ruling),
+        Step(
+            stage=Stage.RULING, outcome=f"{ruling.decision}, {why}" if why else ruling.decision, reason=ruling.concern
+        ),
         _verdict(verdict),
     )
     redactions = tuple(RecordedRedaction(entry.kind.value, entry.where, entry.line) for entry in result.redactions)
@@ -93,8 +100,14 @@ def judge_digest_of(context: JudgeContext) -> JudgeSettings:
     )
 
 
+def sent_exchange(model: str, prompt: Prompt) -> Exchange:
+    """A question, without its outcome yet."""
+    form = _hash(json.dumps(prompt.schema, sort_keys=True))
+    return Exchange(system=_hash(prompt.system), form=form, turns=prompt.turns, model=model)
+
+
 def answered_exchange(
-    prompt: Prompt, reply: ModelReply, fault: str | None = None, problems: tuple[str, ...] = ()
+    sent: Exchange, reply: ModelReply, fault: str | None = None, problems: tuple[str, ...] = ()
 ) -> Exchange:
     """An answered question. *fault*, *problems*: why its reply is unusable."""
     recorded = RecordedReply(
@@ -105,24 +118,16 @@ def answered_exchange(
         cost_usd=reply.cost_usd,
         request_id=reply.request_id,
     )
-    return replace(_sent_exchange(prompt), reply=recorded, fault=fault, problems=problems)
+    return replace(sent, reply=recorded, fault=fault, problems=problems)
 
 
-def unanswered_exchange(prompt: Prompt, failure: str) -> Exchange:
-    """A question without a reply."""
-    return replace(_sent_exchange(prompt), failure=failure)
-
-
-def unaffordable_exchange(prompt: Prompt, reached: BudgetReached) -> Exchange:
-    """A question that a budget cap kept from being sent."""
-    level = reached.level
-    over = OverBudget(cap=level.cap, used_usd=level.used_usd, cap_usd=level.cap_usd, asked_usd=reached.asked_usd)
-    return replace(_sent_exchange(prompt), failure=str(reached), over=over)
-
-
-def _sent_exchange(prompt: Prompt) -> Exchange:
-    form = _hash(json.dumps(prompt.schema, sort_keys=True))
-    return Exchange(system=_hash(prompt.system), form=form, turns=prompt.turns)
+def unanswered_exchange(sent: Exchange, failure: Unavailable | BudgetReached) -> Exchange:
+    """A question without a reply, or one that a budget cap kept from being sent."""
+    if isinstance(failure, Unavailable):
+        return replace(sent, failure=failure.reason)
+    level = failure.level
+    over = OverBudget(cap=level.cap, used_usd=level.used_usd, cap_usd=level.cap_usd, asked_usd=failure.asked_usd)
+    return replace(sent, failure=str(failure), over=over)
 
 
 def opinion_steps(opinion: ModelOpinion | None, ruling: Ruling) -> tuple[Step, ...]:
@@ -157,25 +162,6 @@ def _digest_step(digest: JudgeSettings, lenses: int) -> Step:
     return Step(stage=Stage.LAW, outcome=f"rubric {digest.rubric} ({digest.rubric_hash[:19]})", reason=reason)
 
 
-def _ci_step(ci: CiReport) -> Step:
-    named = [
-        *(f"failed: {check.name}" for check in ci.failed),
-        *(f"not finished: {check.name}" for check in ci.unfinished),
-    ]
-    return Step(stage=Stage.VALIDATORS, outcome=ci.state.value, reason=", ".join(named))
-
-
-def _code_checks(opinion: HeuristicOpinion) -> Step:
-    outcome = f"score {opinion.score:.2f}, confidence {opinion.confidence:.2f}"
-    seen = "; ".join(map(_describe_finding, opinion.findings))
-    return Step(stage=Stage.HEURISTICS, outcome=outcome, reason=seen or opinion.safe or opinion.reason)
-
-
-def _describe_finding(finding: Finding) -> str:
-    where = f" at {finding.location}" if finding.location else ""
-    return f"{'fact' if finding.fact else 'suspicion'} {finding.signal}{where}"
-
-
 def _asking_steps(exchanges: Iterable[Exchange], coverage: Coverage) -> Iterator[Step]:
     read = f"{len(coverage.read)} files shown, {len(coverage.partly)} in part, {len(coverage.unread)} not"
     for exchange in exchanges:
@@ -187,12 +173,6 @@ def _asking_steps(exchanges: Iterable[Exchange], coverage: Coverage) -> Iterator
             yield Step(stage=Stage.REPLY, outcome=NO_REPLY_OUTCOME, reason=exchange.failure or "")
         else:
             yield Step(stage=Stage.REPLY, outcome=exchange.fault or USABLE_OUTCOME, reason=" ".join(exchange.problems))
-
-
-def _ruling(ruling: Ruling) -> Step:
-    why = ruling.category or ruling.abstain_reason
-    outcome = f"{ruling.decision}, {why}" if why else ruling.decision
-    return Step(stage=Stage.RULING, outcome=outcome, reason=ruling.concern)
 
 
 def _verdict(verdict: Accept | Reject | Abstain) -> Step:

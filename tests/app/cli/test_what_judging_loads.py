@@ -26,7 +26,6 @@ ONLY_FOR = {
     ),
     "what a model is shown": (
         "worker.judge.llm.diff_view",
-        "worker.judge.llm.sections",
         "worker.judge.llm.fencing",
         "worker.judge.llm.fencing",
         "worker.judge.llm.redact",

@@ -23,7 +23,7 @@ BLANK, SPACES = "\n" * 50_000, " " * 50_000
 HOSTILE = {
     "worker.dossier.criteria.SCENARIO": "\x0c\n" * 50_000,
     "worker.dossier.repo_rules.parser._END": f"a{SPACES}x",
-    "worker.judge.llm.reply_checks._ITEM": BLANK,
+    "worker.judge.llm.reply._ITEM": BLANK,
     "worker.signals.analysis.tests._PHP_TAG": BLANK,
     "worker.signals.half_finished.commented_out_code._PROSE": "a" * 160_000,
     "worker.signals.analysis.changed_functions._TESTS": "#[cfg(test" * 4_000,

@@ -150,13 +150,16 @@ def _find_definitions(
     for path in [*pointed, *sorted(texts.keys() - set(pointed))]:
         if match := defines.search(texts[path]):
             yield MissingNameClaim(name, path, _line_number(texts[path], match))
-    for file in diff_of(dossier.diff).files:
+    files = diff_of(dossier.diff).files
+    for file in files:
         for line in file.added_lines:
             if line.head_line is not None and defines.search(line.text[:_LONGEST]):
                 yield MissingNameClaim(name, file.path, line.head_line)
+    if any(defines.search(line.text) for file in files for line in file.removed_lines):
+        return  # the reject may be right then
     for path, match in taken:
         line = texts[path][match.start() : match.end() + _LONGEST].partition("\n")[0][-2 * _LONGEST :]
-        if not _was_source_searched(name, line, path, texts) and not _is_removed(defines, dossier):
+        if not _was_source_searched(name, line, path, texts):
             yield MissingNameClaim(name, path, _line_number(texts[path], match), is_imported=True)
 
 
@@ -171,19 +174,13 @@ def _was_source_searched(name: str, takes: str, path: str, texts: Mapping[str, s
     word = re.compile(rf"(?<![\w$]){re.escape(name)}(?![\w$])")
     kind = path.rpartition(".")[2]
     beside = ((other, text) for other, text in texts.items() if other != path and other.rpartition(".")[2] == kind)
-    return any(word.search(text) is None for other, text in beside if _module_name(other) == module)
-
-
-def _module_name(path: str) -> str:
-    """The name by which a file is imported; of a package's own file, its folder's."""
-    folder, _, file = path.rpartition("/")
-    stem = file.partition(".")[0].lower()
-    return folder.rpartition("/")[2].lower() if stem in _FOLDER_FILES and folder else stem
-
-
-def _is_removed(defines: re.Pattern[str], dossier: Dossier) -> bool:
-    """Whether the change removes a definition: the reject may be right then."""
-    return any(defines.search(line.text) for file in diff_of(dossier.diff).files for line in file.removed_lines)
+    for other, text in beside:
+        folder, _, file = other.rpartition("/")
+        stem = file.partition(".")[0].lower()
+        is_own = stem in _FOLDER_FILES and folder  # a package's own file has its folder's name
+        if module == (folder.rpartition("/")[2].lower() if is_own else stem) and word.search(text) is None:
+            return True
+    return False
 
 
 LEAST_WORDS: Final = 3

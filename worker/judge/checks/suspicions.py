@@ -5,20 +5,19 @@ the signal needs. An import settles none.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain, islice
 from typing import Final
 
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category, EvidencePointer, Finding, HeuristicOpinion, ModelOpinion, Side
-from worker.judge.checks.survival import lines_near, stems_in
 from worker.judge.rulings import EvidenceBundle
 from worker.signals.acceptance_gap.criteria_not_met import is_settled_by
 from worker.signals.analysis.change import CodeChange
 from worker.signals.analysis.file_roles import FileRole, role_of
 from worker.signals.analysis.proofs import is_check_name
-from worker.signals.analysis.relatedness import find_request_words
+from worker.signals.analysis.relatedness import NAME_PATTERN, common_stems, find_request_words, stems_of_all
 from worker.signals.analysis.tests import Test, find_tests
 from worker.signals.registry import SIGNALS
 from worker.signals.signal import SettlingLine
@@ -28,6 +27,9 @@ MOST_QUESTIONS: Final = 40
 
 JUDGE_ADDRESSING_SIGNAL: Final = "verdict_planted"
 """The signal of text that addresses the judge: it changes no decision."""
+
+NEARBY_LINES: Final = 3
+"""Lines around a place that words about it may refer to."""
 
 _CRITERION_PREFIX: Final = pattern(r"([^\s:]{1,100}): ")
 
@@ -59,15 +61,11 @@ def suspicions_of(opinion: HeuristicOpinion) -> tuple[Suspicion, ...]:
     A criterion whose words are not found is no suspicion alone: so is one met criterion in four.
     """
     findings = chain((finding for finding in opinion.findings if not finding.fact), opinion.doubts)
-    return tuple(
-        Suspicion(f"q{number}", finding, _criterion_of(finding))
-        for number, finding in enumerate(islice(findings, MOST_QUESTIONS), 1)
-    )
-
-
-def _criterion_of(finding: Finding) -> str | None:
-    named = _CRITERION_PREFIX.match(finding.note) if finding.category is Category.ACCEPTANCE_GAP else None
-    return named[1] if named else None
+    suspicions: list[Suspicion] = []
+    for number, finding in enumerate(islice(findings, MOST_QUESTIONS), 1):
+        named = _CRITERION_PREFIX.match(finding.note) if finding.category is Category.ACCEPTANCE_GAP else None
+        suspicions.append(Suspicion(f"q{number}", finding, named[1] if named else None))
+    return tuple(suspicions)
 
 
 def find_unanswered(opinion: ModelOpinion, bundle: EvidenceBundle) -> tuple[Suspicion, ...]:
@@ -90,7 +88,10 @@ def _is_settled_by(pointer: EvidencePointer, suspicion: Suspicion, change: CodeC
     line = bundle.places.line(pointer.path, pointer.line, pointer.side) or ""
     if suspicion.criterion is not None:
         return is_settled_by(change, suspicion.criterion, pointer.path, pointer.line, line)
-    is_changed = (pointer.line, pointer.side) in _changed_lines(pointer.path, bundle)
+    files = [file for file in bundle.diff.files if file.path == pointer.path]
+    changed = {(line.head_line, Side.HEAD) for file in files for line in file.added_lines}
+    changed |= {(line.base_line, Side.BASE) for file in files for line in file.removed_lines}
+    is_changed = (pointer.line, pointer.side) in changed
     if settling in _WORDS_IN_COMMON:
         shared = stems_in((line,)) & find_request_words(change.dossier).stems
         return pointer.path == finding.path and is_changed and len(shared) >= _WORDS_IN_COMMON[settling]
@@ -133,7 +134,10 @@ def _is_settling_line(
             is_elsewhere = kind is SettlingLine.OWN_CHECK and _is_of_another_test(pointer, finding, change)
             return pointer.side is Side.HEAD and _is_check(line) and not is_elsewhere
         case SettlingLine.CHANGE:
-            return is_changed and _is_replacement(line, pointer, finding)
+            # in a test a new line can take the place of what went, for a weaker assertion another assertion
+            is_check = finding.signal not in _WEAKENED_SIGNALS or _is_check(line)
+            is_code = role_of(pointer.path) is not FileRole.TEST
+            return is_changed and (is_code or (pointer.side is Side.HEAD and is_check))
         case SettlingLine.REPORT:
             return _REPORT.search(line) is not None
         case _:
@@ -153,13 +157,6 @@ def _uses(name: str, line: str) -> bool:
     return re.search(word, line) is not None and re.search(defines, line) is None
 
 
-def _is_replacement(line: str, pointer: EvidencePointer, finding: Finding) -> bool:
-    """Whether a changed line can take the place of what went: in a test a new line, for a weaker assertion another assertion."""
-    if role_of(pointer.path) is not FileRole.TEST:
-        return True
-    return pointer.side is Side.HEAD and (finding.signal not in _WEAKENED_SIGNALS or _is_check(line))
-
-
 _WEAKENED_SIGNALS: Final = frozenset({"assertion_dropped", "assertion_loosened", "assertion_widened"})
 
 
@@ -175,7 +172,13 @@ def _contains_line(test: Test, line: int | None) -> bool:
     return line is not None and test.first_line <= line <= test.last_line
 
 
-def _changed_lines(path: str | None, bundle: EvidenceBundle) -> frozenset[tuple[int | None, Side]]:
-    files = [file for file in bundle.diff.files if file.path == path]
-    added = ((line.head_line, Side.HEAD) for file in files for line in file.added_lines)
-    return frozenset(chain(added, ((line.base_line, Side.BASE) for file in files for line in file.removed_lines)))
+def lines_near(path: str, line: int, source: EvidencePointer | Finding, bundle: EvidenceBundle) -> Iterator[str]:
+    """The known lines at a place and beside it; *source* gives its end and side."""
+    for number in range(max(1, line - NEARBY_LINES), (source.end_line or line) + NEARBY_LINES + 1):
+        if (text := bundle.places.line(path, number, source.side)) is not None:
+            yield text
+
+
+def stems_in(lines: Iterable[str]) -> frozenset[str]:
+    """The stems of all names in these texts, without common ones."""
+    return stems_of_all({name for line in lines for name in NAME_PATTERN.findall(line)}) - common_stems()

@@ -1,7 +1,9 @@
 """Code's vetoes on a model's decision: contradicted claims, missing proof, wrong reasons, open suspicions.
 
 A veto never rejects: it leaves the decision to a person, and the model's opinion stays on record. Facts and unread files are vetoes
-too, in `worker.judge.llm.model_judge`.
+too, in `worker.judge.llm.model_judge`. What the change bears out of a reject survives; whether that is right is not decided here.
+A criterion survives as missing if the change does not mention it and the reject speaks of it or of a place that survives. A place
+survives if code suspects the same there or the reject's words are about it. Facts and open conditions need neither.
 """
 
 from collections.abc import Collection, Iterator
@@ -9,16 +11,26 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from worker.domain.pattern import pattern
-from worker.domain.verdict.verdict import ClaimStatus, ClaimVerdict, CriterionStatus, Leaning, ModelOpinion
+from worker.domain.verdict.verdict import (
+    Category,
+    ClaimStatus,
+    ClaimVerdict,
+    ConditionState,
+    CriterionStatus,
+    CriterionVerdict,
+    EvidencePointer,
+    Leaning,
+    ModelOpinion,
+)
 from worker.judge import texts
 from worker.judge.checks.claims import names_criterion
-from worker.judge.checks.missing import find_missing_rule, find_refuted_claim
-from worker.judge.checks.survival import survival_of
-from worker.judge.checks.suspicions import find_unanswered
+from worker.judge.checks.missing import find_missing_rule, find_refuted_claim, names_a_rule
+from worker.judge.checks.suspicions import find_unanswered, lines_near, stems_in
 from worker.judge.rulings import UNMET, EvidenceBundle, Ruling, leave_to_person
-from worker.signals.acceptance_gap.criteria_not_met import find_untested_criteria
+from worker.signals.acceptance_gap.criteria_not_met import find_untested_criteria, is_mentioned
 from worker.signals.analysis.change import CodeChange
 from worker.signals.analysis.file_roles import FileRole, role_of
+from worker.signals.scope_creep.unrelated_file import is_apart
 
 _TEXT: Final = pattern(
     r"\.(?:md|mdx|markdown|rst|txt|adoc|asciidoc|org|tex)$|(?:^|/)(?:LICENSE|NOTICE|AUTHORS|CHANGELOG)$"
@@ -134,3 +146,111 @@ def criteria_shown_without_code(opinion: ModelOpinion, bundle: EvidenceBundle) -
 
 def is_test_or_text(path: str) -> bool:
     return role_of(path) is FileRole.TEST or _TEXT.search(path) is not None
+
+
+TEXT_SUFFIXES: Final = (".md", ".rst", ".txt", ".adoc")
+
+
+@dataclass(frozen=True)
+class Survival:
+    """`criteria`: ids of the unmet ones that survive; `evidence`: places that do; `refused`: a sentence for each other finding."""
+
+    criteria: frozenset[str]
+    evidence: tuple[EvidencePointer, ...]
+    refused: tuple[str, ...]
+
+    @property
+    def is_empty(self) -> bool:
+        return not self.criteria and not self.evidence
+
+
+def survival_of(opinion: ModelOpinion, bundle: EvidenceBundle) -> Survival | None:
+    """What survives of a reject; None where nothing has to: no reject, a fact, an open condition, or a change to texts alone.
+
+    A text may mention what is asked for without giving it.
+    """
+    is_open = any(condition.state is ConditionState.OPEN for condition in opinion.conditions)
+    if opinion.decision is not Leaning.REJECT or bundle.opinion.facts or is_open:
+        return None
+    change = CodeChange(bundle.dossier)
+    if all(file.path.endswith(TEXT_SUFFIXES) for file in change.files):
+        return None
+    unmet = [criterion for criterion in opinion.criteria if criterion.status in UNMET]
+    places = (*opinion.evidence, *(pointer for criterion in unmet for pointer in criterion.evidence))
+    reject_words = stems_in((opinion.concern, *(pointer.note for pointer in places)))
+    refused: list[str] = []
+    evidence: list[EvidencePointer] = []
+    for pointer in opinion.evidence:
+        if problem := _refute_place(pointer, opinion, change, bundle, reject_words):
+            refused.append(problem)
+        else:
+            evidence.append(pointer)
+    criteria: list[str] = []
+    for criterion in unmet:
+        problem = _refute_criterion(criterion, change, bundle, reject_words)
+        if problem is None and not evidence and not _mentions_criterion(criterion, bundle, reject_words):
+            problem = texts.criterion_is_not_named(criterion.id, criterion.status)
+        if problem:
+            refused.append(problem)
+        else:
+            criteria.append(criterion.id)
+    if opinion.category is Category.ACCEPTANCE_GAP and unmet and not criteria:  # it rests on its criteria
+        evidence = []
+    if opinion.category is Category.SPEC_VIOLATION and not evidence and not _rests_on_a_rule(opinion, bundle):
+        criteria = []
+        refused.append(texts.RULE_NOT_NAMED)
+    return Survival(frozenset(criteria), tuple(evidence), tuple(dict.fromkeys(refused)))
+
+
+def _refute_criterion(
+    criterion: CriterionVerdict, change: CodeChange, bundle: EvidenceBundle, reject_words: frozenset[str]
+) -> str | None:
+    """What speaks against an unmet criterion: the change mentions it, and no place of a partial one falls short."""
+    is_partial = criterion.status is CriterionStatus.PARTIAL
+    falls_short = is_partial and any(_is_mentioned(pointer, bundle, reject_words) for pointer in criterion.evidence)
+    if falls_short or not is_mentioned(change, criterion.id):
+        return None
+    return texts.criterion_is_mentioned(criterion.id, criterion.status)
+
+
+def _mentions_criterion(criterion: CriterionVerdict, bundle: EvidenceBundle, reject_words: frozenset[str]) -> bool:
+    """Whether the reject's words are about the criterion's text or one of its places."""
+    if any(_is_mentioned(pointer, bundle, reject_words) for pointer in criterion.evidence):
+        return True
+    asked = stems_in(entry.text for entry in bundle.criteria if entry.id == criterion.id)
+    return not asked or not reject_words.isdisjoint(asked)
+
+
+def _refute_place(
+    pointer: EvidencePointer,
+    opinion: ModelOpinion,
+    change: CodeChange,
+    bundle: EvidenceBundle,
+    reject_words: frozenset[str],
+) -> str | None:
+    """Why a place does not survive; None where it does."""
+    suspected = {(finding.category, finding.path) for finding in bundle.opinion.findings}
+    if (opinion.category, pointer.path) in suspected:
+        return None
+    match opinion.category:
+        case Category.SCOPE_CREEP if not is_apart(change, pointer.path):
+            return texts.place_is_related(pointer)
+        case Category.SCOPE_CREEP if not reject_words.isdisjoint(stems_in((pointer.path,))):
+            return None
+        case Category.SPEC_VIOLATION if not _rests_on_a_rule(opinion, bundle):
+            return texts.RULE_NOT_NAMED
+        case _:
+            return None if _is_mentioned(pointer, bundle, reject_words) else texts.place_is_not_mentioned(pointer)
+
+
+def _rests_on_a_rule(opinion: ModelOpinion, bundle: EvidenceBundle) -> bool:
+    """Whether a reject names the rule, or the case claims what is not there."""
+    wrong = {ClaimStatus.CONTRADICTED, ClaimStatus.UNSUPPORTED}
+    return any(claim.status in wrong for claim in bundle.claims) or names_a_rule(opinion, bundle.dossier)
+
+
+def _is_mentioned(pointer: EvidencePointer, bundle: EvidenceBundle, reject_words: frozenset[str]) -> bool:
+    """Whether the reject's words occur at a place or beside it; of a place without a line, in its path."""
+    if pointer.line is None:
+        return not reject_words.isdisjoint(stems_in((pointer.path,)))
+    return not reject_words.isdisjoint(stems_in(lines_near(pointer.path, pointer.line, pointer, bundle)))

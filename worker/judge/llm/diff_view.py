@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 from worker.domain.dossier import Dossier, UnreadReason
 from worker.domain.pattern import pattern
 from worker.dossier.diff.parser import ChangeKind, Diff, DiffLine, FileDiff, Hunk, LineKind, text_lines
-from worker.judge.checks.coverage import is_fully_described
+from worker.judge.checks.evidence import is_fully_described
 from worker.judge.llm.fencing import (
     STRETCHES_CUT,
     Stretch,
@@ -25,7 +25,7 @@ from worker.judge.llm.fencing import (
     size_of_hunk,
     stretch_of,
 )
-from worker.signals.analysis.change import AnalyzedFile, Source
+from worker.signals.analysis.change import AnalyzedFile
 from worker.signals.analysis.file_roles import SIGNED_LINES, FileRole, is_signed_by_generator, role_of
 from worker.signals.analysis.functions import Function, find_functions
 
@@ -136,8 +136,11 @@ def summarize_generated(file: FileDiff, paths: Collection[str]) -> str | None:
     reason = _manifest_of(file.path, paths) or _source_of(file, paths)
     if reason is None:
         return None
-    hosts = _hosts(file)
-    loaded = f"; its added lines load from {hosts}" if hosts else ""
+    # in a lock file, an unusual host matters
+    hosts = dict.fromkeys(host for hunk in file.hunks for host in _HOST.findall(b"\n" + hunk.body))
+    named = [shown_path(host.decode("utf-8", "replace")) for host in islice(hosts, MOST_HOSTS)]
+    named += ["and more"] if len(hosts) > MOST_HOSTS else []
+    loaded = f"; its added lines load from {', '.join(named)}" if named else ""
     return f'summarised: written by a tool, it follows "{shown_path(reason)}"{loaded}'
 
 
@@ -158,13 +161,6 @@ def _source_of(file: FileDiff, paths: Collection[str]) -> str | None:
     others = ((path, path.rpartition("/")[2]) for path in paths if path != file.path)
     alike = (path for path, name in others if name.partition(".")[0] == named[1] and not _GENERATED_NAME.match(name))
     return min(alike, default=None)
-
-
-def _hosts(file: FileDiff) -> str:
-    """The hosts that added lines load from: in a lock file, an unusual one matters."""
-    hosts = dict.fromkeys(host for hunk in file.hunks for host in _HOST.findall(b"\n" + hunk.body))
-    named = [shown_path(host.decode("utf-8", "replace")) for host in islice(hosts, MOST_HOSTS)]
-    return ", ".join([*named, *(["and more"] if len(hosts) > MOST_HOSTS else [])])
 
 
 FENCE_BYTES: Final = 60
@@ -286,23 +282,6 @@ FILES_CUT: Final = "[cut here: {} more files are not listed]"
 
 
 @dataclass(frozen=True)
-class ListedChange:
-    """What the list of files is made from."""
-
-    diff: Diff
-    dossier: Dossier
-    file_views: Sequence[FileView]
-
-
-@dataclass(frozen=True)
-class ChangeListing:
-    """`hidden`: files shown nowhere else whose line did not fit."""
-
-    text: str
-    hidden: tuple[str, ...]
-
-
-@dataclass(frozen=True)
 class _ListingLine:
     path: str
     text: str
@@ -317,9 +296,11 @@ def max_listing_bytes(diff: Diff, dossier: Dossier) -> int:
     return sum(len(text.encode()) + LONGEST_REASON for text in (*descriptions, *kept_back)) + 2 * len(FILES_CUT)
 
 
-def list_changes(change: ListedChange, choice: FileSelection, budget: int) -> ChangeListing:
-    """List all changed files in at most *budget* bytes, those shown nowhere else first."""
-    lines = sorted(_lines(change, choice), key=lambda line: not line.is_complete)
+def list_changes(
+    diff: Diff, dossier: Dossier, views: Iterable[FileView], choice: FileSelection, budget: int
+) -> tuple[str, tuple[str, ...]]:
+    """List all changed files in at most *budget* bytes, those shown nowhere else first, and name those whose line did not fit."""
+    lines = sorted(_lines(diff, dossier, views, choice), key=lambda line: not line.is_complete)
     kept: list[str] = []
     hidden: list[str] = []
     left = budget - len(FILES_CUT) - 8
@@ -330,15 +311,14 @@ def list_changes(change: ListedChange, choice: FileSelection, budget: int) -> Ch
             kept.append(FILES_CUT.format(len(lines) - number))
             break
         kept.append(line.text)
-    return ChangeListing("\n".join(kept), tuple(hidden))
+    return "\n".join(kept), tuple(hidden)
 
 
-def _lines(change: ListedChange, choice: FileSelection) -> Iterator[_ListingLine]:
-    dossier, diff = change.dossier, change.diff
-    views = {view.position: view for view in change.file_views}
+def _lines(diff: Diff, dossier: Dossier, views: Iterable[FileView], choice: FileSelection) -> Iterator[_ListingLine]:
+    view_by_position = {view.position: view for view in views}
     reasons = {file.path: file.reason for file in dossier.files_unread}
     for position, file in enumerate(diff.files):
-        view, reason = views.get(position), reasons.get(file.path)
+        view, reason = view_by_position.get(position), reasons.get(file.path)
         state = UNREAD_STATE if reason is UnreadReason.NEVER_SEND else _state(file, dossier, view, choice)
         tells_all = view is None or view.summary is not None
         why = f" (whole text not read: {reason.replace('_', ' ')})" if reason else ""
@@ -371,11 +351,18 @@ MOST_CHARACTERS: Final = 400_000
 
 
 class FunctionSpan(NamedTuple):
-    """A function: its first and last line, and the line of its name."""
+    """A function: its first line, decorators included, its last line, and the line of its name."""
 
     first_line: int
     last_line: int
     name_line: int
+
+    @classmethod
+    def from_function(cls, function: Function) -> "FunctionSpan":
+        outer = function.node.parent
+        is_decorated = outer is not None and outer.type == "decorated_definition"
+        first = function.line_of(outer if outer is not None and is_decorated else function.node)
+        return cls(first, function.last_line, function.first_line)
 
 
 def whole_file(file: AnalyzedFile) -> tuple[Stretch, ...] | None:
@@ -391,7 +378,8 @@ def with_functions(file: AnalyzedFile) -> tuple[Stretch, ...] | None:
     lines = _other_lines(file)
     if not lines or len(file.diff.hunks) > MOST_HUNKS:
         return None
-    spans = _spans(file.sources)
+    functions = (function for source in file.sources if source.is_whole for function in find_functions(source))
+    spans = sorted(map(FunctionSpan.from_function, functions))
     if not spans or len(spans) > MOST_FUNCTIONS:
         return None
     ranges = [line_range for hunk in file.diff.hunks for line_range in _ranges_around(hunk, spans, lines)]
@@ -418,48 +406,26 @@ def _fits(hunk: Hunk, lines: Sequence[str]) -> bool:
     return True
 
 
-def _spans(sources: Iterable[Source]) -> list[FunctionSpan]:
-    """The functions in the order of their first lines."""
-    functions = (function for source in sources if source.is_whole for function in find_functions(source))
-    return sorted(FunctionSpan(_start(function), function.last_line, function.first_line) for function in functions)
-
-
-def _start(function: Function) -> int:
-    """The first line, decorators included."""
-    outer = function.node.parent
-    is_decorated = outer is not None and outer.type == "decorated_definition"
-    return function.line_of(outer if outer is not None and is_decorated else function.node)
-
-
 Range = tuple[int, int]
 
 
 def _ranges_around(hunk: Hunk, spans: Sequence[FunctionSpan], lines: Sequence[str]) -> Iterator[Range]:
     """The lines of a hunk and of the functions around its change; of a long function, its first line."""
-    low, high = _lines_of(hunk, len(lines))
+    low, high = hunk.head_start, hunk.head_start + hunk.head_count - 1
+    if not hunk.head_count:  # it leaves no line: the two around it
+        low, high = max(1, hunk.head_start), min(hunk.head_start + 1, len(lines))
+    heading = hunk.section.strip()  # the function's first line, as far as git shows it
     for number in _ends_of_change(hunk):
         inside = [span for span in spans[: bisect_right(spans, (number, _NO_LIMIT))] if span.last_line >= number]
         small = [span for span in inside if span.last_line - span.first_line < FUNCTION_LINES]
         if small:
             low, high = min(low, small[0].first_line), max(high, small[0].last_line)
-        elif inside and not _is_named(hunk, lines[inside[-1].name_line - 1]):
+        elif inside and not (heading and lines[inside[-1].name_line - 1].strip().startswith(heading)):
             yield inside[-1].name_line, inside[-1].name_line
     yield max(1, low), min(high, len(lines))
 
 
 _NO_LIMIT: Final = 1 << 62
-
-
-def _is_named(hunk: Hunk, line: str) -> bool:
-    """Whether the hunk's heading names the function, as far as git shows it."""
-    return bool(hunk.section.strip()) and line.strip().startswith(hunk.section.strip())
-
-
-def _lines_of(hunk: Hunk, count: int) -> Range:
-    """The hunk's lines at head; where it leaves none, the two around it."""
-    if hunk.head_count:
-        return hunk.head_start, hunk.head_start + hunk.head_count - 1
-    return max(1, hunk.head_start), min(hunk.head_start + 1, count)
 
 
 def _ends_of_change(hunk: Hunk) -> Range:

@@ -28,16 +28,14 @@ from worker.dossier.diff.parser import diff_of
 from worker.errors import BudgetReached, Unavailable
 from worker.judge import texts
 from worker.judge.checks.claims import claimed_ids
-from worker.judge.checks.coverage import coverage_of, mentions_unread_as_missing
-from worker.judge.checks.evidence import Places
+from worker.judge.checks.evidence import Places, coverage_of, mentions_unread_as_missing
 from worker.judge.checks.vetoes import apply_vetoes, find_question
 from worker.judge.context import EvaluationHeader, JudgeContext, JudgingResult, PanelMember, ReplyCosts
 from worker.judge.escalation import AcceptAsSafe
 from worker.judge.llm.fencing import cut_text, escape_hidden, make_fence, read_fence, redact_text, shown_path
-from worker.judge.llm.prompt import PromptInput, PromptQuestion, build_question
+from worker.judge.llm.prompt import PromptInput, PromptQuestion, build_question, correction_text
 from worker.judge.llm.reply import Attempt, ReplyError, ReplyFault, read_reply
 from worker.judge.llm.reply_schema import RETRY_FACTOR, WIDE_CHANGE_FILES, ReplyRequirements
-from worker.judge.llm.sections import correction_text
 from worker.judge.rounds.convergence import find_refusal
 from worker.judge.rounds.previous_rounds import calibration_signals, first_scores, read_previous_rounds
 from worker.judge.rulings import (
@@ -49,7 +47,7 @@ from worker.judge.rulings import (
     reject_on_facts,
     rule_without_model,
 )
-from worker.judge.trace import answered_exchange, opinion_steps, unaffordable_exchange, unanswered_exchange
+from worker.judge.trace import answered_exchange, opinion_steps, sent_exchange, unanswered_exchange
 
 ReplyReader = Callable[[ModelReply], ModelOpinion | ReplyError]
 
@@ -73,27 +71,18 @@ class Consultation:
 
 def consult_model(model: Model, prompt: Prompt, read: ReplyReader) -> Consultation:
     """Ask, and once more if the reply can't be used. Failures of the model or its server are returned, not raised."""
-    consultation = _ask_twice(model, prompt, read)
-    exchanges = tuple(replace(exchange, model=model.name) for exchange in consultation.exchanges)
-    return replace(consultation, exchanges=exchanges)
-
-
-def _ask_twice(model: Model, prompt: Prompt, read: ReplyReader) -> Consultation:
     spent, past = ReplyCosts(), ()
     outcome: ModelOpinion | ReplyError | None = None
     for _ in range(2):
+        sent = sent_exchange(model.name, prompt)
         try:
             reply = model.ask(prompt)
-        except Unavailable as unavailable:
-            exchange = unanswered_exchange(prompt, unavailable.reason)
-            return Consultation(unavailable, spent.with_lost(unavailable.lost_usd), (*past, exchange))
-        except BudgetReached as reached:
-            exchange = unaffordable_exchange(prompt, reached)
-            return Consultation(reached, spent.with_lost(reached.lost_usd), (*past, exchange))
+        except (Unavailable, BudgetReached) as failure:
+            return Consultation(failure, spent.with_lost(failure.lost_usd), (*past, unanswered_exchange(sent, failure)))
         spent, outcome = spent.with_reply(reply), read(reply)
         if isinstance(outcome, ModelOpinion):
-            return Consultation(outcome, spent, (*past, answered_exchange(prompt, reply)))
-        past = (*past, answered_exchange(prompt, reply, outcome.fault, outcome.problems))
+            return Consultation(outcome, spent, (*past, answered_exchange(sent, reply)))
+        past = (*past, answered_exchange(sent, reply, outcome.fault, outcome.problems))
         if outcome.fault is ReplyFault.TOO_LONG:
             break
         longer = with_retry_length(prompt) if outcome.fault is ReplyFault.TRUNCATED else prompt

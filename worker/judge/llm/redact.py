@@ -147,8 +147,11 @@ class _DossierRedactor:
             return self.redact_model(value, where)
         if isinstance(value, tuple):
             items = cast("tuple[object, ...]", value)
-            clean = tuple(self._redact_value(item, f"{where}[{_key(item, at)}]") for at, item in enumerate(items))
-            return items if all(new is old for new, old in zip(clean, items, strict=True)) else clean
+            clean: list[object] = []
+            for at, item in enumerate(items):
+                key = next((key for name in _KEYS if (key := getattr(item, name, None)) is not None), at)
+                clean.append(self._redact_value(item, f"{where}[{key}]"))
+            return items if all(new is old for new, old in zip(clean, items, strict=True)) else tuple(clean)
         if isinstance(value, dict):
             entries = cast("dict[str, object]", value)
             redacted = {key: self._redact_value(entry, f"{where}.{key}") for key, entry in entries.items()}
@@ -229,8 +232,3 @@ _WORD: Final = pattern(r"[^\s\"'`,;:()<>\[\]]{6,512}+")
 
 _NOTE: Final = "\\"
 """Starts a line of a hunk that is not part of the file."""
-
-
-def _key(item: object, position: int) -> object:
-    """How a redaction's place names an item of a list."""
-    return next((key for name in _KEYS if (key := getattr(item, name, None)) is not None), position)

@@ -1,38 +1,292 @@
 """Read a model's reply: its opinion, or what is wrong with it in sentences that the model can act on.
 
-Nothing but white space is repaired. A returned opinion contradicts nothing, answers exactly what was asked, and every place in it
-exists and reads as quoted. A wrong place is named once; on the last attempt it is left out with all that rests on it alone.
+Nothing but white space is repaired. A returned opinion breaks none of RULES, which are tried in order, answers exactly what was
+asked, and every place in it exists and reads as quoted. A wrong place is named once; on the last attempt it is left out with all
+that rests on it alone.
 """
 
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final
+from typing import Final, TypeVar
 
 from pydantic import ValidationError
 
+from worker.domain.pattern import pattern
 from worker.domain.ports import ModelReply, StopReason
 from worker.domain.verdict.verdict import (
+    Breakdown,
     Category,
     ConditionAnswer,
+    ConditionState,
+    CriterionStatus,
     CriterionVerdict,
+    EvidencePointer,
     Leaning,
     ModelOpinion,
+    Score,
     SettledAnswer,
 )
-from worker.judge.llm.reply_checks import (
-    RULES,
-    LocatedReply,
-    accept_with_reservations,
-    locate_places,
-    reject_without_grounds,
-    scores_of,
-    wide_reject_without_direction,
+from worker.judge.llm.reply_schema import (
+    ConditionReply,
+    CriterionReply,
+    PlaceReply,
+    ReplyDocument,
+    ReplyRequirements,
+    SettledReply,
 )
-from worker.judge.llm.reply_schema import CriterionReply, ReplyDocument, ReplyRequirements
-from worker.judge.rulings import NO_SCORE, verdict_score
+from worker.judge.rulings import (
+    DECISION_LINE,
+    HIGHEST_SCORE,
+    LOWEST_SCORE,
+    NO_SCORE,
+    UNMET,
+    is_accepting,
+    strength,
+    verdict_score,
+)
+
+ReplyRule = Callable[[ReplyDocument, ReplyRequirements], Iterator[str]]
+
+BROKEN: Final = frozenset({Breakdown.COMPLETE_FAILURE, Breakdown.CONTRACT_VIOLATION})
+"""Every score is the lowest."""
+
+_ITEM: Final = pattern(r"(?:^|\n)[^\S\n]*(?:[-*\u2022]|\(?\d{1,2}[.)])\s|(?<=\s)\(?\d[.)]\s(?=\S)")
+_WORD: Final = pattern(r"\w+")
+
+
+def scores_of(document: ReplyDocument) -> tuple[Score, ...]:
+    """The scores that are in range; none of a run whose infrastructure is suspected."""
+    if document.breakdown is Breakdown.INFRASTRUCTURE:
+        return ()
+    return tuple(
+        Score(criterion=score.criterion, score=score.score, reasoning=score.reasoning, improvement=score.improvement)
+        for score in document.scores
+        if LOWEST_SCORE <= score.score <= HIGHEST_SCORE
+    )
+
+
+def _out_of_range(document: ReplyDocument, _: ReplyRequirements) -> Iterator[str]:
+    if not 0 <= document.confidence <= 1:
+        yield f"confidence: expected a number from 0 to 1, found {document.confidence:g}."
+    for score in document.scores:
+        if not LOWEST_SCORE <= score.score <= HIGHEST_SCORE:
+            yield f"scores, {score.criterion}: expected an integer from 1 to 10, found {score.score}."
+
+
+def _left_empty(document: ReplyDocument, _: ReplyRequirements) -> Iterator[str]:
+    if not document.concern:
+        yield "concern: expected one to three sentences, found none."
+    for score in document.scores:
+        if not score.reasoning:
+            yield f"scores, {score.criterion}: the reasoning is empty."
+        if not score.improvement:
+            yield f"scores, {score.criterion}: the improvement is empty; name one, however small."
+
+
+def _not_what_was_asked(document: ReplyDocument, asked: ReplyRequirements) -> Iterator[str]:
+    pairs = [
+        ("criteria", [entry.id for entry in asked.criteria], [entry.id for entry in document.criteria]),
+        ("conditions", list(asked.conditions), [entry.id for entry in document.conditions]),
+    ]
+    if document.breakdown is not Breakdown.INFRASTRUCTURE:
+        rubric = [entry.id for entry in asked.rubric.criteria]
+        pairs.append(("scores", rubric, [score.criterion for score in document.scores]))
+    for field, expected, actual in pairs:
+        if Counter(expected) != Counter(actual):
+            wanted, found_ids = (", ".join(f'"{name}"' for name in ids[:50]) or "nothing" for ids in (expected, actual))
+            yield f"{field}: expected one entry for each of {wanted}, found {found_ids}."
+
+
+def accept_with_reservations(document: ReplyDocument, _: ReplyRequirements) -> Iterator[str]:
+    """An accept says that all is done, and shows it."""
+    if document.decision is not Leaning.ACCEPT:
+        return
+    if document.category is not None:
+        yield f'An accept has no category, found "{document.category}": use null, or reject.'
+    if document.next_step is not None:
+        yield "An accept has no next_step: use null, or reject if it has to be done first."
+    for criterion in document.criteria:
+        if criterion.status is not CriterionStatus.MET:
+            yield f"An accept needs every criterion met, {criterion.id} is {criterion.status}: reject, say cannot_tell, or correct it."
+        elif not criterion.evidence:
+            yield f"An accept needs evidence for every criterion: point at the line that meets {criterion.id}."
+    for condition in document.conditions:
+        if condition.state is ConditionState.OPEN:
+            yield f"An accept needs every closing condition resolved, {condition.id} is open: reject, or correct it."
+    if not document.criteria and not document.evidence:
+        yield "An accept needs evidence: point at the lines that convinced you."
+
+
+def reject_without_grounds(document: ReplyDocument, _: ReplyRequirements) -> Iterator[str]:
+    """A reject names what it is, where, and the one thing to do."""
+    if document.decision is not Leaning.REJECT:
+        return
+    if document.category is None:
+        yield "A reject needs its category."
+    if document.next_step is None:
+        yield "A reject needs its next_step: the one concrete change that would turn it into an accept."
+    if not document.evidence and not any(criterion.status in UNMET for criterion in document.criteria):
+        yield "A reject needs evidence: point at the place that has to change, or at a criterion that is not met."
+
+
+def wide_reject_without_direction(document: ReplyDocument, asked: ReplyRequirements) -> Iterator[str]:
+    """A reject of a change over many files says what to build on. Asked for once: a direction can do without."""
+    if asked.is_wide and document.decision is Leaning.REJECT:
+        for name in ("what_works", "what_does_not"):
+            if not getattr(document, name):
+                yield f"{name}: this change is over many files: name what its author can build on, and what has to move."
+
+
+def _category_without_reject(document: ReplyDocument, _: ReplyRequirements) -> Iterator[str]:
+    if document.decision is Leaning.CANNOT_TELL and document.category is not None:
+        yield f'Only a reject has a category, found "{document.category}": use null, or reject.'
+
+
+def _more_than_one_step(document: ReplyDocument, _: ReplyRequirements) -> Iterator[str]:
+    count = len(_ITEM.findall(document.next_step or ""))
+    if count > 1:
+        yield f"next_step: expected the one step that helps most, found a list of {count}; say it as one direction."
+
+
+def _score_on_the_wrong_side(document: ReplyDocument, _: ReplyRequirements) -> Iterator[str]:
+    scores = scores_of(document)
+    if not scores or document.decision is Leaning.CANNOT_TELL:
+        return
+    accepting = is_accepting(scores)
+    if accepting is (document.decision is Leaning.ACCEPT):
+        return
+    computed = f"(2 × lowest + mean) / 3 is {strength(scores):.2f}"
+    if accepting:
+        yield f"The scores contradict the reject: {computed}, expected below {DECISION_LINE}. Score what the failure touches 3 or lower."
+    else:
+        yield f"The scores contradict the accept: {computed}, expected at least {DECISION_LINE}. Reject, or correct the scores."
+
+
+def _broken_and_still_scored(document: ReplyDocument, _: ReplyRequirements) -> Iterator[str]:
+    """A complete failure has the lowest scores, and a next step aimed at its cause (Simmer)."""
+    if document.breakdown not in BROKEN:
+        return
+    what = document.breakdown
+    if document.decision is not Leaning.REJECT:
+        yield f"A {what} is a reject, found {document.decision}: reject, or say breakdown none."
+    if any(score.score != LOWEST_SCORE for score in scores_of(document)):
+        yield f"A {what} scores 1 on every criterion: correct the scores, or say breakdown none."
+    if document.next_step and not _is_step_aimed(document):
+        yield f"The next_step of a {what} aims at its cause: name the file or the criterion that it is about."
+
+
+def _is_step_aimed(document: ReplyDocument) -> bool:
+    """Whether the next step names a place or an unmet criterion; `retry` stands for `src/retry.py`."""
+    step_words = frozenset(_WORD.findall((document.next_step or "").casefold()))
+    unmet = (criterion.id for criterion in document.criteria if criterion.status in UNMET)
+    names = (*(location.path for location in document.evidence), *unmet)
+    stems = (name.rpartition("/")[2].partition(".")[0].casefold() for name in names)
+    return any(frozenset(_WORD.findall(stem)) <= step_words for stem in stems)
+
+
+def _suspected_and_still_decided(document: ReplyDocument, _: ReplyRequirements) -> Iterator[str]:
+    if document.breakdown is not Breakdown.INFRASTRUCTURE:
+        return
+    if document.decision is not Leaning.CANNOT_TELL:
+        yield f"What the infrastructure did says nothing about the change, found {document.decision}: say cannot_tell."
+    if document.next_step is None:
+        yield "A suspected failure of the infrastructure needs its next_step: say which run to repeat."
+
+
+RULES: Final[tuple[ReplyRule, ...]] = (
+    _out_of_range,
+    _left_empty,
+    _not_what_was_asked,
+    accept_with_reservations,
+    reject_without_grounds,
+    _category_without_reject,
+    _more_than_one_step,
+    _score_on_the_wrong_side,
+    _broken_and_still_scored,
+    _suspected_and_still_decided,
+)
+
+
+CheckedPlace = EvidencePointer | str
+Narrowed = TypeVar("Narrowed", ReplyDocument, CriterionReply, ConditionReply, SettledReply)
+
+
+@dataclass(frozen=True)
+class LocatedReply:
+    """A reply without its wrong places. `problems`: what was wrong with each; `checked_places`: every place and its check."""
+
+    document: ReplyDocument
+    problems: tuple[str, ...]
+    checked_places: tuple[tuple[PlaceReply, CheckedPlace], ...]
+
+    def pointers(self, places: tuple[PlaceReply, ...]) -> tuple[EvidencePointer, ...]:
+        checked = dict(self.checked_places)
+        results = (checked[location] for location in places)
+        return tuple(dict.fromkeys(result for result in results if isinstance(result, EvidencePointer)))
+
+
+def locate_places(document: ReplyDocument, asked: ReplyRequirements) -> LocatedReply:
+    """Check every place of a reply."""
+    answers = (*document.criteria, *document.conditions, *document.settled)
+    places = (*document.evidence, *(location for answer in answers for location in answer.evidence))
+    checked = {location: _pointer(location, asked) for location in places}
+    right = frozenset(location for location, result in checked.items() if isinstance(result, EvidencePointer))
+    problems = tuple(dict.fromkeys(result for result in checked.values() if isinstance(result, str)))
+    left = _keep_places(document, right) if problems else document
+    return LocatedReply(left, problems, tuple(checked.items()))
+
+
+def _keep_places(document: ReplyDocument, right: frozenset[PlaceReply]) -> ReplyDocument:
+    """The reply with these places only.
+
+    A criterion that named places and has none left is open, unless it is missing: what is there needs a place to show it.
+    """
+
+    def narrow(answer: Narrowed) -> Narrowed:
+        return answer.model_copy(
+            update={"evidence": tuple(location for location in answer.evidence if location in right)}
+        )
+
+    criteria: list[CriterionReply] = []
+    for criterion in document.criteria:
+        left = narrow(criterion)
+        is_lost = bool(criterion.evidence) and not left.evidence and criterion.status is not CriterionStatus.MISSING
+        criteria.append(left.model_copy(update={"status": CriterionStatus.UNVERIFIABLE}) if is_lost else left)
+    return narrow(document).model_copy(
+        update={
+            "criteria": tuple(criteria),
+            "conditions": tuple(narrow(condition) for condition in document.conditions),
+            "settled": tuple(narrow(answer) for answer in document.settled),
+        }
+    )
+
+
+def _pointer(reply_place: PlaceReply, asked: ReplyRequirements) -> CheckedPlace:
+    path = (asked.paths or {}).get(reply_place.path, reply_place.path)
+    if reply_place.line is None:
+        if path not in asked.bare_names:
+            return (
+                f"`{reply_place.path}`: which line? Only a changed file without any shown line is cited with line null."
+            )
+    elif reply_place.line < 1:
+        return f"`{reply_place.path}`: line {reply_place.line} does not exist, lines are counted from 1."
+    if reply_place.end_line is not None and (reply_place.line is None or reply_place.end_line < reply_place.line):
+        return f"`{reply_place.path}`: end_line {reply_place.end_line} needs a line that is not after it."
+    if not path:
+        return "A place in the evidence has an empty path."
+    pointer = EvidencePointer(
+        path=path,
+        line=reply_place.line,
+        end_line=reply_place.end_line,
+        side=reply_place.side,
+        quote=reply_place.quote,
+        note=reply_place.note,
+    )
+    return asked.places.check(pointer)
+
 
 PLACE_NOT_FOUND: Final = "the place that was named for it does not exist"
 """The note of a criterion that the model called met without a place that exists."""

@@ -8,7 +8,7 @@ from tests.worker.judge.making import DIFF, dossier, new_file
 from worker.domain.dossier import Criterion, Issue, UnreadFile, UnreadReason
 from worker.domain.verdict.verdict import Coverage
 from worker.dossier.diff.parser import diff_of
-from worker.judge.checks.coverage import coverage_of, mentions_unread_as_missing
+from worker.judge.checks.evidence import coverage_of, mentions_unread_as_missing
 
 LOGO = "diff --git a/logo.png b/logo.png\nnew file mode 100644\nindex 0000000..1111111\nBinary files /dev/null and b/logo.png differ\n"
 OLD_LOGO = "diff --git a/old.png b/old.png\ndeleted file mode 100644\nindex 1111111..0000000\nBinary files a/old.png and /dev/null differ\n"

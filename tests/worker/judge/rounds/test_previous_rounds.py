@@ -26,7 +26,7 @@ from worker.dossier.diff.parser import diff_of, hash_changed_lines
 from worker.judge.checks.ci_status import read_ci
 from worker.judge.checks.evidence import Places
 from worker.judge.judge import judge
-from worker.judge.llm.sections import calibration_sections
+from worker.judge.llm.prompt import calibration_sections
 from worker.judge.rounds.previous_rounds import (
     ChangedLines,
     OpenCondition,
