@@ -115,19 +115,17 @@ def find_call_chains(
 def _build_chain(call: Node) -> _ChainWithCalls:
     """The chain of which this is the last call."""
     top = _find_top(call)
-    return _ChainWithCalls(CallChain(top, tuple(reversed(list(_links(top))))), tuple(_calls(call)))
+    calls: list[tuple[int, int]] = []
+    node: Node | None = call
+    while node is not None:
+        if node.type in _CALLING:
+            calls.append((node.start_byte, node.end_byte))
+        node = _field(node, _INNER) or (first_child(node) if node.type in _LINKING else None)
+    return _ChainWithCalls(CallChain(top, tuple(reversed(list(_links(top))))), tuple(calls))
 
 
 def _find_top(call: Node) -> Node:
     return outermost(call, lambda around: around.type in _LINKING and around.start_byte == call.start_byte)
-
-
-def _calls(call: Node) -> Iterator[tuple[int, int]]:
-    node: Node | None = call
-    while node is not None:
-        if node.type in _CALLING:
-            yield node.start_byte, node.end_byte
-        node = _field(node, _INNER) or (first_child(node) if node.type in _LINKING else None)
 
 
 def _links(top: Node) -> Iterator[ChainLink]:

@@ -58,7 +58,9 @@ def find_examples(change: CodeChange) -> tuple[ChangedFunction, ...]:
     """New functions of examples, benchmarks and the documentation's tools, without templates and texts for learners."""
     files = (file for file in change.files if file.language is not None and file.role is FileRole.EXAMPLE)
     touched = _find_touched(file for file in files if not _TO_FILL.search(file.path))
-    return tuple(new for new in touched if _is_new(new, change) and _is_run(new.function))
+    fresh = [new for new in touched if _is_new(new, change)]
+    # a benchmark of Rust is marked as a test is, and is none
+    return tuple(new for new in fresh if not is_declaration(new.function) or _BENCHMARK.search(new.function.attributes))
 
 
 @memoized
@@ -95,11 +97,6 @@ _BENCHMARKS: Final = pattern(r"(?:^|/)[\w.-]*bench(?:es|marks?)?/", 2)
 _TO_FILL: Final = pattern(
     r"template|scaffold|skeleton|boilerplate|tutorial|exercise|workshop|learn|snippet|stub|starter", 2
 )
-
-
-def _is_run(function: Function) -> bool:
-    """A benchmark of Rust is marked as a test is, and is none."""
-    return not is_declaration(function) or _BENCHMARK.search(function.attributes) is not None
 
 
 def is_runnable_example(file: AnalyzedFile) -> bool:
@@ -209,11 +206,19 @@ def is_declaration(function: Function) -> bool:
     if language is Language.PYTHON:
         return _is_python_declaration(function, function.attributes)
     if language is Language.RUST:
-        return _is_rust_declaration(function)
+        return _TESTS.search(function.attributes) is not None or any(map(_declares_rust, ancestors(function.node)))
     owner = function.container
     is_in_interface = owner is not None and owner.type in {"interface_declaration", "annotation_type_declaration"}
     is_declared = is_in_interface and not cannot_be_overridden(function)
     return is_declared or _DECLARING.search(function.attributes) is not None
+
+
+def _declares_rust(around: Node) -> bool:
+    """Whether it is a trait, or a module that is built for tests alone."""
+    if around.type != "mod_item":
+        return around.type == "trait_item"
+    above = siblings_above(around, lambda node: node.type in {"attribute_item", "line_comment", "block_comment"})
+    return _TESTS.search(" ".join(map(text_of, above))) is not None
 
 
 def is_run_by_a_framework(function: Function) -> bool:
@@ -239,7 +244,9 @@ def is_concrete_in_abstract_class(function: Function) -> bool:
 
 
 def _is_python_declaration(function: Function, decorators: str) -> bool:
-    if _is_type_checking_only(function) or _is_among_stubs(function):
+    branches = (around for around in ancestors(function.node) if around.type == "if_statement")
+    is_typing = any(text_of(branch.child_by_field_name("condition")).endswith("TYPE_CHECKING") for branch in branches)
+    if is_typing or _is_among_stubs(function):
         return True
     if _DECLARING.search(decorators) or "@" in _PLAIN_DECORATOR.sub("", decorators):
         return True  # the effect of an unknown decorator on an empty body is unknown
@@ -250,12 +257,6 @@ def _is_python_declaration(function: Function, decorators: str) -> bool:
     return _ABSTRACT_BASES.search(bases) is not None or "abstractmethod" in text_of(owner)
 
 
-def _is_type_checking_only(function: Function) -> bool:
-    """Whether it is below `if TYPE_CHECKING:`, where nothing is run."""
-    branches = (ancestor for ancestor in ancestors(function.node) if ancestor.type == "if_statement")
-    return any(text_of(branch.child_by_field_name("condition")).endswith("TYPE_CHECKING") for branch in branches)
-
-
 def _is_among_stubs(function: Function) -> bool:
     """Whether it and its neighbour are dots alone, as in a protocol whose head is not shown."""
     if [text_of(statement) for statement in function.statements] != ["..."]:
@@ -263,20 +264,6 @@ def _is_among_stubs(function: Function) -> bool:
     lines = function.source.lines
     near = (function.first_line - function.source.first_line - 1, function.last_line - function.source.first_line + 1)
     return any(0 <= row < len(lines) and lines[row].rstrip().endswith(": ...") for row in near)
-
-
-def _is_rust_declaration(function: Function) -> bool:
-    if _TESTS.search(function.attributes):
-        return True
-    return any(
-        around.type == "trait_item" or (around.type == "mod_item" and _TESTS.search(_attributes_above(around)))
-        for around in ancestors(function.node)
-    )
-
-
-def _attributes_above(node: Node) -> str:
-    types = {"attribute_item", "line_comment", "block_comment"}
-    return " ".join(map(text_of, siblings_above(node, lambda above: above.type in types)))
 
 
 def is_hook(function: Function) -> bool:

@@ -153,17 +153,15 @@ def find_block(view: HeadLines, line: int) -> range:
     """The lines of the step, job or mapping that this line is a key of, with the line that names it."""
     lines, at = view.lines, line - view.first_line
     depth, start = _depth(lines[at]), at
-    while start and at - start < _MOST_BLOCK_LINES and not _begins_item(lines[start], depth):
+    while start and at - start < _MOST_BLOCK_LINES:
+        if lines[start].lstrip().startswith("- ") and _depth(lines[start]) == depth:
+            break  # a step begins here
         start -= 1
         if lines[start].strip() and _depth(lines[start]) < depth:
             break
     behind = range(at + 1, min(at + _MOST_BLOCK_LINES, len(lines)))
     outside = (row for row in behind if lines[row].strip() and indentation_of(lines[row]) < depth)
     return range(start + view.first_line, next(outside, behind.stop) + view.first_line)
-
-
-def _begins_item(text: str, depth: int) -> bool:
-    return text.lstrip().startswith("- ") and _depth(text) == depth
 
 
 def _depth(text: str) -> int:

@@ -124,19 +124,14 @@ _DOUBLE: Final = pattern(r"^(?:Mock|Fake)\w+(?<!Tests)(?<!Test)$")
 @lru_cache(maxsize=4096)
 def role_of(path: str) -> FileRole:
     folders = path.split("/")[:-1]
-    if _is_foreign(path, folders):
+    # no build of Go or Rust leaves sources in `build/`: there it is a package about building
+    own = "build" if language_of(path) in {Language.GO, Language.RUST} else ""
+    is_theirs = any(folder != own and _FOREIGN_FOLDERS.match(folder) for folder in folders)
+    if is_theirs or _FOREIGN_NAMES.search(path) or _has_custom(_FOREIGN_CUSTOMS, path):
         return FileRole.FOREIGN
     if _is_test(path, folders):
         return FileRole.TEST
     return FileRole.EXAMPLE if any(map(_EXAMPLE_FOLDERS.match, folders)) else FileRole.PRODUCTION
-
-
-def _is_foreign(path: str, folders: list[str]) -> bool:
-    # no build of Go or Rust leaves sources in `build/`: there it is a package about building
-    own = "build" if language_of(path) in {Language.GO, Language.RUST} else ""
-    if any(folder != own and _FOREIGN_FOLDERS.match(folder) for folder in folders) or _FOREIGN_NAMES.search(path):
-        return True
-    return _has_custom(_FOREIGN_CUSTOMS, path)
 
 
 def _is_test(path: str, folders: list[str]) -> bool:

@@ -230,7 +230,10 @@ def proof_of_matcher(name: str, texts: list[str]) -> Proof | None:
     for form, argument, proof in _PAIR_RULES:
         if _has_form(name, form) and any(map(argument.fullmatch, pair)):
             return proof
-    return Proof.PRESENCE if _has_huge_margin(name, texts) else _prove_size(name, *pair)
+    # no number reaches its limit, or it allows a margin of millions
+    is_no_limit = _has_form(name, _BELOW) and bool(_HUGE.fullmatch(texts[1])) and not texts[1][:1].isdigit()
+    has_huge_margin = _has_form(name, _NEAR) and any(map(_HUGE.fullmatch, texts[_PAIR:]))
+    return Proof.PRESENCE if is_no_limit or has_huge_margin else _prove_size(name, *pair)
 
 
 @lru_cache(maxsize=4096)
@@ -259,13 +262,6 @@ def _prove_size(name: str, subject: str, bound: str) -> Proof | None:
         return None
     proofs = {"0": Proof.NOTHING, "1": Proof.PRESENCE} if is_least else {"-1": Proof.NOTHING, "0": Proof.PRESENCE}
     return proofs.get(bound)
-
-
-def _has_huge_margin(name: str, texts: list[str]) -> bool:
-    """Whether it allows a margin of millions, or compares with a limit that no number reaches."""
-    if _has_form(name, _BELOW) and _HUGE.fullmatch(texts[1]) is not None and not texts[1][:1].isdigit():
-        return True
-    return _has_form(name, _NEAR) and any(map(_HUGE.fullmatch, texts[_PAIR:]))
 
 
 _LONGEST_CHECK: Final = 80

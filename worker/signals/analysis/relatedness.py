@@ -102,11 +102,6 @@ def common_stems() -> frozenset[str]:
     return frozenset(map(stem, _COMMON.split()))
 
 
-@lru_cache(maxsize=1)
-def _usage_stems() -> frozenset[str]:
-    return frozenset(map(stem, _USAGE_WORDS.split()))
-
-
 def split_path(path: str) -> frozenset[str]:
     return stems_in(" ".join(part.partition(".")[0] for part in path.split("/")))
 
@@ -115,7 +110,8 @@ def path_subject(path: str) -> frozenset[str]:
     """The subject of a file by its name: `tests/test_retry_policy.py` and `retryPolicy.ts` have the same."""
     *folders, name = path.split("/")
     bare = name.partition(".")[0]
-    return stems_in(folders[-1] if folders and bare in _NAMELESS else bare) - _usage_stems()
+    stems = stems_in(folders[-1] if folders and bare in _NAMELESS else bare)
+    return stems.difference(map(stem, _USAGE_WORDS.split()))
 
 
 def subject_folders(path: str) -> tuple[str, ...]:

@@ -149,14 +149,15 @@ def is_removal_declared(change: CodeChange, test: Test | None = None) -> bool:
         return True
     issues = change.dossier.issues
     texts = [text for issue in issues for text in (issue.title, issue.body[:_MOST_ASKED])]
-    asking = (match[0] for text in texts or [_title_subject(change)] for match in _ASKS_TO_REMOVE.finditer(text))
-    return any(_NAMES_TESTS.search(line) or (test is not None and _names_test(line, test)) for line in asking)
-
-
-def _names_test(line: str, test: Test) -> bool:
-    """Whether the line has the test's name, or a long word of it: what is removed is what it tests."""
+    asking = [match[0] for text in texts or [_title_subject(change)] for match in _ASKS_TO_REMOVE.finditer(text)]
+    if any(map(_NAMES_TESTS.search, asking)):
+        return True
+    if test is None:
+        return False
+    # the test's name, or a long word of it: what is removed is what it tests
     parts = {word.casefold() for word in _NAME_PARTS.findall(test.name) if len(word) >= _LONG_PART}
-    return test.name in line or not parts.isdisjoint(map(str.casefold, _NAME_PARTS.findall(line)))
+    words = {word.casefold() for line in asking for word in _NAME_PARTS.findall(line)}
+    return any(test.name in line for line in asking) or not parts.isdisjoint(words)
 
 
 def is_ci_removal_declared(change: CodeChange) -> bool:

@@ -268,8 +268,14 @@ def _find_older_types(file: AnalyzedFile) -> frozenset[str]:
 
 def is_passed_as_value(function: Function, change: CodeChange) -> bool:
     """Whether the change hands the function to code that decides what it has to accept."""
-    is_plain = function.scope in {FunctionScope.MODULE, FunctionScope.FUNCTION} and not function.type_name
-    return is_plain and (function.name in references.find_passed_names(change) or _is_default(function))
+    if function.scope not in {FunctionScope.MODULE, FunctionScope.FUNCTION} or function.type_name:
+        return False
+    if function.name in references.find_passed_names(change):
+        return True
+    # the place of a missing argument: `if callback is None: def callback(reply): return None`
+    around = (ancestor.child_by_field_name("parameters") for ancestor in ancestors(function.node))
+    parameters = next((node for node in around if node is not None), None)
+    return re.search(rf"\b{re.escape(function.name)}\b", text_of(parameters)) is not None
 
 
 def is_replaceable(function: Function, change: CodeChange) -> bool:
@@ -281,13 +287,6 @@ def is_replaceable(function: Function, change: CodeChange) -> bool:
         return False
     call = f"{function.type_name}.{function.name}("
     return not any(call in line for file in change.files for line in file.diff.added_texts)
-
-
-def _is_default(function: Function) -> bool:
-    """Whether it takes the place of a missing argument: `if callback is None: def callback(reply): return None`."""
-    around = (ancestor.child_by_field_name("parameters") for ancestor in ancestors(function.node))
-    parameters = next((node for node in around if node is not None), None)
-    return re.search(rf"\b{re.escape(function.name)}\b", text_of(parameters)) is not None
 
 
 def is_required_by_framework(function: Function) -> bool:
@@ -352,7 +351,12 @@ def is_named_idle(function: Function) -> bool:
 def is_platform_variant(changed: ChangedFunction) -> bool:
     """Whether it stands in for the same function of another platform or feature."""
     file, function = changed
-    if _STAND_IN_FILE.search(file.path) or (_PLATFORM.search(function.attributes) and not _is_only_variant(function)):
+    if _STAND_IN_FILE.search(file.path):
+        return True
+    # built with a feature of Rust, it may be the only function of its file that has the name
+    is_plain = function.container is None and _FEATURE.fullmatch(function.attributes) is not None
+    is_only = is_plain and function.source.is_whole and function.source.text.count(f"fn {function.name}") == 1
+    if _PLATFORM.search(function.attributes) and not is_only:
         return True
     if any(_has_macro_body(node) for node in ancestors(function.node) if node.type in {"mod_item", "impl_item"}):
         return True
@@ -366,12 +370,6 @@ def is_named_after_a_platform(file: AnalyzedFile) -> bool:
 def is_declared_refusal(text: str) -> bool:
     """Whether it fails with the message that something is not supported or implemented here."""
     return _REFUSES.search(text) is not None and _NOT_SUPPORTED.search(text) is not None
-
-
-def _is_only_variant(function: Function) -> bool:
-    """Whether it is built with a feature of Rust, and no other function of its file has the name."""
-    is_plain = function.container is None and _FEATURE.fullmatch(function.attributes) is not None
-    return is_plain and function.source.is_whole and function.source.text.count(f"fn {function.name}") == 1
 
 
 def _has_macro_body(around: Node) -> bool:

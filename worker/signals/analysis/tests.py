@@ -133,22 +133,19 @@ def find_tests(source: Source) -> tuple[Test, ...]:
 
 
 def _from_definition(function: Function) -> Test:
-    names, marks = _outer_names(function.node), function.attributes
     if function.source.language in MORE_LANGUAGES:
-        names = _outer_titles(function.node)
-        marks = "\n".join([marks, *(text_of(note) for note in function.nodes_above if is_comment(note))])
-    return Test(function.name, tuple(names), function, function.node, marks)
+        notes = (text_of(note) for note in function.nodes_above if is_comment(note))
+        marks = "\n".join([function.attributes, *notes])
+        return Test(function.name, tuple(_outer_titles(function.node)), function, function.node, marks)
+    outer = (around for around in ancestors(function.node) if around.type in _NAMED_SCOPES)
+    names = [text_of(around.child_by_field_name("name")) for around in outer]
+    return Test(function.name, tuple(reversed(names)), function, function.node, function.attributes)
 
 
 _NAMED_SCOPES: Final = frozenset(
     {"class_definition", "class_declaration", "mod_item", "function_definition", "function_item", "method_declaration"}
 )
 _MORE_SCOPES: Final = frozenset({"class", "module", "class_declaration", "object_declaration", "struct_declaration"})
-
-
-def _outer_names(node: Node) -> Iterable[str]:
-    outer = (ancestor for ancestor in ancestors(node) if ancestor.type in _NAMED_SCOPES)
-    return reversed([text_of(ancestor.child_by_field_name("name")) for ancestor in outer])
 
 
 def _outer_titles(node: Node) -> Iterable[str]:
@@ -320,14 +317,19 @@ def _find_callbacks(source: Source) -> Iterator[Test]:
         if called is None or not (called.text in chosen or _runs_a_test(called)):
             continue
         args = arguments(call)
-        function = _find_callback(args[1:])
+        # a callback may be wrapped once: `fakeAsync(() => ...)`
+        wrapped = (
+            inner for argument in args[1:] if argument.type == "call_expression" for inner in arguments(argument)
+        )
+        function = next((node for node in (*args[1:], *wrapped) if node.type in _CALLBACKS), None)
         body = function.child_by_field_name("body") if function is not None else None
         if function is None or body is None:
             continue
         if args[1].type == "identifier" and body.named_child_count == 0:
             continue  # an argument of a macro: `test("a", macro, () => {})`
-        outer = tuple(_describe_titles(call))
-        yield Test(_title(args[0]), outer, Function(function, body, source), call, text_of(called))
+        lists = (arguments(around) for around in ancestors(call) if around.type == "call_expression")
+        outer = [_title(outer[0]) for outer in lists if outer and "string" in outer[0].type]  # of `describe`
+        yield Test(_title(args[0]), tuple(reversed(outer)), Function(function, body, source), call, text_of(called))
 
 
 def _runs_a_test(called: Node) -> bool:
@@ -349,20 +351,8 @@ def _runs_a_test(called: Node) -> bool:
     return at is not None and at.type == "identifier" and text_of(at) in _RUNNERS
 
 
-def _find_callback(args: list[Node]) -> Node | None:
-    """The function among the arguments, which may be wrapped once (`fakeAsync(() => ...)`)."""
-    wrapped = [inner for argument in args if argument.type == "call_expression" for inner in arguments(argument)]
-    return next((argument for argument in (*args, *wrapped) if argument.type in _CALLBACKS), None)
-
-
 def _title(node: Node) -> str:
     return text_of(node).strip("'\"`")[:_LONGEST_NAME]
-
-
-def _describe_titles(call: Node) -> Iterable[str]:
-    """The titles of the `describe` blocks around it, outermost first."""
-    lists = (arguments(around) for around in ancestors(call) if around.type == "call_expression")
-    return reversed([_title(args[0]) for args in lists if args and "string" in args[0].type])
 
 
 _BLOCK_RUNNERS: Final = {
