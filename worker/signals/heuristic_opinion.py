@@ -171,15 +171,12 @@ class _OpinionBuilder:
         self._signals |= {"unrelatedness": round(apart, 3), "shortfall": round(short, 3)}
         score = PRIOR_SCORE * left * (1 - TIES_WEIGHT * apart) * (1 - TIES_WEIGHT * short)
         confidence = UNSURE_CONFIDENCE + UNSURE_RANGE * (1 - left)
-        if self._has_contradiction(weights):
+        listed = any(not criterion.inferred for criterion in self._change.dossier.criteria or ())
+        if listed and not self._in_doubt and max(weights.values(), default=0.0) >= STRONG_WEIGHT:
             self._signals["contradiction"] = True
             confidence -= CONTRADICTED_SCORE
         score = max(0.0, score - DOUBTED_SCORE) if self._doubt else score
         return self._build_opinion(score, confidence, obstacle or self._reason(), obstacle=obstacle)
-
-    def _has_contradiction(self, weights: dict[str, float]) -> bool:
-        listed = any(not criterion.inferred for criterion in self._change.dossier.criteria or ())
-        return listed and not self._in_doubt and max(weights.values(), default=0.0) >= STRONG_WEIGHT
 
     def _reason(self) -> str:
         if self._findings:
@@ -191,12 +188,9 @@ class _OpinionBuilder:
 
 def _summarize(findings: "list[Finding] | tuple[Finding, ...]", kind: str) -> str:
     """The notes and locations of the first findings."""
-    shown = [f"{finding.note}{_location(finding)}" for finding in findings[:_MOST_NAMED]]
+    shown: list[str] = []
+    for finding in findings[:_MOST_NAMED]:
+        location = finding.path if finding.line is None else f"{finding.path}:{finding.line}"
+        shown.append(f"{finding.note} ({location})" if finding.path is not None else finding.note)
     more = f", and {len(findings) - _MOST_NAMED} more" if len(findings) > _MOST_NAMED else ""
     return f"{kind}: {'; '.join(shown)}{more}"
-
-
-def _location(finding: Finding) -> str:
-    if finding.path is None:
-        return ""
-    return f" ({finding.path})" if finding.line is None else f" ({finding.path}:{finding.line})"

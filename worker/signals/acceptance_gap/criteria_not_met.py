@@ -192,16 +192,14 @@ def judge_criteria(change: CodeChange) -> tuple[CriterionVerdict, ...]:
 
     A word that does not occur proves nothing: what does the work may have another name.
     """
-    return tuple(_judge_gap(gap, change) for gap in find_gaps(change))
-
-
-def _judge_gap(gap: Gap, change: CodeChange) -> CriterionVerdict:
-    name = gap.terms.criterion.id
-    if proof := _find_proven_absent(gap.terms, change):
-        return CriterionVerdict(id=name, status=CriterionStatus.MISSING, note=proof)
-    evidence = build_index(change).find_evidence(gap.terms)
-    note = describe_gap(gap) if gap.size >= _PARTIAL_GAP else ""
-    return CriterionVerdict(id=name, status=CriterionStatus.UNVERIFIABLE, note=note, evidence=evidence)
+    verdicts: list[CriterionVerdict] = []
+    for gap in find_gaps(change):
+        proof, name = _find_proven_absent(gap.terms, change), gap.terms.criterion.id
+        evidence = () if proof else build_index(change).find_evidence(gap.terms)
+        note = proof or (describe_gap(gap) if gap.size >= _PARTIAL_GAP else "")
+        status = CriterionStatus.MISSING if proof else CriterionStatus.UNVERIFIABLE
+        verdicts.append(CriterionVerdict(id=name, status=status, note=note, evidence=evidence))
+    return tuple(verdicts)
 
 
 def _find_proven_absent(terms: CriterionTerms, change: CodeChange) -> str:
@@ -423,16 +421,13 @@ def _is_document(path: str) -> bool:
 
 
 def _proof_of_name(name: CriterionName, terms: CriterionTerms, index: ChangeIndex, named: frozenset[str]) -> float:
-    proofs = [_proof_of_part(part, terms, index, named) for part in name.parts]
+    """The mean proof of its parts by the best unit of each; only for one that no unit holds, the whole texts are read."""
+    proofs: list[float] = []
+    for part in name.parts:
+        units = [(_proof_of_unit(unit, terms), not named or unit.path in named) for unit in index.units_named(part)]
+        held = max((proof if is_here else proof * _ELSEWHERE for proof, is_here in units), default=None)
+        proofs.append((_UNCHANGED if part in index.texts else 0.0) if held is None else held)
     return sum(proofs) / len(proofs)
-
-
-def _proof_of_part(part: str, terms: CriterionTerms, index: ChangeIndex, named: frozenset[str]) -> float:
-    """The proof of the best unit; only for a part that no unit holds, the whole texts are read."""
-    units = index.units_named(part)
-    if not units:
-        return _UNCHANGED if part in index.texts else 0.0
-    return max(_proof_of_unit(unit, terms) * (_ELSEWHERE if named and unit.path not in named else 1) for unit in units)
 
 
 def _proof_of_words(terms: CriterionTerms, index: ChangeIndex) -> float:

@@ -202,7 +202,8 @@ def _find_rewordings(file: AnalyzedFile, syntax: DocumentSyntax, base: str, head
     """What of the change is more than a correction of the document's words."""
     for line in file.diff.added_lines:
         for atom in split_line(line.text, syntax):
-            if not _is_keepable(atom):
+            is_invisible = any(unicodedata.category(letter) in _INVISIBLE and letter != " " for letter in atom.text)
+            if is_invisible or (atom.kind is AtomKind.NAME and "<" in atom.text):  # HTML
                 yield _obstacle_at(file, line, f"{_escape(atom.text)} is no plain word")
     document_words = _DocumentWords(*(frozenset(_WORD.findall(text.casefold())) for text in (base, head)))
     for hunk in file.diff.hunks:
@@ -216,13 +217,6 @@ def _find_rewordings(file: AnalyzedFile, syntax: DocumentSyntax, base: str, head
         elif _find_punctuation(hunk, LineKind.REMOVED) != _find_punctuation(hunk, LineKind.ADDED):
             line = next(line for line in hunk.lines if line.kind is not LineKind.CONTEXT)
             yield _obstacle_at(file, line, "punctuation changes in a question, or beside a negation or a duty")
-
-
-def _is_keepable(atom: TextAtom) -> bool:
-    """Whether the atom may stay as it is: not if it holds HTML, or a character that is not seen."""
-    if atom.kind is AtomKind.NAME and "<" in atom.text:
-        return False
-    return not any(unicodedata.category(letter) in _INVISIBLE and letter != " " for letter in atom.text)
 
 
 class _LinePart(NamedTuple):
@@ -375,18 +369,15 @@ def _describe_difference(old: _LinePart, new: _LinePart, *, is_removed: bool) ->
     if is_removed:
         return f"{_escape(old.visible_text)} is taken out"
     if new.atom.kind is AtomKind.LINK:
-        hosts = [_host_of(part.atom.text) for part in (old, new) if part.atom.kind is AtomKind.LINK]
+        links = [part.atom.text for part in (old, new) if part.atom.kind is AtomKind.LINK]
+        addresses = ((link, _parse_link(link)) for link in links)
+        hosts = [address.netloc if address is not None and address.netloc else link for link, address in addresses]
         if len({*hosts}) > 1:
             return f"the changed link leaves {_escape(hosts[0])} for {_escape(hosts[1])}"
         return f"the link to {_escape(hosts[-1])} is added or changed"
     if not old.is_changed:
         return f"{_escape(new.visible_text)} is added"
     return f"{_escape(old.visible_text)} becomes {_escape(new.visible_text)}, which is no mend of its spelling"
-
-
-def _host_of(link: str) -> str:
-    address = _parse_link(link)
-    return address.netloc if address is not None and address.netloc else link
 
 
 def _escape(text: str) -> str:

@@ -293,12 +293,9 @@ def _next_step(wrong: WrongCitation) -> str:
             assert_never(wrong.kind)
 
 
+@memoized
 def find_wrong_citations(change: CodeChange) -> tuple[WrongCitation, ...]:
     """The citations that the head tree contradicts, each target once."""
-    return change.cached(_check_citations)
-
-
-def _check_citations(change: CodeChange) -> tuple[WrongCitation, ...]:
     case = change.dossier.case
     if case is None:
         return ()

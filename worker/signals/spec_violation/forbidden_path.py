@@ -38,6 +38,7 @@ _GENERATED_FILES: Final = pattern(
 _CODE_FILES: Final = pattern(r"\.(?:py|[cm]?[jt]sx?|go|rs|java|kt|rb|cs|php|c|cc|cpp|h|swift|scala)$")
 _VERSION: Final = pattern(r"\bversion\b|^\s*['\"]?[@\w./-]+@|^\S+ v\d|^\s{2,4}['\"/]?[@\w./-]+[@/]\d")
 _WORDS: Final = pattern(r"\w+")
+_SHORTEST_NAME: Final = 4
 _MOST_LINES_BY_HAND: Final = 30
 _MOST_IN_LOCK: Final = 2
 """A package manager changes a version, its address and its hash together; one line alone was edited."""
@@ -115,7 +116,10 @@ def _is_touched(rule: RepoRule, diff: FileDiff) -> bool:
 
 
 def _build_violations(rule: RepoRule, target: str, file: AnalyzedFile, change: CodeChange) -> Iterator[RuleViolation]:
-    sure = rule.is_sure and not _is_path_requested(change, target)
+    # an issue names the path: its owner may have asked for it; shorter names are part of every text
+    name = target.rstrip("/*").rpartition("/")[2]
+    asked = " ".join(f"{issue.title} {issue.body}" for issue in change.dossier.issues)
+    sure = rule.is_sure and not (len(name) >= _SHORTEST_NAME and name in asked)
     by_hand = rule.is_by_hand or _LOCK_FILES.search(target) is not None or _GENERATED_FILES.search(target) is not None
     if rule.kind is RuleKind.OWN_PULL_REQUEST:
         if not any(_CODE_FILES.search(other.path) for other in change.files if other is not file):
@@ -142,13 +146,6 @@ def _first_line(file: AnalyzedFile) -> tuple[str, int | None, Side]:
     if removed is None:
         return file.path, None, Side.HEAD
     return file.diff.old_path or file.path, removed, Side.BASE
-
-
-def _is_path_requested(change: CodeChange, target: str) -> bool:
-    """Whether an issue names the path: its owner may have asked for it."""
-    name = target.rstrip("/*").rpartition("/")[2]
-    asked = " ".join(f"{issue.title} {issue.body}" for issue in change.dossier.issues)
-    return len(name) > 3 and name in asked  # noqa: PLR2004 - shorter names are part of every text
 
 
 def _find_edit_source(file: AnalyzedFile, target: str, change: CodeChange, *, is_copy: bool) -> EditSource:
@@ -204,7 +201,7 @@ def _mentions_tool(file: AnalyzedFile, change: CodeChange) -> bool:
     pull = change.dossier.pull_request
     own = pull.repository.casefold().split("/")
     parts = (part for part in file.path.split("/")[:-1] if part.casefold() not in own)
-    folders = {part for part in parts if len(part) > 3 and not _PLAIN_FOLDER.fullmatch(part)}  # noqa: PLR2004 - shorter ones are part of every text
+    folders = {part for part in parts if len(part) >= _SHORTEST_NAME and not _PLAIN_FOLDER.fullmatch(part)}
     is_named = any(re.search(rf"\b{re.escape(folder)}\b", pull.title) for folder in folders)
     return is_named or _TOOL.search(f"{pull.title}\n{pull.body}"[:20_000]) is not None
 

@@ -17,7 +17,7 @@ from worker.domain.verdict.verdict import Category
 from worker.dossier.diff.parser import ChangeKind, DiffLine
 from worker.dossier.repo_rules.parser import parse_guidance
 from worker.dossier.repo_rules.scope import DutyScope, RepoRule, RuleKind
-from worker.signals.analysis.change import AnalyzedFile, CodeChange, Source
+from worker.signals.analysis.change import AnalyzedFile, CodeChange, Source, memoized
 from worker.signals.analysis.file_roles import SCRIPT_LANGUAGES, FileRole, Language
 from worker.signals.analysis.functions import Function, FunctionScope, find_functions
 from worker.signals.analysis.syntax import begins_in_text, find, text_of
@@ -158,12 +158,9 @@ def _find_certain(change: CodeChange, *kinds: RuleKind) -> Iterator[SignalMatch]
     )
 
 
+@memoized
 def find_violations(change: CodeChange) -> tuple[RuleViolation, ...]:
     """The violations of all rules, in the order of the rules."""
-    return change.cached(_find_all)
-
-
-def _find_all(change: CodeChange) -> tuple[RuleViolation, ...]:
     rules = (rule for guidance in change.dossier.guidance for rule in parse_guidance(guidance))
     violations = (violation for rule in rules for violation in _FINDERS[rule.kind](rule, change))
     return tuple(islice(violations, _MOST_VIOLATIONS))
@@ -261,14 +258,9 @@ def _is_covered(rule: RepoRule, function: Function, file: AnalyzedFile, change: 
 
 def _is_exported(name: str, file: AnalyzedFile, change: CodeChange) -> bool:
     """Whether a private module lists the name as public, or the package around it imports it."""
-    if name in file.cached(_find_exported_names):
-        return True
+    listed = (quoted for listing in _LISTED.findall(file.head_text or "") for quoted in _QUOTED.findall(listing))
     package = change.texts.get(f"{file.path.rpartition('/')[0]}/__init__.py", "")
-    return re.search(rf"\b{re.escape(name)}\b", package) is not None
-
-
-def _find_exported_names(file: AnalyzedFile) -> frozenset[str]:
-    return frozenset(name for listing in _LISTED.findall(file.head_text or "") for name in _QUOTED.findall(listing))
+    return name in listed or re.search(rf"\b{re.escape(name)}\b", package) is not None
 
 
 def _is_at_top(function: Function) -> bool:
