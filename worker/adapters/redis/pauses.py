@@ -121,11 +121,12 @@ class RedisPausedHeads(RedisPart):
 
     def put(self, request: JudgeRequest) -> None:
         """Store a request until the pause ends; a newer one of the same pull request replaces it."""
-        key, repository = _shelf(request.pull), _place(request.pull).model_dump_json()
+        pull = request.pull
+        key, repository = keys.paused_heads(pull.installation_id, pull.repository_id), _place(pull).model_dump_json()
         look_at = find_server_time(self._wire) + self._look_ms
         write_all(
             self._wire,
-            ("HSET", key.name, keys.pull(request.pull).name, request.model_dump_json()),
+            ("HSET", key.name, keys.pull(pull).name, request.model_dump_json()),
             ("EXPIRE", key.name, key.seconds),
             ("ZADD", keys.PAUSED_REPOSITORIES.name, "LT", look_at, repository),
         )
@@ -160,10 +161,6 @@ class RedisPausedHeads(RedisPart):
             transaction.write("HDEL", shelf, pull_key)
         if waits == count:
             transaction.write("ZREM", keys.PAUSED_REPOSITORIES.name, paused.model_dump_json())
-
-
-def _shelf(pull: PullRef) -> keys.Key:
-    return keys.paused_heads(pull.installation_id, pull.repository_id)
 
 
 def _place(pull: PullRef) -> PausedRepository:

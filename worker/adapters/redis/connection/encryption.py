@@ -12,7 +12,7 @@ import secrets
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from pydantic import SecretStr
 
@@ -37,7 +37,7 @@ class Codec:
     """Encrypts with the first key of a ring and decrypts with any."""
 
     def __init__(self, ring: Iterable[bytes]) -> None:
-        self._ring = {_key_id(key): key for key in ring}
+        self._ring = {hashlib.sha256(b"assay key id" + key).digest()[:4]: key for key in ring}
         self._first = next(iter(self._ring))
 
     @property
@@ -51,7 +51,7 @@ class Codec:
 
         nonce = secrets.token_bytes(12)
         head = MAGIC + bytes([VERSION]) + self._first + nonce
-        sealed = AESGCM(self._ring[self._first]).encrypt(nonce, _packed(plain), head[:6] + key_name.encode())
+        sealed = AESGCM(self._ring[self._first]).encrypt(nonce, _zstd().compress(plain), head[:6] + key_name.encode())
         return head + sealed
 
     def open(self, sealed: bytes, key_name: str) -> bytes:
@@ -59,7 +59,11 @@ class Codec:
         from cryptography.exceptions import InvalidTag  # noqa: PLC0415 - not for `--help`
         from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # noqa: PLC0415 - not for `--help`
 
-        _check_version(sealed, key_name)
+        if sealed[:1] != MAGIC or len(sealed) < CIPHERTEXT.start:
+            raise Unreadable(f"{key_name} holds something that Assay did not write.")
+        if sealed[1] > VERSION:
+            problem = f"{key_name} was written in version {sealed[1]} of the format; this Assay reads up to {VERSION}."
+            raise Unreadable(f"{problem} Run the newer Assay that wrote it.")
         key = self._ring.get(sealed[KEY_ID])
         if key is None:
             raise Unreadable(f"{key_name} is encrypted with a key that {KEYS_SETTING} lacks. {RESTORE_HINT}")
@@ -67,7 +71,7 @@ class Codec:
             packed = AESGCM(key).decrypt(sealed[NONCE], sealed[CIPHERTEXT], sealed[:6] + key_name.encode())
         except InvalidTag as error:
             raise Unreadable(f"{key_name} was changed since it was stored, or belongs elsewhere.") from error
-        return _unpacked(packed)
+        return _zstd().decompress(packed)
 
 
 class SealedPart(RedisPart):
@@ -115,38 +119,10 @@ def _make_key(path: Path) -> None:
         draft.unlink()
 
 
-def _key_id(key: bytes) -> bytes:
-    return hashlib.sha256(b"assay key id" + key).digest()[:4]
-
-
-def _check_version(sealed: bytes, key_name: str) -> None:
-    if sealed[:1] != MAGIC or len(sealed) < CIPHERTEXT.start:
-        raise Unreadable(f"{key_name} holds something that Assay did not write.")
-    if sealed[1] > VERSION:
-        problem = f"{key_name} was written in version {sealed[1]} of the format; this Assay reads up to {VERSION}."
-        raise Unreadable(f"{problem} Run the newer Assay that wrote it.")
-
-
-if sys.version_info >= (3, 14):
-
-    def _packed(plain: bytes) -> bytes:
+def _zstd() -> Any:
+    """The standard library's module, or its backport."""
+    if sys.version_info >= (3, 14):
         from compression import zstd  # noqa: PLC0415 - not for `--help`
-
-        return zstd.compress(plain)
-
-    def _unpacked(packed: bytes) -> bytes:
-        from compression import zstd  # noqa: PLC0415 - not for `--help`
-
-        return zstd.decompress(packed)
-
-else:
-
-    def _packed(plain: bytes) -> bytes:
+    else:
         from backports import zstd  # noqa: PLC0415 - not for `--help`
-
-        return zstd.compress(plain)
-
-    def _unpacked(packed: bytes) -> bytes:
-        from backports import zstd  # noqa: PLC0415 - not for `--help`
-
-        return zstd.decompress(packed)
+    return zstd

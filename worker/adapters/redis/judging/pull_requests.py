@@ -13,7 +13,6 @@ from typing import Final
 from worker.adapters.redis import keys
 from worker.adapters.redis.connection.client import (
     RedisClient,
-    Reply,
     find_server_run,
     find_server_time,
     items,
@@ -103,7 +102,7 @@ class RedisPullRequests(RedisPart):
         last_call, name, fence, outside = map(text, items(last))
         if last_call == call:
             (request,) = yield from transaction.peek(("HGET", name, "req"))
-            return DispatchedJob(int(fence), _request(request), bool(outside))
+            return DispatchedJob(int(fence), read_json(JudgeRequest, text(request)), bool(outside))
         rooms = (whole(out) - whole(out_outside) < limits.total, whole(out_outside) < limits.outside)
         candidate = yield from find_next(transaction, DUE_QUEUES, rooms, limits.per_installation)
         if candidate is None:
@@ -113,7 +112,7 @@ class RedisPullRequests(RedisPart):
         save(transaction, pull, state, lifecycle.dispatch(state, whole(number), hold_ms, transaction.now))
         fields = ("call", call, "pull", keys.pull(pull).name, "fence", whole(number))
         transaction.write("HSET", keys.LAST_DISPATCH.name, *fields, "outside", "1" if state.is_outside else "")
-        return DispatchedJob(whole(number), _request_of(state), state.is_outside)
+        return DispatchedJob(whole(number), read_json(JudgeRequest, state.request or ""), state.is_outside)
 
     @in_transaction
     def next_to_open(self, transaction: Transaction, outside: int = 1) -> Operation[PendingCheckRun | None]:
@@ -127,7 +126,9 @@ class RedisPullRequests(RedisPart):
             return None
         pull, state = candidate
         save(transaction, pull, state, state._replace(opening_at=transaction.now + hold_ms))
-        return PendingCheckRun(state.head or "", _request_of(state), str(state.seq or ""), state.is_outside)
+        return PendingCheckRun(
+            state.head or "", read_json(JudgeRequest, state.request or ""), str(state.seq or ""), state.is_outside
+        )
 
     def mark_opened(self, pull: PullRef, head_sha: Sha, seq: str = "") -> None:
         """Record that this head has its check run, or is refused for good. Requests after *seq*, if given, stay pending."""
@@ -192,9 +193,11 @@ class RedisPullRequests(RedisPart):
             return None
         return LeasedJob(
             lease=PullRequestLease(self, pull, token, fence),
-            request=_with_first_seen(_with_kept_trigger(_request_of(state), state.flags), state),
+            request=_judged_request(state),
             attempt=state.attempts,
-            waiting_since=None if state.waiting_since is None else _time(state.waiting_since),
+            waiting_since=None
+            if state.waiting_since is None
+            else datetime.fromtimestamp(state.waiting_since / 1000, UTC),
             outage_count=state.outage_count or 0,
         )
 
@@ -407,7 +410,7 @@ class RedisPullRequests(RedisPart):
     def find_request(self, pull: PullRef) -> JudgeRequest | None:
         """The newest request of a pull request."""
         reply = self._wire.call("HGET", keys.pull(pull).name, "req")
-        return _request(reply) if reply else None
+        return read_json(JudgeRequest, text(reply)) if reply else None
 
     @in_transaction
     def record_base(self, transaction: Transaction, pull: PullRef, base: BaseHash) -> Operation[BaseHash]:
@@ -438,14 +441,6 @@ class RedisPullRequests(RedisPart):
         save(transaction, pull, state, change(state, transaction.now))
 
 
-def _request_of(state: PullRequestState) -> JudgeRequest:
-    return read_json(JudgeRequest, state.request or "")
-
-
-def _time(at_ms: float) -> datetime:
-    return datetime.fromtimestamp(at_ms / 1000, UTC)
-
-
 def _wait_ms(wait: timedelta) -> int:
     return max(0, milliseconds(wait.total_seconds()))
 
@@ -463,10 +458,6 @@ def _correction_request(request: JudgeRequest, delivery: DeliveryId) -> JudgeReq
     return request.model_copy(update=changes)
 
 
-def _request(reply: Reply) -> JudgeRequest:
-    return read_json(JudgeRequest, text(reply))
-
-
 STRONGEST_FIRST: Final = (
     (ANEW_FLAG, Trigger.FORCE),
     (CONTEST_FLAG, Trigger.CONTEST),
@@ -475,18 +466,13 @@ STRONGEST_FIRST: Final = (
 )
 
 
-def _with_kept_trigger(request: JudgeRequest, flags: Sequence[str]) -> JudgeRequest:
-    """Keep a person's request that a later event superseded."""
-    kept = next((trigger for flag, trigger in STRONGEST_FIRST if flag in flags), request.trigger)
+def _judged_request(state: PullRequestState) -> JudgeRequest:
+    """The newest request, with the trigger of a person's that it superseded, and when the newest head was first seen."""
+    request = read_json(JudgeRequest, state.request or "")
+    kept = next((trigger for flag, trigger in STRONGEST_FIRST if flag in state.flags), request.trigger)
     is_known = kept is Trigger.COMMAND and request.trigger in MANUAL_TRIGGERS
-    if is_known or (kept is Trigger.REVIEW and not request.draft):
-        return request
-    return request.model_copy(update={"trigger": kept})
-
-
-def _with_first_seen(request: JudgeRequest, state: PullRequestState) -> JudgeRequest:
-    """Set when the newest head was first seen, whatever requested its judging since."""
-    if not state.head_first_seen_at:
-        return request
-    arrival = FirstSeen(head_sha=state.head or "", at=datetime.fromisoformat(state.head_first_seen_at))
-    return request.model_copy(update={"arrived": arrival})
+    changes = {} if is_known or (kept is Trigger.REVIEW and not request.draft) else {"trigger": kept}
+    if state.head_first_seen_at:
+        at = datetime.fromisoformat(state.head_first_seen_at)
+        changes = {**changes, "arrived": FirstSeen(head_sha=state.head or "", at=at)}
+    return request.model_copy(update=changes)

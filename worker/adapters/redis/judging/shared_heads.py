@@ -166,7 +166,7 @@ def _read(transaction: Transaction, ref: PullRef | CommitRef, head_sha: Sha) -> 
     numbers = sorted(int(field) for field in map(text, items(names)) if field.isdecimal())
     if not numbers:
         return SharedHeadState(whole(version), ())
-    pulls = [keys.pull(_pull(ref, number)).name for number in numbers]
+    pulls = [f"{keys.prefix('pull', ref.installation_id, ref.repository_id)}{number}" for number in numbers]
     fields, *heads = yield from transaction.peek(
         ("HMGET", name, *(f"{number}{field}" for number in numbers for field in ("", ":as", ":left"))),
         *(("HMGET", pull, "head", "over") for pull in pulls),
@@ -185,10 +185,6 @@ def _move(transaction: Transaction, pull: PullRef, state: PullRequestState, head
         save(transaction, pull, state, state._replace(published_head=head_sha))
         if state.published_head is not None:
             yield from request_sync(transaction, pull, state.published_head)
-
-
-def _pull(ref: PullRef | CommitRef, number: int) -> PullRef:
-    return PullRef(installation_id=ref.installation_id, repository_id=ref.repository_id, number=number)
 
 
 def _key(ref: PullRef | CommitRef, head_sha: Sha) -> keys.Key:

@@ -3,11 +3,11 @@
 The caller decides which installations are visible.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from typing import Final
 
 from worker.adapters.redis import keys
-from worker.adapters.redis.connection.client import Reply, find_server_time, items, text
+from worker.adapters.redis.connection.client import find_server_time, items, text, whole
 from worker.adapters.redis.records.records import find_repositories
 from worker.adapters.redis.store import Store
 from worker.domain.check.wait_status import DueJudging, PullWithHead, find_wait_reason
@@ -27,13 +27,11 @@ def find_seen_pulls(
         number: PullRef(installation_id=installation, repository_id=repository_id, number=number)
         for installation, repository_id in find_repositories(store.client, repository)
         if within is None or installation in within
-        for number in _numbers(store, keys.heads(installation, repository_id, sha))
+        for number in map(
+            whole, items(store.client.call("SMEMBERS", keys.heads(installation, repository_id, sha).name))
+        )
     }
     return [_seen(store, ref, sha) for ref in refs.values()]
-
-
-def _numbers(store: Store, heads: keys.Key) -> list[int]:
-    return [int(text(number)) for number in items(store.client.call("SMEMBERS", heads.name))]
 
 
 def _seen(store: Store, ref: PullRef, sha: Sha) -> PullWithHead:
@@ -42,13 +40,20 @@ def _seen(store: Store, ref: PullRef, sha: Sha) -> PullWithHead:
     )
     is_begun = bool(state) and text(state) != "due"
     newest = None if is_begun else _newest(store, ref, sha)
+    reason, override = None, None
+    if state:
+        now_ms = int(find_server_time(store.client))
+        times_ms = {name: int(float(text(time))) for name, time in zip(_TIMES.values(), times, strict=True) if time}
+        reason = find_wait_reason(DueJudging(is_started=is_begun, now=now_ms, **times_ms), newest)
+    else:
+        override = store.decisions.find_decisions(ref, sha).override
     return PullWithHead(
         number=ref.number,
         head=text(head) if head else None,
-        pending_reason=find_wait_reason(_due(store, times, is_begun=is_begun), newest) if state else None,
+        pending_reason=reason,
         is_draft=bool(rests),
         verdict=None if state else newest,
-        overridden_by=None if state else _overrider(store, ref, sha),
+        overridden_by=override and override.login,
         is_closed=bool(over),
     )
 
@@ -61,17 +66,6 @@ _TIMES: Final = {
     "aways": "outage_count",
 }
 """Fields of the pull request in Redis, and their names in DueJudging."""
-
-
-def _due(store: Store, times: Sequence[Reply], *, is_begun: bool) -> DueJudging:
-    now_ms = int(find_server_time(store.client))
-    times_ms = {name: int(float(text(time))) for name, time in zip(_TIMES.values(), times, strict=True) if time}
-    return DueJudging(is_started=is_begun, now=now_ms, **times_ms)
-
-
-def _overrider(store: Store, ref: PullRef, sha: Sha) -> str | None:
-    override = store.decisions.find_decisions(ref, sha).override
-    return override and override.login
 
 
 def _newest(store: Store, ref: PullRef, sha: Sha) -> Verdict | None:

@@ -6,8 +6,7 @@ A lost update is not repeated. Names of figures are closed sets without reposito
 import secrets
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
-from datetime import date, datetime, timedelta
-from decimal import Decimal
+from datetime import datetime, timedelta
 from functools import partial
 from types import MappingProxyType
 from typing import Final
@@ -35,11 +34,11 @@ from worker.adapters.redis.keys import (
 from worker.domain.ids import InstallationId
 from worker.domain.lifecycle.state import Phase
 from worker.domain.metrics import BOUNDS_S, CurrentGauges, DurationMetric, EventCount, Histogram, MetricTotals
+from worker.domain.verdict.budget import from_nano
 
 INFINITE_BOUND: Final = "inf"
 RECENT_SPAN: Final = timedelta(days=2)
 MOST_INSTALLATIONS: Final = 1_000
-NANO: Final = 10**9
 
 
 QUEUES: Final = MappingProxyType(
@@ -126,26 +125,19 @@ class RedisMeasures(RedisPart):
     def read_totals(self, now: datetime) -> MetricTotals:
         stored = field_values(self._wire.call("HGETALL", keys.MEASURES.name))
         numbers = {name: whole(number) for name, number in stored.items()}
-        lately = self._lately()
-        verdicts = {_parts(name): count for name, count in numbers.items() if name.startswith("verdict:")}
+        named = items(self._wire.call("ZREVRANGE", keys.MEASURED_INSTALLATIONS.name, 0, MOST_INSTALLATIONS - 1))
+        lately = sorted(InstallationId(whole(name)) for name in named)
+        verdicts = [(name.split(":", 2), count) for name, count in numbers.items() if name.startswith("verdict:")]
+        books = [keys.installation_budget(installation, f"{now:%Y-%m-%d}") for installation in lately]
+        spent = self._wire.pipeline([("HGET", book.name, "spent") for book in books]) if books else []
         return MetricTotals(
-            verdicts={(decision, reason): count for (decision, reason), count in sorted(verdicts.items())},
+            verdicts={(decision, reason): count for (_, decision, reason), count in sorted(verdicts)},
             counts={count: numbers.get(f"count:{count}", 0) for count in EventCount},
             spans={span: _histogram(numbers, span) for span in DurationMetric},
-            spent_usd={installation: self._spent(installation, now.date()) for installation in lately},
+            spent_usd={
+                installation: from_nano(whole(spent)) for installation, spent in zip(lately, spent, strict=True)
+            },
             left={(installation, budget): left for installation in lately for budget, left in self._left(installation)},
-        )
-
-    def _lately(self) -> list[InstallationId]:
-        named = items(self._wire.call("ZREVRANGE", keys.MEASURED_INSTALLATIONS.name, 0, MOST_INSTALLATIONS - 1))
-        return sorted(InstallationId(whole(name)) for name in named)
-
-    def _spent(self, installation: InstallationId, day: date) -> Decimal:
-        return (
-            Decimal(
-                whole(self._wire.call("HGET", keys.installation_budget(installation, f"{day:%Y-%m-%d}").name, "spent"))
-            )
-            / NANO
         )
 
     def _left(self, installation: InstallationId) -> list[tuple[str, int]]:
@@ -178,8 +170,3 @@ def _observed(span: DurationMetric, seconds: float) -> dict[str, int]:
 def _histogram(numbers: Mapping[str, int], span: DurationMetric) -> Histogram:
     counts = tuple(numbers.get(f"span:{span}:{bound}", 0) for bound in (*BOUNDS_S, INFINITE_BOUND))
     return Histogram(counts, numbers.get(f"span:{span}:sum_ms", 0) / 1000)
-
-
-def _parts(name: str) -> tuple[str, str]:
-    _, decision, reason = name.split(":", 2)
-    return decision, reason
