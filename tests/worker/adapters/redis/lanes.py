@@ -3,21 +3,20 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from itertools import count
 from typing import Final
 
 import pytest
 
 from tests.worker.adapters.redis.played import becomes_due, lease_runs_out, pull, wish
+from tests.worker.adapters.redis.played import next_job as dispatch_next
 from tests.worker.adapters.redis.test_merge_groups import group, runs_out
 from worker.adapters.redis import keys
 from worker.adapters.redis.keys import GROUPS
 from worker.adapters.redis.store import Store
 from worker.domain.lifecycle.judging import Finish
-from worker.domain.lifecycle.work import DispatchLimits, LeasedGroup, LeasedJob
+from worker.domain.lifecycle.work import LeasedGroup, LeasedJob
 from worker.scheduling.jobs import MergeGroupJob, PullRequestJob, SubjectJob
 
-CALLS = count(1)
 Leased = LeasedJob | LeasedGroup
 
 
@@ -38,7 +37,7 @@ class Lane:
 
 
 def _dispatch_pull_request(store: Store) -> PullRequestJob | None:
-    job = store.pulls.next_due(f"lane-{next(CALLS)}", DispatchLimits(10, 100))
+    job = dispatch_next(store)
     return PullRequestJob(job.request.pull, job.fence) if job else None
 
 

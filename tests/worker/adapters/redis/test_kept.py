@@ -15,8 +15,10 @@ from tests.worker.adapters.redis.played import (
     KEY,
     becomes_due,
     lease_runs_out,
+    lifetime,
     pull,
     settings,
+    starts,
     wish,
 )
 from tests.worker.publishing.texts.samples import dossier, rejected
@@ -28,7 +30,7 @@ from worker.clock import SystemClock
 from worker.domain.dossier import ConfigOrigin, Dossier
 from worker.domain.ids import EvalId, Fingerprint, hash_base
 from worker.domain.lifecycle.judging import Finish
-from worker.domain.lifecycle.work import DispatchLimits, LeasedJob
+from worker.domain.lifecycle.work import LeasedJob
 from worker.domain.verdict.audit import AuditRecord, JudgeSettings, Stage, Step
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.errors import LeaseLost, Unreadable
@@ -58,49 +60,40 @@ def entry(eval_id: str, fence: int, **changes: Any) -> LedgerEntry:
 
 def judging(store: Store) -> LeasedJob:
     store.pulls.request_judging(wish())
-    job = store.pulls.next_due(wish().delivery_id, DispatchLimits(1, 10))
-    assert job is not None
-    taken = store.pulls.take_lease(pull(), job.fence)
-    assert taken is not None
-    return taken
+    return starts(store)
+
+
+def appended(store: Store, eval_id: str, fence: int, **changes: Any) -> LedgerEntry:
+    made = entry(eval_id, fence, **changes)
+    store.ledger.append(pull(), made)
+    return made
 
 
 def test_the_judge_appends_once_and_entries_come_oldest_first(store: Store) -> None:
     first = judging(store)
-    store.ledger.append(pull(), entry("b", first.lease.fence))
-    store.ledger.append(pull(), entry("b", first.lease.fence))
+    written = appended(store, "b", first.lease.fence)
+    store.ledger.append(pull(), written)
     store.pulls.finish(first.lease, Finish.JUDGED)
+    store.ledger.append(pull(), written)  # its answer was lost
     second = judging(store)
-    store.ledger.append(pull(), entry("a", second.lease.fence))
-    assert [(one.eval_id, one.fence) for one in store.ledger.entries(pull())] == [
-        ("b", first.lease.fence),
-        ("a", second.lease.fence),
-    ]
-    assert store.ledger.entries(pull(2)) == ()
+    written = (written, appended(store, "a", second.lease.fence))
+    assert (store.ledger.entries(pull()), store.ledger.entries(pull(2))) == (written, ())
 
 
-def test_whoever_does_not_hold_the_pull_request_appends_nothing(store: Store) -> None:
-    taken = judging(store)
-    fence = taken.lease.fence
+def test_whoever_does_not_hold_the_pull_request_appends_and_keeps_nothing(store: Store) -> None:
+    fence = judging(store).lease.fence
     with pytest.raises(LeaseLost):
-        store.ledger.append(pull(), entry("a", fence + 1))
+        appended(store, "a", fence + 1)
     lease_runs_out(store, pull())
     with pytest.raises(LeaseLost):
-        store.ledger.append(pull(), entry("a", fence))
+        kept(store, entry("a", fence))
+    with pytest.raises(LeaseLost):
+        appended(store, "a", fence)
     store.pulls.requeue_lost("none")
     becomes_due(store, pull())
     with pytest.raises(LeaseLost):
-        store.ledger.append(pull(), entry("a", fence))
-    assert store.ledger.entries(pull()) == ()
-
-
-def test_an_append_whose_answer_was_lost_may_be_repeated_later(store: Store) -> None:
-    taken = judging(store)
-    written = entry("a", taken.lease.fence)
-    store.ledger.append(pull(), written)
-    store.pulls.finish(taken.lease, Finish.JUDGED)
-    store.ledger.append(pull(), written)
-    assert store.ledger.entries(pull()) == (written,)
+        appended(store, "a", fence)
+    assert (store.ledger.entries(pull()), store.archive.find(EvalId("a"))) == ((), None)
 
 
 def audit(eval_id: str) -> AuditRecord:
@@ -122,7 +115,7 @@ def test_a_dossier_and_its_audit_are_kept_for_a_month(store: Store) -> None:
     assert found.model_fields_set == whole.model_fields_set, "what was left out stays left out"
     assert store.archive.audit(EvalId("e")) == audit("e")
     assert store.archive.time_left(EvalId("e")) == timedelta(days=30)
-    assert store.client.call("TTL", keys.audit(EvalId("e")).name) == timedelta(days=30).total_seconds()
+    assert lifetime(store, keys.audit(EvalId("e"))) == timedelta(days=30).total_seconds()
     assert (store.archive.find(EvalId("other")), store.archive.audit(EvalId("other"))) == (None, None)
     assert store.archive.time_left(EvalId("other")) is None
 
@@ -134,7 +127,7 @@ def test_what_is_kept_lasts_as_long_as_the_operator_says_and_is_listed_as_long(s
     kept(short, entry("f", fence))
     assert store.archive.time_left(EvalId("f")) == timedelta(days=2)
     listed = keys.archived_evals(pull().installation_id, pull().repository_id)
-    assert store.client.call("TTL", listed.name) == timedelta(days=30).total_seconds(), "the older one is listed on"
+    assert lifetime(store, listed) == timedelta(days=30).total_seconds(), "the older one is listed on"
     assert store.client.call("ZRANGE", listed.name, 0, -1) == [b"f", b"e"]
 
 
@@ -147,25 +140,13 @@ def test_with_a_retention_of_nothing_nothing_but_the_ledger_is_written(store: St
     assert len(store.ledger.entries(pull())) == 1
 
 
-def test_a_judge_that_lost_its_lease_keeps_nothing(store: Store) -> None:
-    fence = judging(store).lease.fence
-    lease_runs_out(store, pull())
-    with pytest.raises(LeaseLost):
-        kept(store, entry("e", fence))
-    assert store.archive.find(EvalId("e")) is None
-
-
 def test_what_is_judged_anew_stands_beside_its_parent_and_stays_no_longer(store: Store) -> None:
     taken = judging(store)
-    short = replace(store, retention=timedelta(days=2))
-    kept(short, entry("e", taken.lease.fence))
-    store.ledger.append(pull(), entry("e", taken.lease.fence))
+    kept(replace(store, retention=timedelta(days=2)), appended(store, "e", taken.lease.fence))
     store.pulls.finish(taken.lease, Finish.JUDGED)
-    child = entry("f", taken.lease.fence, parent_eval_id=EvalId("e"))
-    kept(store, child)
-    store.ledger.append(pull(), child)
+    kept(store, appended(store, "f", taken.lease.fence, parent_eval_id=EvalId("e")))
     assert store.archive.time_left(EvalId("f")) == timedelta(days=2)
-    assert [one.eval_id for one in store.ledger.entries(pull())] == ["e", "f"]
+    assert [made.eval_id for made in store.ledger.entries(pull())] == ["e", "f"]
 
 
 def test_an_opinion_is_kept_before_its_verdict_is_on_record_by_the_judge_that_holds_the_pull_request_alone(
@@ -184,9 +165,8 @@ def test_an_opinion_is_kept_before_its_verdict_is_on_record_by_the_judge_that_ho
 
 def test_what_was_judged_anew_is_on_record_and_no_judge_sees_it(store: Store) -> None:
     taken = judging(store)
-    parent = entry("e", taken.lease.fence)
-    store.ledger.append(pull(), parent)
-    store.ledger.append(pull(), entry("f", taken.lease.fence, parent_eval_id=EvalId("e")))
+    parent = appended(store, "e", taken.lease.fence)
+    appended(store, "f", taken.lease.fence, parent_eval_id=EvalId("e"))
     source = RecordedSource(dossier())
     deps = JudgingDependencies(
         source=source,
@@ -234,7 +214,7 @@ def test_what_can_be_had_again_is_as_good_as_not_there_without_its_key(redis_ser
 def test_the_vault_keeps_a_secret_for_as_long_as_it_is_good(store: Store) -> None:
     store.vault.put("token:1", CANARY_TOKEN, timedelta(minutes=59))
     assert store.vault.get("token:1") == CANARY_TOKEN
-    assert store.client.call("TTL", keys.vault("token:1").name) == 59 * 60
+    assert lifetime(store, keys.vault("token:1")) == 59 * 60
 
 
 def test_nothing_private_stands_in_the_files_of_redis() -> None:

@@ -6,7 +6,7 @@ from functools import partial
 
 import pytest
 
-from tests.worker.adapters.redis.played import HEAD, becomes_due, command, lease_runs_out, pull, wish
+from tests.worker.adapters.redis.played import HEAD, becomes_due, command, lease_runs_out, next_job, pull, wish
 from tests.worker.adapters.redis.watching import happening
 from worker.adapters.redis import keys
 from worker.adapters.redis.connection.client import items, text, whole
@@ -43,12 +43,12 @@ def test_what_waits_is_counted_over_all_installations_and_the_latest_tells_for_h
 
 def test_what_is_out_is_given_or_held_and_an_installation_at_its_limit_is_not_left_out(store: Store) -> None:
     store.pulls.request_judging(wish(1))
-    given = store.pulls.next_due("call", DispatchLimits(1, 10))
-    assert given is not None
+    job = next_job(store)
+    assert job is not None
     assert (store.measures.read_gauges().dispatched, store.measures.read_gauges().leased) == (1, 0)
-    assert store.pulls.take_lease(pull(1), given.fence) is not None
+    assert store.pulls.take_lease(pull(1), job.fence) is not None
     store.pulls.request_judging(wish(2))
-    assert store.pulls.next_due("another", DispatchLimits(1, 10)) is None, "it takes the installation's turn away"
+    assert next_job(store, DispatchLimits(1, 10)) is None, "it takes the installation's turn away"
     standing = store.measures.read_gauges()
     assert (standing.due, standing.dispatched, standing.leased) == (1, 0, 1)
     lease_runs_out(store, pull(1))

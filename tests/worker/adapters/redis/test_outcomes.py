@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.worker.adapters.redis.played import AT, HEAD, NEWER, comes_again, pull, settings
+from tests.worker.adapters.redis.played import AT, HEAD, NEWER, comes_again, lifetime, pull, settings
 from tests.worker.adapters.redis.watching import (
     MERGE,
     Standing,
@@ -24,6 +24,7 @@ from tests.worker.adapters.redis.watching import (
 )
 from tests.world.redis import Redis
 from worker.adapters.redis import keys
+from worker.adapters.redis.connection.client import find_server_time, text
 from worker.adapters.redis.store import Store, open_store
 from worker.domain.ids import hash_base
 from worker.domain.lifecycle.intake import IntakeOutcome as Taken
@@ -49,21 +50,9 @@ def test_a_pull_request_competes_from_its_first_verdict_on(store: Store) -> None
     assert store.outcomes.competing_pulls(pull(2), issue) == ()
 
 
-def noted_by_the_judge(store: Store) -> None:
-    """Take away what the judge itself noted: which issues it closes."""
-    while noted := store.pull_request_events.next():
-        assert noted.event.what is PullRequestEventKind.JUDGED
-        store.pull_request_events.complete(noted.event)
-
-
 def due_at(store: Store, number: int = 1) -> float | None:
-    found = store.client.call("ZSCORE", keys.LOOKAHEAD.name, keys.watch(pull(number)).name)
-    return float(found) if found else None  # pyright: ignore[reportArgumentType] - a number in bytes
-
-
-def now_ms(store: Store) -> int:
-    seconds: Any = store.client.call("TIME")
-    return int(seconds[0]) * 1000
+    stored = store.client.call("ZSCORE", keys.LOOKAHEAD.name, keys.watch(pull(number)).name)
+    return None if stored is None else float(text(stored))
 
 
 def concluding(store: Store) -> WholePullRequestJudge:
@@ -122,16 +111,16 @@ def test_what_people_do_puts_the_verdict_off_and_the_fifth_thing_brings_it(store
     judged(store)
     soon = due_at(store)
     assert soon is not None
-    store.client.call("ZADD", keys.LOOKAHEAD.name, "XX", now_ms(store) + 60_000, keys.watch(pull()).name)
-    for _ in range(4):
-        follow(store, happening(PullRequestEventKind.SPOKE, by_person=True))
+    in_a_minute = find_server_time(store.client) + 60_000
+    store.client.call("ZADD", keys.LOOKAHEAD.name, "XX", in_a_minute, keys.watch(pull()).name)
+    speaks(store, 4)
     put_off = due_at(store)
     assert put_off is not None
     assert put_off >= soon
     assert conclude(store) == 0
-    follow(store, happening(PullRequestEventKind.SPOKE, by_person=True))
+    speaks(store)
     assert conclude(store) == 1
-    follow(store, *[happening(PullRequestEventKind.SPOKE, by_person=True) for _ in range(9)])
+    speaks(store, 9)
     assert conclude(store) == 0, "words alone change nothing about a verdict that was made"
 
 
@@ -157,11 +146,15 @@ def test_what_a_bot_does_is_no_event(store: Store) -> None:
     assert kinds_of(store, pull()) == [OutcomeKind.REOPENED] * 9
 
 
+def speaks(store: Store, times: int = 1) -> None:
+    follow(store, *[happening(PullRequestEventKind.SPOKE, by_person=True) for _ in range(times)])
+
+
 def test_a_new_submission_opens_a_window_of_its_own(store: Store) -> None:
     judged(store)
-    follow(store, *[happening(PullRequestEventKind.SPOKE, by_person=True) for _ in range(4)])
+    speaks(store, 4)
     judged(store, head=NEWER)
-    follow(store, happening(PullRequestEventKind.SPOKE, by_person=True))
+    speaks(store)
     assert conclude(store) == 0, "it is the first event since"
     follow(store, happening(PullRequestEventKind.CLOSED, by_person=True))
     assert conclude(store) == 1
@@ -169,34 +162,35 @@ def test_a_new_submission_opens_a_window_of_its_own(store: Store) -> None:
 
 
 def test_a_submission_after_a_verdict_on_the_whole_is_followed_by_one_that_is_not_feedback(store: Store) -> None:
-    judged(store)
-    follow(store, happening(PullRequestEventKind.CLOSED))
-    conclude(store)
-    judged(store, head=NEWER)
-    follow(store, happening(PullRequestEventKind.CLOSED))
-    conclude(store)
-    triggers = [one["trigger"] for one in told(store, "eval.completed")]
-    assert triggers == ["bus", "bus"]
+    for head in (HEAD, NEWER):
+        judged(store, head=head)
+        follow(store, happening(PullRequestEventKind.CLOSED))
+        conclude(store)
+    assert [body["trigger"] for body in told(store, "eval.completed")] == ["bus", "bus"]
+
+
+def weighed(store: Store) -> DuePullRequest:
+    """What is due is judged, and that is not recorded yet."""
+    due = store.outcomes.next_due()
+    assert due is not None
+    concluding(store).judge(due)
+    return due
 
 
 def test_an_outcome_that_comes_while_it_is_weighed_makes_it_due_again(store: Store) -> None:
     judged(store)
     follow(store, merge())
-    due = store.outcomes.next_due()
-    assert due is not None
-    concluding(store).judge(due)
+    due = weighed(store)
     follow(store, revert())
     store.outcomes.complete(due)
     assert conclude(store) == 1
-    assert [one.signals["outcomes"] for one in wholes(store)] == [1, 2]
+    assert [whole.signals["outcomes"] for whole in wholes(store)] == [1, 2]
 
 
 def test_a_submission_that_comes_while_it_is_weighed_keeps_its_window(store: Store) -> None:
     judged(store)
     time_passes(store)
-    due = store.outcomes.next_due()
-    assert due is not None
-    concluding(store).judge(due)
+    due = weighed(store)
     judged(store, head=NEWER)
     store.outcomes.complete(due)
     assert due_at(store) is not None
@@ -210,30 +204,19 @@ def test_a_submission_that_comes_while_it_is_weighed_keeps_its_window(store: Sto
 def test_whoever_dies_over_a_verdict_leaves_its_id_and_it_is_made_once(store: Store) -> None:
     judged(store)
     follow(store, merge())
-    first = store.outcomes.next_due()
-    assert first is not None
-    concluding(store).judge(first)  # and dies before saying so
+    weighed(store)
     comes_again(store, keys.LOOKAHEAD, keys.watch(pull()).name)
-    assert conclude(store) == 1
-    assert len(wholes(store)) == 1
-    assert conclude(store) == 0
+    assert (conclude(store), len(wholes(store)), conclude(store)) == (1, 1, 0)
 
 
 def test_an_id_that_was_claimed_and_never_written_is_used(store: Store) -> None:
     judged(store)
     follow(store, merge())
-    left = latest_claim(store)
+    claimed = store.outcomes.claim(pull(), next_eval_id(AT + timedelta(minutes=30), ()), 1)
     follow(store, revert())
     assert conclude(store) == 1
-    assert latest(store) == left
-    assert wholes(store)[0].signals["outcomes"] == 2
+    assert (latest(store), wholes(store)[0].signals["outcomes"]) == (claimed, 2)
     assert conclude(store) == 0
-
-
-def latest_claim(store: Store) -> str:
-    claimed = store.outcomes.claim(pull(), next_eval_id(AT + timedelta(minutes=30), ()), 1)
-    assert claimed is not None
-    return claimed
 
 
 def test_a_pull_request_that_was_forgotten_is_not_weighed(store: Store) -> None:
@@ -255,15 +238,12 @@ def test_a_watch_that_is_gone_is_passed_over(store: Store) -> None:
     judged(store, 2)
     for number in (1, 2):
         time_passes(store, number)
+    latest_id = store.ledger.entries(pull(2))[-1].eval_id
     store.client.call("DEL", keys.watch(pull(1)).name)
     due = store.outcomes.next_due()
     assert due is not None
     assert due.pull == pull(2)
-    assert store.outcomes.claim(pull(1), latest_of(2, store), 0) is None
-
-
-def latest_of(number: int, store: Store) -> Any:
-    return store.ledger.entries(pull(number))[-1].eval_id
+    assert store.outcomes.claim(pull(1), latest_id, 0) is None
 
 
 def test_where_nothing_was_judged_there_is_no_verdict_on_the_whole(store: Store) -> None:
@@ -320,23 +300,20 @@ def test_a_doubled_delivery_tells_nothing_twice(store: Store, again: int) -> Non
 
 
 def test_the_door_notes_a_delivery_once_and_only_about_what_was_judged(store: Store) -> None:
-    closed = happening(PullRequestEventKind.CLOSED)
-    assert store.pull_request_events.put(closed) is Taken.UNKNOWN
+    events, closed = store.pull_request_events, happening(PullRequestEventKind.CLOSED)
+    assert events.put(closed) is Taken.UNKNOWN
     judged(store)
-    noted_by_the_judge(store)
-    assert [store.pull_request_events.put(closed) for _ in range(2)] == [Taken.QUEUED, Taken.DUPLICATE]
-    waiting = store.pull_request_events.next()
-    assert waiting is not None
-    assert (waiting.event, waiting.attempt) == (closed, 1)
-    assert store.pull_request_events.next() is None
-    store.pull_request_events.postpone(closed, timedelta(0))
-    again = store.pull_request_events.next()
-    assert again is not None
-    assert again.attempt == 2
-    store.pull_request_events.complete(closed)
-    store.pull_request_events.postpone(closed, timedelta(0))
-    assert store.pull_request_events.next() is None
-    assert store.pull_request_events.put(closed) is Taken.DUPLICATE
+    while noted := events.next():  # by the judge itself: which issues it closes
+        assert noted.event.what is PullRequestEventKind.JUDGED
+        events.complete(noted.event)
+    assert [events.put(closed) for _ in range(2)] == [Taken.QUEUED, Taken.DUPLICATE]
+    for attempt in (1, 2):
+        waiting = events.next()
+        assert waiting is not None
+        assert (waiting.event, waiting.attempt, events.next()) == (closed, attempt, None)
+        events.postpone(closed, timedelta(0))
+    events.complete(closed)
+    assert (events.next(), events.put(closed)) == (None, Taken.DUPLICATE)
 
 
 @pytest.mark.parametrize(
@@ -384,8 +361,6 @@ def test_all_of_it_ends_by_itself_or_with_its_repository(store: Store) -> None:
         keys.issue_pulls(pull().installation_id, "abc"),
     )
     for key in named:
-        assert key.ttl is not None
-        left: Any = store.client.call("TTL", key.name)
-        assert 0 < left <= key.ttl.total_seconds(), key.name
+        assert 0 < lifetime(store, key) <= key.seconds, key.name
     store.records().forget(store.records().find_holdings("acme/widgets"), AT)
     assert [key.name for key in named if store.client.call("EXISTS", key.name)] == []

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from itertools import count
 from typing import Any, Final
 
-from tests.worker.adapters.redis.played import AT, HEAD, becomes_due, pull, wish
+from tests.worker.adapters.redis.played import AT, HEAD, pull, starts, wish
 from tests.worker.adapters.redis.test_kept import audit
 from tests.worker.publishing.texts.samples import accepted, dossier
 from worker.adapters.redis import keys
@@ -13,7 +13,6 @@ from worker.adapters.redis.store import Store
 from worker.domain.ids import EvalId, InstallationId, new_eval_id
 from worker.domain.judge_request import PullRef
 from worker.domain.lifecycle.judging import Finish
-from worker.domain.lifecycle.work import DispatchLimits
 from worker.domain.pull_request_events import PullRequestEvent, PullRequestEventKind
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.outcomes import OutcomeKind
@@ -52,11 +51,7 @@ def judged(
     """Judge a head of a pull request, as a worker does."""
     ref = pull(number)
     store.pulls.request_judging(wish(number, head_sha=head))
-    becomes_due(store, ref)
-    job = store.pulls.next_due(f"call-{next(DELIVERIES)}", DispatchLimits(100, 100))
-    assert job is not None
-    taken = store.pulls.take_lease(ref, job.fence)
-    assert taken is not None
+    taken = starts(store, ref)
     verdict = verdict or accepted()
     at = AT + timedelta(seconds=next(DELIVERIES))
     subject = verdict.subject.model_copy(
