@@ -14,10 +14,11 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from pydantic import SecretStr
 
 from tests.worker.adapters.redis.played import becomes
 from worker.adapters.redis.connection import server_supervisor
-from worker.adapters.redis.connection.client import RedisClient, RedisConnection, parse_address
+from worker.adapters.redis.connection.client import RedisConnection, parse_address
 from worker.adapters.redis.connection.embedded_server import (
     FolderRole,
     find_server,
@@ -38,7 +39,7 @@ from pathlib import Path
 from worker.adapters.redis.connection.client import RedisClient
 from worker.adapters.redis.connection.embedded_server import FolderRole, open_embedded_server
 
-folder, role, how = Path(sys.argv[1]), FolderRole(sys.argv[2]), " ".join(sys.argv[3:])
+folder, role, how = Path(sys.argv[1]), FolderRole(sys.argv[2]), sys.argv[3]
 if how == "deaf to Ctrl-C":
     signal.signal(signal.SIGINT, lambda *_: None)
     print("deaf", flush=True)
@@ -65,21 +66,23 @@ def folder() -> Iterator[Path]:
 
 
 class Process:
-    """Another process that uses the store until its input ends."""
+    """Another process that uses the store until its input ends. It has the server already."""
 
-    def __init__(self, folder: Path, role: FolderRole, *how: str) -> None:
+    def __init__(self, folder: Path, role: FolderRole, how: str = "", first: str = "open\n") -> None:
         self.popen = subprocess.Popen(
-            [sys.executable, "-c", USER, str(folder), role, *how],
+            [sys.executable, "-c", USER, str(folder), role, how],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
             start_new_session=True,
         )
+        if first:
+            assert self.next_line() == first
 
-    def is_open(self) -> bool:
+    def next_line(self) -> str:
         assert self.popen.stdout is not None
-        return self.popen.stdout.readline() == "open\n"
+        return self.popen.stdout.readline()
 
     def end(self) -> str:
         return self.popen.communicate(timeout=30)[1]
@@ -89,9 +92,9 @@ class Process:
         self.end()
 
 
-def server_process(path: Path) -> int:
-    """The process that listens there."""
-    with closing(RedisConnection(parse_address(f"unix://{path}"), 5)) as connection:
+def server_process(folder: Path) -> int:
+    """The server of this folder."""
+    with closing(RedisConnection(parse_address(f"unix://{socket_path(folder)}"), 5)) as connection:
         found = connection.call("INFO", "server")
     assert isinstance(found, bytes)
     return int(found.split(b"process_id:")[1].split()[0])
@@ -108,41 +111,39 @@ def ends(process: int) -> bool:
     return bool(ready)
 
 
+def is_kept(folder: Path) -> bool:
+    with open_store(Settings(data_dir=folder)) as store:
+        return store.client.call("GET", "kept") == b"yes"
+
+
 def test_what_was_written_survives_and_nothing_stays_running(folder: Path) -> None:
     with open_store(Settings(data_dir=folder)) as store:
         store.client.call("SET", "kept", "yes")
-        server = server_process(socket_path(folder))
+        server = server_process(folder)
     assert ends(server)
-    with open_store(Settings(data_dir=folder)) as store:
-        assert store.client.call("GET", "kept") == b"yes"
+    assert is_kept(folder)
 
 
 @pytest.mark.parametrize("role", list(FolderRole))
 def test_the_server_ends_with_a_parent_that_is_killed_and_the_data_survive(folder: Path, role: FolderRole) -> None:
     user = Process(folder, role)
-    assert user.is_open()
-    server = server_process(socket_path(folder))
+    server = server_process(folder)
     user.kill()
     assert ends(server)
-    with open_store(Settings(data_dir=folder)) as store:
-        assert store.client.call("GET", "kept") == b"yes"
+    assert is_kept(folder)
 
 
 def test_the_server_outlives_the_thread_that_started_it(folder: Path) -> None:
-    user = Process(folder, FolderRole.GUEST, "in a thread that ends")
-    assert user.is_open()
-    assert user.end() == ""
+    assert Process(folder, FolderRole.GUEST, "in a thread that ends").end() == ""
 
 
 @pytest.mark.parametrize("role", list(FolderRole))
 def test_ctrl_c_while_the_server_starts_is_for_the_process_that_started_it(folder: Path, role: FolderRole) -> None:
-    user = Process(folder, role, "deaf to Ctrl-C")
-    assert user.popen.stdout is not None
-    assert user.popen.stdout.readline() == "deaf\n"
+    user = Process(folder, role, "deaf to Ctrl-C", "deaf\n")
     while not select.select([user.popen.stdout], [], [], 0.002)[0]:
         os.killpg(user.popen.pid, signal.SIGINT)
-    assert user.is_open()
-    server = server_process(socket_path(folder))
+    assert user.next_line() == "open\n"
+    server = server_process(folder)
     user.kill()
     assert ends(server)
 
@@ -163,8 +164,7 @@ def test_a_keeper_whose_caller_was_interrupted_says_nothing(folder: Path) -> Non
 
 def test_the_server_dies_with_its_keeper(folder: Path) -> None:
     user = Process(folder, FolderRole.OWNER)
-    assert user.is_open()
-    server = server_process(socket_path(folder))
+    server = server_process(folder)
     status = Path(f"/proc/{server}/stat").read_text(encoding="utf-8")
     os.kill(int(status.rpartition(")")[2].split()[1]), signal.SIGKILL)
     assert ends(server)
@@ -176,7 +176,7 @@ def test_a_server_that_crashes_comes_back_with_its_data(folder: Path) -> None:
         store.client.call("SET", "kept", "yes")
         # A slow disk delays the write itself, not only the fsync, for up to two seconds.
         assert store.client.call("WAITAOF", "1", "0", "0") == [1, 0]
-        os.kill(server_process(socket_path(folder)), signal.SIGKILL)
+        os.kill(server_process(folder), signal.SIGKILL)
 
         def is_back() -> bool:
             try:
@@ -189,29 +189,13 @@ def test_a_server_that_crashes_comes_back_with_its_data(folder: Path) -> None:
 
 def test_a_second_owner_is_refused_and_a_guest_is_not(folder: Path) -> None:
     owner = Process(folder, FolderRole.OWNER)
-    assert owner.is_open()
-    second = Process(folder, FolderRole.OWNER)
-    said = second.end()
-    assert f"is in use by another `assay up` (process {owner.popen.pid})" in said
+    second = Process(folder, FolderRole.OWNER, first="")
+    assert f"is in use by another `assay up` (process {owner.popen.pid})" in second.end()
     assert second.popen.returncode != 0
-    guest = Process(folder, FolderRole.GUEST)
-    assert guest.is_open()
-    assert guest.end() == ""
+    assert Process(folder, FolderRole.GUEST).end() == ""
     assert owner.popen.poll() is None
-    server = server_process(socket_path(folder))
+    server = server_process(folder)
     assert owner.end() == ""
-    assert ends(server)
-
-
-def test_a_guests_server_stays_for_the_guest_that_came_later(folder: Path) -> None:
-    first, second = Process(folder, FolderRole.GUEST), Process(folder, FolderRole.GUEST)
-    assert first.is_open()
-    assert second.is_open(), "both may have tried to start it"
-    server = server_process(socket_path(folder))
-    assert first.end() == ""
-    with closing(RedisClient(f"unix://{socket_path(folder)}", 5)) as wire:
-        assert wire.call("GET", "kept") == b"yes"
-    assert second.end() == ""
     assert ends(server)
 
 
@@ -221,19 +205,25 @@ def test_a_server_is_not_taken_from_a_guest_that_has_no_connection_at_the_moment
     folder: Path, role: FolderRole, leave: Callable[[Process], object]
 ) -> None:
     first = Process(folder, role)
-    assert first.is_open()
-    server = server_process(socket_path(folder))
+    server = server_process(folder)
     second = Process(folder, FolderRole.GUEST, "without a connection")
-    assert second.is_open()
     leave(first)
-    assert server_process(socket_path(folder)) == server
+    assert server_process(folder) == server
     assert second.end() == ""
+    assert ends(server)
+
+
+def test_of_guests_that_come_together_one_starts_the_server(folder: Path) -> None:
+    both = [Process(folder, FolderRole.GUEST, first="") for _ in range(2)]
+    assert [guest.next_line() for guest in both] == ["open\n"] * 2
+    server = server_process(folder)
+    assert [guest.end() for guest in both] == ["", ""]
     assert ends(server)
 
 
 def test_commands_that_run_together_on_one_folder_never_lose_its_server(folder: Path) -> None:
     def run(_: int) -> tuple[str, str]:
-        return Process(folder, FolderRole.GUEST, "shortly").popen.communicate(timeout=60)
+        return Process(folder, FolderRole.GUEST, "shortly", "").popen.communicate(timeout=60)
 
     with ThreadPoolExecutor(3) as threads:
         assert set(threads.map(run, range(24))) == {("open\n", "")}
@@ -241,7 +231,7 @@ def test_commands_that_run_together_on_one_folder_never_lose_its_server(folder: 
 
 def test_a_disk_that_takes_no_more_is_told_and_the_server_goes_on_when_it_does(folder: Path) -> None:
     with open_store(Settings(data_dir=folder)) as store:
-        server = server_process(socket_path(folder))
+        server = server_process(folder)
 
         def refusal() -> str:
             try:
@@ -266,8 +256,7 @@ def test_a_folder_whose_path_is_too_long_gets_its_socket_elsewhere(folder: Path)
     socket_path(deep).parent.chmod(0o755)
     with pytest.raises(InputError, match="Set ASSAY_DATA_DIR to a short path"):
         socket_path(deep)
-    socket_path_parent = socket_path(folder).parent
-    assert socket_path_parent == folder
+    assert socket_path(folder).parent == folder
 
 
 def test_a_server_that_does_not_start_says_why(folder: Path) -> None:
@@ -298,15 +287,9 @@ def test_the_processes_below_find_the_store_that_is_open_here(folder: Path) -> N
 
 
 def test_a_redis_of_ones_own_needs_keys_of_ones_own() -> None:
-    settings = attached_to_nothing()
+    settings = Settings(data_dir=Path("/nowhere"), redis_url=SecretStr("redis://127.0.0.1:1/0"))
     with pytest.raises(SettingError, match="ASSAY_STORE_KEYS is not set"), open_store(settings):
         pass
-
-
-def attached_to_nothing() -> Settings:
-    from pydantic import SecretStr  # noqa: PLC0415 - one use
-
-    return Settings(data_dir=Path("/nowhere"), redis_url=SecretStr("redis://127.0.0.1:1/0"))
 
 
 def test_an_eviction_never_costs_an_event(folder: Path) -> None:

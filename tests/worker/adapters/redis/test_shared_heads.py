@@ -13,7 +13,7 @@ from worker.adapters.redis.judging.shared_heads import RedisSharedHeads
 from worker.adapters.redis.keys import SHARED_HEADS
 from worker.adapters.redis.store import Store
 from worker.domain.check.check_run import HELPFUL, Annotation, AnnotationLevel, CheckContent, Conclusion
-from worker.domain.check.shared_head import IN_PROGRESS, CommitRef
+from worker.domain.check.shared_head import IN_PROGRESS, CommitRef, SharedHeadState
 from worker.domain.ids import InstallationId, RepositoryId
 from worker.publishing.texts.check_run import check_content
 from worker.publishing.texts.states import judging_content, superseded_content
@@ -47,11 +47,22 @@ def others(store: Store, number: int, content: CheckContent = REJECTED) -> list[
     return [(other.number, other.state) for other in known]
 
 
+def writes(store: Store, number: int, content: CheckContent) -> SharedHeadState:
+    """It records its content, and that GitHub shows it."""
+    recorded = store.shared_heads.record_content(pull(number), HEAD, content)
+    store.shared_heads.record_written(pull(number), HEAD, recorded.version, content)
+    return recorded
+
+
+def synced(store: Store, place: CommitRef = HERE) -> None:
+    """All that the check runs of this commit say is up to date."""
+    store.shared_heads.close_version(place, store.shared_heads.find_state(place).version)
+
+
 def test_one_alone_says_its_own_and_nobody_has_to_look(store: Store) -> None:
     store.pulls.request_judging(wish(1))
-    told = store.shared_heads.record_content(pull(1), HEAD, judging_content())
+    told = writes(store, 1, judging_content())
     assert (told.is_here(1), told.others(1)) == (True, ())
-    store.shared_heads.record_written(pull(1), HEAD, told.version, judging_content())
     assert not waits(store)
 
 
@@ -76,8 +87,7 @@ def test_what_is_kept_of_a_check_is_all_of_it_but_its_annotations_and_nobody_can
 
 def test_once_it_was_told_a_commit_is_looked_at_now_and_then_no_more(store: Store) -> None:
     both(store)
-    told = store.shared_heads.record_content(pull(2), HEAD, judging_content())
-    store.shared_heads.record_written(pull(2), HEAD, told.version, judging_content())
+    writes(store, 2, judging_content())
     found = store.shared_heads.next()
     assert found == (HERE, 1)
     met = store.shared_heads.find_state(HERE)
@@ -86,13 +96,23 @@ def test_once_it_was_told_a_commit_is_looked_at_now_and_then_no_more(store: Stor
     assert not waits(store)
 
 
-def test_one_that_was_closed_counts_no_more_and_the_others_are_looked_at(store: Store) -> None:
+@pytest.mark.parametrize("is_told", [True, False])
+def test_one_that_is_closed_counts_no_more_and_the_others_are_looked_at(store: Store, *, is_told: bool) -> None:
     both(store)
-    store.shared_heads.close_version(HERE, store.shared_heads.find_state(HERE).version)
-    close_pull(store, pull(1), store.ledger_retention)
+    synced(store)
+    if is_told:
+        close_pull(store, pull(1), store.ledger_retention)
+    else:
+        store.shared_heads.leave(pull(1))  # as GitHub shows it
     assert waits(store)
-    assert [one.is_here for one in store.shared_heads.find_state(HERE).members] == [False, True]
+    assert [member.is_here for member in store.shared_heads.find_state(HERE).members] == [False, True]
     assert others(store, 2) == []
+    assert others(store, 1) == [(2, "failure")]
+    assert others(store, 2) == ([] if is_told else [(1, "failure")]), "it said something again"
+    store.pulls.request_judging(wish(1, head_sha=NEWER))
+    synced(store)
+    store.shared_heads.leave(pull(1))
+    assert waits(store), "its newest head has no check run yet"
 
 
 def test_two_that_record_their_contents_together_see_each_other(store: Store) -> None:
@@ -123,8 +143,7 @@ def test_one_that_is_superseded_closed_or_has_another_head_is_not_here(
         close_pull(store, pull(1), store.ledger_retention)
     elif how == "pushed":
         store.pulls.request_judging(wish(1, head_sha=NEWER))
-    told = store.shared_heads.record_content(pull(1), HEAD, content)
-    store.shared_heads.record_written(pull(1), HEAD, told.version, content)
+    writes(store, 1, content)
     assert store.shared_heads.find_state(HERE).members[0].shown
     told = store.shared_heads.record_content(pull(1), HEAD, content)
     assert told.is_here(1) is (how == "open")
@@ -134,10 +153,10 @@ def test_one_that_is_superseded_closed_or_has_another_head_is_not_here(
 
 def test_one_that_got_another_head_counts_no_more_at_the_old_one(store: Store) -> None:
     both(store)
-    store.shared_heads.close_version(HERE, store.shared_heads.find_state(HERE).version)
+    synced(store)
     store.pulls.request_judging(wish(1, head_sha=NEWER))
     assert others(store, 2) == []
-    store.shared_heads.close_version(HERE, store.shared_heads.find_state(HERE).version)
+    synced(store)
     store.shared_heads.record_content(pull(1), NEWER, judging_content())
     assert waits(store)
     assert not waits(store, THERE)
@@ -150,10 +169,10 @@ def test_one_that_comes_back_counts_again(store: Store) -> None:
     for number in (1, 3):
         store.shared_heads.record_content(pull(number), NEWER, judging_content())
     store.shared_heads.record_content(pull(1), HEAD, superseded_content(NEWER))
-    store.shared_heads.close_version(THERE, store.shared_heads.find_state(THERE).version)
+    synced(store, THERE)
     store.pulls.request_judging(wish(1))
     assert others(store, 2) == [], "it is known to have been superseded"
-    store.shared_heads.close_version(HERE, store.shared_heads.find_state(HERE).version)
+    synced(store)
     store.shared_heads.rejoin(pull(1), HEAD)
     assert waits(store)
     assert waits(store, THERE)
@@ -171,24 +190,9 @@ def test_one_that_never_said_anything_comes_to_nothing(store: Store) -> None:
     assert store.shared_heads.close_version(HERE, 0)
 
 
-def test_one_that_github_says_is_closed_counts_no_more(store: Store) -> None:
-    both(store)
-    store.shared_heads.close_version(HERE, store.shared_heads.find_state(HERE).version)
-    store.shared_heads.leave(pull(1))
-    assert waits(store)
-    assert others(store, 2) == []
-    assert others(store, 1) == [(2, "failure")]
-    assert others(store, 2) == [(1, "failure")], "it said something again"
-    store.pulls.request_judging(wish(1, head_sha=NEWER))
-    store.shared_heads.close_version(HERE, store.shared_heads.find_state(HERE).version)
-    store.shared_heads.leave(pull(1))
-    assert waits(store), "its newest head has no check run yet"
-
-
 def test_who_looks_may_put_it_off_and_nobody_knows_what_is_shown_while_it_is_told(store: Store) -> None:
     both(store)
-    told = store.shared_heads.record_content(pull(1), HEAD, REJECTED)
-    store.shared_heads.record_written(pull(1), HEAD, told.version, REJECTED)
+    writes(store, 1, REJECTED)
     assert store.shared_heads.find_state(HERE).members[0].shown
     store.shared_heads.mark_updating(pull(1), HEAD)
     assert store.shared_heads.find_state(HERE).members[0].shown == ""
