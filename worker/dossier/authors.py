@@ -233,16 +233,12 @@ def eligibility_of(request: JudgeRequest, dossier: Dossier, operators: Authors |
         draft=pull.draft,
         was_judged=any(entry.head_sha == pull.head_sha for entry in dossier.ledger),
     )
-    return decide_eligibility(inputs, with_operator_defaults(repository_authors(dossier), operators))
+    authors = Authors()
+    if dossier.config:
+        from worker.dossier.config import config_of  # noqa: PLC0415 - most repositories have no configuration
 
-
-def repository_authors(dossier: Dossier) -> Authors:
-    """The repository's `authors`."""
-    if not dossier.config:
-        return Authors()
-    from worker.dossier.config import config_of  # noqa: PLC0415 - most repositories have no configuration
-
-    return config_of(dossier).authors
+        authors = config_of(dossier).authors
+    return decide_eligibility(inputs, with_operator_defaults(authors, operators))
 
 
 def as_observed(dossier: Dossier, author: AuthorKind) -> Dossier:

@@ -66,7 +66,9 @@ def is_password(value: str) -> bool:
     if len(value) < PASSWORD_LENGTH or not _can_be_secret(value) or value.startswith(_OF_PATHS):
         return False
     classes = sum(any(is_one(char) for char in value) for is_one in _CLASSES)
-    return classes >= 3 and _entropy(value) >= 2.5 and not _is_name(value)  # noqa: PLR2004 - of four; bits of eight drawn characters
+    # `UserRole2`, `auth/v1/login`: words joined as names are
+    is_name = _NAME.fullmatch(value) is not None and _readability(value) >= _NAME_READABLE_SHARE
+    return classes >= 3 and _entropy(value) >= 2.5 and not is_name  # noqa: PLR2004 - of four; bits of eight drawn characters
 
 
 def is_placeholder(value: str) -> bool:
@@ -103,8 +105,3 @@ _CLASSES: Final[tuple[Callable[[str], bool], ...]] = (
     lambda char: not char.isalnum(),
 )
 _NAME: Final = pattern(r"[A-Za-z][A-Za-z]*+(?:[-_./: ][A-Za-z0-9]++)*+\d{0,4}|[a-z]++(?:[A-Z][a-z]++)*+\d{0,4}")
-
-
-def _is_name(value: str) -> bool:
-    """`UserRole2`, `auth/v1/login`: words joined as names are."""
-    return _NAME.fullmatch(value) is not None and _readability(value) >= _NAME_READABLE_SHARE

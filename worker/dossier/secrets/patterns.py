@@ -324,7 +324,10 @@ class _KeyBlocks:
             return
         begins, ends = _BEGINS.search(line), _ENDS.search(line)
         if ends is not None and (begins is None or ends.start() < begins.start()):
-            yield from ((number, *run) for run in _find_before_end(line, ends.start()))
+            # what goes on without a break up to the end of a key that began above, or nowhere
+            start = len(line[: ends.start()].rstrip(_OF_BODY))
+            if _LONG_RUN.search(line, start, ends.start()) is not None:
+                yield number, start, ends.start()
             yield from self._scan_above(number) if self._open is None else ()
         if ends is not None:
             self._open, self._closed = None, number
@@ -342,16 +345,14 @@ class _KeyBlocks:
 
     def _body(self, number: int, line: str) -> Iterator[tuple[int, int, int]]:
         match = _BODY.fullmatch(line)
-        if match and (len(match[1]) >= _SHORTEST or self._is_last(number)):
+        # a key's last lines are short: the rest of the body, and a PGP block's checksum
+        is_last = any("PRIVATE KEY" in below for below in self._lines[number + 1 : number + 1 + _MOST_SHORT_LINES])
+        if match and (len(match[1]) >= _SHORTEST or is_last):
             yield number, *match.span(1)
         elif self._open and _KEY_HEADER.fullmatch(line):
             self._open -= 1
         else:
             self._open = None
-
-    def _is_last(self, number: int) -> bool:
-        """A key's last lines are short: the rest of the body, and a PGP block's checksum."""
-        return any("PRIVATE KEY" in line for line in self._lines[number + 1 : number + 1 + _MOST_SHORT_LINES])
 
     def _scan_above(self, number: int) -> Iterator[tuple[int, int, int]]:
         """Of a key whose end alone is shown, the lines above that are nothing but its body."""
@@ -376,13 +377,6 @@ def _find_within_line(line: str, start: int, ends: "re.Match[str] | None") -> It
     while (match := _RUN.match(line, start)) is not None:
         yield match.span(1)
         start = match.end()
-
-
-def _find_before_end(line: str, end: int) -> Iterator[tuple[int, int]]:
-    """What goes on without a break up to the end of a key that began above, or nowhere."""
-    start = len(line[:end].rstrip(_OF_BODY))
-    if _LONG_RUN.search(line, start, end) is not None:
-        yield start, end
 
 
 _OF_BODY: Final = f"{string.ascii_letters}{string.digits}+/=\\"
@@ -437,6 +431,7 @@ _HEADER: Final = pattern(
     r"(?i)\b(?:bearer|basic|apikey|(?P<word>token))[ \t]{1,4}+(?P<value>[A-Za-z0-9._~+/-]{16,}+={0,2})"
 )
 _HEX: Final = pattern(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_NETRC: Final = pattern(r"\blogin[ \t]{1,8}+\S{1,100}+\s{1,8}+password[ \t]{1,8}+(?P<value>\S{6,200}+)")
 
 
 def find_named_secrets(text: str) -> Iterator[SecretSpan]:
@@ -447,10 +442,13 @@ def find_named_secrets(text: str) -> Iterator[SecretSpan]:
     """
     folded = text.replace("\u0130", "I").lower()  # the one letter that becomes two when it is folded
     yield from _find_after_names(text, folded)
-    if "bearer" in folded or "authorization" in folded:
-        yield from _find_in_headers(text)
-    if "login " in folded and "password " in folded:
-        yield from _find_in_netrc(text)
+    for match in _HEADER.finditer(text) if "bearer" in folded or "authorization" in folded else ():
+        is_commit = match["word"] is not None and _HEX.fullmatch(match["value"])
+        if is_random(match["value"]) and not is_commit:
+            yield SecretSpan(*match.span("value"), SecretKind.CREDENTIAL)
+    for match in _NETRC.finditer(text) if "login " in folded and "password " in folded else ():
+        if is_password(match["value"]):
+            yield SecretSpan(*match.span("value"), SecretKind.PASSWORD)
 
 
 def _find_after_names(text: str, folded: str) -> Iterator[SecretSpan]:
@@ -508,19 +506,3 @@ def _candidate_values(text: str, name: "re.Match[str]", end: int) -> Iterator["r
         value = (_QUOTED.match(text, between.end()) or _BARE.match(text, between.end())) if between else None
         if value is not None:
             yield value
-
-
-def _find_in_headers(text: str) -> Iterator[SecretSpan]:
-    for match in _HEADER.finditer(text):
-        is_commit = match["word"] is not None and _HEX.fullmatch(match["value"])
-        if is_random(match["value"]) and not is_commit:
-            yield SecretSpan(*match.span("value"), SecretKind.CREDENTIAL)
-
-
-_NETRC: Final = pattern(r"\blogin[ \t]{1,8}+\S{1,100}+\s{1,8}+password[ \t]{1,8}+(?P<value>\S{6,200}+)")
-
-
-def _find_in_netrc(text: str) -> Iterator[SecretSpan]:
-    for match in _NETRC.finditer(text):
-        if is_password(match["value"]):
-            yield SecretSpan(*match.span("value"), SecretKind.PASSWORD)

@@ -36,7 +36,12 @@ def redact(text: str, known_secrets: Mapping[str, SecretKind] = MappingProxyType
     """Replace what looks like a secret, and *known_secrets* wherever they occur."""
     searches = (find_private_keys, find_pattern_secrets, find_named_secrets)
     unmerged = [span for search in searches for span in search(text)]
-    spans = list(_merge_overlaps([*unmerged, *_find_known(text, known_secrets)]))
+    for secret, kind in known_secrets.items():
+        at = text.find(secret)
+        while at >= 0:
+            unmerged.append(SecretSpan(at, at + len(secret), kind))
+            at = text.find(secret, at + len(secret))
+    spans = list(_merge_overlaps(unmerged))
     if not spans:
         return RedactedText(text)
     pieces: list[str] = []
@@ -50,14 +55,6 @@ def redact(text: str, known_secrets: Mapping[str, SecretKind] = MappingProxyType
         done = end
     secrets = {text[start:end]: kind for start, end, kind in spans}
     return RedactedText("".join([*pieces, text[done:]]), tuple(lines), secrets)
-
-
-def _find_known(text: str, known_secrets: Mapping[str, SecretKind]) -> Iterator[SecretSpan]:
-    for secret, kind in known_secrets.items():
-        at = text.find(secret)
-        while at >= 0:
-            yield SecretSpan(at, at + len(secret), kind)
-            at = text.find(secret, at + len(secret))
 
 
 def _merge_overlaps(spans: Iterable[SecretSpan]) -> Iterator[SecretSpan]:
