@@ -37,23 +37,22 @@ def facts(after: dict[str, str], title: str = "Send files", issue: str | None = 
     return [one.signal for signal in signals for one in signal.findings(change)]
 
 
-def test_beside_finished_work_what_nothing_needs_may_be_a_stage() -> None:
-    assert facts({"a.py": WORK + STUB}) == []
-
-
-@pytest.mark.parametrize(("path", "code"), CALLS.values(), ids=CALLS.keys())
-def test_what_the_change_calls_is_needed(path: str, code: str) -> None:
-    assert facts({"a.py": WORK + STUB, path: code}) == ["stub_body"]
+@pytest.mark.parametrize(
+    ("path", "code", "expected"),
+    [
+        ("b.py", "", []),
+        *((path, code, ["stub_body"]) for path, code in CALLS.values()),
+        *((path, code, []) for path, code in OTHERWISE.values()),
+    ],
+    ids=["nothing", *CALLS, *OTHERWISE],
+)
+def test_beside_finished_work_what_nothing_calls_may_be_a_stage(path: str, code: str, expected: list[str]) -> None:
+    assert facts({"a.py": WORK + STUB, path: code}) == expected
 
 
 def test_what_is_handed_over_is_needed() -> None:
     promised = "\n\ndef retry_later() -> int:\n    pass\n"
     assert facts({"a.py": WORK + promised, "b.py": "on_rollback(then=retry_later)\n"}) == ["stub_body"]
-
-
-@pytest.mark.parametrize(("path", "code"), OTHERWISE.values(), ids=OTHERWISE.keys())
-def test_a_definition_and_a_comment_call_nothing(path: str, code: str) -> None:
-    assert facts({"a.py": WORK + STUB, path: code}) == []
 
 
 def test_what_is_named_after_the_request_is_needed() -> None:
