@@ -140,8 +140,7 @@ def _sides(compared: ComparedChange | StrengthAgreement) -> dict[str, object]:
 
 def explain(arguments: argparse.Namespace) -> CommandResult:
     """Explain one signal. Raises InputError for a name that no signal has."""
-    from worker.signals.explanation import explain_signal
-    from worker.signals.registry import SIGNALS
+    from worker.signals.registry import SIGNALS, explain_signal
 
     signal = next((signal for signal in SIGNALS if signal.name == arguments.signal), None)
     if signal is None:
