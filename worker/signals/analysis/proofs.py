@@ -73,7 +73,9 @@ def prove_condition(condition: str) -> Proof:
     if len(condition) > _LONGEST:
         return Proof.VALUE
     text = _strip_brackets(condition)
-    if any(form.fullmatch(text) for form in (_ALWAYS, _LITERAL_IS_PRESENT, _ITSELF, _TYPED)) or _is_tautology(text):
+    left, _, other = text.replace(" || ", " or ").partition(" or ")  # `x == y or x != y`, `x or not x`
+    is_tautology = left != other and bool(other) and _strip_negation(left) == _strip_negation(other)
+    if is_tautology or any(form.fullmatch(text) for form in (_ALWAYS, _LITERAL_IS_PRESENT, _ITSELF, _TYPED)):
         return Proof.NOTHING
     if _ANYTHING.fullmatch(text):
         return Proof.PRESENCE
@@ -110,12 +112,6 @@ def negate(condition: str) -> str:
         return text[1:].strip()
     match = _OPERATOR.search(text)
     return "" if match is None else f"{text[: match.start()]}{_OPPOSITES[match[0]]}{text[match.end() :]}"
-
-
-def _is_tautology(text: str) -> bool:
-    """`x == y or x != y`, `x or not x`."""
-    left, _, other = text.replace(" || ", " or ").partition(" or ")
-    return left != other and bool(other) and _strip_negation(left) == _strip_negation(other)
 
 
 def _strip_negation(text: str) -> str:

@@ -42,13 +42,10 @@ def count_beside_calls(change: CodeChange, names: frozenset[str]) -> Counter[str
     counts: Counter[str] = Counter()
     for text in _texts(change) if names else ():
         if not names.isdisjoint(WORD_PATTERN.findall(text)):
-            counts.update(word for word in _used_words(text) if word in names)
+            used = (line for line in text.split("\n") if not _IMPORT_LINE.match(line))
+            counts.update(word for line in used for word in WORD_PATTERN.findall(line) if word in names)
             counts.subtract(word for word in _CALL.findall(text) if word in names)
     return counts
-
-
-def _used_words(text: str) -> Iterator[str]:
-    return chain.from_iterable(WORD_PATTERN.findall(line) for line in text.split("\n") if not _IMPORT_LINE.match(line))
 
 
 @memoized_for_family

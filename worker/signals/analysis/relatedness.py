@@ -325,6 +325,11 @@ class _TieFinder:
 
     def ties(self, trace: FileTrace) -> Ties:
         others = [other for other in self._traces if other is not trace]
+        subject = trace.subject - common_stems()
+        used = (name for name in trace.defined_names if self._in_names[name] > (name in trace.names))
+        spoken = sum(self._in_words[word] > (word in trace.stems) for word in trace.subject)
+        spelled = (name for name in trace.names & self._asked.names if len(name) > _WORD_EXPONENT)
+        alone = (name for name in trace.edited_names if self._in_edits[name] == 1)
         return Ties(
             size=log1p(trace.size),
             same_folder=(self._in_places[trace.folders] - 1) / self._others,
@@ -332,13 +337,13 @@ class _TieFinder:
             same_language=(self._in_languages[trace.language] - 1) / self._others if trace.language else 0.0,
             is_test=float(trace.is_test),
             only_comments=float(trace.is_only_comments),
-            used_elsewhere=self._used_elsewhere(trace),
+            used_elsewhere=_weigh_rare(self._names, used, _WORD_EXPONENT),
             others_here=self._others_here(trace),
             near_words=max((self._near_words(trace, other) for other in others if other.language), default=0.0),
             near_edits=max((self._near_edits(trace, other) for other in others), default=0.0),
             counterpart=max((_is_counterpart(trace, other) for other in others), default=0.0),
             paths_here=max((_name_share(other, trace) for other in others), default=0.0),
-            path_elsewhere=self._path_elsewhere(trace),
+            path_elsewhere=spoken / max(1, len(trace.subject)),
             title_here=_overlap_share(self._asked.title, trace.stems | trace.path_words | trace.context_names),
             title_changed=_weight_share(
                 self._words, self._asked.title & trace.stems, _weigh(self._words, self._asked.title)
@@ -346,10 +351,10 @@ class _TieFinder:
             asked_words=_weight_share(
                 self._words, trace.stems & self._asked.stems - common_stems(), self._all_words[id(trace)]
             ),
-            asked_names=self._asked_names(trace),
+            asked_names=_weigh_rare(self._names, spelled, _WORD_EXPONENT),
             asked=log1p(len(self._asked.stems)),
-            edited_alone=self._edited_alone(trace),
-            asked_for=float(self._is_asked_for(trace)),
+            edited_alone=_weigh_rare(self._edits, alone, _NAME_EXPONENT),
+            asked_for=float(bool(subject) and subject <= self._asked.stems),
         )
 
     def _near_words(self, trace: FileTrace, other: FileTrace) -> float:
@@ -360,35 +365,20 @@ class _TieFinder:
         total = min(self._all_edits[id(trace)], self._all_edits[id(other)])
         return _weight_share(self._edits, trace.edited_names & other.edited_names, total)
 
-    def _used_elsewhere(self, trace: FileTrace) -> float:
-        used = (name for name in trace.defined_names if self._in_names[name] > (name in trace.names))
-        return log1p(fsum(self._names[name] ** _WORD_EXPONENT for name in used))
-
     def _others_here(self, trace: FileTrace) -> float:
         names, present = trace.names, trace.known_names & self._names.keys()
         all_others = self._all_names - fsum(self._names[name] for name in names if self._in_names[name] == 1)
         held = fsum(self._names[name] for name in present if self._in_names[name] > (name in names))
         return held / all_others if held else 0.0
 
-    def _path_elsewhere(self, trace: FileTrace) -> float:
-        spoken = sum(self._in_words[word] > (word in trace.stems) for word in trace.subject)
-        return spoken / max(1, len(trace.subject))
-
-    def _edited_alone(self, trace: FileTrace) -> float:
-        alone = (name for name in trace.edited_names if self._in_edits[name] == 1)
-        return log1p(fsum(self._edits[name] ** _NAME_EXPONENT for name in alone))
-
-    def _is_asked_for(self, trace: FileTrace) -> bool:
-        subject = trace.subject - common_stems()
-        return bool(subject) and subject <= self._asked.stems
-
-    def _asked_names(self, trace: FileTrace) -> float:
-        spelled = (name for name in trace.names & self._asked.names if len(name) > _WORD_EXPONENT)
-        return log1p(fsum(self._names[name] ** _WORD_EXPONENT for name in spelled))
-
 
 def _weigh(weights: Mapping[str, float], keys: frozenset[str]) -> float:
     return fsum(weights[key] for key in keys)
+
+
+def _weigh_rare(weights: Mapping[str, float], keys: Iterable[str], exponent: int) -> float:
+    """The weight of these keys, where one rare key counts more than many usual ones."""
+    return log1p(fsum(weights[key] ** exponent for key in keys))
 
 
 def _is_counterpart(trace: FileTrace, other: FileTrace) -> float:

@@ -358,8 +358,11 @@ def is_platform_variant(changed: ChangedFunction) -> bool:
     is_only = is_plain and function.source.is_whole and function.source.text.count(f"fn {function.name}") == 1
     if _PLATFORM.search(function.attributes) and not is_only:
         return True
-    if any(_has_macro_body(node) for node in ancestors(function.node) if node.type in {"mod_item", "impl_item"}):
-        return True
+    for around in (node for node in ancestors(function.node) if node.type in {"mod_item", "impl_item"}):
+        # a macro above a module may write its bodies; one above an implementation is there for what they do
+        above = " ".join(map(text_of, siblings_above(around, lambda node: node.type == "attribute_item")))
+        if above and (around.type == "mod_item" or _PLATFORM.search(above)):
+            return True
     return _WHOLE_FILE.search("\n".join(function.source.lines[:_BEGINNING])) is not None
 
 
@@ -370,12 +373,6 @@ def is_named_after_a_platform(file: AnalyzedFile) -> bool:
 def is_declared_refusal(text: str) -> bool:
     """Whether it fails with the message that something is not supported or implemented here."""
     return _REFUSES.search(text) is not None and _NOT_SUPPORTED.search(text) is not None
-
-
-def _has_macro_body(around: Node) -> bool:
-    """Whether a macro above a module may write its bodies; one above an implementation is there for what they do."""
-    above = " ".join(map(text_of, siblings_above(around, lambda node: node.type == "attribute_item")))
-    return bool(above) and (around.type == "mod_item" or _PLATFORM.search(above) is not None)
 
 
 _ONE_OF_SEVERAL: Final = pattern(

@@ -171,7 +171,8 @@ def _pair_tests(change: CodeChange) -> Iterator[TestPair]:
         if test is None or _is_foreign(file) or _may_be_text(test):
             continue
         if (base is None or (base.name != test.name and base.text != test.text)) and is_all_added(test, file):
-            if not _is_moved(test, change):
+            lines = [line for line in test.lines if line.strip(" \t})];,")]
+            if not lines or not change.removed_texts.issuperset(lines):  # else its body was moved
                 yield TestPair(test, file, base, is_new=True)
         elif base is not None and base.text != test.text:
             yield TestPair(test, file, base, is_new=False)
@@ -196,11 +197,6 @@ def _may_be_text(test: Test) -> bool:
 def is_all_added(test: Test, file: AnalyzedFile) -> bool:
     lines = range(test.first_line, test.last_line + 1)
     return all(line in file.added_lines for line in lines[:-1] or lines)
-
-
-def _is_moved(test: Test, change: CodeChange) -> bool:
-    lines = [line for line in test.lines if line.strip(" \t})];,")]
-    return bool(lines) and change.removed_texts.issuperset(lines)
 
 
 @dataclass(frozen=True)
