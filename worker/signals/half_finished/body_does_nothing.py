@@ -153,7 +153,8 @@ def _judge_new(changed: ChangedFunction, stub: Certainty | None, change: CodeCha
         return None
     is_known = reason in _SURE_REASONS and not is_import_fallback(function)
     is_sure = is_known and not _is_doubtful(changed, reason, change)
-    if not is_sure and _has_unused_import(changed, change):
+    if not is_sure and not _is_intended(changed, change) and find_unused_imports(changed.file):
+        # it came with the work, and the work is gone
         reason, is_sure = _EmptyReason.IMPORTED, True
     is_sure = is_sure and not is_stage(function, change)
     return _EmptyBody(changed, reason, is_sure) if is_sure or _is_odd(function) else None
@@ -168,17 +169,19 @@ def _judge_wrapped(changed: ChangedFunction, change: CodeChange) -> _EmptyBody |
     return None
 
 
-def _has_unused_import(changed: ChangedFunction, change: CodeChange) -> bool:
-    """Whether the change imports what nothing in the file uses: it came with the work, and the work is gone."""
+def _is_intended(changed: ChangedFunction, change: CodeChange) -> bool:
+    """Whether anything but a hook or a type asks for it as it is."""
     function = changed.function
-    is_asked = (
-        stubs.is_stub_requested(change) or "@Override" in function.attributes or stubs.is_required_by_others(function)
+    return (
+        stubs.is_stub_requested(change)
+        or "@Override" in function.attributes
+        or stubs.is_required_by_others(function)
+        or stubs.is_constructor(function)
+        or is_import_fallback(function)
+        or stubs.is_platform_variant(changed)
+        or stubs.is_declared_idle(function)
+        or _YES_OR_NO.fullmatch(_answer_of(function)) is not None
     )
-    if is_asked or stubs.is_constructor(function) or is_import_fallback(function) or stubs.is_platform_variant(changed):
-        return False
-    if stubs.is_declared_idle(function) or _YES_OR_NO.fullmatch(_answer_of(function)):
-        return False
-    return bool(find_unused_imports(changed.file))
 
 
 def _answer_of(function: Function) -> str:
@@ -223,44 +226,42 @@ def _is_final(function: Function) -> bool:
 
 
 def _is_doubtful(changed: ChangedFunction, reason: _EmptyReason, change: CodeChange) -> bool:
-    function = changed.function
+    function, language = changed.function, changed.function.source.language
     if reason is _EmptyReason.COMMENTED_OUT or stubs.is_stub_requested(change):
         return stubs.is_stub_requested(change)
-    if function.source.is_of_macro or stubs.is_platform_variant(changed) or stubs.is_declared_idle(function):
-        return True
-    if _is_dropping_argument(function) or _has_default_name(function):
-        return True
-    if reason is _EmptyReason.PRIVATE and stubs.is_required_by_framework(function):
-        return True
-    return not stubs.has_private_modifier(function) and _has_purpose(changed, change)
-
-
-def _has_default_name(function: Function) -> bool:
-    """Whether it is a default callback, one that serde takes for the value of a field, or a constructor of Go."""
-    is_default = _DEFAULT.match(function.name) is not None and not function.type_name
-    is_of_a_field = function.name.startswith("default_") and not list_parameters(function)
-    is_maker = function.source.language is Language.GO and _MAKER_OF_GO.match(function.name) is not None
-    return is_default or is_of_a_field or is_maker
-
-
-def _is_dropping_argument(function: Function) -> bool:
-    """Whether an empty body does something: Rust drops what a function takes by value, its receiver or a box."""
-    is_empty = function.source.language is Language.RUST and not function.statements
-    return is_empty and _BY_VALUE.match(text_of(function.node.child_by_field_name("parameters"))) is not None
+    parameters = text_of(function.node.child_by_field_name("parameters"))
+    # Rust drops what a function takes by value, its receiver or a box
+    is_dropping = language is Language.RUST and not function.statements and _BY_VALUE.match(parameters)
+    is_of_a_field = function.name.startswith("default_") and not list_parameters(function)  # serde asks for its value
+    return bool(
+        function.source.is_of_macro
+        or stubs.is_platform_variant(changed)
+        or stubs.is_declared_idle(function)
+        or is_dropping
+        or is_of_a_field
+        or (_DEFAULT.match(function.name) and not function.type_name)
+        or (language is Language.GO and _MAKER_OF_GO.match(function.name))
+        or (reason is _EmptyReason.PRIVATE and stubs.is_required_by_framework(function))
+        or (not stubs.has_private_modifier(function) and _has_purpose(changed, change))
+    )
 
 
 def _has_purpose(changed: ChangedFunction, change: CodeChange) -> bool:
-    function = changed.function
+    function, answer = changed.function, _answer_of(changed.function)
     is_override = "override" in function.attributes.lower().replace("@", " ").split()
-    if is_override and not list_parameters(function) and _YES_OR_NO.fullmatch(_answer_of(function)):
-        return True  # a constant state or kind
-    if _is_required_by_type(function) or stubs.is_compile_check(function):
-        return True
-    if stubs.is_required_by_others(function) or stubs.is_passed_as_value(function, change):
+    is_of_ruby = function.source.language is Language.RUBY and function.scope is FunctionScope.TYPE
+    is_virtual = is_of_ruby or is_overridable(function) or stubs.can_be_override(function)
+    if (
+        (is_override and not list_parameters(function) and _YES_OR_NO.fullmatch(answer))  # a constant state or kind
+        or (function.source.language in MORE_LANGUAGES and is_virtual)
+        or stubs.is_compile_check(function)
+        or stubs.is_required_by_others(function)
+        or stubs.is_passed_as_value(function, change)
+    ):
         return True
     if stubs.is_constructor(function) or stubs.is_called_by_own_class(function, change):
         return False  # what a constructor takes, it asked for
-    if function.name in {"equals", "__eq__", "Equals"} and _FALSE.fullmatch(_answer_of(function)):
+    if function.name in {"equals", "__eq__", "Equals"} and _FALSE.fullmatch(answer):
         return False  # an object equals itself, whatever a type asks for
     return (
         _can_be_required_by_type(function)
@@ -275,29 +276,17 @@ def _has_purpose(changed: ChangedFunction, change: CodeChange) -> bool:
 def _can_be_required_by_type(function: Function) -> bool:
     if is_of_a_trait(function):
         return not list_parameters(function)  # the compiler warns of one that is not used and has no `_`
+    is_java = function.source.language is Language.JAVA
     is_silent = not function.statements or _find_reason(function) is _EmptyReason.NULL
-    if function.source.language is Language.JAVA and is_silent and stubs.has_supertypes(function):
+    if is_java and is_silent and stubs.has_supertypes(function):
         return True  # older code implements a type without `@Override`
-    return stubs.can_be_override(function) and not _is_package_private(function)
-
-
-def _is_package_private(function: Function) -> bool:
-    """Whether it is a method of Java, shown by a fragment, that no type above can ask for: an implementation is public."""
-    if function.source.language is not Language.JAVA or function.scope is not FunctionScope.UNKNOWN:
-        return False
     modifiers = set(function.attributes.replace("@", " ").split())
-    if not modifiers.isdisjoint({"Override", "default"}):
-        return False
+    if not is_java or function.scope is not FunctionScope.UNKNOWN or modifiers & {"Override", "default"}:
+        return stubs.can_be_override(function)
+    # an implementation is public, and documented by its type
     is_closed = modifiers.isdisjoint({"public", "protected", "Nullable"}) and _answer_of(function) == "return null;"
-    return is_closed or _find_documented_reason(function) is _EmptyReason.DOCUMENTED
-
-
-def _is_required_by_type(function: Function) -> bool:
-    """In Ruby, C#, PHP and Kotlin: an override, one to be overridden, or what anything may override (a method of Ruby)."""
-    if function.source.language not in MORE_LANGUAGES or stubs.has_private_modifier(function):
-        return False
-    is_of_ruby = function.source.language is Language.RUBY and function.scope is FunctionScope.TYPE
-    return is_of_ruby or is_overridable(function) or stubs.can_be_override(function)
+    is_documented = _find_documented_reason(function) is _EmptyReason.DOCUMENTED
+    return not is_closed and not is_documented and stubs.can_be_override(function)
 
 
 def _is_odd(function: Function) -> bool:

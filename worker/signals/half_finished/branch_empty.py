@@ -74,6 +74,7 @@ def branch_empty(change: CodeChange) -> Iterator[SignalMatch]:
     for file in change.production_files():
         behind_removed = (line + 1 for line in _find_removed_behind(file)) if file.sources else ()
         touched = file.added_lines.union(behind_removed)
+        stops = [line.head_line or 0 for line in file.diff.added_lines_matching(STOP_PATTERN.search)] if touched else []
         for source in file.sources if touched else ():
             for block, head in _find_empty(source):
                 lines = range(head.start_point.row + source.first_line, block.end_point.row + source.first_line + 1)
@@ -81,24 +82,19 @@ def branch_empty(change: CodeChange) -> Iterator[SignalMatch]:
                 if any(line in touched for line in lines[1:] or lines) and not is_old:
                     yield SignalMatch("this branch does nothing", file.path, lines[0], lines[-1])
             yield from _find_emptied_arms(file, source)
-            yield from _find_stubbed(file, source)
+            yield from _find_stubbed(file, source, stops)
 
 
 def _find_empty(source: Source) -> Iterator[tuple["Node", "Node"]]:
     types = _BLOCKS.get(source.language)
     for block in () if types is None else source.nodes.find(types):
-        head = block.parent if _is_empty_block(block, source.language) else None
-        if head is not None and head.type in _HEADS and not head.has_error:
+        is_empty, head = block.named_child_count == 0, block.parent
+        if source.language is Language.PYTHON:
+            is_short = block.end_byte - block.start_byte <= _LONGEST_IDLE and block.named_child_count == 1
+            siblings = filter(None, (block.prev_sibling, block.next_sibling))  # where Python's comments stand
+            is_empty = is_short and text_of(block) in _IDLE and all(near.type != "comment" for near in siblings)
+        if is_empty and head is not None and head.type in _HEADS and not head.has_error:
             yield block, _find_start(block, head)
-
-
-def _is_empty_block(block: "Node", language: Language) -> bool:
-    if language is not Language.PYTHON:
-        return block.named_child_count == 0
-    if block.end_byte - block.start_byte > _LONGEST_IDLE or block.named_child_count != 1 or text_of(block) not in _IDLE:
-        return False
-    siblings = (block.prev_sibling, block.next_sibling)  # where Python's comments stand
-    return not any(sibling is not None and sibling.type == "comment" for sibling in siblings)
 
 
 def _find_start(block: "Node", head: "Node") -> "Node":
@@ -134,10 +130,9 @@ def _is_empty_arm(arm: "Node") -> bool:
     return _IDLE_ARM.search(condensed) is not None and not falls_through
 
 
-def _find_stubbed(file: AnalyzedFile, source: Source) -> Iterator[SignalMatch]:
-    """Branches that only say that they are not written, from which the change removed statements."""
-    stops = [number for number in _find_stop_lines(file) if source.has_line(number)]
-    for start, node, body in _find_branches(source) if stops else ():
+def _find_stubbed(file: AnalyzedFile, source: Source, stops: list[int]) -> Iterator[SignalMatch]:
+    """Branches that only say on one of the lines *stops* that they are not written, and that lost statements."""
+    for start, node, body in _find_branches(source) if any(map(source.has_line, stops)) else ():
         first, last = start.start_point.row + source.first_line, node.end_point.row + source.first_line
         is_stopped = any(first <= number <= last for number in stops)
         if not is_stopped or not is_unwritten(" ".join(body.split()).strip("{}; ,")):
@@ -146,11 +141,6 @@ def _find_stubbed(file: AnalyzedFile, source: Source) -> Iterator[SignalMatch]:
         if any(map(_WORKING_STATEMENT.match, _find_lost_statements(lines, first, file))):
             note = "this branch only says that it is not written, and what it did is taken out"
             yield SignalMatch(note, file.path, first, last)
-
-
-@memoized
-def _find_stop_lines(file: AnalyzedFile) -> tuple[int, ...]:
-    return tuple(line.head_line for line in file.diff.added_lines if line.head_line and STOP_PATTERN.search(line.text))
 
 
 def _find_branches(source: Source) -> Iterator[tuple["Node", "Node", str]]:

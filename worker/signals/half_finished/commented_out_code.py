@@ -1,14 +1,14 @@
 """Code that was put into comments. Documentation, examples in it and directives are no code."""
 
 from collections.abc import Iterator, Sequence
-from itertools import dropwhile
+from itertools import dropwhile, groupby
 from textwrap import dedent
 from typing import Final
 
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
 from worker.signals.analysis import syntax
-from worker.signals.analysis.change import AnalyzedFile, CodeChange
+from worker.signals.analysis.change import CodeChange
 from worker.signals.analysis.file_roles import SCRIPT_LANGUAGES, Language
 from worker.signals.signal import SignalKind, SignalMatch, SignalScope, signal
 
@@ -52,33 +52,15 @@ def commented_out_code(change: CodeChange) -> Iterator[SignalMatch]:
     False alarms: 62 of 30051 clean changes with production code (0.2 %, at most 0.26 %).
     """
     for file in change.production_files():
-        for first, last in _find_runs(file, change):
-            yield SignalMatch("code was put into comments, not taken out", file.path, first, last)
-
-
-def _find_runs(file: AnalyzedFile, change: CodeChange) -> Iterator[tuple[int, int]]:
-    run: list[tuple[int, bool]] = []
-    for line in file.diff.added_lines_matching(lambda text: _read_comment(text, file.language) is not None):
-        read = _read_comment(line.text, file.language)
-        number = line.head_line or 0
-        if run and (read is None or number != run[-1][0] + 1):
-            yield from _trim_run(run)
-            run = []
-        if read is not None and line.text.strip() not in change.removed_texts:
-            run.append((number, is_code_like(read)))
-    yield from _trim_run(run)
-
-
-def _trim_run(run: list[tuple[int, bool]]) -> Iterator[tuple[int, int]]:
-    code = [number for number, is_code in run if is_code]
-    if len(code) >= _FEWEST and len(code) >= _MOSTLY * len(run):
-        yield run[0][0], run[-1][0]
-
-
-def _read_comment(text: str, language: Language | None) -> str | None:
-    """The text of a line that is nothing but a comment."""
-    match = (_HASH if language in {Language.PYTHON, Language.RUBY} else _SLASHES).fullmatch(text[:_LONGEST])
-    return None if match is None else match[1]
+        form = _HASH if file.language in {Language.PYTHON, Language.RUBY} else _SLASHES
+        lines = file.diff.added_lines_matching(lambda text, form=form: form.fullmatch(text[:_LONGEST]))
+        new = (line for line in lines if line.text.strip() not in change.removed_texts)
+        matches = ((line.head_line or 0, form.fullmatch(line.text[:_LONGEST])) for line in new)
+        comments = [(number, match is not None and is_code_like(match[1])) for number, match in matches]
+        for _, rows in groupby(enumerate(comments), key=lambda row: row[1][0] - row[0]):
+            run = [comment for _, comment in rows]
+            if sum(is_code for _, is_code in run) >= max(_FEWEST, _MOSTLY * len(run)):
+                yield SignalMatch("code was put into comments, not taken out", file.path, run[0][0], run[-1][0])
 
 
 def is_code_like(text: str) -> bool:

@@ -41,7 +41,7 @@ def conflict_marker(change: CodeChange) -> Iterator[SignalMatch]:
     False alarms: 0 of 30214 clean changes with anything (0.0 %, at most 0.01 %).
     """
     for file in change.files:
-        conflicts = [lines for lines in _find_conflicts(file) if not _is_moved(file, lines, change)]
+        conflicts = list(_find_conflicts(file, change))
         if not conflicts or not _is_sure(file, conflicts[0][0]):
             continue
         note, step = "a merge conflict was committed", ""
@@ -53,25 +53,20 @@ def conflict_marker(change: CodeChange) -> Iterator[SignalMatch]:
         yield SignalMatch(note, file.path, *conflicts[0], step=step)
 
 
-def _find_conflicts(file: AnalyzedFile) -> Iterator[tuple[int, int]]:
-    """The first and last line of each conflict: `<<<<<<<`, `=======` and `>>>>>>>`, in this order."""
+def _find_conflicts(file: AnalyzedFile, change: CodeChange) -> Iterator[tuple[int, int]]:
+    """The first and last line of each new conflict: `<<<<<<<`, `=======` and `>>>>>>>`, in this order."""
     if not any(b"<<<<<<<" in hunk.body for hunk in file.diff.hunks):
         return
-    ours = middle = 0
+    ours, is_divided = None, False
     for line in file.diff.added_lines:
-        number = line.head_line or 0
         if _OURS.fullmatch(line.text):
-            ours, middle = number, 0
+            ours, is_divided = line, False
         elif ours and _MIDDLE.fullmatch(line.text):
-            middle = number
-        elif middle and _THEIRS.fullmatch(line.text):
-            yield ours, number
-            ours = middle = 0
-
-
-def _is_moved(file: AnalyzedFile, lines: tuple[int, int], change: CodeChange) -> bool:
-    texts = (line.text.strip() for line in file.diff.added_lines if line.head_line in lines)
-    return change.removed_texts.issuperset(texts)
+            is_divided = True
+        elif ours and is_divided and _THEIRS.fullmatch(line.text):
+            if not change.removed_texts.issuperset((ours.text.strip(), line.text.strip())):
+                yield ours.head_line or 0, line.head_line or 0
+            ours, is_divided = None, False
 
 
 def _is_sure(file: AnalyzedFile, first_line: int) -> bool:

@@ -13,6 +13,7 @@ from worker.domain.verdict.verdict import Category
 from worker.dossier.diff.parser import DiffLine
 from worker.signals.analysis.change import AnalyzedFile, CodeChange, memoized
 from worker.signals.analysis.changed_functions import is_declaration
+from worker.signals.analysis.ci_config import indentation_of
 from worker.signals.analysis.file_roles import SCRIPT_LANGUAGES, Language
 from worker.signals.analysis.functions import find_functions
 from worker.signals.analysis.relatedness import NAME_PATTERN, list_request_texts
@@ -163,8 +164,12 @@ def _is_intended(file: AnalyzedFile, line: DiffLine, change: CodeChange) -> bool
         tools = frozenset({"dbg"})
     else:
         tools = _TOOLS.intersection(NAME_PATTERN.findall(text))
-    is_mentioned = not tools.isdisjoint(_find_mentioned_tools(change))
-    return is_mentioned or _is_debugger_file(file.path) or _is_behind_condition(file, line)
+    if not tools.isdisjoint(_find_mentioned_tools(change)) or _is_debugger_file(file.path):
+        return True
+    # a condition asks for debugging, on the line or around it
+    lines, indent = _lines_above(file, line.head_line or 0), indentation_of(line.text)
+    around = (above for above in lines if indentation_of(above) < indent)
+    return any(map(_ASKS_FOR_DEBUGGING.match, (text, *around)))
 
 
 def _is_output_read(file: AnalyzedFile, number: int) -> bool:
@@ -175,14 +180,6 @@ def _is_output_read(file: AnalyzedFile, number: int) -> bool:
         for source in file.sources
         for function in find_functions(source)
     )
-
-
-def _is_behind_condition(file: AnalyzedFile, line: DiffLine) -> bool:
-    """Whether a condition asks for debugging: on the line, or around it."""
-    indent = len(line.text) - len(line.text.lstrip())
-    above = _lines_above(file, line.head_line or 0)
-    around = (text for text in above if len(text) - len(text.lstrip()) < indent)
-    return any(map(_ASKS_FOR_DEBUGGING.match, (line.text[:_LONGEST], *around)))
 
 
 def _is_debugger_file(path: str) -> bool:
@@ -208,8 +205,9 @@ def _defines_dbg(change: CodeChange) -> bool:
 def _find_outputs(file: AnalyzedFile, change: CodeChange) -> Iterator[tuple[DiffLine, bool]]:
     """New lines that print, and whether they read like debugging."""
     for line, match in _find_added(file, _PRINTS, change):
-        output = match["output"] or ""
-        if "file=" in output or _TO_PEOPLE.match(output) or _is_guarded(file, line):
+        output, above = match["output"] or "", _lines_above(file, line.head_line or 0)
+        is_asked = any(_GUARD.search(text) and _CONDITION.match(text) for text in above)
+        if "file=" in output or _TO_PEOPLE.match(output) or is_asked or _PRINTING.search("\n".join(above)):
             continue
         is_debugging = _DEBUGGING.search(line.text) is not None or _ONLY_VALUES.fullmatch(output) is not None
         if is_debugging or not _is_printing_file(file):
@@ -223,13 +221,6 @@ def _is_printing_file(file: AnalyzedFile) -> bool:
     lines = (file.head_text or "").split("\n")
     old = (text for number, text in enumerate(lines, 1) if number not in file.added_lines)
     return rule is not None and sum(rule.match(text[:_LONGEST]) is not None for text in old) >= _USUAL_PRINTS
-
-
-def _is_guarded(file: AnalyzedFile, line: DiffLine) -> bool:
-    """Whether a condition right above asks for output, or a function there is named for printing."""
-    above = _lines_above(file, line.head_line or 0)
-    is_asked = any(_GUARD.search(text) and _CONDITION.match(text) for text in above)
-    return is_asked or _PRINTING.search("\n".join(above)) is not None
 
 
 def _lines_above(file: AnalyzedFile, number: int) -> list[str]:

@@ -129,8 +129,11 @@ def is_callback(function: Function) -> bool:
 def _find_uncalled(change: CodeChange) -> tuple[_UncalledFunction, ...]:
     uncalled: list[_UncalledFunction] = []
     for changed, is_closed in _find_unnamed(change):
-        callers = _find_other_callers(changed.function.name, change)
-        if not callers and not _is_called_by_built_name(changed.function.name, change):
+        name = changed.function.name
+        callers, prefixes = _find_other_callers(name, change), _name_prefixes(name)
+        # a text may begin like the name and go on with a value: `getattr(module, "_cmd_" + command)`
+        is_built = not prefixes.isdisjoint(references.find_name_prefixes(change))
+        if not callers and not is_built and not any(_find_other_callers(prefix, change) for prefix in prefixes):
             is_looked_up = callers is not None or _is_kept_to_its_file(changed.function)
             is_sure = is_closed and is_looked_up and not _has_uncalled_sibling(changed, change)
             uncalled.append(_UncalledFunction(changed, is_sure))
@@ -150,13 +153,6 @@ def _find_unnamed(change: CodeChange) -> tuple[tuple[ChangedFunction, bool], ...
             is_private = function.source.is_whole and _is_private(function)
             unnamed.append((changed, is_private and not can_satisfy_interface(changed, change)))
     return tuple(unnamed)
-
-
-def _is_called_by_built_name(name: str, change: CodeChange) -> bool:
-    """Whether a text begins like the name and goes on with a value: `getattr(module, "_cmd_" + command)`."""
-    prefixes = _name_prefixes(name)
-    is_built_here = not prefixes.isdisjoint(references.find_name_prefixes(change))
-    return is_built_here or any(_find_other_callers(prefix, change) for prefix in prefixes)
 
 
 def _has_uncalled_sibling(changed: ChangedFunction, change: CodeChange) -> bool:
@@ -244,26 +240,22 @@ def _count_own_uses(function: Function) -> int:
 
 def _is_called_from_outside(changed: ChangedFunction, change: CodeChange) -> bool:
     file, function = changed
+    language, modifiers = function.source.language, frozenset(function.attributes.split())
     if function.scope in {FunctionScope.UNKNOWN, FunctionScope.BRANCH} or DECORATION.search(function.attributes):
         return True
-    if function.source.language is Language.GO:
-        if function.node.type == "method_declaration":
-            return function.name[:1].isupper()
-        if function.name in _EXPORTED.findall(function.source.text):
-            return True
-    is_public = file.path.endswith(("__init__.py", "/index.ts", "/index.js", "mod.rs", "lib.rs"))
-    by_name = _CALLED_BY_NAME.fullmatch(function.name) is not None or _is_called_by_language(function)
-    return is_public or by_name or is_callback(function) or is_required_by_type(changed, change)
-
-
-def _is_called_by_language(function: Function) -> bool:
-    """Whether a framework calls it by its name, or it is public and documented, as what a library offers."""
-    if function.source.language not in MORE_LANGUAGES:
-        return False
-    modifiers = frozenset(function.attributes.split())
-    is_csharp = function.source.language is Language.CSHARP
-    is_public = "public" in modifiers if is_csharp else modifiers.isdisjoint(_PRIVATE_MODIFIERS)
-    return (is_public and bool(documentation_of(function))) or _CALLED_BY_LANGUAGE.fullmatch(function.name) is not None
+    if language is Language.GO and function.node.type == "method_declaration":
+        return function.name[:1].isupper()
+    if language in MORE_LANGUAGES:
+        is_open = "public" in modifiers if language is Language.CSHARP else modifiers.isdisjoint(_PRIVATE_MODIFIERS)
+        if _CALLED_BY_LANGUAGE.fullmatch(function.name) or (is_open and documentation_of(function)):
+            return True  # a library offers what is public and documented
+    return (
+        (language is Language.GO and function.name in _EXPORTED.findall(function.source.text))
+        or file.path.endswith(("__init__.py", "/index.ts", "/index.js", "mod.rs", "lib.rs"))
+        or _CALLED_BY_NAME.fullmatch(function.name) is not None
+        or is_callback(function)
+        or is_required_by_type(changed, change)
+    )
 
 
 def _is_private(function: Function) -> bool:

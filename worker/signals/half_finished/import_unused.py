@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
-from worker.signals.analysis.change import AnalyzedFile, CodeChange, Source, memoized
+from worker.signals.analysis.change import AnalyzedFile, CodeChange, memoized
 from worker.signals.analysis.file_roles import SCRIPT_LANGUAGES, Language
 from worker.signals.analysis.syntax import descendants, register_types, text_of
 from worker.signals.signal import SettlingLine, SignalKind, SignalMatch, SignalScope, signal
@@ -70,7 +70,9 @@ def find_unused_imports(file: AnalyzedFile) -> tuple[UnusedImport, ...]:
         node
         for node in nodes
         if file.added_lines.issuperset(range(node.start_point.row + 1, node.end_point.row + 2))
-        and not _is_intended(node, source)
+        # a comment gives another reason for it, or it stands in a block, since it may fail
+        and not any(map(_KEEP_MARK.search, source.lines[max(0, node.start_point.row - 1) : node.end_point.row + 1]))
+        and (node.parent is None or node.parent.type != "block")
     ]
     if not added:
         return ()
@@ -84,12 +86,6 @@ def find_unused_imports(file: AnalyzedFile) -> tuple[UnusedImport, ...]:
         for name in _find_names(node, source.language)
         if counts[name] <= imported[name]
     )
-
-
-def _is_intended(node: "Node", source: Source) -> bool:
-    """Whether a comment gives another reason for the import, or it stands in a block, since it may fail."""
-    rows = source.lines[max(0, node.start_point.row - 1) : node.end_point.row + 1]
-    return any(map(_KEEP_MARK.search, rows)) or (node.parent is not None and node.parent.type == "block")
 
 
 def _find_names(node: "Node", language: Language) -> Iterator[str]:

@@ -78,16 +78,30 @@ def option_unread(change: CodeChange) -> Iterator[SignalMatch]:
         rows = frozenset(line - 1 for line in file.added_lines)
         for node in find(source.root, source.language, _NODE_TYPES[source.language], rows):
             option = _read_option(node, source.language) if node.start_point.row in rows else None
-            if option is not None and _is_unread(option, change):
+            if option is None or not option.spellings.isdisjoint(references.find_removed_words(change)):
+                continue
+            counts, own = _count_names(change), Counter(_find_names(option.own_text))
+            uses = {name: counts[name] - own[name] - _count_typed_fields(change)[name] for name in option.spellings}
+            if max(uses.values()) <= option.other_uses:
                 note = f"nothing reads the new option `--{option.name}`"
                 yield SignalMatch(note, file.path, option.node.start_point.row + 1, option.node.end_point.row + 1)
 
 
 def _read_option(node: "Node", language: Language) -> _Option | None:
-    if node.type == "attribute_item":
-        return _read_clap_field(node)
+    if node.type == "attribute_item":  # clap derives the option from the field below
+        field, text = node.next_named_sibling, text_of(node)
+        if field is None or field.type != "field_declaration":
+            return None
+        name = text_of(field.child_by_field_name("name"))
+        is_option = _CLAP.search(text) and not _NO_VALUE_ACTION.search(text)
+        return _Option(name.replace("_", "-"), frozenset({name}), field, text_of(field)) if is_option else None
     called = text_of(node.child_by_field_name("function"))[-200:]
-    arguments = text_of(_find_chain_end(node) if language is Language.RUST else node.child_by_field_name("arguments"))
+    whole = node.child_by_field_name("arguments")
+    if language is Language.RUST:  # the last call of the chain: the whole of `Arg::new("x").long("x")`
+        around = ancestors(node)
+        pairs = takewhile(lambda pair: pair[0].type == "field_expression", zip(around, around, strict=False))
+        whole = [node, *(call for _, call in pairs)][-1]
+    arguments = text_of(whole)
     long = (_LONG if language not in {Language.GO, Language.RUST} else _PLAIN).search(arguments)
     if long is None or not _DECLARING[language].search(called) or _NO_VALUE_ACTION.search(arguments):
         return None
@@ -97,37 +111,12 @@ def _read_option(node: "Node", language: Language) -> _Option | None:
     return _Option(long[1], spellings, node, arguments, int(is_parameter))
 
 
-def _find_chain_end(node: "Node") -> "Node":
-    """The last call of a chain: the whole of `Arg::new("x").long("x")`."""
-    around = ancestors(node)
-    pairs = takewhile(lambda pair: pair[0].type == "field_expression", zip(around, around, strict=False))
-    return [node, *(call for _, call in pairs)][-1]
-
-
-def _read_clap_field(attribute: "Node") -> _Option | None:
-    """The option that clap derives from the field below an attribute."""
-    field, text = attribute.next_named_sibling, text_of(attribute)
-    if field is None or field.type != "field_declaration" or not _CLAP.search(text) or _NO_VALUE_ACTION.search(text):
-        return None
-    name = text_of(field.child_by_field_name("name"))
-    return _Option(name.replace("_", "-"), frozenset({name}), field, text_of(field))
-
-
 def _spell(*names: str) -> Iterator[str]:
     """Each name as the languages write it: with underscores, and in camel case."""
     for name in filter(None, names):
         parts = [part for part in name.replace("-", "_").split("_") if part]
         joined = "".join(part[:1].upper() + part[1:] for part in parts)
         yield from ("_".join(parts), joined, joined[:1].lower() + joined[1:], name)
-
-
-def _is_unread(option: _Option, change: CodeChange) -> bool:
-    """Whether its names occur only in its own declaration and in the type of what it is bound to, and in no removed line."""
-    if not option.spellings.isdisjoint(references.find_removed_words(change)):
-        return False
-    counts, fields = _count_names(change), _count_typed_fields(change)
-    own = Counter(_find_names(option.own_text))
-    return all(counts[name] - own[name] - fields[name] <= option.other_uses for name in option.spellings)
 
 
 def _find_names(text: str) -> list[str]:

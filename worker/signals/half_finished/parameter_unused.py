@@ -32,7 +32,15 @@ def parameter_unused(change: CodeChange) -> Iterator[SignalMatch]:
     unread: list[tuple[ChangedFunction, list[str]]] = []
     for changed in find_new_functions(change):
         file, function = changed
-        if (file.path, function.first_line) in stubs or is_idle(function) or _has_fixed_signature(changed, change):
+        is_fixed = (  # by something else
+            function.scope in {FunctionScope.BRANCH, FunctionScope.UNKNOWN}
+            or DECORATION.search(function.attributes)
+            or is_named_idle(function)
+            or (function.name.startswith("__") and function.name != "__init__")
+            or is_callback(function)
+            or is_required_by_type(changed, change)
+        )
+        if is_fixed or (file.path, function.first_line) in stubs or is_idle(function):
             continue
         names = [name for name in find_unused_parameters(function) if not _CUSTOMARY_NAMES.fullmatch(name)]
         if names:
@@ -45,12 +53,3 @@ def parameter_unused(change: CodeChange) -> Iterator[SignalMatch]:
             listed = ", ".join(f"`{name}`" for name in names[:3])
             note = f"never looks at {listed}: `{changed.function.name}`"
             yield SignalMatch(note, changed.file.path, changed.function.first_line, changed.function.last_line)
-
-
-def _has_fixed_signature(changed: ChangedFunction, change: CodeChange) -> bool:
-    """Whether something else fixes its parameters."""
-    function = changed.function
-    if function.scope in {FunctionScope.BRANCH, FunctionScope.UNKNOWN} or DECORATION.search(function.attributes):
-        return True
-    by_name = is_named_idle(function) or (function.name.startswith("__") and function.name != "__init__")
-    return by_name or is_callback(function) or is_required_by_type(changed, change)

@@ -50,30 +50,21 @@ def type_unused(change: CodeChange) -> Iterator[SignalMatch]:
         for node in source.nodes.find(_TYPES[source.language], rows=rows):
             name = text_of(node.child_by_field_name("name"))
             is_new = node.start_point.row in rows and node.end_point.row in rows
-            if is_new and _is_unnamed(name, node, change) and not _is_registered(node):
+            if not is_new or name in references.find_removed_words(change):
+                continue
+            statement = node.parent if node.parent is not None and node.parent.type in _WRAPPERS else node
+            own = references.WORD_PATTERN.findall(text_of(statement)).count(name)
+            if references.count_words(change)[name] <= own and not _is_registered(node, statement):
                 note = f"nothing in this change uses the new type `{name}`"
                 yield SignalMatch(note, file.path, node.start_point.row + 1)
 
 
-def _is_unnamed(name: str, node: "Node", change: CodeChange) -> bool:
-    """Whether only its own text names it, and no removed line did."""
-    if name in references.find_removed_words(change):
-        return False
-    own = references.WORD_PATTERN.findall(text_of(_find_statement(node))).count(name)
-    return references.count_words(change)[name] <= own
-
-
-def _find_statement(node: "Node") -> "Node":
-    return node.parent if node.parent is not None and node.parent.type in _WRAPPERS else node
-
-
-def _is_registered(node: "Node") -> bool:
+def _is_registered(node: "Node", statement: "Node") -> bool:
     """Whether a base, a decorator, an annotation or an attribute may hand it to a framework."""
     if any(node.child_by_field_name(field) is not None for field in _BASE_FIELDS):
         return True
     if any(child.type == "class_heritage" for child in node.children):
         return True
-    statement = _find_statement(node)
     attributes = (statement.prev_named_sibling, node.prev_named_sibling)
     texts = [text_of(above) for above in attributes if above is not None and above.type == "attribute_item"]
     head = text_of(statement).partition("{")[0].partition("class ")[0]

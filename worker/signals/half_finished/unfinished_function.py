@@ -165,33 +165,27 @@ def is_marked(line: str) -> bool:
 
 def _is_note_certain(note: "Node", changed: ChangedFunction, change: CodeChange) -> bool | None:
     """Whether the note certainly, or only perhaps, leaves work open; None: neither."""
-    function = changed.function
-    text = " ".join(text_of(note)[:_LONGEST].split())
-    if not _MARK.search(text) or _OPTIONAL_WORK.search(text) or not _is_on_own_line(note, function):
+    function, text = changed.function, " ".join(text_of(note)[:_LONGEST].split())
+    line, below = function.source.lines[note.start_point.row], note.next_named_sibling
+    is_alone = line[:1].isspace() and line.strip().startswith(("#", "//", "/*"))
+    if not _MARK.search(text) or _OPTIONAL_WORK.search(text) or not is_alone or note not in function.remarks:
         return None
-    if _is_planned(text, change) or _is_in_commented_code(note, function) or _is_platform_refusal(changed):
+    is_refused = len(function.statements) == 1 and is_declared_refusal(text_of(function.statements[0]))
+    is_of_platform = is_refused and is_platform_variant(changed)
+    if is_of_platform or _is_planned(text, change) or _is_in_commented_code(note, function):
         return None
     if _UNFINISHED.search(text):
-        is_other = _OTHER_TARGET.search(text) is not None or _is_explained_below(note)
+        # a comment below may describe a temporary way, or a guard there refuse what is not supported: a limit
+        more = text_of(below)[:_LONGEST]
+        is_temporary = below is not None and is_comment(below) and _FOR_NOW.search(more) is not None
+        is_guarded = below is not None and below.type in _GUARDS and STOP_PATTERN.search(more) is not None
+        is_other = _OTHER_TARGET.search(text) is not None or is_temporary or is_guarded
         return not is_other and not is_stage(function, change)
     # in an example a TODO alone may stand for what its reader does there
     is_doubtful = changed.file.role is not FileRole.EXAMPLE and (
         _is_last_statement(note, function) or bool(find_unused_parameters(function))
     )
     return False if is_doubtful else None
-
-
-def _is_explained_below(note: "Node") -> bool:
-    """Whether the comment below describes a temporary way, or a guard there refuses what is not supported: a limit."""
-    below = note.next_named_sibling
-    text = text_of(below)[:_LONGEST]
-    is_temporary = below is not None and is_comment(below) and _FOR_NOW.search(text) is not None
-    return is_temporary or (below is not None and below.type in _GUARDS and STOP_PATTERN.search(text) is not None)
-
-
-def _is_platform_refusal(changed: ChangedFunction) -> bool:
-    statements = changed.function.statements
-    return len(statements) == 1 and is_declared_refusal(text_of(statements[0])) and is_platform_variant(changed)
 
 
 def _is_planned(text: str, change: CodeChange) -> bool:
@@ -203,12 +197,6 @@ def _is_planned(text: str, change: CodeChange) -> bool:
     own = {issue.number for issue in (*change.dossier.issues, *links)} | {pull.number}
     tracked = [int(match[1] or match[2]) for match in _TRACKED.finditer(text)]
     return not own.issuperset(tracked) or ("://" in text and not tracked)
-
-
-def _is_on_own_line(note: "Node", function: Function) -> bool:
-    """On lines of its own, behind the signature."""
-    line = function.source.lines[note.start_point.row]
-    return note in function.remarks and line[:1].isspace() and line.strip().startswith(("#", "//", "/*"))
 
 
 def _is_in_commented_code(note: "Node", function: Function) -> bool:
