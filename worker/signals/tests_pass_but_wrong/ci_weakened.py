@@ -7,8 +7,6 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Final
 
-from tree_sitter import Node
-
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category, Side
 from worker.dossier.diff.parser import DiffLine
@@ -133,21 +131,21 @@ def check_cannot_fail(change: CodeChange) -> Iterator[SignalMatch]:
     False alarms: 2 of 2033 clean changes with CI or tool configuration (0.1 %, at most 0.36 %).
     """
     for file in find_configuration(change):
-        for line in list_added(file):
-            if line.head_line is not None and _is_old_check(line, file):
-                yield SignalMatch(f"this check can't fail any more: `{_shorten(line.text)}`", file.path, line.head_line)
-        for line in () if is_ci_removal_declared(change) else _find_stand_ins(file):
-            note = f"a test command was replaced by `{_shorten(line.text)}`"
-            yield SignalMatch(note, file.path, line.head_line, step="Put the test command back at {place}.")
-        for line in _find_empty_runs(file):
-            note = f"no test is run any more: `{_shorten(line.text)}`"
-            yield SignalMatch(note, file.path, line.head_line, step="Let the command run the tests again at {place}.")
-        for line, is_conditional in _find_emptied(file):
-            if not is_conditional:
-                note = f"the tests that were collected are dropped: `{_shorten(line.text)}`"
-                yield SignalMatch(
-                    note, file.path, line.head_line, step="Let pytest run what it collected: take out {place}."
-                )
+        checks = (line for line in list_added(file) if line.head_line is not None and _is_old_check(line, file))
+        stand_ins = () if is_ci_removal_declared(change) else _find_stand_ins(file)
+        emptying = (line for line, is_conditional in _find_emptied(file) if not is_conditional)
+        for lines, note, step in (
+            (checks, "this check can't fail any more:", ""),
+            (stand_ins, "a test command was replaced by", "Put the test command back at {place}."),
+            (_find_empty_runs(file), "no test is run any more:", "Let the command run the tests again at {place}."),
+            (
+                emptying,
+                "the tests that were collected are dropped:",
+                "Let pytest run what it collected: take out {place}.",
+            ),
+        ):
+            for line in lines:
+                yield SignalMatch(f"{note} `{_shorten(line.text)}`", file.path, line.head_line, step=step)
 
 
 @signal(Category.TESTS_PASS_BUT_WRONG, SignalKind.SUSPICION, SignalScope.CONFIGURATION, settled_by=SettlingLine.REPORT)
@@ -163,7 +161,7 @@ def check_may_not_fail(change: CodeChange) -> Iterator[SignalMatch]:
             if line.head_line is None or is_comment(line.text) or _is_old_check(line, file):
                 continue
             gives_up = _SWITCHES.match(line.text) is not None and _is_near_tests(line, file)
-            if _is_masked(line.text, file) or (is_ci(file.path) and (_is_ignored(line, file) or gives_up)):
+            if _is_masked(line.text, file) or (is_ci(file.path) and (gives_up or _is_ignored(line, file))):
                 yield SignalMatch(f"a failure has no consequence: `{_shorten(line.text)}`", file.path, line.head_line)
         for line in _find_stand_ins(file) if is_ci_removal_declared(change) else ():
             yield SignalMatch(f"a test command was replaced by `{_shorten(line.text)}`", file.path, line.head_line)
@@ -205,9 +203,17 @@ def check_removed(change: CodeChange) -> Iterator[SignalMatch]:
     if len(lost) > gained:
         yield from _separate_steps([(file, line) for file, line in lost if not _is_still_run(line, file)])
     else:
-        yield from _separate_steps([(file, line) for file in own for line in _find_removed_steps(file)])
-    for file in files:
-        yield from _find_lost_triggers(file)
+        # of blocks that were only removed
+        edits = [(file, edit) for file in own for edit in file.edit_blocks if not any(map(_is_code, edit.added))]
+        removed = ((file, line) for file, edit in edits for line in edit.removed)
+        steps = ((file, line) for file, line in removed if runs_checks(line.text) and not _KEY.match(line.text))
+        yield from _separate_steps([(file, line) for file, line in steps if not _is_still_run(line, file)])
+    for file in own:
+        gone = [line for line in list_removed(file) if _TRIGGER.search(line.text) and not is_comment(line.text)]
+        head = file.head_text or ""
+        if gone and not _TRIGGER.search(head) and any(map(runs_tests, head.split("\n"))):
+            note = "no pull request starts this workflow any more"
+            yield SignalMatch(note, file.path, gone[0].base_line, side=Side.BASE)
 
 
 @signal(Category.TESTS_PASS_BUT_WRONG, SignalKind.SUSPICION, SignalScope.CONFIGURATION, settled_by=SettlingLine.CHANGE)
@@ -218,19 +224,16 @@ def strictness_off(change: CodeChange) -> Iterator[SignalMatch]:
     Example: `-filterwarnings = error` in `pytest.ini`.
     False alarms: 24 of 2038 clean changes with CI or tool configuration (1.2 %, at most 1.75 %).
     """
-    for file in _find_strict_files(change):
+    configuration = {file.path: file for file in find_configuration(change)}
+    code = [file for file in change.files if file.path.rpartition("/")[2] in {"Cargo.toml", "lib.rs", "main.rs"}]
+    for file in (*configuration.values(), *(file for file in code if file.path not in configuration)):
         for edit in file.edit_blocks:
-            yield from _find_dropped_demands(edit, file)
+            yield from _find_dropped_demand(edit, file)
             yield from _find_lowered(edit, file)
 
 
-def _find_removed_steps(file: AnalyzedFile) -> Iterator[DiffLine]:
-    """Commands of tests and checks in blocks that were only removed, if no other line runs them."""
-    for edit in file.edit_blocks:
-        blank = not any(line.text.strip() and not is_comment(line.text) for line in edit.added)
-        for line in edit.removed if blank else ():
-            if runs_checks(line.text) and not _KEY.match(line.text) and not _is_still_run(line, file):
-                yield line
+def _is_code(line: DiffLine) -> bool:
+    return bool(line.text.strip()) and not is_comment(line.text)
 
 
 def _separate_steps(lost: list[tuple[AnalyzedFile, DiffLine]]) -> Iterator[SignalMatch]:
@@ -307,7 +310,7 @@ def _find_stand_ins(file: AnalyzedFile) -> Iterator[DiffLine]:
         if any(runs_tests(_strip_output(line.text)) for line in edit.added):
             continue
         keys = {_find_key(line) for line in (*tests, *filter(lambda line: _OPENS_BLOCK.match(line.text), edit.removed))}
-        commands = [line for line in edit.added if line.text.strip() and not is_comment(line.text)]
+        commands = list(filter(_is_code, edit.added))
         are_idle = all(_is_idle(line) or _find_key(line) for line in commands)
         did_work = not all(map(_is_idle, edit.removed))
         for line in commands:
@@ -434,48 +437,27 @@ def _commands_after(file: AnalyzedFile) -> frozenset[str]:
     return frozenset(command_of(text) for text in (file.head_text or "").split("\n"))
 
 
-def _find_lost_triggers(file: AnalyzedFile) -> Iterator[SignalMatch]:
-    """A workflow that still runs tests, and that no pull request starts."""
-    gone = [line for line in list_removed(file) if _TRIGGER.search(line.text) and not is_comment(line.text)]
-    head = file.head_text
-    if not gone or head is None or not is_ci(file.path) or _TRIGGER.search(head):
-        return
-    if any(map(runs_tests, head.split("\n"))):
-        yield SignalMatch("no pull request starts this workflow any more", file.path, gone[0].base_line, side=Side.BASE)
-
-
 @memoized
 def _find_emptied(file: AnalyzedFile) -> tuple[tuple[DiffLine, bool], ...]:
     """Added lines that take all tests out of the run, or the result out of its exit status; and whether a condition decides."""
     lines = file.diff.added_lines if _CONFTEST.search(file.path) else ()
     emptying = (line for line in lines if _EMPTIES.match(line.text) and not file.is_quoted(line.head_line or 0))
-    return tuple((line, _is_emptied_conditionally(line.head_line or 0, file)) for line in emptying)
+    return tuple((line, _is_conditional(line.head_line or 0, file)) for line in emptying)
 
 
-def _is_emptied_conditionally(line: int, file: AnalyzedFile) -> bool:
+def _is_conditional(line: int, file: AnalyzedFile) -> bool:
+    """Whether the line is in a branch, or in a function that may end early above it."""
     source = file.source_at(line)
     node = None if source is None else source.node_at(line)
-    return node is not None and any(_is_deciding(around, node) for around in ancestors(node))
+    for around in ancestors(node) if node is not None else ():
+        body = around.child_by_field_name("body") if around.type == "function_definition" else None
+        above = (child for child in body.named_children if node and child.end_byte <= node.start_byte) if body else ()
+        if around.type in _CONDITIONS or any(child.type == "if_statement" for child in above):
+            return True
+    return False
 
 
-def _is_deciding(around: Node, node: Node) -> bool:
-    """Whether it is a branch, or a function that may end early above the line."""
-    if around.type in _CONDITIONS:
-        return True
-    body = around.child_by_field_name("body") if around.type == "function_definition" else None
-    above = (child for child in body.named_children if child.end_byte <= node.start_byte) if body is not None else ()
-    return any(child.type == "if_statement" for child in above)
-
-
-def _find_strict_files(change: CodeChange) -> Iterator[AnalyzedFile]:
-    files = {file.path: file for file in find_configuration(change)}
-    yield from files.values()
-    for file in change.files:
-        if file.path not in files and file.path.rpartition("/")[2] in {"Cargo.toml", "lib.rs", "main.rs"}:
-            yield file
-
-
-def _find_dropped_demands(edit: EditBlock, file: AnalyzedFile) -> Iterator[SignalMatch]:
+def _find_dropped_demand(edit: EditBlock, file: AnalyzedFile) -> Iterator[SignalMatch]:
     texts = [line.text[:_LONGEST_SETTING] for line in edit.added[:_MOST_SETTINGS] if not _is_remark(line)]
     for line in edit.removed[:_MOST_SETTINGS]:
         match = None if _is_remark(line) else _DEMANDS.search(line.text[:_LONGEST_SETTING])
@@ -494,11 +476,9 @@ def _is_remark(line: DiffLine) -> bool:
 
 def _find_lowered(edit: EditBlock, file: AnalyzedFile) -> Iterator[SignalMatch]:
     """The same rule, with less weight."""
-    if _RULED.search(file.path) is None:
-        return
     matches = (_OF_RULE.match(line.text[:_LONGEST_SETTING]) for line in edit.removed[:_MOST_SETTINGS])
     before = {match[1]: _RANKS[match[2]] for match in matches if match}
-    for line in edit.added[:_MOST_SETTINGS]:
+    for line in edit.added[:_MOST_SETTINGS] if _RULED.search(file.path) else ():
         match = _OF_RULE.match(line.text[:_LONGEST_SETTING])
         if match is not None and _RANKS[match[2]] < before.get(match[1], 0):
             yield SignalMatch(f"the rule `{match[1]}` counts for less now", file.path, line.head_line)

@@ -67,6 +67,7 @@ _CONSTANT_NAME: Final = pattern(
     r"name|type|kind|label|title|version|descri|default|constant|prefix|suffix|path|url|help|format|repr|str$|mock|fake|stub|noop",
     2,
 )
+_BASE_FIELDS: Final = ("superclasses", "superclass", "interfaces", "trait")
 _HERITAGE: Final = frozenset(
     {"class_heritage", "super_interfaces", "base_list", "base_clause", "class_interface_clause"}
     | {"delegation_specifiers"}
@@ -114,7 +115,10 @@ class ExpectedLiterals:
             sought = _compact(literal)
             return any(sought in text for text in self.compact_texts)
         core = _strip_quotes(literal)
-        return core in self.literals or (len(core) >= _LONG and any(_is_whole_word(text, core) for text in self.texts))
+        # as a whole word: `continue` is no part of `--no-auto-continue`
+        whole = rf"(?<![\w-]){re.escape(core)}(?![\w-])"
+        is_word = len(core) >= _LONG and any(core in text and re.search(whole, text) for text in self.texts)
+        return core in self.literals or is_word
 
     def contains_both(self, first: str, other: str) -> bool:
         literals = {_strip_quotes(first), _strip_quotes(other)}
@@ -184,7 +188,9 @@ def table_of_test_values(change: CodeChange) -> Iterator[SignalMatch]:
         for source in (candidate for candidate in file.sources if candidate.language in _TABLES):
             for table in source.nodes.find(_TABLES[source.language]):
                 line = source.line_of(table)
-                if line in file.added_lines and _is_table_of_tests(table, literals):
+                entries = [child for child in table.named_children if not is_comment(child)]
+                is_table = line in file.added_lines and _FEWEST <= len(entries) <= _MOST
+                if is_table and all(_is_pair_of_tests(entry, literals) for entry in entries):
                     yield SignalMatch("each pair of this table stands in a test of this change", file.path, line)
 
 
@@ -195,11 +201,6 @@ def _find_files(change: CodeChange, look: re.Pattern[str]) -> Iterator[AnalyzedF
             if _find_test_literals(change).is_empty:
                 return
             yield file
-
-
-def _is_whole_word(text: str, core: str) -> bool:
-    """As a whole word: `continue` is no part of `--no-auto-continue`."""
-    return core in text and re.search(rf"(?<![\w-]){re.escape(core)}(?![\w-])", text) is not None
 
 
 def _strip_quotes(literal: str) -> str:
@@ -311,16 +312,11 @@ def _is_free_of_contract(function: Function, change: CodeChange) -> bool:
         return False
     if function.source.language is Language.GO:
         return function.node.type != "method_declaration"
-    if "Override" in function.attributes or "override" in function.attributes:
-        return False
-    return function.container is None or not _has_base(function.container)
-
-
-def _has_base(owner: Node) -> bool:
-    fields = ("superclasses", "superclass", "interfaces", "trait")
-    bases = [text for field in fields if (text := text_of(owner.child_by_field_name(field)).strip("() "))]
-    heritage = any(child.type in _HERITAGE for child in owner.named_children)
-    return heritage or any(base != "object" for base in bases)
+    owner, is_override = function.container, "Override" in function.attributes or "override" in function.attributes
+    if owner is None or is_override:
+        return not is_override
+    bases = {text_of(owner.child_by_field_name(field)).strip("() ") for field in _BASE_FIELDS}
+    return bases <= {"", "object"} and not any(child.type in _HERITAGE for child in owner.named_children)
 
 
 def _find_literal_branches(source: Source, added: frozenset[int]) -> Iterator[tuple[int, str, str]]:
@@ -356,15 +352,8 @@ def _find_only_answer(then: Node) -> Node | None:
     return answer if answer.type in _LITERALS or answer.type in _COLLECTIONS else None
 
 
-def _is_table_of_tests(table: Node, literals: ExpectedLiterals) -> bool:
-    entries = [child for child in table.named_children if not is_comment(child)]
-    if not _FEWEST <= len(entries) <= _MOST or any(entry.type != "pair" for entry in entries):
-        return False
-    return all(_is_pair_of_tests(pair, literals) for pair in entries)
-
-
-def _is_pair_of_tests(pair: Node, literals: ExpectedLiterals) -> bool:
-    key, value = pair.child_by_field_name("key"), pair.child_by_field_name("value")
-    if key is None or value is None or value.type not in _LITERALS:
+def _is_pair_of_tests(entry: Node, literals: ExpectedLiterals) -> bool:
+    key, value = entry.child_by_field_name("key"), entry.child_by_field_name("value")
+    if entry.type != "pair" or key is None or value is None or value.type not in _LITERALS:
         return False
     return _is_telling_text(text_of(key)) and literals.contains_both(text_of(key), text_of(value))

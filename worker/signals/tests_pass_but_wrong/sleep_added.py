@@ -3,13 +3,13 @@
 A sleep counts only where it was put alone between existing lines; a new test of a delay may wait.
 """
 
+import re
 from collections.abc import Iterator
 from typing import Final
 
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
-from worker.dossier.diff.parser import DiffLine
-from worker.signals.analysis.change import CodeChange, EditBlock
+from worker.signals.analysis.change import CodeChange
 from worker.signals.analysis.ci_config import is_comment
 from worker.signals.analysis.file_roles import FileRole, role_of
 from worker.signals.signal import SignalKind, SignalMatch, SignalScope, signal
@@ -21,6 +21,7 @@ _SLEEPS: Final = pattern(
     needs=("sleep", "wait", "timeout", "delay"),
 )
 _ZERO: Final = pattern(r"\(\s*0(?:\.0*)?\s*\)|setTimeout\(\w+,?\s*0?\s*\)")
+_WAITS: Final = pattern(r"sleep|wait|timeout", re.IGNORECASE)
 _LONGEST: Final = 500
 
 
@@ -36,17 +37,9 @@ def sleep_added(change: CodeChange) -> Iterator[SignalMatch]:
         if file.language is None or role_of(file.path) not in {FileRole.TEST, FileRole.PRODUCTION}:
             continue
         for edit in file.edit_blocks if file.can_match(_SLEEPS) else ():
-            line = _find_lone_sleep(edit)
-            if line is not None:
-                yield SignalMatch("a sleep that only makes something likelier to be ready", file.path, line.head_line)
-
-
-def _find_lone_sleep(edit: EditBlock) -> DiffLine | None:
-    code = [line for line in edit.added if line.text.strip() and not is_comment(line.text)]
-    if len(code) != 1 or any(
-        "sleep" in line.text.lower() or "wait" in line.text.lower() or "timeout" in line.text.lower()
-        for line in edit.removed
-    ):
-        return None
-    text = code[0].text[:_LONGEST]
-    return code[0] if _SLEEPS.match(text) and not _ZERO.search(text) else None
+            code = [line for line in edit.added if line.text.strip() and not is_comment(line.text)]
+            text = code[0].text[:_LONGEST] if len(code) == 1 else ""
+            was_waiting = any(_WAITS.search(line.text) for line in edit.removed)
+            if _SLEEPS.match(text) and not _ZERO.search(text) and not was_waiting:
+                note = "a sleep that only makes something likelier to be ready"
+                yield SignalMatch(note, file.path, code[0].head_line)

@@ -104,14 +104,20 @@ class LostTest(NamedTuple):
         called, path = self.called_names, self.file.path
         if not called or not called.isdisjoint(_find_words(change).touched) or self.has_dropped_word(change):
             return False
-        is_named = self.is_of_deleted_file and self._is_named_in_tests(change)
-        if is_named or any(self._is_covered_by(test) for test in _new_tests(change)):
+        # lines that other tests gained name the file, or call what it called
+        added, own = _find_words(change).added_in_tests, _path_words(path)
+        is_named = not called.isdisjoint(added) or not own.isdisjoint(map(str.casefold, added))
+        if self.is_of_deleted_file and is_named:
+            return False
+        if any(self._is_covered_by(test) for test in _new_tests(change)):
             return False
         rewritten = _find_rewritten_code(change)
         folders = {code.rpartition("/")[0] for code in rewritten}
         if _has_new_test_data(change) or not folders.isdisjoint(_find_package_folders(self.file)):
             return False
-        return not any(code != path and _is_namesake(path, code) for code in rewritten)
+        # the name of one file holds all words of the other's
+        others = (_path_words(code) for code in rewritten if code != path)
+        return not any(own and other and (own <= other or other <= own) for other in others)
 
     def is_unexplained(self, change: CodeChange) -> bool:
         """Whether its code did not go with it, and no new test replaces it."""
@@ -127,19 +133,6 @@ class LostTest(NamedTuple):
         """Whether a new test shares a call or most of the name: it may replace this one."""
         alike = _stems_of(self.test.name) & _stems_of(new.name)
         return len(alike) > 1 or not self.called_names.isdisjoint(_find_called_names(new))
-
-    def _is_named_in_tests(self, change: CodeChange) -> bool:
-        """Whether lines that other tests gained name the file, or call what it called."""
-        added = _find_words(change).added_in_tests
-        is_called = not self.called_names.isdisjoint(added)
-        return is_called or not _path_words(self.file.path).isdisjoint(map(str.casefold, added))
-
-
-class _Candidate(NamedTuple):
-    """A function that is no test, and the lines of its body."""
-
-    function: Function
-    lines: Counter[str]
 
 
 @signal(Category.TESTS_PASS_BUT_WRONG, SignalKind.SUSPICION, SignalScope.TESTS, settled_by=SettlingLine.CHANGE)
@@ -197,9 +190,12 @@ def test_hidden(change: CodeChange) -> Iterator[SignalMatch]:
         if not _is_accounted_for(test, file, line, change):
             yield _build_hidden_match(test, file, line)
     for file in change.files:
-        if _is_out_of_collection(file):
-            note = f"no test runner collects this file, as it did {file.diff.old_path}"
-            step = f"Give {file.path} a name that the test runner collects, such as {file.diff.old_path}."
+        collected, old = _COLLECTED.get(file.language) if file.language is not None else None, file.diff.old_path
+        if collected is None or old is None or file.diff.change is not ChangeKind.RENAMED:
+            continue
+        if collected.search(old) and not collected.search(file.path) and any(map(find_tests, file.sources)):
+            note = f"no test runner collects this file, as it did {old}"
+            step = f"Give {file.path} a name that the test runner collects, such as {old}."
             yield SignalMatch(note, file.path, 1, step=step)
 
 
@@ -218,16 +214,13 @@ def _find_deletions(change: CodeChange) -> tuple[Deletion, ...]:
     files: defaultdict[str, list[LostTest]] = defaultdict(list)
     for lost in _find_deleted(change):
         files[lost.file.path].append(lost)
-    singles = ((lost,) for many in files.values() for lost in many if not lost.is_of_deleted_file)
-    whole = (tuple(many) for many in files.values() if many[0].is_of_deleted_file and _is_complete(many))
-    return (*singles, *whole)
-
-
-def _is_complete(lost: list[LostTest]) -> bool:
-    tests = [test for source in base_sources(lost[0].file) for test in find_tests(source) if was_enabled(test)]
-    keys = {test.key for test in tests}
-    whole = [test for test in tests if test.outer_names not in keys]
-    return len(lost) == min(len(whole), _MOST_LOST)
+    whole: list[Deletion] = []
+    for many in (many for many in files.values() if many[0].is_of_deleted_file):
+        tests = [test for source in base_sources(many[0].file) for test in find_tests(source) if was_enabled(test)]
+        keys = {test.key for test in tests}
+        if len(many) == min(sum(test.outer_names not in keys for test in tests), _MOST_LOST):
+            whole.append(tuple(many))
+    return (*((lost,) for many in files.values() for lost in many if not lost.is_of_deleted_file), *whole)
 
 
 @memoized
@@ -247,7 +240,9 @@ def _is_accounted_for(test: Test, file: AnalyzedFile, line: int, change: CodeCha
 
 
 def _build_hidden_match(test: Test, file: AnalyzedFile, line: int) -> SignalMatch:
-    if not _is_in_comment(file, line):
+    source = file.source_at(line)
+    is_marked = source is not None and _COMMENT_MARK.match(source.text_at(line)) is not None
+    if not is_marked and (file.language is Language.PYTHON or not file.is_quoted(line)):
         return SignalMatch(f"the test `{test.name}` is still there, but no runner finds it", file.path, line)
     step = "Take the comment marks away from the test at {place}, and make it pass, or delete it."
     return SignalMatch(f"the test `{test.name}` is commented out", file.path, line, step=step)
@@ -289,12 +284,6 @@ def _find_rewritten_code(change: CodeChange) -> tuple[str, ...]:
     return tuple(
         file.path for file in change.production_files() if any(line.text.strip() for line in file.diff.removed_lines)
     )
-
-
-def _is_namesake(test: str, code: str) -> bool:
-    """Whether one file's name holds all words of the other's."""
-    own, other = _path_words(test), _path_words(code)
-    return bool(own and other) and (own <= other or other <= own)
 
 
 def _path_words(path: str) -> frozenset[str]:
@@ -349,8 +338,10 @@ def _find_words(change: CodeChange) -> _ChangedWords:
 @memoized
 def _select_lost(change: CodeChange) -> tuple[tuple[Test, AnalyzedFile], ...]:
     """Whole tests that are gone; a subtest that went with its test is not counted again."""
-    may_lose = any(map(_can_lose_tests, change.files)) and not is_certain_revert(change)
-    pairs = match_all_tests(change) if may_lose else ()
+    diffs = (file.diff for file in change.files if can_hold_tests(file))
+    # lines of tests were removed, or something was put around them
+    may_lose = any(diff.removed_lines or diff.added_lines_matching(_ENCLOSING_MARKS.search) for diff in diffs)
+    pairs = match_all_tests(change) if may_lose and not is_certain_revert(change) else ()
     old = [(pair.base, pair.file) for pair in pairs if pair.head is None and pair.base is not None]
     gone = [(test, file) for test, file in old if was_enabled(test)]
     keys = {(file.path, test.key) for test, file in gone}
@@ -358,41 +349,30 @@ def _select_lost(change: CodeChange) -> tuple[tuple[Test, AnalyzedFile], ...]:
     return tuple(islice(whole, _MOST_LOST))
 
 
-def _can_lose_tests(file: AnalyzedFile) -> bool:
-    """Whether lines of tests were removed, or something was put around them."""
-    diff = file.diff
-    return can_hold_tests(file) and (
-        bool(diff.removed_lines) or any(_ENCLOSING_MARKS.search(line.text) for line in diff.added_lines)
-    )
-
-
 @memoized
 def _find_deleted(change: CodeChange) -> tuple[LostTest, ...]:
     """Lost tests of removed blocks that are neither hidden, nor moved, nor equal to another test of their file."""
     edits = ((test, file, edit) for test, file in _select_lost(change) for edit in file.edit_blocks)
     tests = (LostTest(*lost) for lost in edits if any(line.base_line == lost[0].first_line for line in lost[2].removed))
-    gone = (lost for lost in tests if _find_hidden_line(lost.test, lost.file) is None)
-    own = (lost for lost in gone if _wordings([lost.test]).isdisjoint(_find_wordings(lost.file)))
-    return tuple(lost for lost in own if not _is_moved(lost, change))
-
-
-def _is_moved(lost: LostTest, change: CodeChange) -> bool:
-    """Whether most of its lines are added elsewhere, such as a file of type tests or a benchmark."""
-    lines = [line for line in lost.test.lines if _WORD.search(line)]
-    return bool(lines) and _MOST_MOVED * len(lines) <= sum(line in change.added_texts for line in lines)
+    deleted: list[LostTest] = []
+    for lost in tests:
+        lines = [line for line in lost.test.lines if _WORD.search(line)]
+        kept = sum(line in change.added_texts for line in lines)  # in a file of type tests or a benchmark
+        is_moved = lines and _MOST_MOVED * len(lines) <= kept
+        is_there = is_moved or _find_hidden_line(lost.test, lost.file) is not None
+        if not is_there and _wording_of(lost.test) not in _find_wordings(lost.file):
+            deleted.append(lost)
+    return tuple(deleted)
 
 
 @memoized
 def _find_wordings(file: AnalyzedFile) -> frozenset[tuple[object, ...]]:
-    return _wordings(test for source in file.sources for test in find_tests(source))
+    return frozenset(_wording_of(test) for source in file.sources for test in find_tests(source))
 
 
-def _wordings(tests: Iterable[Test]) -> frozenset[tuple[object, ...]]:
+def _wording_of(test: Test) -> tuple[object, ...]:
     """All that tells a test from another of its file but its name."""
-    return frozenset(
-        (test.text, test.outer_names, test.marks, text_of(test.function.node.child_by_field_name("parameters")))
-        for test in tests
-    )
+    return test.text, test.outer_names, test.marks, text_of(test.function.node.child_by_field_name("parameters"))
 
 
 def _find_hidden_line(test: Test, file: AnalyzedFile) -> int | None:
@@ -402,48 +382,30 @@ def _find_hidden_line(test: Test, file: AnalyzedFile) -> int | None:
     return _find_renamed(test, file) or _find_commented_out(test, file) or _find_enclosed(test, file)
 
 
-def _is_in_comment(file: AnalyzedFile, line: int) -> bool:
-    """Whether this line of the head is a comment or part of one."""
-    source = file.source_at(line)
-    is_marked = source is not None and _COMMENT_MARK.match(source.text_at(line)) is not None
-    return is_marked or (file.language is not Language.PYTHON and file.is_quoted(line))
-
-
-def _is_out_of_collection(file: AnalyzedFile) -> bool:
-    """Whether a collected file with tests was renamed so that no runner collects it."""
-    collected = _COLLECTED.get(file.language) if file.language is not None else None
-    if collected is None or file.diff.old_path is None or file.diff.change is not ChangeKind.RENAMED:
-        return False
-    was_collected = collected.search(file.diff.old_path) and not collected.search(file.path)
-    return bool(was_collected) and any(map(find_tests, file.sources))
-
-
 @memoized
-def _find_functions(file: AnalyzedFile) -> tuple[_Candidate, ...]:
+def _find_functions(file: AnalyzedFile) -> tuple[tuple[Function, Counter[str]], ...]:
+    """The functions that are no tests, each with the lines of its body."""
     tests = {test.function.first_line for source in file.sources for test in find_tests(source)}
     functions = (function for source in file.sources for function in find_functions(source))
     others = [function for function in functions if function.first_line not in tests]
-    bodies = ([line.strip() for line in text_of(other.body).split("\n")] for other in others)
-    return tuple(_Candidate(other, Counter(filter(None, body))) for other, body in zip(others, bodies, strict=True))
+    bodies = ((line.strip() for line in text_of(other.body).split("\n")) for other in others)
+    return tuple((other, Counter(filter(None, body))) for other, body in zip(others, bodies, strict=True))
 
 
 def _find_renamed(test: Test, file: AnalyzedFile) -> int | None:
     """A function with the code of the test that nothing calls."""
     text = file.head_text or "\n".join(source.text for source in file.sources)
+    plain, count = test.name.lower(), test.lines.total()
     for function, lines in _find_functions(file):
-        is_new = function.first_line in file.added_lines or function.name == test.name
-        if is_new and _is_same(function.name, lines, test) and _IDENTIFIER.findall(text).count(function.name) == 1:
+        if function.first_line not in file.added_lines and function.name != test.name:
+            continue
+        name, shared = function.name.lower(), (lines & test.lines).total()
+        is_same = count >= _TELLING_LINES and 10 * shared >= 9 * max(count, lines.total())
+        if plain in name or plain.removeprefix("test") == name.lstrip("_"):  # but for what hides it
+            is_same = 2 * shared >= count
+        if is_same and _IDENTIFIER.findall(text).count(function.name) == 1:
             return function.first_line
     return None
-
-
-def _is_same(name: str, lines: Counter[str], test: Test) -> bool:
-    """Whether the name is the same but for what hides it, or a longer body is."""
-    plain = test.name.lower()
-    shared = sum((lines & test.lines).values())
-    if plain in name.lower() or plain.removeprefix("test") == name.lower().lstrip("_"):
-        return 2 * shared >= test.lines.total()
-    return test.lines.total() >= _TELLING_LINES and 10 * shared >= 9 * max(test.lines.total(), lines.total())
 
 
 def _find_commented_out(test: Test, file: AnalyzedFile) -> int | None:
@@ -465,17 +427,12 @@ def _find_enclosed(test: Test, file: AnalyzedFile) -> int | None:
         return None
     if not any(_ENCLOSING_MARKS.search(line.text) for line in file.diff.added_lines):
         return None
-    line = _find_unmoved(test.first_line, file)
-    return line if line is not None and file.is_quoted(line) else None
-
-
-def _find_unmoved(base_line: int, file: AnalyzedFile) -> int | None:
-    """The number in the head of this line of the base, if the change keeps it."""
-    shift = 0
+    line = test.first_line
     for hunk in file.diff.hunks:
-        if base_line < hunk.base_start:
+        if test.first_line < hunk.base_start:
             break
-        if base_line < hunk.base_start + hunk.base_count:
-            return next((line.head_line for line in hunk.lines if line.base_line == base_line), None)
-        shift += hunk.head_count - hunk.base_count
-    return base_line + shift
+        if test.first_line < hunk.base_start + hunk.base_count:
+            line = next((line.head_line for line in hunk.lines if line.base_line == test.first_line), None)
+            break
+        line += hunk.head_count - hunk.base_count
+    return line if line is not None and file.is_quoted(line) else None

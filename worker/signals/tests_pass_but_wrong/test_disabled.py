@@ -20,7 +20,7 @@ from worker.signals.analysis.skips import (
     select_unconditional_marks,
 )
 from worker.signals.analysis.syntax import ancestors, text_of
-from worker.signals.analysis.test_pairs import MatchedTest, match_all_tests
+from worker.signals.analysis.test_pairs import match_all_tests
 from worker.signals.analysis.tests import Test, can_hold_tests, has_forbidden_path, has_issue_link, modifiers_of
 from worker.signals.signal import SignalKind, SignalMatch, SignalScope, signal
 
@@ -190,20 +190,16 @@ def test_only(change: CodeChange) -> Iterator[SignalMatch]:
     """
     for file in filter(can_hold_tests, change.files):
         mark = None if file.language is None else _ONLY_MARK.get(file.language)
-        if mark is None or any(map(has_forbidden_path, file.sources)) or _is_only_everywhere(file):
+        if mark is None or any(map(has_forbidden_path, file.sources)):
             continue
+        lines = (file.head_text or "").split("\n") if file.language in SCRIPT_LANGUAGES else []
+        if file.head_text is not None and lines and not any(_UNMARKED.match(line[:_LONGEST]) for line in lines):
+            continue  # every test of a whole script has such a mark, and `.only` counts within its file
         lines = file.diff.added_lines_matching(lambda text, mark=mark: mark.match(text[:_LONGEST]))
         for line in lines[:_MOST]:
             if not _is_old(line, change) and not _is_quoted(file, line) and not _is_conditional(file, line):
                 note = "only this is left to run, the other tests around it are not"
                 yield SignalMatch(note, file.path, line.head_line)
-
-
-def _is_only_everywhere(file: AnalyzedFile) -> bool:
-    """Whether every test of a whole script has such a mark: `.only` counts within its file."""
-    if file.language not in SCRIPT_LANGUAGES or file.head_text is None:
-        return False
-    return not any(_UNMARKED.match(line[:_LONGEST]) for line in file.head_text.split("\n"))
 
 
 def _is_old(line: DiffLine, change: CodeChange) -> bool:
@@ -230,25 +226,21 @@ def _find_disabled(change: CodeChange) -> tuple[_DisabledTest, ...]:
         lines = file.diff.added_lines_matching(lambda text, file=file: _can_disable(text, file))[:_MOST]
         if not lines:
             continue
-        ran = [pair.head for pair in match_all_tests(change) if pair.file is file and pair.head and _was_running(pair)]
+        pairs = (pair for pair in match_all_tests(change) if pair.file is file)
+        ran = [test for base, test, _ in pairs if base and test and _is_same(base, test) and was_enabled(base)]
         for line in lines:
-            if line.head_line is None or _is_old(line, change) or _is_quoted(file, line):
+            if line.head_line is None or _is_old(line, change) or _is_quoted(file, line) or _is_conditional(file, line):
                 continue
-            if _is_conditional(file, line) or _was_disabled(file, line):
-                continue
+            hunk = next(hunk for hunk in file.diff.hunks if line in hunk.lines)
+            marks = [other for other in hunk.lines if _can_disable(other.text, file)]
+            if sum(other.base_line is None for other in marks) <= sum(other.head_line is None for other in marks):
+                continue  # it removes as many such lines as it adds: a disabled test was renamed
             test = _find_disabled_test(line.head_line, file, ran)
             name = test.name if test is not None else _find_in_hunk(line, file)
             if name is not None:
                 explained = _is_explained(line, file, test, change)
                 disabled.append(_DisabledTest(file, line.head_line, name, is_explained=explained))
     return tuple(disabled)
-
-
-def _was_disabled(file: AnalyzedFile, line: DiffLine) -> bool:
-    """Whether the hunk removes as many such lines as it adds: a disabled test was renamed."""
-    hunk = next(hunk for hunk in file.diff.hunks if line in hunk.lines)
-    off = [other for other in hunk.lines if _can_disable(other.text, file)]
-    return sum(other.base_line is None for other in off) <= sum(other.head_line is None for other in off)
 
 
 def _is_explained(line: DiffLine, file: AnalyzedFile, test: Test | None, change: CodeChange) -> bool:
@@ -285,7 +277,9 @@ def _find_in_hunk(line: DiffLine, file: AnalyzedFile) -> str | None:
     if file.head_text is not None or any(_can_disable(other, file) for other in file.diff.removed_texts):
         return None
     if file.language is None or file.language in SCRIPT_LANGUAGES or file.language is Language.RUBY:
-        return _find_unskipped(line, file)
+        plain = _UNSKIPPED.sub(lambda match: match[1] or "", line.text, count=1).strip()
+        title, before = _TITLE.search(plain), {text.strip() for text in file.diff.removed_texts}
+        return title[1] if title is not None and plain != line.text.strip() and plain in before else None
     hunk = next(hunk for hunk in file.diff.hunks if line in hunk.lines)
     head = [other for other in hunk.lines if other.kind is not LineKind.REMOVED]
     at = head.index(line)
@@ -320,13 +314,11 @@ def _find_disabled_test(line: int, file: AnalyzedFile, ran: list[Test]) -> Test 
     if whole is not None and whole.match(text):
         return next(tests, None)
     if not _MARK[file.language].match(text):
-        return next((test for test in tests if _ends_body(line, test)), None)
+        # one of the body's first statements ends the test, with more below it
+        early = ((test, test.function.statements[:-1][:_EARLY_STATEMENTS]) for test in tests)
+        return next((test for test, first in early if line in map(source.line_of, first)), None)
     span = _find_marked_lines(line, source)
     return next((test for test in tests if span is not None and span[0] <= test.first_line <= span[1]), None)
-
-
-def _was_running(pair: MatchedTest) -> bool:
-    return pair.base is not None and pair.head is not None and _is_same(pair.base, pair.head) and was_enabled(pair.base)
 
 
 def was_enabled(test: Test) -> bool:
@@ -342,13 +334,10 @@ def was_enabled(test: Test) -> bool:
 
 def _is_same(base: Test, head: Test) -> bool:
     """Whether name or two thirds of the lines are equal: what was paired by its position alone may be another test."""
-    before, now = _telling_lines(base), _telling_lines(head)
+    before, now = (
+        {line.strip() for line in test.text.split("\n")[1:] if line.strip("\t )}];,")} for test in (base, head)
+    )
     return base.name == head.name or 3 * len(before & now) >= 2 * len(before) > 0
-
-
-def _telling_lines(test: Test) -> frozenset[str]:
-    """Its lines, but for closing brackets."""
-    return frozenset(line.strip() for line in test.text.split("\n")[1:] if line.strip("\t )}];,"))
 
 
 def _find_marked_lines(line: int, source: Source) -> tuple[int, int] | None:
@@ -361,15 +350,3 @@ def _find_marked_lines(line: int, source: Source) -> tuple[int, int] | None:
         while is_attribute and node is not None and (node.type == "attribute_item" or "comment" in node.type):
             node = node.next_named_sibling  # the item that a Rust attribute belongs to
     return None if node is None else (source.line_of(node), node.end_point.row + source.first_line)
-
-
-def _ends_body(line: int, test: Test) -> bool:
-    """Whether one of the body's first statements ends the test on this line, with more below it."""
-    return line in [test.source.line_of(early) for early in test.function.statements[:-1][:_EARLY_STATEMENTS]]
-
-
-def _find_unskipped(line: DiffLine, file: AnalyzedFile) -> str | None:
-    plain = _UNSKIPPED.sub(lambda match: match[1] or "", line.text, count=1).strip()
-    title = _TITLE.search(plain)
-    before = {line.text.strip() for line in file.diff.removed_lines}
-    return title[1] if title is not None and plain != line.text.strip() and plain in before else None

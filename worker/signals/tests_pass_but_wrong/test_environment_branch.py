@@ -152,28 +152,21 @@ def asks_for_test_environment(change: CodeChange) -> Iterator[SignalMatch]:
     for file in change.files:
         if file.role is not FileRole.PRODUCTION or (file.language is None and not file.path.endswith(_ENDINGS)):
             continue
-        asking = [
-            line
-            for line in _find_candidates(file)
-            if _is_environment_check(line.text, file) and _find_first_test_line(file) >= (line.head_line or 0)
-        ]
+        asking = [line for line in _find_candidates(file) if _is_environment_check(line.text[:_LONGEST], file)]
         if not asking or _RUNNERS.search(f"{change.dossier.pull_request.repository}/{file.path}".lower()):
             continue
+        # the mark of the tests at the end of a Rust file
+        tests = _INNER_TESTS.search(head := file.head_text or "") if file.language is Language.RUST else None
+        last = inf if tests is None else head.count("\n", 0, tests.start()) + 1
         sure = _find_certain(file, change) | _find_idle_branches(file, change) | _find_type_checks(file)
         for line in asking:
-            if line.head_line not in sure and not _is_comment(file, line):
+            number = line.head_line or 0
+            is_comment_line = line.text.lstrip().startswith(("#", "//", "*", "/*")) or file.is_quoted(number)
+            if number not in sure and number <= last and not is_comment_line:
                 is_runner = _RUNNER.search(line.text[:_LONGEST]) is not None
                 what = "asks whether a test runner runs it" if is_runner else "asks for a test environment"
                 strength = 1.0 if is_runner else 0.8
                 yield SignalMatch(f"production code {what}", file.path, line.head_line, strength=strength)
-
-
-@memoized
-def _find_first_test_line(file: AnalyzedFile) -> float:
-    """The line with the mark of the tests at the end of a Rust file; none is beyond all lines."""
-    head = file.head_text or ""
-    match = _INNER_TESTS.search(head) if file.language is Language.RUST else None
-    return inf if match is None else head.count("\n", 0, match.start()) + 1
 
 
 @memoized
@@ -185,15 +178,9 @@ def _find_candidates(file: AnalyzedFile) -> tuple[DiffLine, ...]:
 
 
 def _is_environment_check(text: str, file: AnalyzedFile) -> bool:
-    text = text[:_LONGEST]
     if file.language is None:
         return bool(_LINE_BRANCH.search(text) and (_RUNNER.search(text) or _CI.search(text)))
     return bool(_RUNNER.search(text) or (_CI.search(text) and _CONDITION.search(text)))
-
-
-def _is_comment(file: AnalyzedFile, line: DiffLine) -> bool:
-    is_marked = line.text.lstrip().startswith(("#", "//", "*", "/*"))
-    return is_marked or (line.head_line is not None and file.is_quoted(line.head_line))
 
 
 def _find_certain(file: AnalyzedFile, change: CodeChange) -> frozenset[int]:
@@ -218,13 +205,15 @@ def _find_answers(source: Source, names: frozenset[str]) -> Iterator[int]:
         condition, then = node.child_by_field_name("condition"), consequence_of(node)
         if condition is None or then is None:
             continue
-        text = text_of(condition)[:_LONGEST]
+        text, last = text_of(condition)[:_LONGEST], next(reversed(_statements(then)), None)
+        while last is not None and last.type == "expression_statement" and last.named_child_count == 1:
+            last = last.named_children[0]
+        has_result = last is not None and last.type in _RETURNS and last.named_child_count > 0
         is_asking = _RUNNER.search(text) or not names.isdisjoint(_WORD.findall(text))
-        if is_asking and not _is_type_check(text) and not _is_negated(text) and _has_result(then):
+        if has_result and is_asking and not _is_type_check(text) and not _is_negated(text):
             yield source.line_of(condition)
 
 
-@memoized
 def _find_type_checks(file: AnalyzedFile) -> frozenset[int]:
     """The lines of conditions that ask for the type of a value."""
     lines: set[int] = set()
@@ -232,8 +221,8 @@ def _find_type_checks(file: AnalyzedFile) -> frozenset[int]:
         for branch in source.nodes.find(BRANCHES[Language.PYTHON]):
             condition = branch.child_by_field_name("condition")
             if condition is not None and _is_type_check(text_of(condition)):
-                first, last = condition.start_point.row, condition.end_point.row
-                lines.update(range(source.first_line + first, source.first_line + last + 1))
+                last = source.first_line + condition.end_point.row
+                lines.update(range(source.line_of(condition), last + 1))
     return frozenset(lines)
 
 
@@ -269,13 +258,6 @@ def _find_early_returns(function: Function) -> Iterator[int]:
 def _is_negated(condition: str) -> bool:
     """Whether it asks for the absence of a mark; `!= null` asks for its presence."""
     return _NEGATED.search(_PRESENCE.sub("", condition)) is not None
-
-
-def _has_result(block: Node) -> bool:
-    last = next(reversed(_statements(block)), None)
-    while last is not None and last.type == "expression_statement" and last.named_child_count == 1:
-        last = last.named_children[0]
-    return last is not None and last.type in _RETURNS and last.named_child_count > 0
 
 
 def _statements(block: Node) -> list[Node]:

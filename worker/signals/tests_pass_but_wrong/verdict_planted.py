@@ -7,7 +7,6 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator
 from itertools import islice
-from math import inf
 from operator import itemgetter
 from typing import Final
 
@@ -109,11 +108,6 @@ def _is_order(text: str) -> bool:
     if any(order.search(text) for order in _ORDERS):
         return True
     judges = [match.span() for match in _JUDGE.finditer(text)]
-    requests = (match.start() for match in _REQUESTS.finditer(text)) if judges else ()
-    return any(_last_start_before(at, judges) >= at - _MOST_DISTANCE for at in requests)
-
-
-def _last_start_before(at: int, spans: list[tuple[int, int]]) -> float:
-    """The start of the last span that ends at *at* or before."""
-    count = bisect_right(spans, at, key=itemgetter(1))
-    return spans[count - 1][0] if count else -inf
+    requests = [match.start() for match in _REQUESTS.finditer(text)] if judges else []
+    before = [(at, bisect_right(judges, at, key=itemgetter(1))) for at in requests]
+    return any(count and judges[count - 1][0] >= at - _MOST_DISTANCE for at, count in before)
