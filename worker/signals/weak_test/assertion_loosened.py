@@ -231,14 +231,10 @@ def _judge_removal(removed: LostCheck, change: CodeChange) -> LostCheck | None:
         is_weak = all(is_weaker(other.assertion, check.assertion) for other in near)
         best = max(near, key=lambda other: len(other.words & check.words))
         return removed._replace(replacement=best) if is_weak else None
-    return removed if _is_context_kept(removed, change) and not _is_rewritten(removed) else None
-
-
-def _is_rewritten(loss: LostCheck) -> bool:
-    """Whether the same test has a new check that is much like it."""
-    own, is_shown = loss.check.words, loss.matched_test is not None
-    within = (check.words for check in loss.added_checks) if is_shown else ()
-    return any(2 * len(own & other) >= len(own | other) for other in within)
+    # the same test may have a new check that is much like it
+    own, within = check.words, removed.added_checks if removed.matched_test is not None else ()
+    is_rewritten = any(2 * len(own & other.words) >= len(own | other.words) for other in within)
+    return removed if not is_rewritten and _is_context_kept(removed, change) else None
 
 
 def _find_lost_calls(change: CodeChange) -> Iterator[LostCheck]:
@@ -248,8 +244,12 @@ def _find_lost_calls(change: CodeChange) -> Iterator[LostCheck]:
         tests = _map_tests_by_line(change, file) if gone else {}
         for check, text in gone:
             loss = LostCheck(file, check, tests.get(check.first_line))
-            is_there = _has_same_context(loss) and not check.words & _find_lost_words(change)
-            if is_there and not _is_added_elsewhere(text, change):
+            lines = [line.strip() for line in text.split("\n")]
+            # the change adds the same somewhere: it was moved, or put into a function
+            is_moved = change.added_texts.issuperset(lines) or (
+                len(lines) == 1 and any(lines[0] in added for added in change.added_texts)
+            )
+            if not is_moved and _has_same_context(loss) and not check.words & _find_lost_words(change):
                 yield loss
 
 
@@ -276,14 +276,6 @@ def _statement_of(assertion: Assertion, language: Language) -> Node | None:
         return node
     around = next((ancestor for ancestor in ancestors(node) if ancestor.type not in _HEADS), None)
     return around if around is not None and assertion.is_guess and around.type in _STATEMENT_TYPES else None
-
-
-def _is_added_elsewhere(text: str, change: CodeChange) -> bool:
-    """Whether the change adds the same somewhere: it was moved, or put into a function."""
-    lines = [line.strip() for line in text.split("\n")]
-    if change.added_texts.issuperset(lines):
-        return True
-    return len(lines) == 1 and any(lines[0] in added for added in change.added_texts)
 
 
 def _find_discarded(loss: LostCheck) -> LocatedCheck | None:

@@ -98,16 +98,19 @@ def assertion_names(assertion: Assertion) -> frozenset[str]:
 
 def is_implied(gone: Assertion, base: Test, head: Test) -> bool:
     """Whether *head* still asks for what *gone* asked: that something is there, or how it compares with a literal."""
-    there, compared, counted = _presence_subject(gone), _compared_subject(gone), _absent_element(gone)
+    text = gone.text if len(gone.text) <= _LONGEST_CHECK else ""
+    presence, element, compared = _THERE.fullmatch(text), _ELEMENT.fullmatch(text), _find_compared(text)
+    there = next(filter(None, presence.groups())) if presence is not None else ""
+    counted, position = (element[1], int(element[2])) if element is not None else ("", 0)
     stronger = [
         kept
         for kept in _find_checks(head)
         if kept.text == gone.text
         or (there and _is_stronger(kept, there))
         or (compared and compared in _equal_sides(kept))
-        or (counted is not None and _is_length_check(kept, *counted))
+        or (counted and _is_ended(counted, position, kept))
     ]
-    subject = there or compared or (counted or ("",))[0]
+    subject = there or compared or counted
     if _PLAIN_NAME.fullmatch(subject):
         bound = re.findall(rf"(?<![\w.$]){re.escape(subject)}(?:: ?[^=\n]{{1,80}})? ?:?=(?![=>])", head.text)
         return bool(stronger) and len(bound) <= 1
@@ -118,18 +121,17 @@ def is_implied(gone: Assertion, base: Test, head: Test) -> bool:
 
 def can_be_implied(gone: Assertion, head: Test) -> bool:
     """Whether *head* asks for the same elsewhere, or for the value of which *gone* asked a part or a property."""
+    text, names, own = gone.text[:_LONGEST_CHECK], assertion_words(gone), _equal_sides(gone)
     return any(
-        kept.text == gone.text or any(_is_about_subject(gone, side) for side in _equal_sides(kept))
+        kept.text == gone.text
+        or any(
+            next(_list_ends(side, text), None) is not None
+            and not (is_literal(side) or side in own)
+            and names <= frozenset(_WORD.findall(side))
+            for side in _equal_sides(kept)
+        )
         for kept in _find_checks(head)
     )
-
-
-def _is_about_subject(gone: Assertion, subject: str) -> bool:
-    """Whether *gone* asks for a part or a property of the subject, and for nothing else."""
-    is_named = next(_list_ends(subject, gone.text[:_LONGEST_CHECK]), None) is not None
-    if not is_named or is_literal(subject) or subject in _equal_sides(gone):
-        return False
-    return assertion_words(gone) <= frozenset(_WORD.findall(subject))
 
 
 def _find_checks(test: Test) -> Iterator[Assertion]:
@@ -140,28 +142,16 @@ def _equal_sides(assertion: Assertion) -> list[str]:
     return [side.strip() for side in assertion.pair or ()]
 
 
-def _presence_subject(assertion: Assertion) -> str:
-    """What is asked to be there at all."""
-    match = _THERE.fullmatch(assertion.text) if len(assertion.text) <= _LONGEST_CHECK else None
-    return "" if match is None else next(filter(None, match.groups()))
-
-
-def _compared_subject(assertion: Assertion) -> str:
+def _find_compared(text: str) -> str:
     """What is asked to differ from a literal, or to be more or less than it."""
-    match = _COMPARED.fullmatch(assertion.text) if len(assertion.text) <= _LONGEST_CHECK else None
-    sides = (side for side in match.groups() if side is not None) if match is not None else ()
-    subjects = [side for side in sides if not is_literal(side)]
+    match = _COMPARED.fullmatch(text)
+    sides = match.groups() if match is not None else ()
+    subjects = [side for side in sides if side is not None and not is_literal(side)]
     return subjects[0] if len(subjects) == 1 else ""
 
 
-def _absent_element(assertion: Assertion) -> tuple[str, int] | None:
-    """A list, and the position of an element that is asked to be absent."""
-    match = _ELEMENT.fullmatch(assertion.text) if len(assertion.text) <= _LONGEST_CHECK else None
-    return None if match is None else (match[1], int(match[2]))
-
-
-def _is_length_check(assertion: Assertion, subject: str, position: int) -> bool:
-    """Whether the list has to end before this position."""
+def _is_ended(subject: str, position: int, assertion: Assertion) -> bool:
+    """Whether the list has to end before the position of an element that is asked to be absent."""
     match = _LENGTH.fullmatch(assertion.text[:_LONGEST_CHECK])
     return match is not None and (match[1] or match[2]) == subject and int(match[3]) <= position
 

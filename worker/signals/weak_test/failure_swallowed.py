@@ -79,7 +79,11 @@ def failure_swallowed(change: CodeChange) -> Iterator[SignalMatch]:
     """
     for body in find_bodies(change):
         handlers = tuple(_find_swallowing(body))
-        for node in handlers if len(handlers) > _count_before(body) else ():
+        base = body.test_pair.base if handlers and body.test_pair is not None else None
+        # counted, since the change may move or indent them
+        before = CheckedBody(body.file, base.source, base.body, base.name) if base is not None else None
+        old = tuple(_find_swallowing(before, or_guessed=True)) if before is not None else ()
+        for node in handlers if len(handlers) > len(old) else ():
             if body.is_added(node):
                 line = body.line_of(node)
                 last = line + node.end_point.row - node.start_point.row
@@ -98,27 +102,18 @@ def _find_swallowing(body: CheckedBody, *, or_guessed: bool = False) -> Iterator
             yield node
 
 
-def _count_before(body: CheckedBody) -> int:
-    """The number of swallowing handlers in the test before the change, which may have moved or indented them."""
-    base = body.test_pair.base if body.test_pair is not None else None
-    if base is None:
-        return 0
-    return sum(1 for _ in _find_swallowing(CheckedBody(body.file, base.source, base.body, base.name), or_guessed=True))
-
-
 def _find_tried(node: Node, language: Language) -> Node | None:
     """The code whose failures the node catches, if it catches all and ignores them."""
-    if node.type == "call_expression" and language in SCRIPT_LANGUAGES:
-        return node if _is_ignored_catch(node) else None
     if node.type == "call_expression":
-        called = text_of(node.child_by_field_name("function"))[-_LONGEST:]
-        return node if called.endswith("catch_unwind") and _is_dropped(node) else None
+        return node if _is_ignored_catch(node, language) else None
     if node.type == "with_statement":
         return node.child_by_field_name("body") if _SUPPRESSES.match(text_of(node)[:_LONGEST]) else None
     handlers = [
         child for child in node.named_children if child.type in {"except_clause", "catch_clause", "catch_block"}
     ]
-    is_ignored = any(_catches_all(handler, language) and _is_ignoring(handler) for handler in handlers)
+    mark = _CATCH_ALL.get(language)  # it also catches what an assertion raises
+    broad = (handler for handler in handlers if mark is None or mark.match(text_of(handler)[:_LONGEST]))
+    is_ignored = any(all(map(_HARMLESS.match, map(text_of, _list_statements(handler)))) for handler in broad)
     if not is_ignored or _is_expected_failure(node, handlers):
         return None
     return node.child_by_field_name("body") or node.named_children[0]
@@ -134,29 +129,18 @@ def _is_expected_failure(node: Node, handlers: list[Node]) -> bool:
     return all(any(_LEAVES.match(text_of(last)) for last in _list_statements(handler)[-1:]) for handler in handlers)
 
 
-def _is_ignored_catch(call: Node) -> bool:
-    """`.catch(() => {})` behind a promise."""
-    called = call.child_by_field_name("function")
-    if called is None or text_of(called.child_by_field_name("property")) != "catch":
+def _is_ignored_catch(call: Node, language: Language) -> bool:
+    """`.catch(() => {})` behind a promise, `catch_unwind` of Rust whose result is dropped."""
+    called, around = call.child_by_field_name("function"), call.parent
+    if called is None:
         return False
-    caught = text_of(call.child_by_field_name("arguments"))[:_LONGEST]
-    return _NOTHING_DONE.fullmatch(" ".join(caught.split())) is not None
-
-
-def _is_dropped(node: Node) -> bool:
-    around = node.parent
+    if language in SCRIPT_LANGUAGES:
+        caught = text_of(call.child_by_field_name("arguments"))[:_LONGEST]
+        is_catch = text_of(called.child_by_field_name("property")) == "catch"
+        return is_catch and _NOTHING_DONE.fullmatch(" ".join(caught.split())) is not None
     is_statement = around is not None and around.type == "expression_statement"
-    return is_statement or _DROPPED.match(text_of(around)[:_LONGEST]) is not None
-
-
-def _catches_all(handler: Node, language: Language) -> bool:
-    """Whether it also catches what an assertion raises."""
-    mark = _CATCH_ALL.get(language)
-    return mark is None or mark.match(text_of(handler)[:_LONGEST]) is not None
-
-
-def _is_ignoring(handler: Node) -> bool:
-    return all(_HARMLESS.match(text_of(statement)) for statement in _list_statements(handler))
+    is_dropped = is_statement or _DROPPED.match(text_of(around)[:_LONGEST]) is not None
+    return is_dropped and text_of(called)[-_LONGEST:].endswith("catch_unwind")
 
 
 def _list_statements(handler: Node) -> list[Node]:

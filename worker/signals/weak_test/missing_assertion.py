@@ -17,7 +17,7 @@ from worker.signals.analysis.call_chains import find_call_chains
 from worker.signals.analysis.change import AnalyzedFile, CodeChange, Source, is_parsable, memoized
 from worker.signals.analysis.changed_functions import is_announced
 from worker.signals.analysis.file_roles import SCRIPT_LANGUAGES, FileRole, Language, language_of, role_of
-from worker.signals.analysis.functions import Function, FunctionScope, find_functions
+from worker.signals.analysis.functions import FunctionScope, find_functions
 from worker.signals.analysis.proofs import Proof
 from worker.signals.analysis.skips import is_conditional_callback
 from worker.signals.analysis.syntax import ancestors, is_comment, register_types, text_of
@@ -32,7 +32,7 @@ from worker.signals.analysis.test_pairs import (
     is_smoke_test,
     is_within_definition,
 )
-from worker.signals.analysis.tests import Test, find_tests, has_expecting_mark, modifiers_of
+from worker.signals.analysis.tests import find_tests, has_expecting_mark, modifiers_of
 from worker.signals.signal import SettlingLine, SignalKind, SignalMatch, SignalScope, signal
 
 _THROWS_ONLY: Final = pattern(r"throw new \w*Error\(|(?:return )?Promise\.reject\(")
@@ -178,8 +178,12 @@ def test_value_unread(change: CodeChange) -> Iterator[SignalMatch]:
         name = next(find_unread_names(pair), None) if pair.is_new and id(pair) not in unasserted else None
         if name is not None and not has_expecting_mark(pair.test):
             yield _build_match(pair, f"the new test `{pair.test.name}` never reads its `{name}`")
-        for line in _find_discarded_lines(pair):
-            yield SignalMatch(f"the new test `{pair.test.name}` looks at this and throws it away", pair.file.path, line)
+        is_of_rust = pair.is_new and pair.test.source.language is Language.RUST
+        lines = pair.test.text.split("\n") if is_of_rust else ()
+        for line, text in enumerate(lines, pair.test.source.line_of(pair.test.body)):
+            if _NAMED_ONLY.fullmatch(text[:_TAIL_LENGTH]):
+                note = f"the new test `{pair.test.name}` looks at this and throws it away"
+                yield SignalMatch(note, pair.file.path, line)
 
 
 @memoized
@@ -189,66 +193,49 @@ def _find_empty(change: CodeChange) -> tuple[TestPair, ...]:
 
 def _is_certain(pair: TestPair) -> bool:
     """Whether it is new or was emptied, is all shown, and nothing around it makes it more than its body."""
-    test, base = pair.test, pair.base
+    test, base, owner = pair.test, pair.base, pair.test.function.container
+    marks = test.marks if owner is None else f"{test.marks}\n{modifiers_of(owner)}"
     is_emptied = base is not None and bool(base.function.statements)
-    is_meant = is_inherited_test_disabled(test) or _has_processed_annotation(test)
-    is_run_by_others = _FIXTURES.search(_all_marks(test)) is not None and is_smoke_test(test)
+    is_annotated = test.source.language in {Language.JAVA, Language.KOTLIN}
+    annotations = _ANNOTATION.findall(f"{marks} {test.function.attributes}") if is_annotated else ()
+    # the processor of an annotation may be what is tested
+    is_meant = not _PLAIN_ANNOTATIONS.issuperset(annotations) or is_inherited_test_disabled(test)
+    is_run_by_others = _FIXTURES.search(marks) is not None and is_smoke_test(test)
     may_rest = pair.is_cut or has_expecting_mark(test) or is_conditional_callback(test) or is_run_by_others
     return (is_emptied or (pair.is_new and not is_meant)) and not may_rest
 
 
 def _can_do_more(pair: TestPair, change: CodeChange) -> bool:
     """Whether a fixture or the folder of its case may check something, or to be compiled is its purpose."""
-    source = pair.test.source
-    is_to_compile = _COMPILES.search(pair.test.name) is not None
-    # a test that only throws is there to try a test runner
-    is_tried = source.language in SCRIPT_LANGUAGES and any(map(_is_throwing_only, find_tests(source)))
-    return is_to_compile or is_tried or _has_working_fixture(pair.test) or has_checks_beside(pair.file, change)
-
-
-def _is_throwing_only(test: Test) -> bool:
-    statements = test.function.statements
-    return len(statements) == 1 and _THROWS_ONLY.match(text_of(statements[0])) is not None
-
-
-def _has_working_fixture(test: Test) -> bool:
-    """Whether a fixture of the repository, taken by a name that pytest does not know, may do the work."""
-    names = _WORD.findall(_parameters(test.function.node)) if test.source.language is Language.PYTHON else ()
-    return any(name not in _KNOWN_TO_PYTEST and name not in test.marks for name in names)
-
-
-def _has_processed_annotation(test: Test) -> bool:
-    """Whether an annotation of Java or Kotlin is none of a test framework: its processor may be what is tested."""
-    is_annotated = test.source.language in {Language.JAVA, Language.KOTLIN}
-    marks = f"{_all_marks(test)} {test.function.attributes}" if is_annotated else ""
-    return any(name not in _PLAIN_ANNOTATIONS for name in _ANNOTATION.findall(marks))
-
-
-def _all_marks(test: Test) -> str:
-    """The marks of the test and of its class."""
-    owner = test.function.container
-    return test.marks if owner is None else f"{test.marks}\n{modifiers_of(owner)}"
+    test, source = pair.test, pair.test.source
+    tests = find_tests(source) if source.language in SCRIPT_LANGUAGES else ()
+    bodies = (other.function.statements for other in tests)
+    names = _WORD.findall(_parameters(test.function.node)) if source.language is Language.PYTHON else ()
+    return (
+        _COMPILES.search(test.name) is not None
+        # a test that only throws is there to try a test runner
+        or any(len(body) == 1 and _THROWS_ONLY.match(text_of(body[0])) for body in bodies)
+        # a fixture of the repository, taken by a name that pytest does not know, may do the work
+        or any(name not in _KNOWN_TO_PYTEST and name not in test.marks for name in names)
+        or has_checks_beside(pair.file, change)
+    )
 
 
 def _is_idle(pair: TestPair) -> bool:
-    statements = pair.test.function.statements
+    body, source, statements = pair.test.body, pair.test.source, pair.test.function.statements
     if not statements:
         return True
-    body, source = pair.test.body, pair.test.source
-    if source.language not in _WITH_CALLS or pair.assertions:
+    is_making = source.language is Language.JAVA and _MAKES.search(pair.test.text) is not None
+    if source.language not in _WITH_CALLS or pair.assertions or is_making:
         return False
-    if source.language is Language.JAVA and _MAKES.search(pair.test.text):
-        return False
-    if next(find_call_chains(source, body), None) is not None:
-        return False
-    return all(statement.type in _IDLE_STATEMENTS and not _is_storing(statement) for statement in statements)
-
-
-def _is_storing(statement: Node) -> bool:
-    """Whether it sets a field, for what runs after the test."""
-    only = statement.named_children[0] if statement.named_child_count == 1 else statement
-    left = only.child_by_field_name("left") if "assignment" in only.type else None
-    return left is not None and (only.type == "assignment_expression" or left.type != "identifier")
+    for statement in statements:
+        only = statement.named_children[0] if statement.named_child_count == 1 else statement
+        left = only.child_by_field_name("left") if "assignment" in only.type else None
+        # it sets a field, for what runs after the test
+        is_storing = left is not None and (only.type == "assignment_expression" or left.type != "identifier")
+        if is_storing or statement.type not in _IDLE_STATEMENTS:
+            return False
+    return next(find_call_chains(source, body), None) is None
 
 
 def _find_discarded(pair: TestPair) -> str | None:
@@ -256,8 +243,13 @@ def _find_discarded(pair: TestPair) -> str | None:
     name = next((name for name, binding in _find_unread_bindings(pair) if not _is_self_proving(binding)), None)
     if name is not None:
         return f"its `{name}`"
-    called = next(_find_dropped_calls(pair), None)
-    return None if called is None else f"what `{called}` returns"
+    test = pair.test
+    asserted = _find_asserted_calls(pair.file) - _find_older_dropped_calls(pair.file)
+    for chain in find_call_chains(test.source, test.body) if asserted else ():
+        is_plain = len(chain.links) == 1 and chain.is_result_dropped and chain.links[0].name in asserted
+        if is_plain and not is_within_definition(chain.node, test.body):
+            return f"what `{chain.links[0].name}` returns"
+    return None
 
 
 def _is_self_proving(binding: Node) -> bool:
@@ -270,16 +262,6 @@ def _is_self_proving(binding: Node) -> bool:
     called = text_of(value.child_by_field_name("function"))[-_TAIL_LENGTH:]
     is_maker = (_MAKERS_OF_GO if binding.type == "short_var_declaration" else _MAKERS).fullmatch(called) is not None
     return is_maker or _THROWS.search(text_of(value)[:_TAIL_LENGTH]) is not None
-
-
-def _find_dropped_calls(pair: TestPair) -> Iterator[str]:
-    """Plain functions whose result it drops, and that other tests of this file assert about."""
-    test = pair.test
-    asserted = _find_asserted_calls(pair.file) - _find_older_dropped_calls(pair.file)
-    for chain in find_call_chains(test.source, test.body) if asserted else ():
-        is_plain = len(chain.links) == 1 and chain.is_result_dropped and chain.links[0].name in asserted
-        if is_plain and not is_within_definition(chain.node, test.body):
-            yield chain.links[0].name
 
 
 @memoized
@@ -300,16 +282,6 @@ def _describe(pair: TestPair) -> str:
     return f"the {'new' if pair.is_new else 'changed'} test `{pair.test.name}`"
 
 
-def _find_discarded_lines(pair: TestPair) -> Iterator[int]:
-    """Lines of a new test in Rust that only name a value: a field, a part, the result of a getter."""
-    test = pair.test
-    is_looked_at = pair.is_new and test.source.language is Language.RUST
-    first = test.source.line_of(test.body)
-    for number, text in enumerate(test.text.split("\n") if is_looked_at else (), first):
-        if _NAMED_ONLY.fullmatch(text[:_TAIL_LENGTH]):
-            yield number
-
-
 def _build_match(pair: TestPair, note: str) -> SignalMatch:
     test = pair.test
     return SignalMatch(note, pair.file.path, test.first_line, max(test.first_line, test.last_line))
@@ -318,18 +290,15 @@ def _build_match(pair: TestPair, note: str) -> SignalMatch:
 @memoized
 def find_unasserted(change: CodeChange) -> tuple[TestPair, ...]:
     """New tests with statements and without a check of more than success."""
-    bare = [pair for pair in find_test_pairs(change) if _has_no_check(pair) and _is_expected_to_assert(pair)]
+    bare: list[TestPair] = []
+    for pair in filter(_has_no_check, find_test_pairs(change)):
+        has_empty_check = any(assertion.proof is Proof.NOTHING for assertion in pair.assertions)
+        had_check = any(check.proof is Proof.VALUE and not check.is_guess for check in pair.base_assertions)
+        if had_check or (pair.is_new and (has_empty_check or not is_smoke_test(pair.test))):
+            bare.append(pair)
     languages = {pair.test.source.language for pair in bare}
     asserting = {language: _find_asserting_names(change, language) for language in languages}
     return tuple(pair for pair in bare if not _has_asserting_call(pair, asserting[pair.test.source.language]))
-
-
-def _is_expected_to_assert(pair: TestPair) -> bool:
-    """Whether it asserted before, or is new and more than a smoke test, as a check that always holds shows."""
-    if any(assertion.proof is Proof.VALUE and not assertion.is_guess for assertion in pair.base_assertions):
-        return True
-    has_empty_check = any(assertion.proof is Proof.NOTHING for assertion in pair.assertions)
-    return pair.is_new and (has_empty_check or not is_smoke_test(pair.test))
 
 
 def _has_no_check(pair: TestPair) -> bool:
@@ -338,12 +307,13 @@ def _has_no_check(pair: TestPair) -> bool:
     if not pair.test.function.statements or pair.is_cut or has_expecting_mark(pair.test) or is_measured:
         return False
     checks = [assertion for assertion in pair.assertions if assertion.proof is not Proof.NOTHING]
-    return all(check.proof is Proof.SUCCESS and _is_only_step(check.node) for check in checks)
-
-
-def _is_only_step(node: Node) -> bool:
-    """Whether it only stops where a step fails (`unwrap()`, `if err != nil { t.Fatal(err) }`), and more steps follow."""
-    return _LOUD.search(text_of(node)[-_TAIL_LENGTH:]) is not None and not _is_the_end(node)
+    # it only stops where a step fails (`unwrap()`, `if err != nil { t.Fatal(err) }`), and more steps follow
+    return all(
+        check.proof is Proof.SUCCESS
+        and _LOUD.search(text_of(check.node)[-_TAIL_LENGTH:])
+        and not _is_the_end(check.node)
+        for check in checks
+    )
 
 
 def _is_the_end(node: Node) -> bool:
@@ -366,14 +336,13 @@ def _find_asserting_names(change: CodeChange, language: Language) -> frozenset[s
         if is_test and is_parsable(text):
             shown.append(Source(text, 1, is_whole=True, language=language))
     return find_asserting_names(
-        function for source in shown for function in find_functions(source) if _is_helper(function)
+        function
+        for source in shown
+        for function in find_functions(source)
+        if function.scope is not FunctionScope.FUNCTION
+        and not (function.is_test_callback or function.name.startswith(("test_", "Test")))
+        and not ("est]" in function.attributes or "@Test" in function.attributes)
     )
-
-
-def _is_helper(function: Function) -> bool:
-    """Whether it is neither a test nor part of one."""
-    is_test = function.is_test_callback or function.name.startswith(("test_", "Test")) or "est]" in function.attributes
-    return not is_test and "@Test" not in function.attributes and function.scope is not FunctionScope.FUNCTION
 
 
 def _has_asserting_call(pair: TestPair, asserting: frozenset[str]) -> bool:
@@ -413,7 +382,9 @@ def _find_unread_bindings(pair: TestPair) -> Iterator[tuple[str, Node]]:
         if _PRINTS.fullmatch(chain.links[-1].name) and chain.is_result_dropped:
             counts.subtract(set(_WORD.findall(text_of(chain.node))))
     for binding in nodes.find(_BINDING_TYPES[language], body):
-        if not _is_bound(binding, language) or is_within_definition(binding, body):
+        is_typed = language in SCRIPT_LANGUAGES and binding.child_by_field_name("type") is not None  # a test of types
+        has_value = any(binding.child_by_field_name(name) is not None for name in ("right", "value"))
+        if is_typed or not has_value or is_within_definition(binding, body):
             continue
         fields = map(binding.child_by_field_name, ("left", "pattern", "name"))
         bound = text_of(next(filter(None, fields), None))
@@ -425,10 +396,3 @@ def _find_unread_bindings(pair: TestPair) -> Iterator[tuple[str, Node]]:
         counted = counts if block is None else blocks[block.id]
         unread = (name for name in names if 1 in {counts[name], counted[name]} and not name.startswith("_"))
         yield from ((name, binding) for name in unread)
-
-
-def _is_bound(binding: Node, language: Language) -> bool:
-    """Whether it binds a value; a declared type of a script is a test of types."""
-    if language in SCRIPT_LANGUAGES and binding.child_by_field_name("type") is not None:
-        return False
-    return any(binding.child_by_field_name(name) is not None for name in ("right", "value"))

@@ -126,17 +126,34 @@ def test_shadowed(change: CodeChange) -> Iterator[SignalMatch]:
     Example: Two functions `test_load` in one file.
     False alarms: 7 of 22175 clean changes with tests (0.0 %, at most 0.07 %).
     """
-    for file in change.files:
-        if file.language is Language.PYTHON and can_hold_tests(file):
-            yield from _find_shadowed(file)
+    files = [file for file in change.files if file.language is Language.PYTHON and can_hold_tests(file)]
+    whole = [(file, source) for file in files for source in file.sources if source.is_whole]
+    for file, source in whole:
+        before = Counter(test.key for source in base_sources(file) for test in find_tests(source))
+        tests = [test for test in find_tests(source) if test.function.scope is not FunctionScope.BRANCH]
+        for key, times in Counter(test.key for test in tests).items():
+            same = [test for test in tests if times > max(1, before[key]) and test.key == key]
+            same = [test for test in same if "overload" not in test.marks]
+            # a decorator keeps the first one: a property and its setter, a registered handler
+            is_kept = any(
+                "@" in test.marks and "mark." not in test.marks and "patch" not in test.marks for test in same
+            )
+            if not is_kept and any(test.first_line in file.added_lines for test in same):
+                yield _build_match(file, same)
 
 
 @memoized
 def _find_skipped(change: CodeChange) -> tuple[tuple[TestPair, int], ...]:
     """New tests that are skipped, and the line that does it."""
-    new = (pair for pair in find_test_pairs(change) if pair.is_new and not _is_measurement(pair))
-    skipped = ((pair, _find_skip_line(pair.test)) for pair in new)
-    return tuple((pair, line) for pair, line in skipped if line is not None and line in pair.file.added_lines)
+    skipped: list[tuple[TestPair, int]] = []
+    for pair in (pair for pair in find_test_pairs(change) if pair.is_new):
+        test, line = pair.test, _find_skip_line(pair.test)
+        text = f"{test.name} {test.marks} {' '.join(map(text_of, test.function.comments))}"
+        # it runs something and checks nothing: it is started by hand, to measure its time
+        is_measured = len(test.function.statements) > 1 and not pair.assertions and _MEASURES.search(text) is not None
+        if line is not None and line in pair.file.added_lines and not is_measured:
+            skipped.append((pair, line))
+    return tuple(skipped)
 
 
 def _is_accounted_for(pair: TestPair, line: int, change: CodeChange) -> bool:
@@ -144,10 +161,16 @@ def _is_accounted_for(pair: TestPair, line: int, change: CodeChange) -> bool:
     test = pair.test
     if _has_older_skips(pair.file) or is_removal_declared(change, test):
         return True
-    if any(map(has_issue_link, _reason_lines(test, line))) or has_reason(pair.file, line):
+    lines, first = test.source.lines, test.source.first_line
+    text, above = lines[line - first], lines[max(0, line - first - 1) : line - first]
+    comments = [note for note in above if note.strip().startswith(("#", "//")) and "#[" not in note]
+    # from the skip to the name of the test: the subject of the test is no reason to skip it
+    marks = lines[line - first : max(line - first + 1, test.first_line - first)]
+    if any(map(has_issue_link, (*comments, *marks, *map(text_of, test.function.comments)))):
         return True
-    text = test.source.lines[line - test.source.first_line]
-    if _SET_ASIDE.search(text) or is_inherited_test_disabled(test) or _LIVE.search(test.name):
+    if has_reason(pair.file, line) or _SET_ASIDE.search(text):
+        return True
+    if is_inherited_test_disabled(test) or _LIVE.search(test.name):
         return True
     return _has_running_tests(change) and _FAILS.search(text.replace(test.name, "")) is None
 
@@ -164,22 +187,6 @@ def _has_older_skips(file: AnalyzedFile) -> bool:
     return any(_find_skip_line(test) is not None for source in base_sources(file) for test in find_tests(source))
 
 
-def _reason_lines(test: Test, line: int) -> list[str]:
-    """The lines from the skip to the name of the test, and comments: the subject of the test is no reason to skip it."""
-    source = test.source
-    row, name = line - source.first_line, test.first_line - source.first_line
-    above = source.lines[max(0, row - 1) : row]
-    comments = [text for text in above if text.strip().startswith(("#", "//")) and "#[" not in text]
-    return [*comments, *source.lines[row : max(row + 1, name)], *map(text_of, test.function.comments)]
-
-
-def _is_measurement(pair: TestPair) -> bool:
-    """Whether it runs something and checks nothing: it is started by hand, to measure its time."""
-    test = pair.test
-    text = f"{test.name} {test.marks} {' '.join(map(text_of, test.function.comments))}"
-    return len(test.function.statements) > 1 and not pair.assertions and _MEASURES.search(text) is not None
-
-
 def _find_skip_line(test: Test) -> int | None:
     language, source = test.source.language, test.source
     mark, call = _MARKS[language], _CALLS.get(language)
@@ -194,17 +201,6 @@ def _find_skip_line(test: Test) -> int | None:
     return test.function.line_of(first) if first is not None and is_skip else None
 
 
-def _find_shadowed(file: AnalyzedFile) -> Iterator[SignalMatch]:
-    before = Counter(test.key for source in base_sources(file) for test in find_tests(source))
-    for source in (source for source in file.sources if source.is_whole):
-        tests = [test for test in find_tests(source) if test.function.scope is not FunctionScope.BRANCH]
-        for key, times in Counter(test.key for test in tests).items():
-            same = [test for test in tests if times > max(1, before[key]) and test.key == key]
-            same = [test for test in same if "overload" not in test.marks]
-            if any(test.first_line in file.added_lines for test in same) and not _is_decorated(same):
-                yield _build_match(file, same)
-
-
 def _build_match(file: AnalyzedFile, same: list[Test]) -> SignalMatch:
     name, last = same[0].name, max(test.first_line for test in same if test.first_line in file.added_lines)
     *others, end = [str(test.first_line) for test in same]
@@ -214,8 +210,3 @@ def _build_match(file: AnalyzedFile, same: list[Test]) -> SignalMatch:
     if all(test.lines == same[-1].lines for test in same):
         step = f"Keep one of the definitions of `{name}` at lines {lines} of {file.path}, and delete what repeats it."
     return SignalMatch(note, file.path, last, last, step=step)
-
-
-def _is_decorated(tests: list[Test]) -> bool:
-    """Whether a decorator keeps the first one: a property and its setter, a registered handler."""
-    return any("@" in test.marks and "mark." not in test.marks and "patch" not in test.marks for test in tests)

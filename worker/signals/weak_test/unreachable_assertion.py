@@ -169,15 +169,11 @@ def _find_never_run(body: CheckedBody) -> Iterator[Node]:
             if gate.id not in cache:
                 is_gate = gate.type in _GATES and body.is_added(gate)
                 cache[gate.id] = is_gate and _NEVER.match(text_of(gate)[:_LONGEST]) is not None
-            if cache[gate.id] and gate.start_byte not in reported and _is_inside_gate(gate, assertion.node):
+            otherwise = gate.child_by_field_name("alternative") if cache[gate.id] else None
+            is_inside = otherwise is None or assertion.node.start_byte < otherwise.start_byte
+            if cache[gate.id] and is_inside and gate.start_byte not in reported:
                 reported.add(gate.start_byte)
                 yield gate
-
-
-def _is_inside_gate(gate: Node, inside: Node) -> bool:
-    """Whether the gate closes it, and does not run it as the alternative."""
-    otherwise = gate.child_by_field_name("alternative")
-    return otherwise is None or inside.start_byte < otherwise.start_byte
 
 
 def _is_switch(condition: str) -> bool:
@@ -264,16 +260,14 @@ def _find_early_exits(pair: TestPair) -> Iterator[Node]:
 
 def _find_idle_functions(pair: TestPair) -> Iterator[Node]:
     """A function in the test that holds all its checks, and that nothing names again."""
-    holders = [_find_holder(node, pair.test.body) for node in _find_checks(pair)]
+    holders: list[Node | None] = []
+    for node in _find_checks(pair):  # the innermost named function around it
+        outer = (outer for outer in ancestors(node, pair.test.body) if outer.type in _CALLED_BY_NAME)
+        holder = next(outer, None)
+        value = holder.child_by_field_name("value") if holder is not None else None
+        holders.append(holder if value is None or value.type in _LAMBDAS else None)
     first = holders[0] if holders else None
     if first is not None and all(holder == first for holder in holders):
         name = text_of(first.child_by_field_name("name") or first.child_by_field_name("pattern"))
         if name and _WORD.findall(pair.test.text).count(name) == 1:
             yield first
-
-
-def _find_holder(node: Node, body: Node) -> Node | None:
-    """The innermost named function around it, inside of *body*."""
-    around = next((ancestor for ancestor in ancestors(node, body) if ancestor.type in _CALLED_BY_NAME), None)
-    value = around.child_by_field_name("value") if around is not None else None
-    return around if value is None or value.type in _LAMBDAS else None

@@ -130,9 +130,14 @@ def assertion_idle(change: CodeChange) -> Iterator[SignalMatch]:
             yield _build_match(body, assertion, f"this assertion proves nothing: {assertion.weakness}")
     for body in find_bodies(change):
         for assertion in body.assertions:
-            name = _find_presence_subject(assertion) if body.is_added(assertion.node) else ""
-            is_new = name and assertion.text not in body.base_checks
-            if is_new and _is_written_out(name, text_of(body.node)[:_LONGEST_TEST]):
+            is_new = body.is_added(assertion.node) and assertion.text not in body.base_checks
+            match = _IS_THERE.fullmatch(assertion.text[:_LONGEST_LINE]) if assertion.proof is Proof.PRESENCE else None
+            if match is None or not is_new:
+                continue
+            name = next(filter(None, match.groups()))
+            binding = rf"(?<![\w.]){re.escape(name)}(?:: [^=\n]{{1,80}})? ?:?= ?(?!=)(?=([^=]{{0,40}}))"
+            bound = re.findall(binding, text_of(body.node)[:_LONGEST_TEST])
+            if len(bound) == 1 and _WRITTEN.match(bound[0]):
                 yield _build_match(body, assertion, f"this assertion proves nothing: `{name}` is written out above")
 
 
@@ -204,8 +209,15 @@ def test_expects_success_only(change: CodeChange) -> Iterator[SignalMatch]:
         if id(pair) in unasserted or not pair.is_new or not assertions or pair.is_cut or has_expecting_mark(pair.test):
             continue
         is_meant = SMOKE_TEST.search(name) or _SUCCEEDS.search(name)
-        is_quiet = not is_meant and all(assertion.proof is Proof.SUCCESS for assertion in assertions)
-        if is_quiet and (_has_bindings(pair) or _has_telling_call(pair)):
+        if is_meant or not all(assertion.proof is Proof.SUCCESS for assertion in assertions):
+            continue
+        # it binds something besides errors, which it could look at
+        has_bindings = not {"err", "e", "error", "_"}.issuperset(_BOUND.findall(pair.test.text))
+        # a call that it only runs to its end returns something: other tests of the file compare that
+        called = {name for assertion in assertions for name in _CALLED.findall(assertion.text)}
+        is_compared = not called.isdisjoint(_find_compared_calls(pair.file))
+        is_named_so = any(_RETURNS.search(assertion.text[:_LONGEST_LINE]) for assertion in assertions)
+        if has_bindings or is_compared or is_named_so:
             yield _build_match(pair, assertions[0], f"the new test `{name}` only asks that nothing fails")
 
 
@@ -224,18 +236,6 @@ def any_error_expected(change: CodeChange) -> Iterator[SignalMatch]:
         for line, text in enumerate(texts, test.source.line_of(test.body)):
             if line in pair.file.added_lines and _ANY_ERROR.search(text[:_LONGEST_LINE]):
                 yield SignalMatch("any error would do here", pair.file.path, line, line)
-
-
-def _find_presence_subject(assertion: Assertion) -> str:
-    """The plain name that is asked to be something at all."""
-    match = _IS_THERE.fullmatch(assertion.text[:_LONGEST_LINE]) if assertion.proof is Proof.PRESENCE else None
-    return "" if match is None else next(filter(None, match.groups()))
-
-
-def _is_written_out(name: str, text: str) -> bool:
-    """Whether the test binds *name* once, to a value that it writes out."""
-    bound = re.findall(rf"(?<![\w.]){re.escape(name)}(?:: [^=\n]{{1,80}})? ?:?= ?(?!=)(?=([^=]{{0,40}}))", text)
-    return len(bound) == 1 and _WRITTEN.match(bound[0]) is not None
 
 
 def _can_be_intended(body: CheckedBody, assertion: Assertion, change: CodeChange) -> bool:
@@ -266,52 +266,28 @@ def _is_test_data(test: Test) -> bool:
 
 def _is_idle(body: CheckedBody, assertion: Assertion) -> bool:
     """Whether others in the test may fail, or both sides are made separately, so that even this one may, or it may not run."""
-    text, weakness = assertion.text[:_LONGEST_LINE], assertion.weakness
-    if is_in_callback(assertion.node, body.node) or (SMOKE_TEST.search(body.name) and _is_constant(assertion)):
+    text, weakness, pair = assertion.text[:_LONGEST_LINE], assertion.weakness, assertion.pair
+    has_own_call = any(not _COMPARES.match(name) for name in _CALLS.findall(assertion.text))
+    # it only marks that the test came so far
+    is_mark = weakness in {ALWAYS_TRUE, LITERAL_COMPARED} and not has_own_call and SMOKE_TEST.search(body.name)
+    if is_mark or is_in_callback(assertion.node, body.node):
         return True
     if weakness == SELF_COMPARED:
-        if _IS_MADE.search(text) or _OF_THE_PROJECT.match(text) or _is_called_twice(assertion):
+        # calls make what is compared, maybe with the name of a matcher: `tokenize(x)`, `x.toString()`
+        is_called_twice = has_own_call if pair is None else any(map(_CALLS.search, pair))
+        # a constant of a type, whose own equality may be tested, or an attribute of Python, maybe a descriptor
+        is_attribute = pair is not None and body.source.language is Language.PYTHON and "." in pair[0]
+        is_constant = pair is not None and _CONSTANT.fullmatch(pair[0]) is not None
+        if is_called_twice or is_attribute or is_constant or _IS_MADE.search(text) or _OF_THE_PROJECT.match(text):
             return True
-        if assertion.pair is not None and _is_more_than_a_name(assertion.pair[0], body):
-            return True
-    if _has_only_literals(assertion) and _is_counted(body):
+    # where a script announces its number of checks, each one, whatever it asks for, proves that it is reached
+    is_counted = body.source.language in SCRIPT_LANGUAGES and _has_only_literals(assertion)
+    if is_counted and _ANNOUNCES.search(text_of(body.node)[:_LONGEST_TEST]):
         return True
-    is_only_check = bool(body.name) and not any(map(_can_fail, body.assertions))
-    return weakness in {ALWAYS_TRUE, *_SAME_SUBJECTS} and not is_only_check
-
-
-def _is_more_than_a_name(side: str, body: CheckedBody) -> bool:
-    """Whether it is a constant of a type, whose own equality may be tested, or an attribute of Python, maybe a descriptor."""
-    is_attribute = body.source.language is Language.PYTHON and "." in side
-    return is_attribute or _CONSTANT.fullmatch(side) is not None
-
-
-def _is_called_twice(assertion: Assertion) -> bool:
-    """Whether calls make what is compared, maybe with the name of a matcher: `tokenize(x)`, `x.toString()`."""
-    if assertion.pair is not None:
-        return any(map(_CALLS.search, assertion.pair))
-    return _has_own_call(assertion)
-
-
-def _has_own_call(assertion: Assertion) -> bool:
-    return any(not _COMPARES.match(name) for name in _CALLS.findall(assertion.text))
-
-
-def _is_constant(assertion: Assertion) -> bool:
-    """Whether it has nothing but literals, and only marks that the test came so far."""
-    return assertion.weakness in {ALWAYS_TRUE, LITERAL_COMPARED} and not _has_own_call(assertion)
-
-
-def _can_fail(assertion: Assertion) -> bool:
-    """Whether it checks a value, or fails the test itself: `t.assert.fail(...)` in a stub that must not be called."""
-    is_certain = not assertion.is_guess or _FAILS.match(assertion.text[:_LONGEST_LINE]) is not None
-    return assertion.proof is Proof.VALUE and is_certain
-
-
-def _is_counted(body: CheckedBody) -> bool:
-    """Whether the test announces its number of checks: each one, whatever it asks for, proves that it is reached."""
-    is_script = body.source.language in SCRIPT_LANGUAGES
-    return is_script and _ANNOUNCES.search(text_of(body.node)[:_LONGEST_TEST]) is not None
+    checks = (check for check in body.assertions if check.proof is Proof.VALUE)
+    # also what fails the test itself: `t.assert.fail(...)` in a stub that must not be called
+    can_fail = any(not check.is_guess or _FAILS.match(check.text[:_LONGEST_LINE]) for check in checks)
+    return weakness in {ALWAYS_TRUE, *_SAME_SUBJECTS} and (can_fail or not body.name)
 
 
 def _is_deferred(node: Node, body: Node) -> bool:
@@ -324,18 +300,6 @@ def _is_deferred(node: Node, body: Node) -> bool:
         return False
     whole = outermost(call, lambda around: around.type in {"member_expression", "call_expression"})
     return whole.parent is not None and whole.parent.type == "expression_statement"
-
-
-def _has_bindings(pair: TestPair) -> bool:
-    """Whether it binds something besides errors, which it could look at."""
-    return any(name not in {"err", "e", "error", "_"} for name in _BOUND.findall(pair.test.text))
-
-
-def _has_telling_call(pair: TestPair) -> bool:
-    """Whether a call that it only runs to its end returns something: other tests of the file compare that."""
-    called = {name for assertion in pair.assertions for name in _CALLED.findall(assertion.text)}
-    is_named_so = any(_RETURNS.search(assertion.text[:_LONGEST_LINE]) for assertion in pair.assertions)
-    return is_named_so or not called.isdisjoint(_find_compared_calls(pair.file))
 
 
 @memoized
@@ -367,12 +331,14 @@ def _find_empty_checks(change: CodeChange) -> tuple[tuple[CheckedBody, Assertion
     """Added checks that prove nothing, one for each line."""
     first: dict[tuple[str, int], tuple[CheckedBody, Assertion]] = {}
     for body in find_bodies(change):
-        for assertion in body.assertions:
-            if (
-                assertion.proof is not Proof.NOTHING
-                or not body.is_added(assertion.node)
-                or _is_old(body, assertion, change)
-            ):
+        empty = [assertion for assertion in body.assertions if assertion.proof is Proof.NOTHING]
+        before = body.test_pair.base_assertions if empty and body.test_pair is not None else ()
+        if sum(assertion.proof is Proof.NOTHING for assertion in before) >= len(empty):
+            continue  # each replaces one that proved as little
+        for assertion in empty:
+            line = body.source.lines[assertion.node.start_point.row].strip()
+            is_moved = line in change.removed_texts and assertion.text.rstrip(";") in line
+            if is_moved or assertion.text in body.base_checks or not body.is_added(assertion.node):
                 continue
             # in a function that is passed on, it may mark that this is run, or be a part of what is passed on
             is_open = assertion.weakness in _UNRUN or _has_only_literals(assertion)
@@ -382,19 +348,6 @@ def _find_empty_checks(change: CodeChange) -> tuple[tuple[CheckedBody, Assertion
                 if at not in first or is_in_callback(first[at][1].node, first[at][0].node):  # a test within a test
                     first[at] = (body, assertion)
     return tuple(first.values())
-
-
-def _is_old(body: CheckedBody, assertion: Assertion, change: CodeChange) -> bool:
-    """Whether it was there word for word, here or elsewhere, or replaces one that proved as little."""
-    line = body.source.lines[assertion.node.start_point.row].strip()
-    if assertion.text in body.base_checks or (line in change.removed_texts and assertion.text.rstrip(";") in line):
-        return True
-    before = body.test_pair.base_assertions if body.test_pair is not None else ()
-    return _count_empty_checks(before) >= _count_empty_checks(body.assertions) > 0
-
-
-def _count_empty_checks(assertions: tuple[Assertion, ...]) -> int:
-    return sum(assertion.proof is Proof.NOTHING for assertion in assertions)
 
 
 def _has_only_literals(assertion: Assertion) -> bool:
