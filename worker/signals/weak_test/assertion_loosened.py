@@ -1,4 +1,4 @@
-"""Assertions that a kept test lost, or that ask for less than before.
+"""Assertions that a kept test lost, or that ask for less than before: a presence or a range for a value, any error for one.
 
 Checks on removed lines are looked at; one that was moved, or replaced in the same block, is not lost, nor is one that names
 something which went with the change or a text that the change words differently.
@@ -6,12 +6,14 @@ something which went with the change or a text that the change words differently
 
 from bisect import bisect_left
 from collections.abc import Iterator
+from itertools import islice, zip_longest
 from typing import Final, NamedTuple
 
 from tree_sitter import Node
 
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category, Side
+from worker.dossier.diff.parser import DiffLine
 from worker.signals.analysis.assertions import Assertion, find_assertions
 from worker.signals.analysis.change import AnalyzedFile, CodeChange, Source, is_certain_revert, memoized
 from worker.signals.analysis.file_roles import Language
@@ -32,6 +34,7 @@ from worker.signals.weak_test.assertion_strength import (
     assertion_words,
     can_be_implied,
     is_implied,
+    is_opposite,
     is_weaker,
 )
 from worker.signals.weak_test.missing_assertion import find_unread_names
@@ -59,6 +62,30 @@ _RENDERING: Final = pattern(
 )
 _RENDERED: Final = pattern(
     r"\.to_?[sS]tring\(|\.ToString\(|\b(?:str|repr|format|String)\(|\bformat!\(|\.to_s\b|\.inspect\b|\.(?:String|Error|getMessage)\(\)|\.message\b"
+)
+_REWRITTEN: Final = 10
+"""Replaced assertions that are compared: with more of them, tests were rewritten."""
+_PART: Final = pattern(
+    r"\b(?:assert_?)?(?:to)?(?:contains?|include|match|startsWith|starts_with|endsWith|ends_with|contain)\w*!?\(|\bassertIn\(|\b(?:is|be|toBe|assert)?(?:Greater|Less)\w*\("
+    r"| in | >=? | <=? | != | !== |assert_ne!|[nN]ot_?[eE]qual|\.not\.to(?:Be|Equal)\w*\(|objectContaining|arrayContaining|stringContaining|stringMatching"
+    r"|\bat(?:_l|L)east\w*\(|\.(?:to\.)?be\.(?:above|below|at)\b|toHaveBeenCalled\(\)|toBeCalled\(\)|assert_called\(|assert_any_call\(|\bany\w*\(\)|\bANY\b|matches!"
+    r"|[iI]s_?[iI]nstance|InstanceOf\(|toHaveProperty\([^,()]{1,80}\)|hasSizeGreaterThan|assertRegex|called\b(?!\w)"
+)
+_NUMBER: Final = pattern(r"(?<![\w.])\d[\d_]*(?:\.\d+)?(?:e-?\d+)?")
+_MARGIN: Final = pattern(
+    r"(?:delta|rel|abs|tol|atol|rtol|epsilon|eps|precision)\s*=\s*$|(?:within|offset|withPercentage|Percentage\w*|abs\w*|InDelta|InEpsilon|[cC]loseTo|AlmostEqual\w*|assertEquals"
+    r"|approx\w*!?|relative_eq!?)\(.{0,200}$|\babs\b.{0,80}<=?\s*$",
+    2,
+)
+_DIGITS: Final = pattern(r"(?:places|digits|decimals?)\s*=\s*$|toBeCloseTo\(.{1,80}$", 2)
+_LONGEST_CHECK: Final = 300
+_ONE_ERROR: Final = pattern(
+    r"toThrow\w*\(\s*[^)\s]|\braises\((?!(?:Base)?Exception\b)\w|\bmatch=|assertRaises(?:Regex)?\((?!(?:Base)?Exception\b)\w|assertThrows\((?!(?:Exception|Throwable)\b)\w"
+    r"|\b(?:EqualError|ErrorIs|ErrorContains|ErrorAs)\(|\b(?:throws|rejects)\([^\n]{1,200}, |hasMessage\w*\(|isInstanceOf\((?!Exception|Throwable|Object)\w|should_panic\(expected|unwrap_err\(\)"
+)
+_ANY_ERROR: Final = pattern(
+    r"toThrow\w*\(\)|\braises\((?:(?:Base)?Exception|\w+)\)|assertRaises\((?:Base)?Exception\b|assertThrows\((?:Exception|Throwable)\.class|\.Error\(t, \w+\)|\.Error\(err\)"
+    r"|\.is_err\(\)|isInstanceOf\((?:Exception|Throwable)\.class\)|\b(?:throws|rejects)\((?:\(\) =>|async|\w+\()[^\n,]{1,200}\)\s*;?$|#\[should_panic\]"
 )
 
 
@@ -102,14 +129,14 @@ class LostCheck(NamedTuple):
 
     @property
     def lost_block(self) -> LineBlock:
-        return find_blocks(self.file)[self.check.block]
+        return _find_blocks(self.file)[self.check.block]
 
     @property
     def added_checks(self) -> list[LocatedCheck]:
         """The added checks of its test as it is now; where a fragment does not show the test, those of small blocks."""
         added = _added_checks(self.file)
         if self.matched_test is None:
-            blocks = find_blocks(self.file)
+            blocks = _find_blocks(self.file)
             return [new for new in added if len(blocks[new.block].added_lines) <= _SMALL_BLOCK]
         head = self.matched_test.head
         return [new for new in added if head is not None and head.first_line <= new.first_line <= head.last_line]
@@ -172,15 +199,37 @@ def assertion_loosened(change: CodeChange) -> Iterator[SignalMatch]:
     Example: `assert cart.total is not None` in place of `assert cart.total == 3`.
     False alarms: 15 of 22175 clean changes with tests (0.1 %, at most 0.11 %).
     """
-    for loss in find_lost_checks(change):
+    for loss in _find_lost_checks(change):
         new, old = loss.replacement, (loss.check.first_line, loss.check.last_line)
         if new is not None:
             note = "this asserts less than what stood here before"
             yield SignalMatch(note, loss.file.path, new.first_line, new.last_line, instead_of=old)
 
 
+@signal(Category.WEAK_TEST, SignalKind.SUSPICION, SignalScope.TESTS, settled_by=SettlingLine.CHANGE)
+def assertion_widened(change: CodeChange) -> Iterator[SignalMatch]:
+    """An assertion of a kept test now lets more results pass: a range or a part for a value, a wider margin, any error.
+
+    Why it matters: A wrong result that failed the test before may pass it now.
+    Example: `assert total > 0` in place of `assert total == 3`.
+    False alarms: 74 of 22175 clean changes with tests (0.3 %, at most 0.42 %).
+    """
+    losses = ((loss.file.path, loss.replacement) for loss in _find_lost_checks(change))
+    reported = {(path, replacement.first_line) for path, replacement in losses if replacement is not None}
+    replaced = ((loss, loss.checks_in_place) for loss in _find_removed_checks(change))
+    for loss, checks in islice(((loss, checks) for loss, checks in replaced if checks), _REWRITTEN):
+        old, new, path = loss.check, checks[0], loss.file.path
+        is_reported = (path, new.first_line) in reported
+        if not is_reported and all(_is_wider(old.assertion, check.assertion) for check in checks):
+            yield SignalMatch("more results pass here than before", path, new.first_line, new.last_line)
+    for file in change.files:
+        if file.language is not None and file.is_test:
+            for line in _find_any_error_lines(file):
+                yield SignalMatch("here one error was expected, and now any would do", file.path, line.head_line)
+
+
 def _find_unreplaced(change: CodeChange) -> list[LostCheck]:
-    return [loss for loss in find_lost_checks(change) if loss.replacement is None]
+    return [loss for loss in _find_lost_checks(change) if loss.replacement is None]
 
 
 def _build_match(loss: LostCheck, note: str) -> SignalMatch:
@@ -188,14 +237,14 @@ def _build_match(loss: LostCheck, note: str) -> SignalMatch:
 
 
 @memoized
-def find_lost_checks(change: CodeChange) -> tuple[LostCheck, ...]:
+def _find_lost_checks(change: CodeChange) -> tuple[LostCheck, ...]:
     """Every check that a kept test lost, each once."""
-    losses = (_judge_removal(removed, change) for removed in find_removed_checks(change))
+    losses = (_judge_removal(removed, change) for removed in _find_removed_checks(change))
     return tuple(loss for loss in losses if loss is not None)
 
 
 @memoized
-def find_removed_checks(change: CodeChange) -> tuple[LostCheck, ...]:
+def _find_removed_checks(change: CodeChange) -> tuple[LostCheck, ...]:
     """Every check that went from its line, whether something took its place or not."""
     files = [file for file in change.files if can_hold_tests(file) and file.sources]
     if not any(map(_removed_checks, files)) or is_certain_revert(change):
@@ -255,7 +304,7 @@ def _find_lost_calls(change: CodeChange) -> Iterator[LostCheck]:
 
 def _find_removed_calls(file: AnalyzedFile) -> Iterator[tuple[LocatedCheck, str]]:
     """Whole statements that check something and were removed without a replacement, with their texts."""
-    blocks = find_blocks(file)
+    blocks = _find_blocks(file)
     alone = {at: number for number, block in enumerate(blocks) if not block.added_lines for at in block.removed_lines}
     for source in base_sources(file) if alone else ():
         rows = frozenset(line - source.first_line for line in alone if source.has_line(line))
@@ -377,13 +426,13 @@ def _is_only_loss(loss: LostCheck, change: CodeChange) -> bool:
         return False
     if not names.isdisjoint(find_unread_names(TestPair(head, loss.file, base, is_new=False))):
         return True
-    removed = (line for block in find_blocks(loss.file) for line in block.removed_lines)
+    removed = (line for block in _find_blocks(loss.file) for line in block.removed_lines)
     rest = range(base.first_line, base.last_line + 1)
     return not loss.lost_block.added_lines and all(line in loss.check.lines for line in removed if line in rest)
 
 
 @memoized
-def find_blocks(file: AnalyzedFile) -> tuple[LineBlock, ...]:
+def _find_blocks(file: AnalyzedFile) -> tuple[LineBlock, ...]:
     return tuple(
         LineBlock(
             frozenset(line.base_line for line in edit.removed if line.base_line is not None and line.text.strip()),
@@ -395,12 +444,12 @@ def find_blocks(file: AnalyzedFile) -> tuple[LineBlock, ...]:
 
 @memoized
 def _removed_checks(file: AnalyzedFile) -> list[LocatedCheck]:
-    return _find_checks(base_sources(file), [block.removed_lines for block in find_blocks(file)])
+    return _find_checks(base_sources(file), [block.removed_lines for block in _find_blocks(file)])
 
 
 @memoized
 def _added_checks(file: AnalyzedFile) -> list[LocatedCheck]:
-    return _find_checks(file.sources, [block.added_lines for block in find_blocks(file)])
+    return _find_checks(file.sources, [block.added_lines for block in _find_blocks(file)])
 
 
 def _find_checks(sources: tuple[Source, ...], blocks: list[frozenset[int]]) -> list[LocatedCheck]:
@@ -456,3 +505,44 @@ def _find_literals(text: str) -> list[frozenset[str]]:
     """The words of each literal of several words."""
     literals = (_LONG_WORD.findall("".join(parts)) for parts in _LITERAL.findall(text[:_LONGEST_LINE]))
     return [frozenset(literal) for literal in literals if len(literal) > 1]
+
+
+def _is_wider(old: Assertion, new: Assertion) -> bool:
+    if _is_margin_wider(old.text, new.text):
+        return True
+    if "".join(old.text.split()) == "".join(new.text.split()):
+        return False  # `x >3` asks for no more than `x > 3`
+    if new.proof < old.proof:
+        is_about_it = new.proof is Proof.SUCCESS or not assertion_words(new).isdisjoint(assertion_words(old))
+        return is_about_it and not is_opposite(new, old)
+    is_about_it = assertion_words(new) <= assertion_words(old) | frozenset(_WORD.findall(old.text))
+    return is_about_it and bool(_PART.search(new.text)) and not _PART.search(old.text)
+
+
+def _is_margin_wider(old: str, new: str) -> bool:
+    """Whether only one number differs, and it allows a greater difference."""
+    if _NUMBER.sub("0", old) != _NUMBER.sub("0", new):
+        return False
+    pairs = zip_longest(_NUMBER.finditer(old), _NUMBER.finditer(new))
+    changed = [(first, other) for first, other in pairs if first[0] != other[0]]
+    if len(changed) != 1 or old.count(",") + old.count("<") == 0:
+        return False
+    first, other = changed[0]
+    before, is_last = old[: first.start()], not _NUMBER.search(old, first.end())
+    more = float(other[0].replace("_", "")) > float(first[0].replace("_", ""))
+    if _DIGITS.search(before):
+        return is_last and "," in before and not more
+    return is_last and _MARGIN.search(before) is not None and more and ("," in before or "<" in before or "=" in before)
+
+
+def _find_any_error_lines(file: AnalyzedFile) -> Iterator[DiffLine]:
+    """Added lines that any error satisfies, where the removed ones of the block named one."""
+    if not any(_ONE_ERROR.search(text[:_LONGEST_CHECK]) for text in file.diff.removed_texts):
+        return
+    removed = {line.base_line: line for line in file.diff.removed_lines}
+    added = {line.head_line: line for line in file.diff.added_lines}
+    for block in _find_blocks(file):
+        gone = [removed[number].text[:_LONGEST_CHECK] for number in block.removed_lines]
+        new = [added[number] for number in sorted(block.added_lines)]
+        if any(map(_ONE_ERROR.search, gone)) and not any(_ONE_ERROR.search(line.text[:_LONGEST_CHECK]) for line in new):
+            yield from (line for line in new if _ANY_ERROR.search(line.text[:_LONGEST_CHECK]))

@@ -3,7 +3,7 @@
 import pytest
 
 from worker.signals.analysis.file_roles import Language
-from worker.signals.half_finished.commented_out_code import is_commented_code
+from worker.signals.half_finished.left_behind import is_commented_code
 
 
 @pytest.mark.parametrize(
