@@ -86,8 +86,7 @@ def branch_empty(change: CodeChange) -> Iterator[SignalMatch]:
 
 
 def _find_empty(source: Source) -> Iterator[tuple["Node", "Node"]]:
-    types = _BLOCKS.get(source.language)
-    for block in () if types is None else source.nodes.find(types):
+    for block in source.nodes.find(_BLOCKS.get(source.language, ())):
         is_empty, head = block.named_child_count == 0, block.parent
         if source.language is Language.PYTHON:
             is_short = block.end_byte - block.start_byte <= _LONGEST_IDLE and block.named_child_count == 1
@@ -105,10 +104,8 @@ def _find_start(block: "Node", head: "Node") -> "Node":
 
 def _find_emptied_arms(file: AnalyzedFile, source: Source) -> Iterator[SignalMatch]:
     """Arms without a statement, from which the change removed one."""
-    types = _ARMS.get(source.language)
-    if types is None or not _find_removed_behind(file):
-        return
-    for arm in filter(_is_empty_arm, source.nodes.find(types)):
+    arms = source.nodes.find(_ARMS.get(source.language, ())) if _find_removed_behind(file) else []
+    for arm in filter(_is_empty_arm, arms):
         first, last = arm.start_point.row + source.first_line, arm.end_point.row + source.first_line
         lines = source.lines[arm.start_point.row : arm.end_point.row + 1]
         if any(_find_lost_statements(lines, first, file)):
@@ -145,12 +142,11 @@ def _find_stubbed(file: AnalyzedFile, source: Source, stops: list[int]) -> Itera
 
 def _find_branches(source: Source) -> Iterator[tuple["Node", "Node", str]]:
     """Where each branch begins, the node that ends it, and the text of what it does."""
-    arms, blocks = _ARMS.get(source.language), _BLOCKS.get(source.language)
-    for arm in () if arms is None else source.nodes.find(arms):
+    for arm in source.nodes.find(_ARMS.get(source.language, ())):
         does = STOP_PATTERN.search(text := text_of(arm))
         if does is not None and _HEAD.search(text[: does.start()]):
             yield arm, arm, text[does.start() :]
-    for block in () if blocks is None else source.nodes.find(blocks):
+    for block in source.nodes.find(_BLOCKS.get(source.language, ())):
         if block.parent is not None and block.parent.type in _HEADS:
             yield _find_start(block, block.parent), block, text_of(block)
 

@@ -110,19 +110,18 @@ def _build_match(changed: ChangedFunction, note: str) -> SignalMatch:
     return SignalMatch(f"{note} `{function.name}`", file.path, function.first_line, function.last_line)
 
 
-def is_required_by_type(changed: ChangedFunction, change: CodeChange) -> bool:
-    """Whether a trait, a base, a platform or a class that extends its own fixes it."""
-    function = changed.function
-    if can_be_override(function) or is_platform_variant(changed) or is_hook(function) or is_extended(function, change):
-        return True
-    return function.container is not None and function.container.child_by_field_name("trait") is not None
-
-
-def is_callback(function: Function) -> bool:
-    """Whether it has no name of its own: it is passed to something."""
-    around = function.node.parent
+def is_fixed_by_others(changed: ChangedFunction, change: CodeChange) -> bool:
+    """Whether what it is passed to, a trait, a base, a platform or a class that extends its own asks for it as it is."""
+    function, around, owner = changed.function, changed.function.node.parent, changed.function.container
     is_named = around is not None and around.type == "variable_declarator"
-    return function.node.type in {"arrow_function", "function_expression"} and not is_named
+    return (
+        (function.node.type in {"arrow_function", "function_expression"} and not is_named)
+        or can_be_override(function)
+        or is_platform_variant(changed)
+        or is_hook(function)
+        or is_extended(function, change)
+        or (owner is not None and owner.child_by_field_name("trait") is not None)
+    )
 
 
 @memoized
@@ -253,8 +252,7 @@ def _is_called_from_outside(changed: ChangedFunction, change: CodeChange) -> boo
         (language is Language.GO and function.name in _EXPORTED.findall(function.source.text))
         or file.path.endswith(("__init__.py", "/index.ts", "/index.js", "mod.rs", "lib.rs"))
         or _CALLED_BY_NAME.fullmatch(function.name) is not None
-        or is_callback(function)
-        or is_required_by_type(changed, change)
+        or is_fixed_by_others(changed, change)
     )
 
 

@@ -1,10 +1,13 @@
-"""Imports, parameters and types that a change adds and nothing uses.
+"""Imports, parameters, types and command-line options that a change adds and nothing uses.
 
-Imports and types are read in whole files only. A name that occurs anywhere else, a comment included, is used.
+But for parameters, only whole files are read. A name that occurs anywhere else in a file, a comment included, is used. An option
+counts as unread only where no line of the change names it in any spelling but where it is declared, and nothing in its file takes
+all options together.
 """
 
 from collections import Counter
 from collections.abc import Iterator
+from itertools import chain, takewhile
 from typing import Final, NamedTuple
 
 from tree_sitter import Node
@@ -12,13 +15,13 @@ from tree_sitter import Node
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
 from worker.signals.analysis import references
-from worker.signals.analysis.change import AnalyzedFile, CodeChange, memoized
+from worker.signals.analysis.change import AnalyzedFile, CodeChange, memoized, memoized_for_family
 from worker.signals.analysis.changed_functions import DECORATION, ChangedFunction, find_new_functions
-from worker.signals.analysis.file_roles import SCRIPT_LANGUAGES, Language
+from worker.signals.analysis.file_roles import SCRIPT_LANGUAGES, Language, language_of
 from worker.signals.analysis.functions import FunctionScope, find_unused_parameters
 from worker.signals.analysis.stubs import is_idle, is_named_idle
-from worker.signals.analysis.syntax import descendants, register_types, text_of
-from worker.signals.half_finished.function_uncalled import is_callback, is_required_by_type
+from worker.signals.analysis.syntax import ancestors, descendants, find, register_types, text_of
+from worker.signals.half_finished.function_uncalled import is_fixed_by_others
 from worker.signals.half_finished.stub_body import find_stubs
 from worker.signals.signal import SettlingLine, SignalKind, SignalMatch, SignalScope, signal
 
@@ -62,11 +65,35 @@ _FOUND_BY_PATH: Final = pattern(
     r"(?:^|/)(?:__init__\.py|index\.[cm]?[jt]sx?|mod\.rs|lib\.rs|prelude\.rs|migrations?/|plugins?/|pages/|app/|routes?/|api/|public/|views?/)"
 )
 _MARKED: Final = pattern(r"@\w|#\[(?!derive|allow|non_exhaustive|must_use|doc)|__all__")
-
-
-class UnusedImport(NamedTuple):
-    name: str
-    line: int
+_DECLARING: Final = {
+    Language.PYTHON: pattern(r"(?:^|\.)(?:add_argument|option)$"),
+    Language.GO: pattern(r"[Ff]lags?(?:\(\))?\.(?:String|Bool|Int|Uint|Float|Duration|Count)\w*$"),
+    Language.RUST: pattern(r"^(?:\w+::)*Arg::(?:new|with_name)$"),
+    **dict.fromkeys(SCRIPT_LANGUAGES, pattern(r"\.(?:option|requiredOption)$")),
+}
+_NODE_TYPES: Final = {
+    Language.PYTHON: ("call",),
+    Language.RUST: ("attribute_item", "call_expression"),
+    **dict.fromkeys((Language.GO, *SCRIPT_LANGUAGES), ("call_expression",)),
+}
+_LONG: Final = pattern(r"""["'`](?:-\w(?:,? |\|))?--(?:\[no-?\]|no-)?([A-Za-z][\w-]{1,60})""")
+_PLAIN: Final = pattern(r"""["'`]([A-Za-z][\w-]{1,60})["'`]""")
+_BOUND: Final = pattern(r"&(?:\w+\.){0,4}(\w+)")
+_DEST: Final = pattern(r"\bdest\s*=\s*[\"'](\w+)[\"']")
+_NO_VALUE_ACTION: Final = pattern(
+    r"\baction\s*=\s*(?![\"'](?:store|append|count|extend))|\bcallback\s*=|\bexpose_value\s*=|SUPPRESS|deprecat|hidden|\bhide\(|no longer|ignored|no-op|compat",
+    2,
+)
+"""The option does its work where it is declared, or is declared to do none."""
+_TAKES_ALL: Final = pattern(
+    r"\bvars\(|__dict__|_get_kwargs|\*\*\w|getattr\(|\.\.\.\w|Object\.(?:assign|entries|keys|values|fromEntries)\(|BindPFlags?\(|VisitAll\(|\.Visit\("
+    r"|\.params\b|parse_known_args|JSON\.stringify"
+)
+_DASHED: Final = pattern(r"[\"'`]([A-Za-z]\w*(?:-\w+)+)[\"'`]")
+_CLAP: Final = pattern(r"^#\[(?:arg|clap|structopt)\(.{0,500}?\blong\b", 16)
+_HINTS: Final = pattern(r"add_argument|ption\(|[Ff]lags?(?:\(\))?\.|\bArg::|#\[(?:arg|clap|structopt)\(")
+_FIELD: Final = pattern(r"([A-Za-z]\w*)\s+[*\[\]]{0,3}[A-Za-z][\w.]*(?:\s*(?:`[^`]*`|//.*))?")
+_LONGEST: Final = 1_000
 
 
 @signal(Category.HALF_FINISHED, SignalKind.SUSPICION, SignalScope.PRODUCTION, settled_by=SettlingLine.USE)
@@ -78,13 +105,13 @@ def import_unused(change: CodeChange) -> Iterator[SignalMatch]:
     False alarms: 182 of 30051 clean changes with production code (0.6 %, at most 0.70 %).
     """
     for file in change.production_files():
-        for unused in find_unused_imports(file):
-            yield SignalMatch(f"nothing in this file uses the new import `{unused.name}`", file.path, unused.line)
+        for name, line in find_unused_imports(file):
+            yield SignalMatch(f"nothing in this file uses the new import `{name}`", file.path, line)
 
 
 @memoized
-def find_unused_imports(file: AnalyzedFile) -> tuple[UnusedImport, ...]:
-    """The added imports that a file does not use, where its whole text is known."""
+def find_unused_imports(file: AnalyzedFile) -> tuple[tuple[str, int], ...]:
+    """Name and line of each added import that a file does not use, where its whole text is known."""
     source = next((source for source in file.sources if source.is_whole and source.language in _STATEMENTS), None)
     if source is None or source.root.has_error or _EXPORTING_FILE.search(file.path) or not file.added_lines:
         return ()
@@ -104,7 +131,7 @@ def find_unused_imports(file: AnalyzedFile) -> tuple[UnusedImport, ...]:
         counts.update(word.lstrip("$") for word in list(counts) if word.startswith("$"))  # "$name" in a text
     imported = Counter(word for node in nodes for word in _WORD.findall(text_of(node)))
     return tuple(
-        UnusedImport(name, node.start_point.row + 1)
+        (name, node.start_point.row + 1)
         for node in added
         for name in _find_names(node, source.language)
         if counts[name] <= imported[name]
@@ -152,8 +179,7 @@ def parameter_unused(change: CodeChange) -> Iterator[SignalMatch]:
             or DECORATION.search(function.attributes)
             or is_named_idle(function)
             or (function.name.startswith("__") and function.name != "__init__")
-            or is_callback(function)
-            or is_required_by_type(changed, change)
+            or is_fixed_by_others(changed, change)
         )
         if is_fixed or (file.path, function.first_line) in stubs or is_idle(function):
             continue
@@ -197,11 +223,98 @@ def type_unused(change: CodeChange) -> Iterator[SignalMatch]:
 
 def _is_registered(node: Node, statement: Node) -> bool:
     """Whether a base, a decorator, an annotation or an attribute may hand it to a framework."""
-    if any(node.child_by_field_name(field) is not None for field in _BASE_FIELDS):
-        return True
-    if any(child.type == "class_heritage" for child in node.children):
+    bases = filter(None, map(node.child_by_field_name, _BASE_FIELDS))
+    if any(bases) or any(child.type == "class_heritage" for child in node.children):
         return True
     attributes = (statement.prev_named_sibling, node.prev_named_sibling)
     texts = [text_of(above) for above in attributes if above is not None and above.type == "attribute_item"]
     head = text_of(statement).partition("{")[0].partition("class ")[0]
     return _MARKED.search("\n".join((head, *texts))) is not None
+
+
+class _Option(NamedTuple):
+    """`own_text` declares it; for that, its names occur up to `other_uses` times elsewhere."""
+
+    name: str
+    spellings: frozenset[str]
+    node: Node
+    own_text: str
+    other_uses: int = 0
+
+
+@signal(Category.HALF_FINISHED, SignalKind.SUSPICION, SignalScope.PRODUCTION, settled_by=SettlingLine.USE)
+def option_unread(change: CodeChange) -> Iterator[SignalMatch]:
+    """A new option of a command line that nothing in the change names again, so that giving it does nothing.
+
+    Why it matters: Users give an option that changes nothing.
+    Example: `parser.add_argument("--dry-run")`, and no line that says `dry_run`.
+    False alarms: 6 of 30051 clean changes with production code (0.0 %, at most 0.04 %).
+    """
+    for file in change.production_files():
+        source = next((source for source in file.sources if source.is_whole and source.language in _DECLARING), None)
+        if source is None or not any(_HINTS.search(text[:_LONGEST]) for text in file.diff.added_texts):
+            continue
+        if _TAKES_ALL.search(source.text):
+            continue
+        rows = frozenset(line - 1 for line in file.added_lines)
+        for node in find(source.root, source.language, _NODE_TYPES[source.language], rows):
+            option = _read_option(node, source.language) if node.start_point.row in rows else None
+            if option is None or not option.spellings.isdisjoint(references.find_removed_words(change)):
+                continue
+            counts, own = _count_names(change), Counter(_list_names(option.own_text))
+            uses = {name: counts[name] - own[name] - _count_typed_fields(change)[name] for name in option.spellings}
+            if max(uses.values()) <= option.other_uses:
+                note = f"nothing reads the new option `--{option.name}`"
+                yield SignalMatch(note, file.path, option.node.start_point.row + 1, option.node.end_point.row + 1)
+
+
+def _read_option(node: Node, language: Language) -> _Option | None:
+    if node.type == "attribute_item":  # clap derives the option from the field below
+        field, text = node.next_named_sibling, text_of(node)
+        if field is None or field.type != "field_declaration":
+            return None
+        name = text_of(field.child_by_field_name("name"))
+        is_option = _CLAP.search(text) and not _NO_VALUE_ACTION.search(text)
+        return _Option(name.replace("_", "-"), frozenset({name}), field, text_of(field)) if is_option else None
+    called = text_of(node.child_by_field_name("function"))[-200:]
+    whole = node.child_by_field_name("arguments")
+    if language is Language.RUST:  # the last call of the chain: the whole of `Arg::new("x").long("x")`
+        around = ancestors(node)
+        pairs = takewhile(lambda pair: pair[0].type == "field_expression", zip(around, around, strict=False))
+        whole = [node, *(call for _, call in pairs)][-1]
+    arguments = text_of(whole)
+    long = (_LONG if language not in {Language.GO, Language.RUST} else _PLAIN).search(arguments)
+    if long is None or not _DECLARING[language].search(called) or _NO_VALUE_ACTION.search(arguments):
+        return None
+    bound = _BOUND.search(arguments) if language is Language.GO else _DEST.search(arguments)
+    spellings = frozenset(_spell(long[1], bound[1] if bound else ""))
+    is_parameter = node.parent is not None and node.parent.type == "decorator"
+    return _Option(long[1], spellings, node, arguments, int(is_parameter))
+
+
+def _spell(*names: str) -> Iterator[str]:
+    """Each name as the languages write it: with underscores, and in camel case."""
+    for name in filter(None, names):
+        parts = [part for part in name.replace("-", "_").split("_") if part]
+        joined = "".join(part[:1].upper() + part[1:] for part in parts)
+        yield from ("_".join(parts), joined, joined[:1].lower() + joined[1:], name)
+
+
+def _list_names(text: str) -> list[str]:
+    """Every word, and each quoted name with dashes in it; one that begins with dashes is none."""
+    return [*references.WORD_PATTERN.findall(text), *_DASHED.findall(text)]
+
+
+@memoized_for_family
+def _count_names(change: CodeChange) -> Counter[str]:
+    """How often each name occurs in code."""
+    changed = {file.path for file in change.files}
+    unchanged = (text for path, text in change.texts.items() if path not in changed and language_of(path))
+    visible = (file.visible_text for file in change.files if file.language is not None)
+    return Counter(name for text in chain(unchanged, visible) for name in _list_names(text))
+
+
+@memoized
+def _count_typed_fields(change: CodeChange) -> Counter[str]:
+    """Names that a line only gives a type, as Go writes it."""
+    return Counter(match[1] for text in change.added_texts if (match := _FIELD.fullmatch(text)))

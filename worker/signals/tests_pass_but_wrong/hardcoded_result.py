@@ -94,10 +94,6 @@ class ExpectedLiterals:
         return not any(map(_LITERAL.search, self.texts))
 
     @cached_property
-    def literals(self) -> frozenset[str]:
-        return frozenset(map(_strip_quotes, {match[0] for text in self.texts for match in _LITERAL.finditer(text)}))
-
-    @cached_property
     def _lines(self) -> dict[str, set[int]]:
         """The numbers of the lines with each literal."""
         numbers: defaultdict[str, set[int]] = defaultdict(set)
@@ -118,11 +114,11 @@ class ExpectedLiterals:
         # as a whole word: `continue` is no part of `--no-auto-continue`
         whole = rf"(?<![\w-]){re.escape(core)}(?![\w-])"
         is_word = len(core) >= _LONG and any(core in text and re.search(whole, text) for text in self.texts)
-        return core in self.literals or is_word
+        return is_word or core in self._lines
 
     def contains_both(self, first: str, other: str) -> bool:
-        literals = {_strip_quotes(first), _strip_quotes(other)}
-        return literals <= self.literals and bool(set[int].intersection(*(self._lines[core] for core in literals)))
+        """Whether a line of a test holds both."""
+        return not self._lines.get(_strip_quotes(first), set()).isdisjoint(self._lines.get(_strip_quotes(other), ()))
 
 
 @signal(

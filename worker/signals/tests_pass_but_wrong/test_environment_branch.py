@@ -15,7 +15,7 @@ from worker.domain.verdict.verdict import Category
 from worker.dossier.diff.parser import DiffLine
 from worker.signals.analysis.change import AnalyzedFile, CodeChange, Source, memoized
 from worker.signals.analysis.file_roles import SCRIPT_LANGUAGES, FileRole, Language
-from worker.signals.analysis.functions import Function, find_functions
+from worker.signals.analysis.functions import find_functions
 from worker.signals.analysis.skips import is_explained_above
 from worker.signals.analysis.syntax import consequence_of, is_comment, register_types, text_of
 from worker.signals.signal import SignalKind, SignalMatch, SignalScope, signal
@@ -205,10 +205,8 @@ def _find_answers(source: Source, names: frozenset[str]) -> Iterator[int]:
         condition, then = node.child_by_field_name("condition"), consequence_of(node)
         if condition is None or then is None:
             continue
-        text, last = text_of(condition)[:_LONGEST], next(reversed(_statements(then)), None)
-        while last is not None and last.type == "expression_statement" and last.named_child_count == 1:
-            last = last.named_children[0]
-        has_result = last is not None and last.type in _RETURNS and last.named_child_count > 0
+        text, ends = text_of(condition)[:_LONGEST], map(_unwrap, _statements(then)[-1:])
+        has_result = any(end.type in _RETURNS and end.named_child_count for end in ends)
         is_asking = _RUNNER.search(text) or not names.isdisjoint(_WORD.findall(text))
         if has_result and is_asking and not _is_type_check(text) and not _is_negated(text):
             yield source.line_of(condition)
@@ -235,24 +233,25 @@ def _find_idle_branches(file: AnalyzedFile, change: CodeChange) -> frozenset[int
     is_asking = any(_CI.search(line.text[:_LONGEST]) for line in _find_candidates(file))
     if not is_asking or _is_allowed_to_check(file, change):
         return frozenset()
+    lines: set[int] = set()
     functions = (function for source in file.sources for function in find_functions(source))
     own = (function for function in functions if not _OF_THE_PLACE.search(function.name))
-    return frozenset(line for function in own for line in _find_early_returns(function) if line in file.added_lines)
+    for function in (function for function in own if len(function.statements) > _WORK):
+        first = _unwrap(function.statements[0])
+        condition, then = first.child_by_field_name("condition"), consequence_of(first)
+        if condition is None or then is None or first.child_by_field_name("alternative") is not None:
+            continue
+        text, returned = text_of(condition)[:_LONGEST], [text_of(node).strip("; ") for node in _statements(then)]
+        is_idle = len(returned) == 1 and _NOTHING.fullmatch(returned[0])
+        if is_idle and _CI.search(text) and not _is_negated(text):
+            lines.add(function.line_of(condition))
+    return file.added_lines & lines
 
 
-def _find_early_returns(function: Function) -> Iterator[int]:
-    first = function.statements[0] if len(function.statements) > _WORK else None
-    while first is not None and first.type == "expression_statement" and first.named_child_count == 1:
-        first = first.named_children[0]
-    condition = first.child_by_field_name("condition") if first is not None else None
-    then = consequence_of(first) if first is not None else None
-    if first is None or condition is None or then is None or first.child_by_field_name("alternative") is not None:
-        return
-    text = text_of(condition)[:_LONGEST]
-    returned = [text_of(node).strip("; ") for node in _statements(then)]
-    is_idle = len(returned) == 1 and _NOTHING.fullmatch(returned[0])
-    if is_idle and _CI.search(text) and not _is_negated(text):
-        yield function.line_of(condition)
+def _unwrap(node: Node) -> Node:
+    while node.type == "expression_statement" and node.named_child_count == 1:
+        node = node.named_children[0]
+    return node
 
 
 def _is_negated(condition: str) -> bool:

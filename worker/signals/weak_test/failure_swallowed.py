@@ -93,7 +93,7 @@ def failure_swallowed(change: CodeChange) -> Iterator[SignalMatch]:
 def _find_swallowing(body: CheckedBody, *, or_guessed: bool = False) -> Iterator[Node]:
     """Nodes that swallow a failure; with *or_guessed* also of calls that may be no assertion."""
     language, nodes = body.source.language, body.source.nodes
-    for node in nodes.find(_TRIES[language], body.node) if language in _TRIES else ():
+    for node in nodes.find(_TRIES.get(language, ()), body.node):
         tried = _find_tried(node, language)
         if tried is None or is_in_callback(node, body.node):
             continue
