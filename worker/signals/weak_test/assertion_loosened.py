@@ -13,7 +13,6 @@ from tree_sitter import Node
 
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category, Side
-from worker.dossier.diff.parser import DiffLine
 from worker.signals.analysis.assertions import Assertion, find_assertions
 from worker.signals.analysis.change import AnalyzedFile, CodeChange, Source, is_certain_revert, memoized
 from worker.signals.analysis.file_roles import Language
@@ -222,9 +221,13 @@ def assertion_widened(change: CodeChange) -> Iterator[SignalMatch]:
         is_reported = (path, new.first_line) in reported
         if not is_reported and all(_is_wider(old.assertion, check.assertion) for check in checks):
             yield SignalMatch("more results pass here than before", path, new.first_line, new.last_line)
-    for file in change.files:
-        if file.language is not None and file.is_test:
-            for line in _find_any_error_lines(file):
+    for file in (file for file in change.files if file.language is not None and file.is_test):
+        had_one = any(_ONE_ERROR.search(text[:_LONGEST_CHECK]) for text in file.diff.removed_texts)
+        for edit in file.edit_blocks if had_one else ():
+            before, now = ([line.text[:_LONGEST_CHECK] for line in lines] for lines in (edit.removed, edit.added))
+            if not any(map(_ONE_ERROR.search, before)) or any(map(_ONE_ERROR.search, now)):
+                continue
+            for line in (line for line, text in zip(edit.added, now, strict=True) if _ANY_ERROR.search(text)):
                 yield SignalMatch("here one error was expected, and now any would do", file.path, line.head_line)
 
 
@@ -359,10 +362,9 @@ def _is_context_kept(loss: LostCheck, change: CodeChange) -> bool:
 def _is_named_in_test(loss: LostCheck, names: frozenset[str]) -> bool:
     """Whether the test still has all these *names* of it; where a fragment does not show the test, the fragments do."""
     head = loss.versions[1]
-    if loss.matched_test is not None:
-        there = frozenset(_WORD.findall(head.text)) if head is not None else frozenset[str]()
-    else:
-        there = frozenset[str]() if loss.file.sources[0].is_whole else _visible_words(loss.file)
+    there = frozenset(_WORD.findall(head.text) if head is not None else ())
+    if loss.matched_test is None and not loss.file.sources[0].is_whole:
+        there = _visible_words(loss.file)
     return bool(names) and names <= there
 
 
@@ -533,16 +535,3 @@ def _is_margin_wider(old: str, new: str) -> bool:
     if _DIGITS.search(before):
         return is_last and "," in before and not more
     return is_last and _MARGIN.search(before) is not None and more and ("," in before or "<" in before or "=" in before)
-
-
-def _find_any_error_lines(file: AnalyzedFile) -> Iterator[DiffLine]:
-    """Added lines that any error satisfies, where the removed ones of the block named one."""
-    if not any(_ONE_ERROR.search(text[:_LONGEST_CHECK]) for text in file.diff.removed_texts):
-        return
-    removed = {line.base_line: line for line in file.diff.removed_lines}
-    added = {line.head_line: line for line in file.diff.added_lines}
-    for block in _find_blocks(file):
-        gone = [removed[number].text[:_LONGEST_CHECK] for number in block.removed_lines]
-        new = [added[number] for number in sorted(block.added_lines)]
-        if any(map(_ONE_ERROR.search, gone)) and not any(_ONE_ERROR.search(line.text[:_LONGEST_CHECK]) for line in new):
-            yield from (line for line in new if _ANY_ERROR.search(line.text[:_LONGEST_CHECK]))

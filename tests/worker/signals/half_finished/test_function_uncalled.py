@@ -16,31 +16,27 @@ def look_up(path: str, code: str) -> tuple[Definition, ...]:
     return find_lookups(dossier_of({}, {path: code})).definitions
 
 
+ANYWHERE = "b.py setup.cfg x.html x.html.j2 a/x.json x.txt docs/x.rst run.sh Makefile x.xml x.mako README.md bin/x"
+
+
 @pytest.mark.parametrize(
-    ("path", "code", "caller"),
+    ("path", "code", "callers", "others"),
     [
-        ("a.py", PYTHON, "b.py"),
-        ("a/b.py", PYTHON, "setup.cfg"),
-        ("a.go", GO, "b.go"),
-        ("a/a.go", GO, "a/b.go"),
-        ("src/a.rs", f"mod b;\n\n{RUST}", "src/a/b.rs"),
-        ("a.ts", TYPESCRIPT, "b.ts"),
+        ("a.py", PYTHON, ANYWHERE, "logo.png"),
+        ("a/b.py", PYTHON, "setup.cfg", "logo.png"),
+        ("a.go", GO, "b.go", "logo.png"),
+        ("a/a.go", GO, "a/b.go", "b.go a/b/c.go logo.png"),
+        ("src/a.rs", f"mod b;\n\n{RUST}", "src/a/b.rs", "logo.png"),
+        ("a.ts", TYPESCRIPT, "b.ts", "logo.png"),
     ],
 )
-def test_a_private_function_that_other_files_can_call_is_looked_up_there(path: str, code: str, caller: str) -> None:
+def test_a_private_function_is_looked_up_where_its_language_lets_it_be_called(
+    path: str, code: str, callers: str, others: str
+) -> None:
     (definition,) = look_up(path, code)
     assert definition.is_private
-    assert definition.can_be_called_in(caller)
-    assert not definition.can_be_called_in("logo.png")
-
-
-@pytest.mark.parametrize(
-    "path",
-    ["x.html", "x.html.j2", "a/x.json", "x.txt", "docs/x.rst", "run.sh", "Makefile", "x.xml", "x.mako", "README.md", "bin/x"],
-)  # fmt: skip
-def test_any_file_but_a_binary_one_may_name_a_private_function(path: str) -> None:
-    (definition,) = look_up("a.py", PYTHON)
-    assert definition.can_be_called_in(path)
+    assert [caller for caller in callers.split() if not definition.can_be_called_in(caller)] == []
+    assert [other for other in others.split() if definition.can_be_called_in(other)] == []
 
 
 def test_the_beginning_of_a_private_name_is_looked_up_too_where_a_language_builds_names() -> None:
@@ -63,11 +59,6 @@ def test_the_beginning_of_a_private_name_is_looked_up_too_where_a_language_build
 )
 def test_what_its_own_file_alone_can_call_needs_no_lookup(path: str, code: str) -> None:
     assert look_up(path, code) == ()
-
-
-def test_private_functions_of_go_are_called_in_their_own_folder_alone() -> None:
-    (definition,) = look_up("a/a.go", GO)
-    assert [definition.can_be_called_in(path) for path in ("a/b.go", "b.go", "a/b/c.go")] == [True, False, False]
 
 
 def test_a_public_function_is_looked_up_too() -> None:
