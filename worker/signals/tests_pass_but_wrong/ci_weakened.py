@@ -200,14 +200,17 @@ def check_removed(change: CodeChange) -> Iterator[SignalMatch]:
     own = [file for file in files if is_ci(file.path)]
     gained = sum(mentions_tests(line.text) or runs_checks(line.text) for file in files for line in list_added(file))
     lost = [(file, line) for file in own for line in list_removed(file) if mentions_tests(line.text)]
-    if len(lost) > gained:
-        yield from _separate_steps([(file, line) for file, line in lost if not _is_still_run(line, file)])
-    else:
-        # of blocks that were only removed
+    if len(lost) <= gained:  # then only of blocks that nothing replaces
         edits = [(file, edit) for file in own for edit in file.edit_blocks if not any(map(_is_code, edit.added))]
         removed = ((file, line) for file, edit in edits for line in edit.removed)
-        steps = ((file, line) for file, line in removed if runs_checks(line.text) and not _KEY.match(line.text))
-        yield from _separate_steps([(file, line) for file, line in steps if not _is_still_run(line, file)])
+        lost = [(file, line) for file, line in removed if runs_checks(line.text) and not _KEY.match(line.text)]
+    above: tuple[str, int] | None = None
+    for file, line in ((file, line) for file, line in lost if not _is_still_run(line, file)):
+        number = line.base_line or 0
+        # one finding for each step: its name and its command are near each other
+        if above is None or above[0] != file.path or number - above[1] > _STEP:
+            yield SignalMatch(f"CI had `{_shorten(line.text)}`", file.path, line.base_line, side=Side.BASE)
+        above = (file.path, number)
     for file in own:
         gone = [line for line in list_removed(file) if _TRIGGER.search(line.text) and not is_comment(line.text)]
         head = file.head_text or ""
@@ -234,16 +237,6 @@ def strictness_off(change: CodeChange) -> Iterator[SignalMatch]:
 
 def _is_code(line: DiffLine) -> bool:
     return bool(line.text.strip()) and not is_comment(line.text)
-
-
-def _separate_steps(lost: list[tuple[AnalyzedFile, DiffLine]]) -> Iterator[SignalMatch]:
-    """One finding for each step: its name and its command are near each other."""
-    above: tuple[str, int] | None = None
-    for file, line in lost:
-        number = line.base_line or 0
-        if above is None or above[0] != file.path or number - above[1] > _STEP:
-            yield SignalMatch(f"CI had `{_shorten(line.text)}`", file.path, line.base_line, side=Side.BASE)
-        above = (file.path, number)
 
 
 def _shorten(text: str) -> str:

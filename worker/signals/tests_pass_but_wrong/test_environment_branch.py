@@ -155,8 +155,8 @@ def asks_for_test_environment(change: CodeChange) -> Iterator[SignalMatch]:
         asking = [line for line in _find_candidates(file) if _is_environment_check(line.text[:_LONGEST], file)]
         if not asking or _RUNNERS.search(f"{change.dossier.pull_request.repository}/{file.path}".lower()):
             continue
-        # the mark of the tests at the end of a Rust file
-        tests = _INNER_TESTS.search(head := file.head_text or "") if file.language is Language.RUST else None
+        head = (file.head_text or "") if file.language is Language.RUST else ""
+        tests = _INNER_TESTS.search(head)  # at the end of the file
         last = inf if tests is None else head.count("\n", 0, tests.start()) + 1
         sure = _find_certain(file, change) | _find_idle_branches(file, change) | _find_type_checks(file)
         for line in asking:

@@ -189,7 +189,7 @@ def _find_doubtful(pair: TestPair) -> Iterator[Node]:
         yield gate
     yield from _find_early_exits(pair)
     yield from _find_idle_functions(pair)
-    yield from _find_switches(pair)
+    yield from _find_switches(pair, gate)
 
 
 def _find_checks(pair: TestPair) -> list[Node]:
@@ -216,14 +216,12 @@ def _find_gate(node: Node, body: Node) -> Node | None:
     return next((outer for outer in ancestors(node, body) if outer.type in _IFS and not _has_else(outer)), None)
 
 
-def _find_switches(pair: TestPair) -> Iterator[Node]:
-    """Switches of the environment around some of the checks of a new test."""
+def _find_switches(pair: TestPair, only: Node | None) -> Iterator[Node]:
+    """Switches of the environment around some of the checks of a new test, but for the *only* one around all."""
     if not pair.is_new or not _has_condition(pair.test.source):
         return
     outers = (outer for check in pair.assertions for outer in ancestors(check.node, pair.test.body))
-    gates = {outer.start_byte: outer for outer in outers}
-    only = _find_only_gate(pair) if gates else None
-    for gate in gates.values():
+    for gate in {outer.start_byte: outer for outer in outers}.values():
         is_switch = gate.type in _IFS and not _has_else(gate) and _OF_ENVIRONMENT.match(text_of(gate)[:_LONGEST])
         if is_switch and gate != only:
             yield gate
