@@ -18,7 +18,7 @@ from worker.signals.analysis.file_roles import SCRIPT_LANGUAGES, FileRole, Langu
 from worker.signals.analysis.functions import find_functions
 from worker.signals.analysis.skips import is_explained_above
 from worker.signals.analysis.syntax import consequence_of, is_comment, register_types, text_of
-from worker.signals.signal import SignalKind, SignalMatch, SignalScope, signal
+from worker.signals.signal import UNPARSED_ENDINGS, SignalKind, SignalMatch, SignalScope, signal
 
 _RUNNER: Final = pattern(
     r"\bPYTEST_(CURRENT_TEST|XDIST_WORKER|VERSION|RUN\w*)\b|\bsys\.modules\b.{0,20}[\"'](_?pytest|unittest|nose2?|doctest)\b"
@@ -69,7 +69,6 @@ _NAMED: Final = pattern(
     r"^\s*(?:(?:export\s+)?(?:const|let|var|private|public|protected|static|final|boolean|bool|pub|def|fn|func|async|function)\s+){0,5}"
     r"(\w{2,60})\s*(?:\(\)|:\s*\w+)?\s*(?::?=|=>|->)"
 )
-_ENDINGS: Final = (".kts", ".scala", ".swift")
 _LINE_BRANCH: Final = pattern(r"\b(if|unless|elsif|when|guard)\b|\?.{1,80}:")
 _LONGEST: Final = 500
 _RUNNERS: Final = pattern(r"pytest|nextest|jest|vitest|mocha|junit|testng|phpunit|rspec")
@@ -150,7 +149,7 @@ def asks_for_test_environment(change: CodeChange) -> Iterator[SignalMatch]:
     False alarms: 40 of 30051 clean changes with production code (0.1 %, at most 0.18 %).
     """
     for file in change.files:
-        if file.role is not FileRole.PRODUCTION or (file.language is None and not file.path.endswith(_ENDINGS)):
+        if file.role is not FileRole.PRODUCTION or (file.language is None and not file.path.endswith(UNPARSED_ENDINGS)):
             continue
         asking = [line for line in _find_candidates(file) if _is_environment_check(line.text[:_LONGEST], file)]
         if not asking or _RUNNERS.search(f"{change.dossier.pull_request.repository}/{file.path}".lower()):
