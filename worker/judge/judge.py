@@ -5,11 +5,12 @@ The same dossier, context and replies give the same decision. A judging that cou
 
 import hashlib
 from dataclasses import replace
+from types import MappingProxyType
 
 from worker.domain.dossier import Criterion, Dossier, is_withheld
 from worker.domain.ids import Fingerprint, eval_id_after, new_eval_id
 from worker.domain.judge_request import LOCAL_INSTALLATION, JudgeRequest
-from worker.domain.pause import JudgingPause, pause_to_signals
+from worker.domain.pause import pause_to_signals
 from worker.domain.ports import Clock
 from worker.domain.verdict.audit import EvaluatedVerdict, Stage, Step
 from worker.domain.verdict.ledger import conditions_of
@@ -35,7 +36,6 @@ from worker.judge.escalation import (
     AskModel,
     EscalationInput,
     ModelSkipReason,
-    Pause,
     StopJudging,
     choose_route,
 )
@@ -44,7 +44,7 @@ from worker.judge.rounds.convergence import converge, unsettled_conditions
 from worker.judge.rounds.previous_rounds import PreviousRounds, read_previous_rounds, round_number
 from worker.judge.rulings import (
     EvidenceBundle,
-    Ruling,
+    RulingSignals,
     abstain,
     abstain_too_large,
     composite,
@@ -95,7 +95,10 @@ def judge_with_record(dossier: Dossier, header: EvaluationHeader, context: Judge
     started = header.monotonic_ms()
     dossier, context = _with_named_criteria(dossier), context.with_chosen_model(dossier.policy)
     if context.pause:
-        bundle, result = _abstain_paused(dossier, context.pause, context.suspension)
+        suspension = context.suspension
+        wording = texts.paused(context.pause, suspension)
+        signals = {"paused_by": context.pause.value, **(pause_to_signals(suspension) if suspension else {})}
+        bundle, result = _abstain_unread(dossier, "judging is paused", AbstainReason.PAUSED, wording, signals)
     else:
         bundle, result = _judge_evidence(dossier, header, context)
     verdict = _verdict(bundle, result, header, context)
@@ -129,9 +132,8 @@ def _judge_evidence(
     try:
         diff = diff_of(dossier.diff)
     except DiffError as error:
-        bundle = _unread_evidence(dossier, "the diff can't be read")
-        ruling = abstain(bundle, AbstainReason.TOO_LARGE, texts.unreadable(str(error)))
-        return bundle, _result_without_model(ruling, bundle)
+        wording = texts.unreadable(str(error))
+        return _abstain_unread(dossier, "the diff can't be read", AbstainReason.TOO_LARGE, wording)
     opinion = form_opinion(dossier, context.rubric)
     places = Places(dossier)
     claims = check_claims(dossier, diff, places, opinion.findings)
@@ -145,15 +147,21 @@ def _judge_evidence(
     return bundle, replace(result, ruling=converged.ruling, conditions=converged.conditions, steps=steps)
 
 
-def _abstain_paused(
-    dossier: Dossier, pause: Pause, suspension: JudgingPause | None
+def _abstain_unread(
+    dossier: Dossier,
+    reason: str,
+    abstain_reason: AbstainReason,
+    wording: tuple[str, str],
+    signals: RulingSignals = MappingProxyType({}),
 ) -> tuple[EvidenceBundle, JudgingResult]:
-    """Abstain without reading anything."""
-    bundle = _unread_evidence(dossier, "judging is paused")
-    ruling = abstain(bundle, AbstainReason.PAUSED, texts.paused(pause, suspension))
-    pause_signals = pause_to_signals(suspension) if suspension else {}
-    ruling = replace(ruling, signals={**ruling.signals, "paused_by": pause.value, **pause_signals})
-    return bundle, _result_without_model(ruling, bundle)
+    """Abstain without a diff; *reason* says why none is read."""
+    nothing = HeuristicOpinion(score=0.5, confidence=0.0, reason=reason)
+    places = Places(dossier.model_copy(update={"diff": ""}))
+    bundle = EvidenceBundle(dossier, Diff(()), places, nothing, read_ci(dossier.ci), ())
+    ruling = abstain(bundle, abstain_reason, wording)
+    coverage = Coverage(unread=tuple(file.path for file in dossier.files or ()))
+    conditions = conditions_of(dossier.ledger)
+    return bundle, JudgingResult(replace(ruling, signals=signals), coverage, reason, conditions=conditions)
 
 
 def _with_named_criteria(dossier: Dossier) -> Dossier:
@@ -167,18 +175,6 @@ def _with_named_criteria(dossier: Dossier) -> Dossier:
         taken.add(name)
         named.append(criterion if name == criterion.id else criterion.model_copy(update={"id": name}))
     return dossier.model_copy(update={"criteria": tuple(named)})
-
-
-def _unread_evidence(dossier: Dossier, reason: str) -> EvidenceBundle:
-    """The evidence without a diff."""
-    nothing = HeuristicOpinion(score=0.5, confidence=0.0, reason=reason)
-    bare = dossier.model_copy(update={"diff": ""})
-    return EvidenceBundle(dossier, Diff(()), Places(bare), nothing, read_ci(dossier.ci), ())
-
-
-def _result_without_model(ruling: Ruling, bundle: EvidenceBundle) -> JudgingResult:
-    coverage = Coverage(unread=tuple(file.path for file in bundle.dossier.files or ()))
-    return JudgingResult(ruling, coverage, bundle.opinion.reason, conditions=conditions_of(bundle.dossier.ledger))
 
 
 def _judge_by_route(

@@ -102,21 +102,13 @@ def group_standing(member: GroupPullRequest, recorded: LedgerEntry | None) -> Gr
         return GroupPasses(beside, published)
     verdict = recorded.verdict if recorded else None
     if published.conclusion != Conclusion.SUCCESS.value:
-        return GroupStops(_stop_reason(verdict), published, verdict)
+        # another pull request with the same head may hold an accept back
+        reasons = {"accept": GroupStopReason.HELD, "reject": GroupStopReason.REJECTED}
+        reason = reasons.get(verdict.decision if verdict else "", GroupStopReason.NOT_JUDGED)
+        return GroupStops(reason, published, verdict)
     if recorded is None or not isinstance(verdict, Accept):
         return GroupStops(GroupStopReason.UNRECORDED, published)
     return GroupAccepted(verdict, recorded, published)
-
-
-def _stop_reason(verdict: Accept | Reject | Abstain | None) -> GroupStopReason:
-    """Why a check is not green. Another pull request with the same head may hold an accept back."""
-    match verdict:
-        case Accept():
-            return GroupStopReason.HELD
-        case Reject():
-            return GroupStopReason.REJECTED
-        case _:
-            return GroupStopReason.NOT_JUDGED
 
 
 def newest_entry(entries: tuple[LedgerEntry, ...], head_sha: Sha) -> LedgerEntry | None:

@@ -6,7 +6,7 @@ A concern says what happened, a next step who should do what, and neither blames
 from collections.abc import Sequence
 from decimal import ROUND_HALF_UP, Decimal
 from types import MappingProxyType
-from typing import Final, assert_never
+from typing import Final
 
 from worker.domain.dossier import AWAITING_APPROVAL, Criterion
 from worker.domain.pause import JudgingPause, format_time
@@ -37,6 +37,27 @@ BUDGETS: Final = MappingProxyType(
         Cap.DAY: "of today",
         Cap.SHARE: "of this repository's share of today",
         Cap.AUTHOR: "of this author's share of today",
+    }
+)
+_AFTER_MIDNIGHT: Final = "A maintainer re-runs this check after midnight UTC, or the operator raises"
+_BUDGET_STEPS: Final = MappingProxyType(
+    {
+        Cap.PULL: "The operator raises ASSAY_PR_MAX_USD and a maintainer re-runs this check, or a person reviews the change.",
+        Cap.DAY: f"{_AFTER_MIDNIGHT} ASSAY_DAY_MAX_USD.",
+        Cap.SHARE: f"{_AFTER_MIDNIGHT} ASSAY_REPOSITORY_SHARE.",
+        Cap.AUTHOR: f"{_AFTER_MIDNIGHT} ASSAY_AUTHOR_SHARE.",
+    }
+)
+_PAUSED: Final = MappingProxyType(
+    {
+        Pause.OPERATOR: (
+            "Judging is paused: the operator stopped it. This change was not judged.",
+            "A person reviews it, or a maintainer re-runs this check once ASSAY_PAUSED is 0 again.",
+        ),
+        Pause.REPOSITORY: (
+            "Judging is paused in this repository, by `assay pause`. This change was not judged.",
+            "A person reviews it, or a maintainer re-runs this check once `assay resume` let judging go on.",
+        ),
     }
 )
 
@@ -96,27 +117,32 @@ def unproven(
     doubt = f" {_count(suspicions, 'suspicion')} to look at." if suspicions else ""
     if obstacle is not None:
         doubt = f" Only documentation changed, and a reader has to look at it: {obstacle}."
-    if skipped is ModelSkipReason.NO_MODEL:
-        step = "A person reviews it, or the operator sets ANTHROPIC_API_KEY so that a model can be asked."
-        return (
-            f"{opening}; whether it does what it should was not judged: no model is set up.{doubt}",
-            "Set ANTHROPIC_API_KEY to have a model judge this, or review it yourself." if on_laptop else step,
-        )
-    if skipped is ModelSkipReason.OUTSIDER:
-        return (
-            f"{opening}, and no model was asked: its author has no write access here.{doubt}",
-            "An account with write access comments `/rejudge`; from then on a model is asked about this pull request.",
-        )
-    if skipped is ModelSkipReason.WITHHELD:
-        return (
-            f"{opening}, and no model was asked: `never_send` keeps every changed file from it.{doubt}",
-            "A person reviews it; the author has nothing to change.",
-        )
-    step = "A person reviews it, or it is judged again at tier hybrid or llm."
-    return (
-        f"{opening}; whether it does what it should was not judged: this tier asks no model.{doubt}",
-        "Judge it again with `--tier hybrid` or `--tier llm`, or review it yourself." if on_laptop else step,
+    unjudged, no_model = (
+        f"{opening}; whether it does what it should was not judged",
+        f"{opening}, and no model was asked",
     )
+    match skipped:
+        case ModelSkipReason.NO_MODEL:
+            concern, step = (
+                f"{unjudged}: no model is set up.",
+                "A person reviews it, or the operator sets ANTHROPIC_API_KEY so that a model can be asked.",
+            )
+            if on_laptop:
+                step = "Set ANTHROPIC_API_KEY to have a model judge this, or review it yourself."
+        case ModelSkipReason.OUTSIDER:
+            concern = f"{no_model}: its author has no write access here."
+            step = "An account with write access comments `/rejudge`; from then on a model is asked about this pull request."
+        case ModelSkipReason.WITHHELD:
+            concern = f"{no_model}: `never_send` keeps every changed file from it."
+            step = "A person reviews it; the author has nothing to change."
+        case _:
+            concern, step = (
+                f"{unjudged}: this tier asks no model.",
+                "A person reviews it, or it is judged again at tier hybrid or llm.",
+            )
+            if on_laptop:
+                step = "Judge it again with `--tier hybrid` or `--tier llm`, or review it yourself."
+    return f"{concern}{doubt}", step
 
 
 def judge_unavailable(reason: str) -> tuple[str, str]:
@@ -171,18 +197,7 @@ def budget(level: CapLevel, asked_usd: Decimal) -> tuple[str, str]:
         f"The model was not asked: of the budget {BUDGETS[level.cap]}, {used} is spent or reserved, "
         f"and this question could cost up to {dollars(asked_usd)}. This change was not judged."
     )
-    match level.cap:
-        case Cap.PULL:
-            step = "The operator raises ASSAY_PR_MAX_USD and a maintainer re-runs this check, or a person reviews the change."
-        case Cap.DAY:
-            step = "A maintainer re-runs this check after midnight UTC, or the operator raises ASSAY_DAY_MAX_USD."
-        case Cap.SHARE:
-            step = "A maintainer re-runs this check after midnight UTC, or the operator raises ASSAY_REPOSITORY_SHARE."
-        case Cap.AUTHOR:
-            step = "A maintainer re-runs this check after midnight UTC, or the operator raises ASSAY_AUTHOR_SHARE."
-        case _:
-            assert_never(level.cap)
-    return concern, step
+    return concern, _BUDGET_STEPS[level.cap]
 
 
 def cap_reached(cap: Cap) -> str:
@@ -206,19 +221,7 @@ def paused(pause: Pause, suspension: JudgingPause | None = None) -> tuple[str, s
             f"Judging is paused{where} by {suspension.by}{until}.{why} This change was not judged.",
             f"Assay judges it by itself once {end}. Until then a person reviews it.",
         )
-    match pause:
-        case Pause.OPERATOR:
-            return (
-                "Judging is paused: the operator stopped it. This change was not judged.",
-                "A person reviews it, or a maintainer re-runs this check once ASSAY_PAUSED is 0 again.",
-            )
-        case Pause.REPOSITORY:
-            return (
-                "Judging is paused in this repository, by `assay pause`. This change was not judged.",
-                "A person reviews it, or a maintainer re-runs this check once `assay resume` let judging go on.",
-            )
-        case _:
-            assert_never(pause)
+    return _PAUSED[pause]
 
 
 def cannot_tell(next_step: str | None) -> str:

@@ -31,8 +31,6 @@ from worker.judge.checks.ci_status import CiReport
 from worker.judge.checks.evidence import coverage_of
 from worker.judge.checks.suspicions import Suspicion, suspicions_of
 from worker.judge.llm.diff_view import (
-    FileSelection,
-    FileView,
     RenderedFile,
     file_views_of,
     is_shown,
@@ -386,9 +384,54 @@ def build_question(
 
     Of a change that does not fit, the most urgent part is shown: the coverage keeps it from an accept.
     """
-    builder = _QuestionBuilder(prompt_input, rubric, text, seed)
-    section_input = builder.fit_sections(budget)
-    return None if section_input is None else builder.question(budget, section_input)
+    sent = redact_dossier(prompt_input.dossier, prompt_input.opinion, prompt_input.claims)
+    dossier, diff, suspicions = sent.dossier, diff_of(sent.dossier.diff), suspicions_of(sent.opinion)
+    previous, system = prompt_input.previous_rounds, system_part(text, rubric)
+    own_bytes = len(system.encode()) + len(json.dumps(reply_schema(), ensure_ascii=False)) + FRAME_BYTES
+    space = budget.question_bytes - own_bytes
+    whole = SectionInput(dossier, suspicions, sent.claims, prompt_input.ci, previous)
+    scaled = (replace(whole, limits=SectionLimits().scaled(scale)) for scale in SECTION_SCALES)
+    section_input = next((each for each in scaled if _size(each) <= space * SECTIONS_SHARE), None)
+    if section_input is None:
+        return None
+    space -= _size(section_input)
+    listing_bytes = min(int(space * LISTING_SHARE), max_listing_bytes(diff, dossier))
+    change_bytes = space - listing_bytes
+    suspected = frozenset(finding.path for finding in sent.opinion.findings if finding.path)
+    withheld = frozenset(file.path for file in dossier.files_unread if file.reason is UnreadReason.NEVER_SEND)
+    views = file_views_of(diff, suspected, withheld, change_bytes)
+    choice = select_pieces(views, change_bytes)
+    listed, unlisted = list_changes(diff, dossier, views, choice, listing_bytes)
+    files = render_files(views, choice, CodeChange(dossier).files, change_bytes)
+    paths = frozenset(file.path for file in diff.files)
+    sections = (
+        *sections_before_change(section_input),
+        *_changed_tests([file for file in files if file.is_test]),
+        _changes(listed, [file for file in files if not file.is_test]),
+        *sections_after_change(section_input),
+    )
+    direction = f"\n\n{DIRECTION.format(count=len(paths))}" if len(paths) >= WIDE_CHANGE_FILES else ""
+    turn = _fence_parts(sections, seed, f"{ENDING}{direction}")
+    conditions = tuple(condition.id for condition in open_conditions_of(dossier.ledger))
+    questions = tuple(suspicion.id for suspicion in suspicions)
+    answered = (
+        [entry.id for entry in dossier.criteria or ()],
+        sorted(conditions),
+        [entry.id for entry in rubric.criteria],
+    )
+    tokens = reply_tokens(*answered, map(shown_path, paths), questions)
+    left = [view for view in views if not is_shown(view, choice)]
+    partly = {view.file.path for view in left if view.position in choice.shown_pieces}
+    hidden = {view.file.path for view in left} - partly
+    return PromptQuestion(
+        prompt=Prompt(system, (turn,), reply_schema(), text.version, tokens),
+        coverage=coverage_of(dossier, diff, partly, {*hidden, *unlisted}),
+        sent_dossier=dossier,
+        conditions=conditions,
+        redactions=sent.redactions,
+        previous_rounds=previous,
+        questions=questions,
+    )
 
 
 def system_part(text: PromptText, rubric: Rubric) -> str:
@@ -398,80 +441,6 @@ def system_part(text: PromptText, rubric: Rubric) -> str:
     return (
         f"{text.text.rstrip()}\n\n# The rubric\n\nScore these criteria:\n\n{criteria}\n\nCategories:\n\n{categories}\n"
     )
-
-
-class _QuestionBuilder:
-    """Builds one question from redacted values only."""
-
-    def __init__(self, prompt_input: PromptInput, rubric: Rubric, text: PromptText, seed: str) -> None:
-        sent = redact_dossier(prompt_input.dossier, prompt_input.opinion, prompt_input.claims)
-        self.dossier = sent.dossier
-        self.diff = diff_of(sent.dossier.diff)
-        self.suspicions = suspicions_of(sent.opinion)
-        self.suspected_files = frozenset(finding.path for finding in sent.opinion.findings if finding.path)
-        self.conditions = tuple(condition.id for condition in open_conditions_of(sent.dossier.ledger))
-        self._input = prompt_input
-        self._sent = sent
-        self._rubric = [entry.id for entry in rubric.criteria]
-        self._system, self._version, self._seed = system_part(text, rubric), text.version, seed
-
-    def fit_sections(self, budget: TokenBudget) -> SectionInput | None:
-        """The sections beside the change, shortened until they leave room for it; None where they can't."""
-        space = budget.question_bytes - self._own_bytes()
-        for scale in SECTION_SCALES:
-            section_input = SectionInput(
-                dossier=self.dossier,
-                suspicions=self.suspicions,
-                claims=self._sent.claims,
-                ci=self._input.ci,
-                previous_rounds=self._input.previous_rounds,
-                limits=SectionLimits().scaled(scale),
-            )
-            if _size(section_input) <= space * SECTIONS_SHARE:
-                return section_input
-        return None
-
-    def _own_bytes(self) -> int:
-        return len(self._system.encode()) + len(json.dumps(reply_schema(), ensure_ascii=False)) + FRAME_BYTES
-
-    def question(self, budget: TokenBudget, section_input: SectionInput) -> PromptQuestion:
-        """The question, with as much of the change as fits."""
-        space = budget.question_bytes - self._own_bytes() - _size(section_input)
-        listing_bytes = min(int(space * LISTING_SHARE), max_listing_bytes(self.diff, self.dossier))
-        change_bytes = space - listing_bytes
-        unread = self.dossier.files_unread
-        withheld = frozenset(file.path for file in unread if file.reason is UnreadReason.NEVER_SEND)
-        views = file_views_of(self.diff, self.suspected_files, withheld, change_bytes)
-        choice = select_pieces(views, change_bytes)
-        listed, unlisted = list_changes(self.diff, self.dossier, views, choice, listing_bytes)
-        files = render_files(views, choice, CodeChange(self.dossier).files, change_bytes)
-        paths = frozenset(file.path for file in self.diff.files)
-        sections = (
-            *sections_before_change(section_input),
-            *_changed_tests([file for file in files if file.is_test]),
-            _changes(listed, [file for file in files if not file.is_test]),
-            *sections_after_change(section_input),
-        )
-        direction = f"\n\n{DIRECTION.format(count=len(paths))}" if len(paths) >= WIDE_CHANGE_FILES else ""
-        turn = _fence_parts(sections, self._seed, f"{ENDING}{direction}")
-        questions = tuple(suspicion.id for suspicion in self.suspicions)
-        criteria = [criterion.id for criterion in self.dossier.criteria or ()]
-        tokens = reply_tokens(criteria, sorted(self.conditions), self._rubric, map(shown_path, paths), questions)
-        return PromptQuestion(
-            prompt=Prompt(self._system, (turn,), reply_schema(), self._version, tokens),
-            coverage=self._coverage(views, choice, unlisted),
-            sent_dossier=self.dossier,
-            conditions=self.conditions,
-            redactions=self._sent.redactions,
-            previous_rounds=self._input.previous_rounds,
-            questions=questions,
-        )
-
-    def _coverage(self, views: Sequence[FileView], choice: FileSelection, unlisted: tuple[str, ...]) -> Coverage:
-        left = [view for view in views if not is_shown(view, choice)]
-        partly = {view.file.path for view in left if view.position in choice.shown_pieces}
-        hidden = {view.file.path for view in left} - partly
-        return coverage_of(self.dossier, self.diff, partly, {*hidden, *unlisted})
 
 
 ENDING: Final = (

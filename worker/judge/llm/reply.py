@@ -371,7 +371,12 @@ def _parse_document(text: str) -> ReplyDocument | ReplyError:
         json.loads(text, object_pairs_hook=_each_key_once)
         return ReplyDocument.model_validate_json(text, strict=True)
     except ValidationError as error:
-        return ReplyError(ReplyFault.SCHEMA, tuple(_field_problems(error)))
+        problems: list[str] = []
+        for issue in error.errors(include_url=False, include_context=False, include_input=False)[:5]:
+            field = ".".join(str(part) for part in issue["loc"]) or "the answer"
+            reason = "unknown field" if issue["type"] == "extra_forbidden" else issue["msg"]
+            problems.append(f"{field}: {reason}.")
+        return ReplyError(ReplyFault.SCHEMA, tuple(problems))
     except (ValueError, RecursionError) as error:
         position = f" at character {error.pos}" if isinstance(error, json.JSONDecodeError) else ""
         reason = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
@@ -384,13 +389,6 @@ def _each_key_once(pairs: list[tuple[str, object]]) -> dict[str, object]:
     if doubled:
         raise ValueError(f'the key "{doubled[0]}" stands twice in one object')
     return dict(pairs)
-
-
-def _field_problems(error: ValidationError) -> Iterator[str]:
-    for issue in error.errors(include_url=False, include_context=False, include_input=False)[:5]:
-        field = ".".join(str(part) for part in issue["loc"]) or "the answer"
-        reason = "unknown field" if issue["type"] == "extra_forbidden" else issue["msg"]
-        yield f"{field}: {reason}."
 
 
 def _find_unfounded(document: ReplyDocument, located: LocatedReply, asked: ReplyRequirements) -> Iterator[str]:

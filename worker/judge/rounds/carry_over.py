@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from typing import Final
 
-from worker.domain.dossier import Ci, Dossier
+from worker.domain.dossier import Dossier
 from worker.domain.ids import Fingerprint
 from worker.domain.verdict.ledger import LedgerEntry, conditions_of
 from worker.domain.verdict.rubric import Rubric
@@ -40,6 +40,8 @@ _SHORTEST_ID: Final = 7
 
 def fingerprint(dossier: Dossier, rubric: Rubric, prompt_version: str, judges: str) -> Fingerprint:
     """Hash a *completed* dossier; *judges* names the allowed tiers and models. Raises DiffError."""
+    ci = dossier.ci
+    checks = sorted({(check.name, check.conclusion or "") for check in ci.checks}) if ci else []
     content = {
         "form": _VERSION,
         "files": _files(diff_of(dossier.diff)),
@@ -48,7 +50,7 @@ def fingerprint(dossier: Dossier, rubric: Rubric, prompt_version: str, judges: s
         "case": dossier.case.model_dump(mode="json") if dossier.case else None,
         "guidance": sorted([rule.path, rule.text] for rule in dossier.guidance),
         "policy": dossier.policy.model_dump(mode="json") if dossier.policy else None,
-        "ci": _conclusions(dossier.ci),
+        "ci": {"state": ci.state, "checks": checks} if ci else None,
         "rubric": rubric.model_dump(mode="json"),
         "prompt": prompt_version,
         "judges": judges,
@@ -83,13 +85,6 @@ def _files(diff: Diff) -> list[object]:
         }
         for file in sorted(diff.files, key=lambda file: (file.path, file.change))
     ]
-
-
-def _conclusions(ci: Ci | None) -> object:
-    if ci is None:
-        return None
-    checks = {(check.name, check.conclusion or "") for check in ci.checks}
-    return {"state": ci.state, "checks": sorted([name, conclusion] for name, conclusion in checks)}
 
 
 def carry_over_verdict(dossier: Dossier, header: EvaluationHeader, context: JudgeContext) -> Accept | Reject | None:
