@@ -1,6 +1,7 @@
 """One whole verdict for every dossier, and who decided it."""
 
 import json
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -52,7 +53,7 @@ from worker.domain.dossier import (
 )
 from worker.domain.judge_request import JudgeRequest
 from worker.domain.ports import StopReason
-from worker.domain.verdict.budget import Cap, CapLevel
+from worker.domain.verdict.budget import Cap, CapLevel, TokenBudget
 from worker.domain.verdict.ledger import Case, CoverageClaim
 from worker.domain.verdict.verdict import (
     VERDICT_ADAPTER,
@@ -295,20 +296,24 @@ def test_what_may_have_been_billed_is_counted_at_its_most_and_an_unknown_price_i
 
 
 def test_a_change_too_large_for_the_question_is_not_accepted_and_names_its_files() -> None:
-    lines = [f"x{n} = '{'y' * 70}'" for n in range(2_500)]
+    lines = [f"x{n} = '{'y' * 70}'" for n in range(300)]
     answer = accept(criteria=criteria("met", "met", at=[place("a.py", 1, quote=f"x0 = '{'y' * 70}'")]))
-    verdict = judged(model_of(answer, answer), diff=new_file("a.py", *lines) + new_file("b.py", *lines), files=None)
+    of = dossier(diff=new_file("a.py", *lines) + new_file("b.py", *lines), files=None)
+    verdict = judge(of, docket(), replace(bench(model_of(answer, answer)), token_budget=TokenBudget(40_000)))
     assert (outcome(verdict), verdict.coverage.partly, verdict.coverage.unread) == (
         "abstain too_large", ("a.py",), ("b.py",),
     )  # fmt: skip
     assert "b.py, a.py" in verdict.concern
 
 
-def test_an_issue_that_fits_no_model_is_not_asked_about() -> None:
-    many = tuple(Criterion(id=f"AC{n}", text="x" * 300) for n in range(1_000))
-    verdict = judged(model_of(), criteria=many)
-    assert (outcome(verdict), verdict.judge_kind) == ("abstain too_large", "heuristic")
-    assert judged(model_of(), ALWAYS, criteria=many, **EMPTY).decision == "reject"
+@pytest.mark.parametrize(
+    ("changes", "expected"), [({}, "abstain too_large"), (EMPTY, "reject acceptance_gap")], ids=["change", "none"]
+)
+def test_an_issue_that_fits_no_model_is_not_asked_about(changes: dict[str, Any], expected: str) -> None:
+    many = tuple(Criterion(id=f"AC{n}", text="x" * 300) for n in range(100))
+    tight = replace(bench(model_of(), ALWAYS), token_budget=TokenBudget(30_000))
+    verdict = judge(dossier(criteria=many, **changes), docket(), tight)
+    assert (outcome(verdict), verdict.judge_kind) == (expected, "heuristic")
 
 
 # --- facts and the model --------------------------------------------------------------------------

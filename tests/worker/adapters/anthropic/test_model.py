@@ -21,6 +21,7 @@ from tests.world.anthropic import Anthropic, message
 from worker.domain.ports import ModelReply, Prompt, StopReason
 from worker.domain.verdict.verdict import Tokens
 from worker.errors import Unavailable
+from worker.judge.llm.reply_schema import reply_schema
 from worker.settings import ModelAccess
 
 if TYPE_CHECKING:
@@ -384,3 +385,10 @@ def test_no_reason_repeats_what_the_server_echoes(script: Anthropic, model: "Ant
         model.ask(PROMPT)
     assert KEY not in str(caught.value)
     assert KEY not in repr(model)
+
+
+def test_the_schema_of_a_reply_is_in_the_form_that_the_api_takes() -> None:
+    """The SDK moves what the API does not take into descriptions; there is nothing to move."""
+    import anthropic  # noqa: PLC0415 - takes a second, and each process of a run collects this module
+
+    assert "description" not in json.dumps(anthropic.transform_schema(dict(reply_schema())))

@@ -97,8 +97,8 @@ def test_a_contested_verdict_is_looked_at_twice_and_its_reason_is_data(answer: A
 
 
 def test_each_model_is_shown_what_its_own_tokens_allow_and_the_record_says_so() -> None:
-    lines = [f"value_{line} = {line}" for line in range(120)]
-    large = "".join(new_file(f"part{number}.py", *lines) for number in range(30))
+    lines = [f"value_{line} = {line}" for line in range(60)]
+    large = "".join(new_file(f"part{number}.py", *lines) for number in range(15))
     of = dossier(diff=large, files=None, contest="It is in another repository.")
     at = [{"path": "part0.py", "line": 1, "end_line": None, "side": "head", "quote": "value_0 = 0", "note": "here"}]
     answer = reject(evidence=at, criteria=criteria("missing", "missing"), what_works="All.", what_does_not="None.")
@@ -107,14 +107,14 @@ def test_each_model_is_shown_what_its_own_tokens_allow_and_the_record_says_so() 
     seated = replace(
         bench(first),
         second_model=second,
-        token_budget=TokenBudget(100_000),
+        token_budget=TokenBudget(60_000),
         token_budgets={"claude-opus-5-5": TokenBudget(30_000)},
     )
     made = judge_with_record(of, docket(), seated)
     sizes = [len(model.asked[0].turns[0].encode()) for model in (first, second)]
-    assert sizes[1] < 30_000 < sizes[0]
-    assert [opinion.audit.law.question_bytes for opinion in made.opinions] == [100_000, 30_000]
-    assert (made.audit.law.question_bytes, made.audit.law.second_bytes) == (100_000, 30_000)
+    assert sizes[1] < 10_000 < sizes[0]
+    assert [opinion.audit.law.question_bytes for opinion in made.opinions] == [60_000, 30_000]
+    assert (made.audit.law.question_bytes, made.audit.law.second_bytes) == (60_000, 30_000)
     kept = read_audit(dump_audit(made.audit))
     assert replay(made.verdict, kept, of, load_rubric(), load_prompt()).differing == ()
     chosen = replace(seated, choices={"claude-opus-5-5": second}).with_chosen_model(Policy(model="claude-opus-5-5"))

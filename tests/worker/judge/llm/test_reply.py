@@ -1,7 +1,6 @@
 """A reply becomes an opinion, or sentences that the model can act on."""
 
 import json
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -14,7 +13,7 @@ from worker.domain.ports import ModelReply, StopReason
 from worker.domain.verdict.verdict import Category, CriterionStatus, EvidencePointer, Leaning, ModelOpinion, Side
 from worker.judge.checks.evidence import Places
 from worker.judge.llm.reply import Attempt, ReplyError, ReplyFault, read_reply
-from worker.judge.llm.reply_schema import ReplyDocument, ReplyRequirements, reply_schema
+from worker.judge.llm.reply_schema import ReplyRequirements
 from worker.judge.rubric import load_rubric
 
 DOSSIER = dossier()
@@ -429,39 +428,7 @@ def test_a_wrong_answer_for_a_condition_is_named(
     assert (len(result.problems), result.problems[0][: len(problem)]) == (1, problem)
 
 
-# --- the schema -----------------------------------------------------------------------------------
-
-
-def objects(schema: Mapping[str, object]) -> list[dict[str, Any]]:
-    nodes: list[dict[str, Any]] = []
-
-    def collect(node: dict[str, Any]) -> dict[str, Any]:
-        if node.get("type") == "object":
-            nodes.append(node)
-        return node
-
-    json.loads(json.dumps(schema), object_hook=collect)
-    return nodes
-
-
-def test_the_schema_closes_every_object_and_requires_every_field() -> None:
-    result = objects(reply_schema())
-    assert len(result) == 6
-    for item in result:
-        assert item["additionalProperties"] is False
-        assert item["required"] == list(item["properties"])
-
-
-def test_the_schema_lets_the_model_look_before_it_decides() -> None:
-    fields = list(ReplyDocument.model_fields)
-    assert fields.index("criteria") < fields.index("scores") < fields.index("decision")
-
-
-def test_the_schema_is_in_the_form_that_the_api_takes() -> None:
-    """The SDK moves what the API does not take into descriptions; there is nothing to move."""
-    import anthropic  # noqa: PLC0415 - takes a second, and each process of a run collects this module
-
-    assert "description" not in json.dumps(anthropic.transform_schema(dict(reply_schema())))
+# --- any reply -----------------------------------------------------------------------------------
 
 
 JSON = st.recursive(

@@ -90,19 +90,6 @@ def test_what_was_met_is_not_asked_about_again() -> None:
     assert "# Closing conditions" not in request
 
 
-def test_no_score_of_an_earlier_round_but_of_the_first_is_told() -> None:
-    history = rejected_once()
-    history.replaces("upload.py", 3)
-    middle = reject(evidence=[place("upload.py", 3, quote=history.head["upload.py"][2])], criteria=criteria("met", "met", at=[
-        place("upload.py", 5, quote=history.head["upload.py"][4])]), conditions=[{"id": "c1", "state": "open"}],
-        scores=[{**score, "reasoning": "Later looked at."} for score in scores(3)], next_step="Something else entirely.")  # fmt: skip
-    history.judged(bench(model_of(middle), threshold=2.0))
-    history.replaces("upload.py", 5)
-    request = told(history)[0]
-    assert "Later looked at." not in request
-    assert part(request, "Calibration").count("2/10. I looked.") == 4
-
-
 def test_a_reject_that_can_not_stand_is_told_what_may() -> None:
     history = rejected_once()
     history.replaces("upload.py", 5)
