@@ -72,18 +72,18 @@ Route = RejectOnFacts | AcceptAsSafe | StopJudging | AskModel
 EscalationRule = Callable[[EscalationInput], Route | None]
 
 
-def stop_when_ci_failed(inputs: EscalationInput) -> Route | None:
-    """CI comes first: its report is the feedback."""
-    reason = "CI failed: the model is not asked before it is green"
-    is_failed = inputs.ci.state is CiState.FAILURE
-    return StopJudging(AbstainReason.CI_FAILED, ModelSkipReason.CI, reason) if is_failed else None
+_CI_STOPS: Final = {
+    CiState.FAILURE: (AbstainReason.CI_FAILED, "CI failed: the model is not asked before it is green"),
+    CiState.PENDING: (AbstainReason.CI_PENDING, "CI has not finished: the model is not asked before it is green"),
+}
 
 
-def stop_while_ci_runs(inputs: EscalationInput) -> Route | None:
-    """Nothing is accepted before the checks are green on this head."""
-    reason = "CI has not finished: the model is not asked before it is green"
-    is_pending = inputs.ci.state is CiState.PENDING
-    return StopJudging(AbstainReason.CI_PENDING, ModelSkipReason.CI, reason) if is_pending else None
+def stop_on_ci(inputs: EscalationInput) -> Route | None:
+    """CI comes first: its report is the feedback, and nothing is accepted before the checks are green on this head."""
+    if (stop := _CI_STOPS.get(inputs.ci.state)) is None:
+        return None
+    abstain, reason = stop
+    return StopJudging(abstain, ModelSkipReason.CI, reason)
 
 
 def stop_without_issue(inputs: EscalationInput) -> Route | None:
@@ -128,8 +128,7 @@ NO_MODEL_TEXTS: Final = {
 
 
 RULES: Final[tuple[EscalationRule, ...]] = (
-    stop_when_ci_failed,
-    stop_while_ci_runs,
+    stop_on_ci,
     stop_without_issue,
     reject_on_facts,
     accept_safe_change,

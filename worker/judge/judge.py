@@ -242,23 +242,12 @@ def _verdict(
 
 def _ruling_fields(result: JudgingResult, bundle: EvidenceBundle, context: JudgeContext) -> dict[str, object]:
     ruling, lost_usd = result.ruling, result.costs.lost_usd
-    failure = {} if ruling.ci_failure is None else {"ci_failure": ruling.ci_failure}
     chosen = bundle.dossier.policy.model if bundle.dossier.policy else None
     is_refused = context.model is not None and chosen not in {None, context.model.name}
     return {
+        **{name: value for name, value in vars(ruling).items() if name != "ci_failure" or value is not None},
         "decision": ruling.decision,
-        "category": ruling.category,
-        "abstain_reason": ruling.abstain_reason,
-        "concern": ruling.concern,
-        "next_step": ruling.next_step,
-        "evidence": ruling.evidence,
-        "criteria": ruling.criteria,
-        "scores": ruling.scores,
-        "throttled_reason": ruling.throttled_reason,
-        **failure,
         "composite": composite(ruling.scores) if ruling.scores else None,
-        "score": ruling.score,
-        "confidence": ruling.confidence,
         "signals": {
             "heuristic_score": bundle.opinion.score,
             "heuristic_confidence": bundle.opinion.confidence,

@@ -33,8 +33,7 @@ def chosen(tier: HeuristicOpinion, **changes: object) -> str:
 
 def test_the_order_of_the_rules_is_the_policy() -> None:
     assert [rule.__name__ for rule in RULES] == [
-        "stop_when_ci_failed",
-        "stop_while_ci_runs",
+        "stop_on_ci",
         "stop_without_issue",
         "reject_on_facts",
         "accept_safe_change",

@@ -125,8 +125,13 @@ class Places:
     def _unknown_path_message(self, path: str) -> str:
         if path in self._absent:
             return f"`{path}` does not exist at the head commit: name another place, or none."
-        alike = _nearest_path(path, self.paths)
-        hint = f" Did you mean `{alike}`?" if alike else ""
+        name = path.rpartition("/")[2]
+        alike = sorted(other for other in self.paths if other.rpartition("/")[2] == name)
+        if not alike:
+            import difflib  # noqa: PLC0415 - 1 ms that only a wrong pointer needs
+
+            alike = difflib.get_close_matches(path, sorted(self.paths), n=1)
+        hint = f" Did you mean `{alike[0]}`?" if alike else ""
         return f"`{path}` is neither changed by the diff nor among the files you were given.{hint}"
 
     def _version(self, path: str, side: Side) -> _Version | None:
@@ -268,16 +273,6 @@ def _normalize(text: str) -> str:
 def _shorten(text: str) -> str:
     text = text.strip()
     return text if len(text) <= _SHOWN_CHARACTERS else text[:_SHOWN_CHARACTERS] + " ..."
-
-
-def _nearest_path(path: str, paths: frozenset[str]) -> str | None:
-    name = path.rpartition("/")[2]
-    same_name = sorted(path for path in paths if path.rpartition("/")[2] == name)
-    if same_name:
-        return same_name[0]
-    import difflib  # noqa: PLC0415 - 1 ms that only a wrong pointer needs
-
-    return next(iter(difflib.get_close_matches(path, sorted(paths), n=1)), None)
 
 
 _ASSET: Final = pattern(

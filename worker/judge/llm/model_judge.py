@@ -8,7 +8,6 @@ failure of the model is neither a reject nor a pass; at a budget cap a fact stil
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import count
-from types import MappingProxyType
 from typing import Final, assert_never
 
 from worker.domain.ports import Model, ModelReply, Prompt
@@ -121,16 +120,9 @@ class TimeLimitedModel:
 
     def __init__(self, model: Model, now_ms: Callable[[], int], end_ms: int) -> None:
         self._model = model
+        self.name, self.pricing_version = model.name, model.pricing_version
         self._now_ms = now_ms
         self._end_ms = end_ms
-
-    @property
-    def name(self) -> str:
-        return self._model.name
-
-    @property
-    def pricing_version(self) -> str | None:
-        return self._model.pricing_version
 
     def ask(self, prompt: Prompt) -> ModelReply:
         """Raises Unavailable, also after the time limit."""
@@ -293,45 +285,35 @@ def _rule_by_opinion(opinion: ModelOpinion, coverage: Coverage) -> Ruling:
         return _rule_undecided(opinion, AbstainReason.TOO_LARGE, unread)
     first_places = dict.fromkeys(criterion.evidence[0] for criterion in opinion.criteria if criterion.evidence)
     sides = {"what_works": opinion.what_works, "what_does_not": opinion.what_does_not} if is_reject else {}
-    return Ruling(
-        concern=opinion.concern,
-        next_step=opinion.next_step,
-        score=opinion.score,
-        confidence=opinion.confidence,
-        category=opinion.category,
-        evidence=opinion.evidence if is_reject else opinion.evidence or tuple(first_places),
-        criteria=opinion.criteria,
-        scores=opinion.scores,
-        signals={name: text for name, text in sides.items() if text},
-    )
+    signals = {name: text for name, text in sides.items() if text}
+    ruling = replace(_ruling_of(opinion, opinion.concern, opinion.next_step, signals), category=opinion.category)
+    return ruling if is_reject or opinion.evidence else replace(ruling, evidence=tuple(first_places))
 
 
 def _rule_undecided(opinion: ModelOpinion, reason: AbstainReason, wording: tuple[str, str]) -> Ruling:
     """An abstain; the model's scores and places stay on record."""
-    concern, next_step = wording
+    return replace(_ruling_of(opinion, *wording, {"model_decision": opinion.decision.value}), abstain_reason=reason)
+
+
+def _ruling_of(opinion: ModelOpinion, concern: str, next_step: str | None, signals: RulingSignals) -> Ruling:
     return Ruling(
         concern=concern,
         next_step=next_step,
         score=opinion.score,
         confidence=opinion.confidence,
-        abstain_reason=reason,
         evidence=opinion.evidence,
         criteria=opinion.criteria,
         scores=opinion.scores,
-        signals={"model_decision": opinion.decision.value},
+        signals=signals,
     )
 
 
 SKIP_REASON: Final = "budget"
 
-THROTTLED_REASONS: Final = MappingProxyType(
-    {
-        Cap.PULL: ThrottledReason.PR_CAP,
-        Cap.DAY: ThrottledReason.DAILY_CAP,
-        Cap.SHARE: ThrottledReason.DAILY_CAP,
-        Cap.AUTHOR: ThrottledReason.DAILY_CAP,
-    }
-)
+
+def throttled_reason(cap: Cap) -> ThrottledReason:
+    """The reason that a verdict publishes; the caps of a day are one to it."""
+    return ThrottledReason.PR_CAP if cap is Cap.PULL else ThrottledReason.DAILY_CAP
 
 
 def rule_without_budget(
@@ -343,7 +325,7 @@ def rule_without_budget(
     return JudgingResult(
         replace(
             ruling,
-            throttled_reason=THROTTLED_REASONS[reached.level.cap],
+            throttled_reason=throttled_reason(reached.level.cap),
             signals={**ruling.signals, "escalation_skipped": SKIP_REASON},
         ),
         coverage,
@@ -368,7 +350,7 @@ def cap_signals(near: CapLevel | None) -> RulingSignals:
     if near is None:
         return {}
     return {
-        "budget_cap": near.cap.value if near.cap is Cap.SHARE else THROTTLED_REASONS[near.cap].value,
+        "budget_cap": near.cap.value if near.cap is Cap.SHARE else throttled_reason(near.cap).value,
         "budget_used": texts.dollars(near.used_usd),
         "budget_limit": texts.dollars(near.cap_usd),
     }

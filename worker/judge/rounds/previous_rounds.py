@@ -97,16 +97,13 @@ def _new_lines(before: Sequence[str], lines: list[ChangedLine]) -> Iterable[Chan
     marks = [mark for *_, mark in lines]
     had, has = Counter(before), Counter(marks)
     grown = {mark for mark in has if has[mark] > had[mark]}
-    aligned = _align(before, marks) if any(had[mark] for mark in grown) else frozenset[int]()
+    aligned: set[int] = set()
+    if any(had[mark] for mark in grown):
+        from difflib import SequenceMatcher  # noqa: PLC0415 - 1 ms that only a second round with repeated lines needs
+
+        for block in SequenceMatcher(None, before, marks).get_matching_blocks():
+            aligned.update(range(block.b, block.b + block.size))
     return (line for at, line in enumerate(lines) if line[2] in grown and at not in aligned)
-
-
-def _align(before: Sequence[str], now: Sequence[str]) -> frozenset[int]:
-    """The positions of *now* that are in the same order in both."""
-    from difflib import SequenceMatcher  # noqa: PLC0415 - 1 ms that only a second round with repeated lines needs
-
-    blocks = SequenceMatcher(None, before, now).get_matching_blocks()
-    return frozenset(at for block in blocks for at in range(block.b, block.b + block.size))
 
 
 def _ranges(numbers: list[int]) -> tuple[str, ...]:
