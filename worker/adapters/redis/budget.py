@@ -113,7 +113,10 @@ class RedisBudget(RedisPart):
         if not is_stored:
             raise LeaseLost
         author, closed_at, ends_at = map(text, items(stored_pull))
-        shares = (_repository_share(pull), *([_author_share(author)] if author else []))
+        shares = (
+            _repository_share(pull),
+            *([BudgetShare(Cap.AUTHOR, f"author:{author}", "authors")] if author else []),
+        )
         spent, since = items(stored_cost)
         days, levels = _days(pull, now, 2), [self._level(Cap.PULL, whole(spent))]
         levels += yield from self._read_days(transaction, days, shares)
@@ -163,7 +166,10 @@ class RedisBudget(RedisPart):
         is_first = self._wire.pipeline([("HSETNX", *warned, 1) for _, warned in near]) if near else []
         for (level, _), first in zip(near, is_first, strict=True):
             if first:
-                _warn(level, reservation.pull)
+                used, cap = f"{level.used_usd:f}", f"{level.cap_usd:f}"
+                fields = {"pull": reservation.pull.model_dump()}
+                message = "the %s is almost used up: %s of %s dollars"
+                LOG.warning(message, CAP_NAMES[level.cap], used, cap, extra=fields)
         return max(
             (level for level, _ in near),
             key=lambda level: level.used_usd / level.cap_usd if level.cap_usd else NEAR_SHARE,
@@ -193,10 +199,6 @@ def _repository_share(pull: PullRef) -> BudgetShare:
     return BudgetShare(Cap.SHARE, f"repo:{pull.repository_id}", "active")
 
 
-def _author_share(author: str) -> BudgetShare:
-    return BudgetShare(Cap.AUTHOR, f"author:{author}", "authors")
-
-
 def _settle(transaction: Transaction, reservation: Reservation, bill: Bill) -> Operation[None]:
     """Settle a reservation, unless it was settled or has expired."""
     pull, densest = reservation.pull, f"dense:{bill.model}"
@@ -223,16 +225,6 @@ def _settle(transaction: Transaction, reservation: Reservation, bill: Bill) -> O
 CAP_NAMES: Final = MappingProxyType(
     {Cap.PULL: "pull request's budget", Cap.DAY: "day's budget", Cap.SHARE: "repository's share of the day"}
 )
-
-
-def _warn(level: CapLevel, pull: PullRef) -> None:
-    LOG.warning(
-        "the %s is almost used up: %s of %s dollars",
-        CAP_NAMES[level.cap],
-        f"{level.used_usd:f}",
-        f"{level.cap_usd:f}",
-        extra={"pull": pull.model_dump()},
-    )
 
 
 def _days(pull: PullRef, now: datetime, count: int) -> list[keys.Key]:

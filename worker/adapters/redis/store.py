@@ -6,7 +6,7 @@ An open Store has reached its server, of version 7 or newer, and encrypts with k
 import re
 import time
 from collections.abc import Callable, Generator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
@@ -329,12 +329,28 @@ def wait_for_redis(settings: Settings, report: Callable[[str], object]) -> None:
 @contextmanager
 def open_store(settings: Settings, role: FolderRole = FolderRole.GUEST) -> Generator[Store]:
     """Connect to `settings.redis_url`, or to the embedded server of `settings.data_dir`, which is started if needed."""
-    if (configured := _configured_url(settings)) is not None:
-        with _open_store(settings, configured) as store:
-            yield store
-        return
-    with open_embedded_server(settings.data_dir, role) as url, _open_store(settings, url) as store:
-        yield store
+    with ExitStack() as stack:
+        url = _configured_url(settings) or stack.enter_context(open_embedded_server(settings.data_dir, role))
+        wire = RedisClient(url, settings.timing.redis_timeout, settings.redis_replicas)
+        stack.callback(wire.close)
+        match = VERSION.search(text(wire.call("INFO", "server")))
+        if match is None or int(match[1]) < OLDEST_VERSION:
+            version = f"{match[1]}.{match[2]}" if match else "unknown"
+            expected = f"Expected: Redis {OLDEST_VERSION} or newer, or Valkey."
+            raise SettingError("REDIS_URL", f"leads to Redis {version}", expected)
+        codec = Codec(ring_of(settings.store_keys) or (key_of(settings.data_dir),))
+        with suppress(Unavailable, RedisRefused):  # full, or a read-only replica: reads still work
+            wire.call("HSET", keys.ENCRYPTION_KEYS.name, codec.key_ids[0], int(time.time()))
+        yield Store(
+            wire,
+            codec,
+            SecretStr(url),
+            settings.timing,
+            retention=timedelta(days=settings.retention_days),
+            event_retention=timedelta(days=settings.event_days),
+            lookahead_events=settings.lookahead_events,
+            ledger_retention=timedelta(days=settings.ledger_days),
+        )
 
 
 def _configured_url(settings: Settings) -> str | None:
@@ -352,34 +368,3 @@ def with_store_url(settings: Settings, store: Store) -> Settings:
     """Settings for child processes, with the URL of this store."""
     ring = settings.store_keys or (SecretStr((settings.data_dir / "store.key").read_text(encoding="ascii")),)
     return replace(settings, redis_url=store.url, store_keys=ring)
-
-
-@contextmanager
-def _open_store(settings: Settings, url: str) -> Generator[Store]:
-    wire = RedisClient(url, settings.timing.redis_timeout, settings.redis_replicas)
-    try:
-        _check_version(wire)
-        codec = Codec(ring_of(settings.store_keys) or (key_of(settings.data_dir),))
-        with suppress(Unavailable, RedisRefused):  # full, or a read-only replica: reads still work
-            wire.call("HSET", keys.ENCRYPTION_KEYS.name, codec.key_ids[0], int(time.time()))
-        yield Store(
-            wire,
-            codec,
-            SecretStr(url),
-            settings.timing,
-            retention=timedelta(days=settings.retention_days),
-            event_retention=timedelta(days=settings.event_days),
-            lookahead_events=settings.lookahead_events,
-            ledger_retention=timedelta(days=settings.ledger_days),
-        )
-    finally:
-        wire.close()
-
-
-def _check_version(wire: RedisClient) -> None:
-    match = VERSION.search(text(wire.call("INFO", "server")))
-    if match is None or int(match[1]) < OLDEST_VERSION:
-        version = f"{match[1]}.{match[2]}" if match else "unknown"
-        raise SettingError(
-            "REDIS_URL", f"leads to Redis {version}", f"Expected: Redis {OLDEST_VERSION} or newer, or Valkey."
-        )

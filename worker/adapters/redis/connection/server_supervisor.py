@@ -92,19 +92,15 @@ def _start(orders: SupervisorArguments) -> int:
 
 def _become_server(orders: SupervisorArguments, supervisor: int) -> NoReturn:
     with suppress(OSError):  # no log, or no program: the parent reports a server that ended
-        _run_server(orders, supervisor)
+        log = os.open(orders.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        for stream in (1, 2):
+            os.dup2(log, stream)
+        if sys.platform == "linux":
+            ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+            if os.getppid() != supervisor:
+                os._exit(1)
+        os.execv(orders.command[0], list(orders.command))  # noqa: S606 - a program and its arguments, without a shell
     os._exit(1)
-
-
-def _run_server(orders: SupervisorArguments, supervisor: int) -> None:
-    log = os.open(orders.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-    for stream in (1, 2):
-        os.dup2(log, stream)
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
-        if os.getppid() != supervisor:
-            os._exit(1)
-    os.execv(orders.command[0], list(orders.command))  # noqa: S606 - a program and its arguments, without a shell
 
 
 def _is_ready(path: str, server: int) -> bool:

@@ -41,20 +41,8 @@ def _parse_moves(stored: str) -> tuple[tuple[str, int], ...]:
     return tuple(zip(parts[::2], map(int, parts[1::2]), strict=True))
 
 
-def _parse_flag(_: str) -> bool:
-    return True
-
-
 def _parse_words(stored: str) -> tuple[str, ...]:
     return tuple(stored.split())
-
-
-def _write_flag(_: object) -> str:
-    return "1"
-
-
-def _write_rounded(value: float) -> str:
-    return f"{value:.0f}"
 
 
 def _parse_number(stored: str) -> int:
@@ -71,7 +59,7 @@ FIELDS: Final = {
     "left_heads": _Field("earlier", _parse_words, _write_words),
     "base": _Field("base", str),
     "base_moves": _Field("bases", _parse_moves, _write_moves),
-    "is_base_unconfirmed": _Field("turned", _parse_flag, _write_flag),
+    "is_base_unconfirmed": _Field("turned", bool, "{:d}".format),
     "flags": _Field("flags", _parse_words, _write_words),
     "quiet_ms": _Field("quiet", _parse_number),
     "due_at": _Field("due", float),
@@ -86,11 +74,11 @@ FIELDS: Final = {
     "served_run": _Field("served", str),
     "outage_count": _Field("aways", _parse_number),
     "waiting_since": _Field("waiting", float),
-    "is_outside": _Field("outside", _parse_flag, _write_flag),
+    "is_outside": _Field("outside", bool, "{:d}".format),
     "head_first_seen_at": _Field("came", str),
-    "is_idle_draft": _Field("rests", _parse_flag, _write_flag),
-    "closed_at": _Field("over", float, _write_rounded),
-    "expires_at": _Field("ends", float, _write_rounded),
+    "is_idle_draft": _Field("rests", bool, "{:d}".format),
+    "closed_at": _Field("over", float, "{:.0f}".format),
+    "expires_at": _Field("ends", float, "{:.0f}".format),
     "ci_request": _Field("wake", str),
     "news_at": _Field("news", float),
     "look_at": _Field("look", float),
