@@ -6,10 +6,10 @@ Queues of commands, pull request events and background tasks are built on it. Th
 
 import base64
 import logging
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from functools import partial
+from operator import attrgetter
 from typing import Final, Generic, TypeVar
 
 from worker.adapters.redis import keys
@@ -22,14 +22,14 @@ from worker.adapters.redis.connection.client import (
     text,
     whole,
 )
-from worker.adapters.redis.connection.encryption import Codec, SealedPart
+from worker.adapters.redis.connection.encryption import Codec
 from worker.adapters.redis.connection.transactions import (
     Command,
     Operation,
     RedisPart,
     Transaction,
+    in_transaction,
     read_due,
-    run,
     write_all,
 )
 from worker.adapters.redis.judging.intake import milliseconds
@@ -91,43 +91,40 @@ def postpone_item(wire: RedisClient, order: keys.Key, name: str, delay: timedelt
     wire.call("ZADD", order.name, "XX", due_at, name)
 
 
-@dataclass(frozen=True, slots=True)
-class DelayedQueue(Generic[M]):
-    """A queue of one kind of item."""
+class DelayedQueue(RedisPart, Generic[M]):
+    """A queue of one kind of item. *name*: under which an item is stored. All methods raise Unavailable and are idempotent."""
 
-    wire: RedisClient
-    timing: Timing
-    kind: type[M]
-    queue_keys: QueueKeys
+    def __init__(
+        self, wire: RedisClient, timing: Timing, kind: type[M], queue: QueueKeys, name: Callable[[M], str]
+    ) -> None:
+        super().__init__(wire)
+        self._hold_ms = milliseconds(timing.open_hold)
+        self._kind = kind
+        self._queue = queue
+        self._name = name
 
-    def next(self) -> tuple[M, int] | None:
-        """Take the longest due item for the hold, and its attempt, from 1."""
-        entry = self.next_with_text()
-        return entry and entry[:2]
-
-    def next_with_text(self) -> tuple[M, int, str] | None:
-        """Take as `next` does, with the stored text, which another version may have written."""
-        written, attempt = run(self.wire, self._take)
-        value = read_json_or_none(self.kind, written) if written else None
+    def take(self) -> tuple[M, int, str] | None:
+        """Take the longest due item for the hold: with its attempt, from 1, and its text, which another version may have written."""
+        written, attempt = self._take()
+        value = read_json_or_none(self._kind, written) if written else None
         return (value, attempt, written) if value else None
 
+    @in_transaction
     def _take(self, transaction: Transaction) -> Operation[tuple[str, int]]:
-        queue = self.queue_keys
-        for name in (yield from read_due(transaction, queue.order)):
-            written, tries = yield from transaction.read(
-                ("HGET", queue.texts.name, name), ("HGET", queue.tries.name, name)
-            )
-            transaction.write("ZADD", queue.order.name, transaction.now + milliseconds(self.timing.open_hold), name)
-            transaction.write("HINCRBY", queue.tries.name, name, 1)
-            return text(written), whole(tries) + 1
+        order, texts, tries = (key.name for key in self._queue.keys)
+        for name in (yield from read_due(transaction, self._queue.order)):
+            written, attempts = yield from transaction.read(("HGET", texts, name), ("HGET", tries, name))
+            transaction.write("ZADD", order, transaction.now + self._hold_ms, name)
+            transaction.write("HINCRBY", tries, name, 1)
+            return text(written), whole(attempts) + 1
         return "", 0
 
-    def postpone(self, name: str, delay: timedelta) -> None:
+    def postpone(self, item: M, delay: timedelta, /) -> None:
         """Postpone an item."""
-        postpone_item(self.wire, self.queue_keys.order, name, delay)
+        postpone_item(self._wire, self._queue.order, self._name(item), delay)
 
-    def complete(self, name: str) -> None:
-        write_all(self.wire, *removal(self.queue_keys, name))
+    def complete(self, item: M, /) -> None:
+        write_all(self._wire, *removal(self._queue, self._name(item)))
 
 
 WORK_KEYS: Final = (
@@ -168,70 +165,58 @@ def find_pending_work(wire: RedisClient, call: str) -> frozenset[PendingWork]:
 F = TypeVar("F", bound=VerdictTask)
 
 
-class RedisTaskQueue(Generic[F]):
+class RedisTaskQueue(RedisPart, Generic[F]):
     """A queue of background tasks in Redis. All methods raise Unavailable and are idempotent."""
 
-    def __init__(self, wire: RedisClient, timing: Timing, kind: type[F], line: QueueKeys) -> None:
-        self._waiting = DelayedQueue(wire, timing, kind, line)
+    def __init__(self, wire: RedisClient, timing: Timing, kind: type[F], queue: QueueKeys) -> None:
+        super().__init__(wire)
+        self._queue = queue
+        self._waiting = DelayedQueue(wire, timing, kind, queue, _task_name)
 
-    def put(self, follow_up: F) -> None:
+    @in_transaction
+    def put(self, transaction: Transaction, follow_up: F) -> Operation[None]:
         """Queue a task; it replaces the pull request's earlier one, and its attempts."""
-        queue, name = self._waiting.queue_keys, _name(follow_up)
-
-        def operation(transaction: Transaction) -> Operation[None]:
-            yield from transaction.peek()
-            transaction.write("HDEL", queue.tries.name, name)
-            add_item(transaction, queue, name, follow_up.model_dump_json())
-
-        run(self._waiting.wire, operation)
+        yield from transaction.peek()
+        transaction.write("HDEL", self._queue.tries.name, _task_name(follow_up))
+        add_item(transaction, self._queue, _task_name(follow_up), follow_up.model_dump_json())
 
     def next(self) -> QueuedFollowUp[F] | None:
-        task = self._waiting.next_with_text()
+        task = self._waiting.take()
         return QueuedFollowUp(*task) if task else None
 
     def is_waiting(self, pull: PullRef) -> bool:
         """Whether a task of this pull request is not done yet; it may be under way."""
-        return self._waiting.wire.call("HEXISTS", self._waiting.queue_keys.texts.name, keys.pull(pull).name) == 1
+        return self._wire.call("HEXISTS", self._queue.texts.name, keys.pull(pull).name) == 1
 
     def postpone(self, follow_up: F, delay: timedelta) -> None:
-        self._waiting.postpone(_name(follow_up), delay)
+        self._waiting.postpone(follow_up, delay)
 
-    def complete(self, opened: QueuedFollowUp[F]) -> None:
+    @in_transaction
+    def complete(self, transaction: Transaction, opened: QueuedFollowUp[F]) -> Operation[None]:
         """Complete a task, unless a newer one replaced it."""
-        queue, name = self._waiting.queue_keys, _name(opened.follow_up)
-
-        def operation(transaction: Transaction) -> Operation[None]:
-            (stored,) = yield from transaction.read(("HGET", queue.texts.name, name))
-            if text(stored) == opened.text:
-                transaction.write_each(removal(queue, name))
-
-        run(self._waiting.wire, operation)
+        name = _task_name(opened.follow_up)
+        (stored,) = yield from transaction.read(("HGET", self._queue.texts.name, name))
+        if text(stored) == opened.text:
+            transaction.write_each(removal(self._queue, name))
 
 
-def _name(follow_up: VerdictTask) -> str:
-    return keys.pull(follow_up.pull).name
+def _task_name(task: VerdictTask) -> str:
+    return keys.pull(task.pull).name
 
 
-class RedisPullRequestEventQueue(RedisPart):
+class RedisPullRequestEventQueue(DelayedQueue[PullRequestEvent]):
     """The queue of pull request events in Redis."""
 
     def __init__(self, wire: RedisClient, timing: Timing) -> None:
-        super().__init__(wire)
-        self._waiting = DelayedQueue(wire, timing, PullRequestEvent, PULL_REQUEST_EVENTS)
+        super().__init__(wire, timing, PullRequestEvent, PULL_REQUEST_EVENTS, attrgetter("delivery_id"))
 
     def put(self, happening: PullRequestEvent) -> IntakeOutcome:
         """Queue an event; idempotent by delivery."""
-        return run(self._wire, partial(receive_event, happening=happening))
+        return self.perform(partial(receive_event, happening=happening))
 
     def next(self) -> QueuedPullRequestEvent | None:
-        event = self._waiting.next()
-        return QueuedPullRequestEvent(*event) if event else None
-
-    def postpone(self, happening: PullRequestEvent, delay: timedelta) -> None:
-        self._waiting.postpone(happening.delivery_id, delay)
-
-    def complete(self, happening: PullRequestEvent) -> None:
-        self._waiting.complete(happening.delivery_id)
+        event = self.take()
+        return QueuedPullRequestEvent(*event[:2]) if event else None
 
 
 def receive_event(transaction: Transaction, happening: PullRequestEvent) -> Operation[IntakeOutcome]:
@@ -248,21 +233,21 @@ def _about(happening: PullRequestEvent) -> list[keys.Key]:
     return [keys.watch(pull) for pull in about if pull is not None]
 
 
-class RedisCommandQueue(SealedPart):
+class RedisCommandQueue(DelayedQueue[CommandRequest]):
     """The command queue in Redis."""
 
     def __init__(self, wire: RedisClient, codec: Codec, timing: Timing) -> None:
-        super().__init__(wire, codec)
-        self._waiting = DelayedQueue(wire, timing, CommandRequest, COMMANDS)
+        super().__init__(wire, timing, CommandRequest, COMMANDS, attrgetter("delivery_id"))
+        self._codec = codec
 
     def put(self, command: CommandRequest) -> IntakeOutcome:
         """Queue a command; idempotent by delivery."""
         sealed = self._sealed(command)
         marker, item = keys.received_command(command.delivery_id), (command.delivery_id, sealed.model_dump_json())
-        return run(self._wire, partial(receive, marker=marker, queue=COMMANDS, item=item))
+        return self.perform(partial(receive, marker=marker, queue=COMMANDS, item=item))
 
     def next(self) -> QueuedCommand | None:
-        entry = self._waiting.next()
+        entry = self.take()
         return QueuedCommand(self._opened(entry[0]), entry[1]) if entry else None
 
     def _sealed(self, command: CommandRequest) -> CommandRequest:
@@ -281,9 +266,3 @@ class RedisCommandQueue(SealedPart):
             LOG.warning("the reason of a command can't be read: %s", error)
             reason = ""
         return command.model_copy(update={"reason": reason, "sealed": None})
-
-    def postpone(self, command: CommandRequest, delay: timedelta) -> None:
-        self._waiting.postpone(command.delivery_id, delay)
-
-    def complete(self, command: CommandRequest) -> None:
-        self._waiting.complete(command.delivery_id)

@@ -140,6 +140,7 @@ def test_the_server_outlives_the_thread_that_started_it(folder: Path) -> None:
 @pytest.mark.parametrize("role", list(FolderRole))
 def test_ctrl_c_while_the_server_starts_is_for_the_process_that_started_it(folder: Path, role: FolderRole) -> None:
     user = Process(folder, role, "deaf to Ctrl-C", "deaf\n")
+    assert user.popen.stdout is not None
     while not select.select([user.popen.stdout], [], [], 0.002)[0]:
         os.killpg(user.popen.pid, signal.SIGINT)
     assert user.next_line() == "open\n"

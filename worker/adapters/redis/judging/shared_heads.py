@@ -49,7 +49,9 @@ class RedisSharedHeads(SealedPart):
 
     def __init__(self, wire: RedisClient, codec: Codec, timing: Timing) -> None:
         super().__init__(wire, codec)
-        self._waiting = DelayedQueue(wire, timing, CommitRef, SHARED_HEADS)
+        self._waiting = DelayedQueue(
+            wire, timing, CommitRef, SHARED_HEADS, lambda commit: _key(commit, commit.head_sha).name
+        )
 
     def record_content(self, pull: PullRef, head_sha: Sha, content: CheckContent) -> SharedHeadState:
         """Record the content of a pull request before it is published, and return the states of all at this head."""
@@ -127,10 +129,11 @@ class RedisSharedHeads(SealedPart):
 
     def next(self) -> tuple[CommitRef, int] | None:
         """Take a commit to synchronize, and its attempt."""
-        return self._waiting.next()
+        commit = self._waiting.take()
+        return commit and commit[:2]
 
     def postpone(self, commit: CommitRef, delay: timedelta) -> None:
-        self._waiting.postpone(_key(commit, commit.head_sha).name, delay)
+        self._waiting.postpone(commit, delay)
 
     def find_state(self, commit: CommitRef) -> SharedHeadState:
         """States of all pull requests at a commit."""

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
+from operator import attrgetter
 from typing import Final
 
 from worker.adapters.redis import keys
@@ -365,12 +366,11 @@ def _add_repository(repository: RepositoryAdded, now: float) -> tuple[Command, .
     )
 
 
-class AddedRepositoryQueue(RedisPart):
+class AddedRepositoryQueue(DelayedQueue[RepositoryAdded]):
     """The queue of added repositories in Redis."""
 
     def __init__(self, wire: RedisClient, timing: Timing) -> None:
-        super().__init__(wire)
-        self._waiting = DelayedQueue(wire, timing, RepositoryAdded, ADDED_REPOSITORIES)
+        super().__init__(wire, timing, RepositoryAdded, ADDED_REPOSITORIES, attrgetter("id"))
 
     def repositories(self, installation: InstallationId) -> frozenset[RepositoryId]:
         """Waiting repositories of an installation."""
@@ -388,20 +388,12 @@ class AddedRepositoryQueue(RedisPart):
 
     def next(self) -> QueuedAddedRepository | None:
         """Take the longest waiting repository, with the time since when the App sees it."""
-        entry = self._waiting.next()
+        entry = self.take()
         if entry is None:
             return None
-        greeting, attempt = entry
-        since = (
-            RedisFirstSeen(self._wire).seen_since(greeting.installation_id, greeting.repository_id) or greeting.since
-        )
-        return QueuedAddedRepository(greeting.model_copy(update={"since": since}), attempt)
-
-    def postpone(self, greeting: RepositoryAdded, delay: timedelta) -> None:
-        self._waiting.postpone(greeting.id, delay)
-
-    def complete(self, greeting: RepositoryAdded) -> None:
-        self._waiting.complete(greeting.id)
+        greeting, attempt, _ = entry
+        seen_since = RedisFirstSeen(self._wire).seen_since(greeting.installation_id, greeting.repository_id)
+        return QueuedAddedRepository(greeting.model_copy(update={"since": seen_since or greeting.since}), attempt)
 
 
 UNINSTALLATIONS_AT_A_TIME: Final = 10
