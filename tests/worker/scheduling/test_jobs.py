@@ -146,7 +146,7 @@ def test_without_redis_the_lease_brings_it_back(
     def unreachable(*_: object) -> None:
         raise Unavailable("Redis", "down")
 
-    monkeypatch.setattr(RedisClient, "call", unreachable)
+    monkeypatch.setattr(RedisClient, "pipeline", unreachable)
     in_job(requeue, job)
     assert "the lease brings it back" in caplog.text
 

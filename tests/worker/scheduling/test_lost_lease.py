@@ -5,7 +5,7 @@ Redis. What GitHub shows afterwards is all that counts.
 """
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
 from functools import partial
@@ -52,11 +52,12 @@ class Overtaking(RedisClient):
         super().__init__(url, store.timing.redis_timeout)
         self._after, self._happens = after, happens
 
-    def call(self, *command: Argument) -> Reply:
-        reply = super().call(*command)
-        if reply and any(verb == "HSET" and self._after in str(name) for verb, name in pairwise(command)):
-            self._happens()
-        return reply
+    def pipeline(self, commands: Sequence[tuple[Argument, ...]]) -> list[Reply]:
+        replies = super().pipeline(commands)
+        for command, reply in zip(commands, replies, strict=True):
+            if reply and any(verb == "HSET" and self._after in str(name) for verb, name in pairwise(command)):
+                self._happens()
+        return replies
 
 
 @pytest.fixture(scope="module")

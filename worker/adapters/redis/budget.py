@@ -166,10 +166,13 @@ class RedisBudget(RedisPart):
         is_first = self._wire.pipeline([("HSETNX", *warned, 1) for _, warned in near]) if near else []
         for (level, _), first in zip(near, is_first, strict=True):
             if first:
-                used, cap = f"{level.used_usd:f}", f"{level.cap_usd:f}"
-                fields = {"pull": reservation.pull.model_dump()}
-                message = "the %s is almost used up: %s of %s dollars"
-                LOG.warning(message, CAP_NAMES[level.cap], used, cap, extra=fields)
+                LOG.warning(
+                    "the %s is almost used up: %s of %s dollars",
+                    CAP_NAMES[level.cap],
+                    f"{level.used_usd:f}",
+                    f"{level.cap_usd:f}",
+                    extra={"pull": reservation.pull.model_dump()},
+                )
         return max(
             (level for level, _ in near),
             key=lambda level: level.used_usd / level.cap_usd if level.cap_usd else NEAR_SHARE,
