@@ -156,8 +156,8 @@ def is_removal_declared(change: CodeChange, test: Test | None = None) -> bool:
         return False
     # the test's name, or a long word of it: what is removed is what it tests
     parts = {word.casefold() for word in _NAME_PARTS.findall(test.name) if len(word) >= _LONG_PART}
-    words = {word.casefold() for line in asking for word in _NAME_PARTS.findall(line)}
-    return any(test.name in line for line in asking) or not parts.isdisjoint(words)
+    asked = {word.casefold() for line in asking for word in _NAME_PARTS.findall(line)}
+    return any(test.name in line for line in asking) or not parts.isdisjoint(asked)
 
 
 def is_ci_removal_declared(change: CodeChange) -> bool:
