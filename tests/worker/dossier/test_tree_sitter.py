@@ -36,7 +36,9 @@ def test_what_takes_far_more_work_than_it_is_long_has_no_tree_and_the_next_text_
     text: bytes, grammar: Grammar
 ) -> None:
     assert parse_within_limits(text * 3, grammar) is None
-    assert parse_within_limits(b"package a\n", grammar) is not None
+    following = parse_within_limits(b"package a\n", grammar)
+    assert following is not None
+    assert (following.root_node.has_error, following.root_node.end_byte) == (False, 10)
 
 
 @contextmanager
