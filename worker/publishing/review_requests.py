@@ -7,7 +7,6 @@ stop the verdict.
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Final
 
 from worker.domain.check.check_run import Conclusion
@@ -21,7 +20,6 @@ from worker.domain.judge_request import CommandName, CommandRequest, JudgeReques
 from worker.domain.lifecycle.judging import JudgingCompleted, JudgingOutcome
 from worker.domain.ports import DecisionStore, DeliveryQueue, Ledger, Reviewers, SubmittedReview
 from worker.domain.pull_request_events import PullRequestEvent, PullRequestEventKind
-from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import Abstain, Accept, Reject
 from worker.dossier.diff.parser import DiffError, diff_of
 from worker.errors import Forbidden, RateLimited, SubjectGone, Unavailable
@@ -108,9 +106,21 @@ class ReviewRequests:
         verdict, head_sha = outcome.verdict, outcome.verdict.subject.head_sha
         if not isinstance(verdict, Abstain):
             self.decisions.record_judged(request.pull, head_sha, outcome.decisions)
-        contested = _reject_before(outcome) if outcome.decisions.open_contest_reason is not None else None
-        if contested is not None and (isinstance(verdict, Accept) or needs_human(verdict)):
-            events.put(_contest_upheld(request, contested, verdict.created_at))
+        if outcome.decisions.open_contest_reason is None or not (isinstance(verdict, Accept) or needs_human(verdict)):
+            return
+        entries = outcome.dossier.ledger
+        before = [entry for entry in entries if entry.head_sha == head_sha and entry.eval_id != verdict.eval_id]
+        if before and isinstance(before[-1].verdict, Reject):
+            event = PullRequestEvent(
+                what=PullRequestEventKind.CONTEST_UPHELD,
+                installation_id=request.pull.installation_id,
+                repository_id=request.pull.repository_id,
+                number=request.pull.number,
+                delivery_id=DeliveryId(f"upheld-{before[-1].eval_id}"),
+                at=verdict.created_at,
+                head_sha=head_sha,
+            )
+            events.put(event)
 
     def _request(
         self, request: JudgeRequest, dossier: Dossier, review: Review, approved: frozenset[str]
@@ -192,25 +202,6 @@ def _command_of_review(request: JudgeRequest, review: SubmittedReview) -> Comman
         head_sha=review.head_sha,
         in_review=True,
         review=review.review,
-    )
-
-
-def _reject_before(outcome: JudgingCompleted) -> LedgerEntry | None:
-    """The last verdict on this head before this one, if it is a reject."""
-    head_sha, eval_id = outcome.verdict.subject.head_sha, outcome.verdict.eval_id
-    before = [entry for entry in outcome.dossier.ledger if entry.head_sha == head_sha and entry.eval_id != eval_id]
-    return before[-1] if before and isinstance(before[-1].verdict, Reject) else None
-
-
-def _contest_upheld(request: JudgeRequest, contested: LedgerEntry, at: datetime) -> PullRequestEvent:
-    return PullRequestEvent(
-        what=PullRequestEventKind.CONTEST_UPHELD,
-        installation_id=request.pull.installation_id,
-        repository_id=request.pull.repository_id,
-        number=request.pull.number,
-        delivery_id=DeliveryId(f"upheld-{contested.eval_id}"),
-        at=at,
-        head_sha=contested.head_sha,
     )
 
 

@@ -107,7 +107,10 @@ class CommandHandler:
 
     def _begin(self, request: CommandRequest, proposal: CurrentPull, role: Role) -> None:
         """Carry it out, unless an edit left the same text in the same comment."""
-        act = f"{_command_source(request)} {request.command} {request.reason}"
+        source: object = request.comment_id or request.delivery_id
+        if request.comment_id is None and request.review is not None and COMMAND_RIGHTS[request.command].syntax:
+            source = f"review-{request.review.id}"
+        act = f"{source} {request.command} {request.reason}"
         at = self.store.decisions.claim_action(request.pull, act, request.delivery_id, self.clock.now())
         if at is not None and self._execute(AuthorizedCommand(request, proposal, at), role):
             self._react(request, ACCEPTED_REACTION)
@@ -235,7 +238,18 @@ class CommandHandler:
         """Request a judging, and queue the event for its outcome."""
         self.store.pulls.request_judging(request_for_command(command.request, trigger, command.at))
         if happened is not None:
-            self.store.pull_request_events.put(_pull_request_event(command, happened))
+            asked = command.request
+            event = PullRequestEvent(
+                what=happened,
+                installation_id=asked.pull.installation_id,
+                repository_id=asked.pull.repository_id,
+                number=asked.pull.number,
+                delivery_id=asked.delivery_id,
+                at=asked.asked_at,
+                by_person=True,
+                head_sha=None if happened is PullRequestEventKind.ASKED_AGAIN else command.head_sha,
+            )
+            self.store.pull_request_events.put(event)
 
     def _is_about_other_head(self, command: AuthorizedCommand) -> bool:
         """Whether the command is not about the newest commit: it names an older one, or was written before the newest was first seen.
@@ -286,27 +300,6 @@ def reason_of(request: CommandRequest) -> str:
 def is_button_press(request: CommandRequest) -> bool:
     """A button, and no comment or review."""
     return request.comment_id is None and not request.in_review
-
-
-def _command_source(request: CommandRequest) -> object:
-    """The source of a command, which makes it idempotent: a comment, a review, or the delivery."""
-    if request.comment_id is None and request.review is not None and COMMAND_RIGHTS[request.command].syntax:
-        return f"review-{request.review.id}"
-    return request.comment_id or request.delivery_id
-
-
-def _pull_request_event(command: AuthorizedCommand, what: PullRequestEventKind) -> PullRequestEvent:
-    request = command.request
-    return PullRequestEvent(
-        what=what,
-        installation_id=request.pull.installation_id,
-        repository_id=request.pull.repository_id,
-        number=request.pull.number,
-        delivery_id=request.delivery_id,
-        at=request.asked_at,
-        by_person=True,
-        head_sha=None if what is PullRequestEventKind.ASKED_AGAIN else command.head_sha,
-    )
 
 
 RESUMED_PREFIX: Final = pattern(r"resumed-\d+-")

@@ -28,13 +28,8 @@ from worker.domain.lifecycle.work import (
     DispatchLimits,
     DuePullRequest,
     ExpiredCheckRun,
-    PendingCheckRun,
     PendingGroup,
     PendingWork,
-    QueuedAddedRepository,
-    QueuedCommand,
-    QueuedFollowUp,
-    QueuedPullRequestEvent,
 )
 from worker.domain.metrics import EventCount
 from worker.domain.ports import Clock
@@ -175,9 +170,7 @@ class Dispatcher:
         self._call = secrets.token_hex(16)
         self._limits = DispatchLimits.of_workers(settings.workers)
         self._next_sweep = 0.0
-        self._next_clean_up = 0.0
-        self._next_reconcile = 0.0
-        self._next_repository = 0.0
+        self._next_turns: dict[str, float] = {}
         self._tasks: dict[Future[None], BackgroundTask] = {}
         self._outage_backoff = TaskBackoff(self._timing.retry_gap, self._timing.release_gap)
         self._rate_limit_backoff = TaskBackoff(self._timing.write_gap, self._timing.write_gap)
@@ -198,14 +191,15 @@ class Dispatcher:
                     outages += 1
                     pause = min(LONGEST_PAUSE_S, self._timing.tick * 2**outages)
                     LOG.warning("dispatching waits: %s", error, extra={"outages": outages})
-                self._pause(pause, is_stopped)
+                limit = time.monotonic() + pause
+                while not is_stopped() and (left := limit - time.monotonic()) > 0:
+                    time.sleep(min(left, self._timing.tick))
             pool.shutdown(wait=True, cancel_futures=True)
-        self._resign()
-
-    def _pause(self, seconds: float, is_stopped: Callable[[], bool]) -> None:
-        limit = time.monotonic() + seconds
-        while not is_stopped() and (left := limit - time.monotonic()) > 0:
-            time.sleep(min(left, self._timing.tick))
+        try:
+            self._store.pulls.resign_leadership(self._token)
+        except Unavailable as error:
+            LOG.info("the lease of the leader was not released: %s", error)
+        self._queue.close()
 
     def _step(self, pool: ThreadPoolExecutor) -> float:
         """Start all work that is due; the seconds to pause afterwards."""
@@ -239,13 +233,6 @@ class Dispatcher:
                     fields = log_fields(applied.delivery.request) | {"outcome": applied.outcome}
                     LOG.info("delivery applied", extra=fields)
         return len(entries) == DELIVERIES_AT_A_TIME
-
-    def _resign(self) -> None:
-        try:
-            self._store.pulls.resign_leadership(self._token)
-        except Unavailable as error:
-            LOG.info("the lease of the leader was not released: %s", error)
-        self._queue.close()
 
     # Judgings
 
@@ -286,67 +273,41 @@ class Dispatcher:
     # Background tasks
 
     def _start_tasks(self, pool: ThreadPoolExecutor, due: frozenset[PendingWork]) -> None:
-        while PendingWork.OPEN in due and len(self._tasks) < MAX_TASKS and (opening := self._next_to_open()):
-            self._start(pool, self._open_check_task(opening))
-        while PendingWork.ANSWER in due and len(self._tasks) < MAX_TASKS and (asked := self._store.commands.next()):
-            self._start(pool, self._command_task(asked))
-        while (
-            PendingWork.ANSWER_GROUP in due and len(self._tasks) < MAX_TASKS and (pending := self._store.groups.next())
-        ):
-            self._start(pool, self._merge_group_task(pending))
-        while PendingWork.WRITE in due and len(self._tasks) < MAX_TASKS and (job := self._store.comment_jobs.next()):
-            self._start(pool, self._author_comment_task(job))
-        while PendingWork.SCAN in due and len(self._tasks) < MAX_TASKS and (scan := self._store.scans.next()):
-            self._start(pool, self._sarif_task(scan))
-        self._start_exclusive_tasks(pool, due)
-        if time.monotonic() >= self._next_clean_up:
-            self._next_clean_up = time.monotonic() + self._timing.tidy
-            self._start_once(
-                pool, BackgroundTask(name=CLEAN_UP, work=lambda handlers: handlers.clean_up(), complete=lambda: None)
-            )
-        if self._timing.catch_up and time.monotonic() >= self._next_reconcile:
-            self._next_reconcile = time.monotonic() + self._timing.catch_up
-            self._start_once(
-                pool, BackgroundTask(name=RECONCILE, work=lambda handlers: handlers.reconcile(), complete=lambda: None)
-            )
+        parallel = {
+            PendingWork.OPEN: self._next_check_to_open,
+            PendingWork.ANSWER: self._next_command,
+            PendingWork.ANSWER_GROUP: self._next_merge_group,
+            PendingWork.WRITE: self._next_author_comment,
+            PendingWork.SCAN: self._next_sarif,
+        }
+        for work, next_task in parallel.items():
+            while work in due and len(self._tasks) < MAX_TASKS and (task := next_task()):
+                self._start(pool, task)
+        exclusive = {  # one at a time per kind, so that a revert is recorded after its merge
+            RECORD_OUTCOMES: (PendingWork.FOLLOW, self._next_outcome),
+            JUDGE_WHOLE: (PendingWork.CONCLUDE, self._next_whole_pull_request),
+            SYNC_SHARED_HEAD: (PendingWork.SETTLE, self._next_shared_head),
+            ADD_REPOSITORY: (PendingWork.GREET, self._next_added_repository),
+        }
+        running, now = {task.name for task in self._tasks.values()}, time.monotonic()
+        for name, (work, next_task) in exclusive.items():
+            if work in due and name not in running and (task := next_task()):
+                self._start(pool, task)
+        regular: dict[str, tuple[float, Callable[[TaskHandlers], None]]] = {
+            CLEAN_UP: (self._timing.tidy, lambda handlers: handlers.clean_up()),
+            RECONCILE: (self._timing.catch_up or inf, lambda handlers: handlers.reconcile()),
+        }
+        for name, (interval_s, work_regularly) in regular.items():
+            if interval_s < inf and now >= self._next_turns.get(name, 0.0):
+                self._next_turns[name] = now + interval_s
+                if name not in running:
+                    self._start(pool, BackgroundTask(name=name, work=work_regularly, complete=lambda: None))
 
-    def _next_to_open(self) -> PendingCheckRun | None:
-        under_way = sum(task.is_outside for task in self._tasks.values())
-        return self._store.pulls.next_to_open(MAX_OUTSIDE_TASKS - under_way)
-
-    def _start_once(self, pool: ThreadPoolExecutor, task: BackgroundTask) -> None:
-        """Start a task unless its predecessor still runs."""
-        if task.name not in self._running_names():
-            self._start(pool, task)
-
-    def _running_names(self) -> set[str]:
-        return {task.name for task in self._tasks.values()}
-
-    def _start_exclusive_tasks(self, pool: ThreadPoolExecutor, due: frozenset[PendingWork]) -> None:
-        """Start tasks that run one at a time per kind, so that a revert is recorded after its merge."""
-        under_way = self._running_names()
-        if (
-            PendingWork.FOLLOW in due
-            and RECORD_OUTCOMES not in under_way
-            and (happened := self._store.pull_request_events.next())
-        ):
-            self._start(pool, self._outcome_task(happened))
-        if PendingWork.CONCLUDE in due and JUDGE_WHOLE not in under_way and (whole := self._store.outcomes.next_due()):
-            self._start(pool, self._whole_pull_request_task(whole))
-        if (
-            PendingWork.SETTLE in due
-            and SYNC_SHARED_HEAD not in under_way
-            and (commit := self._store.shared_heads.next())
-        ):
-            self._start(pool, self._shared_head_task(*commit))
-        is_time = (
-            PendingWork.GREET in due and ADD_REPOSITORY not in under_way and time.monotonic() >= self._next_repository
-        )
-        if is_time and (seen := self._store.added_repositories.next()):
-            self._next_repository = time.monotonic() + REPOSITORY_INTERVAL_S
-            self._start(pool, self._repository_task(seen))
-
-    def _repository_task(self, seen: QueuedAddedRepository) -> BackgroundTask:
+    def _next_added_repository(self) -> BackgroundTask | None:
+        now = time.monotonic()
+        if now < self._next_turns.get(ADD_REPOSITORY, 0.0) or (seen := self._store.added_repositories.next()) is None:
+            return None
+        self._next_turns[ADD_REPOSITORY] = now + REPOSITORY_INTERVAL_S
         added = seen.added
         return BackgroundTask(
             name=ADD_REPOSITORY,
@@ -358,7 +319,9 @@ class Dispatcher:
             fields={"delivery_id": added.delivery_id, "repository": added.repository},
         )
 
-    def _outcome_task(self, happened: QueuedPullRequestEvent) -> BackgroundTask:
+    def _next_outcome(self) -> BackgroundTask | None:
+        if (happened := self._store.pull_request_events.next()) is None:
+            return None
         event = happened.event
         return BackgroundTask(
             name=RECORD_OUTCOMES,
@@ -375,8 +338,10 @@ class Dispatcher:
             },
         )
 
-    def _whole_pull_request_task(self, due: DuePullRequest) -> BackgroundTask:
+    def _next_whole_pull_request(self) -> BackgroundTask | None:
         """A task that fails is retried after its hold."""
+        if (due := self._store.outcomes.next_due()) is None:
+            return None
         return BackgroundTask(
             name=JUDGE_WHOLE,
             work=lambda handlers: handlers.judge_whole_pull_request(due),
@@ -384,8 +349,11 @@ class Dispatcher:
             fields={"repository_id": due.pull.repository_id, "number": due.pull.number},
         )
 
-    def _shared_head_task(self, commit: CommitRef, attempt: int) -> BackgroundTask:
+    def _next_shared_head(self) -> BackgroundTask | None:
         """Its handler completes it; a failure other than an outage is retried after its hold."""
+        if (looked_at := self._store.shared_heads.next()) is None:
+            return None
+        commit, attempt = looked_at
         return BackgroundTask(
             name=SYNC_SHARED_HEAD,
             work=lambda handlers: handlers.sync_shared_head(commit),
@@ -397,8 +365,10 @@ class Dispatcher:
             fields=commit.model_dump(),
         )
 
-    def _merge_group_task(self, pending: PendingGroup) -> BackgroundTask:
+    def _next_merge_group(self) -> BackgroundTask | None:
         """Its handler completes it; a failure other than an outage is retried after its hold."""
+        if (pending := self._store.groups.next()) is None:
+            return None
         group = pending.group
         return BackgroundTask(
             name="answer merge group",
@@ -411,21 +381,27 @@ class Dispatcher:
             fields=merge_group_fields(group),
         )
 
-    def _author_comment_task(self, pending: QueuedFollowUp[CommentJob]) -> BackgroundTask:
-        job = pending.follow_up
-        return _follow_up_task(
-            pending, self._store.comment_jobs, "tell the author", lambda handlers: handlers.update_author_comment(job)
+    def _next_author_comment(self) -> BackgroundTask | None:
+        return _next_follow_up(
+            self._store.comment_jobs, "tell the author", lambda handlers, job: handlers.update_author_comment(job)
         )
 
-    def _sarif_task(self, pending: QueuedFollowUp[SarifUpload]) -> BackgroundTask:
-        scan = pending.follow_up
-        return _follow_up_task(pending, self._store.scans, "upload SARIF", lambda handlers: handlers.upload_sarif(scan))
+    def _next_sarif(self) -> BackgroundTask | None:
+        return _next_follow_up(self._store.scans, "upload SARIF", lambda handlers, scan: handlers.upload_sarif(scan))
 
-    def _open_check_task(self, opening: PendingCheckRun) -> BackgroundTask:
+    def _next_check_to_open(self) -> BackgroundTask | None:
+        outside = sum(task.is_outside for task in self._tasks.values())
+        if (opening := self._store.pulls.next_to_open(MAX_OUTSIDE_TASKS - outside)) is None:
+            return None
         request, head_sha = opening.request, opening.head_sha
+
+        def open_check(handlers: TaskHandlers) -> None:
+            handlers.open_check(request, head_sha)
+            record_first_check(self._store, request, head_sha, self._clock.now())
+
         return BackgroundTask(
             name="open check",
-            work=lambda handlers: self._open_check(handlers, opening),
+            work=open_check,
             complete=lambda: self._store.pulls.mark_opened(request.pull, head_sha, opening.seq),
             postpone=lambda delay: self._store.pulls.postpone_opening(request.pull, head_sha, delay),
             first_retry_s=OPEN_RETRY_S,
@@ -434,11 +410,9 @@ class Dispatcher:
             fields=log_fields(request, head_sha),
         )
 
-    def _open_check(self, handlers: TaskHandlers, opening: PendingCheckRun) -> None:
-        handlers.open_check(opening.request, opening.head_sha)
-        record_first_check(self._store, opening.request, opening.head_sha, self._clock.now())
-
-    def _command_task(self, asked: QueuedCommand) -> BackgroundTask:
+    def _next_command(self) -> BackgroundTask | None:
+        if (asked := self._store.commands.next()) is None:
+            return None
         command = asked.command
         return BackgroundTask(
             name="answer command",
@@ -506,17 +480,14 @@ class Dispatcher:
                 raise error
 
     def _finish(self, task: BackgroundTask) -> None:
+        """Complete a task. After an outage, tasks that wait for GitHub are brought forward, since it answered one of them."""
         is_back = self._outage_backoff.forget(task.key)
         task.complete()
         if is_back and task.installation:
-            self._release_waiting(InstallationId(task.installation))
-
-    def _release_waiting(self, installation: InstallationId) -> None:
-        """Bring forward tasks that wait for GitHub, since it answered one of them."""
-        now = time.monotonic()
-        for slot, at in self._outage_backoff.release(installation, RELEASED_AT_A_TIME, now):
-            slot.postpone(timedelta(seconds=at - now))
-        self._store.pulls.release_waiting(installation)
+            now = time.monotonic()
+            for slot, at in self._outage_backoff.release(task.installation, RELEASED_AT_A_TIME, now):
+                slot.postpone(timedelta(seconds=at - now))
+            self._store.pulls.release_waiting(InstallationId(task.installation))
 
     def _discard(self, task: BackgroundTask) -> None:
         self._outage_backoff.forget(task.key)
@@ -527,18 +498,17 @@ class Dispatcher:
         if isinstance(error, Outage):  # a task that does not count its attempts is retried until it succeeds
             attempt = max(attempt, min(self._outage_backoff.count_failure(task.key), rule.outage_attempts))
         fields = task.fields | {"errand": task.name, "attempt": attempt}
-        match classify(error, attempt, rule):
+        fate = classify(error, attempt, rule)
+        if isinstance(fate, (RetryIn, RetryAfterOutage, RetryAt)):
+            LOG.info("task postponed: %s", error, extra=fields)
+        match fate:
             case RetryIn(delay):
-                LOG.info("task postponed: %s", error, extra=fields)
                 task.postpone(delay)
             case RetryAfterOutage(delay):
-                LOG.info("task postponed: %s", error, extra=fields)
                 self._postpone(task, delay, self._outage_backoff)
             case RetryAt(at) if task.is_prioritized:
-                LOG.info("task postponed: %s", error, extra=fields)
                 task.postpone(at - self._clock.now())
             case RetryAt(at):
-                LOG.info("task postponed: %s", error, extra=fields)
                 self._postpone(task, at - self._clock.now(), self._rate_limit_backoff)
             case Discard(reason) | FailCheck(reason):
                 LOG.warning("task dropped: %s", reason, extra=fields)
@@ -561,15 +531,15 @@ def merge_group_fields(group: MergeGroup) -> dict[str, object]:
     return {"delivery_id": group.delivery_id, "repository": group.repository, "head_sha": group.head_sha}
 
 
-def _follow_up_task(
-    pending: QueuedFollowUp[F], line: TaskQueue[F], name: str, work: Callable[[TaskHandlers], None]
-) -> BackgroundTask:
+def _next_follow_up(queue: TaskQueue[F], name: str, work: Callable[[TaskHandlers, F], None]) -> BackgroundTask | None:
+    if (pending := queue.next()) is None:
+        return None
     follow_up = pending.follow_up
     return BackgroundTask(
         name=name,
-        work=work,
-        complete=lambda: line.complete(pending),
-        postpone=lambda delay: line.postpone(follow_up, delay),
+        work=lambda handlers: work(handlers, follow_up),
+        complete=lambda: queue.complete(pending),
+        postpone=lambda delay: queue.postpone(follow_up, delay),
         attempt=pending.attempt,
         installation=follow_up.pull.installation_id,
         fields={

@@ -18,6 +18,7 @@ from typing import Any, Final, Protocol, TypeVar, assert_never, cast
 from rq.job import Job
 
 from worker.domain.check.overrides import HumanDecisions
+from worker.domain.check.wait_status import verdict_reason
 from worker.domain.ids import DeliveryId, Sha, hash_base
 from worker.domain.judge_request import JudgeRequest, PullRef, Trigger
 from worker.domain.lifecycle.judging import (
@@ -53,7 +54,7 @@ from worker.scheduling.commands import update_paused_heads
 from worker.scheduling.pipeline import renewing_lease
 from worker.scheduling.ports import SchedulingStore
 from worker.scheduling.queue import GROUP_JOB
-from worker.scheduling.retry import RetrySchedule, retry_after_outage
+from worker.scheduling.retry import NO_RESULT, RetrySchedule, retry_after_outage
 from worker.settings import Settings
 
 T = TypeVar("T")
@@ -62,8 +63,6 @@ LOG: Final = logging.getLogger(__name__)
 FAILED: Final = "Assay failed on this pull request; its log says where."
 RECORDED_DELAY_FACTOR: Final = 6
 """The wait of a recorded verdict after all retries of an outage, in multiples of the longest delay: an hour."""
-
-NO_RESULT: Final = "Assay tried {tries} times and came to no end."
 
 
 class JudgingApp(Protocol):
@@ -268,17 +267,11 @@ class JudgeJob:
 
         A dossier with a recorded verdict does not crash its judge, so publishing that gets as many further attempts.
         """
-        tries, most = self._leased.attempt, self._rule.attempts + 1
-        if tries > 2 * most or (tries > most and not self._has_new_verdict()):
+        tries, most, asked_at = self._leased.attempt, self._rule.attempts + 1, self._leased.request.requested_at
+        if tries > 2 * most or (
+            tries > most and not any(entry.created_at >= asked_at for entry in self._own_entries()[-1:])
+        ):
             return NO_RESULT.format(tries=tries - 1)
-        return self._judge()
-
-    def _has_new_verdict(self) -> bool:
-        """Whether a verdict was recorded since this request."""
-        own = self._own_entries()
-        return bool(own) and own[-1].created_at >= self._leased.request.requested_at
-
-    def _judge(self) -> JudgingOutcome:
         with guard_parsers(self._leased.attempt), self._open_app(self._context.settings, self._context.store) as app:
             outcome = app.judge(self._leased.request, self._leased.lease, self._leased.waiting_since)
         update_paused_heads(self._context.store, self._leased.request, self._leased.lease.fence, outcome)
@@ -362,13 +355,19 @@ class JudgeJob:
 
     def _postpone_check(self, until: datetime, *, is_away: bool = False) -> None:
         """Show on the check when judging resumes; a failure to do so is only logged."""
-        error = catch_error(partial(self._show_postponed, until, is_away=is_away))
+        request, lease = self._leased.request, self._leased.lease
+        error = self._show(lambda app: app.postpone(request, lease, until, is_away=is_away))
         if error is not None:
             LOG.info("the check can't be told: %s", error, extra=self._fields)
 
-    def _show_postponed(self, until: datetime, *, is_away: bool) -> None:
-        with self._open_app(self._context.settings, self._context.store) as app:
-            app.postpone(self._leased.request, self._leased.lease, until, is_away=is_away)
+    def _show(self, write: Callable[[JudgingApp], None]) -> Exception | None:
+        """Write to the check; the error, if there is one."""
+
+        def show() -> None:
+            with self._open_app(self._context.settings, self._context.store) as app:
+                write(app)
+
+        return catch_error(show)
 
     def _fail_check(self, reason: str) -> JobEnd:
         """Show on the check that there is no verdict, with as many further attempts.
@@ -377,7 +376,7 @@ class JudgeJob:
         judges first, which publishes such a verdict once GitHub is back.
         """
         LOG.warning("no verdict: %s", reason, extra=self._fields)
-        error = catch_error(partial(self._show_failed, reason))
+        error = self._show(lambda app: app.fail_check(self._leased.request, self._leased.lease, reason))
         if error is None:
             count_event(self._context.store, EventCount.GIVEN_UP)
             return JobEnd(Finish.JUDGED)
@@ -395,10 +394,6 @@ class JudgeJob:
                 return JobEnd(Finish.JUDGED, is_lost=isinstance(error, LeaseLost))
             case _ as never:
                 assert_never(never)
-
-    def _show_failed(self, reason: str) -> None:
-        with self._open_app(self._context.settings, self._context.store) as app:
-            app.fail_check(self._leased.request, self._leased.lease, reason)
 
 
 def _close(context: JobContext, leased: LeasedJob, end: JobEnd) -> None:
@@ -468,23 +463,12 @@ def record_verdict(store: SchedulingStore, request: JudgeRequest, outcome: Judgi
     verdict = outcome.verdict
     is_final = outcome.retry_in is None and getattr(verdict, "abstain_reason", None) is not AbstainReason.PAUSED
     seconds = (now - request.requested_at).total_seconds() if is_final else None
-    installation = request.pull.installation_id
-    _count(lambda: store.measures.count_verdict(installation, verdict.decision, reason_of(verdict), seconds))
+    installation, reason = request.pull.installation_id, verdict_reason(verdict) or ""
+    _count(lambda: store.measures.count_verdict(installation, verdict.decision, reason, seconds))
 
 
 def count_event(store: SchedulingStore, event: EventCount) -> None:
     _count(lambda: store.measures.count(event))
-
-
-def reason_of(verdict: Accept | Reject | Abstain) -> str:
-    """The category or abstain reason of a decision; empty for an accept."""
-    match verdict:
-        case Accept():
-            return ""
-        case Reject(category=category):
-            return category.value
-        case Abstain(abstain_reason=reason):
-            return reason.value
 
 
 def _count(count: Callable[[], None]) -> None:

@@ -47,6 +47,7 @@ from worker.publishing.texts.phrases import CHECK_EXPIRED
 from worker.scheduling.outcomes import derived_entry, whole_evaluation_events
 from worker.scheduling.ports import MergeGroups
 from worker.scheduling.record import EventPublishing, VerdictStores, record_beside
+from worker.scheduling.retry import NO_RESULT
 
 JUDGING_POLL: Final = timedelta(seconds=1)
 """Between looks at a group whose pull request is being judged: this asks Redis alone."""
@@ -60,8 +61,6 @@ ABANDON_AFTER: Final = timedelta(hours=6)
 NO_DELAY: Final = timedelta(0)
 PASSING: Final = frozenset({Conclusion.SUCCESS, Conclusion.NEUTRAL, Conclusion.SKIPPED})
 """Conclusions with which GitHub merges."""
-
-NO_RESULT: Final = "Assay tried {tries} times and came to no end."
 
 
 class GroupSource(Protocol):
@@ -270,7 +269,10 @@ class MergeGroupHandler:
             if diff is None:
                 return texts.stopped_content(location, GroupStops(GroupStopReason.NOT_SHOWN, accepted.published))
             if not is_same_change(diff, parent, self.dossiers.find(parent.eval_id)):
-                return self._dispatch(case)
+                self._show(case, texts.group_judging_content(location))  # first, since the judge may be fast
+                if token := self.queue.dispatch(group):
+                    self.submit(group, token)
+                return None
             self._carry_over(group, accepted, entries)
         elif answer.verdict.carried_from is None:
             return judged_group_content(location, answer, parent, self.dossiers.find(answer.eval_id))
@@ -285,12 +287,6 @@ class MergeGroupHandler:
         self.ledger.append(group.pull, made, whole_evaluation_events(made, EvalTrigger.BUS))
 
     # A judging of its own
-
-    def _dispatch(self, case: GroupCase) -> None:
-        """Queue a judging of the group. The check is updated first, since the judge may be fast."""
-        self._show(case, texts.group_judging_content(case.location))
-        if token := self.queue.dispatch(case.group):
-            self.submit(case.group, token)
 
     def _judge(
         self, group: MergeGroup, lease: GroupLease, parent: LedgerEntry, entries: tuple[LedgerEntry, ...]

@@ -39,6 +39,17 @@ MIN_LINE_LENGTH: Final = 8
 """Characters besides white space of a line that is unlikely to occur elsewhere."""
 
 
+STATED_OUTCOMES: Final = {
+    PullRequestEventKind.CLOSED: OutcomeKind.CLOSED_UNMERGED,
+    PullRequestEventKind.REOPENED: OutcomeKind.REOPENED,
+    PullRequestEventKind.HELPFUL: OutcomeKind.HELPFUL,
+    PullRequestEventKind.NOT_HELPFUL: OutcomeKind.NOT_HELPFUL,
+    PullRequestEventKind.OVERRIDDEN: OutcomeKind.OVERRIDE,
+    PullRequestEventKind.OVERRIDDEN_OWN: OutcomeKind.OWN_OVERRIDE,
+    PullRequestEventKind.CONTESTED: OutcomeKind.CONTEST,
+}
+
+
 class WholePullRequest(Protocol):
     """A pull request whose overall verdict is due. `is_reevaluation`: it has one since its last submission."""
 
@@ -119,16 +130,11 @@ class OutcomeRecorder:
             self.store.publish(event.pull, f"event:{event.delivery_id}", None, is_event=True)
 
     def _outcomes(self, event: PullRequestEvent) -> Iterator[FoundOutcome]:
-        pull = event.pull
-        match event.what:
-            case PullRequestEventKind.CI_FAILED:
-                yield from self._ci_failure(event)
-            case PullRequestEventKind.REVERTED:
-                yield from self._reverts(event)
-            case _ if pull is not None:
-                yield from self._outcomes_of_pull(pull, event)
-            case _:
-                return
+        if event.what is PullRequestEventKind.CI_FAILED:
+            return self._ci_failure(event)
+        if event.what is PullRequestEventKind.REVERTED:
+            return self._reverts(event)
+        return iter(()) if event.pull is None else self._outcomes_of_pull(event.pull, event)
 
     def _outcomes_of_pull(self, pull: PullRef, event: PullRequestEvent) -> Iterator[FoundOutcome]:
         match event.what:
@@ -141,16 +147,21 @@ class OutcomeRecorder:
                 | PullRequestEventKind.REOPENED
                 | PullRequestEventKind.HELPFUL
                 | PullRequestEventKind.NOT_HELPFUL
+                | PullRequestEventKind.OVERRIDDEN
+                | PullRequestEventKind.OVERRIDDEN_OWN
+                | PullRequestEventKind.CONTESTED
             ):
-                yield from self._stated(pull, event)
-            case PullRequestEventKind.OVERRIDDEN | PullRequestEventKind.OVERRIDDEN_OWN | PullRequestEventKind.CONTESTED:
                 yield from self._stated(pull, event)
             case PullRequestEventKind.CONTEST_UPHELD:
                 yield from self._upheld_contest(pull, event)
-            case PullRequestEventKind.PUSHED_BY_ANOTHER:
-                yield from self._foreign_push(pull, event)
+            case PullRequestEventKind.PUSHED_BY_ANOTHER:  # it may be reported after newer verdicts
+                before = None if event.before_sha is None else _entry_at(self._submissions(pull), event.before_sha)
+                if before is not None and before.verdict.author_agent is not None:
+                    yield FoundOutcome(pull, OutcomeKind.EDIT_FOLLOWUP, before, event.delivery_id)
             case PullRequestEventKind.ASKED_AGAIN:
-                yield from self._retry(pull, event)
+                entry = _newest(self._submissions(pull))
+                if entry is not None and self.store.newest_head(pull) in (None, entry.head_sha):
+                    yield FoundOutcome(pull, OutcomeKind.RETRY, entry, event.delivery_id)
             case PullRequestEventKind.SPOKE | PullRequestEventKind.CI_FAILED | PullRequestEventKind.REVERTED:
                 return
             case _:
@@ -158,19 +169,10 @@ class OutcomeRecorder:
 
     def _stated(self, pull: PullRef, event: PullRequestEvent) -> Iterator[FoundOutcome]:
         """An outcome that the delivery states, about the head that it names: closed, reopened, helpful, overridden."""
-        kind = {
-            PullRequestEventKind.CLOSED: OutcomeKind.CLOSED_UNMERGED,
-            PullRequestEventKind.REOPENED: OutcomeKind.REOPENED,
-            PullRequestEventKind.HELPFUL: OutcomeKind.HELPFUL,
-            PullRequestEventKind.NOT_HELPFUL: OutcomeKind.NOT_HELPFUL,
-            PullRequestEventKind.OVERRIDDEN: OutcomeKind.OVERRIDE,
-            PullRequestEventKind.OVERRIDDEN_OWN: OutcomeKind.OWN_OVERRIDE,
-            PullRequestEventKind.CONTESTED: OutcomeKind.CONTEST,
-        }[event.what]
         submissions = self._submissions(pull)
         entry = _entry_at(submissions, event.head_sha) or _newest(submissions)
         if entry is not None:
-            yield FoundOutcome(pull, kind, entry, event.delivery_id)
+            yield FoundOutcome(pull, STATED_OUTCOMES[event.what], entry, event.delivery_id)
 
     def _upheld_contest(self, pull: PullRef, event: PullRequestEvent) -> Iterator[FoundOutcome]:
         """An upheld contest, about the contested reject instead of its successor."""
@@ -223,18 +225,6 @@ class OutcomeRecorder:
         entry = _entry_at(submissions, sha) or _newest(submissions)
         if pull is not None and entry is not None and isinstance(entry.verdict, Accept):
             yield FoundOutcome(pull, OutcomeKind.CI_RED_LATER, entry, sha)
-
-    def _foreign_push(self, pull: PullRef, event: PullRequestEvent) -> Iterator[FoundOutcome]:
-        """A commit by another account on an agent's judged head. It may be reported after newer verdicts."""
-        before = None if event.before_sha is None else _entry_at(self._submissions(pull), event.before_sha)
-        if before is not None and before.verdict.author_agent is not None:
-            yield FoundOutcome(pull, OutcomeKind.EDIT_FOLLOWUP, before, event.delivery_id)
-
-    def _retry(self, pull: PullRef, event: PullRequestEvent) -> Iterator[FoundOutcome]:
-        """A request to judge an unchanged head."""
-        entry = _newest(self._submissions(pull))
-        if entry is not None and self.store.newest_head(pull) in (None, entry.head_sha):
-            yield FoundOutcome(pull, OutcomeKind.RETRY, entry, event.delivery_id)
 
     def _manual_swaps(self, pull: PullRef, event: PullRequestEvent) -> Iterator[FoundOutcome]:
         """Earlier judged pull requests for the same issue that were not merged."""
@@ -354,15 +344,8 @@ class ReactionRecorder:
         except (Forbidden, SubjectGone) as refused:
             LOG.info("reactions can't be read: %s", refused, extra={"number": pull.number})
             return
-        for thumb in last_thumbs(reactions):
-            self._publish(pull, thumb, _entry_at_thumb(entries, thumb))
-
-    def _publish(self, pull: PullRef, thumb: Reaction, entry: LedgerEntry) -> None:
-        kind = THUMB_OUTCOMES[thumb.content]
-        outcome = Outcome(kind=kind, eval_id=entry.eval_id, head_sha=entry.head_sha, at=thumb.at)
-        self.publisher.publish(pull, outcome_name(pull, kind, f"reaction-{thumb.id}"), outcome, is_event=False)
-
-
-def _entry_at_thumb(entries: Sequence[LedgerEntry], thumb: Reaction) -> LedgerEntry:
-    """The verdict in the comment at the time of the thumb."""
-    return next((entry for entry in reversed(entries) if entry.created_at < thumb.at + SECOND), entries[0])
+        for thumb in last_thumbs(reactions):  # each is about the verdict in the comment at its time
+            shown = (entry for entry in reversed(entries) if entry.created_at < thumb.at + SECOND)
+            entry, kind = next(shown, entries[0]), THUMB_OUTCOMES[thumb.content]
+            outcome = Outcome(kind=kind, eval_id=entry.eval_id, head_sha=entry.head_sha, at=thumb.at)
+            self.publisher.publish(pull, outcome_name(pull, kind, f"reaction-{thumb.id}"), outcome, is_event=False)

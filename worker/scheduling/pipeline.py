@@ -19,7 +19,6 @@ from worker.domain.config.config import AskModelFor, Authors
 from worker.domain.dossier import (
     AWAITING_APPROVAL,
     NOT_REPORTED,
-    CiCheck,
     CiState,
     Dossier,
     HeadFile,
@@ -245,7 +244,9 @@ def _judge(request: JudgeRequest, deps: JudgingDependencies) -> JudgingOutcome:
     recorded = find_recorded_verdict(request, dossier, header, decisions.rejudge_requested_at)
     newer = deps.status.find_newer_head(request, head_sha, is_fresh=True) if recorded else None
     if decisions.rejudge_requested_at is not None:
-        dossier, deps = add_contest(dossier, decisions), replace(deps, is_rejudge=True)
+        deps = replace(deps, is_rejudge=True)
+        if (reason := decisions.open_contest_reason) is not None:
+            dossier = dossier.model_copy(update={"contest": reason})
     if not (newer or recorded) and deps.context.pause is None:
         dossier = with_lookups(request, dossier, deps.look_up)
     verdict = newer or recorded or evaluate(request, dossier, header, decisions, deps)
@@ -275,7 +276,10 @@ def show_human_decision(request: JudgeRequest, dossier: Dossier, deps: JudgingDe
     decisions = human_decisions_for(request, dossier, deps)
     last = next((entry.verdict for entry in reversed(dossier.ledger) if entry.head_sha == head_sha), None)
     is_back = (
-        request.trigger is Trigger.DISMISSED and needs_human(last) and is_same_content(last, dossier, deps.context)
+        request.trigger is Trigger.DISMISSED
+        and last is not None
+        and needs_human(last)
+        and last.fingerprint == fingerprint_of(dossier, deps.context)
     )
     if not (decisions.is_deciding(last) or is_back) or (
         decisions.override is None and decisions.rejudge_requested_at is not None
@@ -290,10 +294,6 @@ def show_human_decision(request: JudgeRequest, dossier: Dossier, deps: JudgingDe
     return JudgingCompleted(last, dossier, decisions=decisions) if is_shown else JudgingSuperseded()
 
 
-def is_same_content(verdict: Verdict | None, dossier: Dossier, context: JudgeContext) -> bool:
-    return verdict is not None and verdict.fingerprint == fingerprint_of(dossier, context)
-
-
 def human_decisions_for(request: JudgeRequest, dossier: Dossier, deps: JudgingDependencies) -> HumanDecisions:
     """The decisions about this head that hold for its base."""
     pull = dossier.pull_request
@@ -301,15 +301,6 @@ def human_decisions_for(request: JudgeRequest, dossier: Dossier, deps: JudgingDe
         deps.human_decisions(request.pull, pull.head_sha).for_base(pull.base_ref)
         if deps.human_decisions
         else NO_DECISIONS
-    )
-
-
-def add_contest(dossier: Dossier, decisions: HumanDecisions) -> Dossier:
-    """The dossier with the reason of an open contest, for the judge. A recorded one stays."""
-    return (
-        dossier
-        if decisions.open_contest_reason is None
-        else dossier.model_copy(update={"contest": decisions.open_contest_reason})
     )
 
 
@@ -477,15 +468,11 @@ def find_ci_wait(dossier: Dossier, now: datetime, patience: CiWaitPolicy) -> CiW
     """
     if dossier.ci is None or dossier.ci.silenced or dossier.ci.state is not CiState.PENDING:
         return None
-    running = [check for check in dossier.ci.checks if check.conclusion is None and ends_by_itself(check)]
+    # an approval, which some checks wait for, sends a delivery of its own
+    running = [check for check in dossier.ci.checks if check.conclusion is None and check.status != AWAITING_APPROVAL]
     is_running = any(check.status != NOT_REPORTED for check in running)
     until = patience.deadline(now, is_required=is_running and any(check.required for check in running))
     return CiWait(tuple(check.name for check in running), until) if running and now < until else None
-
-
-def ends_by_itself(check: CiCheck) -> bool:
-    """Whether a check ends without a person. An approval sends a delivery of its own."""
-    return check.status != AWAITING_APPROVAL
 
 
 def find_recorded_verdict(
@@ -556,12 +543,8 @@ def _renew_lease(lease: Lease, every_s: float, stop: threading.Event) -> None:
         try:
             lease.renew()
         except Unavailable as error:
-            _warn(error)
+            import logging  # noqa: PLC0415 - 2 ms of every judging on a laptop, which logs nothing else
+
+            logging.getLogger(__name__).warning("the lease was not prolonged: %s", error)
         except LeaseLost:
             return
-
-
-def _warn(error: Unavailable) -> None:
-    import logging  # noqa: PLC0415 - 2 ms of every judging on a laptop, which logs nothing else
-
-    logging.getLogger(__name__).warning("the lease was not prolonged: %s", error)

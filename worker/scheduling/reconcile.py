@@ -129,7 +129,10 @@ class MissedDeliveries:
 
     def _read_missed(self, waiting: Iterable[DeliveryAttempt], now: datetime) -> None:
         """List one batch of what never arrived; the next run goes on from there."""
-        position = self.progress.load_position() or self._first_position(now)
+        position = self.progress.load_position()
+        if position is None:
+            last = self.progress.last_completed_at()
+            position = DeliveryCursor(began=now, since=last - OVERLAP if last else now - FIRST_LOOKBACK)
         deliveries, cursor = self.deliveries.list_since(max(position.since, now - REDELIVERY_LIMIT), position.cursor)
         waiting_ids = {delivery.guid: delivery.id for delivery in waiting}
         for delivery in deliveries:
@@ -145,10 +148,6 @@ class MissedDeliveries:
             self.progress.complete(position.began)
         else:
             self.progress.save_position(position.model_copy(update={"cursor": cursor}))
-
-    def _first_position(self, now: datetime) -> DeliveryCursor:
-        last = self.progress.last_completed_at()
-        return DeliveryCursor(began=now, since=last - OVERLAP if last else now - FIRST_LOOKBACK)
 
     def _redeliver(self, waiting: Sequence[DeliveryAttempt]) -> int:
         """Request each delivery, and drop it afterwards: a crash in between requests one of them twice."""
@@ -308,22 +307,19 @@ class OpenPullSweep:
             )
             if taken >= most:
                 break
-            is_known = self._has_state(pull, open_pull.head_sha)
+            head_sha = open_pull.head_sha  # GitHub shows it open, so `stays` renews the retention of its state
+            is_known = self.store.checks().stays(pull, head_sha) or self.store.pulls.find_initial_head(pull) == head_sha
             if is_known and self.store.pulls.record_base(pull, open_pull.base) == open_pull.base:
                 unchanged.append(self._request(pull, repository.repository, open_pull, Trigger.SWEEP))
                 continue
             request = self._request(pull, repository.repository, open_pull, Trigger.BASE if is_known else Trigger.SWEEP)
             is_new = open_pull.opened_at >= since
-            if is_known or is_new or is_known_head(pull, open_pull.head_sha, self.store.pulls, self.store.ledger):
+            if is_known or is_new or is_known_head(pull, head_sha, self.store.pulls, self.store.ledger):
                 self.store.pulls.request_judging(request)
             else:
-                self.show_preexisting(request, open_pull.head_sha)
+                self.show_preexisting(request, head_sha)
             taken += 1
         return taken
-
-    def _has_state(self, pull: PullRef, head_sha: Sha) -> bool:
-        """Whether a head has its state, whose retention is then renewed, since GitHub shows it open."""
-        return self.store.checks().stays(pull, head_sha) or self.store.pulls.find_initial_head(pull) == head_sha
 
     def _request(self, pull: PullRef, repository: Repository, open_pull: OpenPull, trigger: Trigger) -> JudgeRequest:
         return JudgeRequest(

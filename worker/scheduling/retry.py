@@ -10,8 +10,11 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from worker.domain.judge_request import MANUAL_TRIGGERS, JudgeRequest, PullRef, Trigger
+from worker.domain.judge_request import MANUAL_TRIGGERS, JudgeRequest, Trigger
 from worker.domain.verdict.verdict import Abstain, AbstainReason, Accept, Reject
+
+NO_RESULT: Final = "Assay tried {tries} times and came to no end."
+"""Shown where the attempts are used up."""
 
 MAX_REMEMBERED: Final = 10_000
 """Tasks whose failures are counted; the oldest start over."""
@@ -100,15 +103,11 @@ class RetrySchedule:
     def retry_at(self, limit: datetime, request: JudgeRequest, waiting_count: int) -> datetime:
         """When this request of *waiting_count* is judged, at the earliest at *limit*; a single one does not wait."""
         window = min(self.longest_delay, (waiting_count - 1) * self.gap)
-        position, share = _position(request.pull), BY_HAND_SHARE
+        pull, share = request.pull, BY_HAND_SHARE
+        position = (pull.number * GOLDEN_RATIO + pull.repository_id * PLASTIC_RATIO) % 1  # stable for a pull request
         if request.trigger in MANUAL_TRIGGERS:
             return limit + window * (share * position)
         return limit + window * (share + (1 - share) * position)
-
-
-def _position(pull: PullRef) -> float:
-    """A stable position in the window, from 0 to less than 1."""
-    return (pull.number * GOLDEN_RATIO + pull.repository_id * PLASTIC_RATIO) % 1
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ from worker.judge.task_judgement import TaskJudgement
 from worker.publishing.texts import phrases
 from worker.publishing.texts.markdown import exact_line, one_line, visible
 from worker.publishing.texts.overrides import decision_lines
-from worker.publishing.texts.terminal import Ink, TerminalPage, label_row, quote_lines, wrap_lines
+from worker.publishing.texts.terminal import DECISION_INKS, Ink, TerminalPage, label_row, quote_lines, wrap_lines
 
 LABEL_COLUMNS: Final = 12
 
@@ -98,15 +98,15 @@ def verdict_record(record: VerdictRecord, page: TerminalPage) -> str:
 def _decision(verdict: Verdict, page: TerminalPage) -> Iterator[str]:
     match verdict:
         case Accept():
-            line, ink = "Accepted", Ink.GREEN
+            line = "Accepted"
         case Reject():
             where = f" at {one_line(verdict.evidence[0].location)}" if verdict.evidence else ""
-            line, ink = f"Rejected: {phrases.category_phrase(verdict.category)}{where}", Ink.RED
+            line = f"Rejected: {phrases.category_phrase(verdict.category)}{where}"
         case Abstain():
-            line, ink = f"Not judged: {phrases.NOT_JUDGED_PHRASES[verdict.abstain_reason]}", Ink.YELLOW
+            line = f"Not judged: {phrases.NOT_JUDGED_PHRASES[verdict.abstain_reason]}"
         case _:
             assert_never(verdict)
-    yield page.ink(line, ink)
+    yield page.ink(line, DECISION_INKS[verdict.decision])
     yield from wrap_lines(one_line(verdict.concern), page, indent=2)
     if verdict.next_step:
         yield from wrap_lines(f"Next step: {one_line(verdict.next_step)}", page, indent=2)
@@ -124,29 +124,25 @@ def _rows(record: VerdictRecord) -> Iterator[tuple[str, str]]:
     yield "Judged by", f"{phrases.judge_phrase(verdict)}, {phrases.duration_phrase(verdict.judge_latency_ms)}"
     tokens = phrases.token_phrase(verdict)
     yield "Cost", phrases.cost_phrase(verdict) + (f", tokens: {tokens}" if tokens else "")
-    yield "Redacted", _redactions(record)
-    yield "Kept", _retention(record)
-
-
-def _redactions(record: VerdictRecord) -> str:
-    is_code = record.verdict.subject.kind in {SubjectKind.CI_CHECK, SubjectKind.PULL_REQUEST}
+    is_code = subject.kind in {SubjectKind.CI_CHECK, SubjectKind.PULL_REQUEST}
     if record.audit is None and not is_code:
-        return "unknown: how it came about is not kept"
-    if record.audit is None or not record.audit.exchanges:
-        return "nothing was sent to a model"
-    return ", ".join(map(_redaction, record.audit.redactions)) or "nothing"
+        yield "Redacted", "unknown: how it came about is not kept"
+    elif record.audit is None or not record.audit.exchanges:
+        yield "Redacted", "nothing was sent to a model"
+    else:
+        yield "Redacted", ", ".join(map(_redaction, record.audit.redactions)) or "nothing"
+    if record.kept_until is not None:
+        yield "Kept", f"dossier and way until {record.kept_until:%Y-%m-%d %H:%M} UTC"
+    else:
+        why = missing_dossier_reason(verdict)
+        alone = (
+            ", so that it can be neither replayed nor reported (ASSAY_RETENTION_DAYS)" if why is None else f": {why}"
+        )
+        yield "Kept", f"this entry of the ledger alone{alone}"
 
 
 def _redaction(redaction: RecordedRedaction) -> str:
     return f"{redaction.kind} at {redaction.where}:{redaction.line}"
-
-
-def _retention(record: VerdictRecord) -> str:
-    if record.kept_until is not None:
-        return f"dossier and way until {record.kept_until:%Y-%m-%d %H:%M} UTC"
-    if reason := missing_dossier_reason(record.verdict):
-        return f"this entry of the ledger alone: {reason}"
-    return "this entry of the ledger alone, so that it can be neither replayed nor reported (ASSAY_RETENTION_DAYS)"
 
 
 def missing_dossier_reason(verdict: Verdict) -> str | None:
@@ -217,15 +213,8 @@ def _full_text(text: str) -> Iterator[str]:
 def _reply_facts(reply: RecordedReply) -> str:
     cost = "price unknown" if reply.cost_usd is None else f"${reply.cost_usd:f}"
     stop = f"{reply.stop} {reply.stop_detail}".strip()
-    tokens = reply.tokens
-    pairs = (
-        (tokens.input, "in"),
-        (tokens.output, "out"),
-        (tokens.cache_read, "cached"),
-        (tokens.cache_write, "to cache"),
-    )
-    counts = [f"{count:,} {name}" for count, name in pairs if count]
-    return one_line(", ".join([reply.request_id or "no request id", stop, *counts, cost]))
+    tokens = [phrases.count_tokens(reply.tokens, ("in", "out", "cached", "to cache"))]
+    return one_line(", ".join([reply.request_id or "no request id", stop, *filter(None, tokens), cost]))
 
 
 def rejudged_note(parent: str) -> str:

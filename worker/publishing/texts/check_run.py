@@ -31,7 +31,6 @@ from worker.domain.verdict.verdict import (
     Abstain,
     AbstainReason,
     Accept,
-    CriterionVerdict,
     EvidencePointer,
     Finding,
     Reject,
@@ -64,6 +63,12 @@ QUOTE_BYTES: Final = 2_000
 LOG_BYTES: Final = 6_000
 MOST_ROWS: Final = 50
 MOST_PATHS: Final = 60
+BUTTONS: Final[Mapping[str, tuple[Button, ...]]] = {
+    "accept": (REJUDGE, HELPFUL, NOT_HELPFUL),
+    "reject": (REJUDGE, CONTEST, HELPFUL),
+    "abstain": (REJUDGE,),
+}
+"""By decision; GitHub allows three. A contest already means that a reject was not helpful."""
 OMISSION_ORDER: Final = (
     "findings", "scores", "claims", "coverage", "criteria", "closing_conditions", "evidence", "signals",
 )  # fmt: skip
@@ -97,20 +102,15 @@ class Site:
         pull = self.dossier.pull_request
         sha = pull.head_sha if pointer.side is Side.HEAD else pull.merge_base_sha or pull.base_sha
         plain = "?plain=1" if pointer.path.lower().endswith((".md", ".markdown")) else ""  # else GitHub shows no lines
-        return f"{self.url}/{address(pull.repository, 'blob', sha, pointer.path)}{plain}{_anchor(pointer)}"
+        end = f"-L{pointer.end_line}" if pointer.end_line else ""
+        anchor = "" if pointer.line is None else f"#L{pointer.line}{end}"
+        return f"{self.url}/{address(pull.repository, 'blob', sha, pointer.path)}{plain}{anchor}"
 
     def issue(self, repository: str | None, number: int) -> str:
         return f"{self.url}/{address(repository or self.dossier.pull_request.repository, 'issues', str(number))}"
 
     def commit(self, sha: str) -> str:
         return f"{self.url}/{address(self.dossier.pull_request.repository, 'commit', sha)}"
-
-
-def _anchor(pointer: EvidencePointer) -> str:
-    if pointer.line is None:
-        return ""
-    end = f"-L{pointer.end_line}" if pointer.end_line else ""
-    return f"#L{pointer.line}{end}"
 
 
 def decision_section(verdict: Verdict) -> list[str]:
@@ -177,19 +177,17 @@ def criteria_section(verdict: Verdict, site: Site) -> list[str]:
     if not shown:
         return []
     texts = phrases.criterion_texts(site.dossier, 300)
-    rows = [_criterion(criterion, texts, site) for criterion in shown[:MOST_ROWS]]
+    rows = list[str]()
+    for criterion in shown[:MOST_ROWS]:
+        text = prose(texts.get(criterion.id, ""))
+        state = phrases.status_phrase(criterion, verdict)
+        line = f"**{prose(criterion.id, 60)}** {state}{f': {text}' if text else ''}{_aside(criterion.note)}"
+        places = ", ".join(pointer_link(pointer, site) for pointer in criterion.evidence[:3])
+        rows.append(f"{line}; {phrases.places_phrase(criterion)} {places}" if places else line)
     blocks = [f"### {phrases.criteria_heading(shown, site.dossier)}", bullets(rows)]
     if left := shown[MOST_ROWS:]:
         blocks.append(f"… and {len(left)} more, in the verdict below.")
     return blocks
-
-
-def _criterion(criterion: CriterionVerdict, texts: Mapping[str, str], site: Site) -> str:
-    text = prose(texts.get(criterion.id, ""))
-    places = ", ".join(pointer_link(pointer, site) for pointer in criterion.evidence[:3])
-    state = phrases.status_phrase(criterion, site.verdict)
-    line = f"**{prose(criterion.id, 60)}** {state}{f': {text}' if text else ''}{_aside(criterion.note)}"
-    return f"{line}; {phrases.places_phrase(criterion)} {places}" if places else line
 
 
 def failures_section(verdict: Verdict, dossier: Dossier) -> list[str]:
@@ -227,16 +225,13 @@ def conditions_section(verdict: Verdict) -> list[str]:
 
 def findings_section(verdict: Verdict, site: Site) -> list[str]:
     """The findings that the summary does not name."""
-    shown = phrases.suspicions(verdict)
-    rows = [_finding(finding, site) for finding in verdict.findings if finding not in shown]
+    shown, rows = phrases.suspicions(verdict), list[str]()
+    for finding in verdict.findings:
+        if finding not in shown:
+            weight, signal = "fact" if finding.fact else "suspicion", prose(finding.signal.replace("_", " "), 100)
+            where = _where(finding, site).removesuffix(": ")
+            rows.append(f"{weight}: {signal}{f' at {where}' if where else ''}{_aside(finding.note)}")
     return ["### What the code checks saw", bullets(rows, MOST_ROWS)] if rows else []
-
-
-def _finding(finding: Finding, site: Site) -> str:
-    weight = "fact" if finding.fact else "suspicion"
-    signal = prose(finding.signal.replace("_", " "), 100)
-    where = _where(finding, site).removesuffix(": ")
-    return f"{weight}: {signal}{f' at {where}' if where else ''}{_aside(finding.note)}"
 
 
 def _where(finding: Finding, site: Site) -> str:
@@ -325,11 +320,11 @@ def check_content(
     machine = json_block(verdict, BODY_BYTES - BLOCK_BYTES - len(details.encode()) - 2)
     return CheckContent(
         title=phrases.headline(verdict, dossier),
-        summary=join_blocks([*_retry_note(again_at), *_summary(verdict, site)], SUMMARY_BYTES),
+        summary=join_blocks([*_summary(verdict, site, again_at)], SUMMARY_BYTES),
         text=f"{details}\n\n{machine}",
         conclusion=conclusion(verdict, dossier),
         annotations=(*config_annotations(dossier), *annotations(verdict, dossier))[:MOST_ANNOTATIONS],
-        buttons=buttons(verdict),
+        buttons=BUTTONS[verdict.decision],
         block=StatusBlock(
             WaitState.DONE if again_at is None else WaitState.PENDING,
             verdict_reason(verdict),
@@ -340,28 +335,10 @@ def check_content(
     )
 
 
-def buttons(verdict: Verdict) -> tuple[Button, ...]:
-    """The buttons of a verdict; GitHub allows three. A contest already means that a reject was not helpful."""
-    match verdict:
-        case Accept():
-            return (REJUDGE, HELPFUL, NOT_HELPFUL)
-        case Reject():
-            return (REJUDGE, CONTEST, HELPFUL)
-        case Abstain():
-            return (REJUDGE,)
-        case _:
-            assert_never(verdict)
-
-
-def _retry_note(at: datetime | None) -> list[str]:
-    """The time of Assay's own retry, above what people may do."""
-    if at is None:
-        return []
-    when = f"**Assay judges this again by itself at {at:%H:%M} UTC** ({at:%Y-%m-%d})"
-    return [f"{when}; a push, a re-run of this check or `/rejudge` does so at once."]
-
-
-def _summary(verdict: Verdict, site: Site) -> Iterator[str]:
+def _summary(verdict: Verdict, site: Site, again_at: datetime | None) -> Iterator[str]:
+    if again_at is not None:  # above what people may do
+        when = f"**Assay judges this again by itself at {again_at:%H:%M} UTC** ({again_at:%Y-%m-%d})"
+        yield f"{when}; a push, a re-run of this check or `/rejudge` does so at once."
     if passing := phrases.passing_phrase(verdict, site.dossier):
         yield f"*{passing}*"
     yield from decision_section(verdict)

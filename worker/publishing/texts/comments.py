@@ -179,14 +179,13 @@ def _earlier_verdicts(before: Sequence[LedgerEntry]) -> Iterator[str]:
     decided = [entry for entry in before if isinstance(entry.verdict, (Accept, Reject))]
     earlier = [entry for entry in decided if entry.verdict.carried_from is None][-MOST_EARLIER:]
     if earlier:
-        listed = bullets([_line(entry) for entry in earlier], MOST_EARLIER, EARLIER_BYTES)
+        rows = list[str]()
+        for entry in earlier:
+            verdict = entry.verdict
+            outcome = f"rejected, {category_phrase(verdict.category)}" if isinstance(verdict, Reject) else "accepted"
+            rows.append(f"{code(entry.head_sha[:12])} {outcome}: {prose(verdict.concern, 300)}")
+        listed = bullets(rows, MOST_EARLIER, EARLIER_BYTES)
         yield f"<details><summary>Earlier verdicts ({len(earlier)})</summary>\n\n{listed}\n\n</details>"
-
-
-def _line(entry: LedgerEntry) -> str:
-    verdict = entry.verdict
-    outcome = f"rejected, {category_phrase(verdict.category)}" if isinstance(verdict, Reject) else "accepted"
-    return f"{code(entry.head_sha[:12])} {outcome}: {prose(verdict.concern, 300)}"
 
 
 def _short(verdict: Verdict) -> str:

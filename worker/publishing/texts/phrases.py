@@ -35,6 +35,7 @@ from worker.domain.verdict.verdict import (
     JudgeKind,
     Reject,
     ThrottledReason,
+    Tokens,
     Verdict,
 )
 from worker.dossier.diff.parser import DiffError, diff_of
@@ -42,7 +43,7 @@ from worker.dossier.repo_rules.files import FOLDER_NAMES, ROOT_NAMES, RULE_FOLDE
 from worker.publishing.texts.markdown import fit, fit_end, one_line
 
 if TYPE_CHECKING:
-    from worker.dossier.config import ConfigEdit, EffectiveConfig, Problem, ProposedConfig, RefusedConfig
+    from worker.dossier.config import EffectiveConfig, Problem, ProposedConfig, RefusedConfig
 
 TITLE_BYTES: Final = 250
 PLACE_BYTES: Final = 160
@@ -328,14 +329,13 @@ def direction_phrases(verdict: Verdict) -> list[tuple[str, str]]:
 
 def token_phrase(verdict: Verdict) -> str:
     """The tokens that the model counted; empty when there are none."""
-    tokens = verdict.tokens
-    counts = (
-        (tokens.input, "in"),
-        (tokens.output, "out"),
-        (tokens.cache_read, "read from cache"),
-        (tokens.cache_write, "written to cache"),
-    )
-    return ", ".join(f"{count:,} {name}" for count, name in counts if count)
+    return count_tokens(verdict.tokens, ("in", "out", "read from cache", "written to cache"))
+
+
+def count_tokens(tokens: Tokens, names: tuple[str, str, str, str]) -> str:
+    """The counts that are not zero. *names*: of input, output, and what was read from and written to the cache."""
+    counts = (tokens.input, tokens.output, tokens.cache_read, tokens.cache_write)
+    return ", ".join(f"{count:,} {name}" for count, name in zip(counts, names, strict=True) if count)
 
 
 def judge_phrase(verdict: Verdict) -> str:
@@ -464,7 +464,10 @@ def proposals(dossier: Dossier) -> list[str]:
     made = read_proposed(dossier)
     if made is None:
         return []
-    rows = [_edit(edit) for edit in made.edits]
+    rows = list[str]()
+    for edit in made.edits:
+        remark = f" (weaker: {WEAKENINGS[edit.key.partition('.')[0]]})" if edit.is_weaker else ""
+        rows.append(f"`{edit.key}`: {value_phrase(edit.old)} → {value_phrase(edit.new)}{remark}")
     if made.is_unread:
         rows.append(f"`{CONFIG_PATH}`: edited, and its new text could not be read")
     if made.is_misnamed:
@@ -523,11 +526,6 @@ def _problem_list(problems: Sequence["Problem"]) -> str:
     shown = [f"line {problem.line}, {problem.message}" for problem in problems[:MOST_PROBLEMS]]
     left = len(problems) - len(shown)
     return "; ".join(shown) + (f"; and {left} more" if left else "")
-
-
-def _edit(edit: "ConfigEdit") -> str:
-    remark = f" (weaker: {WEAKENINGS[edit.key.partition('.')[0]]})" if edit.is_weaker else ""
-    return f"`{edit.key}`: {value_phrase(edit.old)} → {value_phrase(edit.new)}{remark}"
 
 
 def value_phrase(value: object) -> str:

@@ -8,13 +8,13 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, assert_never
+from typing import Any, Final
 from urllib.parse import quote
 
 from worker.domain.check.check_run import BODY_BYTES, MOST_RESULTS, CheckContent, UploadRefusal
 from worker.domain.dossier import Dossier
 from worker.domain.pattern import pattern
-from worker.domain.verdict.verdict import Abstain, Accept, Category, EvidencePointer, Finding, Reject, Side, Verdict
+from worker.domain.verdict.verdict import Abstain, Accept, Category, Reject, Side, Verdict
 from worker.dossier.diff.parser import DiffError, diff_of, text_lines
 from worker.publishing.texts import phrases
 from worker.publishing.texts.markdown import fit, join_blocks, split_blocks, visible
@@ -133,30 +133,20 @@ def _described(name: str, category: Category, text: str, level: str) -> dict[str
 def _results(verdict: Verdict) -> Iterator[SarifResult]:
     """The signals' findings, then the evidence of a reject that is neither one of them nor the base side of a fact's file."""
     findings = [finding for finding in verdict.findings if finding.path]
-    yield from (_finding_result(finding, verdict) for finding in findings)
+    suspicion = "note" if isinstance(verdict, Accept) else "warning"
+    for finding in findings:
+        text = _sentence(finding.note or finding.signal.replace("_", " "))
+        level, lines = "error" if finding.fact else suspicion, (finding.line, finding.end_line, finding.side)
+        yield SarifResult(finding.signal, level, text, finding.path or "", *lines)
     if isinstance(verdict, Reject):
         facts = {finding.path for finding in findings if finding.fact}
         fact_locations = {(finding.path, finding.line, finding.side) for finding in findings if finding.fact}
         for pointer in verdict.evidence:
             is_before = pointer.side is Side.BASE and pointer.path in facts
             if (pointer.path, pointer.line, pointer.side) not in fact_locations and not is_before:
-                yield _evidence_result(pointer, verdict)
-
-
-def _finding_result(finding: Finding, verdict: Verdict) -> SarifResult:
-    """A fact is an error; a suspicion is a warning, or a note if the change was accepted."""
-    level = "error" if finding.fact else "note" if isinstance(verdict, Accept) else "warning"
-    text = finding.note or finding.signal.replace("_", " ")
-    return SarifResult(
-        finding.signal, level, _sentence(text), finding.path or "", finding.line, finding.end_line, finding.side
-    )
-
-
-def _evidence_result(pointer: EvidencePointer, verdict: Reject) -> SarifResult:
-    text = f"{_with_period(pointer.note or verdict.concern)} Next step: {verdict.next_step}"
-    return SarifResult(
-        verdict.category.value, "error", text, pointer.path, pointer.line, pointer.end_line, pointer.side
-    )
+                text = f"{_with_period(pointer.note or verdict.concern)} Next step: {verdict.next_step}"
+                lines = (pointer.line, pointer.end_line, pointer.side)
+                yield SarifResult(verdict.category.value, "error", text, pointer.path, *lines)
 
 
 def _sentence(text: str) -> str:
@@ -231,41 +221,31 @@ def _notice(text: str, level: str) -> dict[str, Any]:
     return {"level": level, "message": {"text": _escape(text)}}
 
 
-def sarif_refusal_phrase(refusal: UploadRefusal) -> str:
-    """Why GitHub refused the upload, in half a sentence, and what to do."""
-    match refusal:
-        case UploadRefusal.PERMISSION:
-            return (
-                "the App lacks the permission *Code scanning alerts: write* (`security_events`) here. Ask for it in the App's settings; the "
-                "installation's owner approves it."
-            )
-        case UploadRefusal.NOT_ENABLED:
-            return (
-                "code scanning is not enabled for this repository (a private one needs GitHub Code Security for it). Enable it "
-                "in the repository's settings."
-            )
-        case UploadRefusal.FORBIDDEN:
-            return "GitHub refused it (403). Look at the repository's settings for code scanning."
-        case UploadRefusal.NOT_FOUND:
-            return "GitHub knows no code scanning here (404). Look whether this GitHub has it."
-        case UploadRefusal.NOT_TAKEN:
-            return "GitHub did not take the file. Tell the operator of this Assay: its log has GitHub's words."
-        case UploadRefusal.TOO_LARGE:
-            return "the file is larger than the 10 MB that GitHub takes. The verdict is on the check."
-        case _:
-            assert_never(refusal)
+REFUSAL_PHRASES: Final = {
+    UploadRefusal.PERMISSION: (
+        "the App lacks the permission *Code scanning alerts: write* (`security_events`) here. Ask for it in the App's settings; the "
+        "installation's owner approves it."
+    ),
+    UploadRefusal.NOT_ENABLED: (
+        "code scanning is not enabled for this repository (a private one needs GitHub Code Security for it). Enable it "
+        "in the repository's settings."
+    ),
+    UploadRefusal.FORBIDDEN: "GitHub refused it (403). Look at the repository's settings for code scanning.",
+    UploadRefusal.NOT_FOUND: "GitHub knows no code scanning here (404). Look whether this GitHub has it.",
+    UploadRefusal.NOT_TAKEN: "GitHub did not take the file. Tell the operator of this Assay: its log has GitHub's words.",
+    UploadRefusal.TOO_LARGE: "the file is larger than the 10 MB that GitHub takes. The verdict is on the check.",
+}
+"""Why GitHub refused an upload, in half a sentence, and what to do."""
 
 
 def sarif_refusal_line(refusal: UploadRefusal) -> str:
-    """The same for a terminal."""
-    return f"not uploaded when it was tried last: {sarif_refusal_phrase(refusal).replace('*', '').replace('`', '')}"
+    """A refused upload in a terminal."""
+    return f"not uploaded when it was tried last: {REFUSAL_PHRASES[refusal].replace('*', '').replace('`', '')}"
 
 
 def with_sarif_refusal(content: CheckContent, refusal: UploadRefusal | None) -> CheckContent:
     """A verdict's check with the refusal of the last SARIF upload; None: it was not refused."""
     if refusal is None:
         return content
-    line = (
-        f"**SARIF was not uploaded** (`sarif: true`): {sarif_refusal_phrase(refusal)} That was when it was tried last."
-    )
+    line = f"**SARIF was not uploaded** (`sarif: true`): {REFUSAL_PHRASES[refusal]} That was when it was tried last."
     return replace(content, summary=join_blocks([*split_blocks(content.summary), line], BODY_BYTES))

@@ -321,8 +321,10 @@ def combine_content(own: CheckContent, others: Sequence[SharedHeadMember], *, is
     mine, top = strictness_of(check_state(own)), find_strictest(others)
     if top is None or top.strictness is Strictness.IDLE:
         return own
-    if not is_head or mine is Strictness.IDLE:
-        return _matching_content(own, top)
+    state = STATE_TEXTS.get(top.state, NOT_JUDGED_YET)
+    if not is_head or mine is Strictness.IDLE:  # GitHub may evaluate this check, which has no state of its own
+        note = f"#{top.number} has the same commit: {ONE_CHECK}, so this one says what that one's does."
+        return _describe_other(replace(own, title=f"As #{top.number}, which is {state}"), top, note)
     return _held_content(own, top) if top.strictness > mine else own
 
 
@@ -334,14 +336,6 @@ def _held_content(own: CheckContent, by: SharedHeadMember) -> CheckContent:
     after = f"This one shows its own state once #{by.number} passes, is closed or gets another commit."
     shown = replace(own, title=f"{here}, but #{by.number} of the same commit is {is_}")
     return _describe_other(shown, by, f"{why} {after}")
-
-
-def _matching_content(own: CheckContent, other: SharedHeadMember) -> CheckContent:
-    """The state of another pull request: this one has none, but its check may be the one that GitHub evaluates."""
-    shown = replace(own, title=f"As #{other.number}, which is {STATE_TEXTS.get(other.state, NOT_JUDGED_YET)}")
-    return _describe_other(
-        shown, other, f"#{other.number} has the same commit: {ONE_CHECK}, so this one says what that one's does."
-    )
 
 
 def _describe_other(shown: CheckContent, other: SharedHeadMember, note: str) -> CheckContent:

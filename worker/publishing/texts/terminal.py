@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from itertools import accumulate
 from math import inf
-from typing import Final, assert_never
+from typing import Final
 
 from worker.domain.dossier import Dossier
-from worker.domain.verdict.verdict import Abstain, Accept, Finding, Reject, Side, Verdict
+from worker.domain.verdict.verdict import Abstain, Reject, Side, Verdict
 from worker.publishing.texts import phrases
 from worker.publishing.texts.markdown import exact_line, fit, fit_end, one_line, visible
 
@@ -74,15 +74,12 @@ def label_row(label: str, text: str, page: TerminalPage, columns: int) -> list[s
 def quote_lines(text: str, page: TerminalPage, indent: int) -> list[str]:
     """Lines of code behind a bar, cut at the page's edge so that each stays one line."""
     width = max(page.width - indent - 2, 20)
-    lines = [_cut(visible(line).expandtabs(TAB), width) for line in text.split("\n")]
+    lines = [visible(line).expandtabs(TAB) for line in text.split("\n")]
+    for number, line in enumerate(lines):
+        if display_width(line) > width:
+            ends = [*accumulate(map(_character_width, line))]
+            lines[number] = f"{line[: bisect_right(ends, width - 2)]} …"
     return [" " * indent + page.ink(f"| {line}".rstrip(), Ink.DIM) for line in lines]
-
-
-def _cut(line: str, width: int) -> str:
-    if display_width(line) <= width:
-        return line
-    ends = [*accumulate(map(_character_width, line))]
-    return f"{line[: bisect_right(ends, width - 2)]} …"
 
 
 STEPS: Final = "▁▂▃▄▅▆▇█"
@@ -102,6 +99,7 @@ def sparkline(figures: Sequence[int | float | None], page: TerminalPage) -> str:
     return "".join(" " if figure is None else steps[round(figure / most * (len(STEPS) - 1))] for figure in figures)
 
 
+DECISION_INKS: Final = {"accept": Ink.GREEN, "reject": Ink.RED, "abstain": Ink.YELLOW}
 LABEL_COLUMNS: Final = 10
 MOST_PATHS: Final = 40
 MOST_FINDINGS: Final = 10
@@ -130,16 +128,7 @@ def verdict_report(verdict: Verdict, dossier: Dossier, page: TerminalPage, notes
 
 
 def _decision(verdict: Verdict, dossier: Dossier, page: TerminalPage) -> Iterator[str]:
-    match verdict:
-        case Accept():
-            ink = Ink.GREEN
-        case Reject():
-            ink = Ink.RED
-        case Abstain():
-            ink = Ink.YELLOW
-        case _:
-            assert_never(verdict)
-    yield page.ink(phrases.headline(verdict, dossier), ink)
+    yield page.ink(phrases.headline(verdict, dossier), DECISION_INKS[verdict.decision])
     if passing := phrases.passing_phrase(verdict, dossier):
         yield from wrap_lines(passing, page, indent=2)
     yield from wrap_lines(one_line(verdict.concern), page, indent=2)
@@ -218,15 +207,12 @@ def _findings(verdict: Verdict, page: TerminalPage) -> Iterator[str]:
     if rest:
         yield page.ink("What to look at" if phrases.suspicions(verdict) else "Also seen", Ink.BOLD)
     for finding in rest[:MOST_FINDINGS]:
+        side = "" if finding.side is Side.HEAD else " (before the change)"
+        where = f" at {exact_line(finding.location)}{side}" if finding.location else ""
         note = f": {one_line(finding.note)}" if finding.note else ""
-        yield from wrap_lines(f"{one_line(finding.signal.replace('_', ' '))}{_where(finding)}{note}", page, indent=2)
+        yield from wrap_lines(f"{one_line(finding.signal.replace('_', ' '))}{where}{note}", page, indent=2)
     if left := rest[MOST_FINDINGS:]:
         yield f"  … and {len(left)} more (--json shows all)"
-
-
-def _where(finding: Finding) -> str:
-    side = "" if finding.side is Side.HEAD else " (before the change)"
-    return f" at {exact_line(finding.location)}{side}" if finding.location else ""
 
 
 def _rows(verdict: Verdict, dossier: Dossier, notes: Sequence[str]) -> Iterator[tuple[str, str]]:
