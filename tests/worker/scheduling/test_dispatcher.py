@@ -143,32 +143,25 @@ def test_a_check_that_can_never_be_opened_is_not_tried_for_ever(store: Store, wo
     assert world.checks() == {}
 
 
-def test_a_check_that_could_not_be_opened_now_is_opened_later(here: Settings, store: Store, world: World) -> None:
-    world.order(pull(1001), "unavailable")
-    with dispatching(replace(here, timing=replace(QUICK, open_hold=0.05))):
-        store.pulls.request_judging(wish())
-        assert becomes(world.checks)
-
-
-@pytest.mark.parametrize("retry_delay", [0.05, 3600])
-def test_a_check_that_github_did_not_create_is_created_soon(
-    here: Settings, store: Store, world: World, retry_delay: float
-) -> None:
-    world.creates_none("502")
-    with dispatching(replace(here, timing=replace(QUICK, open_hold=3600, retry_delay=retry_delay))):
-        store.pulls.request_judging(wish())
-        assert becomes(world.checks)
-
-
 AWAY = replace(QUICK, github_delay=0.2, github_outage=3)
+LATER: dict[str, tuple[int, list[str], Timing]] = {
+    "could not be opened now": (1001, ["unavailable"], replace(QUICK, open_hold=0.05)),
+    "GitHub is away": (1001, ["away"] * 6, replace(AWAY, open_hold=3600)),
+    "GitHub is away for longer than is waited": (1001, ["away"] * 6, replace(AWAY, open_hold=3600, github_outage=0)),
+    "GitHub did not create it": (0, [], replace(QUICK, open_hold=3600, retry_delay=0.05)),
+    "GitHub did not create it, and all else is retried late": (0, [], replace(QUICK, open_hold=3600, retry_delay=3600)),
+}
 
 
-@pytest.mark.parametrize("outage", [AWAY.github_outage, 0])
-def test_a_check_that_github_is_away_for_is_opened_when_it_is_back(
-    here: Settings, store: Store, world: World, outage: float
+@pytest.mark.parametrize(("number", "steps", "timing"), LATER.values(), ids=LATER)
+def test_a_check_that_could_not_be_opened_is_opened_later(
+    here: Settings, store: Store, world: World, number: int, steps: list[str], timing: Timing
 ) -> None:
-    world.order(pull(1001), *["away"] * 6)
-    with dispatching(replace(here, timing=replace(AWAY, open_hold=3600, github_outage=outage))):
+    if steps:
+        world.order(pull(number), *steps)
+    else:
+        world.creates_none("502")
+    with dispatching(replace(here, timing=timing)):
         store.pulls.request_judging(wish())
         assert becomes(world.checks)
 
@@ -258,24 +251,32 @@ def test_a_command_is_answered_and_becomes_a_judging(
     assert becomes(lambda: not store.client.call("ZCARD", COMMANDS.order.name))
 
 
-def test_a_command_that_github_is_away_for_is_answered_when_it_is_back(
-    here: Settings, store: Store, world: World
+COMMAND_TROUBLE: dict[str, tuple[list[str], Timing, int, bool]] = {
+    "away for a while": (["away"] * 8, AWAY, 9, False),
+    "away for longer than is waited": (["away"] * 8, replace(AWAY, github_outage=0), 3, True),
+    "unavailable": (["unavailable"] * 3, QUICK, 3, True),
+}
+
+
+@pytest.mark.parametrize(("steps", "timing", "tries", "is_dropped"), COMMAND_TROUBLE.values(), ids=COMMAND_TROUBLE)
+def test_a_command_is_answered_when_github_is_back_or_dropped_and_said(  # noqa: PLR0913 - a table
+    here: Settings,
+    store: Store,
+    world: World,
+    caplog: pytest.LogCaptureFixture,
+    *,
+    steps: list[str],
+    timing: Timing,
+    tries: int,
+    is_dropped: bool,
 ) -> None:
-    world.order(pull(), *["away"] * 8)
-    with dispatching(replace(here, timing=AWAY)):
+    world.order(pull(), *steps)
+    with dispatching(replace(here, timing=timing)):
         store.commands.put(command())
-        assert becomes(lambda: len(world.story("asked")) == 9)
+        assert becomes(lambda: len(world.story("asked")) == tries)
         assert becomes(lambda: not store.client.call("ZCARD", COMMANDS.order.name))
-
-
-def test_what_github_is_away_for_longer_than_is_waited_is_dropped_and_said(
-    here: Settings, store: Store, world: World, caplog: pytest.LogCaptureFixture
-) -> None:
-    world.order(pull(), *["away"] * 8)
-    with dispatching(replace(here, timing=replace(AWAY, github_outage=0))):
-        store.commands.put(command())
-        assert becomes(lambda: "task dropped: GitHub is unavailable: 502" in caplog.text)
-    assert len(world.story("asked")) == 3, "as often as anything else"
+    assert len(world.story("asked")) == tries
+    assert ("task dropped: GitHub is unavailable: 502" in caplog.text) is is_dropped
 
 
 def test_what_github_stopped_of_one_installation_is_not_all_tried_again_at_once(
@@ -315,17 +316,6 @@ def test_once_an_errand_goes_well_what_waits_for_github_follows(
 
 
 @pytest.mark.usefixtures("dispatcher")
-def test_a_command_that_can_not_be_answered_is_dropped_and_said(
-    store: Store, world: World, caplog: pytest.LogCaptureFixture
-) -> None:
-    world.order(pull(), *["unavailable"] * 3)
-    store.commands.put(command())
-    assert becomes(lambda: "task dropped: GitHub is unavailable: 502" in caplog.text)
-    assert becomes(lambda: not store.client.call("ZCARD", COMMANDS.order.name))
-    assert len(world.story("asked")) == 3
-
-
-@pytest.mark.usefixtures("dispatcher")
 def test_what_happened_is_looked_into_in_its_order_until_it_is_done(store: Store, world: World) -> None:
     world.order(pull(), "unavailable")
     store.client.call("HSET", keys.watch(pull()).name, "pull", pull().model_dump_json())
@@ -338,25 +328,16 @@ def test_what_happened_is_looked_into_in_its_order_until_it_is_done(store: Store
     assert not store.client.call("HLEN", PULL_REQUEST_EVENTS.texts.name)
 
 
-@pytest.mark.usefixtures("dispatcher")
-@pytest.mark.parametrize("step", ["none", "bug x", "gone"])
-def test_a_pull_request_whose_time_has_come_is_judged_as_a_whole(store: Store, world: World, step: str) -> None:
-    world.order(pull(), step)
-    store.client.call("HSET", keys.watch(pull()).name, "pull", pull().model_dump_json(), "turn", 1)
-    store.client.call("ZADD", keys.LOOKAHEAD.name, 1, keys.watch(pull()).name)
-    assert becomes(lambda: not store.client.call("ZCARD", keys.LOOKAHEAD.name))
-    assert len(world.story("concluded")) == 1, "what can't be judged is not tried for ever"
-
-
-def test_a_whole_that_could_not_be_judged_now_is_judged_after_the_hold(
-    here: Settings, store: Store, world: World
+@pytest.mark.parametrize(("step", "tries"), [("none", 1), ("bug x", 1), ("gone", 1), ("unavailable", 2)])
+def test_a_pull_request_whose_time_has_come_is_judged_as_a_whole_and_again_after_its_hold_if_that_may_help(
+    here: Settings, store: Store, world: World, step: str, tries: int
 ) -> None:
-    world.order(pull(), "unavailable")
+    world.order(pull(), step)
     store.client.call("HSET", keys.watch(pull()).name, "pull", pull().model_dump_json(), "turn", 1)
     store.client.call("ZADD", keys.LOOKAHEAD.name, 1, keys.watch(pull()).name)
     with dispatching(replace(here, timing=replace(QUICK, open_hold=0.05))):
         assert becomes(lambda: not store.client.call("ZCARD", keys.LOOKAHEAD.name))
-    assert len(world.story("concluded")) == 2
+    assert len(world.story("concluded")) == tries
 
 
 @pytest.mark.usefixtures("dispatcher")
@@ -370,22 +351,19 @@ def test_a_merge_group_is_answered_and_one_that_differs_goes_to_the_judges(
     assert becomes(lambda: [name.partition("-")[0] for name in queued()] == ["group"])
 
 
-@pytest.mark.usefixtures("dispatcher")
-def test_a_merge_group_is_answered_after_an_outage_which_counts_as_no_try(store: Store, world: World) -> None:
-    world.order(NO_PULL, *["unavailable"] * 5)
-    store.groups.put(group())
-    assert becomes(lambda: len(world.story("group")) == 6)
-    assert {one["attempt"] for one in world.story("group")} == {1}
-
-
-@pytest.mark.parametrize("step", ["forbidden", "bug"])
-def test_a_merge_group_that_can_not_be_answered_comes_again_after_its_hold(
-    here: Settings, store: Store, world: World, step: str
+@pytest.mark.parametrize(
+    ("steps", "attempts"),
+    [(["unavailable"] * 5, [1] * 6), (["forbidden"], [1, 2]), (["bug"], [1, 2])],
+    ids=["an outage, which counts as no try", "forbidden", "a bug"],
+)
+def test_a_merge_group_that_could_not_be_answered_comes_again(
+    here: Settings, store: Store, world: World, steps: list[str], attempts: list[int]
 ) -> None:
-    world.order(NO_PULL, step)
+    world.order(NO_PULL, *steps)
     store.groups.put(group())
-    with dispatching(replace(here, timing=replace(QUICK, open_hold=0.2))):
-        assert becomes(lambda: [one["attempt"] for one in world.story("group")] == [1, 2])
+    hold = QUICK.open_hold if len(steps) > 1 else 0.2
+    with dispatching(replace(here, timing=replace(QUICK, open_hold=hold))):
+        assert becomes(lambda: [one["attempt"] for one in world.story("group")] == attempts)
 
 
 @pytest.mark.usefixtures("dispatcher")
