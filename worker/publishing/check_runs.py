@@ -10,7 +10,7 @@ import logging
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Final, NamedTuple, Protocol
+from typing import Final, Protocol
 
 from worker.domain.check.check_run import CheckContent, UploadRefusal
 from worker.domain.check.overrides import NO_DECISIONS, HumanDecisions
@@ -61,16 +61,6 @@ class ReviewDecisions(Protocol):
     ) -> RequestedReviews | None: ...
 
 
-class CheckExtras(NamedTuple):
-    """What a verdict's check shows beside the verdict. *find_sarif_refusal*: why GitHub refused the SARIF of a repository that wants it."""
-
-    decisions: ReviewDecisions | None
-    find_sarif_refusal: Callable[[PullRef, Dossier], UploadRefusal | None] | None
-
-
-NO_EXTRAS: Final = CheckExtras(None, None)
-
-
 class LiveSource(PullSource, Protocol):
     """A source that knows the age of its answers."""
 
@@ -84,7 +74,11 @@ def no_lease() -> None:
 
 
 class CheckStatusReporter:
-    """The status reporter that writes check runs at GitHub. *open_service*: the service whose writes all pass this fence."""
+    """The status reporter that writes check runs at GitHub.
+
+    *open_service*: the service whose writes all pass this fence. *find_sarif_refusal*: why GitHub refused the SARIF of a repository that
+    wants it, for the check of its next verdict.
+    """
 
     def __init__(
         self,
@@ -92,9 +86,10 @@ class CheckStatusReporter:
         open_service: "Callable[[Fence], CheckRunService]",
         lease: Lease,
         site_url: str,
-        extras: CheckExtras | None = None,
+        decisions: ReviewDecisions | None = None,
+        find_sarif_refusal: Callable[[PullRef, Dossier], UploadRefusal | None] | None = None,
     ) -> None:
-        self._decisions, self._find_sarif_refusal = extras or NO_EXTRAS
+        self._decisions, self._find_sarif_refusal = decisions, find_sarif_refusal
         self._source = source
         self._lease = lease
         self._service = open_service(lease.renew)

@@ -49,7 +49,7 @@ from worker.errors import (
 from worker.log import bind_log_fields, log_fields
 from worker.scheduling.commands import resume_paused_heads
 from worker.scheduling.jobs import count_event, record_first_check
-from worker.scheduling.ports import F, SchedulingStore, Subject, TaskQueue
+from worker.scheduling.ports import F, FollowUpTasks, SchedulingStore, Subject
 from worker.scheduling.queue import JudgeQueue
 from worker.scheduling.retry import RetrySlot, TaskBackoff
 from worker.settings import Settings
@@ -531,7 +531,9 @@ def merge_group_fields(group: MergeGroup) -> dict[str, object]:
     return {"delivery_id": group.delivery_id, "repository": group.repository, "head_sha": group.head_sha}
 
 
-def _next_follow_up(queue: TaskQueue[F], name: str, work: Callable[[TaskHandlers, F], None]) -> BackgroundTask | None:
+def _next_follow_up(
+    queue: FollowUpTasks[F], name: str, work: Callable[[TaskHandlers, F], None]
+) -> BackgroundTask | None:
     if (pending := queue.next()) is None:
         return None
     follow_up = pending.follow_up

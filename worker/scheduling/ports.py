@@ -41,6 +41,9 @@ from worker.domain.ports import DecisionStore, JudgeRequests, Ledger
 from worker.domain.pull_request_events import PullRequestEvent, Repository, RepositoryAdded
 
 F = TypeVar("F", bound=VerdictTask)
+Queued_co = TypeVar("Queued_co", covariant=True)
+Task_contra = TypeVar("Task_contra", contravariant=True)
+Done_contra = TypeVar("Done_contra", contravariant=True)
 
 Subject = JudgeRequest | MergeGroup
 """What a check run is about: a pull request, as its newest request has it, or a merge group."""
@@ -156,48 +159,30 @@ class CheckWatch(Protocol):
     def take_orphaned(self) -> Sequence[ExpiredCheckRun]: ...
 
 
-class TaskQueue(Protocol[F]):
+class TaskQueue(Protocol[Queued_co, Task_contra, Done_contra]):
     """Background tasks of one kind."""
 
-    def next(self) -> QueuedFollowUp[F] | None: ...
+    def next(self) -> Queued_co | None: ...
 
-    def postpone(self, follow_up: F, delay: timedelta) -> None: ...
+    def postpone(self, task: Task_contra, delay: timedelta, /) -> None: ...
 
-    def complete(self, opened: QueuedFollowUp[F]) -> None: ...
-
-
-class CommandTasks(Protocol):
-    """Unanswered commands."""
-
-    def next(self) -> QueuedCommand | None: ...
-
-    def postpone(self, command: CommandRequest, delay: timedelta, /) -> None: ...
-
-    def complete(self, command: CommandRequest, /) -> None: ...
+    def complete(self, done: Done_contra, /) -> None: ...
 
 
-class PullRequestEventTasks(Protocol):
+FollowUpTasks = TaskQueue[QueuedFollowUp[F], F, QueuedFollowUp[F]]
+CommandTasks = TaskQueue[QueuedCommand, CommandRequest, CommandRequest]
+
+
+class PullRequestEventTasks(TaskQueue[QueuedPullRequestEvent, PullRequestEvent, PullRequestEvent], Protocol):
     """Unprocessed pull request events."""
 
     def put(self, happening: PullRequestEvent) -> object: ...
 
-    def next(self) -> QueuedPullRequestEvent | None: ...
 
-    def postpone(self, happening: PullRequestEvent, delay: timedelta, /) -> None: ...
-
-    def complete(self, happening: PullRequestEvent, /) -> None: ...
-
-
-class AddedRepositoryTasks(Protocol):
+class AddedRepositoryTasks(TaskQueue[QueuedAddedRepository, RepositoryAdded, RepositoryAdded], Protocol):
     """Recently added repositories."""
 
     def repositories(self, installation: InstallationId) -> Collection[RepositoryId]: ...
-
-    def next(self) -> QueuedAddedRepository | None: ...
-
-    def postpone(self, greeting: RepositoryAdded, delay: timedelta, /) -> None: ...
-
-    def complete(self, greeting: RepositoryAdded, /) -> None: ...
 
 
 class FirstSeenRepositories(Protocol):
@@ -306,10 +291,10 @@ class SchedulingStore(Protocol):
     def commands(self) -> CommandTasks: ...
 
     @property
-    def comment_jobs(self) -> TaskQueue[CommentJob]: ...
+    def comment_jobs(self) -> FollowUpTasks[CommentJob]: ...
 
     @property
-    def scans(self) -> TaskQueue[SarifUpload]: ...
+    def scans(self) -> FollowUpTasks[SarifUpload]: ...
 
     @property
     def pull_request_events(self) -> PullRequestEventTasks: ...

@@ -50,7 +50,7 @@ from worker.errors import Forbidden, RubricRefused
 from worker.judge.context import JudgeContext
 from worker.judge.rubric import load_ci_check_rubric, load_pull_request_rubric
 from worker.publishing.author_comment import AuthorCommentPublisher, EarlyAuthorComment, comment_job_for
-from worker.publishing.check_runs import CheckExtras, CheckRunService, CheckStatusReporter, SharedHeadSync, no_lease
+from worker.publishing.check_runs import CheckRunService, CheckStatusReporter, SharedHeadSync, no_lease
 from worker.publishing.code_scanning import SarifUploader, SarifUploads, refusal_for, scan_job_for
 from worker.publishing.initial_status import CONTINUE_AFTER, InitialStatus
 from worker.publishing.review_requests import CodeOwnership, ReviewRequests
@@ -118,15 +118,21 @@ class AppContext:
             lambda dossier: config_of(dossier).review,
             is_silent=OptIn.COMMENTS in self.settings.declined,
         )
-        extras = CheckExtras(reviews, partial(refusal_for, store.scan_notes))
-        site = web_url(self.settings.github_api_url)
+        status = CheckStatusReporter(
+            self.source,
+            self._check_service,
+            lease,
+            web_url(self.settings.github_api_url),
+            reviews,
+            partial(refusal_for, store.scan_notes),
+        )
         account = BudgetAccount(store, request.pull)
         with open_judge_context(self.settings, self.settings.tier, payer=account) as context:
             outcome = judge_pull_request(
                 request,
                 JudgingDependencies(
                     source=self.source,
-                    status=CheckStatusReporter(self.source, self._check_service, lease, site, extras),
+                    status=status,
                     ledger=store.ledger,
                     recorder=replace(recorder_of(self.settings, store, lease), submissions=store.outcomes),
                     context=context,
