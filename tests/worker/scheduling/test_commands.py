@@ -333,66 +333,43 @@ def test_a_pause_of_no_length_is_refused(store: Store, desk: Desk, handler: Comm
     assert store.pauses.find_pause(pull().installation_id, pull().repository_id) is None
 
 
-@pytest.mark.parametrize(("command", "approved"), [(CommandName.APPROVED, True), (CommandName.CHANGES, False)])
-def test_a_code_owners_review_counts_for_the_commit_that_it_is_about(
-    store: Store, handler: CommandHandler, command: CommandName, *, approved: bool
-) -> None:
-    handler.answer(asked(command, comment_id=None, head_sha=HEAD))
-    review = store.decisions.find_decisions(pull(), HEAD).review
-    assert review is not None
-    assert (review.login, review.is_approved, wanted(store)) == ("bob", approved, Trigger.COMMAND)
-
-
 def reviewed(command: CommandName, login: str = "bob", review: ReviewRef = BOBS, **changes: Any) -> CommandRequest:
     return asked(command, login, f"{command} {review.id}", **{**IN_REVIEW, "review": review, **changes})
 
 
-@pytest.mark.parametrize("is_bot", [False, True], ids=["a person", "a bot"])
-def test_whoever_github_lets_dismiss_a_review_takes_its_decision_back(
-    store: Store, handler: CommandHandler, *, is_bot: bool
+BOBS_LATER, CAROLS = ReviewRef(id=8, login="bob"), ReviewRef(id=8, login="carol")
+BY_MALLORY = ReviewDismissal(login="mallory", at=LATER, of="bob")
+APPROVED, CHANGES = reviewed(CommandName.APPROVED), reviewed(CommandName.CHANGES)
+DISMISSED = reviewed(CommandName.DISMISSED, "mallory", asked_at=LATER)
+Decided = tuple[str, bool] | ReviewDismissal | None
+REVIEWS: dict[str, tuple[list[CommandRequest], Decided, Trigger | None]] = {
+    "approved": ([APPROVED], ("bob", True), Trigger.COMMAND),
+    "changes requested": ([CHANGES], ("bob", False), Trigger.COMMAND),
+    "dismissed": ([APPROVED, DISMISSED], BY_MALLORY, Trigger.DISMISSED),
+    "dismissed by a bot": ([APPROVED, DISMISSED.model_copy(update={"is_bot": True})], BY_MALLORY, Trigger.DISMISSED),
+    "dismissed where only a name was noted": (
+        [APPROVED.model_copy(update={"review": None}), DISMISSED], BY_MALLORY, Trigger.DISMISSED,
+    ),
+    "another's was dismissed": (
+        [reviewed(CommandName.APPROVED, "carol", CAROLS), DISMISSED], ("carol", True), Trigger.COMMAND,
+    ),
+    "looked into after it was dismissed": ([DISMISSED, APPROVED], BY_MALLORY, Trigger.COMMAND),
+    "looked into after a newer one": (
+        [reviewed(CommandName.CHANGES, review=BOBS_LATER, asked_at=LATER), APPROVED], ("bob", False), Trigger.COMMAND,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("commands", "decided", "trigger"), REVIEWS.values(), ids=REVIEWS)
+def test_a_code_owners_review_decides_until_it_is_dismissed(
+    store: Store, handler: CommandHandler, commands: list[CommandRequest], decided: Decided, trigger: Trigger | None
 ) -> None:
-    handler.answer(reviewed(CommandName.APPROVED))
-    handler.answer(reviewed(CommandName.DISMISSED, "mallory", asked_at=LATER, is_bot=is_bot))
+    for command in commands:
+        handler.answer(command)
     said = store.decisions.find_decisions(pull(), HEAD)
-    assert (said.review, said.dismissed) == (None, ReviewDismissal(login="mallory", at=LATER, of="bob"))
-    assert wanted(store) is Trigger.DISMISSED
-
-
-def test_a_decision_of_which_only_the_name_was_noted_is_taken_back_by_that(
-    store: Store, handler: CommandHandler
-) -> None:
-    handler.answer(reviewed(CommandName.APPROVED).model_copy(update={"review": None}))
-    handler.answer(reviewed(CommandName.DISMISSED, "mallory"))
-    assert store.decisions.find_decisions(pull(), HEAD).review is None
-
-
-def test_a_review_that_decided_nothing_takes_nothing_back(store: Store, handler: CommandHandler) -> None:
-    handler.answer(reviewed(CommandName.APPROVED, "carol", ReviewRef(id=8, login="carol")))
-    handler.answer(reviewed(CommandName.DISMISSED))
-    said = store.decisions.find_decisions(pull(), HEAD)
-    assert said.review is not None
-    assert (said.review.login, wanted(store)) == ("carol", Trigger.COMMAND)
-
-
-def test_a_review_that_is_looked_into_after_it_was_dismissed_decides_nothing(
-    store: Store, handler: CommandHandler
-) -> None:
-    handler.answer(reviewed(CommandName.DISMISSED, "mallory", asked_at=LATER))
-    assert wanted(store) is None
-    handler.answer(reviewed(CommandName.APPROVED))
-    said = store.decisions.find_decisions(pull(), HEAD)
-    assert said.review is None
-    assert said.dismissed is not None
-
-
-def test_an_older_review_that_is_looked_into_after_a_newer_one_decides_nothing(
-    store: Store, handler: CommandHandler
-) -> None:
-    handler.answer(reviewed(CommandName.CHANGES, review=ReviewRef(id=8, login="bob"), asked_at=LATER))
-    handler.answer(reviewed(CommandName.APPROVED))
-    review = store.decisions.find_decisions(pull(), HEAD).review
-    assert review is not None
-    assert not review.is_approved
+    review = said.review and (said.review.login, said.review.is_approved)
+    assert (review or said.dismissed, wanted(store)) == (decided, trigger)
+    assert said.review is None or said.dismissed is None
 
 
 def test_an_older_review_decides_where_the_newer_one_is_of_who_owns_another_branch(
