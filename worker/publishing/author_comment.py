@@ -60,7 +60,11 @@ class AuthorCommentPublisher:
         if update is None:
             return
         try:
-            self._write(job.pull, update)
+            note = update.note
+            if note is None:
+                note = CommentRecord(nonce=secrets.token_hex(16))
+                self.notes.put(job.pull, note)
+            self.notes.put(job.pull, update.updated_note(note, self._post(job.pull, update, note)))
         except (Forbidden, SubjectGone) as refused:
             LOG.info("the author is not told: %s", refused, extra={"number": job.pull.number})
 
@@ -110,13 +114,6 @@ class AuthorCommentPublisher:
 
     def _is_newest(self, job: CommentJob) -> bool:
         return self.newest_head(job.pull) in (None, job.head_sha)
-
-    def _write(self, pull: PullRef, update: "CommentUpdate") -> None:
-        note = update.note
-        if note is None:
-            note = CommentRecord(nonce=secrets.token_hex(16))
-            self.notes.put(pull, note)
-        self.notes.put(pull, update.updated_note(note, self._post(pull, update, note)))
 
     def _post(self, pull: PullRef, update: "CommentUpdate", note: CommentRecord) -> PostedComment | None:
         """Write the text into the comment; None: there is no comment, and none is needed."""

@@ -18,7 +18,6 @@ from worker.domain.ids import RepositoryName, Sha
 from worker.domain.judge_request import JudgeRequest, PullRef
 from worker.domain.lifecycle.judging import JudgingCompleted, JudgingOutcome
 from worker.domain.ports import DossierLookup, Ledger
-from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import Abstain
 from worker.dossier.config import config_of
 from worker.publishing.texts.sarif import SarifRule, sarif_for_upload
@@ -64,18 +63,14 @@ class SarifUploader:
         entry = next((entry for entry in self.ledger.entries(scan.pull) if entry.eval_id == scan.eval_id), None)
         if entry is None:  # deleted meanwhile
             return
-        refusal = self._upload(scan, entry)
+        text = sarif_for_upload(entry.verdict, self.archive.find(scan.eval_id), sarif_rules(), version("assay"))
+        packed, repository = gzip.compress(text.encode(), mtime=0), entry.verdict.subject.repository
+        refusal: UploadRefusal | None = UploadRefusal.TOO_LARGE
+        if len(packed) <= MOST_BYTES:
+            refusal = self.uploads.upload(scan.pull, repository, scan.head_sha, base64.b64encode(packed).decode())
         if refusal is not None:
             LOG.warning("SARIF was not uploaded: %s", refusal, extra={"number": scan.pull.number})
         self.notes.note(scan.pull, UploadedSarif(head_sha=scan.head_sha, origin=scan.origin), refusal)
-
-    def _upload(self, scan: SarifUpload, entry: LedgerEntry) -> UploadRefusal | None:
-        text = sarif_for_upload(entry.verdict, self.archive.find(scan.eval_id), sarif_rules(), version("assay"))
-        packed = gzip.compress(text.encode(), mtime=0)
-        if len(packed) > MOST_BYTES:
-            return UploadRefusal.TOO_LARGE
-        repository = entry.verdict.subject.repository
-        return self.uploads.upload(scan.pull, repository, scan.head_sha, base64.b64encode(packed).decode())
 
 
 def scan_job_for(request: JudgeRequest, outcome: JudgingOutcome) -> SarifUpload | None:

@@ -8,6 +8,7 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from typing import Final, assert_never
 
 from worker.domain.check.overrides import BUTTON_REASON, Contest, Override, ReviewDecision, ReviewDismissal
@@ -134,7 +135,10 @@ class CommandHandler:
             case CommandName.PAUSE:
                 return self._pause(command, role)
             case CommandName.RESUME:
-                self._resume(command)
+                was_paused = self.store.pauses.resume(request.pull.installation_id, request.pull.repository_id)
+                self._request_judging(command, Trigger.RESUMED, None)
+                answer = partial(comments.resume_comment, was_paused=was_paused)
+                self._reply(request, f"resumed {request.delivery_id}", answer)
             case CommandName.HELP:
                 self._reply(request, "help", comments.help_comment)
             case CommandName.APPROVED | CommandName.CHANGES | CommandName.DISMISSED:  # the last was done before
@@ -225,12 +229,6 @@ class CommandHandler:
         self.store.pauses.pause(request.pull.installation_id, request.pull.repository_id, suspension)
         self._reply(request, f"paused {request.delivery_id}", lambda: comments.pause_comment(suspension))
         return True
-
-    def _resume(self, command: AuthorizedCommand) -> None:
-        request = command.request
-        was_paused = self.store.pauses.resume(request.pull.installation_id, request.pull.repository_id)
-        self._request_judging(command, Trigger.RESUMED, None)
-        self._reply(request, f"resumed {request.delivery_id}", lambda: comments.resume_comment(was_paused=was_paused))
 
     def _request_judging(
         self, command: AuthorizedCommand, trigger: Trigger, happened: PullRequestEventKind | None

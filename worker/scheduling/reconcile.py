@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final, Protocol
 
-from worker.domain.ids import CheckRunId, DeliveryId, InstallationId, Sha
+from worker.domain.ids import DeliveryId, InstallationId, Sha
 from worker.domain.judge_request import JudgeRequest, PullRef, Trigger
 from worker.domain.ports import Clock
 from worker.domain.pull_request_events import (
@@ -219,20 +219,17 @@ class ReopenedCheckSweep:
         return self.store.checks().doubt(request.pull, request.head_sha) if request.head_sha else ""
 
     def _requeue_if_reopened(self, request: JudgeRequest, doubt: str, run: PublishedCheckRun | None) -> bool:
+        """Repeat a request whose check GitHub shows open. False: it does not, or it was repeated before."""
         head_sha = request.head_sha
         if head_sha is None or self._find_doubt(request) != doubt:
             return False  # a judge may have ended it after GitHub answered
-        if run is not None and run.conclusion is None:
-            return self._requeue(request, run.check, doubt)
-        self.store.checks().is_as_known(request.pull, head_sha, doubt)
-        return False
-
-    def _requeue(self, request: JudgeRequest, check: CheckRunId, doubt: str) -> bool:
-        """Repeat the last request of the pull request, whose verdict is shown then; without one, *request*. False: it was repeated before."""
-        run, pulls = doubt.partition(" ")[0], self.store.pulls
-        if pulls.find_request(request.pull) is not None:
-            return pulls.requeue_orphaned(request.pull, check, f"-{run}")
-        delivery_id = DeliveryId(f"late-check-{check}-{run}")
+        if run is None or run.conclusion is not None:
+            self.store.checks().is_as_known(request.pull, head_sha, doubt)
+            return False
+        server, pulls = doubt.partition(" ")[0], self.store.pulls
+        if pulls.find_request(request.pull) is not None:  # the last one, whose verdict is shown then
+            return pulls.requeue_orphaned(request.pull, run.check, f"-{server}")
+        delivery_id = DeliveryId(f"late-check-{run.check}-{server}")
         pulls.request_judging(request.model_copy(update={"delivery_id": delivery_id}))
         return True
 

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from worker.domain.verdict.verdict import ClaimStatus, ClaimVerdict
+from worker.domain.verdict.verdict import ClaimStatus
 from worker.judge.checks.claims import CONFIRMATION_MARK, CheckedCase, DraftClaim
 from worker.publishing.texts.markdown import fit, one_line
 from worker.publishing.texts.terminal import Ink, TerminalPage, wrap_lines
@@ -63,7 +63,12 @@ def parse_error_report(name: str, line: int | None, message: str, page: Terminal
 
 def check_report(name: str, result: CheckedCase, page: TerminalPage) -> str:
     """Each claim with the status of its place, and what has to be mended."""
-    lines = [line for claim in result.claims for line in _claim(claim, page)]
+    lines = list[str]()
+    for claim in result.claims:
+        status, ink = STATUS[claim.status]
+        first, *rest = wrap_lines(one_line(claim.claim), page, STATUS_COLUMNS)
+        lines.append(f"  {page.ink(status, ink)}{' ' * (STATUS_COLUMNS - 2 - len(status))}{first.lstrip()}")
+        lines += [*rest, *(wrap_lines(one_line(claim.note), page, STATUS_COLUMNS) if claim.note else ())]
     for finding in result.findings:
         effect = "Rejects" if finding.fact else "Doubted"
         lines += wrap_lines(f"{effect} ({finding.signal}): {one_line(finding.note)}", page, 2)
@@ -79,12 +84,3 @@ def check_report(name: str, result: CheckedCase, page: TerminalPage) -> str:
         lines += wrap_lines(NO_CRITERIA, page, 2)
     end = f"{result.problem_count} to mend." if result.problem_count else "Nothing to mend."
     return "\n".join([page.ink(f"{one_line(name)} holds a case.", Ink.BOLD), *lines, end, ""])
-
-
-def _claim(claim: ClaimVerdict, page: TerminalPage) -> Iterator[str]:
-    status, ink = STATUS[claim.status]
-    first, *rest = wrap_lines(one_line(claim.claim), page, STATUS_COLUMNS)
-    yield f"  {page.ink(status, ink)}{' ' * (STATUS_COLUMNS - 2 - len(status))}{first.lstrip()}"
-    yield from rest
-    if claim.note:
-        yield from wrap_lines(one_line(claim.note), page, STATUS_COLUMNS)

@@ -83,19 +83,16 @@ NAME_COLUMNS: Final = 24
 
 def doctor_report(examined: Sequence[DoctorFinding], page: TerminalPage) -> str:
     """All lines, and how many need a change."""
-    lines = [line for finding in examined for line in _lines(finding, page)]
+    lines = list[str]()
+    for finding in examined:
+        first, *rest = wrap_lines(one_line(finding.message), page, HEALTH_COLUMNS + NAME_COLUMNS)
+        name = one_line(finding.name)
+        name += " " * max(1, NAME_COLUMNS - display_width(name))
+        health = page.ink(finding.health, INKS[finding.health]) + " " * (HEALTH_COLUMNS - len(finding.health))
+        lines += [f"{health}{name}{first.lstrip()}", *rest]
     bad = sum(finding.health not in (Health.OK, Health.WARNING) for finding in examined)
     last = "All is well." if not bad else f"{bad} of {len(examined)} to change; the lines above say how."
     return "\n".join([*lines, "", last, ""])
-
-
-def _lines(finding: DoctorFinding, page: TerminalPage) -> list[str]:
-    indent = HEALTH_COLUMNS + NAME_COLUMNS
-    first, *rest = wrap_lines(one_line(finding.message), page, indent)
-    name = one_line(finding.name)
-    name += " " * max(1, NAME_COLUMNS - display_width(name))
-    health = page.ink(finding.health, INKS[finding.health]) + " " * (HEALTH_COLUMNS - len(finding.health))
-    return [f"{health}{name}{first.lstrip()}", *rest]
 
 
 PERMISSIONS: Final = "App permissions"

@@ -7,10 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
-from worker.domain.check.check_run import BODY_BYTES, CheckContent, Conclusion, StatusBlock, build_idle_block
+from worker.domain.check.check_run import BODY_BYTES, CheckContent, Conclusion, build_idle_block
 from worker.domain.check.overrides import (
     BUTTON_REASON,
-    Contest,
     HumanDecision,
     HumanDecisions,
     Override,
@@ -41,7 +40,13 @@ def with_decisions(
     content: CheckContent, decisions: HumanDecisions, verdict: Verdict | None, requested: RequestedReviews | None = None
 ) -> CheckContent:
     """The check of a head with the decisions about it."""
-    notes = [*_contest_notes(decisions.contest), *([] if requested is None else [_review_request_note(requested)])]
+    notes, contest = list[str](), decisions.contest
+    if contest is not None:
+        how = f". To give a reason, comment {code('/contest REASON')}." if contest.reason == BUTTON_REASON else ""
+        when = f"**Contested by {code(contest.login)}** at {format_time(contest.at)}"
+        notes.append(f"{when}: {prose(contest.reason)}{how}")
+    if requested is not None:
+        notes.append(_review_request_note(requested))
     shown = _with_notes(content, *notes) if notes else content
     if decisions.override is not None:
         return _with_override(shown, decisions.override)
@@ -92,16 +97,13 @@ def _with_override(content: CheckContent, override: Override) -> CheckContent:
         f"This holds for this commit alone: the next push ends it, and it counts again where the branch comes back to it. {rest}"
     )
     title = fit(f"Overridden by @{one_line(override.login)}{own}: {one_line(override.reason)}", TITLE_BYTES)
-    block = None if content.block is None else _overridden_block(content.block, override.login)
+    block = content.block
+    if block is not None:  # nothing is left to do, also where a retry was due
+        block = replace(block, until=None, overridden_by=fit(one_line(override.login), NAME_BYTES))
+        is_decided = block.decision is not None
+        reason = block.reason if is_decided else WaitReason.OVERRIDDEN.value
+        block = replace(block, state=WaitState.DONE if is_decided else WaitState.NONE, reason=reason)
     return replace(_with_notes(content, note), title=title, conclusion=Conclusion.NEUTRAL, block=block)
-
-
-def _overridden_block(block: StatusBlock, login: str) -> StatusBlock:
-    """The status of an overridden head: nothing is left to do, also where a retry was due."""
-    name = fit(one_line(login), NAME_BYTES)
-    if block.decision is None:
-        return replace(block, state=WaitState.NONE, reason=WaitReason.OVERRIDDEN.value, until=None, overridden_by=name)
-    return replace(block, state=WaitState.DONE, until=None, overridden_by=name)
 
 
 def _with_review(content: CheckContent, review: ReviewDecision) -> CheckContent:
@@ -121,13 +123,6 @@ def _with_review(content: CheckContent, review: ReviewDecision) -> CheckContent:
         conclusion=conclusion,
         block=block and replace(block, reviewed_by=fit(login, NAME_BYTES)),
     )
-
-
-def _contest_notes(contest: Contest | None) -> list[str]:
-    if contest is None:
-        return []
-    how = f". To give a reason, comment {code('/contest REASON')}." if contest.reason == BUTTON_REASON else ""
-    return [f"**Contested by {code(contest.login)}** at {format_time(contest.at)}: {prose(contest.reason)}{how}"]
 
 
 def _review_request_note(requested: RequestedReviews) -> str:

@@ -173,8 +173,12 @@ def headline(verdict: Verdict, dossier: Dossier) -> str:
             why = ONLY_WORDING if kind is JudgeKind.HEURISTIC else solved
             line = f"{'Would have accepted' if would else 'Accepted'}{bare}: {why}"
         case Reject():
-            outcome = "Would have rejected" if would else "Rejected"
-            line = f"{outcome}{bare}: {category_phrase(verdict.category)}{_first_place(verdict)}"
+            outcome, where = "Would have rejected" if would else "Rejected", ""
+            if verdict.evidence:
+                where = f" at {fit_end(one_line(verdict.evidence[0].location), PLACE_BYTES)}"
+            elif unmet := [criterion for criterion in verdict.criteria if criterion.status in UNMET_STATUSES]:
+                where = f", {fit(one_line(unmet[0].id), PLACE_BYTES)} is {STATUS_PHRASES[unmet[0].status]}"
+            line = f"{outcome}{bare}: {category_phrase(verdict.category)}{where}"
         case Abstain():
             line = f"Not judged: {not_judged_phrase(verdict, dossier)}"
         case _:
@@ -194,13 +198,6 @@ def criterion_texts(dossier: Dossier, most_bytes: int) -> dict[str, str]:
         criterion.id: fit(one_line(criterion.text), INFERRED_BYTES if criterion.inferred else most_bytes)
         for criterion in asked
     }
-
-
-def _first_place(verdict: Reject) -> str:
-    if verdict.evidence:
-        return f" at {fit_end(one_line(verdict.evidence[0].location), PLACE_BYTES)}"
-    unmet = next((criterion for criterion in verdict.criteria if criterion.status in UNMET_STATUSES), None)
-    return f", {fit(one_line(unmet.id), PLACE_BYTES)} is {STATUS_PHRASES[unmet.status]}" if unmet else ""
 
 
 def not_judged_phrase(verdict: Abstain, dossier: Dossier) -> str:

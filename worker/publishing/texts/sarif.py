@@ -170,8 +170,13 @@ def _result(result: SarifResult, texts: _Texts, seen: Counter[str]) -> dict[str,
     key = "\0".join((result.rule, result.path, result.text if line is None else line.strip()))
     mark = hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:16]
     seen[mark] += 1
+    parts = result.path.split("/")  # a path that leads out of the repository is quoted as a single file name
+    slash = "/" if all(parts) and ".." not in parts else ""
     location = {
-        "artifactLocation": {"uri": _address(result.path), "uriBaseId": SOURCE_ROOT},
+        "artifactLocation": {
+            "uri": quote(result.path, safe=slash, errors="surrogatepass"),
+            "uriBaseId": SOURCE_ROOT,
+        },
         "region": _region(result, texts),
     }
     return {
@@ -181,12 +186,6 @@ def _result(result: SarifResult, texts: _Texts, seen: Counter[str]) -> dict[str,
         "locations": [{"physicalLocation": location}],
         "partialFingerprints": {"primaryLocationLineHash": f"{mark}:{seen[mark]}"},
     }
-
-
-def _address(path: str) -> str:
-    """A path within the repository: one that leads out of it is quoted as a single file name."""
-    parts = path.split("/")
-    return quote(path, safe="/" if all(parts) and ".." not in parts else "", errors="surrogatepass")
 
 
 def _region(result: SarifResult, texts: _Texts) -> dict[str, int]:
