@@ -173,11 +173,11 @@ def headline(verdict: Verdict, dossier: Dossier) -> str:
             why = ONLY_WORDING if kind is JudgeKind.HEURISTIC else solved
             line = f"{'Would have accepted' if would else 'Accepted'}{bare}: {why}"
         case Reject():
-            outcome, where = "Would have rejected" if would else "Rejected", ""
+            outcome = "Would have rejected" if would else "Rejected"
+            unmet = next((criterion for criterion in verdict.criteria if criterion.status in UNMET_STATUSES), None)
+            where = f", {fit(one_line(unmet.id), PLACE_BYTES)} is {STATUS_PHRASES[unmet.status]}" if unmet else ""
             if verdict.evidence:
                 where = f" at {fit_end(one_line(verdict.evidence[0].location), PLACE_BYTES)}"
-            elif unmet := [criterion for criterion in verdict.criteria if criterion.status in UNMET_STATUSES]:
-                where = f", {fit(one_line(unmet[0].id), PLACE_BYTES)} is {STATUS_PHRASES[unmet[0].status]}"
             line = f"{outcome}{bare}: {category_phrase(verdict.category)}{where}"
         case Abstain():
             line = f"Not judged: {not_judged_phrase(verdict, dossier)}"
