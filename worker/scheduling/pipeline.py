@@ -122,11 +122,17 @@ class StatusReporter(Protocol):
     def close(self, request: JudgeRequest, *, is_over: bool) -> None: ...
 
 
-class NullStatusReporter(StatusReporter):
+class NullStatusReporter:
     """Shows nothing, and still detects a newer head."""
 
     def __init__(self, source: PullSource) -> None:
         self._source = source
+
+    def begin(self, request: JudgeRequest, head_sha: Sha) -> None: ...
+
+    def show_skipped(self, request: JudgeRequest, head_sha: Sha, content: CheckContent) -> None: ...
+
+    def wait_for_ci(self, request: JudgeRequest, head_sha: Sha, wait: CiWait) -> None: ...
 
     def find_newer_head(
         self,
@@ -147,6 +153,10 @@ class NullStatusReporter(StatusReporter):
         again_at: datetime | None,  # noqa: ARG002
     ) -> bool:
         return True
+
+    def show_decision(self, request: JudgeRequest, head_sha: Sha) -> None: ...
+
+    def close(self, request: JudgeRequest, *, is_over: bool) -> None: ...
 
 
 class AuthorNotifier(Protocol):

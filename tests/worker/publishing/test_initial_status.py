@@ -228,12 +228,16 @@ def test_a_verdict_that_we_forgot_of_is_not_greeted_away_and_its_check_is_known_
     assert store.checks().open_checks(pull()) == {}
 
 
+def greeted(store: Store) -> None:
+    store.pulls.record_initial_head(pull(), HEAD)
+
+
 @pytest.mark.parametrize(
     ("known", "told", "trigger"),
     [
         (judged_once, {"listed": (old_pull(1, NEWER),)}, Trigger.SWEEP),
-        (lambda store: store.pulls.record_initial_head(pull(), HEAD), {"listed": (old_pull(1, NEWER),)}, Trigger.SWEEP),
-        (lambda _: None, {"listed": (old_pull(1),), "is_closed": True}, None),
+        (greeted, {"listed": (old_pull(1, NEWER),)}, Trigger.SWEEP),
+        (Store.ping, {"listed": (old_pull(1),), "is_closed": True}, None),
     ],
     ids=["judged before the repository came back", "pushed to since it was greeted", "closed since it was listed"],
 )

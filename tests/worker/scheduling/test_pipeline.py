@@ -58,7 +58,12 @@ BENCH = JudgeContext(load_rubric(), load_prompt(), 0.0)
 
 def dependencies(source: RecordedSource, **changes: Any) -> JudgingDependencies:
     waits = CiWaitPolicy(timedelta(0), timedelta(0), None)
-    standard = {"source": source, "status": NullStatusReporter(source), "context": BENCH, "clock": SystemClock()}
+    standard: dict[str, Any] = {
+        "source": source,
+        "status": NullStatusReporter(source),
+        "context": BENCH,
+        "clock": SystemClock(),
+    }
     return JudgingDependencies(**{**standard, "ci_wait": waits, **changes})
 
 

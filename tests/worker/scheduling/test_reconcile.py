@@ -420,15 +420,15 @@ def test_one_that_went_into_another_base_before_assay_came_stays_greeted(book: B
     assert book.store.client.call("EXISTS", keys.pull(pull()).name) == 0
 
 
-@pytest.mark.parametrize(
-    "known",
-    [lambda book: book.store.pulls.request_judging(wish()), lambda book: judged_once(book.store)],
-    ids=["asked for", "judged"],
-)
+def asked_for(store: Store) -> None:
+    store.pulls.request_judging(wish())
+
+
+@pytest.mark.parametrize("known", [asked_for, judged_once])
 def test_what_is_older_than_the_installation_is_only_greeted_unless_it_was_asked_for_or_ever_judged(
-    book: Book, known: Callable[[Book], object]
+    book: Book, known: Callable[[Store], None]
 ) -> None:
-    known(book)
+    known(book.store)
     assert sweep(book, around(7, 1, 2, opened_at=NOW - timedelta(days=2))) == 2
     assert (book.greeted, [one.pull.number for one in book.wanted]) == ([2], [1])
 
