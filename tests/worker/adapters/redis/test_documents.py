@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from tests.worker.adapters.redis.played import AT, HEAD, NEWER, lifetime, on_record, pull, wish
-from tests.worker.adapters.redis.test_kept import judging
+from tests.worker.adapters.redis.test_kept import dependencies, judging
 from tests.worker.publishing.texts.samples import dossier
 from worker.adapters.redis import keys
 from worker.adapters.redis.records.documents import MOST_ANSWERS
@@ -22,23 +22,18 @@ from worker.domain.verdict.rubric import VersionedRubric
 from worker.dossier.assemble import complete_dossier
 from worker.dossier.config import config_of, with_last_good
 from worker.errors import RubricRefused
-from worker.judge.context import JudgeContext
 from worker.judge.rubric import (
     load_ci_check_rubric,
-    load_prompt,
     load_pull_request_rubric,
     load_rubric,
     shipped_rubrics,
 )
 from worker.scheduling.pipeline import (
     CiWaitPolicy,
-    JudgingDependencies,
-    NullStatusReporter,
     assemble,
     find_ci_wait,
     with_repository_wait,
 )
-from worker.scheduling.record import VerdictRecorder
 from worker.wiring.cli import RecordedSource
 
 OWN, OWNERS = ConfigOrigin.REPOSITORY, ConfigOrigin.ORGANISATION
@@ -141,18 +136,9 @@ def test_the_policy_of_a_dossier_is_the_files_and_a_recorded_one_stays() -> None
 
 def test_what_is_judged_has_the_files_policy_with_the_demoted_signals_in_it(store: Store) -> None:
     heard(store, having("signals: {stub_body: off}"))
-    source = RecordedSource(having("signals: {stub_body: x}"))
-    deps = JudgingDependencies(
-        source=source,
-        status=NullStatusReporter(source),
-        ledger=store.ledger,
-        recorder=VerdictRecorder(store.ledger, store.archive, store.events, judging(store).lease),
-        context=JudgeContext(load_rubric(), load_prompt(), 0.0),
-        clock=SystemClock(),
-        ci_wait=CiWaitPolicy(timedelta(0), timedelta(0), None),
-        demoted_signals=frozenset({"stub_body", "test_empty"}),
-        configs=store.configs,
-    )
+    recorded = dependencies(store, having("signals: {stub_body: x}"), judging(store).lease)
+    demoted = frozenset({"stub_body", "test_empty"})
+    deps = replace(recorded, demoted_signals=demoted, configs=store.configs)
     assembled = assemble(wish(), deps)
     assert config_of(assembled).policy.signals == {"stub_body": "off"}
     assert assembled.policy == Policy(signals={"stub_body": "off", "test_empty": "suspicion"}, accept_alone=False)

@@ -30,7 +30,7 @@ from worker.clock import SystemClock
 from worker.domain.dossier import ConfigOrigin, Dossier
 from worker.domain.ids import EvalId, Fingerprint, hash_base
 from worker.domain.lifecycle.judging import Finish
-from worker.domain.lifecycle.work import LeasedJob
+from worker.domain.lifecycle.work import LeasedJob, PullRequestLease
 from worker.domain.verdict.audit import AuditRecord, JudgeSettings, Stage, Step
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.errors import LeaseLost, Unreadable
@@ -163,21 +163,25 @@ def test_an_opinion_is_kept_before_its_verdict_is_on_record_by_the_judge_that_ho
         kept(store, opinion)
 
 
-def test_what_was_judged_anew_is_on_record_and_no_judge_sees_it(store: Store) -> None:
-    taken = judging(store)
-    parent = appended(store, "e", taken.lease.fence)
-    appended(store, "f", taken.lease.fence, parent_eval_id=EvalId("e"))
-    source = RecordedSource(dossier())
-    deps = JudgingDependencies(
+def dependencies(store: Store, read: Dossier, lease: PullRequestLease) -> JudgingDependencies:
+    """What a judging of this recorded dossier needs."""
+    source = RecordedSource(read)
+    return JudgingDependencies(
         source=source,
         status=NullStatusReporter(source),
         ledger=store.ledger,
-        recorder=VerdictRecorder(store.ledger, store.archive, store.events, taken.lease),
+        recorder=VerdictRecorder(store.ledger, store.archive, store.events, lease),
         context=JudgeContext(load_rubric(), load_prompt(), 0.0),
         clock=SystemClock(),
         ci_wait=CiWaitPolicy(timedelta(0), timedelta(0), None),
     )
-    assert assemble(wish(), deps).ledger == (parent,)
+
+
+def test_what_was_judged_anew_is_on_record_and_no_judge_sees_it(store: Store) -> None:
+    lease = judging(store).lease
+    parent = appended(store, "e", lease.fence)
+    appended(store, "f", lease.fence, parent_eval_id=EvalId("e"))
+    assert assemble(wish(), dependencies(store, dossier(), lease)).ledger == (parent,)
 
 
 def test_beside_a_verdict_that_is_not_there_nothing_is_recorded(store: Store) -> None:

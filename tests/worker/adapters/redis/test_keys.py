@@ -1,7 +1,6 @@
 """Every key has one shape, and no two things share one."""
 
 from collections.abc import Callable
-from datetime import timedelta
 from fnmatch import fnmatchcase
 from inspect import signature
 from typing import cast
@@ -70,14 +69,6 @@ def test_the_key_of_a_pull_request_is_read_back() -> None:
 )
 def test_a_pattern_matches_its_keys(pattern: str, key: Key) -> None:
     assert fnmatchcase(key.name, pattern)
-
-
-def test_what_is_kept_for_a_while_is_kept_for_a_positive_one() -> None:
-    assert all(key.ttl is None or key.ttl > timedelta(0) for key in every_key())
-
-
-def test_the_ledger_stays_for_good() -> None:
-    assert keys.ledger(PULL).ttl is None
 
 
 def test_every_key_of_a_pull_request_begins_so_that_it_is_forgotten_with_its_repository() -> None:

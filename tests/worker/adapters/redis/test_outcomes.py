@@ -26,10 +26,9 @@ from tests.world.redis import Redis
 from worker.adapters.redis import keys
 from worker.adapters.redis.connection.client import find_server_time, text
 from worker.adapters.redis.store import Store, open_store
-from worker.domain.ids import hash_base
 from worker.domain.lifecycle.intake import IntakeOutcome as Taken
 from worker.domain.lifecycle.work import DuePullRequest
-from worker.domain.pull_request_events import PullRequestEventKind, hash_issue
+from worker.domain.pull_request_events import PullRequestEventKind
 from worker.domain.verdict.outcomes import Outcome, OutcomeKind
 from worker.domain.verdict.verdict import Abstain, Accept
 from worker.errors import LeaseLost
@@ -39,15 +38,6 @@ from worker.scheduling.outcomes import WholePullRequestJudge
 from worker.settings import Timing
 
 RUBRIC = load_pull_request_rubric()
-
-
-def test_a_pull_request_competes_from_its_first_verdict_on(store: Store) -> None:
-    for number in (1, 2):
-        store.outcomes.begin_submission(pull(number), "alice", hash_base("main"), (("acme/widgets", 9),))
-    issue = hash_issue("acme/widgets", 9)
-    assert store.outcomes.competing_pulls(pull(2), issue) == ()
-    assert store.outcomes.competing_pulls(pull(1), issue) == (pull(2),)
-    assert store.outcomes.competing_pulls(pull(2), issue) == ()
 
 
 def due_at(store: Store, number: int = 1) -> float | None:
