@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from pydantic import SecretStr
 
 from worker.adapters.redis import keys
-from worker.adapters.redis.connection.client import RedisClient, RedisRefused, items, text, whole
+from worker.adapters.redis.connection.client import RedisClient, RedisRefused, field_values, text, whole
 from worker.adapters.redis.connection.embedded_server import OLDEST_VERSION, FolderRole, open_embedded_server
 from worker.adapters.redis.connection.encryption import Codec, key_of, ring_of
 from worker.adapters.redis.judging.pull_requests import RedisPullRequests
@@ -280,11 +280,9 @@ class Store:
 
     def is_key_missing(self) -> bool:
         """Whether stored data may be encrypted with a key that is missing here."""
-        noted = items(self.client.call("HGETALL", keys.ENCRYPTION_KEYS.name))
+        started = field_values(self.client.call("HGETALL", keys.ENCRYPTION_KEYS.name))
         latest = time.time() - keys.QUARTER.total_seconds()
-        pairs = zip(noted[::2], noted[1::2], strict=True)
-        used = {text(key_id) for key_id, began in pairs if whole(began) >= latest}
-        return not used <= set(self.codec.key_ids)
+        return not {key_id for key_id, at in started.items() if whole(at) >= latest} <= set(self.codec.key_ids)
 
     def find_pending_work(self, call: str) -> "frozenset[PendingWork]":
         """Kinds of work that are due for the dispatcher, whose next dispatch *call* names."""

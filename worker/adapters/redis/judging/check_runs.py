@@ -10,7 +10,15 @@ from datetime import timedelta
 from typing import Final
 
 from worker.adapters.redis import keys
-from worker.adapters.redis.connection.client import RedisClient, find_server_run, items, read_json, text, whole
+from worker.adapters.redis.connection.client import (
+    RedisClient,
+    field_values,
+    find_server_run,
+    items,
+    read_json,
+    text,
+    whole,
+)
 from worker.adapters.redis.connection.transactions import Operation, RedisPart, Transaction, in_transaction, run
 from worker.adapters.redis.delayed_queue import postpone_item
 from worker.adapters.redis.judging.intake import milliseconds, remembered_keys
@@ -188,8 +196,8 @@ class RedisCheckRegistry(RedisPart):
         return tuple(head for head, check in self._unfinished(pull) if check == CREATION_STARTED)
 
     def _unfinished(self, pull: PullRef) -> Iterator[tuple[Sha, int]]:
-        flat = items(self._wire.call("HGETALL", keys.checks(pull).name))
-        return zip(map(text, flat[::2]), map(whole, flat[1::2]), strict=True)
+        open_checks = field_values(self._wire.call("HGETALL", keys.checks(pull).name))
+        return ((head, whole(check)) for head, check in open_checks.items())
 
     def list_overwritten_heads(self, pull: PullRef) -> tuple[Sha, ...]:
         """Heads whose reopening never completed and whose check run another process wrote since or meanwhile."""

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
 from worker.adapters.redis import keys
-from worker.adapters.redis.connection.client import Reply, items, member_scores, text, whole
+from worker.adapters.redis.connection.client import Reply, field_values, member_scores, text, whole
 from worker.adapters.redis.connection.transactions import Command, Operation, Transaction
 from worker.domain.ids import InstallationId
 from worker.domain.judge_request import PullRef
@@ -114,12 +114,11 @@ NO_PLACES: Final = (None,) * 5
 def parse_state(pull: PullRef, replies: list[Reply]) -> PullRequestState:
     """The state from the replies to `read_commands`; from the first alone without its places in the queues."""
     flat, lease, due, due_outside, opening, opening_outside = replies if len(replies) > 1 else [*replies, *NO_PLACES]
-    parts = [text(part) for part in items(flat)]
     fields: dict[str, Any] = {}
-    for stored, value in zip(parts[::2], parts[1::2], strict=True):
+    for stored, value in field_values(flat).items():
         if stored in BY_STORED_NAME:
             name, parse = BY_STORED_NAME[stored]
-            fields[name] = parse(value)
+            fields[name] = parse(text(value))
     outdated_by: str = fields.get("outdated_by", "")
     if outdated_by.endswith(REOPENING_MARK):
         fields |= {"outdated_by": outdated_by.removesuffix(REOPENING_MARK), "is_reopening": True}
@@ -149,8 +148,7 @@ VERSION_FIELDS: Final = ("v", "seq", "state", "fence", "token", "again")
 
 def expect_state(transaction: Transaction, pull: PullRef, stored: Reply) -> None:
     """Fail if the state, the first reply to `read_commands`, changes until the end."""
-    parts = items(stored)
-    fields = dict(zip(map(text, parts[::2]), parts[1::2], strict=True))
+    fields = field_values(stored)
     transaction.expect(("HMGET", keys.pull(pull).name, *VERSION_FIELDS), [fields.get(name) for name in VERSION_FIELDS])
 
 

@@ -20,6 +20,7 @@ from worker.adapters.redis.connection.client import (
     blob,
     find_server_time,
     items,
+    pairs,
     parse_reply,
     scan_keys,
     text,
@@ -245,6 +246,5 @@ def _parse_page(raw: bytes) -> StreamPage:
 def _parse_alien(entry: Reply) -> tuple[bytes, bytes, bytes]:
     """Parse an entry as Redis lists it. One that Assay did not write has no kind: its reader skips and counts it."""
     name, fields = items(entry)
-    parts = items(fields)
-    values = dict(zip(map(blob, parts[::2]), parts[1::2], strict=True))
+    values = {blob(name): value for name, value in pairs(fields)}
     return blob(name), blob(values.get(b"k", b"")), blob(values.get(b"j", b""))

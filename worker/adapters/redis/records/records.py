@@ -18,6 +18,7 @@ from worker.adapters.redis.connection.client import (
     blob,
     find_server_time,
     items,
+    pairs,
     read_json,
     read_json_or_none,
     scan_keys,
@@ -195,8 +196,7 @@ class RedisRecords(SealedPart):
 
     def _delete_events(self, mark: str) -> None:
         """Delete queued pull request events."""
-        notes = items(self._wire.call("HGETALL", PULL_REQUEST_EVENTS.texts.name))
-        for name, note in zip(notes[::2], notes[1::2], strict=True):
+        for name, note in pairs(self._wire.call("HGETALL", PULL_REQUEST_EVENTS.texts.name)):
             if mark in f"{text(note)},".replace("}", ","):
                 write_all(self._wire, *removal(PULL_REQUEST_EVENTS, text(name)))
 
@@ -248,8 +248,10 @@ class RedisRecords(SealedPart):
             for what, beginning in beginnings.items():
                 names[what] += [name for name in batch if name.startswith(beginning)]
         unique = {what: sorted(set(keys_found)) for what, keys_found in names.items()}
-        kept = keys.archived_evals(installation, repository).name
-        ids = self._eval_ids(kept, unique["ledger"])
+        kept, stream = keys.archived_evals(installation, repository).name, self._stream()
+        entered = [field for name in unique["ledger"] for field in items(self._wire.call("HKEYS", name))]
+        listed = items(self._wire.call("ZRANGE", kept, 0, -1))
+        ids = sorted({EvalId(text(eval_id)) for eval_id in (*listed, *entered)})
         blobs = {
             "dossier": self._there(keys.dossier(id_).name for id_ in ids),
             "audit": self._there(keys.audit(id_).name for id_ in ids),
@@ -257,27 +259,16 @@ class RedisRecords(SealedPart):
             "paused": self._there(iter([keys.pause(installation, repository).name])),
             "shelf": self._there(iter([keys.paused_heads(installation, repository).name])),
         }
-        published, evals = self._told(installation, repository), self._begun(installation, repository)
+        # An unreadable entry of the stream names no repository.
+        is_named = re.compile(rb'"repository_id"\s*:\s*%d\s*[,}]' % repository).search
+        published = tuple(entry.id for entry in stream.read(installation) if is_named(entry.raw))
+        of_pulls = beginnings["pull"].encode()
+        notes = pairs(self._wire.call("HGETALL", keys.OPEN_EVALUATIONS.name))
+        evals = tuple(text(name) for name, note in notes if blob(note).startswith(of_pulls))
         return RepositoryKeys(installation, repository, {**unique, **blobs}, published, evals)
-
-    def _told(self, installation: InstallationId, repository: RepositoryId) -> tuple[str, ...]:
-        """Stream entries that name the repository; an unreadable one names none."""
-        names = re.compile(rb'"repository_id"\s*:\s*%d\s*[,}]' % repository)
-        return tuple(entry.id for entry in self._stream().read(installation) if names.search(entry.raw))
 
     def _stream(self) -> Stream:
         return Stream(self._wire, timedelta(0), timedelta(0))
-
-    def _begun(self, installation: InstallationId, repository: RepositoryId) -> tuple[str, ...]:
-        beginning = keys.prefix("pull", installation, repository).encode()
-        notes = items(self._wire.call("HGETALL", keys.OPEN_EVALUATIONS.name))
-        pairs = zip(notes[::2], notes[1::2], strict=True)
-        return tuple(text(name) for name, note in pairs if blob(note).startswith(beginning))
-
-    def _eval_ids(self, kept: str, ledgers: Sequence[str]) -> list[EvalId]:
-        listed = items(self._wire.call("ZRANGE", kept, 0, -1))
-        entered = [field for name in ledgers for field in items(self._wire.call("HKEYS", name))]
-        return sorted({EvalId(text(eval_id)) for eval_id in (*listed, *entered)})
 
     def _there(self, names: Iterator[str]) -> list[str]:
         return [name for name in names if whole(self._wire.call("EXISTS", name))]
