@@ -76,10 +76,7 @@ def test_ci_that_sets_commit_statuses_is_waited_for_told_and_wakes_like_one_with
 
 
 def test_green_ci_is_told_to_the_judge(world: World) -> None:
-    world.repository(PROJECT)
-    world.model.answers(accept(RETRY_AT))
-    pull = world.agent.opens(RETRY, ci={"unit tests": "success", "lint": "skipped"})
-    world.settles()
+    pull = world.opened(accept(RETRY_AT), ci={"unit tests": "success", "lint": "skipped"})
 
     assert pull.check.conclusion == "success"
     assert "unit tests" in world.model.asked[0].text

@@ -42,17 +42,13 @@ def tries(world: World) -> int:
 
 
 def rejected(world: World) -> Pull:
-    world.model.answers(reject("weak_test", RETRY_AT))
-    pull = world.agent.opens(RETRY)
-    world.settles()
+    pull = world.opened(reject("weak_test", RETRY_AT))
     assert pull.check.conclusion == "failure"
     return pull
 
 
 def mended(world: World, pull: Pull) -> None:
-    world.model.answers(accept(RETRY_AT))
-    world.agent.pushes(pull, BETTER)
-    world.settles()
+    world.pushed(pull, BETTER, accept(RETRY_AT))
     assert pull.check.conclusion == "success"
 
 
@@ -100,9 +96,7 @@ def test_where_code_scanning_is_off_the_next_check_says_so_until_it_is_on(world:
         assert "code scanning is not enabled for this repository" in pull.text
         assert [one["results"] for one in uploads(world)] == [[]]
 
-        world.model.answers(accept(RETRY_AT))
-        world.agent.pushes(pull, {"notes.md": "Retried thrice.\n"})
-        world.settles()
+        world.pushed(pull, {"notes.md": "Retried thrice.\n"}, accept(RETRY_AT))
     assert "SARIF" not in pull.text
 
 

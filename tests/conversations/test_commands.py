@@ -21,9 +21,7 @@ from worker.domain.ids import InstallationId
 def rejected(world: World) -> Pull:
     """A pull request whose first verdict is a reject."""
     world.repository(PROJECT)
-    world.model.answers(reject("weak_test", RETRY_AT))
-    pull = world.agent.opens(RETRY)
-    world.settles()
+    pull = world.opened(reject("weak_test", RETRY_AT))
     assert pull.check.conclusion == "failure"
     return pull
 
@@ -32,8 +30,7 @@ def unjudged(world: World) -> Pull:
     """A pull request that could not be judged: the model refused our key."""
     world.repository(PROJECT)
     world.model.fails(401)
-    pull = world.agent.opens(RETRY)
-    world.settles()
+    pull = world.opened()
     assert pull.check.conclusion == "action_required"
     return pull
 
@@ -51,9 +48,7 @@ def reactions(world: World, comment: Comment) -> list[tuple[str, str]]:
 
 def test_rejudge_by_somebody_who_may_write_is_seen_and_judged(world: World) -> None:
     pull = unjudged(world)
-    world.model.answers(accept(RETRY_AT))
-    comment = world.bob.comments(pull, "Nothing wrong there.\n\n/rejudge\n")
-    world.settles()
+    comment = world.commented(pull, "Nothing wrong there.\n\n/rejudge\n", accept(RETRY_AT))
 
     assert pull.check.conclusion == "success"
     assert len(pull.checks_of(pull.head)) == 1
@@ -63,8 +58,7 @@ def test_rejudge_by_somebody_who_may_write_is_seen_and_judged(world: World) -> N
 def test_pain_24_a_stranger_spends_nothing_and_a_maintainer_commands_on_a_bots_pull_request(world: World) -> None:
     pull = rejected(world)
     first = world.mallory.comments(pull, "/rejudge")
-    second = world.mallory.comments(pull, "/rejudge")
-    world.settles()
+    second = world.commented(pull, "/rejudge", by=world.mallory)
 
     assert [reactions(world, one) for one in (first, second)] == [[("assay[bot]", "-1")]] * 2
     assert pull.answers == [
@@ -72,9 +66,7 @@ def test_pain_24_a_stranger_spends_nothing_and_a_maintainer_commands_on_a_bots_p
     ]
     assert len(world.model.asked) == 1
 
-    world.model.answers(accept(RETRY_AT))
-    forced = world.bob.comments(pull, "/rejudge force")
-    world.settles()
+    forced = world.commented(pull, "/rejudge force", accept(RETRY_AT))
     assert reactions(world, forced) == [("assay[bot]", "eyes")]
     assert pull.check.conclusion == "success"
 
@@ -82,19 +74,15 @@ def test_pain_24_a_stranger_spends_nothing_and_a_maintainer_commands_on_a_bots_p
 def test_pain_09_an_empty_commit_brings_the_verdict_back_and_only_force_asks_again(world: World) -> None:
     pull = rejected(world)
     first = pull.verdict["eval_id"]
-    world.agent.pushes(pull, {})
-    world.settles()
+    world.pushed(pull, {})
     assert (pull.verdict["carried_from"], pull.verdict["judge_cost_usd"]) == (first, "0")
     assert len(world.model.asked) == 1
 
-    world.model.answers(accept(RETRY_AT))
-    world.bob.comments(pull, "/rejudge force")
-    world.settles()
+    world.commented(pull, "/rejudge force", accept(RETRY_AT))
     assert (pull.check.conclusion, pull.verdict["carried_from"]) == ("success", None)
     assert len(world.model.asked) == 2
 
-    world.bob.comments(pull, "/rejudge")
-    world.settles()
+    world.commented(pull, "/rejudge")
     assert pull.verdict["carried_from"] is not None, "what force asked for is done"
     assert len(world.model.asked) == 2
 
@@ -103,8 +91,7 @@ def test_pain_25_an_override_is_of_one_commit_by_name_and_reason_and_gone_on_the
     pull = rejected(world)
     verdict = pull.verdict
     refused = world.bob.comments(pull, "/override The fix is urgent.")
-    taken = world.alice.comments(pull, "/override The fix is *urgent*,\nsee @bob.")
-    world.settles()
+    taken = world.commented(pull, "/override The fix is *urgent*,\nsee @bob.", by=world.alice)
 
     assert (reactions(world, refused), reactions(world, taken)) == ([("assay[bot]", "-1")], [("assay[bot]", "eyes")])
     check = pull.check
@@ -119,8 +106,7 @@ def test_pain_25_an_override_is_of_one_commit_by_name_and_reason_and_gone_on_the
     assert told.startswith(f"A maintainer overrode the verdict on `{pull.head[:12]}`. Nothing is left to do here.")
 
     overridden = pull.head
-    world.agent.pushes(pull, {})
-    world.settles()
+    world.pushed(pull, {})
     assert (pull.check.conclusion, pull.verdict["carried_from"]) == ("failure", verdict["eval_id"])
 
     world.agent.goes_back(pull, overridden)
@@ -146,10 +132,8 @@ NO_COMMANDS = (
 @pytest.mark.slow
 def test_what_is_overridden_stays_so_whatever_other_checks_do(world: World) -> None:
     here = world.repository(PROJECT)
-    pull = world.agent.opens(RETRY, ci={"unit": "failure"})
-    world.settles()
-    world.alice.comments(pull, "/override we ship today")
-    world.settles()
+    pull = world.opened(ci={"unit": "failure"})
+    world.commented(pull, "/override we ship today", by=world.alice)
     asked = len(world.github.requests(here.name))
     for conclusion in ("neutral", "success"):
         here.reports_ci(pull.head, "lint", conclusion)
@@ -172,8 +156,7 @@ def test_what_only_looks_like_a_command_is_none(world: World) -> None:
 @pytest.mark.slow
 def test_a_bot_gives_no_commands(world: World) -> None:
     pull = rejected(world)
-    comment = world.agent.comments(pull, "/rejudge")
-    world.settles()
+    comment = world.commented(pull, "/rejudge", by=world.agent)
 
     assert reactions(world, comment) == []
     assert len(world.model.asked) == 1
@@ -215,7 +198,6 @@ def test_a_fork_is_judged_and_its_rerun_button_works_too(world: World) -> None:
 
 @pytest.mark.slow
 def test_rejudge_while_judging_is_not_lost(world: World) -> None:
-    world.repository(PROJECT)
     late = world.model.thinks_about({"no": "verdict"})
     world.model.answers({"still": "none"}).answers(accept(RETRY_AT))
     pull = world.agent.opens(RETRY)
@@ -243,16 +225,13 @@ def test_a_command_of_somebody_whose_permission_cannot_be_asked_is_asked_again_l
 @pytest.mark.slow
 def test_a_contest_is_judged_anew_with_its_reason_and_told_when_it_was_right(world: World) -> None:
     pull = rejected(world)
-    world.model.answers(accept(RETRY_AT))
-    world.bob.comments(pull, "/contest The test *does* cover it: see `test_retry`.")
-    world.settles()
+    world.commented(pull, "/contest The test *does* cover it: see `test_retry`.", accept(RETRY_AT))
 
     assert "The test does cover it: see test_retry." in world.model.asked[-1].text
     assert pull.check.conclusion == "success"
     assert "Contested by `bob`" in pull.text
     assert outcomes(world, pull) == ["contest", "contest_upheld"]
-    world.bob.comments(pull, "/rejudge")
-    world.settles()
+    world.commented(pull, "/rejudge")
     assert len(world.model.asked) == 2
 
 
@@ -260,8 +239,7 @@ def test_a_contest_is_judged_anew_with_its_reason_and_told_when_it_was_right(wor
 def test_a_contest_that_nobody_could_judge_does_not_stand_in_the_way_of_those_who_ask_again(world: World) -> None:
     pull = rejected(world)
     world.model.fails(401)
-    world.bob.comments(pull, "/contest It is covered.")
-    world.settles()
+    world.commented(pull, "/contest It is covered.")
     assert pull.check.title == "Not judged: the judge could not be reached"
 
     world.model.answers(accept(RETRY_AT))
@@ -274,11 +252,8 @@ def test_a_contest_that_nobody_could_judge_does_not_stand_in_the_way_of_those_wh
 @pytest.mark.slow
 def test_a_person_decides_about_what_a_contest_left_to_them_and_nobody_is_asked_again(world: World) -> None:
     world.repository({**PROJECT, "CODEOWNERS": "* @bob\n"})
-    world.model.answers(reject("weak_test", RETRY_AT)).answers(cannot_tell())
-    pull = world.agent.opens(RETRY)
-    world.settles()
-    world.alice.comments(pull, "/contest It is covered.")
-    world.settles()
+    pull = world.opened(reject("weak_test", RETRY_AT), cannot_tell())
+    world.commented(pull, "/contest It is covered.", by=world.alice)
     assert pull.check.title == "Not judged: a person has to decide"
 
     world.bob.reviews(pull, "APPROVE")
@@ -291,8 +266,7 @@ def test_needs_a_person_has_a_way_back(world: World) -> None:
     config = {".github/assay.yml": "review:\n  label: needs-a-person\n"}
     here = world.repository({**PROJECT, **config, "CODEOWNERS": "* @alice\n*.bin @bob @mallory\n"})
     world.model.decides(lambda _: accept(RETRY_AT))
-    pull = world.agent.opens({**RETRY, "data.bin": {"base64": "AAECAwQFBgc="}})
-    world.settles()
+    pull = world.opened(files={**RETRY, "data.bin": {"base64": "AAECAwQFBgc="}})
     assert (pull.check.conclusion, pull.verdict["abstain_reason"]) == ("action_required", "too_large")
     assert (sorted(pull.reviewers), pull.labels) == (["alice", "bob"], ["needs-a-person"])
     verdict = pull.verdict
@@ -305,8 +279,7 @@ def test_needs_a_person_has_a_way_back(world: World) -> None:
     assert pull.check[1:] == ("neutral", "Decided by @bob: approved")
     assert pull.verdict == verdict
 
-    world.agent.pushes(pull, {"data.bin": {"base64": "AAECAwQFBgcI"}})
-    world.settles()
+    world.pushed(pull, {"data.bin": {"base64": "AAECAwQFBgcI"}})
     assert pull.check.conclusion == "action_required", "a review is of one commit"
     asked = [one["path"].rpartition("/")[2] for one in world.github.requests(here.name) if one["method"] == "POST"]
     assert asked.count("labels") == 1, "once"
@@ -320,9 +293,7 @@ def test_what_github_says_to_asking_a_person_changes_nothing_about_the_verdict(
     asks = {"CODEOWNERS": "* @bob\n", ".github/assay.yml": "review:\n  label: needs-review\n"}
     world.repository({**PROJECT, **asks})
     world.github.fault(f"POST .*/{what}$", status=status, body={"message": "Not taken"}, count=50)
-    world.model.answers(cannot_tell())
-    pull = world.agent.opens(RETRY)
-    world.settles()
+    pull = world.opened(cannot_tell())
     assert pull.check[1:] == ("action_required", "Not judged: a person has to decide")
     assert pull.reviewers == ([] if what == "requested_reviewers" else ["bob"])
 
@@ -331,8 +302,7 @@ def test_what_github_says_to_asking_a_person_changes_nothing_about_the_verdict(
 def test_an_approval_that_was_given_before_the_verdict_counts_where_a_person_has_to_decide(world: World) -> None:
     world.repository({**PROJECT, "CODEOWNERS": "* @bob\n"})
     world.model.decides(lambda _: accept(RETRY_AT))
-    pull = world.agent.opens({**RETRY, "data.bin": {"base64": "AAECAwQFBgc="}}, draft=True)
-    world.settles()
+    pull = world.opened(files={**RETRY, "data.bin": {"base64": "AAECAwQFBgc="}}, draft=True)
     world.bob.reviews(pull, "APPROVE")
     world.settles()
     assert pull.check.status == "queued"
@@ -351,8 +321,7 @@ def test_who_owns_another_branch_decides_nothing_about_main(world: World) -> Non
     here = world.repository({**PROJECT, "CODEOWNERS": "* @alice\n"})
     here.github.verb("push", repo=here.name, branch="below", files={"CODEOWNERS": "* @bob\n"}, **{"from": "main"})
     world.model.decides(lambda _: accept(RETRY_AT))
-    pull = world.agent.opens({**RETRY, "data.bin": {"base64": "AAECAwQFBgc="}})
-    world.settles()
+    pull = world.opened(files={**RETRY, "data.bin": {"base64": "AAECAwQFBgc="}})
     world.bob.retargets(pull, "below")
     world.settles()
     world.bob.reviews(pull, "APPROVE")
@@ -371,8 +340,7 @@ def test_who_owns_another_branch_decides_nothing_about_main(world: World) -> Non
 def test_a_decision_is_taken_back_by_dismissing_the_review_or_by_its_author(world: World) -> None:
     world.repository({**PROJECT, "CODEOWNERS": "* @bob\n"})
     world.model.decides(lambda _: accept(RETRY_AT))
-    pull = world.agent.opens({**RETRY, "data.bin": {"base64": "AAECAwQFBgc="}})
-    world.settles()
+    pull = world.opened(files={**RETRY, "data.bin": {"base64": "AAECAwQFBgc="}})
     verdict, asked, plain = pull.verdict, len(world.model.asked), pull.check
     review = world.bob.reviews(pull, "APPROVE")
     world.settles()
@@ -399,8 +367,7 @@ def test_a_typo_is_answered_once_its_mending_is_followed_and_bots_never_talk_for
     world.agent.comments(pull, "There is no command `/rejuge`.\n\n/rejuge")
     typo = world.bob.comments(pull, "/rejuge\nplease")
     again = world.bob.comments(pull, "/rejuge")
-    world.bob.comments(pull, "/retest\n/lgtm\n/label bug")
-    world.settles()
+    world.commented(pull, "/retest\n/lgtm\n/label bug")
     assert pull.answers == [
         "There is no command `/rejuge`. The nearest one is `/rejudge`; `/assay help` lists all of them."
     ]
@@ -460,24 +427,19 @@ def test_buttons_judge_again_and_contest_by_whoever_may(world: World) -> None:
 
 @pytest.mark.slow
 def test_judging_is_paused_by_a_comment_until_another_resumes_it(world: World) -> None:
-    world.repository(PROJECT)
     world.model.decides(lambda _: accept(RETRY_AT))
-    first = world.agent.opens(RETRY)
-    world.settles()
+    first = world.opened()
     world.bob.comments(first, "/assay pause")
-    world.alice.comments(first, "/assay pause for 2h a *release*")
-    world.settles()
+    world.commented(first, "/assay pause for 2h a *release*", by=world.alice)
     assert {one.split(" until ")[0] for one in first.answers} == {
         "`/assay pause [for 2h] [REASON]` is for people with the role maintain or admin in this repository. `bob` has write.",
         "Judging is paused in this repository",
     }
-    world.agent.pushes(first, {"upload.py": RETRY["upload.py"].replace("range(3)", "range(4)")})
-    world.settles()
+    world.pushed(first, {"upload.py": RETRY["upload.py"].replace("range(3)", "range(4)")})
     assert first.check.conclusion == "neutral"
     assert "alice" in first.text
 
-    world.alice.comments(first, "/assay resume")
-    world.settles()
+    world.commented(first, "/assay resume", by=world.alice)
     assert first.check.conclusion == "success"
 
 
@@ -494,8 +456,7 @@ def test_where_the_app_may_not_write_commands_work_all_the_same(world: World) ->
     world.repository({**PROJECT, "CODEOWNERS": "* @bob\n"})
     world.model.decides(lambda _: accept(RETRY_AT))
     refuse(world, "requested_reviewers")
-    pull = world.agent.opens({**RETRY, "data.bin": {"base64": "AAECAwQFBgc="}})
-    world.settles()
+    pull = world.opened(files={**RETRY, "data.bin": {"base64": "AAECAwQFBgc="}})
     assert pull.check.conclusion == "action_required"
     assert "it needs *Pull requests: write*" in pull.text
 
@@ -523,8 +484,7 @@ def test_who_chose_comments_without_reactions_is_obeyed_and_answered_and_no_reac
     world = another_world({"ASSAY_REACTIONS": "0"})
     pull = rejected(world)
     assert len(comments(world)) == 1, "the agent is told"
-    world.mallory.comments(pull, "/rejudge")
-    world.settles()
+    world.commented(pull, "/rejudge", by=world.mallory)
     assert pull.answers == [
         "`/rejudge` is for people with the role write, maintain or admin in this repository. `mallory` has read."
     ]
@@ -543,14 +503,10 @@ def test_who_chose_comments_without_reactions_is_obeyed_and_answered_and_no_reac
 def test_who_chose_reactions_without_comments_sees_the_sign_alone_and_nobody_is_asked(another_world: Open) -> None:
     world = another_world({"ASSAY_COMMENTS": "0"})
     world.repository({**PROJECT, "CODEOWNERS": "* @bob\n", ".github/assay.yml": "review:\n  label: needs-review\n"})
-    world.model.answers(reject("weak_test", RETRY_AT))
-    pull = world.agent.opens(RETRY)
-    world.settles()
+    pull = world.opened(reject("weak_test", RETRY_AT))
     assert pull.check.conclusion == "failure"
     refused, typo = world.mallory.comments(pull, "/rejudge"), world.bob.comments(pull, "/rejuge")
-    world.model.answers(cannot_tell())
-    taken = world.bob.comments(pull, "/rejudge force")
-    world.settles()
+    taken = world.commented(pull, "/rejudge force", cannot_tell())
 
     assert [reactions(world, one) for one in (refused, typo, taken)] == [
         [("assay[bot]", "-1")],
@@ -566,8 +522,7 @@ def test_who_chose_reactions_without_comments_sees_the_sign_alone_and_nobody_is_
 @pytest.mark.slow
 def test_an_override_of_a_commit_that_could_not_be_judged_asks_nobody(world: World) -> None:
     pull = unjudged(world)
-    world.alice.comments(pull, "/override The model is down.")
-    world.settles()
+    world.commented(pull, "/override The model is down.", by=world.alice)
     assert pull.check[1:] == ("neutral", "Overridden by @alice: The model is down.")
     pull.press_rerun()
     world.settles()
@@ -579,8 +534,7 @@ def test_an_override_of_a_commit_that_could_not_be_judged_asks_nobody(world: Wor
 def test_an_override_is_told_by_show_and_history(world: World) -> None:
     pull = rejected(world)
     eval_id = pull.verdict["eval_id"]
-    world.alice.comments(pull, "/override A hotfix.")
-    world.settles()
+    world.commented(pull, "/override A hotfix.", by=world.alice)
 
     told = run(world.product.environment, "show", eval_id).stdout
     assert "Overridden by @alice at " in told
@@ -591,13 +545,11 @@ def test_an_override_is_told_by_show_and_history(world: World) -> None:
 def test_the_only_maintainer_may_override_their_own_pull_request_and_it_is_titled_and_counted_as_such(
     world: World,
 ) -> None:
-    world.repository(PROJECT)
-    world.model.answers(reject("weak_test", RETRY_AT))
-    pull = world.alice.opens(RETRY, message="Retry\n\nCo-Authored-By: Claude <noreply@anthropic.com>")
-    world.settles()
+    pull = world.opened(
+        reject("weak_test", RETRY_AT), by=world.alice, message="Retry\n\nCo-Authored-By: Claude <noreply@anthropic.com>"
+    )
     assert pull.check.conclusion == "failure"
-    world.alice.comments(pull, "/override the test is good enough for now")
-    world.settles()
+    world.commented(pull, "/override the test is good enough for now", by=world.alice)
     assert pull.check.title == "Overridden by @alice, the author: the test is good enough for now"
     assert pull.check.conclusion == "neutral"
     assert [one["outcome"] for one in told(world, pull, "outcome.recorded")] == ["own_override"]

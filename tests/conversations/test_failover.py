@@ -161,7 +161,6 @@ def test_nothing_counts_that_the_replica_lacks_where_it_has_to_have_it(
 def test_at_the_limit_of_its_memory_nothing_is_half_written_and_work_goes_on_afterwards(another_world: Open) -> None:
     world = another_world(SHORT)
     world.expected_errors = ("edis", "OOM")
-    world.repository(PROJECT)
     late = world.model.thinks_about(accept(RETRY_AT))
     world.model.decides(lambda _: accept(RETRY_AT))
     pull = world.agent.opens(RETRY)

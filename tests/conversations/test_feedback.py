@@ -29,9 +29,7 @@ def changes(world: World) -> list[str]:
 
 
 def rejected(world: World) -> Pull:
-    world.model.answers(reject("weak_test", RETRY_AT))
-    pull = world.agent.opens(RETRY)
-    world.settles()
+    pull = world.opened(reject("weak_test", RETRY_AT))
     assert pull.check.conclusion == "failure"
     return pull
 
@@ -50,8 +48,7 @@ def test_pain_13_an_agent_is_told_once_and_after_the_fix_that_nothing_is_left(wo
 
     world.model.answers(accept(RETRY_AT))
     written = len(changes(world))
-    world.agent.pushes(pull, BETTER)
-    world.settles()
+    world.pushed(pull, BETTER)
     assert changes(world)[written:] == ["AssayTell"], "once, by what asks for the newest head"
     [told] = comments(world)
     assert told.startswith(f"Assay accepted `{pull.head[:12]}`. Nothing is left to do here.")
@@ -78,10 +75,7 @@ def test_an_app_that_may_not_comment_judges_all_the_same(world: World) -> None:
 
 
 def test_people_are_not_told_unless_they_want_to(world: World) -> None:
-    world.repository(PROJECT)
-    world.model.answers(reject("weak_test", RETRY_AT))
-    pull = world.alice.opens(RETRY)
-    world.settles()
+    pull = world.opened(reject("weak_test", RETRY_AT), by=world.alice)
     assert (pull.check.conclusion, comments(world)) == ("failure", [])
 
 

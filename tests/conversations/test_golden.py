@@ -26,11 +26,9 @@ def test_what_a_conversation_leaves_in_redis_and_in_the_log(world: World, golden
     before = sum(bool(line.fields) for line in world.product.log.lines)
     repository = world.repository(PROJECT)
     issue = world.alice.writes_issue(*ISSUE)
-    pull = world.agent.opens(STUB, body=f"Closes #{issue.number}")
-    world.settles()
+    pull = world.opened(files=STUB, body=f"Closes #{issue.number}")
     assert pull.check.conclusion == "failure"
-    world.alice.comments(pull, "/override it is needed today")
-    world.settles()
+    world.commented(pull, "/override it is needed today", by=world.alice)
     world.alice.merges(pull)
     world.settles()
 

@@ -16,7 +16,6 @@ BETTER = {
 
 
 def test_a_push_while_judging_cancels_the_old_check_and_the_new_head_is_judged(world: World) -> None:
-    world.repository(PROJECT)
     late = world.model.thinks_about(reject("weak_test", RETRY_AT))
     world.model.answers(accept(RETRY_AT))
     pull = world.agent.opens(RETRY)
@@ -32,7 +31,6 @@ def test_a_push_while_judging_cancels_the_old_check_and_the_new_head_is_judged(w
 
 
 def test_a_force_push_while_judging_leaves_no_verdict_for_the_old_head(world: World) -> None:
-    world.repository(PROJECT)
     late = world.model.thinks_about(accept(RETRY_AT))
     pull = world.agent.opens(RETRY)
     old = pull.head
@@ -52,9 +50,7 @@ def test_a_push_that_is_told_after_a_newer_one_leaves_the_newer_one_the_head(wor
         return said["state"], said["superseded_by"]
 
     here = world.repository(PROJECT)
-    world.model.answers(accept(RETRY_AT))
-    pull = world.agent.opens(RETRY)
-    world.settles()
+    pull = world.opened(accept(RETRY_AT))
     world.github.verb("hooks", paused=True)
     second, third = [world.agent.pushes(pull, {"upload.py": step(times)}) for times in (4, 5)]
 
@@ -80,8 +76,7 @@ def test_a_push_that_is_told_after_a_newer_one_leaves_the_newer_one_the_head(wor
 def test_an_override_of_the_newest_commit_counts_though_an_older_one_was_told_of_last(world: World) -> None:
     here = world.repository(PROJECT)
     world.model.decides(lambda _: reject("weak_test", RETRY_AT))
-    pull = world.agent.opens(RETRY)
-    world.settles()
+    pull = world.opened()
     world.github.verb("hooks", paused=True)
     second, third = [world.agent.pushes(pull, {"upload.py": step(times)}) for times in (4, 5)]
     world.github.tells_of(here.name, third)
@@ -101,7 +96,6 @@ def step(times: int) -> str:
 
 @pytest.mark.slow
 def test_ten_pushes_in_a_row_end_in_one_verdict_for_the_last(world: World) -> None:
-    world.repository(PROJECT)
     world.model.decides(lambda _: accept(RETRY_AT))
     pull = world.agent.opens(RETRY)
     heads = [world.agent.pushes(pull, {f"note{number}.py": f"N = {number}\n"}) for number in range(10)]
@@ -114,7 +108,6 @@ def test_ten_pushes_in_a_row_end_in_one_verdict_for_the_last(world: World) -> No
 
 
 def test_a_pull_request_closed_while_judging_gets_no_verdict(world: World) -> None:
-    world.repository(PROJECT)
     late = world.model.thinks_about(accept(RETRY_AT))
     pull = world.agent.opens(RETRY)
     late.was_asked()
@@ -127,7 +120,6 @@ def test_a_pull_request_closed_while_judging_gets_no_verdict(world: World) -> No
 
 @pytest.mark.slow
 def test_a_reopened_pull_request_is_judged(world: World) -> None:
-    world.repository(PROJECT)
     late = world.model.thinks_about(accept(RETRY_AT))
     pull = world.agent.opens(RETRY)
     late.was_asked()
@@ -153,10 +145,7 @@ def restores_branch(world: World, pull: Pull, head: str) -> None:
 
 @pytest.mark.slow
 def test_a_branch_that_was_deleted_at_the_close_and_restored_brings_its_verdict_back_unpaid(world: World) -> None:
-    world.repository(PROJECT)
-    world.model.answers(accept(RETRY_AT))
-    pull = world.agent.opens(RETRY)
-    world.settles()
+    pull = world.opened(accept(RETRY_AT))
     head = pull.head
 
     world.alice.closes(pull)
@@ -167,14 +156,12 @@ def test_a_branch_that_was_deleted_at_the_close_and_restored_brings_its_verdict_
     world.settles()
     assert (pull.head, pull.check.conclusion, len(pull.checks_of(head))) == (head, "success", 1)
 
-    world.agent.pushes(pull, STUB)
-    world.settles()
+    world.pushed(pull, STUB)
     assert (pull.check.conclusion, len(pull.checks_of(pull.head))) == ("failure", 1), "and what follows is judged"
 
 
 @pytest.mark.slow
 def test_a_branch_that_was_deleted_while_it_was_judged_is_judged_once_it_is_restored(world: World) -> None:
-    world.repository(PROJECT)
     late = world.model.thinks_about(accept(RETRY_AT))
     pull = world.agent.opens(RETRY)
     late.was_asked()
@@ -195,10 +182,8 @@ def test_a_branch_that_was_deleted_while_it_was_judged_is_judged_once_it_is_rest
 
 @pytest.mark.slow
 def test_a_draft_is_judged_when_it_is_ready(world: World) -> None:
-    world.repository(PROJECT)
     pull = world.agent.opens(RETRY, draft=True)
-    world.agent.pushes(pull, BETTER)
-    world.settles()
+    world.pushed(pull, BETTER)
     assert pull.check.title == "Draft: judged when it is ready"
     assert world.model.asked == []
 
@@ -210,10 +195,7 @@ def test_a_draft_is_judged_when_it_is_ready(world: World) -> None:
 
 @pytest.mark.slow
 def test_a_head_with_the_same_content_keeps_its_verdict_at_no_cost(world: World) -> None:
-    world.repository(PROJECT)
-    world.model.answers(reject("weak_test", RETRY_AT))
-    pull = world.agent.opens(RETRY)
-    world.settles()
+    pull = world.opened(reject("weak_test", RETRY_AT))
     first = pull.verdict
     world.agent.pushes(pull, {}, "Nothing at all")
     world.settles()
@@ -225,10 +207,8 @@ def test_a_head_with_the_same_content_keeps_its_verdict_at_no_cost(world: World)
 
 @pytest.mark.slow
 def test_an_abstain_is_not_kept_for_the_same_content(world: World) -> None:
-    world.repository(PROJECT)
     world.model.fails(400)
-    pull = world.agent.opens(RETRY)
-    world.settles()
+    pull = world.opened()
     assert pull.verdict["abstain_reason"] == "judge_unavailable"
     world.model.answers(accept(RETRY_AT))
     world.agent.pushes(pull, {}, "Nothing at all")
@@ -239,11 +219,9 @@ def test_an_abstain_is_not_kept_for_the_same_content(world: World) -> None:
 
 @pytest.mark.slow
 def test_two_pull_requests_of_one_repository_have_a_check_each(world: World) -> None:
-    world.repository(PROJECT)
     world.model.decides(lambda _: accept(RETRY_AT))
     first = world.agent.opens(RETRY)
-    second = world.bob.opens(STUB, branch="other")
-    world.settles()
+    second = world.opened(files=STUB, by=world.bob, branch="other")
 
     assert [_conclusion(first), _conclusion(second)] == ["success", "failure"]
 

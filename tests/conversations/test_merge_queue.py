@@ -27,20 +27,15 @@ def answered(world: World, group: Group) -> Group:
 
 def accepted(world: World) -> tuple[Repository, Pull]:
     here = world.repository(PROJECT)
-    world.model.answers(accept(RETRY_AT))
-    pull = world.agent.opens(RETRY)
-    world.settles()
+    pull = world.opened(accept(RETRY_AT))
     assert pull.check.conclusion == "success"
     return here, pull
 
 
 def test_pain_01_two_accepted_pass_at_no_cost_and_a_rejected_one_is_named(world: World) -> None:
     here, pull = accepted(world)
-    other = world.agent.opens(ONLY_DOCUMENTATION, title="Document uploads", branch="words")
-    world.settles()
-    world.model.answers(reject("weak_test", "download.py:1"))
-    bad = world.agent.opens(MORE, branch="bad")
-    world.settles()
+    other = world.opened(files=ONLY_DOCUMENTATION, title="Document uploads", branch="words")
+    bad = world.opened(reject("weak_test", "download.py:1"), files=MORE, branch="bad")
     assert (other.check.conclusion, bad.check.conclusion) == ("success", "failure")
     asked = len(world.model.asked)
 
@@ -125,8 +120,7 @@ def test_a_group_that_names_no_pull_request_fails_closed(world: World) -> None:
 @pytest.mark.slow
 def test_a_persons_group_is_out_of_scope_at_once(world: World) -> None:
     here = world.repository({**PROJECT, ".github/assay.yml": "authors:\n  people: skip\n"})
-    pull = world.bob.opens(RETRY)
-    world.settles()
+    pull = world.opened(by=world.bob)
     assert pull.check.conclusion == "skipped"
     group = answered(world, here.queues(pull))
     assert group.check.conclusion == "skipped"
@@ -150,9 +144,7 @@ def test_a_group_waits_for_a_verdict_that_is_under_way(world: World) -> None:
 @pytest.mark.slow
 def test_an_override_counts_for_the_group_and_names_who(world: World) -> None:
     here = world.repository(PROJECT)
-    world.model.answers(reject("weak_test", RETRY_AT))
-    pull = world.agent.opens(RETRY)
-    world.settles()
+    pull = world.opened(reject("weak_test", RETRY_AT))
     world.alice.comments(pull, "/override we ship today")
     world.until(lambda: pull.check.conclusion == "neutral", "it is overridden")
 
@@ -165,9 +157,7 @@ def test_an_override_counts_for_the_group_and_names_who(world: World) -> None:
 @pytest.mark.slow
 def test_re_run_at_a_groups_check_answers_it_again(world: World) -> None:
     here = world.repository(PROJECT)
-    world.model.answers(reject("weak_test", RETRY_AT))
-    pull = world.agent.opens(RETRY)
-    world.settles()
+    pull = world.opened(reject("weak_test", RETRY_AT))
     group = answered(world, here.queues(pull))
     assert group.check.conclusion == "failure"
 
@@ -185,9 +175,7 @@ def test_an_issue_that_is_edited_while_a_group_is_judged_lets_nothing_pass_by_wh
 ) -> None:
     here = world.repository(PROJECT)
     issue = world.alice.writes_issue("Retry uploads", CRITERIA)
-    world.model.answers(accept(RETRY_AT))
-    pull = world.agent.opens(RETRY, body=f"Closes #{issue.number}")
-    world.settles()
+    pull = world.opened(accept(RETRY_AT), body=f"Closes #{issue.number}")
     assert pull.check.conclusion == "success"
 
     thinking = world.model.thinks_about(accept(RETRY_AT))

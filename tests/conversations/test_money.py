@@ -18,9 +18,7 @@ from tests.world.tester import World
 
 
 def solved(world: World, branch: str) -> Pull:
-    pull = world.agent.opens(RETRY, branch=branch)
-    world.settles()
-    return pull
+    return world.opened(branch=branch)
 
 
 @pytest.mark.slow
@@ -28,7 +26,6 @@ def test_a_day_that_is_almost_paid_out_is_said_and_at_its_end_facts_and_safe_cha
     another_world: Open,
 ) -> None:
     world = another_world({"ASSAY_TIER": "llm", "ASSAY_DAY_MAX_USD": "0.0100", "ASSAY_PR_MAX_USD": "1"})
-    world.repository(PROJECT)
     issue = world.alice.writes_issue(*ISSUE)
     world.model.answers(accept(RETRY_AT), input_tokens=90_000)
     first = solved(world, "first")
@@ -47,8 +44,7 @@ def test_a_day_that_is_almost_paid_out_is_said_and_at_its_end_facts_and_safe_cha
 
     stub = world.agent.opens(STUB, body=f"Closes #{issue.number}", branch="stub")
     said: Proposal = {"title": "Document how uploads work", "body": "Adds a sentence.", "branch": "words"}
-    words = world.agent.opens(ONLY_DOCUMENTATION, **said)
-    world.settles()
+    words = world.opened(files=ONLY_DOCUMENTATION, **said)
 
     assert (stub.check.conclusion, stub.verdict["category"]) == ("failure", "half_finished")
     assert words.check.conclusion == "success"
@@ -69,17 +65,12 @@ def test_a_strangers_fork_costs_nothing_until_an_account_with_write_access_asks(
     stub = world.mallory.opens_from_a_fork(STUB, branch="stub")
     world.settles()
     assert (stub.check.conclusion, stub.verdict["category"]) == ("failure", "half_finished"), "facts still reject"
-    world.mallory.comments(pull, "/rejudge")
-    world.settles()
+    world.commented(pull, "/rejudge", by=world.mallory)
     assert world.model.asked == []
 
-    world.model.answers(accept(RETRY_AT))
-    world.bob.comments(pull, "/rejudge")
-    world.settles()
+    world.commented(pull, "/rejudge", accept(RETRY_AT))
     assert pull.check.conclusion == "success"
-    world.model.answers(accept(RETRY_AT))
-    world.mallory.pushes(pull, {"note.md": "Retried.\n"})
-    world.settles()
+    world.pushed(pull, {"note.md": "Retried.\n"}, accept(RETRY_AT), by=world.mallory)
     assert pull.check.conclusion == "success", "who was vouched for once is judged from then on"
     assert len(world.model.asked) == 2
 
@@ -92,7 +83,6 @@ def test_a_strangers_fork_costs_nothing_until_an_account_with_write_access_asks(
 
 @pytest.mark.slow
 def test_a_writers_fork_is_judged_like_their_branch(world: World) -> None:
-    world.repository(PROJECT)
     world.model.answers(accept(RETRY_AT))
     pull = world.bob.opens_from_a_fork(RETRY)
     world.settles()
@@ -103,13 +93,11 @@ def test_a_writers_fork_is_judged_like_their_branch(world: World) -> None:
 def test_a_repository_can_be_paused_and_is_judged_when_it_goes_on(world: World) -> None:
     repository = world.repository(PROJECT)
     issue = world.alice.writes_issue(*ISSUE)
-    pull = world.agent.opens(ONLY_DOCUMENTATION, title="Document uploads", branch="words")
-    world.settles()
+    pull = world.opened(files=ONLY_DOCUMENTATION, title="Document uploads", branch="words")
     why = ("--until", "2h", "--reason", "load tests", "--by", "alice")
     paused = run(world.product.environment, "pause", repository.name, *why)
     assert (paused.returncode, paused.stdout.split(":")[0]) == (0, f"Judging is paused in {repository.name}")
-    pull = world.agent.opens(STUB, body=f"Closes #{issue.number}")
-    world.settles()
+    pull = world.opened(files=STUB, body=f"Closes #{issue.number}")
 
     assert pull.check[:2] == ("completed", "neutral")
     assert pull.check.title.startswith("Not judged: judging is paused until 20")
@@ -117,8 +105,7 @@ def test_a_repository_can_be_paused_and_is_judged_when_it_goes_on(world: World) 
     assert "Reason: load tests." in pull.text
     assert (pull.verdict["abstain_reason"], pull.verdict["findings"]) == ("paused", [])
     running = repository.starts_ci(pull.head, "test")
-    world.alice.comments(pull, "/rejudge")
-    world.settles()
+    world.commented(pull, "/rejudge", by=world.alice)
     assert pull.check.title.startswith("Not judged: judging is paused"), "nobody waits for CI to say that"
     running.finishes("success")
 

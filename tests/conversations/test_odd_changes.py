@@ -47,10 +47,7 @@ def naming(*paths: str) -> str:
 
 
 def test_strange_names_and_contents_are_read_and_judged(world: World) -> None:
-    world.repository(PROJECT)
-    world.model.answers(accept(RETRY_AT))
-    pull = world.agent.opens({**RETRY, **STRANGE}, body=naming(*STRANGE))
-    world.settles()
+    pull = world.opened(accept(RETRY_AT), files={**RETRY, **STRANGE}, body=naming(*STRANGE))
 
     assert not_read(pull) == []
     assert {path for path, file in STRANGE.items() if file is not None} <= set(pull.verdict["coverage"]["read"])
@@ -61,19 +58,16 @@ def test_a_diff_that_github_makes_in_no_time_is_put_together_from_the_files(worl
     here = world.repository(PROJECT)
     slow = {"message": "Server Error: Sorry, this diff is taking too long to generate."}
     world.github.fault(rf"GET /repos/{here.name}/pulls/\d+$", status=422, body=slow, count=50)
-    world.model.answers(accept(RETRY_AT))
-    pull = world.agent.opens(RETRY)
-    world.settles()
+    pull = world.opened(accept(RETRY_AT))
     world.github.clear_faults()
     assert (pull.check.conclusion, not_read(pull)) == ("success", [])
 
 
 @pytest.mark.parametrize("name", [path for path, file in STRANGE.items() if isinstance(file, str) and file])
 def test_a_place_in_a_file_with_a_strange_name_can_be_cited(world: World, name: str) -> None:
-    world.repository(PROJECT)
-    world.model.answers(reject("scope_creep", f"{name}:1", concern=f"{name} belongs to another task."))
-    pull = world.agent.opens({name: STRANGE[name]})
-    world.settles()
+    pull = world.opened(
+        reject("scope_creep", f"{name}:1", concern=f"{name} belongs to another task."), files={name: STRANGE[name]}
+    )
 
     assert pull.verdict["evidence"][0]["path"] == name
     assert pull.check_run["annotations"][0]["path"] == name
@@ -83,18 +77,13 @@ def test_a_changed_mode_alone_is_judged(world: World) -> None:
     world.repository(PROJECT)
     whole = {"path": "upload.py", "line": None, "end_line": None, "side": "head", "note": "now executable"}
     met = {"criteria": [{"id": "AC1", "status": "met", "evidence": [whole]}], "evidence": [whole]}
-    world.model.answers({**accept(), **met})
-    pull = world.agent.opens({"upload.py": {"text": UPLOAD, "mode": "100755"}})
-    world.settles()
+    pull = world.opened({**accept(), **met}, files={"upload.py": {"text": UPLOAD, "mode": "100755"}})
 
     assert pull.check.conclusion == "success"
 
 
 def test_a_rename_is_judged_as_one(world: World) -> None:
-    world.repository(PROJECT)
-    world.model.answers(accept("transfer.py:5"))
-    pull = world.agent.opens({"upload.py": None, "transfer.py": RETRY["upload.py"]})
-    world.settles()
+    pull = world.opened(accept("transfer.py:5"), files={"upload.py": None, "transfer.py": RETRY["upload.py"]})
 
     assert pull.check.conclusion == "success"
     assert "upload.py" in world.model.asked[0].text
@@ -110,10 +99,8 @@ def test_a_rename_is_judged_as_one(world: World) -> None:
     ids=["binary", "latin-1", "submodule"],
 )
 def test_what_cannot_be_read_is_named_and_never_passes_unread(world: World, path: str, file: dict[str, str]) -> None:
-    world.repository(PROJECT)
     world.model.decides(lambda _: accept(RETRY_AT))
-    pull = world.agent.opens({**RETRY, path: file}, body=naming(path))
-    world.settles()
+    pull = world.opened(files={**RETRY, path: file}, body=naming(path))
 
     if pull.check.conclusion == "success":
         assert path in pull.verdict["coverage"]["read"]
@@ -160,19 +147,14 @@ def test_a_diff_of_twenty_megabytes_is_too_large_and_says_which_file(world: Worl
 def test_a_secret_in_the_change_does_not_reach_the_model(world: World) -> None:
     world.repository(PROJECT)
     token = "ghp_" + "a1B2" * 9
-    world.model.answers(accept(RETRY_AT))
-    world.agent.opens({**RETRY, "deploy.py": f'TOKEN = "{token}"\n'}, body=naming("deploy.py"))
-    world.settles()
+    world.opened(accept(RETRY_AT), files={**RETRY, "deploy.py": f'TOKEN = "{token}"\n'}, body=naming("deploy.py"))
 
     assert token not in world.model.asked[0].text
 
 
 def test_what_is_stored_is_encrypted(world: World) -> None:
     canary = "canary_line_that_nobody_else_writes"
-    world.repository(PROJECT)
-    world.model.answers(accept(RETRY_AT))
-    pull = world.agent.opens({**RETRY, "mascot.py": f"{canary} = 1\n"}, body=naming("mascot.py"))
-    world.settles()
+    pull = world.opened(accept(RETRY_AT), files={**RETRY, "mascot.py": f"{canary} = 1\n"}, body=naming("mascot.py"))
     assert pull.check.conclusion == "success"
 
     stored = b"".join(path.read_bytes() for path in _files(world.redis.folder))
@@ -189,9 +171,7 @@ def test_a_text_that_its_parser_does_not_survive_is_judged_by_its_lines_and_take
     """Twelve kilobytes for which tree-sitter takes more than four gigabytes, and then ends its process."""
     world.expected_errors = ("a judge was killed",)
     world.repository(PROJECT)
-    world.model.answers(accept(RETRY_AT))
-    pull = world.agent.opens({**RETRY, "mascot.py": "/*\n" * 4_000}, body=naming("mascot.py"))
-    world.settles()
+    pull = world.opened(accept(RETRY_AT), files={**RETRY, "mascot.py": "/*\n" * 4_000}, body=naming("mascot.py"))
     assert pull.check.conclusion == "success"
     assert "mascot.py" in pull.verdict["coverage"]["read"]
     assert len(world.model.asked) == 1, "the first judging ended before it asked anybody"

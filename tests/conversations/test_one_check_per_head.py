@@ -11,18 +11,14 @@ from tests.world.tester import World
 def test_every_delivery_twice_is_one_check_and_one_question(world: World) -> None:
     world.github.verb("hooks", copies=2)
     world.repository(PROJECT)
-    world.model.answers(accept(RETRY_AT))
-    pull = world.agent.opens(RETRY)
-    world.settles()
+    pull = world.opened(accept(RETRY_AT))
 
     assert [one.conclusion for one in pull.checks_of(pull.head)] == ["success"]
 
 
 def test_a_redelivery_of_a_judged_event_judges_nothing(world: World) -> None:
     here = world.repository(PROJECT)
-    world.model.answers(accept(RETRY_AT))
-    pull = world.agent.opens(RETRY)
-    world.settles()
+    pull = world.opened(accept(RETRY_AT))
     [opened] = [one for one in world.github.state(here.name)["deliveries"] if one["action"] == "opened"]
     world.github.verb("redeliver", id=opened["id"])
     world.settles()
@@ -35,14 +31,12 @@ def test_a_redelivery_of_a_judged_event_judges_nothing(world: World) -> None:
 def test_a_lost_answer_to_creating_the_check_makes_no_second_one(world: World, kind: str) -> None:
     world.repository(PROJECT)
     world.github.fault("POST .*/check-runs$", kind=kind, after=True, ms=200)
-    pull = world.agent.opens(STUB)
-    world.settles()
+    pull = world.opened(files=STUB)
 
     assert [one.conclusion for one in pull.checks_of(pull.head)] == ["failure"]
 
 
 def test_a_lost_answer_to_the_verdict_is_repaired(world: World) -> None:
-    world.repository(PROJECT)
     late = world.model.thinks_about(accept(RETRY_AT))
     world.model.decides(lambda _: accept(RETRY_AT))
     pull = world.agent.opens(RETRY)
@@ -58,8 +52,7 @@ def test_a_lost_answer_to_the_verdict_is_repaired(world: World) -> None:
 def test_a_server_error_while_reading_is_tried_again(world: World, match: str) -> None:
     world.repository(PROJECT)
     world.github.fault(match, status=502)
-    pull = world.agent.opens(STUB)
-    world.settles()
+    pull = world.opened(files=STUB)
 
     assert pull.check.conclusion == "failure"
 
@@ -74,21 +67,16 @@ def test_a_pull_request_of_which_github_does_not_find_something_yet_is_judged_an
 ) -> None:
     world.repository(PROJECT)
     world.github.fault(match, status=status, body={"message": message}, count=count)
-    pull = world.agent.opens(STUB)
-    world.settles()
+    pull = world.opened(files=STUB)
 
     assert [one.conclusion for one in pull.checks_of(pull.head)] == ["failure"]
 
 
 @pytest.mark.slow
 def test_an_expired_installation_token_is_replaced(world: World) -> None:
-    world.repository(PROJECT)
-    pull = world.agent.opens(STUB)
-    world.settles()
+    pull = world.opened(files=STUB)
     world.github.verb("tokens/expire")
-    world.model.answers(accept(RETRY_AT))
-    world.agent.pushes(pull, RETRY)
-    world.settles()
+    world.pushed(pull, RETRY, accept(RETRY_AT))
 
     assert pull.check.conclusion == "success"
 
@@ -97,15 +85,13 @@ def test_an_expired_installation_token_is_replaced(world: World) -> None:
 def test_a_secondary_rate_limit_is_waited_out(world: World) -> None:
     world.repository(PROJECT)
     world.github.fault("POST /graphql", kind="secondary", retry_after=1)
-    pull = world.agent.opens(STUB)
-    world.settles()
+    pull = world.opened(files=STUB)
 
     assert pull.check.conclusion == "failure"
 
 
 @pytest.mark.slow
 def test_a_rate_limit_that_is_used_up_is_waited_out_until_its_reset(world: World) -> None:
-    world.repository(PROJECT)
     late = world.model.thinks_about(accept(RETRY_AT))
     pull = world.agent.opens(RETRY)
     late.was_asked()
@@ -123,8 +109,7 @@ def test_github_being_down_for_longer_than_is_waited_is_no_verdict(another_world
     world = another_world({"ASSAY_GITHUB_DELAY": "0.3", "ASSAY_GITHUB_OUTAGE": "1"})
     world.repository(PROJECT)
     world.github.fault("POST /graphql", status=502, count=500)
-    pull = world.agent.opens(STUB)
-    world.settles()
+    pull = world.opened(files=STUB)
     world.github.clear_faults()
 
     assert pull.check.conclusion == "action_required"
@@ -198,13 +183,11 @@ def test_a_verdict_takes_at_most_seven_requests_and_one_carried_over_four_howeve
     here = world.repository(PROJECT)
     world.model.answers(accept(RETRY_AT))
     more = {f"lib/part{number}.py": f"PART = {number}\n" for number in range(count - 2)} if count > 2 else {}
-    pull = world.agent.opens({**RETRY, **more} if count > 1 else {"upload.py": RETRY["upload.py"]})
-    world.settles()
+    pull = world.opened(files={**RETRY, **more} if count > 1 else {"upload.py": RETRY["upload.py"]})
     first = len(world.github.requests(here.name))
     assert first + 1 <= 7, "and one for the token"
 
-    world.agent.pushes(pull, {})
-    world.settles()
+    world.pushed(pull, {})
     assert pull.verdict["carried_from"]
     assert len(world.github.requests(here.name)) - first <= 4, "one that is carried over"
 
@@ -231,11 +214,9 @@ def test_the_check_is_there_before_any_judge_is(another_world: Open) -> None:
 def test_a_rate_limit_that_is_almost_used_up_is_told_with_the_time_and_waited_out(world: World) -> None:
     here = world.repository(PROJECT)
     world.model.decides(lambda _: accept(RETRY_AT))
-    pull = world.agent.opens(RETRY, draft=True)
-    world.settles()
+    pull = world.opened(draft=True)
     world.github.verb("rate", remaining=45, reset_in=8)
-    world.agent.pushes(pull, {"NOTES.md": "The check on this head tells what is left.\n"})
-    world.settles()
+    world.pushed(pull, {"NOTES.md": "The check on this head tells what is left.\n"})
     world.agent.marks_ready(pull)
     world.until(lambda: bool(here.checks) and "rate limit" in pull.check.title, "the check says that it waits")
     assert (pull.check.status, pull.check.title[:14]) == ("queued", "Waiting until ")
@@ -250,8 +231,7 @@ def test_an_outage_between_the_answer_and_the_check_costs_no_second_question(wor
     world.repository(PROJECT)
     world.model.answers(accept(RETRY_AT))
     world.github.fault("POST /graphql AssayHead", status=502, count=3)
-    pull = world.agent.opens(RETRY)
-    world.settles()
+    pull = world.opened()
 
     assert pull.check.conclusion == "success"
     assert len(world.model.asked) == 1

@@ -54,7 +54,6 @@ def lines_about(world: World, delivery: str) -> list[tuple[str, dict[str, Any]]]
 @pytest.mark.parametrize("grace_s", ["0", "30"], ids=["handed back", "finished"])
 def test_a_worker_told_to_stop_while_the_model_thinks_leaves_no_check_open(another_world: Open, grace_s: str) -> None:
     world = another_world(SHORT | {"ASSAY_STOP_GRACE": grace_s})
-    world.repository(PROJECT)
     thought = world.model.thinks_about(accept(RETRY_AT))
     world.model.decides(lambda _: accept(RETRY_AT))
     pull = world.agent.opens(RETRY)
@@ -99,8 +98,7 @@ def test_a_door_told_to_stop_still_takes_what_is_half_way_in_and_ends(another_wo
     world.product.start("serve")
     world.product.wait_until_ready()
     world.github.verb("hooks", url=world.product.webhooks)
-    pull = world.agent.opens(STUB)
-    world.settles()
+    pull = world.opened(files=STUB)
 
     assert pull.check.conclusion == "failure"
 
@@ -169,12 +167,10 @@ def test_the_version_before_and_this_one_work_side_by_side_and_back_again(
     world.product.kill("work")
     start(world, "work", version_before)
     pulls.append(world.agent.opens(stub(4), branch="back"))
-    world.alice.comments(pulls[0], "/rejudge")
-    world.settles()
+    world.commented(pulls[0], "/rejudge", by=world.alice)
     world.product.kill("work")
     world.product.start("work")
-    world.alice.comments(pulls[-1], "/rejudge")
-    world.settles()
+    world.commented(pulls[-1], "/rejudge", by=world.alice)
 
     assert [[one.conclusion for one in pull.checks_of(pull.head)] for pull in pulls] == [["failure"]] * 5
 
@@ -182,8 +178,7 @@ def test_the_version_before_and_this_one_work_side_by_side_and_back_again(
 def test_a_backup_that_is_restored_remembers_verdicts_and_judges_what_was_due(another_world: Open) -> None:
     world = another_world(SHORT)
     repository = world.repository(PROJECT)
-    known = world.agent.opens(stub(1), branch="known")
-    world.settles()
+    known = world.opened(files=stub(1), branch="known")
     world.product.kill("work")
     due = world.agent.opens(stub(2), branch="due")
     world.github.settle()
@@ -207,10 +202,7 @@ def test_a_backup_that_is_restored_remembers_verdicts_and_judges_what_was_due(an
 
 def test_a_check_that_was_opened_again_after_the_backup_does_not_stay_open(another_world: Open) -> None:
     world = another_world(SHORT | {"ASSAY_CATCH_UP": "0.5"})
-    world.repository(PROJECT)
-    world.model.answers(accept(RETRY_AT))
-    pull = world.agent.opens(RETRY)
-    world.settles()
+    pull = world.opened(accept(RETRY_AT))
     verdict = pull.verdict["eval_id"]
     backup = saved(world.redis)
     thought = world.model.thinks_about(accept(RETRY_AT))
@@ -251,9 +243,7 @@ def saved(redis: Redis) -> bytes:
 
 def test_a_pause_ends_by_itself_and_all_that_it_left_is_judged_then(another_world: Open) -> None:
     world = another_world({})
-    world.repository(PROJECT)
-    first = world.agent.opens(stub(9), branch="first")
-    world.settles()
+    first = world.opened(files=stub(9), branch="first")
     until = datetime.now(UTC) + timedelta(seconds=8)  # noqa: TID251 - a person reads the clock
     said = ("--until", until.isoformat(timespec="milliseconds"), "--reason", "moving the database", "--by", "olga")
     paused = run(world.product.environment, "pause", *said)
@@ -275,8 +265,7 @@ def test_a_repository_is_paused_before_anything_of_it_was_heard(world: World) ->
     name = world.repository(PROJECT).name
     paused = run(world.product.environment, "pause", name, "--reason", "not yet", "--by", "olga")
     assert (paused.returncode, paused.stdout.partition(":")[0]) == (0, f"Judging is paused in {name}")
-    first = world.agent.opens(stub(1))
-    world.settles()
+    first = world.opened(files=stub(1))
 
     assert first.check.conclusion == "neutral"
     assert first.verdict["signals"]["paused_name"] == "olga"
@@ -288,10 +277,7 @@ def test_a_repository_is_paused_before_anything_of_it_was_heard(world: World) ->
 
 def test_one_id_leads_from_the_delivery_through_every_process_to_the_check(another_world: Open) -> None:
     world = another_world({})
-    world.repository(PROJECT)
-    world.model.answers(accept(RETRY_AT))
-    pull = world.agent.opens(RETRY)
-    world.settles()
+    pull = world.opened(accept(RETRY_AT))
     found = re.search(r"Delivery `([0-9a-f-]{36})`", pull.text)
     assert found, pull.text
     told = lines_about(world, found[1])
@@ -306,9 +292,7 @@ def test_one_id_leads_from_the_delivery_through_every_process_to_the_check(anoth
 
 def test_figures_are_told_at_their_own_address_only(another_world: Open) -> None:
     world = another_world({"ASSAY_METRICS_ADDRESS": "127.0.0.1:0"})
-    world.repository(PROJECT)
-    pull = world.agent.opens(STUB)
-    world.settles()
+    pull = world.opened(files=STUB)
     assert pull.check.conclusion == "failure"
     assert httpx.get(f"{world.product.url}/metrics").status_code == 404
     [url] = [line.fields["url"] for line in world.product.log.lines if line.fields.get("event") == "metrics"]

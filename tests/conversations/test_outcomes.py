@@ -31,11 +31,8 @@ def of_kind(world: World, pull: Pull, kind: str) -> list[dict[str, Any]]:
 
 
 def accepted(world: World, **proposal: Any) -> Pull:
-    world.repository(PROJECT)
     issue = world.alice.writes_issue(*ISSUE)
-    world.model.answers(accept(RETRY_AT))
-    pull = world.agent.opens(RETRY, body=f"Closes #{issue.number}", **proposal)
-    world.settles()
+    pull = world.opened(accept(RETRY_AT), body=f"Closes #{issue.number}", **proposal)
     assert pull.check.conclusion == "success"
     return pull
 
@@ -78,8 +75,7 @@ def test_thumbs_retries_edits_and_red_ci_are_heard_and_tell_nobodys_name(world: 
 
     pull.press("helpful")
     world.alice.comments(pull, "Thank you.")
-    world.alice.comments(pull, "/rejudge")
-    world.settles()
+    world.commented(pull, "/rejudge", by=world.alice)
     pull.repository.reports_ci(pull.head, "nightly", "failure")
     world.settles()
     assert outcomes(world, pull) == ["helpful", "retry", "ci_red_later"]
@@ -106,9 +102,7 @@ def test_thumbs_retries_edits_and_red_ci_are_heard_and_tell_nobodys_name(world: 
 def test_another_pull_request_for_the_same_issue_takes_over(world: World) -> None:
     pull = accepted(world)
     issue = pull.view["body"]
-    world.model.answers(accept(RETRY_AT))
-    other = world.bob.opens(RETRY, body=issue, branch="another", title="Retry uploads, again")
-    world.settles()
+    other = world.opened(accept(RETRY_AT), by=world.bob, body=issue, branch="another", title="Retry uploads, again")
     assert other.check.status == "completed"
     assert outcomes(world, pull) == ["manual_swap"]
     assert outcomes(world, other) == []

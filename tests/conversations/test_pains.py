@@ -27,14 +27,11 @@ TESTED = {
 
 def opened(world: World, **files: object) -> Pull:
     """The solution, and *files* beside it, judged."""
-    pull = world.agent.opens({**RETRY, **files})  # pyright: ignore[reportArgumentType] - files by their names
-    world.settles()
-    return pull
+    return world.opened(files={**RETRY, **files})
 
 
 def test_pain_04_a_worker_that_dies_leaves_no_check_in_progress(another_world: Open) -> None:
     world = another_world({"ASSAY_CHECK_DEADLINE": "4", "ASSAY_LEASE": "20"})
-    world.repository(PROJECT)
     answer = world.model.thinks_about(accept(RETRY_AT))
     pull = world.agent.opens(RETRY)
     answer.was_asked()
@@ -62,8 +59,7 @@ def test_pain_05_out_of_quota_is_neither_my_failure_nor_a_pass(world: World) -> 
     world.repository(PROJECT)
     world.model.is_down(429)
     pull = opened(world)
-    world.agent.pushes(pull, {"upload.py": RETRY["upload.py"].replace("range(3)", "range(4)")})
-    world.settles()
+    world.pushed(pull, {"upload.py": RETRY["upload.py"].replace("range(3)", "range(4)")})
 
     assert pull.check.title.startswith("Not judged: the judge could not be reached")
     assert (pull.verdict["category"], pull.verdict["round"]) == (None, 1)
@@ -78,10 +74,7 @@ def test_pain_06_who_waits_on_a_commit_is_told_of_that_one_alone(world: World) -
         assert told["verdict"] is None or told["verdict"]["subject"]["head_sha"] == sha
         return said.returncode, told["state"], told["superseded_by"]
 
-    world.repository(PROJECT)
-    world.model.answers(accept(RETRY_AT))
-    pull = world.agent.opens(RETRY)
-    world.settles()
+    pull = world.opened(accept(RETRY_AT))
     first = pull.head
     assert waited(first) == (0, "done", None)
 
@@ -92,9 +85,7 @@ def test_pain_06_who_waits_on_a_commit_is_told_of_that_one_alone(world: World) -
     answer.arrives()
     assert waited(second, "30") == (1, "done", None)
 
-    world.model.answers(accept(RETRY_AT))
-    third = world.agent.pushes(pull, {"upload.py": RETRY["upload.py"].replace("range(3)", "range(5)")})
-    world.settles()
+    third = world.pushed(pull, {"upload.py": RETRY["upload.py"].replace("range(3)", "range(5)")}, accept(RETRY_AT))
     assert (waited(second), waited(third)) == ((3, "superseded", third), (0, "done", None))
 
 
@@ -112,11 +103,8 @@ def test_pain_07_where_no_reviewer_ran_nothing_reads_like_an_approval(another_wo
 
 
 def test_pain_08_an_accept_says_what_was_read_by_what_it_was_judged_and_what_it_cost(world: World) -> None:
-    world.repository(PROJECT)
     issue = world.alice.writes_issue(*ISSUE)
-    world.model.answers(accept(RETRY_AT))
-    pull = world.agent.opens(RETRY, body=f"Closes #{issue.number}")
-    world.settles()
+    pull = world.opened(accept(RETRY_AT), body=f"Closes #{issue.number}")
 
     assert pull.check.conclusion == "success"
     for said in ("2 files in full", "`upload.py`", "`tests/test_retry.py`", "AC1", "claude-haiku-5-5", "cost $0.00"):
@@ -124,7 +112,6 @@ def test_pain_08_an_accept_says_what_was_read_by_what_it_was_judged_and_what_it_
 
 
 def test_pain_10_a_late_answer_on_the_old_commit_changes_nothing_on_the_fix(world: World) -> None:
-    world.repository(PROJECT)
     answer = world.model.thinks_about(reject("weak_test", RETRY_AT))
     pull = world.agent.opens(RETRY)
     answer.was_asked()
@@ -238,12 +225,13 @@ def test_pain_16_what_was_not_read_is_not_called_missing(world: World, places: t
 
 
 def test_pain_18_green_tests_do_not_hide_a_criterion_that_nobody_touched(world: World) -> None:
-    world.repository(PROJECT)
     issue = world.alice.writes_issue("Retry", "## Acceptance criteria\n\n- Sent three times\n- Never on 404\n")
     met, missing = accept(RETRY_AT, criteria=2)["criteria"][0], reject("acceptance_gap", criteria=2)["criteria"][1]
-    world.model.answers(reject("acceptance_gap", criteria=2) | {"criteria": [met, missing]})
-    pull = world.agent.opens(RETRY, body=f"Closes #{issue.number}", ci={"unit tests": "success"})
-    world.settles()
+    pull = world.opened(
+        reject("acceptance_gap", criteria=2) | {"criteria": [met, missing]},
+        body=f"Closes #{issue.number}",
+        ci={"unit tests": "success"},
+    )
 
     assert pull.check == ("completed", "failure", "Rejected: acceptance gap, AC2 is not met")
     assert [(one["id"], one["status"]) for one in pull.verdict["criteria"]] == [("AC1", "met"), ("AC2", "missing")]
@@ -312,8 +300,7 @@ def test_pain_23_at_its_cap_a_pull_request_says_what_it_cost_and_who_can_go_on(a
     world.repository(PROJECT)
     world.model.answers(reject("weak_test", RETRY_AT), input_tokens=90_000)
     pull = opened(world)
-    world.agent.pushes(pull, {"upload.py": RETRY["upload.py"].replace("range(3)", "range(4)")})
-    world.settles()
+    world.pushed(pull, {"upload.py": RETRY["upload.py"].replace("range(3)", "range(4)")})
 
     assert pull.check.title == "Not judged: the budget of this pull request is used up"
     assert (pull.verdict["abstain_reason"], pull.verdict["throttled_reason"]) == ("budget", "pr_cap")

@@ -16,7 +16,6 @@ SHORT = {"ASSAY_LEASE": "2", "ASSAY_HOLD": "2", "ASSAY_GITHUB_TIMEOUT": "1", "AS
 
 def test_a_worker_killed_while_judging_leaves_one_verdict(another_world: Open) -> None:
     world = another_world(SHORT)
-    world.repository(PROJECT)
     never = world.model.thinks_about(reject("weak_test", RETRY_AT))
     world.model.decides(lambda _: accept(RETRY_AT))
     pull = world.agent.opens(RETRY)
@@ -50,8 +49,7 @@ def test_a_door_killed_and_started_again_takes_the_next_delivery(another_world: 
     world.product.start("serve")
     world.product.wait_until_ready()
     world.github.verb("hooks", url=world.product.webhooks)
-    pull = world.agent.opens(STUB)
-    world.settles()
+    pull = world.opened(files=STUB)
 
     assert pull.check.conclusion == "failure"
 
@@ -59,7 +57,6 @@ def test_a_door_killed_and_started_again_takes_the_next_delivery(another_world: 
 def test_redis_killed_while_judging_and_started_again_loses_nothing(another_world: Open) -> None:
     world = another_world(SHORT)
     world.expected_errors = ("edis",)
-    world.repository(PROJECT)
     late = world.model.thinks_about(accept(RETRY_AT))
     world.model.decides(lambda _: accept(RETRY_AT))
     pull = world.agent.opens(RETRY)
@@ -88,8 +85,7 @@ def test_what_is_started_while_redis_is_away_waits_for_it(another_world: Open) -
     world.redis.start()
     world.product.wait_until_ready()
     world.github.verb("hooks", url=world.product.webhooks)
-    pull = world.agent.opens(STUB)
-    world.settles()
+    pull = world.opened(files=STUB)
 
     assert pull.check.conclusion == "failure"
 
@@ -99,17 +95,13 @@ def _waits(world: World, command: str) -> bool:
 
 
 def story(world: World) -> None:
-    world.repository(PROJECT)
-    pull = world.agent.opens(STUB)
-    world.settles()
+    pull = world.opened(files=STUB)
     assert pull.check.conclusion == "failure"
     assert not world.alice.merges(pull).is_merged
     world.model.fails(401).answers(accept(RETRY_AT))
-    world.agent.pushes(pull, RETRY)
-    world.settles()
+    world.pushed(pull, RETRY)
     assert pull.check.conclusion == "action_required"
-    world.bob.comments(pull, "/rejudge")
-    world.settles()
+    world.commented(pull, "/rejudge")
     assert pull.check.conclusion == "success"
     assert world.alice.merges(pull).is_merged
 

@@ -34,8 +34,7 @@ def is_seen(world: World) -> None:
 
 def test_a_renamed_repository_keeps_its_verdicts_and_is_judged_and_commanded_under_its_new_name(world: World) -> None:
     here = world.repository(PROJECT)
-    pull = world.agent.opens(STUB)
-    world.settles()
+    pull = world.opened(files=STUB)
     first, check = pull.verdict["eval_id"], pull.check_run["id"]
 
     pull = renamed(world, pull)
@@ -81,8 +80,7 @@ def test_a_rename_of_which_nobody_told_us_is_learnt_by_the_sweep_and_nothing_is_
     world = another_world({"ASSAY_CATCH_UP": "0.5", "ASSAY_TIER": "heuristic"})
     world.repository(PROJECT)
     is_seen(world)
-    pull = world.agent.opens(STUB)
-    world.settles()
+    pull = world.opened(files=STUB)
     was = pull.check_run["id"], pull.verdict["eval_id"]
     pull = renamed(world, pull)
     name, head = pull.repository.name, pull.head

@@ -13,8 +13,7 @@ PERSON = "Assay took the author for a person: neither the account, nor the branc
 def test_without_a_model_a_required_check_does_not_pass_unjudged_and_any_other_is_neutral(another_world: Open) -> None:
     world = another_world({"ANTHROPIC_API_KEY": ""})
     world.repository(PROJECT, protect=["Assay"])
-    required = world.agent.opens(RETRY)
-    world.settles()
+    required = world.opened()
     assert (required.check.conclusion, required.verdict["abstain_reason"]) == ("action_required", "unproven")
     assert "The base branch requires this check, so a change that was not judged does not pass." in required.text
     assert not world.alice.merges(required).is_merged
@@ -37,9 +36,7 @@ def test_an_author_who_is_taken_for_a_person_is_judged_and_not_blocked_and_the_c
 ) -> None:
     world = another_world({"ASSAY_PEOPLE": ""})
     here = world.repository(PROJECT)
-    world.model.answers(reject("weak_test", RETRY_AT))
-    pull = world.bob.opens(RETRY)
-    world.settles()
+    pull = world.opened(reject("weak_test", RETRY_AT), by=world.bob)
     assert (pull.check.conclusion, pull.check.title[:24]) == ("neutral", "Would have rejected with")
     assert PERSON in pull.text
     assert len(world.model.asked) == 1
@@ -59,7 +56,5 @@ def test_an_author_who_is_taken_for_a_person_is_judged_and_not_blocked_and_the_c
 @pytest.mark.slow
 def test_a_repository_may_still_leave_people_alone(another_world: Open) -> None:
     world = another_world({"ASSAY_PEOPLE": "skip"})
-    world.repository(PROJECT)
-    pull = world.bob.opens(ONLY_DOCUMENTATION)
-    world.settles()
+    pull = world.opened(files=ONLY_DOCUMENTATION, by=world.bob)
     assert (pull.check.conclusion, pull.check.title) == ("skipped", "Skipped: written by a person")

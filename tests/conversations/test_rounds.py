@@ -6,7 +6,7 @@ from typing import Any, cast
 import pytest
 
 from tests.conversations.conftest import Open
-from tests.world.changes import ISSUE, PROJECT, RETRY, RETRY_AT
+from tests.world.changes import ISSUE, RETRY, RETRY_AT
 from tests.world.pulls import Pull
 from tests.world.replies import accept, reject
 from tests.world.tester import World
@@ -53,10 +53,7 @@ def too_much() -> dict[str, Any]:
 
 
 def rejected(world: World) -> Pull:
-    world.repository(PROJECT)
-    world.model.answers(quoting(weak_test()))
-    pull = world.agent.opens(RETRY)
-    world.settles()
+    pull = world.opened(quoting(weak_test()))
     assert (pull.check.conclusion, conditions(pull)) == ("failure", [("c1", "open")])
     return pull
 
@@ -65,9 +62,7 @@ def test_what_was_asked_for_is_done_ticked_and_accepted(world: World) -> None:
     pull = rejected(world)
     assert f"[ ] c1: {STEP}" in pull.text
 
-    world.model.answers(quoting(done(), TESTED))
-    world.agent.pushes(pull, TESTED)
-    world.settles()
+    world.pushed(pull, TESTED, quoting(done(), TESTED))
 
     asked = world.model.asked[-1].text
     assert f"c1: {STEP}" in asked
@@ -79,9 +74,7 @@ def test_what_was_asked_for_is_done_ticked_and_accepted(world: World) -> None:
 def test_pain_12_another_objection_to_lines_that_did_not_change_is_refused(world: World) -> None:
     pull = rejected(world)
 
-    world.model.answers(quoting(too_much(), TESTED)).answers(quoting(too_much(), TESTED))
-    world.agent.pushes(pull, TESTED)
-    world.settles()
+    world.pushed(pull, TESTED, quoting(too_much(), TESTED), quoting(too_much(), TESTED))
 
     assert len(world.model.asked) == 3, "it was asked once more, and told what may reject"
     assert "can't carry a reject in this round" in str(world.model.asked[-1].body["messages"][-1])
@@ -95,10 +88,7 @@ def test_pain_12_another_objection_to_lines_that_did_not_change_is_refused(world
 def test_a_judge_who_takes_the_correction_accepts(world: World) -> None:
     pull = rejected(world)
 
-    world.model.answers(quoting(too_much(), TESTED))
-    world.model.answers(quoting(done(), TESTED))
-    world.agent.pushes(pull, TESTED)
-    world.settles()
+    world.pushed(pull, TESTED, quoting(too_much(), TESTED), quoting(done(), TESTED))
 
     assert (pull.check.conclusion, conditions(pull)) == ("success", [("c1", "resolved")])
 
@@ -111,9 +101,7 @@ def test_after_the_last_round_a_person_is_called(another_world: Open) -> None:
     for number in (2, 3):
         step = f"In line 5 of tests/test_retry.py, compare tries with {number}."
         worse = {**RETRY, "tests/test_retry.py": RETRY["tests/test_retry.py"].replace("== 200", f"in (200, {number})")}
-        world.model.answers(quoting(weak_test(next_step=step, conditions=answers("open")), worse))
-        world.agent.pushes(pull, worse)
-        world.settles()
+        world.pushed(pull, worse, quoting(weak_test(next_step=step, conditions=answers("open")), worse))
         assert pull.verdict["round"] == number
         assert conditions(pull) == [("c1", "open")]
 
@@ -128,10 +116,7 @@ def told(summary: str) -> str:
 
 
 def test_one_more_word_in_the_case_draws_no_third_judging(world: World) -> None:
-    world.repository(PROJECT)
-    world.model.answers(quoting(weak_test()))
-    pull = world.agent.opens(RETRY, body=told("Retries on 503"))
-    world.settles()
+    pull = world.opened(quoting(weak_test()), body=told("Retries on 503"))
     assert (pull.check.conclusion, pull.verdict["round"]) == ("failure", 1)
 
     world.model.answers(quoting(weak_test(next_step="In line 5, count how often `upload` sends.")))
@@ -149,11 +134,8 @@ def test_one_more_word_in_the_case_draws_no_third_judging(world: World) -> None:
 
 @pytest.mark.slow
 def test_the_title_the_text_and_its_links_draw_no_third_judging(world: World) -> None:
-    world.repository(PROJECT)
     first, second = (world.alice.writes_issue(*ISSUE) for _ in range(2))
-    world.model.answers(quoting(weak_test()))
-    pull = world.agent.opens(RETRY, body="Uploads retry.")
-    world.settles()
+    pull = world.opened(quoting(weak_test()), body="Uploads retry.")
     assert (pull.check.conclusion, pull.verdict["round"]) == ("failure", 1)
 
     world.model.answers(quoting(weak_test(next_step="In line 5, count how often `upload` sends.")))
@@ -178,19 +160,14 @@ def test_the_title_the_text_and_its_links_draw_no_third_judging(world: World) ->
         assert (pull.check.conclusion, pull.verdict["carried_from"]) == ("failure", once_more["eval_id"])
     assert not world.alice.merges(pull).is_merged
 
-    world.model.answers(accept(RETRY_AT))
-    world.agent.pushes(pull, TESTED)
-    world.settles()
+    world.pushed(pull, TESTED, accept(RETRY_AT))
     assert "Retries on 503, three times" in world.model.asked[-1].text, "a push brings the new text"
 
 
 @pytest.mark.slow
 def test_an_issue_counts_as_it_stands_though_the_text_that_links_it_is_frozen(world: World) -> None:
-    world.repository(PROJECT)
     issue = world.alice.writes_issue(*ISSUE)
-    world.model.answers(accept(RETRY_AT)).answers(accept(RETRY_AT))
-    pull = world.agent.opens(RETRY, body=f"Closes #{issue.number}\n\n{told('Retries')}")
-    world.settles()
+    pull = world.opened(accept(RETRY_AT), accept(RETRY_AT), body=f"Closes #{issue.number}\n\n{told('Retries')}")
     for summary in ("Retries on 503", "Retries on 503 and 504"):
         world.agent.edits(pull, body=f"Closes #{issue.number}\n\n{told(summary)}")
         world.settles()
@@ -206,23 +183,16 @@ def test_an_issue_counts_as_it_stands_though_the_text_that_links_it_is_frozen(wo
 
 @pytest.mark.slow
 def test_another_head_and_a_contest_are_judged_whatever_was_edited(world: World) -> None:
-    world.repository(PROJECT)
-    world.model.answers(accept(RETRY_AT)).answers(accept(RETRY_AT))
-    pull = world.agent.opens(RETRY, body=told("Retries"))
-    world.settles()
+    pull = world.opened(accept(RETRY_AT), accept(RETRY_AT), body=told("Retries"))
     world.agent.edits(pull, body=told("Retries on 503"))
     world.settles()
     world.agent.edits(pull, body=told("Retries on 503 and 504"))
     world.settles()
     assert len(world.model.asked) == 2
 
-    world.model.answers(accept(RETRY_AT))
-    world.alice.comments(pull, "/contest 504 is not retried.")
-    world.settles()
+    world.commented(pull, "/contest 504 is not retried.", accept(RETRY_AT), by=world.alice)
     assert "Retries on 503 and 504" not in world.model.asked[-1].text
     assert len(world.model.asked) == 3
 
-    world.model.answers(accept(RETRY_AT))
-    world.agent.pushes(pull, {**RETRY, "upload.py": RETRY["upload.py"] + "\n\nTRIES = 3\n"})
-    world.settles()
+    world.pushed(pull, {**RETRY, "upload.py": RETRY["upload.py"] + "\n\nTRIES = 3\n"}, accept(RETRY_AT))
     assert "Retries on 503 and 504" in world.model.asked[-1].text

@@ -11,14 +11,10 @@ WORSE = {**RETRY, "upload.py": RETRY["upload.py"].replace("range(3)", "range(1)"
 
 @pytest.mark.slow
 def test_an_empty_commit_after_a_reject_brings_the_recorded_verdict_back(world: World) -> None:
-    world.repository(PROJECT)
-    world.model.answers(reject("weak_test", RETRY_AT))
-    pull = world.agent.opens(RETRY)
-    world.settles()
+    pull = world.opened(reject("weak_test", RETRY_AT))
     first = pull.verdict
 
-    world.agent.pushes(pull, {})
-    world.settles()
+    world.pushed(pull, {})
 
     again = pull.verdict
     assert pull.check.conclusion == "failure"
@@ -31,27 +27,21 @@ def test_an_empty_commit_after_a_reject_brings_the_recorded_verdict_back(world: 
 
 @pytest.mark.slow
 def test_re_run_and_rejudge_bring_the_recorded_verdict_back(world: World) -> None:
-    world.repository(PROJECT)
-    world.model.answers(accept(RETRY_AT))
-    pull = world.agent.opens(RETRY)
-    world.settles()
+    pull = world.opened(accept(RETRY_AT))
     first = pull.verdict["eval_id"]
 
     pull.press_rerun()
     world.settles()
     assert (pull.check.conclusion, pull.verdict["carried_from"]) == ("success", first)
 
-    world.bob.comments(pull, "/rejudge")
-    world.settles()
+    world.commented(pull, "/rejudge")
     assert (pull.check.conclusion, pull.verdict["carried_from"]) == ("success", first)
     assert len(pull.checks_of(pull.head)) == 1
 
 
 def test_a_rebase_carries_the_verdict_and_sets_its_pointers_anew(world: World) -> None:
     here = world.repository(PROJECT)
-    world.model.answers(reject("weak_test", RETRY_AT))
-    pull = world.agent.opens(RETRY)
-    world.settles()
+    pull = world.opened(reject("weak_test", RETRY_AT))
     path, line = RETRY_AT.split(":")
 
     longer = "# Uploads.\n"
@@ -66,23 +56,16 @@ def test_a_rebase_carries_the_verdict_and_sets_its_pointers_anew(world: World) -
 
 @pytest.mark.slow
 def test_another_content_is_judged_anew(world: World) -> None:
-    world.repository(PROJECT)
-    world.model.answers(accept(RETRY_AT))
-    pull = world.agent.opens(RETRY)
-    world.settles()
+    pull = world.opened(accept(RETRY_AT))
 
-    world.model.answers(reject("tests_pass_but_wrong", RETRY_AT))
-    world.agent.pushes(pull, WORSE)
-    world.settles()
+    world.pushed(pull, WORSE, reject("tests_pass_but_wrong", RETRY_AT))
     assert (pull.check.conclusion, pull.verdict["carried_from"]) == ("failure", None)
 
 
 @pytest.mark.slow
 def test_an_outage_is_never_carried_over(world: World) -> None:
-    world.repository(PROJECT)
     world.model.fails(401)
-    pull = world.agent.opens(RETRY)
-    world.settles()
+    pull = world.opened()
     assert pull.verdict["abstain_reason"] == "judge_unavailable"
 
     world.model.answers(accept(RETRY_AT))

@@ -60,8 +60,7 @@ def test_who_has_no_app_makes_one_and_gets_the_first_verdict(
     github.verb("permissions", permissions=granted)
     world = another_world(settings)
     world.repository(PROJECT, private=True, collaborators={"copilot-swe-agent[bot]": "push"})
-    pull = world.agent.opens(STUB)
-    world.settles()
+    pull = world.opened(files=STUB)
     assert pull.check.conclusion == "failure", (pull.check, world.picture())
 
     github.verb("ruleset", repo=world.here.name, required=["Assay"])
@@ -79,16 +78,13 @@ def test_both_secrets_and_both_keys_are_good_while_they_are_changed(github: GitH
     old = github.ready.private_key
     new = str(github.verb("key")["pem"])
     world = another_world({"ASSAY_APP_PRIVATE_KEY": old + "\n" + new, "ASSAY_WEBHOOK_SECRET": "tomorrows bench-secret"})
-    world.repository(PROJECT)
-    pull = world.agent.opens(STUB)
-    world.settles()
+    pull = world.opened(files=STUB)
     assert pull.check.conclusion == "failure", (pull.check, world.picture())
 
     github.verb("key/take-back", pem=old)
     github.verb("hooks", secret="tomorrows")
     world.model.decides(lambda _: accept(RETRY_AT))
-    world.agent.pushes(pull, RETRY)
-    world.settles()
+    world.pushed(pull, RETRY)
     assert pull.check.conclusion == "success"
 
     forged = json.dumps({"action": "opened"})

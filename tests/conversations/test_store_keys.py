@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from tests.conversations.conftest import Open
-from tests.world.changes import PROJECT, STUB
+from tests.world.changes import STUB
 from tests.world.product import STORE_KEY, run
 from tests.world.tester import World
 
@@ -27,22 +27,18 @@ def starts_again_with(world: World, store_keys: str) -> Mapping[str, str]:
 
 def test_with_the_wrong_key_each_check_says_what_can_not_be_read_until_the_key_is_back(another_world: Open) -> None:
     world = another_world({"ASSAY_SWEEP": "0.3"})
-    world.repository(PROJECT)
-    pull = world.agent.opens(STUB, branch="known")
-    world.settles()
+    pull = world.opened(files=STUB, branch="known")
     assert pull.check.conclusion == "failure"
 
     assert "lacks a key" in starts_again_with(world, NEW_KEY)["problem"]
     assert "lacks a key" in " ".join(run(world.product.environment, "doctor").stdout.split())
     world.agent.pushes(pull, {"NOTES.md": "# Another try\n"})
-    other = world.agent.opens({**STUB, "NOTES.md": "# Of its own\n"}, branch="new")
-    world.settles()
+    other = world.opened(files={**STUB, "NOTES.md": "# Of its own\n"}, branch="new")
 
     assert pull.check.conclusion == "action_required"
     assert "is encrypted with a key that" in pull.text
     assert other.check.conclusion == "failure", "a token is asked for again, and nothing else is needed of old"
 
     assert starts_again_with(world, f"{NEW_KEY} {STORE_KEY}") == {"status": "ready"}
-    world.alice.comments(pull, "/rejudge")
-    world.settles()
+    world.commented(pull, "/rejudge", by=world.alice)
     assert pull.check.conclusion == "failure"

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.conversations.conftest import rare
-from tests.world.changes import ISSUE, PROJECT, RETRY, RETRY_AT, STUB
+from tests.world.changes import ISSUE, PROJECT, RETRY_AT, STUB
 from tests.world.product import run
 from tests.world.pulls import Pull
 from tests.world.replies import accept
@@ -43,11 +43,9 @@ def printed(ended: CompletedProcess[str]) -> Any:
 
 @pytest.mark.slow
 def test_live_command_line_and_recorded_dossier_decide_alike(world: World, tmp_path: Path) -> None:
-    world.repository(PROJECT)
     issue = world.alice.writes_issue(*ISSUE)
     world.model.decides(lambda _: accept(RETRY_AT))
-    pull = world.agent.opens(RETRY, body=f"Closes #{issue.number}", ci={"tests": "success"})
-    world.settles()
+    pull = world.opened(body=f"Closes #{issue.number}", ci={"tests": "success"})
     checks = world.here.checks
     told = settings(world, tmp_path, GITHUB_TOKEN="bench-alice")
     saved = str(tmp_path / "dossier.json")
@@ -64,8 +62,7 @@ def test_live_command_line_and_recorded_dossier_decide_alike(world: World, tmp_p
 @pytest.mark.slow
 def test_without_a_token_a_public_pull_request_takes_few_requests(world: World, tmp_path: Path) -> None:
     here = world.repository(PROJECT)
-    pull = world.agent.opens(STUB)
-    world.settles()
+    pull = world.opened(files=STUB)
     ended = run(settings(world, tmp_path), "judge", name(pull))
 
     assert ended.returncode == 1, ended.stderr

@@ -164,8 +164,7 @@ def test_an_event_that_is_not_ours_is_ignored_by_name(world: World, opened: dict
 
 def test_our_own_check_run_is_ignored(world: World) -> None:
     here = world.repository(PROJECT)
-    world.agent.opens(STUB)
-    world.settles()
+    world.opened(files=STUB)
     told = [one for one in world.github.state(here.name)["deliveries"] if one["event"] == "check_run"]
 
     assert [json.loads(one["answer"]) for one in told] == [{"ignored": "own_check_run"}] * 2
@@ -183,8 +182,7 @@ def test_after_bad_input_the_next_pull_request_is_judged(world: World) -> None:
     world.door.sends_bytes("pull_request", b"{")
     world.door.sends_bytes("pull_request", b"{}", x_hub_signature_256="")
     world.repository(PROJECT)
-    pull = world.agent.opens(STUB)
-    world.settles()
+    pull = world.opened(files=STUB)
 
     assert pull.check.conclusion == "failure"
 

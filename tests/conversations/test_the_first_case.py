@@ -9,10 +9,8 @@ from tests.world.tester import World
 
 
 def test_a_stub_is_rejected_at_its_line_and_the_solution_is_accepted_and_merged(world: World) -> None:
-    world.repository(PROJECT)
     issue = world.alice.writes_issue(*ISSUE)
-    pull = world.agent.opens(STUB, body=f"Closes #{issue.number}")
-    world.settles()
+    pull = world.opened(files=STUB, body=f"Closes #{issue.number}")
 
     assert (pull.check.status, pull.check.conclusion) == ("completed", "failure")
     assert "half finished at upload.py:" in pull.check.title
@@ -24,9 +22,7 @@ def test_a_stub_is_rejected_at_its_line_and_the_solution_is_accepted_and_merged(
     refused = world.alice.merges(pull)
     assert (refused.is_merged, refused.words) == (False, 'Required status check "Assay" is failing.')
 
-    world.model.answers(accept(RETRY_AT))
-    world.agent.pushes(pull, RETRY)
-    world.settles()
+    world.pushed(pull, RETRY, accept(RETRY_AT))
 
     assert pull.check == ("completed", "success", "Accepted: solves what the issue asks for")
     assert "for _ in range(3):" in world.model.asked[0].text
@@ -34,18 +30,16 @@ def test_a_stub_is_rejected_at_its_line_and_the_solution_is_accepted_and_merged(
 
 
 def test_a_rejection_of_the_model_names_category_line_and_next_step(world: World) -> None:
-    world.repository(PROJECT)
     issue = world.alice.writes_issue(*ISSUE)
-    world.model.answers(
+    pull = world.opened(
         reject(
             "tests_pass_but_wrong",
             RETRY_AT,
             concern="`upload` tries again without a pause.",
             next_step="Wait between the tries.",
-        )
+        ),
+        body=f"Closes #{issue.number}",
     )
-    pull = world.agent.opens(RETRY, body=f"Closes #{issue.number}")
-    world.settles()
 
     assert pull.check == ("completed", "failure", "Rejected: tests pass but wrong at upload.py:5")
     assert "Wait between the tries." in pull.text
@@ -55,7 +49,6 @@ def test_a_rejection_of_the_model_names_category_line_and_next_step(world: World
 
 
 def test_the_check_says_judging_from_the_first_second(world: World) -> None:
-    world.repository(PROJECT)
     answer = world.model.thinks_about(accept(RETRY_AT))
     pull = world.agent.opens(RETRY)
     answer.was_asked()
@@ -69,9 +62,7 @@ def test_the_check_says_judging_from_the_first_second(world: World) -> None:
 
 
 def test_documentation_is_accepted_without_a_model_at_no_cost(world: World) -> None:
-    world.repository(PROJECT)
-    pull = world.agent.opens(ONLY_DOCUMENTATION, title="Document how uploads work", body="Adds a sentence.")
-    world.settles()
+    pull = world.opened(files=ONLY_DOCUMENTATION, title="Document how uploads work", body="Adds a sentence.")
 
     assert pull.check.conclusion == "success"
     assert (pull.verdict["judge_kind"], pull.verdict["judge_cost_usd"]) == ("heuristic", "0")
@@ -83,8 +74,7 @@ def test_conflict_markers_are_rejected_without_a_model(world: World) -> None:
     world.repository(PROJECT)
     text = PROJECT["upload.py"]
     torn = text + "\n\n<<<<<<< HEAD\nLIMIT = 3\n=======\nLIMIT = 5\n>>>>>>> fix\n"
-    pull = world.agent.opens({"upload.py": torn})
-    world.settles()
+    pull = world.opened(files={"upload.py": torn})
 
     assert (pull.check.conclusion, pull.verdict["category"]) == ("failure", "half_finished")
     first = len(text.splitlines()) + 3
@@ -93,7 +83,6 @@ def test_conflict_markers_are_rejected_without_a_model(world: World) -> None:
 
 @pytest.mark.slow
 def test_a_change_that_changes_nothing_is_an_acceptance_gap(world: World) -> None:
-    world.repository(PROJECT)
     issue = world.alice.writes_issue(*ISSUE)
     pull = world.agent.opens(RETRY, body=f"Closes #{issue.number}", draft=True)
     world.agent.pushes(pull, {**PROJECT, "tests/test_retry.py": None}, "Undo all of it")
@@ -105,10 +94,7 @@ def test_a_change_that_changes_nothing_is_an_acceptance_gap(world: World) -> Non
 
 
 def test_a_judge_that_cannot_tell_blocks_and_asks_for_a_person(world: World) -> None:
-    world.repository(PROJECT)
-    world.model.answers(cannot_tell(next_step="Try it against the staging server."))
-    pull = world.agent.opens(RETRY)
-    world.settles()
+    pull = world.opened(cannot_tell(next_step="Try it against the staging server."))
 
     assert (pull.check.conclusion, pull.verdict["abstain_reason"]) == ("action_required", "needs_human")
     assert "Try it against the staging server." in pull.text
@@ -117,25 +103,18 @@ def test_a_judge_that_cannot_tell_blocks_and_asks_for_a_person(world: World) -> 
 
 @pytest.mark.slow
 def test_an_earlier_concern_goes_into_the_next_question(world: World) -> None:
-    world.repository(PROJECT)
-    world.model.answers(reject("weak_test", "tests/test_retry.py:5", concern="No test sees `upload` meet a 503."))
-    pull = world.agent.opens(RETRY)
-    world.settles()
+    pull = world.opened(reject("weak_test", "tests/test_retry.py:5", concern="No test sees `upload` meet a 503."))
     world.model.answers(accept(RETRY_AT))
     stronger = RETRY["tests/test_retry.py"] + "\n\ndef test_three_times():\n    assert upload(b'y') == 200\n"
-    world.agent.pushes(pull, {"tests/test_retry.py": stronger})
-    world.settles()
+    world.pushed(pull, {"tests/test_retry.py": stronger})
 
     assert "No test sees `upload` meet a 503." in world.model.asked[1].text
     assert pull.check.conclusion == "success"
 
 
 def test_the_criteria_of_the_linked_issue_are_judged_one_by_one(world: World) -> None:
-    world.repository(PROJECT)
     issue = world.alice.writes_issue("Retry", "## Acceptance criteria\n\n- Sent three times\n- Never on 404\n")
-    world.model.answers(accept(RETRY_AT, criteria=2))
-    pull = world.agent.opens(RETRY, body=f"Closes #{issue.number}")
-    world.settles()
+    pull = world.opened(accept(RETRY_AT, criteria=2), body=f"Closes #{issue.number}")
 
     assert [one["id"] for one in pull.verdict["criteria"]] == ["AC1", "AC2"]
     assert "Never on 404" in world.model.asked[0].text
@@ -144,10 +123,7 @@ def test_the_criteria_of_the_linked_issue_are_judged_one_by_one(world: World) ->
 
 @pytest.mark.slow
 def test_a_malformed_case_is_answered_with_its_one_error_and_judged_all_the_same(world: World) -> None:
-    world.repository(PROJECT)
-    world.model.answers(accept(RETRY_AT))
-    pull = world.agent.opens(RETRY, body="```assay\nsummary: Retries\nacceptance: AC1\n```\n")
-    world.settles()
+    pull = world.opened(accept(RETRY_AT), body="```assay\nsummary: Retries\nacceptance: AC1\n```\n")
 
     assert pull.check.conclusion == "success"
     assert "Case refused" in pull.text
@@ -155,10 +131,7 @@ def test_a_malformed_case_is_answered_with_its_one_error_and_judged_all_the_same
 
 
 def test_an_unreadable_case_goes_back_to_the_agent_and_mending_it_uses_no_round(world: World) -> None:
-    world.repository(PROJECT)
-    world.model.answers(reject("weak_test", RETRY_AT))
-    pull = world.agent.opens(RETRY, body="```assay\nsummary: Retries\nac_coverage: AC1\n```\n")
-    world.settles()
+    pull = world.opened(reject("weak_test", RETRY_AT), body="```assay\nsummary: Retries\nac_coverage: AC1\n```\n")
     [told] = comments(world)
     assert "**The author's case could not be read:** Case refused at ac" in told
     assert "(line 2 of the block)" in told
@@ -176,7 +149,6 @@ def test_an_unreadable_case_goes_back_to_the_agent_and_mending_it_uses_no_round(
 
 
 def test_a_well_formed_case_reaches_the_judge_with_its_claims_checked(world: World) -> None:
-    world.repository(PROJECT)
     issue = world.alice.writes_issue(*ISSUE)
     world.model.answers(accept(RETRY_AT))
     case = (
@@ -186,8 +158,7 @@ def test_a_well_formed_case_reaches_the_judge_with_its_claims_checked(world: Wor
         "    addressed_by: upload.py:upload\n"
         "    evidence: upload.py:1\n"
     )
-    pull = world.agent.opens(RETRY, body=f"Closes #{issue.number}\n\n```assay\n{case}```\n")
-    world.settles()
+    pull = world.opened(body=f"Closes #{issue.number}\n\n```assay\n{case}```\n")
 
     assert "The upload is tried three times" in world.model.asked[0].text
     assert "Case refused" not in pull.text
@@ -196,7 +167,6 @@ def test_a_well_formed_case_reaches_the_judge_with_its_claims_checked(world: Wor
 
 @pytest.mark.slow
 def test_a_case_that_cites_a_test_which_is_not_there_is_rejected_without_a_model(world: World) -> None:
-    world.repository(PROJECT)
     issue = world.alice.writes_issue(*ISSUE)
     case = (
         "summary: The upload is tried three times\n"
@@ -205,8 +175,7 @@ def test_a_case_that_cites_a_test_which_is_not_there_is_rejected_without_a_model
         "    addressed_by: upload.py:upload\n"
         "    evidence: tests/test_retry.py::test_nothing_of_this_name\n"
     )
-    pull = world.agent.opens(RETRY, body=f"Closes #{issue.number}\n\n```assay\n{case}```\n")
-    world.settles()
+    pull = world.opened(body=f"Closes #{issue.number}\n\n```assay\n{case}```\n")
 
     assert (pull.check.conclusion, pull.verdict["category"]) == ("failure", "spec_violation")
     assert "tests/test_retry.py" in pull.verdict["concern"]

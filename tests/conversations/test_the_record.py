@@ -10,7 +10,7 @@ import pytest
 from redis import Redis
 
 from tests.conversations.conftest import Open
-from tests.world.changes import ISSUE, PROJECT, RETRY, RETRY_AT
+from tests.world.changes import ISSUE, RETRY, RETRY_AT
 from tests.world.product import run
 from tests.world.pulls import Pull
 from tests.world.replies import accept, reject
@@ -24,12 +24,9 @@ CLOCK = re.compile(r"\d\d:\d\d:\d\d")
 
 
 def judged(world: World, **files: str) -> Pull:
-    world.repository(PROJECT)
     issue = world.alice.writes_issue(ISSUE[0], f"{ISSUE[1]}\nThe server's token is {TOKEN}.\n")
     body = " ".join([f"Closes #{issue.number}", *(f"and needs `{path}`." for path in files)])
-    pull = world.agent.opens({**RETRY, **files}, body=body)
-    world.settles()
-    return pull
+    return world.opened(files={**RETRY, **files}, body=body)
 
 
 def assay(world: World, *arguments: str) -> CompletedProcess[str]:

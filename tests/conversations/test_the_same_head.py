@@ -34,9 +34,7 @@ def states(pull: Pull) -> list[str | None]:
 
 def test_none_of_two_pull_requests_of_one_head_passes_before_both_are_accepted(world: World) -> None:
     here = released(world)
-    world.model.answers(reject("weak_test", RETRY_AT)).answers(accept(RETRY_AT))
-    first = world.agent.opens(RETRY)
-    world.settles()
+    first = world.opened(reject("weak_test", RETRY_AT), accept(RETRY_AT))
     second = again(here, world.agent, first)
     world.settles()
 
@@ -45,9 +43,7 @@ def test_none_of_two_pull_requests_of_one_head_passes_before_both_are_accepted(w
     assert second.check.title == f"Accepted here, but #{first.number} of the same commit is rejected"
     assert second.verdict["decision"] == "accept", "its own verdict stays readable"
 
-    world.model.answers(accept(RETRY_AT))
-    world.alice.comments(first, "/rejudge force")
-    world.settles()
+    world.commented(first, "/rejudge force", accept(RETRY_AT), by=world.alice)
     assert states(first) == ["success", "success"]
     assert second.check.title.startswith("Accepted")
     assert world.alice.merges(first).is_merged
@@ -77,9 +73,7 @@ def test_a_persons_pull_request_of_a_rejected_head_lets_nothing_pass_until_the_o
 @pytest.mark.slow
 def test_a_head_that_one_of_two_pull_requests_leaves_is_the_other_ones_alone(world: World) -> None:
     here = released(world)
-    world.model.answers(accept(RETRY_AT)).answers(reject("weak_test", RETRY_AT))
-    first = world.agent.opens(RETRY)
-    world.settles()
+    first = world.opened(accept(RETRY_AT), reject("weak_test", RETRY_AT))
     path, ref = f"/repos/{here.name}/git/refs", "refs/heads/copy"
     here.github.user(world.alice.login, "POST", path, ref=ref, sha=first.head)
     copy = Pull(here, 0, first.source, "copy")
@@ -87,9 +81,7 @@ def test_a_head_that_one_of_two_pull_requests_leaves_is_the_other_ones_alone(wor
     world.settles()
     assert states(first) == ["failure", "failure"]
 
-    world.model.answers(accept(RETRY_AT))
-    world.agent.pushes(second, {"more.py": "MORE = 1\n"})
-    world.settles()
+    world.pushed(second, {"more.py": "MORE = 1\n"}, accept(RETRY_AT))
     assert states(first) == ["success", "success"]
     assert world.alice.merges(first).is_merged
 
@@ -97,9 +89,7 @@ def test_a_head_that_one_of_two_pull_requests_leaves_is_the_other_ones_alone(wor
 @pytest.mark.slow
 def test_a_draft_of_the_same_head_holds_nobody_and_is_judged_when_it_is_ready(world: World) -> None:
     here = released(world)
-    world.model.answers(accept(RETRY_AT))
-    first = world.agent.opens(RETRY)
-    world.settles()
+    first = world.opened(accept(RETRY_AT))
     second = again(here, world.agent, first, draft=True)
     world.settles()
     assert states(first) == ["success", "success"]
@@ -118,8 +108,7 @@ def test_one_that_was_closed_in_a_pause_says_nothing_to_who_waits_once_that_is_o
     world.model.answers(accept(RETRY_AT))
     people = world.product.environment
     assert run(people, "pause", here.name, "--reason", "moving", "--by", "olga").returncode == 0
-    first = world.agent.opens(RETRY)
-    world.settles()
+    first = world.opened()
     second = again(here, world.agent, first)
     world.settles()
     assert states(first) == ["neutral", "neutral"]

@@ -54,8 +54,7 @@ def test_a_transferred_repository_keeps_its_checks_and_is_judged_by_the_installa
 ) -> None:
     world = another_world(HASTY)
     here = world.repository(PROJECT)
-    pull = world.agent.opens(STUB)
-    world.settles()
+    pull = world.opened(files=STUB)
     was = pull.check_run["id"], pull.check
     assert was[1].conclusion == "failure"
 

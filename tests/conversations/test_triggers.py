@@ -38,27 +38,23 @@ def written(world: World, repository: str) -> list[str]:
 def test_pain_03_a_persons_pull_request_in_an_agents_only_repository_is_mergeable_at_once(world: World) -> None:
     world.repository({**PROJECT, ".github/assay.yml": "authors:\n  people: skip\n"})
     pull = world.bob.opens(RETRY)
-    signed = world.bob.opens(ONLY_DOCUMENTATION, title="Document how uploads work", branch="signed", message=SIGNED)
-    world.settles()
+    signed = world.opened(
+        files=ONLY_DOCUMENTATION, by=world.bob, title="Document how uploads work", branch="signed", message=SIGNED
+    )
 
     assert (pull.check.conclusion, pull.check.title) == ("skipped", "Skipped: written by a person")
     assert "/rejudge" in pull.text
     assert signed.check.conclusion == "success"
     assert world.model.asked == []
 
-    world.model.answers(accept(RETRY_AT))
-    world.bob.comments(pull, "/rejudge")
-    world.settles()
+    world.commented(pull, "/rejudge", accept(RETRY_AT))
     assert pull.check.conclusion == "success"
     assert world.bob.merges(pull).is_merged
 
 
 @pytest.mark.slow
 def test_a_bot_that_is_no_coding_agent_is_observed_skipped_or_judged_as_its_repository_wants(world: World) -> None:
-    world.repository(PROJECT)
-    world.model.answers(reject("weak_test", RETRY_AT))
-    pull = world.dependabot.opens(RETRY, branch="dependabot/pip/widgets-1")
-    world.settles()
+    pull = world.opened(reject("weak_test", RETRY_AT), by=world.dependabot, branch="dependabot/pip/widgets-1")
     assert (pull.check.conclusion, pull.check.title[:24]) == ("neutral", "Would have rejected with")
     assert "The pull requests of bots that are no coding agents are only observed here" in pull.text
 
@@ -80,17 +76,13 @@ def test_a_bot_that_is_no_coding_agent_is_observed_skipped_or_judged_as_its_repo
 @pytest.mark.slow
 def test_where_people_are_skipped_and_what_an_agent_signed_is_not(another_world: Open) -> None:
     world = another_world({"ASSAY_PEOPLE": "skip", "ASSAY_QUIET_WINDOW": "600"})
-    world.repository(PROJECT)
-    pull = world.bob.opens(RETRY)
-    world.settles()
+    pull = world.opened(by=world.bob)
 
     assert (pull.check.conclusion, pull.check.title) == ("skipped", "Skipped: written by a person")
     assert "/rejudge" in pull.text
     assert world.model.asked == []
 
-    world.model.answers(accept(RETRY_AT))
-    world.bob.comments(pull, "/rejudge")
-    world.settles()
+    world.commented(pull, "/rejudge", accept(RETRY_AT))
     assert pull.check.conclusion == "success"
 
     agents = world.bob.opens({"other.py": "x = 1\n"}, branch="signed", message=SIGNED)
@@ -151,11 +143,8 @@ def test_pain_04_a_forks_ci_names_no_pull_request_and_wakes_it_all_the_same(anot
 
 
 def test_pain_20_an_edited_issue_is_judged_again_by_its_new_list_and_says_so(world: World) -> None:
-    world.repository(PROJECT)
     issue = world.alice.writes_issue("Retry uploads", ISSUE)
-    world.model.answers(reject("acceptance_gap", RETRY_AT, criteria=2))
-    pull = world.agent.opens(RETRY, body=f"Closes #{issue.number}")
-    world.settles()
+    pull = world.opened(reject("acceptance_gap", RETRY_AT, criteria=2), body=f"Closes #{issue.number}")
     assert pull.check.conclusion == "failure"
 
     world.model.answers(accept(RETRY_AT))
@@ -171,9 +160,7 @@ def test_what_an_agent_makes_of_the_issue_once_it_was_rejected_is_not_judged_by_
 ) -> None:
     world.repository(PROJECT, collaborators={"copilot-swe-agent[bot]": "push"})
     issue = world.alice.writes_issue("Retry uploads", ISSUE)
-    world.model.answers(reject("acceptance_gap", RETRY_AT, criteria=2))
-    pull = world.agent.opens(RETRY, body=f"Closes #{issue.number}")
-    world.settles()
+    pull = world.opened(reject("acceptance_gap", RETRY_AT, criteria=2), body=f"Closes #{issue.number}")
     first = pull.verdict["eval_id"]
     assert pull.check.conclusion == "failure"
 
@@ -200,9 +187,7 @@ def test_what_an_agent_calls_the_issue_once_it_was_rejected_is_not_judged_by_and
 ) -> None:
     world.repository(PROJECT, collaborators={"copilot-swe-agent[bot]": "push"})
     issue = world.alice.writes_issue("Retry uploads on 503 and on 504", "Uploads fail.")
-    world.model.answers(reject("acceptance_gap", RETRY_AT))
-    pull = world.agent.opens(RETRY, body=f"Closes #{issue.number}")
-    world.settles()
+    pull = world.opened(reject("acceptance_gap", RETRY_AT), body=f"Closes #{issue.number}")
     first = pull.verdict["eval_id"]
     assert pull.check.conclusion == "failure"
 
@@ -226,9 +211,7 @@ def test_an_edited_issue_of_another_repository_has_who_closes_it_judged_again(wo
     planner = world.person("alice")
     issue = planner.writes_issue("Retry uploads", ISSUE)
     world.repository(PROJECT)
-    world.model.answers(reject("acceptance_gap", RETRY_AT, criteria=2))
-    pull = world.agent.opens(RETRY, body=f"Closes {specs.name}#{issue.number}")
-    world.settles()
+    pull = world.opened(reject("acceptance_gap", RETRY_AT, criteria=2), body=f"Closes {specs.name}#{issue.number}")
     assert pull.check.conclusion == "failure"
 
     world.model.answers(accept(RETRY_AT))
@@ -238,10 +221,9 @@ def test_an_edited_issue_of_another_repository_has_who_closes_it_judged_again(wo
 
 
 def test_a_description_that_says_what_is_asked_for_is_judged_by_anew_when_it_is_edited(world: World) -> None:
-    world.repository(PROJECT)
-    world.model.answers(reject("acceptance_gap", RETRY_AT)).answers(accept(RETRY_AT))
-    pull = world.agent.opens(RETRY, body="Uploads are retried on 503 and on 504.")
-    world.settles()
+    pull = world.opened(
+        reject("acceptance_gap", RETRY_AT), accept(RETRY_AT), body="Uploads are retried on 503 and on 504."
+    )
     first = pull.verdict["eval_id"]
     assert pull.check.conclusion == "failure"
 
@@ -263,8 +245,7 @@ def test_an_edit_that_asks_for_nothing_else_leaves_the_verdict(world: World) -> 
     issue = world.alice.writes_issue("Retry uploads", ISSUE)
     world.model.answers(accept(RETRY_AT)).answers(accept(RETRY_AT, criteria=2))
     alone = world.bob.opens(RETRY, body="Uploads are retried on 503.", branch="alone")
-    closing = world.agent.opens(RETRY, body=f"Closes #{issue.number}")
-    world.settles()
+    closing = world.opened(body=f"Closes #{issue.number}")
     assert {alone.check.conclusion, closing.check.conclusion} == {"success"}
     began = len(world.github.requests(here.name))
 
@@ -281,10 +262,7 @@ def test_an_edit_that_asks_for_nothing_else_leaves_the_verdict(world: World) -> 
 @pytest.mark.slow
 def test_ten_edits_in_a_row_are_one_judging_by_the_last_of_them(another_world: Open) -> None:
     world = another_world({"ASSAY_QUIET_WINDOW": "600", "ASSAY_QUIET_MAX": "600"})
-    world.repository(PROJECT)
-    world.model.answers(accept(RETRY_AT)).answers(accept(RETRY_AT))
-    pull = world.agent.opens(RETRY, body=CASE)
-    world.settles()
+    pull = world.opened(accept(RETRY_AT), accept(RETRY_AT), body=CASE)
     first = pull.verdict["eval_id"]
     assert pull.check.conclusion == "success"
 
@@ -295,8 +273,7 @@ def test_ten_edits_in_a_row_are_one_judging_by_the_last_of_them(another_world: O
     assert "by the title and description as they stood before" in pull.text
     assert len(world.model.asked) == 1
 
-    world.alice.comments(pull, "/rejudge")
-    world.settles()
+    world.commented(pull, "/rejudge", by=world.alice)
     assert (pull.check.conclusion, pull.verdict["carried_from"]) == ("success", None)
     assert pull.verdict["eval_id"] != first
     assert "And on 513." in world.model.asked[-1].text
@@ -305,18 +282,13 @@ def test_ten_edits_in_a_row_are_one_judging_by_the_last_of_them(another_world: O
 
 @pytest.mark.slow
 def test_a_case_that_goes_from_a_draft_has_nobody_judge_it_and_elsewhere_it_is_judged_without(world: World) -> None:
-    world.repository(PROJECT)
-    world.model.answers(accept(RETRY_AT))
-    draft = world.agent.opens(RETRY, body=CASE, draft=True, branch="draft")
-    world.settles()
+    draft = world.opened(accept(RETRY_AT), body=CASE, draft=True, branch="draft")
     assert draft.check.conclusion == "success", "its case asked for it"
     world.agent.edits(draft, body="Retries.")
     world.settles()
     assert (draft.check.conclusion, len(world.model.asked)) == ("success", 1)
 
-    world.model.answers(reject("weak_test", RETRY_AT)).answers(accept(RETRY_AT))
-    pull = world.agent.opens(RETRY, body=CASE)
-    world.settles()
+    pull = world.opened(reject("weak_test", RETRY_AT), accept(RETRY_AT), body=CASE)
     assert pull.check.conclusion == "failure"
     world.agent.edits(pull, body="Retries.")
     world.settles()
@@ -325,9 +297,7 @@ def test_a_case_that_goes_from_a_draft_has_nobody_judge_it_and_elsewhere_it_is_j
 
 def test_new_rules_of_the_base_branch_have_what_is_open_judged_by_them(world: World) -> None:
     here = world.repository(PROJECT)
-    world.model.answers(reject("weak_test", RETRY_AT)).answers(accept(RETRY_AT))
-    pull = world.agent.opens(RETRY)
-    world.settles()
+    pull = world.opened(reject("weak_test", RETRY_AT), accept(RETRY_AT))
     first = pull.verdict["eval_id"]
     assert pull.check.conclusion == "failure"
 
@@ -347,9 +317,7 @@ def test_new_rules_of_the_base_branch_have_what_is_open_judged_by_them(world: Wo
 
 
 def test_a_draft_waits_and_says_so_and_is_judged_when_it_is_ready(world: World) -> None:
-    world.repository(PROJECT)
-    pull = world.agent.opens(RETRY, draft=True)
-    world.settles()
+    pull = world.opened(draft=True)
     assert (pull.check.status, pull.check.title) == ("queued", "Draft: judged when it is ready")
     assert world.model.asked == []
 
@@ -393,9 +361,7 @@ def test_a_retargeted_pull_request_is_judged_anew(world: World) -> None:
     here = world.repository(PROJECT)
     world.github.verb("push", repo=here.name, branch="below", files={"other.py": "x = 1\n"})
     world.github.verb("push", repo=here.name, branch="fix", files={}, **{"from": "below"})
-    world.model.answers(reject("weak_test", RETRY_AT)).answers(accept(RETRY_AT))
-    pull = world.agent.opens(RETRY)
-    world.settles()
+    pull = world.opened(reject("weak_test", RETRY_AT), accept(RETRY_AT))
     assert pull.check.conclusion == "failure"
 
     world.alice.retargets(pull, "below")
@@ -417,8 +383,7 @@ def test_what_is_stacked_on_a_branch_that_was_force_pushed_is_judged_for_what_it
     pull = Pull(here, made["number"], here.name, "fix")
     world.settles()
     assert (pull.check.conclusion, pull.verdict["coverage"]["read"]) == ("success", ["download.py"])
-    world.alice.comments(pull, "/override we ship what we looked at")
-    world.settles()
+    world.commented(pull, "/override we ship what we looked at", by=world.alice)
     assert pull.check.conclusion == "neutral"
 
     world.model.answers(reject("scope_creep", "upload.py:9"))
@@ -433,9 +398,7 @@ def test_what_is_stacked_on_a_branch_that_was_force_pushed_is_judged_for_what_it
 def test_the_same_head_in_two_pull_requests_has_a_check_of_each(world: World) -> None:
     here = world.repository(PROJECT)
     world.github.verb("push", repo=here.name, branch="release", files={"NEWS.md": "Soon.\n"})
-    world.model.answers(accept(RETRY_AT)).answers(reject("weak_test", RETRY_AT))
-    first = world.agent.opens(RETRY)
-    world.settles()
+    first = world.opened(accept(RETRY_AT), reject("weak_test", RETRY_AT))
     path = f"/repos/{here.name}/pulls"
     made = world.github.user(world.agent.login, "POST", path, title="Again", body="", head="fix", base="release")
     world.settles()
@@ -447,7 +410,6 @@ def test_the_same_head_in_two_pull_requests_has_a_check_of_each(world: World) ->
 @pytest.mark.slow
 def test_judging_waits_for_the_quiet_window_unless_a_case_or_green_ci_ends_it(another_world: Open) -> None:
     world = another_world({"ASSAY_QUIET_WINDOW": "600", "ASSAY_QUIET_MAX": "600"})
-    world.repository(PROJECT)
     world.model.answers(accept(RETRY_AT)).answers(accept(RETRY_AT))
     pull = world.agent.opens(RETRY)
     world.until(lambda: bool(pull.runs_of(pull.head)), "the check is there")
@@ -459,13 +421,10 @@ def test_judging_waits_for_the_quiet_window_unless_a_case_or_green_ci_ends_it(an
     world.settles()
     assert pull.check.conclusion == "success"
 
-    other = world.agent.opens(RETRY, branch="other", body=CASE)
-    world.settles()
+    other = world.opened(branch="other", body=CASE)
     assert other.check.conclusion == "success"
 
-    world.model.answers(accept(RETRY_AT)).answers(accept(RETRY_AT))
-    world.agent.pushes(other, {"note.md": "With a case.\n"})
-    world.settles()
+    world.pushed(other, {"note.md": "With a case.\n"}, accept(RETRY_AT), accept(RETRY_AT))
     assert other.check.conclusion == "success"
 
     green = world.agent.opens({**RETRY, "note.md": "Without one.\n"}, branch="green")
@@ -496,27 +455,21 @@ def test_installing_judges_nothing_old_and_says_how_to_have_it_judged(
     assert (pull.check.conclusion, pull.check.title) == (concludes, "Opened before Assay was installed")
     assert world.model.asked == []
 
-    world.model.answers(accept(RETRY_AT))
-    world.agent.pushes(pull, {"note.md": "x\n"})
-    world.settles()
+    world.pushed(pull, {"note.md": "x\n"}, accept(RETRY_AT))
     assert pull.check.conclusion == "success"
 
 
 @pytest.mark.slow
 def test_a_person_is_only_observed_where_the_repository_says_so(world: World) -> None:
     world.repository({**PROJECT, ".github/assay.yml": "authors:\n  people: observe\n"})
-    world.model.answers(reject("weak_test", RETRY_AT))
-    pull = world.bob.opens(RETRY)
-    world.settles()
+    pull = world.opened(reject("weak_test", RETRY_AT), by=world.bob)
     assert pull.check.conclusion == "neutral"
     assert pull.check.title.startswith("Would have rejected")
 
 
 @pytest.mark.slow
 def test_a_draft_that_is_closed_leaves_no_check_open(world: World) -> None:
-    world.repository(PROJECT)
-    pull = world.agent.opens(RETRY, draft=True)
-    world.settles()
+    pull = world.opened(draft=True)
     world.agent.closes(pull)
     world.until(lambda: pull.check_run["status"] == "completed", "the draft's check is concluded")
     assert pull.check.conclusion == "cancelled"
@@ -590,9 +543,7 @@ def test_what_was_accepted_for_another_base_or_issue_passes_no_more_before_anybo
     world = another_world({"ASSAY_GATHER": "6", "ASSAY_QUIET_WINDOW": "0"})
     here = world.repository(PROJECT)
     issue = world.alice.writes_issue("Retry uploads", ISSUE)
-    world.model.answers(accept(RETRY_AT, criteria=2)).answers(accept(RETRY_AT))
-    pull = world.agent.opens(RETRY, body=f"Closes #{issue.number}")
-    world.settles()
+    pull = world.opened(accept(RETRY_AT, criteria=2), accept(RETRY_AT), body=f"Closes #{issue.number}")
     assert pull.check.conclusion == "success"
     began = len(world.github.requests(here.name))
 

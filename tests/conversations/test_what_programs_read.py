@@ -63,17 +63,13 @@ def test_an_agent_tells_a_draft_running_ci_and_a_judge_that_is_away_apart(world:
 
 @pytest.mark.slow
 def test_an_agent_reads_that_it_was_rejected_and_then_that_a_person_let_it_pass(world: World) -> None:
-    world.repository(PROJECT)
-    world.model.answers(reject("weak_test", RETRY_AT))
-    pull = world.agent.opens(RETRY)
-    world.settles()
+    pull = world.opened(reject("weak_test", RETRY_AT))
     block = read(pull)
     assert (block["state"], block["decision"], block["reason"]) == ("done", "reject", "weak_test")
     assert (block["eval_id"], block["overridden_by"]) == (pull.verdict["eval_id"], None)
     agrees(world, pull)
 
-    world.alice.comments(pull, "/override The fix is urgent.")
-    world.settles()
+    world.commented(pull, "/override The fix is urgent.", by=world.alice)
     block = read(pull)
     assert (block["decision"], block["overridden_by"], block["conclusion"]) == ("reject", "alice", "neutral")
     agrees(world, pull)
@@ -81,7 +77,6 @@ def test_an_agent_reads_that_it_was_rejected_and_then_that_a_person_let_it_pass(
 
 @pytest.mark.slow
 def test_a_commit_that_was_pushed_over_names_the_newer_one(world: World) -> None:
-    world.repository(PROJECT)
     thought = world.model.thinks_about(accept(RETRY_AT))
     pull = world.agent.opens(RETRY)
     thought.was_asked()
@@ -101,8 +96,7 @@ def test_a_commit_that_was_pushed_over_names_the_newer_one(world: World) -> None
 @pytest.mark.slow
 def test_who_is_left_alone_is_told_so_in_a_word(world: World) -> None:
     world.repository({**PROJECT, ".github/assay.yml": "authors:\n  people: skip\n"})
-    pull = world.bob.opens(RETRY)
-    world.settles()
+    pull = world.opened(by=world.bob)
     block = read(pull)
     assert (block["state"], block["reason"], block["conclusion"]) == ("none", "skipped", "skipped")
 
@@ -119,17 +113,14 @@ def test_a_judge_that_comes_again_by_itself_is_pending(another_world: Open) -> N
     assert block["until"], "and says when it is judged again"
     agrees(world, pull)
 
-    world.bob.comments(pull, "/rejudge")
-    world.settles()
+    world.commented(pull, "/rejudge")
     assert (read(pull)["state"], pull.block["decision"], pull.block["until"]) == ("done", "accept", None)
 
 
 @pytest.mark.slow
 def test_a_merge_group_says_what_its_pull_request_says(world: World) -> None:
     here = world.repository(PROJECT)
-    world.model.answers(accept(RETRY_AT))
-    pull = world.agent.opens(RETRY)
-    world.settles()
+    pull = world.opened(accept(RETRY_AT))
     group = here.queues(pull)
     world.until(lambda: any(one.status == "completed" for one in group.checks), "the merge group is answered")
     block = group.block

@@ -137,8 +137,7 @@ def test_another_base_of_one_that_is_older_than_assay_and_was_judged_on_command_
     world.until(lambda: bool(pull.runs_of(pull.head)), "the old pull request has its check")
     world.settles()
     assert pull.check.conclusion == "neutral"
-    world.bob.comments(pull, "/rejudge")
-    world.settles()
+    world.commented(pull, "/rejudge")
     assert pull.check.conclusion == "success"
 
     world.github.clear_faults()
@@ -153,15 +152,13 @@ def test_that_it_left_its_base_told_after_it_came_back_takes_no_override_away(wo
     here = world.repository(PROJECT)
     world.github.verb("push", repo=here.name, branch="below", files={}, **{"from": "main"})
     world.model.decides(lambda _: reject("weak_test", RETRY_AT))
-    pull = world.agent.opens(RETRY)
-    world.settles()
+    pull = world.opened()
     with nothing_told(world):
         world.alice.retargets(pull, "below")
         world.github.settle()
     world.alice.retargets(pull, "main")
     world.settles()
-    world.alice.comments(pull, "/override we ship today")
-    world.settles()
+    world.commented(pull, "/override we ship today", by=world.alice)
     overridden = pull.check
     assert overridden.conclusion == "neutral"
 

@@ -6,18 +6,19 @@ GitHub's contract, no surprise for the model, no delivery refused, no error in t
 
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, Unpack
 from uuid import uuid4
 
-from tests.world.anthropic import Anthropic
+from tests.world.anthropic import Anthropic, Reply
+from tests.world.changes import PROJECT, RETRY
 from tests.world.contract import violations
 from tests.world.github_bench import Delivery, GitHub
-from tests.world.people import Files, Person
+from tests.world.people import Comment, Files, Person, Proposal
 from tests.world.product import Product
-from tests.world.pulls import Repository
+from tests.world.pulls import Pull, Repository
 from tests.world.redis import Redis
 from tests.world.sender import Sender
 from worker.adapters.redis import keys
@@ -74,8 +75,8 @@ class World:
 
     @property
     def here(self) -> Repository:
-        """The newest repository; a plain one is made when the story did not ask for any."""
-        return self._repositories[-1] if self._repositories else self.repository()
+        """The newest repository; one with the usual project is made when the story did not ask for any."""
+        return self._repositories[-1] if self._repositories else self.repository(PROJECT)
 
     @cached_property
     def agent(self) -> Person:
@@ -108,6 +109,35 @@ class World:
     def door(self) -> Sender:
         """Deliveries made by hand."""
         return Sender.to(self.product.url, self.github.ready.webhook_secret)
+
+    # --- steps that stories share: an act, what the model says to it, and all that follows ----------
+
+    def opened(
+        self, *replies: Reply, files: Files = RETRY, by: Person | None = None, **proposal: Unpack[Proposal]
+    ) -> Pull:
+        """A pull request of the agent, or of *by*."""
+        self._answer(replies)
+        pull = (by or self.agent).opens(files, **proposal)
+        self.settles()
+        return pull
+
+    def pushed(self, pull: Pull, files: Files, *replies: Reply, by: Person | None = None) -> str:
+        """One more commit, of the agent or of *by*; answers its id."""
+        self._answer(replies)
+        sha = (by or self.agent).pushes(pull, files)
+        self.settles()
+        return sha
+
+    def commented(self, pull: Pull, body: str, *replies: Reply, by: Person | None = None) -> Comment:
+        """A comment of bob, who may write, or of *by*."""
+        self._answer(replies)
+        comment = (by or self.bob).comments(pull, body)
+        self.settles()
+        return comment
+
+    def _answer(self, replies: Iterable[Reply]) -> None:
+        for reply in replies:
+            self.model.answers(reply)
 
     # --- waiting --------------------------------------------------------------------------------
 
