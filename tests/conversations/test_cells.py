@@ -48,9 +48,7 @@ def test_an_installation_moves_while_deliveries_arrive_and_none_is_lost(world: W
     judged = world.agent.opens(RETRY)
     is_concluded(world, judged)
     main = world.redis
-    thinking = world.model.thinks_about(accept(RETRY_AT))
-    running = world.bob.opens(RETRY, branch="running", title="Retry uploads once more")
-    thinking.was_asked(90)
+    thinking, running = world.judging(accept(RETRY_AT), by=world.bob, branch="running", title="Retry uploads once more")
     world.github.settle()
 
     command = [str(ASSAY), "move", str(world.installation), "--to", "west"]

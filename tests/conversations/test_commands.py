@@ -198,10 +198,8 @@ def test_a_fork_is_judged_and_its_rerun_button_works_too(world: World) -> None:
 
 @pytest.mark.slow
 def test_rejudge_while_judging_is_not_lost(world: World) -> None:
-    late = world.model.thinks_about({"no": "verdict"})
+    late, pull = world.judging({"no": "verdict"})
     world.model.answers({"still": "none"}).answers(accept(RETRY_AT))
-    pull = world.agent.opens(RETRY)
-    late.was_asked()
     comment = world.bob.comments(pull, "/rejudge")
     world.until(lambda: reactions(world, comment) == [("assay[bot]", "eyes")], "the command was seen")
     late.arrives()

@@ -60,10 +60,8 @@ def is_concluded(world: World, *pulls: Pull) -> None:
 
 
 def test_a_primary_that_dies_in_the_middle_of_a_judging_loses_nothing(world: World, managed: ManagedRedis) -> None:
-    late = world.model.thinks_about(accept(RETRY_AT))
+    late, pull = world.judging(accept(RETRY_AT))
     world.model.decides(lambda _: accept(RETRY_AT))
-    pull = world.agent.opens(RETRY)
-    late.was_asked(90)
     world.github.settle()
     managed.replicates()
     managed.primary.kill()
@@ -77,10 +75,8 @@ def test_a_primary_that_dies_in_the_middle_of_a_judging_loses_nothing(world: Wor
 
 
 def test_a_primary_that_steps_down_keeps_no_connection_of_ours(world: World, managed: ManagedRedis) -> None:
-    late = world.model.thinks_about(accept(RETRY_AT))
+    late, pull = world.judging(accept(RETRY_AT))
     world.model.decides(lambda _: accept(RETRY_AT))
-    pull = world.agent.opens(RETRY)
-    late.was_asked(90)
     world.github.settle()
     managed.replicates()
     managed.demotes()
@@ -98,9 +94,7 @@ def test_what_the_replica_never_heard_of_is_found_by_the_sweep(world: World, man
     is_seen(world)
     managed.replicates()
     managed.cuts_off()
-    thinking = world.model.thinks_about(accept(RETRY_AT))
-    lost = world.bob.opens(RETRY, branch="lost", title="Retry uploads once more")
-    thinking.was_asked(90)
+    thinking, lost = world.judging(accept(RETRY_AT), by=world.bob, branch="lost", title="Retry uploads once more")
     assert statuses(world, lost) == [202]
     assert [one.status for one in lost.checks_of(lost.head)] == ["in_progress"]
     managed.primary.kill()
@@ -111,10 +105,8 @@ def test_what_the_replica_never_heard_of_is_found_by_the_sweep(world: World, man
 
 
 def test_a_verdict_that_the_replica_never_heard_of_is_made_again(world: World, managed: ManagedRedis) -> None:
-    late = world.model.thinks_about(accept(RETRY_AT))
+    late, pull = world.judging(accept(RETRY_AT))
     world.model.decides(lambda _: accept(RETRY_AT))
-    pull = world.agent.opens(RETRY)
-    late.was_asked(90)
     world.github.settle()
     managed.replicates()
     managed.cuts_off()
@@ -161,10 +153,8 @@ def test_nothing_counts_that_the_replica_lacks_where_it_has_to_have_it(
 def test_at_the_limit_of_its_memory_nothing_is_half_written_and_work_goes_on_afterwards(another_world: Open) -> None:
     world = another_world(SHORT)
     world.expected_errors = ("edis", "OOM")
-    late = world.model.thinks_about(accept(RETRY_AT))
+    late, pull = world.judging(accept(RETRY_AT))
     world.model.decides(lambda _: accept(RETRY_AT))
-    pull = world.agent.opens(RETRY)
-    late.was_asked(90)
     world.github.settle()
     world.redis.tell("CONFIG", "SET", "maxmemory", 1)
     late.arrives()

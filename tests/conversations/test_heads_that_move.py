@@ -16,11 +16,9 @@ BETTER = {
 
 
 def test_a_push_while_judging_cancels_the_old_check_and_the_new_head_is_judged(world: World) -> None:
-    late = world.model.thinks_about(reject("weak_test", RETRY_AT))
+    late, pull = world.judging(reject("weak_test", RETRY_AT))
     world.model.answers(accept(RETRY_AT))
-    pull = world.agent.opens(RETRY)
     old = pull.head
-    late.was_asked()
     new = world.agent.pushes(pull, BETTER)
     late.arrives()
     world.settles()
@@ -31,10 +29,8 @@ def test_a_push_while_judging_cancels_the_old_check_and_the_new_head_is_judged(w
 
 
 def test_a_force_push_while_judging_leaves_no_verdict_for_the_old_head(world: World) -> None:
-    late = world.model.thinks_about(accept(RETRY_AT))
-    pull = world.agent.opens(RETRY)
+    late, pull = world.judging(accept(RETRY_AT))
     old = pull.head
-    late.was_asked()
     new = world.agent.force_pushes(pull, STUB)
     late.arrives()
     world.settles()
@@ -108,9 +104,7 @@ def test_ten_pushes_in_a_row_end_in_one_verdict_for_the_last(world: World) -> No
 
 
 def test_a_pull_request_closed_while_judging_gets_no_verdict(world: World) -> None:
-    late = world.model.thinks_about(accept(RETRY_AT))
-    pull = world.agent.opens(RETRY)
-    late.was_asked()
+    late, pull = world.judging(accept(RETRY_AT))
     world.alice.closes(pull)
     late.arrives()
     world.settles()
@@ -120,9 +114,7 @@ def test_a_pull_request_closed_while_judging_gets_no_verdict(world: World) -> No
 
 @pytest.mark.slow
 def test_a_reopened_pull_request_is_judged(world: World) -> None:
-    late = world.model.thinks_about(accept(RETRY_AT))
-    pull = world.agent.opens(RETRY)
-    late.was_asked()
+    late, pull = world.judging(accept(RETRY_AT))
     world.alice.closes(pull)
     late.arrives()
     world.settles()
@@ -162,9 +154,7 @@ def test_a_branch_that_was_deleted_at_the_close_and_restored_brings_its_verdict_
 
 @pytest.mark.slow
 def test_a_branch_that_was_deleted_while_it_was_judged_is_judged_once_it_is_restored(world: World) -> None:
-    late = world.model.thinks_about(accept(RETRY_AT))
-    pull = world.agent.opens(RETRY)
-    late.was_asked()
+    late, pull = world.judging(accept(RETRY_AT))
     head = pull.head
     world.alice.closes(pull)
     deletes_branch(world, pull)

@@ -130,9 +130,7 @@ def test_a_persons_group_is_out_of_scope_at_once(world: World) -> None:
 @pytest.mark.slow
 def test_a_group_waits_for_a_verdict_that_is_under_way(world: World) -> None:
     here = world.repository(PROJECT)
-    thinking = world.model.thinks_about(accept(RETRY_AT))
-    pull = world.agent.opens(RETRY)
-    thinking.was_asked()
+    thinking, pull = world.judging(accept(RETRY_AT))
 
     group = here.queues(pull)
     waiting = ("in_progress", None, f"Waiting for the verdict on #{pull.number}")

@@ -37,10 +37,8 @@ def test_a_lost_answer_to_creating_the_check_makes_no_second_one(world: World, k
 
 
 def test_a_lost_answer_to_the_verdict_is_repaired(world: World) -> None:
-    late = world.model.thinks_about(accept(RETRY_AT))
+    late, pull = world.judging(accept(RETRY_AT))
     world.model.decides(lambda _: accept(RETRY_AT))
-    pull = world.agent.opens(RETRY)
-    late.was_asked()
     world.github.fault("PATCH .*/check-runs/", status=502)
     late.arrives()
     world.settles()
@@ -92,9 +90,7 @@ def test_a_secondary_rate_limit_is_waited_out(world: World) -> None:
 
 @pytest.mark.slow
 def test_a_rate_limit_that_is_used_up_is_waited_out_until_its_reset(world: World) -> None:
-    late = world.model.thinks_about(accept(RETRY_AT))
-    pull = world.agent.opens(RETRY)
-    late.was_asked()
+    late, pull = world.judging(accept(RETRY_AT))
     world.github.verb("rate", remaining=0, reset_in=2)
     late.arrives()
     world.model.decides(lambda _: accept(RETRY_AT))
@@ -123,9 +119,7 @@ def test_github_being_down_for_long_ends_with_the_verdict_that_is_on_record(anot
     told = {"ASSAY_RETRY_DELAY": "0.05", "ASSAY_GITHUB_DELAY": "0.5", "ASSAY_CHECK_DEADLINE": "4"}
     world = another_world(told)
     here = world.repository(PROJECT)
-    late = world.model.thinks_about(accept(RETRY_AT))
-    pull = world.agent.opens(RETRY)
-    late.was_asked()
+    late, pull = world.judging(accept(RETRY_AT))
     world.github.fault(match, status=502, count=1_000_000)
     late.arrives()
 
@@ -155,9 +149,7 @@ def test_a_verdict_on_record_outlives_half_an_outage_that_lasts_longer_than_any_
     told = {"ASSAY_RETRY_DELAY": "0.05", "ASSAY_GITHUB_DELAY": "0.3", "ASSAY_GITHUB_OUTAGE": "1"}
     world = another_world(told)
     here = world.repository(PROJECT)
-    late = world.model.thinks_about(accept(RETRY_AT))
-    pull = world.agent.opens(RETRY)
-    late.was_asked()
+    late, pull = world.judging(accept(RETRY_AT))
     world.github.fault("POST /graphql", status=502, count=1_000_000)
     late.arrives()
 

@@ -20,7 +20,7 @@ import pytest
 
 from tests.conversations.conftest import Open
 from tests.worker.adapters.redis.played import becomes
-from tests.world.changes import PROJECT, RETRY, RETRY_AT, STUB
+from tests.world.changes import PROJECT, RETRY_AT, STUB
 from tests.world.product import Process, run
 from tests.world.pulls import Pull
 from tests.world.redis import Redis
@@ -54,10 +54,8 @@ def lines_about(world: World, delivery: str) -> list[tuple[str, dict[str, Any]]]
 @pytest.mark.parametrize("grace_s", ["0", "30"], ids=["handed back", "finished"])
 def test_a_worker_told_to_stop_while_the_model_thinks_leaves_no_check_open(another_world: Open, grace_s: str) -> None:
     world = another_world(SHORT | {"ASSAY_STOP_GRACE": grace_s})
-    thought = world.model.thinks_about(accept(RETRY_AT))
+    thought, pull = world.judging(accept(RETRY_AT))
     world.model.decides(lambda _: accept(RETRY_AT))
-    pull = world.agent.opens(RETRY)
-    thought.was_asked()
     [work] = [one for one in world.product.processes if one.command == "work"]
     work.popen.send_signal(signal.SIGTERM)
     if grace_s == "30":

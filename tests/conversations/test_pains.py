@@ -32,9 +32,7 @@ def opened(world: World, **files: object) -> Pull:
 
 def test_pain_04_a_worker_that_dies_leaves_no_check_in_progress(another_world: Open) -> None:
     world = another_world({"ASSAY_CHECK_DEADLINE": "4", "ASSAY_LEASE": "20"})
-    answer = world.model.thinks_about(accept(RETRY_AT))
-    pull = world.agent.opens(RETRY)
-    answer.was_asked()
+    answer, pull = world.judging(accept(RETRY_AT))
     world.product.kill("work")
     world.product.start("work")
     seen: list[Any] = []
@@ -112,9 +110,7 @@ def test_pain_08_an_accept_says_what_was_read_by_what_it_was_judged_and_what_it_
 
 
 def test_pain_10_a_late_answer_on_the_old_commit_changes_nothing_on_the_fix(world: World) -> None:
-    answer = world.model.thinks_about(reject("weak_test", RETRY_AT))
-    pull = world.agent.opens(RETRY)
-    answer.was_asked()
+    answer, pull = world.judging(reject("weak_test", RETRY_AT))
     old = pull.head
     world.model.answers(accept(RETRY_AT))
     world.agent.pushes(pull, {"upload.py": RETRY["upload.py"].replace("range(3)", "range(4)")})

@@ -16,10 +16,8 @@ SHORT = {"ASSAY_LEASE": "2", "ASSAY_HOLD": "2", "ASSAY_GITHUB_TIMEOUT": "1", "AS
 
 def test_a_worker_killed_while_judging_leaves_one_verdict(another_world: Open) -> None:
     world = another_world(SHORT)
-    never = world.model.thinks_about(reject("weak_test", RETRY_AT))
+    never, pull = world.judging(reject("weak_test", RETRY_AT))
     world.model.decides(lambda _: accept(RETRY_AT))
-    pull = world.agent.opens(RETRY)
-    never.was_asked()
     world.product.kill("work")
     world.product.start("work")
     world.settles()
@@ -57,10 +55,8 @@ def test_a_door_killed_and_started_again_takes_the_next_delivery(another_world: 
 def test_redis_killed_while_judging_and_started_again_loses_nothing(another_world: Open) -> None:
     world = another_world(SHORT)
     world.expected_errors = ("edis",)
-    late = world.model.thinks_about(accept(RETRY_AT))
+    late, pull = world.judging(accept(RETRY_AT))
     world.model.decides(lambda _: accept(RETRY_AT))
-    pull = world.agent.opens(RETRY)
-    late.was_asked()
     world.github.settle()
     world.redis.kill()
     late.arrives()

@@ -61,9 +61,7 @@ def test_a_renamed_repository_keeps_its_verdicts_and_is_judged_and_commanded_und
 
 def test_a_verdict_is_shown_though_the_repository_was_renamed_while_it_was_made(world: World) -> None:
     here = world.repository(PROJECT)
-    thought = world.model.thinks_about(accept(RETRY_AT))
-    pull = world.agent.opens(RETRY)
-    thought.was_asked()
+    thought, pull = world.judging(accept(RETRY_AT))
     pull = renamed(world, pull)
     thought.arrives()
     world.settles()
@@ -95,10 +93,8 @@ def test_what_was_judged_while_another_repository_took_the_old_name_is_found_by_
     world = another_world({"ASSAY_CATCH_UP": "0.5"})
     here = world.repository(PROJECT)
     is_seen(world)
-    thought = world.model.thinks_about(accept(RETRY_AT))
+    thought, pull = world.judging(accept(RETRY_AT))
     world.model.decides(lambda _: accept(RETRY_AT))
-    pull = world.agent.opens(RETRY)
-    thought.was_asked()
     pull = renamed(world, pull)
     world.github.verb("repo", name=here.name.partition("/")[2], files=PROJECT)
     thought.arrives()

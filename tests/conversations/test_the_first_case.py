@@ -49,9 +49,7 @@ def test_a_rejection_of_the_model_names_category_line_and_next_step(world: World
 
 
 def test_the_check_says_judging_from_the_first_second(world: World) -> None:
-    answer = world.model.thinks_about(accept(RETRY_AT))
-    pull = world.agent.opens(RETRY)
-    answer.was_asked()
+    answer, pull = world.judging(accept(RETRY_AT))
 
     assert pull.check == ("in_progress", None, "Judging")
     assert world.alice.merges(pull).words == 'Required status check "Assay" is in progress.'

@@ -12,7 +12,7 @@ import pytest
 
 from tests.conversations.conftest import Open
 from tests.conversations.test_renamed_repositories import BETTER, is_seen, waited
-from tests.world.changes import PROJECT, RETRY, RETRY_AT, STUB
+from tests.world.changes import PROJECT, RETRY_AT, STUB
 from tests.world.github_bench import Exchange, GitHub
 from tests.world.pulls import Pull
 from tests.world.replies import accept
@@ -87,10 +87,8 @@ def test_a_check_that_was_open_as_its_repository_was_transferred_is_ended_by_the
     world.expected_errors = ("the check can't be told",)  # whose installation lost the permission is told so
     here = world.repository(PROJECT)
     is_seen(world)
-    thought = world.model.thinks_about(accept(RETRY_AT))
+    thought, pull = world.judging(accept(RETRY_AT))
     world.model.decides(lambda _: accept(RETRY_AT))
-    pull = world.agent.opens(RETRY)
-    thought.was_asked()
     pull = went_to_globex(world, pull)
     thought.arrives()
     world.settles()
@@ -112,9 +110,7 @@ def test_a_repository_that_went_where_the_app_is_not_installed_is_let_go(another
     world.expected_errors = ("the check can't be told",)
     here = world.repository(PROJECT)
     is_seen(world)
-    thought = world.model.thinks_about(accept(RETRY_AT))
-    pull = world.agent.opens(RETRY)
-    thought.was_asked()
+    thought, pull = world.judging(accept(RETRY_AT))
     moved = world.moves(here, owner="bob")
     pull = pull.now_in(moved)
     thought.arrives()

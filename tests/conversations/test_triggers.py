@@ -477,9 +477,7 @@ def test_a_draft_that_is_closed_leaves_no_check_open(world: World) -> None:
 
 def test_what_was_edited_while_a_judge_thought_about_it_is_accepted_only_as_it_reads_now(world: World) -> None:
     here = world.repository(PROJECT)
-    thinking = world.model.thinks_about(accept(RETRY_AT))
-    pull = world.agent.opens(RETRY, body="Uploads are retried.")
-    thinking.was_asked()
+    thinking, pull = world.judging(accept(RETRY_AT), body="Uploads are retried.")
     world.agent.edits(pull, body="Uploads are retried on 503.")
     world.github.settle()
     world.model.answers(accept(RETRY_AT))
@@ -497,9 +495,7 @@ def test_an_issue_that_is_edited_while_the_first_verdict_is_made_by_it_is_judged
 ) -> None:
     here = world.repository(PROJECT)
     issue = world.alice.writes_issue("Retry uploads", ISSUE.replace("- Uploads are retried on 504\n", ""))
-    thinking = world.model.thinks_about(accept(RETRY_AT))
-    pull = world.agent.opens(RETRY, body=f"Closes #{issue.number}")
-    thinking.was_asked()
+    thinking, pull = world.judging(accept(RETRY_AT), body=f"Closes #{issue.number}")
     world.alice.edits_issue(issue, body=ISSUE)
     world.github.settle()
     world.model.answers(reject("acceptance_gap", RETRY_AT, criteria=2))

@@ -77,9 +77,7 @@ def test_an_agent_reads_that_it_was_rejected_and_then_that_a_person_let_it_pass(
 
 @pytest.mark.slow
 def test_a_commit_that_was_pushed_over_names_the_newer_one(world: World) -> None:
-    thought = world.model.thinks_about(accept(RETRY_AT))
-    pull = world.agent.opens(RETRY)
-    thought.was_asked()
+    thought, pull = world.judging(accept(RETRY_AT))
     first = pull.head
     world.model.answers(accept(RETRY_AT))
     world.agent.pushes(pull, {"upload.py": RETRY["upload.py"].replace("range(3)", "range(4)")})

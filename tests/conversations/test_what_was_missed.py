@@ -7,7 +7,7 @@ import pytest
 
 from tests.conversations.conftest import Open, nothing_told
 from tests.world.anthropic import Reply
-from tests.world.changes import ONLY_DOCUMENTATION, PROJECT, RETRY, RETRY_AT, STUB
+from tests.world.changes import ONLY_DOCUMENTATION, PROJECT, RETRY_AT, STUB
 from tests.world.pulls import Pull
 from tests.world.replies import accept, cannot_tell, reject
 from tests.world.tester import World
@@ -85,9 +85,7 @@ def test_a_verdict_that_was_made_as_access_was_lost_is_shown_when_it_is_back_and
     world = another_world({"ASSAY_CATCH_UP": "0.5"})
     here = world.repository(PROJECT)
     is_seen(world)
-    thought = world.model.thinks_about(reply)
-    pull = world.agent.opens(RETRY)
-    thought.was_asked()
+    thought, pull = world.judging(reply)
     world.github.verb("suspend")
     thought.arrives()
     world.until(lambda: not world.busy(), "the judging has ended")

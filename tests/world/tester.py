@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Any, Unpack
 from uuid import uuid4
 
-from tests.world.anthropic import Anthropic, Reply
+from tests.world.anthropic import Anthropic, Held, Reply
 from tests.world.changes import PROJECT, RETRY
 from tests.world.contract import violations
 from tests.world.github_bench import Delivery, GitHub
@@ -120,6 +120,15 @@ class World:
         pull = (by or self.agent).opens(files, **proposal)
         self.settles()
         return pull
+
+    def judging(
+        self, reply: Reply, files: Files = RETRY, by: Person | None = None, **proposal: Unpack[Proposal]
+    ) -> tuple[Held, Pull]:
+        """A pull request about which the model still thinks: *reply* arrives when the story says so."""
+        thought = self.model.thinks_about(reply)
+        pull = (by or self.agent).opens(files, **proposal)
+        thought.was_asked(90)
+        return thought, pull
 
     def pushed(self, pull: Pull, files: Files, *replies: Reply, by: Person | None = None) -> str:
         """One more commit, of the agent or of *by*; answers its id."""
