@@ -6,14 +6,13 @@ Our own App's comments are never commands. An edit gives the command that it add
 from datetime import UTC, datetime
 from typing import Final
 
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
-from app.ingest.event_types import CommandIssued, FrozenEvent, Ignored, PersonCommented
-from app.ingest.payloads import Comment, CommentPayload, Delivery, LineCommentPayload, PayloadAccount, ReviewPayload
+from app.ingest.event_types import CommandIssued, Ignored, PersonCommented, WrittenText
+from app.ingest.payloads import CommentPayload, Delivery, LineCommentPayload, PayloadAccount, ReviewPayload
 from app.ingest.pull_request import pull_ref
 from app.ingest.slash_commands import CommandError, ParsedCommand, parse_command
-from worker.domain.ids import Sha
-from worker.domain.judge_request import CommandName, PullRef, ReviewRef
+from worker.domain.judge_request import CommandName, ReviewRef
 
 REVIEW_DECISIONS: Final = {"approved": CommandName.APPROVED, "changes_requested": CommandName.CHANGES}
 """The decision of a review: a code owner's decides a verdict that needs a person."""
@@ -21,58 +20,54 @@ REVIEW_DECISIONS: Final = {"approved": CommandName.APPROVED, "changes_requested"
 GHOST: Final = PayloadAccount(login="ghost", type="User")
 """GitHub's name for a deleted account."""
 
-
-class WrittenText(FrozenEvent, frozen=True, kw_only=True):
-    """A text at a pull request. `comment_id` None: a review's own text."""
-
-    pull: PullRef
-    repository: str
-    comment_id: int | None
-    login: str
-    is_bot: bool
-    in_review: bool = False
-    head_sha: Sha | None = None
-    review: ReviewRef | None = None
-    written_at: datetime | None = None
+CommentShape = type[CommentPayload | LineCommentPayload]
 
 
-def on_comment_created(delivery: Delivery) -> CommandIssued | PersonCommented | Ignored:
-    payload = delivery.read(CommentPayload)
-    if ignored := _not_for_us(payload, delivery):
-        return ignored
-    written = _written_text(payload, payload.issue.number)
-    return _command(written, payload.comment.body) or _person_commented(written)
+def on_comment_created(shape: CommentShape, delivery: Delivery) -> CommandIssued | PersonCommented | Ignored:
+    payload = delivery.read(shape)
+    written = _read_comment(payload, delivery)
+    if isinstance(written, Ignored):
+        return written
+    if command := _command(written, payload.comment.body):
+        return command
+    return Ignored("part_of_a_review") if written.in_review else _person_commented(written)
 
 
-def on_comment_edited(delivery: Delivery) -> CommandIssued | Ignored:
-    payload = delivery.read(CommentPayload)
-    if ignored := _not_for_us(payload, delivery):
-        return ignored
-    return _command_of_edit(_written_text(payload, payload.issue.number), payload, payload.comment.body)
+def on_comment_edited(shape: CommentShape, delivery: Delivery) -> CommandIssued | Ignored:
+    payload = delivery.read(shape)
+    written = _read_comment(payload, delivery)
+    return written if isinstance(written, Ignored) else _command_of_edit(written, payload, payload.comment.body)
 
 
-def on_line_comment_created(delivery: Delivery) -> CommandIssued | Ignored:
-    """A comment at a line is part of a review, which is delivered as a whole."""
-    payload = delivery.read(LineCommentPayload)
-    if ignored := _ignored_comment(payload.comment, payload.pull_request.state, delivery):
-        return ignored
-    written = _written_text(payload, payload.pull_request.number)
-    return _command(written, payload.comment.body) or Ignored("part_of_a_review")
-
-
-def on_line_comment_edited(delivery: Delivery) -> CommandIssued | Ignored:
-    payload = delivery.read(LineCommentPayload)
-    if ignored := _ignored_comment(payload.comment, payload.pull_request.state, delivery):
-        return ignored
-    return _command_of_edit(_written_text(payload, payload.pull_request.number), payload, payload.comment.body)
+def _read_comment(payload: CommentPayload | LineCommentPayload, delivery: Delivery) -> WrittenText | Ignored:
+    """A comment, or why it is not for us. One at a line is part of a review, which is delivered as a whole."""
+    comment, app = payload.comment, payload.comment.performed_via_github_app
+    if isinstance(payload, CommentPayload) and payload.issue.pull_request is None:
+        return Ignored("not_a_pull_request")
+    subject = payload.issue if isinstance(payload, CommentPayload) else payload.pull_request
+    if subject.state != "open":
+        return Ignored("pull_request_closed")
+    if comment.user is None:
+        return Ignored("no_author")
+    if app is not None and app.id == delivery.our_app_id:
+        return Ignored("own_comment")
+    return WrittenText(
+        pull=pull_ref(payload, subject.number),
+        repository=payload.repository.full_name,
+        comment_id=comment.id,
+        login=comment.user.login,
+        is_bot=is_bot(comment.user),
+        in_review=isinstance(payload, LineCommentPayload),
+        said_at=_parse_time(comment.updated_at),
+    )
 
 
 def on_review_submitted(delivery: Delivery) -> CommandIssued | PersonCommented | Ignored:
     payload = delivery.read(ReviewPayload)
-    written = _review(payload)
+    written = _read_review(payload)
     if isinstance(written, Ignored):
         return written
-    written = replace(written, written_at=_parse_time(payload.review.submitted_at))
+    written = replace(written, said_at=_parse_time(payload.review.submitted_at))
     command = _command(written, payload.review.body or "")
     decided = None if written.is_bot else REVIEW_DECISIONS.get(payload.review.state)
     if command is None or decided is None:
@@ -83,76 +78,37 @@ def on_review_submitted(delivery: Delivery) -> CommandIssued | PersonCommented |
 def on_review_edited(delivery: Delivery) -> CommandIssued | Ignored:
     """Only its text can be edited, not its decision."""
     payload = delivery.read(ReviewPayload)
-    written = _review(payload)
+    written = _read_review(payload)
     return written if isinstance(written, Ignored) else _command_of_edit(written, payload, payload.review.body or "")
 
 
-def _review(payload: ReviewPayload) -> WrittenText | Ignored:
+def _read_review(payload: ReviewPayload) -> WrittenText | Ignored:
     author = payload.review.user
     if author is None:
         return Ignored("no_author")
-    if payload.pull_request.state != "open":
-        return Ignored("pull_request_closed")
-    return WrittenText(
-        pull=pull_ref(payload, payload.pull_request.number),
-        repository=payload.repository.full_name,
-        comment_id=None,
-        login=author.login,
-        is_bot=is_bot(author),
-        in_review=True,
-        head_sha=payload.review.commit_id,
-        review=_ref(payload, author),
-    )
+    return _review_text(payload, author) if payload.pull_request.state == "open" else Ignored("pull_request_closed")
 
 
 def on_review_dismissed(delivery: Delivery) -> CommandIssued | Ignored:
     """GitHub itself may dismiss a review, and on a closed pull request, too."""
     payload = delivery.read(ReviewPayload)
-    by, review = payload.sender or GHOST, payload.review
-    if review.commit_id is None:
+    if payload.review.commit_id is None:
         return Ignored("no_commit")
-    return CommandIssued(
+    return _command_issued(_review_text(payload, payload.sender or GHOST), CommandName.DISMISSED)
+
+
+def _review_text(payload: ReviewPayload, account: PayloadAccount) -> WrittenText:
+    """A review with the account that wrote or dismissed it."""
+    review = payload.review
+    return WrittenText(
         pull=pull_ref(payload, payload.pull_request.number),
         repository=payload.repository.full_name,
         comment_id=None,
-        login=by.login,
-        command=CommandName.DISMISSED,
-        is_bot=is_bot(by),
-        head_sha=review.commit_id,
+        login=account.login,
+        is_bot=is_bot(account),
         in_review=True,
-        review=_ref(payload, review.user or GHOST),
-    )
-
-
-def _ref(payload: ReviewPayload, author: PayloadAccount) -> ReviewRef:
-    return ReviewRef(id=payload.review.id, login=author.login, node_id=payload.review.node_id)
-
-
-def _not_for_us(payload: CommentPayload, delivery: Delivery) -> Ignored | None:
-    if payload.issue.pull_request is None:
-        return Ignored("not_a_pull_request")
-    return _ignored_comment(payload.comment, payload.issue.state, delivery)
-
-
-def _ignored_comment(comment: Comment, state: str, delivery: Delivery) -> Ignored | None:
-    if state != "open":
-        return Ignored("pull_request_closed")
-    if comment.user is None:
-        return Ignored("no_author")
-    app = comment.performed_via_github_app
-    return Ignored("own_comment") if app is not None and app.id == delivery.our_app_id else None
-
-
-def _written_text(payload: CommentPayload | LineCommentPayload, number: int) -> WrittenText:
-    author = payload.comment.user or GHOST
-    return WrittenText(
-        pull=pull_ref(payload, number),
-        repository=payload.repository.full_name,
-        comment_id=payload.comment.id,
-        login=author.login,
-        is_bot=is_bot(author),
-        in_review=isinstance(payload, LineCommentPayload),
-        written_at=_parse_time(payload.comment.updated_at),
+        head_sha=review.commit_id,
+        review=ReviewRef(id=review.id, login=(review.user or GHOST).login, node_id=review.node_id),
     )
 
 
@@ -195,20 +151,7 @@ def _command(written: WrittenText, text: str) -> CommandIssued | None:
 def _command_issued(
     written: WrittenText, command: CommandName, reason: str = "", misspelt: str | None = None
 ) -> CommandIssued:
-    return CommandIssued(
-        pull=written.pull,
-        repository=written.repository,
-        comment_id=written.comment_id,
-        login=written.login,
-        command=command,
-        reason=reason,
-        is_bot=written.is_bot,
-        misspelt=misspelt,
-        head_sha=written.head_sha,
-        in_review=written.in_review,
-        review=written.review,
-        said_at=written.written_at,
-    )
+    return CommandIssued(**asdict(written), command=command, reason=reason, misspelt=misspelt)
 
 
 def is_bot(account: PayloadAccount) -> bool:

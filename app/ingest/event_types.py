@@ -94,25 +94,32 @@ class PullEdited(HeadEvent, frozen=True, kw_only=True):
     left_base_ref: str | None = None
 
 
-class CommandIssued(PullEvent, frozen=True, kw_only=True):
-    """A command, whose author's permission is not yet checked. `comment_id` None: a button, or a review's own text.
+class WrittenText(PullEvent, frozen=True, kw_only=True):
+    """A text at a pull request, or a button. `comment_id` None: a button, or a review's own text.
 
-    `in_review`: at a line of the change or in a review. `misspelt`: the text that was taken for `command`. `head_sha`: of the button
-    or the review. `review`: the one that commands, or that `login` dismissed. `decides`: its decision beside the command in its text.
-    `said_at`: when it was written.
+    `in_review`: at a line of the change or in a review. `head_sha`: of the button or the review. `review`: the one that holds the text,
+    or that `login` dismissed. `said_at`: when it was written.
     """
 
     comment_id: int | None
     login: str
-    command: CommandName
-    reason: str = ""
     is_bot: bool = False
-    misspelt: str | None = None
     head_sha: Sha | None = None
     in_review: bool = False
     review: ReviewRef | None = None
-    decides: CommandName | None = None
     said_at: datetime | None = None
+
+
+class CommandIssued(WrittenText, frozen=True, kw_only=True):
+    """A command, whose author's permission is not yet checked.
+
+    `misspelt`: the text that was taken for `command`. `decides`: the review's decision beside the command in its text.
+    """
+
+    command: CommandName
+    reason: str = ""
+    misspelt: str | None = None
+    decides: CommandName | None = None
 
 
 class RerunRequested(PullEvent, frozen=True, kw_only=True):

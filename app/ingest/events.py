@@ -11,7 +11,7 @@ from typing import Final
 
 from app.ingest import checks, comments, pull_request, repository
 from app.ingest.event_types import Event, Ignored, PullDrafted, PullReady, ReviewRequested
-from app.ingest.payloads import Delivery
+from app.ingest.payloads import CommentPayload, Delivery, LineCommentPayload
 from worker.domain.config.app_permissions import IMPLICIT_EVENTS
 
 Translate = Callable[[Delivery], Event | Ignored]
@@ -73,14 +73,17 @@ DELIVERY_RULES: Final[Mapping[tuple[str, str], DeliveryRule]] = MappingProxyType
         ("issues", "transferred"): DeliveryRule(repository.on_issue_removed, "as `issues.edited`"),
         **_ignore("the criteria stay", "issue_state", "issues.closed", "issues.reopened"),
         ("issue_comment", "created"): DeliveryRule(
-            comments.on_comment_created, "executes a command; else records activity of a person"
+            partial(comments.on_comment_created, CommentPayload),
+            "executes a command; else records activity of a person",
         ),
-        ("issue_comment", "edited"): DeliveryRule(comments.on_comment_edited, "executes a command that the edit added"),
+        ("issue_comment", "edited"): DeliveryRule(
+            partial(comments.on_comment_edited, CommentPayload), "executes a command that the edit added"
+        ),
         ("pull_request_review_comment", "created"): DeliveryRule(
-            comments.on_line_comment_created, "executes a command"
+            partial(comments.on_comment_created, LineCommentPayload), "executes a command"
         ),
         ("pull_request_review_comment", "edited"): DeliveryRule(
-            comments.on_line_comment_edited, "executes a command that the edit added"
+            partial(comments.on_comment_edited, LineCommentPayload), "executes a command that the edit added"
         ),
         ("pull_request_review", "submitted"): DeliveryRule(
             comments.on_review_submitted,
