@@ -132,36 +132,30 @@ def _parse_sha(text: str) -> Sha:
         raise ParameterError("sha", "a whole commit id of 40 characters", text[:100]) from None
 
 
-def _parameter_error_response(_: Request[Any, Any, Any], error: ParameterError) -> Response[Mapping[str, Any]]:
-    problem = {"parameter": error.parameter, "expected": error.expected, "found": error.received}
-    return Response({"error": str(error), **problem}, status_code=HTTPStatus.BAD_REQUEST)
-
-
-def _unavailable_response(_: Request[Any, Any, Any], error: Unavailable) -> Response[Mapping[str, Any]]:
-    return Response({"error": f"{error}. Ask again later."}, status_code=HTTPStatus.SERVICE_UNAVAILABLE)
-
-
 def api_routes(api: ReadOnlyApi) -> Router:
     """The routes. Those that only read Redis are synchronous, in threads."""
 
     @get("/analytics/{name:str}", sync_to_thread=True)
-    def analytics(request: Request[Any, Any, Any], name: FromPath[str]) -> Mapping[str, Any]:
+    def analytics(request: AnyRequest, name: FromPath[str]) -> Answer:
         return api.get_analytics(request, name)
 
     @get("/pulls/{owner:str}/{repo:str}/{number:str}", sync_to_thread=True)
-    def pull(
-        request: Request[Any, Any, Any], owner: FromPath[str], repo: FromPath[str], number: FromPath[str]
-    ) -> Mapping[str, Any]:
+    def pull(request: AnyRequest, owner: FromPath[str], repo: FromPath[str], number: FromPath[str]) -> Answer:
         return api.get_history(request, f"{owner}/{repo}", number)
 
     @get("/verdicts/{owner:str}/{repo:str}/{sha:str}", response_headers={"Cache-Control": "no-store"})
-    async def verdict(
-        request: Request[Any, Any, Any], owner: FromPath[str], repo: FromPath[str], sha: FromPath[str]
-    ) -> Mapping[str, Any]:
+    async def verdict(request: AnyRequest, owner: FromPath[str], repo: FromPath[str], sha: FromPath[str]) -> Answer:
         return await api.get_verdict(request, f"{owner}/{repo}", sha)
+
+    def parameter_error(_: AnyRequest, error: ParameterError) -> Response[Mapping[str, Any]]:
+        problem = {"parameter": error.parameter, "expected": error.expected, "found": error.received}
+        return Response({"error": str(error), **problem}, status_code=HTTPStatus.BAD_REQUEST)
+
+    def unavailable(_: AnyRequest, error: Unavailable) -> Response[Mapping[str, Any]]:
+        return Response({"error": f"{error}. Ask again later."}, status_code=HTTPStatus.SERVICE_UNAVAILABLE)
 
     return Router(
         "/api",
         route_handlers=[analytics, pull, verdict],
-        exception_handlers={ParameterError: _parameter_error_response, Unavailable: _unavailable_response},
+        exception_handlers={ParameterError: parameter_error, Unavailable: unavailable},
     )

@@ -22,7 +22,7 @@ from anyio import to_thread
 from litestar import Litestar, Request, Response, Router, get
 from litestar.exceptions import HTTPException
 from litestar.handlers import ASGIRouteHandler, HTTPRouteHandler
-from litestar.status_codes import HTTP_200_OK, HTTP_500_INTERNAL_SERVER_ERROR, HTTP_503_SERVICE_UNAVAILABLE
+from litestar.status_codes import HTTP_500_INTERNAL_SERVER_ERROR, HTTP_503_SERVICE_UNAVAILABLE
 from litestar.types import HTTPScope
 from msgspec.json import encode
 from structlog.typing import FilteringBoundLogger
@@ -30,7 +30,7 @@ from structlog.typing import FilteringBoundLogger
 from app.ingest.cells import RoutedIntake
 from app.ingest.intake import EventIntake
 from app.web.api import ReadOnlyApi, api_routes
-from app.web.setup import SetupHandler, closed_routes, open_setup, setup_routes
+from app.web.setup import NOT_SET_UP, SetupHandler, closed_routes, open_setup, setup_routes
 from app.web.timeouts import CHECK_INTERVAL_S, ConnectionTimeouts, TimedHttpProtocol
 from app.web.webhooks import (
     PATH,
@@ -48,7 +48,7 @@ from worker.clock import SystemClock
 from worker.domain.model import build_models
 from worker.errors import Unavailable
 from worker.log import log_json
-from worker.settings import MAIN_CELL, AppCredentials, Settings, malformed_setting
+from worker.settings import MAIN_CELL, Settings, malformed_setting
 from worker.wiring.figures import FiguresBuilder, open_figures_cache
 from worker.wiring.store import LACKS_KEY, Store, open_cells, open_store, wait_for_redis
 from worker.wiring.web import open_async_client
@@ -93,13 +93,23 @@ def create_app(
     on_shutdown = [async_client.close]
     if settings.app is None:
         open_setup(store, log_to)
-        routes = setup_routes(SetupHandler(settings, store, log), store.ping)
+        routes = [*setup_routes(SetupHandler(settings, store, log)), *health_routes(store, is_set_up=False)]
     else:
-        intake = EventIntake(store, SystemClock(), async_client)
-        cells = _cell_intakes(settings, store)
-        routed = RoutedIntake(cells[MAIN_CELL].async_client, cells) if cells else intake
+        clock = SystemClock()
+        cells = {
+            name: EventIntake(cell, clock, open_async_client(cell))
+            for name, cell in open_cells(settings, store).items()
+        }
+        if cells:
+            intake = RoutedIntake(cells[MAIN_CELL].async_client, cells)
+        else:
+            intake = EventIntake(store, clock, async_client)
+        build_models()
+        verifier = SignatureVerifier(
+            tuple(secret.get_secret_value().encode() for secret in settings.app.webhook_secrets)
+        )
         logger = delivery_logger(log_to, settings.log_level)
-        deliver = delivery_app(_webhook_intake(settings.app, routed, counters, logger))
+        deliver = delivery_app(WebhookIntake(verifier, settings.app.app_id, intake, counters, logger))
         figures = open_figures_cache(settings, store)
         builder = FiguresBuilder(settings, store, figures)
         on_shutdown.append(builder.stop)
@@ -107,13 +117,17 @@ def create_app(
             on_shutdown += [cell.async_client.close, cell.store.close]
         routes = [
             webhook_route(deliver),
-            *health_routes(store),
+            *health_routes(store, is_set_up=True),
             api_routes(ReadOnlyApi(store, figures, builder)),
             *closed_routes(settings.github_api_url),
         ]
+
+    def http_error(_: Request[Any, Any, Any], error: HTTPException) -> Response[Mapping[str, str]]:
+        return Response({"error": error.detail}, status_code=error.status_code, headers=error.headers)
+
     web = WebApp(
         route_handlers=routes,
-        exception_handlers={HTTPException: _http_error_response, Exception: failed.respond},
+        exception_handlers={HTTPException: http_error, Exception: failed.respond},
         on_shutdown=on_shutdown,
         openapi_config=None,
         logging_config=None,
@@ -123,20 +137,7 @@ def create_app(
     return web
 
 
-def _cell_intakes(settings: Settings, store: Store) -> dict[str, EventIntake]:
-    clock, cells = SystemClock(), open_cells(settings, store)
-    return {name: EventIntake(cell, clock, open_async_client(cell)) for name, cell in cells.items()}
-
-
-def _webhook_intake(
-    credentials: AppCredentials, intake: EventIntake | RoutedIntake, counters: DeliveryCounters, logger: DeliveryLogger
-) -> WebhookIntake:
-    build_models()
-    secrets = tuple(secret.get_secret_value().encode() for secret in credentials.webhook_secrets)
-    return WebhookIntake(SignatureVerifier(secrets), credentials.app_id, intake, counters, logger)
-
-
-def health_routes(store: Store) -> list[HTTPRouteHandler]:
+def health_routes(store: Store, *, is_set_up: bool) -> list[HTTPRouteHandler]:
     """GET /livez, which reads nothing, and GET /readyz, which asks Redis."""
 
     @get("/livez")
@@ -145,20 +146,26 @@ def health_routes(store: Store) -> list[HTTPRouteHandler]:
 
     @get("/readyz")
     async def readyz() -> Response[Mapping[str, str]]:
-        return await to_thread.run_sync(_check_readiness, store)
+        return await to_thread.run_sync(_check_readiness, store, is_set_up)
 
     return [livez, readyz]
 
 
-def _check_readiness(store: Store) -> Response[Mapping[str, str]]:
-    """A store that lacks an old key is ready: it takes deliveries, and the checks report what can't be read."""
+def _check_readiness(store: Store, is_set_up: bool) -> Response[Mapping[str, str]]:  # noqa: FBT001 - handed to a thread
+    """Ready where Redis answers, without an App too, so that a load balancer forwards /setup.
+
+    A store that lacks an old key is ready: it takes deliveries, and the checks report what can't be read.
+    """
     try:
+        if not is_set_up:
+            store.ping()
+            return Response({"status": "not set up", "reason": NOT_SET_UP})
         lacks_key = store.is_key_missing()
     except Unavailable as unavailable:
         content = {"status": "not ready", "reason": str(unavailable)}
         return Response(content, status_code=HTTP_503_SERVICE_UNAVAILABLE)
     problem = {"problem": f"{LACKS_KEY} See assay doctor."} if lacks_key else {}
-    return Response({"status": "ready", **problem}, status_code=HTTP_200_OK)
+    return Response({"status": "ready", **problem})
 
 
 def json_log(stream: TextIO, level: str) -> FilteringBoundLogger:
@@ -192,10 +199,6 @@ def delivery_logger(stream: TextIO, level: str) -> DeliveryLogger:
     return log
 
 
-def _http_error_response(_: Request[Any, Any, Any], error: HTTPException) -> Response[Mapping[str, str]]:
-    return Response({"error": error.detail}, status_code=error.status_code, headers=error.headers)
-
-
 class _FailureHandler:
     """Responds to a bug with 500; the log gets the traceback."""
 
@@ -225,7 +228,9 @@ class Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         for listening in sockets or ():
-            print(json.dumps({"event": "listening", "url": _url(listening)}), flush=True)  # noqa: T201 - the supervisor reads it
+            host, port = listening.getsockname()[:2]
+            url = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+            print(json.dumps({"event": "listening", "url": url}), flush=True)  # noqa: T201 - the supervisor reads it
 
     async def on_tick(self, counter: int) -> bool:
         if counter % TICKS_PER_CHECK == 0:
@@ -293,8 +298,3 @@ def listen(host: str, port: int) -> socket.socket:
         raise malformed_setting(name, f'is {value}, and "{host}:{port}" can\'t be listened at ({reason})') from error
     except UnicodeError as error:
         raise malformed_setting("ASSAY_HOST", f'is "{host}", which is no host\'s name') from error
-
-
-def _url(listening: socket.socket) -> str:
-    host, port = listening.getsockname()[:2]
-    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"

@@ -11,7 +11,7 @@ import http.client
 import json
 import re
 import shlex
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
@@ -66,6 +66,7 @@ if TYPE_CHECKING:
     from jinja2 import Template
 
 HtmlResponse = Response[str]
+AnyRequest = Request[Any, Any, Any]
 HERE: Final = Path(__file__).parent
 STYLE: Final = (HERE / "setup.css").read_text(encoding="ascii")
 STYLE_HASH: Final = "sha256-" + base64.b64encode(hashlib.sha256(STYLE.encode()).digest()).decode()
@@ -121,8 +122,11 @@ def exchange_code(api_url: str, code: str, timeout_s: float) -> CreatedApp:
         headers={"Accept": "application/vnd.github+json", "User-Agent": "assay"},
         method="POST",
     )
+    opener = OpenerDirector()  # urllib's default one without redirects: the code must reach GitHub only
+    for handler in (ProxyHandler, HTTPHandler, HTTPSHandler, HTTPDefaultErrorHandler, HTTPErrorProcessor):
+        opener.add_handler(handler())
     try:
-        with _opener().open(request, timeout=timeout_s) as answer:
+        with opener.open(request, timeout=timeout_s) as answer:
             return CreatedApp.model_validate_json(answer.read(MAX_RESPONSE_BYTES))
     except HTTPError as error:
         with error:
@@ -135,14 +139,6 @@ def exchange_code(api_url: str, code: str, timeout_s: float) -> CreatedApp:
         raise Unavailable("GitHub", f"did not answer ({type(error).__name__})") from None
     except ValidationError:
         raise CodeRefused("GitHub answered with what is no App.") from None
-
-
-def _opener() -> OpenerDirector:
-    """Urllib's default opener without redirects: the code must reach GitHub only."""
-    opener = OpenerDirector()
-    for handler in (ProxyHandler, HTTPHandler, HTTPSHandler, HTTPDefaultErrorHandler, HTTPErrorProcessor):
-        opener.add_handler(handler())
-    return opener
 
 
 @dataclass(frozen=True)
@@ -160,12 +156,12 @@ def _template() -> "Template":
     from jinja2 import Environment, FileSystemLoader, StrictUndefined  # noqa: PLC0415 - for these pages alone
 
     environment = Environment(loader=FileSystemLoader(HERE), autoescape=True, undefined=StrictUndefined)
-    environment.filters["code_spans"] = _mark_code
+
+    def code_spans(text: str) -> str:
+        return re.sub("`([^`]+)`", r"<code>\1</code>", escape(text))
+
+    environment.filters["code_spans"] = code_spans
     return environment.get_template("setup.html", globals={"style": STYLE})
-
-
-def _mark_code(text: str) -> str:
-    return re.sub("`([^`]+)`", r"<code>\1</code>", escape(text))
 
 
 def form_page(form: SetupFormValues, wrong: str = "") -> str:
@@ -298,24 +294,28 @@ def open_setup(store: Store, output: TextIO) -> None:
     output.flush()
 
 
-def setup_routes(handler: SetupHandler, ping: Callable[[], None]) -> list[HTTPRouteHandler | Router]:
-    """All routes while there is no App."""
+def setup_routes(handler: SetupHandler) -> list[HTTPRouteHandler | Router]:
+    """The routes of /setup, and the answer to deliveries, while there is no App."""
 
     @get("/setup", sync_to_thread=True)
-    def form(request: Request[Any, Any, Any]) -> Response[str]:
+    def form(request: AnyRequest) -> HtmlResponse:
         organization = str(request.query_params.get("organization", ""))
         return handler.show_form(request.headers.get("host", ""), organization)
 
     @post("/setup", request_max_body_size=MAX_FORM_BYTES)
-    async def begin(request: Request[Any, Any, Any]) -> Response[str]:
+    async def begin(request: AnyRequest) -> HtmlResponse:
         return await to_thread.run_sync(handler.begin, parse_qs((await request.body()).decode(errors="replace")))
 
     @get(CALLBACK, sync_to_thread=True)
-    def callback(request: Request[Any, Any, Any]) -> Response[str]:
+    def callback(request: AnyRequest) -> HtmlResponse:
         code, state = (str(request.query_params.get(name, "")) for name in ("code", "state"))
         return handler.finish(code, state)
 
-    pages = Router("/", route_handlers=[form, begin, callback], exception_handlers={Unavailable: _unavailable_response})
+    def unavailable(_: AnyRequest, error: Unavailable) -> HtmlResponse:
+        html = refused_page(f"{error}. Reload this page to try again.")
+        return page_response(html, HTTPStatus.SERVICE_UNAVAILABLE, "https://github.com")
+
+    pages = Router("/", route_handlers=[form, begin, callback], exception_handlers={Unavailable: unavailable})
 
     @post(WEBHOOKS)
     async def deliveries() -> Response[Mapping[str, str]]:
@@ -323,20 +323,7 @@ def setup_routes(handler: SetupHandler, ping: Callable[[], None]) -> list[HTTPRo
             {"error": NOT_SET_UP}, status_code=HTTPStatus.SERVICE_UNAVAILABLE, headers={"Retry-After": RETRY_SECONDS}
         )
 
-    @get("/livez")
-    async def livez() -> Mapping[str, str]:
-        return {"status": "live"}
-
-    @get("/readyz")
-    async def readyz() -> Response[Mapping[str, str]]:
-        """Ready, so that a load balancer forwards /setup."""
-        try:
-            await to_thread.run_sync(ping)
-        except Unavailable as error:
-            return Response({"status": "not ready", "reason": str(error)}, status_code=HTTPStatus.SERVICE_UNAVAILABLE)
-        return Response({"status": "not set up", "reason": NOT_SET_UP})
-
-    return [pages, deliveries, livez, readyz]
+    return [pages, deliveries]
 
 
 def closed_routes(api_url: str) -> list[HTTPRouteHandler]:
@@ -346,16 +333,11 @@ def closed_routes(api_url: str) -> list[HTTPRouteHandler]:
         return page_response(closed_page(ALREADY_SET_UP), HTTPStatus.NOT_FOUND, web_url(api_url))
 
     @get(["/setup", CALLBACK])
-    async def form() -> Response[str]:
+    async def form() -> HtmlResponse:
         return closed()
 
     @post("/setup", request_max_body_size=MAX_FORM_BYTES)
-    async def begin() -> Response[str]:
+    async def begin() -> HtmlResponse:
         return closed()
 
     return [form, begin]
-
-
-def _unavailable_response(_: Request[Any, Any, Any], error: Unavailable) -> Response[str]:
-    html = refused_page(f"{error}. Reload this page to try again.")
-    return page_response(html, HTTPStatus.SERVICE_UNAVAILABLE, "https://github.com")
