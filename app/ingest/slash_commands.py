@@ -81,11 +81,6 @@ def parse_command(markdown: str) -> ParsedCommand | CommandError | None:
     return next((command for command in commands if isinstance(command, ParsedCommand)), next(iter(commands), None))
 
 
-def command_lines(text: str) -> Iterator[str]:
-    """The lines that begin with a slash in the rendered comment."""
-    return (line.text for lines in paragraphs(text) for line in lines if line.is_command)
-
-
 @dataclass(frozen=True, slots=True)
 class CommentLine:
     """One rendered line of a paragraph. `is_command`: it starts with a slash outside code, links and emphasis."""

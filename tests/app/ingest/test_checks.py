@@ -29,6 +29,9 @@ from tests.app.ingest.deliveries import (
 from worker.domain.judge_request import CommandName
 
 ANOTHER = {"id": 1}
+PASSED: dict[str, Any] = {"app": ANOTHER, "head_sha": SHA, "conclusion": "success"}
+PRESSED: dict[str, Any] = {**HERE, "comment_id": None, "login": "alice", "head_sha": SHA}
+DONE, FAILED = CiChanged(**SOMEWHERE, head_sha=SHA), CiChanged(**SOMEWHERE, head_sha=SHA, has_failed=True)
 
 
 def status(state: str) -> Event | Ignored:
@@ -37,82 +40,64 @@ def status(state: str) -> Event | Ignored:
 
 @pytest.mark.parametrize("action", ["created", "completed"])
 @pytest.mark.parametrize(
-    ("conclusion", "has_failed"),
-    [("failure", True), ("timed_out", True), ("startup_failure", True), ("success", False), ("cancelled", False)],
+    ("conclusion", "event"),
+    [("failure", FAILED), ("timed_out", FAILED), ("startup_failure", FAILED), ("success", DONE), ("cancelled", DONE)],
 )
-def test_anothers_check_that_is_done_names_its_commit(action: str, conclusion: str, *, has_failed: bool) -> None:
-    event = check_run(action, app=ANOTHER, conclusion=conclusion)
-    assert event == CiChanged(**SOMEWHERE, head_sha=SHA, has_failed=has_failed)
+def test_anothers_check_that_is_done_names_its_commit(action: str, conclusion: str, event: Event) -> None:
+    assert check_run(action, app=ANOTHER, conclusion=conclusion) == event
 
 
-@pytest.mark.parametrize(
-    "event",
-    [
-        check_suite("completed", app=1),
+SEVERAL = [listed(9, base_repository=8), listed(3, sha=OLD), listed(4)]
+RERUN, RERUN_OF_ALL = RerunRequested(**HERE, head_sha=SHA), HeadRerunRequested(**SOMEWHERE, head_sha=SHA)
+HEARD: dict[str, tuple[Event | Ignored, Event]] = {
+    "a suite": (check_suite("completed", app=1), DONE),
+    "a suite that passed": (
+        seen("check_suite", {**ABOUT, "action": "completed", "check_suite": PASSED}),
+        CiChanged(**SOMEWHERE, head_sha=SHA, is_green=True),
+    ),
+    "a workflow": (
         seen("workflow_run", {**ABOUT, "action": "completed", "workflow_run": {"head_sha": SHA}}),
-        status("success"),
-    ],
-)
-def test_a_suite_a_workflow_and_a_status_name_their_commit_too(event: Event | Ignored) -> None:
-    assert event == CiChanged(**SOMEWHERE, head_sha=SHA)
+        DONE,
+    ),
+    "a status": (status("success"), DONE),
+    "a status that failed": (status("failure"), FAILED),
+    "one of an error": (status("error"), FAILED),
+    "a thumb": (pressed("helpful"), FeedbackGiven(**HERE, head_sha=SHA, is_helpful=True)),
+    "a thumb down": (pressed("not_helpful"), FeedbackGiven(**HERE, head_sha=SHA, is_helpful=False)),
+    "the button Re-judge": (pressed("rejudge"), CommandIssued(**PRESSED, command=CommandName.REJUDGE)),
+    "the button Contest": (pressed("contest"), CommandIssued(**PRESSED, command=CommandName.CONTEST)),
+    "Re-run, by the external id": (check_run("rerequested"), RERUN),
+    "Re-run of a fork's, which GitHub does not list": (
+        check_run("rerequested", pull_requests=[]),
+        RerunRequested(**HERE, head_sha=None),
+    ),
+    "Re-run without our external id, by the first that is listed of this repository": (
+        check_run("rerequested", external_id="", pull_requests=SEVERAL),
+        RerunRequested(**HERE, head_sha=OLD),
+    ),
+    "Re-run where several share the commit, with the head of its own": (
+        check_run("rerequested", pull_requests=[listed(4, sha=OLD), listed(3)]),
+        RERUN,
+    ),
+    "Re-run at an old commit, which is not passed for the head": (
+        check_run("rerequested", head_sha=OLD, pull_requests=[]),
+        RerunRequested(**HERE, head_sha=None),
+    ),
+    "Re-run that names no pull request, of all with that head": (
+        check_run("rerequested", external_id=None, pull_requests=[]),
+        RERUN_OF_ALL,
+    ),
+    "Re-run that names another repository's": (
+        check_run("rerequested", external_id=None, pull_requests=[listed(9, base_repository=8)]),
+        RERUN_OF_ALL,
+    ),
+    "Re-run all": (check_suite("rerequested"), RERUN_OF_ALL),
+}
 
 
-def test_a_suite_that_passed_says_so() -> None:
-    suite = {"app": {"id": 1}, "head_sha": SHA, "conclusion": "success"}
-    event = seen("check_suite", {**ABOUT, "action": "completed", "check_suite": suite})
-    assert event == CiChanged(**SOMEWHERE, head_sha=SHA, is_green=True)
-
-
-@pytest.mark.parametrize("state", ["failure", "error"])
-def test_a_status_that_failed_says_so(state: str) -> None:
-    assert status(state) == CiChanged(**SOMEWHERE, head_sha=SHA, has_failed=True)
-
-
-@pytest.mark.parametrize(("identifier", "is_helpful"), [("helpful", True), ("not_helpful", False)])
-def test_a_thumb_is_about_the_head_that_it_stood_at(identifier: str, *, is_helpful: bool) -> None:
-    assert pressed(identifier) == FeedbackGiven(**HERE, head_sha=SHA, is_helpful=is_helpful)
-
-
-@pytest.mark.parametrize(
-    ("identifier", "command"), [("rejudge", CommandName.REJUDGE), ("contest", CommandName.CONTEST)]
-)
-def test_a_button_may_be_a_command_at_that_head(identifier: str, command: CommandName) -> None:
-    given = CommandIssued(**HERE, comment_id=None, login="alice", command=command, head_sha=SHA)
-    assert pressed(identifier) == given
-
-
-def test_rerun_of_our_check_finds_the_pull_request_by_its_external_id() -> None:
-    assert check_run("rerequested") == RerunRequested(**HERE, head_sha=SHA)
-
-
-def test_rerun_on_a_fork_works_though_github_lists_no_pull_request() -> None:
-    assert check_run("rerequested", pull_requests=[]) == RerunRequested(**HERE, head_sha=None)
-
-
-def test_rerun_without_an_external_id_of_ours_takes_the_first_listed_pull_request_of_this_repository() -> None:
-    pulls = [listed(9, base_repository=8), listed(3, sha=OLD), listed(4)]
-    event = check_run("rerequested", external_id="", pull_requests=pulls)
-    assert event == RerunRequested(**HERE, head_sha=OLD)
-
-
-def test_rerun_takes_the_head_of_its_own_pull_request_where_several_share_the_commit() -> None:
-    event = check_run("rerequested", pull_requests=[listed(4, sha=OLD), listed(3)])
-    assert event == RerunRequested(**HERE, head_sha=SHA)
-
-
-def test_rerun_at_an_old_commit_does_not_pass_that_commit_for_the_head() -> None:
-    event = check_run("rerequested", head_sha=OLD, pull_requests=[])
-    assert isinstance(event, RerunRequested)
-    assert event.head_sha is None
-
-
-@pytest.mark.parametrize("nobodys", [{"pull_requests": []}, {"pull_requests": [listed(9, base_repository=8)]}])
-def test_rerun_that_names_no_pull_request_at_all_is_about_everybody_with_that_head(nobodys: dict[str, Any]) -> None:
-    assert check_run("rerequested", external_id=None, **nobodys) == HeadRerunRequested(**SOMEWHERE, head_sha=SHA)
-
-
-def test_rerun_all_is_about_everybody_with_that_head() -> None:
-    assert check_suite("rerequested") == HeadRerunRequested(**SOMEWHERE, head_sha=SHA)
+@pytest.mark.parametrize(("event", "expected"), HEARD.values(), ids=HEARD)
+def test_what_is_heard_of_checks_is_an_event(event: Event | Ignored, expected: Event) -> None:
+    assert event == expected
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,8 @@ from app.ingest.event_types import CommandIssued, Event, Ignored, PersonCommente
 from tests.app.ingest.deliveries import ABOUT, ALICE, BOT, HERE, OUR_APP, SHA, comment, commented, seen
 from worker.domain.judge_request import CommandName, ReviewRef
 
-REJUDGE: dict[str, Any] = {"login": "alice", "command": CommandName.REJUDGE}
+MALLORY = {"login": "mallory", "type": "User"}
+ANOTHER_APP: dict[str, Any] = {"performed_via_github_app": {"id": OUR_APP + 1}}
 
 
 def edited(body: str, before: str | None, by: dict[str, str] | None = ALICE, **changes: Any) -> Event | Ignored:
@@ -44,9 +45,55 @@ def dismissed(**changes: Any) -> Event | Ignored:
     return review("Fine\n\n/override Mine.", "dismissed", action="dismissed", **changes)
 
 
-def test_a_command_is_an_event_with_its_author_and_its_reason() -> None:
-    given = CommandIssued(**HERE, comment_id=55, login="alice", command=CommandName.OVERRIDE, reason="It is fine")
-    assert comment("/override It is fine") == given
+def issued(command: CommandName = CommandName.REJUDGE, **fields: Any) -> CommandIssued:
+    """By alice, in the conversation, where nothing else is said."""
+    return CommandIssued(**{**HERE, "comment_id": 55, "login": "alice", "command": command, **fields})
+
+
+AT_A_LINE = issued(comment_id=66, in_review=True)
+IN_REVIEW: dict[str, Any] = {"comment_id": None, "in_review": True, "head_sha": SHA, "review": REVIEW}
+BY_BOT: dict[str, Any] = {"login": "copilot[bot]", "is_bot": True}
+OF_GHOST = {**IN_REVIEW, "review": ReviewRef(id=77, login="ghost", node_id="PRR_77")}
+DISMISSED, APPROVED = CommandName.DISMISSED, CommandName.APPROVED
+HEARD: dict[str, tuple[Event | Ignored, Event]] = {
+    "a command with its reason": (
+        comment("/override It is fine"),
+        issued(CommandName.OVERRIDE, reason="It is fine"),
+    ),
+    "on a draft": (comment("/rejudge", issue={"draft": True}), issued()),
+    "misspelt by a person, with what was meant": (comment("/rejuge"), issued(misspelt="rejuge")),
+    "of a bot, which says so": (comment("/rejudge", user=BOT), issued(**BY_BOT)),
+    "through another App in a person's name": (comment("/rejudge", **ANOTHER_APP), issued()),
+    "of another App as itself": (comment("/rejudge", user=BOT, **ANOTHER_APP), issued(**BY_BOT)),
+    "what a person writes": (comment("Nice"), PersonCommented(**HERE)),
+    "a command as code": (comment("```\n/rejudge\n```"), PersonCommented(**HERE)),
+    "put there by an edit": (edited("/rejudge", ""), issued()),
+    "instead of a request in words": (edited("/rejudge", "Please judge again"), issued()),
+    "instead of a misspelt one": (edited("/rejudge", "/rejuge"), issued()),
+    "at a line": (at_a_line("/rejudge"), AT_A_LINE),
+    "at a line, by an edit": (at_a_line("/rejudge", "edited", "Hm"), AT_A_LINE),
+    "in a review's text": (review("/rejudge"), issued(**IN_REVIEW)),
+    "in a review's text, by an edit": (review_edited("/rejudge"), issued(**IN_REVIEW)),
+    "in a review that had no text": (review_edited("/rejudge", None), issued(**IN_REVIEW)),
+    "a review without a command": (review(), PersonCommented(**HERE)),
+    "a review that approves": (review(state="approved"), issued(APPROVED, **IN_REVIEW)),
+    "one that requests changes": (review(state="changes_requested"), issued(CommandName.CHANGES, **IN_REVIEW)),
+    "one that commands and decides": (review("/rejudge", "approved"), issued(**IN_REVIEW, decides=APPROVED)),
+    "one that decides beside a misspelt command": (
+        review("/rejuge", "approved"),
+        issued(**IN_REVIEW, decides=APPROVED, misspelt="rejuge"),
+    ),
+    "a bot's review, which decides nothing": (
+        review("/rejudge", "approved", user=BOT),
+        issued(**BY_BOT, **{**IN_REVIEW, "review": ReviewRef(id=77, login="copilot[bot]", node_id="PRR_77")}),
+    ),
+    "a dismissed review of an account that is gone": (dismissed(user=None), issued(DISMISSED, **OF_GHOST)),
+}
+
+
+@pytest.mark.parametrize(("event", "expected"), HEARD.values(), ids=HEARD)
+def test_what_people_write_is_an_event(event: Event | Ignored, expected: Event) -> None:
+    assert event == expected
 
 
 @pytest.mark.parametrize(
@@ -62,33 +109,6 @@ def test_a_command_says_when_it_was_written_if_github_does(told: str, said_at: d
     assert [isinstance(one, CommandIssued) and one.said_at for one in written] == [said_at, said_at]
 
 
-def test_a_command_on_a_draft_counts() -> None:
-    assert isinstance(comment("/rejudge", issue={"draft": True}), CommandIssued)
-
-
-def test_a_misspelt_command_of_a_person_is_told_with_what_was_meant() -> None:
-    assert comment("/rejuge") == CommandIssued(**HERE, comment_id=55, **REJUDGE, misspelt="rejuge")
-
-
-def test_a_bots_command_says_that_it_is_one() -> None:
-    given = CommandIssued(**HERE, comment_id=55, login="copilot[bot]", command=CommandName.REJUDGE, is_bot=True)
-    assert comment("/rejudge", user=BOT) == given
-
-
-def test_what_another_app_writes_in_a_persons_name_is_theirs_and_as_itself_a_bots() -> None:
-    through: dict[str, Any] = {"performed_via_github_app": {"id": OUR_APP + 1}}
-    assert comment("/rejudge", **through) == CommandIssued(**HERE, comment_id=55, **REJUDGE)
-    found = comment("/rejudge", user=BOT, **through)
-    assert isinstance(found, CommandIssued)
-    assert found.is_bot
-    assert comment("/rejuge", user=BOT, **through) == Ignored("bot_comment"), "and is not told what it misspelt"
-
-
-@pytest.mark.parametrize("body", ["Nice", "```\n/rejudge\n```"])
-def test_what_a_person_writes_is_something_that_happened(body: str) -> None:
-    assert comment(body) == PersonCommented(**HERE)
-
-
 @pytest.mark.parametrize(
     ("given", "reason"),
     [
@@ -98,6 +118,10 @@ def test_what_a_person_writes_is_something_that_happened(body: str) -> None:
         (comment("/rejudge", performed_via_github_app={"id": OUR_APP}), "own_comment"),
         (comment("Nice", user=BOT), "bot_comment"),
         (comment("/rejuge", user=BOT), "bot_comment"),
+        (comment("/rejuge", user=BOT, **ANOTHER_APP), "bot_comment"),
+        (edited("/override It is fine", "Nice", None), "edited_by_another"),
+        (edited("/override It is fine", "Nice", BOT), "edited_by_another"),
+        (edited("/override It is fine", "Nice", MALLORY), "edited_by_another"),
         (edited("/rejudge", "/rejudge"), "no_new_command"),
         (edited("/rejudge\n\nSorry for the typo.", "/rejudge"), "no_new_command"),
         (edited("Nice", "/rejudge"), "no_new_command"),
@@ -115,7 +139,7 @@ def test_what_a_person_writes_is_something_that_happened(body: str) -> None:
         (review_edited("/rejudge", "/rejudge"), "no_new_command"),
         (review_edited(None, "/rejudge"), "no_new_command"),
         (review("/rejudge", action="edited"), "no_new_command"),
-        (review_edited("/rejudge", by={"login": "mallory", "type": "User"}), "edited_by_another"),
+        (review_edited("/rejudge", by=MALLORY), "edited_by_another"),
         (review_edited("/rejudge", user=None), "no_author"),
         (review_edited("/rejudge", pull_state="closed"), "pull_request_closed"),
     ],
@@ -124,62 +148,8 @@ def test_what_asks_us_nothing_is_ignored_with_its_reason(given: Event | Ignored,
     assert given == Ignored(reason)
 
 
-@pytest.mark.parametrize("before", ["", "Please judge again", "/rejuge"])
-def test_a_command_that_an_edit_put_there_counts(before: str) -> None:
-    assert edited("/rejudge", before) == CommandIssued(**HERE, comment_id=55, **REJUDGE)
-
-
-@pytest.mark.parametrize("by", [None, BOT, {"login": "mallory", "type": "User"}], ids=["nobody", "a bot", "another"])
-def test_who_edits_somebody_elses_comment_speaks_for_nobody(by: dict[str, str] | None) -> None:
-    assert edited("/override It is fine", "Nice", by) == Ignored("edited_by_another")
-
-
-@pytest.mark.parametrize("given", [at_a_line("/rejudge"), at_a_line("/rejudge", "edited", "Hm")])
-def test_a_command_at_a_line_says_where_it_stands(given: Event | Ignored) -> None:
-    assert given == CommandIssued(**HERE, comment_id=66, **REJUDGE, in_review=True)
-
-
-@pytest.mark.parametrize("given", [review("/rejudge"), review_edited("/rejudge"), review_edited("/rejudge", None)])
-def test_a_command_in_a_reviews_own_text_says_in_which(given: Event | Ignored) -> None:
-    where: dict[str, Any] = {"comment_id": None, "in_review": True, "head_sha": SHA, "review": REVIEW}
-    assert given == CommandIssued(**HERE, **REJUDGE, **where)
-
-
-def test_a_review_without_a_command_is_something_that_happened() -> None:
-    assert review() == PersonCommented(**HERE)
-
-
-@pytest.mark.parametrize(
-    ("state", "command"), [("approved", CommandName.APPROVED), ("changes_requested", CommandName.CHANGES)]
-)
-def test_a_decision_in_a_review_is_told_with_its_commit(state: str, command: CommandName) -> None:
-    who: dict[str, Any] = {"comment_id": None, "login": "alice", "review": REVIEW}
-    assert review(state=state) == CommandIssued(**HERE, **who, command=command, in_review=True, head_sha=SHA)
-
-
-@pytest.mark.parametrize("body", ["/rejudge", "/rejuge"])
-def test_a_review_that_commands_and_decides_says_both(body: str) -> None:
-    found = review(body, "approved")
-    assert isinstance(found, CommandIssued)
-    assert (found.command, found.decides) == (CommandName.REJUDGE, CommandName.APPROVED)
-
-
-def test_a_bots_review_commands_at_most_and_decides_nothing() -> None:
-    found = review("/rejudge", "approved", user=BOT)
-    assert isinstance(found, CommandIssued)
-    assert found.decides is None
-
-
 @pytest.mark.parametrize("by", [ALICE, BOT, None], ids=["a person", "a bot", "nobody"])
 @pytest.mark.parametrize("state", ["open", "closed"])
 def test_a_dismissed_review_is_told_with_who_did_it_and_whose_it_was(by: dict[str, str] | None, state: str) -> None:
-    who: dict[str, Any] = {"comment_id": None, "login": by["login"] if by else "ghost", "is_bot": by == BOT}
-    where: dict[str, Any] = {"in_review": True, "head_sha": SHA, "review": REVIEW}
-    given = CommandIssued(**HERE, **who, **where, command=CommandName.DISMISSED)
-    assert dismissed(by=by, pull_state=state) == given
-
-
-def test_a_dismissed_review_of_an_account_that_is_gone_is_told_all_the_same() -> None:
-    found = dismissed(user=None)
-    assert isinstance(found, CommandIssued)
-    assert found.review == ReviewRef(id=77, login="ghost", node_id="PRR_77")
+    who: dict[str, Any] = {"login": by["login"] if by else "ghost", "is_bot": by == BOT}
+    assert dismissed(by=by, pull_state=state) == issued(DISMISSED, **who, **IN_REVIEW)
