@@ -47,13 +47,15 @@ def dismissed(**changes: Any) -> Event | Ignored:
 
 def issued(command: CommandName = CommandName.REJUDGE, **fields: Any) -> CommandIssued:
     """By alice, in the conversation, where nothing else is said."""
-    return CommandIssued(**{**HERE, "comment_id": 55, "login": "alice", "command": command, **fields})
+    said: dict[str, Any] = {**HERE, "comment_id": 55, "login": "alice", **fields}
+    return CommandIssued(**said, command=command)
 
 
 AT_A_LINE = issued(comment_id=66, in_review=True)
 IN_REVIEW: dict[str, Any] = {"comment_id": None, "in_review": True, "head_sha": SHA, "review": REVIEW}
 BY_BOT: dict[str, Any] = {"login": "copilot[bot]", "is_bot": True}
-OF_GHOST = {**IN_REVIEW, "review": ReviewRef(id=77, login="ghost", node_id="PRR_77")}
+OF_GHOST: dict[str, Any] = {**IN_REVIEW, "review": ReviewRef(id=77, login="ghost", node_id="PRR_77")}
+OF_BOT: dict[str, Any] = {**IN_REVIEW, "review": ReviewRef(id=77, login="copilot[bot]", node_id="PRR_77")}
 DISMISSED, APPROVED = CommandName.DISMISSED, CommandName.APPROVED
 HEARD: dict[str, tuple[Event | Ignored, Event]] = {
     "a command with its reason": (
@@ -85,7 +87,7 @@ HEARD: dict[str, tuple[Event | Ignored, Event]] = {
     ),
     "a bot's review, which decides nothing": (
         review("/rejudge", "approved", user=BOT),
-        issued(**BY_BOT, **{**IN_REVIEW, "review": ReviewRef(id=77, login="copilot[bot]", node_id="PRR_77")}),
+        issued(**BY_BOT, **OF_BOT),
     ),
     "a dismissed review of an account that is gone": (dismissed(user=None), issued(DISMISSED, **OF_GHOST)),
 }
