@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from app.ingest.event_types import (
+    Event,
     HeadEvent,
     Ignored,
     PullClosed,
@@ -44,51 +45,54 @@ def test_what_happened_is_an_event_with_head_author_and_draft(
 
 
 HOME, FORK = {"id": 7}, {"id": 8}
+BOB = {"login": "bob", "type": "User"}
+COPILOT, DEPENDABOT = ({"login": login, "type": "Bot"} for login in ("copilot-swe-agent[bot]", "dependabot[bot]"))
+
+
+def head(ref: str = "fix", **more: Any) -> dict[str, Any]:
+    return {"sha": SHA, "ref": ref, **more}
+
+
+def opened(association: str, repo: Any) -> Any:
+    return pull_request("opened", head=head(repo=repo), author_association=association)
+
+
+def pushed(sender: Any, opener: Any) -> Any:
+    return pull_request("synchronize", {"sender": sender}, user=opener)
 
 
 @pytest.mark.parametrize(
-    ("repo", "association", "is_outside"),
+    ("event", "fields"),
     [
-        (FORK, "NONE", True),
-        (FORK, "CONTRIBUTOR", True),
-        (None, "FIRST_TIMER", True),
-        (FORK, "MEMBER", False),
-        (FORK, "COLLABORATOR", False),
-        (HOME, "NONE", False),
-        (HOME, "OWNER", False),
+        (opened("NONE", FORK), {"is_outside": True}),
+        (opened("CONTRIBUTOR", FORK), {"is_outside": True}),
+        (opened("FIRST_TIMER", None), {"is_outside": True}),
+        (opened("MEMBER", FORK), {"is_outside": False}),
+        (opened("COLLABORATOR", FORK), {"is_outside": False}),
+        (opened("NONE", HOME), {"is_outside": False}),
+        (opened("OWNER", HOME), {"is_outside": False}),
+        (pull_request("opened", user=COPILOT, head=head()), {"author": AuthorKind.AGENT}),
+        (pull_request("opened", user=ALICE, head=head("claude/fix")), {"author": AuthorKind.AGENT}),
+        (pull_request("opened", user=ALICE, head=head()), {"author": AuthorKind.PERSON}),
+        (pull_request("opened", user=DEPENDABOT, head=head("dependabot/x")), {"author": AuthorKind.BOT}),
+        (pull_request("opened", user=None, head=head()), {"author": None}),
+        (pull_request("synchronize", base={"sha": OLD, "ref": "main"}), {"base_sha": OLD, "base_ref": "main"}),
+        (pull_request("synchronize"), {"base_sha": None, "base_ref": None}),
+        (pull_request("synchronize", {"before": OLD, "after": SHA}), {"head_sha": SHA, "before": OLD}),
+        (pull_request("synchronize", {"before": None, "after": SHA}), {"head_sha": SHA, "before": None}),
+        (pushed(ALICE, BOT), {"by_another": True}),
+        (pushed(ALICE, BOB), {"by_another": True}),
+        (pushed(ALICE, None), {"by_another": True}),
+        (pushed(ALICE, ALICE), {"by_another": False}),
+        (pushed(BOT, ALICE), {"by_another": False}),
+        (pushed(None, BOT), {"by_another": False}),
+        (pull_request("reopened", {"sender": ALICE}), {"by_person": True}),
+        (pull_request("reopened", {"sender": BOT}), {"by_person": False}),
     ],
 )
-def test_a_strangers_fork_is_told_by_its_repository_and_the_association(
-    repo: Any, association: str, *, is_outside: bool
-) -> None:
-    found = pull_request("opened", head={"sha": SHA, "ref": "fix", "repo": repo}, author_association=association)
-    assert isinstance(found, PullOpened)
-    assert found.is_outside is is_outside
-
-
-def test_what_it_is_compared_with_goes_along() -> None:
-    found = pull_request("synchronize", base={"sha": OLD, "ref": "main"})
-    assert isinstance(found, PullPushed)
-    assert (found.base_sha, found.base_ref) == (OLD, "main")
-    found = pull_request("synchronize")
-    assert isinstance(found, PullPushed)
-    assert (found.base_sha, found.base_ref) == (None, None)
-
-
-@pytest.mark.parametrize(
-    ("user", "ref", "author"),
-    [
-        ({"login": "copilot-swe-agent[bot]", "type": "Bot"}, "fix", AuthorKind.AGENT),
-        (ALICE, "claude/fix", AuthorKind.AGENT),
-        (ALICE, "fix", AuthorKind.PERSON),
-        ({"login": "dependabot[bot]", "type": "Bot"}, "dependabot/x", AuthorKind.BOT),
-        (None, "fix", None),
-    ],
-)
-def test_who_opened_it_is_told_by_account_and_branch(user: Any, ref: str, author: AuthorKind | None) -> None:
-    found = pull_request("opened", user=user, head={"sha": SHA, "ref": ref})
-    assert isinstance(found, PullOpened)
-    assert found.author is author
+def test_what_goes_along_with_a_head(event: Event | Ignored, fields: dict[str, Any]) -> None:
+    """A stranger's fork, by its repository and the association; who opened it, by account and branch; what it is compared with."""
+    assert {name: getattr(event, name) for name in fields} == fields
 
 
 @pytest.mark.parametrize(
@@ -103,40 +107,7 @@ def test_who_opened_it_is_told_by_account_and_branch(user: Any, ref: str, author
 )
 @pytest.mark.parametrize("action", ["opened", "synchronize"])
 def test_a_case_in_the_description_is_seen_when_a_head_comes(action: str, body: str | None, *, has_case: bool) -> None:
-    found = pull_request(action, body=body)
-    assert isinstance(found, PullOpened | PullPushed)
-    assert found.has_case is has_case
-
-
-@pytest.mark.parametrize(
-    ("sender", "opener", "by_another"),
-    [
-        (ALICE, BOT, True),
-        (ALICE, {"login": "bob", "type": "User"}, True),
-        (ALICE, None, True),
-        (ALICE, ALICE, False),
-        (BOT, ALICE, False),
-        (None, BOT, False),
-    ],
-)
-def test_a_push_by_a_person_who_did_not_open_the_pull_request_says_so(
-    sender: Any, opener: Any, *, by_another: bool
-) -> None:
-    found = pull_request("synchronize", {"sender": sender}, user=opener)
-    assert isinstance(found, PullPushed)
-    assert found.by_another is by_another
-
-
-@pytest.mark.parametrize("before", [OLD, None])
-def test_a_push_says_which_commit_it_led_from(before: str | None) -> None:
-    found = pull_request("synchronize", {"before": before, "after": SHA})
-    assert isinstance(found, PullPushed)
-    assert (found.head_sha, found.before) == (SHA, before)
-
-
-def test_who_reopens_a_pull_request_is_a_person_or_not() -> None:
-    events = [pull_request("reopened", {"sender": sender}) for sender in (ALICE, BOT)]
-    assert [isinstance(event, PullReopened) and event.by_person for event in events] == [True, False]
+    assert getattr(pull_request(action, body=body), "has_case", None) is has_case
 
 
 def edited(changes: dict[str, Any], **pull: Any) -> PullRequestEdit | Ignored | None:
