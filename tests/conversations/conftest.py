@@ -4,6 +4,7 @@ Invariant: a test that ends well left nothing behind (`World.ends`); one that fa
 the next one starts clean.
 """
 
+import json
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -14,13 +15,17 @@ import pytest
 from pytest_httpserver import HTTPServer
 
 from tests.world.anthropic import Anthropic
+from tests.world.changes import RETRY_AT
 from tests.world.github_bench import GitHub
-from tests.world.product import Product, environment
+from tests.world.product import Product, environment, run
+from tests.world.pulls import Pull
 from tests.world.redis import Redis
+from tests.world.replies import reject
 from tests.world.tester import World
 
 HERE = Path(__file__).parent
 NEEDS = ("serve", "work")
+SWEEP = "^GET /app/installations$"
 
 
 @dataclass
@@ -159,3 +164,23 @@ def nothing_told(world: World) -> Generator[None]:
         yield
     finally:
         world.github.verb("hooks", events=events)
+
+
+def is_seen(world: World) -> None:
+    """A sweep went by: what is opened from now on was not there before Assay."""
+    looked = len(world.github.traffic(SWEEP))
+    world.until(lambda: len(world.github.traffic(SWEEP)) > looked + 1, "the repository was looked at")
+
+
+def rejected(world: World) -> Pull:
+    """A pull request whose first verdict is a reject."""
+    pull = world.opened(reject("weak_test", RETRY_AT))
+    assert pull.check.conclusion == "failure"
+    return pull
+
+
+def waited(world: World, repository: str, sha: str, seconds: str = "0") -> Any:
+    """What `assay wait` answers about a commit, in JSON."""
+    return json.loads(
+        run(world.product.environment, "wait", f"{repository}@{sha}", "--timeout", seconds, "--json").stdout
+    )

@@ -27,6 +27,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 GOOD, STUBBED = {"decision": "accept", "why": "clean"}, {"decision": "reject", "category": "half_finished"}
 UNTESTED = "def test_load():\n    load('a')\n"
 ROWS = 60
+NO_SUMS = ("-1", "x", "1e3", "1.0000000001", "")
 EASY, HARD, HARDLY = 6, 6, "    # hardly anybody knows\n"
 """Rows that the model answers at once, then rows that it thinks about, and what those say."""
 
@@ -138,30 +139,34 @@ def test_a_recorded_dossier_of_the_command_line_is_a_row(told: dict[str, str], t
 
 @pytest.mark.slow
 def test_what_is_wrong_with_a_call_is_said_before_anything_is_judged(
-    told: dict[str, str], history: Path, tmp_path: Path
+    told: dict[str, str], with_key: dict[str, str], history: Path, tmp_path: Path
 ) -> None:
     bad = written(tmp_path / "bad.jsonl", row("fine"), {**row("bad"), "expect": {"decision": "maybe"}})
     (tmp_path / "twin").mkdir()
     doubled = written(tmp_path / "twin" / "history.jsonl", row("fine"))
     out = tmp_path / "out"
-    for arguments, said in (
-        ([bad, "--out", out], f"{bad}:2: expect.decision: "),
-        ([history, doubled, "--out", out], "Two files are called history.jsonl"),
-        ([history, "--out", out, "--against", tmp_path / "none"], "none/verdicts.jsonl can't be read"),
-        ([history, "--out", out, "--against", out], "--against and --out are both"),
-        ([tmp_path / "none.jsonl", "--out", out], "none.jsonl can't be read"),
-        ([history, "--out", out, "--rubric", tmp_path / "none.yml"], "none.yml"),
-        ([history, "--out", out, "--jobs", "0"], "expected a number from 1"),
-        ([history, "--out", ""], "argument --out: expected a path, found ''"),
-        ([history, "--out", out, "--rubric", ""], "argument --rubric: expected a path, found ''"),
-        ([history, "--out", out, "--against", ""], "argument --against: expected a path, found ''"),
-        ([history], "--out"),
+    run = (history, "--out", out)
+    for environ, arguments, said in (
+        (told, [bad, "--out", out], f"{bad}:2: expect.decision: "),
+        (told, [history, doubled, "--out", out], "Two files are called history.jsonl"),
+        (told, [*run, "--against", tmp_path / "none"], "none/verdicts.jsonl can't be read"),
+        (told, [*run, "--against", out], "--against and --out are both"),
+        (told, [tmp_path / "none.jsonl", "--out", out], "none.jsonl can't be read"),
+        (told, [*run, "--rubric", tmp_path / "none.yml"], "none.yml"),
+        (told, [*run, "--jobs", "0"], "expected a number from 1"),
+        (told, [history, "--out", ""], "argument --out: expected a path, found ''"),
+        (told, [*run, "--rubric", ""], "argument --rubric: expected a path, found ''"),
+        (told, [*run, "--against", ""], "argument --against: expected a path, found ''"),
+        (told, [history], "--out"),
+        (told, [*run, "--max-usd", "1"], "--max-usd: no model would be asked"),
+        (with_key, run, "Say with --max-usd what it may cost"),
+        *((told, [*run, f"--max-usd={limit}"], "expected dollars like 2.50") for limit in NO_SUMS),
     ):
-        done = bench(told, *arguments)
+        done = bench(environ, *arguments)
         assert done.returncode == 2, (arguments, done.stderr)
         assert said in done.stderr
         assert "Traceback" not in done.stderr
-        assert not (out / "verdicts.jsonl").exists()
+        assert not out.exists()
 
 
 @pytest.mark.parametrize("there", [True, False])
@@ -220,19 +225,25 @@ def started(told: dict[str, str], *arguments: object) -> "subprocess.Popen[str]"
 
 
 @pytest.mark.slow
-def test_a_run_that_was_interrupted_goes_on_where_it_stopped(
-    with_key: dict[str, str], thinking: Held, hard: Path, tmp_path: Path
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL], ids=["interrupted", "killed in the middle of a line"])
+def test_a_run_that_was_broken_off_goes_on_where_it_stopped(
+    with_key: dict[str, str], thinking: Held, hard: Path, tmp_path: Path, how: signal.Signals
 ) -> None:
     out, whole = tmp_path / "out", tmp_path / "whole"
     given = (hard, "--max-usd", "1", "--jobs", 2)
-    code, said = stopped(started(with_key, *given, "--out", out), out, signal.SIGINT)
+    code, said = stopped(started(with_key, *given, "--out", out), out, how)
 
-    assert code == 130
-    assert f"{EASY} of {EASY + HARD} are judged; the same command goes on from there." in said.splitlines()
-    assert "Traceback" not in said
     kept = verdicts(out)
     assert len(kept) == EASY
     assert not (out / "report.md").exists()
+    if how is signal.SIGINT:
+        assert code == 130
+        assert f"{EASY} of {EASY + HARD} are judged; the same command goes on from there." in said.splitlines()
+        assert "Traceback" not in said
+    else:
+        assert code == -signal.SIGKILL
+        with (out / "verdicts.jsonl").open("a") as file:
+            file.write('{"id": "row-half", "verd')
 
     thinking.arrives()
     again = bench(with_key, *given, "--out", out)
@@ -240,37 +251,6 @@ def test_a_run_that_was_interrupted_goes_on_where_it_stopped(
     assert verdicts(out)[:EASY] == kept, "what was judged is not judged again"
     assert bench(with_key, hard, "--max-usd", "1", "--jobs", 1, "--out", whole).returncode == 0
     assert decided(out) == decided(whole)
-
-
-@pytest.mark.slow
-def test_a_run_that_was_killed_in_the_middle_of_a_line_goes_on_too(
-    with_key: dict[str, str], thinking: Held, hard: Path, tmp_path: Path
-) -> None:
-    out = tmp_path / "out"
-    given = (hard, "--out", out, "--max-usd", "1", "--jobs", 2)
-    code, _ = stopped(started(with_key, *given), out, signal.SIGKILL)
-    assert code == -signal.SIGKILL
-    with (out / "verdicts.jsonl").open("a") as file:
-        file.write('{"id": "row-half", "verd')
-
-    thinking.arrives()
-    again = bench(with_key, *given)
-    assert again.returncode == 0, again.stderr
-    assert [one["id"] for one in verdicts(out)] == [f"row-{one}" for one in range(EASY + HARD)]
-
-
-@pytest.mark.slow
-def test_a_run_that_asks_a_model_needs_a_limit(with_key: dict[str, str], history: Path, tmp_path: Path) -> None:
-    done = bench(with_key, history, "--out", tmp_path / "out")
-    assert done.returncode == 2
-    assert "Say with --max-usd what it may cost" in done.stderr
-    assert not (tmp_path / "out").exists()
-
-
-def test_a_limit_without_a_model_is_told(told: dict[str, str], history: Path, tmp_path: Path) -> None:
-    done = bench(told, history, "--out", tmp_path / "out", "--max-usd", "1")
-    assert done.returncode == 2
-    assert "--max-usd: no model would be asked" in done.stderr
 
 
 @pytest.mark.slow
@@ -325,13 +305,6 @@ def test_a_model_that_is_away_stops_the_run_instead_of_filling_it_with_abstains(
     assert "ANTHROPIC_API_KEY is not accepted" in done.stderr
     assert "0 of 3 are judged; the same command goes on from there." in done.stderr
     assert verdicts(tmp_path / "out") == []
-
-
-@pytest.mark.parametrize("given", ["-1", "x", "1e3", "1.0000000001", ""])
-def test_a_limit_that_is_no_sum_is_refused(told: dict[str, str], history: Path, tmp_path: Path, given: str) -> None:
-    done = bench(told, history, "--out", tmp_path / "out", f"--max-usd={given}")
-    assert done.returncode == 2
-    assert "expected dollars like 2.50" in done.stderr
 
 
 @pytest.mark.slow

@@ -1,13 +1,23 @@
 """Validators first: what other checks say decides whether anybody judges."""
 
 import time
+from collections.abc import Iterable
 
 import pytest
 
-from tests.conversations.conftest import Open
+from tests.conversations.conftest import Open, nothing_told
 from tests.world.changes import FOR_EVERYONE, PROJECT, RETRY, RETRY_AT
+from tests.world.pulls import Pull, Repository
 from tests.world.replies import accept
 from tests.world.tester import World
+
+
+def waits(world: World, pull: Pull, name: str) -> None:
+    """It is ready, and its check waits for this one of CI."""
+    world.agent.marks_ready(pull)
+    title = f"Waiting for CI: {name}"
+    world.until(lambda: bool(world.here.checks) and pull.check.title == title, "the check waits for CI")
+    assert pull.check.status == "in_progress"
 
 
 def test_failing_ci_is_the_feedback_and_no_model_is_asked(world: World) -> None:
@@ -27,28 +37,13 @@ def test_pending_ci_is_waited_for_and_then_judged(world: World) -> None:
     here = world.repository(PROJECT)
     pull = world.agent.opens(RETRY, draft=True)
     tests = here.starts_ci(pull.head, "unit tests")
-    world.agent.marks_ready(pull)
-    world.until(lambda: bool(here.checks) and "Waiting for CI" in pull.check.title, "the check waits for CI")
-    assert (pull.check.status, pull.check.title) == ("in_progress", "Waiting for CI: unit tests")
+    waits(world, pull, "unit tests")
     assert world.model.asked == []
 
     world.model.answers(accept(RETRY_AT))
     tests.finishes("success")
     world.settles()
     assert pull.check.conclusion == "success"
-
-
-@pytest.mark.slow
-def test_ci_that_fails_while_we_wait_is_reported(world: World) -> None:
-    here = world.repository(PROJECT)
-    pull = world.agent.opens(RETRY, draft=True)
-    tests = here.starts_ci(pull.head, "unit tests")
-    world.agent.marks_ready(pull)
-    world.until(lambda: bool(here.checks) and "Waiting for CI" in pull.check.title, "the check waits for CI")
-    tests.finishes("failure")
-    world.settles()
-
-    assert pull.verdict["abstain_reason"] == "ci_failed"
 
 
 @pytest.mark.slow
@@ -61,8 +56,7 @@ def test_ci_that_sets_commit_statuses_is_waited_for_told_and_wakes_like_one_with
         world.github.user("alice", "POST", path, state=state, context="jenkins", description=description)
 
     says("pending")
-    world.agent.marks_ready(pull)
-    world.until(lambda: bool(here.checks) and pull.check.title == "Waiting for CI: jenkins", "the check waits for CI")
+    waits(world, pull, "jenkins")
     says("failure", "assert 503 == 200")
     world.settles()
     assert (pull.check.title, pull.verdict["abstain_reason"]) == ("Not judged: CI failed (jenkins)", "ci_failed")
@@ -131,9 +125,7 @@ def test_a_check_that_waits_for_ours_is_not_waited_for(world: World) -> None:
     here = world.repository({**PROJECT, ".github/assay.yml": config})
     pull = world.agent.opens(RETRY, draft=True)
     here.starts_ci(pull.head, "all green")
-    world.agent.marks_ready(pull)
-    world.until(lambda: bool(here.checks) and "Waiting for CI" in pull.check.title, "the check waits for CI")
-    assert pull.check.title == "Waiting for CI: unit tests"
+    waits(world, pull, "unit tests")
 
     world.model.answers(accept(RETRY_AT))
     here.reports_ci(pull.head, "unit tests", "success")
@@ -154,26 +146,12 @@ def test_the_end_of_a_failing_jobs_log_names_the_tests(world: World) -> None:
 
 
 @pytest.mark.slow
-def test_ci_that_never_ends_is_an_abstain(another_world: Open) -> None:
-    world = another_world({"ASSAY_CI_WAIT": "0.5"})
-    here = world.repository(PROJECT)
-    pull = world.agent.opens(RETRY, draft=True)
-    here.starts_ci(pull.head, "unit tests")
-    world.agent.marks_ready(pull)
-    world.settles()
-
-    assert (pull.check.conclusion, pull.verdict["abstain_reason"]) == ("action_required", "ci_pending")
-    assert world.model.asked == []
-
-
-@pytest.mark.slow
 def test_a_required_check_is_waited_for_longer_than_others_and_than_a_check_may_stay_open(another_world: Open) -> None:
     world = another_world({"ASSAY_CI_WAIT": "1", "ASSAY_CI_REQUIRED_WAIT": "600", "ASSAY_CHECK_DEADLINE": "2"})
     here = world.repository(PROJECT, protect=["Assay", "unit tests"])
     pull = world.agent.opens(RETRY, draft=True)
     tests = here.starts_ci(pull.head, "unit tests")
-    world.agent.marks_ready(pull)
-    world.until(lambda: bool(here.checks) and "Waiting for CI" in pull.check.title, "the check waits for CI")
+    waits(world, pull, "unit tests")
     time.sleep(4)  # what must not happen takes both of the shorter limits
     assert (pull.check.status, pull.check.title) == ("in_progress", "Waiting for CI: unit tests")
     world.model.answers(accept(RETRY_AT))
@@ -187,3 +165,78 @@ def test_a_required_check_is_waited_for_longer_than_others_and_than_a_check_may_
     world.person("copilot-swe-agent[bot]").marks_ready(late)
     world.settles()
     assert late.verdict["abstain_reason"] == "ci_pending"
+
+
+TEN = {**RETRY, **{f"lib/part{number}.py": f"PART = {number}\n" for number in range(8)}}
+MOST_LOOKS = 3
+"""Of the news that it ended, and of what may have come while that was looked at."""
+
+MATRIX = tuple(f"matrix ({number})" for number in range(299))
+
+
+def green(world: World, here: Repository, sha: str, names: Iterable[str]) -> None:
+    with nothing_told(world):
+        for name in names:
+            here.reports_ci(sha, name, "success")
+        world.github.settle()
+
+
+def asked(world: World, here: Repository) -> list[str]:
+    """What GitHub was asked about it, in order: a query by its name."""
+    return [one["operation"] or one["method"] for one in world.github.requests(here.name)]
+
+
+@pytest.mark.slow  # who plays GitHub takes a while to make as many
+def test_a_required_one_on_the_last_page_is_waited_for_by_name_and_the_wait_ends_with_it(world: World) -> None:
+    here = world.repository(PROJECT, protect=["Assay", "unit tests"])
+    pull = world.agent.opens(TEN, draft=True)
+    green(world, here, pull.head, MATRIX)
+    tests = here.starts_ci(pull.head, "unit tests")
+    world.settles()
+    world.agent.marks_ready(pull)
+    world.until(
+        lambda: pull.check.title == "Waiting for CI: unit tests", "the check waits for the one that is not done"
+    )
+    assert world.model.asked == []
+    before = len(asked(world, here))
+
+    world.model.answers(accept(RETRY_AT))
+    tests.finishes("success")
+    world.settles()
+    assert pull.check.conclusion == "success"
+    assert asked(world, here)[before:].count("AssayPull") <= MOST_LOOKS, "nobody looks for each of three hundred"
+
+
+@pytest.mark.slow  # who plays GitHub takes a while to make as many
+def test_the_one_that_failed_on_the_last_page_is_the_evidence_and_comes_first(world: World) -> None:
+    here = world.repository(PROJECT, protect=["Assay", "unit tests"])
+    pull = world.agent.opens(TEN, draft=True)
+    green(world, here, pull.head, MATRIX)
+    here.reports_ci(pull.head, "unit tests", "failure", "E   assert 503 == 200 in tests/test_retry.py")
+    world.agent.marks_ready(pull)
+    world.settles()
+    assert pull.check == ("completed", "action_required", "Not judged: CI failed (unit tests)")
+    assert pull.verdict["abstain_reason"] == "ci_failed"
+    assert "assert 503 == 200" in pull.text
+    assert "CI: failed: unit tests (failure, required), matrix (0) (success)" in pull.text
+    assert world.model.asked == []
+
+
+@pytest.mark.slow  # who plays GitHub takes a while to make as many
+def test_a_first_verdict_takes_one_request_more_for_each_further_hundred(world: World) -> None:
+    here = world.repository(PROJECT, protect=["Assay", "unit tests"])
+    world.model.answers(accept(RETRY_AT))
+    pull = world.agent.opens(TEN, draft=True)
+    green(world, here, pull.head, (*MATRIX[1:], "unit tests"))  # and our own: three hundred
+    world.settles()  # the check run of the draft is open
+    before = len(asked(world, here))
+    world.agent.marks_ready(pull)
+    world.settles()
+    assert pull.check.conclusion == "success"
+    words = world.model.asked[0].text
+    assert words.count("matrix (") == len(MATRIX) - 1
+    assert words.index("unit tests") < words.index("matrix ("), "what is required comes first"
+    asks = [
+        one for one in asked(world, here)[before:] if one != "AssayHead"
+    ]  # where the last page is not fresh any more
+    assert asks[asks.index("GET") :] == ["GET", "AssayPull", "AssayChecks", "AssayChecks", "PATCH"]

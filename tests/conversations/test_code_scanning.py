@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 
+from tests.conversations.conftest import rejected
 from tests.conversations.test_configuration import PLACE
 from tests.world.changes import PROJECT, RETRY, RETRY_AT
 from tests.world.product import run
 from tests.world.pulls import Pull
-from tests.world.replies import accept, reject
+from tests.world.replies import accept
 from tests.world.tester import World
 from worker.domain.config.app_permissions import OptIn, requested_permissions
 
@@ -39,12 +40,6 @@ def alerts(world: World) -> list[tuple[str, str, int]]:
 
 def tries(world: World) -> int:
     return sum("/code-scanning/" in one["path"] for one in world.github.requests(world.here.name))
-
-
-def rejected(world: World) -> Pull:
-    pull = world.opened(reject("weak_test", RETRY_AT))
-    assert pull.check.conclusion == "failure"
-    return pull
 
 
 def mended(world: World, pull: Pull) -> None:

@@ -5,10 +5,12 @@ from contextlib import contextmanager, suppress
 
 import pytest
 
-from tests.world.changes import ONLY_DOCUMENTATION, PROJECT, STUB
+from tests.conversations.conftest import Open
+from tests.world.changes import ONLY_DOCUMENTATION, PROJECT, RETRY_AT, STUB
 from tests.world.github_bench import GitHub, Refused
+from tests.world.product import run
 from tests.world.pulls import Repository
-from tests.world.replies import accept
+from tests.world.replies import accept, reject
 from tests.world.tester import World
 
 PLACE = ".github/assay.yml"
@@ -149,3 +151,52 @@ def test_a_repository_may_have_documentation_judged_by_the_model_alone(world: Wo
     assert (pull.check.conclusion, pull.verdict["judge_kind"]) == ("success", "hybrid")
     assert len(world.model.asked) == 1
     assert "this repository accepts nothing without a model (`accept_alone`)" in pull.verdict["escalation_reason"]
+
+
+PERSON = "Assay took the author for a person: neither the account, nor the branch, nor a commit, nor the description is a coding agent's."
+
+
+REQUIRED = "The base branch requires this check, so a change that was not judged does not pass."
+
+
+def test_pain_07_where_no_reviewer_ran_no_required_check_passes_and_nothing_reads_like_an_approval(
+    another_world: Open,
+) -> None:
+    world = another_world({"ANTHROPIC_API_KEY": ""})
+    chosen = {**PROJECT, ".github/assay.yml": "abstains: {unproven: neutral}\n"}
+    for files, protect, conclusion, says in (
+        (PROJECT, ["Assay"], "action_required", REQUIRED),
+        (PROJECT, [], "neutral", ""),
+        (chosen, ["Assay"], "neutral", "unproven does not block (`abstains`)"),
+    ):
+        here = world.repository(files, protect=protect)
+        pull = world.opened(by=world.person("copilot-swe-agent[bot]"))
+        assert [one["conclusion"] for one in here.checks] == [conclusion]
+        assert pull.verdict["abstain_reason"] == "unproven"
+        assert says in pull.text
+        assert "Not judged" in pull.check.title
+        assert "accepted" not in f"{pull.check.title} {pull.text.partition('<details>')[0]}".lower()
+        assert world.person("alice").merges(pull).is_merged is (conclusion == "neutral")
+    assert world.model.asked == []
+
+
+def test_an_author_who_is_taken_for_a_person_is_judged_and_not_blocked_and_the_check_says_why(
+    another_world: Open,
+) -> None:
+    world = another_world({"ASSAY_PEOPLE": ""})
+    here = world.repository(PROJECT)
+    pull = world.opened(reject("weak_test", RETRY_AT), by=world.bob)
+    assert (pull.check.conclusion, pull.check.title[:24]) == ("neutral", "Would have rejected with")
+    assert PERSON in pull.text
+    assert len(world.model.asked) == 1
+
+    said = " ".join(run(world.product.environment, "doctor", "--repo", here.name).stdout.split())
+    assert "the pull requests of people are only observed, so the required check never blocks one" in said
+    assert "Set `authors: {people: judge}` in .github/assay.yml" in said
+    assert "the pull requests of bots are only observed, so the required check never blocks one" in said
+
+    world.model.answers(reject("weak_test", RETRY_AT))
+    here.github.verb("push", repo=here.name, branch="main", files={".github/assay.yml": "authors: {people: judge}\n"})
+    world.settles()
+    assert pull.check.conclusion == "failure"
+    assert "pull requests of people" not in run(world.product.environment, "doctor", "--repo", here.name).stdout

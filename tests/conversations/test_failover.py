@@ -1,15 +1,18 @@
-"""Redis as a managed service runs it: TLS, a replica that takes over, and `noeviction` at the limit of its memory."""
+"""Redis as a managed service runs it: TLS, a replica that takes over, `noeviction` at the limit of its memory, several servers."""
 
+import subprocess
 from collections.abc import Iterator
 
 import pytest
 
-from tests.conversations.conftest import Open
-from tests.conversations.test_what_was_missed import is_seen
+from tests.conversations.conftest import Open, is_seen
+from tests.world.anthropic import Held
 from tests.world.changes import ONLY_DOCUMENTATION, PROJECT, RETRY, RETRY_AT
 from tests.world.github_bench import GitHub
 from tests.world.managed_redis import SERVERS, ManagedRedis
+from tests.world.product import ASSAY, Process
 from tests.world.pulls import Pull
+from tests.world.redis import Redis
 from tests.world.replies import accept
 from tests.world.tester import World
 from worker.adapters.redis import keys
@@ -40,16 +43,31 @@ def world(managed: ManagedRedis, another_world: Open) -> World:
     made = another_world({**SHORT, **changes})
     made.redis = managed.primary
     made.expected_errors = ("edis",)
+    made.model.decides(lambda _: accept(RETRY_AT))
     made.repository(PROJECT)
     made.github.settle()
     return made
 
 
+@pytest.fixture
+def thought(world: World, managed: ManagedRedis) -> tuple[Held, Pull]:
+    """The model thinks about a pull request, and the replica has heard of it."""
+    under_way = world.judging(accept(RETRY_AT))
+    world.github.settle()
+    managed.replicates()
+    return under_way
+
+
 def takes_over(world: World, managed: ManagedRedis) -> None:
-    """What the tests themselves look at is the new primary from now on."""
+    managed.fails_over()
+    looks_at(world, managed.replica)
+
+
+def looks_at(world: World, redis: Redis) -> None:
+    """The tests themselves, from now on."""
     world.close()
     world.__dict__.pop("_client", None)
-    world.redis = managed.replica
+    world.redis = redis
 
 
 def is_concluded(world: World, *pulls: Pull) -> None:
@@ -59,36 +77,32 @@ def is_concluded(world: World, *pulls: Pull) -> None:
     assert [[one.conclusion for one in pull.checks_of(pull.head)] for pull in pulls] == [["success"]] * len(pulls)
 
 
-def test_a_primary_that_dies_in_the_middle_of_a_judging_loses_nothing(world: World, managed: ManagedRedis) -> None:
-    late, pull = world.judging(accept(RETRY_AT))
-    world.model.decides(lambda _: accept(RETRY_AT))
-    world.github.settle()
-    managed.replicates()
+def test_a_primary_that_dies_in_the_middle_of_a_judging_loses_nothing(
+    world: World, managed: ManagedRedis, thought: tuple[Held, Pull]
+) -> None:
+    late, pull = thought
     managed.primary.kill()
     missed = world.bob.opens(ONLY_DOCUMENTATION, branch="missed")
     assert statuses(world, missed) == [503]
     late.arrives()
-    managed.fails_over()
     takes_over(world, managed)
     is_concluded(world, pull, missed)
     assert verdicts(world, pull) == 1
 
 
-def test_a_primary_that_steps_down_keeps_no_connection_of_ours(world: World, managed: ManagedRedis) -> None:
-    late, pull = world.judging(accept(RETRY_AT))
-    world.model.decides(lambda _: accept(RETRY_AT))
-    world.github.settle()
-    managed.replicates()
+def test_a_primary_that_steps_down_keeps_no_connection_of_ours(
+    world: World, managed: ManagedRedis, thought: tuple[Held, Pull]
+) -> None:
+    late, pull = thought
     managed.demotes()
     late.arrives()
-    takes_over(world, managed)
+    looks_at(world, managed.replica)
     later = world.bob.opens(ONLY_DOCUMENTATION, branch="later")
     is_concluded(world, pull, later)
     assert verdicts(world, pull) == 1
 
 
 def test_what_the_replica_never_heard_of_is_found_by_the_sweep(world: World, managed: ManagedRedis) -> None:
-    world.model.decides(lambda _: accept(RETRY_AT))
     judged = world.agent.opens(RETRY)
     is_concluded(world, judged)
     is_seen(world)
@@ -98,22 +112,19 @@ def test_what_the_replica_never_heard_of_is_found_by_the_sweep(world: World, man
     assert statuses(world, lost) == [202]
     assert [one.status for one in lost.checks_of(lost.head)] == ["in_progress"]
     managed.primary.kill()
-    managed.fails_over()
     takes_over(world, managed)
     thinking.arrives()
     is_concluded(world, judged, lost)
 
 
-def test_a_verdict_that_the_replica_never_heard_of_is_made_again(world: World, managed: ManagedRedis) -> None:
-    late, pull = world.judging(accept(RETRY_AT))
-    world.model.decides(lambda _: accept(RETRY_AT))
-    world.github.settle()
-    managed.replicates()
+def test_a_verdict_that_the_replica_never_heard_of_is_made_again(
+    world: World, managed: ManagedRedis, thought: tuple[Held, Pull]
+) -> None:
+    late, pull = thought
     managed.cuts_off()
     late.arrives()
     world.until(lambda: not world.busy(), "the judging has ended")
     managed.primary.kill()
-    managed.fails_over()
     takes_over(world, managed)
     world.until(lambda: verdicts(world, pull) == 1, "the replica has a verdict, too")
     is_concluded(world, pull)
@@ -183,3 +194,47 @@ def verdicts(world: World, pull: Pull) -> int:
 def ref_of(world: World, pull: Pull) -> PullRef:
     numbers = {"repository_id": pull.repository.id, "number": pull.number}
     return PullRef.model_validate({"installation_id": world.installation, **numbers})
+
+
+@pytest.fixture
+def west() -> Iterator[Redis]:
+    server = Redis.started()
+    yield server
+    server.end()
+
+
+@pytest.fixture
+def moving_world(west: Redis, another_world: Open) -> World:
+    cells = {"ASSAY_CELLS": f"west={west.url}", "ASSAY_REDIS_TIMEOUT": "1"}
+    made = another_world({**SHORT, **cells})
+    process = Process.start("work", {**made.product.environment, "ASSAY_CELL": "west"}, made.product.log)
+    made.product.processes.append(process)
+    made.model.decides(lambda _: accept(RETRY_AT))
+    made.repository(PROJECT)
+    made.github.settle()
+    return made
+
+
+def test_an_installation_moves_while_deliveries_arrive_and_none_is_lost(moving_world: World, west: Redis) -> None:
+    world = moving_world
+    judged = world.agent.opens(RETRY)
+    is_concluded(world, judged)
+    main = world.redis
+    thinking, running = world.judging(accept(RETRY_AT), by=world.bob, branch="running", title="Retry uploads once more")
+    world.github.settle()
+
+    command = [str(ASSAY), "move", str(world.installation), "--to", "west"]
+    with subprocess.Popen(command, env=dict(world.product.environment), stderr=subprocess.PIPE, text=True) as moving:
+        assert moving.stderr is not None
+        assert moving.stderr.readline().startswith("west moving main")
+        refused = world.alice.opens(ONLY_DOCUMENTATION, branch="refused")
+        assert set(statuses(world, refused)) == {503}
+        thinking.arrives()
+        assert moving.wait(120) == 0, moving.stderr.read()
+    looks_at(world, west)
+    is_concluded(world, judged, running, refused)
+    later = world.agent.opens(ONLY_DOCUMENTATION, branch="later")
+    is_concluded(world, later)
+    assert [verdicts(world, pull) for pull in (judged, running, refused, later)] == [1, 1, 1, 1]
+    assert len(world.model.asked) == 2
+    assert not main.tell("KEYS", f"assay:{world.installation}:*")

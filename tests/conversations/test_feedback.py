@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
+from tests.conversations.conftest import rejected
 from tests.conversations.test_outcomes import of_kind, told
 from tests.world.changes import PROJECT, RETRY, RETRY_AT
 from tests.world.product import run
-from tests.world.pulls import Pull
 from tests.world.replies import accept, reject
 from tests.world.tester import World
 
@@ -28,14 +28,7 @@ def changes(world: World) -> list[str]:
     return [one["operation"] or one["method"] for one in asked if one in written or one in heads]
 
 
-def rejected(world: World) -> Pull:
-    pull = world.opened(reject("weak_test", RETRY_AT))
-    assert pull.check.conclusion == "failure"
-    return pull
-
-
 def test_pain_13_an_agent_is_told_once_and_after_the_fix_that_nothing_is_left(world: World) -> None:
-    world.repository(PROJECT)
     pull = rejected(world)
     [told] = comments(world)
     assert told.startswith(f"@copilot Assay rejected `{pull.head[:12]}`: **weak test**.")
@@ -106,7 +99,6 @@ def test_thumbs_at_the_comment_are_heard_once_when_the_pull_request_is_over(worl
 
 @pytest.mark.slow
 def test_a_push_that_overtakes_a_verdict_finds_its_author_told_and_the_next_verdict_tells_again(world: World) -> None:
-    world.repository(PROJECT)
     pull = rejected(world)
 
     def overtaken(_: object) -> Any:

@@ -1,11 +1,9 @@
 """A verdict is for one head commit. What happens to the pull request while it is judged."""
 
-import json
-
 import pytest
 
+from tests.conversations.conftest import waited
 from tests.world.changes import PROJECT, RETRY, RETRY_AT, STUB
-from tests.world.product import run
 from tests.world.pulls import Pull
 from tests.world.replies import accept, reject
 from tests.world.tester import World
@@ -15,7 +13,7 @@ BETTER = {
 }
 
 
-def test_a_push_while_judging_cancels_the_old_check_and_the_new_head_is_judged(world: World) -> None:
+def test_pain_10_a_push_while_judging_cancels_the_old_check_and_the_new_head_is_judged(world: World) -> None:
     late, pull = world.judging(reject("weak_test", RETRY_AT))
     world.model.answers(accept(RETRY_AT))
     old = pull.head
@@ -40,10 +38,9 @@ def test_a_force_push_while_judging_leaves_no_verdict_for_the_old_head(world: Wo
 
 
 def test_a_push_that_is_told_after_a_newer_one_leaves_the_newer_one_the_head(world: World) -> None:
-    def waited(sha: str, seconds: str = "0") -> tuple[str, str | None]:
-        place = f"{pull.repository.name}@{sha}"
-        said = json.loads(run(world.product.environment, "wait", place, "--timeout", seconds, "--json").stdout)
-        return said["state"], said["superseded_by"]
+    def state(sha: str, seconds: str = "0") -> tuple[str, str | None]:
+        answer = waited(world, here.name, sha, seconds)
+        return answer["state"], answer["superseded_by"]
 
     here = world.repository(PROJECT)
     pull = world.opened(accept(RETRY_AT))
@@ -54,9 +51,9 @@ def test_a_push_that_is_told_after_a_newer_one_leaves_the_newer_one_the_head(wor
     assert world.github.tells_of(here.name, third) == {"outcome": "queued"}
     thinking.was_asked()
     assert world.github.tells_of(here.name, second) == {"outcome": "queued"}
-    assert (waited(third), waited(second)) == (("pending", None), ("superseded", third))
+    assert (state(third), state(second)) == (("pending", None), ("superseded", third))
     thinking.arrives()
-    assert waited(third, "30") == ("done", None)
+    assert state(third, "30") == ("done", None)
     world.github.verb("hooks", paused=False)
     world.settles()
     assert [len(pull.checks_of(one)) for one in (second, third)] == [0, 1]
@@ -65,7 +62,7 @@ def test_a_push_that_is_told_after_a_newer_one_leaves_the_newer_one_the_head(wor
     world.agent.goes_back(pull, second)
     world.settles()
     assert pull.check.conclusion == "success", "this push is the newest one, though its commit was there before"
-    assert (waited(second), waited(third)) == (("done", None), ("superseded", second))
+    assert (state(second), state(third)) == (("done", None), ("superseded", second))
 
 
 @pytest.mark.slow
@@ -103,27 +100,17 @@ def test_ten_pushes_in_a_row_end_in_one_verdict_for_the_last(world: World) -> No
         assert all(one.status == "completed" for one in pull.checks_of(head))
 
 
-def test_a_pull_request_closed_while_judging_gets_no_verdict(world: World) -> None:
+def test_a_pull_request_closed_while_judging_gets_no_verdict_before_it_is_reopened(world: World) -> None:
     late, pull = world.judging(accept(RETRY_AT))
     world.alice.closes(pull)
     late.arrives()
     world.settles()
-
     assert pull.check.conclusion == "cancelled"
 
-
-@pytest.mark.slow
-def test_a_reopened_pull_request_is_judged(world: World) -> None:
-    late, pull = world.judging(accept(RETRY_AT))
-    world.alice.closes(pull)
-    late.arrives()
-    world.settles()
     world.model.answers(accept(RETRY_AT))
     world.alice.reopens(pull)
     world.settles()
-
-    assert pull.check.conclusion == "success"
-    assert len(pull.checks_of(pull.head)) == 1
+    assert [one.conclusion for one in pull.checks_of(pull.head)] == ["success"]
 
 
 def deletes_branch(world: World, pull: Pull) -> None:
@@ -171,31 +158,6 @@ def test_a_branch_that_was_deleted_while_it_was_judged_is_judged_once_it_is_rest
 
 
 @pytest.mark.slow
-def test_a_draft_is_judged_when_it_is_ready(world: World) -> None:
-    pull = world.agent.opens(RETRY, draft=True)
-    world.pushed(pull, BETTER)
-    assert pull.check.title == "Draft: judged when it is ready"
-    assert world.model.asked == []
-
-    world.model.answers(accept(RETRY_AT))
-    world.agent.marks_ready(pull)
-    world.settles()
-    assert pull.check.conclusion == "success"
-
-
-@pytest.mark.slow
-def test_a_head_with_the_same_content_keeps_its_verdict_at_no_cost(world: World) -> None:
-    pull = world.opened(reject("weak_test", RETRY_AT))
-    first = pull.verdict
-    world.agent.pushes(pull, {}, "Nothing at all")
-    world.settles()
-
-    assert (pull.check.conclusion, pull.verdict["category"]) == ("failure", "weak_test")
-    assert pull.verdict["carried_from"] == first["eval_id"]
-    assert len(world.model.asked) == 1
-
-
-@pytest.mark.slow
 def test_an_abstain_is_not_kept_for_the_same_content(world: World) -> None:
     world.model.fails(400)
     pull = world.opened()
@@ -205,19 +167,6 @@ def test_an_abstain_is_not_kept_for_the_same_content(world: World) -> None:
     world.settles()
 
     assert pull.check.conclusion == "success"
-
-
-@pytest.mark.slow
-def test_two_pull_requests_of_one_repository_have_a_check_each(world: World) -> None:
-    world.model.decides(lambda _: accept(RETRY_AT))
-    first = world.agent.opens(RETRY)
-    second = world.opened(files=STUB, by=world.bob, branch="other")
-
-    assert [_conclusion(first), _conclusion(second)] == ["success", "failure"]
-
-
-def _conclusion(pull: Pull) -> str | None:
-    return pull.check.conclusion
 
 
 def test_a_deleted_repository_stops_the_judging_quietly(world: World) -> None:
@@ -232,3 +181,18 @@ def test_a_deleted_repository_stops_the_judging_quietly(world: World) -> None:
 
     assert all(one["conclusion"] != "success" for one in here.checks)
     world.leaves(here)
+
+
+def test_a_rebase_carries_the_verdict_and_sets_its_pointers_anew(world: World) -> None:
+    here = world.repository(PROJECT)
+    pull = world.opened(reject("weak_test", RETRY_AT))
+    path, line = RETRY_AT.split(":")
+
+    longer = "# Uploads.\n"
+    world.github.verb("push", repo=here.name, branch="main", files={path: longer + PROJECT[path]})
+    world.agent.force_pushes(pull, {**RETRY, path: longer + RETRY[path]})
+    world.settles()
+
+    assert pull.check.conclusion == "failure"
+    assert pull.verdict["carried_from"] is not None
+    assert [(one["path"], one["line"]) for one in pull.verdict["evidence"]] == [(path, int(line) + 1)]

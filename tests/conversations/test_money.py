@@ -116,13 +116,6 @@ def test_a_repository_can_be_paused_and_is_judged_when_it_goes_on(world: World) 
     assert pull.verdict["category"] == "half_finished"
 
 
-@pytest.mark.slow
-def test_a_repository_that_is_not_known_can_not_be_paused(world: World) -> None:
-    done = run(world.product.environment, "pause", "acme/no-such-thing")
-    why = "acme/no-such-thing is not known here, and GitHub says that the App is not installed in it. Check the name.\n"
-    assert (done.returncode, done.stdout) == (2, why)
-
-
 LAPTOP: dict[str, tuple[dict[str, str], tuple[str, str | None], str]] = {
     "a cap": (
         {"ASSAY_PR_MAX_USD": "0.0001"},

@@ -1,5 +1,8 @@
 """GitHub repeats itself, loses answers and refuses: still one check run for each head, and the right one."""
 
+import json
+from typing import Any
+
 import pytest
 
 from tests.conversations.conftest import Open, rare
@@ -27,10 +30,27 @@ def test_a_redelivery_of_a_judged_event_judges_nothing(world: World) -> None:
     assert pull.check.conclusion == "success"
 
 
-@pytest.mark.parametrize("kind", ["status", *rare("reset", "timeout")])
-def test_a_lost_answer_to_creating_the_check_makes_no_second_one(world: World, kind: str) -> None:
+CREATING = "POST .*/check-runs$"
+LOST = {"after": True, "ms": 200}
+FAULTS: dict[str, tuple[str, dict[str, Any]]] = {
+    "the answer to creating the check is lost": (CREATING, {**LOST, "kind": "status"}),
+    "GitHub fails at a query": ("POST /graphql", {"status": 502}),
+}
+RARE: dict[str, tuple[str, dict[str, Any]]] = {
+    "the connection of that answer is reset": (CREATING, {**LOST, "kind": "reset"}),
+    "that answer takes too long": (CREATING, {**LOST, "kind": "timeout"}),
+    "GitHub fails at a page": ("GET .*/pulls/", {"status": 502}),
+    "the pull request is not there yet": ("GET .*/pulls/1$", {"status": 404, "body": {"message": "Not Found"}}),
+    "nor is its head": (CREATING, {"status": 422, "body": {"message": "No commit found for SHA: f00"}, "count": 2}),
+    "a secondary rate limit": ("POST /graphql", {"kind": "secondary", "retry_after": 1}),
+}
+
+
+@pytest.mark.parametrize("fault", [*FAULTS.values(), *rare(*RARE.values())], ids=[*FAULTS, *RARE])
+def test_what_passes_is_tried_again_and_ends_in_one_check(world: World, fault: tuple[str, dict[str, Any]]) -> None:
+    match, order = fault
     world.repository(PROJECT)
-    world.github.fault("POST .*/check-runs$", kind=kind, after=True, ms=200)
+    world.github.fault(match, **order)
     pull = world.opened(files=STUB)
 
     assert [one.conclusion for one in pull.checks_of(pull.head)] == ["failure"]
@@ -46,30 +66,6 @@ def test_a_lost_answer_to_the_verdict_is_repaired(world: World) -> None:
     assert [one.conclusion for one in pull.checks_of(pull.head)] == ["success"]
 
 
-@pytest.mark.parametrize("match", ["POST /graphql", *rare("GET .*/pulls/")])
-def test_a_server_error_while_reading_is_tried_again(world: World, match: str) -> None:
-    world.repository(PROJECT)
-    world.github.fault(match, status=502)
-    pull = world.opened(files=STUB)
-
-    assert pull.check.conclusion == "failure"
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("match", "status", "message", "count"),
-    [("GET .*/pulls/1$", 404, "Not Found", 1), ("POST .*/check-runs$", 422, "No commit found for SHA: f00", 2)],
-)
-def test_a_pull_request_of_which_github_does_not_find_something_yet_is_judged_and_not_taken_for_closed(
-    world: World, match: str, status: int, message: str, count: int
-) -> None:
-    world.repository(PROJECT)
-    world.github.fault(match, status=status, body={"message": message}, count=count)
-    pull = world.opened(files=STUB)
-
-    assert [one.conclusion for one in pull.checks_of(pull.head)] == ["failure"]
-
-
 @pytest.mark.slow
 def test_an_expired_installation_token_is_replaced(world: World) -> None:
     pull = world.opened(files=STUB)
@@ -77,15 +73,6 @@ def test_an_expired_installation_token_is_replaced(world: World) -> None:
     world.pushed(pull, RETRY, accept(RETRY_AT))
 
     assert pull.check.conclusion == "success"
-
-
-@pytest.mark.slow
-def test_a_secondary_rate_limit_is_waited_out(world: World) -> None:
-    world.repository(PROJECT)
-    world.github.fault("POST /graphql", kind="secondary", retry_after=1)
-    pull = world.opened(files=STUB)
-
-    assert pull.check.conclusion == "failure"
 
 
 @pytest.mark.slow
@@ -113,21 +100,27 @@ def test_github_being_down_for_longer_than_is_waited_is_no_verdict(another_world
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("match", ["", "POST /graphql"])
-def test_github_being_down_for_long_ends_with_the_verdict_that_is_on_record(another_world: Open, match: str) -> None:
-    """*match*: all of GitHub, or one endpoint of it."""
-    told = {"ASSAY_RETRY_DELAY": "0.05", "ASSAY_GITHUB_DELAY": "0.5", "ASSAY_CHECK_DEADLINE": "4"}
-    world = another_world(told)
+@pytest.mark.parametrize(
+    ("match", "changes", "most_ms"),
+    [
+        ("", {"ASSAY_GITHUB_DELAY": "0.5", "ASSAY_CHECK_DEADLINE": "4"}, 8_000),
+        ("POST /graphql", {"ASSAY_GITHUB_DELAY": "0.5", "ASSAY_CHECK_DEADLINE": "4"}, 8_000),
+        ("POST /graphql", {"ASSAY_GITHUB_DELAY": "0.3", "ASSAY_GITHUB_OUTAGE": "1"}, 6_000),
+    ],
+    ids=["all of GitHub, longer than a check may be open", "one endpoint of it", "longer than it is waited out"],
+)
+def test_github_being_down_for_long_ends_with_the_verdict_that_is_on_record(
+    another_world: Open, match: str, changes: dict[str, str], most_ms: int
+) -> None:
+    """Where the queries alone fail, the check can be written all the time; the pull request can't be read."""
+    world = another_world({"ASSAY_RETRY_DELAY": "0.05", **changes})
     here = world.repository(PROJECT)
     late, pull = world.judging(accept(RETRY_AT))
     world.github.fault(match, status=502, count=1_000_000)
     late.arrives()
 
     went_wrong = lambda: [one["at"] for one in world.github.requests(here.name) if one["status"] == 502]  # noqa: E731 - asked again
-    world.until(
-        lambda: bool(at := went_wrong()) and at[-1] - at[0] > 8_000,
-        "GitHub was away twice as long as a check may be open",
-    )
+    world.until(lambda: bool(at := went_wrong()) and at[-1] - at[0] > most_ms, "GitHub was away that long")
     assert len(went_wrong()) < 150, "nobody storms it"
     [run] = here.checks
     assert run["conclusion"] is None
@@ -135,35 +128,7 @@ def test_github_being_down_for_long_ends_with_the_verdict_that_is_on_record(anot
     world.github.clear_faults()
     world.settles()
 
-    assert pull.check.conclusion == "success"
-    assert len(world.model.asked) == 1
-    assert len(pull.checks_of(pull.head)) == 1
-    assert not any("Assay failed" in one["sent"] for one in world.github.requests(here.name))
-
-
-@pytest.mark.slow
-def test_a_verdict_on_record_outlives_half_an_outage_that_lasts_longer_than_any_is_waited_out(
-    another_world: Open,
-) -> None:
-    """Its check can be written all the time; the pull request can't be read."""
-    told = {"ASSAY_RETRY_DELAY": "0.05", "ASSAY_GITHUB_DELAY": "0.3", "ASSAY_GITHUB_OUTAGE": "1"}
-    world = another_world(told)
-    here = world.repository(PROJECT)
-    late, pull = world.judging(accept(RETRY_AT))
-    world.github.fault("POST /graphql", status=502, count=1_000_000)
-    late.arrives()
-
-    went_wrong = lambda: [one["at"] for one in world.github.requests(here.name) if one["status"] == 502]  # noqa: E731 - asked again
-    world.until(
-        lambda: bool(at := went_wrong()) and at[-1] - at[0] > 6_000,
-        "GitHub was half away for six times as long as that is waited out",
-    )
-    assert (pull.check.status, pull.check.conclusion) == ("queued", None)
-    assert pull.check.title.startswith("Waiting for GitHub: tried again after")
-    world.github.clear_faults()
-    world.settles()
-
-    assert pull.check.conclusion == "success"
+    assert [one.conclusion for one in pull.checks_of(pull.head)] == ["success"]
     assert len(world.model.asked) == 1
     assert not any("Assay failed" in one["sent"] for one in world.github.requests(here.name))
 
@@ -227,3 +192,20 @@ def test_an_outage_between_the_answer_and_the_check_costs_no_second_question(wor
 
     assert pull.check.conclusion == "success"
     assert len(world.model.asked) == 1
+
+
+def test_our_own_check_run_is_ignored(world: World) -> None:
+    here = world.repository(PROJECT)
+    world.opened(files=STUB)
+    told = [one for one in world.github.state(here.name)["deliveries"] if one["event"] == "check_run"]
+
+    assert [json.loads(one["answer"]) for one in told] == [{"ignored": "own_check_run"}] * 2
+
+
+def test_after_bad_input_the_next_pull_request_is_judged(world: World) -> None:
+    assert world.door.sends_bytes("pull_request", b"{").status_code == 400
+    for forged in ("", "sha256=", "sha256=" + "0" * 64):
+        assert world.door.sends_bytes("pull_request", b"{}", x_hub_signature_256=forged).status_code == 401
+    pull = world.opened(files=STUB)
+
+    assert pull.check.conclusion == "failure"

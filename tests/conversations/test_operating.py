@@ -11,6 +11,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ import pytest
 from tests.conversations.conftest import Open
 from tests.worker.adapters.redis.played import becomes
 from tests.world.changes import PROJECT, RETRY_AT, STUB
-from tests.world.product import Process, run
+from tests.world.product import STORE_KEY, Process, run
 from tests.world.pulls import Pull
 from tests.world.redis import Redis
 from tests.world.replies import accept
@@ -93,9 +94,7 @@ def test_a_door_told_to_stop_still_takes_what_is_half_way_in_and_ends(another_wo
     door.popen.wait(5)
     assert door.stop() == 0
     world.product.processes.remove(door)
-    world.product.start("serve")
-    world.product.wait_until_ready()
-    world.github.verb("hooks", url=world.product.webhooks)
+    world.starts("serve")
     pull = world.opened(files=STUB)
 
     assert pull.check.conclusion == "failure"
@@ -188,10 +187,7 @@ def test_a_backup_that_is_restored_remembers_verdicts_and_judges_what_was_due(an
     world.redis.restore(backup)
     shown = run(world.product.environment, "show", eval_id)
     assert (shown.returncode, repository.name in shown.stdout) == (0, True), shown.stderr
-    for command in ("serve", "work"):
-        world.product.start(command)
-    world.product.wait_until_ready()
-    world.github.verb("hooks", url=world.product.webhooks)
+    world.starts("serve", "work")
     world.settles()
 
     assert [one.conclusion for one in due.checks_of(due.head)] == ["failure"]
@@ -223,10 +219,7 @@ def comes_back_from(world: World, backup: bytes) -> None:
         world.product.kill(command)
     world.redis.kill()
     world.redis.restore(backup)
-    for command in ("serve", "work"):
-        world.product.start(command)
-    world.product.wait_until_ready()
-    world.github.verb("hooks", url=world.product.webhooks)
+    world.starts("serve", "work")
 
 
 def saved(redis: Redis) -> bytes:
@@ -270,7 +263,8 @@ def test_a_repository_is_paused_before_anything_of_it_was_heard(world: World) ->
     assert run(world.product.environment, "resume", name).returncode == 0
     world.until(lambda: first.check.conclusion == "failure", "it goes on")
     strange = run(world.product.environment, "pause", "acme/nowhere")
-    assert (strange.returncode, "GitHub says that the App is not installed in it" in strange.stdout) == (2, True)
+    why = "acme/nowhere is not known here, and GitHub says that the App is not installed in it. Check the name.\n"
+    assert (strange.returncode, strange.stdout) == (2, why)
 
 
 def test_one_id_leads_from_the_delivery_through_every_process_to_the_check(another_world: Open) -> None:
@@ -302,3 +296,33 @@ def test_figures_are_told_at_their_own_address_only(another_world: Open) -> None
     assert (told["assay_first_check_seconds_count"], told["assay_verdict_seconds_count"]) == (1, 1)
     assert (told["assay_queue_due"], told["assay_dispatcher_leads"], told["assay_store_up"]) == (0, 1, 1)
     assert world.here.name not in text
+
+
+NEW_KEY = "bm9wcXJzdHV2d3h5ejAxMjM0NTY3ODkwMTIzNDU2Nzg="
+
+
+def starts_again_with(world: World, store_keys: str) -> Mapping[str, str]:
+    """The operator sets the keys and starts everything again. What the door says of itself then."""
+    world.product.stop()
+    world.product.environment = {**world.product.environment, "ASSAY_STORE_KEYS": store_keys}
+    world.starts("serve", "work")
+    return httpx.get(f"{world.product.url}/readyz").json()
+
+
+def test_with_the_wrong_key_each_check_says_what_can_not_be_read_until_the_key_is_back(another_world: Open) -> None:
+    world = another_world({"ASSAY_SWEEP": "0.3"})
+    pull = world.opened(files=STUB, branch="known")
+    assert pull.check.conclusion == "failure"
+
+    assert "lacks a key" in starts_again_with(world, NEW_KEY)["problem"]
+    assert "lacks a key" in " ".join(run(world.product.environment, "doctor").stdout.split())
+    world.agent.pushes(pull, {"NOTES.md": "# Another try\n"})
+    other = world.opened(files={**STUB, "NOTES.md": "# Of its own\n"}, branch="new")
+
+    assert pull.check.conclusion == "action_required"
+    assert "is encrypted with a key that" in pull.text
+    assert other.check.conclusion == "failure", "a token is asked for again, and nothing else is needed of old"
+
+    assert starts_again_with(world, f"{NEW_KEY} {STORE_KEY}") == {"status": "ready"}
+    world.commented(pull, "/rejudge", by=world.alice)
+    assert pull.check.conclusion == "failure"

@@ -44,9 +44,7 @@ def test_a_door_killed_and_started_again_takes_the_next_delivery(another_world: 
     world.repository(PROJECT)
     world.github.settle()  # what was told of that arrives
     world.product.kill("serve")
-    world.product.start("serve")
-    world.product.wait_until_ready()
-    world.github.verb("hooks", url=world.product.webhooks)
+    world.starts("serve")
     pull = world.opened(files=STUB)
 
     assert pull.check.conclusion == "failure"

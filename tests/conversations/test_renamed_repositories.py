@@ -1,35 +1,27 @@
 """A repository gets another name while its pull requests are open."""
 
-import json
 from http import HTTPStatus
 from typing import Any
 
 import pytest
 
-from tests.conversations.conftest import Open
+from tests.conversations.conftest import Open, is_seen, waited
 from tests.world.changes import PROJECT, RETRY, RETRY_AT, STUB
-from tests.world.product import run
 from tests.world.pulls import Pull
 from tests.world.replies import accept
 from tests.world.tester import World
 
-LOOK = "^GET /app/installations$"
 BETTER = {**RETRY, "README.md": "# Widgets\n\nAn upload is sent three times at most.\n"}
+
+
+def state(world: World, repository: str, sha: str) -> tuple[str, Any]:
+    """How it stands, and what was decided."""
+    answer = waited(world, repository, sha)
+    return answer["state"], answer["verdict"] and answer["verdict"]["decision"]
 
 
 def renamed(world: World, pull: Pull) -> Pull:
     return pull.now_in(world.moves(world.here, name=f"{world.here.name.partition('/')[2]}-renamed"))
-
-
-def waited(world: World, repository: str, sha: str) -> tuple[str, Any]:
-    """What `assay wait` answers: how it stands, and what was decided."""
-    said = json.loads(run(world.product.environment, "wait", f"{repository}@{sha}", "--timeout", "0", "--json").stdout)
-    return said["state"], said["verdict"] and said["verdict"]["decision"]
-
-
-def is_seen(world: World) -> None:
-    looked = len(world.github.traffic(LOOK))
-    world.until(lambda: len(world.github.traffic(LOOK)) > looked + 1, "the repository was looked at")
 
 
 def test_a_renamed_repository_keeps_its_verdicts_and_is_judged_and_commanded_under_its_new_name(world: World) -> None:
@@ -47,16 +39,16 @@ def test_a_renamed_repository_keeps_its_verdicts_and_is_judged_and_commanded_und
     assert pull.verdict["subject"]["repository"] == pull.repository.name
     assert pull.verdict["carried_from"] == first, "the same content, by what is on record"
     assert [one.conclusion for one in pull.checks_of(pull.head)] == ["failure"]
-    assert waited(world, pull.repository.name, pull.head) == ("done", "reject")
-    assert waited(world, here.name, pull.head) == ("done", "reject"), "by its old name, too"
+    assert state(world, pull.repository.name, pull.head) == ("done", "reject")
+    assert state(world, here.name, pull.head) == ("done", "reject"), "by its old name, too"
 
     world.model.decides(lambda _: accept(RETRY_AT))
     before = pull.head
     world.person("copilot-swe-agent[bot]").pushes(pull, BETTER)
     world.settles()
     assert [one.conclusion for one in pull.checks_of(pull.head)] == ["success"]
-    assert waited(world, pull.repository.name, pull.head) == ("done", "accept")
-    assert waited(world, pull.repository.name, before)[0] == "superseded"
+    assert state(world, pull.repository.name, pull.head) == ("done", "accept")
+    assert state(world, pull.repository.name, before)[0] == "superseded"
 
 
 def test_a_verdict_is_shown_though_the_repository_was_renamed_while_it_was_made(world: World) -> None:
@@ -82,7 +74,7 @@ def test_a_rename_of_which_nobody_told_us_is_learnt_by_the_sweep_and_nothing_is_
     was = pull.check_run["id"], pull.verdict["eval_id"]
     pull = renamed(world, pull)
     name, head = pull.repository.name, pull.head
-    world.until(lambda: waited(world, name, head) == ("done", "reject"), "it is known by its new name")
+    world.until(lambda: state(world, name, head) == ("done", "reject"), "it is known by its new name")
     is_seen(world)
     world.settles()
     assert (pull.check_run["id"], pull.verdict["eval_id"]) == was

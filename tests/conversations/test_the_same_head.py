@@ -1,9 +1,8 @@
 """Several pull requests of one head: GitHub looks at one check of a name for a commit, whoever's it is."""
 
-import json
-
 import pytest
 
+from tests.conversations.conftest import waited
 from tests.world.changes import PROJECT, RETRY, RETRY_AT
 from tests.world.people import Person
 from tests.world.product import run
@@ -118,5 +117,5 @@ def test_one_that_was_closed_in_a_pause_says_nothing_to_who_waits_once_that_is_o
     assert run(people, "resume", here.name).returncode == 0
     world.until(lambda: second.check.conclusion == "success", "the open one is judged")
     world.settles()
-    told = json.loads(run(people, "wait", f"{here.name}@{second.head}", "--timeout", "0", "--json").stdout)
+    told = waited(world, here.name, second.head)
     assert (told["state"], told["verdict"]["decision"], told["number"]) == ("done", "accept", second.number)

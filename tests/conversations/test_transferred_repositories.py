@@ -10,8 +10,8 @@ from http import HTTPStatus
 
 import pytest
 
-from tests.conversations.conftest import Open
-from tests.conversations.test_renamed_repositories import BETTER, is_seen, waited
+from tests.conversations.conftest import Open, is_seen
+from tests.conversations.test_renamed_repositories import BETTER, state
 from tests.world.changes import PROJECT, RETRY_AT, STUB
 from tests.world.github_bench import Exchange, GitHub
 from tests.world.pulls import Pull
@@ -64,19 +64,19 @@ def test_a_transferred_repository_keeps_its_checks_and_is_judged_by_the_installa
     is_seen(world)
     world.settles()
     assert (pull.check_run["id"], pull.check) == was, "what was said of it stays"
-    assert waited(world, here.name, pull.head) == ("done", "reject")
-    assert waited(world, there, pull.head)[0] == "none", "the new owner's installation remembers nothing of it"
+    assert state(world, here.name, pull.head) == ("done", "reject")
+    assert state(world, there, pull.head)[0] == "none", "the new owner's installation remembers nothing of it"
 
     world.person("bob").comments(pull, "/rejudge")
     world.settles()
     assert [one.conclusion for one in pull.checks_of(pull.head)] == ["failure"]
-    assert waited(world, there, pull.head) == ("done", "reject")
+    assert state(world, there, pull.head) == ("done", "reject")
 
     world.model.decides(lambda _: accept(RETRY_AT))
     world.person("copilot-swe-agent[bot]").pushes(pull, BETTER)
     world.settles()
     assert [one.conclusion for one in pull.checks_of(pull.head)] == ["success"]
-    assert waited(world, there, pull.head) == ("done", "accept")
+    assert state(world, there, pull.head) == ("done", "accept")
     assert len(written(world.github, here.name, there)) == before, "the old owner's installation wrote nothing more"
 
 
@@ -97,7 +97,7 @@ def test_a_check_that_was_open_as_its_repository_was_transferred_is_ended_by_the
     ]
     refused = {one["status"] for one in written(world.github, pull.repository.name)}
     assert refused == {HTTPStatus.FORBIDDEN}, "who lost it passes nothing there"
-    assert waited(world, here.name, pull.head) == ("done", "accept")
+    assert state(world, here.name, pull.head) == ("done", "accept")
 
     world.person("copilot-swe-agent[bot]").pushes(pull, BETTER)
     world.settles()
@@ -122,6 +122,6 @@ def test_a_repository_that_went_where_the_app_is_not_installed_is_let_go(another
     is_seen(world)
     assert len(written(world.github, moved.name)) == asked <= MOST_TRIED, "it is not tried again and again"
     assert {one["status"] for one in written(world.github, moved.name)} == {HTTPStatus.FORBIDDEN}
-    assert waited(world, here.name, pull.head) == ("done", "accept"), "whoever asks is told what is on record"
+    assert state(world, here.name, pull.head) == ("done", "accept"), "whoever asks is told what is on record"
     assert len(world.model.asked) == 1
     world.leaves(moved)  # nobody may end its check any more

@@ -14,8 +14,8 @@ from tests.world.replies import accept, reject
 from tests.world.tester import World
 
 CASE = "Retries.\n\n```assay\nsummary: Retries on 503\n```\n"
-ISSUE = "## Acceptance criteria\n\n- Uploads are retried on 503\n- Uploads are retried on 504\n"
-
+EASIER = "## Acceptance criteria\n\n- Uploads are retried on 503\n"
+ISSUE = f"{EASIER}- Uploads are retried on 504\n"
 
 EDITED = "The issue was edited by copilot-swe-agent[bot] after this pull request was opened; it was judged by the issue as it stood before."
 RENAMED = "The issue was renamed by copilot-swe-agent[bot] after this pull request was opened; it was judged by the title that it had before."
@@ -53,24 +53,29 @@ def test_pain_03_a_persons_pull_request_in_an_agents_only_repository_is_mergeabl
 
 
 @pytest.mark.slow
-def test_a_bot_that_is_no_coding_agent_is_observed_skipped_or_judged_as_its_repository_wants(world: World) -> None:
-    pull = world.opened(reject("weak_test", RETRY_AT), by=world.dependabot, branch="dependabot/pip/widgets-1")
-    assert (pull.check.conclusion, pull.check.title[:24]) == ("neutral", "Would have rejected with")
-    assert "The pull requests of bots that are no coding agents are only observed here" in pull.text
-
-    world.repository({**PROJECT, ".github/assay.yml": "authors:\n  bots: skip\n"})
-    skipped = world.person("dependabot[bot]").opens(RETRY, branch="dependabot/pip/widgets-2")
-    world.settles()
-    title = "Skipped: opened by a bot that is no coding agent"
-    assert (skipped.check.conclusion, skipped.check.title) == ("skipped", title)
-    assert world.bob.merges(skipped).is_merged
-
-    world.repository({**PROJECT, ".github/assay.yml": "authors:\n  bots: judge\n"})
-    world.model.answers(reject("weak_test", RETRY_AT))
-    judged = world.person("dependabot[bot]").opens(RETRY, branch="dependabot/pip/widgets-3")
-    world.settles()
-    assert judged.check.conclusion == "failure"
-    assert len(world.model.asked) == 2
+def test_a_repository_says_whether_bots_and_people_are_observed_skipped_or_judged(world: World) -> None:
+    for number, (login, authors, conclusion, title, said) in enumerate(
+        (
+            (
+                "dependabot[bot]",
+                "",
+                "neutral",
+                "Would have rejected",
+                "bots that are no coding agents are only observed",
+            ),
+            ("dependabot[bot]", "bots: skip", "skipped", "Skipped: opened by a bot that is no coding agent", ""),
+            ("dependabot[bot]", "bots: judge", "failure", "Rejected", ""),
+            ("bob", "people: observe", "neutral", "Would have rejected", ""),
+        )
+    ):
+        world.repository({**PROJECT, ".github/assay.yml": f"authors: {{{authors}}}\n"})
+        replies = [] if conclusion == "skipped" else [reject("weak_test", RETRY_AT)]
+        pull = world.opened(*replies, by=world.person(login), branch=f"dependabot/pip/widgets-{number}")
+        assert pull.check.conclusion == conclusion
+        assert pull.check.title.startswith(title)
+        assert said in pull.text
+        assert world.person("bob").merges(pull).is_merged is (conclusion != "failure")
+    assert len(world.model.asked) == 3
 
 
 @pytest.mark.slow
@@ -148,61 +153,56 @@ def test_pain_20_an_edited_issue_is_judged_again_by_its_new_list_and_says_so(wor
     assert pull.check.conclusion == "failure"
 
     world.model.answers(accept(RETRY_AT))
-    world.alice.edits_issue(issue, body=ISSUE.replace("- Uploads are retried on 504\n", ""))
+    world.alice.edits_issue(issue, body=EASIER)
     world.settles()
     assert pull.check.conclusion == "success"
     assert [one["id"] for one in pull.verdict["criteria"]] == ["AC1"]
     assert "the issue was edited" in pull.text
 
 
+@pytest.mark.parametrize(
+    ("issue", "by_agent", "by_person", "says", "criteria"),
+    [
+        (("Retry uploads", ISSUE), {"body": EASIER}, {"body": f"{EASIER}\nSaid by who wants it."}, EDITED, (2, 1)),
+        pytest.param(
+            ("Retry uploads on 503 and on 504", "Uploads fail."),
+            {"title": "Retry uploads on 503"},
+            {"title": "Retry uploads on 503 only"},
+            RENAMED,
+            (1, 1),
+            marks=pytest.mark.slow,
+        ),
+    ],
+    ids=["text", "title"],
+)
 def test_what_an_agent_makes_of_the_issue_once_it_was_rejected_is_not_judged_by_and_a_persons_edit_is(
     world: World,
+    issue: tuple[str, str],
+    by_agent: dict[str, str],
+    by_person: dict[str, str],
+    says: str,
+    criteria: tuple[int, int],
 ) -> None:
     world.repository(PROJECT, collaborators={"copilot-swe-agent[bot]": "push"})
-    issue = world.alice.writes_issue("Retry uploads", ISSUE)
-    pull = world.opened(reject("acceptance_gap", RETRY_AT, criteria=2), body=f"Closes #{issue.number}")
+    made = world.alice.writes_issue(*issue)
+    pull = world.opened(reject("acceptance_gap", RETRY_AT, criteria=criteria[0]), body=f"Closes #{made.number}")
     first = pull.verdict["eval_id"]
     assert pull.check.conclusion == "failure"
 
-    easier = ISSUE.replace("- Uploads are retried on 504\n", "")
-    world.agent.edits_issue(issue, body=easier)
+    world.agent.edits_issue(made, **by_agent)
     world.settles()
     assert (pull.check.conclusion, pull.verdict["carried_from"]) == ("failure", first)
-    assert [one["id"] for one in pull.verdict["criteria"]] == ["AC1", "AC2"]
-    assert EDITED in pull.text.replace("\\", "")
+    assert len(pull.verdict["criteria"]) == criteria[0]
+    assert says in pull.text.replace("\\", "")
     assert len(world.model.asked) == 1
 
     world.model.answers(accept(RETRY_AT))
-    world.alice.edits_issue(issue, body=f"{easier}\nSaid by who wants it.\n")
+    world.alice.edits_issue(made, **by_person)
     world.settles()
     assert pull.check.conclusion == "success"
-    assert [one["id"] for one in pull.verdict["criteria"]] == ["AC1"]
-    assert "Said by who wants it." in world.model.asked[-1].text
-    assert EDITED not in pull.text.replace("\\", "")
-
-
-@pytest.mark.slow
-def test_what_an_agent_calls_the_issue_once_it_was_rejected_is_not_judged_by_and_a_persons_title_is(
-    world: World,
-) -> None:
-    world.repository(PROJECT, collaborators={"copilot-swe-agent[bot]": "push"})
-    issue = world.alice.writes_issue("Retry uploads on 503 and on 504", "Uploads fail.")
-    pull = world.opened(reject("acceptance_gap", RETRY_AT), body=f"Closes #{issue.number}")
-    first = pull.verdict["eval_id"]
-    assert pull.check.conclusion == "failure"
-
-    world.agent.edits_issue(issue, title="Retry uploads on 503")
-    world.settles()
-    assert (pull.check.conclusion, pull.verdict["carried_from"]) == ("failure", first)
-    assert RENAMED in pull.text.replace("\\", "")
-    assert len(world.model.asked) == 1
-
-    world.model.answers(accept(RETRY_AT))
-    world.alice.edits_issue(issue, title="Retry uploads on 503 only")
-    world.settles()
-    assert pull.check.conclusion == "success"
-    assert "Retry uploads on 503 only" in world.model.asked[-1].text
-    assert RENAMED not in pull.text.replace("\\", "")
+    assert len(pull.verdict["criteria"]) == criteria[1]
+    assert all(line in world.model.asked[-1].text for text in by_person.values() for line in text.split("\n"))
+    assert says not in pull.text.replace("\\", "")
 
 
 @pytest.mark.slow
@@ -215,7 +215,7 @@ def test_an_edited_issue_of_another_repository_has_who_closes_it_judged_again(wo
     assert pull.check.conclusion == "failure"
 
     world.model.answers(accept(RETRY_AT))
-    planner.edits_issue(issue, body=ISSUE.replace("- Uploads are retried on 504\n", ""))
+    planner.edits_issue(issue, body=EASIER)
     world.until(lambda: pull.check.conclusion == "success", "the edit woke it")
     assert "the issue was edited" in pull.text
 
@@ -395,19 +395,6 @@ def test_what_is_stacked_on_a_branch_that_was_force_pushed_is_judged_for_what_it
 
 
 @pytest.mark.slow
-def test_the_same_head_in_two_pull_requests_has_a_check_of_each(world: World) -> None:
-    here = world.repository(PROJECT)
-    world.github.verb("push", repo=here.name, branch="release", files={"NEWS.md": "Soon.\n"})
-    first = world.opened(accept(RETRY_AT), reject("weak_test", RETRY_AT))
-    path = f"/repos/{here.name}/pulls"
-    made = world.github.user(world.agent.login, "POST", path, title="Again", body="", head="fix", base="release")
-    world.settles()
-
-    runs = {run["external_id"]: run["conclusion"] for run in here.checks if run["head_sha"] == first.head}
-    assert runs == {f"pull:{first.number}": "failure", f"pull:{made['number']}": "failure"}, "and none passes alone"
-
-
-@pytest.mark.slow
 def test_judging_waits_for_the_quiet_window_unless_a_case_or_green_ci_ends_it(another_world: Open) -> None:
     world = another_world({"ASSAY_QUIET_WINDOW": "600", "ASSAY_QUIET_MAX": "600"})
     world.model.answers(accept(RETRY_AT)).answers(accept(RETRY_AT))
@@ -460,14 +447,6 @@ def test_installing_judges_nothing_old_and_says_how_to_have_it_judged(
 
 
 @pytest.mark.slow
-def test_a_person_is_only_observed_where_the_repository_says_so(world: World) -> None:
-    world.repository({**PROJECT, ".github/assay.yml": "authors:\n  people: observe\n"})
-    pull = world.opened(reject("weak_test", RETRY_AT), by=world.bob)
-    assert pull.check.conclusion == "neutral"
-    assert pull.check.title.startswith("Would have rejected")
-
-
-@pytest.mark.slow
 def test_a_draft_that_is_closed_leaves_no_check_open(world: World) -> None:
     pull = world.opened(draft=True)
     world.agent.closes(pull)
@@ -494,7 +473,7 @@ def test_an_issue_that_is_edited_while_the_first_verdict_is_made_by_it_is_judged
     world: World,
 ) -> None:
     here = world.repository(PROJECT)
-    issue = world.alice.writes_issue("Retry uploads", ISSUE.replace("- Uploads are retried on 504\n", ""))
+    issue = world.alice.writes_issue("Retry uploads", EASIER)
     thinking, pull = world.judging(accept(RETRY_AT), body=f"Closes #{issue.number}")
     world.alice.edits_issue(issue, body=ISSUE)
     world.github.settle()
@@ -512,7 +491,7 @@ def test_an_issue_that_is_edited_between_its_being_read_and_the_beginning_of_the
     world: World,
 ) -> None:
     here = world.repository(PROJECT)
-    issue = world.alice.writes_issue("Retry uploads", ISSUE.replace("- Uploads are retried on 504\n", ""))
+    issue = world.alice.writes_issue("Retry uploads", EASIER)
     world.model.decides(judged_by_the_list)
     with world.github.holding("POST /graphql AssayPull") as held:
         pull = world.agent.opens(RETRY, body=f"Closes #{issue.number}")
@@ -543,7 +522,7 @@ def test_what_was_accepted_for_another_base_or_issue_passes_no_more_before_anybo
     assert pull.check.conclusion == "success"
     began = len(world.github.requests(here.name))
 
-    world.alice.edits_issue(issue, body=ISSUE.replace("- Uploads are retried on 504\n", ""))
+    world.alice.edits_issue(issue, body=EASIER)
     world.until(lambda: pull.check.status != "completed", "its check is open again", 3)
     assert pull.check == ("in_progress", None, "Judging again: the issue was edited")
     assert not world.alice.merges(pull).is_merged

@@ -1,13 +1,11 @@
 """An agent reads its check: whether its work was rejected, nobody could judge it, or it is to wait; and the API says the same."""
 
-import json
 from typing import Any
 
 import pytest
 
-from tests.conversations.conftest import Open
+from tests.conversations.conftest import waited
 from tests.world.changes import PROJECT, RETRY, RETRY_AT
-from tests.world.product import run
 from tests.world.pulls import Pull, block_of
 from tests.world.replies import accept, reject
 from tests.world.tester import World
@@ -22,15 +20,9 @@ def read(pull: Pull) -> dict[str, Any]:
     return block
 
 
-def answered(world: World, pull: Pull, sha: str | None = None) -> dict[str, Any]:
-    """What `assay wait` says of it now."""
-    name = f"{pull.repository.name}@{sha or pull.head}"
-    return json.loads(run(world.product.environment, "wait", name, "--timeout", "0", "--json").stdout)
-
-
 def agrees(world: World, pull: Pull, sha: str | None = None) -> None:
     """`assay wait` has the same words for it."""
-    answer, block = answered(world, pull, sha), block_of(pull.runs_of(sha or pull.head)[-1])
+    answer, block = waited(world, pull.repository.name, sha or pull.head), block_of(pull.runs_of(sha or pull.head)[-1])
     assert {name: answer[name] for name in SHARED} == {name: block[name] for name in SHARED}
     assert answer["verdict"] is None or answer["verdict"]["decision"] == block["decision"]
     assert answer["verdict"] is None or answer["verdict"]["eval_id"] == block["eval_id"]
@@ -49,7 +41,10 @@ def test_an_agent_tells_a_draft_running_ci_and_a_judge_that_is_away_apart(world:
     world.until(lambda: pull.block["reason"] == "waiting_for_ci", "the check waits for CI")
     assert (read(pull)["state"], pull.block["decision"]) == ("pending", None)
     assert pull.block["until"], "and says until when"
-    world.until(lambda: answered(world, pull)["reason"] == "waiting_for_ci", "whoever showed that has noted it")
+    world.until(
+        lambda: waited(world, pull.repository.name, pull.head)["reason"] == "waiting_for_ci",
+        "whoever showed that has noted it",
+    )
     for _ in range(5):
         agrees(world, pull)
 
@@ -97,22 +92,6 @@ def test_who_is_left_alone_is_told_so_in_a_word(world: World) -> None:
     pull = world.opened(by=world.bob)
     block = read(pull)
     assert (block["state"], block["reason"], block["conclusion"]) == ("none", "skipped", "skipped")
-
-
-@pytest.mark.slow
-def test_a_judge_that_comes_again_by_itself_is_pending(another_world: Open) -> None:
-    world = another_world({"ASSAY_OUTAGE_RETRIES": "2", "ASSAY_OUTAGE_DELAY": "600", "ASSAY_MODEL_ATTEMPTS": "1"})
-    world.model.fails(529).answers(accept(RETRY_AT))
-    world.repository(PROJECT)
-    pull = world.agent.opens(RETRY)
-    world.until(lambda: "action_required" in [one.conclusion for one in pull.checks_of(pull.head)], "nobody judged it")
-    block = read(pull)
-    assert (block["state"], block["reason"]) == ("pending", "judge_unavailable")
-    assert block["until"], "and says when it is judged again"
-    agrees(world, pull)
-
-    world.commented(pull, "/rejudge")
-    assert (read(pull)["state"], pull.block["decision"], pull.block["until"]) == ("done", "accept", None)
 
 
 @pytest.mark.slow

@@ -5,14 +5,13 @@ from datetime import datetime
 
 import pytest
 
-from tests.conversations.conftest import Open, nothing_told
+from tests.conversations.conftest import SWEEP, Open, is_seen, nothing_told
 from tests.world.anthropic import Reply
 from tests.world.changes import ONLY_DOCUMENTATION, PROJECT, RETRY_AT, STUB
 from tests.world.pulls import Pull
 from tests.world.replies import accept, cannot_tell, reject
 from tests.world.tester import World
 
-LOOK = "^GET /app/installations$"
 TOKEN = "^POST /app/installations/[0-9]+/access_tokens$"
 NOWHERE = "http://127.0.0.1:9/nowhere"
 
@@ -34,30 +33,22 @@ def test_a_delivery_that_never_arrived_is_asked_for_again(another_world: Open) -
 
 
 @pytest.mark.slow
-def test_pain_08_a_head_of_which_nobody_told_us_is_found_by_the_sweep(another_world: Open) -> None:
+@pytest.mark.parametrize("is_listed", [True, False], ids=["", "GitHub tells nothing of its deliveries"])
+def test_pain_08_a_head_of_which_nobody_told_us_is_found_by_the_sweep(another_world: Open, *, is_listed: bool) -> None:
     world = looking(another_world)
     here = world.repository(PROJECT)
     is_seen(world)
-    with nothing_told(world):
-        pull = world.agent.opens(STUB)
-        world.until(lambda: bool(here.checks) and pull.check.conclusion == "failure", "the pull request is judged")
-    world.settles()
-    assert len(pull.checks_of(pull.head)) == 1
-    assert not [one for one in world.github.told(here.name, "pull_request") if one["action"] == "opened"]
-
-
-@pytest.mark.slow
-def test_a_head_is_found_though_github_tells_nothing_of_its_deliveries(another_world: Open) -> None:
-    world = looking(another_world)
-    here = world.repository(PROJECT)
-    is_seen(world)
-    with nothing_told(world):
+    if not is_listed:
         world.github.fault(
             "^GET /app/hook/deliveries$", kind="status", status=404, body={"message": "No."}, count=10_000
         )
+    with nothing_told(world):
         pull = world.agent.opens(STUB)
         world.until(lambda: bool(here.checks) and pull.check.conclusion == "failure", "the pull request is judged")
-        world.github.clear_faults()
+    world.github.clear_faults()
+    world.settles()
+    assert len(pull.checks_of(pull.head)) == 1
+    assert not [one for one in world.github.told(here.name, "pull_request") if one["action"] == "opened"]
 
 
 @pytest.mark.slow
@@ -68,10 +59,10 @@ def test_what_was_missed_while_an_installation_was_suspended_is_found_afterwards
     world.github.verb("suspend")
     with nothing_told(world):
         pull = world.agent.opens(STUB)
-        begun = seen(world, LOOK)
-        world.until(lambda: seen(world, LOOK) > begun + 1, "whatever was under way has ended")
-        looked, asked = seen(world, LOOK), seen(world, TOKEN)
-        world.until(lambda: seen(world, LOOK) > looked + 2, "it was looked for what was missed")
+        begun = seen(world, SWEEP)
+        world.until(lambda: seen(world, SWEEP) > begun + 1, "whatever was under way has ended")
+        looked, asked = seen(world, SWEEP), seen(world, TOKEN)
+        world.until(lambda: seen(world, SWEEP) > looked + 2, "it was looked for what was missed")
         assert (here.checks, seen(world, TOKEN)) == ([], asked)
         world.github.verb("suspend", ends=True)
         world.until(lambda: bool(here.checks) and pull.check.conclusion == "failure", "the pull request is judged")
@@ -177,12 +168,6 @@ def opens_upon_a_stub(world: World) -> Pull:
     said = {"title": "Document how uploads work", "body": "", "head": "fix", "base": "below"}
     made = world.github.user(world.agent.login, "POST", f"/repos/{here.name}/pulls", **said)
     return Pull(here, made["number"], here.name, "fix")
-
-
-def is_seen(world: World) -> None:
-    """A sweep went by: what is opened from now on was not there before Assay."""
-    looked = seen(world, LOOK)
-    world.until(lambda: seen(world, LOOK) > looked + 1, "the repository was looked at")
 
 
 def seen(world: World, what: str) -> int:

@@ -144,6 +144,13 @@ class World:
         self.settles()
         return comment
 
+    def starts(self, *commands: str) -> None:
+        """Processes that were stopped or killed; GitHub delivers to the web process that listens then."""
+        for command in commands:
+            self.product.start(command)
+        self.product.wait_until_ready()
+        self.github.verb("hooks", url=self.product.webhooks)
+
     def _answer(self, replies: Iterable[Reply]) -> None:
         for reply in replies:
             self.model.answers(reply)
