@@ -249,8 +249,10 @@ def test_a_run_that_was_broken_off_goes_on_where_it_stopped(
     again = bench(with_key, *given, "--out", out)
     assert again.returncode == 0, again.stderr
     assert verdicts(out)[:EASY] == kept, "what was judged is not judged again"
-    assert bench(with_key, hard, "--max-usd", "1", "--jobs", 1, "--out", whole).returncode == 0
-    assert decided(out) == decided(whole)
+    assert [one["id"] for one in verdicts(out)] == [f"row-{one}" for one in range(EASY + HARD)]
+    if how is signal.SIGINT:
+        assert bench(with_key, hard, "--max-usd", "1", "--jobs", 1, "--out", whole).returncode == 0
+        assert decided(out) == decided(whole)
 
 
 @pytest.mark.slow
