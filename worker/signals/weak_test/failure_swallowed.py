@@ -132,11 +132,9 @@ def _is_expected_failure(node: Node, handlers: list[Node]) -> bool:
 def _is_ignored_catch(call: Node, language: Language) -> bool:
     """`.catch(() => {})` behind a promise, `catch_unwind` of Rust whose result is dropped."""
     called, around = call.child_by_field_name("function"), call.parent
-    if called is None:
-        return False
     if language in SCRIPT_LANGUAGES:
         caught = text_of(call.child_by_field_name("arguments"))[:_LONGEST]
-        is_catch = text_of(called.child_by_field_name("property")) == "catch"
+        is_catch = called is not None and text_of(called.child_by_field_name("property")) == "catch"
         return is_catch and _NOTHING_DONE.fullmatch(" ".join(caught.split())) is not None
     is_statement = around is not None and around.type == "expression_statement"
     is_dropped = is_statement or _DROPPED.match(text_of(around)[:_LONGEST]) is not None
