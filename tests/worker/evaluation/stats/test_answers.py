@@ -1,27 +1,548 @@
-"""Verdicts as they are shown to whoever may see them."""
+"""What the records answer about a made-up history: figures by a table, and against plain arithmetic over all that was told."""
 
-from tests.worker.publishing.texts.samples import HEAD, rejected
+import json
+import math
+from collections.abc import Iterable
+from fractions import Fraction
+from typing import Any, NamedTuple
+from urllib.parse import parse_qsl
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.worker.evaluation.stats.told import (
+    HOUR,
+    NOON,
+    NOW,
+    Told,
+    ask,
+    at,
+    completed,
+    counted,
+    failed,
+    outcome,
+    rejected,
+    rows,
+    started,
+)
+from tests.worker.publishing.texts import samples
 from worker.domain.check.wait_status import WaitState, WaitStatus
-from worker.evaluation.stats.answers import wait_answer
+from worker.domain.verdict.outcomes import OutcomeKind
+from worker.evaluation.stats.agreement import BEARS_OUT
+from worker.evaluation.stats.answers import answer_query, wait_answer
+from worker.evaluation.stats.quality import REPOSITORY_SUMS, class_sums
+from worker.evaluation.stats.stats_query import StatsTopic, parse_query
+
+QUALITY, COST, AGREEMENT, BACKLOG, AGENTS, OVERRIDES = StatsTopic
+
+
+class Look(NamedTuple):
+    """The figures of these names in each row of *of*, or ("") in the answer itself; `a.0.b` is a path."""
+
+    of: str
+    names: str
+    figures: tuple[object, ...]
+
+    def find(self, answer: Any) -> tuple[object, ...]:
+        rows = [
+            tuple(_step(row, name) for name in self.names.split()) for row in (answer[self.of] if self.of else [answer])
+        ]
+        return tuple(row if len(row) > 1 else row[0] for row in rows)
+
+
+def _step(figures: Any, path: str) -> Any:
+    for step in path.split("."):
+        figures = figures[int(step) if step.isdigit() else step]
+    return figures
+
+
+def each(names: str, *rows: object, of: str = "data") -> Look:
+    """These rows and no other."""
+    return Look(of, names, rows)
+
+
+def only(names: str, *figures: object) -> Look:
+    return each(names, figures if len(figures) > 1 else figures[0])
+
+
+def whole(names: str, *figures: object) -> Look:
+    return each(names, figures if len(figures) > 1 else figures[0], of="")
+
+
+def people(*counts: tuple[int, int]) -> Look:
+    """How many verdicts people's explicit, implicit and lifecycle outcomes tell about, and how many they bear out."""
+    return each("count agreed", *counts, of="people")
+
+
+def judged(agent: str, count: int, accepted: int, first: int = 0) -> list[Told]:
+    return [
+        (completed if n < accepted else rejected)(f"{agent}{n}", number=first + n, author_agent=agent)
+        for n in range(count)
+    ]
+
+
+BATCH: dict[str, Any] = {"trigger": "batch", "parent_eval_id": "e1"}
+CANARY: dict[str, Any] = {"parent_eval_id": "e1", "signals": {"law": "a", "canary": True}}
+CAPPED = CANARY | {"throttled_reason": "daily_cap"}
+OPINION: dict[str, Any] = {"parent_eval_id": "e1", "signals": {"opinion_of": "first"}}
+UNPROVEN: dict[str, Any] = {"decision": "abstain", "abstain_reason": "unproven", "score": 0.5}
+HELPFUL, NOT_HELPFUL, MERGED = OutcomeKind.HELPFUL, OutcomeKind.NOT_HELPFUL, OutcomeKind.MERGED
+REVERTED, LATER_FIX = OutcomeKind.REVERTED, OutcomeKind.LATER_FIX
+NEXT_HEAD = "b" * 40
+LATER = NOON + HOUR
+UNTIL_LATER = f"to={LATER:%Y-%m-%dT%H:%MZ}"
+
+CONFIDENT = completed("e1", confidence=0.9, score=0.9), completed("e2", number=4, confidence=0.49, score=0.5)
+EXACT = completed("e1", confidence=0.7, score=0.9), completed("e2", number=4, confidence=0.6999, score=0.5)
+TWO_AGENTS = completed("e1"), completed("e2", number=4, author_agent="codex", judge_kind="hybrid")
+DISLIKED = completed(), outcome(NOT_HELPFUL, when=NOON + 5 * HOUR)
+SUBJECTS = completed("e1"), completed("e2", subject_kind="ci_check", parent_eval_id="e1", score=0.2)
+VIEWS = (
+    completed("e1"),
+    completed("e2", **OPINION, score=0.2),
+    completed("e3", parent_eval_id="e1", score=0.3),
+    completed("e4", trigger="batch", **CANARY, score=0.4),
+)
+FAILURES = completed("e1"), failed("e2", bare=True, **CANARY), failed("e3", **CANARY), failed("e4", bare=True)
+LOW = [completed(f"e{n}", number=n, score=0.3 + n % 2 / 10) for n in range(40)]
+COSTS = [
+    completed(f"e{n}", number=n, judge_cost_usd=usd) for n, usd in enumerate(("0.0123", "0", "0.000000001", "1.5"))
+]
+RUBRICS = (
+    completed("e1", score=0.9),
+    completed("e2", score=0.75, rubric_version="2", **BATCH),
+    completed("e3", number=4, score=0.9),
+    completed("e4", number=4, score=0.7499, rubric_version="2", **BATCH),
+)
+OLDER_NEWER = completed("e1", judge_kind="hybrid"), rejected("e2", head=NEXT_HEAD)
+SAID_AGAIN = (
+    rejected(),
+    *(outcome(kind, when=NOON + n * HOUR / 9) for n, kind in enumerate((NOT_HELPFUL, HELPFUL, NOT_HELPFUL))),
+)
+UNENDED = started("e1", NOON - 20 * HOUR), started("e2"), started("e3", subject_kind="ci_check")
+REJUDGED = completed("e1"), rejected("e2", **BATCH, rubric_version="2")
+MERGED_LATER = (
+    rejected("e1", author_agent="codex"),
+    completed("e2", NOON + 2 * HOUR, head=NEXT_HEAD, round=2),
+    outcome(MERGED, "e2", NOON + 3 * HOUR),
+    outcome(REVERTED, "e2", NOON + 9 * HOUR),
+    outcome(REVERTED, "e1", NOON + 10 * HOUR),
+)
+OBJECTED = (
+    rejected("e1"),
+    rejected("e2", number=4),
+    *(outcome(kind, "e1", LATER) for kind in (OutcomeKind.OVERRIDE, NOT_HELPFUL, MERGED)),
+    outcome(HELPFUL, "e2", LATER, number=4),
+)
+OBJECTIONS = "value rejects override not_helpful merged contest objected.count objected.of"
+ROWS: dict[str, tuple[StatsTopic, str, Iterable[Told], *tuple[Look, ...]]] = {
+    "counts, means and percentiles": (
+        QUALITY, "", [completed("e1", score=0.9), completed("e2", number=4, score=0.8), rejected("e3", number=5)],
+        only("value verdict_count accepts rejects abstains confident_count", "copilot", 3, 2, 1, 0, 3),
+        only("mean_score p50_score p10_score mean_confidence", 0.6, 0.8, 0.1, 0.8),
+    ),
+    "what is not confident enough leaves the means and stays in the counts": (
+        QUALITY, "min_confidence=0.5", CONFIDENT,
+        only("verdict_count confident_count mean_score mean_confidence", 2, 1, 0.9, 0.9),
+    ),
+    "nothing is confident enough": (
+        QUALITY, "min_confidence=0.95", CONFIDENT,
+        only("verdict_count confident_count mean_score p50_score mean_interval", 2, 0, None, None, None),
+    ),
+    "exactly as confident as was asked for": (
+        QUALITY, "min_confidence=0.7", EXACT, only("confident_count mean_score p50_score", 1, 0.9, 0.9),
+    ),
+    "two versions of a rubric are two rows": (
+        QUALITY, "group_by=rubric", REJUDGED, each("value verdict_count", ("default@1", 1), ("default@2", 1)),
+    ),
+    "a person is null": (QUALITY, "", [completed(author_agent=None)], only("value", None)),
+    "no category is null": (QUALITY, "group_by=category", [completed()], only("value", None)),
+    "a category": (QUALITY, "group_by=category", [rejected()], only("value", "half_finished")),
+    "one row where nothing is grouped": (QUALITY, "group_by=none", TWO_AGENTS, only("value verdict_count", None, 2)),
+    "one row of what is confident": (QUALITY, "group_by=none&min_confidence=0.1", TWO_AGENTS, only("confident_count", 2)),
+    "one row of nothing": (QUALITY, "group_by=none", [], only("verdict_count", 0)),
+    "the most judged group comes first": (
+        QUALITY, "", [completed(f"e{n}", author_agent=name) for n, name in enumerate(("zed", "abe", "zed"))],
+        each("value", "zed", "abe"),
+    ),
+    "opinions and canaries are left out": (QUALITY, "", VIEWS, only("verdict_count", 1)),
+    "opinions alone": (QUALITY, "view=opinions", VIEWS, only("mean_score", 0.25)),
+    "canaries alone": (QUALITY, "view=canaries", VIEWS, only("mean_score", 0.4)),
+    "submissions": (QUALITY, "", SUBJECTS, only("mean_score", 0.9)),
+    "another subject": (QUALITY, "subject=ci_check", SUBJECTS, only("mean_score", 0.2)),
+    "all subjects": (QUALITY, "subject=all", SUBJECTS, only("verdict_count", 2)),
+    "a failure is no verdict and costs": (
+        QUALITY, "", [completed("e1"), failed("e2", number=4, judge_cost_usd="0.25")],
+        only("verdict_count failed_count mean_score judge_cost_usd_total", 1, 1, 0.9, "0.25"),
+    ),
+    "a failure without an opinion": (
+        QUALITY, "", [failed("e1", bare=True)], only("value verdict_count failed_count", "?", 0, 1),
+    ),
+    "a thumb down": (QUALITY, "", DISLIKED, only("thumbs_down_count", 1)),
+    "a thumb down counts when its verdict does": (QUALITY, UNTIL_LATER, DISLIKED, only("thumbs_down_count", 1)),
+    "a thumb down that was taken back": (QUALITY, "", SAID_AGAIN, only("thumbs_down_count", 1)),
+    "a low mean": (
+        QUALITY, "", [*LOW, completed("x", author_agent="codex")],
+        each("value mean_score verdict_count is_certain", ("copilot", 0.35, 40, True), of="banners"),
+    ),
+    "a low mean of few": (QUALITY, "", LOW[:19], each("value is_certain", ("copilot", False), of="banners")),
+    "a low mean of one": (
+        QUALITY, "", [completed(score=0.59)], each("mean_interval is_certain", (None, False), of="banners"),
+    ),
+    "a window is rounded outward and says so": (
+        QUALITY, f"from={NOON + HOUR / 2:%Y-%m-%dT%H:%MZ}&to={LATER + HOUR / 60:%Y-%m-%dT%H:%MZ}",
+        [completed("e1"), completed("e2", LATER), completed("e3", NOON + 2 * HOUR)],
+        whole("window.from window.to", NOON.isoformat(), (NOON + 2 * HOUR).isoformat()), only("verdict_count", 2),
+    ),
+    "the hour is the server's, whatever the clock of a worker says": (
+        QUALITY, "", [completed("e1", created_at="2031-01-01T00:00:00.000+00:00"), completed("e2", created_at="never")],
+        only("verdict_count", 2),
+    ),
+    "what was skipped or could not be read is in each answer": (
+        QUALITY, "", [completed(), (at(), b"eval.completed", b"{"), (at(), b"case_parse_error", b'{"v":1}'), completed()],
+        whole("skipped troubles", {"duplicate": 1, "unreadable": 1}, {"case_parse_error": 1}), only("verdict_count", 1),
+    ),
+    "failures of live judgings": (QUALITY, "", FAILURES, each("value failed_count", ("copilot", 0), ("?", 1))),
+    "failures of canaries": (QUALITY, "view=canaries", FAILURES, each("failed_count", 1, 1)),
+    "signals of another form": (
+        QUALITY, "", [failed(bare=True, signals=["canary"])], whole("skipped data", {"broken": 1}, []),
+    ),
+    "live is told apart from judged anew": (
+        QUALITY, "", [completed("e1"), rejected("e2", **BATCH), rejected("e3", **BATCH), rejected("e4", number=4)],
+        only("verdict_count rejects live", 4, 3, {"verdict_count": 2, "accepts": 1, "rejects": 1, "abstains": 0}),
+    ),
+    "cost without judging": (COST, "", COSTS, whole("total_usd", "0"), only("judge_cost_usd", None)),
+    "cost with judging": (
+        COST, "include_eval=true", COSTS, whole("total_usd", "1.512300001"), only("judge_cost_usd", "1.512300001"),
+    ),
+    "an unknown price is counted and no sum": (
+        COST, "include_eval=1",
+        [completed("e1", judge_cost_usd=None), completed("e2", judge_cost_usd="0.5"), failed("e3", judge_cost_usd="1.25")],
+        only("unknown_price_count known_price_share judge_cost_usd failed_cost_usd", 1, 0.666667, "1.75", "1.25"),
+    ),
+    "an opinion is paid for with its verdict and a canary for itself": (
+        COST, "include_eval=true",
+        [
+            completed("e1", judge_cost_usd="0.3"),
+            completed("e2", judge_cost_usd="0.1", **OPINION),
+            completed("e3", judge_cost_usd="0.2", signals={"canary": True}),
+        ],
+        whole("total_usd", "0.5"),
+    ),
+    "two rubrics agree within the window, its edge included": (
+        AGREEMENT, "", RUBRICS,
+        only("between pair count agreed share same_decision", "rubric", "default@1 | default@2", 2, 1, 0.5, 2),
+    ),
+    "two rubrics in a wider window": (AGREEMENT, "agreement_window=0.1501", RUBRICS, only("agreed", 2)),
+    "two rubrics in no window": (AGREEMENT, "agreement_window=0", RUBRICS, only("agreed", 0)),
+    "two tiers under one rubric, and one tier with itself": (
+        AGREEMENT, "", [completed("e1"), completed("e2", judge_kind="hybrid", **BATCH), rejected("e3", judge_kind="hybrid")],
+        each("between pair count same_decision", ("tier", "heuristic | hybrid", 2, 1), ("same", "default@1", 1, 0)),
+    ),
+    "a whole pull request of which more is known disagrees with nobody": (
+        AGREEMENT, "",
+        [
+            completed("e1", subject_kind="pull_request", score=0.9),
+            completed("e2", subject_kind="pull_request", score=0.2, trigger="feedback_arrived"),
+        ],
+        each("between"),
+    ),
+    "an opinion is compared apart": (
+        AGREEMENT, "", [completed("e1"), completed("e2", **OPINION, judge_kind="llm")], only("between count", "opinions", 1),
+    ),
+    "a canary is a rubric of its own": (
+        AGREEMENT, "", [completed("e1"), completed("e2", trigger="batch", **CANARY, rubric_version="2")],
+        only("between", "rubric"),
+    ),
+    "other heads, subjects and failures are not compared": (
+        AGREEMENT, "",
+        [
+            completed("e1"),
+            completed("e2", head=NEXT_HEAD),
+            completed("e3", subject_kind="merge_group"),
+            failed("e4", judge_kind="hybrid"),
+            completed("e5", subject_kind="pull_request"),
+            completed("e6", subject_kind="ci_check", subject_id=f"7/3/{'a' * 40}/0123456789abcdef"),
+            completed("e7", subject_kind="ci_check", subject_id=f"7/3/{'a' * 40}/fedcba9876543210"),
+        ],
+        each("between"),
+    ),
+    "each strength is counted apart and a verdict once in each": (
+        AGREEMENT, "", [completed(), *map(outcome, (HELPFUL, MERGED, OutcomeKind.EDIT_FOLLOWUP, LATER_FIX))],
+        each("strength count agreed", ("explicit", 1, 1), ("implicit", 1, 0), ("lifecycle", 1, 1), of="people"),
+    ),
+    "the last word of a strength stands": (
+        AGREEMENT, "", [completed(), outcome(HELPFUL), outcome(NOT_HELPFUL, when=LATER)],
+        people((1, 0), (0, 0), (0, 0)), whole("people.0.calibration.0.count people.0.calibration.0.share", 1, 0.0),
+    ),
+    "a merge that turns out to be none": (
+        AGREEMENT, "", [rejected(), outcome(MERGED), outcome(OutcomeKind.CLOSED_UNMERGED)], people((0, 0), (0, 0), (1, 1)),
+    ),
+    "a word that is taken back and said again is the last": (
+        AGREEMENT, "", SAID_AGAIN, people((1, 0), (0, 0), (0, 0)), whole("skipped", {}),
+    ),
+    "an abstention is neither right nor wrong": (
+        AGREEMENT, "", [completed(**UNPROVEN), outcome(HELPFUL)], people((0, 0), (0, 0), (0, 0)),
+    ),
+    "a reopening tells nothing": (
+        AGREEMENT, "", [completed(), outcome(OutcomeKind.REOPENED)], people((0, 0), (0, 0), (0, 0)),
+    ),
+    "an outcome of no verdict is about the latest of all": (
+        AGREEMENT, "", [*OLDER_NEWER, outcome(MERGED, None)], whole("people.2.by_judge_kind.0.value", "heuristic"),
+        people((0, 0), (0, 0), (1, 0)),
+    ),
+    "an outcome of a head is about the latest on it": (
+        AGREEMENT, "", [*OLDER_NEWER, outcome(MERGED, None, head_sha="a" * 40)],
+        whole("people.2.by_judge_kind.0.value", "hybrid"), people((0, 0), (0, 0), (1, 1)),
+    ),
+    "an outcome of a verdict that is gone": (
+        AGREEMENT, "", [*OLDER_NEWER[:1], outcome(MERGED, "gone")], people((0, 0), (0, 0), (0, 0)),
+    ),
+    "an outcome of what was never judged": (AGREEMENT, "", [outcome(MERGED, None)], people((0, 0), (0, 0), (0, 0))),
+    "an outcome that is delivered twice counts once": (
+        AGREEMENT, "", [completed(), outcome(MERGED), outcome(MERGED, when=LATER, said=NOON)],
+        whole("skipped", {"duplicate": 1}), people((0, 0), (0, 0), (1, 1)),
+    ),
+    "what was begun and has not ended is the backlog": (
+        BACKLOG, "", [started("e1"), completed("e1"), started("e2", LATER), started("e3"), failed("e3")],
+        whole("open oldest_open_s", 1, 11 * 3600.0),
+        only("subject started completed failed failure_modes", "submission", 3, 1, 1, {"judge_call_failed": 1}),
+    ),
+    "what begins twice is open once": (BACKLOG, "", [started("e2"), started("e2")], whole("open", 1)),
+    "what ended without a start": (
+        BACKLOG, "", [completed(throttled_reason="pr_cap")],
+        only("ended_without_start throttled open", 1, {"pr_cap": 1}, 0),
+    ),
+    "no backlog": (BACKLOG, "", [], whole("oldest_open_s", None)),
+    "nobody waits for a canary": (BACKLOG, "", [started("e2", NOON - HOUR), completed("e2", **CAPPED)], each("subject")),
+    "only what was begun in the window is its backlog": (BACKLOG, "subject=submission", UNENDED, whole("open", 1)),
+    "the backlog of all subjects": (BACKLOG, "", UNENDED, whole("open", 2)),
+    "a scorecard counts pull requests by their first verdict": (
+        AGENTS, "",
+        [
+            completed("e1", number=1, judge_cost_usd="0.1"),
+            rejected("e2", number=2, judge_cost_usd="0.2"),
+            completed("e3", number=2, head=NEXT_HEAD, round=2, judge_cost_usd=None),
+            completed("e4", number=3, **UNPROVEN),
+        ],
+        only("pull_requests verdicts rank first_round.count", 2, 4, None, 1),
+        only("accepted.count accepted.of accepted.share", 2, 2, 1.0),
+        only("rounds_to_accept top_categories", {"count": 2, "mean": 1.5, "p50": 1.0}, [("half_finished", 1)]),
+        only("judge_cost_usd unknown_price_count cost_per_accepted_usd", "0.3", 1, "0.150000"),
+    ),
+    "what was never accepted has no price": (AGENTS, "", [rejected()], only("cost_per_accepted_usd", None)),
+    "a pull request is accepted once, at its first accept": (
+        AGENTS, "",
+        [rejected("e1"), *(completed(f"e{n}", head=head * 40, round=n) for n, head in ((2, "b"), (3, "b"), (4, "c")))],
+        only("accepted.count first_round.count rounds_to_accept", 1, 0, {"count": 1, "mean": 2.0, "p50": 2.0}),
+    ),
+    "rounds are bounded": (AGENTS, "", [completed(round=100)], only("rounds_to_accept.mean", 99.0)),
+    "a scorecard names what its own agent was rejected for": (
+        AGENTS, "",
+        [
+            rejected("e1", number=1, author_agent="codex"),
+            rejected("e2", number=2, author_agent="devin", category="weak_test"),
+        ],
+        each("value top_categories", ("codex", [("half_finished", 1)]), ("devin", [("weak_test", 1)])),
+    ),
+    "what became of a pull request counts where its first verdict does": (
+        AGENTS, UNTIL_LATER, MERGED_LATER,
+        only("value accepted.count merged reverts.count reverts.of", "codex", 1, 1, 1, 1),
+    ),
+    "a revert tells of a merge": (
+        AGENTS, "", [completed(), outcome(REVERTED)], only("merged reverts.share", 1, 1.0),
+    ),
+    "a revert and a later fix": (
+        AGENTS, "", [completed(), outcome(REVERTED), outcome(LATER_FIX)],
+        only("merged reverts.count later_fixes.count", 1, 1, 1),
+    ),
+    "what was not decided is on no scorecard": (
+        AGENTS, "", [completed(**UNPROVEN), outcome(MERGED)], only("pull_requests merged", 0, 0),
+    ),
+    "what was judged anew is on no scorecard": (AGENTS, "", REJUDGED, only("verdicts", 1)),
+    "ranks where no interval touches another": (
+        AGENTS, "", [*judged("good", 40, 38), *judged("bad", 40, 5, 100)], each("value rank", ("bad", 2), ("good", 1)),
+    ),
+    "no rank where intervals touch": (
+        AGENTS, "", [*judged("good", 10, 8), *judged("fair", 10, 6, 100)], each("rank", None, None),
+    ),
+    "a rank for the one that none touches": (
+        AGENTS, "", [*judged("good", 40, 38), *judged("bad", 40, 5, 100), *judged("fair", 10, 8, 200)],
+        each("value rank", ("bad", 3), ("good", None), ("fair", None)),
+    ),
+    "no rank for what was never decided": (
+        AGENTS, "", [*judged("good", 9, 9), completed("x", number=900, author_agent="new", **UNPROVEN)],
+        each("value rank", ("good", None), ("new", None)),
+    ),
+    "what people did about rejects counts by signal, category and rubric": (
+        OVERRIDES, "", OBJECTED,
+        *(
+            each(OBJECTIONS, (value, 2, 1, 1, 1, 0, 1, 2), of=name)
+            for name, value in (("signals", "stub_body"), ("categories", "half_finished"), ("rubrics", "default@1"))
+        ),
+        whole("outcomes", {"helpful": 1, "merged": 1, "not_helpful": 1, "override": 1}),
+    ),
+    "an accept that is not helpful overrides nothing": (
+        OVERRIDES, "", [completed(), outcome(NOT_HELPFUL)], each("value", of="signals"),
+    ),
+    "a reject that was judged anew is overridden by nobody": (OVERRIDES, "", REJUDGED, each("value", of="rubrics")),
+    "a word that is taken back and said again counts once": (
+        OVERRIDES, "", SAID_AGAIN, whole("outcomes", {"helpful": 1, "not_helpful": 2}),
+        each("not_helpful objected.count", (1, 1), of="signals"),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_an_answer_holds(name: str) -> None:
+    topic, asked, history, *looks = ROWS[name]
+    answer = ask(topic, tuple(history), **dict(parse_qsl(asked)))
+    for look in looks:
+        assert look.find(answer) == look.figures, look.names
+
+
+def test_a_low_mean_is_told_with_its_interval() -> None:
+    [banner] = ask(QUALITY, tuple(LOW))["banners"]
+    assert banner["mean_interval"].low < 0.35 < banner["mean_interval"].high < 0.6
+
+
+def test_confidence_is_held_against_what_was_borne_out() -> None:
+    history = [completed(f"e{n}", number=n, confidence=0.8 if n % 2 else 1) for n in range(20)]
+    told = [outcome(HELPFUL if n % 4 else NOT_HELPFUL, f"e{n}", number=n) for n in range(20)]
+    explicit = ask(AGREEMENT, (*history, *told))["people"][0]
+    assert each("confidence_from count share", (0.8, 10, 1.0), (0.9, 10, 0.5), of="calibration").find(explicit) == (
+        (0.8, 10, 1.0),
+        (0.9, 10, 0.5),
+    )
+    assert explicit["by_judge_kind"] == [
+        {"value": "heuristic", "count": 20, "agreed": 15, "share": 0.75, "interval": explicit["interval"]}
+    ]
+
+
+def test_every_outcome_says_what_it_means() -> None:
+    assert set(BEARS_OUT) == set(OutcomeKind)
+
+
+def test_canaries_change_no_backlog() -> None:
+    live = started("e1"), completed("e1")
+    beside = (
+        started("e2", NOON - HOUR), completed("e2", **CAPPED), completed("e3", **CAPPED),
+        started("e4"), failed("e4", **CAPPED), failed("e5", bare=True, signals={"canary": True}),
+    )  # fmt: skip
+    assert ask(BACKLOG, (*live, *beside)) == ask(BACKLOG, live)
+
+
+def test_an_answer_can_be_sent() -> None:
+    for topic in StatsTopic:
+        assert json.loads(json.dumps(ask(topic, (started(), completed(), outcome(MERGED)))))
+
+
+GROUPS = ("author_agent", "judge_kind", "rubric", "repository", "category")
+verdicts = st.lists(
+    st.fixed_dictionaries(
+        {
+            "score": st.integers(0, 10_000).map(lambda n: n / 10_000),
+            "confidence": st.integers(0, 10_000).map(lambda n: n / 10_000),
+            "author_agent": st.sampled_from(["copilot", "codex", None]),
+            "judge_kind": st.sampled_from(["heuristic", "hybrid"]),
+            "rubric_version": st.sampled_from(["1", "2"]),
+            "repository_id": st.integers(1, 3),
+            "category": st.sampled_from([None, "weak_test"]),
+        }
+    ),
+    min_size=1,
+    max_size=30,
+)
+
+
+@given(verdicts, st.integers(0, 100), st.sampled_from(GROUPS))
+def test_every_figure_is_what_plain_arithmetic_says(some: list[dict[str, Any]], least: int, group: str) -> None:
+    history = [completed(f"e{n}", NOON + n % 3 * HOUR, number=n, **one) for n, one in enumerate(some)]
+    told = {one["value"]: one for one in rows(QUALITY, *history, group_by=group, min_confidence=f"{least / 100:.2f}")}
+    assert set(told) == {_value(one, group) for one in some}
+    for value, found in told.items():
+        mine = [one for one in some if _value(one, group) == value]
+        counted = [one for one in mine if round(one["confidence"] * 10_000) >= least * 100]
+        assert (found["verdict_count"], found["confident_count"]) == (len(mine), len(counted))
+        assert found["mean_score"] == _mean(counted, "score")
+        assert found["mean_confidence"] == _mean(counted, "confidence")
+        ordered = sorted(math.floor(round(one["score"] * 10_000) / 10) / 1000 for one in counted)
+        for part, name in ((0.5, "p50_score"), (0.1, "p10_score")):
+            assert found[name] == (ordered[max(1, math.ceil(part * len(ordered))) - 1] if ordered else None)
+
+
+def _value(one: dict[str, Any], group: str) -> str | None:
+    match group:
+        case "rubric":
+            return f"default@{one['rubric_version']}"
+        case "repository":
+            return str(one["repository_id"])
+        case _:
+            return one[group]
+
+
+def _mean(some: list[dict[str, Any]], name: str) -> object:
+    total = sum((Fraction(round(one[name] * 10_000), 10_000) for one in some), Fraction(0))
+    return pytest.approx(float(total / len(some)), abs=5.1e-7) if some else None
+
+
+@pytest.mark.parametrize("topic", StatsTopic)
+def test_several_installations_are_counted_together(topic: StatsTopic) -> None:
+    """As one stream with the pull requests of both, whose numbers may be the same."""
+
+    def happened(repository_id: int, *names: str) -> list[Told]:
+        accept, reject, waiting = names
+        return [
+            completed(accept, number=1, repository_id=repository_id, judge_cost_usd="0.1", score=0.9),
+            rejected(reject, number=2, repository_id=repository_id, score=0.3),
+            completed(f"{accept}-later", number=1, repository_id=repository_id, rubric_version="2", score=0.8),
+            outcome(OutcomeKind.OVERRIDE, reject, number=2, repository_id=repository_id),
+            outcome(OutcomeKind.MERGED, accept, number=1, repository_id=repository_id),
+            started(waiting, NOON + repository_id * HOUR, number=3, repository_id=repository_id),
+        ]
+
+    one, other = happened(1, "a", "b", "c"), happened(2, "d", "e", "f")
+    question = parse_query({"from": NOON.isoformat(), "group_by": "rubric", "include_eval": "1"}, topic, NOW)
+    with counted(*one) as first, counted(*other) as second, counted(*one, *other) as both:
+        assert answer_query(topic, question, [first, second]) == answer_query(topic, question, [both])
+        answer = answer_query(topic, question, [first._replace(until_ms=5), second._replace(is_behind=True)])
+    assert (answer["counted_until"], answer["is_behind"]) == (NOW.isoformat(timespec="milliseconds"), True)
+
+
+def test_where_nothing_is_counted_nothing_is_behind() -> None:
+    nobody = answer_query(QUALITY, parse_query({}, QUALITY, NOW), [])
+    assert (nobody["counted_until"], nobody["is_behind"], nobody["data"]) == (None, False, [])
+
+
+@pytest.mark.parametrize("query", [REPOSITORY_SUMS, class_sums(None)])
+def test_no_verdict_is_sorted_to_be_grouped(query: str) -> None:
+    parameters = {"since": 0, "before": at(), "least": 0, "subjects": "[]", "views": "[]"}
+    with counted(completed("e1")) as stream:
+        plan = [step for *_, step in stream.db.execute(f"EXPLAIN QUERY PLAN {query}", parameters)]
+    assert any("verdicts USING COVERING INDEX" in step for step in plan)
+    assert not any("TEMP B-TREE" in step for step in plan)
+
 
 SECRET = "ghp_" + "0aB1cD2eF3gH4iJ5kL6mN7oP8qR9sT0uV1wX"
 
 
-def test_the_answer_names_the_commit_that_was_asked_about_and_a_verdict_without_secrets() -> None:
-    verdict = rejected(concern=f"It prints {SECRET} to the log.")
-    told = wait_answer(WaitStatus(WaitState.DONE, "It was judged.", 12, verdict=verdict), "acme/widgets", HEAD)
-    assert (told["repository"], told["sha"], told["state"], told["number"]) == ("acme/widgets", HEAD, "done", 12)
+def test_the_answer_to_a_wait_names_the_commit_and_a_verdict_without_secrets() -> None:
+    verdict = samples.rejected(concern=f"It prints {SECRET} to the log.")
+    status = WaitStatus(WaitState.DONE, "It was judged.", 12, verdict=verdict)
+    told = wait_answer(status, "acme/widgets", samples.HEAD)
+    assert (told["repository"], told["sha"], told["state"], told["number"]) == (
+        "acme/widgets",
+        samples.HEAD,
+        "done",
+        12,
+    )
     assert (told["verdict"]["eval_id"], told["verdict"]["decision"]) == (verdict.eval_id, "reject")
     assert SECRET not in str(told)
 
 
-def test_where_no_verdict_is_there_none_is_shown() -> None:
-    told = wait_answer(
-        WaitStatus(
-            WaitState.SUPERSEDED, "A newer commit.", 12, newer_head="2" * 40, others=(13,), reason="newer_commit"
-        ),
-        "acme/widgets",
-        HEAD,
-    )
+def test_the_answer_to_a_wait_without_a_verdict_shows_none() -> None:
+    newer = {"newer_head": "2" * 40, "others": (13,), "reason": "newer_commit"}
+    told = wait_answer(WaitStatus(WaitState.SUPERSEDED, "A newer commit.", 12, **newer), "acme/widgets", samples.HEAD)
     assert (told["state"], told["reason"]) == ("superseded", "newer_commit")
     assert (told["verdict"], told["superseded_by"], told["other_pull_requests"]) == (None, "2" * 40, (13,))
