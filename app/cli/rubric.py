@@ -26,7 +26,7 @@ from worker.evaluation.rubric_diff import (
     StrengthAgreement,
     count_agreement,
 )
-from worker.evaluation.stats.agreement import is_borne_out
+from worker.evaluation.stats.people import is_borne_out
 from worker.evaluation.texts.rejudge import differences_text, promotion_text, rubric_ok_text
 from worker.judge.rubric import load_prompt, load_rubric
 from worker.settings import load_settings

@@ -4,7 +4,6 @@ Secrets are redacted from every text.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from datetime import timedelta
 from typing import Any, Final
 
 from worker.domain.check.wait_status import WaitStatus
@@ -12,9 +11,14 @@ from worker.domain.ids import Sha
 from worker.domain.judge_request import PullRef
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.dossier.secrets.redactor import redact_fields
-from worker.evaluation.stats.agreement import agreement_answer
-from worker.evaluation.stats.figures import EPOCH, CountedStream
-from worker.evaluation.stats.people import agents_answer, backlog_answer, count_values, overrides_answer
+from worker.evaluation.stats.figures import CountedStream, format_time
+from worker.evaluation.stats.people import (
+    agents_answer,
+    agreement_answer,
+    backlog_answer,
+    count_values,
+    overrides_answer,
+)
 from worker.evaluation.stats.quality import cost_answer, quality_answer
 from worker.evaluation.stats.stats_query import StatsQuery, StatsTopic
 
@@ -37,7 +41,7 @@ def answer_query(topic: StatsTopic, question: StatsQuery, streams: Sequence[Coun
     until_ms = max((stream.until_ms for stream in streams), default=0)
     return {
         "window": {"from": question.window.since.isoformat(), "to": question.window.until.isoformat()},
-        "counted_until": _format_time(until_ms) if until_ms else None,
+        "counted_until": format_time(until_ms) if until_ms else None,
         "is_behind": any(stream.is_behind for stream in streams),
         "skipped": count_values(streams, "skipped", question.window),
         "troubles": count_values(streams, "troubles", question.window),
@@ -54,7 +58,7 @@ def list_outcomes(stream: CountedStream, pull: PullRef) -> list[dict[str, Any]]:
     """The last outcomes of a pull request, oldest first."""
     rows = stream.db.execute(OUTCOMES, (pull.repository_id, pull.number, MOST_OUTCOMES)).fetchall()
     return [
-        {"outcome": outcome, "eval_id": eval_id or None, "at": _format_time(at_ms)}
+        {"outcome": outcome, "eval_id": eval_id or None, "at": format_time(at_ms)}
         for at_ms, outcome, eval_id in reversed(rows)
     ]
 
@@ -73,7 +77,3 @@ def wait_answer(pulls: WaitStatus, repository: str, sha: Sha) -> dict[str, Any]:
         "overridden_by": pulls.overridden_by,
         "verdict": redact_fields(pulls.verdict.model_dump(mode="json")) if pulls.verdict else None,
     }
-
-
-def _format_time(at_ms: int) -> str:
-    return (EPOCH + timedelta(milliseconds=at_ms)).isoformat(timespec="milliseconds")

@@ -97,7 +97,11 @@ class FiguresCache:
         extent = self._streams.extent(installation)
         with self._lock(installation, waits=waits) as is_ours:
             if is_ours:
-                counted = self._count_or_recount(installation, extent, at_most)
+                counted = _try_twice(
+                    lambda: self._count(installation, extent, at_most),
+                    lambda: self._remove_files(installation),
+                    installation=installation,
+                )
                 return self._progress(installation, extent, counted)
         try:
             return self._progress(installation, extent)
@@ -113,16 +117,12 @@ class FiguresCache:
     ) -> T:
         """Catch up, together at most *at_most* entries, and answer. A damaged file is dropped and counted again first."""
         of = sorted(set(installations))
-        try:
-            return self._query(of, now, answer, at_most)
-        except sqlite3.DatabaseError as error:
-            LOG.warning("figures dropped: %s", error)
+
+        def drop() -> None:
             for installation in of:
                 self.drop(installation)
-        try:
-            return self._query(of, now, answer, at_most)
-        except sqlite3.DatabaseError as error:
-            raise Unavailable("the file of figures", str(error)) from error
+
+        return _try_twice(lambda: self._query(of, now, answer, at_most), drop)
 
     def drop(self, installation: InstallationId) -> None:
         """Drop all that was counted here, unless another process is counting; the next question counts it again."""
@@ -148,26 +148,16 @@ class FiguresCache:
                 streams.append(CountedStream(db, first_ms, progress.until_ms, progress.is_behind))
             return answer(streams)
 
-    def _count_or_recount(self, installation: InstallationId, extent: StreamExtent | None, at_most: int) -> int:
-        try:
-            return self._count(installation, extent, at_most)
-        except sqlite3.DatabaseError as error:
-            LOG.warning("figures dropped: %s", error, extra={"installation": installation})
-            self._remove_files(installation)
-        try:
-            return self._count(installation, extent, at_most)
-        except sqlite3.DatabaseError as error:
-            raise Unavailable("the file of figures", str(error)) from error
-
     def _count(self, installation: InstallationId, extent: StreamExtent | None, at_most: int) -> int:
         """Count new entries under the lock; return their number."""
-        path = self._path(installation, extent)
+        generation = hashlib.sha256((extent.generation if extent else "").encode()).hexdigest()[:16]
+        path = self.folder / f"{installation}-{generation}.sqlite3"
         self._remove_files(installation, but=path)
         if extent is None:
             return 0
         with ExitStack() as opened:
             db = opened.enter_context(open_figures(path))
-            last = _last_entry(db)
+            last: str = db.execute("SELECT entry_id FROM progress").fetchone()[0]
             # A last entry that is gone was trimmed with all before it, or the stream is another one.
             if last and not self._streams.has_entry(installation, last):
                 opened.close()
@@ -212,10 +202,6 @@ class FiguresCache:
             else:
                 yield True
 
-    def _path(self, installation: InstallationId, extent: StreamExtent | None) -> Path:
-        generation = hashlib.sha256((extent.generation if extent else "").encode()).hexdigest()[:16]
-        return self.folder / f"{installation}-{generation}.sqlite3"
-
     def _remove_files(self, installation: InstallationId, but: Path | None = None) -> None:
         for path in self.folder.glob(f"{installation}-*"):
             if but is None or not path.name.startswith(but.name):
@@ -235,8 +221,17 @@ def open_figures(path: Path | str) -> Generator[sqlite3.Connection]:
         yield db
 
 
-def _last_entry(db: sqlite3.Connection) -> str:
-    return db.execute("SELECT entry_id FROM progress").fetchone()[0]
+def _try_twice(attempt: Callable[[], T], drop: Callable[[], None], **fields: object) -> T:
+    """The result of an attempt on a file, which is dropped after one that fails. Raises Unavailable after the second."""
+    try:
+        return attempt()
+    except sqlite3.DatabaseError as error:
+        LOG.warning("figures dropped: %s", error, extra=fields)
+    drop()
+    try:
+        return attempt()
+    except sqlite3.DatabaseError as error:
+        raise Unavailable("the file of figures", str(error)) from error
 
 
 def _trim(db: sqlite3.Connection, extent: StreamExtent) -> None:

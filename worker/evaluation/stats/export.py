@@ -14,7 +14,7 @@ from typing import Any, Final, cast
 from pydantic_core import SchemaValidator, core_schema, from_json, to_json
 
 from worker.domain.verdict.events import EVENT_VERSION, StreamEntry
-from worker.evaluation.stats.figures import DAY_HOURS, EPOCH, HOUR_MS, LATEST_MS
+from worker.evaluation.stats.figures import DAY_HOURS, EPOCH, HOUR_MS, LATEST_MS, format_time
 
 COLUMNS: Final = (
     "at", "installation_id", "event", "eval_id", "subject_kind", "subject_id", "repository_id", "number", "decision",
@@ -97,37 +97,36 @@ def _is_whole(raw: bytes) -> bool:
     return raw.startswith(b'{"') and b"\n" not in raw
 
 
-def _body(raw: bytes) -> dict[str, Any] | None:
-    try:
-        body: object = from_json(raw, allow_inf_nan=False)
-    except ValueError:
-        return None
-    if not isinstance(body, dict) or "eval_id" not in body:
-        return None
-    fields = cast("dict[str, Any]", body)
-    return fields if type(fields.get("v")) is int and fields["v"] == EVENT_VERSION else None
+def _read_bodies(
+    entries: Iterable[StreamEntry], installation_id: int, skipped: SkippedCount
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The time of each verdict or failure of this version, and its fields with those of the line."""
+    for entry in entries:
+        if entry.kind not in TERMINAL_EVENTS:
+            continue
+        try:
+            body: object = from_json(entry.raw, allow_inf_nan=False)
+        except ValueError:
+            body = None
+        fields = cast("dict[str, Any]", body) if isinstance(body, dict) else {}
+        is_ours = "eval_id" in fields and type(fields.get("v")) is int and fields["v"] == EVENT_VERSION
+        if is_ours and entry.at_ms <= LATEST_MS:
+            yield entry.at_ms, fields | {"installation_id": installation_id, "event": TERMINAL_EVENTS[entry.kind]}
+        else:
+            skipped.count += 1
 
 
 def export_csv(entries: Iterable[StreamEntry], installation_id: int, skipped: SkippedCount) -> Iterator[bytes]:
     """CSV with a line of names, in the order of COLUMNS; nested fields (facts, signals) are in JSON lines only."""
     rows: list[Sequence[object]] = [COLUMNS]
-    for entry in entries:
-        if entry.kind not in TERMINAL_EVENTS:
-            continue
-        body = _body(entry.raw)
-        if body is None or entry.at_ms > LATEST_MS:
-            skipped.count += 1
-            continue
-        body |= {
-            "at": format_time(entry.at_ms),
-            "installation_id": installation_id,
-            "event": TERMINAL_EVENTS[entry.kind],
-        }
-        rows.append([_plain(body.get(name)) for name in COLUMNS])
+    for at_ms, body in _read_bodies(entries, installation_id, skipped):
+        body["at"] = format_time(at_ms)
+        values = map(body.get, COLUMNS)
+        rows.append([str(value).lower() if isinstance(value, bool) else value for value in values])
         if len(rows) == LINES_PER_CHUNK:
-            yield _lines(rows)
+            yield _csv_lines(rows)
             rows.clear()
-    yield _lines(rows)
+    yield _csv_lines(rows)
 
 
 def export_columns(
@@ -138,31 +137,19 @@ def export_columns(
     `at` is in milliseconds since 1970, `signals` is JSON. A row with a field of another type is left out and counted.
     """
     group: dict[str, list[Any]] = {name: [] for name in TYPED_COLUMNS}
-    for entry in entries:
-        if entry.kind not in TERMINAL_EVENTS:
-            continue
-        row = _typed_row(entry, installation_id)
-        if row is None:
+    for at_ms, body in _read_bodies(entries, installation_id, skipped):
+        row = {name: body.get(name) for name in TYPED_COLUMNS if name != "at"}
+        row["signals"] = None if row["signals"] is None else to_json(row["signals"]).decode()
+        if not all(value is None or _fits(value, COLUMN_KINDS.get(name, str)) for name, value in row.items()):
             skipped.count += 1
             continue
+        row["at"] = at_ms
         for name, column in group.items():
             column.append(row[name])
         if len(group["at"]) == ROWS_PER_GROUP:
             yield group
             group = {name: [] for name in TYPED_COLUMNS}
     yield group
-
-
-def _typed_row(entry: StreamEntry, installation_id: int) -> dict[str, Any] | None:
-    body = _body(entry.raw)
-    if body is None or entry.at_ms > LATEST_MS:
-        return None
-    row = {name: body.get(name) for name in TYPED_COLUMNS if name != "at"}
-    row |= {"installation_id": installation_id, "event": TERMINAL_EVENTS[entry.kind]}
-    row["signals"] = None if row["signals"] is None else to_json(row["signals"]).decode()
-    if not all(value is None or _fits(value, COLUMN_KINDS.get(name, str)) for name, value in row.items()):
-        return None
-    return {"at": entry.at_ms} | row
 
 
 def _fits(value: object, kind: type) -> bool:
@@ -173,19 +160,10 @@ def _fits(value: object, kind: type) -> bool:
     return type(value) is kind and (kind is not int or -LONG_LIMIT <= cast("int", value) < LONG_LIMIT)
 
 
-def _plain(value: object) -> object:
-    """Booleans as JSON has them."""
-    return str(value).lower() if isinstance(value, bool) else value
-
-
-def _lines(rows: Iterable[Sequence[object]]) -> bytes:
+def _csv_lines(rows: Iterable[Sequence[object]]) -> bytes:
     into = io.StringIO()
     csv.writer(into, lineterminator="\n").writerows(rows)
     return into.getvalue().encode()
-
-
-def format_time(at_ms: int) -> str:
-    return (EPOCH + timedelta(milliseconds=at_ms)).isoformat(timespec="milliseconds")
 
 
 @lru_cache(maxsize=64)

@@ -47,6 +47,10 @@ def to_milliseconds(at: datetime) -> int:
     return (at - EPOCH) // timedelta(milliseconds=1)
 
 
+def format_time(at_ms: int) -> str:
+    return (EPOCH + timedelta(milliseconds=at_ms)).isoformat(timespec="milliseconds")
+
+
 def first_kept_hour(now_ms: int, kept_ms: int) -> int:
     """The first hour of which every entry is kept; *kept_ms* 0: all are."""
     return -(-max(0, now_ms - kept_ms) // HOUR_MS) if kept_ms else 0

@@ -15,8 +15,8 @@ from pydantic_core import to_json
 
 from worker.domain.verdict.events import StreamEntry
 from worker.domain.verdict.outcomes import OutcomeKind
-from worker.evaluation.stats.agreement import is_borne_out
 from worker.evaluation.stats.figures import HOUR_MS, LATEST_MS
+from worker.evaluation.stats.people import is_borne_out
 from worker.evaluation.stats.stream_entries import (
     SHARE_UNITS,
     EndedEntry,
@@ -129,6 +129,10 @@ WHERE repository_id = ? AND number = ? AND (at_ms, seq) < (?, ?)
 DISLIKE: Final = "UPDATE verdicts SET is_disliked = 1 WHERE eval_id = ?"
 
 VerdictClass = tuple[str, str, str, str, str, str, str, bool, bool, bool, str]
+"""What a verdict is grouped by: the CLASS_COLUMNS."""
+
+NO_OPINION: Final = ("", UNKNOWN_VALUE, UNKNOWN_VALUE, UNKNOWN_VALUE, True, False, False, "[]")
+"""What a failure without a verdict has instead: it has only a rubric and a repository."""
 
 
 class EntryId(NamedTuple):
@@ -149,7 +153,7 @@ def ingest_entries(db: sqlite3.Connection, entries: Sequence[StreamEntry]) -> No
     """Count these entries, the next ones of the stream, in one transaction."""
     parsed = [_parse_timed(entry) for entry in entries]
     with db:
-        batch = _Batch(db, [entry for _, entry in parsed])
+        batch = _Batch(db, (entry for _, entry in parsed))
         for entry_id, entry in parsed:
             batch.add(entry_id, entry)
         batch.write()
@@ -241,19 +245,19 @@ class _Batch:
             self._count_flow(entry_id.at_ms, entry, is_started=started is not None)
         elif started is not None:  # only its end has its author, and a shadow evaluation is not waited for
             self._count(started[0], "started", started[1], -1)
-        round_, score, confidence = _figures_of(entry)
-        pull = (entry.repository_id, entry.number, _subject_key(entry))
-        row = (
-            *entry_id,
-            entry.eval_id,
-            *self._class_and_kind(_class_of(entry, view)),
-            *pull,
-            round_,
-            score,
-            confidence,
-            entry.cost_nano,
-        )
-        self._verdicts.append(row)
+        # What follows the pull request's number in the subject's id, shortened
+        _, _, rest = entry.subject_id.removeprefix(f"{entry.repository_id}/{entry.number}").partition("/")
+        head, _, part = rest.partition("/")
+        pull = (entry.repository_id, entry.number, head[:SHORT_KEY] + part[:SHORT_KEY])
+        kind = (entry.subject_kind, view, entry.rubric)
+        if isinstance(entry, VerdictEntry):
+            named = (entry.decision, entry.category or "", entry.author_agent or "", entry.judge_kind)
+            flags = (bool(entry.failure), entry.is_live and view is VerdictView.VERDICTS, entry.is_rejudged)
+            ids = self._class_and_kind((*kind, *named, *flags, _dump_facts(entry.facts)))
+            figures = entry.round, round(entry.score * SHARE_UNITS), round(entry.confidence * SHARE_UNITS)
+        else:
+            ids, figures = self._class_and_kind((*kind, *NO_OPINION)), (0, 0, 0)
+        self._verdicts.append((*entry_id, entry.eval_id, *ids, *pull, *figures, entry.cost_nano))
         self._repositories.add(entry.repository_id)
 
     def _count_flow(self, at_ms: int, entry: EndedEntry, *, is_started: bool) -> None:
@@ -276,13 +280,15 @@ class _Batch:
 
     def _write_outcome(self, entry_id: EntryId, entry: OutcomeEntry) -> None:
         pull = (entry.repository_id, entry.number)
-        about = self._find_verdict(entry_id, entry)
+        # The verdict that an outcome is about: the named one, or the latest on this head, or the latest of all
+        name = entry.eval_id or (entry.head_sha or "")[:SHORT_KEY]
+        find = FIND_NAMED if entry.eval_id else FIND_LATEST
+        row = self._db.execute(find, (name, *pull, *entry_id)).fetchone()
+        about = VerdictRef(*row) if row else None
         is_right = is_borne_out(about.decision, entry.outcome) if about else None
-        kind = (entry.outcome, entry.strength)
-        reference = (
-            (about.eval_id, entry.heard_ms, *about[:2]) if about else (entry.eval_id or "", entry.heard_ms, None, None)
-        )
-        row = (*entry_id, *pull, *kind, *reference, is_right)
+        eval_id = about.eval_id if about else entry.eval_id or ""
+        what = (entry.outcome, entry.strength, eval_id, entry.heard_ms)
+        row = (*entry_id, *pull, *what, *(about[:2] if about else (None, None)), is_right)
         if not self._db.execute(ADD_OUTCOME, row).rowcount:
             self._skip_duplicate(entry_id)
             return
@@ -292,37 +298,6 @@ class _Batch:
         if about and entry.outcome in LANDING_OUTCOMES:
             kinds = (entry.outcome == OutcomeKind.REVERTED, entry.outcome == OutcomeKind.LATER_FIX)
             self._db.execute(ADD_LANDING, (*kinds, *pull, *entry_id))
-
-    def _find_verdict(self, entry_id: EntryId, entry: OutcomeEntry) -> VerdictRef | None:
-        """The verdict that an outcome is about: the named one, or the latest on this head, or the latest of all."""
-        name = entry.eval_id or (entry.head_sha or "")[:SHORT_KEY]
-        find = FIND_NAMED if entry.eval_id else FIND_LATEST
-        row = self._db.execute(find, (name, entry.repository_id, entry.number, *entry_id)).fetchone()
-        return VerdictRef(*row) if row else None
-
-
-def _subject_key(entry: EndedEntry) -> str:
-    """What follows the pull request's number in the subject's id, shortened."""
-    _, _, rest = entry.subject_id.removeprefix(f"{entry.repository_id}/{entry.number}").partition("/")
-    head, _, part = rest.partition("/")
-    return head[:SHORT_KEY] + part[:SHORT_KEY]
-
-
-def _figures_of(entry: EndedEntry) -> tuple[int, int, int]:
-    """Round, score and confidence, 0 without an opinion."""
-    if not isinstance(entry, VerdictEntry):
-        return 0, 0, 0
-    return entry.round, round(entry.score * SHARE_UNITS), round(entry.confidence * SHARE_UNITS)
-
-
-def _class_of(entry: EndedEntry, view: VerdictView) -> VerdictClass:
-    """What a verdict is grouped by; a failure without a verdict has only a rubric and a repository."""
-    kind = (entry.subject_kind, view, entry.rubric)
-    if not isinstance(entry, VerdictEntry):
-        return (*kind, "", UNKNOWN_VALUE, UNKNOWN_VALUE, UNKNOWN_VALUE, True, False, False, "[]")
-    named = (entry.decision, entry.category or "", entry.author_agent or "", entry.judge_kind)
-    flags = (bool(entry.failure), entry.is_live and view is VerdictView.VERDICTS, entry.is_rejudged)
-    return (*kind, *named, *flags, _dump_facts(entry.facts))
 
 
 @lru_cache(maxsize=1024)
