@@ -5,7 +5,7 @@ partial credit too, in this order; then the content penalties multiply (5.1).
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from enum import StrEnum
 from typing import Annotated, Final, Literal
 
@@ -103,42 +103,43 @@ def _parts(requested: EvaluateBlock, text: str) -> Iterator[tuple[float, Evaluat
     if requested.expect_substring_in_final_response is not None:
         is_present = requested.expect_substring_in_final_response in text
         yield float(is_present), {"expected_substring_found": is_present}
-    if requested.grounding_tokens or requested.forbidden_grounding:
-        yield _grounding(requested.grounding_tokens, requested.forbidden_grounding, text)
+    tokens, forbidden = requested.grounding_tokens, requested.forbidden_grounding
+    if tokens or forbidden:  # the share of the tokens that occur, less the share of the forbidden ones that do
+        present = [token for token in tokens if token in text]
+        present_forbidden = [token for token in forbidden if token in text]
+        share = len(present) / len(tokens) if tokens else 1.0
+        score = max(0.0, share - (len(present_forbidden) / len(forbidden) if forbidden else 0.0))
+        yield (
+            score,
+            {
+                "workload_grounding_score": score,
+                "grounding_tokens_present": ", ".join(present),
+                "grounding_tokens_missing": ", ".join(token for token in tokens if token not in text),
+                "forbidden_grounding_present": ", ".join(present_forbidden),
+            },
+        )
     credit = requested.partial_credit
-    if credit is not None and credit.enabled and (counts := count_passed(text)):
-        yield _credit(credit, *counts)
-    elif credit is not None and credit.enabled:
-        yield 0.0, {"partial_credit_test_signal_found": False, "partial_credit_score": 0.0}
-
-
-def _grounding(tokens: Sequence[str], forbidden: Sequence[str], text: str) -> tuple[float, EvaluationSignals]:
-    """The share of the tokens that occur, less the share of the forbidden ones that do."""
-    present = [token for token in tokens if token in text]
-    present_forbidden = [token for token in forbidden if token in text]
-    share = len(present) / len(tokens) if tokens else 1.0
-    score = max(0.0, share - (len(present_forbidden) / len(forbidden) if forbidden else 0.0))
-    return score, {
-        "workload_grounding_score": score,
-        "grounding_tokens_present": ", ".join(present),
-        "grounding_tokens_missing": ", ".join(token for token in tokens if token not in text),
-        "forbidden_grounding_present": ", ".join(present_forbidden),
-    }
-
-
-def _credit(credit: PartialCredit, passed: int, total: int) -> tuple[float, EvaluationSignals]:
-    score = ratio = passed / total
-    if credit.map is CreditMap.STEPPED:
-        score = 1.0 if ratio == 1 else HALF_CREDIT * (ratio >= HALF_CREDIT)
-    return score, {
-        "partial_credit_test_signal_found": True,
-        "partial_credit_score": score,
-        "partial_credit_ratio": ratio,
-        "partial_credit_passed": passed,
-        "partial_credit_total": total,
-        "partial_credit_criterion": credit.criterion,
-        "partial_credit_map": credit.map.value,
-    }
+    if credit is not None and credit.enabled:
+        counts = count_passed(text)
+        if counts is None:
+            yield 0.0, {"partial_credit_test_signal_found": False, "partial_credit_score": 0.0}
+            return
+        passed, total = counts
+        score = ratio = passed / total
+        if credit.map is CreditMap.STEPPED:
+            score = 1.0 if ratio == 1 else HALF_CREDIT * (ratio >= HALF_CREDIT)
+        yield (
+            score,
+            {
+                "partial_credit_test_signal_found": True,
+                "partial_credit_score": score,
+                "partial_credit_ratio": ratio,
+                "partial_credit_passed": passed,
+                "partial_credit_total": total,
+                "partial_credit_criterion": credit.criterion,
+                "partial_credit_map": credit.map.value,
+            },
+        )
 
 
 def count_passed(text: str) -> tuple[int, int] | None:

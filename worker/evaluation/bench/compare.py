@@ -4,7 +4,7 @@ Only rows that both runs have are compared. An earlier run may be of an older ve
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
@@ -102,10 +102,6 @@ class Comparison:
     signals: Mapping[str, SignalSwing]
 
 
-_RowPair = tuple[RowOutcome, RowVerdict, RowVerdict]
-"""A row, and its verdicts before and now."""
-
-
 def read_earlier_run(folder: Path) -> Mapping[str, RowVerdict]:
     """The verdicts of the run in that folder, by row id. Raises InputError where there is none."""
     path = folder / VERDICTS_FILE
@@ -129,15 +125,31 @@ def compare_runs(outcomes: Sequence[RowOutcome], earlier: Mapping[str, RowVerdic
         for row in outcomes
         if row.traits.id in earlier
     ]
+    differences, moved = list[Difference](), list[MovedScore]()
+    counts: Counter[tuple[str, bool, bool]] = Counter()
+    for row, before, now in pairs:
+        expect, decisions = row.expect, (summarize_decision(before), summarize_decision(now))
+        if decisions[0] != decisions[1]:
+            was, is_now = (_verdict_rank(expect, verdict) for verdict in (before, now))
+            better = None if was == is_now else is_now > was
+            differences.append(Difference(row.traits.id, expect.group, *decisions, better, row.verdict.concern))
+        elif before.score != now.score:
+            better = None if expect.good is None else (now.score > before.score) is expect.good
+            moved.append(MovedScore(row.traits.id, expect.group, before.score, now.score, better))
+        counts.update((name, True, is_clean(row)) for name in now.signals - before.signals)
+        counts.update((name, False, is_clean(row)) for name in before.signals - now.signals)
     return Comparison(
         rows=len(pairs),
         only_now=len(outcomes) - len(pairs),
         only_before=len(earlier) - len(pairs),
         before=_run_figures([(row, before) for row, before, _ in pairs]),
         now=_run_figures([(row, now) for row, _, now in pairs]),
-        differences=tuple(_differences(pairs)),
-        moved=tuple(sorted(_moved(pairs), key=lambda score: -abs(score.now - score.before))),
-        signals=_signals(pairs),
+        differences=tuple(differences),
+        moved=tuple(sorted(moved, key=lambda score: -abs(score.now - score.before))),
+        signals={
+            name: SignalSwing(*(counts[name, is_new, clean] for clean in (True, False) for is_new in (True, False)))
+            for name in sorted({name for name, _, _ in counts})
+        },
     )
 
 
@@ -167,33 +179,6 @@ def _verdict_rank(expect: ExpectedVerdict, verdict: RowVerdict) -> int:
     if expect.good is None:
         return 0
     return {"accept": 2, "abstain": 1, "reject": 0}[verdict.decision] if expect.good else ranks[verdict.decision]
-
-
-def _differences(pairs: Sequence[_RowPair]) -> Iterator[Difference]:
-    for row, *both in pairs:
-        before, now = map(summarize_decision, both)
-        if before != now:
-            was, is_now = (_verdict_rank(row.expect, verdict) for verdict in both)
-            better = None if was == is_now else is_now > was
-            yield Difference(row.traits.id, row.expect.group, before, now, better, row.verdict.concern)
-
-
-def _moved(pairs: Sequence[_RowPair]) -> Iterator[MovedScore]:
-    for row, before, now in pairs:
-        if summarize_decision(before) == summarize_decision(now) and before.score != now.score:
-            better = None if row.expect.good is None else (now.score > before.score) is row.expect.good
-            yield MovedScore(row.traits.id, row.expect.group, before.score, now.score, better)
-
-
-def _signals(pairs: Sequence[_RowPair]) -> dict[str, SignalSwing]:
-    counts: Counter[tuple[str, bool, bool]] = Counter()
-    for row, before, now in pairs:
-        counts.update((name, True, is_clean(row)) for name in now.signals - before.signals)
-        counts.update((name, False, is_clean(row)) for name in before.signals - now.signals)
-    return {
-        name: SignalSwing(*(counts[name, is_new, clean] for clean in (True, False) for is_new in (True, False)))
-        for name in sorted({name for name, _, _ in counts})
-    }
 
 
 @dataclass(frozen=True)

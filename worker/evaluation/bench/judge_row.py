@@ -64,7 +64,16 @@ def request_of(dossier: Dossier, clock: Clock) -> JudgeRequest:
 
 def _traits(row: str, file: str, dossier: Dossier, verdict: Accept | Reject | Abstain, ms: float) -> RowTraits:
     """Raises DiffError."""
-    change, places, pointers = CodeChange(dossier), Places(dossier), tuple(_pointers(verdict))
+    change, places = CodeChange(dossier), Places(dossier)
+    pointers = (  # every location that the verdict names, its findings' included
+        *verdict.evidence,
+        *(pointer for criterion in verdict.criteria for pointer in criterion.evidence),
+        *(
+            EvidencePointer(path=finding.path, line=finding.line, end_line=finding.end_line, side=finding.side)
+            for finding in verdict.findings
+            if finding.path is not None
+        ),
+    )
     lines: Counter[str] = Counter()
     for changed in change.files:
         language = changed.language.value if changed.language is not None else ""
@@ -82,15 +91,6 @@ def _traits(row: str, file: str, dossier: Dossier, verdict: Accept | Reject | Ab
         pointers=len(pointers),
         pointers_wrong=tuple(pointer.location for pointer in pointers if not _is_true(pointer, places)),
     )
-
-
-def _pointers(verdict: Accept | Reject | Abstain) -> Iterator[EvidencePointer]:
-    """Every location that the verdict names, its findings' included."""
-    yield from verdict.evidence
-    yield from (pointer for criterion in verdict.criteria for pointer in criterion.evidence)
-    for finding in verdict.findings:
-        if finding.path is not None:
-            yield EvidencePointer(path=finding.path, line=finding.line, end_line=finding.end_line, side=finding.side)
 
 
 def _is_true(pointer: EvidencePointer, places: Places) -> bool:

@@ -247,18 +247,13 @@ def _row_error(raw: RawRow, field: str, problem: str) -> InputError:
 def read_outcomes(rows: Sequence[RowSummary], folder: Path) -> tuple[RowOutcome, ...]:
     """A finished run and what its rows expected. Raises InputError where the two do not fit together."""
     verdicts, traits = read_json_lines(folder / VERDICTS_FILE), read_json_lines(folder / TRAITS_FILE)
+    outcomes = list[RowOutcome]()
     try:
-        return tuple(
-            _outcome(row, cast("dict[str, object]", judged), measured)
-            for row, (_, judged), (_, measured) in zip(rows, verdicts, traits, strict=True)
-        )
+        for row, (_, judged), (_, measured) in zip(rows, verdicts, traits, strict=True):
+            line, measures = cast("dict[str, object]", judged), RowTraits.model_validate(measured, strict=False)
+            if not row.id == measures.id == line["id"]:
+                raise ValueError(f"where {row.id} is expected, {measures.id} stands")  # noqa: TRY301 - named with the folder
+            outcomes.append(RowOutcome(row.expect, measures, VERDICT_ADAPTER.validate_python(line["verdict"])))
     except ValueError as error:
         raise InputError(f"{folder} does not fit these files: {error}. Give another --out, or delete it.") from error
-
-
-def _outcome(row: RowSummary, judged: dict[str, object], measured: object) -> RowOutcome:
-    traits = RowTraits.model_validate(measured, strict=False)
-    if not row.id == traits.id == judged["id"]:
-        msg = f"where {row.id} is expected, {traits.id} stands"
-        raise ValueError(msg)
-    return RowOutcome(row.expect, traits, VERDICT_ADAPTER.validate_python(judged["verdict"]))
+    return tuple(outcomes)

@@ -46,23 +46,23 @@ class RunPlan(Frozen):
 
 def make_plan(files: Sequence[Path], bench: JudgeContext, tier: str) -> RunPlan:
     """What this run would depend on. Raises InputError for a file that can't be read."""
+    root = Path(__file__).parent.parent.parent
+    folders = (
+        "dossier",
+        "signals",
+        "judge",
+        "domain",
+    )  # the judge's own source: a changed rule makes another run of it
+    sources = sorted(path for folder in folders for path in (root / folder).rglob("*.py"))
     return RunPlan(
         tier=tier,
         rubric=_hash(bench.rubric.model_dump_json().encode()),
         prompt=bench.prompt.version,
         judges=bench.judges,
         assay=version("assay"),
-        code=_hash(_source_code()),
+        code=_hash(b"".join(path.read_bytes() for path in [*sources, root / "evaluation/bench/judge_row.py"])),
         files=tuple((path.name, _hash_file(path)) for path in files),
     )
-
-
-def _source_code() -> bytes:
-    """The judge's own source: a changed rule makes another run of it."""
-    root = Path(__file__).parent.parent.parent
-    folders = ("dossier", "signals", "judge", "domain")
-    sources = sorted(path for folder in folders for path in (root / folder).rglob("*.py"))
-    return b"".join(path.read_bytes() for path in [*sources, root / "evaluation/bench/judge_row.py"])
 
 
 def _hash(raw: bytes) -> str:

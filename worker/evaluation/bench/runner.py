@@ -16,7 +16,7 @@ from worker.clock import SystemClock
 from worker.domain.ids import RepositoryId
 from worker.domain.judge_request import LOCAL_INSTALLATION
 from worker.domain.verdict.events import EvalTrigger, started_event, terminal_event
-from worker.domain.verdict.verdict import VERDICT_ADAPTER, Abstain, AbstainReason, Accept, Reject
+from worker.domain.verdict.verdict import VERDICT_ADAPTER, Abstain, AbstainReason
 from worker.errors import AssayError
 from worker.evaluation.bench.judge_row import judge_row
 from worker.evaluation.bench.rows import RawRow, RowOutcome, read_lines, read_row
@@ -112,19 +112,16 @@ def record_run(outcomes: Iterable[RowOutcome], stream: EventPublisher) -> int:
     """Publish each row's verdict as an evaluation of its own trigger, once; how many were new."""
     new = 0
     for outcome in outcomes:
-        verdict = _with_unique_subject(outcome)
+        # The verdict on a subject that no other row has, the same in each run: rows may share a commit, and ids are free text
+        named = hashlib.sha256(f"{outcome.traits.file}\n{outcome.traits.id}".encode()).digest()
+        fields = {
+            "repository_id": NO_REPOSITORY,
+            "number": int.from_bytes(named[:NUMBER_BYTES]),
+            "installation_id": LOCAL_INSTALLATION,
+        }
+        subject = outcome.verdict.subject.model_copy(update=fields)
+        verdict = outcome.verdict.model_copy(update={"subject": subject})
         begun = evaluation_started(verdict, EventPublishing(EvalTrigger.BENCHMARK))
         events = started_event(begun), terminal_event(verdict, EvalTrigger.BENCHMARK)
         new += stream.publish(LOCAL_INSTALLATION, f"bench:{verdict.eval_id}", *events)
     return new
-
-
-def _with_unique_subject(outcome: RowOutcome) -> Accept | Reject | Abstain:
-    """The verdict on a subject that no other row has, the same in each run: rows may share a commit, and ids are free text."""
-    named = hashlib.sha256(f"{outcome.traits.file}\n{outcome.traits.id}".encode()).digest()
-    fields = {
-        "repository_id": NO_REPOSITORY,
-        "number": int.from_bytes(named[:NUMBER_BYTES]),
-        "installation_id": LOCAL_INSTALLATION,
-    }
-    return outcome.verdict.model_copy(update={"subject": outcome.verdict.subject.model_copy(update=fields)})

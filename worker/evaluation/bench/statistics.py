@@ -170,10 +170,13 @@ def compute_report(outcomes: Rows) -> BenchReport:
     shown = sum(row.traits.pointers for row in outcomes)
     pointers_wrong = tuple((row.traits.id, pointer) for row in outcomes for pointer in row.traits.pointers_wrong)
     slowest = sorted((row.traits for row in outcomes), key=lambda traits: -traits.ms)[:MOST_SLOW]
+    states = [criterion.status for row in clean if _has_criteria(row) for criterion in row.verdict.criteria]
+    scores = [row.verdict.signals.get("evaluate_score") for row in outcomes]
+    composed = [float(score) for score in scores if isinstance(score, int | float)]
     return BenchReport(
         rows=len(outcomes),
         criteria=share_of(outcomes, _has_criteria),
-        unmet=_unmet(clean),
+        unmet=Share(sum(state in UNMET for state in states), len(states)),
         decided=decision_shares(strong),
         false_rejects=false_reject_shares(clean),
         recalls=defect_recalls(defects),
@@ -194,7 +197,7 @@ def compute_report(outcomes: Rows) -> BenchReport:
         ms=median([row.traits.ms for row in outcomes]),
         slowest=tuple(SlowRow(traits.id, traits.ms, traits.lines, traits.bytes) for traits in slowest),
         cost_usd=total_cost(outcomes),
-        evaluated=_evaluated(outcomes),
+        evaluated=(len(composed), sum(composed) / len(composed)) if composed else None,
         wrong=tuple(_wrong(strong)),
     )
 
@@ -403,21 +406,10 @@ def rank_pairs(strong: Rows) -> dict[str, PairRanking]:
     return count_by(paired, _category, rank)
 
 
-def _unmet(clean: Rows) -> Share:
-    states = [criterion.status for row in clean if _has_criteria(row) for criterion in row.verdict.criteria]
-    return Share(sum(state in UNMET for state in states), len(states))
-
-
 def total_cost(outcomes: Rows) -> Decimal | None:
     """What the models cost; None where the price of one reply is not known."""
     costs = [row.verdict.judge_cost_usd for row in outcomes]
     return None if None in costs else sum((cost for cost in costs if cost is not None), Decimal(0))
-
-
-def _evaluated(outcomes: Rows) -> tuple[int, float] | None:
-    scores = [row.verdict.signals.get("evaluate_score") for row in outcomes]
-    numbers = [float(score) for score in scores if isinstance(score, int | float)]
-    return (len(numbers), sum(numbers) / len(numbers)) if numbers else None
 
 
 def _wrong(strong: Rows) -> Iterator[WrongRow]:
