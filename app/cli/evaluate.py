@@ -24,8 +24,7 @@ from worker.domain.verdict.events import FailureMode
 from worker.domain.verdict.verdict import SubjectKind
 from worker.domain.window import Window, WindowError, parse_moment_ms, parse_window
 from worker.errors import InputError
-from worker.evaluation.engine import HaltedError
-from worker.evaluation.forecast import Forecast
+from worker.evaluation.engine import Forecast, HaltedError
 from worker.evaluation.recorded_verdicts import RecordedVerdict, RecordStore, RejudgeSelection, Surveyor
 from worker.evaluation.rejudge import (
     RejudgeRun,

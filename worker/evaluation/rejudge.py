@@ -8,7 +8,7 @@ is on record however a run stops, and the same run resumes from there.
 import logging
 import time
 from collections.abc import Callable, Generator, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from enum import StrEnum
@@ -45,8 +45,7 @@ from worker.domain.verdict.outcomes import CiCheckRubric
 from worker.domain.verdict.rubric import VersionedRubric
 from worker.domain.verdict.verdict import JudgeKind, Subject, SubjectKind
 from worker.errors import InputError, LeaseLost
-from worker.evaluation.engine import Halt, WorkerOpener, run_tasks
-from worker.evaluation.forecast import CostMeter, Forecast, forecast_cost, with_meter
+from worker.evaluation.engine import CostMeter, Forecast, Halt, WorkerOpener, forecast_cost, run_tasks, with_meter
 from worker.evaluation.recorded_verdicts import UNFINISHED_REASONS, RecordedVerdict, RecordStore, Surveyor
 from worker.evaluation.rescore import Rescoring, find_entry, load_scoring_rubric
 from worker.judge.context import JudgeContext
@@ -197,10 +196,8 @@ class Rejudger:
 
     def _rescore(self, order: RejudgeOrder, parent: LedgerEntry, entries: Sequence[LedgerEntry]) -> OrderResult | None:
         """None: what the verdict is derived from is gone. Raises LeaseLost."""
-        rubric, rejudged = (
-            load_scoring_rubric(order.kind, self.terms.rubric),
-            find_answers(entries, self.terms.judgings),
-        )
+        rubric = load_scoring_rubric(order.kind, self.terms.rubric)
+        rejudged = find_answers(entries, self.terms.judgings)
         rescoring = Rescoring(parent, entries, rejudged, self.terms.law, SystemClock().now())
         if isinstance(rubric, CiCheckRubric):
             submission = rescoring.submission()
@@ -265,8 +262,20 @@ class Rejudger:
         if parent is None and not self.store.ledger.entries(order.pull):
             return
         terms = self.terms
+        _, _, head, *_ = [*order.subject_id.split("/"), "", ""]
         try:
-            subject = parent.verdict.subject if parent else _subject_of(order)
+            subject = (
+                parent.verdict.subject
+                if parent
+                else Subject(
+                    kind=order.kind,
+                    installation_id=order.pull.installation_id,
+                    repository_id=order.pull.repository_id,
+                    repository=UNKNOWN_REPOSITORY,
+                    number=order.pull.number,
+                    head_sha=UNKNOWN_SHA if order.kind is SubjectKind.PULL_REQUEST else head,
+                )
+            )
         except ValidationError:  # the event that named it was malformed
             LOG.error("an order names no head, so its failure is not published", extra={"eval_id": order.eval_id})  # noqa: TRY400 - no bug
             return
@@ -339,20 +348,6 @@ def _load_rubric(terms: RejudgeTerms, path: Path | None = None) -> VersionedRubr
     return load_rubric(path) if terms.weighs is None else load_scoring_rubric(terms.weighs, path)
 
 
-def _subject_of(order: RejudgeOrder) -> Subject:
-    """The subject of an entry that is gone: its numbers and its head. Raises pydantic's error for no head."""
-    _, _, head, *_ = [*order.subject_id.split("/"), "", ""]
-    is_whole = order.kind is SubjectKind.PULL_REQUEST
-    return Subject(
-        kind=order.kind,
-        installation_id=order.pull.installation_id,
-        repository_id=order.pull.repository_id,
-        repository=UNKNOWN_REPOSITORY,
-        number=order.pull.number,
-        head_sha=UNKNOWN_SHA if is_whole else head,
-    )
-
-
 def shadow_terms(settings: Settings, installation: InstallationId, clock: Clock) -> RejudgeTerms | None:
     """The terms of today's shadow evaluation, before its files are read; None without a candidate.
 
@@ -413,39 +408,35 @@ class RejudgeRun:
         """Have the workers of a server execute the orders; yields how many are, as their answers are read off the stream."""
         from worker.scheduling.queue import EvaluateQueue  # noqa: PLC0415 - loads RQ, which a run in this process does without
 
-        queue = EvaluateQueue.from_settings(self.settings)
         waiting = {order.eval_id: f"anew-{order.eval_id}-{self.terms.law}" for order in self.orders}
         done = 0
-        try:
-            for order in self.orders:
-                task = RejudgeTask(pull=order.pull, order=order, terms=self.terms)
-                queue.submit(waiting[order.eval_id], task.model_dump_json())
-            answered_at = time.monotonic()
-            while waiting and not self.terms.is_full(self.store):
-                for answer in surveyor.read_new():
-                    if answer.parent_eval_id is not None and waiting.pop(answer.parent_eval_id, None):
-                        answered_at = time.monotonic()
-                        done += 1
-                        yield done
-                if time.monotonic() - answered_at > IDLE_S:
-                    left = queue.unfinished(waiting.values()) if queue.workers() else ()
-                    queue.withdraw([name for name in waiting.values() if name not in left])
-                    waiting = {eval_id: name for eval_id, name in waiting.items() if name in left}
-                time.sleep(POLL_S)
-        finally:
-            queue.withdraw(waiting.values())
-            queue.close()
+        with closing(EvaluateQueue.from_settings(self.settings)) as queue:
+            try:
+                for order in self.orders:
+                    task = RejudgeTask(pull=order.pull, order=order, terms=self.terms)
+                    queue.submit(waiting[order.eval_id], task.model_dump_json())
+                answered_at = time.monotonic()
+                while waiting and not self.terms.is_full(self.store):
+                    for answer in surveyor.read_new():
+                        if answer.parent_eval_id is not None and waiting.pop(answer.parent_eval_id, None):
+                            answered_at = time.monotonic()
+                            done += 1
+                            yield done
+                    if time.monotonic() - answered_at > IDLE_S:
+                        left = queue.unfinished(waiting.values()) if queue.workers() else ()
+                        queue.withdraw([name for name in waiting.values() if name not in left])
+                        waiting = {eval_id: name for eval_id, name in waiting.items() if name in left}
+                    time.sleep(POLL_S)
+            finally:
+                queue.withdraw(waiting.values())
 
 
 def has_workers(settings: Settings) -> bool:
     """Whether a running server has workers for re-evaluations."""
     from worker.scheduling.queue import EvaluateQueue  # noqa: PLC0415 - loads RQ
 
-    queue = EvaluateQueue.from_settings(settings)
-    try:
+    with closing(EvaluateQueue.from_settings(settings)) as queue:
         return queue.workers() > 0
-    finally:
-        queue.close()
 
 
 def forecast_run(run: RejudgeRun, open_judge: OpenJudge, meter: CostMeter) -> Forecast:

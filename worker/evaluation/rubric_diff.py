@@ -6,7 +6,7 @@ No model is asked and nothing is recorded. A change without a dossier is counted
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple, cast
+from typing import Final, NamedTuple, Self, cast
 
 from worker.domain.ids import EvalId, InstallationId
 from worker.domain.verdict.events import EventKind, read_event
@@ -40,6 +40,13 @@ class RubricOpinion(NamedTuple):
     asks: bool
     places: tuple[str, ...] = ()
     concern: str = ""
+
+    @classmethod
+    def from_verdict(cls, verdict: Verdict, rubric: Rubric) -> Self:
+        sure = cast("float", verdict.signals.get("heuristic_confidence", verdict.confidence))
+        asks = verdict.abstain_reason is AbstainReason.UNPROVEN and sure < rubric.escalation_threshold
+        places = tuple(pointer.location for pointer in verdict.evidence)
+        return cls(summarize_decision(verdict), verdict.decision, verdict.score, asks, places, verdict.concern)
 
 
 class ComparedChange(NamedTuple):
@@ -184,15 +191,14 @@ class RubricDiff:
             self.survey.add_entry(installation, entry.at_ms, entry.kind, entry.raw)
             if entry.kind == OUTCOME_EVENT:  # what can't be read of other kinds is counted by the survey
                 try:
-                    self._note_outcome(installation, read_event(EventKind.OUTCOME.value, entry.raw).body)
+                    body = read_event(EventKind.OUTCOME.value, entry.raw).body
+                    subject, eval_id, outcome = body["subject_id"], body.get("eval_id"), body["outcome"]
                 except UNREADABLE_ERRORS:
+                    subject = eval_id = outcome = None
+                if isinstance(subject, str) and isinstance(eval_id, str | None) and isinstance(outcome, str):
+                    self._outcomes.setdefault((installation, subject, eval_id), []).append(outcome)
+                else:
                     self.survey.unread_count += 1
-
-    def _note_outcome(self, installation: InstallationId, body: Mapping[str, Any]) -> None:
-        subject, eval_id, outcome = body["subject_id"], body.get("eval_id"), body["outcome"]
-        if not (isinstance(subject, str) and isinstance(eval_id, str | None) and isinstance(outcome, str)):
-            raise ValueError("not an outcome of ours")  # noqa: TRY004 - what any malformed entry raises
-        self._outcomes.setdefault((installation, subject, eval_id), []).append(outcome)
 
     def rows(self) -> Iterator[ComparedChange]:
         """Each change whose verdict is not superseded, by both rubrics."""
@@ -218,16 +224,8 @@ class RubricDiff:
             pair = before, now
         if pair is None:
             return None
-        before, now = (_rubric_opinion(judged, rubric) for judged, rubric in zip(pair, self._rubrics, strict=True))
+        before, now = map(RubricOpinion.from_verdict, pair, self._rubrics)
         pull = f"{verdict.repository_id}/{verdict.number}"  # an outcome of a whole pull request names its last verdict
         outcomes = tuple(dict.fromkeys(self._outcomes.get((verdict.installation, pull, verdict.eval_id), [])))
         name = f"{parent.verdict.subject.repository}#{parent.verdict.subject.number}"
         return ComparedChange(name, verdict.eval_id, before, now, pair[0].judge_model, outcomes)
-
-
-def _rubric_opinion(verdict: Verdict, rubric: Rubric) -> RubricOpinion:
-    sure = cast("float", verdict.signals.get("heuristic_confidence", verdict.confidence))
-    is_open = verdict.abstain_reason is AbstainReason.UNPROVEN
-    asks = is_open and sure < rubric.escalation_threshold
-    places = tuple(pointer.location for pointer in verdict.evidence)
-    return RubricOpinion(summarize_decision(verdict), verdict.decision, verdict.score, asks, places, verdict.concern)

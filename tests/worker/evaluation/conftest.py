@@ -22,8 +22,8 @@ def redis_server() -> Iterator[Redis]:
 
 
 @pytest.fixture
-def here(redis_server: Redis) -> Settings:
-    return settings(redis_server.url, tier="heuristic")
+def here(redis_server: Redis, tmp_path: Path) -> Settings:
+    return settings(redis_server.url, tier="heuristic", data_dir=tmp_path)
 
 
 @pytest.fixture

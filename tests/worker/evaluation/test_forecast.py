@@ -12,7 +12,7 @@ from worker.adapters.anthropic.prices import prompt_bytes, worst_case
 from worker.domain.ports import Prompt
 from worker.errors import Unavailable
 from worker.evaluation.bench.runner import forecast_rows
-from worker.evaluation.forecast import SAMPLE, Forecast, forecast_text
+from worker.evaluation.engine import SAMPLE, Forecast, forecast_text
 from worker.judge.llm.model_judge import with_retry_length
 from worker.settings import ModelAccess, Settings
 from worker.wiring.judge import open_judge_context

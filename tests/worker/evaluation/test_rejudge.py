@@ -39,8 +39,7 @@ from worker.domain.verdict.events import FailureMode
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import ThrottledReason
 from worker.errors import InputError
-from worker.evaluation.engine import HaltedError
-from worker.evaluation.forecast import Forecast
+from worker.evaluation.engine import Forecast, HaltedError
 from worker.evaluation.recorded_verdicts import RecordedVerdict
 from worker.evaluation.rejudge import (
     OrderResult,

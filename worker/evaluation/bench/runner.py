@@ -21,8 +21,7 @@ from worker.errors import AssayError
 from worker.evaluation.bench.judge_row import judge_row
 from worker.evaluation.bench.rows import RawRow, RowOutcome, read_lines, read_row
 from worker.evaluation.bench.run_folder import RunFiles, open_run_files
-from worker.evaluation.engine import Halt, WorkerOpener, run_tasks
-from worker.evaluation.forecast import CostMeter, Forecast, forecast_cost, with_meter
+from worker.evaluation.engine import CostMeter, Forecast, Halt, WorkerOpener, forecast_cost, run_tasks, with_meter
 from worker.evaluation.recorded_verdicts import EventPublisher
 from worker.judge.context import JudgeContext
 from worker.scheduling.record import EventPublishing, evaluation_started
