@@ -9,9 +9,8 @@ import pytest
 
 from app.cli.parser import Exit
 from tests.app.cli.assay_command import assay, environment, run_command
-from tests.worker.adapters.redis.played import KEY, pull
+from tests.worker.adapters.redis.played import pull
 from tests.worker.adapters.redis.test_kept import entry, judging
-from tests.world.redis import Redis
 from worker.adapters.redis.store import Store
 from worker.domain.ids import EvalId, InstallationId
 from worker.domain.verdict.verdict import SubjectKind
@@ -21,16 +20,13 @@ PARENT, CHILD = EvalId("0190aaaa-bbbb-7ccc-8ddd-000000000000"), EvalId("0190aaaa
 
 
 @pytest.fixture(autouse=True)
-def recorded(store: Store, redis_server: Redis, monkeypatch: pytest.MonkeyPatch) -> None:
+def recorded(records: Store) -> None:
     """A verdict of which nothing is kept, and one on a CI check beside it."""
-    monkeypatch.setenv("REDIS_URL", redis_server.url)
-    monkeypatch.setenv("ASSAY_STORE_KEYS", KEY.get_secret_value())
-    store.client.call("FLUSHALL")
-    fence = judging(store).lease.fence
+    fence = judging(records).lease.fence
     parent = entry(PARENT, fence)
     subject = parent.verdict.subject.model_copy(update={"kind": SubjectKind.CI_CHECK})
-    store.ledger.append(pull(), parent)
-    store.ledger.append(pull(), entry(CHILD, fence, parent_eval_id=PARENT, subject=subject))
+    records.ledger.append(pull(), parent)
+    records.ledger.append(pull(), entry(CHILD, fence, parent_eval_id=PARENT, subject=subject))
 
 
 def said(*given: str) -> str:
@@ -87,28 +83,41 @@ def verdict_of(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
 
 
 @pytest.mark.slow
-def test_a_verdict_is_shown_stage_by_stage(state: Path, example: dict[str, Any]) -> None:
+def test_a_verdict_is_shown_stage_by_stage_and_to_programs_with_its_record(
+    state: Path, example: dict[str, Any]
+) -> None:
     done = run(state, "show", example["eval_id"])
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("Rejected: half finished at upload.py:")
     for said in ("validators   success", "route        code alone", "Redacted     nothing was sent to a model"):
         assert said in done.stdout
-
-
-@pytest.mark.slow
-def test_a_verdict_is_shown_to_programs_with_its_record(state: Path, example: dict[str, Any]) -> None:
     told = verdict_of(run(state, "show", example["eval_id"], "--json"))
     assert told["verdict"] == example
     assert [step["stage"] for step in told["audit"]["steps"]][-2:] == ["ruling", "verdict"]
     assert told["kept_until"]
 
 
+NOT_ON_RECORD = "0199aaaa-0000-7000-8000-000000000001"
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("command", ["show", "replay", "report"])
-def test_an_id_that_is_not_on_record_is_the_callers_to_change(state: Path, tmp_path: Path, command: str) -> None:
-    done = run(state, command, "0199aaaa-0000-7000-8000-000000000001", cwd=tmp_path)
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        (("show", NOT_ON_RECORD), "is on record here"),
+        (("replay", NOT_ON_RECORD), "is on record here"),
+        (("report", NOT_ON_RECORD), "is on record here"),
+        (("replay", "EVAL_ID", "--model", "claude-opus-5"), "ANTHROPIC_API_KEY is not set"),
+        (("report", "EVAL_ID", "--out", "/nowhere/report.json"), "assay: --out: /nowhere/report.json can't be"),
+        (("forget", "widgets"), 'assay: "widgets" is no repository.'),
+    ],
+)
+def test_a_wrong_call_is_the_callers_to_change(
+    state: Path, example: dict[str, Any], tmp_path: Path, command: tuple[str, ...], said: str
+) -> None:
+    done = run(state, *(part.replace("EVAL_ID", example["eval_id"]) for part in command), cwd=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
-    assert "is on record here" in done.stderr
+    assert said in done.stderr
     assert list(tmp_path.iterdir()) == []
 
 
@@ -142,12 +151,6 @@ def test_a_replay_with_another_rubric_is_a_new_entry_beside_the_old_one(
 
 
 @pytest.mark.slow
-def test_another_model_needs_a_key(state: Path, example: dict[str, Any]) -> None:
-    done = run(state, "replay", example["eval_id"], "--model", "claude-opus-5")
-    assert (done.returncode, "ANTHROPIC_API_KEY is not set" in done.stderr) == (2, True)
-
-
-@pytest.mark.slow
 def test_a_report_is_judged_as_its_dossier_was(state: Path, example: dict[str, Any], tmp_path: Path) -> None:
     done = run(state, "report", example["eval_id"], cwd=tmp_path)
     name = f"assay-report-{example['eval_id']}.json"
@@ -155,14 +158,8 @@ def test_a_report_is_judged_as_its_dossier_was(state: Path, example: dict[str, A
     again = verdict_of(run(tmp_path / "elsewhere", "judge", "--dossier", str(tmp_path / name), "--json"))
     same = ("decision", "category", "evidence", "criteria", "score", "fingerprint", "findings", "next_step")
     assert {one: again[one] for one in same} == {one: example[one] for one in same}
-
-
-@pytest.mark.slow
-def test_a_report_goes_where_it_is_told_to(state: Path, example: dict[str, Any], tmp_path: Path) -> None:
     printed = run(state, "report", example["eval_id"], "--out", "-")
     assert json.loads(printed.stdout)["dossier_version"] == 1
-    refused = run(state, "report", example["eval_id"], "--out", "/nowhere/report.json", cwd=tmp_path)
-    assert (refused.returncode, refused.stderr.startswith("assay: --out: /nowhere/report.json can't be")) == (2, True)
 
 
 @pytest.mark.slow
@@ -205,9 +202,3 @@ def test_a_repository_is_forgotten_once_it_was_said_twice(tmp_path: Path) -> Non
     assert run(tmp_path, "show", eval_id).returncode == 2
     again = run(tmp_path, "forget", EXAMPLE, "--yes")
     assert (again.returncode, "it was forgotten on" in again.stdout) == (0, True)
-
-
-@pytest.mark.slow
-def test_what_is_no_repository_is_the_callers_to_change(state: Path) -> None:
-    done = run(state, "forget", "widgets")
-    assert (done.returncode, done.stderr.startswith('assay: "widgets" is no repository.')) == (2, True)

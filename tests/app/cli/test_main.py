@@ -1,3 +1,5 @@
+"""The command line: its arguments, its exit codes, and progress where standard error is no terminal."""
+
 import argparse
 import contextlib
 import io
@@ -5,6 +7,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Callable
 from errno import EMFILE, ENOENT, ENOMEM, ENOSPC, EROFS
 from importlib import import_module
@@ -12,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from app.cli import terminal
 from app.cli.main import ErrorBoundary, main
 from app.cli.parser import COMMANDS, VERDICT_EXITS, CommandSpec, Exit, build_parser
 from tests.app.cli.assay_command import ASSAY, environment, refused
@@ -19,24 +23,9 @@ from tests.worker.publishing.texts.samples import abstained, accepted, rejected
 from worker.domain.verdict.verdict import AbstainReason
 from worker.errors import Forbidden, InputError, LeaseLost, SubjectGone, Unavailable
 
-HEAVY = (
-    "pydantic",
-    "litestar",
-    "uvicorn",
-    "githubkit",
-    "anthropic",
-    "redis",
-    "rq",
-    "structlog",
-    "yaml",
-    "worker.settings",
+HEAVY = frozenset(
+    ["pydantic", "litestar", "uvicorn", "githubkit", "anthropic", "redis", "rq", "structlog", "yaml", "worker.settings"]
 )
-
-
-def loaded_after(code: str) -> set[str]:
-    script = f"import sys\n{code}\nprint(*sys.modules)"
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    return set(done.stdout.split())
 
 
 def exit_code(*arguments: str) -> int:
@@ -47,17 +36,9 @@ def exit_code(*arguments: str) -> int:
 
 
 def test_the_arguments_alone_load_nothing_heavy() -> None:
-    loaded = loaded_after("import app.cli.main; app.cli.main.build_parser().format_help()")
-    assert not loaded & set(HEAVY)
-
-
-def test_help_names_every_command_and_exit_code(capsys: pytest.CaptureFixture[str]) -> None:
-    assert exit_code("--help") == 0
-    said = capsys.readouterr().out
-    for word in ("judge", "up", "serve", "work", "doctor", "0 accept", "1 reject", "3 abstain", "130 interrupted"):
-        assert word in said
-    assert exit_code("judge", "--help") == 0
-    assert "assay judge --example" in capsys.readouterr().out
+    script = "import sys, app.cli.main\napp.cli.main.build_parser().format_help()\nprint(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert not HEAVY & set(done.stdout.split())
 
 
 @pytest.mark.parametrize("command", [None, *(one.name for one in COMMANDS)])
@@ -203,14 +184,6 @@ def test_what_fails_before_the_command_begins_is_no_reject_either(error: str, tm
     assert (done.returncode, done.stderr) == (Exit.FAILED, f"assay: Assay itself failed ({error}).\n")
 
 
-@pytest.mark.parametrize(("arguments", "code"), [("nonsense", Exit.USAGE), ("--help", Exit.ACCEPT)])
-def test_arguments_keep_their_exit_code_where_nothing_can_be_written(
-    arguments: str, code: Exit, tmp_path: Path
-) -> None:
-    command = ["sh", "-c", f'exec "$0" {arguments} >/dev/full 2>&1', str(ASSAY)]
-    assert subprocess.run(command, env=environment(tmp_path), check=False).returncode == code
-
-
 class Interrupted:
     """Ctrl-C while a class is made: Python 3.11 makes a RuntimeError of it."""
 
@@ -288,13 +261,19 @@ def test_an_error_of_assays_own_is_never_a_reject_wherever_it_may_write(tmp_path
 
 
 @pytest.mark.parametrize(
-    ("redirection", "code", "words"), [(">&-", Exit.REJECT, ""), (">/dev/full", Exit.USAGE, "No space left")]
+    ("command", "code", "words"),
+    [
+        ("nonsense >/dev/full 2>&1", Exit.USAGE, ""),
+        ("--help >/dev/full 2>&1", Exit.ACCEPT, ""),
+        ("judge --example >&-", Exit.REJECT, ""),
+        ("judge --example >/dev/full", Exit.USAGE, "No space left"),
+    ],
 )
 def test_an_output_that_takes_nothing_is_no_failure_of_assays(
-    redirection: str, code: Exit, words: str, tmp_path: Path
+    command: str, code: Exit, words: str, tmp_path: Path
 ) -> None:
     done = subprocess.run(
-        ["sh", "-c", f'exec "$0" judge --example {redirection}', str(ASSAY)],
+        ["sh", "-c", f'exec "$0" {command}', str(ASSAY)],
         env=environment(tmp_path), capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == code, done.stderr
@@ -324,11 +303,6 @@ def test_a_reader_who_leaves_changes_no_exit_code(tmp_path: Path) -> None:
     process.stderr.close()
     assert process.wait() == Exit.USAGE
     assert said == b""
-
-
-def test_the_parsed_command_is_a_function_to_run() -> None:
-    assert isinstance(build_parser().parse_args(["up"]), argparse.Namespace)
-    assert build_parser().parse_args(["serve", "--end-with", "12"]).end_with == 12
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda one: one.name)
@@ -374,3 +348,24 @@ def help_of(whole: argparse.ArgumentParser, name: str) -> str:
     with pytest.raises(SystemExit), contextlib.redirect_stdout(io.StringIO()) as out:
         whole.parse_args([name, "--help"])
     return out.getvalue()
+
+
+def test_where_stderr_is_no_terminal_a_line_tells_how_far_it_is(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(terminal, "INTERVAL_S", 0.001)
+    was_told = threading.Event()
+
+    def words(seconds: float) -> str:
+        was_told.set()
+        return f"judging, {seconds:.0f} s"
+
+    with terminal.show_elapsed(words):
+        assert was_told.wait(10)
+    assert "assay: judging, 0 s\n" in capsys.readouterr().err
+
+
+def test_what_is_soon_done_prints_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    with terminal.show_count(3, "dossier") as tell:
+        tell(3)
+    assert capsys.readouterr().err == ""

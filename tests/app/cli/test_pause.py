@@ -9,7 +9,7 @@ import pytest
 
 from app.cli.parser import Exit
 from tests.app.cli.assay_command import run_command
-from tests.worker.adapters.redis.played import KEY, pull, wish
+from tests.worker.adapters.redis.played import pull, wish
 from tests.world.redis import Redis
 from worker.adapters.redis import keys
 from worker.adapters.redis.store import Store
@@ -21,13 +21,10 @@ HERE = (pull().installation_id, pull().repository_id)
 
 
 @pytest.fixture(autouse=True)
-def known(store: Store, redis_server: Redis, monkeypatch: pytest.MonkeyPatch) -> Store:
+def known(records: Store) -> Store:
     """acme/widgets was asked about once."""
-    monkeypatch.setenv("REDIS_URL", redis_server.url)
-    monkeypatch.setenv("ASSAY_STORE_KEYS", KEY.get_secret_value())
-    store.client.call("FLUSHALL")
-    store.pulls.request_judging(wish())
-    return store
+    records.pulls.request_judging(wish())
+    return records
 
 
 @pytest.mark.parametrize(
@@ -116,15 +113,12 @@ def test_the_doctor_shows_every_pause(known: Store) -> None:
 
 
 @pytest.fixture
-def west(store: Store, redis_server: Redis, monkeypatch: pytest.MonkeyPatch) -> Iterator[Redis]:
+def west(known: Store, monkeypatch: pytest.MonkeyPatch) -> Iterator[Redis]:
+    assert known
     server = Redis.started()
-    monkeypatch.setenv("REDIS_URL", redis_server.url)
     monkeypatch.setenv("ASSAY_CELLS", f"west={server.url}")
-    monkeypatch.setenv("ASSAY_STORE_KEYS", KEY.get_secret_value())
     monkeypatch.setenv("ASSAY_REDIS_TIMEOUT", "2")
     monkeypatch.setenv("ASSAY_TICK", "0.05")
-    store.client.call("FLUSHALL")
-    store.pulls.request_judging(wish())
     yield server
     server.end()
 

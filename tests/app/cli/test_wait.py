@@ -32,22 +32,20 @@ print("loaded", *sys.modules)
 
 
 @pytest.fixture
-def judged(redis_server: Redis, door: ServedDoor, store: Store, monkeypatch: pytest.MonkeyPatch) -> Store:
+def judged(door: ServedDoor, records: Store) -> Store:
     """One head was rejected; the environment leads to the records."""
     assert door
-    taken = judging(store)
-    store.ledger.append(pull(), entry("0190aaaa-bbbb-7ccc-8ddd-eeeeffff0000", taken.lease.fence))
-    store.pulls.finish(taken.lease, Finish.JUDGED)
-    monkeypatch.setenv("REDIS_URL", redis_server.url)
-    monkeypatch.setenv("ASSAY_STORE_KEYS", KEY.get_secret_value())
-    return store
+    taken = judging(records)
+    records.ledger.append(pull(), entry("0190aaaa-bbbb-7ccc-8ddd-eeeeffff0000", taken.lease.fence))
+    records.pulls.finish(taken.lease, Finish.JUDGED)
+    return records
 
 
 wait = partial(run_command, "wait")
 
 
-def test_the_records_here_are_asked_without_a_server(judged: Store) -> None:
-    assert judged
+@pytest.mark.usefixtures("judged")
+def test_the_records_here_are_asked_without_a_server() -> None:
     code, text = wait(f"acme/widgets@{HEAD}")
     assert (code, text.splitlines()[0]) == (Exit.REJECT, f"acme/widgets@{HEAD[:12]} (#1): rejected, half finished")
 
@@ -78,15 +76,12 @@ def test_what_a_maintainer_overrode_asks_nothing_of_who_waits(judged: Store) -> 
     assert (told["state"], told["overridden_by"], told["verdict"]["decision"]) == ("done", "alice", "reject")
 
 
-def test_when_the_time_is_up_it_is_still_pending(judged: Store) -> None:
+def test_what_is_pending_is_said_before_the_wait_and_when_the_time_is_up(
+    judged: Store, capsys: pytest.CaptureFixture[str]
+) -> None:
     judged.pulls.request_judging(wish(head_sha=NEWER))
     code, text = wait(f"acme/widgets@{NEWER}", "--timeout", "0.1")
     assert (code, "not judged yet" in text) == (Exit.ABSTAIN, True)
-
-
-def test_what_is_known_is_said_before_the_wait(judged: Store, capsys: pytest.CaptureFixture[str]) -> None:
-    judged.pulls.request_judging(wish(head_sha=NEWER))
-    wait(f"acme/widgets@{NEWER}", "--timeout", "0.1")
     assert f"acme/widgets@{NEWER[:12]} (#1): not judged yet" in capsys.readouterr().err
     wait(f"acme/widgets@{HEAD}", "--timeout", "0.1")
     assert capsys.readouterr().err == "", "what is decided is the answer"
@@ -105,8 +100,8 @@ def test_a_server_is_asked_with_its_token(judged: Store, door: ServedDoor, monke
     assert wait(f"acme/widgets@{HEAD}")[0] == Exit.REJECT
 
 
-def test_a_server_that_is_away_is_said_when_the_time_is_up(judged: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert judged
+@pytest.mark.usefixtures("judged")
+def test_a_server_that_is_away_is_said_when_the_time_is_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(commands_wait, "POLL_PAUSE_S", 0.05)
     monkeypatch.setenv("ASSAY_SERVER", "http://127.0.0.1:9")
     monkeypatch.setenv("ASSAY_TOKEN", "any")
@@ -115,8 +110,7 @@ def test_a_server_that_is_away_is_said_when_the_time_is_up(judged: Store, monkey
 
 
 @pytest.mark.parametrize("given", ["acme/widgets", "acme/widgets@abc", "widgets@" + HEAD, f"acme/widgets@{HEAD}x"])
-def test_a_commit_has_a_repository_and_forty_characters(judged: Store, given: str) -> None:
-    assert judged
+def test_a_commit_has_a_repository_and_forty_characters(given: str) -> None:
     with pytest.raises(InputError, match="expected OWNER/REPO@SHA"):
         wait(given)
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from app.cli.parser import Exit
+from tests.app.cli.assay_command import run_command
 from tests.worker.evaluation.bench.made import DONE, STUB
 from tests.worker.evaluation.recorded import (
     ASKED,
@@ -33,6 +34,7 @@ from worker.domain.verdict.events import Event, EventKind
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.outcomes import Outcome, OutcomeKind, outcome_event
 from worker.domain.verdict.verdict import AbstainReason, ThrottledReason, Verdict
+from worker.errors import InputError
 from worker.evaluation.recorded_verdicts import UNFINISHED_REASONS
 from worker.evaluation.rejudge import OrderResult
 from worker.evaluation.rubric_diff import (
@@ -306,3 +308,13 @@ def test_outcomes_are_counted_by_strength_for_each_that_decided() -> None:
         ("implicit", (0, 1), (1, 1)),
         ("explicit", (0, 0), (0, 0)),
     ]
+
+
+def test_a_signal_is_explained_by_its_name() -> None:
+    code, text = run_command("explain", "conflict_marker")
+    assert code == Exit.ACCEPT
+    assert text.startswith(
+        "conflict_marker: fact, half_finished, looks at anything\n\nWhat it does\n  A merge conflict"
+    )
+    with pytest.raises(InputError, match='"conflict" is no signal'):
+        run_command("explain", "conflict")
