@@ -19,7 +19,7 @@ from worker.domain.dossier import Dossier
 from worker.domain.ids import EvalId, InstallationId
 from worker.domain.judge_request import PullRef
 from worker.domain.pattern import pattern
-from worker.domain.verdict.audit import AuditRecord, RecordedRedaction, Replay, dump_audit
+from worker.domain.verdict.audit import AuditRecord, RecordedRedaction, dump_audit
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.dossier.parser_sandbox import sandboxed_parsing
 from worker.errors import InputError
@@ -52,34 +52,27 @@ OTHER_KINDS: Final = ("ledger", "decisions", "answered", "checks", "spent", "kep
 
 def show(arguments: argparse.Namespace) -> CommandResult:
     """Show all that is on record of one verdict."""
-    with open_store(load_settings()) as store:
-        record = _load_record(store, EvalId(arguments.eval_id))
-    text = _record_json(record) if arguments.json else verdict_record(record, terminal_page())
-    return CommandResult(Exit.ACCEPT, text)
-
-
-def _load_record(store: Store, eval_id: EvalId) -> VerdictRecord:
     from worker.judge.replay import verdict_without_secrets, without_secrets
 
-    entry, audit = _entry(store, eval_id), store.archive.audit(eval_id)
-    left = store.archive.time_left(eval_id)
+    eval_id = EvalId(arguments.eval_id)
+    with open_store(load_settings()) as store:
+        verdict, audit = _entry(store, eval_id).verdict, store.archive.audit(eval_id)
+        left = store.archive.time_left(eval_id)
+        of = verdict.subject
+        pull = PullRef(installation_id=of.installation_id, repository_id=of.repository_id, number=of.number)
+        decisions = store.decisions.find_decisions(pull, of.head_sha)
     until = None if left is None else SystemClock().now() + left
-    subject = entry.verdict.subject
-    pull = PullRef(installation_id=subject.installation_id, repository_id=subject.repository_id, number=subject.number)
-    decisions = store.decisions.find_decisions(pull, subject.head_sha)
-    return VerdictRecord(
-        verdict_without_secrets(entry.verdict), without_secrets(audit) if audit else None, until, decisions
-    )
-
-
-def _record_json(record: VerdictRecord) -> str:
+    verdict, audit = verdict_without_secrets(verdict), without_secrets(audit) if audit else None
+    if not arguments.json:
+        record = VerdictRecord(verdict, audit, until, decisions)
+        return CommandResult(Exit.ACCEPT, verdict_record(record, terminal_page()))
     fields = {
-        "verdict": record.verdict.model_dump(mode="json"),
-        "audit": dump_audit(record.audit) if record.audit else None,
-        "kept_until": record.kept_until.isoformat(timespec="seconds") if record.kept_until else None,
-        "said": dump_decisions(record.decisions),
+        "verdict": verdict.model_dump(mode="json"),
+        "audit": dump_audit(audit) if audit else None,
+        "kept_until": until.isoformat(timespec="seconds") if until else None,
+        "said": dump_decisions(decisions),
     }
-    return f"{json.dumps(fields, indent=2)}\n"
+    return CommandResult(Exit.ACCEPT, f"{json.dumps(fields, indent=2)}\n")
 
 
 def _entry(store: Store, eval_id: EvalId) -> LedgerEntry:
@@ -99,26 +92,20 @@ def replay(arguments: argparse.Namespace) -> CommandResult:
     from worker.judge.replay import replay as replay_recorded
     from worker.judge.rubric import load_prompt, load_rubric
 
+    eval_id = EvalId(arguments.eval_id)
     with open_store(load_settings()) as store:
-        entry, dossier, audit = _load_judged(store, _origin_id(store, EvalId(arguments.eval_id)))
+        while (origin := _entry(store, eval_id).verdict.carried_from) is not None:
+            print(f"assay: {eval_id} was carried over from {origin}, which is replayed.", file=sys.stderr)
+            eval_id = origin
+        entry, dossier, audit = _load_judged(store, eval_id)
     if "opinion_of" in entry.verdict.signals:
         raise InputError(f"{entry.eval_id} is one opinion of several. Replay {entry.verdict.parent_eval_id}.")
     if audit is None:
         raise InputError(f"How {entry.eval_id} came about is not on record. To judge it anew: --ask.")
     result = replay_recorded(entry.verdict, audit, dossier, load_rubric(), load_prompt())
     code = Exit.FAILED if result.differing else Exit.ACCEPT
-    return CommandResult(code, _replay_json(result) if arguments.json else replay_report(result, terminal_page()))
-
-
-def _origin_id(store: Store, eval_id: EvalId) -> EvalId:
-    """The verdict that was judged, from which this one was carried over, perhaps repeatedly."""
-    while (origin := _entry(store, eval_id).verdict.carried_from) is not None:
-        print(f"assay: {eval_id} was carried over from {origin}, which is replayed.", file=sys.stderr)
-        eval_id = origin
-    return eval_id
-
-
-def _replay_json(result: Replay) -> str:
+    if not arguments.json:
+        return CommandResult(code, replay_report(result, terminal_page()))
     parted = result.first_difference and [
         step and {"stage": step.stage, "outcome": step.outcome, "reason": step.reason}
         for step in result.first_difference
@@ -130,7 +117,7 @@ def _replay_json(result: Replay) -> str:
         "parted": parted,
         "again": result.replayed.model_dump(mode="json"),
     }
-    return f"{json.dumps(fields, indent=2)}\n"
+    return CommandResult(code, f"{json.dumps(fields, indent=2)}\n")
 
 
 def _rejudge(arguments: argparse.Namespace) -> CommandResult:

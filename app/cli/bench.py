@@ -17,13 +17,13 @@ from app.cli.parser import CommandResult, Exit
 from app.cli.terminal import show_count
 from worker.dossier.parser_sandbox import sandboxed_parsing
 from worker.errors import InputError
-from worker.evaluation.bench.compare import Comparison, TierComparison, compare_runs, compare_tiers, read_earlier_run
+from worker.evaluation.bench.compare import compare_runs, compare_tiers, read_earlier_run
 from worker.evaluation.bench.plots import draw_plots
 from worker.evaluation.bench.report import report_json, report_page, report_summary
 from worker.evaluation.bench.rows import RowOutcome, RowSummary, read_outcomes, survey_rows
-from worker.evaluation.bench.run_folder import BUDGET_FILE, RunMoney, RunPlan, make_plan, prepare_folder
+from worker.evaluation.bench.run_folder import BUDGET_FILE, RunMoney, make_plan, prepare_folder
 from worker.evaluation.bench.runner import forecast_rows, run_bench
-from worker.evaluation.bench.statistics import BenchReport, compute_report
+from worker.evaluation.bench.statistics import compute_report
 from worker.evaluation.engine import HaltedError, TaskFailedError, forecast_text
 from worker.settings import Settings, load_settings
 from worker.wiring.rejudge import BenchOpener, prompt_meter
@@ -66,7 +66,10 @@ def bench(arguments: argparse.Namespace) -> CommandResult:
     beside = compare_tiers(zero, outcomes, money.spent_usd, money.limit_usd) if money else None
     if arguments.record:
         _record(settings, outcomes)
-    _write(folder, (report, plan, None if earlier is None else compare_runs(outcomes, earlier), beside))
+    compared = None if earlier is None else compare_runs(outcomes, earlier)
+    (folder / "report.json").write_text(report_json(report, plan, compared, beside), encoding="utf-8")
+    page = report_page(report, plan, draw_plots(report, folder), compared, beside)
+    (folder / "report.md").write_text(page, encoding="utf-8")
     return CommandResult(Exit.ACCEPT, report_summary(report, str(folder / "report.md")))
 
 
@@ -123,10 +126,3 @@ def _run(files: Sequence[Path], folder: Path, opening: BenchOpener, size: tuple[
     except TaskFailedError as error:
         print(f"The judge itself failed on {error}.", file=sys.stderr)
         raise
-
-
-def _write(folder: Path, parts: tuple[BenchReport, RunPlan, Comparison | None, TierComparison | None]) -> None:
-    report, plan, compared, beside = parts
-    (folder / "report.json").write_text(report_json(report, plan, compared, beside), encoding="utf-8")
-    plots = draw_plots(report, folder)
-    (folder / "report.md").write_text(report_page(report, plan, plots, compared, beside), encoding="utf-8")

@@ -68,7 +68,9 @@ def doctor(arguments: argparse.Namespace) -> CommandResult:
     folder = _data_dir(settings)
     has_store = settings.redis_url is not None or folder.health is Health.OK
     redis = _redis(settings) if has_store else ()
-    examined += [folder, *redis, *_app(settings), *_model(settings), *_shadow(settings), _token(settings)]
+    examined += [folder, *redis, *_app(settings), *_model(settings), *_shadow(settings)]
+    token = "set" if settings.github_token else "not set: `assay judge OWNER/REPO#N` reads public repositories only"
+    examined += [DoctorFinding("GITHUB_TOKEN", Health.OK, token)]
     examined += [_weekly_cost(settings, repository)] if repository is not None else []
     examined += _required_check(settings, arguments.repo) if arguments.repo is not None else []
     examined += _sarif_refusals(settings, arguments.repo) if arguments.repo is not None and has_store else []
@@ -266,8 +268,3 @@ def _sarif_refusals(settings: Settings, repository: str) -> Iterator[DoctorFindi
             DoctorFinding("SARIF", Health.WRONG, sarif_refusal_line(refusal))
             for refusal in store.scan_notes.refusals(repository)
         )
-
-
-def _token(settings: Settings) -> DoctorFinding:
-    message = "set" if settings.github_token else "not set: `assay judge OWNER/REPO#N` reads public repositories only"
-    return DoctorFinding("GITHUB_TOKEN", Health.OK, message)

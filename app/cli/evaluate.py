@@ -22,7 +22,7 @@ from app.cli.terminal import show_count, terminal_page
 from worker.clock import SystemClock
 from worker.domain.verdict.events import FailureMode
 from worker.domain.verdict.verdict import SubjectKind
-from worker.domain.window import Window, WindowError, parse_moment_ms, parse_window
+from worker.domain.window import WindowError, parse_moment_ms, parse_window
 from worker.errors import InputError
 from worker.evaluation.engine import Forecast, HaltedError
 from worker.evaluation.recorded_verdicts import RecordedVerdict, RecordStore, RejudgeSelection, Surveyor
@@ -63,15 +63,27 @@ def evaluate(arguments: argparse.Namespace) -> CommandResult:
     with open_store(settings) as store:
         settings = with_store_url(settings, store)
         now = SystemClock().now()
-        span, terms = _span(arguments, now), _terms(arguments, settings, store)
-        surveyor = Surveyor(store, _selection(arguments, span, terms.law, store))
+        try:
+            span = parse_window(arguments.since, arguments.until, now)
+        except WindowError as error:
+            raise InputError(str(error)) from error
+        terms, numbers = _terms(arguments, settings, store), None
+        if arguments.repository:
+            owned = store.records().find_holdings(arguments.repository).owned
+            numbers = frozenset((int(owner.installation), int(owner.repository)) for owner in owned)
+        surveyor = Surveyor(store, RejudgeSelection(SubjectKind(arguments.subject), span, terms.law, numbers))
         list(surveyor.read_new())
         orders = [make_order(verdict) for verdict in surveyor.survey.unanswered]
         run = RejudgeRun(settings, store, terms, orders)
         if arguments.dry_run:
             return _show_forecast(arguments, run, store, len(surveyor.survey.standing))
         stopped = _judge_all(run, surveyor, arguments.jobs) if run.orders else ""
-        return _show_result(arguments, run, surveyor, stopped)
+        summary = _summarize(run, surveyor, stopped)
+        is_whole = not (summary.failed or summary.capped or summary.left or summary.stopped)
+        if is_whole and run.terms.book:
+            run.store.run_budget(run.terms.book, run.terms.limit_usd).close()
+    code = Exit.ACCEPT if is_whole else Exit.USAGE
+    return CommandResult(code, _json(summary) if arguments.json else summary_text(summary, terminal_page()))
 
 
 def _check(arguments: argparse.Namespace, settings: Settings) -> None:
@@ -136,21 +148,6 @@ def run_budget_name(arguments: argparse.Namespace, law: str) -> str:
     return f"run:{sha256(options.encode()).hexdigest()}"
 
 
-def _span(arguments: argparse.Namespace, now: datetime) -> Window:
-    try:
-        return parse_window(arguments.since, arguments.until, now)
-    except WindowError as error:
-        raise InputError(str(error)) from error
-
-
-def _selection(arguments: argparse.Namespace, span: Window, law: str, store: Store) -> RejudgeSelection:
-    numbers = None
-    if arguments.repository:
-        owned = store.records().find_holdings(arguments.repository).owned
-        numbers = frozenset((int(owner.installation), int(owner.repository)) for owner in owned)
-    return RejudgeSelection(SubjectKind(arguments.subject), span, law, numbers)
-
-
 def _show_forecast(arguments: argparse.Namespace, run: RejudgeRun, store: Store, subjects: int) -> CommandResult:
     model = with_model(run.settings, run.terms.model).model
     has_model = model is not None and run.terms.tier != "heuristic" and bool(run.orders)
@@ -182,15 +179,6 @@ def _judge_all(run: RejudgeRun, surveyor: Surveyor, jobs: int | None) -> str:
             show(done)
     list(surveyor.read_new())
     return run.terms.limit_reached if run.terms.is_full(run.store) else ""
-
-
-def _show_result(arguments: argparse.Namespace, run: RejudgeRun, surveyor: Surveyor, stopped: str) -> CommandResult:
-    summary = _summarize(run, surveyor, stopped)
-    is_whole = not (summary.failed or summary.capped or summary.left or summary.stopped)
-    if is_whole and run.terms.book:
-        run.store.run_budget(run.terms.book, run.terms.limit_usd).close()
-    code = Exit.ACCEPT if is_whole else Exit.USAGE
-    return CommandResult(code, _json(summary) if arguments.json else summary_text(summary, terminal_page()))
 
 
 def _summarize(run: RejudgeRun, surveyor: Surveyor, stopped: str) -> RejudgeSummary:

@@ -83,15 +83,12 @@ def _make_pause(arguments: argparse.Namespace, repository: str | None) -> Judgin
         until = parse_end(arguments.until, now) if arguments.until else None
     except UntilError as error:
         raise InputError(f"--until: {error}") from error
-    by = one_line(arguments.by or _user())[:LONGEST_NAME]
-    return JudgingPause(by=by, at=now, until=until, reason=reason, repository=repository)
-
-
-def _user() -> str:
     try:
-        return pwd.getpwuid(os.getuid()).pw_name
+        user = pwd.getpwuid(os.getuid()).pw_name
     except KeyError:  # a container's user may have no name
-        return "the operator"
+        user = "the operator"
+    by = one_line(arguments.by or user)[:LONGEST_NAME]
+    return JudgingPause(by=by, at=now, until=until, reason=reason, repository=repository)
 
 
 def move(arguments: argparse.Namespace) -> CommandResult:

@@ -31,7 +31,7 @@ from worker.evaluation.texts.rejudge import differences_text, promotion_text, ru
 from worker.judge.rubric import load_prompt, load_rubric
 from worker.settings import load_settings
 from worker.signals.registry import REGISTERED_NAMES
-from worker.wiring.store import Store, is_version_reused, open_store
+from worker.wiring.store import is_version_reused, open_store
 
 SHIPPED_NAME: Final = "default"
 OUTCOME_STRENGTHS: Final = {kind.value: strength.value for kind, strength in STRENGTHS.items()}
@@ -61,11 +61,24 @@ def diff(arguments: argparse.Namespace) -> CommandResult:
         span = parse_window(arguments.since, arguments.until, SystemClock().now())
     except WindowError as error:
         raise InputError(str(error)) from error
-    names, prompts = _names(rubrics, arguments), None
+    names, prompts = [f"{rubric.id} {rubric.version}" for rubric in rubrics], None
     if arguments.prompt:
         prompts = load_prompt().version, load_prompt(Path(arguments.prompt)).version
+        names[1] += f" with {arguments.prompt}"
+    elif names[0] == names[1]:
+        names = [arguments.before, arguments.now]
     with sandboxed_parsing(), open_store(load_settings()) as store:
-        _check_versions(rubrics, arguments, store)
+        store.rubrics.refusal(load_rubric())  # the shipped rubric is the first to claim its version
+        for read, name in zip(rubrics, (arguments.before, arguments.now), strict=True):
+            if refusal := store.rubrics.check(
+                read, name
+            ):  # verdicts of another content would be attributed to this one
+                raise RubricRefused(refusal)
+        if is_version_reused(*rubrics):
+            problem = (
+                f'both say "{rubrics[1].id}" {rubrics[1].version}, and are not the same: raise the version of one.'
+            )
+            raise RubricRefused(f"{arguments.before} and {arguments.now} {problem}")
         record = RubricDiff(store, RejudgeSelection(SubjectKind.SUBMISSION, span, ""), rubrics, prompts)
         rows = list(record.rows())
     differences = RubricDifferences(
@@ -97,25 +110,6 @@ def promote(arguments: argparse.Namespace) -> CommandResult:
 
 def _rubric(name: str) -> Rubric:
     return load_rubric(None if name == SHIPPED_NAME else Path(name))
-
-
-def _check_versions(rubrics: tuple[Rubric, Rubric], arguments: argparse.Namespace, store: Store) -> None:
-    """Raises RubricRefused where a version is recorded with another content: its verdicts would be attributed to this one."""
-    store.rubrics.refusal(load_rubric())  # the shipped rubric is the first to claim its version
-    for read, name in zip(rubrics, (arguments.before, arguments.now), strict=True):
-        if refusal := store.rubrics.check(read, name):
-            raise RubricRefused(refusal)
-    if is_version_reused(*rubrics):
-        problem = f'both say "{rubrics[1].id}" {rubrics[1].version}, and are not the same: raise the version of one.'
-        raise RubricRefused(f"{arguments.before} and {arguments.now} {problem}")
-
-
-def _names(rubrics: tuple[Rubric, Rubric], arguments: argparse.Namespace) -> tuple[str, str]:
-    """Their ids and versions, or where these are equal, the arguments."""
-    before, now = (f"{rubric.id} {rubric.version}" for rubric in rubrics)
-    if arguments.prompt:
-        return before, f"{now} with {arguments.prompt}"
-    return (before, now) if before != now else (arguments.before, arguments.now)
 
 
 def _json(difference: RubricDifferences) -> str:

@@ -76,7 +76,11 @@ def _remote_source(server: ServerAccess, repository: str, sha: str) -> FetchStat
         except urllib.error.HTTPError as error:
             if error.code >= HTTPStatus.INTERNAL_SERVER_ERROR:
                 raise Unavailable("the server", f"answers {error.code}") from error
-            raise InputError(f"The server refuses ({error.code}): {_error_message(error)}") from error
+            try:
+                reason = str(json.load(error)["error"])
+            except (OSError, ValueError, KeyError, TypeError):
+                reason = error.reason
+            raise InputError(f"The server refuses ({error.code}): {reason}") from error
         except (OSError, ValueError) as error:
             raise Unavailable("the server", f"does not answer ({type(error).__name__})") from error
 
@@ -106,10 +110,3 @@ def _poll_until(ask: FetchStatus, seconds: float) -> dict[str, Any]:
                 continue
         # local records and a server that is away notify of nothing
         time.sleep(min(POLL_PAUSE_S, max(0.0, until - time.monotonic())))
-
-
-def _error_message(error: urllib.error.HTTPError) -> str:
-    try:
-        return str(json.load(error)["error"])
-    except (OSError, ValueError, KeyError, TypeError):
-        return error.reason
