@@ -542,7 +542,9 @@ def test_the_answer_to_a_wait_names_the_commit_and_a_verdict_without_secrets() -
 
 
 def test_the_answer_to_a_wait_without_a_verdict_shows_none() -> None:
-    newer = {"newer_head": "2" * 40, "others": (13,), "reason": "newer_commit"}
-    told = wait_answer(WaitStatus(WaitState.SUPERSEDED, "A newer commit.", 12, **newer), "acme/widgets", samples.HEAD)
+    status = WaitStatus(
+        WaitState.SUPERSEDED, "A newer commit.", 12, newer_head="2" * 40, others=(13,), reason="newer_commit"
+    )
+    told = wait_answer(status, "acme/widgets", samples.HEAD)
     assert (told["state"], told["reason"]) == ("superseded", "newer_commit")
     assert (told["verdict"], told["superseded_by"], told["other_pull_requests"]) == (None, "2" * 40, (13,))
