@@ -6,7 +6,6 @@ block, which only adds signals.
 
 import time
 from collections import Counter
-from collections.abc import Iterator
 from contextlib import suppress
 from typing import Final
 
