@@ -5,7 +5,6 @@ import os
 import signal
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import timedelta
 from decimal import Decimal
 from multiprocessing import active_children
 from pathlib import Path
@@ -16,7 +15,6 @@ from pydantic import SecretStr
 
 from tests.worker.evaluation.bench import made
 from tests.worker.evaluation.bench.made import GOOD, STUB, judged, row
-from tests.worker.evaluation.stats.told import NOON, at, counted, started
 from tests.worker.judge.making import ScriptedModel, accepted, bench
 from worker.domain.ids import InstallationId
 from worker.domain.verdict.events import Event
@@ -39,8 +37,6 @@ from worker.evaluation.bench.runner import (
     write_answers,
 )
 from worker.evaluation.engine import Halt, HaltedError, TaskFailedError
-from worker.evaluation.stats.answers import answer_query
-from worker.evaluation.stats.stats_query import StatsTopic, parse_query
 from worker.settings import ModelAccess, Settings
 from worker.wiring.rejudge import BenchOpener
 
@@ -244,22 +240,3 @@ def test_a_row_is_one_subject_in_every_run_and_no_other_rows() -> None:
     elsewhere = benchmarked(judged(accepted(), GOOD, "a", file="other.jsonl"), "e4")
     record_run([elsewhere], stream)
     assert stream.bodies[-1]["subject_id"] not in {first, other}
-
-
-def test_they_answer_for_themselves_and_average_into_nothing_else() -> None:
-    stream = Stream()
-    record_run((*RECORDED, benchmarked(judged(accepted(score=0.6), GOOD, "a"), "e3")), stream)
-    told = [(at(), event.kind.value.encode(), event.dump()) for events in stream.told.values() for event in events]
-
-    def said(topic: StatsTopic, **given: str) -> dict[str, Any]:
-        question = parse_query({"group_by": "none", **given}, topic, NOON + timedelta(hours=1))
-        with counted(*told, started("live")) as stream:
-            return answer_query(topic, question, [stream])
-
-    [row] = said(StatsTopic.QUALITY, subject="benchmark")["data"]
-    assert (row["verdict_count"], row["live"]["verdict_count"]) == (3, 0)
-    assert [one["verdict_count"] for one in said(StatsTopic.QUALITY, subject="all")["data"]] == [0]
-    assert [one["verdict_count"] for one in said(StatsTopic.COST)["data"]] == [0]
-    assert [one["verdict_count"] for one in said(StatsTopic.COST, subject="benchmark")["data"]] == [3]
-    assert said(StatsTopic.AGREEMENT)["data"] == said(StatsTopic.AGENTS)["data"] == []
-    assert said(StatsTopic.OVERRIDES)["signals"] == []

@@ -98,6 +98,7 @@ EXACT = completed("e1", confidence=0.7, score=0.9), completed("e2", number=4, co
 TWO_AGENTS = completed("e1"), completed("e2", number=4, author_agent="codex", judge_kind="hybrid")
 DISLIKED = completed(), outcome(NOT_HELPFUL, when=NOON + 5 * HOUR)
 SUBJECTS = completed("e1"), completed("e2", subject_kind="ci_check", parent_eval_id="e1", score=0.2)
+BENCHMARK = (rejected(subject_kind="benchmark", trigger="benchmark"),)
 VIEWS = (
     completed("e1"),
     completed("e2", **OPINION, score=0.2),
@@ -172,6 +173,10 @@ ROWS: dict[str, tuple[StatsTopic, str, Iterable[Told], *tuple[Look, ...]]] = {
     "submissions": (QUALITY, "", SUBJECTS, only("mean_score", 0.9)),
     "another subject": (QUALITY, "subject=ci_check", SUBJECTS, only("mean_score", 0.2)),
     "all subjects": (QUALITY, "subject=all", SUBJECTS, only("verdict_count", 2)),
+    "a bench is no subject": (QUALITY, "subject=all&group_by=none", BENCHMARK, only("verdict_count", 0)),
+    "a bench answers for itself": (QUALITY, "subject=benchmark", BENCHMARK, only("verdict_count live.verdict_count", 1, 0)),
+    "a bench costs what no judging does": (COST, "", BENCHMARK, each("verdict_count")),
+    "a bench is on no scorecard": (AGENTS, "", BENCHMARK, each("value")),
     "a failure is no verdict and costs": (
         QUALITY, "", [completed("e1"), failed("e2", number=4, judge_cost_usd="0.25")],
         only("verdict_count failed_count mean_score judge_cost_usd_total", 1, 1, 0.9, "0.25"),
@@ -265,6 +270,7 @@ ROWS: dict[str, tuple[StatsTopic, str, Iterable[Told], *tuple[Look, ...]]] = {
             completed("e5", subject_kind="pull_request"),
             completed("e6", subject_kind="ci_check", subject_id=f"7/3/{'a' * 40}/0123456789abcdef"),
             completed("e7", subject_kind="ci_check", subject_id=f"7/3/{'a' * 40}/fedcba9876543210"),
+            *(completed(name, subject_kind="benchmark", trigger="benchmark") for name in ("e8", "e9")),
         ],
         each("between"),
     ),
@@ -383,6 +389,7 @@ ROWS: dict[str, tuple[StatsTopic, str, Iterable[Told], *tuple[Look, ...]]] = {
         ),
         whole("outcomes", {"helpful": 1, "merged": 1, "not_helpful": 1, "override": 1}),
     ),
+    "a bench's reject is overridden by nobody": (OVERRIDES, "", BENCHMARK, each("value", of="signals")),
     "an accept that is not helpful overrides nothing": (
         OVERRIDES, "", [completed(), outcome(NOT_HELPFUL)], each("value", of="signals"),
     ),
