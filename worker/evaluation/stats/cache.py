@@ -30,7 +30,10 @@ from worker.evaluation.stats.ingest import SCHEMA, SCHEMA_VERSION, ingest_entrie
 T = TypeVar("T")
 LOG: Final = logging.getLogger(__name__)
 PORTION: Final = 5_000
-"""Entries that are counted in one transaction."""
+"""Entries that are read at a time, so that few are in memory."""
+
+PORTIONS_PER_COMMIT: Final = 8
+"""Entries of a stream touch the same pages again and again: each commit writes all that were touched since the last one."""
 
 MOST_ENTRIES: Final = 5_000
 """Entries that one question counts first, a fifth of a second's worth, as any token holder may ask."""
@@ -166,10 +169,14 @@ class FiguresCache:
                 last = ""
             _trim(db, extent)
             entries, counted = self._streams.read(installation, last), 0
-            while portion := list(islice(entries, min(PORTION, at_most - counted))):
-                ingest_entries(db, portion)
-                counted += len(portion)
-            return counted
+            while True:
+                with db:
+                    for _ in range(PORTIONS_PER_COMMIT):
+                        portion = list(islice(entries, min(PORTION, at_most - counted)))
+                        if not portion:
+                            return counted
+                        ingest_entries(db, portion)
+                        counted += len(portion)
 
     def _progress(
         self, installation: InstallationId, extent: StreamExtent | None, counted: int = 0

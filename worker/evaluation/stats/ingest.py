@@ -150,14 +150,13 @@ class VerdictRef(NamedTuple):
 
 
 def ingest_entries(db: sqlite3.Connection, entries: Sequence[StreamEntry]) -> None:
-    """Count these entries, the next ones of the stream, in one transaction."""
+    """Count these entries, the next ones of the stream. The caller commits."""
     parsed = [_parse_timed(entry) for entry in entries]
-    with db:
-        batch = _Batch(db, (entry for _, entry in parsed))
-        for entry_id, entry in parsed:
-            batch.add(entry_id, entry)
-        batch.write()
-        db.execute("UPDATE progress SET entry_id = ?, until_ms = ?", (entries[-1].id, parsed[-1][0].at_ms))
+    batch = _Batch(db, (entry for _, entry in parsed))
+    for entry_id, entry in parsed:
+        batch.add(entry_id, entry)
+    batch.write()
+    db.execute("UPDATE progress SET entry_id = ?, until_ms = ?", (entries[-1].id, parsed[-1][0].at_ms))
 
 
 def _parse_timed(entry: StreamEntry) -> tuple[EntryId, ParsedEntry]:
