@@ -3,11 +3,11 @@
 An invalid parameter is refused with its name, what is expected and its value; so is an unknown one.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Final, TypeVar
+from typing import Final
 
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import SubjectKind
@@ -15,7 +15,6 @@ from worker.domain.window import parse_moment_ms
 from worker.evaluation.stats.figures import EPOCH, LATEST, HourWindow, make_window
 from worker.evaluation.stats.stream_entries import SHARE_UNITS, VerdictView
 
-T = TypeVar("T")
 WEEK: Final = timedelta(days=7)
 DEFAULT_TOLERANCE: Final = 0.15
 """How far apart two scores of one subject may be to agree."""
@@ -73,11 +72,9 @@ class StatsQuery:
 
     @property
     def subjects(self) -> tuple[str, ...]:
-        return (
-            tuple(kind.value for kind in SubjectKind if kind not in EXCLUDED_SUBJECTS)
-            if self.subject == ALL_SUBJECTS
-            else (self.subject,)
-        )
+        if self.subject != ALL_SUBJECTS:
+            return (self.subject,)
+        return tuple(kind.value for kind in SubjectKind if kind not in EXCLUDED_SUBJECTS)
 
 
 PARAMETERS: Final = ("from", "to", "subject", "view", "group_by", "min_confidence", "include_eval", "agreement_window")
@@ -88,36 +85,27 @@ def parse_query(parameters: Mapping[str, str], topic: StatsTopic, now: datetime)
     for name in parameters:
         if name not in PARAMETERS:
             raise ParameterError(name, f"one of {', '.join(PARAMETERS)}", parameters[name])
-    until = _read_parameter(parameters, "to", now, lambda text: parse_moment("to", text, now))
-    since = _read_parameter(parameters, "from", max(until - WEEK, EPOCH), lambda text: parse_moment("from", text, now))
+    until = parse_moment("to", parameters["to"], now) if "to" in parameters else now
+    since = max(until - WEEK, EPOCH)
+    if "from" in parameters:
+        since = parse_moment("from", parameters["from"], now)
     if since >= until:
         raise ParameterError("from", f"a time before {until.isoformat()}", parameters.get("from", since.isoformat()))
     usual = ALL_SUBJECTS if topic in {StatsTopic.COST, StatsTopic.BACKLOG} else SubjectKind.SUBMISSION.value
     subjects = (*(kind.value for kind in SubjectKind), ALL_SUBJECTS)
     groups = (*(dimension.value for dimension in GroupDimension), NO_GROUP)
     group = _read_choice(parameters, "group_by", groups, GroupDimension.AUTHOR_AGENT.value)
+    views = tuple(view.value for view in VerdictView)
+    includes = _read_choice(parameters, "include_eval", ("true", "false", "1", "0"), "false")
     return StatsQuery(
         window=make_window(since, until),
         subject=_read_choice(parameters, "subject", subjects, usual),
-        view=VerdictView(
-            _read_choice(parameters, "view", tuple(view.value for view in VerdictView), VerdictView.VERDICTS.value)
-        ),
+        view=VerdictView(_read_choice(parameters, "view", views, VerdictView.VERDICTS.value)),
         group_by=None if group == NO_GROUP else GroupDimension(group),
-        min_confidence=_read_parameter(
-            parameters, "min_confidence", 0, lambda text: parse_share("min_confidence", text, 2)
-        ),
-        include_eval=_read_choice(parameters, "include_eval", ("true", "false", "1", "0"), "false") in {"true", "1"},
-        tolerance=_read_parameter(
-            parameters,
-            "agreement_window",
-            round(DEFAULT_TOLERANCE * SHARE_UNITS),
-            lambda text: parse_share("agreement_window", text),
-        ),
+        min_confidence=parse_share("min_confidence", parameters.get("min_confidence", "0"), 2),
+        include_eval=includes in {"true", "1"},
+        tolerance=parse_share("agreement_window", parameters.get("agreement_window", f"{DEFAULT_TOLERANCE}")),
     )
-
-
-def _read_parameter(parameters: Mapping[str, str], name: str, usual: T, read: Callable[[str], T]) -> T:
-    return read(parameters[name]) if name in parameters else usual
 
 
 def _read_choice(parameters: Mapping[str, str], name: str, choices: tuple[str, ...], usual: str) -> str:

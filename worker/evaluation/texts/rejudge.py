@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import Final
 
 from worker.domain.verdict.rubric import Rubric
-from worker.evaluation.rubric_diff import RubricDifferences, RubricOpinion
+from worker.evaluation.rubric_diff import RubricDifferences
 from worker.publishing.texts.markdown import one_line
 from worker.publishing.texts.terminal import TerminalPage, wrap_lines
 
@@ -92,7 +92,7 @@ def forecast_text(forecast: RejudgeForecast) -> str:
 
 def summary_text(summary: RejudgeSummary, page: TerminalPage) -> str:
     """The result of a run."""
-    return "\n".join(_summary_lines(summary, page)) + "\n"
+    return "".join(f"{line}\n" for line in _summary_lines(summary, page))
 
 
 def _summary_lines(summary: RejudgeSummary, page: TerminalPage) -> Iterator[str]:
@@ -167,12 +167,9 @@ def _difference_lines(differences: RubricDifferences, page: TerminalPage) -> Ite
                 yield from wrap_lines(one_line(side.concern), page, indent=6)
     yield f"{len(differences.asked)} where only one of them asks a model{':' if differences.asked else '.'}"
     for change in differences.asked:
-        yield f"  {one_line(change.name)}  {_model_asked(change.before)} -> {_model_asked(change.now)}  {change.eval_id}"
+        before, now = ("asked" if side.asks else "not asked" for side in (change.before, change.now))
+        yield f"  {one_line(change.name)}  {before} -> {now}  {change.eval_id}"
     yield f"{differences.moved} decided alike with another score."
     yield "Agreement with what people did:"
     for each in differences.agreement:
         yield f"  {each.strength}: {differences.before} {each.before.text}; {differences.now} {each.now.text}"
-
-
-def _model_asked(side: RubricOpinion) -> str:
-    return "asked" if side.asks else "not asked"

@@ -76,12 +76,13 @@ def would_block_text(quality: StatsAnswer, overrides: StatsAnswer, page: Termina
 
 def overrides_text(overrides: StatsAnswer, notices: Sequence[str], page: TerminalPage) -> str:
     """What people did about rejects, and which signals are demoted for it (*notices*)."""
+    outcomes = overrides["outcomes"]
     return _joined(
         _frame(overrides, page),
         _objections("By signal (facts that rejected)", overrides["signals"], page),
         _objections("By category", overrides["categories"], page),
         _objections("By rubric", overrides["rubrics"], page),
-        _outcomes(overrides["outcomes"], page),
+        wrap_lines(f"All that was heard in this time: {_counts(outcomes.items())}.", page) if outcomes else (),
         (line for notice in notices for line in wrap_lines(one_line(notice), page)),
     )
 
@@ -131,7 +132,13 @@ def _quality(answer: StatsAnswer, page: TerminalPage) -> Iterator[str]:
         Ink.DIM,
     )
     for row in answer["data"]:
-        yield _quality_row(row, _value(answer, row), page)
+        mean = row["mean_score"]
+        drawn = f"{bar(mean, BAR, page)} {mean:.2f} {_interval(row['mean_interval'])}" if mean is not None else "-"
+        figures = (row[name] for name in ("p50_score", "p10_score", "mean_confidence"))
+        middle = " ".join("    -" if figure is None else f"{figure:>5.2f}" for figure in figures)
+        cost = f"{_dollars(row['judge_cost_usd_total'])}{'+?' if row['unknown_price_count'] else ''}"
+        counts = f"{_name(_value(answer, row))} {row['verdict_count']:>8}"
+        yield f"{counts}  {drawn:<29} {middle} {cost:>9} {row['thumbs_down_count']:>7}"
 
 
 def _value(answer: StatsAnswer, row: Mapping[str, Any]) -> str:
@@ -140,21 +147,9 @@ def _value(answer: StatsAnswer, row: Mapping[str, Any]) -> str:
     return NO_VALUE_NAMES.get(answer["group_by"], "(none)") if value is None else one_line(str(value))
 
 
-def _quality_row(row: Mapping[str, Any], name: str, page: TerminalPage) -> str:
-    mean = row["mean_score"]
-    drawn = f"{bar(mean, BAR, page)} {mean:.2f} {_interval(row['mean_interval'])}" if mean is not None else "-"
-    middle = " ".join(f"{_two_digits(row[name]):>5}" for name in ("p50_score", "p10_score", "mean_confidence"))
-    cost = f"{_dollars(row['judge_cost_usd_total'])}{'+?' if row['unknown_price_count'] else ''}"
-    return f"{_name(name)} {row['verdict_count']:>8}  {drawn:<29} {middle} {cost:>9} {row['thumbs_down_count']:>7}"
-
-
 def _name(name: str) -> str:
     cut = name if display_width(name) <= NAME_WIDTH else f"{name[: NAME_WIDTH - 1]}…"
     return cut + " " * max(0, NAME_WIDTH - display_width(cut))
-
-
-def _two_digits(figure: float | None) -> str:
-    return "-" if figure is None else f"{figure:.2f}"
 
 
 def _interval(interval: Sequence[float] | None) -> str:
@@ -252,11 +247,6 @@ def _objections(title: str, rows: Sequence[Mapping[str, Any]], page: TerminalPag
         rejects = f"{_plain(one_line(str(row['value'] or '(none)')))}: {_count_noun(row['rejects'], 'reject')}"
         objected = f"objected to {_share(row['objected'])}{'; ' + ', '.join(done) if done else ''}"
         yield from wrap_lines(f"{rejects}, {objected}", page, 2)
-
-
-def _outcomes(outcomes: Mapping[str, int], page: TerminalPage) -> Iterator[str]:
-    if outcomes:
-        yield from wrap_lines(f"All that was heard in this time: {_counts(outcomes.items())}.", page)
 
 
 def _counts(counts: Iterable[tuple[str, int]]) -> str:
