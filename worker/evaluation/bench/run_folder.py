@@ -60,7 +60,7 @@ def make_plan(files: Sequence[Path], bench: JudgeContext, tier: str) -> RunPlan:
         prompt=bench.prompt.version,
         judges=bench.judges,
         assay=version("assay"),
-        code=_hash(b"".join(path.read_bytes() for path in [*sources, root / "evaluation/bench/judge_row.py"])),
+        code=_hash(b"".join(path.read_bytes() for path in [*sources, root / "evaluation/bench/runner.py"])),
         files=tuple((path.name, _hash_file(path)) for path in files),
     )
 

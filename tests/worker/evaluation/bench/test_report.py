@@ -1,15 +1,19 @@
-"""report.md, word for word on a small made corpus, and report.json."""
+"""report.md, word for word on a small made corpus, report.json, and the pictures: the same bytes for the same figures."""
 
 import json
 import re
 from decimal import Decimal
+from importlib.util import find_spec
 from pathlib import Path
+from xml.etree import ElementTree as ET
 
+import pytest
 from inline_snapshot import snapshot
 
-from tests.worker.evaluation.bench.made import GOOD, PLAN, WEAK_TEST, finding, judged
+from tests.worker.evaluation.bench.made import GOOD, PLAN, WEAK_TEST, finding, judged, scored
 from tests.worker.judge.making import accepted, rejected, unjudged
 from worker.evaluation.bench.compare import RowVerdict, compare_runs
+from worker.evaluation.bench.plots import draw_plots
 from worker.evaluation.bench.report import MOST_ROWS, report_json, report_page, report_summary
 from worker.evaluation.bench.statistics import compute_report
 from worker.signals.signal import SignalScope
@@ -193,3 +197,33 @@ def test_a_comparison_is_in_it_case_by_case() -> None:
             "concern": "It was looked at.",
         }
     ]
+
+
+drawn = pytest.mark.skipif(find_spec("matplotlib") is None, reason="an extra")
+
+PLOTTED = [
+    scored(0.9, good=True, name="a"),
+    scored(0.2, good=False, name="b"),
+    judged(rejected(), WEAK_TEST, "c"),
+    judged(unjudged(), GOOD, "d", file="other.jsonl"),
+]
+PICTURES = ["decisions.svg", "categories.svg", "roc.svg", "calibration.svg", "signals.svg"]
+
+
+@drawn
+@pytest.mark.slow
+def test_there_is_a_picture_for_every_kind_of_figure_and_the_same_bytes_for_the_same_figures(tmp_path: Path) -> None:
+    first, second = (
+        {name: (tmp_path / name).read_bytes() for name in draw_plots(compute_report(PLOTTED), tmp_path).values()}
+        for _ in "ab"
+    )
+    assert first == second
+    assert list(first) == PICTURES
+    for name in PICTURES:
+        assert ET.parse(tmp_path / name).getroot().tag.endswith("svg")  # noqa: S314 - drawn by ourselves
+
+
+@drawn
+def test_what_has_no_figures_is_not_drawn(tmp_path: Path) -> None:
+    assert list(draw_plots(compute_report([judged(unjudged())]), tmp_path).values()) == ["decisions.svg"]
+    assert [path.name for path in tmp_path.iterdir()] == ["decisions.svg"]
