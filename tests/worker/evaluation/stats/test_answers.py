@@ -48,7 +48,11 @@ class Look(NamedTuple):
         rows = [
             tuple(_step(row, name) for name in self.names.split()) for row in (answer[self.of] if self.of else [answer])
         ]
-        return tuple(row if len(row) > 1 else row[0] for row in rows)
+        return tuple(map(_flat, rows))
+
+
+def _flat(figures: tuple[object, ...]) -> object:
+    return figures[0] if len(figures) == 1 else figures
 
 
 def _step(figures: Any, path: str) -> Any:
@@ -63,11 +67,11 @@ def each(names: str, *rows: object, of: str = "data") -> Look:
 
 
 def only(names: str, *figures: object) -> Look:
-    return each(names, figures if len(figures) > 1 else figures[0])
+    return each(names, _flat(figures))
 
 
 def whole(names: str, *figures: object) -> Look:
-    return each(names, figures if len(figures) > 1 else figures[0], of="")
+    return each(names, _flat(figures), of="")
 
 
 def people(*counts: tuple[int, int]) -> Look:
@@ -84,7 +88,7 @@ def judged(agent: str, count: int, accepted: int, first: int = 0) -> list[Told]:
 
 BATCH: dict[str, Any] = {"trigger": "batch", "parent_eval_id": "e1"}
 CANARY: dict[str, Any] = {"parent_eval_id": "e1", "signals": {"law": "a", "canary": True}}
-CAPPED = CANARY | {"throttled_reason": "daily_cap"}
+CAPPED: dict[str, Any] = CANARY | {"throttled_reason": "daily_cap"}
 OPINION: dict[str, Any] = {"parent_eval_id": "e1", "signals": {"opinion_of": "first"}}
 UNPROVEN: dict[str, Any] = {"decision": "abstain", "abstain_reason": "unproven", "score": 0.5}
 HELPFUL, NOT_HELPFUL, MERGED = OutcomeKind.HELPFUL, OutcomeKind.NOT_HELPFUL, OutcomeKind.MERGED
