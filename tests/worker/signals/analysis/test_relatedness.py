@@ -164,9 +164,10 @@ def test_a_file_whose_name_others_speak_of_is_tied_and_so_are_they() -> None:
 
 
 def test_what_a_file_is_written_in_and_for_is_no_tie_but_counts() -> None:
-    known = ties(FILES | {"net/src/more.go": "package net\n", "NOTES": "backoff\n"})
+    known = ties(FILES | {"net/src/more.go": "package net\n", "NOTES": "backoff\n", "index.ts": "backoff()\n"})
     assert known["net/src/retry.py"].same_language > known["net/src/more.go"].same_language == 0
-    assert known["NOTES"].same_language == 0
+    assert known["NOTES"].same_language == known["index.ts"].asked_for == 0
+    assert known["net/src/retry.py"].asked_for == 1
     assert known["net/tests/test_retry.py"].is_test > known["net/src/retry.py"].is_test
 
 

@@ -43,6 +43,10 @@ def test_an_end_is_known_only_where_the_diff_has_the_usual_context(
     assert wrong_in(diff, place, *absent) == expected
 
 
+def test_without_a_case_nothing_is_cited() -> None:
+    assert find_wrong_citations(CodeChange(plain_dossier(THREE_LINES))) == ()
+
+
 @given(st.text("abc/.:#> `[(1-9\n«é_T", max_size=60).filter(str.strip))
 @settings(max_examples=settings().max_examples * 20 // 10, deadline=None)
 def test_no_words_break_the_check(place: str) -> None:
