@@ -37,9 +37,45 @@ class Key(NamedTuple):
         return int(self.ttl.total_seconds())
 
 
-def pull(ref: PullRef) -> Key:
-    """Judging state of one pull request. The lifetime starts when nothing is pending."""
-    return Key(f"assay:{_of_pull(ref, 'pull')}", "hash", ttl=MONTH)
+@dataclass(frozen=True)
+class KeyKind:
+    """Keys of one kind: what they are of, and the type and lifetime of each."""
+
+    kind: str
+    type: KeyType
+    ttl: timedelta | None
+
+    def _key(self, *parts: object) -> Key:
+        return Key(":".join(map(str, ("assay", *parts))), self.type, self.ttl)
+
+
+class OfPull(KeyKind):
+    def __call__(self, ref: PullRef) -> Key:
+        return self._key(ref.installation_id, self.kind, ref.repository_id, ref.number)
+
+
+class OfInstallation(KeyKind):
+    def __call__(self, installation: InstallationId) -> Key:
+        return self._key(installation, self.kind)
+
+
+class OfRepository(KeyKind):
+    def __call__(self, installation: InstallationId, repository: RepositoryId) -> Key:
+        return self._key(installation, self.kind, repository)
+
+
+class OfCommit(KeyKind):
+    def __call__(self, installation: InstallationId, repository: RepositoryId, head_sha: Sha) -> Key:
+        return self._key(installation, self.kind, repository, head_sha)
+
+
+class OfDelivery(KeyKind):
+    def __call__(self, delivery_id: DeliveryId) -> Key:
+        return self._key(self.kind, delivery_id)
+
+
+pull: Final = OfPull("pull", "hash", ttl=MONTH)
+"""Judging state of one pull request. The lifetime starts when nothing is pending."""
 
 
 def parse_pull(name: str) -> PullRef:
@@ -50,24 +86,17 @@ def parse_pull(name: str) -> PullRef:
     )
 
 
-def ledger(ref: PullRef) -> Key:
-    """Ledger entries of one pull request by eval id, encrypted; appended, never edited. Expires some time after the close."""
-    return Key(f"assay:{_of_pull(ref, 'ledger')}", "hash", ttl=None)
+ledger: Final = OfPull("ledger", "hash", ttl=None)
+"""Ledger entries of one pull request by eval id, encrypted; appended, never edited. Expires some time after the close."""
 
+decisions: Final = OfPull("decisions", "hash", ttl=None)
+"""Human decisions about heads of one pull request (overrides, contests, reviews), encrypted. Expires with its ledger."""
 
-def decisions(ref: PullRef) -> Key:
-    """Human decisions about heads of one pull request (overrides, contests, reviews), encrypted. Expires with its ledger."""
-    return Key(f"assay:{_of_pull(ref, 'decisions')}", "hash", ttl=None)
+answered_topics: Final = OfPull("answered", "hash", ttl=MONTH)
+"""Hashes of topics already answered at one pull request: no answer is repeated, and their number is limited."""
 
-
-def answered_topics(ref: PullRef) -> Key:
-    """Hashes of topics already answered at one pull request: no answer is repeated, and their number is limited."""
-    return Key(f"assay:{_of_pull(ref, 'answered')}", "hash", ttl=MONTH)
-
-
-def checks(ref: PullRef) -> Key:
-    """Open check runs of one pull request, by head."""
-    return Key(f"assay:{_of_pull(ref, 'checks')}", "hash", ttl=MONTH)
+checks: Final = OfPull("checks", "hash", ttl=MONTH)
+"""Open check runs of one pull request, by head."""
 
 
 def check(ref: PullRef, head_sha: Sha) -> Key:
@@ -75,39 +104,26 @@ def check(ref: PullRef, head_sha: Sha) -> Key:
     return Key(f"assay:{ref.installation_id}:check:{ref.repository_id}:{ref.number}:{head_sha}", "string", ttl=MONTH)
 
 
-def idle_heads(ref: PullRef) -> Key:
-    """Heads with a waiting check run; `reopening <head>`: being rewritten; `expired <head>`: see `CheckRunState.is_expiring`."""
-    return Key(f"assay:{_of_pull(ref, 'resting')}", "set", ttl=MONTH)
+idle_heads: Final = OfPull("resting", "set", ttl=MONTH)
+"""Heads with a waiting check run; `reopening <head>`: being rewritten; `expired <head>`: see `CheckRunState.is_expiring`."""
 
+due: Final = OfInstallation("due", "zset", ttl=None)
+"""Pull requests to judge, by due time."""
 
-def due(installation: InstallationId) -> Key:
-    """Pull requests to judge, by due time."""
-    return Key(f"assay:{installation}:due", "zset", ttl=None)
+pending_checks: Final = OfInstallation("opening", "zset", ttl=None)
+"""Pull requests whose newest head needs its check run, by due time."""
 
+due_outside: Final = OfInstallation("due_outside", "zset", ttl=None)
+"""`due` for pull requests from forks of outside contributors."""
 
-def pending_checks(installation: InstallationId) -> Key:
-    """Pull requests whose newest head needs its check run, by due time."""
-    return Key(f"assay:{installation}:opening", "zset", ttl=None)
+pending_checks_outside: Final = OfInstallation("opening_outside", "zset", ttl=None)
+"""`opening` for pull requests from forks of outside contributors."""
 
+outside_turn: Final = OfInstallation("outside_turn", "string", ttl=MONTH)
+"""Time up to which turns of outside contributors' heads are taken; may be in the future."""
 
-def due_outside(installation: InstallationId) -> Key:
-    """`due` for pull requests from forks of outside contributors."""
-    return Key(f"assay:{installation}:due_outside", "zset", ttl=None)
-
-
-def pending_checks_outside(installation: InstallationId) -> Key:
-    """`opening` for pull requests from forks of outside contributors."""
-    return Key(f"assay:{installation}:opening_outside", "zset", ttl=None)
-
-
-def outside_turn(installation: InstallationId) -> Key:
-    """Time up to which turns of outside contributors' heads are taken; may be in the future."""
-    return Key(f"assay:{installation}:outside_turn", "string", ttl=MONTH)
-
-
-def dispatched(installation: InstallationId) -> Key:
-    """Pull requests dispatched or leased, without those of `DISPATCHED_OUTSIDE`."""
-    return Key(f"assay:{installation}:out", "set", ttl=None)
+dispatched: Final = OfInstallation("out", "set", ttl=None)
+"""Pull requests dispatched or leased, without those of `DISPATCHED_OUTSIDE`."""
 
 
 @lru_cache(maxsize=1024)
@@ -116,9 +132,8 @@ def heads(installation: InstallationId, repository: RepositoryId, head_sha: Sha)
     return Key(f"assay:{installation}:heads:{repository}:{head_sha}", "set", ttl=MONTH)
 
 
-def shared_head_states(installation: InstallationId, repository: RepositoryId, head_sha: Sha) -> Key:
-    """Published state of each pull request at one commit: the state, and the texts, encrypted."""
-    return Key(f"assay:{installation}:shown:{repository}:{head_sha}", "hash", ttl=MONTH)
+shared_head_states: Final = OfCommit("shown", "hash", ttl=MONTH)
+"""Published state of each pull request at one commit: the state, and the texts, encrypted."""
 
 
 @lru_cache(maxsize=1024)
@@ -135,9 +150,8 @@ def judged_bases(installation: InstallationId, repository: RepositoryId, base: B
     return Key(f"assay:{installation}:into:{repository}:{base}", "zset", ttl=MONTH)
 
 
-def delivery(delivery_id: DeliveryId) -> Key:
-    """Marks a counted delivery."""
-    return Key(f"assay:delivery:{delivery_id}", "string", ttl=REDELIVERY_TTL)
+delivery: Final = OfDelivery("delivery", "string", ttl=REDELIVERY_TTL)
+"""Marks a counted delivery."""
 
 
 INBOX: Final = Key("assay:inbox", "list", ttl=None)
@@ -146,20 +160,14 @@ INBOX: Final = Key("assay:inbox", "list", ttl=None)
 INBOX_ASIDE: Final = Key("assay:inbox:aside", "list", ttl=MONTH)
 """Deliveries that could not be applied."""
 
+received_command: Final = OfDelivery("asked", "string", ttl=REDELIVERY_TTL)
+"""Marks a delivery whose command was queued. Separate from `delivery`, which counts the request that follows."""
 
-def received_command(delivery_id: DeliveryId) -> Key:
-    """Marks a delivery whose command was queued. Separate from `delivery`, which counts the request that follows."""
-    return Key(f"assay:asked:{delivery_id}", "string", ttl=REDELIVERY_TTL)
+group: Final = OfCommit("group", "string", ttl=REDELIVERY_TTL)
+"""A merge group by its commit, for a later request of its check run."""
 
-
-def group(installation: InstallationId, repository: RepositoryId, head_sha: Sha) -> Key:
-    """A merge group by its commit, for a later request of its check run."""
-    return Key(f"assay:{installation}:group:{repository}:{head_sha}", "string", ttl=REDELIVERY_TTL)
-
-
-def received_group(delivery_id: DeliveryId) -> Key:
-    """Marks a queued delivery about a merge group."""
-    return Key(f"assay:grouped:{delivery_id}", "string", ttl=REDELIVERY_TTL)
+received_group: Final = OfDelivery("grouped", "string", ttl=REDELIVERY_TTL)
+"""Marks a queued delivery about a merge group."""
 
 
 def dossier(eval_id: EvalId) -> Key:
@@ -172,9 +180,8 @@ def audit(eval_id: EvalId) -> Key:
     return Key(f"assay:audit:{eval_id}", "string", ttl=MONTH)
 
 
-def archived_evals(installation: InstallationId, repository: RepositoryId) -> Key:
-    """Eval ids of a repository with a stored dossier or audit record, by expiry of both."""
-    return Key(f"assay:{installation}:kept:{repository}", "zset", ttl=MONTH)
+archived_evals: Final = OfRepository("kept", "zset", ttl=MONTH)
+"""Eval ids of a repository with a stored dossier or audit record, by expiry of both."""
 
 
 @lru_cache(maxsize=1024)
@@ -228,9 +235,8 @@ def installation_budget(installation: InstallationId, day: str) -> Key:
     return Key(f"assay:{installation}:purse:{day}", "hash", ttl=timedelta(days=8))
 
 
-def pull_request_cost(ref: PullRef) -> Key:
-    """Cost of one pull request: its cap is not per day. Expires with its ledger."""
-    return Key(f"assay:{_of_pull(ref, 'spent')}", "hash", ttl=None)
+pull_request_cost: Final = OfPull("spent", "hash", ttl=None)
+"""Cost of one pull request: its cap is not per day. Expires with its ledger."""
 
 
 def reservation(installation: InstallationId, name: str) -> Key:
@@ -238,19 +244,14 @@ def reservation(installation: InstallationId, name: str) -> Key:
     return Key(f"assay:{installation}:reserved:{name}", "hash", ttl=timedelta(hours=1))
 
 
-def rate(installation: InstallationId) -> Key:
-    """Last rate limits from GitHub for an installation: `remaining reset`, by budget."""
-    return Key(f"assay:{installation}:rate", "hash", ttl=timedelta(hours=1))
+rate: Final = OfInstallation("rate", "hash", ttl=timedelta(hours=1))
+"""Last rate limits from GitHub for an installation: `remaining reset`, by budget."""
 
+retries: Final = OfInstallation("retries", "zset", ttl=MONTH)
+"""Pull requests that wait for GitHub, by the time of their retry: one after the other."""
 
-def retries(installation: InstallationId) -> Key:
-    """Pull requests that wait for GitHub, by the time of their retry: one after the other."""
-    return Key(f"assay:{installation}:retries", "zset", ttl=MONTH)
-
-
-def reconciled_page(installation: InstallationId) -> Key:
-    """Page of an installation's repositories at which the next sweep starts."""
-    return Key(f"assay:{installation}:swept", "string", ttl=MONTH)
+reconciled_page: Final = OfInstallation("swept", "string", ttl=MONTH)
+"""Page of an installation's repositories at which the next sweep starts."""
 
 
 def first_seen(installation: InstallationId, repository: RepositoryId) -> Key:
@@ -267,14 +268,11 @@ def redelivery_attempts(guid: str) -> Key:
     return Key(f"assay:again:{_of_name(guid)}", "set", ttl=timedelta(days=4))
 
 
-def pause(installation: InstallationId, repository: RepositoryId) -> Key:
-    """Pause of a repository: by whom, until when, and why. Expires at its end, if it has one."""
-    return Key(f"assay:{installation}:paused:{repository}", "string", ttl=None)
+pause: Final = OfRepository("paused", "string", ttl=None)
+"""Pause of a repository: by whom, until when, and why. Expires at its end, if it has one."""
 
-
-def paused_heads(installation: InstallationId, repository: RepositoryId) -> Key:
-    """Heads of a paused repository: each pull request's key with the request to judge after the pause."""
-    return Key(f"assay:{installation}:shelf:{repository}", "hash", ttl=QUARTER)
+paused_heads: Final = OfRepository("shelf", "hash", ttl=QUARTER)
+"""Heads of a paused repository: each pull request's key with the request to judge after the pause."""
 
 
 def config(installation: InstallationId, repository: RepositoryId, base: BaseHash | None) -> Key:
@@ -282,14 +280,11 @@ def config(installation: InstallationId, repository: RepositoryId, base: BaseHas
     return Key(f"assay:{installation}:config:{repository}:{base or 'all'}", "hash", ttl=QUARTER)
 
 
-def events(installation: InstallationId) -> Key:
-    """Events of one installation. The retention setting for events limits the age of an entry."""
-    return Key(f"assay:{installation}:events", "stream", ttl=None)
+events: Final = OfInstallation("events", "stream", ttl=None)
+"""Events of one installation. The retention setting for events limits the age of an entry."""
 
-
-def events_generation(installation: InstallationId) -> Key:
-    """A token of the stream's content. It goes when entries are deleted, so that each host counts the figures again."""
-    return Key(f"assay:{installation}:generation", "string", ttl=None)
+events_generation: Final = OfInstallation("generation", "string", ttl=None)
+"""A token of the stream's content. It goes when entries are deleted, so that each host counts the figures again."""
 
 
 def retired_rollups(installation: InstallationId) -> tuple[Key, Key]:
@@ -307,19 +302,14 @@ def counted_measure(name: str) -> Key:
     return Key(f"assay:measured:{_of_name(name)}", "string", ttl=timedelta(minutes=1))
 
 
-def demotions(installation: InstallationId) -> Key:
-    """Demoted signals of an installation, whose rejects were overridden too often, with their figures."""
-    return Key(f"assay:{installation}:demoted", "hash", ttl=None)
+demotions: Final = OfInstallation("demoted", "hash", ttl=None)
+"""Demoted signals of an installation, whose rejects were overridden too often, with their figures."""
 
+promotions: Final = OfInstallation("promoted", "hash", ttl=None)
+"""Time of each signal's last promotion by a person: its rejects count from then on."""
 
-def promotions(installation: InstallationId) -> Key:
-    """Time of each signal's last promotion by a person: its rejects count from then on."""
-    return Key(f"assay:{installation}:promoted", "hash", ttl=None)
-
-
-def moving(installation: InstallationId) -> Key:
-    """Entries of an installation in queues of all, as triples of key, member and value, while it moves to another cell."""
-    return Key(f"assay:{installation}:moving", "list", ttl=None)
+moving: Final = OfInstallation("moving", "list", ttl=None)
+"""Entries of an installation in queues of all, as triples of key, member and value, while it moves to another cell."""
 
 
 def any_pause() -> str:
@@ -336,29 +326,20 @@ def run_budget(name: str) -> Key:
     return Key(f"assay:book:{_of_name(name)}", "hash", ttl=timedelta(days=8))
 
 
-def received_event(delivery_id: DeliveryId) -> Key:
-    """Marks a delivery recorded as an event. Separate from `delivery`, since it may also cause a request."""
-    return Key(f"assay:heard:{delivery_id}", "string", ttl=REDELIVERY_TTL)
+received_event: Final = OfDelivery("heard", "string", ttl=REDELIVERY_TTL)
+"""Marks a delivery recorded as an event. Separate from `delivery`, since it may also cause a request."""
 
+watch: Final = OfPull("watch", "hash", ttl=QUARTER)
+"""Activity at a judged pull request: events since, and the id of its pending outcome verdict."""
 
-def watch(ref: PullRef) -> Key:
-    """Activity at a judged pull request: events since, and the id of its pending outcome verdict."""
-    return Key(f"assay:{_of_pull(ref, 'watch')}", "hash", ttl=QUARTER)
+outcomes: Final = OfPull("outcomes", "list", ttl=QUARTER)
+"""Outcomes of one pull request, in order of arrival."""
 
+merged_lines: Final = OfPull("added", "string", ttl=MONTH)
+"""Merge of a pull request and hashes of its changed lines, encrypted, for the period in which a revert counts."""
 
-def outcomes(ref: PullRef) -> Key:
-    """Outcomes of one pull request, in order of arrival."""
-    return Key(f"assay:{_of_pull(ref, 'outcomes')}", "list", ttl=QUARTER)
-
-
-def merged_lines(ref: PullRef) -> Key:
-    """Merge of a pull request and hashes of its changed lines, encrypted, for the period in which a revert counts."""
-    return Key(f"assay:{_of_pull(ref, 'added')}", "string", ttl=MONTH)
-
-
-def note(ref: PullRef) -> Key:
-    """The comment for a pull request's author: its number and node id, and the head that it is about."""
-    return Key(f"assay:{_of_pull(ref, 'note')}", "string", ttl=QUARTER)
+note: Final = OfPull("note", "string", ttl=QUARTER)
+"""The comment for a pull request's author: its number and node id, and the head that it is about."""
 
 
 def scan_note(installation: InstallationId, repository: RepositoryId, number: int | None) -> Key:
@@ -366,9 +347,8 @@ def scan_note(installation: InstallationId, repository: RepositoryId, number: in
     return Key(f"assay:{installation}:scanned:{repository}:{number or 'all'}", "string", ttl=QUARTER)
 
 
-def commit(installation: InstallationId, repository: RepositoryId, head_sha: Sha) -> Key:
-    """The pull request with this commit as accepted head or merge."""
-    return Key(f"assay:{installation}:commit:{repository}:{head_sha}", "string", ttl=MONTH)
+commit: Final = OfCommit("commit", "string", ttl=MONTH)
+"""The pull request with this commit as accepted head or merge."""
 
 
 def merges(installation: InstallationId, repository: RepositoryId) -> Key:
@@ -497,10 +477,6 @@ DEADLINE_NOTES: Final = Key("assay:deadlines:of", "hash", ttl=None)
 def _of_name(name: str) -> str:
     """Hash of a name, in lower case, since GitHub's names ignore case."""
     return hashlib.sha256(name.lower().encode()).hexdigest()[:32]
-
-
-def _of_pull(ref: PullRef, what: str) -> str:
-    return f"{ref.installation_id}:{what}:{ref.repository_id}:{ref.number}"
 
 
 @dataclass(frozen=True)

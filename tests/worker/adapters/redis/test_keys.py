@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from fnmatch import fnmatchcase
-from inspect import signature
+from inspect import isfunction, signature, unwrap
 from typing import cast
 
 import pytest
@@ -37,10 +37,8 @@ def every_key() -> list[Key]:
     makers = [
         cast("Callable[..., Key]", value)
         for value in vars(keys).values()
-        if getattr(value, "__module__", "") == keys.__name__
-        and callable(value)
-        and not isinstance(value, type)
-        and signature(value).return_annotation is Key
+        if isinstance(value, keys.KeyKind)
+        or (isfunction(unwrap(value)) and signature(value).return_annotation is Key)  # a cached one is wrapped
     ]
     return [*fixed, *(maker(*(ARGUMENTS[name] for name in signature(maker).parameters)) for maker in makers)]
 
