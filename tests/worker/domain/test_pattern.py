@@ -25,7 +25,7 @@ HOSTILE = {
     "worker.dossier.repo_rules.parser._END": f"a{SPACES}x",
     "worker.judge.llm.reply._ITEM": BLANK,
     "worker.signals.analysis.tests._PHP_TAG": BLANK,
-    "worker.signals.half_finished.left_behind._PROSE": "a" * 160_000,
+    "worker.signals.half_finished.commented_out_code._PROSE": "a" * 160_000,
     "worker.signals.analysis.changed_functions._TESTS": "#[cfg(test" * 4_000,
     "worker.signals.spec_violation.case_citations._INHERITS": BLANK,
     "worker.signals.spec_violation.repo_rules._BOUND": BLANK,

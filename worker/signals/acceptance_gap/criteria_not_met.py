@@ -41,7 +41,6 @@ _RAREST: Final = 6
 _LONGEST_LINE: Final = 400
 _MOST_LINES: Final = 20_000
 _MOST_PATHS: Final = 50
-_MOST_NAMED: Final = 10
 _PASSES: Final = pattern(
     r"(?i)\b(?:all|existing|current|other|present|the) (?:\w+ ){0,3}(?:tests?|specs?|suite)\b|\b(?:tests?|specs?|suite) (?:\w+ ){0,2}(?:pass|succeed|green|run)"
 )
@@ -85,26 +84,6 @@ class Gap(NamedTuple):
     size: float
     missing: MissingPart
     missing_name: str = ""
-
-
-@signal(
-    Category.ACCEPTANCE_GAP,
-    SignalKind.FACT,
-    SignalScope.ANYTHING,
-    "Commit and push the change: this branch differs from its base in nothing.",
-)
-def empty_diff(change: CodeChange) -> Iterator[SignalMatch]:
-    """No file differs from the merge base: the one fact that has no place.
-
-    Why it matters: There is nothing to judge or to merge: the commits were not pushed, or they undo one another.
-    Example: A branch whose commits end in the very files of its base.
-    False alarms: 0 of 30214 clean changes with anything (0.0 %, at most 0.01 %).
-    """
-    if not change.files and not change.dossier.files_unread:
-        criteria = (change.dossier.criteria or ())[:_MOST_NAMED]
-        asked = ", ".join(criterion.id for criterion in criteria if not criterion.inferred)
-        step = f"Commit and push the change that does what is asked for ({asked}): this branch differs from its base in nothing."
-        yield SignalMatch("the diff against the merge base is empty", step=step if asked else "")
 
 
 @signal(Category.ACCEPTANCE_GAP, SignalKind.SUSPICION, SignalScope.ISSUE)

@@ -32,9 +32,9 @@ from worker.signals.analysis.changed_functions import (
 from worker.signals.analysis.file_roles import MORE_LANGUAGES, Language
 from worker.signals.analysis.functions import Function, FunctionScope, has_ignored_parameters, list_parameters
 from worker.signals.analysis.syntax import text_of
-from worker.signals.half_finished.left_behind import is_commented_code
+from worker.signals.half_finished.commented_out_code import is_commented_code
+from worker.signals.half_finished.import_unused import find_unused_imports
 from worker.signals.half_finished.stub_body import Certainty, find_stubs
-from worker.signals.half_finished.unused import find_unused_imports
 from worker.signals.signal import SignalKind, SignalMatch, SignalScope, signal
 
 _TELLING: Final = 7

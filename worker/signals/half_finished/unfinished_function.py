@@ -26,7 +26,7 @@ from worker.signals.analysis.file_roles import FileRole, Language
 from worker.signals.analysis.functions import Function, find_unused_parameters
 from worker.signals.analysis.stubs import is_declared_refusal, is_platform_variant, is_stub_requested
 from worker.signals.analysis.syntax import is_comment, text_of
-from worker.signals.half_finished.left_behind import is_code_like
+from worker.signals.half_finished.commented_out_code import is_code_like
 from worker.signals.half_finished.stub_body import STOP_PATTERN, find_stubs
 from worker.signals.signal import SignalKind, SignalMatch, SignalScope, signal
 

@@ -12,22 +12,18 @@ from worker.domain.verdict.verdict import Category
 from worker.dossier.diff.parser import DiffLine, LineKind
 from worker.signals.analysis.change import AnalyzedFile, CodeChange, memoized_for_family
 from worker.signals.analysis.relatedness import NAME_PATTERN, fold_name, stems_in
-from worker.signals.scope_creep.unrelated_file import first_change, is_code, request_words_of
+from worker.signals.scope_creep.unrelated_file import is_code, request_words_of
 from worker.signals.signal import SignalKind, SignalMatch, SignalScope, signal
 
 _LONGEST_LINE: Final = 500
-_MANIFESTS: Final = pattern(
+MANIFESTS: Final = pattern(
     r"(^|/)(package\.json|pyproject\.toml|setup\.cfg|setup\.py|[\w.-]*requirements[\w.-]*\.txt|Pipfile|Cargo\.toml|go\.mod"
     r"|pom\.xml|build\.gradle(\.kts)?|libs\.versions\.toml|Gemfile|composer\.json|[\w.-]+\.csproj|Directory\.Packages\.props)$"
-)
-_LOCKS: Final = pattern(
-    r"(^|/)(package-lock\.json|npm-shrinkwrap\.json|yarn\.lock|pnpm-lock\.yaml|bun\.lockb?|poetry\.lock|uv\.lock|pdm\.lock"
-    r"|Pipfile\.lock|Cargo\.lock|go\.sum|Gemfile\.lock|composer\.lock|gradle\.lockfile|packages\.lock\.json|deno\.lock)$"
 )
 _VERSION: Final = pattern(r"(?<![\w.])v?\d{1,9}(?:\.[\w*-]{1,30}){0,6}")
 _OWN_VERSION: Final = pattern(r"^\s*[\"']?version[\"']?\s*[:=]")
 _ARTIFACT: Final = pattern(r"<artifactId>([^<]{1,200})</artifactId>")
-_BUMP_WORDS: Final = (
+BUMP_WORDS: Final = (
     "bump bumps upgrade upgrades update updates dependency dependencies deps dep release version requirement pin"
 )
 _NO_NAMES: Final = """
@@ -53,32 +49,14 @@ def unasked_bump(change: CodeChange) -> Iterator[SignalMatch]:
     False alarms: 153 of 30214 clean changes with anything (0.5 %, at most 0.59 %).
     """
     asked = request_words_of(change)
-    if asked.title & stems_in(_BUMP_WORDS) or not any(map(is_code, change.files)):
+    if asked.title & stems_in(BUMP_WORDS) or not any(map(is_code, change.files)):
         return
     named = {fold_name(name) for name in asked.names}
     for file in change.files:
-        for line, names in _find_bumps(file) if _MANIFESTS.search(file.path) else ():
+        for line, names in _find_bumps(file) if MANIFESTS.search(file.path) else ():
             if names and names.isdisjoint(named) and names.isdisjoint(_find_used_names(change)):
                 note = f"a dependency's version changed: {line.text.strip()[:80]}"
                 yield SignalMatch(note, file.path, line.head_line)
-
-
-@signal(Category.SCOPE_CREEP, SignalKind.SUSPICION, SignalScope.ANYTHING)
-def lock_file_alone(change: CodeChange) -> Iterator[SignalMatch]:
-    """A lock file changed beside code, no manifest did, and no text asks for it.
-
-    Why it matters: What is installed changes, and no line says why.
-    Example: `poetry.lock` changes beside code, and `pyproject.toml` does not.
-    False alarms: 81 of 30214 clean changes with anything (0.3 %, at most 0.33 %).
-    """
-    if request_words_of(change).stems & stems_in(_BUMP_WORDS) or not any(map(is_code, change.files)):
-        return
-    if any(_MANIFESTS.search(file.path) for file in change.files):
-        return
-    for file in change.files:
-        if _LOCKS.search(file.path):
-            line, side = first_change(file)
-            yield SignalMatch("a lock file changed, and no manifest did", file.path, line, side=side)
 
 
 @memoized_for_family

@@ -20,7 +20,6 @@ from collections.abc import Iterator
 from math import exp
 from typing import Final
 
-from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category, Side
 from worker.dossier.diff.parser import ChangeKind
 from worker.signals.analysis.change import AnalyzedFile, CodeChange, memoized
@@ -72,11 +71,6 @@ _MOST_NAMED: Final = 2
 """Files named in one change."""
 _PAIR: Final = 2
 _MOST_FILES: Final = 30
-_THEIRS: Final = pattern(r"(^|/)(vendor|vendored|_vendor|third[-_]?party|node_modules|site-packages|external|extern)/")
-_FETCHED_BY: Final = pattern(
-    r"(^|/)(go\.(mod|sum)|modules\.txt|package(-lock)?\.json|yarn\.lock|[\w.-]*requirements[\w.-]*\.txt|vendor\.(txt|json|conf)"
-    r"|\.gitmodules|composer\.(json|lock)|Cargo\.(toml|lock)|pyproject\.toml)$|vendor\w*\.(py|sh|toml|ya?ml|txt)$"
-)
 
 
 @signal(Category.SCOPE_CREEP, SignalKind.SUSPICION, SignalScope.ANYTHING, settled_by=SettlingLine.TIED)
@@ -105,22 +99,6 @@ def unrelated_file(change: CodeChange) -> Iterator[SignalMatch]:
         strength = min(1.0, max(0.5, 0.5 + doubt))
         note = "little ties this file to the rest of the change or to what was asked"
         yield SignalMatch(note, file.path, line, side=side, strength=strength)
-
-
-@signal(Category.SCOPE_CREEP, SignalKind.SUSPICION, SignalScope.ANYTHING)
-def foreign_code_edited(change: CodeChange) -> Iterator[SignalMatch]:
-    """Vendored code was edited beside the repository's own, and no change of its version came with it.
-
-    Why it matters: The next update of the vendored code takes the edit away.
-    Example: An edit of `vendor/acme/lib.go` beside one of the repository's own code.
-    False alarms: 16 of 30214 clean changes with anything (0.1 %, at most 0.09 %).
-    """
-    if not any(map(is_code, change.files)) or any(_FETCHED_BY.search(file.path) for file in change.files):
-        return
-    for file in change.files:
-        if file.diff.change is ChangeKind.MODIFIED and _THEIRS.search(file.path) and not is_named(file, change):
-            line, side = first_change(file)
-            yield SignalMatch("code of a third party was edited in place", file.path, line, side=side)
 
 
 def measure_unrelatedness(change: CodeChange) -> float:
