@@ -87,11 +87,12 @@ class RedisBudget(RedisPart):
         Raises BudgetReached, and LeaseLost for a pull request that was deleted meanwhile.
         """
         now = self._clock.now()
-        reached = run(self._wire, partial(self._reserve, name=name, pull=pull, usd=usd, now=now))
+        reached = self._reserve(name, pull, usd, now)
         if reached is not None:
             raise BudgetReached(reached, usd)
         return Reservation(name, pull, _day(now), usd)
 
+    @in_transaction
     def _reserve(
         self, transaction: Transaction, name: str, pull: PullRef, usd: Decimal, now: datetime
     ) -> Operation[CapLevel | None]:
@@ -265,10 +266,11 @@ class RedisRunBudget(RedisPart):
 
     def reserve(self, name: str, usd: Decimal) -> None:
         """Reserve dollars; idempotent by *name*. Raises BudgetReached."""
-        reached = run(self._wire, partial(self._reserve, name=name, usd=usd))
+        reached = self._reserve(name, usd)
         if reached is not None:
             raise BudgetReached(reached, usd)
 
+    @in_transaction
     def _reserve(self, transaction: Transaction, name: str, usd: Decimal) -> Operation[CapLevel | None]:
         """Reserve, or return the level of the limit. A refusal does not make a run's budget live longer."""
         key, field = self._key.name, _open_field(name)

@@ -178,19 +178,14 @@ class RedisMergeGroups(RedisPart):
 
         return run(self._wire, operation)
 
-    def renew_lease(self, lease: GroupLease) -> None:
+    @in_transaction
+    def renew_lease(self, transaction: Transaction, lease: GroupLease) -> Operation[None]:
         """Renew a lease. Raises LeaseLost."""
         group = lease.group
-
-        def operation(transaction: Transaction) -> Operation[bool]:
-            (hold,) = yield from transaction.read(("HGET", keys.GROUP_HOLDS.name, group.id))
-            if text(hold) != f"{LEASED} {lease.token}" or not (yield from _is_newest(transaction, group)):
-                return False
-            transaction.write("ZADD", GROUPS.order.name, transaction.now + self._lease_ms, group.id)
-            return True
-
-        if not run(self._wire, operation):
+        (hold,) = yield from transaction.read(("HGET", keys.GROUP_HOLDS.name, group.id))
+        if text(hold) != f"{LEASED} {lease.token}" or not (yield from _is_newest(transaction, group)):
             raise LeaseLost
+        transaction.write("ZADD", GROUPS.order.name, transaction.now + self._lease_ms, group.id)
 
     @in_transaction
     def requeue_dead(self, transaction: Transaction, group_id: str, token: str) -> Operation[bool]:

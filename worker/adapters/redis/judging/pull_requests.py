@@ -227,20 +227,14 @@ class RedisPullRequests(RedisPart):
             self._wire.call("EXPIRE", heads.name, heads.seconds)
         return PullRequestLease(self, pull, token, fence=state.fence)
 
-    def renew_lease(self, lease: PullRequestLease) -> Trigger | None:
+    @in_transaction
+    def renew_lease(self, transaction: Transaction, lease: PullRequestLease) -> Operation[Trigger | None]:
         """Renew a lease. Return the trigger since its start that makes its verdict stale, if any. Raises LeaseLost."""
-        lease_ms = milliseconds(self._timing.lease)
-
-        def renew(transaction: Transaction) -> Operation[PullRequestState | None]:
-            state = yield from load(transaction, lease.pull)
-            if not state.is_judged_by(lease.token, transaction.now):
-                return None
-            save(transaction, lease.pull, state, state._replace(lease_until=transaction.now + lease_ms))
-            return state
-
-        state = run(self._wire, renew)
-        if state is None:
+        state = yield from load(transaction, lease.pull)
+        if not state.is_judged_by(lease.token, transaction.now):
             raise LeaseLost
+        lease_until = transaction.now + milliseconds(self._timing.lease)
+        save(transaction, lease.pull, state, state._replace(lease_until=lease_until))
         return Trigger(state.outdated_by) if state.outdated_by else None
 
     def finish(
@@ -267,11 +261,12 @@ class RedisPullRequests(RedisPart):
             head=of.head_sha if of else None,
             base=of.base if of else None,
         )
-        result, has_ended_outage = run(self._wire, lambda transaction: self._finish(transaction, lease.pull, end))
+        result, has_ended_outage = self._finish(lease.pull, end)
         if has_ended_outage:
             self.release_waiting(lease.pull.installation_id)
         return result
 
+    @in_transaction
     def _finish(
         self, transaction: Transaction, pull: PullRef, end: JudgingEnded
     ) -> Operation[tuple[FinishResult, bool]]:

@@ -304,9 +304,8 @@ class RedisFirstSeen(RedisPart):
             times = dict[RepositoryId, datetime]()
             for number, repository in enumerate(repositories):
                 (since, last, gone), arrival, name = records[number], arrivals[number], names[number]
-                if (
-                    not since
-                ):  # judged before the first record: seen since the installation, unless access was lost meanwhile
+                if not since:
+                    # What was judged before the first record is seen since the installation, unless access was lost meanwhile.
                     since = stamp(installed_at if is_judged[number] and not gone else now)
                     transaction.write("HSET", arrival, SINCE, since)
                 if last != name:
