@@ -140,7 +140,9 @@ def test_what_is_expected_without_a_look_decides_on_the_event_loop_too(store: St
     assert store.client.call("LLEN", "list") == 1
 
 
-def test_what_too_few_replicas_have_does_not_count(redis_server: Redis) -> None:
+def test_what_too_few_replicas_have_does_not_count(redis_server: Redis, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(transactions, "CONFIRMATION_MS", 10)
+
     def wish(transaction: Transaction) -> Operation[None]:
         transaction.write("SET", "kept", 1)
         yield from transaction.peek()
