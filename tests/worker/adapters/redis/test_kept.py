@@ -256,8 +256,3 @@ def rewrites(store: Store, folder: Path) -> None:
     while "aof_rewrite_in_progress:0\r\naof_rewrite_scheduled:0" not in text(store.client.call("INFO", "persistence")):
         pass
     subprocess.run(["sync", str(folder)], check=True)
-
-
-def test_a_value_that_stays_for_good_has_no_lifetime() -> None:
-    with pytest.raises(ValueError, match="stays for good"):
-        _ = keys.COUNT.seconds

@@ -69,6 +69,12 @@ def test_a_pattern_matches_its_keys(pattern: str, key: Key) -> None:
     assert fnmatchcase(key.name, pattern)
 
 
+def test_a_value_that_stays_for_good_has_no_lifetime() -> None:
+    assert keys.LEADER.seconds == 60
+    with pytest.raises(ValueError, match="stays for good"):
+        _ = keys.COUNT.seconds
+
+
 def test_every_key_of_a_pull_request_begins_so_that_it_is_forgotten_with_its_repository() -> None:
     beginnings = tuple(keys.prefix(what, PULL.installation_id, PULL.repository_id) for what in keys.PULL_KEY_KINDS)
     of_pulls = [key.name for key in every_key() if f":{PULL.repository_id}:{PULL.number}" in key.name]
