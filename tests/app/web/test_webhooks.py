@@ -336,12 +336,10 @@ def test_only_post_is_known_at_this_address(door: ServedDoor) -> None:
     assert door.http.get("/github").json() == {"error": "Not Found"}
 
 
-def test_a_lock_does_not_show_its_secrets() -> None:
-    assert "secret" not in repr(SignatureVerifier((b"secret",)))
-
-
-def test_a_lock_compares_bytes_that_are_no_text() -> None:
-    assert not SignatureVerifier((b"secret",)).is_valid("é".encode(), b"")
+def test_a_lock_does_not_show_its_secrets_and_compares_bytes_that_are_no_text() -> None:
+    verifier = SignatureVerifier((b"secret",))
+    assert "secret" not in repr(verifier)
+    assert not verifier.is_valid("é".encode(), b"")
 
 
 async def given(value: int) -> int:
@@ -361,25 +359,17 @@ def test_what_is_there_already_is_had_at_once() -> None:
     assert start_awaiting(given(3)) == 3
 
 
-def test_what_is_not_there_yet_is_waited_for_to_its_end() -> None:
-    async def run() -> tuple[int, list[str]]:
+def test_what_is_not_there_yet_is_waited_for_to_its_end_also_where_that_fails() -> None:
+    async def run(value: int) -> tuple[int, list[str]]:
         seen = list[str]()
-        wait = start_awaiting(later(3, seen))
+        wait = start_awaiting(later(value, seen))
         assert isinstance(wait, PendingAwait)
         async with asyncio.timeout(5):
             return await wait, seen
 
-    assert asyncio.run(run()) == (4, ["over"])
-
-
-def test_a_failure_comes_where_it_is_waited_for() -> None:
-    async def run() -> None:
-        wait = start_awaiting(later(0, []))
-        assert isinstance(wait, PendingAwait)
-        await wait
-
+    assert asyncio.run(run(3)) == (4, ["over"])
     with pytest.raises(ZeroDivisionError):
-        asyncio.run(run())
+        asyncio.run(run(0))
 
 
 def test_who_is_stopped_while_it_waits_stops_what_was_begun() -> None:

@@ -106,22 +106,22 @@ def test_the_rubrics_that_ship_can_be_read_and_name_what_there_is() -> None:
 
 
 @pytest.mark.parametrize(
-    "pull",
-    [{"explicit": 0.6}, {"implicit": 0.9}, {"implicit": 0.5, "explicit": 0.6}, {"lifecycle": 0.7}, {"lifecycle": 0.0}],
+    ("rubric", "problem"),
+    [
+        (changed(explicit=0.6), "explicit has to be more"),
+        (changed(implicit=0.9), "explicit has to be more"),
+        (changed(implicit=0.5, explicit=0.6), "explicit has to be more"),
+        (changed(lifecycle=0.7), "explicit has to be more"),
+        (changed(lifecycle=0.0), "explicit has to be more"),
+        ({**changed(), "pull": {}}, "explicit has to be more"),
+        ({**changed(), "favourite": 1}, "extra"),
+    ],
 )
-def test_a_rubric_that_turns_the_strengths_round_is_refused(pull: dict[str, float]) -> None:
-    with pytest.raises(ValidationError, match="explicit has to be more"):
-        PullRequestRubric.model_validate(changed(**pull))
-
-
-def test_a_rubric_that_names_no_strength_is_refused() -> None:
-    with pytest.raises(ValidationError, match="explicit has to be more"):
-        PullRequestRubric.model_validate({**changed(), "pull": {}})
-
-
-def test_an_unknown_field_is_refused() -> None:
-    with pytest.raises(ValidationError, match="extra"):
-        PullRequestRubric.model_validate({**changed(), "favourite": 1})
+def test_a_rubric_that_turns_the_strengths_round_or_names_what_there_is_not_is_refused(
+    rubric: dict[str, Any], problem: str
+) -> None:
+    with pytest.raises(ValidationError, match=problem):
+        PullRequestRubric.model_validate(rubric)
 
 
 @pytest.mark.parametrize(
