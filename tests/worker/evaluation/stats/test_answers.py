@@ -180,6 +180,10 @@ ROWS: dict[str, tuple[StatsTopic, str, Iterable[Told], *tuple[Look, ...]]] = {
     "a bench is no subject": (QUALITY, "subject=all&group_by=none", BENCHMARK, only("verdict_count", 0)),
     "a bench answers for itself": (QUALITY, "subject=benchmark", BENCHMARK, only("verdict_count live.verdict_count", 1, 0)),
     "a bench costs what no judging does": (COST, "", BENCHMARK, each("verdict_count")),
+    "a canary is on no scorecard": (
+        AGENTS, "", [completed("e1"), completed("e2", number=4, signals={"canary": True})],
+        only("pull_requests verdicts", 1, 1),
+    ),
     "a bench is on no scorecard": (AGENTS, "", BENCHMARK, each("value")),
     "a failure is no verdict and costs": (
         QUALITY, "", [completed("e1"), failed("e2", number=4, judge_cost_usd="0.25")],
