@@ -178,15 +178,10 @@ class CodeOwnership:
             return None
         dossier = self.dossier_of(command, last.eval_id)
         base_ref, owners = dossier.pull_request.base_ref, owners_at_base(self.reviewers, command.pull, dossier)
-        if role in roles_from(COMMAND_RIGHTS[CommandName.OVERRIDE].least_role) and any(
-            owner.team is not None for owner in owners
-        ):
-            return base_ref
-        return (
-            base_ref
-            if command.login.casefold() in {owner.login.casefold() for owner in owners if owner.team is None}
-            else None
-        )
+        is_owner = command.login.casefold() in {owner.login.casefold() for owner in owners if owner.team is None}
+        may_override = role in roles_from(COMMAND_RIGHTS[CommandName.OVERRIDE].least_role)
+        is_for_team = may_override and any(owner.team is not None for owner in owners)
+        return base_ref if is_owner or is_for_team else None
 
 
 def _command_of_review(request: JudgeRequest, review: SubmittedReview) -> CommandRequest:

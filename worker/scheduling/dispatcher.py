@@ -239,8 +239,7 @@ class Dispatcher:
     def _dispatch_due(self) -> None:
         """Queue what is due. A call keeps its name until its job is queued, so that a crash in between loses nothing."""
         while leased := self._store.pulls.next_due(self._call, self._limits):
-            submit = self._queue.submit_outside if leased.is_outside else self._queue.submit
-            submit(leased.fence, leased.request.pull)
+            self._queue.submit(leased.fence, leased.request.pull, is_outside=leased.is_outside)
             LOG.info("handed out", extra={**log_fields(leased.request), "fence": leased.fence})
             self._call = secrets.token_hex(16)
 

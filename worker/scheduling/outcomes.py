@@ -13,6 +13,7 @@ from typing import Final, Protocol, assert_never
 from worker.domain.check.author_comment import submission_entries
 from worker.domain.ids import EvalId, InstallationId, RepositoryId, RepositoryName, Sha
 from worker.domain.judge_request import PullRef
+from worker.domain.lifecycle.work import DuePullRequest
 from worker.domain.ports import Clock, CommentRecords, DossierLookup, Ledger
 from worker.domain.pull_request_events import PullRequestEvent, PullRequestEventKind
 from worker.domain.verdict.events import EvalTrigger, EvaluationStarted, Event, started_event, terminal_event
@@ -48,16 +49,6 @@ STATED_OUTCOMES: Final = {
     PullRequestEventKind.OVERRIDDEN_OWN: OutcomeKind.OWN_OVERRIDE,
     PullRequestEventKind.CONTESTED: OutcomeKind.CONTEST,
 }
-
-
-class WholePullRequest(Protocol):
-    """A pull request whose overall verdict is due. `is_reevaluation`: it has one since its last submission."""
-
-    @property
-    def pull(self) -> PullRef: ...
-
-    @property
-    def is_reevaluation(self) -> bool: ...
 
 
 class OutcomePublisher(Protocol):
@@ -248,7 +239,7 @@ class WholePullRequestJudge:
     rubric: PullRequestRubric
     clock: Clock
 
-    def judge(self, whole: WholePullRequest) -> None:
+    def judge(self, whole: DuePullRequest) -> None:
         """Record the overall verdict on a pull request, once per number of outcomes. Raises LeaseLost."""
         outcomes, entries = self.claims.outcomes_of(whole.pull), self.ledger.entries(whole.pull)
         submissions, now = submissions_of(entries), self.clock.now()

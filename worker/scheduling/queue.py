@@ -137,17 +137,10 @@ class JudgeQueue:
         """RQ's lists of waiting job ids."""
         return self._queue.key, self._outside.key
 
-    def submit(self, fence: int, pull: PullRef) -> None:
-        """Queue a judging under this fence. Idempotent: the fence admits one."""
-        self._submit(
-            self._queue, f"judge-{fence}", JUDGE_JOB, pull.installation_id, pull.repository_id, pull.number, fence
-        )
-
-    def submit_outside(self, fence: int, pull: PullRef) -> None:
-        """The same for an outsider's fork."""
-        self._submit(
-            self._outside, f"judge-{fence}", JUDGE_JOB, pull.installation_id, pull.repository_id, pull.number, fence
-        )
+    def submit(self, fence: int, pull: PullRef, *, is_outside: bool = False) -> None:
+        """Queue a judging under this fence; *is_outside*: of an outsider's fork. Idempotent: the fence admits one."""
+        queue = self._outside if is_outside else self._queue
+        self._submit(queue, f"judge-{fence}", JUDGE_JOB, pull.installation_id, pull.repository_id, pull.number, fence)
 
     def submit_group(self, group_id: str, token: str) -> None:
         """The same for a merge group, whose token admits one judging."""

@@ -344,15 +344,12 @@ def judge_phrase(verdict: Verdict) -> str:
             return f"code checks alone: {verdict.judge_model or 'the model'} gave no answer"
         case _:
             model = verdict.judge_model or "a model"
-    match verdict.judge_kind:
-        case JudgeKind.HEURISTIC:
-            return "code checks alone"
-        case JudgeKind.LLM:
-            return model
-        case JudgeKind.HYBRID:
-            return f"code checks and {model}"
-        case _:
-            assert_never(verdict.judge_kind)
+    by_kind = {
+        JudgeKind.HEURISTIC: "code checks alone",
+        JudgeKind.LLM: model,
+        JudgeKind.HYBRID: f"code checks and {model}",
+    }
+    return by_kind[verdict.judge_kind]
 
 
 def escalation_phrase(verdict: Verdict) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import Final, assert_never
+from typing import Final
 
 from worker.domain.check.check_run import (
     BODY_BYTES,
@@ -189,13 +189,7 @@ def draft_content() -> CheckContent:
 
 def idle_content(skipped: DraftHeld | AuthorSkipped) -> CheckContent:
     """The check of a head that is not judged."""
-    match skipped:
-        case DraftHeld():
-            return draft_content()
-        case AuthorSkipped(author=author):
-            return skipped_content(author)
-        case _:
-            assert_never(skipped)
+    return draft_content() if isinstance(skipped, DraftHeld) else skipped_content(skipped.author)
 
 
 def skipped_content(author: AuthorKind) -> CheckContent:
