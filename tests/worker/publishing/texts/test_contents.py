@@ -396,13 +396,15 @@ ADDED: Final[dict[str, Callable[[CheckContent], CheckContent]]] = {
 def test_a_page_that_is_too_long_gives_way_between_its_blocks(
     add: Callable[[CheckContent], CheckContent], long: str
 ) -> None:
-    content = add(CheckContent("Accepted", f"Above.\n\n{long}\n\nBelow.", "text", Conclusion.SUCCESS))
+    notes = of(rejected()).annotations
+    content = add(CheckContent("Accepted", f"Above.\n\n{long}\n\nBelow.", "text", Conclusion.SUCCESS, notes))
     assert len(content.title.encode()) <= TITLE_BYTES
     assert len(content.summary.encode()) <= BODY_BYTES
     assert "Above.\n\n" in content.summary
     assert "```" not in content.summary
     assert content.summary.endswith("\n\n*Cut here: the rest does not fit into a check run.*")
-    assert content.text == "text"
+    assert (content.text, content.annotations) == ("text", notes)
+    assert notes
 
 
 def test_the_longest_verdict_is_read_below_the_longest_words_of_people() -> None:
