@@ -169,10 +169,14 @@ class InitialStatus:
         """
         written = 0
         for open_pull in self.listing.open_pulls(added.installation_id, added.repository):
-            pull = pull_ref_of(added, open_pull)
+            pull = PullRef(
+                installation_id=added.installation_id, repository_id=added.repository_id, number=open_pull.number
+            )
             if open_pull.opened_at >= added.since or self.checks.find(pull, open_pull.head_sha).is_present:
                 continue
-            request = sweep_request(added, open_pull, self.clock.now())
+            delivery_id = DeliveryId(f"greeted-{added.id}-{open_pull.number}-{added.delivery_id}")
+            now = self.clock.now()
+            request = request_for_open_pull(pull, added.repository, open_pull, Trigger.SWEEP, delivery_id, now)
             if is_known_head(pull, open_pull.head_sha, self.pulls, self.ledger):
                 self.pulls.request_judging(request)
                 continue
@@ -211,17 +215,21 @@ def is_known_head(pull: PullRef, head_sha: Sha, pulls: JudgeRequests, ledger: Le
     return pulls.find_initial_head(pull) not in (None, head_sha)
 
 
-def pull_ref_of(added: RepositoryAdded, open_pull: OpenPull) -> PullRef:
-    return PullRef(installation_id=added.installation_id, repository_id=added.repository_id, number=open_pull.number)
-
-
-def sweep_request(added: RepositoryAdded, open_pull: OpenPull, at: datetime) -> JudgeRequest:
+def request_for_open_pull(
+    pull: PullRef,
+    repository: RepositoryName,
+    open_pull: OpenPull,
+    trigger: Trigger,
+    delivery_id: DeliveryId,
+    at: datetime,
+) -> JudgeRequest:
+    """The request for a pull request that GitHub lists as open."""
     return JudgeRequest(
-        pull=pull_ref_of(added, open_pull),
-        repository=added.repository,
+        pull=pull,
+        repository=repository,
         head_sha=open_pull.head_sha,
-        trigger=Trigger.SWEEP,
-        delivery_id=DeliveryId(f"greeted-{added.id}-{open_pull.number}-{added.delivery_id}"),
+        trigger=trigger,
+        delivery_id=delivery_id,
         requested_at=at,
         author=open_pull.author,
         draft=open_pull.draft,

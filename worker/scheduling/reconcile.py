@@ -25,7 +25,7 @@ from worker.domain.pull_request_events import (
 )
 from worker.errors import Forbidden, RateLimited, SubjectGone, Unavailable
 from worker.judge.merge_group import PublishedCheckRun
-from worker.publishing.initial_status import is_known_head
+from worker.publishing.initial_status import is_known_head, request_for_open_pull
 from worker.scheduling.ports import SchedulingStore
 
 LOG: Final = logging.getLogger(__name__)
@@ -319,16 +319,6 @@ class OpenPullSweep:
         return taken
 
     def _request(self, pull: PullRef, repository: Repository, open_pull: OpenPull, trigger: Trigger) -> JudgeRequest:
-        return JudgeRequest(
-            pull=pull,
-            repository=repository.name,
-            head_sha=open_pull.head_sha,
-            trigger=trigger,
-            delivery_id=DeliveryId(
-                f"swept-{pull.repository_id}-{open_pull.number}-{open_pull.head_sha[:12]}-{self.clock.now():%Y%m%d%H%M}"
-            ),
-            requested_at=self.clock.now(),
-            author=open_pull.author,
-            draft=open_pull.draft,
-            base=open_pull.base,
-        )
+        now, head = self.clock.now(), open_pull.head_sha[:12]
+        delivery_id = DeliveryId(f"swept-{pull.repository_id}-{open_pull.number}-{head}-{now:%Y%m%d%H%M}")
+        return request_for_open_pull(pull, repository.name, open_pull, trigger, delivery_id, now)
