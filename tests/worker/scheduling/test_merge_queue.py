@@ -200,9 +200,21 @@ class Office:
     def judges(self) -> None:
         """Hand the next group to the judges, and judge it."""
         self.looks()
+        self.judges_submitted()
+
+    def judges_submitted(self) -> None:
+        """Judge the group that was handed to the judges last."""
         leased = self.store.groups.take_lease(group().id, self.submitted[-1])
         assert leased is not None
         self.handler().answer(leased)
+
+    def waits_for_the_next_verdict(self) -> None:
+        """The group is looked at again without a pause, waits, and is answered by the reject that follows."""
+        assert self.answers(), "immediately"
+        assert self.github.last == WAITS
+        self.rejects()
+        self.looks()
+        assert self.github.last == REJECTED
 
     @property
     def children(self) -> list[LedgerEntry]:
@@ -284,11 +296,6 @@ def moved(office: Office) -> None:
     office.github.head = "e" * 40
 
 
-def without_diff(office: Office) -> None:
-    office.accepts()
-    office.github.change = None
-
-
 @pytest.mark.parametrize("is_leased", [False, True], ids=["answered", "judged"])
 @pytest.mark.parametrize(
     ("stands", "asked", "said"),
@@ -322,7 +329,8 @@ def test_a_group_is_answered_as_its_pull_request_stands_also_where_a_judge_has_i
 
 
 def test_a_diff_that_github_does_not_show_stops(office: Office) -> None:
-    without_diff(office)
+    office.accepts()
+    office.github.change = None
     office.queues()
     office.looks()
     assert office.github.last == (Conclusion.ACTION_REQUIRED, "Not judged: no diff to compare with #7")
@@ -408,11 +416,7 @@ def test_an_edit_while_it_is_answered_has_it_wait_for_the_next_verdict(office: O
     edits_as_it_is_written(office)
     office.looks()
     assert office.github.said == []
-    assert office.answers(), "immediately"
-    assert office.github.said == [WAITS]
-    office.rejects()
-    office.looks()
-    assert office.github.last == REJECTED
+    office.waits_for_the_next_verdict()
 
 
 def test_an_answer_that_an_edit_came_before_is_the_same_where_the_verdict_stays(office: Office) -> None:
@@ -613,10 +617,8 @@ def test_a_recorded_verdict_is_tried_to_be_published_as_often_again(differing: O
 def test_a_judge_whose_group_was_given_up_writes_nothing(differing: Office, hook: str, recorded: int) -> None:
     differing.looks()
     setattr(differing if hook == "meanwhile" else differing.github, hook, differing.ends)
-    leased = differing.store.groups.take_lease(group().id, differing.submitted[-1])
-    assert leased is not None
     with pytest.raises(LeaseLost):
-        differing.handler().answer(leased)
+        differing.judges_submitted()
     assert (len(differing.children), differing.github.last) == (recorded, DIFFERS)
 
 
@@ -624,17 +626,11 @@ def test_a_judge_whose_group_was_given_up_writes_nothing(differing: Office, hook
 def test_an_edit_while_it_is_judged_has_it_wait_for_the_next_verdict(differing: Office, hook: str) -> None:
     differing.looks()
     setattr(differing if hook == "meanwhile" else differing.github, hook, differing.edits)
-    leased = differing.store.groups.take_lease(group().id, differing.submitted[-1])
-    assert leased is not None
-    differing.handler().answer(leased)
+    differing.judges_submitted()
     assert len(differing.children) == 1, "what was paid for is on record"
     assert differing.github.said == [DIFFERS]
     differing.github.before_writing = lambda: None
-    assert differing.answers(), "immediately"
-    assert differing.github.last == WAITS
-    differing.rejects()
-    differing.looks()
-    assert differing.github.last == REJECTED
+    differing.waits_for_the_next_verdict()
 
 
 def test_a_judge_shows_no_stop_that_an_edit_came_before(office: Office) -> None:
