@@ -57,14 +57,14 @@ BENCH = JudgeContext(load_rubric(), load_prompt(), 0.0)
 
 
 def dependencies(source: RecordedSource, **changes: Any) -> JudgingDependencies:
-    waits = CiWaitPolicy(timedelta(0), timedelta(0), None)
     standard: dict[str, Any] = {
         "source": source,
         "status": NullStatusReporter(source),
         "context": BENCH,
         "clock": SystemClock(),
+        "ci_wait": CiWaitPolicy(timedelta(0), timedelta(0), None),
     }
-    return JudgingDependencies(**{**standard, "ci_wait": waits, **changes})
+    return JudgingDependencies(**{**standard, **changes})
 
 
 class Listening(NullStatusReporter):
