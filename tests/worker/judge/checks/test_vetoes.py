@@ -1,4 +1,4 @@
-"""What code holds against an accept of the model, whatever the model says."""
+"""What code holds against a decision of the model: an accept without its proof, a reject that the change speaks against."""
 
 from typing import Any
 
@@ -6,6 +6,7 @@ import pytest
 
 from tests.worker.judge.making import (
     ALWAYS,
+    TEXTS,
     accept,
     bench,
     cannot_tell,
@@ -18,12 +19,14 @@ from tests.worker.judge.making import (
     new_file,
     outcome,
     place,
+    pull_request,
     reject,
 )
-from worker.domain.dossier import Criterion, Policy, UnreadFile, UnreadReason
+from worker.domain.dossier import Criterion, Guidance, HeadFile, Policy, UnreadFile, UnreadReason
 from worker.domain.verdict.ledger import Case
 from worker.judge.checks.vetoes import is_test_or_text
 from worker.judge.judge import judge_with_record
+from worker.judge.llm.reply import ReplyFault
 
 AT_TEST = place("tests/test_upload.py", 6)
 BY_TEST = accept(criteria=criteria("met", "met", at=[AT_TEST]))
@@ -144,3 +147,210 @@ def test_a_complete_failure_scores_one_and_aims_at_its_cause() -> None:
     answer = reject(breakdown="complete_failure", scores=scores, evidence=[place()], next_step="In upload.py, return.")
     verdict = judged(model_of(answer), ALWAYS)
     assert (verdict.decision, verdict.composite, verdict.score) == ("reject", 1.0, 0.0)
+
+
+# --- what survives of a reject --------------------------------------------------------------------
+
+
+VAGUE = "This must not be merged."
+AT_CODE, AT_A_TEST = place("upload.py", 3), place("tests/test_upload.py", 6)
+OPEN = criteria("unverifiable", "unverifiable")
+
+
+def said(category: str, at: dict[str, Any] | None, concern: str = VAGUE, **changes: Any) -> dict[str, Any]:
+    bare = {**at, "note": ""} if at else None
+    fields = {"category": category, "evidence": [bare] if bare else [], "concern": concern, "next_step": "Mend it."}
+    return reject(**{"criteria": OPEN, **fields, **changes})
+
+
+def stands(reply: dict[str, Any], **changes: Any) -> bool:
+    """The model says the same twice."""
+    verdict = judged(model_of(reply, reply), ALWAYS, **changes)
+    if verdict.decision != "reject":
+        assert (outcome(verdict), verdict.evidence) == ("abstain needs_human", ())
+        assert (verdict.signals["vetoed_by"], verdict.signals["model_decision"]) == ("change", "reject")
+    return verdict.decision == "reject"
+
+
+def unmet(status: str, *at: dict[str, Any]) -> list[dict[str, Any]]:
+    return [{"id": "AC1", "status": status, "evidence": [{**location, "note": ""} for location in at]}]
+
+
+def wanting(text: str, *, inferred: bool = False) -> tuple[Criterion, ...]:
+    return (Criterion(id="AC1", text=text, inferred=inferred),)
+
+
+RETRIED, LOGGED = "`send` tries on each `attempt`", "each try is written to `audit_log`"
+SPREAD = "A busy upload gets another attempt"
+"""Most of its words stand in the change, and no line holds them all."""
+UNLOGGED = "Nothing is written to the audit log."
+UNPRINTED = "Invoices are not printed, and uploads fail."
+NOTES = new_file("notes.md", "`send` tries on each `attempt`.")
+
+
+OVER, NO_ATTEMPT = "`post` is called once too often.", "A busy upload gets no attempt."
+
+
+@pytest.mark.parametrize(
+    ("status", "text", "at", "concern", "holds"),
+    [
+        ("missing", LOGGED, (), UNLOGGED, True),
+        ("partial", LOGGED, (), UNLOGGED, True),
+        ("missing", LOGGED, (), VAGUE, False),
+        ("partial", LOGGED, (AT_CODE,), VAGUE, False),
+        ("missing", RETRIED, (), VAGUE, False),
+        ("partial", RETRIED, (), VAGUE, False),
+        ("missing", RETRIED, (AT_CODE,), OVER, False),
+        ("partial", RETRIED, (AT_CODE,), OVER, True),
+        ("partial", RETRIED, (AT_CODE,), VAGUE, False),
+        ("missing", "x", (), VAGUE, True),  # no word to look for
+        ("missing", SPREAD, (), NO_ATTEMPT, False),
+        ("partial", SPREAD, (AT_CODE,), NO_ATTEMPT, True),
+        ("missing", "A busy printer gets another invoice", (), "No busy printer gets an invoice.", True),
+        ("missing", "A test covers a busy upload at another hour", (), "No test covers an hour.", True),
+    ],
+)
+def test_an_unmet_criterion_counts_if_the_reject_speaks_of_it_and_the_change_does_not(
+    status: str, text: str, at: tuple[Any, ...], concern: str, *, holds: bool
+) -> None:
+    reply = said("acceptance_gap", AT_CODE, concern, criteria=unmet(status, *at))
+    assert stands(reply, criteria=wanting(text)) is holds
+
+
+@pytest.mark.parametrize(
+    ("status", "at", "wanted", "concern", "changes", "holds"),
+    [
+        ("partial", (AT_CODE,), wanting(LOGGED), OVER, {}, True),  # a place of a criterion is enough
+        # of prose some of its words will do
+        ("missing", (), wanting("Uploads fail when a reply has a busy status", inferred=True), UNPRINTED, {}, False),
+        ("missing", (), wanting("Print invoices as PDF", inferred=True), UNPRINTED, {}, True),
+        ("missing", (), wanting(RETRIED), VAGUE, {"diff": NOTES, "files": None}, True),  # a text does nothing
+    ],
+)
+def test_a_criterion_carries_a_reject_without_a_place(
+    status: str,
+    at: tuple[Any, ...],
+    wanted: tuple[Criterion, ...],
+    concern: str,
+    changes: dict[str, Any],
+    *,
+    holds: bool,
+) -> None:
+    reply = said("acceptance_gap", None, concern, criteria=unmet(status, *at))
+    assert stands(reply, criteria=wanted, **changes) is holds
+
+
+@pytest.mark.parametrize(
+    ("category", "at", "concern", "holds"),
+    [
+        ("half_finished", AT_CODE, "The loop ends before `post` was tried again.", True),
+        ("half_finished", AT_CODE, VAGUE, False),
+        ("tests_pass_but_wrong", AT_CODE, "`send` returns whatever `post` says.", True),
+        ("tests_pass_but_wrong", AT_CODE, VAGUE, False),
+        ("weak_test", AT_A_TEST, "A busy server is not shown to be wanting again.", True),
+        ("weak_test", AT_A_TEST, VAGUE, False),
+        ("weak_test", AT_CODE, "`post` is not shown to be wanting again.", True),
+        ("spec_violation", AT_CODE, "AGENTS.md forbids loops around `post`.", True),
+        ("spec_violation", AT_CODE, 'It breaks "no loops around post".', True),
+        ("spec_violation", AT_CODE, "AC1 forbids loops around `post`.", True),
+        ("spec_violation", AT_CODE, "Loops around `post` are forbidden.", False),
+        ("spec_violation", AT_CODE, 'Wrong: "for attempt in range(3):" loops around `post`.', False),  # code is no rule
+        ("spec_violation", AT_CODE, 'Broken: "post must stay the last call" stands above `send`.', True),
+    ],
+)
+def test_a_place_counts_if_the_reject_is_about_what_stands_there(
+    category: str, at: dict[str, Any], concern: str, *, holds: bool
+) -> None:
+    rules = (Guidance(path="AGENTS.md", text="No loops around post."),)
+    file = HeadFile(path="upload.py", text=f"{TEXTS['upload.py']}# post must stay the last call\n")
+    assert stands(said(category, at, concern), guidance=rules, files=(file,)) is holds
+
+
+@pytest.mark.parametrize(
+    ("next_step", "status"),
+    [("Change `post` in upload.py:3 so that it tries again.", "missing"), ("Write to the audit log.", "partial")],
+)
+def test_what_is_to_be_done_next_is_not_what_the_reject_is_about(next_step: str, status: str) -> None:
+    assert not stands(said("half_finished", AT_CODE, next_step=next_step))
+    vague = said("acceptance_gap", AT_CODE, criteria=unmet(status), next_step=next_step)
+    assert not stands(vague, criteria=wanting(LOGGED))
+
+
+def test_a_broken_rule_that_nobody_names_is_not_carried_by_a_criterion() -> None:
+    reply = said("spec_violation", AT_CODE, UNLOGGED, criteria=unmet("missing"))
+    assert not stands(reply, criteria=wanting(LOGGED))
+    assert not stands({**reply, "evidence": []}, criteria=wanting(LOGGED))
+    named = said("spec_violation", AT_CODE, f"AC1 is broken. {UNLOGGED}", criteria=unmet("missing"))
+    assert stands(named, criteria=wanting(LOGGED))
+
+
+def test_what_code_suspects_there_too_needs_no_words() -> None:
+    debug = new_file("upload.py", "def send(data):", "    print(data)", "    return post(data)")
+    here = place("upload.py", 2, quote="    print(data)")
+    changes: dict[str, Any] = {"diff": debug, "files": None}
+    assert stands(said("half_finished", here), **changes)
+    assert not stands(said("tests_pass_but_wrong", here), **changes)
+
+
+def test_a_case_that_claims_what_is_not_there_is_a_broken_rule() -> None:
+    broken = said("spec_violation", AT_CODE, "The case claims `post` is called with jitter.")
+    assert stands(broken, case=claiming(("AC1", "upload.py:jitter")))
+    assert not stands(broken)
+
+
+def test_a_file_without_lines_has_its_name() -> None:
+    runs = "diff --git a/run.sh b/run.sh\nold mode 100644\nnew mode 100755\n"
+    changes: dict[str, Any] = {"diff": runs + new_file("a.py", "x = 1"), "files": None}
+    assert stands(said("half_finished", place("run.sh", None), "Nothing says why run.sh may run."), **changes)
+    assert not stands(said("half_finished", place("run.sh", None)), **changes)
+
+
+OTHERS = "".join(
+    new_file(f"uploads/retry_{name}.py", f"def retry_upload_{name}(data):", f"    return retry_{name}(upload(data))")
+    for name in "abc"
+)
+FOREIGN = new_file(
+    "billing/invoice_pdf.py",
+    *(f"def render_ledger_{name}(canvas): return paint_{name}(canvas)" for name in "abcdefghijkl"),
+)
+
+
+def test_work_that_nobody_asked_for_is_held_against_what_ties_its_file() -> None:
+    changes: dict[str, Any] = {
+        "diff": OTHERS + FOREIGN, "files": None, "pull_request": pull_request(title="Retry uploads"),
+    }  # fmt: skip
+    tied = place("uploads/retry_a.py", 1, quote="def retry_upload_a(data):")
+    apart = place("billing/invoice_pdf.py", 1, quote="def render_ledger_a(canvas): return paint_a(canvas)")
+    concern = "Nobody wanting for ledgers."
+    assert not stands(said("scope_creep", tied, concern), **changes)
+    assert stands(said("scope_creep", apart, "Nobody wanting for invoice_pdf."), **changes)
+    assert stands(said("scope_creep", apart), **changes), "code suspects it, too"
+    both = {**said("scope_creep", apart, concern), "evidence": [{**tied, "note": ""}, {**apart, "note": ""}]}
+    verdict = judged(model_of(both, both), ALWAYS, **changes)
+    assert outcome(verdict) == "reject scope_creep"
+    assert [pointer.path for pointer in verdict.evidence] == ["billing/invoice_pdf.py"], "the other one falls away"
+
+
+def test_of_very_many_files_any_may_be_of_another_task() -> None:
+    many = "".join(new_file(f"uploads/retry_{number}.py", f"retry_upload = {number}") for number in range(31))
+    here = place("uploads/retry_3.py", 1, quote="retry_upload = 3")
+    assert stands(said("scope_creep", here, "Nobody wanting for uploads."), diff=many, files=None)
+    assert not stands(said("scope_creep", here, "Nobody wanting for this."), diff=many, files=None)
+
+
+def test_a_criterion_that_does_not_survive_is_open_where_another_one_does() -> None:
+    asks = (Criterion(id="AC1", text=RETRIED), Criterion(id="AC2", text=LOGGED))
+    missed = said("acceptance_gap", None, UNLOGGED, criteria=criteria("missing", "missing"))
+    verdict = judged(model_of(missed, missed), ALWAYS, criteria=asks)
+    assert outcome(verdict) == "reject acceptance_gap"
+    assert [criterion.status for criterion in verdict.criteria] == ["unverifiable", "missing"]
+    assert verdict.criteria[0].note == "called unmet, though the change speaks of it"
+
+
+def test_the_model_is_told_once_why_its_reject_can_not_stand() -> None:
+    model = model_of(said("half_finished", AT_CODE), accept())
+    heard = judge_with_record(dossier(), docket(), bench(model, ALWAYS))
+    assert heard.verdict.decision == "accept"
+    first = heard.audit.exchanges[0]
+    assert first.fault == ReplyFault.EVIDENCE
+    assert "No word of the reject is about what stands at upload.py:3." in first.problems[0]
