@@ -196,7 +196,7 @@ def rule_stopped(bundle: EvidenceBundle, stop: StopJudging, coverage: Coverage) 
         case AbstainReason.CI_PENDING:
             wording = texts.ci_pending(bundle.ci)
         case AbstainReason.NO_CRITERIA:
-            wording = texts.no_issue()
+            wording = texts.NO_ISSUE
         case _:
             opinion = bundle.opinion
             wording = texts.unproven(

@@ -152,12 +152,11 @@ def judge_unavailable(reason: str) -> tuple[str, str]:
     )
 
 
-def no_issue() -> tuple[str, str]:
-    """The repository's configuration requires an issue."""
-    return (
-        "No issue is linked, and this repository wants one for each change (`require_issue`). This change was not judged.",
-        "The author links the issue in the description, as in `Closes #12`, and pushes or comments `/rejudge`.",
-    )
+NO_ISSUE: Final = (
+    "No issue is linked, and this repository wants one for each change (`require_issue`). This change was not judged.",
+    "The author links the issue in the description, as in `Closes #12`, and pushes or comments `/rejudge`.",
+)
+"""The repository's configuration requires an issue."""
 
 
 def reply_invalid(problem: str) -> tuple[str, str]:
@@ -176,11 +175,10 @@ def too_large(paths: Sequence[str], *, is_nothing_read: bool = False) -> tuple[s
     )
 
 
-def too_long() -> tuple[str, str]:
-    return (
-        "The issue, its criteria and the rules alone are too long for the model.",
-        "A maintainer shortens the issue, or a person reviews the change.",
-    )
+TOO_LONG: Final = (
+    "The issue, its criteria and the rules alone are too long for the model.",
+    "A maintainer shortens the issue, or a person reviews the change.",
+)
 
 
 def unreadable(problem: str) -> tuple[str, str]:

@@ -111,7 +111,7 @@ UNTOLD = {
     "budget": words.budget(CapLevel(Cap.PULL, Decimal("0.09"), Decimal("0.10")), Decimal("0.02")),
     "unproven": words.unproven(ModelSkipReason.NO_MODEL, 0),
     "paused": words.paused(Pause.OPERATOR),
-    "too_large": words.too_long(),
+    "too_large": words.TOO_LONG,
 }
 
 

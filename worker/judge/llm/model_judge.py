@@ -151,7 +151,7 @@ def ask_model(
     question = build_question(prompt_input, context.rubric, context.prompt, header.eval_id, budget)
     if question is None:
         coverage = coverage_of(bundle.dossier, bundle.diff, hidden=[file.path for file in bundle.diff.files])
-        too_long = abstain(bundle, AbstainReason.TOO_LARGE, texts.too_long())
+        too_long = abstain(bundle, AbstainReason.TOO_LARGE, texts.TOO_LONG)
         ruling = reject_on_facts(bundle) if bundle.opinion.facts else too_long
         return JudgingResult(ruling, coverage, f"{reason}; the question does not fit any model")
     if member.focus:  # it comes last, so that all before it is the same for every member, and cached
@@ -241,7 +241,7 @@ def _rule_with_model(
         case ModelOpinion():
             return apply_vetoes(_rule_by_opinion(outcome, coverage), outcome, bundle)
         case ReplyError(fault=ReplyFault.TOO_LONG):
-            return abstain(bundle, AbstainReason.TOO_LARGE, texts.too_long())
+            return abstain(bundle, AbstainReason.TOO_LARGE, texts.TOO_LONG)
         case ReplyError(problems=problems):
             invalid = abstain(bundle, AbstainReason.REPLY_INVALID, texts.reply_invalid(problems[0]))
             # an incomplete reading is what keeps a better reply away
