@@ -165,6 +165,11 @@ def test_where_a_part_could_not_be_read_no_fact_was_found_in_the_rest(skipped: s
     assert concern.startswith("No fact was found in what could be read (not read in full: big.json)")
 
 
+@pytest.mark.parametrize(("count", "end"), [(texts.MOST_NAMED, "n9"), (texts.MOST_NAMED + 1, "n9 and 1 more")])
+def test_a_sentence_lists_as_many_names_as_it_holds(count: int, end: str) -> None:
+    assert texts.join_names([f"n{number}" for number in range(count)]).endswith(f", {end}")
+
+
 def test_where_nothing_could_be_read_nothing_was_looked_at() -> None:
     nothing = "Nothing of this change could be read, so nothing was looked at. Not read: a.bin."
     assert texts.too_large(["a.bin"], is_nothing_read=True)[0] == nothing
