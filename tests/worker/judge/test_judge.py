@@ -268,6 +268,12 @@ def test_a_reject_of_the_model_is_a_reject_with_its_one_next_step() -> None:
     ]
 
 
+def test_a_reject_without_a_place_gets_none_from_what_is_met() -> None:
+    gap = reject(evidence=[], category="acceptance_gap", concern="Nothing shows it.")
+    verdict = judged(model_of(gap))
+    assert (outcome(verdict), verdict.evidence) == ("reject acceptance_gap", ())
+
+
 def test_a_model_that_can_not_tell_leaves_it_to_a_person() -> None:
     verdict = judged(model_of(cannot_tell()))
     assert (verdict.next_step, verdict.composite) == ("A person who knows the issue decides.", 5.0)

@@ -261,8 +261,9 @@ def test_another_content_is_not_carried() -> None:
     assert carried(then(accept()), header=docket(fingerprint=Fingerprint("sha256:other"))) is None
 
 
-def test_an_unknown_price_stays_unknown() -> None:
-    assert must_carry(then(accept()).model_copy(update={"judge_cost_usd": None})).judge_cost_usd is None
+def test_an_unknown_price_stays_unknown_and_no_round_is_taken_back() -> None:
+    now = must_carry(then(accept()).model_copy(update={"judge_cost_usd": None, "round": 3}))
+    assert (now.judge_cost_usd, now.round) == (None, 3)
 
 
 SHIFTED = DIFF.replace("@@ -1,4 +1,9 @@", "@@ -2,4 +2,9 @@")
