@@ -384,9 +384,10 @@ UPHELD = [PullRequestEventKind.CONTEST_UPHELD]
         (NEEDS_ONE, (accepted(), rejected()), UPHELD),
         (rejected(), (rejected(),), []),
         (accepted(), (), []),
+        (accepted(), (rejected(), accepted()), []),
         (abstained(AbstainReason.BUDGET), (rejected(),), []),
     ],
-    ids=["accepted", "a person's", "stands", "none before", "not judged"],
+    ids=["accepted", "a person's", "stands", "none before", "accepted before", "not judged"],
 )
 def test_only_a_reject_that_did_not_stand_is_told_as_a_contest_that_was_right(
     store: Store,
