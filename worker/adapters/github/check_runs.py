@@ -9,8 +9,6 @@ import logging
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from pydantic import RootModel
-
 from worker.adapters.github.client import ApiCall, GitHubAccess, GitHubApi, retry_transient
 from worker.adapters.github.errors import GitHubBadRequest
 from worker.adapters.github.installations import RepositoriesQueryResponse
@@ -22,6 +20,7 @@ from worker.adapters.github.responses import (
     CheckRunsPage,
     CreatedRunResponse,
     GraphResponse,
+    Page,
     RestResponse,
 )
 from worker.domain.check.check_run import (
@@ -59,10 +58,6 @@ class AnnotationResponse(RestResponse):
     annotation_level: str | None = None
     title: str | None = None
     message: str | None = None
-
-
-class AnnotationsPage(RootModel[tuple[AnnotationResponse, ...]]):
-    """One page of a check run's annotations."""
 
 
 class GitHubChecks:
@@ -135,14 +130,11 @@ class GitHubCheckRuns:
         mine.sort(key=lambda run: run.id)
         for older in mine[:-1]:
             if older.status != "completed":
-                self._end_older(request, CheckRunId(older.id))
+                # A process created it after a long pause: GitHub and Assay use the newest.
+                from worker.publishing.texts.states import duplicate_content  # noqa: PLC0415 - rarely needed
+
+                self.update(request, CheckRunId(older.id), duplicate_content())
         return mine[-1] if mine else None
-
-    def _end_older(self, request: JudgeRequest, check: CheckRunId) -> None:
-        """Conclude an older duplicate, which a process created after a long pause: GitHub and Assay use the newest."""
-        from worker.publishing.texts.states import duplicate_content  # noqa: PLC0415 - rarely needed
-
-        self.update(request, check, duplicate_content())
 
     def _create(self, request: JudgeRequest, head_sha: Sha, content: CheckContent) -> CheckRunId:
         many = len(content.annotations) > ANNOTATIONS_PER_REQUEST
@@ -179,7 +171,11 @@ class GitHubCheckRuns:
             return ()
         shown: set[tuple[object, ...]] = set()
         for page in range(1, MOST_PAGES + 1):
-            notes = self._api(request).get(f"{path}/annotations", AnnotationsPage, per_page=PER_PAGE, page=page).root
+            notes = (
+                self._api(request)
+                .get(f"{path}/annotations", Page[AnnotationResponse], per_page=PER_PAGE, page=page)
+                .root
+            )
             shown |= {
                 _key(note.path, note.start_line, note.annotation_level or "", note.title or "", note.message or "")
                 for note in notes
@@ -211,19 +207,18 @@ def check_run_output(content: CheckContent, annotations: Sequence[Annotation]) -
     """The output block. `text` is always sent, to replace an earlier one."""
     block: dict[str, object] = {"title": content.title, "summary": content.summary, "text": check_text(content)}
     if annotations:
-        block["annotations"] = [_annotation(annotation) for annotation in annotations]
+        block["annotations"] = [
+            {
+                "path": annotation.path,
+                "start_line": annotation.start_line,
+                "end_line": annotation.end_line,
+                "annotation_level": annotation.level.value,
+                "title": annotation.title,
+                "message": annotation.message,
+            }
+            for annotation in annotations
+        ]
     return block
-
-
-def _annotation(annotation: Annotation) -> dict[str, object]:
-    return {
-        "path": annotation.path,
-        "start_line": annotation.start_line,
-        "end_line": annotation.end_line,
-        "annotation_level": annotation.level.value,
-        "title": annotation.title,
-        "message": annotation.message,
-    }
 
 
 def _key(path: str, line: int, level: str, *texts: str) -> tuple[object, ...]:
@@ -267,24 +262,15 @@ class GitHubPublishedRuns:
             )
         document = f"query AssayShown({', '.join(parameters)}) {{ {' '.join(fields)} }}{MEMBER_FRAGMENT}"
         answer = api.query(document, variables, RepositoriesQueryResponse, RequestPriority.SWEEP).model_extra or {}
-        return [
-            _published_of(request, OwnRunsResponse.model_validate(answer.get(f"pull_{at}") or {}))
-            for at, request in enumerate(asked)
-        ]
-
-
-def _published_of(request: JudgeRequest, here: OwnRunsResponse) -> PublishedCheckRun | None:
-    pull = here.pull_request
-    if pull is None or pull.head_ref_oid != request.head_sha:
-        return None
-    return newest_published(pull.own_runs() or (), request.pull.number)
+        runs = list[PublishedCheckRun | None]()
+        for at, request in enumerate(asked):
+            pull = OwnRunsResponse.model_validate(answer.get(f"pull_{at}") or {}).pull_request
+            is_newest = pull is not None and pull.head_ref_oid == request.head_sha
+            runs.append(newest_published(pull.own_runs() or (), request.pull.number) if is_newest else None)
+        return runs
 
 
 LOG: Final = logging.getLogger(__name__)
-
-
-class UploadReceipt(RestResponse):
-    id: str | None = None
 
 
 class GitHubScans:
@@ -300,7 +286,7 @@ class GitHubScans:
         body = {"commit_sha": head_sha, "ref": ref_of(pull), "sarif": sarif, "tool_name": TOOL_NAME}
         call = ApiCall("POST", f"/repos/{repository}/code-scanning/sarifs", body=body, need=RequestPriority.SWEEP)
         try:
-            self._access.api(pull.installation_id).fetch(call, UploadReceipt)
+            self._access.api(pull.installation_id).fetch(call, RestResponse)
         except Forbidden as refused:
             return classify_refusal(str(refused))
         except SubjectGone as gone:

@@ -12,11 +12,9 @@ from typing import Final
 
 from worker.adapters.github.client import GitHubApi
 from worker.adapters.github.responses import (
-    CheckAnnotationResponse,
     GraphContext,
     GraphPull,
     RuledRefResponse,
-    TipSuiteResponse,
 )
 from worker.domain.check.check_run import CHECK_NAME
 from worker.domain.dossier import AWAITING_APPROVAL, FAILED_CONCLUSIONS, NOT_REPORTED, Ci, CiCheck, CiState
@@ -76,12 +74,17 @@ class CiContext:
 def read_ci_context(pull: GraphPull) -> CiContext:
     """Read a pull request's CI context from GitHub's answer."""
     required = tuple(dict.fromkeys(required_checks(pull.base_ref))) if pull.base_ref else ()
-    suites = pull.tip_suites.visible_nodes if pull.tip_suites else ()
+    # A suite that GitHub created without a run waits for approval.
+    held = dict.fromkeys(
+        suite.workflow or suite.app_slug or "a workflow"
+        for suite in (pull.tip_suites.visible_nodes if pull.tip_suites else ())
+        if suite.conclusion == "ACTION_REQUIRED" and not suite.run_count
+    )
     messages = (commit.message for commit in pull.commits.visible_nodes if commit.oid == pull.head_ref_oid)
     # a repository without CI has nothing to skip
     has_ci = bool(set(required) - {CHECK_NAME}) or (pull.base_ref is not None and pull.base_ref.report_count > 0)
     match = SKIP_CI_PATTERN.search(next(messages, "")) if has_ci else None
-    return CiContext(required, held_workflows=_held_workflows(suites), skip_words=match[0].strip() if match else None)
+    return CiContext(required, held_workflows=tuple(held), skip_words=match[0].strip() if match else None)
 
 
 def required_checks(base: RuledRefResponse) -> Iterator[str]:
@@ -89,16 +92,6 @@ def required_checks(base: RuledRefResponse) -> Iterator[str]:
     yield from (name for name in base.protected_contexts or () if name)
     for rule in base.rules.visible_nodes if base.rules else ():
         yield from (check.name for check in rule.required_status_checks)
-
-
-def _held_workflows(suites: Iterable[TipSuiteResponse]) -> tuple[str, ...]:
-    """Workflows whose suite GitHub created without a run: they wait for approval."""
-    names = [
-        suite.workflow or suite.app_slug or "a workflow"
-        for suite in suites
-        if suite.conclusion == "ACTION_REQUIRED" and not suite.run_count
-    ]
-    return tuple(dict.fromkeys(names))
 
 
 @dataclass(frozen=True)
@@ -120,7 +113,9 @@ def reports_of(contexts: Iterable[GraphContext], ourselves: OwnChecks, around: C
     groups: dict[tuple[str, ...], list[GraphContext]] = {}
     for context in contexts:
         if not ourselves.is_own(context):
-            groups.setdefault(_identity(context), []).append(context)
+            # What a re-run shares with the run before it: two workflows may each have a job called `build`.
+            identity = (context.kind, context.app_slug or "", context.workflow, context.name or context.context or "")
+            groups.setdefault(identity, []).append(context)
     reports = [
         replace(report, check=report.check.model_copy(update={"required": True}))
         if report.check.name in around.required
@@ -141,21 +136,13 @@ def reports_of(contexts: Iterable[GraphContext], ourselves: OwnChecks, around: C
 
 def ci_from(reports: Sequence[CiCheckReport], around: CiContext) -> Ci:
     checks = tuple(report.check for report in reports)
-    silenced = None if _did_ci_run(reports, around) else around.skip_words
-    return Ci(checks=checks, silenced=silenced) if checks else Ci(state=CiState.MISSING, silenced=silenced)
-
-
-def _did_ci_run(reports: Sequence[CiCheckReport], around: CiContext) -> bool:
-    """Whether CI ran despite a skip text: a workflow ran, or all required checks. Apps of others report anyway."""
+    # CI ran despite a skip text if a workflow ran, or all required checks: Apps of others report anyway.
     done = [report for report in reports if report.check.conclusion is not None]
     required = set(around.required) - {CHECK_NAME} - around.ignored
     is_all_there = bool(required) and required <= {report.check.name for report in done}
-    return is_all_there or any(report.is_workflow for report in done)
-
-
-def _identity(context: GraphContext) -> tuple[str, ...]:
-    """Fields that a re-run shares with the run before it. Two workflows may each have a job called `build`."""
-    return (context.kind, context.app_slug or "", context.workflow, context.name or context.context or "")
+    did_run = is_all_there or any(report.is_workflow for report in done)
+    silenced = None if did_run else around.skip_words
+    return Ci(checks=checks, silenced=silenced) if checks else Ci(state=CiState.MISSING, silenced=silenced)
 
 
 def _reported(runs: Sequence[GraphContext]) -> CiCheckReport:
@@ -192,13 +179,11 @@ def _of_status(context: GraphContext) -> CiCheck:
 
 def _report(run: GraphContext) -> str:
     notes = run.annotations.visible_nodes if run.annotations else ()
-    parts = [run.title or "", run.summary or "", *(_note(note) for note in notes)]
+    parts = [run.title or "", run.summary or ""]
+    for note in notes:
+        location = note.path if note.line is None else f"{note.path}:{note.line}"
+        parts.append(f"{location}: {': '.join(text for text in (note.title, note.message) if text)}")
     return _cut("\n".join(part.strip() for part in parts if part.strip()))
-
-
-def _note(note: CheckAnnotationResponse) -> str:
-    location = note.path if note.line is None else f"{note.path}:{note.line}"
-    return f"{location}: {': '.join(text for text in (note.title, note.message) if text)}"
 
 
 def _cut(text: str) -> str:

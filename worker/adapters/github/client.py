@@ -19,7 +19,6 @@ from githubkit.auth import AppAuthStrategy, AppInstallationAuthStrategy, TokenAu
 from githubkit.cache import BaseCache, BaseCacheStrategy, MemCacheStrategy
 from githubkit.exception import CacheUnsupportedError, GitHubException, RequestError, RequestFailed
 from httpx import HTTPError, Request
-from httpx import Response as RawResponse
 from pydantic import BaseModel, SecretStr, ValidationError
 
 from worker.adapters.github.errors import (
@@ -34,7 +33,7 @@ from worker.adapters.github.errors import (
 from worker.adapters.github.rate_limits import RequestBudget, RequestPriority
 from worker.adapters.github.responses import GraphAnswer
 from worker.adapters.redis import keys
-from worker.domain.ids import InstallationId
+from worker.domain.ids import InstallationId, RepositoryName
 from worker.domain.ports import Clock, Fence, RateLimits, Vault
 from worker.errors import AssayError, Forbidden, Outage
 from worker.settings import AppCredentials, Settings
@@ -48,6 +47,7 @@ MOST_REMEMBERED: Final = 40
 NOT_MODIFIED: Final = 304
 USER_AGENT: Final = "assay"
 DIFF: Final = "application/vnd.github.diff"
+APP_REMEDY: Final = "Check ASSAY_APP_ID, ASSAY_APP_PRIVATE_KEY and this machine's clock with `assay doctor`"
 
 Model = TypeVar("Model", bound=BaseModel)
 AnswerT = TypeVar("AnswerT")
@@ -146,23 +146,27 @@ class GitHubConnection:
         self._context.run(github.__enter__)
 
     def send(self, call: ApiCall) -> Response[Any, Any]:
-        return self._context.copy().run(self._request, call)
+        def request() -> Response[Any, Any]:
+            FENCE.set(call.fence)  # in a context of its own
+            return self._github.request(  # pyright: ignore[reportUnknownMemberType] - githubkit leaves a dict bare
+                call.method,
+                call.path,
+                params=dict(call.params) or None,
+                json=call.body,
+                headers=call.headers or None,
+            )
 
-    def _request(self, call: ApiCall) -> Response[Any, Any]:
-        FENCE.set(call.fence)  # in a context of its own
-        return self._github.request(  # pyright: ignore[reportUnknownMemberType] - githubkit leaves a dict bare
-            call.method,
-            call.path,
-            params=dict(call.params) or None,
-            json=call.body,
-            headers=call.headers or None,
-        )
+        return self._context.copy().run(request)
 
     def tail(self, path: str, most_read: int, most_kept: int) -> bytes:
         return self._context.copy().run(self._tail, path, most_read, most_kept)
 
     def _tail(self, path: str, most_read: int, most_kept: int) -> bytes:
-        raw = self._streamed(path)
+        try:
+            raw = self._github.request("GET", path, stream=True).raw_response  # pyright: ignore[reportUnknownMemberType] - as above
+        except RequestFailed as error:
+            error.response.raw_response.read()
+            raise
         kept, read = b"", 0
         try:
             for chunk in raw.iter_bytes():
@@ -175,19 +179,15 @@ class GitHubConnection:
             raw.close()
         return kept
 
-    def _streamed(self, path: str) -> RawResponse:
-        try:
-            return self._github.request("GET", path, stream=True).raw_response  # pyright: ignore[reportUnknownMemberType] - as above
-        except RequestFailed as error:
-            error.response.raw_response.read()
-            raise
-
     def close(self) -> None:
         self._context.run(self._github.__exit__)
 
 
 class GitHubApi:
-    """The API for one credential. Holds one connection for each key that was needed."""
+    """The API for one credential. Holds one connection for each key that was needed.
+
+    *budget* and *tokens* are an installation's: its remaining requests, and its tokens, which are made from the App's key.
+    """
 
     def __init__(
         self,
@@ -195,8 +195,10 @@ class GitHubApi:
         base_url: str,
         clock: Clock,
         budget: RequestBudget | None = None,
+        tokens: SharedTokens | None = None,
     ) -> None:
         self._budget = budget
+        self._tokens = tokens
         self._connects = connects
         self._connections: dict[int, GitHubConnection] = {}
         self._polled: dict[tuple[object, ...], tuple[str, object]] = {}
@@ -225,17 +227,13 @@ class GitHubApi:
         if response.status_code == NOT_MODIFIED and isinstance(cached, reply):
             return cached
         value = parse_response(response.content, reply, call.path)
-        self._remember(key, response.headers.get("etag"), value)
-        return value
-
-    def _remember(self, cache_key: tuple[object, ...], etag: str | None, response: BaseModel) -> None:
-        """Keep a parsed answer (parsed it takes a twentieth of the text), and drop the oldest beyond the limit."""
-        with self._lock:
-            self._polled.pop(cache_key, None)
-            if etag is not None:
-                self._polled[cache_key] = (etag, response)
+        with self._lock:  # parsed it takes a twentieth of the text; the oldest is dropped beyond the limit
+            self._polled.pop(key, None)
+            if (fresh := response.headers.get("etag")) is not None:
+                self._polled[key] = (fresh, value)
             while len(self._polled) > MOST_REMEMBERED:
                 del self._polled[next(iter(self._polled))]
+        return value
 
     def fetch_with_headers(self, call: ApiCall, reply: type[Model]) -> tuple[Model, Mapping[str, str]]:
         """Fetch as `fetch` does, with the answer's headers, their names in lower case."""
@@ -254,22 +252,18 @@ class GitHubApi:
         need: RequestPriority = RequestPriority.JUDGING,
     ) -> Model:
         """Query GraphQL. A missing field is None if `is_optional` allows its absence."""
-        call = ApiCall(
-            "POST",
-            self._graphql_url,
-            body={"query": document, "variables": dict(variables)},
-            is_repeatable=True,
-            need=need,
-        )
-        return retry_transient(lambda: self._query(call, reply), ATTEMPTS)
+        body = {"query": document, "variables": dict(variables)}
+        call = ApiCall("POST", self._graphql_url, body=body, is_repeatable=True, need=need)
 
-    def _query(self, call: ApiCall, reply: type[Model]) -> Model:
-        response = self._send_authorized(call)
-        answer = parse_response(response.content, GraphAnswer, "/graphql")
-        if error := translate_graphql_errors(answer.errors, self._clock.now(), reset_time(response.headers)):
-            self._note_secondary_limit(call, error)
-            raise error
-        return parse_or_outage(lambda: reply.model_validate(answer.data), "/graphql")
+        def ask() -> Model:
+            response = self._send_authorized(call)
+            answer = parse_response(response.content, GraphAnswer, "/graphql")
+            if error := translate_graphql_errors(answer.errors, self._clock.now(), reset_time(response.headers)):
+                self._note_secondary_limit(call, error)
+                raise error
+            return parse_or_outage(lambda: reply.model_validate(answer.data), "/graphql")
+
+        return retry_transient(ask, ATTEMPTS)
 
     def _answer(self, call: ApiCall) -> Response[Any, Any]:
         return retry_transient(lambda: self._send_authorized(call), ATTEMPTS if call.is_repeatable else 1)
@@ -300,13 +294,18 @@ class GitHubApi:
         for _ in range(len(self._connects) + 1):
             key = self._key
             try:
-                return self._send(self._connection(key), send)
+                return self._send(key, send)
             except CredentialRefused as refusal:
                 if not self._try_another(key, refusal):
-                    raise Forbidden(f"GitHub refuses our credentials: {refusal}. {self._remedy(refusal)}") from refusal
+                    remedy = APP_REMEDY if refusal.of_app else "Check GITHUB_TOKEN"
+                    raise Forbidden(f"GitHub refuses our credentials: {refusal}. {remedy}") from refusal
         raise Forbidden("GitHub refuses a token that it has just made")
 
-    def _send(self, connection: GitHubConnection, send: Callable[[GitHubConnection], AnswerT]) -> AnswerT:
+    def _send(self, key: int, send: Callable[[GitHubConnection], AnswerT]) -> AnswerT:
+        with self._lock:
+            if key not in self._connections:
+                self._connections[key] = self._connects[key]()
+            connection = self._connections[key]
         try:
             return send(connection)
         except GitHubException as error:
@@ -314,28 +313,16 @@ class GitHubApi:
                 self._note(error.response.headers)
             raise translate_error(error, self._clock.now()) from error
 
-    def _connection(self, key: int) -> GitHubConnection:
-        with self._lock:
-            if key not in self._connections:
-                self._connections[key] = self._connects[key]()
-            return self._connections[key]
-
     def _try_another(self, refused_key: int, refusal: CredentialRefused) -> bool:
+        """Whether there is another credential: a fresh token, or the App's next key."""
         if not refusal.of_app:
-            return self.forget(refusal.credential)
+            if self._tokens is not None:
+                self._tokens.refuse(refusal.credential)
+            return self._tokens is not None
         with self._lock:
             if self._key == refused_key and refused_key + 1 < len(self._connects):
                 self._key += 1
             return self._key != refused_key
-
-    def forget(self, token: str) -> bool:  # noqa: ARG002 - only an installation can do that
-        """Forget a refused token; return whether there can be another."""
-        return False
-
-    def _remedy(self, refusal: CredentialRefused) -> str:
-        if refusal.of_app:
-            return "Check ASSAY_APP_ID, ASSAY_APP_PRIVATE_KEY and this machine's clock with `assay doctor`"
-        return "Check GITHUB_TOKEN"
 
     def close(self) -> None:
         """Close the connections. A later call opens new ones."""
@@ -343,32 +330,6 @@ class GitHubApi:
             connections, self._connections = self._connections, {}
         for connection in connections.values():
             connection.close()
-
-
-class InstallationApi(GitHubApi):
-    """An installation's view: its tokens are made from the App's key, and replaced when refused."""
-
-    def __init__(
-        self,
-        connects: Sequence[Callable[[], GitHubConnection]],
-        base_url: str,
-        tokens: SharedTokens,
-        knows: "ApiSituation",
-    ) -> None:
-        super().__init__(connects, base_url, knows.clock, knows.budget)
-        self._tokens = tokens
-
-    def forget(self, token: str) -> bool:
-        self._tokens.refuse(token)
-        return True
-
-
-@dataclass(frozen=True, slots=True)
-class ApiSituation:
-    """The time, and the remaining requests of an installation."""
-
-    clock: Clock
-    budget: RequestBudget | None = None
 
 
 class GitHubAccess(Protocol):
@@ -410,7 +371,7 @@ class AppAccess:
 
         connects = [connect(key) for key in self._credentials.private_keys]
         budget = None if self._rates is None else RequestBudget(installation_id, self._rates, self._clock)
-        return InstallationApi(connects, self._settings.github_api_url, tokens, ApiSituation(self._clock, budget))
+        return GitHubApi(connects, self._settings.github_api_url, self._clock, budget, tokens)
 
     def close(self) -> None:
         for api in self._apis.values():
@@ -493,6 +454,12 @@ def retry_transient(ask: Callable[[], AnswerT], attempts: int) -> AnswerT:
         except TransientOutage:
             continue
     return ask()
+
+
+def name_variables(repository: RepositoryName) -> dict[str, object]:
+    """The variables with which a GraphQL query names a repository."""
+    owner, _, name = repository.partition("/")
+    return {"owner": owner, "name": name}
 
 
 def parse_response(body: bytes, reply: type[Model], path: str) -> Model:

@@ -8,13 +8,20 @@ from collections.abc import Collection
 from datetime import datetime
 from typing import Final
 
-from pydantic import AliasPath, Field, RootModel
+from pydantic import AliasPath, Field
 
 from worker.adapters.github.client import ApiCall, GitHubAccess
 from worker.adapters.github.errors import GitHubBadRequest
 from worker.adapters.github.pull_request_query import REACT_MUTATION, UPDATE_COMMENT_MUTATION
 from worker.adapters.github.rate_limits import RequestPriority
-from worker.adapters.github.responses import CreatedReactionResponse, GraphResponse, PullState, RestPull, RestResponse
+from worker.adapters.github.responses import (
+    CreatedReactionResponse,
+    GraphResponse,
+    Page,
+    PullState,
+    RestPull,
+    RestResponse,
+)
 from worker.adapters.github.reviews import list_maintainers, read_role
 from worker.domain.config.app_permissions import OptIn
 from worker.domain.config.command_permissions import Role
@@ -33,14 +40,6 @@ class CommentResponse(RestResponse):
     id: int
     node_id: str | None = None
     body: str | None = None
-
-    @property
-    def to_posted(self) -> PostedComment:
-        return PostedComment(self.id, self.node_id)
-
-
-class CommentsPage(RootModel[tuple[CommentResponse, ...]]):
-    """One page of a conversation, oldest first."""
 
 
 class CommentedPullState(PullState):
@@ -61,18 +60,19 @@ class CommentUpdateResponse(GraphResponse):
         return PullHead(pull.head_ref_oid, pull.state == "OPEN") if pull and pull.number == number else None
 
 
-def write_comment(access: GitHubAccess, pull: PullRef, repository: RepositoryName, text: str) -> PostedComment:
-    """Post a comment in a pull request's conversation. Raises as PullSource does."""
-    call = ApiCall("POST", f"/repos/{repository}/issues/{pull.number}/comments", body={"body": text})
-    return _send_comment(access, pull, call)
-
-
-def _send_comment(access: GitHubAccess, pull: PullRef, call: ApiCall) -> PostedComment:
-    """Send a comment. Raises Forbidden also for a conversation that is locked or too long."""
+def send_comment(access: GitHubAccess, pull: PullRef, call: ApiCall) -> PostedComment:
+    """Send a comment. Raises as PullSource does, and Forbidden for a conversation that is locked or too long."""
     try:
-        return access.api(pull.installation_id).fetch(call, CommentResponse).to_posted
+        made = access.api(pull.installation_id).fetch(call, CommentResponse)
     except GitHubBadRequest as refused:
         raise Forbidden(str(refused)) from refused
+    return PostedComment(made.id, made.node_id)
+
+
+def write_comment(access: GitHubAccess, pull: PullRef, repository: RepositoryName, text: str) -> PostedComment:
+    """Post a comment in a pull request's conversation."""
+    path = f"/repos/{repository}/issues/{pull.number}/comments"
+    return send_comment(access, pull, ApiCall("POST", path, body={"body": text}))
 
 
 class GitHubComments:
@@ -86,7 +86,7 @@ class GitHubComments:
 
     def change(self, pull: PullRef, repository: RepositoryName, comment_id: int, text: str) -> PostedComment:
         path = f"/repos/{repository}/issues/comments/{comment_id}"
-        return _send_comment(self._access, pull, ApiCall("PATCH", path, body={"body": text}, is_repeatable=True))
+        return send_comment(self._access, pull, ApiCall("PATCH", path, body={"body": text}, is_repeatable=True))
 
     def change_and_read_head(self, pull: PullRef, node_id: str, text: str) -> PullHead | None:
         """Edit a comment and read the newest head in the same request, which may therefore use the last one."""
@@ -104,10 +104,10 @@ class GitHubComments:
         for page in range(1, MOST_PAGES + 1):
             params: dict[str, str | int] = {"since": f"{since:%Y-%m-%dT%H:%M:%SZ}", "per_page": PER_PAGE, "page": page}
             call = ApiCall("GET", path, params, is_repeatable=True)
-            comments = self._access.api(pull.installation_id).fetch(call, CommentsPage).root
+            comments = self._access.api(pull.installation_id).fetch(call, Page[CommentResponse]).root
             for comment in comments:
                 if (comment.body or "").rstrip().endswith(marker):
-                    return comment.to_posted
+                    return PostedComment(comment.id, comment.node_id)
             if len(comments) < PER_PAGE:
                 break
         return None
@@ -115,10 +115,6 @@ class GitHubComments:
 
 REACTION_CONTENTS: Final = {"eyes": "EYES", "-1": "THUMBS_DOWN", "confused": "CONFUSED"}
 """GraphQL's names of the reactions that we leave."""
-
-
-class ReactionCreated(RestResponse):
-    """A created reaction. Its other fields are not needed."""
 
 
 class GitHubCommandApi:
@@ -157,7 +153,7 @@ class GitHubCommandApi:
                 api.fetch(ApiCall("POST", path, body={"content": sign}, is_repeatable=True), CreatedReactionResponse)
             elif ask.review is not None and ask.review.node_id:
                 variables = {"subject": ask.review.node_id, "content": REACTION_CONTENTS[sign]}
-                api.query(REACT_MUTATION, variables, ReactionCreated)
+                api.query(REACT_MUTATION, variables, RestResponse)
         except (Forbidden, GitHubBadRequest) as refused:
             LOG.info("no reaction was left: %s", refused, extra={"repository": ask.repository})
 
@@ -189,10 +185,6 @@ class ReactionResponse(RestResponse):
     user_type: str = Field(default="", validation_alias=AliasPath("user", "type"))
 
 
-class ReactionsPage(RootModel[tuple[ReactionResponse, ...]]):
-    """Reactions to a comment, oldest first."""
-
-
 class GitHubReactions:
     """The Reactions port. Skipped when few requests are left, since judging needs them."""
 
@@ -202,7 +194,7 @@ class GitHubReactions:
     def reactions_to(self, pull: PullRef, repository: RepositoryName, comment_id: int) -> tuple[Reaction, ...]:
         path = f"/repos/{repository}/issues/comments/{comment_id}/reactions"
         call = ApiCall("GET", path, {"per_page": MOST}, is_repeatable=True, need=RequestPriority.SWEEP)
-        reactions = self._access.api(pull.installation_id).fetch(call, ReactionsPage).root
+        reactions = self._access.api(pull.installation_id).fetch(call, Page[ReactionResponse]).root
         return tuple(
             Reaction(reaction.id, reaction.user_id, reaction.user_type != "User", reaction.content, reaction.created_at)
             for reaction in reactions

@@ -14,11 +14,11 @@ from urllib.parse import quote
 from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
-from pydantic import AliasPath, Field, RootModel, SecretStr
+from pydantic import AliasPath, Field, SecretStr
 
-from worker.adapters.github.client import ApiCall, GitHubApi, key_api, token_access
+from worker.adapters.github.client import ApiCall, GitHubApi, key_api, name_variables, token_access
 from worker.adapters.github.installations import AccountSummary, InstallationView, list_installations
-from worker.adapters.github.responses import AppView, BlobResponse, RestResponse
+from worker.adapters.github.responses import AppView, BlobResponse, Page, RestResponse
 from worker.domain.check.check_run import CHECK_NAME
 from worker.domain.codeowners import CODEOWNERS_PATHS, parse_rules
 from worker.domain.config.app_permissions import AppInstallation, RepositoryProtection, Requirement, select_events
@@ -166,20 +166,13 @@ class RulesetRuleResponse(RestResponse):
     )
 
 
-class RulesetRulesPage(RootModel[tuple[RulesetRuleResponse, ...]]):
-    pass
-
-
-class DefaultBranchResponse(RestResponse):
+class RepositoryDetails(RestResponse):
+    id: int
     default_branch: str
 
 
-class MergeQueueResponse(RestResponse):
-    id: str
-
-
 class MergeQueueAnswer(RestResponse):
-    queue: MergeQueueResponse | None = Field(validation_alias=AliasPath("repository", "mergeQueue"))
+    queue: dict[str, str] | None = Field(validation_alias=AliasPath("repository", "mergeQueue"))
 
 
 class OwnersResponse(RestResponse):
@@ -190,51 +183,46 @@ class OwnersResponse(RestResponse):
 
 def read_branch_protection(settings: Settings, clock: Clock, repository: RepositoryName) -> RepositoryProtection:
     """Read a repository's protection as the App. Raises AssayError for required answers."""
-    return ask_as_app(settings, clock, lambda api: _read_branch_protection(settings, clock, repository, api))
 
+    def read(api: GitHubApi) -> RepositoryProtection:
+        installation = find_installation(api, repository)
+        if installation is None:
+            return RepositoryProtection(repository)
+        permissions = ("metadata", "contents", "merge_queues")
+        with repository_api(settings, clock, api, (installation, repository), permissions) as there:
+            branch = there.get(f"/repos/{repository}", RepositoryDetails).default_branch
+            rules = _rules(there, repository, branch)
+            *owning, config = _texts(there, repository, branch)
+            codeowners = parse_rules(next((text for text in owning if text is not None), ""))
+            owners = (owner for rule in codeowners for owner in rule.owners)
+            return RepositoryProtection(
+                repository,
+                of_installation(installation),
+                branch,
+                (*_protection_requirements(there, repository, branch), *_ruleset_requirements(rules)),
+                any(rule.type == "merge_queue" for rule in rules) or _has_queue(there, repository, branch),
+                tuple(dict.fromkeys(owner.name for owner in owners if owner.team is not None)),
+                resolve_config([ConfigText(origin=ConfigOrigin.REPOSITORY, text=config or "")]).config.authors,
+            )
 
-def _read_branch_protection(
-    settings: Settings, clock: Clock, repository: RepositoryName, api: GitHubApi
-) -> RepositoryProtection:
-    installation = find_installation(api, repository)
-    if installation is None:
-        return RepositoryProtection(repository)
-    with repository_api(
-        settings, clock, api, (installation, repository), ("metadata", "contents", "merge_queues")
-    ) as there:
-        branch = there.get(f"/repos/{repository}", DefaultBranchResponse).default_branch
-        rules = _rules(there, repository, branch)
-        required = (*_protection_requirements(there, repository, branch), *_ruleset_requirements(rules))
-        is_queued = any(rule.type == "merge_queue" for rule in rules) or _has_queue(there, repository, branch)
-        *owning, config = _texts(there, repository, branch)
-        return RepositoryProtection(
-            repository,
-            of_installation(installation),
-            branch,
-            required,
-            is_queued,
-            _teams(next((text for text in owning if text is not None), "")),
-            resolve_config([ConfigText(origin=ConfigOrigin.REPOSITORY, text=config or "")]).config.authors,
-        )
+    return ask_as_app(settings, clock, read)
 
 
 def _protection_requirements(api: GitHubApi, repository: RepositoryName, branch: str) -> Iterator[Requirement]:
     """Requirements of branch protection, as far as GitHub shows them with read access to contents."""
     path = f"/repos/{repository}/branches/{quote(branch, safe='')}"
-    branch_checks = api.get(path, ProtectedBranchResponse).required_status_checks
-    if branch_checks is None:
-        return
-    checks = branch_checks.checks or tuple(RequiredCheckResponse(context=context) for context in branch_checks.contexts)
-    yield from (
-        Requirement("branch protection", _pinned_app(check.app_id)) for check in checks if check.context == CHECK_NAME
-    )
+    required = api.get(path, ProtectedBranchResponse).required_status_checks or RequiredChecksResponse()
+    named = (RequiredCheckResponse(context=context) for context in required.contexts)
+    for check in required.checks or named:
+        if check.context == CHECK_NAME:
+            yield Requirement("branch protection", _pinned_app(check.app_id))
 
 
 def _rules(api: GitHubApi, repository: RepositoryName, branch: str) -> tuple[RulesetRuleResponse, ...]:
     """Active rules of the repository's and its organization's rulesets. An old Enterprise Server has none."""
     try:
         path = f"/repos/{repository}/rules/branches/{quote(branch, safe='')}"
-        return api.get(path, RulesetRulesPage, per_page=100).root
+        return api.get(path, Page[RulesetRuleResponse], per_page=100).root
     except SubjectGone:
         return ()
 
@@ -248,30 +236,23 @@ def _ruleset_requirements(rules: tuple[RulesetRuleResponse, ...]) -> Iterator[Re
 
 def _has_queue(api: GitHubApi, repository: RepositoryName, branch: str) -> bool | None:
     """Whether branch protection requires a merge queue, which rulesets don't list. None: not visible."""
-    owner, _, name = repository.partition("/")
     try:
-        answer = api.query(QUEUE_QUERY, {"owner": owner, "name": name, "branch": branch}, MergeQueueAnswer)
+        return (
+            api.query(QUEUE_QUERY, name_variables(repository) | {"branch": branch}, MergeQueueAnswer).queue is not None
+        )
     except AssayError:
         return None
-    return answer.queue is not None
 
 
 def _texts(api: GitHubApi, repository: RepositoryName, branch: str) -> list[str | None]:
     """Text of each file; None: missing or not visible."""
-    owner, _, name = repository.partition("/")
     places = {f"place_{at}": f"{branch}:{path}" for at, path in enumerate(READ_FILES)}
     try:
-        repository_files = api.query(OWNERS_QUERY, {"owner": owner, "name": name, **places}, OwnersResponse).repository
+        files = api.query(OWNERS_QUERY, name_variables(repository) | places, OwnersResponse).repository
     except AssayError:
         return [None for _ in READ_FILES]
-    blobs = [repository_files.get(alias) for alias in places]
+    blobs = [files.get(alias) for alias in places]
     return [None if blob is None else blob.text for blob in blobs]
-
-
-def _teams(owning: str) -> tuple[str, ...]:
-    """Teams in CODEOWNERS."""
-    owners = (owner for rule in parse_rules(owning) for owner in rule.owners)
-    return tuple(dict.fromkeys(owner.name for owner in owners if owner.team is not None))
 
 
 def _pinned_app(app_id: int | None) -> int | None:
@@ -284,10 +265,6 @@ AnswerT = TypeVar("AnswerT")
 
 class TokenResponse(RestResponse):
     token: SecretStr
-
-
-class RepositoryIdResponse(RestResponse):
-    id: int
 
 
 @dataclass(frozen=True)
@@ -338,18 +315,16 @@ def repository_api(
 
 def find_numbers(settings: Settings, clock: Clock, repository: RepositoryName) -> RepositoryNumbers | None:
     """Find a repository's ids. None: the App does not see it. Raises AssayError."""
-    return ask_as_app(settings, clock, lambda api: _find_numbers(settings, clock, repository, api))
 
+    def read(api: GitHubApi) -> RepositoryNumbers | None:
+        installation = find_installation(api, repository)
+        if installation is None:
+            return None
+        with repository_api(settings, clock, api, (installation, repository), ("metadata",)) as there:
+            answer = there.get(f"/repos/{repository}", RepositoryDetails)
+        return RepositoryNumbers(InstallationId(installation.id), RepositoryId(answer.id))
 
-def _find_numbers(
-    settings: Settings, clock: Clock, repository: RepositoryName, api: GitHubApi
-) -> RepositoryNumbers | None:
-    installation = find_installation(api, repository)
-    if installation is None:
-        return None
-    with repository_api(settings, clock, api, (installation, repository), ("metadata",)) as there:
-        answer = there.get(f"/repos/{repository}", RepositoryIdResponse)
-    return RepositoryNumbers(InstallationId(installation.id), RepositoryId(answer.id))
+    return ask_as_app(settings, clock, read)
 
 
 WEEK: Final = timedelta(days=7)
@@ -361,22 +336,15 @@ class OpenedPullResponse(RestResponse):
     created_at: datetime
 
 
-class OpenedPullsPage(RootModel[tuple[OpenedPullResponse, ...]]):
-    pass
-
-
 def count_opened_this_week(settings: Settings, clock: Clock, repository: RepositoryName) -> int:
     """Count with GITHUB_TOKEN, or anonymously. Raises as a PullSource does."""
-    since = clock.now() - WEEK
-    with token_access(settings, clock) as access:
-        pages = _newest_first(access.api(InstallationId(0)), repository)
-        return sum(sum(pull.created_at >= since for pull in page) for page in pages)
-
-
-def _newest_first(api: GitHubApi, repository: RepositoryName) -> Iterator[tuple[OpenedPullResponse, ...]]:
     order: dict[str, str | int] = {"state": "all", "sort": "created", "direction": "desc", "per_page": PER_PAGE}
-    for number in range(1, MOST_PAGES + 1):
-        page = api.get(f"/repos/{repository}/pulls", OpenedPullsPage, **order, page=number).root
-        yield page
-        if len(page) < PER_PAGE:
-            return
+    since, count = clock.now() - WEEK, 0
+    with token_access(settings, clock) as access:
+        api = access.api(InstallationId(0))
+        for number in range(1, MOST_PAGES + 1):
+            page = api.get(f"/repos/{repository}/pulls", Page[OpenedPullResponse], **order, page=number).root
+            count += sum(pull.created_at >= since for pull in page)
+            if len(page) < PER_PAGE:
+                break
+    return count

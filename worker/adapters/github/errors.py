@@ -64,6 +64,9 @@ MUTATION_FIELDS: Final = frozenset({"addReaction", "updateIssueComment"})
 TRANSIENT_TYPES: Final = frozenset({None, "INTERNAL", "SERVICE_UNAVAILABLE", "TIMEOUT"})
 """Types of a GraphQL error from the server's own trouble, if it has a type."""
 
+QUERY_TYPES: Final = frozenset({"MAX_NODE_LIMIT_EXCEEDED", "EXCESSIVE_PAGINATION", "MISSING_PAGINATION_BOUNDARIES"})
+"""Types of a GraphQL error that only a mistake in the query has."""
+
 HIDDEN_TYPES: Final = frozenset({"NOT_FOUND", "FORBIDDEN", "INSUFFICIENT_SCOPES"})
 
 
@@ -138,9 +141,9 @@ def _translate_refusal(error: RequestFailed, now: datetime) -> AssayError:  # no
         case HTTPStatus.FORBIDDEN if "suspended" in message:
             return SubjectGone("suspended")
         case HTTPStatus.FORBIDDEN | HTTPStatus.UNAVAILABLE_FOR_LEGAL_REASONS:
-            needed = error.response.headers.get("x-accepted-github-permissions") or _needed_permission(
-                error.request.method, path
-            )
+            name = next((permission for pattern, permission in PERMISSIONS if pattern.search(path)), "metadata")
+            level = "read" if error.request.method == "GET" else "write"
+            needed = error.response.headers.get("x-accepted-github-permissions") or f"{name}: {level}"
             return Forbidden(f'GitHub refuses {asked}: "{message}". It needs the permission {needed}.')
         case HTTPStatus.NOT_FOUND | HTTPStatus.GONE:
             return SubjectGone(not_found_reason(path))
@@ -171,11 +174,6 @@ def not_found_reason(path: str) -> str:
     return "deleted"
 
 
-def _needed_permission(method: str, path: str) -> str:
-    name = next((permission for pattern, permission in PERMISSIONS if pattern.search(path)), "metadata")
-    return f"{name}: {'read' if method == 'GET' else 'write'}"
-
-
 def _message(body: bytes) -> str:
     """GitHub's message, on one line and cut."""
     try:
@@ -201,7 +199,10 @@ def _translate_graphql_error(  # noqa: PLR0911 - a table
     if SECONDARY in error.message:
         return SecondaryRateLimited(GITHUB, now + PAUSE)
     if error.path is None:
-        return _translate_query_error(error)
+        # An error about the whole query: a mistake in it has a code, a timeout has none.
+        if (error.extensions and "code" in error.extensions) or error.type in QUERY_TYPES:
+            return GitHubBadRequest(f"GitHub refuses our query: {error.message}")
+        return _translate_unknown(error, "the whole query")
     if is_optional(error):
         return None
     match error.type:
@@ -225,15 +226,6 @@ def _translate_unknown(error: GraphError, path: str) -> AssayError:
     if error.type == "UNPROCESSABLE":
         return GitHubBadRequest(f"GitHub refuses {path}: {error.message[:200]}")
     return Outage(GITHUB, f"{error.type}: {error.message[:200]} (at {path})")
-
-
-def _translate_query_error(error: GraphError) -> AssayError:
-    """Translate an error about the whole query: a mistake in it has a code, a timeout has none."""
-    if error.extensions and "code" in error.extensions:
-        return GitHubBadRequest(f"GitHub refuses our query: {error.message}")
-    if error.type in {"MAX_NODE_LIMIT_EXCEEDED", "EXCESSIVE_PAGINATION", "MISSING_PAGINATION_BOUNDARIES"}:
-        return GitHubBadRequest(f"GitHub refuses our query: {error.message}")
-    return _translate_unknown(error, "the whole query")
 
 
 def is_optional(error: GraphError) -> bool:

@@ -7,10 +7,10 @@ from datetime import datetime
 from typing import Final
 from urllib.parse import unquote
 
-from pydantic import AliasPath, Field, RootModel
+from pydantic import AliasPath, Field
 
 from worker.adapters.github.ci_checks import required_checks
-from worker.adapters.github.client import ApiCall, GitHubAccess, GitHubApi
+from worker.adapters.github.client import ApiCall, GitHubAccess, GitHubApi, name_variables
 from worker.adapters.github.errors import GitHubBadRequest
 from worker.adapters.github.pull_request_query import (
     ACTOR_FRAGMENT,
@@ -27,6 +27,7 @@ from worker.adapters.github.responses import (
     BlobResponse,
     GraphResponse,
     NodeConnection,
+    Page,
     PullCommit,
     PullQueryResponse,
     PullState,
@@ -68,10 +69,6 @@ class InstallationView(RestResponse):
     suspended_at: datetime | None = None
 
 
-class InstallationsPage(RootModel[tuple[InstallationView, ...]]):
-    pass
-
-
 def list_installations(api: GitHubApi) -> Iterator[InstallationView]:
     """The first MOST_PAGES pages of installations, read as the App itself. Raises as PullSource does."""
     for page, _ in list_installation_pages(api, 1):
@@ -81,7 +78,7 @@ def list_installations(api: GitHubApi) -> Iterator[InstallationView]:
 def list_installation_pages(api: GitHubApi, first: int) -> Iterator[tuple[tuple[InstallationView, ...], int]]:
     """Pages from *first* on, each with the number of the next: 1 after the last. Raises as PullSource does."""
     for number in range(first, first + MOST_PAGES):
-        page = api.get("/app/installations", InstallationsPage, per_page=PER_PAGE, page=number).root
+        page = api.get("/app/installations", Page[InstallationView], per_page=PER_PAGE, page=number).root
         is_last = len(page) < PER_PAGE
         yield page, 1 if is_last else number + 1
         if is_last:
@@ -259,10 +256,6 @@ class AppDeliveryResponse(RestResponse):
     redelivery: bool = False
 
 
-class DeliveriesPage(RootModel[tuple[AppDeliveryResponse, ...]]):
-    """One page of deliveries, the newest first."""
-
-
 class GitHubDeliveries:
     """The Deliveries port. Raises as PullSource does."""
 
@@ -274,7 +267,17 @@ class GitHubDeliveries:
         attempts: list[DeliveryAttempt] = []
         for _ in range(MOST_DELIVERY_PAGES):
             page, following = self._page(cursor)
-            attempts += [_to_sent(delivery) for delivery in page if delivery.delivered_at >= since]
+            attempts += [
+                DeliveryAttempt(
+                    id=delivery.id,
+                    guid=delivery.guid,
+                    at=delivery.delivered_at,
+                    status_code=delivery.status_code,
+                    is_again=delivery.redelivery,
+                )
+                for delivery in page
+                if delivery.delivered_at >= since
+            ]
             if following is None or not page or page[-1].delivered_at < since:
                 return attempts, None
             cursor = following
@@ -284,7 +287,7 @@ class GitHubDeliveries:
         params: dict[str, str | int] = {"per_page": PER_PAGE} | ({"cursor": cursor} if cursor else {})
         call = ApiCall("GET", "/app/hook/deliveries", params, is_repeatable=True)
         try:
-            page, headers = self._api.fetch_with_headers(call, DeliveriesPage)
+            page, headers = self._api.fetch_with_headers(call, Page[AppDeliveryResponse])
         except (GitHubBadRequest, SubjectGone):
             if cursor is None:
                 raise
@@ -302,16 +305,6 @@ class GitHubDeliveries:
         return True
 
 
-def _to_sent(delivery: AppDeliveryResponse) -> DeliveryAttempt:
-    return DeliveryAttempt(
-        id=delivery.id,
-        guid=delivery.guid,
-        at=delivery.delivered_at,
-        status_code=delivery.status_code,
-        is_again=delivery.redelivery,
-    )
-
-
 class GitHubListing:
     """Lists pull requests and their authors for the live App."""
 
@@ -322,11 +315,10 @@ class GitHubListing:
         """Find the author of a pull request. Raises Gone for a closed one, and as PullSource does."""
         from worker.dossier.config import resolve_config  # noqa: PLC0415 - YAML, for those who have a configuration
 
-        owner, _, name = request.repository.partition("/")
         document = f"{AUTHOR_QUERY}{OWNERS_DEFAULT_FIELD if may_have_default(request.repository) else ''}}}{ACTOR_FRAGMENT}{BLOB_FRAGMENT}{REQUIRED_FRAGMENT}"
-        variables = {"owner": owner, "name": name, "number": request.pull.number, "place": CONFIG_PATH}
+        names = name_variables(request.repository)
         api = self._access.api(request.pull.installation_id)
-        answer = api.query(document, variables, AuthorQueryResponse)
+        answer = api.query(document, names | {"number": request.pull.number, "place": CONFIG_PATH}, AuthorQueryResponse)
         pull = answer.pull_request
         if pull.state != "OPEN":
             raise SubjectGone(pull.state.lower())
@@ -342,11 +334,10 @@ class GitHubListing:
 
     def open_pulls(self, installation: InstallationId, repository: RepositoryName) -> Iterator[OpenPull]:
         """Open pull requests of a repository, newest first. Raises as PullSource does."""
-        owner, _, name = repository.partition("/")
         api = self._access.api(installation)
         cursor: str | None = None
         for _ in range(MOST_LISTING_PAGES):
-            variables: dict[str, object] = {"owner": owner, "name": name, "after": cursor}
+            variables = name_variables(repository) | {"after": cursor}
             page = api.query(OPEN_PULLS_QUERY, variables, OpenPullsQueryResponse).pull_requests
             yield from map(to_open_pull, page.visible_nodes)
             cursor = page.page_info.end_cursor

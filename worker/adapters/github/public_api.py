@@ -22,7 +22,8 @@ from worker.adapters.github.responses import (
     CheckRunsPage,
     CombinedStatus,
     GraphContext,
-    RestCommits,
+    Page,
+    RestCommit,
     RestFile,
     RestIssue,
     RestPull,
@@ -116,7 +117,7 @@ class PublicPullReader:
             ) from refusal
 
     def _commits(self) -> tuple[Commit, ...]:
-        commits = self.api.get(self._path(f"pulls/{self.number}/commits"), RestCommits, per_page=PER_PAGE).root
+        commits = self.api.get(self._path(f"pulls/{self.number}/commits"), Page[RestCommit], per_page=PER_PAGE).root
         if len(commits) == PER_PAGE:
             self.notes.append(f"Only the first {PER_PAGE} commits were read. {TOKEN_HINT}")
         return tuple(

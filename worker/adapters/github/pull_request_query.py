@@ -3,14 +3,14 @@
 Untrusted text (paths, names) is passed in variables, never in a query's text.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final, Protocol, TypeVar
 
 from pydantic import AliasPath, Field
 
-from worker.adapters.github.client import GitHubApi, parse_or_outage
+from worker.adapters.github.client import GitHubApi, name_variables, parse_or_outage
 from worker.adapters.github.pull_request_texts import BATCH_SIZE, may_have_default, texts_to_read
 from worker.adapters.github.rate_limits import RequestPriority
 from worker.adapters.github.responses import (
@@ -114,6 +114,17 @@ query AssayPull({parameters}) {{
 }}
 """
 
+TEXTS_QUERY: Final = """
+query AssayTexts({parameters}) {{
+  repository(owner: $owner, name: $name) {{
+    pullRequest(number: $number) {{ state headRefOid }}
+    {fields}
+  }}
+  {default}
+}}
+"""
+"""Blobs and folders (`commit:path`) and issues, each under its alias, and the newest head."""
+
 CONTEXTS_QUERY: Final = (
     """
 query AssayChecks($owner: String!, $name: String!, $number: Int!, $after: String!) {
@@ -207,102 +218,28 @@ OWNERS_DEFAULT_FIELD: Final = f"""
 
 
 @dataclass(frozen=True, slots=True)
-class GraphQuery:
-    """A text and its variables besides the pull request's."""
-
-    document: str
-    variables: dict[str, str | int]
-
-
-def file_alias(index: int) -> str:
-    return f"file_{index}"
-
-
-def folder_alias(index: int) -> str:
-    return f"folder_{index}"
-
-
-def issue_alias(index: int) -> str:
-    return f"issue_{index}"
-
-
-@dataclass(frozen=True, slots=True)
 class AliasKind:
-    """A kind of item: prefix of its aliases, type of its variable, and its field."""
+    """A kind of item: prefix of its aliases, type of its variable, its field, and that field's fragments."""
 
-    alias: Callable[[int], str]
+    prefix: str
     type: str
     field: str
     fragments: tuple[str, ...]
 
+    def alias(self, index: int) -> str:
+        return f"{self.prefix}_{index}"
 
-FILE_KIND: Final = AliasKind(file_alias, "String!", "object(expression: ${}) {{ ...blob }}", (BLOB_FRAGMENT,))
+
+FILE_KIND: Final = AliasKind("file", "String!", "object(expression: ${}) {{ ...blob }}", (BLOB_FRAGMENT,))
 FOLDER_KIND: Final = AliasKind(
-    folder_alias, "String!", "object(expression: ${}) {{ ...folder }}", (BLOB_FRAGMENT, FOLDER_FRAGMENT)
+    "folder", "String!", "object(expression: ${}) {{ ...folder }}", (BLOB_FRAGMENT, FOLDER_FRAGMENT)
 )
-ISSUE_KIND: Final = AliasKind(
-    issue_alias, "Int!", "issue(number: ${}) {{ ...issue }}", (ISSUE_FRAGMENT, ACTOR_FRAGMENT)
-)
-
-
-@dataclass(frozen=True, slots=True)
-class AliasedFields:
-    """Items to query beside a pull request, each under its alias, and their fragments."""
-
-    parameters: tuple[str, ...] = ()
-    fields: str = ""
-    default: str = ""
-    fragments: frozenset[str] = frozenset()
-    variables: dict[str, str | int] = field(default_factory=dict[str, "str | int"])
-
-
-def alias_items(
-    expressions: Sequence[str], issues: Sequence[int], folders: Sequence[str], *, owners_default: bool
-) -> AliasedFields:
-    kinds = ((FILE_KIND, expressions), (FOLDER_KIND, folders), (ISSUE_KIND, issues))
-    asked = [(kind, kind.alias(index), value) for kind, values in kinds for index, value in enumerate(values)]
-    fragments = {fragment for kind, values in kinds if values for fragment in kind.fragments}
-    return AliasedFields(
-        tuple(f"${alias}: {kind.type}" for kind, alias, _ in asked),
-        " ".join(f"{alias}: {kind.field.format(alias)}" for kind, alias, _ in asked),
-        OWNERS_DEFAULT_FIELD if owners_default else "",
-        frozenset(fragments | ({BLOB_FRAGMENT} if owners_default else set())),
-        {alias: value for _, alias, value in asked},
-    )
-
-
-def items_query(
-    expressions: Sequence[str], issues: Sequence[int], folders: Sequence[str] = (), *, owners_default: bool = False
-) -> GraphQuery:
-    """Query blobs and folders (`commit:path`) and issues, each under its alias, and the newest head.
-
-    *owners_default*: also the configuration for all repositories of this owner.
-    """
-    alias = alias_items(expressions, issues, folders, owners_default=owners_default)
-    document = f"""
-query AssayTexts({", ".join(["$owner: String!, $name: String!, $number: Int!", *alias.parameters])}) {{
-  repository(owner: $owner, name: $name) {{
-    pullRequest(number: $number) {{ state headRefOid }}
-    {alias.fields}
-  }}
-  {alias.default}
-}}
-{"".join(sorted(alias.fragments))}"""
-    return GraphQuery(document, alias.variables)
-
-
-def pull_query(beside: AliasedFields) -> GraphQuery:
-    """Query a pull request, and *beside* it further items in the same request."""
-    document = PULL_QUERY.format(
-        parameters=", ".join(["$owner: String!, $name: String!, $number: Int!", *beside.parameters]),
-        fields=beside.fields,
-        default=beside.default,
-    )
-    fragments = {*beside.fragments, ISSUE_FRAGMENT, ACTOR_FRAGMENT, CONTEXT_FRAGMENT, SUITE_FRAGMENT, REQUIRED_FRAGMENT}
-    return GraphQuery(document + "".join(sorted(fragments)), beside.variables)
+ISSUE_KIND: Final = AliasKind("issue", "Int!", "issue(number: ${}) {{ ...issue }}", (ISSUE_FRAGMENT, ACTOR_FRAGMENT))
+PULL_FRAGMENTS: Final = (ISSUE_FRAGMENT, ACTOR_FRAGMENT, CONTEXT_FRAGMENT, SUITE_FRAGMENT, REQUIRED_FRAGMENT)
 
 
 T = TypeVar("T")
+ItemT = TypeVar("ItemT", bound=GraphResponse)
 
 
 @dataclass(frozen=True, slots=True)
@@ -316,6 +253,24 @@ class PullQueryItems:
     issues: Sequence[int] = ()
     folders: Sequence[str] = ()
     owners_default: bool = False
+
+    def query(self, template: str, fragments: Sequence[str] = ()) -> tuple[str, dict[str, str | int]]:
+        """A query with these items, and its variables besides the pull request's."""
+        kinds = ((FILE_KIND, self.expressions), (FOLDER_KIND, self.folders), (ISSUE_KIND, self.issues))
+        asked = [(kind, kind.alias(index), value) for kind, values in kinds for index, value in enumerate(values)]
+        used = {*fragments, *(fragment for kind, values in kinds if values for fragment in kind.fragments)}
+        document = template.format(
+            parameters=", ".join(
+                [
+                    "$owner: String!, $name: String!, $number: Int!",
+                    *(f"${alias}: {kind.type}" for kind, alias, _ in asked),
+                ]
+            ),
+            fields=" ".join(f"{alias}: {kind.field.format(alias)}" for kind, alias, _ in asked),
+            default=OWNERS_DEFAULT_FIELD if self.owners_default else "",
+        )
+        used |= {BLOB_FRAGMENT} if self.owners_default else set()
+        return document + "".join(sorted(used)), {alias: value for _, alias, value in asked}
 
 
 @dataclass(frozen=True, slots=True)
@@ -395,26 +350,27 @@ class PullQueries:
     """Queries about one pull request with one credential."""
 
     def __init__(self, api: GitHubApi, repository: RepositoryName, number: int) -> None:
-        owner, _, name = repository.partition("/")
         self._api = api
-        self._variables: dict[str, object] = {"owner": owner, "name": name, "number": number}
+        self._variables = name_variables(repository) | {"number": number}
 
     def pull(self) -> GraphPull:
-        query = pull_query(AliasedFields())
-        return self._api.query(query.document, self._variables, PullQueryResponse[GraphPull]).pull_request
+        document, _ = PullQueryItems().query(PULL_QUERY, PULL_FRAGMENTS)
+        return self._api.query(document, self._variables, PullQueryResponse[GraphPull]).pull_request
 
-    def pull_with(self, asked: PullQueryItems) -> "PullQueryResult":
+    def pull_with(self, asked: PullQueryItems) -> tuple[GraphPull, PullQueryAnswers]:
         """The pull request and, in the same request, further items."""
-        beside = alias_items(asked.expressions, asked.issues, asked.folders, owners_default=asked.owners_default)
-        query = pull_query(beside)
-        answer = self._api.query(query.document, {**self._variables, **query.variables}, TextsQueryResponse)
-        return parse_or_outage(lambda: _parse_result(answer, asked), "/graphql")
+        document, variables = asked.query(PULL_QUERY, PULL_FRAGMENTS)
+        answer = self._api.query(document, {**self._variables, **variables}, TextsQueryResponse)
+
+        def parse() -> tuple[GraphPull, PullQueryAnswers]:
+            return GraphPull.model_validate(answer.repository.get("pullRequest")), _parse_answers(answer, asked)
+
+        return parse_or_outage(parse, "/graphql")
 
     def head(self) -> PullState:
         """The newest head, read right before a verdict is published: it may use the last request."""
-        return self._api.query(
-            HEAD_QUERY, self._variables, PullQueryResponse[PullState], RequestPriority.STATE
-        ).pull_request
+        reply = PullQueryResponse[PullState]
+        return self._api.query(HEAD_QUERY, self._variables, reply, RequestPriority.STATE).pull_request
 
     def member(self, app_id: int, check: str) -> "GroupMemberResponse":
         """The head, and the runs of this App's check on it."""
@@ -426,42 +382,26 @@ class PullQueries:
         return answer.latest_opinionated_reviews.visible_nodes if answer.latest_opinionated_reviews else ()
 
     def contexts_after(self, cursor: str) -> MoreContextsResponse:
-        answer = self._api.query(
-            CONTEXTS_QUERY, {**self._variables, "after": cursor}, PullQueryResponse[MoreContextsResponse]
-        )
-        return answer.pull_request
+        variables = {**self._variables, "after": cursor}
+        return self._api.query(CONTEXTS_QUERY, variables, PullQueryResponse[MoreContextsResponse]).pull_request
 
     def fetch_items(self, asked: PullQueryItems) -> PullQueryAnswers:
-        query = items_query(asked.expressions, asked.issues, asked.folders, owners_default=asked.owners_default)
-        answer = self._api.query(query.document, {**self._variables, **query.variables}, TextsQueryResponse)
+        document, variables = asked.query(TEXTS_QUERY)
+        answer = self._api.query(document, {**self._variables, **variables}, TextsQueryResponse)
         return parse_or_outage(lambda: _parse_answers(answer, asked), "/graphql")
 
 
-@dataclass(frozen=True, slots=True)
-class PullQueryResult:
-    """A pull request, and the items queried beside it."""
-
-    pull: GraphPull
-    answers: PullQueryAnswers
-
-
 def _parse_answers(answer: TextsQueryResponse, asked: PullQueryItems) -> PullQueryAnswers:
-    repository = answer.repository
-    blobs = [repository.get(file_alias(index)) for index in range(len(asked.expressions))]
-    issues = [repository.get(issue_alias(index)) for index in range(len(asked.issues))]
-    folders = [repository.get(folder_alias(index)) for index in range(len(asked.folders))]
+    def of(kind: AliasKind, model: type[ItemT], asked_for: Sequence[object]) -> tuple[ItemT | None, ...]:
+        items = [answer.repository.get(kind.alias(index)) for index in range(len(asked_for))]
+        return tuple(None if item is None else model.model_validate(item) for item in items)
+
     return PullQueryAnswers(
-        head=PullState.model_validate(repository.get("pullRequest")),
-        blobs=tuple(None if blob is None else BlobResponse.model_validate(blob) for blob in blobs),
-        issues=tuple(None if issue is None else GraphIssue.model_validate(issue) for issue in issues),
-        folders=tuple(None if folder is None else FolderResponse.model_validate(folder) for folder in folders),
+        head=PullState.model_validate(answer.repository.get("pullRequest")),
+        blobs=of(FILE_KIND, BlobResponse, asked.expressions),
+        issues=of(ISSUE_KIND, GraphIssue, asked.issues),
+        folders=of(FOLDER_KIND, FolderResponse, asked.folders),
         owners_default=answer.owners_default,
-    )
-
-
-def _parse_result(answer: TextsQueryResponse, asked: PullQueryItems) -> PullQueryResult:
-    return PullQueryResult(
-        GraphPull.model_validate(answer.repository.get("pullRequest")), _parse_answers(answer, asked)
     )
 
 
@@ -512,21 +452,19 @@ def prefetched(guess: PrefetchGuess, answered: PullQueryAnswers) -> PrefetchedTe
 
 def guess_from_diff(request: JudgeRequest, before: Dossier | None, diff: str) -> PrefetchGuess | None:
     """Guess from the diff, which is of the request's head or else of the last judged one."""
-    head_sha, base_sha = guess_head(request, before), guess_base(request, before)
-    if head_sha is None or base_sha is None:
+    if (commits := guess_range(request, before)) is None:
         return None
     changed = parse_diff(diff.encode())
     rules = rules_files_for([file.path for file in changed.files])
-    base_ref = guess_base_ref(request, before)
-    return PrefetchGuess(head_sha, base_sha, texts_to_read(changed).paths[:BATCH_SIZE], rules, base_ref=base_ref)
+    return PrefetchGuess(*commits, texts_to_read(changed).paths[:BATCH_SIZE], rules, guess_base_ref(request, before))
 
 
-def guess_head(request: JudgeRequest, before: Dossier | None) -> Sha | None:
-    return request.head_sha or (before.pull_request.head_sha if before else None)
-
-
-def guess_base(request: JudgeRequest, before: Dossier | None) -> Sha | None:
-    return request.base_sha or (before.pull_request.base_sha if before else None)
+def guess_range(request: JudgeRequest, before: Dossier | None) -> tuple[Sha, Sha] | None:
+    """Head and base from the request, or else from the last dossier."""
+    pull = before.pull_request if before else None
+    head_sha = request.head_sha or (pull.head_sha if pull else None)
+    base_sha = request.base_sha or (pull.base_sha if pull else None)
+    return None if head_sha is None or base_sha is None else (head_sha, base_sha)
 
 
 def guess_base_ref(request: JudgeRequest, before: Dossier | None) -> str | None:
@@ -544,9 +482,8 @@ def branch_ref(base_ref: str) -> str:
 def rules_items(at: str, ruled_by: Sequence[str], issues: Sequence[int], request: JudgeRequest) -> PullQueryItems:
     """Query items for rules files, configuration and issues. *at*: a commit, or a branch."""
     rules = [f"{at}:{path}" for path in (*ruled_by, *CONFIG_PATHS)]
-    return PullQueryItems(
-        rules, issues, [f"{at}:{folder}" for folder in RULE_FOLDERS], may_have_default(request.repository)
-    )
+    folders = [f"{at}:{folder}" for folder in RULE_FOLDERS]
+    return PullQueryItems(rules, issues, folders, may_have_default(request.repository))
 
 
 def rules_files_for(changed: Sequence[str]) -> tuple[str, ...]:

@@ -30,11 +30,9 @@ from worker.adapters.github.pull_request_query import (
     PullQueries,
     PullQueryAnswers,
     PullQueryItems,
-    PullQueryResult,
     branch_ref,
-    guess_base,
     guess_from_diff,
-    guess_head,
+    guess_range,
     prefetched,
     rules_files_for,
     rules_items,
@@ -56,12 +54,13 @@ from worker.adapters.github.pull_request_texts import (
 )
 from worker.adapters.github.responses import (
     BlobResponse,
-    ChangedFilesPage,
+    ChangedFileResponse,
     FolderResponse,
     GraphContext,
     GraphIssue,
     GraphPull,
     NodeConnection,
+    Page,
     PullCommit,
     PullState,
 )
@@ -224,9 +223,9 @@ class PullReader:
     def _read_initial(self) -> InitialRead:
         """Guess head and base once: a correct guess lets the request after the diff bring the rest."""
         is_guessing, self._is_guessing = self._is_guessing, False
-        request, before = self._request, self._before
-        is_known = guess_head(request, before) is not None and guess_base(request, before) is not None
-        return self._diff_first() if is_guessing and is_known else self._open_plainly()
+        if is_guessing and guess_range(self._request, self._before) is not None:
+            return self._diff_first()
+        return self._open_plainly()
 
     def _open_plainly(self) -> InitialRead:
         self._note_head_request()
@@ -243,11 +242,15 @@ class PullReader:
         except DiffError:
             return self._open_plainly()
         seen = self._try_guess(guess) if guess else None
-        if guess is None or seen is None or not _is_at(seen.pull, guess):
-            return InitialRead(seen.pull) if seen else self._open_plainly()
-        return InitialRead(seen.pull, PatchedDiff(diff, ()), prefetched(guess, seen.answers))
+        if guess is None or seen is None:
+            return self._open_plainly()
+        pull, answers = seen
+        is_there = (pull.head_ref_oid, pull.base_ref_oid) == (guess.head_sha, guess.base_sha)
+        if not is_there or guess.base_ref not in {None, pull.base_ref_name}:
+            return InitialRead(pull)
+        return InitialRead(pull, PatchedDiff(diff, ()), prefetched(guess, answers))
 
-    def _try_guess(self, guess: PrefetchGuess) -> PullQueryResult | None:
+    def _try_guess(self, guess: PrefetchGuess) -> tuple[GraphPull, PullQueryAnswers] | None:
         """Query with a guess. None: too much for one answer."""
         self._note_head_request()
         try:
@@ -295,7 +298,7 @@ class PullReader:
         pages = range(1, -(-min(total, MOST_LISTED) // FILES_PER_PAGE) + 1)
         params = ({"per_page": FILES_PER_PAGE, "page": page} for page in pages)
         calls = (ApiCall("GET", f"{self._path}/files", page, is_repeatable=True) for page in params)
-        files = [file for call in calls for file in self._api.fetch(call, ChangedFilesPage).root]
+        files = [file for call in calls for file in self._api.fetch(call, Page[ChangedFileResponse]).root]
         return join_patches(files, total)
 
     def _read_rest(
@@ -311,22 +314,23 @@ class PullReader:
             rules_files_for([file.path for file in changed.files]),
             have.texts,
         )
-        first = self._remaining_items(pull, rest, self._named_only(pull, links), have)
+        # After a correct guess the first request has nothing else to bring.
+        listed = {issue.number for issue in visible_issues(pull)}
+        here = self._request.repository.casefold()
+        # Issues of this repository that the body closes and GitHub does not list, as for another base branch.
+        named = [link.number for link in links if link.repository.casefold() == here and link.number not in listed]
+        first = PullQueryItems()
+        if have.answers is None or have.ruled_by != rest.rules_paths or named:
+            branch = branch_ref(pull.base_ref_name)
+            first = rules_items(branch, rest.rules_paths, named[:MOST_NAMED_ISSUES], self._request)
+        else:
+            rest.add_answers(have.answers)
         for at, batch in enumerate(batches(paths, BATCH_SIZE) or [[]]):
             if rest.head_texts.is_full:
                 rest.head_texts.mark_unread(batch)
             elif not self._read(pull, batch, first if at == 0 else PullQueryItems(), rest):
                 return None
         return rest
-
-    def _remaining_items(
-        self, pull: GraphPull, rest: "RemainingTexts", named: list[int], have: PrefetchedTexts
-    ) -> PullQueryItems:
-        """Items that the first request still has to bring: none after a correct guess."""
-        if have.answers is None or have.ruled_by != rest.rules_paths or named:
-            return rules_items(branch_ref(pull.base_ref_name), rest.rules_paths, named, self._request)
-        rest.add_answers(have.answers)
-        return PullQueryItems()
 
     def _read(self, pull: GraphPull, paths: Sequence[str], beside: PullQueryItems, rest: "RemainingTexts") -> bool:
         """Read one batch, in smaller pieces if GitHub times out; False if the head moved."""
@@ -369,13 +373,6 @@ class PullReader:
         """The commit whose files are read."""
         return pull.head_ref_oid
 
-    def _named_only(self, pull: GraphPull, links: Sequence[IssueLink]) -> list[int]:
-        """Issues of this repository that the body closes and GitHub does not list, as for another base branch."""
-        listed = {issue.number for issue in visible_issues(pull)}
-        here = self._request.repository.casefold()
-        numbers = [link.number for link in links if link.repository.casefold() == here and link.number not in listed]
-        return numbers[:MOST_NAMED_ISSUES]
-
 
 def apply_check_settings(context: CiContext, config: Sequence[ConfigText]) -> CiContext:
     """Add the checks that the configuration requires, and remove those that it ignores."""
@@ -386,11 +383,6 @@ def apply_check_settings(context: CiContext, config: Sequence[ConfigText]) -> Ci
     resolved = resolve_config(config).config
     required = tuple(name for name in (*context.required, *resolved.ci_expect) if name not in resolved.ci_ignore)
     return CiContext(required, frozenset(resolved.ci_ignore), context.held_workflows, context.skip_words)
-
-
-def _is_at(pull: GraphPull, guess: PrefetchGuess) -> bool:
-    is_there = (pull.head_ref_oid, pull.base_ref_oid) == (guess.head_sha, guess.base_sha)
-    return is_there and guess.base_ref in (None, pull.base_ref_name)
 
 
 @dataclass(slots=True)
@@ -405,14 +397,10 @@ class RemainingTexts:
     config: tuple[ConfigText, ...] = ()
 
     def add_answers(self, answers: PullQueryAnswers) -> None:
-        texts = [
-            (path, blob.text) for path, blob in zip(self.rules_paths, answers.blobs, strict=False) if blob is not None
-        ]
-        inside = [
-            path
-            for name, folder in zip(RULE_FOLDERS, answers.folders, strict=True)
-            for path in rules_files_in(name, folder)
-        ]
+        files = zip(self.rules_paths, answers.blobs, strict=False)
+        texts = [(path, blob.text) for path, blob in files if blob is not None]
+        folders = zip(RULE_FOLDERS, answers.folders, strict=True)
+        inside = [file for name, folder in folders for file in rules_files_in(name, folder)]
         at_the_root = sum(path in ROOT_NAMES for path, _ in texts)
         texts[at_the_root:at_the_root] = inside
         self.guidance = unique_files(Guidance(path=path, text=text) for path, text in texts if text)

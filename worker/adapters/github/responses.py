@@ -21,6 +21,10 @@ class RestResponse(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
 
 
+class Page(RootModel[tuple[T, ...]], Generic[T]):
+    """One page of a list of the REST API."""
+
+
 class GraphResponse(BaseModel):
     """A part of a GraphQL answer: snake_case here, camelCase there."""
 
@@ -295,10 +299,6 @@ class ChangedFileResponse(RestResponse):
     patch: str | None = None
 
 
-class ChangedFilesPage(RootModel[tuple[ChangedFileResponse, ...]]):
-    """One page of a pull request's files."""
-
-
 class LabelResponse(RestResponse):
     name: str
 
@@ -322,10 +322,6 @@ class RestCommit(RestResponse):
     message: str = Field(validation_alias=AliasPath("commit", "message"))
     author_login: str | None = Field(default=None, validation_alias=AliasPath("author", "login"))
     author_name: str | None = Field(default=None, validation_alias=AliasPath("commit", "author", "name"))
-
-
-class RestCommits(RootModel[tuple[RestCommit, ...]]):
-    """One page of a pull request's commits."""
 
 
 class RestStatus(RestResponse):

@@ -9,24 +9,19 @@ from collections.abc import Sequence
 from typing import Final
 from urllib.parse import quote
 
-from pydantic import AliasPath, Field, RootModel
+from pydantic import AliasPath, Field
 
 from worker.adapters.github.client import ApiCall, GitHubAccess, GitHubApi
 from worker.adapters.github.errors import GitHubBadRequest
 from worker.adapters.github.pull_request_query import LatestReviewResponse, PullQueries, PullQueryItems
 from worker.adapters.github.responses import CreatedRunResponse as Made
-from worker.adapters.github.responses import LabelResponse, PermissionResponse, RestResponse
+from worker.adapters.github.responses import LabelResponse, Page, PermissionResponse, RestResponse
 from worker.domain.codeowners import CODEOWNERS_PATHS, Owner
 from worker.domain.config.command_permissions import Role
 from worker.domain.ids import RepositoryName, Sha
 from worker.domain.judge_request import JudgeRequest, PullRef, ReviewRef
 from worker.domain.ports import SubmittedReview
 from worker.errors import Forbidden, SubjectGone
-
-
-class LabelsPage(RootModel[tuple[LabelResponse, ...]]):
-    """The labels of a pull request."""
-
 
 USER_TYPE: Final = "User"
 REVIEW_STATES: Final = {"APPROVED": True, "CHANGES_REQUESTED": False}
@@ -60,7 +55,9 @@ class GitHubReviewers:
         """Add a label. Raises Forbidden also if GitHub refuses the label."""
         path = f"/repos/{request.repository}/issues/{request.pull.number}/labels"
         try:
-            self._api(request).fetch(ApiCall("POST", path, body={"labels": [name]}, is_repeatable=True), LabelsPage)
+            self._api(request).fetch(
+                ApiCall("POST", path, body={"labels": [name]}, is_repeatable=True), Page[LabelResponse]
+            )
         except GitHubBadRequest as refused:
             raise Forbidden(str(refused)) from refused
 
@@ -104,10 +101,6 @@ class CollaboratorResponse(RestResponse):
     permissions: AbilitiesResponse | None = None
 
 
-class CollaboratorsPage(RootModel[tuple[CollaboratorResponse, ...]]):
-    """A page of accounts with access to a repository."""
-
-
 class CollaboratorPermission(PermissionResponse):
     """`permission` has no `maintain`, and `role_name` may be an organization's own role."""
 
@@ -131,7 +124,7 @@ def read_role(api: GitHubApi, repository: RepositoryName, login: str) -> Role:
 
 def list_maintainers(api: GitHubApi, repository: RepositoryName) -> set[str] | None:
     """Accounts of people who may maintain or administer a repository; None: too many for one page."""
-    accounts = api.get(f"/repos/{repository}/collaborators", CollaboratorsPage, per_page=PER_PAGE).root
+    accounts = api.get(f"/repos/{repository}/collaborators", Page[CollaboratorResponse], per_page=PER_PAGE).root
     if len(accounts) == PER_PAGE:
         return None
     abilities = [(account.login, account.permissions) for account in accounts if account.type == USER_TYPE]
