@@ -71,23 +71,15 @@ class GitTexts:
 
 def changes_between(repository: GitRepository, base: Sha, head: Sha) -> tuple[GitFileChange, ...]:
     fields = iter(repository.read(*DIFF_OPTIONS, *LIST_OPTIONS, base, head, "--").split(b"\0"))
-    return tuple(_changes(fields))
-
-
-def _changes(fields: Iterator[bytes]) -> Iterator[GitFileChange]:
-    for described in fields:
-        if not described:
-            continue
+    changes: list[GitFileChange] = []
+    for described in filter(None, fields):
         _, mode, _, blob, status = described.decode().removeprefix(":").split(" ")
         path = next(fields)
         if status[0] in "RC":
             path = next(fields)
-        yield GitFileChange(
-            path=path.decode(errors="replace"),
-            mode=mode,
-            blob=None if status[0] == "D" else blob,
-            sections=2 if status[0] == "T" else 1,
-        )
+        name, is_deleted, sections = path.decode(errors="replace"), status[0] == "D", 2 if status[0] == "T" else 1
+        changes.append(GitFileChange(name, mode, None if is_deleted else blob, sections))
+    return tuple(changes)
 
 
 def diff_between(
@@ -107,7 +99,11 @@ def diff_between(
 
 def texts_of(repository: GitRepository, wanted: Sequence[tuple[str, str]]) -> GitTexts:
     """Texts of (path, blob) pairs, in order; binary, non-UTF-8 and oversized files are listed as unread."""
-    sizes = _sizes(repository, [blob for _, blob in wanted])
+    # A partial clone lacks some objects.
+    names = _object_request(blob for _, blob in wanted)
+    answer = repository.read("cat-file", "--batch-check=%(objectname) %(objectsize)", stdin=names)
+    pairs = (line.split(" ") for line in answer.decode().splitlines())
+    sizes = {name: int(size) for name, size in pairs if size.isdigit()}
     unread: dict[str, UnreadReason] = {}
     chosen: list[tuple[str, str]] = []
     room = ALL_FILES_BYTES
@@ -123,28 +119,15 @@ def texts_of(repository: GitRepository, wanted: Sequence[tuple[str, str]]) -> Gi
     contents = read_objects(repository, [blob for _, blob in chosen])
     files: list[HeadFile] = []
     for path, blob in chosen:
-        text = _text(contents[blob])
-        if isinstance(text, UnreadReason):
-            unread[path] = text
-        else:
-            files.append(HeadFile(path=path, text=text))
+        content = contents[blob]
+        if b"\0" in content[:SNIFFED_BYTES]:
+            unread[path] = UnreadReason.BINARY
+            continue
+        try:
+            files.append(HeadFile(path=path, text=content.decode()))
+        except UnicodeDecodeError:
+            unread[path] = UnreadReason.NOT_UTF8
     return GitTexts(tuple(files), tuple(UnreadFile(path=path, reason=reason) for path, reason in unread.items()))
-
-
-def _text(content: bytes) -> str | UnreadReason:
-    if b"\0" in content[:SNIFFED_BYTES]:
-        return UnreadReason.BINARY
-    try:
-        return content.decode()
-    except UnicodeDecodeError:
-        return UnreadReason.NOT_UTF8
-
-
-def _sizes(repository: GitRepository, names: Sequence[str]) -> dict[str, int]:
-    """Sizes in bytes of the objects that exist (a partial clone lacks some)."""
-    answer = repository.read("cat-file", "--batch-check=%(objectname) %(objectsize)", stdin=_object_request(names))
-    pairs = (line.split(" ") for line in answer.decode().splitlines())
-    return {name: int(size) for name, size in pairs if size.isdigit()}
 
 
 def read_objects(repository: GitRepository, names: Sequence[str]) -> dict[str, bytes]:
@@ -213,23 +196,17 @@ def read_commit(sha: Sha, content: bytes) -> Commit:
     for line in head.split(b"\n"):
         key, _, value = line.partition(b" ")
         fields.setdefault(key, value)
-    encoding = _encoding(fields.get(b"encoding", b"utf-8"))
+    try:
+        encoding = codecs.lookup(fields.get(b"encoding", b"utf-8").decode("ascii")).name
+        "".encode(encoding)
+    except (LookupError, ValueError):  # an unknown one, or none of texts
+        encoding = "utf-8"
     name = fields.get(b"author", b"").partition(b" <")[0]
     return Commit(
         sha=sha,
         message=message.decode(encoding, errors="replace").rstrip("\n"),
         author=name.decode(encoding, errors="replace"),
     )
-
-
-def _encoding(name: bytes) -> str:
-    """Python's name of a text encoding; UTF-8 for an unknown encoding."""
-    try:
-        codec = codecs.lookup(name.decode("ascii"))
-        "".encode(codec.name)
-    except (LookupError, ValueError):
-        return "utf-8"
-    return codec.name
 
 
 MOST_BYTES: Final = 2_000_000
@@ -279,18 +256,17 @@ def find_reverted_commit(repository: GitRepository, merge_base: Sha, head: Sha) 
     """The newest of the last MOST_REVERTED_COMMITS commits up to *merge_base* that *head* exactly reverts."""
     undone = frozenset(_files(repository.read("diff-tree", "-r", *RAW_OPTIONS, head, merge_base, "--").split(b"\0")))
     try:
-        history = repository.read_until(
-            MOST_REVERT_BYTES,
-            *(
-                "log",
-                "--first-parent",
-                "-m",
-                f"--max-count={MOST_REVERTED_COMMITS}",
-                "--format=commit %H",
-                *RAW_OPTIONS,
-            ),
-            *("--no-color", "--no-show-signature", merge_base, "--"),
+        limit = f"--max-count={MOST_REVERTED_COMMITS}"
+        options = (
+            "--first-parent",
+            "-m",
+            limit,
+            "--format=commit %H",
+            *RAW_OPTIONS,
+            "--no-color",
+            "--no-show-signature",
         )
+        history = repository.read_until(MOST_REVERT_BYTES, "log", *options, merge_base, "--")
     except Unavailable:
         return None  # the commits are too large for the time limit
     _, *parts = _COMMIT.split(history if len(history) <= MOST_REVERT_BYTES else b"")

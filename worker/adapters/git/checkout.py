@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import islice
 from pathlib import Path
 from typing import Final
 
@@ -16,7 +17,6 @@ from worker.adapters.git.changes import (
     FOLDER,
     SUBMODULE,
     GitFileChange,
-    GitTreeEntry,
     changes_between,
     commits_between,
     diff_between,
@@ -31,7 +31,6 @@ from worker.domain.config.config import CONFIG_PATH, CONFIG_PATHS
 from worker.domain.dossier import (
     Ci,
     CiCheck,
-    Commit,
     ConfigOrigin,
     ConfigText,
     Dossier,
@@ -92,7 +91,10 @@ class CheckoutSource:
     ) -> None:
         self._repository = open_repository(path)
         self._inputs = inputs or CheckoutInputs()
-        _refuse_an_empty_issue(self._inputs.issue)
+        issue = self._inputs.issue
+        if issue is not None and not issue.strip().lstrip("#").strip():
+            # Judging by the title alone would look as if it had been used.
+            raise InputError("--issue: the issue is empty: expected Markdown that says what is asked for.")
         if self._inputs.case is not None and read_case_file(self._inputs.case) is None:
             raise InputError(NO_CASE)
         self._head = head or "HEAD"
@@ -137,9 +139,7 @@ class CheckoutSource:
 
     def head_sha(self, request: JudgeRequest) -> Sha:  # noqa: ARG002 - this source has one pull request
         """The current commit of the branch. Raises Gone for a deleted branch."""
-        commit = self._repository.read_line(
-            "rev-parse", "--verify", "--quiet", "--end-of-options", f"{self._head}^{{commit}}"
-        )
+        commit = _find_commit(self._repository, self._head)
         if commit is None:
             raise SubjectGone("deleted")
         return commit
@@ -168,7 +168,8 @@ class CheckoutSource:
         merge_base = self._merge_base(base, head)
         changes = changes_between(repository, merge_base, head)
         diff, over_limit = diff_between(repository, merge_base, head, changes)
-        texts = texts_of(repository, _readable(changes))
+        files = [(change.path, change.blob) for change in changes if change.blob is not None and change.is_file]
+        texts = texts_of(repository, files)
         pull = self._pull_request(request, base, merge_base, head)
         dossier = Dossier(
             pull_request=pull,
@@ -180,27 +181,32 @@ class CheckoutSource:
             guidance=guidance_at(repository, base, [change.path for change in changes]),
             config=config_at(repository, base),
         )
-        return _with_inputs(dossier, self._inputs)
+        inputs: dict[str, object] = {"ci": Ci(checks=self._inputs.checks)} if self._inputs.checks else {}
+        if self._inputs.case is not None:  # it replaces the one in the body
+            case = read_case_file(self._inputs.case)
+            is_refused = isinstance(case, CaseError)
+            inputs |= {"case": None if is_refused else case, "case_error": case.message if is_refused else None}
+        return dossier.model_copy(update=inputs)
 
     def _merge_base(self, base: Sha, head: Sha) -> Sha:
         merge_base = self._repository.read_line("merge-base", base, head)
         if merge_base is None:
-            raise InputError(_no_common_history(self._repository, self._base, self._head))
-        if merge_base == head:
-            raise InputError(self._nothing_to_judge())
-        return merge_base
-
-    def _nothing_to_judge(self) -> str:
-        """Explain why the range from the base to the head has no commits, and what to do."""
+            remedy = ". Name the branch that this one left: --base BRANCH."
+            if self._repository.read_line("rev-parse", "--is-shallow-repository") == "true":
+                remedy = " in this shallow clone. Fetch the rest: git fetch --unshallow."
+            raise InputError(f'"{self._head}" and "{self._base}" have no common commit{remedy}')
+        if merge_base != head:
+            return merge_base
+        problem = f'"{self._branch}" has no commits that "{self._base}" lacks. Commit on a branch'
         if self._branch == self._base:
-            remedy = "Switch to the branch to judge, or name what to compare with: --base."
-            return f'Nothing to judge: "{self._base}" is what changes are compared with. {remedy}'
-        remedy = "Commit on a branch, or name what to compare with: --base."
-        return f'Nothing to judge: "{self._branch}" has no commits that "{self._base}" lacks. {remedy}'
+            problem = f'"{self._base}" is what changes are compared with. Switch to the branch to judge'
+        raise InputError(f"Nothing to judge: {problem}, or name what to compare with: --base.")
 
     def _pull_request(self, request: JudgeRequest, base: Sha, merge_base: Sha, head: Sha) -> PullRequest:
         commits = commits_between(self._repository, base, head)
-        title, body = _title_and_body(commits)
+        # Title and body as GitHub proposes them: the first commit's subject, the last commit's text.
+        title = commits[0].message.partition("\n")[0].strip() if commits else ""
+        body = commits[-1].message.partition("\n")[2].strip() if commits else ""
         return PullRequest(
             repository=request.repository,
             number=request.pull.number,
@@ -227,22 +233,6 @@ def _input_error(error: GitFailedError) -> InputError:
     return InputError(f"git {error.command} failed: {error.complaint}. {remedy}")
 
 
-def _with_inputs(dossier: Dossier, inputs: CheckoutInputs) -> Dossier:
-    """Add the inputs. A case in a file replaces the one in the body."""
-    settled: dict[str, object] = {}
-    if inputs.checks:
-        settled["ci"] = Ci(checks=inputs.checks)
-    if inputs.case is not None:
-        case = read_case_file(inputs.case)
-        is_refused = isinstance(case, CaseError)
-        settled |= {"case": None if is_refused else case, "case_error": case.message if is_refused else None}
-    return dossier.model_copy(update=settled)
-
-
-def _readable(changes: tuple[GitFileChange, ...]) -> list[tuple[str, str]]:
-    return [(change.path, change.blob) for change in changes if change.blob is not None and change.is_file]
-
-
 def _issues(text: str | None, pull: PullRequest) -> tuple[Issue, ...]:
     """Read the issue from a file. Its number is that of the only issue that the body closes, else 0."""
     if text is None:
@@ -256,38 +246,23 @@ def _issues(text: str | None, pull: PullRequest) -> tuple[Issue, ...]:
     return (Issue(repository=link.repository, number=link.number, title=title, body=body, linked_by=link.text),)
 
 
-def _refuse_an_empty_issue(text: str | None) -> None:
-    """Raise InputError for an empty issue file: judging by the title alone would look as if it had been used."""
-    if text is not None and not text.strip().lstrip("#").strip():
-        raise InputError("--issue: the issue is empty: expected Markdown that says what is asked for.")
-
-
-def _title_and_body(commits: tuple[Commit, ...]) -> tuple[str, str]:
-    """Title and body as GitHub proposes them: the first commit's subject, the last commit's text."""
-    if not commits:
-        return "", ""
-    title = commits[0].message.partition("\n")[0].strip()
-    return title, commits[-1].message.partition("\n")[2].strip()
-
-
 def _find_base(repository: GitRepository, base: str | None) -> str:
     """Name of the ref to compare with. Raises InputError."""
     if base is not None:
         _commit(repository, base, "--base")
         return base
-    candidates = (
-        name for name in DEFAULT_BASES if repository.read_line("rev-parse", "--verify", "--quiet", f"{name}^{{commit}}")
-    )
-    path = next(candidates, None)
-    if path is None:
-        raise InputError(
-            "No origin/HEAD, main or master to compare with. Name the branch to merge into: --base BRANCH."
-        )
-    return repository.read_line("rev-parse", "--abbrev-ref", path) or path
+    for name in DEFAULT_BASES:
+        if repository.read_line("rev-parse", "--verify", "--quiet", f"{name}^{{commit}}"):
+            return repository.read_line("rev-parse", "--abbrev-ref", name) or name
+    raise InputError("No origin/HEAD, main or master to compare with. Name the branch to merge into: --base BRANCH.")
+
+
+def _find_commit(repository: GitRepository, name: str) -> Sha | None:
+    return repository.read_line("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
 
 
 def _commit(repository: GitRepository, name: str, option: str) -> Sha:
-    commit = repository.read_line("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
+    commit = _find_commit(repository, name)
     if commit is None:
         what = "The checkout has no commit yet" if name == "HEAD" else f'{option}: there is no commit "{name}" here'
         raise InputError(f"{what}. Name a branch, a tag or a commit; `git branch -a` lists branches.")
@@ -302,13 +277,6 @@ def _branch(repository: GitRepository, head: str) -> str:
     if name and name != "HEAD":
         return name
     return repository.read_line("rev-parse", "--verify", "--quiet", head) or head
-
-
-def _no_common_history(repository: GitRepository, base: str, head: str) -> str:
-    problem = f'"{head}" and "{base}" have no common commit'
-    if repository.read_line("rev-parse", "--is-shallow-repository") == "true":
-        return f"{problem} in this shallow clone. Fetch the rest: git fetch --unshallow."
-    return f"{problem}. Name the branch that this one left: --base BRANCH."
 
 
 def repository_name(repository: GitRepository) -> str:
@@ -329,17 +297,18 @@ MOST_CITED: Final = 50
 
 def read_cited_files(repository: GitRepository, head: Sha, case: Case, changed: frozenset[str]) -> tuple[HeadFile, ...]:
     """Files at *head* that the case cites, without *changed*."""
-    paths = [path for path in dict.fromkeys(cited_paths(case)) if not _names_one_of(path, changed)][:MOST_CITED]
+    unchanged = (
+        path
+        for path in dict.fromkeys(cited_paths(case))
+        if path not in changed and not any(other.endswith(f"/{path}") for other in changed)
+    )
+    paths = [*islice(unchanged, MOST_CITED)]
     standing = entries_at(repository, head, paths)
     missing = [path for path in paths if path not in standing]
     everything = paths_at(repository, head) if missing else ()
     absent = (HeadFile(path=path, exists=False) for path in find_absent(everything, missing))
     blobs = [(path, entry.name) for path, entry in standing.items() if entry.mode not in {FOLDER, SUBMODULE}]
     return (*texts_of(repository, blobs).files, *absent)
-
-
-def _names_one_of(path: str, paths: frozenset[str]) -> bool:
-    return path in paths or any(other.endswith(f"/{path}") for other in paths)
 
 
 def config_at(repository: GitRepository, base: Sha) -> tuple[ConfigText, ...]:
@@ -360,13 +329,14 @@ def guidance_at(repository: GitRepository, base: Sha, changed: Iterable[str]) ->
     """Rules files that apply to *changed*, the root's first."""
     below = [f"{folder}{name}" for folder in folders_above(changed, MOST_FOLDERS) for name in FOLDER_NAMES]
     standing = entries_at(repository, base, [*ROOT_NAMES, *(f"{folder}/" for folder in RULE_FOLDERS), *below])
-    paths = [*ROOT_NAMES, *(path for folder in RULE_FOLDERS for path in _in_folder(folder, standing)), *below]
+    inside = list[str]()
+    for folder in RULE_FOLDERS:
+        in_folder = sorted(
+            path for path in standing if path.rpartition("/")[0] == folder and is_rules_name(folder, path)
+        )
+        inside += in_folder[:MOST_IN_A_FOLDER]
+    paths = [*ROOT_NAMES, *inside, *below]
     entries = ((path, standing[path]) for path in paths if path in standing)
     files = [(path, entry.name) for path, entry in entries if entry.mode.startswith("100")]
     texts = {file.path: file.text for file in texts_of(repository, files).files}
     return unique_files(Guidance(path=path, text=texts.get(path) or "") for path, _ in files)
-
-
-def _in_folder(folder: str, standing: dict[str, GitTreeEntry]) -> list[str]:
-    inside = sorted(path for path in standing if path.rpartition("/")[0] == folder and is_rules_name(folder, path))
-    return inside[:MOST_IN_A_FOLDER]

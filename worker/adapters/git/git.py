@@ -215,15 +215,12 @@ def open_repository(path: Path) -> GitRepository:
         is_bare = _line(program, path, "--is-bare-repository") == "true"
         worktree = None if is_bare else Path(_line(program, path, "--show-toplevel"))
     except GitFailedError as error:
-        raise InputError(_not_opened(path, error.complaint)) from error
+        problem = f"git can't read the repository at {path}: {error.complaint}. Make `git status` work there first."
+        if "not a git repository" in error.complaint:
+            problem = f"{path} is not in a git repository. Run this in a checkout, or use --dossier FILE."
+        raise InputError(problem) from error
     return GitRepository(program, Path(git_dir), (path / common_dir).resolve(), worktree)
 
 
 def _line(program: GitProgram, path: Path, question: str) -> str:
     return os.fsdecode(program.run(("rev-parse", question), path, environment())).removesuffix("\n")
-
-
-def _not_opened(path: Path, complaint: str) -> str:
-    if "not a git repository" in complaint:
-        return f"{path} is not in a git repository. Run this in a checkout, or use --dossier FILE."
-    return f"git can't read the repository at {path}: {complaint}. Make `git status` work there first."

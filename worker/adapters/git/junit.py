@@ -64,15 +64,14 @@ class _JUnitReport:
         if name in SUITES:
             self.suites.append(_Suite(_count(attributes, "failures") + _count(attributes, "errors")))
         elif name == "testcase":
-            self.case = _Case(_test_name(attributes))
+            location = attributes.get("file") or attributes.get("classname", "")
+            test = attributes.get("name", "") or "(no name)"
+            self.case = _Case(f"{location}::{test}" if location else test)
         elif self.case is not None and name in {*FAILED_ELEMENTS, "skipped"}:
-            self._outcome(self.case, name, attributes)
-
-    def _outcome(self, case: _Case, name: str, attributes: Mapping[str, str]) -> None:
-        if case.outcome not in FAILED_ELEMENTS:
-            case.outcome = name
-            case.message = attributes.get("message", "") or attributes.get("type", "")
-        self.element = name
+            self.element = name
+            if self.case.outcome not in FAILED_ELEMENTS:
+                self.case.outcome = name
+                self.case.message = attributes.get("message", "") or attributes.get("type", "")
 
     def text(self, text: str) -> None:
         if self.case is not None and self.element in FAILED_ELEMENTS:
@@ -83,17 +82,14 @@ class _JUnitReport:
         if name == self.element:
             self.element = ""
         if name == "testcase" and self.case is not None:
-            self._close(self.case)
+            self.tests += 1
+            self.skipped += self.case.outcome == "skipped"
+            if self.case.outcome in FAILED_ELEMENTS:
+                self.failures.append(self.case)
+                self._failed(1)
             self.case = None
         if name in SUITES:
             self._failed(self.suites.pop().failed)
-
-    def _close(self, case: _Case) -> None:
-        self.tests += 1
-        self.skipped += case.outcome == "skipped"
-        if case.outcome in FAILED_ELEMENTS:
-            self.failures.append(case)
-            self._failed(1)
 
     def _failed(self, count: int) -> None:
         """Add to the innermost open suite; the outermost count is the report's."""
@@ -112,12 +108,15 @@ def read_junit(raw: bytes, name: str) -> CiCheck:
     if len(raw) > MOST_BYTES:
         raise InputError(f"{name} has {len(raw)} bytes: expected a JUnit report of at most {MOST_BYTES}.")
     report = _parsed(raw, name)
+    # The ends of the failures' texts hold the assertion.
+    texts = ((case.name, "".join(case.text).strip()) for case in report.failures)
+    tails = [f"{test}\n{text[-MOST_TAIL:]}" for test, text in texts if text]
     return CiCheck(
         name=f"junit: {name}",
         app="junit",
         conclusion="failure" if report.failed else "success" if report.tests else "neutral",
         summary=_summary(report),
-        log_tail=_log_tail(report.failures),
+        log_tail="\n\n".join(tails)[:MOST_LOG],
     )
 
 
@@ -151,26 +150,13 @@ def _count(attributes: Mapping[str, str], name: str) -> int:
     return int(value) if value.isascii() and value.isdigit() and len(value) < 10 else 0  # noqa: PLR2004 - sane counts
 
 
-def _test_name(attributes: Mapping[str, str]) -> str:
-    location = attributes.get("file") or attributes.get("classname", "")
-    name = attributes.get("name", "") or "(no name)"
-    return f"{location}::{name}" if location else name
-
-
 def _summary(report: _JUnitReport) -> str:
     """A line of counts, then one line for each failed test."""
-    tests = max(report.tests, report.failed)
-    listed = [f"{case.name}: {_one_line(case.message or ''.join(case.text))}" for case in report.failures[:MOST_LISTED]]
-    more = [f"and {len(report.failures) - MOST_LISTED} more"] if len(report.failures) > MOST_LISTED else []
-    return "\n".join((f"{tests} tests, {report.failed} failed, {report.skipped} skipped", *listed, *more))
-
-
-def _one_line(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= MOST_MESSAGE else line[: MOST_MESSAGE - 2] + " …"
-
-
-def _log_tail(bad: list[_Case]) -> str:
-    """Ends of the failures' texts, which hold the assertion."""
-    tails = [f"{case.name}\n{''.join(case.text).strip()[-MOST_TAIL:]}" for case in bad if "".join(case.text).strip()]
-    return "\n\n".join(tails)[:MOST_LOG]
+    lines = [f"{max(report.tests, report.failed)} tests, {report.failed} failed, {report.skipped} skipped"]
+    for case in report.failures[:MOST_LISTED]:
+        message = " ".join((case.message or "".join(case.text)).split())
+        cut = message if len(message) <= MOST_MESSAGE else message[: MOST_MESSAGE - 2] + " …"
+        lines.append(f"{case.name}: {cut}")
+    if len(report.failures) > MOST_LISTED:
+        lines.append(f"and {len(report.failures) - MOST_LISTED} more")
+    return "\n".join(lines)
