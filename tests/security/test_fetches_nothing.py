@@ -15,8 +15,7 @@ from werkzeug import Response as Answered
 
 from tests.app.cli.assay_command import assay, environment
 from tests.conversations.conftest import anthropic_server, github, product, redis, stage, world
-from tests.worker.adapters.github.conftest import INSTALLATION, Drawer
-from tests.worker.adapters.github.test_client import another_key
+from tests.worker.adapters.github.conftest import INSTALLATION, Drawer, another_key
 from tests.worker.judge.making import dossier
 from tests.world.changes import ISSUE, PROJECT, RETRY, RETRY_AT
 from tests.world.replies import accept
@@ -50,7 +49,6 @@ WHO_MAY_CALL: Final = {
     "worker/adapters/github/client.py": "ASSAY_GITHUB_API_URL",
     "worker/adapters/github/errors.py": "reads errors",
     "worker/adapters/anthropic/model.py": "ANTHROPIC_BASE_URL",
-    "worker/adapters/anthropic/budgeted_model.py": "ANTHROPIC_BASE_URL",
     "worker/adapters/git/git.py": "git, without protocols",
     "worker/dossier/parser_sandbox.py": "our own interpreter",
     "worker/scheduling/queue.py": "REDIS_URL",
@@ -214,7 +212,7 @@ def tail(api: HTTPServer, folder: Path, *, is_app: bool) -> str:
         person = Settings(data_dir=folder, github_token=SecretStr(TOKEN), github_api_url=url, timing=timing)
         with token_access(person, clock) as access:
             return JobLogs(access.api(INSTALLATION), "acme/widgets").tail("5")
-    credentials = AppCredentials(1, (another_key(),), (SecretStr("secret"),))
+    credentials = AppCredentials(1, (SecretStr(another_key()),), (SecretStr("secret"),))
     app = Settings(data_dir=folder, app=credentials, github_api_url=url, timing=timing)
     with app_access(app, Drawer(), clock) as access:
         return JobLogs(access.api(INSTALLATION), "acme/widgets").tail("5")

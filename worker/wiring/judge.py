@@ -121,8 +121,7 @@ def open_model(settings: Settings, threshold: float, payer: BudgetAccount | None
     if settings.model is None or threshold <= 0:
         yield None
         return
-    from worker.adapters.anthropic.budgeted_model import BudgetedModel
-    from worker.adapters.anthropic.model import AnthropicModel
+    from worker.adapters.anthropic.model import AnthropicModel, BudgetedModel
 
     model = AnthropicModel(settings.model)
     try:

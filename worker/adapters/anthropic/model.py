@@ -1,14 +1,20 @@
-"""An Anthropic model behind the Model port, and a meter of what it would be asked.
+"""An Anthropic model behind the Model port, the same with a budget, and a meter of what it would be asked.
 
 A failed request is retried: at most `attempts` requests within `timeout_s` seconds. Any failure is raised as
 Unavailable, with a message that holds no secret and no text from the server.
+
+With a budget, the worst-case cost of each request is reserved before it is sent. A model without a price is not asked. A
+reservation stays spent where the request may have been billed and no bill arrived.
 """
 
+import logging
+import secrets
 import socket
 import threading
 import time
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from decimal import Decimal
 from email.utils import parsedate_to_datetime
 from functools import partial
@@ -27,11 +33,14 @@ from worker.adapters.anthropic.prices import (
     name_without_date,
     pricing_version_of,
     prompt_bytes,
+    unpriced_text,
     worst_case,
 )
-from worker.domain.ports import ModelReply, Prompt, StopReason
+from worker.domain.judge_request import PullRef
+from worker.domain.ports import ModelBudget, ModelReply, Prompt, StopReason
+from worker.domain.verdict.budget import Bill, CapLevel
 from worker.domain.verdict.verdict import Tokens
-from worker.errors import Unavailable
+from worker.errors import BudgetReached, Unavailable
 from worker.judge.llm.model_judge import with_retry_length
 from worker.settings import ModelAccess
 
@@ -39,6 +48,7 @@ if TYPE_CHECKING:
     from anthropic.types import ThinkingConfigParam
 
 
+LOG: Final = logging.getLogger(__name__)
 BASE_URL: Final = "https://api.anthropic.com"
 SERVICE_NAME: Final = "The model"
 
@@ -59,8 +69,10 @@ REMEDIES: Final = {
 """What to do about a status that a retry does not change."""
 
 _TRANSIENT: Final = frozenset({408, 409, 429})
+_BUSY: Final = frozenset({503, 529})
 _SERVER_ERROR: Final = 500
 
+Request = Callable[[Prompt], ModelReply]
 
 Count = Annotated[int, Field(ge=0)]
 
@@ -137,9 +149,7 @@ class AnthropicModel:
         """Ask, with retries of transient errors. Raises Unavailable."""
         return self.ask_each(prompt, lambda asked, request: request(asked))
 
-    def ask_each(
-        self, prompt: Prompt, each: Callable[[Prompt, Callable[[Prompt], ModelReply]], ModelReply]
-    ) -> ModelReply:
+    def ask_each(self, prompt: Prompt, each: Callable[[Prompt, Request], ModelReply]) -> ModelReply:
         """Ask as `ask` does, and send every single request through *each*, which sees its reply or its error."""
         end, delay = self._clock() + self._access.timeout_s, self._access.retry_delay_s
         for left in range(self._access.attempts - 1, -1, -1):
@@ -157,23 +167,20 @@ class AnthropicModel:
 
     def _request(self, end: float, prompt: Prompt) -> ModelReply:
         rest = max(end - self._clock(), SHORTEST_TIMEOUT_S)
+        turns: list[MessageParam] = [
+            {"role": "assistant" if position % 2 else "user", "content": text}
+            for position, text in enumerate(prompt.turns)
+        ]
         with self._deadline.within(rest):
-            response = self._post(prompt, rest)
-        return self._reply(response)
-
-    def _post(self, prompt: Prompt, rest: float) -> httpx2.Response:
-        raw = self._client.messages.with_raw_response.create(
-            model=self.name,
-            max_tokens=self.max_output_tokens(prompt),
-            thinking=thinking_off(self._access) or anthropic.omit,
-            system=[{"type": "text", "text": prompt.system, "cache_control": {"type": "ephemeral"}}],
-            messages=[_message_param(position, text) for position, text in enumerate(prompt.turns)],
-            output_config={"effort": EFFORT, "format": {"type": "json_schema", "schema": dict(prompt.schema)}},
-            timeout=httpx2.Timeout(rest, connect=min(CONNECT_S, rest)),
-        )
-        return raw.http_response
-
-    def _reply(self, response: httpx2.Response) -> ModelReply:
+            response = self._client.messages.with_raw_response.create(
+                model=self.name,
+                max_tokens=self.max_output_tokens(prompt),
+                thinking=thinking_off(self._access) or anthropic.omit,
+                system=[{"type": "text", "text": prompt.system, "cache_control": {"type": "ephemeral"}}],
+                messages=turns,
+                output_config={"effort": EFFORT, "format": {"type": "json_schema", "schema": dict(prompt.schema)}},
+                timeout=httpx2.Timeout(rest, connect=min(CONNECT_S, rest)),
+            ).http_response
         message = _Message.model_validate_json(response.content)
         billed = _billed(message.usage)
         return ModelReply(
@@ -189,12 +196,6 @@ class AnthropicModel:
             cost_usd=cost_of(self.name, billed),
             request_id=response.headers.get("request-id"),
         )
-
-
-def _message_param(position: int, text: str) -> MessageParam:
-    if position % 2:
-        return {"role": "assistant", "content": text}
-    return {"role": "user", "content": text}
 
 
 def _billed(usage: _Usage) -> BilledTokens:
@@ -272,7 +273,7 @@ class RequestDeadline:
     def within(self, seconds: float) -> Generator[None]:
         """Shut down a connection that is still open after *seconds*."""
         self._is_over = False
-        timer = threading.Timer(seconds, self._end)
+        timer = threading.Timer(seconds, self._close_connections)
         timer.daemon = True
         timer.start()
         try:
@@ -286,18 +287,16 @@ class RequestDeadline:
         stream = cast("_Stream", info["return_value"])
         with self._lock:
             self._open = stream.get_extra_info("socket")
-            if self._is_over:
-                self._close_connections()
-
-    def _end(self) -> None:
-        with self._lock:
-            self._is_over = True
+            is_over = self._is_over
+        if is_over:
             self._close_connections()
 
     def _close_connections(self) -> None:
-        if self._open is not None:
-            with suppress(OSError):  # it is closed already
-                self._open.shutdown(socket.SHUT_RDWR)
+        with self._lock:
+            self._is_over = True
+            if self._open is not None:
+                with suppress(OSError):  # it is closed already
+                    self._open.shutdown(socket.SHUT_RDWR)
 
 
 WITHOUT_THINKING: Final[Mapping[str, "ThinkingConfigParam"]] = MappingProxyType(
@@ -316,6 +315,68 @@ def max_output_tokens(access: ModelAccess, prompt: Prompt) -> int:
     if prompt.reply_tokens is None or thinking_off(access) is None:
         return access.max_output_tokens
     return min(prompt.reply_tokens, access.max_output_tokens)
+
+
+class BudgetedModel:
+    """The Model port within a budget. *account* is the pull request that pays."""
+
+    def __init__(self, model: AnthropicModel, budget: ModelBudget, account: PullRef) -> None:
+        self._model = model
+        self._budget = budget
+        self._account = account
+
+    @property
+    def name(self) -> str:
+        return self._model.name
+
+    @property
+    def pricing_version(self) -> str | None:
+        return self._model.pricing_version
+
+    def ask(self, prompt: Prompt) -> ModelReply:
+        """Ask within the budget. Raises BudgetReached before a request that could exceed a cap, and Unavailable."""
+        lost: list[Decimal] = []
+        try:
+            reply = self._model.ask_each(prompt, partial(self._paid_request, lost))
+        except Unavailable as error:
+            raise Unavailable(error.service, error.reason, sum(lost, Decimal(0))) from error
+        except BudgetReached as reached:
+            raise BudgetReached(reached.level, reached.asked_usd, sum(lost, Decimal(0))) from reached
+        return replace(reply, lost_usd=sum(lost, Decimal(0)))
+
+    def _paid_request(self, lost: list[Decimal], prompt: Prompt, request: Request) -> ModelReply:
+        """Reserve, send and settle one request. Add its reservation to *lost* if no bill arrived."""
+        size = prompt_bytes(prompt)
+        tokens = self._budget.density(self._account, self.name).bound(size)
+        worst = worst_case(self.name, tokens, self._model.max_output_tokens(prompt))
+        if worst is None:
+            raise Unavailable(SERVICE_NAME, unpriced_text(self.name))
+        reservation = self._budget.reserve(secrets.token_hex(16), self._account, worst)
+        bill = Bill(None)
+        near: CapLevel | None = None
+        try:
+            reply = request(prompt)
+            bill = Bill(reply.cost_usd, self.name, size, reply.tokens.prompt)
+        except anthropic.APIError as error:
+            bill = Bill(Decimal(0) if is_unbilled(error) else None)
+            raise
+        finally:
+            try:
+                near = self._budget.settle(reservation, bill)
+            except Unavailable as error:
+                LOG.warning("a reservation of %s dollars stays spent: %s", f"{reservation.usd:f}", error)
+            lost += [reservation.usd] if bill.usd is None else []
+        return replace(reply, near_cap=near)
+
+
+def is_unbilled(error: anthropic.APIError) -> bool:
+    """Return whether the request was certainly not billed: refused by the server or never sent.
+
+    A 500 or a gateway's 502 or 504 may follow completed work.
+    """
+    if isinstance(error, anthropic.APIStatusError):
+        return error.status_code < _SERVER_ERROR or error.status_code in _BUSY
+    return isinstance(error.__cause__, httpx2.ConnectError | httpx2.ConnectTimeout | httpx2.PoolTimeout)
 
 
 TIMEOUT_S: Final = 20.0

@@ -265,8 +265,10 @@ class GitHubPublishedRuns:
         runs = list[PublishedCheckRun | None]()
         for at, request in enumerate(asked):
             pull = OwnRunsResponse.model_validate(answer.get(f"pull_{at}") or {}).pull_request
-            is_newest = pull is not None and pull.head_ref_oid == request.head_sha
-            runs.append(newest_published(pull.own_runs() or (), request.pull.number) if is_newest else None)
+            if pull is None or pull.head_ref_oid != request.head_sha:
+                runs.append(None)
+            else:
+                runs.append(newest_published(pull.own_runs() or (), request.pull.number))
         return runs
 
 

@@ -8,8 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from worker.adapters.anthropic.budgeted_model import BudgetedModel, RequestingModel
-    from worker.adapters.anthropic.model import AnthropicModel
+    from worker.adapters.anthropic.model import AnthropicModel, BudgetedModel
     from worker.domain.judge_request import PullRef
     from worker.domain.ports import ModelBudget
     from worker.settings import ModelAccess
@@ -23,8 +22,8 @@ def anthropic_model(
     return AnthropicModel(access, sleep=sleep, clock=clock)
 
 
-def metered(model: "RequestingModel", purse: "ModelBudget", account: "PullRef") -> "BudgetedModel":
-    from worker.adapters.anthropic.budgeted_model import BudgetedModel  # noqa: PLC0415 - see above
+def metered(model: "AnthropicModel", purse: "ModelBudget", account: "PullRef") -> "BudgetedModel":
+    from worker.adapters.anthropic.model import BudgetedModel  # noqa: PLC0415 - see above
 
     return BudgetedModel(model, purse, account)
 

@@ -21,7 +21,7 @@ from worker.errors import BudgetReached, Unavailable
 from worker.settings import ModelAccess
 
 if TYPE_CHECKING:
-    from worker.adapters.anthropic.budgeted_model import BudgetedModel
+    from worker.adapters.anthropic.model import BudgetedModel
 
 PAYER = PullRef(installation_id=InstallationId(100), repository_id=RepositoryId(7), number=12)
 PROMPT = Prompt("You judge.", ("The change: ä.",), {"type": "object"}, "v")
@@ -240,7 +240,7 @@ def test_books_that_can_not_be_written_lose_no_reply(
     purse.is_down_for = "settle"
     script.answers({})
     assert model.ask(PROMPT).cost_usd == PAID
-    assert [one.getMessage() for one in caplog.records if one.name == "worker.adapters.anthropic.budgeted_model"] == [
+    assert [one.getMessage() for one in caplog.records if one.name == "worker.adapters.anthropic.model"] == [
         f"a reservation of {WORST:f} dollars stays spent: Redis is unavailable: no answer"
     ]
 

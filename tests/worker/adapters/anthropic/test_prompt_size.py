@@ -8,7 +8,7 @@ from worker.domain.ports import Prompt
 
 TESTS = Path(__file__).resolve().parents[3]
 LOADS_IT = re.compile(
-    r"^(?:import anthropic|from anthropic|from worker\.adapters\.anthropic\.(?:budgeted_model|model|examine) )",
+    r"^(?:import anthropic|from anthropic|from worker\.adapters\.anthropic\.model )",
     re.MULTILINE,
 )
 PROMPT = Prompt("You judge.", ("The change: ä.",), {"type": "object"}, "v")
