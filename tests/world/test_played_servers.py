@@ -1,6 +1,14 @@
-"""What the scripted model and the private Redis promise."""
+"""What the played servers promise, and the line, the program and the replies that they need."""
 
+import json
+import socket
+import subprocess
+import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Barrier, Thread
 
 import httpx
 import pytest
@@ -10,7 +18,12 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from tests.world.anthropic import Anthropic
+from tests.world.changes import RETRY, RETRY_AT, STUB, STUB_LINES
+from tests.world.node import node
 from tests.world.redis import Redis
+from tests.world.replies import accept, cannot_tell, reject
+from tests.world.spoken import LONGEST_IDLE_S, Line
+from worker.judge.llm.reply_schema import ReplyDocument
 
 
 @pytest.fixture
@@ -87,3 +100,148 @@ def test_a_frozen_redis_hangs_and_thaws(store: Redis) -> None:
         impatient.get("k")
     with store.client as client:
         assert client.get("k") is None
+
+
+# What a line to a server of the tests promises
+
+
+class Server(ThreadingHTTPServer):
+    daemon_threads = True
+    meeting: Barrier | None = None
+    """What every question waits at."""
+
+    hangs_up = False
+    """After each answer, without a word."""
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.callers: list[int] = []
+
+
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server: Server  # pyright: ignore[reportIncompatibleVariableOverride] - nothing else sets it
+
+    def do_POST(self) -> None:
+        sent = self.rfile.read(int(self.headers["Content-Length"]))
+        self.server.callers.append(self.client_address[1])
+        if self.server.meeting:
+            self.server.meeting.wait(10)
+        self.send_response(404 if self.path == "/nothing" else 200)
+        self.send_header("Content-Length", str(len(sent)))
+        self.end_headers()
+        self.wfile.write(sent)
+        self.close_connection = self.server.hangs_up
+
+    def log_message(self, format: str, *args: object) -> None: ...  # noqa: A002 - its own name
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    with Server() as made:
+        serving = Thread(target=made.serve_forever, kwargs={"poll_interval": 0.01})
+        serving.start()
+        yield made
+        made.shutdown()
+        serving.join()
+
+
+@pytest.fixture
+def line(server: Server) -> Iterator[Line]:
+    made = Line(f"http://127.0.0.1:{server.server_port}", 10)
+    yield made
+    made.close()
+
+
+def test_question_after_question_goes_over_one_connection(server: Server, line: Line) -> None:
+    answers = [line.ask("POST", "/", {"n": number}) for number in range(3)]
+    assert [answer.json() for answer in answers] == [{"n": 0}, {"n": 1}, {"n": 2}]
+    assert len(server.callers) == 3
+    assert len({*server.callers}) == 1
+
+
+def test_what_is_refused_is_an_answer_and_keeps_the_connection(server: Server, line: Line) -> None:
+    assert line.ask("POST", "/nothing", ["ä"]).status == 404
+    assert line.ask("POST", "/", ["ä"]).text == json.dumps(["ä"])
+    assert len({*server.callers}) == 1
+
+
+def test_another_connection_takes_the_place_of_one_that_the_server_closed(server: Server, line: Line) -> None:
+    server.hangs_up = True
+    assert line.ask("POST", "/", 1).json() == 1
+    [(connection, _)] = line.idle
+    assert connection.sock.recv(1, socket.MSG_PEEK) == b"", "it has closed it"
+    assert line.ask("POST", "/", 2).json() == 2
+    assert len({*server.callers}) == 2
+
+
+def test_another_connection_takes_the_place_of_one_that_the_server_may_be_about_to_close(
+    server: Server, line: Line
+) -> None:
+    assert line.ask("POST", "/", 1).json() == 1
+    [(connection, since)] = line.idle
+    line.idle[0] = connection, since - LONGEST_IDLE_S
+    assert line.ask("POST", "/", 2).json() == 2
+    assert len({*server.callers}) == 2
+
+
+def test_two_threads_speak_at_the_same_time_each_over_its_own_connection(server: Server, line: Line) -> None:
+    server.meeting = Barrier(2)
+    with ThreadPoolExecutor(2) as threads:
+        asked = [threads.submit(line.ask, "POST", "/", number) for number in range(2)]
+        assert [one.result().json() for one in asked] == [0, 1]
+    assert len({*server.callers}) == 2
+
+
+# Node comes with the test dependencies, the same on every machine
+
+
+ROOT = Path(__file__).resolve().parents[2]
+VERSIONS = """
+import subprocess
+from tests.world.node import environment, node, npm
+for command in ([str(node())], npm()):
+    print(subprocess.run([*command, "--version"], env=environment(), capture_output=True, text=True, check=True).stdout)
+"""
+WHICH = "from tests.world.node import node; print(node())"
+
+
+def run_python(what: str, path: Path, *options: str) -> str:
+    environ = {"PATH": str(path), "HOME": str(path)}
+    command = [sys.executable, *options, "-c", what]
+    told = subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, text=True, check=False)
+    assert told.returncode == 0, told.stderr
+    return told.stdout
+
+
+def test_a_machine_without_node_uses_the_one_that_was_installed(tmp_path: Path) -> None:
+    versions = run_python(VERSIONS, tmp_path).split()
+    assert versions[0].startswith("v")
+    assert versions[1][0].isdigit()
+
+
+def test_a_machine_with_another_node_uses_the_one_that_was_installed(tmp_path: Path) -> None:
+    (tmp_path / "node").symlink_to(node())
+    assert run_python(WHICH, tmp_path).strip() == str(node()) != str(tmp_path / "node")
+
+
+def test_where_none_was_installed_it_is_the_machines(tmp_path: Path) -> None:
+    (tmp_path / "node").symlink_to(node())
+    assert run_python(WHICH, tmp_path, "-S").strip() == str(tmp_path / "node")
+
+
+# The scripted model's replies are of the schema that the judge asks for
+
+
+@pytest.mark.parametrize(
+    "reply", [accept("a.py:1"), accept("a.py:1", criteria=3), reject("weak_test", "a.py:1"), cannot_tell()], ids=str
+)
+def test_a_built_reply_is_a_whole_reply(reply: object) -> None:
+    ReplyDocument.model_validate_json(json.dumps(reply), strict=True)
+
+
+def test_the_lines_that_the_stories_cite_are_there() -> None:
+    stub, retry = STUB["upload.py"].splitlines(), RETRY["upload.py"].splitlines()
+    assert [stub[number - 1] for number in STUB_LINES][::2] == ["def retry(data: bytes) -> int:", "    pass"]
+    path, line = RETRY_AT.split(":")
+    assert (path, retry[int(line) - 1]) == ("upload.py", "    for _ in range(3):")

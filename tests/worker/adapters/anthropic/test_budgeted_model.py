@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 from pydantic import SecretStr
-from pytest_httpserver import HTTPServer
 
-from tests.worker.adapters.anthropic.sdk import anthropic_model, metered
+from tests.worker.adapters.anthropic.conftest import anthropic_model, metered
 from tests.world.anthropic import Anthropic
-from worker.adapters.anthropic.prices import FRAMING_BYTES, priced_models, unpriced_text, worst_case
+from worker.adapters.anthropic.prices import FRAMING_BYTES, unpriced_text, worst_case
 from worker.domain.ids import InstallationId, RepositoryId
 from worker.domain.judge_request import PullRef
 from worker.domain.ports import Prompt
@@ -65,19 +64,6 @@ class PlayedPurse:
         bills = [*self.bills, *[Bill(None)] * (len(self.reserved) - len(self.bills))]
         pairs = zip(self.reserved, bills, strict=True)
         return sum((one.usd if bill.usd is None else bill.usd for one, bill in pairs), Decimal(0))
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[HTTPServer]:
-    with HTTPServer(threaded=True) as played:
-        yield played
-
-
-@pytest.fixture
-def script(server: HTTPServer) -> Iterator[Anthropic]:
-    played = Anthropic(server)
-    yield played
-    played.check()
 
 
 @pytest.fixture
@@ -145,11 +131,11 @@ def test_a_request_that_was_refused_cost_nothing(
     assert purse.spent == 0
 
 
-@pytest.mark.parametrize("trouble", ["breaks", "garbles"])
+@pytest.mark.parametrize("trouble", ["breaks", "garbles", "fails"])
 def test_a_reply_that_was_lost_stays_spent_and_its_retry_is_reserved_anew(
     script: Anthropic, model: "BudgetedModel", purse: PlayedPurse, trouble: str
 ) -> None:
-    getattr(script, trouble)()
+    getattr(script, trouble)(*([500] if trouble == "fails" else []))  # a server that failed may have worked
     script.answers({})
     model.ask(PROMPT)
     assert [one.usd for one in purse.reserved] == [WORST, WORST]
@@ -181,12 +167,6 @@ def test_what_may_have_been_billed_unheard_comes_with_the_reply_or_with_the_fail
     assert refused.value.lost_usd == 0
 
 
-def test_a_server_that_failed_may_have_worked(script: Anthropic, model: "BudgetedModel", purse: PlayedPurse) -> None:
-    script.fails(500).answers({})
-    model.ask(PROMPT)
-    assert [one.usd for one in purse.bills] == [None, PAID]
-
-
 def test_a_retry_that_a_cap_has_no_room_for_is_not_sent(
     script: Anthropic, model: "BudgetedModel", purse: PlayedPurse
 ) -> None:
@@ -214,13 +194,10 @@ def test_a_model_whose_price_is_not_known_is_not_asked(script: Anthropic, purse:
     asked = metered(adapter, purse, PAYER)
     with pytest.raises(Unavailable) as refused:
         asked.ask(PROMPT)
-    assert (
-        refused.value.reason
-        == unpriced_text("claude-unknown")
-        == (
-            'the price of "claude-unknown" is not known, so no money can be set aside; '
-            "set ASSAY_MODEL to one of claude-haiku-5-5, claude-sonnet-5-5, claude-opus-5-5"
-        )
+    assert refused.value.reason == unpriced_text("claude-unknown")
+    assert refused.value.reason == (
+        'the price of "claude-unknown" is not known, so no money can be set aside; '
+        "set ASSAY_MODEL to one of claude-haiku-5-5, claude-sonnet-5-5, claude-opus-5-5"
     )
     assert (script.asked, purse.reserved, asked.pricing_version) == ([], [], None)
 
@@ -249,12 +226,3 @@ def test_a_cap_that_is_near_comes_with_the_reply(script: Anthropic, model: "Budg
     purse.near = CapLevel(Cap.DAY, Decimal("0.9"), Decimal(1))
     script.answers({})
     assert model.ask(PROMPT).near_cap == purse.near
-
-
-@pytest.mark.parametrize("name", priced_models())
-def test_the_worst_case_grows_with_the_prompt_over_every_border(name: str) -> None:
-    costs = [worst_case(name, tokens, 700) for tokens in (0, 1, 99_999, 100_000, 100_001, 200_000)]
-    known = [one for one in costs if one is not None]
-    assert len(known) == len(costs)
-    assert known == sorted(known)
-    assert len(set(known)) == len(known)

@@ -1,4 +1,7 @@
-"""The adapter over real HTTP: what the server does becomes a Reply or Unavailable, and nothing else."""
+"""The adapter over real HTTP: what the server does becomes a Reply or Unavailable, and nothing else.
+
+Beside it the check of a key, and what the SDK takes from the environment.
+"""
 
 import json
 import socket
@@ -9,14 +12,16 @@ from contextlib import closing, contextmanager
 from dataclasses import replace
 from decimal import Decimal
 from email.utils import formatdate
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from inline_snapshot import snapshot
 from pydantic import SecretStr
 from pytest_httpserver import HTTPServer
 from werkzeug import Response
 
-from tests.worker.adapters.anthropic.sdk import anthropic_model
+from tests.worker.adapters.anthropic.conftest import anthropic_model, examine_key
 from tests.world.anthropic import Anthropic, message
 from worker.domain.ports import ModelReply, Prompt, StopReason
 from worker.domain.verdict.verdict import Tokens
@@ -41,19 +46,6 @@ class Waits(list[float]):
 
     def clock(self) -> float:
         return time.monotonic() + sum(self)
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[HTTPServer]:
-    with HTTPServer(threaded=True) as played:
-        yield played
-
-
-@pytest.fixture
-def script(server: HTTPServer) -> Iterator[Anthropic]:
-    played = Anthropic(server)
-    yield played
-    played.check()
 
 
 @pytest.fixture
@@ -127,27 +119,30 @@ def test_a_reply_is_as_long_as_its_form_where_the_model_does_not_think(
     assert (body["max_tokens"], body.get("thinking")) == (limit, thinking)
 
 
-def test_cache_writes_of_an_hour_are_billed_at_their_own_price(script: Anthropic, model: "AnthropicModel") -> None:
-    body = message("{}", {"cache_creation_input_tokens": 3_000, "input_tokens": 0, "output_tokens": 0})
-    body["usage"]["cache_creation"] = {"ephemeral_5m_input_tokens": 1_000, "ephemeral_1h_input_tokens": 2_000}
-    reply = said(script, model, body)
-    assert reply.tokens.cache_write == 3_000
-    assert reply.cost_usd == (1_000 * Decimal("0.125") + 2_000 * Decimal("0.20")) / 10**6
-
-
-def test_usage_without_cache_fields_counts_as_none(script: Anthropic, model: "AnthropicModel") -> None:
-    body = message("{}", {})
-    body["usage"] = {"input_tokens": 10, "output_tokens": 5, "cache_creation": None, "cache_read_input_tokens": None}
-    assert said(script, model, body).tokens == Tokens(input=10, output=5)
+@pytest.mark.parametrize(
+    ("usage", "tokens", "dollars"),
+    [
+        pytest.param(
+            {"cache_creation_input_tokens": 3_000, "input_tokens": 0, "output_tokens": 0,
+             "cache_creation": {"ephemeral_5m_input_tokens": 1_000, "ephemeral_1h_input_tokens": 2_000}},
+            Tokens(input=0, output=0, cache_write=3_000), 1_000 * Decimal("0.125") + 2_000 * Decimal("0.20"),
+            id="cache writes of an hour at their own price"),
+        pytest.param(
+            {"input_tokens": 10, "output_tokens": 5, "cache_creation": None, "cache_read_input_tokens": None},
+            Tokens(input=10, output=5), 10 * Decimal("0.10") + 5 * Decimal("0.50"), id="none without cache fields"),
+    ],
+)  # fmt: skip
+def test_usage_is_billed_by_its_kinds(
+    script: Anthropic, model: "AnthropicModel", usage: dict[str, object], tokens: Tokens, dollars: Decimal
+) -> None:
+    reply = said(script, model, message("{}", {}) | {"usage": usage})
+    assert (reply.tokens, reply.cost_usd) == (tokens, dollars / 10**6)
 
 
 def test_thinking_blocks_are_no_part_of_the_text(script: Anthropic, model: "AnthropicModel") -> None:
     body = message("{}", {})
-    body["content"] = [
-        {"type": "thinking", "thinking": "hm", "signature": "x"},
-        {"type": "text", "text": "{"},
-        *body["content"],
-    ]
+    thinking = {"type": "thinking", "thinking": "hm", "signature": "x"}
+    body["content"] = [thinking, {"type": "text", "text": "{"}, *body["content"]]
     assert said(script, model, body).text == "{{}"
 
 
@@ -242,14 +237,19 @@ def test_half_a_reply_and_a_reply_that_is_none_are_asked_for_again_and_then_unav
     assert len(script.asked) == 3
 
 
-@pytest.mark.parametrize("body", ["[]", "{}", '"text"', "null", '{"content": [], "stop_reason": null}', "\ufeff{"])
-def test_json_that_is_no_reply_is_unavailable_and_no_crash(
-    script: Anthropic, model: "AnthropicModel", body: str
+@pytest.mark.parametrize(
+    "body",
+    ["[]", "{}", '"text"', "null", '{"content": [], "stop_reason": null}', "\ufeff{", "<html>busy</html>", ""],
+)
+def test_what_is_no_reply_is_asked_for_again_and_then_unavailable_and_no_crash(
+    script: Anthropic, model: "AnthropicModel", waits: Waits, body: str
 ) -> None:
     script.server.clear()
-    script.server.expect_request("/v1/messages").respond_with_data(body, content_type="application/json")
+    kind = "text/html" if body.startswith("<") or not body else "application/json"
+    script.server.expect_request("/v1/messages").respond_with_data(body, content_type=kind)
     with pytest.raises(Unavailable, match="something that is no reply; check ANTHROPIC_BASE_URL"):
         model.ask(PROMPT)
+    assert waits == [1.0, 2.0]
 
 
 def test_a_model_that_falls_silent_is_unavailable(script: Anthropic, waits: Waits) -> None:
@@ -316,17 +316,6 @@ def test_the_time_of_one_question_does_not_end_the_next(script: Anthropic) -> No
     script.release()
 
 
-@pytest.mark.parametrize("body", ["<html>busy</html>", ""])
-def test_a_page_with_status_200_is_asked_for_again_and_then_no_reply(
-    script: Anthropic, model: "AnthropicModel", waits: Waits, body: str
-) -> None:
-    script.server.clear()
-    script.server.expect_request("/v1/messages").respond_with_data(body, content_type="text/html")
-    with pytest.raises(Unavailable, match="something that is no reply"):
-        model.ask(PROMPT)
-    assert waits == [1.0, 2.0]
-
-
 def test_a_connection_that_is_reset_is_an_outage(waits: Waits) -> None:
     with closing(socket.create_server(("127.0.0.1", 0))) as door:
 
@@ -347,11 +336,12 @@ def test_a_connection_that_is_reset_is_an_outage(waits: Waits) -> None:
 
 
 def test_a_server_that_is_not_there_is_unavailable(waits: Waits) -> None:
-    adapter = anthropic_model(access("http://127.0.0.1:9"), sleep=waits)
-    with pytest.raises(Unavailable, match="the connection failed"):
+    with (
+        closing(anthropic_model(access("http://127.0.0.1:9"), sleep=waits)) as adapter,
+        pytest.raises(Unavailable, match="the connection failed"),
+    ):
         adapter.ask(PROMPT)
     assert waits == [1.0, 2.0]
-    adapter.close()
 
 
 @pytest.mark.parametrize(
@@ -392,3 +382,87 @@ def test_the_schema_of_a_reply_is_in_the_form_that_the_api_takes() -> None:
     import anthropic  # noqa: PLC0415 - takes a second, and each process of a run collects this module
 
     assert "description" not in json.dumps(anthropic.transform_schema(dict(reply_schema())))
+
+
+# The check of a key, for `assay doctor`
+
+
+def answers_models(server: HTTPServer, *names: str) -> None:
+    models = [
+        {"id": name, "type": "model", "display_name": name, "created_at": "2026-10-01T00:00:00Z"} for name in names
+    ]
+    answer = {"data": models, "has_more": False, "first_id": names[0], "last_id": names[-1]}
+    server.expect_request("/v1/models").respond_with_json(answer)
+
+
+def test_a_key_that_is_accepted_and_a_model_that_exists_are_no_problem(httpserver: HTTPServer) -> None:
+    answers_models(httpserver, "claude-opus-5-5", "claude-haiku-5-5")
+    assert examine_key(access(httpserver.url_for(""))) is None
+    [(request, _)] = httpserver.log
+    assert KEY in str(request.headers)
+
+
+def test_a_model_that_does_not_exist_is_named(httpserver: HTTPServer) -> None:
+    answers_models(httpserver, "claude-opus-5-5")
+    assert examine_key(access(httpserver.url_for(""))) == snapshot(
+        'there is no model "claude-haiku-5-5"; check ASSAY_MODEL'
+    )
+
+
+@pytest.mark.parametrize(
+    ("status", "problem"),
+    [
+        (401, "status 401: ANTHROPIC_API_KEY is not accepted; set a valid key"),
+        (500, "status 500: try again later"),
+        (429, "status 429: try again later"),
+    ],
+)
+def test_a_server_that_refuses_is_asked_once_and_told_without_the_key(
+    httpserver: HTTPServer, status: int, problem: str
+) -> None:
+    error = {"type": "error", "error": {"type": "authentication_error", "message": f"invalid {KEY}"}}
+    httpserver.expect_request("/v1/models").respond_with_json(error, status=status)
+    assert examine_key(access(httpserver.url_for(""))) == problem
+    assert len(httpserver.log) == 1
+
+
+def test_a_server_that_is_not_there_is_told_by_its_address() -> None:
+    problem = examine_key(access("http://127.0.0.1:9"))
+    assert problem == "http://127.0.0.1:9 can't be reached; check the network and ANTHROPIC_BASE_URL"
+
+
+# What the SDK takes from the environment beside our settings: docs/configuration.md says so, and no more
+
+
+def headers(script: Anthropic, url: str | None = None) -> dict[str, str]:
+    """The headers of one request, which came to *script*."""
+    script.answers({})
+    with closing(anthropic_model(access(url or script.url))) as model:
+        model.ask(PROMPT)
+    request, _ = script.server.log[-1]
+    return {name.lower(): value for name, value in request.headers.items()}
+
+
+def test_no_other_key_and_no_other_address_is_taken(script: Anthropic, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_PROFILE"):
+        monkeypatch.setenv(name, "other")
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", "http://127.0.0.1:9")
+    sent = headers(script)
+    keys = [sent[name] for name in ("x-api-key", "authorization") if name in sent]
+    assert [key.removeprefix("Bearer ") for key in keys] == [KEY]
+    assert not [name for name, value in sent.items() if "other" in value]
+
+
+def test_headers_and_a_proxy_are_taken(script: Anthropic, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANTHROPIC_CUSTOM_HEADERS", "x-team: context")
+    monkeypatch.setenv("HTTP_PROXY", script.url)
+    for name in ("NO_PROXY", "no_proxy"):
+        monkeypatch.setenv(name, "")
+    assert headers(script, "http://model.invalid")["x-team"] == "context"
+
+
+@pytest.mark.parametrize(
+    "name", ["ANTHROPIC_CUSTOM_HEADERS", "HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY", "NO_PROXY", "SSL_CERT_FILE", "ANTHROPIC_LOG"]
+)  # fmt: skip
+def test_the_configuration_reference_says_what_is_taken(name: str) -> None:
+    assert f"`{name}`" in (Path(__file__).resolve().parents[4] / "docs" / "configuration.md").read_text()

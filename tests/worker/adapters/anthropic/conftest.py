@@ -1,11 +1,16 @@
-"""What needs the SDK, loaded by the test that needs it: it takes a second, and each process of a run collects every test.
+"""A played server, and what needs the SDK, loaded by the test that needs it: it takes a second.
 
-Does not play a server. Invariant: importing this loads no SDK.
+Invariant: importing this loads no SDK, since each process of a run collects every test.
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
+
+import pytest
+from pytest_httpserver import HTTPServer
+
+from tests.world.anthropic import Anthropic
 
 if TYPE_CHECKING:
     from worker.adapters.anthropic.model import AnthropicModel, BudgetedModel
@@ -32,3 +37,16 @@ def examine_key(access: "ModelAccess") -> str | None:
     from worker.adapters.anthropic.model import check_key  # noqa: PLC0415 - see above
 
     return check_key(access)
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[HTTPServer]:
+    with HTTPServer(threaded=True) as played:
+        yield played
+
+
+@pytest.fixture
+def script(server: HTTPServer) -> Iterator[Anthropic]:
+    played = Anthropic(server)
+    yield played
+    played.check()
