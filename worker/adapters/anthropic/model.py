@@ -167,17 +167,13 @@ class AnthropicModel:
 
     def _request(self, end: float, prompt: Prompt) -> ModelReply:
         rest = max(end - self._clock(), SHORTEST_TIMEOUT_S)
-        turns: list[MessageParam] = [
-            {"role": "assistant" if position % 2 else "user", "content": text}
-            for position, text in enumerate(prompt.turns)
-        ]
         with self._deadline.within(rest):
             response = self._client.messages.with_raw_response.create(
                 model=self.name,
                 max_tokens=self.max_output_tokens(prompt),
                 thinking=thinking_off(self._access) or anthropic.omit,
                 system=[{"type": "text", "text": prompt.system, "cache_control": {"type": "ephemeral"}}],
-                messages=turns,
+                messages=[_message_param(position, text) for position, text in enumerate(prompt.turns)],
                 output_config={"effort": EFFORT, "format": {"type": "json_schema", "schema": dict(prompt.schema)}},
                 timeout=httpx2.Timeout(rest, connect=min(CONNECT_S, rest)),
             ).http_response
@@ -196,6 +192,12 @@ class AnthropicModel:
             cost_usd=cost_of(self.name, billed),
             request_id=response.headers.get("request-id"),
         )
+
+
+def _message_param(position: int, text: str) -> MessageParam:
+    if position % 2:
+        return {"role": "assistant", "content": text}
+    return {"role": "user", "content": text}
 
 
 def _billed(usage: _Usage) -> BilledTokens:
