@@ -25,7 +25,7 @@ from worker.domain.check.author_comment import (
 from worker.domain.config.config import Feedback
 from worker.domain.ids import EvalId
 from worker.domain.verdict.ledger import LedgerEntry
-from worker.domain.verdict.verdict import AbstainReason, Subject, SubjectKind
+from worker.domain.verdict.verdict import AbstainReason, Subject, SubjectKind, Verdict
 from worker.dossier.authors import AGENTS
 
 NEWER = "2" * 40
@@ -64,50 +64,6 @@ def test_only_the_newest_head_is_told_of_and_children_are_nobodys_business() -> 
     assert find_entry_for_comment((), HEAD) is None
 
 
-@pytest.mark.parametrize(
-    ("note", "is_told"),
-    [
-        (None, True),
-        (CommentRecord(nonce="n"), True),
-        (CommentRecord(nonce="n", comment_id=1, head_sha=NEWER), True),
-        (CommentRecord(nonce="n", comment_id=1, head_sha=NEWER, is_open=False), True),
-        (CommentRecord(nonce="n", comment_id=1, head_sha=HEAD, is_open=False), True),
-        (CommentRecord(nonce="n", comment_id=1, head_sha=HEAD), False),
-    ],
-)
-def test_a_reject_is_told_once_a_head(note: CommentRecord | None, *, is_told: bool) -> None:
-    assert needs_update(AuthorMessage.ASKS, HEAD, note) is is_told
-
-
-def test_what_asks_for_nothing_only_changes_a_comment_that_asks_for_something() -> None:
-    for asking in (
-        CommentRecord(nonce="n"),
-        CommentRecord(nonce="n", comment_id=1, head_sha=HEAD),
-        CommentRecord(nonce="n", comment_id=1, head_sha=NEWER),
-    ):
-        assert needs_update(AuthorMessage.OVER, HEAD, asking)
-        assert not needs_update(AuthorMessage.OVER, HEAD, asking.model_copy(update={"is_open": False}))
-    assert not needs_update(AuthorMessage.OVER, HEAD, None)
-
-
-def test_what_nobody_judged_says_nothing_new_and_whoever_overrides_ends_what_was_asked() -> None:
-    silent = {AbstainReason.CI_PENDING, AbstainReason.PAUSED}
-    others = set(AbstainReason) - silent - {AbstainReason.NEEDS_HUMAN, AbstainReason.CI_FAILED}
-    assert {message_to_author(abstained(reason), is_overridden=False) for reason in silent} == {None}
-    assert {message_to_author(abstained(reason), is_overridden=False) for reason in others} == {AuthorMessage.CI_MENDED}
-    assert message_to_author(abstained(AbstainReason.CI_FAILED), is_overridden=False) is AuthorMessage.CI_FAILED
-    assert message_to_author(abstained(AbstainReason.NEEDS_HUMAN), is_overridden=False) is AuthorMessage.OVER
-    assert (message_to_author(accepted(), is_overridden=False), message_to_author(rejected(), is_overridden=False)) == (
-        AuthorMessage.OVER,
-        AuthorMessage.ASKS,
-    )
-    assert (
-        message_to_author(rejected(), is_overridden=True)
-        is message_to_author(abstained(AbstainReason.BUDGET), is_overridden=True)
-        is AuthorMessage.OVER
-    )
-
-
 def noted(message: AuthorMessage, head_sha: str = HEAD) -> CommentRecord:
     return CommentRecord(
         nonce="n", comment_id=1, head_sha=head_sha,
@@ -115,26 +71,76 @@ def noted(message: AuthorMessage, head_sha: str = HEAD) -> CommentRecord:
     )  # fmt: skip
 
 
-def test_a_case_that_cant_be_read_is_told_and_that_it_was_mended() -> None:
-    refused = {"case_error": "Case refused: the block is empty."}
-    assert message_to_author(rejected(**refused), is_overridden=False) is AuthorMessage.ASKS_WITH_CASE
-    assert (
-        message_to_author(abstained(AbstainReason.UNPROVEN, **refused), is_overridden=False)
-        is AuthorMessage.CASE_REFUSED
-    )
-    assert message_to_author(abstained(AbstainReason.NEEDS_HUMAN, **refused), is_overridden=False) is AuthorMessage.OVER
-    assert message_to_author(accepted(**refused), is_overridden=False) is AuthorMessage.OVER
-    assert needs_update(AuthorMessage.CASE_REFUSED, HEAD, None)
-    assert needs_update(AuthorMessage.ASKS, HEAD, noted(AuthorMessage.ASKS_WITH_CASE)), (
-        "the same head is rejected, with a case that can be read"
-    )
-    assert needs_update(AuthorMessage.CI_MENDED, HEAD, noted(AuthorMessage.CASE_REFUSED)), (
-        "nothing is asked for any more"
-    )
-    assert not needs_update(AuthorMessage.CI_MENDED, HEAD, noted(AuthorMessage.ASKS_WITH_CASE)), (
-        "the reject before still asks"
-    )
-    assert not needs_update(AuthorMessage.ASKS_WITH_CASE, HEAD, noted(AuthorMessage.ASKS_WITH_CASE))
+M = AuthorMessage
+LOST, LOST_OVER = CommentRecord(nonce="n"), CommentRecord(nonce="n", is_open=False)
+
+
+@pytest.mark.parametrize(
+    ("message", "note", "is_told"),
+    [
+        (M.ASKS, None, True),
+        (M.ASKS, LOST, True),
+        (M.ASKS, LOST.model_copy(update={"head_sha": HEAD}), True),
+        (M.ASKS, noted(M.ASKS, NEWER), True),
+        (M.ASKS, noted(M.OVER, NEWER), True),
+        (M.ASKS, noted(M.OVER), True),
+        (M.ASKS, noted(M.ASKS), False),
+        (M.ASKS, noted(M.CI_FAILED), True),
+        (M.ASKS, noted(M.ASKS_WITH_CASE), True),
+        (M.ASKS_WITH_CASE, noted(M.ASKS_WITH_CASE), False),
+        (M.CASE_REFUSED, None, True),
+        (M.OVER, None, False),
+        (M.OVER, LOST, True),
+        (M.OVER, LOST_OVER, False),
+        (M.OVER, noted(M.ASKS), True),
+        (M.OVER, noted(M.OVER), False),
+        (M.OVER, noted(M.ASKS, NEWER), True),
+        (M.OVER, noted(M.OVER, NEWER), False),
+        (M.CI_FAILED, None, True),
+        (M.CI_FAILED, noted(M.CI_FAILED), False),
+        (M.CI_FAILED, noted(M.CI_FAILED, NEWER), True),
+        (M.CI_FAILED, noted(M.ASKS), True),
+        (M.CI_MENDED, None, False),
+        (M.CI_MENDED, noted(M.CI_FAILED, NEWER), True),
+        (M.CI_MENDED, noted(M.ASKS, NEWER), False),
+        (M.CI_MENDED, noted(M.OVER, NEWER), False),
+        (M.CI_MENDED, noted(M.CASE_REFUSED), True),
+        (M.CI_MENDED, noted(M.ASKS_WITH_CASE), False),
+    ],
+)
+def test_a_message_is_told_once_a_head_and_what_asks_for_nothing_where_something_was_asked(
+    message: AuthorMessage, note: CommentRecord | None, *, is_told: bool
+) -> None:
+    assert needs_update(message, HEAD, note) is is_told
+
+
+def test_a_comment_of_an_earlier_version_is_about_no_ci() -> None:
+    assert CommentRecord.model_validate_json('{"nonce": "n", "comment_id": 1, "is_open": true}').is_about_ci is False
+
+
+REFUSED = {"case_error": "Case refused: the block is empty."}
+SILENT = {AbstainReason.CI_PENDING, AbstainReason.PAUSED}
+OTHERS = sorted(set(AbstainReason) - SILENT - {AbstainReason.NEEDS_HUMAN, AbstainReason.CI_FAILED})
+
+
+@pytest.mark.parametrize(
+    ("verdict", "message"),
+    [
+        (accepted(), M.OVER),
+        (accepted(**REFUSED), M.OVER),
+        (rejected(), M.ASKS),
+        (rejected(**REFUSED), M.ASKS_WITH_CASE),
+        *((abstained(reason), None) for reason in sorted(SILENT)),
+        *((abstained(reason), M.CI_MENDED) for reason in OTHERS),
+        (abstained(AbstainReason.UNPROVEN, **REFUSED), M.CASE_REFUSED),
+        (abstained(AbstainReason.CI_FAILED), M.CI_FAILED),
+        (abstained(AbstainReason.NEEDS_HUMAN), M.OVER),
+        (abstained(AbstainReason.NEEDS_HUMAN, **REFUSED), M.OVER),
+    ],
+)
+def test_what_a_verdict_tells_its_author_and_an_override_ends(verdict: Verdict, message: AuthorMessage | None) -> None:
+    assert message_to_author(verdict, is_overridden=False) is message
+    assert message_to_author(verdict, is_overridden=True) is AuthorMessage.OVER
 
 
 @given(st.lists(st.tuples(st.sampled_from([HEAD, NEWER]), st.sampled_from([*AuthorMessage, None]))))
@@ -146,24 +152,6 @@ def test_a_head_is_told_of_once_unless_what_it_says_turns(messages: list[tuple[s
             note = noted(message, head_sha)
     assert all(first != another for first, another in pairwise(written))
     assert all(message.is_open for _, message in written[:1])
-
-
-def test_red_ci_is_told_once_a_head_and_that_it_is_mended_only_where_that_was_asked_for() -> None:
-    red = CommentRecord(nonce="n", comment_id=1, head_sha=HEAD, is_about_ci=True)
-    rejected_before = CommentRecord(nonce="n", comment_id=1, head_sha=HEAD)
-    over = CommentRecord(nonce="n", comment_id=1, head_sha=HEAD, is_open=False)
-    assert needs_update(AuthorMessage.CI_FAILED, HEAD, None)
-    assert not needs_update(AuthorMessage.CI_FAILED, HEAD, red)
-    assert needs_update(AuthorMessage.CI_FAILED, NEWER, red)
-    assert needs_update(AuthorMessage.CI_FAILED, HEAD, rejected_before)
-    assert needs_update(AuthorMessage.ASKS, HEAD, red)
-    assert [needs_update(AuthorMessage.CI_MENDED, NEWER, note) for note in (None, red, rejected_before, over)] == [
-        False,
-        True,
-        False,
-        False,
-    ]
-    assert CommentRecord.model_validate_json('{"nonce": "n", "comment_id": 1, "is_open": true}').is_about_ci is False
 
 
 def test_the_table_of_agents_is_the_one_that_is_documented() -> None:
