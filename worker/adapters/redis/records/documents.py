@@ -63,7 +63,9 @@ class RedisConfigs(SealedPart):
         self, pull: PullRef, base: BaseHash, good: Mapping[ConfigOrigin, str], broken: Collection[ConfigOrigin]
     ) -> Mapping[ConfigOrigin, str]:
         """Store the good texts, delete those of removed files, and return the last good ones of the broken, if any."""
-        locations = {origin: _config_key(pull, base, origin) for origin in ConfigOrigin}
+        bases = {ConfigOrigin.REPOSITORY: base}  # the owner's default is one file for all
+        ids = pull.installation_id, pull.repository_id
+        locations = {origin: keys.config(*ids, bases.get(origin)) for origin in ConfigOrigin}
         reads = [("HMGET", key.name, str(origin), _digest_field(origin)) for origin, key in locations.items()]
         stored = map(items, self._wire.pipeline(reads))
         writes, last_good = list[Command](), dict[ConfigOrigin, str]()
@@ -95,12 +97,6 @@ class RedisConfigs(SealedPart):
 
 def _digest_field(origin: ConfigOrigin) -> str:
     return f"{origin}:of"
-
-
-def _config_key(pull: PullRef, base: BaseHash, origin: ConfigOrigin) -> keys.Key:
-    """Key of a text. The owner's default is one file for all bases."""
-    at = base if origin is ConfigOrigin.REPOSITORY else None
-    return keys.config(pull.installation_id, pull.repository_id, at)
 
 
 SpokenT = TypeVar("SpokenT", bound=HumanDecision)

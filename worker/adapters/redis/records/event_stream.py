@@ -16,7 +16,6 @@ from typing import Final, NamedTuple
 from worker.adapters.redis import keys
 from worker.adapters.redis.connection.client import (
     RedisClient,
-    Reply,
     blob,
     find_server_time,
     items,
@@ -235,16 +234,9 @@ def _parse_page(raw: bytes) -> StreamPage:
     if shape == [b"*%d" % count, PARTS * count + 1, {b"*2"}, {b"*4"}, {b"k"}, {b"j"}]:
         return StreamPage(parts[3::PARTS], parts[8::PARTS], parts[12::PARTS])
     names, kinds, events = list[bytes](), list[bytes](), list[bytes]()
-    for entry in items(parse_reply(raw)):
-        name, kind, event = _parse_alien(entry)
-        names.append(name)
-        kinds.append(kind)
-        events.append(event)
+    for name, fields in map(items, items(parse_reply(raw))):
+        values = {blob(field): value for field, value in pairs(fields)}
+        names.append(blob(name))
+        kinds.append(blob(values.get(b"k", b"")))  # none in an alien entry: its reader skips and counts it
+        events.append(blob(values.get(b"j", b"")))
     return StreamPage(names, kinds, events)
-
-
-def _parse_alien(entry: Reply) -> tuple[bytes, bytes, bytes]:
-    """Parse an entry as Redis lists it. One that Assay did not write has no kind: its reader skips and counts it."""
-    name, fields = items(entry)
-    values = {blob(name): value for name, value in pairs(fields)}
-    return blob(name), blob(values.get(b"k", b"")), blob(values.get(b"j", b""))
