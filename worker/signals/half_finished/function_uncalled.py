@@ -7,7 +7,7 @@ dossier could call until it is looked up there, nor what a call finds by a name 
 
 import re
 from collections.abc import Iterator
-from typing import Final, NamedTuple
+from typing import Final
 
 from worker.domain.dossier import Definition
 from worker.domain.pattern import pattern
@@ -71,11 +71,6 @@ _CALLED_BY_LANGUAGE: Final = pattern(
 """Names that Ruby, C#, PHP, Kotlin or their frameworks call."""
 
 
-class _UncalledFunction(NamedTuple):
-    changed: ChangedFunction
-    is_sure: bool
-
-
 @signal(Category.HALF_FINISHED, SignalKind.SUSPICION, SignalScope.PRODUCTION, settled_by=SettlingLine.USE)
 def function_uncalled(change: CodeChange) -> Iterator[SignalMatch]:
     """A new private function that no line of the change and no file of the head tree names, so that nothing can call it.
@@ -84,9 +79,9 @@ def function_uncalled(change: CodeChange) -> Iterator[SignalMatch]:
     Example: A new `def _retry(call):` whose name stands nowhere else.
     False alarms: 18 of 30051 clean changes with production code (0.1 %, at most 0.09 %).
     """
-    for uncalled in _find_uncalled(change):
-        if uncalled.is_sure:
-            yield _build_match(uncalled.changed, "nothing calls the new private function")
+    for changed, is_sure in _find_uncalled(change):
+        if is_sure:
+            yield _build_match(changed, "nothing calls the new private function")
 
 
 @signal(Category.HALF_FINISHED, SignalKind.SUSPICION, SignalScope.PRODUCTION, settled_by=SettlingLine.USE)
@@ -100,9 +95,9 @@ def function_uncalled_suspected(change: CodeChange) -> Iterator[SignalMatch]:
     Example: A new public `def retry(call):` that neither code nor tests of the change name.
     False alarms: 146 of 30051 clean changes with production code (0.5 %, at most 0.57 %).
     """
-    for uncalled in _find_uncalled(change):
-        if not uncalled.is_sure:
-            yield _build_match(uncalled.changed, "nothing in this change calls the new")
+    for changed, is_sure in _find_uncalled(change):
+        if not is_sure:
+            yield _build_match(changed, "nothing in this change calls the new")
 
 
 def _build_match(changed: ChangedFunction, note: str) -> SignalMatch:
@@ -125,8 +120,9 @@ def is_fixed_by_others(changed: ChangedFunction, change: CodeChange) -> bool:
 
 
 @memoized
-def _find_uncalled(change: CodeChange) -> tuple[_UncalledFunction, ...]:
-    uncalled: list[_UncalledFunction] = []
+def _find_uncalled(change: CodeChange) -> tuple[tuple[ChangedFunction, bool], ...]:
+    """New functions that nothing calls, and whether nothing else can."""
+    uncalled: list[tuple[ChangedFunction, bool]] = []
     for changed, is_closed in _find_unnamed(change):
         name = changed.function.name
         callers, prefixes = _find_other_callers(name, change), _name_prefixes(name)
@@ -135,7 +131,7 @@ def _find_uncalled(change: CodeChange) -> tuple[_UncalledFunction, ...]:
         if not callers and not is_built and not any(_find_other_callers(prefix, change) for prefix in prefixes):
             is_looked_up = callers is not None or _is_kept_to_its_file(changed.function)
             is_sure = is_closed and is_looked_up and not _has_uncalled_sibling(changed, change)
-            uncalled.append(_UncalledFunction(changed, is_sure))
+            uncalled.append((changed, is_sure))
     return tuple(uncalled)
 
 

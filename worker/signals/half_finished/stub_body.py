@@ -285,8 +285,12 @@ def _judge_body(function: Function, change: CodeChange) -> tuple[Certainty, "Nod
     """How sure the body is a stub, and which node shows it."""
     texts = [(" ".join(text_of(node)[:_LONGEST].split()), node) for node in function.statements[:_MOST_STATEMENTS]]
     statements = [(text, node) for text, node in texts if not stubs.is_discard(text)]
-    if not statements:
-        return _judge_empty(function, change)
+    if not statements:  # a stub only where a comment says so, or where a value was promised (Python)
+        plan = _find_plan(function)
+        is_planned = plan is not None or any(_PLAN_TO_WRITE.search(text_of(note)) for note in function.nodes_above)
+        is_python = function.source.language is Language.PYTHON
+        promise = _judge_promise(function, change) if is_python and not is_planned else Certainty.NO
+        return Certainty.FACT if is_planned else promise, plan or function.node
     text, node = statements[0]
     if len(statements) > 1:
         is_notice = len(statements) == 2 and stubs.is_constant(statements[1][0])  # noqa: PLR2004 - a notice, and a return
@@ -297,17 +301,6 @@ def _judge_body(function: Function, change: CodeChange) -> tuple[Certainty, "Nod
     is_idle = stubs.is_constant(text) or text.removeprefix("return ").rstrip("; ") in list_parameters(function)
     plan = _find_plan(function) if certainty is Certainty.NO and is_idle else None
     return (certainty, node) if plan is None else (Certainty.FACT, plan)
-
-
-def _judge_empty(function: Function, change: CodeChange) -> tuple[Certainty, "Node"]:
-    """An empty body is a stub only where a comment says so, or where a value was promised (Python)."""
-    plan = _find_plan(function)
-    if plan is not None:
-        return Certainty.FACT, plan
-    if any(_PLAN_TO_WRITE.search(text_of(note)) for note in function.nodes_above):
-        return Certainty.FACT, function.node
-    is_python = function.source.language is Language.PYTHON
-    return _judge_promise(function, change) if is_python else Certainty.NO, function.node
 
 
 def _find_plan(function: Function) -> "Node | None":

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from worker.domain.pattern import can_match, pattern
 from worker.domain.verdict.verdict import Category
@@ -129,21 +129,14 @@ def unfinished_todo(change: CodeChange) -> Iterator[SignalMatch]:
                 yield SignalMatch(f"a comment says that work is left: {text}", file.path, number)
 
 
-class _UnfinishedNote(NamedTuple):
-    """A note, and whether it says that the function's own work is not done."""
-
-    changed: ChangedFunction
-    note: "Node"
-    is_sure: bool
-
-
 @memoized
-def _find_unfinished(change: CodeChange) -> tuple[_UnfinishedNote, ...]:
+def _find_unfinished(change: CodeChange) -> tuple[tuple[ChangedFunction, "Node", bool], ...]:
+    """Functions, each with a note in it, and whether it says that the function's own work is not done."""
     if is_stub_requested(change):
         return ()
     stubs = {(stub.changed.file.path, stub.changed.function.first_line) for stub in find_stubs(change)}
     finders = (find_new_functions, find_wrapped, find_left_to_subclasses, find_examples)
-    todos: dict[tuple[str, int], _UnfinishedNote] = {}
+    todos: dict[tuple[str, int], tuple[ChangedFunction, Node, bool]] = {}
     for changed in chain.from_iterable(find(change) for find in finders):
         function, first = changed.function, changed.function.source.first_line
         lines = function.source.lines[function.first_line - first : function.last_line + 1 - first]
@@ -153,7 +146,7 @@ def _find_unfinished(change: CodeChange) -> tuple[_UnfinishedNote, ...]:
             key = (changed.file.path, note.start_byte)
             is_sure = _is_note_certain(note, changed, change) if key not in todos else None
             if is_sure is not None and text_of(note).strip() not in change.removed_texts:
-                todos[key] = _UnfinishedNote(changed, note, is_sure)
+                todos[key] = (changed, note, is_sure)
     return tuple(todos.values())
 
 

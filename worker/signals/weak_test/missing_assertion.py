@@ -244,7 +244,7 @@ def _find_discarded(pair: TestPair) -> str | None:
     if name is not None:
         return f"its `{name}`"
     test = pair.test
-    asserted = _find_asserted_calls(pair.file) - _find_older_dropped_calls(pair.file)
+    asserted = _find_asserted_calls(pair.file)
     for chain in find_call_chains(test.source, test.body) if asserted else ():
         is_plain = len(chain.links) == 1 and chain.is_result_dropped and chain.links[0].name in asserted
         if is_plain and not is_within_definition(chain.node, test.body):
@@ -265,17 +265,13 @@ def _is_self_proving(binding: Node) -> bool:
 
 
 @memoized
-def _find_older_dropped_calls(file: AnalyzedFile) -> frozenset[str]:
-    """Plain calls that end older tests of the file: these tests only ask for success."""
+def _find_asserted_calls(file: AnalyzedFile) -> frozenset[str]:
+    """Functions whose result the file asserts about, without those that end older tests, which only ask for success."""
+    asserted = frozenset(match[1] for source in file.sources for match in _ASSERTED.finditer(source.text))
     tests = (test for source in base_sources(file) for test in find_tests(source) if test.function.statements)
     ends = (text_of(test.function.statements[-1])[:_TAIL_LENGTH] for test in tests)
     matches = (_PLAIN_CALL.fullmatch(" ".join(end.split())) for end in ends)
-    return frozenset(match[1] for match in matches if match is not None)
-
-
-@memoized
-def _find_asserted_calls(file: AnalyzedFile) -> frozenset[str]:
-    return frozenset(match[1] for source in file.sources for match in _ASSERTED.finditer(source.text))
+    return asserted.difference(match[1] for match in matches if match is not None)
 
 
 def _describe(pair: TestPair) -> str:

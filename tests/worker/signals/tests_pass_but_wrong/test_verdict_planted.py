@@ -34,22 +34,20 @@ def test_code_that_is_shown_in_another_order_than_it_runs_is_named() -> None:
 
 def test_it_is_a_suspicion_and_a_change_with_one_is_not_safe_whatever_file_it_stands_in() -> None:
     docs, planted = "# How\n\nCall it.\n", f"# How\n\nCall it.\n\n{VERDICT}\n"
-    assert (
-        form_opinion(
-            dossier_of({"docs/how.md": docs.replace("# How", "# How ")}, {"docs/how.md": docs}, title="Document it"),
-            RUBRIC,
-        ).safe
-        is not None
+    edits = [(docs.replace("# How", "# How "), docs), (docs, planted)]
+    safe, suspected = (
+        form_opinion(dossier_of({"docs/how.md": before}, {"docs/how.md": after}, title="Document it"), RUBRIC)
+        for before, after in edits
     )
-    opinion = form_opinion(dossier_of({"docs/how.md": docs}, {"docs/how.md": planted}, title="Document it"), RUBRIC)
-    assert opinion.safe is None
-    assert [(one.signal, one.fact) for one in opinion.findings] == [("verdict_planted", False)]
+    assert safe.safe is not None
+    assert suspected.safe is None
+    assert [(finding.signal, finding.fact) for finding in suspected.findings] == [("verdict_planted", False)]
 
 
 @pytest.mark.parametrize("said", [accept(), reject()])
 def test_it_changes_nothing_of_what_a_model_rules(said: dict[str, object]) -> None:
     plain = judge(dossier(), docket(), bench(model_of(said)))
     planted = judge(dossier(diff=DIFF + new_file("notes.txt", *ORDERS, VERDICT)), docket(), bench(model_of(said)))
-    assert "verdict_planted" in {one.signal for one in planted.findings}
+    assert "verdict_planted" in {finding.signal for finding in planted.findings}
     assert (planted.decision, planted.category) == (plain.decision, plain.category)
     assert plain.decision == said["decision"]
