@@ -328,7 +328,7 @@ def _find_callbacks(source: Source) -> Iterator[Test]:
         if args[1].type == "identifier" and body.named_child_count == 0:
             continue  # an argument of a macro: `test("a", macro, () => {})`
         lists = (arguments(around) for around in ancestors(call) if around.type == "call_expression")
-        outer = [_title(outer[0]) for outer in lists if outer and "string" in outer[0].type]  # of `describe`
+        outer = [_title(listed[0]) for listed in lists if listed and "string" in listed[0].type]  # of `describe`
         yield Test(_title(args[0]), tuple(reversed(outer)), Function(function, body, source), call, text_of(called))
 
 

@@ -29,6 +29,7 @@ OTHERWISE = {
     "an interface of ts": ("b.ts", "interface B {\n  retry_later(path: string): void\n}\n"),
     "java": ("B.java", "interface B {\n  void retry_later(String path);\n}\n"),
 }
+NOTHING: list[str] = []
 
 
 def facts(after: dict[str, str], title: str = "Send files", issue: str | None = None) -> list[str]:
@@ -40,9 +41,9 @@ def facts(after: dict[str, str], title: str = "Send files", issue: str | None = 
 @pytest.mark.parametrize(
     ("path", "code", "expected"),
     [
-        ("b.py", "", []),
+        ("b.py", "", NOTHING),
         *((path, code, ["stub_body"]) for path, code in CALLS.values()),
-        *((path, code, []) for path, code in OTHERWISE.values()),
+        *((path, code, NOTHING) for path, code in OTHERWISE.values()),
     ],
     ids=["nothing", *CALLS, *OTHERWISE],
 )
