@@ -438,7 +438,7 @@ COMMANDS: Final = (
         "Draft the block that says where each criterion is met, or say what code will say of one. How to write one: docs/case.md.",
     ),
     CommandSpec("wait", "wait for the verdict on one commit", "app.cli.wait:wait", wait_options),
-    CommandSpec("export", "write verdicts as lines, for other programs", "app.cli.stats:export", export_options),
+    CommandSpec("export", "write verdicts as lines, for other programs", "app.cli.export:export", export_options),
     CommandSpec("forget", "delete all that is stored about a repository", "app.cli.audit:forget", forget_options),
     CommandSpec(
         "pause", "stop judging in a repository or everywhere, for a while: checks are neutral, no model is asked",
@@ -449,7 +449,7 @@ COMMANDS: Final = (
         "app.cli.audit:token", token_options,
     ),
     CommandSpec(
-        "move", "move an installation to another cell: its deliveries are refused meanwhile", "app.cli.pause:move", move_options
+        "move", "move an installation to another cell: its deliveries are refused meanwhile", "app.cli.move:move", move_options
     ),
     CommandSpec("resume", "go on judging where it was paused", "app.cli.pause:resume", resume_options),
     CommandSpec(
