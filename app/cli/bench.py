@@ -24,7 +24,8 @@ from worker.evaluation.bench.rows import RowOutcome, RowSummary, read_outcomes, 
 from worker.evaluation.bench.run_folder import BUDGET_FILE, RunMoney, make_plan, prepare_folder
 from worker.evaluation.bench.runner import forecast_rows, run_bench
 from worker.evaluation.bench.statistics import compute_report
-from worker.evaluation.engine import HaltedError, TaskFailedError, forecast_text
+from worker.evaluation.engine import HaltedError, TaskFailedError
+from worker.evaluation.forecast import forecast_text
 from worker.settings import Settings, load_settings
 from worker.wiring.rejudge import BenchOpener, prompt_meter
 

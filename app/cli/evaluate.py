@@ -20,11 +20,12 @@ from typing import Final
 from app.cli.parser import CommandResult, Exit
 from app.cli.terminal import show_count, terminal_page
 from worker.clock import SystemClock
+from worker.domain.time_range import WindowError, parse_moment_ms, parse_window
 from worker.domain.verdict.events import FailureMode
 from worker.domain.verdict.verdict import SubjectKind
-from worker.domain.window import WindowError, parse_moment_ms, parse_window
 from worker.errors import InputError
-from worker.evaluation.engine import Forecast, HaltedError
+from worker.evaluation.engine import HaltedError
+from worker.evaluation.forecast import Forecast
 from worker.evaluation.recorded_verdicts import RecordedVerdict, RecordStore, RejudgeSelection, Surveyor
 from worker.evaluation.rejudge import (
     RejudgeRun,

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from worker.domain.ids import RepositoryName
 from worker.domain.model import Frozen
-from worker.domain.window import DURATION_PATTERN, DURATION_UNITS
+from worker.domain.time_range import DURATION_PATTERN, DURATION_UNITS
 
 LONGEST_REASON: Final = 500
 LONGEST_NAME: Final = 100

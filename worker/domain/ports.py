@@ -18,9 +18,10 @@ from worker.domain.ids import BaseHash, CheckRunId, EvalId, InstallationId, Repo
 from worker.domain.judge_request import CommandRequest, JudgeRequest, JudgingPlan, PullRef, ReviewRef, Trigger
 from worker.domain.lifecycle.check_runs import CheckRunState, OutdatedCheckRun
 from worker.domain.verdict.audit import AuditRecord
-from worker.domain.verdict.budget import Bill, CapLevel, Density, Reservation
+from worker.domain.verdict.budget import Bill, CapLevel, Reservation
 from worker.domain.verdict.events import EvaluationStarted, Event, StreamEntry, StreamExtent
 from worker.domain.verdict.ledger import LedgerEntry
+from worker.domain.verdict.token_budget import Density
 from worker.domain.verdict.verdict import Tokens
 
 

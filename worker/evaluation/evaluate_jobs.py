@@ -1,21 +1,17 @@
 """What RQ runs beside the live judgings: one re-evaluation, or the shadow evaluation after a judging.
 
-A failure is logged and, where an order was read, published; it never touches a live judging. Signals whose rejects are overridden
-too often are demoted, until a person promotes them. Each demotion is logged.
+A failure is logged and, where an order was read, published; it never touches a live judging.
 """
 
 import logging
-from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from functools import partial
 from typing import Final, Protocol
 
-from worker.domain.ids import InstallationId
 from worker.domain.judge_request import PullRef
 from worker.domain.ports import Clock
 from worker.domain.verdict.events import FailureMode
-from worker.domain.verdict.outcomes import Demotion, RejectCounts
 from worker.dossier.parser_sandbox import sandboxed_parsing
 from worker.errors import InputError
 from worker.evaluation.recorded_verdicts import RecordStore
@@ -30,29 +26,13 @@ from worker.evaluation.rejudge import (
     make_shadow_order,
     shadow_terms,
 )
+from worker.evaluation.signal_demotion import DemotionRecords, demote_signals
 from worker.evaluation.stats.cache import FiguresCache
-from worker.evaluation.stats.figures import Sums, make_window
-from worker.evaluation.stats.people import reject_sums
 from worker.scheduling.jobs import catch_error
 from worker.settings import Settings
 
 LOG: Final = logging.getLogger(__name__)
 SUCCESSES: Final = frozenset({OrderResult.JUDGED, OrderResult.THERE, OrderResult.GONE, OrderResult.FULL})
-LOOK_BACK: Final = timedelta(days=90)
-
-
-class DemotionRecords(Protocol):
-    """The demoted signals of each installation. Raises Unavailable."""
-
-    def signals(self, installation: InstallationId) -> frozenset[str]: ...
-
-    def promotion_times(self, installation: InstallationId) -> Mapping[str, datetime]:
-        """Time of the last promotion of each signal."""
-        ...
-
-    def demote(self, installation: InstallationId, demotion: Demotion) -> bool:
-        """Demote a signal; False: it is already demoted."""
-        ...
 
 
 class EvaluationStore(RecordStore, Protocol):
@@ -118,43 +98,3 @@ def _run_shadow_evaluation(pull: PullRef, context: EvaluationContext, open_judge
         Rejudger(context.settings, context.store, named, open_judge).record_failure(order, FailureMode.RUBRIC_INVALID)
         return False
     return _rejudge(order, terms, context, open_judge)
-
-
-def demote_signals(
-    records: DemotionRecords, figures: FiguresCache, installation: InstallationId, clock: Clock
-) -> tuple[Demotion, ...]:
-    """Demote what is over its limit now; the new demotions."""
-    now, made = clock.now(), list[Demotion]()
-    demoted = records.signals(installation)
-    sums = _signal_sums(figures, installation, now - LOOK_BACK, now)
-    promoted = records.promotion_times(installation)
-    for signal in sorted(sums.keys() - demoted):
-        tally = _tally(sums[signal])
-        if tally.is_over_limit and (at := promoted.get(signal)) is not None:  # seldom: counted from the promotion on
-            since = max(at + timedelta(hours=1), now - LOOK_BACK)
-            tally = _tally(_signal_sums(figures, installation, since, now).get(signal, Sums()))
-        demotion = Demotion(signal=signal, tally=tally, at=now)
-        if tally.is_over_limit and records.demote(installation, demotion):
-            LOG.warning("%s", demotion.notice(installation), extra={"installation": installation, "signal": signal})
-            made.append(demotion)
-    return tuple(made)
-
-
-def _signal_sums(
-    figures: FiguresCache, installation: InstallationId, since: datetime, now: datetime
-) -> dict[str, Sums]:
-    """Sums of rejects by signal; none before all entries are counted here, as a part may say something else."""
-    if since >= now:
-        return {}
-    window = make_window(since, now)
-    return figures.query(
-        [installation],
-        now,
-        lambda streams: {} if streams[0].is_behind else reject_sums(streams, window, "signals"),
-    )
-
-
-def _tally(sums: Sums) -> RejectCounts:
-    """Its rejects, and those that were overridden, or contested and not upheld, each once."""
-    rejects = sums["rejects"]
-    return RejectCounts(rejects=rejects, overturned=min(sums["overturned"], rejects))

@@ -45,7 +45,8 @@ from worker.domain.verdict.outcomes import CiCheckRubric
 from worker.domain.verdict.rubric import VersionedRubric
 from worker.domain.verdict.verdict import JudgeKind, Subject, SubjectKind
 from worker.errors import InputError, LeaseLost
-from worker.evaluation.engine import CostMeter, Forecast, Halt, WorkerOpener, forecast_cost, run_tasks, with_meter
+from worker.evaluation.engine import Halt, WorkerOpener, run_tasks
+from worker.evaluation.forecast import CostMeter, Forecast, forecast_cost, with_meter
 from worker.evaluation.recorded_verdicts import UNFINISHED_REASONS, RecordedVerdict, RecordStore, Surveyor
 from worker.evaluation.rescore import Rescoring, find_entry, load_scoring_rubric
 from worker.judge.context import JudgeContext

@@ -11,9 +11,10 @@ from worker.domain.ids import EvalId, Fingerprint
 from worker.domain.pause import JudgingPause
 from worker.domain.ports import Model, ModelReply
 from worker.domain.verdict.audit import Exchange, Step
-from worker.domain.verdict.budget import CapLevel, TokenBudget
+from worker.domain.verdict.budget import CapLevel
 from worker.domain.verdict.ledger import ROUND_LIMIT
 from worker.domain.verdict.rubric import Rubric
+from worker.domain.verdict.token_budget import TokenBudget
 from worker.domain.verdict.verdict import ClosingCondition, ConditionAnswer, Coverage, JudgeKind, Subject, Tokens
 from worker.judge.escalation import ModelSkipReason, Pause
 from worker.judge.rubric import PromptText

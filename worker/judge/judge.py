@@ -29,7 +29,8 @@ from worker.dossier.diff.parser import Diff, DiffError, diff_of
 from worker.judge import texts
 from worker.judge.checks.ci_status import read_ci
 from worker.judge.checks.claims import check_claims
-from worker.judge.checks.evidence import Places, coverage_of
+from worker.judge.checks.coverage import coverage_of
+from worker.judge.checks.evidence import Places
 from worker.judge.context import ALWAYS, EvaluationHeader, JudgeContext, JudgingResult, PanelOpinion
 from worker.judge.escalation import (
     AcceptAsSafe,
@@ -39,8 +40,8 @@ from worker.judge.escalation import (
     StopJudging,
     choose_route,
 )
-from worker.judge.rounds.carry_over import fingerprint
 from worker.judge.rounds.convergence import converge, unsettled_conditions
+from worker.judge.rounds.fingerprint import fingerprint
 from worker.judge.rounds.previous_rounds import PreviousRounds, read_previous_rounds, round_number
 from worker.judge.rulings import (
     EvidenceBundle,

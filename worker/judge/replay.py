@@ -13,8 +13,9 @@ from worker.domain.ids import eval_id_after
 from worker.domain.pause import pause_from_signals
 from worker.domain.ports import Clock, ModelReply, Prompt, StopReason
 from worker.domain.verdict.audit import AuditRecord, Exchange, Replay, dump_audit, read_audit
-from worker.domain.verdict.budget import Cap, CapLevel, TokenBudget
+from worker.domain.verdict.budget import Cap, CapLevel
 from worker.domain.verdict.rubric import Rubric
+from worker.domain.verdict.token_budget import TokenBudget
 from worker.domain.verdict.verdict import VERDICT_ADAPTER, Abstain, Accept, HeuristicOpinion, Reject
 from worker.dossier.diff.parser import DiffError, diff_of
 from worker.dossier.secrets import Redaction

@@ -30,6 +30,7 @@ from worker.domain.lifecycle.work import (
     ExpiredCheckRun,
     PendingGroup,
     PendingWork,
+    workers_for_strangers,
 )
 from worker.domain.metrics import EventCount
 from worker.domain.ports import Clock
@@ -153,6 +154,11 @@ def retry_rule_for(task: BackgroundTask, settings: Settings) -> RetryRule:
 OpenTaskHandlers = Callable[[], AbstractContextManager[TaskHandlers]]
 
 
+def limit_dispatches(workers: int) -> DispatchLimits:
+    """Reserve one worker for other installations and let two jobs wait; one of outside contributors, who have own workers."""
+    return DispatchLimits(max(1, workers - 1), workers + 2, workers_for_strangers(workers) + 1)
+
+
 class Dispatcher:
     """The dispatcher of one process; it idles while another one leads."""
 
@@ -168,7 +174,7 @@ class Dispatcher:
         self._checks = store.checks()
         self._token = secrets.token_hex(16)
         self._call = secrets.token_hex(16)
-        self._limits = DispatchLimits.of_workers(settings.workers)
+        self._limits = limit_dispatches(settings.workers)
         self._next_sweep = 0.0
         self._next_turns: dict[str, float] = {}
         self._tasks: dict[Future[None], BackgroundTask] = {}
@@ -249,7 +255,7 @@ class Dispatcher:
             LOG.warning("brought back judgings that were lost", extra={"count": brought})
         if lost := self._store.events.end_orphaned():
             LOG.warning("evaluations ended without a word", extra={"count": lost})
-        self._limits = DispatchLimits.of_workers(max(self._settings.workers, self._queue.workers()))
+        self._limits = limit_dispatches(max(self._settings.workers, self._queue.workers()))
         for expired in self._checks.take_expired():
             self._close_expired(pool, expired)
         for orphaned in self._checks.take_orphaned():

@@ -12,7 +12,8 @@ from worker.domain.judge_request import PullRef
 from worker.domain.ports import ModelBudget
 from worker.evaluation.bench.run_folder import RUN_ACCOUNT, FileBudget, RunMoney
 from worker.evaluation.bench.runner import NumberedRow, RowLines, judge_to_lines
-from worker.evaluation.engine import CostMeter, Halt
+from worker.evaluation.engine import Halt
+from worker.evaluation.forecast import CostMeter
 from worker.evaluation.rejudge import OrderResult, RejudgeOrder, Rejudger, RejudgeTerms, with_model
 from worker.judge.context import JudgeContext
 from worker.judge.rubric import load_prompt

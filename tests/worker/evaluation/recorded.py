@@ -23,10 +23,10 @@ from worker.clock import SystemClock
 from worker.domain.dossier import Ci, CiCheck, Dossier
 from worker.domain.ids import EvalId, InstallationId
 from worker.domain.lifecycle.judging import Finish
+from worker.domain.time_range import Window
 from worker.domain.verdict.events import EvaluationStarted
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import SubjectKind
-from worker.domain.window import Window
 from worker.dossier.assemble import complete_dossier
 from worker.evaluation.recorded_verdicts import RejudgeSelection, Surveyor
 from worker.evaluation.rejudge import OrderResult, RejudgeOrder, RejudgeTerms, complete_terms

@@ -19,16 +19,8 @@ from worker.domain.ports import Prompt
 from worker.dossier.tree_sitter import SANDBOX
 from worker.errors import InputError, Unavailable
 from worker.evaluation.bench.runner import forecast_rows
-from worker.evaluation.engine import (
-    SAMPLE,
-    Forecast,
-    Halt,
-    HaltedError,
-    TaskFailedError,
-    forecast_text,
-    run_in_processes,
-    run_tasks,
-)
+from worker.evaluation.engine import Halt, HaltedError, TaskFailedError, run_in_processes, run_tasks
+from worker.evaluation.forecast import SAMPLE, Forecast, forecast_text
 from worker.judge.llm.model_judge import with_retry_length
 from worker.settings import ModelAccess, Settings
 from worker.wiring.judge import open_judge_context

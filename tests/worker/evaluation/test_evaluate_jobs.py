@@ -36,8 +36,9 @@ from worker.domain.ports import Clock
 from worker.domain.verdict.events import Event, EventKind
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.outcomes import Demotion, Outcome, OutcomeKind, RejectCounts, outcome_event
-from worker.evaluation.evaluate_jobs import EvaluationContext, demote_signals, perform_task
+from worker.evaluation.evaluate_jobs import EvaluationContext, perform_task
 from worker.evaluation.rejudge import RejudgeTask
+from worker.evaluation.signal_demotion import demote_signals
 from worker.evaluation.stats.cache import FiguresCache
 from worker.judge.context import JudgeContext
 from worker.judge.judge import form_opinion

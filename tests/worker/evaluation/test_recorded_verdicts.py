@@ -9,8 +9,8 @@ import pytest
 
 from tests.worker.evaluation.recorded import INSTALLATION, judged, rejudge, surveyor, terms
 from worker.adapters.redis.store import Store
+from worker.domain.time_range import Window
 from worker.domain.verdict.verdict import SubjectKind
-from worker.domain.window import Window
 from worker.evaluation.recorded_verdicts import RecordedVerdict, RejudgeSelection, VerdictSurvey
 from worker.evaluation.rejudge import OrderResult
 from worker.settings import Settings

@@ -39,7 +39,8 @@ from worker.domain.verdict.events import FailureMode
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import ThrottledReason
 from worker.errors import InputError
-from worker.evaluation.engine import Forecast, HaltedError
+from worker.evaluation.engine import HaltedError
+from worker.evaluation.forecast import Forecast
 from worker.evaluation.recorded_verdicts import RecordedVerdict
 from worker.evaluation.rejudge import (
     OrderResult,

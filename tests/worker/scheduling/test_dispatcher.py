@@ -36,7 +36,7 @@ from worker.domain.lifecycle.work import DispatchLimits
 from worker.domain.metrics import DurationMetric, EventCount
 from worker.domain.pull_request_events import PullRequestEventKind
 from worker.scheduling import dispatcher as dispatch
-from worker.scheduling.dispatcher import BackgroundTask, Dispatcher, TaskHandlers, retry_rule_for
+from worker.scheduling.dispatcher import BackgroundTask, Dispatcher, TaskHandlers, limit_dispatches, retry_rule_for
 from worker.scheduling.queue import JUDGE_JOB, judge_queue, rq_connection
 from worker.settings import WRITES_A_MINUTE, Settings, Timing
 
@@ -578,3 +578,10 @@ def test_every_line_about_a_request_names_its_delivery_and_the_first_check_is_ti
     }
     assert told.keys() >= {"handed out", "task postponed: %s"}
     assert set(told.values()) == {"guid-1"}
+
+
+@pytest.mark.parametrize(
+    ("workers", "limits"), [(1, DispatchLimits(1, 3, 2)), (2, DispatchLimits(1, 4, 2)), (8, DispatchLimits(7, 10, 5))]
+)
+def test_one_installation_never_takes_all_workers(workers: int, limits: DispatchLimits) -> None:
+    assert limit_dispatches(workers) == limits

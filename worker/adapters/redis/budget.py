@@ -30,12 +30,12 @@ from worker.domain.verdict.budget import (
     Cap,
     CapLevel,
     Caps,
-    Density,
     Reservation,
     find_reached_cap,
     from_nano,
     to_nano,
 )
+from worker.domain.verdict.token_budget import Density
 from worker.errors import BudgetReached, LeaseLost
 
 LOG: Final = logging.getLogger(__name__)

@@ -55,11 +55,6 @@ class DispatchLimits:
     total: int
     outside: int = 1
 
-    @classmethod
-    def of_workers(cls, workers: int) -> "DispatchLimits":
-        """Reserve one worker for other installations and let two jobs wait; one of outside contributors, who have own workers."""
-        return cls(per_installation=max(1, workers - 1), total=workers + 2, outside=workers_for_strangers(workers) + 1)
-
 
 def workers_for_strangers(workers: int) -> int:
     """Number of workers, besides *workers*, that only judge pull requests from forks of outside contributors."""

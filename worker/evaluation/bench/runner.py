@@ -35,8 +35,9 @@ from worker.dossier.diff.parser import DiffError
 from worker.errors import AssayError
 from worker.evaluation.bench.rows import BenchRow, RawRow, RowOutcome, RowTraits, read_lines, read_row
 from worker.evaluation.bench.run_folder import RunFiles, open_run_files
-from worker.evaluation.engine import CostMeter, Forecast, Halt, WorkerOpener, forecast_cost, run_tasks, with_meter
+from worker.evaluation.engine import Halt, WorkerOpener, run_tasks
 from worker.evaluation.evaluate_block import evaluate_response
+from worker.evaluation.forecast import CostMeter, Forecast, forecast_cost, with_meter
 from worker.evaluation.recorded_verdicts import EventPublisher
 from worker.judge.checks.evidence import Places
 from worker.judge.context import JudgeContext

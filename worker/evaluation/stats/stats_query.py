@@ -10,8 +10,8 @@ from enum import StrEnum
 from typing import Final
 
 from worker.domain.pattern import pattern
+from worker.domain.time_range import parse_moment_ms
 from worker.domain.verdict.verdict import SubjectKind
-from worker.domain.window import parse_moment_ms
 from worker.evaluation.stats.figures import EPOCH, LATEST, HourWindow, make_window
 from worker.evaluation.stats.stream_entries import SHARE_UNITS, VerdictView
 

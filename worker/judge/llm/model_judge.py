@@ -27,7 +27,8 @@ from worker.dossier.diff.parser import diff_of
 from worker.errors import BudgetReached, Unavailable
 from worker.judge import texts
 from worker.judge.checks.claims import claimed_ids
-from worker.judge.checks.evidence import Places, coverage_of, mentions_unread_as_missing
+from worker.judge.checks.coverage import coverage_of, mentions_unread_as_missing
+from worker.judge.checks.evidence import Places
 from worker.judge.checks.vetoes import apply_vetoes, find_question
 from worker.judge.context import EvaluationHeader, JudgeContext, JudgingResult, PanelMember, ReplyCosts
 from worker.judge.escalation import AcceptAsSafe

@@ -15,7 +15,8 @@ from worker.adapters.anthropic.prices import FRAMING_BYTES, unpriced_text, worst
 from worker.domain.ids import InstallationId, RepositoryId
 from worker.domain.judge_request import PullRef
 from worker.domain.ports import Prompt
-from worker.domain.verdict.budget import Bill, Cap, CapLevel, Density, Reservation
+from worker.domain.verdict.budget import Bill, Cap, CapLevel, Reservation
+from worker.domain.verdict.token_budget import Density
 from worker.errors import BudgetReached, Unavailable
 from worker.settings import ModelAccess
 

@@ -28,7 +28,8 @@ from worker.clock import SystemClock
 from worker.domain.ids import InstallationId, hash_base
 from worker.domain.judge_request import PullRef
 from worker.domain.ports import RateLimit
-from worker.domain.verdict.budget import Bill, Cap, CapLevel, Caps, Density, Reservation, from_nano
+from worker.domain.verdict.budget import Bill, Cap, CapLevel, Caps, Reservation, from_nano
+from worker.domain.verdict.token_budget import Density
 from worker.errors import BudgetReached, LeaseLost
 
 CENT = Decimal("0.01")

@@ -180,7 +180,7 @@ def test_every_queue_is_looked_at() -> None:
 
 
 def test_a_judging_whose_answer_was_lost_is_due_for_the_same_call_alone(store: Store) -> None:
-    limits = DispatchLimits.of_workers(2)
+    limits = DispatchLimits(1, 4, 2)
     store.pulls.request_judging(wish())
     job = store.pulls.next_due("call", limits)
     assert job

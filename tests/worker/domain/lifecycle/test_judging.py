@@ -14,7 +14,6 @@ from worker.domain.lifecycle.judging import (
     find_retry_slot,
 )
 from worker.domain.lifecycle.state import Phase, Retention
-from worker.domain.lifecycle.work import DispatchLimits
 
 
 @pytest.fixture
@@ -204,13 +203,6 @@ def test_a_local_judging_takes_a_free_lease_and_no_other() -> None:
     late = judging.start_local_judging(first, other, LEASE_MS, START + LEASE_MS + 1)
     assert late is not None
     assert (late.fence, late.attempts) == (4, 1)
-
-
-@pytest.mark.parametrize(
-    ("workers", "limits"), [(1, DispatchLimits(1, 3, 2)), (2, DispatchLimits(1, 4, 2)), (8, DispatchLimits(7, 10, 5))]
-)
-def test_one_installation_never_takes_all_workers(workers: int, limits: DispatchLimits) -> None:
-    assert DispatchLimits.of_workers(workers) == limits
 
 
 @pytest.mark.parametrize(

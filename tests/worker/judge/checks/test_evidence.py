@@ -9,7 +9,8 @@ from tests.worker.judge.making import DIFF, dossier, new_file
 from worker.domain.dossier import Criterion, Dossier, Issue, UnreadFile, UnreadReason
 from worker.domain.verdict.verdict import Coverage, EvidencePointer, Side
 from worker.dossier.diff.parser import diff_of
-from worker.judge.checks.evidence import Places, coverage_of, mentions_unread_as_missing
+from worker.judge.checks.coverage import coverage_of, mentions_unread_as_missing
+from worker.judge.checks.evidence import Places
 from worker.judge.llm.fencing import NO_NEWLINE
 
 GIVEN_DIFF = """\

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from worker.domain.window import Window, WindowError, parse_moment_ms, parse_window, to_milliseconds
+from worker.domain.time_range import Window, WindowError, parse_moment_ms, parse_window, to_milliseconds
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 
