@@ -14,6 +14,7 @@ from worker.domain.lifecycle.judging import (
     find_retry_slot,
 )
 from worker.domain.lifecycle.state import Phase, Retention
+from worker.domain.lifecycle.work import workers_for_strangers
 
 
 @pytest.fixture
@@ -223,3 +224,7 @@ def test_only_a_pending_check_run_is_postponed(pull: PlayedPullRequest) -> None:
     assert judging.postpone_opening(pull.state, NEWER, START + 5) == pull.state
     opened = pull.state._replace(opening_at=None)
     assert judging.postpone_opening(opened, HEAD, START + 5) == opened
+
+
+def test_half_as_many_workers_more_judge_strangers_and_at_least_one() -> None:
+    assert [workers_for_strangers(workers) for workers in (1, 2, 8)] == [1, 1, 4]

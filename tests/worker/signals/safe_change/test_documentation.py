@@ -192,6 +192,7 @@ def test_a_document_that_is_read_as_more_or_is_not_known_is_an_obstacle(
         ("title: a\n\nIt is smal.\n\nA small one.\n", True),
         ("title: a\nIt is smal.\n\nA small one.\n", False),
         ("---\nIt is smal.\n---\n\nA small one.\n", False),
+        ("---\nIt is smal.\n\nA small one.\n", False),
         ("::: warning\nIt is smal.\n:::\n\nA small one.\n", False),
         ("<!-- here\nIt is smal.\n-->\n\nA small one.\n", False),
         ("Words `that\nend` here. It is smal.\n\nA small one.\n", False),
