@@ -474,6 +474,10 @@ def _read(values: Mapping[str, str], fields: Fields) -> dict[str, Any]:
 def _in_cell(fields: dict[str, Any]) -> dict[str, Any]:
     """The fields with the Redis of the chosen cell."""
     cells, cell = fields.get("cells", {}), fields.get("cell", MAIN_CELL)
+    if fields.get("redis_replicas") and "redis_url" not in fields:
+        raise malformed_setting(
+            "ASSAY_REDIS_REPLICAS", "is set, and REDIS_URL is not: the embedded server has no replica"
+        )
     if cells:
         if "redis_url" not in fields:
             raise malformed_setting("ASSAY_CELLS", "is set, and REDIS_URL, the main cell, is not")

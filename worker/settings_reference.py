@@ -40,7 +40,7 @@ VARIABLES: Final[tuple[Variable, ...]] = (
     Variable("ASSAY_ESCALATION_THRESHOLD", "a number; the model is asked below it (0: never, above 1: always)",
         "the rubric's (0.7)", "docs/configuration.md"),
     Variable("REDIS_URL", "a redis://, rediss:// or unix:// URL", "an embedded server", "the operator of your Redis"),
-    Variable("ASSAY_REDIS_REPLICAS", "replicas that must have a change before it counts, so that a failover loses none", "0",
+    Variable("ASSAY_REDIS_REPLICAS", "replicas that must have a delivery, a command or a verdict before it counts", "0",
         "docs/operating.md"),
     Variable("ASSAY_CELLS", "`NAME=URL` of the Redis of each further cell, separated by spaces", "none", "docs/operating.md"),
     Variable("ASSAY_CELL", "the cell of this process, of ASSAY_CELLS", "main: that of REDIS_URL", "docs/operating.md"),

@@ -141,6 +141,10 @@ def without(name: str) -> dict[str, str]:
         ),
         ({**APP, "ASSAY_WEBHOOK_SECRET": "one two three"}, "ASSAY_WEBHOOK_SECRET holds 3 words, so more than two secrets."),
         ({"REDIS_URL": "localhost:6379"}, "REDIS_URL starts with none of redis://, rediss://, unix://."),
+        (
+            {"ASSAY_REDIS_REPLICAS": "1"},
+            "ASSAY_REDIS_REPLICAS is set, and REDIS_URL is not: the embedded server has no replica.",
+        ),
         ({"ASSAY_CELLS": "west=redis://w"}, "ASSAY_CELLS is set, and REDIS_URL, the main cell, is not."),
         ({**CELLS, "ASSAY_CELLS": "main=redis://w"}, 'ASSAY_CELLS names the cell "main".'),
         ({**CELLS, "ASSAY_CELLS": "a=redis://w a=redis://w"}, 'ASSAY_CELLS names the cell "a".'),

@@ -82,7 +82,7 @@ class FiguresBuilder:
             self.start(installations)
 
     def stop(self) -> None:
-        """End the process that counts. What it has counted stays."""
+        """End the process that counts. What it has committed stays."""
         if self.child is not None:
             self.child.kill()
             self.child.wait()

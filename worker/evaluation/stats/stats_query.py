@@ -96,14 +96,13 @@ def parse_query(parameters: Mapping[str, str], topic: StatsTopic, now: datetime)
     groups = (*(dimension.value for dimension in GroupDimension), NO_GROUP)
     group = _read_choice(parameters, "group_by", groups, GroupDimension.AUTHOR_AGENT.value)
     views = tuple(view.value for view in VerdictView)
-    includes = _read_choice(parameters, "include_eval", ("true", "false", "1", "0"), "false")
     return StatsQuery(
         window=make_window(since, until),
         subject=_read_choice(parameters, "subject", subjects, usual),
         view=VerdictView(_read_choice(parameters, "view", views, VerdictView.VERDICTS.value)),
         group_by=None if group == NO_GROUP else GroupDimension(group),
         min_confidence=parse_share("min_confidence", parameters.get("min_confidence", "0"), 2),
-        include_eval=includes in {"true", "1"},
+        include_eval=_read_choice(parameters, "include_eval", ("true", "false", "1", "0"), "false") in {"true", "1"},
         tolerance=parse_share("agreement_window", parameters.get("agreement_window", f"{DEFAULT_TOLERANCE}")),
     )
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from tests.worker.adapters.redis.played import HEAD, wish
 from worker.adapters.redis import keys
-from worker.adapters.redis.judging.intake import PULL_S, lifetime_s
+from worker.adapters.redis.judging.intake import PULL_S
 from worker.domain.judge_request import AuthorKind, FirstSeen
 
 SHA, AT = "1" * 40, datetime(2026, 11, 21, 10, 0, 0, 5, tzinfo=UTC)
@@ -32,4 +32,4 @@ def test_the_door_loads_neither_queue_nor_client_nor_cipher() -> None:
 def test_what_the_door_says_of_times_is_what_the_keys_say() -> None:
     place, head = wish().pull, HEAD
     heads = keys.heads(place.installation_id, place.repository_id, head)
-    assert [lifetime_s(keys.pull(place)), lifetime_s(heads)] == [PULL_S, PULL_S]
+    assert [keys.pull(place).seconds, heads.seconds] == [PULL_S, PULL_S]

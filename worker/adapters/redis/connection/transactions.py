@@ -147,7 +147,11 @@ def run(client: RedisClient, operation: Callable[[Transaction], Operation[T]]) -
         except StopIteration as end:
             result: T = end.value
         commit = transaction.commit
-        if commit is None or _apply(client, commit):
+        if commit is None:
+            if client.replicas:  # an earlier attempt may have written what it has read
+                _is_applied(client.pipeline([("PING",), *_confirmations(client.replicas)]), client.replicas)
+            return result
+        if _apply(client, commit):
             return result
         # A random pause, so that many at the same data let each other pass.
         time.sleep(random.uniform(0, min(FIRST_PAUSE_S * 2**attempt, MOST_PAUSE_S)))  # noqa: S311 - no secret
@@ -204,8 +208,11 @@ def _confirmations(replicas: int) -> list[Command]:
 
 
 def _is_applied(replies: list[Reply], replicas: int) -> bool:
-    """Whether the commands were applied. Raises Unavailable where too few replicas have them: a failover could lose them."""
+    """Whether the commands were applied, now or by an attempt before.
+
+    Raises Unavailable where too few replicas have all that was written: a failover could lose it.
+    """
     applied, *confirmed = replies
-    if applied == 1 and confirmed and whole(confirmed[0]) < replicas:
+    if confirmed and whole(confirmed[0]) < replicas:
         raise Unavailable("Redis", f"{whole(confirmed[0])} of {replicas} replicas have the last write")
     return applied == 1

@@ -35,7 +35,7 @@ async def append_delivery(client: "AsyncRedisClient", delivery: InboxDelivery) -
     if delivery_id is not None:
         marker = keys.delivery(delivery_id)
         transaction.expect(("EXISTS", marker.name), 0)
-        transaction.write("SET", marker.name, 1, "EX", intake.lifetime_s(marker))
+        transaction.write("SET", marker.name, 1, "EX", marker.seconds)
     transaction.write("RPUSH", keys.INBOX.name, delivery.model_dump_json())
     return IntakeOutcome.QUEUED if await commit_async(client, transaction) else IntakeOutcome.DUPLICATE
 
@@ -72,7 +72,7 @@ class RedisInbox:
         def put_aside(transaction: Transaction) -> Operation[None]:
             if (yield from _take(transaction, entry)):
                 transaction.write("RPUSH", keys.INBOX_ASIDE.name, entry)
-                transaction.write("EXPIRE", keys.INBOX_ASIDE.name, intake.lifetime_s(keys.INBOX_ASIDE))
+                transaction.write("EXPIRE", keys.INBOX_ASIDE.name, keys.INBOX_ASIDE.seconds)
 
         run(self._wire, put_aside)
 

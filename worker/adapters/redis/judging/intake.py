@@ -75,7 +75,7 @@ def request_judging(
         (is_received,) = yield from transaction.read(("EXISTS", delivery.name))
         if is_received:
             return IntakeReceipt(IntakeOutcome.DUPLICATE, 0)
-        transaction.write("SET", delivery.name, 1, "EX", lifetime_s(delivery))
+        transaction.write("SET", delivery.name, 1, "EX", delivery.seconds)
         return (yield from receive_request(transaction, request, timing, by))
 
     return run(wire, request_once)
@@ -254,7 +254,7 @@ def _find_requests(
     *changed*: what they depend on. A judging that enters the index after this finds there the number of the event.
     """
     if changed is not None:
-        wire.call("SET", changed.name, whole(wire.call("INCR", keys.COUNT.name)), "EX", lifetime_s(changed))
+        wire.call("SET", changed.name, whole(wire.call("INCR", keys.COUNT.name)), "EX", changed.seconds)
     requests, ignored = list[JudgeRequest](), {but} - {""}
     for members in _pages(wire, index):
         rows = wire.pipeline([("HMGET", f"{prefix}{text(member)}", "req", "over", "state") for member in members])
@@ -323,7 +323,7 @@ def set_window(
     if seconds is None:
         wire.call("DEL", key.name)
     else:
-        wire.call("SET", key.name, milliseconds(seconds), "EX", lifetime_s(key))
+        wire.call("SET", key.name, milliseconds(seconds), "EX", key.seconds)
 
 
 def quiet_window_ms(mode: IntakeMode, timing: Timing) -> tuple[int, int]:
@@ -342,10 +342,3 @@ def stamp(at: datetime) -> str:
 
 def milliseconds(seconds: float) -> int:
     return round(seconds * 1000)
-
-
-def lifetime_s(key: keys.Key) -> int:
-    """Lifetime of a value under this key, in seconds; the key must expire."""
-    if key.ttl is None:
-        raise ValueError(f"{key.name} stays for good")
-    return int(key.ttl.total_seconds())
