@@ -23,9 +23,9 @@ from typing import Final, NamedTuple
 
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category, EvidencePointer, Finding, Side
-from worker.signals.analysis.change import CodeChange, memoized
+from worker.signals.analysis.change import AnalyzedFile, CodeChange, memoized
 from worker.signals.analysis.ci_config import is_ci, is_configuration
-from worker.signals.analysis.file_roles import MORE_LANGUAGES, Language, language_of
+from worker.signals.analysis.file_roles import MORE_LANGUAGES, FileRole, Language, language_of, role_of
 
 UNMEASURED_LANGUAGES: Final[frozenset[Language]] = MORE_LANGUAGES
 """Languages in which no fact may reject: their false alarms were not measured on enough clean changes."""
@@ -83,21 +83,27 @@ USUALLY_SETTLED_BY: Final[Mapping[Category, SettlingLine]] = {
 
 @memoized
 def find_scopes(change: CodeChange) -> frozenset[SignalScope]:
-    """What a change gives the signals to look at. Listed criteria count, inferred ones do not."""
+    """What a change gives the signals to look at. Listed criteria count, inferred ones do not; a file that held tests before does."""
     dossier, paths = change.dossier, [file.path for file in change.files]
     code = [file for file in change.files if file.language is not None or file.path.endswith(UNPARSED_ENDINGS)]
     tests = [file for file in code if file.is_test]
     has = {
         SignalScope.ANYTHING: True,
         SignalScope.PRODUCTION: len(tests) < len(code),
-        SignalScope.TESTS: any(file.language is not None for file in tests)
-        or any(file.language is Language.RUST for file in code),
+        SignalScope.TESTS: any(
+            file.language is not None and (file.is_test or file.language is Language.RUST or _was_test(file))
+            for file in code
+        ),
         SignalScope.CONFIGURATION: any(is_ci(path) or is_configuration(path) for path in paths),
         SignalScope.ISSUE: any(not criterion.inferred for criterion in dossier.criteria or ()),
         SignalScope.CASE: dossier.case is not None,
         SignalScope.RULES: bool(dossier.guidance),
     }
     return frozenset(scope for scope, is_there in has.items() if is_there)
+
+
+def _was_test(file: AnalyzedFile) -> bool:
+    return file.diff.old_path is not None and role_of(file.diff.old_path) is FileRole.TEST
 
 
 class SignalMatch(NamedTuple):

@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 
-from tests.worker.signals.made import dossier_of
+from tests.worker.signals.made import dossier_of, plain_dossier
 from worker.domain.verdict.verdict import Category
 from worker.signals.analysis.change import CodeChange
+from worker.signals.registry import SIGNALS
 from worker.signals.signal import SignalKind, SignalMatch, SignalScope, find_scopes, signal
 
 
@@ -44,3 +45,27 @@ def test_a_signal_of_tests_is_asked_only_where_the_change_has_tests() -> None:
         list(always.findings(CodeChange(dossier_of({}, {path: "a\n"})))) for path in ("docs/a.md", "tests/test_a.py")
     ]
     assert [len(findings) for findings in fired] == [0, 1]
+
+
+RENAMED = """diff --git a/pkg/total_test.go b/pkg/total_checks.go
+similarity index 80%
+rename from pkg/total_test.go
+rename to pkg/total_checks.go
+--- a/pkg/total_test.go
++++ b/pkg/total_checks.go
+@@ -1,5 +1,5 @@
+ package pkg
+
+ func TestTotal(t *testing.T) {
+-\tcheck(t, 1)
++\tcheck(t, 2)
+ }
+"""
+
+
+def test_a_test_file_that_is_renamed_out_of_the_tests_is_looked_at_as_one() -> None:
+    change = CodeChange(plain_dossier(RENAMED))
+    (hidden,) = (signal for signal in SIGNALS if signal.name == "test_hidden")
+    (finding,) = hidden.findings(change)
+    assert (finding.path, finding.fact) == ("pkg/total_checks.go", True)
+    assert finding.note == "no test runner collects this file, as it did pkg/total_test.go"

@@ -473,6 +473,7 @@ _OF_CODE: Final = r"(?:coding|code|style|implementation|development|quality|lint
 _TESTING_AND_MORE: Final = pattern(
     rf"\btest(?:s|ing)?(?:,| and| &) (?:\w+ )?{_OF_CODE}|\b{_OF_CODE}\w*(?:,| and| &) test(?:s|ing)?\b"
 )
+"""A section about the code as well: "Testing and code style"."""
 _TITLE_LANGUAGE: Final = pattern(
     rf"{LANGUAGE_WORD}(?: (?:code|rules|style|guidelines|conventions|files))?", re.IGNORECASE
 )

@@ -159,7 +159,6 @@ DOUBT_WORDS: Final = pattern(
     r"|consider|for example|e\.g|such as|like|mainly|legacy|new (?:files|modules)|until|before|after|during|rarely|sparingly)\b",
     re.IGNORECASE,
 )
-"""A section about the code as well: "Testing and code style"."""
 _MOST_QUALIFIERS: Final = 12
 
 

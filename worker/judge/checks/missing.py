@@ -155,8 +155,8 @@ def _find_definitions(
         for line in file.added_lines:
             if line.head_line is not None and defines.search(line.text[:_LONGEST]):
                 yield MissingNameClaim(name, file.path, line.head_line)
-    if any(defines.search(line.text) for file in files for line in file.removed_lines):
-        return  # the reject may be right then
+    if not taken or any(defines.search(line.text) for file in files for line in file.removed_lines):
+        return  # where a definition was removed, the reject may be right
     for path, match in taken:
         line = texts[path][match.start() : match.end() + _LONGEST].partition("\n")[0][-2 * _LONGEST :]
         if not _was_source_searched(name, line, path, texts):

@@ -1,4 +1,4 @@
-"""Criteria of which the change shows nothing, how much of each it does not show, and a change without a change.
+"""Criteria of which the change shows nothing, and how much of each it does not show.
 
 Reads words, not meaning: a criterion whose words the change holds is taken as met here, and the model decides. What is missing
 has no line. Prose that was taken as one criterion falls short of nothing.

@@ -1,4 +1,4 @@
-"""New versions of dependencies that nothing asks for and nothing in the change uses, and lock files that change alone.
+"""New versions of dependencies that nothing asks for and nothing in the change uses.
 
 A change that is about dependencies (no code in it, or its title says so) has none.
 """

@@ -1,4 +1,4 @@
-"""Code files that nothing ties to the rest of the change or to what was asked, and edits of code that is not the repository's own.
+"""Code files that nothing ties to the rest of the change or to what was asked.
 
 Compares words, names and folders. A change of one file has no unrelated one, and neither has one of very many, which is a
 sweep through the repository.

@@ -258,9 +258,12 @@ def _is_covered(rule: RepoRule, function: Function, file: AnalyzedFile, change: 
 
 def _is_exported(name: str, file: AnalyzedFile, change: CodeChange) -> bool:
     """Whether a private module lists the name as public, or the package around it imports it."""
-    listed = (quoted for listing in _LISTED.findall(file.head_text or "") for quoted in _QUOTED.findall(listing))
     package = change.texts.get(f"{file.path.rpartition('/')[0]}/__init__.py", "")
-    return name in listed or re.search(rf"\b{re.escape(name)}\b", package) is not None
+    return name in file.cached(_find_exported_names) or re.search(rf"\b{re.escape(name)}\b", package) is not None
+
+
+def _find_exported_names(file: AnalyzedFile) -> frozenset[str]:
+    return frozenset(name for listing in _LISTED.findall(file.head_text or "") for name in _QUOTED.findall(listing))
 
 
 def _is_at_top(function: Function) -> bool:
