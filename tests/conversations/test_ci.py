@@ -204,7 +204,7 @@ def test_a_required_one_on_the_last_page_is_waited_for_by_name_and_the_wait_ends
     tests.finishes("success")
     world.settles()
     assert pull.check.conclusion == "success"
-    assert asked(world, here)[before:].count("AssayPull") <= MOST_LOOKS, "nobody looks for each of three hundred"
+    assert asked(world, here)[before:].count("AssayPull") <= MOST_LOOKS, "one look serves three hundred checks"
 
 
 @pytest.mark.slow  # who plays GitHub takes a while to make as many
@@ -236,7 +236,5 @@ def test_a_first_verdict_takes_one_request_more_for_each_further_hundred(world: 
     words = world.model.asked[0].text
     assert words.count("matrix (") == len(MATRIX) - 1
     assert words.index("unit tests") < words.index("matrix ("), "what is required comes first"
-    asks = [
-        one for one in asked(world, here)[before:] if one != "AssayHead"
-    ]  # where the last page is not fresh any more
+    asks = [one for one in asked(world, here)[before:] if one != "AssayHead"]  # where the last page has changed
     assert asks[asks.index("GET") :] == ["GET", "AssayPull", "AssayChecks", "AssayChecks", "PATCH"]

@@ -122,6 +122,6 @@ def test_a_repository_that_went_where_the_app_is_not_installed_is_let_go(another
     is_seen(world)
     assert len(written(world.github, moved.name)) == asked <= MOST_TRIED, "it is not tried again and again"
     assert {one["status"] for one in written(world.github, moved.name)} == {HTTPStatus.FORBIDDEN}
-    assert state(world, here.name, pull.head) == ("done", "accept"), "whoever asks is told what is on record"
+    assert state(world, here.name, pull.head) == ("done", "accept"), "the API answers with the recorded state"
     assert len(world.model.asked) == 1
     world.leaves(moved)  # nobody may end its check any more

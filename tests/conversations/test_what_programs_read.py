@@ -43,7 +43,7 @@ def test_an_agent_tells_a_draft_running_ci_and_a_judge_that_is_away_apart(world:
     assert pull.block["until"], "and says until when"
     world.until(
         lambda: waited(world, pull.repository.name, pull.head)["reason"] == "waiting_for_ci",
-        "whoever showed that has noted it",
+        "the state that was shown is recorded",
     )
     for _ in range(5):
         agrees(world, pull)

@@ -23,7 +23,7 @@ from typing import Final, NamedTuple
 
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category, EvidencePointer, Finding, Side
-from worker.signals.analysis.change import AnalyzedFile, CodeChange, memoized
+from worker.signals.analysis.change import CodeChange, memoized
 from worker.signals.analysis.ci_config import is_ci, is_configuration
 from worker.signals.analysis.file_roles import MORE_LANGUAGES, FileRole, Language, language_of, role_of
 
@@ -86,13 +86,14 @@ def find_scopes(change: CodeChange) -> frozenset[SignalScope]:
     """What a change gives the signals to look at. Listed criteria count, inferred ones do not; a file that held tests before does."""
     dossier, paths = change.dossier, [file.path for file in change.files]
     code = [file for file in change.files if file.language is not None or file.path.endswith(UNPARSED_ENDINGS)]
-    tests = [file for file in code if file.is_test]
     has = {
         SignalScope.ANYTHING: True,
-        SignalScope.PRODUCTION: len(tests) < len(code),
+        SignalScope.PRODUCTION: not all(file.is_test for file in code),
         SignalScope.TESTS: any(
-            file.language is not None and (file.is_test or file.language is Language.RUST or _was_test(file))
+            file.language is Language.RUST
+            or FileRole.TEST in map(role_of, {file.path, file.diff.old_path or file.path})
             for file in code
+            if file.language is not None
         ),
         SignalScope.CONFIGURATION: any(is_ci(path) or is_configuration(path) for path in paths),
         SignalScope.ISSUE: any(not criterion.inferred for criterion in dossier.criteria or ()),
@@ -100,10 +101,6 @@ def find_scopes(change: CodeChange) -> frozenset[SignalScope]:
         SignalScope.RULES: bool(dossier.guidance),
     }
     return frozenset(scope for scope, is_there in has.items() if is_there)
-
-
-def _was_test(file: AnalyzedFile) -> bool:
-    return file.diff.old_path is not None and role_of(file.diff.old_path) is FileRole.TEST
 
 
 class SignalMatch(NamedTuple):

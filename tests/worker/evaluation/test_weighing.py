@@ -271,7 +271,7 @@ def test_the_answers_are_exported_shown_and_counted_as_what_they_are(
     answer = entries(store, SubjectKind.CI_CHECK)[-1].verdict
     code, _, err = assay.run("replay", answer.eval_id)
     assert code == Exit.USAGE
-    assert f"code weighed {answer.parent_eval_id} anew. That has no dossier" in " ".join(err.split())
+    assert f"code rescored {answer.parent_eval_id}. That has no dossier" in " ".join(err.split())
     assert made.eval_id in history
 
 

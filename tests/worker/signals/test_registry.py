@@ -66,7 +66,7 @@ def build_category_page(category: Category, weights: Mapping[str, float]) -> str
         lines += [
             f"## {signal.name}",
             "",
-            f"{describe_effect(signal, weights).capitalize()}; looks at {signal.scope}.",
+            f"{describe_effect(signal, weights).capitalize()}; looks at {signal.scope}. An accept answers a suspicion with {signal.settled_by}.",
             "",
         ]
         for heading, text in signal.sections.items():

@@ -153,7 +153,7 @@ def missing_dossier_reason(verdict: Verdict) -> str | None:
     is_anew = DIGEST_SIGNAL in verdict.signals
     match verdict.subject.kind:
         case SubjectKind.CI_CHECK | SubjectKind.PULL_REQUEST if is_anew:
-            return f"code weighed {parent} anew. That has no dossier of its own."
+            return f"code rescored {parent}. That has no dossier of its own."
         case SubjectKind.CI_CHECK:
             return f"a verdict on a CI check has no dossier of its own. Code made it beside {parent}, from that one's."
         case SubjectKind.PULL_REQUEST:

@@ -418,8 +418,8 @@ def budgets() -> Pages:
     for title, pause in {
         "by the operator": paused(Pause.OPERATOR),
         "of a repository": paused(Pause.REPOSITORY),
-        "by somebody, until a time, for a reason": paused(Pause.OPERATOR, storm),
-        "by somebody in a repository": paused(Pause.REPOSITORY, JudgingPause(by="bob")),
+        "of everything, until a time, for a reason": paused(Pause.OPERATOR, storm),
+        "of one repository, by a person": paused(Pause.REPOSITORY, JudgingPause(by="bob")),
         "of which nothing is known": paused(Pause.REPOSITORY, JudgingPause()),
     }.items():
         yield f"a pause {title}", *pause

@@ -7,8 +7,8 @@
         return token if holder is None else text(holder)
 
 `run` drives an operation. It runs again from its start after a conflict, so it changes nothing but its transaction. `commit.lua` applies
-the commands in one step. They may be applied although the connection fails before the reply or a replica lacks them, after which the
-operation runs again: it has to find out by what it reads.
+the commands in one step. They may be applied although the connection fails before the reply, after which the operation runs again, or
+although too few replicas have them, which raises Unavailable. A later attempt has to find out by what it reads.
 """
 
 import hashlib
@@ -182,24 +182,25 @@ def in_transaction(
 
 
 def _apply(client: RedisClient, commit: tuple[Argument, ...]) -> bool:
-    replicas = client.replicas
     try:
-        return _is_applied(client.pipeline([("EVALSHA", DIGEST, *commit), *_confirmations(replicas)]), replicas)
+        replies = client.pipeline([("EVALSHA", DIGEST, *commit), *_confirmations(client.replicas)])
     except RedisRefused as refused:
         if not refused.line.startswith(NOT_LOADED):
             raise
-    return _is_applied(client.pipeline([("EVAL", SCRIPT, *commit), *_confirmations(replicas)]), replicas)
+        replies = client.pipeline([("EVAL", SCRIPT, *commit), *_confirmations(client.replicas)])
+    return _is_applied(replies, client.replicas)
 
 
 async def commit_async(client: "AsyncRedisClient", transaction: Transaction) -> bool:
     """Apply a transaction that has only expectations, on the event loop. False: one of them does not hold."""
-    commit, replicas = transaction.commit or (), client.replicas
+    commit = transaction.commit or ()
     try:
-        return _is_applied(await client.pipeline([("EVALSHA", DIGEST, *commit), *_confirmations(replicas)]), replicas)
+        replies = await client.pipeline([("EVALSHA", DIGEST, *commit), *_confirmations(client.replicas)])
     except RedisRefused as refused:
         if not refused.line.startswith(NOT_LOADED):
             raise
-    return _is_applied(await client.pipeline([("EVAL", SCRIPT, *commit), *_confirmations(replicas)]), replicas)
+        replies = await client.pipeline([("EVAL", SCRIPT, *commit), *_confirmations(client.replicas)])
+    return _is_applied(replies, client.replicas)
 
 
 def _confirmations(replicas: int) -> list[Command]:
