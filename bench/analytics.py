@@ -23,9 +23,9 @@ from uuid import UUID
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from bench.stage import at, memory_mib
-from tests.worker.adapters.redis.played import settings
-from tests.worker.evaluation.stats.told import body
-from tests.world.redis import Redis
+from tests.worker.adapters.redis.store_samples import settings_for
+from tests.worker.evaluation.stats.history import event_body
+from tests.world.redis import RedisServer
 from worker.adapters.redis import keys
 from worker.adapters.redis.store import Store, open_store, with_store_url
 from worker.clock import SystemClock
@@ -75,7 +75,7 @@ def _make_body(number: int, at_ms: int, chance: random.Random) -> dict[str, Any]
     decision = "reject" if score < 0.5 else "accept"
     confidence = chance.choice((0.55, 0.62, 0.7, 0.85, 0.95)) + (chance.random() / 50 if by_model else 0)
     random_bits = chance.getrandbits(12) << 64 | 2 << 62 | chance.getrandbits(62)
-    return body(
+    return event_body(
         str(UUID(int=at_ms << 80 | 7 << 76 | random_bits)),
         repository_id=repository,
         number=pull_request,
@@ -107,7 +107,7 @@ def _make_model_fields(chance: random.Random) -> dict[str, Any]:
     }
 
 
-def fill(redis: Redis, entries: Iterable[tuple[str, str, dict[str, Any]]]) -> None:
+def fill(redis: RedisServer, entries: Iterable[tuple[str, str, dict[str, Any]]]) -> None:
     """Add entries to the stream, many commands at a time."""
     name, left = keys.events(HERE).name, iter(entries)
     with redis.client as typed:
@@ -120,7 +120,7 @@ def fill(redis: Redis, entries: Iterable[tuple[str, str, dict[str, Any]]]) -> No
             pipeline.execute()
 
 
-def redis_bytes(redis: Redis) -> int:
+def redis_bytes(redis: RedisServer) -> int:
     with redis.client as client:
         return int(cast("Any", client).info("memory")["used_memory"])
 
@@ -146,7 +146,7 @@ def p95_ms(work: Any, times: int = ASKED) -> str:
     return f"{at(wall, 0.95):,.0f} ms (CPU {at(cpu, 0.95):,.0f})"
 
 
-def measure(store: Store, redis: Redis, of: Settings, count: int, now: datetime) -> None:
+def measure(store: Store, redis: RedisServer, of: Settings, count: int, now: datetime) -> None:
     """Print every figure beside its baseline."""
 
     def print_row(name: str, measured: str, baseline: str) -> None:
@@ -182,10 +182,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--verdicts", type=int, default=100_000)
     arguments = parser.parse_args()
-    redis = Redis.started()
+    redis = RedisServer.launch()
     try:
         with tempfile.TemporaryDirectory() as folder:
-            of = replace(settings(redis.url), data_dir=Path(folder))
+            of = replace(settings_for(redis.url), data_dir=Path(folder))
             with open_store(of) as store:
                 measure(store, redis, with_store_url(of, store), arguments.verdicts, SystemClock().now())
     finally:

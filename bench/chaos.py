@@ -31,10 +31,10 @@ from bench.storm.blows import Blows, keeps
 from bench.storm.people import OTHERS, Crowd, RuledModel, ruled
 from bench.storm.plan import Blow, Fault, Move, Step, Victim, plan
 from bench.storm.record import Books, Ending, Probes, cut_short, of_the_file, of_the_stream
-from tests.worker.adapters.redis.played import settings
+from tests.worker.adapters.redis.store_samples import settings_for
 from tests.worker.scheduling.two_machines import Fleet, free_port
 from tests.world.product import ASSAY, STORE_KEY
-from tests.world.tester import busy_keys
+from tests.world.world import pending_keys
 from worker.adapters.redis import keys
 from worker.adapters.redis.store import open_store
 
@@ -111,7 +111,7 @@ class Storm:
         return []
 
     def _left(self) -> list[str]:
-        self.fleet.product.must_live()
+        self.fleet.product.assert_alive()
         self.fleet.github.settle()  # first: what is still on its way may be refused
         if refused := self.fleet.github.redeliver_refused():
             return [f"{refused} deliveries were refused"]
@@ -119,7 +119,7 @@ class Storm:
             busy = [
                 one
                 for place in self.crowd.repositories
-                for one in busy_keys(client, place, self.crowd.installation(place))
+                for one in pending_keys(client, place, self.crowd.installation(place))
             ]
             busy += [name for name in (keys.DISPATCHED.name, keys.DEADLINES.name) if client.exists(name)]
         return busy or [
@@ -137,7 +137,7 @@ def stage(options: argparse.Namespace) -> Generator[Storm]:
         changes = {**PACE, "ASSAY_PORT": str(free_port())}
         world = ends.enter_context(staged(changes, (str(program),), OTHERS, machines=MACHINES))
         model = RuledModel(world.model.server)
-        model.decides(ruled)
+        model.reply_by(ruled)
         fleet = Fleet(world.github, world.redis, world.product)
         keeps(fleet, options.fsync)
         dice = random.Random(f"{options.seed} victims")  # noqa: S311 - dice
@@ -158,8 +158,8 @@ def broken_program() -> Generator[Path]:
 def judged(storm: Storm, left: list[str]) -> Iterator[str]:
     """Everything that is wrong."""
     yield from (f"still to do after {SETTLE_S:.0f} s: {one}" for one in left)
-    with open_store(settings(storm.fleet.redis.url, store_keys=(SecretStr(STORE_KEY),))) as store:
-        ending = Ending.read(storm.crowd, store, cut_short(storm.fleet.told('"judging ')))
+    with open_store(settings_for(storm.fleet.redis.url, store_keys=(SecretStr(STORE_KEY),))) as store:
+        ending = Ending.read(storm.crowd, store, cut_short(storm.fleet.log_entries('"judging ')))
     yield from ending.violations()
     yield from storm.probes.lost()
     yield from of_the_stream(storm.crowd, storm.fleet.redis)
@@ -182,8 +182,8 @@ def figures(storm: Storm, seconds: float) -> Iterator[str]:
     model = storm.model
     yield f"{len(storm.crowd.conversations)} pull requests, {heads} heads, {storm.acts.total()} acts, {verdicts} verdicts"
     yield "acts: " + ", ".join(f"{act} {count}" for act, count in sorted(storm.acts.items()))
-    yield f"model: {len(model.asked)} questions, {model.billed} billed ({model.lost} lost), {model.free} refused; purse: {books.heard} heard, {books.bound} at their bound, {books.free} free"
-    short = cut_short(storm.fleet.told('"judging '))
+    yield f"model: {len(model.requests)} questions, {model.billed} billed ({model.lost} lost), {model.free} refused; purse: {books.heard} heard, {books.bound} at their bound, {books.free} free"
+    short = cut_short(storm.fleet.log_entries('"judging '))
     yield f"{len(short)} pull requests whose judges came to no end more often than Assay tries"
     yield f"{storm.blows.kills} kills, {seconds:.0f} s, refused to people: {len(storm.crowd.refused)}"
     yield from (f"  {one}" for one in storm.crowd.refused[:5])

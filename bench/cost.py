@@ -28,7 +28,7 @@ from typing import Final, NamedTuple
 
 from pydantic import SecretStr
 
-from tests.bench.made import LANGUAGES, Size, made_dossier
+from tests.bench.generated import LANGUAGES, Size, generate_dossier
 from worker.adapters.anthropic.model import max_output_tokens
 from worker.adapters.anthropic.prices import BilledTokens, cost_of, prompt_bytes
 from worker.domain.dossier import Dossier
@@ -79,7 +79,7 @@ def measure_judging(language: str, size: Size, *, whole: bool, runs: int) -> Cos
     rubric = load_rubric()
     compile_patterns()
     collect_rarely()
-    dossier = made_dossier([language], size, whole=whole)
+    dossier = generate_dossier([language], size, whole=whole)
     raw = dossier.diff.encode()
 
     def judge() -> None:

@@ -57,9 +57,11 @@ def documentation_only() -> tuple[set[Function], set[Function]]:
     with tempfile.TemporaryDirectory(prefix="assay-entered-") as folder:
         log = Path(folder) / "calls"
         with staged({}, (sys.executable, "-I", __file__, str(log))) as world:
-            world.repository(PROJECT)
-            pull = world.agent.opens(ONLY_DOCUMENTATION, title="Document how uploads work", body="Adds a sentence.")
-            world.settles(180)
+            world.create_repository(PROJECT)
+            pull = world.agent.open_pull_request(
+                ONLY_DOCUMENTATION, title="Document how uploads work", body="Adds a sentence."
+            )
+            world.wait_until_idle(180)
             assert pull.check.conclusion is not None, "it was not judged"
         by_process = read(log.read_text().splitlines())
     jobs = [functions for functions in by_process.values() if any(name == HORSE for _, _, name in functions)]

@@ -20,10 +20,10 @@ from tests.test_names import (
     banned_locals,
     cycles_of,
     docstrings,
-    exceptions,
+    duplicate_class_names,
     files,
+    ignored_imports,
     imports,
-    twice,
 )
 from tests.test_sizes import size
 
@@ -66,9 +66,9 @@ def figures(root: Path) -> Iterator[Figure]:
     yield Figure("docs, words, without generated pages", f"{sum(len(text.split()) for text in written):,}", "<= 20,000")
     yield Figure("private functions used once", f"{once} of {private} ({once / max(private, 1):.0%})")
     yield Figure("median function, lines", f"{median(lengths):g}")
-    yield Figure("class names used twice", f"{len(twice(trees.values()))}", "0")
+    yield Figure("class names used twice", f"{len(duplicate_class_names(trees.values()))}", "0")
     yield Figure("import cycles", f"{len(cycles)}", "0")
-    yield Figure("import exceptions", f"{exceptions((root / 'pyproject.toml').read_text('utf-8'))}", "0")
+    yield Figure("import exceptions", f"{ignored_imports((root / 'pyproject.toml').read_text('utf-8'))}", "0")
     shares = ", ".join(f"{name} {count}" for name, count in by_room.items())
     yield Figure("banned words", f"{sum(by_room.values()):,} ({shares})", "0")
     yield Figure("banned local names", f"{sum(len(banned_locals(tree)) for tree in trees.values()):,}", "0")

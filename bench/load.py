@@ -26,12 +26,12 @@ from typing import Any, Final, NamedTuple, cast
 
 from bench.door import BODY_BYTES, TOGETHER, door, report
 from bench.stage import AS_SHIPPED, at, cpu_seconds, first_shown, load, staged
-from tests.world.leash import descendants
+from tests.world.parent_death import descendants
 from tests.world.people import Person
-from tests.world.pulls import Repository
+from tests.world.pull_requests import Repository
 from tests.world.replies import accept
-from tests.world.sender import Sender
-from tests.world.tester import World
+from tests.world.sender import WebhookSender
+from tests.world.world import World
 
 # Verdicts
 
@@ -101,7 +101,7 @@ def change(number: int) -> dict[str, str]:
 
 def open_held(world: World, places: Sequence[Repository], open_pull: OpenPull, count: int) -> list[Held]:
     """Open pull requests that the product is not told of yet, in one repository after the other; their deliveries."""
-    world.github.verb("hooks", paused=True)
+    world.github.control("hooks", paused=True)
     for turn in range(count):
         open_pull(places[turn % len(places)], turn)
     held = [
@@ -114,17 +114,17 @@ def open_held(world: World, places: Sequence[Repository], open_pull: OpenPull, c
         for delivery in world.github.state(place.name)["deliveries"]
         if (delivery["event"], delivery["action"]) == ("pull_request", "opened")
     ]
-    world.github.verb("hooks", paused=False, drop=True)
+    world.github.control("hooks", paused=False, drop=True)
     return sorted(held, key=lambda one: one.number)
 
 
 def post_all(world: World, held: Sequence[Held]) -> dict[str, float]:
     """Post them 16 at a time; when each left, in seconds."""
-    sender, left = Sender.to(world.product.url, world.github.ready.webhook_secret), dict[str, float]()
+    sender, left = WebhookSender.to(world.product.url, world.github.ready.webhook_secret), dict[str, float]()
 
     def post(one: Held) -> None:
         left[f"{one.repository} {one.number}"] = time.time()
-        sender.sends_bytes("pull_request", one.body).raise_for_status()
+        sender.send_bytes("pull_request", one.body).raise_for_status()
 
     with ThreadPoolExecutor(TOGETHER) as threads:
         list(threads.map(post, held))
@@ -141,7 +141,7 @@ def wait_for_verdicts(world: World, wanted: int) -> float:
     """Wait until so many pull requests were judged; when."""
     deadline = time.monotonic() + PATIENCE_S
     while count_verdicts(world) < wanted:
-        world.product.must_live()
+        world.product.assert_alive()
         assert time.monotonic() < deadline, f"{count_verdicts(world)} of {wanted} verdicts\n{world.product.log.tail()}"
         time.sleep(0.1)
     return time.time()
@@ -160,10 +160,13 @@ def first_states(world: World, left: Mapping[str, float]) -> list[float]:
 
 def bare_post(place: Repository) -> float:
     """Seconds that this GitHub takes to create a check run for a bare client, at the median: the baseline of a first state."""
-    head, took = place.github.user("alice", "GET", f"/repos/{place.name}/branches/main")["commit"]["sha"], list[float]()
+    head, took = (
+        place.github.request_as("alice", "GET", f"/repos/{place.name}/branches/main")["commit"]["sha"],
+        list[float](),
+    )
     for number in range(20):
         began = time.monotonic()
-        place.reports_ci(head, f"bare {number}", "success")
+        place.report_ci(head, f"bare {number}", "success")
         took.append(time.monotonic() - began)
     return statistics.median(took)
 
@@ -199,34 +202,34 @@ def measure_verdicts(workers: int, pulls: int, *, has_model: bool) -> tuple[Figu
     """Judge held deliveries of three installations; what Redis stores before, with open and with closed pull requests."""
     tier = {} if has_model else {"ASSAY_TIER": "heuristic", "ANTHROPIC_API_KEY": ""}
     with staged({**SETTINGS, **tier, "ASSAY_WORKERS": str(workers)}, others=OTHERS) as world:
-        world.model.decides(lambda _: accept("src/m0.py:2"))
+        world.model.reply_by(lambda _: accept("src/m0.py:2"))
         owners = [(None, None), *OTHERS.items()] * 2
-        places = [world.repository(BASE, home, **({"owner": owner} if owner else {})) for owner, home in owners]
+        places = [world.create_repository(BASE, home, **({"owner": owner} if owner else {})) for owner, home in owners]
 
         def open_pull(here: Repository, turn: int) -> None:
             agent = Person("copilot-swe-agent[bot]", world.github, here)
-            agent.opens(change(turn), title="Add the number of each module", branch=f"fix-{turn}")
+            agent.open_pull_request(change(turn), title="Add the number of each module", branch=f"fix-{turn}")
 
         opened = open_held(world, places, open_pull, len(places) + pulls)
         warming, held = opened[: len(places)], opened[len(places) :]
         post_all(world, warming)
         wait_for_verdicts(world, len(warming))
-        world.settles(PATIENCE_S)
+        world.wait_until_idle(PATIENCE_S)
         stored = {"before": stored_bytes(world)}
-        asked = len(world.model.asked)
-        world.model.decides(lambda _: time.sleep(MODEL_S) or accept("src/m0.py:2"))
+        asked = len(world.model.requests)
+        world.model.reply_by(lambda _: time.sleep(MODEL_S) or accept("src/m0.py:2"))
         before, began = Spent.now(world), time.time()
         left = post_all(world, held)
         delivered = time.time() - began
         ended = wait_for_verdicts(world, len(warming) + pulls)
         spent = Spent(*(seconds / pulls for seconds in Spent.now(world).since(before)))
-        world.settles(PATIENCE_S)
-        questions = (len(world.model.asked) - asked) / pulls
+        world.wait_until_idle(PATIENCE_S)
+        questions = (len(world.model.requests) - asked) / pulls
         first = first_states(world, left)
         stored["open"] = stored_bytes(world)
         for one in held:
-            world.github.user("alice", "PATCH", f"/repos/{one.repository}/pulls/{one.number}", state="closed")
-        world.settles(PATIENCE_S)
+            world.github.request_as("alice", "PATCH", f"/repos/{one.repository}/pulls/{one.number}", state="closed")
+        world.wait_until_idle(PATIENCE_S)
         stored["closed"] = stored_bytes(world)
         states = (at(first, 0.5), at(first, 0.95))
         return Figures(
@@ -295,10 +298,12 @@ class Waited(NamedTuple):
 def open_and_wait(world: World, here: Repository, name: str) -> Waited:
     """Look at the check runs of this head alone: all those of a flood take the played GitHub long."""
     started = time.monotonic()
-    pull = Person("bob", world.github, here).opens({f"src/{name}.py": "def number():\n    return 1\n"}, branch=name)
+    pull = Person("bob", world.github, here).open_pull_request(
+        {f"src/{name}.py": "def number():\n    return 1\n"}, branch=name
+    )
     path, state = f"/repos/{here.name}/commits/{pull.head}/check-runs", 0.0
     while (waited := time.monotonic() - started) < PATIENCE_S:
-        runs = world.github.user("bob", "GET", path)["check_runs"]
+        runs = world.github.request_as("bob", "GET", path)["check_runs"]
         state = state or (waited if runs else 0.0)
         if runs and runs[-1]["status"] == "completed":
             return Waited(state, waited)
@@ -309,18 +314,18 @@ def open_and_wait(world: World, here: Repository, name: str) -> Waited:
 def flood(arguments: argparse.Namespace) -> int:
     """Compare a writer's pull requests before and while a stranger's forks are judged."""
     with staged({**SETTINGS, "ASSAY_RETRY_DELAY": "", "ASSAY_WORKERS": "1"}) as world:
-        world.model.decides(lambda asked: accept(f"{first_shown(asked)}:2"))
-        here = world.repository(BASE)
+        world.model.reply_by(lambda asked: accept(f"{first_shown(asked)}:2"))
+        here = world.create_repository(BASE)
 
         def open_fork(_: Repository, turn: int) -> None:
-            world.mallory.opens_from_a_fork({f"src/hostile{turn}.py": f"A = {turn}\n"}, branch=f"h-{turn}")
+            world.mallory.open_from_fork({f"src/hostile{turn}.py": f"A = {turn}\n"}, branch=f"h-{turn}")
 
         held = open_held(world, [here], open_fork, arguments.hostile)
         alone = [open_and_wait(world, here, f"alone-{turn}") for turn in range(arguments.trusted)]
         post_all(world, held)
         beside = [open_and_wait(world, here, f"beside-{turn}") for turn in range(arguments.trusted)]
         waiting = arguments.hostile + 2 * arguments.trusted - count_verdicts(world)
-        questions = sum("src/hostile" in asked.text for asked in world.model.asked)
+        questions = sum("src/hostile" in asked.text for asked in world.model.requests)
     before, meanwhile = (statistics.median(waited.verdict for waited in half) for half in (alone, beside))
     state, ratio = max(waited.state for waited in beside), meanwhile / before
     print(f"{arguments.hostile} hostile pull requests, {arguments.trusted} of a writer in each half; {load()}")

@@ -16,11 +16,11 @@ from typing import Any, TypeVar
 
 from bench.stage import AS_SHIPPED, load, staged
 from tests.world.contract import violations
-from tests.world.github_bench import Exchange
+from tests.world.fake_github import Exchange
 from tests.world.people import Files
-from tests.world.pulls import Pull
+from tests.world.pull_requests import PullRequest
 from tests.world.replies import accept, reject
-from tests.world.tester import World
+from tests.world.world import World
 
 FIRST, NEXT, CARRIED = 7, 5, 4
 QUIET = ("0", "3")
@@ -80,7 +80,7 @@ class Counting:
         """Let *act* happen, wait until nothing is left to do, and print what GitHub was asked."""
         self.new_requests()
         result = act()
-        self.world.settles(120)
+        self.world.wait_until_idle(120)
         asked = self.new_requests()
         assert violations(asked) == []
         names = Counter(map(name_of, asked))
@@ -90,17 +90,19 @@ class Counting:
         ratio = "-" if goal is None else f"{len(asked) / goal:.2f}x {'met' if is_met else 'MISSED'}"
         same = sum(exchange["status"] == 304 for exchange in asked)
         print(f"{what:<44} {len(asked):>4} {same:>4} {goal or '-':>5} {ratio:<13} {listed}", flush=True)
-        if conclusion and isinstance(result, Pull):
+        if conclusion and isinstance(result, PullRequest):
             assert result.check.conclusion == conclusion, result.check
         return result
 
-    def open(self, changed: Files, branch: str = "fix", criteria: str = BODY) -> Pull:
-        issue = self.world.alice.writes_issue("Numbers", criteria)
-        return self.world.agent.opens(changed, body=f"Closes #{issue.number}", branch=branch, ci={"test": "success"})
+    def open(self, changed: Files, branch: str = "fix", criteria: str = BODY) -> PullRequest:
+        issue = self.world.alice.write_issue("Numbers", criteria)
+        return self.world.agent.open_pull_request(
+            changed, body=f"Closes #{issue.number}", branch=branch, ci={"test": "success"}
+        )
 
     def renew_repository(self) -> None:
         """Make a new repository. The people of the last one go with it."""
-        self.world.repository(PROJECT)
+        self.world.create_repository(PROJECT)
         for name in ("agent", "alice", "bob"):
             self.world.__dict__.pop(name, None)
 
@@ -109,12 +111,12 @@ def count_requests(quiet: str) -> list[str]:
     """Count for each kind of verdict; the names of those that miss their goal."""
     print(f"\nquiet window {quiet} s; {load()}\n{'what':<44} {'all':>4} {'304':>4} {'goal':>5} {'':<13} asked")
     with staged({**AS_SHIPPED, "ASSAY_QUIET_WINDOW": quiet}) as world:
-        world.model.decides(lambda _: accept(AT))
+        world.model.reply_by(lambda _: accept(AT))
         counting = Counting(world)
         count_sizes(counting)
         count_one_pull(counting)
         count_special(counting)
-        world.ends()
+        world.assert_clean()
     return [f"{what} (quiet window {quiet} s)" for what in counting.missed]
 
 
@@ -132,44 +134,48 @@ def count_one_pull(counting: Counting) -> None:
     counting.renew_repository()
     world, count = counting.world, counting.count
     pull = counting.open(files(10))
-    world.settles()
+    world.wait_until_idle()
     more = {"src/m9.py": "def number():\n    return 16\n"}
     rebased = {**files(10, 7), **more}
 
-    def push(changed: Files) -> Pull:
-        world.agent.pushes(pull, changed)
+    def push(changed: Files) -> PullRequest:
+        world.agent.push(pull, changed)
         return pull
 
     def answer_group() -> None:
-        group = world.here.queues(pull)
-        world.until(lambda: any(check.status == "completed" for check in group.checks), "the merge group is answered")
+        group = world.repository.add_to_merge_queue(pull)
+        world.wait_until(
+            lambda: any(check.status == "completed" for check in group.checks), "the merge group is answered"
+        )
         assert group.check.conclusion == "success", group.check
 
     count("next verdict, files: 10", NEXT, lambda: push(files(10, 7)), "success")
     count("next verdict, a file more", NEXT, lambda: push(more), "success")
     count("carried over (an empty commit)", CARRIED, lambda: push({}), "success")
-    world.github.verb("push", repo=world.here.name, branch="main", files={"other.py": "OTHER = 1\n"})
-    world.settles()
-    count("carried over (rebased onto a newer base)", CARRIED, lambda: world.agent.force_pushes(pull, rebased))
+    world.github.control("push", repo=world.repository.name, branch="main", files={"other.py": "OTHER = 1\n"})
+    world.wait_until_idle()
+    count("carried over (rebased onto a newer base)", CARRIED, lambda: world.agent.force_push(pull, rebased))
     assert pull.check.conclusion == "success", pull.check
     assert pull.verdict["carried_from"], "a rebase changes nothing"
     count("Re-run", CARRIED, pull.press_rerun)
     count("Re-run of all", CARRIED, pull.press_rerun_all)
-    count("/rejudge, answered by a reaction", None, lambda: world.bob.comments(pull, "/rejudge"))
+    count("/rejudge, answered by a reaction", None, lambda: world.bob.comment(pull, "/rejudge"))
     count("merge group, carried over", CARRIED, answer_group)
-    count("another check of the head ends green", None, lambda: world.here.reports_ci(pull.head, "lint", "success"))
+    count(
+        "another check of the head ends green", None, lambda: world.repository.report_ci(pull.head, "lint", "success")
+    )
 
 
 def count_special(counting: Counting) -> None:
     """A reject with its comment, and a named file that is looked up before it is called missing."""
     world, count = counting.world, counting.count
     counting.renew_repository()
-    world.model.decides(lambda _: reject("weak_test", AT, **LARGE))
+    world.model.reply_by(lambda _: reject("weak_test", AT, **LARGE))
     what = "first verdict, a reject with its comment"
     pull = count(what, FIRST, lambda: counting.open(files(10)), "failure")
-    world.model.decides(lambda _: accept(AT))
-    count("next verdict, its comment edited", NEXT, lambda: world.agent.pushes(pull, files(10, 7)))
-    count("closed", None, lambda: world.agent.closes(pull))
+    world.model.reply_by(lambda _: accept(AT))
+    count("next verdict, its comment edited", NEXT, lambda: world.agent.push(pull, files(10, 7)))
+    count("closed", None, lambda: world.agent.close(pull))
     counting.renew_repository()
     criteria = f"{BODY}- [ ] `docs/numbers.md` lists them\n"
     count("first verdict, a file is looked up", FIRST, lambda: counting.open(files(10), criteria=criteria))

@@ -11,11 +11,11 @@ from pathlib import Path
 
 from pytest_httpserver import HTTPServer
 
-from tests.world.anthropic import DIFF, Anthropic, Asked
-from tests.world.github_bench import GitHub
+from tests.world.fake_anthropic import DIFF, FakeAnthropic, ModelRequest
+from tests.world.fake_github import FakeGitHub
 from tests.world.product import ASSAY, Product, environment
-from tests.world.redis import Redis
-from tests.world.tester import World
+from tests.world.redis import RedisServer
+from tests.world.world import World
 
 AS_SHIPPED: Mapping[str, str] = dict.fromkeys(
     ("ASSAY_GATHER", "ASSAY_LEADER", "ASSAY_SWEEP", "ASSAY_TICK", "ASSAY_CI_POLL", "ASSAY_CI_WAIT"), ""
@@ -39,21 +39,21 @@ def staged(
     """
     logging.getLogger("werkzeug").setLevel(logging.ERROR)  # else a line for every question
     with ExitStack() as stack:
-        github = GitHub.start(others)
+        github = FakeGitHub.start(others)
         stack.callback(github.stop)
-        github.verb("rate", remaining=RATE_LIMIT)
+        github.control("rate", remaining=RATE_LIMIT)
         server = stack.enter_context(HTTPServer(threaded=True))
-        redis = Redis.started()
+        redis = RedisServer.launch()
         stack.callback(redis.end)
-        model = Anthropic(server)
+        model = FakeAnthropic(server)
         told = environment(github.ready, model.url, redis, changes)
-        product = Product.started(told, ("serve", *["work"] * machines), program)
+        product = Product.launch(told, ("serve", *["work"] * machines), program)
         stack.callback(product.stop)
         stack.callback(model.release)
         yield World(github, product, model, redis)
 
 
-def first_shown(asked: Asked) -> str:
+def first_shown(asked: ModelRequest) -> str:
     """The first file that a question shows."""
     match = DIFF.search(asked.text)
     assert match, "a question without a change"

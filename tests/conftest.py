@@ -17,7 +17,7 @@ from _pytest.runner import runtestprotocol
 from hypothesis import settings
 
 from tests.golden.golden import Golden
-from tests.together import is_news, together
+from tests.join_cases import is_reported, join_cases
 from tests.world.product import AUTHORITY
 
 HERE = Path(__file__).parent
@@ -76,7 +76,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     After them who loads the SDK: so that few processes do.
     """
     if hasattr(config, "workerinput"):
-        items[:] = together(items)
+        items[:] = join_cases(items)
     items.sort(key=lambda item: place(item.path))
 
 
@@ -94,14 +94,14 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
         return None
     item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
     for report in runtestprotocol(item, log=False, nextitem=nextitem):
-        if is_news(report):
+        if is_reported(report):
             item.ihook.pytest_runtest_logreport(report=report)
     item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
     return True
 
 
 @pytest.fixture(scope="session", autouse=True)
-def machines_authorities() -> Iterator[dict[str, str]]:
+def system_certificates() -> Iterator[dict[str, str]]:
     """What the machine itself says of certificates, for who speaks to the world; nothing else in the tests does."""
     said = {name: os.environ[name] for name in ("SSL_CERT_FILE",) if name in os.environ}  # noqa: TID251 - it is put aside
     with pytest.MonkeyPatch.context() as patch:

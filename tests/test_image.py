@@ -51,13 +51,13 @@ def test_what_is_copied_is_what_the_build_context_lets_in() -> None:
 
 
 def test_the_build_steps_make_an_environment_whose_commands_start(
-    tmp_path: Path, machines_authorities: dict[str, str]
+    tmp_path: Path, system_certificates: dict[str, str]
 ) -> None:
     source, target = tmp_path / "src", tmp_path / "opt"
     source.mkdir()
     environ = {
         **{name: value for name, value in os.environ.items() if name != "SSL_CERT_FILE"},  # noqa: TID251 - a build keeps the proxies of its machine
-        **machines_authorities,
+        **system_certificates,
         "PATH": f"{BIN}:{os.environ['PATH']}",  # noqa: TID251 - and finds uv
         "HOME": str(tmp_path),
         "UV_PROJECT_ENVIRONMENT": str(target),

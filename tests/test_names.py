@@ -30,7 +30,7 @@ def files(root: Path, rooms: Iterable[str], ext: str) -> list[Path]:
     return [path for path in paths if "node_modules" not in path.parts]
 
 
-def twice(trees: Iterable[ast.Module]) -> list[str]:
+def duplicate_class_names(trees: Iterable[ast.Module]) -> list[str]:
     """Names of classes that more than one class has."""
     names = Counter(node.name for tree in trees for node in ast.walk(tree) if isinstance(node, ast.ClassDef))
     return sorted(name for name, count in names.items() if count > 1)
@@ -65,7 +65,7 @@ def reachable(module: str, imported: Mapping[str, Iterable[str]]) -> set[str]:
     return behind
 
 
-def exceptions(project: str) -> int:
+def ignored_imports(project: str) -> int:
     """The imports that the contracts of pyproject.toml ignore."""
     contracts = tomllib.loads(project)["tool"]["importlinter"]["contracts"]
     return sum(len(contract.get("ignore_imports", ())) for contract in contracts)
@@ -94,7 +94,7 @@ TREES = {path: ast.parse(path.read_text("utf-8")) for path in files(ROOT, PRODUC
 
 
 def test_a_class_name_occurs_once_in_the_product() -> None:
-    assert twice(TREES.values()) == []
+    assert duplicate_class_names(TREES.values()) == []
 
 
 def test_no_local_variable_has_a_banned_name() -> None:
@@ -112,7 +112,7 @@ def test_docstrings_logs_help_and_docs_hold_no_banned_word() -> None:
 
 
 def test_the_contracts_of_imports_have_no_exception() -> None:
-    assert exceptions((ROOT / "pyproject.toml").read_text("utf-8")) == 0
+    assert ignored_imports((ROOT / "pyproject.toml").read_text("utf-8")) == 0
 
 
 def test_no_modules_import_one_another() -> None:
@@ -125,7 +125,7 @@ def test_a_class_name_counts_once_however_many_classes_have_it() -> None:
         ast.parse("class Place: ..."),
         ast.parse("class Place: ..."),
     ]
-    assert twice(modules) == ["Place"]
+    assert duplicate_class_names(modules) == ["Place"]
 
 
 def test_modules_that_import_one_another_are_one_cycle() -> None:
@@ -152,4 +152,4 @@ def test_banned_local_names_are_bound_inside_functions() -> None:
 
 def test_ignored_imports_of_all_contracts_are_exceptions() -> None:
     contract = '[[tool.importlinter.contracts]]\nname = "x"\n'
-    assert exceptions(f'{contract}ignore_imports = ["a -> b", "c -> d"]\n{contract}') == 2
+    assert ignored_imports(f'{contract}ignore_imports = ["a -> b", "c -> d"]\n{contract}') == 2

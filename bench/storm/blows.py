@@ -18,8 +18,8 @@ from typing import Final
 from bench.storm.people import RuledModel
 from bench.storm.plan import Blow, Fault, Stage, Victim
 from tests.worker.scheduling.two_machines import Fleet
-from tests.worker.scheduling.worker_processes import children, harm
-from tests.world.leash import descendants
+from tests.worker.scheduling.worker_processes import children, send_signal
+from tests.world.parent_death import descendants
 
 PATIENCE_S: Final = 4.0
 """How long to wait for somebody to come to a stage."""
@@ -113,7 +113,7 @@ class Blows:
             trap.sprung.wait(wait_s)
             return trap.port
         match, after = REQUESTS[stage]
-        return self.fleet.github.verb("trap", match=match, after=after, wait=int(wait_s * 1000), hold=1500)["port"]
+        return self.fleet.github.control("trap", match=match, after=after, wait=int(wait_s * 1000), hold=1500)["port"]
 
     def _fits(self, victim: Victim, process: int) -> bool:
         """Whether it was the right kind of process that came."""
@@ -145,18 +145,18 @@ class Blows:
                 self.fleet.redis.start()
                 keeps(self.fleet, self.fsync)
             case Victim.WEB:
-                self.fleet.replaces_the_door()
+                self.fleet.replace_web_process()
             case Victim.MACHINE:
-                self.fleet.replaces_a_machine()
+                self.fleet.replace_machine()
             case Victim.STOPPED:
-                harm(process, signal.SIGSTOP)
+                send_signal(process, signal.SIGSTOP)
                 self._stopped.append((time.monotonic() + STOPPED_S, process))
             case _:
-                harm(process, signal.SIGKILL)
+                send_signal(process, signal.SIGKILL)
 
     def _lets_go_on(self, now: float) -> None:
         for one in [one for one in self._stopped if one[0] <= now]:
-            harm(one[1], signal.SIGCONT)
+            send_signal(one[1], signal.SIGCONT)
             self._stopped.remove(one)
 
     def _sender(self, port: int) -> int | None:

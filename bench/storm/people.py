@@ -17,13 +17,13 @@ from typing import Any, Final, assert_never
 from werkzeug import Request, Response
 
 from bench.storm.plan import Act, Content, Step
-from tests.world.anthropic import DIFF, MODEL, ROW, Anthropic, Asked
 from tests.world.changes import PROJECT, RETRY, STUB
-from tests.world.github_bench import GitHub, Refused
+from tests.world.fake_anthropic import DIFF, MODEL, ROW, FakeAnthropic, ModelRequest
+from tests.world.fake_github import FakeGitHub, RequestRefused
+from tests.world.json_client import BROKEN
 from tests.world.people import Person
-from tests.world.pulls import CiCheck, Group, Pull, Repository
+from tests.world.pull_requests import CiCheck, MergeGroup, PullRequest, Repository
 from tests.world.replies import accept, reject
-from tests.world.spoken import BROKEN
 from worker.adapters.anthropic.prices import BilledTokens, cost_of
 from worker.domain.ids import InstallationId, RepositoryId
 from worker.domain.judge_request import PullRef
@@ -65,13 +65,13 @@ class Conversation:
     """One pull request, and all that was done to it."""
 
     number: int
-    pull: Pull
+    pull: PullRequest
     ref: PullRef
     heads: dict[str, Head] = field(default_factory=dict[str, Head])
     is_open: bool = True
     is_draft: bool = False
     running: CiCheck | None = None
-    groups: list[Group] = field(default_factory=list[Group])
+    groups: list[MergeGroup] = field(default_factory=list[MergeGroup])
     code: Content = Content.WORDS
 
     @property
@@ -87,7 +87,7 @@ class Conversation:
 class Crowd:
     """All conversations, by number."""
 
-    github: GitHub
+    github: FakeGitHub
     conversations: dict[int, Conversation] = field(default_factory=dict[int, Conversation])
     repositories: list[Repository] = field(default_factory=list[Repository])
     refused: list[str] = field(default_factory=list[str])
@@ -100,7 +100,7 @@ class Crowd:
                 self._opens(step)
             elif (one := self.conversations.get(step.conversation)) is not None:
                 self._goes_on(one, step)
-        except (Refused, *BROKEN) as refused:
+        except (RequestRefused, *BROKEN) as refused:
             self.refused.append(f"{step}: {refused}")
 
     def installation(self, repository: Repository) -> int:
@@ -115,7 +115,9 @@ class Crowd:
         repository = self._place(step.conversation)
         branch, is_draft = f"fix-{step.conversation}", step.act is Act.DRAFTS
         files, title = self._files(step.content), "Document how uploads work"
-        pull = Person(AGENT, self.github, repository).opens(files, title=title, branch=branch, draft=is_draft)
+        pull = Person(AGENT, self.github, repository).open_pull_request(
+            files, title=title, branch=branch, draft=is_draft
+        )
         installation = InstallationId(self.installation(repository))
         ref = PullRef(installation_id=installation, repository_id=RepositoryId(repository.id), number=pull.number)
         made = Conversation(step.conversation, pull, ref, is_draft=is_draft, code=step.content)
@@ -129,27 +131,27 @@ class Crowd:
             case Act.PUSHES | Act.EMPTY | Act.FORCES | Act.RETURNS:
                 self._moves(one, step, agent)
             case Act.REJUDGE:
-                Person("bob", self.github, repository).comments(one.pull, "/rejudge")
+                Person("bob", self.github, repository).comment(one.pull, "/rejudge")
             case Act.OVERRIDE | Act.REFUSED:
                 login = "alice" if step.act is Act.OVERRIDE else "bob"
-                Person(login, self.github, repository).comments(one.pull, "/override It is urgent.")
+                Person(login, self.github, repository).comment(one.pull, "/override It is urgent.")
             case Act.CI_STARTS:
-                one.running = repository.starts_ci(one.newest, CI)
+                one.running = repository.start_ci(one.newest, CI)
             case Act.CI_FAILS | Act.CI_PASSES:
                 self._ci_ends(one, "failure" if step.act is Act.CI_FAILS else "success")
             case Act.DEQUEUES:
-                one.groups[-1].ends("dequeued")
+                one.groups[-1].end("dequeued")
             case Act.QUEUES | Act.RESOLVES:
                 solved = {"upload.py": self._files(Content.GOOD)["upload.py"]} if step.act is Act.RESOLVES else {}
-                one.groups.append(repository.queues(one.pull, files=solved))
+                one.groups.append(repository.add_to_merge_queue(one.pull, files=solved))
             case Act.CLOSES:
-                agent.closes(one.pull)
+                agent.close(one.pull)
                 one.is_open = False
             case Act.REOPENS:
-                agent.reopens(one.pull)
+                agent.reopen(one.pull)
                 one.is_open = True
             case Act.READY:
-                agent.marks_ready(one.pull)
+                agent.mark_ready(one.pull)
                 one.is_draft = False
             case Act.OPENS | Act.DRAFTS:
                 raise AssertionError(step)
@@ -158,10 +160,8 @@ class Crowd:
 
     def _moves(self, one: Conversation, step: Step, agent: Person) -> None:
         files = {} if step.act is Act.EMPTY else self._files(step.content)
-        if step.act in {Act.PUSHES, Act.EMPTY}:
-            head = agent.pushes(one.pull, files)
-        else:
-            head = agent.force_pushes(one.pull, files)
+        push = agent.push if step.act in {Act.PUSHES, Act.EMPTY} else agent.force_push
+        head = push(one.pull, files)
         if step.act is not Act.EMPTY and (step.act is not Act.PUSHES or step.content is not Content.WORDS):
             one.code = step.content
         one.heads[head] = Head(one.code)
@@ -169,7 +169,7 @@ class Crowd:
 
     def _ci_ends(self, one: Conversation, conclusion: str) -> None:
         if one.running is not None:
-            one.running.finishes(conclusion)
+            one.running.complete(conclusion)
             one.heads[one.newest].ci.append(conclusion)
             one.running = None
 
@@ -177,7 +177,7 @@ class Crowd:
         while len(self.repositories) <= number // EACH:
             place = len(self.repositories)
             order = {"owner": OWNERS[place % len(OWNERS)], "name": f"widgets-{place}", "files": PROJECT}
-            made = self.github.verb("repo", **order)
+            made = self.github.control("repo", **order)
             self.repositories.append(Repository(self.github, made["full_name"], made["id"]))
         return self.repositories[number // EACH]
 
@@ -197,10 +197,10 @@ class Crowd:
                 assert_never(never)
 
 
-def _head_of(pull: Pull) -> str:
+def _head_of(pull: PullRequest) -> str:
     """People meet GitHub's faults too, and ask again."""
     for _ in range(PERSISTS):
-        with suppress(Refused, *BROKEN):
+        with suppress(RequestRefused, *BROKEN):
             return pull.head
     return pull.head
 
@@ -218,7 +218,7 @@ def cost_nano() -> int:
     return to_nano(usd or Decimal(0))
 
 
-def ruled(asked: Asked) -> dict[str, Any]:
+def ruled(asked: ModelRequest) -> dict[str, Any]:
     """Whoever tries once only did not solve it; everything else is fine."""
     places = [
         (block[1], row[1], row[3])
@@ -241,7 +241,7 @@ class Trap:
 
 
 @dataclass
-class RuledModel(Anthropic):
+class RuledModel(FakeAnthropic):
     """Answers in many threads; `billed` counts the answers that cost something, heard or not."""
 
     billed: int = 0
@@ -253,12 +253,12 @@ class RuledModel(Anthropic):
     def meets(self, fault: str) -> None:
         """The next answer: `lost` (billed, and broken off on its way), or an error's number."""
         if fault == "lost":
-            self.breaks()
+            self.break_connection()
         else:
-            self.fails(int(fault))
+            self.reply_with_error(int(fault))
 
     def clear(self) -> None:
-        self._answers.clear()
+        self._script.clear()
 
     def trap(self) -> Trap:
         self._trap = Trap()
@@ -267,9 +267,9 @@ class RuledModel(Anthropic):
     def _play(self, request: Request) -> Response:
         self._springs(int(request.environ.get("REMOTE_PORT", 0)))
         with self._lock:
-            before = len(self._answers)
-            response = super()._play(request)
-            is_fault, is_free = len(self._answers) < before, response.status_code >= HTTPStatus.BAD_REQUEST
+            before = len(self._script)
+            response = super()._respond(request)
+            is_fault, is_free = len(self._script) < before, response.status_code >= HTTPStatus.BAD_REQUEST
             self.billed += not is_free
             self.free += is_free
             self.lost += is_fault and not is_free

@@ -9,13 +9,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bench.storm.people import Conversation, Crowd, RuledModel, cost_nano
-from tests.worker.scheduling.lease_history import dockets
+from tests.worker.scheduling.lease_history import read_histories
 from tests.worker.scheduling.traces import machine_part
 from tests.world.aof import commands
-from tests.world.github_bench import CheckRun, State
-from tests.world.pulls import DRAFT, OURS
-from tests.world.redis import Redis
-from tests.world.tester import untold
+from tests.world.fake_github import CheckRun, RepositoryState
+from tests.world.pull_requests import CHECK_NAME, DRAFT_TITLE
+from tests.world.redis import RedisServer
+from tests.world.world import incomplete_evaluations
 from worker.adapters.redis.store import Store
 from worker.domain.check.check_run import external_id
 from worker.domain.verdict.ledger import LedgerEntry
@@ -30,7 +30,7 @@ TRIES = 3
 class Probes:
     """Verdicts that the ledger had when somebody looked, by its key. A look costs nothing that matters."""
 
-    redis: Redis
+    redis: RedisServer
     seen: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
 
     def look(self) -> dict[str, set[str]]:
@@ -53,7 +53,7 @@ class Ending:
     """Everything at the end, read once."""
 
     crowd: Crowd
-    states: Mapping[str, State]
+    states: Mapping[str, RepositoryState]
     ledgers: Mapping[int, tuple[LedgerEntry, ...]]
     overridden: frozenset[tuple[int, str]]
     cut_short: frozenset[tuple[str, int]]
@@ -154,7 +154,7 @@ class Ending:
 
     def _all_runs(self, one: Conversation) -> Iterable[CheckRun]:
         runs = self.states[one.pull.repository.name]["check_runs"]
-        return [run for run in runs if run["name"] == OURS]
+        return [run for run in runs if run["name"] == CHECK_NAME]
 
 
 def cut_short(log: Iterable[Mapping[str, Any]]) -> frozenset[tuple[str, int]]:
@@ -177,19 +177,19 @@ def cut_short(log: Iterable[Mapping[str, Any]]) -> frozenset[tuple[str, int]]:
     return frozenset(short)
 
 
-def of_the_file(ending: Ending, redis: Redis, lease_ms: float) -> Iterator[str]:
+def of_the_file(ending: Ending, redis: RedisServer, lease_ms: float) -> Iterator[str]:
     """Who held what, by all that Redis ever wrote: fences grow, and nobody records without holding."""
     beside = {entry.eval_id for all_of in ending.ledgers.values() for entry in all_of if entry.verdict.parent_eval_id}
-    for docket in dockets(commands(redis.folder), lease_ms).values():
-        yield from (wrong for wrong in docket.wrong if not any(name in wrong for name in beside))
+    for docket in read_histories(commands(redis.folder), lease_ms).values():
+        yield from (wrong for wrong in docket.violations if not any(name in wrong for name in beside))
 
 
-def of_the_stream(crowd: Crowd, redis: Redis) -> Iterator[str]:
+def of_the_stream(crowd: Crowd, redis: RedisServer) -> Iterator[str]:
     """Evaluations that did not begin and end exactly once."""
     with redis.client as client:
         for number in {crowd.installation(one) for one in crowd.repositories}:
             ours = {one.id for one in crowd.repositories if crowd.installation(one) == number}
-            yield from (f"an evaluation has no one end: {one}" for one in untold(client, ours, number))
+            yield from (f"an evaluation has no one end: {one}" for one in incomplete_evaluations(client, ours, number))
 
 
 @dataclass
@@ -205,7 +205,7 @@ class Books:
     other: list[str] = field(default_factory=list[str])
 
     @classmethod
-    def read(cls, redis: Redis) -> "Books":
+    def read(cls, redis: RedisServer) -> "Books":
         made, each = cls(), cost_nano()
         with redis.client as client:
             made.spent = sum(_hash(client, key, "spent") for key in _keys(client, "assay:*:purse:*"))
@@ -248,7 +248,7 @@ def _hash(client: Any, key: str, name: str, default: int = 0) -> int:
 
 
 def _is_open(run: CheckRun) -> bool:
-    return run["name"] == OURS and run["status"] != "completed" and run["output"]["title"] != DRAFT
+    return run["name"] == CHECK_NAME and run["status"] != "completed" and run["output"]["title"] != DRAFT_TITLE
 
 
 def _shown(run: CheckRun) -> str:

@@ -10,7 +10,7 @@ from types import FrameType
 import pytest
 
 from bench.cost import exponent
-from tests.bench.made import LANGUAGES, Size, made_dossier
+from tests.bench.generated import LANGUAGES, Size, generate_dossier
 from worker.domain.dossier import Criterion, Dossier, HeadFile
 from worker.domain.pattern import compile_patterns
 from worker.dossier.diff.parser import diff_of, parse_diff
@@ -23,14 +23,14 @@ RUBRIC = load_rubric()
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_a_made_change_is_a_program_before_and_after_it(language: str) -> None:
-    change = CodeChange(made_dossier([language], Size(files=4), whole=True))
+    change = CodeChange(generate_dossier([language], Size(files=4), whole=True))
     assert len(change.files) == 4
     assert all(file.base_text is not None and file.base_text != file.head_text for file in change.files)
     assert not any(source.root.has_error for file in change.files for source in file.sources)
 
 
 def test_without_whole_files_the_diff_is_the_same() -> None:
-    whole, bare = (made_dossier(LANGUAGES, Size(files=6), whole=whole) for whole in (True, False))
+    whole, bare = (generate_dossier(LANGUAGES, Size(files=6), whole=whole) for whole in (True, False))
     assert (whole.diff, bare.files) == (bare.diff, None)
 
 
@@ -73,25 +73,25 @@ SOME_AND_ALL = [LANGUAGES[0], *(pytest.param(one, marks=pytest.mark.slow) for on
 
 @pytest.mark.parametrize("language", SOME_AND_ALL)
 def test_twice_the_files_ask_for_about_twice_the_work(language: str) -> None:
-    few, many = (judged(made_dossier([language], Size(files=files), whole=True)) for files in (20, 40))
+    few, many = (judged(generate_dossier([language], Size(files=files), whole=True)) for files in (20, 40))
     assert many <= TWICE_WITH_ROOM * few
 
 
 @pytest.mark.parametrize("language", SOME_AND_ALL)
 def test_twice_the_functions_in_one_file_ask_for_about_twice_the_work(language: str) -> None:
-    few, many = (judged(made_dossier([language], Size(files=2, added=added), whole=True)) for added in (60, 120))
+    few, many = (judged(generate_dossier([language], Size(files=2, added=added), whole=True)) for added in (60, 120))
     assert many <= TWICE_WITH_ROOM * few
 
 
 def test_twice_the_diff_is_parsed_in_about_twice_the_calls() -> None:
-    raws = [made_dossier(LANGUAGES, Size(files=files, kept=40), whole=False).diff.encode() for files in (20, 40)]
+    raws = [generate_dossier(LANGUAGES, Size(files=files, kept=40), whole=False).diff.encode() for files in (20, 40)]
     few, many = (calls_of(lambda raw=raw: parse_diff(raw)) for raw in raws)
     assert many <= TWICE_WITH_ROOM * few
 
 
 def changed(path: str, text: str) -> Dossier:
     """A new file with this text."""
-    frame = made_dossier(["python"], Size(files=1), whole=True)
+    frame = generate_dossier(["python"], Size(files=1), whole=True)
     lines = text.split("\n")
     diff = f"diff --git a/{path} b/{path}\nnew file mode 100644\nindex 0000000..1\n--- /dev/null\n+++ b/{path}\n"
     diff += f"@@ -0,0 +1,{len(lines)} @@\n" + "".join(f"+{line}\n" for line in lines)
@@ -146,7 +146,7 @@ def test_twice_of_what_stands_deep_asks_for_about_twice_the_work(path: str, open
 
 
 def test_thousands_of_criteria_are_weighed_in_bounded_work() -> None:
-    frame = made_dossier(["python"], Size(files=4), whole=True)
+    frame = generate_dossier(["python"], Size(files=4), whole=True)
     few, many = (
         frame.model_copy(
             update={"criteria": tuple(Criterion(id=f"AC{number}", text="`convert` counts") for number in range(count))}

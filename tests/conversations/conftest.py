@@ -14,14 +14,14 @@ from typing import Any, Protocol
 import pytest
 from pytest_httpserver import HTTPServer
 
-from tests.world.anthropic import Anthropic
 from tests.world.changes import RETRY_AT
-from tests.world.github_bench import GitHub
+from tests.world.fake_anthropic import FakeAnthropic
+from tests.world.fake_github import FakeGitHub
 from tests.world.product import Product, environment, run
-from tests.world.pulls import Pull
-from tests.world.redis import Redis
+from tests.world.pull_requests import PullRequest
+from tests.world.redis import RedisServer
 from tests.world.replies import reject
-from tests.world.tester import World
+from tests.world.world import World
 
 HERE = Path(__file__).parent
 NEEDS = ("serve", "work")
@@ -29,14 +29,14 @@ SWEEP = "^GET /app/installations$"
 
 
 @dataclass
-class Stage:
+class ProductStage:
     """The product that the stories share. It looks for work all the time: it runs only while there are stories."""
 
     environment: Mapping[str, str]
     _running: Product | None = None
 
     def opened(self) -> Product:
-        self._running = self._running or Product.started(self.environment)
+        self._running = self._running or Product.launch(self.environment)
         return self._running
 
     def close(self) -> None:
@@ -46,15 +46,15 @@ class Stage:
 
 
 FAILED = pytest.StashKey[bool]()
-STAGE = pytest.StashKey[Stage]()
+STAGE = pytest.StashKey[ProductStage]()
 
 
-def rare(*values: object) -> list[Any]:
+def slow_values(*values: object) -> list[Any]:
     """Further values of a story that is told with another one already: slow."""
     return [pytest.param(value, marks=pytest.mark.slow) for value in values]
 
 
-class Open(Protocol):
+class OpenWorld(Protocol):
     """Opens a world whose product has *changes* in its settings, run by *commands*."""
 
     def __call__(self, changes: Mapping[str, str], commands: Iterable[str] = NEEDS) -> World: ...
@@ -76,8 +76,8 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
 
 
 @pytest.fixture(scope="session")
-def github() -> Iterator[GitHub]:
-    bench = GitHub.start()
+def github() -> Iterator[FakeGitHub]:
+    bench = FakeGitHub.start()
     yield bench
     bench.stop()
 
@@ -89,41 +89,49 @@ def anthropic_server() -> Iterator[HTTPServer]:
 
 
 @pytest.fixture(scope="session")
-def redis() -> Iterator[Redis]:
-    server = Redis.started()
+def redis() -> Iterator[RedisServer]:
+    server = RedisServer.launch()
     yield server
     server.end()
 
 
 @pytest.fixture(scope="session")
-def stage(pytestconfig: pytest.Config, github: GitHub, anthropic_server: HTTPServer, redis: Redis) -> Iterator[Stage]:
+def stage(
+    pytestconfig: pytest.Config, github: FakeGitHub, anthropic_server: HTTPServer, redis: RedisServer
+) -> Iterator[ProductStage]:
     url = anthropic_server.url_for("").rstrip("/")
-    stage = pytestconfig.stash[STAGE] = Stage(environment(github.ready, url, redis, {}))
+    stage = pytestconfig.stash[STAGE] = ProductStage(environment(github.ready, url, redis, {}))
     yield stage
     stage.close()
 
 
 @pytest.fixture
-def product(stage: Stage) -> Product:
+def product(stage: ProductStage) -> Product:
     return stage.opened()
 
 
 @pytest.fixture
 def world(
-    request: pytest.FixtureRequest, github: GitHub, anthropic_server: HTTPServer, redis: Redis, product: Product
+    request: pytest.FixtureRequest,
+    github: FakeGitHub,
+    anthropic_server: HTTPServer,
+    redis: RedisServer,
+    product: Product,
 ) -> Iterator[World]:
-    made = World(github, product, Anthropic(anthropic_server), redis)
+    made = World(github, product, FakeAnthropic(anthropic_server), redis)
     yield made
     _close(made, request.node)
 
 
 @pytest.fixture
-def another_world(request: pytest.FixtureRequest, github: GitHub, anthropic_server: HTTPServer) -> Iterator[Open]:
+def another_world(
+    request: pytest.FixtureRequest, github: FakeGitHub, anthropic_server: HTTPServer
+) -> Iterator[OpenWorld]:
     """Opens a world whose product has other settings, and a Redis of its own: slower to start."""
     with ExitStack() as open_worlds:
 
         def open_world(changes: Mapping[str, str], commands: Iterable[str] = NEEDS) -> World:
-            made = open_worlds.enter_context(_world(github, Anthropic(anthropic_server), changes, commands))
+            made = open_worlds.enter_context(_world(github, FakeAnthropic(anthropic_server), changes, commands))
             open_worlds.callback(_close, made, request.node)
             return made
 
@@ -131,13 +139,15 @@ def another_world(request: pytest.FixtureRequest, github: GitHub, anthropic_serv
 
 
 @contextmanager
-def _world(github: GitHub, model: Anthropic, changes: Mapping[str, str], commands: Iterable[str]) -> Generator[World]:
-    redis = Redis.started()
+def _world(
+    github: FakeGitHub, model: FakeAnthropic, changes: Mapping[str, str], commands: Iterable[str]
+) -> Generator[World]:
+    redis = RedisServer.launch()
     try:
         told = environment(github.ready, model.url, redis, changes)
-        product = Product.started(told, commands)
+        product = Product.launch(told, commands)
         try:
-            used = redis if "REDIS_URL" in told else Redis(redis.folder / "data", "assay.sock")
+            used = redis if "REDIS_URL" in told else RedisServer(redis.folder / "data", "assay.sock")
             yield World(github, product, model, used)
         finally:
             product.stop()
@@ -148,38 +158,38 @@ def _world(github: GitHub, model: Anthropic, changes: Mapping[str, str], command
 def _close(world: World, node: pytest.Item) -> None:
     try:
         if FAILED in node.stash:
-            world.breaks_off()
+            world.abort()
         else:
-            world.ends()
+            world.assert_clean()
     finally:
         world.close()
 
 
 @contextmanager
-def nothing_told(world: World) -> Generator[None]:
+def pause_deliveries(world: World) -> Generator[None]:
     """GitHub delivers nothing meanwhile."""
-    events = world.github.verb("hooks")["events"]
-    world.github.verb("hooks", events=[])
+    events = world.github.control("hooks")["events"]
+    world.github.control("hooks", events=[])
     try:
         yield
     finally:
-        world.github.verb("hooks", events=events)
+        world.github.control("hooks", events=events)
 
 
-def is_seen(world: World) -> None:
+def wait_for_sweep(world: World) -> None:
     """A sweep went by: what is opened from now on was not there before Assay."""
     looked = len(world.github.traffic(SWEEP))
-    world.until(lambda: len(world.github.traffic(SWEEP)) > looked + 1, "the repository was looked at")
+    world.wait_until(lambda: len(world.github.traffic(SWEEP)) > looked + 1, "the repository was looked at")
 
 
-def rejected(world: World) -> Pull:
+def open_rejected(world: World) -> PullRequest:
     """A pull request whose first verdict is a reject."""
-    pull = world.opened(reject("weak_test", RETRY_AT))
+    pull = world.open_and_judge(reject("weak_test", RETRY_AT))
     assert pull.check.conclusion == "failure"
     return pull
 
 
-def waited(world: World, repository: str, sha: str, seconds: str = "0") -> Any:
+def wait_result(world: World, repository: str, sha: str, seconds: str = "0") -> Any:
     """What `assay wait` answers about a commit, in JSON."""
     return json.loads(
         run(world.product.environment, "wait", f"{repository}@{sha}", "--timeout", seconds, "--json").stdout

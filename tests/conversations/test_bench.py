@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 from pytest_httpserver import HTTPServer
 
-from tests.app.cli.assay_command import ASSAY, assay, environment
-from tests.worker.evaluation.bench.made import DONE, STUB, row, written
-from tests.world.anthropic import Anthropic, Held
+from tests.app.cli.assay_command import ASSAY, environment, run_assay
+from tests.worker.evaluation.bench.samples import DONE, STUB, row, write_rows
+from tests.world.fake_anthropic import FakeAnthropic, HeldReply
 from tests.world.replies import cannot_tell
 from worker.evaluation.bench.runner import forecast_rows
 from worker.settings import read_settings
@@ -43,11 +43,11 @@ def history(tmp_path: Path) -> Path:
     """A third each: good changes, stubs, and tests that assert nothing."""
     kinds = ((DONE, GOOD), (STUB, STUBBED), (UNTESTED, {"decision": "reject", "category": "weak_test"}))
     rows = (row(f"row-{one}", kinds[one % 3][0], expect=kinds[one % 3][1]) for one in range(ROWS))
-    return written(tmp_path / "history.jsonl", *rows)
+    return write_rows(tmp_path / "history.jsonl", *rows)
 
 
 def bench(told: dict[str, str], *arguments: object) -> subprocess.CompletedProcess[str]:
-    return assay("bench", *map(str, arguments), environ=told)
+    return run_assay("bench", *map(str, arguments), environ=told)
 
 
 def verdicts(folder: Path) -> list[dict[str, Any]]:
@@ -102,7 +102,7 @@ def test_another_weight_is_compared_with_the_earlier_run(told: dict[str, str], h
     rubric.write_text(text.replace(before[0], "  parameter_unused: 0.9"))
     old, new = tmp_path / "old", tmp_path / "new"
     half = "def load(path, mode):\n    print(path)\n"
-    changed = written(
+    changed = write_rows(
         tmp_path / "more.jsonl", row("half", half, expect={"decision": "reject", "category": "scope_creep"})
     )
 
@@ -127,9 +127,9 @@ def test_another_weight_is_compared_with_the_earlier_run(told: dict[str, str], h
 @pytest.mark.slow
 def test_a_recorded_dossier_of_the_command_line_is_a_row(told: dict[str, str], tmp_path: Path) -> None:
     saved = tmp_path / "dossier.json"
-    assert assay("judge", "--example", "--save-dossier", str(saved), environ=told).returncode == 1
+    assert run_assay("judge", "--example", "--save-dossier", str(saved), environ=told).returncode == 1
     line = {"id": "example", "dossier": json.loads(saved.read_text()), "evaluate": {"grounding_tokens": ["upload"]}}
-    done = bench(told, written(tmp_path / "one.jsonl", line), "--out", tmp_path / "out")
+    done = bench(told, write_rows(tmp_path / "one.jsonl", line), "--out", tmp_path / "out")
     assert (done.returncode, done.stderr) == (0, "")
     verdict = verdicts(tmp_path / "out")[0]["verdict"]
     assert (verdict["decision"], verdict["category"]) == ("reject", "half_finished")
@@ -141,9 +141,9 @@ def test_a_recorded_dossier_of_the_command_line_is_a_row(told: dict[str, str], t
 def test_what_is_wrong_with_a_call_is_said_before_anything_is_judged(
     told: dict[str, str], with_key: dict[str, str], history: Path, tmp_path: Path
 ) -> None:
-    bad = written(tmp_path / "bad.jsonl", row("fine"), {**row("bad"), "expect": {"decision": "maybe"}})
+    bad = write_rows(tmp_path / "bad.jsonl", row("fine"), {**row("bad"), "expect": {"decision": "maybe"}})
     (tmp_path / "twin").mkdir()
-    doubled = written(tmp_path / "twin" / "history.jsonl", row("fine"))
+    doubled = write_rows(tmp_path / "twin" / "history.jsonl", row("fine"))
     out = tmp_path / "out"
     run = (history, "--out", out)
     for environ, arguments, said in (
@@ -179,7 +179,7 @@ def test_without_matplotlib_the_report_has_its_tables_and_says_what_to_install(
     if there:
         pytest.importorskip("matplotlib")
     out = tmp_path / "out"
-    arguments = ["bench", str(written(tmp_path / "rows.jsonl", row("a", expect=GOOD))), "--out", str(out)]
+    arguments = ["bench", str(write_rows(tmp_path / "rows.jsonl", row("a", expect=GOOD))), "--out", str(out)]
     hide = (
         "import importlib.util as u\nfind = u.find_spec\n"
         "u.find_spec = lambda name, package=None: None if name == 'matplotlib' else find(name, package)\n"
@@ -192,28 +192,28 @@ def test_without_matplotlib_the_report_has_its_tables_and_says_what_to_install(
 
 
 @pytest.fixture
-def model() -> Iterator[Anthropic]:
+def model() -> Iterator[FakeAnthropic]:
     with HTTPServer(threaded=True) as server:
-        played = Anthropic(server)
+        played = FakeAnthropic(server)
         yield played
-        played.check()
+        played.assert_script_done()
 
 
 @pytest.fixture
-def with_key(told: dict[str, str], model: Anthropic) -> dict[str, str]:
+def with_key(told: dict[str, str], model: FakeAnthropic) -> dict[str, str]:
     return {**told, "ANTHROPIC_API_KEY": "k", "ANTHROPIC_BASE_URL": model.url, "ASSAY_MODEL_ATTEMPTS": "1"}
 
 
 @pytest.fixture
 def hard(tmp_path: Path) -> Path:
     rows = (row(f"row-{one}", DONE if one < EASY else f"{DONE}{HARDLY}") for one in range(EASY + HARD))
-    return written(tmp_path / "hard.jsonl", *rows)
+    return write_rows(tmp_path / "hard.jsonl", *rows)
 
 
 @pytest.fixture
-def thinking(model: Anthropic) -> Held:
-    held = model.holds(lambda asked: HARDLY in asked.text)
-    model.decides(lambda _: cannot_tell())
+def thinking(model: FakeAnthropic) -> HeldReply:
+    held = model.hold_replies_to(lambda asked: HARDLY in asked.text)
+    model.reply_by(lambda _: cannot_tell())
     return held
 
 
@@ -227,7 +227,7 @@ def started(told: dict[str, str], *arguments: object) -> "subprocess.Popen[str]"
 @pytest.mark.slow
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL], ids=["interrupted", "killed in the middle of a line"])
 def test_a_run_that_was_broken_off_goes_on_where_it_stopped(
-    with_key: dict[str, str], thinking: Held, hard: Path, tmp_path: Path, how: signal.Signals
+    with_key: dict[str, str], thinking: HeldReply, hard: Path, tmp_path: Path, how: signal.Signals
 ) -> None:
     out, whole = tmp_path / "out", tmp_path / "whole"
     given = (hard, "--max-usd", "1", "--jobs", 2)
@@ -245,7 +245,7 @@ def test_a_run_that_was_broken_off_goes_on_where_it_stopped(
         with (out / "verdicts.jsonl").open("a") as file:
             file.write('{"id": "row-half", "verd')
 
-    thinking.arrives()
+    thinking.release()
     again = bench(with_key, *given, "--out", out)
     assert again.returncode == 0, again.stderr
     assert verdicts(out)[:EASY] == kept, "what was judged is not judged again"
@@ -257,10 +257,10 @@ def test_a_run_that_was_broken_off_goes_on_where_it_stopped(
 
 @pytest.mark.slow
 def test_a_run_with_a_model_says_its_price_first_stops_at_the_limit_and_goes_on(
-    with_key: dict[str, str], model: Anthropic, tmp_path: Path
+    with_key: dict[str, str], model: FakeAnthropic, tmp_path: Path
 ) -> None:
-    rows = written(tmp_path / "rows.jsonl", *(row(f"row-{one}", expect=GOOD) for one in range(12)))
-    model.decides(lambda _: cannot_tell())
+    rows = write_rows(tmp_path / "rows.jsonl", *(row(f"row-{one}", expect=GOOD) for one in range(12)))
+    model.reply_by(lambda _: cannot_tell())
     out = tmp_path / "out"
     limit = worst_question(rows, with_key) + Decimal("0.0004")  # three replies of this model
     first = bench(with_key, rows, "--out", out, "--max-usd", limit, "--jobs", 1)
@@ -272,11 +272,11 @@ def test_a_run_with_a_model_says_its_price_first_stops_at_the_limit_and_goes_on(
     kept = len(verdicts(out))
     assert 0 < kept < 12
     assert f"{kept} of 12 are judged; the same command goes on from there." in first.stderr
-    asked = len(model.asked)
+    asked = len(model.requests)
 
     again = bench(with_key, rows, "--out", out, "--max-usd", "1", "--jobs", 1)
     assert again.returncode == 0, again.stderr
-    assert len(model.asked) - asked == (12 - kept) * (asked // kept), "what was judged is not paid for again"
+    assert len(model.requests) - asked == (12 - kept) * (asked // kept), "what was judged is not paid for again"
     text = (out / "report.md").read_text()
     assert "## Beside the $0 tier" in text
     assert "The model was asked about 100.0 % (12 of 12;" in text
@@ -298,10 +298,10 @@ def worst_question(rows: Path, told: dict[str, str]) -> Decimal:
 
 @pytest.mark.slow
 def test_a_model_that_is_away_stops_the_run_instead_of_filling_it_with_abstains(
-    with_key: dict[str, str], model: Anthropic, tmp_path: Path
+    with_key: dict[str, str], model: FakeAnthropic, tmp_path: Path
 ) -> None:
-    rows = written(tmp_path / "rows.jsonl", *(row(f"row-{one}") for one in range(3)))
-    model.is_down(401)
+    rows = write_rows(tmp_path / "rows.jsonl", *(row(f"row-{one}") for one in range(3)))
+    model.fail_from_now_on(401)
     done = bench(with_key, rows, "--out", tmp_path / "out", "--max-usd", "1", "--jobs", 1)
     assert done.returncode == 2
     assert "ANTHROPIC_API_KEY is not accepted" in done.stderr
@@ -311,11 +311,12 @@ def test_a_model_that_is_away_stops_the_run_instead_of_filling_it_with_abstains(
 
 @pytest.mark.slow
 def test_a_run_that_is_recorded_answers_for_itself_and_for_nothing_else(told: dict[str, str], tmp_path: Path) -> None:
-    rows = written(tmp_path / "rows.jsonl", row("good", expect=GOOD), row("stub", STUB, expect=STUBBED))
+    rows = write_rows(tmp_path / "rows.jsonl", row("good", expect=GOOD), row("stub", STUB, expect=STUBBED))
     for _ in range(2):
         assert bench(told, rows, "--out", tmp_path / "run", "--tier", "heuristic", "--record").returncode == 0
     own, others = (
-        json.loads(assay("stats", "--json", *more, environ=told).stdout) for more in (("--subject", "benchmark"), ())
+        json.loads(run_assay("stats", "--json", *more, environ=told).stdout)
+        for more in (("--subject", "benchmark"), ())
     )
     assert [one["verdict_count"] for one in own["quality"]["data"]] == [2]
     assert [one["open"] for one in own["backlog"]["data"]] == [0]

@@ -4,44 +4,44 @@ from typing import Any
 
 import pytest
 
-from tests.conversations.conftest import rejected
+from tests.conversations.conftest import open_rejected
 from tests.conversations.test_outcomes import of_kind, told
 from tests.world.changes import PROJECT, RETRY, RETRY_AT
 from tests.world.product import run
 from tests.world.replies import accept, reject
-from tests.world.tester import World
+from tests.world.world import World
 
 BETTER = {**RETRY, "notes.md": "Retried three times.\n"}
 
 
 def comments(world: World) -> list[str]:
     """What Assay wrote in the conversation."""
-    written = world.github.user("alice", "GET", f"/repos/{world.here.name}/issues/1/comments")
+    written = world.github.request_as("alice", "GET", f"/repos/{world.repository.name}/issues/1/comments")
     return [one["body"] for one in written if one["user"]["login"] == "assay[bot]"]
 
 
 def changes(world: World) -> list[str]:
     """How the conversation was written to, and how the newest head was asked for."""
-    asked = world.github.requests(world.here.name)
+    asked = world.github.requests(world.repository.name)
     written = [one for one in asked if one["method"] != "GET" and "comments" in one["path"]]
     heads = [one for one in asked if one["operation"] in {"AssayHead", "AssayTell"}]
     return [one["operation"] or one["method"] for one in asked if one in written or one in heads]
 
 
 def test_pain_13_an_agent_is_told_once_and_after_the_fix_that_nothing_is_left(world: World) -> None:
-    pull = rejected(world)
+    pull = open_rejected(world)
     [told] = comments(world)
     assert told.startswith(f"@copilot Assay rejected `{pull.head[:12]}`: **weak test**.")
     assert "**Next step:**" in told
     assert "What closes this:" in told
 
     pull.press_rerun()
-    world.settles()
+    world.wait_until_idle()
     assert comments(world) == [told]
 
-    world.model.answers(accept(RETRY_AT))
+    world.model.reply_with(accept(RETRY_AT))
     written = len(changes(world))
-    world.pushed(pull, BETTER)
+    world.push_and_judge(pull, BETTER)
     assert changes(world)[written:] == ["AssayTell"], "once, by what asks for the newest head"
     [told] = comments(world)
     assert told.startswith(f"Assay accepted `{pull.head[:12]}`. Nothing is left to do here.")
@@ -51,40 +51,40 @@ def test_pain_13_an_agent_is_told_once_and_after_the_fix_that_nothing_is_left(wo
 
 @pytest.mark.slow
 def test_a_comment_whose_answer_was_lost_is_not_written_twice(world: World) -> None:
-    here = world.repository(PROJECT)
+    here = world.create_repository(PROJECT)
     world.github.fault(rf"POST /repos/{here.name}/issues/\d+/comments", kind="reset", after=True, count=1)
     world.expected_errors = ("task postponed",)
-    rejected(world)
+    open_rejected(world)
     assert len(comments(world)) == 1
 
 
 @pytest.mark.slow
 def test_an_app_that_may_not_comment_judges_all_the_same(world: World) -> None:
-    here = world.repository(PROJECT)
+    here = world.create_repository(PROJECT)
     body = {"message": "Resource not accessible by integration"}
     world.github.fault(rf"POST /repos/{here.name}/issues/\d+/comments", kind="status", status=403, body=body, count=1)
-    rejected(world)
+    open_rejected(world)
     assert comments(world) == []
 
 
 def test_people_are_not_told_unless_they_want_to(world: World) -> None:
-    pull = world.opened(reject("weak_test", RETRY_AT), by=world.alice)
+    pull = world.open_and_judge(reject("weak_test", RETRY_AT), by=world.alice)
     assert (pull.check.conclusion, comments(world)) == ("failure", [])
 
 
 @pytest.mark.slow
 def test_thumbs_at_the_comment_are_heard_once_when_the_pull_request_is_over(world: World) -> None:
-    here = world.repository(PROJECT)
-    pull = rejected(world)
+    here = world.create_repository(PROJECT)
+    pull = open_rejected(world)
     path = f"/repos/{here.name}/issues"
-    [comment] = world.github.user("alice", "GET", f"{path}/{pull.number}/comments")
+    [comment] = world.github.request_as("alice", "GET", f"{path}/{pull.number}/comments")
     for login, content in (("alice", "-1"), ("bob", "+1"), ("bob", "-1"), ("copilot-swe-agent[bot]", "+1")):
-        world.github.user(login, "POST", f"{path}/comments/{comment['id']}/reactions", content=content)
-    world.settles()
+        world.github.request_as(login, "POST", f"{path}/comments/{comment['id']}/reactions", content=content)
+    world.wait_until_idle()
     assert told(world, pull, "outcome.recorded") == []
 
-    world.alice.closes(pull)
-    world.settles()
+    world.alice.close(pull)
+    world.wait_until_idle()
     [submission] = of_kind(world, pull, "submission")
     heard = told(world, pull, "outcome.recorded")
     assert [one["outcome"] for one in heard] == ["not_helpful", "not_helpful", "closed_unmerged"]
@@ -92,31 +92,31 @@ def test_thumbs_at_the_comment_are_heard_once_when_the_pull_request_is_over(worl
     [whole] = of_kind(world, pull, "pull_request")
     assert (whole["signals"]["outcome_not_helpful"], whole["signals"]["strongest"]) == (2, "explicit")
 
-    world.github.deliver_again(here.name, "pull_request")
-    world.settles()
+    world.github.redeliver(here.name, "pull_request")
+    world.wait_until_idle()
     assert len(told(world, pull, "outcome.recorded")) == 3
 
 
 @pytest.mark.slow
 def test_a_push_that_overtakes_a_verdict_finds_its_author_told_and_the_next_verdict_tells_again(world: World) -> None:
-    pull = rejected(world)
+    pull = open_rejected(world)
 
     def overtaken(_: object) -> Any:
         if not heads:
-            world.github.verb("hooks", paused=True)
-            heads.append(world.agent.pushes(pull, {"notes.md": "The retry is tried four times.\n"}))
+            world.github.control("hooks", paused=True)
+            heads.append(world.agent.push(pull, {"notes.md": "The retry is tried four times.\n"}))
             return accept(RETRY_AT)
         return reject("half_finished", "notes.md:1")
 
     heads: list[str] = []
-    world.model.decides(overtaken)
+    world.model.reply_by(overtaken)
     written = len(changes(world))
-    judged = world.agent.pushes(pull, BETTER)
-    world.until(lambda: changes(world)[written:] == ["AssayTell"], "the author is told")
+    judged = world.agent.push(pull, BETTER)
+    world.wait_until(lambda: changes(world)[written:] == ["AssayTell"], "the author is told")
     [told] = comments(world)
     assert f"Assay accepted `{judged[:12]}`" in told
-    world.github.verb("hooks", paused=False)
-    world.settles()
+    world.github.control("hooks", paused=False)
+    world.wait_until_idle()
 
     assert [one.conclusion for one in pull.checks_of(judged)] == ["cancelled"]
     assert [one.conclusion for one in pull.checks_of(heads[0])] == ["failure"]
@@ -127,12 +127,12 @@ def test_a_push_that_overtakes_a_verdict_finds_its_author_told_and_the_next_verd
 
 
 def test_red_ci_goes_back_to_the_agent_with_its_first_failing_test_and_is_over_when_it_is_green(world: World) -> None:
-    here = world.repository(PROJECT)
-    pull = world.agent.opens(RETRY, draft=True)
+    here = world.create_repository(PROJECT)
+    pull = world.agent.open_pull_request(RETRY, draft=True)
     log = "___ test_503 ___\nE   assert 503 == 200\nFAILED tests/test_retry.py::test_503 - assert 503 == 200"
-    here.reports_ci(pull.head, "unit tests", "failure", log)
-    world.agent.marks_ready(pull)
-    world.settles()
+    here.report_ci(pull.head, "unit tests", "failure", log)
+    world.agent.mark_ready(pull)
+    world.wait_until_idle()
     assert pull.verdict["abstain_reason"] == "ci_failed"
     assert pull.verdict["ci_failure"]["test"] == "tests/test_retry.py::test_503"
     [told] = comments(world)
@@ -145,10 +145,10 @@ def test_red_ci_goes_back_to_the_agent_with_its_first_failing_test_and_is_over_w
     assert "First failing test: tests/test_retry.py::test_503" in waited.stdout
     assert "E   assert 503 == 200" in waited.stdout
 
-    world.model.answers(reject("weak_test", RETRY_AT))
-    here.reports_ci(pull.head, "unit tests", "success")
-    world.until(lambda: pull.check.conclusion == "failure", "the green run is judged")
-    world.settles()
+    world.model.reply_with(reject("weak_test", RETRY_AT))
+    here.report_ci(pull.head, "unit tests", "success")
+    world.wait_until(lambda: pull.check.conclusion == "failure", "the green run is judged")
+    world.wait_until_idle()
     [told] = comments(world)
     assert told.startswith(f"@copilot Assay rejected `{pull.head[:12]}`: **weak test**.")
     assert "Round 1 of 5" in told, "red CI used no round"

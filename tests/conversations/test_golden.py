@@ -9,7 +9,7 @@ from typing import Any, Final
 from tests.golden.golden import HERE, Golden
 from tests.golden.redis_keys import is_durable
 from tests.world.changes import ISSUE, PROJECT, STUB
-from tests.world.tester import World
+from tests.world.world import World
 
 FLEETING_S: Final = 3_600
 """A key with a shorter life may have expired before the test reads Redis."""
@@ -24,13 +24,13 @@ PARTS: Final = (
 
 def test_what_a_conversation_leaves_in_redis_and_in_the_log(world: World, golden: Golden) -> None:
     before = sum(bool(line.fields) for line in world.product.log.lines)
-    repository = world.repository(PROJECT)
-    issue = world.alice.writes_issue(*ISSUE)
-    pull = world.opened(files=STUB, body=f"Closes #{issue.number}")
+    repository = world.create_repository(PROJECT)
+    issue = world.alice.write_issue(*ISSUE)
+    pull = world.open_and_judge(files=STUB, body=f"Closes #{issue.number}")
     assert pull.check.conclusion == "failure"
-    world.commented(pull, "/override it is needed today", by=world.alice)
-    world.alice.merges(pull)
-    world.settles()
+    world.comment_and_wait(pull, "/override it is needed today", by=world.alice)
+    world.alice.merge(pull)
+    world.wait_until_idle()
 
     with world.redis.client as client:
         names = sorted(of_repository(client, repository.id))

@@ -7,27 +7,27 @@ from typing import Any
 
 import pytest
 
-from tests.conversations.conftest import Open
-from tests.worker.judge.making import dossier
+from tests.conversations.conftest import OpenWorld
+from tests.worker.judge.samples import dossier
 from tests.world.changes import FOR_EVERYONE, ISSUE, ONLY_DOCUMENTATION, PROJECT, RETRY, RETRY_AT, STUB
 from tests.world.people import Proposal
 from tests.world.product import run
-from tests.world.pulls import Pull
+from tests.world.pull_requests import PullRequest
 from tests.world.replies import accept
-from tests.world.tester import World
+from tests.world.world import World
 
 
-def solved(world: World, branch: str) -> Pull:
-    return world.opened(branch=branch)
+def solved(world: World, branch: str) -> PullRequest:
+    return world.open_and_judge(branch=branch)
 
 
 @pytest.mark.slow
 def test_a_day_that_is_almost_paid_out_is_said_and_at_its_end_facts_and_safe_changes_still_count(
-    another_world: Open,
+    another_world: OpenWorld,
 ) -> None:
     world = another_world({"ASSAY_TIER": "llm", "ASSAY_DAY_MAX_USD": "0.0100", "ASSAY_PR_MAX_USD": "1"})
-    issue = world.alice.writes_issue(*ISSUE)
-    world.model.answers(accept(RETRY_AT), input_tokens=90_000)
+    issue = world.alice.write_issue(*ISSUE)
+    world.model.reply_with(accept(RETRY_AT), input_tokens=90_000)
     first = solved(world, "first")
 
     assert first.check.conclusion == "success"
@@ -40,78 +40,78 @@ def test_a_day_that_is_almost_paid_out_is_said_and_at_its_end_facts_and_safe_cha
     assert (second.verdict["abstain_reason"], second.verdict["throttled_reason"]) == ("budget", "daily_cap")
     assert (second.verdict["judge_kind"], second.verdict["judge_cost_usd"]) == ("heuristic", "0")
     assert "after midnight UTC" in second.text
-    assert not world.alice.merges(second).is_merged
+    assert not world.alice.merge(second).is_merged
 
-    stub = world.agent.opens(STUB, body=f"Closes #{issue.number}", branch="stub")
+    stub = world.agent.open_pull_request(STUB, body=f"Closes #{issue.number}", branch="stub")
     said: Proposal = {"title": "Document how uploads work", "body": "Adds a sentence.", "branch": "words"}
-    words = world.opened(files=ONLY_DOCUMENTATION, **said)
+    words = world.open_and_judge(files=ONLY_DOCUMENTATION, **said)
 
     assert (stub.check.conclusion, stub.verdict["category"]) == ("failure", "half_finished")
     assert words.check.conclusion == "success"
     assert {one.verdict["throttled_reason"] for one in (stub, words)} == {"daily_cap"}, (
         "both would have been asked about"
     )
-    assert len(world.model.asked) == 1
+    assert len(world.model.requests) == 1
 
 
 def test_a_strangers_fork_costs_nothing_until_an_account_with_write_access_asks(world: World) -> None:
-    here = world.repository(PROJECT)
-    pull = world.mallory.opens_from_a_fork(RETRY)
-    world.settles()
+    here = world.create_repository(PROJECT)
+    pull = world.mallory.open_from_fork(RETRY)
+    world.wait_until_idle()
     assert (pull.check.conclusion, pull.verdict["abstain_reason"]) == ("action_required", "unproven")
     assert (pull.verdict["judge_cost_usd"], pull.verdict["signals"]["escalation_skipped"]) == ("0", "outsider")
     assert "its author has no write access here" in pull.text
 
-    stub = world.mallory.opens_from_a_fork(STUB, branch="stub")
-    world.settles()
+    stub = world.mallory.open_from_fork(STUB, branch="stub")
+    world.wait_until_idle()
     assert (stub.check.conclusion, stub.verdict["category"]) == ("failure", "half_finished"), "facts still reject"
-    world.commented(pull, "/rejudge", by=world.mallory)
-    assert world.model.asked == []
+    world.comment_and_wait(pull, "/rejudge", by=world.mallory)
+    assert world.model.requests == []
 
-    world.commented(pull, "/rejudge", accept(RETRY_AT))
+    world.comment_and_wait(pull, "/rejudge", accept(RETRY_AT))
     assert pull.check.conclusion == "success"
-    world.pushed(pull, {"note.md": "Retried.\n"}, accept(RETRY_AT), by=world.mallory)
+    world.push_and_judge(pull, {"note.md": "Retried.\n"}, accept(RETRY_AT), by=world.mallory)
     assert pull.check.conclusion == "success", "who was vouched for once is judged from then on"
-    assert len(world.model.asked) == 2
+    assert len(world.model.requests) == 2
 
-    here.github.verb("push", repo=here.name, branch="main", files=FOR_EVERYONE)
-    world.model.answers(accept(RETRY_AT))
-    free = world.mallory.opens_from_a_fork({**RETRY, "free.md": "Free.\n"}, branch="free")
-    world.settles()
+    here.github.control("push", repo=here.name, branch="main", files=FOR_EVERYONE)
+    world.model.reply_with(accept(RETRY_AT))
+    free = world.mallory.open_from_fork({**RETRY, "free.md": "Free.\n"}, branch="free")
+    world.wait_until_idle()
     assert free.check.conclusion == "success"
 
 
 @pytest.mark.slow
 def test_a_writers_fork_is_judged_like_their_branch(world: World) -> None:
-    world.model.answers(accept(RETRY_AT))
-    pull = world.bob.opens_from_a_fork(RETRY)
-    world.settles()
+    world.model.reply_with(accept(RETRY_AT))
+    pull = world.bob.open_from_fork(RETRY)
+    world.wait_until_idle()
     assert pull.check.conclusion == "success"
 
 
 @pytest.mark.slow
 def test_a_repository_can_be_paused_and_is_judged_when_it_goes_on(world: World) -> None:
-    repository = world.repository(PROJECT)
-    issue = world.alice.writes_issue(*ISSUE)
-    pull = world.opened(files=ONLY_DOCUMENTATION, title="Document uploads", branch="words")
+    repository = world.create_repository(PROJECT)
+    issue = world.alice.write_issue(*ISSUE)
+    pull = world.open_and_judge(files=ONLY_DOCUMENTATION, title="Document uploads", branch="words")
     why = ("--until", "2h", "--reason", "load tests", "--by", "alice")
     paused = run(world.product.environment, "pause", repository.name, *why)
     assert (paused.returncode, paused.stdout.split(":")[0]) == (0, f"Judging is paused in {repository.name}")
-    pull = world.opened(files=STUB, body=f"Closes #{issue.number}")
+    pull = world.open_and_judge(files=STUB, body=f"Closes #{issue.number}")
 
     assert pull.check[:2] == ("completed", "neutral")
     assert pull.check.title.startswith("Not judged: judging is paused until 20")
     assert "Judging is paused in this repository by alice until 20" in pull.text
     assert "Reason: load tests." in pull.text
     assert (pull.verdict["abstain_reason"], pull.verdict["findings"]) == ("paused", [])
-    running = repository.starts_ci(pull.head, "test")
-    world.commented(pull, "/rejudge", by=world.alice)
+    running = repository.start_ci(pull.head, "test")
+    world.comment_and_wait(pull, "/rejudge", by=world.alice)
     assert pull.check.title.startswith("Not judged: judging is paused"), "nobody waits for CI to say that"
-    running.finishes("success")
+    running.complete("success")
 
     resumed = run(world.product.environment, "resume", repository.name)
     assert (resumed.returncode, resumed.stdout.split(":")[0]) == (0, f"Judging goes on in {repository.name}")
-    world.until(lambda: pull.check.conclusion == "failure", "what the pause left is judged by itself")
+    world.wait_until(lambda: pull.check.conclusion == "failure", "what the pause left is judged by itself")
 
     assert pull.verdict["category"] == "half_finished"
 
@@ -146,7 +146,7 @@ def test_on_a_laptop_the_same_purse_pays_and_nothing_is_asked_past_it(
     assert words in f"{verdict['concern']} {verdict['next_step']}"
     again = abstained(told, "replay", verdict["eval_id"], "--ask")
     assert (again["abstain_reason"], again["throttled_reason"]) == expected, "judging anew is paid from the same purse"
-    assert world.model.asked == []
+    assert world.model.requests == []
 
 
 def abstained(told: Mapping[str, str], *arguments: str) -> dict[str, Any]:

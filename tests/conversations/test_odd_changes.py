@@ -8,9 +8,9 @@ import pytest
 
 from tests.world.changes import PROJECT, RETRY, RETRY_AT, UPLOAD
 from tests.world.people import Files
-from tests.world.pulls import Pull
+from tests.world.pull_requests import PullRequest
 from tests.world.replies import accept, reject
-from tests.world.tester import World
+from tests.world.world import World
 
 pytestmark = pytest.mark.slow  # many, and each a whole conversation
 
@@ -47,7 +47,7 @@ def naming(*paths: str) -> str:
 
 
 def test_strange_names_and_contents_are_read_and_judged(world: World) -> None:
-    pull = world.opened(accept(RETRY_AT), files={**RETRY, **STRANGE}, body=naming(*STRANGE))
+    pull = world.open_and_judge(accept(RETRY_AT), files={**RETRY, **STRANGE}, body=naming(*STRANGE))
 
     assert not_read(pull) == []
     assert {path for path, file in STRANGE.items() if file is not None} <= set(pull.verdict["coverage"]["read"])
@@ -55,17 +55,17 @@ def test_strange_names_and_contents_are_read_and_judged(world: World) -> None:
 
 
 def test_a_diff_that_github_makes_in_no_time_is_put_together_from_the_files(world: World) -> None:
-    here = world.repository(PROJECT)
+    here = world.create_repository(PROJECT)
     slow = {"message": "Server Error: Sorry, this diff is taking too long to generate."}
     world.github.fault(rf"GET /repos/{here.name}/pulls/\d+$", status=422, body=slow, count=50)
-    pull = world.opened(accept(RETRY_AT))
+    pull = world.open_and_judge(accept(RETRY_AT))
     world.github.clear_faults()
     assert (pull.check.conclusion, not_read(pull)) == ("success", [])
 
 
 @pytest.mark.parametrize("name", [path for path, file in STRANGE.items() if isinstance(file, str) and file])
 def test_a_place_in_a_file_with_a_strange_name_can_be_cited(world: World, name: str) -> None:
-    pull = world.opened(
+    pull = world.open_and_judge(
         reject("scope_creep", f"{name}:1", concern=f"{name} belongs to another task."), files={name: STRANGE[name]}
     )
 
@@ -74,19 +74,19 @@ def test_a_place_in_a_file_with_a_strange_name_can_be_cited(world: World, name: 
 
 
 def test_a_changed_mode_alone_is_judged(world: World) -> None:
-    world.repository(PROJECT)
+    world.create_repository(PROJECT)
     whole = {"path": "upload.py", "line": None, "end_line": None, "side": "head", "note": "now executable"}
     met = {"criteria": [{"id": "AC1", "status": "met", "evidence": [whole]}], "evidence": [whole]}
-    pull = world.opened({**accept(), **met}, files={"upload.py": {"text": UPLOAD, "mode": "100755"}})
+    pull = world.open_and_judge({**accept(), **met}, files={"upload.py": {"text": UPLOAD, "mode": "100755"}})
 
     assert pull.check.conclusion == "success"
 
 
 def test_a_rename_is_judged_as_one(world: World) -> None:
-    pull = world.opened(accept("transfer.py:5"), files={"upload.py": None, "transfer.py": RETRY["upload.py"]})
+    pull = world.open_and_judge(accept("transfer.py:5"), files={"upload.py": None, "transfer.py": RETRY["upload.py"]})
 
     assert pull.check.conclusion == "success"
-    assert "upload.py" in world.model.asked[0].text
+    assert "upload.py" in world.model.requests[0].text
 
 
 @pytest.mark.parametrize(
@@ -99,8 +99,8 @@ def test_a_rename_is_judged_as_one(world: World) -> None:
     ids=["binary", "latin-1", "submodule"],
 )
 def test_what_cannot_be_read_is_named_and_never_passes_unread(world: World, path: str, file: dict[str, str]) -> None:
-    world.model.decides(lambda _: accept(RETRY_AT))
-    pull = world.opened(files={**RETRY, path: file}, body=naming(path))
+    world.model.reply_by(lambda _: accept(RETRY_AT))
+    pull = world.open_and_judge(files={**RETRY, path: file}, body=naming(path))
 
     if pull.check.conclusion == "success":
         assert path in pull.verdict["coverage"]["read"]
@@ -109,7 +109,7 @@ def test_what_cannot_be_read_is_named_and_never_passes_unread(world: World, path
         assert path in pull.text
 
 
-def not_read(pull: Pull) -> list[str]:
+def not_read(pull: PullRequest) -> list[str]:
     coverage = pull.verdict["coverage"]
     return [*coverage["unread"], *coverage["partly"]]
 
@@ -117,11 +117,11 @@ def not_read(pull: Pull) -> list[str]:
 @pytest.mark.slow
 @pytest.mark.timeout(400)
 def test_three_thousand_files_are_judged_or_listed_as_too_many(world: World) -> None:
-    here = world.repository(PROJECT)
-    world.model.decides(lambda _: accept("lib/part0000.py:1"))
+    here = world.create_repository(PROJECT)
+    world.model.reply_by(lambda _: accept("lib/part0000.py:1"))
     many = {f"lib/part{number:04}.py": f"PART = {number}\n" for number in range(3000)}
-    pull = world.agent.opens(many)
-    world.settles(300)
+    pull = world.agent.open_pull_request(many)
+    world.wait_until_idle(300)
 
     assert pull.verdict["abstain_reason"] == "too_large"
     # how many fit into the questions depends on what replies have taught by then; the check's text lists those that did not
@@ -134,27 +134,31 @@ def test_three_thousand_files_are_judged_or_listed_as_too_many(world: World) -> 
 @pytest.mark.slow
 @pytest.mark.timeout(400)
 def test_a_diff_of_twenty_megabytes_is_too_large_and_says_which_file(world: World) -> None:
-    world.repository(PROJECT)
-    world.model.decides(lambda _: accept(RETRY_AT))
+    world.create_repository(PROJECT)
+    world.model.reply_by(lambda _: accept(RETRY_AT))
     huge = "".join(f"ROW_{number} = {number}  # {'x' * 60}\n" for number in range(240_000))
-    pull = world.agent.opens({**RETRY, "table.py": huge})
-    world.settles(300)
+    pull = world.agent.open_pull_request({**RETRY, "table.py": huge})
+    world.wait_until_idle(300)
 
     assert (pull.check.conclusion, pull.verdict["abstain_reason"]) == ("action_required", "too_large")
     assert "table.py" in pull.text
 
 
 def test_a_secret_in_the_change_does_not_reach_the_model(world: World) -> None:
-    world.repository(PROJECT)
+    world.create_repository(PROJECT)
     token = "ghp_" + "a1B2" * 9
-    world.opened(accept(RETRY_AT), files={**RETRY, "deploy.py": f'TOKEN = "{token}"\n'}, body=naming("deploy.py"))
+    world.open_and_judge(
+        accept(RETRY_AT), files={**RETRY, "deploy.py": f'TOKEN = "{token}"\n'}, body=naming("deploy.py")
+    )
 
-    assert token not in world.model.asked[0].text
+    assert token not in world.model.requests[0].text
 
 
 def test_what_is_stored_is_encrypted(world: World) -> None:
     canary = "canary_line_that_nobody_else_writes"
-    pull = world.opened(accept(RETRY_AT), files={**RETRY, "mascot.py": f"{canary} = 1\n"}, body=naming("mascot.py"))
+    pull = world.open_and_judge(
+        accept(RETRY_AT), files={**RETRY, "mascot.py": f"{canary} = 1\n"}, body=naming("mascot.py")
+    )
     assert pull.check.conclusion == "success"
 
     stored = b"".join(path.read_bytes() for path in _files(world.redis.folder))
@@ -170,8 +174,10 @@ def _files(folder: Path) -> list[Path]:
 def test_a_text_that_its_parser_does_not_survive_is_judged_by_its_lines_and_takes_nobody_along(world: World) -> None:
     """Twelve kilobytes for which tree-sitter takes more than four gigabytes, and then ends its process."""
     world.expected_errors = ("a judge was killed",)
-    world.repository(PROJECT)
-    pull = world.opened(accept(RETRY_AT), files={**RETRY, "mascot.py": "/*\n" * 4_000}, body=naming("mascot.py"))
+    world.create_repository(PROJECT)
+    pull = world.open_and_judge(
+        accept(RETRY_AT), files={**RETRY, "mascot.py": "/*\n" * 4_000}, body=naming("mascot.py")
+    )
     assert pull.check.conclusion == "success"
     assert "mascot.py" in pull.verdict["coverage"]["read"]
-    assert len(world.model.asked) == 1, "the first judging ended before it asked anybody"
+    assert len(world.model.requests) == 1, "the first judging ended before it asked anybody"

@@ -19,14 +19,14 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.conversations.conftest import Open
-from tests.worker.adapters.redis.played import becomes
+from tests.conversations.conftest import OpenWorld
+from tests.worker.adapters.redis.store_samples import wait_until
 from tests.world.changes import PROJECT, RETRY_AT, STUB
 from tests.world.product import STORE_KEY, Process, run
-from tests.world.pulls import Pull
-from tests.world.redis import Redis
+from tests.world.pull_requests import PullRequest
+from tests.world.redis import RedisServer
 from tests.world.replies import accept
-from tests.world.tester import World
+from tests.world.world import World
 
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[2]
@@ -53,64 +53,66 @@ def lines_about(world: World, delivery: str) -> list[tuple[str, dict[str, Any]]]
 
 
 @pytest.mark.parametrize("grace_s", ["0", "30"], ids=["handed back", "finished"])
-def test_a_worker_told_to_stop_while_the_model_thinks_leaves_no_check_open(another_world: Open, grace_s: str) -> None:
+def test_a_worker_told_to_stop_while_the_model_thinks_leaves_no_check_open(
+    another_world: OpenWorld, grace_s: str
+) -> None:
     world = another_world(SHORT | {"ASSAY_STOP_GRACE": grace_s})
-    thought, pull = world.judging(accept(RETRY_AT))
-    world.model.decides(lambda _: accept(RETRY_AT))
+    thought, pull = world.open_and_hold_model(accept(RETRY_AT))
+    world.model.reply_by(lambda _: accept(RETRY_AT))
     [work] = [one for one in world.product.processes if one.command == "work"]
     work.popen.send_signal(signal.SIGTERM)
     if grace_s == "30":
-        thought.arrives()
+        thought.release()
     work.popen.wait(20)
     assert work.stop() == 0
     world.product.processes.remove(work)
     if grace_s == "30":
         assert pull.check.conclusion == "success", "it finished what it had begun"
     world.product.start("work")
-    world.settles()
-    thought.arrives()
+    world.wait_until_idle()
+    thought.release()
 
     assert [one.conclusion for one in pull.checks_of(pull.head)] == ["success"]
 
 
-def test_a_door_told_to_stop_still_takes_what_is_half_way_in_and_ends(another_world: Open) -> None:
+def test_a_door_told_to_stop_still_takes_what_is_half_way_in_and_ends(another_world: OpenWorld) -> None:
     world = another_world(SHORT)
-    world.repository(PROJECT)
+    world.create_repository(PROJECT)
     [door] = [one for one in world.product.processes if one.command == "serve"]
     body = json.dumps({"zen": "x" * 50_000}).encode()
     head = {"Content-Type": "application/json", "X-GitHub-Event": "ping", "X-GitHub-Delivery": "guid-1"}
-    signed = head | {"X-Hub-Signature-256": world.door.signature(body), "Content-Length": str(len(body))}
+    signed = head | {"X-Hub-Signature-256": world.webhook_sender.signature(body), "Content-Length": str(len(body))}
     there = http.client.HTTPConnection(world.product.url.removeprefix("http://"), timeout=10)
     there.putrequest("POST", "/github/webhooks")
     for name, value in signed.items():
         there.putheader(name, value)
     there.endheaders(body[:20_000])
-    world.until(lambda: httpx.get(f"{world.product.url}/livez").is_success, "it has read that")
+    world.wait_until(lambda: httpx.get(f"{world.product.url}/livez").is_success, "it has read that")
     door.popen.send_signal(signal.SIGTERM)
-    world.until(lambda: not listens(world.product.url), "it takes nothing new")
+    world.wait_until(lambda: not listens(world.product.url), "it takes nothing new")
     there.send(body[20_000:])
     assert there.getresponse().status == 202
     there.close()
     door.popen.wait(5)
     assert door.stop() == 0
     world.product.processes.remove(door)
-    world.starts("serve")
-    pull = world.opened(files=STUB)
+    world.start_processes("serve")
+    pull = world.open_and_judge(files=STUB)
 
     assert pull.check.conclusion == "failure"
 
 
-def test_several_doors_and_workers_share_one_redis_and_each_head_has_one_verdict(another_world: Open) -> None:
+def test_several_doors_and_workers_share_one_redis_and_each_head_has_one_verdict(another_world: OpenWorld) -> None:
     world = another_world({"ASSAY_WORKERS": "2"}, ["serve", "serve", "work", "work"])
-    world.repository(PROJECT)
-    world.until(lambda: all(one.url for one in world.product.processes[:2]), "both doors listen")
+    world.create_repository(PROJECT)
+    world.wait_until(lambda: all(one.url for one in world.product.processes[:2]), "both doors listen")
     doors = [f"{one.url}/github/webhooks" for one in world.product.processes[:2]]
-    pulls: list[Pull] = []
+    pulls: list[PullRequest] = []
     for number in range(6):
-        world.github.verb("hooks", url=doors[number % 2], copies=2)
-        pulls.append(world.agent.opens(stub(number), branch=f"stub-{number}"))
+        world.github.control("hooks", url=doors[number % 2], copies=2)
+        pulls.append(world.agent.open_pull_request(stub(number), branch=f"stub-{number}"))
         world.github.settle()
-    world.settles()
+    world.wait_until_idle()
 
     assert [[one.conclusion for one in pull.checks_of(pull.head)] for pull in pulls] == [["failure"]] * 6
 
@@ -149,35 +151,35 @@ def start(world: World, command: str, code: Path) -> Process:
 
 
 def test_the_version_before_and_this_one_work_side_by_side_and_back_again(
-    another_world: Open, version_before: Path
+    another_world: OpenWorld, version_before: Path
 ) -> None:
     world = another_world({"ASSAY_LEASE": "2", "ASSAY_HOLD": "2"})
-    world.repository(PROJECT)
+    world.create_repository(PROJECT)
     start(world, "work", version_before)
-    pulls = [world.agent.opens(stub(number), branch=f"stub-{number}") for number in range(4)]
-    world.settles()
+    pulls = [world.agent.open_pull_request(stub(number), branch=f"stub-{number}") for number in range(4)]
+    world.wait_until_idle()
     # Back again to the version before, the web process first: it may not know an inbox that the newer one fills.
     world.product.kill("serve")
     start(world, "serve", version_before)
     world.product.wait_until_ready()
-    world.github.verb("hooks", url=world.product.webhooks)
+    world.github.control("hooks", url=world.product.webhooks)
     world.product.kill("work")
     start(world, "work", version_before)
-    pulls.append(world.agent.opens(stub(4), branch="back"))
-    world.commented(pulls[0], "/rejudge", by=world.alice)
+    pulls.append(world.agent.open_pull_request(stub(4), branch="back"))
+    world.comment_and_wait(pulls[0], "/rejudge", by=world.alice)
     world.product.kill("work")
     world.product.start("work")
-    world.commented(pulls[-1], "/rejudge", by=world.alice)
+    world.comment_and_wait(pulls[-1], "/rejudge", by=world.alice)
 
     assert [[one.conclusion for one in pull.checks_of(pull.head)] for pull in pulls] == [["failure"]] * 5
 
 
-def test_a_backup_that_is_restored_remembers_verdicts_and_judges_what_was_due(another_world: Open) -> None:
+def test_a_backup_that_is_restored_remembers_verdicts_and_judges_what_was_due(another_world: OpenWorld) -> None:
     world = another_world(SHORT)
-    repository = world.repository(PROJECT)
-    known = world.opened(files=stub(1), branch="known")
+    repository = world.create_repository(PROJECT)
+    known = world.open_and_judge(files=stub(1), branch="known")
     world.product.kill("work")
-    due = world.agent.opens(stub(2), branch="due")
+    due = world.agent.open_pull_request(stub(2), branch="due")
     world.github.settle()
     eval_id = known.verdict["eval_id"]
 
@@ -187,26 +189,26 @@ def test_a_backup_that_is_restored_remembers_verdicts_and_judges_what_was_due(an
     world.redis.restore(backup)
     shown = run(world.product.environment, "show", eval_id)
     assert (shown.returncode, repository.name in shown.stdout) == (0, True), shown.stderr
-    world.starts("serve", "work")
-    world.settles()
+    world.start_processes("serve", "work")
+    world.wait_until_idle()
 
     assert [one.conclusion for one in due.checks_of(due.head)] == ["failure"]
     assert [one.conclusion for one in known.checks_of(known.head)] == ["failure"]
 
 
-def test_a_check_that_was_opened_again_after_the_backup_does_not_stay_open(another_world: Open) -> None:
+def test_a_check_that_was_opened_again_after_the_backup_does_not_stay_open(another_world: OpenWorld) -> None:
     world = another_world(SHORT | {"ASSAY_CATCH_UP": "0.5"})
-    pull = world.opened(accept(RETRY_AT))
+    pull = world.open_and_judge(accept(RETRY_AT))
     verdict = pull.verdict["eval_id"]
     backup = saved(world.redis)
-    thought = world.model.thinks_about(accept(RETRY_AT))
-    world.bob.comments(pull, "/rejudge force")
-    thought.was_asked()
+    thought = world.model.hold_reply(accept(RETRY_AT))
+    world.bob.comment(pull, "/rejudge force")
+    thought.wait_for_request()
     assert pull.check.status == "in_progress"
 
     comes_back_from(world, backup)
-    world.until(lambda: pull.check.status == "completed", "the check that nobody knew of any more ends")
-    thought.arrives()
+    world.wait_until(lambda: pull.check.status == "completed", "the check that nobody knew of any more ends")
+    thought.release()
 
     assert (pull.check.conclusion, pull.verdict["eval_id"]) == ("success", verdict), "it says what is on record"
     assert len(pull.checks_of(pull.head)) == 1
@@ -219,57 +221,57 @@ def comes_back_from(world: World, backup: bytes) -> None:
         world.product.kill(command)
     world.redis.kill()
     world.redis.restore(backup)
-    world.starts("serve", "work")
+    world.start_processes("serve", "work")
 
 
-def saved(redis: Redis) -> bytes:
+def saved(redis: RedisServer) -> bytes:
     """As docs/operating.md says: BGSAVE, and a copy of the file that it made."""
     client: Any
     with redis.client as client:
         client.bgsave()
-        assert becomes(lambda: not client.info("persistence")["rdb_bgsave_in_progress"])
+        assert wait_until(lambda: not client.info("persistence")["rdb_bgsave_in_progress"])
         assert client.info("persistence")["rdb_last_bgsave_status"] == "ok"
     return (redis.folder / "dump.rdb").read_bytes()
 
 
-def test_a_pause_ends_by_itself_and_all_that_it_left_is_judged_then(another_world: Open) -> None:
+def test_a_pause_ends_by_itself_and_all_that_it_left_is_judged_then(another_world: OpenWorld) -> None:
     world = another_world({})
-    first = world.opened(files=stub(9), branch="first")
+    first = world.open_and_judge(files=stub(9), branch="first")
     until = datetime.now(UTC) + timedelta(seconds=8)  # noqa: TID251 - a person reads the clock
     said = ("--until", until.isoformat(timespec="milliseconds"), "--reason", "moving the database", "--by", "olga")
     paused = run(world.product.environment, "pause", *said)
     assert (paused.returncode, paused.stdout.partition(":")[0]) == (0, "Judging is paused everywhere")
     listed = run(world.product.environment, "pause", "--list")
     assert "by olga: moving the database" in listed.stdout
-    left = [world.agent.opens(stub(number), branch=f"left-{number}") for number in range(2)]
-    world.settles()
+    left = [world.agent.open_pull_request(stub(number), branch=f"left-{number}") for number in range(2)]
+    world.wait_until_idle()
 
     assert {one.check.conclusion for one in left} == {"neutral"}
     assert {one.verdict["signals"]["paused_name"] for one in left} == {"olga"}
-    world.until(lambda: {one.check.conclusion for one in left} == {"failure"}, "the pause ended by itself")
-    world.settles()
+    world.wait_until(lambda: {one.check.conclusion for one in left} == {"failure"}, "the pause ended by itself")
+    world.wait_until_idle()
     assert first.check.conclusion == "failure"
     assert "nowhere" in run(world.product.environment, "pause", "--list").stdout
 
 
 def test_a_repository_is_paused_before_anything_of_it_was_heard(world: World) -> None:
-    name = world.repository(PROJECT).name
+    name = world.create_repository(PROJECT).name
     paused = run(world.product.environment, "pause", name, "--reason", "not yet", "--by", "olga")
     assert (paused.returncode, paused.stdout.partition(":")[0]) == (0, f"Judging is paused in {name}")
-    first = world.opened(files=stub(1))
+    first = world.open_and_judge(files=stub(1))
 
     assert first.check.conclusion == "neutral"
     assert first.verdict["signals"]["paused_name"] == "olga"
     assert run(world.product.environment, "resume", name).returncode == 0
-    world.until(lambda: first.check.conclusion == "failure", "it goes on")
+    world.wait_until(lambda: first.check.conclusion == "failure", "it goes on")
     strange = run(world.product.environment, "pause", "acme/nowhere")
     why = "acme/nowhere is not known here, and GitHub says that the App is not installed in it. Check the name.\n"
     assert (strange.returncode, strange.stdout) == (2, why)
 
 
-def test_one_id_leads_from_the_delivery_through_every_process_to_the_check(another_world: Open) -> None:
+def test_one_id_leads_from_the_delivery_through_every_process_to_the_check(another_world: OpenWorld) -> None:
     world = another_world({})
-    pull = world.opened(accept(RETRY_AT))
+    pull = world.open_and_judge(accept(RETRY_AT))
     found = re.search(r"Delivery `([0-9a-f-]{36})`", pull.text)
     assert found, pull.text
     told = lines_about(world, found[1])
@@ -282,9 +284,9 @@ def test_one_id_leads_from_the_delivery_through_every_process_to_the_check(anoth
     assert heads == {pull.head}
 
 
-def test_figures_are_told_at_their_own_address_only(another_world: Open) -> None:
+def test_figures_are_told_at_their_own_address_only(another_world: OpenWorld) -> None:
     world = another_world({"ASSAY_METRICS_ADDRESS": "127.0.0.1:0"})
-    pull = world.opened(files=STUB)
+    pull = world.open_and_judge(files=STUB)
     assert pull.check.conclusion == "failure"
     assert httpx.get(f"{world.product.url}/metrics").status_code == 404
     [url] = [line.fields["url"] for line in world.product.log.lines if line.fields.get("event") == "metrics"]
@@ -295,7 +297,7 @@ def test_figures_are_told_at_their_own_address_only(another_world: Open) -> None
     assert told['assay_verdicts_total{decision="reject",reason="half_finished"}'] == 1
     assert (told["assay_first_check_seconds_count"], told["assay_verdict_seconds_count"]) == (1, 1)
     assert (told["assay_queue_due"], told["assay_dispatcher_leads"], told["assay_store_up"]) == (0, 1, 1)
-    assert world.here.name not in text
+    assert world.repository.name not in text
 
 
 NEW_KEY = "bm9wcXJzdHV2d3h5ejAxMjM0NTY3ODkwMTIzNDU2Nzg="
@@ -305,24 +307,26 @@ def starts_again_with(world: World, store_keys: str) -> Mapping[str, str]:
     """The operator sets the keys and starts everything again. What the door says of itself then."""
     world.product.stop()
     world.product.environment = {**world.product.environment, "ASSAY_STORE_KEYS": store_keys}
-    world.starts("serve", "work")
+    world.start_processes("serve", "work")
     return httpx.get(f"{world.product.url}/readyz").json()
 
 
-def test_with_the_wrong_key_each_check_says_what_can_not_be_read_until_the_key_is_back(another_world: Open) -> None:
+def test_with_the_wrong_key_each_check_says_what_can_not_be_read_until_the_key_is_back(
+    another_world: OpenWorld,
+) -> None:
     world = another_world({"ASSAY_SWEEP": "0.3"})
-    pull = world.opened(files=STUB, branch="known")
+    pull = world.open_and_judge(files=STUB, branch="known")
     assert pull.check.conclusion == "failure"
 
     assert "lacks a key" in starts_again_with(world, NEW_KEY)["problem"]
     assert "lacks a key" in " ".join(run(world.product.environment, "doctor").stdout.split())
-    world.agent.pushes(pull, {"NOTES.md": "# Another try\n"})
-    other = world.opened(files={**STUB, "NOTES.md": "# Of its own\n"}, branch="new")
+    world.agent.push(pull, {"NOTES.md": "# Another try\n"})
+    other = world.open_and_judge(files={**STUB, "NOTES.md": "# Of its own\n"}, branch="new")
 
     assert pull.check.conclusion == "action_required"
     assert "is encrypted with a key that" in pull.text
     assert other.check.conclusion == "failure", "a token is asked for again, and nothing else is needed of old"
 
     assert starts_again_with(world, f"{NEW_KEY} {STORE_KEY}") == {"status": "ready"}
-    world.commented(pull, "/rejudge", by=world.alice)
+    world.comment_and_wait(pull, "/rejudge", by=world.alice)
     assert pull.check.conclusion == "failure"

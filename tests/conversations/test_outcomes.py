@@ -6,14 +6,14 @@ from typing import Any
 import pytest
 
 from tests.world.changes import ISSUE, PROJECT, RETRY, RETRY_AT
-from tests.world.pulls import Pull
+from tests.world.pull_requests import PullRequest
 from tests.world.replies import accept
-from tests.world.tester import World
+from tests.world.world import World
 from worker.adapters.redis import keys
 from worker.domain.ids import InstallationId
 
 
-def told(world: World, pull: Pull, *kinds: str) -> list[dict[str, Any]]:
+def told(world: World, pull: PullRequest, *kinds: str) -> list[dict[str, Any]]:
     """The bodies of these events about a pull request, in the order of the stream."""
     with world.redis.client as client:
         entries: Any = client.xrange(keys.events(InstallationId(world.installation)).name)
@@ -22,17 +22,17 @@ def told(world: World, pull: Pull, *kinds: str) -> list[dict[str, Any]]:
     return [one for one in mine if one["number"] == pull.number]
 
 
-def outcomes(world: World, pull: Pull) -> list[str]:
+def outcomes(world: World, pull: PullRequest) -> list[str]:
     return [one["outcome"] for one in told(world, pull, "outcome.recorded")]
 
 
-def of_kind(world: World, pull: Pull, kind: str) -> list[dict[str, Any]]:
+def of_kind(world: World, pull: PullRequest, kind: str) -> list[dict[str, Any]]:
     return [one for one in told(world, pull, "eval.completed") if one["subject_kind"] == kind]
 
 
-def accepted(world: World, **proposal: Any) -> Pull:
-    issue = world.alice.writes_issue(*ISSUE)
-    pull = world.opened(accept(RETRY_AT), body=f"Closes #{issue.number}", **proposal)
+def accepted(world: World, **proposal: Any) -> PullRequest:
+    issue = world.alice.write_issue(*ISSUE)
+    pull = world.open_and_judge(accept(RETRY_AT), body=f"Closes #{issue.number}", **proposal)
     assert pull.check.conclusion == "success"
     return pull
 
@@ -42,8 +42,8 @@ def test_a_merge_that_is_reverted_gets_a_second_lower_verdict_on_the_whole(world
     [submission] = of_kind(world, pull, "submission")
     assert of_kind(world, pull, "pull_request") == []
 
-    assert world.alice.merges(pull).is_merged
-    world.settles()
+    assert world.alice.merge(pull).is_merged
+    world.wait_until_idle()
     assert outcomes(world, pull) == ["merged"]
     [first] = of_kind(world, pull, "pull_request")
     assert (first["decision"], first["trigger"], first["parent_eval_id"]) == ("accept", "bus", submission["eval_id"])
@@ -51,10 +51,10 @@ def test_a_merge_that_is_reverted_gets_a_second_lower_verdict_on_the_whole(world
     message = f'Revert "Retry"\n\nThis reverts commit {pull.view["merge_commit_sha"]}.\n'
     undone = {"upload.py": PROJECT["upload.py"], "tests/test_retry.py": None}
     order = {"repo": pull.repository.name, "branch": "main", "files": undone, "message": message, "as": "alice"}
-    world.github.verb("push", **order)
+    world.github.control("push", **order)
     world.github.settle()
-    world.github.deliver_again(pull.repository.name, "push")
-    world.settles()
+    world.github.redeliver(pull.repository.name, "push")
+    world.wait_until_idle()
     assert outcomes(world, pull) == ["merged", "reverted"]
     [_, second] = of_kind(world, pull, "pull_request")
     assert second["eval_id"] > first["eval_id"]
@@ -73,17 +73,17 @@ def test_thumbs_retries_edits_and_red_ci_are_heard_and_tell_nobodys_name(world: 
     [submission] = of_kind(world, pull, "submission")
     assert (check["parent_eval_id"], check["score"]) == (submission["eval_id"], 1.0)
 
-    pull.press("helpful")
-    world.alice.comments(pull, "Thank you.")
-    world.commented(pull, "/rejudge", by=world.alice)
-    pull.repository.reports_ci(pull.head, "nightly", "failure")
-    world.settles()
+    pull.press_button("helpful")
+    world.alice.comment(pull, "Thank you.")
+    world.comment_and_wait(pull, "/rejudge", by=world.alice)
+    pull.repository.report_ci(pull.head, "nightly", "failure")
+    world.wait_until_idle()
     assert outcomes(world, pull) == ["helpful", "retry", "ci_red_later"]
 
-    world.model.answers(accept(RETRY_AT))
-    world.bob.pushes(pull, {"upload.py": RETRY["upload.py"].replace("range(3)", "range(4)")})
-    pull.repository.reports_ci(pull.head, "unit", "success")
-    world.settles()
+    world.model.reply_with(accept(RETRY_AT))
+    world.bob.push(pull, {"upload.py": RETRY["upload.py"].replace("range(3)", "range(4)")})
+    pull.repository.report_ci(pull.head, "unit", "success")
+    world.wait_until_idle()
     assert outcomes(world, pull)[-1] == "edit_followup"
     told_of = json.dumps(told(world, pull, "outcome.recorded"))
     assert not any(word in told_of for word in ("alice", "bob", "Thank", "upload", pull.repository.name))
@@ -91,8 +91,8 @@ def test_thumbs_retries_edits_and_red_ci_are_heard_and_tell_nobodys_name(world: 
         one["eval_id"] for one in of_kind(world, pull, "submission")
     }
 
-    world.alice.closes(pull)
-    world.settles()
+    world.alice.close(pull)
+    world.wait_until_idle()
     [whole] = of_kind(world, pull, "pull_request")
     assert whole["signals"]["submissions"] == 2
     assert whole["signals"]["strongest"] == "explicit"
@@ -102,7 +102,9 @@ def test_thumbs_retries_edits_and_red_ci_are_heard_and_tell_nobodys_name(world: 
 def test_another_pull_request_for_the_same_issue_takes_over(world: World) -> None:
     pull = accepted(world)
     issue = pull.view["body"]
-    other = world.opened(accept(RETRY_AT), by=world.bob, body=issue, branch="another", title="Retry uploads, again")
+    other = world.open_and_judge(
+        accept(RETRY_AT), by=world.bob, body=issue, branch="another", title="Retry uploads, again"
+    )
     assert other.check.status == "completed"
     assert outcomes(world, pull) == ["manual_swap"]
     assert outcomes(world, other) == []

@@ -10,11 +10,11 @@ import httpx
 import pytest
 from pytest_httpserver import HTTPServer
 
-from tests.conversations.conftest import Open
+from tests.conversations.conftest import OpenWorld
 from tests.world.changes import PROJECT, RETRY, RETRY_AT, STUB
-from tests.world.github_bench import GitHub
+from tests.world.fake_github import FakeGitHub
 from tests.world.product import Product, environment, run
-from tests.world.redis import Redis
+from tests.world.redis import RedisServer
 from tests.world.replies import accept
 from worker.domain.config.app_permissions import OptIn, requested_permissions
 
@@ -25,9 +25,9 @@ FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 
 
 @pytest.fixture(scope="module")
-def github() -> Iterator[GitHub]:
+def github() -> Iterator[FakeGitHub]:
     """One of its own: these stories change the App itself."""
-    bench = GitHub.start()
+    bench = FakeGitHub.start()
     yield bench
     bench.stop()
 
@@ -47,24 +47,24 @@ def created(door: Product, opt_ins: list[str]) -> Mapping[str, str]:
 
 @pytest.mark.parametrize("opt_ins", [[], ["comments"], [str(one) for one in OptIn]])
 def test_who_has_no_app_makes_one_and_gets_the_first_verdict(
-    github: GitHub, anthropic_server: HTTPServer, another_world: Open, opt_ins: list[str]
+    github: FakeGitHub, anthropic_server: HTTPServer, another_world: OpenWorld, opt_ins: list[str]
 ) -> None:
-    redis = Redis.started()
-    door = Product.started(environment(github.ready, anthropic_server.url_for(""), redis, NO_APP), ("serve",))
+    redis = RedisServer.launch()
+    door = Product.launch(environment(github.ready, anthropic_server.url_for(""), redis, NO_APP), ("serve",))
     try:
         settings = created(door, opt_ins)
     finally:
         door.stop()
         redis.end()
     granted = requested_permissions(OptIn(one) for one in opt_ins)
-    github.verb("permissions", permissions=granted)
+    github.control("permissions", permissions=granted)
     world = another_world(settings)
-    world.repository(PROJECT, private=True, collaborators={"copilot-swe-agent[bot]": "push"})
-    pull = world.opened(files=STUB)
-    assert pull.check.conclusion == "failure", (pull.check, world.picture())
+    world.create_repository(PROJECT, private=True, collaborators={"copilot-swe-agent[bot]": "push"})
+    pull = world.open_and_judge(files=STUB)
+    assert pull.check.conclusion == "failure", (pull.check, world.describe())
 
-    github.verb("ruleset", repo=world.here.name, required=["Assay"])
-    told = run(world.product.environment, "doctor", "--repo", world.here.name)
+    github.control("ruleset", repo=world.repository.name, required=["Assay"])
+    told = run(world.product.environment, "doctor", "--repo", world.repository.name)
     said = " ".join(told.stdout.split())
     assert "ok App permissions all there" in said
     assert (
@@ -74,21 +74,23 @@ def test_who_has_no_app_makes_one_and_gets_the_first_verdict(
     assert ("ok Reactions off: by choice (ASSAY_REACTIONS is 0)" in said) is (opt_ins == ["comments"])
 
 
-def test_both_secrets_and_both_keys_are_good_while_they_are_changed(github: GitHub, another_world: Open) -> None:
+def test_both_secrets_and_both_keys_are_good_while_they_are_changed(
+    github: FakeGitHub, another_world: OpenWorld
+) -> None:
     old = github.ready.private_key
-    new = str(github.verb("key")["pem"])
+    new = str(github.control("key")["pem"])
     world = another_world({"ASSAY_APP_PRIVATE_KEY": old + "\n" + new, "ASSAY_WEBHOOK_SECRET": "tomorrows bench-secret"})
-    pull = world.opened(files=STUB)
-    assert pull.check.conclusion == "failure", (pull.check, world.picture())
+    pull = world.open_and_judge(files=STUB)
+    assert pull.check.conclusion == "failure", (pull.check, world.describe())
 
-    github.verb("key/take-back", pem=old)
-    github.verb("hooks", secret="tomorrows")
-    world.model.decides(lambda _: accept(RETRY_AT))
-    world.pushed(pull, RETRY)
+    github.control("key/take-back", pem=old)
+    github.control("hooks", secret="tomorrows")
+    world.model.reply_by(lambda _: accept(RETRY_AT))
+    world.push_and_judge(pull, RETRY)
     assert pull.check.conclusion == "success"
 
     forged = json.dumps({"action": "opened"})
-    github.verb("deliver", event="pull_request", body=forged, secret="yesterdays", id="forged")
+    github.control("deliver", event="pull_request", body=forged, secret="yesterdays", id="forged")
     github.settle()
     [answered] = [one for one in github.state("")["deliveries"] if one["id"] == "forged"]
     assert answered["status"] == 401
@@ -97,4 +99,4 @@ def test_both_secrets_and_both_keys_are_good_while_they_are_changed(github: GitH
     said = " ".join(told.stdout.split())
     assert "wrong App key 1 GitHub refuses our credentials: A JSON web token could not be decoded" in said
     assert "ok App key 2 accepted at" in said
-    github.verb("hooks", secret="bench-secret")
+    github.control("hooks", secret="bench-secret")

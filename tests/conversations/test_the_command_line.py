@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from tests.conversations.conftest import rare
+from tests.conversations.conftest import slow_values
 from tests.world.changes import ISSUE, PROJECT, RETRY_AT, STUB
 from tests.world.product import run
-from tests.world.pulls import Pull
+from tests.world.pull_requests import PullRequest
 from tests.world.replies import accept
-from tests.world.tester import World
+from tests.world.world import World
 
 DECIDED = ("decision", "category", "abstain_reason", "criteria", "scores", "score", "findings", "fingerprint")
 """The fields that must not depend on where a dossier comes from."""
@@ -32,7 +32,7 @@ def decided(verdict: Any) -> dict[str, Any]:
     return {name: verdict[name] for name in DECIDED}
 
 
-def name(pull: Pull) -> str:
+def name(pull: PullRequest) -> str:
     return f"{pull.repository.name}#{pull.number}"
 
 
@@ -43,10 +43,10 @@ def printed(ended: CompletedProcess[str]) -> Any:
 
 @pytest.mark.slow
 def test_live_command_line_and_recorded_dossier_decide_alike(world: World, tmp_path: Path) -> None:
-    issue = world.alice.writes_issue(*ISSUE)
-    world.model.decides(lambda _: accept(RETRY_AT))
-    pull = world.opened(body=f"Closes #{issue.number}", ci={"tests": "success"})
-    checks = world.here.checks
+    issue = world.alice.write_issue(*ISSUE)
+    world.model.reply_by(lambda _: accept(RETRY_AT))
+    pull = world.open_and_judge(body=f"Closes #{issue.number}", ci={"tests": "success"})
+    checks = world.repository.checks
     told = settings(world, tmp_path, GITHUB_TOKEN="bench-alice")
     saved = str(tmp_path / "dossier.json")
 
@@ -56,13 +56,13 @@ def test_live_command_line_and_recorded_dossier_decide_alike(world: World, tmp_p
     assert (fetched.returncode, recorded.returncode) == (0, 0)
     assert decided(printed(fetched)) == decided(printed(recorded))
     assert {**decided(pull.verdict), "fingerprint": 0} == {**decided(printed(fetched)), "fingerprint": 0}
-    assert world.here.checks == checks, "nothing is posted"
+    assert world.repository.checks == checks, "nothing is posted"
 
 
 @pytest.mark.slow
 def test_without_a_token_a_public_pull_request_takes_few_requests(world: World, tmp_path: Path) -> None:
-    here = world.repository(PROJECT)
-    pull = world.opened(files=STUB)
+    here = world.create_repository(PROJECT)
+    pull = world.open_and_judge(files=STUB)
     ended = run(settings(world, tmp_path), "judge", name(pull))
 
     assert ended.returncode == 1, ended.stderr
@@ -73,7 +73,7 @@ def test_without_a_token_a_public_pull_request_takes_few_requests(world: World, 
     assert len(texts) <= 20
 
 
-@pytest.mark.parametrize("target", [*rare("acme/nothing-here#1", "acme#1"), "acme/widgets"])
+@pytest.mark.parametrize("target", [*slow_values("acme/nothing-here#1", "acme#1"), "acme/widgets"])
 def test_a_pull_request_that_is_not_there_is_the_callers_mistake(world: World, tmp_path: Path, target: str) -> None:
     ended = run(settings(world, tmp_path, GITHUB_TOKEN="bench-alice"), "judge", target)
 

@@ -5,12 +5,12 @@ import pytest
 from tests.conversations.test_feedback import comments
 from tests.world.changes import ISSUE, ONLY_DOCUMENTATION, PROJECT, RETRY, RETRY_AT, STUB, STUB_LINES
 from tests.world.replies import accept, cannot_tell, reject
-from tests.world.tester import World
+from tests.world.world import World
 
 
 def test_a_stub_is_rejected_at_its_line_and_the_solution_is_accepted_and_merged(world: World) -> None:
-    issue = world.alice.writes_issue(*ISSUE)
-    pull = world.opened(files=STUB, body=f"Closes #{issue.number}")
+    issue = world.alice.write_issue(*ISSUE)
+    pull = world.open_and_judge(files=STUB, body=f"Closes #{issue.number}")
 
     assert (pull.check.status, pull.check.conclusion) == ("completed", "failure")
     assert "half finished at upload.py:" in pull.check.title
@@ -18,20 +18,20 @@ def test_a_stub_is_rejected_at_its_line_and_the_solution_is_accepted_and_merged(
     assert (pointer["path"], pointer["line"] in STUB_LINES) == ("upload.py", True)
     [note] = [one for one in pull.check_run["annotations"] if one["path"] == "upload.py"]
     assert (note["start_line"], note["annotation_level"]) == (pointer["line"], "failure")
-    assert world.model.asked == [], "a fact needs no model"
-    refused = world.alice.merges(pull)
+    assert world.model.requests == [], "a fact needs no model"
+    refused = world.alice.merge(pull)
     assert (refused.is_merged, refused.words) == (False, 'Required status check "Assay" is failing.')
 
-    world.pushed(pull, RETRY, accept(RETRY_AT))
+    world.push_and_judge(pull, RETRY, accept(RETRY_AT))
 
     assert pull.check == ("completed", "success", "Accepted: solves what the issue asks for")
-    assert "for _ in range(3):" in world.model.asked[0].text
-    assert world.alice.merges(pull).is_merged
+    assert "for _ in range(3):" in world.model.requests[0].text
+    assert world.alice.merge(pull).is_merged
 
 
 def test_a_rejection_of_the_model_names_category_line_and_next_step(world: World) -> None:
-    issue = world.alice.writes_issue(*ISSUE)
-    pull = world.opened(
+    issue = world.alice.write_issue(*ISSUE)
+    pull = world.open_and_judge(
         reject(
             "tests_pass_but_wrong",
             RETRY_AT,
@@ -49,85 +49,89 @@ def test_a_rejection_of_the_model_names_category_line_and_next_step(world: World
 
 
 def test_the_check_says_judging_from_the_first_second(world: World) -> None:
-    answer, pull = world.judging(accept(RETRY_AT))
+    answer, pull = world.open_and_hold_model(accept(RETRY_AT))
 
     assert pull.check == ("in_progress", None, "Judging")
-    assert world.alice.merges(pull).words == 'Required status check "Assay" is in progress.'
-    answer.arrives()
-    world.settles()
+    assert world.alice.merge(pull).words == 'Required status check "Assay" is in progress.'
+    answer.release()
+    world.wait_until_idle()
     assert pull.check.conclusion == "success"
     assert pull.checks_of(pull.head) == [pull.check]
 
 
 def test_documentation_is_accepted_without_a_model_at_no_cost(world: World) -> None:
-    pull = world.opened(files=ONLY_DOCUMENTATION, title="Document how uploads work", body="Adds a sentence.")
+    pull = world.open_and_judge(files=ONLY_DOCUMENTATION, title="Document how uploads work", body="Adds a sentence.")
 
     assert pull.check.conclusion == "success"
     assert (pull.verdict["judge_kind"], pull.verdict["judge_cost_usd"]) == ("heuristic", "0")
-    assert world.model.asked == []
+    assert world.model.requests == []
 
 
 @pytest.mark.slow
 def test_a_change_that_changes_nothing_is_an_acceptance_gap(world: World) -> None:
-    issue = world.alice.writes_issue(*ISSUE)
-    pull = world.agent.opens(RETRY, body=f"Closes #{issue.number}", draft=True)
-    world.agent.pushes(pull, {**PROJECT, "tests/test_retry.py": None}, "Undo all of it")
-    world.agent.marks_ready(pull)
-    world.settles()
+    issue = world.alice.write_issue(*ISSUE)
+    pull = world.agent.open_pull_request(RETRY, body=f"Closes #{issue.number}", draft=True)
+    world.agent.push(pull, {**PROJECT, "tests/test_retry.py": None}, "Undo all of it")
+    world.agent.mark_ready(pull)
+    world.wait_until_idle()
 
     assert (pull.check.conclusion, pull.verdict["category"]) == ("failure", "acceptance_gap")
-    assert world.model.asked == []
+    assert world.model.requests == []
 
 
 def test_a_judge_that_cannot_tell_blocks_and_asks_for_a_person(world: World) -> None:
-    pull = world.opened(cannot_tell(next_step="Try it against the staging server."))
+    pull = world.open_and_judge(cannot_tell(next_step="Try it against the staging server."))
 
     assert (pull.check.conclusion, pull.verdict["abstain_reason"]) == ("action_required", "needs_human")
     assert "Try it against the staging server." in pull.text
-    assert not world.alice.merges(pull).is_merged
+    assert not world.alice.merge(pull).is_merged
 
 
 @pytest.mark.slow
 def test_an_earlier_concern_goes_into_the_next_question(world: World) -> None:
-    pull = world.opened(reject("weak_test", "tests/test_retry.py:5", concern="No test sees `upload` meet a 503."))
-    world.model.answers(accept(RETRY_AT))
+    pull = world.open_and_judge(
+        reject("weak_test", "tests/test_retry.py:5", concern="No test sees `upload` meet a 503.")
+    )
+    world.model.reply_with(accept(RETRY_AT))
     stronger = RETRY["tests/test_retry.py"] + "\n\ndef test_three_times():\n    assert upload(b'y') == 200\n"
-    world.pushed(pull, {"tests/test_retry.py": stronger})
+    world.push_and_judge(pull, {"tests/test_retry.py": stronger})
 
-    assert "No test sees `upload` meet a 503." in world.model.asked[1].text
+    assert "No test sees `upload` meet a 503." in world.model.requests[1].text
     assert pull.check.conclusion == "success"
 
 
 def test_the_criteria_of_the_linked_issue_are_judged_one_by_one(world: World) -> None:
-    issue = world.alice.writes_issue("Retry", "## Acceptance criteria\n\n- Sent three times\n- Never on 404\n")
-    pull = world.opened(accept(RETRY_AT, criteria=2), body=f"Closes #{issue.number}")
+    issue = world.alice.write_issue("Retry", "## Acceptance criteria\n\n- Sent three times\n- Never on 404\n")
+    pull = world.open_and_judge(accept(RETRY_AT, criteria=2), body=f"Closes #{issue.number}")
 
     assert [one["id"] for one in pull.verdict["criteria"]] == ["AC1", "AC2"]
-    assert "Never on 404" in world.model.asked[0].text
+    assert "Never on 404" in world.model.requests[0].text
     assert "Never on 404" in pull.text
 
 
 def test_an_unreadable_case_goes_back_to_the_agent_and_mending_it_uses_no_round(world: World) -> None:
-    pull = world.opened(reject("weak_test", RETRY_AT), body="```assay\nsummary: Retries\nac_coverage: AC1\n```\n")
+    pull = world.open_and_judge(
+        reject("weak_test", RETRY_AT), body="```assay\nsummary: Retries\nac_coverage: AC1\n```\n"
+    )
     [told] = comments(world)
     assert "**The author's case could not be read:** Case refused at ac" in told
     assert "(line 2 of the block)" in told
     assert pull.verdict["case_error"].startswith("Case refused at ac_coverage (line 2 of the block): expected")
     assert (pull.verdict["round"], pull.verdict["decision"]) == (1, "reject")
 
-    world.model.answers(reject("weak_test", RETRY_AT))
+    world.model.reply_with(reject("weak_test", RETRY_AT))
     pull_body = "```assay\nsummary: Retries\nac_coverage: [AC1 -> upload.py]\n```\n"
-    world.agent.edits(pull, body=pull_body)
-    world.settles()
+    world.agent.edit(pull, body=pull_body)
+    world.wait_until_idle()
     [told] = comments(world)
     assert "could not be read" not in told
     assert (pull.verdict["case_error"], pull.verdict["round"]) == (None, 1)
-    assert len(world.model.asked) == 2
+    assert len(world.model.requests) == 2
 
 
 def test_a_well_formed_case_reaches_the_judge_with_its_claims_checked(world: World) -> None:
-    issue = world.alice.writes_issue(*ISSUE)
-    world.model.answers(accept(RETRY_AT))
+    issue = world.alice.write_issue(*ISSUE)
+    world.model.reply_with(accept(RETRY_AT))
     case = (
         "summary: The upload is tried three times\n"
         "ac_coverage:\n"
@@ -135,8 +139,8 @@ def test_a_well_formed_case_reaches_the_judge_with_its_claims_checked(world: Wor
         "    addressed_by: upload.py:upload\n"
         "    evidence: upload.py:1\n"
     )
-    pull = world.opened(body=f"Closes #{issue.number}\n\n```assay\n{case}```\n")
+    pull = world.open_and_judge(body=f"Closes #{issue.number}\n\n```assay\n{case}```\n")
 
-    assert "The upload is tried three times" in world.model.asked[0].text
+    assert "The upload is tried three times" in world.model.requests[0].text
     assert "Case refused" not in pull.text
     assert [one["status"] for one in pull.verdict["claims"] if "upload.py:upload" in one["claim"]] == ["verified"]

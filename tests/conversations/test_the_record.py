@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from redis import Redis
 
-from tests.conversations.conftest import Open
+from tests.conversations.conftest import OpenWorld
 from tests.world.changes import ISSUE, RETRY, RETRY_AT
 from tests.world.product import run
-from tests.world.pulls import Pull
+from tests.world.pull_requests import PullRequest
 from tests.world.replies import accept, reject
-from tests.world.tester import World
+from tests.world.world import World
 
 pytestmark = pytest.mark.slow  # each command is a process of its own
 
@@ -23,10 +23,10 @@ CANARY = "canary_in_the_source_5d1e"
 CLOCK = re.compile(r"\d\d:\d\d:\d\d")
 
 
-def judged(world: World, **files: str) -> Pull:
-    issue = world.alice.writes_issue(ISSUE[0], f"{ISSUE[1]}\nThe server's token is {TOKEN}.\n")
+def judged(world: World, **files: str) -> PullRequest:
+    issue = world.alice.write_issue(ISSUE[0], f"{ISSUE[1]}\nThe server's token is {TOKEN}.\n")
     body = " ".join([f"Closes #{issue.number}", *(f"and needs `{path}`." for path in files)])
-    return world.opened(files={**RETRY, **files}, body=body)
+    return world.open_and_judge(files={**RETRY, **files}, body=body)
 
 
 def assay(world: World, *arguments: str) -> CompletedProcess[str]:
@@ -40,7 +40,7 @@ def told(world: World, *arguments: str) -> Any:
 
 
 def test_every_stage_of_a_judging_with_a_correction_is_on_record(world: World) -> None:
-    world.model.answers(accept("upload.py:4000")).answers(accept(RETRY_AT, concern=f"It uses {TOKEN}."))
+    world.model.reply_with(accept("upload.py:4000")).reply_with(accept(RETRY_AT, concern=f"It uses {TOKEN}."))
     eval_id = judged(world).verdict["eval_id"]
     record = told(world, "show", eval_id)
 
@@ -50,7 +50,7 @@ def test_every_stage_of_a_judging_with_a_correction_is_on_record(world: World) -
         "ruling", "verdict",
     ]  # fmt: skip
     first, second = record["audit"]["exchanges"]
-    sent = world.model.asked[0].body["messages"][0]["content"]
+    sent = world.model.requests[0].body["messages"][0]["content"]
     assert first["turns"][0] in (sent, sent[0]["text"] if isinstance(sent, list) else ""), "as it was sent"
     assert "4000" in first["problems"][0]
     assert second["reply"]["tokens"]["input"] == 812
@@ -70,18 +70,18 @@ def test_every_stage_of_a_judging_with_a_correction_is_on_record(world: World) -
 
 
 def test_a_replay_makes_the_same_decision_of_the_recorded_replies_and_asks_nobody(world: World) -> None:
-    world.model.answers("I think it is fine.").answers(reject("weak_test", RETRY_AT))
+    world.model.reply_with("I think it is fine.").reply_with(reject("weak_test", RETRY_AT))
     pull = judged(world)
-    asked, checks = len(world.model.asked), world.here.checks
+    asked, checks = len(world.model.requests), world.repository.checks
     replayed = told(world, "replay", pull.verdict["eval_id"])
 
     assert (replayed["is_same"], replayed["parted"]) == (True, None)
     assert replayed["again"]["category"] == "weak_test"
-    assert (len(world.model.asked), world.here.checks) == (asked, checks)
+    assert (len(world.model.requests), world.repository.checks) == (asked, checks)
 
 
 def test_an_outage_is_replayed_as_one(world: World) -> None:
-    world.model.is_down(529)
+    world.model.fail_from_now_on(529)
     replayed = told(world, "replay", judged(world).verdict["eval_id"])
 
     assert replayed["is_same"]
@@ -89,31 +89,31 @@ def test_an_outage_is_replayed_as_one(world: World) -> None:
 
 
 def test_a_judging_anew_by_another_model_is_an_entry_of_its_own_and_decides_nothing_here(world: World) -> None:
-    world.model.answers(accept(RETRY_AT))
+    world.model.reply_with(accept(RETRY_AT))
     pull = judged(world)
-    verdict, checks = pull.verdict, world.here.checks
-    world.model.answers(reject("weak_test", RETRY_AT))
+    verdict, checks = pull.verdict, world.repository.checks
+    world.model.reply_with(reject("weak_test", RETRY_AT))
     rich = {**world.product.environment, "ASSAY_PR_MAX_USD": "5", "ASSAY_DAY_MAX_USD": "5"}
     anew = json.loads(run(rich, "replay", verdict["eval_id"], "--model", "claude-sonnet-5-5", "--json").stdout)
 
     assert (anew["parent_eval_id"], anew["decision"], anew["judge_model"]) == (
         verdict["eval_id"], "reject", "claude-sonnet-5-5",
     )  # fmt: skip
-    assert world.model.asked[-1].body["model"] == "claude-sonnet-5-5"
-    assert world.here.checks == checks, "nothing is posted"
+    assert world.model.requests[-1].body["model"] == "claude-sonnet-5-5"
+    assert world.repository.checks == checks, "nothing is posted"
     assert told(world, "show", verdict["eval_id"])["verdict"]["decision"] == "accept", "the old entry stays"
 
-    world.model.answers(reject("weak_test", RETRY_AT))
+    world.model.reply_with(reject("weak_test", RETRY_AT))
     assert told(world, "replay", verdict["eval_id"], "--ask")["decision"] == "reject"
 
-    world.agent.pushes(pull, {}, message="Nothing new")
-    world.settles()
+    world.agent.push(pull, {}, message="Nothing new")
+    world.wait_until_idle()
     assert pull.check.conclusion == "success"
     assert pull.verdict["carried_from"] == verdict["eval_id"], "what was judged anew is not carried over"
 
 
 def test_a_report_holds_no_secret_and_can_be_judged(world: World, tmp_path: Path) -> None:
-    world.model.answers(accept(RETRY_AT))
+    world.model.reply_with(accept(RETRY_AT))
     eval_id = judged(world).verdict["eval_id"]
     file = tmp_path / "report.json"
     done = assay(world, "report", eval_id, "--out", str(file))
@@ -125,9 +125,9 @@ def test_a_report_holds_no_secret_and_can_be_judged(world: World, tmp_path: Path
     assert json.loads(offline.stdout)["abstain_reason"] == "unproven"
 
 
-def test_nothing_of_a_forgotten_repository_is_left_in_redis(another_world: Open) -> None:
+def test_nothing_of_a_forgotten_repository_is_left_in_redis(another_world: OpenWorld) -> None:
     world = another_world({})
-    world.model.answers(accept(RETRY_AT))
+    world.model.reply_with(accept(RETRY_AT))
     pull = judged(world, **{"mascot.py": f'{CANARY} = "{TOKEN}"\n'})
     name, number = pull.repository.name, pull.repository.id
     eval_id = pull.verdict["eval_id"]

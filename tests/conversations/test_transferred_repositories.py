@@ -10,13 +10,13 @@ from http import HTTPStatus
 
 import pytest
 
-from tests.conversations.conftest import Open, is_seen
+from tests.conversations.conftest import OpenWorld, wait_for_sweep
 from tests.conversations.test_renamed_repositories import BETTER, state
 from tests.world.changes import PROJECT, RETRY_AT, STUB
-from tests.world.github_bench import Exchange, GitHub
-from tests.world.pulls import Pull
+from tests.world.fake_github import Exchange, FakeGitHub
+from tests.world.pull_requests import PullRequest
 from tests.world.replies import accept
-from tests.world.tester import World
+from tests.world.world import World
 
 pytestmark = pytest.mark.slow
 OTHER = 200
@@ -30,68 +30,68 @@ MOST_TRIED = 3
 
 
 @pytest.fixture(scope="module")
-def github() -> Iterator[GitHub]:
-    bench = GitHub.start({"globex": OTHER})
+def github() -> Iterator[FakeGitHub]:
+    bench = FakeGitHub.start({"globex": OTHER})
     yield bench
     bench.stop()
 
 
-def went_to_globex(world: World, pull: Pull) -> Pull:
+def went_to_globex(world: World, pull: PullRequest) -> PullRequest:
     """Later than it was opened: GitHub tells whole seconds."""
     opened = datetime.fromisoformat(pull.view["created_at"]).timestamp()
-    world.until(lambda: time.time() >= opened + 1, "the second in which it was opened is over")
-    return pull.now_in(world.moves(world.here, home=OTHER, owner="globex"))
+    world.wait_until(lambda: time.time() >= opened + 1, "the second in which it was opened is over")
+    return pull.moved_to(world.move_repository(world.repository, home=OTHER, owner="globex"))
 
 
-def written(github: GitHub, *names: str) -> list[Exchange]:
+def written(github: FakeGitHub, *names: str) -> list[Exchange]:
     """What the installation that it left tried to write under these names."""
     asked = [one for name in names for one in github.requests(name)]
     return [one for one in asked if one["method"] in {"POST", "PATCH"} and not one["operation"]]
 
 
 def test_a_transferred_repository_keeps_its_checks_and_is_judged_by_the_installation_of_its_new_owner(
-    another_world: Open,
+    another_world: OpenWorld,
 ) -> None:
     world = another_world(HASTY)
-    here = world.repository(PROJECT)
-    pull = world.opened(files=STUB)
+    here = world.create_repository(PROJECT)
+    pull = world.open_and_judge(files=STUB)
     was = pull.check_run["id"], pull.check
     assert was[1].conclusion == "failure"
 
     pull = went_to_globex(world, pull)
     there, before = pull.repository.name, len(written(world.github, here.name))
-    world.settles()
-    is_seen(world)
-    world.settles()
+    world.wait_until_idle()
+    wait_for_sweep(world)
+    world.wait_until_idle()
     assert (pull.check_run["id"], pull.check) == was, "what was said of it stays"
     assert state(world, here.name, pull.head) == ("done", "reject")
     assert state(world, there, pull.head)[0] == "none", "the new owner's installation remembers nothing of it"
 
-    world.person("bob").comments(pull, "/rejudge")
-    world.settles()
+    world.person("bob").comment(pull, "/rejudge")
+    world.wait_until_idle()
     assert [one.conclusion for one in pull.checks_of(pull.head)] == ["failure"]
     assert state(world, there, pull.head) == ("done", "reject")
 
-    world.model.decides(lambda _: accept(RETRY_AT))
-    world.person("copilot-swe-agent[bot]").pushes(pull, BETTER)
-    world.settles()
+    world.model.reply_by(lambda _: accept(RETRY_AT))
+    world.person("copilot-swe-agent[bot]").push(pull, BETTER)
+    world.wait_until_idle()
     assert [one.conclusion for one in pull.checks_of(pull.head)] == ["success"]
     assert state(world, there, pull.head) == ("done", "accept")
     assert len(written(world.github, here.name, there)) == before, "the old owner's installation wrote nothing more"
 
 
 def test_a_check_that_was_open_as_its_repository_was_transferred_is_ended_by_the_new_installation(
-    another_world: Open,
+    another_world: OpenWorld,
 ) -> None:
     world = another_world(HASTY)
     world.expected_errors = ("the check can't be told",)  # whose installation lost the permission is told so
-    here = world.repository(PROJECT)
-    is_seen(world)
-    thought, pull = world.judging(accept(RETRY_AT))
-    world.model.decides(lambda _: accept(RETRY_AT))
+    here = world.create_repository(PROJECT)
+    wait_for_sweep(world)
+    thought, pull = world.open_and_hold_model(accept(RETRY_AT))
+    world.model.reply_by(lambda _: accept(RETRY_AT))
     pull = went_to_globex(world, pull)
-    thought.arrives()
-    world.settles()
+    thought.release()
+    world.wait_until_idle()
     assert [(one.conclusion, one.title[: len(OLDER)]) for one in pull.checks_of(pull.head)] == [
         ("action_required", OLDER)
     ]
@@ -99,29 +99,29 @@ def test_a_check_that_was_open_as_its_repository_was_transferred_is_ended_by_the
     assert refused == {HTTPStatus.FORBIDDEN}, "who lost it passes nothing there"
     assert state(world, here.name, pull.head) == ("done", "accept")
 
-    world.person("copilot-swe-agent[bot]").pushes(pull, BETTER)
-    world.settles()
+    world.person("copilot-swe-agent[bot]").push(pull, BETTER)
+    world.wait_until_idle()
     assert [one.conclusion for one in pull.checks_of(pull.head)] == ["success"]
 
 
-def test_a_repository_that_went_where_the_app_is_not_installed_is_let_go(another_world: Open) -> None:
+def test_a_repository_that_went_where_the_app_is_not_installed_is_let_go(another_world: OpenWorld) -> None:
     short = {"ASSAY_CHECK_DEADLINE": "4", "ASSAY_CI_WAIT": "1", "ASSAY_ASKING": "2"}
     world = another_world(HASTY | short)
     world.expected_errors = ("the check can't be told",)
-    here = world.repository(PROJECT)
-    is_seen(world)
-    thought, pull = world.judging(accept(RETRY_AT))
-    moved = world.moves(here, owner="bob")
-    pull = pull.now_in(moved)
-    thought.arrives()
-    world.until(lambda: not world.busy(), "the judging has ended")
-    world.until(lambda: LATE in world.product.log.tail(), "its deadline is over")
-    is_seen(world)
+    here = world.create_repository(PROJECT)
+    wait_for_sweep(world)
+    thought, pull = world.open_and_hold_model(accept(RETRY_AT))
+    moved = world.move_repository(here, owner="bob")
+    pull = pull.moved_to(moved)
+    thought.release()
+    world.wait_until(lambda: not world.pending_keys(), "the judging has ended")
+    world.wait_until(lambda: LATE in world.product.log.tail(), "its deadline is over")
+    wait_for_sweep(world)
     asked = len(written(world.github, moved.name))
-    is_seen(world)
-    is_seen(world)
+    wait_for_sweep(world)
+    wait_for_sweep(world)
     assert len(written(world.github, moved.name)) == asked <= MOST_TRIED, "it is not tried again and again"
     assert {one["status"] for one in written(world.github, moved.name)} == {HTTPStatus.FORBIDDEN}
     assert state(world, here.name, pull.head) == ("done", "accept"), "the API answers with the recorded state"
-    assert len(world.model.asked) == 1
-    world.leaves(moved)  # nobody may end its check any more
+    assert len(world.model.requests) == 1
+    world.forget_repository(moved)  # nobody may end its check any more

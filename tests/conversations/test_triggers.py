@@ -6,12 +6,12 @@ from datetime import datetime
 
 import pytest
 
-from tests.conversations.conftest import Open
-from tests.world.anthropic import Asked, Reply
+from tests.conversations.conftest import OpenWorld
 from tests.world.changes import FOR_EVERYONE, ONLY_DOCUMENTATION, PROJECT, RETRY, RETRY_AT
-from tests.world.pulls import Pull
+from tests.world.fake_anthropic import ModelRequest, Reply
+from tests.world.pull_requests import PullRequest
 from tests.world.replies import accept, reject
-from tests.world.tester import World
+from tests.world.world import World
 
 CASE = "Retries.\n\n```assay\nsummary: Retries on 503\n```\n"
 EASIER = "## Acceptance criteria\n\n- Uploads are retried on 503\n"
@@ -36,20 +36,20 @@ def written(world: World, repository: str) -> list[str]:
 
 
 def test_pain_03_a_persons_pull_request_in_an_agents_only_repository_is_mergeable_at_once(world: World) -> None:
-    world.repository({**PROJECT, ".github/assay.yml": "authors:\n  people: skip\n"})
-    pull = world.bob.opens(RETRY)
-    signed = world.opened(
+    world.create_repository({**PROJECT, ".github/assay.yml": "authors:\n  people: skip\n"})
+    pull = world.bob.open_pull_request(RETRY)
+    signed = world.open_and_judge(
         files=ONLY_DOCUMENTATION, by=world.bob, title="Document how uploads work", branch="signed", message=SIGNED
     )
 
     assert (pull.check.conclusion, pull.check.title) == ("skipped", "Skipped: written by a person")
     assert "/rejudge" in pull.text
     assert signed.check.conclusion == "success"
-    assert world.model.asked == []
+    assert world.model.requests == []
 
-    world.commented(pull, "/rejudge", accept(RETRY_AT))
+    world.comment_and_wait(pull, "/rejudge", accept(RETRY_AT))
     assert pull.check.conclusion == "success"
-    assert world.bob.merges(pull).is_merged
+    assert world.bob.merge(pull).is_merged
 
 
 @pytest.mark.slow
@@ -68,93 +68,95 @@ def test_a_repository_says_whether_bots_and_people_are_observed_skipped_or_judge
             ("bob", "people: observe", "neutral", "Would have rejected", ""),
         )
     ):
-        world.repository({**PROJECT, ".github/assay.yml": f"authors: {{{authors}}}\n"})
+        world.create_repository({**PROJECT, ".github/assay.yml": f"authors: {{{authors}}}\n"})
         replies = [] if conclusion == "skipped" else [reject("weak_test", RETRY_AT)]
-        pull = world.opened(*replies, by=world.person(login), branch=f"dependabot/pip/widgets-{number}")
+        pull = world.open_and_judge(*replies, by=world.person(login), branch=f"dependabot/pip/widgets-{number}")
         assert pull.check.conclusion == conclusion
         assert pull.check.title.startswith(title)
         assert said in pull.text
-        assert world.person("bob").merges(pull).is_merged is (conclusion != "failure")
-    assert len(world.model.asked) == 3
+        assert world.person("bob").merge(pull).is_merged is (conclusion != "failure")
+    assert len(world.model.requests) == 3
 
 
 @pytest.mark.slow
-def test_where_people_are_skipped_and_what_an_agent_signed_is_not(another_world: Open) -> None:
+def test_where_people_are_skipped_and_what_an_agent_signed_is_not(another_world: OpenWorld) -> None:
     world = another_world({"ASSAY_PEOPLE": "skip", "ASSAY_QUIET_WINDOW": "600"})
-    pull = world.opened(by=world.bob)
+    pull = world.open_and_judge(by=world.bob)
 
     assert (pull.check.conclusion, pull.check.title) == ("skipped", "Skipped: written by a person")
     assert "/rejudge" in pull.text
-    assert world.model.asked == []
+    assert world.model.requests == []
 
-    world.commented(pull, "/rejudge", accept(RETRY_AT))
+    world.comment_and_wait(pull, "/rejudge", accept(RETRY_AT))
     assert pull.check.conclusion == "success"
 
-    agents = world.bob.opens({"other.py": "x = 1\n"}, branch="signed", message=SIGNED)
-    world.until(lambda: bool(agents.runs_of(agents.head)), "the agent's pull request has its check")
+    agents = world.bob.open_pull_request({"other.py": "x = 1\n"}, branch="signed", message=SIGNED)
+    world.wait_until(lambda: bool(agents.runs_of(agents.head)), "the agent's pull request has its check")
     assert (agents.check.status, agents.check.title[:17]) == ("queued", "Judging starts at")
 
-    told = world.bob.opens({"third.py": "x = 1\n"}, branch="told", body=f"A third one.\n\n{FOOTER}\n")
-    world.until(lambda: bool(told.runs_of(told.head)), "the pull request that says so in its description has its check")
+    told = world.bob.open_pull_request({"third.py": "x = 1\n"}, branch="told", body=f"A third one.\n\n{FOOTER}\n")
+    world.wait_until(
+        lambda: bool(told.runs_of(told.head)), "the pull request that says so in its description has its check"
+    )
     assert (told.check.status, told.check.title[:17]) == ("queued", "Judging starts at")
 
-    assert world.bob.merges(pull).is_merged
-    world.bob.closes(agents)
-    world.bob.closes(told)
+    assert world.bob.merge(pull).is_merged
+    world.bob.close(agents)
+    world.bob.close(told)
 
 
 def test_pain_17_an_agents_pull_request_is_judged_though_its_author_is_a_bot(world: World) -> None:
-    world.repository(PROJECT)
-    world.model.answers(accept(RETRY_AT))
-    pull = world.person("copilot-swe-agent[bot]").opens(RETRY)
-    world.settles()
+    world.create_repository(PROJECT)
+    world.model.reply_with(accept(RETRY_AT))
+    pull = world.person("copilot-swe-agent[bot]").open_pull_request(RETRY)
+    world.wait_until_idle()
     assert pull.check.conclusion == "success"
 
 
 def test_pain_02_rerun_all_and_rerun_without_a_pull_request_are_answered(world: World) -> None:
-    here = world.repository({**PROJECT, **FOR_EVERYONE})
-    world.model.answers(accept(RETRY_AT))
-    pull = world.mallory.opens_from_a_fork(RETRY)
-    world.settles()
+    here = world.create_repository({**PROJECT, **FOR_EVERYONE})
+    world.model.reply_with(accept(RETRY_AT))
+    pull = world.mallory.open_from_fork(RETRY)
+    world.wait_until_idle()
     first = pull.verdict["eval_id"]
 
     for press, told in ((pull.press_rerun, "check_run"), (pull.press_rerun_all, "check_suite")):
         before = len(written(world, here.name))
         press()
-        world.settles()
-        assert world.github.told(here.name, told)[-1][told]["pull_requests"] == []
+        world.wait_until_idle()
+        assert world.github.deliveries_of(here.name, told)[-1][told]["pull_requests"] == []
         assert written(world, here.name)[before:] == ["in_progress", "completed"]
         assert (pull.check.conclusion, pull.verdict["carried_from"]) == ("success", first)
-    assert len(world.model.asked) == 1
+    assert len(world.model.requests) == 1
 
 
 @pytest.mark.slow
-def test_pain_04_a_forks_ci_names_no_pull_request_and_wakes_it_all_the_same(another_world: Open) -> None:
+def test_pain_04_a_forks_ci_names_no_pull_request_and_wakes_it_all_the_same(another_world: OpenWorld) -> None:
     world = another_world({"ASSAY_CI_POLL": "600"})
-    here = world.repository({**PROJECT, **FOR_EVERYONE})
-    pull = world.mallory.opens_from_a_fork(RETRY, draft=True)
-    tests = here.starts_ci(pull.head, "unit tests")
-    world.mallory.marks_ready(pull)
-    world.until(lambda: bool(here.checks) and "Waiting for CI" in pull.check.title, "the check waits for CI")
+    here = world.create_repository({**PROJECT, **FOR_EVERYONE})
+    pull = world.mallory.open_from_fork(RETRY, draft=True)
+    tests = here.start_ci(pull.head, "unit tests")
+    world.mallory.mark_ready(pull)
+    world.wait_until(lambda: bool(here.checks) and "Waiting for CI" in pull.check.title, "the check waits for CI")
 
-    tests.finishes("failure")
-    world.settles()
-    assert world.github.told(here.name, "check_run")[-1]["check_run"]["pull_requests"] == []
+    tests.complete("failure")
+    world.wait_until_idle()
+    assert world.github.deliveries_of(here.name, "check_run")[-1]["check_run"]["pull_requests"] == []
     assert pull.verdict["abstain_reason"] == "ci_failed"
 
-    world.model.answers(accept(RETRY_AT))
-    here.reports_ci(pull.head, "unit tests", "success")
-    world.until(lambda: pull.check.conclusion == "success", "the green run woke it")
+    world.model.reply_with(accept(RETRY_AT))
+    here.report_ci(pull.head, "unit tests", "success")
+    world.wait_until(lambda: pull.check.conclusion == "success", "the green run woke it")
 
 
 def test_pain_20_an_edited_issue_is_judged_again_by_its_new_list_and_says_so(world: World) -> None:
-    issue = world.alice.writes_issue("Retry uploads", ISSUE)
-    pull = world.opened(reject("acceptance_gap", RETRY_AT, criteria=2), body=f"Closes #{issue.number}")
+    issue = world.alice.write_issue("Retry uploads", ISSUE)
+    pull = world.open_and_judge(reject("acceptance_gap", RETRY_AT, criteria=2), body=f"Closes #{issue.number}")
     assert pull.check.conclusion == "failure"
 
-    world.model.answers(accept(RETRY_AT))
-    world.alice.edits_issue(issue, body=EASIER)
-    world.settles()
+    world.model.reply_with(accept(RETRY_AT))
+    world.alice.edit_issue(issue, body=EASIER)
+    world.wait_until_idle()
     assert pull.check.conclusion == "success"
     assert [one["id"] for one in pull.verdict["criteria"]] == ["AC1"]
     assert "the issue was edited" in pull.text
@@ -183,242 +185,244 @@ def test_what_an_agent_makes_of_the_issue_once_it_was_rejected_is_not_judged_by_
     says: str,
     criteria: tuple[int, int],
 ) -> None:
-    world.repository(PROJECT, collaborators={"copilot-swe-agent[bot]": "push"})
-    made = world.alice.writes_issue(*issue)
-    pull = world.opened(reject("acceptance_gap", RETRY_AT, criteria=criteria[0]), body=f"Closes #{made.number}")
+    world.create_repository(PROJECT, collaborators={"copilot-swe-agent[bot]": "push"})
+    made = world.alice.write_issue(*issue)
+    pull = world.open_and_judge(reject("acceptance_gap", RETRY_AT, criteria=criteria[0]), body=f"Closes #{made.number}")
     first = pull.verdict["eval_id"]
     assert pull.check.conclusion == "failure"
 
-    world.agent.edits_issue(made, **by_agent)
-    world.settles()
+    world.agent.edit_issue(made, **by_agent)
+    world.wait_until_idle()
     assert (pull.check.conclusion, pull.verdict["carried_from"]) == ("failure", first)
     assert len(pull.verdict["criteria"]) == criteria[0]
     assert says in pull.text.replace("\\", "")
-    assert len(world.model.asked) == 1
+    assert len(world.model.requests) == 1
 
-    world.model.answers(accept(RETRY_AT))
-    world.alice.edits_issue(made, **by_person)
-    world.settles()
+    world.model.reply_with(accept(RETRY_AT))
+    world.alice.edit_issue(made, **by_person)
+    world.wait_until_idle()
     assert pull.check.conclusion == "success"
     assert len(pull.verdict["criteria"]) == criteria[1]
-    assert all(line in world.model.asked[-1].text for text in by_person.values() for line in text.split("\n"))
+    assert all(line in world.model.requests[-1].text for text in by_person.values() for line in text.split("\n"))
     assert says not in pull.text.replace("\\", "")
 
 
 @pytest.mark.slow
 def test_an_edited_issue_of_another_repository_has_who_closes_it_judged_again(world: World) -> None:
-    specs = world.repository()
+    specs = world.create_repository()
     planner = world.person("alice")
-    issue = planner.writes_issue("Retry uploads", ISSUE)
-    world.repository(PROJECT)
-    pull = world.opened(reject("acceptance_gap", RETRY_AT, criteria=2), body=f"Closes {specs.name}#{issue.number}")
+    issue = planner.write_issue("Retry uploads", ISSUE)
+    world.create_repository(PROJECT)
+    pull = world.open_and_judge(
+        reject("acceptance_gap", RETRY_AT, criteria=2), body=f"Closes {specs.name}#{issue.number}"
+    )
     assert pull.check.conclusion == "failure"
 
-    world.model.answers(accept(RETRY_AT))
-    planner.edits_issue(issue, body=EASIER)
-    world.until(lambda: pull.check.conclusion == "success", "the edit woke it")
+    world.model.reply_with(accept(RETRY_AT))
+    planner.edit_issue(issue, body=EASIER)
+    world.wait_until(lambda: pull.check.conclusion == "success", "the edit woke it")
     assert "the issue was edited" in pull.text
 
 
 def test_a_description_that_says_what_is_asked_for_is_judged_by_anew_when_it_is_edited(world: World) -> None:
-    pull = world.opened(
+    pull = world.open_and_judge(
         reject("acceptance_gap", RETRY_AT), accept(RETRY_AT), body="Uploads are retried on 503 and on 504."
     )
     first = pull.verdict["eval_id"]
     assert pull.check.conclusion == "failure"
 
-    world.alice.edits(pull, body="Uploads are retried on 503, and on nothing else.")
-    world.settles()
+    world.alice.edit(pull, body="Uploads are retried on 503, and on nothing else.")
+    world.wait_until_idle()
     assert pull.check.conclusion == "success"
-    assert "on 503, and on nothing else" in world.model.asked[-1].text
+    assert "on 503, and on nothing else" in world.model.requests[-1].text
     assert "its title or description was edited" in pull.text
 
-    world.alice.edits(pull, body="Uploads are retried on 503 and on 504.")
-    world.settles()
+    world.alice.edit(pull, body="Uploads are retried on 503 and on 504.")
+    world.wait_until_idle()
     assert (pull.check.conclusion, pull.verdict["carried_from"]) == ("failure", first), "who takes it back pays nothing"
-    assert len(world.model.asked) == 2
+    assert len(world.model.requests) == 2
 
 
 @pytest.mark.slow
 def test_an_edit_that_asks_for_nothing_else_leaves_the_verdict(world: World) -> None:
-    here = world.repository(PROJECT)
-    issue = world.alice.writes_issue("Retry uploads", ISSUE)
-    world.model.answers(accept(RETRY_AT)).answers(accept(RETRY_AT, criteria=2))
-    alone = world.bob.opens(RETRY, body="Uploads are retried on 503.", branch="alone")
-    closing = world.opened(body=f"Closes #{issue.number}")
+    here = world.create_repository(PROJECT)
+    issue = world.alice.write_issue("Retry uploads", ISSUE)
+    world.model.reply_with(accept(RETRY_AT)).reply_with(accept(RETRY_AT, criteria=2))
+    alone = world.bob.open_pull_request(RETRY, body="Uploads are retried on 503.", branch="alone")
+    closing = world.open_and_judge(body=f"Closes #{issue.number}")
     assert {alone.check.conclusion, closing.check.conclusion} == {"success"}
     began = len(world.github.requests(here.name))
 
     summary = "Uploads are retried on 503.\n\n## Summary by a bot\n\nRetries."
-    world.person("copilot-swe-agent[bot]").edits(alone, body=summary)
-    world.alice.edits(alone, body=f"{summary}\n\n<!-- a note to ourselves -->\n")
-    world.alice.edits(closing, title="Retry", body=f"Told in other words. Closes #{issue.number}")
-    world.settles()
+    world.person("copilot-swe-agent[bot]").edit(alone, body=summary)
+    world.alice.edit(alone, body=f"{summary}\n\n<!-- a note to ourselves -->\n")
+    world.alice.edit(closing, title="Retry", body=f"Told in other words. Closes #{issue.number}")
+    world.wait_until_idle()
     written = [one["path"] for one in world.github.requests(here.name)[began:] if "check-runs" in one["path"]]
     assert written == []
-    assert len(world.model.asked) == 2
+    assert len(world.model.requests) == 2
 
 
 @pytest.mark.slow
-def test_ten_edits_in_a_row_are_one_judging_by_the_last_of_them(another_world: Open) -> None:
+def test_ten_edits_in_a_row_are_one_judging_by_the_last_of_them(another_world: OpenWorld) -> None:
     world = another_world({"ASSAY_QUIET_WINDOW": "600", "ASSAY_QUIET_MAX": "600"})
-    pull = world.opened(accept(RETRY_AT), accept(RETRY_AT), body=CASE)
+    pull = world.open_and_judge(accept(RETRY_AT), accept(RETRY_AT), body=CASE)
     first = pull.verdict["eval_id"]
     assert pull.check.conclusion == "success"
 
     for status in range(504, 514):
-        world.agent.edits(pull, body=f"And on {status}. {CASE}")
-    world.until(lambda: pull.check.status == "queued", "what was accepted for another description passes no more")
+        world.agent.edit(pull, body=f"And on {status}. {CASE}")
+    world.wait_until(lambda: pull.check.status == "queued", "what was accepted for another description passes no more")
     assert pull.check.title.startswith("Judging starts at")
     assert "by the title and description as they stood before" in pull.text
-    assert len(world.model.asked) == 1
+    assert len(world.model.requests) == 1
 
-    world.commented(pull, "/rejudge", by=world.alice)
+    world.comment_and_wait(pull, "/rejudge", by=world.alice)
     assert (pull.check.conclusion, pull.verdict["carried_from"]) == ("success", None)
     assert pull.verdict["eval_id"] != first
-    assert "And on 513." in world.model.asked[-1].text
-    assert len(world.model.asked) == 2
+    assert "And on 513." in world.model.requests[-1].text
+    assert len(world.model.requests) == 2
 
 
 @pytest.mark.slow
 def test_a_case_that_goes_from_a_draft_has_nobody_judge_it_and_elsewhere_it_is_judged_without(world: World) -> None:
-    draft = world.opened(accept(RETRY_AT), body=CASE, draft=True, branch="draft")
+    draft = world.open_and_judge(accept(RETRY_AT), body=CASE, draft=True, branch="draft")
     assert draft.check.conclusion == "success", "its case asked for it"
-    world.agent.edits(draft, body="Retries.")
-    world.settles()
-    assert (draft.check.conclusion, len(world.model.asked)) == ("success", 1)
+    world.agent.edit(draft, body="Retries.")
+    world.wait_until_idle()
+    assert (draft.check.conclusion, len(world.model.requests)) == ("success", 1)
 
-    pull = world.opened(reject("weak_test", RETRY_AT), accept(RETRY_AT), body=CASE)
+    pull = world.open_and_judge(reject("weak_test", RETRY_AT), accept(RETRY_AT), body=CASE)
     assert pull.check.conclusion == "failure"
-    world.agent.edits(pull, body="Retries.")
-    world.settles()
+    world.agent.edit(pull, body="Retries.")
+    world.wait_until_idle()
     assert pull.check.conclusion == "success"
 
 
 def test_new_rules_of_the_base_branch_have_what_is_open_judged_by_them(world: World) -> None:
-    here = world.repository(PROJECT)
-    pull = world.opened(reject("weak_test", RETRY_AT), accept(RETRY_AT))
+    here = world.create_repository(PROJECT)
+    pull = world.open_and_judge(reject("weak_test", RETRY_AT), accept(RETRY_AT))
     first = pull.verdict["eval_id"]
     assert pull.check.conclusion == "failure"
 
-    here.github.verb("push", repo=here.name, branch="main", files={"AGENTS.md": "Retries need no tests here.\n"})
-    world.settles()
+    here.github.control("push", repo=here.name, branch="main", files={"AGENTS.md": "Retries need no tests here.\n"})
+    world.wait_until_idle()
     assert pull.check.conclusion == "success"
-    assert "Retries need no tests here." in world.model.asked[-1].text
+    assert "Retries need no tests here." in world.model.requests[-1].text
     assert "the rules changed" in pull.text
 
-    here.github.verb("push", repo=here.name, branch="main", files={"AGENTS.md": None})
-    world.settles()
+    here.github.control("push", repo=here.name, branch="main", files={"AGENTS.md": None})
+    world.wait_until_idle()
     assert (pull.check.conclusion, pull.verdict["carried_from"]) == ("failure", first)
-    here.github.verb("push", repo=here.name, branch="main", files={".github/assay.yml": "quiet_window: 2m\n"})
-    world.settles()
+    here.github.control("push", repo=here.name, branch="main", files={".github/assay.yml": "quiet_window: 2m\n"})
+    world.wait_until_idle()
     assert pull.verdict["carried_from"] == first
-    assert len(world.model.asked) == 2
+    assert len(world.model.requests) == 2
 
 
 def test_a_draft_waits_and_says_so_and_is_judged_when_it_is_ready(world: World) -> None:
-    pull = world.opened(draft=True)
+    pull = world.open_and_judge(draft=True)
     assert (pull.check.status, pull.check.title) == ("queued", "Draft: judged when it is ready")
-    assert world.model.asked == []
+    assert world.model.requests == []
 
-    world.model.answers(accept(RETRY_AT))
-    world.agent.marks_ready(pull)
-    world.settles()
+    world.model.reply_with(accept(RETRY_AT))
+    world.agent.mark_ready(pull)
+    world.wait_until_idle()
     assert pull.check.conclusion == "success"
     assert len(pull.checks_of(pull.head)) == 1
 
 
 @pytest.mark.slow
-def test_what_becomes_a_draft_waits_with_its_next_push_and_what_was_judged_stays_so(another_world: Open) -> None:
+def test_what_becomes_a_draft_waits_with_its_next_push_and_what_was_judged_stays_so(another_world: OpenWorld) -> None:
     world = another_world({"ASSAY_QUIET_WINDOW": "600"})
-    here = world.repository(PROJECT)
-    pull = world.agent.opens(RETRY)
-    world.until(lambda: bool(here.checks), "its check is there")
+    here = world.create_repository(PROJECT)
+    pull = world.agent.open_pull_request(RETRY)
+    world.wait_until(lambda: bool(here.checks), "its check is there")
     assert pull.check.title.startswith("Judging starts at")
 
     def becomes(*, draft: bool) -> None:
-        here.github.verb("draft", repo=here.name, pull=pull.number, draft=draft)
+        here.github.control("draft", repo=here.name, pull=pull.number, draft=draft)
         world.github.settle()
 
     becomes(draft=True)
     held = ("queued", None, "Draft: judged when it is ready")
-    world.until(lambda: pull.check == held, "the check says that it is a draft")
-    world.agent.pushes(pull, {"notes.md": "Three times.\n"})
-    world.until(lambda: len(here.checks) > 1 and pull.check == held, "so does the next head's")
-    assert world.model.asked == []
+    world.wait_until(lambda: pull.check == held, "the check says that it is a draft")
+    world.agent.push(pull, {"notes.md": "Three times.\n"})
+    world.wait_until(lambda: len(here.checks) > 1 and pull.check == held, "so does the next head's")
+    assert world.model.requests == []
 
-    world.model.answers(accept(RETRY_AT))
-    world.bob.comments(pull, "/rejudge")
-    world.until(lambda: pull.check.conclusion == "success", "whoever asks has a draft judged")
+    world.model.reply_with(accept(RETRY_AT))
+    world.bob.comment(pull, "/rejudge")
+    world.wait_until(lambda: pull.check.conclusion == "success", "whoever asks has a draft judged")
     for draft in (False, True):
         becomes(draft=draft)
-        world.settles()
-        assert (pull.check.conclusion, len(world.model.asked)) == ("success", 1)
+        world.wait_until_idle()
+        assert (pull.check.conclusion, len(world.model.requests)) == ("success", 1)
 
 
 @pytest.mark.slow
 def test_a_retargeted_pull_request_is_judged_anew(world: World) -> None:
-    here = world.repository(PROJECT)
-    world.github.verb("push", repo=here.name, branch="below", files={"other.py": "x = 1\n"})
-    world.github.verb("push", repo=here.name, branch="fix", files={}, **{"from": "below"})
-    pull = world.opened(reject("weak_test", RETRY_AT), accept(RETRY_AT))
+    here = world.create_repository(PROJECT)
+    world.github.control("push", repo=here.name, branch="below", files={"other.py": "x = 1\n"})
+    world.github.control("push", repo=here.name, branch="fix", files={}, **{"from": "below"})
+    pull = world.open_and_judge(reject("weak_test", RETRY_AT), accept(RETRY_AT))
     assert pull.check.conclusion == "failure"
 
-    world.alice.retargets(pull, "below")
-    world.settles()
+    world.alice.retarget(pull, "below")
+    world.wait_until_idle()
     assert (pull.check.conclusion, pull.verdict["carried_from"]) == ("success", None)
     assert "the base changed" in pull.text
 
 
 @pytest.mark.slow
 def test_what_is_stacked_on_a_branch_that_was_force_pushed_is_judged_for_what_it_changes_now(world: World) -> None:
-    here = world.repository(PROJECT)
+    here = world.create_repository(PROJECT)
     below = {"upload.py": PROJECT["upload.py"].replace("200", "201")}
-    world.github.verb("push", repo=here.name, branch="below", files=below)
+    world.github.control("push", repo=here.name, branch="below", files=below)
     download = {"download.py": "def download(name):\n    return name\n\n\nNEWEST = download('newest')\n"}
-    world.github.verb("push", repo=here.name, branch="fix", files=download, **{"from": "below"})
-    world.model.answers(accept("download.py:1"))
+    world.github.control("push", repo=here.name, branch="fix", files=download, **{"from": "below"})
+    world.model.reply_with(accept("download.py:1"))
     proposal = {"title": "Download", "body": "", "head": "fix", "base": "below"}
-    made = world.github.user(world.agent.login, "POST", f"/repos/{here.name}/pulls", **proposal)
-    pull = Pull(here, made["number"], here.name, "fix")
-    world.settles()
+    made = world.github.request_as(world.agent.login, "POST", f"/repos/{here.name}/pulls", **proposal)
+    pull = PullRequest(here, made["number"], here.name, "fix")
+    world.wait_until_idle()
     assert (pull.check.conclusion, pull.verdict["coverage"]["read"]) == ("success", ["download.py"])
-    world.commented(pull, "/override we ship what we looked at", by=world.alice)
+    world.comment_and_wait(pull, "/override we ship what we looked at", by=world.alice)
     assert pull.check.conclusion == "neutral"
 
-    world.model.answers(reject("scope_creep", "upload.py:9"))
-    world.github.verb("push", repo=here.name, branch="below", files={"other.py": "x = 1\n"}, force=True)
-    world.settles()
+    world.model.reply_with(reject("scope_creep", "upload.py:9"))
+    world.github.control("push", repo=here.name, branch="below", files={"other.py": "x = 1\n"}, force=True)
+    world.wait_until_idle()
     assert pull.check.conclusion == "failure"
     assert sorted(pull.verdict["coverage"]["read"]) == ["download.py", "upload.py"]
     assert "the base changed" in pull.text
 
 
 @pytest.mark.slow
-def test_judging_waits_for_the_quiet_window_unless_a_case_or_green_ci_ends_it(another_world: Open) -> None:
+def test_judging_waits_for_the_quiet_window_unless_a_case_or_green_ci_ends_it(another_world: OpenWorld) -> None:
     world = another_world({"ASSAY_QUIET_WINDOW": "600", "ASSAY_QUIET_MAX": "600"})
-    world.model.answers(accept(RETRY_AT)).answers(accept(RETRY_AT))
-    pull = world.agent.opens(RETRY)
-    world.until(lambda: bool(pull.runs_of(pull.head)), "the check is there")
+    world.model.reply_with(accept(RETRY_AT)).reply_with(accept(RETRY_AT))
+    pull = world.agent.open_pull_request(RETRY)
+    world.wait_until(lambda: bool(pull.runs_of(pull.head)), "the check is there")
     assert (pull.check.status, pull.check.title[:17]) == ("queued", "Judging starts at")
     time.sleep(1)
-    assert world.model.asked == []
+    assert world.model.requests == []
 
-    world.agent.edits(pull, body=CASE)
-    world.settles()
+    world.agent.edit(pull, body=CASE)
+    world.wait_until_idle()
     assert pull.check.conclusion == "success"
 
-    other = world.opened(branch="other", body=CASE)
+    other = world.open_and_judge(branch="other", body=CASE)
     assert other.check.conclusion == "success"
 
-    world.pushed(other, {"note.md": "With a case.\n"}, accept(RETRY_AT), accept(RETRY_AT))
+    world.push_and_judge(other, {"note.md": "With a case.\n"}, accept(RETRY_AT), accept(RETRY_AT))
     assert other.check.conclusion == "success"
 
-    green = world.agent.opens({**RETRY, "note.md": "Without one.\n"}, branch="green")
-    world.until(lambda: bool(green.runs_of(green.head)), "the check is there")
+    green = world.agent.open_pull_request({**RETRY, "note.md": "Without one.\n"}, branch="green")
+    world.wait_until(lambda: bool(green.runs_of(green.head)), "the check is there")
     assert green.check.status == "queued"
-    world.here.reports_ci(green.head, "unit tests", "success")
-    world.settles()
+    world.repository.report_ci(green.head, "unit tests", "success")
+    world.wait_until_idle()
     assert green.check.conclusion == "success"
 
 
@@ -427,44 +431,44 @@ def test_judging_waits_for_the_quiet_window_unless_a_case_or_green_ci_ends_it(an
 def test_installing_judges_nothing_old_and_says_how_to_have_it_judged(
     world: World, protect: list[str], concludes: str
 ) -> None:
-    here = world.repository(PROJECT, protect=protect)
-    world.github.verb("hooks", paused=True)
-    pull = world.agent.opens(RETRY)
+    here = world.create_repository(PROJECT, protect=protect)
+    world.github.control("hooks", paused=True)
+    pull = world.agent.open_pull_request(RETRY)
     world.github.settle()  # what the push brings comes after its answer, and is dropped with it
-    world.github.verb("hooks", drop=True, paused=False)
+    world.github.control("hooks", drop=True, paused=False)
     opened = datetime.fromisoformat(pull.view["created_at"]).timestamp()
-    world.until(
+    world.wait_until(
         lambda: time.time() >= opened + 1, "the second in which it was opened is over: what came in that is not old"
     )
-    world.github.verb("install", repositories=[here.name])
-    world.until(lambda: bool(pull.runs_of(pull.head)), "the old pull request has its check")
-    world.settles()
+    world.github.control("install", repositories=[here.name])
+    world.wait_until(lambda: bool(pull.runs_of(pull.head)), "the old pull request has its check")
+    world.wait_until_idle()
     assert (pull.check.conclusion, pull.check.title) == (concludes, "Opened before Assay was installed")
-    assert world.model.asked == []
+    assert world.model.requests == []
 
-    world.pushed(pull, {"note.md": "x\n"}, accept(RETRY_AT))
+    world.push_and_judge(pull, {"note.md": "x\n"}, accept(RETRY_AT))
     assert pull.check.conclusion == "success"
 
 
 @pytest.mark.slow
 def test_a_draft_that_is_closed_leaves_no_check_open(world: World) -> None:
-    pull = world.opened(draft=True)
-    world.agent.closes(pull)
-    world.until(lambda: pull.check_run["status"] == "completed", "the draft's check is concluded")
+    pull = world.open_and_judge(draft=True)
+    world.agent.close(pull)
+    world.wait_until(lambda: pull.check_run["status"] == "completed", "the draft's check is concluded")
     assert pull.check.conclusion == "cancelled"
 
 
 def test_what_was_edited_while_a_judge_thought_about_it_is_accepted_only_as_it_reads_now(world: World) -> None:
-    here = world.repository(PROJECT)
-    thinking, pull = world.judging(accept(RETRY_AT), body="Uploads are retried.")
-    world.agent.edits(pull, body="Uploads are retried on 503.")
+    here = world.create_repository(PROJECT)
+    thinking, pull = world.open_and_hold_model(accept(RETRY_AT), body="Uploads are retried.")
+    world.agent.edit(pull, body="Uploads are retried on 503.")
     world.github.settle()
-    world.model.answers(accept(RETRY_AT))
-    thinking.arrives()
-    world.settles()
+    world.model.reply_with(accept(RETRY_AT))
+    thinking.release()
+    world.wait_until_idle()
 
     assert pull.check.conclusion == "success"
-    assert "Uploads are retried on 503." in world.model.asked[-1].text
+    assert "Uploads are retried on 503." in world.model.requests[-1].text
     assert passes_written(world, here.name) == ["success"], "never for what nobody judged"
 
 
@@ -472,14 +476,14 @@ def test_what_was_edited_while_a_judge_thought_about_it_is_accepted_only_as_it_r
 def test_an_issue_that_is_edited_while_the_first_verdict_is_made_by_it_is_judged_by_as_it_reads_now(
     world: World,
 ) -> None:
-    here = world.repository(PROJECT)
-    issue = world.alice.writes_issue("Retry uploads", EASIER)
-    thinking, pull = world.judging(accept(RETRY_AT), body=f"Closes #{issue.number}")
-    world.alice.edits_issue(issue, body=ISSUE)
+    here = world.create_repository(PROJECT)
+    issue = world.alice.write_issue("Retry uploads", EASIER)
+    thinking, pull = world.open_and_hold_model(accept(RETRY_AT), body=f"Closes #{issue.number}")
+    world.alice.edit_issue(issue, body=ISSUE)
     world.github.settle()
-    world.model.answers(reject("acceptance_gap", RETRY_AT, criteria=2))
-    thinking.arrives()
-    world.settles()
+    world.model.reply_with(reject("acceptance_gap", RETRY_AT, criteria=2))
+    thinking.release()
+    world.wait_until_idle()
 
     assert pull.check.conclusion == "failure"
     assert [one["id"] for one in pull.verdict["criteria"]] == ["AC1", "AC2"]
@@ -490,43 +494,43 @@ def test_an_issue_that_is_edited_while_the_first_verdict_is_made_by_it_is_judged
 def test_an_issue_that_is_edited_between_its_being_read_and_the_beginning_of_the_first_verdict_is_judged_by_as_it_reads_now(
     world: World,
 ) -> None:
-    here = world.repository(PROJECT)
-    issue = world.alice.writes_issue("Retry uploads", EASIER)
-    world.model.decides(judged_by_the_list)
-    with world.github.holding("POST /graphql AssayPull") as held:
-        pull = world.agent.opens(RETRY, body=f"Closes #{issue.number}")
+    here = world.create_repository(PROJECT)
+    issue = world.alice.write_issue("Retry uploads", EASIER)
+    world.model.reply_by(judged_by_the_list)
+    with world.github.hold_answers("POST /graphql AssayPull") as held:
+        pull = world.agent.open_pull_request(RETRY, body=f"Closes #{issue.number}")
         assert held() == "POST /graphql AssayPull"
-        world.alice.edits_issue(issue, body=ISSUE)
+        world.alice.edit_issue(issue, body=ISSUE)
         world.github.settle()
-    world.settles()
+    world.wait_until_idle()
 
     assert pull.check.conclusion == "failure"
     assert [one["id"] for one in pull.verdict["criteria"]] == ["AC1", "AC2"]
     assert passes_written(world, here.name) == [], "never by what it asked for before"
-    assert len(world.model.asked) == 1, "nor was a model asked about that"
+    assert len(world.model.requests) == 1, "nor was a model asked about that"
 
 
-def judged_by_the_list(asked: Asked) -> Reply:
+def judged_by_the_list(asked: ModelRequest) -> Reply:
     """An accept by the list without 504, a reject by the whole."""
     return reject("acceptance_gap", RETRY_AT, criteria=2) if "on 504" in asked.text else accept(RETRY_AT)
 
 
 @pytest.mark.slow
 def test_what_was_accepted_for_another_base_or_issue_passes_no_more_before_anybody_judges_again(
-    another_world: Open,
+    another_world: OpenWorld,
 ) -> None:
     world = another_world({"ASSAY_GATHER": "6", "ASSAY_QUIET_WINDOW": "0"})
-    here = world.repository(PROJECT)
-    issue = world.alice.writes_issue("Retry uploads", ISSUE)
-    pull = world.opened(accept(RETRY_AT, criteria=2), accept(RETRY_AT), body=f"Closes #{issue.number}")
+    here = world.create_repository(PROJECT)
+    issue = world.alice.write_issue("Retry uploads", ISSUE)
+    pull = world.open_and_judge(accept(RETRY_AT, criteria=2), accept(RETRY_AT), body=f"Closes #{issue.number}")
     assert pull.check.conclusion == "success"
     began = len(world.github.requests(here.name))
 
-    world.alice.edits_issue(issue, body=EASIER)
-    world.until(lambda: pull.check.status != "completed", "its check is open again", 3)
+    world.alice.edit_issue(issue, body=EASIER)
+    world.wait_until(lambda: pull.check.status != "completed", "its check is open again", 3)
     assert pull.check == ("in_progress", None, "Judging again: the issue was edited")
-    assert not world.alice.merges(pull).is_merged
-    world.settles()
+    assert not world.alice.merge(pull).is_merged
+    world.wait_until_idle()
     assert pull.check.conclusion == "success"
     assert len(pull.checks_of(pull.head)) == 1
     asked = [f"{one['method']} {one['path']}" for one in world.github.requests(here.name)[began:]]
@@ -534,9 +538,9 @@ def test_what_was_accepted_for_another_base_or_issue_passes_no_more_before_anybo
         "one to open it, and the verdict"
     )
 
-    world.agent.closes(pull)
-    world.settles()
-    world.agent.reopens(pull)
-    world.until(lambda: pull.check.status != "completed", "its check is open again", 3)
-    world.settles()
+    world.agent.close(pull)
+    world.wait_until_idle()
+    world.agent.reopen(pull)
+    world.wait_until(lambda: pull.check.status != "completed", "its check is open again", 3)
+    world.wait_until_idle()
     assert pull.check.conclusion == "success"

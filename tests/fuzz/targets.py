@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from random import Random
 from typing import Final
 
-from tests.bench.made import LANGUAGES, Size, made_dossier, made_file, print_diff
+from tests.bench.generated import LANGUAGES, Size, generate_dossier, generate_file, print_diff
 from tests.fuzz.fuzzing import CORPUS, Target, read_words, spoil, text_target
 from tests.worker.dossier.secrets.samples import look_alikes, secrets
 from worker.adapters.git.junit import read_junit
@@ -23,7 +23,7 @@ from worker.judge.rubric import load_rubric
 from worker.signals.heuristic_opinion import form_opinion
 
 RUBRIC: Final = load_rubric()
-PULL: Final = made_dossier(["python"], Size(files=1), whole=False).pull_request
+PULL: Final = generate_dossier(["python"], Size(files=1), whole=False).pull_request
 KNOWN_AGENTS: Final = {mark.agent for mark in AGENTS} | {"aider", None}
 
 
@@ -61,7 +61,7 @@ def make_pointer(random: Random) -> bytes:
 
 def make_diff(random: Random) -> bytes:
     size = Size(files=random.choice((1, 2, 6)), kept=random.choice((0, 4)), added=random.choice((0, 1)))
-    raw = made_dossier([random.choice(LANGUAGES)], size, whole=False).diff.encode()
+    raw = generate_dossier([random.choice(LANGUAGES)], size, whole=False).diff.encode()
     return spoil(raw, random, read_words("diff"))
 
 
@@ -119,7 +119,7 @@ def code_in(language: str, number: int, kept: int) -> tuple[str, str]:
     if language in FURTHER:
         paths, text = FURTHER[language]
         return paths[number], text
-    made = made_file(language, number, Size(files=1, kept=kept))
+    made = generate_file(language, number, Size(files=1, kept=kept))
     return made.path, made.head
 
 
@@ -136,7 +136,9 @@ def make_code(random: Random) -> bytes:
 def run_code(raw: bytes) -> None:
     language, kind, before, after = (piece.decode("utf-8", "replace") for piece in raw.split(b"\0\0", 3))
     path, _ = code_in(language, int(kind[0]), 0)
-    frame = made_dossier([language if language in LANGUAGES else "python"], Size(files=2, kept=1, added=0), whole=True)
+    frame = generate_dossier(
+        [language if language in LANGUAGES else "python"], Size(files=2, kept=1, added=0), whole=True
+    )
     diff = print_diff(path, before[:MOST_CODE], after[:MOST_CODE])
     files = (HeadFile(path=path, text=after[:MOST_CODE]),) if kind[1] == "1" else None
     form_opinion(frame.model_copy(update={"diff": diff, "files": files}), RUBRIC)

@@ -15,7 +15,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tests.worker.judge.making import ScriptedModel, reply
+from tests.worker.judge.samples import ScriptedModel, reply
 from worker.adapters.github.check_runs import check_run_output, check_run_state
 from worker.domain.check.check_run import CheckContent
 from worker.domain.dossier import Dossier, read_dossier
@@ -46,7 +46,7 @@ ERRORS: Mapping[str, Exception] = {
 }
 
 
-class Judged(NamedTuple):
+class JudgedDossier(NamedTuple):
     """The outcome of one dossier. `check`: the body of the request to GitHub. `asked`: every question to a model, hashed."""
 
     dossier: Dossier
@@ -65,10 +65,10 @@ class Judged(NamedTuple):
 
 
 @cache
-def judged(name: str) -> Judged:
+def judge_dossier(name: str) -> JudgedDossier:
     settings = read_settings(name)
     recorded = read_dossier((HERE / "dossiers" / f"{name}.json").read_bytes())
-    earlier = judged(settings["after"]) if "after" in settings else None
+    earlier = judge_dossier(settings["after"]) if "after" in settings else None
     if earlier is not None:
         recorded = recorded.model_copy(update={"ledger": earlier.entries})
     dossier = complete_dossier(recorded)
@@ -98,7 +98,7 @@ def judged(name: str) -> Judged:
     heard = carry_over_or_judge(dossier, docket, bench)
     check = body_of(check_content(heard.verdict, dossier, delivery_id="a-delivery"))
     asked = [prompt for model in (first, second) if model for prompt in model.asked]
-    return Judged(dossier, heard, check, tuple(digest(one.system, *one.turns) for one in asked))
+    return JudgedDossier(dossier, heard, check, tuple(digest(one.system, *one.turns) for one in asked))
 
 
 def body_of(content: CheckContent) -> dict[str, Any]:

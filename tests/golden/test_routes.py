@@ -12,9 +12,9 @@ from pydantic import SecretStr
 
 from app.web.asgi import create_app
 from app.web.metrics import serve_metrics
-from tests.app.web.served import PATH, ServedDoor, payload, served, settings, standard_headers
+from tests.app.web.web_server import PATH, WebServer, launch_web_server, payload, settings, standard_headers
 from tests.golden.golden import Golden
-from tests.world.redis import Redis
+from tests.world.redis import RedisServer
 from worker.adapters.redis.store import open_store
 from worker.adapters.redis.tokens import RedisTokens
 from worker.domain.ids import InstallationId
@@ -38,14 +38,14 @@ class Asked(NamedTuple):
 
 
 @pytest.fixture
-def redis() -> Iterator[Redis]:
-    server = Redis.started()
+def redis() -> Iterator[RedisServer]:
+    server = RedisServer.launch()
     yield server
     server.end()
 
 
-def test_what_a_door_with_an_app_answers(redis: Redis, golden: Golden) -> None:
-    with served(redis) as door, open_store(settings(redis_url=SecretStr(redis.url))) as store:
+def test_what_a_door_with_an_app_answers(redis: RedisServer, golden: Golden) -> None:
+    with launch_web_server(redis) as door, open_store(settings(redis_url=SecretStr(redis.url))) as store:
         made = RedisTokens(store.client).create("golden", [InstallationId(1)], datetime(2026, 11, 20, tzinfo=UTC))
         bearer = {"Authorization": f"Bearer {made}"}
         outlines = answers(door, (*deliveries(), *figures(bearer), *others()))
@@ -56,8 +56,8 @@ def test_what_a_door_with_an_app_answers(redis: Redis, golden: Golden) -> None:
     golden.holds_json("routes.json", {"routes": routes(redis, has_app=True), "answers": outlines})
 
 
-def test_what_a_door_without_an_app_answers(redis: Redis, golden: Golden) -> None:
-    with served(redis, app=None) as door:
+def test_what_a_door_without_an_app_answers(redis: RedisServer, golden: Golden) -> None:
+    with launch_web_server(redis, app=None) as door:
         outlines = answers(
             door, (*setup(), Asked("POST", PATH, "not set up"), Asked("GET", "/api/verdicts/a/b/c"), *others())
         )
@@ -105,11 +105,11 @@ def others() -> Iterator[Asked]:
     yield Asked("POST", "/livez")
 
 
-def answers(door: ServedDoor, asked: tuple[Asked, ...]) -> dict[str, Any]:
+def answers(door: WebServer, asked: tuple[Asked, ...]) -> dict[str, Any]:
     return {one.name: outline(ask(door, one)) for one in asked}
 
 
-def ask(door: ServedDoor, one: Asked) -> httpx.Response:
+def ask(door: WebServer, one: Asked) -> httpx.Response:
     headers = {name: value for name, value in one.headers.items() if value is not None}
     return door.http.request(one.method, one.path, headers=headers, content=one.body)
 
@@ -121,7 +121,7 @@ def outline(answer: httpx.Response) -> dict[str, Any]:
     return {"status": answer.status_code, "type": kind, **names}
 
 
-def routes(redis: Redis, *, has_app: bool) -> list[str]:
+def routes(redis: RedisServer, *, has_app: bool) -> list[str]:
     """The framework's list, which also shows a route that no request above uses."""
     configured = settings(redis_url=SecretStr(redis.url), **({} if has_app else {"app": None}))
     with open_store(configured) as store:

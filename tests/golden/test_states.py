@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from tests.golden.golden import Golden
-from tests.golden.judging import blocks_of, body_of, judged, text_of
+from tests.golden.judging import blocks_of, body_of, judge_dossier, text_of
 from tests.golden.test_verdicts import CHECK, structure
 from worker.domain.check.check_run import CheckContent, Conclusion
 from worker.domain.check.merge_group import GroupEnd
@@ -70,7 +70,7 @@ def without_a_verdict() -> Iterator[tuple[str, CheckContent]]:
 
 
 def after_decisions() -> Iterator[tuple[str, CheckContent]]:
-    rejected, doubted = (judged(name) for name in ("model_reject", "model_cannot_tell"))
+    rejected, doubted = (judge_dossier(name) for name in ("model_reject", "model_cannot_tell"))
     shown = check_run.check_content(rejected.heard.verdict, rejected.dossier)
     asked = check_run.check_content(doubted.heard.verdict, doubted.dossier)
     review = ReviewDecision(login="alice", at=NOW, is_approved=True, review_id=7)
@@ -99,7 +99,7 @@ def after_decisions() -> Iterator[tuple[str, CheckContent]]:
 
 
 def of_groups() -> Iterator[tuple[str, CheckContent]]:
-    accepted, rejected = (judged(name).heard.verdict for name in ("model_accept", "model_reject"))
+    accepted, rejected = (judge_dossier(name).heard.verdict for name in ("model_accept", "model_reject"))
     assert isinstance(accepted, Accept)
     yield "group, looking", merge_group.looking_content(PLACE)
     yield "group, waiting", merge_group.waiting_content(PLACE, NOW)

@@ -13,7 +13,7 @@ from typing import Any, Final, cast
 import pytest
 
 from tests.golden.golden import Golden
-from tests.golden.judging import NAMES, Judged, blocks_of, judged, text_of
+from tests.golden.judging import NAMES, JudgedDossier, blocks_of, judge_dossier, text_of
 from worker.domain.verdict.ledger import ROUND_LIMIT
 from worker.domain.verdict.verdict import Category
 from worker.publishing.texts.comments import feedback_comment
@@ -31,7 +31,7 @@ VERSION: Final = re.compile(r"(?<=sha256:)[0-9a-f]{64}|(?<=- Rubric default, ver
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_recorded_dossier_gives_the_same_verdict_and_check(name: str, golden: Golden) -> None:
-    outcome = judged(name)
+    outcome = judge_dossier(name)
     output, blocks = outcome.check["output"], blocks_of(outcome.check)
     alerts = json.loads(sarif_text(outcome.heard.verdict, outcome.dossier, (), "0"))["runs"][0]["results"]
     golden.holds_json(
@@ -50,18 +50,21 @@ def test_a_recorded_dossier_gives_the_same_verdict_and_check(name: str, golden: 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_recorded_dossier_is_answered_in_the_same_words(name: str, golden: Golden) -> None:
-    golden.holds(f"prose/verdicts/{name}.md", VERSION.sub("...", words(judged(name))))
+    golden.holds(f"prose/verdicts/{name}.md", VERSION.sub("...", words(judge_dossier(name))))
 
 
 def test_content_and_questions_stay_as_they_were(golden: Golden) -> None:
-    digests = {name: {"content": judged(name).verdict["fingerprint"], "asked": judged(name).asked} for name in NAMES}
+    digests = {
+        name: {"content": judge_dossier(name).verdict["fingerprint"], "asked": judge_dossier(name).asked}
+        for name in NAMES
+    }
     golden.holds_json("digests.json", digests)
 
 
 def test_the_dossiers_reach_every_category_and_each_kind_of_decision(golden: Golden) -> None:
     golden.has_only("verdicts", (f"{name}.json" for name in NAMES))
     golden.has_only("prose/verdicts", (f"{name}.md" for name in NAMES))
-    verdicts = [judged(name).verdict for name in NAMES]
+    verdicts = [judge_dossier(name).verdict for name in NAMES]
     assert {one["category"] for one in verdicts} - {None} == {*Category}
     assert {one["decision"] for one in verdicts} == {"accept", "reject", "abstain"}
     assert {one["judge_kind"] for one in verdicts} >= {"heuristic", "hybrid"}
@@ -85,7 +88,7 @@ def structure(value: Any, ids: AbstractSet[str] = frozenset()) -> Any:
             return value
 
 
-def words(outcome: Judged) -> str:
+def words(outcome: JudgedDossier) -> str:
     """The check run for people, the texts of the verdict, which a check run may cut, the author's comment, and the terminal."""
     output = outcome.check["output"]
     notes = [

@@ -1,5 +1,5 @@
-"""The door and the store of tests/app, for the attacks of this folder. Invariant: a test finds Redis and the log empty."""
+"""The web_server and the store of tests/app, for the attacks of this folder. Invariant: a test finds Redis and the log empty."""
 
-from tests.app.conftest import door, redis_server, served_door, store
+from tests.app.conftest import redis_server, shared_web_server, store, web_server
 
-__all__ = ["door", "redis_server", "served_door", "store"]
+__all__ = ["redis_server", "shared_web_server", "store", "web_server"]

@@ -13,13 +13,13 @@ from pytest_httpserver import HTTPServer
 from werkzeug import Request as Asked
 from werkzeug import Response as Answered
 
-from tests.app.cli.assay_command import assay, environment
+from tests.app.cli.assay_command import environment, run_assay
 from tests.conversations.conftest import anthropic_server, github, product, redis, stage, world
-from tests.worker.adapters.github.conftest import INSTALLATION, Drawer, another_key
-from tests.worker.judge.making import dossier
+from tests.worker.adapters.github.conftest import INSTALLATION, MemoryVault, another_key
+from tests.worker.judge.samples import dossier
 from tests.world.changes import ISSUE, PROJECT, RETRY, RETRY_AT
 from tests.world.replies import accept
-from tests.world.tester import World
+from tests.world.world import World
 from worker.adapters.github.ci_checks import JOB_URL, JobLogs
 from worker.adapters.github.client import app_access, token_access
 from worker.clock import SystemClock
@@ -132,7 +132,7 @@ def full_of(url: str) -> str:
 def test_a_recorded_dossier_full_of_addresses_is_judged_without_calling_any(trap: Listener, tmp_path: Path) -> None:
     file = tmp_path / "dossier.json"
     file.write_text(full_of(trap.url), encoding="utf-8")
-    judged = assay("judge", "--dossier", str(file), "--json", environ=environment(tmp_path / "state"))
+    judged = run_assay("judge", "--dossier", str(file), "--json", environ=environment(tmp_path / "state"))
     assert json.loads(judged.stdout)["decision"], judged.stderr
     assert not trap.was_called()
 
@@ -143,17 +143,17 @@ def test_what_a_pull_request_an_issue_a_case_or_a_configuration_names_is_never_c
 ) -> None:
     config = f"# {trap.url}\nnever_send: ['{trap.url}/*']\nci_ignore: ['{trap.url}']\n"
     rules = {"AGENTS.md": words(trap.url), ".github/assay.yml": config, "CODEOWNERS": f"* {trap.url} @bob\n"}
-    here = world.repository({**PROJECT, **rules})
-    issue = world.alice.writes_issue(trap.url[:200], f"{ISSUE[1]}\n{words(trap.url)}")
-    world.model.decides(lambda _: accept(RETRY_AT, concern=f"See {trap.url}/model ![x]({trap.url}/y.png)."))
+    here = world.create_repository({**PROJECT, **rules})
+    issue = world.alice.write_issue(trap.url[:200], f"{ISSUE[1]}\n{words(trap.url)}")
+    world.model.reply_by(lambda _: accept(RETRY_AT, concern=f"See {trap.url}/model ![x]({trap.url}/y.png)."))
     hidden = {".gitmodules": f'[submodule "x"]\n\tpath = x\n\turl = {trap.url}/x.git\n', "README.md": words(trap.url)}
     body = f"Closes #{issue.number}\n\n{words(trap.url)}"
-    pull = world.agent.opens({**RETRY, **hidden}, body=body, title=trap.url, draft=True)
-    here.reports_ci(pull.head, "unit tests", "success", trap.url)
-    world.agent.marks_ready(pull)
-    world.settles()
-    world.bob.comments(pull, f"/contest {trap.url}/reason")
-    world.settles()
+    pull = world.agent.open_pull_request({**RETRY, **hidden}, body=body, title=trap.url, draft=True)
+    here.report_ci(pull.head, "unit tests", "success", trap.url)
+    world.agent.mark_ready(pull)
+    world.wait_until_idle()
+    world.bob.comment(pull, f"/contest {trap.url}/reason")
+    world.wait_until_idle()
     assert pull.check.status == "completed"
     assert not trap.was_called()
 
@@ -214,7 +214,7 @@ def tail(api: HTTPServer, folder: Path, *, is_app: bool) -> str:
             return JobLogs(access.api(INSTALLATION), "acme/widgets").tail("5")
     credentials = AppCredentials(1, (SecretStr(another_key()),), (SecretStr("secret"),))
     app = Settings(data_dir=folder, app=credentials, github_api_url=url, timing=timing)
-    with app_access(app, Drawer(), clock) as access:
+    with app_access(app, MemoryVault(), clock) as access:
         return JobLogs(access.api(INSTALLATION), "acme/widgets").tail("5")
 
 

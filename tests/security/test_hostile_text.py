@@ -16,10 +16,18 @@ import pytest
 from markdown_it.token import Token
 from pydantic import BaseModel
 
-from tests.worker.adapters.redis.test_kept import entry
-from tests.worker.evaluation.texts.test_stats import shown as evaluated
-from tests.worker.publishing.texts.rendered import ACTIVE, GITHUB, shown
-from tests.worker.publishing.texts.samples import HOSTILE, UNREAD, abstained, accepted, dossier, editing, rejected
+from tests.worker.adapters.redis.test_lease_writes import ledger_entry_of
+from tests.worker.evaluation.texts.test_stats import render as evaluated
+from tests.worker.publishing.texts.rendered import ACTIVE, GITHUB, render
+from tests.worker.publishing.texts.samples import (
+    HOSTILE,
+    UNREAD,
+    abstained,
+    accepted,
+    dossier,
+    dossier_editing_config,
+    rejected,
+)
 from tests.worker.publishing.texts.test_comments import ask
 from worker.domain.check.check_run import Annotation, CheckContent, Conclusion
 from worker.domain.check.overrides import Contest, HumanDecisions, Override, ReviewDecision
@@ -176,8 +184,8 @@ def configurations(said: str) -> Iterator[Dossier]:
     quoted = json.dumps(said)
     harmless = "never_send: [a]\n"
     for text in (f"model: {quoted}\n", f"{quoted}: 1\n", f"never_send: [{quoted}]\nci_ignore: [{quoted}]\n", said):
-        yield editing(text, harmless)
-        yield editing(harmless, text)
+        yield dossier_editing_config(text, harmless)
+        yield dossier_editing_config(harmless, text)
 
 
 def checks(said: str) -> Iterator[CheckContent]:
@@ -208,7 +216,7 @@ def checks(said: str) -> Iterator[CheckContent]:
 def comments(said: str) -> Iterator[str]:
     """Everything that Assay writes into a conversation."""
     for one in verdicts(said):
-        on_record = [entry("a", 1).model_copy(update={"verdict": each}) for each in (one, rejected(), one)]
+        on_record = [ledger_entry_of("a", 1).model_copy(update={"verdict": each}) for each in (one, rejected(), one)]
         yield answers.feedback_comment(on_record, 5)
     yield answers.unknown_command_comment(ask(CommandName.REJUDGE).model_copy(update={"misspelt": said}))
     asked = ask().model_copy(update={"login": said, "reason": said})
@@ -241,7 +249,7 @@ def html(tokens: Iterable[Token]) -> Iterator[str]:
 
 
 def does_nothing(markdown: str) -> None:
-    page = shown(markdown)
+    page = render(markdown)
     assert set(page.tags) <= ELEMENTS, set(page.tags) - ELEMENTS
     assert [url for url in page.links if not url.startswith(REPOSITORY)] == []
     assert not ACTIVE.search(OWN_WORDS.sub("", page.plain)), ACTIVE.search(OWN_WORDS.sub("", page.plain))
@@ -282,7 +290,7 @@ def test_in_a_comment_it_does_nothing_and_is_no_command_to_any_bot(said: str) ->
 def test_all_of_it_is_seen_by_who_reads(said: str) -> None:
     """What comes behind it is not swallowed: no comment, no tag, no fence is left open."""
     for content in checks(f"{said} {END}"):
-        page = shown(content.summary)
+        page = render(content.summary)
         whole = " ".join(page.all.split())
         assert whole.count(END) == " ".join(content.summary.split()).replace("&#8203;", "").count(END)
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.app.cli.assay_command import assay, environment
-from tests.worker.adapters.git.conftest import Laptop, texts
-from tests.worker.judge.making import dossier
+from tests.app.cli.assay_command import environment, run_assay
+from tests.worker.adapters.git.conftest import LocalRepository, text_by_path
+from tests.worker.judge.samples import dossier
 from worker.domain.dossier import HeadFile
 from worker.errors import AssayError
 
@@ -34,15 +34,15 @@ def outside(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def laptop(tmp_path: Path) -> Laptop:
-    return Laptop(tmp_path / "widgets")
+def laptop(tmp_path: Path) -> LocalRepository:
+    return LocalRepository(tmp_path / "widgets")
 
 
-def whole(laptop: Laptop, case: str | None = None) -> str:
+def whole(laptop: LocalRepository, case: str | None = None) -> str:
     return laptop.dossier(case=case).model_dump_json()
 
 
-def test_links_are_judged_as_links_wherever_they_lead(laptop: Laptop, outside: Path) -> None:
+def test_links_are_judged_as_links_wherever_they_lead(laptop: LocalRepository, outside: Path) -> None:
     links = {
         "AGENTS.md": outside, "link.py": outside, ".github/assay.yml": outside, "up.py": Path("../secret.txt"),
         "folder": outside.parent, "passwd": Path("/etc/passwd"), "loop": Path("loop"), "git": Path(".git/config"),
@@ -55,35 +55,35 @@ def test_links_are_judged_as_links_wherever_they_lead(laptop: Laptop, outside: P
             (laptop.folder / name).symlink_to(
                 target if branch == "main" else f"{target}x" if name == "loop" else target
             )
-        laptop.commits({"a.py": f"import {branch}\n"})
+        laptop.commit({"a.py": f"import {branch}\n"})
     said = whole(laptop)
     assert SECRET not in said
     assert "root:x:0:0" not in said
     assert "[core]" not in said
 
 
-def test_a_folder_that_became_a_link_is_not_walked_through(laptop: Laptop, outside: Path) -> None:
-    laptop.commits({"src/a.py": "one\n"})
+def test_a_folder_that_became_a_link_is_not_walked_through(laptop: LocalRepository, outside: Path) -> None:
+    laptop.commit({"src/a.py": "one\n"})
     (laptop.folder / "src" / "a.py").unlink()
     (laptop.folder / "src").rmdir()
     (laptop.folder / "src").symlink_to(outside.parent)
     assert SECRET not in whole(laptop), "what is not committed is not read at all"
-    laptop.commits({})
+    laptop.commit({})
     assert SECRET not in whole(laptop)
 
 
-def test_what_a_case_cites_outside_of_the_checkout_is_not_looked_at(laptop: Laptop, outside: Path) -> None:
-    laptop.commits({"a.py": "one\n"})
+def test_what_a_case_cites_outside_of_the_checkout_is_not_looked_at(laptop: LocalRepository, outside: Path) -> None:
+    laptop.commit({"a.py": "one\n"})
     cited = [one.format(str(outside).lstrip("/")) for one in OUTSIDE]
     claims = "".join(f"  - {{criterion: AC1, addressed_by: {json.dumps(one)}, evidence: x}}\n" for one in cited)
     said = whole(laptop, f"summary: x\nac_coverage:\n{claims}")
     assert SECRET not in said
-    assert set(texts(laptop.dossier())) == {"a.py"}
+    assert set(text_by_path(laptop.dossier())) == {"a.py"}
 
 
 @pytest.mark.parametrize("name", ["..", "../x", ".git/config", "/etc/passwd", "a/../../b"])
 def test_git_makes_no_tree_with_such_a_name_and_if_it_did_nothing_of_it_is_read(
-    laptop: Laptop, outside: Path, name: str
+    laptop: LocalRepository, outside: Path, name: str
 ) -> None:
     blob = laptop.git("hash-object", "-w", "--stdin", given=b"x = 1\n")
     tree = laptop.git("mktree", given=f"100644 blob {blob}\ta.py\n".encode())
@@ -116,7 +116,7 @@ def test_a_recorded_dossier_reads_and_writes_no_file_that_it_names(tmp_path: Pat
     file.parent.mkdir()
     file.write_text(bent.model_dump_json(exclude_unset=True))
     before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
-    done = assay("judge", "--dossier", str(file), environ=environment(tmp_path / "state"), cwd=file.parent)
+    done = run_assay("judge", "--dossier", str(file), environ=environment(tmp_path / "state"), cwd=file.parent)
     assert done.returncode in (0, 1, 2, 3, 4)
     assert "Traceback" not in done.stderr
     assert SECRET not in done.stdout + done.stderr
@@ -125,17 +125,19 @@ def test_a_recorded_dossier_reads_and_writes_no_file_that_it_names(tmp_path: Pat
 
 
 @pytest.mark.slow
-def test_files_that_the_caller_names_are_read_once_and_only_they(laptop: Laptop, tmp_path: Path, outside: Path) -> None:
+def test_files_that_the_caller_names_are_read_once_and_only_they(
+    laptop: LocalRepository, tmp_path: Path, outside: Path
+) -> None:
     """`--issue` and `--dossier` are the caller's own: a link is followed, what stands in it is not."""
-    laptop.commits({"a.py": "one\n"})
+    laptop.commit({"a.py": "one\n"})
     issue = tmp_path / "issue.md"
     issue.write_text(f"- [ ] see {outside}\n- [ ] ![x](../secret.txt)\n@../secret.txt\n!include ../secret.txt\n")
     link = tmp_path / "link.md"
     link.symlink_to(issue)
     environ = environment(tmp_path / "state")
-    done = assay("judge", "--base", "main", "--issue", str(link), "--json", environ=environ, cwd=laptop.folder)
+    done = run_assay("judge", "--base", "main", "--issue", str(link), "--json", environ=environ, cwd=laptop.folder)
     assert json.loads(done.stdout)["decision"], done.stderr
     assert SECRET not in done.stdout + done.stderr
     for wrong in (str(tmp_path), str(tmp_path / "none"), os.devnull):
-        refused = assay("judge", "--dossier", wrong, environ=environ, cwd=laptop.folder)
+        refused = run_assay("judge", "--dossier", wrong, environ=environ, cwd=laptop.folder)
         assert (refused.returncode, "Traceback" in refused.stderr) == (2, False), refused.stderr

@@ -12,18 +12,18 @@ from typing import Any, Final
 import pytest
 from pydantic import SecretStr
 
-from tests.app.web.served import SECRET, SHA, ServedDoor, payload
-from tests.conversations.conftest import Open, another_world, anthropic_server, github
-from tests.worker.adapters.redis.played import AT, HEAD, pull, settings
-from tests.worker.adapters.redis.test_kept import CANARY_TOKEN, entry, judging, kept
+from tests.app.web.web_server import SECRET, SHA, WebServer, payload
+from tests.conversations.conftest import OpenWorld, another_world, anthropic_server, github
+from tests.worker.adapters.redis.store_samples import HEAD, REQUESTED_AT, pull_ref, settings_for
+from tests.worker.adapters.redis.test_lease_writes import CANARY_TOKEN, archive, ledger_entry_of, start_judging_new
 from tests.worker.publishing.texts.samples import dossier
 from tests.world import aof
 from tests.world.changes import ISSUE, PROJECT, RETRY, RETRY_AT
 from tests.world.product import STORE_KEY, run
-from tests.world.pulls import Pull
-from tests.world.redis import Redis
+from tests.world.pull_requests import PullRequest
+from tests.world.redis import RedisServer
 from tests.world.replies import accept, reject
-from tests.world.tester import World
+from tests.world.world import World
 from worker.adapters.redis.records.documents import RedisNotes
 from worker.adapters.redis.store import Store, open_store
 from worker.domain.check.author_comment import CommentJob, CommentRecord
@@ -112,49 +112,49 @@ def deliveries() -> Iterator[tuple[str, dict[str, Any]]]:
     yield "merge_group", payload("checks_requested", merge_group=group)
 
 
-def test_no_word_of_a_delivery_is_logged_answered_or_written_down_readably(door: ServedDoor, store: Store) -> None:
-    judging(store)
+def test_no_word_of_a_delivery_is_logged_answered_or_written_down_readably(web_server: WebServer, store: Store) -> None:
+    start_judging_new(store)
     for number, (event_name, content) in enumerate(deliveries()):
-        answer = door.deliver(event_name, content, {"X-GitHub-Delivery": f"d-{number}"})
+        answer = web_server.deliver(event_name, content, {"X-GitHub-Delivery": f"d-{number}"})
         assert answer.status_code == 202, (event_name, answer.text)
         assert CANARY not in answer.text
-    assert "checks_requested" in door.log.getvalue(), "or this test looks in the wrong place"
-    assert told_of(door.log.getvalue().encode(), CANARY, SECRET) == []
-    files = written(door.redis.folder)
+    assert "checks_requested" in web_server.log.getvalue(), "or this test looks in the wrong place"
+    assert told_of(web_server.log.getvalue().encode(), CANARY, SECRET) == []
+    files = written(web_server.redis.folder)
     assert told_of(files, KNOWN), "or this test looks in the wrong place"
     assert told_of(files, CANARY, SECRET) == []
 
 
 def keep_everything(store: Store) -> None:
     """What a judging and what people say about it leaves, by the store's own doors."""
-    taken = judging(store)
-    spoken: dict[str, Any] = {"login": CANARY, "reason": CANARY, "at": AT}
-    store.decisions.override(pull(), HEAD, Override(**spoken))
-    store.decisions.contest(pull(), HEAD, Contest(**spoken))
-    store.decisions.review(pull(), HEAD, ReviewDecision(**spoken, is_approved=True))
-    store.decisions.record_requested_reviewers(pull(), (CANARY,))
-    store.decisions.claim_action(pull(), CANARY, DeliveryId("a"), AT)
-    store.decisions.claim_answer(pull(), CANARY, DeliveryId("a"))
+    taken = start_judging_new(store)
+    spoken: dict[str, Any] = {"login": CANARY, "reason": CANARY, "at": REQUESTED_AT}
+    store.decisions.override(pull_ref(), HEAD, Override(**spoken))
+    store.decisions.contest(pull_ref(), HEAD, Contest(**spoken))
+    store.decisions.review(pull_ref(), HEAD, ReviewDecision(**spoken, is_approved=True))
+    store.decisions.record_requested_reviewers(pull_ref(), (CANARY,))
+    store.decisions.claim_action(pull_ref(), CANARY, DeliveryId("a"), REQUESTED_AT)
+    store.decisions.claim_answer(pull_ref(), CANARY, DeliveryId("a"))
     store.configs.exchange(
-        pull(), hash_base("main"), dict.fromkeys(ConfigOrigin, f"# {CANARY}\nmode: observe\n"), frozenset()
+        pull_ref(), hash_base("main"), dict.fromkeys(ConfigOrigin, f"# {CANARY}\nmode: observe\n"), frozenset()
     )
-    letter = CommentJob(pull=pull(), head_sha=HEAD, eval_id=EvalId("e"), delivery_id=DeliveryId("d"))
+    letter = CommentJob(pull=pull_ref(), head_sha=HEAD, eval_id=EvalId("e"), delivery_id=DeliveryId("d"))
     store.comment_jobs.put(letter)
-    RedisNotes(store.client).put(pull(), CommentRecord(nonce="4f" * 16, comment_id=5, head_sha=HEAD))
+    RedisNotes(store.client).put(pull_ref(), CommentRecord(nonce="4f" * 16, comment_id=5, head_sha=HEAD))
     store.vault.put("token:1", CANARY_TOKEN, timedelta(hours=1))
-    private = entry("e", taken.lease.fence).model_copy(update={"diff_summary": CANARY})
-    kept(store, private, dossier(diff=CANARY))
-    store.ledger.append(pull(), private)
-    store.tokens().create("reader", [InstallationId(100)], AT)
+    private = ledger_entry_of("e", taken.lease.fence).model_copy(update={"diff_summary": CANARY})
+    archive(store, private, dossier(diff=CANARY))
+    store.ledger.append(pull_ref(), private)
+    store.tokens().create("reader", [InstallationId(100)], REQUESTED_AT)
     store.client.call("SET", "visible", "a word that may be read")
 
 
 def test_what_is_said_about_a_verdict_and_what_it_was_made_of_stand_in_no_file_of_redis() -> None:
-    server = Redis.started()
+    server = RedisServer.launch()
     try:
-        with open_store(settings(server.url)) as store:
+        with open_store(settings_for(server.url)) as store:
             keep_everything(store)
-            token = store.tokens().create("other", [InstallationId(100)], AT)
+            token = store.tokens().create("other", [InstallationId(100)], REQUESTED_AT)
         commands = [" ".join(one) for one in aof.commands(server.folder)]
         assert any("a word that may be read" in one for one in commands), "or this test looks in the wrong place"
         assert [one for one in commands if CANARY in one or CANARY_TOKEN.decode() in one] == []
@@ -165,13 +165,13 @@ def test_what_is_said_about_a_verdict_and_what_it_was_made_of_stand_in_no_file_o
 
 
 def test_settings_that_are_shown_show_no_secret() -> None:
-    made = settings(f"redis://:{TOKEN}@localhost/0", github_token=SecretStr(TOKEN), store_keys=(SecretStr(TOKEN),))
+    made = settings_for(f"redis://:{TOKEN}@localhost/0", github_token=SecretStr(TOKEN), store_keys=(SecretStr(TOKEN),))
     for shown in (repr(made), str(made), f"{made}"):
         assert TOKEN not in shown
 
 
 @pytest.mark.slow
-def test_a_whole_conversation_leaves_no_line_of_the_source_and_no_secret_anywhere(another_world: Open) -> None:
+def test_a_whole_conversation_leaves_no_line_of_the_source_and_no_secret_anywhere(another_world: OpenWorld) -> None:
     world = another_world({"ASSAY_LOG_LEVEL": "DEBUG"})
     pull = everything_happens(world)
     log = "\n".join(line.text for line in world.product.log.lines).encode()
@@ -189,17 +189,17 @@ def test_a_whole_conversation_leaves_no_line_of_the_source_and_no_secret_anywher
     shown = [run(environ, *words) for words in (("show", pull.verdict["eval_id"]), ("doctor",))]
     lines = [line for one in shown for line in (one.stdout + one.stderr).splitlines()]
     assert [line for line in lines if told_of(line.encode(), *secrets[2:])] == [], "but for what people said in public"
-    asked = json.dumps([one.body for one in world.model.asked]).encode()
+    asked = json.dumps([one.body for one in world.model.requests]).encode()
     assert told_of(asked, *secrets[1:]) == [], "no secret goes to the model"
     assert told_of(asked, CANARY), "the source does: or nothing was judged"
 
 
-def everything_happens(world: World) -> Pull:
+def everything_happens(world: World) -> PullRequest:
     """Judged, told, contested, overridden, configured, queued; with a secret and a line of source in all of it."""
     config = f"# {CANARY}\n"
-    here = world.repository({**PROJECT, ".github/assay.yml": config, "CODEOWNERS": "* @bob\n"})
-    issue = world.alice.writes_issue(f"{ISSUE[0]} {CANARY}", f"{ISSUE[1]}\n{CANARY} {TOKEN}\n")
-    world.model.answers(
+    here = world.create_repository({**PROJECT, ".github/assay.yml": config, "CODEOWNERS": "* @bob\n"})
+    issue = world.alice.write_issue(f"{ISSUE[0]} {CANARY}", f"{ISSUE[1]}\n{CANARY} {TOKEN}\n")
+    world.model.reply_with(
         reject(
             "weak_test",
             RETRY_AT,
@@ -208,19 +208,21 @@ def everything_happens(world: World) -> Pull:
         )
     )
     files = {**RETRY, "notes.py": f'{CANARY} = "{TOKEN}"\n'}
-    pull = world.agent.opens(files, body=f"Closes #{issue.number}\n\n{CANARY} {TOKEN}", title=f"{CANARY} {TOKEN}")
-    world.settles()
-    world.model.answers(
+    pull = world.agent.open_pull_request(
+        files, body=f"Closes #{issue.number}\n\n{CANARY} {TOKEN}", title=f"{CANARY} {TOKEN}"
+    )
+    world.wait_until_idle()
+    world.model.reply_with(
         reject("weak_test", RETRY_AT, concern=f"The loop `for _ in range(3)` of `{CANARY}` holds {TOKEN}.")
     )
-    world.bob.comments(pull, f"/contest {CANARY} {TOKEN}")
-    world.settles()
-    world.alice.comments(pull, f"/override {CANARY} {TOKEN}")
-    world.settles()
-    world.model.decides(lambda _: accept(RETRY_AT))
-    other = world.agent.opens({"a.py": f"{CANARY} = 1\n"}, branch="other")
-    world.settles()
-    group = here.queues(other)
-    world.until(lambda: any(one.status == "completed" for one in group.checks), "the merge group is answered")
+    world.bob.comment(pull, f"/contest {CANARY} {TOKEN}")
+    world.wait_until_idle()
+    world.alice.comment(pull, f"/override {CANARY} {TOKEN}")
+    world.wait_until_idle()
+    world.model.reply_by(lambda _: accept(RETRY_AT))
+    other = world.agent.open_pull_request({"a.py": f"{CANARY} = 1\n"}, branch="other")
+    world.wait_until_idle()
+    group = here.add_to_merge_queue(other)
+    world.wait_until(lambda: any(one.status == "completed" for one in group.checks), "the merge group is answered")
     assert "Overridden by @alice" in pull.check.title
     return pull

@@ -27,9 +27,9 @@ from app.web.webhooks import (
     WebhookIntake,
     read_body,
 )
-from tests.app.web.served import NEXT_SECRET, PATH, SECRET, SHA, ServedDoor, comment, payload, signature
+from tests.app.web.web_server import NEXT_SECRET, PATH, SECRET, SHA, WebServer, comment, payload, signature
 from tests.security.unfinished_bodies import GROWS_MIB, measure_slow
-from tests.worker.adapters.redis.played import becomes
+from tests.worker.adapters.redis.store_samples import wait_until
 from worker.adapters.redis import keys
 from worker.adapters.redis.keys import COMMANDS
 from worker.domain.ids import InstallationId, RepositoryId
@@ -41,7 +41,7 @@ OTHER_BODY = json.dumps(payload(pull_request={"number": 4, "draft": False, "head
 GITHUB_WAITS_S = 10.0
 
 
-def nothing_was_taken(door: ServedDoor) -> bool:
+def nothing_was_taken(door: WebServer) -> bool:
     with door.redis.client as redis:
         return cast("Any", redis).dbsize() == 0
 
@@ -62,20 +62,20 @@ def nothing_was_taken(door: ServedDoor) -> bool:
     ids=["none", "wrong", "another-body", "bare", "two", "sha1", "sha1-name", "both-secrets-as-one", "empty-secret"],
 )
 def test_only_the_sha256_of_this_very_body_under_one_of_the_secrets_opens_the_door(
-    door: ServedDoor, headers: dict[str, str | None]
+    web_server: WebServer, headers: dict[str, str | None]
 ) -> None:
-    refused = door.deliver("pull_request", BODY, headers)
+    refused = web_server.deliver("pull_request", BODY, headers)
     assert refused.status_code == 401
-    assert nothing_was_taken(door)
-    assert SECRET not in refused.text + door.log.getvalue()
+    assert nothing_was_taken(web_server)
+    assert SECRET not in refused.text + web_server.log.getvalue()
     assert signature(BODY) not in refused.text, "what the signature should have been is told to nobody"
 
 
 @pytest.mark.parametrize("secret", [SECRET, NEXT_SECRET])
 def test_either_secret_is_good_while_one_is_rotated_out_and_every_one_is_compared(
-    door: ServedDoor, secret: str
+    web_server: WebServer, secret: str
 ) -> None:
-    assert door.deliver("pull_request", BODY, {"X-Hub-Signature-256": signature(BODY, secret)}).status_code == 202
+    assert web_server.deliver("pull_request", BODY, {"X-Hub-Signature-256": signature(BODY, secret)}).status_code == 202
     lock = SignatureVerifier((SECRET.encode(), NEXT_SECRET.encode()))
     assert lock.is_valid(signature(BODY, secret).encode(), BODY)
     assert not lock.is_valid(signature(BODY, secret).encode(), OTHER_BODY)
@@ -85,34 +85,34 @@ def test_a_door_without_a_secret_opens_to_nobody() -> None:
     assert not SignatureVerifier(()).is_valid(signature(BODY, "").encode(), BODY)
 
 
-def test_a_delivery_that_is_played_again_is_counted_once_whatever_it_says_now(door: ServedDoor) -> None:
-    first = door.deliver("pull_request", BODY, {"X-GitHub-Delivery": "d-1"})
-    again = door.deliver("pull_request", BODY, {"X-GitHub-Delivery": "d-1"})
-    bent = door.deliver("pull_request", payload("synchronize"), {"X-GitHub-Delivery": "d-1"})
+def test_a_delivery_that_is_played_again_is_counted_once_whatever_it_says_now(web_server: WebServer) -> None:
+    first = web_server.deliver("pull_request", BODY, {"X-GitHub-Delivery": "d-1"})
+    again = web_server.deliver("pull_request", BODY, {"X-GitHub-Delivery": "d-1"})
+    bent = web_server.deliver("pull_request", payload("synchronize"), {"X-GitHub-Delivery": "d-1"})
     assert [one.json()["outcome"] for one in (first, again, bent)] == ["queued", "duplicate", "duplicate"]
-    assert door.apply() == [IntakeOutcome.QUEUED]
-    with door.redis.client as redis:
+    assert web_server.apply() == [IntakeOutcome.QUEUED]
+    with web_server.redis.client as redis:
         [state] = cast("Any", redis).keys("assay:*:pull:*")
         assert redis.hget(state, "seq") == "1"
 
 
-def test_a_command_that_is_played_again_is_given_once(door: ServedDoor) -> None:
+def test_a_command_that_is_played_again_is_given_once(web_server: WebServer) -> None:
     for _ in range(3):
-        door.deliver("issue_comment", comment("/override Because I say so."), {"X-GitHub-Delivery": "d-2"})
-    with door.redis.client as redis:
+        web_server.deliver("issue_comment", comment("/override Because I say so."), {"X-GitHub-Delivery": "d-2"})
+    with web_server.redis.client as redis:
         assert len(redis.hvals(COMMANDS.texts.name)) == 1
 
 
-def test_a_body_that_is_announced_too_large_is_refused_before_one_byte_of_it_is_read(door: ServedDoor) -> None:
+def test_a_body_that_is_announced_too_large_is_refused_before_one_byte_of_it_is_read(web_server: WebServer) -> None:
     head = f"POST {PATH} HTTP/1.1\r\nHost: x\r\nX-Hub-Signature-256: {signature(b'')}\r\n"
-    with connected(door) as connection:
+    with connected(web_server) as connection:
         connection.sendall(f"{head}Content-Length: {LARGEST_BODY + 1}\r\n\r\n".encode())
         assert b" 413 " in connection.recv(1000)
-    assert nothing_was_taken(door)
+    assert nothing_was_taken(web_server)
 
 
-def test_without_a_signature_nobody_can_make_us_hold_a_body(door: ServedDoor) -> None:
-    with connected(door) as connection:
+def test_without_a_signature_nobody_can_make_us_hold_a_body(web_server: WebServer) -> None:
+    with connected(web_server) as connection:
         connection.sendall(f"POST {PATH} HTTP/1.1\r\nHost: x\r\nContent-Length: {LARGEST_BODY}\r\n\r\n".encode())
         assert b" 401 " in connection.recv(1000)
 
@@ -211,23 +211,23 @@ def test_many_unfinished_bodies_take_little_memory_and_deliveries_pass_beside_th
 
 
 def test_of_too_many_connections_those_that_are_awaited_for_longest_are_closed(
-    door: ServedDoor, monkeypatch: pytest.MonkeyPatch
+    web_server: WebServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("app.web.timeouts.MAX_CONNECTIONS", 20)
     monkeypatch.setattr("app.web.timeouts.MAX_EVICTIONS", 5)
     head = f"POST {PATH} HTTP/1.1\r\nHost: x\r\nX-Hub-Signature-256: {signature(BODY)}\r\nContent-Length: {len(BODY)}\r\n\r\n"
     slow: list[socket.socket] = []
     for _ in range(30):
-        slow.append(connected(door))
+        slow.append(connected(web_server))
         slow[-1].sendall(head.encode() + BODY[:10])
-        assert door.http.get("/livez").is_success, "it has come to this one"
-    assert door.deliver("pull_request", BODY).json() == {"outcome": "queued"}
+        assert web_server.http.get("/livez").is_success, "it has come to this one"
+    assert web_server.deliver("pull_request", BODY).json() == {"outcome": "queued"}
     closed = [is_closed(connection, b"x") for connection in slow]
     assert closed[:5] == [True] * 5
     assert not closed[-1]
     for connection in slow:
         connection.close()
-    assert becomes(lambda: len(door.lines) == len(slow) + 1), "each has its line"
+    assert wait_until(lambda: len(web_server.log_lines) == len(slow) + 1), "each has its line"
 
 
 NESTED = 100_000
@@ -256,23 +256,25 @@ NESTED = 100_000
         "infinite", "nan", "twice", "five-thousand-digits",
     ],
 )  # fmt: skip
-def test_a_signed_body_that_is_broken_is_refused_in_words_and_in_no_time(door: ServedDoor, body: bytes) -> None:
+def test_a_signed_body_that_is_broken_is_refused_in_words_and_in_no_time(web_server: WebServer, body: bytes) -> None:
     begun = time.monotonic()
-    refused = door.deliver("pull_request", body)
+    refused = web_server.deliver("pull_request", body)
     assert (refused.status_code, bool(refused.json()["error"])) == (400, True), refused.text
     assert time.monotonic() - begun < 1.0
     assert len(refused.text) < 1000
-    assert nothing_was_taken(door)
-    assert [line["outcome"] for line in door.lines] == ["refused"]
+    assert nothing_was_taken(web_server)
+    assert [line["outcome"] for line in web_server.log_lines] == ["refused"]
 
 
 @pytest.mark.parametrize("number", [2**63, 10**30, -1, 0, 1.5, 1e308, True, "7", None, [7]])
 @pytest.mark.parametrize("field", ["installation", "repository", "pull_request"])
-def test_a_number_that_no_id_can_be_is_refused_or_kept_as_it_is(door: ServedDoor, field: str, number: object) -> None:
+def test_a_number_that_no_id_can_be_is_refused_or_kept_as_it_is(
+    web_server: WebServer, field: str, number: object
+) -> None:
     name = "number" if field == "pull_request" else "id"
     changed = payload()
     changed[field] = {**changed[field], name: number}
-    answer = door.deliver("pull_request", changed)
+    answer = web_server.deliver("pull_request", changed)
     assert answer.status_code in (202, 400), answer.text
     assert len(answer.text) < 1000
     if answer.status_code == 202:
@@ -283,17 +285,17 @@ def test_a_number_that_no_id_can_be_is_refused_or_kept_as_it_is(door: ServedDoor
             repository_id=RepositoryId(numbers["repository"]),
             number=numbers["pull_request"],
         )
-        with door.redis.client as redis:
+        with web_server.redis.client as redis:
             assert redis.exists(keys.pull(ref).name), "no number becomes another one on its way"
 
 
-def test_who_sends_a_body_in_drops_is_sent_away_in_time_and_keeps_nobody_else_waiting(door: ServedDoor) -> None:
+def test_who_sends_a_body_in_drops_is_sent_away_in_time_and_keeps_nobody_else_waiting(web_server: WebServer) -> None:
     head = f"POST {PATH} HTTP/1.1\r\nHost: x\r\nX-Hub-Signature-256: {signature(BODY)}\r\nContent-Length: {len(BODY)}\r\n\r\n"
-    slow = [connected(door) for _ in range(200)]
+    slow = [connected(web_server) for _ in range(200)]
     try:
         for connection in slow:
             connection.sendall(head.encode() + BODY[:10])
-        assert door.deliver("pull_request", BODY).json() == {"outcome": "queued"}, "more than there are threads"
+        assert web_server.deliver("pull_request", BODY).json() == {"outcome": "queued"}, "more than there are threads"
     finally:
         for connection in slow:
             connection.close()
@@ -317,12 +319,12 @@ def test_a_body_that_never_comes_whole_is_given_up() -> None:
 
 
 @pytest.mark.slow
-def test_a_connection_that_trickles_is_closed_by_us(door: ServedDoor) -> None:
+def test_a_connection_that_trickles_is_closed_by_us(web_server: WebServer) -> None:
     head = (
         f"POST {PATH} HTTP/1.1\r\nHost: x\r\nX-Hub-Signature-256: {signature(BODY)}\r\nContent-Length: 100000\r\n\r\n"
     )
     begun = time.monotonic()
-    with connected(door) as connection:
+    with connected(web_server) as connection:
         connection.sendall(head.encode())
         connection.settimeout(0.5)
         said, is_open = b"", True
@@ -334,9 +336,9 @@ def test_a_connection_that_trickles_is_closed_by_us(door: ServedDoor) -> None:
 
 
 @pytest.mark.slow
-def test_who_never_comes_to_the_end_of_a_head_is_sent_away_in_time(door: ServedDoor) -> None:
+def test_who_never_comes_to_the_end_of_a_head_is_sent_away_in_time(web_server: WebServer) -> None:
     begun = time.monotonic()
-    silent, trickling_head, second = (connected(door) for _ in range(3))
+    silent, trickling_head, second = (connected(web_server) for _ in range(3))
     trickling_head.sendall(f"POST {PATH} HTTP/1.1\r\nHost: x\r\n".encode())
     second.sendall(b"GET /livez HTTP/1.1\r\nHost: x\r\n\r\n")
     assert b" 200 " in second.recv(1000)
@@ -352,10 +354,10 @@ def test_who_never_comes_to_the_end_of_a_head_is_sent_away_in_time(door: ServedD
 
 @pytest.mark.slow
 @pytest.mark.parametrize("line", [f"POST {PATH}", "GET /livez"])
-def test_a_body_that_nobody_reads_keeps_no_connection_open(door: ServedDoor, line: str) -> None:
+def test_a_body_that_nobody_reads_keeps_no_connection_open(web_server: WebServer, line: str) -> None:
     """The answer is there long before: without a signature a delivery's body is not read, and nobody else reads any."""
     begun = time.monotonic()
-    with connected(door) as connection:
+    with connected(web_server) as connection:
         connection.sendall(f"{line} HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n".encode())
         assert connection.recv(1000).startswith(b"HTTP/1.1 ")
         while not (is_over := is_closed(connection, b"x")) and time.monotonic() - begun < BODY_TIMEOUT_S + 10:
@@ -377,10 +379,10 @@ def is_closed(connection: socket.socket, more: bytes) -> bool:
 
 
 @pytest.mark.parametrize("before", [b"", b"POST /livez HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\n\r\n"])
-def test_a_head_without_an_end_fills_no_memory(door: ServedDoor, before: bytes) -> None:
+def test_a_head_without_an_end_fills_no_memory(web_server: WebServer, before: bytes) -> None:
     """Also behind a request that was answered before its body came."""
     line = b"X-Long: " + b"x" * 8_000 + b"\r\n"
-    with connected(door) as connection:
+    with connected(web_server) as connection:
         if before:
             connection.sendall(before)
             assert connection.recv(1000).startswith(b"HTTP/1.1 ")
@@ -402,5 +404,5 @@ def trickles(connection: socket.socket, said: bytes) -> tuple[bytes, bool]:
     return said + heard, bool(heard)
 
 
-def connected(door: ServedDoor) -> socket.socket:
+def connected(door: WebServer) -> socket.socket:
     return socket.create_connection((door.http.base_url.host, door.http.base_url.port or 0), timeout=10)

@@ -4,20 +4,20 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.worker.adapters.redis.played import settings
-from tests.world.redis import Redis
+from tests.worker.adapters.redis.store_samples import settings_for
+from tests.world.redis import RedisServer
 from worker.adapters.redis.store import Store, open_store
 
 
 @pytest.fixture(scope="session")
-def redis_server() -> Iterator[Redis]:
-    redis = Redis.started()
+def redis_server() -> Iterator[RedisServer]:
+    redis = RedisServer.launch()
     yield redis
     redis.end()
 
 
 @pytest.fixture
-def store(redis_server: Redis) -> Iterator[Store]:
-    with open_store(settings(redis_server.url)) as opened:
+def store(redis_server: RedisServer) -> Iterator[Store]:
+    with open_store(settings_for(redis_server.url)) as opened:
         opened.client.call("FLUSHALL")
         yield opened

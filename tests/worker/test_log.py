@@ -4,7 +4,7 @@ import json
 import subprocess
 import sys
 
-from tests.worker.adapters.redis.played import HEAD, NEWER, wish
+from tests.worker.adapters.redis.store_samples import HEAD, NEWER, judge_request
 from worker.log import log_fields
 
 SPEAKER = """
@@ -51,7 +51,7 @@ log.info("done")
 
 
 def test_a_request_is_told_by_its_delivery_its_pull_request_and_its_head() -> None:
-    request = wish(delivery_id="guid-1")
+    request = judge_request(delivery_id="guid-1")
     known = {"delivery_id": "guid-1", "repository": "acme/widgets", "number": 1, "head_sha": HEAD}
     assert log_fields(request) == known
     assert log_fields(request, NEWER) == {**known, "head_sha": NEWER}

@@ -15,10 +15,10 @@ from pytest_httpserver import HTTPServer
 
 from app.ingest.events import DELIVERY_RULES, Ignored, translate
 from app.ingest.payloads import Delivery, Envelope
-from tests.worker.adapters.redis.played import AT, settings
-from tests.worker.judge.making import dossier
-from tests.world.anthropic import MODEL, Anthropic
-from tests.world.redis import Redis
+from tests.worker.adapters.redis.store_samples import REQUESTED_AT, settings_for
+from tests.worker.judge.samples import dossier
+from tests.world.fake_anthropic import MODEL, FakeAnthropic
+from tests.world.redis import RedisServer
 from tests.world.replies import accept
 from worker.adapters.redis.store import Store, open_store
 from worker.domain.dossier import Dossier
@@ -42,8 +42,8 @@ new file mode 100644
 
 
 @pytest.fixture(scope="module")
-def redis() -> Iterator[Redis]:
-    server = Redis.started()
+def redis() -> Iterator[RedisServer]:
+    server = RedisServer.launch()
     yield server
     server.end()
 
@@ -53,11 +53,13 @@ class Bench(NamedTuple):
 
     settings: Settings
     store: Store
-    model: Anthropic
+    model: FakeAnthropic
 
     def judges(self, given: Dossier, tier: str = "hybrid") -> Accept | Reject | Abstain:
         source = RecordedSource(given)
-        return judge_locally(replace(self.settings, tier=tier), self.store, source, source.request(AT)).verdict
+        return judge_locally(
+            replace(self.settings, tier=tier), self.store, source, source.request(REQUESTED_AT)
+        ).verdict
 
     def told(self, kind: str = "") -> list[dict[str, Any]]:
         """The bodies of all events of a kind, oldest first."""
@@ -78,14 +80,14 @@ def server() -> Iterator[HTTPServer]:
 
 
 @pytest.fixture
-def bench(redis: Redis, server: HTTPServer) -> Iterator[Bench]:
-    model = Anthropic(server)
+def bench(redis: RedisServer, server: HTTPServer) -> Iterator[Bench]:
+    model = FakeAnthropic(server)
     access = ModelAccess(SecretStr("k"), model.url, MODEL, 10.0, 1, 0.01, 8_000)
-    told = settings(redis.url, model=access)
+    told = settings_for(redis.url, model=access)
     with open_store(told) as store:
         store.client.call("FLUSHALL")
         yield Bench(told, store, model)
-    model.check()
+    model.assert_script_done()
 
 
 def test_1_heuristic_verdict_shape(bench: Bench) -> None:
@@ -98,7 +100,7 @@ def test_1_heuristic_verdict_shape(bench: Bench) -> None:
 
 
 def test_2_hybrid_escalation_threshold(bench: Bench) -> None:
-    bench.model.answers(accept(PLACE, criteria=2))
+    bench.model.reply_with(accept(PLACE, criteria=2))
     bench.judges(dossier())
     (body,) = bench.told("eval.completed")
     assert (body["judge_kind"], body["escalated"]) == ("hybrid", True)
@@ -111,7 +113,7 @@ def test_3_hybrid_no_escalation(bench: Bench) -> None:
     (body,) = bench.told("eval.completed")
     assert (body["judge_kind"], body["escalated"], body["decision"]) == ("heuristic", False, "reject")
     assert body["confidence"] >= 0.7
-    assert bench.model.asked == []
+    assert bench.model.requests == []
 
 
 def test_4_per_session_cap_downgrade(bench: Bench) -> None:
@@ -127,11 +129,11 @@ def code_judges_and_says_which(bench: Bench, caps: Caps, reason: str) -> None:
     (body,) = bench.told("eval.completed")
     assert (body["judge_kind"], body["throttled_reason"]) == ("heuristic", reason)
     assert bench.told("eval.started")[0]["judge_kind_planned"] == "hybrid"
-    assert bench.model.asked == []
+    assert bench.model.requests == []
 
 
 def test_6_re_evaluation_produces_a_new_event(bench: Bench) -> None:
-    bench.model.answers(accept(PLACE, criteria=2)).answers(accept(PLACE, criteria=2, confidence=0.8))
+    bench.model.reply_with(accept(PLACE, criteria=2)).reply_with(accept(PLACE, criteria=2, confidence=0.8))
     verdict = bench.judges(dossier())
     (before,) = bench.told("eval.completed")
     recorded = bench.store.records().find_entry(verdict.eval_id)
@@ -146,7 +148,7 @@ def test_6_re_evaluation_produces_a_new_event(bench: Bench) -> None:
 
 
 def test_9_invalid_llm_judge_response(bench: Bench) -> None:
-    bench.model.answers("no JSON").answers("again none")
+    bench.model.reply_with("no JSON").reply_with("again none")
     verdict = bench.judges(dossier())
     (body,) = bench.told("eval.failed")
     assert (body["failure_mode"], bench.told("eval.completed")) == ("judge_output_invalid", [])
@@ -159,7 +161,7 @@ def test_9_invalid_llm_judge_response(bench: Bench) -> None:
 
 
 def test_a_model_that_can_not_be_reached_is_a_failure_that_carries_what_code_thought(bench: Bench) -> None:
-    bench.model.is_down()
+    bench.model.fail_from_now_on()
     bench.judges(dossier())
     (body,) = bench.told("eval.failed")
     assert (body["failure_mode"], body["abstain_reason"]) == ("judge_call_failed", "judge_unavailable")
@@ -172,7 +174,7 @@ def test_a_case_that_can_not_be_read_is_told(bench: Bench) -> None:
 
 
 def test_13_sensitivity_uplift(bench: Bench) -> None:
-    bench.model.answers(accept(PLACE, criteria=2, concern="It keeps AKIAIOSFODNN7EXAMPLZ in the code."))
+    bench.model.reply_with(accept(PLACE, criteria=2, concern="It keeps AKIAIOSFODNN7EXAMPLZ in the code."))
     bench.under(has_event_words=True).judges(dossier())
     (body,) = bench.told("eval.completed")
     assert body["sensitivity"] == "user_controlled"

@@ -11,9 +11,9 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as tries
 from hypothesis import strategies as st
 
-from tests.worker.adapters.redis.played import HEAD, NEWER, pull, settings, wish
+from tests.worker.adapters.redis.store_samples import HEAD, NEWER, judge_request, pull_ref, settings_for
 from tests.worker.publishing.texts.samples import abstained, accepted, rejected
-from tests.world.redis import Redis
+from tests.world.redis import RedisServer
 from worker.adapters.redis.connection.client import items
 from worker.adapters.redis.store import Store, open_store
 from worker.domain.ids import EvalId
@@ -45,8 +45,8 @@ DONE = st.builds(
 
 @pytest.fixture(scope="module")
 def store() -> Iterator[Store]:
-    server = Redis.started()
-    with open_store(settings(server.url)) as opened:
+    server = RedisServer.launch()
+    with open_store(settings_for(server.url)) as opened:
         yield opened
     server.end()
 
@@ -60,7 +60,7 @@ class History:
         self.made: list[LedgerEntry] = []
 
     def does(self, one: Done) -> None:
-        lease = self.store.pulls.take_local_lease(wish())
+        lease = self.store.pulls.take_local_lease(judge_request())
         earlier = self.made[one.which % len(self.made)] if self.made else None
         if one.what == "judge" or earlier is None:
             self._append(self._entry(lease.fence, one.score, None), one)
@@ -69,16 +69,18 @@ class History:
         else:  # the same id, and other content
             verdict = rejected(eval_id=earlier.eval_id, score=one.score, concern="Something else.")
             changed = earlier.model_copy(update={"verdict": verdict, "head_sha": NEWER})
-            self.store.ledger.append(pull(), changed, (terminal_event(verdict, EvalTrigger.BATCH),))
+            self.store.ledger.append(pull_ref(), changed, (terminal_event(verdict, EvalTrigger.BATCH),))
         self.store.pulls.finish(lease, Finish.JUDGED)
 
     def _append(self, entry: LedgerEntry, one: Done) -> None:
         self.made.append(entry)
         children = [self._entry(entry.fence, one.score, entry.eval_id, nth=nth) for nth in range(one.opinions)]
         if entry.verdict.parent_eval_id is None:
-            self.store.events.record_started(pull(), entry.fence, evaluation_started(entry.verdict, EventPublishing()))
+            self.store.events.record_started(
+                pull_ref(), entry.fence, evaluation_started(entry.verdict, EventPublishing())
+            )
         beside = [(child, _whole(child)) for child in children]
-        self.store.ledger.append(pull(), entry, _whole(entry)[entry.verdict.parent_eval_id is None :], beside)
+        self.store.ledger.append(pull_ref(), entry, _whole(entry)[entry.verdict.parent_eval_id is None :], beside)
         self.made += children
 
     def _entry(self, fence: int, score: float, parent: EvalId | None, nth: int = 0) -> LedgerEntry:
@@ -89,7 +91,7 @@ class History:
         )  # fmt: skip
 
     def ledger(self) -> dict[str, str]:
-        return {entry.eval_id: entry.model_dump_json() for entry in self.store.ledger.entries(pull())}
+        return {entry.eval_id: entry.model_dump_json() for entry in self.store.ledger.entries(pull_ref())}
 
     def told(self) -> list[str]:
         return [repr(one) for one in items(self.store.client.call("XRANGE", "assay:100:events", "-", "+"))]

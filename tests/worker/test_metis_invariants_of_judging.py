@@ -14,11 +14,11 @@ from pytest_httpserver import HTTPServer
 
 from app.ingest.events import Ignored, translate
 from app.ingest.payloads import Delivery, Envelope
-from tests.worker.adapters.redis.played import HEAD, settings
-from tests.worker.judge.making import dossier
+from tests.worker.adapters.redis.store_samples import HEAD, settings_for
+from tests.worker.judge.samples import dossier
 from tests.worker.test_metis import PLACE, STUB, Bench
-from tests.world.anthropic import MODEL, Anthropic
-from tests.world.redis import Redis
+from tests.world.fake_anthropic import MODEL, FakeAnthropic
+from tests.world.redis import RedisServer
 from tests.world.replies import accept
 from worker.adapters.redis.store import open_store
 from worker.domain.ids import DeliveryId
@@ -28,8 +28,8 @@ from worker.settings import ModelAccess
 
 
 @pytest.fixture(scope="module")
-def redis() -> Iterator[Redis]:
-    server = Redis.started()
+def redis() -> Iterator[RedisServer]:
+    server = RedisServer.launch()
     yield server
     server.end()
 
@@ -65,19 +65,19 @@ CASES = st.builds(
 @tries(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(CASES)
 def test_whatever_caps_and_whatever_the_model_does_code_has_its_word_and_nothing_is_dropped(
-    redis: Redis, server: HTTPServer, case: Case
+    redis: RedisServer, server: HTTPServer, case: Case
 ) -> None:
-    model = Anthropic(server)
+    model = FakeAnthropic(server)
     access = ModelAccess(SecretStr("k"), model.url, MODEL, 10.0, 1, 0.01, 8_000)
-    told = settings(redis.url, model=access)
+    told = settings_for(redis.url, model=access)
     with open_store(told) as store:
         store.client.call("FLUSHALL")
         bench = Bench(told, store, model).under(caps=Caps(pull_usd=case.pull, day_usd=case.day))
         if case.road == "down":
-            model.is_down()
+            model.fail_from_now_on()
         else:
             for _ in range(4):
-                model.answers(accept(PLACE, criteria=2) if case.road == "accept" else "no JSON")
+                model.reply_with(accept(PLACE, criteria=2) if case.road == "accept" else "no JSON")
         bench.judges(dossier(diff=case.diff, files=()) if case.diff else dossier(), tier=case.tier)
         (begun,) = bench.told("eval.started")
         (ended,) = [*bench.told("eval.completed"), *bench.told("eval.failed")]
@@ -120,10 +120,10 @@ SIGNALS = sorted(load_rubric().signals)
 
 @tries(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.dictionaries(st.sampled_from(SIGNALS), st.floats(0, 1), min_size=1, max_size=4))
-def test_whatever_is_edited_a_version_stands_for_one_content(redis: Redis, weights: dict[str, float]) -> None:
+def test_whatever_is_edited_a_version_stands_for_one_content(redis: RedisServer, weights: dict[str, float]) -> None:
     shipped = load_rubric()
     edited = shipped.model_copy(update={"signals": {**shipped.signals, **weights}})
-    with open_store(settings(redis.url)) as store:
+    with open_store(settings_for(redis.url)) as store:
         store.client.call("FLUSHALL")
         assert store.rubrics.refusal(shipped) is None
         is_same = edited.signals == shipped.signals

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.world.github_bench import GitHub
+from tests.world.fake_github import FakeGitHub
 
 
 @pytest.fixture(scope="session")
-def github() -> Iterator[GitHub]:
-    bench = GitHub.start()
+def github() -> Iterator[FakeGitHub]:
+    bench = FakeGitHub.start()
     yield bench
     bench.stop()

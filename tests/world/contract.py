@@ -17,7 +17,7 @@ from openapi_core.exceptions import OpenAPIError
 from openapi_core.templating.responses.exceptions import ResponseNotFound
 from openapi_core.testing import MockRequest, MockResponse
 
-from tests.world.github_bench import Exchange
+from tests.world.fake_github import Exchange
 from tests.world.node import GITHUB
 
 SLICE = GITHUB / "gh-slice.json"
@@ -33,7 +33,7 @@ GREEDY = re.compile(r"(/(?:git/ref|contents|branches|rules/branches|compare)/)(.
 
 def violations(exchanges: Iterable[Exchange]) -> list[str]:
     """What of these exchanges GitHub would not do or not accept."""
-    return [found for one in exchanges if _is_checkable(one) for found in _violation(one)]
+    return [found for one in exchanges if _is_described(one) for found in _violation(one)]
 
 
 @cache
@@ -42,7 +42,7 @@ def _description() -> OpenAPI:
     return OpenAPI.from_file_path(str(SLICE), config=unchecked)
 
 
-def _is_checkable(one: Exchange) -> bool:
+def _is_described(one: Exchange) -> bool:
     is_graphql = one["path"].endswith("/graphql")
     return not one["fault"] and not is_graphql and one["status"] != HTTPStatus.NOT_MODIFIED
 

@@ -22,7 +22,7 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
-from tests.world.redis import START_SECONDS, Redis, wheel_binary
+from tests.world.redis import START_SECONDS, RedisServer, wheel_binary
 
 HERE = "127.0.0.1"
 SERVERS = tuple(name for name in ("redis-server", "valkey-server") if which(name)) or (wheel_binary(),)
@@ -36,7 +36,7 @@ class Certificate:
     key: Path
 
     @classmethod
-    def made(cls, folder: Path) -> Self:
+    def create(cls, folder: Path) -> Self:
         key, name = ec.generate_private_key(ec.SECP256R1()), x509.Name([])
         names = x509.SubjectAlternativeName([x509.DNSName("localhost")])
         begins, ends = datetime(2026, 1, 1, tzinfo=UTC), datetime(2126, 1, 1, tzinfo=UTC)
@@ -122,21 +122,21 @@ class ManagedRedis:
 
     binary: str
     folder: Path = field(default_factory=lambda: Path(mkdtemp(prefix="assay-managed-")))
-    spare: Redis | None = None
+    spare: RedisServer | None = None
 
     def __post_init__(self) -> None:
-        self.certificate = Certificate.made(self.folder)
+        self.certificate = Certificate.create(self.folder)
         self._has_tls = self.binary != wheel_binary()
         self.primary, port = self._server()
         self.replica, self._replica_port = self._server("--replicaof", "localhost", str(port))
         self.endpoint = Endpoint(port, None if self._has_tls else self.certificate.context)
-        _follows(self.replica)
+        _is_replicating(self.replica)
 
     @property
     def url(self) -> str:
         return f"rediss://localhost:{self.endpoint.port}/0"
 
-    def _server(self, *options: str) -> tuple[Redis, int]:
+    def _server(self, *options: str) -> tuple[RedisServer, int]:
         with create_server((HERE, 0)) as free:
             port = free.getsockname()[1]
         files = self.certificate
@@ -151,32 +151,32 @@ class ManagedRedis:
             str(files.key),
         ]
         tls += ["--tls-ca-cert-file", str(files.chain), "--tls-auth-clients", "no", "--tls-replication", "yes"]
-        server = Redis(binary=self.binary, options=(*(tls if self._has_tls else ["--port", str(port)]), *options))
+        server = RedisServer(binary=self.binary, options=(*(tls if self._has_tls else ["--port", str(port)]), *options))
         server.start()
         return server, port
 
-    def replicates(self) -> None:
+    def start_replica(self) -> None:
         """All that was written until now is at the replica, too."""
-        assert self.primary.tell("WAIT", 1, 10_000) == 1
+        assert self.primary.execute("WAIT", 1, 10_000) == 1
 
-    def cuts_off(self) -> None:
+    def cut_off_replica(self) -> None:
         """The replica hears no more, and takes over as it is when it is called."""
-        self.replica.tell("REPLICAOF", "NO", "ONE")
+        self.replica.execute("REPLICAOF", "NO", "ONE")
 
-    def fails_over(self) -> None:
+    def fail_over(self) -> None:
         """The replica takes over, and the endpoint leads to it from now on."""
-        self.cuts_off()
+        self.cut_off_replica()
         self.endpoint.to = self._replica_port
 
-    def replaces_the_replica(self) -> None:
+    def replace_replica(self) -> None:
         """A new replica follows the one that took over."""
         self.spare, _ = self._server("--replicaof", "localhost", str(self._replica_port))
-        _follows(self.spare)
+        _is_replicating(self.spare)
 
-    def demotes(self) -> None:
+    def demote(self) -> None:
         """As for maintenance: the roles change, and connections to the earlier primary stay open."""
-        self.fails_over()
-        self.primary.tell("REPLICAOF", "localhost", self._replica_port)
+        self.fail_over()
+        self.primary.execute("REPLICAOF", "localhost", self._replica_port)
 
     def end(self) -> None:
         self.endpoint.close()
@@ -189,9 +189,9 @@ class ManagedRedis:
         self.folder.rmdir()
 
 
-def _follows(replica: Redis) -> None:
+def _is_replicating(replica: RedisServer) -> None:
     """Wait until a replica has what its primary has."""
     deadline = time.monotonic() + START_SECONDS
-    while replica.tell("INFO", "replication").get("master_link_status") != "up":
+    while replica.execute("INFO", "replication").get("master_link_status") != "up":
         assert time.monotonic() < deadline, "The replica does not follow its primary."
         time.sleep(0.02)

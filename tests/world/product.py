@@ -18,9 +18,9 @@ from typing import IO, Any, Self
 
 import httpx
 
-from tests.world.github_bench import Ready
-from tests.world.leash import Leash, descendants
-from tests.world.redis import Redis
+from tests.world.fake_github import ServerInfo
+from tests.world.parent_death import ParentDeathSignal, descendants
+from tests.world.redis import RedisServer
 
 ASSAY = Path(sys.executable).parent / "assay"
 AUTHORITY = Path(__file__).with_name("authority.pem")
@@ -55,7 +55,7 @@ FAST: Mapping[str, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class LogLine:
     """One line that the product logged."""
 
     source: str
@@ -71,7 +71,7 @@ class Line:
         return read if isinstance(read, dict) else {}  # pyright: ignore[reportUnknownVariableType] - JSON is what it is
 
     @property
-    def is_loud(self) -> bool:
+    def is_warning(self) -> bool:
         """Whether somebody would be woken up for it."""
         fields = self.fields
         return str(fields.get("level", "")).lower() in LOUD if fields else bool(TROUBLE.search(self.text))
@@ -81,10 +81,10 @@ class Line:
 class Log:
     """What all processes wrote to stderr, in the order in which it came."""
 
-    lines: list[Line] = field(default_factory=list[Line])
+    lines: list[LogLine] = field(default_factory=list[LogLine])
 
-    def loud(self, since: int) -> list[str]:
-        return [f"{line.source}: {line.text}" for line in self.lines[since:] if line.is_loud]
+    def warnings(self, since: int) -> list[str]:
+        return [f"{line.source}: {line.text}" for line in self.lines[since:] if line.is_warning]
 
     def tail(self, since: int = 0) -> str:
         """The last lines, without the deliveries that were not for us."""
@@ -92,7 +92,7 @@ class Log:
         return "\n".join(f"{line.source}: {line.text[:600]}" for line in telling[-40:])
 
     def add(self, source: str, text: str) -> None:
-        self.lines.append(Line(source, text.rstrip("\n")))
+        self.lines.append(LogLine(source, text.rstrip("\n")))
 
 
 @dataclass
@@ -101,7 +101,7 @@ class Process:
 
     command: str
     popen: subprocess.Popen[str]
-    leash: Leash
+    leash: ParentDeathSignal
     printed: list[str] = field(default_factory=list[str])
     _readers: list[threading.Thread] = field(default_factory=list[threading.Thread])
 
@@ -117,7 +117,7 @@ class Process:
             stderr=subprocess.PIPE,
             text=True,
         )
-        made = cls(command, popen, Leash.on(popen.pid, signal.SIGTERM))
+        made = cls(command, popen, ParentDeathSignal.on(popen.pid, signal.SIGTERM))
         made._follow(popen.stdout, made.printed.append)
         made._follow(popen.stderr, lambda text: log.add(command, text))
         return made
@@ -125,7 +125,7 @@ class Process:
     @property
     def url(self) -> str | None:
         """Where it listens, once it said so."""
-        said = [Line(self.command, text).fields for text in list(self.printed)]
+        said = [LogLine(self.command, text).fields for text in list(self.printed)]
         return next((str(one["url"]) for one in said if one.get("event") == "listening"), None)
 
     def kill(self) -> None:
@@ -133,7 +133,7 @@ class Process:
         family = [self.popen.pid, *descendants(self.popen.pid)]
         for pid in family:
             _signal(pid, signal.SIGKILL)
-        self._gone()
+        self._wait()
 
     def stop(self, number: signal.Signals = signal.SIGTERM) -> int:
         """As a user or a platform stops it, and SIGKILL for what is still there afterwards. Answers the status."""
@@ -145,9 +145,9 @@ class Process:
             self.popen.kill()
         for pid in family:
             _signal(pid, signal.SIGKILL)
-        return self._gone()
+        return self._wait()
 
-    def _gone(self) -> int:
+    def _wait(self) -> int:
         status = self.popen.wait(STOP_SECONDS)
         self.leash.release()
         for reader in self._readers:
@@ -182,7 +182,7 @@ class Product:
     program: Sequence[str] = (str(ASSAY),)
 
     @classmethod
-    def started(
+    def launch(
         cls,
         environment: Mapping[str, str],
         commands: Iterable[str] = ("serve", "work"),
@@ -227,11 +227,11 @@ class Product:
     def wait_until_ready(self) -> None:
         deadline = time.monotonic() + START_SECONDS
         while not self._is_ready():
-            self.must_live()
+            self.assert_alive()
             assert time.monotonic() < deadline, f"The product is not ready in time.\n{self.log.tail()}"
             time.sleep(0.02)
 
-    def must_live(self) -> None:
+    def assert_alive(self) -> None:
         """Fail at once, with the reason, when a process has ended by itself."""
         ended = [(one.command, status) for one in self.processes if (status := one.popen.poll()) is not None]
         assert not ended, "\n".join([f"Ended: {ended}", self.log.tail(), *self.crashes()])
@@ -255,7 +255,7 @@ def run(environment: Mapping[str, str], *arguments: str) -> subprocess.Completed
     return subprocess.run(command, env=dict(environment), capture_output=True, text=True, timeout=60, check=False)
 
 
-def environment(ready: Ready, model_url: str, redis: Redis, changes: Mapping[str, str]) -> dict[str, str]:
+def environment(ready: ServerInfo, model_url: str, redis: RedisServer, changes: Mapping[str, str]) -> dict[str, str]:
     """All that the product is told. In *changes*, an empty value takes a variable away."""
     everything = {
         "REDIS_URL": redis.url,

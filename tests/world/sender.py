@@ -21,7 +21,7 @@ FRESH = httpx.Limits(
 
 
 @dataclass(frozen=True)
-class Sender:
+class WebhookSender:
     """Knows the door and the secret."""
 
     client: httpx.Client
@@ -32,10 +32,10 @@ class Sender:
         plain = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # never used; the usual one takes 30 ms to read its roots
         return cls(httpx.Client(base_url=url, timeout=SECONDS, verify=plain, limits=FRESH), secret)
 
-    def sends(self, event: str, payload: Mapping[str, Any], **headers: str) -> httpx.Response:
-        return self.sends_bytes(event, json.dumps(payload).encode(), **headers)
+    def send(self, event: str, payload: Mapping[str, Any], **headers: str) -> httpx.Response:
+        return self.send_bytes(event, json.dumps(payload).encode(), **headers)
 
-    def sends_bytes(self, event: str, body: bytes, **headers: str) -> httpx.Response:
+    def send_bytes(self, event: str, body: bytes, **headers: str) -> httpx.Response:
         """Headers are named as arguments: `x_github_delivery="1"`; an empty one is left out."""
         usual = {
             "content_type": "application/json",

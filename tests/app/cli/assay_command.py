@@ -24,18 +24,18 @@ def environment(data_dir: Path, **more: str) -> dict[str, str]:
     return {"PATH": path, "HOME": str(data_dir), "ASSAY_DATA_DIR": str(data_dir), **more}
 
 
-def assay(
-    *arguments: str, environ: Mapping[str, str], cwd: Path | None = None, given: str = ""
+def run_assay(
+    *arguments: str, environ: Mapping[str, str], cwd: Path | None = None, stdin: str = ""
 ) -> subprocess.CompletedProcess[str]:
     """Run one command to its end. *given* is its standard input."""
     return subprocess.run(
-        [str(ASSAY), *arguments], env=dict(environ), cwd=cwd, input=given,
+        [str(ASSAY), *arguments], env=dict(environ), cwd=cwd, input=stdin,
         capture_output=True, text=True, check=False, timeout=100,
     )  # fmt: skip
 
 
-def refused(
-    *arguments: str, environ: Mapping[str, str], cwd: Path | None = None, given: str = ""
+def run_refused(
+    *arguments: str, environ: Mapping[str, str], cwd: Path | None = None, stdin: str = ""
 ) -> subprocess.CompletedProcess[str]:
     """As `assay`, for a mistake of the caller's."""
     kept = io.BytesIO(), io.BytesIO()
@@ -46,7 +46,7 @@ def refused(
         for name, value in {**environ, "PYDANTIC_DISABLE_PLUGINS": "__all__"}.items():
             patch.setenv(name, value)
         patch.chdir(cwd or Path.cwd())
-        for name, stream in (("stdin", io.StringIO(given)), ("stdout", told), ("stderr", said)):
+        for name, stream in (("stdin", io.StringIO(stdin)), ("stdout", told), ("stderr", said)):
             patch.setattr(sys, name, stream)
         try:
             code = main(arguments)
@@ -58,7 +58,7 @@ def refused(
     return subprocess.CompletedProcess(arguments, code, *(one.getvalue().decode() for one in kept))
 
 
-def run_command(*given: str) -> CommandResult:
+def run_command(*arguments_given: str) -> CommandResult:
     """Run one command in the tests' own process, as the command line does. Its errors pass."""
-    arguments = build_parser(given[0]).parse_args(given)
+    arguments = build_parser(arguments_given[0]).parse_args(arguments_given)
     return arguments.run(arguments)

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from app.cli.parser import Exit
-from tests.app.cli.assay_command import assay, environment, run_command
-from tests.worker.adapters.redis.played import pull
-from tests.worker.adapters.redis.test_kept import entry, judging
+from tests.app.cli.assay_command import environment, run_assay, run_command
+from tests.worker.adapters.redis.store_samples import pull_ref
+from tests.worker.adapters.redis.test_lease_writes import ledger_entry_of, start_judging_new
 from worker.adapters.redis.store import Store
 from worker.domain.ids import EvalId, InstallationId
 from worker.domain.verdict.verdict import SubjectKind
@@ -22,11 +22,11 @@ PARENT, CHILD = EvalId("0190aaaa-bbbb-7ccc-8ddd-000000000000"), EvalId("0190aaaa
 @pytest.fixture(autouse=True)
 def recorded(records: Store) -> None:
     """A verdict of which nothing is kept, and one on a CI check beside it."""
-    fence = judging(records).lease.fence
-    parent = entry(PARENT, fence)
+    fence = start_judging_new(records).lease.fence
+    parent = ledger_entry_of(PARENT, fence)
     subject = parent.verdict.subject.model_copy(update={"kind": SubjectKind.CI_CHECK})
-    records.ledger.append(pull(), parent)
-    records.ledger.append(pull(), entry(CHILD, fence, parent_eval_id=PARENT, subject=subject))
+    records.ledger.append(pull_ref(), parent)
+    records.ledger.append(pull_ref(), ledger_entry_of(CHILD, fence, parent_eval_id=PARENT, subject=subject))
 
 
 def said(*given: str) -> str:
@@ -74,7 +74,7 @@ def example(state: Path) -> dict[str, Any]:
 
 
 def run(state: Path, *arguments: str, cwd: Path | None = None, **more: str) -> subprocess.CompletedProcess[str]:
-    return assay(*arguments, environ=environment(state, **more), cwd=cwd)
+    return run_assay(*arguments, environ=environment(state, **more), cwd=cwd)
 
 
 def verdict_of(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:

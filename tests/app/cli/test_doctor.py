@@ -9,7 +9,7 @@ from inline_snapshot import snapshot
 from pytest_httpserver import HTTPServer
 
 from app.cli.doctor import app_lines, read_partial_settings, redis_lines, skew_line
-from tests.app.cli.assay_command import assay, environment, refused
+from tests.app.cli.assay_command import environment, run_assay, run_refused
 from worker.adapters.github.doctor import AppKeyReport, AppReport
 from worker.adapters.github.responses import AppView
 from worker.clock import SystemClock
@@ -44,11 +44,11 @@ def test_every_wrong_variable_is_named_not_only_the_first() -> None:
 
 def test_a_name_that_nothing_reads_is_a_warning_with_the_one_that_is_meant(tmp_path: Path) -> None:
     environ = environment(tmp_path, ASSAY_RETRYS="5", ASSAY_XYZZY_QWERTY="1", ASSAY_APP_ID="5")
-    done = assay("doctor", environ=environ)
+    done = run_assay("doctor", environ=environ)
     words = " ".join(done.stdout.split())
     assert "warning Environment ASSAY_RETRYS is no setting of Assay; is ASSAY_RETRIES meant?" in words
     assert "ASSAY_XYZZY_QWERTY is no setting of Assay. All of them: docs/configuration.md." in words
-    judged = assay("judge", "--dossier", "/nowhere", environ=environ)
+    judged = run_assay("judge", "--dossier", "/nowhere", environ=environ)
     assert "assay: ASSAY_RETRYS is no setting of Assay; is ASSAY_RETRIES meant?\n" in judged.stderr
 
 
@@ -159,7 +159,7 @@ def test_half_a_minute_of_skew_is_the_limit(seconds: int, health: Health) -> Non
 
 
 def doctor(tmp_path: Path, **more: str) -> subprocess.CompletedProcess[str]:
-    return assay("doctor", environ=environment(tmp_path, **more))
+    return run_assay("doctor", environ=environment(tmp_path, **more))
 
 
 def test_a_laptop_without_settings_is_told_what_there_is_and_what_is_missing(tmp_path: Path) -> None:
@@ -195,7 +195,7 @@ STORE_KEYS = {"ASSAY_STORE_KEYS": "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="
     ],
 )
 def test_what_is_wrong_is_named_and_the_rest_is_looked_at(changes: dict[str, str], line: str, tmp_path: Path) -> None:
-    told = " ".join(refused("doctor", environ={**environment(tmp_path), **changes}).stdout.split())
+    told = " ".join(run_refused("doctor", environ={**environment(tmp_path), **changes}).stdout.split())
     assert line in told
     assert "ok GITHUB_TOKEN" in told
 
@@ -234,7 +234,7 @@ def test_a_pause_and_a_model_without_a_price_are_named(tmp_path: Path) -> None:
 
 
 def week(tmp_path: Path, repository: str, **more: str) -> str:
-    done = assay("doctor", repository, environ=environment(tmp_path, **more))
+    done = run_assay("doctor", repository, environ=environment(tmp_path, **more))
     assert done.stderr == ""
     return " ".join(done.stdout.split())
 

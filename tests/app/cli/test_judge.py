@@ -12,9 +12,9 @@ from inline_snapshot import snapshot
 from pytest_httpserver import HTTPServer
 
 from app.cli.judge import parse_pull_request, web_host
-from tests.app.cli.assay_command import ASSAY, assay, environment, refused
-from tests.worker.adapters.git.conftest import Laptop
-from tests.world.anthropic import Anthropic
+from tests.app.cli.assay_command import ASSAY, environment, run_assay, run_refused
+from tests.worker.adapters.git.conftest import LocalRepository
+from tests.world.fake_anthropic import FakeAnthropic
 from tests.world.replies import reject
 from worker.adapters.git.example_repository import ExampleRepository, make_example
 from worker.domain.verdict.verdict import VERDICT_ADAPTER
@@ -52,13 +52,13 @@ def example(tmp_path_factory: pytest.TempPathFactory) -> ExampleRepository:
 
 
 def judge(state: Path, *arguments: str, cwd: Path | None = None, given: str = "") -> subprocess.CompletedProcess[str]:
-    return assay("judge", *arguments, environ=environment(state), cwd=cwd, given=given)
+    return run_assay("judge", *arguments, environ=environment(state), cwd=cwd, stdin=given)
 
 
 def test_a_verdict_on_a_branch_here_is_found_by_its_commit(example: ExampleRepository, tmp_path: Path) -> None:
     subject = json.loads(judge(tmp_path, "--base", "main", "--json", cwd=example.checkout).stdout)["subject"]
     commit = f"{subject['repository']}@{subject['head_sha']}"
-    done = assay("wait", commit, "--timeout", "0", environ=environment(tmp_path))
+    done = run_assay("wait", commit, "--timeout", "0", environ=environment(tmp_path))
     assert (done.returncode, done.stdout.splitlines()[0].partition(": ")[2]) == (1, "rejected, half finished"), (
         done.stdout
     )
@@ -66,8 +66,8 @@ def test_a_verdict_on_a_branch_here_is_found_by_its_commit(example: ExampleRepos
 
 def test_the_example_counts_in_no_figure_and_can_be_shown(tmp_path: Path) -> None:
     eval_id = json.loads(judge(tmp_path, "--example", "--json").stdout)["eval_id"]
-    assert "Nothing was judged in this time" in assay("stats", environ=environment(tmp_path)).stdout
-    assert assay("show", eval_id, environ=environment(tmp_path)).returncode == 0
+    assert "Nothing was judged in this time" in run_assay("stats", environ=environment(tmp_path)).stdout
+    assert run_assay("show", eval_id, environ=environment(tmp_path)).returncode == 0
 
 
 def test_the_example_is_rejected_at_its_line_without_any_key(state: Path) -> None:
@@ -182,14 +182,14 @@ def test_a_wrong_call_is_refused_before_anything_is_started(
         ("dossier.json", b'{"pull_request": 1}'),
     ):
         (example.checkout / name).write_bytes(content)
-    done = refused(*command, environ=environment(tmp_path / "unused"), cwd=example.checkout)
+    done = run_refused(*command, environ=environment(tmp_path / "unused"), cwd=example.checkout)
     assert message in done.stderr
     assert done.stdout == ""
     assert not (tmp_path / "unused").exists()
 
 
 def test_a_folder_that_is_no_checkout_is_the_callers_mistake(tmp_path: Path) -> None:
-    assert "Traceback" not in refused("judge", environ=environment(tmp_path), cwd=tmp_path).stderr
+    assert "Traceback" not in run_refused("judge", environ=environment(tmp_path), cwd=tmp_path).stderr
 
 
 @pytest.mark.parametrize("arguments", [("--issue", "-"), ("--dossier", "-")])
@@ -234,17 +234,17 @@ def test_a_text_that_its_parser_does_not_survive_is_judged_by_its_lines(state: P
 
 
 def test_a_restored_module_whose_functions_are_called_elsewhere_is_not_rejected(state: Path, tmp_path: Path) -> None:
-    laptop = Laptop(tmp_path / "widgets")
+    laptop = LocalRepository(tmp_path / "widgets")
     laptop.git("switch", "--quiet", "main")
-    laptop.commits({"cli.py": "from store import _load\n\nprint(_load('a'))\n"}, "Use the store")
+    laptop.commit({"cli.py": "from store import _load\n\nprint(_load('a'))\n"}, "Use the store")
     laptop.git("switch", "--quiet", "--force-create", "restore")
-    laptop.commits({"store.py": "def _load(path):\n    return open(path).read()\n"}, "Restore the store")
+    laptop.commit({"store.py": "def _load(path):\n    return open(path).read()\n"}, "Restore the store")
     saved = str(tmp_path / "dossier.json")
     done = judge(state, "--tier", "heuristic", "--json", "--save-dossier", saved, cwd=laptop.folder)
     assert (done.returncode, VERDICT_ADAPTER.validate_json(done.stdout).findings) == (3, ()), done.stderr
 
     laptop.git("switch", "--quiet", "--create", "forget", "main")
-    laptop.commits({"store.py": "def _save(path):\n    return open(path).read()\n"}, "Save")
+    laptop.commit({"store.py": "def _save(path):\n    return open(path).read()\n"}, "Save")
     done = judge(state, "--tier", "heuristic", "--json", "--save-dossier", saved, cwd=laptop.folder)
     (finding,) = VERDICT_ADAPTER.validate_json(done.stdout).findings
     assert (done.returncode, finding.signal, finding.fact) == (3, "function_uncalled", False)
@@ -253,8 +253,8 @@ def test_a_restored_module_whose_functions_are_called_elsewhere_is_not_rejected(
 
 
 def test_a_file_that_the_issue_names_and_that_is_not_there_is_missing(state: Path, tmp_path: Path) -> None:
-    laptop = Laptop(tmp_path / "widgets")
-    laptop.commits({"store.py": "SIZE = 2\n", "docs/deep/there.md": "It is there.\n"}, "Store")
+    laptop = LocalRepository(tmp_path / "widgets")
+    laptop.commit({"store.py": "SIZE = 2\n", "docs/deep/there.md": "It is there.\n"}, "Store")
     (tmp_path / "issue.md").write_text("# Store\n\n- [ ] `docs/store.md` explains it\n- [ ] See `deep/there.md`\n")
     done = judge(state, "--issue", str(tmp_path / "issue.md"), "--tier", "heuristic", "--json", cwd=laptop.folder)
     criteria = VERDICT_ADAPTER.validate_json(done.stdout).criteria
@@ -302,15 +302,15 @@ TEXT = "name,price\napple,1\n"
 
 
 @pytest.fixture
-def model() -> Iterator[Anthropic]:
+def model() -> Iterator[FakeAnthropic]:
     with HTTPServer(threaded=True) as server:
-        played = Anthropic(server)
+        played = FakeAnthropic(server)
         yield played
-        played.check()
+        played.assert_script_done()
 
 
 @pytest.fixture
-def told(model: Anthropic, tmp_path: Path) -> dict[str, str]:
+def told(model: FakeAnthropic, tmp_path: Path) -> dict[str, str]:
     (tmp_path / "out.txt").write_text(TEXT)
     (tmp_path / "asked.md").write_text("- has ten rows\n")
     return environment(
@@ -321,12 +321,12 @@ def told(model: Anthropic, tmp_path: Path) -> dict[str, str]:
 def judge_output(
     told: dict[str, str], folder: Path, *arguments: str, given: str = ""
 ) -> subprocess.CompletedProcess[str]:
-    return assay("judge", *arguments, environ=told, cwd=folder, given=given)
+    return run_assay("judge", *arguments, environ=told, cwd=folder, stdin=given)
 
 
 @pytest.mark.slow
-def test_one_output_is_judged_and_told(model: Anthropic, told: dict[str, str], tmp_path: Path) -> None:
-    model.answers(reject("acceptance_gap"))
+def test_one_output_is_judged_and_told(model: FakeAnthropic, told: dict[str, str], tmp_path: Path) -> None:
+    model.reply_with(reject("acceptance_gap"))
     done = judge_output(told, tmp_path, "--output", "out.txt", "--criteria", "asked.md")
     assert (done.returncode, done.stderr) == (1, "")
     assert done.stdout.startswith("FAIL: ")
@@ -334,23 +334,23 @@ def test_one_output_is_judged_and_told(model: Anthropic, told: dict[str, str], t
 
 
 @pytest.mark.slow
-def test_an_outage_is_its_own_exit_code_and_word(model: Anthropic, told: dict[str, str], tmp_path: Path) -> None:
-    model.fails(529)
+def test_an_outage_is_its_own_exit_code_and_word(model: FakeAnthropic, told: dict[str, str], tmp_path: Path) -> None:
+    model.reply_with_error(529)
     done = judge_output(told, tmp_path, "--output", "out.txt", "--criteria", "asked.md", "--json")
     assert (done.returncode, json.loads(done.stdout)["verdict"]) == (3, "UNAVAILABLE")
 
 
 @pytest.mark.slow
-def test_without_criteria_nobody_is_asked(model: Anthropic, told: dict[str, str], tmp_path: Path) -> None:
+def test_without_criteria_nobody_is_asked(model: FakeAnthropic, told: dict[str, str], tmp_path: Path) -> None:
     done = judge_output(told, tmp_path, "--output", "-", given=TEXT)
-    assert (done.returncode, done.stdout, model.asked) == (
+    assert (done.returncode, done.stdout, model.requests) == (
         0, "PASS: No acceptance criteria were given, so nothing was judged.\n", []
     )  # fmt: skip
 
 
 @pytest.mark.slow
 def test_a_batch_is_judged_line_by_line_with_the_criteria_of_each(
-    model: Anthropic, told: dict[str, str], tmp_path: Path
+    model: FakeAnthropic, told: dict[str, str], tmp_path: Path
 ) -> None:
     rows = [
         {"task_index": 0, "status": "completed", "summary": "a\n", "acceptance_criteria": "It is b."},
@@ -358,25 +358,25 @@ def test_a_batch_is_judged_line_by_line_with_the_criteria_of_each(
         {"output": "c\n", "acceptance_criteria": ["It is d."]},
     ]
     (tmp_path / "batch.jsonl").write_text("\n\n".join(map(json.dumps, rows)))
-    model.answers(reject("acceptance_gap")).fails(529)
+    model.reply_with(reject("acceptance_gap")).reply_with_error(529)
     done = judge_output(told, tmp_path, "--output", "batch.jsonl")
     lines = [json.loads(line) for line in done.stdout.splitlines()]
     assert done.returncode == 1, done.stderr
     assert lines[1] == rows[1]
     assert [one["judge"]["verdict"] for one in (lines[0], lines[2])] == ["FAIL", "UNAVAILABLE"]
     assert {key: lines[0][key] for key in rows[0]} == rows[0]
-    assert "AC1: It is b." in model.asked[0].text
-    assert "AC1: It is d." in model.asked[1].text
+    assert "AC1: It is b." in model.requests[0].text
+    assert "AC1: It is d." in model.requests[1].text
 
 
 @pytest.mark.slow
 def test_criteria_beside_a_batch_are_for_those_that_bring_none(
-    model: Anthropic, told: dict[str, str], tmp_path: Path
+    model: FakeAnthropic, told: dict[str, str], tmp_path: Path
 ) -> None:
     (tmp_path / "batch.jsonl").write_text('{"output": "a"}')
-    model.answers(reject("acceptance_gap"))
+    model.reply_with(reject("acceptance_gap"))
     assert judge_output(told, tmp_path, "--output", "batch.jsonl", "--criteria", "asked.md").returncode == 1
-    assert "AC1: has ten rows" in model.asked[0].text
+    assert "AC1: has ten rows" in model.requests[0].text
 
 
 @pytest.mark.slow
@@ -413,10 +413,10 @@ def test_a_batch_whose_store_is_away_is_unavailable(told: dict[str, str], tmp_pa
 )
 @pytest.mark.slow
 def test_a_bad_line_is_told_before_any_is_judged(
-    model: Anthropic, told: dict[str, str], tmp_path: Path, line: str, said: str
+    model: FakeAnthropic, told: dict[str, str], tmp_path: Path, line: str, said: str
 ) -> None:
     (tmp_path / "bad.jsonl").write_text(f'{{"output": "a", "acceptance_criteria": "x"}}\n{line}\n')
     done = judge_output(told, tmp_path, "--output", "bad.jsonl")
     assert done.returncode == 2
     assert said in done.stderr
-    assert model.asked == []
+    assert model.requests == []

@@ -18,7 +18,7 @@ import pytest
 from app.cli import terminal
 from app.cli.main import ErrorBoundary, main
 from app.cli.parser import COMMANDS, VERDICT_EXITS, CommandSpec, Exit, build_parser
-from tests.app.cli.assay_command import ASSAY, environment, refused
+from tests.app.cli.assay_command import ASSAY, environment, run_refused
 from tests.worker.publishing.texts.samples import abstained, accepted, rejected
 from worker.domain.verdict.verdict import AbstainReason
 from worker.errors import Forbidden, InputError, LeaseLost, SubjectGone, Unavailable
@@ -158,7 +158,7 @@ MISSING_KEY = (
 def test_a_wrong_setting_is_one_message_before_anything_is_started(
     command: str, changes: dict[str, str], message: str, tmp_path: Path
 ) -> None:
-    done = refused(command, environ={**environment(tmp_path / "state"), **changes})
+    done = run_refused(command, environ={**environment(tmp_path / "state"), **changes})
     assert (done.returncode, done.stderr.count("\n")) == (Exit.USAGE, 1)
     assert done.stderr.startswith(message)
     assert not (tmp_path / "state").exists()

@@ -9,21 +9,21 @@ import pytest
 
 from app.cli.parser import Exit
 from tests.app.cli.assay_command import run_command
-from tests.worker.adapters.redis.played import pull, wish
-from tests.world.redis import Redis
+from tests.worker.adapters.redis.store_samples import judge_request, pull_ref
+from tests.world.redis import RedisServer
 from worker.adapters.redis import keys
 from worker.adapters.redis.store import Store
 from worker.clock import SystemClock
 from worker.domain.pause import JudgingPause
 from worker.errors import InputError
 
-HERE = (pull().installation_id, pull().repository_id)
+HERE = (pull_ref().installation_id, pull_ref().repository_id)
 
 
 @pytest.fixture(autouse=True)
 def known(records: Store) -> Store:
     """acme/widgets was asked about once."""
-    records.pulls.request_judging(wish())
+    records.pulls.request_judging(judge_request())
     return records
 
 
@@ -85,7 +85,7 @@ def test_a_repository_that_nobody_knows_is_not_switched(known: Store, command: s
 
 
 def test_one_that_is_only_paused_goes_on_without_github(known: Store) -> None:
-    gadgets = pull(repository=8)
+    gadgets = pull_ref(repository=8)
     where = (gadgets.installation_id, gadgets.repository_id)
     known.pauses.pause(*where, JudgingPause(by="olga", repository="acme/gadgets"))
     assert run_command("pause", "Acme/Gadgets", "--reason", "longer")[0] is Exit.ACCEPT
@@ -113,9 +113,9 @@ def test_the_doctor_shows_every_pause(known: Store) -> None:
 
 
 @pytest.fixture
-def west(known: Store, monkeypatch: pytest.MonkeyPatch) -> Iterator[Redis]:
+def west(known: Store, monkeypatch: pytest.MonkeyPatch) -> Iterator[RedisServer]:
     assert known
-    server = Redis.started()
+    server = RedisServer.launch()
     monkeypatch.setenv("ASSAY_CELLS", f"west={server.url}")
     monkeypatch.setenv("ASSAY_REDIS_TIMEOUT", "2")
     monkeypatch.setenv("ASSAY_TICK", "0.05")
@@ -123,12 +123,12 @@ def west(known: Store, monkeypatch: pytest.MonkeyPatch) -> Iterator[Redis]:
     server.end()
 
 
-def test_an_installation_is_moved_and_each_step_is_told(west: Redis, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_installation_is_moved_and_each_step_is_told(west: RedisServer, capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command("move", "100", "--to", "west") == (Exit.ACCEPT, "Installation 100 is now in the cell west.\n")
     steps = capsys.readouterr().err.splitlines()
     assert [step.split()[0] for step in steps] == ["west", "idle", "copied", "west", "west"]
     with west.client as client:
-        assert client.exists(keys.pull(pull()).name)
+        assert client.exists(keys.pull(pull_ref()).name)
     assert run_command("move", "100", "--to", "west")[1] == "Installation 100 was already in the cell west.\n"
 
 

@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
 from app.cli.serve import MIN_UPTIME_S, parse_listening_url
-from tests.app.cli.assay_command import ASSAY, assay, environment
+from tests.app.cli.assay_command import ASSAY, environment, run_assay
 
 STARTS_S = 60.0
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks at processes through /proc")
@@ -136,7 +136,7 @@ def test_a_part_that_ends_at_its_start_ends_all_of_it(tmp_path: Path, key: str) 
 @pytest.mark.slow
 def test_a_second_one_in_the_same_folder_is_refused(up: Up, key: str) -> None:
     up.listens()
-    again = assay(
+    again = run_assay(
         "up",
         environ=environment(
             up.data_dir, ASSAY_APP_ID="1", ASSAY_APP_PRIVATE_KEY=key, ASSAY_WEBHOOK_SECRET="s", ASSAY_PORT="0"

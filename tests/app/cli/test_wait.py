@@ -12,10 +12,10 @@ import pytest
 from app.cli import wait as commands_wait
 from app.cli.parser import Exit
 from tests.app.cli.assay_command import environment, run_command
-from tests.app.web.served import ServedDoor
-from tests.worker.adapters.redis.played import AT, HEAD, KEY, NEWER, pull, wish
-from tests.worker.adapters.redis.test_kept import entry, judging
-from tests.world.redis import Redis
+from tests.app.web.web_server import WebServer
+from tests.worker.adapters.redis.store_samples import HEAD, KEY, NEWER, REQUESTED_AT, judge_request, pull_ref
+from tests.worker.adapters.redis.test_lease_writes import ledger_entry_of, start_judging_new
+from tests.world.redis import RedisServer
 from worker.adapters.redis.store import Store
 from worker.adapters.redis.tokens import RedisTokens
 from worker.domain.check.overrides import Override
@@ -32,11 +32,11 @@ print("loaded", *sys.modules)
 
 
 @pytest.fixture
-def judged(door: ServedDoor, records: Store) -> Store:
+def judged(web_server: WebServer, records: Store) -> Store:
     """One head was rejected; the environment leads to the records."""
-    assert door
-    taken = judging(records)
-    records.ledger.append(pull(), entry("0190aaaa-bbbb-7ccc-8ddd-eeeeffff0000", taken.lease.fence))
+    assert web_server
+    taken = start_judging_new(records)
+    records.ledger.append(pull_ref(), ledger_entry_of("0190aaaa-bbbb-7ccc-8ddd-eeeeffff0000", taken.lease.fence))
     records.pulls.finish(taken.lease, Finish.JUDGED)
     return records
 
@@ -50,7 +50,9 @@ def test_the_records_here_are_asked_without_a_server() -> None:
     assert (code, text.splitlines()[0]) == (Exit.REJECT, f"acme/widgets@{HEAD[:12]} (#1): rejected, half finished")
 
 
-def test_neither_the_web_nor_a_queue_is_loaded_to_wait(judged: Store, redis_server: Redis, tmp_path: Path) -> None:
+def test_neither_the_web_nor_a_queue_is_loaded_to_wait(
+    judged: Store, redis_server: RedisServer, tmp_path: Path
+) -> None:
     assert judged
     environ = environment(tmp_path, REDIS_URL=redis_server.url, ASSAY_STORE_KEYS=KEY.get_secret_value())
     waited = [sys.executable, "-c", WAIT, f"acme/widgets@{HEAD}"]
@@ -61,13 +63,13 @@ def test_neither_the_web_nor_a_queue_is_loaded_to_wait(judged: Store, redis_serv
 
 
 def test_what_was_replaced_is_no_verdict(judged: Store) -> None:
-    judged.pulls.request_judging(wish(head_sha=NEWER))
+    judged.pulls.request_judging(judge_request(head_sha=NEWER))
     code, text = wait(f"acme/widgets@{HEAD}", "--json", "--timeout", "0")
     assert (code, json.loads(text)["state"], json.loads(text)["superseded_by"]) == (Exit.ABSTAIN, "superseded", NEWER)
 
 
 def test_what_a_maintainer_overrode_asks_nothing_of_who_waits(judged: Store) -> None:
-    judged.decisions.override(pull(), HEAD, Override(login="alice", reason="we ship", at=AT))
+    judged.decisions.override(pull_ref(), HEAD, Override(login="alice", reason="we ship", at=REQUESTED_AT))
     code, text = wait(f"acme/widgets@{HEAD}")
     assert (code, text.splitlines()[0]) == (Exit.ABSTAIN, f"acme/widgets@{HEAD[:12]} (#1): rejected, half finished")
     assert "@alice overrode what is said of this commit: nothing is left to do." in " ".join(text.split())
@@ -79,7 +81,7 @@ def test_what_a_maintainer_overrode_asks_nothing_of_who_waits(judged: Store) -> 
 def test_what_is_pending_is_said_before_the_wait_and_when_the_time_is_up(
     judged: Store, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    judged.pulls.request_judging(wish(head_sha=NEWER))
+    judged.pulls.request_judging(judge_request(head_sha=NEWER))
     code, text = wait(f"acme/widgets@{NEWER}", "--timeout", "0.1")
     assert (code, "not judged yet" in text) == (Exit.ABSTAIN, True)
     assert f"acme/widgets@{NEWER[:12]} (#1): not judged yet" in capsys.readouterr().err
@@ -87,10 +89,12 @@ def test_what_is_pending_is_said_before_the_wait_and_when_the_time_is_up(
     assert capsys.readouterr().err == "", "what is decided is the answer"
 
 
-def test_a_server_is_asked_with_its_token(judged: Store, door: ServedDoor, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_is_asked_with_its_token(
+    judged: Store, web_server: WebServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     made = RedisTokens(judged.client).create("agent", [InstallationId(100)], datetime(2026, 11, 20, tzinfo=UTC))
     assert made is not None
-    monkeypatch.setenv("ASSAY_SERVER", str(door.http.base_url))
+    monkeypatch.setenv("ASSAY_SERVER", str(web_server.http.base_url))
     with pytest.raises(SettingError, match="ASSAY_TOKEN"):
         wait(f"acme/widgets@{HEAD}")
     monkeypatch.setenv("ASSAY_TOKEN", "wrong")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.app.cli.assay_command import assay, environment
+from tests.app.cli.assay_command import environment, run_assay
 
 JUDGE = """
 import gc, json, sys
@@ -72,7 +72,7 @@ def judged(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
     """The example's dossier judged in a process of its own: what that says at its end."""
     state = tmp_path_factory.mktemp("state")
     dossier = Path(tmp_path_factory.mktemp("dossier"), "dossier.json")
-    assay("judge", "--example", "--save-dossier", str(dossier), environ=environment(state))
+    run_assay("judge", "--example", "--save-dossier", str(dossier), environ=environment(state))
     done = subprocess.run(
         [sys.executable, "-c", JUDGE, str(dossier)], env=environment(state), capture_output=True, text=True, check=True
     )

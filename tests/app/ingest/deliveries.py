@@ -14,13 +14,13 @@ OUR_APP: Final = 4242
 SHA, OLD = "1" * 40, "2" * 40
 PULL: Final = PullRef(installation_id=InstallationId(1), repository_id=RepositoryId(7), number=3)
 ABOUT: dict[str, Any] = {"installation": {"id": 1}, "repository": {"id": 7, "full_name": "acme/widgets"}}
-HERE: dict[str, Any] = {"pull": PULL, "repository": "acme/widgets"}
+REPOSITORY: dict[str, Any] = {"pull": PULL, "repository": "acme/widgets"}
 SOMEWHERE: dict[str, Any] = {"installation_id": InstallationId(1), "repository_id": RepositoryId(7)}
 
 ALICE, BOT = {"login": "alice", "type": "User"}, {"login": "copilot[bot]", "type": "Bot"}
 
 
-def seen(event_name: str, payload: dict[str, Any]) -> Event | Ignored:
+def head_seen(event_name: str, payload: dict[str, Any]) -> Event | Ignored:
     """What the door makes of it, and what it would if it went through the whole body for it."""
     body = json.dumps(payload).encode()
     found = translate(
@@ -33,14 +33,14 @@ def seen(event_name: str, payload: dict[str, Any]) -> Event | Ignored:
 def pull_request(action: str, about: dict[str, Any] | None = None, **changes: Any) -> Event | Ignored:
     """*about*: what the payload holds beside the pull request."""
     pull = {"number": 3, "draft": False, "head": {"sha": SHA}, **changes}
-    return seen("pull_request", {**ABOUT, "action": action, "pull_request": pull, **(about or {})})
+    return head_seen("pull_request", {**ABOUT, "action": action, "pull_request": pull, **(about or {})})
 
 
 def comment(body: str, issue: dict[str, Any] | None = None, **changes: Any) -> Event | Ignored:
-    return seen("issue_comment", {**ABOUT, "action": "created", **commented(body, issue, **changes)})
+    return head_seen("issue_comment", {**ABOUT, "action": "created", **comment_delivery(body, issue, **changes)})
 
 
-def commented(body: str, issue: dict[str, Any] | None = None, **changes: Any) -> dict[str, Any]:
+def comment_delivery(body: str, issue: dict[str, Any] | None = None, **changes: Any) -> dict[str, Any]:
     on = {"number": 3, "state": "open", "pull_request": {"url": "x"}, **(issue or {})}
     return {"issue": on, "comment": {"id": 55, "body": body, "user": ALICE, **changes}}
 
@@ -61,20 +61,20 @@ def check_run(action: str, **changes: Any) -> Event | Ignored:
         "pull_requests": [listed(3)],
         **changes,
     }
-    return seen("check_run", {**ABOUT, "action": action, "check_run": run})
+    return head_seen("check_run", {**ABOUT, "action": action, "check_run": run})
 
 
 def check_suite(action: str, app: int = OUR_APP) -> Event | Ignored:
     suite: dict[str, Any] = {"app": {"id": app}, "head_sha": SHA, "pull_requests": []}
-    return seen("check_suite", {**ABOUT, "action": action, "check_suite": suite})
+    return head_seen("check_suite", {**ABOUT, "action": action, "check_suite": suite})
 
 
-def pressed(identifier: str, about: dict[str, Any] | None = None, **changes: Any) -> Event | Ignored:
+def button_delivery(identifier: str, about: dict[str, Any] | None = None, **changes: Any) -> Event | Ignored:
     run = {"app": {"id": OUR_APP}, "head_sha": SHA, "external_id": external_id(3), **changes}
     what = {"action": "requested_action", "check_run": run, "requested_action": {"identifier": identifier}}
-    return seen("check_run", {**ABOUT, **what, "sender": ALICE, **(about or {})})
+    return head_seen("check_run", {**ABOUT, **what, "sender": ALICE, **(about or {})})
 
 
 def push(*commits: dict[str, Any], ref: str = "refs/heads/main", **more: bool) -> Event | Ignored:
     repository = {**ABOUT["repository"], "default_branch": "main"}
-    return seen("push", {**ABOUT, "repository": repository, "ref": ref, "commits": commits, **more})
+    return head_seen("push", {**ABOUT, "repository": repository, "ref": ref, "commits": commits, **more})

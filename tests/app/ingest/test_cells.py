@@ -6,29 +6,29 @@ from http import HTTPStatus
 import pytest
 from pydantic import SecretStr
 
-from tests.app.web.served import ServedDoor, payload, served
-from tests.world.redis import Redis
+from tests.app.web.web_server import WebServer, launch_web_server, payload
+from tests.world.redis import RedisServer
 from worker.adapters.redis import keys
 
 
 @pytest.fixture(scope="module")
-def west() -> Iterator[Redis]:
-    server = Redis.started()
+def west() -> Iterator[RedisServer]:
+    server = RedisServer.launch()
     yield server
     server.end()
 
 
 @pytest.fixture
-def door(redis_server: Redis, west: Redis) -> Iterator[ServedDoor]:
+def web_server(redis_server: RedisServer, west: RedisServer) -> Iterator[WebServer]:
     cells = {"main": SecretStr(redis_server.url), "west": SecretStr(west.url)}
-    with served(redis_server, cells=cells) as door:
-        door.forget()
-        west.tell("FLUSHALL")
+    with launch_web_server(redis_server, cells=cells) as door:
+        door.reset()
+        west.execute("FLUSHALL")
         yield door
 
 
-def stored(server: Redis) -> bool:
-    return bool(server.tell("KEYS", "assay:delivery:*"))
+def stored(server: RedisServer) -> bool:
+    return bool(server.execute("KEYS", "assay:delivery:*"))
 
 
 @pytest.mark.parametrize(
@@ -36,11 +36,11 @@ def stored(server: Redis) -> bool:
     [(None, False), ("main", False), ("main moved west", False), ("west", True), ("west moved main", True)],
 )
 def test_a_delivery_goes_to_the_cell_of_the_table(
-    door: ServedDoor, redis_server: Redis, west: Redis, residence: str | None, *, is_west: bool
+    web_server: WebServer, redis_server: RedisServer, west: RedisServer, residence: str | None, *, is_west: bool
 ) -> None:
     if residence:
-        door.at_redis.hset(keys.CELLS.name, "1", residence)
-    assert door.deliver("pull_request", payload()).status_code == HTTPStatus.ACCEPTED
+        web_server.redis_client.hset(keys.CELLS.name, "1", residence)
+    assert web_server.deliver("pull_request", payload()).status_code == HTTPStatus.ACCEPTED
     assert (stored(redis_server), stored(west)) == (not is_west, is_west)
 
 
@@ -53,14 +53,14 @@ def test_a_delivery_goes_to_the_cell_of_the_table(
     ],
 )
 def test_a_delivery_without_a_cell_is_to_come_again(
-    door: ServedDoor, redis_server: Redis, west: Redis, residence: str, reason: str
+    web_server: WebServer, redis_server: RedisServer, west: RedisServer, residence: str, reason: str
 ) -> None:
-    door.at_redis.hset(keys.CELLS.name, "1", residence)
+    web_server.redis_client.hset(keys.CELLS.name, "1", residence)
     for event, content in (
         ("pull_request", payload()),
         ("installation", {"action": "created", "installation": {"id": 1}}),
     ):
-        answer = door.deliver(event, content)
+        answer = web_server.deliver(event, content)
         assert answer.status_code == HTTPStatus.SERVICE_UNAVAILABLE
         assert int(answer.headers["Retry-After"]) > 0
         assert reason in answer.json()["error"]
@@ -68,7 +68,7 @@ def test_a_delivery_without_a_cell_is_to_come_again(
     assert not stored(west)
 
 
-def test_another_installation_is_not_held_up(door: ServedDoor, redis_server: Redis) -> None:
-    door.at_redis.hset(keys.CELLS.name, "1", "west moving main")
-    assert door.deliver("pull_request", payload(installation={"id": 2})).status_code == HTTPStatus.ACCEPTED
+def test_another_installation_is_not_held_up(web_server: WebServer, redis_server: RedisServer) -> None:
+    web_server.redis_client.hset(keys.CELLS.name, "1", "west moving main")
+    assert web_server.deliver("pull_request", payload(installation={"id": 2})).status_code == HTTPStatus.ACCEPTED
     assert stored(redis_server)

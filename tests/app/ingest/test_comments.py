@@ -6,7 +6,17 @@ from typing import Any
 import pytest
 
 from app.ingest.event_types import CommandIssued, Event, Ignored, PersonCommented
-from tests.app.ingest.deliveries import ABOUT, ALICE, BOT, HERE, OUR_APP, SHA, comment, commented, seen
+from tests.app.ingest.deliveries import (
+    ABOUT,
+    ALICE,
+    BOT,
+    OUR_APP,
+    REPOSITORY,
+    SHA,
+    comment,
+    comment_delivery,
+    head_seen,
+)
 from worker.domain.judge_request import CommandName, ReviewRef
 
 MALLORY = {"login": "mallory", "type": "User"}
@@ -16,14 +26,14 @@ ANOTHER_APP: dict[str, Any] = {"performed_via_github_app": {"id": OUR_APP + 1}}
 def edited(body: str, before: str | None, by: dict[str, str] | None = ALICE, **changes: Any) -> Event | Ignored:
     replaced = {} if before is None else {"body": {"from": before}}
     about = {**ABOUT, "action": "edited", "sender": by}
-    return seen("issue_comment", {**about, **commented(body, **changes), "changes": replaced})
+    return head_seen("issue_comment", {**about, **comment_delivery(body, **changes), "changes": replaced})
 
 
 def at_a_line(body: str, action: str = "created", before: str = "", **changes: Any) -> Event | Ignored:
     said = {"id": 66, "body": body, "user": ALICE, **changes}
     pull = {"number": 3, "state": changes.pop("state", "open")}
     about = {"pull_request": pull, "comment": said, "sender": ALICE, "changes": {"body": {"from": before}}}
-    return seen("pull_request_review_comment", {**ABOUT, "action": action, **about})
+    return head_seen("pull_request_review_comment", {**ABOUT, "action": action, **about})
 
 
 REVIEW = ReviewRef(id=77, login="alice", node_id="PRR_77")
@@ -34,7 +44,7 @@ def review(body: str | None = None, state: str = "commented", **changes: Any) ->
     about = {**ABOUT, "action": changes.pop("action", "submitted"), "sender": changes.pop("by", ALICE)}
     about["changes"] = changes.pop("was", {})
     said = {"id": 77, "node_id": "PRR_77", "body": body, "user": ALICE, "commit_id": SHA, "state": state, **changes}
-    return seen("pull_request_review", {**about, "pull_request": pull, "review": said})
+    return head_seen("pull_request_review", {**about, "pull_request": pull, "review": said})
 
 
 def review_edited(body: str | None, before: str | None = "", **changes: Any) -> Event | Ignored:
@@ -47,7 +57,7 @@ def dismissed(**changes: Any) -> Event | Ignored:
 
 def issued(command: CommandName = CommandName.REJUDGE, **fields: Any) -> CommandIssued:
     """By alice, in the conversation, where nothing else is said."""
-    said: dict[str, Any] = {**HERE, "comment_id": 55, "login": "alice", **fields}
+    said: dict[str, Any] = {**REPOSITORY, "comment_id": 55, "login": "alice", **fields}
     return CommandIssued(**said, command=command)
 
 
@@ -67,8 +77,8 @@ HEARD: dict[str, tuple[Event | Ignored, Event]] = {
     "of a bot, which says so": (comment("/rejudge", user=BOT), issued(**BY_BOT)),
     "through another App in a person's name": (comment("/rejudge", **ANOTHER_APP), issued()),
     "of another App as itself": (comment("/rejudge", user=BOT, **ANOTHER_APP), issued(**BY_BOT)),
-    "what a person writes": (comment("Nice"), PersonCommented(**HERE)),
-    "a command as code": (comment("```\n/rejudge\n```"), PersonCommented(**HERE)),
+    "what a person writes": (comment("Nice"), PersonCommented(**REPOSITORY)),
+    "a command as code": (comment("```\n/rejudge\n```"), PersonCommented(**REPOSITORY)),
     "put there by an edit": (edited("/rejudge", ""), issued()),
     "instead of a request in words": (edited("/rejudge", "Please judge again"), issued()),
     "instead of a misspelt one": (edited("/rejudge", "/rejuge"), issued()),
@@ -77,7 +87,7 @@ HEARD: dict[str, tuple[Event | Ignored, Event]] = {
     "in a review's text": (review("/rejudge"), issued(**IN_REVIEW)),
     "in a review's text, by an edit": (review_edited("/rejudge"), issued(**IN_REVIEW)),
     "in a review that had no text": (review_edited("/rejudge", None), issued(**IN_REVIEW)),
-    "a review without a command": (review(), PersonCommented(**HERE)),
+    "a review without a command": (review(), PersonCommented(**REPOSITORY)),
     "a review that approves": (review(state="approved"), issued(APPROVED, **IN_REVIEW)),
     "one that requests changes": (review(state="changes_requested"), issued(CommandName.CHANGES, **IN_REVIEW)),
     "one that commands and decides": (review("/rejudge", "approved"), issued(**IN_REVIEW, decides=APPROVED)),

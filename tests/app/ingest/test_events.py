@@ -8,7 +8,7 @@ import pytest
 from app.ingest.event_types import Event, Ignored
 from app.ingest.events import DELIVERY_RULES, SUBSCRIBED_EVENTS
 from app.ingest.payloads import MalformedPayload
-from tests.app.ingest.deliveries import seen
+from tests.app.ingest.deliveries import head_seen
 from tests.world.examples import Example, examples
 from worker.domain.config.app_permissions import EVENT_PERMISSIONS, IMPLICIT_EVENTS
 
@@ -18,10 +18,10 @@ DOCS = Path(__file__).resolve().parents[3] / "docs"
 @pytest.mark.parametrize(
     ("given", "reason"),
     [
-        (seen("deployment", {"action": "created", "installation": {"id": 1}}), "unhandled:deployment.created"),
-        (seen("ping", {"zen": "Keep it logically awesome."}), "unhandled:ping"),
-        (seen("pull_request", {"action": "opened"}), "no_installation"),
-        (seen("installation", {"action": "suspend"}), "suspended"),
+        (head_seen("deployment", {"action": "created", "installation": {"id": 1}}), "unhandled:deployment.created"),
+        (head_seen("ping", {"zen": "Keep it logically awesome."}), "unhandled:ping"),
+        (head_seen("pull_request", {"action": "opened"}), "no_installation"),
+        (head_seen("installation", {"action": "suspend"}), "suspended"),
     ],
 )
 def test_what_is_not_for_us_is_ignored_with_its_reason(given: Event | Ignored, reason: str) -> None:
@@ -30,12 +30,12 @@ def test_what_is_not_for_us_is_ignored_with_its_reason(given: Event | Ignored, r
 
 def test_one_of_ours_that_can_not_be_read_is_malformed_not_ignored() -> None:
     with pytest.raises(MalformedPayload, match='"repository": expected a value, found nothing'):
-        seen("pull_request", {"action": "opened", "installation": {"id": 1}})
+        head_seen("pull_request", {"action": "opened", "installation": {"id": 1}})
 
 
 def test_the_parts_of_what_nothing_follows_from_are_not_looked_at() -> None:
     strange: dict[str, Any] = {"action": "labeled", "pull_request": 5, "installation": "x", "repository": []}
-    assert seen("pull_request", strange) == Ignored("label")
+    assert head_seen("pull_request", strange) == Ignored("label")
 
 
 def test_each_published_payload_is_an_event_or_ignored() -> None:
@@ -43,7 +43,7 @@ def test_each_published_payload_is_an_event_or_ignored() -> None:
 
 
 def is_known(example: Example) -> bool:
-    event = seen(example.name, {**example.payload, "installation": {"id": 1}})
+    event = head_seen(example.name, {**example.payload, "installation": {"id": 1}})
     is_ours = (example.name, example.payload.get("action", "")) in DELIVERY_RULES
     return is_ours or event == Ignored(f"unhandled:{name(example)}")
 

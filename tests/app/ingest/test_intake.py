@@ -37,7 +37,7 @@ from app.ingest.intake import (
     to_outcome_event,
     to_repository_added,
 )
-from tests.app.ingest.deliveries import HERE, OLD, PULL, SHA, SOMEWHERE
+from tests.app.ingest.deliveries import OLD, PULL, REPOSITORY, SHA, SOMEWHERE
 from worker.domain.check.merge_group import GroupEnd, MergeGroup
 from worker.domain.ids import DeliveryId, InstallationId, RepositoryId, hash_base
 from worker.domain.judge_request import (
@@ -55,8 +55,8 @@ from worker.domain.pull_request_events import PullRequestEventKind, RepositoryAd
 
 DELIVERY = DeliveryId("d-1")
 AT = datetime(2026, 11, 21, 10, 0, tzinfo=UTC)
-HEAD: dict[str, Any] = {**HERE, "head_sha": SHA}
-COMMAND: dict[str, Any] = {**HERE, "comment_id": 55, "login": "alice"}
+HEAD: dict[str, Any] = {**REPOSITORY, "head_sha": SHA}
+COMMAND: dict[str, Any] = {**REPOSITORY, "comment_id": 55, "login": "alice"}
 
 
 def requested(event: JudgeTriggerEvent, delivery_id: DeliveryId = DELIVERY) -> JudgeRequest:
@@ -81,7 +81,7 @@ def requested(event: JudgeTriggerEvent, delivery_id: DeliveryId = DELIVERY) -> J
         (PullEdited(**HEAD, edit=PullRequestEdit.LINKS), Trigger.EDITED),
         (PullEdited(**HEAD, edit=PullRequestEdit.TEXT), Trigger.TEXT),
         (RerunRequested(**HEAD), Trigger.RERUN),
-        (RerunRequested(**HERE, head_sha=None), Trigger.RERUN),
+        (RerunRequested(**REPOSITORY, head_sha=None), Trigger.RERUN),
     ],
 )
 def test_an_event_becomes_a_request_that_names_its_trigger(event: JudgeTriggerEvent, trigger: Trigger) -> None:
@@ -140,7 +140,7 @@ def test_what_is_about_several_makes_a_request_of_its_own_for_each() -> None:
     known = requested(PullPushed(**HEAD, author=AuthorKind.AGENT, draft=True), DeliveryId("d-0"))
     made = rejudge_request(known.model_copy(update={"outages": 2}), Trigger.CRITERIA, DELIVERY, AT)
     assert made == JudgeRequest(
-        **HERE,
+        **REPOSITORY,
         head_sha=None,
         trigger=Trigger.CRITERIA,
         delivery_id=DeliveryId("d-1-7-3"),
@@ -158,7 +158,7 @@ def test_a_command_becomes_an_ask_with_all_that_was_said() -> None:
 
 
 def test_a_review_that_commands_and_decides_does_both_each_by_itself() -> None:
-    review: dict[str, Any] = {**HERE, "comment_id": None, "login": "alice", "head_sha": SHA, "in_review": True}
+    review: dict[str, Any] = {**REPOSITORY, "comment_id": None, "login": "alice", "head_sha": SHA, "in_review": True}
     review["review"] = ReviewRef(id=7, login="alice")
     said: dict[str, Any] = {"command": CommandName.OVERRIDE, "reason": "Seen", "misspelt": "overide"}
     first, second = to_command_requests(CommandIssued(**review, **said, decides=CommandName.APPROVED), DELIVERY, AT)
@@ -207,7 +207,7 @@ def test_a_repository_that_is_new_to_us_says_since_when_and_by_which_delivery() 
             {"what": PullRequestEventKind.REOPENED, "number": 3, "by_person": True, "head_sha": SHA},
         ),
         (PullReopened(**HEAD), {"what": PullRequestEventKind.REOPENED, "number": 3, "head_sha": SHA}),
-        (PersonCommented(**HERE), {"what": PullRequestEventKind.SPOKE, "number": 3, "by_person": True}),
+        (PersonCommented(**REPOSITORY), {"what": PullRequestEventKind.SPOKE, "number": 3, "by_person": True}),
         (
             CommandIssued(**COMMAND, command=CommandName.APPROVED),
             {"what": PullRequestEventKind.SPOKE, "number": 3, "by_person": True},
@@ -217,7 +217,7 @@ def test_a_repository_that_is_new_to_us_says_since_when_and_by_which_delivery() 
             {"what": PullRequestEventKind.HELPFUL, "number": 3, "by_person": True, "head_sha": SHA},
         ),
         (
-            FeedbackGiven(**HERE, head_sha=None, is_helpful=False),
+            FeedbackGiven(**REPOSITORY, head_sha=None, is_helpful=False),
             {"what": PullRequestEventKind.NOT_HELPFUL, "number": 3, "by_person": True},
         ),
         (PullClosed(**HEAD, by_person=False), {"what": PullRequestEventKind.CLOSED, "number": 3, "head_sha": SHA}),

@@ -18,7 +18,7 @@ from app.ingest.event_types import (
     PullRequestEdit,
     ReviewRequested,
 )
-from tests.app.ingest.deliveries import ALICE, BOT, HERE, OLD, SHA, pull_request
+from tests.app.ingest.deliveries import ALICE, BOT, OLD, REPOSITORY, SHA, pull_request
 from worker.domain.judge_request import AuthorKind
 
 CASE = "Retries.\n\n```assay\nsummary: Retries on 503\n```\n"
@@ -41,7 +41,7 @@ def test_what_happened_is_an_event_with_head_author_and_draft(
     action: str, event: type[HeadEvent], *, draft: bool
 ) -> None:
     found = pull_request(action, draft=draft, user=BOT)
-    assert found == event(**HERE, head_sha=SHA, author=AuthorKind.BOT, draft=draft)
+    assert found == event(**REPOSITORY, head_sha=SHA, author=AuthorKind.BOT, draft=draft)
 
 
 HOME, FORK = {"id": 7}, {"id": 8}
@@ -231,14 +231,14 @@ def closed(sender: dict[str, Any] | None = None, **changes: Any) -> Any:
 
 def test_a_close_without_a_merge_says_nothing_of_other_pull_requests() -> None:
     named = {"title": "Fix it", "body": "Reverts acme/widgets#12", "head": {"sha": SHA, "ref": "revert-12-fix"}}
-    assert closed(ALICE, merge_commit_sha=OLD, **named) == PullClosed(**HERE, head_sha=SHA, by_person=True)
+    assert closed(ALICE, merge_commit_sha=OLD, **named) == PullClosed(**REPOSITORY, head_sha=SHA, by_person=True)
 
 
 def test_a_merge_names_its_commit_and_what_it_says_of_others() -> None:
     named = {"title": "Fix it", "body": "Reverts acme/widgets#12", "head": {"sha": SHA, "ref": "revert-12-fix"}}
     event = closed(BOT, merged=True, merge_commit_sha=OLD, **named)
     said: dict[str, Any] = {"merge_sha": OLD, "mends": True, "reverts": (12,)}
-    assert event == PullClosed(**HERE, head_sha=SHA, by_person=False, **said)
+    assert event == PullClosed(**REPOSITORY, head_sha=SHA, by_person=False, **said)
 
 
 def test_a_merge_without_a_commit_of_its_own_is_its_head() -> None:

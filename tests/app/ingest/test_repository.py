@@ -13,7 +13,7 @@ from app.ingest.event_types import (
     MergeGroupChanged,
     VisibleRepository,
 )
-from tests.app.ingest.deliveries import ABOUT, OLD, SHA, SOMEWHERE, push, seen
+from tests.app.ingest.deliveries import ABOUT, OLD, SHA, SOMEWHERE, head_seen, push
 from worker.domain.check.merge_group import GroupEnd
 from worker.domain.ids import InstallationId, RepositoryId
 
@@ -24,12 +24,12 @@ QUEUE = "refs/heads/gh-readonly-queue/main/pr-3-" + OLD
 
 def issue(action: str, changes: dict[str, Any] | None = None, **fields: Any) -> Event | Ignored:
     about = {"issue": {"number": 9, "state": "open", **fields}, "changes": changes or {}}
-    return seen("issues", {**ABOUT, "action": action, **about})
+    return head_seen("issues", {**ABOUT, "action": action, **about})
 
 
 def group(action: str, **about: Any) -> Event | Ignored:
     told = {"head_sha": SHA, "head_ref": QUEUE, "base_sha": OLD, "base_ref": "refs/heads/main"}
-    return seen("merge_group", {**ABOUT, "action": action, "merge_group": told, **about})
+    return head_seen("merge_group", {**ABOUT, "action": action, "merge_group": told, **about})
 
 
 def told(ended: GroupEnd | None) -> MergeGroupChanged:
@@ -38,7 +38,7 @@ def told(ended: GroupEnd | None) -> MergeGroupChanged:
 
 
 def app(action: str, event_name: str = "installation", **about: Any) -> Event | Ignored:
-    return seen(event_name, {"installation": {"id": 1}, "action": action, **about})
+    return head_seen(event_name, {"installation": {"id": 1}, "action": action, **about})
 
 
 def installed(*, is_installed: bool = True, **fields: Any) -> InstallationChanged:

@@ -28,8 +28,8 @@ from app.ingest.event_types import (
     VisibleRepository,
 )
 from app.ingest.intake import EventIntake
-from tests.app.ingest.deliveries import HERE, OLD, PULL, SHA, SOMEWHERE
-from tests.worker.adapters.redis.played import becomes_due
+from tests.app.ingest.deliveries import OLD, PULL, REPOSITORY, SHA, SOMEWHERE
+from tests.worker.adapters.redis.store_samples import make_due
 from worker.adapters.redis import keys
 from worker.adapters.redis.connection.async_client import AsyncRedisClient
 from worker.adapters.redis.connection.client import whole
@@ -70,7 +70,7 @@ def took(intake: EventIntake, event: Event, delivery: str = "d-1") -> IntakeOutc
 
 
 def opened(intake: EventIntake) -> None:
-    assert took(intake, PullOpened(**HERE, head_sha=SHA), "opened") is IntakeOutcome.QUEUED
+    assert took(intake, PullOpened(**REPOSITORY, head_sha=SHA), "opened") is IntakeOutcome.QUEUED
 
 
 def kept(intake: EventIntake, key: keys.Key) -> int:
@@ -83,7 +83,7 @@ def newest(intake: EventIntake) -> Trigger | None:
     return found and found.trigger
 
 
-COMMAND: dict[str, Any] = {**HERE, "comment_id": 5, "login": "alice"}
+COMMAND: dict[str, Any] = {**REPOSITORY, "comment_id": 5, "login": "alice"}
 
 
 def test_a_command_is_taken_down_and_a_decision_in_a_review_is_noted_too(intake: EventIntake) -> None:
@@ -102,12 +102,12 @@ def test_both_of_a_review_that_commands_and_decides_are_taken_down_once(intake: 
 
 def test_a_push_by_somebody_else_is_wanted_and_noted(intake: EventIntake) -> None:
     intake.store.client.call("HSET", keys.watch(PULL).name, "pull", "x")
-    assert took(intake, PullPushed(**HERE, head_sha=SHA, by_another=True)) is IntakeOutcome.QUEUED
+    assert took(intake, PullPushed(**REPOSITORY, head_sha=SHA, by_another=True)) is IntakeOutcome.QUEUED
     assert (newest(intake), kept(intake, PULL_REQUEST_EVENTS.order)) == (Trigger.PUSHED, 1)
 
 
 def test_what_a_person_says_where_nothing_was_judged_is_about_nothing(intake: EventIntake) -> None:
-    assert took(intake, PersonCommented(**HERE)) is IntakeOutcome.UNKNOWN
+    assert took(intake, PersonCommented(**REPOSITORY)) is IntakeOutcome.UNKNOWN
 
 
 class Jumping(SystemClock):
@@ -124,7 +124,7 @@ class Jumping(SystemClock):
 def test_a_clock_that_jumps_loses_no_push_and_delays_none(intake: EventIntake, by: timedelta) -> None:
     opened(intake)
     before = intake.store.pulls.find_plan(PULL)
-    took(EventIntake(intake.store, Jumping(by), intake.async_client), PullPushed(**HERE, head_sha=OLD), "pushed")
+    took(EventIntake(intake.store, Jumping(by), intake.async_client), PullPushed(**REPOSITORY, head_sha=OLD), "pushed")
     request, after = intake.store.pulls.find_request(PULL), intake.store.pulls.find_plan(PULL)
     assert request is not None
     assert request.head_sha == OLD
@@ -135,7 +135,7 @@ def test_a_clock_that_jumps_loses_no_push_and_delays_none(intake: EventIntake, b
 
 def test_a_close_is_seen_by_what_waits_for_judging(intake: EventIntake) -> None:
     opened(intake)
-    assert took(intake, PullClosed(**HERE, head_sha=SHA, by_person=True)) is IntakeOutcome.UNKNOWN
+    assert took(intake, PullClosed(**REPOSITORY, head_sha=SHA, by_person=True)) is IntakeOutcome.UNKNOWN
     assert intake.store.client.call("HGET", keys.pull(PULL).name, "over") is not None
 
 
@@ -143,9 +143,9 @@ def test_what_is_remembered_goes_after_a_close_and_stays_after_it_was_reopened(i
     opened(intake)
     name, store = keys.pull_request_cost(PULL).name, replace(intake.store, ledger_retention=timedelta(days=40))
     store.client.call("HSET", name, "spent", 1)
-    took(EventIntake(store, intake.clock, intake.async_client), PullClosed(**HERE, head_sha=SHA, by_person=True))
+    took(EventIntake(store, intake.clock, intake.async_client), PullClosed(**REPOSITORY, head_sha=SHA, by_person=True))
     assert store.client.call("TTL", name) == 40 * 86_400
-    took(intake, PullReopened(**HERE, head_sha=SHA), "d-2")
+    took(intake, PullReopened(**REPOSITORY, head_sha=SHA), "d-2")
     assert store.client.call("TTL", name) == -1
 
 
@@ -162,7 +162,7 @@ def test_an_edited_text_is_nothing_where_an_issue_says_what_is_asked_for_and_els
 ) -> None:
     """An issue that is named and can't be read says nothing: it is deleted, or of a repository that the App does not see."""
     event = PullEdited(
-        **HERE, head_sha=SHA, edit=PullRequestEdit.TEXT, closes=(("other/tracker", 12), ("acme/widgets", 9))
+        **REPOSITORY, head_sha=SHA, edit=PullRequestEdit.TEXT, closes=(("other/tracker", 12), ("acme/widgets", 9))
     )
     opened(intake)
     assert took(intake, event) is IntakeOutcome.COALESCED
@@ -186,7 +186,7 @@ def test_an_edited_issue_wakes_who_was_judged_by_it_in_another_repository_of_the
 ) -> None:
     beside = PULL.model_copy(update={"repository_id": RepositoryId(PULL.repository_id + 1)})
     for pull in (PULL, beside):
-        here: dict[str, Any] = {**HERE, "pull": pull}
+        here: dict[str, Any] = {**REPOSITORY, "pull": pull}
         took(intake, PullOpened(**here, head_sha=SHA), f"opened-{pull.repository_id}")
         intake.store.outcomes.competing_pulls(pull, hash_issue("acme/specs", 9))
     third: dict[str, Any] = {**SOMEWHERE, "repository_id": RepositoryId(99)}
@@ -224,7 +224,7 @@ def was_judged(intake: EventIntake, number: int, base: str) -> PullRef:
     """It has a verdict for this base, and waits for nothing."""
     pull = PULL.model_copy(update={"number": number})
     took(intake, PullPushed(pull=pull, repository="acme/widgets", head_sha=SHA), f"push-{number}")
-    becomes_due(intake.store, pull)
+    make_due(intake.store, pull)
     job = intake.store.pulls.next_due(f"call-{number}", DispatchLimits(9, 9))
     taken = intake.store.pulls.take_lease(pull, job.fence) if job else None
     assert taken is not None

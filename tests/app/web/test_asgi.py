@@ -18,8 +18,8 @@ from inline_snapshot import snapshot
 
 from app.web.asgi import listen
 from app.web.webhooks import DeliveryCounters, DeliveryOutcome
-from tests.app.web.served import PATH, SECRET, SHA, ServedDoor, payload, served, standard_headers
-from tests.world.redis import Redis
+from tests.app.web.web_server import PATH, SECRET, SHA, WebServer, launch_web_server, payload, standard_headers
+from tests.world.redis import RedisServer
 from worker.adapters.redis import keys
 from worker.domain.ids import InstallationId, RepositoryId
 from worker.domain.judge_request import PullRef
@@ -43,7 +43,7 @@ HEAVY = {
 }
 
 
-def environment(redis: Redis) -> dict[str, str]:
+def environment(redis: RedisServer) -> dict[str, str]:
     return {
         "ASSAY_APP_ID": "4242",
         "ASSAY_APP_PRIVATE_KEY": "-----BEGIN PRIVATE KEY-----\nnone\n-----END PRIVATE KEY-----",
@@ -55,7 +55,7 @@ def environment(redis: Redis) -> dict[str, str]:
 
 
 @contextmanager
-def running(redis: Redis) -> Generator[tuple[subprocess.Popen[str], dict[str, Any]]]:
+def running(redis: RedisServer) -> Generator[tuple[subprocess.Popen[str], dict[str, Any]]]:
     command = [sys.executable, "-c", RUN, json.dumps(environment(redis))]
     with subprocess.Popen(
         command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, encoding="utf-8"
@@ -69,7 +69,7 @@ def running(redis: Redis) -> Generator[tuple[subprocess.Popen[str], dict[str, An
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.slow)])
 def test_it_says_where_it_listens_serves_and_ends_cleanly_on_a_signal(
-    redis_server: Redis, number: signal.Signals
+    redis_server: RedisServer, number: signal.Signals
 ) -> None:
     with running(redis_server) as (process, said):
         assert said.keys() == {"event", "url"}
@@ -83,7 +83,7 @@ def test_it_says_where_it_listens_serves_and_ends_cleanly_on_a_signal(
         assert [json.loads(line)["event"] for line in log.splitlines()] == ["delivery"]
 
 
-def test_what_libraries_say_is_a_line_of_json_like_all_else(redis_server: Redis) -> None:
+def test_what_libraries_say_is_a_line_of_json_like_all_else(redis_server: RedisServer) -> None:
     with running(redis_server) as (process, said):
         host, port = said["url"].removeprefix("http://").split(":")
         for garbage in (
@@ -132,26 +132,26 @@ PULL = PullRef(installation_id=InstallationId(1), repository_id=RepositoryId(7),
 
 
 @pytest.fixture
-def fragile() -> Iterator[ServedDoor]:
+def fragile() -> Iterator[WebServer]:
     """A door with a Redis of its own, for breaking."""
-    redis = Redis.started()
-    with served(redis) as door:
+    redis = RedisServer.launch()
+    with launch_web_server(redis) as door:
         yield door
     redis.end()
 
 
-def test_a_door_with_its_redis_is_live_and_ready(door: ServedDoor) -> None:
-    live, ready = door.http.get("/livez"), door.http.get("/readyz")
+def test_a_door_with_its_redis_is_live_and_ready(web_server: WebServer) -> None:
+    live, ready = web_server.http.get("/livez"), web_server.http.get("/readyz")
     assert (live.status_code, live.json()) == (200, {"status": "live"})
     assert (ready.status_code, ready.json()) == (200, {"status": "ready"})
 
 
-def test_while_redis_is_gone_deliveries_are_503_and_taken_again_afterwards(fragile: ServedDoor) -> None:
+def test_while_redis_is_gone_deliveries_are_503_and_taken_again_afterwards(fragile: WebServer) -> None:
     fragile.redis.kill()
     refused = fragile.deliver("pull_request", payload(), {"X-GitHub-Delivery": "d-1"})
     assert (refused.status_code, refused.headers["Retry-After"]) == (503, "30")
     assert "Redis is unavailable" in refused.json()["error"]
-    assert [(line["outcome"], line["status"]) for line in fragile.lines] == [("unavailable", 503)]
+    assert [(line["outcome"], line["status"]) for line in fragile.log_lines] == [("unavailable", 503)]
     ready = fragile.http.get("/readyz")
     assert (ready.status_code, ready.json()["status"]) == (503, "not ready")
     assert "Redis is unavailable" in ready.json()["reason"]
@@ -164,9 +164,9 @@ def test_while_redis_is_gone_deliveries_are_503_and_taken_again_afterwards(fragi
     assert fragile.http.get("/readyz").status_code == 200
 
 
-def test_a_store_key_that_is_missing_is_told_and_deliveries_are_taken(fragile: ServedDoor) -> None:
+def test_a_store_key_that_is_missing_is_told_and_deliveries_are_taken(fragile: WebServer) -> None:
     key_id, now = "0a1b2c3d", int(time.time())
-    fragile.at_redis.hset(keys.ENCRYPTION_KEYS.name, key_id, now)
+    fragile.redis_client.hset(keys.ENCRYPTION_KEYS.name, key_id, now)
     ready = fragile.http.get("/readyz")
     assert (ready.status_code, ready.json()) == snapshot(
         (
@@ -178,11 +178,11 @@ def test_a_store_key_that_is_missing_is_told_and_deliveries_are_taken(fragile: S
         )
     )
     assert fragile.deliver("pull_request", payload()).status_code == 202
-    fragile.at_redis.hset(keys.ENCRYPTION_KEYS.name, key_id, now - 91 * 24 * 3600)
+    fragile.redis_client.hset(keys.ENCRYPTION_KEYS.name, key_id, now - 91 * 24 * 3600)
     assert fragile.http.get("/readyz").json() == {"status": "ready"}, "nothing of it is kept so long"
 
 
-def test_a_redis_whose_memory_is_full_is_503_and_nothing_is_lost(fragile: ServedDoor) -> None:
+def test_a_redis_whose_memory_is_full_is_503_and_nothing_is_lost(fragile: WebServer) -> None:
     with fragile.redis.client as redis:
         client: Any = redis
         client.config_set("maxmemory", 1)
@@ -195,8 +195,8 @@ def test_a_redis_whose_memory_is_full_is_503_and_nothing_is_lost(fragile: Served
     assert (again.status_code, again.json()) == (202, {"outcome": "queued"})
 
 
-def test_a_redis_that_hangs_is_503_within_its_timeout_and_nothing_is_lost(fragile: ServedDoor) -> None:
-    with fragile.redis.frozen():
+def test_a_redis_that_hangs_is_503_within_its_timeout_and_nothing_is_lost(fragile: WebServer) -> None:
+    with fragile.redis.freeze():
         assert fragile.deliver("pull_request", payload(), {"X-GitHub-Delivery": "d-1"}).status_code == 503
         assert fragile.http.get("/readyz").status_code == 503
         assert fragile.http.get("/livez").status_code == 200
@@ -209,24 +209,24 @@ def test_a_redis_that_hangs_is_503_within_its_timeout_and_nothing_is_lost(fragil
 
 @pytest.mark.parametrize("path", [PATH, f"{PATH}/"], ids=["shortcut", "through-the-framework"])
 def test_a_bug_is_500_without_a_traceback_and_in_the_log_with_one(
-    door: ServedDoor, path: str, caplog: pytest.LogCaptureFixture
+    web_server: WebServer, path: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    with door.redis.client as redis:
+    with web_server.redis.client as redis:
         redis.set(keys.INBOX.name, "not a list")
     body = json.dumps(payload()).encode()
     headers = {**standard_headers("pull_request", body), "X-GitHub-Delivery": "d-1"}
-    response = door.http.post(path, content=body, headers=headers)
+    response = web_server.http.post(path, content=body, headers=headers)
     assert (response.status_code, response.json()) == (500, {"error": "Assay itself failed. Its log says where."})
-    [line] = door.lines
+    [line] = web_server.log_lines
     assert (line["event"], line["level"], line["delivery_id"]) == ("failed", "error", "d-1")
     assert "Traceback" in line["exception"]
     assert SHA not in line["exception"]
-    assert door.http.get("/livez").status_code == 200
+    assert web_server.http.get("/livez").status_code == 200
     assert not [record for record in caplog.records if record.name.startswith("uvicorn")], "and nowhere else"
 
 
-def test_nobody_who_can_deliver_is_told_how_we_fare(door: ServedDoor) -> None:
-    assert door.http.get("/metrics").status_code == 404
+def test_nobody_who_can_deliver_is_told_how_we_fare(web_server: WebServer) -> None:
+    assert web_server.http.get("/metrics").status_code == 404
 
 
 def test_a_tally_begins_at_zero_and_names_each_outcome() -> None:

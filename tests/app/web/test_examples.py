@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from app.ingest.events import DELIVERY_RULES, translate
 from app.ingest.payloads import Delivery, Envelope, MalformedPayload, parse_payload
-from tests.app.web.served import OUR_APP, ServedDoor
+from tests.app.web.web_server import OUR_APP, WebServer
 from tests.world.examples import Example, examples
 from worker.domain.check.check_run import HELPFUL, external_id
 from worker.domain.ids import DeliveryId
@@ -21,13 +21,13 @@ from worker.domain.ids import DeliveryId
 Path = tuple[str | int, ...]
 
 
-def test_each_published_payload_is_taken_or_ignored(door: ServedDoor) -> None:
+def test_each_published_payload_is_taken_or_ignored(web_server: WebServer) -> None:
     for example in examples():
-        door.forget()
-        response = door.deliver(example.name, example.payload)
+        web_server.reset()
+        response = web_server.deliver(example.name, example.payload)
         assert response.status_code == 202, (example.id, response.text)
         assert response.json().keys() in ({"ignored"}, {"outcome"}), example.id
-        assert [line["status"] for line in door.lines] == [202], example.id
+        assert [line["status"] for line in web_server.log_lines] == [202], example.id
 
 
 def test_the_published_payloads_are_all_there() -> None:
@@ -136,12 +136,12 @@ def damaged(payload: dict[str, Any], path: Path, value: Any) -> dict[str, Any]:
     max_examples=settings().max_examples * 3, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 def test_a_published_payload_with_one_field_damaged_is_refused_or_ignored_never_a_failure(
-    door: ServedDoor, data: st.DataObject
+    web_server: WebServer, data: st.DataObject
 ) -> None:
     example, payload = data.draw(st.sampled_from(READ))
     path = data.draw(st.sampled_from(list(places(payload))))
     made = damaged(payload, path, data.draw(st.sampled_from(DAMAGE)))
-    response = door.deliver(example.name, made)
+    response = web_server.deliver(example.name, made)
     assert response.status_code in {202, 400}, response.text
     assert response.status_code == 202 or response.json()["error"]
 

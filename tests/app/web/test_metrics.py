@@ -17,9 +17,9 @@ from pydantic import SecretStr
 
 from app.web.metrics import MetricsCollector, delivery_counter, serve_metrics, store_metrics
 from app.web.webhooks import DeliveryCounters, DeliveryOutcome
-from tests.app.web.served import settings
-from tests.worker.adapters.redis.played import pull, wish
-from tests.world.redis import Redis
+from tests.app.web.web_server import settings
+from tests.worker.adapters.redis.store_samples import judge_request, pull_ref
+from tests.world.redis import RedisServer
 from worker.adapters.redis.store import Store, open_store
 from worker.clock import SystemClock
 from worker.domain.ids import InstallationId
@@ -136,14 +136,14 @@ assay_github_requests_left{budget="core",installation="100"} 4321.0
 
 
 @pytest.fixture
-def fragile() -> Iterator[Redis]:
-    redis = Redis.started()
+def fragile() -> Iterator[RedisServer]:
+    redis = RedisServer.launch()
     yield redis
     redis.end()
 
 
 @pytest.fixture
-def store(fragile: Redis) -> Iterator[Store]:
+def store(fragile: RedisServer) -> Iterator[Store]:
     with open_store(settings(redis_url=SecretStr(fragile.url))) as opened:
         yield opened
 
@@ -177,8 +177,8 @@ def test_what_is_told_can_be_read_line_by_line_and_no_name_stands_twice() -> Non
 
 
 def test_a_store_that_was_used_tells_its_figures_at_the_address_and_nothing_else_is_there(store: Store) -> None:
-    store.pulls.request_judging(wish())
-    store.measures.count_verdict(pull().installation_id, "reject", "weak_test", 7)
+    store.pulls.request_judging(judge_request())
+    store.measures.count_verdict(pull_ref().installation_id, "reject", "weak_test", 7)
     tally = DeliveryCounters()
     tally.count(DeliveryOutcome.QUEUED)
     with (
@@ -204,7 +204,7 @@ def test_a_store_that_was_used_tells_its_figures_at_the_address_and_nothing_else
         httpx.get(url)
 
 
-def test_a_redis_that_is_gone_is_a_figure(store: Store, fragile: Redis) -> None:
+def test_a_redis_that_is_gone_is_a_figure(store: Store, fragile: RedisServer) -> None:
     collected = MetricsCollector(store, DeliveryCounters(), SystemClock())
     fragile.kill()
     told = generate_latest(collected).decode().splitlines()

@@ -28,11 +28,11 @@ from app.web.setup import (
     refused_page,
     setting_lines,
 )
-from tests.app.web.served import PATH, ServedDoor, serving, settings
+from tests.app.web.web_server import PATH, WebServer, serve_web, settings
 from tests.golden.golden import Golden, Pages
 from tests.world.contract import violations
-from tests.world.github_bench import GitHub
-from tests.world.redis import Redis
+from tests.world.fake_github import FakeGitHub
+from tests.world.redis import RedisServer
 from worker.adapters.redis.store import Store
 from worker.domain.config.app_manifest import build_manifest, read_setup_form
 from worker.domain.config.app_permissions import OptIn, requested_permissions
@@ -119,10 +119,10 @@ def words(html: str) -> str:
 
 
 @contextmanager
-def at_setup(redis: Redis, api_url: str) -> Generator[Setup]:
+def at_setup(redis: RedisServer, api_url: str) -> Generator[Setup]:
     log = io.StringIO()
     configured = settings(app=None, redis_url=SecretStr(redis.url), github_api_url=api_url)
-    with serving(configured, log) as (url, store):
+    with serve_web(configured, log) as (url, store):
         door = Setup(url, log, store)
         try:
             yield door
@@ -143,7 +143,7 @@ def played(some_github: HTTPServer) -> HTTPServer:
 
 
 @pytest.fixture(scope="module")
-def at_setup_once(redis_server: Redis, some_github: HTTPServer) -> Iterator[Setup]:
+def at_setup_once(redis_server: RedisServer, some_github: HTTPServer) -> Iterator[Setup]:
     with at_setup(redis_server, some_github.url_for("").rstrip("/")) as door:
         yield door
 
@@ -374,16 +374,16 @@ def test_an_organization_may_be_in_the_address(setup: Setup) -> None:
     ).text  # fmt: skip
 
 
-def test_where_an_app_is_configured_there_is_no_setup(door: ServedDoor) -> None:
+def test_where_an_app_is_configured_there_is_no_setup(web_server: WebServer) -> None:
     for method, path in (("GET", "/setup"), ("POST", "/setup"), ("GET", "/setup/callback?code=c&state=s")):
-        closed = door.http.request(method, path)
+        closed = web_server.http.request(method, path)
         assert closed.status_code == 404
         assert "This Assay has its GitHub App" in words(closed.text)
         assert closed.headers["cache-control"] == "no-store"
 
 
 def test_when_redis_goes_nobody_sees_a_traceback() -> None:
-    redis = Redis.started()
+    redis = RedisServer.launch()
     with at_setup(redis, "https://api.github.com") as setup:
         redis.end()
         answers = [setup.http.get("/setup"), setup.back("c", "s"), setup.http.get("/readyz")]
@@ -392,13 +392,15 @@ def test_when_redis_goes_nobody_sees_a_traceback() -> None:
 
 
 @pytest.fixture(scope="module")
-def github() -> Iterator[GitHub]:
-    bench = GitHub.start()
+def github() -> Iterator[FakeGitHub]:
+    bench = FakeGitHub.start()
     yield bench
     bench.stop()
 
 
-def test_the_whole_way_over_a_github_that_holds_manifests_to_its_rules(redis_server: Redis, github: GitHub) -> None:
+def test_the_whole_way_over_a_github_that_holds_manifests_to_its_rules(
+    redis_server: RedisServer, github: FakeGitHub
+) -> None:
     with at_setup(redis_server, github.url) as setup:
         setup.start_over()
         confirm = setup.begin(

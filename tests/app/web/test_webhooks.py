@@ -25,7 +25,7 @@ from app.web.webhooks import (
     read_body,
     start_awaiting,
 )
-from tests.app.web.served import PATH, ServedDoor, comment, payload, signature, standard_headers
+from tests.app.web.web_server import PATH, WebServer, comment, payload, signature, standard_headers
 from worker.adapters.redis import keys
 from worker.adapters.redis.keys import COMMANDS, PULL_REQUEST_EVENTS
 from worker.domain.ids import DeliveryId, InstallationId, RepositoryId
@@ -41,10 +41,10 @@ def error(response: httpx.Response) -> str:
     return str(response.json()["error"])
 
 
-def test_an_opened_pull_request_is_queued_and_logged_in_one_line(door: ServedDoor) -> None:
-    response = door.deliver("pull_request", payload(), {"X-GitHub-Delivery": "d-1"})
+def test_an_opened_pull_request_is_queued_and_logged_in_one_line(web_server: WebServer) -> None:
+    response = web_server.deliver("pull_request", payload(), {"X-GitHub-Delivery": "d-1"})
     assert (response.status_code, response.json()) == (202, {"outcome": "queued"})
-    [line] = door.lines
+    [line] = web_server.log_lines
     assert line.pop("timestamp")
     assert line == {
         "event": "delivery",
@@ -58,10 +58,10 @@ def test_an_opened_pull_request_is_queued_and_logged_in_one_line(door: ServedDoo
     }
 
 
-def test_what_is_queued_says_which_pull_request_and_why(door: ServedDoor) -> None:
-    door.deliver("pull_request", payload("synchronize"), {"X-GitHub-Delivery": "d-1"})
-    assert door.apply() == [IntakeOutcome.QUEUED]
-    with door.redis.client as redis:
+def test_what_is_queued_says_which_pull_request_and_why(web_server: WebServer) -> None:
+    web_server.deliver("pull_request", payload("synchronize"), {"X-GitHub-Delivery": "d-1"})
+    assert web_server.apply() == [IntakeOutcome.QUEUED]
+    with web_server.redis.client as redis:
         request = JudgeRequest.model_validate_json(str(redis.hget(keys.pull(PULL).name, "req")))
         assert redis.exists(keys.delivery(DeliveryId("d-1")).name), "by this it is counted once"
     assert (request.pull, request.repository, request.trigger) == (PULL, "acme/widgets", Trigger.PUSHED)
@@ -69,25 +69,25 @@ def test_what_is_queued_says_which_pull_request_and_why(door: ServedDoor) -> Non
     assert request.requested_at.tzinfo is not None
 
 
-def test_a_push_that_a_later_one_was_told_before_changes_nothing(door: ServedDoor) -> None:
+def test_a_push_that_a_later_one_was_told_before_changes_nothing(web_server: WebServer) -> None:
     newer, older = payload("synchronize", before="2" * 40), payload("synchronize", before="3" * 40)
     older["pull_request"]["head"] = {"sha": "2" * 40}
-    assert [door.deliver("pull_request", one).json() for one in (newer, older)] == [{"outcome": "queued"}] * 2
-    assert door.apply() == [IntakeOutcome.QUEUED, IntakeOutcome.LATE]
+    assert [web_server.deliver("pull_request", one).json() for one in (newer, older)] == [{"outcome": "queued"}] * 2
+    assert web_server.apply() == [IntakeOutcome.QUEUED, IntakeOutcome.LATE]
 
 
-def test_a_command_is_taken_down_once_with_its_author(door: ServedDoor) -> None:
-    answers = [door.deliver("issue_comment", comment("/rejudge"), {"X-GitHub-Delivery": "d-2"}) for _ in range(2)]
+def test_a_command_is_taken_down_once_with_its_author(web_server: WebServer) -> None:
+    answers = [web_server.deliver("issue_comment", comment("/rejudge"), {"X-GitHub-Delivery": "d-2"}) for _ in range(2)]
     assert [answer.status_code for answer in answers] == [202, 202]
     assert [answer.json() for answer in answers] == [{"outcome": "queued"}, {"outcome": "duplicate"}]
-    with door.redis.client as redis:
+    with web_server.redis.client as redis:
         [taken] = redis.hvals(COMMANDS.texts.name)
     ask = CommandRequest.model_validate_json(taken)
     assert (ask.pull, ask.login, ask.command, ask.comment_id) == (PULL, "alice", "rejudge", 55)
 
 
 def test_a_long_text_is_read_where_it_keeps_no_other_delivery_waiting(
-    door: ServedDoor, monkeypatch: pytest.MonkeyPatch
+    web_server: WebServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     translate, seen = webhooks.translate, list[int]()
 
@@ -97,7 +97,7 @@ def test_a_long_text_is_read_where_it_keeps_no_other_delivery_waiting(
 
     monkeypatch.setattr(webhooks, "translate", noticed)
     for text in ("Nice", "/rejudge", "![" * 3000 + "\n/rejudge"):
-        assert door.deliver("issue_comment", comment(text)).status_code == 202
+        assert web_server.deliver("issue_comment", comment(text)).status_code == 202
     loop, again, beside = seen
     assert loop == again != beside
 
@@ -108,9 +108,9 @@ def nested(times: int, inside: object) -> object:
     return inside
 
 
-def test_what_is_nested_deep_is_looked_through_all_the_same(door: ServedDoor) -> None:
+def test_what_is_nested_deep_is_looked_through_all_the_same(web_server: WebServer) -> None:
     deep = b"[" * 900 + b"]" * 900
-    assert door.deliver("ping", b'{"installation": ' + deep + b"}").json() == {"ignored": "unhandled:ping"}
+    assert web_server.deliver("ping", b'{"installation": ' + deep + b"}").json() == {"ignored": "unhandled:ping"}
 
 
 @pytest.mark.parametrize(
@@ -129,11 +129,11 @@ def test_a_text_is_long_by_itself_however_much_or_deep_the_rest_is(found: object
     assert has_long_text(found) is is_long
 
 
-def test_a_log_line_holds_nothing_that_a_terminal_obeys(door: ServedDoor) -> None:
-    assert door.deliver("pull_request", payload("\x9b2J\x1b]0;\u202e")).status_code == 202
-    assert door.log.getvalue().isascii()
-    assert "\x1b" not in door.log.getvalue()
-    assert [line["action"] for line in door.lines] == ["\x9b2J\x1b]0;\u202e"]
+def test_a_log_line_holds_nothing_that_a_terminal_obeys(web_server: WebServer) -> None:
+    assert web_server.deliver("pull_request", payload("\x9b2J\x1b]0;\u202e")).status_code == 202
+    assert web_server.log.getvalue().isascii()
+    assert "\x1b" not in web_server.log.getvalue()
+    assert [line["action"] for line in web_server.log_lines] == ["\x9b2J\x1b]0;\u202e"]
 
 
 @pytest.mark.parametrize(
@@ -146,15 +146,17 @@ def test_a_log_line_holds_nothing_that_a_terminal_obeys(door: ServedDoor) -> Non
     ],
 )
 def test_what_is_not_ours_is_answered_202_with_the_reason(
-    door: ServedDoor, event_name: str, content: dict[str, Any], reason: str
+    web_server: WebServer, event_name: str, content: dict[str, Any], reason: str
 ) -> None:
-    response = door.deliver(event_name, content)
+    response = web_server.deliver(event_name, content)
     assert (response.status_code, response.json()) == (202, {"ignored": reason})
-    assert [(line["outcome"], line["reason"]) for line in door.lines] == [("ignored", reason)]
+    assert [(line["outcome"], line["reason"]) for line in web_server.log_lines] == [("ignored", reason)]
 
 
-def test_what_people_do_about_a_judged_pull_request_is_noted_once_without_a_name_or_a_word(door: ServedDoor) -> None:
-    with door.redis.client as redis:
+def test_what_people_do_about_a_judged_pull_request_is_noted_once_without_a_name_or_a_word(
+    web_server: WebServer,
+) -> None:
+    with web_server.redis.client as redis:
         redis.hset(keys.watch(PULL).name, "pull", PULL.model_dump_json())
     closing = payload("closed", sender={"login": "alice", "type": "User"})
     closing["pull_request"] |= {
@@ -163,23 +165,23 @@ def test_what_people_do_about_a_judged_pull_request_is_noted_once_without_a_name
         "merged": True,
         "merge_commit_sha": "2" * 40,
     }
-    answers = [door.deliver("pull_request", closing, {"X-GitHub-Delivery": "d-3"}) for _ in range(2)]
+    answers = [web_server.deliver("pull_request", closing, {"X-GitHub-Delivery": "d-3"}) for _ in range(2)]
     assert [answer.json() for answer in answers] == [{"outcome": "queued"}, {"outcome": "duplicate"}]
-    assert door.apply() == [IntakeOutcome.QUEUED]
-    with door.redis.client as redis:
+    assert web_server.apply() == [IntakeOutcome.QUEUED]
+    with web_server.redis.client as redis:
         [noted] = redis.hvals(PULL_REQUEST_EVENTS.texts.name)
     happening = PullRequestEvent.model_validate_json(noted)
     assert (happening.what, happening.pull, happening.mends, happening.by_person) == ("merged", PULL, True, True)
     assert not any(word in str(noted) for word in ("alice", "widgets", "uploads"))
 
 
-def test_a_reopening_is_queued_and_noted_and_answers_as_it_was_queued(door: ServedDoor) -> None:
-    with door.redis.client as redis:
+def test_a_reopening_is_queued_and_noted_and_answers_as_it_was_queued(web_server: WebServer) -> None:
+    with web_server.redis.client as redis:
         redis.hset(keys.watch(PULL).name, "pull", PULL.model_dump_json())
-    answers = [door.deliver("pull_request", payload("reopened"), {"X-GitHub-Delivery": "d-4"}) for _ in range(2)]
+    answers = [web_server.deliver("pull_request", payload("reopened"), {"X-GitHub-Delivery": "d-4"}) for _ in range(2)]
     assert [answer.json() for answer in answers] == [{"outcome": "queued"}, {"outcome": "duplicate"}]
-    assert door.apply() == [IntakeOutcome.QUEUED]
-    with door.redis.client as redis:
+    assert web_server.apply() == [IntakeOutcome.QUEUED]
+    with web_server.redis.client as redis:
         assert len(redis.hvals(PULL_REQUEST_EVENTS.texts.name)) == 1
 
 
@@ -200,43 +202,43 @@ def test_a_reopening_is_queued_and_noted_and_answers_as_it_was_queued(door: Serv
     ],
 )
 def test_a_missing_or_wrong_signature_is_401_and_nothing_is_taken_in(
-    door: ServedDoor, claimed: str | None, said: str
+    web_server: WebServer, claimed: str | None, said: str
 ) -> None:
     headers = [(name.encode(), value.encode()) for name, value in standard_headers("pull_request", BODY).items()]
     kept = [(name, value) for name, value in headers if name != b"X-Hub-Signature-256"]
     signed = [] if claimed is None else [(b"X-Hub-Signature-256", claimed.encode("latin-1"))]
-    response = door.http.post(PATH, content=BODY, headers=[*kept, *signed])
+    response = web_server.http.post(PATH, content=BODY, headers=[*kept, *signed])
     assert response.status_code == 401
     assert said in error(response)
-    assert [line["outcome"] for line in door.lines] == ["refused"]
-    with door.redis.client as redis:
+    assert [line["outcome"] for line in web_server.log_lines] == ["refused"]
+    with web_server.redis.client as redis:
         assert cast("Any", redis).dbsize() == 0
 
 
-def test_a_forged_body_is_not_parsed(door: ServedDoor) -> None:
-    forged = door.deliver("pull_request", b"{", {"X-Hub-Signature-256": "sha256=" + "0" * 64})
+def test_a_forged_body_is_not_parsed(web_server: WebServer) -> None:
+    forged = web_server.deliver("pull_request", b"{", {"X-Hub-Signature-256": "sha256=" + "0" * 64})
     assert (forged.status_code, "JSON" in error(forged)) == (401, False)
 
 
-def test_a_body_that_grows_over_the_cap_is_413_whatever_was_announced(door: ServedDoor) -> None:
+def test_a_body_that_grows_over_the_cap_is_413_whatever_was_announced(web_server: WebServer) -> None:
     def chunks() -> Iterator[bytes]:
         for _ in range(26):
             yield b"x" * (1024 * 1024)
 
-    response = door.post(chunks(), standard_headers("pull_request", b""))
+    response = web_server.post(chunks(), standard_headers("pull_request", b""))
     assert response.status_code == 413
     assert error(response) == "The body is over 25 MB, more than GitHub ever sends."
 
 
-def test_the_largest_body_that_github_sends_is_read(door: ServedDoor) -> None:
+def test_the_largest_body_that_github_sends_is_read(web_server: WebServer) -> None:
     filled = json.dumps(payload(filler="x" * (LARGEST_BODY - len(BODY) - 14))).encode()
     assert len(filled) == LARGEST_BODY
-    assert door.deliver("pull_request", filled).json() == {"outcome": "queued"}
+    assert web_server.deliver("pull_request", filled).json() == {"outcome": "queued"}
 
 
-def test_a_body_in_chunks_is_read_whole(door: ServedDoor) -> None:
+def test_a_body_in_chunks_is_read_whole(web_server: WebServer) -> None:
     chunks = (BODY[start : start + 7] for start in range(0, len(BODY), 7))
-    response = door.post(chunks, standard_headers("pull_request", BODY))
+    response = web_server.post(chunks, standard_headers("pull_request", BODY))
     assert response.json() == {"outcome": "queued"}
 
 
@@ -266,13 +268,15 @@ def test_a_body_over_the_cap_is_413_though_it_is_there_already(parts: tuple[byte
     assert refused.value.status == 413
 
 
-def test_a_connection_that_closes_early_is_noted_and_the_next_delivery_taken(door: ServedDoor) -> None:
+def test_a_connection_that_closes_early_is_noted_and_the_next_delivery_taken(web_server: WebServer) -> None:
     head = f"POST {PATH} HTTP/1.1\r\nHost: x\r\nX-Hub-Signature-256: {signature(b'')}\r\n"
-    with socket.create_connection((door.http.base_url.host, door.http.base_url.port or 0), timeout=10) as connection:
+    with socket.create_connection(
+        (web_server.http.base_url.host, web_server.http.base_url.port or 0), timeout=10
+    ) as connection:
         connection.sendall(f"{head}Content-Length: 100\r\n\r\nhalf".encode())
     # the first may overtake the end of that one
-    assert [door.deliver("pull_request", BODY).json() for _ in range(2)] == [{"outcome": "queued"}] * 2
-    assert sorted(line["outcome"] for line in door.lines) == ["queued", "queued", "refused"]
+    assert [web_server.deliver("pull_request", BODY).json() for _ in range(2)] == [{"outcome": "queued"}] * 2
+    assert sorted(line["outcome"] for line in web_server.log_lines) == ["queued", "queued", "refused"]
 
 
 @pytest.mark.parametrize(
@@ -287,15 +291,15 @@ def test_a_connection_that_closes_early_is_noted_and_the_next_delivery_taken(doo
     ],
 )
 def test_a_header_that_is_missing_or_wrong_is_named(
-    door: ServedDoor, headers: dict[str, str | None], status: int, said: str
+    web_server: WebServer, headers: dict[str, str | None], status: int, said: str
 ) -> None:
-    response = door.deliver("pull_request", BODY, headers)
+    response = web_server.deliver("pull_request", BODY, headers)
     assert response.status_code == status
     assert said in error(response)
 
 
-def test_a_content_type_may_have_a_charset(door: ServedDoor) -> None:
-    response = door.deliver("pull_request", BODY, {"Content-Type": "Application/JSON; charset=utf-8"})
+def test_a_content_type_may_have_a_charset(web_server: WebServer) -> None:
+    response = web_server.deliver("pull_request", BODY, {"Content-Type": "Application/JSON; charset=utf-8"})
     assert response.status_code == 202
 
 
@@ -315,25 +319,25 @@ def test_a_content_type_may_have_a_charset(door: ServedDoor) -> None:
         (json.dumps(payload(repository={"id": "7"})).encode(), 'Field "repository.id": expected a valid integer'),
     ],
 )
-def test_a_body_that_can_not_be_read_is_400_with_the_reason(door: ServedDoor, body: bytes, said: str) -> None:
-    response = door.deliver("pull_request", body)
+def test_a_body_that_can_not_be_read_is_400_with_the_reason(web_server: WebServer, body: bytes, said: str) -> None:
+    response = web_server.deliver("pull_request", body)
     assert response.status_code == 400
     assert said in error(response)
-    assert [line["outcome"] for line in door.lines] == ["refused"]
+    assert [line["outcome"] for line in web_server.log_lines] == ["refused"]
 
 
-def test_the_log_never_holds_a_word_of_the_body(door: ServedDoor) -> None:
+def test_the_log_never_holds_a_word_of_the_body(web_server: WebServer) -> None:
     secretive = payload(pull_request={"number": 3, "head": {"sha": "canary"}, "title": "canary"}, canary=1)
     for body in (secretive, b'{"canary', b'["canary"]', payload(canary="canary"), comment("canary")):
-        response = door.deliver("pull_request", body)
+        response = web_server.deliver("pull_request", body)
         assert "canary" not in response.text
-    assert len(door.lines) == 5
-    assert "canary" not in door.log.getvalue()
+    assert len(web_server.log_lines) == 5
+    assert "canary" not in web_server.log.getvalue()
 
 
-def test_only_post_is_known_at_this_address(door: ServedDoor) -> None:
-    assert door.http.get(PATH).status_code == 405
-    assert door.http.get("/github").json() == {"error": "Not Found"}
+def test_only_post_is_known_at_this_address(web_server: WebServer) -> None:
+    assert web_server.http.get(PATH).status_code == 405
+    assert web_server.http.get("/github").json() == {"error": "Not Found"}
 
 
 def test_a_lock_does_not_show_its_secrets_and_compares_bytes_that_are_no_text() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.worker.judge.making import dossier
+from tests.worker.judge.samples import dossier
 from worker.domain.dossier import (
     MOST_PATHS,
     Definition,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.worker.adapters.redis.played import wish
+from tests.worker.adapters.redis.store_samples import judge_request
 from tests.worker.publishing.texts.samples import dossier, rejected
 from worker.domain.config.config import Authors, Handling
 from worker.domain.dossier import Commit, ConfigOrigin, ConfigText, Dossier, Policy, PullRequest
@@ -252,7 +252,7 @@ def test_a_greeting_is_the_same_however_often_it_is_heard() -> None:
 
 
 def asked(trigger: Trigger = Trigger.PUSHED, author: AuthorKind | None = None) -> JudgeRequest:
-    return wish(trigger=trigger).model_copy(update={"author": author})
+    return judge_request(trigger=trigger).model_copy(update={"author": author})
 
 
 def by(author: str, *, message: str = "Retry", is_draft: bool = False, config: str = "") -> Dossier:

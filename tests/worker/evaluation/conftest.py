@@ -6,52 +6,52 @@ from pathlib import Path
 import pytest
 from pytest_httpserver import HTTPServer
 
-from tests.worker.adapters.redis.played import KEY, settings
-from tests.worker.evaluation.recorded import Assay
-from tests.world.anthropic import Anthropic
-from tests.world.redis import Redis
+from tests.worker.adapters.redis.store_samples import KEY, settings_for
+from tests.worker.evaluation.live_judging import AssayCommand
+from tests.world.fake_anthropic import FakeAnthropic
+from tests.world.redis import RedisServer
 from worker.adapters.redis.store import Store, open_store
 from worker.settings import Settings
 
 
 @pytest.fixture(scope="session")
-def redis_server() -> Iterator[Redis]:
-    redis = Redis.started()
+def redis_server() -> Iterator[RedisServer]:
+    redis = RedisServer.launch()
     yield redis
     redis.end()
 
 
 @pytest.fixture
-def here(redis_server: Redis, tmp_path: Path) -> Settings:
-    return settings(redis_server.url, tier="heuristic", data_dir=tmp_path)
+def settings(redis_server: RedisServer, tmp_path: Path) -> Settings:
+    return settings_for(redis_server.url, tier="heuristic", data_dir=tmp_path)
 
 
 @pytest.fixture
-def store(here: Settings) -> Iterator[Store]:
-    with open_store(here) as opened:
+def store(settings: Settings) -> Iterator[Store]:
+    with open_store(settings) as opened:
         opened.client.call("FLUSHALL")
         yield opened
 
 
 @pytest.fixture
 def assay(
-    redis_server: Redis,
+    redis_server: RedisServer,
     store: Store,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
     tmp_path: Path,
-) -> Assay:
+) -> AssayCommand:
     """The command line on this Redis, by code alone."""
     store.ping()
-    made = Assay(monkeypatch, capsys)
-    made.has(REDIS_URL=redis_server.url, ASSAY_STORE_KEYS=KEY.get_secret_value(), ASSAY_TIER="heuristic")
-    made.has(ASSAY_DATA_DIR=str(tmp_path / "state"))
+    made = AssayCommand(monkeypatch, capsys)
+    made.set_environment(REDIS_URL=redis_server.url, ASSAY_STORE_KEYS=KEY.get_secret_value(), ASSAY_TIER="heuristic")
+    made.set_environment(ASSAY_DATA_DIR=str(tmp_path / "state"))
     return made
 
 
 @pytest.fixture
-def model() -> Iterator[Anthropic]:
+def model() -> Iterator[FakeAnthropic]:
     with HTTPServer(threaded=True) as server:
-        played = Anthropic(server)
+        played = FakeAnthropic(server)
         yield played
-        played.check()
+        played.assert_script_done()

@@ -8,9 +8,17 @@ import pytest
 
 from app.cli.evaluate import run_budget_name
 from app.cli.parser import Exit, build_parser
-from tests.worker.evaluation.bench.made import DONE, STUB
-from tests.worker.evaluation.recorded import ASKED, INSTALLATION, Assay, children, judged, order, rubric
-from tests.world.anthropic import Anthropic
+from tests.worker.evaluation.bench.samples import DONE, STUB
+from tests.worker.evaluation.live_judging import (
+    INSTALLATION,
+    SUSPICIOUS,
+    AssayCommand,
+    children,
+    judge_live,
+    order,
+    rubric,
+)
+from tests.world.fake_anthropic import FakeAnthropic
 from tests.world.replies import cannot_tell, reject
 from worker.adapters.redis import keys
 from worker.adapters.redis.store import Store
@@ -22,24 +30,24 @@ from worker.settings import Settings
 
 
 @pytest.fixture
-def history(store: Store, here: Settings) -> list[LedgerEntry]:
-    return [judged(store, here, number, STUB if number % 2 else DONE) for number in range(1, 5)]
+def history(store: Store, settings: Settings) -> list[LedgerEntry]:
+    return [judge_live(store, settings, number, STUB if number % 2 else DONE) for number in range(1, 5)]
 
 
 def test_a_window_is_judged_anew_once_and_the_same_command_finds_it_done(
-    assay: Assay, store: Store, here: Settings, history: list[LedgerEntry]
+    assay: AssayCommand, store: Store, settings: Settings, history: list[LedgerEntry]
 ) -> None:
-    first, again = assay.rejudges(), assay.rejudges()
+    first, again = assay.evaluate_json(), assay.evaluate_json()
     assert (first["code"], first["subjects"], first["answered"], first["earlier"]) == (0, 4, 4, 0)
     assert first["decisions"] == {"reject half_finished": 2, "abstain unproven": 2}
     assert first["changes"] == []
     assert (again["answered"], again["earlier"], again["cost_usd"]) == (4, 4, "0")
     assert all(len(children(store, entry)) == 1 for entry in history)
-    assert children(store, judged(store, here, 9)) == []
-    assert assay.rejudges()["answered"] == 5
+    assert children(store, judge_live(store, settings, 9)) == []
+    assert assay.evaluate_json()["answered"] == 5
 
 
-def test_what_a_dry_run_says_judges_nothing(assay: Assay, store: Store, history: list[LedgerEntry]) -> None:
+def test_what_a_dry_run_says_judges_nothing(assay: AssayCommand, store: Store, history: list[LedgerEntry]) -> None:
     assert assay.evaluate("--dry-run")[:2] == (
         0,
         (
@@ -48,66 +56,66 @@ def test_what_a_dry_run_says_judges_nothing(assay: Assay, store: Store, history:
             "Cost: $0.00, no model would be asked.\n"
         ),
     )
-    assert assay.rejudges("--dry-run")["todo"] == 4
+    assert assay.evaluate_json("--dry-run")["todo"] == 4
     assert not any(children(store, entry) for entry in history)
 
 
 def test_a_dry_run_with_a_model_says_what_it_would_cost_and_asks_nobody(
-    assay: Assay, store: Store, here: Settings, model: Anthropic
+    assay: AssayCommand, store: Store, settings: Settings, model: FakeAnthropic
 ) -> None:
     for number in (1, 2, 3):
-        judged(store, here, number, ASKED if number > 1 else STUB)
-    assay.asks(model)
-    cost = assay.rejudges("--dry-run")
+        judge_live(store, settings, number, SUSPICIOUS if number > 1 else STUB)
+    assay.use_model(model)
+    cost = assay.evaluate_json("--dry-run")
     assert (cost["todo"], cost["asked"], cost["sampled"], cost["has_model"]) == (3, 2, 3, True)
     assert 0 < float(cost["expected_usd"]) <= float(cost["most_usd"])
-    assert model.asked == []
+    assert model.requests == []
 
 
 def test_what_comes_out_otherwise_is_named_with_its_place(
-    assay: Assay, store: Store, here: Settings, model: Anthropic
+    assay: AssayCommand, store: Store, settings: Settings, model: FakeAnthropic
 ) -> None:
-    made = judged(store, here, 1, ASKED)
-    assay.asks(model)
-    model.answers(reject("half_finished", "load.py:2"))
+    made = judge_live(store, settings, 1, SUSPICIOUS)
+    assay.use_model(model)
+    model.reply_with(reject("half_finished", "load.py:2"))
     code, out, err = assay.evaluate("--max-usd", "1")
     assert (code, err) == (0, "")
     assert "1 decided otherwise:\n  acme/widgets#1  abstain unproven -> reject half_finished  " in out
     assert "    load.py:2\n" in out
     assert "Cost: $0.0" in out
-    assert assay.rejudges("--max-usd", "1")["earlier"] == 1
+    assert assay.evaluate_json("--max-usd", "1")["earlier"] == 1
     assert len(children(store, made)) == 1
 
 
 def test_a_run_stops_at_its_limit_and_goes_on_with_a_larger_one(
-    assay: Assay, store: Store, here: Settings, model: Anthropic
+    assay: AssayCommand, store: Store, settings: Settings, model: FakeAnthropic
 ) -> None:
     for number in (1, 2):
-        judged(store, here, number, ASKED)
-    assay.asks(model)
-    stopped = assay.rejudges("--max-usd", "0.0001")
+        judge_live(store, settings, number, SUSPICIOUS)
+    assay.use_model(model)
+    stopped = assay.evaluate_json("--max-usd", "0.0001")
     assert (stopped["code"], stopped["answered"], stopped["left"]) == (Exit.USAGE, 0, 2)
     assert stopped["stopped"] == "The limit of $0.0001 is reached. Give a larger --max-usd to go on."
-    model.decides(lambda _: cannot_tell())
-    resumed = assay.rejudges("--max-usd", "1")
+    model.reply_by(lambda _: cannot_tell())
+    resumed = assay.evaluate_json("--max-usd", "1")
     assert (resumed["code"], resumed["answered"], resumed["left"], resumed["stopped"]) == (0, 2, 0, "")
 
 
 def test_the_caps_bind_a_batch_as_they_bind_live_judgings_unless_they_are_overridden(
-    assay: Assay, store: Store, here: Settings, model: Anthropic
+    assay: AssayCommand, store: Store, settings: Settings, model: FakeAnthropic
 ) -> None:
-    judged(store, here, 1, ASKED)
-    assay.asks(model)
-    assay.has(ASSAY_DAY_MAX_USD="0")
-    capped = assay.rejudges("--max-usd", "1")
+    judge_live(store, settings, 1, SUSPICIOUS)
+    assay.use_model(model)
+    assay.set_environment(ASSAY_DAY_MAX_USD="0")
+    capped = assay.evaluate_json("--max-usd", "1")
     assert (capped["answered"], capped["capped"], capped["failed"], capped["left"]) == (0, 1, 0, 0)
     assert (capped["stopped"], capped["code"]) == ("", Exit.USAGE)
-    model.answers(cannot_tell())
-    free = assay.rejudges("--max-usd", "1", "--override-caps")
+    model.reply_with(cannot_tell())
+    free = assay.evaluate_json("--max-usd", "1", "--override-caps")
     assert (free["answered"], free["failed"], free["code"]) == (1, 0, 0)
 
 
-def test_what_is_gone_is_counted_and_told_once(assay: Assay, store: Store, history: list[LedgerEntry]) -> None:
+def test_what_is_gone_is_counted_and_told_once(assay: AssayCommand, store: Store, history: list[LedgerEntry]) -> None:
     store.client.call("DEL", keys.dossier(history[0].eval_id).name)
     for _ in range(2):
         code, out, _ = assay.evaluate()
@@ -119,43 +127,45 @@ def test_what_is_gone_is_counted_and_told_once(assay: Assay, store: Store, histo
 
 
 @pytest.mark.usefixtures("history")
-def test_an_entry_that_names_a_verdict_nobody_made_ends_no_run_and_is_left_in_none(assay: Assay, store: Store) -> None:
+def test_an_entry_that_names_a_verdict_nobody_made_ends_no_run_and_is_left_in_none(
+    assay: AssayCommand, store: Store
+) -> None:
     body = {"v": 1, "eval_id": "a", "subject_kind": "submission", "subject_id": "x", "repository_id": 7, "number": 1}
     store.events.publish(INSTALLATION, "x", Event(EventKind.COMPLETED, {**body, "decision": "accept"}))
-    said = assay.rejudges()
+    said = assay.evaluate_json()
     assert (said["answered"], said["left"], said["unread"], said["code"]) == (4, 0, 1, Exit.ACCEPT)
 
 
 @pytest.mark.usefixtures("history")
 @pytest.mark.parametrize(("name", "subjects"), [("acme/other", 0), ("Acme/Widgets", 4)])
-def test_only_the_repository_that_is_named_is_judged(assay: Assay, name: str, subjects: int) -> None:
-    assert assay.rejudges("--repository", name)["subjects"] == subjects
+def test_only_the_repository_that_is_named_is_judged(assay: AssayCommand, name: str, subjects: int) -> None:
+    assert assay.evaluate_json("--repository", name)["subjects"] == subjects
 
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("history")
-def test_several_processes_do_the_same(assay: Assay) -> None:
+def test_several_processes_do_the_same(assay: AssayCommand) -> None:
     code, out, _ = assay.run("evaluate", "--jobs", "2", "--json")
     assert (code, json.loads(out)["answered"]) == (0, 4)
 
 
 @pytest.mark.usefixtures("history")
-def test_an_edited_rubric_is_refused_until_its_version_is_raised(assay: Assay, tmp_path: Path) -> None:
-    assert assay.rejudges("--rubric", rubric(tmp_path))["code"] == 0
+def test_an_edited_rubric_is_refused_until_its_version_is_raised(assay: AssayCommand, tmp_path: Path) -> None:
+    assert assay.evaluate_json("--rubric", rubric(tmp_path))["code"] == 0
     load_rubric.cache_clear()
     edited = rubric(tmp_path, parameter_unused="0.123")
     code, out, err = assay.evaluate("--rubric", edited)
     assert (code, out) == (Exit.USAGE, "")
     assert f'{edited} was changed but still says version "1": raise it.' in err
     raised = rubric(tmp_path, version="2", parameter_unused="0.123")
-    assert assay.rejudges("--rubric", raised)["answered"] == 4
+    assert assay.evaluate_json("--rubric", raised)["answered"] == 4
 
 
 @pytest.mark.parametrize("command", [("evaluate", "--jobs", "1", "--rubric"), ("rubric", "check"), ("replay",)])
 def test_a_file_never_says_what_the_version_that_ships_with_assay_stands_for(
-    assay: Assay, store: Store, here: Settings, tmp_path: Path, command: tuple[str, ...]
+    assay: AssayCommand, store: Store, settings: Settings, tmp_path: Path, command: tuple[str, ...]
 ) -> None:
-    made, version = judged(store, here, 1), load_rubric().version
+    made, version = judge_live(store, settings, 1), load_rubric().version
     store.client.call("DEL", keys.RUBRICS.name)
     poison = rubric(tmp_path, "default", version, parameter_unused="0.123")
     code, out, err = assay.run(*command, *([made.eval_id, "--rubric"] if command == ("replay",) else ()), poison)
@@ -182,19 +192,19 @@ class Tomorrow(SystemClock):
 
 
 def test_a_run_that_is_taken_up_after_midnight_goes_on_with_its_money_until_all_is_judged(
-    assay: Assay, store: Store, here: Settings, model: Anthropic
+    assay: AssayCommand, store: Store, settings: Settings, model: FakeAnthropic
 ) -> None:
     for number in (1, 2):
-        judged(store, here, number, ASKED)
-    assay.asks(model)
-    model.answers(cannot_tell(), input_tokens=8, output_tokens=3 * 10**6).decides(lambda _: cannot_tell())
+        judge_live(store, settings, number, SUSPICIOUS)
+    assay.use_model(model)
+    model.reply_with(cannot_tell(), input_tokens=8, output_tokens=3 * 10**6).reply_by(lambda _: cannot_tell())
     run_of = ("--since", "7d", "--override-caps", "--max-usd")
-    stopped = assay.rejudges(*run_of, "1")
+    stopped = assay.evaluate_json(*run_of, "1")
     assert (stopped["answered"], stopped["left"]) == (1, 1)
     assay.monkeypatch.setattr("app.cli.evaluate.SystemClock", Tomorrow)
-    again = assay.rejudges(*run_of, "1")
-    assert (again["answered"], again["left"], len(model.asked)) == (1, 1, 1), "its money is spent"
-    assert assay.rejudges(*run_of, "100")["answered"] == 2
+    again = assay.evaluate_json(*run_of, "1")
+    assert (again["answered"], again["left"], len(model.requests)) == (1, 1, 1), "its money is spent"
+    assert assay.evaluate_json(*run_of, "100")["answered"] == 2
     assert store.client.call("KEYS", "assay:book:*") == [], "it is over: the same words are another run from here on"
 
 
@@ -219,20 +229,20 @@ def test_a_run_that_is_taken_up_after_midnight_goes_on_with_its_money_until_all_
     ],
 )
 def test_what_is_wrong_with_a_call_is_said_before_anything_is_judged(
-    assay: Assay, store: Store, here: Settings, arguments: list[str], said: str
+    assay: AssayCommand, store: Store, settings: Settings, arguments: list[str], said: str
 ) -> None:
-    made = judged(store, here, 1)
+    made = judge_live(store, settings, 1)
     code, out, err = assay.evaluate(*arguments)
     assert (code, out) == (Exit.USAGE, "")
     assert said in err
     assert store.ledger.entries(order(made).pull) == (made,)
 
 
-def test_nothing_is_judged_while_judging_is_paused(assay: Assay) -> None:
-    assay.has(ASSAY_PAUSED="1")
+def test_nothing_is_judged_while_judging_is_paused(assay: AssayCommand) -> None:
+    assay.set_environment(ASSAY_PAUSED="1")
     assert "ASSAY_PAUSED is 1" in assay.evaluate()[2]
 
 
-def test_an_empty_window_is_no_error(assay: Assay) -> None:
-    assert assay.rejudges()["subjects"] == 0
+def test_an_empty_window_is_no_error(assay: AssayCommand) -> None:
+    assert assay.evaluate_json()["subjects"] == 0
     assert assay.evaluate("--dry-run")[0] == 0

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from tests.worker.evaluation.bench import made
-from tests.worker.evaluation.bench.made import row
-from tests.worker.judge.making import ScriptedModel, bench
+from tests.worker.evaluation.bench import samples
+from tests.worker.evaluation.bench.samples import row
+from tests.worker.judge.samples import ScriptedModel, judge_context
 from worker.adapters.anthropic.prices import prompt_bytes, worst_case
 from worker.domain.ports import Prompt
 from worker.dossier.tree_sitter import SANDBOX
@@ -127,7 +127,7 @@ NOWHERE = ModelAccess(
 
 
 def foretold(tmp_path: Path, rows: int, **access: str) -> Forecast:
-    path = made.written(tmp_path / "rows.jsonl", *(row(f"r{number}") for number in range(rows)))
+    path = samples.write_rows(tmp_path / "rows.jsonl", *(row(f"r{number}") for number in range(rows)))
     settings = Settings(data_dir=tmp_path, model=replace(NOWHERE, **access))
     with open_judge_context(settings, "hybrid") as context:
         return forecast_rows([path], rows, context, prompt_meter(replace(NOWHERE, **access)))
@@ -170,11 +170,16 @@ def test_without_a_price_nothing_is_promised(tmp_path: Path) -> None:
 
 def test_a_model_that_a_row_chooses_is_not_asked_either(tmp_path: Path) -> None:
     chosen, second = ScriptedModel([], "claude-opus-5-5"), ScriptedModel([])
-    path = made.written(
+    path = samples.write_rows(
         tmp_path / "rows.jsonl",
-        {"id": "r", "dossier": made.change(policy={"model": chosen.name}).model_dump(mode="json", exclude_unset=True)},
+        {
+            "id": "r",
+            "dossier": samples.change_dossier(policy={"model": chosen.name}).model_dump(
+                mode="json", exclude_unset=True
+            ),
+        },
     )
-    context = replace(bench(ScriptedModel([])), second_model=second, choices={chosen.name: chosen})
+    context = replace(judge_context(ScriptedModel([])), second_model=second, choices={chosen.name: chosen})
     assert forecast_rows([path], 1, context, prompt_meter(NOWHERE)).asked == 1
     assert chosen.asked == second.asked == []
 

@@ -14,15 +14,15 @@ import pytest
 
 from app.cli.doctor import doctor
 from app.cli.parser import Exit, build_parser
-from tests.worker.adapters.redis.played import pull, wish
-from tests.worker.evaluation.bench.made import STUB
-from tests.worker.evaluation.recorded import (
+from tests.worker.adapters.redis.store_samples import judge_request, pull_ref
+from tests.worker.evaluation.bench.samples import STUB
+from tests.worker.evaluation.live_judging import (
     INSTALLATION,
-    Assay,
+    AssayCommand,
     children,
     dossier,
     events,
-    judged,
+    judge_live,
     order,
     rubric,
     terms,
@@ -52,10 +52,10 @@ from worker.wiring.rejudge import open_terms
 
 
 @pytest.fixture
-def made(here: Settings, store: Store) -> Iterator[LedgerEntry]:
+def made(settings: Settings, store: Store) -> Iterator[LedgerEntry]:
     """A verdict, in a process that takes jobs."""
-    token = JOB_CONTEXT.set(JobContext(here, "nobody:opens", SystemClock(), store))
-    yield judged(store, here, 1)
+    token = JOB_CONTEXT.set(JobContext(settings, "nobody:opens", SystemClock(), store))
+    yield judge_live(store, settings, 1)
     JOB_CONTEXT.reset(token)
 
 
@@ -135,7 +135,7 @@ def demote(store: Store, here: Settings, clock: Clock | None = None) -> tuple[De
 
 def template(store: Store, here: Settings) -> dict[str, Any]:
     """What the stream tells of a reject by a fact."""
-    made = judged(store, here, 1000, STUB)
+    made = judge_live(store, here, 1000, STUB)
     (body,) = (body for _, body in events(store) if body.get("decision"))
     assert (body["decision"], body["eval_id"], len(body["facts"])) == ("reject", made.eval_id, 1)
     return body
@@ -157,84 +157,84 @@ def named(body: dict[str, Any], number: int) -> EvalId:
 def came(store: Store, body: dict[str, Any], kind: OutcomeKind, *numbers: int, name: str = "") -> None:
     for number in numbers:
         said = Outcome(kind=kind, eval_id=named(body, number), at=AT)
-        store.events.publish(HERE, f"o{number}{kind}{name}", outcome_event(pull(number), said))
+        store.events.publish(HERE, f"o{number}{kind}{name}", outcome_event(pull_ref(number), said))
 
 
 def test_a_signal_whose_rejects_are_taken_back_too_often_is_demoted_once(
-    store: Store, here: Settings, caplog: pytest.LogCaptureFixture
+    store: Store, settings: Settings, caplog: pytest.LogCaptureFixture
 ) -> None:
-    body = template(store, here)
+    body = template(store, settings)
     rejects(store, body, 39, 2)
-    assert demote(store, here) == (), "2 of 40 are 5 %"
+    assert demote(store, settings) == (), "2 of 40 are 5 %"
     rejects(store, body, 2, 1, first=100)
-    (made,) = demote(store, here)
+    (made,) = demote(store, settings)
     assert (made.signal, made.tally) == (body["facts"][0], RejectCounts(rejects=42, overturned=3))
     assert store.demotions.list_demotions(HERE) == (made,)
     assert "takes it back" in caplog.text
-    assert demote(store, here) == ()
+    assert demote(store, settings) == ()
     assert store.demotions.list_demotions(InstallationId(101)) == (), "others are not concerned"
 
 
-def test_nothing_is_demoted_for_a_part_of_what_happened(store: Store, here: Settings) -> None:
-    rejects(store, template(store, here), 50, 10)
-    here.figures_folder.mkdir()
-    with (here.figures_folder / f"{HERE}.lock").open("w") as builder:
+def test_nothing_is_demoted_for_a_part_of_what_happened(store: Store, settings: Settings) -> None:
+    rejects(store, template(store, settings), 50, 10)
+    settings.figures_folder.mkdir()
+    with (settings.figures_folder / f"{HERE}.lock").open("w") as builder:
         flock(builder, LOCK_EX)
-        assert demote(store, here) == ()
-    assert len(demote(store, here)) == 1
+        assert demote(store, settings) == ()
+    assert len(demote(store, settings)) == 1
 
 
-def test_contests_that_were_right_count_as_overrides_do(store: Store, here: Settings) -> None:
-    body = template(store, here)
+def test_contests_that_were_right_count_as_overrides_do(store: Store, settings: Settings) -> None:
+    body = template(store, settings)
     rejects(store, body, 40, overturned=0)
     came(store, body, OutcomeKind.CONTEST_UPHELD, 1, 2, 3)
-    [made] = demote(store, here, InAnHour())
+    [made] = demote(store, settings, InAnHour())
     assert (made.tally.rejects, made.tally.overturned) == (41, 3)
 
 
 @pytest.mark.parametrize("is_looking", [True, False])
 @pytest.mark.parametrize("kind", [OutcomeKind.CONTEST, OutcomeKind.OVERRIDE, OutcomeKind.CONTEST_UPHELD])
 def test_a_reject_is_taken_back_once_however_often_that_is_said_and_a_contest_proves_nothing(
-    store: Store, here: Settings, kind: OutcomeKind, *, is_looking: bool
+    store: Store, settings: Settings, kind: OutcomeKind, *, is_looking: bool
 ) -> None:
-    body = template(store, here)
+    body = template(store, settings)
     rejects(store, body, 39, 2)
     for number in (1, 2):
         came(store, body, kind, number, name="again")
         if is_looking:
-            assert demote(store, here) == ()
+            assert demote(store, settings) == ()
     came(store, body, OutcomeKind.CONTEST, 3)
-    assert demote(store, here) == (), "2 of 40 are 5 %"
-    shutil.rmtree(here.figures_folder)
-    assert demote(store, here) == ()
+    assert demote(store, settings) == (), "2 of 40 are 5 %"
+    shutil.rmtree(settings.figures_folder)
+    assert demote(store, settings) == ()
     came(store, body, OutcomeKind.CONTEST_UPHELD, 3)
-    [made] = demote(store, here)
+    [made] = demote(store, settings)
     assert made.tally == RejectCounts(rejects=40, overturned=3)
 
 
-def test_judgings_anew_and_canaries_are_no_rejects(store: Store, here: Settings) -> None:
-    body = template(store, here)
+def test_judgings_anew_and_canaries_are_no_rejects(store: Store, settings: Settings) -> None:
+    body = template(store, settings)
     rejects(store, body, 45, 3, parent_eval_id=body["eval_id"], signals={"canary": True})
-    assert demote(store, here) == ()
+    assert demote(store, settings) == ()
 
 
-def test_after_a_person_promoted_it_its_rejects_are_counted_anew(store: Store, here: Settings) -> None:
-    body = template(store, here)
+def test_after_a_person_promoted_it_its_rejects_are_counted_anew(store: Store, settings: Settings) -> None:
+    body = template(store, settings)
     rejects(store, body, 45, 10)
-    (made,) = demote(store, here)
+    (made,) = demote(store, settings)
     assert store.demotions.promote(HERE, made.signal)
     assert not store.demotions.promote(HERE, made.signal)
     assert store.demotions.list_demotions(HERE) == ()
-    assert demote(store, here) == ()
-    assert demote(store, here, InAnHour()) == ()
+    assert demote(store, settings) == ()
+    assert demote(store, settings, InAnHour()) == ()
     assert abs(store.demotions.promotion_times(HERE)[made.signal].timestamp() - time.time()) < 60
 
 
-def test_a_demoted_signal_is_a_suspicion_in_the_policy_that_is_recorded(store: Store, here: Settings) -> None:
-    made = judged(store, here, 1, STUB)
+def test_a_demoted_signal_is_a_suspicion_in_the_policy_that_is_recorded(store: Store, settings: Settings) -> None:
+    made = judge_live(store, settings, 1, STUB)
     fact = next(one.signal for one in made.verdict.findings if one.fact)
     source, bench = RecordedSource(dossier(1, STUB)), JudgeContext(load_rubric(), load_prompt(), 0.0)
-    lease = store.pulls.take_local_lease(wish(2))
+    lease = store.pulls.take_local_lease(judge_request(2))
     deps = JudgingDependencies(
         source=source,
         status=NullStatusReporter(source),
@@ -245,7 +245,7 @@ def test_a_demoted_signal_is_a_suspicion_in_the_policy_that_is_recorded(store: S
         ci_wait=CiWaitPolicy(timedelta(0), timedelta(0), None),
         demoted_signals=frozenset({fact}),
     )
-    found = assemble(wish(2), deps)
+    found = assemble(judge_request(2), deps)
     assert found.policy == Policy(signals={fact: "suspicion"})
     assert fact in {one.signal for one in form_opinion(found, load_rubric()).findings}
     assert not any(one.fact for one in form_opinion(found, load_rubric()).findings)
@@ -265,8 +265,10 @@ def test_what_a_repository_switched_off_stays_off() -> None:
     assert found == Policy(signals={"a": "off", "b": "suspicion", "c": "suspicion"}, never_send=("x",))
 
 
-def test_the_doctor_tells_of_it_and_a_person_takes_it_back(assay: Assay, store: Store, here: Settings) -> None:
-    judged(store, here, 1)
+def test_the_doctor_tells_of_it_and_a_person_takes_it_back(
+    assay: AssayCommand, store: Store, settings: Settings
+) -> None:
+    judge_live(store, settings, 1)
     tally = RejectCounts(rejects=50, overturned=4)
     store.demotions.demote(HERE, Demotion(signal="parameter_unused", tally=tally, at=AT))
     told = " ".join(doctor(build_parser("doctor").parse_args(["doctor"])).text.split())

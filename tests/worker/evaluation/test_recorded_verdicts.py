@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.worker.evaluation.recorded import INSTALLATION, judged, rejudge, surveyor, terms
+from tests.worker.evaluation.live_judging import INSTALLATION, judge_live, read_survey, rejudge, terms
 from worker.adapters.redis.store import Store
 from worker.domain.time_range import Window
 from worker.domain.verdict.verdict import SubjectKind
@@ -243,18 +243,18 @@ def test_a_verdict_tells_its_pull_request_and_its_cost() -> None:
 
 @pytest.mark.parametrize("repositories", [None, frozenset({(100, 7)})])
 def test_each_entry_of_a_stream_is_read_once_from_the_windows_begin(
-    store: Store, here: Settings, repositories: frozenset[tuple[int, int]] | None
+    store: Store, settings: Settings, repositories: frozenset[tuple[int, int]] | None
 ) -> None:
-    by = terms(here)
-    first = judged(store, here, 1)
-    reader = surveyor(store, by.law, repositories=repositories)
+    by = terms(settings)
+    first = judge_live(store, settings, 1)
+    reader = read_survey(store, by.law, repositories=repositories)
     assert [verdict.eval_id for verdict in reader.survey.standing] == [first.eval_id]
-    assert rejudge(here, store, by, first) is OrderResult.JUDGED
-    second, again = judged(store, here, 2), judged(store, here, 1, head="c")
+    assert rejudge(settings, store, by, first) is OrderResult.JUDGED
+    second, again = judge_live(store, settings, 2), judge_live(store, settings, 1, head="c")
     assert [answer.parent_eval_id for answer in reader.read_new()] == [first.eval_id]
     assert list(reader.read_new()) == []
     assert [verdict.eval_id for verdict in reader.survey.standing] == [
         entry.eval_id for entry in (first, second, again)
     ]
-    later = surveyor(store, by.law, repositories=repositories, window=Window(2**51, 2**52))
+    later = read_survey(store, by.law, repositories=repositories, window=Window(2**51, 2**52))
     assert list(later.read_entries()) == list(later.survey.standing) == []

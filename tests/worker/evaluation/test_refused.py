@@ -10,12 +10,12 @@ import pytest
 
 from app.cli.doctor import doctor
 from app.cli.parser import build_parser
-from tests.worker.adapters.redis.played import KEY, lease_runs_out, pull, wish
-from tests.worker.adapters.redis.test_event_stream import begun, kinds, look_now
-from tests.worker.adapters.redis.test_kept import judging
-from tests.worker.evaluation.bench.made import STUB
-from tests.worker.evaluation.recorded import Assay, dossier, rubric
-from tests.world.redis import Redis
+from tests.worker.adapters.redis.store_samples import KEY, expire_lease, judge_request, pull_ref
+from tests.worker.adapters.redis.test_event_stream import evaluation_started, kinds, read_stream
+from tests.worker.adapters.redis.test_lease_writes import start_judging_new
+from tests.worker.evaluation.bench.samples import STUB
+from tests.worker.evaluation.live_judging import AssayCommand, dossier, rubric
+from tests.world.redis import RedisServer
 from worker.adapters.redis.judging.pull_requests import DispatchLimits
 from worker.adapters.redis.store import Store
 from worker.clock import SystemClock
@@ -35,10 +35,10 @@ WHOLES = load_pull_request_rubric().model_copy(update={"last": 0.6})
 
 def test_a_judging_by_it_ends_as_rubric_invalid_and_leaves_no_verdict(store: Store) -> None:
     store.rubrics.admit(EDITED)
-    store.pulls.request_judging(wish())
+    store.pulls.request_judging(judge_request())
     job = store.pulls.next_due("call", DispatchLimits(1, 10))
     assert job is not None
-    taken = store.pulls.take_lease(wish().pull, job.fence)
+    taken = store.pulls.take_lease(judge_request().pull, job.fence)
     assert taken is not None
     source, bench = RecordedSource(dossier(1, STUB)), JudgeContext(load_rubric(), load_prompt(), 0.0)
     deps = JudgingDependencies(
@@ -52,31 +52,31 @@ def test_a_judging_by_it_ends_as_rubric_invalid_and_leaves_no_verdict(store: Sto
         rubric_problem=store.rubrics.refusal(bench.rubric),
     )
     with pytest.raises(RubricRefused, match="raise it"):
-        judge_pull_request(wish(), deps)
-    assert store.ledger.entries(wish().pull) == ()
-    began, ended = (one.raw.decode() for one in store.events.read(wish().pull.installation_id))
+        judge_pull_request(judge_request(), deps)
+    assert store.ledger.entries(judge_request().pull) == ()
+    began, ended = (one.raw.decode() for one in store.events.read(judge_request().pull.installation_id))
     assert '"judge_kind_planned"' in began
     assert '"failure_mode":"rubric_invalid"' in ended
 
 
 def test_a_judging_on_a_laptop_remembers_its_rubric_and_judges_by_no_edited_one(
-    store: Store, here: Settings, tmp_path: Path
+    store: Store, settings: Settings, tmp_path: Path
 ) -> None:
     source = RecordedSource(dossier(1, STUB))
     request = source.request(SystemClock().now())
-    assert judge_locally(here, store, source, request).verdict.decision == "reject"
+    assert judge_locally(settings, store, source, request).verdict.decision == "reject"
     poison = load_rubric(rubric(tmp_path, "default", load_rubric().version, parameter_unused="0.123"))
     assert "raise it" in (store.rubrics.check(poison) or "")
     store.client.call("FLUSHALL")
     store.rubrics.admit(poison)
     with pytest.raises(RubricRefused, match="raise it"):
-        judge_locally(here, store, source, request)
+        judge_locally(settings, store, source, request)
     assert store.ledger.entries(request.pull) == ()
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("edited", [EDITED, CHECKS, WHOLES], ids=lambda one: one.id)
-def test_no_worker_starts_with_it(store: Store, redis_server: Redis, edited: VersionedRubric) -> None:
+def test_no_worker_starts_with_it(store: Store, redis_server: RedisServer, edited: VersionedRubric) -> None:
     store.rubrics.admit(edited)
     done = subprocess.run(
         [sys.executable, "-m", "worker"],
@@ -109,15 +109,17 @@ def test_the_doctor_says_it_and_remembers_nothing(store: Store, edited: Versione
         ("rubrics/default.yml", "judges beside the active rubric, at $0, by code alone"),
     ],
 )
-def test_the_doctor_looks_at_the_canary(assay: Assay, file: str, said: str) -> None:
-    assay.has(ASSAY_CANARY_RUBRIC=file)
+def test_the_doctor_looks_at_the_canary(assay: AssayCommand, file: str, said: str) -> None:
+    assay.set_environment(ASSAY_CANARY_RUBRIC=file)
     assert said in diagnosis()
 
 
-def test_the_next_judging_on_a_laptop_ends_the_evaluations_whose_judges_are_dead(store: Store, here: Settings) -> None:
-    store.events.record_started(pull(), judging(store).lease.fence, begun("e"))
-    lease_runs_out(store, pull())
-    look_now(store)
+def test_the_next_judging_on_a_laptop_ends_the_evaluations_whose_judges_are_dead(
+    store: Store, settings: Settings
+) -> None:
+    store.events.record_started(pull_ref(), start_judging_new(store).lease.fence, evaluation_started("e"))
+    expire_lease(store, pull_ref())
+    read_stream(store)
     source = RecordedSource(dossier(1, STUB))
-    judge_locally(here, store, source, source.request(SystemClock().now()))
+    judge_locally(settings, store, source, source.request(SystemClock().now()))
     assert kinds(store) == ["eval.started", "eval.failed"]

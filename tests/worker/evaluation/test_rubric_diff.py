@@ -10,22 +10,22 @@ import pytest
 
 from app.cli.parser import Exit
 from tests.app.cli.assay_command import run_command
-from tests.worker.evaluation.bench.made import DONE, STUB
-from tests.worker.evaluation.recorded import (
-    ASKED,
+from tests.worker.evaluation.bench.samples import DONE, STUB
+from tests.worker.evaluation.live_judging import (
     DEFAULT,
     INSTALLATION,
-    Assay,
-    asking,
+    SUSPICIOUS,
+    AssayCommand,
     children,
-    judged,
+    judge_live,
     order,
     rejudge,
     rubric,
+    settings_with_model,
     terms,
 )
 from tests.worker.publishing.texts.samples import abstained, accepted
-from tests.world.anthropic import MODEL, Anthropic
+from tests.world.fake_anthropic import MODEL, FakeAnthropic
 from tests.world.replies import cannot_tell, reject
 from worker.adapters.redis import keys
 from worker.adapters.redis.store import Store
@@ -50,7 +50,7 @@ from worker.settings import Settings
 AT = datetime(2026, 11, 20, tzinfo=UTC)
 
 
-def diff(assay: Assay, *arguments: object) -> dict[str, Any]:
+def diff(assay: AssayCommand, *arguments: object) -> dict[str, Any]:
     code, out, err = assay.run("rubric", "diff", *arguments, "--json")
     assert (code, err) == (0, "")
     return json.loads(out)
@@ -62,9 +62,9 @@ def reacts(store: Store, made: LedgerEntry, kind: OutcomeKind) -> None:
 
 
 def test_at_no_cost_a_weight_moves_scores_and_a_threshold_who_is_asked(
-    assay: Assay, store: Store, here: Settings, tmp_path: Path
+    assay: AssayCommand, store: Store, settings: Settings, tmp_path: Path
 ) -> None:
-    made = [judged(store, here, number, text) for number, text in enumerate((STUB, DONE, ASKED), start=1)]
+    made = [judge_live(store, settings, number, text) for number, text in enumerate((STUB, DONE, SUSPICIOUS), start=1)]
     heavier = rubric(tmp_path, "heavier", parameter_unused="0.9")
     found = diff(assay, "default", heavier)
     assert (found["compared"], found["by_record"], found["changes"], found["moved"]) == (3, 0, [], 1)
@@ -76,9 +76,9 @@ def test_at_no_cost_a_weight_moves_scores_and_a_threshold_who_is_asked(
     assert not any(children(store, entry) for entry in made), "nothing is recorded"
 
 
-def test_rejects_are_held_against_what_people_did(assay: Assay, store: Store, here: Settings) -> None:
+def test_rejects_are_held_against_what_people_did(assay: AssayCommand, store: Store, settings: Settings) -> None:
     for number, kind in enumerate((OutcomeKind.MERGED, OutcomeKind.CLOSED_UNMERGED, OutcomeKind.HELPFUL)):
-        reacts(store, judged(store, here, number + 1, STUB), kind)
+        reacts(store, judge_live(store, settings, number + 1, STUB), kind)
     agreement = {row["strength"]: row["before"] for row in diff(assay, "default", "default")["agreement"]}
     assert {name: (share["hits"], share["of"]) for name, share in agreement.items()} == {
         "lifecycle": (1, 2),
@@ -89,11 +89,15 @@ def test_rejects_are_held_against_what_people_did(assay: Assay, store: Store, he
 
 
 def test_where_a_model_judged_by_both_its_verdicts_are_compared(
-    assay: Assay, store: Store, here: Settings, tmp_path: Path, model: Anthropic
+    assay: AssayCommand, store: Store, settings: Settings, tmp_path: Path, model: FakeAnthropic
 ) -> None:
-    made, candidate, settings = judged(store, here, 1, ASKED), rubric(tmp_path), asking(here, model)
+    made, candidate, settings = (
+        judge_live(store, settings, 1, SUSPICIOUS),
+        rubric(tmp_path),
+        settings_with_model(settings, model),
+    )
     for file, reply in ((None, cannot_tell()), (candidate, reject("half_finished", "load.py:2"))):
-        model.answers(reply)
+        model.reply_with(reply)
         assert rejudge(settings, store, terms(settings, rubric=file), made) is OrderResult.JUDGED
     found = diff(assay, "default", candidate)
     assert (found["by_record"], found["now"]) == (1, "candidate 1")
@@ -103,19 +107,19 @@ def test_where_a_model_judged_by_both_its_verdicts_are_compared(
 
 
 def test_a_candidate_prompt_is_held_against_ours_where_one_model_was_asked_with_both(
-    assay: Assay, store: Store, here: Settings, tmp_path: Path, model: Anthropic
+    assay: AssayCommand, store: Store, settings: Settings, tmp_path: Path, model: FakeAnthropic
 ) -> None:
     prompt = tmp_path / "kind.md"
     prompt.write_text(f"{load_prompt().text}\nBe kind.\n")
     assert diff(assay, "default", "default", "--prompt", prompt)["compared"] == 0
-    both, ours = judged(store, here, 1, ASKED), judged(store, here, 2, ASKED)
-    settings = asking(here, model)
+    both, ours = judge_live(store, settings, 1, SUSPICIOUS), judge_live(store, settings, 2, SUSPICIOUS)
+    settings = settings_with_model(settings, model)
     for file, made, reply in (
         (None, both, reject("half_finished", "load.py:2")),
         (None, ours, cannot_tell()),
         (prompt, both, cannot_tell()),
     ):
-        model.answers(reply)
+        model.reply_with(reply)
         assert rejudge(settings, store, terms(settings, prompt=file), made) is OrderResult.JUDGED
     found = diff(assay, "default", "default", "--prompt", prompt)
     assert (found["compared"], found["by_record"], found["left_out"]) == (1, 1, 1)
@@ -127,8 +131,8 @@ def test_a_candidate_prompt_is_held_against_ours_where_one_model_was_asked_with_
     assert "1 are left out: no model was asked with both prompts (ASSAY_CANARY_PROMPT" in out
 
 
-def test_what_is_gone_or_broken_is_left_out_and_counted(assay: Assay, store: Store, here: Settings) -> None:
-    first, second, _ = (judged(store, here, number) for number in (1, 2, 3))
+def test_what_is_gone_or_broken_is_left_out_and_counted(assay: AssayCommand, store: Store, settings: Settings) -> None:
+    first, second, _ = (judge_live(store, settings, number) for number in (1, 2, 3))
     store.client.call("DEL", keys.dossier(first.eval_id).name, keys.ledger(order(second).pull).name)
     broken = [
         Event(EventKind.COMPLETED, {"v": 1}),
@@ -142,19 +146,19 @@ def test_what_is_gone_or_broken_is_left_out_and_counted(assay: Assay, store: Sto
     assert (found["compared"], found["left_out"], found["unread"]) == (1, 2, 4)
 
 
-def test_the_difference_is_shown_to_people(assay: Assay, store: Store, here: Settings) -> None:
-    judged(store, here, 1)
+def test_the_difference_is_shown_to_people(assay: AssayCommand, store: Store, settings: Settings) -> None:
+    judge_live(store, settings, 1)
     code, out, _ = assay.run("rubric", "diff", "default", DEFAULT)
     assert code == 0
     assert out.startswith(f"1 recorded changes by default and by {DEFAULT}.\n")
 
 
 @pytest.mark.parametrize(("option", "value"), [("--since", "soon"), ("--prompt", "/none.md")])
-def test_a_wrong_option_is_refused(assay: Assay, option: str, value: str) -> None:
+def test_a_wrong_option_is_refused(assay: AssayCommand, option: str, value: str) -> None:
     assert assay.run("rubric", "diff", "default", "default", option, value)[0] == Exit.USAGE
 
 
-def test_a_rubric_that_is_well_formed_is_summed_up(assay: Assay, tmp_path: Path) -> None:
+def test_a_rubric_that_is_well_formed_is_summed_up(assay: AssayCommand, tmp_path: Path) -> None:
     file = rubric(tmp_path)
     code, out, _ = assay.run("rubric", "check", file)
     assert code == 0
@@ -172,7 +176,7 @@ def test_a_rubric_that_is_well_formed_is_summed_up(assay: Assay, tmp_path: Path)
         ),
     ],
 )
-def test_a_rubric_is_read_strictly(assay: Assay, tmp_path: Path, before: str, after: str, refusal: str) -> None:
+def test_a_rubric_is_read_strictly(assay: AssayCommand, tmp_path: Path, before: str, after: str, refusal: str) -> None:
     file = rubric(tmp_path)
     file.write_text(file.read_text().replace(before, after))
     code, _, err = assay.run("rubric", "check", file)
@@ -180,9 +184,9 @@ def test_a_rubric_is_read_strictly(assay: Assay, tmp_path: Path, before: str, af
 
 
 def test_an_edit_under_an_old_version_is_neither_checked_compared_nor_replayed(
-    assay: Assay, store: Store, here: Settings, tmp_path: Path
+    assay: AssayCommand, store: Store, settings: Settings, tmp_path: Path
 ) -> None:
-    made, first, edited = judged(store, here, 1), rubric(tmp_path), tmp_path / "edited.yml"
+    made, first, edited = judge_live(store, settings, 1), rubric(tmp_path), tmp_path / "edited.yml"
     edited.write_text(first.read_text().replace("parameter_unused:", "parameter_unused: 0.777 #"))
     for pair in ((first, edited), (edited, first)):
         code, _, err = assay.run("rubric", "diff", *pair)
@@ -200,8 +204,8 @@ def test_an_edit_under_an_old_version_is_neither_checked_compared_nor_replayed(
     assert len(children(store, made)) == 1
 
 
-def test_a_rubric_is_read_where_no_store_can_be_reached(assay: Assay, tmp_path: Path) -> None:
-    assay.has(REDIS_URL="redis://127.0.0.1:1")
+def test_a_rubric_is_read_where_no_store_can_be_reached(assay: AssayCommand, tmp_path: Path) -> None:
+    assay.set_environment(REDIS_URL="redis://127.0.0.1:1")
     code, out, _ = assay.run("rubric", "check", rubric(tmp_path))
     assert (code, "Its version was not compared with the store's: Redis is unavailable" in out) == (0, True)
 

@@ -9,19 +9,19 @@ from typing import Any
 import pytest
 
 from app.cli.parser import Exit
-from tests.worker.adapters.redis.played import pull
-from tests.worker.adapters.redis.watching import (
-    conclude,
-    follow,
-    happening,
-    merge,
-    revert,
-    time_passes,
-    wholes,
+from tests.worker.adapters.redis.outcome_samples import (
+    end_window,
+    judge_whole_pull_requests,
+    merge_event,
+    pull_request_event,
+    record_outcomes,
+    revert_event,
+    whole_verdicts,
 )
-from tests.worker.evaluation.bench.made import DONE, STUB
-from tests.worker.evaluation.recorded import ROOT, Assay, events, judged, rubric, surveyor, terms
-from tests.worker.scheduling.test_merge_queue import DIFF, NUMBER, OTHER, Office, Played
+from tests.worker.adapters.redis.store_samples import pull_ref
+from tests.worker.evaluation.bench.samples import DONE, STUB
+from tests.worker.evaluation.live_judging import ROOT, AssayCommand, events, judge_live, read_survey, rubric, terms
+from tests.worker.scheduling.test_merge_queue import DIFF, NUMBER, OTHER, FakeGroupJudge, FakeServices
 from worker.adapters.redis import keys
 from worker.adapters.redis.records.outcomes import RedisOutcomes
 from worker.adapters.redis.store import Store
@@ -57,22 +57,22 @@ def weights(folder: Path, name: str, *edits: tuple[str, str], version: str = "1"
 
 
 def followed(store: Store, here: Settings, number: int = 1, text: str = STUB, **more: Any) -> LedgerEntry:
-    return judged(store, here, number, text, **{"checks": CHECKS, **more})
+    return judge_live(store, here, number, text, **{"checks": CHECKS, **more})
 
 
 def closed(store: Store, here: Settings, text: str = DONE) -> LedgerEntry:
     """Judged, merged and reverted: there are two verdicts on the whole."""
     made = followed(store, here, text=text)
-    follow(store, merge())
-    assert conclude(store) == 1
-    follow(store, revert())
-    time_passes(store)
-    assert conclude(store) == 1
+    record_outcomes(store, merge_event())
+    assert judge_whole_pull_requests(store) == 1
+    record_outcomes(store, revert_event())
+    end_window(store)
+    assert judge_whole_pull_requests(store) == 1
     return made
 
 
 def entries(store: Store, kind: SubjectKind, number: int = 1) -> list[LedgerEntry]:
-    found = [one for one in store.ledger.entries(pull(number)) if one.verdict.subject.kind is kind]
+    found = [one for one in store.ledger.entries(pull_ref(number)) if one.verdict.subject.kind is kind]
     return sorted(found, key=lambda one: one.eval_id)
 
 
@@ -81,20 +81,20 @@ def bodies(store: Store, kind: str) -> list[dict[str, Any]]:
 
 
 def test_a_whole_pull_request_is_weighed_anew_by_other_weights_and_only_once(
-    assay: Assay, store: Store, here: Settings, tmp_path: Path
+    assay: AssayCommand, store: Store, settings: Settings, tmp_path: Path
 ) -> None:
-    closed(store, here)
-    before = store.ledger.entries(pull())
-    first, last = wholes(store)
+    closed(store, settings)
+    before = store.ledger.entries(pull_ref())
+    first, last = whole_verdicts(store)
     file = weights(tmp_path, "pull_request", ("reverted: 0.0", "reverted: 0.9"))
-    planned = assay.rejudges("--subject", "pull_request", "--rubric", file, "--dry-run")
+    planned = assay.evaluate_json("--subject", "pull_request", "--rubric", file, "--dry-run")
     assert (planned["subjects"], planned["todo"], planned["has_model"]) == (1, 1, False)
-    assert store.ledger.entries(pull()) == before
-    said = assay.rejudges("--subject", "pull_request", "--rubric", file)
+    assert store.ledger.entries(pull_ref()) == before
+    said = assay.evaluate_json("--subject", "pull_request", "--rubric", file)
     assert (said["code"], said["subjects"], said["answered"], said["cost_usd"]) == (0, 1, 1, "0")
     assert (said["mean_before"], said["rescored"]) == (last.score, 1)
     assert said["mean_now"] > last.score
-    now = store.ledger.entries(pull())
+    now = store.ledger.entries(pull_ref())
     assert [one for one in now if one in before] == list(before), "what stands is as it was"
     [answer] = [one.verdict for one in now if one not in before]
     assert (answer.parent_eval_id, answer.rubric_id, answer.eval_id > last.eval_id) == (
@@ -106,27 +106,29 @@ def test_a_whole_pull_request_is_weighed_anew_by_other_weights_and_only_once(
     assert answer.signals["child_eval_ids"] == last.signals["child_eval_ids"]
     begun, ended = bodies(store, "pull_request")[-2:]
     assert (begun["trigger"], ended["trigger"], ended["signals"]["law"]) == ("batch", "batch", answer.signals["law"])
-    again = assay.rejudges("--subject", "pull_request", "--rubric", file)
+    again = assay.evaluate_json("--subject", "pull_request", "--rubric", file)
     assert (again["answered"], again["earlier"], again["mean_now"]) == (1, 1, said["mean_now"])
-    assert store.ledger.entries(pull()) == now
+    assert store.ledger.entries(pull_ref()) == now
     assert first.eval_id not in {one.verdict.parent_eval_id for one in now}, "the latest stands"
 
 
-def test_by_the_same_weights_everything_comes_out_as_it_was(assay: Assay, store: Store, here: Settings) -> None:
-    closed(store, here)
+def test_by_the_same_weights_everything_comes_out_as_it_was(
+    assay: AssayCommand, store: Store, settings: Settings
+) -> None:
+    closed(store, settings)
     for kind in ("pull_request", "ci_check"):
-        said = assay.rejudges("--subject", kind)
+        said = assay.evaluate_json("--subject", kind)
         assert (said["answered"], said["rescored"], said["changes"]) == (said["subjects"], 0, []), kind
         assert said["subjects"]
 
 
 def test_a_check_is_weighed_anew_from_the_dossier_of_its_submission(
-    assay: Assay, store: Store, here: Settings, tmp_path: Path
+    assay: AssayCommand, store: Store, settings: Settings, tmp_path: Path
 ) -> None:
-    made = followed(store, here, text=DONE)
+    made = followed(store, settings, text=DONE)
     before = {one.eval_id: one.verdict for one in entries(store, SubjectKind.CI_CHECK)}
     file = weights(tmp_path, "ci_check", ("rerun: 0.2", "rerun: 0.4"), ("failed: 0.05", "failed: 0.01"))
-    said = assay.rejudges("--subject", "ci_check", "--rubric", file)
+    said = assay.evaluate_json("--subject", "ci_check", "--rubric", file)
     assert (said["code"], said["answered"], said["rescored"], said["changes"]) == (0, 2, 2, [])
     answers = [one for one in entries(store, SubjectKind.CI_CHECK) if one.eval_id not in before]
     assert {before[one.verdict.parent_eval_id or made.eval_id].score: one.verdict.score for one in answers} == {
@@ -134,29 +136,31 @@ def test_a_check_is_weighed_anew_from_the_dossier_of_its_submission(
         0.05: 0.01,
     }
     assert len({one["subject_id"] for one in bodies(store, "ci_check")}) == 2, "an answer is of the same subject"
-    assert assay.rejudges("--subject", "ci_check", "--rubric", file)["earlier"] == 2
+    assert assay.evaluate_json("--subject", "ci_check", "--rubric", file)["earlier"] == 2
     assert len(entries(store, SubjectKind.CI_CHECK)) == 4
 
 
 def test_where_a_submission_was_judged_anew_by_the_rubric_that_is_named_that_counts_in_its_place(
-    assay: Assay, store: Store, here: Settings, tmp_path: Path
+    assay: AssayCommand, store: Store, settings: Settings, tmp_path: Path
 ) -> None:
-    closed(store, here)
+    closed(store, settings)
     file = rubric(tmp_path)
-    first = assay.rejudges("--subject", "pull_request")
-    assert assay.rejudges("--subject", "submission", "--rubric", file)["answered"] == 1
+    first = assay.evaluate_json("--subject", "pull_request")
+    assert assay.evaluate_json("--subject", "submission", "--rubric", file)["answered"] == 1
     [answer] = [one for one in entries(store, SubjectKind.SUBMISSION) if one.verdict.rubric_id == "candidate"]
-    said = assay.rejudges("--subject", "pull_request", "--rubric", file)
+    said = assay.evaluate_json("--subject", "pull_request", "--rubric", file)
     assert (said["answered"], said["earlier"], said["law"]) == (1, 0, "pull_request 1 over candidate 1")
     whole = entries(store, SubjectKind.PULL_REQUEST)[-1].verdict
     assert (whole.signals["child_eval_ids"], whole.rubric_id) == ((answer.eval_id,), "pull_request")
     assert whole.signals["last_score"] == answer.verdict.score
-    assert assay.rejudges("--subject", "pull_request")["earlier"] == first["answered"] == 1
+    assert assay.evaluate_json("--subject", "pull_request")["earlier"] == first["answered"] == 1
 
 
-def test_what_it_was_made_from_may_be_gone_and_that_is_told_once(assay: Assay, store: Store, here: Settings) -> None:
-    made = closed(store, here)
-    store.client.call("DEL", keys.dossier(made.eval_id).name, keys.outcomes(pull()).name)
+def test_what_it_was_made_from_may_be_gone_and_that_is_told_once(
+    assay: AssayCommand, store: Store, settings: Settings
+) -> None:
+    made = closed(store, settings)
+    store.client.call("DEL", keys.dossier(made.eval_id).name, keys.outcomes(pull_ref()).name)
     for _ in range(2):
         code, out, _ = assay.evaluate("--subject", "ci_check")
         assert (code, "2 can't be: the dossier is not kept any more (ASSAY_RETENTION_DAYS), or the check" in out) == (
@@ -176,44 +180,44 @@ def test_what_it_was_made_from_may_be_gone_and_that_is_told_once(assay: Assay, s
 
 @pytest.mark.parametrize("kind", [SubjectKind.CI_CHECK, SubjectKind.PULL_REQUEST])
 def test_a_verdict_whose_entry_is_gone_is_told_by_what_it_was_told_as(
-    assay: Assay, store: Store, here: Settings, kind: SubjectKind
+    assay: AssayCommand, store: Store, settings: Settings, kind: SubjectKind
 ) -> None:
-    closed(store, here)
+    closed(store, settings)
     for one in entries(store, kind):
-        store.client.call("HDEL", keys.ledger(pull()).name, one.eval_id)
+        store.client.call("HDEL", keys.ledger(pull_ref()).name, one.eval_id)
     stood = {one["subject_id"] for one in bodies(store, kind.value)}
-    assert assay.rejudges("--subject", kind.value)["gone"] == len(stood)
+    assert assay.evaluate_json("--subject", kind.value)["gone"] == len(stood)
     assert {one["subject_id"] for one in bodies(store, kind.value) if "failure_mode" in one} == stood
 
 
-def test_what_a_check_was_made_beside_may_be_gone(assay: Assay, store: Store, here: Settings) -> None:
-    made = followed(store, here)
-    store.client.call("HDEL", keys.ledger(pull()).name, made.eval_id)
-    assert assay.rejudges("--subject", "ci_check")["gone"] == 2
+def test_what_a_check_was_made_beside_may_be_gone(assay: AssayCommand, store: Store, settings: Settings) -> None:
+    made = followed(store, settings)
+    store.client.call("HDEL", keys.ledger(pull_ref()).name, made.eval_id)
+    assert assay.evaluate_json("--subject", "ci_check")["gone"] == 2
 
 
 def test_what_is_forgotten_while_it_is_weighed_stays_forgotten(
-    assay: Assay, store: Store, here: Settings, monkeypatch: pytest.MonkeyPatch
+    assay: AssayCommand, store: Store, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    closed(store, here)
+    closed(store, settings)
 
     of = RedisOutcomes.outcomes_of
 
     def forgotten(outcomes: RedisOutcomes, ref: PullRef) -> tuple[Outcome, ...]:
         found = of(outcomes, ref)
-        store.client.call("DEL", keys.ledger(pull()).name)
+        store.client.call("DEL", keys.ledger(pull_ref()).name)
         return found
 
     monkeypatch.setattr(RedisOutcomes, "outcomes_of", forgotten)
-    assert assay.rejudges("--subject", "pull_request")["left"] == 1
-    assert store.ledger.entries(pull()) == ()
+    assert assay.evaluate_json("--subject", "pull_request")["left"] == 1
+    assert store.ledger.entries(pull_ref()) == ()
 
 
 def test_weights_that_were_edited_are_refused_until_their_version_is_raised(
-    assay: Assay, store: Store, here: Settings, tmp_path: Path
+    assay: AssayCommand, store: Store, settings: Settings, tmp_path: Path
 ) -> None:
-    followed(store, here)
-    assert assay.rejudges("--subject", "ci_check", "--rubric", weights(tmp_path, "ci_check"))["code"] == 0
+    followed(store, settings)
+    assert assay.evaluate_json("--subject", "ci_check", "--rubric", weights(tmp_path, "ci_check"))["code"] == 0
     load_ci_check_rubric.cache_clear()
     edited = weights(tmp_path, "ci_check", ("passed: 1.0", "passed: 0.9"))
     assert (
@@ -221,52 +225,52 @@ def test_weights_that_were_edited_are_refused_until_their_version_is_raised(
         in assay.evaluate("--subject", "ci_check", "--rubric", edited)[2]
     )
     raised = weights(tmp_path, "ci_check", ("passed: 1.0", "passed: 0.9"), version="2")
-    assert assay.rejudges("--subject", "ci_check", "--rubric", raised)["answered"] == 2
+    assert assay.evaluate_json("--subject", "ci_check", "--rubric", raised)["answered"] == 2
 
 
 def test_an_evaluator_weighs_as_it_was_told_and_refuses_weights_that_changed_meanwhile(
-    store: Store, here: Settings, tmp_path: Path
+    store: Store, settings: Settings, tmp_path: Path
 ) -> None:
-    followed(store, here)
+    followed(store, settings)
     file = weights(tmp_path, "ci_check", ("passed: 1.0", "passed: 0.9"))
-    by = rescore_terms(SubjectKind.CI_CHECK, file, terms(here))
-    orders = [make_order(one) for one in surveyor(store, by.law, kind=SubjectKind.CI_CHECK).survey.unanswered]
-    context = EvaluationContext(here, SystemClock(), store)
+    by = rescore_terms(SubjectKind.CI_CHECK, file, terms(settings))
+    orders = [make_order(one) for one in read_survey(store, by.law, kind=SubjectKind.CI_CHECK).survey.unanswered]
+    context = EvaluationContext(settings, SystemClock(), store)
     said = [RejudgeTask(pull=one.pull, order=one, terms=by).model_dump_json() for one in orders]
-    assert perform_task(said[:1], context, partial(open_terms, here, store))
+    assert perform_task(said[:1], context, partial(open_terms, settings, store))
     load_ci_check_rubric.cache_clear()
     file.write_text(file.read_text().replace('version: "1"', 'version: "2"'))
-    assert not perform_task(said[1:], context, partial(open_terms, here, store))
+    assert not perform_task(said[1:], context, partial(open_terms, settings, store))
     ends = [one for one in bodies(store, "ci_check")[-4:] if "judge_kind_planned" not in one]
     assert [one.get("failure_mode") for one in ends] == [None, "rubric_invalid"]
     assert ends[1]["parent_eval_id"] == orders[1].eval_id
-    assert [one.eval_id for one in surveyor(store, by.law, kind=SubjectKind.CI_CHECK).survey.unanswered] == [
+    assert [one.eval_id for one in read_survey(store, by.law, kind=SubjectKind.CI_CHECK).survey.unanswered] == [
         orders[1].eval_id
     ]
 
 
 def test_the_answers_are_exported_shown_and_counted_as_what_they_are(
-    assay: Assay, store: Store, here: Settings, tmp_path: Path
+    assay: AssayCommand, store: Store, settings: Settings, tmp_path: Path
 ) -> None:
-    made = closed(store, here)
+    made = closed(store, settings)
     figures = stats(assay, "submission"), stats(assay, "ci_check"), stats(assay, "pull_request")
     wholly, checks = weights(tmp_path, "pull_request"), weights(tmp_path, "ci_check", ("failed: 0.05", "failed: 0.5"))
-    assay.rejudges("--subject", "pull_request", "--rubric", wholly)
-    assay.rejudges("--subject", "ci_check", "--rubric", checks)
+    assay.evaluate_json("--subject", "pull_request", "--rubric", wholly)
+    assay.evaluate_json("--subject", "ci_check", "--rubric", checks)
     assert stats(assay, "submission") == figures[0], "no check is averaged into its submission"
     for kind, before, more in (("ci_check", figures[1], 2), ("pull_request", figures[2], 1)):
         rows = {one["value"]: one for one in stats(assay, kind)}
         assert rows[f"strict_{kind}@1"]["verdict_count"] == more
         assert rows[f"strict_{kind}@1"]["live"]["verdict_count"] == 0
         assert [one for name, one in rows.items() if name != f"strict_{kind}@1"] == before
-    follow(store, happening(PullRequestEventKind.NOT_HELPFUL, by_person=True))
+    record_outcomes(store, pull_request_event(PullRequestEventKind.NOT_HELPFUL, by_person=True))
     assert stats(assay, "submission")[0]["thumbs_down_count"] == 1
     _, exported, _ = assay.run("export", "--format", "jsonl")
     rows = [json.loads(line) for line in exported.splitlines()]
     assert sum(one["rubric_id"].startswith("strict_") for one in rows) == 3
     _, history, _ = assay.run("history", "acme/widgets#1")
     assert history.count(" strict_") == 3
-    parents = {one.verdict.parent_eval_id for one in store.ledger.entries(pull())} - {None}
+    parents = {one.verdict.parent_eval_id for one in store.ledger.entries(pull_ref())} - {None}
     assert all(f", beside {parent}\n" in history for parent in parents)
     answer = entries(store, SubjectKind.CI_CHECK)[-1].verdict
     code, _, err = assay.run("replay", answer.eval_id)
@@ -275,29 +279,31 @@ def test_the_answers_are_exported_shown_and_counted_as_what_they_are(
     assert made.eval_id in history
 
 
-def stats(assay: Assay, subject: str) -> list[dict[str, Any]]:
+def stats(assay: AssayCommand, subject: str) -> list[dict[str, Any]]:
     code, out, _ = assay.run("stats", "--subject", subject, "--group-by", "rubric", "--json")
     assert code == 0
     return json.loads(out)["quality"]["data"]
 
 
-def recorded_group(store: Store, change: str) -> Office:
+def recorded_group(store: Store, change: str) -> FakeServices:
     """A clerk who looks at a group that makes this change, of a pull request that was accepted."""
-    office = Office(store, Played(change=change))
+    office = FakeServices(store, FakeGroupJudge(change=change))
     office.accepts()
     office.queues()
     return office
 
 
-def test_a_merge_group_that_was_judged_is_judged_anew(assay: Assay, store: Store) -> None:
+def test_a_merge_group_that_was_judged_is_judged_anew(assay: AssayCommand, store: Store) -> None:
     recorded_group(store, OTHER).judges()
-    said = assay.rejudges("--subject", "merge_group")
+    said = assay.evaluate_json("--subject", "merge_group")
     assert (said["code"], said["subjects"], said["answered"], said["gone"]) == (0, 1, 1, 0)
-    assert assay.rejudges("--subject", "merge_group")["earlier"] == 1
+    assert assay.evaluate_json("--subject", "merge_group")["earlier"] == 1
     assert len(entries(store, SubjectKind.MERGE_GROUP, NUMBER)) == 2
 
 
-def test_a_merge_group_to_which_an_accept_was_carried_over_was_judged_by_nobody(assay: Assay, store: Store) -> None:
+def test_a_merge_group_to_which_an_accept_was_carried_over_was_judged_by_nobody(
+    assay: AssayCommand, store: Store
+) -> None:
     assert recorded_group(store, DIFF).looks()
     assert [one.verdict.carried_from is None for one in entries(store, SubjectKind.MERGE_GROUP, NUMBER)] == [False]
-    assert assay.rejudges("--subject", "merge_group")["subjects"] == 0
+    assert assay.evaluate_json("--subject", "merge_group")["subjects"] == 0

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.worker.judge.making import accept, bench, fact, model_of, opinion
+from tests.worker.judge.samples import accept, fact, judge_context, model_of, opinion
 from worker.domain.dossier import CiState
 from worker.domain.verdict.verdict import HeuristicOpinion, JudgeKind
 from worker.judge.checks.ci_status import CiReport
@@ -129,13 +129,13 @@ def test_zero_never_asks_and_above_one_always_asks(
 
 
 def test_a_bench_by_code_alone_asks_no_model_and_says_why() -> None:
-    alone = bench(model_of(accept())).without_model(ModelSkipReason.OUTSIDER)
+    alone = judge_context(model_of(accept())).without_model(ModelSkipReason.OUTSIDER)
     assert (alone.model, alone.second_model, alone.no_model) == (None, None, ModelSkipReason.OUTSIDER)
 
 
 def test_who_is_to_judge_depends_on_the_tier_and_on_whether_anybody_may_be_asked() -> None:
-    asked = bench(model_of())
+    asked = judge_context(model_of())
     assert asked.planned_judge is JudgeKind.HYBRID
     assert replace(asked, threshold=2.0).planned_judge is JudgeKind.LLM
-    for nobody in (bench(), replace(asked, threshold=0.0), replace(asked, pause=Pause.OPERATOR)):
+    for nobody in (judge_context(), replace(asked, threshold=0.0), replace(asked, pause=Pause.OPERATOR)):
         assert nobody.planned_judge is JudgeKind.HEURISTIC

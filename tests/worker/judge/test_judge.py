@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.worker.judge.making import (
+from tests.worker.judge.samples import (
     ALWAYS,
     BASE,
     DIFF,
@@ -18,25 +18,25 @@ from tests.worker.judge.making import (
     NOW,
     TEXTS,
     ScriptedModel,
+    abstained,
     accept,
     accepted,
-    bench,
     cannot_tell,
-    claiming,
+    case_claiming,
     criteria,
-    docket,
+    decision_of,
     dossier,
     entry,
-    judged,
+    evaluation_header,
+    judge_context,
+    judge_dossier,
     model_of,
     new_file,
-    outcome,
-    place,
+    place_in,
     reject,
     rejected,
     reply,
     scores,
-    unjudged,
 )
 from worker.domain.dossier import (
     Ci,
@@ -102,7 +102,10 @@ TOO_LONG = reply("", stop=StopReason.CONTEXT_EXCEEDED)
 NOTHING = {**EMPTY, **UNREAD}
 TORN = {"diff": "hello", "files": (HeadFile(path="a.py", text="x"),)}
 CONTRADICTION, TRUNCATED = accept(scores=scores(1)), reply(accept(), stop=StopReason.TRUNCATED)
-BEHIND_END, REFUSED = accept(criteria=criteria("met", "met", at=[place(line=99)])), reply("", stop=StopReason.REFUSED)
+BEHIND_END, REFUSED = (
+    accept(criteria=criteria("met", "met", at=[place_in(line=99)])),
+    reply("", stop=StopReason.REFUSED),
+)
 GAP = {"evidence": [], "category": "acceptance_gap", "criteria": criteria("missing", "missing", at=[])}
 MISSED = reject(**GAP, concern="Nothing shows it.")
 HIDDEN = unread("big.py", UnreadReason.NEVER_SEND, diff=DIFF + new_file("big.py", "x = 1"))
@@ -153,8 +156,8 @@ def test_who_decides_what(
     changes: dict[str, Any], answers: tuple[Any, ...], threshold: float, expected: str, concern: str
 ) -> None:
     model = model_of(*answers)
-    verdict = judged(model, threshold, **changes)
-    assert (outcome(verdict), concern in verdict.concern) == (expected, True), verdict.concern
+    verdict = judge_dossier(model, threshold, **changes)
+    assert (decision_of(verdict), concern in verdict.concern) == (expected, True), verdict.concern
     assert len(model.asked) == len(answers), "every answer is asked for, and no other"
     assert (verdict.throttled_reason is None) is (CAP not in answers)
     assert verdict.escalated is any(answer is not CAP for answer in answers)
@@ -169,8 +172,8 @@ def test_who_decides_what(
 def test_red_ci_is_not_judged_and_its_report_is_the_feedback(diff: str) -> None:
     log = "FAILED tests/test_upload.py::test_503 - assert 503 == 200"
     ci = red(CiCheck(name="unit", conclusion="failure", log_tail=log), CiCheck(name="lint", conclusion="timed_out"))
-    verdict = judged(model_of(), ALWAYS, diff=diff, files=None, ci=ci)
-    assert (outcome(verdict), verdict.concern) == (
+    verdict = judge_dossier(model_of(), ALWAYS, diff=diff, files=None, ci=ci)
+    assert (decision_of(verdict), verdict.concern) == (
         "abstain ci_failed",
         "CI failed on this head: unit (failure), lint (timed out). Failing tests: tests/test_upload.py::test_503.",
     )
@@ -190,8 +193,8 @@ def test_red_ci_is_not_judged_and_its_report_is_the_feedback(diff: str) -> None:
 def test_where_no_model_may_be_asked_the_rest_is_unproven(
     threshold: float, model: ScriptedModel | None, globs: tuple[str, ...], skipped: str
 ) -> None:
-    verdict = judged(model, threshold, policy=Policy(never_send=globs))
-    assert (outcome(verdict), verdict.signals["escalation_skipped"]) == ("abstain unproven", skipped)
+    verdict = judge_dossier(model, threshold, policy=Policy(never_send=globs))
+    assert (decision_of(verdict), verdict.signals["escalation_skipped"]) == ("abstain unproven", skipped)
     assert (verdict.judge_kind, verdict.escalated) == ("heuristic", False)
     assert ("`never_send` keeps every changed file from it" in verdict.concern) is (skipped == "withheld")
 
@@ -200,8 +203,8 @@ def test_where_no_model_may_be_asked_the_rest_is_unproven(
 
 
 def test_an_empty_diff_is_an_acceptance_gap_that_freezes_what_would_close_it() -> None:
-    verdict = judged(model_of(), **EMPTY)
-    assert (outcome(verdict), verdict.judge_pricing_version) == ("reject acceptance_gap", None)
+    verdict = judge_dossier(model_of(), **EMPTY)
+    assert (decision_of(verdict), verdict.judge_pricing_version) == ("reject acceptance_gap", None)
     assert [criterion.status for criterion in verdict.criteria] == ["missing"] * 2
     assert "AC1, AC2" in (verdict.next_step or "")
     assert [(condition.id, condition.state, condition.text) for condition in verdict.closing_conditions] == [
@@ -209,13 +212,13 @@ def test_an_empty_diff_is_an_acceptance_gap_that_freezes_what_would_close_it() -
         ("c2", "open", "AC1 is met: an upload is retried on 503"),
         ("c3", "open", "AC2 is met: a test shows it"),
     ]
-    unasked = judged(**EMPTY, criteria=())
+    unasked = judge_dossier(**EMPTY, criteria=())
     assert [(criterion.id, criterion.status) for criterion in unasked.criteria] == [("any-change", "missing")]
 
 
 def test_a_fact_rejects_at_its_line_with_the_line_quoted() -> None:
-    verdict = judged(model_of(), **STUBBED)
-    assert outcome(verdict) == "reject half_finished"
+    verdict = judge_dossier(model_of(), **STUBBED)
+    assert decision_of(verdict) == "reject half_finished"
     assert (verdict.evidence[0].path, verdict.evidence[0].quote) == ("upload.py", "    raise NotImplementedError")
     assert verdict.score < 0.5
     assert "upload.py" in (verdict.next_step or "")
@@ -224,8 +227,8 @@ def test_a_fact_rejects_at_its_line_with_the_line_quoted() -> None:
 
 
 def test_documentation_alone_is_accepted_with_the_changed_lines_and_no_criterion_is_called_met() -> None:
-    verdict = judged(model_of(), **DOCUMENTED)
-    assert outcome(verdict) == "accept"
+    verdict = judge_dossier(model_of(), **DOCUMENTED)
+    assert decision_of(verdict) == "accept"
     assert {criterion.status for criterion in verdict.criteria} == {"unverifiable"}
     assert [(pointer.line, pointer.quote) for pointer in verdict.evidence] == [(3, "The server is busy at noon.")]
 
@@ -237,9 +240,9 @@ def test_an_abstain_says_which_line_of_documentation_stood_in_the_way() -> None:
         "diff": DOCUMENTED["diff"].replace("-The", "-[The](https://example.org/a)").replace("+The", "+[The](https://evil.net/a)"),
         "files": (HeadFile(path="docs/busy.md", text=text),),
     }  # fmt: skip
-    verdict = judged(**linked)
+    verdict = judge_dossier(**linked)
     why = "docs/busy.md:3: the changed link leaves `example.org` for `evil.net`"
-    assert outcome(verdict) == "abstain unproven"
+    assert decision_of(verdict) == "abstain unproven"
     assert f"Only documentation changed, and a reader has to look at it: {why}." in verdict.concern
     assert verdict.escalation_reason == f"confidence 0.50 < 0.70: {why}; no model is configured"
 
@@ -248,20 +251,20 @@ def test_an_abstain_says_which_line_of_documentation_stood_in_the_way() -> None:
 
 
 def test_below_the_threshold_the_model_decides_and_both_tiers_are_on_record() -> None:
-    verdict = judged(model_of(accept()))
+    verdict = judge_dossier(model_of(accept()))
     assert (verdict.judge_model, verdict.judge_pricing_version) == ("claude-haiku-5-5", "2026-11")
     assert verdict.tokens == Tokens(input=1_000, output=100, cache_read=10, cache_write=1)
     assert verdict.escalation_reason.startswith("confidence 0.")
     assert " < 0.70: " in verdict.escalation_reason
     assert (verdict.composite, verdict.score, verdict.confidence) == (8.0, 0.778, 0.9)
     assert verdict.signals.keys() >= {"heuristic_score", "heuristic_confidence"}
-    assert verdict.prompt_version == bench().prompt.version
+    assert verdict.prompt_version == judge_context().prompt.version
     assert verdict.evidence[0].quote == "    for attempt in range(3):"
 
 
 def test_a_reject_of_the_model_is_a_reject_with_its_one_next_step() -> None:
-    verdict = judged(model_of(reject()))
-    assert (outcome(verdict), verdict.next_step) == ("reject weak_test", "Assert the number of attempts.")
+    verdict = judge_dossier(model_of(reject()))
+    assert (decision_of(verdict), verdict.next_step) == ("reject weak_test", "Assert the number of attempts.")
     assert verdict.evidence[0].location == "tests/test_upload.py:6"
     assert [condition.text for condition in verdict.closing_conditions] == [
         "Assert the number of attempts.",
@@ -271,12 +274,12 @@ def test_a_reject_of_the_model_is_a_reject_with_its_one_next_step() -> None:
 
 def test_a_reject_without_a_place_gets_none_from_what_is_met() -> None:
     gap = reject(evidence=[], category="acceptance_gap", concern="Nothing shows it.")
-    verdict = judged(model_of(gap))
-    assert (outcome(verdict), verdict.evidence) == ("reject acceptance_gap", ())
+    verdict = judge_dossier(model_of(gap))
+    assert (decision_of(verdict), verdict.evidence) == ("reject acceptance_gap", ())
 
 
 def test_a_model_that_can_not_tell_leaves_it_to_a_person() -> None:
-    verdict = judged(model_of(cannot_tell()))
+    verdict = judge_dossier(model_of(cannot_tell()))
     assert (verdict.next_step, verdict.composite) == ("A person who knows the issue decides.", 5.0)
 
 
@@ -295,8 +298,8 @@ def test_a_model_that_can_not_tell_leaves_it_to_a_person() -> None:
 def test_what_may_have_been_billed_is_counted_at_its_most_and_an_unknown_price_is_null(
     answers: tuple[Any, ...], expected: str, cost: str | None, lost: str | None, kind: str
 ) -> None:
-    verdict = judged(model_of(*answers))
-    assert (outcome(verdict), verdict.judge_kind, verdict.escalated) == (expected, kind, kind == "hybrid")
+    verdict = judge_dossier(model_of(*answers))
+    assert (decision_of(verdict), verdict.judge_kind, verdict.escalated) == (expected, kind, kind == "hybrid")
     assert verdict.model_dump(mode="json")["judge_cost_usd"] == cost
     assert verdict.signals.get("unheard_usd") == lost
     assert verdict.throttled_reason == ("pr_cap" if "budget" in expected else None)
@@ -304,10 +307,12 @@ def test_what_may_have_been_billed_is_counted_at_its_most_and_an_unknown_price_i
 
 def test_a_change_too_large_for_the_question_is_not_accepted_and_names_its_files() -> None:
     lines = [f"x{n} = '{'y' * 70}'" for n in range(300)]
-    answer = accept(criteria=criteria("met", "met", at=[place("a.py", 1, quote=f"x0 = '{'y' * 70}'")]))
+    answer = accept(criteria=criteria("met", "met", at=[place_in("a.py", 1, quote=f"x0 = '{'y' * 70}'")]))
     of = dossier(diff=new_file("a.py", *lines) + new_file("b.py", *lines), files=None)
-    verdict = judge(of, docket(), replace(bench(model_of(answer, answer)), token_budget=TokenBudget(40_000)))
-    assert (outcome(verdict), verdict.coverage.partly, verdict.coverage.unread) == (
+    verdict = judge(
+        of, evaluation_header(), replace(judge_context(model_of(answer, answer)), token_budget=TokenBudget(40_000))
+    )
+    assert (decision_of(verdict), verdict.coverage.partly, verdict.coverage.unread) == (
         "abstain too_large", ("a.py",), ("b.py",),
     )  # fmt: skip
     assert "b.py, a.py" in verdict.concern
@@ -318,15 +323,15 @@ def test_a_change_too_large_for_the_question_is_not_accepted_and_names_its_files
 )
 def test_an_issue_that_fits_no_model_is_not_asked_about(changes: dict[str, Any], expected: str) -> None:
     many = tuple(Criterion(id=f"AC{n}", text="x" * 300) for n in range(100))
-    tight = replace(bench(model_of(), ALWAYS), token_budget=TokenBudget(30_000))
-    verdict = judge(dossier(criteria=many, **changes), docket(), tight)
-    assert (outcome(verdict), verdict.judge_kind) == (expected, "heuristic")
+    tight = replace(judge_context(model_of(), ALWAYS), token_budget=TokenBudget(30_000))
+    verdict = judge(dossier(criteria=many, **changes), evaluation_header(), tight)
+    assert (decision_of(verdict), verdict.judge_kind) == (expected, "heuristic")
 
 
 # --- facts and the model --------------------------------------------------------------------------
 
 
-STUB_AT = place("upload.py", 2, quote="raise NotImplementedError")
+STUB_AT = place_in("upload.py", 2, quote="raise NotImplementedError")
 UNMET = {"evidence": [STUB_AT], "criteria": criteria("met", "missing", at=[STUB_AT])}
 
 
@@ -354,8 +359,8 @@ UNMET = {"evidence": [STUB_AT], "criteria": criteria("met", "missing", at=[STUB_
 def test_a_fact_rejects_whatever_the_model_says_and_in_its_words_where_it_agrees(
     answer: dict[str, Any], concern: str, next_step: str | None
 ) -> None:
-    verdict = judged(model_of(answer), ALWAYS, **STUBBED)
-    assert (outcome(verdict), verdict.judge_kind) == ("reject half_finished", "llm")
+    verdict = judge_dossier(model_of(answer), ALWAYS, **STUBBED)
+    assert (decision_of(verdict), verdict.judge_kind) == ("reject half_finished", "llm")
     assert verdict.concern.endswith(concern)
     assert (verdict.concern == concern, verdict.next_step == next_step) == (next_step is not None,) * 2
     assert (STUB_AT["note"] in {pointer.note for pointer in verdict.evidence}) is (next_step is not None)
@@ -368,7 +373,7 @@ def test_a_fact_rejects_whatever_the_model_says_and_in_its_words_where_it_agrees
 
 @pytest.mark.parametrize("model", [None, model_of(accept())], ids=["code", "model"])
 def test_claims_are_checked_in_every_verdict(model: ScriptedModel | None) -> None:
-    verdict = judged(model, case=claiming(("AC1", "upload.py:send")))
+    verdict = judge_dossier(model, case=case_claiming(("AC1", "upload.py:send")))
     assert [claim.status for claim in verdict.claims] == ["verified", "omitted"]
     assert [criterion.claimed for criterion in verdict.criteria] == [True, False]
 
@@ -388,11 +393,11 @@ def rejected_as(name: str, **changes: Any) -> Any:
     ],
 )
 def test_a_round_counts_rejects_on_different_content(ledger: list[Any], number: int) -> None:
-    assert judged(ledger=ledger).round == number
+    assert judge_dossier(ledger=ledger).round == number
 
 
 def test_a_verdict_says_what_it_is_about_and_survives_json() -> None:
-    verdict = judged(model_of(reject()))
+    verdict = judge_dossier(model_of(reject()))
     assert (verdict.eval_id, verdict.fingerprint, verdict.created_at) == ("0193-eval", "sha256:now", NOW)
     assert (verdict.author_agent, verdict.rubric_id) == ("copilot", "default")
     assert verdict.judge_latency_ms == 75, (
@@ -403,7 +408,9 @@ def test_a_verdict_says_what_it_is_about_and_survives_json() -> None:
 
 def test_the_same_dossier_and_replies_give_the_same_decision() -> None:
     def decided(eval_id: str) -> object:
-        verdict: Verdict = judge(dossier(), docket(eval_id=eval_id), bench(model_of(CONTRADICTION, reject())))
+        verdict: Verdict = judge(
+            dossier(), evaluation_header(eval_id=eval_id), judge_context(model_of(CONTRADICTION, reject()))
+        )
         return verdict.model_dump(exclude={"eval_id", "judge_latency_ms"})
 
     assert decided("one") == decided("two")
@@ -411,7 +418,7 @@ def test_the_same_dossier_and_replies_give_the_same_decision() -> None:
 
 @pytest.mark.parametrize("ids", [(" ",), ("AC1", "AC1"), ("AC2", " ", "AC1", "AC1 ")], ids=str)
 def test_criteria_without_an_id_of_their_own_get_one(ids: tuple[str, ...]) -> None:
-    verdict = judged(criteria=tuple(Criterion(id=id_, text="x") for id_ in ids))
+    verdict = judge_dossier(criteria=tuple(Criterion(id=id_, text="x") for id_ in ids))
     named = [criterion.id for criterion in verdict.criteria]
     assert len(set(named)) == len(ids)
     assert all(name.startswith("AC") for name in named)
@@ -435,20 +442,20 @@ def test_a_docket_names_the_head_and_its_content() -> None:
             "requested_at": NOW,
         }
     )
-    opened = create_header(request, dossier(), bench(), Stopped())
+    opened = create_header(request, dossier(), judge_context(), Stopped())
     assert (opened.subject.head_sha, opened.subject.installation_id) == (dossier().pull_request.head_sha, 100)
     assert (opened.created_at, opened.monotonic_ms()) == (NOW, 5)
-    assert opened.fingerprint == fingerprint_of(dossier(), bench())
+    assert opened.fingerprint == fingerprint_of(dossier(), judge_context())
     assert opened.eval_id.count("-") == 4
 
 
 def test_the_fingerprint_knows_who_may_judge_and_bears_a_broken_diff() -> None:
-    plain = fingerprint_of(dossier(), bench())
-    assert plain == fingerprint_of(dossier(), bench())
+    plain = fingerprint_of(dossier(), judge_context())
+    assert plain == fingerprint_of(dossier(), judge_context())
     others = [
-        fingerprint_of(dossier(), bench(threshold=0.0)),
-        fingerprint_of(dossier(), bench(model_of())),
-        fingerprint_of(dossier(diff="x"), bench()),
+        fingerprint_of(dossier(), judge_context(threshold=0.0)),
+        fingerprint_of(dossier(), judge_context(model_of())),
+        fingerprint_of(dossier(diff="x"), judge_context()),
     ]
     assert len({plain, *others}) == 4
 
@@ -493,7 +500,7 @@ def edited(path: str, old: list[str], new: list[str]) -> str:
 
 
 def seated(threshold: float, answers: list[Any] | None) -> JudgeContext:
-    return bench(None if answers is None else model_of(*answers), threshold)
+    return judge_context(None if answers is None else model_of(*answers), threshold)
 
 
 def odd(path: str) -> st.SearchStrategy[str]:
@@ -536,7 +543,7 @@ CHECK = st.builds(
     log_tail=PROSE,
 )
 CIS = st.builds(Ci, state=st.none() | st.sampled_from(CiState), checks=st.lists(CHECK, max_size=3).map(tuple))
-ENTRIES = st.sampled_from([entry(rejected()), entry(accepted()), entry(unjudged())])
+ENTRIES = st.sampled_from([entry(rejected()), entry(accepted()), entry(abstained())])
 DOSSIERS = st.builds(
     dossier,
     diff=DIFFS,
@@ -573,7 +580,7 @@ HARD = settings(
 def test_every_dossier_gets_one_whole_verdict_and_the_same_one_twice(
     of: Dossier, threshold: float, answers: list[Any] | None
 ) -> None:
-    verdict, again = (judge(of, docket(), seated(threshold, answers)) for _ in range(2))
+    verdict, again = (judge(of, evaluation_header(), seated(threshold, answers)) for _ in range(2))
     assert again == verdict
     assert VERDICT_ADAPTER.validate_json(VERDICT_ADAPTER.dump_json(verdict)) == verdict
     facts = [finding for finding in verdict.findings if finding.fact]

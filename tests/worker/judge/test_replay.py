@@ -8,16 +8,16 @@ from decimal import Decimal
 import pytest
 from hypothesis import given
 
-from tests.worker.judge.making import (
+from tests.worker.judge.samples import (
     ScriptedModel,
     accept,
-    bench,
     cannot_tell,
-    docket,
     dossier,
+    evaluation_header,
+    judge_context,
     model_of,
     new_file,
-    place,
+    place_in,
     reject,
     reply,
 )
@@ -39,7 +39,7 @@ from worker.judge.rubric import load_prompt, load_rubric
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
 OVER = BudgetReached(CapLevel(Cap.PULL, Decimal("0.09"), Decimal("0.10")), Decimal("0.02"))
-WRONG = accept(evidence=[place(line=4000)])
+WRONG = accept(evidence=[place_in(line=4000)])
 
 
 class Frozen:
@@ -54,7 +54,7 @@ class Frozen:
 
 def heard(model: ScriptedModel | None, of: Dossier | None = None) -> EvaluatedVerdict:
     """What was judged, read from the record's stored form."""
-    made = judge_with_record(of or dossier(), docket(), bench(model))
+    made = judge_with_record(of or dossier(), evaluation_header(), judge_context(model))
     return EvaluatedVerdict(made.verdict, read_audit(dump_audit(made.audit)))
 
 
@@ -97,7 +97,7 @@ def test_what_code_decided_alone_comes_out_again(of: Dossier) -> None:
 def test_whatever_was_judged_comes_out_of_its_stored_form_again(of: Dossier, asked: JudgeContext) -> None:
     entries = tuple(LedgerEntry.model_validate_json(entry.model_dump_json()) for entry in of.ledger)
     of = of.model_copy(update={"ledger": entries})  # a ledger comes out of a store or a file
-    made = judge_with_record(of, docket(), asked)
+    made = judge_with_record(of, evaluation_header(), asked)
     stored = Dossier.model_validate_json(of.model_dump_json(exclude_unset=True))
     audit = read_audit(json.loads(json.dumps(dump_audit(made.audit))))
     result = again(
@@ -107,7 +107,7 @@ def test_whatever_was_judged_comes_out_of_its_stored_form_again(of: Dossier, ask
 
 
 def test_what_was_paused_is_replayed_as_paused() -> None:
-    made = judge_with_record(dossier(), docket(), replace(bench(), pause=Pause.REPOSITORY))
+    made = judge_with_record(dossier(), evaluation_header(), replace(judge_context(), pause=Pause.REPOSITORY))
     result = again(EvaluatedVerdict(made.verdict, read_audit(dump_audit(made.audit))))
     assert (result.is_same, result.first_difference, result.replayed.abstain_reason) == (True, None, "paused")
     assert made.audit.steps[0].reason.endswith("no model, paused by the repository")
@@ -148,7 +148,7 @@ def test_another_law_is_the_first_stage_that_differs_though_the_decision_is_the_
 
 def test_a_judging_anew_is_the_child_of_what_it_judges_again() -> None:
     then = heard(model_of(accept()))
-    other = bench(model_of(reject()))
+    other = judge_context(model_of(reject()))
     made = judge_with_record(dossier(), create_child_header(then.verdict, dossier(), other, Frozen()), other)
     assert made.verdict.parent_eval_id == then.verdict.eval_id
     assert made.verdict.eval_id not in {then.verdict.eval_id, EvalId("")}
@@ -165,12 +165,12 @@ MARK = "[redacted: github token]"
 
 def test_a_reply_or_verdict_that_quotes_a_secret_is_shown_without_it_and_any_other_as_it_is() -> None:
     quoting = model_of(reply(f"It holds {TOKEN}."), accept(concern=f"It holds {TOKEN}."))
-    made = judge_with_record(dossier(), docket(), bench(quoting))
+    made = judge_with_record(dossier(), evaluation_header(), judge_context(quoting))
     shown = without_secrets(made.audit)
     assert (TOKEN in str(made.audit), TOKEN in str(shown)) == (True, False)
     assert f"It holds {MARK}." in str(shown.exchanges[0])
     assert verdict_without_secrets(made.verdict).concern == f"It holds {MARK}."
-    plain = judge_with_record(dossier(), docket(), bench(model_of(accept())))
+    plain = judge_with_record(dossier(), evaluation_header(), judge_context(model_of(accept())))
     assert (without_secrets(plain.audit), verdict_without_secrets(plain.verdict)) == (plain.audit, plain.verdict)
     assert make_shareable(dossier()) == (dossier(), ())
 
@@ -204,7 +204,7 @@ def test_a_diff_that_cannot_be_read_stays_so_and_holds_no_secret_nor_does_a_path
     shared, _ = make_shareable(dossier(diff=BROKEN, files=(HeadFile(path=PATH, text="x\n"),)))
     assert shared.diff == BROKEN.replace(TOKEN, MARK)
     assert TOKEN not in shared.model_dump_json()
-    assert judge(shared, docket(), bench()).abstain_reason == "too_large"
+    assert judge(shared, evaluation_header(), judge_context()).abstain_reason == "too_large"
 
 
 def test_nothing_of_a_file_that_is_never_sent_is_given_away_and_no_diff_that_cannot_be_read() -> None:

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.worker.judge.making import bundle, dossier, fact, new_file, opinion
+from tests.worker.judge.samples import dossier, evidence_bundle, fact, new_file, opinion
 from tests.worker.signals.cases import read_cases
-from tests.worker.signals.made import RUBRIC
+from tests.worker.signals.samples import RUBRIC
 from worker.domain.verdict.verdict import AbstainReason, Category, Coverage, EvidencePointer, Finding, Score, Side
 from worker.judge import texts
 from worker.judge.escalation import AcceptAsSafe, RejectOnFacts, StopJudging
@@ -86,11 +86,11 @@ EMPTIED = "diff --git a/e.md b/e.md\ndeleted file mode 100644\nindex e69de29..00
 
 
 def rejected(*facts: Finding, **changes: Any) -> Ruling:
-    return rule_without_model(bundle(dossier(**changes), opinion(*facts)), RejectOnFacts("r"), FULL)
+    return rule_without_model(evidence_bundle(dossier(**changes), opinion(*facts)), RejectOnFacts("r"), FULL)
 
 
 def safe(reason: str, **changes: Any) -> Ruling:
-    return rule_without_model(bundle(dossier(**changes), opinion(safe=reason)), AcceptAsSafe("r"), FULL)
+    return rule_without_model(evidence_bundle(dossier(**changes), opinion(safe=reason)), AcceptAsSafe("r"), FULL)
 
 
 @pytest.mark.parametrize(
@@ -161,7 +161,7 @@ def test_an_unproven_verdict_counts_suspicions_and_tells_its_reader_what_to_do(
 def test_where_a_part_could_not_be_read_no_fact_was_found_in_the_rest(skipped: str) -> None:
     part = Coverage(read=("a.py",), unread=("big.json",))
     stop = StopJudging(AbstainReason.UNPROVEN, texts.ModelSkipReason(skipped), "r")
-    concern = rule_without_model(bundle(dossier()), stop, part).concern
+    concern = rule_without_model(evidence_bundle(dossier()), stop, part).concern
     assert concern.startswith("No fact was found in what could be read (not read in full: big.json)")
 
 
@@ -178,7 +178,7 @@ def test_where_nothing_could_be_read_nothing_was_looked_at() -> None:
 
 def test_a_safe_change_is_shown_by_its_added_lines_else_the_removed_else_the_file() -> None:
     diff = GONE + MOVED + RENAMED + EMPTIED + new_file("n.md", "", "z")
-    heard = bundle(dossier(diff=diff, files=None), opinion(safe="docs"))
+    heard = evidence_bundle(dossier(diff=diff, files=None), opinion(safe="docs"))
     shown = [(location.path, location.line, location.side, location.quote) for location in changed_places(heard)]
     assert shown == [
         ("old.md", 1, "base", "x"),
@@ -315,7 +315,7 @@ def ruled(name: str) -> Ruling:
     example = EXAMPLES[name]
     opinion = form_opinion(example, RUBRIC)
     assert [fact.signal for fact in opinion.facts] == [name]
-    return reject_on_facts(bundle(example, opinion))
+    return reject_on_facts(evidence_bundle(example, opinion))
 
 
 def test_every_fact_is_drawn() -> None:

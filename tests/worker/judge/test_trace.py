@@ -6,16 +6,16 @@ from typing import Any
 import pytest
 from inline_snapshot import snapshot
 
-from tests.worker.judge.making import (
+from tests.worker.judge.samples import (
     ScriptedModel,
     accept,
-    bench,
     cannot_tell,
-    docket,
     dossier,
     entry,
+    evaluation_header,
+    judge_context,
     model_of,
-    place,
+    place_in,
     reject,
     rejected,
     reply,
@@ -37,7 +37,7 @@ OVER = BudgetReached(CapLevel(Cap.DAY, Decimal("0.99"), Decimal("1.00")), Decima
 
 
 def record(model: ScriptedModel | None, of: Dossier | None = None) -> AuditRecord:
-    return judge_with_record(of or dossier(), docket(), bench(model)).audit
+    return judge_with_record(of or dossier(), evaluation_header(), judge_context(model)).audit
 
 
 def way(record: AuditRecord) -> list[tuple[str, str]]:
@@ -62,7 +62,7 @@ def test_an_accept_of_the_model_went_through_every_stage() -> None:
 
 
 def test_a_correction_is_a_second_question_and_says_what_was_wrong_before() -> None:
-    result = record(model_of(accept(evidence=[place(line=4000)]), accept(evidence=[place()])))
+    result = record(model_of(accept(evidence=[place_in(line=4000)]), accept(evidence=[place_in()])))
     assert [stage for stage, _ in way(result)][2:8] == snapshot(
         ["route", "question", "reply", "correction", "reply", "evidence"]
     )
@@ -77,7 +77,7 @@ RED = Ci(
     state=CiState.FAILURE,
     checks=(CiCheck(name="unit", conclusion="failure"), CiCheck(name="lint", conclusion=None)),
 )
-WRONG = accept(evidence=[place(line=4000)])
+WRONG = accept(evidence=[place_in(line=4000)])
 
 
 @pytest.mark.parametrize(
@@ -146,9 +146,9 @@ def test_what_was_taken_out_of_the_question_is_listed_without_itself() -> None:
 def test_what_is_carried_over_was_not_judged() -> None:
     quoted = {"path": "upload.py", "line": 9, "quote": "LIMIT = 10"}
     earlier = entry(rejected(fingerprint="sha256:now", evidence=[quoted]))
-    verdict = carry_over_verdict(dossier(ledger=(earlier,)), docket(), bench())
+    verdict = carry_over_verdict(dossier(ledger=(earlier,)), evaluation_header(), judge_context())
     assert verdict is not None
-    result = carry_over_record(verdict, bench())
+    result = carry_over_record(verdict, judge_context())
     assert [step.stage for step in result.steps] == [Stage.LAW, Stage.CARRIED, Stage.VERDICT]
     assert result.steps[1].outcome == f"from {earlier.eval_id}"
 

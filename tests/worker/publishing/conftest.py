@@ -1,5 +1,5 @@
 """The store and the world of tests/worker/scheduling. Invariant: a test finds Redis empty."""
 
-from tests.worker.scheduling.conftest import here, redis_server, store, world
+from tests.worker.scheduling.conftest import redis_server, settings, store, world
 
-__all__ = ["here", "redis_server", "store", "world"]
+__all__ = ["redis_server", "settings", "store", "world"]

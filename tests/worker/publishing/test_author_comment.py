@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.worker.adapters.redis.played import HEAD, NEWER, pull, wish
-from tests.worker.adapters.redis.test_kept import entry, judging
+from tests.worker.adapters.redis.store_samples import HEAD, NEWER, judge_request, pull_ref
+from tests.worker.adapters.redis.test_lease_writes import ledger_entry_of, start_judging_new
 from tests.worker.publishing.texts.samples import abstained, accepted, dossier, rejected
 from worker.adapters.redis.store import Store
 from worker.clock import SystemClock
@@ -75,10 +75,10 @@ def tell(store: Store, there: Conversation, verdict: Verdict, head: Sha = HEAD) 
 
 
 def on_record(store: Store, verdict: Verdict, head: Sha) -> None:
-    taken = judging(store)
-    eval_id = EvalId(f"{len(store.ledger.entries(pull()))}-{head[:4]}")
+    taken = start_judging_new(store)
+    eval_id = EvalId(f"{len(store.ledger.entries(pull_ref()))}-{head[:4]}")
     kept: dict[str, Any] = {"verdict": verdict, "head_sha": head, "eval_id": eval_id}
-    store.ledger.append(pull(), entry(eval_id, taken.lease.fence).model_copy(update=kept))
+    store.ledger.append(pull_ref(), ledger_entry_of(eval_id, taken.lease.fence).model_copy(update=kept))
     store.pulls.finish(taken.lease, Finish.JUDGED)
 
 
@@ -90,14 +90,14 @@ def lost(store: Store, there: Conversation) -> None:
 
 
 def record_of(store: Store) -> CommentRecord:
-    note = store.author_comments.find_record(pull())
+    note = store.author_comments.find_record(pull_ref())
     assert note is not None
     return note
 
 
 def again(store: Store, there: Conversation, head: Sha = HEAD, *, is_overridden: bool = False) -> None:
     letter = CommentJob(
-        pull=pull(), head_sha=head, eval_id=EvalId("any"), delivery_id=DeliveryId("d"), is_overridden=is_overridden
+        pull=pull_ref(), head_sha=head, eval_id=EvalId("any"), delivery_id=DeliveryId("d"), is_overridden=is_overridden
     )
     writer(store, there, head).publish(letter)
 
@@ -116,7 +116,7 @@ def due(store: Store, there: Conversation, verdict: Verdict, newest: Sha = NEWER
     )
     assert isinstance(agents, (Accept, Reject, Abstain))
     riding = EarlyAuthorComment(writer(store, there, newest), store.comment_jobs.is_waiting)
-    return riding.prepare(wish(head_sha=NEWER), JudgingCompleted(agents, dossier()))
+    return riding.prepare(judge_request(head_sha=NEWER), JudgingCompleted(agents, dossier()))
 
 
 def accept_due(store: Store, there: Conversation) -> FindHead:
@@ -272,7 +272,7 @@ def test_nothing_is_told_beside_the_question_where_the_comment_says_nothing_new(
     assert due(store, there, accepted()) is None, "nothing is left, as before"
     assert due(store, there, rejected()) is not None
 
-    store.comment_jobs.put(CommentJob(pull=pull(), head_sha=HEAD, eval_id=EvalId("e"), delivery_id=DeliveryId("d")))
+    store.comment_jobs.put(CommentJob(pull=pull_ref(), head_sha=HEAD, eval_id=EvalId("e"), delivery_id=DeliveryId("d")))
     assert due(store, there, rejected()) is None, "somebody may be at it"
 
 
@@ -281,7 +281,7 @@ def test_a_comment_whose_name_is_not_known_or_was_refused_is_left_to_the_errand(
     store: Store, there: Conversation, node_id: str | None
 ) -> None:
     tell(store, there, rejected())
-    store.author_comments.put(pull(), CommentRecord(nonce="n", comment_id=1, node_id=node_id, head_sha=HEAD))
+    store.author_comments.put(pull_ref(), CommentRecord(nonce="n", comment_id=1, node_id=node_id, head_sha=HEAD))
     assert due(store, there, accepted()) is None
     tell(store, there, accepted(), NEWER)
     assert is_noted(store) == (NEWER, "IC_1" if node_id is None else REFUSED_NODE_ID)
@@ -292,9 +292,9 @@ def test_where_comments_are_declined_none_is_written_or_changed_and_nothing_is_l
 ) -> None:
     silent = replace(writer(store, there, HEAD), is_silent=True)
     on_record(store, rejected(), HEAD)
-    letter = CommentJob(pull=pull(), head_sha=HEAD, eval_id=EvalId("any"), delivery_id=DeliveryId("d"))
+    letter = CommentJob(pull=pull_ref(), head_sha=HEAD, eval_id=EvalId("any"), delivery_id=DeliveryId("d"))
     silent.publish(letter)
-    assert (there.texts, store.author_comments.find_record(pull())) == ({}, None)
+    assert (there.texts, store.author_comments.find_record(pull_ref())) == ({}, None)
 
     again(store, there)
     assert list(there.texts) == [1]

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.worker.adapters.redis.played import HEAD, NEWER, pull, wish
-from tests.worker.adapters.redis.test_kept import entry, judging
+from tests.worker.adapters.redis.store_samples import HEAD, NEWER, judge_request, pull_ref
+from tests.worker.adapters.redis.test_lease_writes import ledger_entry_of, start_judging_new
 from tests.worker.publishing.texts.samples import abstained, accepted, dossier, rejected
 from worker.adapters.redis.store import Store
 from worker.domain.check.check_run import SarifUpload, UploadRefusal
@@ -23,7 +23,7 @@ from worker.publishing import code_scanning
 from worker.publishing.code_scanning import SarifUploader, refusal_for, scan_job_for
 
 EVAL = EvalId("eval-1")
-SCAN = SarifUpload(pull=pull(), head_sha=HEAD, eval_id=EVAL, origin=EVAL, delivery_id=DeliveryId("d"))
+SCAN = SarifUpload(pull=pull_ref(), head_sha=HEAD, eval_id=EVAL, origin=EVAL, delivery_id=DeliveryId("d"))
 
 
 @dataclass
@@ -52,9 +52,9 @@ def there() -> CodeScanning:
 
 
 def on_record(store: Store, verdict: Verdict) -> None:
-    taken = judging(store)
+    taken = start_judging_new(store)
     kept = {"verdict": verdict, "head_sha": HEAD, "eval_id": EVAL}
-    store.ledger.append(pull(), entry(EVAL, taken.lease.fence).model_copy(update=kept))
+    store.ledger.append(pull_ref(), ledger_entry_of(EVAL, taken.lease.fence).model_copy(update=kept))
     store.pulls.finish(taken.lease, Finish.JUDGED)
 
 
@@ -72,7 +72,7 @@ def test_what_was_sent_is_not_sent_again_though_its_dossier_is_not_kept(store: S
     scanner(store, there).upload(SCAN)
     [run] = there.runs
     assert [one["ruleId"] for one in run["results"]] == ["stub_body", "no_assertions"]
-    assert store.scan_notes.refusal(pull()) is None
+    assert store.scan_notes.refusal(pull_ref()) is None
 
 
 def test_a_refusal_is_noted_and_not_asked_for_again(store: Store, there: CodeScanning) -> None:
@@ -81,8 +81,8 @@ def test_a_refusal_is_noted_and_not_asked_for_again(store: Store, there: CodeSca
     scanner(store, there).upload(SCAN)
     scanner(store, there).upload(SCAN)
     assert len(there.runs) == 1
-    assert refusal_for(store.scan_notes, pull(), wanting()) is UploadRefusal.NOT_ENABLED
-    assert refusal_for(store.scan_notes, pull(), wanting("sarif: false\n")) is None
+    assert refusal_for(store.scan_notes, pull_ref(), wanting()) is UploadRefusal.NOT_ENABLED
+    assert refusal_for(store.scan_notes, pull_ref(), wanting("sarif: false\n")) is None
 
 
 def test_what_an_outage_stopped_is_sent_again(store: Store, there: CodeScanning) -> None:
@@ -105,11 +105,11 @@ def test_a_head_that_was_superseded_and_a_verdict_that_was_forgotten_are_left_ou
 
 @pytest.mark.parametrize("verdict", [accepted(), rejected()])
 def test_it_is_due_where_the_repository_wants_it(verdict: Accept | Reject) -> None:
-    scan = scan_job_for(wish(), JudgingCompleted(verdict, wanting()))
+    scan = scan_job_for(judge_request(), JudgingCompleted(verdict, wanting()))
     assert scan is not None
     assert (scan.eval_id, scan.origin, scan.head_sha) == (verdict.eval_id, verdict.eval_id, verdict.subject.head_sha)
     carried = verdict.model_copy(update={"carried_from": EVAL})
-    again = scan_job_for(wish(), JudgingCompleted(carried, wanting()))
+    again = scan_job_for(judge_request(), JudgingCompleted(carried, wanting()))
     assert again is not None
     assert again.origin == EVAL
 
@@ -124,7 +124,7 @@ def test_it_is_due_where_the_repository_wants_it(verdict: Accept | Reject) -> No
     ],
 )
 def test_it_is_not_due_where_nobody_wants_it_or_nobody_judged(outcome: JudgingOutcome) -> None:
-    assert scan_job_for(wish(), outcome) is None
+    assert scan_job_for(judge_request(), outcome) is None
 
 
 def test_where_no_head_is_known_any_more_none_is_newer(store: Store, there: CodeScanning) -> None:
@@ -142,4 +142,4 @@ def test_what_is_larger_than_github_takes_is_not_sent_and_said_so(
     monkeypatch.setattr(code_scanning, "MOST_BYTES", there.bytes + spare)
     scanner(store, there).upload(SCAN.model_copy(update={"origin": EvalId("another")}))
     assert len(there.runs) == 2 + spare
-    assert store.scan_notes.refusal(pull()) is (UploadRefusal.TOO_LARGE if spare < 0 else None)
+    assert store.scan_notes.refusal(pull_ref()) is (UploadRefusal.TOO_LARGE if spare < 0 else None)

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.worker.adapters.redis.played import AT, HEAD, NEWER, judged_once, pull, wish
-from tests.worker.scheduling.scripted_judging import Checks, World
+from tests.worker.adapters.redis.store_samples import HEAD, NEWER, REQUESTED_AT, judge_request, pull_ref, record_verdict
+from tests.worker.scheduling.scripted_judging import ScriptedCheckRuns, ScriptedGitHub
 from worker.adapters.redis.judging import intake
 from worker.adapters.redis.store import Store
 from worker.clock import SystemClock
@@ -69,9 +69,9 @@ def looks() -> Looks:
     return Looks()
 
 
-def opening(store: Store, looks: Looks, checks: Checks | None = None) -> InitialStatus:
+def opening(store: Store, looks: Looks, checks: ScriptedCheckRuns | None = None) -> InitialStatus:
     registry, operators = store.checks(), Authors(people=Handling.SKIP)
-    desk = CheckRunService(checks or Checks(store), registry, no_lease)
+    desk = CheckRunService(checks or ScriptedCheckRuns(store), registry, no_lease)
     return InitialStatus(desk, registry, store.pulls, store.ledger, looks, SystemClock(), operators, timedelta(hours=1))
 
 
@@ -81,10 +81,10 @@ def reception(store: Store, looks: Looks) -> InitialStatus:
 
 
 def opened(store: Store, reception: InitialStatus, author: AuthorKind, timing: Timing = QUIET, **changes: Any) -> str:
-    request = wish(author=author, **changes)
+    request = judge_request(author=author, **changes)
     intake.request_judging(store.client, request, timing)
     reception.open(request, HEAD)
-    return World(store).checks()[NAME]
+    return ScriptedGitHub(store).checks()[NAME]
 
 
 SIGNED = "Retry\n\nCo-Authored-By: Claude <noreply@anthropic.com>"
@@ -123,14 +123,14 @@ def test_the_first_check_says_what_judging_waits_for(
 ) -> None:
     vars(looks).update(told)
     title = opened(store, opening(store, looks), author, **changes)
-    note, is_due = store.checks().find(pull(), HEAD), store.pulls.find_plan(pull()) is not None
+    note, is_due = store.checks().find(pull_ref(), HEAD), store.pulls.find_plan(pull_ref()) is not None
     title = LATER if title.startswith(LATER) else title
     assert Opened(title, is_due, note.is_idle, looks.asked) == shown
-    assert bool(store.checks().open_checks(pull())) is not title.startswith("skipped")
+    assert bool(store.checks().open_checks(pull_ref())) is not title.startswith("skipped")
     assert store.checks().take_expired() == ()
 
 
-class Told(Checks):
+class Told(ScriptedCheckRuns):
     """Keeps what was written last."""
 
     summary = ""
@@ -146,7 +146,7 @@ def test_a_check_that_waits_tells_of_an_earlier_verdict_only_where_there_was_one
     store: Store, looks: Looks, what: Trigger, *, was_judged: bool
 ) -> None:
     if was_judged:
-        judged_once(store)
+        record_verdict(store)
     told = Told(store)
     reception = opening(store, looks, told)
     opened(store, reception, AGENT)
@@ -159,40 +159,42 @@ def test_a_check_that_waits_tells_of_an_earlier_verdict_only_where_there_was_one
 def test_what_only_waited_is_shown_anew_and_what_is_judged_is_left(store: Store, reception: InitialStatus) -> None:
     opened(store, reception, AGENT)
     assert "Draft" in opened(store, reception, AGENT, draft=True, trigger=Trigger.EDITED)
-    reception.service.restart(wish(), HEAD)
-    assert World(store).checks()[NAME] == "in_progress: Judging"
+    reception.service.restart(judge_request(), HEAD)
+    assert ScriptedGitHub(store).checks()[NAME] == "in_progress: Judging"
     assert opened(store, reception, AGENT) == "in_progress: Judging"
 
 
 @pytest.mark.parametrize("draft", [False, True])
 def test_whoever_began_to_judge_meanwhile_is_asked_to_look_again(store: Store, looks: Looks, *, draft: bool) -> None:
-    begins = Checks(store, lambda: store.checks().record_opened(pull(), HEAD, CheckRunId(1)))
-    store.checks().record_waiting(pull(), HEAD, Checks(store).create(wish(), HEAD, draft_content()), is_watched=True)
+    begins = ScriptedCheckRuns(store, lambda: store.checks().record_opened(pull_ref(), HEAD, CheckRunId(1)))
+    store.checks().record_waiting(
+        pull_ref(), HEAD, ScriptedCheckRuns(store).create(judge_request(), HEAD, draft_content()), is_watched=True
+    )
     opened(store, opening(store, looks, begins), AGENT, draft=draft)
-    request = store.pulls.find_request(pull())
+    request = store.pulls.find_request(pull_ref())
     assert request is not None
     assert request.trigger is Trigger.LATE
-    assert store.pulls.find_plan(pull()) is not None, "also of a draft: who was told so late asks GitHub"
+    assert store.pulls.find_plan(pull_ref()) is not None, "also of a draft: who was told so late asks GitHub"
 
 
 def old_pull(number: int, head_sha: str = HEAD, *, days: int = 1, author: AuthorKind = AuthorKind.AGENT) -> OpenPull:
-    opened_at = AT - timedelta(days=days)
+    opened_at = REQUESTED_AT - timedelta(days=days)
     return OpenPull(number, head_sha, opened_at, draft=False, author=author, base=hash_base("main"))
 
 
 def greeting(delivery_id: str = "") -> RepositoryAdded:
     place: dict[str, Any] = {"installation_id": InstallationId(100), "repository_id": RepositoryId(7)}
-    return RepositoryAdded(**place, repository="acme/widgets", since=AT, delivery_id=DeliveryId(delivery_id))
+    return RepositoryAdded(**place, repository="acme/widgets", since=REQUESTED_AT, delivery_id=DeliveryId(delivery_id))
 
 
 def test_what_was_open_before_gets_a_check_that_lets_it_pass_and_nothing_newer_does(
     store: Store, reception: InitialStatus, looks: Looks
 ) -> None:
-    store.checks().claim(pull(2), HEAD)
+    store.checks().claim(pull_ref(2), HEAD)
     looks.listed = (old_pull(3, days=-1), old_pull(2), old_pull(1))
     assert reception.show_repository_added(greeting())
-    assert World(store).checks() == {NAME: "neutral: Opened before Assay was installed"}
-    assert store.pulls.find_initial_head(pull()) == HEAD
+    assert ScriptedGitHub(store).checks() == {NAME: "neutral: Opened before Assay was installed"}
+    assert store.pulls.find_initial_head(pull_ref()) == HEAD
     assert reception.show_repository_added(greeting())
 
 
@@ -213,29 +215,29 @@ def test_what_was_open_before_does_not_pass_a_check_that_merges_wait_for(
 ) -> None:
     vars(looks).update(told, is_required=True, listed=(old_pull(1, author=AuthorKind.PERSON),))
     assert reception.show_repository_added(greeting())
-    assert World(store).checks() == {NAME: f"{concludes}: Opened before Assay was installed"}
-    assert store.pulls.find_initial_head(pull()) == HEAD
+    assert ScriptedGitHub(store).checks() == {NAME: f"{concludes}: Opened before Assay was installed"}
+    assert store.pulls.find_initial_head(pull_ref()) == HEAD
 
 
 def test_a_verdict_that_we_forgot_of_is_not_greeted_away_and_its_check_is_known_again(
     store: Store, reception: InitialStatus, looks: Looks
 ) -> None:
-    Checks(store).create(wish(), HEAD, CheckContent("Rejected", "", conclusion=Conclusion.FAILURE))
+    ScriptedCheckRuns(store).create(judge_request(), HEAD, CheckContent("Rejected", "", conclusion=Conclusion.FAILURE))
     looks.listed = (old_pull(1),)
     assert reception.show_repository_added(greeting())
-    assert World(store).checks() == {NAME: "failure: Rejected"}
-    assert store.checks().find(pull(), HEAD).is_present
-    assert store.checks().open_checks(pull()) == {}
+    assert ScriptedGitHub(store).checks() == {NAME: "failure: Rejected"}
+    assert store.checks().find(pull_ref(), HEAD).is_present
+    assert store.checks().open_checks(pull_ref()) == {}
 
 
 def greeted(store: Store) -> None:
-    store.pulls.record_initial_head(pull(), HEAD)
+    store.pulls.record_initial_head(pull_ref(), HEAD)
 
 
 @pytest.mark.parametrize(
     ("known", "told", "trigger"),
     [
-        (judged_once, {"listed": (old_pull(1, NEWER),)}, Trigger.SWEEP),
+        (record_verdict, {"listed": (old_pull(1, NEWER),)}, Trigger.SWEEP),
         (greeted, {"listed": (old_pull(1, NEWER),)}, Trigger.SWEEP),
         (Store.ping, {"listed": (old_pull(1),), "is_closed": True}, None),
     ],
@@ -247,15 +249,15 @@ def test_what_is_known_or_gone_is_not_greeted(
     known(store)
     vars(looks).update(told)
     assert opening(store, looks).show_repository_added(greeting())
-    assert World(store).checks() == {}
-    request = store.pulls.find_request(pull())
+    assert ScriptedGitHub(store).checks() == {}
+    request = store.pulls.find_request(pull_ref())
     assert (request and (request.trigger, request.head_sha)) == (trigger and (trigger, NEWER))
 
 
 def test_what_is_judged_when_a_repository_comes_back_holds_the_id_of_the_delivery_that_told_so(
     store: Store, reception: InitialStatus, looks: Looks
 ) -> None:
-    judged_once(store)
+    record_verdict(store)
     told: list[str] = []
     for head, delivery in (
         (NEWER, "guid-1"),
@@ -263,7 +265,7 @@ def test_what_is_judged_when_a_repository_comes_back_holds_the_id_of_the_deliver
     ):  # taken away and given back twice within a few days
         looks.listed = (old_pull(1, head),)
         assert reception.show_repository_added(greeting(delivery))
-        request = store.pulls.find_request(pull())
+        request = store.pulls.find_request(pull_ref())
         assert request is not None
         told.append(request.delivery_id)
     assert told == ["greeted-100:7:0-1-guid-1", "greeted-100:7:0-1-guid-2"]
@@ -271,16 +273,16 @@ def test_what_is_judged_when_a_repository_comes_back_holds_the_id_of_the_deliver
 
 def test_those_that_were_heard_of_hold_nobody_back(store: Store, reception: InitialStatus, looks: Looks) -> None:
     for number in range(1, MAX_WRITES + 2):
-        store.pulls.request_judging(wish(number))
+        store.pulls.request_judging(judge_request(number))
     looks.listed = tuple(old_pull(number) for number in range(1, MAX_WRITES + 2))
     assert reception.show_repository_added(greeting())
-    assert World(store).checks() == {}
+    assert ScriptedGitHub(store).checks() == {}
 
 
 def test_many_old_ones_take_several_turns(store: Store, reception: InitialStatus, looks: Looks) -> None:
     looks.listed = tuple(old_pull(number, f"{number:040x}") for number in range(1, MAX_WRITES + 2))
     assert not reception.show_repository_added(greeting())
-    assert len(World(store).checks()) == MAX_WRITES
+    assert len(ScriptedGitHub(store).checks()) == MAX_WRITES
     assert reception.show_repository_added(greeting())
-    assert len(World(store).checks()) == MAX_WRITES + 1
-    assert NEWER not in {name.split()[1] for name in World(store).checks()}
+    assert len(ScriptedGitHub(store).checks()) == MAX_WRITES + 1
+    assert NEWER not in {name.split()[1] for name in ScriptedGitHub(store).checks()}

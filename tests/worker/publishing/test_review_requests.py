@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.worker.adapters.redis.played import AT, pull, wish
+from tests.worker.adapters.redis.store_samples import REQUESTED_AT, judge_request, pull_ref
 from tests.worker.publishing.texts.samples import abstained, accepted, dossier, rejected
 from worker.adapters.redis.store import Store
 from worker.domain.check.overrides import Contest, Override, ReviewDecision
@@ -103,15 +103,15 @@ def of(**changes: Any) -> Dossier:
 def test_where_no_merge_waits_for_the_check_only_the_label_is_put_on(
     store: Store, reviewers: Reviewers, changes: dict[str, Any]
 ) -> None:
-    assert people(store, reviewers, LABELLED).request_reviews(wish(), NEEDS_ONE, of(**changes)) is None
+    assert people(store, reviewers, LABELLED).request_reviews(judge_request(), NEEDS_ONE, of(**changes)) is None
     assert (reviewers.asked, reviewers.labels) == ([], ["needs a person"])
 
 
 def test_the_owners_of_what_changed_are_asked_once_and_told_of(store: Store, reviewers: Reviewers) -> None:
     one = people(store, reviewers, LABELLED)
-    called = one.request_reviews(wish(), NEEDS_ONE, of())
+    called = one.request_reviews(judge_request(), NEEDS_ONE, of())
     assert called == ALL
-    assert one.request_reviews(wish(), NEEDS_ONE, of()) == called
+    assert one.request_reviews(judge_request(), NEEDS_ONE, of()) == called
     assert (sorted(reviewers.asked), reviewers.labels) == (["acme/platform", "bob", "octocat"], ["needs a person"])
 
 
@@ -120,7 +120,7 @@ def test_the_author_is_never_asked(store: Store, reviewers: Reviewers) -> None:
     reviewers.file = f"* @{author.upper().removesuffix('[BOT]')} @bob"
     pull_request = of().pull_request.model_copy(update={"author": author.removesuffix("[bot]")})
     called = people(store, reviewers).request_reviews(
-        wish(), NEEDS_ONE, of().model_copy(update={"pull_request": pull_request})
+        judge_request(), NEEDS_ONE, of().model_copy(update={"pull_request": pull_request})
     )
     assert called == RequestedReviews(("bob",))
 
@@ -131,9 +131,9 @@ def test_without_owners_nobody_is_asked_and_that_is_known_from_then_on(
 ) -> None:
     reviewers.file = file
     one = people(store, reviewers)
-    assert one.request_reviews(wish(), NEEDS_ONE, of()) == RequestedReviews(has_owners=False)
+    assert one.request_reviews(judge_request(), NEEDS_ONE, of()) == RequestedReviews(has_owners=False)
     reviewers.error = AssertionError("asked again")
-    assert one.request_reviews(wish(), NEEDS_ONE, of()) == RequestedReviews(has_owners=False)
+    assert one.request_reviews(judge_request(), NEEDS_ONE, of()) == RequestedReviews(has_owners=False)
     assert reviewers.asked == []
 
 
@@ -141,9 +141,9 @@ def test_without_owners_nobody_is_asked_and_that_is_known_from_then_on(
     "verdict", [accepted(), rejected(), abstained(AbstainReason.BUDGET)], ids=["yes", "no", "other"]
 )
 def test_what_needs_nobody_asks_nobody(store: Store, reviewers: Reviewers, verdict: Accept | Reject | Abstain) -> None:
-    assert people(store, reviewers).request_reviews(wish(), verdict, of()) is None
+    assert people(store, reviewers).request_reviews(judge_request(), verdict, of()) is None
     assert reviewers.looked == 0, "nor is GitHub asked who reviewed it"
-    assert people(store, reviewers, Review(codeowners=False)).request_reviews(wish(), NEEDS_ONE, of()) is None
+    assert people(store, reviewers, Review(codeowners=False)).request_reviews(judge_request(), NEEDS_ONE, of()) is None
     assert reviewers.asked == []
 
 
@@ -156,32 +156,34 @@ def test_what_github_refuses_stops_nothing_and_is_tried_again(
 ) -> None:
     reviewers.deaf = reviewers.error = error
     one, is_refused = people(store, reviewers), not isinstance(error, Unavailable)
-    assert one.request_reviews(wish(), NEEDS_ONE, of()) == RequestedReviews(is_refused=is_refused)
+    assert one.request_reviews(judge_request(), NEEDS_ONE, of()) == RequestedReviews(is_refused=is_refused)
     reviewers.error = None
-    assert one.request_reviews(wish(), NEEDS_ONE, of()) == ALL, "also where reviews can't be read"
+    assert one.request_reviews(judge_request(), NEEDS_ONE, of()) == ALL, "also where reviews can't be read"
 
 
 @pytest.mark.parametrize("of_what", ["deaf", "error"], ids=["reviews", "requests"])
 def test_the_rate_limit_is_waited_for(store: Store, reviewers: Reviewers, of_what: str) -> None:
-    setattr(reviewers, of_what, RateLimited("GitHub", AT))
+    setattr(reviewers, of_what, RateLimited("GitHub", REQUESTED_AT))
     with pytest.raises(RateLimited):
-        people(store, reviewers).request_reviews(wish(), NEEDS_ONE, of())
+        people(store, reviewers).request_reviews(judge_request(), NEEDS_ONE, of())
 
 
 def test_where_the_operator_declined_it_nobody_is_asked_and_once_it_is_chosen_they_are(
     store: Store, reviewers: Reviewers
 ) -> None:
     one = people(store, reviewers, LABELLED)
-    assert replace(one, is_silent=True).request_reviews(wish(), NEEDS_ONE, of()) == RequestedReviews(is_declined=True)
+    assert replace(one, is_silent=True).request_reviews(judge_request(), NEEDS_ONE, of()) == RequestedReviews(
+        is_declined=True
+    )
     reviewers.file, owned = None, reviewers.file
-    assert replace(one, is_silent=True).request_reviews(wish(), NEEDS_ONE, of()) == RequestedReviews(
+    assert replace(one, is_silent=True).request_reviews(judge_request(), NEEDS_ONE, of()) == RequestedReviews(
         is_declined=True, has_owners=False
     )
     assert (reviewers.asked, reviewers.labels) == ([], [])
     reviewers.file = owned
-    assert one.request_reviews(wish(), NEEDS_ONE, of()) == ALL
+    assert one.request_reviews(judge_request(), NEEDS_ONE, of()) == ALL
     asked = len(reviewers.asked)
-    assert replace(one, is_silent=True).request_reviews(wish(), NEEDS_ONE, of()) == RequestedReviews(
+    assert replace(one, is_silent=True).request_reviews(judge_request(), NEEDS_ONE, of()) == RequestedReviews(
         ("acme/platform", "bob", "octocat")
     )
     assert len(reviewers.asked) == asked
@@ -189,12 +191,12 @@ def test_where_the_operator_declined_it_nobody_is_asked_and_once_it_is_chosen_th
 
 def test_a_label_alone_is_put_on_once_and_nobody_is_asked(store: Store, reviewers: Reviewers) -> None:
     one = people(store, reviewers, Review(codeowners=False, label="needs a person"))
-    assert replace(one, is_silent=True).request_reviews(wish(), NEEDS_ONE, of()) is None
+    assert replace(one, is_silent=True).request_reviews(judge_request(), NEEDS_ONE, of()) is None
     assert reviewers.labels == []
-    assert one.request_reviews(wish(), NEEDS_ONE, of()) is None
-    assert one.request_reviews(wish(), NEEDS_ONE, of()) is None
+    assert one.request_reviews(judge_request(), NEEDS_ONE, of()) is None
+    assert one.request_reviews(judge_request(), NEEDS_ONE, of()) is None
     assert (reviewers.asked, reviewers.labels) == ([], ["needs a person"])
-    assert people(store, reviewers).request_reviews(wish(), NEEDS_ONE, of()) == RequestedReviews(
+    assert people(store, reviewers).request_reviews(judge_request(), NEEDS_ONE, of()) == RequestedReviews(
         ("acme/platform", "bob", "octocat")
     )
 
@@ -202,9 +204,9 @@ def test_a_label_alone_is_put_on_once_and_nobody_is_asked(store: Store, reviewer
 def test_a_label_alone_that_github_failed_at_is_put_on_by_who_tries_again(store: Store, reviewers: Reviewers) -> None:
     reviewers.unlabelled = Unavailable("GitHub", "502")
     one = people(store, reviewers, Review(codeowners=False, label="needs a person"))
-    assert one.request_reviews(wish(), NEEDS_ONE, of()) is None
+    assert one.request_reviews(judge_request(), NEEDS_ONE, of()) is None
     reviewers.unlabelled = None
-    assert one.request_reviews(wish(), NEEDS_ONE, of()) is None
+    assert one.request_reviews(judge_request(), NEEDS_ONE, of()) is None
     assert reviewers.labels == ["needs a person"]
 
 
@@ -215,8 +217,8 @@ def test_a_label_that_github_does_not_take_stops_nothing_and_who_was_asked_is_to
     reviewers.unlabelled = error
     one = people(store, reviewers, LABELLED)
     asked = ALL
-    assert one.request_reviews(wish(), NEEDS_ONE, of()) == asked
-    assert one.request_reviews(wish(), NEEDS_ONE, of()) == asked
+    assert one.request_reviews(judge_request(), NEEDS_ONE, of()) == asked
+    assert one.request_reviews(judge_request(), NEEDS_ONE, of()) == asked
     assert len(reviewers.asked) == 3, "once"
 
 
@@ -229,7 +231,7 @@ def test_a_diff_that_can_not_be_read_has_the_files_that_are_named_elsewhere() ->
 
 
 def given(login: str, number: int = 7, **changes: Any) -> SubmittedReview:
-    standard: dict[str, Any] = {"head_sha": HERE, "is_approved": True, "at": AT}
+    standard: dict[str, Any] = {"head_sha": HERE, "is_approved": True, "at": REQUESTED_AT}
     return SubmittedReview(review=ReviewRef(id=number, login=login), **{**standard, **changes})
 
 
@@ -237,7 +239,7 @@ def waiting(store: Store) -> list[tuple[str, CommandName]]:
     found: list[tuple[str, CommandName]] = []
     while one := store.commands.next():
         store.commands.complete(one.command)
-        assert (one.command.asked_at, one.command.head_sha, one.command.in_review) == (AT, HERE, True)
+        assert (one.command.asked_at, one.command.head_sha, one.command.in_review) == (REQUESTED_AT, HERE, True)
         assert one.command.review is not None
         found.append((one.command.login, one.command.command))
     return found
@@ -248,24 +250,24 @@ def test_who_approved_this_very_commit_before_the_verdict_is_heard_and_no_owner_
 ) -> None:
     reviewers.reviews = (given("carol", 6, is_approved=False), given("Bob"), given("erin", 8, head_sha="9" * 40))
     one = people(store, reviewers)
-    assert one.request_reviews(wish(), NEEDS_ONE, of()) is None
+    assert one.request_reviews(judge_request(), NEEDS_ONE, of()) is None
     assert sorted(waiting(store)) == [("Bob", CommandName.APPROVED), ("carol", CommandName.CHANGES)]
-    assert (reviewers.asked, store.decisions.find_requested_reviewers(pull())) == ([], None)
+    assert (reviewers.asked, store.decisions.find_requested_reviewers(pull_ref())) == ([], None)
 
 
 def test_an_approval_of_who_owns_nothing_is_looked_into_and_the_owners_are_asked(
     store: Store, reviewers: Reviewers
 ) -> None:
     reviewers.reviews = (given("erin"),)
-    assert people(store, reviewers, Review(codeowners=False)).request_reviews(wish(), NEEDS_ONE, of()) is None
+    assert people(store, reviewers, Review(codeowners=False)).request_reviews(judge_request(), NEEDS_ONE, of()) is None
     assert waiting(store) == [("erin", CommandName.APPROVED)], "of a team, perhaps"
-    people(store, reviewers).request_reviews(wish(), NEEDS_ONE, of())
+    people(store, reviewers).request_reviews(judge_request(), NEEDS_ONE, of())
     assert len(reviewers.asked) == 3
 
 
 def test_the_same_judging_asks_once(store: Store, reviewers: Reviewers) -> None:
-    reviewers.reviews, request = (given("bob"),), wish()
-    for one in (request, request, wish()):
+    reviewers.reviews, request = (given("bob"),), judge_request()
+    for one in (request, request, judge_request()):
         people(store, reviewers).request_reviews(one, NEEDS_ONE, of())
     assert len(waiting(store)) == 2
 
@@ -275,24 +277,24 @@ def test_where_nobody_approves_this_commit_nothing_is_looked_into(
     store: Store, reviewers: Reviewers, reviews: tuple[SubmittedReview, ...]
 ) -> None:
     reviewers.reviews = reviews
-    people(store, reviewers).request_reviews(wish(), NEEDS_ONE, of())
+    people(store, reviewers).request_reviews(judge_request(), NEEDS_ONE, of())
     assert (waiting(store), len(reviewers.asked)) == ([], 3)
 
 
 def test_what_somebody_decided_is_not_asked_for_again(store: Store, reviewers: Reviewers) -> None:
-    store.decisions.review(pull(), HERE, ReviewDecision(login="bob", at=AT, is_approved=True))
-    assert people(store, reviewers).request_reviews(wish(), NEEDS_ONE, of()) is None
+    store.decisions.review(pull_ref(), HERE, ReviewDecision(login="bob", at=REQUESTED_AT, is_approved=True))
+    assert people(store, reviewers).request_reviews(judge_request(), NEEDS_ONE, of()) is None
     assert (reviewers.looked, reviewers.asked) == (0, [])
-    store.decisions.record_requested_reviewers(pull(), ("bob",))
-    assert people(store, reviewers).request_reviews(wish(), NEEDS_ONE, of()) == RequestedReviews(("bob",))
+    store.decisions.record_requested_reviewers(pull_ref(), ("bob",))
+    assert people(store, reviewers).request_reviews(judge_request(), NEEDS_ONE, of()) == RequestedReviews(("bob",))
 
 
 def test_what_an_owner_of_another_branch_decided_is_no_decision_about_this_one(
     store: Store, reviewers: Reviewers
 ) -> None:
-    word = ReviewDecision(login="bob", at=AT, is_approved=True, base_ref="below")
-    store.decisions.review(pull(), HERE, word)
-    assert people(store, reviewers).request_reviews(wish(), NEEDS_ONE, of()) is not None
+    word = ReviewDecision(login="bob", at=REQUESTED_AT, is_approved=True, base_ref="below")
+    store.decisions.review(pull_ref(), HERE, word)
+    assert people(store, reviewers).request_reviews(judge_request(), NEEDS_ONE, of()) is not None
     assert (reviewers.looked, len(reviewers.asked)) == (1, 3)
 
 
@@ -325,7 +327,14 @@ class Ledger:
 def review_by(login: str) -> CommandRequest:
     fields = {"login": login, "command": CommandName.APPROVED, "comment_id": None, "head_sha": HEAD}
     return CommandRequest.model_validate(
-        {"pull": pull(), "repository": "acme/widgets", "delivery_id": "d", "asked_at": AT, "in_review": True, **fields}
+        {
+            "pull": pull_ref(),
+            "repository": "acme/widgets",
+            "delivery_id": "d",
+            "asked_at": REQUESTED_AT,
+            "in_review": True,
+            **fields,
+        }
     )
 
 
@@ -364,13 +373,13 @@ def test_for_a_team_speaks_who_may_override_anyway(reviewers: Reviewers, role: R
 def heard(
     store: Store, verdict: Accept | Reject | Abstain, *before: Accept | Reject | Abstain
 ) -> list[PullRequestEventKind]:
-    store.decisions.contest(pull(), HEAD, Contest(login="bob", reason="It is met.", at=AT))
-    said = store.decisions.find_decisions(pull(), HEAD)
+    store.decisions.contest(pull_ref(), HEAD, Contest(login="bob", reason="It is met.", at=REQUESTED_AT))
+    said = store.decisions.find_decisions(pull_ref(), HEAD)
     entries = [recorded(one, eval_id=EvalId(f"before-{number}")) for number, one in enumerate(before)]
     ledger = (*entries, recorded(verdict))
     notes: Any = Notes()
     outcome = JudgingCompleted(verdict, of().model_copy(update={"ledger": ledger}), None, said)
-    people(store, Reviewers()).record_outcome(wish(), outcome, notes)
+    people(store, Reviewers()).record_outcome(judge_request(), outcome, notes)
     return [one.what for one in notes.noted]
 
 
@@ -403,20 +412,20 @@ def test_a_contest_is_open_until_somebody_decided(
     store: Store, verdict: Accept | Reject | Abstain, *, is_open: bool
 ) -> None:
     heard(store, verdict, rejected())
-    assert (store.decisions.find_decisions(pull(), HEAD).rejudge_requested_at is not None) is is_open
+    assert (store.decisions.find_decisions(pull_ref(), HEAD).rejudge_requested_at is not None) is is_open
 
 
 def test_what_was_overridden_was_judged_by_nobody(store: Store, reviewers: Reviewers) -> None:
-    store.decisions.contest(pull(), HEAD, Contest(login="bob", reason="It is met.", at=AT))
-    store.decisions.override(pull(), HEAD, Override(login="alice", reason="A hotfix.", at=AT))
+    store.decisions.contest(pull_ref(), HEAD, Contest(login="bob", reason="It is met.", at=REQUESTED_AT))
+    store.decisions.override(pull_ref(), HEAD, Override(login="alice", reason="A hotfix.", at=REQUESTED_AT))
     notes: Any = Notes()
-    outcome = JudgingCompleted(rejected(), of(), None, store.decisions.find_decisions(pull(), HEAD))
-    people(store, reviewers).record_outcome(wish(), outcome, notes)
-    assert store.decisions.find_decisions(pull(), HEAD).rejudge_requested_at == AT
+    outcome = JudgingCompleted(rejected(), of(), None, store.decisions.find_decisions(pull_ref(), HEAD))
+    people(store, reviewers).record_outcome(judge_request(), outcome, notes)
+    assert store.decisions.find_decisions(pull_ref(), HEAD).rejudge_requested_at == REQUESTED_AT
 
 
 def test_what_nobody_asked_for_anew_changes_nothing(store: Store, reviewers: Reviewers) -> None:
     notes: Any = Notes()
-    people(store, reviewers).record_outcome(wish(), JudgingCompleted(accepted(), of()), notes)
-    people(store, reviewers).record_outcome(wish(), JudgingDiscarded("closed"), notes)
+    people(store, reviewers).record_outcome(judge_request(), JudgingCompleted(accepted(), of()), notes)
+    people(store, reviewers).record_outcome(judge_request(), JudgingDiscarded("closed"), notes)
     assert notes.noted == []

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from tests.worker.adapters.redis.played import DELIVERIES, HEAD, NEWER, pull, wish
-from tests.worker.scheduling.scripted_judging import Checks, World, raising
+from tests.worker.adapters.redis.store_samples import DELIVERIES, HEAD, NEWER, judge_request, pull_ref
+from tests.worker.scheduling.scripted_judging import ScriptedCheckRuns, ScriptedGitHub, raises
 from worker.adapters.redis.connection.client import Argument, RedisClient, Reply
 from worker.adapters.redis.store import Store
 from worker.domain.check.check_run import CheckContent, Conclusion
@@ -48,11 +48,13 @@ class Heads:
 
 @pytest.fixture
 def desk(store: Store) -> CheckRunService:
-    return CheckRunService(Checks(store), store.checks(), no_lease, store.shared_heads)
+    return CheckRunService(ScriptedCheckRuns(store), store.checks(), no_lease, store.shared_heads)
 
 
-def settling(store: Store, checks: Checks | None = None, heads: Heads | None = None) -> SharedHeadSync:
-    return SharedHeadSync(store.shared_heads, checks or Checks(store), store.checks(), store.pulls, heads or Heads())
+def settling(store: Store, checks: ScriptedCheckRuns | None = None, heads: Heads | None = None) -> SharedHeadSync:
+    return SharedHeadSync(
+        store.shared_heads, checks or ScriptedCheckRuns(store), store.checks(), store.pulls, heads or Heads()
+    )
 
 
 def settle(sync: SharedHeadSync, store: Store, commit: CommitRef = HERE) -> None:
@@ -64,72 +66,72 @@ def settle(sync: SharedHeadSync, store: Store, commit: CommitRef = HERE) -> None
 
 
 def comes(store: Store, desk: CheckRunService, number: int, content: CheckContent, head_sha: Sha = HEAD) -> None:
-    store.pulls.request_judging(wish(number, head_sha=head_sha))
-    desk.write(wish(number), head_sha, content)
+    store.pulls.request_judging(judge_request(number, head_sha=head_sha))
+    desk.write(judge_request(number), head_sha, content)
 
 
 def takes(store: Store, number: int) -> LeasedJob:
     """A judge begins this one."""
     while job := store.pulls.next_due(f"call-{next(DELIVERIES)}", DispatchLimits(100, 100)):
         if job.request.pull.number == number:
-            taken = store.pulls.take_lease(pull(number), job.fence)
+            taken = store.pulls.take_lease(pull_ref(number), job.fence)
             assert taken is not None
             return taken
     raise AssertionError(number)
 
 
-def settles_without_a_word(store: Store, world: World) -> bool:
+def settles_without_a_word(store: Store, world: ScriptedGitHub) -> bool:
     """Nothing is left to be written."""
-    written = len(world.story("wrote"))
-    return settling(store).sync(HERE) and len(world.story("wrote")) == written
+    written = len(world.notes("wrote"))
+    return settling(store).sync(HERE) and len(world.notes("wrote")) == written
 
 
-def shown(world: World) -> list[str]:
+def shown(world: ScriptedGitHub) -> list[str]:
     return [said for _, said in sorted(world.checks().items())]
 
 
 def test_the_others_are_shown_anew_and_then_nobody_has_to_write(
-    store: Store, desk: CheckRunService, world: World
+    store: Store, desk: CheckRunService, world: ScriptedGitHub
 ) -> None:
     comes(store, desk, 1, ACCEPTED)
     comes(store, desk, 2, ACCEPTED)
-    desk.write(wish(1), HEAD, REJECTED)
+    desk.write(judge_request(1), HEAD, REJECTED)
     assert shown(world) == ["failure: Rejected", "success: Accepted"]
     assert settling(store).sync(HERE)
     assert shown(world) == ["failure: Rejected", HELD]
     assert settles_without_a_word(store, world)
-    desk.write(wish(1), HEAD, ACCEPTED)
+    desk.write(judge_request(1), HEAD, ACCEPTED)
     assert settling(store).sync(HERE)
-    desk.write(wish(2), HEAD, ACCEPTED)
+    desk.write(judge_request(2), HEAD, ACCEPTED)
     assert settles_without_a_word(store, world), "a judge knows what it wrote"
     assert shown(world) == ["success: Accepted", "success: Accepted"]
 
 
-def test_who_comes_second_is_never_shown_alone(store: Store, desk: CheckRunService, world: World) -> None:
+def test_who_comes_second_is_never_shown_alone(store: Store, desk: CheckRunService, world: ScriptedGitHub) -> None:
     comes(store, desk, 1, REJECTED)
     comes(store, desk, 2, ACCEPTED)
     assert shown(world) == ["failure: Rejected", HELD]
 
 
 def test_one_that_nobody_asked_for_is_shown_by_the_repository_of_the_others(
-    store: Store, desk: CheckRunService, world: World
+    store: Store, desk: CheckRunService, world: ScriptedGitHub
 ) -> None:
-    desk.open(wish(2, trigger=Trigger.SWEEP), HEAD, existing_pull_content())
-    assert store.pulls.find_request(pull(2)) is None
+    desk.open(judge_request(2, trigger=Trigger.SWEEP), HEAD, existing_pull_content())
+    assert store.pulls.find_request(pull_ref(2)) is None
     comes(store, desk, 1, REJECTED)
     assert settling(store).sync(HERE)
     assert shown(world)[1].startswith("failure: Passes here")
 
 
 def test_a_check_run_of_a_closed_pull_request_says_what_the_open_one_does(
-    store: Store, desk: CheckRunService, world: World
+    store: Store, desk: CheckRunService, world: ScriptedGitHub
 ) -> None:
     comes(store, desk, 1, ACCEPTED)
     comes(store, desk, 2, draft_content())
-    desk.close(wish(2))
+    desk.close(judge_request(2))
     settling(store).sync(HERE)
     assert shown(world) == ["success: Accepted", "success: As #1, which is accepted"]
-    desk.close(wish(1))
+    desk.close(judge_request(1))
     settling(store).sync(HERE)
     assert shown(world) == ["success: Accepted", f"cancelled: {closed_content().title}"]
 
@@ -138,39 +140,39 @@ def test_a_check_run_of_a_closed_pull_request_says_what_the_open_one_does(
 def test_one_that_we_may_not_see_holds_the_others_and_one_that_is_closed_does_not(
     store: Store,
     desk: CheckRunService,
-    world: World,
+    world: ScriptedGitHub,
     is_over: bool,  # noqa: FBT001 - both ways
 ) -> None:
     comes(store, desk, 1, REJECTED)
     comes(store, desk, 2, ACCEPTED)
     assert settling(store).sync(HERE)
-    desk.close(wish(1), is_over=is_over)
+    desk.close(judge_request(1), is_over=is_over)
     assert settling(store).sync(HERE)
     assert shown(world)[1] == ("success: Accepted" if is_over else HELD)
 
 
 @pytest.mark.parametrize("head_sha", [None, NEWER])
 def test_nobody_is_held_by_one_that_left_without_our_being_told(
-    store: Store, desk: CheckRunService, world: World, head_sha: Sha | None
+    store: Store, desk: CheckRunService, world: ScriptedGitHub, head_sha: Sha | None
 ) -> None:
     comes(store, desk, 1, REJECTED)
     comes(store, desk, 2, ACCEPTED)
-    store.shared_heads.mark_updating(pull(2), HEAD)
+    store.shared_heads.mark_updating(pull_ref(2), HEAD)
     settle(settling(store, heads=Heads({1: head_sha})), store)
     assert shown(world) == ["success: As #2, which is accepted", "success: Accepted"]
 
 
 def test_a_reject_at_a_head_that_no_delivery_named_holds_the_others(
-    store: Store, desk: CheckRunService, world: World
+    store: Store, desk: CheckRunService, world: ScriptedGitHub
 ) -> None:
     comes(store, desk, 1, ACCEPTED)
     comes(store, desk, 3, REJECTED, NEWER)
-    store.pulls.request_judging(wish(2, head_sha=NEWER))
-    desk.write(wish(2), NEWER, ACCEPTED)
+    store.pulls.request_judging(judge_request(2, head_sha=NEWER))
+    desk.write(judge_request(2), NEWER, ACCEPTED)
     assert settling(store).sync(AT_NEWER)
     assert store.shared_heads.next() is None
     taken = takes(store, 2)
-    desk.write(wish(2), HEAD, REJECTED)
+    desk.write(judge_request(2), HEAD, REJECTED)
     assert settling(store).sync(HERE)
     assert shown(world)[0] == "success: Accepted", "who judges knows more than we were told"
     store.pulls.finish(taken.lease, Finish.JUDGED, of=JudgedHead(HEAD))
@@ -182,22 +184,24 @@ def test_a_reject_at_a_head_that_no_delivery_named_holds_the_others(
     assert world.checks()[f"100/2 {HEAD}"] == "failure: Rejected"
 
 
-def test_what_is_said_while_somebody_writes_is_what_stays(store: Store, desk: CheckRunService, world: World) -> None:
+def test_what_is_said_while_somebody_writes_is_what_stays(
+    store: Store, desk: CheckRunService, world: ScriptedGitHub
+) -> None:
     comes(store, desk, 1, ACCEPTED)
     comes(store, desk, 2, ACCEPTED)
-    desk.write(wish(1), HEAD, REJECTED)
-    slow = Checks(store, lambda: desk.write(wish(2), HEAD, REJECTED))
+    desk.write(judge_request(1), HEAD, REJECTED)
+    slow = ScriptedCheckRuns(store, lambda: desk.write(judge_request(2), HEAD, REJECTED))
     settle(settling(store, slow), store)
     assert shown(world) == ["failure: Rejected", "failure: Rejected"]
 
 
 def test_who_dies_while_a_verdict_comes_may_have_written_over_it(
-    store: Store, desk: CheckRunService, world: World
+    store: Store, desk: CheckRunService, world: ScriptedGitHub
 ) -> None:
     comes(store, desk, 1, ACCEPTED)
     comes(store, desk, 2, ACCEPTED)
-    store.shared_heads.record_content(pull(2), HEAD, draft_content())
-    dies = Checks(store, lambda: desk.write(wish(2), HEAD, REJECTED), raising(KeyboardInterrupt()))
+    store.shared_heads.record_content(pull_ref(2), HEAD, draft_content())
+    dies = ScriptedCheckRuns(store, lambda: desk.write(judge_request(2), HEAD, REJECTED), raises(KeyboardInterrupt()))
     with pytest.raises(KeyboardInterrupt):
         settling(store, dies).sync(HERE)
     assert shown(world)[1].startswith("success"), "written over"
@@ -207,15 +211,15 @@ def test_who_dies_while_a_verdict_comes_may_have_written_over_it(
 
 
 def test_a_verdict_that_was_on_its_way_while_another_pull_request_came_is_set_right(
-    store: Store, desk: CheckRunService, world: World
+    store: Store, desk: CheckRunService, world: ScriptedGitHub
 ) -> None:
     def comes_and_is_settled() -> None:
         comes(store, desk, 1, REJECTED)
         settling(store).sync(HERE)
 
     comes(store, desk, 2, draft_content())
-    slow = Checks(store, comes_and_is_settled)
-    CheckRunService(slow, store.checks(), no_lease, store.shared_heads).write(wish(2), HEAD, ACCEPTED)
+    slow = ScriptedCheckRuns(store, comes_and_is_settled)
+    CheckRunService(slow, store.checks(), no_lease, store.shared_heads).write(judge_request(2), HEAD, ACCEPTED)
     assert shown(world) == ["failure: Rejected", "success: Accepted"]
     assert store.shared_heads.next() == (HERE, 1)
     assert settling(store).sync(HERE)
@@ -226,42 +230,42 @@ def test_a_verdict_that_was_on_its_way_while_another_pull_request_came_is_set_ri
     "refusal", [Forbidden("checks: write is missing"), SubjectGone("suspended"), SubjectGone("uninstalled")]
 )
 def test_where_nothing_can_be_written_nobody_tries_for_ever_and_nothing_is_taken_for_told(
-    store: Store, desk: CheckRunService, world: World, refusal: Exception
+    store: Store, desk: CheckRunService, world: ScriptedGitHub, refusal: Exception
 ) -> None:
     comes(store, desk, 1, ACCEPTED)
     comes(store, desk, 2, ACCEPTED)
     assert settling(store).sync(HERE)
-    desk.write(wish(1), HEAD, REJECTED)
-    assert settling(store, Checks(store, raising(refusal)), Heads(refusal=refusal)).sync(HERE)
+    desk.write(judge_request(1), HEAD, REJECTED)
+    assert settling(store, ScriptedCheckRuns(store, raises(refusal)), Heads(refusal=refusal)).sync(HERE)
     assert store.shared_heads.next() is None
     assert shown(world) == ["failure: Rejected", "success: Accepted"]
-    desk.write(wish(1), HEAD, REJECTED)
+    desk.write(judge_request(1), HEAD, REJECTED)
     assert settling(store).sync(HERE)
     assert shown(world) == ["failure: Rejected", HELD]
 
 
-def test_many_are_written_a_few_at_a_time(store: Store, desk: CheckRunService, world: World) -> None:
+def test_many_are_written_a_few_at_a_time(store: Store, desk: CheckRunService, world: ScriptedGitHub) -> None:
     numbers = range(2, MAX_SYNC_WRITES + 3)
     for number in numbers:
         comes(store, desk, number, ACCEPTED)
     while not settling(store).sync(HERE):
         pass
     comes(store, desk, 1, REJECTED)
-    before = len(world.story("wrote"))
+    before = len(world.notes("wrote"))
     assert not settling(store).sync(HERE)
-    assert len(world.story("wrote")) - before == MAX_SYNC_WRITES
+    assert len(world.notes("wrote")) - before == MAX_SYNC_WRITES
     assert settling(store).sync(HERE)
-    assert len(world.story("wrote")) - before == len(numbers)
+    assert len(world.notes("wrote")) - before == len(numbers)
     assert {said.partition(":")[0] for said in shown(world)} == {"failure"}
 
 
 def test_one_whose_check_run_is_being_made_is_left_to_its_maker(
-    store: Store, desk: CheckRunService, world: World
+    store: Store, desk: CheckRunService, world: ScriptedGitHub
 ) -> None:
     comes(store, desk, 1, REJECTED)
-    store.pulls.request_judging(wish(2))
-    store.checks().claim(pull(2), HEAD)
-    store.shared_heads.record_content(pull(2), HEAD, ACCEPTED)
+    store.pulls.request_judging(judge_request(2))
+    store.checks().claim(pull_ref(2), HEAD)
+    store.shared_heads.record_content(pull_ref(2), HEAD, ACCEPTED)
     assert settling(store).sync(HERE)
     assert shown(world) == ["failure: Rejected"]
 
@@ -282,13 +286,13 @@ def test_where_one_is_alone_a_content_costs_a_few_round_trips_more_and_github_no
         wire = Counting(store.url.get_secret_value(), 5)
         counted = Store(wire, store.codec, store.url, store.timing)
         before = Counting.calls
-        CheckRunService(Checks(store), counted.checks(), no_lease, counted.shared_heads if shares else None).write(
-            wish(), HEAD, content
-        )
+        CheckRunService(
+            ScriptedCheckRuns(store), counted.checks(), no_lease, counted.shared_heads if shares else None
+        ).write(judge_request(), HEAD, content)
         wire.close()
         return Counting.calls - before
 
-    store.pulls.request_judging(wish())
+    store.pulls.request_judging(judge_request())
     for content in (draft_content(), REJECTED, ACCEPTED):  # the scripts are known then
         cost(content, shares=True)
     for content in (draft_content(), REJECTED, ACCEPTED):

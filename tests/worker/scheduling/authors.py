@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from tests.world.changes import PROJECT, RETRY, STUB, UPLOAD
-from tests.world.github_bench import GitHub
+from tests.world.fake_github import FakeGitHub
 from tests.world.people import Files, Person
-from tests.world.pulls import Pull, Repository
+from tests.world.pull_requests import PullRequest, Repository
 from worker.domain.ids import InstallationId, RepositoryId
 from worker.domain.judge_request import PullRef
 
@@ -22,10 +22,10 @@ ACCEPTED, REJECTED, UNPROVEN = "success", "failure", "neutral"
 
 
 @dataclass
-class Proposed:
+class AuthoredPullRequest:
     """One pull request: what its branch holds now, and what each of its heads deserves, oldest first."""
 
-    pull: Pull
+    pull: PullRequest
     ref: PullRef
     files: dict[str, str]
     deserves: dict[str, str] = field(default_factory=dict[str, str])
@@ -56,59 +56,59 @@ def deserved(files: Mapping[str, str]) -> str:
 class Authors:
     """Everybody who writes."""
 
-    github: GitHub
+    github: FakeGitHub
     dice: random.Random
-    proposed: list[Proposed] = field(default_factory=list[Proposed])
+    proposed: list[AuthoredPullRequest] = field(default_factory=list[AuthoredPullRequest])
     _count: int = 0
 
-    def open_all(self, counts: Mapping[str, int]) -> Iterator[Proposed]:
+    def open_all(self, counts: Mapping[str, int]) -> Iterator[AuthoredPullRequest]:
         """Open so many pull requests in a new repository of each owner, one at a time."""
         for owner, count in counts.items():
-            made = self.github.verb("repo", owner=owner, name="widgets", files=PROJECT)
+            made = self.github.control("repo", owner=owner, name="widgets", files=PROJECT)
             repository = Repository(self.github, made["full_name"], made["id"])
             for _ in range(count):
-                yield self.opens(repository)
+                yield self.open_pull_request(repository)
 
-    def opens(self, repository: Repository) -> Proposed:
+    def open_pull_request(self, repository: Repository) -> AuthoredPullRequest:
         files = self._change()
         branch = f"fix-{len(self.proposed)}"
         title = "Document how uploads work"
-        pull = self._agent(repository).opens(files, branch=branch, title=title)
+        pull = self._agent(repository).open_pull_request(files, branch=branch, title=title)
         ref = PullRef(
             installation_id=InstallationId(_installation(self.github, repository)),
             repository_id=RepositoryId(repository.id),
             number=pull.number,
         )
-        made = Proposed(pull, ref, dict(files))
+        made = AuthoredPullRequest(pull, ref, dict(files))
         made.now_at(pull.head)
         self.proposed.append(made)
         return made
 
-    def acts(self) -> None:
+    def act(self) -> None:
         """One event, by dice: a push, a force-push, an empty commit, a command."""
         one = self.dice.choice(self.proposed)
         roll = self.dice.random()
         if roll < 0.1:
-            self.commands(one)
+            self.command(one)
         elif roll < 0.2:
-            self.pushes(one, {})
+            self.push(one, {})
         elif roll < 0.4:
-            self.force_pushes(one)
+            self.force_push(one)
         else:
-            self.pushes(one, self._change())
+            self.push(one, self._change())
 
-    def pushes(self, one: Proposed, files: dict[str, str]) -> None:
-        head_sha = self._agent(one.pull.repository).pushes(one.pull, files)
+    def push(self, one: AuthoredPullRequest, files: dict[str, str]) -> None:
+        head_sha = self._agent(one.pull.repository).push(one.pull, files)
         one.files |= files
         one.now_at(head_sha)
 
-    def force_pushes(self, one: Proposed) -> None:
+    def force_push(self, one: AuthoredPullRequest) -> None:
         one.files = self._change()
-        one.now_at(self._agent(one.pull.repository).force_pushes(one.pull, one.files))
+        one.now_at(self._agent(one.pull.repository).force_push(one.pull, one.files))
 
-    def commands(self, one: Proposed) -> None:
+    def command(self, one: AuthoredPullRequest) -> None:
         before = datetime.now(UTC)  # noqa: TID251 - this is the world outside
-        comment = Person("bob", self.github, one.pull.repository).comments(one.pull, "/rejudge")
+        comment = Person("bob", self.github, one.pull.repository).comment(one.pull, "/rejudge")
         one.commented[comment.id] = before
 
     def _agent(self, repository: Repository) -> Person:
@@ -132,5 +132,5 @@ def emphasised(document: str, number: int) -> str:
     return "\n".join([*above, " ".join(words), ""])
 
 
-def _installation(github: GitHub, repository: Repository) -> int:
+def _installation(github: FakeGitHub, repository: Repository) -> int:
     return OTHERS.get(repository.name.partition("/")[0], github.ready.installation_id)

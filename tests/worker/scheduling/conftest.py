@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.worker.adapters.redis.played import settings
-from tests.worker.scheduling.scripted_judging import World
-from tests.world.redis import Redis
+from tests.worker.adapters.redis.store_samples import settings_for
+from tests.worker.scheduling.scripted_judging import ScriptedGitHub
+from tests.world.redis import RedisServer
 from worker.adapters.redis.store import Store, open_store
 from worker.settings import Settings, Timing
 
@@ -14,24 +14,24 @@ QUICK = Timing(quiet_window=0, lease=30, hold=30, leader=5, sweep=0.05, tick=0.0
 
 
 @pytest.fixture(scope="session")
-def redis_server() -> Iterator[Redis]:
-    redis = Redis.started()
+def redis_server() -> Iterator[RedisServer]:
+    redis = RedisServer.launch()
     yield redis
     redis.end()
 
 
 @pytest.fixture
-def here(redis_server: Redis) -> Settings:
-    return settings(redis_server.url, QUICK, retries=2)
+def settings(redis_server: RedisServer) -> Settings:
+    return settings_for(redis_server.url, QUICK, retries=2)
 
 
 @pytest.fixture
-def store(here: Settings) -> Iterator[Store]:
-    with open_store(here) as opened:
+def store(settings: Settings) -> Iterator[Store]:
+    with open_store(settings) as opened:
         opened.client.call("FLUSHALL")
         yield opened
 
 
 @pytest.fixture
-def world(store: Store) -> World:
-    return World(store)
+def world(store: Store) -> ScriptedGitHub:
+    return ScriptedGitHub(store)

@@ -18,7 +18,7 @@ PARTS = 5
 
 
 @dataclass
-class Sitting:
+class LeaseTerm:
     """One judging that was begun. `until` (ms) is the end of its lease as last prolonged."""
 
     pull: str
@@ -31,99 +31,101 @@ class Sitting:
 
 
 @dataclass
-class Docket:
+class LeaseHistory:
     """All sittings of one pull request, oldest first, and what was against the rules."""
 
     pull: str
-    sittings: list[Sitting] = field(default_factory=list[Sitting])
-    wrong: list[str] = field(default_factory=list[str])
+    terms: list[LeaseTerm] = field(default_factory=list[LeaseTerm])
+    violations: list[str] = field(default_factory=list[str])
     state: str = ""
     fence: int = 0
 
-    def holds(self, at_ms: float) -> bool:
+    def is_held(self, at_ms: float) -> bool:
         """Whether somebody's lease ran at that time."""
-        return any(one.began <= at_ms <= one.until for one in self.sittings)
+        return any(one.began <= at_ms <= one.until for one in self.terms)
 
-    def writer(self, eval_id: str) -> Sitting | None:
+    def writer(self, eval_id: str) -> LeaseTerm | None:
         """Who recorded this verdict."""
-        return next((one for one in self.sittings if eval_id in one.entries), None)
+        return next((one for one in self.terms if eval_id in one.entries), None)
 
-    def is_in_turn(self, eval_id: str, at_ms: float) -> bool:
+    def may_publish(self, eval_id: str, at_ms: float) -> bool:
         """Whether whoever said this verdict then held it, or had let his lease run out with nobody after him yet."""
-        begun = [one for one in self.sittings if one.began <= at_ms]
-        return self.holds(at_ms) or (bool(begun) and begun[-1] is self.writer(eval_id))
+        begun = [one for one in self.terms if one.began <= at_ms]
+        return self.is_held(at_ms) or (bool(begun) and begun[-1] is self.writer(eval_id))
 
     @property
-    def last(self) -> Sitting | None:
-        return self.sittings[-1] if self.sittings else None
+    def last(self) -> LeaseTerm | None:
+        return self.terms[-1] if self.terms else None
 
-    def sets(self, fields: Mapping[str, str]) -> None:
+    def set_fields(self, fields: Mapping[str, str]) -> None:
         if self.last and fields.get("done") == self.last.token:
             self.last.is_ended = True
         match fields.get("state"):
             case "given":
-                self._given(int(fields["fence"]))
+                self._dispatch(int(fields["fence"]))
             case "held":
-                self._held(fields["token"])
+                self._take_lease(fields["token"])
             case _:
                 pass
         self.state = fields.get("state", self.state)
 
-    def closes(self) -> None:
+    def close(self) -> None:
         self.state = ""
 
-    def prolongs(self, until: float, lease_ms: float) -> None:
+    def extend_lease(self, until: float, lease_ms: float) -> None:
         if self.state != "held" or self.last is None:
             return
         self.last.until = until
         if not self.last.began:
             self.last.began = until - lease_ms
 
-    def records(self, eval_id: str) -> None:
+    def record_entry(self, eval_id: str) -> None:
         if self.state != "held" or self.last is None:
-            self.wrong.append(f"{self.pull}: {eval_id} was recorded by nobody who held it")
+            self.violations.append(f"{self.pull}: {eval_id} was recorded by nobody who held it")
             return
         self.last.entries.append(eval_id)
 
-    def _given(self, fence: int) -> None:
+    def _dispatch(self, fence: int) -> None:
         if fence <= self.fence or self.state != "due":
-            self.wrong.append(f"{self.pull}: {fence} was given out after {self.fence}, while {self.state or 'closed'}")
+            self.violations.append(
+                f"{self.pull}: {fence} was given out after {self.fence}, while {self.state or 'closed'}"
+            )
         self.fence = fence
 
-    def _held(self, token: str) -> None:
+    def _take_lease(self, token: str) -> None:
         if self.state != "given":
-            self.wrong.append(f"{self.pull}: {self.fence} was begun while {self.state or 'closed'}")
-        self.sittings.append(Sitting(self.pull, self.fence, token))
+            self.violations.append(f"{self.pull}: {self.fence} was begun while {self.state or 'closed'}")
+        self.terms.append(LeaseTerm(self.pull, self.fence, token))
 
 
-def dockets(told: Iterable[Command], lease_ms: float) -> Mapping[str, Docket]:
+def read_histories(told: Iterable[Command], lease_ms: float) -> Mapping[str, LeaseHistory]:
     """Every pull request's docket, by `installation:repository:number`."""
-    found: dict[str, Docket] = {}
+    found: dict[str, LeaseHistory] = {}
     for name, key, *rest in (command for command in told if len(command) > 1):  # not MULTI and EXEC
         what, pull = _of(rest[-1] if key == keys.DISPATCHED.name and name == "ZADD" else key)
         if what not in {PULL, LEDGER}:
             continue
-        docket = found.setdefault(pull, Docket(pull))
+        docket = found.setdefault(pull, LeaseHistory(pull))
         match name, what:
             case "HSET", "pull":
-                docket.sets(dict(zip(rest[::2], rest[1::2], strict=True)))
+                docket.set_fields(dict(zip(rest[::2], rest[1::2], strict=True)))
             case "HDEL", "pull" if "state" in rest:
-                docket.closes()
+                docket.close()
             case "ZADD", "pull":
-                docket.prolongs(float(rest[-2]), lease_ms)
+                docket.extend_lease(float(rest[-2]), lease_ms)
             case "HSET", "ledger":
-                docket.records(rest[0])
+                docket.record_entry(rest[0])
             case _:
                 pass
     return found
 
 
-def cut_short(docket: Docket) -> set[int]:
+def interrupted_fences(docket: LeaseHistory) -> set[int]:
     """The fences whose judges neither ended nor kept silent for a whole lease before the next one began."""
-    return {one.fence for one, after in pairwise(docket.sittings) if not one.is_ended and one.until > after.began}
+    return {one.fence for one, after in pairwise(docket.terms) if not one.is_ended and one.until > after.began}
 
 
-def late(told: Iterable[Command]) -> set[str]:
+def overtaken_tokens(told: Iterable[Command]) -> set[str]:
     """The tokens of the judges that found out after a write that they had been overtaken, and asked for another."""
     beginning = keys.delivery(DeliveryId("late-")).name
     return {command[1].removeprefix(beginning) for command in told if command[1:2] and command[1].startswith(beginning)}

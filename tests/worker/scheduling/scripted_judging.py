@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Self
 
-from tests.worker.adapters.redis.played import pull, settings
+from tests.worker.adapters.redis.store_samples import pull_ref, settings_for
 from tests.worker.publishing.texts.samples import dossier, rejected
 from worker.adapters.redis import keys
 from worker.adapters.redis.connection.client import items, text, whole
@@ -43,7 +43,7 @@ from worker.scheduling.queue import JudgeQueue
 from worker.settings import Settings
 
 GIVEN_UP = "given up: "
-NO_PULL, A_GROUP = pull(0), pull(5_000)
+NO_PULL, A_GROUP = pull_ref(0), pull_ref(5_000)
 """Whose orders say what is done about merge groups: by who answers one, and by who judges one."""
 
 
@@ -51,7 +51,7 @@ def name_of(pull: PullRef) -> str:
     return f"{pull.installation_id}/{pull.number}"
 
 
-def judged_as(head_sha: Sha, fence: int) -> LedgerEntry:
+def entry_for(head_sha: Sha, fence: int) -> LedgerEntry:
     """What these handlers say of any head."""
     subject = rejected().subject.model_copy(update={"head_sha": head_sha})
     verdict = rejected(eval_id=EvalId(f"{fence}"), subject=subject)
@@ -67,7 +67,7 @@ def judged_as(head_sha: Sha, fence: int) -> LedgerEntry:
     )
 
 
-class World:
+class ScriptedGitHub:
     """GitHub as these handlers see it."""
 
     def __init__(self, store: Store) -> None:
@@ -79,15 +79,15 @@ class World:
     def push(self, pull: PullRef, head_sha: Sha) -> None:
         self._wire.call("HSET", "world:heads", name_of(pull), head_sha)
 
-    def order(self, pull: PullRef, *steps: str) -> None:
+    def script(self, pull: PullRef, *steps: str) -> None:
         """What the next judgings of this pull request do, one step each; then they judge."""
         self._wire.call("RPUSH", f"world:orders:{name_of(pull)}", *steps)
 
-    def creates_none(self, reason: str) -> None:
+    def fail_next_create(self, reason: str) -> None:
         """The next check run is not created."""
         self._wire.call("SET", "world:creates_none", reason)
 
-    def updates_none(self, reason: str) -> None:
+    def fail_next_update(self, reason: str) -> None:
         """The next check run that is there is not written to."""
         self._wire.call("SET", "world:updates_none", reason)
 
@@ -99,7 +99,7 @@ class World:
         fields |= {"process": os.getpid(), "parent": os.getppid()}
         self._wire.call("RPUSH", "world:story", json.dumps({"what": what} | fields))
 
-    def story(self, what: str) -> list[dict[str, object]]:
+    def notes(self, what: str) -> list[dict[str, object]]:
         told = [json.loads(text(line)) for line in items(self._wire.call("LRANGE", "world:story", 0, -1))]
         return [line for line in told if line["what"] == what]
 
@@ -109,25 +109,25 @@ class World:
         return dict(zip(flat[::2], flat[1::2], strict=True))
 
 
-Happening = Callable[[], object]
+Action = Callable[[], object]
 
 
-def raising(error: BaseException) -> Happening:
+def raises(error: BaseException) -> Action:
     def happens() -> None:
         raise error
 
     return happens
 
 
-class Checks:
+class ScriptedCheckRuns:
     """The CheckPublisher port, and its CheckRuns: at most one check run per head, or the story tells of two.
 
     *before*, *after*: what happens right before the next check run is written, and once it is, before anybody hears of that.
     """
 
-    def __init__(self, store: Store, before: Happening | None = None, after: Happening | None = None) -> None:
+    def __init__(self, store: Store, before: Action | None = None, after: Action | None = None) -> None:
         self._wire = store.client
-        self._world = World(store)
+        self._world = ScriptedGitHub(store)
         self._before, self._after = [before] if before else [], [after] if after else []
         self.fence: Fence = no_lease
 
@@ -177,7 +177,7 @@ class ScriptedHandlers:
     """Does as ordered, step by step."""
 
     store: Store
-    world: World
+    world: ScriptedGitHub
 
     def judge(self, request: JudgeRequest, lease: Lease, waiting_since: datetime | None) -> JudgingOutcome:
         head_sha = self.world.head(request.pull) or request.head_sha or "0" * 40
@@ -192,7 +192,7 @@ class ScriptedHandlers:
         self._desk(lease.renew).restart(request, head_sha)
         if self.world.head(request.pull) not in ("", head_sha):
             return JudgingSuperseded(self.world.head(request.pull))
-        entry = judged_as(head_sha, lease.fence)
+        entry = entry_for(head_sha, lease.fence)
         self.store.ledger.append(request.pull, entry)
         if step == "record":
             raise Outage("GitHub", "502")
@@ -301,7 +301,7 @@ class ScriptedHandlers:
         if token is None:
             self.store.groups.complete(pending.group)
             return
-        queue = JudgeQueue(settings(self.store.url.get_secret_value()))
+        queue = JudgeQueue(settings_for(self.store.url.get_secret_value()))
         queue.submit_group(pending.group.id, token)
         queue.close()
 
@@ -328,10 +328,10 @@ class ScriptedHandlers:
         self.world.note("put off", pull=name_of(request.pull), until=until.isoformat(), away=is_away)
 
     def _desk(self, fence: Fence = no_lease) -> CheckRunService:
-        return CheckRunService(Checks(self.store), self.store.checks(), fence)
+        return CheckRunService(ScriptedCheckRuns(self.store), self.store.checks(), fence)
 
 
 @contextmanager
 def open_scripted_handlers(settings: Settings, store: Store) -> Generator[ScriptedHandlers]:
     assert settings.redis_url is not None
-    yield ScriptedHandlers(store, World(store))
+    yield ScriptedHandlers(store, ScriptedGitHub(store))

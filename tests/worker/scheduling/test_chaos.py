@@ -12,14 +12,14 @@ from contextlib import AbstractContextManager
 import pytest
 from pydantic import SecretStr
 
-from tests.worker.adapters.redis.played import becomes, settings
-from tests.worker.scheduling.authors import CROWDED, LONELY, OTHERS, Authors, Proposed
-from tests.worker.scheduling.lease_history import cut_short
+from tests.worker.adapters.redis.store_samples import settings_for, wait_until
+from tests.worker.scheduling.authors import CROWDED, LONELY, OTHERS, AuthoredPullRequest, Authors
+from tests.worker.scheduling.lease_history import interrupted_fences
 from tests.worker.scheduling.traces import Traces, left_over, machine_part, repositories
 from tests.worker.scheduling.two_machines import Chaos, Fleet
-from tests.world.github_bench import GitHub
+from tests.world.fake_github import FakeGitHub
 from tests.world.product import STORE_KEY
-from tests.world.redis import Redis
+from tests.world.redis import RedisServer
 from worker.adapters.redis.store import Store, open_store
 
 pytestmark = pytest.mark.slow
@@ -46,22 +46,22 @@ HARM = {
 
 
 @pytest.fixture
-def github() -> Iterator[GitHub]:
-    bench = GitHub.start(OTHERS)
+def github() -> Iterator[FakeGitHub]:
+    bench = FakeGitHub.start(OTHERS)
     yield bench
     bench.stop()
 
 
 @pytest.fixture
-def redis() -> Iterator[Redis]:
-    server = Redis.started()
+def redis() -> Iterator[RedisServer]:
+    server = RedisServer.launch()
     yield server
     server.end()
 
 
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("seed", [3])
-def test_whatever_dies_each_newest_head_gets_its_one_verdict(github: GitHub, redis: Redis, seed: int) -> None:
+def test_whatever_dies_each_newest_head_gets_its_one_verdict(github: FakeGitHub, redis: RedisServer, seed: int) -> None:
     dice = random.Random(seed)  # noqa: S311 - dice
     authors = Authors(github, dice)
     with Fleet.on(github, redis) as fleet, opened(redis) as store:
@@ -70,7 +70,7 @@ def test_whatever_dies_each_newest_head_gets_its_one_verdict(github: GitHub, red
         gets_quiet(fleet, store, authors)
         assert not HARM.keys() - {what for what, least in HARM.items() if chaos.done[what] >= least}, chaos.done
         traces = Traces.of(authors, store, redis)
-        killed = {line["fence"] for line in fleet.told('"a judge was killed"')}
+        killed = {line["fence"] for line in fleet.log_entries('"a judge was killed"')}
     for one in authors.proposed:
         the_newest_head_has_its_verdict(one, traces)
         all_else_is_closed(one, traces)
@@ -82,13 +82,13 @@ def test_whatever_dies_each_newest_head_gets_its_one_verdict(github: GitHub, red
 
 
 @pytest.mark.timeout(120)
-def test_a_crowd_in_one_installation_does_not_starve_another(github: GitHub, redis: Redis) -> None:
+def test_a_crowd_in_one_installation_does_not_starve_another(github: FakeGitHub, redis: RedisServer) -> None:
     authors = Authors(github, random.Random(3))  # noqa: S311 - dice
     with Fleet.on(github, redis) as fleet, opened(redis) as store:
-        github.verb("hooks", paused=True)
+        github.control("hooks", paused=True)
         crowd = list(authors.open_all({CROWDED: CROWD}))
         [lonely] = authors.open_all({LONELY: 1})
-        github.verb("hooks", paused=False)
+        github.control("hooks", paused=False)
         gets_quiet(fleet, store, authors)
         traces = Traces.of(authors, store, redis)
     told = {one.name: traces.written(one)[-1].at_ms for one in crowd}
@@ -97,8 +97,8 @@ def test_a_crowd_in_one_installation_does_not_starve_another(github: GitHub, red
     assert len(before) < CROWD / 2, "though its delivery came last of all"
 
 
-def opened(redis: Redis) -> AbstractContextManager[Store]:
-    return open_store(settings(redis.url, store_keys=(SecretStr(STORE_KEY),)))
+def opened(redis: RedisServer) -> AbstractContextManager[Store]:
+    return open_store(settings_for(redis.url, store_keys=(SecretStr(STORE_KEY),)))
 
 
 # What happens
@@ -107,8 +107,8 @@ def opened(redis: Redis) -> AbstractContextManager[Store]:
 def rages(authors: Authors, chaos: Chaos) -> None:
     """Everybody acts while everything dies."""
     for _ in authors.open_all(PULLS):
-        chaos.troubles_answers()
-        chaos.strikes()
+        chaos.fail_answers()
+        chaos.strike()
     for n in range(ACTS):
         match n * 10 // ACTS if n % (ACTS // 10) == 0 else None:
             case 2 | 6:
@@ -118,34 +118,34 @@ def rages(authors: Authors, chaos: Chaos) -> None:
                 with chaos.with_redis_stopped():
                     acts(authors, DURING_AN_OUTAGE)
             case 3 | 7:
-                chaos.kills_a_machine()
+                chaos.kill_machine()
             case 5:
-                chaos.kills_the_door()
+                chaos.kill_web_process()
             case _:
                 pass
-        authors.acts()
+        authors.act()
         if n % BETWEEN_BLOWS == 0:
-            chaos.troubles_answers()
-            chaos.strikes()
-    chaos.lets_go_on()
+            chaos.fail_answers()
+            chaos.strike()
+    chaos.resume()
 
 
 def acts(authors: Authors, times: int) -> None:
     for _ in range(times):
-        authors.acts()
+        authors.act()
 
 
 def gets_quiet(fleet: Fleet, store: Store, authors: Authors) -> None:
     """Wait until nobody has anything left to do; what the door did not take is delivered again, as its owner would."""
 
     def is_quiet() -> bool:
-        fleet.product.must_live()
+        fleet.product.assert_alive()
         fleet.github.settle()  # first: what is still on its way may be refused
         if fleet.github.redeliver_refused():
             return False
         return not left_over(store) and not any(one.open_checks for one in repositories(authors))
 
-    assert becomes(is_quiet, QUIET_S), picture(fleet, store, authors)
+    assert wait_until(is_quiet, QUIET_S), picture(fleet, store, authors)
 
 
 def picture(fleet: Fleet, store: Store, authors: Authors) -> str:
@@ -158,7 +158,7 @@ def picture(fleet: Fleet, store: Store, authors: Authors) -> str:
 # What must hold
 
 
-def the_newest_head_has_its_verdict(one: Proposed, traces: Traces) -> None:
+def the_newest_head_has_its_verdict(one: AuthoredPullRequest, traces: Traces) -> None:
     run = traces.runs(one)[one.newest][-1]
     assert (run["status"], run["conclusion"]) == ("completed", one.deserves[one.newest]), one
     last = traces.ledgers[one.name][-1]
@@ -168,7 +168,7 @@ def the_newest_head_has_its_verdict(one: Proposed, traces: Traces) -> None:
     )
 
 
-def all_else_is_closed(one: Proposed, traces: Traces) -> None:
+def all_else_is_closed(one: AuthoredPullRequest, traces: Traces) -> None:
     """Whatever does not speak: cancelled, or with a verdict that was right for that head."""
     for head_sha, runs in traces.runs(one).items():
         said = {run["conclusion"] for run in runs}
@@ -186,7 +186,7 @@ def a_head_has_one_check_run(authors: Authors, traces: Traces, stops: int) -> No
     assert sum(len(titles) - 1 for titles in several.values()) <= stops, several
 
 
-def nothing_else_was_ever_said(one: Proposed, traces: Traces, killed: set[object]) -> None:
+def nothing_else_was_ever_said(one: AuthoredPullRequest, traces: Traces, killed: set[object]) -> None:
     """Not even for a moment: a verdict is right for its head, and GitHub had just called that head the newest.
 
     Whoever was stopped between his last look and his word may speak too late, but notices, and has it repaired; who was killed
@@ -195,13 +195,13 @@ def nothing_else_was_ever_said(one: Proposed, traces: Traces, killed: set[object
     said = [made for made in traces.written(one) if made.conclusion != "cancelled"]
     assert [made for made in said if made.conclusion != one.deserves[made.head_sha]] == [], one.name
     docket = traces.dockets[one.name]
-    noticed = [sitting for sitting in docket.sittings if sitting.token in traces.late]
-    late = [made for made in said if made.head_sha != made.newest or not docket.is_in_turn(made.eval_id, made.at_ms)]
+    noticed = [sitting for sitting in docket.terms if sitting.token in traces.late]
+    late = [made for made in said if made.head_sha != made.newest or not docket.may_publish(made.eval_id, made.at_ms)]
     late = [made for made in late if (writer := docket.writer(made.eval_id)) is None or writer.fence not in killed]
     assert len(late) <= len(noticed), (one.name, late)
 
 
-def nothing_was_judged_twice(one: Proposed, traces: Traces) -> None:
+def nothing_was_judged_twice(one: AuthoredPullRequest, traces: Traces) -> None:
     """One entry for one content of one head, unless somebody had asked for another by then."""
     known: set[tuple[str, str]] = set()
     for entry in traces.ledgers[one.name]:
@@ -211,7 +211,7 @@ def nothing_was_judged_twice(one: Proposed, traces: Traces) -> None:
         known.add(content)
 
 
-def commands_were_answered(one: Proposed, traces: Traces) -> None:
+def commands_were_answered(one: AuthoredPullRequest, traces: Traces) -> None:
     reactions = traces.states[one.pull.repository.name]["reactions"]
     for comment, written_at in one.commented.items():
         seen = [made["content"] for made in reactions if made["on"]["id"] == comment]
@@ -219,10 +219,10 @@ def commands_were_answered(one: Proposed, traces: Traces) -> None:
         assert any(entry.created_at > written_at for entry in traces.ledgers[one.name]), (one.name, comment)
 
 
-def one_judge_held_it_at_a_time(one: Proposed, traces: Traces, killed: set[object]) -> None:
+def one_judge_held_it_at_a_time(one: AuthoredPullRequest, traces: Traces, killed: set[object]) -> None:
     """Fences grow, and nobody was overtaken whose lease ran, unless he was known to be dead."""
     docket = traces.dockets[one.name]
-    assert docket.wrong == []
-    assert cut_short(docket) <= killed, one.name
-    held = {eval_id: sitting.fence for sitting in docket.sittings for eval_id in sitting.entries}
+    assert docket.violations == []
+    assert interrupted_fences(docket) <= killed, one.name
+    held = {eval_id: sitting.fence for sitting in docket.terms for eval_id in sitting.entries}
     assert held == {entry.eval_id: entry.fence for entry in traces.ledgers[one.name]}

@@ -7,7 +7,15 @@ from typing import Any
 
 import pytest
 
-from tests.worker.adapters.redis.played import AT, HEAD, NEWER, becomes, comes_again, pull, wish
+from tests.worker.adapters.redis.store_samples import (
+    HEAD,
+    NEWER,
+    REQUESTED_AT,
+    expire_hold,
+    judge_request,
+    pull_ref,
+    wait_until,
+)
 from tests.worker.publishing.texts.samples import abstained, dossier, rejected
 from tests.worker.scheduling.test_dispatcher import dispatching
 from worker.adapters.redis import keys
@@ -32,7 +40,7 @@ from worker.scheduling.commands import CommandHandler, resume_paused_heads, resu
 from worker.scheduling.queue import judge_queue, rq_connection
 from worker.settings import Settings
 
-BOBS, LATER = ReviewRef(id=7, login="bob"), AT + timedelta(minutes=1)
+BOBS, LATER = ReviewRef(id=7, login="bob"), REQUESTED_AT + timedelta(minutes=1)
 ROLES = {"alice": Role.ADMIN, "carol": Role.MAINTAIN, "bob": Role.WRITE, "trudy": Role.TRIAGE, "mallory": Role.READ}
 
 
@@ -73,7 +81,7 @@ class Desk:
         assert ask.repository
         if self.limited:
             self.limited -= 1
-            raise RateLimited("GitHub", AT)
+            raise RateLimited("GitHub", REQUESTED_AT)
         self.said.append(text)
         return True
 
@@ -82,13 +90,13 @@ def asked(
     command: CommandName = CommandName.REJUDGE, login: str = "bob", delivery: str = "d1", **changes: Any
 ) -> CommandRequest:
     standard = {
-        "pull": pull(),
+        "pull": pull_ref(),
         "repository": "acme/widgets",
         "comment_id": 5,
         "login": login,
         "command": command,
         "delivery_id": delivery,
-        "asked_at": AT,
+        "asked_at": REQUESTED_AT,
         "reason": "a reason" if command in {CommandName.CONTEST, CommandName.OVERRIDE} else "",
     }
     return CommandRequest.model_validate({**standard, **changes})
@@ -105,7 +113,7 @@ def handler(store: Store, desk: Desk) -> CommandHandler:
 
 
 def wanted(store: Store) -> Trigger | None:
-    request = store.pulls.find_request(pull())
+    request = store.pulls.find_request(pull_ref())
     return request and request.trigger
 
 
@@ -167,7 +175,7 @@ def test_a_command_is_heard_refused_or_left_alone(
     assert [(answer.said or "no words") in text for text in desk.said] == [True] * (answer.said is not None)
     if answer.trigger is None:
         for head_sha in (HEAD, NEWER):
-            assert store.decisions.find_decisions(pull(), head_sha) == NO_DECISIONS
+            assert store.decisions.find_decisions(pull_ref(), head_sha) == NO_DECISIONS
 
 
 @pytest.mark.parametrize("command", [one for one in CommandName if COMMAND_RIGHTS[one].syntax])
@@ -177,7 +185,7 @@ def test_who_may_not_write_is_refused_before_more_is_asked(
 ) -> None:
     handler.answer(asked(command, login))
     assert (desk.seen, len(desk.said), desk.looked, wanted(store)) == (["-1"], 1, 0, None)
-    assert store.decisions.find_decisions(pull(), HEAD) == NO_DECISIONS
+    assert store.decisions.find_decisions(pull_ref(), HEAD) == NO_DECISIONS
 
 
 def test_a_command_is_answered_though_github_did_not_find_its_pull_request_at_once(
@@ -195,7 +203,7 @@ def test_a_command_is_answered_though_github_did_not_find_its_pull_request_at_on
 def test_nobody_looks_for_the_pull_request_of_a_command_for_ever(desk: Desk, handler: CommandHandler) -> None:
     desk.lost = 1
     with pytest.raises(SubjectGone):
-        handler.answer(asked(asked_at=AT))
+        handler.answer(asked(asked_at=REQUESTED_AT))
 
 
 def test_a_refusal_is_told_once_to_each_person(desk: Desk, handler: CommandHandler) -> None:
@@ -211,7 +219,7 @@ def test_the_only_maintainer_overrides_their_own_pull_request(
     desk.author, desk.is_alone = "Alice", True
     handler.answer(asked(CommandName.OVERRIDE, "alice"))
     assert (desk.seen, wanted(store)) == (["eyes"], Trigger.COMMAND)
-    override = store.decisions.find_decisions(pull(), HEAD).override
+    override = store.decisions.find_decisions(pull_ref(), HEAD).override
     assert override is not None
     assert override.is_own
 
@@ -229,33 +237,33 @@ def test_the_same_words_in_an_edited_comment_are_followed_once(
     store: Store, desk: Desk, handler: CommandHandler
 ) -> None:
     handler.answer(asked(CommandName.CONTEST))
-    first = store.decisions.find_decisions(pull(), HEAD).contest
+    first = store.decisions.find_decisions(pull_ref(), HEAD).contest
     handler.answer(asked(CommandName.CONTEST, delivery="d2"))
-    assert (desk.seen, store.decisions.find_decisions(pull(), HEAD).contest) == (["eyes"], first)
+    assert (desk.seen, store.decisions.find_decisions(pull_ref(), HEAD).contest) == (["eyes"], first)
     handler.answer(asked(CommandName.CONTEST, delivery="d3", reason="a better one"))
-    assert store.decisions.find_decisions(pull(), HEAD).open_contest_reason == "a better one"
+    assert store.decisions.find_decisions(pull_ref(), HEAD).open_contest_reason == "a better one"
 
 
 def test_the_same_words_in_an_edited_review_are_followed_once(store: Store, handler: CommandHandler) -> None:
     review = dict(IN_REVIEW)
     handler.answer(asked(CommandName.CONTEST, **review))
-    first = store.decisions.find_decisions(pull(), HEAD).contest
+    first = store.decisions.find_decisions(pull_ref(), HEAD).contest
     handler.answer(asked(CommandName.CONTEST, delivery="d2", **review))
-    assert store.decisions.find_decisions(pull(), HEAD).contest == first
+    assert store.decisions.find_decisions(pull_ref(), HEAD).contest == first
     review["review"] = ReviewRef(id=8, login="bob")
     handler.answer(asked(CommandName.CONTEST, delivery="d3", **review))
-    assert store.decisions.find_decisions(pull(), HEAD).contest != first
+    assert store.decisions.find_decisions(pull_ref(), HEAD).contest != first
 
 
 def test_an_errand_that_broke_off_goes_on_and_asks_for_nothing_twice(
     store: Store, desk: Desk, handler: CommandHandler
 ) -> None:
     handler.answer(asked(CommandName.FORCE))
-    said = store.decisions.find_decisions(pull(), HEAD)
-    store.decisions.record_judged(pull(), HEAD, said)
+    said = store.decisions.find_decisions(pull_ref(), HEAD)
+    store.decisions.record_judged(pull_ref(), HEAD, said)
     handler.answer(asked(CommandName.FORCE))
     assert desk.seen == ["eyes", "eyes"]
-    assert store.decisions.find_decisions(pull(), HEAD).rejudge_requested_at == said.rejudge_requested_at, (
+    assert store.decisions.find_decisions(pull_ref(), HEAD).rejudge_requested_at == said.rejudge_requested_at, (
         "a verdict made since answers it"
     )
 
@@ -270,55 +278,59 @@ def test_words_that_the_rate_limit_kept_back_are_said_later(desk: Desk, handler:
 
 def test_an_override_is_written_down_with_name_and_reason(store: Store, handler: CommandHandler) -> None:
     handler.answer(asked(CommandName.OVERRIDE, "carol"))
-    override = store.decisions.find_decisions(pull(), HEAD).override
+    override = store.decisions.find_decisions(pull_ref(), HEAD).override
     assert override is not None
     assert (override.login, override.reason, override.eval_id) == ("carol", "a reason", None)
 
 
 def test_an_override_that_is_told_late_does_not_count_in_another_base(store: Store, handler: CommandHandler) -> None:
-    store.pulls.request_judging(wish(trigger=Trigger.BASE))
+    store.pulls.request_judging(judge_request(trigger=Trigger.BASE))
     handler.answer(asked(CommandName.OVERRIDE, "carol"))
-    assert store.decisions.find_decisions(pull(), HEAD).override is None
+    assert store.decisions.find_decisions(pull_ref(), HEAD).override is None
 
 
 def test_an_override_of_a_commit_that_its_author_can_not_have_seen_is_refused(
     store: Store, desk: Desk, handler: CommandHandler
 ) -> None:
-    later = FirstSeen(head_sha=HEAD, at=AT + timedelta(seconds=1))
-    store.pulls.request_judging(wish(arrived=later))
+    later = FirstSeen(head_sha=HEAD, at=REQUESTED_AT + timedelta(seconds=1))
+    store.pulls.request_judging(judge_request(arrived=later))
     handler.answer(asked(CommandName.OVERRIDE, "alice"))
-    assert (desk.seen, store.decisions.find_decisions(pull(), HEAD)) == (["-1"], NO_DECISIONS)
+    assert (desk.seen, store.decisions.find_decisions(pull_ref(), HEAD)) == (["-1"], NO_DECISIONS)
     assert "`111111111111`, the newest commit" in desk.said[0]
-    handler.answer(asked(CommandName.OVERRIDE, "alice", "d2", comment_id=6, asked_at=AT + timedelta(seconds=2)))
-    assert store.decisions.find_decisions(pull(), HEAD).override is not None
+    handler.answer(
+        asked(CommandName.OVERRIDE, "alice", "d2", comment_id=6, asked_at=REQUESTED_AT + timedelta(seconds=2))
+    )
+    assert store.decisions.find_decisions(pull_ref(), HEAD).override is not None
 
 
 def test_an_override_does_not_fall_upon_a_commit_that_we_were_not_told_of_yet(
     store: Store, desk: Desk, handler: CommandHandler
 ) -> None:
-    store.pulls.request_judging(wish(head_sha=NEWER, arrived=FirstSeen(head_sha=NEWER, at=AT - timedelta(hours=1))))
+    store.pulls.request_judging(
+        judge_request(head_sha=NEWER, arrived=FirstSeen(head_sha=NEWER, at=REQUESTED_AT - timedelta(hours=1)))
+    )
     handler.answer(asked(CommandName.OVERRIDE, "alice"))
-    assert (desk.seen, store.decisions.find_decisions(pull(), HEAD)) == (["-1"], NO_DECISIONS)
+    assert (desk.seen, store.decisions.find_decisions(pull_ref(), HEAD)) == (["-1"], NO_DECISIONS)
 
 
 def test_a_press_contests_without_words_and_takes_none_away(store: Store, desk: Desk, handler: CommandHandler) -> None:
     press: dict[str, Any] = {"comment_id": None, "head_sha": HEAD, "reason": ""}
     handler.answer(asked(CommandName.CONTEST, **press))
-    assert store.decisions.find_decisions(pull(), HEAD).open_contest_reason == BUTTON_REASON
+    assert store.decisions.find_decisions(pull_ref(), HEAD).open_contest_reason == BUTTON_REASON
     handler.answer(asked(CommandName.CONTEST, delivery="d2"))
     handler.answer(asked(CommandName.CONTEST, delivery="d3", **press))
-    assert (store.decisions.find_decisions(pull(), HEAD).open_contest_reason, desk.seen) == ("a reason", ["eyes"])
+    assert (store.decisions.find_decisions(pull_ref(), HEAD).open_contest_reason, desk.seen) == ("a reason", ["eyes"])
 
 
 def test_a_pause_says_how_long_and_why_and_ends_with_resume(store: Store, desk: Desk, handler: CommandHandler) -> None:
     handler.answer(asked(CommandName.PAUSE, "carol", reason="for 2h a release"))
-    stopped = store.pauses.find_pause(pull().installation_id, pull().repository_id)
+    stopped = store.pauses.find_pause(pull_ref().installation_id, pull_ref().repository_id)
     assert stopped is not None
     assert (stopped.suspension.by, stopped.suspension.reason) == ("carol", "a release")
     assert stopped.suspension.until is not None
     handler.answer(asked(CommandName.RESUME, "carol", "d2", comment_id=6))
     handler.answer(asked(CommandName.RESUME, "carol", "d3", comment_id=7))
-    assert store.pauses.find_pause(pull().installation_id, pull().repository_id) is None
+    assert store.pauses.find_pause(pull_ref().installation_id, pull_ref().repository_id) is None
     assert [one.split(".")[0].split(" until")[0] for one in desk.said] == [
         "Judging is paused in this repository",
         "Judging goes on",
@@ -330,7 +342,7 @@ def test_a_pause_of_no_length_is_refused(store: Store, desk: Desk, handler: Comm
     handler.answer(asked(CommandName.PAUSE, "carol", reason="for 2hours"))
     assert desk.seen == ["-1"]
     assert '"2hours" is no time' in desk.said[0]
-    assert store.pauses.find_pause(pull().installation_id, pull().repository_id) is None
+    assert store.pauses.find_pause(pull_ref().installation_id, pull_ref().repository_id) is None
 
 
 def reviewed(command: CommandName, login: str = "bob", review: ReviewRef = BOBS, **changes: Any) -> CommandRequest:
@@ -366,7 +378,7 @@ def test_a_code_owners_review_decides_until_it_is_dismissed(
 ) -> None:
     for command in commands:
         handler.answer(command)
-    said = store.decisions.find_decisions(pull(), HEAD)
+    said = store.decisions.find_decisions(pull_ref(), HEAD)
     review = said.review and (said.review.login, said.review.is_approved)
     assert (review or said.dismissed, wanted(store)) == (decided, trigger)
     assert said.review is None or said.dismissed is None
@@ -378,7 +390,7 @@ def test_an_older_review_decides_where_the_newer_one_is_of_who_owns_another_bran
     other = CommandHandler(desk, store, SystemClock(), lambda _, __: "below")
     other.answer(reviewed(CommandName.CHANGES, review=ReviewRef(id=8, login="bob"), asked_at=LATER))
     handler.answer(reviewed(CommandName.APPROVED))
-    review = store.decisions.find_decisions(pull(), HEAD).review
+    review = store.decisions.find_decisions(pull_ref(), HEAD).review
     assert review is not None
     assert (review.is_approved, review.base_ref) == (True, "main")
 
@@ -391,12 +403,12 @@ def test_what_is_taken_back_where_nobody_looks_is_only_written_down(
     for name, value in moved.items():
         setattr(desk, name, value)
     handler.answer(reviewed(CommandName.DISMISSED))
-    assert (store.decisions.find_decisions(pull(), HEAD).review, wanted(store)) == (None, Trigger.COMMAND)
+    assert (store.decisions.find_decisions(pull_ref(), HEAD).review, wanted(store)) == (None, Trigger.COMMAND)
 
 
 def test_a_dismissal_that_broke_off_goes_on(store: Store, handler: CommandHandler) -> None:
     handler.answer(reviewed(CommandName.APPROVED))
-    store.decisions.withdraw(pull(), HEAD, ReviewDismissal(login="mallory", at=LATER, of="bob"))
+    store.decisions.withdraw(pull_ref(), HEAD, ReviewDismissal(login="mallory", at=LATER, of="bob"))
     handler.answer(reviewed(CommandName.DISMISSED, "mallory", asked_at=LATER))
     assert wanted(store) is Trigger.DISMISSED
 
@@ -407,32 +419,32 @@ PAUSED = JudgingCompleted(abstained(AbstainReason.PAUSED), dossier())
 
 def resumed(store: Store) -> int:
     """Look at what waits now, not in a while."""
-    comes_again(store, keys.PAUSED_REPOSITORIES, HERE.model_dump_json())
+    expire_hold(store, keys.PAUSED_REPOSITORIES, HERE.model_dump_json())
     return resume_paused_heads(store, SystemClock())
 
 
 def test_what_was_left_for_a_pause_is_asked_for_when_it_is_over(store: Store) -> None:
-    store.pauses.pause(pull().installation_id, pull().repository_id, JudgingPause(by="alice"))
-    update_paused_heads(store, wish(delivery_id="guid-1"), 7, PAUSED)
+    store.pauses.pause(pull_ref().installation_id, pull_ref().repository_id, JudgingPause(by="alice"))
+    update_paused_heads(store, judge_request(delivery_id="guid-1"), 7, PAUSED)
     assert resumed(store) == 0, "it is paused"
-    assert store.pulls.find_request(pull()) is None
-    store.pauses.resume(pull().installation_id, pull().repository_id)
+    assert store.pulls.find_request(pull_ref()) is None
+    store.pauses.resume(pull_ref().installation_id, pull_ref().repository_id)
     assert resumed(store) == 1
-    request = store.pulls.find_request(pull())
+    request = store.pulls.find_request(pull_ref())
     assert request is not None
     assert (request.trigger, request.delivery_id, request.head_sha) == (Trigger.RESUMED, "resumed-7-guid-1", None)
     assert resumed(store) == 0, "once"
 
 
 def test_a_draft_that_somebody_asked_for_in_a_pause_does_not_wait_when_it_is_over(store: Store) -> None:
-    update_paused_heads(store, wish(trigger=Trigger.REVIEW, draft=True), 7, PAUSED)
+    update_paused_heads(store, judge_request(trigger=Trigger.REVIEW, draft=True), 7, PAUSED)
     assert resumed(store) == 1
-    assert store.pulls.find_plan(pull()) is not None
+    assert store.pulls.find_plan(pull_ref()) is not None
 
 
 def test_a_pause_of_everything_keeps_all_waiting(store: Store) -> None:
     store.pauses.pause_all(JudgingPause(by="alice"))
-    update_paused_heads(store, wish(), 7, PAUSED)
+    update_paused_heads(store, judge_request(), 7, PAUSED)
     assert resumed(store) == 0
     store.pauses.resume_all()
     assert resumed(store) == 1
@@ -442,8 +454,8 @@ def test_a_pause_of_everything_keeps_all_waiting(store: Store) -> None:
     "outcome", [JudgingCompleted(rejected(), dossier()), JudgingDiscarded("closed")], ids=["judged", "closed"]
 )
 def test_what_was_judged_otherwise_meanwhile_is_not_asked_for_again(store: Store, outcome: JudgingOutcome) -> None:
-    update_paused_heads(store, wish(), 7, PAUSED)
-    update_paused_heads(store, wish(), 8, outcome)
+    update_paused_heads(store, judge_request(), 7, PAUSED)
+    update_paused_heads(store, judge_request(), 8, outcome)
     assert store.paused_heads.list_requests(HERE) == ()
     assert resumed(store) == 0
 
@@ -452,25 +464,25 @@ def test_what_was_judged_otherwise_meanwhile_is_not_asked_for_again(store: Store
     "outcome", [JudgingSuperseded(NEWER), WaitForCi(timedelta(0), ())], ids=["overtaken", "waiting"]
 )
 def test_what_has_not_come_to_its_end_changes_nothing(store: Store, outcome: JudgingOutcome) -> None:
-    update_paused_heads(store, wish(), 7, PAUSED)
-    update_paused_heads(store, wish(), 8, outcome)
+    update_paused_heads(store, judge_request(), 7, PAUSED)
+    update_paused_heads(store, judge_request(), 8, outcome)
     assert len(store.paused_heads.list_requests(HERE)) == 1
 
 
 def test_what_is_paused_again_and_again_is_still_told_by_its_first_delivery() -> None:
-    once: JudgeRequest = resumed_request(wish(delivery_id="guid-1"), 7)
+    once: JudgeRequest = resumed_request(judge_request(delivery_id="guid-1"), 7)
     assert resumed_request(once, 12).delivery_id == "resumed-12-guid-1"
 
 
 @pytest.mark.parametrize("is_paused", [False, True], ids=["goes on", "ASSAY_PAUSED is 1"])
 def test_the_dispatcher_looks_by_itself_unless_its_operator_paused_everything(
-    here: Settings,
+    settings: Settings,
     store: Store,
     is_paused: bool,  # noqa: FBT001 - both ways
 ) -> None:
-    update_paused_heads(store, wish(), 7, PAUSED)
-    connection = rq_connection(here)
+    update_paused_heads(store, judge_request(), 7, PAUSED)
+    connection = rq_connection(settings)
     looked: Callable[[], object] = lambda: judge_queue(connection).job_ids  # noqa: E731 - shown as what it is
-    with dispatching(replace(here, is_paused=is_paused)):
-        assert becomes(looked, 1.0 if is_paused else 20.0) is not is_paused
+    with dispatching(replace(settings, is_paused=is_paused)):
+        assert wait_until(looked, 1.0 if is_paused else 20.0) is not is_paused
     connection.close()

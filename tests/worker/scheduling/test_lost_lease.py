@@ -15,13 +15,13 @@ from typing import Any
 
 import pytest
 
-from tests.worker.adapters.redis.played import AT, becomes_due, lease_runs_out, pull, wish
+from tests.worker.adapters.redis.store_samples import REQUESTED_AT, expire_lease, judge_request, make_due, pull_ref
 from tests.world.changes import PROJECT, STUB
-from tests.world.github_bench import GitHub
+from tests.world.fake_github import FakeGitHub
 from tests.world.people import Person
 from tests.world.product import environment
-from tests.world.pulls import Pull, Repository
-from tests.world.redis import Redis
+from tests.world.pull_requests import PullRequest, Repository
+from tests.world.redis import RedisServer
 from worker.adapters.redis import keys
 from worker.adapters.redis.connection.client import Argument, RedisClient, Reply
 from worker.adapters.redis.judging import intake
@@ -61,37 +61,37 @@ class Overtaking(RedisClient):
 
 
 @pytest.fixture(scope="module")
-def github() -> Iterator[GitHub]:
-    bench = GitHub.start()
+def github() -> Iterator[FakeGitHub]:
+    bench = FakeGitHub.start()
     yield bench
     bench.stop()
 
 
 @pytest.fixture
-def here(github: GitHub, redis_server: Redis) -> Settings:
+def settings(github: FakeGitHub, redis_server: RedisServer) -> Settings:
     nobody = {"ANTHROPIC_BASE_URL": "", "ANTHROPIC_API_KEY": ""}
     return read_settings(environment(github.ready, "", redis_server, nobody))
 
 
 @pytest.fixture
-def opened(github: GitHub) -> Pull:
-    made = github.verb("repo", name=f"widgets-{next(NUMBERS)}", files=PROJECT)
-    return Person("bob", github, Repository(github, made["full_name"], made["id"])).opens(STUB)
+def opened(github: FakeGitHub) -> PullRequest:
+    made = github.control("repo", name=f"widgets-{next(NUMBERS)}", files=PROJECT)
+    return Person("bob", github, Repository(github, made["full_name"], made["id"])).open_pull_request(STUB)
 
 
 @pytest.fixture
-def taken(store: Store, opened: Pull) -> LeasedJob:
+def taken(store: Store, opened: PullRequest) -> LeasedJob:
     """The judging of this pull request was begun."""
-    return begins(store, opened, Trigger.PUSHED, AT)
+    return begins(store, opened, Trigger.PUSHED, REQUESTED_AT)
 
 
-def begins(store: Store, opened: Pull, trigger: Trigger, at: datetime, **said: Any) -> LeasedJob:
+def begins(store: Store, opened: PullRequest, trigger: Trigger, at: datetime, **said: Any) -> LeasedJob:
     """Begin what is due once this is wanted, too. *said*: what else the delivery says, of its arrival as the door does."""
-    ref = pull(opened.number, repository=opened.repository.id)
+    ref = pull_ref(opened.number, repository=opened.repository.id)
     changes: dict[str, Any] = {"head_sha": opened.head, "trigger": trigger, "requested_at": at, **said}
     if trigger in HEAD_TRIGGERS:
         changes["arrived"] = FirstSeen(head_sha=changes["head_sha"], at=at)
-    store.pulls.request_judging(wish(pull=ref, repository=opened.repository.name, **changes))
+    store.pulls.request_judging(judge_request(pull=ref, repository=opened.repository.name, **changes))
     given = store.pulls.next_due(f"call-{next(NUMBERS)}", DispatchLimits(1, 1))
     assert given is not None
     begun = store.pulls.take_lease(ref, given.fence)
@@ -105,7 +105,7 @@ def judge(
     """*happens*: right after this was written; if it is not said what, the lease runs out."""
     assert here.redis_url is not None
     request: JudgeRequest = taken.request
-    happens = happens or partial(lease_runs_out, store, request.pull)
+    happens = happens or partial(expire_lease, store, request.pull)
     wire = Overtaking(store, here.redis_url.get_secret_value(), after, happens)
     with open_app(here, Store(wire, store.codec, store.url, store.timing)) as context:
         try:
@@ -115,23 +115,23 @@ def judge(
 
 
 def test_a_judge_that_is_not_overtaken_records_and_publishes(
-    here: Settings, store: Store, taken: LeasedJob, opened: Pull
+    settings: Settings, store: Store, taken: LeasedJob, opened: PullRequest
 ) -> None:
-    assert isinstance(judge(here, store, taken, NEVER), JudgingCompleted)
+    assert isinstance(judge(settings, store, taken, NEVER), JudgingCompleted)
     assert opened.check.conclusion == "failure"
     assert len(store.ledger.entries(taken.request.pull)) == 1
 
 
 def test_what_a_dead_process_left_on_an_older_head_is_cancelled_with_the_verdict_on_the_newer_one(
-    here: Settings, store: Store, github: GitHub, opened: Pull
+    settings: Settings, store: Store, github: FakeGitHub, opened: PullRequest
 ) -> None:
     old = opened.head
-    Person("bob", github, opened.repository).pushes(opened, {"more.py": "MORE = 1\n"})
-    taken = begins(store, opened, Trigger.PUSHED, AT)
+    Person("bob", github, opened.repository).push(opened, {"more.py": "MORE = 1\n"})
+    taken = begins(store, opened, Trigger.PUSHED, REQUESTED_AT)
     assert RedisCheckRegistry(store.client, Timing(open_hold=0.01)).claim(taken.request.pull, old) is None
-    with open_app(here, store) as context:
+    with open_app(settings, store) as context:
         context.checks.with_fence(no_lease).create(taken.request, old, judging_content())
-    judge(here, store, taken, NEVER)
+    judge(settings, store, taken, NEVER)
     assert [one.conclusion for one in opened.checks_of(old)] == ["cancelled"]
     assert opened.check.conclusion == "failure"
 
@@ -140,12 +140,12 @@ def test_what_a_dead_process_left_on_an_older_head_is_cancelled_with_the_verdict
     ("trigger", "entries"), [(Trigger.PUSHED, 1), (Trigger.OPENED, 1), (Trigger.REOPENED, 2), (Trigger.RERUN, 2)]
 )
 def test_the_arrival_of_a_head_that_is_told_after_its_verdict_brings_no_second_one(
-    here: Settings, store: Store, taken: LeasedJob, opened: Pull, trigger: Trigger, entries: int
+    settings: Settings, store: Store, taken: LeasedJob, opened: PullRequest, trigger: Trigger, entries: int
 ) -> None:
-    judge(here, store, taken, NEVER)
+    judge(settings, store, taken, NEVER)
     store.pulls.finish(taken.lease, Finish.JUDGED)
     late = SystemClock().now() + timedelta(hours=1)
-    judge(here, store, begins(store, opened, trigger, late), NEVER)
+    judge(settings, store, begins(store, opened, trigger, late), NEVER)
     assert opened.check.conclusion == "failure"
     recorded = store.ledger.entries(taken.request.pull)
     assert len(recorded) == entries
@@ -153,13 +153,13 @@ def test_the_arrival_of_a_head_that_is_told_after_its_verdict_brings_no_second_o
 
 
 def test_a_command_is_followed_though_the_arrival_of_a_head_is_told_after_it(
-    here: Settings, store: Store, taken: LeasedJob, opened: Pull
+    settings: Settings, store: Store, taken: LeasedJob, opened: PullRequest
 ) -> None:
-    judge(here, store, taken, NEVER)
+    judge(settings, store, taken, NEVER)
     store.pulls.finish(taken.lease, Finish.JUDGED)
     asked = SystemClock().now() + timedelta(hours=1)
     store.pulls.request_judging(
-        wish(
+        judge_request(
             pull=taken.request.pull,
             repository=opened.repository.name,
             head_sha=None,
@@ -169,45 +169,45 @@ def test_a_command_is_followed_though_the_arrival_of_a_head_is_told_after_it(
     )
     told = begins(store, opened, Trigger.PUSHED, asked + timedelta(seconds=1), head_sha="e" * 40)
     assert told.request.trigger is Trigger.COMMAND
-    judge(here, store, told, NEVER)
+    judge(settings, store, told, NEVER)
     assert len(store.ledger.entries(taken.request.pull)) == 2
 
 
 def test_a_judge_that_was_overtaken_while_it_read_shows_nothing(
-    here: Settings, store: Store, taken: LeasedJob, opened: Pull
+    settings: Settings, store: Store, taken: LeasedJob, opened: PullRequest
 ) -> None:
-    lease_runs_out(store, taken.request.pull)
+    expire_lease(store, taken.request.pull)
     with pytest.raises(LeaseLost):
-        judge(here, store, taken, NEVER)
+        judge(settings, store, taken, NEVER)
     assert opened.repository.checks == []
 
 
 def test_a_judge_that_was_overtaken_while_it_judged_records_nothing(
-    here: Settings, store: Store, taken: LeasedJob, opened: Pull
+    settings: Settings, store: Store, taken: LeasedJob, opened: PullRequest
 ) -> None:
     with pytest.raises(LeaseLost):
-        judge(here, store, taken, CHECK_OPENED)
+        judge(settings, store, taken, CHECK_OPENED)
     assert opened.check.status == "in_progress", "and whoever took over ends it"
     assert store.ledger.entries(taken.request.pull) == ()
 
 
 def test_a_judge_that_was_overtaken_after_it_recorded_publishes_nothing(
-    here: Settings, store: Store, taken: LeasedJob, opened: Pull
+    settings: Settings, store: Store, taken: LeasedJob, opened: PullRequest
 ) -> None:
     with pytest.raises(LeaseLost):
-        judge(here, store, taken, RECORDED)
+        judge(settings, store, taken, RECORDED)
     assert opened.check.status == "in_progress", "and whoever took over publishes what was recorded"
     assert len(store.ledger.entries(taken.request.pull)) == 1
 
 
-def held_and_overtaken(github: GitHub, store: Store, taken: LeasedJob, match: str) -> None:
+def held_and_overtaken(github: FakeGitHub, store: Store, taken: LeasedJob, match: str) -> None:
     """GitHub keeps its answer to itself for a while, and the lease runs out before it comes."""
-    caught = github.verb("trap", match=match, after=True, wait=60_000, hold=1_000)
+    caught = github.control("trap", match=match, after=True, wait=60_000, hold=1_000)
     assert caught["line"]
-    lease_runs_out(store, taken.request.pull)
+    expire_lease(store, taken.request.pull)
 
 
-def conclusions(github: GitHub, opened: Pull) -> list[Any]:
+def conclusions(github: FakeGitHub, opened: PullRequest) -> list[Any]:
     """What GitHub was sent to end a check run with, whatever it answered."""
     asked = github.traffic(f"^(POST|PATCH) /repos/{opened.repository.name}/check-runs")
     return [said for one in asked if (said := json.loads(one["sent"] or "{}").get("conclusion"))]
@@ -219,11 +219,11 @@ def conclusions(github: GitHub, opened: Pull) -> list[Any]:
     ids=["while it reads what is shown", "while its answer is lost"],
 )
 def test_a_judge_that_is_overtaken_between_two_requests_of_its_verdict_sends_no_more(  # noqa: PLR0913, PLR0917 - fixtures
-    here: Settings,
+    settings: Settings,
     store: Store,
-    github: GitHub,
+    github: FakeGitHub,
     taken: LeasedJob,
-    opened: Pull,
+    opened: PullRequest,
     match: str,
     status: int,
     sent: list[str],
@@ -233,7 +233,7 @@ def test_a_judge_that_is_overtaken_between_two_requests_of_its_verdict_sends_no_
     with ThreadPoolExecutor(1) as pool:
         overtaken = pool.submit(held_and_overtaken, github, store, taken, match)
         with pytest.raises(LeaseLost):
-            judge(here, store, taken, NEVER)
+            judge(settings, store, taken, NEVER)
         overtaken.result()
     assert conclusions(github, opened) == sent
     assert opened.check.status == "in_progress", "and whoever took over publishes what was recorded"
@@ -241,16 +241,19 @@ def test_a_judge_that_is_overtaken_between_two_requests_of_its_verdict_sends_no_
 
 
 def test_nobody_judges_by_rules_that_changed_while_they_were_read(
-    here: Settings, store: Store, taken: LeasedJob, opened: Pull
+    settings: Settings, store: Store, taken: LeasedJob, opened: PullRequest
 ) -> None:
     ref = taken.request.pull
     place = (store.client, ref.installation_id, ref.repository_id, hash_base("main"))
-    assert judge(here, store, taken, CHECK_OPENED, partial(intake.find_requests_by_base, *place)) == JudgingSuperseded()
+    assert (
+        judge(settings, store, taken, CHECK_OPENED, partial(intake.find_requests_by_base, *place))
+        == JudgingSuperseded()
+    )
     assert (opened.check.status, store.ledger.entries(ref)) == ("in_progress", ())
     assert store.client.call("HGET", keys.pull(ref).name, "eval") is None, "nor was a beginning told"
     assert store.pulls.finish(taken.lease, Finish.AGAIN) is FinishResult.AGAIN
-    again = begins(store, opened, Trigger.PUSHED, AT)
-    assert isinstance(judge(here, store, again, NEVER), JudgingCompleted)
+    again = begins(store, opened, Trigger.PUSHED, REQUESTED_AT)
+    assert isinstance(judge(settings, store, again, NEVER), JudgingCompleted)
 
 
 @pytest.mark.parametrize(
@@ -267,31 +270,33 @@ def test_nobody_judges_by_rules_that_changed_while_they_were_read(
     ],
 )
 def test_a_verdict_on_what_reads_otherwise_by_now_is_recorded_and_not_shown(
-    here: Settings, store: Store, taken: LeasedJob, opened: Pull, trigger: Trigger, said: str
+    settings: Settings, store: Store, taken: LeasedJob, opened: PullRequest, trigger: Trigger, said: str
 ) -> None:
     ref, name = taken.request.pull, opened.repository.name
-    edited = wish(pull=ref, repository=name, head_sha=opened.head, trigger=trigger)
-    outcome = judge(here, store, taken, RECORDED, partial(store.pulls.request_judging, edited))
+    edited = judge_request(pull=ref, repository=name, head_sha=opened.head, trigger=trigger)
+    outcome = judge(settings, store, taken, RECORDED, partial(store.pulls.request_judging, edited))
     assert outcome == JudgingSuperseded()
     assert opened.check == ("in_progress", None, said)
     assert [*store.checks().open_checks(ref)] == [opened.head], "and the watchdog sees to it"
     assert len(store.ledger.entries(ref)) == 1
     assert store.pulls.finish(taken.lease, Finish.AGAIN) is FinishResult.AGAIN
 
-    becomes_due(store, ref)
+    make_due(store, ref)
     given = store.pulls.next_due("again", DispatchLimits(1, 1))
     again = store.pulls.take_lease(ref, given.fence) if given else None
     assert again is not None
-    assert isinstance(judge(here, store, again, NEVER), JudgingCompleted)
+    assert isinstance(judge(settings, store, again, NEVER), JudgingCompleted)
     assert opened.check.conclusion == "failure"
     assert len(opened.checks_of(opened.head)) == 1
 
 
 def test_a_command_while_it_is_judged_keeps_no_verdict_back(
-    here: Settings, store: Store, taken: LeasedJob, opened: Pull
+    settings: Settings, store: Store, taken: LeasedJob, opened: PullRequest
 ) -> None:
-    asked = wish(pull=taken.request.pull, repository=opened.repository.name, head_sha=None, trigger=Trigger.COMMAND)
+    asked = judge_request(
+        pull=taken.request.pull, repository=opened.repository.name, head_sha=None, trigger=Trigger.COMMAND
+    )
     assert isinstance(
-        judge(here, store, taken, RECORDED, partial(store.pulls.request_judging, asked)), JudgingCompleted
+        judge(settings, store, taken, RECORDED, partial(store.pulls.request_judging, asked)), JudgingCompleted
     )
     assert opened.check.conclusion == "failure"

@@ -8,13 +8,21 @@ from typing import Any
 import pytest
 from structlog.contextvars import get_contextvars
 
-from tests.worker.adapters.redis.played import NEWER, becomes, becomes_due, lease_runs_out, pull, settings, wish
-from tests.worker.evaluation.bench.made import DONE, STUB
-from tests.worker.evaluation.recorded import dossier as recorded
-from tests.worker.judge.making import BASE, HEAD, NOW, pull_request
-from tests.worker.judge.making import dossier as made
+from tests.worker.adapters.redis.store_samples import (
+    NEWER,
+    expire_lease,
+    judge_request,
+    make_due,
+    pull_ref,
+    settings_for,
+    wait_until,
+)
+from tests.worker.evaluation.bench.samples import DONE, STUB
+from tests.worker.evaluation.live_judging import dossier as recorded
+from tests.worker.judge.samples import BASE, HEAD, NOW, pull_request
+from tests.worker.judge.samples import dossier as made
 from tests.worker.publishing.texts.samples import abstained, dossier
-from tests.world.redis import Redis
+from tests.world.redis import RedisServer
 from worker.adapters.redis import keys
 from worker.adapters.redis.connection.client import text
 from worker.adapters.redis.store import Store, open_store
@@ -127,7 +135,7 @@ def judging(
     store: Store, request: JudgeRequest, author: AuthorNotifier | None = None, source: RecordedSource | None = None
 ) -> tuple[JudgingOutcome, list[bool]]:
     store.pulls.request_judging(request)
-    becomes_due(store, request.pull)
+    make_due(store, request.pull)
     job = store.pulls.next_due(request.delivery_id, DispatchLimits(1, 10))
     assert job is not None
     taken = store.pulls.take_lease(request.pull, job.fence)
@@ -142,21 +150,21 @@ def judging(
 
 
 def test_who_judged_asks_anew_and_who_found_a_verdict_need_not(store: Store) -> None:
-    first, asked = judge(store, wish())
+    first, asked = judge(store, judge_request())
     assert (first, asked) == (None, [False])
 
-    found, asked = judge(store, wish())
+    found, asked = judge(store, judge_request())
     assert (found, asked) == (None, [True]), "the delivery came after its verdict"
 
     later = SystemClock().now() + timedelta(days=1)
-    carried, asked = judge(store, wish(trigger=Trigger.RERUN, requested_at=later))
+    carried, asked = judge(store, judge_request(trigger=Trigger.RERUN, requested_at=later))
     assert (carried is not None, asked) == (True, [True])
 
 
 @pytest.mark.parametrize("what", ["deleted", "head commit deleted"])
 def test_a_pull_request_of_which_something_is_not_found_is_not_taken_for_closed(store: Store, what: str) -> None:
     with pytest.raises(Unavailable, match="does not find all of it"):
-        judging(store, wish(), source=Lacking(what, None))
+        judging(store, judge_request(), source=Lacking(what, None))
 
 
 @pytest.mark.parametrize(
@@ -164,7 +172,7 @@ def test_a_pull_request_of_which_something_is_not_found_is_not_taken_for_closed(
     [("deleted", "merged", "merged"), ("suspended", None, "suspended"), ("closed", None, "closed")],
 )
 def test_what_is_over_is_dropped_with_what_became_of_it(store: Store, what: str, ends: str | None, why: str) -> None:
-    outcome, _ = judging(store, wish(), source=Lacking(what, ends))
+    outcome, _ = judging(store, judge_request(), source=Lacking(what, ends))
     assert outcome == JudgingDiscarded(why)
 
 
@@ -178,11 +186,11 @@ def test_an_author_who_is_told_by_what_asks_for_the_head_can_rely_on_what_he_is_
     store: Store, head: Sha | None, kind: type[JudgingOutcome]
 ) -> None:
     author = Told(store, head)
-    outcome, asked = judging(store, wish(), author)
+    outcome, asked = judging(store, judge_request(), author)
     assert isinstance(outcome, kind)
     assert asked == [False]
     assert author.on_record == [HERE], "the verdict is on record before"
-    assert [one.head_sha for one in store.ledger.entries(wish().pull)] == [HERE], "and stays there"
+    assert [one.head_sha for one in store.ledger.entries(judge_request().pull)] == [HERE], "and stays there"
 
 
 class Losing(RecordedSource):
@@ -199,30 +207,32 @@ class Losing(RecordedSource):
 @pytest.mark.parametrize("error", [SubjectGone("suspended"), Forbidden("contents: read"), Outage("GitHub", "502")])
 def test_a_verdict_that_was_made_as_access_was_lost_is_what_a_sweep_shows(store: Store, error: AssayError) -> None:
     ends_with(store, error)
-    [made] = store.ledger.entries(wish().pull)
+    [made] = store.ledger.entries(judge_request().pull)
 
     later = SystemClock().now() + timedelta(days=1)
-    outcome, _ = judging(store, wish(trigger=Trigger.SWEEP, requested_at=later))
+    outcome, _ = judging(store, judge_request(trigger=Trigger.SWEEP, requested_at=later))
     assert isinstance(outcome, JudgingCompleted)
     assert outcome.verdict.eval_id == made.eval_id
-    assert store.ledger.entries(wish().pull) == (made,)
+    assert store.ledger.entries(judge_request().pull) == (made,)
 
 
 @pytest.mark.parametrize("what", ["closed", "merged", "deleted"])
 def test_one_that_was_over_by_then_leaves_no_verdict(store: Store, what: str) -> None:
     ends_with(store, SubjectGone(what))
-    assert store.ledger.entries(wish().pull) == ()
+    assert store.ledger.entries(judge_request().pull) == ()
 
 
 def ends_with(store: Store, error: AssayError) -> None:
     """A judging ends so: as one that is over, or with the error, for whoever runs it."""
     if isinstance(error, SubjectGone):
-        outcome, _ = judging(store, wish(), source=Losing(error))
+        outcome, _ = judging(store, judge_request(), source=Losing(error))
         assert outcome == JudgingDiscarded(error.reason)
         return
     with pytest.raises(type(error)):
-        judging(store, wish(), source=Losing(error))
-    store.pulls.requeue_dead(wish().pull, int(text(store.client.call("HGET", keys.pull(wish().pull).name, "fence"))))
+        judging(store, judge_request(), source=Losing(error))
+    store.pulls.requeue_dead(
+        judge_request().pull, int(text(store.client.call("HGET", keys.pull(judge_request().pull).name, "fence")))
+    )
 
 
 EVERYONE = (ConfigText(origin=ConfigOrigin.REPOSITORY, text="ask_model_for: everyone\n"),)
@@ -236,7 +246,7 @@ def by(author: str, *, is_from_fork: bool | None, config: tuple[ConfigText, ...]
 
 def spending(store: Store, *writers: str) -> SpendingPolicy:
     def may_write(request: JudgeRequest, login: str) -> bool:
-        assert request.pull == pull()
+        assert request.pull == pull_ref()
         return login in writers
 
     return SpendingPolicy(store.decisions, may_write)
@@ -254,17 +264,17 @@ def spending(store: Store, *writers: str) -> SpendingPolicy:
     ids=["own branch", "not known", "a stranger's fork", "a writer's fork", "for everyone"],
 )
 def test_a_strangers_fork_may_not_spend(store: Store, read: Dossier, *, is_allowed: bool) -> None:
-    store.pulls.request_judging(wish())
-    assert spending(store, "bob").is_allowed(wish(), read) is is_allowed
+    store.pulls.request_judging(judge_request())
+    assert spending(store, "bob").is_allowed(judge_request(), read) is is_allowed
 
 
 @pytest.mark.parametrize("trigger", sorted(MANUAL_TRIGGERS))
 def test_once_an_account_with_write_access_asked_it_may_from_then_on(store: Store, trigger: Trigger) -> None:
-    store.pulls.request_judging(wish())
+    store.pulls.request_judging(judge_request())
     who, read = spending(store), by("mallory", is_from_fork=True)
-    assert not who.is_allowed(wish(), read)
-    assert who.is_allowed(wish(trigger=trigger), read)
-    assert who.is_allowed(wish(trigger=Trigger.PUSHED), read)
+    assert not who.is_allowed(judge_request(), read)
+    assert who.is_allowed(judge_request(trigger=trigger), read)
+    assert who.is_allowed(judge_request(trigger=Trigger.PUSHED), read)
 
 
 def beats() -> bool:
@@ -272,31 +282,31 @@ def beats() -> bool:
 
 
 def test_a_lease_is_prolonged_until_the_block_ends(store: Store) -> None:
-    lease = store.pulls.take_local_lease(wish())
-    end = [keys.DISPATCHED.name, keys.pull(pull()).name]
+    lease = store.pulls.take_local_lease(judge_request())
+    end = [keys.DISPATCHED.name, keys.pull(pull_ref()).name]
     first = float(text(store.client.call("ZSCORE", *end)))
     with renewing_lease(lease, lease_s=0.02):
-        assert becomes(lambda: float(text(store.client.call("ZSCORE", *end))) > first)
+        assert wait_until(lambda: float(text(store.client.call("ZSCORE", *end))) > first)
     assert not beats()
 
 
 def test_a_lease_that_was_lost_is_not_taken_back(store: Store) -> None:
-    lease = store.pulls.take_local_lease(wish())
-    lease_runs_out(store, pull())
+    lease = store.pulls.take_local_lease(judge_request())
+    expire_lease(store, pull_ref())
     with renewing_lease(lease, lease_s=0.02):
-        assert becomes(lambda: not beats())
+        assert wait_until(lambda: not beats())
     with pytest.raises(LeaseLost):
         lease.renew()
 
 
 def test_an_outage_does_not_end_the_heartbeat(caplog: pytest.LogCaptureFixture) -> None:
-    redis = Redis.started()
+    redis = RedisServer.launch()
     try:
-        with open_store(settings(redis.url, Timing(lease=600))) as store:
-            lease = store.pulls.take_local_lease(wish())
+        with open_store(settings_for(redis.url, Timing(lease=600))) as store:
+            lease = store.pulls.take_local_lease(judge_request())
             with renewing_lease(lease, lease_s=0.02):
                 redis.kill()
-                assert becomes(lambda: "the lease was not prolonged: Redis is unavailable" in caplog.text)
+                assert wait_until(lambda: "the lease was not prolonged: Redis is unavailable" in caplog.text)
                 redis.start()
                 assert beats()
             lease.renew()
@@ -319,12 +329,12 @@ class Carrying:
 def test_what_a_judging_s_lines_carry_its_heartbeat_s_carry_too() -> None:
     lease = Carrying()
     with bind_log_fields({"delivery_id": "guid-1"}), renewing_lease(lease, lease_s=0.02):
-        assert becomes(lambda: lease.carried)
+        assert wait_until(lambda: lease.carried)
     assert lease.carried[0] == {"delivery_id": "guid-1"}
 
 
 def told(trigger: Trigger, head_sha: Sha | None = HEAD) -> JudgeRequest:
-    return wish(trigger=trigger, head_sha=head_sha, requested_at=NOW)
+    return judge_request(trigger=trigger, head_sha=head_sha, requested_at=NOW)
 
 
 @pytest.mark.parametrize("trigger", [Trigger.OPENED, Trigger.PUSHED])
@@ -365,6 +375,6 @@ def test_the_verdict_on_record_comes_back_where_it_is_of_what_is_proposed(text: 
     )
     proposed = proposed.model_copy(update={"ledger": (entry,)})
     deps = dependencies(RecordedSource(proposed), ledger=None, recorder=None)
-    found = show_human_decision(wish(trigger=Trigger.DISMISSED), proposed, deps)
+    found = show_human_decision(judge_request(trigger=Trigger.DISMISSED), proposed, deps)
     assert (found is None) == (text == STUB)
     assert found is None or (isinstance(found, JudgingCompleted) and found.verdict is judged)

@@ -5,7 +5,15 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from tests.worker.adapters.redis.played import AT, HEAD, NEWER, judged_once, pull, starts, wish
+from tests.worker.adapters.redis.store_samples import (
+    HEAD,
+    NEWER,
+    REQUESTED_AT,
+    judge_request,
+    pull_ref,
+    record_verdict,
+    start_judging,
+)
 from worker.adapters.redis import keys
 from worker.adapters.redis.connection.client import items, text
 from worker.adapters.redis.records.records import MOST_TIMES, RedisProgress, add_repositories, find_repositories
@@ -369,7 +377,7 @@ def sweep(book: Book, *found: OpenRepository, since: datetime = A_DAY_AGO) -> in
 
 
 def test_a_head_without_its_check_is_taken_up_and_one_that_has_it_is_left(book: Book) -> None:
-    book.store.checks().record_opened(pull(1), HEAD, check=5)  # pyright: ignore[reportArgumentType] - a number will do
+    book.store.checks().record_opened(pull_ref(1), HEAD, check=5)  # pyright: ignore[reportArgumentType] - a number will do
     assert sweep(book, around(7, 1, 2)) == 1
     [request] = book.wanted
     assert (request.pull.number, request.trigger, request.head_sha) == (2, Trigger.SWEEP, HEAD)
@@ -377,8 +385,8 @@ def test_a_head_without_its_check_is_taken_up_and_one_that_has_it_is_left(book: 
 
 def has_its_check(book: Book, *, base: BaseHash | None) -> None:
     """Number 1 is known with its head, and with the base that it was told of last."""
-    book.store.pulls.request_judging(wish(base=base))
-    book.store.checks().record_opened(pull(), HEAD, CheckRunId(5))
+    book.store.pulls.request_judging(judge_request(base=base))
+    book.store.checks().record_opened(pull_ref(), HEAD, CheckRunId(5))
 
 
 def test_one_that_went_into_another_base_without_a_word_is_judged_by_that(book: Book) -> None:
@@ -387,17 +395,17 @@ def test_one_that_went_into_another_base_without_a_word_is_judged_by_that(book: 
     assert sweep(book, around(7, 1, base=OWN)) == 1
     [request] = book.wanted
     assert (request.trigger, request.head_sha, request.base) == (Trigger.BASE, HEAD, OWN)
-    assert book.store.pulls.record_base(pull(), MAIN) == OWN
+    assert book.store.pulls.record_base(pull_ref(), MAIN) == OWN
     assert sweep(book, around(7, 1, base=OWN)) == 0, "and once"
 
 
 def test_one_that_came_back_to_an_earlier_head_without_a_word_is_judged_there(book: Book) -> None:
     has_its_check(book, base=MAIN)
-    book.store.pulls.request_judging(wish(head_sha=NEWER, base=MAIN))
-    book.store.checks().record_opened(pull(), NEWER, CheckRunId(6))
+    book.store.pulls.request_judging(judge_request(head_sha=NEWER, base=MAIN))
+    book.store.checks().record_opened(pull_ref(), NEWER, CheckRunId(6))
     assert sweep(book, around(7, 1, head_sha=NEWER)) == 0
     assert sweep(book, around(7, 1)) == 0, "whoever judges the newer one asks GitHub"
-    book.store.client.call("HDEL", keys.pull(pull()).name, "state")
+    book.store.client.call("HDEL", keys.pull(pull_ref()).name, "state")
     assert sweep(book, around(7, 1)) == 1
     [request] = book.wanted
     assert (request.trigger, request.head_sha) == (Trigger.SWEEP, HEAD)
@@ -417,14 +425,14 @@ def test_one_that_went_into_another_base_before_assay_came_stays_greeted(book: B
     assert sweep(book, around(7, 1, opened_at=NOW - timedelta(days=2), base=OWN)) == 0
     assert sweep(book, around(7, 1, opened_at=NOW - timedelta(days=2))) == 0
     assert (book.greeted, book.wanted) == ([1], [])
-    assert book.store.client.call("EXISTS", keys.pull(pull()).name) == 0
+    assert book.store.client.call("EXISTS", keys.pull(pull_ref()).name) == 0
 
 
 def asked_for(store: Store) -> None:
-    store.pulls.request_judging(wish())
+    store.pulls.request_judging(judge_request())
 
 
-@pytest.mark.parametrize("known", [asked_for, judged_once])
+@pytest.mark.parametrize("known", [asked_for, record_verdict])
 def test_what_is_older_than_the_installation_is_only_greeted_unless_it_was_asked_for_or_ever_judged(
     book: Book, known: Callable[[Store], None]
 ) -> None:
@@ -476,8 +484,8 @@ def test_what_was_opened_since_a_repository_was_first_seen_is_missed_though_noth
 def test_a_repository_that_was_judged_before_that_was_noted_is_as_old_as_the_installation_unless_it_was_gone(
     book: Book,
 ) -> None:
-    book.store.pulls.request_judging(wish(9, head_sha=NEWER))  # its name is on record from then on
-    place = Repository(NEW_HERE, wish().repository)
+    book.store.pulls.request_judging(judge_request(9, head_sha=NEWER))  # its name is on record from then on
+    place = Repository(NEW_HERE, judge_request().repository)
     assert book.store.first_seen.record_seen(HERE, [place], A_YEAR_AGO, NOW) == {NEW_HERE: A_YEAR_AGO}
     book.store.first_seen.remove(HERE, [NEW_HERE])
     assert book.store.first_seen.seen_since(HERE, NEW_HERE) is None
@@ -486,8 +494,8 @@ def test_a_repository_that_was_judged_before_that_was_noted_is_as_old_as_the_ins
 
 
 def test_what_is_on_record_of_a_renamed_repository_is_found_by_its_new_name_too(book: Book) -> None:
-    book.store.pulls.request_judging(wish(9, head_sha=NEWER))
-    other, was = RepositoryId(8), wish().repository
+    book.store.pulls.request_judging(judge_request(9, head_sha=NEWER))
+    other, was = RepositoryId(8), judge_request().repository
     book.store.first_seen.record_seen(HERE, [Repository(NEW_HERE, was), Repository(other, "acme/other")], NOW, NOW)
     assert find_repositories(book.store.client, "acme/gadgets") == []
     book.store.first_seen.record_seen(
@@ -554,14 +562,14 @@ def test_a_sweep_waits_while_pull_requests_need_what_is_left(book: Book) -> None
 
 
 def judged(store: Store, ref: PullRef | None = None) -> None:
-    store.pulls.request_judging(wish())
-    store.pulls.finish(starts(store).lease, Finish.JUDGED)
-    store.checks().record_concluded(ref or pull(), HEAD)
+    store.pulls.request_judging(judge_request())
+    store.pulls.finish(start_judging(store).lease, Finish.JUDGED)
+    store.checks().record_concluded(ref or pull_ref(), HEAD)
 
 
 def restored(store: Store) -> None:
     """What is known was noted by a server that is none any more."""
-    store.client.call("HSET", keys.pull(pull()).name, "served", "another")
+    store.client.call("HSET", keys.pull(pull_ref()).name, "served", "another")
 
 
 def judged_elsewhere(store: Store) -> None:
@@ -571,11 +579,11 @@ def judged_elsewhere(store: Store) -> None:
 
 
 def greeted(store: Store) -> None:
-    store.pulls.record_initial_head(pull(), HEAD)
+    store.pulls.record_initial_head(pull_ref(), HEAD)
 
 
 def look(store: Store, github: GitHub, *numbers: int) -> int:
-    known = [wish(number) for number in numbers or (1,)]
+    known = [judge_request(number) for number in numbers or (1,)]
     return ReopenedCheckSweep(github, store).requeue_reopened(HERE, known)
 
 
@@ -589,9 +597,9 @@ def test_a_check_that_is_open_at_github_alone_is_looked_at_again_and_once(store:
     judged_elsewhere(store)
     github = GitHub(OPEN)
     assert look(store, github) == 1
-    again = starts(store)
+    again = start_judging(store)
     assert (again.request.trigger, again.request.head_sha) == (Trigger.LATE, None)
-    assert again.request.requested_at == AT, "what answered that is an answer still"
+    assert again.request.requested_at == REQUESTED_AT, "what answered that is an answer still"
     store.pulls.finish(again.lease, Finish.JUDGED)
     assert (look(store, github), github.asked) == (0, [1])
     restored(store)
@@ -603,43 +611,48 @@ def test_one_that_ended_at_github_too_is_asked_about_once(
     store: Store, known: Callable[[Store], None], run: PublishedCheckRun | None
 ) -> None:
     known(store)
-    github, initial = GitHub(run), store.pulls.find_initial_head(pull())
+    github, initial = GitHub(run), store.pulls.find_initial_head(pull_ref())
     assert [look(store, github), look(store, github)] == [0, 0]
     assert github.asked == [1]
-    assert store.pulls.find_initial_head(pull()) == initial
+    assert store.pulls.find_initial_head(pull_ref()) == initial
 
 
 def test_what_happens_after_github_answered_leaves_its_answer_behind(store: Store) -> None:
     judged_elsewhere(store)
     github = GitHub(OPEN)
-    github.then = lambda: store.pulls.request_judging(wish())
+    github.then = lambda: store.pulls.request_judging(judge_request())
     assert look(store, github) == 0, "who judges by now ends the check himself"
-    assert starts(store).request.trigger is not Trigger.LATE
+    assert start_judging(store).request.trigger is not Trigger.LATE
 
 
 def test_what_happens_while_it_is_found_as_known_leaves_it_in_doubt(store: Store) -> None:
     judged_elsewhere(store)
-    before = store.checks().doubt(pull(), HEAD)
-    store.client.call("HINCRBY", keys.pull(pull()).name, "seq", 1)
-    store.checks().is_as_known(pull(), HEAD, before)
-    assert store.checks().doubt(pull(), HEAD) not in {"", before}
+    before = store.checks().doubt(pull_ref(), HEAD)
+    store.client.call("HINCRBY", keys.pull(pull_ref()).name, "seq", 1)
+    store.checks().is_as_known(pull_ref(), HEAD, before)
+    assert store.checks().doubt(pull_ref(), HEAD) not in {"", before}
 
 
 def test_one_that_was_only_greeted_is_judged_if_somebody_had_asked_for_that(store: Store) -> None:
-    store.pulls.record_initial_head(pull(), HEAD)
+    store.pulls.record_initial_head(pull_ref(), HEAD)
     assert look(store, GitHub(OPEN)) == 1
-    assert starts(store).request.delivery_id.startswith(f"late-check-{CHECK}-")
+    assert start_judging(store).request.delivery_id.startswith(f"late-check-{CHECK}-")
 
 
 def test_a_head_that_nobody_named_is_none(store: Store) -> None:
     github = GitHub(OPEN)
-    assert ReopenedCheckSweep(github, store).requeue_reopened(HERE, [wish().model_copy(update={"head_sha": None})]) == 0
+    assert (
+        ReopenedCheckSweep(github, store).requeue_reopened(
+            HERE, [judge_request().model_copy(update={"head_sha": None})]
+        )
+        == 0
+    )
     assert github.asked == []
 
 
 def test_one_look_asks_about_so_many_and_the_next_one_about_the_others(store: Store) -> None:
     for number in range(1, MAX_DOUBTFUL_HEADS + 3):
-        store.pulls.record_initial_head(pull(number), HEAD)
+        store.pulls.record_initial_head(pull_ref(number), HEAD)
     github = GitHub(ENDED)
     look(store, github, *range(1, MAX_DOUBTFUL_HEADS + 3))
     assert len(github.asked) == MAX_DOUBTFUL_HEADS
@@ -648,11 +661,11 @@ def test_one_look_asks_about_so_many_and_the_next_one_about_the_others(store: St
 
 
 def test_what_is_not_known_of_a_pull_request_is_not_made_by_asking_about_it(store: Store) -> None:
-    store.pulls.record_initial_head(pull(), HEAD)
+    store.pulls.record_initial_head(pull_ref(), HEAD)
     assert look(store, GitHub(ENDED)) == 0
-    assert store.client.call("EXISTS", keys.pull(pull()).name) == 0, "nobody ever asked for it"
-    store.first_seen.remove(HERE, [pull().repository_id])
-    store.client.call("DEL", keys.first_seen(HERE, pull().repository_id).name)  # as it is forgotten
+    assert store.client.call("EXISTS", keys.pull(pull_ref()).name) == 0, "nobody ever asked for it"
+    store.first_seen.remove(HERE, [pull_ref().repository_id])
+    store.client.call("DEL", keys.first_seen(HERE, pull_ref().repository_id).name)  # as it is forgotten
     assert look(store, GitHub(ENDED)) == 0
-    left = [keys.pull(pull()).name, keys.first_seen(HERE, pull().repository_id).name]
+    left = [keys.pull(pull_ref()).name, keys.first_seen(HERE, pull_ref().repository_id).name]
     assert [store.client.call("EXISTS", name) for name in left] == [0, 0]

@@ -6,9 +6,19 @@ from dataclasses import replace
 
 import pytest
 
-from tests.worker.adapters.redis.played import HEAD, NEWER, pull
-from tests.worker.adapters.redis.watching import judged
-from tests.worker.judge.making import DIFF, accept, bench, docket, dossier, entry, model_of, reject, rejected
+from tests.worker.adapters.redis.outcome_samples import judge_head
+from tests.worker.adapters.redis.store_samples import HEAD, NEWER, pull_ref
+from tests.worker.judge.samples import (
+    DIFF,
+    accept,
+    dossier,
+    entry,
+    evaluation_header,
+    judge_context,
+    model_of,
+    reject,
+    rejected,
+)
 from tests.worker.publishing.texts.samples import accepted
 from tests.worker.publishing.texts.samples import dossier as stored
 from worker.adapters.redis import keys
@@ -80,7 +90,9 @@ class Held:
 
 
 def test_opinions_are_recorded_beside_their_verdict_in_the_same_step() -> None:
-    heard = judge_with_record(dossier(), docket(), replace(bench(model_of(reject())), second_model=model_of(accept())))
+    heard = judge_with_record(
+        dossier(), evaluation_header(), replace(judge_context(model_of(reject())), second_model=model_of(accept()))
+    )
     shelf = Shelf()
     made = record(PULL, heard, dossier(), VerdictRecorder(shelf, shelf, shelf, Held()))
     written = [(where, one.verdict.signals.get("opinion_of"), one.fence) for where, one in shelf.told]
@@ -120,7 +132,7 @@ class Watching:
 def test_each_check_of_the_head_is_recorded_beside_its_submission_and_people_are_watched_from_before_on() -> None:
     checks = (CiCheck(name="test", conclusion="success"), CiCheck(name="lint", conclusion="skipped"))
     here = dossier(ci=Ci(state=CiState.SUCCESS, checks=checks))
-    heard = judge_with_record(here, docket(), bench(model_of(accept())))
+    heard = judge_with_record(here, evaluation_header(), judge_context(model_of(accept())))
     shelf = Shelf()
     watching = Watching(shelf)
     made = record(PULL, heard, here, VerdictRecorder(shelf, shelf, shelf, Held(), submissions=watching))
@@ -143,7 +155,7 @@ def test_each_check_of_the_head_is_recorded_beside_its_submission_and_people_are
 def test_a_head_without_checks_has_none_on_record(ci: Ci | None) -> None:
     here = dossier(ci=ci)
     shelf = Shelf()
-    heard = judge_with_record(here, docket(), bench(model_of(accept())))
+    heard = judge_with_record(here, evaluation_header(), judge_context(model_of(accept())))
     record(PULL, heard, here, VerdictRecorder(shelf, shelf, shelf, Held(), submissions=Watching(shelf)))
     (made,) = shelf.entries(PULL)
     assert "child_eval_ids" not in made.verdict.signals
@@ -151,15 +163,15 @@ def test_a_head_without_checks_has_none_on_record(ci: Ci | None) -> None:
 
 def test_a_verdict_that_is_carried_over_names_no_children_of_the_first_one() -> None:
     shelf = Shelf()
-    heard = judge_with_record(dossier(), docket(), bench(model_of(accept())))
+    heard = judge_with_record(dossier(), evaluation_header(), judge_context(model_of(accept())))
     first = heard.verdict.model_copy(update={"signals": {"child_eval_ids": ("a",), "findings": 1}})
     made = record(PULL, replace(heard, verdict=first), dossier(), VerdictRecorder(shelf, shelf, shelf, Held()))
     assert made.verdict.signals == {"findings": 1}
 
 
 def test_a_judging_anew_keeps_its_opinions_beside_itself() -> None:
-    asked = replace(bench(model_of(accept(), accept(), accept())), is_panel=True)
-    heard = judge_with_record(dossier(), docket(), asked)
+    asked = replace(judge_context(model_of(accept(), accept(), accept())), is_panel=True)
+    heard = judge_with_record(dossier(), evaluation_header(), asked)
     shelf = Shelf()
     record_beside(entry(rejected()), heard, dossier(), VerdictStores(shelf, shelf), EventPublishing(EvalTrigger.BATCH))
     assert shelf.appended == 1
@@ -170,39 +182,41 @@ def test_a_judging_anew_keeps_its_opinions_beside_itself() -> None:
 @pytest.mark.parametrize(("contest", "asked"), [(None, 0), ("Look again.", 1)])
 def test_a_contested_verdict_is_not_carried_over(contest: str | None, asked: int) -> None:
     model = model_of(accept())
-    judges = bench(model)
+    judges = judge_context(model)
     content = fingerprint_of(dossier(), judges)
-    known = judge_with_record(dossier(), docket(fingerprint=content), bench(model_of(accept()))).verdict
+    known = judge_with_record(
+        dossier(), evaluation_header(fingerprint=content), judge_context(model_of(accept()))
+    ).verdict
     of: Dossier = dossier(ledger=[entry(known)], contest=contest)
-    assert carry_over_or_judge(of, docket(fingerprint=content), judges).verdict.decision == "accept"
+    assert carry_over_or_judge(of, evaluation_header(fingerprint=content), judges).verdict.decision == "accept"
     assert len(model.asked) == asked
 
 
 def test_the_newest_verdict_on_the_pull_request_itself_counts(store: Store) -> None:
     memory = PreviousDossier(store.ledger, store.archive)
-    assert memory(pull()) is None
-    judged(store, diff="first", head=HEAD)
-    newest = judged(store, diff="second", head=NEWER)
-    found = memory(pull())
+    assert memory(pull_ref()) is None
+    judge_head(store, diff="first", head=HEAD)
+    newest = judge_head(store, diff="second", head=NEWER)
+    found = memory(pull_ref())
     assert found
     assert found.diff == "second"
     beside = newest.verdict.model_copy(
         update={"eval_id": new_eval_id(newest.created_at), "parent_eval_id": newest.eval_id}
     )
-    judged(store, verdict=beside, diff="of a group")
-    assert memory(pull()) == found
-    assert memory(pull(2)) is None
+    judge_head(store, verdict=beside, diff="of a group")
+    assert memory(pull_ref()) == found
+    assert memory(pull_ref(2)) is None
 
 
 def test_what_is_not_kept_or_can_not_be_read_is_not_remembered(store: Store) -> None:
     memory = PreviousDossier(store.ledger, store.archive)
-    made = judged(store, verdict=accepted(), diff="first")
+    made = judge_head(store, verdict=accepted(), diff="first")
     key = keys.dossier(made.eval_id).name
     later = json.dumps(stored(diff="").model_dump(mode="json") | {"dossier_version": 2}).encode()
     for sealed in (store.codec.seal(later, key), Codec([bytes(range(32))]).seal(later, key)):
         store.client.call("SET", key, sealed)
-        assert memory(pull()) is None
+        assert memory(pull_ref()) is None
     store.client.call("SET", key, b"junk")
-    assert memory(pull()) is None
+    assert memory(pull_ref()) is None
     store.client.call("DEL", key)
-    assert memory(pull()) is None
+    assert memory(pull_ref()) is None

@@ -6,8 +6,8 @@ from itertools import count, pairwise
 
 import pytest
 
-from tests.worker.adapters.redis.played import AT, wish
-from tests.worker.judge.making import accepted, rejected, unjudged
+from tests.worker.adapters.redis.store_samples import REQUESTED_AT, judge_request
+from tests.worker.judge.samples import abstained, accepted, rejected
 from worker.domain.ids import DeliveryId, RepositoryId
 from worker.domain.judge_request import MANUAL_TRIGGERS, JudgeRequest, PullRef, Trigger
 from worker.domain.verdict.verdict import AbstainReason
@@ -87,28 +87,30 @@ SPREAD = RetrySchedule(gap=timedelta(seconds=1), longest_delay=timedelta(seconds
 
 
 def asked(number: int, trigger: Trigger = Trigger.PUSHED, repository: int = 7) -> JudgeRequest:
-    request = wish(number)
+    request = judge_request(number)
     pull = request.pull.model_copy(update={"repository_id": RepositoryId(repository)})
     return request.model_copy(update={"pull": pull, "trigger": trigger})
 
 
 def turns(requests: Iterable[JudgeRequest], crowd: int) -> list[datetime]:
-    return [SPREAD.retry_at(AT, one, crowd) for one in requests]
+    return [SPREAD.retry_at(REQUESTED_AT, one, crowd) for one in requests]
 
 
 @pytest.mark.parametrize("first", [1, 480, 90_210])
 @pytest.mark.parametrize("many", [5, 30, 60])
 def test_as_many_come_back_in_as_many_gaps_and_no_two_of_a_repository_together(first: int, many: int) -> None:
     found = sorted(turns((asked(number) for number in range(first, first + many)), many))
-    assert found[0] >= AT
-    assert found[-1] < AT + many * SPREAD.gap
+    assert found[0] >= REQUESTED_AT
+    assert found[-1] < REQUESTED_AT + many * SPREAD.gap
     assert all(after - before > SPREAD.gap / 3 for before, after in pairwise(found))
 
 
 def test_however_many_they_are_none_waits_for_longer_than_that() -> None:
     found = sorted(turns((asked(number) for number in range(1, 601)), 600))
-    assert AT + SPREAD.longest_delay - SPREAD.gap < found[-1] < AT + SPREAD.longest_delay
-    each_second = [sum(1 for one in found if int((one - AT).total_seconds()) == second) for second in range(15, 60)]
+    assert REQUESTED_AT + SPREAD.longest_delay - SPREAD.gap < found[-1] < REQUESTED_AT + SPREAD.longest_delay
+    each_second = [
+        sum(1 for one in found if int((one - REQUESTED_AT).total_seconds()) == second) for second in range(15, 60)
+    ]
     assert (min(each_second) > 10, max(each_second) < 17) == (True, True), "13 on average"
 
 
@@ -119,12 +121,12 @@ def test_pull_requests_of_one_number_in_many_repositories_are_spread_as_well() -
 
 @pytest.mark.parametrize("trigger", Trigger)
 def test_who_is_alone_is_judged_when_github_said(trigger: Trigger) -> None:
-    assert turns([asked(3, trigger)], 1) == [AT]
+    assert turns([asked(3, trigger)], 1) == [REQUESTED_AT]
 
 
 def test_what_somebody_asked_for_by_hand_comes_before_the_rest() -> None:
     requests = [asked(number, trigger) for number, trigger in enumerate(Trigger)]
-    found = {one: SPREAD.retry_at(AT, one, 30) for one in requests}
+    found = {one: SPREAD.retry_at(REQUESTED_AT, one, 30) for one in requests}
     by_hand = [at for one, at in found.items() if one.trigger in MANUAL_TRIGGERS]
     rest = [at for one, at in found.items() if one.trigger not in MANUAL_TRIGGERS]
     assert max(by_hand) < min(rest)
@@ -136,7 +138,7 @@ def test_the_same_pull_request_has_the_same_turn() -> None:
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
 OUTAGES = OutageRetries(3, timedelta(minutes=10))
-IN_VAIN = unjudged(abstain_reason=AbstainReason.JUDGE_UNAVAILABLE)
+IN_VAIN = abstained(abstain_reason=AbstainReason.JUDGE_UNAVAILABLE)
 
 
 def request(outages: int = 0) -> JudgeRequest:
@@ -156,7 +158,7 @@ def test_each_wait_is_twice_as_long_and_the_last_try_is_the_last() -> None:
     assert waits == [timedelta(minutes=10), timedelta(minutes=20), timedelta(minutes=40), None, None]
 
 
-@pytest.mark.parametrize("verdict", [accepted(), rejected(), unjudged(abstain_reason=AbstainReason.BUDGET)])
+@pytest.mark.parametrize("verdict", [accepted(), rejected(), abstained(abstain_reason=AbstainReason.BUDGET)])
 def test_what_is_no_outage_does_not_come_again(verdict: object) -> None:
     assert OUTAGES.wait(request(), verdict) is None  # pyright: ignore[reportArgumentType] - parametrized
 

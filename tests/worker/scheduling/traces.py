@@ -8,13 +8,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
-from tests.worker.scheduling.authors import Authors, Proposed
-from tests.worker.scheduling.lease_history import Docket, dockets, late
+from tests.worker.scheduling.authors import AuthoredPullRequest, Authors
+from tests.worker.scheduling.lease_history import LeaseHistory, overtaken_tokens, read_histories
 from tests.worker.scheduling.two_machines import LEASE_S
 from tests.world.aof import commands
-from tests.world.github_bench import CheckRun, Exchange, State
-from tests.world.pulls import MACHINE, OURS, Repository
-from tests.world.redis import Redis
+from tests.world.fake_github import CheckRun, Exchange, RepositoryState
+from tests.world.pull_requests import CHECK_NAME, VERDICT_JSON, Repository
+from tests.world.redis import RedisServer
 from worker.adapters.redis import keys
 from worker.adapters.redis.connection.client import items, text
 from worker.adapters.redis.keys import COMMANDS
@@ -43,34 +43,34 @@ class Written:
 class Traces:
     """Everything that happened, as others recorded it."""
 
-    states: Mapping[str, State]
+    states: Mapping[str, RepositoryState]
     ledgers: Mapping[str, tuple[LedgerEntry, ...]]
-    dockets: Mapping[str, Docket]
+    dockets: Mapping[str, LeaseHistory]
     late: set[str]
     conclusions: tuple[Written, ...]
 
     @classmethod
-    def of(cls, authors: Authors, store: Store, redis: Redis) -> Self:
+    def of(cls, authors: Authors, store: Store, redis: RedisServer) -> Self:
         states = {one.name: authors.github.state(one.name) for one in repositories(authors)}
         runs = {run["id"]: run for state in states.values() for run in state["check_runs"]}
         return cls(
             states=states,
             ledgers={one.name: store.ledger.entries(one.ref) for one in authors.proposed},
-            dockets=dockets(commands(redis.folder), LEASE_S * 1000),
-            late=late(commands(redis.folder)),
+            dockets=read_histories(commands(redis.folder), LEASE_S * 1000),
+            late=overtaken_tokens(commands(redis.folder)),
             conclusions=tuple(_concluded(authors.github.traffic("^(POST|PATCH) .*/(check-runs|graphql)"), runs)),
         )
 
-    def runs(self, one: Proposed) -> Mapping[str, list[CheckRun]]:
+    def runs(self, one: AuthoredPullRequest) -> Mapping[str, list[CheckRun]]:
         """The check runs of one pull request, by head; the last one speaks."""
         ours = external_id(one.ref.number)
         found: dict[str, list[CheckRun]] = {}
         for run in sorted(self.states[one.pull.repository.name]["check_runs"], key=lambda run: run["id"]):
-            if run["name"] == OURS and run["external_id"] == ours:
+            if run["name"] == CHECK_NAME and run["external_id"] == ours:
                 found.setdefault(run["head_sha"], []).append(run)
         return found
 
-    def written(self, one: Proposed) -> list[Written]:
+    def written(self, one: AuthoredPullRequest) -> list[Written]:
         """Every conclusion of one pull request's check runs, oldest first."""
         pull = (one.pull.repository.name, one.ref.number)
         return [made for made in self.conclusions if (made.repository, made.number) == pull]
@@ -82,7 +82,7 @@ def repositories(authors: Authors) -> Iterable[Repository]:
 
 def machine_part(run: CheckRun) -> Mapping[str, Any]:
     """The verdict as JSON, as the check run shows it."""
-    found = MACHINE.search(run["output"]["text"] or "")
+    found = VERDICT_JSON.search(run["output"]["text"] or "")
     return json.loads(found["json"]) if found else {}
 
 
@@ -121,7 +121,7 @@ def _concluded(exchanges: Iterable[Exchange], runs: Mapping[int, CheckRun]) -> I
         elif one["operation"] is None and sent.get("conclusion") and one["status"] in {200, 201}:
             run = runs[received["id"]]
             pull = "/".join(one["path"].split("/")[2:4]), pull_number(run["external_id"])
-            shown = MACHINE.search(sent.get("output", {}).get("text") or "")
+            shown = VERDICT_JSON.search(sent.get("output", {}).get("text") or "")
             eval_id = json.loads(shown["json"])["eval_id"] if shown else ""
             yield Written(one["at"], *pull, run["head_sha"], sent["conclusion"], told.get(pull, ""), eval_id)
 

@@ -14,11 +14,11 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Self
 
-from tests.worker.adapters.redis.played import becomes
-from tests.worker.scheduling.worker_processes import children, harm
-from tests.world.github_bench import GitHub
+from tests.worker.adapters.redis.store_samples import wait_until
+from tests.worker.scheduling.worker_processes import children, send_signal
+from tests.world.fake_github import FakeGitHub
 from tests.world.product import Process, Product, environment
-from tests.world.redis import Redis
+from tests.world.redis import RedisServer
 
 MACHINES, WORKERS = 2, 2
 EVENTS = ("pull_request", "issue_comment", "check_run")
@@ -57,20 +57,20 @@ DECK = {
 class Fleet:
     """Door, machines and Redis before one GitHub."""
 
-    github: GitHub
-    redis: Redis
+    github: FakeGitHub
+    redis: RedisServer
     product: Product
     _named: dict[object, str] = field(default_factory=dict[object, str])
     _read: int = 0
 
     @classmethod
     @contextmanager
-    def on(cls, github: GitHub, redis: Redis) -> Generator[Self]:
+    def on(cls, github: FakeGitHub, redis: RedisServer) -> Generator[Self]:
         changes = {**IMPATIENT, "ASSAY_PORT": str(free_port())}
         told = environment(github.ready, "", redis, changes)
-        product = Product.started(told, ["serve", *["work"] * MACHINES])
+        product = Product.launch(told, ["serve", *["work"] * MACHINES])
         try:
-            github.verb("hooks", url=product.webhooks, paused=False, copies=2, events=EVENTS)
+            github.control("hooks", url=product.webhooks, paused=False, copies=2, events=EVENTS)
             yield cls(github, redis, product)
         finally:
             product.stop()
@@ -81,32 +81,32 @@ class Fleet:
 
     @property
     def dispatchers(self) -> list[int]:
-        return [hand for hand in self._hands() if self._names().get(hand) == "dispatcher"]
+        return [hand for hand in self._worker_processes() if self._names().get(hand) == "dispatcher"]
 
     @property
     def workers(self) -> list[int]:
-        return [hand for hand in self._hands() if self._names().get(hand, "").startswith("worker ")]
+        return [hand for hand in self._worker_processes() if self._names().get(hand, "").startswith("worker ")]
 
     @property
     def judges(self) -> list[int]:
         return [judge for worker in self.workers for judge in children(worker)]
 
-    def told(self, words: str) -> list[dict[str, object]]:
+    def log_entries(self, words: str) -> list[dict[str, object]]:
         """The lines of the log with these words."""
         lines = list(self.product.log.lines)
         return [dict(line.fields) for line in lines if words in line.text]
 
-    def replaces_a_machine(self) -> None:
+    def replace_machine(self) -> None:
         machine = self.machines[0]
         machine.kill()
         self.product.processes.remove(machine)
         self.product.start("work")
 
-    def replaces_the_door(self) -> None:
+    def replace_web_process(self) -> None:
         self.product.kill("serve")
         self.product.start("serve")
 
-    def _hands(self) -> list[int]:
+    def _worker_processes(self) -> list[int]:
         return [hand for machine in self.machines for hand in children(machine.popen.pid)]
 
     def _names(self) -> dict[object, str]:
@@ -129,10 +129,10 @@ class Chaos:
     _stopped: list[tuple[float, int]] = field(default_factory=list[tuple[float, int]])
     _deck: list[str] = field(default_factory=list[str])
 
-    def strikes(self) -> None:
+    def strike(self) -> None:
         """One blow at one process, when there is one to be hit."""
-        self.lets_go_on(time.monotonic())
-        what = self._draws()
+        self.resume(time.monotonic())
+        what = self._draw()
         victims, how = {
             "a judge killed": (lambda: self.fleet.judges, signal.SIGKILL),
             "a judge stopped": (lambda: self.fleet.judges, signal.SIGSTOP),
@@ -141,28 +141,28 @@ class Chaos:
             "a dispatcher killed": (lambda: self.fleet.dispatchers, signal.SIGKILL),
             "a dispatcher stopped": (lambda: self.fleet.dispatchers, signal.SIGSTOP),
         }[what]
-        if becomes(victims, 1.0) and (found := victims()):
-            self._hits(self.dice.choice(found), how)
+        if wait_until(victims, 1.0) and (found := victims()):
+            self._signal(self.dice.choice(found), how)
             self.done[what] += 1
 
-    def _draws(self) -> str:
+    def _draw(self) -> str:
         if not self._deck:
             self._deck = [what for what, count in DECK.items() for _ in range(count)]
             self.dice.shuffle(self._deck)
         return self._deck.pop()
 
-    def troubles_answers(self) -> None:
+    def fail_answers(self) -> None:
         """One check run is written and nobody hears of it; about another one they hear late."""
         self.fleet.github.fault("^(POST|PATCH) .*/check-runs", kind="reset", after=True)
         self.fleet.github.fault("^PATCH .*/check-runs", kind="slow", ms=500)
         self.done["an answer lost"] += 1
 
-    def kills_a_machine(self) -> None:
-        self.fleet.replaces_a_machine()
+    def kill_machine(self) -> None:
+        self.fleet.replace_machine()
         self.done["a machine killed"] += 1
 
-    def kills_the_door(self) -> None:
-        self.fleet.replaces_the_door()
+    def kill_web_process(self) -> None:
+        self.fleet.replace_web_process()
         self.done["the door killed"] += 1
 
     @contextmanager
@@ -174,22 +174,22 @@ class Chaos:
 
     @contextmanager
     def with_redis_stopped(self) -> Generator[None]:
-        with self.fleet.redis.frozen():
+        with self.fleet.redis.freeze():
             yield
         self.done["Redis stopped"] += 1
 
-    def lets_go_on(self, now: float = float("inf")) -> None:
+    def resume(self, now: float = float("inf")) -> None:
         """What was stopped long enough goes on."""
-        self._let(one for one in self._stopped if one[0] <= now)
+        self._resume_expired(one for one in self._stopped if one[0] <= now)
 
-    def _hits(self, process: int, how: signal.Signals) -> None:
-        harm(process, how)
+    def _signal(self, process: int, how: signal.Signals) -> None:
+        send_signal(process, how)
         if how is signal.SIGSTOP:
             self._stopped.append((time.monotonic() + PAUSE_S, process))
 
-    def _let(self, over: Iterable[tuple[float, int]]) -> None:
+    def _resume_expired(self, over: Iterable[tuple[float, int]]) -> None:
         for one in list(over):
-            harm(one[1], signal.SIGCONT)
+            send_signal(one[1], signal.SIGCONT)
             self._stopped.remove(one)
 
 

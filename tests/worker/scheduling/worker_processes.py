@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Self
 
-from tests.worker.adapters.redis.played import KEY, becomes
+from tests.worker.adapters.redis.store_samples import KEY, wait_until
 from worker.domain.lifecycle.work import workers_for_strangers
 
 HANDLERS = "tests.worker.scheduling.scripted_judging:open_scripted_handlers"
@@ -30,7 +30,7 @@ FAST: Mapping[str, str] = {
 }
 
 
-class Working:
+class WorkerProcess:
     """One `python -m worker` with its dispatcher, workers and jobs."""
 
     def __init__(self, url: str, workers: int, **changes: str) -> None:
@@ -49,14 +49,14 @@ class Working:
         self._workers = workers
 
     @property
-    def hands(self) -> list[int]:
+    def processes(self) -> list[int]:
         """The dispatcher, the workers, those for strangers and the evaluators."""
         return children(self.popen.pid)
 
     @property
-    def horses(self) -> list[int]:
+    def jobs(self) -> list[int]:
         """The processes that judge right now."""
-        return [horse for hand in self.hands for horse in children(hand)]
+        return [horse for hand in self.processes for horse in children(hand)]
 
     @property
     def log(self) -> str:
@@ -64,7 +64,7 @@ class Working:
 
     def is_up(self) -> bool:
         assert self.popen.poll() is None, self.log
-        return len(self.hands) == 2 * self._workers + 1 + workers_for_strangers(self._workers)
+        return len(self.processes) == 2 * self._workers + 1 + workers_for_strangers(self._workers)
 
     def stop(self) -> int:
         self.popen.send_signal(signal.SIGTERM)
@@ -72,10 +72,10 @@ class Working:
 
     def kill(self) -> None:
         """SIGKILL for the parent: the rest dies with it."""
-        family = [*self.hands, *self.horses]
+        family = [*self.processes, *self.jobs]
         self.popen.kill()
         self.popen.wait()
-        assert becomes(lambda: not any(lives(one) for one in family))
+        assert wait_until(lambda: not any(is_alive(one) for one in family))
 
     def forget(self) -> None:
         if self.popen.poll() is None:
@@ -88,7 +88,7 @@ class Working:
     def on(cls, url: str, workers: int = 1, **changes: str) -> Generator[Self]:
         working = cls(url, workers, **changes)
         try:
-            assert becomes(working.is_up, 60)
+            assert wait_until(working.is_up, 60)
             yield working
         finally:
             working.forget()
@@ -101,7 +101,7 @@ def children(process: int) -> list[int]:
         return []
 
 
-def lives(process: int) -> bool:
+def is_alive(process: int) -> bool:
     try:
         state = Path(f"/proc/{process}/stat").read_text("utf-8").rpartition(")")[2].split()[0]
     except OSError:
@@ -109,6 +109,6 @@ def lives(process: int) -> bool:
     return state != "Z"
 
 
-def harm(process: int, how: signal.Signals) -> None:
+def send_signal(process: int, how: signal.Signals) -> None:
     with suppress(ProcessLookupError):
         os.kill(process, how)

@@ -25,7 +25,7 @@ from typing import Any, Final, NamedTuple, cast
 
 import yaml
 
-from tests.worker.signals.made import Texts, dossier_of
+from tests.worker.signals.samples import Texts, dossier_of
 from worker.domain.dossier import Dossier
 from worker.domain.verdict.verdict import Side
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.worker.signals.made import RUBRIC, dossier_of, plain_dossier
+from tests.worker.signals.samples import RUBRIC, dossier_of, plain_dossier
 from worker.domain.dossier import Criterion, Dossier
 from worker.domain.verdict.verdict import CERTAIN_CONFIDENCE, Category, HeuristicOpinion
 from worker.dossier.diff.parser import DiffError
@@ -261,7 +261,7 @@ def test_nothing_but_a_diff_error_escapes(path: str, junk: str, diff: str, text:
 
 PROBE = """
 import sys
-from tests.worker.signals.made import RUBRIC, dossier_of
+from tests.worker.signals.samples import RUBRIC, dossier_of
 from worker.signals.heuristic_opinion import form_opinion
 for path in sys.argv[1:]:
     form_opinion(dossier_of({path: "a" + chr(10)}, {path: "todo" + chr(10)}), RUBRIC)

@@ -8,7 +8,7 @@ from typing import Final
 import pytest
 
 from tests.golden.golden import Golden
-from tests.worker.signals.made import RUBRIC
+from tests.worker.signals.samples import RUBRIC
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
 from worker.judge.rubric import load_rubric

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.worker.signals.made import dossier_of, plain_dossier
+from tests.worker.signals.samples import dossier_of, plain_dossier
 from worker.domain.verdict.verdict import Category
 from worker.signals.analysis.change import CodeChange
 from worker.signals.registry import SIGNALS

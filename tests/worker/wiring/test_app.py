@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from tests.worker.adapters.redis.played import pull, settings
-from tests.worker.adapters.redis.test_kept import entry, judging
-from tests.worker.evaluation.stats.told import HERE, HOUR, NOON, completed
-from tests.world.redis import Redis
+from tests.worker.adapters.redis.store_samples import pull_ref, settings_for
+from tests.worker.adapters.redis.test_lease_writes import ledger_entry_of, start_judging_new
+from tests.worker.evaluation.stats.history import HOUR, INSTALLATION, NOON, completed_event
+from tests.world.redis import RedisServer
 from worker.adapters.redis import keys
 from worker.adapters.redis.records.records import RedisUninstallations
 from worker.adapters.redis.store import Store
@@ -24,22 +24,22 @@ from worker.domain.ids import EvalId, InstallationId
 from worker.settings import AppCredentials
 from worker.wiring.app import AppContext, open_app
 
-GONE, STAYS = pull().installation_id, InstallationId(200)
+GONE, STAYS = pull_ref().installation_id, InstallationId(200)
 OLD, NEW = NOON - 50 * HOUR, NOON
 
 
 @pytest.fixture
-def context(store: Store, redis_server: Redis, tmp_path: Path) -> Iterator[AppContext]:
+def context(store: Store, redis_server: RedisServer, tmp_path: Path) -> Iterator[AppContext]:
     app = AppCredentials(1, (SecretStr("no key"),), (SecretStr("no secret"),))
     with open_app(
-        settings(redis_server.url, app=app, data_dir=tmp_path), replace(store, event_retention=timedelta(0))
+        settings_for(redis_server.url, app=app, data_dir=tmp_path), replace(store, event_retention=timedelta(0))
     ) as opened:
         yield opened
 
 
 def tell(store: Store, installation: InstallationId, *eval_ids: str) -> None:
     for eval_id, when in zip(eval_ids, (OLD, NEW), strict=False):
-        at_ms, kind, raw = completed(eval_id, when)
+        at_ms, kind, raw = completed_event(eval_id, when)
         store.client.call("XADD", keys.events(installation).name, f"{at_ms}-*", "k", kind, "j", raw)
 
 
@@ -53,8 +53,8 @@ def counted(folder: Path, installation: InstallationId) -> list[str]:
 def test_whoever_left_is_forgotten_once_the_grace_is_over_and_nobody_else(
     store: Store, context: AppContext, tmp_path: Path
 ) -> None:
-    taken = judging(store)
-    store.ledger.append(pull(), entry("e", taken.lease.fence))
+    taken = start_judging_new(store)
+    store.ledger.append(pull_ref(), ledger_entry_of("e", taken.lease.fence))
     store.uninstallations().record_uninstalled(GONE)
     context.clean_up()
     assert store.records().find_entry(EvalId("e")) is not None, "its grace is not over"
@@ -76,39 +76,39 @@ def test_whoever_left_is_forgotten_once_the_grace_is_over_and_nobody_else(
 def test_events_that_are_too_old_go_though_nothing_new_is_told(
     store: Store, context: AppContext, tmp_path: Path
 ) -> None:
-    stream, new = keys.events(HERE).name, SystemClock().now()
+    stream, new = keys.events(INSTALLATION).name, SystemClock().now()
     old = new - timedelta(days=366)
     for eval_id, when in (("e1", old), ("e2", old + timedelta(days=2)), ("e3", new)):
-        at_ms, kind, raw = completed(eval_id, when)
+        at_ms, kind, raw = completed_event(eval_id, when)
         store.client.call("XADD", stream, f"{at_ms}-*", "k", kind, "j", raw)
     for told_for, left in ((timedelta(0), 3), (timedelta(days=365), 2)):
         replace(context, store=replace(store, event_retention=told_for)).clean_up()
         assert store.client.call("XLEN", stream) == left
-    assert counted(tmp_path, HERE) == ["e2", "e3"]
+    assert counted(tmp_path, INSTALLATION) == ["e2", "e3"]
 
 
 def test_what_is_counted_of_events_that_are_gone_is_dropped_and_what_came_since_is_counted(
     store: Store, context: AppContext, tmp_path: Path
 ) -> None:
-    tell(store, HERE, "e1", "e2")
+    tell(store, INSTALLATION, "e1", "e2")
     context.clean_up()
-    assert counted(tmp_path, HERE) == ["e1", "e2"]
-    store.client.call("XTRIM", keys.events(HERE).name, "MAXLEN", 1)
+    assert counted(tmp_path, INSTALLATION) == ["e1", "e2"]
+    store.client.call("XTRIM", keys.events(INSTALLATION).name, "MAXLEN", 1)
     context.clean_up()
-    assert counted(tmp_path, HERE) == ["e2"]
+    assert counted(tmp_path, INSTALLATION) == ["e2"]
 
 
 def test_a_store_of_an_earlier_version_loses_its_rollups_and_no_figure(
     store: Store, context: AppContext, tmp_path: Path
 ) -> None:
     """Rollups never reached further back than the stream, from which they were counted."""
-    tell(store, HERE, "e1", "e2")
+    tell(store, INSTALLATION, "e1", "e2")
     earlier = ("assay:100:rollup", "assay:100:rolled")
     for name in earlier:
         store.client.call("HSET", name, "mark", "6 0123456789abcdef 5-5")
     context.clean_up()
     assert store.client.call("EXISTS", *earlier) == 0
-    assert counted(tmp_path, HERE) == ["e1", "e2"]
+    assert counted(tmp_path, INSTALLATION) == ["e1", "e2"]
 
 
 OPENED = """

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.worker.adapters.git.conftest import NOW, Laptop
+from tests.worker.adapters.git.conftest import NOW, LocalRepository
 from worker.domain.ports import PullSource
 from worker.dossier.assemble import complete_dossier
 from worker.errors import InputError
@@ -12,8 +12,8 @@ from worker.wiring.cli import read_recorded
 
 
 def test_a_recorded_dossier_is_judged_as_it_is(tmp_path: Path) -> None:
-    laptop = Laptop(tmp_path / "widgets")
-    laptop.commits({"a.py": "one\n"})
+    laptop = LocalRepository(tmp_path / "widgets")
+    laptop.commit({"a.py": "one\n"})
     live = laptop.dossier()
     recorded = read_recorded(live.model_dump_json(exclude_unset=True).encode(), "dossier.json")
     source: PullSource = recorded

@@ -10,7 +10,7 @@ import pytest
 from pydantic import SecretStr
 from pytest_httpserver import HTTPServer
 
-from tests.world.anthropic import Anthropic
+from tests.world.fake_anthropic import FakeAnthropic
 from tests.world.replies import accept, cannot_tell, reject
 from worker.adapters.redis.store import open_store
 from worker.clock import SystemClock
@@ -32,14 +32,14 @@ def server() -> Iterator[HTTPServer]:
 
 
 @pytest.fixture
-def model(server: HTTPServer) -> Iterator[Anthropic]:
-    played = Anthropic(server)
+def model(server: HTTPServer) -> Iterator[FakeAnthropic]:
+    played = FakeAnthropic(server)
     yield played
-    played.check()
+    played.assert_script_done()
 
 
 @pytest.fixture
-def settings(model: Anthropic, tmp_path: Path) -> Settings:
+def settings(model: FakeAnthropic, tmp_path: Path) -> Settings:
     return Settings(
         data_dir=tmp_path,
         model=ModelAccess(
@@ -65,8 +65,8 @@ def passes(output: str = OUTPUT, line: int = 1, criteria: int = 1) -> dict[str, 
 class TestJudgeOutput:
     """The five of the change that this follows, by name."""
 
-    def test_judge_pass(self, model: Anthropic, settings: Settings) -> None:
-        model.answers(passes())
+    def test_judge_pass(self, model: FakeAnthropic, settings: Settings) -> None:
+        model.reply_with(passes())
         judgement = judge_output(OUTPUT, CRITERIA, settings)
         assert (judgement.verdict, judgement.judged) == (TaskRuling.PASS, True)
         assert judgement.reasoning == "The change does what the issue asks for."
@@ -75,46 +75,48 @@ class TestJudgeOutput:
         ]
         assert judgement.criteria[0].evidence[0].quote == "name,price"
 
-    def test_judge_fail(self, model: Anthropic, settings: Settings) -> None:
-        model.answers(reject("acceptance_gap"))
+    def test_judge_fail(self, model: FakeAnthropic, settings: Settings) -> None:
+        model.reply_with(reject("acceptance_gap"))
         judgement = judge_output(OUTPUT, CRITERIA, settings)
         assert judgement.verdict is TaskRuling.FAIL
         assert [criterion.verdict for criterion in judgement.criteria] == [TaskRuling.FAIL]
         assert judgement.next_step
 
     @pytest.mark.parametrize("criteria", [None, "", " \n", [], [" "]])
-    def test_no_criteria_no_judge(self, model: Anthropic, settings: Settings, criteria: str | list[str] | None) -> None:
+    def test_no_criteria_no_judge(
+        self, model: FakeAnthropic, settings: Settings, criteria: str | list[str] | None
+    ) -> None:
         judgement = judge_output(OUTPUT, criteria, settings)
         assert (judgement.verdict, judgement.judged, judgement.criteria) == (TaskRuling.PASS, False, ())
-        assert model.asked == []
+        assert model.requests == []
         result = {"task_index": 0, "status": "completed", "summary": OUTPUT}
         with open_judge(settings) as judge:
             assert add_judgement(result, OUTPUT, criteria, judge) is result
 
-    def test_judge_unavailable_skips(self, model: Anthropic, settings: Settings) -> None:
+    def test_judge_unavailable_skips(self, model: FakeAnthropic, settings: Settings) -> None:
         """The change that this follows says FAIL. An outage says nothing about the output."""
-        model.fails(529)
+        model.reply_with_error(529)
         judgement = judge_output(OUTPUT, CRITERIA, settings)
         assert (judgement.verdict, judgement.reason) == (TaskRuling.UNAVAILABLE, AbstainReason.JUDGE_UNAVAILABLE)
         assert "529" in judgement.reasoning
         assert "This output was not judged." in judgement.reasoning
         assert judgement.next_step == "Ask again when the model can be reached; nothing has to change in the output."
 
-    def test_delegate_task_passes_acceptance_criteria(self, model: Anthropic, settings: Settings) -> None:
-        model.answers(passes(f"{OUTPUT}row 0")).answers(reject("acceptance_gap"))
+    def test_delegate_task_passes_acceptance_criteria(self, model: FakeAnthropic, settings: Settings) -> None:
+        model.reply_with(passes(f"{OUTPUT}row 0")).reply_with(reject("acceptance_gap"))
         results = [{"task_index": one, "status": "completed", "summary": f"{OUTPUT}row {one}\n"} for one in range(3)]
         criteria = ["It has a header.", None, ["It has ten rows."]]
         with open_judge(settings) as judge:
             pairs = zip(results, criteria, strict=True)
             done = [add_judgement(result, str(result["summary"]), asked, judge) for result, asked in pairs]
         assert ["judge" in one for one in done] == [True, False, True]
-        assert "AC1: It has a header." in model.asked[0].text
-        assert "AC1: It has ten rows." in model.asked[1].text
-        assert "It has ten rows." not in model.asked[0].text
+        assert "AC1: It has a header." in model.requests[0].text
+        assert "AC1: It has ten rows." in model.requests[1].text
+        assert "It has ten rows." not in model.requests[0].text
 
 
-def test_each_criterion_of_a_list_is_judged_by_itself(model: Anthropic, settings: Settings) -> None:
-    model.answers(passes(criteria=2))
+def test_each_criterion_of_a_list_is_judged_by_itself(model: FakeAnthropic, settings: Settings) -> None:
+    model.reply_with(passes(criteria=2))
     judgement = judge_output(OUTPUT, "- has a header\n- has a row\n", settings)
     assert [(criterion.id, criterion.text) for criterion in judgement.criteria] == [
         ("AC1", "has a header"),
@@ -122,37 +124,37 @@ def test_each_criterion_of_a_list_is_judged_by_itself(model: Anthropic, settings
     ]
 
 
-def test_the_same_output_is_judged_once_and_paid_for_once(model: Anthropic, settings: Settings) -> None:
-    model.answers(passes())
+def test_the_same_output_is_judged_once_and_paid_for_once(model: FakeAnthropic, settings: Settings) -> None:
+    model.reply_with(passes())
     first, second = (judge_output(OUTPUT, CRITERIA, settings) for _ in range(2))
     assert first.cost_usd
-    assert (second.verdict, second.cost_usd, len(model.asked)) == (TaskRuling.PASS, 0, 1)
+    assert (second.verdict, second.cost_usd, len(model.requests)) == (TaskRuling.PASS, 0, 1)
 
 
-def test_a_place_that_does_not_exist_is_corrected_as_for_any_verdict(model: Anthropic, settings: Settings) -> None:
-    model.answers(passes(line=40)).answers(passes())
+def test_a_place_that_does_not_exist_is_corrected_as_for_any_verdict(model: FakeAnthropic, settings: Settings) -> None:
+    model.reply_with(passes(line=40)).reply_with(passes())
     assert judge_output(OUTPUT, CRITERIA, settings).verdict is TaskRuling.PASS
-    assert len(model.asked) == 2
+    assert len(model.requests) == 2
 
 
-def test_what_nobody_can_tell_is_no_fail(model: Anthropic, settings: Settings) -> None:
-    model.answers(cannot_tell())
+def test_what_nobody_can_tell_is_no_fail(model: FakeAnthropic, settings: Settings) -> None:
+    model.reply_with(cannot_tell())
     judgement = judge_output(OUTPUT, CRITERIA, settings)
     assert (judgement.verdict, judgement.reason) == (TaskRuling.UNAVAILABLE, AbstainReason.NEEDS_HUMAN)
     assert [criterion.verdict for criterion in judgement.criteria] == [TaskRuling.UNAVAILABLE]
 
 
-def test_an_empty_output_meets_nothing_and_asks_nobody(model: Anthropic, settings: Settings) -> None:
+def test_an_empty_output_meets_nothing_and_asks_nobody(model: FakeAnthropic, settings: Settings) -> None:
     judgement = judge_output(" \n", CRITERIA, settings)
-    assert (judgement.verdict, model.asked) == (TaskRuling.FAIL, [])
+    assert (judgement.verdict, model.requests) == (TaskRuling.FAIL, [])
     assert [criterion.verdict for criterion in judgement.criteria] == [TaskRuling.FAIL]
 
 
-def test_a_cap_is_unavailable_and_says_so(model: Anthropic, settings: Settings) -> None:
+def test_a_cap_is_unavailable_and_says_so(model: FakeAnthropic, settings: Settings) -> None:
     poor = replace(settings, caps=replace(settings.caps, pull_usd=Decimal(0)))
     judgement = judge_output(OUTPUT, CRITERIA, poor)
     assert (judgement.verdict, judgement.reason) == (TaskRuling.UNAVAILABLE, AbstainReason.BUDGET)
-    assert model.asked == []
+    assert model.requests == []
 
 
 def test_a_store_that_is_away_is_unavailable(settings: Settings) -> None:
@@ -160,16 +162,16 @@ def test_a_store_that_is_away_is_unavailable(settings: Settings) -> None:
     assert judge_output(OUTPUT, CRITERIA, away).verdict is TaskRuling.UNAVAILABLE
 
 
-def test_code_that_looks_half_finished_is_for_the_model_to_judge(model: Anthropic, settings: Settings) -> None:
+def test_code_that_looks_half_finished_is_for_the_model_to_judge(model: FakeAnthropic, settings: Settings) -> None:
     """What code knows about code does not decide about a text."""
     output = "<<<<<<< HEAD\ndef load():\n    pass\n=======\n>>>>>>> x\n"
-    model.answers(passes(output))
+    model.reply_with(passes(output))
     assert judge_output(output, CRITERIA, settings).verdict is TaskRuling.PASS
 
 
 @pytest.mark.parametrize("output", ["no newline", "\n\nx\r\n\x00\u202e", "a\ud800b", "\\ No newline at end of file\n"])
-def test_any_text_is_an_output(model: Anthropic, settings: Settings, output: str) -> None:
-    model.answers(reject("acceptance_gap"))
+def test_any_text_is_an_output(model: FakeAnthropic, settings: Settings, output: str) -> None:
+    model.reply_with(reject("acceptance_gap"))
     assert judge_output(output, CRITERIA, settings).verdict is TaskRuling.FAIL
 
 

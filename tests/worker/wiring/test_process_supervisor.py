@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.worker.adapters.redis.played import becomes
+from tests.worker.adapters.redis.store_samples import wait_until
 
 CREW = """
 import os, signal, sys, time
@@ -70,9 +70,9 @@ def is_gone(process: int) -> bool:
 
 @pytest.mark.parametrize("crew", [("steady",)], indirect=True)
 def test_a_hand_that_was_killed_is_replaced_and_all_end_together(crew: Running) -> None:
-    assert becomes(lambda: len(crew.seen("steady")) == 1)
+    assert wait_until(lambda: len(crew.seen("steady")) == 1)
     os.kill(crew.seen("steady")[0], signal.SIGKILL)
-    assert becomes(lambda: len(crew.seen("steady")) == 2)
+    assert wait_until(lambda: len(crew.seen("steady")) == 2)
     said, _ = crew.end()
     assert said == "over\n"
     assert all(is_gone(one) for one in crew.seen("steady"))
@@ -80,7 +80,7 @@ def test_a_hand_that_was_killed_is_replaced_and_all_end_together(crew: Running) 
 
 @pytest.mark.parametrize("crew", [("broken", "steady")], indirect=True)
 def test_a_hand_that_fails_is_tried_again_after_a_pause_and_tells_why(crew: Running) -> None:
-    assert becomes(lambda: len(crew.seen("broken")) >= 2)
+    assert wait_until(lambda: len(crew.seen("broken")) >= 2)
     assert len(crew.seen("steady")) == 1
     said, complained = crew.end()
     assert said == "over\n"
@@ -90,7 +90,7 @@ def test_a_hand_that_fails_is_tried_again_after_a_pause_and_tells_why(crew: Runn
 @pytest.mark.parametrize("crew", [("deaf",)], indirect=True)
 @pytest.mark.slow
 def test_a_hand_that_does_not_listen_is_made_to_go(crew: Running) -> None:
-    assert becomes(lambda: len(crew.seen("deaf")) == 1)
+    assert wait_until(lambda: len(crew.seen("deaf")) == 1)
     crew.popen.send_signal(signal.SIGTERM)
     said, _ = crew.end()
     assert said == "over\n"
@@ -99,7 +99,7 @@ def test_a_hand_that_does_not_listen_is_made_to_go(crew: Running) -> None:
 
 @pytest.mark.parametrize("crew", [("steady",)], indirect=True)
 def test_no_hand_outlives_a_crew_that_was_killed(crew: Running) -> None:
-    assert becomes(lambda: len(crew.seen("steady")) == 1)
+    assert wait_until(lambda: len(crew.seen("steady")) == 1)
     crew.popen.kill()
     crew.popen.wait()
-    assert becomes(lambda: is_gone(crew.seen("steady")[0]))
+    assert wait_until(lambda: is_gone(crew.seen("steady")[0]))

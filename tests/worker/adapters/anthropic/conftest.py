@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 from pytest_httpserver import HTTPServer
 
-from tests.world.anthropic import Anthropic
+from tests.world.fake_anthropic import FakeAnthropic
 
 if TYPE_CHECKING:
     from worker.adapters.anthropic.model import AnthropicModel, BudgetedModel
@@ -46,7 +46,7 @@ def server() -> Iterator[HTTPServer]:
 
 
 @pytest.fixture
-def script(server: HTTPServer) -> Iterator[Anthropic]:
-    played = Anthropic(server)
+def script(server: HTTPServer) -> Iterator[FakeAnthropic]:
+    played = FakeAnthropic(server)
     yield played
-    played.check()
+    played.assert_script_done()

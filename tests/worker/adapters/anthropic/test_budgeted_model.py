@@ -10,7 +10,7 @@ import pytest
 from pydantic import SecretStr
 
 from tests.worker.adapters.anthropic.conftest import anthropic_model, metered
-from tests.world.anthropic import Anthropic
+from tests.world.fake_anthropic import FakeAnthropic
 from worker.adapters.anthropic.prices import FRAMING_BYTES, unpriced_text, worst_case
 from worker.domain.ids import InstallationId, RepositoryId
 from worker.domain.judge_request import PullRef
@@ -77,16 +77,16 @@ def access(url: str) -> ModelAccess:
 
 
 @pytest.fixture
-def model(script: Anthropic, purse: PlayedPurse) -> Iterator["BudgetedModel"]:
+def model(script: FakeAnthropic, purse: PlayedPurse) -> Iterator["BudgetedModel"]:
     adapter = anthropic_model(access(script.url), sleep=lambda _: None)
     yield metered(adapter, purse, PAYER)
     adapter.close()
 
 
 def test_the_worst_case_is_reserved_and_the_reply_settled_at_its_price(
-    script: Anthropic, model: "BudgetedModel", purse: PlayedPurse
+    script: FakeAnthropic, model: "BudgetedModel", purse: PlayedPurse
 ) -> None:
-    script.answers({"decision": "accept"})
+    script.reply_with({"decision": "accept"})
     reply = model.ask(PROMPT)
     [reservation] = purse.reserved
     assert (reservation.pull, reservation.usd) == (PAYER, WORST)
@@ -96,26 +96,28 @@ def test_the_worst_case_is_reserved_and_the_reply_settled_at_its_price(
 
 
 def test_of_a_reply_only_as_much_is_reserved_as_its_form_takes(
-    script: Anthropic, model: "BudgetedModel", purse: PlayedPurse
+    script: FakeAnthropic, model: "BudgetedModel", purse: PlayedPurse
 ) -> None:
-    script.answers({})
+    script.reply_with({})
     model.ask(replace(PROMPT, reply_tokens=700))
     assert purse.reserved[0].usd == worst_case("claude-haiku-5-5", SIZE, 700)
-    assert script.asked[0].body["max_tokens"] == 700
+    assert script.requests[0].body["max_tokens"] == 700
 
 
 def test_nothing_is_sent_that_a_cap_has_no_room_for(
-    script: Anthropic, model: "BudgetedModel", purse: PlayedPurse
+    script: FakeAnthropic, model: "BudgetedModel", purse: PlayedPurse
 ) -> None:
     purse.cap_usd = WORST - Decimal("0.000000001")
     with pytest.raises(BudgetReached) as reached:
         model.ask(PROMPT)
-    assert (script.asked, reached.value.asked_usd) == ([], WORST)
+    assert (script.requests, reached.value.asked_usd) == ([], WORST)
 
 
-def test_what_replies_taught_lowers_the_bound(script: Anthropic, model: "BudgetedModel", purse: PlayedPurse) -> None:
+def test_what_replies_taught_lowers_the_bound(
+    script: FakeAnthropic, model: "BudgetedModel", purse: PlayedPurse
+) -> None:
     purse.dense = Density(50, Decimal("0.4"))
-    script.answers({})
+    script.reply_with({})
     model.ask(PROMPT)
     tokens = -(-SIZE // 2)
     assert purse.reserved[0].usd == worst_case("claude-haiku-5-5", tokens, 4_000)
@@ -123,21 +125,21 @@ def test_what_replies_taught_lowers_the_bound(script: Anthropic, model: "Budgete
 
 @pytest.mark.parametrize("status", [429, 529, 401])
 def test_a_request_that_was_refused_cost_nothing(
-    script: Anthropic, model: "BudgetedModel", purse: PlayedPurse, status: int
+    script: FakeAnthropic, model: "BudgetedModel", purse: PlayedPurse, status: int
 ) -> None:
-    script.is_down(status)
+    script.fail_from_now_on(status)
     with pytest.raises(Unavailable):
         model.ask(PROMPT)
-    assert len(script.asked) == len(purse.reserved) == len(purse.bills)
+    assert len(script.requests) == len(purse.reserved) == len(purse.bills)
     assert purse.spent == 0
 
 
-@pytest.mark.parametrize("trouble", ["breaks", "garbles", "fails"])
+@pytest.mark.parametrize("trouble", ["break_connection", "reply_with_html", "reply_with_error"])
 def test_a_reply_that_was_lost_stays_spent_and_its_retry_is_reserved_anew(
-    script: Anthropic, model: "BudgetedModel", purse: PlayedPurse, trouble: str
+    script: FakeAnthropic, model: "BudgetedModel", purse: PlayedPurse, trouble: str
 ) -> None:
-    getattr(script, trouble)(*([500] if trouble == "fails" else []))  # a server that failed may have worked
-    script.answers({})
+    getattr(script, trouble)(*([500] if trouble == "reply_with_error" else []))  # a server that failed may have worked
+    script.reply_with({})
     model.ask(PROMPT)
     assert [one.usd for one in purse.reserved] == [WORST, WORST]
     assert [one.usd for one in purse.bills] == [None, PAID]
@@ -146,14 +148,14 @@ def test_a_reply_that_was_lost_stays_spent_and_its_retry_is_reserved_anew(
 
 
 def test_what_may_have_been_billed_unheard_comes_with_the_reply_or_with_the_failure(
-    script: Anthropic, model: "BudgetedModel", purse: PlayedPurse
+    script: FakeAnthropic, model: "BudgetedModel", purse: PlayedPurse
 ) -> None:
-    script.garbles()
-    script.answers({})
+    script.reply_with_html()
+    script.reply_with({})
     assert model.ask(PROMPT).lost_usd == WORST
-    script.answers({})
+    script.reply_with({})
     assert model.ask(PROMPT).lost_usd == 0
-    script.is_down(500)
+    script.fail_from_now_on(500)
     with pytest.raises(Unavailable) as away:
         model.ask(PROMPT)
     assert away.value.lost_usd == 3 * WORST
@@ -161,7 +163,7 @@ def test_what_may_have_been_billed_unheard_comes_with_the_reply_or_with_the_fail
     with pytest.raises(BudgetReached) as reached:
         model.ask(PROMPT)
     assert reached.value.lost_usd == WORST
-    script.is_down(529)
+    script.fail_from_now_on(529)
     purse.cap_usd = Decimal(1)
     with pytest.raises(Unavailable) as refused:
         model.ask(PROMPT)
@@ -169,13 +171,13 @@ def test_what_may_have_been_billed_unheard_comes_with_the_reply_or_with_the_fail
 
 
 def test_a_retry_that_a_cap_has_no_room_for_is_not_sent(
-    script: Anthropic, model: "BudgetedModel", purse: PlayedPurse
+    script: FakeAnthropic, model: "BudgetedModel", purse: PlayedPurse
 ) -> None:
     purse.cap_usd = 2 * WORST - Decimal("0.000000001")
-    script.breaks()
+    script.break_connection()
     with pytest.raises(BudgetReached):
         model.ask(PROMPT)
-    assert len(script.asked) == 1
+    assert len(script.requests) == 1
     assert purse.spent == WORST
 
 
@@ -190,7 +192,7 @@ def test_a_server_that_is_not_there_costs_nothing(purse: PlayedPurse) -> None:
     assert purse.spent == 0
 
 
-def test_a_model_whose_price_is_not_known_is_not_asked(script: Anthropic, purse: PlayedPurse) -> None:
+def test_a_model_whose_price_is_not_known_is_not_asked(script: FakeAnthropic, purse: PlayedPurse) -> None:
     adapter = anthropic_model(replace(access(script.url), name="claude-unknown"), sleep=lambda _: None)
     asked = metered(adapter, purse, PAYER)
     with pytest.raises(Unavailable) as refused:
@@ -200,30 +202,32 @@ def test_a_model_whose_price_is_not_known_is_not_asked(script: Anthropic, purse:
         'the price of "claude-unknown" is not known, so no money can be set aside; '
         "set ASSAY_MODEL to one of claude-haiku-5-5, claude-sonnet-5-5, claude-opus-5-5"
     )
-    assert (script.asked, purse.reserved, asked.pricing_version) == ([], [], None)
+    assert (script.requests, purse.reserved, asked.pricing_version) == ([], [], None)
 
 
 def test_books_that_can_not_be_read_keep_a_request_from_leaving(
-    script: Anthropic, model: "BudgetedModel", purse: PlayedPurse
+    script: FakeAnthropic, model: "BudgetedModel", purse: PlayedPurse
 ) -> None:
     purse.is_down_for = "reserve"
     with pytest.raises(Unavailable):
         model.ask(PROMPT)
-    assert script.asked == []
+    assert script.requests == []
 
 
 def test_books_that_can_not_be_written_lose_no_reply(
-    script: Anthropic, model: "BudgetedModel", purse: PlayedPurse, caplog: pytest.LogCaptureFixture
+    script: FakeAnthropic, model: "BudgetedModel", purse: PlayedPurse, caplog: pytest.LogCaptureFixture
 ) -> None:
     purse.is_down_for = "settle"
-    script.answers({})
+    script.reply_with({})
     assert model.ask(PROMPT).cost_usd == PAID
     assert [one.getMessage() for one in caplog.records if one.name == "worker.adapters.anthropic.model"] == [
         f"a reservation of {WORST:f} dollars stays spent: Redis is unavailable: no answer"
     ]
 
 
-def test_a_cap_that_is_near_comes_with_the_reply(script: Anthropic, model: "BudgetedModel", purse: PlayedPurse) -> None:
+def test_a_cap_that_is_near_comes_with_the_reply(
+    script: FakeAnthropic, model: "BudgetedModel", purse: PlayedPurse
+) -> None:
     purse.near = CapLevel(Cap.DAY, Decimal("0.9"), Decimal(1))
-    script.answers({})
+    script.reply_with({})
     assert model.ask(PROMPT).near_cap == purse.near

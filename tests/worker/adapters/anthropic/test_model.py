@@ -22,7 +22,7 @@ from pytest_httpserver import HTTPServer
 from werkzeug import Response
 
 from tests.worker.adapters.anthropic.conftest import anthropic_model, examine_key
-from tests.world.anthropic import Anthropic, message
+from tests.world.fake_anthropic import FakeAnthropic, message_body
 from worker.domain.ports import ModelReply, Prompt, StopReason
 from worker.domain.verdict.verdict import Tokens
 from worker.errors import Unavailable
@@ -54,7 +54,7 @@ def waits() -> Waits:
 
 
 @pytest.fixture
-def model(script: Anthropic, waits: Waits) -> Iterator["AnthropicModel"]:
+def model(script: FakeAnthropic, waits: Waits) -> Iterator["AnthropicModel"]:
     adapter = anthropic_model(access(script.url), sleep=waits, clock=waits.clock)
     yield adapter
     adapter.close()
@@ -72,8 +72,8 @@ def access(url: str) -> ModelAccess:
     )
 
 
-def test_a_reply_brings_its_text_its_tokens_and_its_price(script: Anthropic, model: "AnthropicModel") -> None:
-    script.answers({"decision": "accept"}, cache_read_input_tokens=5_120, cache_creation_input_tokens=1_000)
+def test_a_reply_brings_its_text_its_tokens_and_its_price(script: FakeAnthropic, model: "AnthropicModel") -> None:
+    script.reply_with({"decision": "accept"}, cache_read_input_tokens=5_120, cache_creation_input_tokens=1_000)
     reply = model.ask(PROMPT)
     assert json.loads(reply.text) == {"decision": "accept"}
     assert reply.stop is StopReason.END
@@ -86,11 +86,11 @@ def test_a_reply_brings_its_text_its_tokens_and_its_price(script: Anthropic, mod
 
 
 def test_the_question_asks_for_the_schema_and_marks_the_stable_part_for_the_cache(
-    script: Anthropic, model: "AnthropicModel"
+    script: FakeAnthropic, model: "AnthropicModel"
 ) -> None:
-    script.answers({})
+    script.reply_with({})
     model.ask(replace(PROMPT, turns=("The change.", "{", "Correct it.")))
-    body = script.asked[0].body
+    body = script.requests[0].body
     assert body["system"] == [{"type": "text", "text": "You judge.", "cache_control": {"type": "ephemeral"}}]
     assert [turn["role"] for turn in body["messages"]] == ["user", "assistant", "user"]
     assert body["output_config"] == {"effort": "medium", "format": {"type": "json_schema", "schema": PROMPT.schema}}
@@ -110,12 +110,12 @@ def test_the_question_asks_for_the_schema_and_marks_the_stable_part_for_the_cach
     ],
 )
 def test_a_reply_is_as_long_as_its_form_where_the_model_does_not_think(
-    script: Anthropic, changes: dict[str, Any], asked: int | None, limit: int, thinking: object
+    script: FakeAnthropic, changes: dict[str, Any], asked: int | None, limit: int, thinking: object
 ) -> None:
-    script.answers({})
+    script.reply_with({})
     with closing(anthropic_model(replace(access(script.url), **changes))) as adapter:
         adapter.ask(replace(PROMPT, reply_tokens=asked))
-    body = script.asked[0].body
+    body = script.requests[0].body
     assert (body["max_tokens"], body.get("thinking")) == (limit, thinking)
 
 
@@ -133,20 +133,20 @@ def test_a_reply_is_as_long_as_its_form_where_the_model_does_not_think(
     ],
 )  # fmt: skip
 def test_usage_is_billed_by_its_kinds(
-    script: Anthropic, model: "AnthropicModel", usage: dict[str, object], tokens: Tokens, dollars: Decimal
+    script: FakeAnthropic, model: "AnthropicModel", usage: dict[str, object], tokens: Tokens, dollars: Decimal
 ) -> None:
-    reply = said(script, model, message("{}", {}) | {"usage": usage})
+    reply = said(script, model, message_body("{}", {}) | {"usage": usage})
     assert (reply.tokens, reply.cost_usd) == (tokens, dollars / 10**6)
 
 
-def test_thinking_blocks_are_no_part_of_the_text(script: Anthropic, model: "AnthropicModel") -> None:
-    body = message("{}", {})
+def test_thinking_blocks_are_no_part_of_the_text(script: FakeAnthropic, model: "AnthropicModel") -> None:
+    body = message_body("{}", {})
     thinking = {"type": "thinking", "thinking": "hm", "signature": "x"}
     body["content"] = [thinking, {"type": "text", "text": "{"}, *body["content"]]
     assert said(script, model, body).text == "{{}"
 
 
-def said(script: Anthropic, model: "AnthropicModel", body: object) -> ModelReply:
+def said(script: FakeAnthropic, model: "AnthropicModel", body: object) -> ModelReply:
     script.server.clear()
     script.server.expect_request("/v1/messages").respond_with_json(body)
     return model.ask(PROMPT)
@@ -163,38 +163,38 @@ def said(script: Anthropic, model: "AnthropicModel", body: object) -> ModelReply
     ],
 )
 def test_a_reply_that_stopped_early_is_a_reply_that_was_billed(
-    script: Anthropic, model: "AnthropicModel", reason: str, stop: StopReason
+    script: FakeAnthropic, model: "AnthropicModel", reason: str, stop: StopReason
 ) -> None:
-    script.stops(reason)
+    script.reply_stopped(reason)
     reply = model.ask(PROMPT)
     assert (reply.stop, reply.text, reply.tokens.input) == (stop, "", 812)
 
 
-def test_a_refusal_says_of_what_kind_it_is(script: Anthropic, model: "AnthropicModel") -> None:
-    body = message("", {}, "refusal")
+def test_a_refusal_says_of_what_kind_it_is(script: FakeAnthropic, model: "AnthropicModel") -> None:
+    body = message_body("", {}, "refusal")
     body["stop_details"] = {"type": "refusal", "category": "cyber", "explanation": "no"}
     assert said(script, model, body).stop_detail == "cyber"
 
 
 @pytest.mark.parametrize("status", [429, 500, 529])
 def test_what_may_pass_is_asked_again_after_a_growing_delay(
-    script: Anthropic, model: "AnthropicModel", waits: Waits, status: int
+    script: FakeAnthropic, model: "AnthropicModel", waits: Waits, status: int
 ) -> None:
-    script.fails(status).fails(status).answers({"decision": "accept"})
+    script.reply_with_error(status).reply_with_error(status).reply_with({"decision": "accept"})
     assert json.loads(model.ask(PROMPT).text) == {"decision": "accept"}
     assert waits == [1.0, 2.0]
 
 
-def test_the_server_may_ask_for_more_patience(script: Anthropic, model: "AnthropicModel", waits: Waits) -> None:
-    script.fails(429, retry_after=7).answers({})
+def test_the_server_may_ask_for_more_patience(script: FakeAnthropic, model: "AnthropicModel", waits: Waits) -> None:
+    script.reply_with_error(429, retry_after=7).reply_with({})
     model.ask(PROMPT)
     assert waits == [7.0]
 
 
 def test_a_server_that_asks_for_more_patience_than_is_left_is_unavailable_at_once(
-    script: Anthropic, model: "AnthropicModel", waits: Waits
+    script: FakeAnthropic, model: "AnthropicModel", waits: Waits
 ) -> None:
-    script.fails(429, retry_after=40).fails(429, retry_after=40)
+    script.reply_with_error(429, retry_after=40).reply_with_error(429, retry_after=40)
     with pytest.raises(Unavailable, match="asks to wait 40 s"):
         model.ask(PROMPT)
     assert waits == [40.0], "the second wait would end after the 60 s of the question"
@@ -204,37 +204,37 @@ def test_a_server_that_asks_for_more_patience_than_is_left_is_unavailable_at_onc
     "wish", ["Fri, 20 Nov 2020 20:04:00 GMT", "Fri, 20 Nov 2099 20:05:09", "soon", "nan", "-5"], ids=str
 )
 def test_a_retry_after_that_says_nothing_leaves_our_own_delay(
-    script: Anthropic, model: "AnthropicModel", waits: Waits, wish: str
+    script: FakeAnthropic, model: "AnthropicModel", waits: Waits, wish: str
 ) -> None:
     assert asked_to_wait(script, model, wish).text == "{}"
     assert waits == [1.0]
 
 
 def test_a_retry_after_may_be_a_date_by_the_servers_clock(
-    script: Anthropic, model: "AnthropicModel", waits: Waits
+    script: FakeAnthropic, model: "AnthropicModel", waits: Waits
 ) -> None:
     assert asked_to_wait(script, model, formatdate(time.time() + 20, usegmt=True)).text == "{}"
     assert 15 < waits[0] <= 20
 
 
-def asked_to_wait(script: Anthropic, model: "AnthropicModel", wish: str) -> ModelReply:
+def asked_to_wait(script: FakeAnthropic, model: "AnthropicModel", wish: str) -> ModelReply:
     script.server.clear()
     script.server.expect_ordered_request("/v1/messages").respond_with_json(
         {"type": "error"}, 503, {"retry-after": wish}
     )
-    script.server.expect_ordered_request("/v1/messages").respond_with_json(message("{}", {}))
+    script.server.expect_ordered_request("/v1/messages").respond_with_json(message_body("{}", {}))
     return model.ask(PROMPT)
 
 
-@pytest.mark.parametrize("outage", ["breaks", "garbles"])
+@pytest.mark.parametrize("outage", ["break_connection", "reply_with_html"])
 def test_half_a_reply_and_a_reply_that_is_none_are_asked_for_again_and_then_unavailable(
-    script: Anthropic, model: "AnthropicModel", outage: str
+    script: FakeAnthropic, model: "AnthropicModel", outage: str
 ) -> None:
     for _ in range(3):
         getattr(script, outage)()
     with pytest.raises(Unavailable):
         model.ask(PROMPT)
-    assert len(script.asked) == 3
+    assert len(script.requests) == 3
 
 
 @pytest.mark.parametrize(
@@ -242,7 +242,7 @@ def test_half_a_reply_and_a_reply_that_is_none_are_asked_for_again_and_then_unav
     ["[]", "{}", '"text"', "null", '{"content": [], "stop_reason": null}', "\ufeff{", "<html>busy</html>", ""],
 )
 def test_what_is_no_reply_is_asked_for_again_and_then_unavailable_and_no_crash(
-    script: Anthropic, model: "AnthropicModel", waits: Waits, body: str
+    script: FakeAnthropic, model: "AnthropicModel", waits: Waits, body: str
 ) -> None:
     script.server.clear()
     kind = "text/html" if body.startswith("<") or not body else "application/json"
@@ -252,8 +252,8 @@ def test_what_is_no_reply_is_asked_for_again_and_then_unavailable_and_no_crash(
     assert waits == [1.0, 2.0]
 
 
-def test_a_model_that_falls_silent_is_unavailable(script: Anthropic, waits: Waits) -> None:
-    script.hangs(20)
+def test_a_model_that_falls_silent_is_unavailable(script: FakeAnthropic, waits: Waits) -> None:
+    script.reply_late(20)
     adapter = anthropic_model(replace(access(script.url), timeout_s=0.2, attempts=1), sleep=waits)
     with pytest.raises(Unavailable, match=r"did not answer within 0\.2 s"):
         adapter.ask(PROMPT)
@@ -298,16 +298,16 @@ def test_a_reply_that_drips_for_ever_ends_with_the_questions_time(at_once: bytes
         adapter.ask(PROMPT)
 
 
-def test_all_tries_together_take_no_longer_than_one_question_may(script: Anthropic) -> None:
-    script.fails(529).hangs(20)
+def test_all_tries_together_take_no_longer_than_one_question_may(script: FakeAnthropic) -> None:
+    script.reply_with_error(529).reply_late(20)
     model = anthropic_model(replace(access(script.url), timeout_s=0.6, retry_delay_s=0.3))
     with closing(model), pytest.raises(Unavailable, match=r"did not answer within 0\.6 s"):
         model.ask(PROMPT)
     script.release()
 
 
-def test_the_time_of_one_question_does_not_end_the_next(script: Anthropic) -> None:
-    script.hangs(20).answers({"decision": "accept"})
+def test_the_time_of_one_question_does_not_end_the_next(script: FakeAnthropic) -> None:
+    script.reply_late(20).reply_with({"decision": "accept"})
     model = anthropic_model(replace(access(script.url), timeout_s=0.3, attempts=1))
     with closing(model):
         with pytest.raises(Unavailable):
@@ -355,9 +355,9 @@ def test_a_server_that_is_not_there_is_unavailable(waits: Waits) -> None:
     ],
 )
 def test_what_asking_again_does_not_change_is_asked_once_and_says_what_to_do(
-    script: Anthropic, model: "AnthropicModel", waits: Waits, status: int, remedy: str
+    script: FakeAnthropic, model: "AnthropicModel", waits: Waits, status: int, remedy: str
 ) -> None:
-    script.fails(status)
+    script.reply_with_error(status)
     with pytest.raises(Unavailable, match=remedy) as caught:
         model.ask(PROMPT)
     assert not waits
@@ -365,7 +365,7 @@ def test_what_asking_again_does_not_change_is_asked_once_and_says_what_to_do(
     assert "request req_bench" in caught.value.reason
 
 
-def test_no_reason_repeats_what_the_server_echoes(script: Anthropic, model: "AnthropicModel") -> None:
+def test_no_reason_repeats_what_the_server_echoes(script: FakeAnthropic, model: "AnthropicModel") -> None:
     script.server.clear()
     body = {"type": "error", "error": {"type": "authentication_error", "message": f"invalid key {KEY}"}}
     script.server.expect_request("/v1/messages").respond_with_response(
@@ -434,16 +434,16 @@ def test_a_server_that_is_not_there_is_told_by_its_address() -> None:
 # What the SDK takes from the environment beside our settings: docs/configuration.md says so, and no more
 
 
-def headers(script: Anthropic, url: str | None = None) -> dict[str, str]:
+def headers(script: FakeAnthropic, url: str | None = None) -> dict[str, str]:
     """The headers of one request, which came to *script*."""
-    script.answers({})
+    script.reply_with({})
     with closing(anthropic_model(access(url or script.url))) as model:
         model.ask(PROMPT)
     request, _ = script.server.log[-1]
     return {name.lower(): value for name, value in request.headers.items()}
 
 
-def test_no_other_key_and_no_other_address_is_taken(script: Anthropic, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_other_key_and_no_other_address_is_taken(script: FakeAnthropic, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_PROFILE"):
         monkeypatch.setenv(name, "other")
     monkeypatch.setenv("ANTHROPIC_BASE_URL", "http://127.0.0.1:9")
@@ -453,7 +453,7 @@ def test_no_other_key_and_no_other_address_is_taken(script: Anthropic, monkeypat
     assert not [name for name, value in sent.items() if "other" in value]
 
 
-def test_headers_and_a_proxy_are_taken(script: Anthropic, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_headers_and_a_proxy_are_taken(script: FakeAnthropic, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANTHROPIC_CUSTOM_HEADERS", "x-team: context")
     monkeypatch.setenv("HTTP_PROXY", script.url)
     for name in ("NO_PROXY", "no_proxy"):

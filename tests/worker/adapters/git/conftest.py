@@ -30,14 +30,14 @@ ENVIRONMENT = {
 }
 
 
-class Laptop:
+class LocalRepository:
     """A checkout with one commit on `main`, and the branch `retry` checked out."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         folder.mkdir(parents=True)
         self.git("init", "--quiet", "--template=", "--initial-branch=main")
-        self.commits({"README.md": "# widgets\n"}, "Begin")
+        self.commit({"README.md": "# widgets\n"}, "Begin")
         self.git("switch", "--quiet", "--create", "retry")
 
     def git(self, *arguments: str, given: bytes = b"", **environment: str) -> str:
@@ -52,7 +52,7 @@ class Laptop:
         assert done.returncode == 0, done.stderr.decode()
         return done.stdout.decode().strip()
 
-    def writes(self, files: Mapping[str, str | bytes | None]) -> None:
+    def write(self, files: Mapping[str, str | bytes | None]) -> None:
         """Write files; None removes one."""
         for name, content in files.items():
             path = self.folder / name
@@ -62,19 +62,19 @@ class Laptop:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(content.encode() if isinstance(content, str) else content)
 
-    def commits(self, files: Mapping[str, str | bytes | None], message: str = "Change") -> str:
-        self.writes(files)
+    def commit(self, files: Mapping[str, str | bytes | None], message: str = "Change") -> str:
+        self.write(files)
         self.git("add", "--all")
-        return self.commits_index(message)
+        return self.commit_index(message)
 
-    def commits_index(self, message: str = "Change") -> str:
+    def commit_index(self, message: str = "Change") -> str:
         self.git("commit", "--quiet", "--allow-empty", "--cleanup=verbatim", "--file=-", given=message.encode())
         return self.git("rev-parse", "HEAD")
 
-    def commits_to_main(self, files: Mapping[str, str | bytes | None], message: str = "Change") -> str:
+    def commit_to_main(self, files: Mapping[str, str | bytes | None], message: str = "Change") -> str:
         """Commit to `main`, and begin the branch `retry` there."""
         self.git("switch", "--quiet", "main")
-        made = self.commits(files, message)
+        made = self.commit(files, message)
         self.git("switch", "--quiet", "--force-create", "retry")
         return made
 
@@ -88,22 +88,22 @@ class Laptop:
 
 
 @pytest.fixture
-def laptop(tmp_path: Path) -> Laptop:
-    return Laptop(tmp_path / "widgets")
+def repo(tmp_path: Path) -> LocalRepository:
+    return LocalRepository(tmp_path / "widgets")
 
 
 def dossier_of(source: CheckoutSource) -> Dossier:
     return source.dossier(source.request(NOW))
 
 
-def shown(dossier: Dossier) -> dict[str, FileDiff]:
+def diff_by_path(dossier: Dossier) -> dict[str, FileDiff]:
     """The dossier's diff, by path."""
     return dict(parse_diff(dossier.diff.encode()).by_path)
 
 
-def texts(dossier: Dossier) -> dict[str, str | None]:
+def text_by_path(dossier: Dossier) -> dict[str, str | None]:
     return {file.path: file.text for file in dossier.files or ()}
 
 
-def unread(dossier: Dossier) -> dict[str, str]:
+def unread_reasons(dossier: Dossier) -> dict[str, str]:
     return {file.path: file.reason.value for file in dossier.files_unread}

@@ -8,7 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.worker.adapters.git.conftest import NOW, Laptop, dossier_of, shown, texts, unread
+from tests.worker.adapters.git.conftest import (
+    NOW,
+    LocalRepository,
+    diff_by_path,
+    dossier_of,
+    text_by_path,
+    unread_reasons,
+)
 from worker.adapters.git.changes import (
     FILE_BYTES,
     changes_between,
@@ -28,28 +35,28 @@ LINES = "".join(f"line {number}\n" for number in range(30))
 SHA = "1" * 40
 
 
-def test_a_rename_is_one_file_under_its_new_path(laptop: Laptop) -> None:
-    laptop.commits({"old name.py": LINES})
-    laptop.git("mv", "old name.py", "new name.py")
-    laptop.commits({"new name.py": LINES + "more\n"})
-    dossier = laptop.dossier(base="HEAD~1")
-    file = shown(dossier)["new name.py"]
+def test_a_rename_is_one_file_under_its_new_path(repo: LocalRepository) -> None:
+    repo.commit({"old name.py": LINES})
+    repo.git("mv", "old name.py", "new name.py")
+    repo.commit({"new name.py": LINES + "more\n"})
+    dossier = repo.dossier(base="HEAD~1")
+    file = diff_by_path(dossier)["new name.py"]
     assert (file.change, file.old_path) == (ChangeKind.RENAMED, "old name.py")
-    assert texts(dossier) == {"new name.py": LINES + "more\n"}
+    assert text_by_path(dossier) == {"new name.py": LINES + "more\n"}
 
 
-def test_a_deleted_file_has_no_text(laptop: Laptop) -> None:
-    laptop.commits({"README.md": None})
-    dossier = laptop.dossier()
-    assert shown(dossier)["README.md"].change is ChangeKind.DELETED
+def test_a_deleted_file_has_no_text(repo: LocalRepository) -> None:
+    repo.commit({"README.md": None})
+    dossier = repo.dossier()
+    assert diff_by_path(dossier)["README.md"].change is ChangeKind.DELETED
     assert (dossier.files, dossier.files_unread) == ((), ())
 
 
-def test_carriage_returns_and_a_missing_last_newline_stay(laptop: Laptop) -> None:
-    laptop.commits({"a.txt": "one\r\ntwo"})
-    dossier = laptop.dossier()
-    assert texts(dossier) == {"a.txt": "one\r\ntwo"}
-    added = [(line.text, line.has_newline) for line in shown(dossier)["a.txt"].added_lines]
+def test_carriage_returns_and_a_missing_last_newline_stay(repo: LocalRepository) -> None:
+    repo.commit({"a.txt": "one\r\ntwo"})
+    dossier = repo.dossier()
+    assert text_by_path(dossier) == {"a.txt": "one\r\ntwo"}
+    added = [(line.text, line.has_newline) for line in diff_by_path(dossier)["a.txt"].added_lines]
     assert added == [("one\r", True), ("two", False)]
 
 
@@ -64,91 +71,91 @@ def test_carriage_returns_and_a_missing_last_newline_stay(laptop: Laptop) -> Non
     ],
 )  # fmt: skip
 def test_lines_are_in_the_diff_also_where_the_file_is_unread(
-    laptop: Laptop, files: dict[str, str | bytes | None], added: list[str], reason: str | None
+    repo: LocalRepository, files: dict[str, str | bytes | None], added: list[str], reason: str | None
 ) -> None:
-    laptop.commits(files)
-    dossier = laptop.dossier()
-    file = shown(dossier)["a.x"]
+    repo.commit(files)
+    dossier = repo.dossier()
+    file = diff_by_path(dossier)["a.x"]
     assert ([line.text for line in file.added_lines], file.is_binary) == (added, reason == "binary")
-    assert unread(dossier) == ({} if reason is None else {"a.x": reason})
+    assert unread_reasons(dossier) == ({} if reason is None else {"a.x": reason})
 
 
 @pytest.mark.parametrize(
     "path", ["a file.py", 'quo"te.py', "tab\there.py", "new\nline.py", "back\\slash.py", "üñí/日本 ✓.py", "-dash.py", "*.py", ":(top).py"]
 )  # fmt: skip
-def test_any_path_is_read_under_its_own_name(laptop: Laptop, path: str) -> None:
-    laptop.commits({path: "one\n"})
-    dossier = laptop.dossier()
-    assert list(shown(dossier)) == [path]
-    assert texts(dossier) == {path: "one\n"}
+def test_any_path_is_read_under_its_own_name(repo: LocalRepository, path: str) -> None:
+    repo.commit({path: "one\n"})
+    dossier = repo.dossier()
+    assert list(diff_by_path(dossier)) == [path]
+    assert text_by_path(dossier) == {path: "one\n"}
 
 
-def test_a_path_that_is_not_utf8_is_read(laptop: Laptop) -> None:
-    (Path(os.fsdecode(os.fsencode(laptop.folder) + b"/caf\xe9.py"))).write_bytes(b"one\n")
-    laptop.commits({})
-    assert list(texts(laptop.dossier())) == ["caf\ufffd.py"]
+def test_a_path_that_is_not_utf8_is_read(repo: LocalRepository) -> None:
+    (Path(os.fsdecode(os.fsencode(repo.folder) + b"/caf\xe9.py"))).write_bytes(b"one\n")
+    repo.commit({})
+    assert list(text_by_path(repo.dossier())) == ["caf\ufffd.py"]
 
 
-def test_a_submodule_is_in_the_diff_and_has_no_text(laptop: Laptop) -> None:
-    laptop.git("update-index", "--add", "--cacheinfo", f"160000,{SHA},vendored")
-    laptop.commits_index()
-    dossier = laptop.dossier()
-    assert shown(dossier)["vendored"].is_submodule
+def test_a_submodule_is_in_the_diff_and_has_no_text(repo: LocalRepository) -> None:
+    repo.git("update-index", "--add", "--cacheinfo", f"160000,{SHA},vendored")
+    repo.commit_index()
+    dossier = repo.dossier()
+    assert diff_by_path(dossier)["vendored"].is_submodule
     assert (dossier.files, dossier.files_unread) == ((), ())
 
 
-def test_a_link_is_its_target_and_is_not_followed(laptop: Laptop, tmp_path: Path) -> None:
+def test_a_link_is_its_target_and_is_not_followed(repo: LocalRepository, tmp_path: Path) -> None:
     (tmp_path / "secret.txt").write_text("secret\n")
-    (laptop.folder / "link.txt").symlink_to(tmp_path / "secret.txt")
-    laptop.commits({})
-    dossier = laptop.dossier()
-    assert shown(dossier)["link.txt"].is_symlink
-    assert texts(dossier) == {"link.txt": str(tmp_path / "secret.txt")}
+    (repo.folder / "link.txt").symlink_to(tmp_path / "secret.txt")
+    repo.commit({})
+    dossier = repo.dossier()
+    assert diff_by_path(dossier)["link.txt"].is_symlink
+    assert text_by_path(dossier) == {"link.txt": str(tmp_path / "secret.txt")}
 
 
-def test_a_file_that_becomes_a_link_is_removed_and_added(laptop: Laptop) -> None:
-    laptop.writes({"README.md": None})
-    (laptop.folder / "README.md").symlink_to("elsewhere")
-    laptop.commits({})
-    dossier = laptop.dossier()
+def test_a_file_that_becomes_a_link_is_removed_and_added(repo: LocalRepository) -> None:
+    repo.write({"README.md": None})
+    (repo.folder / "README.md").symlink_to("elsewhere")
+    repo.commit({})
+    dossier = repo.dossier()
     assert dossier.diff.count("diff --git ") == 2
-    assert texts(dossier) == {"README.md": "elsewhere"}
+    assert text_by_path(dossier) == {"README.md": "elsewhere"}
 
 
-def test_a_changed_mode_is_a_change(laptop: Laptop) -> None:
-    (laptop.folder / "README.md").chmod(0o755)
-    laptop.commits({})
-    file = shown(laptop.dossier())["README.md"]
+def test_a_changed_mode_is_a_change(repo: LocalRepository) -> None:
+    (repo.folder / "README.md").chmod(0o755)
+    repo.commit({})
+    file = diff_by_path(repo.dossier())["README.md"]
     assert (file.old_mode, file.new_mode, file.hunks) == ("100644", "100755", ())
 
 
 @pytest.mark.slow
-def test_three_thousand_files_take_seconds(laptop: Laptop) -> None:
-    laptop.commits({f"package/module_{number:04}.py": f"value = {number}\n" for number in range(3000)})
+def test_three_thousand_files_take_seconds(repo: LocalRepository) -> None:
+    repo.commit({f"package/module_{number:04}.py": f"value = {number}\n" for number in range(3000)})
     started = time.monotonic()
-    dossier = laptop.dossier()
+    dossier = repo.dossier()
     assert time.monotonic() - started < 20
-    assert len(shown(dossier)) == len(texts(dossier)) == 3000
+    assert len(diff_by_path(dossier)) == len(text_by_path(dossier)) == 3000
 
 
-def test_texts_beyond_the_limit_are_listed(laptop: Laptop) -> None:
+def test_texts_beyond_the_limit_are_listed(repo: LocalRepository) -> None:
     many = {f"large_{number:02}.txt": f"{number:02}" * (FILE_BYTES // 2) for number in range(21)}
-    laptop.commits(dict(many))
-    dossier = laptop.dossier()
-    assert set(unread(dossier).values()) == {"over_limit"}
-    assert len(unread(dossier)) + len(dossier.files or ()) == 21
+    repo.commit(dict(many))
+    dossier = repo.dossier()
+    assert set(unread_reasons(dossier).values()) == {"over_limit"}
+    assert len(unread_reasons(dossier)) + len(dossier.files or ()) == 21
 
 
-def test_a_diff_beyond_the_limit_keeps_whole_files_and_lists_the_rest(laptop: Laptop) -> None:
-    laptop.writes({"README.md": None})
-    (laptop.folder / "README.md").symlink_to("elsewhere")
-    head = laptop.commits({"a.txt": LINES, "b.txt": LINES, "c.txt": LINES})
-    base = laptop.git("rev-parse", "main")
-    whole, unread_files = cut(laptop, base, head, most=10**6)
+def test_a_diff_beyond_the_limit_keeps_whole_files_and_lists_the_rest(repo: LocalRepository) -> None:
+    repo.write({"README.md": None})
+    (repo.folder / "README.md").symlink_to("elsewhere")
+    head = repo.commit({"a.txt": LINES, "b.txt": LINES, "c.txt": LINES})
+    base = repo.git("rev-parse", "main")
+    whole, unread_files = cut(repo, base, head, most=10**6)
     assert unread_files == []
     starts = [found.start() for found in re.finditer("diff --git ", whole)]
     for most in {max(0, start + near) for start in (*starts, len(whole)) for near in (-2, -1, 0, 20)}:
-        diff, unread_files = cut(laptop, base, head, most)
+        diff, unread_files = cut(repo, base, head, most)
         files = diff.split("diff --git ")[1:]
         assert whole.startswith(diff)
         assert all(part.endswith("line 29\n") for part in files[2:])
@@ -156,22 +163,22 @@ def test_a_diff_beyond_the_limit_keeps_whole_files_and_lists_the_rest(laptop: La
         assert unread_files == expected.get(len(files), ["README.md", "a.txt", "b.txt", "c.txt"])
 
 
-def cut(laptop: Laptop, base: Sha, head: Sha, most: int) -> tuple[str, list[str]]:
+def cut(laptop: LocalRepository, base: Sha, head: Sha, most: int) -> tuple[str, list[str]]:
     repository = open_repository(laptop.folder)
     changes = changes_between(repository, base, head)
     diff, unread_files = diff_between(repository, base, head, changes, most)
     return diff, [file.path for file in unread_files]
 
 
-def test_an_object_that_is_not_there_is_listed(laptop: Laptop) -> None:
-    found = texts_of(open_repository(laptop.folder), [("gone.txt", SHA)])
+def test_an_object_that_is_not_there_is_listed(repo: LocalRepository) -> None:
+    found = texts_of(open_repository(repo.folder), [("gone.txt", SHA)])
     assert (found.files, [file.path for file in found.unread]) == ((), ["gone.txt"])
 
 
-def test_settings_of_the_user_do_not_change_the_diff(laptop: Laptop) -> None:
-    laptop.commits_to_main({"blank.txt": "one\n\ntwo\n"})
-    laptop.commits({"ü.py": "one\n", "README.md": "# gadgets\n", "blank.txt": "one\n\nthree\n"})
-    before = laptop.dossier().diff
+def test_settings_of_the_user_do_not_change_the_diff(repo: LocalRepository) -> None:
+    repo.commit_to_main({"blank.txt": "one\n\ntwo\n"})
+    repo.commit({"ü.py": "one\n", "README.md": "# gadgets\n", "blank.txt": "one\n\nthree\n"})
+    before = repo.dossier().diff
     for name, value in {
         "diff.noprefix": "true",
         "diff.mnemonicPrefix": "true",
@@ -179,22 +186,22 @@ def test_settings_of_the_user_do_not_change_the_diff(laptop: Laptop) -> None:
         "diff.algorithm": "patience",
         "diff.renames": "false",
         "diff.suppressBlankEmpty": "true",
-        "diff.orderFile": str(laptop.folder / "order"),
+        "diff.orderFile": str(repo.folder / "order"),
         "color.ui": "always",
         "core.quotePath": "false",
         "core.abbrev": "4",
     }.items():
-        laptop.git("config", name, value)
-    laptop.writes({"order": "ü.py\n"})
-    assert laptop.dossier().diff == before
+        repo.git("config", name, value)
+    repo.write({"order": "ü.py\n"})
+    assert repo.dossier().diff == before
 
 
-def test_replaced_objects_are_read_as_they_were(laptop: Laptop) -> None:
-    head = laptop.commits({"a.py": "bad\n"})
-    laptop.git("switch", "--quiet", "--create", "nice", "main")
-    nice = laptop.commits({"a.py": "good\n"})
-    laptop.git("replace", head, nice)
-    assert texts(laptop.dossier(head="retry")) == {"a.py": "bad\n"}
+def test_replaced_objects_are_read_as_they_were(repo: LocalRepository) -> None:
+    head = repo.commit({"a.py": "bad\n"})
+    repo.git("switch", "--quiet", "--create", "nice", "main")
+    nice = repo.commit({"a.py": "good\n"})
+    repo.git("replace", head, nice)
+    assert text_by_path(repo.dossier(head="retry")) == {"a.py": "bad\n"}
 
 
 @pytest.mark.parametrize(
@@ -212,9 +219,9 @@ def test_commits_carry_messages_in_any_encoding(raw: str, author: str, message: 
     assert (commit.author, commit.message) == (author, message)
 
 
-def test_only_lines_of_the_change_are_shown_as_changed(laptop: Laptop) -> None:
-    laptop.commits({"README.md": "# widgets\n\nMore.\n"})
-    kinds = [line.kind for line in shown(laptop.dossier())["README.md"].lines()]
+def test_only_lines_of_the_change_are_shown_as_changed(repo: LocalRepository) -> None:
+    repo.commit({"README.md": "# widgets\n\nMore.\n"})
+    kinds = [line.kind for line in diff_by_path(repo.dossier())["README.md"].lines()]
     assert kinds == [LineKind.CONTEXT, LineKind.ADDED, LineKind.ADDED]
 
 
@@ -225,50 +232,50 @@ NEW = {"a.py": "x = 2\n", "b.py": "y = 2\n", "gone.py": None, "new commit .py": 
 UNDONE = {**OLD, "new commit .py": None}
 
 
-def bad_commit(laptop: Laptop) -> str:
+def bad_commit(laptop: LocalRepository) -> str:
     """A commit on main with another one above it, and a branch to take it back on."""
-    laptop.commits_to_main(OLD)
-    sha = laptop.commits_to_main(NEW, "Make it fast")
-    laptop.commits_to_main({"other.py": "o = 1\n"})
+    laptop.commit_to_main(OLD)
+    sha = laptop.commit_to_main(NEW, "Make it fast")
+    laptop.commit_to_main({"other.py": "o = 1\n"})
     return sha
 
 
-def test_the_exact_inverse_of_an_earlier_commit_is_found(laptop: Laptop) -> None:
-    sha = bad_commit(laptop)
-    laptop.commits(UNDONE)
-    assert laptop.dossier().reverts == sha
+def test_the_exact_inverse_of_an_earlier_commit_is_found(repo: LocalRepository) -> None:
+    sha = bad_commit(repo)
+    repo.commit(UNDONE)
+    assert repo.dossier().reverts == sha
 
 
-def test_a_merge_is_taken_back_as_one_change(laptop: Laptop) -> None:
-    laptop.commits_to_main(OLD)
-    laptop.git("switch", "--quiet", "--create", "fast")
-    laptop.commits({"a.py": "x = 2\n"})
-    laptop.commits({"b.py": "y = 2\n"})
-    laptop.git("switch", "--quiet", "main")
-    laptop.git("merge", "--quiet", "--no-ff", "-m", "Merge fast", "fast")
-    merge = laptop.git("rev-parse", "HEAD")
-    laptop.git("switch", "--quiet", "--force-create", "retry")
-    laptop.commits(OLD)
-    assert laptop.dossier().reverts == merge
+def test_a_merge_is_taken_back_as_one_change(repo: LocalRepository) -> None:
+    repo.commit_to_main(OLD)
+    repo.git("switch", "--quiet", "--create", "fast")
+    repo.commit({"a.py": "x = 2\n"})
+    repo.commit({"b.py": "y = 2\n"})
+    repo.git("switch", "--quiet", "main")
+    repo.git("merge", "--quiet", "--no-ff", "-m", "Merge fast", "fast")
+    merge = repo.git("rev-parse", "HEAD")
+    repo.git("switch", "--quiet", "--force-create", "retry")
+    repo.commit(OLD)
+    assert repo.dossier().reverts == merge
 
 
 @pytest.mark.parametrize(
     "files", [{**UNDONE, "b.py": "y = 3\n"}, {**UNDONE, "more.py": "m = 1\n"}, {"a.py": "x = 1\n"}, {}]
 )
-def test_what_undoes_more_or_less_is_no_inverse(laptop: Laptop, files: dict[str, str | None]) -> None:
-    bad_commit(laptop)
-    laptop.commits(files)
-    assert laptop.dossier(base="main").reverts is None
+def test_what_undoes_more_or_less_is_no_inverse(repo: LocalRepository, files: dict[str, str | None]) -> None:
+    bad_commit(repo)
+    repo.commit(files)
+    assert repo.dossier(base="main").reverts is None
 
 
-def test_more_history_than_is_read_shows_no_revert(laptop: Laptop, monkeypatch: pytest.MonkeyPatch) -> None:
-    bad_commit(laptop)
-    laptop.commits(UNDONE)
+def test_more_history_than_is_read_shows_no_revert(repo: LocalRepository, monkeypatch: pytest.MonkeyPatch) -> None:
+    bad_commit(repo)
+    repo.commit(UNDONE)
     monkeypatch.setattr("worker.adapters.git.changes.MOST_REVERT_BYTES", 20)
-    assert laptop.dossier().reverts is None
+    assert repo.dossier().reverts is None
 
 
-def hurried(laptop: Laptop, command: str) -> GitRepository:
+def hurried(laptop: LocalRepository, command: str) -> GitRepository:
     """The repository, read by a git that never ends this command and is not waited for."""
     whole, slow = open_repository(laptop.folder), laptop.folder.parent / "git"
     slow.write_text(
@@ -278,11 +285,11 @@ def hurried(laptop: Laptop, command: str) -> GitRepository:
     return GitRepository(GitProgram(str(slow), 0.5), whole.git_dir, whole.common_dir, whole.worktree)
 
 
-def test_a_history_that_takes_too_long_shows_no_revert(laptop: Laptop) -> None:
-    bad_commit(laptop)
-    laptop.commits(UNDONE)
-    pull = laptop.dossier().pull_request
-    assert find_reverted_commit(hurried(laptop, "log"), pull.base_sha, pull.head_sha) is None
+def test_a_history_that_takes_too_long_shows_no_revert(repo: LocalRepository) -> None:
+    bad_commit(repo)
+    repo.commit(UNDONE)
+    pull = repo.dossier().pull_request
+    assert find_reverted_commit(hurried(repo, "log"), pull.base_sha, pull.head_sha) is None
 
 
 # Names that are looked up in the head tree
@@ -290,7 +297,7 @@ def test_a_history_that_takes_too_long_shows_no_revert(laptop: Laptop) -> None:
 ANYWHERE = r"\.(?:py|cfg)$"
 
 
-def looked_up(laptop: Laptop, *names: str, callers: str = ANYWHERE) -> dict[str, tuple[str, ...]]:
+def looked_up(laptop: LocalRepository, *names: str, callers: str = ANYWHERE) -> dict[str, tuple[str, ...]]:
     source = laptop.source()
     definitions = tuple(Definition(name, callers, is_private=True) for name in names)
     found = source.look_up(source.request(NOW), dossier_of(source), LookupRequest(definitions))
@@ -312,46 +319,48 @@ def looked_up(laptop: Laptop, *names: str, callers: str = ANYWHERE) -> dict[str,
     ],
 )  # fmt: skip
 def test_the_whole_head_tree_is_searched_for_words(
-    laptop: Laptop, base: Mapping[str, str | bytes], head: Mapping[str, str], callers: str, paths: tuple[str, ...]
+    repo: LocalRepository,
+    base: Mapping[str, str | bytes],
+    head: Mapping[str, str],
+    callers: str,
+    paths: tuple[str, ...],
 ) -> None:
-    laptop.commits_to_main(base)
-    laptop.commits(head)
-    laptop.writes({"a/c.go": "_load()\n"})  # not committed
-    assert looked_up(laptop, "_load", "_save", callers=callers) == {"_load": paths, "_save": ()}
+    repo.commit_to_main(base)
+    repo.commit(head)
+    repo.write({"a/c.go": "_load()\n"})  # not committed
+    assert looked_up(repo, "_load", "_save", callers=callers) == {"_load": paths, "_save": ()}
 
 
 def test_a_name_with_more_matches_than_are_read_is_not_looked_up(
-    laptop: Laptop, monkeypatch: pytest.MonkeyPatch
+    repo: LocalRepository, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    laptop.commits({"a.py": "x = 1\n", "b.py": "_load()\n" * 9})
+    repo.commit({"a.py": "x = 1\n", "b.py": "_load()\n" * 9})
     monkeypatch.setattr("worker.adapters.git.changes.MOST_BYTES", 20)
-    assert looked_up(laptop, "_load") == {}
+    assert looked_up(repo, "_load") == {}
 
 
-def test_a_partial_clone_is_not_searched(laptop: Laptop) -> None:
-    laptop.commits({"a.py": "x = 1\n"})
-    laptop.git("config", "remote.origin.promisor", "true")
-    assert looked_up(laptop, "_load") == {}
+def test_a_partial_clone_is_not_searched(repo: LocalRepository) -> None:
+    repo.commit({"a.py": "x = 1\n"})
+    repo.git("config", "remote.origin.promisor", "true")
+    assert looked_up(repo, "_load") == {}
 
 
-def test_a_tree_that_takes_too_long_is_not_looked_up(laptop: Laptop) -> None:
-    laptop.commits({"a.py": "x = 1\n"})
-    assert (
-        find_names_at(hurried(laptop, "grep"), laptop.dossier(), [Definition("_load", ANYWHERE, is_private=True)]) == ()
-    )
+def test_a_tree_that_takes_too_long_is_not_looked_up(repo: LocalRepository) -> None:
+    repo.commit({"a.py": "x = 1\n"})
+    assert find_names_at(hurried(repo, "grep"), repo.dossier(), [Definition("_load", ANYWHERE, is_private=True)]) == ()
 
 
-def test_a_commit_that_is_gone_is_told(laptop: Laptop) -> None:
-    laptop.commits({"a.py": "x = 1\n"})
-    source, dossier = laptop.source(), laptop.dossier()
+def test_a_commit_that_is_gone_is_told(repo: LocalRepository) -> None:
+    repo.commit({"a.py": "x = 1\n"})
+    source, dossier = repo.source(), repo.dossier()
     gone = dossier.pull_request.model_copy(update={"head_sha": "f" * 40})
     sought = LookupRequest((Definition("_load", ANYWHERE, is_private=True),))
     with pytest.raises(InputError, match="git grep failed: unable to"):
         source.look_up(source.request(NOW), dossier.model_copy(update={"pull_request": gone}), sought)
 
 
-def test_files_that_are_named_are_looked_up_in_the_whole_head_tree(laptop: Laptop) -> None:
-    laptop.commits({"docs/deep/b.md": "b\n"})
-    source = laptop.source()
+def test_files_that_are_named_are_looked_up_in_the_whole_head_tree(repo: LocalRepository) -> None:
+    repo.commit({"docs/deep/b.md": "b\n"})
+    source = repo.source()
     sought = LookupRequest(paths=("docs/c.md", "deep/b.md", "docs"))
     assert source.look_up(source.request(NOW), dossier_of(source), sought) == LookupResult(absent_paths=("docs/c.md",))

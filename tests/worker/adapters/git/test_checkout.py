@@ -5,7 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.worker.adapters.git.conftest import NOW, Laptop, dossier_of, shown, texts, unread
+from tests.worker.adapters.git.conftest import (
+    NOW,
+    LocalRepository,
+    diff_by_path,
+    dossier_of,
+    text_by_path,
+    unread_reasons,
+)
 from worker.adapters.git.checkout import CheckoutInputs, CheckoutSource, repository_name
 from worker.adapters.git.git import open_repository
 from worker.domain.dossier import CiCheck, CiState, ConfigOrigin, ConfigText, Issue, Policy
@@ -24,93 +31,97 @@ def refused(path: Path, base: str | None = None, head: str | None = None) -> str
     return str(error.value)
 
 
-def test_a_branch_is_judged_against_its_merge_base(laptop: Laptop) -> None:
-    start = laptop.git("rev-parse", "main")
-    laptop.commits({"a.py": "one\n"}, "Retry uploads\n\nBecause.")
-    head = laptop.commits({"a.py": "one\ntwo\n"}, "More")
-    laptop.git("switch", "--quiet", "main")
-    base = laptop.commits({"b.py": "elsewhere\n"}, "Meanwhile")
-    laptop.git("switch", "--quiet", "retry")
-    dossier = laptop.dossier()
+def test_a_branch_is_judged_against_its_merge_base(repo: LocalRepository) -> None:
+    start = repo.git("rev-parse", "main")
+    repo.commit({"a.py": "one\n"}, "Retry uploads\n\nBecause.")
+    head = repo.commit({"a.py": "one\ntwo\n"}, "More")
+    repo.git("switch", "--quiet", "main")
+    base = repo.commit({"b.py": "elsewhere\n"}, "Meanwhile")
+    repo.git("switch", "--quiet", "retry")
+    dossier = repo.dossier()
     pull = dossier.pull_request
     assert (pull.base_sha, pull.merge_base_sha, pull.head_sha) == (base, start, head)
     assert (pull.base_ref, pull.head_ref, pull.repository) == ("main", "retry", "local/widgets")
     assert (pull.title, pull.body, pull.author) == ("Retry uploads", "", "Alice")
     assert [commit.message for commit in pull.commits] == ["Retry uploads\n\nBecause.", "More"]
-    assert list(shown(dossier)) == ["a.py"]
-    assert (texts(dossier), unread(dossier)) == ({"a.py": "one\ntwo\n"}, {})
+    assert list(diff_by_path(dossier)) == ["a.py"]
+    assert (text_by_path(dossier), unread_reasons(dossier)) == ({"a.py": "one\ntwo\n"}, {})
 
 
-def test_the_checkout_is_a_pull_source(laptop: Laptop) -> None:
-    head = laptop.commits({"a.py": "one\n"})
-    source: PullSource = laptop.source()
-    request = laptop.source().request(NOW)
+def test_the_checkout_is_a_pull_source(repo: LocalRepository) -> None:
+    head = repo.commit({"a.py": "one\n"})
+    source: PullSource = repo.source()
+    request = repo.source().request(NOW)
     assert source.head_sha(request) == head
     assert request.trigger is Trigger.LOCAL
     assert request.head_sha == head
 
 
-def test_a_branch_keeps_its_number_and_another_has_its_own(laptop: Laptop) -> None:
-    laptop.commits({"a.py": "one\n"})
-    first = laptop.source().request(NOW).pull
-    laptop.commits({"a.py": "two\n"})
-    assert laptop.source().request(NOW).pull == first
+def test_a_branch_keeps_its_number_and_another_has_its_own(repo: LocalRepository) -> None:
+    repo.commit({"a.py": "one\n"})
+    first = repo.source().request(NOW).pull
+    repo.commit({"a.py": "two\n"})
+    assert repo.source().request(NOW).pull == first
     assert (first.installation_id, first.repository_id < 2**48, first.number < 2**31) == (0, True, True)
-    laptop.git("switch", "--quiet", "--create", "other")
-    other = laptop.source().request(NOW).pull
+    repo.git("switch", "--quiet", "--create", "other")
+    other = repo.source().request(NOW).pull
     assert other.repository_id == first.repository_id
     assert other.number != first.number
 
 
-def test_a_work_tree_elsewhere_belongs_to_the_same_repository(laptop: Laptop, tmp_path: Path) -> None:
-    laptop.commits({"a.py": "one\n"})
+def test_a_work_tree_elsewhere_belongs_to_the_same_repository(repo: LocalRepository, tmp_path: Path) -> None:
+    repo.commit({"a.py": "one\n"})
     elsewhere = tmp_path / "elsewhere"
-    laptop.git("worktree", "add", "--quiet", "-b", "second", str(elsewhere))
+    repo.git("worktree", "add", "--quiet", "-b", "second", str(elsewhere))
     there = CheckoutSource(elsewhere)
-    assert there.request(NOW).pull.repository_id == laptop.source().request(NOW).pull.repository_id
+    assert there.request(NOW).pull.repository_id == repo.source().request(NOW).pull.repository_id
     assert dossier_of(there).pull_request.head_ref == "second"
 
 
-def test_any_folder_of_the_checkout_will_do(laptop: Laptop) -> None:
-    laptop.commits({"deep/er/a.py": "one\n"})
-    source = CheckoutSource(laptop.folder / "deep" / "er")
-    assert list(shown(dossier_of(source))) == ["deep/er/a.py"]
+def test_any_folder_of_the_checkout_will_do(repo: LocalRepository) -> None:
+    repo.commit({"deep/er/a.py": "one\n"})
+    source = CheckoutSource(repo.folder / "deep" / "er")
+    assert list(diff_by_path(dossier_of(source))) == ["deep/er/a.py"]
 
 
-def test_a_bare_repository_has_branches_too(laptop: Laptop, tmp_path: Path) -> None:
-    laptop.commits({"a.py": "one\n"})
-    laptop.git("clone", "--quiet", "--bare", str(laptop.folder), str(tmp_path / "bare.git"))
+def test_a_bare_repository_has_branches_too(repo: LocalRepository, tmp_path: Path) -> None:
+    repo.commit({"a.py": "one\n"})
+    repo.git("clone", "--quiet", "--bare", str(repo.folder), str(tmp_path / "bare.git"))
     source = CheckoutSource(tmp_path / "bare.git", head="retry")
-    assert list(shown(dossier_of(source))) == ["a.py"]
+    assert list(diff_by_path(dossier_of(source))) == ["a.py"]
     assert CheckoutSource(tmp_path / "bare.git").notes() == ()
     assert source.name == "local/bare"
 
 
-def test_base_and_head_may_be_named(laptop: Laptop) -> None:
-    first = laptop.commits({"a.py": "one\n"}, "First")
-    laptop.commits({"b.py": "two\n"}, "Second")
-    dossier = laptop.dossier(base="HEAD~1", head="retry")
-    assert list(shown(dossier)) == ["b.py"]
+def test_base_and_head_may_be_named(repo: LocalRepository) -> None:
+    first = repo.commit({"a.py": "one\n"}, "First")
+    repo.commit({"b.py": "two\n"}, "Second")
+    dossier = repo.dossier(base="HEAD~1", head="retry")
+    assert list(diff_by_path(dossier)) == ["b.py"]
     assert dossier.pull_request.base_sha == first
-    by_commit = laptop.dossier(head=first)
+    by_commit = repo.dossier(head=first)
     assert by_commit.pull_request.head_ref == first
-    assert list(shown(by_commit)) == ["a.py"]
+    assert list(diff_by_path(by_commit)) == ["a.py"]
 
 
-def test_the_base_is_the_remotes_default_branch_main_or_master_and_a_detached_head_its_commit(laptop: Laptop) -> None:
-    head = laptop.commits({"a.py": "one\n"})
-    laptop.git("branch", "--move", "main", "master")
-    assert laptop.dossier().pull_request.base_ref == "master"
-    laptop.git("update-ref", "refs/remotes/origin/trunk", "master")
-    laptop.git("symbolic-ref", "refs/remotes/origin/HEAD", "refs/remotes/origin/trunk")
-    laptop.git("switch", "--quiet", "--detach")
-    pull = laptop.dossier().pull_request
+def test_the_base_is_the_remotes_default_branch_main_or_master_and_a_detached_head_its_commit(
+    repo: LocalRepository,
+) -> None:
+    head = repo.commit({"a.py": "one\n"})
+    repo.git("branch", "--move", "main", "master")
+    assert repo.dossier().pull_request.base_ref == "master"
+    repo.git("update-ref", "refs/remotes/origin/trunk", "master")
+    repo.git("symbolic-ref", "refs/remotes/origin/HEAD", "refs/remotes/origin/trunk")
+    repo.git("switch", "--quiet", "--detach")
+    pull = repo.dossier().pull_request
     assert (pull.base_ref, pull.head_ref) == ("origin/trunk", head)
 
 
-def test_a_change_that_changes_nothing_is_an_empty_diff_and_what_is_not_known_stays_unset(laptop: Laptop) -> None:
-    laptop.commits_index("Nothing")
-    dossier = laptop.dossier()
+def test_a_change_that_changes_nothing_is_an_empty_diff_and_what_is_not_known_stays_unset(
+    repo: LocalRepository,
+) -> None:
+    repo.commit_index("Nothing")
+    dossier = repo.dossier()
     assert (dossier.diff, dossier.files) == ("", ())
     assert not dossier.model_fields_set & {"case", "case_error", "criteria", "ci", "ledger", "policy"}
     assert "author_agent" not in dossier.pull_request.model_fields_set
@@ -128,13 +139,15 @@ def test_a_change_that_changes_nothing_is_an_empty_diff_and_what_is_not_known_st
         ("../widgets", "local/widgets"),
     ],
 )
-def test_the_repository_is_named_after_its_remote(laptop: Laptop, url: str, name: str) -> None:
-    laptop.git("remote", "add", "origin", url)
-    assert repository_name(open_repository(laptop.folder)) == name
+def test_the_repository_is_named_after_its_remote(repo: LocalRepository, url: str, name: str) -> None:
+    repo.git("remote", "add", "origin", url)
+    assert repository_name(open_repository(repo.folder)) == name
 
 
 def test_a_folder_with_spaces_gives_a_name_without(tmp_path: Path) -> None:
-    assert repository_name(open_repository(Laptop(tmp_path / "my old widgets").folder)) == "local/my-old-widgets"
+    assert (
+        repository_name(open_repository(LocalRepository(tmp_path / "my old widgets").folder)) == "local/my-old-widgets"
+    )
 
 
 @pytest.mark.parametrize(
@@ -145,32 +158,32 @@ def test_a_folder_with_spaces_gives_a_name_without(tmp_path: Path) -> None:
     ],
     ids=["with a heading", "under the branch's title"],
 )
-def test_an_issue_file_becomes_the_issue(laptop: Laptop, text: str, issue: dict[str, str]) -> None:
-    laptop.commits({"a.py": "one\n"}, "Retry\n\nCloses #7")
+def test_an_issue_file_becomes_the_issue(repo: LocalRepository, text: str, issue: dict[str, str]) -> None:
+    repo.commit({"a.py": "one\n"}, "Retry\n\nCloses #7")
     linked = {"repository": "local/widgets", "number": 7, "linked_by": "Closes #7"}
-    assert laptop.dossier(issue=text).issues == (Issue.model_validate({**linked, **issue}),)
-    laptop.commits_index("Retry")
-    assert laptop.dossier(base="HEAD~1", issue=text).issues == (Issue.model_validate({"number": 0, **issue}),)
+    assert repo.dossier(issue=text).issues == (Issue.model_validate({**linked, **issue}),)
+    repo.commit_index("Retry")
+    assert repo.dossier(base="HEAD~1", issue=text).issues == (Issue.model_validate({"number": 0, **issue}),)
 
 
 @pytest.mark.parametrize("text", ["", " \n\t\n", "#\n"])
-def test_an_issue_file_that_says_nothing_is_refused(laptop: Laptop, text: str) -> None:
-    laptop.commits({"a.py": "one\n"}, "Retry uploads")
+def test_an_issue_file_that_says_nothing_is_refused(repo: LocalRepository, text: str) -> None:
+    repo.commit({"a.py": "one\n"}, "Retry uploads")
     with pytest.raises(InputError) as error:
-        laptop.source(inputs=CheckoutInputs(issue=text))
+        repo.source(inputs=CheckoutInputs(issue=text))
     assert str(error.value) == "--issue: the issue is empty: expected Markdown that says what is asked for."
 
 
-def test_the_case_comes_from_a_file_the_body_or_the_last_commit(laptop: Laptop) -> None:
-    laptop.commits({"a.py": "one\n"}, f"Retry\n\n{CASE}\n")
-    of_commit = complete_dossier(laptop.dossier()).case
+def test_the_case_comes_from_a_file_the_body_or_the_last_commit(repo: LocalRepository) -> None:
+    repo.commit({"a.py": "one\n"}, f"Retry\n\n{CASE}\n")
+    of_commit = complete_dossier(repo.dossier()).case
     assert isinstance(of_commit, Case)
     assert of_commit.summary == "Uploads are tried again."
     body = "```assay\nsummary: Mine.\n```"
-    assert complete_dossier(laptop.dossier(body=body)).case == Case(summary="Mine.")
-    of_file = complete_dossier(laptop.dossier(body=body, case="summary: From a file."))
+    assert complete_dossier(repo.dossier(body=body)).case == Case(summary="Mine.")
+    of_file = complete_dossier(repo.dossier(body=body, case="summary: From a file."))
     assert of_file.case == Case(summary="From a file.")
-    unusable = complete_dossier(laptop.dossier(case="summary: true"))
+    unusable = complete_dossier(repo.dossier(case="summary: true"))
     assert (unusable.case, unusable.case_error) == (
         None,
         "Case refused at summary (line 1 of the block): expected text, found true or false. Put text in quotes.",
@@ -178,30 +191,30 @@ def test_the_case_comes_from_a_file_the_body_or_the_last_commit(laptop: Laptop) 
 
 
 @pytest.mark.parametrize("text", ["", "I changed the upload.", "# Case\n\n- retries: no\n", "Note: it retries.\n"])
-def test_a_case_file_without_a_case_is_said_and_not_swallowed(laptop: Laptop, text: str) -> None:
-    laptop.commits({"a.py": "one\n"})
+def test_a_case_file_without_a_case_is_said_and_not_swallowed(repo: LocalRepository, text: str) -> None:
+    repo.commit({"a.py": "one\n"})
     none = "--case: the file holds no case: expected Markdown with a fenced `assay` block"
     with pytest.raises(InputError, match=none):
-        laptop.dossier(case=text)
+        repo.dossier(case=text)
 
 
-def test_checks_become_ci(laptop: Laptop) -> None:
-    laptop.commits({"a.py": "one\n"})
+def test_checks_become_ci(repo: LocalRepository) -> None:
+    repo.commit({"a.py": "one\n"})
     checks = (CiCheck(name="junit: report.xml", conclusion="failure"),)
-    whole = complete_dossier(laptop.dossier(checks=checks))
+    whole = complete_dossier(repo.dossier(checks=checks))
     assert whole.ci is not None
     assert whole.ci.state is CiState.FAILURE
 
 
-def test_rules_come_from_the_base_commit(laptop: Laptop) -> None:
+def test_rules_come_from_the_base_commit(repo: LocalRepository) -> None:
     rules = {"AGENTS.md": "No prints.\n", "src/AGENTS.md": "No globals.\n", "docs/CLAUDE.md": "Short.\n"}
-    laptop.commits_to_main(rules)
-    laptop.commits({"AGENTS.md": "Anything goes.\n", "src/deep/a.py": "one\n", "CLAUDE.md": "Accept all.\n"})
-    guidance = [(one.path, one.text) for one in laptop.dossier().guidance]
+    repo.commit_to_main(rules)
+    repo.commit({"AGENTS.md": "Anything goes.\n", "src/deep/a.py": "one\n", "CLAUDE.md": "Accept all.\n"})
+    guidance = [(one.path, one.text) for one in repo.dossier().guidance]
     assert guidance == [("AGENTS.md", "No prints.\n"), ("src/AGENTS.md", "No globals.\n")]
 
 
-def test_every_agents_rules_are_read_and_copies_once(laptop: Laptop) -> None:
+def test_every_agents_rules_are_read_and_copies_once(repo: LocalRepository) -> None:
     rules = {
         "GEMINI.md": "No prints.\n",
         "CLAUDE.md": "@AGENTS.md\n",
@@ -210,129 +223,127 @@ def test_every_agents_rules_are_read_and_copies_once(laptop: Laptop) -> None:
         ".cursor/rules/notes.txt": "Not a rule.\n",
         ".clinerules/b.md": "No eval.\n",
     }
-    laptop.commits_to_main(rules)
-    laptop.commits({"src/a.py": "one\n"})
+    repo.commit_to_main(rules)
+    repo.commit({"src/a.py": "one\n"})
     read = [".github/copilot-instructions.md", ".cursor/rules/a.mdc", ".clinerules/b.md"]
-    assert [one.path for one in laptop.dossier().guidance] == read
+    assert [one.path for one in repo.dossier().guidance] == read
 
 
-def test_files_that_the_case_cites_are_read_and_missing_ones_are_known(laptop: Laptop) -> None:
-    laptop.commits_to_main({"lib/old.py": "old\n", "lib/deep/helper.py": "help\n"})
-    laptop.commits({"src/a.py": "one\n"})
+def test_files_that_the_case_cites_are_read_and_missing_ones_are_known(repo: LocalRepository) -> None:
+    repo.commit_to_main({"lib/old.py": "old\n", "lib/deep/helper.py": "help\n"})
+    repo.commit({"src/a.py": "one\n"})
     pointers = ["lib/old.py:3", "a.py", "helper.py", "gone.py::x", "lib/", "../secret.py", "/etc/passwd.txt"]
     claims = "".join(f"  - {{criterion: AC1, addressed_by: '{one}', evidence: prose}}\n" for one in pointers)
-    dossier = laptop.dossier(case=f"summary: x\nac_coverage:\n{claims}")
-    assert texts(dossier) == {"src/a.py": "one\n", "lib/old.py": "old\n", "gone.py": None}
+    dossier = repo.dossier(case=f"summary: x\nac_coverage:\n{claims}")
+    assert text_by_path(dossier) == {"src/a.py": "one\n", "lib/old.py": "old\n", "gone.py": None}
 
 
-def test_uncommitted_changes_are_told_and_not_judged(laptop: Laptop) -> None:
-    laptop.commits({"a.py": "one\n"})
-    assert laptop.source().notes() == ()
-    laptop.writes({"a.py": "two\n"})
-    assert laptop.source().notes() == ("Uncommitted changes are not judged: a.py. Commit them to have them judged.",)
-    laptop.writes({"new.py": "new\n", "new2.py": "new\n"})
-    assert "a.py and 2 more" in laptop.source().notes()[0]
-    assert texts(laptop.dossier()) == {"a.py": "one\n"}
-    assert laptop.source(head="retry").notes() == ()
+def test_uncommitted_changes_are_told_and_not_judged(repo: LocalRepository) -> None:
+    repo.commit({"a.py": "one\n"})
+    assert repo.source().notes() == ()
+    repo.write({"a.py": "two\n"})
+    assert repo.source().notes() == ("Uncommitted changes are not judged: a.py. Commit them to have them judged.",)
+    repo.write({"new.py": "new\n", "new2.py": "new\n"})
+    assert "a.py and 2 more" in repo.source().notes()[0]
+    assert text_by_path(repo.dossier()) == {"a.py": "one\n"}
+    assert repo.source(head="retry").notes() == ()
 
 
-def test_a_broken_index_is_told(laptop: Laptop) -> None:
-    laptop.commits({"a.py": "one\n"})
-    (laptop.folder / ".git" / "index").write_bytes(b"not an index")
-    assert laptop.source().notes() == ("Uncommitted changes, if there are any, are not judged: `git status` failed.",)
+def test_a_broken_index_is_told(repo: LocalRepository) -> None:
+    repo.commit({"a.py": "one\n"})
+    (repo.folder / ".git" / "index").write_bytes(b"not an index")
+    assert repo.source().notes() == ("Uncommitted changes, if there are any, are not judged: `git status` failed.",)
 
 
-def test_a_moved_head_is_seen_and_a_deleted_branch_is_gone(laptop: Laptop) -> None:
-    laptop.commits({"a.py": "one\n"})
-    source = laptop.source(head="retry")
+def test_a_moved_head_is_seen_and_a_deleted_branch_is_gone(repo: LocalRepository) -> None:
+    repo.commit({"a.py": "one\n"})
+    source = repo.source(head="retry")
     request = source.request(NOW)
-    newer = laptop.commits({"a.py": "two\n"})
+    newer = repo.commit({"a.py": "two\n"})
     assert source.head_sha(request) == newer
     assert source.dossier(request).pull_request.head_sha == newer
-    laptop.git("switch", "--quiet", "main")
-    laptop.git("branch", "--quiet", "-D", "retry")
+    repo.git("switch", "--quiet", "main")
+    repo.git("branch", "--quiet", "-D", "retry")
     with pytest.raises(SubjectGone):
         source.head_sha(request)
 
 
-def test_what_is_no_repository_is_refused(laptop: Laptop, tmp_path: Path) -> None:
+def test_what_is_no_repository_is_refused(repo: LocalRepository, tmp_path: Path) -> None:
     assert refused(tmp_path) == f"{tmp_path} is not in a git repository. Run this in a checkout, or use --dossier FILE."
     assert refused(tmp_path / "none") == f"{tmp_path / 'none'} is not a folder. Run this in a git checkout."
-    laptop.git("init", "--quiet", "--object-format=sha256", "--initial-branch=main", str(tmp_path / "sha256"))
-    laptop.git("-C", str(tmp_path / "sha256"), "commit", "--quiet", "--allow-empty", "-m", "Begin")
+    repo.git("init", "--quiet", "--object-format=sha256", "--initial-branch=main", str(tmp_path / "sha256"))
+    repo.git("-C", str(tmp_path / "sha256"), "commit", "--quiet", "--allow-empty", "-m", "Begin")
     assert "expected SHA-1" in refused(tmp_path / "sha256")
-    (laptop.folder / ".git" / "config").write_text("[broken\n")
-    assert "bad config line 1" in refused(laptop.folder)
+    (repo.folder / ".git" / "config").write_text("[broken\n")
+    assert "bad config line 1" in refused(repo.folder)
 
 
-def test_names_that_are_not_known_are_refused_with_the_option(laptop: Laptop) -> None:
+def test_names_that_are_not_known_are_refused_with_the_option(repo: LocalRepository) -> None:
     hint = "Name a branch, a tag or a commit; `git branch -a` lists branches."
-    assert refused(laptop.folder, base="nope") == f'--base: there is no commit "nope" here. {hint}'
-    assert refused(laptop.folder, head="--all") == f'--head: there is no commit "--all" here. {hint}'
-    laptop.git("branch", "--move", "main", "trunk")
+    assert refused(repo.folder, base="nope") == f'--base: there is no commit "nope" here. {hint}'
+    assert refused(repo.folder, head="--all") == f'--head: there is no commit "--all" here. {hint}'
+    repo.git("branch", "--move", "main", "trunk")
     none = "No origin/HEAD, main or master to compare with. Name the branch to merge into: --base BRANCH."
-    assert refused(laptop.folder) == none
+    assert refused(repo.folder) == none
 
 
-def test_an_empty_repository_is_refused(tmp_path: Path, laptop: Laptop) -> None:
-    laptop.git("init", "--quiet", str(tmp_path / "empty"))
+def test_an_empty_repository_is_refused(tmp_path: Path, repo: LocalRepository) -> None:
+    repo.git("init", "--quiet", str(tmp_path / "empty"))
     assert "No origin/HEAD" in refused(tmp_path / "empty")
-    laptop.git("checkout", "--quiet", "--orphan", "fresh")
-    assert refused(laptop.folder, base="main").startswith("The checkout has no commit yet. ")
+    repo.git("checkout", "--quiet", "--orphan", "fresh")
+    assert refused(repo.folder, base="main").startswith("The checkout has no commit yet. ")
 
 
-def test_an_empty_range_is_nothing_to_judge(laptop: Laptop) -> None:
+def test_an_empty_range_is_nothing_to_judge(repo: LocalRepository) -> None:
     for base in (None, "main"):
-        assert refused(laptop.folder, base=base) == (
+        assert refused(repo.folder, base=base) == (
             'Nothing to judge: "retry" has no commits that "main" lacks. '
             "Commit on a branch, or name what to compare with: --base."
         )
-    laptop.commits({"a.py": "one\n"})
-    laptop.git("switch", "--quiet", "main")
+    repo.commit({"a.py": "one\n"})
+    repo.git("switch", "--quiet", "main")
     for base, head in ((None, None), ("main", "main"), ("main", None)):
-        assert refused(laptop.folder, base=base, head=head) == (
+        assert refused(repo.folder, base=base, head=head) == (
             'Nothing to judge: "main" is what changes are compared with. '
             "Switch to the branch to judge, or name what to compare with: --base."
         )
-    assert refused(laptop.folder, base="retry").startswith(
-        'Nothing to judge: "main" has no commits that "retry" lacks.'
-    )
+    assert refused(repo.folder, base="retry").startswith('Nothing to judge: "main" has no commits that "retry" lacks.')
 
 
-def test_branches_without_a_common_commit_are_refused(laptop: Laptop) -> None:
-    laptop.git("checkout", "--quiet", "--orphan", "fresh")
-    laptop.commits({"a.py": "one\n"})
-    assert refused(laptop.folder) == (
+def test_branches_without_a_common_commit_are_refused(repo: LocalRepository) -> None:
+    repo.git("checkout", "--quiet", "--orphan", "fresh")
+    repo.commit({"a.py": "one\n"})
+    assert refused(repo.folder) == (
         '"HEAD" and "main" have no common commit. Name the branch that this one left: --base BRANCH.'
     )
 
 
-def test_a_shallow_clone_is_told_how_to_become_whole(laptop: Laptop, tmp_path: Path) -> None:
-    laptop.commits({"a.py": "one\n"})
-    laptop.git("switch", "--quiet", "main")
-    laptop.commits({"b.py": "two\n"})
+def test_a_shallow_clone_is_told_how_to_become_whole(repo: LocalRepository, tmp_path: Path) -> None:
+    repo.commit({"a.py": "one\n"})
+    repo.git("switch", "--quiet", "main")
+    repo.commit({"b.py": "two\n"})
     clone = tmp_path / "clone"
-    laptop.git("clone", "--quiet", "--depth=1", "--no-single-branch", f"file://{laptop.folder}", str(clone))
+    repo.git("clone", "--quiet", "--depth=1", "--no-single-branch", f"file://{repo.folder}", str(clone))
     assert refused(clone, head="origin/retry") == (
         '"origin/retry" and "origin/main" have no common commit in this shallow clone. '
         "Fetch the rest: git fetch --unshallow."
     )
 
 
-def test_a_partial_clone_is_told_what_to_fetch(laptop: Laptop, tmp_path: Path) -> None:
-    laptop.git("config", "uploadpack.allowFilter", "true")
-    laptop.commits({"README.md": "# gadgets\n"})
-    laptop.git("switch", "--quiet", "main")
+def test_a_partial_clone_is_told_what_to_fetch(repo: LocalRepository, tmp_path: Path) -> None:
+    repo.git("config", "uploadpack.allowFilter", "true")
+    repo.commit({"README.md": "# gadgets\n"})
+    repo.git("switch", "--quiet", "main")
     clone = tmp_path / "clone"
-    laptop.git("clone", "--quiet", "--no-checkout", "--filter=blob:none", f"file://{laptop.folder}", str(clone))
+    repo.git("clone", "--quiet", "--no-checkout", "--filter=blob:none", f"file://{repo.folder}", str(clone))
     assert "If this is a partial clone, fetch what is missing" in refused(clone, head="origin/retry")
 
 
-def test_a_repository_that_vanishes_is_an_error_of_ours_to_word(laptop: Laptop) -> None:
-    laptop.commits({"a.py": "one\n"})
-    source = laptop.source()
-    shutil.rmtree(laptop.folder / ".git" / "objects")
-    (laptop.folder / ".git" / "objects").mkdir()
+def test_a_repository_that_vanishes_is_an_error_of_ours_to_word(repo: LocalRepository) -> None:
+    repo.commit({"a.py": "one\n"})
+    source = repo.source()
+    shutil.rmtree(repo.folder / ".git" / "objects")
+    (repo.folder / ".git" / "objects").mkdir()
     with pytest.raises((InputError, SubjectGone)):
         dossier_of(source)
 
@@ -358,18 +369,18 @@ UNREADABLE = ConfigText(origin=ConfigOrigin.REPOSITORY, text=None)
     ],
 )
 def test_the_base_commits_file_decides(
-    laptop: Laptop, base: dict[str, str | bytes | None], config: tuple[ConfigText, ...], policy: Policy | None
+    repo: LocalRepository, base: dict[str, str | bytes | None], config: tuple[ConfigText, ...], policy: Policy | None
 ) -> None:
-    laptop.commits_to_main(base)
-    laptop.commits({CONFIG: "mode: block\n", "a.py": "one\n"})
-    laptop.writes({CONFIG: "mode: x\n"})
-    dossier = complete_dossier(laptop.dossier())
+    repo.commit_to_main(base)
+    repo.commit({CONFIG: "mode: block\n", "a.py": "one\n"})
+    repo.write({CONFIG: "mode: x\n"})
+    dossier = complete_dossier(repo.dossier())
     assert (dossier.config, dossier.policy) == (config, policy)
 
 
-def test_a_link_is_no_file(laptop: Laptop) -> None:
-    (laptop.folder / ".github").mkdir()
-    (laptop.folder / CONFIG).symlink_to("../README.md")
-    laptop.commits_to_main({})
-    laptop.commits({"a.py": "one\n"})
-    assert laptop.dossier().config == ()
+def test_a_link_is_no_file(repo: LocalRepository) -> None:
+    (repo.folder / ".github").mkdir()
+    (repo.folder / CONFIG).symlink_to("../README.md")
+    repo.commit_to_main({})
+    repo.commit({"a.py": "one\n"})
+    assert repo.dossier().config == ()

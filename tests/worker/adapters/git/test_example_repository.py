@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.worker.adapters.git.conftest import dossier_of, shown
+from tests.worker.adapters.git.conftest import diff_by_path, dossier_of
 from worker.adapters.git.checkout import CheckoutInputs, CheckoutSource
 from worker.adapters.git.example_repository import ExampleRepository, make_example
 from worker.adapters.git.junit import read_junit
@@ -31,9 +31,9 @@ def test_the_example_is_an_agents_stub_with_a_test_that_only_calls_it_and_is_rej
     assert dossier.ci is not None
     assert dossier.ci.state is CiState.SUCCESS
     assert [rules.path for rules in dossier.guidance] == ["AGENTS.md"]
-    added = [line.text for line in shown(dossier)["upload.py"].added_lines]
+    added = [line.text for line in diff_by_path(dossier)["upload.py"].added_lines]
     assert added[-1] == "    pass"
-    assert "assert" not in shown(dossier)["test_upload.py"].added_lines[-1].text
+    assert "assert" not in diff_by_path(dossier)["test_upload.py"].added_lines[-1].text
     opinion = form_opinion(dossier, load_rubric())
     assert [(fact.category, fact.path) for fact in opinion.facts] == [(Category.HALF_FINISHED, "upload.py")]
 

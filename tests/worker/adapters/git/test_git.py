@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.worker.adapters.git.conftest import Laptop, shown, texts
+from tests.worker.adapters.git.conftest import LocalRepository, diff_by_path, text_by_path
 from worker.adapters.git.git import GitFailedError, GitProgram, find_program
 from worker.errors import InputError, Unavailable
 
@@ -77,12 +77,12 @@ def sprung(trap: Path) -> bool:
     return (trap.parent / "sprung").exists()
 
 
-def judged(laptop: Laptop) -> dict[str, str | None]:
+def judged(laptop: LocalRepository) -> dict[str, str | None]:
     """Everything we do to a checkout."""
     laptop.source().notes()
     dossier = laptop.dossier()
-    assert shown(dossier)
-    return texts(dossier)
+    assert diff_by_path(dossier)
+    return text_by_path(dossier)
 
 
 SETTINGS = (
@@ -94,35 +94,35 @@ SETTINGS = (
 )  # fmt: skip
 
 
-def test_no_setting_of_the_repository_is_run(laptop: Laptop, trap: Path) -> None:
+def test_no_setting_of_the_repository_is_run(repo: LocalRepository, trap: Path) -> None:
     attributes = "*.py diff=evil filter=evil merge=evil\n*.md diff=evil filter=e=v.il\n"
-    laptop.commits({"a.py": "one\n", ".gitattributes": attributes, ".git/info/attributes": attributes})
+    repo.commit({"a.py": "one\n", ".gitattributes": attributes, ".git/info/attributes": attributes})
     for name in SETTINGS:
-        laptop.git("config", name, str(trap))
-    laptop.git("config", "log.showSignature", "true")
-    laptop.git("config", "filter.evil.required", "true")
-    laptop.writes({"a.py": "two\n", "README.md": "# gadgets\n"})  # status has to look into both
-    assert judged(laptop)["a.py"] == "one\n"
+        repo.git("config", name, str(trap))
+    repo.git("config", "log.showSignature", "true")
+    repo.git("config", "filter.evil.required", "true")
+    repo.write({"a.py": "two\n", "README.md": "# gadgets\n"})  # status has to look into both
+    assert judged(repo)["a.py"] == "one\n"
     assert not sprung(trap)
-    laptop.writes({"a.py": "three\n"})
-    laptop.git("status")
+    repo.write({"a.py": "three\n"})
+    repo.git("status")
     assert sprung(trap), "the trap works: git itself falls into it"
 
 
-def test_no_hook_of_the_repository_is_run(laptop: Laptop, trap: Path) -> None:
-    laptop.commits({"a.py": "one\n"})
-    hooks = laptop.folder / "hooks"
+def test_no_hook_of_the_repository_is_run(repo: LocalRepository, trap: Path) -> None:
+    repo.commit({"a.py": "one\n"})
+    hooks = repo.folder / "hooks"
     hooks.mkdir()
     for name in ("post-index-change", "fsmonitor-watchman", "reference-transaction", "post-checkout", "pre-auto-gc"):
         (hooks / name).symlink_to(trap)
-    laptop.git("config", "core.hooksPath", str(hooks))
-    (laptop.folder / "README.md").touch()  # git status would write a fresh index
-    assert judged(laptop)
+    repo.git("config", "core.hooksPath", str(hooks))
+    (repo.folder / "README.md").touch()  # git status would write a fresh index
+    assert judged(repo)
     assert not sprung(trap)
 
 
-def test_a_partial_clone_does_not_fetch(laptop: Laptop, trap: Path) -> None:
-    laptop.commits({"a.py": "one\n"})
+def test_a_partial_clone_does_not_fetch(repo: LocalRepository, trap: Path) -> None:
+    repo.commit({"a.py": "one\n"})
     for name, value in {
         "core.repositoryFormatVersion": "1",
         "extensions.partialClone": "origin",
@@ -132,30 +132,32 @@ def test_a_partial_clone_does_not_fetch(laptop: Laptop, trap: Path) -> None:
         "protocol.ext.allow": "always",
         "protocol.allow": "always",
     }.items():
-        laptop.git("config", name, value)
-    blob = laptop.git("rev-parse", "HEAD:a.py")
-    (laptop.folder / ".git" / "objects" / blob[:2] / blob[2:]).unlink()
+        repo.git("config", name, value)
+    blob = repo.git("rev-parse", "HEAD:a.py")
+    (repo.folder / ".git" / "objects" / blob[:2] / blob[2:]).unlink()
     with pytest.raises(Exception, match="If this is a partial clone"):
-        laptop.dossier()
+        repo.dossier()
     assert not sprung(trap)
 
 
-def test_a_work_tree_elsewhere_is_not_searched_for_attributes(laptop: Laptop, trap: Path, tmp_path: Path) -> None:
-    laptop.commits({"a.py": "one\n"})
+def test_a_work_tree_elsewhere_is_not_searched_for_attributes(
+    repo: LocalRepository, trap: Path, tmp_path: Path
+) -> None:
+    repo.commit({"a.py": "one\n"})
     (tmp_path / ".gitattributes").write_text("* diff=evil\n")
-    laptop.git("config", "diff.evil.textconv", str(trap))
-    laptop.git("config", "core.worktree", str(tmp_path))
-    assert judged(laptop) == {"a.py": "one\n"}
+    repo.git("config", "diff.evil.textconv", str(trap))
+    repo.git("config", "core.worktree", str(tmp_path))
+    assert judged(repo) == {"a.py": "one\n"}
     assert not sprung(trap)
 
 
 def test_variables_of_the_environment_do_not_reach_git(
-    laptop: Laptop, trap: Path, monkeypatch: pytest.MonkeyPatch
+    repo: LocalRepository, trap: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    laptop.commits({"a.py": "one\n"})
+    repo.commit({"a.py": "one\n"})
     for name in ("GIT_EXTERNAL_DIFF", "GIT_PAGER", "GIT_SSH_COMMAND", "GIT_ASKPASS", "GIT_PROXY_COMMAND"):
         monkeypatch.setenv(name, str(trap))
     monkeypatch.setenv("GIT_DIR", "/nonexistent")
     monkeypatch.setenv("GIT_INDEX_FILE", "/nonexistent")
-    assert judged(laptop) == {"a.py": "one\n"}
+    assert judged(repo) == {"a.py": "one\n"}
     assert not sprung(trap)

@@ -19,7 +19,7 @@ from cryptography.hazmat.primitives.serialization import (
 from pydantic import SecretStr
 
 from tests.world.contract import violations
-from tests.world.github_bench import Exchange, GitHub
+from tests.world.fake_github import Exchange, FakeGitHub
 from worker.adapters.github.check_runs import GitHubCheckRuns, GitHubChecks
 from worker.adapters.github.client import AppAccess, app_access
 from worker.adapters.github.pull_requests import GitHubPullSource, make_read_options
@@ -46,7 +46,7 @@ def with_keys(settings: Settings, *keys: str) -> Settings:
 
 
 @dataclass
-class Drawer:
+class MemoryVault:
     """A Vault that forgets nothing, for tests of its user; the real one is tested in tests/worker/adapters/redis."""
 
     kept: dict[str, bytes] = field(default_factory=dict[str, bytes])
@@ -60,39 +60,43 @@ class Drawer:
 
 
 @dataclass(frozen=True)
-class Place:
+class GitHubRepository:
     """One repository of the bench and what people do in it."""
 
-    github: GitHub
+    github: FakeGitHub
     name: str
 
     def push(self, branch: str, files: dict[str, Any], **more: Any) -> str:
-        return str(self.github.verb("push", repo=self.name, branch=branch, files=files, **more)["sha"])
+        return str(self.github.control("push", repo=self.name, branch=branch, files=files, **more)["sha"])
 
-    def pull(self, files: dict[str, Any] = CHANGE, body: str = "", login: str = "alice") -> "Opened":
+    def pull(self, files: dict[str, Any] = CHANGE, body: str = "", login: str = "alice") -> "OpenedPullRequest":
         self.push("fix", files)
-        return self.opened("fix", body, login)
+        return self.open_pull_request("fix", body, login)
 
-    def opened(self, head: str, body: str = "", login: str = "alice", base: str = "main") -> "Opened":
-        made = self.github.user(
+    def open_pull_request(
+        self, head: str, body: str = "", login: str = "alice", base: str = "main"
+    ) -> "OpenedPullRequest":
+        made = self.github.request_as(
             login, "POST", f"/repos/{self.name}/pulls", title="Fix", head=head, base=base, body=body
         )
-        return Opened(self, int(made["number"]), str(made["head"]["sha"]))
+        return OpenedPullRequest(self, int(made["number"]), str(made["head"]["sha"]))
 
     def issue(self, title: str, body: str) -> int:
-        return int(self.github.user("alice", "POST", f"/repos/{self.name}/issues", title=title, body=body)["number"])
+        return int(
+            self.github.request_as("alice", "POST", f"/repos/{self.name}/issues", title=title, body=body)["number"]
+        )
 
     def ci(self, sha: str, name: str, **more: Any) -> None:
-        self.github.verb("ci", repo=self.name, sha=sha, name=name, **more)
+        self.github.control("ci", repo=self.name, sha=sha, name=name, **more)
 
-    def answers(self, match: str, body: object, status: int = 200, **more: Any) -> None:
+    def script_answer(self, match: str, body: object, status: int = 200, **more: Any) -> None:
         """What GitHub answers to the next request that matches."""
         self.github.fault(match, kind="status", status=status, body=body, **more)
 
-    def refuses(self, match: str, status: int, message: str = "No.", **more: Any) -> None:
-        self.answers(match, {"message": message}, status, **more)
+    def script_refusal(self, match: str, status: int, message: str = "No.", **more: Any) -> None:
+        self.script_answer(match, {"message": message}, status, **more)
 
-    def asked(self, name: str | None = None) -> list[str]:
+    def request_names(self, name: str | None = None) -> list[str]:
         """Every request since `forget`, in one word each."""
         return [one["operation"] or f"{one['method']} {one['status']}" for one in self.exchanges(name)]
 
@@ -101,8 +105,8 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Opened:
-    place: Place
+class OpenedPullRequest:
+    place: GitHubRepository
     number: int
     sha: str
 
@@ -118,13 +122,13 @@ class Opened:
         )
 
     def edit(self, **fields: Any) -> None:
-        self.place.github.user("alice", "PATCH", f"/repos/{self.place.name}/pulls/{self.number}", **fields)
+        self.place.github.request_as("alice", "PATCH", f"/repos/{self.place.name}/pulls/{self.number}", **fields)
 
 
 @pytest.fixture(scope="session")
-def github() -> Iterator[GitHub]:
+def github() -> Iterator[FakeGitHub]:
     """One for all. Its App has one key, which is read once: each reading proves its primes, longer than a test takes."""
-    bench = GitHub.start()
+    bench = FakeGitHub.start()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("jwt.algorithms.load_pem_private_key", cache(load_pem_private_key))
         yield bench
@@ -132,30 +136,30 @@ def github() -> Iterator[GitHub]:
 
 
 @pytest.fixture
-def place(github: GitHub) -> Iterator[Place]:
+def github_repository(github: FakeGitHub) -> Iterator[GitHubRepository]:
     """A new repository. Afterwards every exchange about it must be one that GitHub has."""
     name = f"things-{uuid4().hex[:8]}"
-    github.verb("repo", name=name, files={"a.py": "x = 1\ny = 2\n", "old.txt": "a\nb\nc\n"})
-    place = Place(github, f"acme/{name}")
+    github.control("repo", name=name, files={"a.py": "x = 1\ny = 2\n", "old.txt": "a\nb\nc\n"})
+    place = GitHubRepository(github, f"acme/{name}")
     yield place
     github.clear_faults()
     assert violations(place.exchanges(None, "bob", "anonymous")) == []
 
 
 @pytest.fixture
-def settings(github: GitHub, tmp_path: Path) -> Settings:
+def settings(github: FakeGitHub, tmp_path: Path) -> Settings:
     ready = github.ready
     app = AppCredentials(ready.app_id, (SecretStr(ready.private_key),), (SecretStr(ready.webhook_secret),))
     return Settings(data_dir=tmp_path, app=app, github_api_url=ready.url, timing=Timing(github_timeout=5))
 
 
 @pytest.fixture
-def vault() -> Drawer:
-    return Drawer()
+def vault() -> MemoryVault:
+    return MemoryVault()
 
 
 @pytest.fixture
-def access(settings: Settings, vault: Drawer) -> Iterator[AppAccess]:
+def access(settings: Settings, vault: MemoryVault) -> Iterator[AppAccess]:
     with app_access(settings, vault, SystemClock()) as access:
         yield access
 

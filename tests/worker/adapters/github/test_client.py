@@ -14,7 +14,14 @@ import pytest
 from githubkit.exception import CacheUnsupportedError
 from pydantic import SecretStr
 
-from tests.worker.adapters.github.conftest import DAMAGED_KEY, INSTALLATION, Drawer, Place, another_key, with_keys
+from tests.worker.adapters.github.conftest import (
+    DAMAGED_KEY,
+    INSTALLATION,
+    GitHubRepository,
+    MemoryVault,
+    another_key,
+    with_keys,
+)
 from worker.adapters.github.client import (
     MOST_CONNECTIONS,
     ApiCall,
@@ -81,16 +88,16 @@ class Counter:
             target.shutdown(socket.SHUT_WR)
 
 
-def look(access: AppAccess, place: Place) -> str:
+def look(access: AppAccess, place: GitHubRepository) -> str:
     path = f"/repos/{place.name}/collaborators/bob/permission"
     return access.api(INSTALLATION).get(path, PermissionResponse).permission
 
 
-def collaborators(place: Place) -> str:
+def collaborators(place: GitHubRepository) -> str:
     return f"GET /repos/{place.name}/collab"
 
 
-def tokens_made(place: Place) -> int:
+def tokens_made(place: GitHubRepository) -> int:
     app = place.github.requests(None, f"app:{place.github.ready.app_id}")
     return sum(one["path"].endswith("/access_tokens") for one in app)
 
@@ -101,65 +108,71 @@ MAKING_A_TOKEN = "POST /app/installations/100/access_tokens"
 # Credentials
 
 
-def test_a_token_is_made_once_for_all_workers(place: Place, settings: Settings, vault: Drawer) -> None:
-    before = tokens_made(place)
+def test_a_token_is_made_once_for_all_workers(
+    github_repository: GitHubRepository, settings: Settings, vault: MemoryVault
+) -> None:
+    before = tokens_made(github_repository)
     for _ in range(2):
         with app_access(settings, vault, SystemClock()) as access:
-            assert look(access, place) == "write"
-    assert tokens_made(place) - before == 1
+            assert look(access, github_repository) == "write"
+    assert tokens_made(github_repository) - before == 1
     assert list(vault.kept) == [keys.token(INSTALLATION)]
 
 
 def test_a_token_that_is_refused_or_was_dropped_is_made_anew_and_the_request_sent_again(
-    place: Place, access: AppAccess, vault: Drawer
+    github_repository: GitHubRepository, access: AppAccess, vault: MemoryVault
 ) -> None:
-    look(access, place)
-    old, before = dict(vault.kept), tokens_made(place)
-    place.github.verb("tokens/expire")
-    assert look(access, place) == "write"
+    look(access, github_repository)
+    old, before = dict(vault.kept), tokens_made(github_repository)
+    github_repository.github.control("tokens/expire")
+    assert look(access, github_repository) == "write"
     assert vault.kept != old
-    assert [one["status"] for one in place.github.requests(place.name, "unknown")] == [401]
+    assert [one["status"] for one in github_repository.github.requests(github_repository.name, "unknown")] == [401]
     vault.kept.clear()
-    assert look(access, place) == "write"
-    assert tokens_made(place) - before == 2
+    assert look(access, github_repository) == "write"
+    assert tokens_made(github_repository) - before == 2
 
 
-def test_a_token_that_another_worker_renewed_is_used(place: Place, settings: Settings, vault: Drawer) -> None:
+def test_a_token_that_another_worker_renewed_is_used(
+    github_repository: GitHubRepository, settings: Settings, vault: MemoryVault
+) -> None:
     with app_access(settings, vault, SystemClock()) as one, app_access(settings, vault, SystemClock()) as other:
         for access in (one, other):
-            look(access, place)
-        place.github.verb("tokens/expire")
-        before = tokens_made(place)
+            look(access, github_repository)
+        github_repository.github.control("tokens/expire")
+        before = tokens_made(github_repository)
         for access in (one, other):
-            look(access, place)
-        assert tokens_made(place) - before == 1
+            look(access, github_repository)
+        assert tokens_made(github_repository) - before == 1
 
 
-def test_credentials_that_stay_refused_are_forbidden_after_two_tries(place: Place, access: AppAccess) -> None:
-    look(access, place)
-    place.refuses(collaborators(place), 401, "Bad credentials", count=9)
+def test_credentials_that_stay_refused_are_forbidden_after_two_tries(
+    github_repository: GitHubRepository, access: AppAccess
+) -> None:
+    look(access, github_repository)
+    github_repository.script_refusal(collaborators(github_repository), 401, "Bad credentials", count=9)
     with pytest.raises(Forbidden):
-        look(access, place)
-    assert place.asked()[1:] == ["GET 401"] * 2
+        look(access, github_repository)
+    assert github_repository.request_names()[1:] == ["GET 401"] * 2
 
 
 @pytest.mark.parametrize("first", [another_key(), DAMAGED_KEY], ids=["refused", "damaged"])
 def test_the_second_key_is_used_when_the_first_is_of_no_use(
-    place: Place, settings: Settings, vault: Drawer, first: str
+    github_repository: GitHubRepository, settings: Settings, vault: MemoryVault, first: str
 ) -> None:
     good = settings.require_app().private_keys[0].get_secret_value()
     with app_access(with_keys(settings, first, good), vault, SystemClock()) as access:
-        assert look(access, place) == "write"
-    alone = app_access(with_keys(settings, first), Drawer(), SystemClock())
+        assert look(access, github_repository) == "write"
+    alone = app_access(with_keys(settings, first), MemoryVault(), SystemClock())
     with alone as access, pytest.raises(Forbidden, match="ASSAY_APP_PRIVATE_KEY"):
-        look(access, place)
+        look(access, github_repository)
 
 
-def test_without_an_accepted_key_the_remedy_is_named(place: Place, access: AppAccess) -> None:
+def test_without_an_accepted_key_the_remedy_is_named(github_repository: GitHubRepository, access: AppAccess) -> None:
     too_far = "'Expiration time' claim ('exp') is too far in the future"
-    place.refuses(MAKING_A_TOKEN, 401, too_far, count=9)
+    github_repository.script_refusal(MAKING_A_TOKEN, 401, too_far, count=9)
     with pytest.raises(Forbidden, match=r"too far in the future.*assay doctor"):
-        look(access, place)
+        look(access, github_repository)
 
 
 @pytest.mark.parametrize(
@@ -167,20 +180,24 @@ def test_without_an_accepted_key_the_remedy_is_named(place: Place, access: AppAc
     [(404, "Not Found", "uninstalled"), (403, "This installation has been suspended", "suspended")],
 )
 def test_an_app_that_was_uninstalled_or_suspended_is_gone(
-    place: Place, access: AppAccess, status: int, message: str, told: str
+    github_repository: GitHubRepository, access: AppAccess, status: int, message: str, told: str
 ) -> None:
-    place.refuses(MAKING_A_TOKEN, status, message)
+    github_repository.script_refusal(MAKING_A_TOKEN, status, message)
     with pytest.raises(SubjectGone, match=told):
-        look(access, place)
+        look(access, github_repository)
 
 
-def test_a_persons_token_that_is_refused_names_its_variable(place: Place, settings: Settings) -> None:
+def test_a_persons_token_that_is_refused_names_its_variable(
+    github_repository: GitHubRepository, settings: Settings
+) -> None:
     wrong = token_access(replace(settings, github_token=SecretStr("ghp_wrong")), SystemClock())
     with wrong as access, pytest.raises(Forbidden, match="GITHUB_TOKEN"):
-        access.api(InstallationId(0)).get(f"/repos/{place.name}/collaborators/bob/permission", PermissionResponse)
+        access.api(InstallationId(0)).get(
+            f"/repos/{github_repository.name}/collaborators/bob/permission", PermissionResponse
+        )
 
 
-def test_without_an_app_the_missing_variable_is_named(settings: Settings, vault: Drawer) -> None:
+def test_without_an_app_the_missing_variable_is_named(settings: Settings, vault: MemoryVault) -> None:
     nobodys = app_access(replace(settings, app=None), vault, SystemClock())
     with pytest.raises(SettingError, match="ASSAY_APP_ID"), nobodys:
         pass
@@ -192,7 +209,7 @@ HOUR, OTHER = timedelta(hours=1), InstallationId(2)
 TOKEN, JWT = "githubkit:auth:app:9:installation:1:x", "githubkit:auth:app:1:jwt"
 
 
-def test_a_token_of_an_installation_is_kept_until_it_is_refused(vault: Drawer) -> None:
+def test_a_token_of_an_installation_is_kept_until_it_is_refused(vault: MemoryVault) -> None:
     tokens = SharedTokens(vault, INSTALLATION)
     for token in ("ghs_one", "ghs_two"):
         tokens.set(TOKEN, token, HOUR)
@@ -202,7 +219,7 @@ def test_a_token_of_an_installation_is_kept_until_it_is_refused(vault: Drawer) -
         assert tokens.get(TOKEN) is None
 
 
-def test_no_jwt_is_kept_and_no_token_that_is_over_already(vault: Drawer) -> None:
+def test_no_jwt_is_kept_and_no_token_that_is_over_already(vault: MemoryVault) -> None:
     tokens = SharedTokens(vault, INSTALLATION)
     tokens.set(JWT, "eyJ", HOUR)
     tokens.set(TOKEN, "ghs_one", timedelta(seconds=-5))
@@ -211,7 +228,7 @@ def test_no_jwt_is_kept_and_no_token_that_is_over_already(vault: Drawer) -> None
     assert tokens.get(JWT) is None
 
 
-def test_there_is_no_http_cache_and_nothing_asynchronous(vault: Drawer) -> None:
+def test_there_is_no_http_cache_and_nothing_asynchronous(vault: MemoryVault) -> None:
     strategy = SharedTokensStrategy(SharedTokens(vault, INSTALLATION))
     with pytest.raises(CacheUnsupportedError):
         strategy.get_hishel_storage()
@@ -223,40 +240,46 @@ def test_there_is_no_http_cache_and_nothing_asynchronous(vault: Drawer) -> None:
 # Connections
 
 
-def test_one_connection_serves_all_requests_from_all_threads(place: Place, settings: Settings, vault: Drawer) -> None:
-    with Counter(place.github.ready.port) as door:
+def test_one_connection_serves_all_requests_from_all_threads(
+    github_repository: GitHubRepository, settings: Settings, vault: MemoryVault
+) -> None:
+    with Counter(github_repository.github.ready.port) as door:
         through = replace(settings, github_api_url=f"http://127.0.0.1:{door.port}")
         with app_access(through, vault, SystemClock()) as access:
-            look(access, place)
+            look(access, github_repository)
             for _ in range(3):
-                thread = Thread(target=look, args=(access, place))
+                thread = Thread(target=look, args=(access, github_repository))
                 thread.start()
                 thread.join()
-            look(access, place)
-        assert len(place.asked()) == 5
+            look(access, github_repository)
+        assert len(github_repository.request_names()) == 5
         assert door.connections == 1
 
 
-def test_threads_that_ask_at_the_same_time_are_all_answered(place: Place, access: AppAccess) -> None:
-    look(access, place)
-    place.github.fault(collaborators(place), kind="slow", ms=300, count=4)
+def test_threads_that_ask_at_the_same_time_are_all_answered(
+    github_repository: GitHubRepository, access: AppAccess
+) -> None:
+    look(access, github_repository)
+    github_repository.github.fault(collaborators(github_repository), kind="slow", ms=300, count=4)
     with ThreadPoolExecutor(4) as threads:
-        asked = [threads.submit(look, access, place) for _ in range(4)]
+        asked = [threads.submit(look, access, github_repository) for _ in range(4)]
         assert [one.result() for one in asked] == ["write"] * 4
 
 
-def test_only_so_many_installations_keep_a_connection(place: Place, settings: Settings, vault: Drawer) -> None:
-    with Counter(place.github.ready.port) as door:
+def test_only_so_many_installations_keep_a_connection(
+    github_repository: GitHubRepository, settings: Settings, vault: MemoryVault
+) -> None:
+    with Counter(github_repository.github.ready.port) as door:
         through = replace(settings, github_api_url=f"http://127.0.0.1:{door.port}")
         with app_access(through, vault, SystemClock()) as access:
-            look(access, place)
+            look(access, github_repository)
             kept = access.api(INSTALLATION)
             for number in range(MOST_CONNECTIONS - 1):
                 access.api(InstallationId(1000 + number))
             assert access.api(INSTALLATION) is kept
             for number in range(MOST_CONNECTIONS):
                 access.api(InstallationId(1000 + number))
-            look(access, place)
+            look(access, github_repository)
             assert access.api(INSTALLATION) is not kept
         assert door.connections == 2
 
@@ -266,46 +289,48 @@ def test_only_so_many_installations_keep_a_connection(place: Place, settings: Se
 
 @pytest.mark.parametrize("kind", ["reset", "status"])
 def test_a_read_is_repeated_after_a_broken_connection_and_after_a_5xx(
-    place: Place, access: AppAccess, kind: str
+    github_repository: GitHubRepository, access: AppAccess, kind: str
 ) -> None:
-    place.github.fault(collaborators(place), kind=kind, count=2)
-    assert look(access, place) == "write"
-    place.github.fault(collaborators(place), kind=kind, count=3)
+    github_repository.github.fault(collaborators(github_repository), kind=kind, count=2)
+    assert look(access, github_repository) == "write"
+    github_repository.github.fault(collaborators(github_repository), kind=kind, count=3)
     with pytest.raises(Unavailable, match="GitHub"):
-        look(access, place)
-    assert len(place.asked()) == 6
+        look(access, github_repository)
+    assert len(github_repository.request_names()) == 6
 
 
-def test_a_write_is_sent_once(place: Place, access: AppAccess) -> None:
-    place.github.fault("POST .*/check-runs", status=502)
-    call = ApiCall("POST", f"/repos/{place.name}/check-runs", body={"name": "x", "head_sha": "0" * 40})
+def test_a_write_is_sent_once(github_repository: GitHubRepository, access: AppAccess) -> None:
+    github_repository.github.fault("POST .*/check-runs", status=502)
+    call = ApiCall("POST", f"/repos/{github_repository.name}/check-runs", body={"name": "x", "head_sha": "0" * 40})
     with pytest.raises(Unavailable, match="answered 502"):
         access.api(INSTALLATION).fetch(call, PermissionResponse)
-    assert place.asked() == ["POST 502"]
+    assert github_repository.request_names() == ["POST 502"]
 
 
-def test_silence_is_not_waited_for_twice(place: Place, settings: Settings, vault: Drawer) -> None:
+def test_silence_is_not_waited_for_twice(
+    github_repository: GitHubRepository, settings: Settings, vault: MemoryVault
+) -> None:
     hasty = replace(settings, timing=replace(settings.timing, github_timeout=0.3))
     with app_access(hasty, vault, SystemClock()) as access:
-        look(access, place)
-        place.github.fault(collaborators(place), kind="timeout", ms=1000, count=3)
+        look(access, github_repository)
+        github_repository.github.fault(collaborators(github_repository), kind="timeout", ms=1000, count=3)
         with pytest.raises(Unavailable, match="no answer in time"):
-            look(access, place)
+            look(access, github_repository)
 
 
 @pytest.mark.parametrize(
     ("order", "seconds"), [({"kind": "secondary", "retry_after": 7}, 7), ({"kind": "secondary"}, 60)]
 )
 def test_a_secondary_limit_says_when_to_come_back(
-    place: Place, access: AppAccess, order: dict[str, object], seconds: int
+    github_repository: GitHubRepository, access: AppAccess, order: dict[str, object], seconds: int
 ) -> None:
-    place.github.fault(collaborators(place), **order)
+    github_repository.github.fault(collaborators(github_repository), **order)
     with pytest.raises(RateLimited) as caught:
-        look(access, place)
+        look(access, github_repository)
     wait = caught.value.retry_at - SystemClock().now()
     assert timedelta(seconds=seconds - 5) < wait <= timedelta(seconds=seconds + 1)
     assert caught.value.retry_at.microsecond == 0
-    assert len(place.asked()) == 1
+    assert len(github_repository.request_names()) == 1
 
 
 class Book:
@@ -333,42 +358,42 @@ class Book:
     ids=["with a time", "without one", "GraphQL's"],
 )
 def test_while_a_secondary_limit_lasts_no_process_asks_for_this_installation(
-    place: Place, settings: Settings, vault: Drawer, order: dict[str, object]
+    github_repository: GitHubRepository, settings: Settings, vault: MemoryVault, order: dict[str, object]
 ) -> None:
     book = Book()
-    place.github.fault("POST /graphql", count=100, **order)
-    owner, _, name = place.name.partition("/")
+    github_repository.github.fault("POST /graphql", count=100, **order)
+    owner, _, name = github_repository.name.partition("/")
     query = "query Q($owner: String!, $name: String!) { repository(owner: $owner, name: $name) { name } }"
     for _ in range(20):
         with app_access(settings, vault, SystemClock(), book) as one, pytest.raises(RateLimited):
             one.api(INSTALLATION).query(query, {"owner": owner, "name": name}, PullState)
         with app_access(settings, vault, SystemClock(), book) as one, pytest.raises(RateLimited):
-            look(one, place)
-    place.github.clear_faults()
-    assert place.asked() == ["Q"]
+            look(one, github_repository)
+    github_repository.github.clear_faults()
+    assert github_repository.request_names() == ["Q"]
 
 
-def test_a_used_up_limit_says_when_it_starts_anew(place: Place, access: AppAccess) -> None:
-    look(access, place)
-    place.github.verb("rate", remaining=0, reset_in=600)
+def test_a_used_up_limit_says_when_it_starts_anew(github_repository: GitHubRepository, access: AppAccess) -> None:
+    look(access, github_repository)
+    github_repository.github.control("rate", remaining=0, reset_in=600)
     try:
         with pytest.raises(RateLimited) as rest:
-            look(access, place)
+            look(access, github_repository)
         with pytest.raises(RateLimited) as graph:
             access.api(INSTALLATION).query("query Q { viewer { login } }", {}, PullState)
     finally:
-        place.github.verb("rate", remaining=5000, reset_in=600)
+        github_repository.github.control("rate", remaining=5000, reset_in=600)
     for caught in (rest, graph):
         assert timedelta(seconds=590) < caught.value.retry_at - SystemClock().now() <= timedelta(seconds=600)
 
 
-def test_an_answer_that_is_not_githubs_is_an_outage(place: Place, access: AppAccess) -> None:
-    place.answers(collaborators(place), {"hello": "world"})
+def test_an_answer_that_is_not_githubs_is_an_outage(github_repository: GitHubRepository, access: AppAccess) -> None:
+    github_repository.script_answer(collaborators(github_repository), {"hello": "world"})
     with pytest.raises(Unavailable, match="permission: Field required"):
-        look(access, place)
+        look(access, github_repository)
 
 
-def test_a_server_that_is_not_there_is_an_outage(settings: Settings, vault: Drawer) -> None:
+def test_a_server_that_is_not_there_is_an_outage(settings: Settings, vault: MemoryVault) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
     nowhere = replace(settings, github_api_url=f"http://127.0.0.1:{port}")
@@ -377,13 +402,15 @@ def test_a_server_that_is_not_there_is_an_outage(settings: Settings, vault: Draw
         access.api(INSTALLATION).get("/app", PermissionResponse)
 
 
-def test_enterprise_servers_paths_are_used(place: Place, settings: Settings, vault: Drawer) -> None:
-    pull = place.pull()
+def test_enterprise_servers_paths_are_used(
+    github_repository: GitHubRepository, settings: Settings, vault: MemoryVault
+) -> None:
+    pull = github_repository.pull()
     url = f"{settings.github_api_url}/api/v3"
     with app_access(replace(settings, github_api_url=url), vault, SystemClock()) as access:
-        assert look(access, place) == "write"
+        assert look(access, github_repository) == "write"
         assert GitHubPullSource(access, make_read_options(None, url)).head_sha(pull.request) == pull.sha
-    assert [one["path"] for one in place.exchanges()][-1] == "/api/graphql"
+    assert [one["path"] for one in github_repository.exchanges()][-1] == "/api/graphql"
 
 
 @pytest.mark.parametrize(
@@ -399,9 +426,9 @@ def test_graphql_is_found_beside_the_rest_api(rest: str, graph: str) -> None:
     assert graphql_url(rest) == graph
 
 
-def test_no_error_tells_a_secret(place: Place, access: AppAccess, vault: Drawer) -> None:
-    place.github.fault(collaborators(place), status=500, count=3)
+def test_no_error_tells_a_secret(github_repository: GitHubRepository, access: AppAccess, vault: MemoryVault) -> None:
+    github_repository.github.fault(collaborators(github_repository), status=500, count=3)
     with pytest.raises(Unavailable) as caught:
-        look(access, place)
+        look(access, github_repository)
     [token] = vault.kept.values()
     assert token.decode() not in str(caught.value)

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.worker.adapters.github.conftest import INSTALLATION, Opened, Place
+from tests.worker.adapters.github.conftest import INSTALLATION, GitHubRepository, OpenedPullRequest
 from worker.adapters.github.client import AppAccess
 from worker.adapters.github.comments import GitHubCommandApi, GitHubComments, GitHubReactions
 from worker.domain.config.app_permissions import OptIn
@@ -16,7 +16,7 @@ from worker.domain.ports import CurrentPull, PostedComment, PullHead
 from worker.errors import Forbidden, RateLimited, SubjectGone
 
 
-def ask(place: Place, login: str, **changes: Any) -> CommandRequest:
+def ask(place: GitHubRepository, login: str, **changes: Any) -> CommandRequest:
     asked = CommandRequest(
         pull=PullRef(installation_id=INSTALLATION, repository_id=RepositoryId(1), number=1),
         repository=place.name,
@@ -29,8 +29,10 @@ def ask(place: Place, login: str, **changes: Any) -> CommandRequest:
     return asked.model_copy(update=changes)
 
 
-def texts(place: Place, number: int) -> list[str]:
-    return [one["body"] for one in place.github.user("alice", "GET", f"/repos/{place.name}/issues/{number}/comments")]
+def texts(place: GitHubRepository, number: int) -> list[str]:
+    return [
+        one["body"] for one in place.github.request_as("alice", "GET", f"/repos/{place.name}/issues/{number}/comments")
+    ]
 
 
 @pytest.fixture
@@ -52,8 +54,10 @@ def desk(access: AppAccess) -> GitHubCommandApi:
         ("../collaborators/alice", Role.NONE),
     ],
 )
-def test_a_role_is_what_github_says(place: Place, desk: GitHubCommandApi, login: str, role: Role) -> None:
-    assert desk.role(ask(place, login)) is role
+def test_a_role_is_what_github_says(
+    github_repository: GitHubRepository, desk: GitHubCommandApi, login: str, role: Role
+) -> None:
+    assert desk.role(ask(github_repository, login)) is role
 
 
 MAINTAINS = {"permissions": {"maintain": True}}
@@ -72,10 +76,10 @@ MAINTAINS = {"permissions": {"maintain": True}}
     ],
 )
 def test_a_role_of_an_organizations_own_counts_as_what_it_is_made_from(
-    place: Place, desk: GitHubCommandApi, answer: object, role: Role
+    github_repository: GitHubRepository, desk: GitHubCommandApi, answer: object, role: Role
 ) -> None:
-    place.answers("GET .*/collaborators/bob/permission", answer)
-    assert desk.role(ask(place, "bob")) is role
+    github_repository.script_answer("GET .*/collaborators/bob/permission", answer)
+    assert desk.role(ask(github_repository, "bob")) is role
 
 
 def somebody(login: str, *, kind: str = "User", **may: bool) -> dict[str, object]:
@@ -97,97 +101,116 @@ ALICE = somebody("Alice", admin=True)
     ],
 )
 def test_the_only_maintainer_is_who_no_other_person_is_beside(
-    place: Place, desk: GitHubCommandApi, status: int, answer: object, *, is_alone: bool
+    github_repository: GitHubRepository, desk: GitHubCommandApi, status: int, answer: object, *, is_alone: bool
 ) -> None:
-    assert desk.is_only_maintainer(ask(place, "alice")), "as the played GitHub tells"
-    place.answers(f"GET /repos/{place.name}/collaborators", answer, status)
-    assert desk.is_only_maintainer(ask(place, "alice")) is is_alone
+    assert desk.is_only_maintainer(ask(github_repository, "alice")), "as the played GitHub tells"
+    github_repository.script_answer(f"GET /repos/{github_repository.name}/collaborators", answer, status)
+    assert desk.is_only_maintainer(ask(github_repository, "alice")) is is_alone
 
 
-def test_a_pull_request_is_seen_with_its_author_and_its_newest_commit(place: Place, desk: GitHubCommandApi) -> None:
-    pull = place.pull()
-    asked = ask(place, "alice", pull=pull.request.pull)
+def test_a_pull_request_is_seen_with_its_author_and_its_newest_commit(
+    github_repository: GitHubRepository, desk: GitHubCommandApi
+) -> None:
+    pull = github_repository.pull()
+    asked = ask(github_repository, "alice", pull=pull.request.pull)
     assert desk.find_pull(asked) == CurrentPull(author="alice", head_sha=pull.sha, is_open=True)
 
 
 # The sign that a command was seen
 
 
-def in_comment(pull: Opened) -> CommandRequest:
+def in_comment(pull: OpenedPullRequest) -> CommandRequest:
     path = f"/repos/{pull.place.name}/issues/{pull.number}/comments"
-    return ask(pull.place, "bob", comment_id=int(pull.place.github.user("bob", "POST", path, body="/rejudge")["id"]))
+    return ask(
+        pull.place, "bob", comment_id=int(pull.place.github.request_as("bob", "POST", path, body="/rejudge")["id"])
+    )
 
 
-def in_review(pull: Opened) -> CommandRequest:
+def in_review(pull: OpenedPullRequest) -> CommandRequest:
     path = f"/repos/{pull.place.name}/pulls/{pull.number}/reviews"
-    made = pull.place.github.user("bob", "POST", path, event="COMMENT", body="/rejudge", commit_id=pull.sha)
+    made = pull.place.github.request_as("bob", "POST", path, event="COMMENT", body="/rejudge", commit_id=pull.sha)
     review = ReviewRef(id=made["id"], login="bob", node_id=made["node_id"])
     return ask(pull.place, "bob", comment_id=None, in_review=True, head_sha=pull.sha, review=review)
 
 
-def test_a_reaction_is_left_once(place: Place, desk: GitHubCommandApi) -> None:
-    asked = in_comment(place.pull())
-    place.github.fault("POST .*/reactions", kind="reset", after=True)
+def test_a_reaction_is_left_once(github_repository: GitHubRepository, desk: GitHubCommandApi) -> None:
+    asked = in_comment(github_repository.pull())
+    github_repository.github.fault("POST .*/reactions", kind="reset", after=True)
     for content in ("eyes", "eyes", "-1"):
         desk.react(asked, content)
-    assert [one["content"] for one in place.github.state(place.name)["reactions"]] == ["eyes", "-1"]
+    assert [one["content"] for one in github_repository.github.state(github_repository.name)["reactions"]] == [
+        "eyes",
+        "-1",
+    ]
 
 
-def test_a_reaction_is_left_at_a_review_whose_text_is_the_command(place: Place, desk: GitHubCommandApi) -> None:
-    asked = in_review(place.pull())
+def test_a_reaction_is_left_at_a_review_whose_text_is_the_command(
+    github_repository: GitHubRepository, desk: GitHubCommandApi
+) -> None:
+    asked = in_review(github_repository.pull())
     for content in ("eyes", "eyes", "-1", "confused"):
         desk.react(asked, content)
-    assert [one["content"] for one in place.github.state(place.name)["reactions"]] == ["eyes", "-1", "confused"]
+    assert [one["content"] for one in github_repository.github.state(github_repository.name)["reactions"]] == [
+        "eyes",
+        "-1",
+        "confused",
+    ]
 
 
 def test_where_the_app_may_not_react_to_a_review_nothing_fails(
-    place: Place, desk: GitHubCommandApi, caplog: pytest.LogCaptureFixture
+    github_repository: GitHubRepository, desk: GitHubCommandApi, caplog: pytest.LogCaptureFixture
 ) -> None:
-    asked = in_review(place.pull())
+    asked = in_review(github_repository.pull())
     error = {"type": "FORBIDDEN", "path": ["addReaction"], "message": "Resource not accessible by integration"}
-    place.answers("AssayReact", {"data": {"addReaction": None}, "errors": [error]})
+    github_repository.script_answer("AssayReact", {"data": {"addReaction": None}, "errors": [error]})
     with caplog.at_level("INFO"):
         desk.react(asked, "eyes")
     assert "pull_requests: write" in caplog.text
 
 
-def test_what_can_not_be_reacted_to_or_was_declined_is_not_asked_of_github(place: Place, access: AppAccess) -> None:
+def test_what_can_not_be_reacted_to_or_was_declined_is_not_asked_of_github(
+    github_repository: GitHubRepository, access: AppAccess
+) -> None:
     for nothing in (
         {},
         {"review": ReviewRef(id=1, login="bob")},
     ):  # a button, and a review of which GraphQL has no name
-        GitHubCommandApi(access).react(ask(place, "bob", comment_id=None, **nothing), "eyes")
-    GitHubCommandApi(access, {OptIn.REACTIONS}).react(ask(place, "bob"), "eyes")
-    assert GitHubCommandApi(access, {OptIn.COMMENTS}).post_comment(ask(place, "bob"), "No.") is False
-    assert place.asked() == []
+        GitHubCommandApi(access).react(ask(github_repository, "bob", comment_id=None, **nothing), "eyes")
+    GitHubCommandApi(access, {OptIn.REACTIONS}).react(ask(github_repository, "bob"), "eyes")
+    assert GitHubCommandApi(access, {OptIn.COMMENTS}).post_comment(ask(github_repository, "bob"), "No.") is False
+    assert github_repository.request_names() == []
 
 
-def test_a_deleted_comment_is_gone_and_a_rate_limit_is_said(place: Place, desk: GitHubCommandApi) -> None:
-    place.refuses("POST .*/reactions", 404, "Not Found")
+def test_a_deleted_comment_is_gone_and_a_rate_limit_is_said(
+    github_repository: GitHubRepository, desk: GitHubCommandApi
+) -> None:
+    github_repository.script_refusal("POST .*/reactions", 404, "Not Found")
     with pytest.raises(SubjectGone, match="comment deleted"):
-        desk.react(ask(place, "bob", comment_id=99), "eyes")
-    place.github.fault("POST .*/comments", kind="secondary")
+        desk.react(ask(github_repository, "bob", comment_id=99), "eyes")
+    github_repository.github.fault("POST .*/comments", kind="secondary")
     with pytest.raises(RateLimited):
-        desk.post_comment(ask(place, "bob"), "Hello")
+        desk.post_comment(ask(github_repository, "bob"), "Hello")
 
 
 @pytest.mark.parametrize("status", [403, 422])
 def test_where_the_app_may_not_write_nothing_is_written_and_nothing_fails(
-    place: Place, desk: GitHubCommandApi, status: int
+    github_repository: GitHubRepository, desk: GitHubCommandApi, status: int
 ) -> None:
-    place.refuses("POST .*/comments", status, count=5)
-    desk.react(ask(place, "bob"), "eyes")
-    assert not desk.post_comment(ask(place, "bob"), "Hello")
-    assert place.asked() == [f"POST {status}"] * 2
+    github_repository.script_refusal("POST .*/comments", status, count=5)
+    desk.react(ask(github_repository, "bob"), "eyes")
+    assert not desk.post_comment(ask(github_repository, "bob"), "Hello")
+    assert github_repository.request_names() == [f"POST {status}"] * 2
 
 
-def test_a_comment_is_written_once_whatever_becomes_of_the_answer(place: Place, desk: GitHubCommandApi) -> None:
-    pull = place.pull()
-    asked = ask(place, "bob", pull=pull.request.pull)
+def test_a_comment_is_written_once_whatever_becomes_of_the_answer(
+    github_repository: GitHubRepository, desk: GitHubCommandApi
+) -> None:
+    pull = github_repository.pull()
+    asked = ask(github_repository, "bob", pull=pull.request.pull)
     assert desk.post_comment(asked, "Hello")
-    place.github.fault("POST .*/comments", kind="reset", after=True)
+    github_repository.github.fault("POST .*/comments", kind="reset", after=True)
     assert not desk.post_comment(asked, "Hello again")
-    assert texts(place, pull.number) == ["Hello", "Hello again"]
+    assert texts(github_repository, pull.number) == ["Hello", "Hello again"]
 
 
 # Our own comment, changed by the request that finds the newest head out
@@ -198,7 +221,7 @@ def comments(access: AppAccess) -> GitHubComments:
     return GitHubComments(access)
 
 
-def comment(place: Place, comments: GitHubComments, pull: PullRef) -> str:
+def comment(place: GitHubRepository, comments: GitHubComments, pull: PullRef) -> str:
     """What GraphQL calls a new comment of ours."""
     written = comments.write(pull, place.name, "Do this. <!-- mark -->")
     assert written.node_id is not None
@@ -209,26 +232,30 @@ def comment(place: Place, comments: GitHubComments, pull: PullRef) -> str:
     return written.node_id
 
 
-def test_one_request_changes_the_comment_and_names_the_newest_head(place: Place, comments: GitHubComments) -> None:
-    opened = place.pull()
+def test_one_request_changes_the_comment_and_names_the_newest_head(
+    github_repository: GitHubRepository, comments: GitHubComments
+) -> None:
+    opened = github_repository.pull()
     pull = opened.request.pull
-    node_id = comment(place, comments, pull)
+    node_id = comment(github_repository, comments, pull)
     assert comments.change_and_read_head(pull, node_id, "Done.") == PullHead(opened.sha, is_open=True)
-    assert texts(place, pull.number) == ["Done."]
-    newer = place.push("fix", {"a.py": "x = 3\n"})
+    assert texts(github_repository, pull.number) == ["Done."]
+    newer = github_repository.push("fix", {"a.py": "x = 3\n"})
     assert comments.change_and_read_head(pull, node_id, "Over.") == PullHead(newer, is_open=True)
     opened.edit(state="closed")
     assert comments.change_and_read_head(pull, node_id, "Over.") == PullHead(newer, is_open=False)
-    assert place.asked().count("AssayTell") == 3
+    assert github_repository.request_names().count("AssayTell") == 3
 
 
-def test_an_answer_about_anything_else_names_no_head(place: Place, comments: GitHubComments) -> None:
-    opened = place.pull()
-    issue = opened.request.pull.model_copy(update={"number": place.issue("Words", "some")})
-    of_issue, of_pull = (comment(place, comments, pull) for pull in (issue, opened.request.pull))
+def test_an_answer_about_anything_else_names_no_head(
+    github_repository: GitHubRepository, comments: GitHubComments
+) -> None:
+    opened = github_repository.pull()
+    issue = opened.request.pull.model_copy(update={"number": github_repository.issue("Words", "some")})
+    of_issue, of_pull = (comment(github_repository, comments, pull) for pull in (issue, opened.request.pull))
     assert comments.change_and_read_head(issue, of_issue, "Done.") is None
     assert comments.change_and_read_head(issue, of_pull, "Done.") is None
-    place.answers("AssayTell", {"data": {"updateIssueComment": None}})
+    github_repository.script_answer("AssayTell", {"data": {"updateIssueComment": None}})
     assert comments.change_and_read_head(issue, of_pull, "Done.") is None
 
 
@@ -236,49 +263,55 @@ REFUSED = {"type": "FORBIDDEN", "path": ["updateIssueComment"], "message": "Reso
 UNKNOWN = {"extensions": {"code": "undefinedField"}, "message": "Field doesn't exist"}
 
 
-def test_what_github_refuses_is_refused_and_what_is_deleted_is_gone(place: Place, comments: GitHubComments) -> None:
-    pull, nobodys = place.pull().request.pull, "MDEyOklzc3VlQ29tbWVudDk5OTk5OTk="
+def test_what_github_refuses_is_refused_and_what_is_deleted_is_gone(
+    github_repository: GitHubRepository, comments: GitHubComments
+) -> None:
+    pull, nobodys = github_repository.pull().request.pull, "MDEyOklzc3VlQ29tbWVudDk5OTk5OTk="
     with pytest.raises(SubjectGone):
         comments.change_and_read_head(pull, nobodys, "Done.")
     for error, told in ((REFUSED, "pull_requests: write"), (UNKNOWN, "Field doesn't exist")):
-        place.answers("AssayTell", {"data": {"updateIssueComment": None}, "errors": [error]})
+        github_repository.script_answer("AssayTell", {"data": {"updateIssueComment": None}, "errors": [error]})
         with pytest.raises(Forbidden, match=told):
             comments.change_and_read_head(pull, nobodys, "Done.")
-    place.github.fault("AssayTell", kind="secondary")
+    github_repository.github.fault("AssayTell", kind="secondary")
     with pytest.raises(RateLimited):
         comments.change_and_read_head(pull, nobodys, "Done.")
 
 
-def test_a_comment_that_github_does_not_take_is_refused(place: Place, comments: GitHubComments) -> None:
-    pull = place.pull().request.pull
-    place.refuses("(POST|PATCH) .*/comments", 422, "Validation Failed", count=2)
+def test_a_comment_that_github_does_not_take_is_refused(
+    github_repository: GitHubRepository, comments: GitHubComments
+) -> None:
+    pull = github_repository.pull().request.pull
+    github_repository.script_refusal("(POST|PATCH) .*/comments", 422, "Validation Failed", count=2)
     with pytest.raises(Forbidden, match="Validation Failed"):
-        comments.write(pull, place.name, "Do this.")
+        comments.write(pull, github_repository.name, "Do this.")
     with pytest.raises(Forbidden, match="Validation Failed"):
-        comments.change(pull, place.name, 1, "Do that.")
+        comments.change(pull, github_repository.name, 1, "Do that.")
 
 
 # Who reacted to a comment
 
 
-def test_reactions_come_in_one_request_with_who_is_a_person(place: Place, access: AppAccess) -> None:
-    asked = in_comment(place.pull())
-    path = f"/repos/{place.name}/issues/comments/{asked.comment_id}/reactions"
+def test_reactions_come_in_one_request_with_who_is_a_person(
+    github_repository: GitHubRepository, access: AppAccess
+) -> None:
+    asked = in_comment(github_repository.pull())
+    path = f"/repos/{github_repository.name}/issues/comments/{asked.comment_id}/reactions"
     for login, content in (("bob", "+1"), ("alice", "eyes"), ("copilot-swe-agent[bot]", "-1")):
-        place.github.user(login, "POST", path, content=content)
-    found = GitHubReactions(access).reactions_to(asked.pull, place.name, asked.comment_id or 0)
+        github_repository.github.request_as(login, "POST", path, content=content)
+    found = GitHubReactions(access).reactions_to(asked.pull, github_repository.name, asked.comment_id or 0)
     assert [(one.content, one.is_bot) for one in found] == [("+1", False), ("eyes", False), ("-1", True)]
     assert len({one.account for one in found}) == len({one.id for one in found}) == 3
-    assert place.asked() == ["GET 200"]
+    assert github_repository.request_names() == ["GET 200"]
 
 
 def test_a_reaction_of_a_deleted_account_is_nobodys_and_a_deleted_comment_is_gone(
-    place: Place, access: AppAccess
+    github_repository: GitHubRepository, access: AppAccess
 ) -> None:
-    reactions, pull = GitHubReactions(access), place.pull().request.pull
+    reactions, pull = GitHubReactions(access), github_repository.pull().request.pull
     one = {"id": 5, "node_id": "R", "user": None, "content": "+1", "created_at": "2026-11-20T12:00:00Z"}
-    place.answers("GET .*/reactions", [one])
-    assert reactions.reactions_to(pull, place.name, 1) == ()
-    place.refuses("GET .*/reactions", 404, "Not Found")
+    github_repository.script_answer("GET .*/reactions", [one])
+    assert reactions.reactions_to(pull, github_repository.name, 1) == ()
+    github_repository.script_refusal("GET .*/reactions", 404, "Not Found")
     with pytest.raises(SubjectGone):
-        reactions.reactions_to(pull, place.name, 99)
+        reactions.reactions_to(pull, github_repository.name, 99)

@@ -9,8 +9,8 @@ from uuid import uuid4
 import pytest
 from githubkit.exception import AuthCredentialError, RequestError
 
-from tests.worker.adapters.github.conftest import INSTALLATION, Place
-from tests.world.github_bench import GitHub
+from tests.worker.adapters.github.conftest import INSTALLATION, GitHubRepository
+from tests.world.fake_github import FakeGitHub
 from worker.adapters.github.client import ApiCall, AppAccess
 from worker.adapters.github.errors import (
     DiffTooLarge,
@@ -29,15 +29,15 @@ LOADED = "Server Error: Sorry, this diff is temporarily unavailable due to heavy
 
 
 @pytest.fixture(scope="module")
-def place(github: GitHub) -> Place:
+def github_repository(github: FakeGitHub) -> GitHubRepository:
     """One repository for all rows of the tables: every answer here is ordered."""
     name = f"refusals-{uuid4().hex[:8]}"
-    github.verb("repo", name=name)
-    return Place(github, f"acme/{name}")
+    github.control("repo", name=name)
+    return GitHubRepository(github, f"acme/{name}")
 
 
 @pytest.fixture(autouse=True)
-def clear(github: GitHub) -> Iterator[None]:
+def clear(github: FakeGitHub) -> Iterator[None]:
     yield
     github.clear_faults()
 
@@ -71,17 +71,25 @@ def clear(github: GitHub) -> Iterator[None]:
     ],
 )
 def test_every_refusal_of_the_rest_api_has_its_name(  # noqa: PLR0913, PLR0917 - a table's columns
-    place: Place, access: AppAccess, call: str, status: int, message: str, kind: type[AssayError], words: str
+    github_repository: GitHubRepository,
+    access: AppAccess,
+    call: str,
+    status: int,
+    message: str,
+    kind: type[AssayError],
+    words: str,
 ) -> None:
     method, path = call.split()
-    place.refuses(f"{method} .*{place.name}", status, message)
+    github_repository.script_refusal(f"{method} .*{github_repository.name}", status, message)
     body = None if method == "GET" else {"content": "eyes"}
     with pytest.raises(kind, match=re.escape(words)) as caught:
-        access.api(INSTALLATION).fetch(ApiCall(method, f"/repos/{place.name}{path}", body=body), PermissionResponse)
+        access.api(INSTALLATION).fetch(
+            ApiCall(method, f"/repos/{github_repository.name}{path}", body=body), PermissionResponse
+        )
     assert type(caught.value) is kind or kind is Unavailable
 
 
-def query(place: Place, access: AppAccess) -> PullState:
+def query(place: GitHubRepository, access: AppAccess) -> PullState:
     owner, name = place.name.split("/")
     document = "query Odd($owner: String!, $name: String!) { repository(owner: $owner, name: $name) { name } }"
     return access.api(INSTALLATION).query(document, {"owner": owner, "name": name}, PullState)
@@ -117,11 +125,11 @@ COMMENT = ["updateIssueComment"]
     ],
 )
 def test_every_error_of_graphql_has_its_name(
-    place: Place, access: AppAccess, error: object, kind: type[AssayError], told: str
+    github_repository: GitHubRepository, access: AppAccess, error: object, kind: type[AssayError], told: str
 ) -> None:
-    place.answers("POST /graphql Odd", {"data": None, "errors": [error]}, count=3)
+    github_repository.script_answer("POST /graphql Odd", {"data": None, "errors": [error]}, count=3)
     with pytest.raises(kind, match=re.escape(told)) as caught:
-        query(place, access)
+        query(github_repository, access)
     assert type(caught.value) is kind or kind is Unavailable
 
 
@@ -138,13 +146,15 @@ def test_every_error_of_graphql_has_its_name(
     ],
 )
 def test_only_what_is_known_to_pass_is_asked_again_at_once(
-    place: Place, access: AppAccess, error: Mapping[str, Any], times: int
+    github_repository: GitHubRepository, access: AppAccess, error: Mapping[str, Any], times: int
 ) -> None:
-    place.answers("POST /graphql Odd", {"data": None, "errors": [{"message": "oops", **error}]}, count=3)
-    before = len(place.asked())
+    github_repository.script_answer(
+        "POST /graphql Odd", {"data": None, "errors": [{"message": "oops", **error}]}, count=3
+    )
+    before = len(github_repository.request_names())
     with pytest.raises(AssayError):
-        query(place, access)
-    assert len(place.asked()) - before == times
+        query(github_repository, access)
+    assert len(github_repository.request_names()) - before == times
 
 
 @pytest.mark.parametrize(
@@ -158,18 +168,24 @@ def test_only_what_is_known_to_pass_is_asked_again_at_once(
         [*PULL, "baseRef", "rules"],
     ],
 )
-def test_what_a_dossier_can_do_without_is_no_error(place: Place, access: AppAccess, path: list[str | int]) -> None:
+def test_what_a_dossier_can_do_without_is_no_error(
+    github_repository: GitHubRepository, access: AppAccess, path: list[str | int]
+) -> None:
     head = {"state": "OPEN", "headRefOid": "0" * 40}
     for kind in ("FORBIDDEN", "NOT_FOUND"):
-        place.answers("POST /graphql Odd", {"data": head, "errors": [{"type": kind, "path": path, "message": "no"}]})
-        assert query(place, access).state == "OPEN"
+        github_repository.script_answer(
+            "POST /graphql Odd", {"data": head, "errors": [{"type": kind, "path": path, "message": "no"}]}
+        )
+        assert query(github_repository, access).state == "OPEN"
 
 
 @pytest.mark.parametrize("page", ["<html>Bad gateway</html>", {"message": 5}])
-def test_a_refusal_that_is_not_githubs_is_told_as_such(place: Place, access: AppAccess, page: object) -> None:
-    place.answers(f"GET .*{place.name}", page, 418)
+def test_a_refusal_that_is_not_githubs_is_told_as_such(
+    github_repository: GitHubRepository, access: AppAccess, page: object
+) -> None:
+    github_repository.script_answer(f"GET .*{github_repository.name}", page, 418)
     with pytest.raises(GitHubBadRequest, match="not GitHub's"):
-        access.api(INSTALLATION).get(f"/repos/{place.name}/pulls/1", PermissionResponse)
+        access.api(INSTALLATION).get(f"/repos/{github_repository.name}/pulls/1", PermissionResponse)
 
 
 def test_an_error_of_ours_inside_githubkit_comes_out_as_it_was() -> None:

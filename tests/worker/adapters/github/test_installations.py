@@ -7,7 +7,7 @@ from uuid import uuid4
 
 import pytest
 
-from tests.worker.adapters.github.conftest import INSTALLATION, Place
+from tests.worker.adapters.github.conftest import INSTALLATION, GitHubRepository
 from worker.adapters.github import installations
 from worker.adapters.github.client import MOST_REMEMBERED, AppAccess, GitHubApi, key_api
 from worker.adapters.github.installations import GitHubDeliveries, GitHubListing, GitHubRepositories
@@ -34,14 +34,14 @@ def api(settings: Settings) -> Iterator[GitHubApi]:
 
 
 @pytest.fixture
-def sent(place: Place, api: GitHubApi, monkeypatch: pytest.MonkeyPatch) -> list[DeliveryAttempt]:
+def sent(github_repository: GitHubRepository, api: GitHubApi, monkeypatch: pytest.MonkeyPatch) -> list[DeliveryAttempt]:
     """Nine deliveries that reached nobody, the newest first; GitHub shows two at a time, and one look reads four."""
-    place.github.verb("hooks", url="http://127.0.0.1:9/nowhere", events=["issues"])
+    github_repository.github.control("hooks", url="http://127.0.0.1:9/nowhere", events=["issues"])
     for number in range(9):
-        place.issue(f"Issue {number}", "")
-    place.github.settle()
+        github_repository.issue(f"Issue {number}", "")
+    github_repository.github.settle()
     whole, _ = GitHubDeliveries(api).list_since(AGES_AGO, None)
-    place.github.verb("hooks", url=None, events=[])
+    github_repository.github.control("hooks", url=None, events=[])
     monkeypatch.setattr(installations, "PER_PAGE", 2)
     monkeypatch.setattr(installations, "MOST_DELIVERY_PAGES", 2)
     return whole
@@ -66,14 +66,14 @@ def test_what_is_older_is_left_and_an_unknown_cursor_begins_at_the_newest(
 
 @pytest.mark.parametrize("status", [400, 403, 404, 422])
 def test_what_github_does_not_deliver_again_is_let_go(
-    place: Place, api: GitHubApi, sent: list[DeliveryAttempt], status: int
+    github_repository: GitHubRepository, api: GitHubApi, sent: list[DeliveryAttempt], status: int
 ) -> None:
-    place.refuses("POST /app/hook/deliveries", status)
+    github_repository.script_refusal("POST /app/hook/deliveries", status)
     assert [GitHubDeliveries(api).redeliver(one) for one in sent[:2]] == [False, True]
 
 
-def test_a_refusal_of_the_newest_is_one(place: Place, api: GitHubApi) -> None:
-    place.refuses("GET /app/hook/deliveries", 404, "Not Found")
+def test_a_refusal_of_the_newest_is_one(github_repository: GitHubRepository, api: GitHubApi) -> None:
+    github_repository.script_refusal("GET /app/hook/deliveries", 404, "Not Found")
     with pytest.raises(SubjectGone):
         GitHubDeliveries(api).list_since(AGES_AGO, None)
 
@@ -82,7 +82,7 @@ def test_a_refusal_of_the_newest_is_one(place: Place, api: GitHubApi) -> None:
 
 
 def test_installations_are_read_by_so_many_pages_and_the_last_one_leads_to_the_first(
-    place: Place, api: GitHubApi, monkeypatch: pytest.MonkeyPatch
+    github_repository: GitHubRepository, api: GitHubApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def pages(first: int) -> list[tuple[int, int]]:
         return [(len(page), following) for page, following in installations.list_installation_pages(api, first)]
@@ -92,7 +92,7 @@ def test_installations_are_read_by_so_many_pages_and_the_last_one_leads_to_the_f
     monkeypatch.setattr(installations, "PER_PAGE", 1)
     monkeypatch.setattr(installations, "MOST_PAGES", 1)
     assert pages(1) == [(1, 2)]
-    place.answers("GET /app/installations", [])
+    github_repository.script_answer("GET /app/installations", [])
     assert pages(2) == [(0, 1)]
 
 
@@ -101,22 +101,24 @@ def repositories(access: AppAccess) -> GitHubRepositories:
     return GitHubRepositories(access)
 
 
-def listed(place: Place) -> list[Any]:
+def listed(place: GitHubRepository) -> list[Any]:
     return [one["status"] for one in place.github.traffic("GET /installation/repositories")]
 
 
 def test_a_list_that_is_the_same_is_not_sent_again_and_takes_nothing_of_the_hour(
-    place: Place, repositories: GitHubRepositories
+    github_repository: GitHubRepository, repositories: GitHubRepositories
 ) -> None:
-    before = len(listed(place))
+    before = len(listed(github_repository))
     first, second = (repositories.list_page(INSTALLATION, number) for number in (1, 2))
     assert first != second
     assert [repositories.list_page(INSTALLATION, number) for number in (1, 2)] == [first, second]
-    assert listed(place)[before:] == [200, 200, 304, 304]
-    assert place.github.traffic("GET /installation/repositories")[-1]["received"] is None
+    assert listed(github_repository)[before:] == [200, 200, 304, 304]
+    assert github_repository.github.traffic("GET /installation/repositories")[-1]["received"] is None
 
 
-def test_a_list_that_has_changed_is_read_anew(place: Place, repositories: GitHubRepositories) -> None:
+def test_a_list_that_has_changed_is_read_anew(
+    github_repository: GitHubRepository, repositories: GitHubRepositories
+) -> None:
     def names() -> set[str]:
         found, number, has_more = set[str](), 0, True
         while has_more:
@@ -125,29 +127,29 @@ def test_a_list_that_has_changed_is_read_anew(place: Place, repositories: GitHub
             found |= {one.name for one in page}
         return found
 
-    assert place.name in names()
+    assert github_repository.name in names()
     added = f"things-{uuid4().hex[:8]}"
-    place.github.verb("repo", name=added, files={"a.py": "x = 1\n"})
+    github_repository.github.control("repo", name=added, files={"a.py": "x = 1\n"})
     assert f"acme/{added}" in names()
 
 
 def test_another_token_asks_for_the_list_without_what_the_old_one_was_told(
-    place: Place, repositories: GitHubRepositories
+    github_repository: GitHubRepository, repositories: GitHubRepositories
 ) -> None:
     """GitHub's ETags are of one credential: it sends the list anew, and that counts from then on."""
     first = repositories.list_page(INSTALLATION, 1)
-    place.github.verb("tokens/expire")
-    before = len(listed(place))
+    github_repository.github.control("tokens/expire")
+    before = len(listed(github_repository))
     assert [repositories.list_page(INSTALLATION, 1) for _ in range(2)] == [first, first]
-    assert listed(place)[before:] == [401, 200, 304]
+    assert listed(github_repository)[before:] == [401, 200, 304]
 
 
 def test_of_many_pages_those_that_were_asked_for_last_are_remembered(
-    place: Place, repositories: GitHubRepositories
+    github_repository: GitHubRepository, repositories: GitHubRepositories
 ) -> None:
     for number in (*range(1, MOST_REMEMBERED + 2), MOST_REMEMBERED + 1, 2, 1):
         repositories.list_page(INSTALLATION, number)
-    assert listed(place)[-3:] == [304, 304, 200]
+    assert listed(github_repository)[-3:] == [304, 304, 200]
 
 
 # Pull requests and their authors
@@ -167,24 +169,24 @@ def listing(access: AppAccess) -> GitHubListing:
     ids=["by its commits", "by its description"],
 )
 def test_who_wrote_a_pull_request_is_told_in_one_request(
-    place: Place, listing: GitHubListing, message: str, body: str
+    github_repository: GitHubRepository, listing: GitHubListing, message: str, body: str
 ) -> None:
-    place.push("fix", {"a.py": "x = 2\n"}, message=message)
-    opened = place.opened("fix", body)
+    github_repository.push("fix", {"a.py": "x = 2\n"}, message=message)
+    opened = github_repository.open_pull_request("fix", body)
     looked = listing.find_author(opened.request)
     assert (looked.pull.author, looked.pull.head_sha, looked.pull.draft) == ("alice", opened.sha, False)
     assert classify_author(looked.pull) is AuthorKind.AGENT
     assert looked.authors == Authors()
-    assert len(place.asked()) == 1
+    assert len(github_repository.request_names()) == 1
 
 
 def test_whom_the_repository_judges_comes_from_its_base_if_that_can_be_read(
-    place: Place, listing: GitHubListing
+    github_repository: GitHubRepository, listing: GitHubListing
 ) -> None:
-    place.push("main", {CONFIG: "authors:\n  people: observe\n"})
-    opened = place.pull({CONFIG: "authors:\n  people: judge\n"})
+    github_repository.push("main", {CONFIG: "authors:\n  people: observe\n"})
+    opened = github_repository.pull({CONFIG: "authors:\n  people: judge\n"})
     assert listing.find_author(opened.request).authors == Authors(people=Handling.OBSERVE)
-    place.push("main", {CONFIG: "authors: [\n"})
+    github_repository.push("main", {CONFIG: "authors: [\n"})
     assert listing.find_author(opened.request).authors is None
 
 
@@ -193,26 +195,26 @@ def test_whom_the_repository_judges_comes_from_its_base_if_that_can_be_read(
     [("", False), ("mode: observe\n", True), ("abstains: {unproven: neutral}\n", True), ("abstains: {unproven: block}\n", False)],
 )  # fmt: skip
 def test_whether_merges_wait_for_the_check_is_told_with_what_the_repository_lets_pass(
-    place: Place, listing: GitHubListing, config: str, *, lets_pass: bool
+    github_repository: GitHubRepository, listing: GitHubListing, config: str, *, lets_pass: bool
 ) -> None:
-    place.push("main", {CONFIG: config})
-    opened = place.pull()
+    github_repository.push("main", {CONFIG: config})
+    opened = github_repository.pull()
     assert not listing.find_author(opened.request).is_required
-    place.github.verb("ruleset", repo=place.name, required=["Assay"])
+    github_repository.github.control("ruleset", repo=github_repository.name, required=["Assay"])
     looked = listing.find_author(opened.request)
     assert (looked.is_required, looked.is_passed_unjudged) == (True, lets_pass)
 
 
 def test_the_open_pull_requests_are_listed_the_newest_first_and_a_closed_one_is_gone(
-    place: Place, listing: GitHubListing
+    github_repository: GitHubRepository, listing: GitHubListing
 ) -> None:
     before = datetime.now(UTC)  # noqa: TID251 - GitHub's clock is this machine's
-    first = place.pull(login="copilot-swe-agent[bot]")
+    first = github_repository.pull(login="copilot-swe-agent[bot]")
     for branch in ("more", "last"):
-        place.push(branch, {"a.py": f"x = '{branch}'\n"})
-    second, third = place.opened("more"), place.opened("last")
+        github_repository.push(branch, {"a.py": f"x = '{branch}'\n"})
+    second, third = github_repository.open_pull_request("more"), github_repository.open_pull_request("last")
     second.edit(state="closed")
-    found = list(listing.open_pulls(INSTALLATION, place.name))
+    found = list(listing.open_pulls(INSTALLATION, github_repository.name))
     assert [(one.number, one.head_sha) for one in found] == [(third.number, third.sha), (first.number, first.sha)]
     assert [one.author for one in found] == [AuthorKind.PERSON, AuthorKind.AGENT]
     assert all((one.opened_at - before).total_seconds() > -60 and not one.draft for one in found)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.worker.adapters.github.conftest import INSTALLATION, Opened, Place
+from tests.worker.adapters.github.conftest import INSTALLATION, GitHubRepository, OpenedPullRequest
 from worker.adapters.github.check_runs import GitHubCheckRuns, GitHubChecks
 from worker.adapters.github.client import AppAccess
 from worker.adapters.github.merge_groups import GitHubMergeGroups, GroupPullSource, group_external_id
@@ -31,8 +31,8 @@ def open_source(access: AppAccess, settings: Settings) -> Callable[[MergeGroup],
     return lambda group: GroupPullSource(access, options, group)
 
 
-def queued(place: Place, pull: Opened, **options: Any) -> MergeGroup:
-    made = place.github.verb("merge-group", repo=place.name, pulls=[pull.number], **options)
+def queued(place: GitHubRepository, pull: OpenedPullRequest, **options: Any) -> MergeGroup:
+    made = place.github.control("merge-group", repo=place.name, pulls=[pull.number], **options)
     return MergeGroup(
         installation_id=INSTALLATION,
         repository_id=RepositoryId(1),
@@ -47,13 +47,13 @@ def queued(place: Place, pull: Opened, **options: Any) -> MergeGroup:
 
 
 def test_a_pull_request_is_seen_by_its_number_also_where_the_commit_belongs_to_none(
-    place: Place, groups: GitHubMergeGroups
+    github_repository: GitHubRepository, groups: GitHubMergeGroups
 ) -> None:
-    pull = place.pull()
-    group = queued(place, pull, squash=True)
+    pull = github_repository.pull()
+    group = queued(github_repository, pull, squash=True)
     assert find_pull_number(group.head_ref, group.base_ref) == pull.number
-    path = f"/repos/{place.name}/commits/{group.head_sha}/pulls"
-    assert place.github.user("alice", "GET", path) == []
+    path = f"/repos/{github_repository.name}/commits/{group.head_sha}/pulls"
+    assert github_repository.github.request_as("alice", "GET", path) == []
     assert groups.pull_request(group) == GroupPullRequest(pull.sha, is_closed=False, published=None)
     assert groups.pull_request(of_number(group, pull.number + 50)) is None
     pull.edit(state="closed")
@@ -67,20 +67,20 @@ def of_number(group: MergeGroup, number: int) -> MergeGroup:
 
 
 def test_our_newest_check_of_this_pull_request_counts_and_comes_with_the_head(
-    place: Place, groups: GitHubMergeGroups, checks: GitHubCheckRuns
+    github_repository: GitHubRepository, groups: GitHubMergeGroups, checks: GitHubCheckRuns
 ) -> None:
-    pull = place.pull()
-    group = queued(place, pull)
+    pull = github_repository.pull()
+    group = queued(github_repository, pull)
     other = pull.request.model_copy(update={"pull": pull.request.pull.model_copy(update={"number": 99})})
 
     def published() -> PublishedCheckRun | None:
-        before = len(place.asked())
+        before = len(github_repository.request_names())
         member = groups.pull_request(group)
-        assert place.asked()[before:] == ["AssayMember"]
+        assert github_repository.request_names()[before:] == ["AssayMember"]
         assert member
         return member.published
 
-    place.ci(pull.sha, "Assay", external_id=f"pull:{pull.number}", conclusion="success")
+    github_repository.ci(pull.sha, "Assay", external_id=f"pull:{pull.number}", conclusion="success")
     checks.create(other, pull.sha, CheckContent("Accepted", "Words", conclusion=Conclusion.SUCCESS))
     assert published() is None
     checks.create(pull.request, pull.sha, CheckContent("Before", "Words", conclusion=Conclusion.FAILURE))
@@ -92,10 +92,10 @@ def test_our_newest_check_of_this_pull_request_counts_and_comes_with_the_head(
 
 
 def test_what_graphql_can_not_tell_is_asked_of_rest(
-    place: Place, groups: GitHubMergeGroups, checks: GitHubCheckRuns
+    github_repository: GitHubRepository, groups: GitHubMergeGroups, checks: GitHubCheckRuns
 ) -> None:
-    pull = place.pull()
-    group = queued(place, pull)
+    pull = github_repository.pull()
+    group = queued(github_repository, pull)
     ours = checks.create(pull.request, pull.sha, CheckContent("Accepted", "Words", conclusion=Conclusion.SUCCESS))
     run = {"url": "https://github.example/runs/abc", "externalId": f"pull:{pull.number}", "status": "COMPLETED"}
     runs = {"totalCount": 1, "nodes": [{**run, "conclusion": "SUCCESS", "title": "Accepted"}]}
@@ -107,23 +107,25 @@ def test_what_graphql_can_not_tell_is_asked_of_rest(
     )
     other = pull.request.model_copy(update={"pull": pull.request.pull.model_copy(update={"number": 99})})
     checks.create(other, pull.sha, CheckContent("Judging", "Words"))
-    place.ci(pull.sha, "Assay", external_id=f"pull:{pull.number}", conclusion="failure")
+    github_repository.ci(pull.sha, "Assay", external_id=f"pull:{pull.number}", conclusion="failure")
     for suites, oid in told:
         commits: dict[str, Any] = {"nodes": [{"commit": {"oid": oid, "checkSuites": suites}}]}
         data = {"repository": {"pullRequest": {"state": "OPEN", "headRefOid": pull.sha, "commits": commits}}}
-        place.answers("POST /graphql AssayMember", {"data": data})
+        github_repository.script_answer("POST /graphql AssayMember", {"data": data})
         member = groups.pull_request(group)
         assert member
         assert member.published == PublishedCheckRun(CheckRunId(ours), "success", "Accepted")
-        assert place.asked()[-1] == "GET 200"
+        assert github_repository.request_names()[-1] == "GET 200"
 
 
-def test_its_change_is_the_one_against_the_group_before_it(place: Place, groups: GitHubMergeGroups) -> None:
-    first = place.pull()
-    place.push("second", {"b.py": "z = 1\n"})
-    second = place.opened("second")
-    before = queued(place, first)
-    group = queued(place, second, on=before.head_sha, squash=True)
+def test_its_change_is_the_one_against_the_group_before_it(
+    github_repository: GitHubRepository, groups: GitHubMergeGroups
+) -> None:
+    first = github_repository.pull()
+    github_repository.push("second", {"b.py": "z = 1\n"})
+    second = github_repository.open_pull_request("second")
+    before = queued(github_repository, first)
+    group = queued(github_repository, second, on=before.head_sha, squash=True)
     assert group.base_sha == before.head_sha
     diff = groups.diff(group) or ""
     assert "+z = 1" in diff
@@ -132,23 +134,23 @@ def test_its_change_is_the_one_against_the_group_before_it(place: Place, groups:
 
 @pytest.mark.slow
 def test_a_diff_that_is_too_large_is_not_shown(
-    place: Place, groups: GitHubMergeGroups, open_source: Callable[[MergeGroup], GroupPullSource]
+    github_repository: GitHubRepository, groups: GitHubMergeGroups, open_source: Callable[[MergeGroup], GroupPullSource]
 ) -> None:
-    pull = place.pull()
-    group = queued(place, pull)
-    place.refuses("GET .*/compare/", 406, "too large")
+    pull = github_repository.pull()
+    group = queued(github_repository, pull)
+    github_repository.script_refusal("GET .*/compare/", 406, "too large")
     assert groups.diff(group) is None
-    place.refuses("GET .*/compare/", 406, "too large")
+    github_repository.script_refusal("GET .*/compare/", 406, "too large")
     with pytest.raises(Unavailable):
         open_source(group).dossier(pull.request)
 
 
 def test_a_dossier_of_a_group_is_the_pull_request_as_the_group_changes_it(
-    place: Place, open_source: Callable[[MergeGroup], GroupPullSource]
+    github_repository: GitHubRepository, open_source: Callable[[MergeGroup], GroupPullSource]
 ) -> None:
-    pull = place.pull(body="Words")
-    place.ci(pull.sha, "test", conclusion="failure")
-    group = queued(place, pull, files={"a.py": "x = 1\ny = 9\n"})
+    pull = github_repository.pull(body="Words")
+    github_repository.ci(pull.sha, "test", conclusion="failure")
+    group = queued(github_repository, pull, files={"a.py": "x = 1\ny = 9\n"})
     dossier = open_source(group).dossier(pull.request)
     assert (dossier.pull_request.body, dossier.pull_request.number) == ("Words", pull.number)
     assert (dossier.pull_request.head_sha, dossier.pull_request.base_sha) == (group.head_sha, group.base_sha)
@@ -159,13 +161,15 @@ def test_a_dossier_of_a_group_is_the_pull_request_as_the_group_changes_it(
 
 @pytest.mark.slow
 def test_a_groups_check_is_told_apart_from_its_pull_requests(
-    place: Place, access: AppAccess, settings: Settings
+    github_repository: GitHubRepository, access: AppAccess, settings: Settings
 ) -> None:
-    pull = place.pull()
-    group = queued(place, pull)
+    pull = github_repository.pull()
+    group = queued(github_repository, pull)
     app_id = settings.require_app().app_id
     own = GitHubChecks(access, app_id, lambda _: group_external_id(pull.number)).with_fence(no_lease)
     made = own.create(pull.request, group.head_sha, CheckContent("Looking", "Words"))
     assert own.create(pull.request, group.head_sha, CheckContent("Looking", "Words")) == made
     assert GitHubChecks(access, app_id).with_fence(no_lease).find(pull.request, group.head_sha) is None
-    assert [run["external_id"] for run in place.github.state(place.name)["check_runs"]] == [f"group:{pull.number}"]
+    assert [run["external_id"] for run in github_repository.github.state(github_repository.name)["check_runs"]] == [
+        f"group:{pull.number}"
+    ]

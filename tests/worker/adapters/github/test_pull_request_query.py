@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.worker.adapters.github.conftest import Opened, Place
+from tests.worker.adapters.github.conftest import GitHubRepository, OpenedPullRequest
 from worker.adapters.github import pull_requests as reading
 from worker.adapters.github.client import AppAccess, GitHubApi
 from worker.adapters.github.pull_request_query import (
@@ -36,7 +36,7 @@ AGAIN = [*KNOWN, "GET 200", "AssayTexts"]
 class Reader:
     """A source that remembers what it read, and what it asked for the last time."""
 
-    def __init__(self, place: Place, access: AppAccess) -> None:
+    def __init__(self, place: GitHubRepository, access: AppAccess) -> None:
         self._place = place
         self._kept: Dossier | None = None
         self.source = GitHubPullSource(access, make_read_options(4711, place.github.url), self._remembered)
@@ -47,11 +47,11 @@ class Reader:
         assert pull.number
         return self._kept
 
-    def reads(self, pull: Opened, **changes: Any) -> Dossier:
+    def reads(self, pull: OpenedPullRequest, **changes: Any) -> Dossier:
         """Read it, and hold it against a plain reading. `asked`: the requests of the first."""
-        before = len(self._place.asked())
+        before = len(self._place.request_names())
         dossier = self.source.dossier(pull.request.model_copy(update=changes))
-        self.asked = self._place.asked()[before:]
+        self.asked = self._place.request_names()[before:]
         plain = self._plain.dossier(pull.request)
         assert without_order(dossier) == without_order(plain)
         self._kept = dossier
@@ -64,22 +64,22 @@ def without_order(dossier: Dossier) -> dict[str, Any]:
 
 
 @pytest.fixture
-def here(place: Place) -> Place:
-    place.push("main", {"a.py": FILE, "b.py": "b = 1\n", "src/AGENTS.md": "Be kind.\n"})
-    return place
+def here(github_repository: GitHubRepository) -> GitHubRepository:
+    github_repository.push("main", {"a.py": FILE, "b.py": "b = 1\n", "src/AGENTS.md": "Be kind.\n"})
+    return github_repository
 
 
 @pytest.fixture
-def reader(here: Place, access: AppAccess) -> Reader:
+def reader(here: GitHubRepository, access: AppAccess) -> Reader:
     return Reader(here, access)
 
 
-def base_of(pull: Opened) -> str:
+def base_of(pull: OpenedPullRequest) -> str:
     path = f"/repos/{pull.place.name}/pulls/{pull.number}"
-    return str(pull.place.github.user("alice", "GET", path)["base"]["sha"])
+    return str(pull.place.github.request_as("alice", "GET", path)["base"]["sha"])
 
 
-def test_a_pull_request_that_was_read_before_takes_two_requests(here: Place, reader: Reader) -> None:
+def test_a_pull_request_that_was_read_before_takes_two_requests(here: GitHubRepository, reader: Reader) -> None:
     pull = here.pull({"a.py": CHANGE, "src/new.py": "n = 1\n", "old.txt": None}, body="Words")
     reader.reads(pull)
     assert reader.asked == ["AssayPull", "GET 200", "AssayTexts"]
@@ -93,7 +93,9 @@ def test_a_pull_request_that_was_read_before_takes_two_requests(here: Place, rea
     assert reader.asked == KNOWN
 
 
-def test_rules_are_those_of_the_base_branch_as_it_is_now_in_no_request_more(here: Place, reader: Reader) -> None:
+def test_rules_are_those_of_the_base_branch_as_it_is_now_in_no_request_more(
+    here: GitHubRepository, reader: Reader
+) -> None:
     pull = here.pull({"a.py": CHANGE})
     assert reader.reads(pull).guidance == ()
     old = base_of(pull)
@@ -109,7 +111,7 @@ def test_rules_are_those_of_the_base_branch_as_it_is_now_in_no_request_more(here
 
 
 @pytest.mark.slow
-def test_an_issue_that_only_the_body_names_now_is_asked_for(here: Place, reader: Reader) -> None:
+def test_an_issue_that_only_the_body_names_now_is_asked_for(here: GitHubRepository, reader: Reader) -> None:
     number = here.issue("Wrong", "- [ ] words")
     pull = here.pull({"a.py": CHANGE})
     reader.reads(pull)
@@ -118,7 +120,9 @@ def test_an_issue_that_only_the_body_names_now_is_asked_for(here: Place, reader:
     assert reader.asked == [*KNOWN, "AssayTexts"]
 
 
-def test_a_rebase_onto_a_newer_base_takes_two_requests_where_the_delivery_names_it(here: Place, reader: Reader) -> None:
+def test_a_rebase_onto_a_newer_base_takes_two_requests_where_the_delivery_names_it(
+    here: GitHubRepository, reader: Reader
+) -> None:
     pull = here.pull({"a.py": CHANGE})
     known = reader.reads(pull)
     base = here.push("next", {"b.py": "b = 2\n", "AGENTS.md": "Be brief."})
@@ -130,14 +134,16 @@ def test_a_rebase_onto_a_newer_base_takes_two_requests_where_the_delivery_names_
     assert [one.text for one in dossier.guidance] == ["Be brief."]
 
 
-def test_the_first_reading_takes_two_requests_where_the_commits_are_known(here: Place, reader: Reader) -> None:
+def test_the_first_reading_takes_two_requests_where_the_commits_are_known(
+    here: GitHubRepository, reader: Reader
+) -> None:
     pull = here.pull({"a.py": CHANGE, "src/new.py": "n = 1\n"})
     reader.reads(pull, head_sha=pull.sha, base_sha=base_of(pull))
     assert reader.asked == KNOWN
 
 
 @pytest.mark.slow
-def test_commits_that_are_not_the_newest_decide_nothing(here: Place, reader: Reader) -> None:
+def test_commits_that_are_not_the_newest_decide_nothing(here: GitHubRepository, reader: Reader) -> None:
     pull = here.pull({"a.py": CHANGE})
     base = base_of(pull)
     head = here.push("fix", {"b.py": "b = 2\n"})
@@ -147,49 +153,51 @@ def test_commits_that_are_not_the_newest_decide_nothing(here: Place, reader: Rea
 
 
 @pytest.mark.slow
-def test_a_diff_that_is_too_large_to_show_is_asked_for_once(here: Place, reader: Reader) -> None:
+def test_a_diff_that_is_too_large_to_show_is_asked_for_once(here: GitHubRepository, reader: Reader) -> None:
     pull = here.pull({"a.py": CHANGE})
     changes = {"head_sha": pull.sha, "base_sha": base_of(pull)}
-    here.refuses("GET .*/pulls/[0-9]+$", 406, "Sorry, the diff exceeded the maximum")
+    here.script_refusal("GET .*/pulls/[0-9]+$", 406, "Sorry, the diff exceeded the maximum")
     dossier = reader.source.dossier(pull.request.model_copy(update=changes))
     assert "+y = 3" in dossier.diff
-    assert here.asked()[-4:] == ["GET 406", "AssayPull", "GET 200", "AssayTexts"]
+    assert here.request_names()[-4:] == ["GET 406", "AssayPull", "GET 200", "AssayTexts"]
     assert here.exchanges()[-2]["path"].endswith("/files")
 
 
 @pytest.mark.slow
-def test_a_guess_that_is_too_much_at_once_is_asked_in_pieces(here: Place, reader: Reader) -> None:
+def test_a_guess_that_is_too_much_at_once_is_asked_in_pieces(here: GitHubRepository, reader: Reader) -> None:
     pull = here.pull({f"m{number}.py": f"x = {number}\n" for number in range(30)})
     reader.reads(pull)
     slow = {"message": "Something went wrong while executing your query"}
-    here.answers("POST /graphql AssayPull", {"data": None, "errors": [slow]}, count=3)
+    here.script_answer("POST /graphql AssayPull", {"data": None, "errors": [slow]}, count=3)
     reader.reads(pull)
     assert reader.asked == ["GET 200", *["AssayPull"] * 4, "GET 200", "AssayTexts"]
 
 
 @pytest.mark.slow
-def test_a_small_guess_that_is_not_answered_is_an_outage(here: Place, reader: Reader) -> None:
+def test_a_small_guess_that_is_not_answered_is_an_outage(here: GitHubRepository, reader: Reader) -> None:
     pull = here.pull({"a.py": CHANGE})
     reader.reads(pull)
-    before = len(here.asked())
+    before = len(here.request_names())
     here.github.fault("POST /graphql AssayPull", kind="status", status=502, count=3)
     with pytest.raises(Unavailable):
         reader.reads(pull)
-    assert len(here.asked()) - before == 4
+    assert len(here.request_names()) - before == 4
 
 
-def test_the_newest_head_is_fresh_for_a_moment(here: Place, reader: Reader, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_newest_head_is_fresh_for_a_moment(
+    here: GitHubRepository, reader: Reader, monkeypatch: pytest.MonkeyPatch
+) -> None:
     pull = here.pull({"a.py": CHANGE})
     assert not reader.source.is_newest_head(pull.request, pull.sha)
     reader.reads(pull)
     assert reader.source.is_newest_head(pull.request, pull.sha)
     assert not reader.source.is_newest_head(pull.request, "f" * 40)
-    assert not reader.source.is_newest_head(Opened(here, pull.number + 1, pull.sha).request, pull.sha)
+    assert not reader.source.is_newest_head(OpenedPullRequest(here, pull.number + 1, pull.sha).request, pull.sha)
     monkeypatch.setattr(reading, "RECENT_S", -1.0)
     assert not reader.source.is_newest_head(pull.request, pull.sha)
 
 
-def test_a_submodule_that_was_moved_keeps_nobody_from_reading_the_rest(here: Place, reader: Reader) -> None:
+def test_a_submodule_that_was_moved_keeps_nobody_from_reading_the_rest(here: GitHubRepository, reader: Reader) -> None:
     module = {"commit": "1" * 40}
     here.push("main", {"lib": module})
     pull = here.pull({"a.py": CHANGE, "lib": None, "vendor": module})
@@ -197,7 +205,7 @@ def test_a_submodule_that_was_moved_keeps_nobody_from_reading_the_rest(here: Pla
     assert reader.asked == ["GET 200", "AssayPull", "AssayTexts"]
 
 
-def test_further_pages_of_checks_say_of_which_head_they_are(here: Place, reader: Reader) -> None:
+def test_further_pages_of_checks_say_of_which_head_they_are(here: GitHubRepository, reader: Reader) -> None:
     pull = here.pull({"a.py": CHANGE})
     for number in range(101):
         here.ci(pull.sha, "", context=f"c{number}", state="success")
@@ -208,7 +216,7 @@ def test_further_pages_of_checks_say_of_which_head_they_are(here: Place, reader:
 
 
 def test_a_push_before_the_diff_is_read_has_it_all_read_anew(
-    here: Place, reader: Reader, monkeypatch: pytest.MonkeyPatch
+    here: GitHubRepository, reader: Reader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pull = here.pull({"a.py": CHANGE, "b.py": "b = 2\n"})
     reader.reads(pull)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.worker.adapters.github.conftest import Place
+from tests.worker.adapters.github.conftest import GitHubRepository
 from worker.adapters.github.pull_request_texts import (
     MOST_CHARACTERS,
     HeadTexts,
@@ -44,14 +44,16 @@ def title_of(issue: Issue) -> tuple[str, Edits]:
 
 @pytest.mark.parametrize("link", ["#{number}", "https://127.0.0.1/{repository}/issues/{number}"])
 def test_what_an_author_makes_of_his_issue_is_not_read_until_somebody_else_takes_it_over(
-    place: Place, source: GitHubPullSource, link: str
+    github_repository: GitHubRepository, source: GitHubPullSource, link: str
 ) -> None:
-    number = place.issue("Wrong sum", "y is 3")
-    pull = place.pull(body=f"Closes {link.format(repository=place.name, number=number)}", login="mallory")
+    number = github_repository.issue("Wrong sum", "y is 3")
+    pull = github_repository.pull(
+        body=f"Closes {link.format(repository=github_repository.name, number=number)}", login="mallory"
+    )
 
     def edited(login: str, text: str) -> Issue:
-        path = f"/repos/{place.name}/issues/{number}"
-        place.github.user(login, "PATCH", path, body=text, title=f"Title: {text}")
+        path = f"/repos/{github_repository.name}/issues/{number}"
+        github_repository.github.request_as(login, "PATCH", path, body=text, title=f"Title: {text}")
         (issue,) = source.dossier(pull.request).issues
         assert issue.edited_by == login
         return issue
@@ -61,7 +63,7 @@ def test_what_an_author_makes_of_his_issue_is_not_read_until_somebody_else_takes
 
     (issue,) = source.dossier(pull.request).issues
     assert (body_of(issue), title_of(issue), issue.edited_by) == (("y is 3", []), ("Wrong sum", []), None)
-    assert place.asked() == ["AssayPull", "GET 200", "AssayTexts"]
+    assert github_repository.request_names() == ["AssayPull", "GET 200", "AssayTexts"]
     mine = [("mallory", False)]
     for text, edits in (("y is 2", mine), ("y may be 2", mine * 2)):
         issue = edited("mallory", text)

@@ -12,7 +12,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 
-from tests.worker.adapters.redis.played import pull, settings
+from tests.worker.adapters.redis.store_samples import pull_ref, settings_for
 from worker.adapters.redis.budget import RedisBudget
 from worker.adapters.redis.store import open_store
 from worker.clock import SystemClock
@@ -34,7 +34,7 @@ def spend(purse: RedisBudget, name: str, *, dies: bool) -> None:
     number = chance.randrange(PULLS)
     worst = CENT * chance.randint(1, 100) / 100
     try:
-        reservation = purse.reserve(name, pull(number, repository=number % REPOSITORIES), worst)
+        reservation = purse.reserve(name, pull_ref(number, repository=number % REPOSITORIES), worst)
     except BudgetReached as reached:
         tell("refused", reached.level.cap)
         return
@@ -45,7 +45,7 @@ def spend(purse: RedisBudget, name: str, *, dies: bool) -> None:
 
 
 def main(url: str, seed: int, times: int, *, dies: bool) -> None:
-    with open_store(settings(url)) as store, ThreadPoolExecutor(times) as pool:
+    with open_store(settings_for(url)) as store, ThreadPoolExecutor(times) as pool:
         purse = store.budget(CAPS, SystemClock())
         tell("ready")
         sys.stdin.readline()

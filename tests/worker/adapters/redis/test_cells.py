@@ -11,11 +11,18 @@ from typing import TypeVar
 import pytest
 from pydantic import SecretStr
 
-from tests.worker.adapters.redis.played import HEAD, becomes, command, pull, settings, wish
+from tests.worker.adapters.redis.outcome_samples import judge_head, pull_request_event
+from tests.worker.adapters.redis.store_samples import (
+    HEAD,
+    command_request,
+    judge_request,
+    pull_ref,
+    settings_for,
+    wait_until,
+)
 from tests.worker.adapters.redis.test_keys import every_key
-from tests.worker.adapters.redis.test_merge_groups import group
-from tests.worker.adapters.redis.watching import happening, judged
-from tests.world.redis import Redis
+from tests.worker.adapters.redis.test_merge_groups import merge_group
+from tests.world.redis import RedisServer
 from worker.adapters.redis import keys
 from worker.adapters.redis.cells import (
     SHARED,
@@ -62,15 +69,15 @@ T = TypeVar("T")
 
 
 @pytest.fixture(scope="module")
-def west_server() -> Iterator[Redis]:
-    server = Redis.started()
+def west_server() -> Iterator[RedisServer]:
+    server = RedisServer.launch()
     yield server
     server.end()
 
 
 @pytest.fixture
-def cells(store: Store, west_server: Redis) -> Iterator[Cells]:
-    with open_store(settings(west_server.url)) as west:
+def cells(store: Store, west_server: RedisServer) -> Iterator[Cells]:
+    with open_store(settings_for(west_server.url)) as west:
         west.client.call("FLUSHALL")
         fill(store)
         yield {"main": replace(store, timing=HASTY), "west": replace(west, timing=HASTY)}
@@ -78,25 +85,25 @@ def cells(store: Store, west_server: Redis) -> Iterator[Cells]:
 
 def fill(store: Store) -> None:
     """A verdict, and of two installations what is due and what waits in the queues of all."""
-    judged(store)
+    judge_head(store)
     for installation in (OURS, OTHERS):
-        ref, other = pull(2, installation), {"installation_id": installation}
+        ref, other = pull_ref(2, installation), {"installation_id": installation}
         task = {
             "pull": ref,
             "head_sha": HEAD,
             "eval_id": EvalId("e"),
             "delivery_id": DeliveryId(f"task-{installation}"),
         }
-        store.pulls.request_judging(wish(2, installation))
-        store.pulls.request_judging(wish(3, installation, outside=True))
-        store.commands.put(command(f"comment-{installation}").model_copy(update={"pull": ref}))
+        store.pulls.request_judging(judge_request(2, installation))
+        store.pulls.request_judging(judge_request(3, installation, outside=True))
+        store.commands.put(command_request(f"comment-{installation}").model_copy(update={"pull": ref}))
         store.comment_jobs.put(CommentJob.model_validate(task))
-        store.groups.put(group(f"group-{installation}").model_copy(update=other))
+        store.groups.put(merge_group(f"group-{installation}").model_copy(update=other))
         store.uninstallations().record_uninstalled(installation)
-        store.paused_heads.put(wish(2, installation))
+        store.paused_heads.put(judge_request(2, installation))
         store.pauses.pause(installation, RepositoryId(7), JudgingPause(by="alice"))
         note, check = f"{keys.pull(ref).name}\n1", keys.check(ref, HEAD).name
-        event = happening(PullRequestEventKind.REVERTED, None, **other).model_dump_json()
+        event = pull_request_event(PullRequestEventKind.REVERTED, None, **other).model_dump_json()
         for order, texts, member, value in (
             (keys.EVALUATION_DEADLINES, keys.OPEN_EVALUATIONS, f"e{installation}", note),
             (keys.DEADLINES, keys.DEADLINE_NOTES, check, "{}"),
@@ -197,7 +204,7 @@ class Breaks(RedisClient):
 @pytest.mark.slow
 @pytest.mark.parametrize("is_sent", [False, True])
 def test_wherever_it_is_interrupted_it_goes_on_and_ends_alike(
-    cells: Cells, store: Store, west_server: Redis, *, is_sent: bool
+    cells: Cells, store: Store, west_server: RedisServer, *, is_sent: bool
 ) -> None:
     whole_move = contents(cells["main"], OURS)
     saved = {name: store.client.call("DUMP", name) for name in map(blob, items(store.client.call("KEYS", "assay:*")))}
@@ -285,7 +292,7 @@ def test_it_waits_for_a_judging_and_lets_no_other_begin(cells: Cells) -> None:
     main.client.call("ZREM", keys.DUE_TURNS.name, OTHERS)
     with ThreadPoolExecutor(1) as pool:
         moved = pool.submit(move, cells)
-        assert becomes(lambda: main.client.call("ZSCORE", keys.DUE_TURNS.name, ref.installation_id) is None)
+        assert wait_until(lambda: main.client.call("ZSCORE", keys.DUE_TURNS.name, ref.installation_id) is None)
         assert find_residence(main.client, OURS).is_moving
         assert not moved.done()
         main.pulls.finish(taken.lease, Finish.JUDGED)
@@ -294,7 +301,7 @@ def test_it_waits_for_a_judging_and_lets_no_other_begin(cells: Cells) -> None:
 
 
 def test_what_begins_at_the_last_moment_is_waited_for_and_nothing_begins_afterwards(cells: Cells) -> None:
-    main, ref, jobs = cells["main"], pull(2), list[DispatchedJob | None]()
+    main, ref, jobs = cells["main"], pull_ref(2), list[DispatchedJob | None]()
 
     def report(step: str) -> None:
         if step == "idle":
@@ -306,7 +313,7 @@ def test_what_begins_at_the_last_moment_is_waited_for_and_nothing_begins_afterwa
 
     with ThreadPoolExecutor(1) as pool:
         moved = pool.submit(CellMove(cells, OURS, report).run, "west")
-        assert becomes(lambda: jobs)
+        assert wait_until(lambda: jobs)
         assert jobs[0] is not None
         taken = main.pulls.take_lease(ref, jobs[0].fence)
         assert isinstance(taken, LeasedJob)
@@ -323,7 +330,7 @@ def test_it_waits_for_deliveries_that_are_to_be_applied(cells: Cells) -> None:
     )
     with ThreadPoolExecutor(1) as pool:
         moved = pool.submit(move, cells)
-        assert becomes(lambda: main.call("ZSCORE", keys.DUE_TURNS.name, OURS) is None)
+        assert wait_until(lambda: main.call("ZSCORE", keys.DUE_TURNS.name, OURS) is None)
         assert not moved.done()
         main.call("RPOP", keys.INBOX.name)
         assert moved.result(20)

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 import pytest
 
-from tests.world.redis import Redis
+from tests.world.redis import RedisServer
 from worker.adapters.redis.connection.async_client import AsyncRedisClient, AsyncRedisConnection
 from worker.adapters.redis.connection.client import (
     Argument,
@@ -114,7 +114,7 @@ def test_a_connection_that_redis_dropped_is_replaced_unnoticed(store: Store, cli
 
 
 def test_a_server_that_is_gone_is_unavailable_and_a_new_one_is_found(kind: Kind) -> None:
-    redis = Redis.started()
+    redis = RedisServer.launch()
     try:
         with closing(kind(redis.url, 1)) as client:
             client.call("SET", "k", "v")
@@ -128,11 +128,11 @@ def test_a_server_that_is_gone_is_unavailable_and_a_new_one_is_found(kind: Kind)
 
 
 @pytest.mark.parametrize("is_connected", [True, False])
-def test_a_server_that_hangs_is_waited_for_once(kind: Kind, redis_server: Redis, *, is_connected: bool) -> None:
+def test_a_server_that_hangs_is_waited_for_once(kind: Kind, redis_server: RedisServer, *, is_connected: bool) -> None:
     with closing(kind(f"unix://{redis_server.socket}?db=3", 0.1)) as client:
         if is_connected:
             client.call("PING")
-        with redis_server.frozen(), pytest.raises(Unavailable, match=r"no answer from .* in 0.1 s"):
+        with redis_server.freeze(), pytest.raises(Unavailable, match=r"no answer from .* in 0.1 s"):
             client.call("PING")
         assert client.call("PING") == b"PONG"
 
@@ -165,7 +165,7 @@ def test_half_a_reply_is_no_reply(kind: Kind, raw: bytes) -> None:
         client.call("PING")
 
 
-def test_a_password_and_a_database_are_used(kind: Kind, redis_server: Redis, store: Store) -> None:
+def test_a_password_and_a_database_are_used(kind: Kind, redis_server: RedisServer, store: Store) -> None:
     store.client.call("ACL", "SETUSER", "us", "on", ">pa/ss", "~*", "+@all")
     rest = f"{redis_server.socket}?db=3"
     try:
@@ -249,10 +249,10 @@ async def all_wait(client: AsyncRedisClient) -> None:
     assert asyncio.get_running_loop().time() - begun < 0.5
 
 
-def test_a_server_that_hangs_or_greets_nobody_is_waited_for_once_by_all_together(redis_server: Redis) -> None:
+def test_a_server_that_hangs_or_greets_nobody_is_waited_for_once_by_all_together(redis_server: RedisServer) -> None:
     async def work(client: AsyncRedisClient) -> None:
         await client.call("PING")
-        with redis_server.frozen():
+        with redis_server.freeze():
             await all_wait(client)
 
     on(redis_server.url, work, 0.2)
@@ -260,7 +260,7 @@ def test_a_server_that_hangs_or_greets_nobody_is_waited_for_once_by_all_together
         on(f"redis://:secret@127.0.0.1:{silent.getsockname()[1]}", all_wait, 0.2)
 
 
-def test_who_asks_on_a_connection_that_ended_waits_for_nothing(redis_server: Redis) -> None:
+def test_who_asks_on_a_connection_that_ended_waits_for_nothing(redis_server: RedisServer) -> None:
     async def work() -> None:
         loop, path = asyncio.get_running_loop(), str(redis_server.socket)
         _, talk = await loop.create_unix_connection(lambda: AsyncRedisConnection(1), path)

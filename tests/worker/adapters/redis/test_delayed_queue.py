@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from tests.worker.adapters.redis.played import HEAD, NEWER, command, pull, wish
-from tests.worker.adapters.redis.test_merge_groups import group
-from tests.worker.adapters.redis.watching import revert
+from tests.worker.adapters.redis.outcome_samples import revert_event
+from tests.worker.adapters.redis.store_samples import HEAD, NEWER, command_request, judge_request, pull_ref
+from tests.worker.adapters.redis.test_merge_groups import merge_group
 from worker.adapters.redis import keys
 from worker.adapters.redis.connection.encryption import Codec
 from worker.adapters.redis.delayed_queue import WORK_KEYS, RedisCommandQueue, RedisTaskQueue, find_pending_work
@@ -26,7 +26,7 @@ from worker.domain.lifecycle.work import DispatchLimits, PendingWork
 
 def of_verdict(number: int, head_sha: Sha) -> dict[str, Any]:
     eval_id = EvalId(f"eval-{head_sha[0]}")
-    return {"pull": pull(number), "head_sha": head_sha, "eval_id": eval_id, "delivery_id": DeliveryId("d")}
+    return {"pull": pull_ref(number), "head_sha": head_sha, "eval_id": eval_id, "delivery_id": DeliveryId("d")}
 
 
 def letter(number: int = 1, head_sha: Sha = HEAD) -> CommentJob:
@@ -62,7 +62,7 @@ def test_one_comes_again_until_it_is_done_and_leaves_nothing(store: Store, kind:
     assert first is not None
     assert other is not None
     assert [(first.follow_up, first.attempt), other.follow_up] == [(task, 1), kind.made(2)]
-    assert (queue.is_waiting(pull()), queue.is_waiting(pull(3)), queue.next()) == (True, False, None)
+    assert (queue.is_waiting(pull_ref()), queue.is_waiting(pull_ref(3)), queue.next()) == (True, False, None)
     queue.complete(other)
     queue.postpone(task, timedelta(0))
     again = queue.next()
@@ -71,7 +71,7 @@ def test_one_comes_again_until_it_is_done_and_leaves_nothing(store: Store, kind:
     for _ in range(2):
         queue.complete(again)
     queue.postpone(task, timedelta(0))
-    assert (queue.is_waiting(pull()), queue.next()) == (False, None)
+    assert (queue.is_waiting(pull_ref()), queue.next()) == (False, None)
     assert [store.client.call("EXISTS", key.name) for key in kind.keys.keys] == [0, 0, 0]
 
 
@@ -90,13 +90,13 @@ def test_a_newer_verdict_takes_the_place_of_the_older_and_is_not_done_with_it(st
 
 def test_a_letter_that_another_version_wrote_in_other_words_is_done_all_the_same(store: Store) -> None:
     store.comment_jobs.put(letter())
-    fields = {"delivery_id": "d", "eval_id": "e", "head_sha": HEAD, "pull": pull().model_dump()}
-    store.client.call("HSET", COMMENT_JOBS.texts.name, keys.pull(pull()).name, json.dumps(fields))
+    fields = {"delivery_id": "d", "eval_id": "e", "head_sha": HEAD, "pull": pull_ref().model_dump()}
+    store.client.call("HSET", COMMENT_JOBS.texts.name, keys.pull(pull_ref()).name, json.dumps(fields))
     opened = store.comment_jobs.next()
     assert opened is not None
     assert opened.follow_up == letter().model_copy(update={"eval_id": "e"})
     store.comment_jobs.complete(opened)
-    assert not store.comment_jobs.is_waiting(pull())
+    assert not store.comment_jobs.is_waiting(pull_ref())
 
 
 # Commands
@@ -104,52 +104,55 @@ def test_a_letter_that_another_version_wrote_in_other_words_is_done_all_the_same
 
 def test_a_command_is_taken_down_once_and_stays_until_done(store: Store) -> None:
     assert store.commands.next() is None
-    assert store.commands.put(command()) is IntakeOutcome.QUEUED
-    assert store.commands.put(command()) is IntakeOutcome.DUPLICATE
+    assert store.commands.put(command_request()) is IntakeOutcome.QUEUED
+    assert store.commands.put(command_request()) is IntakeOutcome.DUPLICATE
     first = store.commands.next()
     assert first is not None
-    assert (first.command, first.attempt) == (command(), 1)
+    assert (first.command, first.attempt) == (command_request(), 1)
     assert store.commands.next() is None, "somebody is at it"
-    store.commands.postpone(command(), timedelta(0))
+    store.commands.postpone(command_request(), timedelta(0))
     again = store.commands.next()
     assert again is not None
     assert again.attempt == 2
-    store.commands.complete(command())
+    store.commands.complete(command_request())
     assert store.commands.next() is None
-    assert store.commands.put(command()) is IntakeOutcome.DUPLICATE
+    assert store.commands.put(command_request()) is IntakeOutcome.DUPLICATE
 
 
 def test_a_command_and_the_request_that_follows_it_may_share_their_delivery(store: Store) -> None:
-    store.commands.put(command("d"))
-    assert store.pulls.request_judging(wish(delivery_id="d")).outcome is IntakeOutcome.QUEUED
+    store.commands.put(command_request("d"))
+    assert store.pulls.request_judging(judge_request(delivery_id="d")).outcome is IntakeOutcome.QUEUED
 
 
 @pytest.mark.parametrize("has_key", [True, False])
 def test_what_is_written_beside_a_command_waits_encrypted_and_is_empty_without_its_key(
     store: Store, caplog: pytest.LogCaptureFixture, *, has_key: bool
 ) -> None:
-    written = command().model_copy(update={"reason": "canary-words é"})
+    written = command_request().model_copy(update={"reason": "canary-words é"})
     store.commands.put(written)
     assert "canary" not in str(store.client.call("HGETALL", keys.COMMANDS.texts.name))
     codec = store.codec if has_key else Codec([b"o" * 32])
     read = RedisCommandQueue(store.client, codec, store.timing).next()
     assert read is not None
-    assert read.command == (written if has_key else command())
+    assert read.command == (written if has_key else command_request())
     assert "canary" not in caplog.text
 
 
 # All queues
 
 PUTS: dict[PendingWork, tuple[Callable[[Store], object], Callable[[Store], object]]] = {
-    PendingWork.ANSWER: (lambda store: store.commands.put(command()), lambda store: store.commands.next()),
+    PendingWork.ANSWER: (lambda store: store.commands.put(command_request()), lambda store: store.commands.next()),
     PendingWork.WRITE: (lambda store: store.comment_jobs.put(letter()), lambda store: store.comment_jobs.next()),
     PendingWork.SCAN: (lambda store: store.scans.put(scan()), lambda store: store.scans.next()),
     PendingWork.FOLLOW: (
-        lambda store: store.pull_request_events.put(revert()),
+        lambda store: store.pull_request_events.put(revert_event()),
         lambda store: store.pull_request_events.next(),
     ),
-    PendingWork.ANSWER_GROUP: (lambda store: store.groups.put(group()), lambda store: store.groups.next()),
-    PendingWork.OPEN: (lambda store: store.pulls.request_judging(wish()), lambda store: store.pulls.next_to_open()),
+    PendingWork.ANSWER_GROUP: (lambda store: store.groups.put(merge_group()), lambda store: store.groups.next()),
+    PendingWork.OPEN: (
+        lambda store: store.pulls.request_judging(judge_request()),
+        lambda store: store.pulls.next_to_open(),
+    ),
 }
 
 
@@ -181,7 +184,7 @@ def test_every_queue_is_looked_at() -> None:
 
 def test_a_judging_whose_answer_was_lost_is_due_for_the_same_call_alone(store: Store) -> None:
     limits = DispatchLimits(1, 4, 2)
-    store.pulls.request_judging(wish())
+    store.pulls.request_judging(judge_request())
     job = store.pulls.next_due("call", limits)
     assert job
     assert store.pulls.next_due("other", limits) is None

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from tests.worker.adapters.redis.played import becomes
+from tests.worker.adapters.redis.store_samples import wait_until
 from worker.adapters.redis.connection import server_supervisor
 from worker.adapters.redis.connection.client import RedisConnection, parse_address
 from worker.adapters.redis.connection.embedded_server import (
@@ -185,7 +185,7 @@ def test_a_server_that_crashes_comes_back_with_its_data(folder: Path) -> None:
             except Unavailable:
                 return False
 
-        assert becomes(is_back)
+        assert wait_until(is_back)
 
 
 def test_a_second_owner_is_refused_and_a_guest_is_not(folder: Path) -> None:
@@ -242,10 +242,10 @@ def test_a_disk_that_takes_no_more_is_told_and_the_server_goes_on_when_it_does(f
             return ""
 
         resource.prlimit(server, resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))
-        assert becomes(refusal)
+        assert wait_until(refusal)
         assert "MISCONF Errors writing to the AOF file" in refusal()
         resource.prlimit(server, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
-        assert becomes(lambda: not refusal())
+        assert wait_until(lambda: not refusal())
 
 
 def test_a_folder_whose_path_is_too_long_gets_its_socket_elsewhere(folder: Path) -> None:

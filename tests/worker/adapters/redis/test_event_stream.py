@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.worker.adapters.redis.played import AT, lease_runs_out, pull, starts, wish
-from tests.worker.adapters.redis.test_kept import entry, judging
+from tests.worker.adapters.redis.store_samples import REQUESTED_AT, expire_lease, judge_request, pull_ref, start_judging
+from tests.worker.adapters.redis.test_lease_writes import ledger_entry_of, start_judging_new
 from worker.adapters.redis import keys
 from worker.adapters.redis.records.event_stream import PAGE, RedisEvents
 from worker.adapters.redis.store import Store
@@ -34,8 +34,8 @@ INSTALLATION = InstallationId(100)
 GONE = FailureMode.SUBJECT_NOT_FOUND
 
 
-def begun(name: str) -> EvaluationStarted:
-    return EvaluationStarted(name, entry(name, 1).verdict.subject, "default", "1", JudgeKind.HEURISTIC)
+def evaluation_started(name: str) -> EvaluationStarted:
+    return EvaluationStarted(name, ledger_entry_of(name, 1).verdict.subject, "default", "1", JudgeKind.HEURISTIC)
 
 
 def ends(made: LedgerEntry) -> tuple[Event, ...]:
@@ -50,7 +50,7 @@ def bodies(store: Store) -> list[dict[str, Any]]:
     return [json.loads(event.raw) for event in store.events.read(INSTALLATION)]
 
 
-def look_now(store: Store) -> None:
+def read_stream(store: Store) -> None:
     """As if it were time to look after the judges."""
     for name in ("e", "f"):
         store.client.call("ZADD", keys.EVALUATION_DEADLINES.name, "XX", 0, name)
@@ -58,25 +58,25 @@ def look_now(store: Store) -> None:
 
 def started(store: Store) -> LeasedJob:
     """A judge whose evaluation `e` started."""
-    judge = judging(store)
-    store.events.record_started(pull(), judge.lease.fence, begun("e"))
+    judge = start_judging_new(store)
+    store.events.record_started(pull_ref(), judge.lease.fence, evaluation_started("e"))
     return judge
 
 
 def recorded(store: Store, judge: LeasedJob, name: str = "e", *children: tuple[LedgerEntry, tuple[Event, ...]]) -> None:
-    made = entry(name, judge.lease.fence)
-    store.ledger.append(pull(), made, ends(made), children)
+    made = ledger_entry_of(name, judge.lease.fence)
+    store.ledger.append(pull_ref(), made, ends(made), children)
 
 
 def dies(store: Store) -> None:
-    lease_runs_out(store, pull())
-    look_now(store)
+    expire_lease(store, pull_ref())
+    read_stream(store)
 
 
 def test_a_verdict_on_record_ends_its_evaluation_in_the_same_breath(store: Store) -> None:
     judge = started(store)
     for _ in range(2):  # everything may be sent twice
-        store.events.record_started(pull(), judge.lease.fence, begun("e"))
+        store.events.record_started(pull_ref(), judge.lease.fence, evaluation_started("e"))
         recorded(store, judge)
     assert kinds(store) == ["eval.started", "eval.completed"]
     assert not store.client.call("EXISTS", keys.OPEN_EVALUATIONS.name, keys.EVALUATION_DEADLINES.name)
@@ -88,9 +88,9 @@ ENDS: dict[str, tuple[Callable[[Store, LeasedJob], object], list[str]]] = {
     "retry": (lambda store, judge: store.pulls.finish(judge.lease, Finish.RETRY), ["eval.failed"]),
     "judged without a verdict": (lambda store, judge: store.pulls.finish(judge.lease, Finish.JUDGED), ["eval.failed"]),
     "again": (lambda store, judge: store.pulls.finish(judge.lease, Finish.AGAIN), ["eval.failed"]),
-    "dead": (lambda store, judge: store.pulls.requeue_dead(pull(), judge.lease.fence), ["eval.failed"]),
+    "dead": (lambda store, judge: store.pulls.requeue_dead(pull_ref(), judge.lease.fence), ["eval.failed"]),
     "another begins": (
-        lambda store, judge: store.events.record_started(pull(), judge.lease.fence, begun("f")),
+        lambda store, judge: store.events.record_started(pull_ref(), judge.lease.fence, evaluation_started("f")),
         ["eval.failed", "eval.started"],
     ),
     "recorded": (
@@ -98,10 +98,12 @@ ENDS: dict[str, tuple[Callable[[Store, LeasedJob], object], list[str]]] = {
         ["eval.completed"],
     ),
     "it came to nothing": (
-        lambda store, _: [store.events.record_ended(pull(), failed_event(begun("e"), GONE)) for _ in range(2)],
+        lambda store, _: [
+            store.events.record_ended(pull_ref(), failed_event(evaluation_started("e"), GONE)) for _ in range(2)
+        ],
         ["eval.failed"],
     ),
-    "its judge lives": (lambda store, _: (look_now(store), store.events.end_orphaned()), []),
+    "its judge lives": (lambda store, _: (read_stream(store), store.events.end_orphaned()), []),
 }
 
 
@@ -127,19 +129,19 @@ def test_an_evaluation_whose_judge_is_dead_is_ended_by_the_watchdog_and_has_no_v
 
 def test_what_was_given_up_for_lost_is_not_recorded_even_if_its_judge_holds_the_lease_again(store: Store) -> None:
     judge = started(store)
-    store.events.record_ended(pull(), failed_event(begun("e"), FailureMode.JUDGE_CALL_FAILED))
+    store.events.record_ended(pull_ref(), failed_event(evaluation_started("e"), FailureMode.JUDGE_CALL_FAILED))
     with pytest.raises(LeaseLost):
         recorded(store, judge)
-    assert store.ledger.entries(pull()) == ()
+    assert store.ledger.entries(pull_ref()) == ()
 
 
 def test_the_watchdog_ends_the_evaluations_of_the_dead_alone(store: Store) -> None:
     started(store)
-    lease_runs_out(store, pull())
-    store.pulls.request_judging(wish(2))
-    other = starts(store, pull(2))
-    store.events.record_started(pull(2), other.lease.fence, begun("f"))
-    look_now(store)
+    expire_lease(store, pull_ref())
+    store.pulls.request_judging(judge_request(2))
+    other = start_judging(store, pull_ref(2))
+    store.events.record_started(pull_ref(2), other.lease.fence, evaluation_started("f"))
+    read_stream(store)
     assert (store.events.end_orphaned(), store.events.end_orphaned()) == (1, 0)
     assert [(body["eval_id"], kind) for body, kind in zip(bodies(store), kinds(store), strict=True)] == [
         ("e", "eval.started"), ("f", "eval.started"), ("e", "eval.failed"),
@@ -147,24 +149,24 @@ def test_the_watchdog_ends_the_evaluations_of_the_dead_alone(store: Store) -> No
 
 
 def test_a_judge_that_was_overtaken_begins_nothing_and_ends_nobody_elses_evaluation(store: Store) -> None:
-    first = judging(store)
-    lease_runs_out(store, pull())
+    first = start_judging_new(store)
+    expire_lease(store, pull_ref())
     store.pulls.requeue_lost("rq:queue:none")
-    second = starts(store)
-    store.events.record_started(pull(), second.lease.fence, begun("f"))
+    second = start_judging(store)
+    store.events.record_started(pull_ref(), second.lease.fence, evaluation_started("f"))
     with pytest.raises(LeaseLost):
-        store.events.record_started(pull(), first.lease.fence, begun("e"))
+        store.events.record_started(pull_ref(), first.lease.fence, evaluation_started("e"))
     assert kinds(store) == ["eval.started"]
     recorded(store, second, "f")
 
 
 def test_nothing_begins_of_what_was_forgotten(store: Store) -> None:
-    lease = judging(store).lease
-    store.records().forget(store.records().find_holdings("acme/widgets"), AT)
+    lease = start_judging_new(store).lease
+    store.records().forget(store.records().find_holdings("acme/widgets"), REQUESTED_AT)
     with pytest.raises(LeaseLost):
-        store.events.record_started(pull(), lease.fence, begun("e"))
+        store.events.record_started(pull_ref(), lease.fence, evaluation_started("e"))
     assert kinds(store) == []
-    assert store.client.call("EXISTS", keys.pull(pull()).name) == 0
+    assert store.client.call("EXISTS", keys.pull(pull_ref()).name) == 0
 
 
 def test_what_somebody_else_wrote_on_the_stream_stops_no_reader(store: Store) -> None:
@@ -181,7 +183,10 @@ def test_many_that_end_one_at_once_end_it_once(store: Store) -> None:
     started(store)
     dies(store)
     with ThreadPoolExecutor(8) as pool:
-        told = [pool.submit(store.events.record_ended, pull(), failed_event(begun("e"), GONE)) for _ in range(8)]
+        told = [
+            pool.submit(store.events.record_ended, pull_ref(), failed_event(evaluation_started("e"), GONE))
+            for _ in range(8)
+        ]
         lost = [pool.submit(store.events.end_orphaned) for _ in range(8)]
         assert sum(future.result() for future in (*told, *lost)) == 1
     assert kinds(store).count("eval.failed") == 1
@@ -199,31 +204,31 @@ def test_a_note_that_nobody_can_read_is_put_away(store: Store) -> None:
 
 def whole(name: str, judge: LeasedJob) -> tuple[LedgerEntry, tuple[Event, ...]]:
     """A child of `e`, and what is told of it."""
-    child = entry(name, judge.lease.fence, parent_eval_id=EvalId("e"))
-    return child, (started_event(begun(name)), *ends(child))
+    child = ledger_entry_of(name, judge.lease.fence, parent_eval_id=EvalId("e"))
+    return child, (started_event(evaluation_started(name)), *ends(child))
 
 
 def test_a_judging_anew_is_told_whole_with_its_entry(store: Store) -> None:
-    judge = judging(store)
-    store.ledger.append(pull(), entry("e", judge.lease.fence))
-    store.ledger.append(pull(), *whole("f", judge))
+    judge = start_judging_new(store)
+    store.ledger.append(pull_ref(), ledger_entry_of("e", judge.lease.fence))
+    store.ledger.append(pull_ref(), *whole("f", judge))
     assert kinds(store) == ["eval.started", "eval.completed"]
 
 
 def test_what_came_of_a_verdict_is_on_record_with_it_once_whoever_dies_then(store: Store) -> None:
     judge = started(store)
     for _ in range(2):
-        recorded(store, judge, "e", whole("f", judge), (entry("g", judge.lease.fence), ()), whole("h", judge))
-    assert sorted(made.eval_id for made in store.ledger.entries(pull())) == ["e", "f", "g", "h"]
+        recorded(store, judge, "e", whole("f", judge), (ledger_entry_of("g", judge.lease.fence), ()), whole("h", judge))
+    assert sorted(made.eval_id for made in store.ledger.entries(pull_ref())) == ["e", "f", "g", "h"]
     assert kinds(store) == ["eval.started", "eval.completed"] * 3
 
 
 def test_a_judge_that_was_overtaken_leaves_no_child_either(store: Store) -> None:
     judge = started(store)
-    lease_runs_out(store, pull())
+    expire_lease(store, pull_ref())
     with pytest.raises(LeaseLost):
         recorded(store, judge, "e", whole("f", judge))
-    assert (store.ledger.entries(pull()), kinds(store)) == ((), ["eval.started"])
+    assert (store.ledger.entries(pull_ref()), kinds(store)) == ((), ["eval.started"])
 
 
 # The stream

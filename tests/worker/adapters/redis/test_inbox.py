@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from tests.worker.adapters.redis.played import HEAD, NEWER, pull, wish
-from tests.world.redis import Redis
+from tests.worker.adapters.redis.store_samples import HEAD, NEWER, judge_request, pull_ref
+from tests.world.redis import RedisServer
 from worker.adapters.redis import keys
 from worker.adapters.redis.connection.async_client import AsyncRedisClient
 from worker.adapters.redis.connection.client import whole
@@ -23,7 +23,7 @@ Append = Callable[..., list[IntakeOutcome]]
 
 
 @pytest.fixture
-def append(redis_server: Redis) -> Append:
+def append(redis_server: RedisServer) -> Append:
     """Append deliveries; what the door answers to each."""
 
     def append(*deliveries: InboxDelivery) -> list[IntakeOutcome]:
@@ -37,7 +37,7 @@ def append(redis_server: Redis) -> Append:
 
 
 def push(number: int = 1) -> RequestDelivery:
-    request = wish(number, head_sha=HEAD, trigger=Trigger.PUSHED)
+    request = judge_request(number, head_sha=HEAD, trigger=Trigger.PUSHED)
     return RequestDelivery(request=request, named_by=NamedHead(previous_sha=NEWER))
 
 
@@ -48,14 +48,14 @@ def apply_all(store: Store) -> list[IntakeOutcome]:
 def test_a_delivery_changes_nothing_until_it_is_applied_and_counts_once(store: Store, append: Append) -> None:
     delivery = push()
     assert append(delivery, delivery) == [IntakeOutcome.QUEUED, IntakeOutcome.DUPLICATE]
-    assert store.pulls.find_request(pull()) is None
+    assert store.pulls.find_request(pull_ref()) is None
     assert apply_all(store) == [IntakeOutcome.QUEUED]
-    assert (store.pulls.find_request(pull()), store.inbox.read(10)) == (delivery.request, [])
+    assert (store.pulls.find_request(pull_ref()), store.inbox.read(10)) == (delivery.request, [])
     assert append(delivery) == [IntakeOutcome.DUPLICATE]
 
 
 def test_a_completed_check_asks_for_a_look_however_often_it_is_delivered(store: Store, append: Append) -> None:
-    fields: dict[str, Any] = {"installation_id": pull().installation_id, "repository_id": pull().repository_id}
+    fields: dict[str, Any] = {"installation_id": pull_ref().installation_id, "repository_id": pull_ref().repository_id}
     check = CheckDelivery(**fields, head_sha=HEAD, is_green=True)
     assert append(push(), check, check) == [IntakeOutcome.QUEUED] * 3
     assert apply_all(store) == [IntakeOutcome.QUEUED, IntakeOutcome.COALESCED, IntakeOutcome.COALESCED]

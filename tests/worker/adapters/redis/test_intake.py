@@ -5,7 +5,7 @@ import sys
 from datetime import UTC, datetime
 from typing import Any
 
-from tests.worker.adapters.redis.played import HEAD, wish
+from tests.worker.adapters.redis.store_samples import HEAD, judge_request
 from worker.adapters.redis import keys
 from worker.adapters.redis.judging.intake import PULL_S
 from worker.domain.judge_request import AuthorKind, FirstSeen
@@ -30,6 +30,6 @@ def test_the_door_loads_neither_queue_nor_client_nor_cipher() -> None:
 
 
 def test_what_the_door_says_of_times_is_what_the_keys_say() -> None:
-    place, head = wish().pull, HEAD
+    place, head = judge_request().pull, HEAD
     heads = keys.heads(place.installation_id, place.repository_id, head)
     assert [keys.pull(place).seconds, heads.seconds] == [PULL_S, PULL_S]

@@ -6,8 +6,16 @@ from functools import partial
 
 import pytest
 
-from tests.worker.adapters.redis.played import HEAD, becomes_due, command, lease_runs_out, next_job, pull, wish
-from tests.worker.adapters.redis.watching import happening
+from tests.worker.adapters.redis.outcome_samples import pull_request_event
+from tests.worker.adapters.redis.store_samples import (
+    HEAD,
+    command_request,
+    dispatch_next,
+    expire_lease,
+    judge_request,
+    make_due,
+    pull_ref,
+)
 from worker.adapters.redis import keys
 from worker.adapters.redis.connection.client import items, text, whole
 from worker.adapters.redis.connection.transactions import run
@@ -34,32 +42,32 @@ def test_a_store_that_is_new_stands_at_nothing(store: Store) -> None:
 
 def test_what_waits_is_counted_over_all_installations_and_the_latest_tells_for_how_long(store: Store) -> None:
     for number, installation in ((1, 100), (2, 100), (1, 200)):
-        store.pulls.request_judging(wish(number, installation))
-    becomes_due(store, pull(1, 200))  # since 1970
+        store.pulls.request_judging(judge_request(number, installation))
+    make_due(store, pull_ref(1, 200))  # since 1970
     standing = store.measures.read_gauges()
     assert (standing.due, standing.due_now, standing.waiting_tasks["open_check"]) == (3, 3, 3)
     assert standing.age_s > 1_000_000_000
 
 
 def test_what_is_out_is_given_or_held_and_an_installation_at_its_limit_is_not_left_out(store: Store) -> None:
-    store.pulls.request_judging(wish(1))
-    job = next_job(store)
+    store.pulls.request_judging(judge_request(1))
+    job = dispatch_next(store)
     assert job is not None
     assert (store.measures.read_gauges().dispatched, store.measures.read_gauges().leased) == (1, 0)
-    assert store.pulls.take_lease(pull(1), job.fence) is not None
-    store.pulls.request_judging(wish(2))
-    assert next_job(store, DispatchLimits(1, 10)) is None, "it takes the installation's turn away"
+    assert store.pulls.take_lease(pull_ref(1), job.fence) is not None
+    store.pulls.request_judging(judge_request(2))
+    assert dispatch_next(store, DispatchLimits(1, 10)) is None, "it takes the installation's turn away"
     standing = store.measures.read_gauges()
     assert (standing.due, standing.dispatched, standing.leased) == (1, 0, 1)
-    lease_runs_out(store, pull(1))
+    expire_lease(store, pull_ref(1))
     assert store.measures.read_gauges().leased == 1, "until it is brought back"
 
 
 def test_errands_open_checks_the_leader_and_a_pause_of_everything_are_told(store: Store) -> None:
-    store.commands.put(command())
-    store.client.call("SET", keys.watch(pull()).name, "x")
-    store.pull_request_events.put(happening(PullRequestEventKind.SPOKE))
-    store.checks().record_opened(pull(), HEAD, CheckRunId(1))
+    store.commands.put(command_request())
+    store.client.call("SET", keys.watch(pull_ref()).name, "x")
+    store.pull_request_events.put(pull_request_event(PullRequestEventKind.SPOKE))
+    store.checks().record_opened(pull_ref(), HEAD, CheckRunId(1))
     store.pulls.claim_leadership("token")
     store.pauses.pause_all(JudgingPause())
     store.client.call("RPUSH", keys.INBOX.name, "{}")

@@ -4,11 +4,18 @@ from datetime import timedelta
 
 import pytest
 
-from tests.worker.adapters.redis.played import AT, HEAD, command, next_job, pull, wish
+from tests.worker.adapters.redis.outcome_samples import pull_request_event
+from tests.worker.adapters.redis.store_samples import (
+    HEAD,
+    REQUESTED_AT,
+    command_request,
+    dispatch_next,
+    judge_request,
+    pull_ref,
+)
 from tests.worker.adapters.redis.test_cells import read
-from tests.worker.adapters.redis.test_event_stream import begun
-from tests.worker.adapters.redis.test_kept import audit, entry, judging
-from tests.worker.adapters.redis.watching import happening
+from tests.worker.adapters.redis.test_event_stream import evaluation_started
+from tests.worker.adapters.redis.test_lease_writes import audit_record, ledger_entry_of, start_judging_new
 from tests.worker.publishing.texts.samples import dossier
 from worker.adapters.redis import keys
 from worker.adapters.redis.connection.client import blob, items, text
@@ -31,26 +38,26 @@ def every_key(store: Store) -> dict[str, bytes]:
     return {text(name): repr(read(store, blob(name))).encode() for name in items(store.client.call("KEYS", "*"))}
 
 
-EMPTIED = keys.events(pull().installation_id).name
+EMPTIED = keys.events(pull_ref().installation_id).name
 """A stream without entries holds the number of its last one."""
 
 
 def judged(store: Store, eval_id: str = "e") -> None:
     """One pull request that was judged, and asked for again since."""
-    taken = judging(store)
-    made = entry(eval_id, taken.lease.fence)
-    store.events.record_started(pull(), taken.lease.fence, begun(eval_id))
-    store.archive.store(pull(), made, dossier(), audit(eval_id))
-    store.ledger.append(pull(), made, (terminal_event(made.verdict, EvalTrigger.BUS),))
-    store.checks().record_opened(pull(), HEAD, CheckRunId(77))
+    taken = start_judging_new(store)
+    made = ledger_entry_of(eval_id, taken.lease.fence)
+    store.events.record_started(pull_ref(), taken.lease.fence, evaluation_started(eval_id))
+    store.archive.store(pull_ref(), made, dossier(), audit_record(eval_id))
+    store.ledger.append(pull_ref(), made, (terminal_event(made.verdict, EvalTrigger.BUS),))
+    store.checks().record_opened(pull_ref(), HEAD, CheckRunId(77))
     store.pulls.finish(taken.lease, Finish.JUDGED)
 
 
 def waiting(store: Store) -> None:
     """What was never judged: in the queue, with its check run begun, and a comment that nobody answered."""
-    store.pulls.request_judging(wish(2))
-    store.checks().claim(pull(2), HEAD)
-    store.commands.put(command())
+    store.pulls.request_judging(judge_request(2))
+    store.checks().claim(pull_ref(2), HEAD)
+    store.commands.put(command_request())
 
 
 def holdings(store: Store, repository: str = HERE) -> RepositoryHoldings:
@@ -58,7 +65,7 @@ def holdings(store: Store, repository: str = HERE) -> RepositoryHoldings:
 
 
 def forget(store: Store) -> None:
-    store.records().forget(holdings(store), AT)
+    store.records().forget(holdings(store), REQUESTED_AT)
 
 
 @pytest.mark.parametrize("batch", [records.BATCH, 5])
@@ -93,17 +100,17 @@ def test_nothing_is_stored_about_a_repository_that_was_never_seen(store: Store) 
 
 @pytest.mark.parametrize("is_installation", [False, True])
 def test_nothing_is_left_but_when_it_was_forgotten(store: Store, *, is_installation: bool) -> None:
-    before, ids = every_key(store), (pull().installation_id, pull().repository_id)
+    before, ids = every_key(store), (pull_ref().installation_id, pull_ref().repository_id)
     judged(store)
     waiting(store)
     store.pauses.pause(*ids)
-    store.uninstallations().record_uninstalled(pull().installation_id)
+    store.uninstallations().record_uninstalled(pull_ref().installation_id)
     if is_installation:
-        assert store.records().forget_installation(pull().installation_id, AT) > 5
+        assert store.records().forget_installation(pull_ref().installation_id, REQUESTED_AT) > 5
     else:
         forget(store)
-        store.uninstallations().record_installed(pull().installation_id)
-        assert (holdings(store).is_empty, holdings(store).forgotten_at) == (True, AT)
+        store.uninstallations().record_installed(pull_ref().installation_id)
+        assert (holdings(store).is_empty, holdings(store).forgotten_at) == (True, REQUESTED_AT)
     left = {name: content for name, content in every_key(store).items() if name not in before}
     known = ("assay:delivery:", "assay:asked:", "assay:forgotten:")
     may_stay = {"assay:count", "assay:turn:due", "assay:turn:opening", "" if is_installation else EMPTIED}
@@ -112,41 +119,41 @@ def test_nothing_is_left_but_when_it_was_forgotten(store: Store, *, is_installat
     for said in (b"widgets", b":7:", b"canary", HEAD.encode(), b"pull:"):
         assert said not in everything, said
     assert not store.pauses.is_paused(*ids)
-    assert (next_job(store), store.pulls.next_to_open(), store.commands.next()) == (None, None, None)
+    assert (dispatch_next(store), store.pulls.next_to_open(), store.commands.next()) == (None, None, None)
     assert (store.checks().take_expired(), store.uninstallations().list_due()) == ((), ())
 
 
 def test_an_evaluation_under_way_is_forgotten_before_a_watchdog_tells_of_it(store: Store) -> None:
-    taken = judging(store)
-    store.events.record_started(pull(), taken.lease.fence, begun("e"))
+    taken = start_judging_new(store)
+    store.events.record_started(pull_ref(), taken.lease.fence, evaluation_started("e"))
     found = holdings(store)
     assert (found.events, [one.evals for one in found.owned]) == (1, [("e",)])
-    store.records().forget(found, AT)
+    store.records().forget(found, REQUESTED_AT)
     store.client.call("ZADD", keys.EVALUATION_DEADLINES.name, "XX", 0, "e")
     assert store.events.end_orphaned() == 0
-    assert list(store.events.read(pull().installation_id)) == []
+    assert list(store.events.read(pull_ref().installation_id)) == []
 
 
 def test_an_issue_still_knows_who_closes_it_in_other_repositories(store: Store) -> None:
     judged(store)
-    beside = pull(repository=8)
-    for one in (pull(), beside):
+    beside = pull_ref(repository=8)
+    for one in (pull_ref(), beside):
         store.outcomes.competing_pulls(one, "mark")
     forget(store)
-    name = keys.issue_pulls(pull().installation_id, "mark").name
+    name = keys.issue_pulls(pull_ref().installation_id, "mark").name
     assert items(store.client.call("ZRANGE", name, 0, -1)) == [b"8:1"]
 
 
 def test_an_installation_that_left_is_due_after_the_grace_unless_it_is_back(store: Store) -> None:
     at_once = RedisUninstallations(store.client, timedelta(0))
-    store.uninstallations().record_uninstalled(pull().installation_id)
+    store.uninstallations().record_uninstalled(pull_ref().installation_id)
     assert store.uninstallations().list_due() == ()
     at_once.record_uninstalled(InstallationId(200))
     at_once.record_uninstalled(InstallationId(300))
     assert set(at_once.list_due()) == {200, 300}
     at_once.record_installed(InstallationId(300))
     assert at_once.list_due() == (200,)
-    at_once.record_uninstalled(pull().installation_id)
+    at_once.record_uninstalled(pull_ref().installation_id)
     assert at_once.list_due() == (200,), "the grace counts from the first time"
 
 
@@ -154,7 +161,7 @@ def test_what_happened_and_was_not_looked_into_is_forgotten_too(store: Store) ->
     judged(store)
     for repository in (7, 9, 77):
         told = {"repository_id": repository, "delivery_id": f"push-{repository}", "reverted_shas": (HEAD,)}
-        store.pull_request_events.put(happening(PullRequestEventKind.REVERTED, None, **told))
+        store.pull_request_events.put(pull_request_event(PullRequestEventKind.REVERTED, None, **told))
     forget(store)
     left = [text(one) for one in items(store.client.call("HKEYS", PULL_REQUEST_EVENTS.texts.name))]
     assert sorted(left) == ["push-77", "push-9"]
@@ -162,13 +169,13 @@ def test_what_happened_and_was_not_looked_into_is_forgotten_too(store: Store) ->
 
 def test_an_entry_is_forgotten_however_its_body_is_spaced(store: Store) -> None:
     judged(store)
-    stream = keys.events(pull().installation_id).name
+    stream = keys.events(pull_ref().installation_id).name
     for raw in ('{"repository_id": 7, "v": 1}', '{"v":1,"repository_id":7}', '{"repository_id" :\n7 }'):
         store.client.call("XADD", stream, "*", "k", "outcome.recorded", "j", raw)
     for raw in ('{"repository_id":77,"v":1}', '{"repository_id":7.5}', '{"number":7,"v":1}'):
         store.client.call("XADD", stream, "*", "k", "outcome.recorded", "j", raw)
     forget(store)
-    assert [one.raw for one in store.events.read(pull().installation_id)] == [
+    assert [one.raw for one in store.events.read(pull_ref().installation_id)] == [
         b'{"repository_id":77,"v":1}',
         b'{"repository_id":7.5}',
         b'{"number":7,"v":1}',
@@ -178,50 +185,50 @@ def test_an_entry_is_forgotten_however_its_body_is_spaced(store: Store) -> None:
 @pytest.mark.parametrize("is_installation", [False, True])
 def test_what_belongs_to_others_stays(store: Store, *, is_installation: bool) -> None:
     judged(store)
-    other = pull(7, installation=200) if is_installation else pull(7, repository=9)
+    other = pull_ref(7, installation=200) if is_installation else pull_ref(7, repository=9)
     event = Event(EventKind.OUTCOME, {"repository_id": 77, "number": 1})
     store.events.publish(other.installation_id, "d", event)
-    store.pulls.request_judging(wish(pull=other, repository="acme/other"))
+    store.pulls.request_judging(judge_request(pull=other, repository="acme/other"))
     store.checks().record_opened(other, HEAD, CheckRunId(78))
     if is_installation:
-        store.records().forget_installation(pull().installation_id, AT)
+        store.records().forget_installation(pull_ref().installation_id, REQUESTED_AT)
     else:
         forget(store)
     assert store.checks().open_checks(other) == {HEAD: 78}
     assert [told.kind for told in store.events.read(other.installation_id)] == [b"outcome.recorded"]
-    job = next_job(store)
+    job = dispatch_next(store)
     assert job is not None
     assert job.request.pull == other
 
 
 def test_a_judge_that_is_at_it_loses_its_lease_and_writes_nothing(store: Store) -> None:
-    taken = judging(store)
+    taken = start_judging_new(store)
     forget(store)
-    made = entry("e", taken.lease.fence)
+    made = ledger_entry_of("e", taken.lease.fence)
     with pytest.raises(LeaseLost):
         taken.lease.renew()
     with pytest.raises(LeaseLost):
-        store.archive.store(pull(), made, dossier(), audit("e"))
+        store.archive.store(pull_ref(), made, dossier(), audit_record("e"))
     with pytest.raises(LeaseLost):
-        store.ledger.append(pull(), made)
+        store.ledger.append(pull_ref(), made)
     assert holdings(store).is_empty
 
 
 def test_a_dossier_whose_verdict_was_never_written_is_forgotten_too(store: Store) -> None:
-    made = entry("e", judging(store).lease.fence)
-    store.archive.store(pull(), made, dossier(), audit("e"))
+    made = ledger_entry_of("e", start_judging_new(store).lease.fence)
+    store.archive.store(pull_ref(), made, dossier(), audit_record("e"))
     found = holdings(store)
     assert (found.verdicts, found.count("dossier")) == (0, 1)
-    store.records().forget(found, AT)
+    store.records().forget(found, REQUESTED_AT)
     assert store.archive.find(EvalId("e")) is None
 
 
 def test_a_repository_of_which_nothing_is_known_but_its_pause_is_forgotten_with_that(store: Store) -> None:
-    where = (pull().installation_id, pull().repository_id)
+    where = (pull_ref().installation_id, pull_ref().repository_id)
     store.pauses.pause(*where, JudgingPause(repository="acme/quiet"))
     held = store.records().find_holdings("acme/quiet")
     assert (held.count("paused"), held.is_empty) == (1, False)
-    store.records().forget(held, AT)
+    store.records().forget(held, REQUESTED_AT)
     assert not store.pauses.is_paused(*where)
     assert store.records().find_holdings("acme/quiet").is_empty
 
@@ -231,10 +238,10 @@ def test_a_repository_of_which_nothing_is_known_but_its_pause_is_forgotten_with_
 
 def greeting(repository: int = 7) -> RepositoryAdded:
     return RepositoryAdded(
-        installation_id=pull().installation_id,
+        installation_id=pull_ref().installation_id,
         repository_id=RepositoryId(repository),
         repository="acme/widgets",
-        since=AT,
+        since=REQUESTED_AT,
     )
 
 

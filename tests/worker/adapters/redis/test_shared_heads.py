@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.worker.adapters.redis.played import HEAD, NEWER, close_pull, pull, wish
+from tests.worker.adapters.redis.store_samples import HEAD, NEWER, close_pull_request, judge_request, pull_ref
 from tests.worker.publishing.texts.samples import dossier, rejected
 from worker.adapters.redis import keys
 from worker.adapters.redis.connection.client import Argument, RedisClient, Reply, text, whole
@@ -29,10 +29,10 @@ VERDICT = replace(check_content(rejected(), dossier()), annotations=())
 
 def both(store: Store) -> None:
     """Two pull requests have HEAD; the first was rejected, and the other one is judged."""
-    store.pulls.request_judging(wish(1))
-    store.pulls.request_judging(wish(2))
-    store.shared_heads.record_content(pull(1), HEAD, REJECTED)
-    store.shared_heads.record_content(pull(2), HEAD, judging_content())
+    store.pulls.request_judging(judge_request(1))
+    store.pulls.request_judging(judge_request(2))
+    store.shared_heads.record_content(pull_ref(1), HEAD, REJECTED)
+    store.shared_heads.record_content(pull_ref(2), HEAD, judging_content())
 
 
 def waits(store: Store, place: CommitRef = HERE) -> bool:
@@ -43,14 +43,14 @@ def waits(store: Store, place: CommitRef = HERE) -> bool:
 
 def others(store: Store, number: int, content: CheckContent = REJECTED) -> list[tuple[int, str]]:
     """What is known of the others, as this one records its content."""
-    known = store.shared_heads.record_content(pull(number), HEAD, content).others(number)
+    known = store.shared_heads.record_content(pull_ref(number), HEAD, content).others(number)
     return [(other.number, other.state) for other in known]
 
 
 def writes(store: Store, number: int, content: CheckContent) -> SharedHeadState:
     """It records its content, and that GitHub shows it."""
-    recorded = store.shared_heads.record_content(pull(number), HEAD, content)
-    store.shared_heads.record_written(pull(number), HEAD, recorded.version, content)
+    recorded = store.shared_heads.record_content(pull_ref(number), HEAD, content)
+    store.shared_heads.record_written(pull_ref(number), HEAD, recorded.version, content)
     return recorded
 
 
@@ -60,7 +60,7 @@ def synced(store: Store, place: CommitRef = HERE) -> None:
 
 
 def test_one_alone_says_its_own_and_nobody_has_to_look(store: Store) -> None:
-    store.pulls.request_judging(wish(1))
+    store.pulls.request_judging(judge_request(1))
     told = writes(store, 1, judging_content())
     assert (told.is_here(1), told.others(1)) == (True, ())
     assert not waits(store)
@@ -76,10 +76,10 @@ def test_who_comes_second_sees_the_first_and_both_are_looked_at(store: Store) ->
 
 def test_what_is_kept_of_a_check_is_all_of_it_but_its_annotations_and_nobody_can_read_it(store: Store) -> None:
     both(store)
-    assert store.shared_heads.own_content(pull(1), HEAD) == replace(REJECTED, annotations=())
-    assert store.shared_heads.own_content(pull(2), HEAD) == judging_content()
-    store.shared_heads.record_content(pull(2), HEAD, VERDICT)
-    assert store.shared_heads.own_content(pull(2), HEAD) == VERDICT, "with what it says to programs"
+    assert store.shared_heads.own_content(pull_ref(1), HEAD) == replace(REJECTED, annotations=())
+    assert store.shared_heads.own_content(pull_ref(2), HEAD) == judging_content()
+    store.shared_heads.record_content(pull_ref(2), HEAD, VERDICT)
+    assert store.shared_heads.own_content(pull_ref(2), HEAD) == VERDICT, "with what it says to programs"
     key = keys.shared_head_states(HERE.installation_id, HERE.repository_id, HEAD)
     assert b"Rejected" not in str(store.client.call("HGETALL", key.name)).encode()
     assert 0 < whole(store.client.call("TTL", key.name)) <= 30 * 86_400
@@ -101,22 +101,22 @@ def test_one_that_is_closed_counts_no_more_and_the_others_are_looked_at(store: S
     both(store)
     synced(store)
     if is_told:
-        close_pull(store, pull(1), store.ledger_retention)
+        close_pull_request(store, pull_ref(1), store.ledger_retention)
     else:
-        store.shared_heads.leave(pull(1))  # as GitHub shows it
+        store.shared_heads.leave(pull_ref(1))  # as GitHub shows it
     assert waits(store)
     assert [member.is_here for member in store.shared_heads.find_state(HERE).members] == [False, True]
     assert others(store, 2) == []
     assert others(store, 1) == [(2, "failure")]
     assert others(store, 2) == ([] if is_told else [(1, "failure")]), "it said something again"
-    store.pulls.request_judging(wish(1, head_sha=NEWER))
+    store.pulls.request_judging(judge_request(1, head_sha=NEWER))
     synced(store)
-    store.shared_heads.leave(pull(1))
+    store.shared_heads.leave(pull_ref(1))
     assert waits(store), "its newest head has no check run yet"
 
 
 def test_two_that_record_their_contents_together_see_each_other(store: Store) -> None:
-    meanwhile = [lambda: store.shared_heads.record_content(pull(2), HEAD, REJECTED)]
+    meanwhile = [lambda: store.shared_heads.record_content(pull_ref(2), HEAD, REJECTED)]
 
     class Interrupted(RedisClient):
         def pipeline(self, commands: Sequence[tuple[Argument, ...]]) -> list[Reply]:
@@ -126,7 +126,7 @@ def test_two_that_record_their_contents_together_see_each_other(store: Store) ->
             return replies
 
     wire = Interrupted(store.url.get_secret_value(), 5)
-    told = RedisSharedHeads(wire, store.codec, store.timing).record_content(pull(1), HEAD, VERDICT)
+    told = RedisSharedHeads(wire, store.codec, store.timing).record_content(pull_ref(1), HEAD, VERDICT)
     wire.close()
     assert [other.number for other in told.others(1)] == [2]
 
@@ -140,12 +140,12 @@ def test_one_that_is_superseded_closed_or_has_another_head_is_not_here(
 ) -> None:
     both(store)
     if how == "closed":
-        close_pull(store, pull(1), store.ledger_retention)
+        close_pull_request(store, pull_ref(1), store.ledger_retention)
     elif how == "pushed":
-        store.pulls.request_judging(wish(1, head_sha=NEWER))
+        store.pulls.request_judging(judge_request(1, head_sha=NEWER))
     writes(store, 1, content)
     assert store.shared_heads.find_state(HERE).members[0].shown
-    told = store.shared_heads.record_content(pull(1), HEAD, content)
+    told = store.shared_heads.record_content(pull_ref(1), HEAD, content)
     assert told.is_here(1) is (how == "open")
     [first, _] = store.shared_heads.find_state(HERE).members
     assert (first.is_here, first.shown) == (how == "open", ""), "until that is written, what GitHub shows is unknown"
@@ -154,36 +154,36 @@ def test_one_that_is_superseded_closed_or_has_another_head_is_not_here(
 def test_one_that_got_another_head_counts_no_more_at_the_old_one(store: Store) -> None:
     both(store)
     synced(store)
-    store.pulls.request_judging(wish(1, head_sha=NEWER))
+    store.pulls.request_judging(judge_request(1, head_sha=NEWER))
     assert others(store, 2) == []
     synced(store)
-    store.shared_heads.record_content(pull(1), NEWER, judging_content())
+    store.shared_heads.record_content(pull_ref(1), NEWER, judging_content())
     assert waits(store)
     assert not waits(store, THERE)
 
 
 def test_one_that_comes_back_counts_again(store: Store) -> None:
     both(store)
-    store.pulls.request_judging(wish(1, head_sha=NEWER))
-    store.pulls.request_judging(wish(3, head_sha=NEWER))
+    store.pulls.request_judging(judge_request(1, head_sha=NEWER))
+    store.pulls.request_judging(judge_request(3, head_sha=NEWER))
     for number in (1, 3):
-        store.shared_heads.record_content(pull(number), NEWER, judging_content())
-    store.shared_heads.record_content(pull(1), HEAD, superseded_content(NEWER))
+        store.shared_heads.record_content(pull_ref(number), NEWER, judging_content())
+    store.shared_heads.record_content(pull_ref(1), HEAD, superseded_content(NEWER))
     synced(store, THERE)
-    store.pulls.request_judging(wish(1))
+    store.pulls.request_judging(judge_request(1))
     assert others(store, 2) == [], "it is known to have been superseded"
     synced(store)
-    store.shared_heads.rejoin(pull(1), HEAD)
+    store.shared_heads.rejoin(pull_ref(1), HEAD)
     assert waits(store)
     assert waits(store, THERE)
     assert others(store, 2) == [(1, "cancelled")]
 
 
 def test_one_that_never_said_anything_comes_to_nothing(store: Store) -> None:
-    store.pulls.request_judging(wish(1))
-    store.shared_heads.rejoin(pull(1), HEAD)
-    store.shared_heads.leave(pull(1))
-    store.shared_heads.record_written(pull(1), HEAD, 1, judging_content())
+    store.pulls.request_judging(judge_request(1))
+    store.shared_heads.rejoin(pull_ref(1), HEAD)
+    store.shared_heads.leave(pull_ref(1))
+    store.shared_heads.record_written(pull_ref(1), HEAD, 1, judging_content())
     assert (
         store.client.call("EXISTS", keys.shared_head_states(HERE.installation_id, HERE.repository_id, HEAD).name) == 0
     )
@@ -194,8 +194,8 @@ def test_who_looks_may_put_it_off_and_nobody_knows_what_is_shown_while_it_is_tol
     both(store)
     writes(store, 1, REJECTED)
     assert store.shared_heads.find_state(HERE).members[0].shown
-    store.shared_heads.mark_updating(pull(1), HEAD)
+    store.shared_heads.mark_updating(pull_ref(1), HEAD)
     assert store.shared_heads.find_state(HERE).members[0].shown == ""
     store.shared_heads.postpone(HERE, store.ledger_retention)
     assert store.shared_heads.next() is None
-    assert text(store.client.call("HGET", keys.pull(pull(1)).name, "said")) == HEAD
+    assert text(store.client.call("HGET", keys.pull(pull_ref(1)).name, "said")) == HEAD

@@ -4,7 +4,7 @@ from typing import Final
 
 import pytest
 
-from tests.worker.adapters.redis.played import HEAD, NEWER, lifetime, pull
+from tests.worker.adapters.redis.store_samples import HEAD, NEWER, pull_ref, ttl_s
 from worker.adapters.redis import keys
 from worker.adapters.redis.connection.client import items, text
 from worker.adapters.redis.connection.transactions import Operation, Transaction, run
@@ -70,10 +70,10 @@ def change(store: Store, after: PullRequestState) -> PullRequestState:
     """What is read after this was written."""
 
     def apply(transaction: Transaction) -> Operation[None]:
-        save(transaction, pull(), (yield from load(transaction, pull())), after)
+        save(transaction, pull_ref(), (yield from load(transaction, pull_ref())), after)
 
     run(store.client, apply)
-    return run(store.client, lambda transaction: load(transaction, pull()))
+    return run(store.client, lambda transaction: load(transaction, pull_ref()))
 
 
 @pytest.mark.parametrize("before", [ABSENT, FULL], ids=["absent", "full"])
@@ -99,7 +99,7 @@ def test_the_queues_and_the_turns_follow_from_a_state(store: Store, *, is_outsid
     outside = (keys.due_outside(HERE), keys.pending_checks_outside(HERE))
     others = (keys.due(HERE), keys.pending_checks(HERE))
     for key in outside if is_outside else others:
-        assert text(store.client.call("ZSCORE", key.name, keys.pull(pull()).name)) in ("14.5", "15.5")
+        assert text(store.client.call("ZSCORE", key.name, keys.pull(pull_ref()).name)) in ("14.5", "15.5")
     assert not store.client.call("EXISTS", *(key.name for key in (others if is_outside else outside)))
     turns = (keys.DUE_OUTSIDE_TURNS, keys.PENDING_CHECK_OUTSIDE_TURNS)
     for key in turns if is_outside else (keys.DUE_TURNS, keys.PENDING_CHECK_TURNS):
@@ -114,7 +114,7 @@ def test_a_lease_is_counted_where_its_pull_request_came_from(store: Store, *, is
     change(store, ABSENT._replace(seq=1, is_outside=is_outside, lease_until=5))
     counted = [keys.dispatched(HERE), keys.DISPATCHED_OUTSIDE]
     assert [store.client.call("EXISTS", key.name) for key in counted] == [not is_outside, is_outside]
-    assert store.client.call("ZSCORE", keys.DISPATCHED.name, keys.pull(pull()).name) == b"5"
+    assert store.client.call("ZSCORE", keys.DISPATCHED.name, keys.pull(pull_ref()).name) == b"5"
     change(store, ABSENT._replace(seq=1, is_outside=is_outside, lease_until=6))
     assert store.client.call("ZSCORE", keys.DUE_TURNS.name, HERE) is None
     change(store, ABSENT._replace(seq=1, is_outside=is_outside))
@@ -122,16 +122,16 @@ def test_a_lease_is_counted_where_its_pull_request_came_from(store: Store, *, is
 
 
 def test_a_state_stays_while_something_is_pending_and_a_month_after_it(store: Store) -> None:
-    key, seconds = keys.pull(pull()), list[int]()
+    key, seconds = keys.pull(pull_ref()), list[int]()
     for retention in (Retention.UNCHANGED, Retention.EXPIRING, Retention.UNCHANGED, Retention.OPEN):
         change(store, FULL._replace(retention=retention))
-        seconds.append(lifetime(store, key))
+        seconds.append(ttl_s(store, key))
     assert seconds == [-1, 30 * 86_400, 30 * 86_400, -1]
 
 
 def test_a_retry_is_given_up_with_its_outage(store: Store) -> None:
     change(store, ABSENT._replace(seq=1, outage_count=1))
-    store.client.call("ZADD", keys.retries(HERE).name, 5, keys.pull(pull()).name)
+    store.client.call("ZADD", keys.retries(HERE).name, 5, keys.pull(pull_ref()).name)
     change(store, ABSENT._replace(seq=1, outage_count=2))
     assert store.client.call("ZCARD", keys.retries(HERE).name) == 1
     change(store, ABSENT._replace(seq=1, outage_count=0))

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from tests.worker.adapters.redis.played import AT, lifetime
+from tests.worker.adapters.redis.store_samples import REQUESTED_AT, ttl_s
 from worker.adapters.redis import keys
 from worker.adapters.redis.store import Store
 from worker.adapters.redis.tokens import RedisSetup
@@ -18,14 +18,14 @@ ONE, OTHER = InstallationId(100), InstallationId(200)
 
 def test_a_token_opens_the_installations_it_was_made_for_until_it_is_revoked(store: Store) -> None:
     tokens = store.tokens()
-    token = tokens.create("grafana", [ONE, OTHER], AT)
+    token = tokens.create("grafana", [ONE, OTHER], REQUESTED_AT)
     assert token is not None
     assert token.startswith("assay_")
     assert [tokens.scope(claimed) for claimed in (token, token + "x", "")] == [{ONE, OTHER}, None, None]
-    assert tokens.create("grafana", [OTHER], AT) is None, "a name is given once"
+    assert tokens.create("grafana", [OTHER], REQUESTED_AT) is None, "a name is given once"
     assert [tokens.revoke("grafana"), tokens.revoke("grafana")] == [True, False]
     assert tokens.scope(token) is None
-    assert tokens.create("grafana", [OTHER], AT) not in (None, token)
+    assert tokens.create("grafana", [OTHER], REQUESTED_AT) not in (None, token)
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,7 @@ def test_a_token_opens_the_installations_it_was_made_for_until_it_is_revoked(sto
 )  # fmt: skip
 def test_what_is_no_token_of_ours_opens_nothing_and_hides_none(store: Store, said: str | bytes) -> None:
     tokens = store.tokens()
-    tokens.create("a", [ONE], AT)
+    tokens.create("a", [ONE], REQUESTED_AT)
     store.client.call("HSET", keys.TOKENS.name, hashlib.sha256(b"known").hexdigest(), said)
     assert [grant.name for grant in tokens.grants()] == ["a"]
     assert tokens.scope("known") is None
@@ -46,9 +46,9 @@ def test_what_is_no_token_of_ours_opens_nothing_and_hides_none(store: Store, sai
 
 def test_tokens_are_listed_without_being_shown(store: Store) -> None:
     tokens = store.tokens()
-    made = [tokens.create(name, [ONE], AT) for name in ("b", "a")]
+    made = [tokens.create(name, [ONE], REQUESTED_AT) for name in ("b", "a")]
     listed = [(grant.name, grant.installations, grant.created_at) for grant in tokens.grants()]
-    assert listed == [("a", {ONE}, AT), ("b", {ONE}, AT)]
+    assert listed == [("a", {ONE}, REQUESTED_AT), ("b", {ONE}, REQUESTED_AT)]
     kept = store.client.call("HGETALL", keys.TOKENS.name), store.client.call("HGETALL", keys.TOKEN_NAMES.name)
     assert not any(str(token) in repr(kept) for token in made)
 
@@ -107,4 +107,4 @@ def test_nobody_finds_a_token_or_a_state_in_redis_and_they_do_not_stay(store: St
     secrets = [setup.open(), begun(setup)]
     kept = repr(store.client.call("HGETALL", keys.SETUP.name))
     assert not any(secret in kept for secret in secrets)
-    assert 0 < lifetime(store, keys.SETUP) <= 86_400
+    assert 0 < ttl_s(store, keys.SETUP) <= 86_400

@@ -5,7 +5,7 @@ from contextlib import closing
 
 import pytest
 
-from tests.world.redis import Redis
+from tests.world.redis import RedisServer
 from worker.adapters.redis.connection import transactions
 from worker.adapters.redis.connection.async_client import AsyncRedisClient
 from worker.adapters.redis.connection.client import RedisClient, Reply, items, text, whole
@@ -125,7 +125,7 @@ def test_it_is_sent_in_full_to_a_server_that_has_lost_its_scripts(store: Store) 
     assert store.client.call("GET", "result") == b"1"
 
 
-def test_what_is_expected_without_a_look_decides_on_the_event_loop_too(store: Store, redis_server: Redis) -> None:
+def test_what_is_expected_without_a_look_decides_on_the_event_loop_too(store: Store, redis_server: RedisServer) -> None:
     store.client.call("SCRIPT", "FLUSH")
 
     async def add_once() -> bool:
@@ -140,7 +140,7 @@ def test_what_is_expected_without_a_look_decides_on_the_event_loop_too(store: St
     assert store.client.call("LLEN", "list") == 1
 
 
-def test_what_too_few_replicas_have_does_not_count(redis_server: Redis, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_too_few_replicas_have_does_not_count(redis_server: RedisServer, monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither does it where a second attempt sees that the first has written it."""
     monkeypatch.setattr(transactions, "CONFIRMATION_MS", 10)
 

@@ -12,18 +12,18 @@ from typing import Any, Final
 
 import pytest
 
-from tests.worker.adapters.redis.played import (
+from tests.worker.adapters.redis.outcome_samples import pull_request_event
+from tests.worker.adapters.redis.store_samples import (
     HEAD,
     NEWER,
-    becomes_due,
-    comes_again,
-    command,
-    lease_runs_out,
-    next_job,
-    pull,
-    wish,
+    command_request,
+    dispatch_next,
+    expire_hold,
+    expire_lease,
+    judge_request,
+    make_due,
+    pull_ref,
 )
-from tests.worker.adapters.redis.watching import happening
 from worker.adapters.redis import keys
 from worker.adapters.redis.connection.client import read_json, read_json_or_none
 from worker.adapters.redis.keys import COMMANDS, PULL_REQUEST_EVENTS
@@ -72,11 +72,11 @@ def test_each_kind_of_stored_value_has_an_example() -> None:
 
 
 def test_a_request_for_a_reason_that_only_a_later_version_knows_is_judged_all_the_same(store: Store) -> None:
-    said = wish().model_dump_json().replace('"pushed"', '"the_moon_is_full"')
+    said = judge_request().model_dump_json().replace('"pushed"', '"the_moon_is_full"')
     assert read_json(JudgeRequest, said).trigger is Trigger.LATE
-    store.pulls.request_judging(wish())
-    store.client.call("HSET", keys.pull(pull()).name, "req", said)
-    request = store.pulls.find_request(pull())
+    store.pulls.request_judging(judge_request())
+    store.client.call("HSET", keys.pull(pull_ref()).name, "req", said)
+    request = store.pulls.find_request(pull_ref())
     assert request is not None
     assert request.trigger is Trigger.LATE
 
@@ -84,23 +84,23 @@ def test_a_request_for_a_reason_that_only_a_later_version_knows_is_judged_all_th
 def test_a_command_that_only_a_later_version_knows_is_left_to_it_and_nobody_waits_behind_it(
     store: Store, caplog: pytest.LogCaptureFixture
 ) -> None:
-    store.commands.put(command("comment-1"))
-    later = command("comment-1").model_dump_json().replace('"rejudge"', '"dance"')
+    store.commands.put(command_request("comment-1"))
+    later = command_request("comment-1").model_dump_json().replace('"rejudge"', '"dance"')
     store.client.call("HSET", COMMANDS.texts.name, "comment-1", later)
     with caplog.at_level(logging.WARNING):
         assert store.commands.next() is None
     assert caplog.messages == ["left for a later version: CommandRequest in command"]
     assert "dance" not in caplog.text, "it is somebody's text"
-    store.commands.put(command("comment-2"))
+    store.commands.put(command_request("comment-2"))
     other = store.commands.next()
     assert other is not None
-    assert other.command == command("comment-2")
-    comes_again(store, COMMANDS.order, "comment-1")
+    assert other.command == command_request("comment-2")
+    expire_hold(store, COMMANDS.order, "comment-1")
     assert store.client.call("HGET", COMMANDS.texts.name, "comment-1") == later.encode()
 
 
 def test_what_happened_in_words_of_a_later_version_is_left_to_it(store: Store) -> None:
-    one = happening(PullRequestEventKind.REVERTED)
+    one = pull_request_event(PullRequestEventKind.REVERTED)
     store.pull_request_events.put(one)
     said = one.model_dump_json().replace('"reverted"', '"danced"')
     store.client.call("HSET", PULL_REQUEST_EVENTS.texts.name, one.delivery_id, said)
@@ -145,8 +145,8 @@ def judge_all(store: Store) -> dict[int, LeasedJob]:
     """Judge what is due, until nothing is."""
     judged = dict[int, LeasedJob]()
     for number in (1, 2, 3, 5, 6):
-        becomes_due(store, pull(number))
-    while job := next_job(store):
+        make_due(store, pull_ref(number))
+    while job := dispatch_next(store):
         leased = store.pulls.take_lease(job.request.pull, job.fence)
         assert leased is not None
         end = JudgedHead(job.request.head_sha or "", "b" * 32)
@@ -165,7 +165,7 @@ def test_each_pull_request_is_judged_once_and_nothing_of_it_is_forgotten(taken_o
     )
     assert judged[2].waiting_since is not None
     assert judged[3].outage_count == 1
-    assert store.checks().open_checks(pull(1)) == {HEAD: CheckRunId(5)}
+    assert store.checks().open_checks(pull_ref(1)) == {HEAD: CheckRunId(5)}
     assert judge_all(store) == {}
 
 
@@ -173,8 +173,8 @@ def test_a_judge_of_the_version_before_keeps_its_lease_until_it_ends(taken_over:
     store = taken_over
     store.client.call("ZADD", "assay:out", "XX", 4_000_000_000_000, "assay:100:pull:7:1")
     assert store.pulls.requeue_lost() == 0
-    assert store.pulls.take_lease(pull(1), 7) is None
-    lease_runs_out(store, pull(1))
+    assert store.pulls.take_lease(pull_ref(1), 7) is None
+    expire_lease(store, pull_ref(1))
     assert store.pulls.requeue_lost() == 1
 
 

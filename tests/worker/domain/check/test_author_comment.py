@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.worker.adapters.redis.test_kept import entry
+from tests.worker.adapters.redis.test_lease_writes import ledger_entry_of
 from tests.worker.publishing.texts.samples import HEAD, abstained, accepted, rejected
 from worker.domain.check.author_comment import (
     AGENT_MENTIONS,
@@ -32,7 +32,7 @@ NEWER = "2" * 40
 
 
 def judged(eval_id: str, head_sha: str = HEAD, **changes: Any) -> LedgerEntry:
-    return entry(eval_id, 1, **changes).model_copy(update={"head_sha": head_sha})
+    return ledger_entry_of(eval_id, 1, **changes).model_copy(update={"head_sha": head_sha})
 
 
 def test_every_agent_that_is_spoken_to_is_one_that_is_known() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.worker.adapters.redis.played import HEAD, NEWER, pull
+from tests.worker.adapters.redis.store_samples import HEAD, NEWER, pull_ref
 from worker.domain.check.check_run import (
     SarifUpload,
     UploadedSarif,
@@ -38,12 +38,12 @@ def test_githubs_words_beside_a_403_say_what_a_person_has_to_change(message: str
 
 
 def test_the_head_of_a_pull_request_stands_in_the_base_repository() -> None:
-    assert ref_of(pull(7)) == "refs/pull/7/head"
+    assert ref_of(pull_ref(7)) == "refs/pull/7/head"
 
 
 def test_a_verdict_is_sent_once_a_head_also_where_it_was_carried_over() -> None:
     first, again = EvalId("first"), EvalId("again")
-    scan = SarifUpload(pull=pull(), head_sha=HEAD, eval_id=again, origin=first, delivery_id=DeliveryId("d"))
+    scan = SarifUpload(pull=pull_ref(), head_sha=HEAD, eval_id=again, origin=first, delivery_id=DeliveryId("d"))
     assert UploadedSarif(head_sha=HEAD, origin=first).matches(scan)
     assert not UploadedSarif(head_sha=NEWER, origin=first).matches(scan)
     assert not UploadedSarif(head_sha=HEAD, origin=again).matches(scan)

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.worker.domain.lifecycle.played import ABSENT, HEAD, NEWER, START
+from tests.worker.domain.lifecycle.scenario import ABSENT, HEAD, NEWER, START
 from worker.domain.check.check_run import CheckContent, Conclusion
 from worker.domain.ids import CheckRunId
 from worker.domain.judge_request import Trigger

@@ -4,7 +4,7 @@ from itertools import pairwise, permutations
 
 import pytest
 
-from tests.worker.domain.lifecycle.played import HEAD, NEWER, NEWEST, START, PlayedPullRequest
+from tests.worker.domain.lifecycle.scenario import HEAD, NEWER, NEWEST, START, PlayedPullRequest
 from worker.domain.ids import BaseHash, DeliveryId, Sha, hash_base
 from worker.domain.judge_request import DRAFT_TRIGGERS, Trigger
 from worker.domain.lifecycle.intake import (

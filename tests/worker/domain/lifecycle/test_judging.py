@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.worker.domain.lifecycle.played import HEAD, HOLD_MS, LEASE_MS, NEWER, START, PlayedPullRequest
+from tests.worker.domain.lifecycle.scenario import HEAD, HOLD_MS, LEASE_MS, NEWER, START, PlayedPullRequest
 from worker.domain.judge_request import Trigger
 from worker.domain.lifecycle import judging
 from worker.domain.lifecycle.judging import (

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.worker.judge.making import accepted, rejected, unjudged
+from tests.worker.judge.samples import abstained, accepted, rejected
 from worker.domain.ids import EvalId
 from worker.domain.verdict.audit import AuditRecord, EvaluatedVerdict, Exchange, JudgeSettings
 from worker.domain.verdict.events import (
@@ -119,14 +119,14 @@ def test_the_words_of_an_opinion_make_the_event_user_controlled() -> None:
     [("reply_invalid", FailureMode.JUDGE_OUTPUT_INVALID), ("judge_unavailable", FailureMode.JUDGE_CALL_FAILED)],
 )
 def test_a_judge_that_failed_is_told_with_what_code_thought(reason: str, mode: FailureMode) -> None:
-    event = terminal_event(unjudged(abstain_reason=reason), EvalTrigger.BUS, opinion_text="never told")
+    event = terminal_event(abstained(abstain_reason=reason), EvalTrigger.BUS, opinion_text="never told")
     assert (event.kind, event.body["failure_mode"]) == (EventKind.FAILED, mode)
     assert (event.body["score"], event.body["confidence"]) == (0.5, 0.137)
     assert "never told" not in event.dump().decode()
 
 
 def test_a_cap_is_a_verdict_and_no_failure() -> None:
-    event = terminal_event(unjudged(abstain_reason="budget", throttled_reason="pr_cap"), EvalTrigger.BUS)
+    event = terminal_event(abstained(abstain_reason="budget", throttled_reason="pr_cap"), EvalTrigger.BUS)
     assert (event.kind, event.body["throttled_reason"]) == (EventKind.COMPLETED, "pr_cap")
 
 
@@ -230,7 +230,7 @@ def test_every_field_is_in_the_catalogue_and_no_other() -> None:
     assert fields == {field for field in named(section("eval.completed")) if field != "child_eval_ids"}
     lost = set(failed_event(begun(), FailureMode.SUBJECT_NOT_FOUND).body) - FRAME
     assert lost <= named(section("eval.failed"))
-    failure = set(terminal_event(unjudged(), EvalTrigger.BUS).body) - FRAME
+    failure = set(terminal_event(abstained(), EvalTrigger.BUS).body) - FRAME
     assert failure == fields | {"failure_mode", "error_message"}
     (trouble,) = problem_events(heard("not_json"), None)
     assert set(trouble.body) - FRAME <= named(section("case_parse_error"))

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.worker.judge.making import BASE, HEAD, NOW, accepted, entry, rejected, unjudged
+from tests.worker.judge.samples import BASE, HEAD, NOW, abstained, accepted, entry, rejected
 from worker.domain.ids import Fingerprint
 from worker.domain.verdict.ledger import (
     AuthorText,
@@ -48,7 +48,7 @@ def stand(*entries: LedgerEntry) -> list[tuple[str, str, str]]:
 
 def test_the_first_head_is_round_one_and_only_rejects_count() -> None:
     assert round_of((), HEAD, CONTENT) == 1
-    assert round_of((entry(accepted(), head_sha=BASE), entry(unjudged(), head_sha=C)), HEAD, CONTENT) == 1
+    assert round_of((entry(accepted(), head_sha=BASE), entry(abstained(), head_sha=C)), HEAD, CONTENT) == 1
     assert round_of((reject(A), reject(B)), C, CONTENT) == 3
 
 
@@ -124,7 +124,7 @@ def test_the_authors_text_is_frozen_with_its_head(before: tuple[AuthorText, ...]
 
 def test_what_was_not_judged_freezes_no_text() -> None:
     assert classify_text((judged(ONE, 0, carried_from="0193-first"),), A, TWO) == TextChange.FIRST
-    assert classify_text((entry(unjudged(), head_sha=A, case=ONE.case),), A, TWO) == TextChange.FIRST
+    assert classify_text((entry(abstained(), head_sha=A, case=ONE.case),), A, TWO) == TextChange.FIRST
 
 
 def test_of_two_edits_at_the_same_time_the_later_counts() -> None:
@@ -154,8 +154,8 @@ def test_copies_never_fill_the_window() -> None:
     assert select_prompt_entries([rounds[0], rounds[1], rounds[0]]) == (rounds[1], rounds[0]), (
         "where it was judged the last time"
     )
-    assert select_prompt_entries([rounds[0], entry(unjudged(fingerprint="sha256:ci"))]) == (rounds[0],)
-    person = entry(unjudged(fingerprint="sha256:open", abstain_reason="needs_human"))
+    assert select_prompt_entries([rounds[0], entry(abstained(fingerprint="sha256:ci"))]) == (rounds[0],)
+    person = entry(abstained(fingerprint="sha256:open", abstain_reason="needs_human"))
     assert select_prompt_entries([rounds[0], person]) == (rounds[0], person)
 
 
@@ -170,7 +170,7 @@ def test_conditions_travel_and_the_newest_entry_says_how_they_stand() -> None:
         ("c2", "AC2 is met: a test", "open"),
         ("c3", "Log it.", "open"),
     ]
-    assert stand(first, second, entry(unjudged())) == stand(first, second), "what says nothing of them changes nothing"
+    assert stand(first, second, entry(abstained())) == stand(first, second), "what says nothing of them changes nothing"
 
 
 def test_an_id_is_never_given_twice() -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.worker.judge.making import DIFF, new_file
+from tests.worker.judge.samples import DIFF, new_file
 from worker.dossier.diff.lines import (
     CACHED_LINES,
     PIECE_BYTES,

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from inline_snapshot import snapshot
 
-from tests.worker.evaluation.bench.made import GOOD, MERGED, WEAK_TEST, finding, judged
-from tests.worker.judge.making import accepted, rejected, unjudged
+from tests.worker.evaluation.bench.samples import GOOD, MERGED, WEAK_TEST, finding, row_outcome
+from tests.worker.judge.samples import abstained, accepted, rejected
 from worker.domain.verdict.verdict import VERDICT_ADAPTER
 from worker.errors import InputError
 from worker.evaluation.bench.compare import RowVerdict, SignalSwing, compare_runs, compare_tiers, read_earlier_run
@@ -28,7 +28,7 @@ def earlier(folder: Path, *outcomes: RowOutcome) -> Mapping[str, RowVerdict]:
     return read_earlier_run(folder)
 
 
-ACCEPT, ABSTAIN, RIGHT, OTHER = accepted(), unjudged(), rejected(), rejected(category="scope_creep")
+ACCEPT, ABSTAIN, RIGHT, OTHER = accepted(), abstained(), rejected(), rejected(category="scope_creep")
 
 
 @pytest.mark.parametrize(
@@ -55,13 +55,17 @@ def test_a_row_decided_differently_is_better_or_worse_by_what_was_expected(
     now: Any,
     better: bool | None,  # noqa: FBT001 - a parameter of the test
 ) -> None:
-    (found,) = compare_runs([judged(now, expect)], earlier(tmp_path, judged(before, expect))).differences
+    (found,) = compare_runs([row_outcome(now, expect)], earlier(tmp_path, row_outcome(before, expect))).differences
     assert found.is_better is better
 
 
 def test_another_category_or_reason_is_another_decision(tmp_path: Path) -> None:
-    old = earlier(tmp_path, judged(ABSTAIN, {}, "a"), judged(RIGHT, {}, "b"), judged(RIGHT, {}, "c"))
-    now = [judged(unjudged(abstain_reason="unproven"), {}, "a"), judged(OTHER, {}, "b"), judged(RIGHT, {}, "c")]
+    old = earlier(tmp_path, row_outcome(ABSTAIN, {}, "a"), row_outcome(RIGHT, {}, "b"), row_outcome(RIGHT, {}, "c"))
+    now = [
+        row_outcome(abstained(abstain_reason="unproven"), {}, "a"),
+        row_outcome(OTHER, {}, "b"),
+        row_outcome(RIGHT, {}, "c"),
+    ]
     found = compare_runs(now, old)
     assert [(one.id, one.before, one.now) for one in found.differences] == [
         ("a", "abstain judge_unavailable", "abstain unproven"),
@@ -73,7 +77,7 @@ def test_another_category_or_reason_is_another_decision(tmp_path: Path) -> None:
 def test_a_score_that_moved_under_the_same_decision_is_listed_the_farthest_first(tmp_path: Path) -> None:
     def at(*scores: float) -> list[RowOutcome]:
         expects: tuple[dict[str, Any], ...] = (GOOD, WEAK_TEST, {})
-        return [judged(unjudged(score=one), expects[n], str(n)) for n, one in enumerate(scores)]
+        return [row_outcome(abstained(score=one), expects[n], str(n)) for n, one in enumerate(scores)]
 
     found = compare_runs(at(0.5, 0.7, 0.6), earlier(tmp_path, *at(0.5, 0.5, 0.5)))
     assert [(one.id, one.before, one.now, one.is_better) for one in found.moved] == [
@@ -84,15 +88,19 @@ def test_a_score_that_moved_under_the_same_decision_is_listed_the_farthest_first
 
 
 def test_signals_that_came_and_went_are_counted_by_rows(tmp_path: Path) -> None:
-    a, b = unjudged(findings=[finding("a"), finding("a")]), unjudged(findings=[finding("b")])
-    old = earlier(tmp_path, judged(a, GOOD, "1"), judged(a, WEAK_TEST, "2"), judged(a, WEAK_TEST, "3"))
-    found = compare_runs([judged(b, GOOD, "1"), judged(b, WEAK_TEST, "2"), judged(a, WEAK_TEST, "3")], old)
+    a, b = abstained(findings=[finding("a"), finding("a")]), abstained(findings=[finding("b")])
+    old = earlier(tmp_path, row_outcome(a, GOOD, "1"), row_outcome(a, WEAK_TEST, "2"), row_outcome(a, WEAK_TEST, "3"))
+    found = compare_runs(
+        [row_outcome(b, GOOD, "1"), row_outcome(b, WEAK_TEST, "2"), row_outcome(a, WEAK_TEST, "3")], old
+    )
     assert found.signals == {"a": SignalSwing(0, 1, 0, 1), "b": SignalSwing(1, 0, 1, 0)}
 
 
 def test_only_rows_of_both_runs_are_compared_and_the_others_counted(tmp_path: Path) -> None:
-    old = earlier(tmp_path, judged(RIGHT, GOOD, "both"), judged(RIGHT, GOOD, "old"), judged(RIGHT, GOOD, "older"))
-    found = compare_runs([judged(ABSTAIN, GOOD, "both"), judged(RIGHT, GOOD, "new")], old)
+    old = earlier(
+        tmp_path, row_outcome(RIGHT, GOOD, "both"), row_outcome(RIGHT, GOOD, "old"), row_outcome(RIGHT, GOOD, "older")
+    )
+    found = compare_runs([row_outcome(ABSTAIN, GOOD, "both"), row_outcome(RIGHT, GOOD, "new")], old)
     assert (found.rows, found.only_now, found.only_before) == (1, 1, 2)
     assert (found.before.false_rejects, found.now.false_rejects) == (Share(1, 1), Share(0, 1))
 
@@ -100,12 +108,12 @@ def test_only_rows_of_both_runs_are_compared_and_the_others_counted(tmp_path: Pa
 def test_both_runs_have_their_figures_over_the_same_rows(tmp_path: Path) -> None:
     def run(good: float, bad: Any) -> list[RowOutcome]:
         return [
-            judged(unjudged(score=good), GOOD, "g"),
-            judged(bad, WEAK_TEST, "b"),
-            judged(ABSTAIN, GOOD, "x", file="x"),
+            row_outcome(abstained(score=good), GOOD, "g"),
+            row_outcome(bad, WEAK_TEST, "b"),
+            row_outcome(ABSTAIN, GOOD, "x", file="x"),
         ]
 
-    found = compare_runs(run(0.6, RIGHT), earlier(tmp_path, *run(0.4, unjudged(score=0.5))))
+    found = compare_runs(run(0.6, RIGHT), earlier(tmp_path, *run(0.4, abstained(score=0.5))))
     assert (found.before.rejected_rightly, found.now.rejected_rightly) == (Share(0, 1), Share(1, 1))
     before, now = found.before.areas, found.now.areas
     assert [one and one.value for one in before.values()] == [0.0, None]
@@ -128,18 +136,18 @@ def test_what_is_no_run_is_refused(tmp_path: Path) -> None:
 
 
 ZERO = [
-    judged(unjudged(score=0.6), GOOD, "a"),
-    judged(unjudged(score=0.6), WEAK_TEST, "b"),
-    judged(rejected(score=0.1), WEAK_TEST, "c"),
-    judged(unjudged(score=0.5), {}, "unknown"),
-    judged(unjudged(score=0.5), {**WEAK_TEST, "label": "weak"}, "weak"),
+    row_outcome(abstained(score=0.6), GOOD, "a"),
+    row_outcome(abstained(score=0.6), WEAK_TEST, "b"),
+    row_outcome(rejected(score=0.1), WEAK_TEST, "c"),
+    row_outcome(abstained(score=0.5), {}, "unknown"),
+    row_outcome(abstained(score=0.5), {**WEAK_TEST, "label": "weak"}, "weak"),
 ]
 MODEL = [
-    judged(accepted(score=0.9), GOOD, "a"),
-    judged(accepted(score=0.8), WEAK_TEST, "b"),
-    judged(rejected(score=0.1), WEAK_TEST, "c"),
-    judged(rejected(score=0.2), {}, "unknown"),
-    judged(rejected(score=0.2), {**WEAK_TEST, "label": "weak"}, "weak"),
+    row_outcome(accepted(score=0.9), GOOD, "a"),
+    row_outcome(accepted(score=0.8), WEAK_TEST, "b"),
+    row_outcome(rejected(score=0.1), WEAK_TEST, "c"),
+    row_outcome(rejected(score=0.2), {}, "unknown"),
+    row_outcome(rejected(score=0.2), {**WEAK_TEST, "label": "weak"}, "weak"),
 ]
 BESIDE = compare_tiers(ZERO, MODEL, Decimal("0.012"), Decimal(2))
 

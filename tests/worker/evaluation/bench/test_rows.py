@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.worker.evaluation.bench.made import WEAK_TEST, finding, judged, row, traits, written
-from tests.worker.judge.making import accepted, rejected, unjudged
+from tests.worker.evaluation.bench.samples import WEAK_TEST, finding, row, row_outcome, traits, write_rows
+from tests.worker.judge.samples import abstained, accepted, rejected
 from worker.domain.verdict.verdict import VERDICT_ADAPTER, Category
 from worker.errors import InputError
 from worker.evaluation.bench.rows import (
@@ -25,7 +25,7 @@ from worker.evaluation.evaluate_block import EvaluateBlock
 
 
 def test_rows_are_read_packed_or_not_and_empty_lines_are_left_out(tmp_path: Path) -> None:
-    plain = written(tmp_path / "a.jsonl", row("one"), "", "  ", row("two", expect={"decision": "accept"}))
+    plain = write_rows(tmp_path / "a.jsonl", row("one"), "", "  ", row("two", expect={"decision": "accept"}))
     packed = tmp_path / "b.jsonl.gz"
     packed.write_bytes(gzip.compress(json.dumps(row("three")).encode()))
     misnamed = tmp_path / "c.jsonl"
@@ -55,7 +55,7 @@ def test_rows_are_read_packed_or_not_and_empty_lines_are_left_out(tmp_path: Path
     ],
 )
 def test_a_line_that_is_no_row_is_named_with_its_field(tmp_path: Path, line: object, said: str) -> None:
-    path = written(tmp_path / "rows.jsonl", row("fine"), "", line, row("later"))
+    path = write_rows(tmp_path / "rows.jsonl", row("fine"), "", line, row("later"))
     with pytest.raises(InputError) as raised:
         survey_rows([path])
     assert str(raised.value).startswith(f"{path}:3: {said}")
@@ -63,14 +63,17 @@ def test_a_line_that_is_no_row_is_named_with_its_field(tmp_path: Path, line: obj
 
 
 def test_an_id_stands_once_in_all_files(tmp_path: Path) -> None:
-    first, second = written(tmp_path / "a.jsonl", row("one")), written(tmp_path / "b.jsonl", row("two"), row("one"))
+    first, second = (
+        write_rows(tmp_path / "a.jsonl", row("one")),
+        write_rows(tmp_path / "b.jsonl", row("two"), row("one")),
+    )
     with pytest.raises(InputError) as raised:
         survey_rows([first, second])
     assert str(raised.value).startswith(f"{second}:2: id: one stands at {first}:1 too")
 
 
 def test_files_without_a_row_are_refused_but_not_one_beside_another(tmp_path: Path) -> None:
-    empty, full = written(tmp_path / "empty.jsonl"), written(tmp_path / "full.jsonl", row("one"))
+    empty, full = write_rows(tmp_path / "empty.jsonl"), write_rows(tmp_path / "full.jsonl", row("one"))
     assert len(survey_rows([empty, full])) == 1
     with pytest.raises(InputError, match=r"^There is no row in .*empty\.jsonl\. The format"):
         survey_rows([empty])
@@ -154,8 +157,8 @@ AT_TEN: dict[str, Any] = {**WEAK_TEST, "where": [{"path": "tests/test_a.py", "li
 def test_a_reject_is_right_with_the_expected_category_or_a_fair_one(
     expect: dict[str, Any], category: str | None, *, is_right: bool
 ) -> None:
-    verdict = unjudged() if category is None else rejected(category=category)
-    assert judged(verdict, expect).is_rejected_rightly is is_right
+    verdict = abstained() if category is None else rejected(category=category)
+    assert row_outcome(verdict, expect).is_rejected_rightly is is_right
     assert ExpectedVerdict.model_validate(expect).allows(None) is ("category" not in expect)
 
 
@@ -185,10 +188,10 @@ A_FILE: dict[str, Any] = {**WEAK_TEST, "where": [{"path": "tests/test_a.py"}]}
 def test_found_is_a_finding_of_the_category_within_three_lines_and_named_is_one_in_the_file(
     expect: dict[str, Any], changes: dict[str, Any], *, is_found: bool, is_named: bool
 ) -> None:
-    row = judged(unjudged(findings=[finding(**changes)]), expect)
+    row = row_outcome(abstained(findings=[finding(**changes)]), expect)
     assert (row.is_found, row.is_named) == (is_found, is_named)
-    assert not judged(unjudged(), expect).is_found
-    assert judged(rejected(), expect).is_found, "rightly, wherever its findings stand"
+    assert not row_outcome(abstained(), expect).is_found
+    assert row_outcome(rejected(), expect).is_found, "rightly, wherever its findings stand"
 
 
 @pytest.mark.parametrize(
@@ -209,12 +212,12 @@ def test_marked_is_the_unmet_criterion_called_so_or_held_in_doubt_with_at_most_o
 ) -> None:
     criteria = [{"id": f"AC{number}", "status": state} for number, state in enumerate(states.split(), start=1)]
     gap = {"decision": "reject", "category": "acceptance_gap", "missing": ["AC1"]}
-    verdict = unjudged(criteria=criteria, signals={"criteria_in_doubt": in_doubt} if in_doubt else {})
-    assert judged(verdict, gap).is_marked is is_marked
+    verdict = abstained(criteria=criteria, signals={"criteria_in_doubt": in_doubt} if in_doubt else {})
+    assert row_outcome(verdict, gap).is_marked is is_marked
 
 
 def test_a_category_is_suspected_by_any_of_its_findings() -> None:
-    seen = judged(unjudged(findings=[finding()]))
+    seen = row_outcome(abstained(findings=[finding()]))
     assert seen.suspects(Category.WEAK_TEST)
     assert not seen.suspects(Category.SCOPE_CREEP)
 

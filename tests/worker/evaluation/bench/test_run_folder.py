@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.worker.evaluation.bench.made import PLAN, row, written
-from tests.worker.judge.making import bench
+from tests.worker.evaluation.bench.samples import PLAN, row, write_rows
+from tests.worker.judge.samples import judge_context
 from worker.domain.verdict.budget import Bill
 from worker.errors import BudgetReached, InputError
 from worker.evaluation.bench.run_folder import (
@@ -27,19 +27,22 @@ from worker.evaluation.bench.run_folder import (
 
 
 def test_a_plan_follows_from_the_rubric_the_code_and_the_files(tmp_path: Path) -> None:
-    path = written(tmp_path / "rows.jsonl", row("a"))
-    plan = make_plan([path], bench(), "heuristic")
-    assert plan == make_plan([path], bench(), "heuristic")
-    written(path, row("b"))
-    other = make_plan([path], bench(), "hybrid")
+    path = write_rows(tmp_path / "rows.jsonl", row("a"))
+    plan = make_plan([path], judge_context(), "heuristic")
+    assert plan == make_plan([path], judge_context(), "heuristic")
+    write_rows(path, row("b"))
+    other = make_plan([path], judge_context(), "hybrid")
     assert {name for name, now in other if getattr(plan, name) != now} == {"files", "tier"}
-    heavier = bench().rubric.model_copy(update={"version": "another"})
-    assert make_plan([path], type(bench())(heavier, bench().prompt, 0.7), "heuristic").rubric != plan.rubric
+    heavier = judge_context().rubric.model_copy(update={"version": "another"})
+    assert (
+        make_plan([path], type(judge_context())(heavier, judge_context().prompt, 0.7), "heuristic").rubric
+        != plan.rubric
+    )
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"nothing\.jsonl can't be read: No such file"):
-        make_plan([tmp_path / "nothing.jsonl"], bench(), "heuristic")
+        make_plan([tmp_path / "nothing.jsonl"], judge_context(), "heuristic")
 
 
 def test_a_folder_is_made_and_goes_on_with_the_same_run(tmp_path: Path) -> None:

@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from tests.worker.evaluation.bench import made
-from tests.worker.evaluation.bench.made import BROKEN_DIFF, GOOD, STUB, change, judged, row
-from tests.worker.judge.making import ScriptedModel, accepted, bench
-from tests.worker.signals.made import plain_dossier
+from tests.worker.evaluation.bench import samples
+from tests.worker.evaluation.bench.samples import BROKEN_DIFF, GOOD, STUB, change_dossier, row, row_outcome
+from tests.worker.judge.samples import ScriptedModel, accepted, judge_context
+from tests.worker.signals.samples import plain_dossier
 from worker.clock import SystemClock
 from worker.domain.dossier import Dossier
 from worker.domain.ids import InstallationId
@@ -55,8 +55,8 @@ NOBODY = ModelAccess(
 
 @pytest.fixture
 def files(tmp_path: Path) -> list[Path]:
-    first = made.written(tmp_path / "a.jsonl", *(row(f"a{one}", STUB) for one in range(ROWS - 4)))
-    return [first, made.written(tmp_path / "b.jsonl", *(row(f"b{one}") for one in range(4)))]
+    first = samples.write_rows(tmp_path / "a.jsonl", *(row(f"a{one}", STUB) for one in range(ROWS - 4)))
+    return [first, samples.write_rows(tmp_path / "b.jsonl", *(row(f"b{one}") for one in range(4)))]
 
 
 @pytest.fixture
@@ -123,7 +123,7 @@ def test_what_a_killed_process_was_at_is_judged_by_another(files: list[Path], ou
 def test_a_row_that_the_judge_breaks_on_is_named_with_the_trace(
     out: Path, opening: BenchOpener, tmp_path: Path
 ) -> None:
-    path = made.written(tmp_path / "rows.jsonl", row("fine"), "{}", row("later"))
+    path = samples.write_rows(tmp_path / "rows.jsonl", row("fine"), "{}", row("later"))
     with pytest.raises(TaskFailedError) as raised:
         list(run_bench([path], out, opening, 1))
     assert str(raised.value) == f"{path}:2"
@@ -132,7 +132,7 @@ def test_a_row_that_the_judge_breaks_on_is_named_with_the_trace(
 
 
 def test_each_process_opens_a_judge_of_its_own(opening: BenchOpener, tmp_path: Path) -> None:
-    good, broken = read_lines(made.written(tmp_path / "rows.jsonl", row("fine"), "{}"))
+    good, broken = read_lines(samples.write_rows(tmp_path / "rows.jsonl", row("fine"), "{}"))
     with opening() as work:
         answer = work(NumberedRow(0, good))
         with pytest.raises(RuntimeError, match="a row that was read before"):
@@ -143,8 +143,8 @@ def test_each_process_opens_a_judge_of_its_own(opening: BenchOpener, tmp_path: P
 
 
 def test_what_is_written_of_a_row_is_its_id_and_its_verdict(tmp_path: Path) -> None:
-    (raw,) = read_lines(made.written(tmp_path / "rows.jsonl", row("ä", STUB)))
-    told = judge_to_lines(bench(threshold=0.0), NumberedRow(0, raw))
+    (raw,) = read_lines(samples.write_rows(tmp_path / "rows.jsonl", row("ä", STUB)))
+    told = judge_to_lines(judge_context(threshold=0.0), NumberedRow(0, raw))
     assert not isinstance(told, Halt)
     verdict, traits = told
     assert list(json.loads(verdict)) == ["id", "verdict"]
@@ -154,8 +154,8 @@ def test_what_is_written_of_a_row_is_its_id_and_its_verdict(tmp_path: Path) -> N
 
 
 def test_a_row_that_needs_a_model_that_is_unavailable_halts_the_run(tmp_path: Path) -> None:
-    fact, unproven = read_lines(made.written(tmp_path / "rows.jsonl", row("fact", STUB), row("open")))
-    down = bench(ScriptedModel([Unavailable("The model", "down")] * 2), threshold=1.0)
+    fact, unproven = read_lines(samples.write_rows(tmp_path / "rows.jsonl", row("fact", STUB), row("open")))
+    down = judge_context(ScriptedModel([Unavailable("The model", "down")] * 2), threshold=1.0)
     assert not isinstance(judge_to_lines(down, NumberedRow(0, fact)), Halt)
     halted = judge_to_lines(down, NumberedRow(1, unproven))
     assert isinstance(halted, Halt)
@@ -172,7 +172,7 @@ def test_a_row_that_needs_a_model_that_is_unavailable_halts_the_run(tmp_path: Pa
 def test_a_run_whose_model_can_not_be_asked_halts_and_keeps_what_needed_none(
     out: Path, opening: BenchOpener, tmp_path: Path, limit: str, said: str
 ) -> None:
-    path = made.written(tmp_path / "rows.jsonl", row("fact", STUB), row("open"), row("later", STUB))
+    path = samples.write_rows(tmp_path / "rows.jsonl", row("fact", STUB), row("open"), row("later", STUB))
     settings = replace(opening.settings, model=NOBODY)
     paid = BenchOpener(settings, "hybrid", None, RunMoney(out / BUDGET_FILE, Decimal(limit)))
     with pytest.raises(HaltedError, match=said):
@@ -224,8 +224,8 @@ def benchmarked(outcome: RowOutcome, eval_id: str) -> RowOutcome:
 
 
 RECORDED = (
-    benchmarked(judged(accepted(score=0.7), GOOD, "a"), "e1"),
-    benchmarked(judged(accepted(score=0.9), GOOD, "b"), "e2"),
+    benchmarked(row_outcome(accepted(score=0.7), GOOD, "a"), "e1"),
+    benchmarked(row_outcome(accepted(score=0.9), GOOD, "b"), "e2"),
 )
 
 
@@ -238,18 +238,18 @@ def test_each_verdict_is_told_once_from_its_beginning_to_its_end() -> None:
 
 
 def test_a_row_is_one_subject_in_every_run_and_no_other_rows() -> None:
-    stream, again = Stream(), benchmarked(judged(accepted(), GOOD, "a"), "e3")
+    stream, again = Stream(), benchmarked(row_outcome(accepted(), GOOD, "a"), "e3")
     record_run((*RECORDED, again), stream)
     first, _, other, _, same, _ = (one["subject_id"] for one in stream.bodies)
     assert first == same != other
     assert '"a"' not in str(stream.bodies)
-    elsewhere = benchmarked(judged(accepted(), GOOD, "a", file="other.jsonl"), "e4")
+    elsewhere = benchmarked(row_outcome(accepted(), GOOD, "a", file="other.jsonl"), "e4")
     record_run([elsewhere], stream)
     assert stream.bodies[-1]["subject_id"] not in {first, other}
 
 
 def context() -> JudgeContext:
-    return bench(threshold=0.0)
+    return judge_context(threshold=0.0)
 
 
 def row_of(**fields: object) -> BenchRow:
@@ -269,8 +269,8 @@ def test_a_row_is_judged_as_its_dossier_would_be() -> None:
 @pytest.mark.parametrize(
     ("dossier", "block"),
     [
-        (change(STUB), {"grounding_tokens": ["Engine"], "final_response": "The Engine."}),
-        (change(STUB, case={"summary": "The Engine."}), {"grounding_tokens": ["Engine"]}),
+        (change_dossier(STUB), {"grounding_tokens": ["Engine"], "final_response": "The Engine."}),
+        (change_dossier(STUB, case={"summary": "The Engine."}), {"grounding_tokens": ["Engine"]}),
     ],
     ids=["a recorded response", "the summary of the case"],
 )

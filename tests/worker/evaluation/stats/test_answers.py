@@ -11,20 +11,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.worker.evaluation.stats.told import (
+from tests.worker.evaluation.stats.history import (
     HOUR,
     NOON,
     NOW,
-    Told,
-    ask,
-    at,
-    completed,
-    counted,
-    failed,
-    outcome,
-    rejected,
+    RawEntry,
+    completed_event,
+    count_figures,
+    failed_event,
+    milliseconds,
+    outcome_entry,
+    query_stats,
+    rejected_event,
     rows,
-    started,
+    started_event,
 )
 from tests.worker.publishing.texts import samples
 from worker.domain.check.wait_status import WaitState, WaitStatus
@@ -79,9 +79,9 @@ def people(*counts: tuple[int, int]) -> Look:
     return each("count agreed", *counts, of="people")
 
 
-def judged(agent: str, count: int, accepted: int, first: int = 0) -> list[Told]:
+def judged(agent: str, count: int, accepted: int, first: int = 0) -> list[RawEntry]:
     return [
-        (completed if n < accepted else rejected)(f"{agent}{n}", number=first + n, author_agent=agent)
+        (completed_event if n < accepted else rejected_event)(f"{agent}{n}", number=first + n, author_agent=agent)
         for n in range(count)
     ]
 
@@ -97,53 +97,62 @@ NEXT_HEAD = "b" * 40
 LATER = NOON + HOUR
 UNTIL_LATER = f"to={LATER:%Y-%m-%dT%H:%MZ}"
 
-CONFIDENT = completed("e1", confidence=0.9, score=0.9), completed("e2", number=4, confidence=0.49, score=0.5)
-EXACT = completed("e1", confidence=0.7, score=0.9), completed("e2", number=4, confidence=0.6999, score=0.5)
-TWO_AGENTS = completed("e1"), completed("e2", number=4, author_agent="codex", judge_kind="hybrid")
-DISLIKED = completed(), outcome(NOT_HELPFUL, when=NOON + 5 * HOUR)
-SUBJECTS = completed("e1"), completed("e2", subject_kind="ci_check", parent_eval_id="e1", score=0.2)
-BENCHMARK = (rejected(subject_kind="benchmark", trigger="benchmark"),)
-VIEWS = (
-    completed("e1"),
-    completed("e2", **OPINION, score=0.2),
-    completed("e3", parent_eval_id="e1", score=0.3),
-    completed("e4", trigger="batch", **CANARY, score=0.4),
+CONFIDENT = (
+    completed_event("e1", confidence=0.9, score=0.9),
+    completed_event("e2", number=4, confidence=0.49, score=0.5),
 )
-FAILURES = completed("e1"), failed("e2", bare=True, **CANARY), failed("e3", **CANARY), failed("e4", bare=True)
-LOW = [completed(f"e{n}", number=n, score=0.3 + n % 2 / 10) for n in range(40)]
+EXACT = completed_event("e1", confidence=0.7, score=0.9), completed_event("e2", number=4, confidence=0.6999, score=0.5)
+TWO_AGENTS = completed_event("e1"), completed_event("e2", number=4, author_agent="codex", judge_kind="hybrid")
+DISLIKED = completed_event(), outcome_entry(NOT_HELPFUL, when=NOON + 5 * HOUR)
+SUBJECTS = completed_event("e1"), completed_event("e2", subject_kind="ci_check", parent_eval_id="e1", score=0.2)
+BENCHMARK = (rejected_event(subject_kind="benchmark", trigger="benchmark"),)
+VIEWS = (
+    completed_event("e1"),
+    completed_event("e2", **OPINION, score=0.2),
+    completed_event("e3", parent_eval_id="e1", score=0.3),
+    completed_event("e4", trigger="batch", **CANARY, score=0.4),
+)
+FAILURES = (
+    completed_event("e1"),
+    failed_event("e2", bare=True, **CANARY),
+    failed_event("e3", **CANARY),
+    failed_event("e4", bare=True),
+)
+LOW = [completed_event(f"e{n}", number=n, score=0.3 + n % 2 / 10) for n in range(40)]
 COSTS = [
-    completed(f"e{n}", number=n, judge_cost_usd=usd) for n, usd in enumerate(("0.0123", "0", "0.000000001", "1.5"))
+    completed_event(f"e{n}", number=n, judge_cost_usd=usd)
+    for n, usd in enumerate(("0.0123", "0", "0.000000001", "1.5"))
 ]
 RUBRICS = (
-    completed("e1", score=0.9),
-    completed("e2", score=0.75, rubric_version="2", **BATCH),
-    completed("e3", number=4, score=0.9),
-    completed("e4", number=4, score=0.7499, rubric_version="2", **BATCH),
+    completed_event("e1", score=0.9),
+    completed_event("e2", score=0.75, rubric_version="2", **BATCH),
+    completed_event("e3", number=4, score=0.9),
+    completed_event("e4", number=4, score=0.7499, rubric_version="2", **BATCH),
 )
-OLDER_NEWER = completed("e1", judge_kind="hybrid"), rejected("e2", head=NEXT_HEAD)
+OLDER_NEWER = completed_event("e1", judge_kind="hybrid"), rejected_event("e2", head=NEXT_HEAD)
 SAID_AGAIN = (
-    rejected(),
-    *(outcome(kind, when=NOON + n * HOUR / 9) for n, kind in enumerate((NOT_HELPFUL, HELPFUL, NOT_HELPFUL))),
+    rejected_event(),
+    *(outcome_entry(kind, when=NOON + n * HOUR / 9) for n, kind in enumerate((NOT_HELPFUL, HELPFUL, NOT_HELPFUL))),
 )
-UNENDED = started("e1", NOON - 20 * HOUR), started("e2"), started("e3", subject_kind="ci_check")
-REJUDGED = completed("e1"), rejected("e2", **BATCH, rubric_version="2")
+UNENDED = started_event("e1", NOON - 20 * HOUR), started_event("e2"), started_event("e3", subject_kind="ci_check")
+REJUDGED = completed_event("e1"), rejected_event("e2", **BATCH, rubric_version="2")
 MERGED_LATER = (
-    rejected("e1", author_agent="codex"),
-    completed("e2", NOON + 2 * HOUR, head=NEXT_HEAD, round=2),
-    outcome(MERGED, "e2", NOON + 3 * HOUR),
-    outcome(REVERTED, "e2", NOON + 9 * HOUR),
-    outcome(REVERTED, "e1", NOON + 10 * HOUR),
+    rejected_event("e1", author_agent="codex"),
+    completed_event("e2", NOON + 2 * HOUR, head=NEXT_HEAD, round=2),
+    outcome_entry(MERGED, "e2", NOON + 3 * HOUR),
+    outcome_entry(REVERTED, "e2", NOON + 9 * HOUR),
+    outcome_entry(REVERTED, "e1", NOON + 10 * HOUR),
 )
 OBJECTED = (
-    rejected("e1"),
-    rejected("e2", number=4),
-    *(outcome(kind, "e1", LATER) for kind in (OutcomeKind.OVERRIDE, NOT_HELPFUL, MERGED)),
-    outcome(HELPFUL, "e2", LATER, number=4),
+    rejected_event("e1"),
+    rejected_event("e2", number=4),
+    *(outcome_entry(kind, "e1", LATER) for kind in (OutcomeKind.OVERRIDE, NOT_HELPFUL, MERGED)),
+    outcome_entry(HELPFUL, "e2", LATER, number=4),
 )
 OBJECTIONS = "value rejects override not_helpful merged contest objected.count objected.of"
-ROWS: dict[str, tuple[StatsTopic, str, Iterable[Told], *tuple[Look, ...]]] = {
+ROWS: dict[str, tuple[StatsTopic, str, Iterable[RawEntry], *tuple[Look, ...]]] = {
     "counts, means and percentiles": (
-        QUALITY, "", [completed("e1", score=0.9), completed("e2", number=4, score=0.8), rejected("e3", number=5)],
+        QUALITY, "", [completed_event("e1", score=0.9), completed_event("e2", number=4, score=0.8), rejected_event("e3", number=5)],
         only("value verdict_count accepts rejects abstains confident_count", "copilot", 3, 2, 1, 0, 3),
         only("mean_score p50_score p10_score mean_confidence", 0.6, 0.8, 0.1, 0.8),
     ),
@@ -161,14 +170,14 @@ ROWS: dict[str, tuple[StatsTopic, str, Iterable[Told], *tuple[Look, ...]]] = {
     "two versions of a rubric are two rows": (
         QUALITY, "group_by=rubric", REJUDGED, each("value verdict_count", ("default@1", 1), ("default@2", 1)),
     ),
-    "a person is null": (QUALITY, "", [completed(author_agent=None)], only("value", None)),
-    "no category is null": (QUALITY, "group_by=category", [completed()], only("value", None)),
-    "a category": (QUALITY, "group_by=category", [rejected()], only("value", "half_finished")),
+    "a person is null": (QUALITY, "", [completed_event(author_agent=None)], only("value", None)),
+    "no category is null": (QUALITY, "group_by=category", [completed_event()], only("value", None)),
+    "a category": (QUALITY, "group_by=category", [rejected_event()], only("value", "half_finished")),
     "one row where nothing is grouped": (QUALITY, "group_by=none", TWO_AGENTS, only("value verdict_count", None, 2)),
     "one row of what is confident": (QUALITY, "group_by=none&min_confidence=0.1", TWO_AGENTS, only("confident_count", 2)),
     "one row of nothing": (QUALITY, "group_by=none", [], only("verdict_count", 0)),
     "the most judged group comes first": (
-        QUALITY, "", [completed(f"e{n}", author_agent=name) for n, name in enumerate(("zed", "abe", "zed"))],
+        QUALITY, "", [completed_event(f"e{n}", author_agent=name) for n, name in enumerate(("zed", "abe", "zed"))],
         each("value", "zed", "abe"),
     ),
     "opinions and canaries are left out": (QUALITY, "", VIEWS, only("verdict_count", 1)),
@@ -181,48 +190,48 @@ ROWS: dict[str, tuple[StatsTopic, str, Iterable[Told], *tuple[Look, ...]]] = {
     "a bench answers for itself": (QUALITY, "subject=benchmark", BENCHMARK, only("verdict_count live.verdict_count", 1, 0)),
     "a bench costs what no judging does": (COST, "", BENCHMARK, each("verdict_count")),
     "a canary is on no scorecard": (
-        AGENTS, "", [completed("e1"), completed("e2", number=4, signals={"canary": True})],
+        AGENTS, "", [completed_event("e1"), completed_event("e2", number=4, signals={"canary": True})],
         only("pull_requests verdicts", 1, 1),
     ),
     "a bench is on no scorecard": (AGENTS, "", BENCHMARK, each("value")),
     "a failure is no verdict and costs": (
-        QUALITY, "", [completed("e1"), failed("e2", number=4, judge_cost_usd="0.25")],
+        QUALITY, "", [completed_event("e1"), failed_event("e2", number=4, judge_cost_usd="0.25")],
         only("verdict_count failed_count mean_score judge_cost_usd_total", 1, 1, 0.9, "0.25"),
     ),
     "a failure without an opinion": (
-        QUALITY, "", [failed("e1", bare=True)], only("value verdict_count failed_count", "?", 0, 1),
+        QUALITY, "", [failed_event("e1", bare=True)], only("value verdict_count failed_count", "?", 0, 1),
     ),
     "a thumb down": (QUALITY, "", DISLIKED, only("thumbs_down_count", 1)),
     "a thumb down counts when its verdict does": (QUALITY, UNTIL_LATER, DISLIKED, only("thumbs_down_count", 1)),
     "a thumb down that was taken back": (QUALITY, "", SAID_AGAIN, only("thumbs_down_count", 1)),
     "a low mean": (
-        QUALITY, "", [*LOW, completed("x", author_agent="codex")],
+        QUALITY, "", [*LOW, completed_event("x", author_agent="codex")],
         each("value mean_score verdict_count is_certain", ("copilot", 0.35, 40, True), of="banners"),
     ),
     "a low mean of few": (QUALITY, "", LOW[:19], each("value is_certain", ("copilot", False), of="banners")),
     "a low mean of one": (
-        QUALITY, "", [completed(score=0.59)], each("mean_interval is_certain", (None, False), of="banners"),
+        QUALITY, "", [completed_event(score=0.59)], each("mean_interval is_certain", (None, False), of="banners"),
     ),
     "a window is rounded outward and says so": (
         QUALITY, f"from={NOON + HOUR / 2:%Y-%m-%dT%H:%MZ}&to={LATER + HOUR / 60:%Y-%m-%dT%H:%MZ}",
-        [completed("e1"), completed("e2", LATER), completed("e3", NOON + 2 * HOUR)],
+        [completed_event("e1"), completed_event("e2", LATER), completed_event("e3", NOON + 2 * HOUR)],
         whole("window.from window.to", NOON.isoformat(), (NOON + 2 * HOUR).isoformat()), only("verdict_count", 2),
     ),
     "the hour is the server's, whatever the clock of a worker says": (
-        QUALITY, "", [completed("e1", created_at="2031-01-01T00:00:00.000+00:00"), completed("e2", created_at="never")],
+        QUALITY, "", [completed_event("e1", created_at="2031-01-01T00:00:00.000+00:00"), completed_event("e2", created_at="never")],
         only("verdict_count", 2),
     ),
     "what was skipped or could not be read is in each answer": (
-        QUALITY, "", [completed(), (at(), b"eval.completed", b"{"), (at(), b"case_parse_error", b'{"v":1}'), completed()],
+        QUALITY, "", [completed_event(), (milliseconds(), b"eval.completed", b"{"), (milliseconds(), b"case_parse_error", b'{"v":1}'), completed_event()],
         whole("skipped troubles", {"duplicate": 1, "unreadable": 1}, {"case_parse_error": 1}), only("verdict_count", 1),
     ),
     "failures of live judgings": (QUALITY, "", FAILURES, each("value failed_count", ("copilot", 0), ("?", 1))),
     "failures of canaries": (QUALITY, "view=canaries", FAILURES, each("failed_count", 1, 1)),
     "signals of another form": (
-        QUALITY, "", [failed(bare=True, signals=["canary"])], whole("skipped data", {"broken": 1}, []),
+        QUALITY, "", [failed_event(bare=True, signals=["canary"])], whole("skipped data", {"broken": 1}, []),
     ),
     "live is told apart from judged anew": (
-        QUALITY, "", [completed("e1"), rejected("e2", **BATCH), rejected("e3", **BATCH), rejected("e4", number=4)],
+        QUALITY, "", [completed_event("e1"), rejected_event("e2", **BATCH), rejected_event("e3", **BATCH), rejected_event("e4", number=4)],
         only("verdict_count rejects live", 4, 3, {"verdict_count": 2, "accepts": 1, "rejects": 1, "abstains": 0}),
     ),
     "cost without judging": (COST, "", COSTS, whole("total_usd", "0"), only("judge_cost_usd", None)),
@@ -231,15 +240,15 @@ ROWS: dict[str, tuple[StatsTopic, str, Iterable[Told], *tuple[Look, ...]]] = {
     ),
     "an unknown price is counted and no sum": (
         COST, "include_eval=1",
-        [completed("e1", judge_cost_usd=None), completed("e2", judge_cost_usd="0.5"), failed("e3", judge_cost_usd="1.25")],
+        [completed_event("e1", judge_cost_usd=None), completed_event("e2", judge_cost_usd="0.5"), failed_event("e3", judge_cost_usd="1.25")],
         only("unknown_price_count known_price_share judge_cost_usd failed_cost_usd", 1, 0.666667, "1.75", "1.25"),
     ),
     "an opinion is paid for with its verdict and a canary for itself": (
         COST, "include_eval=true",
         [
-            completed("e1", judge_cost_usd="0.3"),
-            completed("e2", judge_cost_usd="0.1", **OPINION),
-            completed("e3", judge_cost_usd="0.2", signals={"canary": True}),
+            completed_event("e1", judge_cost_usd="0.3"),
+            completed_event("e2", judge_cost_usd="0.1", **OPINION),
+            completed_event("e3", judge_cost_usd="0.2", signals={"canary": True}),
         ],
         whole("total_usd", "0.5"),
     ),
@@ -250,113 +259,113 @@ ROWS: dict[str, tuple[StatsTopic, str, Iterable[Told], *tuple[Look, ...]]] = {
     "two rubrics in a wider window": (AGREEMENT, "agreement_window=0.1501", RUBRICS, only("agreed", 2)),
     "two rubrics in no window": (AGREEMENT, "agreement_window=0", RUBRICS, only("agreed", 0)),
     "two tiers under one rubric, and one tier with itself": (
-        AGREEMENT, "", [completed("e1"), completed("e2", judge_kind="hybrid", **BATCH), rejected("e3", judge_kind="hybrid")],
+        AGREEMENT, "", [completed_event("e1"), completed_event("e2", judge_kind="hybrid", **BATCH), rejected_event("e3", judge_kind="hybrid")],
         each("between pair count same_decision", ("tier", "heuristic | hybrid", 2, 1), ("same", "default@1", 1, 0)),
     ),
     "a whole pull request of which more is known disagrees with nobody": (
         AGREEMENT, "",
         [
-            completed("e1", subject_kind="pull_request", score=0.9),
-            completed("e2", subject_kind="pull_request", score=0.2, trigger="feedback_arrived"),
+            completed_event("e1", subject_kind="pull_request", score=0.9),
+            completed_event("e2", subject_kind="pull_request", score=0.2, trigger="feedback_arrived"),
         ],
         each("between"),
     ),
     "an opinion is compared apart": (
-        AGREEMENT, "", [completed("e1"), completed("e2", **OPINION, judge_kind="llm")], only("between count", "opinions", 1),
+        AGREEMENT, "", [completed_event("e1"), completed_event("e2", **OPINION, judge_kind="llm")], only("between count", "opinions", 1),
     ),
     "a canary is a rubric of its own": (
-        AGREEMENT, "", [completed("e1"), completed("e2", trigger="batch", **CANARY, rubric_version="2")],
+        AGREEMENT, "", [completed_event("e1"), completed_event("e2", trigger="batch", **CANARY, rubric_version="2")],
         only("between", "rubric"),
     ),
     "other heads, subjects and failures are not compared": (
         AGREEMENT, "",
         [
-            completed("e1"),
-            completed("e2", head=NEXT_HEAD),
-            completed("e3", subject_kind="merge_group"),
-            failed("e4", judge_kind="hybrid"),
-            completed("e5", subject_kind="pull_request"),
-            completed("e6", subject_kind="ci_check", subject_id=f"7/3/{'a' * 40}/0123456789abcdef"),
-            completed("e7", subject_kind="ci_check", subject_id=f"7/3/{'a' * 40}/fedcba9876543210"),
-            *(completed(name, subject_kind="benchmark", trigger="benchmark") for name in ("e8", "e9")),
+            completed_event("e1"),
+            completed_event("e2", head=NEXT_HEAD),
+            completed_event("e3", subject_kind="merge_group"),
+            failed_event("e4", judge_kind="hybrid"),
+            completed_event("e5", subject_kind="pull_request"),
+            completed_event("e6", subject_kind="ci_check", subject_id=f"7/3/{'a' * 40}/0123456789abcdef"),
+            completed_event("e7", subject_kind="ci_check", subject_id=f"7/3/{'a' * 40}/fedcba9876543210"),
+            *(completed_event(name, subject_kind="benchmark", trigger="benchmark") for name in ("e8", "e9")),
         ],
         each("between"),
     ),
     "each strength is counted apart and a verdict once in each": (
-        AGREEMENT, "", [completed(), *map(outcome, (HELPFUL, MERGED, OutcomeKind.EDIT_FOLLOWUP, LATER_FIX))],
+        AGREEMENT, "", [completed_event(), *map(outcome_entry, (HELPFUL, MERGED, OutcomeKind.EDIT_FOLLOWUP, LATER_FIX))],
         each("strength count agreed", ("explicit", 1, 1), ("implicit", 1, 0), ("lifecycle", 1, 1), of="people"),
     ),
     "the last word of a strength stands": (
-        AGREEMENT, "", [completed(), outcome(HELPFUL), outcome(NOT_HELPFUL, when=LATER)],
+        AGREEMENT, "", [completed_event(), outcome_entry(HELPFUL), outcome_entry(NOT_HELPFUL, when=LATER)],
         people((1, 0), (0, 0), (0, 0)), whole("people.0.calibration.0.count people.0.calibration.0.share", 1, 0.0),
     ),
     "a merge that turns out to be none": (
-        AGREEMENT, "", [rejected(), outcome(MERGED), outcome(OutcomeKind.CLOSED_UNMERGED)], people((0, 0), (0, 0), (1, 1)),
+        AGREEMENT, "", [rejected_event(), outcome_entry(MERGED), outcome_entry(OutcomeKind.CLOSED_UNMERGED)], people((0, 0), (0, 0), (1, 1)),
     ),
     "a word that is taken back and said again is the last": (
         AGREEMENT, "", SAID_AGAIN, people((1, 0), (0, 0), (0, 0)), whole("skipped", {}),
     ),
     "an abstention is neither right nor wrong": (
-        AGREEMENT, "", [completed(**UNPROVEN), outcome(HELPFUL)], people((0, 0), (0, 0), (0, 0)),
+        AGREEMENT, "", [completed_event(**UNPROVEN), outcome_entry(HELPFUL)], people((0, 0), (0, 0), (0, 0)),
     ),
     "a reopening tells nothing": (
-        AGREEMENT, "", [completed(), outcome(OutcomeKind.REOPENED)], people((0, 0), (0, 0), (0, 0)),
+        AGREEMENT, "", [completed_event(), outcome_entry(OutcomeKind.REOPENED)], people((0, 0), (0, 0), (0, 0)),
     ),
     "an outcome of no verdict is about the latest of all": (
-        AGREEMENT, "", [*OLDER_NEWER, outcome(MERGED, None)], whole("people.2.by_judge_kind.0.value", "heuristic"),
+        AGREEMENT, "", [*OLDER_NEWER, outcome_entry(MERGED, None)], whole("people.2.by_judge_kind.0.value", "heuristic"),
         people((0, 0), (0, 0), (1, 0)),
     ),
     "an outcome of a head is about the latest on it": (
-        AGREEMENT, "", [*OLDER_NEWER, outcome(MERGED, None, head_sha="a" * 40)],
+        AGREEMENT, "", [*OLDER_NEWER, outcome_entry(MERGED, None, head_sha="a" * 40)],
         whole("people.2.by_judge_kind.0.value", "hybrid"), people((0, 0), (0, 0), (1, 1)),
     ),
     "an outcome of a verdict that is gone": (
-        AGREEMENT, "", [*OLDER_NEWER[:1], outcome(MERGED, "gone")], people((0, 0), (0, 0), (0, 0)),
+        AGREEMENT, "", [*OLDER_NEWER[:1], outcome_entry(MERGED, "gone")], people((0, 0), (0, 0), (0, 0)),
     ),
-    "an outcome of what was never judged": (AGREEMENT, "", [outcome(MERGED, None)], people((0, 0), (0, 0), (0, 0))),
+    "an outcome of what was never judged": (AGREEMENT, "", [outcome_entry(MERGED, None)], people((0, 0), (0, 0), (0, 0))),
     "an outcome that is delivered twice counts once": (
-        AGREEMENT, "", [completed(), outcome(MERGED), outcome(MERGED, when=LATER, said=NOON)],
+        AGREEMENT, "", [completed_event(), outcome_entry(MERGED), outcome_entry(MERGED, when=LATER, said=NOON)],
         whole("skipped", {"duplicate": 1}), people((0, 0), (0, 0), (1, 1)),
     ),
     "what was begun and has not ended is the backlog": (
-        BACKLOG, "", [started("e1"), completed("e1"), started("e2", LATER), started("e3"), failed("e3")],
+        BACKLOG, "", [started_event("e1"), completed_event("e1"), started_event("e2", LATER), started_event("e3"), failed_event("e3")],
         whole("open oldest_open_s", 1, 11 * 3600.0),
         only("subject started completed failed failure_modes", "submission", 3, 1, 1, {"judge_call_failed": 1}),
     ),
-    "what begins twice is open once": (BACKLOG, "", [started("e2"), started("e2")], whole("open", 1)),
+    "what begins twice is open once": (BACKLOG, "", [started_event("e2"), started_event("e2")], whole("open", 1)),
     "what ended without a start": (
-        BACKLOG, "", [completed(throttled_reason="pr_cap")],
+        BACKLOG, "", [completed_event(throttled_reason="pr_cap")],
         only("ended_without_start throttled open", 1, {"pr_cap": 1}, 0),
     ),
     "no backlog": (BACKLOG, "", [], whole("oldest_open_s", None)),
-    "nobody waits for a canary": (BACKLOG, "", [started("e2", NOON - HOUR), completed("e2", **CAPPED)], each("subject")),
+    "nobody waits for a canary": (BACKLOG, "", [started_event("e2", NOON - HOUR), completed_event("e2", **CAPPED)], each("subject")),
     "only what was begun in the window is its backlog": (BACKLOG, "subject=submission", UNENDED, whole("open", 1)),
     "the backlog of all subjects": (BACKLOG, "", UNENDED, whole("open", 2)),
     "a scorecard counts pull requests by their first verdict": (
         AGENTS, "",
         [
-            completed("e1", number=1, judge_cost_usd="0.1"),
-            rejected("e2", number=2, judge_cost_usd="0.2"),
-            completed("e3", number=2, head=NEXT_HEAD, round=2, judge_cost_usd=None),
-            completed("e4", number=3, **UNPROVEN),
+            completed_event("e1", number=1, judge_cost_usd="0.1"),
+            rejected_event("e2", number=2, judge_cost_usd="0.2"),
+            completed_event("e3", number=2, head=NEXT_HEAD, round=2, judge_cost_usd=None),
+            completed_event("e4", number=3, **UNPROVEN),
         ],
         only("pull_requests verdicts rank first_round.count", 2, 4, None, 1),
         only("accepted.count accepted.of accepted.share", 2, 2, 1.0),
         only("rounds_to_accept top_categories", {"count": 2, "mean": 1.5, "p50": 1.0}, [("half_finished", 1)]),
         only("judge_cost_usd unknown_price_count cost_per_accepted_usd", "0.3", 1, "0.150000"),
     ),
-    "what was never accepted has no price": (AGENTS, "", [rejected()], only("cost_per_accepted_usd", None)),
+    "what was never accepted has no price": (AGENTS, "", [rejected_event()], only("cost_per_accepted_usd", None)),
     "a pull request is accepted once, at its first accept": (
         AGENTS, "",
-        [rejected("e1"), *(completed(f"e{n}", head=head * 40, round=n) for n, head in ((2, "b"), (3, "b"), (4, "c")))],
+        [rejected_event("e1"), *(completed_event(f"e{n}", head=head * 40, round=n) for n, head in ((2, "b"), (3, "b"), (4, "c")))],
         only("accepted.count first_round.count rounds_to_accept", 1, 0, {"count": 1, "mean": 2.0, "p50": 2.0}),
     ),
-    "rounds are bounded": (AGENTS, "", [completed(round=100)], only("rounds_to_accept.mean", 99.0)),
+    "rounds are bounded": (AGENTS, "", [completed_event(round=100)], only("rounds_to_accept.mean", 99.0)),
     "a scorecard names what its own agent was rejected for": (
         AGENTS, "",
         [
-            rejected("e1", number=1, author_agent="codex"),
-            rejected("e2", number=2, author_agent="devin", category="weak_test"),
+            rejected_event("e1", number=1, author_agent="codex"),
+            rejected_event("e2", number=2, author_agent="devin", category="weak_test"),
         ],
         each("value top_categories", ("codex", [("half_finished", 1)]), ("devin", [("weak_test", 1)])),
     ),
@@ -365,14 +374,14 @@ ROWS: dict[str, tuple[StatsTopic, str, Iterable[Told], *tuple[Look, ...]]] = {
         only("value accepted.count merged reverts.count reverts.of", "codex", 1, 1, 1, 1),
     ),
     "a revert tells of a merge": (
-        AGENTS, "", [completed(), outcome(REVERTED)], only("merged reverts.share", 1, 1.0),
+        AGENTS, "", [completed_event(), outcome_entry(REVERTED)], only("merged reverts.share", 1, 1.0),
     ),
     "a revert and a later fix": (
-        AGENTS, "", [completed(), outcome(REVERTED), outcome(LATER_FIX)],
+        AGENTS, "", [completed_event(), outcome_entry(REVERTED), outcome_entry(LATER_FIX)],
         only("merged reverts.count later_fixes.count", 1, 1, 1),
     ),
     "what was not decided is on no scorecard": (
-        AGENTS, "", [completed(**UNPROVEN), outcome(MERGED)], only("pull_requests merged", 0, 0),
+        AGENTS, "", [completed_event(**UNPROVEN), outcome_entry(MERGED)], only("pull_requests merged", 0, 0),
     ),
     "what was judged anew is on no scorecard": (AGENTS, "", REJUDGED, only("verdicts", 1)),
     "ranks where no interval touches another": (
@@ -386,7 +395,7 @@ ROWS: dict[str, tuple[StatsTopic, str, Iterable[Told], *tuple[Look, ...]]] = {
         each("value rank", ("bad", 3), ("good", None), ("fair", None)),
     ),
     "no rank for what was never decided": (
-        AGENTS, "", [*judged("good", 9, 9), completed("x", number=900, author_agent="new", **UNPROVEN)],
+        AGENTS, "", [*judged("good", 9, 9), completed_event("x", number=900, author_agent="new", **UNPROVEN)],
         each("value rank", ("good", None), ("new", None)),
     ),
     "what people did about rejects counts by signal, category and rubric": (
@@ -399,7 +408,7 @@ ROWS: dict[str, tuple[StatsTopic, str, Iterable[Told], *tuple[Look, ...]]] = {
     ),
     "a bench's reject is overridden by nobody": (OVERRIDES, "", BENCHMARK, each("value", of="signals")),
     "an accept that is not helpful overrides nothing": (
-        OVERRIDES, "", [completed(), outcome(NOT_HELPFUL)], each("value", of="signals"),
+        OVERRIDES, "", [completed_event(), outcome_entry(NOT_HELPFUL)], each("value", of="signals"),
     ),
     "a reject that was judged anew is overridden by nobody": (OVERRIDES, "", REJUDGED, each("value", of="rubrics")),
     "a word that is taken back and said again counts once": (
@@ -412,20 +421,20 @@ ROWS: dict[str, tuple[StatsTopic, str, Iterable[Told], *tuple[Look, ...]]] = {
 @pytest.mark.parametrize("name", ROWS)
 def test_an_answer_holds(name: str) -> None:
     topic, asked, history, *looks = ROWS[name]
-    answer = ask(topic, tuple(history), **dict(parse_qsl(asked)))
+    answer = query_stats(topic, tuple(history), **dict(parse_qsl(asked)))
     for look in looks:
         assert look.find(answer) == look.figures, look.names
 
 
 def test_a_low_mean_is_told_with_its_interval() -> None:
-    [banner] = ask(QUALITY, tuple(LOW))["banners"]
+    [banner] = query_stats(QUALITY, tuple(LOW))["banners"]
     assert banner["mean_interval"].low < 0.35 < banner["mean_interval"].high < 0.6
 
 
 def test_confidence_is_held_against_what_was_borne_out() -> None:
-    history = [completed(f"e{n}", number=n, confidence=0.8 if n % 2 else 1) for n in range(20)]
-    told = [outcome(HELPFUL if n % 4 else NOT_HELPFUL, f"e{n}", number=n) for n in range(20)]
-    explicit = ask(AGREEMENT, (*history, *told))["people"][0]
+    history = [completed_event(f"e{n}", number=n, confidence=0.8 if n % 2 else 1) for n in range(20)]
+    told = [outcome_entry(HELPFUL if n % 4 else NOT_HELPFUL, f"e{n}", number=n) for n in range(20)]
+    explicit = query_stats(AGREEMENT, (*history, *told))["people"][0]
     assert each("confidence_from count share", (0.8, 10, 1.0), (0.9, 10, 0.5), of="calibration").find(explicit) == (
         (0.8, 10, 1.0),
         (0.9, 10, 0.5),
@@ -440,17 +449,17 @@ def test_every_outcome_says_what_it_means() -> None:
 
 
 def test_canaries_change_no_backlog() -> None:
-    live = started("e1"), completed("e1")
+    live = started_event("e1"), completed_event("e1")
     beside = (
-        started("e2", NOON - HOUR), completed("e2", **CAPPED), completed("e3", **CAPPED),
-        started("e4"), failed("e4", **CAPPED), failed("e5", bare=True, signals={"canary": True}),
+        started_event("e2", NOON - HOUR), completed_event("e2", **CAPPED), completed_event("e3", **CAPPED),
+        started_event("e4"), failed_event("e4", **CAPPED), failed_event("e5", bare=True, signals={"canary": True}),
     )  # fmt: skip
-    assert ask(BACKLOG, (*live, *beside)) == ask(BACKLOG, live)
+    assert query_stats(BACKLOG, (*live, *beside)) == query_stats(BACKLOG, live)
 
 
 def test_an_answer_can_be_sent() -> None:
     for topic in StatsTopic:
-        assert json.loads(json.dumps(ask(topic, (started(), completed(), outcome(MERGED)))))
+        assert json.loads(json.dumps(query_stats(topic, (started_event(), completed_event(), outcome_entry(MERGED)))))
 
 
 GROUPS = ("author_agent", "judge_kind", "rubric", "repository", "category")
@@ -473,7 +482,7 @@ verdicts = st.lists(
 
 @given(verdicts, st.integers(0, 100), st.sampled_from(GROUPS))
 def test_every_figure_is_what_plain_arithmetic_says(some: list[dict[str, Any]], least: int, group: str) -> None:
-    history = [completed(f"e{n}", NOON + n % 3 * HOUR, number=n, **one) for n, one in enumerate(some)]
+    history = [completed_event(f"e{n}", NOON + n % 3 * HOUR, number=n, **one) for n, one in enumerate(some)]
     told = {one["value"]: one for one in rows(QUALITY, *history, group_by=group, min_confidence=f"{least / 100:.2f}")}
     assert set(told) == {_value(one, group) for one in some}
     for value, found in told.items():
@@ -506,20 +515,20 @@ def _mean(some: list[dict[str, Any]], name: str) -> object:
 def test_several_installations_are_counted_together(topic: StatsTopic) -> None:
     """As one stream with the pull requests of both, whose numbers may be the same."""
 
-    def happened(repository_id: int, *names: str) -> list[Told]:
+    def happened(repository_id: int, *names: str) -> list[RawEntry]:
         accept, reject, waiting = names
         return [
-            completed(accept, number=1, repository_id=repository_id, judge_cost_usd="0.1", score=0.9),
-            rejected(reject, number=2, repository_id=repository_id, score=0.3),
-            completed(f"{accept}-later", number=1, repository_id=repository_id, rubric_version="2", score=0.8),
-            outcome(OutcomeKind.OVERRIDE, reject, number=2, repository_id=repository_id),
-            outcome(OutcomeKind.MERGED, accept, number=1, repository_id=repository_id),
-            started(waiting, NOON + repository_id * HOUR, number=3, repository_id=repository_id),
+            completed_event(accept, number=1, repository_id=repository_id, judge_cost_usd="0.1", score=0.9),
+            rejected_event(reject, number=2, repository_id=repository_id, score=0.3),
+            completed_event(f"{accept}-later", number=1, repository_id=repository_id, rubric_version="2", score=0.8),
+            outcome_entry(OutcomeKind.OVERRIDE, reject, number=2, repository_id=repository_id),
+            outcome_entry(OutcomeKind.MERGED, accept, number=1, repository_id=repository_id),
+            started_event(waiting, NOON + repository_id * HOUR, number=3, repository_id=repository_id),
         ]
 
     one, other = happened(1, "a", "b", "c"), happened(2, "d", "e", "f")
     question = parse_query({"from": NOON.isoformat(), "group_by": "rubric", "include_eval": "1"}, topic, NOW)
-    with counted(*one) as first, counted(*other) as second, counted(*one, *other) as both:
+    with count_figures(*one) as first, count_figures(*other) as second, count_figures(*one, *other) as both:
         assert answer_query(topic, question, [first, second]) == answer_query(topic, question, [both])
         answer = answer_query(topic, question, [first._replace(until_ms=5), second._replace(is_behind=True)])
     assert (answer["counted_until"], answer["is_behind"]) == (NOW.isoformat(timespec="milliseconds"), True)
@@ -532,8 +541,8 @@ def test_where_nothing_is_counted_nothing_is_behind() -> None:
 
 @pytest.mark.parametrize("query", [REPOSITORY_SUMS, class_sums(None)])
 def test_no_verdict_is_sorted_to_be_grouped(query: str) -> None:
-    parameters = {"since": 0, "before": at(), "least": 0, "subjects": "[]", "views": "[]"}
-    with counted(completed("e1")) as stream:
+    parameters = {"since": 0, "before": milliseconds(), "least": 0, "subjects": "[]", "views": "[]"}
+    with count_figures(completed_event("e1")) as stream:
         plan = [step for *_, step in stream.db.execute(f"EXPLAIN QUERY PLAN {query}", parameters)]
     assert any("verdicts USING COVERING INDEX" in step for step in plan)
     assert not any("TEMP B-TREE" in step for step in plan)

@@ -17,10 +17,10 @@ from hypothesis import given
 from hypothesis import settings as tries
 from hypothesis import strategies as st
 
-from tests.worker.adapters.redis.played import pull
-from tests.worker.adapters.redis.test_kept import entry, judging
-from tests.worker.evaluation.stats import told
-from tests.worker.evaluation.stats.told import HERE, HOUR, NOON, Told
+from tests.worker.adapters.redis.store_samples import pull_ref
+from tests.worker.adapters.redis.test_lease_writes import ledger_entry_of, start_judging_new
+from tests.worker.evaluation.stats import history
+from tests.worker.evaluation.stats.history import HOUR, INSTALLATION, NOON, RawEntry
 from worker.adapters.redis import keys
 from worker.adapters.redis.store import Store
 from worker.domain.ids import InstallationId
@@ -49,16 +49,16 @@ def figures(store: Store, tmp_path: Path) -> FiguresCache:
     return figures_of(store, tmp_path)
 
 
-def write(store: Store, *history: Told) -> None:
+def write(store: Store, *history: RawEntry) -> None:
     """Onto the stream, in their order, at their times."""
-    stream = keys.events(HERE).name
+    stream = keys.events(INSTALLATION).name
     for at_ms, kind, raw in history:
         store.client.call("XADD", stream, f"{at_ms}-*", "k", kind, "j", raw)
 
 
 def ask(figures: FiguresCache, topic: StatsTopic = StatsTopic.QUALITY, **given: str) -> dict[str, Any]:
     question = parse_query({**WEEK, **given}, topic, NOW)
-    return figures.query([HERE], NOW, lambda streams: answer_query(topic, question, streams))
+    return figures.query([INSTALLATION], NOW, lambda streams: answer_query(topic, question, streams))
 
 
 def everything(*streams: CountedStream) -> str:
@@ -75,7 +75,7 @@ def everything(*streams: CountedStream) -> str:
 
 
 def all_of(figures: FiguresCache) -> str:
-    return figures.query([HERE], NOW, lambda streams: everything(*streams))
+    return figures.query([INSTALLATION], NOW, lambda streams: everything(*streams))
 
 
 def file_of(folder: Path) -> Path:
@@ -84,15 +84,15 @@ def file_of(folder: Path) -> Path:
 
 
 HISTORY = (
-    told.started("e1"),
-    told.rejected("e1"),
-    told.started("e2", NOON + HOUR, number=4),
-    told.completed("e2", NOON + HOUR, number=4, judge_cost_usd="0.02"),
-    told.outcome(OutcomeKind.OVERRIDE, "e1", NOON + 20 * HOUR),
-    told.completed(
+    history.started_event("e1"),
+    history.rejected_event("e1"),
+    history.started_event("e2", NOON + HOUR, number=4),
+    history.completed_event("e2", NOON + HOUR, number=4, judge_cost_usd="0.02"),
+    history.outcome_entry(OutcomeKind.OVERRIDE, "e1", NOON + 20 * HOUR),
+    history.completed_event(
         "e3", NOON + 26 * HOUR, parent_eval_id="e2", number=4, trigger="batch", rubric_version="2", score=0.6
     ),
-    told.started("e4", NOON + 27 * HOUR, number=5),
+    history.started_event("e4", NOON + 27 * HOUR, number=5),
 )
 
 
@@ -109,10 +109,10 @@ def test_what_is_told_is_counted_at_the_next_question(store: Store, figures: Fig
 
 
 def test_what_the_products_own_writers_tell_is_counted(store: Store, figures: FiguresCache) -> None:
-    lease, made = judging(store).lease, entry("e", 0)
+    lease, made = start_judging_new(store).lease, ledger_entry_of("e", 0)
     made = made.model_copy(update={"fence": lease.fence})
-    store.events.record_started(pull(), lease.fence, evaluation_started(made.verdict, EventPublishing()))
-    store.ledger.append(pull(), made, (terminal_event(made.verdict, EvalTrigger.BUS),))
+    store.events.record_started(pull_ref(), lease.fence, evaluation_started(made.verdict, EventPublishing()))
+    store.ledger.append(pull_ref(), made, (terminal_event(made.verdict, EvalTrigger.BUS),))
     [said] = ask(figures, StatsTopic.BACKLOG, to="2030-01-01", **{"from": "2020-01-01"})["data"]
     assert (said["started"], said["completed"], said["open"], said["ended_without_start"]) == (1, 1, 0, 0)
 
@@ -129,8 +129,8 @@ happenings = st.lists(
 )
 
 
-def history_of(some: list[tuple[str, int, int, OutcomeKind, int]]) -> list[Told]:
-    made: list[Told] = []
+def history_of(some: list[tuple[str, int, int, OutcomeKind, int]]) -> list[RawEntry]:
+    made: list[RawEntry] = []
     when = NOON
     for what, number, rubric, kind, hours in some:
         when += min(timedelta(hours=hours), NOW - when) / 4
@@ -138,13 +138,13 @@ def history_of(some: list[tuple[str, int, int, OutcomeKind, int]]) -> list[Told]
         common["round"] = rubric
         match what:
             case "broken":
-                made.append((told.at(when), b"eval.completed", b'{"v":9}'))
+                made.append((history.milliseconds(when), b"eval.completed", b'{"v":9}'))
             case "outcome":
-                made.append(told.outcome(kind, f"e{number}" if rubric > 1 else None, when, number=number % 3))
+                made.append(history.outcome_entry(kind, f"e{number}" if rubric > 1 else None, when, number=number % 3))
             case "rejected":
-                made.append(told.rejected(f"e{number}", when, number=number % 3, rubric_version=str(rubric)))
+                made.append(history.rejected_event(f"e{number}", when, number=number % 3, rubric_version=str(rubric)))
             case _:
-                made.append(getattr(told, what)(f"e{number}", when, **common))
+                made.append(getattr(history, f"{what}_event")(f"e{number}", when, **common))
     return made
 
 
@@ -153,7 +153,7 @@ def history_of(some: list[tuple[str, int, int, OutcomeKind, int]]) -> list[Told]
 def test_counting_in_any_portions_gives_the_same_answers(
     some: list[tuple[str, int, int, OutcomeKind, int]], stops: list[int]
 ) -> None:
-    entries = told.entries(*history_of(some))
+    entries = history.entries(*history_of(some))
     borders = sorted({0, *(stop for stop in stops if stop < len(entries)), len(entries)})
 
     def answers(*portions: slice) -> str:
@@ -171,23 +171,25 @@ def test_one_question_counts_so_much_and_says_that_there_is_more(
 ) -> None:
     monkeypatch.setattr(cache, "PORTION", 2)
     write(store, *HISTORY)
-    assert figures.catch_up(HERE, 3)[1:] == (told.at(NOON + HOUR), True, 3)
-    assert figures.catch_up(HERE, 0)[1:] == (told.at(NOON + HOUR), True, 0)
-    assert figures.catch_up(HERE, 4)[1:] == (told.at(NOON + 27 * HOUR), False, 4)
-    assert figures.catch_up(HERE, 1)[1:] == (told.at(NOON + 27 * HOUR), False, 0)
-    assert figures.cached_installations() == (HERE,)
-    write(store, *(told.completed(f"m{n}", NOON + 28 * HOUR) for n in range(12)))
-    assert figures.catch_up(HERE, 10)[1:] == (told.at(NOON + 28 * HOUR), True, 10), "entries of one millisecond"
+    assert figures.catch_up(INSTALLATION, 3)[1:] == (history.milliseconds(NOON + HOUR), True, 3)
+    assert figures.catch_up(INSTALLATION, 0)[1:] == (history.milliseconds(NOON + HOUR), True, 0)
+    assert figures.catch_up(INSTALLATION, 4)[1:] == (history.milliseconds(NOON + 27 * HOUR), False, 4)
+    assert figures.catch_up(INSTALLATION, 1)[1:] == (history.milliseconds(NOON + 27 * HOUR), False, 0)
+    assert figures.cached_installations() == (INSTALLATION,)
+    write(store, *(history.completed_event(f"m{n}", NOON + 28 * HOUR) for n in range(12)))
+    assert figures.catch_up(INSTALLATION, 10)[1:] == (history.milliseconds(NOON + 28 * HOUR), True, 10), (
+        "entries of one millisecond"
+    )
 
 
 def test_several_questions_at_a_time_count_every_entry_once(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(cache, "PORTION", 4)
-    write(store, *(told.completed(f"e{n}", NOON + n * HOUR / 9, number=n) for n in range(120)))
+    write(store, *(history.completed_event(f"e{n}", NOON + n * HOUR / 9, number=n) for n in range(120)))
     with ThreadPoolExecutor(4) as several:
         for _ in range(8):
-            several.submit(figures_of(store, tmp_path).catch_up, HERE, NO_LIMIT, waits=True)
+            several.submit(figures_of(store, tmp_path).catch_up, INSTALLATION, NO_LIMIT, waits=True)
     grown = figures_of(store, tmp_path)
     assert ask(grown)["data"][0]["verdict_count"] == 120
     assert all_of(grown) == all_of(figures_of(store, tmp_path / "other"))
@@ -199,22 +201,22 @@ def test_while_another_process_counts_an_answer_says_as_of_when(
     write(store, *HISTORY[:2])
     assert not ask(figures)["is_behind"]
     write(store, *HISTORY[2:])
-    with (tmp_path / "figures" / f"{HERE}.lock").open() as builder:
+    with (tmp_path / "figures" / f"{INSTALLATION}.lock").open() as builder:
         flock(builder, LOCK_EX)
         said = ask(figures)
         assert (said["is_behind"], said["data"][0]["verdict_count"]) == (True, 1)
         assert said["counted_until"] == NOON.isoformat(timespec="milliseconds")
         file_of(tmp_path).write_bytes(b"no database")
-        assert figures.catch_up(HERE) == (0, 0, True, 0)
+        assert figures.catch_up(INSTALLATION) == (0, 0, True, 0)
         file_of(tmp_path).unlink()
         assert (ask(figures)["is_behind"], ask(figures)["data"]) == (True, [])
-        figures.drop(HERE)
+        figures.drop(INSTALLATION)
         with ThreadPoolExecutor(1) as beside:
-            waiting = beside.submit(figures_of(store, tmp_path).catch_up, HERE, NO_LIMIT, waits=True)
+            waiting = beside.submit(figures_of(store, tmp_path).catch_up, INSTALLATION, NO_LIMIT, waits=True)
             with pytest.raises(TimeoutError):
                 waiting.result(timeout=0.2)
             builder.close()
-            assert waiting.result()[1:] == (told.at(NOON + 27 * HOUR), False, len(HISTORY))
+            assert waiting.result()[1:] == (history.milliseconds(NOON + 27 * HOUR), False, len(HISTORY))
 
 
 def _cut(path: Path) -> None:
@@ -252,10 +254,10 @@ def test_a_file_that_is_damaged_is_counted_again(
     store: Store, tmp_path: Path, damage: str, *, is_more_told: bool
 ) -> None:
     write(store, *HISTORY)
-    figures_of(store, tmp_path).catch_up(HERE)
+    figures_of(store, tmp_path).catch_up(INSTALLATION)
     DAMAGES[damage](file_of(tmp_path))
     if is_more_told:
-        write(store, told.outcome(OutcomeKind.HELPFUL, "e1", NOON + 28 * HOUR))
+        write(store, history.outcome_entry(OutcomeKind.HELPFUL, "e1", NOON + 28 * HOUR))
     assert all_of(figures_of(store, tmp_path)) == all_of(figures_of(store, tmp_path / "other"))
 
 
@@ -265,13 +267,13 @@ def test_a_file_that_can_not_be_written_is_an_outage_and_no_answer(
     write(store, *HISTORY)
     monkeypatch.setattr(cache, "SCHEMA", "CREATE TABLE progress (x); INSERT INTO no_such VALUES (1);")
     with pytest.raises(Unavailable, match="file of figures is unavailable: no such table"):
-        figures.catch_up(HERE)
+        figures.catch_up(INSTALLATION)
 
 
 def test_an_answer_that_fails_twice_is_an_outage(store: Store, figures: FiguresCache) -> None:
     write(store, *HISTORY)
     with pytest.raises(Unavailable, match="file of figures is unavailable: no such table"):
-        figures.query([HERE], NOW, lambda streams: streams[0].db.execute("SELECT 1 FROM no_such"))
+        figures.query([INSTALLATION], NOW, lambda streams: streams[0].db.execute("SELECT 1 FROM no_such"))
 
 
 def test_where_the_disk_is_read_only_a_temporary_file_does(
@@ -289,16 +291,20 @@ def test_where_the_disk_is_read_only_a_temporary_file_does(
     assert list((tmp_path / "temporary").iterdir()) == []
     monkeypatch.setattr(tempfile, "tempdir", "/proc/assay")
     with pytest.raises(Unavailable, match="folder for figures is unavailable"):
-        figures_of(store, Path("/proc/assay")).catch_up(HERE)
+        figures_of(store, Path("/proc/assay")).catch_up(INSTALLATION)
 
 
 def test_hours_whose_entries_are_gone_are_not_counted_and_dropped(store: Store, tmp_path: Path) -> None:
     short = replace(store, event_retention=timedelta(hours=36))
-    early = told.completed("e0", number=9), told.rejected("e9", number=5), told.started("lost", number=8)
-    write(store, *early, told.completed("e8", NOON + 20 * HOUR, number=5), *HISTORY[4:])
+    early = (
+        history.completed_event("e0", number=9),
+        history.rejected_event("e9", number=5),
+        history.started_event("lost", number=8),
+    )
+    write(store, *early, history.completed_event("e8", NOON + 20 * HOUR, number=5), *HISTORY[4:])
     assert ask(figures_of(store, tmp_path))["data"][0]["verdict_count"] == 4
     assert ask(figures_of(short, tmp_path))["data"][0]["verdict_count"] == 2
-    store.client.call("XTRIM", keys.events(HERE).name, "MINID", told.at(NOON + 12 * HOUR))
+    store.client.call("XTRIM", keys.events(INSTALLATION).name, "MINID", history.milliseconds(NOON + 12 * HOUR))
     figures = figures_of(store, tmp_path)
     assert ask(figures)["data"][0]["verdict_count"] == 2
     assert ask(figures, StatsTopic.BACKLOG)["open"] == 1
@@ -312,8 +318,8 @@ def test_hours_whose_entries_are_gone_are_not_counted_and_dropped(store: Store, 
 def test_a_repository_that_was_forgotten_is_in_no_figure_and_in_no_file(
     store: Store, figures: FiguresCache, tmp_path: Path
 ) -> None:
-    write(store, *HISTORY, told.completed("x", NOON + 28 * HOUR, repository_id=9))
-    store.client.call("SADD", keys.repository_numbers("acme/widgets").name, f"{HERE}:7")
+    write(store, *HISTORY, history.completed_event("x", NOON + 28 * HOUR, repository_id=9))
+    store.client.call("SADD", keys.repository_numbers("acme/widgets").name, f"{INSTALLATION}:7")
     assert {row["value"] for row in ask(figures, group_by="repository")["data"]} == {"7", "9"}
     before = file_of(tmp_path)
     records = store.records()
@@ -325,7 +331,7 @@ def test_a_repository_that_was_forgotten_is_in_no_figure_and_in_no_file(
 def test_figures_of_a_stream_that_is_gone_are_dropped(store: Store, figures: FiguresCache, tmp_path: Path) -> None:
     write(store, *HISTORY)
     assert ask(figures)["data"][0]["verdict_count"] == 3
-    store.client.call("UNLINK", keys.events(HERE).name)
+    store.client.call("UNLINK", keys.events(INSTALLATION).name)
     assert ask(figures)["data"] == []
     assert list((tmp_path / "figures").glob("*.sqlite3*")) == []
     assert figures.cached_installations() == ()
@@ -334,16 +340,16 @@ def test_figures_of_a_stream_that_is_gone_are_dropped(store: Store, figures: Fig
 def test_a_stream_that_was_restored_from_a_backup_is_counted_again(store: Store, figures: FiguresCache) -> None:
     write(store, *HISTORY)
     assert ask(figures)["data"][0]["verdict_count"] == 3
-    generation = store.client.call("GET", keys.events_generation(HERE).name)
-    store.client.call("UNLINK", keys.events(HERE).name)
-    write(store, *HISTORY[:2], told.completed("new", NOON + 40 * HOUR, number=4))
-    assert store.client.call("GET", keys.events_generation(HERE).name) == generation
+    generation = store.client.call("GET", keys.events_generation(INSTALLATION).name)
+    store.client.call("UNLINK", keys.events(INSTALLATION).name)
+    write(store, *HISTORY[:2], history.completed_event("new", NOON + 40 * HOUR, number=4))
+    assert store.client.call("GET", keys.events_generation(INSTALLATION).name) == generation
     assert ask(figures)["data"][0]["verdict_count"] == 2
 
 
 def test_what_assay_did_not_write_into_a_stream_is_skipped_and_counted(store: Store, figures: FiguresCache) -> None:
-    stream = keys.events(HERE).name
-    write(store, told.completed())
+    stream = keys.events(INSTALLATION).name
+    write(store, history.completed_event())
     for fields in (
         ["k", "eval.completed", "j", "{\n}"],
         ["k", "a\tb\n", "j", "\t"],
@@ -351,7 +357,7 @@ def test_what_assay_did_not_write_into_a_stream_is_skipped_and_counted(store: St
         ["k", "eval.completed", "j", ""],
         ["alone", ""],
     ):
-        store.client.call("XADD", stream, f"{told.at(NOON)}-*", *fields)
+        store.client.call("XADD", stream, f"{history.milliseconds(NOON)}-*", *fields)
     said = ask(figures)
     assert said["skipped"] == {"unreadable": 5}
     assert said["data"][0]["verdict_count"] == 1
@@ -360,8 +366,8 @@ def test_what_assay_did_not_write_into_a_stream_is_skipped_and_counted(store: St
 def test_an_entry_of_no_time_of_ours_is_skipped_and_counted(store: Store, figures: FiguresCache) -> None:
     write(store, *HISTORY)
     for name in (f"{LATEST_MS}-{2**63}", f"{LATEST_MS + 1}-0", f"{2**64 - 1}-0"):
-        store.client.call("XADD", keys.events(HERE).name, name, *_fields(told.completed("x")))
-    store.client.call("XADD", keys.events(HERE).name, f"{2**64 - 1}-1", *_fields(told.started("y")))
+        store.client.call("XADD", keys.events(INSTALLATION).name, name, *_fields(history.completed_event("x")))
+    store.client.call("XADD", keys.events(INSTALLATION).name, f"{2**64 - 1}-1", *_fields(history.started_event("y")))
     assert ask(figures)["data"][0]["verdict_count"] == 3
     said = ask(figures, StatsTopic.QUALITY, **{"from": "9998-12-31", "to": "9999-01-01"})
     assert (said["skipped"], said["counted_until"]) == ({}, "9999-01-01T00:00:00.000+00:00")
@@ -370,15 +376,17 @@ def test_an_entry_of_no_time_of_ours_is_skipped_and_counted(store: Store, figure
     db.close()
 
 
-def _fields(one: Told) -> tuple[str | bytes, ...]:
+def _fields(one: RawEntry) -> tuple[str | bytes, ...]:
     return "k", one[1], "j", one[2]
 
 
 def test_the_last_outcomes_of_a_pull_request_are_listed(store: Store, figures: FiguresCache) -> None:
     def outcomes(number: int) -> list[dict[str, Any]]:
-        return figures.query([HERE], NOW, lambda streams: list_outcomes(streams[0], pull(number)))
+        return figures.query([INSTALLATION], NOW, lambda streams: list_outcomes(streams[0], pull_ref(number)))
 
-    write(store, *HISTORY, *(told.outcome(OutcomeKind.RETRY, None, NOW + n * HOUR, number=4) for n in range(45)))
+    write(
+        store, *HISTORY, *(history.outcome_entry(OutcomeKind.RETRY, None, NOW + n * HOUR, number=4) for n in range(45))
+    )
     assert outcomes(3) == [{"outcome": "override", "eval_id": "e1", "at": "2026-11-21T08:00:00.000+00:00"}]
     assert [datetime.fromisoformat(one["at"]) for one in outcomes(4)] == [NOW + n * HOUR for n in range(5, 45)]
     assert outcomes(99) == []
@@ -387,9 +395,13 @@ def test_the_last_outcomes_of_a_pull_request_are_listed(store: Store, figures: F
 def test_many_installations_share_what_a_question_may_count(store: Store, figures: FiguresCache) -> None:
     other = InstallationId(101)
     write(store, *HISTORY)
-    store.client.call("XADD", keys.events(other).name, f"{told.at(NOON)}-1", *_fields(told.completed()))
+    store.client.call(
+        "XADD", keys.events(other).name, f"{history.milliseconds(NOON)}-1", *_fields(history.completed_event())
+    )
 
     def behind() -> list[bool]:
-        return figures.query([HERE, other], NOW, lambda streams: [stream.is_behind for stream in streams], len(HISTORY))
+        return figures.query(
+            [INSTALLATION, other], NOW, lambda streams: [stream.is_behind for stream in streams], len(HISTORY)
+        )
 
     assert [behind(), behind()] == [[False, True], [False, False]]

@@ -8,8 +8,17 @@ from typing import Any
 
 import pytest
 
-from tests.worker.adapters.redis.test_kept import entry
-from tests.worker.evaluation.stats.told import NOON, at, body, completed, failed, outcome, rejected, started
+from tests.worker.adapters.redis.test_lease_writes import ledger_entry_of
+from tests.worker.evaluation.stats.history import (
+    NOON,
+    completed_event,
+    event_body,
+    failed_event,
+    milliseconds,
+    outcome_entry,
+    rejected_event,
+    started_event,
+)
 from worker.domain.verdict.events import StreamEntry
 from worker.domain.verdict.outcomes import OutcomeKind
 from worker.evaluation.stats import export
@@ -61,7 +70,7 @@ def entries(*told: tuple[int, bytes, bytes]) -> list[StreamEntry]:
 
 
 def ends(*raws: bytes) -> list[StreamEntry]:
-    return entries(*((at(), b"eval.completed", raw) for raw in raws))
+    return entries(*((milliseconds(), b"eval.completed", raw) for raw in raws))
 
 
 def lines(told: Iterable[StreamEntry]) -> tuple[list[dict[str, Any]], int]:
@@ -84,42 +93,49 @@ def columns(told: Iterable[StreamEntry]) -> tuple[list[dict[str, Any]], int]:
 
 @pytest.mark.parametrize("form", [lines, table, columns])
 def test_each_end_of_an_evaluation_is_exported_with_its_time(form: Any) -> None:
-    told = entries(started("e1"), completed("e1"), outcome(OutcomeKind.MERGED), failed("e2", bare=True))
+    told = entries(
+        started_event("e1"), completed_event("e1"), outcome_entry(OutcomeKind.MERGED), failed_event("e2", bare=True)
+    )
     (first, second), skipped = form(told)
     assert [row["eval_id"] for row in (first, second)] == ["e1", "e2"]
     assert (second["event"], second["failure_mode"], skipped) == ("eval.failed", "judge_call_failed", 0)
-    assert first["at"] == (at() if form is columns else NOON.isoformat(timespec="milliseconds"))
+    assert first["at"] == (milliseconds() if form is columns else NOON.isoformat(timespec="milliseconds"))
 
 
 @pytest.mark.parametrize("form", [lines, table, columns])
 @pytest.mark.parametrize("raws", [BROKEN, ELSEWHERE], ids=["broken", "another version"])
 def test_what_cant_be_read_is_in_no_export_and_counted(form: Any, raws: list[bytes]) -> None:
-    rows, skipped = form([*entries(completed("e1")), *ends(*raws)])
+    rows, skipped = form([*entries(completed_event("e1")), *ends(*raws)])
     assert (len(rows), skipped) == (1, len(raws))
 
 
 @pytest.mark.parametrize("form", [lines, table, columns])
 def test_an_event_of_no_time_that_can_be_written_is_in_no_export_and_counted(form: Any) -> None:
     times = LATEST_MS, LATEST_MS + 1, 2**64 - 1
-    [row], skipped = form(entries(*((at_ms, *completed("e1")[1:]) for at_ms in times)))
+    [row], skipped = form(entries(*((at_ms, *completed_event("e1")[1:]) for at_ms in times)))
     assert (row["at"], skipped) == (LATEST_MS if form is columns else "9999-01-01T00:00:00.000+00:00", 2)
 
 
 def test_a_line_is_one_verdict_as_it_was_written() -> None:
-    [line], _ = lines(entries(completed("e1")))
-    assert line == {"at": format_time(at()), "installation_id": 100, "event": "eval.completed", **body("e1")}
+    [line], _ = lines(entries(completed_event("e1")))
+    assert line == {
+        "at": format_time(milliseconds()),
+        "installation_id": 100,
+        "event": "eval.completed",
+        **event_body("e1"),
+    }
     assert lines(ends(*MISSHAPEN)) == ([], 2)
     assert len(table(ends(*MISSHAPEN))[0]) == len(columns(ends(*MISSHAPEN))[0]) == 2
 
 
 @pytest.mark.parametrize("at_ms", [0, 1, 86_399_999, 86_400_000, 1_700_000_000_123, 4_102_444_799_999])
 def test_the_time_of_a_line_is_that_of_its_entry(at_ms: int) -> None:
-    [line], _ = lines(entries((at_ms, *completed()[1:])))
+    [line], _ = lines(entries((at_ms, *completed_event()[1:])))
     assert line["at"] == format_time(at_ms)
 
 
 def test_many_rows_come_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    told, n = entries(*(completed(f"e{n}") for n in range(LINES_PER_CHUNK * 2 + 1))), LINES_PER_CHUNK
+    told, n = entries(*(completed_event(f"e{n}") for n in range(LINES_PER_CHUNK * 2 + 1))), LINES_PER_CHUNK
     assert [part.count(b"\n") for part in export_jsonl(told, 1, SkippedCount())] == [n, n, 1]
     assert sum(part.count(b"\n") for part in export_csv(told, 1, SkippedCount())) == 2 * n + 2
     monkeypatch.setattr(export, "ROWS_PER_GROUP", 2)
@@ -127,15 +143,15 @@ def test_many_rows_come_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_table_has_a_column_for_every_plain_field() -> None:
-    [row], _ = table(entries(rejected("e1")))
+    [row], _ = table(entries(rejected_event("e1")))
     assert (row["category"], row["score"], row["escalated"]) == ("half_finished", "0.1", "false")
-    assert set(body()) - {"v", "sensitivity", "facts", "signals"} < set(COLUMNS)
-    [row], _ = table(entries(failed("e2", bare=True)))
+    assert set(event_body()) - {"v", "sensitivity", "facts", "signals"} < set(COLUMNS)
+    [row], _ = table(entries(failed_event("e2", bare=True)))
     assert row["decision"] == ""
 
 
 def test_columns_hold_what_they_say() -> None:
-    (first, second), _ = columns(entries(rejected("e1", score=1), failed("e2", bare=True)))
+    (first, second), _ = columns(entries(rejected_event("e1", score=1), failed_event("e2", bare=True)))
     assert (first["event"], first["score"], first["facts"]) == ("eval.completed", 1, ["stub_body"])
     assert (first["signals"], first["judge_cost_usd"], first["installation_id"]) == ("{}", "0", 100)
     assert (second["signals"], second["facts"]) == (None, None)
@@ -144,12 +160,12 @@ def test_columns_hold_what_they_say() -> None:
 
 @pytest.mark.parametrize("change", WRONG_KINDS, ids=str)
 def test_a_row_with_a_field_of_another_kind_is_in_no_column(change: dict[str, Any]) -> None:
-    assert columns(ends(json.dumps({**body(), **change}).encode())) == ([], 1)
+    assert columns(ends(json.dumps({**event_body(), **change}).encode())) == ([], 1)
 
 
 def test_a_verdict_is_shown_without_secrets_and_with_its_ids() -> None:
     secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
-    made = entry("0190aaaa-bbbb-7ccc-8ddd-eeeeffff0000", 1)
+    made = ledger_entry_of("0190aaaa-bbbb-7ccc-8ddd-eeeeffff0000", 1)
     verdict = made.verdict.model_copy(update={"concern": f"the token {secret} is in the code"})
     [shown] = list_evaluations([made.model_copy(update={"verdict": verdict})])
     assert secret not in json.dumps(shown)

@@ -7,7 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.worker.evaluation.stats.told import body, completed, failed, outcome, started
+from tests.worker.evaluation.stats.history import (
+    completed_event,
+    event_body,
+    failed_event,
+    outcome_entry,
+    started_event,
+)
 from worker.domain.verdict.events import EventKind
 from worker.domain.verdict.outcomes import OutcomeKind
 from worker.evaluation.stats.stream_entries import (
@@ -26,11 +32,11 @@ COMPLETED, OUTCOME = b"eval.completed", b"outcome.recorded"
 
 
 def test_each_kind_is_read() -> None:
-    assert isinstance(parse_entry(*started()[1:]), StartedEntry)
-    assert isinstance(parse_entry(*completed()[1:]), EndedEntry)
-    assert isinstance(parse_entry(*failed()[1:]), EndedEntry)
-    assert isinstance(parse_entry(*failed(bare=True)[1:]), EndedEntry)
-    assert isinstance(parse_entry(*outcome(OutcomeKind.MERGED)[1:]), OutcomeEntry)
+    assert isinstance(parse_entry(*started_event()[1:]), StartedEntry)
+    assert isinstance(parse_entry(*completed_event()[1:]), EndedEntry)
+    assert isinstance(parse_entry(*failed_event()[1:]), EndedEntry)
+    assert isinstance(parse_entry(*failed_event(bare=True)[1:]), EndedEntry)
+    assert isinstance(parse_entry(*outcome_entry(OutcomeKind.MERGED)[1:]), OutcomeEntry)
     assert isinstance(parse_entry(b"case_parse_error", b'{"v":1}'), TroubleEntry)
     assert isinstance(parse_entry(b"evaluator_parse_error", b'{"v":1}'), TroubleEntry)
     assert {one.value for one in EventKind} == {
@@ -49,7 +55,7 @@ def test_each_kind_is_read() -> None:
 def test_a_merge_groups_verdict_is_a_child_and_no_opinion(
     kind: str, signals: dict[str, str], view: VerdictView
 ) -> None:
-    ended = parse_entry(*completed(parent_eval_id="e0", subject_kind=kind, signals=signals)[1:])
+    ended = parse_entry(*completed_event(parent_eval_id="e0", subject_kind=kind, signals=signals)[1:])
     assert isinstance(ended, EndedEntry)
     assert ended.view is view
 
@@ -78,12 +84,12 @@ def test_a_kind_that_nobody_knows_here_is_unreadable(kind: bytes) -> None:
     ],
 )  # fmt: skip
 def test_a_field_that_can_not_be_is_broken(change: dict[str, Any]) -> None:
-    assert parse_entry(COMPLETED, json.dumps({**body(), **change}).encode()) == BROKEN
+    assert parse_entry(COMPLETED, json.dumps({**event_body(), **change}).encode()) == BROKEN
 
 
 @pytest.mark.parametrize("name", ["eval_id", "score", "signals", "rubric_id", "judge_cost_usd", "parent_eval_id"])
 def test_a_field_that_is_missing_is_broken(name: str) -> None:
-    said = {key: value for key, value in body().items() if key != name}
+    said = {key: value for key, value in event_body().items() if key != name}
     assert parse_entry(COMPLETED, json.dumps(said).encode()) == BROKEN
 
 
@@ -99,7 +105,7 @@ def test_a_field_that_is_missing_is_broken(name: str) -> None:
     ],
 )
 def test_an_outcome_that_nobody_knows_is_broken(change: dict[str, Any]) -> None:
-    said = {**json.loads(outcome(OutcomeKind.MERGED)[2]), **change}
+    said = {**json.loads(outcome_entry(OutcomeKind.MERGED)[2]), **change}
     assert parse_entry(OUTCOME, json.dumps(said).encode()) == BROKEN
 
 
@@ -111,10 +117,11 @@ junk = st.recursive(
 
 
 @given(
-    st.sampled_from([one.value.encode() for one in EventKind]), st.dictionaries(st.sampled_from(sorted(body())), junk)
+    st.sampled_from([one.value.encode() for one in EventKind]),
+    st.dictionaries(st.sampled_from(sorted(event_body())), junk),
 )
 def test_no_body_whatsoever_is_an_error(kind: bytes, change: dict[str, Any]) -> None:
-    parse_entry(kind, json.dumps({**body(), **change, "v": 1}).encode())
+    parse_entry(kind, json.dumps({**event_body(), **change, "v": 1}).encode())
 
 
 @given(st.binary(max_size=60), st.binary(max_size=200))

@@ -4,18 +4,18 @@ from typing import Any
 
 from inline_snapshot import snapshot
 
-from tests.worker.evaluation.stats.told import (
-    HERE,
+from tests.worker.evaluation.stats.history import (
     HOUR,
+    INSTALLATION,
     NOON,
-    Told,
-    ask,
-    at,
-    completed,
-    failed,
-    outcome,
-    rejected,
-    started,
+    RawEntry,
+    completed_event,
+    failed_event,
+    milliseconds,
+    outcome_entry,
+    query_stats,
+    rejected_event,
+    started_event,
 )
 from tests.worker.publishing.texts.samples import HOSTILE
 from worker.domain.check.overrides import HumanDecisions, Override
@@ -35,36 +35,44 @@ from worker.publishing.texts.terminal import TerminalPage, bar, sparkline
 PAGE, COLOURED = TerminalPage(100), TerminalPage(100, has_colour=True)
 
 
-def judged(number: int) -> list[Told]:
+def judged(number: int) -> list[RawEntry]:
     said: dict[str, Any] = {
         "number": number,
         "judge_kind": "hybrid" if number % 2 else "heuristic",
         "judge_cost_usd": "0.4123" if number % 2 else "0",
         "author_agent": "codex" if number % 4 else None,
     }
-    told = (completed if number % 3 else rejected)(f"e{number}", **said)
+    told = (completed_event if number % 3 else rejected_event)(f"e{number}", **said)
     kind = OutcomeKind.MERGED if number % 3 else OutcomeKind.OVERRIDE
-    return [started(f"e{number}", number=number), told, outcome(kind, f"e{number}", NOON + HOUR, number=number)]
+    return [
+        started_event(f"e{number}", number=number),
+        told,
+        outcome_entry(kind, f"e{number}", NOON + HOUR, number=number),
+    ]
 
 
 HISTORY = (
     *(one for number in range(12) for one in judged(number)),
-    completed("f1", number=1, rubric_version="2", trigger="batch", parent_eval_id="e1", score=0.6, judge_cost_usd=None),
-    started("f2", NOON - HOUR),
-    failed("f3", number=50),
-    (at(), b"eval.completed", b"{"),
-    *(rejected(f"g{number}", number=60 + number, author_agent="devin") for number in range(3)),
-    outcome(OutcomeKind.REVERTED, "e1", number=1),
-    outcome(OutcomeKind.HELPFUL, "e4", number=4),
+    completed_event(
+        "f1", number=1, rubric_version="2", trigger="batch", parent_eval_id="e1", score=0.6, judge_cost_usd=None
+    ),
+    started_event("f2", NOON - HOUR),
+    failed_event("f3", number=50),
+    (milliseconds(), b"eval.completed", b"{"),
+    *(rejected_event(f"g{number}", number=60 + number, author_agent="devin") for number in range(3)),
+    outcome_entry(OutcomeKind.REVERTED, "e1", number=1),
+    outcome_entry(OutcomeKind.HELPFUL, "e4", number=4),
 )
 DAYS = ((3, 0.5), (0, None), (12, 0.8))
 
 
-def page_of(page: TerminalPage, *history: Told, days: tuple[tuple[int, float | None], ...] = (), **given: str) -> str:
+def page_of(
+    page: TerminalPage, *history: RawEntry, days: tuple[tuple[int, float | None], ...] = (), **given: str
+) -> str:
     quality, agreement, backlog = (
-        ask(topic, history, **given) for topic in (StatsTopic.QUALITY, StatsTopic.AGREEMENT, StatsTopic.BACKLOG)
+        query_stats(topic, history, **given) for topic in (StatsTopic.QUALITY, StatsTopic.AGREEMENT, StatsTopic.BACKLOG)
     )
-    cost = ask(StatsTopic.COST, history, include_eval="true")
+    cost = query_stats(StatsTopic.COST, history, include_eval="true")
     return stats_page(StatsPage(quality, cost, agreement, backlog, days), page)
 
 
@@ -101,7 +109,7 @@ Failed to judge 1 of 17 (submission): 1 judge call failed.
 
 
 def test_a_terminal_gets_blocks_and_colour() -> None:
-    assert page_of(COLOURED, completed(), days=DAYS) == snapshot("""\
+    assert page_of(COLOURED, completed_event(), days=DAYS) == snapshot("""\
 \x1b[1m2026-11-20 00:00 to 2026-11-21 00:00 UTC, by author agent\x1b[0m
 
 \x1b[2m                       verdicts  mean score                      p50   p10 conf.      cost no help\x1b[0m
@@ -122,23 +130,25 @@ Nothing was judged in this time.
 
 Judging has cost $0.
 """)
-    assert "all                 " in page_of(PAGE, completed(), group_by="none")
-    assert "(no category)" in page_of(PAGE, completed(), group_by="category")
-    assert "(a person)" in page_of(PAGE, completed(author_agent=None))
+    assert "all                 " in page_of(PAGE, completed_event(), group_by="none")
+    assert "(no category)" in page_of(PAGE, completed_event(), group_by="category")
+    assert "(a person)" in page_of(PAGE, completed_event(author_agent=None))
 
 
 def test_who_judged_twice_is_not_called_the_same_judge_since_models_and_prompts_may_differ() -> None:
-    again = completed("e2", trigger="batch", parent_eval_id="e1", judge_model="another")
-    assert "one rubric and tier twice, default@1: 100% (1 of 1, [0.21, 1.00])" in page_of(PAGE, completed("e1"), again)
+    again = completed_event("e2", trigger="batch", parent_eval_id="e1", judge_model="another")
+    assert "one rubric and tier twice, default@1: 100% (1 of 1, [0.21, 1.00])" in page_of(
+        PAGE, completed_event("e1"), again
+    )
 
 
 def test_failures_are_a_part_of_what_ended_whenever_that_began() -> None:
-    began_before = started("e1", NOON - 20 * HOUR), failed("e1"), failed("e2"), completed("e3")
+    began_before = started_event("e1", NOON - 20 * HOUR), failed_event("e1"), failed_event("e2"), completed_event("e3")
     assert "Failed to judge 2 of 3 (submission): 2 judge call failed." in page_of(PAGE, *began_before)
 
 
 def test_more_that_waits_to_be_counted_is_said() -> None:
-    agents = {**ask(StatsTopic.AGENTS, ()), "is_behind": True}
+    agents = {**query_stats(StatsTopic.AGENTS, ()), "is_behind": True}
     assert scorecards_text(agents, PAGE) == snapshot("""\
 2026-11-20 00:00 to 2026-11-21 00:00 UTC
 More has happened than is counted yet: ask again.
@@ -151,7 +161,9 @@ the rest may be noise.
 
 
 def test_what_would_be_blocked_comes_with_what_people_did() -> None:
-    assert would_block_text(ask(StatsTopic.QUALITY, HISTORY), ask(StatsTopic.OVERRIDES, HISTORY), PAGE) == snapshot("""\
+    assert would_block_text(
+        query_stats(StatsTopic.QUALITY, HISTORY), query_stats(StatsTopic.OVERRIDES, HISTORY), PAGE
+    ) == snapshot("""\
 2026-11-20 00:00 to 2026-11-21 00:00 UTC, by author agent
 Not counted, since they can't be read or were there before: 1 unreadable.
 
@@ -166,12 +178,19 @@ By category
 A check blocks where the repository requires it and its mode is `block`; `mode: observe` only tells.
 Abstentions follow the policy of the repository, and are not counted as blocked.
 """)
-    assert "Nothing was judged" in would_block_text(ask(StatsTopic.QUALITY, ()), ask(StatsTopic.OVERRIDES, ()), PAGE)
-    assert would_block_text(ask(StatsTopic.QUALITY, (failed(),)), ask(StatsTopic.OVERRIDES, ()), PAGE).count("#") == 0
+    assert "Nothing was judged" in would_block_text(
+        query_stats(StatsTopic.QUALITY, ()), query_stats(StatsTopic.OVERRIDES, ()), PAGE
+    )
+    assert (
+        would_block_text(
+            query_stats(StatsTopic.QUALITY, (failed_event(),)), query_stats(StatsTopic.OVERRIDES, ()), PAGE
+        ).count("#")
+        == 0
+    )
 
 
 def test_overrides_are_told_by_signal_category_and_rubric() -> None:
-    assert overrides_text(ask(StatsTopic.OVERRIDES, HISTORY), (), PAGE) == snapshot("""\
+    assert overrides_text(query_stats(StatsTopic.OVERRIDES, HISTORY), (), PAGE) == snapshot("""\
 2026-11-20 00:00 to 2026-11-21 00:00 UTC
 Not counted, since they can't be read or were there before: 1 unreadable.
 
@@ -186,7 +205,7 @@ By rubric
 
 All that was heard in this time: 1 helpful, 8 merged, 4 override, 1 reverted.
 """)
-    assert overrides_text(ask(StatsTopic.OVERRIDES, ()), (), PAGE) == snapshot("""\
+    assert overrides_text(query_stats(StatsTopic.OVERRIDES, ()), (), PAGE) == snapshot("""\
 2026-11-20 00:00 to 2026-11-21 00:00 UTC
 
 By signal (facts that rejected)
@@ -202,7 +221,7 @@ By rubric
 
 def test_a_signal_that_may_not_reject_alone_any_more_is_told_under_what_was_overridden() -> None:
     demotion = Demotion(signal="stub_body", tally=RejectCounts(rejects=41, overturned=3), at=NOON)
-    said = overrides_text(ask(StatsTopic.OVERRIDES, ()), (demotion.notice(HERE),), PAGE)
+    said = overrides_text(query_stats(StatsTopic.OVERRIDES, ()), (demotion.notice(INSTALLATION),), PAGE)
     assert said.endswith(
         "By rubric\n  No reject.\n\n"
         "stub_body is a suspicion since 2026-11-20: 3 of its 41 rejects were overridden, more than 5 %\n"
@@ -211,7 +230,7 @@ def test_a_signal_that_may_not_reject_alone_any_more_is_told_under_what_was_over
 
 
 def test_a_scorecard_tells_counts_and_intervals() -> None:
-    assert scorecards_text(ask(StatsTopic.AGENTS, HISTORY), PAGE) == snapshot("""\
+    assert scorecards_text(query_stats(StatsTopic.AGENTS, HISTORY), PAGE) == snapshot("""\
 2026-11-20 00:00 to 2026-11-21 00:00 UTC
 Not counted, since they can't be read or were there before: 1 unreadable.
 
@@ -245,25 +264,25 @@ copilot: 0 pull requests
 In brackets: 95 % intervals. An agent has a rank only where its interval touches no other agent's:
 the rest may be noise.
 """)
-    apart = [completed(f"a{n}", number=n, author_agent="good") for n in range(30)]
-    apart += [rejected(f"b{n}", number=100 + n, author_agent="bad") for n in range(30)]
-    assert "good: 30 pull requests, rank 1\n" in scorecards_text(ask(StatsTopic.AGENTS, tuple(apart)), PAGE)
+    apart = [completed_event(f"a{n}", number=n, author_agent="good") for n in range(30)]
+    apart += [rejected_event(f"b{n}", number=100 + n, author_agent="bad") for n in range(30)]
+    assert "good: 30 pull requests, rank 1\n" in scorecards_text(query_stats(StatsTopic.AGENTS, tuple(apart)), PAGE)
 
 
 def test_ages_are_told_in_the_largest_unit_that_fits() -> None:
-    told = [page_of(PAGE, started("e", NOON + (12 - back) * HOUR)) for back in (30, 5, 0.5, 0.01)]
+    told = [page_of(PAGE, started_event("e", NOON + (12 - back) * HOUR)) for back in (30, 5, 0.5, 0.01)]
     assert [one.partition("the oldest for ")[2].partition(".")[0] for one in told] == snapshot(
         ["", "5 h", "30 min", "36 s"]
     )
 
 
 def test_what_others_wrote_can_not_move_the_cursor() -> None:
-    hostile = page_of(PAGE, completed(author_agent=HOSTILE[:190]))
+    hostile = page_of(PAGE, completed_event(author_agent=HOSTILE[:190]))
     assert "\x1b" not in hostile
 
 
 def test_a_pull_requests_history_is_told_in_its_order() -> None:
-    assert history_text("acme/widgets#3", [shown(), shown(**ANEW)], DONE, PAGE) == snapshot("""\
+    assert history_text("acme/widgets#3", [render(), render(**ANEW)], DONE, PAGE) == snapshot("""\
 acme/widgets#3: 2 verdicts
 
 2026-11-20 12:00  reject (half finished), round 1  commit aaaaaaaaaaaa
@@ -283,7 +302,7 @@ What was done since
   2026-11-20 14:00  merged
 """)
     assert history_text(
-        "acme/widgets#3", [shown(decision="accept", category=None, carried_from="e0")], [], PAGE
+        "acme/widgets#3", [render(decision="accept", category=None, carried_from="e0")], [], PAGE
     ) == snapshot("""\
 acme/widgets#3: 1 verdict
 
@@ -293,13 +312,13 @@ acme/widgets#3: 1 verdict
   at src/pay.py:12
   e1, carried over from e0
 """)
-    assert "\x1b" not in history_text("acme/widgets#3", [shown(concern=HOSTILE)], [], PAGE)
+    assert "\x1b" not in history_text("acme/widgets#3", [render(concern=HOSTILE)], [], PAGE)
 
 
 def test_a_history_says_what_a_verdict_is_about_where_it_is_no_submission() -> None:
-    of = shown()["subject"]
+    of = render()["subject"]
     heads = [
-        history_text("acme/widgets#3", [shown(subject={**of, "kind": kind.value})], [], PAGE).splitlines()[2]
+        history_text("acme/widgets#3", [render(subject={**of, "kind": kind.value})], [], PAGE).splitlines()[2]
         for kind in SubjectKind
     ]
     assert [one.partition("  commit ")[2] for one in heads] == snapshot(
@@ -316,7 +335,7 @@ def test_a_history_says_what_a_verdict_is_about_where_it_is_no_submission() -> N
 def test_what_people_decided_about_a_head_is_below_its_newest_verdict() -> None:
     override = Override.model_construct(login="ana", reason="no.", at=NOON)
     decisions = {"a" * 40: HumanDecisions(override=override)}
-    lines = history_text("acme/widgets#3", [shown(), shown(eval_id="e2")], [], PAGE, decisions).splitlines()
+    lines = history_text("acme/widgets#3", [render(), render(eval_id="e2")], [], PAGE, decisions).splitlines()
     assert [line for line in lines if "e1" in line or "e2" in line or "Overridden" in line] == snapshot(
         ["  e1", "  e2", "  Overridden by @ana at 2026-11-20 12:00 UTC: no."]
     )
@@ -332,7 +351,7 @@ DONE = [
 ]
 
 
-def shown(**changes: Any) -> dict[str, Any]:
+def render(**changes: Any) -> dict[str, Any]:
     standard: dict[str, Any] = {
         "eval_id": "e1", "created_at": "2026-11-20T12:00:00Z", "decision": "reject", "category": "half_finished",
         "abstain_reason": None, "round": 1, "subject": {"kind": "submission", "head_sha": "a" * 40}, "score": 0.1, "confidence": 0.9,

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.worker.judge.making import DIFF, dossier, new_file
+from tests.worker.judge.samples import DIFF, dossier, new_file
 from worker.domain.dossier import Criterion, Dossier, Issue, UnreadFile, UnreadReason
 from worker.domain.verdict.verdict import Coverage, EvidencePointer, Side
 from worker.dossier.diff.parser import diff_of

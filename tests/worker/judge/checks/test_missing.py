@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from tests.worker.judge.making import TEXTS as HEAD_TEXTS
-from tests.worker.judge.making import accept, dossier, judged, model_of, outcome, place, reject
+from tests.worker.judge.samples import TEXTS as HEAD_TEXTS
+from tests.worker.judge.samples import accept, decision_of, dossier, judge_dossier, model_of, place_in, reject
 from worker.domain.dossier import Ci, CiCheck, CiState, Guidance, HeadFile, UnreadFile, UnreadReason
 from worker.domain.verdict.verdict import (
     Category,
@@ -224,7 +224,7 @@ def test_only_texts_that_are_known_and_not_too_long_are_looked_at(text: str | No
 
 
 def denied(category: str, concern: str) -> dict[str, Any]:
-    return reject(category=category, evidence=[place("upload.py", 2)], concern=concern)
+    return reject(category=category, evidence=[place_in("upload.py", 2)], concern=concern)
 
 
 MISSED = denied("half_finished", "`send` is not defined.")
@@ -245,16 +245,16 @@ INVENTED = denied("spec_violation", "CLAUDE.md forbids loops.")
 def test_who_says_it_once_is_told_and_who_says_it_twice_leaves_it_to_a_person(
     answers: tuple[dict[str, Any], ...], expected: str, by: str | None
 ) -> None:
-    verdict = judged(model_of(*answers))
-    assert (outcome(verdict), verdict.signals.get("vetoed_by")) == (expected, by)
+    verdict = judge_dossier(model_of(*answers))
+    assert (decision_of(verdict), verdict.signals.get("vetoed_by")) == (expected, by)
     assert by != "rules" or "CLAUDE.md" in verdict.concern
 
 
 def test_who_denies_what_is_taken_from_elsewhere_twice_leaves_it_to_a_person() -> None:
     files = (HeadFile(path="upload.py", text=f"{HEAD_TEXTS['upload.py']}from net import backoff\n"),)
     taken = denied("half_finished", "`backoff` is not defined anywhere.")
-    verdict = judged(model := model_of(taken, taken), files=files)
-    assert (outcome(verdict), len(model.asked)) == ("abstain needs_human", 2)
+    verdict = judge_dossier(model := model_of(taken, taken), files=files)
+    assert (decision_of(verdict), len(model.asked)) == ("abstain needs_human", 2)
     assert verdict.concern == (
         "The model rejects because backoff is not there, also when told that line 10 of upload.py takes it from elsewhere."
     )

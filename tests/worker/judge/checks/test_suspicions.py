@@ -5,22 +5,22 @@ from typing import Any
 
 import pytest
 
-from tests.worker.judge.making import (
+from tests.worker.judge.samples import (
     ALWAYS,
     ScriptedModel,
     accept,
-    bench,
-    bundle,
     criteria,
-    docket,
+    decision_of,
     dossier,
+    evaluation_header,
+    evidence_bundle,
     fact,
-    judged,
+    judge_context,
+    judge_dossier,
     model_of,
     new_file,
     opinion,
-    outcome,
-    place,
+    place_in,
     pull_request,
     reject,
 )
@@ -36,7 +36,7 @@ DIFF = new_file("upload.py", *CODE) + new_file("tests/test_upload.py", *TESTS)
 
 def at(path: str, line: int) -> dict[str, Any]:
     lines = CODE if path == "upload.py" else TESTS
-    return place(path, line, quote=lines[line - 1])
+    return place_in(path, line, quote=lines[line - 1])
 
 
 def answering(*places: dict[str, Any], why: str = "Callers want it.", name: str = "q1") -> dict[str, Any]:
@@ -51,9 +51,9 @@ def change(text: str = "the payload is sent again by post", **changes: Any) -> D
 
 def stands(answer: dict[str, Any], what: Dossier) -> bool:
     """Whether the accept stands, said twice; else it is a person's."""
-    verdict = judge(what, docket(), bench(model_of(answer, answer), ALWAYS))
+    verdict = judge(what, evaluation_header(), judge_context(model_of(answer, answer), ALWAYS))
     if verdict.decision != "accept":
-        assert outcome(verdict) == "abstain needs_human"
+        assert decision_of(verdict) == "abstain needs_human"
         assert verdict.signals["model_decision"] == "accept"
     return verdict.decision == "accept"
 
@@ -75,7 +75,7 @@ def test_a_suspicion_is_settled_by_another_line_about_the_same_thing(answer: dic
 
 
 def test_an_unsettled_suspicion_is_named_by_its_place() -> None:
-    verdict = judge(change(), docket(), bench(model_of(answering(), answering()), ALWAYS))
+    verdict = judge(change(), evaluation_header(), judge_context(model_of(answering(), answering()), ALWAYS))
     assert verdict.signals["vetoed_by"] == "suspicions"
     assert "upload.py:2" in verdict.concern
 
@@ -137,8 +137,8 @@ EDITED = (
 def test_a_file_that_seems_unrelated_is_settled_by_its_changed_line_about_what_was_asked(
     diff: str, line: int, side: str, quote: str, *, settled: bool
 ) -> None:
-    met = criteria("met", at=[place("uploads/retry_a.py", 1, quote="RETRY_UPLOAD_a = upload(1)")])
-    there = {**place("billing/invoice.py", line, quote=quote), "side": side}
+    met = criteria("met", at=[place_in("uploads/retry_a.py", 1, quote="RETRY_UPLOAD_a = upload(1)")])
+    there = {**place_in("billing/invoice.py", line, quote=quote), "side": side}
     answers = [{"id": "q1", "why": "The issue needs it.", "evidence": [there]}]
     what = change("uploads are tried again", diff=OTHERS + diff, pull_request=pull_request(title="Retry uploads"))
     assert stands(accept(criteria=met, settled=answers), what) is settled
@@ -150,8 +150,8 @@ BRANCH = ("def send(data):", "    if closed:", "        pass", "    return post(
 @pytest.mark.parametrize(("line", "settled"), [(6, True), (7, False)])
 def test_the_lines_beside_a_suspected_one_are_what_it_is_about(line: int, *, settled: bool) -> None:
     what = change(diff=new_file("upload.py", *BRANCH) + new_file("tests/test_upload.py", *TESTS))
-    met = criteria("met", at=[place("upload.py", 4, quote=BRANCH[3])])
-    answer = {"id": "q1", "why": "Closed is fine.", "evidence": [place("upload.py", line, quote=BRANCH[line - 1])]}
+    met = criteria("met", at=[place_in("upload.py", 4, quote=BRANCH[3])])
+    answer = {"id": "q1", "why": "Closed is fine.", "evidence": [place_in("upload.py", line, quote=BRANCH[line - 1])]}
     assert stands(accept(criteria=met, settled=[answer]), what) is settled
 
 
@@ -233,7 +233,7 @@ def test_each_suspicion_is_settled_by_its_own_kind_of_line(
 
     where = located(at) if at else {"path": None, "line": None}
     finding = fact(signal=signal, category=category, note=note, fact=False, weight=0.3, step="", **where)
-    hearing = bundle(dossier(diff=diff, files=None), opinion(finding))
+    hearing = evidence_bundle(dossier(diff=diff, files=None), opinion(finding))
 
     def is_settled(text: str) -> bool:
         settled = SettledAnswer(id="q1", why="So.", evidence=(EvidencePointer(**located(text)),))
@@ -248,7 +248,7 @@ def test_each_suspicion_is_settled_by_its_own_kind_of_line(
 
 def test_the_model_is_asked_for_its_answers_once() -> None:
     model = model_of({**answering(), "settled": []}, answering(at("upload.py", 1)))
-    assert judge(change(), docket(), bench(model, ALWAYS)).decision == "accept"
+    assert judge(change(), evaluation_header(), judge_context(model, ALWAYS)).decision == "accept"
     assert "Your accept leaves questions open: q1." in model.asked[1].turns[2]
 
 
@@ -257,13 +257,13 @@ BLIND: dict[str, Any] = {**answering(), "settled": []}
 
 @pytest.mark.parametrize(("second", "decision"), [(answering(at("upload.py", 1)), "accept"), (BLIND, "abstain")])
 def test_a_second_opinion_that_settles_it_accepts(second: dict[str, Any], decision: str) -> None:
-    stronger = replace(bench(model_of(BLIND, BLIND), ALWAYS), second_model=model_of(second, second))
-    verdict = judge(change(), docket(), stronger)
+    stronger = replace(judge_context(model_of(BLIND, BLIND), ALWAYS), second_model=model_of(second, second))
+    verdict = judge(change(), evaluation_header(), stronger)
     assert verdict.decision == decision
     assert "an accept that leaves suspicions open" in verdict.escalation_reason
 
 
-BARE = place("upload.py", 2, quote="    retry = post(payload)")
+BARE = place_in("upload.py", 2, quote="    retry = post(payload)")
 BOTH_MET = criteria("met", "met", at=[BARE])
 
 
@@ -272,7 +272,7 @@ def untested(text: str, *answers: dict[str, Any]) -> tuple[Verdict, ScriptedMode
     model = model_of(*answers)
     asks = (Criterion(id="AC1", text="post is called again"), Criterion(id="AC2", text=text))
     code_alone = new_file("upload.py", *(line for line in CODE if "print" not in line))
-    return judged(model, ALWAYS, diff=code_alone, files=None, criteria=asks), model
+    return judge_dossier(model, ALWAYS, diff=code_alone, files=None, criteria=asks), model
 
 
 def test_a_criterion_that_asks_for_a_test_is_never_met_without_one() -> None:

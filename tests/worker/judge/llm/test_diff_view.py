@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.worker.judge.making import dossier, new_file
+from tests.worker.judge.samples import dossier, new_file
 from worker.domain.dossier import Dossier, HeadFile
 from worker.dossier.diff.parser import Diff, FileDiff, LineKind, parse_diff
 from worker.judge.llm.diff_view import (

@@ -6,18 +6,18 @@ from typing import Any
 
 import pytest
 
-from tests.worker.judge.making import (
+from tests.worker.judge.samples import (
     ALWAYS,
     DIFF,
     DOCUMENTED,
     ScriptedModel,
     accept,
-    bench,
-    docket,
+    decision_of,
     dossier,
-    judged,
+    evaluation_header,
+    judge_context,
+    judge_dossier,
     model_of,
-    outcome,
     reject,
     reply,
 )
@@ -114,7 +114,7 @@ def test_silence_is_named_and_a_long_reply_is_echoed_in_part_and_what_hides_is_v
 
 def test_a_question_that_comes_in_time_is_asked() -> None:
     model = model_of(accept())
-    timed = with_time_limit(bench(model), lambda: 0).model
+    timed = with_time_limit(judge_context(model), lambda: 0).model
     assert timed is not None
     assert (timed.name, timed.pricing_version) == (model.name, model.pricing_version)
     assert timed.ask(PROMPT).text
@@ -124,7 +124,7 @@ def test_a_question_that_comes_in_time_is_asked() -> None:
 def test_no_question_begins_after_the_end_whoever_is_asked_it() -> None:
     now = [1_000]
     first, second = model_of(accept()), model_of(accept())
-    timed = with_time_limit(replace(bench(first), second_model=second, asking_ms=500), lambda: now[0])
+    timed = with_time_limit(replace(judge_context(first), second_model=second, asking_ms=500), lambda: now[0])
     now[0] += 500
     for model in (timed.model, timed.second_model):
         assert model is not None
@@ -134,7 +134,7 @@ def test_no_question_begins_after_the_end_whoever_is_asked_it() -> None:
 
 
 def test_where_nobody_is_asked_nobody_is_timed() -> None:
-    timed = with_time_limit(bench(), lambda: 0)
+    timed = with_time_limit(judge_context(), lambda: 0)
     assert (timed.model, timed.second_model) == (None, None)
 
 
@@ -152,8 +152,8 @@ def reached(cap: Cap = Cap.PULL) -> BudgetReached:
     [(Cap.PULL, "pr_cap"), (Cap.DAY, "daily_cap"), (Cap.SHARE, "daily_cap"), (Cap.AUTHOR, "daily_cap")],
 )
 def test_what_would_have_been_asked_is_nobodys_verdict_and_names_the_cap(cap: Cap, reason: str) -> None:
-    verdict = judged(model_of(reached(cap)))
-    assert (outcome(verdict), verdict.throttled_reason) == ("abstain budget", reason)
+    verdict = judge_dossier(model_of(reached(cap)))
+    assert (decision_of(verdict), verdict.throttled_reason) == ("abstain budget", reason)
     assert "$0.09 of $0.10" in verdict.concern
     assert verdict.escalation_reason.endswith("has no room for it")
     assert (verdict.judge_kind, verdict.judge_cost_usd, verdict.judge_model) == (JudgeKind.HEURISTIC, 0, None)
@@ -161,13 +161,13 @@ def test_what_would_have_been_asked_is_nobodys_verdict_and_names_the_cap(cap: Ca
 
 
 def test_a_correction_that_the_cap_has_no_room_for_counts_what_was_paid_before() -> None:
-    verdict = judged(model_of("prose", reached()))
-    assert (outcome(verdict), verdict.escalated) == ("abstain budget", True)
+    verdict = judge_dossier(model_of("prose", reached()))
+    assert (decision_of(verdict), verdict.escalated) == ("abstain budget", True)
     assert (verdict.judge_kind, verdict.judge_cost_usd) == (JudgeKind.HYBRID, Decimal("0.001"))
 
 
 def test_the_question_that_was_not_asked_is_on_record() -> None:
-    [exchange] = judge_with_record(dossier(), docket(), bench(model_of(reached()))).audit.exchanges
+    [exchange] = judge_with_record(dossier(), evaluation_header(), judge_context(model_of(reached()))).audit.exchanges
     assert exchange.reply is None
     assert exchange.over is not None
     assert exchange.over.cap == "pull"
@@ -182,7 +182,7 @@ def test_the_question_that_was_not_asked_is_on_record() -> None:
     ],
 )
 def test_a_cap_that_is_near_after_the_last_reply_is_on_record(near: CapLevel | None, signals: tuple[str, ...]) -> None:
-    said = judged(model_of(reply(accept(), near_cap=near))).signals
+    said = judge_dossier(model_of(reply(accept(), near_cap=near))).signals
     names = ("budget_cap", "budget_used", "budget_limit")
     assert {name: said[name] for name in said if name.startswith("budget")} == dict(zip(names, signals, strict=False))
 
@@ -200,11 +200,11 @@ STUB = (
 @pytest.mark.parametrize("pause", Pause)
 def test_while_judging_is_paused_nothing_is_looked_at(diff: str, pause: Pause) -> None:
     model = model_of()
-    verdict = judge(dossier(diff=diff), docket(), replace(bench(model, ALWAYS), pause=pause))
-    assert (outcome(verdict), model.asked) == ("abstain paused", [])
+    verdict = judge(dossier(diff=diff), evaluation_header(), replace(judge_context(model, ALWAYS), pause=pause))
+    assert (decision_of(verdict), model.asked) == ("abstain paused", [])
     assert (verdict.judge_kind, verdict.findings, verdict.coverage.read) == (JudgeKind.HEURISTIC, (), ())
 
 
 def test_what_was_not_judged_in_a_pause_is_other_content_than_what_is_judged_after_it() -> None:
-    stopped = replace(bench(), pause=Pause.OPERATOR)
-    assert fingerprint_of(dossier(), stopped) != fingerprint_of(dossier(), bench())
+    stopped = replace(judge_context(), pause=Pause.OPERATOR)
+    assert fingerprint_of(dossier(), stopped) != fingerprint_of(dossier(), judge_context())

@@ -7,19 +7,19 @@ from typing import Any
 
 import pytest
 
-from tests.worker.judge.making import (
+from tests.worker.judge.samples import (
     ALWAYS,
     DOCUMENTED,
     ScriptedModel,
     accept,
-    bench,
     cannot_tell,
     criteria,
-    docket,
+    decision_of,
     dossier,
+    evaluation_header,
+    judge_context,
     model_of,
     new_file,
-    outcome,
     reject,
     reply,
 )
@@ -47,7 +47,7 @@ def strong(*answers: Any) -> ScriptedModel:
 
 
 def heard(model: ScriptedModel, of: Dossier | None = None, **changes: Any) -> EvaluatedVerdict:
-    return judge_with_record(of or dossier(), docket(), replace(bench(model), **changes))
+    return judge_with_record(of or dossier(), evaluation_header(), replace(judge_context(model), **changes))
 
 
 def two(first: Any, second: ScriptedModel | None, of: Dossier | None = None) -> EvaluatedVerdict:
@@ -106,12 +106,12 @@ def test_each_model_is_shown_what_its_own_tokens_allow_and_the_record_says_so() 
     answer["concern"] = "`value_0` is no upload."
     first, second = model_of(answer), strong(answer)
     seated = replace(
-        bench(first),
+        judge_context(first),
         second_model=second,
         token_budget=TokenBudget(60_000),
         token_budgets={"claude-opus-5-5": TokenBudget(30_000)},
     )
-    made = judge_with_record(of, docket(), seated)
+    made = judge_with_record(of, evaluation_header(), seated)
     sizes = [len(model.asked[0].turns[0].encode()) for model in (first, second)]
     assert sizes[1] < 10_000 < sizes[0]
     assert [opinion.audit.law.question_bytes for opinion in made.opinions] == [60_000, 30_000]
@@ -138,7 +138,11 @@ def test_each_model_is_shown_what_its_own_tokens_allow_and_the_record_says_so() 
 )
 def test_what_two_rule_together(first: Any, second: Any, expected: str, confidence: float, *, agree: bool) -> None:
     verdict = two(first, strong(second), CONTESTED).verdict
-    assert (outcome(verdict), verdict.confidence, verdict.signals["opinions_agree"]) == (expected, confidence, agree)
+    assert (decision_of(verdict), verdict.confidence, verdict.signals["opinions_agree"]) == (
+        expected,
+        confidence,
+        agree,
+    )
     if expected == "reject weak_test" and agree:
         assert verdict.concern == "Nothing shows it.", "the words of the second"
 
@@ -175,7 +179,7 @@ PRAISED = accept(criteria=criteria("met", at=[{**IN_DOCS, "note": "here"}]))
 
 def test_what_code_accepts_at_a_cap_is_no_second_opinion() -> None:
     made = heard(model_of(MISSED), SAFE, threshold=ALWAYS, second_model=strong(OVER))
-    assert outcome(made.verdict) == "reject acceptance_gap"
+    assert decision_of(made.verdict) == "reject acceptance_gap"
     assert "second (claude-opus-5-5): no answer" in str(made.verdict.signals["opinions"])
 
 
@@ -320,7 +324,7 @@ def test_a_rubric_names_lenses_of_its_own() -> None:
 
 def test_a_second_opinion_may_follow_a_board() -> None:
     made = board(accept(), reject(), accept(), second_model=strong(accept()))
-    assert outcome(made.verdict) == "abstain needs_human"
+    assert decision_of(made.verdict) == "abstain needs_human"
     names = [opinion.verdict.signals["opinion_of"] for opinion in made.opinions]
     assert names == ["correctness", "tests", "scope", "second"]
     assert len(made.audit.exchanges) == 4
@@ -330,12 +334,12 @@ def test_a_second_opinion_may_follow_a_board() -> None:
 
 
 def choosing(name: str | None, first: ScriptedModel | None, stronger: ScriptedModel) -> tuple[JudgeContext, Dossier]:
-    return replace(bench(first), choices={stronger.name: stronger}), dossier(policy=Policy(model=name))
+    return replace(judge_context(first), choices={stronger.name: stronger}), dossier(policy=Policy(model=name))
 
 
 def chosen(name: str | None, first: ScriptedModel | None, *answers: Any) -> Verdict:
     context, of = choosing(name, first, strong(*answers))
-    return judge(of, docket(), context)
+    return judge(of, evaluation_header(), context)
 
 
 def test_a_repository_chooses_among_the_models_that_the_operator_allows() -> None:
@@ -353,15 +357,15 @@ def test_any_other_choice_leaves_the_operators(name: str | None) -> None:
 
 def test_a_choice_does_not_bring_a_model_where_none_may_be_asked() -> None:
     verdict = chosen("claude-opus-5-5", None)
-    assert (outcome(verdict), verdict.judge_model) == ("abstain unproven", None)
+    assert (decision_of(verdict), verdict.judge_model) == ("abstain unproven", None)
 
 
 def test_who_judges_is_part_of_the_content() -> None:
     plain, of = choosing("claude-opus-5-5", model_of(), strong())
     others = [
         fingerprint_of(of, plain),
-        fingerprint_of(of, bench(model_of())),
-        fingerprint_of(of, replace(bench(model_of()), is_panel=True)),
-        fingerprint_of(of, replace(bench(model_of()), second_model=strong())),
+        fingerprint_of(of, judge_context(model_of())),
+        fingerprint_of(of, replace(judge_context(model_of()), is_panel=True)),
+        fingerprint_of(of, replace(judge_context(model_of()), second_model=strong())),
     ]
     assert len(set(others)) == 4

@@ -8,27 +8,27 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from inline_snapshot import snapshot
 
-from tests.worker.judge.making import (
+from tests.worker.judge.rounds.rounds import MADE, History
+from tests.worker.judge.samples import (
     DIFF,
+    abstained,
     accept,
     accepted,
-    bench,
     criteria,
     dossier,
     entry,
     fact,
+    judge_context,
     model_of,
     new_file,
     opinion,
-    place,
+    place_in,
     prompt_input,
-    question,
+    prompt_question,
     reject,
     rejected,
     scores,
-    unjudged,
 )
-from tests.worker.judge.rounds.rounds import MADE, History
 from worker.adapters.anthropic.prices import prompt_bytes
 from worker.domain.dossier import (
     DESCRIPTION,
@@ -52,7 +52,7 @@ RUBRIC, TEXT = load_rubric(), load_prompt()
 
 
 def asked_of(tier: HeuristicOpinion | None = None, **changes: Any) -> PromptQuestion:
-    return question(dossier(**changes), tier)
+    return prompt_question(dossier(**changes), tier)
 
 
 def turn(tier: HeuristicOpinion | None = None, **changes: Any) -> str:
@@ -199,7 +199,7 @@ def test_the_last_five_rounds_are_remembered_without_their_scores() -> None:
 
 
 def test_an_accept_and_an_abstain_are_remembered_as_what_they_were() -> None:
-    person = unjudged(round=2, abstain_reason="needs_human", fingerprint="sha256:person")
+    person = abstained(round=2, abstain_reason="needs_human", fingerprint="sha256:person")
     texts = fenced(turn(ledger=[entry(accepted(round=1)), entry(person)]))
     assert "decision: accept" in texts["round 1"]
     assert "not judged: needs_human" in texts["round 2"]
@@ -225,7 +225,7 @@ def test_everything_of_others_stands_inside_a_fence() -> None:
 
 
 def test_the_fence_is_new_for_each_judging_and_the_rest_is_the_same() -> None:
-    first, same, other = (question(dossier(), seed=seed).prompt.turns[0] for seed in ("e1", "e1", "e2"))
+    first, same, other = (prompt_question(dossier(), seed=seed).prompt.turns[0] for seed in ("e1", "e1", "e2"))
     assert first == same != other
     assert list(fenced(first).items()) == list(fenced(other).items())
 
@@ -390,8 +390,8 @@ def test_modes_renames_and_missing_newlines_are_told() -> None:
 # --- what is told of earlier rounds ---------------------------------------------------------------
 
 
-MET = criteria("met", "met", at=[place("upload.py", 3)])
-FIRST = reject(criteria=MET, evidence=[place("upload.py", 3)], scores=scores(2), next_step="Retry it on 503.")
+MET = criteria("met", "met", at=[place_in("upload.py", 3)])
+FIRST = reject(criteria=MET, evidence=[place_in("upload.py", 3)], scores=scores(2), next_step="Retry it on 503.")
 
 
 RESOLVED = accept(criteria=MET, conditions=[{"id": "c1", "state": "resolved"}])
@@ -400,7 +400,7 @@ RESOLVED = accept(criteria=MET, conditions=[{"id": "c1", "state": "resolved"}])
 def told(history: History, *answers: dict[str, Any]) -> list[str]:
     """The last turn of every request."""
     model = model_of(*(history.quoting(answer) for answer in answers or (RESOLVED,)))
-    history.judged(bench(model, threshold=2.0))
+    history.judged(judge_context(model, threshold=2.0))
     return [prompt.turns[-1] for prompt in model.asked]
 
 
@@ -413,7 +413,7 @@ def part(request: str, heading: str) -> str:
 def rejected_once() -> History:
     history = History()
     history.replaces("upload.py", 3)
-    history.judged(bench(model_of(history.quoting(FIRST)), threshold=2.0))
+    history.judged(judge_context(model_of(history.quoting(FIRST)), threshold=2.0))
     return history
 
 
@@ -458,7 +458,7 @@ def test_a_head_without_a_new_line_is_said_to_have_none() -> None:
     history = History()
     history.replaces("retry.py", 1)
     history.replaces("upload.py", 3)
-    history.judged(bench(model_of(history.quoting(FIRST)), threshold=2.0))
+    history.judged(judge_context(model_of(history.quoting(FIRST)), threshold=2.0))
     history.push("retry.py", lambda lines: lines.__setitem__(0, MADE["retry.py"][0]))
     (request,) = told(history)
     assert part(request, "What is new").endswith("No line changed since.")
@@ -476,7 +476,7 @@ def test_what_was_met_is_not_asked_about_again() -> None:
 def test_a_reject_that_can_not_stand_is_told_what_may() -> None:
     history = rejected_once()
     history.replaces("upload.py", 5)
-    old = reject(criteria=MET, evidence=[place("upload.py", 3)], scores=scores(2), category="scope_creep",
+    old = reject(criteria=MET, evidence=[place_in("upload.py", 3)], scores=scores(2), category="scope_creep",
                  conditions=[{"id": "c1", "state": "open"}])  # fmt: skip
     *_, correction = told(history, old, old)
     assert correction == snapshot("""\

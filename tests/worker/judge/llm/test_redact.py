@@ -7,9 +7,9 @@ from typing import Any, Final
 
 import pytest
 
-from tests.bench.made import Size, made_dossier
+from tests.bench.generated import Size, generate_dossier
 from tests.worker.dossier.secrets.samples import Sample, look_alikes, secrets
-from tests.worker.judge.making import (
+from tests.worker.judge.samples import (
     DIFF,
     HEAD,
     dossier,
@@ -17,8 +17,8 @@ from tests.worker.judge.making import (
     fact,
     new_file,
     opinion,
+    prompt_question,
     pull_request,
-    question,
     rejected,
 )
 from worker.domain.dossier import (
@@ -145,7 +145,7 @@ def test_nothing_of_a_file_that_is_never_sent_is_in_the_question() -> None:
         ledger=(entry(rejected(evidence=(quoted,))),),
     )
     suspicion = fact(fact=False, path="deploy/.env", line=1, note="CANARY-TEXT")
-    asked = question(judged, opinion(suspicion, confidence=0.5))
+    asked = prompt_question(judged, opinion(suspicion, confidence=0.5))
     text = "\n".join(asked.prompt.turns)
     assert "CANARY" not in text
     assert "CANARY" not in asked.sent_dossier.model_dump_json()
@@ -206,11 +206,11 @@ FIELDS: Final[Mapping[str, Callable[[str], dict[str, Any]]]] = {
 
 def ask_with(samples: Iterable[Sample]) -> Iterator[tuple[Sample, str, str]]:
     """Each sample with the field that it was put into and the prompt made from that."""
-    plain = complete_dossier(made_dossier(["python"], Size(files=1), whole=False))
+    plain = complete_dossier(generate_dossier(["python"], Size(files=1), whole=False))
     for at, sample in enumerate(samples):
         field = list(FIELDS)[at % len(FIELDS)]
         changed = plain.model_copy(update=FIELDS[field](sample.text))
-        yield sample, field, question(changed, form_opinion(changed, load_rubric()), "bench").prompt.turns[0]
+        yield sample, field, prompt_question(changed, form_opinion(changed, load_rubric()), "bench").prompt.turns[0]
 
 
 def is_leaked(secret: str, prompt: str) -> bool:
@@ -277,7 +277,7 @@ def test_every_field_of_the_dossier_stands_in_the_table() -> None:
 
 @pytest.mark.parametrize("field", STAYS)
 def test_what_the_page_says_stays_is_not_in_the_question(field: str) -> None:
-    prompt = question(dossier(**STAYS[field])).prompt
+    prompt = prompt_question(dossier(**STAYS[field])).prompt
     assert CANARY not in prompt.system + "".join(prompt.turns)
 
 

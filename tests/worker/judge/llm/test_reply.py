@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.worker.judge.making import accept, cannot_tell, criteria, dossier, place, reject, reply, scores
+from tests.worker.judge.samples import accept, cannot_tell, criteria, dossier, place_in, reject, reply, scores
 from worker.domain.ports import ModelReply, StopReason
 from worker.domain.verdict.verdict import Category, CriterionStatus, EvidencePointer, Leaning, ModelOpinion, Side
 from worker.judge.checks.evidence import Places
@@ -78,14 +78,14 @@ LOOP = EvidencePointer(path="upload.py", line=2, quote="    for attempt in range
         # fields that have an obvious value may be left out
         ({"path": "upload.py", "line": 2, "quote": "for attempt in range(3):"}, {}, LOOP),
         (
-            place(line=2, side="base", note=""),
+            place_in(line=2, side="base", note=""),
             {},
             EvidencePointer(path="upload.py", line=2, side=Side.BASE, quote="    return post(data)"),
         ),
         # a path that was shown escaped is the real one
-        ({**place(note=""), "path": "upl\\u200boad.py"}, {"paths": {"upl\\u200boad.py": "upload.py"}}, LOOP),
+        ({**place_in(note=""), "path": "upl\\u200boad.py"}, {"paths": {"upl\\u200boad.py": "upload.py"}}, LOOP),
         # a file without lines is cited as a whole
-        (place(line=None, note=""), {"bare_names": frozenset({"upload.py"})}, EvidencePointer(path="upload.py")),
+        (place_in(line=None, note=""), {"bare_names": frozenset({"upload.py"})}, EvidencePointer(path="upload.py")),
     ],
     ids=["bare", "removed", "escaped", "whole"],
 )
@@ -146,7 +146,7 @@ WRONG: dict[str, list[tuple[dict[str, Any] | str, str]]] = {
         (reject(category="bad_style"), "category: Input should be "),
         (accept(criteria=[{"id": "AC1", "status": "done", "evidence": []}]), "criteria.0.status: Input should "),
         (accept(scores=[{**scores(8)[0], "score": 7.5}]), "scores.0.score: Input should be a valid integer."),
-        (accept(evidence=[place(line="2")]), "evidence.0.line: Input should be a valid integer."),
+        (accept(evidence=[place_in(line="2")]), "evidence.0.line: Input should be a valid integer."),
         (accept(confidence="high"), "confidence: Input should be a valid number."),
         (accept(evidence={}), "evidence: Input should be a valid array."),
         ("[]", "the answer: Input should be an object."),
@@ -180,25 +180,25 @@ WRONG: dict[str, list[tuple[dict[str, Any] | str, str]]] = {
         (cannot_tell(category="weak_test"), 'Only a reject has a category, found "weak_test"'),
     ],
     "pointer": [
-        (place(line=10), "`upload.py` has 9 lines at the head commit, line 10 does not exist."),
-        (place(end_line=99), "`upload.py` has 9 lines at the head commit, line 99 does not exist."),
-        (place("uplod.py"), "`uplod.py` is neither changed by the diff nor among the files you were given."),
-        (place(line=0), "`upload.py`: line 0 does not exist, lines are counted from 1."),
-        (place(line=-3), "`upload.py`: line -3 does not exist, lines are counted from 1."),
-        (place(line=5, end_line=4), "`upload.py`: end_line 4 needs a line that is not after it."),
-        (place(line=None), "`upload.py`: which line?"),
-        (place(""), "A place in the evidence has an empty path."),
-        (place(line=9, side="base"), "`upload.py` has 4 lines at the base commit, line 9 does not exist."),
+        (place_in(line=10), "`upload.py` has 9 lines at the head commit, line 10 does not exist."),
+        (place_in(end_line=99), "`upload.py` has 9 lines at the head commit, line 99 does not exist."),
+        (place_in("uplod.py"), "`uplod.py` is neither changed by the diff nor among the files you were given."),
+        (place_in(line=0), "`upload.py`: line 0 does not exist, lines are counted from 1."),
+        (place_in(line=-3), "`upload.py`: line -3 does not exist, lines are counted from 1."),
+        (place_in(line=5, end_line=4), "`upload.py`: end_line 4 needs a line that is not after it."),
+        (place_in(line=None), "`upload.py`: which line?"),
+        (place_in(""), "A place in the evidence has an empty path."),
+        (place_in(line=9, side="base"), "`upload.py` has 4 lines at the base commit, line 9 does not exist."),
         (
-            place(line=3, quote="get(data)"),
+            place_in(line=3, quote="get(data)"),
             "Line 3 of `upload.py` reads `reply = post(data)`, not `get(data)`. No line",
         ),
         (
-            place(line=3, quote="return reply"),
+            place_in(line=3, quote="return reply"),
             "Line 3 of `upload.py` reads `reply = post(data)`, not `return reply`. Line 5",
         ),
-        (place(quote=""), "Line 2 of `upload.py` is not quoted."),
-        (place(quote="  "), "Line 2 of `upload.py` is not quoted."),
+        (place_in(quote=""), "Line 2 of `upload.py` is not quoted."),
+        (place_in(quote="  "), "Line 2 of `upload.py` is not quoted."),
     ],
 }
 
@@ -222,7 +222,7 @@ BARE_ASKED = replace(ASKED, criteria=())
 
 def test_an_accept_without_criteria_needs_evidence_of_its_own() -> None:
     assert error(accept(criteria=[]), BARE_ASKED).problems[0].startswith("An accept needs evidence: point at")
-    assert opinion(accept(criteria=[], evidence=[place()]), BARE_ASKED).decision is Leaning.ACCEPT
+    assert opinion(accept(criteria=[], evidence=[place_in()]), BARE_ASKED).decision is Leaning.ACCEPT
 
 
 def test_an_unmet_criterion_carries_a_reject_without_a_place() -> None:
@@ -235,8 +235,8 @@ def test_several_problems_are_named_at_once() -> None:
 
 # --- the last attempt: what is wrong is left out --------------------------------------------------
 
-GONE = place(line=99, quote="never written")
-MISREAD = place(line=3, quote="reply = get(data)")
+GONE = place_in(line=99, quote="never written")
+MISREAD = place_in(line=3, quote="reply = get(data)")
 
 
 def last(node: dict[str, Any], asked: ReplyRequirements = ASKED) -> ModelOpinion | ReplyError:
@@ -256,7 +256,7 @@ def second(status: str, *at: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("wrong", [GONE, MISREAD], ids=["no such line", "another line"])
 def test_at_last_a_wrong_place_is_left_out_and_the_rest_stands(wrong: dict[str, Any]) -> None:
-    made = left(reject(evidence=[wrong, place()]))
+    made = left(reject(evidence=[wrong, place_in()]))
     assert [pointer.location for pointer in made.evidence] == ["upload.py:2"]
     assert (len(made.dropped), made.decision) == (1, Leaning.REJECT)
 
@@ -313,7 +313,7 @@ def test_a_criterion_whose_places_are_all_wrong_is_open_and_says_why() -> None:
 
 
 def test_a_condition_keeps_its_state_without_the_wrong_place() -> None:
-    answer = reject(conditions=[{"id": "c1", "state": "open", "evidence": [GONE, place()]}])
+    answer = reject(conditions=[{"id": "c1", "state": "open", "evidence": [GONE, place_in()]}])
     made = left(answer, replace(ASKED, conditions=("c1",)))
     assert [pointer.location for pointer in made.conditions[0].evidence] == ["upload.py:2"]
 
@@ -332,7 +332,7 @@ def test_what_is_left_is_not_corrected_in_any_other_way(attempt: Attempt, answer
 def broken(**changes: Any) -> dict[str, Any]:
     step = "Make upload.py return what post() returned."
     return reject(
-        **{"breakdown": "complete_failure", "scores": scores(1), "evidence": [place()], "next_step": step, **changes}
+        **{"breakdown": "complete_failure", "scores": scores(1), "evidence": [place_in()], "next_step": step, **changes}
     )
 
 
@@ -398,7 +398,7 @@ def answered(*states: str, **changes: Any) -> list[dict[str, Any]]:
 
 
 def test_each_open_condition_is_answered_with_the_place_that_shows_it() -> None:
-    made = opinion(reject(conditions=answered("open", "resolved", evidence=[place()])), TWO_OPEN)
+    made = opinion(reject(conditions=answered("open", "resolved", evidence=[place_in()])), TWO_OPEN)
     assert [(condition.id, condition.state, condition.evidence[0].quote) for condition in made.conditions] == [
         ("c1", "open", "    for attempt in range(3):"),
         ("c4", "resolved", "    for attempt in range(3):"),
@@ -417,7 +417,7 @@ OPEN = answered("open", "open")
         (reject(conditions=OPEN * 2), TWO_OPEN, 'conditions: expected one entry for each of "c1", "c4", found '),
         (reject(conditions=OPEN), ASKED, "conditions: expected one entry"),
         (accept(conditions=answered("resolved", "open")), TWO_OPEN, "An accept needs every closing condition resolved, c4 is"),
-        (reject(conditions=answered("open", "open", evidence=[place(line=99)])), TWO_OPEN, "`upload.py` has 9 lines"),
+        (reject(conditions=answered("open", "open", evidence=[place_in(line=99)])), TWO_OPEN, "`upload.py` has 9 lines"),
     ],
     ids=["left out", "one left out", "twice", "not given", "accepted while open", "no such place"],
 )  # fmt: skip

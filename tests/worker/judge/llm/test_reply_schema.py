@@ -5,8 +5,18 @@ from typing import Any
 
 import pytest
 
-from tests.worker.judge.making import ALWAYS, DIFF, ScriptedModel, accept, dossier, judged, model_of, new_file, reject
-from tests.worker.judge.making import place as place_of
+from tests.worker.judge.samples import (
+    ALWAYS,
+    DIFF,
+    ScriptedModel,
+    accept,
+    dossier,
+    judge_dossier,
+    model_of,
+    new_file,
+    reject,
+)
+from tests.worker.judge.samples import place_in as place_of
 from worker.domain.verdict.verdict import Verdict
 from worker.judge.llm.reply_schema import (
     BYTES_A_TOKEN,
@@ -125,7 +135,7 @@ OBJECTION = reject(evidence=[place_of("upload.py", 2)])
 
 def directed(diff: str, *replies: dict[str, Any]) -> tuple[ScriptedModel, Verdict]:
     model = model_of(*replies)
-    return model, judged(model, ALWAYS, diff=diff)
+    return model, judge_dossier(model, ALWAYS, diff=diff)
 
 
 def test_a_change_over_many_files_is_asked_for_one_direction_and_what_it_builds_on() -> None:

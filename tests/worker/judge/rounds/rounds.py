@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
-from tests.worker.judge.making import NOW, docket, dossier, pull_request
+from tests.worker.judge.samples import NOW, dossier, evaluation_header, pull_request
 from worker.domain.dossier import Criterion, Dossier, HeadFile
 from worker.domain.ids import EvalId, Sha
 from worker.domain.verdict.ledger import LedgerEntry
@@ -107,8 +107,8 @@ class History:
         """Carried over or judged, and recorded."""
         what = self.dossier(**changes)
         number = len(self.ledger)
-        subject = docket().subject.model_copy(update={"head_sha": self.head_sha})
-        opened = docket(
+        subject = evaluation_header().subject.model_copy(update={"head_sha": self.head_sha})
+        opened = evaluation_header(
             eval_id=EvalId(f"eval-{number:03}"),
             subject=subject,
             created_at=at + timedelta(seconds=number),

@@ -7,22 +7,22 @@ from typing import Any
 
 import pytest
 
-from tests.worker.judge.making import (
+from tests.worker.judge.samples import (
     DIFF,
     TEXTS,
+    abstained,
     accept,
-    bench,
     cannot_tell,
     criteria,
-    docket,
     dossier,
     entry,
+    evaluation_header,
+    judge_context,
     model_of,
     new_file,
-    place,
+    place_in,
     pull_request,
     reject,
-    unjudged,
 )
 from worker.domain.dossier import HeadFile
 from worker.domain.ids import EvalId, Fingerprint
@@ -113,7 +113,7 @@ RERUN = {"name": "test", "conclusion": "success", "attempt": 2, "log_tail": "x",
         {"diff": TWO_FILES.replace("-10,2 +10,3", "-90,2 +95,3").replace(" context", " moved")},
         {"diff": TWO_FILES.replace("1111111..2222222", "3333333..4444444")},
         {"ci": {"state": "success", "checks": [RERUN]}},
-        {"ledger": [entry(unjudged())]},
+        {"ledger": [entry(abstained())]},
         {"files": [{"path": "up.py", "text": "x"}]},
         {"criteria": [{"id": "AC1", "text": "Retries", "source": "acme/widgets#8"}]},
     ],
@@ -180,16 +180,18 @@ def test_the_same_content_in_another_form_has_the_same_one(one: Changed, other: 
     assert (of(**one) == of(**other)) is is_same
 
 
-THEN = docket(eval_id=EvalId("0192-then"))
-NOW = docket(eval_id=EvalId("0193-now"))
+THEN = evaluation_header(eval_id=EvalId("0192-then"))
+NOW = evaluation_header(eval_id=EvalId("0193-now"))
 
 
 def then(answer: dict[str, object], **changes: object) -> Verdict:
-    return judge(dossier(**changes), THEN, bench(model_of(answer)))
+    return judge(dossier(**changes), THEN, judge_context(model_of(answer)))
 
 
 def carried(*verdicts: Verdict, header: EvaluationHeader = NOW, **changes: object) -> Accept | Reject | None:
-    return carry_over_verdict(dossier(ledger=[entry(verdict) for verdict in verdicts], **changes), header, bench())
+    return carry_over_verdict(
+        dossier(ledger=[entry(verdict) for verdict in verdicts], **changes), header, judge_context()
+    )
 
 
 def must_carry(*verdicts: Verdict, **changes: Any) -> Accept | Reject:
@@ -215,7 +217,7 @@ def test_a_quote_of_a_line_that_held_a_secret_is_carried_as_it_was_sent() -> Non
         "diff": DIFF.replace(plain, line),
         "files": [HeadFile(path=path, text=text.replace(plain, line)) for path, text in TEXTS.items()],
     }
-    quoted = place("upload.py", 3, quote='reply = post(data, "[redacted: github token]", retry=True)')
+    quoted = place_in("upload.py", 3, quote='reply = post(data, "[redacted: github token]", retry=True)')
     before = then(accept(criteria=criteria("met", "met", at=[quoted])), **changes)
     assert before.evidence[0].quote == '        reply = post(data, "[redacted: github token]", retry=True)'
     assert must_carry(before, **changes).evidence == before.evidence
@@ -248,7 +250,7 @@ def test_a_redacted_quote_stands_where_its_line_differs_in_the_secrets_alone(
 
 def test_what_was_carried_names_the_verdict_that_was_judged() -> None:
     before = then(accept())
-    twice = must_carry(before, must_carry(before), header=docket(eval_id=EvalId("0194")))
+    twice = must_carry(before, must_carry(before), header=evaluation_header(eval_id=EvalId("0194")))
     assert twice.carried_from == "0192-then"
 
 
@@ -259,7 +261,7 @@ def test_an_abstain_is_never_carried_and_hides_no_older_verdict() -> None:
 
 
 def test_another_content_is_not_carried() -> None:
-    assert carried(then(accept()), header=docket(fingerprint=Fingerprint("sha256:other"))) is None
+    assert carried(then(accept()), header=evaluation_header(fingerprint=Fingerprint("sha256:other"))) is None
 
 
 def test_an_unknown_price_stays_unknown_and_no_round_is_taken_back() -> None:

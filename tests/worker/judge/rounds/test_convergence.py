@@ -11,22 +11,22 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from tests.worker.judge.making import (
+from tests.worker.judge.rounds.rounds import History, Tree, Verdict
+from tests.worker.judge.samples import (
     DOCUMENTED,
     NOW,
     accept,
-    bench,
     cannot_tell,
     criteria,
+    decision_of,
+    judge_context,
     model_of,
     new_file,
-    outcome,
-    place,
+    place_in,
     reject,
     reply,
     scores,
 )
-from tests.worker.judge.rounds.rounds import History, Tree, Verdict
 from worker.domain.dossier import Ci, CiCheck, CiState, Criterion
 from worker.domain.ports import ModelReply, Prompt
 from worker.domain.verdict.ledger import LedgerEntry
@@ -47,12 +47,12 @@ from worker.dossier.diff.parser import diff_of, hash_changed_lines
 from worker.errors import Unavailable
 
 STEP = "Retry it on 503."
-BOTH_MET = {"criteria": criteria("met", "met", at=[place("upload.py", 3)])}
+BOTH_MET = {"criteria": criteria("met", "met", at=[place_in("upload.py", 3)])}
 
 
 def objects(line: int, path: str = "upload.py", **changes: Any) -> dict[str, Any]:
     """A reject at one line; the criteria are met."""
-    fields = {"evidence": [place(path, line)], "next_step": STEP, "scores": scores(2), **BOTH_MET}
+    fields = {"evidence": [place_in(path, line)], "next_step": STEP, "scores": scores(2), **BOTH_MET}
     return reject(**{**fields, **changes})
 
 
@@ -61,7 +61,7 @@ def accepts(**changes: Any) -> dict[str, Any]:
 
 
 def answers(*states: str, at: int | None = None) -> list[dict[str, Any]]:
-    evidence = [] if at is None else [place("upload.py", at)]
+    evidence = [] if at is None else [place_in("upload.py", at)]
     return [{"id": f"c{number}", "state": state, "evidence": evidence} for number, state in enumerate(states, start=1)]
 
 
@@ -82,7 +82,7 @@ def rejected_at_3(**changes: Any) -> History:
 def asked(history: History, *answers: Any, limit: int = 5, **changes: Any) -> Verdict:
     """Judged by a model that says this; every reply is used. Who gives another diff quotes it, too."""
     model = model_of(*(answers if "diff" in changes else map(history.quoting, answers)))
-    verdict = history.judged(replace(bench(model, threshold=2.0), round_limit=limit), **changes)
+    verdict = history.judged(replace(judge_context(model, threshold=2.0), round_limit=limit), **changes)
     assert model.script == [], "it was asked less often"
     return verdict
 
@@ -101,7 +101,7 @@ ELSEWHERE = objects(9, category="acceptance_gap", conditions=answers("resolved")
 ONE_OPEN: dict[str, Any] = {"conditions": answers("open")}
 ONE_DONE: dict[str, Any] = {"conditions": answers("resolved")}
 CREEP: dict[str, Any] = {"category": "scope_creep", "next_step": "Drop it."}
-BOTH_PLACES = [place("upload.py", 9), place("upload.py", 3, end_line=4)]
+BOTH_PLACES = [place_in("upload.py", 9), place_in("upload.py", 3, end_line=4)]
 GAP_ON_3_AND_4 = objects(4, evidence=BOTH_PLACES, category="acceptance_gap", next_step="Log it.", **ONE_DONE)
 SHOWN_OPEN = objects(9, conditions=answers("open", at=3), **CREEP)
 CLEARER = "In line 3, call post up to three times while it answers 503."
@@ -152,7 +152,7 @@ def test_what_a_second_round_comes_to(
     history.replaces(path, int(line))
     verdict = asked(history, *replies)
     at = "" if verdict.decision == "accept" else places(verdict)
-    assert (outcome(verdict), at, conditions(verdict)) == result
+    assert (decision_of(verdict), at, conditions(verdict)) == result
     assert concern in verdict.concern
     if len(replies) == 2 and result[0] == HUMAN:
         assert verdict.signals["model_decision"] == "reject"
@@ -198,7 +198,7 @@ def test_a_file_without_lines_is_a_place_too() -> None:
     unseen = criteria("unverifiable", "unverifiable")
     answer = reject(
         criteria=unseen,
-        evidence=[place("run.sh", None)],
+        evidence=[place_in("run.sh", None)],
         scores=scores(2),
         concern="Nothing says why run.sh may run.",
         next_step="Keep the mode of run.sh.",
@@ -213,7 +213,7 @@ def test_a_file_without_lines_is_a_place_too() -> None:
 def test_a_criterion_that_was_met_is_not_missed_on_lines_that_did_not_change() -> None:
     history = rejected_at_3()
     history.replaces("upload.py", 5)
-    answer = objects(5, criteria=criteria("missing", "met", at=[place("upload.py", 9)]), category="acceptance_gap",
+    answer = objects(5, criteria=criteria("missing", "met", at=[place_in("upload.py", 9)]), category="acceptance_gap",
                    conditions=answers("resolved"), next_step="Log it.")  # fmt: skip
     verdict = asked(history, answer)
     assert isinstance(verdict, Reject)
@@ -239,7 +239,7 @@ def test_a_criterion_may_be_missed_where_what_changed_stands_against_it() -> Non
     history = rejected_at_3()
     history.replaces("upload.py", 5)
     against = [
-        {"id": "AC1", "status": "partial", "evidence": [place("upload.py", 4, end_line=5)]},
+        {"id": "AC1", "status": "partial", "evidence": [place_in("upload.py", 4, end_line=5)]},
         criteria("met", "met")[1],
     ]
     answer = objects(5, criteria=against, evidence=[], conditions=answers("resolved"), next_step="Log it.")
@@ -253,7 +253,9 @@ def test_a_criterion_may_be_missed_where_what_changed_stands_against_it() -> Non
 
 def test_what_no_model_has_looked_at_may_be_objected_to() -> None:
     history = opened()
-    history.judged(bench(), diff=new_file("upload.py", "def send(data):", "    raise NotImplementedError"), files=None)
+    history.judged(
+        judge_context(), diff=new_file("upload.py", "def send(data):", "    raise NotImplementedError"), files=None
+    )
     assert history.ledger[0].verdict.decision == "reject", "code alone, by a fact"
     history.commits += 1
     verdict = asked(history, objects(9, conditions=answers("resolved")))
@@ -302,7 +304,7 @@ def test_after_the_last_round_a_reject_is_a_persons_and_an_accept_still_an_accep
     history.replaces("upload.py", 3)
     third = objects(3, conditions=answers("open"), next_step="Write a loop.")
     over = asked(history, third, limit=2)
-    assert outcome(over) == HUMAN
+    assert decision_of(over) == HUMAN
     assert "After 2 rounds this still does not converge" in over.concern
     assert conditions(over) == "c1:open"
     history.replaces("upload.py", 3)
@@ -326,7 +328,7 @@ DONE = new_file("retry.py", "def again(data):", "    return post(data)", "", "ag
 
 def judged_by_code(history: History, diff: str, **changes: Any) -> Verdict:
     history.commits += 1
-    return history.judged(bench(), diff=diff, files=None, **changes)
+    return history.judged(judge_context(), diff=diff, files=None, **changes)
 
 
 def test_a_facts_condition_is_ticked_by_code_when_the_fact_is_gone() -> None:
@@ -376,14 +378,14 @@ def test_a_fact_keeps_its_condition_open_whatever_the_model_says() -> None:
     judged_by_code(history, STUB)
     history.commits += 1
     more = STUB + new_file("more.py", "x = 1")
-    met = criteria("met", "met", at=[place("more.py", 1, quote="x = 1")])
+    met = criteria("met", "met", at=[place_in("more.py", 1, quote="x = 1")])
     verdict = asked(history, accept(criteria=met, conditions=answers("resolved")), diff=more, files=None)
     assert (verdict.decision, conditions(verdict)) == ("reject", "c1:open")
 
 
 def test_a_fact_rejects_on_old_lines_too_and_says_that_nobody_said_so_before() -> None:
     history = History()
-    met = criteria("met", "met", at=[place("retry.py", 1, quote="def again(data):")])
+    met = criteria("met", "met", at=[place_in("retry.py", 1, quote="def again(data):")])
     asked(history, accept(criteria=met), diff=DONE, files=None)
     then = history.ledger[0]
     stub = judged_by_code(History(), STUB)
@@ -392,8 +394,8 @@ def test_a_fact_rejects_on_old_lines_too_and_says_that_nobody_said_so_before() -
     )  # an older Assay, that did not know the fact
     history.ledger[0] = blind
     history.commits += 1
-    answer = reject(criteria=criteria("met", "missing", at=[place("more.py", 1, quote="x = 1")]), category="half_finished",
-                  evidence=[place("retry.py", 1, quote="def again(data):"), place("more.py", 1, quote="x = 1")], scores=scores(2), next_step="Write again.")  # fmt: skip
+    answer = reject(criteria=criteria("met", "missing", at=[place_in("more.py", 1, quote="x = 1")]), category="half_finished",
+                  evidence=[place_in("retry.py", 1, quote="def again(data):"), place_in("more.py", 1, quote="x = 1")], scores=scores(2), next_step="Write again.")  # fmt: skip
     verdict = asked(history, answer, diff=STUB + new_file("more.py", "x = 1"), files=None)
     assert isinstance(verdict, Reject)
     assert verdict.concern.endswith(
@@ -407,15 +409,15 @@ def test_facts_too_are_a_persons_after_the_last_round() -> None:
     history = History()
     judged_by_code(history, STUB)
     history.commits += 1
-    verdict = history.judged(replace(bench(), round_limit=1), diff=STUB + new_file("m.py", "x = 1"), files=None)
-    assert outcome(verdict) == HUMAN
+    verdict = history.judged(replace(judge_context(), round_limit=1), diff=STUB + new_file("m.py", "x = 1"), files=None)
+    assert decision_of(verdict) == HUMAN
     assert "NotImplementedError" in verdict.concern or "again" in verdict.concern
 
 
 def test_an_empty_change_keeps_its_criteria() -> None:
     history = rejected_at_3()
     history.commits += 1
-    verdict = history.judged(bench(), diff="", files=())
+    verdict = history.judged(judge_context(), diff="", files=())
     assert isinstance(verdict, Reject)
     assert [criterion.status for criterion in verdict.criteria] == ["missing", "missing"]
 
@@ -425,7 +427,7 @@ def test_content_of_an_earlier_round_turns_no_round_back() -> None:
     for number in (0, 1, 2, 3, 0, 4):
         history.commits += 1
         stub = new_file("m.py", f"def made_{number}():", "    raise NotImplementedError")
-        verdict = history.judged(replace(bench(), round_limit=3), diff=stub, files=None)
+        verdict = history.judged(replace(judge_context(), round_limit=3), diff=stub, files=None)
     assert [entry.verdict.round for entry in history.ledger] == [1, 2, 3, 4, 3, 4]
     assert [entry.verdict.carried_from for entry in history.ledger][-2:] == ["eval-000", None]
     assert verdict.decision == "abstain"
@@ -437,12 +439,12 @@ def test_content_of_an_earlier_round_turns_no_round_back() -> None:
 def test_a_safe_change_does_not_settle_what_a_model_asked_for() -> None:
     history = rejected_at_3()
     history.commits += 1
-    alone = history.judged(bench(), **DOCUMENTED)
-    assert outcome(alone) == HUMAN
+    alone = history.judged(judge_context(), **DOCUMENTED)
+    assert decision_of(alone) == HUMAN
     assert "what earlier rounds asked for is not shown to be done: c1 (Retry it on 503)" in alone.concern
-    met = criteria("met", at=[place("docs/busy.md", 3, quote="The server is busy at noon.")])
+    met = criteria("met", at=[place_in("docs/busy.md", 3, quote="The server is busy at noon.")])
     model = model_of(accept(criteria=met, conditions=answers("resolved")))
-    asked_too = history.judged(bench(model), **DOCUMENTED)
+    asked_too = history.judged(judge_context(model), **DOCUMENTED)
     assert (asked_too.decision, conditions(asked_too)) == ("accept", "c1:resolved")
     assert asked_too.escalation_reason.endswith("; still open: c1")
 
@@ -451,7 +453,7 @@ def test_a_safe_change_settles_what_code_asked_for() -> None:
     history = History()
     judged_by_code(history, STUB)
     history.commits += 1
-    verdict = history.judged(bench(), **DOCUMENTED)
+    verdict = history.judged(judge_context(), **DOCUMENTED)
     assert (verdict.decision, conditions(verdict)) == ("accept", "c1:resolved")
 
 
@@ -459,7 +461,7 @@ def test_a_safe_change_settles_what_code_asked_for() -> None:
 def test_conditions_travel_through_a_judging_that_nobody_did(changes: dict[str, Any]) -> None:
     history = rejected_at_3()
     history.replaces("upload.py", 3)
-    assert conditions(history.judged(bench(), **changes)) == "c1:open"
+    assert conditions(history.judged(judge_context(), **changes)) == "c1:open"
 
 
 # --- whatever a model objects to ------------------------------------------------------------------
@@ -587,7 +589,7 @@ class Rounds(RuleBasedStateMachine):
         if self.history.base == self.history.head:
             return  # an empty change is a fact of its own
         model = Adversary(self.history, data.draw)
-        verdict = self.history.judged(replace(bench(threshold=2.0), model=model, round_limit=LIMIT))
+        verdict = self.history.judged(replace(judge_context(threshold=2.0), model=model, round_limit=LIMIT))
         assert not [finding for finding in verdict.findings if finding.fact], "the lines of this test are no facts"
         self.must_converge(verdict)
         self.trees.append(self.history.head)

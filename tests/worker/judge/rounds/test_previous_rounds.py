@@ -2,21 +2,21 @@
 
 import pytest
 
-from tests.worker.judge.making import (
+from tests.worker.judge.samples import (
     HEAD,
     NOW,
+    abstained,
     accept,
     accepted,
-    bench,
-    docket,
     dossier,
     entry,
+    evaluation_header,
+    judge_context,
     model_of,
     new_file,
     opinion,
     rejected,
     scores,
-    unjudged,
 )
 from worker.domain.dossier import Ci, Dossier, Seed
 from worker.domain.ids import EvalId
@@ -136,7 +136,7 @@ def hearing(*entries: LedgerEntry) -> EvidenceBundle:
 
 
 def standing(*entries: LedgerEntry) -> PreviousRounds:
-    return read_previous_rounds(hearing(*entries), docket(), "default")
+    return read_previous_rounds(hearing(*entries), evaluation_header(), "default")
 
 
 def by_model(verdict: object = None, **changes: object) -> LedgerEntry:
@@ -165,7 +165,7 @@ def test_without_a_ledger_everything_is_new() -> None:
         (by_model(), True),
         (by_model(accepted(judge_kind="hybrid")), True),
         (entry(rejected(), changed_lines=HASHES), False),
-        (by_model(unjudged(judge_kind="hybrid")), False),
+        (by_model(abstained(judge_kind="hybrid")), False),
         (by_model(scores=(), findings=(FACT,)), False),
         (by_model(findings=(FACT,)), True),
         (by_model(rubric_id="strict"), False),
@@ -225,7 +225,7 @@ def test_a_condition_is_open_since_the_reject_that_opened_it() -> None:
 
 
 def test_a_condition_of_which_no_reject_is_on_record_is_open_and_was_raised_nowhere() -> None:
-    lone = entry(unjudged(), created_at=NOW, open_conditions=rejected().closing_conditions)
+    lone = entry(abstained(), created_at=NOW, open_conditions=rejected().closing_conditions)
     result = standing(lone)
     assert [condition.id for condition in result.conditions] == ["c1"]
     assert result.open_conditions == ()
@@ -257,7 +257,7 @@ def with_ledger(*verdicts: Reject) -> Dossier:
 
 def told(of: Dossier) -> str:
     model = model_of(accept(conditions=[{"id": "c1", "state": "resolved"}] if of.ledger else []))
-    judge(of, docket(), bench(model, 2.0))
+    judge(of, evaluation_header(), judge_context(model, 2.0))
     return model.asked[0].turns[0]
 
 
@@ -316,7 +316,7 @@ def test_what_moved_no_more_than_the_noise_is_no_progress() -> None:
 def test_a_verdict_says_what_moved_since_the_first() -> None:
     of = with_ledger(judged_as("first", 2))
     model = model_of(accept(conditions=[{"id": "c1", "state": "resolved"}]))
-    verdict = judge(of, docket(), bench(model, 2.0))
+    verdict = judge(of, evaluation_header(), judge_context(model, 2.0))
     assert verdict.signals["progress_since_first"] == (
         "solves_the_issue 2 to 8, soundness 2 to 8, proof 2 to 8, fit 2 to 8"
     )

@@ -11,7 +11,7 @@ GITHUB = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethroug
 ACTIVE = re.compile(r"@\w|#\d|\w://|www\.|:[\w+-]+:|gh-\d", re.IGNORECASE)
 
 
-class Shown(HTMLParser):
+class RenderedPage(HTMLParser):
     """The tags and links of a page, all its text, and its text outside code."""
 
     def __init__(self, html: str) -> None:
@@ -36,5 +36,5 @@ class Shown(HTMLParser):
         self.plain += "" if self._in_code else data
 
 
-def shown(markdown: str) -> Shown:
-    return Shown(GITHUB.render(markdown))
+def render(markdown: str) -> RenderedPage:
+    return RenderedPage(GITHUB.render(markdown))

@@ -138,7 +138,7 @@ def abstained(reason: AbstainReason, **changes: Any) -> Abstain:
     return Abstain(**_judged(fields | changes))
 
 
-def edited(path: str) -> str:
+def config_edit(path: str) -> str:
     """A diff that edits this file."""
     return f"diff --git a/{path} b/{path}\n--- a/{path}\n+++ b/{path}\n@@ -1 +1 @@\n-x\n+y\n"
 
@@ -148,10 +148,10 @@ def config_texts(own: str | None, last_good: str | None = None, default: str | N
     return (repository, *([] if default is None else [ConfigText(origin=ConfigOrigin.ORGANISATION, text=default)]))
 
 
-def editing(head: str, base: str) -> Dossier:
+def dossier_editing_config(head: str, base: str) -> Dossier:
     """A pull request that replaces the configuration *base* by *head*."""
     files = (HeadFile(path=CONFIG_PATH, text=head),)
-    return dossier(diff=edited(CONFIG_PATH), files=files, config=config_texts(base))
+    return dossier(diff=config_edit(CONFIG_PATH), files=files, config=config_texts(base))
 
 
 LATE = LateEdit(by="copilot-swe-agent[bot]", at=datetime(2026, 11, 20, 20, tzinfo=UTC))

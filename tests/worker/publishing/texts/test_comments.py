@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from app.ingest.slash_commands import paragraphs
 from tests.golden.golden import Golden, Pages
-from tests.worker.adapters.redis.test_kept import entry
-from tests.worker.publishing.texts.rendered import ACTIVE, GITHUB, Shown
+from tests.worker.adapters.redis.test_lease_writes import ledger_entry_of
+from tests.worker.publishing.texts.rendered import ACTIVE, GITHUB, RenderedPage
 from tests.worker.publishing.texts.samples import HOSTILE, abstained, accepted, rejected
 from worker.domain.check.author_comment import comment_marker
 from worker.domain.config.command_permissions import CommandRefusal, Role
@@ -56,7 +56,7 @@ def test_words_of_others_do_nothing_in_an_answer(said: str) -> None:
         pause_comment(JudgingPause(reason=said)),
     ]
     for text in texts:
-        shown = Shown(GITHUB.render(text))
+        shown = RenderedPage(GITHUB.render(text))
         assert set(shown.tags) <= {"p", "code"}
         assert not ACTIVE.search(shown.plain)
         assert not any(line.is_command for lines in paragraphs(text) for line in lines)
@@ -76,7 +76,7 @@ MARK = comment_marker("4f" * 16)
 
 
 def on_record(verdict: Verdict, eval_id: str = "a") -> LedgerEntry:
-    return entry(eval_id, 1).model_copy(update={"verdict": verdict, "head_sha": verdict.subject.head_sha})
+    return ledger_entry_of(eval_id, 1).model_copy(update={"verdict": verdict, "head_sha": verdict.subject.head_sha})
 
 
 def told(*verdicts: Verdict) -> str:

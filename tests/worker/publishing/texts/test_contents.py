@@ -13,7 +13,7 @@ import pytest
 from inline_snapshot import snapshot
 
 from tests.golden.golden import Golden, Pages
-from tests.worker.publishing.texts.rendered import ACTIVE, GITHUB, shown
+from tests.worker.publishing.texts.rendered import ACTIVE, GITHUB, render
 from tests.worker.publishing.texts.samples import HOSTILE, abstained, accepted, dossier, rejected
 from worker.domain.check.check_run import BODY_BYTES, HELPFUL, CheckContent, Conclusion, UploadRefusal
 from worker.domain.check.merge_group import GroupEnd
@@ -314,7 +314,7 @@ def test_words_of_others_stay_words_and_leave_neither_their_line_nor_their_strin
     ):
         assert "\n" not in content.title
         assert not {"\x1b", "\u202e"} & {*content.title, *content.summary}
-        page = shown(content.summary)
+        page = render(content.summary)
         assert set(page.tags) <= {"p", "strong", "em", "code", "a", "ul", "li"}
         assert all(url.startswith("https://github.com/acme/widgets/") for url in page.links)
         assert not ACTIVE.search(page.plain.replace("Next step:", "").replace("#12", "").replace("12:00", ""))

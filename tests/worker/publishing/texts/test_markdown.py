@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it.token import Token
 
-from tests.worker.publishing.texts.rendered import ACTIVE, GITHUB, shown
+from tests.worker.publishing.texts.rendered import ACTIVE, GITHUB, render
 from tests.worker.publishing.texts.samples import HOSTILE
 from worker.publishing.texts.markdown import (
     INVISIBLE,
@@ -33,7 +33,7 @@ def tokens(markdown: str) -> list[Token]:
 
 
 def test_hostile_words_format_link_and_ping_nothing() -> None:
-    page = shown(prose(HOSTILE))
+    page = render(prose(HOSTILE))
     assert set(page.tags) <= {"p", "code"}
     assert not ACTIVE.search(page.plain)
     assert page.all.replace(GAP, "").strip() == one_line(HOSTILE)
@@ -46,14 +46,14 @@ def test_words_read_as_they_were_written_where_nothing_is_special() -> None:
 
 @given(TRICKY)
 def test_any_words_are_one_paragraph_that_shows_just_them(text: str) -> None:
-    page = shown(prose(text))
+    page = render(prose(text))
     assert set(page.tags) <= {"p", "code"}
     assert page.all.replace(GAP, "").replace("`", "").split() == one_line(text).replace("`", "").split()
 
 
 @given(TRICKY)
 def test_any_words_ping_nobody(text: str) -> None:
-    assert not ACTIVE.search(shown(prose(text)).plain)
+    assert not ACTIVE.search(render(prose(text)).plain)
 
 
 def test_dollars_make_no_formula() -> None:
@@ -62,7 +62,7 @@ def test_dollars_make_no_formula() -> None:
 
 @given(TRICKY)
 def test_any_code_is_one_code_span(text: str) -> None:
-    page = shown(f"x {code(text)} y")
+    page = render(f"x {code(text)} y")
     assert page.tags == ["p", "code"]
     assert page.plain.split() == ["x", "y"]
     assert page.all.removeprefix("x ").rstrip("\n").removesuffix(" y").strip() == exact_line(text).strip()
@@ -70,7 +70,7 @@ def test_any_code_is_one_code_span(text: str) -> None:
 
 @given(TRICKY, TRICKY)
 def test_any_words_and_code_stay_in_their_cell(words: str, path: str) -> None:
-    page = shown(table(("a", "b", "c"), [(prose(words), code(path), "end")]))
+    page = render(table(("a", "b", "c"), [(prose(words), code(path), "end")]))
     assert page.tags.count("td") == 3
     assert set(page.tags) <= {"table", "thead", "tbody", "tr", "th", "td", "code"}
     assert page.plain.strip().endswith("end")

@@ -8,7 +8,7 @@ from typing import Any, Final
 import pytest
 
 from tests.golden.golden import Golden, Pages
-from tests.worker.publishing.texts.rendered import ACTIVE, GITHUB, shown
+from tests.worker.publishing.texts.rendered import ACTIVE, GITHUB, render
 from tests.worker.publishing.texts.samples import (
     FAILED_CI,
     HOSTILE,
@@ -18,10 +18,10 @@ from tests.worker.publishing.texts.samples import (
     UNREAD,
     abstained,
     accepted,
+    config_edit,
     config_texts,
     dossier,
-    edited,
-    editing,
+    dossier_editing_config,
     rejected,
 )
 from worker.domain.check.check_run import (
@@ -204,7 +204,7 @@ def checks() -> Pages:
         notes_of(abstained(AbstainReason.NEEDS_HUMAN, evidence=(STUB,))),
         notes_of(abstained(AbstainReason.TOO_LARGE, evidence=(STUB,))),
         notes_of(accepted()),
-        notes_of(accepted(), editing("\nmode: x\n", "mode: block\n")),
+        notes_of(accepted(), dossier_editing_config("\nmode: x\n", "mode: block\n")),
     )
     yield (
         "the delivery that asked is named, so that the log can be searched for it",
@@ -339,7 +339,7 @@ def configurations() -> Pages:
     misnamed = ConfigText(origin=ConfigOrigin.REPOSITORY, text=None, is_misnamed=True)
     own = HeadFile(path=CONFIG, text="mode: block\nnever_send: []\nmodel: x\n")
     cases: dict[str, tuple[Verdict, Dossier]] = {
-        "no file and no edit of one": (rejected(), dossier(diff=edited("a.py"))),
+        "no file and no edit of one": (rejected(), dossier(diff=config_edit("a.py"))),
         "who set what": (
             rejected(),
             dossier(config=config_texts("mode: block\n", default="ci_wait: 5m\nauthors: {people: judge}\n")),
@@ -355,20 +355,22 @@ def configurations() -> Pages:
             rejected(),
             dossier(config=config_texts("mode: block", default="mode: secret")),
         ),
-        "what would replace the owner's": (rejected(), dossier(diff=edited(CONFIG), config=secret, files=(own,))),
+        "what would replace the owner's": (rejected(), dossier(diff=config_edit(CONFIG), config=secret, files=(own,))),
         "a model that the operator does not allow": (
             rejected(signals={"model_not_allowed": "gpt"}),
             dossier(config=config_texts("model: gpt")),
         ),
         "what a pull request would change": (
             rejected(),
-            editing("mode: observe\nnever_send: ['a*']\nquiet_window: 2m\n", "signals: {stub_body: suspicion}\n"),
+            dossier_editing_config(
+                "mode: observe\nnever_send: ['a*']\nquiet_window: 2m\n", "signals: {stub_body: suspicion}\n"
+            ),
         ),
-        "a mistake in the new version": (rejected(), editing("\nmode: x\n", "mode: block\n")),
-        "a rules file": (rejected(), dossier(diff=edited("src/AGENTS.md"))),
-        "no rules file": (rejected(), dossier(diff=edited("a.py").replace("+y", "+see AGENTS.md"))),
-        "an edit of a misnamed file": (rejected(), dossier(diff=edited(".github/assay.yaml"))),
-        "an edit that could not be read": (rejected(), dossier(diff=edited(CONFIG))),
+        "a mistake in the new version": (rejected(), dossier_editing_config("\nmode: x\n", "mode: block\n")),
+        "a rules file": (rejected(), dossier(diff=config_edit("src/AGENTS.md"))),
+        "no rules file": (rejected(), dossier(diff=config_edit("a.py").replace("+y", "+see AGENTS.md"))),
+        "an edit of a misnamed file": (rejected(), dossier(diff=config_edit(".github/assay.yaml"))),
+        "an edit that could not be read": (rejected(), dossier(diff=config_edit(CONFIG))),
     }
     for title, case in cases.items():
         yield title, *changed(*case)
@@ -576,7 +578,7 @@ def hostile_dossier() -> Dossier:
 def test_a_pull_request_can_not_speak_through_its_check() -> None:
     content = check_content(hostile_verdict(), hostile_dossier())
     for text in (content.summary, human(content.text)):
-        page = shown(text)
+        page = render(text)
         assert set(page.tags) <= {"p", "strong", "em", "code", "pre", "h3", "ul", "li", "a"}
         assert all(url.startswith("https://github.com/acme/widgets/") for url in page.links)
         assert not ACTIVE.search(page.plain.replace("Next step:", ""))
@@ -592,7 +594,7 @@ def test_nothing_in_a_repository_can_act_on_the_terminal() -> None:
 
 def test_what_stands_in_a_file_formats_and_links_nothing() -> None:
     quoted = HOSTILE.translate(dict.fromkeys(map(ord, '\x1b\u202e"\\`')))[:90]
-    judged = editing(f'model: "{quoted}"\n', f'never_send: ["{quoted}"]\n')
+    judged = dossier_editing_config(f'model: "{quoted}"\n', f'never_send: ["{quoted}"]\n')
     assert proposals(judged)
     assert f"`{quoted}`" in check_content(rejected(), judged).summary, "as code, and nothing else"
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.worker.signals.made import diff_of, dossier_of, plain_dossier
+from tests.worker.signals.samples import diff_of, dossier_of, plain_dossier
 from worker.domain.verdict.verdict import CriterionStatus
 from worker.signals.acceptance_gap.change_index import build_index
 from worker.signals.acceptance_gap.criteria_not_met import (

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.worker.signals.made import source_of
+from tests.worker.signals.samples import source_of
 from worker.signals.analysis import tests as code
 from worker.signals.analysis.assertions import Assertion, find_assertions
 from worker.signals.analysis.file_roles import Language

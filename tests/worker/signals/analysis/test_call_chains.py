@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.worker.signals.made import source_of
+from tests.worker.signals.samples import source_of
 from worker.signals.analysis.call_chains import find_call_chains
 from worker.signals.analysis.file_roles import Language
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.worker.signals.made import Texts, change_of, changed_file, dossier_of, file_diff, plain_dossier
+from tests.worker.signals.samples import Texts, change_of, changed_file, dossier_of, file_diff, plain_dossier
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
 from worker.signals.analysis.change import CodeChange, ParseDepth

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.worker.signals.made import change_of, dossier_of
+from tests.worker.signals.samples import change_of, dossier_of
 from worker.signals.analysis.change import CodeChange
 from worker.signals.half_finished.body_does_nothing import body_does_nothing
 from worker.signals.half_finished.stub_body import stub_body

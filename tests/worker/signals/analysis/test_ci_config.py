@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.worker.signals.made import changed_file
+from tests.worker.signals.samples import changed_file
 from worker.domain.dossier import Ci, CiCheck
 from worker.signals.analysis.ci_config import (
     HeadLines,

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.worker.signals.analysis.samples import TEXTS
-from tests.worker.signals.made import source_of
+from tests.worker.signals.samples import source_of
 from worker.signals.analysis.file_roles import Language
 from worker.signals.analysis.functions import FunctionScope, find_functions
 

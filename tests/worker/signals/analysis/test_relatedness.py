@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.worker.signals.made import change_of, changed_file, dossier_of
+from tests.worker.signals.samples import change_of, changed_file, dossier_of
 from worker.signals.analysis.change import CodeChange
 from worker.signals.analysis.file_roles import Language
 from worker.signals.analysis.relatedness import (

@@ -29,7 +29,7 @@ from worker.signals.analysis.syntax import (
 
 if TYPE_CHECKING:
     from tree_sitter import Node
-from tests.worker.signals.made import changed_file
+from tests.worker.signals.samples import changed_file
 from worker.signals.analysis.functions import find_functions
 from worker.signals.analysis.syntax import without_partial_string
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.worker.signals.made import change_of, changed_file, diff_of, plain_dossier
+from tests.worker.signals.samples import change_of, changed_file, diff_of, plain_dossier
 from worker.signals.analysis.change import CodeChange
 from worker.signals.analysis.test_pairs import MatchedTest, base_sources, find_bodies, match_all_tests, match_tests
 from worker.signals.weak_test.test_never_runs import new_test_skipped

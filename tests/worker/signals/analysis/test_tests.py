@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.worker.signals.analysis.samples import PYTHON, SCRIPT, TEXTS
-from tests.worker.signals.made import changed_file, source_of
+from tests.worker.signals.samples import changed_file, source_of
 from worker.signals.analysis import tests as code
 from worker.signals.analysis.assertions import find_assertions
 from worker.signals.analysis.change import Source

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.worker.signals.made import dossier_of, plain_dossier
+from tests.worker.signals.samples import dossier_of, plain_dossier
 from worker.domain.dossier import Definition
 from worker.signals.heuristic_opinion import find_lookups
 

@@ -1,6 +1,6 @@
 """Places that a change left as they were."""
 
-from tests.worker.signals.made import plain_dossier
+from tests.worker.signals.samples import plain_dossier
 from worker.signals.analysis.change import CodeChange
 from worker.signals.half_finished.site_left_out import site_left_out
 

@@ -1,6 +1,6 @@
 """Comments that admit unfinished work."""
 
-from tests.worker.signals.made import change_of
+from tests.worker.signals.samples import change_of
 from worker.signals.half_finished.unfinished_function import is_marked, unfinished_function
 
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from tests.worker.signals.made import RUBRIC, plain_dossier
+from tests.worker.signals.samples import RUBRIC, plain_dossier
 from worker.domain.dossier import Dossier
 from worker.signals.heuristic_opinion import form_opinion
 

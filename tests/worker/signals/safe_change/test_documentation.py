@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.worker.signals.made import change_of, dossier_of, plain_dossier
+from tests.worker.signals.samples import change_of, dossier_of, plain_dossier
 from worker.domain.dossier import Guidance, Policy
 from worker.signals.analysis.change import CodeChange
 from worker.signals.safe_change.documentation import find_obstacle, is_documentation_only

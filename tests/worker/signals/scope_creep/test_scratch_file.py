@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.worker.signals.made import change_of
+from tests.worker.signals.samples import change_of
 from worker.signals.analysis.change import CodeChange
 from worker.signals.scope_creep.scratch_file import stray_file
 

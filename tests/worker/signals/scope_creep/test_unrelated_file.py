@@ -1,6 +1,6 @@
 """Files that have nothing to do with the rest of their change."""
 
-from tests.worker.signals.made import change_of
+from tests.worker.signals.samples import change_of
 from worker.signals.analysis.change import CodeChange
 from worker.signals.scope_creep.unrelated_file import find_distances, measure_unrelatedness, unrelated_file
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.worker.signals.made import diff_of, plain_dossier
+from tests.worker.signals.samples import diff_of, plain_dossier
 from worker.signals.analysis.change import CodeChange
 from worker.signals.spec_violation.case_citations import CitationError, FileStrings, find_wrong_citations
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.worker.signals.made import plain_dossier
+from tests.worker.signals.samples import plain_dossier
 from worker.signals.analysis.change import CodeChange
 from worker.signals.spec_violation.repo_rules import rule_perhaps_broken
 from worker.signals.spec_violation.violation import is_path_match

@@ -1,6 +1,6 @@
 """CI and test commands that can fail less than before."""
 
-from tests.worker.signals.made import change_of
+from tests.worker.signals.samples import change_of
 from worker.signals.tests_pass_but_wrong import ci_weakened
 
 PATH = ".github/workflows/ci.yml"

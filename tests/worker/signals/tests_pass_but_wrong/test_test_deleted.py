@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.worker.signals.made import change_of, plain_dossier
+from tests.worker.signals.samples import change_of, plain_dossier
 from worker.signals.analysis.change import CodeChange
 from worker.signals.registry import SIGNALS
 from worker.signals.tests_pass_but_wrong import test_deleted

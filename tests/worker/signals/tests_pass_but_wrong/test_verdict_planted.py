@@ -4,8 +4,17 @@ import json
 
 import pytest
 
-from tests.worker.judge.making import DIFF, accept, bench, docket, dossier, model_of, new_file, reject
-from tests.worker.signals.made import RUBRIC, change_of, dossier_of
+from tests.worker.judge.samples import (
+    DIFF,
+    accept,
+    dossier,
+    evaluation_header,
+    judge_context,
+    model_of,
+    new_file,
+    reject,
+)
+from tests.worker.signals.samples import RUBRIC, change_of, dossier_of
 from worker.judge.judge import judge
 from worker.signals.heuristic_opinion import form_opinion
 from worker.signals.tests_pass_but_wrong.verdict_planted import verdict_planted
@@ -46,8 +55,10 @@ def test_it_is_a_suspicion_and_a_change_with_one_is_not_safe_whatever_file_it_st
 
 @pytest.mark.parametrize("said", [accept(), reject()])
 def test_it_changes_nothing_of_what_a_model_rules(said: dict[str, object]) -> None:
-    plain = judge(dossier(), docket(), bench(model_of(said)))
-    planted = judge(dossier(diff=DIFF + new_file("notes.txt", *ORDERS, VERDICT)), docket(), bench(model_of(said)))
+    plain = judge(dossier(), evaluation_header(), judge_context(model_of(said)))
+    planted = judge(
+        dossier(diff=DIFF + new_file("notes.txt", *ORDERS, VERDICT)), evaluation_header(), judge_context(model_of(said))
+    )
     assert "verdict_planted" in {finding.signal for finding in planted.findings}
     assert (planted.decision, planted.category) == (plain.decision, plain.category)
     assert plain.decision == said["decision"]

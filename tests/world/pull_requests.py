@@ -1,6 +1,6 @@
 """What can be seen of a repository and its pull requests on GitHub: the half of the tester that looks.
 
-Does not wait (`tester.py` does). Invariant: every property asks GitHub anew.
+Does not wait (`world.py` does). Invariant: every property asks GitHub anew.
 """
 
 import json
@@ -8,17 +8,17 @@ import re
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from tests.world.github_bench import CheckRun, GitHub
+from tests.world.fake_github import CheckRun, FakeGitHub
 
-OURS = "Assay"
-DRAFT = "Draft: judged when it is ready"
-MACHINE = re.compile(r"The verdict as JSON</summary>\s+(?P<fence>`{3,})json\n(?P<json>.*?)\n(?P=fence)", re.DOTALL)
-BLOCK = re.compile(
+CHECK_NAME = "Assay"
+DRAFT_TITLE = "Draft: judged when it is ready"
+VERDICT_JSON = re.compile(r"The verdict as JSON</summary>\s+(?P<fence>`{3,})json\n(?P<json>.*?)\n(?P=fence)", re.DOTALL)
+CHECK_JSON = re.compile(
     r"This check as JSON</summary>\s+(?P<fence>`{3,})json\n(?P<json>.*?)\n(?P=fence)\s+</details>\Z", re.DOTALL
 )
 
 
-class Shown(NamedTuple):
+class CheckLine(NamedTuple):
     """A check run in one line, as the merge box shows it."""
 
     status: str
@@ -33,61 +33,61 @@ class CiCheck:
     repository: "Repository"
     id: int
 
-    def finishes(self, conclusion: str) -> None:
+    def complete(self, conclusion: str) -> None:
         body = {"id": self.id, "status": "completed", "conclusion": conclusion}
-        self.repository.github.verb("ci", repo=self.repository.name, branch="main", **body)
+        self.repository.github.control("ci", repo=self.repository.name, branch="main", **body)
 
 
 @dataclass(frozen=True)
 class Repository:
     """`name` is "owner/name", `id` GitHub's number for it. `home`: the installation that sees it, if it is not the usual one."""
 
-    github: GitHub
+    github: FakeGitHub
     name: str
     id: int
-    home: int | None = None
+    installation: int | None = None
 
     @property
     def checks(self) -> list[CheckRun]:
         """All check runs called Assay, oldest first."""
-        return [run for run in self.github.state(self.name, "check_runs")["check_runs"] if run["name"] == OURS]
+        return [run for run in self.github.state(self.name, "check_runs")["check_runs"] if run["name"] == CHECK_NAME]
 
     @property
     def open_checks(self) -> list[CheckRun]:
         """All that somebody waits for; a draft waits for its author."""
-        return [run for run in self.checks if run["status"] != "completed" and run["output"]["title"] != DRAFT]
+        return [run for run in self.checks if run["status"] != "completed" and run["output"]["title"] != DRAFT_TITLE]
 
-    def reports_ci(self, sha: str, name: str, conclusion: str, report: str = "", **more: str) -> None:
+    def report_ci(self, sha: str, name: str, conclusion: str, report: str = "", **more: str) -> None:
         """Another App's check run, done. `log`: the job's log."""
         output = {"title": name, "summary": report or f"{name}: {conclusion}"}
-        self.github.verb("ci", repo=self.name, sha=sha, name=name, conclusion=conclusion, output=output, **more)
+        self.github.control("ci", repo=self.name, sha=sha, name=name, conclusion=conclusion, output=output, **more)
 
-    def holds_workflow(self, sha: str, workflow: str) -> None:
+    def hold_workflow(self, sha: str, workflow: str) -> None:
         """A workflow that somebody has to approve before it runs."""
-        self.github.verb("hold", repo=self.name, sha=sha, workflow=workflow)
+        self.github.control("hold", repo=self.name, sha=sha, workflow=workflow)
 
-    def approves_workflow(self, sha: str, job: str) -> CiCheck:
+    def approve_workflow(self, sha: str, job: str) -> CiCheck:
         """It runs now, as this job."""
-        return CiCheck(self, self.github.verb("approve", repo=self.name, sha=sha, name=job)["id"])
+        return CiCheck(self, self.github.control("approve", repo=self.name, sha=sha, name=job)["id"])
 
-    def starts_ci(self, sha: str, name: str) -> CiCheck:
-        made = self.github.verb("ci", repo=self.name, sha=sha, name=name, status="in_progress", conclusion=None)
+    def start_ci(self, sha: str, name: str) -> CiCheck:
+        made = self.github.control("ci", repo=self.name, sha=sha, name=name, status="in_progress", conclusion=None)
         return CiCheck(self, made["id"])
 
-    def queues(self, *pulls: "Pull", **options: Any) -> "Group":
+    def add_to_merge_queue(self, *pulls: "PullRequest", **options: Any) -> "MergeGroup":
         """The merge queue tries a pull request. `on`: behind another group; `squash`; `files`: how conflicts were resolved."""
         order = {"repo": self.name, "pulls": [pull.number for pull in pulls], **options}
-        made = self.github.verb("merge-group", **order)
-        return Group(self, made["head_sha"], made["head_ref"])
+        made = self.github.control("merge-group", **order)
+        return MergeGroup(self, made["head_sha"], made["head_ref"])
 
     def reactions(self, comment_id: int) -> list[tuple[str, str]]:
         """Who reacted to a comment, and how: [("assay[bot]", "eyes")]."""
         path = f"/repos/{self.name}/issues/comments/{comment_id}/reactions"
-        return [(one["user"]["login"], one["content"]) for one in self.github.user("alice", "GET", path)]
+        return [(one["user"]["login"], one["content"]) for one in self.github.request_as("alice", "GET", path)]
 
 
 @dataclass(frozen=True)
-class Pull:
+class PullRequest:
     """One pull request. `source` is the repository that its branch is in."""
 
     repository: Repository
@@ -95,35 +95,35 @@ class Pull:
     source: str
     branch: str
 
-    def now_in(self, moved: Repository) -> "Pull":
+    def moved_to(self, moved: Repository) -> "PullRequest":
         """The same one, in the repository as it is called now."""
-        return Pull(moved, self.number, moved.name, self.branch)
+        return PullRequest(moved, self.number, moved.name, self.branch)
 
     @property
     def view(self) -> Any:
-        return self.repository.github.user("alice", "GET", f"/repos/{self.repository.name}/pulls/{self.number}")
+        return self.repository.github.request_as("alice", "GET", f"/repos/{self.repository.name}/pulls/{self.number}")
 
     @property
     def head(self) -> str:
         return str(self.view["head"]["sha"])
 
     @property
-    def check(self) -> Shown:
+    def check(self) -> CheckLine:
         """The newest Assay check of the head commit; fails if there is none."""
-        return _shown(self.check_run)
+        return _check_line(self.check_run)
 
     @property
     def check_run(self) -> CheckRun:
         head = self.head
         runs = self.runs_of(head)
-        assert runs, f"No check called {OURS} at the head {head[:7]} of {self.repository.name}#{self.number}."
+        assert runs, f"No check called {CHECK_NAME} at the head {head[:7]} of {self.repository.name}#{self.number}."
         return runs[-1]
 
     @property
     def comments(self) -> list[tuple[str, str]]:
         """Who said what in the conversation, oldest first."""
         path = f"/repos/{self.repository.name}/issues/{self.number}/comments"
-        return [(one["user"]["login"], one["body"]) for one in self.repository.github.user("alice", "GET", path)]
+        return [(one["user"]["login"], one["body"]) for one in self.repository.github.request_as("alice", "GET", path)]
 
     @property
     def answers(self) -> list[str]:
@@ -160,26 +160,26 @@ class Pull:
     def runs_of(self, sha: str) -> list[CheckRun]:
         return [run for run in self.repository.checks if run["head_sha"] == sha]
 
-    def checks_of(self, sha: str) -> list[Shown]:
+    def checks_of(self, sha: str) -> list[CheckLine]:
         """Every Assay check of this commit, oldest first. More than one is one too many."""
-        return [_shown(run) for run in self.runs_of(sha)]
+        return [_check_line(run) for run in self.runs_of(sha)]
 
-    def press(self, identifier: str, by: str = "alice") -> None:
+    def press_button(self, identifier: str, by: str = "alice") -> None:
         """One of our own buttons."""
         order = {"check_run": self.check_run["id"], "identifier": identifier, "as": by}
-        self.repository.github.verb("press", button="action", **order)
+        self.repository.github.control("press", button="action", **order)
 
     def press_rerun_all(self) -> None:
         """The button above all checks of our App."""
-        self.repository.github.verb("press", button="rerun_all", check_run=self.check_run["id"])
+        self.repository.github.control("press", button="rerun_all", check_run=self.check_run["id"])
 
     def press_rerun(self) -> None:
         """The button beside the check."""
-        self.repository.github.verb("press", button="rerun", check_run=self.check_run["id"])
+        self.repository.github.control("press", button="rerun", check_run=self.check_run["id"])
 
 
 @dataclass(frozen=True)
-class Group:
+class MergeGroup:
     """One commit that the merge queue tries. `ref`: what the queue calls its branch."""
 
     repository: Repository
@@ -187,13 +187,13 @@ class Group:
     ref: str
 
     @property
-    def checks(self) -> list[Shown]:
+    def checks(self) -> list[CheckLine]:
         """Every Assay check of this commit, oldest first. More than one is one too many."""
-        return [_shown(run) for run in self._runs]
+        return [_check_line(run) for run in self._runs]
 
     @property
-    def check(self) -> Shown:
-        assert self._runs, f"No check called {OURS} at the merge group {self.sha[:7]} of {self.repository.name}."
+    def check(self) -> CheckLine:
+        assert self._runs, f"No check called {CHECK_NAME} at the merge group {self.sha[:7]} of {self.repository.name}."
         return self.checks[-1]
 
     @property
@@ -220,26 +220,26 @@ class Group:
 
     def press_rerun(self) -> None:
         """The button beside the check."""
-        self.repository.github.verb("press", button="rerun", check_run=self._runs[-1]["id"])
+        self.repository.github.control("press", button="rerun", check_run=self._runs[-1]["id"])
 
-    def ends(self, reason: str) -> list[str]:
+    def end(self, reason: str) -> list[str]:
         """GitHub gives it up: `merged`, `dequeued` or `invalidated`. What stands in the way; merging is refused by it."""
-        ended = self.repository.github.verb("merge-group/end", head_sha=self.sha, reason=reason)
+        ended = self.repository.github.control("merge-group/end", head_sha=self.sha, reason=reason)
         return list(ended["complaints"])
 
 
-def _shown(run: CheckRun) -> Shown:
-    return Shown(run["status"], run["conclusion"], run["output"]["title"] or "")
+def _check_line(run: CheckRun) -> CheckLine:
+    return CheckLine(run["status"], run["conclusion"], run["output"]["title"] or "")
 
 
 def block_of(run: CheckRun) -> Any:
     text = run["output"]["text"] or ""
-    block = BLOCK.search(text)
+    block = CHECK_JSON.search(text)
     assert block, f"The check says nothing to programs at its end:\n{text}"
     return json.loads(block["json"])
 
 
 def _verdict_in(text: str) -> Any:
-    block = MACHINE.search(text)
+    block = VERDICT_JSON.search(text)
     assert block, f"The check holds no verdict in JSON:\n{text}"
     return json.loads(block["json"])

@@ -10,19 +10,19 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from tests.worker.adapters.redis.played import (
+from tests.worker.adapters.redis.store_samples import (
     HEAD,
     KEY,
-    becomes_due,
-    lease_runs_out,
-    lifetime,
-    pull,
-    settings,
-    starts,
-    wish,
+    expire_lease,
+    judge_request,
+    make_due,
+    pull_ref,
+    settings_for,
+    start_judging,
+    ttl_s,
 )
 from tests.worker.publishing.texts.samples import dossier, rejected
-from tests.world.redis import Redis
+from tests.world.redis import RedisServer
 from worker.adapters.redis import keys
 from worker.adapters.redis.connection.client import text
 from worker.adapters.redis.store import Store, open_store
@@ -44,7 +44,7 @@ CANARY_LINE = "    return canary_in_the_source_7f3a()"
 CANARY_TOKEN = b"ghs_canaryTokenOfTheInstallation"
 
 
-def entry(eval_id: str, fence: int, **changes: Any) -> LedgerEntry:
+def ledger_entry_of(eval_id: str, fence: int, **changes: Any) -> LedgerEntry:
     verdict = rejected(eval_id=EvalId(eval_id), concern=f"`{CANARY_LINE}` is never implemented.", **changes)
     return LedgerEntry(
         eval_id=verdict.eval_id,
@@ -58,109 +58,109 @@ def entry(eval_id: str, fence: int, **changes: Any) -> LedgerEntry:
     )
 
 
-def judging(store: Store) -> LeasedJob:
-    store.pulls.request_judging(wish())
-    return starts(store)
+def start_judging_new(store: Store) -> LeasedJob:
+    store.pulls.request_judging(judge_request())
+    return start_judging(store)
 
 
 def appended(store: Store, eval_id: str, fence: int, **changes: Any) -> LedgerEntry:
-    made = entry(eval_id, fence, **changes)
-    store.ledger.append(pull(), made)
+    made = ledger_entry_of(eval_id, fence, **changes)
+    store.ledger.append(pull_ref(), made)
     return made
 
 
 def test_the_judge_appends_once_and_entries_come_oldest_first(store: Store) -> None:
-    first = judging(store)
+    first = start_judging_new(store)
     written = appended(store, "b", first.lease.fence)
-    store.ledger.append(pull(), written)
+    store.ledger.append(pull_ref(), written)
     store.pulls.finish(first.lease, Finish.JUDGED)
-    store.ledger.append(pull(), written)  # its answer was lost
-    second = judging(store)
+    store.ledger.append(pull_ref(), written)  # its answer was lost
+    second = start_judging_new(store)
     written = (written, appended(store, "a", second.lease.fence))
-    assert (store.ledger.entries(pull()), store.ledger.entries(pull(2))) == (written, ())
+    assert (store.ledger.entries(pull_ref()), store.ledger.entries(pull_ref(2))) == (written, ())
 
 
 def test_whoever_does_not_hold_the_pull_request_appends_and_keeps_nothing(store: Store) -> None:
-    fence = judging(store).lease.fence
+    fence = start_judging_new(store).lease.fence
     with pytest.raises(LeaseLost):
         appended(store, "a", fence + 1)
-    lease_runs_out(store, pull())
+    expire_lease(store, pull_ref())
     with pytest.raises(LeaseLost):
-        kept(store, entry("a", fence))
+        archive(store, ledger_entry_of("a", fence))
     with pytest.raises(LeaseLost):
         appended(store, "a", fence)
     store.pulls.requeue_lost("none")
-    becomes_due(store, pull())
+    make_due(store, pull_ref())
     with pytest.raises(LeaseLost):
         appended(store, "a", fence)
-    assert (store.ledger.entries(pull()), store.archive.find(EvalId("a"))) == ((), None)
+    assert (store.ledger.entries(pull_ref()), store.archive.find(EvalId("a"))) == ((), None)
 
 
-def audit(eval_id: str) -> AuditRecord:
+def audit_record(eval_id: str) -> AuditRecord:
     law = JudgeSettings("default 1", "sha256:r", "sha256:p", 0.7, None, None)
     return AuditRecord(EvalId(eval_id), law, (Step(Stage.RULING, "reject", CANARY_LINE),))
 
 
-def kept(store: Store, made: LedgerEntry, of: Dossier | None = None) -> Dossier:
+def archive(store: Store, made: LedgerEntry, of: Dossier | None = None) -> Dossier:
     whole = of or dossier(diff=CANARY_LINE)
-    store.archive.store(pull(), made, whole, audit(made.eval_id))
+    store.archive.store(pull_ref(), made, whole, audit_record(made.eval_id))
     return whole
 
 
 def test_a_dossier_and_its_audit_are_kept_for_a_month(store: Store) -> None:
-    whole = kept(store, entry("e", judging(store).lease.fence))
+    whole = archive(store, ledger_entry_of("e", start_judging_new(store).lease.fence))
     found = store.archive.find(EvalId("e"))
     assert found == whole
     assert found is not None
     assert found.model_fields_set == whole.model_fields_set, "what was left out stays left out"
-    assert store.archive.audit(EvalId("e")) == audit("e")
+    assert store.archive.audit(EvalId("e")) == audit_record("e")
     assert store.archive.time_left(EvalId("e")) == timedelta(days=30)
-    assert lifetime(store, keys.audit(EvalId("e"))) == timedelta(days=30).total_seconds()
+    assert ttl_s(store, keys.audit(EvalId("e"))) == timedelta(days=30).total_seconds()
     assert (store.archive.find(EvalId("other")), store.archive.audit(EvalId("other"))) == (None, None)
     assert store.archive.time_left(EvalId("other")) is None
 
 
 def test_what_is_kept_lasts_as_long_as_the_operator_says_and_is_listed_as_long(store: Store) -> None:
-    fence = judging(store).lease.fence
-    kept(store, entry("e", fence))
+    fence = start_judging_new(store).lease.fence
+    archive(store, ledger_entry_of("e", fence))
     short = replace(store, retention=timedelta(days=2))
-    kept(short, entry("f", fence))
+    archive(short, ledger_entry_of("f", fence))
     assert store.archive.time_left(EvalId("f")) == timedelta(days=2)
-    listed = keys.archived_evals(pull().installation_id, pull().repository_id)
-    assert lifetime(store, listed) == timedelta(days=30).total_seconds(), "the older one is listed on"
+    listed = keys.archived_evals(pull_ref().installation_id, pull_ref().repository_id)
+    assert ttl_s(store, listed) == timedelta(days=30).total_seconds(), "the older one is listed on"
     assert store.client.call("ZRANGE", listed.name, 0, -1) == [b"f", b"e"]
 
 
 def test_with_a_retention_of_nothing_nothing_but_the_ledger_is_written(store: Store) -> None:
-    fence = judging(store).lease.fence
+    fence = start_judging_new(store).lease.fence
     nothing = replace(store, retention=timedelta(0))
-    kept(nothing, entry("e", fence))
-    nothing.ledger.append(pull(), entry("e", fence))
+    archive(nothing, ledger_entry_of("e", fence))
+    nothing.ledger.append(pull_ref(), ledger_entry_of("e", fence))
     assert (store.archive.find(EvalId("e")), store.archive.audit(EvalId("e"))) == (None, None)
-    assert len(store.ledger.entries(pull())) == 1
+    assert len(store.ledger.entries(pull_ref())) == 1
 
 
 def test_what_is_judged_anew_stands_beside_its_parent_and_stays_no_longer(store: Store) -> None:
-    taken = judging(store)
-    kept(replace(store, retention=timedelta(days=2)), appended(store, "e", taken.lease.fence))
+    taken = start_judging_new(store)
+    archive(replace(store, retention=timedelta(days=2)), appended(store, "e", taken.lease.fence))
     store.pulls.finish(taken.lease, Finish.JUDGED)
-    kept(store, appended(store, "f", taken.lease.fence, parent_eval_id=EvalId("e")))
+    archive(store, appended(store, "f", taken.lease.fence, parent_eval_id=EvalId("e")))
     assert store.archive.time_left(EvalId("f")) == timedelta(days=2)
-    assert [made.eval_id for made in store.ledger.entries(pull())] == ["e", "f"]
+    assert [made.eval_id for made in store.ledger.entries(pull_ref())] == ["e", "f"]
 
 
 def test_an_opinion_is_kept_before_its_verdict_is_on_record_by_the_judge_that_holds_the_pull_request_alone(
     store: Store,
 ) -> None:
-    fence = judging(store).lease.fence
+    fence = start_judging_new(store).lease.fence
     short = replace(store, retention=timedelta(days=2))
-    opinion = entry("f", fence, parent_eval_id=EvalId("e"))
-    kept(short, entry("e", fence))
-    kept(store, opinion)
+    opinion = ledger_entry_of("f", fence, parent_eval_id=EvalId("e"))
+    archive(short, ledger_entry_of("e", fence))
+    archive(store, opinion)
     assert store.archive.time_left(EvalId("f")) == timedelta(days=2), "as long as its verdict's"
-    lease_runs_out(store, pull())
+    expire_lease(store, pull_ref())
     with pytest.raises(LeaseLost):
-        kept(store, opinion)
+        archive(store, opinion)
 
 
 def dependencies(store: Store, read: Dossier, lease: PullRequestLease) -> JudgingDependencies:
@@ -178,19 +178,19 @@ def dependencies(store: Store, read: Dossier, lease: PullRequestLease) -> Judgin
 
 
 def test_what_was_judged_anew_is_on_record_and_no_judge_sees_it(store: Store) -> None:
-    lease = judging(store).lease
+    lease = start_judging_new(store).lease
     parent = appended(store, "e", lease.fence)
     appended(store, "f", lease.fence, parent_eval_id=EvalId("e"))
-    assert assemble(wish(), dependencies(store, dossier(), lease)).ledger == (parent,)
+    assert assemble(judge_request(), dependencies(store, dossier(), lease)).ledger == (parent,)
 
 
 def test_beside_a_verdict_that_is_not_there_nothing_is_recorded(store: Store) -> None:
-    orphan = entry("f", 1, parent_eval_id=EvalId("e"))
+    orphan = ledger_entry_of("f", 1, parent_eval_id=EvalId("e"))
     with pytest.raises(LeaseLost):
-        kept(store, orphan)
+        archive(store, orphan)
     with pytest.raises(LeaseLost):
-        store.ledger.append(pull(), orphan)
-    assert store.ledger.entries(pull()) == ()
+        store.ledger.append(pull_ref(), orphan)
+    assert store.ledger.entries(pull_ref()) == ()
 
 
 def test_an_audit_of_a_newer_version_is_not_guessed_at(store: Store) -> None:
@@ -200,17 +200,17 @@ def test_an_audit_of_a_newer_version_is_not_guessed_at(store: Store) -> None:
         store.archive.audit(EvalId("e"))
 
 
-def test_what_can_be_had_again_is_as_good_as_not_there_without_its_key(redis_server: Redis) -> None:
+def test_what_can_be_had_again_is_as_good_as_not_there_without_its_key(redis_server: RedisServer) -> None:
     base = hash_base("main")
-    with open_store(settings(redis_server.url)) as store:
+    with open_store(settings_for(redis_server.url)) as store:
         store.vault.put("token:1", CANARY_TOKEN, timedelta(hours=1))
-        store.configs.exchange(pull(), base, {ConfigOrigin.REPOSITORY: "people: judge"}, ())
+        store.configs.exchange(pull_ref(), base, {ConfigOrigin.REPOSITORY: "people: judge"}, ())
     other = SecretStr(base64.b64encode(b"n" * 32).decode())
-    with open_store(settings(redis_server.url, store_keys=(other,))) as without:
+    with open_store(settings_for(redis_server.url, store_keys=(other,))) as without:
         assert without.is_key_missing()
         assert without.vault.get("token:1") is None
-        assert without.configs.exchange(pull(), base, {}, [ConfigOrigin.REPOSITORY]) == {}
-    with open_store(settings(redis_server.url, store_keys=(other, KEY))) as rotated:
+        assert without.configs.exchange(pull_ref(), base, {}, [ConfigOrigin.REPOSITORY]) == {}
+    with open_store(settings_for(redis_server.url, store_keys=(other, KEY))) as rotated:
         assert not rotated.is_key_missing()
         assert rotated.vault.get("token:1") == CANARY_TOKEN
 
@@ -218,13 +218,13 @@ def test_what_can_be_had_again_is_as_good_as_not_there_without_its_key(redis_ser
 def test_the_vault_keeps_a_secret_for_as_long_as_it_is_good(store: Store) -> None:
     store.vault.put("token:1", CANARY_TOKEN, timedelta(minutes=59))
     assert store.vault.get("token:1") == CANARY_TOKEN
-    assert lifetime(store, keys.vault("token:1")) == 59 * 60
+    assert ttl_s(store, keys.vault("token:1")) == 59 * 60
 
 
 def test_nothing_private_stands_in_the_files_of_redis() -> None:
-    redis = Redis.started()
+    redis = RedisServer.launch()
     try:
-        with open_store(settings(redis.url)) as store:
+        with open_store(settings_for(redis.url)) as store:
             keep_private_things(store)
             files_show_nothing_private(redis.folder)
             rewrites(store, redis.folder)
@@ -234,10 +234,10 @@ def test_nothing_private_stands_in_the_files_of_redis() -> None:
 
 
 def keep_private_things(store: Store) -> None:
-    taken = judging(store)
+    taken = start_judging_new(store)
     store.vault.put("token:1", CANARY_TOKEN, timedelta(hours=1))
-    kept(store, entry("e", taken.lease.fence))
-    store.ledger.append(pull(), entry("e", taken.lease.fence))
+    archive(store, ledger_entry_of("e", taken.lease.fence))
+    store.ledger.append(pull_ref(), ledger_entry_of("e", taken.lease.fence))
     store.client.call("SET", "visible", "canary that is not private")
 
 

@@ -12,13 +12,13 @@ from typing import Any
 
 import pytest
 
-OF_EVERY_TEST = frozenset({"request", "machines_authorities", "snapshot_check"})
+OF_EVERY_TEST = frozenset({"request", "system_certificates", "snapshot_check"})
 """What also a test that asks for nothing is given."""
 
 Case = tuple[str, Mapping[str, Any]]
 
 
-def together(items: Sequence[pytest.Item]) -> list[pytest.Item]:
+def join_cases(items: Sequence[pytest.Item]) -> list[pytest.Item]:
     """The same tests in the same order, with one item for all cases that stand side by side."""
     joined: list[pytest.Item] = []
     for test, group in groupby(items, key=_test_of):
@@ -27,7 +27,7 @@ def together(items: Sequence[pytest.Item]) -> list[pytest.Item]:
     return joined
 
 
-def each(test: Callable[..., object], cases: Sequence[Case]) -> None:
+def run_cases(test: Callable[..., object], cases: Sequence[Case]) -> None:
     """Call *test* with all of *cases*. What fails is told at the end, by its name."""
     failed: list[BaseException] = []
     for name, arguments in cases:
@@ -40,7 +40,7 @@ def each(test: Callable[..., object], cases: Sequence[Case]) -> None:
         raise BaseExceptionGroup(f"{len(failed)} of {len(cases)} cases", failed)
 
 
-def is_news(report: pytest.TestReport) -> bool:
+def is_reported(report: pytest.TestReport) -> bool:
     """What a run counts or shows: each call, and a setting up or taking down that did not go well."""
     return report.when == "call" or not report.passed
 
@@ -68,7 +68,7 @@ def _joined(module: pytest.Module, members: Sequence[pytest.Item]) -> pytest.Ite
     functions = [member for member in members if isinstance(member, pytest.Function)]
     test, name = functions[0].obj, functions[0].originalname
     cases = [(member.name.partition("[")[2][:-1], _arguments(member)) for member in functions]
-    return pytest.Function.from_parent(module, name=name, callobj=lambda: each(test, cases))  # pyright: ignore[reportUnknownMemberType] - its **kw has no type
+    return pytest.Function.from_parent(module, name=name, callobj=lambda: run_cases(test, cases))  # pyright: ignore[reportUnknownMemberType] - its **kw has no type
 
 
 def _arguments(item: pytest.Function) -> Mapping[str, Any]:

@@ -20,7 +20,7 @@ import httpx
 from pydantic import SecretStr
 
 from app.web.asgi import create_app, listen, web_server
-from tests.world.redis import Redis
+from tests.world.redis import RedisServer
 from worker.adapters.redis.connection.client import RedisClient
 from worker.adapters.redis.judging.inbox import RedisInbox
 from worker.adapters.redis.store import Store, open_store
@@ -65,13 +65,13 @@ def comment(body: str) -> dict[str, Any]:
     return payload("created", issue=issue, comment=said)
 
 
-class ServedDoor:
+class WebServer:
     """What a test does at the door, and sees of it."""
 
-    def __init__(self, url: str, log: io.StringIO, redis: Redis) -> None:
+    def __init__(self, url: str, log: io.StringIO, redis: RedisServer) -> None:
         self.redis = redis
         self.log = log
-        self.at_redis = redis.client
+        self.redis_client = redis.client
         self.http = httpx.Client(base_url=url, timeout=10)
 
     def deliver(self, event_name: str, content: Any, headers: Mapping[str, str | None] | None = None) -> httpx.Response:
@@ -90,14 +90,14 @@ class ServedDoor:
             return [applied.outcome for entry in inbox.read(100) if (applied := inbox.apply(entry))]
 
     @property
-    def lines(self) -> list[dict[str, Any]]:
+    def log_lines(self) -> list[dict[str, Any]]:
         """The log since the test began."""
         return [json.loads(line) for line in self.log.getvalue().splitlines()]
 
-    def forget(self) -> None:
+    def reset(self) -> None:
         self.log.seek(0)
         self.log.truncate()
-        cast("Any", self.at_redis).flushall()
+        cast("Any", self.redis_client).flushall()
 
 
 def standard_headers(event_name: str, body: bytes) -> dict[str, str]:
@@ -110,7 +110,7 @@ def standard_headers(event_name: str, body: bytes) -> dict[str, str]:
 
 
 @contextmanager
-def serving(configured: Settings, log: io.StringIO) -> Generator[tuple[str, Store]]:
+def serve_web(configured: Settings, log: io.StringIO) -> Generator[tuple[str, Store]]:
     """The web process in a thread. Yields its URL, and its store."""
     with open_store(configured) as store, listen("127.0.0.1", 0) as listening:
         server = web_server(create_app(configured, store, log))
@@ -124,12 +124,12 @@ def serving(configured: Settings, log: io.StringIO) -> Generator[tuple[str, Stor
 
 
 @contextmanager
-def served(redis: Redis, **changes: Any) -> Generator[ServedDoor]:
+def launch_web_server(redis: RedisServer, **changes: Any) -> Generator[WebServer]:
     log = io.StringIO()
-    with serving(settings(redis_url=SecretStr(redis.url), **changes), log) as (url, _):
-        door = ServedDoor(url, log, redis)
+    with serve_web(settings(redis_url=SecretStr(redis.url), **changes), log) as (url, _):
+        door = WebServer(url, log, redis)
         try:
             yield door
         finally:
             door.http.close()
-            door.at_redis.close()
+            door.redis_client.close()

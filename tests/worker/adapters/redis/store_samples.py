@@ -27,14 +27,14 @@ from worker.domain.lifecycle.work import DispatchedJob, DispatchLimits, LeasedJo
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.settings import Settings, Timing
 
-AT: Final = datetime(2026, 11, 20, 20, 5, tzinfo=UTC)
+REQUESTED_AT: Final = datetime(2026, 11, 20, 20, 5, tzinfo=UTC)
 HEAD, NEWER = "1" * 40, "2" * 40
 KEY: Final = SecretStr(base64.b64encode(b"k" * 32).decode())
 DELIVERIES: Final = count(1)
 CALLS: Final = count(1)
 
 
-def becomes(condition: Callable[[], object], seconds: float = 20.0) -> bool:
+def wait_until(condition: Callable[[], object], seconds: float = 20.0) -> bool:
     """Whether *condition* holds in time; looks again and again."""
     limit = time.monotonic() + seconds
     while not condition():
@@ -44,30 +44,30 @@ def becomes(condition: Callable[[], object], seconds: float = 20.0) -> bool:
     return True
 
 
-def pull(number: int = 1, installation: int = 100, repository: int = 7) -> PullRef:
+def pull_ref(number: int = 1, installation: int = 100, repository: int = 7) -> PullRef:
     fields = {"installation_id": installation, "repository_id": repository, "number": number}
     return PullRef.model_validate(fields)
 
 
-def on_record(store: Store, *refs: PullRef) -> None:
+def register_pull_requests(store: Store, *refs: PullRef) -> None:
     """These pull requests are known: money may be set aside for them."""
     named = [keys.pull(one).name for one in refs]
     store.client.call("EVAL", "for _, key in ipairs(KEYS) do redis.call('HSET', key, 'seq', 1) end", len(named), *named)
 
 
-WIDE: Final = DispatchLimits(per_installation=1_000, total=1_000, outside=1_000)
+NO_LIMITS: Final = DispatchLimits(per_installation=1_000, total=1_000, outside=1_000)
 
 
-def next_job(store: Store, limits: DispatchLimits = WIDE) -> DispatchedJob | None:
+def dispatch_next(store: Store, limits: DispatchLimits = NO_LIMITS) -> DispatchedJob | None:
     """What is dispatched to a call of its own."""
     return store.pulls.next_due(f"call-{next(CALLS)}", limits)
 
 
-def starts(store: Store, ref: PullRef | None = None) -> LeasedJob:
+def start_judging(store: Store, ref: PullRef | None = None) -> LeasedJob:
     """A judge has this pull request, whose time has come, or the next one."""
     if ref is not None:
-        becomes_due(store, ref)
-    while job := next_job(store):
+        make_due(store, ref)
+    while job := dispatch_next(store):
         if ref in (None, job.request.pull):
             leased = store.pulls.take_lease(job.request.pull, job.fence)
             assert leased is not None
@@ -75,15 +75,15 @@ def starts(store: Store, ref: PullRef | None = None) -> LeasedJob:
     raise AssertionError(ref)
 
 
-def lifetime(store: Store, key: keys.Key) -> int:
+def ttl_s(store: Store, key: keys.Key) -> int:
     """Seconds that are left to a key; -1: it stays for good."""
     return whole(store.client.call("TTL", key.name))
 
 
-def judged_once(store: Store) -> None:
+def record_verdict(store: Store) -> None:
     """There is an entry in the ledger, and nobody remembers anything else."""
-    store.pulls.request_judging(wish())
-    taken = starts(store)
+    store.pulls.request_judging(judge_request())
+    taken = start_judging(store)
     verdict = rejected()
     entry = LedgerEntry(
         eval_id=verdict.eval_id,
@@ -95,39 +95,39 @@ def judged_once(store: Store) -> None:
         diff_summary="",
         verdict=verdict,
     )
-    store.ledger.append(pull(), entry)
+    store.ledger.append(pull_ref(), entry)
     store.pulls.finish(taken.lease, Finish.JUDGED)
-    store.client.call("DEL", keys.pull(pull()).name)
+    store.client.call("DEL", keys.pull(pull_ref()).name)
 
 
-def wish(number: int = 1, installation: int = 100, **changes: Any) -> JudgeRequest:
+def judge_request(number: int = 1, installation: int = 100, **changes: Any) -> JudgeRequest:
     """A request with a delivery of its own."""
     standard: dict[str, Any] = {
-        "pull": pull(number, installation),
+        "pull": pull_ref(number, installation),
         "repository": "acme/widgets",
         "head_sha": HEAD,
         "trigger": Trigger.PUSHED,
         "delivery_id": f"delivery-{next(DELIVERIES)}",
-        "requested_at": AT,
+        "requested_at": REQUESTED_AT,
     }
     return JudgeRequest(**{**standard, **changes})
 
 
-def command(delivery: str = "comment-1") -> CommandRequest:
+def command_request(delivery: str = "comment-1") -> CommandRequest:
     return CommandRequest.model_validate(
         {
-            "pull": pull(),
+            "pull": pull_ref(),
             "repository": "acme/widgets",
             "comment_id": 5,
             "login": "alice",
             "command": CommandName.REJUDGE,
             "delivery_id": delivery,
-            "asked_at": AT,
+            "asked_at": REQUESTED_AT,
         }
     )
 
 
-def settings(url: str, timing: Timing | None = None, **changes: Any) -> Settings:
+def settings_for(url: str, timing: Timing | None = None, **changes: Any) -> Settings:
     standard: dict[str, Any] = {
         "data_dir": Path("/dev/null/nowhere"),
         "redis_url": SecretStr(url),
@@ -136,11 +136,11 @@ def settings(url: str, timing: Timing | None = None, **changes: Any) -> Settings
     return Settings(timing=timing or Timing(quiet_window=0), **{**standard, **changes})
 
 
-def lease_runs_out(store: Store, ref: PullRef) -> None:
+def expire_lease(store: Store, ref: PullRef) -> None:
     store.client.call("ZADD", keys.DISPATCHED.name, "XX", 1, keys.pull(ref).name)
 
 
-def becomes_due(store: Store, ref: PullRef) -> None:
+def make_due(store: Store, ref: PullRef) -> None:
     """Its quiet window or its delay is over."""
     store.client.call("HDEL", keys.pull(ref).name, "after")
     store.client.call("HSET", keys.pull(ref).name, "due", 1)
@@ -148,12 +148,12 @@ def becomes_due(store: Store, ref: PullRef) -> None:
     store.client.call("ZADD", keys.DUE_TURNS.name, 1, ref.installation_id)
 
 
-def comes_again(store: Store, key: keys.Key, member: str) -> None:
+def expire_hold(store: Store, key: keys.Key, member: str) -> None:
     """The hold on this member of a zset is over."""
     store.client.call("ZADD", key.name, "XX", 1, member)
 
 
-def close_pull(store: Store, ref: PullRef, left: timedelta) -> None:
+def close_pull_request(store: Store, ref: PullRef, left: timedelta) -> None:
     run(store.client, lambda transaction: intake.close_pull_request(transaction, ref, left))
 
 

@@ -121,7 +121,7 @@ class MadeFile(NamedTuple):
     head: str
 
 
-def made_file(language: str, number: int, size: Size) -> MadeFile:
+def generate_file(language: str, number: int, size: Size) -> MadeFile:
     """Even ones are code, odd ones their tests. One line in every fourth function that stays is rewritten."""
     form, is_test = FORMS[language], number % 2 == 1
     template, path = (form.test, form.test_path) if is_test else (form.code, form.code_path)
@@ -149,10 +149,10 @@ def print_diff(path: str, before: str, after: str) -> str:
     return printed and f"diff --git a/{path} b/{path}\nindex 1111111..2222222 100644\n{printed}"
 
 
-def made_dossier(languages: Iterable[str], size: Size, *, whole: bool) -> Dossier:
+def generate_dossier(languages: Iterable[str], size: Size, *, whole: bool) -> Dossier:
     """A change over these languages in turn, with or without the whole texts of its files."""
     cycle = tuple(languages)
-    files = [made_file(cycle[(number // 2) % len(cycle)], number, size) for number in range(size.files)]
+    files = [generate_file(cycle[(number // 2) % len(cycle)], number, size) for number in range(size.files)]
     body = (
         "Rows are counted twice when a limit is given. `convert` should count each row once, and say so in its tests."
     )

@@ -36,18 +36,18 @@ class Answer:
 
 
 @dataclass(frozen=True)
-class Line:
+class JsonClient:
     """To one server. A tenth of what a general client takes for a question, and hundreds are asked in a story."""
 
     url: str
     timeout: float
     idle: deque[tuple[HTTPConnection, float]] = field(default_factory=deque[tuple[HTTPConnection, float]])
 
-    def ask(self, method: str, path: str, body: Any = None, headers: Mapping[str, str] | None = None) -> Answer:
+    def request(self, method: str, path: str, body: Any = None, headers: Mapping[str, str] | None = None) -> Answer:
         """*body* becomes JSON; None is none."""
         sent = None if body is None else json.dumps(body).encode()
         named = {"User-Agent": "tests", **({"Content-Type": "application/json"} if sent else {}), **(headers or {})}
-        connection = self._free()
+        connection = self._idle_connection()
         try:
             connection.request(method, path, sent, named)
             response = connection.getresponse()
@@ -62,7 +62,7 @@ class Line:
         while self.idle:
             self.idle.pop()[0].close()
 
-    def _free(self) -> HTTPConnection:
+    def _idle_connection(self) -> HTTPConnection:
         """The one that was used last, if it is still good for something."""
         while self.idle:
             connection, since = self.idle.pop()

@@ -30,11 +30,11 @@ ERRORS: Mapping[int, tuple[str, str]] = {
 HELD_SECONDS = 60.0
 
 Reply = Mapping[str, Any] | str
-Answer = Callable[["Asked"], Response]
+Answer = Callable[["ModelRequest"], Response]
 
 
 @dataclass(frozen=True)
-class Asked:
+class ModelRequest:
     """One question, as it came over the wire."""
 
     body: dict[str, Any]
@@ -55,17 +55,17 @@ def _text(content: Any) -> str:
 
 
 @dataclass
-class Held:
+class HeldReply:
     """A reply that the model is still thinking about."""
 
     _asked: threading.Event = field(default_factory=threading.Event)
     _released: threading.Event = field(default_factory=threading.Event)
 
-    def was_asked(self, seconds: float = 30.0) -> None:
+    def wait_for_request(self, seconds: float = 30.0) -> None:
         """Wait until the question has come."""
         assert self._asked.wait(seconds), f"The model was not asked within {seconds:.0f} s."
 
-    def arrives(self) -> None:
+    def release(self) -> None:
         """Let the reply go."""
         self._released.set()
 
@@ -75,22 +75,22 @@ class Held:
 
 
 @dataclass
-class Anthropic:
+class FakeAnthropic:
     """One test's script. Replies come in the order in which they were given, then `decides` speaks."""
 
     server: HTTPServer
-    asked: list[Asked] = field(default_factory=list[Asked])
-    surprises: list[str] = field(default_factory=list[str])
-    _answers: list[Answer] = field(default_factory=list[Answer])
-    _decide: Callable[[Asked], Reply] | None = None
-    _otherwise: Answer | None = None
-    _held: list[Held] = field(default_factory=list[Held])
-    _hold: tuple[Callable[[Asked], bool], Held] | None = None
-    _over: threading.Event = field(default_factory=threading.Event)
+    requests: list[ModelRequest] = field(default_factory=list[ModelRequest])
+    unexpected: list[str] = field(default_factory=list[str])
+    _script: list[Answer] = field(default_factory=list[Answer])
+    _decide: Callable[[ModelRequest], Reply] | None = None
+    _fallback: Answer | None = None
+    _held: list[HeldReply] = field(default_factory=list[HeldReply])
+    _hold: tuple[Callable[[ModelRequest], bool], HeldReply] | None = None
+    _is_released: threading.Event = field(default_factory=threading.Event)
 
     def __post_init__(self) -> None:
         self.server.clear()
-        self.server.expect_request("/v1/messages", method="POST").respond_with_handler(self._play)
+        self.server.expect_request("/v1/messages", method="POST").respond_with_handler(self._respond)
 
     @property
     def url(self) -> str:
@@ -98,104 +98,104 @@ class Anthropic:
 
     # --- what the model will do -----------------------------------------------------------------
 
-    def answers(self, reply: Reply, **usage: int) -> Self:
+    def reply_with(self, reply: Reply, **usage: int) -> Self:
         """A good reply; a str goes out as it is, for replies that are not the JSON that was asked for."""
-        return self._then(lambda asked: _good(quoting(reply, asked.text), usage))
+        return self._add(lambda asked: _success(with_quotes(reply, asked.text), usage))
 
-    def decides(self, decide: Callable[[Asked], Reply]) -> Self:
+    def reply_by(self, decide: Callable[[ModelRequest], Reply]) -> Self:
         """From now on, a question that finds no reply in the script is answered by *decide*."""
         self._decide = decide
         return self
 
-    def thinks_about(self, reply: Reply) -> Held:
+    def hold_reply(self, reply: Reply) -> HeldReply:
         """A good reply that waits until the test lets it go."""
-        held = Held()
+        held = HeldReply()
         self._held.append(held)
 
-        def answer(asked: Asked) -> Response:
+        def answer(asked: ModelRequest) -> Response:
             held.wait()
-            return _good(quoting(reply, asked.text), {})
+            return _success(with_quotes(reply, asked.text), {})
 
-        self._then(answer)
+        self._add(answer)
         return held
 
-    def holds(self, which: Callable[[Asked], bool]) -> Held:
+    def hold_replies_to(self, which: Callable[[ModelRequest], bool]) -> HeldReply:
         """From now on, the replies that `decides` gives to such questions wait until the test lets them go."""
-        held = Held()
+        held = HeldReply()
         self._held.append(held)
         self._hold = which, held
         return held
 
-    def stops(self, reason: str, text: str = "") -> Self:
+    def reply_stopped(self, reason: str, text: str = "") -> Self:
         """`max_tokens` cuts the JSON off; `refusal` comes with status 200, too."""
-        return self._then(lambda _: _json(message(text, {}, reason)))
+        return self._add(lambda _: _json(message_body(text, {}, reason)))
 
-    def fails(self, status: int, retry_after: float | None = None) -> Self:
+    def reply_with_error(self, status: int, retry_after: float | None = None) -> Self:
         headers = {} if retry_after is None else {"retry-after": str(retry_after)}
-        return self._then(lambda _: _json(_error(status), status, headers))
+        return self._add(lambda _: _json(_error(status), status, headers))
 
-    def is_down(self, status: int = 529) -> Self:
+    def fail_from_now_on(self, status: int = 529) -> Self:
         """From now on, a question that finds no reply in the script is answered with this error."""
-        self._otherwise = lambda _: _json(_error(status), status)
+        self._fallback = lambda _: _json(_error(status), status)
         return self
 
-    def falls_silent(self, seconds: float) -> Self:
+    def delay_from_now_on(self, seconds: float) -> Self:
         """From now on, a question that finds no reply in the script is answered that late."""
-        self._otherwise = lambda _: self._late(seconds)
+        self._fallback = lambda _: self._late_reply(seconds)
         return self
 
-    def hangs(self, seconds: float) -> Self:
+    def reply_late(self, seconds: float) -> Self:
         """Answers late: longer than the client's timeout is a timeout."""
-        return self._then(lambda _: self._late(seconds))
+        return self._add(lambda _: self._late_reply(seconds))
 
-    def breaks(self) -> Self:
+    def break_connection(self) -> Self:
         """Half a reply, then the connection closes."""
         half = (part for part in [b'{"id": "msg_'])
-        return self._then(lambda _: Response(half, headers={"Content-Length": "5000"}, content_type="application/json"))
+        return self._add(lambda _: Response(half, headers={"Content-Length": "5000"}, content_type="application/json"))
 
-    def garbles(self) -> Self:
+    def reply_with_html(self) -> Self:
         """Status 200 and a body that is no JSON at all, as a broken proxy sends it."""
-        return self._then(lambda _: Response("<html>502 Bad Gateway</html>", content_type="application/json"))
+        return self._add(lambda _: Response("<html>502 Bad Gateway</html>", content_type="application/json"))
 
     # --- the end of the test --------------------------------------------------------------------
 
-    def check(self) -> None:
+    def assert_script_done(self) -> None:
         self.release()
-        assert not self.surprises, self.surprises
-        assert not self._answers, f"{len(self._answers)} scripted replies were never asked for"
+        assert not self.unexpected, self.unexpected
+        assert not self._script, f"{len(self._script)} scripted replies were never asked for"
 
     def release(self) -> None:
         """Let go of everything that still waits, so that no thread outlives the test."""
-        self._over.set()
+        self._is_released.set()
         for held in self._held:
-            held.arrives()
+            held.release()
 
-    def _late(self, seconds: float) -> Response:
-        self._over.wait(seconds)
-        return _good("too late", {})
+    def _late_reply(self, seconds: float) -> Response:
+        self._is_released.wait(seconds)
+        return _success("too late", {})
 
-    def _then(self, answer: Answer) -> Self:
-        self._answers.append(answer)
+    def _add(self, answer: Answer) -> Self:
+        self._script.append(answer)
         return self
 
-    def _play(self, request: Request) -> Response:
-        asked = Asked(request.get_json())
-        self.asked.append(asked)
+    def _respond(self, request: Request) -> Response:
+        asked = ModelRequest(request.get_json())
+        self.requests.append(asked)
         if not {"x-api-key", "authorization"} & {name.lower() for name, _ in request.headers}:
-            self.surprises.append(f"a question without credentials: {dict(request.headers)}")
-        if self._answers:
-            return self._answers.pop(0)(asked)
+            self.unexpected.append(f"a question without credentials: {dict(request.headers)}")
+        if self._script:
+            return self._script.pop(0)(asked)
         if self._decide is not None:
             if self._hold is not None and self._hold[0](asked):
                 self._hold[1].wait()
-            return _good(quoting(self._decide(asked), asked.text), {})
-        if self._otherwise is not None:
-            return self._otherwise(asked)
-        self.surprises.append(f"question {len(self.asked)} was not in the script")
+            return _success(with_quotes(self._decide(asked), asked.text), {})
+        if self._fallback is not None:
+            return self._fallback(asked)
+        self.unexpected.append(f"question {len(self.requests)} was not in the script")
         return _json(_error(400), 400)
 
 
-def quoting(reply: Reply, text: str) -> Reply:
+def with_quotes(reply: Reply, text: str) -> Reply:
     """The reply with every line quoted that it points at and was shown, and an answer to every condition that it was asked for.
 
     As a model does that reads the question: what an accept leaves unsaid is met, what a reject does is open.
@@ -213,15 +213,15 @@ def quoting(reply: Reply, text: str) -> Reply:
     ]
     if UNASKED.search(text) and "criteria" in reply:
         reply = {**reply, "criteria": [{**one, "id": "description"} for one in reply["criteria"]]}
-    return _quoted({"conditions": asked, **reply} if "scores" in reply else reply, shown)
+    return _add_quotes({"conditions": asked, **reply} if "scores" in reply else reply, shown)
 
 
-def _quoted(value: Any, shown: Mapping[tuple[str, bool, int], str]) -> Any:
+def _add_quotes(value: Any, shown: Mapping[tuple[str, bool, int], str]) -> Any:
     if isinstance(value, list):
-        return [_quoted(one, shown) for one in value]  # pyright: ignore[reportUnknownVariableType] - JSON
+        return [_add_quotes(one, shown) for one in value]  # pyright: ignore[reportUnknownVariableType] - JSON
     if not isinstance(value, dict):
         return value
-    place: dict[str, Any] = {name: _quoted(one, shown) for name, one in value.items()}  # pyright: ignore[reportUnknownVariableType] - JSON
+    place: dict[str, Any] = {name: _add_quotes(one, shown) for name, one in value.items()}  # pyright: ignore[reportUnknownVariableType] - JSON
     if place.get("line") is None or place.get("quote"):
         return place
     return {**place, "quote": shown.get((shown_path(place["path"]), place["side"] == "base", place["line"]), "")}
@@ -236,7 +236,7 @@ ROW: Final = re.compile(r"^(\d+) ([-+ ])(.*)$", re.MULTILINE)
 """How the question shows a line."""
 
 
-def message(reply: Reply, usage: Mapping[str, int], stop_reason: str = "end_turn") -> dict[str, Any]:
+def message_body(reply: Reply, usage: Mapping[str, int], stop_reason: str = "end_turn") -> dict[str, Any]:
     """The body of POST /v1/messages, as the API answers without streaming."""
     text = reply if isinstance(reply, str) else json.dumps(reply)
     return {
@@ -263,8 +263,8 @@ def message(reply: Reply, usage: Mapping[str, int], stop_reason: str = "end_turn
     }
 
 
-def _good(reply: Reply, usage: Mapping[str, int]) -> Response:
-    return _json(message(reply, usage))
+def _success(reply: Reply, usage: Mapping[str, int]) -> Response:
+    return _json(message_body(reply, usage))
 
 
 def _json(body: Mapping[str, Any], status: int = 200, headers: Mapping[str, str] | None = None) -> Response:

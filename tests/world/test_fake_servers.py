@@ -17,34 +17,36 @@ from pytest_httpserver import HTTPServer
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from tests.world.anthropic import Anthropic
 from tests.world.changes import RETRY, RETRY_AT, STUB, STUB_LINES
+from tests.world.fake_anthropic import FakeAnthropic
+from tests.world.json_client import LONGEST_IDLE_S, JsonClient
 from tests.world.node import node
-from tests.world.redis import Redis
+from tests.world.redis import RedisServer
 from tests.world.replies import accept, cannot_tell, reject
-from tests.world.spoken import LONGEST_IDLE_S, Line
 from worker.judge.llm.reply_schema import ReplyDocument
 
 
 @pytest.fixture
-def model(httpserver: HTTPServer) -> Anthropic:
-    return Anthropic(httpserver)
+def model(httpserver: HTTPServer) -> FakeAnthropic:
+    return FakeAnthropic(httpserver)
 
 
 @pytest.fixture
-def store() -> Iterator[Redis]:
-    server = Redis.started()
+def store() -> Iterator[RedisServer]:
+    server = RedisServer.launch()
     yield server
     server.end()
 
 
-def ask(model: Anthropic, question: str = "Is it right?") -> httpx.Response:
+def ask(model: FakeAnthropic, question: str = "Is it right?") -> httpx.Response:
     body = {"system": [{"type": "text", "text": "You judge."}], "messages": [{"role": "user", "content": question}]}
     return httpx.post(f"{model.url}/v1/messages", json=body, headers={"x-api-key": "k"}, timeout=5)
 
 
-def test_replies_come_in_the_order_of_the_script(model: Anthropic) -> None:
-    model.fails(529).fails(429, retry_after=1).answers({"decision": "accept"}, cache_read_input_tokens=7)
+def test_replies_come_in_the_order_of_the_script(model: FakeAnthropic) -> None:
+    model.reply_with_error(529).reply_with_error(429, retry_after=1).reply_with(
+        {"decision": "accept"}, cache_read_input_tokens=7
+    )
 
     overloaded, limited, good = [ask(model) for _ in range(3)]
 
@@ -52,38 +54,38 @@ def test_replies_come_in_the_order_of_the_script(model: Anthropic) -> None:
     assert (limited.status_code, limited.headers["retry-after"]) == (429, "1")
     assert good.json()["content"][0]["text"] == '{"decision": "accept"}'
     assert good.json()["usage"]["cache_read_input_tokens"] == 7
-    assert model.asked[0].text == "You judge.\nIs it right?"
-    model.check()
+    assert model.requests[0].text == "You judge.\nIs it right?"
+    model.assert_script_done()
 
 
-def test_a_function_of_the_question_speaks_when_the_script_is_over(model: Anthropic) -> None:
-    model.answers("first").decides(lambda asked: asked.text.upper())
+def test_a_function_of_the_question_speaks_when_the_script_is_over(model: FakeAnthropic) -> None:
+    model.reply_with("first").reply_by(lambda asked: asked.text.upper())
 
     assert [ask(model).json()["content"][0]["text"] for _ in range(2)] == ["first", "YOU JUDGE.\nIS IT RIGHT?"]
-    model.check()
+    model.assert_script_done()
 
 
-def test_a_question_outside_the_script_fails_the_test(model: Anthropic) -> None:
+def test_a_question_outside_the_script_fails_the_test(model: FakeAnthropic) -> None:
     assert ask(model).status_code == 400
     with pytest.raises(AssertionError, match="question 1 was not in the script"):
-        model.check()
+        model.assert_script_done()
 
 
-def test_a_reply_that_nobody_asked_for_fails_the_test(model: Anthropic) -> None:
-    model.answers("never")
+def test_a_reply_that_nobody_asked_for_fails_the_test(model: FakeAnthropic) -> None:
+    model.reply_with("never")
     with pytest.raises(AssertionError, match="1 scripted replies were never asked for"):
-        model.check()
+        model.assert_script_done()
 
 
-def test_a_broken_reply_is_a_broken_connection_or_no_json(model: Anthropic) -> None:
-    model.breaks().garbles()
+def test_a_broken_reply_is_a_broken_connection_or_no_json(model: FakeAnthropic) -> None:
+    model.break_connection().reply_with_html()
     with pytest.raises(httpx.RemoteProtocolError):
         ask(model)
     assert ask(model).text == "<html>502 Bad Gateway</html>"
 
 
 @pytest.mark.slow
-def test_redis_keeps_its_data_through_a_kill(store: Redis) -> None:
+def test_redis_keeps_its_data_through_a_kill(store: RedisServer) -> None:
     with store.client as client:
         client.set("k", "v")
     store.kill()
@@ -94,9 +96,9 @@ def test_redis_keeps_its_data_through_a_kill(store: Redis) -> None:
         assert client.get("k") == "v"
 
 
-def test_a_frozen_redis_hangs_and_thaws(store: Redis) -> None:
+def test_a_frozen_redis_hangs_and_thaws(store: RedisServer) -> None:
     impatient = redis.Redis(unix_socket_path=str(store.socket), socket_timeout=0.1, retry=Retry(NoBackoff(), 0))
-    with impatient, store.frozen(), pytest.raises(redis.TimeoutError):
+    with impatient, store.freeze(), pytest.raises(redis.TimeoutError):
         impatient.get("k")
     with store.client as client:
         assert client.get("k") is None
@@ -147,48 +149,48 @@ def server() -> Iterator[Server]:
 
 
 @pytest.fixture
-def line(server: Server) -> Iterator[Line]:
-    made = Line(f"http://127.0.0.1:{server.server_port}", 10)
+def line(server: Server) -> Iterator[JsonClient]:
+    made = JsonClient(f"http://127.0.0.1:{server.server_port}", 10)
     yield made
     made.close()
 
 
-def test_question_after_question_goes_over_one_connection(server: Server, line: Line) -> None:
-    answers = [line.ask("POST", "/", {"n": number}) for number in range(3)]
+def test_question_after_question_goes_over_one_connection(server: Server, line: JsonClient) -> None:
+    answers = [line.request("POST", "/", {"n": number}) for number in range(3)]
     assert [answer.json() for answer in answers] == [{"n": 0}, {"n": 1}, {"n": 2}]
     assert len(server.callers) == 3
     assert len({*server.callers}) == 1
 
 
-def test_what_is_refused_is_an_answer_and_keeps_the_connection(server: Server, line: Line) -> None:
-    assert line.ask("POST", "/nothing", ["ä"]).status == 404
-    assert line.ask("POST", "/", ["ä"]).text == json.dumps(["ä"])
+def test_what_is_refused_is_an_answer_and_keeps_the_connection(server: Server, line: JsonClient) -> None:
+    assert line.request("POST", "/nothing", ["ä"]).status == 404
+    assert line.request("POST", "/", ["ä"]).text == json.dumps(["ä"])
     assert len({*server.callers}) == 1
 
 
-def test_another_connection_takes_the_place_of_one_that_the_server_closed(server: Server, line: Line) -> None:
+def test_another_connection_takes_the_place_of_one_that_the_server_closed(server: Server, line: JsonClient) -> None:
     server.hangs_up = True
-    assert line.ask("POST", "/", 1).json() == 1
+    assert line.request("POST", "/", 1).json() == 1
     [(connection, _)] = line.idle
     assert connection.sock.recv(1, socket.MSG_PEEK) == b"", "it has closed it"
-    assert line.ask("POST", "/", 2).json() == 2
+    assert line.request("POST", "/", 2).json() == 2
     assert len({*server.callers}) == 2
 
 
 def test_another_connection_takes_the_place_of_one_that_the_server_may_be_about_to_close(
-    server: Server, line: Line
+    server: Server, line: JsonClient
 ) -> None:
-    assert line.ask("POST", "/", 1).json() == 1
+    assert line.request("POST", "/", 1).json() == 1
     [(connection, since)] = line.idle
     line.idle[0] = connection, since - LONGEST_IDLE_S
-    assert line.ask("POST", "/", 2).json() == 2
+    assert line.request("POST", "/", 2).json() == 2
     assert len({*server.callers}) == 2
 
 
-def test_two_threads_speak_at_the_same_time_each_over_its_own_connection(server: Server, line: Line) -> None:
+def test_two_threads_speak_at_the_same_time_each_over_its_own_connection(server: Server, line: JsonClient) -> None:
     server.meeting = Barrier(2)
     with ThreadPoolExecutor(2) as threads:
-        asked = [threads.submit(line.ask, "POST", "/", number) for number in range(2)]
+        asked = [threads.submit(line.request, "POST", "/", number) for number in range(2)]
         assert [one.result().json() for one in asked] == [0, 1]
     assert len({*server.callers}) == 2
 

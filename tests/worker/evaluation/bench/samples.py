@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tests.worker.judge.making import unjudged
-from tests.worker.signals.made import diff_of, dossier_of
+from tests.worker.judge.samples import abstained
+from tests.worker.signals.samples import diff_of, dossier_of
 from worker.domain.dossier import Dossier
 from worker.domain.verdict.verdict import Abstain, Accept, Reject
 from worker.evaluation.bench.rows import ExpectedVerdict, RowOutcome, RowTraits
@@ -49,14 +49,14 @@ def traits(name: str = "a", **changes: Any) -> RowTraits:
     return RowTraits.model_validate({**fields, **changes})
 
 
-def judged(
+def row_outcome(
     verdict: Accept | Reject | Abstain, expect: Mapping[str, Any] | None = None, name: str = "a", **more: Any
 ) -> RowOutcome:
     return RowOutcome(ExpectedVerdict.model_validate(expect or {}), traits(name, **more), verdict)
 
 
-def scored(score: float, *, good: bool, name: str, **more: Any) -> RowOutcome:
-    return judged(unjudged(score=score), GOOD if good else WEAK_TEST, name, **more)
+def scored_outcome(score: float, *, good: bool, name: str, **more: Any) -> RowOutcome:
+    return row_outcome(abstained(score=score), GOOD if good else WEAK_TEST, name, **more)
 
 
 STUB = "def load(path):\n    raise NotImplementedError\n"
@@ -64,14 +64,14 @@ DONE = "def load(path):\n    return open(path).read()\n"
 BROKEN_DIFF = diff_of({}, {"a.py": DONE}).replace("@@ -0,0 +1,2 @@", "@@ -0,0 +1,9 @@")
 
 
-def change(text: str = DONE, **more: Any) -> Dossier:
+def change_dossier(text: str = DONE, **more: Any) -> Dossier:
     return dossier_of({}, {"load.py": text}, **more)
 
 
 def row(name: str, text: str = DONE, **more: Any) -> dict[str, Any]:
-    return {"id": name, "dossier": change(text).model_dump(mode="json", exclude_unset=True), **more}
+    return {"id": name, "dossier": change_dossier(text).model_dump(mode="json", exclude_unset=True), **more}
 
 
-def written(path: Path, *rows: object) -> Path:
+def write_rows(path: Path, *rows: object) -> Path:
     path.write_text("".join(f"{one if isinstance(one, str) else json.dumps(one)}\n" for one in rows), encoding="utf-8")
     return path

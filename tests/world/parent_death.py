@@ -13,7 +13,7 @@ WATCH = 'read -r _; kill -"$1" "$2"'
 
 
 @dataclass(frozen=True)
-class Leash:
+class ParentDeathSignal:
     """A watcher that holds one end of a pipe and signals *pid* when the other end, ours, is gone."""
 
     pid: int

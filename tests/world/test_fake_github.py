@@ -16,12 +16,12 @@ from werkzeug import Request, Response
 
 from tests.world.contract import violations
 from tests.world.examples import examples
-from tests.world.github_bench import GitHub, Refused
+from tests.world.fake_github import FakeGitHub, RequestRefused
 
 pytestmark = pytest.mark.slow  # about the played GitHub, not about us
 
 
-def installation_token(github: GitHub, **body: Any) -> str:
+def installation_token(github: FakeGitHub, **body: Any) -> str:
     ready, now = github.ready, int(time.time())
     claims = {"iat": now - 30, "exp": now + 500, "iss": str(ready.app_id)}
     signed = jwt.encode(claims, ready.private_key, algorithm="RS256")
@@ -31,7 +31,7 @@ def installation_token(github: GitHub, **body: Any) -> str:
 
 
 @pytest.fixture
-def app(github: GitHub) -> Iterator[httpx.Client]:
+def app(github: FakeGitHub) -> Iterator[httpx.Client]:
     """The product's view of GitHub: a client with an installation token."""
     headers = {"Authorization": f"token {installation_token(github)}"}
     with httpx.Client(base_url=github.url, headers=headers, timeout=30) as client:
@@ -39,29 +39,31 @@ def app(github: GitHub) -> Iterator[httpx.Client]:
 
 
 @pytest.fixture
-def repo(github: GitHub) -> Iterator[str]:
+def repo(github: FakeGitHub) -> Iterator[str]:
     name = f"gadgets-{uuid4().hex[:6]}"
-    github.verb("repo", name=name, files={"a.py": "x = 1\ny = 2\n", "old.txt": "a\nb\nc\n"}, protect=["Assay"])
+    github.control("repo", name=name, files={"a.py": "x = 1\ny = 2\n", "old.txt": "a\nb\nc\n"}, protect=["Assay"])
     yield f"acme/{name}"
     github.settle()
     github.clear_faults()
     assert violations(github.requests(f"acme/{name}")) == []
 
 
-def pull(github: GitHub, repo: str, files: Mapping[str, Any], login: str = "alice", branch: str = "fix") -> Any:
-    github.verb("push", repo=repo, branch=branch, files=files)
+def pull(github: FakeGitHub, repo: str, files: Mapping[str, Any], login: str = "alice", branch: str = "fix") -> Any:
+    github.control("push", repo=repo, branch=branch, files=files)
     return opened(github, repo, login, branch)
 
 
-def opened(github: GitHub, repo: str, login: str, head: str) -> Any:
-    return github.user(login, "POST", f"/repos/{repo}/pulls", title="Fix", head=head, base="main", body="Fixes #1")
+def opened(github: FakeGitHub, repo: str, login: str, head: str) -> Any:
+    return github.request_as(
+        login, "POST", f"/repos/{repo}/pulls", title="Fix", head=head, base="main", body="Fixes #1"
+    )
 
 
-def actions(github: GitHub, repo: str, event: str) -> list[str]:
-    return [one["action"] for one in github.told(repo, event)]
+def actions(github: FakeGitHub, repo: str, event: str) -> list[str]:
+    return [one["action"] for one in github.deliveries_of(repo, event)]
 
 
-def test_the_diff_is_gits(github: GitHub, app: httpx.Client, repo: str) -> None:
+def test_the_diff_is_gits(github: FakeGitHub, app: httpx.Client, repo: str) -> None:
     number = pull(github, repo, {"a.py": "x = 1\ny = 3\n", "old.txt": None, "new.txt": "a\nb\nc\n"})["number"]
     files = app.get(f"/repos/{repo}/pulls/{number}/files").json()
     assert [(one["filename"], one["status"], one["changes"]) for one in files] == [
@@ -74,9 +76,9 @@ def test_the_diff_is_gits(github: GitHub, app: httpx.Client, repo: str) -> None:
 
 
 def test_the_diff_keeps_bytes_empties_folders_and_knows_submodules(
-    github: GitHub, app: httpx.Client, repo: str
+    github: FakeGitHub, app: httpx.Client, repo: str
 ) -> None:
-    github.verb("push", repo=repo, branch="main", files={"lib/only.py": "x = 1\n"})
+    github.control("push", repo=repo, branch="main", files={"lib/only.py": "x = 1\n"})
     latin = {"base64": base64.b64encode("x = 'ä'\n".encode("latin-1")).decode()}
     files = {"lib/only.py": None, "latin.py": latin, "vendor": {"commit": "1" * 40}}
     number = pull(github, repo, files)["number"]
@@ -86,17 +88,17 @@ def test_the_diff_keeps_bytes_empties_folders_and_knows_submodules(
     assert b"+Subproject commit 1111111" in diff
 
 
-def test_a_fork_follows_its_pushes(github: GitHub, app: httpx.Client, repo: str) -> None:
-    fork = github.verb("fork", repo=repo, **{"as": "mallory"})["full_name"]
-    github.verb("push", repo=fork, branch="evil", files={"a.py": "x = 9\n"})
+def test_a_fork_follows_its_pushes(github: FakeGitHub, app: httpx.Client, repo: str) -> None:
+    fork = github.control("fork", repo=repo, **{"as": "mallory"})["full_name"]
+    github.control("push", repo=fork, branch="evil", files={"a.py": "x = 9\n"})
     made = opened(github, repo, "mallory", "mallory:evil")
-    github.verb("push", repo=fork, branch="evil", files={"b.py": "z = 1\n"})
+    github.control("push", repo=fork, branch="evil", files={"b.py": "z = 1\n"})
     seen = app.get(f"/repos/{repo}/pulls/{made['number']}").json()
     assert (seen["commits"], seen["changed_files"], seen["head"]["repo"]["full_name"]) == (2, 2, fork)
     assert actions(github, repo, "pull_request") == ["opened", "synchronize"]
 
 
-def test_a_check_run_has_buttons_and_its_annotations_add_up(github: GitHub, app: httpx.Client, repo: str) -> None:
+def test_a_check_run_has_buttons_and_its_annotations_add_up(github: FakeGitHub, app: httpx.Client, repo: str) -> None:
     sha = pull(github, repo, {"a.py": "x = 2\n"})["head"]["sha"]
     note = {"path": "a.py", "start_line": 1, "end_line": 1, "annotation_level": "warning", "message": "why 2?"}
     output = {"title": "t", "summary": "s", "annotations": [note]}
@@ -106,27 +108,29 @@ def test_a_check_run_has_buttons_and_its_annotations_add_up(github: GitHub, app:
     run = app.patch(f"/repos/{repo}/check-runs/{run['id']}", json={"conclusion": "failure", "output": output}).json()
     assert (run["status"], run["output"]["annotations_count"]) == ("completed", 2)
 
-    github.verb("press", button="rerun", check_run=run["id"])
-    github.verb("press", button="action", check_run=run["id"], identifier="waive")
+    github.control("press", button="rerun", check_run=run["id"])
+    github.control("press", button="action", check_run=run["id"], identifier="waive")
     assert actions(github, repo, "check_run") == ["created", "completed", "rerequested", "requested_action"]
     backwards = {**output, "annotations": [{**note, "end_line": 0}]}
     assert app.patch(f"/repos/{repo}/check-runs/{run['id']}", json={"output": backwards}).status_code == 422
 
 
-def test_the_merge_queue_waits_for_the_check(github: GitHub, app: httpx.Client, repo: str) -> None:
+def test_the_merge_queue_waits_for_the_check(github: FakeGitHub, app: httpx.Client, repo: str) -> None:
     number = pull(github, repo, {"a.py": "x = 2\n"})["number"]
-    group = github.verb("merge-group", repo=repo, pulls=[number])
-    assert github.told(repo, "merge_group")[0]["merge_group"]["head_sha"] == group["head_sha"]
-    with pytest.raises(Refused, match="is expected"):
-        github.verb("merge-group/end", head_sha=group["head_sha"], reason="merged")
+    group = github.control("merge-group", repo=repo, pulls=[number])
+    assert github.deliveries_of(repo, "merge_group")[0]["merge_group"]["head_sha"] == group["head_sha"]
+    with pytest.raises(RequestRefused, match="is expected"):
+        github.control("merge-group/end", head_sha=group["head_sha"], reason="merged")
     done = {"name": "Assay", "head_sha": group["head_sha"], "conclusion": "success"}
     assert app.post(f"/repos/{repo}/check-runs", json=done).status_code == 201
-    assert github.verb("merge-group/end", head_sha=group["head_sha"], reason="merged") == {"complaints": []}
+    assert github.control("merge-group/end", head_sha=group["head_sha"], reason="merged") == {"complaints": []}
     assert app.get(f"/repos/{repo}/pulls/{number}").json()["merged"]
     assert actions(github, repo, "pull_request") == ["opened", "closed"]
 
 
-def test_ordered_faults_happen_once_and_every_request_is_counted(github: GitHub, app: httpx.Client, repo: str) -> None:
+def test_ordered_faults_happen_once_and_every_request_is_counted(
+    github: FakeGitHub, app: httpx.Client, repo: str
+) -> None:
     path = f"/repos/{repo}"
     github.fault(f"GET {path}$", kind="secondary", retry_after=7)
     assert app.get(path).headers["retry-after"] == "7"
@@ -135,7 +139,7 @@ def test_ordered_faults_happen_once_and_every_request_is_counted(github: GitHub,
         app.get(path)
     first = app.get(path)
     assert app.get(path, headers={"If-None-Match": first.headers["etag"]}).status_code == 304
-    other = github.line.ask("GET", path, headers={"If-None-Match": first.headers["etag"]})
+    other = github.line.request("GET", path, headers={"If-None-Match": first.headers["etag"]})
     assert other.status == 200, "an ETag is of one credential"
 
     sha = pull(github, repo, {"a.py": "x = 2\n"})["head"]["sha"]
@@ -147,9 +151,9 @@ def test_ordered_faults_happen_once_and_every_request_is_counted(github: GitHub,
 
 
 def test_the_linked_issue_is_found_and_each_person_has_a_permission(
-    github: GitHub, app: httpx.Client, repo: str
+    github: FakeGitHub, app: httpx.Client, repo: str
 ) -> None:
-    github.user("alice", "POST", f"/repos/{repo}/issues", title="Wrong sum", body="- [ ] y is 3")
+    github.request_as("alice", "POST", f"/repos/{repo}/issues", title="Wrong sum", body="- [ ] y is 3")
     number = pull(github, repo, {"a.py": "x = 2\n"})["number"]
     query = """query($owner: String!, $name: String!, $number: Int!) { repository(owner: $owner, name: $name) {
         pullRequest(number: $number) { closingIssuesReferences(first: 10) { nodes { number title body } } } } }"""
@@ -164,9 +168,9 @@ def test_the_linked_issue_is_found_and_each_person_has_a_permission(
     assert may == {"alice": "admin", "bob": "write", "mallory": "read", **bots}
 
 
-def test_an_issue_keeps_every_text_that_it_had(github: GitHub, app: httpx.Client, repo: str) -> None:
+def test_an_issue_keeps_every_text_that_it_had(github: FakeGitHub, app: httpx.Client, repo: str) -> None:
     path = f"/repos/{repo}/issues"
-    github.user("alice", "POST", path, title="Wrong sum", body="y is 3")
+    github.request_as("alice", "POST", path, title="Wrong sum", body="y is 3")
     query = """query($owner: String!, $name: String!) { repository(owner: $owner, name: $name) { issue(number: 1) {
         body lastEditedAt includesCreatedEdit editor { login }
         userContentEdits(first: 2) { totalCount nodes { editedAt diff editor { __typename login } } } } } }"""
@@ -177,9 +181,9 @@ def test_an_issue_keeps_every_text_that_it_had(github: GitHub, app: httpx.Client
         [],
     )
 
-    github.user("alice", "PATCH", f"{path}/1", title="The sum")
-    github.user("bob", "PATCH", f"{path}/1", body="y is 2")
-    github.user("copilot-swe-agent[bot]", "PATCH", f"{path}/1", body="")
+    github.request_as("alice", "PATCH", f"{path}/1", title="The sum")
+    github.request_as("bob", "PATCH", f"{path}/1", body="y is 2")
+    github.request_as("copilot-swe-agent[bot]", "PATCH", f"{path}/1", body="")
     found = ask(app, repo, query)["data"]["repository"]["issue"]
     nodes = found["userContentEdits"]["nodes"]
     assert [(one["diff"], one["editor"]["__typename"], one["editor"]["login"]) for one in nodes] == [
@@ -190,18 +194,18 @@ def test_an_issue_keeps_every_text_that_it_had(github: GitHub, app: httpx.Client
     assert (found["editor"]["login"], found["lastEditedAt"]) == ("copilot-swe-agent", nodes[0]["editedAt"])
 
 
-def test_an_issue_keeps_every_title_that_it_had(github: GitHub, app: httpx.Client, repo: str) -> None:
+def test_an_issue_keeps_every_title_that_it_had(github: FakeGitHub, app: httpx.Client, repo: str) -> None:
     path = f"/repos/{repo}/issues"
-    github.user("alice", "POST", path, title="Wrong sum", body="y is 3")
+    github.request_as("alice", "POST", path, title="Wrong sum", body="y is 3")
     query = """query($owner: String!, $name: String!) { repository(owner: $owner, name: $name) { issue(number: 1) {
         title timelineItems(last: 2, itemTypes: [RENAMED_TITLE_EVENT]) { totalCount pageInfo { hasPreviousPage } nodes {
             ... on RenamedTitleEvent { createdAt previousTitle currentTitle actor { __typename login } } } } } } }"""
     never = ask(app, repo, query)["data"]["repository"]["issue"]["timelineItems"]
     assert (never["nodes"], never["totalCount"], never["pageInfo"]) == ([], 0, {"hasPreviousPage": False})
 
-    github.user("alice", "PATCH", f"{path}/1", body="y is 2", title="Wrong sum")
+    github.request_as("alice", "PATCH", f"{path}/1", body="y is 2", title="Wrong sum")
     for title, who in (("The sum", "alice"), ("Sum", "bob"), ("Product", "copilot-swe-agent[bot]")):
-        github.user(who, "PATCH", f"{path}/1", title=title)
+        github.request_as(who, "PATCH", f"{path}/1", title=title)
     found = ask(app, repo, query)["data"]["repository"]["issue"]["timelineItems"]
     told = [(one["previousTitle"], one["currentTitle"], *one["actor"].values()) for one in found["nodes"]]
     assert told == [("The sum", "Sum", "User", "bob"), ("Sum", "Product", "Bot", "copilot-swe-agent")]
@@ -231,14 +235,16 @@ def ask(app: httpx.Client, repo: str, query: str, **variables: Any) -> Any:
     return app.post("/graphql", json={"query": query, "variables": {"owner": owner, "name": name, **variables}}).json()
 
 
-def test_two_queries_fetch_what_a_verdict_needs(github: GitHub, app: httpx.Client, repo: str) -> None:
-    github.user("alice", "POST", f"/repos/{repo}/issues", title="Wrong sum", body="- [ ] y is 3")
-    github.verb("push", repo=repo, branch="main", files={"AGENTS.md": "Test first.\n"})
+def test_two_queries_fetch_what_a_verdict_needs(github: FakeGitHub, app: httpx.Client, repo: str) -> None:
+    github.request_as("alice", "POST", f"/repos/{repo}/issues", title="Wrong sum", body="- [ ] y is 3")
+    github.control("push", repo=repo, branch="main", files={"AGENTS.md": "Test first.\n"})
     texts = {f"src/m{i}.py": f"x = {i}\n" for i in range(8)} | {"a.py": "x = 2\n"}
     made = pull(github, repo, {**texts, "b.bin": {"base64": "AAEC"}}, "copilot-swe-agent[bot]")
     sha = made["head"]["sha"]
-    github.verb("ci", repo=repo, sha=sha, name="lint", conclusion="failure", output={"title": "No", "summary": "E501"})
-    github.verb("ci", repo=repo, sha=sha, context="Assay", state="pending")
+    github.control(
+        "ci", repo=repo, sha=sha, name="lint", conclusion="failure", output={"title": "No", "summary": "E501"}
+    )
+    github.control("ci", repo=repo, sha=sha, context="Assay", state="pending")
 
     seen = ask(app, repo, PULL, number=made["number"])["data"]["repository"]
     pr = seen["pullRequest"]
@@ -283,10 +289,10 @@ def test_a_query_is_held_against_githubs_schema(app: httpx.Client, repo: str) ->
     assert errors(app, repo, "stargazerCount")[1] == [("BENCH", "bench: no resolver for Repository.stargazerCount")]
 
 
-def test_a_long_list_comes_in_pages(github: GitHub, app: httpx.Client, repo: str) -> None:
+def test_a_long_list_comes_in_pages(github: FakeGitHub, app: httpx.Client, repo: str) -> None:
     number = pull(github, repo, {"b0.py": "x = 0\n"})["number"]
     for i in (1, 2):
-        github.verb("push", repo=repo, branch="fix", files={f"b{i}.py": f"x = {i}\n"}, message=f"Step {i}")
+        github.control("push", repo=repo, branch="fix", files={f"b{i}.py": f"x = {i}\n"}, message=f"Step {i}")
     query = """query($owner: String!, $name: String!, $number: Int!, $after: String) {
         repository(owner: $owner, name: $name) { pullRequest(number: $number) { commits(first: 2, after: $after) {
             totalCount nodes { commit { message } } pageInfo { hasNextPage endCursor } } } } }"""
@@ -300,11 +306,11 @@ def test_a_long_list_comes_in_pages(github: GitHub, app: httpx.Client, repo: str
     assert [page["totalCount"] for page in pages[1:]] == [3, 3]
 
 
-def test_open_pull_requests_are_listed_with_their_moved_heads(github: GitHub, app: httpx.Client, repo: str) -> None:
+def test_open_pull_requests_are_listed_with_their_moved_heads(github: FakeGitHub, app: httpx.Client, repo: str) -> None:
     names = ("one", "two", "three")
     numbers = [pull(github, repo, {f"{name}.py": "x = 1\n"}, branch=name)["number"] for name in names]
-    github.user("alice", "PATCH", f"/repos/{repo}/pulls/{numbers[1]}", state="closed")
-    moved = github.verb("push", repo=repo, branch="three", files={"more.py": "y = 1\n"})["sha"]
+    github.request_as("alice", "PATCH", f"/repos/{repo}/pulls/{numbers[1]}", state="closed")
+    moved = github.control("push", repo=repo, branch="three", files={"more.py": "y = 1\n"})["sha"]
     query = """query($owner: String!, $name: String!) { repository(owner: $owner, name: $name) {
         pullRequests(states: OPEN, first: 100) { nodes { number headRefOid baseRefName } pageInfo { hasNextPage } } } }"""
     swept = ask(app, repo, query)["data"]["repository"]["pullRequests"]
@@ -312,7 +318,7 @@ def test_open_pull_requests_are_listed_with_their_moved_heads(github: GitHub, ap
     assert (swept["nodes"][1]["headRefOid"], swept["pageInfo"]) == (moved, {"hasNextPage": False})
 
 
-def test_a_query_can_fail_and_be_forbidden(github: GitHub, app: httpx.Client, repo: str) -> None:
+def test_a_query_can_fail_and_be_forbidden(github: FakeGitHub, app: httpx.Client, repo: str) -> None:
     number = pull(github, repo, {"a.py": "x = 2\n"})["number"]
     github.fault("POST /graphql Pull", kind="primary")
     assert "errors" not in ask(app, repo, "{ viewer { login } }")
@@ -327,9 +333,9 @@ def test_a_query_can_fail_and_be_forbidden(github: GitHub, app: httpx.Client, re
     assert (refused["type"], refused["message"]) == ("FORBIDDEN", "Resource not accessible by integration")
 
 
-def test_a_request_that_github_would_not_take_is_a_violation(github: GitHub, app: httpx.Client) -> None:
+def test_a_request_that_github_would_not_take_is_a_violation(github: FakeGitHub, app: httpx.Client) -> None:
     name = f"gizmos-{uuid4().hex[:6]}"
-    github.verb("repo", name=name)
+    github.control("repo", name=name)
     app.get(f"/repos/acme/{name}/traffic/clones")
     app.post(f"/repos/acme/{name}/check-runs", json={"name": 5, "head_sha": "0" * 40})
     unknown, mistyped = violations(github.requests(f"acme/{name}"))
@@ -342,13 +348,13 @@ def test_each_organization_has_an_installation_of_its_own_and_what_was_refused_c
 ) -> None:
     httpserver.expect_oneshot_request("/hooks").respond_with_data(status=503)
     httpserver.expect_request("/hooks").respond_with_data(status=202)
-    github = GitHub.start({"globex": 200})
+    github = FakeGitHub.start({"globex": 200})
     try:
-        github.verb("hooks", url=httpserver.url_for("/hooks"), events=["push"])
-        github.verb("repo", name="parts", files={"a.py": "x = 1\n"})
-        github.verb("repo", name="parts", owner="globex", files={"a.py": "x = 1\n"})
+        github.control("hooks", url=httpserver.url_for("/hooks"), events=["push"])
+        github.control("repo", name="parts", files={"a.py": "x = 1\n"})
+        github.control("repo", name="parts", owner="globex", files={"a.py": "x = 1\n"})
         for repo, installation in (("acme/parts", 100), ("globex/parts", 200)):
-            assert [one["installation"]["id"] for one in github.told(repo, "push")] == [installation]
+            assert [one["installation"]["id"] for one in github.deliveries_of(repo, "push")] == [installation]
         assert [one["status"] for one in github.state("acme/parts")["deliveries"]] == [503]
         assert [github.redeliver_refused(), github.redeliver_refused()] == [1, 0]
         github.settle()
@@ -358,14 +364,14 @@ def test_each_organization_has_an_installation_of_its_own_and_what_was_refused_c
 
 
 def test_an_answer_that_is_held_says_what_was_there_when_it_was_asked_for(
-    github: GitHub, app: httpx.Client, repo: str
+    github: FakeGitHub, app: httpx.Client, repo: str
 ) -> None:
     number = pull(github, repo, {"a.py": "x = 2\n"})["number"]
     path = f"/repos/{repo}/pulls/{number}"
-    with ThreadPoolExecutor(1) as pool, github.holding(f"GET {path}$") as held:
+    with ThreadPoolExecutor(1) as pool, github.hold_answers(f"GET {path}$") as held:
         asked = pool.submit(app.get, path)
         assert held() == f"GET {path}"
-        github.user("alice", "PATCH", path, title="Edited")
+        github.request_as("alice", "PATCH", path, title="Edited")
     assert asked.result().json()["title"] == "Fix"
 
 
@@ -377,18 +383,18 @@ def test_a_push_that_is_held_back_can_be_delivered_before_an_older_one(httpserve
         return Response('{"outcome": "queued"}', status=202)
 
     httpserver.expect_request("/hooks").respond_with_handler(heard)
-    github = GitHub.start()
+    github = FakeGitHub.start()
     try:
-        github.verb("repo", name="parts", files={"a.py": "x = 1\n"})
+        github.control("repo", name="parts", files={"a.py": "x = 1\n"})
         pull(github, "acme/parts", {"a.py": "x = 2\n"})
-        github.verb("hooks", url=httpserver.url_for("/hooks"), events=["pull_request"], paused=True)
+        github.control("hooks", url=httpserver.url_for("/hooks"), events=["pull_request"], paused=True)
         older, newer = [
-            github.verb("push", repo="acme/parts", branch="fix", files={"a.py": f"x = {number}\n"})["sha"]
+            github.control("push", repo="acme/parts", branch="fix", files={"a.py": f"x = {number}\n"})["sha"]
             for number in (3, 4)
         ]
         github.settle()
-        assert github.tells_of("acme/parts", newer) == {"outcome": "queued"}
-        github.verb("hooks", paused=False)
+        assert github.deliver_push("acme/parts", newer) == {"outcome": "queued"}
+        github.control("hooks", paused=False)
         github.settle()
         assert told == [newer, older]
     finally:
@@ -404,10 +410,10 @@ def test_all_published_examples_are_there() -> None:
 
 
 def test_who_asks_by_an_old_name_is_led_to_the_number_and_keeps_the_method(
-    github: GitHub, app: httpx.Client, repo: str
+    github: FakeGitHub, app: httpx.Client, repo: str
 ) -> None:
     sha = pull(github, repo, {"a.py": "x = 2\n"})["head"]["sha"]
-    made = github.verb("move", repo=repo, name=f"{repo.partition('/')[2]}-renamed")
+    made = github.control("move", repo=repo, name=f"{repo.partition('/')[2]}-renamed")
     new, run = made["full_name"], {"name": "Assay", "head_sha": sha, "status": "queued"}
     asked, told = app.get(f"/repos/{repo}/pulls/1"), app.post(f"/repos/{repo}/check-runs", json=run)
     assert (asked.status_code, told.status_code) == (301, 307)
@@ -425,11 +431,11 @@ def test_who_asks_by_an_old_name_is_led_to_the_number_and_keeps_the_method(
     )
     assert followed["data"]["repository"]["nameWithOwner"] == new
     assert left["errors"][0]["type"] == "NOT_FOUND"
-    github.verb("repo", name=name)
+    github.control("repo", name=name)
     assert app.get(f"/repos/{repo}").json()["id"] != made["id"], "who takes the name has it"
 
 
-def test_nobody_gets_a_token_for_more_than_was_granted(github: GitHub) -> None:
+def test_nobody_gets_a_token_for_more_than_was_granted(github: FakeGitHub) -> None:
     with pytest.raises(KeyError, match="token"):
         installation_token(github, permissions={"administration": "read"})
     with pytest.raises(KeyError, match="token"):
@@ -438,10 +444,10 @@ def test_nobody_gets_a_token_for_more_than_was_granted(github: GitHub) -> None:
 
 
 def test_who_was_left_by_a_repository_may_read_what_is_public_and_write_nothing(
-    github: GitHub, app: httpx.Client, repo: str
+    github: FakeGitHub, app: httpx.Client, repo: str
 ) -> None:
     sha = pull(github, repo, {"a.py": "x = 2\n"})["head"]["sha"]
-    gone = github.verb("move", repo=repo, owner="bob")["full_name"]
+    gone = github.control("move", repo=repo, owner="bob")["full_name"]
     assert app.get(f"/repos/{gone}/pulls/1").status_code == 200
     run = {"name": "Assay", "head_sha": sha, "status": "queued"}
     assert app.post(f"/repos/{gone}/check-runs", json=run).status_code == 403
@@ -449,7 +455,7 @@ def test_who_was_left_by_a_repository_may_read_what_is_public_and_write_nothing(
     assert [gone in [one["full_name"] for one in some] for some in told].count(True) == 1
 
 
-def unnamed(github: GitHub, event: str) -> list[Any]:
+def unnamed(github: FakeGitHub, event: str) -> list[Any]:
     """What was told of no repository."""
     github.settle()
     said = github.state("none", "deliveries")["deliveries"]

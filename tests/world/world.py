@@ -12,71 +12,71 @@ from functools import cached_property
 from typing import Any, Unpack
 from uuid import uuid4
 
-from tests.world.anthropic import Anthropic, Held, Reply
 from tests.world.changes import PROJECT, RETRY
 from tests.world.contract import violations
-from tests.world.github_bench import Delivery, GitHub
+from tests.world.fake_anthropic import FakeAnthropic, HeldReply, Reply
+from tests.world.fake_github import Delivery, FakeGitHub
 from tests.world.people import Comment, Files, Person, Proposal
 from tests.world.product import Product
-from tests.world.pulls import Pull, Repository
-from tests.world.redis import Redis
-from tests.world.sender import Sender
+from tests.world.pull_requests import PullRequest, Repository
+from tests.world.redis import RedisServer
+from tests.world.sender import WebhookSender
 from worker.adapters.redis import keys
 from worker.adapters.redis.keys import COMMANDS, COMMENT_JOBS, GROUPS, PULL_REQUEST_EVENTS, SCANS, SHARED_HEADS
 from worker.domain.ids import InstallationId, RepositoryId
 from worker.domain.judge_request import PullRef
 
-SECONDS = 40.0
+IDLE_TIMEOUT_S = 40.0
 """How long a world may take to settle before the test calls it broken."""
 
-POLL = 0.03
+POLL_S = 0.03
 
 
 @dataclass
 class World:
     """One test's world. `repository(...)` comes first, then people act in it."""
 
-    github: GitHub
+    github: FakeGitHub
     product: Product
-    model: Anthropic
-    redis: Redis
+    model: FakeAnthropic
+    redis: RedisServer
     expected_errors: tuple[str, ...] = ()
-    _seen: int = 0
+    _first_log_line: int = 0
     _repositories: list[Repository] = field(default_factory=list[Repository])
-    _left: list[str] = field(default_factory=list[str])
+    _old_names: list[str] = field(default_factory=list[str])
 
     def __post_init__(self) -> None:
-        self._seen = len(self.product.log.lines)
+        self._first_log_line = len(self.product.log.lines)
         self.github.clear_faults()
-        self.github.verb("hooks", url=self.product.webhooks, paused=False, copies=1)
+        self.github.control("hooks", url=self.product.webhooks, paused=False, copies=1)
 
     # --- the stage ------------------------------------------------------------------------------
 
-    def repository(self, files: Files | None = None, home: int | None = None, **options: Any) -> Repository:
+    def create_repository(self, files: Files | None = None, home: int | None = None, **options: Any) -> Repository:
         """A new repository whose main branch requires Assay, unless `protect=[]`; *home*: another owner's installation."""
         name = f"widgets-{uuid4().hex[:8]}"
         order = {"protect": ["Assay"], **options}
-        made = self.github.verb("repo", name=name, files=dict(files or {"README.md": "# Widgets\n"}), **order)
+        made = self.github.control("repo", name=name, files=dict(files or {"README.md": "# Widgets\n"}), **order)
         repository = Repository(self.github, made["full_name"], made["id"], home)
         self._repositories.append(repository)
         return repository
 
-    def leaves(self, repository: Repository) -> None:
+    def forget_repository(self, repository: Repository) -> None:
         """Nothing is expected of this repository any more: the story took it away."""
         self._repositories.remove(repository)
 
-    def moves(self, repository: Repository, home: int | None = None, **where: str) -> Repository:
+    def move_repository(self, repository: Repository, home: int | None = None, **where: str) -> Repository:
         """It is called another `name` from now on, or belongs to another `owner`: another installation's, whose number is *home*."""
-        made = self.github.verb("move", repo=repository.name, **where)
+        made = self.github.control("move", repo=repository.name, **where)
         moved = Repository(self.github, made["full_name"], made["id"], home)
         self._repositories[self._repositories.index(repository)] = moved
-        self._left.append(repository.name)
+        self._old_names.append(repository.name)
         return moved
 
     @property
-    def here(self) -> Repository:
+    def repository(self) -> Repository:
         """The newest repository; one with the usual project is made when the story did not ask for any."""
-        return self._repositories[-1] if self._repositories else self.repository(PROJECT)
+        return self._repositories[-1] if self._repositories else self.create_repository(PROJECT)
 
     @cached_property
     def agent(self) -> Person:
@@ -103,89 +103,91 @@ class World:
         return self.person("mallory")
 
     def person(self, login: str) -> Person:
-        return Person(login, self.github, self.here)
+        return Person(login, self.github, self.repository)
 
     @cached_property
-    def door(self) -> Sender:
+    def webhook_sender(self) -> WebhookSender:
         """Deliveries made by hand."""
-        return Sender.to(self.product.url, self.github.ready.webhook_secret)
+        return WebhookSender.to(self.product.url, self.github.ready.webhook_secret)
 
     # --- steps that stories share: an act, what the model says to it, and all that follows ----------
 
-    def opened(
+    def open_and_judge(
         self, *replies: Reply, files: Files = RETRY, by: Person | None = None, **proposal: Unpack[Proposal]
-    ) -> Pull:
+    ) -> PullRequest:
         """A pull request of the agent, or of *by*."""
-        self._answer(replies)
-        pull = (by or self.agent).opens(files, **proposal)
-        self.settles()
+        self._script(replies)
+        pull = (by or self.agent).open_pull_request(files, **proposal)
+        self.wait_until_idle()
         return pull
 
-    def judging(
+    def open_and_hold_model(
         self, reply: Reply, files: Files = RETRY, by: Person | None = None, **proposal: Unpack[Proposal]
-    ) -> tuple[Held, Pull]:
+    ) -> tuple[HeldReply, PullRequest]:
         """A pull request about which the model still thinks: *reply* arrives when the story says so."""
-        thought = self.model.thinks_about(reply)
-        pull = (by or self.agent).opens(files, **proposal)
-        thought.was_asked(90)
+        thought = self.model.hold_reply(reply)
+        pull = (by or self.agent).open_pull_request(files, **proposal)
+        thought.wait_for_request(90)
         return thought, pull
 
-    def pushed(self, pull: Pull, files: Files, *replies: Reply, by: Person | None = None) -> str:
+    def push_and_judge(self, pull: PullRequest, files: Files, *replies: Reply, by: Person | None = None) -> str:
         """One more commit, of the agent or of *by*; answers its id."""
-        self._answer(replies)
-        sha = (by or self.agent).pushes(pull, files)
-        self.settles()
+        self._script(replies)
+        sha = (by or self.agent).push(pull, files)
+        self.wait_until_idle()
         return sha
 
-    def commented(self, pull: Pull, body: str, *replies: Reply, by: Person | None = None) -> Comment:
+    def comment_and_wait(self, pull: PullRequest, body: str, *replies: Reply, by: Person | None = None) -> Comment:
         """A comment of bob, who may write, or of *by*."""
-        self._answer(replies)
-        comment = (by or self.bob).comments(pull, body)
-        self.settles()
+        self._script(replies)
+        comment = (by or self.bob).comment(pull, body)
+        self.wait_until_idle()
         return comment
 
-    def starts(self, *commands: str) -> None:
+    def start_processes(self, *commands: str) -> None:
         """Processes that were stopped or killed; GitHub delivers to the web process that listens then."""
         for command in commands:
             self.product.start(command)
         self.product.wait_until_ready()
-        self.github.verb("hooks", url=self.product.webhooks)
+        self.github.control("hooks", url=self.product.webhooks)
 
-    def _answer(self, replies: Iterable[Reply]) -> None:
+    def _script(self, replies: Iterable[Reply]) -> None:
         for reply in replies:
-            self.model.answers(reply)
+            self.model.reply_with(reply)
 
     # --- waiting --------------------------------------------------------------------------------
 
-    def settles(self, seconds: float = SECONDS) -> None:
+    def wait_until_idle(self, seconds: float = IDLE_TIMEOUT_S) -> None:
         """Wait until every delivery is answered and nothing about this repository is due, running or open."""
-        self.until(self._is_calm, "nothing is left to do", seconds)
+        self.wait_until(self._is_idle, "nothing is left to do", seconds)
 
-    def until(self, condition: Callable[[], bool], what: str, seconds: float = SECONDS) -> None:
+    def wait_until(self, condition: Callable[[], bool], what: str, seconds: float = IDLE_TIMEOUT_S) -> None:
         """Look again and again until *condition* holds; fail with a picture of the world if it never does."""
         deadline = time.monotonic() + seconds
         while not condition():
-            self.product.must_live()
-            assert time.monotonic() < deadline, f"Waited {seconds:.0f} s in vain until {what}.\n{self.picture()}"
-            time.sleep(POLL)
+            self.product.assert_alive()
+            assert time.monotonic() < deadline, f"Waited {seconds:.0f} s in vain until {what}.\n{self.describe()}"
+            time.sleep(POLL_S)
 
-    def _is_calm(self) -> bool:
-        if self.busy():
+    def _is_idle(self) -> bool:
+        if self.pending_keys():
             return False
         self.github.settle()
-        before = self._heard()
-        if self.busy() or any(one.open_checks for one in self._repositories):
+        before = self._delivery_count()
+        if self.pending_keys() or any(one.open_checks for one in self._repositories):
             return False
         self.github.settle()
-        return not self.busy() and self._heard() == before
+        return not self.pending_keys() and self._delivery_count() == before
 
-    def _heard(self) -> int:
+    def _delivery_count(self) -> int:
         return sum(self.github.state(one.name, "heard")["heard"] for one in self._repositories)
 
-    def busy(self) -> list[str]:
+    def pending_keys(self) -> list[str]:
         """What the queue still holds about this test's repositories."""
         return [
-            key for one in self._repositories for key in busy_keys(self._client, one, one.home or self.installation)
+            key
+            for one in self._repositories
+            for key in pending_keys(self._client, one, one.installation or self.installation)
         ]
 
     @cached_property
@@ -201,78 +203,92 @@ class World:
     def installation(self) -> int:
         return self.github.ready.installation_id
 
-    def picture(self) -> str:
+    def describe(self) -> str:
         """What a person would want to see when the world does not do what it should."""
         checks = [
             f"  {one.name} {run['head_sha'][:7]} {run['status']} {run['conclusion']} {run['output']['title']}"
             for one in self._repositories
             for run in one.checks
         ]
-        parts = ["Checks:", *(checks or ["  none"]), f"Busy: {self.busy()}", f"Model asked: {len(self.model.asked)}"]
+        parts = [
+            "Checks:",
+            *(checks or ["  none"]),
+            f"Busy: {self.pending_keys()}",
+            f"Model asked: {len(self.model.requests)}",
+        ]
         return "\n".join(
-            [*parts, "Refused:", *self._refused(), "Log:", self.product.log.tail(self._seen), *self.product.crashes()]
+            [
+                *parts,
+                "Refused:",
+                *self._refused_deliveries(),
+                "Log:",
+                self.product.log.tail(self._first_log_line),
+                *self.product.crashes(),
+            ]
         )
 
     # --- the end --------------------------------------------------------------------------------
 
-    def ends(self) -> None:
+    def assert_clean(self) -> None:
         """What must hold after every story."""
-        self._leave()
-        self.settles()
-        self.model.check()
+        self._release()
+        self.wait_until_idle()
+        self.model.assert_script_done()
         assert self._violations() == []
-        refused = self._refused()
+        refused = self._refused_deliveries()
         assert not refused, refused
-        unexpected = self._unexpected()
+        unexpected = self._unexpected_log_lines()
         assert not unexpected, unexpected
-        assert self._untold() == []
+        assert self._incomplete_evaluations() == []
 
-    def breaks_off(self) -> None:
+    def abort(self) -> None:
         """After a failed story: leave nothing running that would disturb the next one."""
-        self._leave()
+        self._release()
         self.github.clear_faults()
-        self.github.verb("hooks", url=self.product.webhooks, paused=False, copies=1)
+        self.github.control("hooks", url=self.product.webhooks, paused=False, copies=1)
         for repository in self._repositories:
             for pull in self.github.state(repository.name)["pulls"]:
-                self.github.user("alice", "PATCH", f"/repos/{repository.name}/pulls/{pull['number']}", state="closed")
+                self.github.request_as(
+                    "alice", "PATCH", f"/repos/{repository.name}/pulls/{pull['number']}", state="closed"
+                )
 
-    def _leave(self) -> None:
+    def _release(self) -> None:
         self.model.release()
-        if "door" in self.__dict__:
-            self.door.client.close()
+        if "webhook_sender" in self.__dict__:
+            self.webhook_sender.client.close()
 
     def _violations(self) -> list[str]:
-        homes = {f"installation:{one.home}" for one in self._repositories if one.home}
-        names = [*(one.name for one in self._repositories), *self._left]
+        homes = {f"installation:{one.installation}" for one in self._repositories if one.installation}
+        names = [*(one.name for one in self._repositories), *self._old_names]
         return [found for name in names for found in violations(self.github.requests(name, None, *homes))]
 
-    def _untold(self) -> list[str]:
+    def _incomplete_evaluations(self) -> list[str]:
         """Evaluations that did not begin and end exactly once, in this order."""
         ours = {one.id for one in self._repositories}
-        homes = {self.installation, *(one.home for one in self._repositories if one.home)}
+        homes = {self.installation, *(one.installation for one in self._repositories if one.installation)}
         with self.redis.client as client:
-            return [found for home in homes for found in untold(client, ours, home)]
+            return [found for home in homes for found in incomplete_evaluations(client, ours, home)]
 
-    def _refused(self) -> list[str]:
+    def _refused_deliveries(self) -> list[str]:
         deliveries = [
             made for one in self._repositories for made in self.github.state(one.name, "deliveries")["deliveries"]
         ]
-        return [_told(one) for one in deliveries if one["repo"] is not None and not _is_taken(one)]
+        return [_describe_delivery(one) for one in deliveries if one["repo"] is not None and not _is_accepted(one)]
 
-    def _unexpected(self) -> list[str]:
-        loud = self.product.log.loud(self._seen)
+    def _unexpected_log_lines(self) -> list[str]:
+        loud = self.product.log.warnings(self._first_log_line)
         return [line for line in loud if not any(words in line for words in self.expected_errors)]
 
 
-def _is_taken(delivery: Delivery) -> bool:
+def _is_accepted(delivery: Delivery) -> bool:
     return delivery["status"] is not None and 200 <= delivery["status"] < 300
 
 
-def _told(delivery: Delivery) -> str:
+def _describe_delivery(delivery: Delivery) -> str:
     return f"  {delivery['event']}.{delivery['action']}: {delivery['status']} {delivery['error']}"
 
 
-def untold(client: Any, repositories: set[int], installation: int) -> list[str]:
+def incomplete_evaluations(client: Any, repositories: set[int], installation: int) -> list[str]:
     """The evaluations on the stream that did not begin and end exactly once."""
     told: dict[str, list[str]] = {}
     for _, entry in client.xrange(keys.events(InstallationId(installation)).name):
@@ -283,7 +299,7 @@ def untold(client: Any, repositories: set[int], installation: int) -> list[str]:
     return [f"{name}: {kinds}" for name, kinds in told.items() if kinds not in ends]
 
 
-def busy_keys(client: Any, repository: Repository, installation: int) -> list[str]:
+def pending_keys(client: Any, repository: Repository, installation: int) -> list[str]:
     """Pull requests of this repository that are due, given or held, or to be judged as a whole; what nobody answered yet."""
     every = PullRef(installation_id=InstallationId(installation), repository_id=RepositoryId(repository.id), number=0)
     pattern = keys.pull(every).name.removesuffix("0") + "*"

@@ -7,9 +7,8 @@ from typing import Final
 
 import pytest
 
-from tests.worker.adapters.redis.played import becomes_due, lease_runs_out, pull, wish
-from tests.worker.adapters.redis.played import next_job as dispatch_next
-from tests.worker.adapters.redis.test_merge_groups import group, runs_out
+from tests.worker.adapters.redis.store_samples import dispatch_next, expire_lease, judge_request, make_due, pull_ref
+from tests.worker.adapters.redis.test_merge_groups import expire_group, merge_group
 from worker.adapters.redis import keys
 from worker.adapters.redis.keys import GROUPS
 from worker.adapters.redis.store import Store
@@ -21,7 +20,7 @@ Leased = LeasedJob | LeasedGroup
 
 
 @dataclass(frozen=True)
-class Lane:
+class SubjectKind:
     """How a subject is queued, dispatched and found again. `expire`: whatever it waits for, a lease included, is over."""
 
     queue: Callable[[Store], object]
@@ -42,9 +41,9 @@ def _dispatch_pull_request(store: Store) -> PullRequestJob | None:
 
 
 def _expire_pull_request(store: Store) -> None:
-    lease_runs_out(store, pull())
-    if not store.pulls.requeue_lost() and store.groups.settled_at(pull()) is None:
-        becomes_due(store, pull())
+    expire_lease(store, pull_ref())
+    if not store.pulls.requeue_lost() and store.groups.settled_at(pull_ref()) is None:
+        make_due(store, pull_ref())
 
 
 def _dispatch_group(store: Store) -> MergeGroupJob | None:
@@ -52,52 +51,52 @@ def _dispatch_group(store: Store) -> MergeGroupJob | None:
     return MergeGroupJob(pending.group.id, store.groups.dispatch(pending.group) or "") if pending else None
 
 
-PULL_REQUEST: Final = Lane(
-    lambda store: store.pulls.request_judging(wish()),
+PULL_REQUEST: Final = SubjectKind(
+    lambda store: store.pulls.request_judging(judge_request()),
     _dispatch_pull_request,
     _expire_pull_request,
-    lambda store: store.groups.settled_at(pull()) is not None,
+    lambda store: store.groups.settled_at(pull_ref()) is not None,
     "began",
-    pull().number,
-    (keys.pull(pull()).name, "spared"),
+    pull_ref().number,
+    (keys.pull(pull_ref()).name, "spared"),
 )
-MERGE_GROUP: Final = Lane(
-    lambda store: store.groups.put(group()),
+MERGE_GROUP: Final = SubjectKind(
+    lambda store: store.groups.put(merge_group()),
     _dispatch_group,
-    runs_out,
+    expire_group,
     lambda store: store.client.call("ZCARD", GROUPS.order.name) == 0,
     "group judged",
     5_000,
-    (GROUPS.tries.name, f"{group().id} spared"),
+    (GROUPS.tries.name, f"{merge_group().id} spared"),
 )
-on_both = pytest.mark.parametrize("lane", [PULL_REQUEST, MERGE_GROUP], ids=["pull request", "merge group"])
+for_both_kinds = pytest.mark.parametrize("lane", [PULL_REQUEST, MERGE_GROUP], ids=["pull request", "merge group"])
 
 
-def dispatched(store: Store, lane: Lane) -> SubjectJob:
+def dispatch_subject(store: Store, lane: SubjectKind) -> SubjectJob:
     """The job of the subject, which is queued."""
     lane.queue(store)
     return next_job(store, lane)
 
 
-def next_job(store: Store, lane: Lane) -> SubjectJob:
+def next_job(store: Store, lane: SubjectKind) -> SubjectJob:
     job = lane.dispatch(store)
     assert job is not None
     return job
 
 
-def take(store: Store, job: SubjectJob) -> Leased | None:
+def take_lease(store: Store, job: SubjectJob) -> Leased | None:
     if isinstance(job, PullRequestJob):
         return store.pulls.take_lease(job.pull, job.fence)
     return store.groups.take_lease(job.group_id, job.token)
 
 
-def taken(store: Store, job: SubjectJob) -> Leased:
-    leased = take(store, job)
+def take_valid_lease(store: Store, job: SubjectJob) -> Leased:
+    leased = take_lease(store, job)
     assert leased is not None
     return leased
 
 
-def another(job: SubjectJob) -> SubjectJob:
+def another_job(job: SubjectJob) -> SubjectJob:
     """A job of the same subject that nobody dispatched."""
     return replace(job, fence=job.fence + 1) if isinstance(job, PullRequestJob) else replace(job, token="another")
 
@@ -115,7 +114,7 @@ def finish(store: Store, leased: Leased) -> None:
         store.groups.complete(leased.group)
 
 
-def give_back(store: Store, leased: Leased) -> None:
+def postpone(store: Store, leased: Leased) -> None:
     """End a judging that counts as no attempt, and is repeated."""
     if isinstance(leased, LeasedJob):
         store.pulls.finish(leased.lease, Finish.WAIT)

@@ -21,20 +21,20 @@ from worker.evaluation.stats.figures import CountedStream
 from worker.evaluation.stats.ingest import ingest_entries
 from worker.evaluation.stats.stats_query import StatsTopic, parse_query
 
-HERE: Final = InstallationId(100)
+INSTALLATION: Final = InstallationId(100)
 NOON: Final = datetime(2026, 11, 20, 12, tzinfo=UTC)
 HOUR: Final = timedelta(hours=1)
 HEAD: Final = "a" * 40
 
-Told = tuple[int, bytes, bytes]
+RawEntry = tuple[int, bytes, bytes]
 """Milliseconds, kind, body."""
 
 
-def at(when: datetime = NOON) -> int:
+def milliseconds(when: datetime = NOON) -> int:
     return int(when.timestamp() * 1000)
 
 
-def body(eval_id: str = "e1", **changes: Any) -> dict[str, Any]:
+def event_body(eval_id: str = "e1", **changes: Any) -> dict[str, Any]:
     """An `eval.completed`: code accepts a submission."""
     number, repository, head = changes.pop("number", 3), changes.pop("repository_id", 7), changes.pop("head", HEAD)
     kind = changes.get("subject_kind", "submission")
@@ -51,66 +51,68 @@ def body(eval_id: str = "e1", **changes: Any) -> dict[str, Any]:
     return {**standard, **changes}
 
 
-def rejecting(eval_id: str = "e1", **changes: Any) -> dict[str, Any]:
+def reject_body(eval_id: str = "e1", **changes: Any) -> dict[str, Any]:
     standard = {"decision": "reject", "category": "half_finished", "score": 0.1, "facts": ["stub_body"]}
-    return body(eval_id, **{**standard, **changes})
+    return event_body(eval_id, **{**standard, **changes})
 
 
-def told(kind: EventKind, said: dict[str, Any], when: datetime = NOON) -> Told:
-    return at(when), kind.value.encode(), json.dumps(said, separators=(",", ":")).encode()
+def raw_entry(kind: EventKind, said: dict[str, Any], when: datetime = NOON) -> RawEntry:
+    return milliseconds(when), kind.value.encode(), json.dumps(said, separators=(",", ":")).encode()
 
 
-def completed(eval_id: str = "e1", when: datetime = NOON, **changes: Any) -> Told:
-    return told(EventKind.COMPLETED, body(eval_id, **changes), when)
+def completed_event(eval_id: str = "e1", when: datetime = NOON, **changes: Any) -> RawEntry:
+    return raw_entry(EventKind.COMPLETED, event_body(eval_id, **changes), when)
 
 
-def rejected(eval_id: str = "e1", when: datetime = NOON, **changes: Any) -> Told:
-    return told(EventKind.COMPLETED, rejecting(eval_id, **changes), when)
+def rejected_event(eval_id: str = "e1", when: datetime = NOON, **changes: Any) -> RawEntry:
+    return raw_entry(EventKind.COMPLETED, reject_body(eval_id, **changes), when)
 
 
-def started(eval_id: str = "e1", when: datetime = NOON, **changes: Any) -> Told:
-    said = body(eval_id, **changes)
+def started_event(eval_id: str = "e1", when: datetime = NOON, **changes: Any) -> RawEntry:
+    said = event_body(eval_id, **changes)
     frame = {name: said[name] for name in tuple(said)[:7]}
     rest = {name: said[name] for name in ("rubric_id", "rubric_version", "trigger")}
-    return told(EventKind.STARTED, {**frame, **rest, "judge_kind_planned": "heuristic"}, when)
+    return raw_entry(EventKind.STARTED, {**frame, **rest, "judge_kind_planned": "heuristic"}, when)
 
 
-def failed(eval_id: str = "e1", when: datetime = NOON, *, bare: bool = False, **changes: Any) -> Told:
+def failed_event(eval_id: str = "e1", when: datetime = NOON, *, bare: bool = False, **changes: Any) -> RawEntry:
     """An `eval.failed`, with the opinion of code or *bare*."""
     mode = FailureMode.JUDGE_CALL_FAILED
-    said = body(eval_id, decision="abstain", abstain_reason="judge_unavailable", **changes)
+    said = event_body(eval_id, decision="abstain", abstain_reason="judge_unavailable", **changes)
     if bare:
         kept = (*tuple(said)[:7], "rubric_id", "rubric_version", "judge_latency_ms", "judge_cost_usd", *changes)
         said = {name: said[name] for name in kept}
-    return told(EventKind.FAILED, {**said, "failure_mode": mode.value, "error_message": FAILURE_MESSAGES[mode]}, when)
+    return raw_entry(
+        EventKind.FAILED, {**said, "failure_mode": mode.value, "error_message": FAILURE_MESSAGES[mode]}, when
+    )
 
 
-def outcome(kind: OutcomeKind, eval_id: str | None = "e1", when: datetime = NOON, **changes: Any) -> Told:
+def outcome_entry(kind: OutcomeKind, eval_id: str | None = "e1", when: datetime = NOON, **changes: Any) -> RawEntry:
     pull = PullRef(
-        installation_id=HERE,
+        installation_id=INSTALLATION,
         repository_id=RepositoryId(changes.get("repository_id", 7)),
         number=changes.get("number", 3),
     )
     about = EvalId(eval_id) if eval_id else None
     said = changes.get("said", when)
     event = outcome_event(pull, Outcome(kind=kind, eval_id=about, head_sha=changes.get("head_sha"), at=said))
-    return told(event.kind, dict(event.body), when)
+    return raw_entry(event.kind, dict(event.body), when)
 
 
-def entries(*history: Told) -> list[StreamEntry]:
+def entries(*history: RawEntry) -> list[StreamEntry]:
     """As the stream has them, in the order of their times."""
     ordered = sorted(history, key=lambda one: one[0])
     return [StreamEntry(f"{when}-{number}", kind, raw) for number, (when, kind, raw) in enumerate(ordered)]
 
 
 @contextmanager
-def counted(*history: Told, until: datetime = NOON + 12 * HOUR) -> Generator[CountedStream]:
+def count_figures(*history: RawEntry, until: datetime = NOON + 12 * HOUR) -> Generator[CountedStream]:
     """All of them, counted in portions that tear apart what belongs together."""
     with open_figures(":memory:") as db:
         waiting = iter(entries(*history))
         while portion := list(islice(waiting, 2)):
             ingest_entries(db, portion)
-        yield CountedStream(db, 0, at(until), is_behind=False)
+        yield CountedStream(db, 0, milliseconds(until), is_behind=False)
 
 
 def nano(usd: str) -> int:
@@ -122,19 +124,19 @@ def nano(usd: str) -> int:
 NOW = NOON + timedelta(hours=12)
 
 
-def ask(topic: StatsTopic, history: tuple[Told, ...], **given: str) -> dict[str, Any]:
+def query_stats(topic: StatsTopic, history: tuple[RawEntry, ...], **given: str) -> dict[str, Any]:
     """The answer, as it is sent. `from` is written as `since`."""
     since = given.pop("since", (NOON - timedelta(hours=12)).isoformat())
     question = parse_query({"from": since, **given}, topic, NOW)
-    with counted(*history) as stream:
+    with count_figures(*history) as stream:
         return answer_query(topic, question, [stream])
 
 
-def rows(topic: StatsTopic, *history: Told, **given: str) -> list[dict[str, Any]]:
-    return ask(topic, history, **given)["data"]
+def rows(topic: StatsTopic, *history: RawEntry, **given: str) -> list[dict[str, Any]]:
+    return query_stats(topic, history, **given)["data"]
 
 
-def row(topic: StatsTopic, *history: Told, **given: str) -> dict[str, Any]:
+def row(topic: StatsTopic, *history: RawEntry, **given: str) -> dict[str, Any]:
     """The only one."""
     [one] = rows(topic, *history, **given)
     return one

@@ -1,7 +1,7 @@
 """GitHub on loopback: starts `github/gh-bench.mjs` and speaks its verbs.
 
 Does not know the product. Invariant: it ends with the process that started it, because the bench ends
-when its standard input closes. The wire stays JSON here; `tester.py` makes people and pull requests of it.
+when its standard input closes. The wire stays JSON here; `world.py` makes people and pull requests of it.
 """
 
 import json
@@ -13,8 +13,8 @@ from typing import Any, Self, TypedDict
 from urllib.parse import urlencode
 
 from tests.world.install import is_installed
+from tests.world.json_client import Answer, JsonClient
 from tests.world.node import GITHUB, node
-from tests.world.spoken import Answer, Line
 
 PATIENCE = 120.0
 """Seconds for one verb. Generous: a pull request of 3,000 files takes a while to make."""
@@ -81,7 +81,7 @@ class Exchange(TypedDict):
     fault: str | None
 
 
-class State(TypedDict):
+class RepositoryState(TypedDict):
     """What there is in one repository. Reactions and comments are GitHub's own JSON; `heard` counts the deliveries."""
 
     check_runs: list[CheckRun]
@@ -96,7 +96,7 @@ class State(TypedDict):
 
 
 @dataclass(frozen=True, slots=True)
-class Ready:
+class ServerInfo:
     """The line that the bench prints when it listens."""
 
     url: str
@@ -111,7 +111,7 @@ class Ready:
     tokens: dict[str, str]
 
 
-class Refused(AssertionError):
+class RequestRefused(AssertionError):
     """GitHub said no; `message` is in its words."""
 
     def __init__(self, question: str, answer: Answer) -> None:
@@ -121,12 +121,12 @@ class Refused(AssertionError):
 
 
 @dataclass(frozen=True)
-class GitHub:
+class FakeGitHub:
     """One running bench."""
 
     process: subprocess.Popen[str]
-    ready: Ready
-    line: Line
+    ready: ServerInfo
+    line: JsonClient
 
     @classmethod
     def start(cls, others: Mapping[str, int] | None = None) -> Self:
@@ -137,8 +137,8 @@ class GitHub:
         assert process.stdout is not None
         line = process.stdout.readline()
         assert line, "The GitHub bench ended at once; its errors are above."
-        ready = Ready(**json.loads(line))
-        return cls(process, ready, Line(ready.url, PATIENCE))
+        ready = ServerInfo(**json.loads(line))
+        return cls(process, ready, JsonClient(ready.url, PATIENCE))
 
     def stop(self) -> None:
         self.line.close()
@@ -149,81 +149,81 @@ class GitHub:
     def url(self) -> str:
         return self.ready.url
 
-    def verb(self, name: str, /, **body: Any) -> Any:
+    def control(self, name: str, /, **body: Any) -> Any:
         """What is not REST: pushes, CI, buttons, faults. The verbs are in github/gh/verbs.mjs."""
-        return self._told("POST", f"/_bench/{name}", body)
+        return self._request("POST", f"/_bench/{name}", body)
 
-    def user(self, login: str, method: str, path: str, /, **body: Any) -> Any:
+    def request_as(self, login: str, method: str, path: str, /, **body: Any) -> Any:
         """What a person does through GitHub's own API."""
-        return self._told(method, path, body or None, Authorization=f"token {self.ready.tokens[login]}")
+        return self._request(method, path, body or None, Authorization=f"token {self.ready.tokens[login]}")
 
-    def state(self, repository: str, *parts: str) -> State:
+    def state(self, repository: str, *parts: str) -> RepositoryState:
         """All of *repository*, or these *parts* alone: what nobody looks at is not put together."""
-        return self._seen("state", repo=repository, part=parts)
+        return self._query("state", repo=repository, part=parts)
 
     def requests(self, repository: str | None = None, *names: str | None) -> list[Exchange]:
         """Every request about *repository* under the installation's credentials, or those called *names* (None: its own)."""
         own = f"installation:{self.ready.installation_id}"
         about = {} if repository is None else {"repo": repository}
         return list(
-            self._seen("requests", name=[name or own for name in names] or [own], bodies="1", **about)["requests"]
+            self._query("requests", name=[name or own for name in names] or [own], bodies="1", **about)["requests"]
         )
 
     def traffic(self, match: str) -> list[Exchange]:
         """Every request, whoever made it, whose "METHOD /path" matches."""
-        return list(self._seen("requests", match=match, bodies="1")["requests"])
+        return list(self._query("requests", match=match, bodies="1")["requests"])
 
     def redeliver_refused(self) -> int:
         """Deliver again what the product did not take, as an App's owner may; how many deliveries that were."""
-        return int(self.verb("redeliver/refused")["count"])
+        return int(self.control("redeliver/refused")["count"])
 
-    def deliver_again(self, repository: str, event: str) -> None:
+    def redeliver(self, repository: str, event: str) -> None:
         """Deliver every one of these once more, under its own id, as GitHub may."""
         for one in self.state(repository)["deliveries"]:
             if one["event"] == event:
-                self.verb("redeliver", id=one["id"])
+                self.control("redeliver", id=one["id"])
 
-    def tells_of(self, repository: str, head: str) -> Any:
+    def deliver_push(self, repository: str, head: str) -> Any:
         """Deliver the push to *head* before all else that is held back (`hooks`, paused); what the product answered."""
         [push] = [one for one in self.state(repository)["deliveries"] if _is_push_to(one, head)]
-        return json.loads(self.verb("release", id=push["id"])["answer"])
+        return json.loads(self.control("release", id=push["id"])["answer"])
 
     def settle(self) -> None:
         """Wait until every delivery has been answered."""
-        self.verb("settle")
+        self.control("settle")
 
     def fault(self, match: str, /, **order: Any) -> None:
         """Let the next matching requests go wrong; see Faults in github/gh/traffic.mjs."""
-        self.verb("fault", match=match, **order)
+        self.control("fault", match=match, **order)
 
     @contextmanager
-    def holding(self, match: str) -> Generator[Callable[[], str]]:
+    def hold_answers(self, match: str) -> Generator[Callable[[], str]]:
         """Hold the answer to the next request that matches, once it is made, until the end of this.
 
         What is given waits until it is held, and answers which request that is.
         """
-        self.verb("trap/lay", match=match, after=True, wait=30_000, hold=60_000)
+        self.control("trap/lay", match=match, after=True, wait=30_000, hold=60_000)
         try:
-            yield lambda: str(self.verb("trap/caught")["line"])
+            yield lambda: str(self.control("trap/caught")["line"])
         finally:
-            self.verb("trap/open")
+            self.control("trap/open")
 
     def clear_faults(self) -> None:
-        self._told("DELETE", "/_bench/fault")
+        self._request("DELETE", "/_bench/fault")
 
-    def told(self, repository: str, event: str) -> list[dict[str, Any]]:
+    def deliveries_of(self, repository: str, event: str) -> list[dict[str, Any]]:
         """The payloads of this event about this repository, oldest first."""
         self.settle()
         return [json.loads(one["body"]) for one in self.state(repository)["deliveries"] if one["event"] == event]
 
-    def _seen(self, what: str, **query: Any) -> Any:
+    def _query(self, what: str, **query: Any) -> Any:
         """A list in *query* is said one by one."""
-        return self._told("GET", f"/_bench/{what}?{urlencode(query, doseq=True)}")
+        return self._request("GET", f"/_bench/{what}?{urlencode(query, doseq=True)}")
 
-    def _told(self, method: str, path: str, body: Any = None, **headers: str) -> Any:
-        answer = self.line.ask(method, path, body, headers)
+    def _request(self, method: str, path: str, body: Any = None, **headers: str) -> Any:
+        answer = self.line.request(method, path, body, headers)
         if not 200 <= answer.status < 300:
-            raise Refused(f"{method} {self.url}{path}", answer)
+            raise RequestRefused(f"{method} {self.url}{path}", answer)
         return answer.json() if answer.content else None
 
 

@@ -14,9 +14,9 @@ import pytest
 from pydantic import SecretStr
 
 from app.cli.main import main
-from tests.worker.adapters.redis.played import wish
-from tests.worker.evaluation.bench.made import DONE, STUB, change
-from tests.world.anthropic import MODEL, Anthropic
+from tests.worker.adapters.redis.store_samples import judge_request
+from tests.worker.evaluation.bench.samples import DONE, STUB, change_dossier
+from tests.world.fake_anthropic import MODEL, FakeAnthropic
 from worker.adapters.redis.judging.pull_requests import DispatchLimits
 from worker.adapters.redis.store import Store
 from worker.clock import SystemClock
@@ -39,24 +39,24 @@ from worker.wiring.rejudge import open_terms, rejudger
 ROOT: Final = Path(__file__).resolve().parent.parent.parent.parent
 DEFAULT: Final = ROOT / "rubrics" / "default.yml"
 INSTALLATION: Final = InstallationId(100)
-EVER: Final = Window(0, 2**52)
-ASKED: Final = "def load(path, mode):\n    print(path)\n"
+ALL_TIME: Final = Window(0, 2**52)
+SUSPICIOUS: Final = "def load(path, mode):\n    print(path)\n"
 """A change with suspicions and no fact: a model is asked."""
 
 
-class Assay(NamedTuple):
+class AssayCommand(NamedTuple):
     """The command line, in this process."""
 
     monkeypatch: pytest.MonkeyPatch
     capsys: pytest.CaptureFixture[str]
 
-    def has(self, **variables: str) -> None:
+    def set_environment(self, **variables: str) -> None:
         for name, value in variables.items():
             self.monkeypatch.setenv(name, value)
 
-    def asks(self, model: Anthropic) -> None:
+    def use_model(self, model: FakeAnthropic) -> None:
         """From here on it may ask this model."""
-        self.has(ANTHROPIC_API_KEY="sk-ant-test", ANTHROPIC_BASE_URL=model.url, ASSAY_TIER="hybrid")
+        self.set_environment(ANTHROPIC_API_KEY="sk-ant-test", ANTHROPIC_BASE_URL=model.url, ASSAY_TIER="hybrid")
 
     def run(self, *arguments: object) -> tuple[int, str, str]:
         """Exit code, standard output and standard error."""
@@ -67,14 +67,14 @@ class Assay(NamedTuple):
     def evaluate(self, *arguments: object) -> tuple[int, str, str]:
         return self.run("evaluate", "--jobs", "1", *arguments)
 
-    def rejudges(self, *arguments: object) -> dict[str, Any]:
+    def evaluate_json(self, *arguments: object) -> dict[str, Any]:
         """What `assay evaluate` prints as JSON, with its exit code."""
         code, out, err = self.evaluate("--json", *arguments)
         assert out, (code, err)
         return {"code": code, **json.loads(out)}
 
 
-def asking(here: Settings, model: Anthropic) -> Settings:
+def settings_with_model(here: Settings, model: FakeAnthropic) -> Settings:
     """Settings by which this model is asked."""
     return replace(here, tier="hybrid", model=ModelAccess(SecretStr("k"), model.url, MODEL, 10, 1, 0, 8000))
 
@@ -95,16 +95,16 @@ def events(store: Store) -> list[tuple[str, dict[str, Any]]]:
 
 
 def dossier(number: int, text: str = DONE, head: str = "b", checks: tuple[CiCheck, ...] = ()) -> Dossier:
-    made = change(text)
+    made = change_dossier(text)
     pull = made.pull_request.model_copy(update={"number": number, "head_sha": head * 40})
     ci = {"ci": Ci(checks=checks)} if checks else {}
     return complete_dossier(made.model_copy(update={"pull_request": pull, **ci}))
 
 
-def judged(store: Store, here: Settings, number: int, text: str = STUB, **more: Any) -> LedgerEntry:
+def judge_live(store: Store, here: Settings, number: int, text: str = STUB, **more: Any) -> LedgerEntry:
     """This pull request, judged live by code alone; with *checks* of CI it is followed, too."""
     installation = more.pop("installation", 100)
-    request, whole = wish(number, installation), dossier(number, text, **more)
+    request, whole = judge_request(number, installation), dossier(number, text, **more)
     store.pulls.request_judging(request)
     job = store.pulls.next_due(request.delivery_id, DispatchLimits(1, 10))
     assert job is not None
@@ -133,15 +133,15 @@ def terms(here: Settings, **changes: Any) -> RejudgeTerms:
 def order(made: LedgerEntry) -> RejudgeOrder:
     subject = made.verdict.subject
     return RejudgeOrder(
-        pull=wish(subject.number, subject.installation_id).pull,
+        pull=judge_request(subject.number, subject.installation_id).pull,
         eval_id=EvalId(made.eval_id),
         subject_id=f"{subject.repository_id}/{subject.number}/{subject.head_sha}",
     )
 
 
-def surveyor(store: Store, law: str, **changes: Any) -> Surveyor:
+def read_survey(store: Store, law: str, **changes: Any) -> Surveyor:
     """One that has read all there is."""
-    wanted: dict[str, Any] = {"kind": SubjectKind.SUBMISSION, "window": EVER, "judge_digest": law, **changes}
+    wanted: dict[str, Any] = {"kind": SubjectKind.SUBMISSION, "window": ALL_TIME, "judge_digest": law, **changes}
     made = Surveyor(store, RejudgeSelection(**wanted))
     list(made.read_new())
     return made

@@ -162,7 +162,7 @@ def opinion(*findings: Finding, **changes: Any) -> HeuristicOpinion:
     return HeuristicOpinion.model_validate({**fields, **changes})
 
 
-def place(path: str = "upload.py", line: object = 2, **changes: Any) -> dict[str, Any]:
+def place_in(path: str = "upload.py", line: object = 2, **changes: Any) -> dict[str, Any]:
     """A place, with the line quoted as it stands in `DOSSIER`, if it stands there."""
     side = changes.get("side", "head")
     quote = line_of(path, line, side) if isinstance(line, int) else ""
@@ -185,7 +185,7 @@ def scores(*numbers: int) -> list[dict[str, Any]]:
 
 
 def criteria(*states: str, at: Iterable[dict[str, Any]] | None = None) -> list[dict[str, Any]]:
-    evidence = [place()] if at is None else list(at)
+    evidence = [place_in()] if at is None else list(at)
     return [
         {"id": f"AC{number}", "status": state, "evidence": evidence if state == "met" else []}
         for number, state in enumerate(states, start=1)
@@ -211,7 +211,7 @@ def reject(**changes: Any) -> dict[str, Any]:
         "criteria": criteria("met", "missing"),
         "scores": scores(8, 7, 2, 8),
         "concern": "The test proves nothing of what is made when send is busy.",
-        "evidence": [place("tests/test_upload.py", 6)],
+        "evidence": [place_in("tests/test_upload.py", 6)],
         "decision": "reject",
         "category": "weak_test",
         "next_step": "Assert the number of attempts.",
@@ -282,7 +282,7 @@ def entry(verdict: Accept | Reject | Abstain, **changes: Any) -> LedgerEntry:
     return LedgerEntry.model_validate({**fields, **changes})
 
 
-def bench(model: ScriptedModel | None = None, threshold: float = 0.7) -> JudgeContext:
+def judge_context(model: ScriptedModel | None = None, threshold: float = 0.7) -> JudgeContext:
     return JudgeContext(load_rubric(), load_prompt(), threshold, model)
 
 
@@ -295,7 +295,7 @@ SUBJECT = Subject(
 )
 
 
-def docket(**changes: Any) -> EvaluationHeader:
+def evaluation_header(**changes: Any) -> EvaluationHeader:
     fields: dict[str, Any] = {
         "eval_id": EvalId("0193-eval"),
         "subject": SUBJECT,
@@ -306,34 +306,34 @@ def docket(**changes: Any) -> EvaluationHeader:
     return EvaluationHeader(**{**fields, **changes})
 
 
-def judged(model: ScriptedModel | None = None, threshold: float = 0.7, **changes: Any) -> Verdict:
-    return judge(dossier(**changes), docket(), bench(model, threshold))
+def judge_dossier(model: ScriptedModel | None = None, threshold: float = 0.7, **changes: Any) -> Verdict:
+    return judge(dossier(**changes), evaluation_header(), judge_context(model, threshold))
 
 
-def outcome(verdict: Verdict) -> str:
+def decision_of(verdict: Verdict) -> str:
     """`accept`, `reject weak_test`, `abstain too_large`."""
     return f"{verdict.decision} {verdict.category or verdict.abstain_reason or ''}".strip()
 
 
-def claiming(*pairs: tuple[str, str], **changes: Any) -> Case:
+def case_claiming(*pairs: tuple[str, str], **changes: Any) -> Case:
     """A case that claims each criterion at its place."""
     return Case(
         summary="s", ac_coverage=tuple(CoverageClaim(criterion=c, addressed_by=at) for c, at in pairs), **changes
     )
 
 
-def bundle(of: Dossier, tier: HeuristicOpinion | None = None) -> EvidenceBundle:
+def evidence_bundle(of: Dossier, tier: HeuristicOpinion | None = None) -> EvidenceBundle:
     """The dossier as code read it."""
     diff, places = parse_diff(of.diff.encode()), Places(of)
     return EvidenceBundle(of, diff, places, tier or opinion(), read_ci(of.ci), check_claims(of, diff, places))
 
 
 def prompt_input(of: Dossier, tier: HeuristicOpinion | None = None) -> PromptInput:
-    read = bundle(of, tier)
+    read = evidence_bundle(of, tier)
     return PromptInput(of, read.diff, read.opinion, read.claims, read.ci)
 
 
-def question(of: Dossier, tier: HeuristicOpinion | None = None, seed: str = "eval-1") -> PromptQuestion:
+def prompt_question(of: Dossier, tier: HeuristicOpinion | None = None, seed: str = "eval-1") -> PromptQuestion:
     """What a model is asked about it."""
     asked = build_question(prompt_input(of, tier), load_rubric(), load_prompt(), seed)
     assert asked is not None, "it fits any question"
@@ -342,7 +342,7 @@ def question(of: Dossier, tier: HeuristicOpinion | None = None, seed: str = "eva
 
 # Verdicts of earlier rounds. The numbers in them (0.137 ...) stand nowhere else, so that a test can look for them.
 
-FRAME: dict[str, Any] = {
+VERDICT_FIELDS: dict[str, Any] = {
     "eval_id": "0193-earlier",
     "subject": SUBJECT,
     "author_agent": "copilot",
@@ -369,13 +369,13 @@ def rejected(**changes: Any) -> Reject:
         "composite": 2.0,
         "score": 0.137,
     }
-    return Reject.model_validate({**FRAME, **fields, **changes})
+    return Reject.model_validate({**VERDICT_FIELDS, **fields, **changes})
 
 
 def accepted(**changes: Any) -> Accept:
-    return Accept.model_validate({**FRAME, "score": 0.937, **changes})
+    return Accept.model_validate({**VERDICT_FIELDS, "score": 0.937, **changes})
 
 
-def unjudged(**changes: Any) -> Abstain:
+def abstained(**changes: Any) -> Abstain:
     fields = {"abstain_reason": "judge_unavailable", "next_step": "Re-run it.", "score": 0.5}
-    return Abstain.model_validate({**FRAME, **fields, **changes})
+    return Abstain.model_validate({**VERDICT_FIELDS, **fields, **changes})
