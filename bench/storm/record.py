@@ -165,7 +165,7 @@ def cut_short(log: Iterable[Mapping[str, Any]]) -> frozenset[tuple[str, int]]:
     begun, short = dict[tuple[str, int], set[int]](), set[tuple[str, int]]()
     for line in log:
         match line.get("event"):
-            case "judging begins":
+            case "judging started":
                 pull = (line["repository"], line["number"])
                 begun.setdefault(pull, set()).add(line["fence"])
                 if len(begun[pull]) > TRIES:  # the one more says so

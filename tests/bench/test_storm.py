@@ -48,7 +48,7 @@ def line(event: str, fence: int, **fields: object) -> dict[str, object]:
 
 
 def test_only_a_pull_request_whose_judges_came_to_no_end_so_often_may_go_unjudged() -> None:
-    begins = [line("judging begins", fence) for fence in (1, 2, 3, 4)]
+    begins = [line("judging started", fence) for fence in (1, 2, 3, 4)]
     assert cut_short(begins) == {("acme/widgets", 1)}
     assert cut_short(begins[:3]) == frozenset()
     assert cut_short([begins[0], begins[0], *begins[1:3]]) == frozenset(), "a judging that was told of twice"

@@ -381,7 +381,7 @@ def refuse(world: World, *endings: str) -> None:
 
 @pytest.mark.slow
 def test_where_the_app_may_not_write_commands_work_all_the_same(world: World) -> None:
-    world.expected_errors = ("no review was requested",)
+    world.expected_errors = ("review not requested",)
     world.create_repository({**PROJECT, "CODEOWNERS": "* @bob\n"})
     world.model.reply_by(lambda _: accept(RETRY_AT))
     refuse(world, "requested_reviewers")

@@ -154,7 +154,7 @@ def test_nothing_counts_that_the_replica_lacks_where_it_has_to_have_it(
     assert statuses(world, refused) == [503]
     late.release()
     world.wait_until(
-        lambda: any("tried again" in line.text for line in world.product.log.lines), "the judging is put off"
+        lambda: any("judging postponed" in line.text for line in world.product.log.lines), "the judging is put off"
     )
     assert [one.conclusion for one in pull.checks_of(pull.head)] == [None]
     managed.primary.kill()

@@ -278,7 +278,7 @@ def test_one_id_leads_from_the_delivery_through_every_process_to_the_check(anoth
     assert {source for source, _ in told} == {"serve", "work"}
     events = [fields["event"] for _, fields in told]
     assert events[0] == "delivery"
-    for event in ("handed out", "judging begins", "judging ended"):
+    for event in ("judging dispatched", "judging started", "judging ended"):
         assert event in events, event
     heads = {fields.get("head_sha") for source, fields in told if source == "work"}
     assert heads == {pull.head}

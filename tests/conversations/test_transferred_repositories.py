@@ -24,7 +24,7 @@ OTHER = 200
 
 HASTY = {"ASSAY_CATCH_UP": "0.5"}
 OLDER = "Opened before Assay"
-LATE = "a check is older than its deadline"
+LATE = "check run expired"
 MOST_TRIED = 3
 """By the judge, by whom says why that failed, and by the watchdog."""
 
@@ -84,7 +84,7 @@ def test_a_check_that_was_open_as_its_repository_was_transferred_is_ended_by_the
     another_world: OpenWorld,
 ) -> None:
     world = another_world(HASTY)
-    world.expected_errors = ("the check can't be told",)  # whose installation lost the permission is told so
+    world.expected_errors = ("check run not updated",)  # whose installation lost the permission is told so
     here = world.create_repository(PROJECT)
     wait_for_sweep(world)
     thought, pull = world.open_and_hold_model(accept(RETRY_AT))
@@ -107,7 +107,7 @@ def test_a_check_that_was_open_as_its_repository_was_transferred_is_ended_by_the
 def test_a_repository_that_went_where_the_app_is_not_installed_is_let_go(another_world: OpenWorld) -> None:
     short = {"ASSAY_CHECK_DEADLINE": "4", "ASSAY_CI_WAIT": "1", "ASSAY_ASKING": "2"}
     world = another_world(HASTY | short)
-    world.expected_errors = ("the check can't be told",)
+    world.expected_errors = ("check run not updated",)
     here = world.create_repository(PROJECT)
     wait_for_sweep(world)
     thought, pull = world.open_and_hold_model(accept(RETRY_AT))

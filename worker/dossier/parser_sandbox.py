@@ -76,7 +76,7 @@ class ParserSandbox:
         if self._send(raw, grammar) and self._receive() == _READY:
             return True
         self._fatal.add(digest)
-        LOG.warning("a text of %s bytes is read by its lines: %s did not survive it", len(raw), grammar.module)
+        LOG.warning("parser failed, text of %s bytes read by lines: %s", len(raw), grammar.module)
         self._restart()
         return False
 

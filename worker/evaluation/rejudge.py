@@ -220,7 +220,7 @@ class Rejudger:
         with self.open_judge(terms, order.pull) as context:
             digest = judge_digest(context.rubric, context.prompt.version, context.judges)
             if context.pause is None and digest != terms.law:
-                LOG.error("this process judges otherwise than the order asks: %s", context.judges)
+                LOG.error("judge settings differ from the order: %s", context.judges)
                 self.record_failure(order, FailureMode.JUDGE_CALL_FAILED, parent)
                 return OrderResult.UNLIKE
             judged = judge_recorded(parent, dossier, context)
@@ -241,16 +241,16 @@ class Rejudger:
             rubric, shipped = _load_rubric(terms, terms.rubric), _load_rubric(terms)
             load_prompt(terms.prompt)
         except InputError as error:
-            LOG.warning("the rubric can't be used: %s", error)
+            LOG.warning("rubric unusable: %s", error)
             return str(error)
         if rubric_digest(rubric) != terms.digest:
-            LOG.warning("the rubric was changed while a judging by it waited", extra={"rubric": rubric.id})
+            LOG.warning("rubric changed while a re-evaluation waited", extra={"rubric": rubric.id})
             return "changed"
         refused = rubrics.refusal(shipped)
         if refused is None and terms.rubric is not None:
             refused = rubrics.refusal(rubric, str(terms.rubric))
         if refused:
-            LOG.warning("the rubric can't be used: %s", refused)
+            LOG.warning("rubric unusable: %s", refused)
         return refused
 
     def execute_or_halt(self, order: RejudgeOrder) -> OrderResult | Halt:
@@ -278,7 +278,7 @@ class Rejudger:
                 )
             )
         except ValidationError:  # the event that named it was malformed
-            LOG.error("an order names no head, so its failure is not published", extra={"eval_id": order.eval_id})  # noqa: TRY400 - no bug
+            LOG.error("failure not published, order without a head", extra={"eval_id": order.eval_id})  # noqa: TRY400 - no bug
             return
         eval_id = new_eval_id(SystemClock().now())
         planned = JudgeKind(terms.tier) if self.settings.model is not None else JudgeKind.HEURISTIC

@@ -66,7 +66,7 @@ class AuthorCommentPublisher:
                 self.notes.put(job.pull, note)
             self.notes.put(job.pull, update.updated_note(note, self._post(job.pull, update, note)))
         except (Forbidden, SubjectGone) as refused:
-            LOG.info("the author is not told: %s", refused, extra={"number": job.pull.number})
+            LOG.info("author comment not written: %s", refused, extra={"number": job.pull.number})
 
     def publish_and_find_head(self, job: CommentJob) -> Sha | None:
         """Change the comment, and read the newest head from GitHub's answer; None: it is unknown.
@@ -81,7 +81,7 @@ class AuthorCommentPublisher:
         except RateLimited:
             raise
         except (Forbidden, SubjectGone, Unavailable) as refused:
-            LOG.info("the author is not told yet: %s", refused, extra={"number": job.pull.number})
+            LOG.info("author comment postponed: %s", refused, extra={"number": job.pull.number})
             if not isinstance(refused, Unavailable):
                 self.notes.put(job.pull, update.note.model_copy(update={"node_id": REFUSED_NODE_ID}))
             return None

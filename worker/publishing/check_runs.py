@@ -465,7 +465,7 @@ class SharedHeadSync:
         except SubjectGone as gone:
             if not gone.is_closed:
                 return False
-        LOG.info("a pull request left a commit, and we were not told", extra={"number": request.pull.number})
+        LOG.info("pull request left the commit without a delivery", extra={"number": request.pull.number})
         self.shared_heads.leave(request.pull, commit.head_sha)
         return True
 
@@ -479,7 +479,7 @@ class SharedHeadSync:
         try:
             self.checks.with_fence(no_lease).update(request, check, replace(content, annotations=()))
         except (SubjectGone, Forbidden) as refused:
-            LOG.info("a check run can't be updated: %s", refused, extra={"number": member.number})
+            LOG.info("check run not updated: %s", refused, extra={"number": member.number})
             return
         self.shared_heads.record_written(pull, commit.head_sha, state.version, content, is_sync=True)
 

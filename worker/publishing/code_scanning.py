@@ -69,7 +69,7 @@ class SarifUploader:
         if len(packed) <= MOST_BYTES:
             refusal = self.uploads.upload(scan.pull, repository, scan.head_sha, base64.b64encode(packed).decode())
         if refusal is not None:
-            LOG.warning("SARIF was not uploaded: %s", refusal, extra={"number": scan.pull.number})
+            LOG.warning("SARIF not uploaded: %s", refusal, extra={"number": scan.pull.number})
         self.notes.note(scan.pull, UploadedSarif(head_sha=scan.head_sha, origin=scan.origin), refusal)
 
 

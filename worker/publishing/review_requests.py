@@ -73,7 +73,7 @@ class ReviewRequests:
             SubjectGone,
             Unavailable,
         ) as refused:  # gone may be the page alone; the judging detects the rest
-            LOG.warning("no review was requested: %s", refused, extra={"repository": request.repository})
+            LOG.warning("review not requested: %s", refused, extra={"repository": request.repository})
             return RequestedReviews(is_refused=not isinstance(refused, Unavailable))
         if requested is not None and not requested.is_declined:
             self.decisions.record_requested_reviewers(request.pull, requested.names)
@@ -86,7 +86,7 @@ class ReviewRequests:
         except RateLimited:
             raise
         except (Forbidden, SubjectGone, Unavailable) as refused:
-            LOG.warning("earlier reviews can't be read: %s", refused, extra={"repository": request.repository})
+            LOG.warning("reviews not read: %s", refused, extra={"repository": request.repository})
             return frozenset()
         approved = frozenset(review.review.login.casefold() for review in reviews if review.is_approved)
         for review in reviews if approved else ():
@@ -147,7 +147,7 @@ class ReviewRequests:
         except RateLimited:
             raise
         except Unavailable as refused:
-            LOG.warning("no label was put on: %s", refused, extra={"repository": request.repository})
+            LOG.warning("label not added: %s", refused, extra={"repository": request.repository})
         else:
             self.decisions.record_labelled(request.pull)
 
@@ -156,7 +156,7 @@ class ReviewRequests:
         try:
             self.reviewers.add_label(request, name)
         except (Forbidden, SubjectGone) as refused:
-            LOG.warning("no label was put on: %s", refused, extra={"repository": request.repository})
+            LOG.warning("label not added: %s", refused, extra={"repository": request.repository})
 
 
 @dataclass(frozen=True)

@@ -99,7 +99,7 @@ class CommandHandler:
             raise
 
     def _refuse(self, request: CommandRequest, why: CommandRefusal, role: Role, detail: str = "") -> None:
-        LOG.info("refused a command", extra={"command": request.command, "why": why, "repository": request.repository})
+        LOG.info("command refused", extra={"command": request.command, "why": why, "repository": request.repository})
         self._react(request, REFUSED_REACTION)
         if COMMAND_RIGHTS[request.command].syntax and not is_button_press(request):
             self._reply(
@@ -333,7 +333,7 @@ def resume_paused_heads(store: SchedulingStore, clock: Clock) -> int:
         for request in store.paused_heads.list_requests(paused):
             store.pulls.request_judging(request.model_copy(update={"requested_at": clock.now()}))
             store.paused_heads.remove(request.pull)
-            LOG.info("the pause is over", extra=log_fields(request))
+            LOG.info("judging resumed after a pause", extra=log_fields(request))
             asked += 1
         store.paused_heads.remove_repository(paused)
     return asked

@@ -65,12 +65,12 @@ MAX_OUTSIDE_TASKS: Final = MAX_TASKS // 4
 DELIVERIES_AT_A_TIME: Final = 200
 """Deliveries that are applied before other work has its turn: about a fifth of a second."""
 
-RECORD_OUTCOMES: Final = "look into what happened"
-JUDGE_WHOLE: Final = "judge a whole pull request"
-SYNC_SHARED_HEAD: Final = "settle the checks of a commit"
-ADD_REPOSITORY: Final = "greet a repository"
-CLEAN_UP: Final = "tidy"
-RECONCILE: Final = "catch up"
+RECORD_OUTCOMES: Final = "record outcomes"
+JUDGE_WHOLE: Final = "judge whole pull request"
+SYNC_SHARED_HEAD: Final = "sync shared head"
+ADD_REPOSITORY: Final = "add repository"
+CLEAN_UP: Final = "clean up"
+RECONCILE: Final = "reconcile"
 REPOSITORY_INTERVAL_S: Final = 20.0
 """Between two new repositories: GitHub allows few writes a minute."""
 
@@ -184,7 +184,7 @@ class Dispatcher:
     def run(self, is_stopped: Callable[[], bool]) -> None:
         """Dispatch until stopped."""
         outages = 0
-        with ThreadPoolExecutor(MAX_TASKS, thread_name_prefix="errand") as pool:
+        with ThreadPoolExecutor(MAX_TASKS, thread_name_prefix="task") as pool:
             is_restored = False
             while not is_stopped():
                 try:
@@ -196,7 +196,7 @@ class Dispatcher:
                 except Unavailable as error:
                     outages += 1
                     pause = min(LONGEST_PAUSE_S, self._timing.tick * 2**outages)
-                    LOG.warning("dispatching waits: %s", error, extra={"outages": outages})
+                    LOG.warning("dispatch postponed: %s", error, extra={"outages": outages})
                 limit = time.monotonic() + pause
                 while not is_stopped() and (left := limit - time.monotonic()) > 0:
                     time.sleep(min(left, self._timing.tick))
@@ -204,7 +204,7 @@ class Dispatcher:
         try:
             self._store.pulls.resign_leadership(self._token)
         except Unavailable as error:
-            LOG.info("the lease of the leader was not released: %s", error)
+            LOG.info("leader lease not released: %s", error)
         self._queue.close()
 
     def _step(self, pool: ThreadPoolExecutor) -> float:
@@ -230,7 +230,7 @@ class Dispatcher:
             except Unavailable:
                 raise
             except Exception:
-                LOG.exception("a delivery can't be applied, and is put aside until the next start")
+                LOG.exception("delivery not applied, kept aside until the next start")
                 self._store.inbox.put_aside(entry)
             else:
                 if applied is None:  # another process applies them
@@ -246,15 +246,15 @@ class Dispatcher:
         """Queue what is due. A call keeps its name until its job is queued, so that a crash in between loses nothing."""
         while leased := self._store.pulls.next_due(self._call, self._limits):
             self._queue.submit(leased.fence, leased.request.pull, is_outside=leased.is_outside)
-            LOG.info("handed out", extra={**log_fields(leased.request), "fence": leased.fence})
+            LOG.info("judging dispatched", extra={**log_fields(leased.request), "fence": leased.fence})
             self._call = secrets.token_hex(16)
 
     def _sweep(self, pool: ThreadPoolExecutor) -> None:
         brought = self._store.pulls.requeue_lost(*self._queue.keys)
         if brought:
-            LOG.warning("brought back judgings that were lost", extra={"count": brought})
+            LOG.warning("lost judgings requeued", extra={"count": brought})
         if lost := self._store.events.end_orphaned():
-            LOG.warning("evaluations ended without a word", extra={"count": lost})
+            LOG.warning("orphaned evaluations closed", extra={"count": lost})
         self._limits = limit_dispatches(max(self._settings.workers, self._queue.workers()))
         for expired in self._checks.take_expired():
             self._close_expired(pool, expired)
@@ -459,7 +459,7 @@ class Dispatcher:
             installation=pull.installation_id,
             fields=merge_group_fields(subject) if isinstance(subject, MergeGroup) else log_fields(subject, head_sha),
         )
-        LOG.warning("a check is older than its deadline", extra=task.fields)
+        LOG.warning("check run expired", extra=task.fields)
         self._start(pool, task)
 
     def _start(self, pool: ThreadPoolExecutor, task: BackgroundTask) -> None:

@@ -148,7 +148,7 @@ def _judge_pull_request(context: JobContext, leased: LeasedJob) -> None:
     fields = log_fields(leased.request)
     with bind_log_fields(fields):
         started = {"fence": leased.lease.fence, "attempt": leased.attempt, "trigger": leased.request.trigger}
-        LOG.info("judging begins", extra=fields | started)
+        LOG.info("judging started", extra=fields | started)
         end = JudgeJob(context, leased).run()
         _close(context, leased, end)
     if end.is_bug:
@@ -173,7 +173,7 @@ def _postpone_group(context: JobContext, leased: LeasedGroup, error: Exception) 
     fields = {"group": leased.group.id, "attempt": leased.attempt}
 
     def postpone(delay: timedelta = timedelta(0), failed: str = "") -> None:
-        LOG.warning("tried again in %s: %s", delay, error, extra=fields)
+        LOG.warning("judging postponed by %s: %s", delay, error, extra=fields)
         context.store.groups.postpone(leased.queued.model_copy(update={"failed": failed}), delay)
 
     match classify(error, leased.attempt, context.settings.retry_rule):
@@ -182,7 +182,7 @@ def _postpone_group(context: JobContext, leased: LeasedGroup, error: Exception) 
         case RetryAt(at):
             postpone(at - context.clock.now())
         case Discard(reason):
-            LOG.info("dropped: %s", reason, extra=fields)
+            LOG.info("job dropped: %s", reason, extra=fields)
             if not isinstance(error, LeaseLost):
                 postpone()  # an answer from what is on record finds what is gone
         case FailCheck(reason):
@@ -199,14 +199,14 @@ def run_job(job: Job) -> bool:
     subject = parse_job(job)
     error = catch_error(partial(judge, subject))
     if error is not None:
-        LOG.error("a job failed", exc_info=error, extra=_job_fields(subject))
+        LOG.error("job failed", exc_info=error, extra=_job_fields(subject))
     return error is None
 
 
 def handle_killed_job(job: Job, pid: int, status: int, _: struct_rusage) -> None:
     """Requeue the subject of a killed job right away, without waiting for its lease."""
     subject = parse_job(job)
-    LOG.error("a judge was killed", extra={**_job_fields(subject), "pid": pid, "status": status})
+    LOG.error("judge process killed", extra={**_job_fields(subject), "pid": pid, "status": status})
     if isinstance(subject, PullRequestJob):
         count_event(JOB_CONTEXT.get().store, EventCount.KILLED)
     requeue(job)
@@ -231,7 +231,7 @@ def requeue(job: Job) -> None:
             case MergeGroupJob(group_id, token):
                 store.groups.requeue_dead(group_id, token)
     except Unavailable as error:
-        LOG.warning("the lease brings it back: %s", error, extra=_job_fields(subject))
+        LOG.warning("job not requeued, waits for its lease to expire: %s", error, extra=_job_fields(subject))
     finally:
         store.close()  # a job that is forked later must not inherit the connection
 
@@ -281,7 +281,7 @@ class JudgeJob:
     def _end_of(self, outcome: JudgingOutcome) -> JobEnd:
         match outcome:
             case JudgingCompleted(retry_in=timedelta() as wait):
-                LOG.warning("no model could be reached; judged again in %s", wait, extra=self._fields)
+                LOG.warning("model unavailable, retry in %s", wait, extra=self._fields)
                 return JobEnd(Finish.OUTAGE, wait)
             case JudgingCompleted(verdict=verdict, dossier=dossier, decisions=decisions):
                 head = JudgedHead(verdict.subject.head_sha, hash_base(dossier.pull_request.base_ref))
@@ -300,22 +300,22 @@ class JudgeJob:
         attempt = self._leased.outage_count + 1 if isinstance(error, Outage) else self._leased.attempt
         match classify(error, attempt, self._rule):
             case RetryIn(delay):
-                LOG.warning("tried again in %s: %s", delay, error, extra=self._fields)
+                LOG.warning("judging postponed by %s: %s", delay, error, extra=self._fields)
                 return JobEnd(Finish.RETRY, delay)
             case RetryAfterOutage(delay):
-                LOG.warning("GitHub is away, tried again in %s: %s", delay, error, extra=self._fields)
+                LOG.warning("GitHub unavailable, retry in %s: %s", delay, error, extra=self._fields)
                 if attempt > self._rule.attempts:  # a short outage is not shown
                     self._postpone_check(self._context.clock.now() + delay, is_away=True)
                 return JobEnd(Finish.AWAY, delay)
             case RetryAt(at):
-                LOG.warning("tried again at %s: %s", turn := self._retry_slot(at), error, extra=self._fields)
+                LOG.warning("judging postponed until %s: %s", turn := self._retry_slot(at), error, extra=self._fields)
                 self._postpone_check(turn)
                 return self._postponed_end(at, turn)
             case FailCheck(reason):
                 keeps = isinstance(error, Outage) and self._has_recorded_verdict()
                 return self._wait_with_verdict(error) if keeps else self._fail_check(reason)
             case Discard(reason):
-                LOG.info("dropped: %s", reason, extra=self._fields)
+                LOG.info("job dropped: %s", reason, extra=self._fields)
                 return JobEnd(Finish.JUDGED, is_lost=isinstance(error, LeaseLost))
             case Bug():
                 LOG.error("judging failed", exc_info=error, extra=self._fields)
@@ -348,7 +348,7 @@ class JudgeJob:
         """Keep retrying to publish a recorded verdict through an outage of any length, so that it is not lost or replaced."""
         wait = self._rule.longest_delay * RECORDED_DELAY_FACTOR
         LOG.warning(
-            "GitHub is away, a verdict on record waits for it, tried again in %s: %s", wait, error, extra=self._fields
+            "GitHub unavailable, recorded verdict unpublished, retry in %s: %s", wait, error, extra=self._fields
         )
         self._postpone_check(self._context.clock.now() + wait, is_away=True)
         return JobEnd(Finish.AWAY, wait)
@@ -358,7 +358,7 @@ class JudgeJob:
         request, lease = self._leased.request, self._leased.lease
         error = self._show(lambda app: app.postpone(request, lease, until, is_away=is_away))
         if error is not None:
-            LOG.info("the check can't be told: %s", error, extra=self._fields)
+            LOG.info("check run not updated: %s", error, extra=self._fields)
 
     def _show(self, write: Callable[[JudgingApp], None]) -> Exception | None:
         """Write to the check; the error, if there is one."""
@@ -375,7 +375,7 @@ class JudgeJob:
         During an outage of GitHub the attempts are unlimited, so that no check stays open and no recorded verdict is lost. Each attempt
         judges first, which publishes such a verdict once GitHub is back.
         """
-        LOG.warning("no verdict: %s", reason, extra=self._fields)
+        LOG.warning("judging gave up: %s", reason, extra=self._fields)
         error = self._show(lambda app: app.fail_check(self._leased.request, self._leased.lease, reason))
         if error is None:
             count_event(self._context.store, EventCount.GIVEN_UP)
@@ -390,7 +390,7 @@ class JudgeJob:
             case RetryAt(at):
                 return self._postponed_end(at, self._retry_slot(at))
             case FailCheck() | Discard() | Bug():
-                LOG.error("the check can't be told", exc_info=error, extra=self._fields)
+                LOG.error("check run not updated", exc_info=error, extra=self._fields)
                 return JobEnd(Finish.JUDGED, is_lost=isinstance(error, LeaseLost))
             case _ as never:
                 assert_never(never)
@@ -475,4 +475,4 @@ def _count(count: Callable[[], None]) -> None:
     try:
         count()
     except Unavailable as error:
-        LOG.debug("not counted: %s", error)
+        LOG.debug("event not counted: %s", error)

@@ -333,7 +333,7 @@ class ReactionRecorder:
         try:
             reactions = self.reactions.reactions_to(pull, entries[-1].verdict.subject.repository, note.comment_id)
         except (Forbidden, SubjectGone) as refused:
-            LOG.info("reactions can't be read: %s", refused, extra={"number": pull.number})
+            LOG.info("reactions not read: %s", refused, extra={"number": pull.number})
             return
         for thumb in last_thumbs(reactions):  # each is about the verdict in the comment at its time
             shown = (entry for entry in reversed(entries) if entry.created_at < thumb.at + SECOND)

@@ -545,6 +545,6 @@ def _renew_lease(lease: Lease, every_s: float, stop: threading.Event) -> None:
         except Unavailable as error:
             import logging  # noqa: PLC0415 - 2 ms of every judging on a laptop, which logs nothing else
 
-            logging.getLogger(__name__).warning("the lease was not prolonged: %s", error)
+            logging.getLogger(__name__).warning("lease not renewed: %s", error)
         except LeaseLost:
             return

@@ -176,10 +176,10 @@ class MissedDeliveries:
         late = delivery.model_copy(update={"failed": delivery.failed + 1})
         self.progress.add_pending((late,))
         LOG.info(
-            "a delivery is not made again now: %s", error, extra={"delivery_id": delivery.guid, "failed": late.failed}
+            "redelivery postponed: %s", error, extra={"delivery_id": delivery.guid, "failed": late.failed}
         )
         if late.failed == MAX_FAILED_ATTEMPTS:
-            LOG.warning("a delivery is passed over: %s", error, extra={"delivery_id": delivery.guid})
+            LOG.warning("delivery skipped: %s", error, extra={"delivery_id": delivery.guid})
             self.on_passed_over(late)
 
 
@@ -256,12 +256,12 @@ class OpenPullSweep:
             try:
                 taken = self.run(installation, installed_at)
             except Unavailable as error:
-                LOG.warning("a sweep failed: %s", error, extra=fields)
+                LOG.warning("sweep failed: %s", error, extra=fields)
                 failed.append(error)
                 continue
             looked_at += 1
             if taken:
-                LOG.warning("took up heads without a state", extra={"count": taken, **fields})
+                LOG.warning("untracked heads queued", extra={"count": taken, **fields})
         if failed and not looked_at:
             raise failed[0]
 
@@ -285,7 +285,7 @@ class OpenPullSweep:
                 if number == 1 or taken >= MAX_HEADS:
                     break
         except (Forbidden, SubjectGone, RateLimited) as refused:
-            LOG.info("a sweep waits: %s", refused, extra={"installation_id": installation})
+            LOG.info("sweep postponed: %s", refused, extra={"installation_id": installation})
         return taken
 
     def _take_up(

@@ -392,9 +392,9 @@ class ReconcileContext:
         try:
             redelivery = MissedDeliveries(GitHubDeliveries(api), progress, self.clock, count_passed_over)
             if self.settings.cells and has_move(self.store.client):  # each delivery is requested a few times only
-                LOG.warning("redeliveries wait for an installation that moves to another cell")
+                LOG.warning("redeliveries postponed, an installation is moving to another cell")
             elif count := redelivery.run():
-                LOG.warning("asked for deliveries that never arrived", extra={"count": count})
+                LOG.warning("missed deliveries requested", extra={"count": count})
         finally:  # it finds what no delivery reported
             sweep.run_all(filter(self._is_resident, _installations(api, progress)))
 

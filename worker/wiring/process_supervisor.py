@@ -74,7 +74,7 @@ class ProcessSupervisor:
             if not process.pid and time.monotonic() >= process.not_before:
                 process.started_at = time.monotonic()
                 process.pid = _fork(process.work)
-                LOG.info("started", extra={"hand": process.name, "child": process.pid})
+                LOG.info("process started", extra={"hand": process.name, "child": process.pid})
 
     def _reap(self) -> None:
         for process in self.processes:
@@ -87,7 +87,7 @@ class ProcessSupervisor:
             process.failures = 0 if time.monotonic() - process.started_at > HEALTHY_S else process.failures + 1
             pause = min(LONGEST_PAUSE_S, FIRST_PAUSE_S * 2**process.failures) if process.failures else 0.0
             process.not_before = time.monotonic() + pause
-            LOG.warning("ended, is restarted", extra={"hand": process.name, "status": status, "pause_s": pause})
+            LOG.warning("process ended, restarting", extra={"hand": process.name, "status": status, "pause_s": pause})
 
     def _stop(self) -> None:
         """Ask them to finish, then to abort, then kill them. Another signal to us starts the next step."""
@@ -143,6 +143,6 @@ def _run_child(work: Callable[[], None], parent: int) -> int:
     except SystemExit as leaving:
         return leaving.code if isinstance(leaving.code, int) else 1
     except BaseException:
-        LOG.exception("failed")
+        LOG.exception("process failed")
         raise
     return 0

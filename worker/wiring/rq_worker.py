@@ -167,7 +167,7 @@ class JudgeWorker(Worker):
             queue = EvaluateQueue(self.connection, settings.timing.check_deadline)
             queue.submit(f"after-{pull.installation_id}-{subject.fence}", task)
         except Unavailable as error:
-            LOG.warning("nothing follows this judging: %s", error, extra={"pull": pull.model_dump()})
+            LOG.warning("work after the judging not queued: %s", error, extra={"pull": pull.model_dump()})
 
 
 class EvaluateWorker(JudgeWorker):

@@ -230,7 +230,7 @@ def test_a_text_that_its_parser_does_not_survive_is_judged_by_its_lines(state: P
     verdict = VERDICT_ADAPTER.validate_json(done.stdout)
     assert done.returncode == 1
     assert "notes.py" in verdict.coverage.read
-    assert done.stderr == "a text of 12000 bytes is read by its lines: tree_sitter_python did not survive it\n"
+    assert done.stderr == "parser failed, text of 12000 bytes read by lines: tree_sitter_python\n"
 
 
 def test_a_restored_module_whose_functions_are_called_elsewhere_is_not_rejected(state: Path, tmp_path: Path) -> None:

@@ -222,7 +222,7 @@ def test_a_reader_who_gets_no_answer_is_a_line_of_the_log_and_nothing_else(
     with serve_metrics(("127.0.0.1", 0), Fails()) as url, pytest.raises(httpx.RemoteProtocolError):
         httpx.get(url)
     assert [(record.levelname, record.message) for record in caplog.records if record.name == "app.web.metrics"] == [
-        ("WARNING", "a reader of the figures got no answer")
+        ("WARNING", "figures query failed")
     ]
     assert capfd.readouterr() == ("", "")
 

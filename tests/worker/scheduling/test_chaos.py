@@ -70,7 +70,7 @@ def test_whatever_dies_each_newest_head_gets_its_one_verdict(github: FakeGitHub,
         gets_quiet(fleet, store, authors)
         assert not HARM.keys() - {what for what, least in HARM.items() if chaos.done[what] >= least}, chaos.done
         traces = Traces.of(authors, store, redis)
-        killed = {line["fence"] for line in fleet.log_entries('"a judge was killed"')}
+        killed = {line["fence"] for line in fleet.log_entries('"judge process killed"')}
     for one in authors.proposed:
         the_newest_head_has_its_verdict(one, traces)
         all_else_is_closed(one, traces)

@@ -569,7 +569,7 @@ def test_an_outage_of_redis_stops_the_work_and_not_the_dispatcher(caplog: pytest
     try:
         with dispatching(here) as thread, open_store(here) as store:
             redis.kill()
-            assert wait_until(lambda: "dispatching waits: Redis is unavailable" in caplog.text)
+            assert wait_until(lambda: "dispatch postponed: Redis is unavailable" in caplog.text)
             redis.start()
             store.pulls.request_judging(judge_request())
             connection = rq_connection(here)
@@ -594,7 +594,7 @@ def test_every_line_about_a_request_names_its_delivery_and_the_first_check_is_ti
     told = {
         one.msg: vars(one).get("delivery_id") for one in caplog.records if one.name == "worker.scheduling.dispatcher"
     }
-    assert told.keys() >= {"handed out", "task postponed: %s"}
+    assert told.keys() >= {"judging dispatched", "task postponed: %s"}
     assert set(told.values()) == {"guid-1"}
 
 

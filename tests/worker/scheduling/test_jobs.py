@@ -158,7 +158,7 @@ def test_without_redis_the_lease_brings_it_back(
 
     monkeypatch.setattr(RedisClient, "pipeline", unreachable)
     in_job(requeue, job)
-    assert "the lease brings it back" in caplog.text
+    assert "job not requeued, waits for its lease to expire" in caplog.text
 
 
 @pytest.mark.parametrize(
@@ -477,7 +477,7 @@ def test_every_line_of_a_job_names_the_delivery_that_asked_for_it(
     with caplog.at_level("INFO", "worker"), contextlib.suppress(JudgingFailed):
         run()
     told = [vars(one) for one in caplog.records if one.name.startswith("worker.")]
-    assert [one["msg"] for one in told][:1] == ["judging begins"]
+    assert [one["msg"] for one in told][:1] == ["judging started"]
     assert [one["msg"] for one in told][-1:] == ["judging ended"]
     for one in told:
         known = (one.get("delivery_id"), one.get("repository"), one.get("number"), one.get("head_sha"))

@@ -366,7 +366,7 @@ class BudgetedModel:
             try:
                 near = self._budget.settle(reservation, bill)
             except Unavailable as error:
-                LOG.warning("a reservation of %s dollars stays spent: %s", f"{reservation.usd:f}", error)
+                LOG.warning("reservation of %s dollars not released: %s", f"{reservation.usd:f}", error)
             lost += [reservation.usd] if bill.usd is None else []
         return replace(reply, near_cap=near)
 

@@ -296,6 +296,6 @@ class GitHubScans:
                 raise
             return UploadRefusal.NOT_FOUND
         except GitHubBadRequest as refused:
-            LOG.warning("GitHub takes no such SARIF: %s", refused, extra={"repository": repository})
+            LOG.warning("SARIF refused by GitHub: %s", refused, extra={"repository": repository})
             return UploadRefusal.NOT_TAKEN
         return None

@@ -155,7 +155,7 @@ class GitHubCommandApi:
                 variables = {"subject": ask.review.node_id, "content": REACTION_CONTENTS[sign]}
                 api.query(REACT_MUTATION, variables, RestResponse)
         except (Forbidden, GitHubBadRequest) as refused:
-            LOG.info("no reaction was left: %s", refused, extra={"repository": ask.repository})
+            LOG.info("reaction not added: %s", refused, extra={"repository": ask.repository})
 
     def post_comment(self, ask: CommandRequest, text: str) -> bool:
         """Post a comment in the conversation. After RateLimited it is certainly not posted; after other outages it may be."""
@@ -166,7 +166,7 @@ class GitHubCommandApi:
         except RateLimited:
             raise
         except (Forbidden, Unavailable) as refused:
-            LOG.info("no comment was written: %s", refused, extra={"repository": ask.repository})
+            LOG.info("comment not written: %s", refused, extra={"repository": ask.repository})
             return False
         return True
 

@@ -300,7 +300,7 @@ class GitHubDeliveries:
         try:
             self._api.headers(ApiCall("POST", f"/app/hook/deliveries/{sent.id}/attempts"))
         except (Forbidden, SubjectGone, GitHubBadRequest) as refused:  # too old, or not listed
-            LOG.warning("a delivery is not made again: %s", refused, extra={"delivery_id": sent.guid})
+            LOG.warning("redelivery refused: %s", refused, extra={"delivery_id": sent.guid})
             return False
         return True
 

@@ -263,6 +263,6 @@ class RedisCommandQueue(DelayedQueue[CommandRequest]):
         try:
             reason = self._codec.open(base64.b64decode(command.sealed), COMMANDS.texts.name).decode()
         except Unreadable as error:
-            LOG.warning("the reason of a command can't be read: %s", error)
+            LOG.warning("command reason unreadable: %s", error)
             reason = ""
         return command.model_copy(update={"reason": reason, "sealed": None})

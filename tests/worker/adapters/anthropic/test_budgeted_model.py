@@ -221,7 +221,7 @@ def test_books_that_can_not_be_written_lose_no_reply(
     script.reply_with({})
     assert model.ask(PROMPT).cost_usd == PAID
     assert [one.getMessage() for one in caplog.records if one.name == "worker.adapters.anthropic.model"] == [
-        f"a reservation of {WORST:f} dollars stays spent: Redis is unavailable: no answer"
+        f"reservation of {WORST:f} dollars not released: Redis is unavailable: no answer"
     ]
 
 

@@ -91,7 +91,7 @@ class RedisConfigs(SealedPart):
         try:
             return {origin: self._codec.open(blob(sealed), key.name).decode()} if sealed else {}
         except Unreadable as error:
-            LOG.warning("the last configuration that could be used is not known: %s", error)
+            LOG.warning("last valid configuration unreadable: %s", error)
             return {}
 
 
