@@ -175,9 +175,7 @@ class MissedDeliveries:
         """Retry a failed redelivery after all others, until it succeeds or is too old."""
         late = delivery.model_copy(update={"failed": delivery.failed + 1})
         self.progress.add_pending((late,))
-        LOG.info(
-            "redelivery postponed: %s", error, extra={"delivery_id": delivery.guid, "failed": late.failed}
-        )
+        LOG.info("redelivery postponed: %s", error, extra={"delivery_id": delivery.guid, "failed": late.failed})
         if late.failed == MAX_FAILED_ATTEMPTS:
             LOG.warning("delivery skipped: %s", error, extra={"delivery_id": delivery.guid})
             self.on_passed_over(late)

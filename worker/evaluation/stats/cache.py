@@ -80,7 +80,9 @@ class FiguresCache:
             with tempfile.TemporaryFile(dir=self._wanted_folder):
                 return self._wanted_folder
         except OSError as error:
-            LOG.warning("figures folder not writable, using a temporary one: %s (%s)", self._wanted_folder, error.strerror)
+            LOG.warning(
+                "figures folder not writable, using a temporary one: %s (%s)", self._wanted_folder, error.strerror
+            )
         try:
             temporary = tempfile.mkdtemp(prefix="assay-figures-")
         except OSError as error:
