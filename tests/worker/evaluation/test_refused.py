@@ -11,7 +11,7 @@ import pytest
 from app.cli.doctor import doctor
 from app.cli.parser import build_parser
 from tests.worker.adapters.redis.store_samples import KEY, expire_lease, judge_request, pull_ref
-from tests.worker.adapters.redis.test_event_stream import evaluation_started, kinds, read_stream
+from tests.worker.adapters.redis.test_event_stream import evaluation_started, event_kinds, expire_evaluation_deadlines
 from tests.worker.adapters.redis.test_lease_writes import start_judging_new
 from tests.worker.evaluation.bench.samples import STUB
 from tests.worker.evaluation.live_judging import AssayCommand, dossier, rubric
@@ -119,7 +119,7 @@ def test_the_next_judging_on_a_laptop_ends_the_evaluations_whose_judges_are_dead
 ) -> None:
     store.events.record_started(pull_ref(), start_judging_new(store).lease.fence, evaluation_started("e"))
     expire_lease(store, pull_ref())
-    read_stream(store)
+    expire_evaluation_deadlines(store)
     source = RecordedSource(dossier(1, STUB))
     judge_locally(settings, store, source, source.request(SystemClock().now()))
-    assert kinds(store) == ["eval.started", "eval.failed"]
+    assert event_kinds(store) == ["eval.started", "eval.failed"]

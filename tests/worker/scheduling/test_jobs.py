@@ -110,48 +110,54 @@ def in_job(settings: Settings, store: Store) -> InJob:
 
 @for_both_kinds
 def test_a_subject_is_judged_once_however_often_its_job_is_started(
-    in_job: InJob, store: Store, world: ScriptedGitHub, lane: SubjectKind
+    in_job: InJob, store: Store, world: ScriptedGitHub, subject_kind: SubjectKind
 ) -> None:
-    job = dispatch_subject(store, lane)
+    job = dispatch_subject(store, subject_kind)
     assert [in_job(run_job, job) for _ in range(2)] == [True, True]
-    assert len(world.notes(lane.story)) == 1
-    assert lane.is_over(store)
+    assert len(world.notes(subject_kind.judging_note)) == 1
+    assert subject_kind.is_over(store)
 
 
 @for_both_kinds
 @pytest.mark.parametrize("trouble", ["unavailable", "away", "limited 60"])
 def test_what_passes_is_waited_for_and_no_failure_of_the_job(
-    in_job: InJob, store: Store, world: ScriptedGitHub, lane: SubjectKind, trouble: str
+    in_job: InJob, store: Store, world: ScriptedGitHub, subject_kind: SubjectKind, trouble: str
 ) -> None:
-    world.script(pull_ref(lane.orders), trouble)
-    assert in_job(run_job, dispatch_subject(store, lane))
-    assert (lane.is_over(store), lane.dispatch(store)) == (False, None), "not before its time"
-    lane.expire(store)
-    assert in_job(run_job, next_job(store, lane))
-    assert (len(world.notes(lane.story)), lane.is_over(store)) == (2, True)
+    world.script(pull_ref(subject_kind.script_number), trouble)
+    assert in_job(run_job, dispatch_subject(store, subject_kind))
+    assert (subject_kind.is_over(store), subject_kind.dispatch(store)) == (False, None), "not before its time"
+    subject_kind.expire(store)
+    assert in_job(run_job, next_job(store, subject_kind))
+    assert (len(world.notes(subject_kind.judging_note)), subject_kind.is_over(store)) == (2, True)
 
 
 @for_both_kinds
-def test_a_bug_fails_the_job(in_job: InJob, store: Store, world: ScriptedGitHub, lane: SubjectKind) -> None:
-    world.script(pull_ref(lane.orders), "bug a_line_of_a_private_source")
-    assert not in_job(run_job, dispatch_subject(store, lane))
+def test_a_bug_fails_the_job(in_job: InJob, store: Store, world: ScriptedGitHub, subject_kind: SubjectKind) -> None:
+    world.script(pull_ref(subject_kind.script_number), "bug a_line_of_a_private_source")
+    assert not in_job(run_job, dispatch_subject(store, subject_kind))
 
 
 @for_both_kinds
-def test_whose_process_was_killed_comes_back_immediately(in_job: InJob, store: Store, lane: SubjectKind) -> None:
-    job = dispatch_subject(store, lane)
-    assert lane.dispatch(store) is None, "a judge has it"
+def test_whose_process_was_killed_comes_back_immediately(
+    in_job: InJob, store: Store, subject_kind: SubjectKind
+) -> None:
+    job = dispatch_subject(store, subject_kind)
+    assert subject_kind.dispatch(store) is None, "a judge has it"
     in_job(lambda rq_job: handle_killed_job(rq_job, 1, signal.SIGKILL, getrusage(RUSAGE_CHILDREN)), job)
-    assert lane.dispatch(store) is not None
+    assert subject_kind.dispatch(store) is not None
     killed = store.measures.read_totals(SystemClock().now()).counts.get(EventCount.KILLED, 0)
-    assert killed == (lane is PULL_REQUEST)
+    assert killed == (subject_kind is PULL_REQUEST)
 
 
 @for_both_kinds
 def test_without_redis_the_lease_brings_it_back(
-    in_job: InJob, store: Store, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, lane: SubjectKind
+    in_job: InJob,
+    store: Store,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    subject_kind: SubjectKind,
 ) -> None:
-    job = dispatch_subject(store, lane)
+    job = dispatch_subject(store, subject_kind)
 
     def unreachable(*_: object) -> None:
         raise Unavailable("Redis", "down")
@@ -175,7 +181,7 @@ def test_without_redis_the_lease_brings_it_back(
 def test_a_group_that_was_not_judged_is_answered_again_and_told_why_if_that_stays(
     in_job: InJob, store: Store, world: ScriptedGitHub, trouble: str, failed: str
 ) -> None:
-    world.script(pull_ref(MERGE_GROUP.orders), trouble)
+    world.script(pull_ref(MERGE_GROUP.script_number), trouble)
     in_job(run_job, dispatch_subject(store, MERGE_GROUP))
     MERGE_GROUP.expire(store)
     pending = store.groups.next()
@@ -184,7 +190,7 @@ def test_a_group_that_was_not_judged_is_answered_again_and_told_why_if_that_stay
 
 
 def test_a_judge_that_lost_its_group_leaves_it_to_the_next(in_job: InJob, store: Store, world: ScriptedGitHub) -> None:
-    world.script(pull_ref(MERGE_GROUP.orders), "lose")
+    world.script(pull_ref(MERGE_GROUP.script_number), "lose")
     assert in_job(run_job, dispatch_subject(store, MERGE_GROUP))
     assert MERGE_GROUP.dispatch(store) is None, "it waits for its next judge"
     assert not MERGE_GROUP.is_over(store)

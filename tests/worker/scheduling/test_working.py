@@ -45,16 +45,16 @@ def test_the_only_worker_is_free_for_others_whatever_strangers_have_judged(
 
 @for_both_kinds
 def test_a_killed_judge_is_replaced_long_before_its_lease_ends(
-    redis_server: RedisServer, store: Store, world: ScriptedGitHub, lane: SubjectKind
+    redis_server: RedisServer, store: Store, world: ScriptedGitHub, subject_kind: SubjectKind
 ) -> None:
     world.script(NO_PULL, "hand over", "hand over")
-    world.script(pull_ref(lane.orders), "think 600")
+    world.script(pull_ref(subject_kind.script_number), "think 600")
     with WorkerProcess.on(redis_server.url, ASSAY_LEASE="600", ASSAY_HOLD="600") as working:
-        lane.queue(store)
-        assert wait_until(lambda: world.notes(lane.story))
+        subject_kind.queue(store)
+        assert wait_until(lambda: world.notes(subject_kind.judging_note))
         send_signal(working.jobs[0], signal.SIGKILL)
-        assert wait_until(lambda: len(world.notes(lane.story)) == 2)
-        assert wait_until(lambda: lane.is_over(store))
+        assert wait_until(lambda: len(world.notes(subject_kind.judging_note)) == 2)
+        assert wait_until(lambda: subject_kind.is_over(store))
         assert '"judge process killed"' in working.log
 
 

@@ -67,9 +67,9 @@ def judge_head(
     return made
 
 
-def pull_request_event(what: PullRequestEventKind, number: int | None = 1, **changes: Any) -> PullRequestEvent:
+def pull_request_event(kind: PullRequestEventKind, number: int | None = 1, **changes: Any) -> PullRequestEvent:
     fields: dict[str, Any] = {
-        "what": what,
+        "what": kind,
         "installation_id": INSTALLATION,
         "repository_id": pull_ref().repository_id,
         "number": number,
@@ -88,8 +88,8 @@ def revert_event(*shas: str) -> PullRequestEvent:
     return pull_request_event(PullRequestEventKind.REVERTED, None, reverted_shas=shas or (MERGE,))
 
 
-def record_outcomes(store: Store, *happenings: PullRequestEvent) -> None:
-    for one in happenings:
+def record_outcomes(store: Store, *events: PullRequestEvent) -> None:
+    for one in events:
         OutcomeRecorder(store.outcomes, store.ledger, store.archive).record(one)
 
 
@@ -112,7 +112,7 @@ def recorded_outcomes(store: Store) -> list[tuple[int, str]]:
     return [(one["number"], one["outcome"]) for one in event_bodies(store, "outcome.recorded")]
 
 
-def kinds_of(store: Store, ref: PullRef) -> list[OutcomeKind]:
+def outcome_kinds(store: Store, ref: PullRef) -> list[OutcomeKind]:
     return [one.kind for one in store.outcomes.outcomes_of(ref)]
 
 

@@ -27,11 +27,11 @@ class SubjectKind:
     dispatch: Callable[[Store], SubjectJob | None]
     expire: Callable[[Store], object]
     is_over: Callable[[Store], bool]
-    story: str
+    judging_note: str
     """What the scripted context notes of its judgings."""
-    orders: int
+    script_number: int
     """The number under which the context is told what to do."""
-    spared: tuple[str, str]
+    spared_attempts: tuple[str, str]
     """Key and field of the attempts that were not counted."""
 
 
@@ -69,17 +69,19 @@ MERGE_GROUP: Final = SubjectKind(
     5_000,
     (GROUPS.tries.name, f"{merge_group().id} spared"),
 )
-for_both_kinds = pytest.mark.parametrize("lane", [PULL_REQUEST, MERGE_GROUP], ids=["pull request", "merge group"])
+for_both_kinds = pytest.mark.parametrize(
+    "subject_kind", [PULL_REQUEST, MERGE_GROUP], ids=["pull request", "merge group"]
+)
 
 
-def dispatch_subject(store: Store, lane: SubjectKind) -> SubjectJob:
+def dispatch_subject(store: Store, subject_kind: SubjectKind) -> SubjectJob:
     """The job of the subject, which is queued."""
-    lane.queue(store)
-    return next_job(store, lane)
+    subject_kind.queue(store)
+    return next_job(store, subject_kind)
 
 
-def next_job(store: Store, lane: SubjectKind) -> SubjectJob:
-    job = lane.dispatch(store)
+def next_job(store: Store, subject_kind: SubjectKind) -> SubjectJob:
+    job = subject_kind.dispatch(store)
     assert job is not None
     return job
 

@@ -123,7 +123,7 @@ READS = {
 }  # fmt: skip
 
 
-def read(store: Store, name: bytes) -> object:
+def read_value(store: Store, name: bytes) -> object:
     """Its value, in an order that does not depend on the server."""
     kind = store.client.call("TYPE", name)
     command, rest = READS[blob(kind)]
@@ -140,7 +140,7 @@ def contents(store: Store, installation: InstallationId) -> dict[bytes, object]:
     for name in map(blob, items(client.call("KEYS", "assay:*"))):
         kind = name.split(b":")[1]
         if kind == b"%d" % installation or (kind in (b"dossier", b"audit") and installation == OURS):
-            found[name] = read(store, name), round(whole(client.call("PTTL", name)) / 3_600_000)
+            found[name] = read_value(store, name), round(whole(client.call("PTTL", name)) / 3_600_000)
         elif kind == b"named":
             found[name] = sorted(one for one in map(blob, items(client.call("SMEMBERS", name))) if is_named(one))
         elif name == keys.INBOX_ASIDE.name.encode():

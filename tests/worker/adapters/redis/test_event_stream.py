@@ -42,15 +42,15 @@ def ends(made: LedgerEntry) -> tuple[Event, ...]:
     return (terminal_event(made.verdict, EvalTrigger.BUS),)
 
 
-def kinds(store: Store) -> list[str]:
+def event_kinds(store: Store) -> list[str]:
     return [event.kind.decode() for event in store.events.read(INSTALLATION)]
 
 
-def bodies(store: Store) -> list[dict[str, Any]]:
+def event_bodies(store: Store) -> list[dict[str, Any]]:
     return [json.loads(event.raw) for event in store.events.read(INSTALLATION)]
 
 
-def read_stream(store: Store) -> None:
+def expire_evaluation_deadlines(store: Store) -> None:
     """As if it were time to look after the judges."""
     for name in ("e", "f"):
         store.client.call("ZADD", keys.EVALUATION_DEADLINES.name, "XX", 0, name)
@@ -70,7 +70,7 @@ def recorded(store: Store, judge: LeasedJob, name: str = "e", *children: tuple[L
 
 def dies(store: Store) -> None:
     expire_lease(store, pull_ref())
-    read_stream(store)
+    expire_evaluation_deadlines(store)
 
 
 def test_a_verdict_on_record_ends_its_evaluation_in_the_same_breath(store: Store) -> None:
@@ -78,10 +78,10 @@ def test_a_verdict_on_record_ends_its_evaluation_in_the_same_breath(store: Store
     for _ in range(2):  # everything may be sent twice
         store.events.record_started(pull_ref(), judge.lease.fence, evaluation_started("e"))
         recorded(store, judge)
-    assert kinds(store) == ["eval.started", "eval.completed"]
+    assert event_kinds(store) == ["eval.started", "eval.completed"]
     assert not store.client.call("EXISTS", keys.OPEN_EVALUATIONS.name, keys.EVALUATION_DEADLINES.name)
     assert store.events.end_orphaned() == 0
-    assert bodies(store)[1]["eval_id"] == "e"
+    assert event_bodies(store)[1]["eval_id"] == "e"
 
 
 ENDS: dict[str, tuple[Callable[[Store, LeasedJob], object], list[str]]] = {
@@ -103,7 +103,7 @@ ENDS: dict[str, tuple[Callable[[Store, LeasedJob], object], list[str]]] = {
         ],
         ["eval.failed"],
     ),
-    "its judge lives": (lambda store, _: (read_stream(store), store.events.end_orphaned()), []),
+    "its judge lives": (lambda store, _: (expire_evaluation_deadlines(store), store.events.end_orphaned()), []),
 }
 
 
@@ -112,19 +112,19 @@ def test_a_judging_that_is_over_leaves_no_evaluation_open(store: Store, how: str
     judge = started(store)
     end, told = ENDS[how]
     end(store, judge)
-    assert kinds(store) == ["eval.started", *told]
+    assert event_kinds(store) == ["eval.started", *told]
 
 
 def test_an_evaluation_whose_judge_is_dead_is_ended_by_the_watchdog_and_has_no_verdict_then(store: Store) -> None:
     judge = started(store)
     dies(store)
-    assert (store.events.end_orphaned(), kinds(store)) == (1, ["eval.started", "eval.failed"])
-    failed = bodies(store)[1]
+    assert (store.events.end_orphaned(), event_kinds(store)) == (1, ["eval.started", "eval.failed"])
+    failed = event_bodies(store)[1]
     assert failed["failure_mode"] == "judge_call_failed"
     assert failed["error_message"] == "the judging process ended without a word"
     with pytest.raises(LeaseLost):
         recorded(store, judge)
-    assert (store.events.end_orphaned(), kinds(store)) == (0, ["eval.started", "eval.failed"])
+    assert (store.events.end_orphaned(), event_kinds(store)) == (0, ["eval.started", "eval.failed"])
 
 
 def test_what_was_given_up_for_lost_is_not_recorded_even_if_its_judge_holds_the_lease_again(store: Store) -> None:
@@ -141,9 +141,9 @@ def test_the_watchdog_ends_the_evaluations_of_the_dead_alone(store: Store) -> No
     store.pulls.request_judging(judge_request(2))
     other = start_judging(store, pull_ref(2))
     store.events.record_started(pull_ref(2), other.lease.fence, evaluation_started("f"))
-    read_stream(store)
+    expire_evaluation_deadlines(store)
     assert (store.events.end_orphaned(), store.events.end_orphaned()) == (1, 0)
-    assert [(body["eval_id"], kind) for body, kind in zip(bodies(store), kinds(store), strict=True)] == [
+    assert [(body["eval_id"], kind) for body, kind in zip(event_bodies(store), event_kinds(store), strict=True)] == [
         ("e", "eval.started"), ("f", "eval.started"), ("e", "eval.failed"),
     ]  # fmt: skip
 
@@ -156,7 +156,7 @@ def test_a_judge_that_was_overtaken_begins_nothing_and_ends_nobody_elses_evaluat
     store.events.record_started(pull_ref(), second.lease.fence, evaluation_started("f"))
     with pytest.raises(LeaseLost):
         store.events.record_started(pull_ref(), first.lease.fence, evaluation_started("e"))
-    assert kinds(store) == ["eval.started"]
+    assert event_kinds(store) == ["eval.started"]
     recorded(store, second, "f")
 
 
@@ -165,7 +165,7 @@ def test_nothing_begins_of_what_was_forgotten(store: Store) -> None:
     store.records().forget(store.records().find_holdings("acme/widgets"), REQUESTED_AT)
     with pytest.raises(LeaseLost):
         store.events.record_started(pull_ref(), lease.fence, evaluation_started("e"))
-    assert kinds(store) == []
+    assert event_kinds(store) == []
     assert store.client.call("EXISTS", keys.pull(pull_ref()).name) == 0
 
 
@@ -189,7 +189,7 @@ def test_many_that_end_one_at_once_end_it_once(store: Store) -> None:
         ]
         lost = [pool.submit(store.events.end_orphaned) for _ in range(8)]
         assert sum(future.result() for future in (*told, *lost)) == 1
-    assert kinds(store).count("eval.failed") == 1
+    assert event_kinds(store).count("eval.failed") == 1
 
 
 def test_a_note_that_nobody_can_read_is_put_away(store: Store) -> None:
@@ -212,7 +212,7 @@ def test_a_judging_anew_is_told_whole_with_its_entry(store: Store) -> None:
     judge = start_judging_new(store)
     store.ledger.append(pull_ref(), ledger_entry_of("e", judge.lease.fence))
     store.ledger.append(pull_ref(), *whole("f", judge))
-    assert kinds(store) == ["eval.started", "eval.completed"]
+    assert event_kinds(store) == ["eval.started", "eval.completed"]
 
 
 def test_what_came_of_a_verdict_is_on_record_with_it_once_whoever_dies_then(store: Store) -> None:
@@ -220,7 +220,7 @@ def test_what_came_of_a_verdict_is_on_record_with_it_once_whoever_dies_then(stor
     for _ in range(2):
         recorded(store, judge, "e", whole("f", judge), (ledger_entry_of("g", judge.lease.fence), ()), whole("h", judge))
     assert sorted(made.eval_id for made in store.ledger.entries(pull_ref())) == ["e", "f", "g", "h"]
-    assert kinds(store) == ["eval.started", "eval.completed"] * 3
+    assert event_kinds(store) == ["eval.started", "eval.completed"] * 3
 
 
 def test_a_judge_that_was_overtaken_leaves_no_child_either(store: Store) -> None:
@@ -228,7 +228,7 @@ def test_a_judge_that_was_overtaken_leaves_no_child_either(store: Store) -> None
     expire_lease(store, pull_ref())
     with pytest.raises(LeaseLost):
         recorded(store, judge, "e", whole("f", judge))
-    assert (store.ledger.entries(pull_ref()), kinds(store)) == ((), ["eval.started"])
+    assert (store.ledger.entries(pull_ref()), event_kinds(store)) == ((), ["eval.started"])
 
 
 # The stream
@@ -237,7 +237,7 @@ def test_a_judge_that_was_overtaken_leaves_no_child_either(store: Store) -> None
 def test_the_same_happening_is_told_once(store: Store) -> None:
     event = Event(EventKind.OUTCOME, {"v": 1, "outcome": "merged"})
     assert [store.events.publish(INSTALLATION, name, event) for name in ("d1", "d1", "d2")] == [True, False, True]
-    assert kinds(store) == ["outcome.recorded"] * 2
+    assert event_kinds(store) == ["outcome.recorded"] * 2
 
 
 def test_a_stream_is_read_in_pages_and_from_where_somebody_stopped(store: Store) -> None:
@@ -277,4 +277,4 @@ def test_old_entries_go_as_new_ones_come(store: Store) -> None:
     RedisEvents(store.client, timedelta(0), timedelta(seconds=60)).publish(
         INSTALLATION, "kept", Event(EventKind.OUTCOME, {})
     )
-    assert kinds(store)[-1] == "outcome.recorded"
+    assert event_kinds(store)[-1] == "outcome.recorded"

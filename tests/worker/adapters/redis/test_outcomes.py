@@ -12,9 +12,9 @@ from tests.worker.adapters.redis.outcome_samples import (
     event_bodies,
     judge_head,
     judge_whole_pull_requests,
-    kinds_of,
     latest_whole_verdict,
     merge_event,
+    outcome_kinds,
     pull_request_event,
     record_outcomes,
     recorded_outcomes,
@@ -141,7 +141,7 @@ def test_what_a_bot_does_is_no_event(store: Store) -> None:
     judge_head(store)
     record_outcomes(store, *[pull_request_event(PullRequestEventKind.REOPENED) for _ in range(9)])
     assert judge_whole_pull_requests(store) == 0
-    assert kinds_of(store, pull_ref()) == [OutcomeKind.REOPENED] * 9
+    assert outcome_kinds(store, pull_ref()) == [OutcomeKind.REOPENED] * 9
 
 
 def speaks(store: Store, times: int = 1) -> None:

@@ -13,7 +13,7 @@ from tests.worker.adapters.redis.store_samples import (
     judge_request,
     pull_ref,
 )
-from tests.worker.adapters.redis.test_cells import read
+from tests.worker.adapters.redis.test_cells import read_value
 from tests.worker.adapters.redis.test_event_stream import evaluation_started
 from tests.worker.adapters.redis.test_lease_writes import audit_record, ledger_entry_of, start_judging_new
 from tests.worker.publishing.texts.samples import dossier
@@ -35,7 +35,7 @@ HERE = "acme/widgets"
 
 def every_key(store: Store) -> dict[str, bytes]:
     """All keys of the server, with all that is in them, as bytes."""
-    return {text(name): repr(read(store, blob(name))).encode() for name in items(store.client.call("KEYS", "*"))}
+    return {text(name): repr(read_value(store, blob(name))).encode() for name in items(store.client.call("KEYS", "*"))}
 
 
 EMPTIED = keys.events(pull_ref().installation_id).name

@@ -27,7 +27,7 @@ REJECTED = CheckContent("Rejected", "No.", "{}", Conclusion.FAILURE, (NOTE,), (H
 VERDICT = replace(check_content(rejected(), dossier()), annotations=())
 
 
-def both(store: Store) -> None:
+def record_both(store: Store) -> None:
     """Two pull requests have HEAD; the first was rejected, and the other one is judged."""
     store.pulls.request_judging(judge_request(1))
     store.pulls.request_judging(judge_request(2))
@@ -35,47 +35,47 @@ def both(store: Store) -> None:
     store.shared_heads.record_content(pull_ref(2), HEAD, judging_content())
 
 
-def waits(store: Store, place: CommitRef = HERE) -> bool:
+def is_waiting(store: Store, place: CommitRef = HERE) -> bool:
     """Whether somebody is to look at this commit."""
     name = keys.shared_head_states(place.installation_id, place.repository_id, place.head_sha).name
     return store.client.call("ZSCORE", SHARED_HEADS.order.name, name) is not None
 
 
-def others(store: Store, number: int, content: CheckContent = REJECTED) -> list[tuple[int, str]]:
+def list_others(store: Store, number: int, content: CheckContent = REJECTED) -> list[tuple[int, str]]:
     """What is known of the others, as this one records its content."""
     known = store.shared_heads.record_content(pull_ref(number), HEAD, content).others(number)
     return [(other.number, other.state) for other in known]
 
 
-def writes(store: Store, number: int, content: CheckContent) -> SharedHeadState:
+def write_content(store: Store, number: int, content: CheckContent) -> SharedHeadState:
     """It records its content, and that GitHub shows it."""
     recorded = store.shared_heads.record_content(pull_ref(number), HEAD, content)
     store.shared_heads.record_written(pull_ref(number), HEAD, recorded.version, content)
     return recorded
 
 
-def synced(store: Store, place: CommitRef = HERE) -> None:
+def close_current_version(store: Store, place: CommitRef = HERE) -> None:
     """All that the check runs of this commit say is up to date."""
     store.shared_heads.close_version(place, store.shared_heads.find_state(place).version)
 
 
 def test_one_alone_says_its_own_and_nobody_has_to_look(store: Store) -> None:
     store.pulls.request_judging(judge_request(1))
-    told = writes(store, 1, judging_content())
+    told = write_content(store, 1, judging_content())
     assert (told.is_here(1), told.others(1)) == (True, ())
-    assert not waits(store)
+    assert not is_waiting(store)
 
 
 def test_who_comes_second_sees_the_first_and_both_are_looked_at(store: Store) -> None:
-    both(store)
-    assert others(store, 2, judging_content()) == [(1, "failure")]
-    assert others(store, 1) == [(2, IN_PROGRESS)]
-    assert waits(store)
+    record_both(store)
+    assert list_others(store, 2, judging_content()) == [(1, "failure")]
+    assert list_others(store, 1) == [(2, IN_PROGRESS)]
+    assert is_waiting(store)
     assert store.shared_heads.next() is None, "who was about to write does so first"
 
 
 def test_what_is_kept_of_a_check_is_all_of_it_but_its_annotations_and_nobody_can_read_it(store: Store) -> None:
-    both(store)
+    record_both(store)
     assert store.shared_heads.own_content(pull_ref(1), HEAD) == replace(REJECTED, annotations=())
     assert store.shared_heads.own_content(pull_ref(2), HEAD) == judging_content()
     store.shared_heads.record_content(pull_ref(2), HEAD, VERDICT)
@@ -86,33 +86,33 @@ def test_what_is_kept_of_a_check_is_all_of_it_but_its_annotations_and_nobody_can
 
 
 def test_once_it_was_told_a_commit_is_looked_at_now_and_then_no_more(store: Store) -> None:
-    both(store)
-    writes(store, 2, judging_content())
+    record_both(store)
+    write_content(store, 2, judging_content())
     found = store.shared_heads.next()
     assert found == (HERE, 1)
     met = store.shared_heads.find_state(HERE)
     assert [bool(one.shown) for one in met.members] == [False, True]
     assert store.shared_heads.close_version(HERE, met.version)
-    assert not waits(store)
+    assert not is_waiting(store)
 
 
 @pytest.mark.parametrize("is_told", [True, False])
 def test_one_that_is_closed_counts_no_more_and_the_others_are_looked_at(store: Store, *, is_told: bool) -> None:
-    both(store)
-    synced(store)
+    record_both(store)
+    close_current_version(store)
     if is_told:
         close_pull_request(store, pull_ref(1), store.ledger_retention)
     else:
         store.shared_heads.leave(pull_ref(1))  # as GitHub shows it
-    assert waits(store)
+    assert is_waiting(store)
     assert [member.is_here for member in store.shared_heads.find_state(HERE).members] == [False, True]
-    assert others(store, 2) == []
-    assert others(store, 1) == [(2, "failure")]
-    assert others(store, 2) == ([] if is_told else [(1, "failure")]), "it said something again"
+    assert list_others(store, 2) == []
+    assert list_others(store, 1) == [(2, "failure")]
+    assert list_others(store, 2) == ([] if is_told else [(1, "failure")]), "it said something again"
     store.pulls.request_judging(judge_request(1, head_sha=NEWER))
-    synced(store)
+    close_current_version(store)
     store.shared_heads.leave(pull_ref(1))
-    assert waits(store), "its newest head has no check run yet"
+    assert is_waiting(store), "its newest head has no check run yet"
 
 
 def test_two_that_record_their_contents_together_see_each_other(store: Store) -> None:
@@ -138,12 +138,12 @@ def test_two_that_record_their_contents_together_see_each_other(store: Store) ->
 def test_one_that_is_superseded_closed_or_has_another_head_is_not_here(
     store: Store, how: str, content: CheckContent
 ) -> None:
-    both(store)
+    record_both(store)
     if how == "closed":
         close_pull_request(store, pull_ref(1), store.ledger_retention)
     elif how == "pushed":
         store.pulls.request_judging(judge_request(1, head_sha=NEWER))
-    writes(store, 1, content)
+    write_content(store, 1, content)
     assert store.shared_heads.find_state(HERE).members[0].shown
     told = store.shared_heads.record_content(pull_ref(1), HEAD, content)
     assert told.is_here(1) is (how == "open")
@@ -152,31 +152,31 @@ def test_one_that_is_superseded_closed_or_has_another_head_is_not_here(
 
 
 def test_one_that_got_another_head_counts_no_more_at_the_old_one(store: Store) -> None:
-    both(store)
-    synced(store)
+    record_both(store)
+    close_current_version(store)
     store.pulls.request_judging(judge_request(1, head_sha=NEWER))
-    assert others(store, 2) == []
-    synced(store)
+    assert list_others(store, 2) == []
+    close_current_version(store)
     store.shared_heads.record_content(pull_ref(1), NEWER, judging_content())
-    assert waits(store)
-    assert not waits(store, THERE)
+    assert is_waiting(store)
+    assert not is_waiting(store, THERE)
 
 
 def test_one_that_comes_back_counts_again(store: Store) -> None:
-    both(store)
+    record_both(store)
     store.pulls.request_judging(judge_request(1, head_sha=NEWER))
     store.pulls.request_judging(judge_request(3, head_sha=NEWER))
     for number in (1, 3):
         store.shared_heads.record_content(pull_ref(number), NEWER, judging_content())
     store.shared_heads.record_content(pull_ref(1), HEAD, superseded_content(NEWER))
-    synced(store, THERE)
+    close_current_version(store, THERE)
     store.pulls.request_judging(judge_request(1))
-    assert others(store, 2) == [], "it is known to have been superseded"
-    synced(store)
+    assert list_others(store, 2) == [], "it is known to have been superseded"
+    close_current_version(store)
     store.shared_heads.rejoin(pull_ref(1), HEAD)
-    assert waits(store)
-    assert waits(store, THERE)
-    assert others(store, 2) == [(1, "cancelled")]
+    assert is_waiting(store)
+    assert is_waiting(store, THERE)
+    assert list_others(store, 2) == [(1, "cancelled")]
 
 
 def test_one_that_never_said_anything_comes_to_nothing(store: Store) -> None:
@@ -191,8 +191,8 @@ def test_one_that_never_said_anything_comes_to_nothing(store: Store) -> None:
 
 
 def test_who_looks_may_put_it_off_and_nobody_knows_what_is_shown_while_it_is_told(store: Store) -> None:
-    both(store)
-    writes(store, 1, REJECTED)
+    record_both(store)
+    write_content(store, 1, REJECTED)
     assert store.shared_heads.find_state(HERE).members[0].shown
     store.shared_heads.mark_updating(pull_ref(1), HEAD)
     assert store.shared_heads.find_state(HERE).members[0].shown == ""

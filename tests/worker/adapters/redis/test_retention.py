@@ -17,7 +17,7 @@ from tests.worker.adapters.redis.store_samples import (
     ttl_s,
 )
 from tests.worker.adapters.redis.test_lease_writes import ledger_entry_of
-from tests.worker.adapters.redis.test_shared_heads import HERE, REJECTED, others, waits
+from tests.worker.adapters.redis.test_shared_heads import HERE, REJECTED, is_waiting, list_others
 from worker.adapters.redis import keys
 from worker.adapters.redis.connection.client import items, text
 from worker.adapters.redis.judging import intake
@@ -94,7 +94,7 @@ def test_what_shares_a_commit_is_seen_after_any_time(store: Store, times: int) -
     judged(store, 1, REJECTED)
     assert stays(store, times=times)
     passes(store, 20)
-    assert others(store, 2, ACCEPTED) == [(1, "failure")]
+    assert list_others(store, 2, ACCEPTED) == [(1, "failure")]
     (asked,) = intake.find_requests_by_head(store.client, HERE)
     assert (asked.pull, asked.trigger) == (pull_ref(1), Trigger.PUSHED)
 
@@ -106,10 +106,10 @@ def test_one_that_is_closed_after_any_time_holds_nobody_any_more(store: Store) -
     assert stays(store)
     assert store.checks().stays(pull_ref(2), HEAD)
     passes(store, 20)
-    assert not waits(store)
+    assert not is_waiting(store)
     close_pull_request(store, pull_ref(1), store.ledger_retention)
-    assert waits(store)
-    assert others(store, 2, ACCEPTED) == []
+    assert is_waiting(store)
+    assert list_others(store, 2, ACCEPTED) == []
 
 
 def test_nothing_is_written_as_long_as_more_than_half_of_the_time_is_left(store: Store) -> None:
@@ -126,7 +126,7 @@ def test_what_nobody_shows_open_goes_with_its_time(store: Store) -> None:
     judged(store, 1, REJECTED)
     passes(store, 31)
     assert not store.checks().stays(pull_ref(1), HEAD), "and a head without a state gets one"
-    assert others(store, 2, ACCEPTED) == []
+    assert list_others(store, 2, ACCEPTED) == []
 
 
 def test_a_creation_that_was_begun_is_over_as_soon_as_ever(store: Store) -> None:
@@ -145,7 +145,7 @@ def test_one_whose_close_was_told_after_it_was_reopened_is_open_again(store: Sto
     assert not store.client.call("HGET", keys.pull(pull_ref(1)).name, "over")
     assert ttl_s(store, keys.ledger(pull_ref(1))) == -1
     assert store.checks().stays(pull_ref(1), HEAD), "and once"
-    assert others(store, 2, ACCEPTED) == [(1, "failure")]
+    assert list_others(store, 2, ACCEPTED) == [(1, "failure")]
 
 
 def test_rules_and_issues_that_are_edited_after_any_time_are_about_what_is_open(store: Store) -> None:
