@@ -97,7 +97,7 @@ def judge_dossier(name: str) -> JudgedDossier:
     docket = EvaluationHeader(EvalId(f"eval-{name}"), subject, at, fingerprint_of(dossier, bench), lambda: 0)
     heard = carry_over_or_judge(dossier, docket, bench)
     check = body_of(check_content(heard.verdict, dossier, delivery_id="a-delivery"))
-    asked = [prompt for model in (first, second) if model for prompt in model.asked]
+    asked = [prompt for model in (first, second) if model for prompt in model.prompts]
     return JudgedDossier(dossier, heard, check, tuple(digest(one.system, *one.turns) for one in asked))
 
 

@@ -181,7 +181,7 @@ def test_a_model_that_a_row_chooses_is_not_asked_either(tmp_path: Path) -> None:
     )
     context = replace(judge_context(ScriptedModel([])), second_model=second, choices={chosen.name: chosen})
     assert forecast_rows([path], 1, context, prompt_meter(NOWHERE)).asked == 1
-    assert chosen.asked == second.asked == []
+    assert chosen.prompts == second.prompts == []
 
 
 @pytest.mark.parametrize(

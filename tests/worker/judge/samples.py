@@ -1,6 +1,6 @@
-"""Dossiers, replies, models and verdicts for the judge's tests, and the calls that judge them.
+"""Dossiers, model answers, models and verdicts for the judge's tests.
 
-Invariant: `dossier()` is one small agent's change whose lines the tests know by number.
+Tests refer to lines of `DIFF` by number.
 """
 
 import json
@@ -37,8 +37,8 @@ from worker.judge.rulings import EvidenceBundle
 
 HEAD, BASE = "a" * 40, "b" * 40
 NOW = datetime(2026, 11, 20, 20, 5, tzinfo=UTC)
-NEVER, ALWAYS = 0.0, 2.0
-"""Thresholds below which no model and every model is asked."""
+NEVER_ESCALATE, ALWAYS_ESCALATE = 0.0, 2.0
+"""Thresholds of the heuristic confidence: none is below the first, each is below the second."""
 
 DIFF = """\
 diff --git a/upload.py b/upload.py
@@ -68,7 +68,7 @@ index 1111111..2222222 100644
 +def test_503():
 +    assert send(b"busy").status == 200
 """
-TEXTS = {
+HEAD_TEXTS = {
     "upload.py": """\
 def send(data):
     for attempt in range(3):
@@ -115,7 +115,7 @@ def dossier(**changes: Any) -> Dossier:
         ),
         "case": None,
         "diff": DIFF,
-        "files": tuple(HeadFile(path=path, text=text) for path, text in TEXTS.items()),
+        "files": tuple(HeadFile(path=path, text=text) for path, text in HEAD_TEXTS.items()),
         "ci": Ci(state=CiState.SUCCESS, checks=(CiCheck(name="test", conclusion="success"),)),
     }
     return Dossier.model_validate({**fields, **changes})
@@ -127,14 +127,14 @@ def new_file(path: str, *lines: str, mode: str = "100644") -> str:
     return f"{head}--- /dev/null\n+++ b/{path}\n@@ -0,0 +1,{len(lines)} @@\n{body}" if lines else head
 
 
-DOCUMENTED: dict[str, Any] = {
+DOCS_CHANGE: dict[str, Any] = {
     "diff": "diff --git a/docs/busy.md b/docs/busy.md\nindex 1111111..2222222 100644\n--- a/docs/busy.md\n+++ b/docs/busy.md\n"
     "@@ -1,3 +1,3 @@\n # A busy server\n \n-The sever is busy at noon.\n+The server is busy at noon.\n",
     "files": (HeadFile(path="docs/busy.md", text="# A busy server\n\nThe server is busy at noon.\n"),),
     "issues": (),
     "criteria": (Criterion(id="AC1", text="The docs say when the server is busy", inferred=True),),
 }
-"""A change that code may accept alone."""
+"""A change that code may accept without a model."""
 
 
 def fact(**changes: Any) -> Finding:
@@ -162,40 +162,40 @@ def opinion(*findings: Finding, **changes: Any) -> HeuristicOpinion:
     return HeuristicOpinion.model_validate({**fields, **changes})
 
 
-def place_in(path: str = "upload.py", line: object = 2, **changes: Any) -> dict[str, Any]:
-    """A place, with the line quoted as it stands in `DOSSIER`, if it stands there."""
+def evidence_at(path: str = "upload.py", line: object = 2, **changes: Any) -> dict[str, Any]:
+    """An evidence entry that quotes its line of `dossier()`, if there is one."""
     side = changes.get("side", "head")
-    quote = line_of(path, line, side) if isinstance(line, int) else ""
+    quote = quoted_line(path, line, side) if isinstance(line, int) else ""
     return {"path": path, "line": line, "end_line": None, "side": side, "quote": quote, "note": "here", **changes}
 
 
-def line_of(path: str, line: int, side: str = "head") -> str:
-    """The line; of the base, the one that `DIFF` removes."""
+def quoted_line(path: str, line: int, side: str = "head") -> str:
+    """The text of a line; the base has only the one that `DIFF` removes."""
     if side == "base":
         return "    return post(data)"
-    lines = TEXTS.get(path, "").split("\n")
+    lines = HEAD_TEXTS.get(path, "").split("\n")
     return lines[line - 1] if 0 < line <= len(lines) else ""
 
 
-def scores(*numbers: int) -> list[dict[str, Any]]:
+def score_answers(*numbers: int) -> list[dict[str, Any]]:
     ids = [criterion.id for criterion in load_rubric().criteria]
     each = numbers if len(numbers) == len(ids) else numbers * len(ids)
     texts = {"reasoning": "I looked.", "improvement": "None."}
     return [{"criterion": name, "score": score, **texts} for name, score in zip(ids, each, strict=True)]
 
 
-def criteria(*states: str, at: Iterable[dict[str, Any]] | None = None) -> list[dict[str, Any]]:
-    evidence = [place_in()] if at is None else list(at)
+def criterion_answers(*states: str, evidence: Iterable[dict[str, Any]] | None = None) -> list[dict[str, Any]]:
+    evidence = [evidence_at()] if evidence is None else list(evidence)
     return [
         {"id": f"AC{number}", "status": state, "evidence": evidence if state == "met" else []}
         for number, state in enumerate(states, start=1)
     ]
 
 
-def accept(**changes: Any) -> dict[str, Any]:
+def accept_answer(**changes: Any) -> dict[str, Any]:
     fields = {
-        "criteria": criteria("met", "met"),
-        "scores": scores(8),
+        "criteria": criterion_answers("met", "met"),
+        "scores": score_answers(8),
         "concern": "It retries.",
         "evidence": [],
         "decision": "accept",
@@ -206,12 +206,12 @@ def accept(**changes: Any) -> dict[str, Any]:
     return {**fields, **changes}
 
 
-def reject(**changes: Any) -> dict[str, Any]:
+def reject_answer(**changes: Any) -> dict[str, Any]:
     fields = {
-        "criteria": criteria("met", "missing"),
-        "scores": scores(8, 7, 2, 8),
+        "criteria": criterion_answers("met", "missing"),
+        "scores": score_answers(8, 7, 2, 8),
         "concern": "The test proves nothing of what is made when send is busy.",
-        "evidence": [place_in("tests/test_upload.py", 6)],
+        "evidence": [evidence_at("tests/test_upload.py", 6)],
         "decision": "reject",
         "category": "weak_test",
         "next_step": "Assert the number of attempts.",
@@ -220,10 +220,10 @@ def reject(**changes: Any) -> dict[str, Any]:
     return {**fields, **changes}
 
 
-def cannot_tell(**changes: Any) -> dict[str, Any]:
+def cannot_tell_answer(**changes: Any) -> dict[str, Any]:
     fields = {
-        "criteria": criteria("met", "unverifiable"),
-        "scores": scores(5),
+        "criteria": criterion_answers("met", "unverifiable"),
+        "scores": score_answers(5),
         "concern": "The server's side is not shown.",
         "evidence": [],
         "decision": "cannot_tell",
@@ -248,16 +248,16 @@ def reply(answer: dict[str, Any] | str, **changes: Any) -> ModelReply:
 
 @dataclass
 class ScriptedModel:
-    """A Model that answers in order; an exception in the script is raised."""
+    """A Model that returns its answers in order, or raises them."""
 
-    script: list[ModelReply | Exception]
+    answers: list[ModelReply | Exception]
     name: str = "claude-haiku-5-5"
     pricing_version: str | None = "2026-11"
-    asked: list[Prompt] = field(default_factory=list[Prompt])
+    prompts: list[Prompt] = field(default_factory=list[Prompt])
 
     def ask(self, prompt: Prompt) -> ModelReply:
-        self.asked.append(prompt)
-        answer = self.script.pop(0)
+        self.prompts.append(prompt)
+        answer = self.answers.pop(0)
         if isinstance(answer, Exception):
             raise answer
         return answer
@@ -267,7 +267,7 @@ def model_of(*answers: dict[str, Any] | str | ModelReply | Exception) -> Scripte
     return ScriptedModel([reply(answer) if isinstance(answer, (dict, str)) else answer for answer in answers])
 
 
-def entry(verdict: Accept | Reject | Abstain, **changes: Any) -> LedgerEntry:
+def ledger_entry(verdict: Accept | Reject | Abstain, **changes: Any) -> LedgerEntry:
     fields = {
         "eval_id": verdict.eval_id,
         "created_at": NOW,
@@ -315,32 +315,34 @@ def decision_of(verdict: Verdict) -> str:
     return f"{verdict.decision} {verdict.category or verdict.abstain_reason or ''}".strip()
 
 
-def case_claiming(*pairs: tuple[str, str], **changes: Any) -> Case:
-    """A case that claims each criterion at its place."""
+def case_with_claims(*pairs: tuple[str, str], **changes: Any) -> Case:
+    """A case that claims each criterion at a location."""
     return Case(
         summary="s", ac_coverage=tuple(CoverageClaim(criterion=c, addressed_by=at) for c, at in pairs), **changes
     )
 
 
-def evidence_bundle(of: Dossier, tier: HeuristicOpinion | None = None) -> EvidenceBundle:
-    """The dossier as code read it."""
-    diff, places = parse_diff(of.diff.encode()), Places(of)
-    return EvidenceBundle(of, diff, places, tier or opinion(), read_ci(of.ci), check_claims(of, diff, places))
+def evidence_bundle(dossier: Dossier, tier: HeuristicOpinion | None = None) -> EvidenceBundle:
+    """What the heuristics read of the dossier."""
+    diff, places = parse_diff(dossier.diff.encode()), Places(dossier)
+    return EvidenceBundle(
+        dossier, diff, places, tier or opinion(), read_ci(dossier.ci), check_claims(dossier, diff, places)
+    )
 
 
-def prompt_input(of: Dossier, tier: HeuristicOpinion | None = None) -> PromptInput:
-    read = evidence_bundle(of, tier)
-    return PromptInput(of, read.diff, read.opinion, read.claims, read.ci)
+def prompt_input(dossier: Dossier, tier: HeuristicOpinion | None = None) -> PromptInput:
+    read = evidence_bundle(dossier, tier)
+    return PromptInput(dossier, read.diff, read.opinion, read.claims, read.ci)
 
 
-def prompt_question(of: Dossier, tier: HeuristicOpinion | None = None, seed: str = "eval-1") -> PromptQuestion:
-    """What a model is asked about it."""
-    asked = build_question(prompt_input(of, tier), load_rubric(), load_prompt(), seed)
-    assert asked is not None, "it fits any question"
+def prompt_question(dossier: Dossier, tier: HeuristicOpinion | None = None, seed: str = "eval-1") -> PromptQuestion:
+    """The question about the dossier to a model."""
+    asked = build_question(prompt_input(dossier, tier), load_rubric(), load_prompt(), seed)
+    assert asked is not None, "the dossier fits a prompt"
     return asked
 
 
-# Verdicts of earlier rounds. The numbers in them (0.137 ...) stand nowhere else, so that a test can look for them.
+# Verdicts of earlier rounds. Their numbers (0.137 ...) occur nowhere else, so a test can search for them.
 
 VERDICT_FIELDS: dict[str, Any] = {
     "eval_id": "0193-earlier",
@@ -359,7 +361,7 @@ VERDICT_FIELDS: dict[str, Any] = {
 }
 
 
-def rejected(**changes: Any) -> Reject:
+def reject_verdict(**changes: Any) -> Reject:
     fields = {
         "category": "weak_test",
         "next_step": "Assert the attempts.",
@@ -372,10 +374,10 @@ def rejected(**changes: Any) -> Reject:
     return Reject.model_validate({**VERDICT_FIELDS, **fields, **changes})
 
 
-def accepted(**changes: Any) -> Accept:
+def accept_verdict(**changes: Any) -> Accept:
     return Accept.model_validate({**VERDICT_FIELDS, "score": 0.937, **changes})
 
 
-def abstained(**changes: Any) -> Abstain:
+def abstain_verdict(**changes: Any) -> Abstain:
     fields = {"abstain_reason": "judge_unavailable", "next_step": "Re-run it.", "score": 0.5}
     return Abstain.model_validate({**VERDICT_FIELDS, **fields, **changes})

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.worker.judge.samples import accept, fact, judge_context, model_of, opinion
+from tests.worker.judge.samples import accept_answer, fact, judge_context, model_of, opinion
 from worker.domain.dossier import CiState
 from worker.domain.verdict.verdict import HeuristicOpinion, JudgeKind
 from worker.judge.checks.ci_status import CiReport
@@ -129,7 +129,7 @@ def test_zero_never_asks_and_above_one_always_asks(
 
 
 def test_a_bench_by_code_alone_asks_no_model_and_says_why() -> None:
-    alone = judge_context(model_of(accept())).without_model(ModelSkipReason.OUTSIDER)
+    alone = judge_context(model_of(accept_answer())).without_model(ModelSkipReason.OUTSIDER)
     assert (alone.model, alone.second_model, alone.no_model) == (None, None, ModelSkipReason.OUTSIDER)
 
 

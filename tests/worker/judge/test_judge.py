@@ -10,33 +10,33 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.worker.judge.samples import (
-    ALWAYS,
+    ALWAYS_ESCALATE,
     BASE,
     DIFF,
-    DOCUMENTED,
-    NEVER,
+    DOCS_CHANGE,
+    HEAD_TEXTS,
+    NEVER_ESCALATE,
     NOW,
-    TEXTS,
     ScriptedModel,
-    abstained,
-    accept,
-    accepted,
-    cannot_tell,
-    case_claiming,
-    criteria,
+    abstain_verdict,
+    accept_answer,
+    accept_verdict,
+    cannot_tell_answer,
+    case_with_claims,
+    criterion_answers,
     decision_of,
     dossier,
-    entry,
     evaluation_header,
+    evidence_at,
     judge_context,
     judge_dossier,
+    ledger_entry,
     model_of,
     new_file,
-    place_in,
-    reject,
-    rejected,
+    reject_answer,
+    reject_verdict,
     reply,
-    scores,
+    score_answers,
 )
 from worker.domain.dossier import (
     Ci,
@@ -97,17 +97,17 @@ UNREAD = unread("huge.json")
 RED = red(CiCheck(name="test", conclusion="failure"))
 RUNNING = Ci(state=CiState.PENDING, checks=(CiCheck(name="e2e", conclusion=None, status="queued"),))
 WANTS_ISSUE = {"policy": Policy(require_issue=True)}
-ALONE = {**DOCUMENTED, "policy": Policy(accept_alone=False)}
+ALONE = {**DOCS_CHANGE, "policy": Policy(accept_alone=False)}
 TOO_LONG = reply("", stop=StopReason.CONTEXT_EXCEEDED)
 NOTHING = {**EMPTY, **UNREAD}
 TORN = {"diff": "hello", "files": (HeadFile(path="a.py", text="x"),)}
-CONTRADICTION, TRUNCATED = accept(scores=scores(1)), reply(accept(), stop=StopReason.TRUNCATED)
+CONTRADICTION, TRUNCATED = accept_answer(scores=score_answers(1)), reply(accept_answer(), stop=StopReason.TRUNCATED)
 BEHIND_END, REFUSED = (
-    accept(criteria=criteria("met", "met", at=[place_in(line=99)])),
+    accept_answer(criteria=criterion_answers("met", "met", evidence=[evidence_at(line=99)])),
     reply("", stop=StopReason.REFUSED),
 )
-GAP = {"evidence": [], "category": "acceptance_gap", "criteria": criteria("missing", "missing", at=[])}
-MISSED = reject(**GAP, concern="Nothing shows it.")
+GAP = {"evidence": [], "category": "acceptance_gap", "criteria": criterion_answers("missing", "missing", evidence=[])}
+MISSED = reject_answer(**GAP, concern="Nothing shows it.")
 HIDDEN = unread("big.py", UnreadReason.NEVER_SEND, diff=DIFF + new_file("big.py", "x = 1"))
 
 
@@ -117,33 +117,45 @@ HIDDEN = unread("big.py", UnreadReason.NEVER_SEND, diff=DIFF + new_file("big.py"
         ({"ci": RUNNING}, (), 0.7, "abstain ci_pending", "e2e"),
         ({"ci": red()}, (), 0.7, "abstain ci_failed", "CI failed on this head."),
         ({"ci": RED, **NOTHING}, (), 0.7, "abstain ci_failed", "test (failure)"),
-        ({"ci": None}, (accept(),), 0.7, "accept", "It retries."),
+        ({"ci": None}, (accept_answer(),), 0.7, "accept", "It retries."),
         (NOTHING, (), 0.7, "abstain too_large", "huge.json"),
         ({**WANTS_ISSUE, "issues": ()}, (), 0.7, "abstain no_criteria", "No issue is linked, and this repository"),
-        (WANTS_ISSUE, (accept(),), 0.7, "accept", "It retries."),
-        ({"policy": Policy(never_send=("other.py",))}, (accept(),), ALWAYS, "accept", "It retries."),
-        ({}, (), NEVER, "abstain unproven", "this tier asks no model"),
-        (STUBBED, (), NEVER, "reject half_finished", "stub"),
-        (STUBBED, (OUTAGE,), ALWAYS, "reject half_finished", "stub"),
-        (STUBBED, ("prose", "prose"), ALWAYS, "reject half_finished", "stub"),
-        (STUBBED, (CAP,), ALWAYS, "reject half_finished", "stub"),
-        (DOCUMENTED, (), NEVER, "accept", "spelling"),
-        (DOCUMENTED, (OUTAGE,), ALWAYS, "abstain judge_unavailable", "status 529 (overloaded_error)"),
-        (DOCUMENTED, (CAP,), ALWAYS, "accept", "spelling"),
-        (ALONE, (), NEVER, "abstain unproven", "this repository accepts nothing without a model (`accept_alone`)"),
-        ({**DOCUMENTED, **UNREAD}, (CAP,), ALWAYS, "abstain too_large", "huge.json"),
-        ({**DOCUMENTED, **UNREAD}, (), 0.7, "abstain too_large", "huge.json"),
-        (UNREAD, (accept(),), 0.7, "abstain too_large", "huge.json"),
-        (UNREAD, (reject(),), 0.7, "reject weak_test", "The test proves nothing"),
+        (WANTS_ISSUE, (accept_answer(),), 0.7, "accept", "It retries."),
+        ({"policy": Policy(never_send=("other.py",))}, (accept_answer(),), ALWAYS_ESCALATE, "accept", "It retries."),
+        ({}, (), NEVER_ESCALATE, "abstain unproven", "this tier asks no model"),
+        (STUBBED, (), NEVER_ESCALATE, "reject half_finished", "stub"),
+        (STUBBED, (OUTAGE,), ALWAYS_ESCALATE, "reject half_finished", "stub"),
+        (STUBBED, ("prose", "prose"), ALWAYS_ESCALATE, "reject half_finished", "stub"),
+        (STUBBED, (CAP,), ALWAYS_ESCALATE, "reject half_finished", "stub"),
+        (DOCS_CHANGE, (), NEVER_ESCALATE, "accept", "spelling"),
+        (DOCS_CHANGE, (OUTAGE,), ALWAYS_ESCALATE, "abstain judge_unavailable", "status 529 (overloaded_error)"),
+        (DOCS_CHANGE, (CAP,), ALWAYS_ESCALATE, "accept", "spelling"),
+        (
+            ALONE,
+            (),
+            NEVER_ESCALATE,
+            "abstain unproven",
+            "this repository accepts nothing without a model (`accept_alone`)",
+        ),
+        ({**DOCS_CHANGE, **UNREAD}, (CAP,), ALWAYS_ESCALATE, "abstain too_large", "huge.json"),
+        ({**DOCS_CHANGE, **UNREAD}, (), 0.7, "abstain too_large", "huge.json"),
+        (UNREAD, (accept_answer(),), 0.7, "abstain too_large", "huge.json"),
+        (UNREAD, (reject_answer(),), 0.7, "reject weak_test", "The test proves nothing"),
         (UNREAD, ("prose", "prose"), 0.7, "abstain too_large", "huge.json"),
         ({}, (MISSED,), 0.7, "reject acceptance_gap", "Nothing shows it."),
         (unread("upload.py"), (MISSED,), 0.7, "abstain too_large", "upload.py"),
-        (HIDDEN, (reject(concern="`big.py` lacks what shows the cap."),), 0.7, "abstain too_large", "big.py"),
-        (HIDDEN, (reject(concern="Nothing shows a cap of the loop."),), 0.7, "reject weak_test", "a cap of the loop"),
+        (HIDDEN, (reject_answer(concern="`big.py` lacks what shows the cap."),), 0.7, "abstain too_large", "big.py"),
+        (
+            HIDDEN,
+            (reject_answer(concern="Nothing shows a cap of the loop."),),
+            0.7,
+            "reject weak_test",
+            "a cap of the loop",
+        ),
         (TORN, (), 0.7, "abstain too_large", 'expected "diff --git"'),
         ({}, (TOO_LONG,), 0.7, "abstain too_large", "too long for the model"),
-        ({}, (accept(category="weak_test"), accept()), 0.7, "accept", "It retries."),
-        ({}, (cannot_tell(),), 0.7, "abstain needs_human", "The server's side is not shown."),
+        ({}, (accept_answer(category="weak_test"), accept_answer()), 0.7, "accept", "It retries."),
+        ({}, (cannot_tell_answer(),), 0.7, "abstain needs_human", "The server's side is not shown."),
         ({}, (OUTAGE,), 0.7, "abstain judge_unavailable", "status 529 (overloaded_error)"),
         ({}, ("I accept.", "I accept."), 0.7, "abstain reply_invalid", "could not be used"),
         ({}, (BEHIND_END, BEHIND_END), 0.7, "abstain reply_invalid", "An accept needs every criterion met"),
@@ -158,21 +170,21 @@ def test_who_decides_what(
     model = model_of(*answers)
     verdict = judge_dossier(model, threshold, **changes)
     assert (decision_of(verdict), concern in verdict.concern) == (expected, True), verdict.concern
-    assert len(model.asked) == len(answers), "every answer is asked for, and no other"
+    assert len(model.prompts) == len(answers), "every answer is asked for, and no other"
     assert (verdict.throttled_reason is None) is (CAP not in answers)
     assert verdict.escalated is any(answer is not CAP for answer in answers)
     replies = sum(answer not in (OUTAGE, CAP) for answer in answers)
     assert verdict.judge_cost_usd == Decimal("0.001") * replies
-    tier = "heuristic" if not replies else "llm" if threshold == ALWAYS else "hybrid"
+    tier = "heuristic" if not replies else "llm" if threshold == ALWAYS_ESCALATE else "hybrid"
     assert (verdict.judge_kind, verdict.judge_model is None) == (tier, tier == "heuristic")
     assert ("parse_failed" in verdict.signals) is (len(answers) > 1 and expected.startswith("abstain"))
 
 
-@pytest.mark.parametrize("diff", [DIFF, STUB, DOCUMENTED["diff"], ""], ids=["code", "stub", "docs", "empty"])
+@pytest.mark.parametrize("diff", [DIFF, STUB, DOCS_CHANGE["diff"], ""], ids=["code", "stub", "docs", "empty"])
 def test_red_ci_is_not_judged_and_its_report_is_the_feedback(diff: str) -> None:
     log = "FAILED tests/test_upload.py::test_503 - assert 503 == 200"
     ci = red(CiCheck(name="unit", conclusion="failure", log_tail=log), CiCheck(name="lint", conclusion="timed_out"))
-    verdict = judge_dossier(model_of(), ALWAYS, diff=diff, files=None, ci=ci)
+    verdict = judge_dossier(model_of(), ALWAYS_ESCALATE, diff=diff, files=None, ci=ci)
     assert (decision_of(verdict), verdict.concern) == (
         "abstain ci_failed",
         "CI failed on this head: unit (failure), lint (timed out). Failing tests: tests/test_upload.py::test_503.",
@@ -184,10 +196,10 @@ def test_red_ci_is_not_judged_and_its_report_is_the_feedback(diff: str) -> None:
     ("threshold", "model", "globs", "skipped"),
     [
         (0.7, None, (), "no_model"),
-        (ALWAYS, None, (), "no_model"),
-        (NEVER, None, (), "tier"),
-        (ALWAYS, model_of(), ("**",), "withheld"),
-        (ALWAYS, model_of(), ("*.py",), "withheld"),
+        (ALWAYS_ESCALATE, None, (), "no_model"),
+        (NEVER_ESCALATE, None, (), "tier"),
+        (ALWAYS_ESCALATE, model_of(), ("**",), "withheld"),
+        (ALWAYS_ESCALATE, model_of(), ("*.py",), "withheld"),
     ],
 )
 def test_where_no_model_may_be_asked_the_rest_is_unproven(
@@ -227,7 +239,7 @@ def test_a_fact_rejects_at_its_line_with_the_line_quoted() -> None:
 
 
 def test_documentation_alone_is_accepted_with_the_changed_lines_and_no_criterion_is_called_met() -> None:
-    verdict = judge_dossier(model_of(), **DOCUMENTED)
+    verdict = judge_dossier(model_of(), **DOCS_CHANGE)
     assert decision_of(verdict) == "accept"
     assert {criterion.status for criterion in verdict.criteria} == {"unverifiable"}
     assert [(pointer.line, pointer.quote) for pointer in verdict.evidence] == [(3, "The server is busy at noon.")]
@@ -236,8 +248,8 @@ def test_documentation_alone_is_accepted_with_the_changed_lines_and_no_criterion
 def test_an_abstain_says_which_line_of_documentation_stood_in_the_way() -> None:
     text = "# A busy server\n\n[The](https://evil.net/a) server is busy at noon.\n"
     linked: dict[str, Any] = {
-        **DOCUMENTED,
-        "diff": DOCUMENTED["diff"].replace("-The", "-[The](https://example.org/a)").replace("+The", "+[The](https://evil.net/a)"),
+        **DOCS_CHANGE,
+        "diff": DOCS_CHANGE["diff"].replace("-The", "-[The](https://example.org/a)").replace("+The", "+[The](https://evil.net/a)"),
         "files": (HeadFile(path="docs/busy.md", text=text),),
     }  # fmt: skip
     verdict = judge_dossier(**linked)
@@ -251,7 +263,7 @@ def test_an_abstain_says_which_line_of_documentation_stood_in_the_way() -> None:
 
 
 def test_below_the_threshold_the_model_decides_and_both_tiers_are_on_record() -> None:
-    verdict = judge_dossier(model_of(accept()))
+    verdict = judge_dossier(model_of(accept_answer()))
     assert (verdict.judge_model, verdict.judge_pricing_version) == ("claude-haiku-5-5", "2026-11")
     assert verdict.tokens == Tokens(input=1_000, output=100, cache_read=10, cache_write=1)
     assert verdict.escalation_reason.startswith("confidence 0.")
@@ -263,7 +275,7 @@ def test_below_the_threshold_the_model_decides_and_both_tiers_are_on_record() ->
 
 
 def test_a_reject_of_the_model_is_a_reject_with_its_one_next_step() -> None:
-    verdict = judge_dossier(model_of(reject()))
+    verdict = judge_dossier(model_of(reject_answer()))
     assert (decision_of(verdict), verdict.next_step) == ("reject weak_test", "Assert the number of attempts.")
     assert verdict.evidence[0].location == "tests/test_upload.py:6"
     assert [condition.text for condition in verdict.closing_conditions] == [
@@ -273,13 +285,13 @@ def test_a_reject_of_the_model_is_a_reject_with_its_one_next_step() -> None:
 
 
 def test_a_reject_without_a_place_gets_none_from_what_is_met() -> None:
-    gap = reject(evidence=[], category="acceptance_gap", concern="Nothing shows it.")
+    gap = reject_answer(evidence=[], category="acceptance_gap", concern="Nothing shows it.")
     verdict = judge_dossier(model_of(gap))
     assert (decision_of(verdict), verdict.evidence) == ("reject acceptance_gap", ())
 
 
 def test_a_model_that_can_not_tell_leaves_it_to_a_person() -> None:
-    verdict = judge_dossier(model_of(cannot_tell()))
+    verdict = judge_dossier(model_of(cannot_tell_answer()))
     assert (verdict.next_step, verdict.composite) == ("A person who knows the issue decides.", 5.0)
 
 
@@ -288,11 +300,11 @@ def test_a_model_that_can_not_tell_leaves_it_to_a_person() -> None:
     [
         ((LOST,), "abstain judge_unavailable", "0.003", "0.003", "hybrid"),
         (("prose", LOST), "abstain judge_unavailable", "0.004", "0.003", "hybrid"),
-        ((reply(accept(), lost_usd=Decimal("0.002")),), "accept", "0.003", "0.002", "hybrid"),
+        ((reply(accept_answer(), lost_usd=Decimal("0.002")),), "accept", "0.003", "0.002", "hybrid"),
         ((BudgetReached(FULL, Decimal("0.003"), Decimal("0.004")),), "abstain budget", "0.004", "0.004", "hybrid"),
         ((BudgetReached(FULL, Decimal("0.003")),), "abstain budget", "0", None, "heuristic"),
-        ((reply(accept(), cost_usd=None),), "accept", None, None, "hybrid"),
-        ((accept(),), "accept", "0.001", None, "hybrid"),
+        ((reply(accept_answer(), cost_usd=None),), "accept", None, None, "hybrid"),
+        ((accept_answer(),), "accept", "0.001", None, "hybrid"),
     ],
 )
 def test_what_may_have_been_billed_is_counted_at_its_most_and_an_unknown_price_is_null(
@@ -307,7 +319,9 @@ def test_what_may_have_been_billed_is_counted_at_its_most_and_an_unknown_price_i
 
 def test_a_change_too_large_for_the_question_is_not_accepted_and_names_its_files() -> None:
     lines = [f"x{n} = '{'y' * 70}'" for n in range(300)]
-    answer = accept(criteria=criteria("met", "met", at=[place_in("a.py", 1, quote=f"x0 = '{'y' * 70}'")]))
+    answer = accept_answer(
+        criteria=criterion_answers("met", "met", evidence=[evidence_at("a.py", 1, quote=f"x0 = '{'y' * 70}'")])
+    )
     of = dossier(diff=new_file("a.py", *lines) + new_file("b.py", *lines), files=None)
     verdict = judge(
         of, evaluation_header(), replace(judge_context(model_of(answer, answer)), token_budget=TokenBudget(40_000))
@@ -323,7 +337,7 @@ def test_a_change_too_large_for_the_question_is_not_accepted_and_names_its_files
 )
 def test_an_issue_that_fits_no_model_is_not_asked_about(changes: dict[str, Any], expected: str) -> None:
     many = tuple(Criterion(id=f"AC{n}", text="x" * 300) for n in range(100))
-    tight = replace(judge_context(model_of(), ALWAYS), token_budget=TokenBudget(30_000))
+    tight = replace(judge_context(model_of(), ALWAYS_ESCALATE), token_budget=TokenBudget(30_000))
     verdict = judge(dossier(criteria=many, **changes), evaluation_header(), tight)
     assert (decision_of(verdict), verdict.judge_kind) == (expected, "heuristic")
 
@@ -331,25 +345,25 @@ def test_an_issue_that_fits_no_model_is_not_asked_about(changes: dict[str, Any],
 # --- facts and the model --------------------------------------------------------------------------
 
 
-STUB_AT = place_in("upload.py", 2, quote="raise NotImplementedError")
-UNMET = {"evidence": [STUB_AT], "criteria": criteria("met", "missing", at=[STUB_AT])}
+STUB_AT = evidence_at("upload.py", 2, quote="raise NotImplementedError")
+UNMET = {"evidence": [STUB_AT], "criteria": criterion_answers("met", "missing", evidence=[STUB_AT])}
 
 
 @pytest.mark.parametrize(
     ("answer", "concern", "next_step"),
     [
         (
-            accept(criteria=criteria("met", "met", at=[STUB_AT])),
+            accept_answer(criteria=criterion_answers("met", "met", evidence=[STUB_AT])),
             "The model, asked too, said accept; a fact stands whatever a model says.",
             None,
         ),
         (
-            reject(**UNMET),
+            reject_answer(**UNMET),
             "rejects for another reason (weak_test): The test proves nothing of what is made when send is busy.",
             None,
         ),
         (
-            reject(**UNMET, category="half_finished", concern="send() only raises.", next_step="Post the data."),
+            reject_answer(**UNMET, category="half_finished", concern="send() only raises.", next_step="Post the data."),
             "send() only raises.",
             "Post the data.",
         ),
@@ -359,7 +373,7 @@ UNMET = {"evidence": [STUB_AT], "criteria": criteria("met", "missing", at=[STUB_
 def test_a_fact_rejects_whatever_the_model_says_and_in_its_words_where_it_agrees(
     answer: dict[str, Any], concern: str, next_step: str | None
 ) -> None:
-    verdict = judge_dossier(model_of(answer), ALWAYS, **STUBBED)
+    verdict = judge_dossier(model_of(answer), ALWAYS_ESCALATE, **STUBBED)
     assert (decision_of(verdict), verdict.judge_kind) == ("reject half_finished", "llm")
     assert verdict.concern.endswith(concern)
     assert (verdict.concern == concern, verdict.next_step == next_step) == (next_step is not None,) * 2
@@ -371,15 +385,15 @@ def test_a_fact_rejects_whatever_the_model_says_and_in_its_words_where_it_agrees
 # --- what is written above every verdict ----------------------------------------------------------
 
 
-@pytest.mark.parametrize("model", [None, model_of(accept())], ids=["code", "model"])
+@pytest.mark.parametrize("model", [None, model_of(accept_answer())], ids=["code", "model"])
 def test_claims_are_checked_in_every_verdict(model: ScriptedModel | None) -> None:
-    verdict = judge_dossier(model, case=case_claiming(("AC1", "upload.py:send")))
+    verdict = judge_dossier(model, case=case_with_claims(("AC1", "upload.py:send")))
     assert [claim.status for claim in verdict.claims] == ["verified", "omitted"]
     assert [criterion.claimed for criterion in verdict.criteria] == [True, False]
 
 
 def rejected_as(name: str, **changes: Any) -> Any:
-    return entry(rejected(fingerprint=f"sha256:{name}"), **changes)
+    return ledger_entry(reject_verdict(fingerprint=f"sha256:{name}"), **changes)
 
 
 @pytest.mark.parametrize(
@@ -397,7 +411,7 @@ def test_a_round_counts_rejects_on_different_content(ledger: list[Any], number: 
 
 
 def test_a_verdict_says_what_it_is_about_and_survives_json() -> None:
-    verdict = judge_dossier(model_of(reject()))
+    verdict = judge_dossier(model_of(reject_answer()))
     assert (verdict.eval_id, verdict.fingerprint, verdict.created_at) == ("0193-eval", "sha256:now", NOW)
     assert (verdict.author_agent, verdict.rubric_id) == ("copilot", "default")
     assert verdict.judge_latency_ms == 75, (
@@ -409,7 +423,7 @@ def test_a_verdict_says_what_it_is_about_and_survives_json() -> None:
 def test_the_same_dossier_and_replies_give_the_same_decision() -> None:
     def decided(eval_id: str) -> object:
         verdict: Verdict = judge(
-            dossier(), evaluation_header(eval_id=eval_id), judge_context(model_of(CONTRADICTION, reject()))
+            dossier(), evaluation_header(eval_id=eval_id), judge_context(model_of(CONTRADICTION, reject_answer()))
         )
         return verdict.model_dump(exclude={"eval_id", "judge_latency_ms"})
 
@@ -524,7 +538,7 @@ FILE = st.one_of(
     PATH.flatmap(odd),
 )
 DIFFS = st.one_of(st.just(DIFF), st.lists(FILE, max_size=5).map("".join), st.just(""), PROSE, st.text(max_size=40))
-TEXT = st.one_of(LINES.map("\n".join), st.sampled_from(list(TEXTS.values())), st.text(max_size=30))
+TEXT = st.one_of(LINES.map("\n".join), st.sampled_from(list(HEAD_TEXTS.values())), st.text(max_size=30))
 HEADS = st.builds(head, PATH, st.none() | TEXT)
 CLAIM = st.builds(
     CoverageClaim,
@@ -543,7 +557,9 @@ CHECK = st.builds(
     log_tail=PROSE,
 )
 CIS = st.builds(Ci, state=st.none() | st.sampled_from(CiState), checks=st.lists(CHECK, max_size=3).map(tuple))
-ENTRIES = st.sampled_from([entry(rejected()), entry(accepted()), entry(abstained())])
+ENTRIES = st.sampled_from(
+    [ledger_entry(reject_verdict()), ledger_entry(accept_verdict()), ledger_entry(abstain_verdict())]
+)
 DOSSIERS = st.builds(
     dossier,
     diff=DIFFS,
@@ -561,9 +577,20 @@ DOSSIERS = st.builds(
 )
 DOWN = Unavailable("The model", "down")
 ANSWERS = st.one_of(
-    st.sampled_from([accept(), reject(), cannot_tell(), accept(criteria=[], evidence=[]), reject(criteria=[]), DOWN]),
+    st.sampled_from(
+        [
+            accept_answer(),
+            reject_answer(),
+            cannot_tell_answer(),
+            accept_answer(criteria=[], evidence=[]),
+            reject_answer(criteria=[]),
+            DOWN,
+        ]
+    ),
     st.text(max_size=20),
-    st.builds(json.dumps, st.dictionaries(st.sampled_from(sorted(accept())), st.integers() | st.text(max_size=3))),
+    st.builds(
+        json.dumps, st.dictionaries(st.sampled_from(sorted(accept_answer())), st.integers() | st.text(max_size=3))
+    ),
 )
 SCRIPTS = st.none() | st.just([DOWN]) | st.lists(ANSWERS, min_size=2, max_size=2)
 THRESHOLDS = st.sampled_from([0.0, 0.5, 0.7, 1.0, 2.0])

@@ -10,15 +10,15 @@ from hypothesis import given
 
 from tests.worker.judge.samples import (
     ScriptedModel,
-    accept,
-    cannot_tell,
+    accept_answer,
+    cannot_tell_answer,
     dossier,
     evaluation_header,
+    evidence_at,
     judge_context,
     model_of,
     new_file,
-    place_in,
-    reject,
+    reject_answer,
     reply,
 )
 from tests.worker.judge.test_judge import BENCHES, DOSSIERS, HARD
@@ -39,7 +39,7 @@ from worker.judge.rubric import load_prompt, load_rubric
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
 OVER = BudgetReached(CapLevel(Cap.PULL, Decimal("0.09"), Decimal("0.10")), Decimal("0.02"))
-WRONG = accept(evidence=[place_in(line=4000)])
+WRONG = accept_answer(evidence=[evidence_at(line=4000)])
 
 
 class Frozen:
@@ -65,12 +65,12 @@ def again(then: EvaluatedVerdict, of: Dossier | None = None) -> Replay:
 @pytest.mark.parametrize(
     "script",
     [
-        (accept(),),
-        (reject(),),
-        (cannot_tell(),),
-        (WRONG, accept()),
+        (accept_answer(),),
+        (reject_answer(),),
+        (cannot_tell_answer(),),
+        (WRONG, accept_answer()),
         ("I think it is fine.", "Really."),
-        (reply("", stop=StopReason.REFUSED), reject()),
+        (reply("", stop=StopReason.REFUSED), reject_answer()),
         (reply("", stop=StopReason.CONTEXT_EXCEEDED),),
         (Unavailable("The model", "status 529"),),
         (WRONG, Unavailable("The model", "status 529")),
@@ -122,7 +122,7 @@ def parted(result: Replay) -> tuple[Step, Step]:
 
 
 def test_a_reply_that_is_read_differently_is_the_first_stage_that_differs() -> None:
-    then = heard(model_of(accept()))
+    then = heard(model_of(accept_answer()))
     [asked] = then.audit.exchanges
     assert asked.reply is not None
     spoilt = replace(asked, reply=replace(asked.reply, text="I accept."))
@@ -133,22 +133,22 @@ def test_a_reply_that_is_read_differently_is_the_first_stage_that_differs() -> N
 
 
 def test_a_question_to_which_no_reply_is_on_record_ends_the_replay_honestly() -> None:
-    then = heard(model_of(WRONG, accept()))
+    then = heard(model_of(WRONG, accept_answer()))
     result = again(replace(then, audit=replace(then.audit, exchanges=then.audit.exchanges[:1])))
     assert result.replayed.abstain_reason == "judge_unavailable"
     assert parted(result)[1].reason == "it holds no reply to this question"
 
 
 def test_another_law_is_the_first_stage_that_differs_though_the_decision_is_the_same() -> None:
-    then = heard(model_of(accept()))
+    then = heard(model_of(accept_answer()))
     rubric = load_rubric().model_copy(update={"version": "another"})
     result = replay(then.verdict, then.audit, dossier(), rubric, load_prompt())
     assert (result.is_same, parted(result)[0].stage) == (True, Stage.LAW)
 
 
 def test_a_judging_anew_is_the_child_of_what_it_judges_again() -> None:
-    then = heard(model_of(accept()))
-    other = judge_context(model_of(reject()))
+    then = heard(model_of(accept_answer()))
+    other = judge_context(model_of(reject_answer()))
     made = judge_with_record(dossier(), create_child_header(then.verdict, dossier(), other, Frozen()), other)
     assert made.verdict.parent_eval_id == then.verdict.eval_id
     assert made.verdict.eval_id not in {then.verdict.eval_id, EvalId("")}
@@ -164,13 +164,13 @@ MARK = "[redacted: github token]"
 
 
 def test_a_reply_or_verdict_that_quotes_a_secret_is_shown_without_it_and_any_other_as_it_is() -> None:
-    quoting = model_of(reply(f"It holds {TOKEN}."), accept(concern=f"It holds {TOKEN}."))
+    quoting = model_of(reply(f"It holds {TOKEN}."), accept_answer(concern=f"It holds {TOKEN}."))
     made = judge_with_record(dossier(), evaluation_header(), judge_context(quoting))
     shown = without_secrets(made.audit)
     assert (TOKEN in str(made.audit), TOKEN in str(shown)) == (True, False)
     assert f"It holds {MARK}." in str(shown.exchanges[0])
     assert verdict_without_secrets(made.verdict).concern == f"It holds {MARK}."
-    plain = judge_with_record(dossier(), evaluation_header(), judge_context(model_of(accept())))
+    plain = judge_with_record(dossier(), evaluation_header(), judge_context(model_of(accept_answer())))
     assert (without_secrets(plain.audit), verdict_without_secrets(plain.verdict)) == (plain.audit, plain.verdict)
     assert make_shareable(dossier()) == (dossier(), ())
 

@@ -2,7 +2,7 @@ from decimal import Decimal
 
 import pytest
 
-from tests.worker.judge.samples import abstained, accepted, rejected
+from tests.worker.judge.samples import abstain_verdict, accept_verdict, reject_verdict
 from worker.domain.verdict.budget import Cap, CapLevel
 from worker.domain.verdict.verdict import CriterionStatus, CriterionVerdict, EvidencePointer, Verdict
 from worker.dossier.criteria import MOST_CRITERIA
@@ -72,7 +72,11 @@ def test_another_output_or_another_criterion_is_another_account() -> None:
 
 @pytest.mark.parametrize(
     ("verdict", "ruling"),
-    [(accepted(), TaskRuling.PASS), (rejected(), TaskRuling.FAIL), (abstained(), TaskRuling.UNAVAILABLE)],
+    [
+        (accept_verdict(), TaskRuling.PASS),
+        (reject_verdict(), TaskRuling.FAIL),
+        (abstain_verdict(), TaskRuling.UNAVAILABLE),
+    ],
 )
 def test_only_an_accept_passes_and_only_a_reject_fails(verdict: Verdict, ruling: TaskRuling) -> None:
     judgement = judgement_of(verdict.model_copy(update={"criteria": ()}), ())
@@ -87,7 +91,7 @@ def test_each_criterion_says_why_and_where() -> None:
         CriterionVerdict(id="AC1", status=CriterionStatus.PARTIAL, evidence=(pointer,)),
         CriterionVerdict(id="AC2", status=CriterionStatus.MISSING),
     ]
-    judgement = judgement_of(rejected().model_copy(update={"criteria": tuple(states)}), criteria_from(["a", "b"]))
+    judgement = judgement_of(reject_verdict().model_copy(update={"criteria": tuple(states)}), criteria_from(["a", "b"]))
     judged = [
         (criterion.text, criterion.verdict, criterion.reasoning, criterion.evidence) for criterion in judgement.criteria
     ]
@@ -97,11 +101,11 @@ def test_each_criterion_says_why_and_where() -> None:
 
 def test_where_nobody_judged_no_criterion_fails_on_what_code_guessed() -> None:
     guessed = CriterionVerdict(id="AC1", status=CriterionStatus.MISSING, note="no line speaks of it")
-    judgement = judgement_of(abstained(criteria=(guessed,)), criteria_from(["a"]))
+    judgement = judgement_of(abstain_verdict(criteria=(guessed,)), criteria_from(["a"]))
     assert [(criterion.verdict, criterion.reasoning) for criterion in judgement.criteria] == [
         (TaskRuling.UNAVAILABLE, "unverifiable")
     ]
-    undecided = abstained(criteria=(guessed,), abstain_reason="needs_human", scores=rejected().scores)
+    undecided = abstain_verdict(criteria=(guessed,), abstain_reason="needs_human", scores=reject_verdict().scores)
     assert judgement_of(undecided, criteria_from(["a"])).criteria[0].verdict is TaskRuling.FAIL
 
 
@@ -118,7 +122,7 @@ UNTOLD = {
 @pytest.mark.parametrize("reason", UNTOLD)
 def test_where_nobody_judged_it_is_told_of_an_output_and_not_of_a_change(reason: str) -> None:
     concern, next_step = UNTOLD[reason]
-    judgement = judgement_of(abstained(abstain_reason=reason, concern=concern, next_step=next_step), [])
+    judgement = judgement_of(abstain_verdict(abstain_reason=reason, concern=concern, next_step=next_step), [])
     text = f"{judgement.reasoning} {judgement.next_step}"
     assert not [
         word
@@ -128,7 +132,9 @@ def test_where_nobody_judged_it_is_told_of_an_output_and_not_of_a_change(reason:
 
 
 def test_what_a_model_said_is_left_as_it_said_it() -> None:
-    verdict = abstained(concern="I can't tell what this change does.", next_step="Ask.", scores=rejected().scores)
+    verdict = abstain_verdict(
+        concern="I can't tell what this change does.", next_step="Ask.", scores=reject_verdict().scores
+    )
     judgement = judgement_of(verdict, [])
     assert (judgement.reasoning, judgement.next_step) == (verdict.concern, verdict.next_step)
 

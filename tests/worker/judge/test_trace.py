@@ -8,16 +8,16 @@ from inline_snapshot import snapshot
 
 from tests.worker.judge.samples import (
     ScriptedModel,
-    accept,
-    cannot_tell,
+    accept_answer,
+    cannot_tell_answer,
     dossier,
-    entry,
     evaluation_header,
+    evidence_at,
     judge_context,
+    ledger_entry,
     model_of,
-    place_in,
-    reject,
-    rejected,
+    reject_answer,
+    reject_verdict,
     reply,
 )
 from worker.domain.dossier import Ci, CiCheck, CiState, Dossier, Issue
@@ -48,7 +48,7 @@ def way(record: AuditRecord) -> list[tuple[str, str]]:
 
 
 def test_an_accept_of_the_model_went_through_every_stage() -> None:
-    assert way(record(model_of(accept()))) == snapshot([
+    assert way(record(model_of(accept_answer()))) == snapshot([
         ("validators", "success"),
         ("code checks", ""),
         ("route", "the model is asked"),
@@ -62,7 +62,7 @@ def test_an_accept_of_the_model_went_through_every_stage() -> None:
 
 
 def test_a_correction_is_a_second_question_and_says_what_was_wrong_before() -> None:
-    result = record(model_of(accept(evidence=[place_in(line=4000)]), accept(evidence=[place_in()])))
+    result = record(model_of(accept_answer(evidence=[evidence_at(line=4000)]), accept_answer(evidence=[evidence_at()])))
     assert [stage for stage, _ in way(result)][2:8] == snapshot(
         ["route", "question", "reply", "correction", "reply", "evidence"]
     )
@@ -77,22 +77,22 @@ RED = Ci(
     state=CiState.FAILURE,
     checks=(CiCheck(name="unit", conclusion="failure"), CiCheck(name="lint", conclusion=None)),
 )
-WRONG = accept(evidence=[place_in(line=4000)])
+WRONG = accept_answer(evidence=[evidence_at(line=4000)])
 
 
 @pytest.mark.parametrize(
     ("answers", "changes", "stage", "outcome", "reason"),
     [
-        ((WRONG, accept()), {}, "reply", "pointer", "`upload.py` has 9 lines at the head commit, line 4000 does not exist."),
+        ((WRONG, accept_answer()), {}, "reply", "pointer", "`upload.py` has 9 lines at the head commit, line 4000 does not exist."),
         ((OUTAGE,), {}, "question", None, None),
         ((OUTAGE,), {}, "reply", "none came", "status 529"),
         ((OUTAGE,), {}, "ruling", "abstain, judge_unavailable", None),
         ((TOO_LONG,), {}, "reply", "too_long", None),
         ((OVER,), {}, "ruling", "abstain, budget", None),
-        ((cannot_tell(),), {}, "vetoes", "none", ""),
-        ((reject(),), {}, "vetoes", "none", ""),
-        ((reject(),), {}, "evidence", None, "tests/test_upload.py:6, upload.py:2"),
-        ((reject(),), {}, "ruling", "reject, weak_test", "The test proves nothing of what is made when send is busy."),
+        ((cannot_tell_answer(),), {}, "vetoes", "none", ""),
+        ((reject_answer(),), {}, "vetoes", "none", ""),
+        ((reject_answer(),), {}, "evidence", None, "tests/test_upload.py:6, upload.py:2"),
+        ((reject_answer(),), {}, "ruling", "reject, weak_test", "The test proves nothing of what is made when send is busy."),
         ((), EMPTY, "route", "code alone", None),
         (None, EMPTY, "code checks", None, "fact empty_diff; suspicion test_not_found"),
         (None, EMPTY, "law", None, "threshold 0.7, 5 rounds, no model"),
@@ -138,14 +138,14 @@ def test_what_code_does_not_let_stand_is_a_veto_with_its_reason(says: Leaning) -
 
 def test_what_was_taken_out_of_the_question_is_listed_without_itself() -> None:
     token = "ghp_" + "a1B2" * 9
-    result = record(model_of(accept()), dossier(issues=(Issue(number=7, title="503", body=f"use\n{token}"),)))
+    result = record(model_of(accept_answer()), dossier(issues=(Issue(number=7, title="503", body=f"use\n{token}"),)))
     assert result.redactions == (RecordedRedaction("github token", "issues[7].body", 2),)
     assert token not in str(result.exchanges)
 
 
 def test_what_is_carried_over_was_not_judged() -> None:
     quoted = {"path": "upload.py", "line": 9, "quote": "LIMIT = 10"}
-    earlier = entry(rejected(fingerprint="sha256:now", evidence=[quoted]))
+    earlier = ledger_entry(reject_verdict(fingerprint="sha256:now", evidence=[quoted]))
     verdict = carry_over_verdict(dossier(ledger=(earlier,)), evaluation_header(), judge_context())
     assert verdict is not None
     result = carry_over_record(verdict, judge_context())

@@ -10,14 +10,14 @@ from tests.worker.adapters.redis.outcome_samples import judge_head
 from tests.worker.adapters.redis.store_samples import HEAD, NEWER, pull_ref
 from tests.worker.judge.samples import (
     DIFF,
-    accept,
+    accept_answer,
     dossier,
-    entry,
     evaluation_header,
     judge_context,
+    ledger_entry,
     model_of,
-    reject,
-    rejected,
+    reject_answer,
+    reject_verdict,
 )
 from tests.worker.publishing.texts.samples import accepted
 from tests.worker.publishing.texts.samples import dossier as stored
@@ -91,7 +91,9 @@ class Held:
 
 def test_opinions_are_recorded_beside_their_verdict_in_the_same_step() -> None:
     heard = judge_with_record(
-        dossier(), evaluation_header(), replace(judge_context(model_of(reject())), second_model=model_of(accept()))
+        dossier(),
+        evaluation_header(),
+        replace(judge_context(model_of(reject_answer())), second_model=model_of(accept_answer())),
     )
     shelf = Shelf()
     made = record(PULL, heard, dossier(), VerdictRecorder(shelf, shelf, shelf, Held()))
@@ -132,7 +134,7 @@ class Watching:
 def test_each_check_of_the_head_is_recorded_beside_its_submission_and_people_are_watched_from_before_on() -> None:
     checks = (CiCheck(name="test", conclusion="success"), CiCheck(name="lint", conclusion="skipped"))
     here = dossier(ci=Ci(state=CiState.SUCCESS, checks=checks))
-    heard = judge_with_record(here, evaluation_header(), judge_context(model_of(accept())))
+    heard = judge_with_record(here, evaluation_header(), judge_context(model_of(accept_answer())))
     shelf = Shelf()
     watching = Watching(shelf)
     made = record(PULL, heard, here, VerdictRecorder(shelf, shelf, shelf, Held(), submissions=watching))
@@ -155,7 +157,7 @@ def test_each_check_of_the_head_is_recorded_beside_its_submission_and_people_are
 def test_a_head_without_checks_has_none_on_record(ci: Ci | None) -> None:
     here = dossier(ci=ci)
     shelf = Shelf()
-    heard = judge_with_record(here, evaluation_header(), judge_context(model_of(accept())))
+    heard = judge_with_record(here, evaluation_header(), judge_context(model_of(accept_answer())))
     record(PULL, heard, here, VerdictRecorder(shelf, shelf, shelf, Held(), submissions=Watching(shelf)))
     (made,) = shelf.entries(PULL)
     assert "child_eval_ids" not in made.verdict.signals
@@ -163,17 +165,23 @@ def test_a_head_without_checks_has_none_on_record(ci: Ci | None) -> None:
 
 def test_a_verdict_that_is_carried_over_names_no_children_of_the_first_one() -> None:
     shelf = Shelf()
-    heard = judge_with_record(dossier(), evaluation_header(), judge_context(model_of(accept())))
+    heard = judge_with_record(dossier(), evaluation_header(), judge_context(model_of(accept_answer())))
     first = heard.verdict.model_copy(update={"signals": {"child_eval_ids": ("a",), "findings": 1}})
     made = record(PULL, replace(heard, verdict=first), dossier(), VerdictRecorder(shelf, shelf, shelf, Held()))
     assert made.verdict.signals == {"findings": 1}
 
 
 def test_a_judging_anew_keeps_its_opinions_beside_itself() -> None:
-    asked = replace(judge_context(model_of(accept(), accept(), accept())), is_panel=True)
+    asked = replace(judge_context(model_of(accept_answer(), accept_answer(), accept_answer())), is_panel=True)
     heard = judge_with_record(dossier(), evaluation_header(), asked)
     shelf = Shelf()
-    record_beside(entry(rejected()), heard, dossier(), VerdictStores(shelf, shelf), EventPublishing(EvalTrigger.BATCH))
+    record_beside(
+        ledger_entry(reject_verdict()),
+        heard,
+        dossier(),
+        VerdictStores(shelf, shelf),
+        EventPublishing(EvalTrigger.BATCH),
+    )
     assert shelf.appended == 1
     parents = [one.verdict.parent_eval_id for where, one in shelf.told if where == "ledger"]
     assert parents == [None, *[heard.verdict.eval_id] * 3]
@@ -181,15 +189,15 @@ def test_a_judging_anew_keeps_its_opinions_beside_itself() -> None:
 
 @pytest.mark.parametrize(("contest", "asked"), [(None, 0), ("Look again.", 1)])
 def test_a_contested_verdict_is_not_carried_over(contest: str | None, asked: int) -> None:
-    model = model_of(accept())
+    model = model_of(accept_answer())
     judges = judge_context(model)
     content = fingerprint_of(dossier(), judges)
     known = judge_with_record(
-        dossier(), evaluation_header(fingerprint=content), judge_context(model_of(accept()))
+        dossier(), evaluation_header(fingerprint=content), judge_context(model_of(accept_answer()))
     ).verdict
-    of: Dossier = dossier(ledger=[entry(known)], contest=contest)
+    of: Dossier = dossier(ledger=[ledger_entry(known)], contest=contest)
     assert carry_over_or_judge(of, evaluation_header(fingerprint=content), judges).verdict.decision == "accept"
-    assert len(model.asked) == asked
+    assert len(model.prompts) == asked
 
 
 def test_the_newest_verdict_on_the_pull_request_itself_counts(store: Store) -> None:

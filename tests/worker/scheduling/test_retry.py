@@ -7,7 +7,7 @@ from itertools import count, pairwise
 import pytest
 
 from tests.worker.adapters.redis.store_samples import REQUESTED_AT, judge_request
-from tests.worker.judge.samples import abstained, accepted, rejected
+from tests.worker.judge.samples import abstain_verdict, accept_verdict, reject_verdict
 from worker.domain.ids import DeliveryId, RepositoryId
 from worker.domain.judge_request import MANUAL_TRIGGERS, JudgeRequest, PullRef, Trigger
 from worker.domain.verdict.verdict import AbstainReason
@@ -138,7 +138,7 @@ def test_the_same_pull_request_has_the_same_turn() -> None:
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
 OUTAGES = OutageRetries(3, timedelta(minutes=10))
-IN_VAIN = abstained(abstain_reason=AbstainReason.JUDGE_UNAVAILABLE)
+IN_VAIN = abstain_verdict(abstain_reason=AbstainReason.JUDGE_UNAVAILABLE)
 
 
 def request(outages: int = 0) -> JudgeRequest:
@@ -158,7 +158,9 @@ def test_each_wait_is_twice_as_long_and_the_last_try_is_the_last() -> None:
     assert waits == [timedelta(minutes=10), timedelta(minutes=20), timedelta(minutes=40), None, None]
 
 
-@pytest.mark.parametrize("verdict", [accepted(), rejected(), abstained(abstain_reason=AbstainReason.BUDGET)])
+@pytest.mark.parametrize(
+    "verdict", [accept_verdict(), reject_verdict(), abstain_verdict(abstain_reason=AbstainReason.BUDGET)]
+)
 def test_what_is_no_outage_does_not_come_again(verdict: object) -> None:
     assert OUTAGES.wait(request(), verdict) is None  # pyright: ignore[reportArgumentType] - parametrized
 

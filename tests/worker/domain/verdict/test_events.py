@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.worker.judge.samples import abstained, accepted, rejected
+from tests.worker.judge.samples import abstain_verdict, accept_verdict, reject_verdict
 from worker.domain.ids import EvalId
 from worker.domain.verdict.audit import AuditRecord, EvaluatedVerdict, Exchange, JudgeSettings
 from worker.domain.verdict.events import (
@@ -30,12 +30,12 @@ from worker.domain.verdict.events import (
 )
 from worker.domain.verdict.verdict import Abstain, Accept, JudgeKind, Reject, Subject, SubjectKind
 
-HEAD = rejected().subject.head_sha
+HEAD = reject_verdict().subject.head_sha
 LAW = JudgeSettings("default", "sha256:r", "sha256:p", 0.7, None, None)
 
 
 def subject(kind: SubjectKind = SubjectKind.SUBMISSION) -> Subject:
-    return rejected().subject.model_copy(update={"kind": kind})
+    return reject_verdict().subject.model_copy(update={"kind": kind})
 
 
 def begun() -> EvaluationStarted:
@@ -48,7 +48,7 @@ def told(verdict: Accept | Reject | Abstain, **more: Any) -> dict[str, Any]:
 
 def heard(*faults: str | None, models: str | None = "claude-haiku-5-5") -> EvaluatedVerdict:
     exchanges = tuple(Exchange("s", "f", ("q",), fault=fault, model=models) for fault in faults)
-    return EvaluatedVerdict(rejected(), AuditRecord(EvalId("0193-earlier"), LAW, (), exchanges))
+    return EvaluatedVerdict(reject_verdict(), AuditRecord(EvalId("0193-earlier"), LAW, (), exchanges))
 
 
 def test_what_began_says_who_is_to_judge_what_and_because_of_what() -> None:
@@ -70,7 +70,7 @@ def test_what_began_says_who_is_to_judge_what_and_because_of_what() -> None:
 
 
 def test_a_verdict_is_told_by_numbers_and_words_of_closed_sets() -> None:
-    verdict = rejected(
+    verdict = reject_verdict(
         judge_kind="hybrid",
         judge_model="claude-haiku-5-5, vendor/claude-opus-5",
         judge_cost_usd=Decimal("0.001742"),
@@ -98,20 +98,20 @@ def test_a_verdict_is_told_by_numbers_and_words_of_closed_sets() -> None:
 
 def test_an_event_names_twenty_facts_at_most() -> None:
     findings = [{"signal": f"fact_{number:02}", "category": "half_finished", "fact": True} for number in range(25)]
-    assert told(rejected(findings=findings))["facts"] == [f"fact_{number:02}" for number in range(20)]
+    assert told(reject_verdict(findings=findings))["facts"] == [f"fact_{number:02}" for number in range(20)]
 
 
 def test_what_has_no_price_is_told_as_unknown() -> None:
-    verdict = accepted(judge_kind="llm", judge_model="m", judge_cost_usd=None)
+    verdict = accept_verdict(judge_kind="llm", judge_model="m", judge_cost_usd=None)
     assert told(verdict)["judge_cost_usd"] is None
 
 
 def test_the_words_of_an_opinion_make_the_event_user_controlled() -> None:
-    event = terminal_event(rejected(), EvalTrigger.BUS, opinion_text="It was looked at.")
+    event = terminal_event(reject_verdict(), EvalTrigger.BUS, opinion_text="It was looked at.")
     assert event.body["sensitivity"] == "user_controlled"
     assert event.body["signals"]["rationale_redacted"] == "It was looked at."
-    assert told(rejected())["sensitivity"] == "pseudonymous"
-    assert "rationale_redacted" not in told(rejected())["signals"]
+    assert told(reject_verdict())["sensitivity"] == "pseudonymous"
+    assert "rationale_redacted" not in told(reject_verdict())["signals"]
 
 
 @pytest.mark.parametrize(
@@ -119,14 +119,14 @@ def test_the_words_of_an_opinion_make_the_event_user_controlled() -> None:
     [("reply_invalid", FailureMode.JUDGE_OUTPUT_INVALID), ("judge_unavailable", FailureMode.JUDGE_CALL_FAILED)],
 )
 def test_a_judge_that_failed_is_told_with_what_code_thought(reason: str, mode: FailureMode) -> None:
-    event = terminal_event(abstained(abstain_reason=reason), EvalTrigger.BUS, opinion_text="never told")
+    event = terminal_event(abstain_verdict(abstain_reason=reason), EvalTrigger.BUS, opinion_text="never told")
     assert (event.kind, event.body["failure_mode"]) == (EventKind.FAILED, mode)
     assert (event.body["score"], event.body["confidence"]) == (0.5, 0.137)
     assert "never told" not in event.dump().decode()
 
 
 def test_a_cap_is_a_verdict_and_no_failure() -> None:
-    event = terminal_event(abstained(abstain_reason="budget", throttled_reason="pr_cap"), EvalTrigger.BUS)
+    event = terminal_event(abstain_verdict(abstain_reason="budget", throttled_reason="pr_cap"), EvalTrigger.BUS)
     assert (event.kind, event.body["throttled_reason"]) == (EventKind.COMPLETED, "pr_cap")
 
 
@@ -139,7 +139,7 @@ def test_what_came_to_no_verdict_says_why_and_what_it_cost() -> None:
 
 def test_the_children_of_a_verdict_are_listed_by_their_ids() -> None:
     signals = {"child_eval_ids": ("e1", "e2", "two words")}
-    assert told(accepted(signals=signals))["signals"]["child_eval_ids"] == ["e1", "e2"]
+    assert told(accept_verdict(signals=signals))["signals"]["child_eval_ids"] == ["e1", "e2"]
 
 
 def test_each_subject_has_a_name_of_its_own() -> None:
@@ -167,7 +167,7 @@ def test_a_case_that_could_not_be_read_is_told_without_its_words() -> None:
 
 @given(st.text(max_size=200), st.text(max_size=60))
 def test_no_text_gets_into_an_event(text: str, name: str) -> None:
-    verdict = rejected(concern=f"x{text}", signals={"said": f"{text} {text}"}, author_agent=f"{name} !")
+    verdict = reject_verdict(concern=f"x{text}", signals={"said": f"{text} {text}"}, author_agent=f"{name} !")
     body = terminal_event(verdict, EvalTrigger.BUS).dump().decode()
     assert json.dumps(f"x{text}", ensure_ascii=False) not in body
     assert json.loads(body)["author_agent"] is None
@@ -175,7 +175,7 @@ def test_no_text_gets_into_an_event(text: str, name: str) -> None:
 
 
 def test_an_event_is_read_as_it_was_written() -> None:
-    event = terminal_event(rejected(), EvalTrigger.BATCH)
+    event = terminal_event(reject_verdict(), EvalTrigger.BATCH)
     assert read_event(event.kind, event.dump()).body == event.body
 
 
@@ -197,7 +197,7 @@ def test_what_is_broken_or_newer_is_not_guessed_at(kind: str, raw: bytes) -> Non
 
 def test_a_judge_that_dies_is_told_as_a_failure_whose_cost_is_unknown_where_a_model_may_have_been_asked() -> None:
     for planned, cost in ((JudgeKind.HEURISTIC, "0"), (JudgeKind.HYBRID, None)):
-        begun = EvaluationStarted(EvalId("e"), rejected().subject, "default", "1", planned)
+        begun = EvaluationStarted(EvalId("e"), reject_verdict().subject, "default", "1", planned)
         lost = json.loads(lost_event(begun).dump())
         assert (lost["eval_id"], lost["failure_mode"], lost["judge_cost_usd"]) == ("e", "judge_call_failed", cost)
 
@@ -226,11 +226,11 @@ def test_every_field_is_in_the_catalogue_and_no_other() -> None:
     began = set(started_event(begun()).body) - FRAME
     assert began == {"rubric_id", "rubric_version", "judge_kind_planned", "trigger"}
     assert began <= named(section("eval.started"))
-    fields = set(terminal_event(rejected(), EvalTrigger.BUS).body) - FRAME
+    fields = set(terminal_event(reject_verdict(), EvalTrigger.BUS).body) - FRAME
     assert fields == {field for field in named(section("eval.completed")) if field != "child_eval_ids"}
     lost = set(failed_event(begun(), FailureMode.SUBJECT_NOT_FOUND).body) - FRAME
     assert lost <= named(section("eval.failed"))
-    failure = set(terminal_event(abstained(), EvalTrigger.BUS).body) - FRAME
+    failure = set(terminal_event(abstain_verdict(), EvalTrigger.BUS).body) - FRAME
     assert failure == fields | {"failure_mode", "error_message"}
     (trouble,) = problem_events(heard("not_json"), None)
     assert set(trouble.body) - FRAME <= named(section("case_parse_error"))

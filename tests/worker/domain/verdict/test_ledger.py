@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.worker.judge.samples import BASE, HEAD, NOW, abstained, accepted, entry, rejected
+from tests.worker.judge.samples import BASE, HEAD, NOW, abstain_verdict, accept_verdict, ledger_entry, reject_verdict
 from worker.domain.ids import Fingerprint
 from worker.domain.verdict.ledger import (
     AuthorText,
@@ -25,16 +25,16 @@ CONTENT = Fingerprint("sha256:now")
 
 
 def reject(head: str, *, seen: datetime = NOW, pushed: datetime | None = None, **changes: Any) -> LedgerEntry:
-    verdict = rejected(fingerprint=f"sha256:{head}", judge_latency_ms=30_000, **changes)
-    return entry(verdict, head_sha=head, created_at=seen, pushed_at=pushed)
+    verdict = reject_verdict(fingerprint=f"sha256:{head}", judge_latency_ms=30_000, **changes)
+    return ledger_entry(verdict, head_sha=head, created_at=seen, pushed_at=pushed)
 
 
 def asking(*conditions: tuple[str, str, str]) -> LedgerEntry:
     asked = [
         ClosingCondition.model_validate({"id": name, "text": text, "state": state}) for name, text, state in conditions
     ]
-    return entry(
-        rejected(closing_conditions=asked),
+    return ledger_entry(
+        reject_verdict(closing_conditions=asked),
         open_conditions=[condition for condition in asked if condition.state == "open"],
     )
 
@@ -48,7 +48,12 @@ def stand(*entries: LedgerEntry) -> list[tuple[str, str, str]]:
 
 def test_the_first_head_is_round_one_and_only_rejects_count() -> None:
     assert round_of((), HEAD, CONTENT) == 1
-    assert round_of((entry(accepted(), head_sha=BASE), entry(abstained(), head_sha=C)), HEAD, CONTENT) == 1
+    assert (
+        round_of(
+            (ledger_entry(accept_verdict(), head_sha=BASE), ledger_entry(abstain_verdict(), head_sha=C)), HEAD, CONTENT
+        )
+        == 1
+    )
     assert round_of((reject(A), reject(B)), C, CONTENT) == 3
 
 
@@ -84,10 +89,10 @@ LINKED, LINKS_TWO, BY_HAND = AuthorText(links=("#7",)), AuthorText(links=("#7", 
 def judged(text: AuthorText, number: int, **changes: Any) -> LedgerEntry:
     """A verdict on head A, half a minute after the one before it."""
     error = None if text.is_readable else "Case refused at summary: missing."
-    made = rejected(fingerprint=f"sha256:{number}", judge_latency_ms=10_000, case_error=error, **changes)
+    made = reject_verdict(fingerprint=f"sha256:{number}", judge_latency_ms=10_000, case_error=error, **changes)
     seen, links = NOW + number * MINUTE / 2, text.links
     at = {"head_sha": A, "created_at": seen, "pushed_at": NOW}
-    return entry(made, **at, case=text.case, description=text.description, links=links)
+    return ledger_entry(made, **at, case=text.case, description=text.description, links=links)
 
 
 @pytest.mark.parametrize(
@@ -124,7 +129,7 @@ def test_the_authors_text_is_frozen_with_its_head(before: tuple[AuthorText, ...]
 
 def test_what_was_not_judged_freezes_no_text() -> None:
     assert classify_text((judged(ONE, 0, carried_from="0193-first"),), A, TWO) == TextChange.FIRST
-    assert classify_text((entry(abstained(), head_sha=A, case=ONE.case),), A, TWO) == TextChange.FIRST
+    assert classify_text((ledger_entry(abstain_verdict(), head_sha=A, case=ONE.case),), A, TWO) == TextChange.FIRST
 
 
 def test_of_two_edits_at_the_same_time_the_later_counts() -> None:
@@ -149,13 +154,15 @@ def test_an_edit_is_a_round_and_what_is_mended_is_none() -> None:
 
 def test_copies_never_fill_the_window() -> None:
     rounds = [reject(f"{number:040x}") for number in range(7)]
-    copies = [entry(rejected(carried_from="0193-first", fingerprint="sha256:copy"), head_sha=A) for _ in range(9)]
+    copies = [
+        ledger_entry(reject_verdict(carried_from="0193-first", fingerprint="sha256:copy"), head_sha=A) for _ in range(9)
+    ]
     assert select_prompt_entries([*rounds, *copies]) == tuple(rounds[-5:])
     assert select_prompt_entries([rounds[0], rounds[1], rounds[0]]) == (rounds[1], rounds[0]), (
         "where it was judged the last time"
     )
-    assert select_prompt_entries([rounds[0], entry(abstained(fingerprint="sha256:ci"))]) == (rounds[0],)
-    person = entry(abstained(fingerprint="sha256:open", abstain_reason="needs_human"))
+    assert select_prompt_entries([rounds[0], ledger_entry(abstain_verdict(fingerprint="sha256:ci"))]) == (rounds[0],)
+    person = ledger_entry(abstain_verdict(fingerprint="sha256:open", abstain_reason="needs_human"))
     assert select_prompt_entries([rounds[0], person]) == (rounds[0], person)
 
 
@@ -170,7 +177,9 @@ def test_conditions_travel_and_the_newest_entry_says_how_they_stand() -> None:
         ("c2", "AC2 is met: a test", "open"),
         ("c3", "Log it.", "open"),
     ]
-    assert stand(first, second, entry(abstained())) == stand(first, second), "what says nothing of them changes nothing"
+    assert stand(first, second, ledger_entry(abstain_verdict())) == stand(first, second), (
+        "what says nothing of them changes nothing"
+    )
 
 
 def test_an_id_is_never_given_twice() -> None:

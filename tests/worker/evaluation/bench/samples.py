@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tests.worker.judge.samples import abstained
+from tests.worker.judge.samples import abstain_verdict
 from tests.worker.signals.samples import diff_of, dossier_of
 from worker.domain.dossier import Dossier
 from worker.domain.verdict.verdict import Abstain, Accept, Reject
@@ -56,7 +56,7 @@ def row_outcome(
 
 
 def scored_outcome(score: float, *, good: bool, name: str, **more: Any) -> RowOutcome:
-    return row_outcome(abstained(score=score), GOOD if good else WEAK_TEST, name, **more)
+    return row_outcome(abstain_verdict(score=score), GOOD if good else WEAK_TEST, name, **more)
 
 
 STUB = "def load(path):\n    raise NotImplementedError\n"

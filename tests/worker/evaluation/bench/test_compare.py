@@ -10,7 +10,7 @@ import pytest
 from inline_snapshot import snapshot
 
 from tests.worker.evaluation.bench.samples import GOOD, MERGED, WEAK_TEST, finding, row_outcome
-from tests.worker.judge.samples import abstained, accepted, rejected
+from tests.worker.judge.samples import abstain_verdict, accept_verdict, reject_verdict
 from worker.domain.verdict.verdict import VERDICT_ADAPTER
 from worker.errors import InputError
 from worker.evaluation.bench.compare import RowVerdict, SignalSwing, compare_runs, compare_tiers, read_earlier_run
@@ -28,7 +28,12 @@ def earlier(folder: Path, *outcomes: RowOutcome) -> Mapping[str, RowVerdict]:
     return read_earlier_run(folder)
 
 
-ACCEPT, ABSTAIN, RIGHT, OTHER = accepted(), abstained(), rejected(), rejected(category="scope_creep")
+ACCEPT, ABSTAIN, RIGHT, OTHER = (
+    accept_verdict(),
+    abstain_verdict(),
+    reject_verdict(),
+    reject_verdict(category="scope_creep"),
+)
 
 
 @pytest.mark.parametrize(
@@ -62,7 +67,7 @@ def test_a_row_decided_differently_is_better_or_worse_by_what_was_expected(
 def test_another_category_or_reason_is_another_decision(tmp_path: Path) -> None:
     old = earlier(tmp_path, row_outcome(ABSTAIN, {}, "a"), row_outcome(RIGHT, {}, "b"), row_outcome(RIGHT, {}, "c"))
     now = [
-        row_outcome(abstained(abstain_reason="unproven"), {}, "a"),
+        row_outcome(abstain_verdict(abstain_reason="unproven"), {}, "a"),
         row_outcome(OTHER, {}, "b"),
         row_outcome(RIGHT, {}, "c"),
     ]
@@ -77,7 +82,7 @@ def test_another_category_or_reason_is_another_decision(tmp_path: Path) -> None:
 def test_a_score_that_moved_under_the_same_decision_is_listed_the_farthest_first(tmp_path: Path) -> None:
     def at(*scores: float) -> list[RowOutcome]:
         expects: tuple[dict[str, Any], ...] = (GOOD, WEAK_TEST, {})
-        return [row_outcome(abstained(score=one), expects[n], str(n)) for n, one in enumerate(scores)]
+        return [row_outcome(abstain_verdict(score=one), expects[n], str(n)) for n, one in enumerate(scores)]
 
     found = compare_runs(at(0.5, 0.7, 0.6), earlier(tmp_path, *at(0.5, 0.5, 0.5)))
     assert [(one.id, one.before, one.now, one.is_better) for one in found.moved] == [
@@ -88,7 +93,7 @@ def test_a_score_that_moved_under_the_same_decision_is_listed_the_farthest_first
 
 
 def test_signals_that_came_and_went_are_counted_by_rows(tmp_path: Path) -> None:
-    a, b = abstained(findings=[finding("a"), finding("a")]), abstained(findings=[finding("b")])
+    a, b = abstain_verdict(findings=[finding("a"), finding("a")]), abstain_verdict(findings=[finding("b")])
     old = earlier(tmp_path, row_outcome(a, GOOD, "1"), row_outcome(a, WEAK_TEST, "2"), row_outcome(a, WEAK_TEST, "3"))
     found = compare_runs(
         [row_outcome(b, GOOD, "1"), row_outcome(b, WEAK_TEST, "2"), row_outcome(a, WEAK_TEST, "3")], old
@@ -108,12 +113,12 @@ def test_only_rows_of_both_runs_are_compared_and_the_others_counted(tmp_path: Pa
 def test_both_runs_have_their_figures_over_the_same_rows(tmp_path: Path) -> None:
     def run(good: float, bad: Any) -> list[RowOutcome]:
         return [
-            row_outcome(abstained(score=good), GOOD, "g"),
+            row_outcome(abstain_verdict(score=good), GOOD, "g"),
             row_outcome(bad, WEAK_TEST, "b"),
             row_outcome(ABSTAIN, GOOD, "x", file="x"),
         ]
 
-    found = compare_runs(run(0.6, RIGHT), earlier(tmp_path, *run(0.4, abstained(score=0.5))))
+    found = compare_runs(run(0.6, RIGHT), earlier(tmp_path, *run(0.4, abstain_verdict(score=0.5))))
     assert (found.before.rejected_rightly, found.now.rejected_rightly) == (Share(0, 1), Share(1, 1))
     before, now = found.before.areas, found.now.areas
     assert [one and one.value for one in before.values()] == [0.0, None]
@@ -136,18 +141,18 @@ def test_what_is_no_run_is_refused(tmp_path: Path) -> None:
 
 
 ZERO = [
-    row_outcome(abstained(score=0.6), GOOD, "a"),
-    row_outcome(abstained(score=0.6), WEAK_TEST, "b"),
-    row_outcome(rejected(score=0.1), WEAK_TEST, "c"),
-    row_outcome(abstained(score=0.5), {}, "unknown"),
-    row_outcome(abstained(score=0.5), {**WEAK_TEST, "label": "weak"}, "weak"),
+    row_outcome(abstain_verdict(score=0.6), GOOD, "a"),
+    row_outcome(abstain_verdict(score=0.6), WEAK_TEST, "b"),
+    row_outcome(reject_verdict(score=0.1), WEAK_TEST, "c"),
+    row_outcome(abstain_verdict(score=0.5), {}, "unknown"),
+    row_outcome(abstain_verdict(score=0.5), {**WEAK_TEST, "label": "weak"}, "weak"),
 ]
 MODEL = [
-    row_outcome(accepted(score=0.9), GOOD, "a"),
-    row_outcome(accepted(score=0.8), WEAK_TEST, "b"),
-    row_outcome(rejected(score=0.1), WEAK_TEST, "c"),
-    row_outcome(rejected(score=0.2), {}, "unknown"),
-    row_outcome(rejected(score=0.2), {**WEAK_TEST, "label": "weak"}, "weak"),
+    row_outcome(accept_verdict(score=0.9), GOOD, "a"),
+    row_outcome(accept_verdict(score=0.8), WEAK_TEST, "b"),
+    row_outcome(reject_verdict(score=0.1), WEAK_TEST, "c"),
+    row_outcome(reject_verdict(score=0.2), {}, "unknown"),
+    row_outcome(reject_verdict(score=0.2), {**WEAK_TEST, "label": "weak"}, "weak"),
 ]
 BESIDE = compare_tiers(ZERO, MODEL, Decimal("0.012"), Decimal(2))
 

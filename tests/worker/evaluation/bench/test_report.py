@@ -11,7 +11,7 @@ import pytest
 from inline_snapshot import snapshot
 
 from tests.worker.evaluation.bench.samples import GOOD, PLAN, WEAK_TEST, finding, row_outcome, scored_outcome
-from tests.worker.judge.samples import abstained, accepted, rejected
+from tests.worker.judge.samples import abstain_verdict, accept_verdict, reject_verdict
 from worker.evaluation.bench.compare import RowVerdict, compare_runs
 from worker.evaluation.bench.plots import draw_plots
 from worker.evaluation.bench.report import MOST_ROWS, report_json, report_page, report_summary
@@ -22,27 +22,34 @@ AT_TEN = {**WEAK_TEST, "where": [{"path": "tests/test_a.py", "line": 10}]}
 GAP = {"decision": "reject", "category": "acceptance_gap", "missing": ["AC1"], "kind": "size_matched"}
 BROKEN = "It says: <b>@team</b> | `a` | [x](http://evil.example) " + "z" * 300
 CORPUS = [
-    row_outcome(accepted(), {**GOOD, "why": "safe"}, "safe-1", lines=2, ms=1.5),
-    row_outcome(abstained(score=0.6), {**GOOD, "why": "clean"}, "clean-1", language="go", repository="acme/tools"),
+    row_outcome(accept_verdict(), {**GOOD, "why": "safe"}, "safe-1", lines=2, ms=1.5),
     row_outcome(
-        rejected(concern=BROKEN), {**GOOD, "why": "clean"}, "clean|2", whole_files=False, ms=80.0, bytes=12_345
+        abstain_verdict(score=0.6), {**GOOD, "why": "clean"}, "clean-1", language="go", repository="acme/tools"
     ),
     row_outcome(
-        rejected(findings=[finding()]), {**AT_TEN, "pair": "clean-1", "difficulty": "easy", "variant": "skip"}, "seed-1"
-    ),
-    row_outcome(abstained(score=0.4, findings=[finding(line=99)]), {**AT_TEN, "difficulty": "hard"}, "seed-2"),
-    row_outcome(
-        abstained(score=0.5, criteria=[{"id": "AC1", "status": "missing"}]), GAP, "seed-3", repository="acme/tools"
+        reject_verdict(concern=BROKEN), {**GOOD, "why": "clean"}, "clean|2", whole_files=False, ms=80.0, bytes=12_345
     ),
     row_outcome(
-        abstained(score=0.3, signals={"evaluate_score": 0.25}),
+        reject_verdict(findings=[finding()]),
+        {**AT_TEN, "pair": "clean-1", "difficulty": "easy", "variant": "skip"},
+        "seed-1",
+    ),
+    row_outcome(abstain_verdict(score=0.4, findings=[finding(line=99)]), {**AT_TEN, "difficulty": "hard"}, "seed-2"),
+    row_outcome(
+        abstain_verdict(score=0.5, criteria=[{"id": "AC1", "status": "missing"}]),
+        GAP,
+        "seed-3",
+        repository="acme/tools",
+    ),
+    row_outcome(
+        abstain_verdict(score=0.3, signals={"evaluate_score": 0.25}),
         {"outcome": "not_merged"},
         "agent-1",
         file="agents.jsonl",
         pointers=2,
         pointers_wrong=["upload.py:99"],
     ),
-    row_outcome(abstained(score=0.7), {"outcome": "merged"}, "agent-2", file="agents.jsonl", pointers=3),
+    row_outcome(abstain_verdict(score=0.7), {"outcome": "merged"}, "agent-2", file="agents.jsonl", pointers=3),
 ]
 EARLIER = {
     "safe-1": RowVerdict(decision="abstain", abstain_reason="unproven", score=0.55),
@@ -134,22 +141,22 @@ Report: out/report.md
 
 def test_the_terminal_is_told_how_many_met_criteria_are_called_unmet_where_some_are_listed() -> None:
     states = [{"id": "AC1", "status": "missing"}, {"id": "AC2", "status": "unverifiable"}]
-    listed = row_outcome(abstained(criteria=states), GOOD, looks=(SignalScope.ISSUE,))
+    listed = row_outcome(abstain_verdict(criteria=states), GOOD, looks=(SignalScope.ISSUE,))
     text = report_summary(compute_report([listed]), "r")
     assert "\nListed criteria of good changes that are called missing or partly met: 50.0 % (1 of 2; " in text
 
 
 def test_a_corpus_of_one_unknown_row_says_what_it_can_not() -> None:
-    text = without_signals(report_page(compute_report([row_outcome(abstained())]), PLAN, {}, None))
+    text = without_signals(report_page(compute_report([row_outcome(abstain_verdict())]), PLAN, {}, None))
     assert text == (Path(__file__).parent / "report_of_one.md").read_text(encoding="utf-8")
     assert (
-        report_summary(compute_report([row_outcome(abstained())]), "r")
+        report_summary(compute_report([row_outcome(abstain_verdict())]), "r")
         == "1 dossier judged, 5.0 ms each at the median.\nReport: r\n"
     )
 
 
 def test_a_table_that_is_cut_says_how_many_are_left_out() -> None:
-    rows = [row_outcome(rejected(), GOOD, f"r{one}") for one in range(MOST_ROWS + 3)]
+    rows = [row_outcome(reject_verdict(), GOOD, f"r{one}") for one in range(MOST_ROWS + 3)]
     text = report_page(compute_report(rows), PLAN, {}, None)
     wrong = text[text.index("## Decided against") :]
     assert wrong.count("| `r") - wrong[wrong.index("## Categories") :].count("| `r") == MOST_ROWS
@@ -157,11 +164,14 @@ def test_a_table_that_is_cut_says_how_many_are_left_out() -> None:
 
 
 def test_an_unknown_price_is_said() -> None:
-    costly = row_outcome(abstained(judge_kind="hybrid", judge_model="m", judge_cost_usd=None))
+    costly = row_outcome(abstain_verdict(judge_kind="hybrid", judge_model="m", judge_cost_usd=None))
     assert "Cost of models: unknown." in report_page(compute_report([costly]), PLAN, {}, None)
 
 
-ROWS = [row_outcome(abstained(score=0.6), GOOD, "a"), row_outcome(rejected(), {**WEAK_TEST, "pair": "a"}, "b", ms=7.25)]
+ROWS = [
+    row_outcome(abstain_verdict(score=0.6), GOOD, "a"),
+    row_outcome(reject_verdict(), {**WEAK_TEST, "pair": "a"}, "b", ms=7.25),
+]
 
 
 def test_every_figure_stands_under_its_name_with_its_interval() -> None:
@@ -208,8 +218,8 @@ drawn = pytest.mark.skipif(find_spec("matplotlib") is None, reason="an extra")
 PLOTTED = [
     scored_outcome(0.9, good=True, name="a"),
     scored_outcome(0.2, good=False, name="b"),
-    row_outcome(rejected(), WEAK_TEST, "c"),
-    row_outcome(abstained(), GOOD, "d", file="other.jsonl"),
+    row_outcome(reject_verdict(), WEAK_TEST, "c"),
+    row_outcome(abstain_verdict(), GOOD, "d", file="other.jsonl"),
 ]
 PICTURES = ["decisions.svg", "categories.svg", "roc.svg", "calibration.svg", "signals.svg"]
 
@@ -229,5 +239,5 @@ def test_there_is_a_picture_for_every_kind_of_figure_and_the_same_bytes_for_the_
 
 @drawn
 def test_what_has_no_figures_is_not_drawn(tmp_path: Path) -> None:
-    assert list(draw_plots(compute_report([row_outcome(abstained())]), tmp_path).values()) == ["decisions.svg"]
+    assert list(draw_plots(compute_report([row_outcome(abstain_verdict())]), tmp_path).values()) == ["decisions.svg"]
     assert [path.name for path in tmp_path.iterdir()] == ["decisions.svg"]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.worker.evaluation.bench.samples import WEAK_TEST, finding, row, row_outcome, traits, write_rows
-from tests.worker.judge.samples import abstained, accepted, rejected
+from tests.worker.judge.samples import abstain_verdict, accept_verdict, reject_verdict
 from worker.domain.verdict.verdict import VERDICT_ADAPTER, Category
 from worker.errors import InputError
 from worker.evaluation.bench.rows import (
@@ -157,7 +157,7 @@ AT_TEN: dict[str, Any] = {**WEAK_TEST, "where": [{"path": "tests/test_a.py", "li
 def test_a_reject_is_right_with_the_expected_category_or_a_fair_one(
     expect: dict[str, Any], category: str | None, *, is_right: bool
 ) -> None:
-    verdict = abstained() if category is None else rejected(category=category)
+    verdict = abstain_verdict() if category is None else reject_verdict(category=category)
     assert row_outcome(verdict, expect).is_rejected_rightly is is_right
     assert ExpectedVerdict.model_validate(expect).allows(None) is ("category" not in expect)
 
@@ -188,10 +188,10 @@ A_FILE: dict[str, Any] = {**WEAK_TEST, "where": [{"path": "tests/test_a.py"}]}
 def test_found_is_a_finding_of_the_category_within_three_lines_and_named_is_one_in_the_file(
     expect: dict[str, Any], changes: dict[str, Any], *, is_found: bool, is_named: bool
 ) -> None:
-    row = row_outcome(abstained(findings=[finding(**changes)]), expect)
+    row = row_outcome(abstain_verdict(findings=[finding(**changes)]), expect)
     assert (row.is_found, row.is_named) == (is_found, is_named)
-    assert not row_outcome(abstained(), expect).is_found
-    assert row_outcome(rejected(), expect).is_found, "rightly, wherever its findings stand"
+    assert not row_outcome(abstain_verdict(), expect).is_found
+    assert row_outcome(reject_verdict(), expect).is_found, "rightly, wherever its findings stand"
 
 
 @pytest.mark.parametrize(
@@ -212,12 +212,12 @@ def test_marked_is_the_unmet_criterion_called_so_or_held_in_doubt_with_at_most_o
 ) -> None:
     criteria = [{"id": f"AC{number}", "status": state} for number, state in enumerate(states.split(), start=1)]
     gap = {"decision": "reject", "category": "acceptance_gap", "missing": ["AC1"]}
-    verdict = abstained(criteria=criteria, signals={"criteria_in_doubt": in_doubt} if in_doubt else {})
+    verdict = abstain_verdict(criteria=criteria, signals={"criteria_in_doubt": in_doubt} if in_doubt else {})
     assert row_outcome(verdict, gap).is_marked is is_marked
 
 
 def test_a_category_is_suspected_by_any_of_its_findings() -> None:
-    seen = row_outcome(abstained(findings=[finding()]))
+    seen = row_outcome(abstain_verdict(findings=[finding()]))
     assert seen.suspects(Category.WEAK_TEST)
     assert not seen.suspects(Category.SCOPE_CREEP)
 
@@ -231,7 +231,7 @@ KNOWN = (
 def kept(folder: Path, *names: str) -> Path:
     (folder / VERDICTS_FILE).write_text(
         "".join(
-            json.dumps({"id": one, "verdict": VERDICT_ADAPTER.dump_python(accepted(), mode="json")}) + "\n"
+            json.dumps({"id": one, "verdict": VERDICT_ADAPTER.dump_python(accept_verdict(), mode="json")}) + "\n"
             for one in names
         )
     )
@@ -241,7 +241,7 @@ def kept(folder: Path, *names: str) -> Path:
 
 def test_a_finished_run_is_read_with_what_its_rows_expect(tmp_path: Path) -> None:
     first, second = read_outcomes(KNOWN, kept(tmp_path, "a", "b"))
-    assert (first.verdict, first.traits) == (accepted(), traits("a"))
+    assert (first.verdict, first.traits) == (accept_verdict(), traits("a"))
     assert second.expect.outcome == "merged"
 
 

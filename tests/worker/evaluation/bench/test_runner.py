@@ -15,7 +15,7 @@ from pydantic import SecretStr
 
 from tests.worker.evaluation.bench import samples
 from tests.worker.evaluation.bench.samples import BROKEN_DIFF, GOOD, STUB, change_dossier, row, row_outcome
-from tests.worker.judge.samples import ScriptedModel, accepted, judge_context
+from tests.worker.judge.samples import ScriptedModel, accept_verdict, judge_context
 from tests.worker.signals.samples import plain_dossier
 from worker.clock import SystemClock
 from worker.domain.dossier import Dossier
@@ -224,8 +224,8 @@ def benchmarked(outcome: RowOutcome, eval_id: str) -> RowOutcome:
 
 
 RECORDED = (
-    benchmarked(row_outcome(accepted(score=0.7), GOOD, "a"), "e1"),
-    benchmarked(row_outcome(accepted(score=0.9), GOOD, "b"), "e2"),
+    benchmarked(row_outcome(accept_verdict(score=0.7), GOOD, "a"), "e1"),
+    benchmarked(row_outcome(accept_verdict(score=0.9), GOOD, "b"), "e2"),
 )
 
 
@@ -238,12 +238,12 @@ def test_each_verdict_is_told_once_from_its_beginning_to_its_end() -> None:
 
 
 def test_a_row_is_one_subject_in_every_run_and_no_other_rows() -> None:
-    stream, again = Stream(), benchmarked(row_outcome(accepted(), GOOD, "a"), "e3")
+    stream, again = Stream(), benchmarked(row_outcome(accept_verdict(), GOOD, "a"), "e3")
     record_run((*RECORDED, again), stream)
     first, _, other, _, same, _ = (one["subject_id"] for one in stream.bodies)
     assert first == same != other
     assert '"a"' not in str(stream.bodies)
-    elsewhere = benchmarked(row_outcome(accepted(), GOOD, "a", file="other.jsonl"), "e4")
+    elsewhere = benchmarked(row_outcome(accept_verdict(), GOOD, "a", file="other.jsonl"), "e4")
     record_run([elsewhere], stream)
     assert stream.bodies[-1]["subject_id"] not in {first, other}
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.worker.evaluation.bench.samples import GOOD, MERGED, WEAK_TEST, finding, row_outcome, scored_outcome
-from tests.worker.judge.samples import abstained, accepted, rejected
+from tests.worker.judge.samples import abstain_verdict, accept_verdict, reject_verdict
 from worker.domain.verdict.verdict import Category
 from worker.evaluation.bench.measures import Share
 from worker.evaluation.bench.rows import RowOutcome
@@ -37,7 +37,9 @@ WITHOUT_ASSERTION = next(signal for signal in SIGNALS if signal.name == "test_wi
 
 
 def test_rows_with_a_weak_label_count_only_where_scores_are_compared() -> None:
-    report = compute_report([scored_outcome(0.9, good=True, name="a"), row_outcome(abstained(score=0.1), WEAK, "w")])
+    report = compute_report(
+        [scored_outcome(0.9, good=True, name="a"), row_outcome(abstain_verdict(score=0.1), WEAK, "w")]
+    )
     assert list(report.decided["expected"]) == ["accept"]
     assert report.recalls["category"] == {}
     assert [part.good.of for part in report.calibration] == [1]
@@ -47,10 +49,10 @@ def test_rows_with_a_weak_label_count_only_where_scores_are_compared() -> None:
 
 def test_good_is_what_was_expected_to_be_accepted_or_was_merged() -> None:
     rows = [
-        row_outcome(rejected(), GOOD, "a"),
-        row_outcome(abstained(), MERGED, "b"),
-        row_outcome(rejected(), {"outcome": "merged", "decision": "reject"}, "c"),
-        row_outcome(rejected(), {"resolved": True}, "d"),
+        row_outcome(reject_verdict(), GOOD, "a"),
+        row_outcome(abstain_verdict(), MERGED, "b"),
+        row_outcome(reject_verdict(), {"outcome": "merged", "decision": "reject"}, "c"),
+        row_outcome(reject_verdict(), {"resolved": True}, "d"),
     ]
     assert compute_report(rows).false_rejects["all"] == {"all": Share(1, 2)}
 
@@ -58,7 +60,7 @@ def test_good_is_what_was_expected_to_be_accepted_or_was_merged() -> None:
 def test_a_report_names_medians_the_slowest_rows_and_places_that_do_not_exist() -> None:
     rows = [
         row_outcome(
-            abstained(findings=[finding()] * (number % 3)), {}, f"r{number}", ms=number, pointers=2,
+            abstain_verdict(findings=[finding()] * (number % 3)), {}, f"r{number}", ms=number, pointers=2,
             pointers_wrong=["x.py:9"] if number == 5 else [],
         )
         for number in range(12)
@@ -74,14 +76,14 @@ def test_a_report_names_medians_the_slowest_rows_and_places_that_do_not_exist() 
 def test_costs_add_up_and_one_unknown_price_makes_the_sum_unknown(
     costs: list[str | None], total: Decimal | None
 ) -> None:
-    rows = [row_outcome(abstained(judge_kind="hybrid", judge_model="m", judge_cost_usd=cost)) for cost in costs]
+    rows = [row_outcome(abstain_verdict(judge_kind="hybrid", judge_model="m", judge_cost_usd=cost)) for cost in costs]
     assert compute_report(rows).cost_usd == total
 
 
 @pytest.mark.parametrize(("scores", "mean"), [([0.5, 1], (2, 0.75)), ([], None)])
 def test_composed_scores_have_their_own_mean(scores: list[float], mean: tuple[int, float] | None) -> None:
-    rows = [row_outcome(abstained(signals={"evaluate_score": score}), {}, str(score)) for score in scores]
-    assert compute_report([*rows, row_outcome(abstained())]).evaluated == mean
+    rows = [row_outcome(abstain_verdict(signals={"evaluate_score": score}), {}, str(score)) for score in scores]
+    assert compute_report([*rows, row_outcome(abstain_verdict())]).evaluated == mean
 
 
 @pytest.mark.parametrize(
@@ -100,9 +102,9 @@ def test_composed_scores_have_their_own_mean(scores: list[float], mean: tuple[in
 )
 def test_what_is_decided_against_the_expectation_is_listed(expect: dict[str, object], wrong: list[str]) -> None:
     rows = [
-        row_outcome(accepted(), expect, "a"),
-        row_outcome(rejected(), expect, "r"),
-        row_outcome(abstained(), expect, "u"),
+        row_outcome(accept_verdict(), expect, "a"),
+        row_outcome(reject_verdict(), expect, "r"),
+        row_outcome(abstain_verdict(), expect, "u"),
     ]
     report = compute_report(rows)
     assert [(row.decided, row.concern) for row in report.wrong] == [(decided, "It was looked at.") for decided in wrong]
@@ -110,16 +112,16 @@ def test_what_is_decided_against_the_expectation_is_listed(expect: dict[str, obj
 
 def test_listed_criteria_are_counted_and_those_of_good_changes_that_are_called_unmet() -> None:
     states = [{"id": "AC1", "status": "missing"}, {"id": "AC2", "status": "unverifiable"}]
-    listed = row_outcome(abstained(criteria=states), GOOD, looks=(SignalScope.ISSUE,))
-    report = compute_report([listed, row_outcome(abstained(criteria=states), GOOD)])
+    listed = row_outcome(abstain_verdict(criteria=states), GOOD, looks=(SignalScope.ISSUE,))
+    report = compute_report([listed, row_outcome(abstain_verdict(criteria=states), GOOD)])
     assert (report.criteria, report.unmet) == (Share(1, 2), Share(1, 2))
 
 
 def test_decisions_are_shared_out_among_rows_of_one_expectation_and_of_one_kind() -> None:
     rows = [
-        row_outcome(accepted(), {**GOOD, "why": "safe", "kind": "docs"}),
-        row_outcome(abstained(), {**GOOD, "why": "safe", "kind": "comments"}),
-        row_outcome(rejected(), WEAK_TEST),
+        row_outcome(accept_verdict(), {**GOOD, "why": "safe", "kind": "docs"}),
+        row_outcome(abstain_verdict(), {**GOOD, "why": "safe", "kind": "comments"}),
+        row_outcome(reject_verdict(), WEAK_TEST),
     ]
     shares = decision_shares(rows)
     assert list(shares["expected"]) == ["accept: safe", "reject: weak_test"]
@@ -129,9 +131,9 @@ def test_decisions_are_shared_out_among_rows_of_one_expectation_and_of_one_kind(
 
 def test_false_rejects_are_told_apart_by_file_language_and_what_was_there_to_read() -> None:
     rows = [
-        row_outcome(rejected(), GOOD, file="a.jsonl", language="go"),
-        row_outcome(abstained(), GOOD, file="a.jsonl", language="rust", whole_files=False),
-        row_outcome(abstained(), MERGED, file="b.jsonl", language="go"),
+        row_outcome(reject_verdict(), GOOD, file="a.jsonl", language="go"),
+        row_outcome(abstain_verdict(), GOOD, file="a.jsonl", language="rust", whole_files=False),
+        row_outcome(abstain_verdict(), MERGED, file="b.jsonl", language="go"),
     ]
     assert false_reject_shares(rows) == {
         "all": {"all": Share(1, 3)},
@@ -146,10 +148,12 @@ def test_defects_are_counted_by_category_and_divided_within_it() -> None:
     where = [{"path": "tests/test_a.py", "line": 10}]
     gap = {"decision": "reject", "category": "acceptance_gap", "missing": ["AC1"]}
     rows = [
-        row_outcome(rejected(), {**WEAK_TEST, "where": where, "difficulty": "easy", "variant": "skip"}),
-        row_outcome(abstained(findings=[finding()]), {**WEAK_TEST, "where": where, "difficulty": "hard"}),
-        row_outcome(abstained(criteria=[{"id": "AC1", "status": "missing"}]), gap, language="go", whole_files=False),
-        row_outcome(rejected(), {"decision": "reject"}),
+        row_outcome(reject_verdict(), {**WEAK_TEST, "where": where, "difficulty": "easy", "variant": "skip"}),
+        row_outcome(abstain_verdict(findings=[finding()]), {**WEAK_TEST, "where": where, "difficulty": "hard"}),
+        row_outcome(
+            abstain_verdict(criteria=[{"id": "AC1", "status": "missing"}]), gap, language="go", whole_files=False
+        ),
+        row_outcome(reject_verdict(), {"decision": "reject"}),
     ]
     recalls = defect_recalls(rows)
     assert {name: tuple(recall) for name, recall in recalls["category"].items()} == {
@@ -167,13 +171,13 @@ def test_defects_are_counted_by_category_and_divided_within_it() -> None:
 
 
 def test_precision_counts_only_rejects_of_rows_that_are_surely_good_or_bad() -> None:
-    clean = [row_outcome(rejected(), GOOD), row_outcome(abstained(findings=[finding()]), GOOD)]
+    clean = [row_outcome(reject_verdict(), GOOD), row_outcome(abstain_verdict(findings=[finding()]), GOOD)]
     defects = [
-        row_outcome(rejected(), WEAK_TEST),
-        row_outcome(rejected(category="scope_creep"), WEAK_TEST),
-        row_outcome(abstained(), WEAK_TEST),
+        row_outcome(reject_verdict(), WEAK_TEST),
+        row_outcome(reject_verdict(category="scope_creep"), WEAK_TEST),
+        row_outcome(abstain_verdict(), WEAK_TEST),
     ]
-    unsure = [row_outcome(rejected(), {"decision": "not_accept"}), row_outcome(rejected(), MERGED)]
+    unsure = [row_outcome(reject_verdict(), {"decision": "not_accept"}), row_outcome(reject_verdict(), MERGED)]
     accuracy = category_accuracy(Category.WEAK_TEST, [*clean, *defects, *unsure], clean, defects)
     assert accuracy == (Share(1, 2), Share(1, 3), Share(1, 2)), "precision, recall, good ones suspected"
     assert category_accuracy(Category.SCOPE_CREEP, clean, clean, []).suspected == Share(0, 2)
@@ -181,9 +185,9 @@ def test_precision_counts_only_rejects_of_rows_that_are_surely_good_or_bad() -> 
 
 def test_each_repository_is_left_out_in_turn_and_one_alone_says_nothing() -> None:
     rows = [
-        row_outcome(rejected(), GOOD, repository="a/a"),
-        row_outcome(abstained(), GOOD, repository="a/a"),
-        row_outcome(abstained(), GOOD, repository="b/b"),
+        row_outcome(reject_verdict(), GOOD, repository="a/a"),
+        row_outcome(abstain_verdict(), GOOD, repository="a/a"),
+        row_outcome(abstain_verdict(), GOOD, repository="b/b"),
     ]
     assert shares_without_each(rows, is_rejected) == {"a/a": Share(0, 1), "b/b": Share(1, 2)}
     assert shares_without_each(rows[:2], is_rejected) == shares_without_each([], is_rejected) == {}
@@ -195,8 +199,12 @@ def test_each_repository_is_left_out_in_turn_and_one_alone_says_nothing() -> Non
 def test_a_false_alarm_is_counted_among_the_rows_that_hold_what_the_signal_looks_at(
     looks: tuple[SignalScope, ...], alarms: Share
 ) -> None:
-    fired = abstained(findings=[finding(), finding()])
-    clean = [row_outcome(fired, GOOD), row_outcome(abstained(), GOOD), row_outcome(abstained(), GOOD, looks=looks)]
+    fired = abstain_verdict(findings=[finding(), finding()])
+    clean = [
+        row_outcome(fired, GOOD),
+        row_outcome(abstain_verdict(), GOOD),
+        row_outcome(abstain_verdict(), GOOD, looks=looks),
+    ]
     defects = [row_outcome(fired, WEAK_TEST), row_outcome(fired, SCOPE_CREEP)]
     assert signal_alarms(WITHOUT_ASSERTION, clean, defects) == ("suspicion", "tests", alarms, Share(1, 1))
     seen = [row_outcome(fired, GOOD, looks=())]
@@ -221,10 +229,10 @@ ONE_OF_EACH = (scored_outcome(0.5, good=True, name="a"), scored_outcome(0.1, goo
     [
         ([scored_outcome(0.9, good=True, name="c", file="a.jsonl"), *ONE_OF_EACH], {"rows.jsonl": (1.0, 1)}),
         (
-            [*ONE_OF_EACH, row_outcome(abstained(score=0.9), WEAK, "w")],
+            [*ONE_OF_EACH, row_outcome(abstain_verdict(score=0.9), WEAK, "w")],
             {"rows.jsonl": (1.0, 1), "rows.jsonl, weak": (0.0, 1)},
         ),
-        ([row_outcome(abstained(), {}), row_outcome(abstained(), {"decision": "not_accept"}, "b")], {}),
+        ([row_outcome(abstain_verdict(), {}), row_outcome(abstain_verdict(), {"decision": "not_accept"}, "b")], {}),
     ],
     ids=["files apart", "weak labels apart", "unknown left out"],
 )
@@ -236,7 +244,7 @@ def test_rows_are_ranked_within_their_file_by_what_is_surely_known(
 
 def test_rows_that_answer_one_task_are_compared_within_it_else_those_of_a_repository() -> None:
     def answer(score: float, name: str, task: str, *, resolved: bool) -> RowOutcome:
-        return row_outcome(abstained(score=score), {"resolved": resolved, "instance": task}, name)
+        return row_outcome(abstain_verdict(score=score), {"resolved": resolved, "instance": task}, name)
 
     tasks = [
         answer(0.9, "a", "t1", resolved=True),
@@ -267,7 +275,9 @@ def test_a_defect_is_compared_with_the_row_like_it(twin: float, rate: float) -> 
         (0.5, {**WEAK_TEST, "pair": "gone"}, "x", 10),
         (0.5, {"decision": "reject", "pair": "t"}, "without category", 10),
     ]
-    outcomes = [row_outcome(abstained(score=score), expect, name, lines=lines) for score, expect, name, lines in rows]
+    outcomes = [
+        row_outcome(abstain_verdict(score=score), expect, name, lines=lines) for score, expect, name, lines in rows
+    ]
     (pairs,) = rank_pairs(outcomes).values()
     assert pairs.ours is not None
     assert pairs.size is not None

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.worker.judge.samples import DIFF, case_claiming, dossier, new_file
+from tests.worker.judge.samples import DIFF, case_with_claims, dossier, new_file
 from worker.domain.dossier import Criterion, HeadFile
 from worker.domain.verdict.ledger import Case, CoverageClaim
 from worker.domain.verdict.verdict import Category, ClaimVerdict, Finding
@@ -21,7 +21,7 @@ def checked(case: Case | None, *findings: Finding, **changes: object) -> list[Cl
 
 
 def claims(*pairs: tuple[str, str], **changes: object) -> list[ClaimVerdict]:
-    return checked(case_claiming(*pairs), **changes)
+    return checked(case_with_claims(*pairs), **changes)
 
 
 FILES = (*(dossier().files or ()), HeadFile(path="gone.py", exists=False))
@@ -121,7 +121,7 @@ def test_each_criterion_and_each_claim_is_accounted_for(
     ],
 )
 def test_a_criterion_is_named_by_its_id_or_its_text(answer: str, criterion: str) -> None:
-    assert claimed_ids(case_claiming((answer, "upload.py")), dossier().criteria or ()) == {criterion} - {""}
+    assert claimed_ids(case_with_claims((answer, "upload.py")), dossier().criteria or ()) == {criterion} - {""}
 
 
 def test_without_a_case_there_is_no_claim() -> None:
@@ -132,7 +132,7 @@ def test_without_a_case_there_is_no_claim() -> None:
 def test_a_place_where_nothing_of_the_criterion_is_changed_supports_no_claim() -> None:
     note = "AC1: the case points at upload.py, where nothing of it is changed"
     finding = Finding(signal="claim_shows_nothing", category=Category.ACCEPTANCE_GAP, fact=False, note=note)
-    claim = checked(case_claiming(("AC1", "upload.py")), finding)[0]
+    claim = checked(case_with_claims(("AC1", "upload.py")), finding)[0]
     assert (claim.status, claim.note) == (UNSUPPORTED, "nothing of it is changed there")
 
 
@@ -152,13 +152,13 @@ def test_a_criterion_is_drafted_with_the_added_lines_that_speak_of_it() -> None:
 def test_prose_that_was_taken_as_a_criterion_is_none_to_cover() -> None:
     judged = dossier(criteria=asked("Retry the upload", inferred=True))
     assert draft_claims(judged) == ()
-    result = check_case(judged, case_claiming(("AC1", "upload.py:2")), ("issue",))
+    result = check_case(judged, case_with_claims(("AC1", "upload.py:2")), ("issue",))
     assert [(claim.claim, claim.status) for claim in result.claims] == [("AC1 -> upload.py:2", VERIFIED)]
     assert (result.has_criteria, result.problem_count, result.unread) == (False, 0, ("issue",))
 
 
 def test_what_signals_find_in_a_case_is_found_when_it_is_checked() -> None:
-    result = check_case(dossier(), case_claiming(("AC1", "upload.py:99")))
+    result = check_case(dossier(), case_with_claims(("AC1", "upload.py:99")))
     assert ("cited_line_missing", True) in [(finding.signal, finding.fact) for finding in result.findings]
     assert [claim.status for claim in result.claims] == [CONTRADICTED, OMITTED]
     assert result.problem_count == 2

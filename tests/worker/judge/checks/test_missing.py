@@ -4,8 +4,16 @@ from typing import Any
 
 import pytest
 
-from tests.worker.judge.samples import TEXTS as HEAD_TEXTS
-from tests.worker.judge.samples import accept, decision_of, dossier, judge_dossier, model_of, place_in, reject
+from tests.worker.judge.samples import (
+    HEAD_TEXTS,
+    accept_answer,
+    decision_of,
+    dossier,
+    evidence_at,
+    judge_dossier,
+    model_of,
+    reject_answer,
+)
 from worker.domain.dossier import Ci, CiCheck, CiState, Guidance, HeadFile, UnreadFile, UnreadReason
 from worker.domain.verdict.verdict import (
     Category,
@@ -224,7 +232,7 @@ def test_only_texts_that_are_known_and_not_too_long_are_looked_at(text: str | No
 
 
 def denied(category: str, concern: str) -> dict[str, Any]:
-    return reject(category=category, evidence=[place_in("upload.py", 2)], concern=concern)
+    return reject_answer(category=category, evidence=[evidence_at("upload.py", 2)], concern=concern)
 
 
 MISSED = denied("half_finished", "`send` is not defined.")
@@ -236,10 +244,10 @@ INVENTED = denied("spec_violation", "CLAUDE.md forbids loops.")
     ("answers", "expected", "by"),
     [
         ((MISSED, MISSED), "abstain needs_human", "names"),
-        ((MISSED, accept()), "accept", None),
+        ((MISSED, accept_answer()), "accept", None),
         ((MISSED, OTHER), "reject half_finished", None),
         ((INVENTED, INVENTED), "abstain needs_human", "rules"),
-        ((INVENTED, accept()), "accept", None),
+        ((INVENTED, accept_answer()), "accept", None),
     ],
 )
 def test_who_says_it_once_is_told_and_who_says_it_twice_leaves_it_to_a_person(
@@ -254,7 +262,7 @@ def test_who_denies_what_is_taken_from_elsewhere_twice_leaves_it_to_a_person() -
     files = (HeadFile(path="upload.py", text=f"{HEAD_TEXTS['upload.py']}from net import backoff\n"),)
     taken = denied("half_finished", "`backoff` is not defined anywhere.")
     verdict = judge_dossier(model := model_of(taken, taken), files=files)
-    assert (decision_of(verdict), len(model.asked)) == ("abstain needs_human", 2)
+    assert (decision_of(verdict), len(model.prompts)) == ("abstain needs_human", 2)
     assert verdict.concern == (
         "The model rejects because backoff is not there, also when told that line 10 of upload.py takes it from elsewhere."
     )

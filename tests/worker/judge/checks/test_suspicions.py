@@ -6,13 +6,14 @@ from typing import Any
 import pytest
 
 from tests.worker.judge.samples import (
-    ALWAYS,
+    ALWAYS_ESCALATE,
     ScriptedModel,
-    accept,
-    criteria,
+    accept_answer,
+    criterion_answers,
     decision_of,
     dossier,
     evaluation_header,
+    evidence_at,
     evidence_bundle,
     fact,
     judge_context,
@@ -20,9 +21,8 @@ from tests.worker.judge.samples import (
     model_of,
     new_file,
     opinion,
-    place_in,
     pull_request,
-    reject,
+    reject_answer,
 )
 from worker.domain.dossier import Criterion, Dossier
 from worker.domain.verdict.verdict import EvidencePointer, Leaning, ModelOpinion, SettledAnswer, Side, Verdict
@@ -36,13 +36,13 @@ DIFF = new_file("upload.py", *CODE) + new_file("tests/test_upload.py", *TESTS)
 
 def at(path: str, line: int) -> dict[str, Any]:
     lines = CODE if path == "upload.py" else TESTS
-    return place_in(path, line, quote=lines[line - 1])
+    return evidence_at(path, line, quote=lines[line - 1])
 
 
 def answering(*places: dict[str, Any], why: str = "Callers want it.", name: str = "q1") -> dict[str, Any]:
     """An accept that answers one question with these places."""
     met = [{"id": "AC1", "status": "met", "evidence": [at("upload.py", 3)]}]
-    return accept(criteria=met, settled=[{"id": name, "why": why, "evidence": list(places)}])
+    return accept_answer(criteria=met, settled=[{"id": name, "why": why, "evidence": list(places)}])
 
 
 def change(text: str = "the payload is sent again by post", **changes: Any) -> Dossier:
@@ -51,7 +51,7 @@ def change(text: str = "the payload is sent again by post", **changes: Any) -> D
 
 def stands(answer: dict[str, Any], what: Dossier) -> bool:
     """Whether the accept stands, said twice; else it is a person's."""
-    verdict = judge(what, evaluation_header(), judge_context(model_of(answer, answer), ALWAYS))
+    verdict = judge(what, evaluation_header(), judge_context(model_of(answer, answer), ALWAYS_ESCALATE))
     if verdict.decision != "accept":
         assert decision_of(verdict) == "abstain needs_human"
         assert verdict.signals["model_decision"] == "accept"
@@ -75,7 +75,7 @@ def test_a_suspicion_is_settled_by_another_line_about_the_same_thing(answer: dic
 
 
 def test_an_unsettled_suspicion_is_named_by_its_place() -> None:
-    verdict = judge(change(), evaluation_header(), judge_context(model_of(answering(), answering()), ALWAYS))
+    verdict = judge(change(), evaluation_header(), judge_context(model_of(answering(), answering()), ALWAYS_ESCALATE))
     assert verdict.signals["vetoed_by"] == "suspicions"
     assert "upload.py:2" in verdict.concern
 
@@ -102,7 +102,7 @@ def test_what_seems_missing_is_settled_by_the_line_that_has_it(
     )
     moved = [{**spot, "line": spot["line"] - (spot["path"] == "upload.py")} for spot in places]
     met = [{"id": "AC1", "status": "met", "evidence": moved if "test" in text else [{**at("upload.py", 3), "line": 2}]}]
-    answer = accept(criteria=met, settled=[{"id": "q1", "why": "It is there.", "evidence": moved}])
+    answer = accept_answer(criteria=met, settled=[{"id": "q1", "why": "It is there.", "evidence": moved}])
     assert stands(answer, change(text, diff=quiet)) is settled
 
 
@@ -137,11 +137,11 @@ EDITED = (
 def test_a_file_that_seems_unrelated_is_settled_by_its_changed_line_about_what_was_asked(
     diff: str, line: int, side: str, quote: str, *, settled: bool
 ) -> None:
-    met = criteria("met", at=[place_in("uploads/retry_a.py", 1, quote="RETRY_UPLOAD_a = upload(1)")])
-    there = {**place_in("billing/invoice.py", line, quote=quote), "side": side}
+    met = criterion_answers("met", evidence=[evidence_at("uploads/retry_a.py", 1, quote="RETRY_UPLOAD_a = upload(1)")])
+    there = {**evidence_at("billing/invoice.py", line, quote=quote), "side": side}
     answers = [{"id": "q1", "why": "The issue needs it.", "evidence": [there]}]
     what = change("uploads are tried again", diff=OTHERS + diff, pull_request=pull_request(title="Retry uploads"))
-    assert stands(accept(criteria=met, settled=answers), what) is settled
+    assert stands(accept_answer(criteria=met, settled=answers), what) is settled
 
 
 BRANCH = ("def send(data):", "    if closed:", "        pass", "    return post(data)", "", "post = again", "LIMIT = 3")
@@ -150,9 +150,13 @@ BRANCH = ("def send(data):", "    if closed:", "        pass", "    return post(
 @pytest.mark.parametrize(("line", "settled"), [(6, True), (7, False)])
 def test_the_lines_beside_a_suspected_one_are_what_it_is_about(line: int, *, settled: bool) -> None:
     what = change(diff=new_file("upload.py", *BRANCH) + new_file("tests/test_upload.py", *TESTS))
-    met = criteria("met", at=[place_in("upload.py", 4, quote=BRANCH[3])])
-    answer = {"id": "q1", "why": "Closed is fine.", "evidence": [place_in("upload.py", line, quote=BRANCH[line - 1])]}
-    assert stands(accept(criteria=met, settled=[answer]), what) is settled
+    met = criterion_answers("met", evidence=[evidence_at("upload.py", 4, quote=BRANCH[3])])
+    answer = {
+        "id": "q1",
+        "why": "Closed is fine.",
+        "evidence": [evidence_at("upload.py", line, quote=BRANCH[line - 1])],
+    }
+    assert stands(accept_answer(criteria=met, settled=[answer]), what) is settled
 
 
 KINDS_OF_CODE = (
@@ -248,8 +252,8 @@ def test_each_suspicion_is_settled_by_its_own_kind_of_line(
 
 def test_the_model_is_asked_for_its_answers_once() -> None:
     model = model_of({**answering(), "settled": []}, answering(at("upload.py", 1)))
-    assert judge(change(), evaluation_header(), judge_context(model, ALWAYS)).decision == "accept"
-    assert "Your accept leaves questions open: q1." in model.asked[1].turns[2]
+    assert judge(change(), evaluation_header(), judge_context(model, ALWAYS_ESCALATE)).decision == "accept"
+    assert "Your accept leaves questions open: q1." in model.prompts[1].turns[2]
 
 
 BLIND: dict[str, Any] = {**answering(), "settled": []}
@@ -257,14 +261,14 @@ BLIND: dict[str, Any] = {**answering(), "settled": []}
 
 @pytest.mark.parametrize(("second", "decision"), [(answering(at("upload.py", 1)), "accept"), (BLIND, "abstain")])
 def test_a_second_opinion_that_settles_it_accepts(second: dict[str, Any], decision: str) -> None:
-    stronger = replace(judge_context(model_of(BLIND, BLIND), ALWAYS), second_model=model_of(second, second))
+    stronger = replace(judge_context(model_of(BLIND, BLIND), ALWAYS_ESCALATE), second_model=model_of(second, second))
     verdict = judge(change(), evaluation_header(), stronger)
     assert verdict.decision == decision
     assert "an accept that leaves suspicions open" in verdict.escalation_reason
 
 
-BARE = place_in("upload.py", 2, quote="    retry = post(payload)")
-BOTH_MET = criteria("met", "met", at=[BARE])
+BARE = evidence_at("upload.py", 2, quote="    retry = post(payload)")
+BOTH_MET = criterion_answers("met", "met", evidence=[BARE])
 
 
 def untested(text: str, *answers: dict[str, Any]) -> tuple[Verdict, ScriptedModel]:
@@ -272,21 +276,23 @@ def untested(text: str, *answers: dict[str, Any]) -> tuple[Verdict, ScriptedMode
     model = model_of(*answers)
     asks = (Criterion(id="AC1", text="post is called again"), Criterion(id="AC2", text=text))
     code_alone = new_file("upload.py", *(line for line in CODE if "print" not in line))
-    return judge_dossier(model, ALWAYS, diff=code_alone, files=None, criteria=asks), model
+    return judge_dossier(model, ALWAYS_ESCALATE, diff=code_alone, files=None, criteria=asks), model
 
 
 def test_a_criterion_that_asks_for_a_test_is_never_met_without_one() -> None:
-    answer = accept(criteria=BOTH_MET, settled=[])
+    answer = accept_answer(criteria=BOTH_MET, settled=[])
     verdict, model = untested("a test proves it", answer, answer)
-    assert "AC2 asks for a test, and the change adds to none" in model.asked[1].turns[2]
+    assert "AC2 asks for a test, and the change adds to none" in model.prompts[1].turns[2]
     assert (verdict.decision, verdict.signals["vetoed_by"]) == ("abstain", "tests")
     assert [criterion.status for criterion in verdict.criteria] == ["met", "missing"]
-    unbounded = reject(criteria=BOTH_MET, category="half_finished", evidence=[BARE], concern="`post` has no limit.")
+    unbounded = reject_answer(
+        criteria=BOTH_MET, category="half_finished", evidence=[BARE], concern="`post` has no limit."
+    )
     rejected, _ = untested("a test proves it", unbounded)
     assert (rejected.decision, rejected.criteria[1].note) == ("reject", "the change adds to no test")
 
 
 @pytest.mark.parametrize("text", ["All existing tests pass", "the tests pass", "the test suite stays green"])
 def test_that_tests_pass_asks_for_no_new_one(text: str) -> None:
-    answer = accept(criteria=BOTH_MET, settled=[{"id": "q1", "why": "CI says so.", "evidence": [BARE]}])
+    answer = accept_answer(criteria=BOTH_MET, settled=[{"id": "q1", "why": "CI says so.", "evidence": [BARE]}])
     assert untested(text, answer, answer)[0].signals.get("vetoed_by") != "tests"

@@ -7,18 +7,18 @@ from typing import Any
 import pytest
 
 from tests.worker.judge.samples import (
-    ALWAYS,
+    ALWAYS_ESCALATE,
     DIFF,
-    DOCUMENTED,
+    DOCS_CHANGE,
     ScriptedModel,
-    accept,
+    accept_answer,
     decision_of,
     dossier,
     evaluation_header,
     judge_context,
     judge_dossier,
     model_of,
-    reject,
+    reject_answer,
     reply,
 )
 from worker.domain.ports import ModelReply, Prompt, StopReason
@@ -36,7 +36,7 @@ from worker.judge.rubric import load_rubric
 DOSSIER = dossier()
 ASKED = ReplyRequirements(DOSSIER.criteria or (), load_rubric(), Places(DOSSIER))
 PROMPT = Prompt("system", ("question",), reply_schema(), "sha256:1")
-WRONG = accept(category="weak_test")
+WRONG = accept_answer(category="weak_test")
 OUTAGE = Unavailable("The model", "status 529 (overloaded_error)")
 TRUNCATED, REFUSED = reply("{", stop=StopReason.TRUNCATED), reply("", stop=StopReason.REFUSED)
 TOO_LONG = reply("", stop=StopReason.CONTEXT_EXCEEDED)
@@ -53,15 +53,15 @@ def asked_of(model: ScriptedModel, prompt: Prompt = PROMPT) -> Consultation:
 @pytest.mark.parametrize(
     ("script", "result", "asked", "cost", "faults"),
     [
-        ((accept(),), ModelOpinion, 1, "0.001", [None]),
-        ((WRONG, reject()), ModelOpinion, 2, "0.002", ["contradiction", None]),
-        ((WRONG, "I accept.", accept()), ReplyError, 2, "0.002", ["contradiction", "not_json"]),
-        ((reply(WRONG, cost_usd=None), accept()), ModelOpinion, 2, None, ["contradiction", None]),
-        ((WRONG, reply(accept(), cost_usd=None)), ModelOpinion, 2, None, ["contradiction", None]),
+        ((accept_answer(),), ModelOpinion, 1, "0.001", [None]),
+        ((WRONG, reject_answer()), ModelOpinion, 2, "0.002", ["contradiction", None]),
+        ((WRONG, "I accept.", accept_answer()), ReplyError, 2, "0.002", ["contradiction", "not_json"]),
+        ((reply(WRONG, cost_usd=None), accept_answer()), ModelOpinion, 2, None, ["contradiction", None]),
+        ((WRONG, reply(accept_answer(), cost_usd=None)), ModelOpinion, 2, None, ["contradiction", None]),
         ((OUTAGE,), Unavailable, 1, "0", [None]),
         ((WRONG, OUTAGE), Unavailable, 2, "0.001", ["contradiction", None]),
-        ((REFUSED, accept()), ModelOpinion, 2, "0.002", ["refused", None]),
-        ((TOO_LONG, accept()), ReplyError, 1, "0.001", ["too_long"]),  # it would not fit again
+        ((REFUSED, accept_answer()), ModelOpinion, 2, "0.002", ["refused", None]),
+        ((TOO_LONG, accept_answer()), ReplyError, 1, "0.001", ["too_long"]),  # it would not fit again
     ],
 )
 def test_an_unusable_reply_is_corrected_once_and_every_reply_is_paid(
@@ -69,20 +69,20 @@ def test_an_unusable_reply_is_corrected_once_and_every_reply_is_paid(
 ) -> None:
     model = model_of(*script)
     consultation = asked_of(model)
-    assert (type(consultation.outcome), len(model.asked)) == (result, asked)
+    assert (type(consultation.outcome), len(model.prompts)) == (result, asked)
     assert consultation.costs.cost_usd == (None if cost is None else Decimal(cost))
     assert consultation.costs.replies == asked - (result is Unavailable)
     assert [exchange.fault for exchange in consultation.exchanges] == faults
-    assert model.asked[0] == PROMPT
+    assert model.prompts[0] == PROMPT
 
 
 def test_a_correction_names_the_error_and_tokens_are_summed() -> None:
-    model = model_of(WRONG, reject())
+    model = model_of(WRONG, reject_answer())
     result = asked_of(model)
-    question, answer, correction = model.asked[1].turns
+    question, answer, correction = model.prompts[1].turns
     assert (question, answer) == ("question", reply(WRONG).text)
     assert '1. An accept has no category, found "weak_test": use null, or reject.' in correction
-    assert (model.asked[1].system, model.asked[1].schema) == (PROMPT.system, PROMPT.schema)
+    assert (model.prompts[1].system, model.prompts[1].schema) == (PROMPT.system, PROMPT.schema)
     assert result.costs.tokens == Tokens(input=2_000, output=200, cache_read=20, cache_write=2)
 
 
@@ -94,43 +94,43 @@ def test_a_correction_names_the_error_and_tokens_are_summed() -> None:
 def test_an_answer_that_was_cut_off_may_be_longer_the_second_time_and_no_other_may(
     first: Any, reserved: int | None, allowed: int | None
 ) -> None:
-    model = model_of(first, accept())
+    model = model_of(first, accept_answer())
     assert isinstance(asked_of(model, replace(PROMPT, reply_tokens=reserved)).outcome, ModelOpinion)
-    assert [prompt.reply_tokens for prompt in model.asked] == [reserved, allowed]
+    assert [prompt.reply_tokens for prompt in model.prompts] == [reserved, allowed]
 
 
 def test_silence_is_named_and_a_long_reply_is_echoed_in_part_and_what_hides_is_visible() -> None:
-    silent, long = model_of(REFUSED, accept()), model_of("x" * 100_000, accept())
-    hiding = model_of(accept(concern="ok", evidence=[{"path": "a\u202e\nb.py", "line": 1}]), accept())
+    silent, long = model_of(REFUSED, accept_answer()), model_of("x" * 100_000, accept_answer())
+    hiding = model_of(accept_answer(concern="ok", evidence=[{"path": "a\u202e\nb.py", "line": 1}]), accept_answer())
     for model in (silent, long, hiding):
         asked_of(model)
-    assert silent.asked[1].turns[1] == "(no text)"
-    assert len(long.asked[1].turns[1]) < 17_000
-    assert "a\\u202e b.py" in hiding.asked[1].turns[2]
+    assert silent.prompts[1].turns[1] == "(no text)"
+    assert len(long.prompts[1].turns[1]) < 17_000
+    assert "a\\u202e b.py" in hiding.prompts[1].turns[2]
 
 
 # --- the time limit -------------------------------------------------------------------------------
 
 
 def test_a_question_that_comes_in_time_is_asked() -> None:
-    model = model_of(accept())
+    model = model_of(accept_answer())
     timed = with_time_limit(judge_context(model), lambda: 0).model
     assert timed is not None
     assert (timed.name, timed.pricing_version) == (model.name, model.pricing_version)
     assert timed.ask(PROMPT).text
-    assert model.asked == [PROMPT]
+    assert model.prompts == [PROMPT]
 
 
 def test_no_question_begins_after_the_end_whoever_is_asked_it() -> None:
     now = [1_000]
-    first, second = model_of(accept()), model_of(accept())
+    first, second = model_of(accept_answer()), model_of(accept_answer())
     timed = with_time_limit(replace(judge_context(first), second_model=second, asking_ms=500), lambda: now[0])
     now[0] += 500
     for model in (timed.model, timed.second_model):
         assert model is not None
         with pytest.raises(Unavailable, match="took so long"):
             model.ask(PROMPT)
-    assert (first.asked, second.asked) == ([], [])
+    assert (first.prompts, second.prompts) == ([], [])
 
 
 def test_where_nobody_is_asked_nobody_is_timed() -> None:
@@ -182,7 +182,7 @@ def test_the_question_that_was_not_asked_is_on_record() -> None:
     ],
 )
 def test_a_cap_that_is_near_after_the_last_reply_is_on_record(near: CapLevel | None, signals: tuple[str, ...]) -> None:
-    said = judge_dossier(model_of(reply(accept(), near_cap=near))).signals
+    said = judge_dossier(model_of(reply(accept_answer(), near_cap=near))).signals
     names = ("budget_cap", "budget_used", "budget_limit")
     assert {name: said[name] for name in said if name.startswith("budget")} == dict(zip(names, signals, strict=False))
 
@@ -195,13 +195,15 @@ STUB = (
 
 
 @pytest.mark.parametrize(
-    "diff", [DIFF, STUB, DOCUMENTED["diff"], "", "no diff at all"], ids=["code", "stub", "docs", "empty", "torn"]
+    "diff", [DIFF, STUB, DOCS_CHANGE["diff"], "", "no diff at all"], ids=["code", "stub", "docs", "empty", "torn"]
 )
 @pytest.mark.parametrize("pause", Pause)
 def test_while_judging_is_paused_nothing_is_looked_at(diff: str, pause: Pause) -> None:
     model = model_of()
-    verdict = judge(dossier(diff=diff), evaluation_header(), replace(judge_context(model, ALWAYS), pause=pause))
-    assert (decision_of(verdict), model.asked) == ("abstain paused", [])
+    verdict = judge(
+        dossier(diff=diff), evaluation_header(), replace(judge_context(model, ALWAYS_ESCALATE), pause=pause)
+    )
+    assert (decision_of(verdict), model.prompts) == ("abstain paused", [])
     assert (verdict.judge_kind, verdict.findings, verdict.coverage.read) == (JudgeKind.HEURISTIC, (), ())
 
 

@@ -8,19 +8,19 @@ from typing import Any
 import pytest
 
 from tests.worker.judge.samples import (
-    ALWAYS,
-    DOCUMENTED,
+    ALWAYS_ESCALATE,
+    DOCS_CHANGE,
     ScriptedModel,
-    accept,
-    cannot_tell,
-    criteria,
+    accept_answer,
+    cannot_tell_answer,
+    criterion_answers,
     decision_of,
     dossier,
     evaluation_header,
     judge_context,
     model_of,
     new_file,
-    reject,
+    reject_answer,
     reply,
 )
 from worker.domain.dossier import Dossier, HeadFile, Policy
@@ -62,31 +62,35 @@ def board(*answers: Any, **changes: Any) -> EvaluatedVerdict:
 
 
 def test_both_are_off_by_default() -> None:
-    made = two(reject(), None)
+    made = two(reject_answer(), None)
     assert (made.verdict.decision, made.opinions) == ("reject", ())
     assert "opinions" not in made.verdict.signals
 
 
-@pytest.mark.parametrize("answer", [accept(), cannot_tell(), OUTAGE], ids=["accept", "cannot tell", "outage"])
+@pytest.mark.parametrize(
+    "answer", [accept_answer(), cannot_tell_answer(), OUTAGE], ids=["accept", "cannot tell", "outage"]
+)
 def test_only_a_reject_is_looked_at_twice(answer: Any) -> None:
     stronger = strong()
-    assert (two(answer, stronger).opinions, stronger.asked) == ((), [])
+    assert (two(answer, stronger).opinions, stronger.prompts) == ((), [])
 
 
 def test_a_reject_on_a_fact_is_not_looked_at_twice() -> None:
     files = (HeadFile(path="upload.py", text="def send(data):\n    raise NotImplementedError\n"),)
     stub = dossier(diff=new_file("upload.py", "def send(data):", "    raise NotImplementedError"), files=files)
-    stronger, answer = strong(), cannot_tell(criteria=criteria("unverifiable", "unverifiable"))
-    made = heard(model_of(answer), stub, threshold=ALWAYS, second_model=stronger, is_panel=True)
-    assert (made.verdict.decision, made.opinions, stronger.asked) == ("reject", (), [])
+    stronger, answer = strong(), cannot_tell_answer(criteria=criterion_answers("unverifiable", "unverifiable"))
+    made = heard(model_of(answer), stub, threshold=ALWAYS_ESCALATE, second_model=stronger, is_panel=True)
+    assert (made.verdict.decision, made.opinions, stronger.prompts) == ("reject", (), [])
 
 
-@pytest.mark.parametrize("answer", [accept(), cannot_tell(), reject()], ids=["accept", "cannot tell", "reject"])
+@pytest.mark.parametrize(
+    "answer", [accept_answer(), cannot_tell_answer(), reject_answer()], ids=["accept", "cannot tell", "reject"]
+)
 def test_a_contested_verdict_is_looked_at_twice_and_its_reason_is_data(answer: Any) -> None:
-    stronger = strong(accept())
+    stronger = strong(accept_answer())
     made = two(answer, stronger, CONTESTED)
     assert len(made.opinions) == 2
-    turn = stronger.asked[0].turns[0]
+    turn = stronger.prompts[0].turns[0]
     fence = turn.partition("MARK is `")[2].partition("`")[0]
     assert f"[[{fence} begin: reason]]\nThe test is in another repository." in turn
     assert made.verdict.escalation_reason.endswith(
@@ -102,7 +106,9 @@ def test_each_model_is_shown_what_its_own_tokens_allow_and_the_record_says_so() 
     large = "".join(new_file(f"part{number}.py", *lines) for number in range(15))
     of = dossier(diff=large, files=None, contest="It is in another repository.")
     at = [{"path": "part0.py", "line": 1, "end_line": None, "side": "head", "quote": "value_0 = 0", "note": "here"}]
-    answer = reject(evidence=at, criteria=criteria("missing", "missing"), what_works="All.", what_does_not="None.")
+    answer = reject_answer(
+        evidence=at, criteria=criterion_answers("missing", "missing"), what_works="All.", what_does_not="None."
+    )
     answer["concern"] = "`value_0` is no upload."
     first, second = model_of(answer), strong(answer)
     seated = replace(
@@ -112,7 +118,7 @@ def test_each_model_is_shown_what_its_own_tokens_allow_and_the_record_says_so() 
         token_budgets={"claude-opus-5-5": TokenBudget(30_000)},
     )
     made = judge_with_record(of, evaluation_header(), seated)
-    sizes = [len(model.asked[0].turns[0].encode()) for model in (first, second)]
+    sizes = [len(model.prompts[0].turns[0].encode()) for model in (first, second)]
     assert sizes[1] < 10_000 < sizes[0]
     assert [opinion.audit.law.question_bytes for opinion in made.opinions] == [60_000, 30_000]
     assert (made.audit.law.question_bytes, made.audit.law.second_bytes) == (60_000, 30_000)
@@ -125,15 +131,27 @@ def test_each_model_is_shown_what_its_own_tokens_allow_and_the_record_says_so() 
 @pytest.mark.parametrize(
     ("first", "second", "expected", "confidence", "agree"),
     [
-        (reject(confidence=0.6), reject(concern="Nothing shows it.", confidence=0.9), "reject weak_test", 0.9, True),
-        (reject(confidence=0.9), reject(category="half_finished", confidence=0.8), "reject half_finished", 0.8, False),
-        (reject(), accept(), "abstain needs_human", 0.4, False),
+        (
+            reject_answer(confidence=0.6),
+            reject_answer(concern="Nothing shows it.", confidence=0.9),
+            "reject weak_test",
+            0.9,
+            True,
+        ),
+        (
+            reject_answer(confidence=0.9),
+            reject_answer(category="half_finished", confidence=0.8),
+            "reject half_finished",
+            0.8,
+            False,
+        ),
+        (reject_answer(), accept_answer(), "abstain needs_human", 0.4, False),
         # one that can't tell leaves the other half as sure
-        (reject(), cannot_tell(), "reject weak_test", 0.4, False),
-        (cannot_tell(), reject(), "reject weak_test", 0.4, False),
-        (accept(), cannot_tell(), "accept", 0.45, False),
-        (cannot_tell(), accept(), "accept", 0.45, False),
-        (cannot_tell(), cannot_tell(), "abstain needs_human", 0.3, True),
+        (reject_answer(), cannot_tell_answer(), "reject weak_test", 0.4, False),
+        (cannot_tell_answer(), reject_answer(), "reject weak_test", 0.4, False),
+        (accept_answer(), cannot_tell_answer(), "accept", 0.45, False),
+        (cannot_tell_answer(), accept_answer(), "accept", 0.45, False),
+        (cannot_tell_answer(), cannot_tell_answer(), "abstain needs_human", 0.3, True),
     ],
 )
 def test_what_two_rule_together(first: Any, second: Any, expected: str, confidence: float, *, agree: bool) -> None:
@@ -148,7 +166,7 @@ def test_what_two_rule_together(first: Any, second: Any, expected: str, confiden
 
 
 def test_opposite_opinions_are_quoted_and_on_record() -> None:
-    verdict = two(reject(), strong(accept())).verdict
+    verdict = two(reject_answer(), strong(accept_answer())).verdict
     assert verdict.concern == (
         "The opinions on this change differ. First says reject: The test proves nothing of what is made when send is busy. Second says accept: It retries."
     )
@@ -159,26 +177,26 @@ def test_opposite_opinions_are_quoted_and_on_record() -> None:
 
 @pytest.mark.parametrize("failure", [OUTAGE, OVER, "prose"], ids=["outage", "budget", "unusable"])
 def test_a_second_opinion_that_could_not_be_had_changes_nothing_and_is_told(failure: Any) -> None:
-    made = two(reject(), strong(failure, "prose"))
+    made = two(reject_answer(), strong(failure, "prose"))
     assert (made.verdict.decision, made.verdict.confidence) == ("reject", 0.8)
     assert made.verdict.throttled_reason is None
     assert "second (claude-opus-5-5): no answer" in str(made.verdict.signals["opinions"])
     assert next(step for step in made.audit.steps if step.stage is Stage.OPINIONS).outcome == "one alone was had"
 
 
-SAFE = dossier(**DOCUMENTED)
+SAFE = dossier(**DOCS_CHANGE)
 IN_DOCS = {"path": "docs/busy.md", "line": 3, "end_line": None, "side": "head", "quote": "The server is busy at noon."}
 MISPLACED = {**IN_DOCS, "note": "wrong hour"}
-MISSED = reject(
+MISSED = reject_answer(
     criteria=[{"id": "AC1", "status": "partial", "evidence": [MISPLACED]}],
     evidence=[MISPLACED],
     category="acceptance_gap",
 )
-PRAISED = accept(criteria=criteria("met", at=[{**IN_DOCS, "note": "here"}]))
+PRAISED = accept_answer(criteria=criterion_answers("met", evidence=[{**IN_DOCS, "note": "here"}]))
 
 
 def test_what_code_accepts_at_a_cap_is_no_second_opinion() -> None:
-    made = heard(model_of(MISSED), SAFE, threshold=ALWAYS, second_model=strong(OVER))
+    made = heard(model_of(MISSED), SAFE, threshold=ALWAYS_ESCALATE, second_model=strong(OVER))
     assert decision_of(made.verdict) == "reject acceptance_gap"
     assert "second (claude-opus-5-5): no answer" in str(made.verdict.signals["opinions"])
 
@@ -193,7 +211,7 @@ def test_what_code_accepts_at_a_cap_is_no_second_opinion() -> None:
     ],
 )
 def test_what_code_accepts_at_a_cap_is_no_lens_of_a_board(answers: tuple[Any, ...], decision: str) -> None:
-    verdict = board(*answers, of=SAFE, threshold=ALWAYS).verdict
+    verdict = board(*answers, of=SAFE, threshold=ALWAYS_ESCALATE).verdict
     assert verdict.decision == decision
     assert "tests (claude-haiku-5-5): no answer" in str(verdict.signals["opinions"])
     assert (verdict.throttled_reason is not None) is (decision == "accept")
@@ -203,7 +221,7 @@ def test_what_code_accepts_at_a_cap_is_no_lens_of_a_board(answers: tuple[Any, ..
 
 
 def test_each_opinion_is_the_child_of_the_verdict_with_its_own_model_and_price() -> None:
-    made = two(reject(), strong(reply(accept(), cost_usd=Decimal("0.04"))))
+    made = two(reject_answer(), strong(reply(accept_answer(), cost_usd=Decimal("0.04"))))
     first, second = (opinion.verdict for opinion in made.opinions)
     assert {first.parent_eval_id, second.parent_eval_id} == {made.verdict.eval_id}
     assert len({made.verdict.eval_id, first.eval_id, second.eval_id}) == 3
@@ -222,25 +240,25 @@ def test_each_opinion_is_the_child_of_the_verdict_with_its_own_model_and_price()
 
 
 def test_an_unknown_price_of_one_makes_the_sum_unknown() -> None:
-    assert two(reject(), strong(reply(accept(), cost_usd=None))).verdict.judge_cost_usd is None
+    assert two(reject_answer(), strong(reply(accept_answer(), cost_usd=None))).verdict.judge_cost_usd is None
 
 
-WRONG = accept(category="weak_test")
+WRONG = accept_answer(category="weak_test")
 
 
 @pytest.mark.parametrize(
     ("answers", "second"),
     [
-        ((reject(),), (accept(),)),
-        ((reject(),), (reject(),)),
-        ((WRONG, reject()), (WRONG, cannot_tell())),
-        ((reject(),), (OUTAGE,)),
-        ((reject(),), (OVER,)),
-        ((reject(),), ("a", "b")),
-        ((accept(),), ()),
-        ((accept(), accept(), accept()), None),
-        ((reject(), accept(), accept()), None),
-        ((WRONG, accept(), OUTAGE, cannot_tell()), None),
+        ((reject_answer(),), (accept_answer(),)),
+        ((reject_answer(),), (reject_answer(),)),
+        ((WRONG, reject_answer()), (WRONG, cannot_tell_answer())),
+        ((reject_answer(),), (OUTAGE,)),
+        ((reject_answer(),), (OVER,)),
+        ((reject_answer(),), ("a", "b")),
+        ((accept_answer(),), ()),
+        ((accept_answer(), accept_answer(), accept_answer()), None),
+        ((reject_answer(), accept_answer(), accept_answer()), None),
+        ((WRONG, accept_answer(), OUTAGE, cannot_tell_answer()), None),
     ],
 )
 def test_a_replay_of_several_opinions_gives_the_same_decision(
@@ -254,7 +272,7 @@ def test_a_replay_of_several_opinions_gives_the_same_decision(
 
 
 def test_a_record_of_before_there_were_seats_is_read() -> None:
-    fields: Any = dump_audit(two(accept(), None).audit)
+    fields: Any = dump_audit(two(accept_answer(), None).audit)
     for name in ("second", "second_pricing_version", "board"):
         del fields["law"][name]
     for field in fields["exchanges"]:
@@ -267,36 +285,36 @@ def test_a_record_of_before_there_were_seats_is_read() -> None:
 
 
 def test_a_board_asks_the_same_question_through_three_lenses() -> None:
-    model = model_of(accept(confidence=0.9), accept(confidence=0.7), accept(confidence=0.8))
+    model = model_of(accept_answer(confidence=0.9), accept_answer(confidence=0.7), accept_answer(confidence=0.8))
     made = heard(model, is_panel=True)
     assert (made.verdict.decision, made.verdict.confidence) == ("accept", 0.7)
-    same = {prompt.turns[0].rpartition("\n\n")[0] for prompt in model.asked}
+    same = {prompt.turns[0].rpartition("\n\n")[0] for prompt in model.prompts}
     assert len(same) == 1, "all but the last sentence is cached"
-    last = [prompt.turns[0].rpartition("\n\n")[2] for prompt in model.asked]
+    last = [prompt.turns[0].rpartition("\n\n")[2] for prompt in model.prompts]
     assert ["tests turn red" in text for text in last] == [False, True, False]
-    assert len({prompt.system for prompt in model.asked}) == 1
+    assert len({prompt.system for prompt in model.prompts}) == 1
     assert [opinion.verdict.signals["opinion_of"] for opinion in made.opinions] == ["correctness", "tests", "scope"]
     assert made.verdict.judge_cost_usd == Decimal("0.003")
     assert made.verdict.escalation_reason.endswith("; through three lenses")
 
 
-LENIENT = reject(confidence=0.7)
-UNSURE = cannot_tell()
+LENIENT = reject_answer(confidence=0.7)
+UNSURE = cannot_tell_answer()
 
 
 @pytest.mark.parametrize(
     ("answers", "decision", "confidence", "agree", "concern"),
     [
-        ((accept(), reject(), accept()), "reject", 0.8 / 3, False, "The test proves nothing"),  # weak_test is of its lens
-        ((reject(), accept(), accept()), "needs_human", 0.8, False, "Correctness says reject: The test proves nothing"),
-        ((reject(), accept(), reject()), "reject", 1.6 / 3, False, "The test proves nothing"),
-        ((reject(), LENIENT, reject()), "reject", 0.7, True, "The test proves nothing"),  # the lens of tests speaks
-        ((accept(), UNSURE, accept()), "needs_human", 0.3, False, "Tests says cannot tell: The server's side is not"),
+        ((accept_answer(), reject_answer(), accept_answer()), "reject", 0.8 / 3, False, "The test proves nothing"),  # weak_test is of its lens
+        ((reject_answer(), accept_answer(), accept_answer()), "needs_human", 0.8, False, "Correctness says reject: The test proves nothing"),
+        ((reject_answer(), accept_answer(), reject_answer()), "reject", 1.6 / 3, False, "The test proves nothing"),
+        ((reject_answer(), LENIENT, reject_answer()), "reject", 0.7, True, "The test proves nothing"),  # the lens of tests speaks
+        ((accept_answer(), UNSURE, accept_answer()), "needs_human", 0.3, False, "Tests says cannot tell: The server's side is not"),
         ((UNSURE, UNSURE, UNSURE), "needs_human", 0.3, True, "The server's side is not shown."),
-        ((accept(), OUTAGE, accept()), "judge_unavailable", 0.5, False, "The model could not be asked"),
-        ((accept(), OVER, accept()), "budget", 0.5, False, "The model was not asked"),
-        ((OUTAGE, reject(), accept()), "reject", 0.8 / 3, False, "The test proves nothing"),
-        ((OVER, reject(), accept()), "reject", 0.8 / 3, False, "The test proves nothing"),
+        ((accept_answer(), OUTAGE, accept_answer()), "judge_unavailable", 0.5, False, "The model could not be asked"),
+        ((accept_answer(), OVER, accept_answer()), "budget", 0.5, False, "The model was not asked"),
+        ((OUTAGE, reject_answer(), accept_answer()), "reject", 0.8 / 3, False, "The test proves nothing"),
+        ((OVER, reject_answer(), accept_answer()), "reject", 0.8 / 3, False, "The test proves nothing"),
     ],
     ids=["own lens", "other lens", "two", "all", "one unsure", "all unsure", "outage", "cap", "outage and reject", "cap and reject"],
 )  # fmt: skip
@@ -314,16 +332,16 @@ def test_a_rubric_names_lenses_of_its_own() -> None:
         Lens(id="safety", focus="Look at safety alone.", categories=(Category.WEAK_TEST,)),
         Lens(id="style", focus="Look at style alone.", categories=(Category.SCOPE_CREEP,)),
     )
-    model = model_of(reject(), accept())
+    model = model_of(reject_answer(), accept_answer())
     made = heard(model, is_panel=True, rubric=load_rubric().model_copy(update={"lenses": lenses}))
     assert made.verdict.decision == "reject", "weak_test is of the first one"
-    assert [prompt.turns[0].rpartition("\n\n")[2] for prompt in model.asked] == [lens.focus for lens in lenses]
+    assert [prompt.turns[0].rpartition("\n\n")[2] for prompt in model.prompts] == [lens.focus for lens in lenses]
     assert made.verdict.escalation_reason.endswith("; through two lenses")
     assert ", a board of two" in made.audit.steps[0].reason
 
 
 def test_a_second_opinion_may_follow_a_board() -> None:
-    made = board(accept(), reject(), accept(), second_model=strong(accept()))
+    made = board(accept_answer(), reject_answer(), accept_answer(), second_model=strong(accept_answer()))
     assert decision_of(made.verdict) == "abstain needs_human"
     names = [opinion.verdict.signals["opinion_of"] for opinion in made.opinions]
     assert names == ["correctness", "tests", "scope", "second"]
@@ -343,14 +361,14 @@ def chosen(name: str | None, first: ScriptedModel | None, *answers: Any) -> Verd
 
 
 def test_a_repository_chooses_among_the_models_that_the_operator_allows() -> None:
-    verdict = chosen("claude-opus-5-5", model_of(), accept())
+    verdict = chosen("claude-opus-5-5", model_of(), accept_answer())
     assert (verdict.judge_model, verdict.decision) == ("claude-opus-5-5", "accept")
     assert "model_not_allowed" not in verdict.signals
 
 
 @pytest.mark.parametrize("name", ["claude-unknown", None, "claude-haiku-5-5"])
 def test_any_other_choice_leaves_the_operators(name: str | None) -> None:
-    verdict = chosen(name, model_of(accept()))
+    verdict = chosen(name, model_of(accept_answer()))
     assert verdict.judge_model == "claude-haiku-5-5"
     assert verdict.signals.get("model_not_allowed") == (name if name == "claude-unknown" else None)
 

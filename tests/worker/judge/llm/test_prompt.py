@@ -11,23 +11,23 @@ from inline_snapshot import snapshot
 from tests.worker.judge.rounds.rounds import MADE, History
 from tests.worker.judge.samples import (
     DIFF,
-    abstained,
-    accept,
-    accepted,
-    criteria,
+    abstain_verdict,
+    accept_answer,
+    accept_verdict,
+    criterion_answers,
     dossier,
-    entry,
+    evidence_at,
     fact,
     judge_context,
+    ledger_entry,
     model_of,
     new_file,
     opinion,
-    place_in,
     prompt_input,
     prompt_question,
-    reject,
-    rejected,
-    scores,
+    reject_answer,
+    reject_verdict,
+    score_answers,
 )
 from worker.adapters.anthropic.prices import prompt_bytes
 from worker.domain.dossier import (
@@ -183,8 +183,8 @@ def test_rules_of_the_repository_and_a_contest_are_shown() -> None:
 
 
 def test_the_last_five_rounds_are_remembered_without_their_scores() -> None:
-    verdicts = [rejected(round=n, concern=f"concern {n}.", fingerprint=f"sha256:{n}") for n in range(1, 8)]
-    texts = fenced(turn(ledger=[entry(verdict) for verdict in verdicts]))
+    verdicts = [reject_verdict(round=n, concern=f"concern {n}.", fingerprint=f"sha256:{n}") for n in range(1, 8)]
+    texts = fenced(turn(ledger=[ledger_entry(verdict) for verdict in verdicts]))
     assert [label for label in texts if label.startswith("round")] == [f"round {n}" for n in range(3, 8)]
     assert texts["round 7"].split("\n") == [
         "change: 2 files, +9 -1",
@@ -194,13 +194,13 @@ def test_the_last_five_rounds_are_remembered_without_their_scores() -> None:
         "next step: Assert the attempts.",
         "open condition c1: Assert the attempts.",
     ]
-    assert "0.137" not in turn(ledger=[entry(verdict) for verdict in verdicts])
-    assert "secret reasoning" not in turn(ledger=[entry(verdict) for verdict in verdicts])
+    assert "0.137" not in turn(ledger=[ledger_entry(verdict) for verdict in verdicts])
+    assert "secret reasoning" not in turn(ledger=[ledger_entry(verdict) for verdict in verdicts])
 
 
 def test_an_accept_and_an_abstain_are_remembered_as_what_they_were() -> None:
-    person = abstained(round=2, abstain_reason="needs_human", fingerprint="sha256:person")
-    texts = fenced(turn(ledger=[entry(accepted(round=1)), entry(person)]))
+    person = abstain_verdict(round=2, abstain_reason="needs_human", fingerprint="sha256:person")
+    texts = fenced(turn(ledger=[ledger_entry(accept_verdict(round=1)), ledger_entry(person)]))
     assert "decision: accept" in texts["round 1"]
     assert "not judged: needs_human" in texts["round 2"]
 
@@ -216,7 +216,7 @@ def test_everything_of_others_stands_inside_a_fence() -> None:
         ci=Ci(checks=(CiCheck(name=canary, conclusion="success", summary=canary),)),
         guidance=(Guidance(path="CANARY.md", text=canary),),
         contest=canary,
-        ledger=[entry(rejected(concern=canary), diff_summary=canary)],
+        ledger=[ledger_entry(reject_verdict(concern=canary), diff_summary=canary)],
         diff=new_file("CANARY/test_x.py", canary),
         files_unread=(UnreadFile(path="CANARY.json", reason=UnreadReason.TOO_LARGE),),
     )
@@ -390,18 +390,20 @@ def test_modes_renames_and_missing_newlines_are_told() -> None:
 # --- what is told of earlier rounds ---------------------------------------------------------------
 
 
-MET = criteria("met", "met", at=[place_in("upload.py", 3)])
-FIRST = reject(criteria=MET, evidence=[place_in("upload.py", 3)], scores=scores(2), next_step="Retry it on 503.")
+MET = criterion_answers("met", "met", evidence=[evidence_at("upload.py", 3)])
+FIRST = reject_answer(
+    criteria=MET, evidence=[evidence_at("upload.py", 3)], scores=score_answers(2), next_step="Retry it on 503."
+)
 
 
-RESOLVED = accept(criteria=MET, conditions=[{"id": "c1", "state": "resolved"}])
+RESOLVED = accept_answer(criteria=MET, conditions=[{"id": "c1", "state": "resolved"}])
 
 
 def told(history: History, *answers: dict[str, Any]) -> list[str]:
     """The last turn of every request."""
     model = model_of(*(history.quoting(answer) for answer in answers or (RESOLVED,)))
     history.judged(judge_context(model, threshold=2.0))
-    return [prompt.turns[-1] for prompt in model.asked]
+    return [prompt.turns[-1] for prompt in model.prompts]
 
 
 def part(request: str, heading: str) -> str:
@@ -469,14 +471,14 @@ def test_what_was_met_is_not_asked_about_again() -> None:
     history.replaces("upload.py", 3)
     told(history)
     history.replaces("upload.py", 3)
-    (request,) = told(history, accept(criteria=MET))
+    (request,) = told(history, accept_answer(criteria=MET))
     assert "# Closing conditions" not in request
 
 
 def test_a_reject_that_can_not_stand_is_told_what_may() -> None:
     history = rejected_once()
     history.replaces("upload.py", 5)
-    old = reject(criteria=MET, evidence=[place_in("upload.py", 3)], scores=scores(2), category="scope_creep",
+    old = reject_answer(criteria=MET, evidence=[evidence_at("upload.py", 3)], scores=score_answers(2), category="scope_creep",
                  conditions=[{"id": "c1", "state": "open"}])  # fmt: skip
     *_, correction = told(history, old, old)
     assert correction == snapshot("""\

@@ -13,13 +13,13 @@ from tests.worker.judge.samples import (
     DIFF,
     HEAD,
     dossier,
-    entry,
     fact,
+    ledger_entry,
     new_file,
     opinion,
     prompt_question,
     pull_request,
-    rejected,
+    reject_verdict,
 )
 from worker.domain.dossier import (
     Ci,
@@ -72,7 +72,7 @@ def test_a_secret_is_taken_out_of_every_field_and_named() -> None:
         guidance=(Guidance(path="AGENTS.md", text=TOKEN),),
         files=(HeadFile(path="a.py", text=f"x = 1\nkey = '{TOKEN}'\n"),),
         contest=TOKEN,
-        ledger=(entry(rejected(concern=TOKEN, signals={"saw": TOKEN, "count": 1})),),
+        ledger=(ledger_entry(reject_verdict(concern=TOKEN, signals={"saw": TOKEN, "count": 1})),),
         pull_request=pull_request(title=TOKEN, body=TOKEN),
         diff=new_file("b.py", "a = 1", f"key = '{TOKEN}'"),
         seed=Seed(head_sha=HEAD, diff=new_file("c.py", TOKEN)),
@@ -142,7 +142,7 @@ def test_nothing_of_a_file_that_is_never_sent_is_in_the_question() -> None:
             Guidance(path="AGENTS.md", text="No sleeps."),
         ),
         ci=Ci(checks=(CiCheck(name="lint", conclusion="success", summary=report),)),
-        ledger=(entry(rejected(evidence=(quoted,))),),
+        ledger=(ledger_entry(reject_verdict(evidence=(quoted,))),),
     )
     suspicion = fact(fact=False, path="deploy/.env", line=1, note="CANARY-TEXT")
     asked = prompt_question(judged, opinion(suspicion, confidence=0.5))
@@ -266,7 +266,7 @@ STAYS = {
     "log tail": {"ci": Ci(checks=(CiCheck(name="t", conclusion="success", log_tail=CANARY),))},
     "policy": {"policy": Policy(never_send=(CANARY,))},
     "seed": {"seed": Seed(head_sha=HEAD, diff=new_file("a.py", CANARY))},
-    "hashes of the ledger": {"ledger": (entry(rejected(), changed_lines={CANARY: (CANARY,)}),)},
+    "hashes of the ledger": {"ledger": (ledger_entry(reject_verdict(), changed_lines={CANARY: (CANARY,)}),)},
 }
 
 

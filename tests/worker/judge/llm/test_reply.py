@@ -8,7 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.worker.judge.samples import accept, cannot_tell, criteria, dossier, place_in, reject, reply, scores
+from tests.worker.judge.samples import (
+    accept_answer,
+    cannot_tell_answer,
+    criterion_answers,
+    dossier,
+    evidence_at,
+    reject_answer,
+    reply,
+    score_answers,
+)
 from worker.domain.ports import ModelReply, StopReason
 from worker.domain.verdict.verdict import Category, CriterionStatus, EvidencePointer, Leaning, ModelOpinion, Side
 from worker.judge.checks.evidence import Places
@@ -37,7 +46,7 @@ def opinion(answer: dict[str, Any], asked: ReplyRequirements = ASKED) -> ModelOp
 
 
 def test_an_accept_is_read_with_the_lines_as_they_stand_in_the_files() -> None:
-    made = opinion(accept())
+    made = opinion(accept_answer())
     assert (made.decision, made.category, made.next_step) == (Leaning.ACCEPT, None, None)
     assert made.criteria[0].evidence[0].quote == "    for attempt in range(3):"
     assert [(criterion.id, criterion.claimed) for criterion in made.criteria] == [("AC1", True), ("AC2", False)]
@@ -45,7 +54,7 @@ def test_an_accept_is_read_with_the_lines_as_they_stand_in_the_files() -> None:
 
 
 def test_a_reject_is_read_with_its_category_and_its_one_next_step() -> None:
-    made = opinion(reject())
+    made = opinion(reject_answer())
     assert (made.decision, made.category) == (Leaning.REJECT, Category.WEAK_TEST)
     assert made.next_step == "Assert the number of attempts."
     assert made.evidence[0].location == "tests/test_upload.py:6"
@@ -53,19 +62,19 @@ def test_a_reject_is_read_with_its_category_and_its_one_next_step() -> None:
 
 
 def test_not_being_able_to_tell_is_an_answer() -> None:
-    made = opinion(cannot_tell())
+    made = opinion(cannot_tell_answer())
     assert (made.decision, made.criteria[1].status) == (Leaning.CANNOT_TELL, CriterionStatus.UNVERIFIABLE)
 
 
 def test_criteria_and_scores_stand_in_the_order_in_which_they_were_asked() -> None:
-    answer = accept()
+    answer = accept_answer()
     made = opinion({**answer, "criteria": answer["criteria"][::-1], "scores": answer["scores"][::-1]})
     assert [criterion.id for criterion in made.criteria] == ["AC1", "AC2"]
     assert [score.criterion for score in made.scores] == [criterion.id for criterion in load_rubric().criteria]
 
 
 def test_white_space_is_tidied_and_an_empty_word_is_none() -> None:
-    made = opinion(accept(concern="  It retries. \n", category="", next_step=" "))
+    made = opinion(accept_answer(concern="  It retries. \n", category="", next_step=" "))
     assert (made.concern, made.category, made.next_step) == ("It retries.", None, None)
 
 
@@ -78,25 +87,25 @@ LOOP = EvidencePointer(path="upload.py", line=2, quote="    for attempt in range
         # fields that have an obvious value may be left out
         ({"path": "upload.py", "line": 2, "quote": "for attempt in range(3):"}, {}, LOOP),
         (
-            place_in(line=2, side="base", note=""),
+            evidence_at(line=2, side="base", note=""),
             {},
             EvidencePointer(path="upload.py", line=2, side=Side.BASE, quote="    return post(data)"),
         ),
         # a path that was shown escaped is the real one
-        ({**place_in(note=""), "path": "upl\\u200boad.py"}, {"paths": {"upl\\u200boad.py": "upload.py"}}, LOOP),
+        ({**evidence_at(note=""), "path": "upl\\u200boad.py"}, {"paths": {"upl\\u200boad.py": "upload.py"}}, LOOP),
         # a file without lines is cited as a whole
-        (place_in(line=None, note=""), {"bare_names": frozenset({"upload.py"})}, EvidencePointer(path="upload.py")),
+        (evidence_at(line=None, note=""), {"bare_names": frozenset({"upload.py"})}, EvidencePointer(path="upload.py")),
     ],
     ids=["bare", "removed", "escaped", "whole"],
 )
 def test_a_place_is_read_as_the_real_one(
     where: dict[str, Any], asked: dict[str, Any], pointer: EvidencePointer
 ) -> None:
-    assert opinion(accept(evidence=[where]), replace(ASKED, **asked)).evidence == (pointer,)
+    assert opinion(accept_answer(evidence=[where]), replace(ASKED, **asked)).evidence == (pointer,)
 
 
 DOUBLED = '{"decision": "reject", "decision": "accept"}'
-WHOLE = json.dumps(accept())
+WHOLE = json.dumps(accept_answer())
 
 
 @pytest.mark.parametrize(
@@ -129,76 +138,97 @@ def test_a_refusal_without_a_detail_is_named_all_the_same() -> None:
 
 
 def without(field: str) -> dict[str, Any]:
-    return {key: value for key, value in accept().items() if key != field}
+    return {key: value for key, value in accept_answer().items() if key != field}
 
 
 NUMBER = "(2 × lowest + mean) / 3 is"
 EACH = "criteria: expected one entry for each of"
-BARE = [{**score, "improvement": " "} for score in scores(8)]
-UNREASONED = [{**score, "reasoning": ""} for score in scores(8)]
+BARE = [{**score, "improvement": " "} for score in score_answers(8)]
+UNREASONED = [{**score, "reasoning": ""} for score in score_answers(8)]
 
 
 WRONG: dict[str, list[tuple[dict[str, Any] | str, str]]] = {
     "schema": [
         (without("concern"), "concern: Field required."),
-        (accept(verdict="accept"), "verdict: unknown field."),
-        (accept(decision="approve"), "decision: Input should be 'accept', 'reject' or 'cannot_tell'."),
-        (reject(category="bad_style"), "category: Input should be "),
-        (accept(criteria=[{"id": "AC1", "status": "done", "evidence": []}]), "criteria.0.status: Input should "),
-        (accept(scores=[{**scores(8)[0], "score": 7.5}]), "scores.0.score: Input should be a valid integer."),
-        (accept(evidence=[place_in(line="2")]), "evidence.0.line: Input should be a valid integer."),
-        (accept(confidence="high"), "confidence: Input should be a valid number."),
-        (accept(evidence={}), "evidence: Input should be a valid array."),
+        (accept_answer(verdict="accept"), "verdict: unknown field."),
+        (accept_answer(decision="approve"), "decision: Input should be 'accept', 'reject' or 'cannot_tell'."),
+        (reject_answer(category="bad_style"), "category: Input should be "),
+        (accept_answer(criteria=[{"id": "AC1", "status": "done", "evidence": []}]), "criteria.0.status: Input should "),
+        (
+            accept_answer(scores=[{**score_answers(8)[0], "score": 7.5}]),
+            "scores.0.score: Input should be a valid integer.",
+        ),
+        (accept_answer(evidence=[evidence_at(line="2")]), "evidence.0.line: Input should be a valid integer."),
+        (accept_answer(confidence="high"), "confidence: Input should be a valid number."),
+        (accept_answer(evidence={}), "evidence: Input should be a valid array."),
         ("[]", "the answer: Input should be an object."),
         ('"accept"', "the answer: Input should be an object."),
     ],
     "contradiction": [
-        (accept(confidence=1.5), "confidence: expected a number from 0 to 1, found 1.5."),
-        (accept(scores=scores(8, 8, 8, 11)), "scores, fit: expected an integer from 1 to 10, found 11."),
-        (accept(scores=scores(0)), "scores, solves_the_issue: expected an integer from 1 to 10, found 0."),
-        (accept(concern=" "), "concern: expected one to three sentences, found none."),
-        (accept(scores=UNREASONED), "scores, solves_the_issue: the reasoning is empty."),
-        (accept(scores=BARE), "scores, solves_the_issue: the improvement is empty"),
-        (accept(criteria=criteria("met")), f'{EACH} "AC1", "AC2", found "AC1".'),
-        (accept(criteria=criteria("met", "met", "met")), f'{EACH} "AC1", "AC2", found "AC1", "AC2", "AC3".'),
-        (accept(criteria=[*criteria("met"), *criteria("met")]), EACH),
-        (accept(scores=scores(8)[:1]), "scores: expected one entry for each of"),
-        (accept(category="weak_test"), 'An accept has no category, found "weak_test"'),
-        (accept(next_step="Test it."), "An accept has no next_step"),
-        (accept(criteria=criteria("met", "partial")), "An accept needs every criterion met, AC2 is partial"),
-        (accept(criteria=criteria("met", "unverifiable")), "An accept needs every criterion met, AC2 is unverifiable"),
+        (accept_answer(confidence=1.5), "confidence: expected a number from 0 to 1, found 1.5."),
+        (accept_answer(scores=score_answers(8, 8, 8, 11)), "scores, fit: expected an integer from 1 to 10, found 11."),
         (
-            accept(criteria=criteria("met", "met", at=[])),
+            accept_answer(scores=score_answers(0)),
+            "scores, solves_the_issue: expected an integer from 1 to 10, found 0.",
+        ),
+        (accept_answer(concern=" "), "concern: expected one to three sentences, found none."),
+        (accept_answer(scores=UNREASONED), "scores, solves_the_issue: the reasoning is empty."),
+        (accept_answer(scores=BARE), "scores, solves_the_issue: the improvement is empty"),
+        (accept_answer(criteria=criterion_answers("met")), f'{EACH} "AC1", "AC2", found "AC1".'),
+        (
+            accept_answer(criteria=criterion_answers("met", "met", "met")),
+            f'{EACH} "AC1", "AC2", found "AC1", "AC2", "AC3".',
+        ),
+        (accept_answer(criteria=[*criterion_answers("met"), *criterion_answers("met")]), EACH),
+        (accept_answer(scores=score_answers(8)[:1]), "scores: expected one entry for each of"),
+        (accept_answer(category="weak_test"), 'An accept has no category, found "weak_test"'),
+        (accept_answer(next_step="Test it."), "An accept has no next_step"),
+        (
+            accept_answer(criteria=criterion_answers("met", "partial")),
+            "An accept needs every criterion met, AC2 is partial",
+        ),
+        (
+            accept_answer(criteria=criterion_answers("met", "unverifiable")),
+            "An accept needs every criterion met, AC2 is unverifiable",
+        ),
+        (
+            accept_answer(criteria=criterion_answers("met", "met", evidence=[])),
             "An accept needs evidence for every criterion: point at the line that meets AC1",
         ),
-        (accept(scores=scores(9, 9, 9, 3)), f"The scores contradict the accept: {NUMBER} 4.50, expected at least 5.5."),
-        (reject(category=None), "A reject needs its category."),
-        (reject(next_step=None), "A reject needs its next_step"),
-        (reject(criteria=criteria("met", "met"), evidence=[]), "A reject needs evidence"),
-        (reject(criteria=criteria("met", "unverifiable"), evidence=[]), "A reject needs evidence"),
-        (reject(scores=scores(8)), f"The scores contradict the reject: {NUMBER} 8.00, expected below 5.5."),
-        (cannot_tell(category="weak_test"), 'Only a reject has a category, found "weak_test"'),
+        (
+            accept_answer(scores=score_answers(9, 9, 9, 3)),
+            f"The scores contradict the accept: {NUMBER} 4.50, expected at least 5.5.",
+        ),
+        (reject_answer(category=None), "A reject needs its category."),
+        (reject_answer(next_step=None), "A reject needs its next_step"),
+        (reject_answer(criteria=criterion_answers("met", "met"), evidence=[]), "A reject needs evidence"),
+        (reject_answer(criteria=criterion_answers("met", "unverifiable"), evidence=[]), "A reject needs evidence"),
+        (
+            reject_answer(scores=score_answers(8)),
+            f"The scores contradict the reject: {NUMBER} 8.00, expected below 5.5.",
+        ),
+        (cannot_tell_answer(category="weak_test"), 'Only a reject has a category, found "weak_test"'),
     ],
     "pointer": [
-        (place_in(line=10), "`upload.py` has 9 lines at the head commit, line 10 does not exist."),
-        (place_in(end_line=99), "`upload.py` has 9 lines at the head commit, line 99 does not exist."),
-        (place_in("uplod.py"), "`uplod.py` is neither changed by the diff nor among the files you were given."),
-        (place_in(line=0), "`upload.py`: line 0 does not exist, lines are counted from 1."),
-        (place_in(line=-3), "`upload.py`: line -3 does not exist, lines are counted from 1."),
-        (place_in(line=5, end_line=4), "`upload.py`: end_line 4 needs a line that is not after it."),
-        (place_in(line=None), "`upload.py`: which line?"),
-        (place_in(""), "A place in the evidence has an empty path."),
-        (place_in(line=9, side="base"), "`upload.py` has 4 lines at the base commit, line 9 does not exist."),
+        (evidence_at(line=10), "`upload.py` has 9 lines at the head commit, line 10 does not exist."),
+        (evidence_at(end_line=99), "`upload.py` has 9 lines at the head commit, line 99 does not exist."),
+        (evidence_at("uplod.py"), "`uplod.py` is neither changed by the diff nor among the files you were given."),
+        (evidence_at(line=0), "`upload.py`: line 0 does not exist, lines are counted from 1."),
+        (evidence_at(line=-3), "`upload.py`: line -3 does not exist, lines are counted from 1."),
+        (evidence_at(line=5, end_line=4), "`upload.py`: end_line 4 needs a line that is not after it."),
+        (evidence_at(line=None), "`upload.py`: which line?"),
+        (evidence_at(""), "A place in the evidence has an empty path."),
+        (evidence_at(line=9, side="base"), "`upload.py` has 4 lines at the base commit, line 9 does not exist."),
         (
-            place_in(line=3, quote="get(data)"),
+            evidence_at(line=3, quote="get(data)"),
             "Line 3 of `upload.py` reads `reply = post(data)`, not `get(data)`. No line",
         ),
         (
-            place_in(line=3, quote="return reply"),
+            evidence_at(line=3, quote="return reply"),
             "Line 3 of `upload.py` reads `reply = post(data)`, not `return reply`. Line 5",
         ),
-        (place_in(quote=""), "Line 2 of `upload.py` is not quoted."),
-        (place_in(quote="  "), "Line 2 of `upload.py` is not quoted."),
+        (evidence_at(quote=""), "Line 2 of `upload.py` is not quoted."),
+        (evidence_at(quote="  "), "Line 2 of `upload.py` is not quoted."),
     ],
 }
 
@@ -209,7 +239,10 @@ WRONG: dict[str, list[tuple[dict[str, Any] | str, str]]] = {
 def test_what_is_wrong_is_named(fault: str, answer: dict[str, Any] | str, problem: str) -> None:
     answers = [answer]
     if isinstance(answer, dict) and fault == "pointer":  # twice in the evidence, and of a criterion
-        answers = [accept(evidence=[answer] * 2), accept(criteria=criteria("met", "met", at=[answer]))]
+        answers = [
+            accept_answer(evidence=[answer] * 2),
+            accept_answer(criteria=criterion_answers("met", "met", evidence=[answer])),
+        ]
     for wrong in answers:
         result = error(wrong)
         assert result.fault == fault
@@ -221,22 +254,22 @@ BARE_ASKED = replace(ASKED, criteria=())
 
 
 def test_an_accept_without_criteria_needs_evidence_of_its_own() -> None:
-    assert error(accept(criteria=[]), BARE_ASKED).problems[0].startswith("An accept needs evidence: point at")
-    assert opinion(accept(criteria=[], evidence=[place_in()]), BARE_ASKED).decision is Leaning.ACCEPT
+    assert error(accept_answer(criteria=[]), BARE_ASKED).problems[0].startswith("An accept needs evidence: point at")
+    assert opinion(accept_answer(criteria=[], evidence=[evidence_at()]), BARE_ASKED).decision is Leaning.ACCEPT
 
 
 def test_an_unmet_criterion_carries_a_reject_without_a_place() -> None:
-    assert opinion(reject(evidence=[])).evidence == ()
+    assert opinion(reject_answer(evidence=[])).evidence == ()
 
 
 def test_several_problems_are_named_at_once() -> None:
-    assert len(error(accept(category="weak_test", next_step="x", confidence=7)).problems) == 3
+    assert len(error(accept_answer(category="weak_test", next_step="x", confidence=7)).problems) == 3
 
 
 # --- the last attempt: what is wrong is left out --------------------------------------------------
 
-GONE = place_in(line=99, quote="never written")
-MISREAD = place_in(line=3, quote="reply = get(data)")
+GONE = evidence_at(line=99, quote="never written")
+MISREAD = evidence_at(line=3, quote="reply = get(data)")
 
 
 def last(node: dict[str, Any], asked: ReplyRequirements = ASKED) -> ModelOpinion | ReplyError:
@@ -251,12 +284,12 @@ def left(answer: dict[str, Any], asked: ReplyRequirements = ASKED) -> ModelOpini
 
 def second(status: str, *at: dict[str, Any]) -> dict[str, Any]:
     """Criteria of which the second one stands so, at these places."""
-    return {"criteria": [*criteria("met"), {"id": "AC2", "status": status, "evidence": list(at)}]}
+    return {"criteria": [*criterion_answers("met"), {"id": "AC2", "status": status, "evidence": list(at)}]}
 
 
 @pytest.mark.parametrize("wrong", [GONE, MISREAD], ids=["no such line", "another line"])
 def test_at_last_a_wrong_place_is_left_out_and_the_rest_stands(wrong: dict[str, Any]) -> None:
-    made = left(reject(evidence=[wrong, place_in()]))
+    made = left(reject_answer(evidence=[wrong, evidence_at()]))
     assert [pointer.location for pointer in made.evidence] == ["upload.py:2"]
     assert (len(made.dropped), made.decision) == (1, Leaning.REJECT)
 
@@ -269,20 +302,20 @@ PROVEN = [item for item in Category if item is not Category.ACCEPTANCE_GAP]
     ("answer", "asked", "problem"),
     [
         *(
-            (accept(**second("met", *at)), ASKED, "An accept needs every criterion met, AC2 is unverifiable")
+            (accept_answer(**second("met", *at)), ASKED, "An accept needs every criterion met, AC2 is unverifiable")
             for at in ((GONE,), (MISREAD,), (GONE, MISREAD))
         ),
-        (accept(criteria=[], evidence=[GONE]), BARE_ASKED, "An accept needs evidence"),
+        (accept_answer(criteria=[], evidence=[GONE]), BARE_ASKED, "An accept needs evidence"),
         *(
             (
-                reject(category=name.value, evidence=[GONE, MISREAD]),
+                reject_answer(category=name.value, evidence=[GONE, MISREAD]),
                 ASKED,
                 "The reject is left without evidence: no place",
             )
             for name in PROVEN
         ),
-        (reject(**GAP, **second("met", GONE)), ASKED, "A reject needs evidence"),
-        (reject(**GAP, **second("partial", GONE)), ASKED, "A reject needs evidence"),
+        (reject_answer(**GAP, **second("met", GONE)), ASKED, "A reject needs evidence"),
+        (reject_answer(**GAP, **second("partial", GONE)), ASKED, "A reject needs evidence"),
     ],
 )
 def test_what_pointed_at_nothing_real_does_not_stand(
@@ -294,18 +327,18 @@ def test_what_pointed_at_nothing_real_does_not_stand(
 
 
 def test_an_accept_whose_criteria_are_still_shown_stands_without_its_other_places() -> None:
-    made = left(accept(evidence=[GONE]))
+    made = left(accept_answer(evidence=[GONE]))
     assert (made.decision, made.evidence) == (Leaning.ACCEPT, ())
     assert made.dropped[0].startswith("`upload.py` has 9 lines")
 
 
 @pytest.mark.parametrize("unmet", [{}, second("missing", GONE)])
 def test_a_gap_stands_on_its_unmet_criterion(unmet: dict[str, Any]) -> None:
-    assert left(reject(**GAP, **unmet)).criteria[1].status is CriterionStatus.MISSING
+    assert left(reject_answer(**GAP, **unmet)).criteria[1].status is CriterionStatus.MISSING
 
 
 def test_a_criterion_whose_places_are_all_wrong_is_open_and_says_why() -> None:
-    made = left(reject(**second("partial", MISREAD)))
+    made = left(reject_answer(**second("partial", MISREAD)))
     assert [(criterion.status, criterion.note) for criterion in made.criteria] == [
         ("met", ""),
         ("unverifiable", "the place that was named for it does not exist"),
@@ -313,13 +346,16 @@ def test_a_criterion_whose_places_are_all_wrong_is_open_and_says_why() -> None:
 
 
 def test_a_condition_keeps_its_state_without_the_wrong_place() -> None:
-    answer = reject(conditions=[{"id": "c1", "state": "open", "evidence": [GONE, place_in()]}])
+    answer = reject_answer(conditions=[{"id": "c1", "state": "open", "evidence": [GONE, evidence_at()]}])
     made = left(answer, replace(ASKED, conditions=("c1",)))
     assert [pointer.location for pointer in made.conditions[0].evidence] == ["upload.py:2"]
 
 
 @pytest.mark.parametrize("attempt", list(Attempt))
-@pytest.mark.parametrize("answer", [accept(category="weak_test"), accept(scores=scores(1)), reject(next_step=None)])
+@pytest.mark.parametrize(
+    "answer",
+    [accept_answer(category="weak_test"), accept_answer(scores=score_answers(1)), reject_answer(next_step=None)],
+)
 def test_what_is_left_is_not_corrected_in_any_other_way(attempt: Attempt, answer: dict[str, Any]) -> None:
     result = read_reply(reply(answer), ASKED, attempt)
     assert isinstance(result, ReplyError)
@@ -331,8 +367,14 @@ def test_what_is_left_is_not_corrected_in_any_other_way(attempt: Attempt, answer
 
 def broken(**changes: Any) -> dict[str, Any]:
     step = "Make upload.py return what post() returned."
-    return reject(
-        **{"breakdown": "complete_failure", "scores": scores(1), "evidence": [place_in()], "next_step": step, **changes}
+    return reject_answer(
+        **{
+            "breakdown": "complete_failure",
+            "scores": score_answers(1),
+            "evidence": [evidence_at()],
+            "next_step": step,
+            **changes,
+        }
     )
 
 
@@ -345,13 +387,13 @@ def test_a_complete_failure_is_a_reject_that_scores_one_everywhere(breakdown: st
 @pytest.mark.parametrize(
     ("answer", "problem"),
     [
-        (broken(scores=scores(1, 1, 2, 1)), "A complete_failure scores 1 on every criterion"),
-        (broken(decision="accept", category=None, next_step=None, scores=scores(8), criteria=criteria("met", "met")),
+        (broken(scores=score_answers(1, 1, 2, 1)), "A complete_failure scores 1 on every criterion"),
+        (broken(decision="accept", category=None, next_step=None, scores=score_answers(8), criteria=criterion_answers("met", "met")),
          "A complete_failure is a reject, found accept"),
         (broken(decision="cannot_tell", category=None), "A complete_failure is a reject, found cannot_tell"),
         (broken(next_step="Add a few more logs."), "The next_step of a complete_failure aims at its cause"),
         (broken(breakdown="infrastructure"), "What the infrastructure did says nothing about the change, found reject"),
-        (cannot_tell(breakdown="infrastructure"), "A suspected failure of the infrastructure needs its next_step"),
+        (cannot_tell_answer(breakdown="infrastructure"), "A suspected failure of the infrastructure needs its next_step"),
     ],
     ids=range(6),
 )  # fmt: skip
@@ -366,9 +408,9 @@ def test_a_step_aims_by_the_name_of_a_file_or_of_an_unmet_criterion(step: str) -
     assert opinion(broken(next_step=step)).next_step == step
 
 
-@pytest.mark.parametrize("breakdowns", [[], scores(5)], ids=["none", "all"])
+@pytest.mark.parametrize("breakdowns", [[], score_answers(5)], ids=["none", "all"])
 def test_a_suspected_run_is_repeated_and_not_scored(breakdowns: list[dict[str, Any]]) -> None:
-    made = opinion(cannot_tell(breakdown="infrastructure", next_step="Run e2e again.", scores=breakdowns))
+    made = opinion(cannot_tell_answer(breakdown="infrastructure", next_step="Run e2e again.", scores=breakdowns))
     assert (made.scores, made.score, made.next_step) == ((), 0.5, "Run e2e again.")
 
 
@@ -377,12 +419,14 @@ def test_a_suspected_run_is_repeated_and_not_scored(breakdowns: list[dict[str, A
     ["- Do this\n- Do that", "1. Do this. 2. Do that.", "Do this:\n1) a\n2) b", "First (1) do this, (2) do that."],
 )
 def test_a_list_is_not_one_next_step(step: str) -> None:
-    assert error(reject(next_step=step)).problems[0].startswith("next_step: expected the one step that helps most")
+    assert (
+        error(reject_answer(next_step=step)).problems[0].startswith("next_step: expected the one step that helps most")
+    )
 
 
 @pytest.mark.parametrize("step", ["- Do this.", "Retry 3 times, as in v1. Then log it.", "Set LIMIT to 10."])
 def test_one_step_may_hold_figures(step: str) -> None:
-    assert opinion(reject(next_step=step)).next_step == step
+    assert opinion(reject_answer(next_step=step)).next_step == step
 
 
 # --- closing conditions ---------------------------------------------------------------------------
@@ -398,12 +442,12 @@ def answered(*states: str, **changes: Any) -> list[dict[str, Any]]:
 
 
 def test_each_open_condition_is_answered_with_the_place_that_shows_it() -> None:
-    made = opinion(reject(conditions=answered("open", "resolved", evidence=[place_in()])), TWO_OPEN)
+    made = opinion(reject_answer(conditions=answered("open", "resolved", evidence=[evidence_at()])), TWO_OPEN)
     assert [(condition.id, condition.state, condition.evidence[0].quote) for condition in made.conditions] == [
         ("c1", "open", "    for attempt in range(3):"),
         ("c4", "resolved", "    for attempt in range(3):"),
     ]
-    assert opinion(accept(conditions=answered("resolved", "resolved")), TWO_OPEN).decision is Leaning.ACCEPT
+    assert opinion(accept_answer(conditions=answered("resolved", "resolved")), TWO_OPEN).decision is Leaning.ACCEPT
 
 
 OPEN = answered("open", "open")
@@ -412,12 +456,12 @@ OPEN = answered("open", "open")
 @pytest.mark.parametrize(
     ("answer", "asked", "problem"),
     [
-        (reject(conditions=[]), TWO_OPEN, 'conditions: expected one entry for each of "c1", "c4", found '),
-        (reject(conditions=OPEN[:1]), TWO_OPEN, 'conditions: expected one entry for each of "c1", "c4", found '),
-        (reject(conditions=OPEN * 2), TWO_OPEN, 'conditions: expected one entry for each of "c1", "c4", found '),
-        (reject(conditions=OPEN), ASKED, "conditions: expected one entry"),
-        (accept(conditions=answered("resolved", "open")), TWO_OPEN, "An accept needs every closing condition resolved, c4 is"),
-        (reject(conditions=answered("open", "open", evidence=[place_in(line=99)])), TWO_OPEN, "`upload.py` has 9 lines"),
+        (reject_answer(conditions=[]), TWO_OPEN, 'conditions: expected one entry for each of "c1", "c4", found '),
+        (reject_answer(conditions=OPEN[:1]), TWO_OPEN, 'conditions: expected one entry for each of "c1", "c4", found '),
+        (reject_answer(conditions=OPEN * 2), TWO_OPEN, 'conditions: expected one entry for each of "c1", "c4", found '),
+        (reject_answer(conditions=OPEN), ASKED, "conditions: expected one entry"),
+        (accept_answer(conditions=answered("resolved", "open")), TWO_OPEN, "An accept needs every closing condition resolved, c4 is"),
+        (reject_answer(conditions=answered("open", "open", evidence=[evidence_at(line=99)])), TWO_OPEN, "`upload.py` has 9 lines"),
     ],
     ids=["left out", "one left out", "twice", "not given", "accepted while open", "no such place"],
 )  # fmt: skip
@@ -436,10 +480,10 @@ JSON = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
     max_leaves=8,
 )
-FIELD = st.sampled_from(sorted(accept()))
+FIELD = st.sampled_from(sorted(accept_answer()))
 
 
-@given(st.sampled_from([accept(), reject(), cannot_tell()]), FIELD, JSON)
+@given(st.sampled_from([accept_answer(), reject_answer(), cannot_tell_answer()]), FIELD, JSON)
 def test_no_reply_is_read_wrong_or_crashes(answer: dict[str, Any], field: str, value: object) -> None:
     result = read({**answer, field: value})
     if isinstance(result, ModelOpinion) and result.decision is Leaning.ACCEPT:

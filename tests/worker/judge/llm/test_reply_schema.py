@@ -6,17 +6,17 @@ from typing import Any
 import pytest
 
 from tests.worker.judge.samples import (
-    ALWAYS,
+    ALWAYS_ESCALATE,
     DIFF,
     ScriptedModel,
-    accept,
+    accept_answer,
     dossier,
+    evidence_at,
     judge_dossier,
     model_of,
     new_file,
-    reject,
+    reject_answer,
 )
-from tests.worker.judge.samples import place_in as place_of
 from worker.domain.verdict.verdict import Verdict
 from worker.judge.llm.reply_schema import (
     BYTES_A_TOKEN,
@@ -130,21 +130,21 @@ def test_the_schema_lets_the_model_look_before_it_decides() -> None:
 
 WIDE = DIFF + "".join(new_file(f"part{number}.py", f"VALUE = {number}") for number in range(WIDE_CHANGE_FILES - 2))
 SIDES = {"what_works": "The retry itself.", "what_does_not": "No caller reads the last reply."}
-OBJECTION = reject(evidence=[place_of("upload.py", 2)])
+OBJECTION = reject_answer(evidence=[evidence_at("upload.py", 2)])
 
 
 def directed(diff: str, *replies: dict[str, Any]) -> tuple[ScriptedModel, Verdict]:
     model = model_of(*replies)
-    return model, judge_dossier(model, ALWAYS, diff=diff)
+    return model, judge_dossier(model, ALWAYS_ESCALATE, diff=diff)
 
 
 def test_a_change_over_many_files_is_asked_for_one_direction_and_what_it_builds_on() -> None:
     model, verdict = directed(WIDE, {**OBJECTION, **SIDES})
-    ending = model.asked[0].turns[0].rpartition("# Now judge")[2]
+    ending = model.prompts[0].turns[0].rpartition("# Now judge")[2]
     assert f"This change is over {WIDE_CHANGE_FILES} files." in ending
     assert "one strategic direction" in ending
     assert SIDES.items() <= verdict.signals.items()
-    assert (model.asked[0].reply_tokens or 0) > allowed(2, 0)
+    assert (model.prompts[0].reply_tokens or 0) > allowed(2, 0)
     summary = check_content(verdict, dossier(diff=WIDE)).summary
     lines = ("**What works:** The retry itself.", f"**What does not:** {SIDES['what_does_not']}", "**Next step:**")
     assert sorted(lines, key=summary.index) == list(lines)
@@ -152,18 +152,20 @@ def test_a_change_over_many_files_is_asked_for_one_direction_and_what_it_builds_
 
 def test_what_is_built_on_is_asked_for_again_once_and_then_done_without() -> None:
     model, verdict = directed(WIDE, OBJECTION, OBJECTION)
-    correction = model.asked[1].turns[2]
+    correction = model.prompts[1].turns[2]
     assert "1. what_works: this change is over many files" in correction
     assert "2. what_does_not: this change is over many files" in correction
     assert (verdict.decision, SIDES.keys() & verdict.signals.keys()) == ("reject", set())
 
 
 @pytest.mark.parametrize(
-    ("diff", "answer", "decision"), [(WIDE, accept(), "accept"), (DIFF, OBJECTION, "reject")], ids=["accept", "small"]
+    ("diff", "answer", "decision"),
+    [(WIDE, accept_answer(), "accept"), (DIFF, OBJECTION, "reject")],
+    ids=["accept", "small"],
 )
 def test_no_direction_is_needed_of_an_accept_or_shown_of_a_small_change(
     diff: str, answer: dict[str, Any], decision: str
 ) -> None:
     model, verdict = directed(diff, {**answer, **SIDES})
-    assert (len(model.asked), verdict.decision, SIDES.keys() & verdict.signals.keys()) == (1, decision, set())
-    assert ("strategic direction" in model.asked[0].turns[0]) is (diff == WIDE)
+    assert (len(model.prompts), verdict.decision, SIDES.keys() & verdict.signals.keys()) == (1, decision, set())
+    assert ("strategic direction" in model.prompts[0].turns[0]) is (diff == WIDE)

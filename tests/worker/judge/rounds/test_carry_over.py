@@ -9,20 +9,20 @@ import pytest
 
 from tests.worker.judge.samples import (
     DIFF,
-    TEXTS,
-    abstained,
-    accept,
-    cannot_tell,
-    criteria,
+    HEAD_TEXTS,
+    abstain_verdict,
+    accept_answer,
+    cannot_tell_answer,
+    criterion_answers,
     dossier,
-    entry,
     evaluation_header,
+    evidence_at,
     judge_context,
+    ledger_entry,
     model_of,
     new_file,
-    place_in,
     pull_request,
-    reject,
+    reject_answer,
 )
 from worker.domain.dossier import HeadFile
 from worker.domain.ids import EvalId, Fingerprint
@@ -113,7 +113,7 @@ RERUN = {"name": "test", "conclusion": "success", "attempt": 2, "log_tail": "x",
         {"diff": TWO_FILES.replace("-10,2 +10,3", "-90,2 +95,3").replace(" context", " moved")},
         {"diff": TWO_FILES.replace("1111111..2222222", "3333333..4444444")},
         {"ci": {"state": "success", "checks": [RERUN]}},
-        {"ledger": [entry(abstained())]},
+        {"ledger": [ledger_entry(abstain_verdict())]},
         {"files": [{"path": "up.py", "text": "x"}]},
         {"criteria": [{"id": "AC1", "text": "Retries", "source": "acme/widgets#8"}]},
     ],
@@ -190,7 +190,7 @@ def then(answer: dict[str, object], **changes: object) -> Verdict:
 
 def carried(*verdicts: Verdict, header: EvaluationHeader = NOW, **changes: object) -> Accept | Reject | None:
     return carry_over_verdict(
-        dossier(ledger=[entry(verdict) for verdict in verdicts], **changes), header, judge_context()
+        dossier(ledger=[ledger_entry(verdict) for verdict in verdicts], **changes), header, judge_context()
     )
 
 
@@ -200,7 +200,7 @@ def must_carry(*verdicts: Verdict, **changes: Any) -> Accept | Reject:
     return verdict
 
 
-@pytest.mark.parametrize("answer", [accept(), reject()], ids=["accept", "reject"])
+@pytest.mark.parametrize("answer", [accept_answer(), reject_answer()], ids=["accept", "reject"])
 def test_an_accept_and_a_reject_come_back_with_their_words_and_at_no_cost(answer: dict[str, object]) -> None:
     before = then(answer)
     now = must_carry(before)
@@ -215,10 +215,10 @@ def test_a_quote_of_a_line_that_held_a_secret_is_carried_as_it_was_sent() -> Non
     line = f'        reply = post(data, "{secret}", retry=True)'
     changes: dict[str, Any] = {
         "diff": DIFF.replace(plain, line),
-        "files": [HeadFile(path=path, text=text.replace(plain, line)) for path, text in TEXTS.items()],
+        "files": [HeadFile(path=path, text=text.replace(plain, line)) for path, text in HEAD_TEXTS.items()],
     }
-    quoted = place_in("upload.py", 3, quote='reply = post(data, "[redacted: github token]", retry=True)')
-    before = then(accept(criteria=criteria("met", "met", at=[quoted])), **changes)
+    quoted = evidence_at("upload.py", 3, quote='reply = post(data, "[redacted: github token]", retry=True)')
+    before = then(accept_answer(criteria=criterion_answers("met", "met", evidence=[quoted])), **changes)
     assert before.evidence[0].quote == '        reply = post(data, "[redacted: github token]", retry=True)'
     assert must_carry(before, **changes).evidence == before.evidence
     assert carried(before) is None, "the line is gone"
@@ -249,23 +249,23 @@ def test_a_redacted_quote_stands_where_its_line_differs_in_the_secrets_alone(
 
 
 def test_what_was_carried_names_the_verdict_that_was_judged() -> None:
-    before = then(accept())
+    before = then(accept_answer())
     twice = must_carry(before, must_carry(before), header=evaluation_header(eval_id=EvalId("0194")))
     assert twice.carried_from == "0192-then"
 
 
 def test_an_abstain_is_never_carried_and_hides_no_older_verdict() -> None:
-    unsure = then(cannot_tell())
+    unsure = then(cannot_tell_answer())
     assert carried(unsure) is None
-    assert must_carry(then(accept()), unsure).decision == "accept"
+    assert must_carry(then(accept_answer()), unsure).decision == "accept"
 
 
 def test_another_content_is_not_carried() -> None:
-    assert carried(then(accept()), header=evaluation_header(fingerprint=Fingerprint("sha256:other"))) is None
+    assert carried(then(accept_answer()), header=evaluation_header(fingerprint=Fingerprint("sha256:other"))) is None
 
 
 def test_an_unknown_price_stays_unknown_and_no_round_is_taken_back() -> None:
-    now = must_carry(then(accept()).model_copy(update={"judge_cost_usd": None, "round": 3}))
+    now = must_carry(then(accept_answer()).model_copy(update={"judge_cost_usd": None, "round": 3}))
     assert (now.judge_cost_usd, now.round) == (None, 3)
 
 
@@ -273,8 +273,8 @@ SHIFTED = DIFF.replace("@@ -1,4 +1,9 @@", "@@ -2,4 +2,9 @@")
 
 
 def test_pointers_follow_their_lines() -> None:
-    before = then(reject())
-    texts = {**TEXTS, "upload.py": f"# new\n{TEXTS['upload.py']}"}
+    before = then(reject_answer())
+    texts = {**HEAD_TEXTS, "upload.py": f"# new\n{HEAD_TEXTS['upload.py']}"}
     verdict = must_carry(before, diff=SHIFTED, files=[HeadFile(path=path, text=text) for path, text in texts.items()])
     assert [(pointer.path, pointer.line) for pointer in verdict.evidence] == [
         (pointer.path, pointer.line + 1 if pointer.path == "upload.py" and pointer.line else pointer.line)
@@ -284,7 +284,7 @@ def test_pointers_follow_their_lines() -> None:
 
 @pytest.mark.parametrize("where", ["evidence", "criteria"])
 def test_a_line_that_stands_nowhere_is_judged_again(where: str) -> None:
-    before = then(accept())
+    before = then(accept_answer())
     lost = (before.evidence[0].model_copy(update={"quote": "not there any more"}),)
     unmet = tuple(criterion.model_copy(update={"evidence": lost}) for criterion in before.criteria)
     changed = {"evidence": lost} if where == "evidence" else {"criteria": unmet}
@@ -292,7 +292,7 @@ def test_a_line_that_stands_nowhere_is_judged_again(where: str) -> None:
 
 
 def test_a_diff_that_can_not_be_read_is_judged_again() -> None:
-    assert carried(then(accept()), diff="diff --git a/x b/x\n@@ -1 +1 @@\n") is None
+    assert carried(then(accept_answer()), diff="diff --git a/x b/x\n@@ -1 +1 @@\n") is None
 
 
 def conditions(verdict: Verdict) -> str:
@@ -300,7 +300,7 @@ def conditions(verdict: Verdict) -> str:
 
 
 def test_what_comes_back_brings_all_conditions_with_it() -> None:
-    before = then(reject())
+    before = then(reject_answer())
     resolved = (item.model_copy(update={"state": ConditionState.RESOLVED}) for item in before.closing_conditions)
     later = before.model_copy(
         update={
@@ -313,5 +313,5 @@ def test_what_comes_back_brings_all_conditions_with_it() -> None:
 
 
 def test_an_accept_that_comes_back_leaves_no_condition_open() -> None:
-    other = then(reject()).model_copy(update={"fingerprint": Fingerprint("sha256:other")})
-    assert conditions(must_carry(then(accept()), other)) == "c1:resolved c2:resolved"
+    other = then(reject_answer()).model_copy(update={"fingerprint": Fingerprint("sha256:other")})
+    assert conditions(must_carry(then(accept_answer()), other)) == "c1:resolved c2:resolved"

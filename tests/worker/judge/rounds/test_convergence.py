@@ -13,19 +13,19 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from tests.worker.judge.rounds.rounds import History, Tree, Verdict
 from tests.worker.judge.samples import (
-    DOCUMENTED,
+    DOCS_CHANGE,
     NOW,
-    accept,
-    cannot_tell,
-    criteria,
+    accept_answer,
+    cannot_tell_answer,
+    criterion_answers,
     decision_of,
+    evidence_at,
     judge_context,
     model_of,
     new_file,
-    place_in,
-    reject,
+    reject_answer,
     reply,
-    scores,
+    score_answers,
 )
 from worker.domain.dossier import Ci, CiCheck, CiState, Criterion
 from worker.domain.ports import ModelReply, Prompt
@@ -47,21 +47,21 @@ from worker.dossier.diff.parser import diff_of, hash_changed_lines
 from worker.errors import Unavailable
 
 STEP = "Retry it on 503."
-BOTH_MET = {"criteria": criteria("met", "met", at=[place_in("upload.py", 3)])}
+BOTH_MET = {"criteria": criterion_answers("met", "met", evidence=[evidence_at("upload.py", 3)])}
 
 
 def objects(line: int, path: str = "upload.py", **changes: Any) -> dict[str, Any]:
     """A reject at one line; the criteria are met."""
-    fields = {"evidence": [place_in(path, line)], "next_step": STEP, "scores": scores(2), **BOTH_MET}
-    return reject(**{**fields, **changes})
+    fields = {"evidence": [evidence_at(path, line)], "next_step": STEP, "scores": score_answers(2), **BOTH_MET}
+    return reject_answer(**{**fields, **changes})
 
 
 def accepts(**changes: Any) -> dict[str, Any]:
-    return accept(**{**BOTH_MET, **changes})
+    return accept_answer(**{**BOTH_MET, **changes})
 
 
 def answers(*states: str, at: int | None = None) -> list[dict[str, Any]]:
-    evidence = [] if at is None else [place_in("upload.py", at)]
+    evidence = [] if at is None else [evidence_at("upload.py", at)]
     return [{"id": f"c{number}", "state": state, "evidence": evidence} for number, state in enumerate(states, start=1)]
 
 
@@ -83,7 +83,7 @@ def asked(history: History, *answers: Any, limit: int = 5, **changes: Any) -> Ve
     """Judged by a model that says this; every reply is used. Who gives another diff quotes it, too."""
     model = model_of(*(answers if "diff" in changes else map(history.quoting, answers)))
     verdict = history.judged(replace(judge_context(model, threshold=2.0), round_limit=limit), **changes)
-    assert model.script == [], "it was asked less often"
+    assert model.answers == [], "it was asked less often"
     return verdict
 
 
@@ -101,13 +101,13 @@ ELSEWHERE = objects(9, category="acceptance_gap", conditions=answers("resolved")
 ONE_OPEN: dict[str, Any] = {"conditions": answers("open")}
 ONE_DONE: dict[str, Any] = {"conditions": answers("resolved")}
 CREEP: dict[str, Any] = {"category": "scope_creep", "next_step": "Drop it."}
-BOTH_PLACES = [place_in("upload.py", 9), place_in("upload.py", 3, end_line=4)]
+BOTH_PLACES = [evidence_at("upload.py", 9), evidence_at("upload.py", 3, end_line=4)]
 GAP_ON_3_AND_4 = objects(4, evidence=BOTH_PLACES, category="acceptance_gap", next_step="Log it.", **ONE_DONE)
 SHOWN_OPEN = objects(9, conditions=answers("open", at=3), **CREEP)
 CLEARER = "In line 3, call post up to three times while it answers 503."
-MISSED: dict[str, Any] = {"criteria": criteria("missing", "met")}
-STILL_MISSED = reject(
-    criteria=criteria("partial", "met"), evidence=[], scores=scores(2), category="acceptance_gap",
+MISSED: dict[str, Any] = {"criteria": criterion_answers("missing", "met")}
+STILL_MISSED = reject_answer(
+    criteria=criterion_answers("partial", "met"), evidence=[], scores=score_answers(2), category="acceptance_gap",
     conditions=answers("resolved", "open"), next_step="Call it in send.",
 )  # fmt: skip
 HUMAN, SAME = "abstain needs_human", objects(3, **ONE_OPEN)
@@ -118,7 +118,7 @@ HUMAN, SAME = "abstain needs_human", objects(3, **ONE_OPEN)
     [
         # an accept that leaves a condition open is corrected; whatever is decided, what is called resolved is ticked
         ({}, "upload.py:3", [accepts(**ONE_OPEN), accepts(**ONE_DONE)], ("accept", "", "c1:resolved"), ""),
-        ({}, "upload.py:3", [cannot_tell(**ONE_DONE)], (HUMAN, "", "c1:resolved"), ""),
+        ({}, "upload.py:3", [cannot_tell_answer(**ONE_DONE)], (HUMAN, "", "c1:resolved"), ""),
         # a new objection to old lines is asked about again and is then a person's, without a note at these lines
         ({}, "upload.py:3", [ELSEWHERE, ELSEWHERE], (HUMAN, "", "c1:resolved"), "did not change since"),
         ({}, "upload.py:3", [ELSEWHERE, ELSEWHERE], (HUMAN, "", "c1:resolved"), "upload.py:9"),
@@ -188,18 +188,18 @@ def test_a_criterion_that_is_broken_again_opens_its_condition_again() -> None:
     asked(history, accepts(conditions=answers("resolved", "resolved")))
     history.replaces("upload.py", line)  # the line that showed it is gone
     worded = {"concern": "No upload is retried any more.", "next_step": "Have an upload retried again."}
-    broken = asked(history, reject(**missed, scores=scores(2), **worded))
+    broken = asked(history, reject_answer(**missed, scores=score_answers(2), **worded))
     assert (broken.decision, conditions(broken)) == ("reject", "c1:resolved c2:open c3:open")
 
 
 def test_a_file_without_lines_is_a_place_too() -> None:
     runs = "diff --git a/run.sh b/run.sh\nold mode 100644\nnew mode 100755\n"
     history = History()
-    unseen = criteria("unverifiable", "unverifiable")
-    answer = reject(
+    unseen = criterion_answers("unverifiable", "unverifiable")
+    answer = reject_answer(
         criteria=unseen,
-        evidence=[place_in("run.sh", None)],
-        scores=scores(2),
+        evidence=[evidence_at("run.sh", None)],
+        scores=score_answers(2),
         concern="Nothing says why run.sh may run.",
         next_step="Keep the mode of run.sh.",
     )
@@ -213,7 +213,7 @@ def test_a_file_without_lines_is_a_place_too() -> None:
 def test_a_criterion_that_was_met_is_not_missed_on_lines_that_did_not_change() -> None:
     history = rejected_at_3()
     history.replaces("upload.py", 5)
-    answer = objects(5, criteria=criteria("missing", "met", at=[place_in("upload.py", 9)]), category="acceptance_gap",
+    answer = objects(5, criteria=criterion_answers("missing", "met", evidence=[evidence_at("upload.py", 9)]), category="acceptance_gap",
                    conditions=answers("resolved"), next_step="Log it.")  # fmt: skip
     verdict = asked(history, answer)
     assert isinstance(verdict, Reject)
@@ -229,7 +229,11 @@ def test_a_criterion_that_was_not_judged_before_may_be_missed() -> None:
     history.replaces("upload.py", 5)
     asks = tuple(Criterion(id=f"AC{number}", text="x") for number in (1, 2, 3))
     answer = objects(
-        5, criteria=criteria("met", "met", "missing"), evidence=[], conditions=answers("resolved"), next_step="Do it."
+        5,
+        criteria=criterion_answers("met", "met", "missing"),
+        evidence=[],
+        conditions=answers("resolved"),
+        next_step="Do it.",
     )
     verdict = asked(history, answer, criteria=asks)
     assert [condition.text for condition in verdict.closing_conditions] == [STEP, "Do it.", "AC3 is met: x"]
@@ -239,8 +243,8 @@ def test_a_criterion_may_be_missed_where_what_changed_stands_against_it() -> Non
     history = rejected_at_3()
     history.replaces("upload.py", 5)
     against = [
-        {"id": "AC1", "status": "partial", "evidence": [place_in("upload.py", 4, end_line=5)]},
-        criteria("met", "met")[1],
+        {"id": "AC1", "status": "partial", "evidence": [evidence_at("upload.py", 4, end_line=5)]},
+        criterion_answers("met", "met")[1],
     ]
     answer = objects(5, criteria=against, evidence=[], conditions=answers("resolved"), next_step="Log it.")
     verdict = asked(history, answer)
@@ -378,15 +382,15 @@ def test_a_fact_keeps_its_condition_open_whatever_the_model_says() -> None:
     judged_by_code(history, STUB)
     history.commits += 1
     more = STUB + new_file("more.py", "x = 1")
-    met = criteria("met", "met", at=[place_in("more.py", 1, quote="x = 1")])
-    verdict = asked(history, accept(criteria=met, conditions=answers("resolved")), diff=more, files=None)
+    met = criterion_answers("met", "met", evidence=[evidence_at("more.py", 1, quote="x = 1")])
+    verdict = asked(history, accept_answer(criteria=met, conditions=answers("resolved")), diff=more, files=None)
     assert (verdict.decision, conditions(verdict)) == ("reject", "c1:open")
 
 
 def test_a_fact_rejects_on_old_lines_too_and_says_that_nobody_said_so_before() -> None:
     history = History()
-    met = criteria("met", "met", at=[place_in("retry.py", 1, quote="def again(data):")])
-    asked(history, accept(criteria=met), diff=DONE, files=None)
+    met = criterion_answers("met", "met", evidence=[evidence_at("retry.py", 1, quote="def again(data):")])
+    asked(history, accept_answer(criteria=met), diff=DONE, files=None)
     then = history.ledger[0]
     stub = judged_by_code(History(), STUB)
     blind = then.model_copy(
@@ -394,8 +398,8 @@ def test_a_fact_rejects_on_old_lines_too_and_says_that_nobody_said_so_before() -
     )  # an older Assay, that did not know the fact
     history.ledger[0] = blind
     history.commits += 1
-    answer = reject(criteria=criteria("met", "missing", at=[place_in("more.py", 1, quote="x = 1")]), category="half_finished",
-                  evidence=[place_in("retry.py", 1, quote="def again(data):"), place_in("more.py", 1, quote="x = 1")], scores=scores(2), next_step="Write again.")  # fmt: skip
+    answer = reject_answer(criteria=criterion_answers("met", "missing", evidence=[evidence_at("more.py", 1, quote="x = 1")]), category="half_finished",
+                  evidence=[evidence_at("retry.py", 1, quote="def again(data):"), evidence_at("more.py", 1, quote="x = 1")], scores=score_answers(2), next_step="Write again.")  # fmt: skip
     verdict = asked(history, answer, diff=STUB + new_file("more.py", "x = 1"), files=None)
     assert isinstance(verdict, Reject)
     assert verdict.concern.endswith(
@@ -439,12 +443,12 @@ def test_content_of_an_earlier_round_turns_no_round_back() -> None:
 def test_a_safe_change_does_not_settle_what_a_model_asked_for() -> None:
     history = rejected_at_3()
     history.commits += 1
-    alone = history.judged(judge_context(), **DOCUMENTED)
+    alone = history.judged(judge_context(), **DOCS_CHANGE)
     assert decision_of(alone) == HUMAN
     assert "what earlier rounds asked for is not shown to be done: c1 (Retry it on 503)" in alone.concern
-    met = criteria("met", at=[place_in("docs/busy.md", 3, quote="The server is busy at noon.")])
-    model = model_of(accept(criteria=met, conditions=answers("resolved")))
-    asked_too = history.judged(judge_context(model), **DOCUMENTED)
+    met = criterion_answers("met", evidence=[evidence_at("docs/busy.md", 3, quote="The server is busy at noon.")])
+    model = model_of(accept_answer(criteria=met, conditions=answers("resolved")))
+    asked_too = history.judged(judge_context(model), **DOCS_CHANGE)
     assert (asked_too.decision, conditions(asked_too)) == ("accept", "c1:resolved")
     assert asked_too.escalation_reason.endswith("; still open: c1")
 
@@ -453,7 +457,7 @@ def test_a_safe_change_settles_what_code_asked_for() -> None:
     history = History()
     judged_by_code(history, STUB)
     history.commits += 1
-    verdict = history.judged(judge_context(), **DOCUMENTED)
+    verdict = history.judged(judge_context(), **DOCS_CHANGE)
     assert (verdict.decision, conditions(verdict)) == ("accept", "c1:resolved")
 
 
@@ -495,7 +499,7 @@ class Adversary:
                     for number, status in enumerate(states, start=1)
                 ],
                 "conditions": [self.answer(condition) for condition in self.open()],
-                "scores": scores(2),
+                "scores": score_answers(2),
                 "concern": f"Objection {self.said}.",
                 "evidence": evidence,
                 "decision": "reject",

@@ -5,18 +5,18 @@ import pytest
 from tests.worker.judge.samples import (
     HEAD,
     NOW,
-    abstained,
-    accept,
-    accepted,
+    abstain_verdict,
+    accept_answer,
+    accept_verdict,
     dossier,
-    entry,
     evaluation_header,
     judge_context,
+    ledger_entry,
     model_of,
     new_file,
     opinion,
-    rejected,
-    scores,
+    reject_verdict,
+    score_answers,
 )
 from worker.domain.dossier import Ci, Dossier, Seed
 from worker.domain.ids import EvalId
@@ -140,8 +140,8 @@ def standing(*entries: LedgerEntry) -> PreviousRounds:
 
 
 def by_model(verdict: object = None, **changes: object) -> LedgerEntry:
-    judged = verdict or rejected(judge_kind="hybrid", **changes)
-    return entry(judged, changed_lines=HASHES)  # type: ignore[arg-type] - a verdict
+    judged = verdict or reject_verdict(judge_kind="hybrid", **changes)
+    return ledger_entry(judged, changed_lines=HASHES)  # type: ignore[arg-type] - a verdict
 
 
 def at(
@@ -151,7 +151,7 @@ def at(
 
 
 def raised(*places: EvidencePointer) -> OpenCondition:
-    by = rejected()
+    by = reject_verdict()
     return OpenCondition(by.closing_conditions[0], by, places)
 
 
@@ -163,13 +163,13 @@ def test_without_a_ledger_everything_is_new() -> None:
     ("last", "is_judged"),
     [
         (by_model(), True),
-        (by_model(accepted(judge_kind="hybrid")), True),
-        (entry(rejected(), changed_lines=HASHES), False),
-        (by_model(abstained(judge_kind="hybrid")), False),
+        (by_model(accept_verdict(judge_kind="hybrid")), True),
+        (ledger_entry(reject_verdict(), changed_lines=HASHES), False),
+        (by_model(abstain_verdict(judge_kind="hybrid")), False),
         (by_model(scores=(), findings=(FACT,)), False),
         (by_model(findings=(FACT,)), True),
         (by_model(rubric_id="strict"), False),
-        (entry(rejected(judge_kind="hybrid")), False),
+        (ledger_entry(reject_verdict(judge_kind="hybrid")), False),
     ],
     ids=[
         "reject",
@@ -225,7 +225,7 @@ def test_a_condition_is_open_since_the_reject_that_opened_it() -> None:
 
 
 def test_a_condition_of_which_no_reject_is_on_record_is_open_and_was_raised_nowhere() -> None:
-    lone = entry(abstained(), created_at=NOW, open_conditions=rejected().closing_conditions)
+    lone = ledger_entry(abstain_verdict(), created_at=NOW, open_conditions=reject_verdict().closing_conditions)
     result = standing(lone)
     assert [condition.id for condition in result.conditions] == ["c1"]
     assert result.open_conditions == ()
@@ -243,22 +243,22 @@ TEXT = "    for attempt in range(3):"
 
 
 def scored(*numbers: int, why: str = "It was looked at.") -> tuple[Score, ...]:
-    return tuple(Score.model_validate({**score, "reasoning": why}) for score in scores(*numbers))
+    return tuple(Score.model_validate({**score, "reasoning": why}) for score in score_answers(*numbers))
 
 
 def judged_as(name: str, *numbers: int, **changes: object) -> Reject:
     fields = {"judge_kind": JudgeKind.HYBRID, "judge_model": "m", "scores": scored(*numbers, why=f"Reason of {name}.")}
-    return rejected(**{"eval_id": name, "fingerprint": f"sha256:{name}", **fields, **changes})
+    return reject_verdict(**{"eval_id": name, "fingerprint": f"sha256:{name}", **fields, **changes})
 
 
 def with_ledger(*verdicts: Reject) -> Dossier:
-    return dossier(ledger=[entry(verdict, head_sha=f"{n:040x}") for n, verdict in enumerate(verdicts, start=1)])
+    return dossier(ledger=[ledger_entry(verdict, head_sha=f"{n:040x}") for n, verdict in enumerate(verdicts, start=1)])
 
 
 def told(of: Dossier) -> str:
-    model = model_of(accept(conditions=[{"id": "c1", "state": "resolved"}] if of.ledger else []))
+    model = model_of(accept_answer(conditions=[{"id": "c1", "state": "resolved"}] if of.ledger else []))
     judge(of, evaluation_header(), judge_context(model, 2.0))
-    return model.asked[0].turns[0]
+    return model.prompts[0].turns[0]
 
 
 def test_the_first_scores_are_told_and_those_between_are_not() -> None:
@@ -315,7 +315,7 @@ def test_what_moved_no_more_than_the_noise_is_no_progress() -> None:
 
 def test_a_verdict_says_what_moved_since_the_first() -> None:
     of = with_ledger(judged_as("first", 2))
-    model = model_of(accept(conditions=[{"id": "c1", "state": "resolved"}]))
+    model = model_of(accept_answer(conditions=[{"id": "c1", "state": "resolved"}]))
     verdict = judge(of, evaluation_header(), judge_context(model, 2.0))
     assert verdict.signals["progress_since_first"] == (
         "solves_the_issue 2 to 8, soundness 2 to 8, proof 2 to 8, fit 2 to 8"
