@@ -120,7 +120,7 @@ def open_held(world: World, places: Sequence[Repository], open_pull: OpenPull, c
 
 def post_all(world: World, held: Sequence[Held]) -> dict[str, float]:
     """Post them 16 at a time; when each left, in seconds."""
-    sender, left = WebhookSender.to(world.product.url, world.github.ready.webhook_secret), dict[str, float]()
+    sender, left = WebhookSender.to(world.product.url, world.github.info.webhook_secret), dict[str, float]()
 
     def post(one: Held) -> None:
         left[f"{one.repository} {one.number}"] = time.time()

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from bench.stage import AS_SHIPPED, load, staged
-from tests.world.contract import violations
+from tests.world.contract import find_violations
 from tests.world.fake_github import Exchange
 from tests.world.people import Files
 from tests.world.pull_requests import PullRequest
@@ -70,7 +70,7 @@ class Counting:
     def new_requests(self) -> list[Exchange]:
         """What GitHub received since the last look, as the App and as its installation, each in the order in which they came."""
         github, exchanges = self.world.github, list[Exchange]()
-        for name in (f"app:{github.ready.app_id}", f"installation:{github.ready.installation_id}"):
+        for name in (f"app:{github.info.app_id}", f"installation:{github.info.installation_id}"):
             requests = github.requests(None, name)
             exchanges += requests[self.seen[name] :]
             self.seen[name] = len(requests)
@@ -82,7 +82,7 @@ class Counting:
         result = act()
         self.world.wait_until_idle(120)
         asked = self.new_requests()
-        assert violations(asked) == []
+        assert find_violations(asked) == []
         names = Counter(map(name_of, asked))
         listed = ", ".join(f"{name} x{count}" if count > 1 else name for name, count in names.items())
         is_met = goal is None or len(asked) <= goal

@@ -13,7 +13,7 @@ from pytest_httpserver import HTTPServer
 
 from tests.world.fake_anthropic import DIFF, FakeAnthropic, ModelRequest
 from tests.world.fake_github import FakeGitHub
-from tests.world.product import ASSAY, Product, environment
+from tests.world.product import ASSAY, Product, build_environment
 from tests.world.redis import RedisServer
 from tests.world.world import World
 
@@ -46,7 +46,7 @@ def staged(
         redis = RedisServer.launch()
         stack.callback(redis.end)
         model = FakeAnthropic(server)
-        told = environment(github.ready, model.url, redis, changes)
+        told = build_environment(github.info, model.url, redis, changes)
         product = Product.launch(told, ("serve", *["work"] * machines), program)
         stack.callback(product.stop)
         stack.callback(model.release)

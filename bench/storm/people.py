@@ -20,7 +20,7 @@ from bench.storm.plan import Act, Content, Step
 from tests.world.changes import PROJECT, RETRY, STUB
 from tests.world.fake_anthropic import DIFF, MODEL, ROW, FakeAnthropic, ModelRequest
 from tests.world.fake_github import FakeGitHub, RequestRefused
-from tests.world.json_client import BROKEN
+from tests.world.json_client import CONNECTION_ERRORS
 from tests.world.people import Person
 from tests.world.pull_requests import CiCheck, MergeGroup, PullRequest, Repository
 from tests.world.replies import accept, reject
@@ -100,11 +100,11 @@ class Crowd:
                 self._opens(step)
             elif (one := self.conversations.get(step.conversation)) is not None:
                 self._goes_on(one, step)
-        except (RequestRefused, *BROKEN) as refused:
+        except (RequestRefused, *CONNECTION_ERRORS) as refused:
             self.refused.append(f"{step}: {refused}")
 
     def installation(self, repository: Repository) -> int:
-        return OTHERS.get(repository.name.partition("/")[0], self.github.ready.installation_id)
+        return OTHERS.get(repository.name.partition("/")[0], self.github.info.installation_id)
 
     def ends_ci(self) -> None:
         """No other check runs for ever."""
@@ -200,7 +200,7 @@ class Crowd:
 def _head_of(pull: PullRequest) -> str:
     """People meet GitHub's faults too, and ask again."""
     for _ in range(PERSISTS):
-        with suppress(RequestRefused, *BROKEN):
+        with suppress(RequestRefused, *CONNECTION_ERRORS):
             return pull.head
     return pull.head
 

@@ -11,7 +11,7 @@ from typing import Any
 from bench.storm.people import Conversation, Crowd, RuledModel, cost_nano
 from tests.worker.scheduling.lease_history import read_histories
 from tests.worker.scheduling.traces import machine_part
-from tests.world.aof import commands
+from tests.world.aof import read_commands
 from tests.world.fake_github import CheckRun, RepositoryState
 from tests.world.pull_requests import CHECK_NAME, DRAFT_TITLE
 from tests.world.redis import RedisServer
@@ -180,7 +180,7 @@ def cut_short(log: Iterable[Mapping[str, Any]]) -> frozenset[tuple[str, int]]:
 def of_the_file(ending: Ending, redis: RedisServer, lease_ms: float) -> Iterator[str]:
     """Who held what, by all that Redis ever wrote: fences grow, and nobody records without holding."""
     beside = {entry.eval_id for all_of in ending.ledgers.values() for entry in all_of if entry.verdict.parent_eval_id}
-    for docket in read_histories(commands(redis.folder), lease_ms).values():
+    for docket in read_histories(read_commands(redis.folder), lease_ms).values():
         yield from (wrong for wrong in docket.violations if not any(name in wrong for name in beside))
 
 

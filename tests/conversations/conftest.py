@@ -17,25 +17,25 @@ from pytest_httpserver import HTTPServer
 from tests.world.changes import RETRY_AT
 from tests.world.fake_anthropic import FakeAnthropic
 from tests.world.fake_github import FakeGitHub
-from tests.world.product import Product, environment, run
+from tests.world.product import Product, build_environment, run_assay
 from tests.world.pull_requests import PullRequest
 from tests.world.redis import RedisServer
 from tests.world.replies import reject
 from tests.world.world import World
 
 HERE = Path(__file__).parent
-NEEDS = ("serve", "work")
-SWEEP = "^GET /app/installations$"
+COMMANDS = ("serve", "work")
+SWEEP_REQUEST = "^GET /app/installations$"
 
 
 @dataclass
-class ProductStage:
+class SharedProduct:
     """The product that the stories share. It looks for work all the time: it runs only while there are stories."""
 
     environment: Mapping[str, str]
     _running: Product | None = None
 
-    def opened(self) -> Product:
+    def ensure_running(self) -> Product:
         self._running = self._running or Product.launch(self.environment)
         return self._running
 
@@ -46,10 +46,10 @@ class ProductStage:
 
 
 FAILED = pytest.StashKey[bool]()
-STAGE = pytest.StashKey[ProductStage]()
+STAGE = pytest.StashKey[SharedProduct]()
 
 
-def slow_values(*values: object) -> list[Any]:
+def mark_slow(*values: object) -> list[Any]:
     """Further values of a story that is told with another one already: slow."""
     return [pytest.param(value, marks=pytest.mark.slow) for value in values]
 
@@ -57,7 +57,7 @@ def slow_values(*values: object) -> list[Any]:
 class OpenWorld(Protocol):
     """Opens a world whose product has *changes* in its settings, run by *commands*."""
 
-    def __call__(self, changes: Mapping[str, str], commands: Iterable[str] = NEEDS) -> World: ...
+    def __call__(self, changes: Mapping[str, str], commands: Iterable[str] = COMMANDS) -> World: ...
 
 
 @pytest.hookimpl(wrapper=True)
@@ -96,18 +96,18 @@ def redis() -> Iterator[RedisServer]:
 
 
 @pytest.fixture(scope="session")
-def stage(
+def shared_product(
     pytestconfig: pytest.Config, github: FakeGitHub, anthropic_server: HTTPServer, redis: RedisServer
-) -> Iterator[ProductStage]:
+) -> Iterator[SharedProduct]:
     url = anthropic_server.url_for("").rstrip("/")
-    stage = pytestconfig.stash[STAGE] = ProductStage(environment(github.ready, url, redis, {}))
+    stage = pytestconfig.stash[STAGE] = SharedProduct(build_environment(github.info, url, redis, {}))
     yield stage
     stage.close()
 
 
 @pytest.fixture
-def product(stage: ProductStage) -> Product:
-    return stage.opened()
+def product(shared_product: SharedProduct) -> Product:
+    return shared_product.ensure_running()
 
 
 @pytest.fixture
@@ -124,13 +124,11 @@ def world(
 
 
 @pytest.fixture
-def another_world(
-    request: pytest.FixtureRequest, github: FakeGitHub, anthropic_server: HTTPServer
-) -> Iterator[OpenWorld]:
+def open_world(request: pytest.FixtureRequest, github: FakeGitHub, anthropic_server: HTTPServer) -> Iterator[OpenWorld]:
     """Opens a world whose product has other settings, and a Redis of its own: slower to start."""
     with ExitStack() as open_worlds:
 
-        def open_world(changes: Mapping[str, str], commands: Iterable[str] = NEEDS) -> World:
+        def open_world(changes: Mapping[str, str], commands: Iterable[str] = COMMANDS) -> World:
             made = open_worlds.enter_context(_world(github, FakeAnthropic(anthropic_server), changes, commands))
             open_worlds.callback(_close, made, request.node)
             return made
@@ -144,7 +142,7 @@ def _world(
 ) -> Generator[World]:
     redis = RedisServer.launch()
     try:
-        told = environment(github.ready, model.url, redis, changes)
+        told = build_environment(github.info, model.url, redis, changes)
         product = Product.launch(told, commands)
         try:
             used = redis if "REDIS_URL" in told else RedisServer(redis.folder / "data", "assay.sock")
@@ -178,8 +176,8 @@ def pause_deliveries(world: World) -> Generator[None]:
 
 def wait_for_sweep(world: World) -> None:
     """A sweep went by: what is opened from now on was not there before Assay."""
-    looked = len(world.github.traffic(SWEEP))
-    world.wait_until(lambda: len(world.github.traffic(SWEEP)) > looked + 1, "the repository was looked at")
+    looked = len(world.github.traffic(SWEEP_REQUEST))
+    world.wait_until(lambda: len(world.github.traffic(SWEEP_REQUEST)) > looked + 1, "the repository was looked at")
 
 
 def open_rejected(world: World) -> PullRequest:
@@ -189,8 +187,8 @@ def open_rejected(world: World) -> PullRequest:
     return pull
 
 
-def wait_result(world: World, repository: str, sha: str, seconds: str = "0") -> Any:
+def read_wait_answer(world: World, repository: str, sha: str, seconds: str = "0") -> Any:
     """What `assay wait` answers about a commit, in JSON."""
     return json.loads(
-        run(world.product.environment, "wait", f"{repository}@{sha}", "--timeout", seconds, "--json").stdout
+        run_assay(world.product.environment, "wait", f"{repository}@{sha}", "--timeout", seconds, "--json").stdout
     )

@@ -147,9 +147,9 @@ def test_the_end_of_a_failing_jobs_log_names_the_tests(world: World) -> None:
 
 @pytest.mark.slow
 def test_a_required_check_is_waited_for_longer_than_others_and_than_a_check_may_stay_open(
-    another_world: OpenWorld,
+    open_world: OpenWorld,
 ) -> None:
-    world = another_world({"ASSAY_CI_WAIT": "1", "ASSAY_CI_REQUIRED_WAIT": "600", "ASSAY_CHECK_DEADLINE": "2"})
+    world = open_world({"ASSAY_CI_WAIT": "1", "ASSAY_CI_REQUIRED_WAIT": "600", "ASSAY_CHECK_DEADLINE": "2"})
     here = world.create_repository(PROJECT, protect=["Assay", "unit tests"])
     pull = world.agent.open_pull_request(RETRY, draft=True)
     tests = here.start_ci(pull.head, "unit tests")

@@ -7,15 +7,15 @@ from typing import Any
 import pytest
 
 from tests.conversations.conftest import open_rejected
-from tests.conversations.test_configuration import PLACE
+from tests.conversations.test_configuration import CONFIG_PATH
 from tests.world.changes import PROJECT, RETRY, RETRY_AT
-from tests.world.product import run
+from tests.world.product import run_assay
 from tests.world.pull_requests import PullRequest
 from tests.world.replies import accept
 from tests.world.world import World
 from worker.domain.config.app_permissions import OptIn, requested_permissions
 
-WANTED = {**PROJECT, PLACE: "sarif: true\n"}
+WANTED = {**PROJECT, CONFIG_PATH: "sarif: true\n"}
 BETTER = {**RETRY, "notes.md": "Retried three times.\n"}
 
 
@@ -86,7 +86,7 @@ def test_where_code_scanning_is_off_the_next_check_says_so_until_it_is_on(world:
     world.github.control("scanning", repo=here.name, enabled=False)
     with granted(world, OptIn.CODE_SCANNING):
         pull = open_rejected(world)
-        told = run(world.product.environment, "doctor", "--repo", here.name).stdout
+        told = run_assay(world.product.environment, "doctor", "--repo", here.name).stdout
         assert "SARIF not uploaded when it was tried last: code scanning is not enabled" in " ".join(told.split())
         world.github.control("scanning", repo=here.name, enabled=True)
         mended(world, pull)

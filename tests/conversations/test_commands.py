@@ -3,11 +3,11 @@
 import pytest
 
 from tests.conversations.conftest import OpenWorld, open_rejected
-from tests.conversations.test_feedback import comments
-from tests.conversations.test_outcomes import outcomes
+from tests.conversations.test_feedback import read_comments
+from tests.conversations.test_outcomes import read_outcomes
 from tests.world.changes import PROJECT, RETRY, RETRY_AT
 from tests.world.people import Comment
-from tests.world.product import run
+from tests.world.product import run_assay
 from tests.world.pull_requests import PullRequest
 from tests.world.replies import accept, cannot_tell, reject
 from tests.world.world import World
@@ -41,7 +41,7 @@ def test_pain_24_a_stranger_spends_nothing_and_a_maintainer_commands_on_a_bots_p
     second = world.comment_and_wait(pull, "/rejudge", by=world.mallory)
 
     assert [reactions(world, one) for one in (first, second)] == [[("assay[bot]", "-1")]] * 2
-    assert pull.answers == [
+    assert pull.command_replies == [
         "`/rejudge` is for people with the role write, maintain or admin in this repository. `mallory` has read."
     ]
     assert len(world.model.requests) == 1
@@ -86,8 +86,8 @@ def test_pain_25_an_override_is_of_one_commit_by_name_and_reason_and_gone_on_the
     world.wait_until_idle()
     assert pull.check.title.startswith("Overridden by @alice")
     assert len(world.model.requests) == 1
-    assert outcomes(world, pull) == ["override"]
-    told = next(one for one in comments(world) if "Earlier verdicts" in one)
+    assert read_outcomes(world, pull) == ["override"]
+    told = next(one for one in read_comments(world) if "Earlier verdicts" in one)
     assert told.startswith(f"A maintainer overrode the verdict on `{pull.head[:12]}`. Nothing is left to do here.")
 
     overridden = pull.head
@@ -159,7 +159,7 @@ def test_a_contest_is_judged_anew_with_its_reason_and_told_when_it_was_right(wor
     assert "The test does cover it: see test_retry." in world.model.requests[-1].text
     assert pull.check.conclusion == "success"
     assert "Contested by `bob`" in pull.text
-    assert outcomes(world, pull) == ["contest", "contest_upheld"]
+    assert read_outcomes(world, pull) == ["contest", "contest_upheld"]
     world.comment_and_wait(pull, "/rejudge")
     assert len(world.model.requests) == 2
 
@@ -283,7 +283,9 @@ def test_a_decision_is_taken_back_by_dismissing_the_review_or_by_its_author(worl
 
     world.bob.submit_review(pull, "APPROVE", "Looked at it by hand.\n\n/assay help")
     world.wait_until_idle()
-    assert (pull.check.conclusion, len(pull.answers)) == ("neutral", 1), "a command beside it takes nothing away"
+    assert (pull.check.conclusion, len(pull.command_replies)) == ("neutral", 1), (
+        "a command beside it takes nothing away"
+    )
     world.bob.submit_review(pull, "REQUEST_CHANGES", "No, wait.")
     world.wait_until_idle()
     assert pull.check[1:] == ("action_required", "Decided by @bob: changes requested")
@@ -297,7 +299,7 @@ def test_a_typo_is_answered_once_its_mending_is_followed_and_bots_never_talk_for
     typo = world.bob.comment(pull, "/rejuge\nplease")
     again = world.bob.comment(pull, "/rejuge")
     world.comment_and_wait(pull, "/retest\n/lgtm\n/label bug")
-    assert pull.answers == [
+    assert pull.command_replies == [
         "There is no command `/rejuge`. The nearest one is `/rejudge`; `/assay help` lists all of them."
     ]
     assert [reactions(world, one) for one in (typo, again)] == [[("assay[bot]", "confused")]] * 2
@@ -341,7 +343,7 @@ def test_buttons_judge_again_and_contest_by_whoever_may(world: World) -> None:
     pull = open_rejected(world)
     pull.press_button("rejudge", by="mallory")
     world.wait_until_idle()
-    assert (len(world.model.requests), pull.answers) == (1, [])
+    assert (len(world.model.requests), pull.command_replies) == (1, [])
     pull.press_button("rejudge", by="bob")
     world.wait_until_idle()
     assert (pull.check.conclusion, len(world.model.requests)) == ("failure", 1)
@@ -351,7 +353,7 @@ def test_buttons_judge_again_and_contest_by_whoever_may(world: World) -> None:
     world.wait_until_idle()
     assert pull.check.conclusion == "success"
     assert "pressed Contest" in pull.text
-    assert outcomes(world, pull) == ["retry", "contest", "contest_upheld"]
+    assert read_outcomes(world, pull) == ["retry", "contest", "contest_upheld"]
 
 
 @pytest.mark.slow
@@ -360,7 +362,7 @@ def test_judging_is_paused_by_a_comment_until_another_resumes_it(world: World) -
     first = world.open_and_judge()
     world.bob.comment(first, "/assay pause")
     world.comment_and_wait(first, "/assay pause for 2h a *release*", by=world.alice)
-    assert {one.split(" until ")[0] for one in first.answers} == {
+    assert {one.split(" until ")[0] for one in first.command_replies} == {
         "`/assay pause [for 2h] [REASON]` is for people with the role maintain or admin in this repository. `bob` has write.",
         "Judging is paused in this repository",
     }
@@ -395,7 +397,7 @@ def test_where_the_app_may_not_write_commands_work_all_the_same(world: World) ->
     refuse(world, "reactions", "comments")
     world.github.control("hooks", paused=False)
     world.wait_until_idle()
-    assert (pull.check.title, pull.answers) == ("Overridden by @alice: Seen.", [])
+    assert (pull.check.title, pull.command_replies) == ("Overridden by @alice: Seen.", [])
     refused = [one for one in world.github.requests(world.repository.name) if one["status"] == 403]
     assert len(refused) <= 6, "no storm"
 
@@ -408,13 +410,13 @@ def requested(world: World, ending: str) -> list[str]:
 
 @pytest.mark.slow
 def test_who_chose_comments_without_reactions_is_obeyed_and_answered_and_no_reaction_is_asked_for(
-    another_world: OpenWorld,
+    open_world: OpenWorld,
 ) -> None:
-    world = another_world({"ASSAY_REACTIONS": "0"})
+    world = open_world({"ASSAY_REACTIONS": "0"})
     pull = open_rejected(world)
-    assert len(comments(world)) == 1, "the agent is told"
+    assert len(read_comments(world)) == 1, "the agent is told"
     world.comment_and_wait(pull, "/rejudge", by=world.mallory)
-    assert pull.answers == [
+    assert pull.command_replies == [
         "`/rejudge` is for people with the role write, maintain or admin in this repository. `mallory` has read."
     ]
 
@@ -423,14 +425,14 @@ def test_who_chose_comments_without_reactions_is_obeyed_and_answered_and_no_reac
     world.alice.submit_review(pull, "COMMENT", "/assay help")
     world.wait_until_idle()
     assert pull.check.conclusion == "success"
-    assert "`/override REASON`" in pull.answers[-1], "all commands are listed"
+    assert "`/override REASON`" in pull.command_replies[-1], "all commands are listed"
     assert requested(world, "/reactions") == []
     assert world.github.state(pull.repository.name)["reactions"] == []
 
 
 @pytest.mark.slow
-def test_who_chose_reactions_without_comments_sees_the_sign_alone_and_nobody_is_asked(another_world: OpenWorld) -> None:
-    world = another_world({"ASSAY_COMMENTS": "0"})
+def test_who_chose_reactions_without_comments_sees_the_sign_alone_and_nobody_is_asked(open_world: OpenWorld) -> None:
+    world = open_world({"ASSAY_COMMENTS": "0"})
     world.create_repository(
         {**PROJECT, "CODEOWNERS": "* @bob\n", ".github/assay.yml": "review:\n  label: needs-review\n"}
     )
@@ -447,7 +449,7 @@ def test_who_chose_reactions_without_comments_sees_the_sign_alone_and_nobody_is_
     assert pull.check.conclusion == "action_required"
     assert "ASSAY_COMMENTS" in pull.text
     assert [requested(world, one) for one in ("/comments", "/requested_reviewers", "/labels")] == [[], [], []]
-    assert comments(world) == []
+    assert read_comments(world) == []
 
 
 @pytest.mark.slow
@@ -456,9 +458,9 @@ def test_an_override_is_told_by_show_and_history(world: World) -> None:
     eval_id = pull.verdict["eval_id"]
     world.comment_and_wait(pull, "/override A hotfix.", by=world.alice)
 
-    told = run(world.product.environment, "show", eval_id).stdout
+    told = run_assay(world.product.environment, "show", eval_id).stdout
     assert "Overridden by @alice at " in told
-    listed = run(world.product.environment, "history", f"{pull.repository.name}#{pull.number}").stdout
+    listed = run_assay(world.product.environment, "history", f"{pull.repository.name}#{pull.number}").stdout
     assert "A hotfix." in listed
 
 
@@ -472,7 +474,7 @@ def test_the_only_maintainer_may_override_their_own_pull_request_and_it_is_title
     world.comment_and_wait(pull, "/override the test is good enough for now", by=world.alice)
     assert pull.check.title == "Overridden by @alice, the author: the test is good enough for now"
     assert pull.check.conclusion == "neutral"
-    assert outcomes(world, pull) == ["own_override"]
+    assert read_outcomes(world, pull) == ["own_override"]
 
     world.create_repository(PROJECT, collaborators={"bob": "admin"})
     world.model.reply_with(reject("weak_test", RETRY_AT))
@@ -481,4 +483,4 @@ def test_the_only_maintainer_may_override_their_own_pull_request_and_it_is_title
     world.person("alice").comment(another, "/override the same")
     world.wait_until_idle()
     assert another.check.conclusion == "failure"
-    assert "own pull request" in another.answers[-1]
+    assert "own pull request" in another.command_replies[-1]

@@ -38,9 +38,9 @@ def managed(request: pytest.FixtureRequest) -> Iterator[ManagedRedis]:
 
 
 @pytest.fixture
-def world(managed: ManagedRedis, another_world: OpenWorld) -> World:
+def world(managed: ManagedRedis, open_world: OpenWorld) -> World:
     changes = {"REDIS_URL": managed.url, "SSL_CERT_FILE": str(managed.certificate.chain)}
-    made = another_world({**SHORT, **changes})
+    made = open_world({**SHORT, **changes})
     made.redis = managed.primary
     made.expected_errors = ("edis",)
     made.model.reply_by(lambda _: accept(RETRY_AT))
@@ -54,7 +54,7 @@ def thought(world: World, managed: ManagedRedis) -> tuple[HeldReply, PullRequest
     """The model thinks about a pull request, and the replica has heard of it."""
     under_way = world.open_and_hold_model(accept(RETRY_AT))
     world.github.settle()
-    managed.start_replica()
+    managed.wait_for_replica()
     return under_way
 
 
@@ -72,7 +72,7 @@ def looks_at(world: World, redis: RedisServer) -> None:
 
 def is_concluded(world: World, *pulls: PullRequest) -> None:
     """Each has one check run with a verdict, and nothing is left to do."""
-    world.wait_until(lambda: all(pull.runs_of(pull.head) for pull in pulls), "each has its check run", 90)
+    world.wait_until(lambda: all(pull.check_runs_of(pull.head) for pull in pulls), "each has its check run", 90)
     world.wait_until_idle(90)
     assert [[one.conclusion for one in pull.checks_of(pull.head)] for pull in pulls] == [["success"]] * len(pulls)
 
@@ -106,7 +106,7 @@ def test_what_the_replica_never_heard_of_is_found_by_the_sweep(world: World, man
     judged = world.agent.open_pull_request(RETRY)
     is_concluded(world, judged)
     wait_for_sweep(world)
-    managed.start_replica()
+    managed.wait_for_replica()
     managed.cut_off_replica()
     thinking, lost = world.open_and_hold_model(
         accept(RETRY_AT), by=world.bob, branch="lost", title="Retry uploads once more"
@@ -134,13 +134,11 @@ def test_a_verdict_that_the_replica_never_heard_of_is_made_again(
 
 
 def test_nothing_counts_that_the_replica_lacks_where_it_has_to_have_it(
-    managed: ManagedRedis, another_world: OpenWorld
+    managed: ManagedRedis, open_world: OpenWorld
 ) -> None:
     """So a failover loses nothing: the delivery is refused, and the verdict is shown only with its entry in the ledger."""
     certificate = str(managed.certificate.chain)
-    world = another_world(
-        {**SHORT, "REDIS_URL": managed.url, "SSL_CERT_FILE": certificate, "ASSAY_REDIS_REPLICAS": "1"}
-    )
+    world = open_world({**SHORT, "REDIS_URL": managed.url, "SSL_CERT_FILE": certificate, "ASSAY_REDIS_REPLICAS": "1"})
     world.redis = managed.primary
     world.expected_errors = ("edis",)
     world.create_repository(PROJECT)
@@ -166,9 +164,9 @@ def test_nothing_counts_that_the_replica_lacks_where_it_has_to_have_it(
 
 
 def test_at_the_limit_of_its_memory_nothing_is_half_written_and_work_goes_on_afterwards(
-    another_world: OpenWorld,
+    open_world: OpenWorld,
 ) -> None:
-    world = another_world(SHORT)
+    world = open_world(SHORT)
     world.expected_errors = ("edis", "OOM")
     late, pull = world.open_and_hold_model(accept(RETRY_AT))
     world.model.reply_by(lambda _: accept(RETRY_AT))
@@ -210,9 +208,9 @@ def west() -> Iterator[RedisServer]:
 
 
 @pytest.fixture
-def moving_world(west: RedisServer, another_world: OpenWorld) -> World:
+def moving_world(west: RedisServer, open_world: OpenWorld) -> World:
     cells = {"ASSAY_CELLS": f"west={west.url}", "ASSAY_REDIS_TIMEOUT": "1"}
-    made = another_world({**SHORT, **cells})
+    made = open_world({**SHORT, **cells})
     process = Process.start("work", {**made.product.environment, "ASSAY_CELL": "west"}, made.product.log)
     made.product.processes.append(process)
     made.model.reply_by(lambda _: accept(RETRY_AT))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.conversations.conftest import wait_result
+from tests.conversations.conftest import read_wait_answer
 from tests.world.changes import PROJECT, RETRY, RETRY_AT, STUB
 from tests.world.pull_requests import PullRequest
 from tests.world.replies import accept, reject
@@ -22,7 +22,7 @@ def test_pain_10_a_push_while_judging_cancels_the_old_check_and_the_new_head_is_
     world.wait_until_idle()
 
     assert pull.checks_of(old) == [("completed", "cancelled", f"Superseded by {new[:12]}")]
-    assert new in (pull.runs_of(old)[0]["output"]["summary"] or "")
+    assert new in (pull.check_runs_of(old)[0]["output"]["summary"] or "")
     assert [one.conclusion for one in pull.checks_of(new)] == ["success"]
 
 
@@ -39,7 +39,7 @@ def test_a_force_push_while_judging_leaves_no_verdict_for_the_old_head(world: Wo
 
 def test_a_push_that_is_told_after_a_newer_one_leaves_the_newer_one_the_head(world: World) -> None:
     def state(sha: str, seconds: str = "0") -> tuple[str, str | None]:
-        answer = wait_result(world, here.name, sha, seconds)
+        answer = read_wait_answer(world, here.name, sha, seconds)
         return answer["state"], answer["superseded_by"]
 
     here = world.create_repository(PROJECT)
@@ -80,7 +80,7 @@ def test_an_override_of_the_newest_commit_counts_though_an_older_one_was_told_of
     world.wait_until_idle()
 
     assert pull.check.title == "Overridden by @alice: Seen."
-    assert not [one for one in pull.answers if "override" in one], "it was not refused"
+    assert not [one for one in pull.command_replies if "override" in one], "it was not refused"
 
 
 def step(times: int) -> str:

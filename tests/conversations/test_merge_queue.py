@@ -76,8 +76,8 @@ def test_a_group_changed_by_conflict_resolution_is_judged_as_it_is(world: World)
 
 
 @pytest.mark.slow
-def test_pain_04_a_group_whose_judge_dies_is_closed_in_time_and_lets_nothing_pass(another_world: OpenWorld) -> None:
-    world = another_world({"ASSAY_CHECK_DEADLINE": "4", "ASSAY_LEASE": "20"})
+def test_pain_04_a_group_whose_judge_dies_is_closed_in_time_and_lets_nothing_pass(open_world: OpenWorld) -> None:
+    world = open_world({"ASSAY_CHECK_DEADLINE": "4", "ASSAY_LEASE": "20"})
     here, pull = accepted(world)
     thinking = world.model.hold_reply(accept(RETRY_AT))
     group = here.add_to_merge_queue(pull, files=RESOLVED)

@@ -11,7 +11,7 @@ from tests.conversations.conftest import OpenWorld
 from tests.worker.judge.samples import dossier
 from tests.world.changes import FOR_EVERYONE, ISSUE, ONLY_DOCUMENTATION, PROJECT, RETRY, RETRY_AT, STUB
 from tests.world.people import Proposal
-from tests.world.product import run
+from tests.world.product import run_assay
 from tests.world.pull_requests import PullRequest
 from tests.world.replies import accept
 from tests.world.world import World
@@ -23,9 +23,9 @@ def solved(world: World, branch: str) -> PullRequest:
 
 @pytest.mark.slow
 def test_a_day_that_is_almost_paid_out_is_said_and_at_its_end_facts_and_safe_changes_still_count(
-    another_world: OpenWorld,
+    open_world: OpenWorld,
 ) -> None:
-    world = another_world({"ASSAY_TIER": "llm", "ASSAY_DAY_MAX_USD": "0.0100", "ASSAY_PR_MAX_USD": "1"})
+    world = open_world({"ASSAY_TIER": "llm", "ASSAY_DAY_MAX_USD": "0.0100", "ASSAY_PR_MAX_USD": "1"})
     issue = world.alice.write_issue(*ISSUE)
     world.model.reply_with(accept(RETRY_AT), input_tokens=90_000)
     first = solved(world, "first")
@@ -95,7 +95,7 @@ def test_a_repository_can_be_paused_and_is_judged_when_it_goes_on(world: World) 
     issue = world.alice.write_issue(*ISSUE)
     pull = world.open_and_judge(files=ONLY_DOCUMENTATION, title="Document uploads", branch="words")
     why = ("--until", "2h", "--reason", "load tests", "--by", "alice")
-    paused = run(world.product.environment, "pause", repository.name, *why)
+    paused = run_assay(world.product.environment, "pause", repository.name, *why)
     assert (paused.returncode, paused.stdout.split(":")[0]) == (0, f"Judging is paused in {repository.name}")
     pull = world.open_and_judge(files=STUB, body=f"Closes #{issue.number}")
 
@@ -109,7 +109,7 @@ def test_a_repository_can_be_paused_and_is_judged_when_it_goes_on(world: World) 
     assert pull.check.title.startswith("Not judged: judging is paused"), "nobody waits for CI to say that"
     running.complete("success")
 
-    resumed = run(world.product.environment, "resume", repository.name)
+    resumed = run_assay(world.product.environment, "resume", repository.name)
     assert (resumed.returncode, resumed.stdout.split(":")[0]) == (0, f"Judging goes on in {repository.name}")
     world.wait_until(lambda: pull.check.conclusion == "failure", "what the pause left is judged by itself")
 
@@ -150,7 +150,7 @@ def test_on_a_laptop_the_same_purse_pays_and_nothing_is_asked_past_it(
 
 
 def abstained(told: Mapping[str, str], *arguments: str) -> dict[str, Any]:
-    done = run(told, *arguments, "--json")
+    done = run_assay(told, *arguments, "--json")
     assert done.returncode == 3, done.stdout + done.stderr
     verdict: dict[str, Any] = json.loads(done.stdout)
     return verdict

@@ -164,7 +164,7 @@ def test_what_is_stored_is_encrypted(world: World) -> None:
     stored = b"".join(path.read_bytes() for path in _files(world.redis.folder))
     assert canary.encode() not in stored
     assert b"ghs_" not in stored, "no installation token"
-    assert world.github.ready.private_key.splitlines()[1].encode() not in stored
+    assert world.github.info.private_key.splitlines()[1].encode() not in stored
 
 
 def _files(folder: Path) -> list[Path]:

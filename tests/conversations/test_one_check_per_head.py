@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.conversations.conftest import OpenWorld, slow_values
+from tests.conversations.conftest import OpenWorld, mark_slow
 from tests.world.changes import PROJECT, RETRY, RETRY_AT, STUB
 from tests.world.replies import accept
 from tests.world.world import World
@@ -46,7 +46,7 @@ RARE: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
-@pytest.mark.parametrize("fault", [*FAULTS.values(), *slow_values(*RARE.values())], ids=[*FAULTS, *RARE])
+@pytest.mark.parametrize("fault", [*FAULTS.values(), *mark_slow(*RARE.values())], ids=[*FAULTS, *RARE])
 def test_what_passes_is_tried_again_and_ends_in_one_check(world: World, fault: tuple[str, dict[str, Any]]) -> None:
     match, order = fault
     world.create_repository(PROJECT)
@@ -88,8 +88,8 @@ def test_a_rate_limit_that_is_used_up_is_waited_out_until_its_reset(world: World
 
 
 @pytest.mark.slow
-def test_github_being_down_for_longer_than_is_waited_is_no_verdict(another_world: OpenWorld) -> None:
-    world = another_world({"ASSAY_GITHUB_DELAY": "0.3", "ASSAY_GITHUB_OUTAGE": "1"})
+def test_github_being_down_for_longer_than_is_waited_is_no_verdict(open_world: OpenWorld) -> None:
+    world = open_world({"ASSAY_GITHUB_DELAY": "0.3", "ASSAY_GITHUB_OUTAGE": "1"})
     world.create_repository(PROJECT)
     world.github.fault("POST /graphql", status=502, count=500)
     pull = world.open_and_judge(files=STUB)
@@ -110,10 +110,10 @@ def test_github_being_down_for_longer_than_is_waited_is_no_verdict(another_world
     ids=["all of GitHub, longer than a check may be open", "one endpoint of it", "longer than it is waited out"],
 )
 def test_github_being_down_for_long_ends_with_the_verdict_that_is_on_record(
-    another_world: OpenWorld, match: str, changes: dict[str, str], most_ms: int
+    open_world: OpenWorld, match: str, changes: dict[str, str], most_ms: int
 ) -> None:
     """Where the queries alone fail, the check can be written all the time; the pull request can't be read."""
-    world = another_world({"ASSAY_RETRY_DELAY": "0.05", **changes})
+    world = open_world({"ASSAY_RETRY_DELAY": "0.05", **changes})
     here = world.create_repository(PROJECT)
     late, pull = world.open_and_hold_model(accept(RETRY_AT))
     world.github.fault(match, status=502, count=1_000_000)
@@ -133,7 +133,7 @@ def test_github_being_down_for_long_ends_with_the_verdict_that_is_on_record(
     assert not any("Assay failed" in one["sent"] for one in world.github.requests(here.name))
 
 
-@pytest.mark.parametrize("count", [10, *slow_values(1, 100)])
+@pytest.mark.parametrize("count", [10, *mark_slow(1, 100)])
 def test_a_verdict_takes_at_most_seven_requests_and_one_carried_over_four_however_many_files(
     world: World, count: int
 ) -> None:
@@ -150,8 +150,8 @@ def test_a_verdict_takes_at_most_seven_requests_and_one_carried_over_four_howeve
 
 
 @pytest.mark.slow
-def test_the_check_is_there_before_any_judge_is(another_world: OpenWorld) -> None:
-    world = another_world({"ASSAY_QUIET_WINDOW": "4", "ASSAY_QUIET_MAX": "4"})
+def test_the_check_is_there_before_any_judge_is(open_world: OpenWorld) -> None:
+    world = open_world({"ASSAY_QUIET_WINDOW": "4", "ASSAY_QUIET_MAX": "4"})
     here = world.create_repository(PROJECT)
     world.model.reply_with(accept(RETRY_AT))
     pull = world.agent.open_pull_request(RETRY)

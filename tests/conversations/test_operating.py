@@ -22,7 +22,7 @@ import pytest
 from tests.conversations.conftest import OpenWorld
 from tests.worker.adapters.redis.store_samples import wait_until
 from tests.world.changes import PROJECT, RETRY_AT, STUB
-from tests.world.product import STORE_KEY, Process, run
+from tests.world.product import STORE_KEY, Process, run_assay
 from tests.world.pull_requests import PullRequest
 from tests.world.redis import RedisServer
 from tests.world.replies import accept
@@ -53,10 +53,8 @@ def lines_about(world: World, delivery: str) -> list[tuple[str, dict[str, Any]]]
 
 
 @pytest.mark.parametrize("grace_s", ["0", "30"], ids=["handed back", "finished"])
-def test_a_worker_told_to_stop_while_the_model_thinks_leaves_no_check_open(
-    another_world: OpenWorld, grace_s: str
-) -> None:
-    world = another_world(SHORT | {"ASSAY_STOP_GRACE": grace_s})
+def test_a_worker_told_to_stop_while_the_model_thinks_leaves_no_check_open(open_world: OpenWorld, grace_s: str) -> None:
+    world = open_world(SHORT | {"ASSAY_STOP_GRACE": grace_s})
     thought, pull = world.open_and_hold_model(accept(RETRY_AT))
     world.model.reply_by(lambda _: accept(RETRY_AT))
     [work] = [one for one in world.product.processes if one.command == "work"]
@@ -75,8 +73,8 @@ def test_a_worker_told_to_stop_while_the_model_thinks_leaves_no_check_open(
     assert [one.conclusion for one in pull.checks_of(pull.head)] == ["success"]
 
 
-def test_a_door_told_to_stop_still_takes_what_is_half_way_in_and_ends(another_world: OpenWorld) -> None:
-    world = another_world(SHORT)
+def test_a_door_told_to_stop_still_takes_what_is_half_way_in_and_ends(open_world: OpenWorld) -> None:
+    world = open_world(SHORT)
     world.create_repository(PROJECT)
     [door] = [one for one in world.product.processes if one.command == "serve"]
     body = json.dumps({"zen": "x" * 50_000}).encode()
@@ -102,8 +100,8 @@ def test_a_door_told_to_stop_still_takes_what_is_half_way_in_and_ends(another_wo
     assert pull.check.conclusion == "failure"
 
 
-def test_several_doors_and_workers_share_one_redis_and_each_head_has_one_verdict(another_world: OpenWorld) -> None:
-    world = another_world({"ASSAY_WORKERS": "2"}, ["serve", "serve", "work", "work"])
+def test_several_doors_and_workers_share_one_redis_and_each_head_has_one_verdict(open_world: OpenWorld) -> None:
+    world = open_world({"ASSAY_WORKERS": "2"}, ["serve", "serve", "work", "work"])
     world.create_repository(PROJECT)
     world.wait_until(lambda: all(one.url for one in world.product.processes[:2]), "both doors listen")
     doors = [f"{one.url}/github/webhooks" for one in world.product.processes[:2]]
@@ -151,9 +149,9 @@ def start(world: World, command: str, code: Path) -> Process:
 
 
 def test_the_version_before_and_this_one_work_side_by_side_and_back_again(
-    another_world: OpenWorld, version_before: Path
+    open_world: OpenWorld, version_before: Path
 ) -> None:
-    world = another_world({"ASSAY_LEASE": "2", "ASSAY_HOLD": "2"})
+    world = open_world({"ASSAY_LEASE": "2", "ASSAY_HOLD": "2"})
     world.create_repository(PROJECT)
     start(world, "work", version_before)
     pulls = [world.agent.open_pull_request(stub(number), branch=f"stub-{number}") for number in range(4)]
@@ -162,7 +160,7 @@ def test_the_version_before_and_this_one_work_side_by_side_and_back_again(
     world.product.kill("serve")
     start(world, "serve", version_before)
     world.product.wait_until_ready()
-    world.github.control("hooks", url=world.product.webhooks)
+    world.github.control("hooks", url=world.product.webhook_url)
     world.product.kill("work")
     start(world, "work", version_before)
     pulls.append(world.agent.open_pull_request(stub(4), branch="back"))
@@ -174,8 +172,8 @@ def test_the_version_before_and_this_one_work_side_by_side_and_back_again(
     assert [[one.conclusion for one in pull.checks_of(pull.head)] for pull in pulls] == [["failure"]] * 5
 
 
-def test_a_backup_that_is_restored_remembers_verdicts_and_judges_what_was_due(another_world: OpenWorld) -> None:
-    world = another_world(SHORT)
+def test_a_backup_that_is_restored_remembers_verdicts_and_judges_what_was_due(open_world: OpenWorld) -> None:
+    world = open_world(SHORT)
     repository = world.create_repository(PROJECT)
     known = world.open_and_judge(files=stub(1), branch="known")
     world.product.kill("work")
@@ -187,7 +185,7 @@ def test_a_backup_that_is_restored_remembers_verdicts_and_judges_what_was_due(an
     world.product.stop()
     world.redis.kill()
     world.redis.restore(backup)
-    shown = run(world.product.environment, "show", eval_id)
+    shown = run_assay(world.product.environment, "show", eval_id)
     assert (shown.returncode, repository.name in shown.stdout) == (0, True), shown.stderr
     world.start_processes("serve", "work")
     world.wait_until_idle()
@@ -196,8 +194,8 @@ def test_a_backup_that_is_restored_remembers_verdicts_and_judges_what_was_due(an
     assert [one.conclusion for one in known.checks_of(known.head)] == ["failure"]
 
 
-def test_a_check_that_was_opened_again_after_the_backup_does_not_stay_open(another_world: OpenWorld) -> None:
-    world = another_world(SHORT | {"ASSAY_CATCH_UP": "0.5"})
+def test_a_check_that_was_opened_again_after_the_backup_does_not_stay_open(open_world: OpenWorld) -> None:
+    world = open_world(SHORT | {"ASSAY_CATCH_UP": "0.5"})
     pull = world.open_and_judge(accept(RETRY_AT))
     verdict = pull.verdict["eval_id"]
     backup = saved(world.redis)
@@ -234,14 +232,14 @@ def saved(redis: RedisServer) -> bytes:
     return (redis.folder / "dump.rdb").read_bytes()
 
 
-def test_a_pause_ends_by_itself_and_all_that_it_left_is_judged_then(another_world: OpenWorld) -> None:
-    world = another_world({})
+def test_a_pause_ends_by_itself_and_all_that_it_left_is_judged_then(open_world: OpenWorld) -> None:
+    world = open_world({})
     first = world.open_and_judge(files=stub(9), branch="first")
     until = datetime.now(UTC) + timedelta(seconds=8)  # noqa: TID251 - a person reads the clock
     said = ("--until", until.isoformat(timespec="milliseconds"), "--reason", "moving the database", "--by", "olga")
-    paused = run(world.product.environment, "pause", *said)
+    paused = run_assay(world.product.environment, "pause", *said)
     assert (paused.returncode, paused.stdout.partition(":")[0]) == (0, "Judging is paused everywhere")
-    listed = run(world.product.environment, "pause", "--list")
+    listed = run_assay(world.product.environment, "pause", "--list")
     assert "by olga: moving the database" in listed.stdout
     left = [world.agent.open_pull_request(stub(number), branch=f"left-{number}") for number in range(2)]
     world.wait_until_idle()
@@ -251,26 +249,26 @@ def test_a_pause_ends_by_itself_and_all_that_it_left_is_judged_then(another_worl
     world.wait_until(lambda: {one.check.conclusion for one in left} == {"failure"}, "the pause ended by itself")
     world.wait_until_idle()
     assert first.check.conclusion == "failure"
-    assert "nowhere" in run(world.product.environment, "pause", "--list").stdout
+    assert "nowhere" in run_assay(world.product.environment, "pause", "--list").stdout
 
 
 def test_a_repository_is_paused_before_anything_of_it_was_heard(world: World) -> None:
     name = world.create_repository(PROJECT).name
-    paused = run(world.product.environment, "pause", name, "--reason", "not yet", "--by", "olga")
+    paused = run_assay(world.product.environment, "pause", name, "--reason", "not yet", "--by", "olga")
     assert (paused.returncode, paused.stdout.partition(":")[0]) == (0, f"Judging is paused in {name}")
     first = world.open_and_judge(files=stub(1))
 
     assert first.check.conclusion == "neutral"
     assert first.verdict["signals"]["paused_name"] == "olga"
-    assert run(world.product.environment, "resume", name).returncode == 0
+    assert run_assay(world.product.environment, "resume", name).returncode == 0
     world.wait_until(lambda: first.check.conclusion == "failure", "it goes on")
-    strange = run(world.product.environment, "pause", "acme/nowhere")
+    strange = run_assay(world.product.environment, "pause", "acme/nowhere")
     why = "acme/nowhere is not known here, and GitHub says that the App is not installed in it. Check the name.\n"
     assert (strange.returncode, strange.stdout) == (2, why)
 
 
-def test_one_id_leads_from_the_delivery_through_every_process_to_the_check(another_world: OpenWorld) -> None:
-    world = another_world({})
+def test_one_id_leads_from_the_delivery_through_every_process_to_the_check(open_world: OpenWorld) -> None:
+    world = open_world({})
     pull = world.open_and_judge(accept(RETRY_AT))
     found = re.search(r"Delivery `([0-9a-f-]{36})`", pull.text)
     assert found, pull.text
@@ -284,8 +282,8 @@ def test_one_id_leads_from_the_delivery_through_every_process_to_the_check(anoth
     assert heads == {pull.head}
 
 
-def test_figures_are_told_at_their_own_address_only(another_world: OpenWorld) -> None:
-    world = another_world({"ASSAY_METRICS_ADDRESS": "127.0.0.1:0"})
+def test_figures_are_told_at_their_own_address_only(open_world: OpenWorld) -> None:
+    world = open_world({"ASSAY_METRICS_ADDRESS": "127.0.0.1:0"})
     pull = world.open_and_judge(files=STUB)
     assert pull.check.conclusion == "failure"
     assert httpx.get(f"{world.product.url}/metrics").status_code == 404
@@ -312,14 +310,14 @@ def starts_again_with(world: World, store_keys: str) -> Mapping[str, str]:
 
 
 def test_with_the_wrong_key_each_check_says_what_can_not_be_read_until_the_key_is_back(
-    another_world: OpenWorld,
+    open_world: OpenWorld,
 ) -> None:
-    world = another_world({"ASSAY_SWEEP": "0.3"})
+    world = open_world({"ASSAY_SWEEP": "0.3"})
     pull = world.open_and_judge(files=STUB, branch="known")
     assert pull.check.conclusion == "failure"
 
     assert "lacks a key" in starts_again_with(world, NEW_KEY)["problem"]
-    assert "lacks a key" in " ".join(run(world.product.environment, "doctor").stdout.split())
+    assert "lacks a key" in " ".join(run_assay(world.product.environment, "doctor").stdout.split())
     world.agent.push(pull, {"NOTES.md": "# Another try\n"})
     other = world.open_and_judge(files={**STUB, "NOTES.md": "# Of its own\n"}, branch="new")
 

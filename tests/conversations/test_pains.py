@@ -13,7 +13,7 @@ from tests.conversations.conftest import OpenWorld
 from tests.world.changes import ISSUE, PROJECT, RETRY, RETRY_AT
 from tests.world.fake_anthropic import Reply
 from tests.world.people import Files
-from tests.world.product import run
+from tests.world.product import run_assay
 from tests.world.pull_requests import PullRequest
 from tests.world.replies import accept, reject
 from tests.world.world import World
@@ -28,8 +28,8 @@ TESTED = {
 }
 
 
-def test_pain_04_a_worker_that_dies_leaves_no_check_in_progress(another_world: OpenWorld) -> None:
-    world = another_world({"ASSAY_CHECK_DEADLINE": "4", "ASSAY_LEASE": "20"})
+def test_pain_04_a_worker_that_dies_leaves_no_check_in_progress(open_world: OpenWorld) -> None:
+    world = open_world({"ASSAY_CHECK_DEADLINE": "4", "ASSAY_LEASE": "20"})
     answer, pull = world.open_and_hold_model(accept(RETRY_AT))
     world.product.kill("work")
     world.product.start("work")
@@ -64,7 +64,7 @@ def test_pain_05_out_of_quota_is_neither_my_failure_nor_a_pass(world: World) -> 
 def test_pain_06_who_waits_on_a_commit_is_told_of_that_one_alone(world: World) -> None:
     def waited(sha: str, seconds: str = "0") -> tuple[int, str, str | None]:
         place = f"{pull.repository.name}@{sha}"
-        said = run(world.product.environment, "wait", place, "--timeout", seconds, "--json")
+        said = run_assay(world.product.environment, "wait", place, "--timeout", seconds, "--json")
         told = json.loads(said.stdout)
         assert told["verdict"] is None or told["verdict"]["subject"]["head_sha"] == sha
         return said.returncode, told["state"], told["superseded_by"]
@@ -96,10 +96,8 @@ def test_pain_08_an_accept_says_what_was_read_by_what_it_was_judged_and_what_it_
 
 
 @pytest.mark.parametrize("by", ["protection", "ruleset"])
-def test_pain_11_a_required_check_that_never_starts_is_named_and_never_a_pass(
-    another_world: OpenWorld, by: str
-) -> None:
-    world = another_world({"ASSAY_CI_WAIT": "0.5"})
+def test_pain_11_a_required_check_that_never_starts_is_named_and_never_a_pass(open_world: OpenWorld, by: str) -> None:
+    world = open_world({"ASSAY_CI_WAIT": "0.5"})
     required = ["Assay", "unit tests"]
     here = world.create_repository(PROJECT, protect=required if by == "protection" else ["Assay"])
     if by == "ruleset":
@@ -265,8 +263,8 @@ def test_pain_22_a_verdict_in_the_diff_is_no_verdict(world: World) -> None:
     assert planted not in str(world.model.requests[0].body.get("system", ""))
 
 
-def test_pain_23_at_its_cap_a_pull_request_says_what_it_cost_and_who_can_go_on(another_world: OpenWorld) -> None:
-    world = another_world({"ASSAY_TIER": "llm", "ASSAY_PR_MAX_USD": "0.0100"})
+def test_pain_23_at_its_cap_a_pull_request_says_what_it_cost_and_who_can_go_on(open_world: OpenWorld) -> None:
+    world = open_world({"ASSAY_TIER": "llm", "ASSAY_PR_MAX_USD": "0.0100"})
     world.model.reply_with(reject("weak_test", RETRY_AT), input_tokens=90_000)
     pull = world.open_and_judge()
     world.push_and_judge(pull, {"upload.py": RETRY["upload.py"].replace("range(3)", "range(4)")})

@@ -14,8 +14,8 @@ pytestmark = pytest.mark.slow
 SHORT = {"ASSAY_LEASE": "2", "ASSAY_HOLD": "2", "ASSAY_GITHUB_TIMEOUT": "1", "ASSAY_SWEEP": "0.3"}
 
 
-def test_a_worker_killed_while_judging_leaves_one_verdict(another_world: OpenWorld) -> None:
-    world = another_world(SHORT)
+def test_a_worker_killed_while_judging_leaves_one_verdict(open_world: OpenWorld) -> None:
+    world = open_world(SHORT)
     never, pull = world.open_and_hold_model(reject("weak_test", RETRY_AT))
     world.model.reply_by(lambda _: accept(RETRY_AT))
     world.product.kill("work")
@@ -26,8 +26,8 @@ def test_a_worker_killed_while_judging_leaves_one_verdict(another_world: OpenWor
     assert [one.conclusion for one in pull.checks_of(pull.head)] == ["success"]
 
 
-def test_an_event_that_comes_while_no_worker_lives_is_judged_later(another_world: OpenWorld) -> None:
-    world = another_world(SHORT)
+def test_an_event_that_comes_while_no_worker_lives_is_judged_later(open_world: OpenWorld) -> None:
+    world = open_world(SHORT)
     world.create_repository(PROJECT)
     world.product.kill("work")
     pull = world.agent.open_pull_request(STUB)
@@ -39,8 +39,8 @@ def test_an_event_that_comes_while_no_worker_lives_is_judged_later(another_world
     assert [one.conclusion for one in pull.checks_of(pull.head)] == ["failure"]
 
 
-def test_a_door_killed_and_started_again_takes_the_next_delivery(another_world: OpenWorld) -> None:
-    world = another_world(SHORT)
+def test_a_door_killed_and_started_again_takes_the_next_delivery(open_world: OpenWorld) -> None:
+    world = open_world(SHORT)
     world.create_repository(PROJECT)
     world.github.settle()  # what was told of that arrives
     world.product.kill("serve")
@@ -50,8 +50,8 @@ def test_a_door_killed_and_started_again_takes_the_next_delivery(another_world: 
     assert pull.check.conclusion == "failure"
 
 
-def test_redis_killed_while_judging_and_started_again_loses_nothing(another_world: OpenWorld) -> None:
-    world = another_world(SHORT)
+def test_redis_killed_while_judging_and_started_again_loses_nothing(open_world: OpenWorld) -> None:
+    world = open_world(SHORT)
     world.expected_errors = ("edis",)
     late, pull = world.open_and_hold_model(accept(RETRY_AT))
     world.model.reply_by(lambda _: accept(RETRY_AT))
@@ -64,8 +64,8 @@ def test_redis_killed_while_judging_and_started_again_loses_nothing(another_worl
     assert [one.conclusion for one in pull.checks_of(pull.head)] == ["success"]
 
 
-def test_what_is_started_while_redis_is_away_waits_for_it(another_world: OpenWorld) -> None:
-    world = another_world(SHORT)
+def test_what_is_started_while_redis_is_away_waits_for_it(open_world: OpenWorld) -> None:
+    world = open_world(SHORT)
     world.expected_errors = ("Waiting for it, at most 60 s",)
     world.create_repository(PROJECT)
     world.github.settle()
@@ -78,7 +78,7 @@ def test_what_is_started_while_redis_is_away_waits_for_it(another_world: OpenWor
         world.wait_until(lambda: _waits(world, command), f"`assay {command}` waits")  # noqa: B023 - asked before the next one
     world.redis.start()
     world.product.wait_until_ready()
-    world.github.control("hooks", url=world.product.webhooks)
+    world.github.control("hooks", url=world.product.webhook_url)
     pull = world.open_and_judge(files=STUB)
 
     assert pull.check.conclusion == "failure"
@@ -100,8 +100,8 @@ def story(world: World) -> None:
     assert world.alice.merge(pull).is_merged
 
 
-def test_assay_up_does_it_all_and_ends_with_one_signal(another_world: OpenWorld) -> None:
-    world = another_world({}, ["up"])
+def test_assay_up_does_it_all_and_ends_with_one_signal(open_world: OpenWorld) -> None:
+    world = open_world({}, ["up"])
     story(world)
     [up] = world.product.processes
 
@@ -109,6 +109,6 @@ def test_assay_up_does_it_all_and_ends_with_one_signal(another_world: OpenWorld)
     world.product.processes.clear()
 
 
-def test_assay_up_brings_its_own_redis(another_world: OpenWorld) -> None:
-    world = another_world({"REDIS_URL": "", "ASSAY_STORE_KEYS": ""}, ["up"])
+def test_assay_up_brings_its_own_redis(open_world: OpenWorld) -> None:
+    world = open_world({"REDIS_URL": "", "ASSAY_STORE_KEYS": ""}, ["up"])
     story(world)

@@ -94,8 +94,8 @@ def test_a_judge_who_takes_the_correction_accepts(world: World) -> None:
 
 
 @pytest.mark.slow
-def test_after_the_last_round_a_person_is_called(another_world: OpenWorld) -> None:
-    world = another_world({"ASSAY_ROUND_LIMIT": "2"})
+def test_after_the_last_round_a_person_is_called(open_world: OpenWorld) -> None:
+    world = open_world({"ASSAY_ROUND_LIMIT": "2"})
     pull = rejected(world)
 
     for number in (2, 3):

@@ -13,7 +13,7 @@ from pytest_httpserver import HTTPServer
 from tests.conversations.conftest import OpenWorld
 from tests.world.changes import PROJECT, RETRY, RETRY_AT, STUB
 from tests.world.fake_github import FakeGitHub
-from tests.world.product import Product, environment, run
+from tests.world.product import Product, build_environment, run_assay
 from tests.world.redis import RedisServer
 from tests.world.replies import accept
 from worker.domain.config.app_permissions import OptIn, requested_permissions
@@ -47,10 +47,10 @@ def created(door: Product, opt_ins: list[str]) -> Mapping[str, str]:
 
 @pytest.mark.parametrize("opt_ins", [[], ["comments"], [str(one) for one in OptIn]])
 def test_who_has_no_app_makes_one_and_gets_the_first_verdict(
-    github: FakeGitHub, anthropic_server: HTTPServer, another_world: OpenWorld, opt_ins: list[str]
+    github: FakeGitHub, anthropic_server: HTTPServer, open_world: OpenWorld, opt_ins: list[str]
 ) -> None:
     redis = RedisServer.launch()
-    door = Product.launch(environment(github.ready, anthropic_server.url_for(""), redis, NO_APP), ("serve",))
+    door = Product.launch(build_environment(github.info, anthropic_server.url_for(""), redis, NO_APP), ("serve",))
     try:
         settings = created(door, opt_ins)
     finally:
@@ -58,13 +58,13 @@ def test_who_has_no_app_makes_one_and_gets_the_first_verdict(
         redis.end()
     granted = requested_permissions(OptIn(one) for one in opt_ins)
     github.control("permissions", permissions=granted)
-    world = another_world(settings)
+    world = open_world(settings)
     world.create_repository(PROJECT, private=True, collaborators={"copilot-swe-agent[bot]": "push"})
     pull = world.open_and_judge(files=STUB)
     assert pull.check.conclusion == "failure", (pull.check, world.describe())
 
     github.control("ruleset", repo=world.repository.name, required=["Assay"])
-    told = run(world.product.environment, "doctor", "--repo", world.repository.name)
+    told = run_assay(world.product.environment, "doctor", "--repo", world.repository.name)
     said = " ".join(told.stdout.split())
     assert "ok App permissions all there" in said
     assert (
@@ -74,12 +74,10 @@ def test_who_has_no_app_makes_one_and_gets_the_first_verdict(
     assert ("ok Reactions off: by choice (ASSAY_REACTIONS is 0)" in said) is (opt_ins == ["comments"])
 
 
-def test_both_secrets_and_both_keys_are_good_while_they_are_changed(
-    github: FakeGitHub, another_world: OpenWorld
-) -> None:
-    old = github.ready.private_key
+def test_both_secrets_and_both_keys_are_good_while_they_are_changed(github: FakeGitHub, open_world: OpenWorld) -> None:
+    old = github.info.private_key
     new = str(github.control("key")["pem"])
-    world = another_world({"ASSAY_APP_PRIVATE_KEY": old + "\n" + new, "ASSAY_WEBHOOK_SECRET": "tomorrows bench-secret"})
+    world = open_world({"ASSAY_APP_PRIVATE_KEY": old + "\n" + new, "ASSAY_WEBHOOK_SECRET": "tomorrows bench-secret"})
     pull = world.open_and_judge(files=STUB)
     assert pull.check.conclusion == "failure", (pull.check, world.describe())
 
@@ -95,7 +93,7 @@ def test_both_secrets_and_both_keys_are_good_while_they_are_changed(
     [answered] = [one for one in github.state("")["deliveries"] if one["id"] == "forged"]
     assert answered["status"] == 401
 
-    told = run(world.product.environment, "doctor")
+    told = run_assay(world.product.environment, "doctor")
     said = " ".join(told.stdout.split())
     assert "wrong App key 1 GitHub refuses our credentials: A JSON web token could not be decoded" in said
     assert "ok App key 2 accepted at" in said

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from tests.conversations.conftest import slow_values
+from tests.conversations.conftest import mark_slow
 from tests.world.changes import ISSUE, PROJECT, RETRY_AT, STUB
-from tests.world.product import run
+from tests.world.product import run_assay
 from tests.world.pull_requests import PullRequest
 from tests.world.replies import accept
 from tests.world.world import World
@@ -50,8 +50,8 @@ def test_live_command_line_and_recorded_dossier_decide_alike(world: World, tmp_p
     told = settings(world, tmp_path, GITHUB_TOKEN="bench-alice")
     saved = str(tmp_path / "dossier.json")
 
-    fetched = run(told, "judge", name(pull), "--json", "--save-dossier", saved)
-    recorded = run(told, "judge", "--dossier", saved, "--json")
+    fetched = run_assay(told, "judge", name(pull), "--json", "--save-dossier", saved)
+    recorded = run_assay(told, "judge", "--dossier", saved, "--json")
 
     assert (fetched.returncode, recorded.returncode) == (0, 0)
     assert decided(printed(fetched)) == decided(printed(recorded))
@@ -63,7 +63,7 @@ def test_live_command_line_and_recorded_dossier_decide_alike(world: World, tmp_p
 def test_without_a_token_a_public_pull_request_takes_few_requests(world: World, tmp_path: Path) -> None:
     here = world.create_repository(PROJECT)
     pull = world.open_and_judge(files=STUB)
-    ended = run(settings(world, tmp_path), "judge", name(pull))
+    ended = run_assay(settings(world, tmp_path), "judge", name(pull))
 
     assert ended.returncode == 1, ended.stderr
     assert "upload.py:" in ended.stdout
@@ -73,9 +73,9 @@ def test_without_a_token_a_public_pull_request_takes_few_requests(world: World, 
     assert len(texts) <= 20
 
 
-@pytest.mark.parametrize("target", [*slow_values("acme/nothing-here#1", "acme#1"), "acme/widgets"])
+@pytest.mark.parametrize("target", [*mark_slow("acme/nothing-here#1", "acme#1"), "acme/widgets"])
 def test_a_pull_request_that_is_not_there_is_the_callers_mistake(world: World, tmp_path: Path, target: str) -> None:
-    ended = run(settings(world, tmp_path, GITHUB_TOKEN="bench-alice"), "judge", target)
+    ended = run_assay(settings(world, tmp_path, GITHUB_TOKEN="bench-alice"), "judge", target)
 
     assert ended.returncode == 2
     assert ended.stderr.startswith("assay: ") or "usage" in ended.stderr

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.conversations.test_feedback import comments
+from tests.conversations.test_feedback import read_comments
 from tests.world.changes import ISSUE, ONLY_DOCUMENTATION, PROJECT, RETRY, RETRY_AT, STUB, STUB_LINES
 from tests.world.replies import accept, cannot_tell, reject
 from tests.world.world import World
@@ -20,7 +20,7 @@ def test_a_stub_is_rejected_at_its_line_and_the_solution_is_accepted_and_merged(
     assert (note["start_line"], note["annotation_level"]) == (pointer["line"], "failure")
     assert world.model.requests == [], "a fact needs no model"
     refused = world.alice.merge(pull)
-    assert (refused.is_merged, refused.words) == (False, 'Required status check "Assay" is failing.')
+    assert (refused.is_merged, refused.message) == (False, 'Required status check "Assay" is failing.')
 
     world.push_and_judge(pull, RETRY, accept(RETRY_AT))
 
@@ -52,7 +52,7 @@ def test_the_check_says_judging_from_the_first_second(world: World) -> None:
     answer, pull = world.open_and_hold_model(accept(RETRY_AT))
 
     assert pull.check == ("in_progress", None, "Judging")
-    assert world.alice.merge(pull).words == 'Required status check "Assay" is in progress.'
+    assert world.alice.merge(pull).message == 'Required status check "Assay" is in progress.'
     answer.release()
     world.wait_until_idle()
     assert pull.check.conclusion == "success"
@@ -113,7 +113,7 @@ def test_an_unreadable_case_goes_back_to_the_agent_and_mending_it_uses_no_round(
     pull = world.open_and_judge(
         reject("weak_test", RETRY_AT), body="```assay\nsummary: Retries\nac_coverage: AC1\n```\n"
     )
-    [told] = comments(world)
+    [told] = read_comments(world)
     assert "**The author's case could not be read:** Case refused at ac" in told
     assert "(line 2 of the block)" in told
     assert pull.verdict["case_error"].startswith("Case refused at ac_coverage (line 2 of the block): expected")
@@ -123,7 +123,7 @@ def test_an_unreadable_case_goes_back_to_the_agent_and_mending_it_uses_no_round(
     pull_body = "```assay\nsummary: Retries\nac_coverage: [AC1 -> upload.py]\n```\n"
     world.agent.edit(pull, body=pull_body)
     world.wait_until_idle()
-    [told] = comments(world)
+    [told] = read_comments(world)
     assert "could not be read" not in told
     assert (pull.verdict["case_error"], pull.verdict["round"]) == (None, 1)
     assert len(world.model.requests) == 2

@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.conversations.conftest import OpenWorld, slow_values
-from tests.conversations.test_what_programs_read import agrees
+from tests.conversations.conftest import OpenWorld, mark_slow
+from tests.conversations.test_what_programs_read import assert_api_agrees
 from tests.world.changes import RETRY, RETRY_AT
 from tests.world.fake_anthropic import Reply
 from tests.world.pull_requests import PullRequest
@@ -15,7 +15,7 @@ def abstained(pull: PullRequest) -> tuple[str | None, str]:
     return pull.check.conclusion, pull.verdict["abstain_reason"]
 
 
-@pytest.mark.parametrize("trouble", ["529", *slow_values("429", "401", "break_connection", "reply_with_html")])
+@pytest.mark.parametrize("trouble", ["529", *mark_slow("429", "401", "break_connection", "reply_with_html")])
 def test_an_outage_of_the_model_is_never_a_reject_and_never_a_pass(world: World, trouble: str) -> None:
     if trouble in {"break_connection", "reply_with_html"}:
         for _ in range(2):
@@ -52,7 +52,7 @@ CONTRADICTIONS = accept(RETRY_AT, category="weak_test"), reject("weak_test", RET
 
 @pytest.mark.parametrize(
     "replies",
-    [CONTRADICTIONS, *slow_values(("I think it is fine.", "Really."))],
+    [CONTRADICTIONS, *mark_slow(("I think it is fine.", "Really."))],
     ids=["a contradiction is never repaired", "prose"],
 )
 def test_a_reply_that_is_invalid_twice_is_an_abstain(world: World, replies: tuple[Reply, Reply]) -> None:
@@ -102,8 +102,8 @@ def test_an_instruction_in_the_code_stays_data(world: World) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("ends", [True, False])
-def test_an_outage_is_tried_again_so_often_and_the_check_says_when(another_world: OpenWorld, *, ends: bool) -> None:
-    world = another_world({"ASSAY_OUTAGE_RETRIES": "2", "ASSAY_OUTAGE_DELAY": "2", "ASSAY_MODEL_ATTEMPTS": "1"})
+def test_an_outage_is_tried_again_so_often_and_the_check_says_when(open_world: OpenWorld, *, ends: bool) -> None:
+    world = open_world({"ASSAY_OUTAGE_RETRIES": "2", "ASSAY_OUTAGE_DELAY": "2", "ASSAY_MODEL_ATTEMPTS": "1"})
     world.model.reply_with_error(529)
     if ends:
         world.model.reply_with(accept(RETRY_AT))
@@ -113,21 +113,21 @@ def test_an_outage_is_tried_again_so_often_and_the_check_says_when(another_world
         lambda: "action_required" in [one.conclusion for one in pull.checks_of(pull.head)], "nobody judged it"
     )
     assert "judges this again by itself at" in pull.text
-    block = pull.block
+    block = pull.check_json
     assert (block["state"], block["reason"]) == ("pending", "judge_unavailable")
     assert block["until"], "and says when it is judged again"
-    agrees(world, pull)
+    assert_api_agrees(world, pull)
     world.wait_until_idle()
 
     assert (pull.check.conclusion, len(world.model.requests)) == (("success", 2) if ends else ("action_required", 3))
     assert pull.verdict["abstain_reason"] == (None if ends else "judge_unavailable")
     assert "by itself" not in pull.text
-    assert (pull.block["state"], pull.block["until"]) == ("done", None)
+    assert (pull.check_json["state"], pull.check_json["until"]) == ("done", None)
 
 
 @pytest.mark.slow
-def test_a_model_that_says_nothing_is_an_outage(another_world: OpenWorld) -> None:
-    world = another_world({"ASSAY_MODEL_TIMEOUT": "0.5", "ASSAY_MODEL_ATTEMPTS": "1"})
+def test_a_model_that_says_nothing_is_an_outage(open_world: OpenWorld) -> None:
+    world = open_world({"ASSAY_MODEL_TIMEOUT": "0.5", "ASSAY_MODEL_ATTEMPTS": "1"})
     world.model.delay_from_now_on(5)
     pull = world.open_and_judge()
 

@@ -11,7 +11,7 @@ from redis import Redis
 
 from tests.conversations.conftest import OpenWorld
 from tests.world.changes import ISSUE, RETRY, RETRY_AT
-from tests.world.product import run
+from tests.world.product import run_assay
 from tests.world.pull_requests import PullRequest
 from tests.world.replies import accept, reject
 from tests.world.world import World
@@ -30,7 +30,7 @@ def judged(world: World, **files: str) -> PullRequest:
 
 
 def assay(world: World, *arguments: str) -> CompletedProcess[str]:
-    return run(world.product.environment, *arguments)
+    return run_assay(world.product.environment, *arguments)
 
 
 def told(world: World, *arguments: str) -> Any:
@@ -94,7 +94,7 @@ def test_a_judging_anew_by_another_model_is_an_entry_of_its_own_and_decides_noth
     verdict, checks = pull.verdict, world.repository.checks
     world.model.reply_with(reject("weak_test", RETRY_AT))
     rich = {**world.product.environment, "ASSAY_PR_MAX_USD": "5", "ASSAY_DAY_MAX_USD": "5"}
-    anew = json.loads(run(rich, "replay", verdict["eval_id"], "--model", "claude-sonnet-5-5", "--json").stdout)
+    anew = json.loads(run_assay(rich, "replay", verdict["eval_id"], "--model", "claude-sonnet-5-5", "--json").stdout)
 
     assert (anew["parent_eval_id"], anew["decision"], anew["judge_model"]) == (
         verdict["eval_id"], "reject", "claude-sonnet-5-5",
@@ -121,12 +121,12 @@ def test_a_report_holds_no_secret_and_can_be_judged(world: World, tmp_path: Path
     assert done.returncode == 0
     assert "github token at issues" in done.stdout
     assert TOKEN not in file.read_text()
-    offline = run({"ASSAY_DATA_DIR": str(tmp_path / "state")}, "judge", "--dossier", str(file), "--json")
+    offline = run_assay({"ASSAY_DATA_DIR": str(tmp_path / "state")}, "judge", "--dossier", str(file), "--json")
     assert json.loads(offline.stdout)["abstain_reason"] == "unproven"
 
 
-def test_nothing_of_a_forgotten_repository_is_left_in_redis(another_world: OpenWorld) -> None:
-    world = another_world({})
+def test_nothing_of_a_forgotten_repository_is_left_in_redis(open_world: OpenWorld) -> None:
+    world = open_world({})
     world.model.reply_with(accept(RETRY_AT))
     pull = judged(world, **{"mascot.py": f'{CANARY} = "{TOKEN}"\n'})
     name, number = pull.repository.name, pull.repository.id

@@ -2,10 +2,10 @@
 
 import pytest
 
-from tests.conversations.conftest import wait_result
+from tests.conversations.conftest import read_wait_answer
 from tests.world.changes import PROJECT, RETRY, RETRY_AT
 from tests.world.people import Person
-from tests.world.product import run
+from tests.world.product import run_assay
 from tests.world.pull_requests import PullRequest, Repository
 from tests.world.replies import accept, reject
 from tests.world.world import World
@@ -28,7 +28,7 @@ def released(world: World, files: dict[str, str] = PROJECT) -> Repository:
 
 def states(pull: PullRequest) -> list[str | None]:
     """What every check run of the head comes to, whichever of them GitHub takes."""
-    return [run["conclusion"] or run["status"] for run in pull.runs_of(pull.head)]
+    return [run["conclusion"] or run["status"] for run in pull.check_runs_of(pull.head)]
 
 
 def test_none_of_two_pull_requests_of_one_head_passes_before_both_are_accepted(world: World) -> None:
@@ -106,7 +106,7 @@ def test_one_that_was_closed_in_a_pause_says_nothing_to_who_waits_once_that_is_o
     here = released(world)
     world.model.reply_with(accept(RETRY_AT))
     people = world.product.environment
-    assert run(people, "pause", here.name, "--reason", "moving", "--by", "olga").returncode == 0
+    assert run_assay(people, "pause", here.name, "--reason", "moving", "--by", "olga").returncode == 0
     first = world.open_and_judge()
     second = again(here, world.agent, first)
     world.wait_until_idle()
@@ -114,8 +114,8 @@ def test_one_that_was_closed_in_a_pause_says_nothing_to_who_waits_once_that_is_o
     world.agent.close(first)
     world.wait_until_idle()
 
-    assert run(people, "resume", here.name).returncode == 0
+    assert run_assay(people, "resume", here.name).returncode == 0
     world.wait_until(lambda: second.check.conclusion == "success", "the open one is judged")
     world.wait_until_idle()
-    told = wait_result(world, here.name, second.head)
+    told = read_wait_answer(world, here.name, second.head)
     assert (told["state"], told["verdict"]["decision"], told["number"]) == ("done", "accept", second.number)

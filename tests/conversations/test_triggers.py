@@ -79,8 +79,8 @@ def test_a_repository_says_whether_bots_and_people_are_observed_skipped_or_judge
 
 
 @pytest.mark.slow
-def test_where_people_are_skipped_and_what_an_agent_signed_is_not(another_world: OpenWorld) -> None:
-    world = another_world({"ASSAY_PEOPLE": "skip", "ASSAY_QUIET_WINDOW": "600"})
+def test_where_people_are_skipped_and_what_an_agent_signed_is_not(open_world: OpenWorld) -> None:
+    world = open_world({"ASSAY_PEOPLE": "skip", "ASSAY_QUIET_WINDOW": "600"})
     pull = world.open_and_judge(by=world.bob)
 
     assert (pull.check.conclusion, pull.check.title) == ("skipped", "Skipped: written by a person")
@@ -91,12 +91,12 @@ def test_where_people_are_skipped_and_what_an_agent_signed_is_not(another_world:
     assert pull.check.conclusion == "success"
 
     agents = world.bob.open_pull_request({"other.py": "x = 1\n"}, branch="signed", message=SIGNED)
-    world.wait_until(lambda: bool(agents.runs_of(agents.head)), "the agent's pull request has its check")
+    world.wait_until(lambda: bool(agents.check_runs_of(agents.head)), "the agent's pull request has its check")
     assert (agents.check.status, agents.check.title[:17]) == ("queued", "Judging starts at")
 
     told = world.bob.open_pull_request({"third.py": "x = 1\n"}, branch="told", body=f"A third one.\n\n{FOOTER}\n")
     world.wait_until(
-        lambda: bool(told.runs_of(told.head)), "the pull request that says so in its description has its check"
+        lambda: bool(told.check_runs_of(told.head)), "the pull request that says so in its description has its check"
     )
     assert (told.check.status, told.check.title[:17]) == ("queued", "Judging starts at")
 
@@ -131,8 +131,8 @@ def test_pain_02_rerun_all_and_rerun_without_a_pull_request_are_answered(world: 
 
 
 @pytest.mark.slow
-def test_pain_04_a_forks_ci_names_no_pull_request_and_wakes_it_all_the_same(another_world: OpenWorld) -> None:
-    world = another_world({"ASSAY_CI_POLL": "600"})
+def test_pain_04_a_forks_ci_names_no_pull_request_and_wakes_it_all_the_same(open_world: OpenWorld) -> None:
+    world = open_world({"ASSAY_CI_POLL": "600"})
     here = world.create_repository({**PROJECT, **FOR_EVERYONE})
     pull = world.mallory.open_from_fork(RETRY, draft=True)
     tests = here.start_ci(pull.head, "unit tests")
@@ -264,8 +264,8 @@ def test_an_edit_that_asks_for_nothing_else_leaves_the_verdict(world: World) -> 
 
 
 @pytest.mark.slow
-def test_ten_edits_in_a_row_are_one_judging_by_the_last_of_them(another_world: OpenWorld) -> None:
-    world = another_world({"ASSAY_QUIET_WINDOW": "600", "ASSAY_QUIET_MAX": "600"})
+def test_ten_edits_in_a_row_are_one_judging_by_the_last_of_them(open_world: OpenWorld) -> None:
+    world = open_world({"ASSAY_QUIET_WINDOW": "600", "ASSAY_QUIET_MAX": "600"})
     pull = world.open_and_judge(accept(RETRY_AT), accept(RETRY_AT), body=CASE)
     first = pull.verdict["eval_id"]
     assert pull.check.conclusion == "success"
@@ -333,8 +333,8 @@ def test_a_draft_waits_and_says_so_and_is_judged_when_it_is_ready(world: World) 
 
 
 @pytest.mark.slow
-def test_what_becomes_a_draft_waits_with_its_next_push_and_what_was_judged_stays_so(another_world: OpenWorld) -> None:
-    world = another_world({"ASSAY_QUIET_WINDOW": "600"})
+def test_what_becomes_a_draft_waits_with_its_next_push_and_what_was_judged_stays_so(open_world: OpenWorld) -> None:
+    world = open_world({"ASSAY_QUIET_WINDOW": "600"})
     here = world.create_repository(PROJECT)
     pull = world.agent.open_pull_request(RETRY)
     world.wait_until(lambda: bool(here.checks), "its check is there")
@@ -399,11 +399,11 @@ def test_what_is_stacked_on_a_branch_that_was_force_pushed_is_judged_for_what_it
 
 
 @pytest.mark.slow
-def test_judging_waits_for_the_quiet_window_unless_a_case_or_green_ci_ends_it(another_world: OpenWorld) -> None:
-    world = another_world({"ASSAY_QUIET_WINDOW": "600", "ASSAY_QUIET_MAX": "600"})
+def test_judging_waits_for_the_quiet_window_unless_a_case_or_green_ci_ends_it(open_world: OpenWorld) -> None:
+    world = open_world({"ASSAY_QUIET_WINDOW": "600", "ASSAY_QUIET_MAX": "600"})
     world.model.reply_with(accept(RETRY_AT)).reply_with(accept(RETRY_AT))
     pull = world.agent.open_pull_request(RETRY)
-    world.wait_until(lambda: bool(pull.runs_of(pull.head)), "the check is there")
+    world.wait_until(lambda: bool(pull.check_runs_of(pull.head)), "the check is there")
     assert (pull.check.status, pull.check.title[:17]) == ("queued", "Judging starts at")
     time.sleep(1)
     assert world.model.requests == []
@@ -419,7 +419,7 @@ def test_judging_waits_for_the_quiet_window_unless_a_case_or_green_ci_ends_it(an
     assert other.check.conclusion == "success"
 
     green = world.agent.open_pull_request({**RETRY, "note.md": "Without one.\n"}, branch="green")
-    world.wait_until(lambda: bool(green.runs_of(green.head)), "the check is there")
+    world.wait_until(lambda: bool(green.check_runs_of(green.head)), "the check is there")
     assert green.check.status == "queued"
     world.repository.report_ci(green.head, "unit tests", "success")
     world.wait_until_idle()
@@ -441,7 +441,7 @@ def test_installing_judges_nothing_old_and_says_how_to_have_it_judged(
         lambda: time.time() >= opened + 1, "the second in which it was opened is over: what came in that is not old"
     )
     world.github.control("install", repositories=[here.name])
-    world.wait_until(lambda: bool(pull.runs_of(pull.head)), "the old pull request has its check")
+    world.wait_until(lambda: bool(pull.check_runs_of(pull.head)), "the old pull request has its check")
     world.wait_until_idle()
     assert (pull.check.conclusion, pull.check.title) == (concludes, "Opened before Assay was installed")
     assert world.model.requests == []
@@ -517,9 +517,9 @@ def judged_by_the_list(asked: ModelRequest) -> Reply:
 
 @pytest.mark.slow
 def test_what_was_accepted_for_another_base_or_issue_passes_no_more_before_anybody_judges_again(
-    another_world: OpenWorld,
+    open_world: OpenWorld,
 ) -> None:
-    world = another_world({"ASSAY_GATHER": "6", "ASSAY_QUIET_WINDOW": "0"})
+    world = open_world({"ASSAY_GATHER": "6", "ASSAY_QUIET_WINDOW": "0"})
     here = world.create_repository(PROJECT)
     issue = world.alice.write_issue("Retry uploads", ISSUE)
     pull = world.open_and_judge(accept(RETRY_AT, criteria=2), accept(RETRY_AT), body=f"Closes #{issue.number}")

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from tests.conversations.conftest import wait_result
+from tests.conversations.conftest import read_wait_answer
 from tests.world.changes import PROJECT, RETRY, RETRY_AT
-from tests.world.pull_requests import PullRequest, block_of
+from tests.world.pull_requests import PullRequest, read_check_json
 from tests.world.replies import accept, reject
 from tests.world.world import World
 
@@ -15,16 +15,16 @@ SHARED = ("state", "reason", "superseded_by", "overridden_by")
 
 def read(pull: PullRequest) -> dict[str, Any]:
     """What the check says, which is what the page says, too."""
-    block = pull.block
+    block = pull.check_json
     assert (block["check_version"], block["why"], block["conclusion"]) == (1, pull.check.title, pull.check.conclusion)
     return block
 
 
-def agrees(world: World, pull: PullRequest, sha: str | None = None) -> None:
+def assert_api_agrees(world: World, pull: PullRequest, sha: str | None = None) -> None:
     """`assay wait` has the same words for it."""
     answer, block = (
-        wait_result(world, pull.repository.name, sha or pull.head),
-        block_of(pull.runs_of(sha or pull.head)[-1]),
+        read_wait_answer(world, pull.repository.name, sha or pull.head),
+        read_check_json(pull.check_runs_of(sha or pull.head)[-1]),
     )
     assert {name: answer[name] for name in SHARED} == {name: block[name] for name in SHARED}
     assert answer["verdict"] is None or answer["verdict"]["decision"] == block["decision"]
@@ -37,26 +37,26 @@ def test_an_agent_tells_a_draft_running_ci_and_a_judge_that_is_away_apart(world:
     pull = world.agent.open_pull_request(RETRY, draft=True)
     tests = here.start_ci(pull.head, "unit tests")
     world.wait_until_idle()
-    assert (read(pull)["state"], pull.block["reason"], pull.block["decision"]) == ("none", "draft", None)
-    agrees(world, pull)
+    assert (read(pull)["state"], pull.check_json["reason"], pull.check_json["decision"]) == ("none", "draft", None)
+    assert_api_agrees(world, pull)
 
     world.agent.mark_ready(pull)
-    world.wait_until(lambda: pull.block["reason"] == "waiting_for_ci", "the check waits for CI")
-    assert (read(pull)["state"], pull.block["decision"]) == ("pending", None)
-    assert pull.block["until"], "and says until when"
+    world.wait_until(lambda: pull.check_json["reason"] == "waiting_for_ci", "the check waits for CI")
+    assert (read(pull)["state"], pull.check_json["decision"]) == ("pending", None)
+    assert pull.check_json["until"], "and says until when"
     world.wait_until(
-        lambda: wait_result(world, pull.repository.name, pull.head)["reason"] == "waiting_for_ci",
+        lambda: read_wait_answer(world, pull.repository.name, pull.head)["reason"] == "waiting_for_ci",
         "the state that was shown is recorded",
     )
     for _ in range(5):
-        agrees(world, pull)
+        assert_api_agrees(world, pull)
 
     tests.complete("success")
     world.wait_until_idle()
     block = read(pull)
     assert (block["state"], block["decision"], block["reason"]) == ("done", "abstain", "judge_unavailable")
     assert (block["conclusion"], block["eval_id"]) == ("action_required", pull.verdict["eval_id"])
-    agrees(world, pull)
+    assert_api_agrees(world, pull)
 
 
 @pytest.mark.slow
@@ -65,12 +65,12 @@ def test_an_agent_reads_that_it_was_rejected_and_then_that_a_person_let_it_pass(
     block = read(pull)
     assert (block["state"], block["decision"], block["reason"]) == ("done", "reject", "weak_test")
     assert (block["eval_id"], block["overridden_by"]) == (pull.verdict["eval_id"], None)
-    agrees(world, pull)
+    assert_api_agrees(world, pull)
 
     world.comment_and_wait(pull, "/override The fix is urgent.", by=world.alice)
     block = read(pull)
     assert (block["decision"], block["overridden_by"], block["conclusion"]) == ("reject", "alice", "neutral")
-    agrees(world, pull)
+    assert_api_agrees(world, pull)
 
 
 @pytest.mark.slow
@@ -82,11 +82,11 @@ def test_a_commit_that_was_pushed_over_names_the_newer_one(world: World) -> None
     thought.release()
     world.wait_until_idle()
 
-    block = block_of(pull.runs_of(first)[-1])
+    block = read_check_json(pull.check_runs_of(first)[-1])
     assert (block["state"], block["reason"], block["superseded_by"]) == ("superseded", "newer_commit", pull.head)
     assert (block["decision"], block["conclusion"]) == (None, "cancelled")
-    agrees(world, pull, first)
-    assert (read(pull)["decision"], pull.block["reason"]) == ("accept", None)
+    assert_api_agrees(world, pull, first)
+    assert (read(pull)["decision"], pull.check_json["reason"]) == ("accept", None)
 
 
 @pytest.mark.slow
@@ -103,6 +103,6 @@ def test_a_merge_group_says_what_its_pull_request_says(world: World) -> None:
     pull = world.open_and_judge(accept(RETRY_AT))
     group = here.add_to_merge_queue(pull)
     world.wait_until(lambda: any(one.status == "completed" for one in group.checks), "the merge group is answered")
-    block = group.block
+    block = group.check_json
     assert (block["state"], block["decision"], block["conclusion"]) == ("done", "accept", "success")
     assert block["eval_id"] == pull.verdict["eval_id"]

@@ -5,7 +5,7 @@ from datetime import datetime
 
 import pytest
 
-from tests.conversations.conftest import SWEEP, OpenWorld, pause_deliveries, wait_for_sweep
+from tests.conversations.conftest import SWEEP_REQUEST, OpenWorld, pause_deliveries, wait_for_sweep
 from tests.world.changes import ONLY_DOCUMENTATION, PROJECT, RETRY_AT, STUB
 from tests.world.fake_anthropic import Reply
 from tests.world.pull_requests import PullRequest
@@ -16,28 +16,28 @@ TOKEN = "^POST /app/installations/[0-9]+/access_tokens$"
 NOWHERE = "http://127.0.0.1:9/nowhere"
 
 
-def looking(another_world: OpenWorld) -> World:
+def looking(open_world: OpenWorld) -> World:
     """It finds what other stories left open, too: no model is asked about that."""
-    return another_world({"ASSAY_CATCH_UP": "0.5", "ASSAY_TIER": "heuristic"})
+    return open_world({"ASSAY_CATCH_UP": "0.5", "ASSAY_TIER": "heuristic"})
 
 
 @pytest.mark.slow
-def test_a_delivery_that_never_arrived_is_asked_for_again(another_world: OpenWorld) -> None:
-    world = looking(another_world)
+def test_a_delivery_that_never_arrived_is_asked_for_again(open_world: OpenWorld) -> None:
+    world = looking(open_world)
     here = world.create_repository(PROJECT)
     world.github.control("hooks", url=NOWHERE)
     pull = world.agent.open_pull_request(STUB)
     world.github.settle()
-    world.github.control("hooks", url=world.product.webhooks)
+    world.github.control("hooks", url=world.product.webhook_url)
     world.wait_until(lambda: bool(here.checks) and pull.check.conclusion == "failure", "the pull request is judged")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("is_listed", [True, False], ids=["", "GitHub tells nothing of its deliveries"])
 def test_pain_08_a_head_of_which_nobody_told_us_is_found_by_the_sweep(
-    another_world: OpenWorld, *, is_listed: bool
+    open_world: OpenWorld, *, is_listed: bool
 ) -> None:
-    world = looking(another_world)
+    world = looking(open_world)
     here = world.create_repository(PROJECT)
     wait_for_sweep(world)
     if not is_listed:
@@ -54,17 +54,17 @@ def test_pain_08_a_head_of_which_nobody_told_us_is_found_by_the_sweep(
 
 
 @pytest.mark.slow
-def test_what_was_missed_while_an_installation_was_suspended_is_found_afterwards(another_world: OpenWorld) -> None:
-    world = looking(another_world)
+def test_what_was_missed_while_an_installation_was_suspended_is_found_afterwards(open_world: OpenWorld) -> None:
+    world = looking(open_world)
     here = world.create_repository(PROJECT)
     wait_for_sweep(world)
     world.github.control("suspend")
     with pause_deliveries(world):
         pull = world.agent.open_pull_request(STUB)
-        begun = seen(world, SWEEP)
-        world.wait_until(lambda: seen(world, SWEEP) > begun + 1, "whatever was under way has ended")
-        looked, asked = seen(world, SWEEP), seen(world, TOKEN)
-        world.wait_until(lambda: seen(world, SWEEP) > looked + 2, "it was looked for what was missed")
+        begun = seen(world, SWEEP_REQUEST)
+        world.wait_until(lambda: seen(world, SWEEP_REQUEST) > begun + 1, "whatever was under way has ended")
+        looked, asked = seen(world, SWEEP_REQUEST), seen(world, TOKEN)
+        world.wait_until(lambda: seen(world, SWEEP_REQUEST) > looked + 2, "it was looked for what was missed")
         assert (here.checks, seen(world, TOKEN)) == ([], asked)
         world.github.control("suspend", ends=True)
         world.wait_until(lambda: bool(here.checks) and pull.check.conclusion == "failure", "the pull request is judged")
@@ -73,9 +73,9 @@ def test_what_was_missed_while_an_installation_was_suspended_is_found_afterwards
 @pytest.mark.slow
 @pytest.mark.parametrize(("reply", "conclusion"), [(accept(RETRY_AT), "success"), (cannot_tell(), "action_required")])
 def test_a_verdict_that_was_made_as_access_was_lost_is_shown_when_it_is_back_and_not_paid_again(
-    another_world: OpenWorld, reply: Reply, conclusion: str
+    open_world: OpenWorld, reply: Reply, conclusion: str
 ) -> None:
-    world = another_world({"ASSAY_CATCH_UP": "0.5"})
+    world = open_world({"ASSAY_CATCH_UP": "0.5"})
     here = world.create_repository(PROJECT)
     wait_for_sweep(world)
     thought, pull = world.open_and_hold_model(reply)
@@ -95,8 +95,8 @@ def test_a_verdict_that_was_made_as_access_was_lost_is_shown_when_it_is_back_and
 
 
 @pytest.mark.slow
-def test_another_base_of_which_nobody_told_us_is_found_by_the_sweep(another_world: OpenWorld) -> None:
-    world = looking(another_world)
+def test_another_base_of_which_nobody_told_us_is_found_by_the_sweep(open_world: OpenWorld) -> None:
+    world = looking(open_world)
     world.create_repository(PROJECT)
     wait_for_sweep(world)
     pull = opens_upon_a_stub(world)
@@ -109,17 +109,17 @@ def test_another_base_of_which_nobody_told_us_is_found_by_the_sweep(another_worl
     world.wait_until_idle()
     assert "the base changed" in pull.text
     assert len(pull.checks_of(pull.head)) == 1
-    judged = len(pull.runs_of(pull.head)), pull.verdict["eval_id"]
+    judged = len(pull.check_runs_of(pull.head)), pull.verdict["eval_id"]
     wait_for_sweep(world)
     world.wait_until_idle()
-    assert (len(pull.runs_of(pull.head)), pull.verdict["eval_id"]) == judged, "and once is enough"
+    assert (len(pull.check_runs_of(pull.head)), pull.verdict["eval_id"]) == judged, "and once is enough"
 
 
 @pytest.mark.slow
 def test_another_base_of_one_that_is_older_than_assay_and_was_judged_on_command_is_found_too(
-    another_world: OpenWorld,
+    open_world: OpenWorld,
 ) -> None:
-    world = looking(another_world)
+    world = looking(open_world)
     world.github.fault("^GET /app/installations$", kind="status", status=404, body={"message": "No."}, count=10_000)
     here = world.create_repository(PROJECT)
     with pause_deliveries(world):
@@ -127,7 +127,7 @@ def test_another_base_of_one_that_is_older_than_assay_and_was_judged_on_command_
         opened = datetime.fromisoformat(pull.view["created_at"]).timestamp()
         world.wait_until(lambda: time.time() >= opened + 1, "the second in which it was opened is over")
     world.github.control("install", repositories=[here.name])
-    world.wait_until(lambda: bool(pull.runs_of(pull.head)), "the old pull request has its check")
+    world.wait_until(lambda: bool(pull.check_runs_of(pull.head)), "the old pull request has its check")
     world.wait_until_idle()
     assert pull.check.conclusion == "neutral"
     world.comment_and_wait(pull, "/rejudge")

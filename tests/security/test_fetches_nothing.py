@@ -14,7 +14,7 @@ from werkzeug import Request as Asked
 from werkzeug import Response as Answered
 
 from tests.app.cli.assay_command import environment, run_assay
-from tests.conversations.conftest import anthropic_server, github, product, redis, stage, world
+from tests.conversations.conftest import anthropic_server, github, product, redis, shared_product, world
 from tests.worker.adapters.github.conftest import INSTALLATION, MemoryVault, another_key
 from tests.worker.judge.samples import dossier
 from tests.world.changes import ISSUE, PROJECT, RETRY, RETRY_AT
@@ -26,7 +26,14 @@ from worker.clock import SystemClock
 from worker.domain.dossier import Ci, CiCheck, CiState
 from worker.settings import AppCredentials, Settings, Timing
 
-__all__ = ["anthropic_server", "github", "product", "redis", "stage", "world"]  # the stage of the conversations
+__all__ = [
+    "anthropic_server",
+    "github",
+    "product",
+    "redis",
+    "shared_product",
+    "world",
+]  # the stage of the conversations
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 TOKEN: Final = "ghp_" + "canaryOfTheInstallation0000000000000"

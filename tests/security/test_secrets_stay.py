@@ -13,13 +13,13 @@ import pytest
 from pydantic import SecretStr
 
 from tests.app.web.web_server import SECRET, SHA, WebServer, payload
-from tests.conversations.conftest import OpenWorld, another_world, anthropic_server, github
+from tests.conversations.conftest import OpenWorld, anthropic_server, github, open_world
 from tests.worker.adapters.redis.store_samples import HEAD, REQUESTED_AT, pull_ref, settings_for
 from tests.worker.adapters.redis.test_lease_writes import CANARY_TOKEN, archive, ledger_entry_of, start_judging_new
 from tests.worker.publishing.texts.samples import dossier
 from tests.world import aof
 from tests.world.changes import ISSUE, PROJECT, RETRY, RETRY_AT
-from tests.world.product import STORE_KEY, run
+from tests.world.product import STORE_KEY, run_assay
 from tests.world.pull_requests import PullRequest
 from tests.world.redis import RedisServer
 from tests.world.replies import accept, reject
@@ -31,7 +31,7 @@ from worker.domain.check.overrides import Contest, Override, ReviewDecision
 from worker.domain.dossier import ConfigOrigin
 from worker.domain.ids import DeliveryId, EvalId, InstallationId, hash_base
 
-__all__ = ["another_world", "anthropic_server", "github"]  # the stage of the conversations
+__all__ = ["anthropic_server", "github", "open_world"]  # the stage of the conversations
 
 CANARY: Final = "canary_of_somebody_5b1f"
 TOKEN: Final = "ghp_" + "c4Na" * 9
@@ -155,7 +155,7 @@ def test_what_is_said_about_a_verdict_and_what_it_was_made_of_stand_in_no_file_o
         with open_store(settings_for(server.url)) as store:
             keep_everything(store)
             token = store.tokens().create("other", [InstallationId(100)], REQUESTED_AT)
-        commands = [" ".join(one) for one in aof.commands(server.folder)]
+        commands = [" ".join(one) for one in aof.read_commands(server.folder)]
         assert any("a word that may be read" in one for one in commands), "or this test looks in the wrong place"
         assert [one for one in commands if CANARY in one or CANARY_TOKEN.decode() in one] == []
         assert token
@@ -171,12 +171,12 @@ def test_settings_that_are_shown_show_no_secret() -> None:
 
 
 @pytest.mark.slow
-def test_a_whole_conversation_leaves_no_line_of_the_source_and_no_secret_anywhere(another_world: OpenWorld) -> None:
-    world = another_world({"ASSAY_LOG_LEVEL": "DEBUG"})
+def test_a_whole_conversation_leaves_no_line_of_the_source_and_no_secret_anywhere(open_world: OpenWorld) -> None:
+    world = open_world({"ASSAY_LOG_LEVEL": "DEBUG"})
     pull = everything_happens(world)
     log = "\n".join(line.text for line in world.product.log.lines).encode()
     printed = json.dumps([one.printed for one in world.product.processes]).encode()
-    ready, environ = world.github.ready, world.product.environment
+    ready, environ = world.github.info, world.product.environment
     secrets = (
         CANARY, TOKEN, "ghs_", ready.webhook_secret, ready.private_key.splitlines()[1], environ["ANTHROPIC_API_KEY"], STORE_KEY,
     )  # fmt: skip
@@ -186,7 +186,7 @@ def test_a_whole_conversation_leaves_no_line_of_the_source_and_no_secret_anywher
     files = written(world.redis.folder)
     assert told_of(files, pull.head), "or this test looks in the wrong place"
     assert told_of(files, *secrets) == []
-    shown = [run(environ, *words) for words in (("show", pull.verdict["eval_id"]), ("doctor",))]
+    shown = [run_assay(environ, *words) for words in (("show", pull.verdict["eval_id"]), ("doctor",))]
     lines = [line for one in shown for line in (one.stdout + one.stderr).splitlines()]
     assert [line for line in lines if told_of(line.encode(), *secrets[2:])] == [], "but for what people said in public"
     asked = json.dumps([one.body for one in world.model.requests]).encode()

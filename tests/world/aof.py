@@ -10,7 +10,7 @@ from pathlib import Path
 Command = tuple[str, ...]
 
 
-def commands(folder: Path) -> Iterator[Command]:
+def read_commands(folder: Path) -> Iterator[Command]:
     """Every write command that took effect, oldest first. *folder* is the server's own."""
     parts = sorted((folder / "appendonlydir").glob("*.incr.aof"), key=lambda path: int(path.name.split(".")[-3]))
     for part in parts:

@@ -31,7 +31,7 @@ GREEDY = re.compile(r"(/(?:git/ref|contents|branches|rules/branches|compare)/)(.
 """Paths whose last parameter may hold slashes."""
 
 
-def violations(exchanges: Iterable[Exchange]) -> list[str]:
+def find_violations(exchanges: Iterable[Exchange]) -> list[str]:
     """What of these exchanges GitHub would not do or not accept."""
     return [found for one in exchanges if _is_described(one) for found in _violation(one)]
 

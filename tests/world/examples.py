@@ -30,7 +30,7 @@ class Example:
 
 
 @cache
-def examples() -> tuple[Example, ...]:
+def load_examples() -> tuple[Example, ...]:
     return tuple(_read())
 
 

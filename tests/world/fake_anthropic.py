@@ -27,7 +27,7 @@ ERRORS: Mapping[int, tuple[str, str]] = {
     500: ("api_error", "Internal server error"),
     529: ("overloaded_error", "Overloaded"),
 }
-HELD_SECONDS = 60.0
+HOLD_TIMEOUT_S = 60.0
 
 Reply = Mapping[str, Any] | str
 Answer = Callable[["ModelRequest"], Response]
@@ -71,7 +71,7 @@ class HeldReply:
 
     def wait(self) -> None:
         self._asked.set()
-        self._released.wait(HELD_SECONDS)
+        self._released.wait(HOLD_TIMEOUT_S)
 
 
 @dataclass
@@ -100,7 +100,7 @@ class FakeAnthropic:
 
     def reply_with(self, reply: Reply, **usage: int) -> Self:
         """A good reply; a str goes out as it is, for replies that are not the JSON that was asked for."""
-        return self._add(lambda asked: _success(with_quotes(reply, asked.text), usage))
+        return self._add(lambda asked: _success(complete_reply(reply, asked.text), usage))
 
     def reply_by(self, decide: Callable[[ModelRequest], Reply]) -> Self:
         """From now on, a question that finds no reply in the script is answered by *decide*."""
@@ -114,7 +114,7 @@ class FakeAnthropic:
 
         def answer(asked: ModelRequest) -> Response:
             held.wait()
-            return _success(with_quotes(reply, asked.text), {})
+            return _success(complete_reply(reply, asked.text), {})
 
         self._add(answer)
         return held
@@ -128,7 +128,7 @@ class FakeAnthropic:
 
     def reply_stopped(self, reason: str, text: str = "") -> Self:
         """`max_tokens` cuts the JSON off; `refusal` comes with status 200, too."""
-        return self._add(lambda _: _json(message_body(text, {}, reason)))
+        return self._add(lambda _: _json(build_message_body(text, {}, reason)))
 
     def reply_with_error(self, status: int, retry_after: float | None = None) -> Self:
         headers = {} if retry_after is None else {"retry-after": str(retry_after)}
@@ -188,14 +188,14 @@ class FakeAnthropic:
         if self._decide is not None:
             if self._hold is not None and self._hold[0](asked):
                 self._hold[1].wait()
-            return _success(with_quotes(self._decide(asked), asked.text), {})
+            return _success(complete_reply(self._decide(asked), asked.text), {})
         if self._fallback is not None:
             return self._fallback(asked)
         self.unexpected.append(f"question {len(self.requests)} was not in the script")
         return _json(_error(400), 400)
 
 
-def with_quotes(reply: Reply, text: str) -> Reply:
+def complete_reply(reply: Reply, text: str) -> Reply:
     """The reply with every line quoted that it points at and was shown, and an answer to every condition that it was asked for.
 
     As a model does that reads the question: what an accept leaves unsaid is met, what a reject does is open.
@@ -236,7 +236,7 @@ ROW: Final = re.compile(r"^(\d+) ([-+ ])(.*)$", re.MULTILINE)
 """How the question shows a line."""
 
 
-def message_body(reply: Reply, usage: Mapping[str, int], stop_reason: str = "end_turn") -> dict[str, Any]:
+def build_message_body(reply: Reply, usage: Mapping[str, int], stop_reason: str = "end_turn") -> dict[str, Any]:
     """The body of POST /v1/messages, as the API answers without streaming."""
     text = reply if isinstance(reply, str) else json.dumps(reply)
     return {
@@ -264,7 +264,7 @@ def message_body(reply: Reply, usage: Mapping[str, int], stop_reason: str = "end
 
 
 def _success(reply: Reply, usage: Mapping[str, int]) -> Response:
-    return _json(message_body(reply, usage))
+    return _json(build_message_body(reply, usage))
 
 
 def _json(body: Mapping[str, Any], status: int = 200, headers: Mapping[str, str] | None = None) -> Response:

@@ -16,7 +16,7 @@ from tests.world.install import is_installed
 from tests.world.json_client import Answer, JsonClient
 from tests.world.node import GITHUB, node
 
-PATIENCE = 120.0
+REQUEST_TIMEOUT_S = 120.0
 """Seconds for one verb. Generous: a pull request of 3,000 files takes a while to make."""
 
 
@@ -125,8 +125,8 @@ class FakeGitHub:
     """One running bench."""
 
     process: subprocess.Popen[str]
-    ready: ServerInfo
-    line: JsonClient
+    info: ServerInfo
+    client: JsonClient
 
     @classmethod
     def start(cls, others: Mapping[str, int] | None = None) -> Self:
@@ -138,16 +138,16 @@ class FakeGitHub:
         line = process.stdout.readline()
         assert line, "The GitHub bench ended at once; its errors are above."
         ready = ServerInfo(**json.loads(line))
-        return cls(process, ready, JsonClient(ready.url, PATIENCE))
+        return cls(process, ready, JsonClient(ready.url, REQUEST_TIMEOUT_S))
 
     def stop(self) -> None:
-        self.line.close()
+        self.client.close()
         self.process.terminate()
         self.process.communicate(timeout=10)
 
     @property
     def url(self) -> str:
-        return self.ready.url
+        return self.info.url
 
     def control(self, name: str, /, **body: Any) -> Any:
         """What is not REST: pushes, CI, buttons, faults. The verbs are in github/gh/verbs.mjs."""
@@ -155,7 +155,7 @@ class FakeGitHub:
 
     def request_as(self, login: str, method: str, path: str, /, **body: Any) -> Any:
         """What a person does through GitHub's own API."""
-        return self._request(method, path, body or None, Authorization=f"token {self.ready.tokens[login]}")
+        return self._request(method, path, body or None, Authorization=f"token {self.info.tokens[login]}")
 
     def state(self, repository: str, *parts: str) -> RepositoryState:
         """All of *repository*, or these *parts* alone: what nobody looks at is not put together."""
@@ -163,7 +163,7 @@ class FakeGitHub:
 
     def requests(self, repository: str | None = None, *names: str | None) -> list[Exchange]:
         """Every request about *repository* under the installation's credentials, or those called *names* (None: its own)."""
-        own = f"installation:{self.ready.installation_id}"
+        own = f"installation:{self.info.installation_id}"
         about = {} if repository is None else {"repo": repository}
         return list(
             self._query("requests", name=[name or own for name in names] or [own], bodies="1", **about)["requests"]
@@ -221,7 +221,7 @@ class FakeGitHub:
         return self._request("GET", f"/_bench/{what}?{urlencode(query, doseq=True)}")
 
     def _request(self, method: str, path: str, body: Any = None, **headers: str) -> Any:
-        answer = self.line.request(method, path, body, headers)
+        answer = self.client.request(method, path, body, headers)
         if not 200 <= answer.status < 300:
             raise RequestRefused(f"{method} {self.url}{path}", answer)
         return answer.json() if answer.content else None

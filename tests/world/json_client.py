@@ -14,7 +14,7 @@ from select import POLLIN, poll
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-BROKEN: Final = (OSError, HTTPException)
+CONNECTION_ERRORS: Final = (OSError, HTTPException)
 """What is raised where a question got no whole answer."""
 
 LONGEST_IDLE_S: Final = 2.0

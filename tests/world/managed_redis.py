@@ -24,7 +24,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 
 from tests.world.redis import START_SECONDS, RedisServer, wheel_binary
 
-HERE = "127.0.0.1"
+LOOPBACK = "127.0.0.1"
 SERVERS = tuple(name for name in ("redis-server", "valkey-server") if which(name)) or (wheel_binary(),)
 
 
@@ -63,7 +63,7 @@ class Endpoint:
         self._thread = threading.Thread(target=self._loop.run_forever, name="endpoint", daemon=True)
         self._thread.start()
         self._tasks = set[asyncio.Task[None]]()
-        self._server = self._run(asyncio.start_server(self._serve, HERE, 0, ssl=context))
+        self._server = self._run(asyncio.start_server(self._serve, LOOPBACK, 0, ssl=context))
         self.port: int = self._server.sockets[0].getsockname()[1]
 
     def _run(self, work: Coroutine[Any, Any, Any]) -> Any:
@@ -75,7 +75,7 @@ class Endpoint:
         self._tasks.add(task)
         try:
             if self.to is not None:
-                far, ask = await asyncio.open_connection(HERE, self.to)
+                far, ask = await asyncio.open_connection(LOOPBACK, self.to)
                 await _first_of(_copy(near, ask), _copy(far, answer))
                 ask.close()
         except OSError:
@@ -130,14 +130,14 @@ class ManagedRedis:
         self.primary, port = self._server()
         self.replica, self._replica_port = self._server("--replicaof", "localhost", str(port))
         self.endpoint = Endpoint(port, None if self._has_tls else self.certificate.context)
-        _is_replicating(self.replica)
+        _wait_until_replicating(self.replica)
 
     @property
     def url(self) -> str:
         return f"rediss://localhost:{self.endpoint.port}/0"
 
     def _server(self, *options: str) -> tuple[RedisServer, int]:
-        with create_server((HERE, 0)) as free:
+        with create_server((LOOPBACK, 0)) as free:
             port = free.getsockname()[1]
         files = self.certificate
         tls = [
@@ -155,7 +155,7 @@ class ManagedRedis:
         server.start()
         return server, port
 
-    def start_replica(self) -> None:
+    def wait_for_replica(self) -> None:
         """All that was written until now is at the replica, too."""
         assert self.primary.execute("WAIT", 1, 10_000) == 1
 
@@ -171,7 +171,7 @@ class ManagedRedis:
     def replace_replica(self) -> None:
         """A new replica follows the one that took over."""
         self.spare, _ = self._server("--replicaof", "localhost", str(self._replica_port))
-        _is_replicating(self.spare)
+        _wait_until_replicating(self.spare)
 
     def demote(self) -> None:
         """As for maintenance: the roles change, and connections to the earlier primary stay open."""
@@ -189,7 +189,7 @@ class ManagedRedis:
         self.folder.rmdir()
 
 
-def _is_replicating(replica: RedisServer) -> None:
+def _wait_until_replicating(replica: RedisServer) -> None:
     """Wait until a replica has what its primary has."""
     deadline = time.monotonic() + START_SECONDS
     while replica.execute("INFO", "replication").get("master_link_status") != "up":

@@ -51,7 +51,7 @@ class Merge:
     """`words` are GitHub's, when it refused."""
 
     is_merged: bool
-    words: str
+    message: str
 
 
 @dataclass(frozen=True)
@@ -95,9 +95,9 @@ class Person:
     def comment(self, pull: PullRequest, body: str) -> Comment:
         return Comment(self._request("POST", f"/issues/{pull.number}/comments", body=body)["id"])
 
-    def comment_on_line(self, pull: PullRequest, place: str, body: str) -> Comment:
+    def comment_on_line(self, pull: PullRequest, location: str, body: str) -> Comment:
         """At a line of the change ("upload.py:5")."""
-        path, _, line = place.rpartition(":")
+        path, _, line = location.rpartition(":")
         said = {"path": path, "line": int(line), "side": "RIGHT", "commit_id": pull.head, "body": body}
         where = f"/repos/{self.repository.name}/pulls/{pull.number}/comments"
         return Comment(self.github.request_as(self.login, "POST", where, **said)["id"])
@@ -144,8 +144,8 @@ class Person:
         try:
             self._request("PUT", f"/pulls/{pull.number}/merge")
         except RequestRefused as refused:
-            return Merge(is_merged=False, words=refused.message)
-        return Merge(is_merged=True, words="")
+            return Merge(is_merged=False, message=refused.message)
+        return Merge(is_merged=True, message="")
 
     def _open_pull_request(self, source: str, files: Files, proposal: Proposal) -> PullRequest:
         branch = proposal.get("branch", "fix")

@@ -205,7 +205,7 @@ class Product:
         return found
 
     @property
-    def webhooks(self) -> str:
+    def webhook_url(self) -> str:
         return f"{self.url}/github/webhooks"
 
     def start(self, command: str) -> Process:
@@ -249,13 +249,15 @@ class Product:
             return False
 
 
-def run(environment: Mapping[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
+def run_assay(environment: Mapping[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
     """One `assay` command that ends by itself."""
     command = [str(ASSAY), *arguments]
     return subprocess.run(command, env=dict(environment), capture_output=True, text=True, timeout=60, check=False)
 
 
-def environment(ready: ServerInfo, model_url: str, redis: RedisServer, changes: Mapping[str, str]) -> dict[str, str]:
+def build_environment(
+    ready: ServerInfo, model_url: str, redis: RedisServer, changes: Mapping[str, str]
+) -> dict[str, str]:
     """All that the product is told. In *changes*, an empty value takes a variable away."""
     everything = {
         "REDIS_URL": redis.url,

@@ -95,7 +95,7 @@ class PullRequest:
     source: str
     branch: str
 
-    def moved_to(self, moved: Repository) -> "PullRequest":
+    def in_repository(self, moved: Repository) -> "PullRequest":
         """The same one, in the repository as it is called now."""
         return PullRequest(moved, self.number, moved.name, self.branch)
 
@@ -115,7 +115,7 @@ class PullRequest:
     @property
     def check_run(self) -> CheckRun:
         head = self.head
-        runs = self.runs_of(head)
+        runs = self.check_runs_of(head)
         assert runs, f"No check called {CHECK_NAME} at the head {head[:7]} of {self.repository.name}#{self.number}."
         return runs[-1]
 
@@ -126,7 +126,7 @@ class PullRequest:
         return [(one["user"]["login"], one["body"]) for one in self.repository.github.request_as("alice", "GET", path)]
 
     @property
-    def answers(self) -> list[str]:
+    def command_replies(self) -> list[str]:
         """What Assay answered to commands. What it tells an agent begins with the agent's name."""
         return [body for login, body in self.comments if login == "assay[bot]" and not body.startswith("@")]
 
@@ -153,16 +153,16 @@ class PullRequest:
         return _verdict_in(self.check_run["output"]["text"] or "")
 
     @property
-    def block(self) -> Any:
+    def check_json(self) -> Any:
         """What the check says to programs, whatever it says."""
-        return block_of(self.check_run)
+        return read_check_json(self.check_run)
 
-    def runs_of(self, sha: str) -> list[CheckRun]:
+    def check_runs_of(self, sha: str) -> list[CheckRun]:
         return [run for run in self.repository.checks if run["head_sha"] == sha]
 
     def checks_of(self, sha: str) -> list[CheckLine]:
         """Every Assay check of this commit, oldest first. More than one is one too many."""
-        return [_check_line(run) for run in self.runs_of(sha)]
+        return [_check_line(run) for run in self.check_runs_of(sha)]
 
     def press_button(self, identifier: str, by: str = "alice") -> None:
         """One of our own buttons."""
@@ -206,9 +206,9 @@ class MergeGroup:
         return _verdict_in(self._runs[-1]["output"]["text"] or "")
 
     @property
-    def block(self) -> Any:
+    def check_json(self) -> Any:
         """What the check says to programs, whatever it says."""
-        return block_of(self._runs[-1])
+        return read_check_json(self._runs[-1])
 
     @property
     def external_id(self) -> str:
@@ -232,7 +232,7 @@ def _check_line(run: CheckRun) -> CheckLine:
     return CheckLine(run["status"], run["conclusion"], run["output"]["title"] or "")
 
 
-def block_of(run: CheckRun) -> Any:
+def read_check_json(run: CheckRun) -> Any:
     text = run["output"]["text"] or ""
     block = CHECK_JSON.search(text)
     assert block, f"The check says nothing to programs at its end:\n{text}"

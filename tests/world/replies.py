@@ -12,13 +12,13 @@ from worker.judge.rubric import load_rubric
 GOOD, BAD = 8, 2
 
 
-def accept(*places: str, criteria: int = 1, **changes: Any) -> dict[str, Any]:
+def accept(*locations: str, criteria: int = 1, **changes: Any) -> dict[str, Any]:
     """Every criterion (AC1 ...) is met at the first of *places* ("upload.py:7"); *changes* replace fields."""
     return {
-        "criteria": _criteria("met", criteria, places[:1]),
+        "criteria": _criteria("met", criteria, locations[:1]),
         "scores": _scores(GOOD),
         "concern": "The change does what the issue asks for.",
-        "evidence": _pointers(places),
+        "evidence": _pointers(locations),
         "decision": "accept",
         "category": None,
         "next_step": None,
@@ -27,13 +27,13 @@ def accept(*places: str, criteria: int = 1, **changes: Any) -> dict[str, Any]:
     }
 
 
-def reject(category: str, *places: str, criteria: int = 1, **changes: Any) -> dict[str, Any]:
+def reject(category: str, *locations: str, criteria: int = 1, **changes: Any) -> dict[str, Any]:
     """*category* stands against it at *places*; without any place the criteria are missing."""
     return {
-        "criteria": _criteria("partial" if places else "missing", criteria, places[:1]),
+        "criteria": _criteria("partial" if locations else "missing", criteria, locations[:1]),
         "scores": _scores(BAD),
         "concern": "The upload is never tried again.",
-        "evidence": _pointers(places),
+        "evidence": _pointers(locations),
         "decision": "reject",
         "category": category,
         "next_step": "Call the retry where the upload fails.",

@@ -14,15 +14,15 @@ import pytest
 from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
 
-from tests.world.contract import violations
-from tests.world.examples import examples
+from tests.world.contract import find_violations
+from tests.world.examples import load_examples
 from tests.world.fake_github import FakeGitHub, RequestRefused
 
 pytestmark = pytest.mark.slow  # about the played GitHub, not about us
 
 
 def installation_token(github: FakeGitHub, **body: Any) -> str:
-    ready, now = github.ready, int(time.time())
+    ready, now = github.info, int(time.time())
     claims = {"iat": now - 30, "exp": now + 500, "iss": str(ready.app_id)}
     signed = jwt.encode(claims, ready.private_key, algorithm="RS256")
     path = f"/app/installations/{ready.installation_id}/access_tokens"
@@ -45,7 +45,7 @@ def repo(github: FakeGitHub) -> Iterator[str]:
     yield f"acme/{name}"
     github.settle()
     github.clear_faults()
-    assert violations(github.requests(f"acme/{name}")) == []
+    assert find_violations(github.requests(f"acme/{name}")) == []
 
 
 def pull(github: FakeGitHub, repo: str, files: Mapping[str, Any], login: str = "alice", branch: str = "fix") -> Any:
@@ -139,7 +139,7 @@ def test_ordered_faults_happen_once_and_every_request_is_counted(
         app.get(path)
     first = app.get(path)
     assert app.get(path, headers={"If-None-Match": first.headers["etag"]}).status_code == 304
-    other = github.line.request("GET", path, headers={"If-None-Match": first.headers["etag"]})
+    other = github.client.request("GET", path, headers={"If-None-Match": first.headers["etag"]})
     assert other.status == 200, "an ETag is of one credential"
 
     sha = pull(github, repo, {"a.py": "x = 2\n"})["head"]["sha"]
@@ -161,8 +161,7 @@ def test_the_linked_issue_is_found_and_each_person_has_a_permission(
     assert [(one["number"], one["title"]) for one in found["nodes"]] == [(1, "Wrong sum")]
 
     may = {
-        who: app.get(f"/repos/{repo}/collaborators/{who}/permission").json()["permission"]
-        for who in github.ready.tokens
+        who: app.get(f"/repos/{repo}/collaborators/{who}/permission").json()["permission"] for who in github.info.tokens
     }
     bots = {"copilot-swe-agent[bot]": "read", "dependabot[bot]": "read"}
     assert may == {"alice": "admin", "bob": "write", "mallory": "read", **bots}
@@ -338,7 +337,7 @@ def test_a_request_that_github_would_not_take_is_a_violation(github: FakeGitHub,
     github.control("repo", name=name)
     app.get(f"/repos/acme/{name}/traffic/clones")
     app.post(f"/repos/acme/{name}/check-runs", json={"name": 5, "head_sha": "0" * 40})
-    unknown, mistyped = violations(github.requests(f"acme/{name}"))
+    unknown, mistyped = find_violations(github.requests(f"acme/{name}"))
     assert "PathNotFound" in unknown
     assert "name: 5 is not of type 'string'" in mistyped
 
@@ -402,7 +401,7 @@ def test_a_push_that_is_held_back_can_be_delivered_before_an_older_one(httpserve
 
 
 def test_all_published_examples_are_there() -> None:
-    everything = examples()
+    everything = load_examples()
     assert len(everything) == 329
     assert len({one.name for one in everything}) == 58
     assert len({one.id for one in everything}) == 329
@@ -420,7 +419,7 @@ def test_who_asks_by_an_old_name_is_led_to_the_number_and_keeps_the_method(
     assert asked.headers["location"] == f"{github.url}/repositories/{made['id']}/pulls/1"
     assert app.get(asked.headers["location"]).json()["base"]["repo"]["full_name"] == new
     assert app.post(told.headers["location"], json=run).status_code == 201
-    assert violations(github.requests(new)) == violations(github.requests(repo)) == []
+    assert find_violations(github.requests(new)) == find_violations(github.requests(repo)) == []
 
     owner, name = repo.split("/")
     query = "query($owner: String!, $name: String!, $follow: Boolean!) { repository(owner: $owner, name: $name, followRenames: $follow) { nameWithOwner } }"

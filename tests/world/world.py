@@ -13,7 +13,7 @@ from typing import Any, Unpack
 from uuid import uuid4
 
 from tests.world.changes import PROJECT, RETRY
-from tests.world.contract import violations
+from tests.world.contract import find_violations
 from tests.world.fake_anthropic import FakeAnthropic, HeldReply, Reply
 from tests.world.fake_github import Delivery, FakeGitHub
 from tests.world.people import Comment, Files, Person, Proposal
@@ -48,16 +48,18 @@ class World:
     def __post_init__(self) -> None:
         self._first_log_line = len(self.product.log.lines)
         self.github.clear_faults()
-        self.github.control("hooks", url=self.product.webhooks, paused=False, copies=1)
+        self.github.control("hooks", url=self.product.webhook_url, paused=False, copies=1)
 
     # --- the stage ------------------------------------------------------------------------------
 
-    def create_repository(self, files: Files | None = None, home: int | None = None, **options: Any) -> Repository:
+    def create_repository(
+        self, files: Files | None = None, installation: int | None = None, **options: Any
+    ) -> Repository:
         """A new repository whose main branch requires Assay, unless `protect=[]`; *home*: another owner's installation."""
         name = f"widgets-{uuid4().hex[:8]}"
         order = {"protect": ["Assay"], **options}
         made = self.github.control("repo", name=name, files=dict(files or {"README.md": "# Widgets\n"}), **order)
-        repository = Repository(self.github, made["full_name"], made["id"], home)
+        repository = Repository(self.github, made["full_name"], made["id"], installation)
         self._repositories.append(repository)
         return repository
 
@@ -65,10 +67,10 @@ class World:
         """Nothing is expected of this repository any more: the story took it away."""
         self._repositories.remove(repository)
 
-    def move_repository(self, repository: Repository, home: int | None = None, **where: str) -> Repository:
+    def move_repository(self, repository: Repository, installation: int | None = None, **where: str) -> Repository:
         """It is called another `name` from now on, or belongs to another `owner`: another installation's, whose number is *home*."""
         made = self.github.control("move", repo=repository.name, **where)
-        moved = Repository(self.github, made["full_name"], made["id"], home)
+        moved = Repository(self.github, made["full_name"], made["id"], installation)
         self._repositories[self._repositories.index(repository)] = moved
         self._old_names.append(repository.name)
         return moved
@@ -108,7 +110,7 @@ class World:
     @cached_property
     def webhook_sender(self) -> WebhookSender:
         """Deliveries made by hand."""
-        return WebhookSender.to(self.product.url, self.github.ready.webhook_secret)
+        return WebhookSender.to(self.product.url, self.github.info.webhook_secret)
 
     # --- steps that stories share: an act, what the model says to it, and all that follows ----------
 
@@ -149,7 +151,7 @@ class World:
         for command in commands:
             self.product.start(command)
         self.product.wait_until_ready()
-        self.github.control("hooks", url=self.product.webhooks)
+        self.github.control("hooks", url=self.product.webhook_url)
 
     def _script(self, replies: Iterable[Reply]) -> None:
         for reply in replies:
@@ -201,7 +203,7 @@ class World:
 
     @property
     def installation(self) -> int:
-        return self.github.ready.installation_id
+        return self.github.info.installation_id
 
     def describe(self) -> str:
         """What a person would want to see when the world does not do what it should."""
@@ -245,7 +247,7 @@ class World:
         """After a failed story: leave nothing running that would disturb the next one."""
         self._release()
         self.github.clear_faults()
-        self.github.control("hooks", url=self.product.webhooks, paused=False, copies=1)
+        self.github.control("hooks", url=self.product.webhook_url, paused=False, copies=1)
         for repository in self._repositories:
             for pull in self.github.state(repository.name)["pulls"]:
                 self.github.request_as(
@@ -260,7 +262,7 @@ class World:
     def _violations(self) -> list[str]:
         homes = {f"installation:{one.installation}" for one in self._repositories if one.installation}
         names = [*(one.name for one in self._repositories), *self._old_names]
-        return [found for name in names for found in violations(self.github.requests(name, None, *homes))]
+        return [found for name in names for found in find_violations(self.github.requests(name, None, *homes))]
 
     def _incomplete_evaluations(self) -> list[str]:
         """Evaluations that did not begin and end exactly once, in this order."""

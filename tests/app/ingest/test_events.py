@@ -9,7 +9,7 @@ from app.ingest.event_types import Event, Ignored
 from app.ingest.events import DELIVERY_RULES, SUBSCRIBED_EVENTS
 from app.ingest.payloads import MalformedPayload
 from tests.app.ingest.deliveries import head_seen
-from tests.world.examples import Example, examples
+from tests.world.examples import Example, load_examples
 from worker.domain.config.app_permissions import EVENT_PERMISSIONS, IMPLICIT_EVENTS
 
 DOCS = Path(__file__).resolve().parents[3] / "docs"
@@ -39,7 +39,7 @@ def test_the_parts_of_what_nothing_follows_from_are_not_looked_at() -> None:
 
 
 def test_each_published_payload_is_an_event_or_ignored() -> None:
-    assert [example.id for example in examples() if not is_known(example)] == []
+    assert [example.id for example in load_examples() if not is_known(example)] == []
 
 
 def is_known(example: Example) -> bool:

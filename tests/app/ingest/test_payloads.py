@@ -21,7 +21,7 @@ from app.ingest.payloads import (
     validate_payload,
 )
 from tests.app.ingest.deliveries import ABOUT, ALICE, listed
-from tests.world.examples import Example, examples
+from tests.world.examples import Example, load_examples
 
 SHA = "1" * 40
 
@@ -142,7 +142,7 @@ def heard(shape: type[PayloadModel], found: object, body: bytes) -> object:
         return str(malformed)
 
 
-@pytest.mark.parametrize("example", examples(), ids=lambda example: example.id)
+@pytest.mark.parametrize("example", load_examples(), ids=lambda example: example.id)
 def test_of_each_published_payload_every_shape_reads_the_same_either_way(example: Example) -> None:
     body = json.dumps(example.payload).encode()
     found = decode_payload(body)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from app.ingest.events import DELIVERY_RULES, translate
 from app.ingest.payloads import Delivery, Envelope, MalformedPayload, parse_payload
 from tests.app.web.web_server import OUR_APP, WebServer
-from tests.world.examples import Example, examples
+from tests.world.examples import Example, load_examples
 from worker.domain.check.check_run import HELPFUL, external_id
 from worker.domain.ids import DeliveryId
 
@@ -22,7 +22,7 @@ Path = tuple[str | int, ...]
 
 
 def test_each_published_payload_is_taken_or_ignored(web_server: WebServer) -> None:
-    for example in examples():
+    for example in load_examples():
         web_server.reset()
         response = web_server.deliver(example.name, example.payload)
         assert response.status_code == 202, (example.id, response.text)
@@ -31,7 +31,7 @@ def test_each_published_payload_is_taken_or_ignored(web_server: WebServer) -> No
 
 
 def test_the_published_payloads_are_all_there() -> None:
-    assert (len(examples()), len({example.name for example in examples()})) == (329, 58)
+    assert (len(load_examples()), len({example.name for example in load_examples()})) == (329, 58)
 
 
 def as_ours(example: Example) -> dict[str, Any]:
@@ -70,7 +70,7 @@ HEARD = {name for name, row in DELIVERY_RULES.items() if row.is_handled}
 
 def unpublished() -> Iterator[Example]:
     """What nobody published an example of, made of what is nearest to it."""
-    for example in examples():
+    for example in load_examples():
         if row_of(example) == ("pull_request", "reopened"):
             yield replace(example, payload={**example.payload, "action": "edited"})
         if row_of(example) == ("pull_request_review", "submitted"):
@@ -79,7 +79,7 @@ def unpublished() -> Iterator[Example]:
             yield replace(example, payload={**example.payload, "action": "destroyed", "reason": "merged"})
 
 
-READ = [(example, as_ours(example)) for example in (*examples(), *unpublished()) if row_of(example) in HEARD]
+READ = [(example, as_ours(example)) for example in (*load_examples(), *unpublished()) if row_of(example) in HEARD]
 
 
 def test_as_ours_the_published_payloads_reach_every_row_that_something_follows_from() -> None:

@@ -30,7 +30,7 @@ from app.web.setup import (
 )
 from tests.app.web.web_server import PATH, WebServer, serve_web, settings
 from tests.golden.golden import Golden, Pages
-from tests.world.contract import violations
+from tests.world.contract import find_violations
 from tests.world.fake_github import FakeGitHub
 from tests.world.redis import RedisServer
 from worker.adapters.redis.store import Store
@@ -411,10 +411,10 @@ def test_the_whole_way_over_a_github_that_holds_manifests_to_its_rules(
         assert sent.status_code == 302, sent.text
         done = httpx.get(sent.headers["location"])
         assert done.status_code == 200
-        assert f"ASSAY_APP_ID={github.ready.app_id}\n" in done.text
+        assert f"ASSAY_APP_ID={github.info.app_id}\n" in done.text
         assert httpx.get(sent.headers["location"]).status_code == 403
     [exchange] = github.traffic("POST /app-manifests/")
-    assert (exchange["status"], violations([exchange])) == (201, [])
+    assert (exchange["status"], find_violations([exchange])) == (201, [])
 
 
 MADE = CreatedApp(

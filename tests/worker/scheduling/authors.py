@@ -133,4 +133,4 @@ def emphasised(document: str, number: int) -> str:
 
 
 def _installation(github: FakeGitHub, repository: Repository) -> int:
-    return OTHERS.get(repository.name.partition("/")[0], github.ready.installation_id)
+    return OTHERS.get(repository.name.partition("/")[0], github.info.installation_id)

@@ -19,7 +19,7 @@ from tests.worker.adapters.redis.store_samples import REQUESTED_AT, expire_lease
 from tests.world.changes import PROJECT, STUB
 from tests.world.fake_github import FakeGitHub
 from tests.world.people import Person
-from tests.world.product import environment
+from tests.world.product import build_environment
 from tests.world.pull_requests import PullRequest, Repository
 from tests.world.redis import RedisServer
 from worker.adapters.redis import keys
@@ -70,7 +70,7 @@ def github() -> Iterator[FakeGitHub]:
 @pytest.fixture
 def settings(github: FakeGitHub, redis_server: RedisServer) -> Settings:
     nobody = {"ANTHROPIC_BASE_URL": "", "ANTHROPIC_API_KEY": ""}
-    return read_settings(environment(github.ready, "", redis_server, nobody))
+    return read_settings(build_environment(github.info, "", redis_server, nobody))
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from typing import Any, Self
 from tests.worker.scheduling.authors import AuthoredPullRequest, Authors
 from tests.worker.scheduling.lease_history import LeaseHistory, overtaken_tokens, read_histories
 from tests.worker.scheduling.two_machines import LEASE_S
-from tests.world.aof import commands
+from tests.world.aof import read_commands
 from tests.world.fake_github import CheckRun, Exchange, RepositoryState
 from tests.world.pull_requests import CHECK_NAME, VERDICT_JSON, Repository
 from tests.world.redis import RedisServer
@@ -56,8 +56,8 @@ class Traces:
         return cls(
             states=states,
             ledgers={one.name: store.ledger.entries(one.ref) for one in authors.proposed},
-            dockets=read_histories(commands(redis.folder), LEASE_S * 1000),
-            late=overtaken_tokens(commands(redis.folder)),
+            dockets=read_histories(read_commands(redis.folder), LEASE_S * 1000),
+            late=overtaken_tokens(read_commands(redis.folder)),
             conclusions=tuple(_concluded(authors.github.traffic("^(POST|PATCH) .*/(check-runs|graphql)"), runs)),
         )
 

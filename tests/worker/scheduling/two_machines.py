@@ -17,7 +17,7 @@ from typing import Self
 from tests.worker.adapters.redis.store_samples import wait_until
 from tests.worker.scheduling.worker_processes import children, send_signal
 from tests.world.fake_github import FakeGitHub
-from tests.world.product import Process, Product, environment
+from tests.world.product import Process, Product, build_environment
 from tests.world.redis import RedisServer
 
 MACHINES, WORKERS = 2, 2
@@ -67,10 +67,10 @@ class Fleet:
     @contextmanager
     def on(cls, github: FakeGitHub, redis: RedisServer) -> Generator[Self]:
         changes = {**IMPATIENT, "ASSAY_PORT": str(free_port())}
-        told = environment(github.ready, "", redis, changes)
+        told = build_environment(github.info, "", redis, changes)
         product = Product.launch(told, ["serve", *["work"] * MACHINES])
         try:
-            github.control("hooks", url=product.webhooks, paused=False, copies=2, events=EVENTS)
+            github.control("hooks", url=product.webhook_url, paused=False, copies=2, events=EVENTS)
             yield cls(github, redis, product)
         finally:
             product.stop()

@@ -22,7 +22,7 @@ from pytest_httpserver import HTTPServer
 from werkzeug import Response
 
 from tests.worker.adapters.anthropic.conftest import anthropic_model, examine_key
-from tests.world.fake_anthropic import FakeAnthropic, message_body
+from tests.world.fake_anthropic import FakeAnthropic, build_message_body
 from worker.domain.ports import ModelReply, Prompt, StopReason
 from worker.domain.verdict.verdict import Tokens
 from worker.errors import Unavailable
@@ -135,12 +135,12 @@ def test_a_reply_is_as_long_as_its_form_where_the_model_does_not_think(
 def test_usage_is_billed_by_its_kinds(
     script: FakeAnthropic, model: "AnthropicModel", usage: dict[str, object], tokens: Tokens, dollars: Decimal
 ) -> None:
-    reply = said(script, model, message_body("{}", {}) | {"usage": usage})
+    reply = said(script, model, build_message_body("{}", {}) | {"usage": usage})
     assert (reply.tokens, reply.cost_usd) == (tokens, dollars / 10**6)
 
 
 def test_thinking_blocks_are_no_part_of_the_text(script: FakeAnthropic, model: "AnthropicModel") -> None:
-    body = message_body("{}", {})
+    body = build_message_body("{}", {})
     thinking = {"type": "thinking", "thinking": "hm", "signature": "x"}
     body["content"] = [thinking, {"type": "text", "text": "{"}, *body["content"]]
     assert said(script, model, body).text == "{{}"
@@ -171,7 +171,7 @@ def test_a_reply_that_stopped_early_is_a_reply_that_was_billed(
 
 
 def test_a_refusal_says_of_what_kind_it_is(script: FakeAnthropic, model: "AnthropicModel") -> None:
-    body = message_body("", {}, "refusal")
+    body = build_message_body("", {}, "refusal")
     body["stop_details"] = {"type": "refusal", "category": "cyber", "explanation": "no"}
     assert said(script, model, body).stop_detail == "cyber"
 
@@ -222,7 +222,7 @@ def asked_to_wait(script: FakeAnthropic, model: "AnthropicModel", wish: str) -> 
     script.server.expect_ordered_request("/v1/messages").respond_with_json(
         {"type": "error"}, 503, {"retry-after": wish}
     )
-    script.server.expect_ordered_request("/v1/messages").respond_with_json(message_body("{}", {}))
+    script.server.expect_ordered_request("/v1/messages").respond_with_json(build_message_body("{}", {}))
     return model.ask(PROMPT)
 
 

@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 from pydantic import SecretStr
 
-from tests.world.contract import violations
+from tests.world.contract import find_violations
 from tests.world.fake_github import Exchange, FakeGitHub
 from worker.adapters.github.check_runs import GitHubCheckRuns, GitHubChecks
 from worker.adapters.github.client import AppAccess, app_access
@@ -143,12 +143,12 @@ def github_repository(github: FakeGitHub) -> Iterator[GitHubRepository]:
     place = GitHubRepository(github, f"acme/{name}")
     yield place
     github.clear_faults()
-    assert violations(place.exchanges(None, "bob", "anonymous")) == []
+    assert find_violations(place.exchanges(None, "bob", "anonymous")) == []
 
 
 @pytest.fixture
 def settings(github: FakeGitHub, tmp_path: Path) -> Settings:
-    ready = github.ready
+    ready = github.info
     app = AppCredentials(ready.app_id, (SecretStr(ready.private_key),), (SecretStr(ready.webhook_secret),))
     return Settings(data_dir=tmp_path, app=app, github_api_url=ready.url, timing=Timing(github_timeout=5))
 

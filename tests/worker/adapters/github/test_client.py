@@ -98,7 +98,7 @@ def collaborators(place: GitHubRepository) -> str:
 
 
 def tokens_made(place: GitHubRepository) -> int:
-    app = place.github.requests(None, f"app:{place.github.ready.app_id}")
+    app = place.github.requests(None, f"app:{place.github.info.app_id}")
     return sum(one["path"].endswith("/access_tokens") for one in app)
 
 
@@ -243,7 +243,7 @@ def test_there_is_no_http_cache_and_nothing_asynchronous(vault: MemoryVault) -> 
 def test_one_connection_serves_all_requests_from_all_threads(
     github_repository: GitHubRepository, settings: Settings, vault: MemoryVault
 ) -> None:
-    with Counter(github_repository.github.ready.port) as door:
+    with Counter(github_repository.github.info.port) as door:
         through = replace(settings, github_api_url=f"http://127.0.0.1:{door.port}")
         with app_access(through, vault, SystemClock()) as access:
             look(access, github_repository)
@@ -269,7 +269,7 @@ def test_threads_that_ask_at_the_same_time_are_all_answered(
 def test_only_so_many_installations_keep_a_connection(
     github_repository: GitHubRepository, settings: Settings, vault: MemoryVault
 ) -> None:
-    with Counter(github_repository.github.ready.port) as door:
+    with Counter(github_repository.github.info.port) as door:
         through = replace(settings, github_api_url=f"http://127.0.0.1:{door.port}")
         with app_access(through, vault, SystemClock()) as access:
             look(access, github_repository)

@@ -15,7 +15,7 @@ from pydantic import SecretStr
 from pytest_httpserver import HTTPServer
 
 from tests.worker.adapters.github.conftest import DAMAGED_KEY, INSTALLATION, GitHubRepository, another_key, with_keys
-from tests.world.contract import violations
+from tests.world.contract import find_violations
 from worker.adapters.github.client import GitHubApi
 from worker.adapters.github.doctor import (
     AppReport,
@@ -142,7 +142,7 @@ def test_what_each_installation_granted_is_told(granted: GitHubRepository, setti
     [listed] = [one for one in granted.github.traffic("GET /app/installations$") if one["status"] == 200][-1:]
     # GitHub's description wants an account that is a user and an enterprise at once.
     missing = r"GET /app/installations -> 200(: |; )(0\.account: '\w+' is a required property(; )?)+"
-    [both_at_once] = violations([listed])
+    [both_at_once] = find_violations([listed])
     assert re.fullmatch(missing, both_at_once)
 
 
