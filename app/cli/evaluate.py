@@ -77,7 +77,7 @@ def evaluate(arguments: argparse.Namespace) -> CommandResult:
         orders = [make_order(verdict) for verdict in surveyor.survey.unanswered]
         run = RejudgeRun(settings, store, terms, orders)
         if arguments.dry_run:
-            return _show_forecast(arguments, run, store, len(surveyor.survey.standing))
+            return _show_forecast(arguments, run, store, len(surveyor.survey.current_verdicts))
         stopped = _judge_all(run, surveyor, arguments.jobs) if run.orders else ""
         summary = _summarize(run, surveyor, stopped)
         is_whole = not (summary.failed or summary.capped or summary.left or summary.stopped)
@@ -142,10 +142,10 @@ def _judging_terms(
     return terms.model_copy(update={"book": run_budget_name(arguments, terms.law)})
 
 
-def run_budget_name(arguments: argparse.Namespace, law: str) -> str:
+def run_budget_name(arguments: argparse.Namespace, judge_digest: str) -> str:
     """The name of the run's budget, made of its options: the same command, run later, spends from the same budget."""
     since, until = (parse_moment_ms(text, FIXED_NOW) for text in (arguments.since, arguments.until or "0m"))
-    options = json.dumps([since, until, arguments.subject, arguments.repository, law])
+    options = json.dumps([since, until, arguments.subject, arguments.repository, judge_digest])
     return f"run:{sha256(options.encode()).hexdigest()}"
 
 
@@ -193,12 +193,12 @@ def _summarize(run: RejudgeRun, surveyor: Surveyor, stopped: str) -> RejudgeSumm
     fresh = [answer for before, answer in survey.answered_pairs if before.eval_id in mine]
     missing = MISSING_SOURCES[run.terms.weighs] if run.terms.weighs else RejudgeSummary.missing
     return RejudgeSummary(
-        subjects=len(survey.standing),
+        subjects=len(survey.current_verdicts),
         answered=len(judged),
         earlier=sum(before.eval_id not in mine for before, _ in judged),
         gone=len(gone),
         failed=len(unjudged) - capped,
-        left=len(survey.standing) - len(final) - len(unjudged),
+        left=len(survey.current_verdicts) - len(final) - len(unjudged),
         decisions=dict(Counter(answer.summary for _, answer in judged).most_common()),
         changes=tuple(_change(run.store, *pair) for pair in judged if pair[0].summary != pair[1].summary),
         cost_usd=sum((answer.judge_cost_usd for answer in fresh if answer.judge_cost_usd is not None), Decimal(0)),

@@ -216,10 +216,10 @@ def to_inbox_delivery(event: InboxEvent, delivery_id: DeliveryId, at: datetime) 
                 event=outcome,
             )
         case _:
-            happening = cast("PullRequestEvent", outcome)  # these events always are one
+            pull_request_event = cast("PullRequestEvent", outcome)  # these events always are one
             if isinstance(event, PullClosed):
-                return CloseDelivery(pull=event.pull, event=happening)
-            return EventDelivery(event=happening)
+                return CloseDelivery(pull=event.pull, event=pull_request_event)
+            return EventDelivery(event=pull_request_event)
 
 
 def to_judge_request(event: JudgeTriggerEvent, delivery_id: DeliveryId, at: datetime) -> JudgeRequest:

@@ -223,22 +223,22 @@ class VerdictSurvey:
         self.unread_count = 0
         self.answers: dict[EvalId, RecordedVerdict] = {}
         self._wanted = wanted
-        self._standing: dict[tuple[int, str], RecordedVerdict] = {}
+        self._current: dict[tuple[int, str], RecordedVerdict] = {}
 
     @property
-    def standing(self) -> tuple[RecordedVerdict, ...]:
+    def current_verdicts(self) -> tuple[RecordedVerdict, ...]:
         """The latest verdict of each subject in the window, oldest first."""
-        return tuple(sorted(self._standing.values(), key=lambda verdict: verdict.eval_id))
+        return tuple(sorted(self._current.values(), key=lambda verdict: verdict.eval_id))
 
     @property
     def unanswered(self) -> tuple[RecordedVerdict, ...]:
         """Those without a final re-evaluation by this law."""
-        return tuple(verdict for verdict in self.standing if not self.is_answered(verdict.eval_id))
+        return tuple(verdict for verdict in self.current_verdicts if not self.is_answered(verdict.eval_id))
 
     @property
     def answered_pairs(self) -> tuple[tuple[RecordedVerdict, RecordedVerdict], ...]:
         """Each verdict that stands, with the last answer to it."""
-        pairs = ((verdict, self.answers.get(verdict.eval_id)) for verdict in self.standing)
+        pairs = ((verdict, self.answers.get(verdict.eval_id)) for verdict in self.current_verdicts)
         return tuple((verdict, answer) for verdict, answer in pairs if answer is not None)
 
     def is_answered(self, eval_id: EvalId) -> bool:
@@ -259,14 +259,14 @@ class VerdictSurvey:
         if wanted.repositories is not None and (installation, verdict.repository_id) not in wanted.repositories:
             return None
         if verdict.judge_digest is not None:
-            is_by_law = verdict.judge_digest == wanted.judge_digest
-            if verdict.parent_eval_id is None or not is_by_law or self.is_answered(verdict.parent_eval_id):
+            is_by_digest = verdict.judge_digest == wanted.judge_digest
+            if verdict.parent_eval_id is None or not is_by_digest or self.is_answered(verdict.parent_eval_id):
                 return None
             self.answers[verdict.parent_eval_id] = verdict
             return verdict
         if verdict.is_primary and verdict.subject_kind is wanted.kind and wanted.window.contains(at_ms):
             key = installation, verdict.subject_id
-            self._standing[key] = max(self._standing.get(key, verdict), verdict, key=lambda entry: entry.eval_id)
+            self._current[key] = max(self._current.get(key, verdict), verdict, key=lambda entry: entry.eval_id)
         return None
 
 

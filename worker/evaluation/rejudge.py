@@ -297,12 +297,12 @@ def judge_recorded(parent: LedgerEntry, dossier: Dossier, context: JudgeContext)
     return judge_with_record(dossier, header, context)
 
 
-def find_answers(entries: Sequence[LedgerEntry], law: str) -> dict[EvalId, LedgerEntry]:
+def find_answers(entries: Sequence[LedgerEntry], judge_digest: str) -> dict[EvalId, LedgerEntry]:
     """Final re-evaluations by this law, by the verdict that each answers."""
     return {
         entry.verdict.parent_eval_id: entry
         for entry in entries
-        if entry.verdict.signals.get(DIGEST_SIGNAL) == law
+        if entry.verdict.signals.get(DIGEST_SIGNAL) == judge_digest
         and entry.verdict.parent_eval_id is not None
         and entry.verdict.throttled_reason is None
         and entry.verdict.abstain_reason not in UNFINISHED_REASONS

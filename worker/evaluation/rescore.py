@@ -54,7 +54,7 @@ class Rescoring:
         """The verdict that a check's verdict was made beside."""
         return find_entry(self.entries, self.entry.verdict.parent_eval_id)
 
-    def rescore_check(self, told_as: str, dossier: Dossier, rubric: CiCheckRubric) -> CheckVerdict | None:
+    def rescore_check(self, recorded_as: str, dossier: Dossier, rubric: CiCheckRubric) -> CheckVerdict | None:
         """The verdict on the check that events name *told_as*; None: the dossier has no such check."""
         beside = self.submission()
         if beside is None or dossier.ci is None:
@@ -62,7 +62,7 @@ class Rescoring:
         judged = self.rejudged.get(beside.eval_id, beside).verdict
         for check in dossier.ci.checks:
             [made] = ci_check_verdicts(judged, [check], rubric)
-            if subject_id(made.verdict.subject, made.part) == told_as:
+            if subject_id(made.verdict.subject, made.part) == recorded_as:
                 return CheckVerdict(made.part, self._as_answer(made.verdict))
         return None
 

@@ -202,7 +202,7 @@ class RubricDiff:
 
     def rows(self) -> Iterator[ComparedChange]:
         """Each change whose verdict is not superseded, by both rubrics."""
-        for verdict in self.survey.standing:
+        for verdict in self.survey.current_verdicts:
             row = self._row(verdict)
             if row is None:
                 self.left_out += 1

@@ -82,7 +82,7 @@ class GroupAccepted:
     published: PublishedCheckRun
 
 
-GroupStanding = GroupWaits | GroupStops | GroupPasses | GroupAccepted
+GroupMemberState = GroupWaits | GroupStops | GroupPasses | GroupAccepted
 
 NEUTRAL_CONCLUSIONS: Final = {
     Conclusion.NEUTRAL.value: Conclusion.NEUTRAL,
@@ -91,7 +91,7 @@ NEUTRAL_CONCLUSIONS: Final = {
 """Conclusions that let a pull request pass without an accept; its group gets the same."""
 
 
-def group_standing(member: GroupPullRequest, recorded: LedgerEntry | None) -> GroupStanding:
+def group_member_state(member: GroupPullRequest, recorded: LedgerEntry | None) -> GroupMemberState:
     """What a group's check follows from its pull request. *recorded*: the newest verdict on its current head."""
     published = member.published
     if member.is_closed:

@@ -279,20 +279,20 @@ class Dispatcher:
 
     def _start_tasks(self, pool: ThreadPoolExecutor, due: frozenset[PendingWork]) -> None:
         parallel = {
-            PendingWork.OPEN: self._next_check_to_open,
-            PendingWork.ANSWER: self._next_command,
+            PendingWork.OPEN_CHECK: self._next_check_to_open,
+            PendingWork.ANSWER_COMMAND: self._next_command,
             PendingWork.ANSWER_GROUP: self._next_merge_group,
-            PendingWork.WRITE: self._next_author_comment,
-            PendingWork.SCAN: self._next_sarif,
+            PendingWork.WRITE_COMMENT: self._next_author_comment,
+            PendingWork.UPLOAD_SARIF: self._next_sarif,
         }
         for work, next_task in parallel.items():
             while work in due and len(self._tasks) < MAX_TASKS and (task := next_task()):
                 self._start(pool, task)
         exclusive = {  # one at a time per kind, so that a revert is recorded after its merge
-            RECORD_OUTCOMES: (PendingWork.FOLLOW, self._next_outcome),
-            JUDGE_WHOLE: (PendingWork.CONCLUDE, self._next_whole_pull_request),
-            SYNC_SHARED_HEAD: (PendingWork.SETTLE, self._next_shared_head),
-            ADD_REPOSITORY: (PendingWork.GREET, self._next_added_repository),
+            RECORD_OUTCOMES: (PendingWork.RECORD_OUTCOMES, self._next_outcome),
+            JUDGE_WHOLE: (PendingWork.JUDGE_WHOLE, self._next_whole_pull_request),
+            SYNC_SHARED_HEAD: (PendingWork.SYNC_SHARED_HEAD, self._next_shared_head),
+            ADD_REPOSITORY: (PendingWork.ADD_REPOSITORY, self._next_added_repository),
         }
         running, now = {task.name for task in self._tasks.values()}, time.monotonic()
         for name, (work, next_task) in exclusive.items():
@@ -503,10 +503,10 @@ class Dispatcher:
         if isinstance(error, Outage):  # a task that does not count its attempts is retried until it succeeds
             attempt = max(attempt, min(self._outage_backoff.count_failure(task.key), rule.outage_attempts))
         fields = task.fields | {"errand": task.name, "attempt": attempt}
-        fate = classify(error, attempt, rule)
-        if isinstance(fate, (RetryIn, RetryAfterOutage, RetryAt)):
+        decision = classify(error, attempt, rule)
+        if isinstance(decision, (RetryIn, RetryAfterOutage, RetryAt)):
             LOG.info("task postponed: %s", error, extra=fields)
-        match fate:
+        match decision:
             case RetryIn(delay):
                 task.postpone(delay)
             case RetryAfterOutage(delay):

@@ -381,8 +381,8 @@ class JudgeJob:
             count_event(self._context.store, EventCount.GIVEN_UP)
             return JobEnd(Finish.JUDGED)
         attempt = 1 if isinstance(error, Outage) else max(1, self._leased.attempt - self._rule.attempts)
-        fate = classify(error, attempt, self._rule)
-        match fate:
+        decision = classify(error, attempt, self._rule)
+        match decision:
             case RetryIn(delay):
                 return JobEnd(Finish.RETRY, delay)
             case RetryAfterOutage():

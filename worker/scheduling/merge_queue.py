@@ -34,7 +34,7 @@ from worker.judge.merge_group import (
     PublishedCheckRun,
     carry_over_accept,
     find_answer,
-    group_standing,
+    group_member_state,
     is_entry_of,
     is_same_change,
     newest_entry,
@@ -230,20 +230,20 @@ class MergeGroupHandler:
         if member is None:
             return texts.stopped_content(location, GroupStops(GroupStopReason.CLOSED))
         entries = self.ledger.entries(group.pull)
-        standing = group_standing(member, newest_entry(entries, member.head_sha))
-        if isinstance(standing, GroupAccepted) and case.settled_at is None:  # it is judged again, past the deadline
-            standing = GroupWaits()
-        match standing:
+        state = group_member_state(member, newest_entry(entries, member.head_sha))
+        if isinstance(state, GroupAccepted) and case.settled_at is None:  # it is judged again, past the deadline
+            state = GroupWaits()
+        match state:
             case GroupWaits():
                 return self._wait(case, member.published, GITHUB_POLL)
             case GroupStops():
-                return texts.stopped_content(location, standing)
+                return texts.stopped_content(location, state)
             case GroupPasses():
-                return texts.passed_content(location, standing)
+                return texts.passed_content(location, state)
             case GroupAccepted():
-                return self._accepted(case, standing, entries)
+                return self._accepted(case, state, entries)
             case _:
-                assert_never(standing)
+                assert_never(state)
 
     def _wait(self, case: GroupCase, published: PublishedCheckRun | None, delay: timedelta) -> CheckContent | None:
         """Postpone the group; past the deadline, stop it."""

@@ -176,7 +176,7 @@ CommandTasks = TaskQueue[QueuedCommand, CommandRequest, CommandRequest]
 class PullRequestEventTasks(TaskQueue[QueuedPullRequestEvent, PullRequestEvent, PullRequestEvent], Protocol):
     """Unprocessed pull request events."""
 
-    def put(self, happening: PullRequestEvent) -> object: ...
+    def put(self, event: PullRequestEvent) -> object: ...
 
 
 class AddedRepositoryTasks(TaskQueue[QueuedAddedRepository, RepositoryAdded, RepositoryAdded], Protocol):

@@ -127,7 +127,7 @@ class AppContext:
             partial(refusal_for, store.scan_notes),
         )
         account = BudgetAccount(store, request.pull)
-        with open_judge_context(self.settings, self.settings.tier, payer=account) as context:
+        with open_judge_context(self.settings, self.settings.tier, account=account) as context:
             outcome = judge_pull_request(
                 request,
                 JudgingDependencies(
@@ -290,7 +290,9 @@ class AppContext:
         store = self.store
         read_options = make_read_options(self.settings.require_app().app_id, self.settings.github_api_url)
         source = GroupPullSource(self.access, read_options, lease.group)
-        with open_judge_context(self.settings, self.settings.tier, payer=BudgetAccount(store, request.pull)) as context:
+        with open_judge_context(
+            self.settings, self.settings.tier, account=BudgetAccount(store, request.pull)
+        ) as context:
             if refused := store.rubrics.refusal(context.rubric):
                 raise RubricRefused(refused)
             deps = JudgingDependencies(

@@ -59,7 +59,7 @@ def judge_locally(
         try:
             account, recorder = BudgetAccount(store, request.pull), recorder_of(settings, store, lease)
             with (
-                open_judge_context(settings, settings.tier, payer=account) as context,
+                open_judge_context(settings, settings.tier, account=account) as context,
                 renewing_lease(lease, settings.timing.lease),
             ):
                 outcome = judge_pull_request(

@@ -54,15 +54,15 @@ class BudgetAccount:
 
 @contextmanager
 def open_judge_context(
-    settings: Settings, tier: str, rubric_file: Path | None = None, payer: BudgetAccount | None = None
+    settings: Settings, tier: str, rubric_file: Path | None = None, account: BudgetAccount | None = None
 ) -> Generator[JudgeContext]:
     """The rubric (shipped, or a file's), the prompt, and a model where one is configured and may be asked."""
     rubric = load_rubric(rubric_file)
     hybrid = rubric.escalation_threshold if settings.threshold is None else settings.threshold
     threshold = {"heuristic": 0.0, "hybrid": hybrid, "llm": ALWAYS_THRESHOLD}[tier]
-    pause, suspension = _pause(settings, payer)
+    pause, suspension = _pause(settings, account)
     asked = 0.0 if pause else threshold
-    with open_model(settings, asked, payer) as model, open_further_models(settings, asked, payer) as others:
+    with open_model(settings, asked, account) as model, open_further_models(settings, asked, account) as others:
         yield JudgeContext(
             rubric,
             load_prompt(),
@@ -70,8 +70,8 @@ def open_judge_context(
             model,
             pause,
             settings.round_limit,
-            token_budget=_token_budget(settings, model, payer),
-            token_budgets={name: _token_budget(settings, other, payer) for name, other in others.items()},
+            token_budget=_token_budget(settings, model, account),
+            token_budgets={name: _token_budget(settings, other, account) for name, other in others.items()},
             second_model=others.get(settings.second_model or ""),
             is_panel=settings.has_panel,
             choices={name: others[name] for name in settings.models if name in others},
@@ -82,7 +82,7 @@ def open_judge_context(
 
 @contextmanager
 def open_further_models(
-    settings: Settings, threshold: float, payer: BudgetAccount | None
+    settings: Settings, threshold: float, account: BudgetAccount | None
 ) -> Generator[dict[str, Model]]:
     """The second model and those that repositories may choose, by name."""
     access = settings.model
@@ -93,32 +93,32 @@ def open_further_models(
     with ExitStack() as stack:
         for name in dict.fromkeys((*settings.models, *filter(None, (settings.second_model,)))):
             named = replace(settings, model=replace(access, name=name))
-            model = stack.enter_context(open_model(named, threshold, payer))
+            model = stack.enter_context(open_model(named, threshold, account))
             if model is not None:
                 others[name] = model
         yield others
 
 
-def _token_budget(settings: Settings, model: Model | None, payer: BudgetAccount | None) -> TokenBudget:
+def _token_budget(settings: Settings, model: Model | None, account: BudgetAccount | None) -> TokenBudget:
     """The token limit of a request, converted to bytes at this installation's measured density."""
-    if payer and model and (budget := payer.budget(settings.caps)):
-        return token_budget_for(settings.prompt_tokens, budget.density(payer.pull, model.name))
+    if account and model and (budget := account.budget(settings.caps)):
+        return token_budget_for(settings.prompt_tokens, budget.density(account.pull, model.name))
     return TokenBudget(settings.prompt_tokens)
 
 
-def _pause(settings: Settings, payer: BudgetAccount | None) -> tuple[Pause | None, JudgingPause | None]:
+def _pause(settings: Settings, account: BudgetAccount | None) -> tuple[Pause | None, JudgingPause | None]:
     """The active pause: by the operator's environment, or by `assay pause`."""
     if settings.is_paused:
         return Pause.OPERATOR, None
-    active = payer.pause if payer else None
+    active = account.pause if account else None
     if active is None:
         return None, None
     return Pause.OPERATOR if active.is_everywhere else Pause.REPOSITORY, active.suspension
 
 
 @contextmanager
-def open_model(settings: Settings, threshold: float, payer: BudgetAccount | None = None) -> Generator[Model | None]:
-    """The model, if one is configured and may be asked; with a payer, its requests are reserved and settled."""
+def open_model(settings: Settings, threshold: float, account: BudgetAccount | None = None) -> Generator[Model | None]:
+    """The model, if one is configured and may be asked; with an account, its requests are reserved and settled."""
     if settings.model is None or threshold <= 0:
         yield None
         return
@@ -126,8 +126,8 @@ def open_model(settings: Settings, threshold: float, payer: BudgetAccount | None
 
     model = AnthropicModel(settings.model)
     try:
-        budget = payer.budget(settings.caps) if payer else None
-        yield BudgetedModel(model, budget, payer.pull) if payer and budget else model
+        budget = account.budget(settings.caps) if account else None
+        yield BudgetedModel(model, budget, account.pull) if account and budget else model
     finally:
         model.close()
 

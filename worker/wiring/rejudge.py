@@ -26,8 +26,8 @@ def open_terms(
     settings: Settings, store: Store | None, terms: RejudgeTerms, pull: PullRef | None
 ) -> Generator[JudgeContext]:
     """The context of these terms, paid by *pull* within the run's budget. Without store or pull: for its names only."""
-    payer = None if store is None or pull is None else BudgetAccount(store, pull, wrap=_run_budget(store, terms))
-    with open_judge_context(with_model(settings, terms.model), terms.tier, terms.rubric, payer) as context:
+    account = None if store is None or pull is None else BudgetAccount(store, pull, wrap=_run_budget(store, terms))
+    with open_judge_context(with_model(settings, terms.model), terms.tier, terms.rubric, account) as context:
         yield replace(context, prompt=load_prompt(terms.prompt))
 
 
@@ -76,8 +76,8 @@ class BenchOpener(NamedTuple):
 
     @contextmanager
     def open_context(self) -> Generator[JudgeContext]:
-        payer = None if self.money is None else BudgetAccount(None, RUN_ACCOUNT, FileBudget(self.money))
-        with open_judge_context(self.settings, self.tier, self.rubric, payer) as context:
+        account = None if self.money is None else BudgetAccount(None, RUN_ACCOUNT, FileBudget(self.money))
+        with open_judge_context(self.settings, self.tier, self.rubric, account) as context:
             yield context
 
     @contextmanager

@@ -61,7 +61,7 @@ class Survey(VerdictSurvey):
 
     @property
     def ids(self) -> list[str]:
-        return [verdict.eval_id for verdict in self.standing]
+        return [verdict.eval_id for verdict in self.current_verdicts]
 
     @property
     def open_ids(self) -> list[str]:
@@ -102,7 +102,9 @@ def test_who_was_kept_from_judging_is_asked_again_and_the_last_answer_counts(cha
     assert survey.open_ids == ["a"]
     survey.see(child("c", "a", decision="reject", category="weak_test"))
     assert survey.see(child("d", "a", **changes)) is None
-    assert (survey.open_ids, survey.answers[survey.standing[0].eval_id].eval_id) == ([], "c"), "it was judged once"
+    assert (survey.open_ids, survey.answers[survey.current_verdicts[0].eval_id].eval_id) == ([], "c"), (
+        "it was judged once"
+    )
 
 
 def test_a_subject_that_is_gone_is_not_asked_for_again() -> None:
@@ -144,7 +146,7 @@ def test_what_was_made_beside_a_verdict_anew_or_as_a_part_of_it_or_not_at_all_do
     recorded = body("b", **{"subject_kind": "merge_group", "parent_eval_id": "a", "trigger": "bus", **changes})
     survey = Survey(kind=SubjectKind(recorded["subject_kind"]))
     assert survey.see(recorded) is None
-    assert (survey.standing, survey.unread_count) == ((), 0)
+    assert (survey.current_verdicts, survey.unread_count) == ((), 0)
 
 
 @pytest.mark.parametrize(
@@ -225,18 +227,18 @@ def test_only_the_window_the_kind_and_the_repositories_that_are_wanted_stand() -
 def test_what_cant_be_read_is_counted_and_left_out(raw: bytes) -> None:
     survey = Survey()
     assert survey.see(raw) is None
-    assert (survey.unread_count, survey.standing) == (1, ())
+    assert (survey.unread_count, survey.current_verdicts) == (1, ())
 
 
 def test_an_entry_without_a_kind_is_counted_and_left_out() -> None:
     survey = Survey()
     assert survey.add_entry(INSTALLATION, 5, b"", b"") is None
-    assert (survey.unread_count, survey.standing) == (1, ())
+    assert (survey.unread_count, survey.current_verdicts) == (1, ())
 
 
 def test_a_verdict_tells_its_pull_request_and_its_cost() -> None:
     survey = Survey(body("a", judge_cost_usd="0.0042"), body("b", judge_cost_usd=None, subject_id=head("2")))
-    first, second = survey.standing
+    first, second = survey.current_verdicts
     assert (first.pull.installation_id, first.pull.repository_id, first.pull.number) == (100, 7, 1)
     assert (first.judge_cost_usd, second.judge_cost_usd) == (Decimal("0.0042"), None)
 
@@ -248,13 +250,13 @@ def test_each_entry_of_a_stream_is_read_once_from_the_windows_begin(
     by = terms(settings)
     first = judge_live(store, settings, 1)
     reader = read_survey(store, by.law, repositories=repositories)
-    assert [verdict.eval_id for verdict in reader.survey.standing] == [first.eval_id]
+    assert [verdict.eval_id for verdict in reader.survey.current_verdicts] == [first.eval_id]
     assert rejudge(settings, store, by, first) is OrderResult.JUDGED
     second, again = judge_live(store, settings, 2), judge_live(store, settings, 1, head="c")
     assert [answer.parent_eval_id for answer in reader.read_new()] == [first.eval_id]
     assert list(reader.read_new()) == []
-    assert [verdict.eval_id for verdict in reader.survey.standing] == [
+    assert [verdict.eval_id for verdict in reader.survey.current_verdicts] == [
         entry.eval_id for entry in (first, second, again)
     ]
     later = read_survey(store, by.law, repositories=repositories, window=Window(2**51, 2**52))
-    assert list(later.read_entries()) == list(later.survey.standing) == []
+    assert list(later.read_entries()) == list(later.survey.current_verdicts) == []

@@ -114,7 +114,7 @@ def test_an_order_that_names_no_head_is_told_of_in_the_log_alone(
     broken = order(judge_live(store, settings, 1)).model_copy(update={"eval_id": EvalId("a"), "subject_id": "x"})
     before = events(store)
     assert rejudger(settings, store, terms(settings)).execute(broken) is OrderResult.GONE
-    assert "an order names no head" in caplog.text
+    assert "order without a head" in caplog.text
     assert events(store) == before
 
 

@@ -15,16 +15,16 @@ from worker.domain.verdict.verdict import Abstain, AbstainReason, Accept, JudgeK
 from worker.dossier.diff.parser import diff_of, hash_changed_lines
 from worker.judge.merge_group import (
     GroupAccepted,
+    GroupMemberState,
     GroupPasses,
     GroupPullRequest,
-    GroupStanding,
     GroupStopReason,
     GroupStops,
     GroupWaits,
     PublishedCheckRun,
     carry_over_accept,
     find_answer,
-    group_standing,
+    group_member_state,
     is_same_change,
     newest_entry,
 )
@@ -105,11 +105,11 @@ BLOCKING = ("failure", "action_required", "cancelled", "timed_out", "stale", "a 
     ],
 )
 def test_a_group_stands_as_the_check_and_the_record_of_its_pull_request_say(
-    published: PublishedCheckRun | None, recorded: LedgerEntry | None, standing: GroupStanding
+    published: PublishedCheckRun | None, recorded: LedgerEntry | None, standing: GroupMemberState
 ) -> None:
-    assert group_standing(GroupPullRequest(HEAD, is_closed=False, published=published), recorded) == standing
+    assert group_member_state(GroupPullRequest(HEAD, is_closed=False, published=published), recorded) == standing
     closed = GroupPullRequest(HEAD, is_closed=True, published=published)
-    assert group_standing(closed, recorded) == GroupStops(GroupStopReason.CLOSED, published)
+    assert group_member_state(closed, recorded) == GroupStops(GroupStopReason.CLOSED, published)
 
 
 def test_the_newest_verdict_of_its_own_on_this_head_counts() -> None:

@@ -60,7 +60,7 @@ PAYER = PullRef(installation_id=InstallationId(1), repository_id=RepositoryId(2)
 
 def test_each_model_has_the_room_that_its_own_replies_gave_it(tmp_path: Path) -> None:
     settings = read_settings({**KEY, **SEATS, "ASSAY_DATA_DIR": str(tmp_path)})
-    with open_judge_context(settings, "hybrid", payer=BudgetAccount(None, PAYER, Denser())) as bench:
+    with open_judge_context(settings, "hybrid", account=BudgetAccount(None, PAYER, Denser())) as bench:
         assert bench.model is not None
         assert bench.second_model is not None
         assert bench.token_budget_of(bench.model).question_bytes == 192_000

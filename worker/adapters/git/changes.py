@@ -106,15 +106,15 @@ def texts_of(repository: GitRepository, wanted: Sequence[tuple[str, str]]) -> Gi
     sizes = {name: int(size) for name, size in pairs if size.isdigit()}
     unread: dict[str, UnreadReason] = {}
     chosen: list[tuple[str, str]] = []
-    room = ALL_FILES_BYTES
+    bytes_left = ALL_FILES_BYTES
     for path, blob in wanted:
         size = sizes.get(blob)
         if size is None or size > FILE_BYTES:
             unread[path] = UnreadReason.TOO_LARGE
-        elif size > room:
+        elif size > bytes_left:
             unread[path] = UnreadReason.OVER_LIMIT
         else:
-            room -= size
+            bytes_left -= size
             chosen.append((path, blob))
     contents = read_objects(repository, [blob for _, blob in chosen])
     files: list[HeadFile] = []

@@ -303,21 +303,21 @@ def read_cited_files(repository: GitRepository, head: Sha, case: Case, changed: 
         if path not in changed and not any(other.endswith(f"/{path}") for other in changed)
     )
     paths = [*islice(unchanged, MOST_CITED)]
-    standing = entries_at(repository, head, paths)
-    missing = [path for path in paths if path not in standing]
+    entries = entries_at(repository, head, paths)
+    missing = [path for path in paths if path not in entries]
     everything = paths_at(repository, head) if missing else ()
     absent = (HeadFile(path=path, exists=False) for path in find_absent(everything, missing))
-    blobs = [(path, entry.name) for path, entry in standing.items() if entry.mode not in {FOLDER, SUBMODULE}]
+    blobs = [(path, entry.name) for path, entry in entries.items() if entry.mode not in {FOLDER, SUBMODULE}]
     return (*texts_of(repository, blobs).files, *absent)
 
 
 def config_at(repository: GitRepository, base: Sha) -> tuple[ConfigText, ...]:
     """The configuration file, if it exists; without text if it has none."""
-    standing = entries_at(repository, base, CONFIG_PATHS)
-    entries = {path: entry for path, entry in standing.items() if entry.mode.startswith("100")}
-    entry = entries.get(CONFIG_PATH)
+    entries = entries_at(repository, base, CONFIG_PATHS)
+    files = {path: entry for path, entry in entries.items() if entry.mode.startswith("100")}
+    entry = files.get(CONFIG_PATH)
     if entry is None:
-        return (ConfigText(origin=ConfigOrigin.REPOSITORY, text=None, is_misnamed=True),) if entries else ()
+        return (ConfigText(origin=ConfigOrigin.REPOSITORY, text=None, is_misnamed=True),) if files else ()
     texts = texts_of(repository, [(CONFIG_PATH, entry.name)]).files
     return (ConfigText(origin=ConfigOrigin.REPOSITORY, text=texts[0].text if texts else None),)
 
@@ -328,15 +328,15 @@ MOST_FOLDERS: Final = 200
 def guidance_at(repository: GitRepository, base: Sha, changed: Iterable[str]) -> tuple[Guidance, ...]:
     """Rules files that apply to *changed*, the root's first."""
     below = [f"{folder}{name}" for folder in folders_above(changed, MOST_FOLDERS) for name in FOLDER_NAMES]
-    standing = entries_at(repository, base, [*ROOT_NAMES, *(f"{folder}/" for folder in RULE_FOLDERS), *below])
+    entries = entries_at(repository, base, [*ROOT_NAMES, *(f"{folder}/" for folder in RULE_FOLDERS), *below])
     inside = list[str]()
     for folder in RULE_FOLDERS:
         in_folder = sorted(
-            path for path in standing if path.rpartition("/")[0] == folder and is_rules_name(folder, path)
+            path for path in entries if path.rpartition("/")[0] == folder and is_rules_name(folder, path)
         )
         inside += in_folder[:MOST_IN_A_FOLDER]
     paths = [*ROOT_NAMES, *inside, *below]
-    entries = ((path, standing[path]) for path in paths if path in standing)
-    files = [(path, entry.name) for path, entry in entries if entry.mode.startswith("100")]
+    in_order = ((path, entries[path]) for path in paths if path in entries)
+    files = [(path, entry.name) for path, entry in in_order if entry.mode.startswith("100")]
     texts = {file.path: file.text for file in texts_of(repository, files).files}
     return unique_files(Guidance(path=path, text=texts.get(path) or "") for path, _ in files)

@@ -470,8 +470,8 @@ def guess_range(request: JudgeRequest, before: Dossier | None) -> tuple[Sha, Sha
 def guess_base_ref(request: JudgeRequest, before: Dossier | None) -> str | None:
     """The base branch as recorded, unless a delivery names a base without confirming it."""
     name = before.pull_request.base_ref if before else ""
-    is_told = request.base is not None or request.base_sha is not None
-    return name if name and (not is_told or request.base == hash_base(name)) else None
+    is_base_known = request.base is not None or request.base_sha is not None
+    return name if name and (not is_base_known or request.base == hash_base(name)) else None
 
 
 def branch_ref(base_ref: str) -> str:

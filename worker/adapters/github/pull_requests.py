@@ -117,17 +117,17 @@ class GitHubPullSource:
         self._access = access
         self._looking = looking
         self._memory = memory
-        self._told: RecentHead | None = None
+        self._recent_head: RecentHead | None = None
 
     def open_reader(self, request: JudgeRequest) -> "PullReader":
         before = self._memory(request.pull) if self._memory else None
         return PullReader(self._access.api(request.pull.installation_id), request, self._looking, before)
 
     def dossier(self, request: JudgeRequest) -> Dossier:
-        self._told, reading = None, self.open_reader(request)
+        self._recent_head, reading = None, self.open_reader(request)
         for _ in range(MOST_READINGS):
             if dossier := reading.dossier():
-                self._told = RecentHead(request.pull, dossier.pull_request.head_sha, reading.head_asked_at)
+                self._recent_head = RecentHead(request.pull, dossier.pull_request.head_sha, reading.head_asked_at)
                 return dossier
         raise Unavailable("the pull request", "it is pushed to faster than it can be read")
 
@@ -150,7 +150,7 @@ class GitHubPullSource:
 
         False if a later read could belong to another head.
         """
-        previous = self._told
+        previous = self._recent_head
         if previous is None or (previous.pull, previous.head_sha) != (request.pull, head_sha):
             return False
         return time.monotonic() - previous.at <= RECENT_S

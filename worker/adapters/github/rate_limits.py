@@ -41,11 +41,11 @@ SECONDARY: Final = "secondary"
 class RequestBudget:
     """Remaining requests of one installation, shared by all processes through `RateLimits`."""
 
-    def __init__(self, installation: InstallationId, book: RateLimits, clock: Clock) -> None:
+    def __init__(self, installation: InstallationId, limits: RateLimits, clock: Clock) -> None:
         self._installation = installation
-        self._book = book
+        self._limits = limits
         self._clock = clock
-        self._left: dict[str, RateLimit] = dict(book.find_limits(installation))
+        self._left: dict[str, RateLimit] = dict(limits.find_limits(installation))
 
     def admit(self, resource: str, need: RequestPriority) -> None:
         """Raise RateLimited if the rest is reserved for more urgent requests."""
@@ -60,7 +60,7 @@ class RequestBudget:
         if limit is not None and limit.reset_at > self._clock.now():
             until, least = max(until, limit.reset_at), min(least, limit.remaining)
         self._left[SECONDARY] = left = RateLimit(least, until)
-        self._book.put(self._installation, SECONDARY, left)
+        self._limits.put(self._installation, SECONDARY, left)
 
     def note_headers(self, headers: Mapping[str, str]) -> None:
         """Record the remainder from an answer's headers. A server without limits sends none."""
@@ -74,7 +74,7 @@ class RequestBudget:
         if left.remaining < NOTE_EACH_BELOW and not (
             was_noted and limit and limit.remaining - left.remaining < notable_change(left)
         ):
-            self._book.put(self._installation, resource, left)
+            self._limits.put(self._installation, resource, left)
 
 
 def notable_change(left: RateLimit) -> int:

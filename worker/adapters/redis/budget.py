@@ -66,8 +66,8 @@ class BudgetShare:
 class RedisBudget(RedisPart):
     """The ModelBudget port."""
 
-    def __init__(self, wire: RedisClient, caps: Caps, clock: Clock) -> None:
-        super().__init__(wire)
+    def __init__(self, client: RedisClient, caps: Caps, clock: Clock) -> None:
+        super().__init__(client)
         self._caps = caps
         self._clock = clock
 
@@ -75,7 +75,7 @@ class RedisBudget(RedisPart):
         """The highest density of the last seven days' replies."""
         fields = (f"replies:{model}", f"dense:{model}")
         week = _days(pull, self._clock.now(), WEEK)
-        days = map(items, self._wire.pipeline([("HMGET", day.name, *fields) for day in week]))
+        days = map(items, self._client.pipeline([("HMGET", day.name, *fields) for day in week]))
         densities = [(whole(replies), whole(most)) for replies, most in days if replies and most]
         if not densities:
             return Density()
@@ -130,8 +130,8 @@ class RedisBudget(RedisPart):
         if since is None:
             transaction.write("HSET", cost, SINCE, reservation.name)
         fields = ("amount", amount, SINCE, text(since) or reservation.name)
-        payer = ("author", shares[-1].field) if author else ()
-        transaction.write("HSET", reservation.name, *fields, *payer)
+        author_share = ("author", shares[-1].field) if author else ()
+        transaction.write("HSET", reservation.name, *fields, *author_share)
         transaction.write("EXPIRE", reservation.name, reservation.seconds)
         return None
 
@@ -162,9 +162,9 @@ class RedisBudget(RedisPart):
         Logs once for each cap that it is almost reached. Nothing is released to the books of a pull request that was
         deleted meanwhile.
         """
-        run(self._wire, partial(_settle, reservation=reservation, bill=bill))
+        run(self._client, partial(_settle, reservation=reservation, bill=bill))
         near = [(level, warned) for level, warned in self._read_levels(reservation) if level.is_near]
-        is_first = self._wire.pipeline([("HSETNX", *warned, 1) for _, warned in near]) if near else []
+        is_first = self._client.pipeline([("HSETNX", *warned, 1) for _, warned in near]) if near else []
         for (level, _), first in zip(near, is_first, strict=True):
             if first:
                 LOG.warning(
@@ -185,7 +185,7 @@ class RedisBudget(RedisPart):
         pull, share = reservation.pull, _repository_share(reservation.pull)
         cost, fields = keys.pull_request_cost(pull).name, (SPENT, share.field, share.count_field)
         days = _days(pull, datetime.fromisoformat(reservation.day), 2)
-        spent, *replies = self._wire.pipeline(
+        spent, *replies = self._client.pipeline(
             [("HGET", cost, SPENT), *(("HMGET", day.name, *fields) for day in days)],
         )
         books = [dict(zip(fields, items(reply), strict=True)) for reply in replies]
@@ -243,26 +243,26 @@ def _day(at: date) -> str:
 class RedisRunBudget(RedisPart):
     """The budget of one run. The same *name* continues the same run; its limit may change."""
 
-    def __init__(self, wire: RedisClient, name: str, limit: Decimal) -> None:
-        super().__init__(wire)
+    def __init__(self, client: RedisClient, name: str, limit: Decimal) -> None:
+        super().__init__(client)
         self._key = keys.run_budget(name)
         self._limit = limit
 
     @property
     def spent_usd(self) -> Decimal:
         """Dollars spent or reserved."""
-        stored = self._wire.call("HGET", self._key.name, "used")
+        stored = self._client.call("HGET", self._key.name, "used")
         return from_nano(int(text(stored))) if stored else Decimal(0)
 
     @property
     def is_full(self) -> bool:
         """Whether a request was refused at this limit."""
-        stored = self._wire.call("HGET", self._key.name, "full")
+        stored = self._client.call("HGET", self._key.name, "full")
         return bool(stored) and text(stored) == str(to_nano(self._limit))
 
     def close(self) -> None:
         """End the run: the same name later starts a new one."""
-        self._wire.call("DEL", self._key.name)
+        self._client.call("DEL", self._key.name)
 
     def reserve(self, name: str, usd: Decimal) -> None:
         """Reserve dollars; idempotent by *name*. Raises BudgetReached."""
@@ -307,8 +307,8 @@ def _open_field(name: str) -> str:
 class RunCappedBudget:
     """The ModelBudget port over the live caps and a run's budget, both of which apply. *is_capped* False: the run's only."""
 
-    def __init__(self, book: RedisRunBudget, live: ModelBudget, *, is_capped: bool) -> None:
-        self._book = book
+    def __init__(self, run_budget: RedisRunBudget, live: ModelBudget, *, is_capped: bool) -> None:
+        self._run_budget = run_budget
         self._live = live
         self._is_capped = is_capped
 
@@ -318,18 +318,18 @@ class RunCappedBudget:
 
     def reserve(self, name: str, pull: PullRef, usd: Decimal) -> Reservation:
         """Reserve in both. Raises BudgetReached or LeaseLost, without a reservation in either."""
-        self._book.reserve(name, usd)
+        self._run_budget.reserve(name, usd)
         if not self._is_capped:
             return Reservation(name, pull, "", usd)
         try:
             return self._live.reserve(name, pull, usd)
         except (BudgetReached, LeaseLost):
-            self._book.settle(name, Decimal(0))
+            self._run_budget.settle(name, Decimal(0))
             raise
 
     def settle(self, reservation: Reservation, bill: Bill) -> CapLevel | None:
         """Release in both what was not spent, once."""
-        self._book.settle(reservation.id, bill.usd)
+        self._run_budget.settle(reservation.id, bill.usd)
         return self._live.settle(reservation, bill) if self._is_capped else None
 
 
@@ -337,7 +337,7 @@ class RedisRates(RedisPart):
     """The RateLimits port: limits per installation, for all processes, each with its reset."""
 
     def find_limits(self, installation: InstallationId) -> Mapping[str, RateLimit]:
-        stored = field_values(self._wire.call("HGETALL", keys.rate(installation).name))
+        stored = field_values(self._client.call("HGETALL", keys.rate(installation).name))
         return {resource: _parse_limit(text(value)) for resource, value in stored.items()}
 
     @in_transaction

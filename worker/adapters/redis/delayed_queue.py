@@ -85,19 +85,19 @@ def removal(queue: QueueKeys, name: str) -> tuple[Command, ...]:
     return ("ZREM", queue.order.name, name), ("HDEL", queue.texts.name, name), ("HDEL", queue.tries.name, name)
 
 
-def postpone_item(wire: RedisClient, order: keys.Key, name: str, delay: timedelta) -> None:
+def postpone_item(client: RedisClient, order: keys.Key, name: str, delay: timedelta) -> None:
     """Make an item due after a delay, if it is still queued. Raises Unavailable."""
-    due_at = find_server_time(wire) + max(0, milliseconds(delay.total_seconds()))
-    wire.call("ZADD", order.name, "XX", due_at, name)
+    due_at = find_server_time(client) + max(0, milliseconds(delay.total_seconds()))
+    client.call("ZADD", order.name, "XX", due_at, name)
 
 
 class DelayedQueue(RedisPart, Generic[M]):
     """A queue of one kind of item. *name*: under which an item is stored. All methods raise Unavailable and are idempotent."""
 
     def __init__(
-        self, wire: RedisClient, timing: Timing, kind: type[M], queue: QueueKeys, name: Callable[[M], str]
+        self, client: RedisClient, timing: Timing, kind: type[M], queue: QueueKeys, name: Callable[[M], str]
     ) -> None:
-        super().__init__(wire)
+        super().__init__(client)
         self._hold_ms = milliseconds(timing.open_hold)
         self._kind = kind
         self._queue = queue
@@ -121,32 +121,32 @@ class DelayedQueue(RedisPart, Generic[M]):
 
     def postpone(self, item: M, delay: timedelta, /) -> None:
         """Postpone an item."""
-        postpone_item(self._wire, self._queue.order, self._name(item), delay)
+        postpone_item(self._client, self._queue.order, self._name(item), delay)
 
     def complete(self, item: M, /) -> None:
-        write_all(self._wire, *removal(self._queue, self._name(item)))
+        write_all(self._client, *removal(self._queue, self._name(item)))
 
 
 WORK_KEYS: Final = (
     (PendingWork.JUDGE, keys.DUE_TURNS),
     (PendingWork.JUDGE, keys.DUE_OUTSIDE_TURNS),
-    (PendingWork.OPEN, keys.PENDING_CHECK_TURNS),
-    (PendingWork.OPEN, keys.PENDING_CHECK_OUTSIDE_TURNS),
-    (PendingWork.ANSWER, COMMANDS.order),
+    (PendingWork.OPEN_CHECK, keys.PENDING_CHECK_TURNS),
+    (PendingWork.OPEN_CHECK, keys.PENDING_CHECK_OUTSIDE_TURNS),
+    (PendingWork.ANSWER_COMMAND, COMMANDS.order),
     (PendingWork.ANSWER_GROUP, GROUPS.order),
-    (PendingWork.WRITE, COMMENT_JOBS.order),
-    (PendingWork.FOLLOW, PULL_REQUEST_EVENTS.order),
-    (PendingWork.CONCLUDE, keys.LOOKAHEAD),
-    (PendingWork.SETTLE, SHARED_HEADS.order),
-    (PendingWork.GREET, ADDED_REPOSITORIES.order),
-    (PendingWork.SCAN, SCANS.order),
+    (PendingWork.WRITE_COMMENT, COMMENT_JOBS.order),
+    (PendingWork.RECORD_OUTCOMES, PULL_REQUEST_EVENTS.order),
+    (PendingWork.JUDGE_WHOLE, keys.LOOKAHEAD),
+    (PendingWork.SYNC_SHARED_HEAD, SHARED_HEADS.order),
+    (PendingWork.ADD_REPOSITORY, ADDED_REPOSITORIES.order),
+    (PendingWork.UPLOAD_SARIF, SCANS.order),
 )
 """Kinds of pending work, and the keys that sort each."""
 
 
-def find_pending_work(wire: RedisClient, call: str) -> frozenset[PendingWork]:
+def find_pending_work(client: RedisClient, call: str) -> frozenset[PendingWork]:
     """Kinds of work that are due. *call* names the next dispatch: one that was already answered counts as due, too."""
-    last, clock, *firsts = wire.pipeline(
+    last, clock, *firsts = client.pipeline(
         [
             ("HGET", keys.LAST_DISPATCH.name, "call"),
             ("TIME",),
@@ -168,10 +168,10 @@ F = TypeVar("F", bound=VerdictTask)
 class RedisTaskQueue(RedisPart, Generic[F]):
     """A queue of background tasks in Redis. All methods raise Unavailable and are idempotent."""
 
-    def __init__(self, wire: RedisClient, timing: Timing, kind: type[F], queue: QueueKeys) -> None:
-        super().__init__(wire)
+    def __init__(self, client: RedisClient, timing: Timing, kind: type[F], queue: QueueKeys) -> None:
+        super().__init__(client)
         self._queue = queue
-        self._waiting = DelayedQueue(wire, timing, kind, queue, _task_name)
+        self._waiting = DelayedQueue(client, timing, kind, queue, _task_name)
 
     @in_transaction
     def put(self, transaction: Transaction, follow_up: F) -> Operation[None]:
@@ -186,7 +186,7 @@ class RedisTaskQueue(RedisPart, Generic[F]):
 
     def is_waiting(self, pull: PullRef) -> bool:
         """Whether a task of this pull request is not done yet; it may be under way."""
-        return self._wire.call("HEXISTS", self._queue.texts.name, keys.pull(pull).name) == 1
+        return self._client.call("HEXISTS", self._queue.texts.name, keys.pull(pull).name) == 1
 
     def postpone(self, follow_up: F, delay: timedelta) -> None:
         self._waiting.postpone(follow_up, delay)
@@ -207,37 +207,37 @@ def _task_name(task: VerdictTask) -> str:
 class RedisPullRequestEventQueue(DelayedQueue[PullRequestEvent]):
     """The queue of pull request events in Redis."""
 
-    def __init__(self, wire: RedisClient, timing: Timing) -> None:
-        super().__init__(wire, timing, PullRequestEvent, PULL_REQUEST_EVENTS, attrgetter("delivery_id"))
+    def __init__(self, client: RedisClient, timing: Timing) -> None:
+        super().__init__(client, timing, PullRequestEvent, PULL_REQUEST_EVENTS, attrgetter("delivery_id"))
 
-    def put(self, happening: PullRequestEvent) -> IntakeOutcome:
+    def put(self, event: PullRequestEvent) -> IntakeOutcome:
         """Queue an event; idempotent by delivery."""
-        return self.perform(partial(receive_event, happening=happening))
+        return self.perform(partial(receive_event, event=event))
 
     def next(self) -> QueuedPullRequestEvent | None:
         event = self.take()
         return QueuedPullRequestEvent(*event[:2]) if event else None
 
 
-def receive_event(transaction: Transaction, happening: PullRequestEvent) -> Operation[IntakeOutcome]:
+def receive_event(transaction: Transaction, event: PullRequestEvent) -> Operation[IntakeOutcome]:
     """Queue an event that may be an outcome of a judged pull request; idempotent by delivery."""
-    marker, item = keys.received_event(happening.delivery_id), (happening.delivery_id, happening.model_dump_json())
-    return (yield from receive(transaction, marker, PULL_REQUEST_EVENTS, item, _about(happening)))
+    marker, item = keys.received_event(event.delivery_id), (event.delivery_id, event.model_dump_json())
+    return (yield from receive(transaction, marker, PULL_REQUEST_EVENTS, item, _about(event)))
 
 
-def _about(happening: PullRequestEvent) -> list[keys.Key]:
+def _about(event: PullRequestEvent) -> list[keys.Key]:
     """Keys of which one exists if the event is about a judged pull request; none: rare enough to queue always."""
-    if happening.what is PullRequestEventKind.CI_FAILED and happening.head_sha:
-        return [keys.commit(happening.installation_id, happening.repository_id, happening.head_sha)]
-    about = [happening.pull, *(happening.pull_with_number(number) for number in happening.reverts)]
+    if event.what is PullRequestEventKind.CI_FAILED and event.head_sha:
+        return [keys.commit(event.installation_id, event.repository_id, event.head_sha)]
+    about = [event.pull, *(event.pull_with_number(number) for number in event.reverts)]
     return [keys.watch(pull) for pull in about if pull is not None]
 
 
 class RedisCommandQueue(DelayedQueue[CommandRequest]):
     """The command queue in Redis."""
 
-    def __init__(self, wire: RedisClient, codec: Codec, timing: Timing) -> None:
-        super().__init__(wire, timing, CommandRequest, COMMANDS, attrgetter("delivery_id"))
+    def __init__(self, client: RedisClient, codec: Codec, timing: Timing) -> None:
+        super().__init__(client, timing, CommandRequest, COMMANDS, attrgetter("delivery_id"))
         self._codec = codec
 
     def put(self, command: CommandRequest) -> IntakeOutcome:

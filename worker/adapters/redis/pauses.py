@@ -40,7 +40,7 @@ class RedisPauses(RedisPart):
 
     def find_pause(self, installation: InstallationId, repository: RepositoryId) -> ActivePause | None:
         """Find the pause that applies to this repository."""
-        both = self._wire.call("MGET", keys.PAUSE_ALL.name, keys.pause(installation, repository).name)
+        both = self._client.call("MGET", keys.PAUSE_ALL.name, keys.pause(installation, repository).name)
         everywhere, here = (_read(reply) for reply in items(both))
         if everywhere is not None:
             return ActivePause(everywhere, is_everywhere=True)
@@ -67,14 +67,14 @@ class RedisPauses(RedisPart):
 
     def list_pauses(self) -> tuple[ActivePause, ...]:
         """All pauses, the global one first. Scans all keys: for interactive use."""
-        everywhere = _read(self._wire.call("GET", keys.PAUSE_ALL.name))
+        everywhere = _read(self._client.call("GET", keys.PAUSE_ALL.name))
         first = () if everywhere is None else (ActivePause(everywhere, is_everywhere=True),)
-        pauses = [_read(self._wire.call("GET", name)) for name in sorted(self._names())]
+        pauses = [_read(self._client.call("GET", name)) for name in sorted(self._names())]
         return *first, *(ActivePause(pause, is_everywhere=False) for pause in pauses if pause is not None)
 
     def find_by_name(self, repository: RepositoryName) -> set[tuple[InstallationId, RepositoryId]]:
         """Ids of repositories paused under this name, which may have no other record. Scans all keys."""
-        pauses = {name: _read(self._wire.call("GET", name)) for name in self._names()}
+        pauses = {name: _read(self._client.call("GET", name)) for name in self._names()}
         wanted = repository.lower()
         named = [
             name.split(":") for name, pause in pauses.items() if pause and (pause.repository or "").lower() == wanted
@@ -82,11 +82,11 @@ class RedisPauses(RedisPart):
         return {(InstallationId(int(installation)), RepositoryId(int(other))) for _, installation, _, other in named}
 
     def _names(self) -> set[str]:
-        return {name.decode() for names in scan_keys(self._wire, keys.any_pause(), 1_000) for name in names}
+        return {name.decode() for names in scan_keys(self._client, keys.any_pause(), 1_000) for name in names}
 
     def _set(self, key: keys.Key, suspension: JudgingPause) -> None:
         end = () if suspension.until is None else ("PXAT", int(suspension.until.timestamp() * 1000))
-        self._wire.call("SET", key.name, suspension.model_dump_json(), *end)
+        self._client.call("SET", key.name, suspension.model_dump_json(), *end)
 
     @in_transaction
     def _resume(self, transaction: Transaction, key: keys.Key) -> Operation[bool]:
@@ -115,17 +115,17 @@ REPOSITORIES_AT_A_TIME: Final = 20
 class RedisPausedHeads(RedisPart):
     """Paused heads in Redis. All methods raise Unavailable and are idempotent."""
 
-    def __init__(self, wire: RedisClient, timing: Timing) -> None:
-        super().__init__(wire)
+    def __init__(self, client: RedisClient, timing: Timing) -> None:
+        super().__init__(client)
         self._look_ms = milliseconds(2 * timing.sweep)
 
     def put(self, request: JudgeRequest) -> None:
         """Store a request until the pause ends; a newer one of the same pull request replaces it."""
         pull = request.pull
         key, repository = keys.paused_heads(pull.installation_id, pull.repository_id), _place(pull).model_dump_json()
-        look_at = find_server_time(self._wire) + self._look_ms
+        look_at = find_server_time(self._client) + self._look_ms
         write_all(
-            self._wire,
+            self._client,
             ("HSET", key.name, keys.pull(pull).name, request.model_dump_json()),
             ("EXPIRE", key.name, key.seconds),
             ("ZADD", keys.PAUSED_REPOSITORIES.name, "LT", look_at, repository),
@@ -146,7 +146,7 @@ class RedisPausedHeads(RedisPart):
     def list_requests(self, paused: PausedRepository) -> tuple[JudgeRequest, ...]:
         """A batch of the waiting requests."""
         key = keys.paused_heads(paused.installation_id, paused.repository_id)
-        _, fields = items(self._wire.call("HSCAN", key.name, 0, "COUNT", AT_A_TIME))
+        _, fields = items(self._client.call("HSCAN", key.name, 0, "COUNT", AT_A_TIME))
         return tuple(read_json(JudgeRequest, text(stored)) for stored in items(fields)[1::2])
 
     def remove_repository(self, paused: PausedRepository) -> None:
@@ -155,10 +155,10 @@ class RedisPausedHeads(RedisPart):
 
     @in_transaction
     def _remove(self, transaction: Transaction, paused: PausedRepository, pull_key: str) -> Operation[None]:
-        shelf = keys.paused_heads(paused.installation_id, paused.repository_id).name
-        waits, count = map(whole, (yield from transaction.read(("HEXISTS", shelf, pull_key), ("HLEN", shelf))))
+        heads_key = keys.paused_heads(paused.installation_id, paused.repository_id).name
+        waits, count = map(whole, (yield from transaction.read(("HEXISTS", heads_key, pull_key), ("HLEN", heads_key))))
         if waits:
-            transaction.write("HDEL", shelf, pull_key)
+            transaction.write("HDEL", heads_key, pull_key)
         if waits == count:
             transaction.write("ZREM", keys.PAUSED_REPOSITORIES.name, paused.model_dump_json())
 

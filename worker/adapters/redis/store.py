@@ -306,21 +306,21 @@ def wait_for_redis(settings: Settings, report: Callable[[str], object]) -> None:
     """
     if (url := _configured_url(settings)) is None:
         return
-    wire = RedisClient(url, settings.timing.redis_timeout)
+    client = RedisClient(url, settings.timing.redis_timeout)
     patience_s = settings.timing.redis_wait
-    limit, is_told = time.monotonic() + patience_s, False
+    limit, is_announced = time.monotonic() + patience_s, False
     while True:
         try:
-            wire.call("PING")
+            client.call("PING")
         except Unavailable as error:
             if time.monotonic() >= limit:
                 raise
-            if not is_told:
+            if not is_announced:
                 report(f"{error}. Waiting for it, at most {patience_s:g} s.")
-            is_told = True
+            is_announced = True
             time.sleep(POLL_S)
         else:
-            wire.close()
+            client.close()
             return
 
 
@@ -329,18 +329,18 @@ def open_store(settings: Settings, role: FolderRole = FolderRole.GUEST) -> Gener
     """Connect to `settings.redis_url`, or to the embedded server of `settings.data_dir`, which is started if needed."""
     with ExitStack() as stack:
         url = _configured_url(settings) or stack.enter_context(open_embedded_server(settings.data_dir, role))
-        wire = RedisClient(url, settings.timing.redis_timeout, settings.redis_replicas)
-        stack.callback(wire.close)
-        match = VERSION.search(text(wire.call("INFO", "server")))
+        client = RedisClient(url, settings.timing.redis_timeout, settings.redis_replicas)
+        stack.callback(client.close)
+        match = VERSION.search(text(client.call("INFO", "server")))
         if match is None or int(match[1]) < OLDEST_VERSION:
             version = f"{match[1]}.{match[2]}" if match else "unknown"
             expected = f"Expected: Redis {OLDEST_VERSION} or newer, or Valkey."
             raise SettingError("REDIS_URL", f"leads to Redis {version}", expected)
         codec = Codec(ring_of(settings.store_keys) or (key_of(settings.data_dir),))
         with suppress(Unavailable, RedisRefused):  # full, or a read-only replica: reads still work
-            wire.call("HSET", keys.ENCRYPTION_KEYS.name, codec.key_ids[0], int(time.time()))
+            client.call("HSET", keys.ENCRYPTION_KEYS.name, codec.key_ids[0], int(time.time()))
         yield Store(
-            wire,
+            client,
             codec,
             SecretStr(url),
             settings.timing,

@@ -57,7 +57,7 @@ class RedisTokens(RedisPart):
             transaction.write("HSET", keys.TOKENS.name, _hash(token), json.dumps(grant))
             return token
 
-        return run(self._wire, operation)
+        return run(self._client, operation)
 
     @in_transaction
     def revoke(self, transaction: Transaction, name: str) -> Operation[bool]:
@@ -71,12 +71,12 @@ class RedisTokens(RedisPart):
 
     def grants(self) -> tuple[ApiTokenGrant, ...]:
         """Grants of all valid tokens, oldest first; an alien value is skipped."""
-        tokens = [_read(blob(token)) for token in items(self._wire.call("HVALS", keys.TOKENS.name))]
+        tokens = [_read(blob(token)) for token in items(self._client.call("HVALS", keys.TOKENS.name))]
         return tuple(sorted(filter(None, tokens), key=lambda token: (token.created_at, token.name)))
 
     def scope(self, token: str) -> frozenset[InstallationId] | None:
         """Installations whose figures this token opens; None: not a valid token."""
-        stored = self._wire.call("HGET", keys.TOKENS.name, _hash(token))
+        stored = self._client.call("HGET", keys.TOKENS.name, _hash(token))
         grant = _read(blob(stored)) if stored else None
         return grant.installations if grant else None
 
@@ -106,7 +106,7 @@ class RedisSetup(RedisPart):
         """Make another token, which can't be read again."""
         token = secrets.token_urlsafe(32)
         write_all(
-            self._wire,
+            self._client,
             ("HSET", keys.SETUP.name, f"token:{_hash(token)}", 1),
             ("PEXPIRE", keys.SETUP.name, _milliseconds(keys.SETUP_FOR)),
         )
@@ -136,7 +136,7 @@ class RedisSetup(RedisPart):
             transaction.write("HSET", keys.SETUP.name, f"state:{_hash(state)}", until)
             return state
 
-        return run(self._wire, operation)
+        return run(self._client, operation)
 
     def take_state(self, state: str) -> str | None:
         """Take a returned state. Returns a token for `give_back`; None: invalid, expired, or already taken."""
@@ -150,7 +150,7 @@ class RedisSetup(RedisPart):
             transaction.write("HSET", keys.SETUP.name, mark, taker)
             return taker
 
-        return run(self._wire, operation)
+        return run(self._client, operation)
 
     @in_transaction
     def give_back(self, transaction: Transaction, state: str, taker: str) -> Operation[None]:
@@ -167,10 +167,10 @@ class RedisSetup(RedisPart):
 
     def close(self) -> None:
         """Close setup after an App was created."""
-        self._wire.call("DEL", keys.SETUP.name)
+        self._client.call("DEL", keys.SETUP.name)
 
     def _tokens(self) -> list[bytes]:
-        names = [blob(name) for name in items(self._wire.call("HKEYS", keys.SETUP.name))]
+        names = [blob(name) for name in items(self._client.call("HKEYS", keys.SETUP.name))]
         return [name.removeprefix(TOKEN_PREFIX) for name in names if name.startswith(TOKEN_PREFIX)]
 
 

@@ -36,15 +36,15 @@ class PendingWork(Enum):
     """Kinds of pending work."""
 
     JUDGE = auto()
-    OPEN = auto()
-    ANSWER = auto()
+    OPEN_CHECK = auto()
+    ANSWER_COMMAND = auto()
     ANSWER_GROUP = auto()
-    WRITE = auto()
-    FOLLOW = auto()
-    CONCLUDE = auto()
-    SETTLE = auto()
-    GREET = auto()
-    SCAN = auto()
+    WRITE_COMMENT = auto()
+    RECORD_OUTCOMES = auto()
+    JUDGE_WHOLE = auto()
+    SYNC_SHARED_HEAD = auto()
+    ADD_REPOSITORY = auto()
+    UPLOAD_SARIF = auto()
 
 
 @dataclass(frozen=True)

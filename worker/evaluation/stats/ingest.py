@@ -286,7 +286,7 @@ class _Batch:
         about = VerdictRef(*row) if row else None
         is_right = is_borne_out(about.decision, entry.outcome) if about else None
         eval_id = about.eval_id if about else entry.eval_id or ""
-        what = (entry.outcome, entry.strength, eval_id, entry.heard_ms)
+        what = (entry.outcome, entry.strength, eval_id, entry.recorded_ms)
         row = (*entry_id, *pull, *what, *(about[:2] if about else (None, None)), is_right)
         if not self._db.execute(ADD_OUTCOME, row).rowcount:
             self._skip_duplicate(entry_id)

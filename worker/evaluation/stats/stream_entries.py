@@ -169,10 +169,10 @@ class OutcomeEntry(Struct, frozen=True):
 
     def __post_init__(self) -> None:
         """Raises ValueError or TypeError for an impossible time, which makes the entry broken."""
-        _ = self.heard_ms
+        _ = self.recorded_ms
 
     @property
-    def heard_ms(self) -> int:
+    def recorded_ms(self) -> int:
         """When it was received."""
         return to_milliseconds(datetime.fromisoformat(self.at))
 

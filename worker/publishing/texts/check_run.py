@@ -476,23 +476,23 @@ def _fields(content: CheckContent, block: StatusBlock) -> dict[str, Any]:
     }
 
 
-def _fit_fields(fields: dict[str, Any], room: int) -> str:
+def _fit_fields(fields: dict[str, Any], limit: int) -> str:
     sizes = {name: len(_json({name: value})) for name, value in fields.items()}
-    pretty = _json(fields, indent=2) if sum(sizes.values()) <= room else None
-    if pretty is not None and len(pretty) + FENCE_BYTES <= room:
+    pretty = _json(fields, indent=2) if sum(sizes.values()) <= limit else None
+    if pretty is not None and len(pretty) + FENCE_BYTES <= limit:
         return code_block(pretty, "json")
-    return code_block(_json(_cut_fields(fields, sizes, room)), "json")
+    return code_block(_json(_cut_fields(fields, sizes, limit)), "json")
 
 
-def _cut_fields(fields: dict[str, Any], sizes: dict[str, int], room: int) -> dict[str, Any]:
+def _cut_fields(fields: dict[str, Any], sizes: dict[str, int], limit: int) -> dict[str, Any]:
     """The fields that fit; the least important ones are cut first."""
     size, cut = sum(sizes.values()) + FENCE_BYTES, list[str]()
     for name in OMISSION_ORDER:
-        if size > room:
+        if size > limit:
             size -= sizes[name]
             cut.append(name)
     kept = {name: value for name, value in fields.items() if name not in cut}
-    if size > room:
+    if size > limit:
         kept |= {name: fit(fields[name] or "", CUT_TEXT_BYTES) for name in LONG_TEXTS}
     return kept | ({"cut": cut} if cut else {})
 

@@ -141,15 +141,21 @@ def test_what_is_written_beside_a_command_waits_encrypted_and_is_empty_without_i
 # All queues
 
 PUTS: dict[PendingWork, tuple[Callable[[Store], object], Callable[[Store], object]]] = {
-    PendingWork.ANSWER: (lambda store: store.commands.put(command_request()), lambda store: store.commands.next()),
-    PendingWork.WRITE: (lambda store: store.comment_jobs.put(letter()), lambda store: store.comment_jobs.next()),
-    PendingWork.SCAN: (lambda store: store.scans.put(scan()), lambda store: store.scans.next()),
-    PendingWork.FOLLOW: (
+    PendingWork.ANSWER_COMMAND: (
+        lambda store: store.commands.put(command_request()),
+        lambda store: store.commands.next(),
+    ),
+    PendingWork.WRITE_COMMENT: (
+        lambda store: store.comment_jobs.put(letter()),
+        lambda store: store.comment_jobs.next(),
+    ),
+    PendingWork.UPLOAD_SARIF: (lambda store: store.scans.put(scan()), lambda store: store.scans.next()),
+    PendingWork.RECORD_OUTCOMES: (
         lambda store: store.pull_request_events.put(revert_event()),
         lambda store: store.pull_request_events.next(),
     ),
     PendingWork.ANSWER_GROUP: (lambda store: store.groups.put(merge_group()), lambda store: store.groups.next()),
-    PendingWork.OPEN: (
+    PendingWork.OPEN_CHECK: (
         lambda store: store.pulls.request_judging(judge_request()),
         lambda store: store.pulls.next_to_open(),
     ),
@@ -161,7 +167,7 @@ def test_what_waits_is_due_until_somebody_is_at_it(store: Store, work: PendingWo
     put, take = PUTS[work]
     assert find_pending_work(store.client, "call") == frozenset()
     put(store)
-    beside = {PendingWork.JUDGE} if work is PendingWork.OPEN else set[PendingWork]()
+    beside = {PendingWork.JUDGE} if work is PendingWork.OPEN_CHECK else set[PendingWork]()
     assert find_pending_work(store.client, "call") == {work, *beside}
     assert take(store) is not None
     assert take(store) is None

@@ -77,8 +77,8 @@ class Codec:
 class SealedPart(RedisPart):
     """A part of the store that keeps encrypted values."""
 
-    def __init__(self, wire: RedisClient, codec: Codec) -> None:
-        super().__init__(wire)
+    def __init__(self, client: RedisClient, codec: Codec) -> None:
+        super().__init__(client)
         self._codec = codec
 
     def _seal(self, value: Frozen, key_name: str) -> bytes:

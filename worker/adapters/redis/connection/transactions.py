@@ -161,12 +161,12 @@ def run(client: RedisClient, operation: Callable[[Transaction], Operation[T]]) -
 class RedisPart:
     """A part of the store. Its methods raise Unavailable and are idempotent."""
 
-    def __init__(self, wire: RedisClient) -> None:
-        self._wire = wire
+    def __init__(self, client: RedisClient) -> None:
+        self._client = client
 
     def perform(self, operation: Callable[[Transaction], Operation[T]]) -> T:
         """Run an operation until it commits."""
-        return run(self._wire, operation)
+        return run(self._client, operation)
 
 
 def in_transaction(

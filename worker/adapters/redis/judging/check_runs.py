@@ -51,8 +51,8 @@ CREATION_SHARE: Final = 0.75
 class RedisCheckRegistry(RedisPart):
     """The CheckRegistry port, and the watchdog's queue."""
 
-    def __init__(self, wire: RedisClient, timing: Timing) -> None:
-        super().__init__(wire)
+    def __init__(self, client: RedisClient, timing: Timing) -> None:
+        super().__init__(client)
         self._timing = timing
         self._creation_ms = max(1, milliseconds(timing.open_hold * CREATION_SHARE))
         self._deadline_ms = milliseconds(timing.check_deadline)
@@ -60,7 +60,7 @@ class RedisCheckRegistry(RedisPart):
         self._firsts: set[tuple[PullRef, Sha]] = set()
 
     def find(self, pull: PullRef, head_sha: Sha) -> CheckRunState:
-        return run(self._wire, lambda transaction: _load(transaction, pull, head_sha))
+        return run(self._client, lambda transaction: _load(transaction, pull, head_sha))
 
     def claim(self, pull: PullRef, head_sha: Sha) -> CheckRunId | None:
         """Return the existing check run, or None: the caller creates it and calls `record_opened`. A registry may claim again."""
@@ -196,18 +196,18 @@ class RedisCheckRegistry(RedisPart):
         return tuple(head for head, check in self._unfinished(pull) if check == CREATION_STARTED)
 
     def _unfinished(self, pull: PullRef) -> Iterator[tuple[Sha, int]]:
-        open_checks = field_values(self._wire.call("HGETALL", keys.checks(pull).name))
+        open_checks = field_values(self._client.call("HGETALL", keys.checks(pull).name))
         return ((head, whole(check)) for head, check in open_checks.items())
 
     def list_overwritten_heads(self, pull: PullRef) -> tuple[Sha, ...]:
         """Heads whose reopening never completed and whose check run another process wrote since or meanwhile."""
         mark = IDLE_MARKS["is_reopening"]
-        members = [text(member) for member in items(self._wire.call("SMEMBERS", keys.idle_heads(pull).name))]
+        members = [text(member) for member in items(self._client.call("SMEMBERS", keys.idle_heads(pull).name))]
         reopening = [member.removeprefix(mark) for member in members if member.startswith(mark)]
         return tuple(head for head in reopening if head not in members)
 
     def newest_head(self, pull: PullRef) -> Sha | None:
-        return text(self._wire.call("HGET", keys.pull(pull).name, "head")) or None
+        return text(self._client.call("HGET", keys.pull(pull).name, "head")) or None
 
     # What GitHub shows
 
@@ -226,10 +226,13 @@ class RedisCheckRegistry(RedisPart):
 
     def doubt(self, pull: PullRef, head_sha: Sha) -> str:
         """A token if GitHub has to be asked whether a recorded conclusion still holds; else ''."""
-        return run(self._wire, lambda transaction: self._find_doubt(transaction, pull, head_sha))
+        return run(self._client, lambda transaction: self._find_doubt(transaction, pull, head_sha))
 
     def _find_doubt(self, transaction: Transaction, pull: PullRef, head_sha: Sha) -> Operation[str]:
-        first_seen, server_run = keys.first_seen(pull.installation_id, pull.repository_id), find_server_run(self._wire)
+        first_seen, server_run = (
+            keys.first_seen(pull.installation_id, pull.repository_id),
+            find_server_run(self._client),
+        )
         state, check = (yield from load(transaction, pull)), (yield from _load(transaction, pull, head_sha))
         (served,) = yield from transaction.read(("HGET", first_seen.name, f"{pull.number} served"))
         return lifecycle.find_doubt(state, check, text(served), server_run)
@@ -271,7 +274,7 @@ class RedisCheckRegistry(RedisPart):
 
     def postpone_expired(self, late: ExpiredCheckRun, delay: timedelta) -> None:
         """Postpone a check run that could not be concluded: `take_expired` returns it after *delay*."""
-        postpone_item(self._wire, keys.DEADLINES, keys.check(late.pull, late.head_sha).name, delay)
+        postpone_item(self._client, keys.DEADLINES, keys.check(late.pull, late.head_sha).name, delay)
 
     @in_transaction
     def take_orphaned(self, transaction: Transaction) -> Operation[tuple[ExpiredCheckRun, ...]]:

@@ -43,14 +43,14 @@ async def append_delivery(client: "AsyncRedisClient", delivery: InboxDelivery) -
 class RedisInbox:
     """The inbox as the dispatcher sees it. All methods raise Unavailable."""
 
-    def __init__(self, wire: RedisClient, timing: Timing, ledger_retention: timedelta) -> None:
-        self._wire = wire
+    def __init__(self, client: RedisClient, timing: Timing, ledger_retention: timedelta) -> None:
+        self._client = client
         self._timing = timing
         self._ledger_retention = ledger_retention
 
     def read(self, count: int) -> Sequence[str]:
         """The oldest entries, at most *count*."""
-        return [text(entry) for entry in items(self._wire.call("LRANGE", keys.INBOX.name, 0, count - 1))]
+        return [text(entry) for entry in items(self._client.call("LRANGE", keys.INBOX.name, 0, count - 1))]
 
     def apply(self, entry: str) -> AppliedDelivery | None:
         """Apply the oldest entry and remove it. None: another process has done it.
@@ -64,7 +64,7 @@ class RedisInbox:
                 return None
             return AppliedDelivery(delivery, (yield from self._apply(transaction, delivery)))
 
-        return run(self._wire, apply)
+        return run(self._client, apply)
 
     def put_aside(self, entry: str) -> None:
         """Remove the oldest entry, and keep it for the next process that dispatches."""
@@ -74,11 +74,11 @@ class RedisInbox:
                 transaction.write("RPUSH", keys.INBOX_ASIDE.name, entry)
                 transaction.write("EXPIRE", keys.INBOX_ASIDE.name, keys.INBOX_ASIDE.seconds)
 
-        run(self._wire, put_aside)
+        run(self._client, put_aside)
 
     def restore(self) -> None:
         """Append what was put aside."""
-        while self._wire.call("LMOVE", keys.INBOX_ASIDE.name, keys.INBOX.name, "LEFT", "RIGHT") is not None:
+        while self._client.call("LMOVE", keys.INBOX_ASIDE.name, keys.INBOX.name, "LEFT", "RIGHT") is not None:
             pass
 
     def _apply(self, transaction: Transaction, delivery: InboxDelivery) -> Operation[IntakeOutcome]:

@@ -63,7 +63,7 @@ class IntakeReceipt(NamedTuple):
 
 
 def request_judging(
-    wire: RedisClient, request: JudgeRequest, timing: Timing, by: NamedHead | None = None
+    client: RedisClient, request: JudgeRequest, timing: Timing, by: NamedHead | None = None
 ) -> IntakeReceipt:
     """Request the judging of this pull request, once for its delivery. Raises Unavailable.
 
@@ -78,7 +78,7 @@ def request_judging(
         transaction.write("SET", delivery.name, 1, "EX", delivery.seconds)
         return (yield from receive_request(transaction, request, timing, by))
 
-    return run(wire, request_once)
+    return run(client, request_once)
 
 
 def receive_request(
@@ -212,23 +212,23 @@ def retrigger_ci(
     return outcome
 
 
-def find_requests_by_head(wire: RedisClient, at: CommitIdentity) -> tuple[JudgeRequest, ...]:
+def find_requests_by_head(client: RedisClient, at: CommitIdentity) -> tuple[JudgeRequest, ...]:
     """Newest request of each open pull request whose head is or was this commit. Raises Unavailable."""
     index = keys.heads(at.installation_id, at.repository_id, at.head_sha)
-    return _find_requests(wire, index, keys.prefix("pull", at.installation_id, at.repository_id))
+    return _find_requests(client, index, keys.prefix("pull", at.installation_id, at.repository_id))
 
 
-def find_requests_by_issue(wire: RedisClient, installation: InstallationId, mark: str) -> tuple[JudgeRequest, ...]:
+def find_requests_by_issue(client: RedisClient, installation: InstallationId, mark: str) -> tuple[JudgeRequest, ...]:
     """Newest request of each open pull request of the installation that was judged and closes an edited issue.
 
     Raises Unavailable.
     """
     changed = keys.last_change(installation, mark)
-    return _find_requests(wire, keys.issue_pulls(installation, mark), keys.pulls_of(installation), changed=changed)
+    return _find_requests(client, keys.issue_pulls(installation, mark), keys.pulls_of(installation), changed=changed)
 
 
 def find_requests_by_base(
-    wire: RedisClient, installation: InstallationId, repository: RepositoryId, base: BaseHash
+    client: RedisClient, installation: InstallationId, repository: RepositoryId, base: BaseHash
 ) -> tuple[JudgeRequest, ...]:
     """Newest request of each open pull request judged for a changed base, without those already due.
 
@@ -238,7 +238,7 @@ def find_requests_by_base(
         keys.judged_bases(installation, repository, base),
         keys.last_change(installation, rules_at(repository, base)),
     )
-    return _find_requests(wire, index, keys.prefix("pull", installation, repository), "due", changed)
+    return _find_requests(client, index, keys.prefix("pull", installation, repository), "due", changed)
 
 
 def rules_at(repository: RepositoryId, base: BaseHash) -> str:
@@ -247,17 +247,17 @@ def rules_at(repository: RepositoryId, base: BaseHash) -> str:
 
 
 def _find_requests(
-    wire: RedisClient, index: keys.Key, prefix: str, but: str = "", changed: keys.Key | None = None
+    client: RedisClient, index: keys.Key, prefix: str, but: str = "", changed: keys.Key | None = None
 ) -> tuple[JudgeRequest, ...]:
     """Newest requests of open pull requests in an index, without those in the state *but*.
 
     *changed*: what they depend on. A judging that enters the index after this finds there the number of the event.
     """
     if changed is not None:
-        wire.call("SET", changed.name, whole(wire.call("INCR", keys.COUNT.name)), "EX", changed.seconds)
+        client.call("SET", changed.name, whole(client.call("INCR", keys.COUNT.name)), "EX", changed.seconds)
     requests, ignored = list[JudgeRequest](), {but} - {""}
-    for members in _pages(wire, index):
-        rows = wire.pipeline([("HMGET", f"{prefix}{text(member)}", "req", "over", "state") for member in members])
+    for members in _pages(client, index):
+        rows = client.pipeline([("HMGET", f"{prefix}{text(member)}", "req", "over", "state") for member in members])
         for request, closed_at, phase in map(items, rows):
             if request and not closed_at and len(requests) < MOST_OUTSIDE_WAITING and text(phase) not in ignored:
                 requests.append(read_json(JudgeRequest, text(request)))
@@ -266,13 +266,13 @@ def _find_requests(
     return tuple(requests)
 
 
-def _pages(wire: RedisClient, index: keys.Key) -> Iterator[list[Reply]]:
+def _pages(client: RedisClient, index: keys.Key) -> Iterator[list[Reply]]:
     """Members of an index: some of a set, or the newest first, of which those that were closed stay for a while."""
     if index.type == "set":
-        yield items(wire.call("SRANDMEMBER", index.name, MOST_OUTSIDE_WAITING))
+        yield items(client.call("SRANDMEMBER", index.name, MOST_OUTSIDE_WAITING))
         return
     for first in range(0, MOST_PAGES * MOST_OUTSIDE_WAITING, MOST_OUTSIDE_WAITING):
-        members = items(wire.call("ZRANGE", index.name, first, first + MOST_OUTSIDE_WAITING - 1, "REV"))
+        members = items(client.call("ZRANGE", index.name, first, first + MOST_OUTSIDE_WAITING - 1, "REV"))
         yield members
         if len(members) < MOST_OUTSIDE_WAITING:
             return
@@ -316,14 +316,14 @@ def remembered_keys(pull: PullRef) -> tuple[keys.Key, ...]:
 
 
 def set_window(
-    wire: RedisClient, installation: InstallationId, repository: RepositoryId, base: BaseHash, seconds: float | None
+    client: RedisClient, installation: InstallationId, repository: RepositoryId, base: BaseHash, seconds: float | None
 ) -> None:
     """Store a base's quiet window; None: not set, or unknown. Raises Unavailable."""
     key = keys.window(installation, repository, base)
     if seconds is None:
-        wire.call("DEL", key.name)
+        client.call("DEL", key.name)
     else:
-        wire.call("SET", key.name, milliseconds(seconds), "EX", key.seconds)
+        client.call("SET", key.name, milliseconds(seconds), "EX", key.seconds)
 
 
 def quiet_window_ms(mode: IntakeMode, timing: Timing) -> tuple[int, int]:

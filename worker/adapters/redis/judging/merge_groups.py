@@ -45,8 +45,8 @@ DISPATCHED, LEASED = "given", "held"
 class RedisMergeGroups(RedisPart):
     """Merge groups in Redis. All methods raise Unavailable and are idempotent."""
 
-    def __init__(self, wire: RedisClient, timing: Timing) -> None:
-        super().__init__(wire)
+    def __init__(self, client: RedisClient, timing: Timing) -> None:
+        super().__init__(client)
         self._hold_ms = milliseconds(timing.open_hold)
         self._lease_ms = milliseconds(timing.lease)
 
@@ -75,12 +75,12 @@ class RedisMergeGroups(RedisPart):
 
     def find_group(self, commit: CommitKey) -> MergeGroup | None:
         """Find the group of this commit while it is unanswered or recently closed."""
-        waits = self._wire.call("HGET", GROUPS.texts.name, ":".join(map(str, commit)))
+        waits = self._client.call("HGET", GROUPS.texts.name, ":".join(map(str, commit)))
         queued = read_json_or_none(QueuedGroup, text(waits)) if waits else None
         return self._stored_group(commit) if queued is None else queued.group
 
     def _stored_group(self, commit: CommitKey) -> MergeGroup | None:
-        kept = self._wire.call("GET", keys.group(*commit).name)
+        kept = self._client.call("GET", keys.group(*commit).name)
         return read_json_or_none(MergeGroup, text(kept)) if kept else None
 
     def next(self) -> PendingGroup | None:
@@ -88,7 +88,7 @@ class RedisMergeGroups(RedisPart):
 
         A crash of Redis itself interrupts a judging without counting as an attempt, up to a limit: the group may cause it.
         """
-        this_run = find_server_run(self._wire) or ""
+        this_run = find_server_run(self._client) or ""
 
         def operation(transaction: Transaction) -> Operation[PendingGroup | None]:
             for name in (yield from read_due(transaction, GROUPS.order)):
@@ -105,7 +105,7 @@ class RedisMergeGroups(RedisPart):
                 return PendingGroup(queued, int(attempt or 0) + (not is_spared)) if queued else None
             return None
 
-        return run(self._wire, operation)
+        return run(self._client, operation)
 
     @in_transaction
     def postpone(self, transaction: Transaction, queued: QueuedGroup, delay: timedelta) -> Operation[None]:
@@ -127,7 +127,7 @@ class RedisMergeGroups(RedisPart):
 
     def settled_at(self, pull: PullRef) -> int | None:
         """Number of the last event of a pull request, 0 if there was none; None: it is due, dispatched, or leased."""
-        state, seq = items(self._wire.call("HMGET", keys.pull(pull).name, "state", "seq"))
+        state, seq = items(self._client.call("HMGET", keys.pull(pull).name, "state", "seq"))
         if state:
             return None
         return int(text(seq)) if seq else 0
@@ -154,7 +154,7 @@ class RedisMergeGroups(RedisPart):
             transaction.write("ZADD", GROUPS.order.name, transaction.now + self._lease_ms, group.id)
             return token
 
-        return run(self._wire, operation)
+        return run(self._client, operation)
 
     def take_lease(self, group_id: str, token: str) -> LeasedGroup | None:
         """Take the lease that this token admits. None: already taken, or obsolete."""
@@ -176,7 +176,7 @@ class RedisMergeGroups(RedisPart):
             tries = 1 if attempt is None else whole(attempt)
             return LeasedGroup(queued, tries, GroupLease(self, queued.group, leased))
 
-        return run(self._wire, operation)
+        return run(self._client, operation)
 
     @in_transaction
     def renew_lease(self, transaction: Transaction, lease: GroupLease) -> Operation[None]:

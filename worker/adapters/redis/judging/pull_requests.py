@@ -61,13 +61,13 @@ class AlreadyJudged(AssayError):
 class RedisPullRequests(RedisPart):
     """Pull requests in Redis. All methods raise Unavailable and are idempotent."""
 
-    def __init__(self, wire: RedisClient, timing: Timing) -> None:
-        super().__init__(wire)
+    def __init__(self, client: RedisClient, timing: Timing) -> None:
+        super().__init__(client)
         self._timing = timing
 
     def request_judging(self, request: JudgeRequest) -> IntakeReceipt:
         """Request the judging of a pull request."""
-        return request_judging(self._wire, request, self._timing)
+        return request_judging(self._client, request, self._timing)
 
     # The dispatcher
 
@@ -103,8 +103,8 @@ class RedisPullRequests(RedisPart):
         if last_call == call:
             (request,) = yield from transaction.peek(("HGET", name, "req"))
             return DispatchedJob(int(fence), read_json(JudgeRequest, text(request)), bool(outside))
-        rooms = (whole(out) - whole(out_outside) < limits.total, whole(out_outside) < limits.outside)
-        candidate = yield from find_next(transaction, DUE_QUEUES, rooms, limits.per_installation)
+        free_slots = (whole(out) - whole(out_outside) < limits.total, whole(out_outside) < limits.outside)
+        candidate = yield from find_next(transaction, DUE_QUEUES, free_slots, limits.per_installation)
         if candidate is None:
             return None
         pull, state = candidate
@@ -144,8 +144,8 @@ class RedisPullRequests(RedisPart):
 
     def requeue_lost(self, *queue_keys: str) -> int:
         """Requeue jobs lost on the way to the workers of these queues; return their number."""
-        now_ms, server_run = find_server_time(self._wire), find_server_run(self._wire)
-        overdue = self._wire.call("ZRANGE", keys.DISPATCHED.name, 0, now_ms, "BYSCORE", "LIMIT", 0, MOST_LOST)
+        now_ms, server_run = find_server_time(self._client), find_server_run(self._client)
+        overdue = self._client.call("ZRANGE", keys.DISPATCHED.name, 0, now_ms, "BYSCORE", "LIMIT", 0, MOST_LOST)
         return sum(
             self._requeue_if_lost(keys.parse_pull(text(name)), server_run, queue_keys) for name in items(overdue)
         )
@@ -178,7 +178,7 @@ class RedisPullRequests(RedisPart):
 
     def take_lease(self, pull: PullRef, fence: int) -> LeasedJob | None:
         """Take the lease that this fence admits. None: superseded, already taken, or not due."""
-        token, server_run = secrets.token_hex(16), find_server_run(self._wire)
+        token, server_run = secrets.token_hex(16), find_server_run(self._client)
         lease_ms = milliseconds(self._timing.lease)
 
         def take(transaction: Transaction) -> Operation[PullRequestState | None]:
@@ -188,7 +188,7 @@ class RedisPullRequests(RedisPart):
             save(transaction, pull, state, after)
             return None if refusal else after
 
-        state = run(self._wire, take)
+        state = run(self._client, take)
         if state is None:
             return None
         return LeasedJob(
@@ -203,7 +203,7 @@ class RedisPullRequests(RedisPart):
 
     def take_local_lease(self, request: JudgeRequest) -> PullRequestLease:
         """Take a lease for a local judging immediately. Raises AlreadyJudged."""
-        token, server_run, pull = secrets.token_hex(16), find_server_run(self._wire), request.pull
+        token, server_run, pull = secrets.token_hex(16), find_server_run(self._client), request.pull
         lease_ms = milliseconds(self._timing.lease)
 
         def take(transaction: Transaction) -> Operation[PullRequestState | None]:
@@ -215,7 +215,7 @@ class RedisPullRequests(RedisPart):
                 save(transaction, pull, state, after)
             return after
 
-        state = run(self._wire, take)
+        state = run(self._client, take)
         if state is None or state.fence is None:
             raise AlreadyJudged(
                 f"{request.repository} is being judged by another process right now. Wait for it, or, if it died, "
@@ -223,8 +223,8 @@ class RedisPullRequests(RedisPart):
             )
         if request.head_sha is not None:  # `assay wait` finds the verdict by its commit
             heads = keys.heads(pull.installation_id, pull.repository_id, request.head_sha)
-            self._wire.call("SADD", heads.name, pull.number)
-            self._wire.call("EXPIRE", heads.name, heads.seconds)
+            self._client.call("SADD", heads.name, pull.number)
+            self._client.call("EXPIRE", heads.name, heads.seconds)
         return PullRequestLease(self, pull, token, fence=state.fence)
 
     @in_transaction
@@ -308,17 +308,17 @@ class RedisPullRequests(RedisPart):
 
     def count_waiting(self, installation: InstallationId) -> int:
         """Number of an installation's pull requests that wait or are being judged."""
-        out = self._wire.call("SCARD", keys.dispatched(installation).name)
+        out = self._client.call("SCARD", keys.dispatched(installation).name)
         waiting = (keys.due(installation), keys.due_outside(installation))
-        return sum(whole(self._wire.call("ZCARD", line.name)) for line in waiting) + whole(out)
+        return sum(whole(self._client.call("ZCARD", line.name)) for line in waiting) + whole(out)
 
     def release_waiting(self, installation: InstallationId) -> None:
         """Release some of the pull requests that wait for GitHub, after an answer to this installation.
 
         One that fails again waits as long as ever: so no more is tried too early than succeeds.
         """
-        retries, now_ms = keys.retries(installation).name, find_server_time(self._wire)
-        waiting = self._wire.call("ZRANGE", retries, f"({now_ms}", "+inf", "BYSCORE", "WITHSCORES")
+        retries, now_ms = keys.retries(installation).name, find_server_time(self._client)
+        waiting = self._client.call("ZRANGE", retries, f"({now_ms}", "+inf", "BYSCORE", "WITHSCORES")
         at, left = now_ms, RELEASED_AT_A_TIME
         for name, score in member_scores(waiting):
             if left == 0:
@@ -363,7 +363,7 @@ class RedisPullRequests(RedisPart):
                 yield from lose_evaluation(transaction, state.eval_id)
             return 1
 
-        how = run(self._wire, requeue)
+        how = run(self._client, requeue)
         if how == OVERTAKEN_STATUS:
             self._request_check(pull, f"late-{fence}")
         return how > 0
@@ -396,7 +396,7 @@ class RedisPullRequests(RedisPart):
 
     def find_plan(self, pull: PullRef) -> JudgingPlan | None:
         """When judging starts; None: nothing is due."""
-        state, due, quiet = items(self._wire.call("HMGET", keys.pull(pull).name, "state", "due", "quiet"))
+        state, due, quiet = items(self._client.call("HMGET", keys.pull(pull).name, "state", "due", "quiet"))
         if text(state) != "due" or not due:
             return None
         window_s = float(text(quiet)) / 1000 if quiet else self._timing.quiet_window
@@ -404,7 +404,7 @@ class RedisPullRequests(RedisPart):
 
     def find_request(self, pull: PullRef) -> JudgeRequest | None:
         """The newest request of a pull request."""
-        reply = self._wire.call("HGET", keys.pull(pull).name, "req")
+        reply = self._client.call("HGET", keys.pull(pull).name, "req")
         return read_json(JudgeRequest, text(reply)) if reply else None
 
     @in_transaction
@@ -420,11 +420,11 @@ class RedisPullRequests(RedisPart):
 
     def record_initial_head(self, pull: PullRef, head_sha: Sha) -> None:
         """Record that the pull request, at this head, is published as older than Assay's installation."""
-        self._wire.call("HSET", keys.first_seen(pull.installation_id, pull.repository_id).name, pull.number, head_sha)
+        self._client.call("HSET", keys.first_seen(pull.installation_id, pull.repository_id).name, pull.number, head_sha)
 
     def find_initial_head(self, pull: PullRef) -> Sha | None:
         """The head last published as older than Assay's installation."""
-        stored = self._wire.call("HGET", keys.first_seen(pull.installation_id, pull.repository_id).name, pull.number)
+        stored = self._client.call("HGET", keys.first_seen(pull.installation_id, pull.repository_id).name, pull.number)
         return text(stored) if stored else None
 
     @in_transaction

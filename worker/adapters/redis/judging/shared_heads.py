@@ -47,10 +47,10 @@ CONTENT: Final = TypeAdapter(CheckContent)
 class RedisSharedHeads(SealedPart):
     """The port of shared heads, and the queue of commits."""
 
-    def __init__(self, wire: RedisClient, codec: Codec, timing: Timing) -> None:
-        super().__init__(wire, codec)
+    def __init__(self, client: RedisClient, codec: Codec, timing: Timing) -> None:
+        super().__init__(client, codec)
         self._waiting = DelayedQueue(
-            wire, timing, CommitRef, SHARED_HEADS, lambda commit: _key(commit, commit.head_sha).name
+            client, timing, CommitRef, SHARED_HEADS, lambda commit: _key(commit, commit.head_sha).name
         )
 
     def record_content(self, pull: PullRef, head_sha: Sha, content: CheckContent) -> SharedHeadState:
@@ -74,7 +74,7 @@ class RedisSharedHeads(SealedPart):
                 queue_sync(transaction, pull, head_sha, BACKSTOP_MS)
             return after
 
-        return run(self._wire, record)
+        return run(self._client, record)
 
     @in_transaction
     def record_written(
@@ -137,18 +137,18 @@ class RedisSharedHeads(SealedPart):
 
     def find_state(self, commit: CommitRef) -> SharedHeadState:
         """States of all pull requests at a commit."""
-        return run(self._wire, lambda transaction: _read(transaction, commit, commit.head_sha))
+        return run(self._client, lambda transaction: _read(transaction, commit, commit.head_sha))
 
     def own_content(self, pull: PullRef, head_sha: Sha) -> CheckContent:
         """This pull request's own content, without the others'."""
         name = _key(pull, head_sha).name
-        sealed = blob(self._wire.call("HGET", name, f"{pull.number}:own"))
+        sealed = blob(self._client.call("HGET", name, f"{pull.number}:own"))
         return CONTENT.validate_json(self._codec.open(sealed, f"{name} {pull.number}"))
 
     def mark_updating(self, pull: PullRef, head_sha: Sha) -> None:
         """Record that new content is about to be published: until `record_written` the published content is unknown."""
         name = _key(pull, head_sha).name
-        write_all(self._wire, ("HSET", name, f"{pull.number}:on", 1), ("HDEL", name, f"{pull.number}:as"))
+        write_all(self._client, ("HSET", name, f"{pull.number}:on", 1), ("HDEL", name, f"{pull.number}:as"))
 
     @in_transaction
     def close_version(self, transaction: Transaction, commit: CommitRef, version: int) -> Operation[bool]:

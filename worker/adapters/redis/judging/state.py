@@ -235,14 +235,14 @@ MOST_TURNS: Final = 50
 
 
 def find_next(
-    transaction: Transaction, queues: Queues, rooms: tuple[bool, bool], most: int | None
+    transaction: Transaction, queues: Queues, free_slots: tuple[bool, bool], most: int | None
 ) -> Operation[tuple[PullRef, PullRequestState] | None]:
     """The next pull request of the installation whose turn it is; of outsiders' forks only where no other is left.
 
     *rooms*: whether the one and the other may be taken. *most*: dispatched ones of an installation, without outsiders'.
     """
-    for (queue, turns), has_room, is_outside in zip(queues, rooms, (False, True), strict=True):
-        if not has_room:
+    for (queue, turns), has_slot, is_outside in zip(queues, free_slots, (False, True), strict=True):
+        if not has_slot:
             continue
         (flat,) = yield from transaction.peek(("ZRANGE", turns.name, 0, MOST_TURNS - 1, "WITHSCORES"))
         for member, turn in member_scores(flat):

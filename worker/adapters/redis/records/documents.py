@@ -67,7 +67,7 @@ class RedisConfigs(SealedPart):
         ids = pull.installation_id, pull.repository_id
         locations = {origin: keys.config(*ids, bases.get(origin)) for origin in ConfigOrigin}
         reads = [("HMGET", key.name, str(origin), _digest_field(origin)) for origin, key in locations.items()]
-        stored = map(items, self._wire.pipeline(reads))
+        stored = map(items, self._client.pipeline(reads))
         writes, last_good = list[Command](), dict[ConfigOrigin, str]()
         for (origin, key), (sealed, digest) in zip(locations.items(), stored, strict=True):
             plain = good[origin].encode() if origin in good else None
@@ -79,12 +79,12 @@ class RedisConfigs(SealedPart):
                 new = self._codec.seal(plain, key.name)
                 writes.append(("HSET", key.name, str(origin), new, _digest_field(origin), new_digest))
             writes.append(("EXPIRE", key.name, key.seconds))
-        write_all(self._wire, *writes)
+        write_all(self._client, *writes)
         return last_good
 
     def store_quiet_window(self, pull: PullRef, base: BaseHash, quiet_window: float | None) -> None:
         """Store the quiet window for the web, which reads no configuration."""
-        set_window(self._wire, pull.installation_id, pull.repository_id, base, quiet_window)
+        set_window(self._client, pull.installation_id, pull.repository_id, base, quiet_window)
 
     def _open_config(self, origin: ConfigOrigin, key: keys.Key, sealed: Reply) -> dict[ConfigOrigin, str]:
         """Decrypt a stored text. An unreadable one counts as missing: the defaults apply, and the check run mentions it."""
@@ -122,7 +122,7 @@ class RedisDecisions(SealedPart):
     def find_decisions(self, pull: PullRef, head_sha: Sha) -> HumanDecisions:
         """Decisions about this head. An override depends on the head's changes, so it ends with a change of base."""
         name = keys.decisions(pull).name
-        stored = self._wire.call("HMGET", name, REBASED_FIELD, *(f"{field}:{head_sha}" for field in FIELDS))
+        stored = self._client.call("HMGET", name, REBASED_FIELD, *(f"{field}:{head_sha}" for field in FIELDS))
         rebased, override, contest, review, contested, forced, dismissed = items(stored)
         passed, since = self._opened(override, name, Override), float(text(rebased) or 0) / 1000
         return HumanDecisions(
@@ -156,7 +156,7 @@ class RedisDecisions(SealedPart):
     def find_dismissal(self, pull: PullRef, review: ReviewRef) -> ReviewDismissal | None:
         """Find the dismissal of this review; None: not dismissed, as far as recorded."""
         name = keys.decisions(pull).name
-        return self._opened(self._wire.call("HGET", name, f"gone:{review.id}"), name, ReviewDismissal)
+        return self._opened(self._client.call("HGET", name, f"gone:{review.id}"), name, ReviewDismissal)
 
     def dismiss(self, pull: PullRef, review: ReviewRef, decision: ReviewDismissal) -> None:
         """Record a dismissal, which may arrive before its review is processed."""
@@ -184,7 +184,7 @@ class RedisDecisions(SealedPart):
     def find_requested_reviewers(self, pull: PullRef) -> tuple[str, ...] | None:
         """Requested reviewers of this pull request; None: none were requested yet."""
         name = keys.decisions(pull).name
-        sealed = self._wire.call("HGET", name, REVIEWERS_FIELD)
+        sealed = self._client.call("HGET", name, REVIEWERS_FIELD)
         return tuple(self._codec.open(blob(sealed), name).decode().split()) if sealed else None
 
     def record_requested_reviewers(self, pull: PullRef, names: tuple[str, ...]) -> None:
@@ -194,7 +194,7 @@ class RedisDecisions(SealedPart):
 
     def is_labelled(self, pull: PullRef) -> bool:
         """Whether Assay added the repository's label because there was no reviewer."""
-        return bool(self._wire.call("HGET", keys.decisions(pull).name, LABELLED_FIELD))
+        return bool(self._client.call("HGET", keys.decisions(pull).name, LABELLED_FIELD))
 
     def record_labelled(self, pull: PullRef) -> None:
         """Record the label, so that it is not added after a person removes it."""
@@ -202,7 +202,7 @@ class RedisDecisions(SealedPart):
 
     def is_vouched(self, pull: PullRef) -> bool:
         """Whether an account with write access asked for a judging of this pull request."""
-        return bool(self._wire.call("HGET", keys.decisions(pull).name, VOUCHED_FIELD))
+        return bool(self._client.call("HGET", keys.decisions(pull).name, VOUCHED_FIELD))
 
     def mark_vouched(self, pull: PullRef) -> None:
         """Record a request by an account with write access: a model may be asked, whatever the author's role."""
@@ -213,12 +213,12 @@ class RedisDecisions(SealedPart):
         field = f"did:{_digest(act)}"
         if self._write(pull, field, f"{at.isoformat()} {delivery}", is_first=True):
             return at
-        began, _, by = text(self._wire.call("HGET", keys.decisions(pull).name, field)).partition(" ")
+        began, _, by = text(self._client.call("HGET", keys.decisions(pull).name, field)).partition(" ")
         return datetime.fromisoformat(began) if by == delivery else None
 
     def newest_arrival(self, pull: PullRef) -> FirstSeen | None:
         """The newest head, and when it was first seen."""
-        head, came = map(text, items(self._wire.call("HMGET", keys.pull(pull).name, "head", "came")))
+        head, came = map(text, items(self._client.call("HMGET", keys.pull(pull).name, "head", "came")))
         return FirstSeen(head_sha=head, at=datetime.fromisoformat(came)) if head and came else None
 
     @in_transaction
@@ -275,28 +275,28 @@ class RedisDemotions(RedisPart):
 
     def list_demotions(self, installation: InstallationId) -> tuple[Demotion, ...]:
         """All demotions in force, by name."""
-        stored = items(self._wire.call("HVALS", keys.demotions(installation).name))
+        stored = items(self._client.call("HVALS", keys.demotions(installation).name))
         demotions = (read_json(Demotion, blob(demotion)) for demotion in stored)
         return tuple(sorted(demotions, key=lambda demotion: demotion.signal))
 
     def signals(self, installation: InstallationId) -> frozenset[str]:
-        return frozenset(text(name) for name in items(self._wire.call("HKEYS", keys.demotions(installation).name)))
+        return frozenset(text(name) for name in items(self._client.call("HKEYS", keys.demotions(installation).name)))
 
     def demote(self, installation: InstallationId, demotion: Demotion) -> bool:
         """Demote a signal; False: it is already demoted."""
         key = keys.demotions(installation).name
-        return self._wire.call("HSETNX", key, demotion.signal, demotion.model_dump_json()) == 1
+        return self._client.call("HSETNX", key, demotion.signal, demotion.model_dump_json()) == 1
 
     def promote(self, installation: InstallationId, signal: str) -> bool:
         """Promote a signal; False: it was not demoted. Its rejects are counted from now on in both cases."""
-        promoted_at = round(find_server_time(self._wire))
+        promoted_at = round(find_server_time(self._client))
         promotion = ("HSET", keys.promotions(installation).name, signal, promoted_at)
-        _, removed = self._wire.pipeline([promotion, ("HDEL", keys.demotions(installation).name, signal)])
+        _, removed = self._client.pipeline([promotion, ("HDEL", keys.demotions(installation).name, signal)])
         return removed == 1
 
     def promotion_times(self, installation: InstallationId) -> dict[str, datetime]:
         """Time of the last promotion of each signal."""
-        stored = field_values(self._wire.call("HGETALL", keys.promotions(installation).name))
+        stored = field_values(self._client.call("HGETALL", keys.promotions(installation).name))
         return {signal: datetime.fromtimestamp(whole(at) / 1000, UTC) for signal, at in stored.items()}
 
 
@@ -304,11 +304,11 @@ class RedisNotes(RedisPart):
     """The Notes port."""
 
     def find_record(self, pull: PullRef) -> CommentRecord | None:
-        stored = self._wire.call("GET", keys.note(pull).name)
+        stored = self._client.call("GET", keys.note(pull).name)
         return read_json(CommentRecord, text(stored)) if stored else None
 
     def put(self, pull: PullRef, record: CommentRecord) -> None:
-        write_note(self._wire, pull, keys.note(pull), record.model_dump_json())
+        write_note(self._client, pull, keys.note(pull), record.model_dump_json())
 
 
 def write_note(client: RedisClient, pull: PullRef, key: keys.Key, note: str) -> None:
@@ -333,12 +333,12 @@ class RubricVersions(RedisPart):
     def refusal(self, rubric: VersionedRubric, name: str = "") -> str | None:
         """Record the rubric. Return why it can't be used, in a sentence, or None."""
         record = ("HSETNX", keys.RUBRICS.name, _version(rubric), rubric_digest(rubric))
-        _, digest = self._wire.pipeline([record, ("HGET", keys.RUBRICS.name, _version(rubric))])
+        _, digest = self._client.pipeline([record, ("HGET", keys.RUBRICS.name, _version(rubric))])
         return _refusal(rubric, text(digest), name)
 
     def check(self, rubric: VersionedRubric, name: str = "") -> str | None:
         """Check as `refusal` does, without recording."""
-        digest = self._wire.call("HGET", keys.RUBRICS.name, _version(rubric))
+        digest = self._client.call("HGET", keys.RUBRICS.name, _version(rubric))
         return _refusal(rubric, text(digest), name) if digest else None
 
 
@@ -365,30 +365,30 @@ class RedisScanNotes(RedisPart):
     """The ScanNotes of `worker.publishing.code_scanning`."""
 
     def last_scan(self, pull: PullRef) -> UploadedSarif | None:
-        stored = self._wire.call("GET", _key(pull).name)
+        stored = self._client.call("GET", _key(pull).name)
         return read_json(UploadedSarif, text(stored)) if stored else None
 
     def note(self, pull: PullRef, scanned: UploadedSarif, refusal: UploadRefusal | None) -> None:
         """Record an upload, the repository's refusal first: after a crash it is retried."""
         refused = keys.scan_note(pull.installation_id, pull.repository_id, None)
         if refusal is None:
-            self._wire.call("DEL", refused.name)
+            self._client.call("DEL", refused.name)
         else:
-            write_note(self._wire, pull, refused, refusal)
+            write_note(self._client, pull, refused, refusal)
         key = _key(pull)
-        write_note(self._wire, pull, key, scanned.model_dump_json())
+        write_note(self._client, pull, key, scanned.model_dump_json())
 
     def refusal(self, pull: PullRef) -> UploadRefusal | None:
         return self._refusal(pull.installation_id, pull.repository_id)
 
     def refusals(self, repository: str) -> tuple[UploadRefusal, ...]:
         """Refusals of all repositories ever judged under this name."""
-        refusals = (self._refusal(*numbers) for numbers in find_repositories(self._wire, repository))
+        refusals = (self._refusal(*numbers) for numbers in find_repositories(self._client, repository))
         return tuple(refusal for refusal in refusals if refusal is not None)
 
     def _refusal(self, installation: InstallationId, repository: RepositoryId) -> UploadRefusal | None:
         """Read a refusal. A value of a later version counts as none."""
-        stored = self._wire.call("GET", keys.scan_note(installation, repository, None).name)
+        stored = self._client.call("GET", keys.scan_note(installation, repository, None).name)
         code = text(stored) if stored else ""
         return UploadRefusal(code) if code in set(UploadRefusal) else None
 

@@ -102,9 +102,9 @@ def lose_evaluation(transaction: Transaction, eval_id: str) -> Operation[bool]:
 class RedisEvents(RedisPart):
     """The Events port, and the reader of streams. *told_for*: retention of an entry (0: unlimited)."""
 
-    def __init__(self, wire: RedisClient, told_for: timedelta, hold: timedelta) -> None:
-        super().__init__(wire)
-        self._told_ms = int(told_for.total_seconds() * 1000)
+    def __init__(self, client: RedisClient, retention: timedelta, hold: timedelta) -> None:
+        super().__init__(client)
+        self._retention_ms = int(retention.total_seconds() * 1000)
         self._hold_ms = int(hold.total_seconds() * 1000)
 
     @in_transaction
@@ -114,7 +114,7 @@ class RedisEvents(RedisPart):
         """Record that an evaluation started under this fence. Idempotent. Raises LeaseLost."""
         stream = keys.events(pull.installation_id).name
         started, lost = started_event(evaluation).dump(), lost_event(evaluation).dump()
-        note = f"{keys.pull(pull).name}\n{fence}\n{stream}\n{self._told_ms}\n".encode() + lost
+        note = f"{keys.pull(pull).name}\n{fence}\n{stream}\n{self._retention_ms}\n".encode() + lost
         state = yield from load(transaction, pull)
         if state.phase is not Phase.JUDGING or state.fence != fence or not state.has_lease(transaction.now):
             raise LeaseLost
@@ -134,12 +134,12 @@ class RedisEvents(RedisPart):
         eval_id, stream = str(event.body["eval_id"]), keys.events(pull.installation_id).name
         is_open = yield from end_evaluation(transaction, eval_id)
         if is_open:
-            append_event(transaction, stream, self._told_ms, event.kind, event.dump())
+            append_event(transaction, stream, self._retention_ms, event.kind, event.dump())
         return is_open
 
     def end_orphaned(self) -> int:
         """End the evaluations of dead judges; return their number."""
-        overdue = run(self._wire, partial(read_due, order=keys.EVALUATION_DEADLINES, count=MOST_ORPHANED))
+        overdue = run(self._client, partial(read_due, order=keys.EVALUATION_DEADLINES, count=MOST_ORPHANED))
         return sum(self._end_if_orphaned(eval_id) for eval_id in overdue)
 
     @in_transaction
@@ -163,7 +163,7 @@ class RedisEvents(RedisPart):
         """Publish events in one step, once under this *name*. False: already published."""
         is_first = yield from transaction.mark_once(keys.published_event(installation, name))
         for event in events if is_first else ():
-            append_event(transaction, keys.events(installation).name, self._told_ms, event.kind, event.dump())
+            append_event(transaction, keys.events(installation).name, self._retention_ms, event.kind, event.dump())
         return is_first
 
     def read(
@@ -189,39 +189,41 @@ class RedisEvents(RedisPart):
 
     def _page(self, installation: InstallationId, until_ms: int | None, after: str) -> StreamPage:
         start, end = f"({after}" if after else "-", "+" if until_ms is None else str(until_ms)
-        return _parse_page(self._wire.call_raw("XRANGE", keys.events(installation).name, start, end, "COUNT", PAGE))
+        return _parse_page(self._client.call_raw("XRANGE", keys.events(installation).name, start, end, "COUNT", PAGE))
 
     def extent(self, installation: InstallationId) -> StreamExtent | None:
         """Which entries the stream has; None: it has none."""
         stream, generation = keys.events(installation).name, keys.events_generation(installation).name
-        first = items(self._wire.call("XRANGE", stream, "-", "+", "COUNT", 1))
-        last = items(self._wire.call("XREVRANGE", stream, "+", "-", "COUNT", 1))
+        first = items(self._client.call("XRANGE", stream, "-", "+", "COUNT", 1))
+        last = items(self._client.call("XREVRANGE", stream, "+", "-", "COUNT", 1))
         if not first or not last:
             return None
-        token = self._wire.call("GET", generation)
+        token = self._client.call("GET", generation)
         if token is None:
-            self._wire.call("SET", generation, secrets.token_hex(8), "NX")
-            token = self._wire.call("GET", generation)
+            self._client.call("SET", generation, secrets.token_hex(8), "NX")
+            token = self._client.call("GET", generation)
         ids = (text(items(page[0])[0]) for page in (first, last))
         return StreamExtent(text(token), *ids)
 
     def has_entry(self, installation: InstallationId, entry_id: str) -> bool:
-        return bool(items(self._wire.call("XRANGE", keys.events(installation).name, entry_id, entry_id)))
+        return bool(items(self._client.call("XRANGE", keys.events(installation).name, entry_id, entry_id)))
 
     def trim(self, installation: InstallationId) -> int:
         """Remove entries older than the retention; return their number. Needed for a stream without new entries.
 
         Removes what earlier versions counted in Redis, too.
         """
-        self._wire.call("UNLINK", *(key.name for key in keys.retired_rollups(installation)))
-        if not self._told_ms:
+        self._client.call("UNLINK", *(key.name for key in keys.retired_rollups(installation)))
+        if not self._retention_ms:
             return 0
-        first = max(0, int(find_server_time(self._wire)) - self._told_ms)  # ids of entries have the server's time
-        return whole(self._wire.call("XTRIM", keys.events(installation).name, "MINID", first))
+        first = max(
+            0, int(find_server_time(self._client)) - self._retention_ms
+        )  # ids of entries have the server's time
+        return whole(self._client.call("XTRIM", keys.events(installation).name, "MINID", first))
 
     def installations(self) -> tuple[InstallationId, ...]:
         """Installations with a stream; an alien key with a similar name is skipped."""
-        names = (name for batch in scan_keys(self._wire, keys.EVERY_STREAM, PAGE, "TYPE", "stream") for name in batch)
+        names = (name for batch in scan_keys(self._client, keys.EVERY_STREAM, PAGE, "TYPE", "stream") for name in batch)
         matches = map(STREAM_NAME.fullmatch, names)
         return tuple(sorted({InstallationId(int(match[1])) for match in matches if match}))
 

@@ -30,13 +30,13 @@ from worker.errors import LeaseLost, Unreadable
 class RedisLedger(SealedPart):
     """The Ledger port."""
 
-    def __init__(self, wire: RedisClient, codec: Codec, told_for: timedelta) -> None:
-        super().__init__(wire, codec)
-        self._told_ms = int(told_for.total_seconds() * 1000)
+    def __init__(self, client: RedisClient, codec: Codec, event_retention: timedelta) -> None:
+        super().__init__(client, codec)
+        self._event_retention_ms = int(event_retention.total_seconds() * 1000)
 
     def entries(self, pull: PullRef) -> tuple[LedgerEntry, ...]:
         key = keys.ledger(pull)
-        sealed = items(self._wire.call("HVALS", key.name))
+        sealed = items(self._client.call("HVALS", key.name))
         opened = [self._open(LedgerEntry, entry, key.name) for entry in sealed]
         return tuple(sorted(opened, key=lambda entry: (entry.fence, entry.created_at, entry.eval_id)))
 
@@ -65,13 +65,13 @@ class RedisLedger(SealedPart):
             for eval_id, row, row_events in ((entry.eval_id, sealed, events), *rows):
                 transaction.write("HSET", key, eval_id, row)
                 for event in row_events:
-                    append_event(transaction, stream, self._told_ms, event.kind, event.dump())
+                    append_event(transaction, stream, self._event_retention_ms, event.kind, event.dump())
             if parent is None:  # what is judged is open, unless it was closed meanwhile
                 keep_ledger(transaction, pull, state)
             transaction.write("SADD", named, f"{pull.installation_id}:{pull.repository_id}")
             return True
 
-        if not run(self._wire, append):
+        if not run(self._client, append):
             raise LeaseLost
 
 
@@ -100,8 +100,8 @@ LOG: Final = logging.getLogger(__name__)
 class RedisArchive(SealedPart):
     """The Archive port and its reader. *retention* 0: nothing is stored."""
 
-    def __init__(self, wire: RedisClient, codec: Codec, retention: timedelta) -> None:
-        super().__init__(wire, codec)
+    def __init__(self, client: RedisClient, codec: Codec, retention: timedelta) -> None:
+        super().__init__(client, codec)
         self._retention_s = int(retention.total_seconds())
 
     def store(self, pull: PullRef, entry: LedgerEntry, dossier: Dossier, audit: AuditRecord) -> None:
@@ -133,7 +133,7 @@ class RedisArchive(SealedPart):
             transaction.write("EXPIRE", listed, keep_s, "GT")
             return True
 
-        if not run(self._wire, store):
+        if not run(self._client, store):
             raise LeaseLost
 
     def find(self, eval_id: EvalId) -> Dossier | None:
@@ -149,11 +149,11 @@ class RedisArchive(SealedPart):
 
     def time_left(self, eval_id: EvalId) -> timedelta | None:
         """Remaining lifetime of the dossier; None: not stored."""
-        seconds = whole(self._wire.call("TTL", keys.dossier(eval_id).name))
+        seconds = whole(self._client.call("TTL", keys.dossier(eval_id).name))
         return timedelta(seconds=seconds) if seconds >= 0 else None
 
     def _plain(self, key: keys.Key) -> bytes | None:
-        sealed = self._wire.call("GET", key.name)
+        sealed = self._client.call("GET", key.name)
         return self._codec.open(blob(sealed), key.name) if sealed else None
 
 
@@ -163,11 +163,11 @@ class RedisVault(SealedPart):
     def put(self, name: str, secret: bytes, ttl: timedelta) -> None:
         key = keys.vault(name)
         lifetime = max(1, int(ttl.total_seconds()))
-        self._wire.call("SET", key.name, self._codec.seal(secret, key.name), "EX", lifetime)
+        self._client.call("SET", key.name, self._codec.seal(secret, key.name), "EX", lifetime)
 
     def get(self, name: str) -> bytes | None:
         key = keys.vault(name)
-        sealed = self._wire.call("GET", key.name)
+        sealed = self._client.call("GET", key.name)
         try:
             return self._codec.open(blob(sealed), key.name) if sealed else None
         except Unreadable as error:
@@ -175,4 +175,4 @@ class RedisVault(SealedPart):
             return None
 
     def drop(self, name: str) -> None:
-        self._wire.call("DEL", keys.vault(name).name)
+        self._client.call("DEL", keys.vault(name).name)

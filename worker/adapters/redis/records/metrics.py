@@ -70,12 +70,12 @@ class RedisMeasures(RedisPart):
 
     def _add(self, numbers: Mapping[str, int], installation: InstallationId | None = None) -> None:
         marker = keys.counted_measure(secrets.token_hex(16))
-        run(self._wire, partial(add_counts, marker=marker, numbers=numbers, installation=installation))
+        run(self._client, partial(add_counts, marker=marker, numbers=numbers, installation=installation))
 
     def read_gauges(self) -> CurrentGauges:
         """Current figures of all installations; at most a thousand of them are read."""
         turns = (keys.DUE_TURNS, keys.DUE_OUTSIDE_TURNS, keys.PENDING_CHECK_TURNS, keys.PENDING_CHECK_OUTSIDE_TURNS)
-        clock, open_checks, leads, is_paused, inbox, whole_due, dispatched, *rest = self._wire.pipeline(
+        clock, open_checks, leads, is_paused, inbox, whole_due, dispatched, *rest = self._client.pipeline(
             [
                 ("TIME",),
                 ("ZCARD", keys.DEADLINES.name),
@@ -88,9 +88,9 @@ class RedisMeasures(RedisPart):
             ]
         )
         now = parse_time(clock)
-        due_outcomes = self._wire.call("ZCOUNT", keys.LOOKAHEAD.name, 0, now) if whole_due else 0
+        due_outcomes = self._client.call("ZCOUNT", keys.LOOKAHEAD.name, 0, now) if whole_due else 0
         jobs = [text(name) for name in items(dispatched)]
-        phases = [text(phase) for phase in self._wire.pipeline([("HGET", name, "state") for name in jobs])]
+        phases = [text(phase) for phase in self._client.pipeline([("HGET", name, "state") for name in jobs])]
         installations = {whole(member) for members in rest[: len(turns)] for member in items(members)}
         installations |= {keys.parse_pull(name).installation_id for name in jobs}
         due, late, opening, age_ms = self._read_queues([InstallationId(number) for number in installations], now)
@@ -115,7 +115,7 @@ class RedisMeasures(RedisPart):
         for name, checks in (
             (queue(owner).name, check(owner).name) for owner in installations for queue, check in queues
         ):
-            count, overdue, pending, oldest = self._wire.pipeline(
+            count, overdue, pending, oldest = self._client.pipeline(
                 [("ZCARD", name), ("ZCOUNT", name, 0, now), ("ZCARD", checks), ("ZRANGE", name, 0, 0, "WITHSCORES")]
             )
             due, late, opening = due + whole(count), late + whole(overdue), opening + whole(pending)
@@ -123,13 +123,13 @@ class RedisMeasures(RedisPart):
         return due, late, opening, age_ms
 
     def read_totals(self, now: datetime) -> MetricTotals:
-        stored = field_values(self._wire.call("HGETALL", keys.MEASURES.name))
+        stored = field_values(self._client.call("HGETALL", keys.MEASURES.name))
         numbers = {name: whole(number) for name, number in stored.items()}
-        named = items(self._wire.call("ZREVRANGE", keys.MEASURED_INSTALLATIONS.name, 0, MOST_INSTALLATIONS - 1))
+        named = items(self._client.call("ZREVRANGE", keys.MEASURED_INSTALLATIONS.name, 0, MOST_INSTALLATIONS - 1))
         lately = sorted(InstallationId(whole(name)) for name in named)
         verdicts = [(name.split(":", 2), count) for name, count in numbers.items() if name.startswith("verdict:")]
         books = [keys.installation_budget(installation, f"{now:%Y-%m-%d}") for installation in lately]
-        spent = self._wire.pipeline([("HGET", book.name, "spent") for book in books]) if books else []
+        spent = self._client.pipeline([("HGET", book.name, "spent") for book in books]) if books else []
         return MetricTotals(
             verdicts={(decision, reason): count for (_, decision, reason), count in sorted(verdicts)},
             counts={count: numbers.get(f"count:{count}", 0) for count in EventCount},
@@ -142,7 +142,7 @@ class RedisMeasures(RedisPart):
 
     def _left(self, installation: InstallationId) -> list[tuple[str, int]]:
         """Remaining requests, by GitHub's names of its budgets."""
-        limits = RedisRates(self._wire).find_limits(installation)
+        limits = RedisRates(self._client).find_limits(installation)
         return [(name, limit.remaining) for name, limit in limits.items() if name.isascii() and name.isidentifier()]
 
 

@@ -56,12 +56,14 @@ MOST_MERGES: Final = 100
 class RedisOutcomes(SealedPart):
     """Outcomes in Redis. *most*: events after which an outcome verdict is due."""
 
-    def __init__(self, wire: RedisClient, codec: Codec, timing: Timing, most: int, told_for: timedelta) -> None:
-        super().__init__(wire, codec)
+    def __init__(
+        self, client: RedisClient, codec: Codec, timing: Timing, most: int, event_retention: timedelta
+    ) -> None:
+        super().__init__(client, codec)
         self._window_ms = milliseconds(timing.lookahead)
         self._hold_ms = milliseconds(timing.open_hold)
         self._most = most
-        self._told_ms = int(told_for.total_seconds() * 1000)
+        self._event_retention_ms = int(event_retention.total_seconds() * 1000)
 
     @in_transaction
     def begin_submission(
@@ -102,7 +104,7 @@ class RedisOutcomes(SealedPart):
         self, transaction: Transaction, pull: PullRef, entry: LedgerEntry, issues: tuple[tuple[str, int], ...]
     ) -> Operation[None]:
         """Watch a submission from its verdict on. Idempotent."""
-        happening = PullRequestEvent(
+        event = PullRequestEvent(
             what=PullRequestEventKind.JUDGED,
             installation_id=pull.installation_id,
             repository_id=pull.repository_id,
@@ -112,7 +114,7 @@ class RedisOutcomes(SealedPart):
             head_sha=entry.head_sha,
             issues=tuple(hash_issue(*issue) for issue in issues),
         )
-        marker, commit = keys.received_event(happening.delivery_id), self._commit(pull, entry.head_sha)
+        marker, commit = keys.received_event(event.delivery_id), self._commit(pull, entry.head_sha)
         watch, watch_s = keys.watch(pull).name, keys.watch(pull).seconds
         if not (yield from transaction.mark_once(marker)):
             return
@@ -124,7 +126,7 @@ class RedisOutcomes(SealedPart):
         if isinstance(entry.verdict, Accept):
             transaction.write("SET", commit.name, pull.number, "EX", commit.seconds)
         if issues:
-            item = (happening.delivery_id, happening.model_dump_json())
+            item = (event.delivery_id, event.model_dump_json())
             add_item(transaction, PULL_REQUEST_EVENTS, *item)
 
     @in_transaction
@@ -137,7 +139,7 @@ class RedisOutcomes(SealedPart):
             return
         if outcome is not None:
             event, stream = outcome_event(pull, outcome), keys.events(pull.installation_id).name
-            append_event(transaction, stream, self._told_ms, event.kind, event.dump())
+            append_event(transaction, stream, self._event_retention_ms, event.kind, event.dump())
             transaction.write("RPUSH", listed.name, outcome.model_dump_json())
             transaction.write("EXPIRE", listed.name, listed.seconds)
         yield from self._count(transaction, keys.watch(pull), outcome, is_event=is_event)
@@ -166,14 +168,14 @@ class RedisOutcomes(SealedPart):
 
     def outcomes_of(self, pull: PullRef) -> tuple[Outcome, ...]:
         """Outcomes of a pull request, in order."""
-        listed = items(self._wire.call("LRANGE", keys.outcomes(pull).name, 0, -1))
+        listed = items(self._client.call("LRANGE", keys.outcomes(pull).name, 0, -1))
         return tuple(read_json(Outcome, text(outcome)) for outcome in listed)
 
     # Lookups by commit, merge and issue
 
     def pull_of(self, installation: InstallationId, repository: RepositoryId, sha: Sha) -> PullRef | None:
         """Find the pull request with this commit as accepted head or merge."""
-        number = self._wire.call("GET", keys.commit(installation, repository, sha).name)
+        number = self._client.call("GET", keys.commit(installation, repository, sha).name)
         if not number:
             return None
         return PullRef(installation_id=installation, repository_id=repository, number=int(text(number)))
@@ -183,9 +185,9 @@ class RedisOutcomes(SealedPart):
         added, merges = keys.merged_lines(pull), keys.merges(pull.installation_id, pull.repository_id)
         sealed = self._codec.seal(json.dumps(dict(lines)).encode(), added.name)
         commits = [self._commit(pull, merge_sha)] if merge_sha else []
-        now, merges_s = find_server_time(self._wire), merges.seconds
+        now, merges_s = find_server_time(self._client), merges.seconds
         write_all(
-            self._wire,
+            self._client,
             ("SET", added.name, sealed, "NX", "EX", added.seconds),
             ("ZADD", merges.name, "NX", now, pull.number),
             ("ZREMRANGEBYSCORE", merges.name, "-inf", now - merges_s * 1000),
@@ -196,7 +198,7 @@ class RedisOutcomes(SealedPart):
     def merged_lines(self, pull: PullRef) -> dict[str, frozenset[str]] | None:
         """Hashes of the lines that a merged pull request changed; None: not merged, or expired."""
         key = keys.merged_lines(pull).name
-        sealed = self._wire.call("GET", key)
+        sealed = self._client.call("GET", key)
         if not sealed:
             return None
         return {path: frozenset(hashes) for path, hashes in json.loads(self._codec.open(blob(sealed), key)).items()}
@@ -204,7 +206,7 @@ class RedisOutcomes(SealedPart):
     def earlier_merges(self, pull: PullRef) -> tuple[PullRef, ...]:
         """Other pull requests of this repository that were merged lately, newest first."""
         name = keys.merges(pull.installation_id, pull.repository_id).name
-        newest = [int(text(number)) for number in items(self._wire.call("ZRANGE", name, 0, MOST_MERGES, "REV"))]
+        newest = [int(text(number)) for number in items(self._client.call("ZRANGE", name, 0, MOST_MERGES, "REV"))]
         return tuple(_beside(pull, number) for number in newest if number != pull.number)
 
     @in_transaction
@@ -222,7 +224,7 @@ class RedisOutcomes(SealedPart):
 
     def newest_head(self, pull: PullRef) -> Sha | None:
         """The head that the newest event named."""
-        return text(self._wire.call("HGET", keys.pull(pull).name, "head")) or None
+        return text(self._client.call("HGET", keys.pull(pull).name, "head")) or None
 
     # The outcome verdict
 

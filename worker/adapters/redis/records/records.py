@@ -95,7 +95,7 @@ class RedisRecords(SealedPart):
         """Find an entry in any ledger."""
         for batch in self._scanned(keys.any_pull_key("ledger")):
             for name, sealed in zip(
-                batch, self._wire.pipeline([("HGET", name, eval_id) for name in batch]), strict=True
+                batch, self._client.pipeline([("HGET", name, eval_id) for name in batch]), strict=True
             ):
                 if sealed:
                     return self._open(LedgerEntry, sealed, name)
@@ -105,7 +105,7 @@ class RedisRecords(SealedPart):
         """Find all stored data of a repository, under all ids that it was judged with."""
         numbers = sorted(self._numbers(repository))
         owned = tuple(self._owned(*pair) for pair in numbers)
-        forgotten_at = self._wire.call("GET", keys.tombstone(repository).name)
+        forgotten_at = self._client.call("GET", keys.tombstone(repository).name)
         return RepositoryHoldings(
             repository,
             owned,
@@ -114,7 +114,7 @@ class RedisRecords(SealedPart):
                 for command in self._asks()
                 if (command.pull.installation_id, command.pull.repository_id) in numbers
             ),
-            verdicts=sum(whole(self._wire.call("HLEN", name)) for part in owned for name in part.names["ledger"]),
+            verdicts=sum(whole(self._client.call("HLEN", name)) for part in owned for name in part.names["ledger"]),
             forgotten_at=datetime.fromisoformat(text(forgotten_at)) if forgotten_at else None,
         )
 
@@ -126,12 +126,12 @@ class RedisRecords(SealedPart):
             self._delete_stream_entries(owned)
             self._unlink(owned)
         for ask in holdings.commands:
-            write_all(self._wire, *removal(COMMANDS, ask.delivery_id))
+            write_all(self._client, *removal(COMMANDS, ask.delivery_id))
         for owned in holdings.owned:
             self._delete_events(f'"repository_id":{owned.repository},')
         last = keys.repository_numbers(holdings.repository)
-        self._wire.call("UNLINK", last.name)
-        self._wire.call("SET", keys.tombstone(holdings.repository).name, _stamp(at))
+        self._client.call("UNLINK", last.name)
+        self._client.call("SET", keys.tombstone(holdings.repository).name, _stamp(at))
 
     def forget_installation(self, installation: InstallationId, at: datetime) -> int:
         """Delete all data of an installation, repository by repository; return the number of keys."""
@@ -142,15 +142,15 @@ class RedisRecords(SealedPart):
             self._delete_stream_entries(owned)
             gone += self._delete(on, [name for names in owned.names.values() for name in names], installation, at)
         for ask in [command for command in self._asks() if command.pull.installation_id == installation]:
-            write_all(self._wire, *removal(COMMANDS, ask.delivery_id))
+            write_all(self._client, *removal(COMMANDS, ask.delivery_id))
         self._delete_events(f'"installation_id":{installation},')
         for batch in self._scanned(keys.any_installation_key(installation)):
             gone += self._delete(on, batch, installation, at)
         if pairs := [f"{installation}:{repository}" for repository in repositories]:
             for batch in self._scanned(keys.any_repository_numbers()):
                 for name in batch:
-                    self._wire.call("SREM", name, *pairs)
-        self._wire.call("ZREM", keys.UNINSTALLATIONS.name, installation)
+                    self._client.call("SREM", name, *pairs)
+        self._client.call("ZREM", keys.UNINSTALLATIONS.name, installation)
         return gone
 
     def installations(self) -> tuple[InstallationId, ...]:
@@ -169,7 +169,7 @@ class RedisRecords(SealedPart):
     def _delete(self, on: Sequence[keys.Key], names: Sequence[str], installation: InstallationId, at: datetime) -> int:
         """Delete keys with what the dispatcher and the watchdog know of them, and write the tombstone; return their number."""
         deadlines, notes, tombstone = on
-        client, gone = self._wire, 0
+        client, gone = self._client, 0
         queues = [
             queue(installation).name
             for queue in (keys.due, keys.pending_checks, keys.due_outside, keys.pending_checks_outside)
@@ -196,49 +196,49 @@ class RedisRecords(SealedPart):
 
     def _delete_events(self, mark: str) -> None:
         """Delete queued pull request events."""
-        for name, note in pairs(self._wire.call("HGETALL", PULL_REQUEST_EVENTS.texts.name)):
+        for name, note in pairs(self._client.call("HGETALL", PULL_REQUEST_EVENTS.texts.name)):
             if mark in f"{text(note)},".replace("}", ","):
-                write_all(self._wire, *removal(PULL_REQUEST_EVENTS, text(name)))
+                write_all(self._client, *removal(PULL_REQUEST_EVENTS, text(name)))
 
     def _unlink(self, owned: RepositoryKeys) -> None:
         """Remove its pull requests from the sets of those that close an issue."""
         mine = f"{owned.repository}:"
         for batch in self._scanned(keys.any_issue_pulls(owned.installation)):
             for name in batch:
-                members = [text(member) for member in items(self._wire.call("ZRANGE", name, 0, -1))]
+                members = [text(member) for member in items(self._client.call("ZRANGE", name, 0, -1))]
                 if closing := [member for member in members if member.startswith(mine)]:
-                    self._wire.call("ZREM", name, *closing)
+                    self._client.call("ZREM", name, *closing)
 
     def _delete_stream_entries(self, owned: RepositoryKeys) -> None:
         """Remove its events from the stream. Open evaluations first: a watchdog would end them there."""
         for start in range(0, len(owned.evals), BATCH):
             evals = owned.evals[start : start + BATCH]
-            self._wire.call("HDEL", keys.OPEN_EVALUATIONS.name, *evals)
-            self._wire.call("ZREM", keys.EVALUATION_DEADLINES.name, *evals)
+            self._client.call("HDEL", keys.OPEN_EVALUATIONS.name, *evals)
+            self._client.call("ZREM", keys.EVALUATION_DEADLINES.name, *evals)
         for start in range(0, len(owned.events), BATCH):
-            self._wire.call("XDEL", keys.events(owned.installation).name, *owned.events[start : start + BATCH])
+            self._client.call("XDEL", keys.events(owned.installation).name, *owned.events[start : start + BATCH])
         outdated = (keys.events_generation(owned.installation), *keys.retired_rollups(owned.installation))
-        self._wire.call("UNLINK", *(key.name for key in outdated))  # the rest is counted again
+        self._client.call("UNLINK", *(key.name for key in outdated))  # the rest is counted again
 
     def _numbers(self, repository: str) -> set[tuple[InstallationId, RepositoryId]]:
         """Ids from ledgers, from queued judgings, and from pauses."""
-        paused = RedisPauses(self._wire).find_by_name(repository)
+        paused = RedisPauses(self._client).find_by_name(repository)
         waiting = (request for request in self._requests() if request.repository.lower() == repository.lower())
         return (
             paused
-            | set(find_repositories(self._wire, repository))
+            | set(find_repositories(self._client, repository))
             | {(request.pull.installation_id, request.pull.repository_id) for request in waiting}
         )
 
     def _requests(self) -> Iterator[JudgeRequest]:
         for batch in self._scanned(keys.any_pull_key("pull")):
             for name in batch:
-                if request := self._wire.call("HGET", name, "req"):
+                if request := self._client.call("HGET", name, "req"):
                     yield read_json(JudgeRequest, text(request))
 
     def _asks(self) -> Iterator[CommandRequest]:
         return (
-            read_json(CommandRequest, text(stored)) for stored in items(self._wire.call("HVALS", COMMANDS.texts.name))
+            read_json(CommandRequest, text(stored)) for stored in items(self._client.call("HVALS", COMMANDS.texts.name))
         )
 
     def _owned(self, installation: InstallationId, repository: RepositoryId) -> RepositoryKeys:
@@ -249,8 +249,8 @@ class RedisRecords(SealedPart):
                 names[what] += [name for name in batch if name.startswith(beginning)]
         unique = {what: sorted(set(keys_found)) for what, keys_found in names.items()}
         kept, stream = keys.archived_evals(installation, repository).name, self._stream()
-        entered = [field for name in unique["ledger"] for field in items(self._wire.call("HKEYS", name))]
-        listed = items(self._wire.call("ZRANGE", kept, 0, -1))
+        entered = [field for name in unique["ledger"] for field in items(self._client.call("HKEYS", name))]
+        listed = items(self._client.call("ZRANGE", kept, 0, -1))
         ids = sorted({EvalId(text(eval_id)) for eval_id in (*listed, *entered)})
         blobs = {
             "dossier": self._there(keys.dossier(id_).name for id_ in ids),
@@ -263,18 +263,18 @@ class RedisRecords(SealedPart):
         is_named = re.compile(rb'"repository_id"\s*:\s*%d\s*[,}]' % repository).search
         published = tuple(entry.id for entry in stream.read(installation) if is_named(entry.raw))
         of_pulls = beginnings["pull"].encode()
-        notes = pairs(self._wire.call("HGETALL", keys.OPEN_EVALUATIONS.name))
+        notes = pairs(self._client.call("HGETALL", keys.OPEN_EVALUATIONS.name))
         evals = tuple(text(name) for name, note in notes if blob(note).startswith(of_pulls))
         return RepositoryKeys(installation, repository, {**unique, **blobs}, published, evals)
 
     def _stream(self) -> Stream:
-        return Stream(self._wire, timedelta(0), timedelta(0))
+        return Stream(self._client, timedelta(0), timedelta(0))
 
     def _there(self, names: Iterator[str]) -> list[str]:
-        return [name for name in names if whole(self._wire.call("EXISTS", name))]
+        return [name for name in names if whole(self._client.call("EXISTS", name))]
 
     def _scanned(self, pattern: str) -> Iterator[list[str]]:
-        return ([name.decode() for name in names] for names in scan_keys(self._wire, pattern, BATCH))
+        return ([name.decode() for name in names] for names in scan_keys(self._client, pattern, BATCH))
 
 
 def _stamp(at: datetime) -> str:
@@ -292,18 +292,18 @@ class RedisFirstSeen(RedisPart):
         self, installation: InstallationId, repositories: Sequence[Repository], installed_at: datetime, now: datetime
     ) -> Mapping[RepositoryId, datetime]:
         """Record when each repository was first seen; existing records stay."""
-        arrivals = [keys.first_seen(installation, repository.id).name for repository in repositories]
+        seen_keys = [keys.first_seen(installation, repository.id).name for repository in repositories]
         names = [keys.repository_numbers(repository.name).name for repository in repositories]
         members = [f"{installation}:{repository.id}" for repository in repositories]
 
         def operation(transaction: Transaction) -> Operation[Mapping[RepositoryId, datetime]]:
-            stored = yield from transaction.read(*(("HMGET", key, SINCE, NAMED, GONE) for key in arrivals))
+            stored = yield from transaction.read(*(("HMGET", key, SINCE, NAMED, GONE) for key in seen_keys))
             records = [tuple(map(text, items(record))) for record in stored]
             is_judged = yield from transaction.read(*map(_is_member, names, members))
             was_judged = yield from transaction.read(*map(_is_member, (last for _, last, _ in records), members))
             times = dict[RepositoryId, datetime]()
             for number, repository in enumerate(repositories):
-                (since, last, gone), arrival, name = records[number], arrivals[number], names[number]
+                (since, last, gone), arrival, name = records[number], seen_keys[number], names[number]
                 if not since:
                     # What was judged before the first record is seen since the installation, unless access was lost meanwhile.
                     since = stamp(installed_at if is_judged[number] and not gone else now)
@@ -315,16 +315,16 @@ class RedisFirstSeen(RedisPart):
                 times[repository.id] = parse_stamp(since)
             return times
 
-        return run(self._wire, operation) if repositories else {}
+        return run(self._client, operation) if repositories else {}
 
     def remove(self, installation: InstallationId, repositories: Collection[RepositoryId]) -> None:
         """Record that the App lost access to them."""
         for repository in repositories:
             key = keys.first_seen(installation, repository).name
-            write_all(self._wire, ("DEL", key), ("HSET", key, GONE, 1))
+            write_all(self._client, ("DEL", key), ("HSET", key, GONE, 1))
 
     def seen_since(self, installation: InstallationId, repository: RepositoryId) -> datetime | None:
-        stored = self._wire.call("HGET", keys.first_seen(installation, repository).name, SINCE)
+        stored = self._client.call("HGET", keys.first_seen(installation, repository).name, SINCE)
         return parse_stamp(text(stored)) if stored else None
 
 
@@ -339,12 +339,12 @@ def parse_stamp(stamped: str) -> datetime:
 MOST_ADDED_TOGETHER: Final = 100
 
 
-def add_repositories(wire: RedisClient, greetings: Sequence[RepositoryAdded]) -> None:
+def add_repositories(client: RedisClient, added: Sequence[RepositoryAdded]) -> None:
     """Queue repositories that the App just got access to. Raises Unavailable."""
-    for start in range(0, len(greetings), MOST_ADDED_TOGETHER):
-        batch = greetings[start : start + MOST_ADDED_TOGETHER]
-        now = find_server_time(wire)
-        write_all(wire, *(command for repository in batch for command in _add_repository(repository, now)))
+    for start in range(0, len(added), MOST_ADDED_TOGETHER):
+        batch = added[start : start + MOST_ADDED_TOGETHER]
+        now = find_server_time(client)
+        write_all(client, *(command for repository in batch for command in _add_repository(repository, now)))
 
 
 def _add_repository(repository: RepositoryAdded, now: float) -> tuple[Command, ...]:
@@ -359,21 +359,21 @@ def _add_repository(repository: RepositoryAdded, now: float) -> tuple[Command, .
 class AddedRepositoryQueue(DelayedQueue[RepositoryAdded]):
     """The queue of added repositories in Redis."""
 
-    def __init__(self, wire: RedisClient, timing: Timing) -> None:
-        super().__init__(wire, timing, RepositoryAdded, ADDED_REPOSITORIES, attrgetter("id"))
+    def __init__(self, client: RedisClient, timing: Timing) -> None:
+        super().__init__(client, timing, RepositoryAdded, ADDED_REPOSITORIES, attrgetter("id"))
 
     def repositories(self, installation: InstallationId) -> frozenset[RepositoryId]:
         """Waiting repositories of an installation."""
         entries = (
             read_json_or_none(RepositoryAdded, text(entry_text))
-            for entry_text in items(self._wire.call("HVALS", ADDED_REPOSITORIES.texts.name))
+            for entry_text in items(self._client.call("HVALS", ADDED_REPOSITORIES.texts.name))
         )
         return frozenset(entry.repository_id for entry in entries if entry and entry.installation_id == installation)
 
-    def continue_later(self, greeting: RepositoryAdded, delay: timedelta) -> None:
+    def continue_later(self, added: RepositoryAdded, delay: timedelta) -> None:
         """Postpone the rest of a repository after a full batch."""
-        rest = greeting.model_copy(update={"page": greeting.page + 1})
-        add_repositories(self._wire, [rest])
+        rest = added.model_copy(update={"page": added.page + 1})
+        add_repositories(self._client, [rest])
         self.postpone(rest, delay)
 
     def next(self) -> QueuedAddedRepository | None:
@@ -381,9 +381,9 @@ class AddedRepositoryQueue(DelayedQueue[RepositoryAdded]):
         entry = self.take()
         if entry is None:
             return None
-        greeting, attempt, _ = entry
-        seen_since = RedisFirstSeen(self._wire).seen_since(greeting.installation_id, greeting.repository_id)
-        return QueuedAddedRepository(greeting.model_copy(update={"since": seen_since or greeting.since}), attempt)
+        added, attempt, _ = entry
+        seen_since = RedisFirstSeen(self._client).seen_since(added.installation_id, added.repository_id)
+        return QueuedAddedRepository(added.model_copy(update={"since": seen_since or added.since}), attempt)
 
 
 UNINSTALLATIONS_AT_A_TIME: Final = 10
@@ -392,21 +392,21 @@ UNINSTALLATIONS_AT_A_TIME: Final = 10
 class RedisUninstallations(RedisPart):
     """Uninstallations in Redis. All methods raise Unavailable and are idempotent."""
 
-    def __init__(self, wire: RedisClient, grace: timedelta) -> None:
-        super().__init__(wire)
+    def __init__(self, client: RedisClient, grace: timedelta) -> None:
+        super().__init__(client)
         self._grace_ms = int(grace.total_seconds() * 1000)
 
     def record_uninstalled(self, installation: InstallationId) -> None:
         """Record an uninstallation: data is deleted after the grace period, counted from the first record."""
-        due_at = find_server_time(self._wire) + self._grace_ms
-        self._wire.call("ZADD", keys.UNINSTALLATIONS.name, "NX", due_at, installation)
+        due_at = find_server_time(self._client) + self._grace_ms
+        self._client.call("ZADD", keys.UNINSTALLATIONS.name, "NX", due_at, installation)
 
     def record_installed(self, installation: InstallationId) -> None:
-        self._wire.call("ZREM", keys.UNINSTALLATIONS.name, installation)
+        self._client.call("ZREM", keys.UNINSTALLATIONS.name, installation)
 
     def list_due(self) -> tuple[InstallationId, ...]:
         """Installations to delete now. Each stays listed until it is deleted."""
-        due = run(self._wire, partial(read_due, order=keys.UNINSTALLATIONS, count=UNINSTALLATIONS_AT_A_TIME))
+        due = run(self._client, partial(read_due, order=keys.UNINSTALLATIONS, count=UNINSTALLATIONS_AT_A_TIME))
         return tuple(InstallationId(int(installation)) for installation in due)
 
 
@@ -421,38 +421,38 @@ class RedisProgress(RedisPart):
     """The ports Progress and Pages."""
 
     def last_completed_at(self) -> datetime | None:
-        stored = self._wire.call("GET", keys.RECONCILED_AT.name)
+        stored = self._client.call("GET", keys.RECONCILED_AT.name)
         return datetime.fromtimestamp(int(text(stored)), UTC) if stored else None
 
     def complete(self, at: datetime) -> None:
         self._put(keys.RECONCILED_AT, int(at.timestamp()))
-        self._wire.call("DEL", keys.RECONCILE_PLACE.name)
+        self._client.call("DEL", keys.RECONCILE_PLACE.name)
 
     def load_position(self) -> DeliveryCursor | None:
-        stored = self._wire.call("GET", keys.RECONCILE_PLACE.name)
+        stored = self._client.call("GET", keys.RECONCILE_PLACE.name)
         return read_json(DeliveryCursor, text(stored)) if stored else None
 
     def save_position(self, position: DeliveryCursor) -> None:
         self._put(keys.RECONCILE_PLACE, position.model_dump_json())
 
     def pending(self) -> Sequence[DeliveryAttempt]:
-        texts = items(self._wire.call("HVALS", keys.MISSED_DELIVERIES.name))
+        texts = items(self._client.call("HVALS", keys.MISSED_DELIVERIES.name))
         return [attempt for stored in texts if (attempt := read_json_or_none(DeliveryAttempt, text(stored)))]
 
     def add_pending(self, attempts: Iterable[DeliveryAttempt]) -> None:
         fields = [part for attempt in attempts for part in (attempt.guid, attempt.model_dump_json())]
         if fields:
-            self._wire.call("HSET", keys.MISSED_DELIVERIES.name, *fields)
+            self._client.call("HSET", keys.MISSED_DELIVERIES.name, *fields)
 
     def remove_pending(self, guid: str) -> None:
-        self._wire.call("HDEL", keys.MISSED_DELIVERIES.name, guid)
+        self._client.call("HDEL", keys.MISSED_DELIVERIES.name, guid)
 
     def mark_arrived(self, guid: str) -> None:
-        write_all(self._wire, *_add_attempt(guid, ARRIVED_MARK))
+        write_all(self._client, *_add_attempt(guid, ARRIVED_MARK))
         self.remove_pending(guid)
 
     def is_settled(self, guid: str, attempt: int) -> bool:
-        members = {text(member) for member in items(self._wire.call("SMEMBERS", keys.redelivery_attempts(guid).name))}
+        members = {text(member) for member in items(self._client.call("SMEMBERS", keys.redelivery_attempts(guid).name))}
         return ARRIVED_MARK in members or any(int(member) >= attempt for member in members)
 
     @in_transaction
@@ -466,21 +466,21 @@ class RedisProgress(RedisPart):
         return True
 
     def round(self) -> int:
-        stored = self._wire.call("GET", keys.RECONCILE_ROUND.name)
+        stored = self._client.call("GET", keys.RECONCILE_ROUND.name)
         return int(text(stored)) if stored else 1
 
     def goes_on(self, page: int) -> None:
         self._put(keys.RECONCILE_ROUND, page)
 
     def next_page(self, installation: InstallationId) -> int:
-        stored = self._wire.call("GET", keys.reconciled_page(installation).name)
+        stored = self._client.call("GET", keys.reconciled_page(installation).name)
         return int(text(stored)) if stored else 1
 
     def set_next_page(self, installation: InstallationId, page: int) -> None:
         self._put(keys.reconciled_page(installation), page)
 
     def _put(self, key: keys.Key, value: Argument) -> None:
-        self._wire.call("SET", key.name, value, "EX", key.seconds)
+        self._client.call("SET", key.name, value, "EX", key.seconds)
 
 
 def _add_attempt(guid: str, mark: str) -> tuple[Command, Command]:
@@ -488,9 +488,9 @@ def _add_attempt(guid: str, mark: str) -> tuple[Command, Command]:
     return ("SADD", key.name, mark), ("EXPIRE", key.name, key.seconds)
 
 
-def find_repositories(wire: RedisClient, name: str) -> list[tuple[InstallationId, RepositoryId]]:
+def find_repositories(client: RedisClient, name: str) -> list[tuple[InstallationId, RepositoryId]]:
     """Installation and repository ids of a name; several if another installation or repository had it before."""
-    pairs = (text(entry).split(":") for entry in items(wire.call("SMEMBERS", keys.repository_numbers(name).name)))
+    pairs = (text(entry).split(":") for entry in items(client.call("SMEMBERS", keys.repository_numbers(name).name)))
     return sorted(
         (InstallationId(int(installation)), RepositoryId(int(repository))) for installation, repository in pairs
     )
