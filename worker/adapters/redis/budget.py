@@ -168,7 +168,7 @@ class RedisBudget(RedisPart):
         for (level, _), first in zip(near, is_first, strict=True):
             if first:
                 LOG.warning(
-                    "%s is almost used up: %s of %s dollars",
+                    "the %s is almost used up: %s of %s dollars",
                     CAP_NAMES[level.cap],
                     f"{level.used_usd:f}",
                     f"{level.cap_usd:f}",
