@@ -74,7 +74,7 @@ def evaluate(arguments: argparse.Namespace) -> CommandResult:
             numbers = frozenset((int(owner.installation), int(owner.repository)) for owner in owned)
         surveyor = Surveyor(store, RejudgeSelection(SubjectKind(arguments.subject), span, terms.law, numbers))
         list(surveyor.read_new())
-        orders = [make_order(verdict) for verdict in surveyor.survey.unanswered]
+        orders = [make_order(verdict) for verdict in surveyor.survey.unanswered_verdicts]
         run = RejudgeRun(settings, store, terms, orders)
         if arguments.dry_run:
             return _show_forecast(arguments, run, store, len(surveyor.survey.current_verdicts))

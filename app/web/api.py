@@ -53,10 +53,10 @@ class ReadOnlyApi:
         """The installations of the request's token. Raises NotAuthorizedException, and Unavailable."""
         header = request.headers.get("authorization", "")
         if header[: len(SCHEME)].lower() != SCHEME:
-            raise _unauthorized("another scheme" if header else "none")
+            raise _unauthorized_error("another scheme" if header else "none")
         scope = self._store.tokens().scope(header[len(SCHEME) :].strip())
         if scope is None:
-            raise _unauthorized("one that was not made here, or that was revoked")
+            raise _unauthorized_error("one that was not made here, or that was revoked")
         return scope
 
     def get_analytics(self, request: AnyRequest, name: str) -> Answer:
@@ -111,7 +111,7 @@ class ReadOnlyApi:
             await asyncio.sleep(min(POLL_INTERVAL_S, left))
 
 
-def _unauthorized(problem: str) -> NotAuthorizedException:
+def _unauthorized_error(problem: str) -> NotAuthorizedException:
     return NotAuthorizedException(NO_TOKEN.format(found=problem), headers={"WWW-Authenticate": 'Bearer realm="assay"'})
 
 

@@ -81,7 +81,7 @@ def delivery_counter(deliveries: Mapping[str, int]) -> Metric:
     counter = CounterMetricFamily(
         "assay_deliveries", "Deliveries by outcome since this process started.", labels=["outcome"]
     )
-    return _filled(counter, {(outcome,): count for outcome, count in deliveries.items()})
+    return _fill_family(counter, {(outcome,): count for outcome, count in deliveries.items()})
 
 
 def store_metrics(gauges: CurrentGauges, totals: MetricTotals) -> Iterator[Metric]:
@@ -89,13 +89,13 @@ def store_metrics(gauges: CurrentGauges, totals: MetricTotals) -> Iterator[Metri
     yield GaugeMetricFamily("assay_store_up", "Whether Redis answers.", 1)
     for name, (field, description) in GAUGES.items():
         yield GaugeMetricFamily(f"assay_{name}", description, getattr(gauges, field))
-    yield _filled(
+    yield _fill_family(
         GaugeMetricFamily(
             "assay_errands_waiting", "What the dispatcher has to do at GitHub or in the ledger.", labels=["errand"]
         ),
         {(errand,): count for errand, count in gauges.waiting_tasks.items()},
     )
-    yield _filled(
+    yield _fill_family(
         CounterMetricFamily(
             "assay_verdicts",
             "Verdicts shown, by decision and its reason: a reject's category, why it was not judged.",
@@ -109,7 +109,7 @@ def store_metrics(gauges: CurrentGauges, totals: MetricTotals) -> Iterator[Metri
         histogram, bounds = totals.spans[span], [*(f"{bound:g}" for bound in BOUNDS_S), "+Inf"]
         buckets = list(zip(bounds, accumulate(histogram.counts), strict=True))
         yield HistogramMetricFamily(f"assay_{span}_seconds", description, buckets, histogram.sum_s)
-    yield _filled(
+    yield _fill_family(
         GaugeMetricFamily(
             "assay_spend_today_usd",
             "What models cost today (UTC), with what is reserved, by installation, in dollars.",
@@ -117,7 +117,7 @@ def store_metrics(gauges: CurrentGauges, totals: MetricTotals) -> Iterator[Metri
         ),
         {(str(installation),): float(usd) for installation, usd in totals.spent_usd.items()},
     )
-    yield _filled(
+    yield _fill_family(
         GaugeMetricFamily(
             "assay_github_requests_left",
             "Requests that GitHub still grants an installation, by GitHub's budget, where it said so lately.",
@@ -127,7 +127,7 @@ def store_metrics(gauges: CurrentGauges, totals: MetricTotals) -> Iterator[Metri
     )
 
 
-def _filled(
+def _fill_family(
     family: CounterMetricFamily | GaugeMetricFamily,
     rows: Mapping[tuple[str, ...], float] | Mapping[tuple[str, str], float],
 ) -> Metric:

@@ -329,15 +329,15 @@ def setup_routes(handler: SetupHandler) -> list[HTTPRouteHandler | Router]:
 def closed_routes(api_url: str) -> list[HTTPRouteHandler]:
     """The routes of /setup once there is an App: they say so."""
 
-    def closed() -> HtmlResponse:
+    def show_closed_page() -> HtmlResponse:
         return page_response(closed_page(ALREADY_SET_UP), HTTPStatus.NOT_FOUND, web_url(api_url))
 
     @get(["/setup", CALLBACK])
     async def form() -> HtmlResponse:
-        return closed()
+        return show_closed_page()
 
     @post("/setup", request_max_body_size=MAX_FORM_BYTES)
     async def begin() -> HtmlResponse:
-        return closed()
+        return show_closed_page()
 
     return [form, begin]

@@ -231,7 +231,7 @@ class VerdictSurvey:
         return tuple(sorted(self._current.values(), key=lambda verdict: verdict.eval_id))
 
     @property
-    def unanswered(self) -> tuple[RecordedVerdict, ...]:
+    def unanswered_verdicts(self) -> tuple[RecordedVerdict, ...]:
         """Those without a final re-evaluation by this law."""
         return tuple(verdict for verdict in self.current_verdicts if not self.is_answered(verdict.eval_id))
 

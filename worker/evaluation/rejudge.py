@@ -424,7 +424,7 @@ class RejudgeRun:
                             done += 1
                             yield done
                     if time.monotonic() - answered_at > IDLE_S:
-                        left = queue.unfinished(waiting.values()) if queue.workers() else ()
+                        left = queue.find_unfinished(waiting.values()) if queue.workers() else ()
                         queue.withdraw([name for name in waiting.values() if name not in left])
                         waiting = {eval_id: name for eval_id, name in waiting.items() if name in left}
                     time.sleep(POLL_S)

@@ -97,7 +97,7 @@ def judge_with_record(dossier: Dossier, header: EvaluationHeader, context: Judge
     dossier, context = _with_named_criteria(dossier), context.with_chosen_model(dossier.policy)
     if context.pause:
         suspension = context.suspension
-        wording = texts.paused(context.pause, suspension)
+        wording = texts.judging_paused(context.pause, suspension)
         signals = {"paused_by": context.pause.value, **(pause_to_signals(suspension) if suspension else {})}
         bundle, result = _abstain_unread(dossier, "judging is paused", AbstainReason.PAUSED, wording, signals)
     else:

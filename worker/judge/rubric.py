@@ -42,7 +42,7 @@ class PromptText:
 @cache
 def load_rubric(path: Path | None = None) -> Rubric:
     """Read a rubric, once per process; without *path* the one that ships with Assay. Raises InputError."""
-    return read_rubric(_text(path or _shipped("rubrics/default.yml")))
+    return read_rubric(_text(path or _shipped_path("rubrics/default.yml")))
 
 
 def read_rubric(text: str) -> Rubric:
@@ -72,7 +72,7 @@ def load_ci_check_rubric(path: Path | None = None) -> "CiCheckRubric":
     """The rubric of CI checks, once per process; without *path* the one that ships with Assay. Raises InputError."""
     from worker.domain.verdict.outcomes import CiCheckRubric  # noqa: PLC0415 - a laptop needs none of it
 
-    return _read(CiCheckRubric, _text(path or _shipped("rubrics/ci_check.yml")))
+    return _read(CiCheckRubric, _text(path or _shipped_path("rubrics/ci_check.yml")))
 
 
 @cache
@@ -80,7 +80,7 @@ def load_pull_request_rubric(path: Path | None = None) -> "PullRequestRubric":
     """The rubric of whole pull requests, likewise."""
     from worker.domain.verdict.outcomes import PullRequestRubric  # noqa: PLC0415 - a laptop needs none of it
 
-    return _read(PullRequestRubric, _text(path or _shipped("rubrics/pull_request.yml")))
+    return _read(PullRequestRubric, _text(path or _shipped_path("rubrics/pull_request.yml")))
 
 
 def is_judged_by(path: Path) -> bool:
@@ -115,7 +115,7 @@ def _read(model: type[M], text: str) -> M:
 @cache
 def load_prompt(path: Path | None = None) -> PromptText:
     """Read the judge's prompt, once per process; without *path* the one that ships with Assay. Raises InputError."""
-    text = _text(path or _shipped("prompts/judge.md"))
+    text = _text(path or _shipped_path("prompts/judge.md"))
     return PromptText(text, f"sha256:{hashlib.sha256(text.encode()).hexdigest()}")
 
 
@@ -154,7 +154,7 @@ def _mistakes_text(mistakes: Sequence[tuple[FieldPath, str]], text: str) -> str:
     )
 
 
-def _shipped(name: str) -> Path:
+def _shipped_path(name: str) -> Path:
     for folder in (PACKAGE, PACKAGE.parent):
         if (folder / name).is_file():
             return folder / name

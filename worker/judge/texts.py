@@ -208,7 +208,7 @@ def dollars(usd: Decimal) -> str:
     return f"${cents:f}" if cents % Decimal("0.01") else f"${cents:.2f}"
 
 
-def paused(pause: Pause, suspension: JudgingPause | None = None) -> tuple[str, str]:
+def judging_paused(pause: Pause, suspension: JudgingPause | None = None) -> tuple[str, str]:
     """All judging is stopped. *suspension*: by whom, until when and why, where that is known."""
     if suspension is not None and suspension.by:
         where = " in this repository" if pause is Pause.REPOSITORY else ""
@@ -226,7 +226,7 @@ def cannot_tell(next_step: str | None) -> str:
     return next_step or "A person who knows the issue decides."
 
 
-def contradicted(criterion: str, claim: ClaimVerdict) -> tuple[str, str]:
+def claim_contradicted(criterion: str, claim: ClaimVerdict) -> tuple[str, str]:
     """An accept although code contradicts a claim."""
     return (
         f'The model accepts, but what the author claims for {criterion} is not so: "{claim.claim}": {claim.note}.',
@@ -412,7 +412,7 @@ def _describe_finding(finding: Finding) -> str:
     return (f"{finding.location}: {text}" if finding.location else text).rstrip(".")
 
 
-def overruled(concern: str, opinion: ModelOpinion) -> str:
+def model_overruled(concern: str, opinion: ModelOpinion) -> str:
     """The concern of a fact where the model decided otherwise."""
     if opinion.decision is Leaning.REJECT:
         return f"{concern} The model, asked too, rejects for another reason ({opinion.category}): {opinion.concern}"

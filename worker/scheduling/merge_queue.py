@@ -241,7 +241,7 @@ class MergeGroupHandler:
             case GroupPasses():
                 return texts.passed_content(location, state)
             case GroupAccepted():
-                return self._accepted(case, state, entries)
+                return self._carry_over_content(case, state, entries)
             case _:
                 assert_never(state)
 
@@ -256,7 +256,7 @@ class MergeGroupHandler:
         self.queue.postpone(queued.model_copy(update={"waits": True}), min(delay, left))
         return None
 
-    def _accepted(
+    def _carry_over_content(
         self, case: GroupCase, accepted: GroupAccepted, entries: tuple[LedgerEntry, ...]
     ) -> CheckContent | None:
         group, location, parent = case.group, case.location, accepted.entry

@@ -142,7 +142,7 @@ class OutcomeRecorder:
                 | PullRequestEventKind.OVERRIDDEN_OWN
                 | PullRequestEventKind.CONTESTED
             ):
-                yield from self._stated(pull, event)
+                yield from self._find_stated_outcomes(pull, event)
             case PullRequestEventKind.CONTEST_UPHELD:
                 yield from self._upheld_contest(pull, event)
             case PullRequestEventKind.PUSHED_BY_ANOTHER:  # it may be reported after newer verdicts
@@ -158,7 +158,7 @@ class OutcomeRecorder:
             case _:
                 assert_never(event.what)
 
-    def _stated(self, pull: PullRef, event: PullRequestEvent) -> Iterator[FoundOutcome]:
+    def _find_stated_outcomes(self, pull: PullRef, event: PullRequestEvent) -> Iterator[FoundOutcome]:
         """An outcome that the delivery states, about the head that it names: closed, reopened, helpful, overridden."""
         submissions = self._submissions(pull)
         entry = _entry_at(submissions, event.head_sha) or _newest(submissions)

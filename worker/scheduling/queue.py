@@ -101,7 +101,7 @@ class EvaluateQueue:
         with _translate_errors():
             return Worker.count(queue=self._queue)
 
-    def unfinished(self, names: Collection[str]) -> set[str]:
+    def find_unfinished(self, names: Collection[str]) -> set[str]:
         """Those of *names* that wait or run."""
         with _translate_errors():
             return {job.id for job in self._fetch_jobs(names) if job.get_status(refresh=False) in UNFINISHED_STATUSES}

@@ -51,12 +51,12 @@ def _run_budget(store: Store, terms: RejudgeTerms) -> Callable[[ModelBudget], Mo
     if not terms.book:
         return None
 
-    def bound(live: ModelBudget) -> ModelBudget:
+    def cap_budget(live: ModelBudget) -> ModelBudget:
         from worker.adapters.redis.budget import RunCappedBudget  # noqa: PLC0415 - only for a model
 
         return RunCappedBudget(store.run_budget(terms.book, terms.limit_usd), live, is_capped=terms.is_capped)
 
-    return bound
+    return cap_budget
 
 
 def prompt_meter(access: ModelAccess) -> CostMeter:

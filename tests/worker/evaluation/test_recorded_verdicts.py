@@ -65,7 +65,7 @@ class Survey(VerdictSurvey):
 
     @property
     def open_ids(self) -> list[str]:
-        return [verdict.eval_id for verdict in self.unanswered]
+        return [verdict.eval_id for verdict in self.unanswered_verdicts]
 
 
 def test_of_a_subject_the_greatest_eval_id_stands_in_whatever_order_they_come() -> None:

@@ -87,12 +87,12 @@ def test_a_dossier_that_is_gone_is_told_as_not_found_and_not_asked_for_again(set
     made = judge_live(store, settings, 1)
     store.client.call("DEL", keys.dossier(made.eval_id).name)
     by = terms(settings)
-    assert read_survey(store, by.law).survey.unanswered
+    assert read_survey(store, by.law).survey.unanswered_verdicts
     assert rejudge(settings, store, by, made) is OrderResult.GONE
     (_, begun), (kind, ended) = events(store)[2:]
     assert (kind, ended["failure_mode"], ended["parent_eval_id"]) == ("eval.failed", "subject_not_found", made.eval_id)
     assert begun["eval_id"] == ended["eval_id"] != made.eval_id
-    assert read_survey(store, by.law).survey.unanswered == ()
+    assert read_survey(store, by.law).survey.unanswered_verdicts == ()
     assert children(store, made) == []
     assert store.client.call("HLEN", keys.OPEN_EVALUATIONS.name) == 0
 
@@ -170,7 +170,7 @@ def test_what_is_paid_for_already_when_the_limit_is_reached_is_recorded(
     assert store.run_budget("run:x", Decimal(1)).spent_usd == child.verdict.judge_cost_usd
     (ended,) = (body for _, body in events(store) if body.get("parent_eval_id") == made.eval_id)
     assert Decimal(ended["judge_cost_usd"]) > 1
-    assert read_survey(store, by.law).survey.unanswered, "with more money it is asked again"
+    assert read_survey(store, by.law).survey.unanswered_verdicts, "with more money it is asked again"
 
 
 def changed(file: Path) -> None:
@@ -188,7 +188,7 @@ def test_a_rubric_that_is_gone_or_another_when_a_judging_begins_is_told_as_inval
     assert rejudge(settings, store, by, made) is OrderResult.INVALID
     kind, ended = events(store)[-1]
     assert (kind, ended["failure_mode"], ended["rubric_id"]) == ("eval.failed", "rubric_invalid", "candidate")
-    assert read_survey(store, by.law).survey.unanswered, "with its rubric back, it is judged"
+    assert read_survey(store, by.law).survey.unanswered_verdicts, "with its rubric back, it is judged"
 
 
 @pytest.mark.parametrize("name", ["default", "candidate"])
@@ -224,7 +224,7 @@ def test_a_process_that_would_judge_otherwise_says_so(settings: Settings, store:
     by = terms(settings).model_copy(update={"law": "of-another-model"})
     assert rejudge(settings, store, by, made) is OrderResult.UNLIKE
     assert events(store)[-1][1]["failure_mode"] == "judge_call_failed"
-    assert read_survey(store, by.law).survey.unanswered
+    assert read_survey(store, by.law).survey.unanswered_verdicts
 
 
 def test_while_judging_is_paused_the_answer_is_not_final(settings: Settings, store: Store) -> None:
@@ -232,9 +232,9 @@ def test_while_judging_is_paused_the_answer_is_not_final(settings: Settings, sto
     by = terms(settings)
     assert rejudge(replace(settings, is_paused=True), store, by, made) is OrderResult.JUDGED
     assert children(store, made)[0].verdict.abstain_reason == "paused"
-    assert read_survey(store, by.law).survey.unanswered
+    assert read_survey(store, by.law).survey.unanswered_verdicts
     assert rejudge(settings, store, by, made) is OrderResult.JUDGED
-    assert read_survey(store, by.law).survey.unanswered == ()
+    assert read_survey(store, by.law).survey.unanswered_verdicts == ()
 
 
 def test_an_order_and_its_terms_travel_as_json(settings: Settings, store: Store, tmp_path: Path) -> None:
@@ -337,7 +337,7 @@ def test_at_its_own_cap_it_abstains_and_nobody_else_does(
     shadow = ShadowSettings(rubric(tmp_path), None, Decimal("0.000001"))
     by, child = shadowed(replace(settings_with_model(settings, model), shadow=shadow), store, made)
     assert child.verdict.abstain_reason == "budget"
-    assert read_survey(store, by.law).survey.unanswered, "with money it is asked again"
+    assert read_survey(store, by.law).survey.unanswered_verdicts, "with money it is asked again"
 
 
 def test_a_reply_that_cant_be_used_is_kept_where_its_event_says(

@@ -234,7 +234,9 @@ def test_an_evaluator_weighs_as_it_was_told_and_refuses_weights_that_changed_mea
     followed(store, settings)
     file = weights(tmp_path, "ci_check", ("passed: 1.0", "passed: 0.9"))
     by = rescore_terms(SubjectKind.CI_CHECK, file, terms(settings))
-    orders = [make_order(one) for one in read_survey(store, by.law, kind=SubjectKind.CI_CHECK).survey.unanswered]
+    orders = [
+        make_order(one) for one in read_survey(store, by.law, kind=SubjectKind.CI_CHECK).survey.unanswered_verdicts
+    ]
     context = EvaluationContext(settings, SystemClock(), store)
     said = [RejudgeTask(pull=one.pull, order=one, terms=by).model_dump_json() for one in orders]
     assert perform_task(said[:1], context, partial(open_terms, settings, store))
@@ -244,9 +246,9 @@ def test_an_evaluator_weighs_as_it_was_told_and_refuses_weights_that_changed_mea
     ends = [one for one in bodies(store, "ci_check")[-4:] if "judge_kind_planned" not in one]
     assert [one.get("failure_mode") for one in ends] == [None, "rubric_invalid"]
     assert ends[1]["parent_eval_id"] == orders[1].eval_id
-    assert [one.eval_id for one in read_survey(store, by.law, kind=SubjectKind.CI_CHECK).survey.unanswered] == [
-        orders[1].eval_id
-    ]
+    assert [
+        one.eval_id for one in read_survey(store, by.law, kind=SubjectKind.CI_CHECK).survey.unanswered_verdicts
+    ] == [orders[1].eval_id]
 
 
 def test_the_answers_are_exported_shown_and_counted_as_what_they_are(

@@ -139,8 +139,8 @@ def test_workers_that_went_away_keep_nobody_waiting(store: Store, settings: Sett
     run = RejudgeRun(settings, store, by, orders)
     assert list(run.run_by_workers(read_survey(store, by.law))) == []
     names = [f"anew-{one.eval_id}-{by.law}" for one in orders]
-    assert EvaluateQueue.from_settings(settings).unfinished(names) == set(), "nothing of it is left in the queue"
-    assert len(read_survey(store, by.law).survey.unanswered) == len(orders)
+    assert EvaluateQueue.from_settings(settings).find_unfinished(names) == set(), "nothing of it is left in the queue"
+    assert len(read_survey(store, by.law).survey.unanswered_verdicts) == len(orders)
 
 
 def test_an_interrupt_takes_back_what_no_worker_has_begun(store: Store, settings: Settings) -> None:
@@ -149,11 +149,11 @@ def test_an_interrupt_takes_back_what_no_worker_has_begun(store: Store, settings
 
     class Interrupted(Surveyor):
         def read_new(self) -> Iterator[RecordedVerdict]:
-            assert len(EvaluateQueue.from_settings(settings).unfinished(names)) == len(orders)
+            assert len(EvaluateQueue.from_settings(settings).find_unfinished(names)) == len(orders)
             raise KeyboardInterrupt
 
     names = [f"anew-{one.eval_id}-{by.law}" for one in orders]
     interrupted = Interrupted(store, RejudgeSelection(SubjectKind.SUBMISSION, ALL_TIME, by.law))
     with pytest.raises(KeyboardInterrupt):
         list(RejudgeRun(settings, store, by, orders).run_by_workers(interrupted))
-    assert EvaluateQueue.from_settings(settings).unfinished(names) == set()
+    assert EvaluateQueue.from_settings(settings).find_unfinished(names) == set()

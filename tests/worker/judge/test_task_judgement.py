@@ -114,7 +114,7 @@ UNTOLD = {
     "reply_invalid": words.reply_invalid("The reply was empty."),
     "budget": words.budget(CapLevel(Cap.PULL, Decimal("0.09"), Decimal("0.10")), Decimal("0.02")),
     "unproven": words.unproven(ModelSkipReason.NO_MODEL, 0),
-    "paused": words.paused(Pause.OPERATOR),
+    "paused": words.judging_paused(Pause.OPERATOR),
     "too_large": words.TOO_LONG,
 }
 

@@ -178,7 +178,7 @@ class AnthropicModel:
                 timeout=httpx2.Timeout(rest, connect=min(CONNECT_S, rest)),
             ).http_response
         message = _Message.model_validate_json(response.content)
-        billed = _billed(message.usage)
+        billed = _split_usage(message.usage)
         return ModelReply(
             text="".join(block.text for block in message.content if block.type == "text"),
             stop=StopReason(message.stop_reason) if message.stop_reason in set(StopReason) else StopReason.OTHER,
@@ -200,7 +200,7 @@ def _message_param(position: int, text: str) -> MessageParam:
     return {"role": "user", "content": text}
 
 
-def _billed(usage: _Usage) -> BilledTokens:
+def _split_usage(usage: _Usage) -> BilledTokens:
     """Split the usage by price. Without a breakdown by lifetime, cache writes count as five-minute writes."""
     written = usage.cache_creation_input_tokens or 0
     one_hour = usage.one_hour_writes or 0
@@ -349,7 +349,7 @@ class BudgetedModel:
     def _paid_request(self, lost: list[Decimal], prompt: Prompt, request: Request) -> ModelReply:
         """Reserve, send and settle one request. Add its reservation to *lost* if no bill arrived."""
         size = prompt_bytes(prompt)
-        tokens = self._budget.density(self._account, self.name).bound(size)
+        tokens = self._budget.density(self._account, self.name).max_tokens(size)
         worst = worst_case(self.name, tokens, self._model.max_output_tokens(prompt))
         if worst is None:
             raise Unavailable(SERVICE_NAME, unpriced_text(self.name))

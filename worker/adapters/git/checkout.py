@@ -113,7 +113,7 @@ class CheckoutSource:
         if self._head != "HEAD":
             return ()
         try:
-            left_out = self._repository.uncommitted()
+            left_out = self._repository.list_uncommitted()
         except (GitFailedError, Unavailable):
             return ("Uncommitted changes, if there are any, are not judged: `git status` failed.",)
         if not left_out:
@@ -175,7 +175,7 @@ class CheckoutSource:
             pull_request=pull,
             issues=_issues(self._inputs.issue, pull),
             diff=diff,
-            files=(*texts.files, *self._cited(pull, changes)),
+            files=(*texts.files, *self._read_cited(pull, changes)),
             files_unread=tuple({file.path: file for file in (*over_limit, *texts.unread)}.values()),
             reverts=find_reverted_commit(repository, merge_base, head),
             guidance=guidance_at(repository, base, [change.path for change in changes]),
@@ -221,7 +221,7 @@ class CheckoutSource:
             commits=commits,
         )
 
-    def _cited(self, pull: PullRequest, changes: tuple[GitFileChange, ...]) -> tuple[HeadFile, ...]:
+    def _read_cited(self, pull: PullRequest, changes: tuple[GitFileChange, ...]) -> tuple[HeadFile, ...]:
         case = read_case(pull.body) if self._inputs.case is None else read_case_file(self._inputs.case)
         if not isinstance(case, Case):
             return ()

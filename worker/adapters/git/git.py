@@ -150,7 +150,7 @@ class GitRepository:
             return None
         return answer.decode(errors="replace").removesuffix("\n") or None
 
-    def uncommitted(self) -> tuple[str, ...]:
+    def list_uncommitted(self) -> tuple[str, ...]:
         """Paths that differ from the last commit, including new ones. Filters that git would run are off."""
         if self.worktree is None:
             return ()

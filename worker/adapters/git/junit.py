@@ -86,12 +86,12 @@ class _JUnitReport:
             self.skipped += self.case.outcome == "skipped"
             if self.case.outcome in FAILED_ELEMENTS:
                 self.failures.append(self.case)
-                self._failed(1)
+                self._add_failures(1)
             self.case = None
         if name in SUITES:
-            self._failed(self.suites.pop().failed)
+            self._add_failures(self.suites.pop().failed)
 
-    def _failed(self, count: int) -> None:
+    def _add_failures(self, count: int) -> None:
         """Add to the innermost open suite; the outermost count is the report's."""
         if self.suites:
             self.suites[-1].within += count
@@ -107,7 +107,7 @@ def read_junit(raw: bytes, name: str) -> CiCheck:
     """Convert one report to one check; *name* is the file's. Raises InputError naming the wrong line."""
     if len(raw) > MOST_BYTES:
         raise InputError(f"{name} has {len(raw)} bytes: expected a JUnit report of at most {MOST_BYTES}.")
-    report = _parsed(raw, name)
+    report = _parse_report(raw, name)
     # The ends of the failures' texts hold the assertion.
     texts = ((case.name, "".join(case.text).strip()) for case in report.failures)
     tails = [f"{test}\n{text[-MOST_TAIL:]}" for test, text in texts if text]
@@ -120,7 +120,7 @@ def read_junit(raw: bytes, name: str) -> CiCheck:
     )
 
 
-def _parsed(raw: bytes, name: str) -> _JUnitReport:
+def _parse_report(raw: bytes, name: str) -> _JUnitReport:
     parser = expat.ParserCreate()
     report = _JUnitReport()
     parser.StartElementHandler = report.start

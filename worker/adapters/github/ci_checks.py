@@ -121,7 +121,7 @@ def reports_of(contexts: Iterable[GraphContext], ourselves: OwnChecks, around: C
         if report.check.name in around.required
         else report
         for runs in groups.values()
-        if (report := _reported(runs)).check.name not in around.ignored
+        if (report := _to_report(runs)).check.name not in around.ignored
     ]
     names = {report.check.name for report in reports} | {CHECK_NAME} | around.ignored
     awaited = [name for name in dict.fromkeys(around.required) if name not in names]
@@ -145,7 +145,7 @@ def ci_from(reports: Sequence[CiCheckReport], around: CiContext) -> Ci:
     return Ci(checks=checks, silenced=silenced) if checks else Ci(state=CiState.MISSING, silenced=silenced)
 
 
-def _reported(runs: Sequence[GraphContext]) -> CiCheckReport:
+def _to_report(runs: Sequence[GraphContext]) -> CiCheckReport:
     newest = max(enumerate(runs), key=lambda indexed: (indexed[1].started_at or NOT_STARTED, indexed[0]))[1]
     if newest.kind == "StatusContext":
         return CiCheckReport(_of_status(newest))
@@ -173,7 +173,7 @@ def _of_status(context: GraphContext) -> CiCheck:
         status="completed" if conclusion else (context.state or "pending").lower(),
         conclusion=conclusion,
         required=context.is_required,
-        summary="" if conclusion in GOOD_CONCLUSIONS else _cut(context.description or ""),
+        summary="" if conclusion in GOOD_CONCLUSIONS else _cut_report(context.description or ""),
     )
 
 
@@ -183,10 +183,10 @@ def _report(run: GraphContext) -> str:
     for note in notes:
         location = note.path if note.line is None else f"{note.path}:{note.line}"
         parts.append(f"{location}: {': '.join(text for text in (note.title, note.message) if text)}")
-    return _cut("\n".join(part.strip() for part in parts if part.strip()))
+    return _cut_report("\n".join(part.strip() for part in parts if part.strip()))
 
 
-def _cut(text: str) -> str:
+def _cut_report(text: str) -> str:
     return text if len(text) <= REPORT_CHARACTERS else f"{text[:REPORT_CHARACTERS]} …"
 
 

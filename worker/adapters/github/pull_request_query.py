@@ -444,7 +444,7 @@ class PrefetchedTexts:
     answers: PullQueryAnswers | None = None
 
 
-def prefetched(guess: PrefetchGuess, answered: PullQueryAnswers) -> PrefetchedTexts:
+def to_prefetched_texts(guess: PrefetchGuess, answered: PullQueryAnswers) -> PrefetchedTexts:
     """Texts of a correct guess. A missing text is queried again."""
     texts = zip(guess.paths, answered.blobs[len(guess.ruled_by) + len(CONFIG_PATHS) :], strict=True)
     return PrefetchedTexts({path: blob for path, blob in texts if blob is not None}, guess.ruled_by, answered)

@@ -33,9 +33,9 @@ from worker.adapters.github.pull_request_query import (
     branch_ref,
     guess_from_diff,
     guess_range,
-    prefetched,
     rules_files_for,
     rules_items,
+    to_prefetched_texts,
 )
 from worker.adapters.github.pull_request_texts import (
     BATCH_SIZE,
@@ -248,7 +248,7 @@ class PullReader:
         is_there = (pull.head_ref_oid, pull.base_ref_oid) == (guess.head_sha, guess.base_sha)
         if not is_there or guess.base_ref not in {None, pull.base_ref_name}:
             return InitialRead(pull)
-        return InitialRead(pull, PatchedDiff(diff, ()), prefetched(guess, answers))
+        return InitialRead(pull, PatchedDiff(diff, ()), to_prefetched_texts(guess, answers))
 
     def _try_guess(self, guess: PrefetchGuess) -> tuple[GraphPull, PullQueryAnswers] | None:
         """Query with a guess. None: too much for one answer."""

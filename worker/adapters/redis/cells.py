@@ -164,7 +164,7 @@ class CellMove:
     def _wait_until_idle(self, source: "Store") -> None:
         """Wait for deliveries that are being stored, for judgings, and for tasks, which end within the hold."""
         time.sleep(ATTEMPTS * source.timing.redis_timeout)
-        while self._judged(source.client):
+        while self._is_judging(source.client):
             source.client.pipeline(self._turns_removed())
             time.sleep(source.timing.tick)
         time.sleep(SETTLE_TICKS * source.timing.tick)
@@ -175,7 +175,7 @@ class CellMove:
     def _turns_removed(self) -> list[Command]:
         return [("ZREM", turns.name, self.installation) for _, turns in TURNS]
 
-    def _judged(self, client: RedisClient) -> bool:
+    def _is_judging(self, client: RedisClient) -> bool:
         """Whether a delivery is to be applied, a pull request is dispatched or leased, or a merge group is judged."""
         inbox, *held = client.pipeline(
             [
@@ -233,7 +233,7 @@ class CellMove:
             aside, _ = yield from transaction.read(
                 ("LRANGE", keys.INBOX_ASIDE.name, 0, -1), ("ZRANGE", keys.DISPATCHED.name, 0, -1)
             )
-            if self._judged(source.client):
+            if self._is_judging(source.client):
                 return False
             transaction.write_each(self._turns_removed())
             for entry in filter(self._is_ours, map(blob, items(aside))):

@@ -242,21 +242,21 @@ class RedisCommandQueue(DelayedQueue[CommandRequest]):
 
     def put(self, command: CommandRequest) -> IntakeOutcome:
         """Queue a command; idempotent by delivery."""
-        sealed = self._sealed(command)
+        sealed = self._seal_reason(command)
         marker, item = keys.received_command(command.delivery_id), (command.delivery_id, sealed.model_dump_json())
         return self.perform(partial(receive, marker=marker, queue=COMMANDS, item=item))
 
     def next(self) -> QueuedCommand | None:
         entry = self.take()
-        return QueuedCommand(self._opened(entry[0]), entry[1]) if entry else None
+        return QueuedCommand(self._open_reason(entry[0]), entry[1]) if entry else None
 
-    def _sealed(self, command: CommandRequest) -> CommandRequest:
+    def _seal_reason(self, command: CommandRequest) -> CommandRequest:
         if not command.reason:
             return command
         sealed = base64.b64encode(self._codec.seal(command.reason.encode(), COMMANDS.texts.name)).decode()
         return command.model_copy(update={"reason": "", "sealed": sealed})
 
-    def _opened(self, command: CommandRequest) -> CommandRequest:
+    def _open_reason(self, command: CommandRequest) -> CommandRequest:
         """Decrypt the free text. If its key is gone, it counts as empty, and the answer asks for it."""
         if command.sealed is None:
             return command

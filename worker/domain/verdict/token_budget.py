@@ -19,7 +19,7 @@ class Density:
     replies: int = 0
     most: Decimal = Decimal(1)
 
-    def bound(self, size: int) -> int:
+    def max_tokens(self, size: int) -> int:
         """How many tokens a prompt of *size* bytes has at most: never more than bytes."""
         if self.replies < LEAST_REPLIES:
             return size

@@ -242,14 +242,14 @@ def _number_code_phrases(prose: str, spans: list[str], spoken: list[tuple[int, s
 def _prose(line: str, spans: list[str], *, is_first: bool) -> str:
     """One line without emphasis and links, its code as numbers, also where that is not marked as code."""
 
-    def numbered(match: re.Match[str]) -> str:
+    def number_span(match: re.Match[str]) -> str:
         spans.append((match[2] if match.lastindex else match[0]).strip())
         return f"{OPEN}{len(spans) - 1}{CLOSE}"
 
     kept = line.replace(OPEN, " ").replace(CLOSE, " ")
-    kept = _SPAN.sub(numbered, kept)
+    kept = _SPAN.sub(number_span, kept)
     kept = _EMPHASIS.sub("", _LINK.sub(r"\1", kept))
-    kept = _BARE_CODE.sub(numbered, kept)
+    kept = _BARE_CODE.sub(number_span, kept)
     return (_MARKS.sub("", kept) if is_first else kept).replace("’", "'").strip()
 
 

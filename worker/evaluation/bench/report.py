@@ -102,11 +102,11 @@ def report_page(
     parts = (
         _head(report, plan),
         tiers_section(beside),
-        _compared(compared),
+        _comparison_lines(compared),
         _plots(plots),
-        _decided(report),
+        _decision_lines(report),
         _false_rejects(report),
-        _wrong(report),
+        _wrong_rows_lines(report),
         _recalls(report),
         _categories(report),
         _rankings(report),
@@ -159,7 +159,7 @@ def tiers_section(comparison: TierComparison | None) -> Iterator[str]:
     yield ""
 
 
-def _compared(compared: Comparison | None) -> Iterator[str]:
+def _comparison_lines(compared: Comparison | None) -> Iterator[str]:
     if compared is None:
         return
     before, now = compared.before, compared.now
@@ -221,7 +221,7 @@ def _plots(plots: Mapping[str, str]) -> Iterator[str]:
         )
 
 
-def _decided(report: BenchReport) -> Iterator[str]:
+def _decision_lines(report: BenchReport) -> Iterator[str]:
     yield from _title("## What was decided")
     for groups in report.decided.values():
         yield from _table(
@@ -261,7 +261,7 @@ def _without(shares: Mapping[str, Share]) -> Iterator[str]:
         yield ""
 
 
-def _wrong(report: BenchReport) -> Iterator[str]:
+def _wrong_rows_lines(report: BenchReport) -> Iterator[str]:
     if report.wrong:
         yield from _title("## Decided against what was expected")
         yield from _table(
@@ -319,11 +319,11 @@ def _rankings(report: BenchReport) -> Iterator[str]:
     yield ""
     yield from _table(
         ("file", "good", "bad", "score", "size", "within, score", "within, size", "lift"),
-        ((prose(name), *_ranking(ranking)) for name, ranking in report.rankings.items()),
+        ((prose(name), *_ranking_lines(ranking)) for name, ranking in report.rankings.items()),
     )
 
 
-def _ranking(ranking: ScoreRanking) -> Iterator[str]:
+def _ranking_lines(ranking: ScoreRanking) -> Iterator[str]:
     yield str(ranking.ours.good)
     yield str(ranking.ours.bad)
     yield _area(ranking.ours)

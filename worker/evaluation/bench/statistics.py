@@ -198,7 +198,7 @@ def compute_report(outcomes: Rows) -> BenchReport:
         slowest=tuple(SlowRow(traits.id, traits.ms, traits.lines, traits.bytes) for traits in slowest),
         cost_usd=total_cost(outcomes),
         evaluated=(len(composed), sum(composed) / len(composed)) if composed else None,
-        wrong=tuple(_wrong(strong)),
+        wrong=tuple(_find_wrong_rows(strong)),
     )
 
 
@@ -319,14 +319,14 @@ def shares_without_each(rows: Rows, holds: Callable[[RowOutcome], bool]) -> Mapp
 def signal_alarms(signal: Signal, clean: Rows, defects: Rows) -> SignalAlarms:
     """Its alarms; a row on which it fired counts among its opportunities, even if it is none by our own count."""
 
-    def fired(row: RowOutcome) -> bool:
+    def has_fired(row: RowOutcome) -> bool:
         return any(finding.signal == signal.name for finding in row.verdict.findings)
 
     return SignalAlarms(
         signal.kind,
         signal.scope,
-        clean=share_of([row for row in clean if signal.scope in row.traits.looks or fired(row)], fired),
-        defects=share_of([row for row in defects if row.expect.category == signal.category], fired),
+        clean=share_of([row for row in clean if signal.scope in row.traits.looks or has_fired(row)], has_fired),
+        defects=share_of([row for row in defects if row.expect.category == signal.category], has_fired),
     )
 
 
@@ -353,11 +353,11 @@ def rank_files(outcomes: Rows) -> dict[str, ScoreRanking]:
     for name, rows in count_by(rated, lambda row: row.traits.file, list).items():
         groups[name] = [row for row in rows if row.expect.label != WEAK_LABEL]
         groups[f"{name}, weak"] = [row for row in rows if (row.expect.label == WEAK_LABEL) is not row.expect.good]
-    rankings = {name: _ranking(rows) for name, rows in groups.items()}
+    rankings = {name: _rank_scores(rows) for name, rows in groups.items()}
     return {name: ranking for name, ranking in rankings.items() if ranking is not None}
 
 
-def _ranking(rows: Rows) -> ScoreRanking | None:
+def _rank_scores(rows: Rows) -> ScoreRanking | None:
     good, bad = ([row for row in rows if row.expect.good is is_good] for is_good in (True, False))
     scores = [row.verdict.score for row in good], [row.verdict.score for row in bad]
     sizes = [_smallness(row) for row in good], [_smallness(row) for row in bad]
@@ -412,7 +412,7 @@ def total_cost(outcomes: Rows) -> Decimal | None:
     return None if None in costs else sum((cost for cost in costs if cost is not None), Decimal(0))
 
 
-def _wrong(strong: Rows) -> Iterator[WrongRow]:
+def _find_wrong_rows(strong: Rows) -> Iterator[WrongRow]:
     """The rows decided wrongly: an abstention never is; a bad row rejected for a wrong reason is."""
     for row in strong:
         if is_rejected(row):

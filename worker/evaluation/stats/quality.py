@@ -118,7 +118,7 @@ def class_sums(group: GroupDimension | None) -> str:
 
 
 def quality_answer(question: StatsQuery, streams: Sequence[CountedStream]) -> dict[str, Any]:
-    rows = [_row(value, sums) for value, sums in _grouped(question, streams, (question.view,))]
+    rows = [_row(value, sums) for value, sums in _sum_by_group(question, streams, (question.view,))]
     return {
         "group_by": question.group_by.value if question.group_by else None,
         "min_confidence": question.min_confidence / SHARE_UNITS,
@@ -127,7 +127,7 @@ def quality_answer(question: StatsQuery, streams: Sequence[CountedStream]) -> di
     }
 
 
-def _grouped(
+def _sum_by_group(
     question: StatsQuery, streams: Sequence[CountedStream], views: Sequence[VerdictView]
 ) -> Iterator[tuple[str | None, Sums]]:
     """Sums of verdicts by value, most verdicts first; one without a value where nothing is grouped."""
@@ -191,7 +191,7 @@ def cost_answer(question: StatsQuery, streams: Sequence[CountedStream]) -> dict[
 
     Opinions are paid for with the verdict that they lead to.
     """
-    grouped = list(_grouped(question, streams, (VerdictView.VERDICTS, VerdictView.CANARIES)))
+    grouped = list(_sum_by_group(question, streams, (VerdictView.VERDICTS, VerdictView.CANARIES)))
     total = sum(total_nano(sums) for _, sums in grouped) if question.include_eval else 0
     return {
         "group_by": question.group_by.value if question.group_by else None,

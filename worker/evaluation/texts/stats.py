@@ -53,7 +53,7 @@ class StatsPage:
 
 def stats_page(answers: StatsPage, page: TerminalPage) -> str:
     """Quality, agreement, costs and backlog."""
-    return _joined(
+    return _join_parts(
         _frame(answers.quality, page),
         _quality(answers.quality, page),
         _days(answers.days, page),
@@ -71,13 +71,13 @@ def would_block_text(quality: StatsAnswer, overrides: StatsAnswer, page: Termina
         page,
     )
     objections = _objections("By category", overrides["categories"], page)
-    return _joined(_frame(quality, page), _blocked(quality, page), objections, note)
+    return _join_parts(_frame(quality, page), _blocked_lines(quality, page), objections, note)
 
 
 def overrides_text(overrides: StatsAnswer, notices: Sequence[str], page: TerminalPage) -> str:
     """What people did about rejects, and which signals are demoted for it (*notices*)."""
     outcomes = overrides["outcomes"]
-    return _joined(
+    return _join_parts(
         _frame(overrides, page),
         _objections("By signal (facts that rejected)", overrides["signals"], page),
         _objections("By category", overrides["categories"], page),
@@ -95,10 +95,10 @@ def scorecards_text(agents: StatsAnswer, page: TerminalPage) -> str:
         "the rest may be noise.",
         page,
     )
-    return _joined(_frame(agents, page), *cards, note)
+    return _join_parts(_frame(agents, page), *cards, note)
 
 
-def _joined(*parts: Iterable[str]) -> str:
+def _join_parts(*parts: Iterable[str]) -> str:
     return "\n\n".join("\n".join(lines) for lines in (list(part) for part in parts) if lines) + "\n"
 
 
@@ -226,7 +226,7 @@ def _age(seconds: float) -> str:
     return f"{seconds:.0f} s"
 
 
-def _blocked(answer: StatsAnswer, page: TerminalPage) -> Iterator[str]:
+def _blocked_lines(answer: StatsAnswer, page: TerminalPage) -> Iterator[str]:
     """Of live verdicts: a re-evaluation blocks nothing."""
     rows = [(_name(_value(answer, row)), row["live"]) for row in answer["data"] if row["live"]["verdict_count"]]
     if not rows:

@@ -104,7 +104,7 @@ def _vetoes_of(opinion: ModelOpinion, bundle: EvidenceBundle, asked: Collection[
                 yield Veto(UNSUPPORTED, *texts.reject_not_supported(opinion.concern, survival.refused))
         case Leaning.ACCEPT:
             for criterion, claim in contradicted_claims(bundle):
-                yield Veto("claims", *texts.contradicted(criterion, claim))
+                yield Veto("claims", *texts.claim_contradicted(criterion, claim))
             if bare := criteria_shown_without_code(opinion, bundle):
                 yield Veto(SHOWN_BY_TESTS, *texts.shown_by_tests_alone(bare))
             if untested := criteria_without_test(opinion, bundle):

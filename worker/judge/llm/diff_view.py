@@ -61,7 +61,7 @@ def _split_hunk(hunk: Hunk) -> Iterator[Hunk]:
         return
     base, head, start = _first_line(hunk.base_start, hunk.base_count), _first_line(hunk.head_start, hunk.head_count), 0
     while start < len(whole):
-        end = _cut(whole, start)
+        end = _cut_position(whole, start)
         body = whole[start:end]
         lines, added, removed = (_count(body, mark) for mark in (b"", b"+", b"-"))
         lines -= _count(body, b"\\")
@@ -86,7 +86,7 @@ def _count(body: bytes, mark: bytes) -> int:
     return body.startswith(mark) + body.count(b"\n" + mark) - (not mark)
 
 
-def _cut(body: bytes, start: int) -> int:
+def _cut_position(body: bytes, start: int) -> int:
     """The end of the line that the limit falls into, after its "no newline" note."""
     end = body.find(b"\n", start + PIECE_BYTES) + 1 or len(body)
     while body.startswith(b"\\", end):

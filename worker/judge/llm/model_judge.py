@@ -261,7 +261,7 @@ def _rule_with_facts(bundle: EvidenceBundle, opinion: ModelOpinion | ReplyError 
         return ruling
     agrees = opinion.decision is Leaning.REJECT and opinion.category is ruling.category
     return Ruling(
-        concern=opinion.concern if agrees else texts.overruled(ruling.concern, opinion),
+        concern=opinion.concern if agrees else texts.model_overruled(ruling.concern, opinion),
         next_step=(opinion.next_step if agrees else None) or ruling.next_step,
         score=min(ruling.score, opinion.score),
         confidence=max(ruling.confidence, opinion.confidence) if agrees else ruling.confidence,

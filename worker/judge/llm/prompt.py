@@ -79,7 +79,7 @@ class SectionLimits:
     guidance: int = 24_000
     contest: int = 2_000
 
-    def scaled(self, share: float) -> "SectionLimits":
+    def scale_by(self, share: float) -> "SectionLimits":
         return SectionLimits(**{name: int(getattr(self, name) * share) for name in self.__match_args__})
 
 
@@ -390,7 +390,7 @@ def build_question(
     own_bytes = len(system.encode()) + len(json.dumps(reply_schema(), ensure_ascii=False)) + FRAME_BYTES
     space = budget.question_bytes - own_bytes
     whole = SectionInput(dossier, suspicions, sent.claims, prompt_input.ci, previous)
-    scaled = (replace(whole, limits=SectionLimits().scaled(scale)) for scale in SECTION_SCALES)
+    scaled = (replace(whole, limits=SectionLimits().scale_by(scale)) for scale in SECTION_SCALES)
     section_input = next((each for each in scaled if _size(each) <= space * SECTIONS_SHARE), None)
     if section_input is None:
         return None

@@ -165,13 +165,13 @@ class _DossierRedactor:
         return self._without_pieces(clean.text, where) if self._pieces else clean.text
 
     def _without_pieces(self, text: str, where: str) -> str:
-        def replaced(match: "re.Match[str]") -> str:
+        def replace_piece(match: "re.Match[str]") -> str:
             if match[0].rstrip(".\u2026") not in self._pieces:
                 return match[0]
             self.redactions.append(Redaction(kind=SecretKind.SECRET, where=where, line=1))
             return SecretKind.SECRET.mark
 
-        return _WORD.sub(replaced, text)
+        return _WORD.sub(replace_piece, text)
 
     def _redact_diff(self, text: str, where: str) -> str:
         """The diff without secrets and without hunks of withheld files; nothing of one that can't be read."""

@@ -192,7 +192,7 @@ def gate_lines(gate: RepositoryProtection, our_app_id: int, slug: str, operators
         yield DoctorFinding("Installed", Health.MISSING, text)
         return
     yield DoctorFinding("Installed", Health.OK, f"on {gate.repository} (installation {gate.installation.id})")
-    yield _required(gate, our_app_id, slug)
+    yield _describe_requirement(gate, our_app_id, slug)
     for author, (key, mistaken) in AUTHOR_KEYS.items() if gate.requirements else ():
         handling = find_handling(author, with_operator_defaults(gate.authors, operators))
         if handling is not Handling.JUDGE:
@@ -217,7 +217,7 @@ def team_names(teams: Sequence[str]) -> str:
     return ", ".join(teams[:MOST_TEAMS]) + (f" and {left} more teams" if left > 0 else "")
 
 
-def _required(gate: RepositoryProtection, our_app_id: int, slug: str) -> DoctorFinding:
+def _describe_requirement(gate: RepositoryProtection, our_app_id: int, slug: str) -> DoctorFinding:
     by = " and ".join(dict.fromkeys(requirement.by for requirement in gate.requirements))
     source = find_requirement_source(gate, our_app_id)
     match source:

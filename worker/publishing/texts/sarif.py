@@ -100,10 +100,12 @@ def _log(
     verdict: Verdict, dossier: Dossier | None, rules: Sequence[SarifRule], version: str, listed: Sequence[SarifResult]
 ) -> dict[str, Any]:
     described = [
-        _described(rule.name, rule.category, " ".join(rule.description.split()), "error" if rule.is_fact else "warning")
+        _describe_rule(
+            rule.name, rule.category, " ".join(rule.description.split()), "error" if rule.is_fact else "warning"
+        )
         for rule in rules
     ]
-    described += [_described(category.value, category, REJECT_TEXT, "error") for category in Category]
+    described += [_describe_rule(category.value, category, REJECT_TEXT, "error") for category in Category]
     texts, seen = _Texts(dossier), Counter[str]()
     results = [_result(result, texts, seen) for result in listed]
     run = {
@@ -118,7 +120,7 @@ def _log(
     return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
 
 
-def _described(name: str, category: Category, text: str, level: str) -> dict[str, Any]:
+def _describe_rule(name: str, category: Category, text: str, level: str) -> dict[str, Any]:
     precision = "very-high" if level == "error" else "medium"
     return {
         "id": name,

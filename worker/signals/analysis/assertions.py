@@ -76,7 +76,7 @@ def find_assertions(
         if language in MORE_LANGUAGES:  # there several chains may end in one node
             assertion = _read_chain(chain.node, chain, language)
         else:
-            assertion = nodes.cached(_read_chain, chain.node, chain, language)
+            assertion = nodes.cache(_read_chain, chain.node, chain, language)
         if assertion is not None:
             yield assertion
 
@@ -121,7 +121,7 @@ def _find_statements(body: Node, source: Source, rows: frozenset[int] | None) ->
         yield Assertion(body, Proof.VALUE)
     for node in list_nodes(_STATEMENTS.get(language, ())):
         if node.type != "type_alias_declaration" or not _NAMED_TYPE.search(text_of(node)):
-            yield nodes.cached(_read_statement, node)
+            yield nodes.cache(_read_statement, node)
     for statement in list_nodes(_ALONE.get(language, ())):  # `mock.assert_called_once` without brackets
         only = statement.named_children[0] if statement.named_child_count == 1 else None
         if only is not None and only.type == "attribute" and _MATCHER.search(text_of(only)[-_LONGEST_END:]):

@@ -107,7 +107,7 @@ def find_call_chains(
         is_asked = rows is None or call.start_point.row in rows
         if is_asked and (call.start_byte, call.end_byte) not in seen and not (is_more and _is_comparison(call)):
             # the last call of a chain comes first; to ask each one for its parent would take too long
-            chain = source.nodes.cached(build, call)
+            chain = source.nodes.cache(build, call)
             seen.update(chain.calls)
             yield chain.chain
 

@@ -44,7 +44,7 @@ class Memoized:
     def _cache(self) -> dict[object, object]:
         return {}
 
-    def cached(self, compute: Callable[[Self], T]) -> T:
+    def cache(self, compute: Callable[[Self], T]) -> T:
         """What *compute* returns for this, computed at its first use."""
         if compute not in self._cache:
             self._cache[compute] = compute(self)
@@ -56,7 +56,7 @@ def memoized(compute: Callable[[M], T]) -> Callable[[M], T]:
 
     @wraps(compute)
     def ask(subject: M) -> T:
-        return subject.cached(compute)
+        return subject.cache(compute)
 
     return ask
 

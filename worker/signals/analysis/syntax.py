@@ -110,7 +110,7 @@ class NodeIndex:
             parts.append(self._select(kind, nodes, within, rows))
         return parts[0] if len(parts) == 1 else _in_order(list(chain(*parts)))
 
-    def cached(self, compute: Callable[..., T], node: Node, *extra: object) -> T:
+    def cache(self, compute: Callable[..., T], node: Node, *extra: object) -> T:
         """Call *compute* once for each node; *extra* is always the same for a node. Larger trees call it each time."""
         if not self._is_kept:
             return compute(node, *extra)

@@ -215,7 +215,7 @@ def _is_for_programs_too(ban: _Ban, file: AnalyzedFile, covers: ScopeCoverage) -
 def _can_occur(searched: CodePattern, file: AnalyzedFile) -> bool:
     """A quick search in all added lines together, which may have false hits only."""
     of_language = not searched.languages or file.language in searched.languages
-    text = file.cached(_added_text) if of_language else ""
+    text = file.cache(_added_text) if of_language else ""
     return searched.word in text and searched.regex.search(text) is not None
 
 

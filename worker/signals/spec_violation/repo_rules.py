@@ -259,7 +259,7 @@ def _is_covered(rule: RepoRule, function: Function, file: AnalyzedFile, change: 
 def _is_exported(name: str, file: AnalyzedFile, change: CodeChange) -> bool:
     """Whether a private module lists the name as public, or the package around it imports it."""
     package = change.texts.get(f"{file.path.rpartition('/')[0]}/__init__.py", "")
-    return name in file.cached(_find_exported_names) or re.search(rf"\b{re.escape(name)}\b", package) is not None
+    return name in file.cache(_find_exported_names) or re.search(rf"\b{re.escape(name)}\b", package) is not None
 
 
 def _find_exported_names(file: AnalyzedFile) -> frozenset[str]:
@@ -308,7 +308,7 @@ def _is_surely_public(function: Function) -> bool:
 
 def _is_not_override(function: Function) -> bool:
     """Whether no base class has a method of that name: each is a class of this file, or one without methods."""
-    classes = function.source.cached(_find_classes)
+    classes = function.source.cache(_find_classes)
     seen: set[str] = set()
     left = [_class_of(function)]
     while left:

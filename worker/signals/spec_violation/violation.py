@@ -139,7 +139,7 @@ def _compile_glob(written: str) -> "re.Pattern[str]":
 
 def is_in_inline_tests(file: AnalyzedFile, line: int) -> bool:
     """Whether the line is part of a Rust module or function that is only built for tests."""
-    return any(first <= line <= last for first, last in file.cached(_find_inline_tests))
+    return any(first <= line <= last for first, last in file.cache(_find_inline_tests))
 
 
 def _find_inline_tests(file: AnalyzedFile) -> tuple[tuple[int, int], ...]:

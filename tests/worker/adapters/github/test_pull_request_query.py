@@ -15,7 +15,7 @@ from worker.adapters.github.pull_request_query import (
     PullQueryAnswers,
     guess_base_ref,
     guess_from_diff,
-    prefetched,
+    to_prefetched_texts,
 )
 from worker.adapters.github.pull_requests import GitHubPullSource, make_read_options
 from worker.adapters.github.responses import BlobResponse, PullState
@@ -283,5 +283,5 @@ def test_a_guess_is_where_it_was_unless_the_request_knows_better() -> None:
 def test_a_text_that_github_did_not_find_is_asked_for_again() -> None:
     guess = PrefetchGuess(HEAD, BASE, ("f.py", "new.py"), ("AGENTS.md",))
     head = PullState(state="OPEN", head_ref_oid=HEAD)
-    have = prefetched(guess, PullQueryAnswers(head, (None, None, None, BlobResponse(text="new"), None), ()))
+    have = to_prefetched_texts(guess, PullQueryAnswers(head, (None, None, None, BlobResponse(text="new"), None), ()))
     assert {path: blob.text for path, blob in have.texts.items()} == {"f.py": "new"}

@@ -60,19 +60,19 @@ def test_the_first_cap_that_would_be_exceeded_is_reached(
 
 
 def test_few_replies_bound_nothing_but_a_byte_a_token() -> None:
-    assert Density().bound(5_000) == 5_000
-    assert Density(LEAST_REPLIES - 1, Decimal("0.3")).bound(5_000) == 5_000
+    assert Density().max_tokens(5_000) == 5_000
+    assert Density(LEAST_REPLIES - 1, Decimal("0.3")).max_tokens(5_000) == 5_000
 
 
 def test_enough_replies_bound_the_next_prompt_with_a_margin_rounded_up() -> None:
-    assert Density(LEAST_REPLIES, Decimal("0.3")).bound(5_001) == 1_876
+    assert Density(LEAST_REPLIES, Decimal("0.3")).max_tokens(5_001) == 1_876
 
 
 @given(size=st.integers(0, 10**7), replies=st.integers(0, 100), most=st.decimals(0, 1, places=6))
 def test_the_bound_is_never_over_a_token_a_byte_and_never_under_the_densest_reply(
     size: int, replies: int, most: Decimal
 ) -> None:
-    bound = Density(replies, most).bound(size)
+    bound = Density(replies, most).max_tokens(size)
     assert most * size <= bound <= size
 
 
@@ -90,7 +90,7 @@ DENSITIES = st.builds(Density, st.integers(0, 50), st.decimals("0.05", "1", plac
 def test_what_fills_the_room_is_never_of_more_tokens_than_were_set(tokens: int, density: Density) -> None:
     room = token_budget_for(tokens, density)
     assert room.question_bytes >= tokens
-    assert density.bound(room.question_bytes) <= tokens
+    assert density.max_tokens(room.question_bytes) <= tokens
 
 
 def test_recorded_replies_make_the_room_larger_in_whole_steps() -> None:

@@ -161,10 +161,10 @@ def test_beyond_the_limit_nothing_is_reserved(money: RunMoney) -> None:
 
 def test_prompts_are_taken_to_be_as_dense_as_the_densest_so_far(money: RunMoney) -> None:
     budget = FileBudget(money)
-    assert budget.density(RUN_ACCOUNT, "m").bound(1000) == 1000
+    assert budget.density(RUN_ACCOUNT, "m").max_tokens(1000) == 1000
     for number in range(10):
         budget.settle(budget.reserve(f"{number}", RUN_ACCOUNT, CENT), Bill(Decimal(0), "m", 1000, 200 + number))
-    assert budget.density(RUN_ACCOUNT, "m").bound(10_000) == 2613
+    assert budget.density(RUN_ACCOUNT, "m").max_tokens(10_000) == 2613
 
 
 def test_a_book_that_became_shorter_is_still_a_book(money: RunMoney) -> None:

@@ -73,7 +73,7 @@ from worker.domain.verdict.verdict import (
 )
 from worker.judge.escalation import Pause
 from worker.judge.llm.model_judge import cap_signals
-from worker.judge.texts import budget, cap_reached, dollars, paused
+from worker.judge.texts import budget, cap_reached, dollars, judging_paused
 from worker.publishing.texts.check_run import check_content, check_text, conclusion
 from worker.publishing.texts.markdown import INVISIBLE
 from worker.publishing.texts.phrases import list_phrase, passing_phrase, proposals, value_phrase
@@ -418,15 +418,15 @@ def budgets() -> Pages:
         yield f"a cap that is reached: {cap}", *budget(level, Decimal("0.0123456")), cap_reached(cap)
     storm = JudgingPause(by="alice", until=LATE.at, reason="A storm.")
     for title, pause in {
-        "by the operator": paused(Pause.OPERATOR),
-        "of a repository": paused(Pause.REPOSITORY),
-        "of everything, until a time, for a reason": paused(Pause.OPERATOR, storm),
-        "of one repository, by a person": paused(Pause.REPOSITORY, JudgingPause(by="bob")),
-        "of which nothing is known": paused(Pause.REPOSITORY, JudgingPause()),
+        "by the operator": judging_paused(Pause.OPERATOR),
+        "of a repository": judging_paused(Pause.REPOSITORY),
+        "of everything, until a time, for a reason": judging_paused(Pause.OPERATOR, storm),
+        "of one repository, by a person": judging_paused(Pause.REPOSITORY, JudgingPause(by="bob")),
+        "of which nothing is known": judging_paused(Pause.REPOSITORY, JudgingPause()),
     }.items():
         yield f"a pause {title}", *pause
     hostile = storm.model_copy(update={"reason": "[click](https://evil.example) @acme/everyone <img src=x>"})
-    concern, next_step = paused(Pause.OPERATOR, hostile)
+    concern, next_step = judging_paused(Pause.OPERATOR, hostile)
     signals = pause_to_signals(hostile)
     content = check_content(
         abstained(AbstainReason.PAUSED, concern=concern, next_step=next_step, signals=signals), dossier()

@@ -100,7 +100,7 @@ def test_of_a_large_tree_nothing_is_kept() -> None:
     nodes = NodeIndex(root, Language.PYTHON)
     assert len(nodes.find(("call",))) == 2 * MOST_CACHED
     assert nodes.find(("call",))[0] is not nodes.find(("call",))[0]
-    assert nodes.cached(text_of, root) == text_of(root)
+    assert nodes.cache(text_of, root) == text_of(root)
     small = NodeIndex(parse(CALLS, Language.PYTHON), Language.PYTHON)
     assert small.find(("call",))[0] is small.find(("call",))[0]
 
@@ -113,7 +113,7 @@ def test_what_was_made_of_a_node_is_made_once() -> None:
         made.append(text_of(node.child_by_field_name("function")) + mark)
 
     for call in (*nodes.find(("call",)), *nodes.find(("call",))):
-        assert nodes.cached(named, call, "!") is None
+        assert nodes.cache(named, call, "!") is None
     assert made == ["a!", "b!", "c!", "d!"]
 
 

@@ -159,7 +159,7 @@ class AsyncRedisClient:
             try:
                 talk = self._talk
                 if talk is None or not talk.is_open:
-                    talk = await self._opened()
+                    talk = await self._open_connection()
                 return await work(talk)
             except TimeoutError as error:
                 raise timeout_error(self._address, self._timeout_s) from error
@@ -181,11 +181,11 @@ class AsyncRedisClient:
             self._talk.end(ConnectionResetError(CONNECTION_CLOSED))
             self._talk = None
 
-    async def _opened(self) -> AsyncRedisConnection:
+    async def _open_connection(self) -> AsyncRedisConnection:
         """The open connection. Concurrent callers share one attempt to open it, and each waits at most the timeout."""
         async with asyncio.timeout(self._timeout_s), self._opening:
             if self._talk is None or not self._talk.is_open:
-                talk = await _connected(self._address, self._timeout_s)
+                talk = await _connect(self._address, self._timeout_s)
                 try:
                     await talk.send(handshake_commands(self._address))
                 except BaseException:
@@ -195,7 +195,7 @@ class AsyncRedisClient:
             return self._talk
 
 
-async def _connected(to: RedisAddress, timeout_s: float) -> AsyncRedisConnection:
+async def _connect(to: RedisAddress, timeout_s: float) -> AsyncRedisConnection:
     loop = asyncio.get_running_loop()
     if to.path is not None:
         _, talk = await loop.create_unix_connection(lambda: AsyncRedisConnection(timeout_s), to.path)

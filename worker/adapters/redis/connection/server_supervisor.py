@@ -119,7 +119,7 @@ def _stay(orders: SupervisorArguments, server: int) -> None:
     users = os.open(orders.users, os.O_RDWR | os.O_CREAT, 0o600)
     while not (parent.is_gone() and _is_unused(users)):
         _wait(parent, watch)
-        status = _ended(server)
+        status = _exit_status(server)
         if status == 0:
             return
         if status is not None:  # it crashed: a new one reads its file
@@ -164,7 +164,7 @@ def _wait(*watches: _Watch) -> None:
     select.select(handles, [], [], None if len(handles) == len(watches) else LOOK_S)
 
 
-def _ended(server: int) -> int | None:
+def _exit_status(server: int) -> int | None:
     """Exit status of the server, or None."""
     try:
         process, status = os.waitpid(server, os.WNOHANG)
@@ -174,7 +174,7 @@ def _ended(server: int) -> int | None:
 
 
 def _is_over(server: int) -> bool:
-    return _ended(server) is not None
+    return _exit_status(server) is not None
 
 
 def _stop(server: int) -> None:

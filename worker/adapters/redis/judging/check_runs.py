@@ -190,12 +190,12 @@ class RedisCheckRegistry(RedisPart):
     # All heads of a pull request
 
     def open_checks(self, pull: PullRef) -> Mapping[Sha, CheckRunId]:
-        return {head: CheckRunId(check) for head, check in self._unfinished(pull) if check != CREATION_STARTED}
+        return {head: CheckRunId(check) for head, check in self._list_unfinished(pull) if check != CREATION_STARTED}
 
     def list_unfinished_heads(self, pull: PullRef) -> tuple[Sha, ...]:
-        return tuple(head for head, check in self._unfinished(pull) if check == CREATION_STARTED)
+        return tuple(head for head, check in self._list_unfinished(pull) if check == CREATION_STARTED)
 
-    def _unfinished(self, pull: PullRef) -> Iterator[tuple[Sha, int]]:
+    def _list_unfinished(self, pull: PullRef) -> Iterator[tuple[Sha, int]]:
         open_checks = field_values(self._client.call("HGETALL", keys.checks(pull).name))
         return ((head, whole(check)) for head, check in open_checks.items())
 

@@ -31,10 +31,10 @@ def find_seen_pulls(
             whole, items(store.client.call("SMEMBERS", keys.heads(installation, repository_id, sha).name))
         )
     }
-    return [_seen(store, ref, sha) for ref in refs.values()]
+    return [_read_head(store, ref, sha) for ref in refs.values()]
 
 
-def _seen(store: Store, ref: PullRef, sha: Sha) -> PullWithHead:
+def _read_head(store: Store, ref: PullRef, sha: Sha) -> PullWithHead:
     state, head, rests, over, *times = items(
         store.client.call("HMGET", keys.pull(ref).name, "state", "head", "rests", "over", *_TIMES)
     )

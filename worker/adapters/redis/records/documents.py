@@ -124,26 +124,26 @@ class RedisDecisions(SealedPart):
         name = keys.decisions(pull).name
         stored = self._client.call("HMGET", name, REBASED_FIELD, *(f"{field}:{head_sha}" for field in FIELDS))
         rebased, override, contest, review, contested, forced, dismissed = items(stored)
-        passed, since = self._opened(override, name, Override), float(text(rebased) or 0) / 1000
+        passed, since = self._open_decision(override, name, Override), float(text(rebased) or 0) / 1000
         return HumanDecisions(
             override=passed if passed and passed.at.timestamp() >= since else None,
-            contest=self._opened(contest, name, Contest),
-            review=self._opened(review, name, ReviewDecision),
+            contest=self._open_decision(contest, name, Contest),
+            review=self._open_decision(review, name, ReviewDecision),
             contested_at=_time(contested),
             forced_at=_time(forced),
-            dismissed=None if review else self._opened(dismissed, name, ReviewDismissal),
+            dismissed=None if review else self._open_decision(dismissed, name, ReviewDismissal),
         )
 
     def override(self, pull: PullRef, head_sha: Sha, decision: Override) -> bool:
         """Override this head; False: an earlier override stays in force."""
         if self.find_decisions(pull, head_sha).override is not None:
             return False
-        return self._write(pull, f"override:{head_sha}", self._sealed(pull, decision))
+        return self._write(pull, f"override:{head_sha}", self._seal_decision(pull, decision))
 
     def contest(self, pull: PullRef, head_sha: Sha, decision: Contest) -> None:
         """Request a rejudging of this head, with a reason."""
         open_ = (f"contested:{head_sha}", decision.at.isoformat())
-        self._write(pull, f"contest:{head_sha}", self._sealed(pull, decision), *open_)
+        self._write(pull, f"contest:{head_sha}", self._seal_decision(pull, decision), *open_)
 
     def force(self, pull: PullRef, head_sha: Sha, at: datetime) -> None:
         """Request a rejudging of this head."""
@@ -151,20 +151,20 @@ class RedisDecisions(SealedPart):
 
     def review(self, pull: PullRef, head_sha: Sha, decision: ReviewDecision) -> None:
         """Record a code owner's review of this head; the newest one counts."""
-        self._write(pull, f"review:{head_sha}", self._sealed(pull, decision))
+        self._write(pull, f"review:{head_sha}", self._seal_decision(pull, decision))
 
     def find_dismissal(self, pull: PullRef, review: ReviewRef) -> ReviewDismissal | None:
         """Find the dismissal of this review; None: not dismissed, as far as recorded."""
         name = keys.decisions(pull).name
-        return self._opened(self._client.call("HGET", name, f"gone:{review.id}"), name, ReviewDismissal)
+        return self._open_decision(self._client.call("HGET", name, f"gone:{review.id}"), name, ReviewDismissal)
 
     def dismiss(self, pull: PullRef, review: ReviewRef, decision: ReviewDismissal) -> None:
         """Record a dismissal, which may arrive before its review is processed."""
-        self._write(pull, f"gone:{review.id}", self._sealed(pull, decision), is_first=True)
+        self._write(pull, f"gone:{review.id}", self._seal_decision(pull, decision), is_first=True)
 
     def withdraw(self, pull: PullRef, head_sha: Sha, decision: ReviewDismissal) -> None:
         """Withdraw the review that decides about this head. An earlier version sees that there is none."""
-        self._write(pull, f"dismissed:{head_sha}", self._sealed(pull, decision), f"review:{head_sha}", "")
+        self._write(pull, f"dismissed:{head_sha}", self._seal_decision(pull, decision), f"review:{head_sha}", "")
 
     @in_transaction
     def record_judged(
@@ -255,10 +255,10 @@ class RedisDecisions(SealedPart):
         expire_with_ledger(transaction, name, whole(ledger_expires_at), state.ends_at)
         return True
 
-    def _sealed(self, pull: PullRef, decision: HumanDecision) -> bytes:
+    def _seal_decision(self, pull: PullRef, decision: HumanDecision) -> bytes:
         return self._seal(decision, keys.decisions(pull).name)
 
-    def _opened(self, sealed: Reply, key_name: str, kind: type[SpokenT]) -> SpokenT | None:
+    def _open_decision(self, sealed: Reply, key_name: str, kind: type[SpokenT]) -> SpokenT | None:
         return self._open(kind, sealed, key_name) if sealed else None
 
 

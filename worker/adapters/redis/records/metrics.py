@@ -61,11 +61,11 @@ class RedisMeasures(RedisPart):
         self._add({f"count:{what}": 1})
 
     def record_duration(self, span: DurationMetric, seconds: float) -> None:
-        self._add(_observed(span, seconds))
+        self._add(_duration_counts(span, seconds))
 
     def count_verdict(self, installation: InstallationId, decision: str, reason: str, seconds: float | None) -> None:
         """Count a published verdict, *seconds* after its request if that is meaningful."""
-        spans = {} if seconds is None else _observed(DurationMetric.VERDICT, seconds)
+        spans = {} if seconds is None else _duration_counts(DurationMetric.VERDICT, seconds)
         self._add({f"verdict:{decision}:{reason}": 1, **spans}, installation)
 
     def _add(self, numbers: Mapping[str, int], installation: InstallationId | None = None) -> None:
@@ -137,10 +137,14 @@ class RedisMeasures(RedisPart):
             spent_usd={
                 installation: from_nano(whole(spent)) for installation, spent in zip(lately, spent, strict=True)
             },
-            left={(installation, budget): left for installation in lately for budget, left in self._left(installation)},
+            left={
+                (installation, budget): left
+                for installation in lately
+                for budget, left in self._remaining_requests(installation)
+            },
         )
 
-    def _left(self, installation: InstallationId) -> list[tuple[str, int]]:
+    def _remaining_requests(self, installation: InstallationId) -> list[tuple[str, int]]:
         """Remaining requests, by GitHub's names of its budgets."""
         limits = RedisRates(self._client).find_limits(installation)
         return [(name, limit.remaining) for name, limit in limits.items() if name.isascii() and name.isidentifier()]
@@ -160,7 +164,7 @@ def add_counts(
         transaction.write("ZREMRANGEBYSCORE", recent, 0, transaction.now - span_ms)
 
 
-def _observed(span: DurationMetric, seconds: float) -> dict[str, int]:
+def _duration_counts(span: DurationMetric, seconds: float) -> dict[str, int]:
     """Bucket and sum of a duration. A clock that was set back counts as 0."""
     at = bisect_left(BOUNDS_S, seconds)
     bound = BOUNDS_S[at] if at < len(BOUNDS_S) else INFINITE_BOUND

@@ -93,7 +93,7 @@ class RedisRecords(SealedPart):
 
     def find_entry(self, eval_id: EvalId) -> LedgerEntry | None:
         """Find an entry in any ledger."""
-        for batch in self._scanned(keys.any_pull_key("ledger")):
+        for batch in self._scan(keys.any_pull_key("ledger")):
             for name, sealed in zip(
                 batch, self._client.pipeline([("HGET", name, eval_id) for name in batch]), strict=True
             ):
@@ -104,7 +104,7 @@ class RedisRecords(SealedPart):
     def find_holdings(self, repository: str) -> RepositoryHoldings:
         """Find all stored data of a repository, under all ids that it was judged with."""
         numbers = sorted(self._numbers(repository))
-        owned = tuple(self._owned(*pair) for pair in numbers)
+        owned = tuple(self._find_owned_keys(*pair) for pair in numbers)
         forgotten_at = self._client.call("GET", keys.tombstone(repository).name)
         return RepositoryHoldings(
             repository,
@@ -138,16 +138,16 @@ class RedisRecords(SealedPart):
         on = (keys.DEADLINES, keys.DEADLINE_NOTES, keys.tombstone(f"installation {installation}"))
         gone, repositories = 0, self._repositories(installation)
         for repository in repositories:
-            owned = self._owned(installation, repository)
+            owned = self._find_owned_keys(installation, repository)
             self._delete_stream_entries(owned)
             gone += self._delete(on, [name for names in owned.names.values() for name in names], installation, at)
         for ask in [command for command in self._asks() if command.pull.installation_id == installation]:
             write_all(self._client, *removal(COMMANDS, ask.delivery_id))
         self._delete_events(f'"installation_id":{installation},')
-        for batch in self._scanned(keys.any_installation_key(installation)):
+        for batch in self._scan(keys.any_installation_key(installation)):
             gone += self._delete(on, batch, installation, at)
         if pairs := [f"{installation}:{repository}" for repository in repositories]:
-            for batch in self._scanned(keys.any_repository_numbers()):
+            for batch in self._scan(keys.any_repository_numbers()):
                 for name in batch:
                     self._client.call("SREM", name, *pairs)
         self._client.call("ZREM", keys.UNINSTALLATIONS.name, installation)
@@ -161,7 +161,7 @@ class RedisRecords(SealedPart):
         """Repositories with any stored pull request."""
         kinds = {what.encode() for what in (*keys.PULL_KEY_KINDS, "kept")}
         numbers: set[int] = set()
-        for batch in self._scanned(keys.any_installation_key(installation)):
+        for batch in self._scan(keys.any_installation_key(installation)):
             parts = [name.encode().split(b":") for name in batch]
             numbers |= {int(part[3]) for part in parts if len(part) > 3 and part[2] in kinds}  # noqa: PLR2004 - assay:I:what:R
         return tuple(RepositoryId(number) for number in sorted(numbers))
@@ -203,7 +203,7 @@ class RedisRecords(SealedPart):
     def _unlink(self, owned: RepositoryKeys) -> None:
         """Remove its pull requests from the sets of those that close an issue."""
         mine = f"{owned.repository}:"
-        for batch in self._scanned(keys.any_issue_pulls(owned.installation)):
+        for batch in self._scan(keys.any_issue_pulls(owned.installation)):
             for name in batch:
                 members = [text(member) for member in items(self._client.call("ZRANGE", name, 0, -1))]
                 if closing := [member for member in members if member.startswith(mine)]:
@@ -231,7 +231,7 @@ class RedisRecords(SealedPart):
         )
 
     def _requests(self) -> Iterator[JudgeRequest]:
-        for batch in self._scanned(keys.any_pull_key("pull")):
+        for batch in self._scan(keys.any_pull_key("pull")):
             for name in batch:
                 if request := self._client.call("HGET", name, "req"):
                     yield read_json(JudgeRequest, text(request))
@@ -241,10 +241,10 @@ class RedisRecords(SealedPart):
             read_json(CommandRequest, text(stored)) for stored in items(self._client.call("HVALS", COMMANDS.texts.name))
         )
 
-    def _owned(self, installation: InstallationId, repository: RepositoryId) -> RepositoryKeys:
+    def _find_owned_keys(self, installation: InstallationId, repository: RepositoryId) -> RepositoryKeys:
         names: dict[str, list[str]] = {what: [] for what in keys.PULL_KEY_KINDS}
         beginnings = {what: keys.prefix(what, installation, repository) for what in keys.PULL_KEY_KINDS}
-        for batch in self._scanned(keys.any_installation_key(installation)):
+        for batch in self._scan(keys.any_installation_key(installation)):
             for what, beginning in beginnings.items():
                 names[what] += [name for name in batch if name.startswith(beginning)]
         unique = {what: sorted(set(keys_found)) for what, keys_found in names.items()}
@@ -273,7 +273,7 @@ class RedisRecords(SealedPart):
     def _there(self, names: Iterator[str]) -> list[str]:
         return [name for name in names if whole(self._client.call("EXISTS", name))]
 
-    def _scanned(self, pattern: str) -> Iterator[list[str]]:
+    def _scan(self, pattern: str) -> Iterator[list[str]]:
         return ([name.decode() for name in names] for names in scan_keys(self._client, pattern, BATCH))
 
 
