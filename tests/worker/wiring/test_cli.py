@@ -1,4 +1,4 @@
-"""A recorded dossier as the input of a judging."""
+"""Recorded dossiers as the input of a judging."""
 
 from pathlib import Path
 
@@ -11,10 +11,10 @@ from worker.errors import InputError
 from worker.wiring.cli import read_recorded
 
 
-def test_a_recorded_dossier_is_judged_as_it_is(tmp_path: Path) -> None:
-    laptop = LocalRepository(tmp_path / "widgets")
-    laptop.commit({"a.py": "one\n"})
-    live = laptop.dossier()
+def test_recorded_dossier_is_judged_unchanged(tmp_path: Path) -> None:
+    repository = LocalRepository(tmp_path / "widgets")
+    repository.commit({"a.py": "one\n"})
+    live = repository.dossier()
     recorded = read_recorded(live.model_dump_json(exclude_unset=True).encode(), "dossier.json")
     source: PullSource = recorded
     request = recorded.request(NOW)
@@ -25,6 +25,6 @@ def test_a_recorded_dossier_is_judged_as_it_is(tmp_path: Path) -> None:
     assert request.pull.repository_id < 2**48
 
 
-def test_a_file_that_is_no_dossier_is_refused_with_its_name_and_field() -> None:
+def test_invalid_dossier_is_refused_with_file_and_field() -> None:
     with pytest.raises(InputError, match=r"^dossier\.json: Dossier refused at pull_request: "):
         read_recorded(b'{"diff": ""}', "dossier.json")

@@ -1,4 +1,4 @@
-"""Figures that are counted in the background, in a process beside the one that answers."""
+"""Figures that a child process counts in the background."""
 
 import os
 import signal
@@ -22,31 +22,28 @@ OTHER = InstallationId(200)
 
 
 @pytest.fixture
-def here(redis_server: RedisServer, tmp_path: Path) -> Settings:
+def settings(redis_server: RedisServer, tmp_path: Path) -> Settings:
     return settings_for(redis_server.url, data_dir=tmp_path)
 
 
 @pytest.fixture
-def builder(here: Settings, store: Store) -> Iterator[FiguresBuilder]:
+def builder(settings: Settings, store: Store) -> Iterator[FiguresBuilder]:
     for installation in (INSTALLATION, OTHER):
-        for at_ms, kind, raw in (
-            started_event("e1"),
-            completed_event("e1"),
-            completed_event("e2", NOON + HOUR, number=4),
-        ):
+        events = (started_event("e1"), completed_event("e1"), completed_event("e2", NOON + HOUR, number=4))
+        for at_ms, kind, raw in events:
             store.client.call("XADD", keys.events(installation).name, f"{at_ms}-*", "k", kind, "j", raw)
-    made = FiguresBuilder(here, store, open_figures_cache(here, store))
-    yield made
-    made.stop()
+    builder = FiguresBuilder(settings, store, open_figures_cache(settings, store))
+    yield builder
+    builder.stop()
 
 
-def test_a_process_beside_counts_all_of_the_installations_that_are_named(
-    here: Settings, store: Store, builder: FiguresBuilder
+def test_child_process_counts_the_named_installations(
+    settings: Settings, store: Store, builder: FiguresBuilder
 ) -> None:
     builder.start([INSTALLATION])
     assert builder.child is not None
     assert builder.child.wait() == 0
-    figures = open_figures_cache(here, store)
+    figures = open_figures_cache(settings, store)
     assert figures.cached_installations() == (INSTALLATION,)
     assert (figures.catch_up(INSTALLATION, 0).is_behind, figures.catch_up(OTHER, 0).is_behind) == (False, True)
     first = builder.child
@@ -56,7 +53,7 @@ def test_a_process_beside_counts_all_of_the_installations_that_are_named(
     assert not figures.catch_up(OTHER, 0).is_behind
 
 
-def test_one_process_counts_at_a_time(builder: FiguresBuilder) -> None:
+def test_one_child_process_counts_at_a_time(builder: FiguresBuilder) -> None:
     builder.start([INSTALLATION])
     assert builder.child is not None
     first = builder.child
@@ -68,12 +65,10 @@ def test_one_process_counts_at_a_time(builder: FiguresBuilder) -> None:
     assert first.returncode is not None
 
 
-def test_what_is_counted_here_follows_the_streams_and_nothing_else_is_counted(
-    here: Settings, store: Store, builder: FiguresBuilder
-) -> None:
+def test_refresh_counts_cached_installations_only(settings: Settings, store: Store, builder: FiguresBuilder) -> None:
     builder.refresh()
     assert builder.child is None
-    figures = open_figures_cache(here, store)
+    figures = open_figures_cache(settings, store)
     figures.catch_up(INSTALLATION, 1)
     builder.refresh()
     assert builder.child is not None
@@ -85,7 +80,7 @@ def test_what_is_counted_here_follows_the_streams_and_nothing_else_is_counted(
 
 
 @pytest.mark.usefixtures("builder")
-def test_a_process_whose_parent_ended_counts_no_more(here: Settings, store: Store) -> None:
-    command = [sys.executable, "-m", "worker.wiring.figures", "1", str(here.figures_folder), str(INSTALLATION)]
-    subprocess.run(command, env=child_environment(here), check=True)
-    assert open_figures_cache(here, store).cached_installations() == ()
+def test_child_process_stops_after_its_parent_ended(settings: Settings, store: Store) -> None:
+    command = [sys.executable, "-m", "worker.wiring.figures", "1", str(settings.figures_folder), str(INSTALLATION)]
+    subprocess.run(command, env=child_environment(settings), check=True)
+    assert open_figures_cache(settings, store).cached_installations() == ()

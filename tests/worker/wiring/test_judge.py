@@ -1,4 +1,4 @@
-"""The models that a bench asks: the first, the second, and those that a repository may choose from."""
+"""The models of a judge context: the first, the second, and the choices of a repository."""
 
 from decimal import Decimal
 from pathlib import Path
@@ -11,38 +11,33 @@ from worker.settings import read_settings
 from worker.wiring.judge import BudgetAccount, open_judge_context
 
 KEY = {"ANTHROPIC_API_KEY": "sk-ant"}
-SEATS = {
+MODELS = {
     "ASSAY_SECOND_MODEL": "claude-opus-5-5",
     "ASSAY_BOARD": "1",
     "ASSAY_MODELS": "claude-sonnet-5-5 claude-opus-5-5",
 }
 
 
-def test_each_seat_has_a_model_of_its_own(tmp_path: Path) -> None:
-    settings = read_settings({**KEY, **SEATS, "ASSAY_DATA_DIR": str(tmp_path)})
-    with open_judge_context(settings, "hybrid") as bench:
-        assert bench.model is not None
-        assert bench.second_model is not None
-        assert (bench.model.name, bench.second_model.name, bench.is_panel) == (
-            "claude-haiku-5-5",
-            "claude-opus-5-5",
-            True,
-        )
-        assert {name: choice.name for name, choice in bench.choices.items()} == {
-            "claude-sonnet-5-5": "claude-sonnet-5-5",
-            "claude-opus-5-5": "claude-opus-5-5",
-        }
+def test_each_role_of_a_judge_context_has_its_model(tmp_path: Path) -> None:
+    settings = read_settings({**KEY, **MODELS, "ASSAY_DATA_DIR": str(tmp_path)})
+    with open_judge_context(settings, "hybrid") as context:
+        assert context.model is not None
+        assert context.second_model is not None
+        assert (context.model.name, context.second_model.name) == ("claude-haiku-5-5", "claude-opus-5-5")
+        assert context.is_panel
+        assert context.choices.keys() == {"claude-sonnet-5-5", "claude-opus-5-5"}
+        assert all(choice.name == name for name, choice in context.choices.items())
 
 
-def test_without_a_key_or_at_a_tier_that_asks_nobody_there_are_none(tmp_path: Path) -> None:
+def test_judge_context_has_no_models_without_a_key_or_at_the_heuristic_tier(tmp_path: Path) -> None:
     for environ, tier in (({}, "hybrid"), (KEY, "heuristic")):
-        settings = read_settings({**environ, **SEATS, "ASSAY_DATA_DIR": str(tmp_path)})
-        with open_judge_context(settings, tier) as bench:
-            assert (bench.model, bench.second_model, dict(bench.choices)) == (None, None, {})
+        settings = read_settings({**environ, **MODELS, "ASSAY_DATA_DIR": str(tmp_path)})
+        with open_judge_context(settings, tier) as context:
+            assert (context.model, context.second_model, dict(context.choices)) == (None, None, {})
 
 
-class Denser:
-    """The Purse port, whose replies of one model were denser than those of another."""
+class DensityBudget:
+    """A budget that recorded denser replies of one model."""
 
     def density(self, pull: PullRef, model: str) -> Density:
         assert pull == PAYER
@@ -58,10 +53,10 @@ class Denser:
 PAYER = PullRef(installation_id=InstallationId(1), repository_id=RepositoryId(2), number=3)
 
 
-def test_each_model_has_the_room_that_its_own_replies_gave_it(tmp_path: Path) -> None:
-    settings = read_settings({**KEY, **SEATS, "ASSAY_DATA_DIR": str(tmp_path)})
-    with open_judge_context(settings, "hybrid", account=BudgetAccount(None, PAYER, Denser())) as bench:
-        assert bench.model is not None
-        assert bench.second_model is not None
-        assert bench.token_budget_of(bench.model).question_bytes == 192_000
-        assert bench.token_budget_of(bench.second_model).question_bytes == 96_000
+def test_token_budget_of_a_model_follows_its_own_density(tmp_path: Path) -> None:
+    settings = read_settings({**KEY, **MODELS, "ASSAY_DATA_DIR": str(tmp_path)})
+    with open_judge_context(settings, "hybrid", account=BudgetAccount(None, PAYER, DensityBudget())) as context:
+        assert context.model is not None
+        assert context.second_model is not None
+        assert context.token_budget_of(context.model).question_bytes == 192_000
+        assert context.token_budget_of(context.second_model).question_bytes == 96_000

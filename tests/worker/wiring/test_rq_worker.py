@@ -1,4 +1,4 @@
-"""RQ's worker as ours, against a real Redis and without jobs."""
+"""Assay's RQ worker in a real Redis, without jobs."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -19,9 +19,9 @@ def redis() -> Iterator[RedisServer]:
     redis.end()
 
 
-def test_a_worker_that_was_removed_while_it_could_not_reach_redis_is_counted_again(redis: RedisServer) -> None:
-    here = settings_for(redis.url)
-    with closing(rq_connection(here)) as connection, closing(JudgeQueue(here)) as queue:
+def test_heartbeat_registers_a_removed_worker_again(redis: RedisServer) -> None:
+    settings = settings_for(redis.url)
+    with closing(rq_connection(settings)) as connection, closing(JudgeQueue(settings)) as queue:
         worker = JudgeWorker.for_queue(judge_queue(connection))
         worker.register_birth()
         assert queue.workers() == 1
