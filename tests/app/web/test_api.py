@@ -24,7 +24,7 @@ from tests.worker.adapters.redis.store_samples import (
 )
 from tests.worker.adapters.redis.test_lease_writes import ledger_entry_of, start_judging_new
 from tests.worker.evaluation.stats.history import INSTALLATION, NOON, completed_event, outcome_entry
-from tests.worker.publishing.test_review_requests import recorded
+from tests.worker.judge.samples import ledger_entry
 from tests.worker.publishing.texts.samples import accepted, rejected
 from worker.adapters.redis import keys
 from worker.adapters.redis.store import Store
@@ -218,11 +218,11 @@ def decided(store: Store, ref: PullRef, entry_of: Callable[[int], LedgerEntry]) 
 
 
 def green(fence: int) -> LedgerEntry:
-    return recorded(accepted(), fence=fence, head_sha=HEAD)
+    return ledger_entry(accepted(), fence=fence, head_sha=HEAD)
 
 
 def red(fence: int) -> LedgerEntry:
-    return recorded(rejected(), fence=fence, head_sha=HEAD)
+    return ledger_entry(rejected(), fence=fence, head_sha=HEAD)
 
 
 def test_an_accept_is_not_told_while_another_open_pull_request_of_the_commit_is_judged_or_rejected(

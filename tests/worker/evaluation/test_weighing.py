@@ -21,7 +21,7 @@ from tests.worker.adapters.redis.outcome_samples import (
 from tests.worker.adapters.redis.store_samples import pull_ref
 from tests.worker.evaluation.bench.samples import DONE, STUB
 from tests.worker.evaluation.live_judging import ROOT, AssayCommand, events, judge_live, read_survey, rubric, terms
-from tests.worker.scheduling.test_merge_queue import DIFF, NUMBER, OTHER, FakeGroupJudge, FakeServices
+from tests.worker.scheduling.test_merge_queue import DIFF, NUMBER, OTHER, GroupGitHub, GroupServices
 from worker.adapters.redis import keys
 from worker.adapters.redis.records.outcomes import RedisOutcomes
 from worker.adapters.redis.store import Store
@@ -287,16 +287,16 @@ def stats(assay: AssayCommand, subject: str) -> list[dict[str, Any]]:
     return json.loads(out)["quality"]["data"]
 
 
-def recorded_group(store: Store, change: str) -> FakeServices:
+def recorded_group(store: Store, change: str) -> GroupServices:
     """A clerk who looks at a group that makes this change, of a pull request that was accepted."""
-    office = FakeServices(store, FakeGroupJudge(change=change))
-    office.accepts()
-    office.queues()
-    return office
+    services = GroupServices(store, GroupGitHub(change=change))
+    services.accept()
+    services.queue()
+    return services
 
 
 def test_a_merge_group_that_was_judged_is_judged_anew(assay: AssayCommand, store: Store) -> None:
-    recorded_group(store, OTHER).judges()
+    recorded_group(store, OTHER).expire_and_judge()
     said = assay.evaluate_json("--subject", "merge_group")
     assert (said["code"], said["subjects"], said["answered"], said["gone"]) == (0, 1, 1, 0)
     assert assay.evaluate_json("--subject", "merge_group")["earlier"] == 1
@@ -306,6 +306,6 @@ def test_a_merge_group_that_was_judged_is_judged_anew(assay: AssayCommand, store
 def test_a_merge_group_to_which_an_accept_was_carried_over_was_judged_by_nobody(
     assay: AssayCommand, store: Store
 ) -> None:
-    assert recorded_group(store, DIFF).looks()
+    assert recorded_group(store, DIFF).expire_and_answer()
     assert [one.verdict.carried_from is None for one in entries(store, SubjectKind.MERGE_GROUP, NUMBER)] == [False]
     assert assay.evaluate_json("--subject", "merge_group")["subjects"] == 0

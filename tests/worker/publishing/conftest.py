@@ -1,4 +1,4 @@
-"""The store and the world of tests/worker/scheduling. Invariant: a test finds Redis empty."""
+"""The fixtures of tests/worker/scheduling: an empty Redis and a scripted GitHub."""
 
 from tests.worker.scheduling.conftest import redis_server, settings, store, world
 

@@ -1,4 +1,4 @@
-"""The errand that uploads SARIF: once for each head and verdict, and never for what nobody wants."""
+"""The SARIF upload: once per head and verdict, and only where the repository asks for it."""
 
 import base64
 import gzip
@@ -28,10 +28,10 @@ SCAN = SarifUpload(pull=pull_ref(), head_sha=HEAD, eval_id=EVAL, origin=EVAL, de
 
 @dataclass
 class CodeScanning:
-    """What GitHub was given. *answers*: what it says to the next one."""
+    """GitHub's uploads. `reply`: its answer to the next one."""
 
     runs: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
-    answers: UploadRefusal | Exception | None = None
+    reply: UploadRefusal | Exception | None = None
     bytes: int = 0
 
     def upload(self, pull: PullRef, repository: RepositoryName, head_sha: Sha, sarif: str) -> UploadRefusal | None:
@@ -40,106 +40,104 @@ class CodeScanning:
         self.bytes = len(packed)
         [run] = json.loads(gzip.decompress(packed))["runs"]
         self.runs.append(run)
-        answer, self.answers = self.answers, None
-        if isinstance(answer, Exception):
-            raise answer
-        return answer
+        reply, self.reply = self.reply, None
+        if isinstance(reply, Exception):
+            raise reply
+        return reply
 
 
 @pytest.fixture
-def there() -> CodeScanning:
+def uploads() -> CodeScanning:
     return CodeScanning()
 
 
-def on_record(store: Store, verdict: Verdict) -> None:
-    taken = start_judging_new(store)
-    kept = {"verdict": verdict, "head_sha": HEAD, "eval_id": EVAL}
-    store.ledger.append(pull_ref(), ledger_entry_of(EVAL, taken.lease.fence).model_copy(update=kept))
-    store.pulls.finish(taken.lease, Finish.JUDGED)
+def record_verdict(store: Store, verdict: Verdict) -> None:
+    leased_job = start_judging_new(store)
+    changes = {"verdict": verdict, "head_sha": HEAD, "eval_id": EVAL}
+    store.ledger.append(pull_ref(), ledger_entry_of(EVAL, leased_job.lease.fence).model_copy(update=changes))
+    store.pulls.finish(leased_job.lease, Finish.JUDGED)
 
 
-def scanner(store: Store, there: CodeScanning, newest: Sha | None = HEAD) -> SarifUploader:
-    return SarifUploader(there, store.scan_notes, store.ledger, store.archive, lambda _: newest)
+def open_uploader(store: Store, uploads: CodeScanning, newest: Sha | None = HEAD) -> SarifUploader:
+    return SarifUploader(uploads, store.scan_notes, store.ledger, store.archive, lambda _: newest)
 
 
-def wanting(text: str = "sarif: true\n") -> Dossier:
+def requesting_dossier(text: str = "sarif: true\n") -> Dossier:
     return dossier(config=(ConfigText(origin=ConfigOrigin.REPOSITORY, text=text),))
 
 
-def test_what_was_sent_is_not_sent_again_though_its_dossier_is_not_kept(store: Store, there: CodeScanning) -> None:
-    on_record(store, rejected())
-    scanner(store, there).upload(SCAN)
-    scanner(store, there).upload(SCAN)
-    [run] = there.runs
-    assert [one["ruleId"] for one in run["results"]] == ["stub_body", "no_assertions"]
+def test_upload_is_not_repeated_without_a_dossier(store: Store, uploads: CodeScanning) -> None:
+    record_verdict(store, rejected())
+    open_uploader(store, uploads).upload(SCAN)
+    open_uploader(store, uploads).upload(SCAN)
+    [run] = uploads.runs
+    assert [result["ruleId"] for result in run["results"]] == ["stub_body", "no_assertions"]
     assert store.scan_notes.refusal(pull_ref()) is None
 
 
-def test_a_refusal_is_noted_and_not_asked_for_again(store: Store, there: CodeScanning) -> None:
-    on_record(store, rejected())
-    there.answers = UploadRefusal.NOT_ENABLED
-    scanner(store, there).upload(SCAN)
-    scanner(store, there).upload(SCAN)
-    assert len(there.runs) == 1
-    assert refusal_for(store.scan_notes, pull_ref(), wanting()) is UploadRefusal.NOT_ENABLED
-    assert refusal_for(store.scan_notes, pull_ref(), wanting("sarif: false\n")) is None
+def test_refused_upload_is_recorded_and_not_repeated(store: Store, uploads: CodeScanning) -> None:
+    record_verdict(store, rejected())
+    uploads.reply = UploadRefusal.NOT_ENABLED
+    open_uploader(store, uploads).upload(SCAN)
+    open_uploader(store, uploads).upload(SCAN)
+    assert len(uploads.runs) == 1
+    assert refusal_for(store.scan_notes, pull_ref(), requesting_dossier()) is UploadRefusal.NOT_ENABLED
+    assert refusal_for(store.scan_notes, pull_ref(), requesting_dossier("sarif: false\n")) is None
 
 
-def test_what_an_outage_stopped_is_sent_again(store: Store, there: CodeScanning) -> None:
-    on_record(store, accepted())
-    there.answers = Unavailable("GitHub", "reset")
+def test_upload_is_repeated_after_an_outage(store: Store, uploads: CodeScanning) -> None:
+    record_verdict(store, accepted())
+    uploads.reply = Unavailable("GitHub", "reset")
     with pytest.raises(Unavailable):
-        scanner(store, there).upload(SCAN)
-    scanner(store, there).upload(SCAN)
-    assert [run["results"] for run in there.runs] == [[], []]
+        open_uploader(store, uploads).upload(SCAN)
+    open_uploader(store, uploads).upload(SCAN)
+    assert [run["results"] for run in uploads.runs] == [[], []]
 
 
-def test_a_head_that_was_superseded_and_a_verdict_that_was_forgotten_are_left_out(
-    store: Store, there: CodeScanning
-) -> None:
-    scanner(store, there).upload(SCAN)
-    on_record(store, rejected())
-    scanner(store, there, NEWER).upload(SCAN)
-    assert there.runs == []
+def test_upload_skips_superseded_heads_and_missing_verdicts(store: Store, uploads: CodeScanning) -> None:
+    open_uploader(store, uploads).upload(SCAN)
+    record_verdict(store, rejected())
+    open_uploader(store, uploads, NEWER).upload(SCAN)
+    assert uploads.runs == []
 
 
 @pytest.mark.parametrize("verdict", [accepted(), rejected()])
-def test_it_is_due_where_the_repository_wants_it(verdict: Accept | Reject) -> None:
-    scan = scan_job_for(judge_request(), JudgingCompleted(verdict, wanting()))
+def test_upload_is_due_if_the_repository_requests_it(verdict: Accept | Reject) -> None:
+    scan = scan_job_for(judge_request(), JudgingCompleted(verdict, requesting_dossier()))
     assert scan is not None
     assert (scan.eval_id, scan.origin, scan.head_sha) == (verdict.eval_id, verdict.eval_id, verdict.subject.head_sha)
     carried = verdict.model_copy(update={"carried_from": EVAL})
-    again = scan_job_for(judge_request(), JudgingCompleted(carried, wanting()))
-    assert again is not None
-    assert again.origin == EVAL
+    carried_scan = scan_job_for(judge_request(), JudgingCompleted(carried, requesting_dossier()))
+    assert carried_scan is not None
+    assert carried_scan.origin == EVAL
 
 
 @pytest.mark.parametrize(
     "outcome",
     [
         JudgingCompleted(rejected(), dossier()),
-        JudgingCompleted(rejected(), wanting("sarif: false\n")),
-        JudgingCompleted(abstained(AbstainReason.NEEDS_HUMAN), wanting()),
+        JudgingCompleted(rejected(), requesting_dossier("sarif: false\n")),
+        JudgingCompleted(abstained(AbstainReason.NEEDS_HUMAN), requesting_dossier()),
         JudgingDiscarded("closed"),
     ],
 )
-def test_it_is_not_due_where_nobody_wants_it_or_nobody_judged(outcome: JudgingOutcome) -> None:
+def test_upload_is_not_due_without_a_request_or_a_verdict(outcome: JudgingOutcome) -> None:
     assert scan_job_for(judge_request(), outcome) is None
 
 
-def test_where_no_head_is_known_any_more_none_is_newer(store: Store, there: CodeScanning) -> None:
-    on_record(store, rejected())
-    scanner(store, there, newest=None).upload(SCAN)
-    assert len(there.runs) == 1
+def test_upload_happens_if_no_head_is_recorded(store: Store, uploads: CodeScanning) -> None:
+    record_verdict(store, rejected())
+    open_uploader(store, uploads, newest=None).upload(SCAN)
+    assert len(uploads.runs) == 1
 
 
 @pytest.mark.parametrize("spare", [0, -1])
-def test_what_is_larger_than_github_takes_is_not_sent_and_said_so(
-    store: Store, there: CodeScanning, monkeypatch: pytest.MonkeyPatch, spare: int
+def test_upload_over_the_size_limit_is_refused_and_recorded(
+    store: Store, uploads: CodeScanning, monkeypatch: pytest.MonkeyPatch, spare: int
 ) -> None:
-    on_record(store, rejected())
-    scanner(store, there).upload(SCAN)
-    monkeypatch.setattr(code_scanning, "MOST_BYTES", there.bytes + spare)
-    scanner(store, there).upload(SCAN.model_copy(update={"origin": EvalId("another")}))
-    assert len(there.runs) == 2 + spare
+    record_verdict(store, rejected())
+    open_uploader(store, uploads).upload(SCAN)
+    monkeypatch.setattr(code_scanning, "MOST_BYTES", uploads.bytes + spare)
+    open_uploader(store, uploads).upload(SCAN.model_copy(update={"origin": EvalId("another")}))
+    assert len(uploads.runs) == 2 + spare
     assert store.scan_notes.refusal(pull_ref()) is (UploadRefusal.TOO_LARGE if spare < 0 else None)

@@ -1,4 +1,4 @@
-"""What the first check says. Invariant: nothing that lets a pull request pass, unless it was asked who wrote it."""
+"""The first check run of a head: its status and conclusion before any judging."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ from worker.clock import SystemClock
 from worker.domain.check.check_run import CheckContent, Conclusion
 from worker.domain.config.config import Authors, Handling
 from worker.domain.dossier import Commit, PullRequest
-from worker.domain.ids import CheckRunId, DeliveryId, InstallationId, RepositoryId, RepositoryName, hash_base
+from worker.domain.ids import CheckRunId, InstallationId, RepositoryName, hash_base
 from worker.domain.judge_request import AuthorKind, JudgeRequest, Trigger
 from worker.domain.pull_request_events import OpenPull, PullSnapshot, RepositoryAdded
 from worker.errors import SubjectGone
@@ -29,8 +29,8 @@ QUIET = Timing(quiet_window=45)
 
 
 @dataclass
-class Looks:
-    """What GitHub would say of a pull request's author."""
+class Listing:
+    """GitHub's snapshots of a pull request and its author."""
 
     author: str = "alice"
     message: str = "Retry"
@@ -46,7 +46,7 @@ class Looks:
         self.asked += 1
         if self.is_closed:
             raise SubjectGone("closed")
-        told = PullRequest(
+        pull_request = PullRequest(
             repository=request.repository,
             number=request.pull.number,
             title="",
@@ -57,7 +57,7 @@ class Looks:
             draft=self.draft,
             commits=(Commit(sha=HEAD, message=self.message, author=self.author),),
         )
-        return PullSnapshot(told, self.authors, self.is_required, self.lets_pass)
+        return PullSnapshot(pull_request, self.authors, self.is_required, self.lets_pass)
 
     def open_pulls(self, installation: InstallationId, repository: RepositoryName) -> Iterator[OpenPull]:
         assert (installation, repository) == (100, "acme/widgets")
@@ -65,25 +65,24 @@ class Looks:
 
 
 @pytest.fixture
-def looks() -> Looks:
-    return Looks()
+def listing() -> Listing:
+    return Listing()
 
 
-def opening(store: Store, looks: Looks, checks: ScriptedCheckRuns | None = None) -> InitialStatus:
+def open_initial_status(store: Store, listing: Listing, checks: ScriptedCheckRuns | None = None) -> InitialStatus:
     registry, operators = store.checks(), Authors(people=Handling.SKIP)
-    desk = CheckRunService(checks or ScriptedCheckRuns(store), registry, no_lease)
-    return InitialStatus(desk, registry, store.pulls, store.ledger, looks, SystemClock(), operators, timedelta(hours=1))
+    service = CheckRunService(checks or ScriptedCheckRuns(store), registry, no_lease)
+    return InitialStatus(
+        service, registry, store.pulls, store.ledger, listing, SystemClock(), operators, timedelta(hours=1)
+    )
 
 
-@pytest.fixture
-def reception(store: Store, looks: Looks) -> InitialStatus:
-    return opening(store, looks)
-
-
-def opened(store: Store, reception: InitialStatus, author: AuthorKind, timing: Timing = QUIET, **changes: Any) -> str:
+def open_check(
+    store: Store, initial_status: InitialStatus, author: AuthorKind, timing: Timing = QUIET, **changes: Any
+) -> str:
     request = judge_request(author=author, **changes)
     intake.request_judging(store.client, request, timing)
-    reception.open(request, HEAD)
+    initial_status.open(request, HEAD)
     return ScriptedGitHub(store).checks()[NAME]
 
 
@@ -93,8 +92,8 @@ LATER = "in_progress: Judging starts at "
 
 
 @dataclass(frozen=True)
-class Opened:
-    """A check, and what is left of it. `asked`: how often GitHub was asked for the author."""
+class OpenedCheck:
+    """State after the check run was opened. `asked`: how often GitHub was asked for the author."""
 
     title: str
     is_due: bool = True
@@ -102,36 +101,41 @@ class Opened:
     asked: int = 1
 
 
-SKIPPED = Opened("skipped: Skipped: written by a person", is_due=False, is_idle=False)
-JUDGED_NOW = Opened("in_progress: Judging", is_idle=False, asked=0)
-A_DRAFT = Opened("in_progress: Draft: judged when it is ready", is_due=False, asked=0)
-FIRST: dict[str, tuple[AuthorKind, dict[str, Any], dict[str, Any], Opened]] = {
-    "an agent's, which nobody has to be asked about": (AGENT, {}, {}, Opened(LATER, asked=0)),
+SKIPPED = OpenedCheck("skipped: Skipped: written by a person", is_due=False, is_idle=False)
+JUDGED_NOW = OpenedCheck("in_progress: Judging", is_idle=False, asked=0)
+A_DRAFT = OpenedCheck("in_progress: Draft: judged when it is ready", is_due=False, asked=0)
+FIRST_CHECKS: dict[str, tuple[AuthorKind, dict[str, Any], dict[str, Any], OpenedCheck]] = {
+    "an agent's": (AGENT, {}, {}, OpenedCheck(LATER, asked=0)),
     "without a window": (AGENT, {}, {"timing": Timing(quiet_window=0)}, JUDGED_NOW),
     "a person's": (PERSON, {}, {}, SKIPPED),
-    "an agent behind a person": (PERSON, {"message": SIGNED}, {}, Opened(LATER)),
-    "as the repository says": (PERSON, {"authors": Authors(people=Handling.JUDGE)}, {}, Opened(LATER)),
-    "a configuration that can't be read": (PERSON, {"authors": None}, {}, Opened(LATER)),
-    "what somebody asked for": (PERSON, {}, {"trigger": Trigger.COMMAND}, JUDGED_NOW),
+    "an agent behind a person": (PERSON, {"message": SIGNED}, {}, OpenedCheck(LATER)),
+    "as the repository says": (PERSON, {"authors": Authors(people=Handling.JUDGE)}, {}, OpenedCheck(LATER)),
+    "a configuration that can't be read": (PERSON, {"authors": None}, {}, OpenedCheck(LATER)),
+    "requested by command": (PERSON, {}, {"trigger": Trigger.COMMAND}, JUDGED_NOW),
     "a draft": (AGENT, {}, {"draft": True}, A_DRAFT),
 }
 
 
-@pytest.mark.parametrize(("author", "told", "changes", "shown"), FIRST.values(), ids=FIRST)
-def test_the_first_check_says_what_judging_waits_for(
-    store: Store, looks: Looks, author: AuthorKind, told: dict[str, Any], changes: dict[str, Any], shown: Opened
+@pytest.mark.parametrize(("author", "snapshot", "changes", "shown"), FIRST_CHECKS.values(), ids=FIRST_CHECKS)
+def test_first_check_shows_what_judging_waits_for(
+    store: Store,
+    listing: Listing,
+    author: AuthorKind,
+    snapshot: dict[str, Any],
+    changes: dict[str, Any],
+    shown: OpenedCheck,
 ) -> None:
-    vars(looks).update(told)
-    title = opened(store, opening(store, looks), author, **changes)
+    vars(listing).update(snapshot)
+    title = open_check(store, open_initial_status(store, listing), author, **changes)
     note, is_due = store.checks().find(pull_ref(), HEAD), store.pulls.find_plan(pull_ref()) is not None
     title = LATER if title.startswith(LATER) else title
-    assert Opened(title, is_due, note.is_idle, looks.asked) == shown
+    assert OpenedCheck(title, is_due, note.is_idle, listing.asked) == shown
     assert bool(store.checks().open_checks(pull_ref())) is not title.startswith("skipped")
     assert store.checks().take_expired() == ()
 
 
-class Told(ScriptedCheckRuns):
-    """Keeps what was written last."""
+class SummaryChecks(ScriptedCheckRuns):
+    """Check runs that keep the last summary."""
 
     summary = ""
 
@@ -141,40 +145,41 @@ class Told(ScriptedCheckRuns):
 
 
 @pytest.mark.parametrize("was_judged", [False, True])
-@pytest.mark.parametrize("what", [Trigger.BASE, Trigger.TEXT])
-def test_a_check_that_waits_tells_of_an_earlier_verdict_only_where_there_was_one(
-    store: Store, looks: Looks, what: Trigger, *, was_judged: bool
+@pytest.mark.parametrize("trigger", [Trigger.BASE, Trigger.TEXT])
+def test_waiting_check_mentions_an_earlier_verdict_only_if_one_exists(
+    store: Store, listing: Listing, trigger: Trigger, *, was_judged: bool
 ) -> None:
     if was_judged:
         record_verdict(store)
-    told = Told(store)
-    reception = opening(store, looks, told)
-    opened(store, reception, AGENT)
-    assert told.summary.startswith("Judging starts at")
-    opened(store, reception, AGENT, trigger=what)
-    assert told.summary.startswith("The earlier verdict was made") is was_judged
-    assert "Judging starts at" in told.summary
+    checks = SummaryChecks(store)
+    initial_status = open_initial_status(store, listing, checks)
+    open_check(store, initial_status, AGENT)
+    assert checks.summary.startswith("Judging starts at")
+    open_check(store, initial_status, AGENT, trigger=trigger)
+    assert checks.summary.startswith("The earlier verdict was made") is was_judged
+    assert "Judging starts at" in checks.summary
 
 
-def test_what_only_waited_is_shown_anew_and_what_is_judged_is_left(store: Store, reception: InitialStatus) -> None:
-    opened(store, reception, AGENT)
-    assert "Draft" in opened(store, reception, AGENT, draft=True, trigger=Trigger.EDITED)
-    reception.service.restart(judge_request(), HEAD)
+def test_waiting_check_is_updated_and_running_one_is_kept(store: Store, listing: Listing) -> None:
+    initial_status = open_initial_status(store, listing)
+    open_check(store, initial_status, AGENT)
+    assert "Draft" in open_check(store, initial_status, AGENT, draft=True, trigger=Trigger.EDITED)
+    initial_status.service.restart(judge_request(), HEAD)
     assert ScriptedGitHub(store).checks()[NAME] == "in_progress: Judging"
-    assert opened(store, reception, AGENT) == "in_progress: Judging"
+    assert open_check(store, initial_status, AGENT) == "in_progress: Judging"
 
 
 @pytest.mark.parametrize("draft", [False, True])
-def test_whoever_began_to_judge_meanwhile_is_asked_to_look_again(store: Store, looks: Looks, *, draft: bool) -> None:
+def test_judging_that_starts_meanwhile_is_requested_again(store: Store, listing: Listing, *, draft: bool) -> None:
     begins = ScriptedCheckRuns(store, lambda: store.checks().record_opened(pull_ref(), HEAD, CheckRunId(1)))
     store.checks().record_waiting(
         pull_ref(), HEAD, ScriptedCheckRuns(store).create(judge_request(), HEAD, draft_content()), is_watched=True
     )
-    opened(store, opening(store, looks, begins), AGENT, draft=draft)
+    open_check(store, open_initial_status(store, listing, begins), AGENT, draft=draft)
     request = store.pulls.find_request(pull_ref())
     assert request is not None
     assert request.trigger is Trigger.LATE
-    assert store.pulls.find_plan(pull_ref()) is not None, "also of a draft: who was told so late asks GitHub"
+    assert store.pulls.find_plan(pull_ref()) is not None, "also of a draft"
 
 
 def old_pull(number: int, head_sha: str = HEAD, *, days: int = 1, author: AuthorKind = AuthorKind.AGENT) -> OpenPull:
@@ -182,24 +187,24 @@ def old_pull(number: int, head_sha: str = HEAD, *, days: int = 1, author: Author
     return OpenPull(number, head_sha, opened_at, draft=False, author=author, base=hash_base("main"))
 
 
-def greeting(delivery_id: str = "") -> RepositoryAdded:
-    place: dict[str, Any] = {"installation_id": InstallationId(100), "repository_id": RepositoryId(7)}
-    return RepositoryAdded(**place, repository="acme/widgets", since=REQUESTED_AT, delivery_id=DeliveryId(delivery_id))
+def show_added(store: Store, listing: Listing, delivery_id: str = "", *, is_done: bool = True) -> dict[str, str]:
+    """Open the initial checks of an added repository, and return all check runs."""
+    ids: dict[str, Any] = {"installation_id": 100, "repository_id": 7, "delivery_id": delivery_id}
+    added = RepositoryAdded(**ids, repository="acme/widgets", since=REQUESTED_AT)
+    assert open_initial_status(store, listing).show_repository_added(added) is is_done
+    return ScriptedGitHub(store).checks()
 
 
-def test_what_was_open_before_gets_a_check_that_lets_it_pass_and_nothing_newer_does(
-    store: Store, reception: InitialStatus, looks: Looks
-) -> None:
+def test_only_pull_requests_older_than_assay_get_a_passing_check(store: Store, listing: Listing) -> None:
     store.checks().claim(pull_ref(2), HEAD)
-    looks.listed = (old_pull(3, days=-1), old_pull(2), old_pull(1))
-    assert reception.show_repository_added(greeting())
-    assert ScriptedGitHub(store).checks() == {NAME: "neutral: Opened before Assay was installed"}
+    listing.listed = (old_pull(3, days=-1), old_pull(2), old_pull(1))
+    assert show_added(store, listing) == {NAME: "neutral: Opened before Assay was installed"}
     assert store.pulls.find_initial_head(pull_ref()) == HEAD
-    assert reception.show_repository_added(greeting())
+    show_added(store, listing)
 
 
 @pytest.mark.parametrize(
-    ("told", "concludes"),
+    ("snapshot", "concludes"),
     [
         ({"author": "Copilot"}, "action_required"),
         ({"author": "Copilot", "authors": None}, "action_required"),
@@ -210,79 +215,66 @@ def test_what_was_open_before_gets_a_check_that_lets_it_pass_and_nothing_newer_d
         ({"author": "Copilot", "lets_pass": True}, "neutral"),
     ],
 )
-def test_what_was_open_before_does_not_pass_a_check_that_merges_wait_for(
-    store: Store, reception: InitialStatus, looks: Looks, told: dict[str, Any], concludes: str
+def test_required_check_of_an_older_pull_request_blocks_what_would_be_judged(
+    store: Store, listing: Listing, snapshot: dict[str, Any], concludes: str
 ) -> None:
-    vars(looks).update(told, is_required=True, listed=(old_pull(1, author=AuthorKind.PERSON),))
-    assert reception.show_repository_added(greeting())
-    assert ScriptedGitHub(store).checks() == {NAME: f"{concludes}: Opened before Assay was installed"}
+    vars(listing).update(snapshot, is_required=True, listed=(old_pull(1, author=AuthorKind.PERSON),))
+    assert show_added(store, listing) == {NAME: f"{concludes}: Opened before Assay was installed"}
     assert store.pulls.find_initial_head(pull_ref()) == HEAD
 
 
-def test_a_verdict_that_we_forgot_of_is_not_greeted_away_and_its_check_is_known_again(
-    store: Store, reception: InitialStatus, looks: Looks
-) -> None:
+def test_existing_verdict_is_kept_and_its_check_is_registered_again(store: Store, listing: Listing) -> None:
     ScriptedCheckRuns(store).create(judge_request(), HEAD, CheckContent("Rejected", "", conclusion=Conclusion.FAILURE))
-    looks.listed = (old_pull(1),)
-    assert reception.show_repository_added(greeting())
-    assert ScriptedGitHub(store).checks() == {NAME: "failure: Rejected"}
+    listing.listed = (old_pull(1),)
+    assert show_added(store, listing) == {NAME: "failure: Rejected"}
     assert store.checks().find(pull_ref(), HEAD).is_present
     assert store.checks().open_checks(pull_ref()) == {}
 
 
-def greeted(store: Store) -> None:
+def record_initial_head(store: Store) -> None:
     store.pulls.record_initial_head(pull_ref(), HEAD)
 
 
 @pytest.mark.parametrize(
-    ("known", "told", "trigger"),
+    ("prepare", "snapshot", "trigger"),
     [
         (record_verdict, {"listed": (old_pull(1, NEWER),)}, Trigger.SWEEP),
-        (greeted, {"listed": (old_pull(1, NEWER),)}, Trigger.SWEEP),
+        (record_initial_head, {"listed": (old_pull(1, NEWER),)}, Trigger.SWEEP),
         (Store.ping, {"listed": (old_pull(1),), "is_closed": True}, None),
     ],
-    ids=["judged before the repository came back", "pushed to since it was greeted", "closed since it was listed"],
+    ids=["judged before the repository came back", "pushed to since its initial check", "closed since it was listed"],
 )
-def test_what_is_known_or_gone_is_not_greeted(
-    store: Store, looks: Looks, known: Callable[[Store], None], told: dict[str, Any], trigger: Trigger | None
+def test_known_or_closed_pull_request_gets_no_initial_check(
+    store: Store, listing: Listing, prepare: Callable[[Store], None], snapshot: dict[str, Any], trigger: Trigger | None
 ) -> None:
-    known(store)
-    vars(looks).update(told)
-    assert opening(store, looks).show_repository_added(greeting())
-    assert ScriptedGitHub(store).checks() == {}
+    prepare(store)
+    vars(listing).update(snapshot)
+    assert show_added(store, listing) == {}
     request = store.pulls.find_request(pull_ref())
     assert (request and (request.trigger, request.head_sha)) == (trigger and (trigger, NEWER))
 
 
-def test_what_is_judged_when_a_repository_comes_back_holds_the_id_of_the_delivery_that_told_so(
-    store: Store, reception: InitialStatus, looks: Looks
-) -> None:
+def test_request_for_a_returned_repository_carries_its_delivery_id(store: Store, listing: Listing) -> None:
     record_verdict(store)
-    told: list[str] = []
-    for head, delivery in (
-        (NEWER, "guid-1"),
-        ("e" * 40, "guid-2"),
-    ):  # taken away and given back twice within a few days
-        looks.listed = (old_pull(1, head),)
-        assert reception.show_repository_added(greeting(delivery))
+    delivery_ids: list[str] = []
+    for head, delivery in ((NEWER, "guid-1"), ("e" * 40, "guid-2")):
+        listing.listed = (old_pull(1, head),)
+        show_added(store, listing, delivery)
         request = store.pulls.find_request(pull_ref())
         assert request is not None
-        told.append(request.delivery_id)
-    assert told == ["greeted-100:7:0-1-guid-1", "greeted-100:7:0-1-guid-2"]
+        delivery_ids.append(request.delivery_id)
+    assert delivery_ids == ["greeted-100:7:0-1-guid-1", "greeted-100:7:0-1-guid-2"]
 
 
-def test_those_that_were_heard_of_hold_nobody_back(store: Store, reception: InitialStatus, looks: Looks) -> None:
+def test_known_pull_requests_do_not_use_up_the_writes_of_a_round(store: Store, listing: Listing) -> None:
     for number in range(1, MAX_WRITES + 2):
         store.pulls.request_judging(judge_request(number))
-    looks.listed = tuple(old_pull(number) for number in range(1, MAX_WRITES + 2))
-    assert reception.show_repository_added(greeting())
-    assert ScriptedGitHub(store).checks() == {}
+    listing.listed = tuple(old_pull(number) for number in range(1, MAX_WRITES + 2))
+    assert show_added(store, listing) == {}
 
 
-def test_many_old_ones_take_several_turns(store: Store, reception: InitialStatus, looks: Looks) -> None:
-    looks.listed = tuple(old_pull(number, f"{number:040x}") for number in range(1, MAX_WRITES + 2))
-    assert not reception.show_repository_added(greeting())
-    assert len(ScriptedGitHub(store).checks()) == MAX_WRITES
-    assert reception.show_repository_added(greeting())
-    assert len(ScriptedGitHub(store).checks()) == MAX_WRITES + 1
+def test_initial_checks_of_many_pull_requests_take_several_rounds(store: Store, listing: Listing) -> None:
+    listing.listed = tuple(old_pull(number, f"{number:040x}") for number in range(1, MAX_WRITES + 2))
+    assert len(show_added(store, listing, is_done=False)) == MAX_WRITES
+    assert len(show_added(store, listing)) == MAX_WRITES + 1
     assert NEWER not in {name.split()[1] for name in ScriptedGitHub(store).checks()}

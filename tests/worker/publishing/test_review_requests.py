@@ -1,4 +1,4 @@
-"""Whom a verdict that needs a person asks, and what follows when it was contested; in a real Redis."""
+"""Review requests of a verdict that needs a person, and outcomes of contests."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.worker.adapters.redis.store_samples import REQUESTED_AT, judge_request, pull_ref
+from tests.worker.adapters.redis.store_samples import REQUESTED_AT, command_request, judge_request, pull_ref
+from tests.worker.judge.samples import ledger_entry
 from tests.worker.publishing.texts.samples import abstained, accepted, dossier, rejected
 from worker.adapters.redis.store import Store
 from worker.domain.check.overrides import Contest, Override, ReviewDecision
@@ -15,12 +16,12 @@ from worker.domain.config.command_permissions import Role
 from worker.domain.config.config import Review
 from worker.domain.dossier import Dossier, Policy, UnreadFile, UnreadReason
 from worker.domain.ids import EvalId, Sha
-from worker.domain.judge_request import CommandName, CommandRequest, JudgeRequest, PullRef, ReviewRef
+from worker.domain.judge_request import CommandName, JudgeRequest, PullRef, ReviewRef
 from worker.domain.lifecycle.judging import JudgingCompleted, JudgingDiscarded
 from worker.domain.ports import SubmittedReview
 from worker.domain.pull_request_events import PullRequestEvent, PullRequestEventKind
 from worker.domain.verdict.ledger import LedgerEntry
-from worker.domain.verdict.verdict import Abstain, AbstainReason, Accept, Reject
+from worker.domain.verdict.verdict import AbstainReason, Verdict
 from worker.errors import Forbidden, RateLimited, SubjectGone, Unavailable
 from worker.publishing.review_requests import CodeOwnership, ReviewRequests, changed_paths
 from worker.publishing.texts.overrides import RequestedReviews
@@ -33,14 +34,14 @@ DIFF = "diff --git a/a.py b/a.py\n--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-x = 1\n+
 
 @dataclass
 class Reviewers:
-    """GitHub's side: *file* is CODEOWNERS. `asked`, `labels`: what came of it."""
+    """GitHub's side. `file`: its CODEOWNERS; `asked` and `labels`: what it received."""
 
     file: str | None = "* @bob @octocat\n*.bin @acme/platform\n"
     error: Exception | None = None
-    deaf: Exception | None = None
-    unlabelled: Exception | None = None
+    reviews_error: Exception | None = None
+    label_error: Exception | None = None
     reviews: tuple[SubmittedReview, ...] = ()
-    looked: int = 0
+    review_queries: int = 0
     asked: list[str] = field(default_factory=list[str])
     labels: list[str] = field(default_factory=list[str])
 
@@ -52,31 +53,26 @@ class Reviewers:
 
     def list_reviews(self, request: JudgeRequest) -> tuple[SubmittedReview, ...]:
         assert request.repository == "acme/widgets"
-        self.looked += 1
-        if self.deaf:
-            raise self.deaf
+        self.review_queries += 1
+        if self.reviews_error:
+            raise self.reviews_error
         return self.reviews
 
     def request_reviews(self, request: JudgeRequest, owners: Sequence[Owner]) -> tuple[Owner, ...]:
         assert request.pull.number == 1
-        self.asked += [one.name for one in owners]
+        self.asked += [owner.name for owner in owners]
         return tuple(owners)
 
     def add_label(self, request: JudgeRequest, name: str) -> None:
         assert request.pull.number == 1
-        if self.unlabelled:
-            raise self.unlabelled
+        if self.label_error:
+            raise self.label_error
         self.labels.append(name)
 
 
-@dataclass
-class Notes:
-    """What is noted down as having happened."""
-
-    noted: list[PullRequestEvent] = field(default_factory=list[PullRequestEvent])
-
-    def put(self, happening: PullRequestEvent) -> None:
-        self.noted.append(happening)
+class FakeEventQueue(list[PullRequestEvent]):
+    def put(self, event: PullRequestEvent) -> None:
+        self.append(event)
 
 
 @pytest.fixture
@@ -84,15 +80,31 @@ def reviewers() -> Reviewers:
     return Reviewers()
 
 
-def people(store: Store, reviewers: Reviewers, review: Review | None = None) -> ReviewRequests:
+def open_requests(store: Store, reviewers: Reviewers, review: Review | None = None) -> ReviewRequests:
     return ReviewRequests(store.decisions, store.commands, reviewers, lambda _: review or Review())
 
 
-ALL = RequestedReviews(("acme/platform", "bob", "octocat"))
-LABELLED = Review(label="needs a person")
+def request_reviews(
+    store: Store,
+    reviewers: Reviewers,
+    review: Review | None = None,
+    *,
+    request: JudgeRequest | None = None,
+    verdict: Verdict = NEEDS_ONE,
+    is_silent: bool = False,
+    **changes: Any,
+) -> RequestedReviews | None:
+    requests = replace(open_requests(store, reviewers, review), is_silent=is_silent)
+    return requests.request_reviews(request or judge_request(), verdict, review_dossier(**changes))
 
 
-def of(**changes: Any) -> Dossier:
+ALL_OWNERS = RequestedReviews(("acme/platform", "bob", "octocat"))
+WITH_LABEL = Review(label="needs a person")
+LABEL_ONLY = Review(codeowners=False, label="needs a person")
+HAS_NO_OWNERS = RequestedReviews(has_owners=False)
+
+
+def review_dossier(**changes: Any) -> Dossier:
     unread = (UnreadFile(path="x.bin", reason=UnreadReason.BINARY),)
     return dossier(**{"diff": DIFF, "files_unread": unread, "is_required": True, **changes})
 
@@ -100,242 +112,196 @@ def of(**changes: Any) -> Dossier:
 @pytest.mark.parametrize(
     "changes", [{"is_required": False}, {"policy": Policy(mode="observe")}], ids=["free", "observed"]
 )
-def test_where_no_merge_waits_for_the_check_only_the_label_is_put_on(
-    store: Store, reviewers: Reviewers, changes: dict[str, Any]
-) -> None:
-    assert people(store, reviewers, LABELLED).request_reviews(judge_request(), NEEDS_ONE, of(**changes)) is None
+def test_optional_check_only_adds_the_label(store: Store, reviewers: Reviewers, changes: dict[str, Any]) -> None:
+    assert request_reviews(store, reviewers, WITH_LABEL, **changes) is None
     assert (reviewers.asked, reviewers.labels) == ([], ["needs a person"])
 
 
-def test_the_owners_of_what_changed_are_asked_once_and_told_of(store: Store, reviewers: Reviewers) -> None:
-    one = people(store, reviewers, LABELLED)
-    called = one.request_reviews(judge_request(), NEEDS_ONE, of())
-    assert called == ALL
-    assert one.request_reviews(judge_request(), NEEDS_ONE, of()) == called
+def test_code_owners_are_requested_once_and_reported(store: Store, reviewers: Reviewers) -> None:
+    assert request_reviews(store, reviewers, WITH_LABEL) == ALL_OWNERS
+    assert request_reviews(store, reviewers, WITH_LABEL) == ALL_OWNERS
     assert (sorted(reviewers.asked), reviewers.labels) == (["acme/platform", "bob", "octocat"], ["needs a person"])
 
 
-def test_the_author_is_never_asked(store: Store, reviewers: Reviewers) -> None:
-    author = of().pull_request.author
+def test_author_is_never_requested(store: Store, reviewers: Reviewers) -> None:
+    author = review_dossier().pull_request.author
     reviewers.file = f"* @{author.upper().removesuffix('[BOT]')} @bob"
-    pull_request = of().pull_request.model_copy(update={"author": author.removesuffix("[bot]")})
-    called = people(store, reviewers).request_reviews(
-        judge_request(), NEEDS_ONE, of().model_copy(update={"pull_request": pull_request})
-    )
-    assert called == RequestedReviews(("bob",))
+    pull_request = review_dossier().pull_request.model_copy(update={"author": author.removesuffix("[bot]")})
+    assert request_reviews(store, reviewers, pull_request=pull_request) == RequestedReviews(("bob",))
 
 
 @pytest.mark.parametrize("file", [None, "", "*.rb @bob"], ids=["no file", "empty", "of others"])
-def test_without_owners_nobody_is_asked_and_that_is_known_from_then_on(
+def test_missing_owners_are_recorded_and_not_looked_up_again(
     store: Store, reviewers: Reviewers, file: str | None
 ) -> None:
     reviewers.file = file
-    one = people(store, reviewers)
-    assert one.request_reviews(judge_request(), NEEDS_ONE, of()) == RequestedReviews(has_owners=False)
+    assert request_reviews(store, reviewers) == HAS_NO_OWNERS
     reviewers.error = AssertionError("asked again")
-    assert one.request_reviews(judge_request(), NEEDS_ONE, of()) == RequestedReviews(has_owners=False)
+    assert request_reviews(store, reviewers) == HAS_NO_OWNERS
     assert reviewers.asked == []
 
 
 @pytest.mark.parametrize(
     "verdict", [accepted(), rejected(), abstained(AbstainReason.BUDGET)], ids=["yes", "no", "other"]
 )
-def test_what_needs_nobody_asks_nobody(store: Store, reviewers: Reviewers, verdict: Accept | Reject | Abstain) -> None:
-    assert people(store, reviewers).request_reviews(judge_request(), verdict, of()) is None
-    assert reviewers.looked == 0, "nor is GitHub asked who reviewed it"
-    assert people(store, reviewers, Review(codeowners=False)).request_reviews(judge_request(), NEEDS_ONE, of()) is None
+def test_verdict_that_needs_no_person_requests_no_review(store: Store, reviewers: Reviewers, verdict: Verdict) -> None:
+    assert request_reviews(store, reviewers, verdict=verdict) is None
+    assert reviewers.review_queries == 0, "GitHub is asked for no reviews"
+    assert request_reviews(store, reviewers, Review(codeowners=False)) is None
     assert reviewers.asked == []
 
 
-TROUBLE = {"forbidden": Forbidden("no"), "not there": SubjectGone("deleted"), "down": Unavailable("GitHub", "502")}
+TROUBLE = {"forbidden": Forbidden("no"), "missing": SubjectGone("deleted"), "down": Unavailable("GitHub", "502")}
 
 
 @pytest.mark.parametrize("error", TROUBLE.values(), ids=TROUBLE)
-def test_what_github_refuses_stops_nothing_and_is_tried_again(
-    store: Store, reviewers: Reviewers, error: Exception
-) -> None:
-    reviewers.deaf = reviewers.error = error
-    one, is_refused = people(store, reviewers), not isinstance(error, Unavailable)
-    assert one.request_reviews(judge_request(), NEEDS_ONE, of()) == RequestedReviews(is_refused=is_refused)
+def test_refused_review_request_is_tried_again(store: Store, reviewers: Reviewers, error: Exception) -> None:
+    reviewers.reviews_error = reviewers.error = error
+    is_refused = not isinstance(error, Unavailable)
+    assert request_reviews(store, reviewers) == RequestedReviews(is_refused=is_refused)
     reviewers.error = None
-    assert one.request_reviews(judge_request(), NEEDS_ONE, of()) == ALL, "also where reviews can't be read"
+    assert request_reviews(store, reviewers) == ALL_OWNERS, "also where reviews can't be read"
 
 
-@pytest.mark.parametrize("of_what", ["deaf", "error"], ids=["reviews", "requests"])
-def test_the_rate_limit_is_waited_for(store: Store, reviewers: Reviewers, of_what: str) -> None:
-    setattr(reviewers, of_what, RateLimited("GitHub", REQUESTED_AT))
+@pytest.mark.parametrize("query", ["reviews_error", "error"], ids=["reviews", "requests"])
+def test_rate_limit_of_a_review_request_is_raised(store: Store, reviewers: Reviewers, query: str) -> None:
+    setattr(reviewers, query, RateLimited("GitHub", REQUESTED_AT))
     with pytest.raises(RateLimited):
-        people(store, reviewers).request_reviews(judge_request(), NEEDS_ONE, of())
+        request_reviews(store, reviewers)
 
 
-def test_where_the_operator_declined_it_nobody_is_asked_and_once_it_is_chosen_they_are(
-    store: Store, reviewers: Reviewers
-) -> None:
-    one = people(store, reviewers, LABELLED)
-    assert replace(one, is_silent=True).request_reviews(judge_request(), NEEDS_ONE, of()) == RequestedReviews(
-        is_declined=True
-    )
+def test_declined_reviews_are_requested_once_the_operator_allows_them(store: Store, reviewers: Reviewers) -> None:
+    assert request_reviews(store, reviewers, WITH_LABEL, is_silent=True) == RequestedReviews(is_declined=True)
     reviewers.file, owned = None, reviewers.file
-    assert replace(one, is_silent=True).request_reviews(judge_request(), NEEDS_ONE, of()) == RequestedReviews(
-        is_declined=True, has_owners=False
-    )
+    without_owners = RequestedReviews(is_declined=True, has_owners=False)
+    assert request_reviews(store, reviewers, WITH_LABEL, is_silent=True) == without_owners
     assert (reviewers.asked, reviewers.labels) == ([], [])
     reviewers.file = owned
-    assert one.request_reviews(judge_request(), NEEDS_ONE, of()) == ALL
+    assert request_reviews(store, reviewers, WITH_LABEL) == ALL_OWNERS
     asked = len(reviewers.asked)
-    assert replace(one, is_silent=True).request_reviews(judge_request(), NEEDS_ONE, of()) == RequestedReviews(
-        ("acme/platform", "bob", "octocat")
-    )
+    assert request_reviews(store, reviewers, WITH_LABEL, is_silent=True) == ALL_OWNERS
     assert len(reviewers.asked) == asked
 
 
-def test_a_label_alone_is_put_on_once_and_nobody_is_asked(store: Store, reviewers: Reviewers) -> None:
-    one = people(store, reviewers, Review(codeowners=False, label="needs a person"))
-    assert replace(one, is_silent=True).request_reviews(judge_request(), NEEDS_ONE, of()) is None
+def test_label_without_review_requests_is_added_once(store: Store, reviewers: Reviewers) -> None:
+    assert request_reviews(store, reviewers, LABEL_ONLY, is_silent=True) is None
     assert reviewers.labels == []
-    assert one.request_reviews(judge_request(), NEEDS_ONE, of()) is None
-    assert one.request_reviews(judge_request(), NEEDS_ONE, of()) is None
+    assert request_reviews(store, reviewers, LABEL_ONLY) is None
+    assert request_reviews(store, reviewers, LABEL_ONLY) is None
     assert (reviewers.asked, reviewers.labels) == ([], ["needs a person"])
-    assert people(store, reviewers).request_reviews(judge_request(), NEEDS_ONE, of()) == RequestedReviews(
-        ("acme/platform", "bob", "octocat")
-    )
+    assert request_reviews(store, reviewers) == ALL_OWNERS
 
 
-def test_a_label_alone_that_github_failed_at_is_put_on_by_who_tries_again(store: Store, reviewers: Reviewers) -> None:
-    reviewers.unlabelled = Unavailable("GitHub", "502")
-    one = people(store, reviewers, Review(codeowners=False, label="needs a person"))
-    assert one.request_reviews(judge_request(), NEEDS_ONE, of()) is None
-    reviewers.unlabelled = None
-    assert one.request_reviews(judge_request(), NEEDS_ONE, of()) is None
+def test_failed_label_is_added_by_the_next_try(store: Store, reviewers: Reviewers) -> None:
+    reviewers.label_error = Unavailable("GitHub", "502")
+    assert request_reviews(store, reviewers, LABEL_ONLY) is None
+    reviewers.label_error = None
+    assert request_reviews(store, reviewers, LABEL_ONLY) is None
     assert reviewers.labels == ["needs a person"]
 
 
 @pytest.mark.parametrize("error", [Forbidden("no"), SubjectGone("deleted")], ids=["forbidden", "not there"])
-def test_a_label_that_github_does_not_take_stops_nothing_and_who_was_asked_is_told_of(
-    store: Store, reviewers: Reviewers, error: Exception
-) -> None:
-    reviewers.unlabelled = error
-    one = people(store, reviewers, LABELLED)
-    asked = ALL
-    assert one.request_reviews(judge_request(), NEEDS_ONE, of()) == asked
-    assert one.request_reviews(judge_request(), NEEDS_ONE, of()) == asked
+def test_refused_label_does_not_stop_review_requests(store: Store, reviewers: Reviewers, error: Exception) -> None:
+    reviewers.label_error = error
+    assert request_reviews(store, reviewers, WITH_LABEL) == ALL_OWNERS
+    assert request_reviews(store, reviewers, WITH_LABEL) == ALL_OWNERS
     assert len(reviewers.asked) == 3, "once"
 
 
-def test_a_diff_that_can_not_be_read_has_the_files_that_are_named_elsewhere() -> None:
-    broken = of().model_copy(update={"diff": "diff --git nonsense\n@@ x\n"})
+def test_unreadable_diff_still_names_unread_files() -> None:
+    broken = review_dossier().model_copy(update={"diff": "diff --git nonsense\n@@ x\n"})
     assert changed_paths(broken)[-1] == "x.bin"
 
 
-# --- who reviewed it before
+# Earlier reviews
 
 
-def given(login: str, number: int = 7, **changes: Any) -> SubmittedReview:
+def submitted_review(login: str, number: int = 7, **changes: Any) -> SubmittedReview:
     standard: dict[str, Any] = {"head_sha": HERE, "is_approved": True, "at": REQUESTED_AT}
     return SubmittedReview(review=ReviewRef(id=number, login=login), **{**standard, **changes})
 
 
-def waiting(store: Store) -> list[tuple[str, CommandName]]:
-    found: list[tuple[str, CommandName]] = []
-    while one := store.commands.next():
-        store.commands.complete(one.command)
-        assert (one.command.asked_at, one.command.head_sha, one.command.in_review) == (REQUESTED_AT, HERE, True)
-        assert one.command.review is not None
-        found.append((one.command.login, one.command.command))
-    return found
+def take_review_commands(store: Store) -> list[tuple[str, CommandName]]:
+    commands: list[tuple[str, CommandName]] = []
+    while pending := store.commands.next():
+        command = pending.command
+        store.commands.complete(command)
+        assert (command.asked_at, command.head_sha, command.in_review) == (REQUESTED_AT, HERE, True)
+        assert command.review is not None
+        commands.append((command.login, command.command))
+    return commands
 
 
-def test_who_approved_this_very_commit_before_the_verdict_is_heard_and_no_owner_is_asked_then(
-    store: Store, reviewers: Reviewers
-) -> None:
-    reviewers.reviews = (given("carol", 6, is_approved=False), given("Bob"), given("erin", 8, head_sha="9" * 40))
-    one = people(store, reviewers)
-    assert one.request_reviews(judge_request(), NEEDS_ONE, of()) is None
-    assert sorted(waiting(store)) == [("Bob", CommandName.APPROVED), ("carol", CommandName.CHANGES)]
+def test_approval_before_the_verdict_counts_and_requests_no_owner(store: Store, reviewers: Reviewers) -> None:
+    reviewers.reviews = (
+        submitted_review("carol", 6, is_approved=False),
+        submitted_review("Bob"),
+        submitted_review("erin", 8, head_sha="9" * 40),
+    )
+    assert request_reviews(store, reviewers) is None
+    assert sorted(take_review_commands(store)) == [("Bob", CommandName.APPROVED), ("carol", CommandName.CHANGES)]
     assert (reviewers.asked, store.decisions.find_requested_reviewers(pull_ref())) == ([], None)
 
 
-def test_an_approval_of_who_owns_nothing_is_looked_into_and_the_owners_are_asked(
-    store: Store, reviewers: Reviewers
-) -> None:
-    reviewers.reviews = (given("erin"),)
-    assert people(store, reviewers, Review(codeowners=False)).request_reviews(judge_request(), NEEDS_ONE, of()) is None
-    assert waiting(store) == [("erin", CommandName.APPROVED)], "of a team, perhaps"
-    people(store, reviewers).request_reviews(judge_request(), NEEDS_ONE, of())
+def test_approval_of_a_non_owner_is_checked_and_owners_are_requested(store: Store, reviewers: Reviewers) -> None:
+    reviewers.reviews = (submitted_review("erin"),)
+    assert request_reviews(store, reviewers, Review(codeowners=False)) is None
+    assert take_review_commands(store) == [("erin", CommandName.APPROVED)], "a team may own the file"
+    request_reviews(store, reviewers)
     assert len(reviewers.asked) == 3
 
 
-def test_the_same_judging_asks_once(store: Store, reviewers: Reviewers) -> None:
-    reviewers.reviews, request = (given("bob"),), judge_request()
-    for one in (request, request, judge_request()):
-        people(store, reviewers).request_reviews(one, NEEDS_ONE, of())
-    assert len(waiting(store)) == 2
+def test_reviews_are_checked_once_per_judge_request(store: Store, reviewers: Reviewers) -> None:
+    reviewers.reviews, request = (submitted_review("bob"),), judge_request()
+    for repeated in (request, request, judge_request()):
+        request_reviews(store, reviewers, request=repeated)
+    assert len(take_review_commands(store)) == 2
 
 
-@pytest.mark.parametrize("reviews", [(), (given("bob", is_approved=False),), (given("bob", head_sha="9" * 40),)])
-def test_where_nobody_approves_this_commit_nothing_is_looked_into(
+@pytest.mark.parametrize(
+    "reviews", [(), (submitted_review("bob", is_approved=False),), (submitted_review("bob", head_sha="9" * 40),)]
+)
+def test_reviews_are_not_checked_without_an_approval_of_the_head(
     store: Store, reviewers: Reviewers, reviews: tuple[SubmittedReview, ...]
 ) -> None:
     reviewers.reviews = reviews
-    people(store, reviewers).request_reviews(judge_request(), NEEDS_ONE, of())
-    assert (waiting(store), len(reviewers.asked)) == ([], 3)
+    request_reviews(store, reviewers)
+    assert (take_review_commands(store), len(reviewers.asked)) == ([], 3)
 
 
-def test_what_somebody_decided_is_not_asked_for_again(store: Store, reviewers: Reviewers) -> None:
+def test_decided_head_requests_no_review(store: Store, reviewers: Reviewers) -> None:
     store.decisions.review(pull_ref(), HERE, ReviewDecision(login="bob", at=REQUESTED_AT, is_approved=True))
-    assert people(store, reviewers).request_reviews(judge_request(), NEEDS_ONE, of()) is None
-    assert (reviewers.looked, reviewers.asked) == (0, [])
+    assert request_reviews(store, reviewers) is None
+    assert (reviewers.review_queries, reviewers.asked) == (0, [])
     store.decisions.record_requested_reviewers(pull_ref(), ("bob",))
-    assert people(store, reviewers).request_reviews(judge_request(), NEEDS_ONE, of()) == RequestedReviews(("bob",))
+    assert request_reviews(store, reviewers) == RequestedReviews(("bob",))
 
 
-def test_what_an_owner_of_another_branch_decided_is_no_decision_about_this_one(
-    store: Store, reviewers: Reviewers
-) -> None:
-    word = ReviewDecision(login="bob", at=REQUESTED_AT, is_approved=True, base_ref="below")
-    store.decisions.review(pull_ref(), HERE, word)
-    assert people(store, reviewers).request_reviews(judge_request(), NEEDS_ONE, of()) is not None
-    assert (reviewers.looked, len(reviewers.asked)) == (1, 3)
+def test_decision_for_another_base_branch_does_not_count(store: Store, reviewers: Reviewers) -> None:
+    decision = ReviewDecision(login="bob", at=REQUESTED_AT, is_approved=True, base_ref="below")
+    store.decisions.review(pull_ref(), HERE, decision)
+    assert request_reviews(store, reviewers) is not None
+    assert (reviewers.review_queries, len(reviewers.asked)) == (1, 3)
 
 
-# --- whose review counts
-
-
-def recorded(verdict: Accept | Reject | Abstain, **changes: Any) -> LedgerEntry:
-    standard = {
-        "eval_id": verdict.eval_id,
-        "created_at": verdict.created_at,
-        "round": 1,
-        "fence": 1,
-        "head_sha": HEAD,
-        "fingerprint": verdict.fingerprint,
-        "diff_summary": "",
-        "verdict": verdict,
-    }
-    return LedgerEntry.model_validate({**standard, **changes})
+# Code owners
 
 
 @dataclass
-class Ledger:
-    kept: tuple[LedgerEntry, ...]
+class FakeLedger:
+    recorded: tuple[LedgerEntry, ...]
 
     def entries(self, pull: PullRef) -> tuple[LedgerEntry, ...]:
         assert pull.number == 1
-        return self.kept
+        return self.recorded
 
 
-def review_by(login: str) -> CommandRequest:
-    fields = {"login": login, "command": CommandName.APPROVED, "comment_id": None, "head_sha": HEAD}
-    return CommandRequest.model_validate(
-        {
-            "pull": pull_ref(),
-            "repository": "acme/widgets",
-            "delivery_id": "d",
-            "asked_at": REQUESTED_AT,
-            "in_review": True,
-            **fields,
-        }
-    )
+def find_owned_base(reviewers: Reviewers, login: str, role: Role, *verdicts: Verdict) -> str | None:
+    """Return the base branch whose code *login* owns, after an approval of a head with these verdicts."""
+    changes = {"login": login, "command": CommandName.APPROVED, "comment_id": None, "head_sha": HEAD, "in_review": True}
+    ledger: Any = FakeLedger(tuple(map(ledger_entry, verdicts)))
+    ownership = CodeOwnership(reviewers, ledger, lambda _, __: review_dossier())
+    return ownership.find_owned_base(command_request().model_copy(update=changes), role)
 
 
 @pytest.mark.parametrize(
@@ -348,46 +314,43 @@ def review_by(login: str) -> CommandRequest:
         ("bob", rejected(), False),
         ("bob", None, False),
     ],
-    ids=["owner", "another", "stranger", "a team is no person", "not a person's", "unjudged"],
+    ids=["owner", "another", "stranger", "team name", "no decision needed", "unjudged"],
 )
-def test_an_owners_review_counts_where_a_person_has_to_decide(
-    reviewers: Reviewers, login: str, verdict: Accept | Reject | Abstain | None, *, counts: bool
+def test_owners_review_counts_if_a_person_has_to_decide(
+    reviewers: Reviewers, login: str, verdict: Verdict | None, *, counts: bool
 ) -> None:
-    ledger: Any = Ledger(() if verdict is None else (recorded(rejected()), recorded(verdict)))
-    owning = CodeOwnership(reviewers, ledger, lambda _, __: of())
-    assert owning.find_owned_base(review_by(login), Role.WRITE) == (of().pull_request.base_ref if counts else None)
+    verdicts = () if verdict is None else (rejected(), verdict)
+    base_ref = review_dossier().pull_request.base_ref if counts else None
+    assert find_owned_base(reviewers, login, Role.WRITE, *verdicts) == base_ref
 
 
 @pytest.mark.parametrize("role", Role)
-def test_for_a_team_speaks_who_may_override_anyway(reviewers: Reviewers, role: Role) -> None:
-    ledger: Any = Ledger((recorded(NEEDS_ONE),))
-    owning = CodeOwnership(reviewers, ledger, lambda _, __: of())
-    assert (owning.find_owned_base(review_by("erin"), role) is not None) is (role in {Role.MAINTAIN, Role.ADMIN})
+def test_role_with_override_rights_reviews_for_a_team(reviewers: Reviewers, role: Role) -> None:
+    is_owner = find_owned_base(reviewers, "erin", role, NEEDS_ONE) is not None
+    assert is_owner is (role in {Role.MAINTAIN, Role.ADMIN})
     reviewers.file = "* @bob"
-    assert owning.find_owned_base(review_by("erin"), role) is None
+    assert find_owned_base(reviewers, "erin", role, NEEDS_ONE) is None
 
 
-# --- what a contest came to
+# Contests
 
 
-def heard(
-    store: Store, verdict: Accept | Reject | Abstain, *before: Accept | Reject | Abstain
-) -> list[PullRequestEventKind]:
+def contest(store: Store, verdict: Verdict, *before: Verdict) -> list[PullRequestEventKind]:
     store.decisions.contest(pull_ref(), HEAD, Contest(login="bob", reason="It is met.", at=REQUESTED_AT))
-    said = store.decisions.find_decisions(pull_ref(), HEAD)
-    entries = [recorded(one, eval_id=EvalId(f"before-{number}")) for number, one in enumerate(before)]
-    ledger = (*entries, recorded(verdict))
-    notes: Any = Notes()
-    outcome = JudgingCompleted(verdict, of().model_copy(update={"ledger": ledger}), None, said)
-    people(store, Reviewers()).record_outcome(judge_request(), outcome, notes)
-    return [one.what for one in notes.noted]
+    decisions = store.decisions.find_decisions(pull_ref(), HEAD)
+    entries = [ledger_entry(earlier, eval_id=EvalId(f"before-{number}")) for number, earlier in enumerate(before)]
+    ledger = (*entries, ledger_entry(verdict))
+    events: Any = FakeEventQueue()
+    outcome = JudgingCompleted(verdict, review_dossier().model_copy(update={"ledger": ledger}), None, decisions)
+    open_requests(store, Reviewers()).record_outcome(judge_request(), outcome, events)
+    return [event.what for event in events]
 
 
 UPHELD = [PullRequestEventKind.CONTEST_UPHELD]
 
 
 @pytest.mark.parametrize(
-    ("verdict", "before", "told"),
+    ("verdict", "before", "kinds"),
     [
         (accepted(), (accepted(), rejected()), UPHELD),
         (NEEDS_ONE, (accepted(), rejected()), UPHELD),
@@ -396,36 +359,33 @@ UPHELD = [PullRequestEventKind.CONTEST_UPHELD]
         (accepted(), (rejected(), accepted()), []),
         (abstained(AbstainReason.BUDGET), (rejected(),), []),
     ],
-    ids=["accepted", "a person's", "stands", "none before", "accepted before", "not judged"],
+    ids=["accepted", "needs a person", "stands", "no earlier verdict", "accepted before", "not judged"],
 )
-def test_only_a_reject_that_did_not_stand_is_told_as_a_contest_that_was_right(
-    store: Store,
-    verdict: Accept | Reject | Abstain,
-    before: tuple[Accept | Reject, ...],
-    told: list[PullRequestEventKind],
+def test_contest_is_upheld_only_if_a_reject_did_not_stand(
+    store: Store, verdict: Verdict, before: tuple[Verdict, ...], kinds: list[PullRequestEventKind]
 ) -> None:
-    assert heard(store, verdict, *before) == told
+    assert contest(store, verdict, *before) == kinds
 
 
 @pytest.mark.parametrize(("verdict", "is_open"), [(accepted(), False), (rejected(), False), (NEEDS_ONE, True)])
-def test_a_contest_is_open_until_somebody_decided(
-    store: Store, verdict: Accept | Reject | Abstain, *, is_open: bool
-) -> None:
-    heard(store, verdict, rejected())
+def test_contest_is_open_until_a_decision(store: Store, verdict: Verdict, *, is_open: bool) -> None:
+    contest(store, verdict, rejected())
     assert (store.decisions.find_decisions(pull_ref(), HEAD).rejudge_requested_at is not None) is is_open
 
 
-def test_what_was_overridden_was_judged_by_nobody(store: Store, reviewers: Reviewers) -> None:
+def test_contest_of_an_overridden_verdict_stays_open(store: Store, reviewers: Reviewers) -> None:
     store.decisions.contest(pull_ref(), HEAD, Contest(login="bob", reason="It is met.", at=REQUESTED_AT))
     store.decisions.override(pull_ref(), HEAD, Override(login="alice", reason="A hotfix.", at=REQUESTED_AT))
-    notes: Any = Notes()
-    outcome = JudgingCompleted(rejected(), of(), None, store.decisions.find_decisions(pull_ref(), HEAD))
-    people(store, reviewers).record_outcome(judge_request(), outcome, notes)
+    events: Any = FakeEventQueue()
+    outcome = JudgingCompleted(rejected(), review_dossier(), None, store.decisions.find_decisions(pull_ref(), HEAD))
+    open_requests(store, reviewers).record_outcome(judge_request(), outcome, events)
     assert store.decisions.find_decisions(pull_ref(), HEAD).rejudge_requested_at == REQUESTED_AT
 
 
-def test_what_nobody_asked_for_anew_changes_nothing(store: Store, reviewers: Reviewers) -> None:
-    notes: Any = Notes()
-    people(store, reviewers).record_outcome(judge_request(), JudgingCompleted(accepted(), of()), notes)
-    people(store, reviewers).record_outcome(judge_request(), JudgingDiscarded("closed"), notes)
-    assert notes.noted == []
+def test_outcome_without_a_contest_records_no_event(store: Store, reviewers: Reviewers) -> None:
+    events: Any = FakeEventQueue()
+    open_requests(store, reviewers).record_outcome(
+        judge_request(), JudgingCompleted(accepted(), review_dossier()), events
+    )
+    open_requests(store, reviewers).record_outcome(judge_request(), JudgingDiscarded("closed"), events)
+    assert events == []

@@ -1,6 +1,6 @@
-"""Agents that push, and people who comment, in several installations: and what each head deserves.
+"""Agents that push and people who comment in several installations, and the conclusion that each head deserves.
 
-Does not look at checks. Invariant: what a head deserves is known from its files alone, before anybody judges it.
+Invariant: what a head deserves follows from its files alone.
 """
 
 import random
@@ -16,14 +16,14 @@ from worker.domain.ids import InstallationId, RepositoryId
 from worker.domain.judge_request import PullRef
 
 AGENT = "copilot-swe-agent[bot]"
-CROWDED, LONELY = "acme", "umbrella"
-OTHERS = {"globex": 200, "initech": 300, LONELY: 400}
+BUSY, QUIET = "acme", "umbrella"
+OTHERS = {"globex": 200, "initech": 300, QUIET: 400}
 ACCEPTED, REJECTED, UNPROVEN = "success", "failure", "neutral"
 
 
 @dataclass
 class AuthoredPullRequest:
-    """One pull request: what its branch holds now, and what each of its heads deserves, oldest first."""
+    """A pull request, the files of its branch, and the conclusion that each head deserves, oldest first."""
 
     pull: PullRequest
     ref: PullRef
@@ -39,13 +39,13 @@ class AuthoredPullRequest:
     def name(self) -> str:
         return f"{self.ref.installation_id}:{self.ref.repository_id}:{self.ref.number}"
 
-    def now_at(self, head_sha: str) -> None:
-        self.deserves.pop(head_sha, None)  # a head may come back: it is the newest then
-        self.deserves[head_sha] = deserved(self.files)
+    def add_head(self, head_sha: str) -> None:
+        self.deserves.pop(head_sha, None)  # a head that returns is the newest
+        self.deserves[head_sha] = deserved_conclusion(self.files)
 
 
-def deserved(files: Mapping[str, str]) -> str:
-    """A stub is a fact, emphasis can't be wrong, everything else is for a model that is not configured."""
+def deserved_conclusion(files: Mapping[str, str]) -> str:
+    """Reject a stub, accept emphasis, and leave all else to a model that is not configured."""
     code = files.get("upload.py", UPLOAD)
     if "def retry" in code:
         return REJECTED
@@ -54,68 +54,65 @@ def deserved(files: Mapping[str, str]) -> str:
 
 @dataclass
 class Authors:
-    """Everybody who writes."""
-
     github: FakeGitHub
     dice: random.Random
-    proposed: list[AuthoredPullRequest] = field(default_factory=list[AuthoredPullRequest])
+    pull_requests: list[AuthoredPullRequest] = field(default_factory=list[AuthoredPullRequest])
     _count: int = 0
 
     def open_all(self, counts: Mapping[str, int]) -> Iterator[AuthoredPullRequest]:
-        """Open so many pull requests in a new repository of each owner, one at a time."""
+        """Open these numbers of pull requests, in one new repository per owner."""
         for owner, count in counts.items():
-            made = self.github.control("repo", owner=owner, name="widgets", files=PROJECT)
-            repository = Repository(self.github, made["full_name"], made["id"])
+            created = self.github.control("repo", owner=owner, name="widgets", files=PROJECT)
+            repository = Repository(self.github, created["full_name"], created["id"])
             for _ in range(count):
                 yield self.open_pull_request(repository)
 
     def open_pull_request(self, repository: Repository) -> AuthoredPullRequest:
-        files = self._change()
-        branch = f"fix-{len(self.proposed)}"
-        title = "Document how uploads work"
-        pull = self._agent(repository).open_pull_request(files, branch=branch, title=title)
-        ref = PullRef(
-            installation_id=InstallationId(_installation(self.github, repository)),
-            repository_id=RepositoryId(repository.id),
-            number=pull.number,
-        )
-        made = AuthoredPullRequest(pull, ref, dict(files))
-        made.now_at(pull.head)
-        self.proposed.append(made)
-        return made
+        files, branch = self._change(), f"fix-{len(self.pull_requests)}"
+        agent = self._agent(repository)
+        pull = agent.open_pull_request(files, branch=branch, title="Document how uploads work")
+        owner = repository.name.partition("/")[0]
+        installation = InstallationId(OTHERS.get(owner, self.github.info.installation_id))
+        ref = PullRef(installation_id=installation, repository_id=RepositoryId(repository.id), number=pull.number)
+        opened = AuthoredPullRequest(pull, ref, dict(files))
+        opened.add_head(pull.head)
+        self.pull_requests.append(opened)
+        return opened
 
     def act(self) -> None:
-        """One event, by dice: a push, a force-push, an empty commit, a command."""
-        one = self.dice.choice(self.proposed)
+        """Push, force-push, push an empty commit or comment a command, at random."""
+        pull_request = self.dice.choice(self.pull_requests)
         roll = self.dice.random()
         if roll < 0.1:
-            self.command(one)
+            self.command(pull_request)
         elif roll < 0.2:
-            self.push(one, {})
+            self.push(pull_request, {})
         elif roll < 0.4:
-            self.force_push(one)
+            self.force_push(pull_request)
         else:
-            self.push(one, self._change())
+            self.push(pull_request, self._change())
 
-    def push(self, one: AuthoredPullRequest, files: dict[str, str]) -> None:
-        head_sha = self._agent(one.pull.repository).push(one.pull, files)
-        one.files |= files
-        one.now_at(head_sha)
+    def push(self, pull_request: AuthoredPullRequest, files: dict[str, str]) -> None:
+        head_sha = self._agent(pull_request.pull.repository).push(pull_request.pull, files)
+        pull_request.files |= files
+        pull_request.add_head(head_sha)
 
-    def force_push(self, one: AuthoredPullRequest) -> None:
-        one.files = self._change()
-        one.now_at(self._agent(one.pull.repository).force_push(one.pull, one.files))
+    def force_push(self, pull_request: AuthoredPullRequest) -> None:
+        pull_request.files = self._change()
+        pull_request.add_head(
+            self._agent(pull_request.pull.repository).force_push(pull_request.pull, pull_request.files)
+        )
 
-    def command(self, one: AuthoredPullRequest) -> None:
-        before = datetime.now(UTC)  # noqa: TID251 - this is the world outside
-        comment = Person("bob", self.github, one.pull.repository).comment(one.pull, "/rejudge")
-        one.commented[comment.id] = before
+    def command(self, pull_request: AuthoredPullRequest) -> None:
+        before = datetime.now(UTC)  # noqa: TID251 - the outside world has a real clock
+        comment = Person("bob", self.github, pull_request.pull.repository).comment(pull_request.pull, "/rejudge")
+        pull_request.commented[comment.id] = before
 
     def _agent(self, repository: Repository) -> Person:
         return Person(AGENT, self.github, repository)
 
     def _change(self) -> dict[str, str]:
-        """A stub, a solution or emphasis, each time another one."""
+        """Return a new stub, solution or emphasis."""
         self._count += 1
         change: Files = self.dice.choice(
             (STUB, RETRY, {"README.md": emphasised(PROJECT["README.md"], self._count % 63 + 1)})
@@ -126,11 +123,7 @@ class Authors:
 
 
 def emphasised(document: str, number: int) -> str:
-    """The document with words of its last line in bold, chosen by the bits of *number*."""
+    """Set words of the last line in bold, chosen by the bits of *number*."""
     *above, last = document.rstrip("\n").split("\n")
-    words = [f"**{word}**" if number >> place & 1 else word for place, word in enumerate(last.split())]
-    return "\n".join([*above, " ".join(words), ""])
-
-
-def _installation(github: FakeGitHub, repository: Repository) -> int:
-    return OTHERS.get(repository.name.partition("/")[0], github.info.installation_id)
+    line = [f"**{word}**" if number >> bit & 1 else word for bit, word in enumerate(last.split())]
+    return "\n".join([*above, " ".join(line), ""])

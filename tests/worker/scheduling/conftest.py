@@ -1,4 +1,4 @@
-"""A private Redis for all tests of this folder. Invariant: a test finds it empty."""
+"""A private Redis, empty before each test, and a scripted GitHub in it."""
 
 from collections.abc import Iterator
 

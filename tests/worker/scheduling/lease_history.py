@@ -1,7 +1,7 @@
-"""Who held which pull request when: read from everything that Redis ever wrote.
+"""The leases of each pull request, read from Redis' append-only file.
 
-Does not ask the scripts: it sees only what they changed. Invariant: two judges of one pull request at one time, a fence
-that does not grow, and an entry in the ledger by somebody who held nothing are found, whichever script let them.
+Invariant: two leases at one time, a fence that does not grow, and a ledger entry without a lease are found, whichever
+script allowed them.
 """
 
 from collections.abc import Iterable, Mapping
@@ -14,12 +14,12 @@ from worker.domain.ids import DeliveryId
 
 PULL, LEDGER = "pull", "ledger"
 PARTS = 5
-"""assay, installation, what, repository, number."""
+"""assay, installation, kind, repository, number."""
 
 
 @dataclass
 class LeaseTerm:
-    """One judging that was begun. `until` (ms) is the end of its lease as last prolonged."""
+    """One judging. `until` (ms) is the end of its lease as last extended."""
 
     pull: str
     fence: int
@@ -32,7 +32,7 @@ class LeaseTerm:
 
 @dataclass
 class LeaseHistory:
-    """All sittings of one pull request, oldest first, and what was against the rules."""
+    """All lease terms of one pull request, oldest first, and the violations."""
 
     pull: str
     terms: list[LeaseTerm] = field(default_factory=list[LeaseTerm])
@@ -40,18 +40,15 @@ class LeaseHistory:
     state: str = ""
     fence: int = 0
 
-    def is_held(self, at_ms: float) -> bool:
-        """Whether somebody's lease ran at that time."""
-        return any(one.began <= at_ms <= one.until for one in self.terms)
-
     def writer(self, eval_id: str) -> LeaseTerm | None:
-        """Who recorded this verdict."""
-        return next((one for one in self.terms if eval_id in one.entries), None)
+        """Return the term that recorded this verdict."""
+        return next((term for term in self.terms if eval_id in term.entries), None)
 
     def may_publish(self, eval_id: str, at_ms: float) -> bool:
-        """Whether whoever said this verdict then held it, or had let his lease run out with nobody after him yet."""
-        begun = [one for one in self.terms if one.began <= at_ms]
-        return self.is_held(at_ms) or (bool(begun) and begun[-1] is self.writer(eval_id))
+        """Return whether a lease was held, or the term of this verdict was the last one."""
+        begun = [term for term in self.terms if term.began <= at_ms]
+        is_held = any(at_ms <= term.until for term in begun)
+        return is_held or (bool(begun) and begun[-1] is self.writer(eval_id))
 
     @property
     def last(self) -> LeaseTerm | None:
@@ -69,9 +66,6 @@ class LeaseHistory:
                 pass
         self.state = fields.get("state", self.state)
 
-    def close(self) -> None:
-        self.state = ""
-
     def extend_lease(self, until: float, lease_ms: float) -> None:
         if self.state != "held" or self.last is None:
             return
@@ -81,15 +75,13 @@ class LeaseHistory:
 
     def record_entry(self, eval_id: str) -> None:
         if self.state != "held" or self.last is None:
-            self.violations.append(f"{self.pull}: {eval_id} was recorded by nobody who held it")
+            self.violations.append(f"{self.pull}: {eval_id} was recorded without a lease")
             return
         self.last.entries.append(eval_id)
 
     def _dispatch(self, fence: int) -> None:
         if fence <= self.fence or self.state != "due":
-            self.violations.append(
-                f"{self.pull}: {fence} was given out after {self.fence}, while {self.state or 'closed'}"
-            )
+            self.violations.append(f"{self.pull}: {fence} was dispatched after {self.fence}, {self.state or 'closed'}")
         self.fence = fence
 
     def _take_lease(self, token: str) -> None:
@@ -98,40 +90,40 @@ class LeaseHistory:
         self.terms.append(LeaseTerm(self.pull, self.fence, token))
 
 
-def read_histories(told: Iterable[Command], lease_ms: float) -> Mapping[str, LeaseHistory]:
-    """Every pull request's docket, by `installation:repository:number`."""
-    found: dict[str, LeaseHistory] = {}
-    for name, key, *rest in (command for command in told if len(command) > 1):  # not MULTI and EXEC
-        what, pull = _of(rest[-1] if key == keys.DISPATCHED.name and name == "ZADD" else key)
-        if what not in {PULL, LEDGER}:
+def read_histories(commands: Iterable[Command], lease_ms: float) -> Mapping[str, LeaseHistory]:
+    """Return the lease history of every pull request, by `installation:repository:number`."""
+    histories: dict[str, LeaseHistory] = {}
+    for name, key, *rest in (command for command in commands if len(command) > 1):  # not MULTI and EXEC
+        kind, pull = _parse(rest[-1] if key == keys.DISPATCHED.name and name == "ZADD" else key)
+        if kind not in {PULL, LEDGER}:
             continue
-        docket = found.setdefault(pull, LeaseHistory(pull))
-        match name, what:
+        history = histories.setdefault(pull, LeaseHistory(pull))
+        match name, kind:
             case "HSET", "pull":
-                docket.set_fields(dict(zip(rest[::2], rest[1::2], strict=True)))
+                history.set_fields(dict(zip(rest[::2], rest[1::2], strict=True)))
             case "HDEL", "pull" if "state" in rest:
-                docket.close()
+                history.state = ""
             case "ZADD", "pull":
-                docket.extend_lease(float(rest[-2]), lease_ms)
+                history.extend_lease(float(rest[-2]), lease_ms)
             case "HSET", "ledger":
-                docket.record_entry(rest[0])
+                history.record_entry(rest[0])
             case _:
                 pass
-    return found
+    return histories
 
 
-def interrupted_fences(docket: LeaseHistory) -> set[int]:
-    """The fences whose judges neither ended nor kept silent for a whole lease before the next one began."""
-    return {one.fence for one, after in pairwise(docket.terms) if not one.is_ended and one.until > after.began}
+def interrupted_fences(history: LeaseHistory) -> set[int]:
+    """Return the fences whose lease neither ended nor expired before the next one began."""
+    return {term.fence for term, after in pairwise(history.terms) if not term.is_ended and term.until > after.began}
 
 
-def overtaken_tokens(told: Iterable[Command]) -> set[str]:
-    """The tokens of the judges that found out after a write that they had been overtaken, and asked for another."""
-    beginning = keys.delivery(DeliveryId("late-")).name
-    return {command[1].removeprefix(beginning) for command in told if command[1:2] and command[1].startswith(beginning)}
+def overtaken_tokens(commands: Iterable[Command]) -> set[str]:
+    """Return the tokens of judges that noticed after a write that their lease was lost, and requested a judging."""
+    prefix = keys.delivery(DeliveryId("late-")).name
+    return {command[1].removeprefix(prefix) for command in commands if command[1:2] and command[1].startswith(prefix)}
 
 
-def _of(key: str) -> tuple[str, str]:
-    """What a key of a pull request holds, and of which: the parts that `worker.adapters.redis.keys` puts together."""
+def _parse(key: str) -> tuple[str, str]:
+    """Return the kind and the pull request of a key of `worker.adapters.redis.keys`."""
     parts = key.split(":")
     return (parts[2], f"{parts[1]}:{parts[3]}:{parts[4]}") if len(parts) == PARTS else ("", "")

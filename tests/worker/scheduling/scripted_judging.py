@@ -1,7 +1,6 @@
-"""Handlers whose "GitHub" is Redis itself (keys `world:*`), and that does what a test has written there.
+"""Handlers that follow a script in Redis (keys `world:*`) and write check runs there.
 
-Stands in for `worker.wiring.app.open_app` where processes are the point. Invariant: it writes outside only after
-keeping its lease, as the real one does, so that what it wrote shows what the leases are good for.
+They stand in for `worker.wiring.app.open_app`. Invariant: like the real handlers, they write only under a valid lease.
 """
 
 import json
@@ -44,7 +43,7 @@ from worker.settings import Settings
 
 GIVEN_UP = "given up: "
 NO_PULL, A_GROUP = pull_ref(0), pull_ref(5_000)
-"""Whose orders say what is done about merge groups: by who answers one, and by who judges one."""
+"""The script keys of merge groups: of their answer and of their judging."""
 
 
 def name_of(pull: PullRef) -> str:
@@ -52,7 +51,7 @@ def name_of(pull: PullRef) -> str:
 
 
 def entry_for(head_sha: Sha, fence: int) -> LedgerEntry:
-    """What these handlers say of any head."""
+    """Return the verdict that these handlers record for any head."""
     subject = rejected().subject.model_copy(update={"head_sha": head_sha})
     verdict = rejected(eval_id=EvalId(f"{fence}"), subject=subject)
     return LedgerEntry(
@@ -68,7 +67,7 @@ def entry_for(head_sha: Sha, fence: int) -> LedgerEntry:
 
 
 class ScriptedGitHub:
-    """GitHub as these handlers see it."""
+    """The scripted GitHub of these handlers."""
 
     def __init__(self, store: Store) -> None:
         self._wire = store.client
@@ -80,50 +79,44 @@ class ScriptedGitHub:
         self._wire.call("HSET", "world:heads", name_of(pull), head_sha)
 
     def script(self, pull: PullRef, *steps: str) -> None:
-        """What the next judgings of this pull request do, one step each; then they judge."""
+        """Set one step for each of the next judgings of this pull request; later ones just judge."""
         self._wire.call("RPUSH", f"world:orders:{name_of(pull)}", *steps)
 
     def fail_next_create(self, reason: str) -> None:
-        """The next check run is not created."""
         self._wire.call("SET", "world:creates_none", reason)
 
     def fail_next_update(self, reason: str) -> None:
-        """The next check run that is there is not written to."""
         self._wire.call("SET", "world:updates_none", reason)
 
     def next_step(self, pull: PullRef) -> str:
         return text(self._wire.call("LPOP", f"world:orders:{name_of(pull)}"))
 
     def note(self, what: str, **fields: object) -> None:
-        """Append to the story, in the order in which it happened."""
         fields |= {"process": os.getpid(), "parent": os.getppid()}
         self._wire.call("RPUSH", "world:story", json.dumps({"what": what} | fields))
 
     def notes(self, what: str) -> list[dict[str, object]]:
-        told = [json.loads(text(line)) for line in items(self._wire.call("LRANGE", "world:story", 0, -1))]
-        return [line for line in told if line["what"] == what]
+        notes = [json.loads(text(line)) for line in items(self._wire.call("LRANGE", "world:story", 0, -1))]
+        return [note for note in notes if note["what"] == what]
 
     def checks(self) -> dict[str, str]:
-        """Every check run: `pull head` -> what it says."""
-        flat = [text(one) for one in items(self._wire.call("HGETALL", "world:checks"))]
+        """Return every check run as `pull head` -> `state: title`."""
+        flat = [text(item) for item in items(self._wire.call("HGETALL", "world:checks"))]
         return dict(zip(flat[::2], flat[1::2], strict=True))
 
 
 Action = Callable[[], object]
 
 
-def raises(error: BaseException) -> Action:
-    def happens() -> None:
+def raise_error(error: BaseException) -> Action:
+    def run() -> None:
         raise error
 
-    return happens
+    return run
 
 
 class ScriptedCheckRuns:
-    """The CheckPublisher port, and its CheckRuns: at most one check run per head, or the story tells of two.
-
-    *before*, *after*: what happens right before the next check run is written, and once it is, before anybody hears of that.
-    """
+    """The CheckPublisher and CheckRuns ports. *before*, *after*: what runs right before and after the next write."""
 
     def __init__(self, store: Store, before: Action | None = None, after: Action | None = None) -> None:
         self._wire = store.client
@@ -162,19 +155,19 @@ class ScriptedCheckRuns:
             self._before.pop()()
         if refused := text(self._wire.call("GETDEL", "world:updates_none")):
             raise Forbidden(refused)
-        said = f"{content.conclusion or 'in_progress'}: {content.title}"
+        state = f"{content.conclusion or 'in_progress'}: {content.title}"
         name = text(self._wire.call("HGET", "world:check_names", check))
         assert name.startswith(name_of(request.pull))
         self.fence()
-        self._wire.call("HSET", "world:checks", name, said)
-        self._world.note("wrote", check=name, said=said)
+        self._wire.call("HSET", "world:checks", name, state)
+        self._world.note("wrote", check=name, state=state)
         if self._after:
             self._after.pop()()
 
 
 @dataclass(frozen=True, slots=True)
 class ScriptedHandlers:
-    """Does as ordered, step by step."""
+    """Handlers that follow the script."""
 
     store: Store
     world: ScriptedGitHub
@@ -189,7 +182,7 @@ class ScriptedHandlers:
         if (outcome := self._step(step)) is not None:
             return outcome
         lease.renew()
-        self._desk(lease.renew).restart(request, head_sha)
+        self._service(lease.renew).restart(request, head_sha)
         if self.world.head(request.pull) not in ("", head_sha):
             return JudgingSuperseded(self.world.head(request.pull))
         entry = entry_for(head_sha, lease.fence)
@@ -197,8 +190,8 @@ class ScriptedHandlers:
         if step == "record":
             raise Outage("GitHub", "502")
         lease.renew()
-        self._desk(lease.renew).write(request, head_sha, CheckContent("judged", "", conclusion=Conclusion.FAILURE))
-        self._desk(lease.renew).supersede(request, head_sha)
+        self._service(lease.renew).write(request, head_sha, CheckContent("judged", "", conclusion=Conclusion.FAILURE))
+        self._service(lease.renew).supersede(request, head_sha)
         self.world.note("ended", **common)
         return JudgingCompleted(entry.verdict, dossier())
 
@@ -242,12 +235,12 @@ class ScriptedHandlers:
             raise Outage("GitHub", "502")
         head_sha = self.world.head(request.pull) or request.head_sha or "0" * 40
         content = CheckContent(GIVEN_UP + reason, "", conclusion=Conclusion.ACTION_REQUIRED)
-        self._desk(lease.renew).write(request, head_sha, content)
+        self._service(lease.renew).write(request, head_sha, content)
 
     def open_check(self, request: JudgeRequest, head_sha: Sha) -> None:
         self._step(self.world.next_step(request.pull.model_copy(update={"number": request.pull.number + 1000})))
         if self.world.head(request.pull) in ("", head_sha):
-            self._desk().open(request, head_sha)
+            self._service().open(request, head_sha)
 
     def close_expired_check(self, subject: Subject, head_sha: Sha, check: CheckRunId) -> None:
         if isinstance(subject, MergeGroup):
@@ -256,9 +249,9 @@ class ScriptedHandlers:
             return
         step = self.world.next_step(subject.pull.model_copy(update={"number": subject.pull.number + 2000}))
         self._step(step)
-        self._desk().expire(subject, head_sha, check, failed_content("overdue", subject.delivery_id))
+        self._service().expire(subject, head_sha, check, failed_content("overdue", subject.delivery_id))
         if step == "a judge begins":
-            self._desk().restart(subject, head_sha)
+            self._service().restart(subject, head_sha)
 
     def answer_command(self, command: CommandRequest) -> None:
         self.world.note("asked", delivery=command.delivery_id)
@@ -283,7 +276,7 @@ class ScriptedHandlers:
         self._step(self.world.next_step(due.pull))
 
     def answer_merge_group(self, pending: PendingGroup) -> None:
-        """Every group is to be judged, as often as its first look was ordered to say so."""
+        """Judge a leased group; dispatch a pending one if its step says so, else complete it."""
         if isinstance(pending, LeasedGroup):
             self.world.note("group judged", attempt=pending.attempt)
             step = self.world.next_step(A_GROUP)
@@ -297,7 +290,7 @@ class ScriptedHandlers:
         self.world.note("group", attempt=pending.attempt, failed=pending.queued.failed)
         step = self.world.next_step(NO_PULL)
         self._step(step)
-        token = self.store.groups.dispatch(pending.group) if step == "hand over" else None
+        token = self.store.groups.dispatch(pending.group) if step == "dispatch" else None
         if token is None:
             self.store.groups.complete(pending.group)
             return
@@ -308,26 +301,21 @@ class ScriptedHandlers:
     def show_repository_added(self, added: RepositoryAdded) -> None:
         self.world.note("greeted", repository=added.repository)
 
-    def sync_shared_head(self, commit: CommitRef) -> None:
-        """Nobody shares a commit here."""
+    def sync_shared_head(self, commit: CommitRef) -> None: ...
 
-    def clean_up(self) -> None:
-        """Nothing is kept here that grows old."""
+    def clean_up(self) -> None: ...
 
-    def reconcile(self) -> None:
-        """Nothing is missed here."""
+    def reconcile(self) -> None: ...
 
-    def upload_sarif(self, scan: SarifUpload) -> None:
-        """Nobody here wants SARIF."""
+    def upload_sarif(self, scan: SarifUpload) -> None: ...
 
-    def update_author_comment(self, job: CommentJob) -> None:
-        """Nobody here wants to be told."""
+    def update_author_comment(self, job: CommentJob) -> None: ...
 
     def postpone(self, request: JudgeRequest, lease: Lease, until: datetime, *, is_away: bool = False) -> None:
         lease.renew()
         self.world.note("put off", pull=name_of(request.pull), until=until.isoformat(), away=is_away)
 
-    def _desk(self, fence: Fence = no_lease) -> CheckRunService:
+    def _service(self, fence: Fence = no_lease) -> CheckRunService:
         return CheckRunService(ScriptedCheckRuns(self.store), self.store.checks(), fence)
 
 

@@ -1,6 +1,5 @@
-"""The dispatcher, in a thread, against a real Redis and a real queue that nobody works on."""
+"""The dispatcher in a thread, with a real Redis and a queue without workers."""
 
-import dataclasses
 import logging
 import re
 import threading
@@ -10,7 +9,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
-from itertools import count, pairwise
+from itertools import pairwise
 from typing import Any, cast
 
 import pytest
@@ -27,6 +26,7 @@ from tests.worker.adapters.redis.store_samples import (
     judge_request,
     pull_ref,
     settings_for,
+    start_judging,
     wait_until,
 )
 from tests.worker.adapters.redis.test_merge_groups import merge_group
@@ -35,6 +35,7 @@ from tests.worker.scheduling.scripted_judging import NO_PULL, ScriptedGitHub, Sc
 from tests.world.redis import RedisServer
 from worker.adapters.redis import keys
 from worker.adapters.redis.connection.client import items, text
+from worker.adapters.redis.judging.check_runs import RedisCheckRegistry
 from worker.adapters.redis.keys import COMMANDS, GROUPS, PULL_REQUEST_EVENTS
 from worker.adapters.redis.store import Store, open_store
 from worker.clock import SystemClock
@@ -50,19 +51,17 @@ from worker.scheduling.dispatcher import BackgroundTask, Dispatcher, TaskHandler
 from worker.scheduling.queue import JUDGE_JOB, judge_queue, rq_connection
 from worker.settings import WRITES_A_MINUTE, Settings, Timing
 
-NAMES = count(1)
-
-
+JobIds = Callable[[], list[str]]
 OpenApp = Callable[[Settings, Store], AbstractContextManager[TaskHandlers]]
 
 
 @contextmanager
-def dispatching(here: Settings, open_handlers: OpenApp = open_scripted_handlers) -> Generator[threading.Thread]:
-    """A dispatcher at work until the block ends."""
+def run_dispatcher(settings: Settings, open_handlers: OpenApp = open_scripted_handlers) -> Generator[threading.Thread]:
+    """Run a dispatcher until the block ends."""
     stop = threading.Event()
-    with open_store(here) as store:
-        dispatcher = Dispatcher(here, store, partial(open_handlers, here, store), SystemClock())
-        thread = threading.Thread(target=dispatcher.run, args=(stop.is_set,), name=f"dispatcher-{next(NAMES)}")
+    with open_store(settings) as store:
+        dispatcher = Dispatcher(settings, store, partial(open_handlers, settings, store), SystemClock())
+        thread = threading.Thread(target=dispatcher.run, args=(stop.is_set,))
         thread.start()
         try:
             yield thread
@@ -74,25 +73,23 @@ def dispatching(here: Settings, open_handlers: OpenApp = open_scripted_handlers)
 
 @pytest.fixture
 def dispatcher(settings: Settings, store: Store) -> Iterator[threading.Thread]:
-    store.ping()  # Redis is empty from here on
-    with dispatching(settings) as thread:
+    store.ping()  # after Redis was emptied
+    with run_dispatcher(settings) as thread:
         yield thread
 
 
 @pytest.fixture
-def queued(settings: Settings) -> Iterator[Callable[[], list[str]]]:
-    """The ids of the jobs that wait for a worker."""
+def queued_jobs(settings: Settings) -> Iterator[JobIds]:
+    """Return a function that lists the ids of queued jobs."""
     connection = rq_connection(settings)
     yield lambda: judge_queue(connection).job_ids
     connection.close()
 
 
 @pytest.mark.usefixtures("dispatcher")
-def test_what_is_due_goes_to_the_queue_under_its_fence(
-    settings: Settings, store: Store, queued: Callable[[], list[str]]
-) -> None:
+def test_due_judging_is_queued_with_its_fence(settings: Settings, store: Store, queued_jobs: JobIds) -> None:
     store.pulls.request_judging(judge_request())
-    assert wait_until(lambda: len(queued()) == 1)
+    assert wait_until(lambda: len(queued_jobs()) == 1)
     connection = rq_connection(settings)
     job = judge_queue(connection).jobs[0]
     assert job.func_name == JUDGE_JOB
@@ -103,39 +100,39 @@ def test_what_is_due_goes_to_the_queue_under_its_fence(
     connection.close()
 
 
-def test_a_delivery_that_cannot_be_applied_delays_no_other_and_is_tried_again_at_the_next_start(
-    settings: Settings, store: Store, queued: Callable[[], list[str]]
+def test_invalid_delivery_is_set_aside_and_retried_at_the_next_start(
+    settings: Settings, store: Store, queued_jobs: JobIds
 ) -> None:
     delivery = RequestDelivery(request=judge_request(), named_by=NamedHead())
     store.client.call("RPUSH", keys.INBOX.name, "no delivery", delivery.model_dump_json())
-    with dispatching(settings):
-        assert wait_until(lambda: len(queued()) == 1)
+    with run_dispatcher(settings):
+        assert wait_until(lambda: len(queued_jobs()) == 1)
     assert store.client.call("LRANGE", keys.INBOX_ASIDE.name, 0, -1) == [b"no delivery"]
     later = delivery.model_copy(update={"request": judge_request(2)}).model_dump_json()
     store.client.call("LSET", keys.INBOX_ASIDE.name, 0, later)
-    with dispatching(settings):
+    with run_dispatcher(settings):
         assert wait_until(lambda: store.pulls.find_request(pull_ref(2)))
 
 
-def test_where_nothing_is_due_a_look_is_two_reads_of_redis_and_one_write(settings: Settings, store: Store) -> None:
-    def asked(command: str) -> int:
+def test_idle_tick_costs_two_reads_and_one_write_of_redis(settings: Settings, store: Store) -> None:
+    def calls_of(command: str) -> int:
         counts = re.findall(rf"cmdstat_{command}:calls=(\d+)", text(store.client.call("INFO", "commandstats")))
         return sum(map(int, counts))
 
-    def looks() -> tuple[float, float]:
+    def calls_per_tick() -> tuple[float, float]:
         store.client.call("CONFIG", "RESETSTAT")
-        assert wait_until(lambda: asked("set") > 40)  # to lead sets the lease and the count
-        count = asked("set") / 2
-        return asked("time") / count, asked("evalsha") / count
+        assert wait_until(lambda: calls_of("set") > 40)  # leadership sets two keys per tick
+        ticks = calls_of("set") / 2
+        return calls_of("time") / ticks, calls_of("evalsha") / ticks
 
-    with dispatching(replace(settings, timing=replace(QUICK, sweep=3600, catch_up=0))):
+    with run_dispatcher(replace(settings, timing=replace(QUICK, sweep=3600, catch_up=0))):
         assert wait_until(
-            lambda: all(most - 0.2 < count < most + 0.2 for count, most in zip(looks(), (2, 1), strict=True))
+            lambda: all(most - 0.2 < ticks < most + 0.2 for ticks, most in zip(calls_per_tick(), (2, 1), strict=True))
         )
 
 
 @pytest.mark.usefixtures("dispatcher")
-def test_a_head_has_its_check_run_before_anybody_judges(store: Store, world: ScriptedGitHub) -> None:
+def test_check_run_is_opened_before_a_judging_starts(store: Store, world: ScriptedGitHub) -> None:
     store.pulls.request_judging(judge_request())
     assert wait_until(lambda: world.checks().get(f"100/1 {HEAD}", "").startswith("in_progress: "))
     world.push(pull_ref(), NEWER)
@@ -146,82 +143,59 @@ def test_a_head_has_its_check_run_before_anybody_judges(store: Store, world: Scr
 
 @pytest.mark.usefixtures("dispatcher")
 @pytest.mark.parametrize("step", ["forbidden", "bug x", "gone"])
-def test_a_check_that_can_never_be_opened_is_not_tried_for_ever(store: Store, world: ScriptedGitHub, step: str) -> None:
+def test_check_run_that_can_not_be_opened_is_dropped(store: Store, world: ScriptedGitHub, step: str) -> None:
     world.script(pull_ref(1001), step)
     store.pulls.request_judging(judge_request())
     assert wait_until(lambda: not store.client.call("ZCARD", keys.pending_checks(pull_ref().installation_id).name))
     assert world.checks() == {}
 
 
-AWAY = replace(QUICK, github_delay=0.2, github_outage=3)
-LATER: dict[str, tuple[int, list[str], Timing]] = {
+DURING_OUTAGE = replace(QUICK, github_delay=0.2, github_outage=3)
+OPENED_LATER: dict[str, tuple[int, list[str], Timing]] = {
     "could not be opened now": (1001, ["unavailable"], replace(QUICK, open_hold=0.05)),
-    "GitHub is away": (1001, ["away"] * 6, replace(AWAY, open_hold=3600)),
-    "GitHub is away for longer than is waited": (1001, ["away"] * 6, replace(AWAY, open_hold=3600, github_outage=0)),
+    "GitHub is away": (1001, ["away"] * 6, replace(DURING_OUTAGE, open_hold=3600)),
+    "GitHub is away for longer than is waited": (
+        1001,
+        ["away"] * 6,
+        replace(DURING_OUTAGE, open_hold=3600, github_outage=0),
+    ),
     "GitHub did not create it": (0, [], replace(QUICK, open_hold=3600, retry_delay=0.05)),
     "GitHub did not create it, and all else is retried late": (0, [], replace(QUICK, open_hold=3600, retry_delay=3600)),
 }
 
 
-@pytest.mark.parametrize(("number", "steps", "timing"), LATER.values(), ids=LATER)
-def test_a_check_that_could_not_be_opened_is_opened_later(
+@pytest.mark.parametrize(("number", "steps", "timing"), OPENED_LATER.values(), ids=OPENED_LATER)
+def test_failed_check_run_is_opened_later(
     settings: Settings, store: Store, world: ScriptedGitHub, number: int, steps: list[str], timing: Timing
 ) -> None:
     if steps:
         world.script(pull_ref(number), *steps)
     else:
         world.fail_next_create("502")
-    with dispatching(replace(settings, timing=timing)):
+    with run_dispatcher(replace(settings, timing=timing)):
         store.pulls.request_judging(judge_request())
         assert wait_until(world.checks)
 
 
-def test_an_overdue_check_that_github_is_away_for_is_closed_when_it_is_back(
-    settings: Settings, store: Store, world: ScriptedGitHub
-) -> None:
-    store.pulls.request_judging(judge_request())
-    world.script(pull_ref(2001), *["away"] * 4)
-    with dispatching(replace(settings, timing=replace(AWAY, open_hold=3600, check_deadline=1))):
-        assert wait_until(lambda: "Assay failed" in world.checks().get(f"100/1 {HEAD}", ""))
-
-
-def test_what_somebody_looks_at_now_waits_for_less_while_github_is_away(settings: Settings) -> None:
+def test_task_with_a_first_retry_waits_less_during_an_outage(settings: Settings) -> None:
     settings = replace(settings, timing=Timing())
-    errand = BackgroundTask(name="answer command", work=lambda _: None, complete=lambda: None)
-    long, soon = (
-        retry_rule_for(errand, settings),
-        retry_rule_for(dataclasses.replace(errand, first_retry_s=2), settings),
-    )
-    assert [long.outage_delay(one).total_seconds() for one in (1, 9)] == [15, 600]
-    assert [soon.outage_delay(one).total_seconds() for one in (1, 9)] == [2, 12]
+    task = BackgroundTask(name="answer command", work=lambda _: None, complete=lambda: None)
+    long, soon = (retry_rule_for(each, settings) for each in (task, replace(task, first_retry_s=2)))
+    assert [long.outage_delay(attempt).total_seconds() for attempt in (1, 9)] == [15, 600]
+    assert [soon.outage_delay(attempt).total_seconds() for attempt in (1, 9)] == [2, 12]
 
 
-def test_a_check_that_waits_for_a_rate_limit_is_not_opened_before(
-    settings: Settings, store: Store, world: ScriptedGitHub
-) -> None:
-    world.script(pull_ref(1001), "limited 3600")
-    with dispatching(settings):
-        store.pulls.request_judging(judge_request())
-        opening, name = keys.pending_checks(pull_ref().installation_id).name, keys.pull(pull_ref()).name
-        until = lambda: float(text(store.client.call("ZSCORE", opening, name)) or 0) / 1000  # noqa: E731 - asked again
-        now = SystemClock().now().timestamp()
-        assert wait_until(lambda: until() > now + 3000)
-    assert world.checks() == {}
-
-
-def test_checks_that_wait_for_one_rate_limit_are_opened_one_after_the_other(
-    settings: Settings, store: Store, world: ScriptedGitHub
-) -> None:
+def test_check_runs_after_a_rate_limit_are_spread_out(settings: Settings, store: Store, world: ScriptedGitHub) -> None:
     limit = SystemClock().now() + timedelta(hours=1)
-    many = range(1, 9)
-    for number in many:
+    numbers = range(1, 9)
+    for number in numbers:
         world.script(pull_ref(number + 1000), f"limited_until {limit.isoformat()}")
         store.pulls.request_judging(judge_request(number))
-    names = [keys.pull(pull_ref(number)).name for number in many]
+    names = [keys.pull(pull_ref(number)).name for number in numbers]
     opening = keys.pending_checks(pull_ref().installation_id).name
-    due = lambda: sorted(float(text(store.client.call("ZSCORE", opening, one))) / 1000 for one in names)  # noqa: E731 - asked again
+    due = lambda: sorted(float(text(store.client.call("ZSCORE", opening, name))) / 1000 for name in names)  # noqa: E731 - asked again
     timing = replace(QUICK, retry_delay=15, open_hold=60)
-    with dispatching(replace(settings, timing=timing)):
+    with run_dispatcher(replace(settings, timing=timing)):
         assert wait_until(lambda: due()[0] > limit.timestamp() - 60)
     gap = timing.write_gap
     assert 60 / gap == WRITES_A_MINUTE
@@ -231,12 +205,12 @@ def test_checks_that_wait_for_one_rate_limit_are_opened_one_after_the_other(
     assert world.checks() == {}
 
 
-def first_at(store: Store, on: str) -> float:
-    """When the first of those that wait in this line comes."""
+def first_due_at(store: Store, on: str) -> float:
+    """Return when the first member of this sorted set is due."""
     return float(text(items(store.client.call("ZRANGE", on, 0, 0, "WITHSCORES"))[1])) / 1000
 
 
-def test_a_merge_group_waits_for_a_rate_limit_and_for_no_other_errand(
+def test_merge_group_waits_for_a_rate_limit_and_no_other_task(
     settings: Settings, store: Store, world: ScriptedGitHub
 ) -> None:
     limit = SystemClock().now() + timedelta(hours=1)
@@ -245,33 +219,31 @@ def test_a_merge_group_waits_for_a_rate_limit_and_for_no_other_errand(
         world.script(pull_ref(number + 1000), f"limited_until {limit.isoformat()}")
         store.pulls.request_judging(judge_request(number))
     world.script(NO_PULL, f"limited_until {limit.isoformat()}")
-    with dispatching(replace(settings, timing=replace(QUICK, retry_delay=15, open_hold=60))):
-        assert wait_until(lambda: first_at(store, opening) > limit.timestamp() - 60)
+    with run_dispatcher(replace(settings, timing=replace(QUICK, retry_delay=15, open_hold=60))):
+        assert wait_until(lambda: first_due_at(store, opening) > limit.timestamp() - 60)
         store.groups.put(merge_group())
-        assert wait_until(lambda: world.notes("group") and first_at(store, groups) > limit.timestamp() - 60)
-    assert abs(first_at(store, groups) - limit.timestamp()) < 0.5
+        assert wait_until(lambda: world.notes("group") and first_due_at(store, groups) > limit.timestamp() - 60)
+    assert abs(first_due_at(store, groups) - limit.timestamp()) < 0.5
 
 
 @pytest.mark.usefixtures("dispatcher")
-def test_a_command_is_answered_and_becomes_a_judging(
-    store: Store, world: ScriptedGitHub, queued: Callable[[], list[str]]
-) -> None:
+def test_answered_command_queues_a_judging(store: Store, world: ScriptedGitHub, queued_jobs: JobIds) -> None:
     world.script(pull_ref(), "unavailable")
     store.commands.put(command_request())
-    assert wait_until(lambda: len(queued()) == 1)
+    assert wait_until(lambda: len(queued_jobs()) == 1)
     assert len(world.notes("asked")) == 2
     assert wait_until(lambda: not store.client.call("ZCARD", COMMANDS.order.name))
 
 
-COMMAND_TROUBLE: dict[str, tuple[list[str], Timing, int, bool]] = {
-    "away for a while": (["away"] * 8, AWAY, 9, False),
-    "away for longer than is waited": (["away"] * 8, replace(AWAY, github_outage=0), 3, True),
+COMMAND_FAILURES: dict[str, tuple[list[str], Timing, int, bool]] = {
+    "short outage": (["away"] * 8, DURING_OUTAGE, 9, False),
+    "long outage": (["away"] * 8, replace(DURING_OUTAGE, github_outage=0), 3, True),
     "unavailable": (["unavailable"] * 3, QUICK, 3, True),
 }
 
 
-@pytest.mark.parametrize(("steps", "timing", "tries", "is_dropped"), COMMAND_TROUBLE.values(), ids=COMMAND_TROUBLE)
-def test_a_command_is_answered_when_github_is_back_or_dropped_and_said(  # noqa: PLR0913 - a table
+@pytest.mark.parametrize(("steps", "timing", "tries", "is_dropped"), COMMAND_FAILURES.values(), ids=COMMAND_FAILURES)
+def test_failing_command_is_answered_after_an_outage_or_dropped_with_a_log_line(  # noqa: PLR0913 - a table
     settings: Settings,
     store: Store,
     world: ScriptedGitHub,
@@ -283,7 +255,7 @@ def test_a_command_is_answered_when_github_is_back_or_dropped_and_said(  # noqa:
     is_dropped: bool,
 ) -> None:
     world.script(pull_ref(), *steps)
-    with dispatching(replace(settings, timing=timing)):
+    with run_dispatcher(replace(settings, timing=timing)):
         store.commands.put(command_request())
         assert wait_until(lambda: len(world.notes("asked")) == tries)
         assert wait_until(lambda: not store.client.call("ZCARD", COMMANDS.order.name))
@@ -291,13 +263,11 @@ def test_a_command_is_answered_when_github_is_back_or_dropped_and_said(  # noqa:
     assert ("task dropped: GitHub is unavailable: 502" in caplog.text) is is_dropped
 
 
-def test_what_github_stopped_of_one_installation_is_not_all_tried_again_at_once(
-    settings: Settings, store: Store, world: ScriptedGitHub
-) -> None:
+def test_retries_of_one_installation_are_spread_out(settings: Settings, store: Store, world: ScriptedGitHub) -> None:
     away = replace(QUICK, retry_delay=0.6, github_delay=0.6)
     for number in range(1, 5):
         world.script(pull_ref(number + 1000), "away")
-    with dispatching(replace(settings, timing=replace(away, open_hold=3600))):
+    with run_dispatcher(replace(settings, timing=replace(away, open_hold=3600))):
         begun = time.monotonic()
         for number in range(1, 5):
             store.pulls.request_judging(judge_request(number))
@@ -305,98 +275,91 @@ def test_what_github_stopped_of_one_installation_is_not_all_tried_again_at_once(
     assert time.monotonic() - begun >= 0.6 + 3 * away.retry_gap - 0.05
 
 
-def test_once_an_errand_goes_well_what_waits_for_github_follows(
+def test_successful_task_releases_waiting_ones_of_its_installation(
     settings: Settings, store: Store, world: ScriptedGitHub, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(dispatch, "OPEN_RETRY_S", 1.0)
     waits = replace(QUICK, retry_delay=3600, github_delay=3600, open_hold=3600)
     store.pulls.request_judging(judge_request(2))
-    job = store.pulls.next_due("first", DispatchLimits(1, 1))
-    taken = store.pulls.take_lease(pull_ref(2), job.fence) if job else None
-    assert taken is not None
-    store.pulls.finish(taken.lease, Finish.AWAY, timedelta(hours=1))
+    store.pulls.finish(start_judging(store).lease, Finish.AWAY, timedelta(hours=1))
     world.script(pull_ref(), "away")
     world.script(pull_ref(1003), "away")
-    with dispatching(replace(settings, timing=waits)):
+    with run_dispatcher(replace(settings, timing=waits)):
         store.commands.put(command_request())
         assert wait_until(lambda: world.notes("asked"))
         store.pulls.request_judging(judge_request(3))
         assert wait_until(lambda: len(world.notes("asked")) == 2), "an hour early"
         name, soon = keys.pull(pull_ref(2)).name, SystemClock().now().timestamp() + 60
-        assert wait_until(lambda: float(text(store.client.call("HGET", name, "after"))) / 1000 < soon), (
-            "and a judging too"
-        )
+        assert wait_until(lambda: float(text(store.client.call("HGET", name, "after"))) / 1000 < soon), "also a judging"
     assert f"100/3 {HEAD}" in world.checks()
 
 
 @pytest.mark.usefixtures("dispatcher")
-def test_what_happened_is_looked_into_in_its_order_until_it_is_done(store: Store, world: ScriptedGitHub) -> None:
+def test_pull_request_events_are_processed_in_order_and_retried(store: Store, world: ScriptedGitHub) -> None:
     world.script(pull_ref(), "unavailable")
     store.client.call("HSET", keys.watch(pull_ref()).name, "pull", pull_ref().model_dump_json())
-    given = [pull_request_event(PullRequestEventKind.REOPENED), pull_request_event(PullRequestEventKind.CLOSED)]
-    for one in given:
-        store.pull_request_events.put(one)
+    events = [pull_request_event(PullRequestEventKind.REOPENED), pull_request_event(PullRequestEventKind.CLOSED)]
+    for event in events:
+        store.pull_request_events.put(event)
     assert wait_until(lambda: not store.client.call("ZCARD", PULL_REQUEST_EVENTS.order.name))
-    first, *_ = followed = [one["delivery"] for one in world.notes("followed")]
-    assert (len(followed), first) == (3, given[0].delivery_id), "the first was tried again"
+    first, *_ = processed = [note["delivery"] for note in world.notes("followed")]
+    assert (len(processed), first) == (3, events[0].delivery_id), "the first was tried again"
     assert not store.client.call("HLEN", PULL_REQUEST_EVENTS.texts.name)
 
 
 @pytest.mark.parametrize(("step", "tries"), [("none", 1), ("bug x", 1), ("gone", 1), ("unavailable", 2)])
-def test_a_pull_request_whose_time_has_come_is_judged_as_a_whole_and_again_after_its_hold_if_that_may_help(
+def test_due_pull_request_is_judged_as_a_whole_and_retried_if_useful(
     settings: Settings, store: Store, world: ScriptedGitHub, step: str, tries: int
 ) -> None:
     world.script(pull_ref(), step)
     store.client.call("HSET", keys.watch(pull_ref()).name, "pull", pull_ref().model_dump_json(), "turn", 1)
     store.client.call("ZADD", keys.LOOKAHEAD.name, 1, keys.watch(pull_ref()).name)
-    with dispatching(replace(settings, timing=replace(QUICK, open_hold=0.05))):
+    with run_dispatcher(replace(settings, timing=replace(QUICK, open_hold=0.05))):
         assert wait_until(lambda: not store.client.call("ZCARD", keys.LOOKAHEAD.name))
     assert len(world.notes("concluded")) == tries
 
 
 @pytest.mark.usefixtures("dispatcher")
-def test_a_merge_group_is_answered_and_one_that_differs_goes_to_the_judges(
-    store: Store, world: ScriptedGitHub, queued: Callable[[], list[str]]
+def test_merge_group_is_answered_or_queued_for_a_judge(
+    store: Store, world: ScriptedGitHub, queued_jobs: JobIds
 ) -> None:
     store.groups.put(merge_group())
     assert wait_until(lambda: len(world.notes("group")) == 1 and store.client.call("ZCARD", GROUPS.order.name) == 0)
-    world.script(NO_PULL, "hand over")
+    world.script(NO_PULL, "dispatch")
     store.groups.put(merge_group("again"))
-    assert wait_until(lambda: [name.partition("-")[0] for name in queued()] == ["group"])
+    assert wait_until(lambda: [name.partition("-")[0] for name in queued_jobs()] == ["group"])
 
 
 @pytest.mark.parametrize(
     ("steps", "attempts"),
     [(["unavailable"] * 5, [1] * 6), (["forbidden"], [1, 2]), (["bug"], [1, 2])],
-    ids=["an outage, which counts as no try", "forbidden", "a bug"],
+    ids=["outage, which counts as no attempt", "forbidden", "bug"],
 )
-def test_a_merge_group_that_could_not_be_answered_comes_again(
+def test_failed_merge_group_is_answered_again(
     settings: Settings, store: Store, world: ScriptedGitHub, steps: list[str], attempts: list[int]
 ) -> None:
     world.script(NO_PULL, *steps)
     store.groups.put(merge_group())
     hold = QUICK.open_hold if len(steps) > 1 else 0.2
-    with dispatching(replace(settings, timing=replace(QUICK, open_hold=hold))):
-        assert wait_until(lambda: [one["attempt"] for one in world.notes("group")] == attempts)
+    with run_dispatcher(replace(settings, timing=replace(QUICK, open_hold=hold))):
+        assert wait_until(lambda: [note["attempt"] for note in world.notes("group")] == attempts)
 
 
 @pytest.mark.usefixtures("dispatcher")
-def test_what_was_lost_comes_back_under_a_new_fence(
-    settings: Settings, store: Store, queued: Callable[[], list[str]]
-) -> None:
+def test_lost_job_is_queued_again_with_a_new_fence(settings: Settings, store: Store, queued_jobs: JobIds) -> None:
     store.pulls.request_judging(judge_request())
-    assert wait_until(lambda: len(queued()) == 1)
-    lost = queued()
+    assert wait_until(lambda: len(queued_jobs()) == 1)
+    lost = queued_jobs()
     expire_lease(store, pull_ref())
     connection = rq_connection(settings)
     judge_queue(connection).empty()
     connection.close()
     expire_lease(store, pull_ref())
-    assert wait_until(lambda: len(queued()) == 1)
-    assert queued() != lost
+    assert wait_until(lambda: len(queued_jobs()) == 1)
+    assert queued_jobs() != lost
 
 
-def test_a_server_that_became_another_ones_replica_is_not_held_on_to(settings: Settings, store: Store) -> None:
+def test_queue_reconnects_if_its_server_became_a_replica(settings: Settings, store: Store) -> None:
     connection: Any = rq_connection(settings)
     first = connection.client_id()
     store.client.call("REPLICAOF", "127.0.0.1", 1)
@@ -412,91 +375,86 @@ def test_a_server_that_became_another_ones_replica_is_not_held_on_to(settings: S
 
 
 @pytest.mark.usefixtures("dispatcher")
-def test_the_watchdog_closes_a_check_that_is_older_than_its_deadline(
-    settings: Settings, redis_server: RedisServer, store: Store, world: ScriptedGitHub
-) -> None:
+def test_watchdog_closes_a_check_run_past_its_deadline(store: Store, world: ScriptedGitHub) -> None:
     store.pulls.request_judging(judge_request())
     name = f"100/1 {HEAD}"
     assert wait_until(lambda: store.checks().open_checks(pull_ref()))
     store.client.call("ZADD", keys.DEADLINES.name, 1, keys.check(pull_ref(), HEAD).name)
     assert wait_until(lambda: world.checks()[name].startswith("action_required"))
     assert wait_until(lambda: not store.client.call("ZCARD", keys.DEADLINES.name))
-    with open_store(settings_for(redis_server.url, replace(settings.timing, check_deadline=0))) as late:
-        late.checks().record_opened(pull_ref(2), HEAD, CheckRunId(5))
-    assert wait_until(lambda: not store.checks().open_checks(pull_ref(2))), "nobody knows this pull request any more"
+    RedisCheckRegistry(store.client, Timing(check_deadline=0)).record_opened(pull_ref(2), HEAD, CheckRunId(5))
+    assert wait_until(lambda: not store.checks().open_checks(pull_ref(2))), "also of an unknown pull request"
 
 
-def becomes_overdue(store: Store) -> None:
-    """It was opened long ago. Returns once the watchdog has seen to it, and the dispatcher heard of that."""
+def expire_check(store: Store) -> None:
+    """Make the check run overdue, and wait until the watchdog and the dispatcher are done with it."""
     assert wait_until(lambda: store.checks().open_checks(pull_ref()))
     store.client.call("ZADD", keys.DEADLINES.name, 1, keys.check(pull_ref(), HEAD).name)
     assert wait_until(lambda: store.measures.read_totals(REQUESTED_AT).counts.get(EventCount.OVERDUE))
     store.commands.put(command_request())
-    assert wait_until(lambda: not store.client.call("ZCARD", COMMANDS.order.name)), "an errand that came back later"
+    assert wait_until(lambda: not store.client.call("ZCARD", COMMANDS.order.name)), "a later task"
 
 
 @pytest.mark.usefixtures("dispatcher")
-def test_a_judge_that_begins_right_after_its_check_was_closed_as_overdue_keeps_it_open(
-    store: Store, world: ScriptedGitHub
-) -> None:
+def test_overdue_check_stays_open_if_a_judging_starts(store: Store, world: ScriptedGitHub) -> None:
     world.script(pull_ref(2001), "a judge begins")
     store.pulls.request_judging(judge_request())
-    becomes_overdue(store)
+    expire_check(store)
     assert list(store.checks().open_checks(pull_ref())) == [HEAD]
-    assert store.client.call("ZCARD", keys.DEADLINES.name), "and watched"
+    assert store.client.call("ZCARD", keys.DEADLINES.name), "its deadline is set"
 
 
 @pytest.mark.usefixtures("dispatcher")
-def test_an_overdue_check_that_nobody_may_write_to_goes_on_being_looked_for(
-    store: Store, world: ScriptedGitHub
-) -> None:
+def test_overdue_check_without_write_access_stays_unfinished(store: Store, world: ScriptedGitHub) -> None:
     store.pulls.request_judging(judge_request())
     assert wait_until(lambda: store.checks().open_checks(pull_ref()))
     world.fail_next_update("checks: write is missing")
-    becomes_overdue(store)
+    expire_check(store)
     assert store.checks().list_unfinished_heads(pull_ref()) == (HEAD,)
 
 
 @pytest.mark.parametrize(
-    "trouble",
-    ["gone", pytest.param("forbidden", marks=pytest.mark.slow), pytest.param("bug x", marks=pytest.mark.slow)],
+    ("steps", "outage"),
+    [
+        (["away"] * 4, 3),
+        (["gone"] * 3, 0),
+        pytest.param(["forbidden"] * 3, 0, marks=pytest.mark.slow),
+        pytest.param(["bug x"] * 3, 0, marks=pytest.mark.slow),
+    ],
 )
-def test_an_overdue_check_that_can_not_be_closed_is_tried_again_however_often(
-    settings: Settings, store: Store, world: ScriptedGitHub, trouble: str
+def test_overdue_check_is_retried_until_it_is_closed(
+    settings: Settings, store: Store, world: ScriptedGitHub, steps: list[str], outage: int
 ) -> None:
-    world.script(pull_ref(2001), *[trouble] * 3)
-    with dispatching(replace(settings, timing=replace(AWAY, github_outage=0, open_hold=3600, check_deadline=1))):
+    world.script(pull_ref(2001), *steps)
+    timing = replace(DURING_OUTAGE, github_outage=outage, open_hold=3600, check_deadline=1)
+    with run_dispatcher(replace(settings, timing=timing)):
         store.pulls.request_judging(judge_request())
         assert wait_until(lambda: "Assay failed" in world.checks().get(f"100/1 {HEAD}", ""))
 
 
 @pytest.mark.usefixtures("dispatcher")
-def test_the_watchdog_closes_a_merge_groups_check_too(
-    settings: Settings, redis_server: RedisServer, store: Store, world: ScriptedGitHub
-) -> None:
+def test_watchdog_closes_the_check_run_of_a_merge_group(store: Store, world: ScriptedGitHub) -> None:
     waiting = merge_group()
     store.groups.put(waiting)
-    with open_store(settings_for(redis_server.url, replace(settings.timing, check_deadline=0))) as late:
-        late.checks().record_opened(pull_ref(0), waiting.head_sha, CheckRunId(5))
-    assert wait_until(lambda: [one["head"] for one in world.notes("closed group")] == [waiting.head_sha])
+    registry = RedisCheckRegistry(store.client, Timing(check_deadline=0))
+    registry.record_opened(pull_ref(0), waiting.head_sha, CheckRunId(5))
+    assert wait_until(lambda: [note["head"] for note in world.notes("closed group")] == [waiting.head_sha])
     assert wait_until(lambda: not store.client.call("ZCARD", keys.DEADLINES.name))
 
 
 @pytest.mark.usefixtures("dispatcher")
-def test_a_check_that_was_left_open_by_who_wrote_late_and_died_is_judged_again(
-    settings: Settings, store: Store, caplog: pytest.LogCaptureFixture
-) -> None:
-    place, said = keys.pull(pull_ref()).name, "orphaned check run requeued"
-    store.client.call("HSET", place, "inst", 100, "seq", 1, "req", judge_request(head_sha=None).model_dump_json())
+def test_orphaned_check_run_is_judged_again(settings: Settings, store: Store, caplog: pytest.LogCaptureFixture) -> None:
+    name, message = keys.pull(pull_ref()).name, "orphaned check run requeued"
+    store.client.call("HSET", name, "inst", 100, "seq", 1, "req", judge_request(head_sha=None).model_dump_json())
     store.checks().record_opened(pull_ref(), HEAD, CheckRunId(7))
-    assert said not in caplog.messages
+    assert message not in caplog.messages
     store.client.call("ZINCRBY", keys.DEADLINES.name, -settings.timing.lease * 2000, keys.check(pull_ref(), HEAD).name)
-    assert wait_until(lambda: said in caplog.messages)
-    assert wait_until(lambda: store.client.call("HGET", place, "state"))
+    assert wait_until(lambda: message in caplog.messages)
+    assert wait_until(lambda: store.client.call("HGET", name, "state"))
 
 
 @pytest.mark.usefixtures("dispatcher")
-def test_the_check_of_a_merge_group_that_was_left_open_has_its_group_answered_again(
+def test_orphaned_check_run_of_a_merge_group_is_answered_again(
     settings: Settings, store: Store, world: ScriptedGitHub
 ) -> None:
     left = merge_group()
@@ -512,67 +470,65 @@ def test_the_check_of_a_merge_group_that_was_left_open_has_its_group_answered_ag
 
 @dataclass(frozen=True, slots=True)
 class SlowHandlers(ScriptedHandlers):
-    """One whose errands of now and then go on only when they are told to."""
+    """Handlers whose periodic tasks block until `released`."""
 
     begun: list[str]
-    goes_on: threading.Event
+    released: threading.Event
 
     def clean_up(self) -> None:
         self.begun.append("tidy")
-        assert self.goes_on.wait(60)
+        assert self.released.wait(60)
 
     def reconcile(self) -> None:
         self.begun.append("catch up")
-        assert self.goes_on.wait(60)
+        assert self.released.wait(60)
 
 
-def test_an_errand_of_now_and_then_is_not_begun_again_while_it_is_under_way(
+def test_periodic_task_is_not_started_while_it_is_running(
     settings: Settings, store: Store, world: ScriptedGitHub
 ) -> None:
-    begun, goes_on = list[str](), threading.Event()
+    begun, released = list[str](), threading.Event()
 
     @contextmanager
     def open_slow_handlers(_: Settings, store: Store) -> Generator[SlowHandlers]:
-        yield SlowHandlers(store, ScriptedGitHub(store), begun, goes_on)
+        yield SlowHandlers(store, ScriptedGitHub(store), begun, released)
 
     always_due = replace(settings, timing=replace(QUICK, tidy=0.001, catch_up=0.001))
-    with dispatching(always_due, open_slow_handlers):
+    with run_dispatcher(always_due, open_slow_handlers):
         try:
-            for number in (1, 2, 3):  # each takes a look of the dispatcher, which finds both due again
+            for number in (1, 2, 3):  # each takes a tick, in which both tasks are due
                 store.pulls.request_judging(judge_request(number))
                 assert wait_until(lambda name=f"100/{number} {HEAD}": name in world.checks())
             assert sorted(begun) == ["catch up", "tidy"]
         finally:
-            goes_on.set()
+            released.set()
         assert wait_until(lambda: begun.count("tidy") > 1 and begun.count("catch up") > 1)
 
 
-def test_one_of_two_dispatchers_leads_and_the_other_takes_over(
-    settings: Settings, store: Store, queued: Callable[[], list[str]]
-) -> None:
-    with dispatching(settings):
+def test_second_dispatcher_takes_over_from_the_leader(settings: Settings, store: Store, queued_jobs: JobIds) -> None:
+    with run_dispatcher(settings):
         assert wait_until(lambda: store.client.call("EXISTS", keys.LEADER.name))
         leader = store.client.call("GET", keys.LEADER.name)
-        with dispatching(settings):
+        with run_dispatcher(settings):
             store.pulls.request_judging(judge_request(1))
-            assert wait_until(lambda: len(queued()) == 1)
+            assert wait_until(lambda: len(queued_jobs()) == 1)
             assert store.client.call("GET", keys.LEADER.name) == leader
-    with dispatching(settings):
+    with run_dispatcher(settings):
         store.pulls.request_judging(judge_request(2, installation=200))
-        assert wait_until(lambda: len(queued()) == 2)
+        assert wait_until(lambda: len(queued_jobs()) == 2)
 
 
-def test_an_outage_of_redis_stops_the_work_and_not_the_dispatcher(caplog: pytest.LogCaptureFixture) -> None:
+def test_dispatcher_survives_an_outage_of_redis(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.WARNING)
     redis = RedisServer.launch()
-    here = settings_for(redis.url, replace(QUICK, redis_timeout=0.5), retries=2)
+    settings = settings_for(redis.url, replace(QUICK, redis_timeout=0.5), retries=2)
     try:
-        with dispatching(here) as thread, open_store(here) as store:
+        with run_dispatcher(settings) as thread, open_store(settings) as store:
             redis.kill()
             assert wait_until(lambda: "dispatch postponed: Redis is unavailable" in caplog.text)
             redis.start()
             store.pulls.request_judging(judge_request())
-            connection = rq_connection(here)
+            connection = rq_connection(settings)
             assert wait_until(lambda: judge_queue(connection).count == 1)
             connection.close()
             assert thread.is_alive()
@@ -581,7 +537,7 @@ def test_an_outage_of_redis_stops_the_work_and_not_the_dispatcher(caplog: pytest
 
 
 @pytest.mark.usefixtures("dispatcher")
-def test_every_line_about_a_request_names_its_delivery_and_the_first_check_is_timed(
+def test_dispatcher_logs_the_delivery_id_and_times_the_first_check(
     store: Store, world: ScriptedGitHub, caplog: pytest.LogCaptureFixture
 ) -> None:
     world.script(pull_ref(1001), "unavailable")
@@ -591,15 +547,13 @@ def test_every_line_about_a_request_names_its_delivery_and_the_first_check_is_ti
         assert wait_until(
             lambda: sum(store.measures.read_totals(REQUESTED_AT).spans[DurationMetric.FIRST_CHECK].counts) == 1
         )
-    told = {
-        one.msg: vars(one).get("delivery_id") for one in caplog.records if one.name == "worker.scheduling.dispatcher"
-    }
-    assert told.keys() >= {"judging dispatched", "task postponed: %s"}
-    assert set(told.values()) == {"guid-1"}
+    records = [record for record in caplog.records if record.name == "worker.scheduling.dispatcher"]
+    assert {record.msg for record in records} >= {"judging dispatched", "task postponed: %s"}
+    assert {vars(record).get("delivery_id") for record in records} == {"guid-1"}
 
 
 @pytest.mark.parametrize(
     ("workers", "limits"), [(1, DispatchLimits(1, 3, 2)), (2, DispatchLimits(1, 4, 2)), (8, DispatchLimits(7, 10, 5))]
 )
-def test_one_installation_never_takes_all_workers(workers: int, limits: DispatchLimits) -> None:
+def test_dispatch_limits_leave_workers_for_other_installations(workers: int, limits: DispatchLimits) -> None:
     assert limit_dispatches(workers) == limits

@@ -1,4 +1,4 @@
-"""What a job does about everything that can happen to it. The job runs here, without RQ around it."""
+"""Jobs: how a judging ends, is retried, or is given up; run without RQ."""
 
 import contextlib
 import signal
@@ -6,7 +6,6 @@ from collections.abc import Callable
 from contextvars import copy_context
 from dataclasses import replace
 from datetime import datetime, timedelta
-from itertools import count
 from resource import RUSAGE_CHILDREN, getrusage
 from typing import Protocol, TypeVar
 
@@ -14,7 +13,16 @@ import pytest
 from rq.job import Job
 from rq.serializers import JSONSerializer
 
-from tests.worker.adapters.redis.store_samples import HEAD, NEWER, REQUESTED_AT, judge_request, make_due, pull_ref
+from tests.worker.adapters.redis.store_samples import (
+    HEAD,
+    NEWER,
+    REQUESTED_AT,
+    dispatch_next,
+    judge_request,
+    make_due,
+    pull_ref,
+    start_judging,
+)
 from tests.worker.adapters.redis.subject_kinds import (
     MERGE_GROUP,
     PULL_REQUEST,
@@ -58,38 +66,38 @@ from worker.settings import Settings, Timing
 
 T = TypeVar("T")
 HANDLERS = "tests.worker.scheduling.scripted_judging:open_scripted_handlers"
-CALLS = count(1)
+LIMITS = DispatchLimits(1, 10)
 Run = Callable[[], int | None]
 
 
 class InJob(Protocol):
-    """Does something about the RQ job of a subject, as its worker does."""
+    """Acts on the RQ job of a subject, as its worker does."""
 
     def __call__(self, act: Callable[[Job], T], subject: SubjectJob, /) -> T: ...
 
 
 @pytest.fixture
 def run(settings: Settings, store: Store) -> Run:
-    """Judge what is due next; its fence, or None when nothing is."""
-    return running(settings, store)
+    return runner_of(settings, store)
 
 
-def running(here: Settings, store: Store) -> Run:
-    def next_one() -> int | None:
-        given = store.pulls.next_due(f"call-{next(CALLS)}", DispatchLimits(1, 10))
-        if given is None:
+def runner_of(settings: Settings, store: Store) -> Run:
+    def run_next() -> int | None:
+        """Judge what is due next; return its fence, or None if nothing is due."""
+        job = dispatch_next(store, LIMITS)
+        if job is None:
             return None
         context = copy_context()
-        context.run(JOB_CONTEXT.set, JobContext(here, HANDLERS, SystemClock(), store))
-        context.run(judge, PullRequestJob(given.request.pull, given.fence))
-        return given.fence
+        context.run(JOB_CONTEXT.set, JobContext(settings, HANDLERS, SystemClock(), store))
+        context.run(judge, PullRequestJob(job.request.pull, job.fence))
+        return job.fence
 
-    return next_one
+    return run_next
 
 
 @pytest.fixture
 def in_job(settings: Settings, store: Store) -> InJob:
-    def work(act: Callable[[Job], T], subject: SubjectJob, /) -> T:
+    def act_in_job(act: Callable[[Job], T], subject: SubjectJob, /) -> T:
         with (
             contextlib.closing(JudgeQueue(settings)) as queue,
             contextlib.closing(rq_connection(settings)) as connection,
@@ -105,11 +113,11 @@ def in_job(settings: Settings, store: Store) -> InJob:
         context.run(JOB_CONTEXT.set, JobContext(patient, HANDLERS, SystemClock(), store))
         return context.run(act, job)
 
-    return work
+    return act_in_job
 
 
 @for_both_kinds
-def test_a_subject_is_judged_once_however_often_its_job_is_started(
+def test_subject_is_judged_once_if_its_job_starts_twice(
     in_job: InJob, store: Store, world: ScriptedGitHub, subject_kind: SubjectKind
 ) -> None:
     job = dispatch_subject(store, subject_kind)
@@ -119,11 +127,11 @@ def test_a_subject_is_judged_once_however_often_its_job_is_started(
 
 
 @for_both_kinds
-@pytest.mark.parametrize("trouble", ["unavailable", "away", "limited 60"])
-def test_what_passes_is_waited_for_and_no_failure_of_the_job(
-    in_job: InJob, store: Store, world: ScriptedGitHub, subject_kind: SubjectKind, trouble: str
+@pytest.mark.parametrize("step", ["unavailable", "away", "limited 60"])
+def test_temporary_error_is_retried_and_does_not_fail_the_job(
+    in_job: InJob, store: Store, world: ScriptedGitHub, subject_kind: SubjectKind, step: str
 ) -> None:
-    world.script(pull_ref(subject_kind.script_number), trouble)
+    world.script(pull_ref(subject_kind.script_number), step)
     assert in_job(run_job, dispatch_subject(store, subject_kind))
     assert (subject_kind.is_over(store), subject_kind.dispatch(store)) == (False, None), "not before its time"
     subject_kind.expire(store)
@@ -132,17 +140,17 @@ def test_what_passes_is_waited_for_and_no_failure_of_the_job(
 
 
 @for_both_kinds
-def test_a_bug_fails_the_job(in_job: InJob, store: Store, world: ScriptedGitHub, subject_kind: SubjectKind) -> None:
+def test_bug_fails_the_job(in_job: InJob, store: Store, world: ScriptedGitHub, subject_kind: SubjectKind) -> None:
     world.script(pull_ref(subject_kind.script_number), "bug a_line_of_a_private_source")
     assert not in_job(run_job, dispatch_subject(store, subject_kind))
 
 
 @for_both_kinds
-def test_whose_process_was_killed_comes_back_immediately(
+def test_subject_of_a_killed_job_is_requeued_immediately(
     in_job: InJob, store: Store, subject_kind: SubjectKind
 ) -> None:
     job = dispatch_subject(store, subject_kind)
-    assert subject_kind.dispatch(store) is None, "a judge has it"
+    assert subject_kind.dispatch(store) is None, "it is leased"
     in_job(lambda rq_job: handle_killed_job(rq_job, 1, signal.SIGKILL, getrusage(RUSAGE_CHILDREN)), job)
     assert subject_kind.dispatch(store) is not None
     killed = store.measures.read_totals(SystemClock().now()).counts.get(EventCount.KILLED, 0)
@@ -150,7 +158,7 @@ def test_whose_process_was_killed_comes_back_immediately(
 
 
 @for_both_kinds
-def test_without_redis_the_lease_brings_it_back(
+def test_killed_job_is_left_to_its_lease_during_an_outage_of_redis(
     in_job: InJob,
     store: Store,
     monkeypatch: pytest.MonkeyPatch,
@@ -168,7 +176,7 @@ def test_without_redis_the_lease_brings_it_back(
 
 
 @pytest.mark.parametrize(
-    ("trouble", "failed"),
+    ("step", "failed"),
     [
         ("unavailable", ""),
         ("away", ""),
@@ -178,10 +186,10 @@ def test_without_redis_the_lease_brings_it_back(
         ("bug x", FAILED),
     ],
 )
-def test_a_group_that_was_not_judged_is_answered_again_and_told_why_if_that_stays(
-    in_job: InJob, store: Store, world: ScriptedGitHub, trouble: str, failed: str
+def test_merge_group_is_answered_again_with_the_reason_of_a_permanent_failure(
+    in_job: InJob, store: Store, world: ScriptedGitHub, step: str, failed: str
 ) -> None:
-    world.script(pull_ref(MERGE_GROUP.script_number), trouble)
+    world.script(pull_ref(MERGE_GROUP.script_number), step)
     in_job(run_job, dispatch_subject(store, MERGE_GROUP))
     MERGE_GROUP.expire(store)
     pending = store.groups.next()
@@ -189,14 +197,14 @@ def test_a_group_that_was_not_judged_is_answered_again_and_told_why_if_that_stay
     assert (pending.attempt, pending.queued.failed) == (1, failed)
 
 
-def test_a_judge_that_lost_its_group_leaves_it_to_the_next(in_job: InJob, store: Store, world: ScriptedGitHub) -> None:
+def test_judge_that_lost_its_group_leaves_it_queued(in_job: InJob, store: Store, world: ScriptedGitHub) -> None:
     world.script(pull_ref(MERGE_GROUP.script_number), "lose")
     assert in_job(run_job, dispatch_subject(store, MERGE_GROUP))
-    assert MERGE_GROUP.dispatch(store) is None, "it waits for its next judge"
+    assert MERGE_GROUP.dispatch(store) is None, "it is dispatched again"
     assert not MERGE_GROUP.is_over(store)
 
 
-def test_a_group_that_github_gave_up_is_judged_by_nobody(in_job: InJob, store: Store, world: ScriptedGitHub) -> None:
+def test_group_that_left_the_merge_queue_is_not_judged(in_job: InJob, store: Store, world: ScriptedGitHub) -> None:
     job = dispatch_subject(store, MERGE_GROUP)
     store.groups.put(merge_group("gone", ended=GroupEnd.DEQUEUED))
     assert in_job(run_job, job)
@@ -206,8 +214,8 @@ def test_a_group_that_github_gave_up_is_judged_by_nobody(in_job: InJob, store: S
     assert pending.group.ended is GroupEnd.DEQUEUED
 
 
-def tries(run: Run, store: Store, times: int) -> None:
-    """Judge what waits as often, each time when its time has come."""
+def run_repeatedly(run: Run, store: Store, times: int) -> None:
+    """Judge the pull request so many times, each time when it is due."""
     for _ in range(times):
         with contextlib.suppress(JudgingFailed):
             assert run()
@@ -216,91 +224,89 @@ def tries(run: Run, store: Store, times: int) -> None:
 
 
 @pytest.fixture
-def impatient(settings: Settings, store: Store) -> Run:
-    """As `run`, where an outage of GitHub is waited for no longer than anything else."""
-    return running(replace(settings, timing=replace(settings.timing, github_outage=0)), store)
+def run_impatiently(settings: Settings, store: Store) -> Run:
+    """As `run`, without extra retries during an outage of GitHub."""
+    return runner_of(replace(settings, timing=replace(settings.timing, github_outage=0)), store)
 
 
-def check(world: ScriptedGitHub) -> str:
+def check_of(world: ScriptedGitHub) -> str:
     return world.checks()[f"100/1 {HEAD}"]
 
 
-def test_an_outage_is_tried_again_and_then_given_up(run: Run, store: Store, world: ScriptedGitHub) -> None:
+def test_unavailable_github_is_retried_and_then_given_up(run: Run, store: Store, world: ScriptedGitHub) -> None:
     world.script(pull_ref(), *["unavailable"] * 3)
     store.pulls.request_judging(judge_request())
-    tries(run, store, 2)
+    run_repeatedly(run, store, 2)
     assert world.checks() == {}
     assert run()
-    assert check(world) == f"action_required: {GIVEN_UP}GitHub is unavailable: 502"
+    assert check_of(world) == f"action_required: {GIVEN_UP}GitHub is unavailable: 502"
     assert run() is None
 
 
-def test_while_github_is_away_a_judging_is_tried_for_longer_than_anything_else(
-    run: Run, store: Store, world: ScriptedGitHub
-) -> None:
+def test_judging_is_retried_longer_during_an_outage(run: Run, store: Store, world: ScriptedGitHub) -> None:
     world.script(pull_ref(), *["away"] * 8)
     store.pulls.request_judging(judge_request())
-    tries(run, store, 8)
+    run_repeatedly(run, store, 8)
     assert world.checks() == {}
     run()
-    assert check(world) == "failure: judged"
-    told = [one["away"] for one in world.notes("put off")]
-    assert told == [True] * 6, "what passes in a moment is not told"
+    assert check_of(world) == "failure: judged"
+    postponed = [note["away"] for note in world.notes("put off")]
+    assert postponed == [True] * 6, "not after the first two tries"
 
 
 @pytest.mark.parametrize("is_older_judged", [False, True])
-def test_an_outage_that_lasts_longer_than_is_waited_is_told_if_it_can_be(
-    impatient: Run, store: Store, world: ScriptedGitHub, *, is_older_judged: bool
+def test_outage_past_its_limit_is_shown_on_the_check_run(
+    run_impatiently: Run, store: Store, world: ScriptedGitHub, *, is_older_judged: bool
 ) -> None:
-    if is_older_judged:  # a verdict on record of an older head is not waited with
+    if is_older_judged:
         store.pulls.request_judging(judge_request())
-        impatient()
+        run_impatiently()
     world.script(pull_ref(), *["away"] * 3)
     store.pulls.request_judging(judge_request(head_sha=NEWER))
-    tries(impatient, store, 3)
+    run_repeatedly(run_impatiently, store, 3)
     assert world.checks()[f"100/1 {NEWER}"] == f"action_required: {GIVEN_UP}GitHub is unavailable: 502"
-    assert impatient() is None
+    assert run_impatiently() is None
 
 
 @pytest.mark.parametrize("first", ["away", "bug x"])
-def test_what_can_not_be_told_while_github_is_away_is_judged_again_until_it_is_back(
-    impatient: Run, store: Store, world: ScriptedGitHub, first: str
+def test_failure_that_can_not_be_shown_is_retried_until_the_outage_ends(
+    run_impatiently: Run, store: Store, world: ScriptedGitHub, first: str
 ) -> None:
-    world.script(pull_ref(), *["away"] * 2)  # as often as anything is tried
-    world.script(pull_ref(), *[first, "away"] * 10)  # the judging, and telling that there is none
+    world.script(pull_ref(), *["away"] * 2)  # as many as the retries
+    world.script(pull_ref(), *[first, "away"] * 10)  # the judging, and the write of its failure
     store.pulls.request_judging(judge_request())
-    tries(impatient, store, 12)
+    run_repeatedly(run_impatiently, store, 12)
     assert world.checks() == {}
-    impatient()
-    assert check(world) == "failure: judged"
-    assert impatient() is None
+    run_impatiently()
+    assert check_of(world) == "failure: judged"
+    assert run_impatiently() is None
 
 
-def test_a_verdict_that_is_on_record_is_waited_with_for_longer_than_any_outage(
-    settings: Settings, impatient: Run, store: Store, world: ScriptedGitHub
+def test_recorded_verdict_is_retried_until_it_is_published(
+    settings: Settings, run_impatiently: Run, store: Store, world: ScriptedGitHub
 ) -> None:
     world.script(pull_ref(), "record", *["away"] * 9)
     store.pulls.request_judging(judge_request())
-    tries(impatient, store, 10)
-    assert not any("given up" in str(one["said"]) for one in world.notes("wrote"))
-    told = [datetime.fromisoformat(str(one["until"])) for one in world.notes("put off")]
-    assert told[-1] - SystemClock().now() > timedelta(seconds=settings.timing.github_delay * 5), "ever seldomer"
-    impatient()
-    assert check(world) == "failure: judged"
-    assert impatient() is None
+    run_repeatedly(run_impatiently, store, 10)
+    assert not any("given up" in str(note["state"]) for note in world.notes("wrote"))
+    last = datetime.fromisoformat(str(world.notes("put off")[-1]["until"]))
+    assert last - SystemClock().now() > timedelta(seconds=settings.timing.github_delay * 5), "delays grow"
+    run_impatiently()
+    assert check_of(world) == "failure: judged"
+    assert run_impatiently() is None
 
 
-def test_what_was_judged_in_vain_comes_again_after_its_wait_and_says_that_it_does(
+def test_judging_during_a_model_outage_is_requested_again_after_its_delay(
     run: Run, store: Store, world: ScriptedGitHub
 ) -> None:
     world.script(pull_ref(), "outage 3600", "outage 3600")
     store.pulls.request_judging(judge_request())
-    for tries in range(1, 3):
+    for run_repeatedly in range(1, 3):
         run()
         assert run() is None, "not before that time"
         newest = store.pulls.find_request(pull_ref())
         assert newest is not None
-        assert (newest.trigger, newest.outages, newest.head_sha) == (Trigger.OUTAGE, tries, None)
+        assert (newest.trigger, newest.outages, newest.head_sha) == (Trigger.OUTAGE, run_repeatedly, None)
         make_due(store, pull_ref())
     run()
     assert [line["trigger"] for line in world.notes("began")] == ["pushed", "outage", "outage"]
@@ -308,44 +314,36 @@ def test_what_was_judged_in_vain_comes_again_after_its_wait_and_says_that_it_doe
     assert run() is None
 
 
-def test_a_rate_limit_is_waited_for(run: Run, store: Store, world: ScriptedGitHub) -> None:
-    world.script(pull_ref(), "limited 3600")
-    store.pulls.request_judging(judge_request())
-    tries(run, store, 1)
-    run()
-    assert check(world) == "failure: judged"
-
-
-def test_what_one_limit_put_off_comes_back_in_turns_that_its_checks_tell(
+def test_judgings_after_a_rate_limit_are_spread_out_as_their_checks_show(
     settings: Settings, store: Store, world: ScriptedGitHub
 ) -> None:
-    run, gap = running(replace(settings, timing=Timing(quiet_window=0)), store), Timing().release_gap
+    run, gap = runner_of(replace(settings, timing=Timing(quiet_window=0)), store), Timing().release_gap
     limit = SystemClock().now() + timedelta(hours=1)
-    many, asked = range(1, 31), {10, 20, 30}
-    for number in many:
+    numbers, asked = range(1, 31), {10, 20, 30}
+    for number in numbers:
         world.script(pull_ref(number), f"limited_until {limit.isoformat()}")
         store.pulls.request_judging(
             judge_request(number, trigger=Trigger.COMMAND if number in asked else Trigger.PUSHED)
         )
-    for _ in many:
+    for _ in numbers:
         assert run()
     assert run() is None
     at = {
         number: float(text(store.client.call("HGET", keys.pull(pull_ref(number)).name, "after"))) / 1000
-        for number in many
+        for number in numbers
     }
-    order = sorted(many, key=lambda number: at[number])
-    assert set(order[:3]) == asked, "who asked comes first"
+    order = sorted(numbers, key=lambda number: at[number])
+    assert set(order[:3]) == asked, "commands come first"
     turns = [at[number] - limit.timestamp() for number in order]
     assert turns[0] > -1, "none before its end"
     assert gap * 15 < turns[-1] < gap * 30
-    assert all(sum(one <= each < one + 5 * gap for each in turns) <= 8 for one in turns), "never all at once"
-    told = {str(one["pull"]): datetime.fromisoformat(str(one["until"])).timestamp() for one in world.notes("put off")}
-    assert all(abs(told[f"100/{number}"] - at[number]) < 1 for number in many)
+    assert all(sum(start <= turn < start + 5 * gap for turn in turns) <= 8 for start in turns), "spread out"
+    shown = {note["pull"]: datetime.fromisoformat(str(note["until"])).timestamp() for note in world.notes("put off")}
+    assert all(abs(shown[f"100/{number}"] - at[number]) < 1 for number in numbers)
 
 
 @pytest.mark.parametrize(
-    ("step", "said"),
+    ("step", "state"),
     [
         ("", "failure: judged"),
         ("forbidden", f"action_required: {GIVEN_UP}checks: write is missing"),
@@ -353,29 +351,29 @@ def test_what_one_limit_put_off_comes_back_in_turns_that_its_checks_tell(
         ("dropped", None),
     ],
 )
-def test_a_judging_ends_at_once_and_where_nobody_waits_nothing_is_told(
-    run: Run, store: Store, world: ScriptedGitHub, step: str, said: str | None
+def test_judging_that_ends_without_retry_shows_its_result_if_any(
+    run: Run, store: Store, world: ScriptedGitHub, step: str, state: str | None
 ) -> None:
     world.script(pull_ref(), step)
     store.pulls.request_judging(judge_request())
     fence = run()
-    assert world.checks() == ({} if said is None else {f"100/1 {HEAD}": said})
+    assert world.checks() == ({} if state is None else {f"100/1 {HEAD}": state})
     assert [entry.fence for entry in store.ledger.entries(pull_ref())] == [fence] * (step == "")
     assert run() is None
 
 
-def test_a_bug_is_told_kept_out_of_redis_and_not_tried_again(run: Run, store: Store, world: ScriptedGitHub) -> None:
+def test_bug_is_shown_without_its_text_and_not_retried(run: Run, store: Store, world: ScriptedGitHub) -> None:
     world.script(pull_ref(), "bug a_line_of_a_private_source")
     store.pulls.request_judging(judge_request())
     with pytest.raises(JudgingFailed) as failure:
         run()
     assert "private" not in str(failure.value)
     assert failure.value.__cause__ is failure.value.__context__ is None
-    assert check(world) == f"action_required: {GIVEN_UP}{FAILED}"
+    assert check_of(world) == f"action_required: {GIVEN_UP}{FAILED}"
     assert run() is None
 
 
-def test_what_can_not_even_be_given_up_ends_all_the_same(run: Run, store: Store, world: ScriptedGitHub) -> None:
+def test_judging_ends_if_its_failure_can_not_be_shown(run: Run, store: Store, world: ScriptedGitHub) -> None:
     world.script(pull_ref(), "bug x", "mute")
     store.pulls.request_judging(judge_request())
     with pytest.raises(JudgingFailed):
@@ -383,18 +381,16 @@ def test_what_can_not_even_be_given_up_ends_all_the_same(run: Run, store: Store,
     assert run() is None
 
 
-def dies(store: Store, entry: LedgerEntry | None = None) -> None:
-    """A judge takes it, gets as far as this verdict, and is killed."""
-    given = store.pulls.next_due(f"call-{next(CALLS)}", DispatchLimits(1, 10))
-    assert given is not None
-    assert store.pulls.take_lease(pull_ref(), given.fence) is not None
+def kill_judging(store: Store, entry: LedgerEntry | None = None) -> None:
+    """Start a judging that records this entry and is killed."""
+    fence = start_judging(store).lease.fence
     if entry is not None:
-        store.ledger.append(pull_ref(), entry.model_copy(update={"fence": given.fence}))
-    store.pulls.requeue_dead(pull_ref(), given.fence)
+        store.ledger.append(pull_ref(), entry.model_copy(update={"fence": fence}))
+    store.pulls.requeue_dead(pull_ref(), fence)
 
 
 @pytest.mark.parametrize(
-    ("is_recorded", "asked_later_s", "deaths", "begins", "said"),
+    ("is_recorded", "asked_later_s", "deaths", "begins", "state"),
     [
         (False, 0, 3, 0, f"action_required: {GIVEN_UP}Assay tried 3 times and came to no end."),
         (True, 0, 5, 1, "failure: judged"),
@@ -403,7 +399,7 @@ def dies(store: Store, entry: LedgerEntry | None = None) -> None:
     ],
     ids=["unrecorded", "recorded", "never published", "asked for again since the record"],
 )
-def test_what_kills_its_judges_is_given_up_and_a_verdict_on_record_is_tried_as_often_again(  # noqa: PLR0913 - a table
+def test_judging_that_kills_its_judges_is_given_up_later_if_it_recorded_a_verdict(  # noqa: PLR0913 - a table
     run: Run,
     store: Store,
     world: ScriptedGitHub,
@@ -412,28 +408,28 @@ def test_what_kills_its_judges_is_given_up_and_a_verdict_on_record_is_tried_as_o
     asked_later_s: int,
     deaths: int,
     begins: int,
-    said: str,
+    state: str,
 ) -> None:
     entry = entry_for(HEAD, 1)
     store.pulls.request_judging(judge_request(requested_at=entry.created_at + timedelta(seconds=asked_later_s)))
     for number in range(deaths):
-        dies(store, entry if is_recorded and number == 0 else None)
+        kill_judging(store, entry if is_recorded and number == 0 else None)
     run()
     assert len(world.notes("began")) == begins
-    assert check(world) == said
+    assert check_of(world) == state
     assert run() is None
 
 
-def test_other_checks_are_waited_for_without_counting(run: Run, store: Store, world: ScriptedGitHub) -> None:
+def test_wait_for_ci_counts_as_no_attempt(run: Run, store: Store, world: ScriptedGitHub) -> None:
     world.script(pull_ref(), *["wait 0"] * 5)
     store.pulls.request_judging(judge_request())
     while run():
         pass
     assert [line["waiting"] for line in world.notes("began")] == [False, *[True] * 5]
-    assert check(world) == "failure: judged"
+    assert check_of(world) == "failure: judged"
 
 
-def test_a_head_that_moved_is_judged_next(run: Run, store: Store, world: ScriptedGitHub) -> None:
+def test_new_head_is_judged_next(run: Run, store: Store, world: ScriptedGitHub) -> None:
     store.pulls.request_judging(judge_request())
     world.push(pull_ref(), HEAD)
     world.script(pull_ref(), "think 0")
@@ -444,16 +440,14 @@ def test_a_head_that_moved_is_judged_next(run: Run, store: Store, world: Scripte
     assert world.checks() == {f"100/1 {HEAD}": "failure: judged", f"100/1 {NEWER}": "failure: judged"}
 
 
-def test_the_head_that_was_judged_is_the_newest_whatever_delivery_came_last(
-    run: Run, store: Store, world: ScriptedGitHub
-) -> None:
+def test_judged_head_is_the_newest_head(run: Run, store: Store, world: ScriptedGitHub) -> None:
     world.push(pull_ref(), NEWER)
     store.pulls.request_judging(judge_request(head_sha=HEAD))
     run()
     assert store.checks().newest_head(pull_ref()) == NEWER
 
 
-def test_a_judge_that_was_overtaken_writes_nothing_and_asks_for_another(
+def test_judge_that_lost_its_lease_writes_nothing_and_requests_a_judging(
     run: Run, store: Store, world: ScriptedGitHub
 ) -> None:
     store.pulls.request_judging(judge_request())
@@ -466,7 +460,7 @@ def test_a_judge_that_was_overtaken_writes_nothing_and_asks_for_another(
     assert newest.trigger is Trigger.LATE
 
 
-def test_an_outage_of_redis_fails_the_job_and_the_lease_brings_it_back(settings: Settings, store: Store) -> None:
+def test_outage_of_redis_fails_the_job(settings: Settings, store: Store) -> None:
     nowhere = Store(RedisClient("unix:///nowhere/r.sock", 1), store.codec, store.url, store.timing)
     context = copy_context()
     context.run(JOB_CONTEXT.set, JobContext(settings, HANDLERS, SystemClock(), nowhere))
@@ -475,22 +469,21 @@ def test_an_outage_of_redis_fails_the_job_and_the_lease_brings_it_back(settings:
 
 
 @pytest.mark.parametrize("step", ["", "unavailable", "bug x", "dropped", "outage 60", "lose"])
-def test_every_line_of_a_job_names_the_delivery_that_asked_for_it(
+def test_job_logs_its_delivery_id_on_every_line(
     run: Run, store: Store, world: ScriptedGitHub, caplog: pytest.LogCaptureFixture, step: str
 ) -> None:
     world.script(pull_ref(), step)
     store.pulls.request_judging(judge_request(delivery_id="guid-1"))
     with caplog.at_level("INFO", "worker"), contextlib.suppress(JudgingFailed):
         run()
-    told = [vars(one) for one in caplog.records if one.name.startswith("worker.")]
-    assert [one["msg"] for one in told][:1] == ["judging started"]
-    assert [one["msg"] for one in told][-1:] == ["judging ended"]
-    for one in told:
-        known = (one.get("delivery_id"), one.get("repository"), one.get("number"), one.get("head_sha"))
-        assert known == ("guid-1", "acme/widgets", 1, HEAD), one["msg"]
+    lines = [vars(record) for record in caplog.records if record.name.startswith("worker.")]
+    assert (lines[0]["msg"], lines[-1]["msg"]) == ("judging started", "judging ended")
+    for line in lines:
+        fields = (line.get("delivery_id"), line.get("repository"), line.get("number"), line.get("head_sha"))
+        assert fields == ("guid-1", "acme/widgets", 1, HEAD), line["msg"]
 
 
-def test_what_a_job_came_to_is_counted(run: Run, store: Store, world: ScriptedGitHub) -> None:
+def test_job_counts_verdicts_and_failures(run: Run, store: Store, world: ScriptedGitHub) -> None:
     store.pulls.request_judging(judge_request())
     run()
     world.script(pull_ref(2), *["forbidden"] * 5)
@@ -501,19 +494,16 @@ def test_what_a_job_came_to_is_counted(run: Run, store: Store, world: ScriptedGi
     assert figures.counts[EventCount.GIVEN_UP] == 1
 
 
-def test_only_what_nobody_judged_because_of_ci_comes_again() -> None:
+def test_only_abstains_because_of_ci_without_an_override_are_judged_again_after_ci() -> None:
+    decisions = HumanDecisions(override=Override(login="alice", reason="We ship.", at=REQUESTED_AT))
+    assert not any(is_retriggered_by_ci(abstained(reason), decisions) for reason in CI_REASONS)
     assert {reason for reason in AbstainReason if is_retriggered_by_ci(abstained(reason), NO_DECISIONS)} == CI_REASONS
     assert not is_retriggered_by_ci(accepted(), NO_DECISIONS)
     assert not is_retriggered_by_ci(rejected(), NO_DECISIONS)
 
 
-def test_what_somebody_lets_pass_whatever_checks_say_does_not_come_again() -> None:
-    said = HumanDecisions(override=Override(login="alice", reason="We ship.", at=REQUESTED_AT))
-    assert not any(is_retriggered_by_ci(abstained(reason), said) for reason in CI_REASONS)
-
-
 @pytest.mark.parametrize("trigger", [Trigger.PUSHED, Trigger.COMMAND])
-def test_what_is_asked_for_then_is_the_newest_head_and_whose_it_is(trigger: Trigger) -> None:
+def test_request_after_ci_is_for_the_newest_head_and_keeps_the_author(trigger: Trigger) -> None:
     request = judge_request(trigger=trigger, head_sha=HEAD, author=AuthorKind.BOT, outages=2, delivery_id="guid-1")
     later = request_after_ci(request, 7, REQUESTED_AT + timedelta(hours=1))
     assert (later.trigger, later.head_sha, later.author, later.outages) == (Trigger.CI, None, AuthorKind.BOT, 0)
@@ -521,5 +511,5 @@ def test_what_is_asked_for_then_is_the_newest_head_and_whose_it_is(trigger: Trig
 
 
 @pytest.mark.parametrize("before", ["guid-1", "ci-7-guid-1", "resumed-3-guid-1", "resumed-8-ci-7-guid-1"])
-def test_what_checks_wake_again_and_again_is_still_told_by_its_first_delivery(before: str) -> None:
+def test_request_after_ci_keeps_its_first_delivery_id(before: str) -> None:
     assert request_after_ci(judge_request(delivery_id=before), 12, REQUESTED_AT).delivery_id == "ci-12-guid-1"

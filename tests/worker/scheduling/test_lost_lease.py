@@ -1,12 +1,10 @@
-"""A judge that loses its lease in the middle writes nothing more: the real judge, before a real GitHub and Redis.
-
-Another process would have to be stopped within a millisecond for this; here the lease runs out right after an answer of
-Redis. What GitHub shows afterwards is all that counts.
-"""
+"""A judge that loses its lease writes nothing more: the real judge, with the fake GitHub and a real Redis."""
 
 import json
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
 from http import HTTPStatus
@@ -15,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.worker.adapters.redis.store_samples import REQUESTED_AT, expire_lease, judge_request, make_due, pull_ref
+from tests.worker.adapters.redis.store_samples import REQUESTED_AT, expire_lease, judge_request, pull_ref, start_judging
 from tests.world.changes import PROJECT, STUB
 from tests.world.fake_github import FakeGitHub
 from tests.world.people import Person
@@ -29,9 +27,10 @@ from worker.adapters.redis.judging.check_runs import RedisCheckRegistry
 from worker.adapters.redis.store import Store
 from worker.clock import SystemClock
 from worker.domain.ids import hash_base
-from worker.domain.judge_request import HEAD_TRIGGERS, FirstSeen, JudgeRequest, Trigger
+from worker.domain.judge_request import HEAD_TRIGGERS, FirstSeen, JudgeRequest, PullRef, Trigger
 from worker.domain.lifecycle.judging import Finish, FinishResult, JudgingCompleted, JudgingSuperseded
-from worker.domain.lifecycle.work import DispatchLimits, LeasedJob
+from worker.domain.lifecycle.work import LeasedJob
+from worker.domain.verdict.ledger import LedgerEntry
 from worker.errors import LeaseLost
 from worker.publishing.check_runs import no_lease
 from worker.publishing.texts.states import judging_content
@@ -42,175 +41,159 @@ NUMBERS = count(1)
 
 
 NEVER, CHECK_OPENED, RECORDED = "never written", keys.DEADLINE_NOTES.name, ":ledger:"
-"""Names of what a transaction writes."""
 
 
-class Overtaking(RedisClient):
-    """Redis, where something else happens right after it wrote to a key with this in its name."""
+class InterruptingClient(RedisClient):
+    """A Redis client that acts right after the first write to a key whose name contains *after*."""
 
-    def __init__(self, store: Store, url: str, after: str, happens: Callable[[], object]) -> None:
-        super().__init__(url, store.timing.redis_timeout)
-        self._after, self._happens = after, happens
+    def __init__(self, store: Store, after: str, action: Callable[[], object]) -> None:
+        super().__init__(store.url.get_secret_value(), store.timing.redis_timeout)
+        self._after, self._action = after, action
 
     def pipeline(self, commands: Sequence[tuple[Argument, ...]]) -> list[Reply]:
         replies = super().pipeline(commands)
         for command, reply in zip(commands, replies, strict=True):
             if reply and any(verb == "HSET" and self._after in str(name) for verb, name in pairwise(command)):
-                self._happens()
+                self._action()
         return replies
 
 
 @pytest.fixture(scope="module")
 def github() -> Iterator[FakeGitHub]:
-    bench = FakeGitHub.start()
-    yield bench
-    bench.stop()
+    server = FakeGitHub.start()
+    yield server
+    server.stop()
 
 
 @pytest.fixture
 def settings(github: FakeGitHub, redis_server: RedisServer) -> Settings:
-    nobody = {"ANTHROPIC_BASE_URL": "", "ANTHROPIC_API_KEY": ""}
-    return read_settings(build_environment(github.info, "", redis_server, nobody))
+    without_model = {"ANTHROPIC_BASE_URL": "", "ANTHROPIC_API_KEY": ""}
+    return read_settings(build_environment(github.info, "", redis_server, without_model))
 
 
 @pytest.fixture
-def opened(github: FakeGitHub) -> PullRequest:
-    made = github.control("repo", name=f"widgets-{next(NUMBERS)}", files=PROJECT)
-    return Person("bob", github, Repository(github, made["full_name"], made["id"])).open_pull_request(STUB)
+def pull_request(github: FakeGitHub) -> PullRequest:
+    created = github.control("repo", name=f"widgets-{next(NUMBERS)}", files=PROJECT)
+    return Person("bob", github, Repository(github, created["full_name"], created["id"])).open_pull_request(STUB)
+
+
+@dataclass
+class Judging:
+    """A pull request, its leased job, and the real judge."""
+
+    settings: Settings
+    store: Store
+    pull_request: PullRequest
+    ref: PullRef
+    job: LeasedJob = field(init=False)
+
+    def request(self, trigger: Trigger, **changes: Any) -> JudgeRequest:
+        standard: dict[str, Any] = {"pull": self.ref, "repository": self.pull_request.repository.name}
+        standard |= {"head_sha": self.pull_request.head, "trigger": trigger}
+        return judge_request(**(standard | changes))
+
+    def lease(self, trigger: Trigger, at: datetime = REQUESTED_AT, **changes: Any) -> LeasedJob:
+        """Request a judging as the web server does, and lease the job that is due."""
+        request = self.request(trigger, requested_at=at, **changes)
+        if trigger in HEAD_TRIGGERS:
+            request = request.model_copy(update={"arrived": FirstSeen(head_sha=request.head_sha or "", at=at)})
+        self.store.pulls.request_judging(request)
+        self.job = start_judging(self.store, self.ref)
+        return self.job
+
+    def judge(self, after: str = NEVER, action: Callable[[], object] | None = None) -> object:
+        """Judge, and run *action* right after a write to *after*; the default ends the lease."""
+        action = action or partial(expire_lease, self.store, self.ref)
+        with closing(InterruptingClient(self.store, after, action)) as client:
+            interrupted = Store(client, self.store.codec, self.store.url, self.store.timing)
+            with open_app(self.settings, interrupted) as context:
+                return context.judge(self.job.request, self.job.lease, None)
+
+    @property
+    def entries(self) -> tuple[LedgerEntry, ...]:
+        return self.store.ledger.entries(self.ref)
 
 
 @pytest.fixture
-def taken(store: Store, opened: PullRequest) -> LeasedJob:
-    """The judging of this pull request was begun."""
-    return begins(store, opened, Trigger.PUSHED, REQUESTED_AT)
+def judging(settings: Settings, store: Store, pull_request: PullRequest) -> Judging:
+    ref = pull_ref(pull_request.number, repository=pull_request.repository.id)
+    made = Judging(settings, store, pull_request, ref)
+    made.lease(Trigger.PUSHED)
+    return made
 
 
-def begins(store: Store, opened: PullRequest, trigger: Trigger, at: datetime, **said: Any) -> LeasedJob:
-    """Begin what is due once this is wanted, too. *said*: what else the delivery says, of its arrival as the door does."""
-    ref = pull_ref(opened.number, repository=opened.repository.id)
-    changes: dict[str, Any] = {"head_sha": opened.head, "trigger": trigger, "requested_at": at, **said}
-    if trigger in HEAD_TRIGGERS:
-        changes["arrived"] = FirstSeen(head_sha=changes["head_sha"], at=at)
-    store.pulls.request_judging(judge_request(pull=ref, repository=opened.repository.name, **changes))
-    given = store.pulls.next_due(f"call-{next(NUMBERS)}", DispatchLimits(1, 1))
-    assert given is not None
-    begun = store.pulls.take_lease(ref, given.fence)
-    assert begun is not None
-    return begun
+def test_judge_with_a_lease_records_and_publishes(judging: Judging) -> None:
+    assert isinstance(judging.judge(), JudgingCompleted)
+    assert judging.pull_request.check.conclusion == "failure"
+    assert len(judging.entries) == 1
 
 
-def judge(
-    here: Settings, store: Store, taken: LeasedJob, after: str, happens: Callable[[], object] | None = None
-) -> object:
-    """*happens*: right after this was written; if it is not said what, the lease runs out."""
-    assert here.redis_url is not None
-    request: JudgeRequest = taken.request
-    happens = happens or partial(expire_lease, store, request.pull)
-    wire = Overtaking(store, here.redis_url.get_secret_value(), after, happens)
-    with open_app(here, Store(wire, store.codec, store.url, store.timing)) as context:
-        try:
-            return context.judge(request, taken.lease, None)
-        finally:
-            wire.close()
-
-
-def test_a_judge_that_is_not_overtaken_records_and_publishes(
-    settings: Settings, store: Store, taken: LeasedJob, opened: PullRequest
-) -> None:
-    assert isinstance(judge(settings, store, taken, NEVER), JudgingCompleted)
-    assert opened.check.conclusion == "failure"
-    assert len(store.ledger.entries(taken.request.pull)) == 1
-
-
-def test_what_a_dead_process_left_on_an_older_head_is_cancelled_with_the_verdict_on_the_newer_one(
-    settings: Settings, store: Store, github: FakeGitHub, opened: PullRequest
-) -> None:
-    old = opened.head
-    Person("bob", github, opened.repository).push(opened, {"more.py": "MORE = 1\n"})
-    taken = begins(store, opened, Trigger.PUSHED, REQUESTED_AT)
-    assert RedisCheckRegistry(store.client, Timing(open_hold=0.01)).claim(taken.request.pull, old) is None
-    with open_app(settings, store) as context:
-        context.checks.with_fence(no_lease).create(taken.request, old, judging_content())
-    judge(settings, store, taken, NEVER)
-    assert [one.conclusion for one in opened.checks_of(old)] == ["cancelled"]
-    assert opened.check.conclusion == "failure"
+def test_verdict_cancels_an_abandoned_check_run_of_an_older_head(judging: Judging, github: FakeGitHub) -> None:
+    judging.store.pulls.finish(judging.job.lease, Finish.JUDGED)
+    old = judging.pull_request.head
+    Person("bob", github, judging.pull_request.repository).push(judging.pull_request, {"more.py": "MORE = 1\n"})
+    judging.lease(Trigger.PUSHED)
+    assert RedisCheckRegistry(judging.store.client, Timing(open_hold=0.01)).claim(judging.ref, old) is None
+    with open_app(judging.settings, judging.store) as context:
+        context.checks.with_fence(no_lease).create(judging.job.request, old, judging_content())
+    judging.judge()
+    assert [check.conclusion for check in judging.pull_request.checks_of(old)] == ["cancelled"]
+    assert judging.pull_request.check.conclusion == "failure"
 
 
 @pytest.mark.parametrize(
     ("trigger", "entries"), [(Trigger.PUSHED, 1), (Trigger.OPENED, 1), (Trigger.REOPENED, 2), (Trigger.RERUN, 2)]
 )
-def test_the_arrival_of_a_head_that_is_told_after_its_verdict_brings_no_second_one(
-    settings: Settings, store: Store, taken: LeasedJob, opened: PullRequest, trigger: Trigger, entries: int
-) -> None:
-    judge(settings, store, taken, NEVER)
-    store.pulls.finish(taken.lease, Finish.JUDGED)
+def test_late_delivery_of_a_judged_head_adds_no_ledger_entry(judging: Judging, trigger: Trigger, entries: int) -> None:
+    judging.judge()
+    judging.store.pulls.finish(judging.job.lease, Finish.JUDGED)
     late = SystemClock().now() + timedelta(hours=1)
-    judge(settings, store, begins(store, opened, trigger, late), NEVER)
-    assert opened.check.conclusion == "failure"
-    recorded = store.ledger.entries(taken.request.pull)
+    judging.lease(trigger, late)
+    judging.judge()
+    assert judging.pull_request.check.conclusion == "failure"
+    recorded = judging.entries
     assert len(recorded) == entries
-    assert opened.verdict["eval_id"] == recorded[-1].eval_id
+    assert judging.pull_request.verdict["eval_id"] == recorded[-1].eval_id
 
 
-def test_a_command_is_followed_though_the_arrival_of_a_head_is_told_after_it(
-    settings: Settings, store: Store, taken: LeasedJob, opened: PullRequest
-) -> None:
-    judge(settings, store, taken, NEVER)
-    store.pulls.finish(taken.lease, Finish.JUDGED)
+def test_late_delivery_of_a_head_does_not_replace_a_command(judging: Judging) -> None:
+    judging.judge()
+    judging.store.pulls.finish(judging.job.lease, Finish.JUDGED)
     asked = SystemClock().now() + timedelta(hours=1)
-    store.pulls.request_judging(
-        judge_request(
-            pull=taken.request.pull,
-            repository=opened.repository.name,
-            head_sha=None,
-            trigger=Trigger.COMMAND,
-            requested_at=asked,
-        )
-    )
-    told = begins(store, opened, Trigger.PUSHED, asked + timedelta(seconds=1), head_sha="e" * 40)
-    assert told.request.trigger is Trigger.COMMAND
-    judge(settings, store, told, NEVER)
-    assert len(store.ledger.entries(taken.request.pull)) == 2
+    judging.store.pulls.request_judging(judging.request(Trigger.COMMAND, head_sha=None, requested_at=asked))
+    judging.lease(Trigger.PUSHED, asked + timedelta(seconds=1), head_sha="e" * 40)
+    assert judging.job.request.trigger is Trigger.COMMAND
+    judging.judge()
+    assert len(judging.entries) == 2
 
 
-def test_a_judge_that_was_overtaken_while_it_read_shows_nothing(
-    settings: Settings, store: Store, taken: LeasedJob, opened: PullRequest
-) -> None:
-    expire_lease(store, taken.request.pull)
+def test_judge_without_a_lease_opens_no_check_run(judging: Judging) -> None:
+    expire_lease(judging.store, judging.ref)
     with pytest.raises(LeaseLost):
-        judge(settings, store, taken, NEVER)
-    assert opened.repository.checks == []
+        judging.judge()
+    assert judging.pull_request.repository.checks == []
 
 
-def test_a_judge_that_was_overtaken_while_it_judged_records_nothing(
-    settings: Settings, store: Store, taken: LeasedJob, opened: PullRequest
-) -> None:
+@pytest.mark.parametrize(("after", "entries"), [(CHECK_OPENED, 0), (RECORDED, 1)], ids=["judging", "recorded"])
+def test_judge_that_loses_its_lease_records_and_publishes_no_more(judging: Judging, after: str, entries: int) -> None:
     with pytest.raises(LeaseLost):
-        judge(settings, store, taken, CHECK_OPENED)
-    assert opened.check.status == "in_progress", "and whoever took over ends it"
-    assert store.ledger.entries(taken.request.pull) == ()
+        judging.judge(after)
+    assert judging.pull_request.check.status == "in_progress", "left to the next judge"
+    assert len(judging.entries) == entries
 
 
-def test_a_judge_that_was_overtaken_after_it_recorded_publishes_nothing(
-    settings: Settings, store: Store, taken: LeasedJob, opened: PullRequest
-) -> None:
-    with pytest.raises(LeaseLost):
-        judge(settings, store, taken, RECORDED)
-    assert opened.check.status == "in_progress", "and whoever took over publishes what was recorded"
-    assert len(store.ledger.entries(taken.request.pull)) == 1
-
-
-def held_and_overtaken(github: FakeGitHub, store: Store, taken: LeasedJob, match: str) -> None:
-    """GitHub keeps its answer to itself for a while, and the lease runs out before it comes."""
+def delay_and_expire(github: FakeGitHub, judging: Judging, match: str) -> None:
+    """Delay an answer of GitHub, and end the lease meanwhile."""
     caught = github.control("trap", match=match, after=True, wait=60_000, hold=1_000)
     assert caught["line"]
-    expire_lease(store, taken.request.pull)
+    expire_lease(judging.store, judging.ref)
 
 
-def conclusions(github: FakeGitHub, opened: PullRequest) -> list[Any]:
-    """What GitHub was sent to end a check run with, whatever it answered."""
-    asked = github.traffic(f"^(POST|PATCH) /repos/{opened.repository.name}/check-runs")
-    return [said for one in asked if (said := json.loads(one["sent"] or "{}").get("conclusion"))]
+def sent_conclusions(github: FakeGitHub, pull_request: PullRequest) -> list[Any]:
+    """Return the conclusions that GitHub received, whatever it answered."""
+    exchanges = github.traffic(f"^(POST|PATCH) /repos/{pull_request.repository.name}/check-runs")
+    bodies = [json.loads(exchange["sent"] or "{}") for exchange in exchanges]
+    return [body["conclusion"] for body in bodies if body.get("conclusion")]
 
 
 @pytest.mark.parametrize(
@@ -218,12 +201,9 @@ def conclusions(github: FakeGitHub, opened: PullRequest) -> list[Any]:
     [("GET /repos/.*/annotations", 200, []), ("PATCH /repos/.*/check-runs/", 502, ["failure"])],
     ids=["while it reads what is shown", "while its answer is lost"],
 )
-def test_a_judge_that_is_overtaken_between_two_requests_of_its_verdict_sends_no_more(  # noqa: PLR0913, PLR0917 - fixtures
-    settings: Settings,
-    store: Store,
+def test_judge_that_loses_its_lease_while_publishing_sends_no_more(
+    judging: Judging,
     github: FakeGitHub,
-    taken: LeasedJob,
-    opened: PullRequest,
     match: str,
     status: int,
     sent: list[str],
@@ -231,33 +211,29 @@ def test_a_judge_that_is_overtaken_between_two_requests_of_its_verdict_sends_no_
     if status != HTTPStatus.OK:
         github.fault(match, status=status)
     with ThreadPoolExecutor(1) as pool:
-        overtaken = pool.submit(held_and_overtaken, github, store, taken, match)
+        overtaken = pool.submit(delay_and_expire, github, judging, match)
         with pytest.raises(LeaseLost):
-            judge(settings, store, taken, NEVER)
+            judging.judge()
         overtaken.result()
-    assert conclusions(github, opened) == sent
-    assert opened.check.status == "in_progress", "and whoever took over publishes what was recorded"
-    assert len(store.ledger.entries(taken.request.pull)) == 1
+    assert sent_conclusions(github, judging.pull_request) == sent
+    assert judging.pull_request.check.status == "in_progress", "left to the next judge"
+    assert len(judging.entries) == 1
 
 
-def test_nobody_judges_by_rules_that_changed_while_they_were_read(
-    settings: Settings, store: Store, taken: LeasedJob, opened: PullRequest
-) -> None:
-    ref = taken.request.pull
-    place = (store.client, ref.installation_id, ref.repository_id, hash_base("main"))
-    assert (
-        judge(settings, store, taken, CHECK_OPENED, partial(intake.find_requests_by_base, *place))
-        == JudgingSuperseded()
-    )
-    assert (opened.check.status, store.ledger.entries(ref)) == ("in_progress", ())
-    assert store.client.call("HGET", keys.pull(ref).name, "eval") is None, "nor was a beginning told"
-    assert store.pulls.finish(taken.lease, Finish.AGAIN) is FinishResult.AGAIN
-    again = begins(store, opened, Trigger.PUSHED, REQUESTED_AT)
-    assert isinstance(judge(settings, store, again, NEVER), JudgingCompleted)
+def test_judging_is_superseded_if_the_base_changes_while_it_reads(judging: Judging) -> None:
+    ref = judging.ref
+    base = (judging.store.client, ref.installation_id, ref.repository_id, hash_base("main"))
+    push_to_base = partial(intake.find_requests_by_base, *base)
+    assert judging.judge(CHECK_OPENED, push_to_base) == JudgingSuperseded()
+    assert (judging.pull_request.check.status, judging.entries) == ("in_progress", ())
+    assert judging.store.client.call("HGET", keys.pull(ref).name, "eval") is None, "no start is recorded"
+    assert judging.store.pulls.finish(judging.job.lease, Finish.AGAIN) is FinishResult.AGAIN
+    judging.lease(Trigger.PUSHED)
+    assert isinstance(judging.judge(), JudgingCompleted)
 
 
 @pytest.mark.parametrize(
-    ("trigger", "said"),
+    ("trigger", "title"),
     [
         (Trigger.BASE, "Judging again: the base changed"),
         (Trigger.TEXT, "Judging again: its title or description was edited"),
@@ -269,34 +245,22 @@ def test_nobody_judges_by_rules_that_changed_while_they_were_read(
         (Trigger.READY, "Judging"),
     ],
 )
-def test_a_verdict_on_what_reads_otherwise_by_now_is_recorded_and_not_shown(
-    settings: Settings, store: Store, taken: LeasedJob, opened: PullRequest, trigger: Trigger, said: str
-) -> None:
-    ref, name = taken.request.pull, opened.repository.name
-    edited = judge_request(pull=ref, repository=name, head_sha=opened.head, trigger=trigger)
-    outcome = judge(settings, store, taken, RECORDED, partial(store.pulls.request_judging, edited))
+def test_verdict_on_edited_input_is_recorded_and_not_shown(judging: Judging, trigger: Trigger, title: str) -> None:
+    edited = judging.request(trigger)
+    outcome = judging.judge(RECORDED, partial(judging.store.pulls.request_judging, edited))
     assert outcome == JudgingSuperseded()
-    assert opened.check == ("in_progress", None, said)
-    assert [*store.checks().open_checks(ref)] == [opened.head], "and the watchdog sees to it"
-    assert len(store.ledger.entries(ref)) == 1
-    assert store.pulls.finish(taken.lease, Finish.AGAIN) is FinishResult.AGAIN
+    assert judging.pull_request.check == ("in_progress", None, title)
+    assert [*judging.store.checks().open_checks(judging.ref)] == [judging.pull_request.head], "the watchdog follows it"
+    assert len(judging.entries) == 1
+    assert judging.store.pulls.finish(judging.job.lease, Finish.AGAIN) is FinishResult.AGAIN
 
-    make_due(store, ref)
-    given = store.pulls.next_due("again", DispatchLimits(1, 1))
-    again = store.pulls.take_lease(ref, given.fence) if given else None
-    assert again is not None
-    assert isinstance(judge(settings, store, again, NEVER), JudgingCompleted)
-    assert opened.check.conclusion == "failure"
-    assert len(opened.checks_of(opened.head)) == 1
+    judging.job = start_judging(judging.store, judging.ref)
+    assert isinstance(judging.judge(), JudgingCompleted)
+    assert judging.pull_request.check.conclusion == "failure"
+    assert len(judging.pull_request.checks_of(judging.pull_request.head)) == 1
 
 
-def test_a_command_while_it_is_judged_keeps_no_verdict_back(
-    settings: Settings, store: Store, taken: LeasedJob, opened: PullRequest
-) -> None:
-    asked = judge_request(
-        pull=taken.request.pull, repository=opened.repository.name, head_sha=None, trigger=Trigger.COMMAND
-    )
-    assert isinstance(
-        judge(settings, store, taken, RECORDED, partial(store.pulls.request_judging, asked)), JudgingCompleted
-    )
-    assert opened.check.conclusion == "failure"
+def test_command_during_a_judging_does_not_hold_the_verdict_back(judging: Judging) -> None:
+    command = partial(judging.store.pulls.request_judging, judging.request(Trigger.COMMAND, head_sha=None))
+    assert isinstance(judging.judge(RECORDED, command), JudgingCompleted)
+    assert judging.pull_request.check.conclusion == "failure"

@@ -1,6 +1,5 @@
-"""What follows from a happening is found out in the ledgers, and says which verdict it is about."""
+"""Outcomes of verdicts: which pull request event is recorded for which verdict."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -58,29 +57,26 @@ def removing(path: str, *lines: str) -> str:
 
 @dataclass(frozen=True)
 class Judged:
-    """A judging of a head."""
-
     number: int = 1
     head: str = HEAD
     diff: str = ""
     verdict: Accept | Reject | None = None
 
 
-def taken_over(head: str, before: str | None, number: int = 1) -> PullRequestEvent:
+def pushed_by_person(head: str, before: str | None, number: int = 1) -> PullRequestEvent:
     return pull_request_event(Kind.PUSHED_BY_ANOTHER, number, head_sha=head, before_sha=before, by_person=True)
 
 
-def red(sha: str) -> PullRequestEvent:
+def failed_ci(sha: str) -> PullRequestEvent:
     return pull_request_event(Kind.CI_FAILED, None, head_sha=sha)
 
 
-def closes(number: int, *issues: str) -> PullRequestEvent:
-    """A verdict on a pull request that closes these issues was recorded."""
+def judged_with_issues(number: int, *issues: str) -> PullRequestEvent:
     return pull_request_event(Kind.JUDGED, number, issues=issues)
 
 
-def thumb(what: Kind) -> PullRequestEvent:
-    return pull_request_event(what, head_sha=HEAD, by_person=True)
+def reacted(kind: Kind) -> PullRequestEvent:
+    return pull_request_event(kind, head_sha=HEAD, by_person=True)
 
 
 Steps = list[Judged | PullRequestEvent]
@@ -92,8 +88,8 @@ TAKES = Judged(2, NEWER, removing("upload.py", LINE))
 FIX: dict[str, Any] = {"head_sha": NEWER, "merge_sha": "d" * 40, "mends": True}
 
 
-def fixed(diff: str, **changes: Any) -> Steps:
-    """One adds LINE and is merged; a later one with this diff is judged and merged."""
+def merge_then_fix(diff: str, **changes: Any) -> Steps:
+    """A pull request adds LINE and is merged; a later one with this diff is judged and merged."""
     return [ADDS, merge_event(1), Judged(2, NEWER, diff), merge_event(2, **{**FIX, **changes})]
 
 
@@ -107,40 +103,40 @@ OUTCOMES: dict[str, tuple[Steps, list[tuple[int, str, int]]]] = {
         [ONCE, merge_event(), LATER_MERGE, revert_event()], [(1, "merged", 0), (1, "reverted", 0)],
     ),
     "a revert of what was not merged": ([ONCE, revert_event(HEAD), LATER_MERGE], []),
-    "a later fix": (fixed(removing("upload.py", LINE)), [*MERGED_BOTH, (1, "later_fix", 0)]),
-    "no fix by its own words": (fixed(removing("upload.py", LINE), mends=False), MERGED_BOTH),
-    "a fix of another file": (fixed(removing("other.py", LINE)), MERGED_BOTH),
-    "a fix of another line": (fixed(removing("upload.py", "    return send(data)")), MERGED_BOTH),
-    "a fix of a short line": (fixed(removing("upload.py", "}")), MERGED_BOTH),
-    "a fix that adds": (fixed(adding("upload.py", LINE)), MERGED_BOTH),
-    "a fix without a diff": (fixed(""), MERGED_BOTH),
-    "a fix whose diff can't be read": (fixed("@@ not a diff"), MERGED_BOTH),
+    "a later fix": (merge_then_fix(removing("upload.py", LINE)), [*MERGED_BOTH, (1, "later_fix", 0)]),
+    "no fix by its own text": (merge_then_fix(removing("upload.py", LINE), mends=False), MERGED_BOTH),
+    "a fix of another file": (merge_then_fix(removing("other.py", LINE)), MERGED_BOTH),
+    "a fix of another line": (merge_then_fix(removing("upload.py", "    return send(data)")), MERGED_BOTH),
+    "a fix of a short line": (merge_then_fix(removing("upload.py", "}")), MERGED_BOTH),
+    "a fix that adds": (merge_then_fix(adding("upload.py", LINE)), MERGED_BOTH),
+    "a fix without a diff": (merge_then_fix(""), MERGED_BOTH),
+    "a fix whose diff can't be read": (merge_then_fix("@@ not a diff"), MERGED_BOTH),
     "a fix that reverts": (
-        fixed(removing("upload.py", LINE), reverts=(1,)), [*MERGED_BOTH, (1, "reverted", 0)],
+        merge_then_fix(removing("upload.py", LINE), reverts=(1,)), [*MERGED_BOTH, (1, "reverted", 0)],
     ),
-    "a fix of another head than was judged": (fixed(removing("upload.py", LINE), head_sha="f" * 40), MERGED_BOTH),
+    "a fix of another head than was judged": (merge_then_fix(removing("upload.py", LINE), head_sha="f" * 40), MERGED_BOTH),
     "red CI on a merge and on its head, once a commit": (
-        [ONCE, merge_event(), red(HEAD), red(MERGE), red(MERGE)], [(1, "merged", 0), *[(1, "ci_red_later", 0)] * 2],
+        [ONCE, merge_event(), failed_ci(HEAD), failed_ci(MERGE), failed_ci(MERGE)], [(1, "merged", 0), *[(1, "ci_red_later", 0)] * 2],
     ),
-    "red CI on what was rejected": ([Judged(verdict=rejected()), red(HEAD), merge_event(), red(MERGE)], [(1, "merged", 0)]),
-    "a person's commit after the verdict": ([ONCE, AGAIN, taken_over(NEWER, HEAD)], [(1, "edit_followup", 0)]),
-    "a person's commit that is told late": ([ONCE, AGAIN, taken_over(BETWEEN, HEAD)], [(1, "edit_followup", 0)]),
-    "a person's commit on what nobody judged": ([ONCE, taken_over(NEWER, BETWEEN)], []),
-    "a person's commit on what is not said": ([ONCE, taken_over(NEWER, None)], []),
-    "a person's commit on their own branch": ([PERSONS, taken_over(NEWER, HEAD)], []),
-    "a person's commit before any verdict": ([taken_over(NEWER, HEAD, 2), Judged(2), taken_over(HEAD, BETWEEN, 2)], []),
+    "red CI on what was rejected": ([Judged(verdict=rejected()), failed_ci(HEAD), merge_event(), failed_ci(MERGE)], [(1, "merged", 0)]),
+    "a person's commit after the verdict": ([ONCE, AGAIN, pushed_by_person(NEWER, HEAD)], [(1, "edit_followup", 0)]),
+    "a person's commit delivered late": ([ONCE, AGAIN, pushed_by_person(BETWEEN, HEAD)], [(1, "edit_followup", 0)]),
+    "a person's commit on an unjudged head": ([ONCE, pushed_by_person(NEWER, BETWEEN)], []),
+    "a person's commit on an unknown head": ([ONCE, pushed_by_person(NEWER, None)], []),
+    "a person's commit on their own branch": ([PERSONS, pushed_by_person(NEWER, HEAD)], []),
+    "a person's commit before any verdict": ([pushed_by_person(NEWER, HEAD, 2), Judged(2), pushed_by_person(HEAD, BETWEEN, 2)], []),
     "asked for again": ([ONCE, pull_request_event(Kind.ASKED_AGAIN, head_sha=None, by_person=True)], [(1, "retry", 0)]),
     "another that closes the same issue": (
-        [ONCE, closes(1, "abc", "def"), OTHER, closes(2, "abc", "def"), closes(2, "abc", "def"), closes(1, "abc")],
+        [ONCE, judged_with_issues(1, "abc", "def"), OTHER, judged_with_issues(2, "abc", "def"), judged_with_issues(2, "abc", "def"), judged_with_issues(1, "abc")],
         [(1, "manual_swap", 0)],
     ),
     "another that closes the issue of a merge": (
-        [ONCE, closes(1, "abc"), merge_event(1), OTHER, closes(2, "abc")], [(1, "merged", 0)],
+        [ONCE, judged_with_issues(1, "abc"), merge_event(1), OTHER, judged_with_issues(2, "abc")], [(1, "merged", 0)],
     ),
-    "two thumbs up": ([ONCE, AGAIN, thumb(Kind.HELPFUL), thumb(Kind.HELPFUL)], [(1, "helpful", 0)] * 2),
-    "two thumbs down": ([ONCE, AGAIN, thumb(Kind.NOT_HELPFUL), thumb(Kind.NOT_HELPFUL)], [(1, "not_helpful", 0)] * 2),
+    "two thumbs up": ([ONCE, AGAIN, reacted(Kind.HELPFUL), reacted(Kind.HELPFUL)], [(1, "helpful", 0)] * 2),
+    "two thumbs down": ([ONCE, AGAIN, reacted(Kind.NOT_HELPFUL), reacted(Kind.NOT_HELPFUL)], [(1, "not_helpful", 0)] * 2),
     **{
-        f"{kind} of what was never judged": (
+        f"{kind} of an unjudged pull request": (
             [pull_request_event(kind, number, reverted_shas=(MERGE,), issues=("abc",), reverts=(4,), mends=True)], [],
         )
         for kind in sorted(Kind) for number in (1, None)
@@ -148,48 +144,46 @@ OUTCOMES: dict[str, tuple[Steps, list[tuple[int, str, int]]]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("steps", "told_of"), OUTCOMES.values(), ids=OUTCOMES)
-def test_what_happened_is_told_of_the_verdict_that_it_is_about(
-    store: Store, steps: Steps, told_of: list[tuple[int, str, int]]
-) -> None:
-    made: list[LedgerEntry] = []
+@pytest.mark.parametrize(("steps", "expected"), OUTCOMES.values(), ids=OUTCOMES)
+def test_outcome_is_recorded_for_its_verdict(store: Store, steps: Steps, expected: list[tuple[int, str, int]]) -> None:
+    entries: list[LedgerEntry] = []
     for step in steps:
         if isinstance(step, Judged):
-            made.append(judge_head(store, step.number, step.verdict, step.diff, step.head))
+            entries.append(judge_head(store, step.number, step.verdict, step.diff, step.head))
         else:
             record_outcomes(store, step)
-    found = [(one["number"], one["outcome"], one["eval_id"]) for one in event_bodies(store, "outcome.recorded")]
-    assert sorted(found) == sorted((number, kind, made[at].eval_id) for number, kind, at in told_of)
+    recorded = [(body["number"], body["outcome"], body["eval_id"]) for body in event_bodies(store, "outcome.recorded")]
+    assert sorted(recorded) == sorted((number, kind, entries[at].eval_id) for number, kind, at in expected)
 
 
-def test_a_head_that_nobody_judged_leaves_the_newest_verdict(store: Store) -> None:
+def test_merge_of_an_unjudged_head_counts_for_the_newest_verdict(store: Store) -> None:
     made = judge_head(store, diff=adding("upload.py", LINE))
     record_outcomes(store, merge_event(head_sha="f" * 40))
-    assert [one["eval_id"] for one in event_bodies(store, "outcome.recorded")] == [made.eval_id]
-    assert store.outcomes.merged_lines(pull_ref()) == {}, "what was merged is not what was judged"
+    assert [body["eval_id"] for body in event_bodies(store, "outcome.recorded")] == [made.eval_id]
+    assert store.outcomes.merged_lines(pull_ref()) == {}, "the merged head was not judged"
 
 
-def test_a_merge_of_a_month_ago_is_not_reverted_any_more(store: Store) -> None:
+def test_expired_merge_is_not_reverted(store: Store) -> None:
     judge_head(store)
     record_outcomes(store, merge_event())
-    store.client.call("DEL", keys.merged_lines(pull_ref()).name)  # as its time to live does
+    store.client.call("DEL", keys.merged_lines(pull_ref()).name)  # as if it expired
     record_outcomes(store, revert_event())
     assert recorded_outcomes(store) == [(1, "merged")]
 
 
-def test_only_an_accepted_head_is_found_by_its_commit(store: Store) -> None:
+def test_rejected_head_is_not_found_by_its_commit(store: Store) -> None:
     judge_head(store, verdict=rejected())
     assert store.outcomes.pull_of(pull_ref().installation_id, pull_ref().repository_id, HEAD) is None
 
 
-def test_asking_for_a_new_head_is_no_retry(store: Store) -> None:
+def test_command_for_a_new_head_is_no_retry(store: Store) -> None:
     judge_head(store)
     store.pulls.request_judging(judge_request(head_sha=NEWER))
     record_outcomes(store, pull_request_event(Kind.ASKED_AGAIN, head_sha=None, by_person=True))
     assert recorded_outcomes(store) == []
 
 
-def test_a_fix_whose_dossier_is_not_kept_finds_nothing(store: Store) -> None:
+def test_fix_without_a_dossier_records_no_later_fix(store: Store) -> None:
     judge_head(store, 1, diff=adding("upload.py", LINE))
     record_outcomes(store, merge_event(1))
     fix = judge_head(store, 2, diff=removing("upload.py", LINE), head=NEWER)
@@ -198,7 +192,7 @@ def test_a_fix_whose_dossier_is_not_kept_finds_nothing(store: Store) -> None:
     assert recorded_outcomes(store) == [(1, "merged"), (2, "merged")]
 
 
-def test_a_fix_of_a_file_that_it_renames_is_held_against_the_old_name() -> None:
+def test_removed_lines_of_a_renamed_file_have_its_old_name() -> None:
     diff = (
         "diff --git a/upload.py b/send.py\nsimilarity index 60%\nrename from upload.py\nrename to send.py\n"
         f"--- a/upload.py\n+++ b/send.py\n@@ -1,1 +0,0 @@\n-{LINE}\n"
@@ -206,7 +200,7 @@ def test_a_fix_of_a_file_that_it_renames_is_held_against_the_old_name() -> None:
     assert set(removed_lines(diff)) == {"upload.py"}
 
 
-def test_the_lines_of_a_merge_are_not_readable_in_redis(store: Store) -> None:
+def test_merged_lines_are_encrypted_in_redis(store: Store) -> None:
     judge_head(store, 1, diff=adding("upload.py", LINE))
     record_outcomes(store, merge_event(1))
     sealed = store.client.call("GET", keys.merged_lines(pull_ref(1)).name)
@@ -214,14 +208,14 @@ def test_the_lines_of_a_merge_are_not_readable_in_redis(store: Store) -> None:
     assert set(store.outcomes.merged_lines(pull_ref(1)) or {}) == {"upload.py"}
 
 
-def test_what_a_judge_recorded_names_the_issues_for_whoever_follows(store: Store) -> None:
+def test_recorded_verdict_queues_an_event_with_its_issues(store: Store) -> None:
     judge_head(store)
-    noted = store.pull_request_events.next()
-    assert noted is not None
-    assert (noted.event.what, len(noted.event.issues), noted.event.number) == (Kind.JUDGED, 1, 1)
+    pending = store.pull_request_events.next()
+    assert pending is not None
+    assert (pending.event.what, len(pending.event.issues), pending.event.number) == (Kind.JUDGED, 1, 1)
 
 
-def test_an_outcome_says_when_we_heard_of_it_and_nothing_else_that_is_not_a_number(store: Store) -> None:
+def test_outcome_event_holds_its_time_and_no_texts(store: Store) -> None:
     judge_head(store)
     record_outcomes(store, merge_event())
     [event] = event_bodies(store, "outcome.recorded")
@@ -235,60 +229,61 @@ def test_an_outcome_says_when_we_heard_of_it_and_nothing_else_that_is_not_a_numb
 COMMENT = 77
 
 
-class Wall:
-    """The reactions at comments, by number."""
-
-    def __init__(self, *given: Reaction, fails: Exception | None = None) -> None:
-        self.given = given
-        self.fails = fails
-        self.asked: list[tuple[str, int]] = []
+class CommentReactions:
+    def __init__(self, *reactions: Reaction, error: Exception | None = None) -> None:
+        self.reactions = reactions
+        self.error = error
+        self.queries: list[tuple[str, int]] = []
 
     def reactions_to(self, pull: PullRef, repository: RepositoryName, comment_id: int) -> tuple[Reaction, ...]:
         assert pull.number
-        self.asked.append((repository, comment_id))
-        if self.fails:
-            raise self.fails
-        return self.given
+        self.queries.append((repository, comment_id))
+        if self.error:
+            raise self.error
+        return self.reactions
 
 
-def up(at: datetime, number: int = 1, **changes: Any) -> Reaction:
+def reaction(at: datetime, number: int = 1, **changes: Any) -> Reaction:
     fields: dict[str, Any] = {"account": number, "is_bot": False, "content": "+1", **changes}
     return Reaction(id=number, at=at, **fields)
 
 
-def hear(store: Store, wall: Wall, what: Kind = Kind.CLOSED) -> None:
-    ReactionRecorder(wall, store.author_comments, store.ledger, store.outcomes).record(pull_request_event(what))
+def record_reactions(
+    store: Store, reactions: CommentReactions, kind: Kind = Kind.CLOSED, number: int | None = 1
+) -> None:
+    recorder = ReactionRecorder(reactions, store.author_comments, store.ledger, store.outcomes)
+    recorder.record(pull_request_event(kind, number))
 
 
 @pytest.fixture
-def told_author(store: Store) -> LedgerEntry:
-    """A pull request that was judged, and whose author was told."""
-    made = judge_head(store)
+def commented_entry(store: Store) -> LedgerEntry:
+    """The verdict of a pull request with an author comment."""
+    entry = judge_head(store)
     register_pull_requests(store, pull_ref())
     store.author_comments.put(pull_ref(), CommentRecord(nonce="n", comment_id=COMMENT, head_sha=HEAD))
-    return made
+    return entry
 
 
-def test_a_thumb_is_about_the_verdict_that_the_comment_told_of_then(store: Store, told_author: LedgerEntry) -> None:
+def test_reaction_counts_for_the_verdict_shown_at_its_time(store: Store, commented_entry: LedgerEntry) -> None:
     later = judge_head(store, head=NEWER)
-    wall = Wall(
-        up(later.created_at - timedelta(seconds=1), 1),
-        up(later.created_at.replace(microsecond=0), 2, content="-1"),
-        up(told_author.created_at - timedelta(days=1), 3),
+    reactions = CommentReactions(
+        reaction(later.created_at - timedelta(seconds=1), 1),
+        reaction(later.created_at.replace(microsecond=0), 2, content="-1"),
+        reaction(commented_entry.created_at - timedelta(days=1), 3),
     )
     for _ in range(2):
-        hear(store, wall)
-    assert wall.asked == [("acme/widgets", COMMENT)] * 2
-    said = [(one["outcome"], one["eval_id"], one["strength"]) for one in event_bodies(store, "outcome.recorded")]
-    assert said == [
-        ("helpful", told_author.eval_id, "explicit"),
+        record_reactions(store, reactions)
+    assert reactions.queries == [("acme/widgets", COMMENT)] * 2
+    bodies = event_bodies(store, "outcome.recorded")
+    assert [(body["outcome"], body["eval_id"], body["strength"]) for body in bodies] == [
+        ("helpful", commented_entry.eval_id, "explicit"),
         ("not_helpful", later.eval_id, "explicit"),
-        ("helpful", told_author.eval_id, "explicit"),
+        ("helpful", commented_entry.eval_id, "explicit"),
     ]
 
 
-def test_the_verdict_on_the_whole_weighs_them(store: Store, told_author: LedgerEntry) -> None:
-    hear(store, Wall(up(told_author.created_at, content="-1")), Kind.MERGED)
+def test_reactions_weigh_in_the_verdict_on_the_whole_pull_request(store: Store, commented_entry: LedgerEntry) -> None:
+    record_reactions(store, CommentReactions(reaction(commented_entry.created_at, content="-1")), Kind.MERGED)
     record_outcomes(store, merge_event())
     assert recorded_outcomes(store) == [(1, "not_helpful"), (1, "merged")]
     assert judge_whole_pull_requests(store) == 1
@@ -296,72 +291,66 @@ def test_the_verdict_on_the_whole_weighs_them(store: Store, told_author: LedgerE
     assert (whole.signals["outcome_not_helpful"], whole.signals["strongest"]) == (1, "explicit")
 
 
-@pytest.mark.parametrize("what", [Kind.REOPENED, Kind.JUDGED])
-def test_nobody_is_asked_while_it_is_open(store: Store, told_author: LedgerEntry, what: Kind) -> None:
-    wall = Wall(up(told_author.created_at))
-    hear(store, wall, what)
-    ReactionRecorder(wall, store.author_comments, store.ledger, store.outcomes).record(
-        pull_request_event(Kind.REVERTED, None)
-    )
-    assert wall.asked == []
-
-
-@pytest.mark.parametrize("note", [None, CommentRecord(nonce="n")])
-def test_nobody_is_asked_where_nothing_was_written(store: Store, note: CommentRecord | None) -> None:
-    made, wall = judge_head(store), Wall()
-    register_pull_requests(store, pull_ref())
-    if note is not None:
-        store.author_comments.put(pull_ref(), note)
-    hear(store, wall)
-    assert (wall.asked, made.verdict.decision) == ([], "accept")
-
-
-def test_nobody_is_asked_about_what_was_forgotten(store: Store) -> None:
-    register_pull_requests(store, pull_ref())
-    store.author_comments.put(pull_ref(), CommentRecord(nonce="n", comment_id=COMMENT))
-    wall = Wall()
-    hear(store, wall)
-    assert wall.asked == []
-
-
-def gone() -> Exception:
-    return SubjectGone("the comment")
-
-
-def forbidden() -> Exception:
-    return Forbidden("reactions")
-
-
-@pytest.mark.parametrize("fails", [gone, forbidden])
-def test_a_comment_that_nobody_may_look_at_says_nothing(
-    store: Store, told_author: LedgerEntry, fails: Callable[[], Exception]
+@pytest.mark.parametrize("kind", [Kind.REOPENED, Kind.JUDGED])
+def test_reactions_are_not_read_while_the_pull_request_is_open(
+    store: Store, commented_entry: LedgerEntry, kind: Kind
 ) -> None:
-    wall = Wall(fails=fails())
-    hear(store, wall)
-    assert (len(wall.asked), recorded_outcomes(store), told_author.head_sha) == (1, [], HEAD)
+    reactions = CommentReactions(reaction(commented_entry.created_at))
+    record_reactions(store, reactions, kind)
+    record_reactions(store, reactions, Kind.REVERTED, None)
+    assert reactions.queries == []
 
 
-def test_an_outage_is_for_who_tries_again(store: Store, told_author: LedgerEntry) -> None:
+@pytest.mark.parametrize(
+    ("is_judged", "record"),
+    [(True, None), (True, CommentRecord(nonce="n")), (False, CommentRecord(nonce="n", comment_id=COMMENT))],
+    ids=["no comment", "comment not posted", "no verdict"],
+)
+def test_reactions_are_not_read_without_a_comment_and_a_verdict(
+    store: Store, record: CommentRecord | None, *, is_judged: bool
+) -> None:
+    if is_judged:
+        judge_head(store)
+    register_pull_requests(store, pull_ref())
+    if record is not None:
+        store.author_comments.put(pull_ref(), record)
+    reactions = CommentReactions()
+    record_reactions(store, reactions)
+    assert reactions.queries == []
+
+
+@pytest.mark.parametrize("error", [SubjectGone("the comment"), Forbidden("reactions")])
+def test_unreadable_reactions_record_no_outcome(store: Store, commented_entry: LedgerEntry, error: Exception) -> None:
+    reactions = CommentReactions(error=error)
+    record_reactions(store, reactions)
+    assert (len(reactions.queries), recorded_outcomes(store), commented_entry.head_sha) == (1, [], HEAD)
+
+
+def test_outage_while_reading_reactions_is_raised(store: Store, commented_entry: LedgerEntry) -> None:
+    reactions = CommentReactions(reaction(commented_entry.created_at), error=Unavailable("GitHub", "down"))
     with pytest.raises(Unavailable):
-        hear(store, Wall(up(told_author.created_at), fails=Unavailable("GitHub", "down")))
+        record_reactions(store, reactions)
 
 
-def test_a_merge_is_told_though_reactions_can_not_be_read(store: Store, told_author: LedgerEntry) -> None:
-    no: Any = None
-    wall = Wall(up(told_author.created_at), fails=Unavailable("GitHub", "down"))
-    known = {
-        "settings": no,
-        "clock": no,
-        "source": no,
-        "checks": no,
-        "command_api": no,
-        "comments": no,
-        "reviewers": no,
+def test_merge_is_recorded_though_reactions_can_not_be_read(store: Store, commented_entry: LedgerEntry) -> None:
+    reactions = CommentReactions(reaction(commented_entry.created_at), error=Unavailable("GitHub", "down"))
+    unused = {
+        "settings",
+        "clock",
+        "source",
+        "checks",
+        "command_api",
+        "comments",
+        "reviewers",
+        "scans",
+        "access",
+        "listing",
     }
-    context = AppContext(**known, store=store, reactions=wall, scans=no, access=no, listing=no)
+    no: Any = dict.fromkeys(unused)
+    context = AppContext(**no, store=store, reactions=reactions)
     with pytest.raises(Unavailable):
         context.record_outcomes(merge_event())
     assert recorded_outcomes(store) == [(1, "merged")]
-    wall.fails = None
+    reactions.error = None
     context.record_outcomes(merge_event())
     assert recorded_outcomes(store) == [(1, "merged"), (1, "helpful")]

@@ -1,4 +1,4 @@
-"""The steps of a judging: who may spend, how long a lease holds, and where the newest head is asked for."""
+"""The steps of a judging: spending, lease renewal, and the query for the newest head."""
 
 import threading
 from datetime import timedelta
@@ -12,15 +12,15 @@ from tests.worker.adapters.redis.store_samples import (
     NEWER,
     expire_lease,
     judge_request,
-    make_due,
     pull_ref,
     settings_for,
+    start_judging,
     wait_until,
 )
 from tests.worker.evaluation.bench.samples import DONE, STUB
-from tests.worker.evaluation.live_judging import dossier as recorded
-from tests.worker.judge.samples import BASE, HEAD, NOW, pull_request
-from tests.worker.judge.samples import dossier as made
+from tests.worker.evaluation.live_judging import dossier as recorded_dossier
+from tests.worker.judge.samples import BASE, HEAD, NOW, ledger_entry, pull_request
+from tests.worker.judge.samples import dossier as judge_dossier
 from tests.worker.publishing.texts.samples import abstained, dossier
 from tests.world.redis import RedisServer
 from worker.adapters.redis import keys
@@ -38,8 +38,6 @@ from worker.domain.lifecycle.judging import (
     JudgingOutcome,
     JudgingSuperseded,
 )
-from worker.domain.lifecycle.work import DispatchLimits
-from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import AbstainReason
 from worker.errors import AssayError, Forbidden, LeaseLost, Outage, SubjectGone, Unavailable
 from worker.judge.context import JudgeContext
@@ -61,175 +59,165 @@ from worker.scheduling.record import VerdictRecorder
 from worker.settings import Timing
 from worker.wiring.cli import RecordedSource
 
-BENCH = JudgeContext(load_rubric(), load_prompt(), 0.0)
+CONTEXT = JudgeContext(load_rubric(), load_prompt(), 0.0)
 
 
 def dependencies(source: RecordedSource, **changes: Any) -> JudgingDependencies:
     standard: dict[str, Any] = {
         "source": source,
         "status": NullStatusReporter(source),
-        "context": BENCH,
+        "context": CONTEXT,
         "clock": SystemClock(),
         "ci_wait": CiWaitPolicy(timedelta(0), timedelta(0), None),
     }
     return JudgingDependencies(**{**standard, **changes})
 
 
-class Listening(NullStatusReporter):
-    """Hears how it is asked for the head, and whether it is told beside something else."""
+class HeadQueries(NullStatusReporter):
+    """A status reporter that records whether a fresh head was enough."""
 
     def __init__(self, source: RecordedSource) -> None:
         super().__init__(source)
-        self.at_once: list[bool] = []
+        self.allows_fresh: list[bool] = []
 
     def find_newer_head(
         self, request: JudgeRequest, head_sha: Sha, *, is_fresh: bool = False, find_head: FindHead | None = None
     ) -> Sha | None:
-        self.at_once.append(is_fresh)
+        self.allows_fresh.append(is_fresh)
         return find_head() if find_head else super().find_newer_head(request, head_sha, is_fresh=is_fresh)
 
 
-class Told:
-    """An author who is told. *head*: where the answer says that the pull request stands; None: it was closed."""
+class FakeAuthorNotifier:
+    """A notifier whose query finds this head; None: the pull request was closed."""
 
     def __init__(self, store: Store, head: Sha | None) -> None:
         self._store = store
         self._head = head
-        self.on_record: list[str] = []
+        self.ledger_heads: list[str] = []
 
     def prepare(self, request: JudgeRequest, judged: JudgingCompleted) -> FindHead | None:
         assert not self._store.ledger.entries(request.pull)
-        return partial(self._looks, request, judged.verdict.subject.head_sha)
+        return partial(self._find_head, request, judged.verdict.subject.head_sha)
 
-    def _looks(self, request: JudgeRequest, head_sha: Sha) -> Sha | None:
-        self.on_record = [one.head_sha for one in self._store.ledger.entries(request.pull)]
+    def _find_head(self, request: JudgeRequest, head_sha: Sha) -> Sha | None:
+        self.ledger_heads = [entry.head_sha for entry in self._store.ledger.entries(request.pull)]
         if self._head is None:
             raise SubjectGone("closed")
         return None if self._head == head_sha else self._head
 
 
-def judge(store: Store, request: JudgeRequest) -> tuple[str | None, list[bool]]:
-    """From where the verdict was carried over, and how the head was asked for."""
-    outcome, asked = judging(store, request)
+def judge_completely(store: Store, request: JudgeRequest) -> tuple[str | None, list[bool]]:
+    """Return the origin of a carried verdict, and the head queries."""
+    outcome, queries = run_judging(store, request)
     assert isinstance(outcome, JudgingCompleted)
-    return outcome.verdict.carried_from, asked
+    return outcome.verdict.carried_from, queries
 
 
-class Lacking(RecordedSource):
-    """Does not find something of a pull request. *ends*: how that is over itself; None: it is there."""
+class FailingSource(RecordedSource):
+    """A source whose queries for the dossier and for the head fail with these errors, if any."""
 
-    def __init__(self, what: str, ends: str | None) -> None:
-        super().__init__(recorded(1, STUB))
-        self._what, self._ends = what, ends
+    def __init__(self, dossier: AssayError | None = None, head: AssayError | None = None) -> None:
+        super().__init__(recorded_dossier(1, STUB))
+        self._dossier_error, self._head_error = dossier, head
 
-    def dossier(self, request: JudgeRequest) -> Dossier:  # noqa: ARG002 - it is not there for anybody
-        raise SubjectGone(self._what)
+    def dossier(self, request: JudgeRequest) -> Dossier:
+        if self._dossier_error is not None:
+            raise self._dossier_error
+        return super().dossier(request)
 
     def head_sha(self, request: JudgeRequest) -> Sha:
-        if self._ends is not None:
-            raise SubjectGone(self._ends)
+        if self._head_error is not None:
+            raise self._head_error
         return super().head_sha(request)
 
 
-def judging(
+def run_judging(
     store: Store, request: JudgeRequest, author: AuthorNotifier | None = None, source: RecordedSource | None = None
 ) -> tuple[JudgingOutcome, list[bool]]:
     store.pulls.request_judging(request)
-    make_due(store, request.pull)
-    job = store.pulls.next_due(request.delivery_id, DispatchLimits(1, 10))
-    assert job is not None
-    taken = store.pulls.take_lease(request.pull, job.fence)
-    assert taken is not None
-    source = source or RecordedSource(recorded(1, STUB))
-    board = Listening(source)
-    recorder = VerdictRecorder(store.ledger, store.archive, store.events, taken.lease)
-    deps = dependencies(source, status=board, ledger=store.ledger, recorder=recorder, author_notifier=author)
+    job = start_judging(store, request.pull)
+    source = source or RecordedSource(recorded_dossier(1, STUB))
+    status = HeadQueries(source)
+    recorder = VerdictRecorder(store.ledger, store.archive, store.events, job.lease)
+    deps = dependencies(source, status=status, ledger=store.ledger, recorder=recorder, author_notifier=author)
     outcome = judge_pull_request(request, deps)
-    store.pulls.finish(taken.lease, Finish.JUDGED)
-    return outcome, board.at_once
+    store.pulls.finish(job.lease, Finish.JUDGED)
+    return outcome, status.allows_fresh
 
 
-def test_who_judged_asks_anew_and_who_found_a_verdict_need_not(store: Store) -> None:
-    first, asked = judge(store, judge_request())
-    assert (first, asked) == (None, [False])
+def test_new_verdict_queries_the_head_and_recorded_one_need_not(store: Store) -> None:
+    first, queries = judge_completely(store, judge_request())
+    assert (first, queries) == (None, [False])
 
-    found, asked = judge(store, judge_request())
-    assert (found, asked) == (None, [True]), "the delivery came after its verdict"
+    again, queries = judge_completely(store, judge_request())
+    assert (again, queries) == (None, [True]), "the delivery came after its verdict"
 
     later = SystemClock().now() + timedelta(days=1)
-    carried, asked = judge(store, judge_request(trigger=Trigger.RERUN, requested_at=later))
-    assert (carried is not None, asked) == (True, [True])
+    carried, queries = judge_completely(store, judge_request(trigger=Trigger.RERUN, requested_at=later))
+    assert (carried is not None, queries) == (True, [True])
 
 
-@pytest.mark.parametrize("what", ["deleted", "head commit deleted"])
-def test_a_pull_request_of_which_something_is_not_found_is_not_taken_for_closed(store: Store, what: str) -> None:
+@pytest.mark.parametrize("reason", ["deleted", "head commit deleted"])
+def test_incomplete_pull_request_is_not_taken_for_closed(store: Store, reason: str) -> None:
     with pytest.raises(Unavailable, match="does not find all of it"):
-        judging(store, judge_request(), source=Lacking(what, None))
+        run_judging(store, judge_request(), source=FailingSource(SubjectGone(reason)))
 
 
 @pytest.mark.parametrize(
-    ("what", "ends", "why"),
+    ("reason", "end", "discarded"),
     [("deleted", "merged", "merged"), ("suspended", None, "suspended"), ("closed", None, "closed")],
 )
-def test_what_is_over_is_dropped_with_what_became_of_it(store: Store, what: str, ends: str | None, why: str) -> None:
-    outcome, _ = judging(store, judge_request(), source=Lacking(what, ends))
-    assert outcome == JudgingDiscarded(why)
+def test_ended_pull_request_is_discarded_with_its_reason(
+    store: Store, reason: str, end: str | None, discarded: str
+) -> None:
+    source = FailingSource(SubjectGone(reason), None if end is None else SubjectGone(end))
+    outcome, _ = run_judging(store, judge_request(), source=source)
+    assert outcome == JudgingDiscarded(discarded)
 
 
-HERE = recorded(1, STUB).pull_request.head_sha
+RECORDED_HEAD = recorded_dossier(1, STUB).pull_request.head_sha
 
 
 @pytest.mark.parametrize(
-    ("head", "kind"), [(HERE, JudgingCompleted), (NEWER, JudgingSuperseded), (None, JudgingDiscarded)]
+    ("head", "kind"), [(RECORDED_HEAD, JudgingCompleted), (NEWER, JudgingSuperseded), (None, JudgingDiscarded)]
 )
-def test_an_author_who_is_told_by_what_asks_for_the_head_can_rely_on_what_he_is_told(
+def test_author_comment_with_the_head_query_follows_the_recorded_verdict(
     store: Store, head: Sha | None, kind: type[JudgingOutcome]
 ) -> None:
-    author = Told(store, head)
-    outcome, asked = judging(store, judge_request(), author)
+    author = FakeAuthorNotifier(store, head)
+    outcome, queries = run_judging(store, judge_request(), author)
     assert isinstance(outcome, kind)
-    assert asked == [False]
-    assert author.on_record == [HERE], "the verdict is on record before"
-    assert [one.head_sha for one in store.ledger.entries(judge_request().pull)] == [HERE], "and stays there"
-
-
-class Losing(RecordedSource):
-    """Everything of it can be read, but when the verdict is there."""
-
-    def __init__(self, error: AssayError) -> None:
-        super().__init__(recorded(1, STUB))
-        self._error = error
-
-    def head_sha(self, request: JudgeRequest) -> Sha:  # noqa: ARG002 - nobody sees any
-        raise self._error
+    assert queries == [False]
+    assert author.ledger_heads == [RECORDED_HEAD], "the verdict is recorded first"
+    assert [entry.head_sha for entry in store.ledger.entries(judge_request().pull)] == [RECORDED_HEAD]
 
 
 @pytest.mark.parametrize("error", [SubjectGone("suspended"), Forbidden("contents: read"), Outage("GitHub", "502")])
-def test_a_verdict_that_was_made_as_access_was_lost_is_what_a_sweep_shows(store: Store, error: AssayError) -> None:
-    ends_with(store, error)
-    [made] = store.ledger.entries(judge_request().pull)
+def test_sweep_shows_a_verdict_recorded_when_access_was_lost(store: Store, error: AssayError) -> None:
+    judge_until(store, error)
+    [judge_dossier] = store.ledger.entries(judge_request().pull)
 
     later = SystemClock().now() + timedelta(days=1)
-    outcome, _ = judging(store, judge_request(trigger=Trigger.SWEEP, requested_at=later))
+    outcome, _ = run_judging(store, judge_request(trigger=Trigger.SWEEP, requested_at=later))
     assert isinstance(outcome, JudgingCompleted)
-    assert outcome.verdict.eval_id == made.eval_id
-    assert store.ledger.entries(judge_request().pull) == (made,)
+    assert outcome.verdict.eval_id == judge_dossier.eval_id
+    assert store.ledger.entries(judge_request().pull) == (judge_dossier,)
 
 
-@pytest.mark.parametrize("what", ["closed", "merged", "deleted"])
-def test_one_that_was_over_by_then_leaves_no_verdict(store: Store, what: str) -> None:
-    ends_with(store, SubjectGone(what))
+@pytest.mark.parametrize("reason", ["closed", "merged", "deleted"])
+def test_pull_request_that_ended_meanwhile_leaves_no_verdict(store: Store, reason: str) -> None:
+    judge_until(store, SubjectGone(reason))
     assert store.ledger.entries(judge_request().pull) == ()
 
 
-def ends_with(store: Store, error: AssayError) -> None:
-    """A judging ends so: as one that is over, or with the error, for whoever runs it."""
+def judge_until(store: Store, error: AssayError) -> None:
+    """Judge until the head query fails: discarded where the pull request is gone, else with the error."""
     if isinstance(error, SubjectGone):
-        outcome, _ = judging(store, judge_request(), source=Losing(error))
+        outcome, _ = run_judging(store, judge_request(), source=FailingSource(head=error))
         assert outcome == JudgingDiscarded(error.reason)
         return
     with pytest.raises(type(error)):
-        judging(store, judge_request(), source=Losing(error))
+        run_judging(store, judge_request(), source=FailingSource(head=error))
     store.pulls.requeue_dead(
         judge_request().pull, int(text(store.client.call("HGET", keys.pull(judge_request().pull).name, "fence")))
     )
@@ -238,13 +226,13 @@ def ends_with(store: Store, error: AssayError) -> None:
 EVERYONE = (ConfigText(origin=ConfigOrigin.REPOSITORY, text="ask_model_for: everyone\n"),)
 
 
-def by(author: str, *, is_from_fork: bool | None, config: tuple[ConfigText, ...] = ()) -> Dossier:
+def dossier_by(author: str, *, is_from_fork: bool | None, config: tuple[ConfigText, ...] = ()) -> Dossier:
     raw = dossier(config=config)
     changes = {"author": author, "is_from_fork": is_from_fork}
     return raw.model_copy(update={"pull_request": raw.pull_request.model_copy(update=changes)})
 
 
-def spending(store: Store, *writers: str) -> SpendingPolicy:
+def spending_of(store: Store, *writers: str) -> SpendingPolicy:
     def may_write(request: JudgeRequest, login: str) -> bool:
         assert request.pull == pull_ref()
         return login in writers
@@ -255,51 +243,51 @@ def spending(store: Store, *writers: str) -> SpendingPolicy:
 @pytest.mark.parametrize(
     ("read", "is_allowed"),
     [
-        (by("mallory", is_from_fork=False), True),
-        (by("mallory", is_from_fork=None), True),
-        (by("mallory", is_from_fork=True), False),
-        (by("bob", is_from_fork=True), True),
-        (by("mallory", is_from_fork=True, config=EVERYONE), True),
+        (dossier_by("mallory", is_from_fork=False), True),
+        (dossier_by("mallory", is_from_fork=None), True),
+        (dossier_by("mallory", is_from_fork=True), False),
+        (dossier_by("bob", is_from_fork=True), True),
+        (dossier_by("mallory", is_from_fork=True, config=EVERYONE), True),
     ],
-    ids=["own branch", "not known", "a stranger's fork", "a writer's fork", "for everyone"],
+    ids=["own branch", "unknown", "outside contributor's fork", "writer's fork", "model for everyone"],
 )
-def test_a_strangers_fork_may_not_spend(store: Store, read: Dossier, *, is_allowed: bool) -> None:
+def test_fork_of_an_outside_contributor_may_not_spend(store: Store, read: Dossier, *, is_allowed: bool) -> None:
     store.pulls.request_judging(judge_request())
-    assert spending(store, "bob").is_allowed(judge_request(), read) is is_allowed
+    assert spending_of(store, "bob").is_allowed(judge_request(), read) is is_allowed
 
 
 @pytest.mark.parametrize("trigger", sorted(MANUAL_TRIGGERS))
-def test_once_an_account_with_write_access_asked_it_may_from_then_on(store: Store, trigger: Trigger) -> None:
+def test_command_with_write_access_allows_spending_from_then_on(store: Store, trigger: Trigger) -> None:
     store.pulls.request_judging(judge_request())
-    who, read = spending(store), by("mallory", is_from_fork=True)
-    assert not who.is_allowed(judge_request(), read)
-    assert who.is_allowed(judge_request(trigger=trigger), read)
-    assert who.is_allowed(judge_request(trigger=Trigger.PUSHED), read)
+    policy, read = spending_of(store), dossier_by("mallory", is_from_fork=True)
+    assert not policy.is_allowed(judge_request(), read)
+    assert policy.is_allowed(judge_request(trigger=trigger), read)
+    assert policy.is_allowed(judge_request(trigger=Trigger.PUSHED), read)
 
 
-def beats() -> bool:
+def has_heartbeat() -> bool:
     return any(thread.name == "heartbeat" for thread in threading.enumerate())
 
 
-def test_a_lease_is_prolonged_until_the_block_ends(store: Store) -> None:
+def test_lease_is_renewed_until_the_block_ends(store: Store) -> None:
     lease = store.pulls.take_local_lease(judge_request())
     end = [keys.DISPATCHED.name, keys.pull(pull_ref()).name]
     first = float(text(store.client.call("ZSCORE", *end)))
     with renewing_lease(lease, lease_s=0.02):
         assert wait_until(lambda: float(text(store.client.call("ZSCORE", *end))) > first)
-    assert not beats()
+    assert not has_heartbeat()
 
 
-def test_a_lease_that_was_lost_is_not_taken_back(store: Store) -> None:
+def test_lost_lease_is_not_renewed(store: Store) -> None:
     lease = store.pulls.take_local_lease(judge_request())
     expire_lease(store, pull_ref())
     with renewing_lease(lease, lease_s=0.02):
-        assert wait_until(lambda: not beats())
+        assert wait_until(lambda: not has_heartbeat())
     with pytest.raises(LeaseLost):
         lease.renew()
 
 
-def test_an_outage_does_not_end_the_heartbeat(caplog: pytest.LogCaptureFixture) -> None:
+def test_heartbeat_survives_an_outage(caplog: pytest.LogCaptureFixture) -> None:
     redis = RedisServer.launch()
     try:
         with open_store(settings_for(redis.url, Timing(lease=600))) as store:
@@ -308,73 +296,63 @@ def test_an_outage_does_not_end_the_heartbeat(caplog: pytest.LogCaptureFixture) 
                 redis.kill()
                 assert wait_until(lambda: "lease not renewed: Redis is unavailable" in caplog.text)
                 redis.start()
-                assert beats()
+                assert has_heartbeat()
             lease.renew()
     finally:
         redis.end()
 
 
-class Carrying:
-    """A lease that notes down what a line of the log would carry here."""
+class LoggingLease:
+    """A lease that records the log fields of its renewals."""
 
     fence = 1
 
     def __init__(self) -> None:
-        self.carried: list[dict[str, object]] = []
+        self.fields: list[dict[str, object]] = []
 
     def renew(self) -> None:
-        self.carried.append(dict(get_contextvars()))
+        self.fields.append(dict(get_contextvars()))
 
 
-def test_what_a_judging_s_lines_carry_its_heartbeat_s_carry_too() -> None:
-    lease = Carrying()
+def test_heartbeat_has_the_log_fields_of_its_judging() -> None:
+    lease = LoggingLease()
     with bind_log_fields({"delivery_id": "guid-1"}), renewing_lease(lease, lease_s=0.02):
-        assert wait_until(lambda: lease.carried)
-    assert lease.carried[0] == {"delivery_id": "guid-1"}
+        assert wait_until(lambda: lease.fields)
+    assert lease.fields[0] == {"delivery_id": "guid-1"}
 
 
-def told(trigger: Trigger, head_sha: Sha | None = HEAD) -> JudgeRequest:
+def request_at_now(trigger: Trigger, head_sha: Sha | None = HEAD) -> JudgeRequest:
     return judge_request(trigger=trigger, head_sha=head_sha, requested_at=NOW)
 
 
 @pytest.mark.parametrize("trigger", [Trigger.OPENED, Trigger.PUSHED])
-def test_the_delivery_that_announced_the_head_tells_when_it_came(trigger: Trigger) -> None:
-    assert with_push_time(made(), told(trigger)).pull_request.pushed_at == NOW
+def test_delivery_of_a_head_sets_its_push_time(trigger: Trigger) -> None:
+    assert with_push_time(judge_dossier(), request_at_now(trigger)).pull_request.pushed_at == NOW
 
 
 @pytest.mark.parametrize(
     "other",
-    [told(Trigger.RERUN), told(Trigger.COMMAND, None), told(Trigger.PUSHED, BASE)],
+    [request_at_now(Trigger.RERUN), request_at_now(Trigger.COMMAND, None), request_at_now(Trigger.PUSHED, BASE)],
     ids=["rerun", "command", "older"],
 )
-def test_of_a_head_that_nobody_announced_it_is_not_known(other: JudgeRequest) -> None:
-    assert with_push_time(made(), other).pull_request.pushed_at is None
+def test_head_without_a_delivery_has_no_push_time(other: JudgeRequest) -> None:
+    assert with_push_time(judge_dossier(), other).pull_request.pushed_at is None
 
 
-def test_what_a_dossier_says_itself_stays() -> None:
+def test_push_time_of_a_dossier_is_kept() -> None:
     early = NOW.replace(year=2025)
-    known = made(pull_request=pull_request(pushed_at=early))
-    assert with_push_time(known, told(Trigger.PUSHED)).pull_request.pushed_at == early
+    timed = judge_dossier(pull_request=pull_request(pushed_at=early))
+    assert with_push_time(timed, request_at_now(Trigger.PUSHED)).pull_request.pushed_at == early
 
 
-@pytest.mark.parametrize("text", [DONE, STUB], ids=["as it was", "into another base"])
-def test_the_verdict_on_record_comes_back_where_it_is_of_what_is_proposed(text: str) -> None:
-    proposed = recorded(1, text)
-    judged = abstained(AbstainReason.NEEDS_HUMAN).model_copy(
-        update={"fingerprint": fingerprint_of(recorded(1, DONE), BENCH)}
-    )
-    entry = LedgerEntry(
-        eval_id=judged.eval_id,
-        created_at=judged.created_at,
-        round=1,
-        fence=1,
-        head_sha=proposed.pull_request.head_sha,
-        fingerprint=judged.fingerprint,
-        diff_summary="",
-        verdict=judged,
-    )
+@pytest.mark.parametrize("text", [DONE, STUB], ids=["same change", "another base"])
+def test_human_decision_shows_the_recorded_verdict_of_the_same_change(text: str) -> None:
+    proposed = recorded_dossier(1, text)
+    fingerprint = fingerprint_of(recorded_dossier(1, DONE), CONTEXT)
+    judged = abstained(AbstainReason.NEEDS_HUMAN).model_copy(update={"fingerprint": fingerprint})
+    entry = ledger_entry(judged, head_sha=proposed.pull_request.head_sha)
     proposed = proposed.model_copy(update={"ledger": (entry,)})
     deps = dependencies(RecordedSource(proposed), ledger=None, recorder=None)
-    found = show_human_decision(judge_request(trigger=Trigger.DISMISSED), proposed, deps)
-    assert (found is None) == (text == STUB)
-    assert found is None or (isinstance(found, JudgingCompleted) and found.verdict is judged)
+    outcome = show_human_decision(judge_request(trigger=Trigger.DISMISSED), proposed, deps)
+    assert (outcome is None) == (text == STUB)
+    assert outcome is None or (isinstance(outcome, JudgingCompleted) and outcome.verdict is judged)

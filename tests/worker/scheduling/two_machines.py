@@ -1,7 +1,7 @@
-"""The product as it runs in production, on two machines, and ways to do it harm.
+"""The product on two machines, and faults that kill or stop its processes.
 
-The door is one `assay serve`, each machine one `assay work`; the judge is the real one. Does not judge and does not look
-at results. Invariant: every blow is counted, and what was stopped goes on again.
+One `assay serve` and two `assay work`, with the real judge. Invariant: every fault is counted, and every stopped process
+is resumed.
 """
 
 import random
@@ -9,7 +9,7 @@ import signal
 import socket
 import time
 from collections import Counter
-from collections.abc import Generator, Iterable
+from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Self
@@ -24,7 +24,7 @@ MACHINES, WORKERS = 2, 2
 EVENTS = ("pull_request", "issue_comment", "check_run")
 LEASE_S = 1.0
 PAUSE_S = 1.3
-"""Longer than any lease, shorter than the place of a check run is kept (`ASSAY_OPEN_HOLD`)."""
+"""Longer than any lease, shorter than the claim of a check run (`ASSAY_OPEN_HOLD`)."""
 
 IMPATIENT = {
     "ASSAY_WORKERS": str(WORKERS),
@@ -40,22 +40,22 @@ IMPATIENT = {
     "ANTHROPIC_BASE_URL": "",
     "ANTHROPIC_API_KEY": "",
 }
-"""No round is the last one: at the limit, a head would be left to a person, as it should, and not get what it deserves."""
+"""The round limit is out of reach, so that no head is left to a person."""
 
 DECK = {
-    "a judge killed": 5,
-    "a judge stopped": 5,
-    "a worker killed": 1,
-    "a worker stopped": 1,
-    "a dispatcher killed": 1,
-    "a dispatcher stopped": 1,
+    "a judge killed": (5, "judges", signal.SIGKILL),
+    "a judge stopped": (5, "judges", signal.SIGSTOP),
+    "a worker killed": (1, "workers", signal.SIGKILL),
+    "a worker stopped": (1, "workers", signal.SIGSTOP),
+    "a dispatcher killed": (1, "dispatchers", signal.SIGKILL),
+    "a dispatcher stopped": (1, "dispatchers", signal.SIGSTOP),
 }
-"""Drawn from until it is empty, then shuffled anew: no blow is left out."""
+"""Drawn from until it is empty, then shuffled again, so that every fault occurs."""
 
 
 @dataclass
 class Fleet:
-    """Door, machines and Redis before one GitHub."""
+    """Web server, machines and Redis with one GitHub."""
 
     github: FakeGitHub
     redis: RedisServer
@@ -67,8 +67,8 @@ class Fleet:
     @contextmanager
     def on(cls, github: FakeGitHub, redis: RedisServer) -> Generator[Self]:
         changes = {**IMPATIENT, "ASSAY_PORT": str(free_port())}
-        told = build_environment(github.info, "", redis, changes)
-        product = Product.launch(told, ["serve", *["work"] * MACHINES])
+        variables = build_environment(github.info, "", redis, changes)
+        product = Product.launch(variables, ["serve", *["work"] * MACHINES])
         try:
             github.control("hooks", url=product.webhook_url, paused=False, copies=2, events=EVENTS)
             yield cls(github, redis, product)
@@ -77,24 +77,24 @@ class Fleet:
 
     @property
     def machines(self) -> list[Process]:
-        return [one for one in self.product.processes if one.command == "work"]
+        return [process for process in self.product.processes if process.command == "work"]
 
     @property
     def dispatchers(self) -> list[int]:
-        return [hand for hand in self._worker_processes() if self._names().get(hand) == "dispatcher"]
+        return [child for child in self._worker_processes() if self._names().get(child) == "dispatcher"]
 
     @property
     def workers(self) -> list[int]:
-        return [hand for hand in self._worker_processes() if self._names().get(hand, "").startswith("worker ")]
+        return [child for child in self._worker_processes() if self._names().get(child, "").startswith("worker ")]
 
     @property
     def judges(self) -> list[int]:
         return [judge for worker in self.workers for judge in children(worker)]
 
-    def log_entries(self, words: str) -> list[dict[str, object]]:
-        """The lines of the log with these words."""
+    def log_entries(self, text: str) -> list[dict[str, object]]:
+        """Return the fields of log lines that contain *text*."""
         lines = list(self.product.log.lines)
-        return [dict(line.fields) for line in lines if words in line.text]
+        return [dict(line.fields) for line in lines if text in line.text]
 
     def replace_machine(self) -> None:
         machine = self.machines[0]
@@ -107,10 +107,10 @@ class Fleet:
         self.product.start("serve")
 
     def _worker_processes(self) -> list[int]:
-        return [hand for machine in self.machines for hand in children(machine.popen.pid)]
+        return [child for machine in self.machines for child in children(machine.popen.pid)]
 
     def _names(self) -> dict[object, str]:
-        """What every hand that was ever started is, as the log tells; read on where it was read to."""
+        """Return the name of every child that was ever started, from the log."""
         lines = self.product.log.lines
         for line in lines[self._read : (upto := len(lines))]:
             if (name := line.fields.get("hand")) and (child := line.fields.get("child")):
@@ -121,7 +121,7 @@ class Fleet:
 
 @dataclass
 class Chaos:
-    """Harm, by dice; what it did is counted, so that a test that harmed nothing fails."""
+    """Random faults. `done` counts them, so that a test without faults fails."""
 
     fleet: Fleet
     dice: random.Random
@@ -130,29 +130,25 @@ class Chaos:
     _deck: list[str] = field(default_factory=list[str])
 
     def strike(self) -> None:
-        """One blow at one process, when there is one to be hit."""
+        """Kill or stop one process if there is one to be hit."""
         self.resume(time.monotonic())
-        what = self._draw()
-        victims, how = {
-            "a judge killed": (lambda: self.fleet.judges, signal.SIGKILL),
-            "a judge stopped": (lambda: self.fleet.judges, signal.SIGSTOP),
-            "a worker killed": (lambda: self.fleet.workers, signal.SIGKILL),
-            "a worker stopped": (lambda: self.fleet.workers, signal.SIGSTOP),
-            "a dispatcher killed": (lambda: self.fleet.dispatchers, signal.SIGKILL),
-            "a dispatcher stopped": (lambda: self.fleet.dispatchers, signal.SIGSTOP),
-        }[what]
-        if wait_until(victims, 1.0) and (found := victims()):
-            self._signal(self.dice.choice(found), how)
-            self.done[what] += 1
+        fault = self._draw()
+        _, victims, how = DECK[fault]
+        if wait_until(lambda: getattr(self.fleet, victims), 1.0) and (processes := getattr(self.fleet, victims)):
+            process = self.dice.choice(processes)
+            send_signal(process, how)
+            if how is signal.SIGSTOP:
+                self._stopped.append((time.monotonic() + PAUSE_S, process))
+            self.done[fault] += 1
 
     def _draw(self) -> str:
         if not self._deck:
-            self._deck = [what for what, count in DECK.items() for _ in range(count)]
+            self._deck = [fault for fault, (count, _, _) in DECK.items() for _ in range(count)]
             self.dice.shuffle(self._deck)
         return self._deck.pop()
 
     def fail_answers(self) -> None:
-        """One check run is written and nobody hears of it; about another one they hear late."""
+        """Lose the answer of the next check run write, and delay that of another."""
         self.fleet.github.fault("^(POST|PATCH) .*/check-runs", kind="reset", after=True)
         self.fleet.github.fault("^PATCH .*/check-runs", kind="slow", ms=500)
         self.done["an answer lost"] += 1
@@ -163,7 +159,7 @@ class Chaos:
 
     def kill_web_process(self) -> None:
         self.fleet.replace_web_process()
-        self.done["the door killed"] += 1
+        self.done["the web server killed"] += 1
 
     @contextmanager
     def without_redis(self) -> Generator[None]:
@@ -179,22 +175,14 @@ class Chaos:
         self.done["Redis stopped"] += 1
 
     def resume(self, now: float = float("inf")) -> None:
-        """What was stopped long enough goes on."""
-        self._resume_expired(one for one in self._stopped if one[0] <= now)
-
-    def _signal(self, process: int, how: signal.Signals) -> None:
-        send_signal(process, how)
-        if how is signal.SIGSTOP:
-            self._stopped.append((time.monotonic() + PAUSE_S, process))
-
-    def _resume_expired(self, over: Iterable[tuple[float, int]]) -> None:
-        for one in list(over):
-            send_signal(one[1], signal.SIGCONT)
-            self._stopped.remove(one)
+        """Resume the processes that were stopped for long enough."""
+        for until, process in [stopped for stopped in self._stopped if stopped[0] <= now]:
+            send_signal(process, signal.SIGCONT)
+            self._stopped.remove((until, process))
 
 
 def free_port() -> int:
-    """One that the kernel gives to nobody who asks for any: the door comes back to it."""
+    """Return a free port outside the kernel's ephemeral range, to which a restarted web server can bind again."""
     for port in random.SystemRandom().sample(range(20_000, 32_000), 50):
         with socket.socket() as free, suppress(OSError):
             free.bind(("127.0.0.1", port))

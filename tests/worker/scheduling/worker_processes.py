@@ -1,7 +1,4 @@
-"""`python -m worker` as real processes, and ways to do them harm.
-
-Does not judge. Invariant: what it started is gone when the block ends, children of children too.
-"""
+"""`python -m worker` with real child processes. Invariant: all of them are gone when the block ends."""
 
 import os
 import signal
@@ -50,13 +47,13 @@ class WorkerProcess:
 
     @property
     def processes(self) -> list[int]:
-        """The dispatcher, the workers, those for strangers and the evaluators."""
+        """The dispatcher, the workers, those for outside contributors and the evaluators."""
         return children(self.popen.pid)
 
     @property
     def jobs(self) -> list[int]:
-        """The processes that judge right now."""
-        return [horse for hand in self.processes for horse in children(hand)]
+        """The processes that are judging."""
+        return [job for process in self.processes for job in children(process)]
 
     @property
     def log(self) -> str:
@@ -71,11 +68,11 @@ class WorkerProcess:
         return self.popen.wait(30)
 
     def kill(self) -> None:
-        """SIGKILL for the parent: the rest dies with it."""
+        """Kill the parent; its children end with it."""
         family = [*self.processes, *self.jobs]
         self.popen.kill()
         self.popen.wait()
-        assert wait_until(lambda: not any(is_alive(one) for one in family))
+        assert wait_until(lambda: not any(is_alive(process) for process in family))
 
     def forget(self) -> None:
         if self.popen.poll() is None:
@@ -96,7 +93,7 @@ class WorkerProcess:
 
 def children(process: int) -> list[int]:
     try:
-        return [int(one) for one in Path(f"/proc/{process}/task/{process}/children").read_text("ascii").split()]
+        return [int(child) for child in Path(f"/proc/{process}/task/{process}/children").read_text("ascii").split()]
     except OSError:
         return []
 
