@@ -1,15 +1,14 @@
-"""Pull requests by the hundred while everything dies: `python -m bench.chaos [--conversations 40] [--kills 10] [--seed 1]`.
+"""Chaos run of many pull requests: `python -m bench.chaos [--conversations 40] [--kills 10] [--seed 1]`.
 
-The real product (`assay serve`, two `assay work`), a private Redis that writes through to its file, the played GitHub, and a
+The real product (`assay serve`, two `assay work`) with a private Redis that writes through to its file, the fake GitHub and a
 model that answers by a rule. People push, force-push, command, run CI, queue, close and reopen; workers, jobs, the dispatcher,
-the door, whole machines and Redis get SIGKILL at a stage, jobs SIGSTOP past their lease, and GitHub answers 5xx, 403 and
-nothing. Then all that ends, deliveries that were refused are redelivered, and what is left is held against what each head
-deserves. `--broken-fence` does it with a product whose leases admit every judge, which must be found. `--keep` leaves the
-product's log there.
+the web server, machines and Redis get SIGKILL at a stage, jobs SIGSTOP past their lease, and GitHub answers 5xx, 403 and
+nothing. Then the faults end, refused deliveries are redelivered, and the result is compared with what each head deserves.
+`--broken-fence` runs a product whose leases admit every judge, which must be found. `--keep` keeps the product's log.
 
-Prints the seed, a histogram of the kills by victim and stage, the world's figures and each violation; exits 1 on any, 2 when
-it had to stop before its plan was done. The same seed makes the same plan of acts, kills and faults; how real processes
-interleave with it is different each time. Stops by itself after --minutes, and ends only what it started.
+Prints the seed, a histogram of the kills by victim and stage, figures and each violation; exits 1 on any, 2 when it stopped
+before its plan was done. The same seed makes the same plan of acts, kills and faults; the interleaving of processes differs.
+Stops after --minutes, and ends only what it started.
 """
 
 import argparse
@@ -27,8 +26,8 @@ from pydantic import SecretStr
 
 from bench.mutate import copied, read_stages
 from bench.stage import staged
-from bench.storm.blows import Blows, keeps
-from bench.storm.people import OTHERS, Crowd, RuledModel, ruled
+from bench.storm.blows import Blows, persist
+from bench.storm.people import OTHERS, People, RuledModel, ruled
 from bench.storm.plan import Blow, Fault, Move, Step, Victim, plan
 from bench.storm.record import Books, Ending, Probes, cut_short, of_the_file, of_the_stream
 from tests.worker.adapters.redis.store_samples import settings_for
@@ -63,46 +62,46 @@ PACE = {
     "ASSAY_DAY_MAX_USD": "100000",
     "ASSAY_REPOSITORY_SHARE": "1",
 }
-"""Short enough for a storm, long enough that a slow machine is no dead one."""
+"""Short enough for a storm, long enough for a slow machine."""
 
 
 @dataclass
 class Storm:
-    """One run. `done`: how much of the plan."""
+    """One run. `done`: how many moves of the plan."""
 
     fleet: Fleet
     model: RuledModel
-    crowd: Crowd
+    people: People
     blows: Blows
     probes: Probes
     done: int = 0
     acts: Counter[str] = field(default_factory=Counter[str])
 
-    def rages(self, moves: list[Move], until: float) -> None:
+    def run(self, moves: list[Move], until: float) -> None:
         for move in moves:
             if time.monotonic() > until:
                 break
             match move:
                 case Step():
-                    self.crowd.does(move)
+                    self.people.act(move)
                     self.acts[move.act] += 1
                 case Blow():
-                    self.blows.strikes(move)
+                    self.blows.strike(move)
                 case Fault():
-                    self.blows.troubles(move)
+                    self.blows.apply_fault(move)
             self.done += 1
             if self.done % REPORTED_EVERY == 0:
                 print(f"{self.done} of {len(moves)} moves, {self.blows.kills} kills", flush=True)
-            if self.done % PROBE_EVERY == 0 and not self.blows.is_busy:
-                self.probes.look()
-        self.blows.lets_all_go_on()
-        self.probes.look()
+            if self.done % PROBE_EVERY == 0 and not self.blows.is_striking:
+                self.probes.record()
+        self.blows.resume_all()
+        self.probes.record()
 
-    def calms(self) -> list[str]:
-        """No more faults; wait until nobody has anything to do. What was left to do in the end."""
+    def settle(self) -> list[str]:
+        """End the faults and wait until no work is left; return the work left at the limit."""
         self.fleet.github.clear_faults()
         self.model.clear()
-        self.crowd.ends_ci()
+        self.people.end_ci()
         limit = time.monotonic() + SETTLE_S
         while left := self._left():
             if time.monotonic() > limit:
@@ -112,26 +111,26 @@ class Storm:
 
     def _left(self) -> list[str]:
         self.fleet.product.assert_alive()
-        self.fleet.github.settle()  # first: what is still on its way may be refused
+        self.fleet.github.settle()  # first, since deliveries in flight may be refused
         if refused := self.fleet.github.redeliver_refused():
             return [f"{refused} deliveries were refused"]
         with self.fleet.redis.client as client:
             busy = [
-                one
-                for place in self.crowd.repositories
-                for one in pending_keys(client, place, self.crowd.installation(place))
+                key
+                for repository in self.people.repositories
+                for key in pending_keys(client, repository, self.people.installation(repository))
             ]
             busy += [name for name in (keys.DISPATCHED.name, keys.DEADLINES.name) if client.exists(name)]
         return busy or [
-            f"{place.name}: {run['external_id']} {run['head_sha'][:7]} {run['output']['title']}"
-            for place in self.crowd.repositories
-            for run in place.open_checks
+            f"{repository.name}: {run['external_id']} {run['head_sha'][:7]} {run['output']['title']}"
+            for repository in self.people.repositories
+            for run in repository.open_checks
         ]
 
 
 @contextmanager
 def stage(options: argparse.Namespace) -> Generator[Storm]:
-    """Everything up and running; gone afterwards."""
+    """Start the storm's processes, and end them afterwards."""
     with ExitStack() as ends:
         program = ends.enter_context(broken_program()) if options.broken_fence else ASSAY
         changes = {**PACE, "ASSAY_PORT": str(free_port())}
@@ -139,15 +138,15 @@ def stage(options: argparse.Namespace) -> Generator[Storm]:
         model = RuledModel(world.model.server)
         model.reply_by(ruled)
         fleet = Fleet(world.github, world.redis, world.product)
-        keeps(fleet, options.fsync)
+        persist(fleet, options.fsync)
         dice = random.Random(f"{options.seed} victims")  # noqa: S311 - dice
         blows = Blows(fleet, model, dice, options.fsync)
-        yield Storm(fleet, model, Crowd(world.github), blows, Probes(world.redis))
+        yield Storm(fleet, model, People(world.github), blows, Probes(world.redis))
 
 
 @contextmanager
 def broken_program() -> Generator[Path]:
-    """An installed copy of the product whose leases admit every judge."""
+    """Install a copy of the product whose leases admit every judge."""
     with copied() as copy:
         for fence in read_stages("fence"):
             file = copy / fence.path
@@ -155,14 +154,14 @@ def broken_program() -> Generator[Path]:
         yield copy / ".venv" / "bin" / "assay"
 
 
-def judged(storm: Storm, left: list[str]) -> Iterator[str]:
-    """Everything that is wrong."""
-    yield from (f"still to do after {SETTLE_S:.0f} s: {one}" for one in left)
+def find_violations(storm: Storm, left: list[str]) -> Iterator[str]:
+    """Yield every violation."""
+    yield from (f"still to do after {SETTLE_S:.0f} s: {work}" for work in left)
     with open_store(settings_for(storm.fleet.redis.url, store_keys=(SecretStr(STORE_KEY),))) as store:
-        ending = Ending.read(storm.crowd, store, cut_short(storm.fleet.log_entries('"judging ')))
+        ending = Ending.read(storm.people, store, cut_short(storm.fleet.log_entries('"judging ')))
     yield from ending.violations()
     yield from storm.probes.lost()
-    yield from of_the_stream(storm.crowd, storm.fleet.redis)
+    yield from of_the_stream(storm.people, storm.fleet.redis)
     yield from Books.read(storm.fleet.redis).violations(storm.model)
     yield from of_the_file(ending, storm.fleet.redis, LEASE_S * 1000)
 
@@ -177,16 +176,16 @@ def histogram(blows: Blows) -> Iterator[str]:
 
 def figures(storm: Storm, seconds: float) -> Iterator[str]:
     books = Books.read(storm.fleet.redis)
-    heads = sum(len(one.heads) for one in storm.crowd.conversations.values())
-    verdicts = sum(len(found) for found in storm.probes.seen.values())
+    heads = sum(len(conversation.heads) for conversation in storm.people.conversations.values())
+    verdicts = sum(len(seen) for seen in storm.probes.seen.values())
     model = storm.model
-    yield f"{len(storm.crowd.conversations)} pull requests, {heads} heads, {storm.acts.total()} acts, {verdicts} verdicts"
+    yield f"{len(storm.people.conversations)} pull requests, {heads} heads, {storm.acts.total()} acts, {verdicts} verdicts"
     yield "acts: " + ", ".join(f"{act} {count}" for act, count in sorted(storm.acts.items()))
-    yield f"model: {len(model.requests)} questions, {model.billed} billed ({model.lost} lost), {model.free} refused; purse: {books.heard} heard, {books.bound} at their bound, {books.free} free"
+    yield f"model: {len(model.requests)} questions, {model.billed} billed ({model.lost} lost), {model.free} refused; budget: {books.heard} heard, {books.bound} at their bound, {books.free} free"
     short = cut_short(storm.fleet.log_entries('"judging '))
-    yield f"{len(short)} pull requests whose judges came to no end more often than Assay tries"
-    yield f"{storm.blows.kills} kills, {seconds:.0f} s, refused to people: {len(storm.crowd.refused)}"
-    yield from (f"  {one}" for one in storm.crowd.refused[:5])
+    yield f"{len(short)} pull requests with more unfinished judgings than Assay tries"
+    yield f"{storm.blows.kills} kills, {seconds:.0f} s, refused to people: {len(storm.people.refused)}"
+    yield from (f"  {refusal}" for refusal in storm.people.refused[:5])
 
 
 def run(options: argparse.Namespace) -> int:
@@ -198,10 +197,10 @@ def run(options: argparse.Namespace) -> int:
     )
     with stage(options) as storm:
         try:
-            storm.rages(moves, until)
+            storm.run(moves, until)
             print(f"{storm.done} of {len(moves)} moves after {time.monotonic() - began:.0f} s", flush=True)
-            wrong = list(judged(storm, storm.calms()))
-            storm.probes.look()
+            wrong = list(find_violations(storm, storm.settle()))
+            storm.probes.record()
             print("\n".join([*figures(storm, time.monotonic() - began), *histogram(storm.blows)]))
         finally:
             if options.keep:
@@ -209,7 +208,7 @@ def run(options: argparse.Namespace) -> int:
                     kept.writelines(f"{line.source}: {line.text}\n" for line in storm.fleet.product.log.lines)
                 print(f"log: {kept.name}")
     print(f"violations: {len(wrong)}")
-    print("\n".join(f"  {one}" for one in wrong))
+    print("\n".join(f"  {violation}" for violation in wrong))
     if wrong:
         return 1
     return 0 if storm.done == len(moves) else 2

@@ -1,8 +1,7 @@
-"""Everybody who writes in the storm: people, who do what the plan says, and the model, which answers by a rule over real HTTP.
+"""People of the storm, who follow the plan, and the model, which answers by a rule over HTTP.
 
-Does not look at checks or at what the product books. Invariant: what a head deserves is known from what it is made of, before
-anybody judges it; what the model says depends on the change alone that it is shown, and every answer costs the same, whether
-it is heard or not.
+Invariant: what a head deserves follows from its content; what the model answers follows from the change that it is shown; and
+every answer costs the same, received or not.
 """
 
 import random
@@ -44,16 +43,16 @@ DESERVES = {Content.STUB: "failure", Content.GOOD: "success", Content.BAD: "fail
 
 @dataclass
 class Head:
-    """`ci`: what the other check concluded here, oldest first."""
+    """`ci`: the conclusions of the other check, oldest first."""
 
     content: Content
     ci: list[str] = field(default_factory=list[str])
 
     @property
     def deserved(self) -> frozenset[str]:
-        """What its check may say at the end. Failing CI stops a judging that comes after it, and only that.
+        """The conclusions that its check may have at the end.
 
-        CI's end has a head judged again, and a second reject in the same words is left to a person.
+        Failing CI stops a later judging. The end of CI repeats a judging, and a second equal reject is left to a person.
         """
         says = DESERVES[self.content]
         is_stopped = self.ci[-1:] == ["failure"] or (self.content is Content.BAD and self.ci)
@@ -62,7 +61,7 @@ class Head:
 
 @dataclass
 class Conversation:
-    """One pull request, and all that was done to it."""
+    """One pull request and its history."""
 
     number: int
     pull: PullRequest
@@ -84,7 +83,7 @@ class Conversation:
 
 
 @dataclass
-class Crowd:
+class People:
     """All conversations, by number."""
 
     github: FakeGitHub
@@ -93,26 +92,26 @@ class Crowd:
     refused: list[str] = field(default_factory=list[str])
     _count: int = 0
 
-    def does(self, step: Step) -> None:
-        """One act. What GitHub refuses a person is written down."""
+    def act(self, step: Step) -> None:
+        """Do one act, and record GitHub's refusal."""
         try:
             if step.act in {Act.OPENS, Act.DRAFTS}:
-                self._opens(step)
-            elif (one := self.conversations.get(step.conversation)) is not None:
-                self._goes_on(one, step)
+                self._open(step)
+            elif (conversation := self.conversations.get(step.conversation)) is not None:
+                self._continue(conversation, step)
         except (RequestRefused, *CONNECTION_ERRORS) as refused:
             self.refused.append(f"{step}: {refused}")
 
     def installation(self, repository: Repository) -> int:
         return OTHERS.get(repository.name.partition("/")[0], self.github.info.installation_id)
 
-    def ends_ci(self) -> None:
-        """No other check runs for ever."""
-        for one in self.conversations.values():
-            self._ci_ends(one, "success")
+    def end_ci(self) -> None:
+        """Conclude every running CI check."""
+        for conversation in self.conversations.values():
+            self._end_ci(conversation, "success")
 
-    def _opens(self, step: Step) -> None:
-        repository = self._place(step.conversation)
+    def _open(self, step: Step) -> None:
+        repository = self._repository(step.conversation)
         branch, is_draft = f"fix-{step.conversation}", step.act is Act.DRAFTS
         files, title = self._files(step.content), "Document how uploads work"
         pull = Person(AGENT, self.github, repository).open_pull_request(
@@ -124,65 +123,65 @@ class Crowd:
         made.heads[_head_of(pull)] = Head(step.content)
         self.conversations[step.conversation] = made
 
-    def _goes_on(self, one: Conversation, step: Step) -> None:
-        repository = one.pull.repository
+    def _continue(self, conversation: Conversation, step: Step) -> None:
+        repository = conversation.pull.repository
         agent = Person(AGENT, self.github, repository)
         match step.act:
             case Act.PUSHES | Act.EMPTY | Act.FORCES | Act.RETURNS:
-                self._moves(one, step, agent)
+                self._move(conversation, step, agent)
             case Act.REJUDGE:
-                Person("bob", self.github, repository).comment(one.pull, "/rejudge")
+                Person("bob", self.github, repository).comment(conversation.pull, "/rejudge")
             case Act.OVERRIDE | Act.REFUSED:
                 login = "alice" if step.act is Act.OVERRIDE else "bob"
-                Person(login, self.github, repository).comment(one.pull, "/override It is urgent.")
+                Person(login, self.github, repository).comment(conversation.pull, "/override It is urgent.")
             case Act.CI_STARTS:
-                one.running = repository.start_ci(one.newest, CI)
+                conversation.running = repository.start_ci(conversation.newest, CI)
             case Act.CI_FAILS | Act.CI_PASSES:
-                self._ci_ends(one, "failure" if step.act is Act.CI_FAILS else "success")
+                self._end_ci(conversation, "failure" if step.act is Act.CI_FAILS else "success")
             case Act.DEQUEUES:
-                one.groups[-1].end("dequeued")
+                conversation.groups[-1].end("dequeued")
             case Act.QUEUES | Act.RESOLVES:
                 solved = {"upload.py": self._files(Content.GOOD)["upload.py"]} if step.act is Act.RESOLVES else {}
-                one.groups.append(repository.add_to_merge_queue(one.pull, files=solved))
+                conversation.groups.append(repository.add_to_merge_queue(conversation.pull, files=solved))
             case Act.CLOSES:
-                agent.close(one.pull)
-                one.is_open = False
+                agent.close(conversation.pull)
+                conversation.is_open = False
             case Act.REOPENS:
-                agent.reopen(one.pull)
-                one.is_open = True
+                agent.reopen(conversation.pull)
+                conversation.is_open = True
             case Act.READY:
-                agent.mark_ready(one.pull)
-                one.is_draft = False
+                agent.mark_ready(conversation.pull)
+                conversation.is_draft = False
             case Act.OPENS | Act.DRAFTS:
                 raise AssertionError(step)
             case _ as never:
                 assert_never(never)
 
-    def _moves(self, one: Conversation, step: Step, agent: Person) -> None:
+    def _move(self, conversation: Conversation, step: Step, agent: Person) -> None:
         files = {} if step.act is Act.EMPTY else self._files(step.content)
         push = agent.push if step.act in {Act.PUSHES, Act.EMPTY} else agent.force_push
-        head = push(one.pull, files)
+        head = push(conversation.pull, files)
         if step.act is not Act.EMPTY and (step.act is not Act.PUSHES or step.content is not Content.WORDS):
-            one.code = step.content
-        one.heads[head] = Head(one.code)
-        one.running = None
+            conversation.code = step.content
+        conversation.heads[head] = Head(conversation.code)
+        conversation.running = None
 
-    def _ci_ends(self, one: Conversation, conclusion: str) -> None:
-        if one.running is not None:
-            one.running.complete(conclusion)
-            one.heads[one.newest].ci.append(conclusion)
-            one.running = None
+    def _end_ci(self, conversation: Conversation, conclusion: str) -> None:
+        if conversation.running is not None:
+            conversation.running.complete(conclusion)
+            conversation.heads[conversation.newest].ci.append(conclusion)
+            conversation.running = None
 
-    def _place(self, number: int) -> Repository:
+    def _repository(self, number: int) -> Repository:
         while len(self.repositories) <= number // EACH:
-            place = len(self.repositories)
-            order = {"owner": OWNERS[place % len(OWNERS)], "name": f"widgets-{place}", "files": PROJECT}
+            index = len(self.repositories)
+            order = {"owner": OWNERS[index % len(OWNERS)], "name": f"widgets-{index}", "files": PROJECT}
             made = self.github.control("repo", **order)
             self.repositories.append(Repository(self.github, made["full_name"], made["id"]))
         return self.repositories[number // EACH]
 
     def _files(self, content: Content) -> dict[str, str]:
-        """Each time another one."""
+        """Return new files each time."""
         self._count += 1
         number = self._count
         match content:
@@ -198,7 +197,7 @@ class Crowd:
 
 
 def _head_of(pull: PullRequest) -> str:
-    """People meet GitHub's faults too, and ask again."""
+    """Return the head, and repeat the query where a fault stops it."""
     for _ in range(PERSISTS):
         with suppress(RequestRefused, *CONNECTION_ERRORS):
             return pull.head
@@ -212,14 +211,14 @@ HELD_S: Final = 2.0
 
 
 def cost_nano() -> int:
-    """What each answer costs."""
+    """Return the cost of each answer."""
     billed = BilledTokens(input=IN_TOKENS, output=OUT_TOKENS, write_5m=0, write_1h=0, cache_read=0)
     usd = cost_of(MODEL, billed)
     return to_nano(usd or Decimal(0))
 
 
 def ruled(asked: ModelRequest) -> dict[str, Any]:
-    """Whoever tries once only did not solve it; everything else is fine."""
+    """Reject a change that retries once only, and accept all others."""
     places = [
         (block[1], row[1], row[3])
         for block in DIFF.finditer(asked.text)
@@ -234,7 +233,7 @@ def ruled(asked: ModelRequest) -> dict[str, Any]:
 
 @dataclass
 class Trap:
-    """The next question is held until somebody did something to whoever asks."""
+    """Delays the next request until a blow fell on its sender."""
 
     sprung: threading.Event = field(default_factory=threading.Event)
     port: int | None = None
@@ -242,7 +241,7 @@ class Trap:
 
 @dataclass
 class RuledModel(FakeAnthropic):
-    """Answers in many threads; `billed` counts the answers that cost something, heard or not."""
+    """A model that answers in many threads. `billed` counts the answers that cost something, received or not."""
 
     billed: int = 0
     lost: int = 0
@@ -250,8 +249,8 @@ class RuledModel(FakeAnthropic):
     _trap: Trap | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def meets(self, fault: str) -> None:
-        """The next answer: `lost` (billed, and broken off on its way), or an error's number."""
+    def add_fault(self, fault: str) -> None:
+        """Set the fault of the next answer: `lost` (billed, and broken off), or an error's number."""
         if fault == "lost":
             self.break_connection()
         else:
@@ -265,7 +264,7 @@ class RuledModel(FakeAnthropic):
         return self._trap
 
     def _play(self, request: Request) -> Response:
-        self._springs(int(request.environ.get("REMOTE_PORT", 0)))
+        self._spring(int(request.environ.get("REMOTE_PORT", 0)))
         with self._lock:
             before = len(self._script)
             response = super()._respond(request)
@@ -275,7 +274,7 @@ class RuledModel(FakeAnthropic):
             self.lost += is_fault and not is_free
         return response
 
-    def _springs(self, port: int) -> None:
+    def _spring(self, port: int) -> None:
         with self._lock:
             trap, self._trap = self._trap, None
         if trap is not None:

@@ -1,7 +1,6 @@
-"""What will be done to whom, in which order: people's acts, blows and faults, all from one seed.
+"""The plan of the storm: people's acts, blows and faults in their order, from one seed.
 
-Does nothing itself. Invariant: the same seed, sizes and weights give the same plan, act by act and blow by blow; every act is
-possible when its turn comes (nobody reopens what is open).
+Invariant: the same seed, sizes and weights give the same plan, and every act is possible at its time.
 """
 
 import random
@@ -12,15 +11,15 @@ from enum import StrEnum
 from itertools import cycle, islice
 
 ACTIVE = 12
-"""So many conversations go on at a time."""
+"""How many conversations run at a time."""
 
 MOST_ACTS = 4
 STOPS = 3
-"""One judge is stopped past its lease for so many kills."""
+"""How many kills there are per stop of a judge past its lease."""
 
 
 class Act(StrEnum):
-    """What somebody does at one pull request."""
+    """What a person does at a pull request."""
 
     OPENS = "opens"
     DRAFTS = "opens a draft"
@@ -43,7 +42,7 @@ class Act(StrEnum):
 
 
 class Content(StrEnum):
-    """What a head is made of; what it deserves follows from this alone."""
+    """The content of a head, from which follows what it deserves."""
 
     STUB = "stub"
     GOOD = "good"
@@ -62,7 +61,7 @@ class Victim(StrEnum):
 
 
 class Stage(StrEnum):
-    """What was under way when the blow fell."""
+    """What the product does when the blow falls."""
 
     ANY = "at any moment"
     READS = "reads the pull request"
@@ -93,7 +92,7 @@ class Blow:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What GitHub (or the model) does to its next answers: an order to the played GitHub."""
+    """A fault of the next answers of GitHub or the model. `order`: arguments for the fake GitHub."""
 
     match: str
     kind: str
@@ -143,7 +142,7 @@ POSSIBLE: Mapping[str, Mapping[Act, int]] = {
     },
     "closed": {Act.REOPENS: 4, Act.REJUDGE: 1},
 }  # fmt: skip
-"""By state of a pull request, how often each act is done to it; an open one allows more, depending on what was done."""
+"""The weight of each act by the state of a pull request; an open one allows more, depending on earlier acts."""
 
 AFTER: Mapping[Act, Mapping[str, str | bool]] = {
     Act.OPENS: {"state": "open"},
@@ -185,10 +184,7 @@ class _Thread:
         return Step(self.number, act, self.contents[-1])
 
     def _contents(self) -> list[Content]:
-        """After a model's reject neither another in the same words nor documentation alone.
-
-        Both are left to a person, which is the judge's affair and not looked into here.
-        """
+        """After a reject of the model, neither an equal reject nor documentation alone, which are left to a person."""
         return [Content.STUB, Content.GOOD] if Content.BAD in self.contents else list(Content)
 
     def _possible(self) -> Mapping[Act, int]:
@@ -207,7 +203,7 @@ def plan(seed: int, conversations: int, kills: int) -> list[Move]:
     blows = _blows(dice, kills)
     faults = list(islice(cycle(FAULTS), kills))
     dice.shuffle(faults)
-    troubles: list[Move] = [one for pair in zip(blows, cycle(faults), strict=False) for one in pair]
+    troubles: list[Move] = [move for pair in zip(blows, cycle(faults), strict=False) for move in pair]
     at = sorted(dice.randrange(min(ACTIVE, len(steps)), len(steps) + 1) for _ in troubles)
     woven: list[Move] = []
     for number, step in enumerate([*steps, None]):
@@ -224,14 +220,14 @@ def _steps(dice: random.Random, conversations: int) -> Iterator[Step]:
     while waiting or active:
         while waiting and len(active) < ACTIVE:
             active.append(waiting.pop(0))
-        one = dice.choice(active)
-        yield one.next()
-        if one.left == 0:
-            active.remove(one)
+        thread = dice.choice(active)
+        yield thread.next()
+        if thread.left == 0:
+            active.remove(thread)
 
 
 def _blows(dice: random.Random, kills: int) -> list[Blow]:
-    """As many of each victim as its share, each of its stages in turn; and the stops."""
+    """Return the blows: each victim by its share, its stages in turn, and the stops."""
     counts = Counter({victim: kills * share // 100 for victim, (share, _) in TARGETS.items()})
     counts[Victim.JOB] += kills - counts.total()
     counts[Victim.STOPPED] = kills // STOPS

@@ -1,6 +1,6 @@
-"""What must hold when the storm is over: GitHub's check runs, the ledger, the purse and the stream, held against each other.
+"""The rules after the storm: GitHub's check runs, the ledger, the budget and the event stream agree.
 
-Does not wait and changes nothing. Invariant: every check is made for every pull request, and names what it found wrong.
+Invariant: every rule is checked for every pull request, and each violation is named.
 """
 
 from collections import Counter
@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from bench.storm.people import Conversation, Crowd, RuledModel, cost_nano
+from bench.storm.people import Conversation, People, RuledModel, cost_nano
 from tests.worker.scheduling.lease_history import read_histories
 from tests.worker.scheduling.traces import machine_part
 from tests.world.aof import read_commands
@@ -23,18 +23,18 @@ from worker.domain.verdict.verdict import Abstain, Accept, Reject
 
 SHOWS = {"accept": "success", "reject": "failure"}
 TRIES = 3
-"""After so many judges that came to no end Assay says that it failed, as docs/operating.md has it."""
+"""After this many unfinished judgings, Assay reports a failure (docs/operating.md)."""
 
 
 @dataclass
 class Probes:
-    """Verdicts that the ledger had when somebody looked, by its key. A look costs nothing that matters."""
+    """Verdicts that were in the ledgers during the storm, by key."""
 
     redis: RedisServer
     seen: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
 
-    def look(self) -> dict[str, set[str]]:
-        """What is there now."""
+    def record(self) -> dict[str, set[str]]:
+        """Record and return the verdicts that are in the ledgers now."""
         with self.redis.client as typed:
             client: Any = typed
             now = {key: set(client.hkeys(key)) for key in _keys(client, "assay:*:ledger:*")}
@@ -43,124 +43,126 @@ class Probes:
         return now
 
     def lost(self) -> Iterator[str]:
-        now = self.look()
+        now = self.record()
         for key, before in self.seen.items():
-            yield from (f"a verdict was lost: {one} of {key}" for one in sorted(before - now.get(key, set())))
+            yield from (f"a verdict was lost: {eval_id} of {key}" for eval_id in sorted(before - now.get(key, set())))
 
 
 @dataclass(frozen=True)
 class Ending:
     """Everything at the end, read once."""
 
-    crowd: Crowd
+    people: People
     states: Mapping[str, RepositoryState]
     ledgers: Mapping[int, tuple[LedgerEntry, ...]]
     overridden: frozenset[tuple[int, str]]
     cut_short: frozenset[tuple[str, int]]
 
     @classmethod
-    def read(cls, crowd: Crowd, store: Store, cut_short: frozenset[tuple[str, int]]) -> "Ending":
-        all_of = crowd.conversations.values()
+    def read(cls, people: People, store: Store, cut_short: frozenset[tuple[str, int]]) -> "Ending":
+        all_of = people.conversations.values()
         overridden = {
-            (one.number, head)
-            for one in all_of
-            for head in one.heads
-            if store.decisions.find_decisions(one.ref, head).override
+            (conversation.number, head)
+            for conversation in all_of
+            for head in conversation.heads
+            if store.decisions.find_decisions(conversation.ref, head).override
         }
         return cls(
-            crowd,
-            {one.name: crowd.github.state(one.name) for one in crowd.repositories},
-            {one.number: store.ledger.entries(one.ref) for one in all_of},
+            people,
+            {repository.name: people.github.state(repository.name) for repository in people.repositories},
+            {conversation.number: store.ledger.entries(conversation.ref) for conversation in all_of},
             frozenset(overridden),
             cut_short,
         )
 
     def violations(self) -> Iterator[str]:
-        for one in self.crowd.conversations.values():
-            yield from self._of_pull(one)
-            yield from self._of_groups(one)
+        for conversation in self.people.conversations.values():
+            yield from self._of_pull(conversation)
+            yield from self._of_groups(conversation)
         for state in self.states.values():
             yield from (f"left open: {_shown(run)}" for run in state["check_runs"] if _is_open(run))
 
-    def _of_pull(self, one: Conversation) -> Iterator[str]:
-        runs = self._runs(one)
-        for head, found in runs.items():
-            yield from [f"{one.name} has {len(found)} check runs at {head[:7]}"] if len(found) > 1 else []
-            for run in found:
-                yield from self._of_run(one, run)
-        if one.is_open and not one.is_draft:
-            yield from self._of_newest(one, runs.get(one.newest, []))
-        yield from self._paid_once(one)
+    def _of_pull(self, conversation: Conversation) -> Iterator[str]:
+        runs = self._runs(conversation)
+        for head, head_runs in runs.items():
+            yield from (
+                [f"{conversation.name} has {len(head_runs)} check runs at {head[:7]}"] if len(head_runs) > 1 else []
+            )
+            for run in head_runs:
+                yield from self._of_run(conversation, run)
+        if conversation.is_open and not conversation.is_draft:
+            yield from self._of_newest(conversation, runs.get(conversation.newest, []))
+        yield from self._paid_once(conversation)
 
-    def _of_newest(self, one: Conversation, runs: list[CheckRun]) -> Iterator[str]:
-        allowed = one.heads[one.newest].deserved
-        if (one.number, one.newest) in self.overridden:
+    def _of_newest(self, conversation: Conversation, runs: list[CheckRun]) -> Iterator[str]:
+        allowed = conversation.heads[conversation.newest].deserved
+        if (conversation.number, conversation.newest) in self.overridden:
             allowed = frozenset({"neutral"})
-        elif (one.pull.repository.name, one.pull.number) in self.cut_short and not any(
-            entry.head_sha == one.newest for entry in self.ledgers[one.number]
-        ):  # so many of its judges in a row were killed that Assay has to say so
+        elif (conversation.pull.repository.name, conversation.pull.number) in self.cut_short and not any(
+            entry.head_sha == conversation.newest for entry in self.ledgers[conversation.number]
+        ):  # too many judgings in a row did not finish
             allowed = frozenset({"action_required"})
-        said = [(run["status"], run["conclusion"]) for run in runs]
-        if len(said) != 1 or said[0][0] != "completed" or said[0][1] not in allowed:
-            words = [run["output"]["title"] for run in runs]
-            yield f"{one.name}: its newest head {one.newest[:7]} says {said} {words}, and deserves {sorted(allowed)}"
-            for entry in self.ledgers[one.number][-3:]:
+        states = [(run["status"], run["conclusion"]) for run in runs]
+        if len(states) != 1 or states[0][0] != "completed" or states[0][1] not in allowed:
+            titles = [run["output"]["title"] for run in runs]
+            yield f"{conversation.name}: its newest head {conversation.newest[:7]} says {states} {titles}, and deserves {sorted(allowed)}"
+            for entry in self.ledgers[conversation.number][-3:]:
                 verdict, why = entry.verdict, entry.verdict.abstain_reason or entry.verdict.category or ""
                 yield f"    {entry.head_sha[:7]} fence {entry.fence} {verdict.decision} {why}: {verdict.concern[:160]}"
 
-    def _of_run(self, one: Conversation, run: CheckRun) -> Iterator[str]:
-        """Nothing is concluded that nobody judged."""
-        said, head = run["conclusion"], run["head_sha"]
-        verdicts = {entry.eval_id: entry for entry in self.ledgers[one.number]}
-        kind = {"success": Accept, "failure": Reject}.get(said or "")
+    def _of_run(self, conversation: Conversation, run: CheckRun) -> Iterator[str]:
+        """Each conclusion has a verdict."""
+        conclusion, head = run["conclusion"], run["head_sha"]
+        verdicts = {entry.eval_id: entry for entry in self.ledgers[conversation.number]}
+        kind = {"success": Accept, "failure": Reject}.get(conclusion or "")
         if kind and not any(isinstance(e.verdict, kind) and e.head_sha == head for e in verdicts.values()):
-            yield f"{one.name}: {said} at {head[:7]}, and no such verdict is on record: {_shown(run)}"
+            yield f"{conversation.name}: {conclusion} at {head[:7]}, and no such verdict is on record: {_shown(run)}"
         if kind and (part := machine_part(run)) and part["eval_id"] not in verdicts:
-            yield f"{one.name}: shows {part['eval_id']}, which is not on record"
-        if kind and head in one.heads and said not in one.heads[head].deserved:
-            yield f"{one.name}: {said} at {head[:7]}, which deserves {sorted(one.heads[head].deserved)}"
+            yield f"{conversation.name}: shows {part['eval_id']}, which is not on record"
+        if kind and head in conversation.heads and conclusion not in conversation.heads[head].deserved:
+            yield f"{conversation.name}: {conclusion} at {head[:7]}, which deserves {sorted(conversation.heads[head].deserved)}"
 
-    def _of_groups(self, one: Conversation) -> Iterator[str]:
-        entries = self.ledgers[one.number]
-        for group in one.groups:
-            found = [run for run in self._all_runs(one) if run["head_sha"] == group.sha]
-            if len(found) > 1:
-                yield f"{one.name}: {len(found)} check runs at its merge group {group.sha[:7]}"
+    def _of_groups(self, conversation: Conversation) -> Iterator[str]:
+        entries = self.ledgers[conversation.number]
+        for group in conversation.groups:
+            group_runs = [run for run in self._all_runs(conversation) if run["head_sha"] == group.sha]
+            if len(group_runs) > 1:
+                yield f"{conversation.name}: {len(group_runs)} check runs at its merge group {group.sha[:7]}"
             kinds = [SHOWS.get(entry.verdict.decision) for entry in entries]
             yield from (
-                f"{one.name}: merge group {_shown(run)}, and no such verdict is on record"
-                for run in found
+                f"{conversation.name}: merge group {_shown(run)}, and no such verdict is on record"
+                for run in group_runs
                 if run["conclusion"] == "success" and "success" not in kinds
             )
 
-    def _paid_once(self, one: Conversation) -> Iterator[str]:
-        """One content of one pull request is judged by a model once: nobody here forces another judging."""
+    def _paid_once(self, conversation: Conversation) -> Iterator[str]:
+        """One content of one pull request is judged by a model once: no one here forces another judging."""
         paid = Counter(
             entry.fingerprint
-            for entry in self.ledgers[one.number]
+            for entry in self.ledgers[conversation.number]
             if entry.verdict.judge_cost_usd
             and entry.verdict.carried_from is None
             and entry.verdict.parent_eval_id is None
             and not isinstance(entry.verdict, Abstain)
         )
-        yield from (f"{one.name}: paid {n} times for {content}" for content, n in paid.items() if n > 1)
+        yield from (f"{conversation.name}: paid {n} times for {content}" for content, n in paid.items() if n > 1)
 
-    def _runs(self, one: Conversation) -> dict[str, list[CheckRun]]:
-        ours, found = external_id(one.pull.number), dict[str, list[CheckRun]]()
-        for run in self._all_runs(one):
+    def _runs(self, conversation: Conversation) -> dict[str, list[CheckRun]]:
+        ours, runs = external_id(conversation.pull.number), dict[str, list[CheckRun]]()
+        for run in self._all_runs(conversation):
             if run["external_id"] == ours:
-                found.setdefault(run["head_sha"], []).append(run)
-        return found
+                runs.setdefault(run["head_sha"], []).append(run)
+        return runs
 
-    def _all_runs(self, one: Conversation) -> Iterable[CheckRun]:
-        runs = self.states[one.pull.repository.name]["check_runs"]
+    def _all_runs(self, conversation: Conversation) -> Iterable[CheckRun]:
+        runs = self.states[conversation.pull.repository.name]["check_runs"]
         return [run for run in runs if run["name"] == CHECK_NAME]
 
 
 def cut_short(log: Iterable[Mapping[str, Any]]) -> frozenset[tuple[str, int]]:
-    """The pull requests (repository, number) of which, by the product's log, so many judgings in a row came to no end.
+    """Return the pull requests (repository, number) of which, by the log, too many judgings in a row did not finish.
 
-    Not by head: whoever is asked for to set something right is told of none.
+    Not by head, since a requested correction names none.
     """
     begun, short = dict[tuple[str, int], set[int]](), set[tuple[str, int]]()
     for line in log:
@@ -168,7 +170,7 @@ def cut_short(log: Iterable[Mapping[str, Any]]) -> frozenset[tuple[str, int]]:
             case "judging started":
                 pull = (line["repository"], line["number"])
                 begun.setdefault(pull, set()).add(line["fence"])
-                if len(begun[pull]) > TRIES:  # the one more says so
+                if len(begun[pull]) > TRIES:  # the last one reports it
                     short.add(pull)
             case "judging ended" if line["answer"] != "lost":
                 begun.pop((line["repository"], line["number"]), None)
@@ -178,23 +180,24 @@ def cut_short(log: Iterable[Mapping[str, Any]]) -> frozenset[tuple[str, int]]:
 
 
 def of_the_file(ending: Ending, redis: RedisServer, lease_ms: float) -> Iterator[str]:
-    """Who held what, by all that Redis ever wrote: fences grow, and nobody records without holding."""
-    beside = {entry.eval_id for all_of in ending.ledgers.values() for entry in all_of if entry.verdict.parent_eval_id}
-    for docket in read_histories(read_commands(redis.folder), lease_ms).values():
-        yield from (wrong for wrong in docket.violations if not any(name in wrong for name in beside))
+    """Yield violations of leases in Redis' file: fences grow, and no entry is recorded without a lease."""
+    children = {entry.eval_id for all_of in ending.ledgers.values() for entry in all_of if entry.verdict.parent_eval_id}
+    for history in read_histories(read_commands(redis.folder), lease_ms).values():
+        yield from (wrong for wrong in history.violations if not any(name in wrong for name in children))
 
 
-def of_the_stream(crowd: Crowd, redis: RedisServer) -> Iterator[str]:
-    """Evaluations that did not begin and end exactly once."""
+def of_the_stream(people: People, redis: RedisServer) -> Iterator[str]:
+    """Yield the evaluations that did not begin and end exactly once."""
     with redis.client as client:
-        for number in {crowd.installation(one) for one in crowd.repositories}:
-            ours = {one.id for one in crowd.repositories if crowd.installation(one) == number}
-            yield from (f"an evaluation has no one end: {one}" for one in incomplete_evaluations(client, ours, number))
+        for number in {people.installation(repository) for repository in people.repositories}:
+            ours = {repository.id for repository in people.repositories if people.installation(repository) == number}
+            incomplete = incomplete_evaluations(client, ours, number)
+            yield from (f"an evaluation does not end once: {evaluation}" for evaluation in incomplete)
 
 
 @dataclass
 class Books:
-    """The purse, as Redis has it. *heard* settled for what an answer costs, *bound* stays spent whole, *free* came back."""
+    """The budget in Redis. `heard`: settled at an answer's cost; `bound`: spent in full; `free`: returned."""
 
     spent: int = 0
     of_pulls: int = 0
@@ -212,23 +215,23 @@ class Books:
             made.of_pulls = sum(_hash(client, key, "spent") for key in _keys(client, "assay:*:spent:*"))
             for key in _keys(client, "assay:*:reserved:*"):
                 amount, settled = _hash(client, key, "amount"), _hash(client, key, "settled", -1)
-                made._takes(key, amount, settled, each)
+                made._add(key, amount, settled, each)
         return made
 
     def violations(self, model: RuledModel) -> Iterator[str]:
-        """Nothing is spent twice, and nothing is spent that is not booked."""
+        """Yield what is spent twice or not booked."""
         booked = self.heard * cost_nano() + self.bound_nano
         if self.spent != booked:
-            yield f"the purse says {self.spent}, its reservations {booked}"
+            yield f"the budget says {self.spent}, its reservations {booked}"
         if self.of_pulls != self.spent:
-            yield f"the purse says {self.spent}, the pull requests together {self.of_pulls}"
+            yield f"the budget says {self.spent}, the pull requests together {self.of_pulls}"
         if self.heard > model.billed - model.lost:
             yield f"{self.heard} answers are booked at their price, {model.billed - model.lost} were given"
         if self.heard + self.bound < model.billed:
             yield f"{model.billed} answers were billed, {self.heard + self.bound} are booked"
         yield from self.other
 
-    def _takes(self, key: str, amount: int, settled: int, each: int) -> None:
+    def _add(self, key: str, amount: int, settled: int, each: int) -> None:
         if settled == each:
             self.heard += 1
         elif settled in {-1, amount}:
