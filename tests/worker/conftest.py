@@ -1,4 +1,4 @@
-"""One private Redis for all tests of this folder. Invariant: a test finds it empty."""
+"""The Redis of the tests of this folder, which is empty when a test starts."""
 
 from collections.abc import Iterator
 
@@ -17,7 +17,15 @@ def redis_server() -> Iterator[RedisServer]:
 
 
 @pytest.fixture
+def own_server() -> Iterator[RedisServer]:
+    """A server that a test may stop."""
+    server = RedisServer.launch()
+    yield server
+    server.end()
+
+
+@pytest.fixture
 def store(redis_server: RedisServer) -> Iterator[Store]:
-    with open_store(settings_for(redis_server.url)) as opened:
-        opened.client.call("FLUSHALL")
-        yield opened
+    with open_store(settings_for(redis_server.url)) as opened_store:
+        opened_store.client.call("FLUSHALL")
+        yield opened_store

@@ -1,21 +1,19 @@
-"""A pull request that was judged, what happens to it afterwards, and what is told of that. Nothing is played: the store is."""
+"""A judged pull request, events after its verdict, and what the store records of them."""
 
 import json
 from datetime import datetime, timedelta
 from itertools import count
 from typing import Any, Final
 
-from tests.worker.adapters.redis.store_samples import HEAD, REQUESTED_AT, judge_request, pull_ref, start_judging
+from tests.worker.adapters.redis.store_samples import HEAD, REQUESTED_AT, pull_ref, start_judging_new
 from tests.worker.adapters.redis.test_lease_writes import audit_record
 from tests.worker.publishing.texts.samples import accepted, dossier
 from worker.adapters.redis import keys
 from worker.adapters.redis.store import Store
-from worker.domain.ids import EvalId, InstallationId, new_eval_id
-from worker.domain.judge_request import PullRef
+from worker.domain.ids import InstallationId, new_eval_id
 from worker.domain.lifecycle.judging import Finish
 from worker.domain.pull_request_events import PullRequestEvent, PullRequestEventKind
 from worker.domain.verdict.ledger import LedgerEntry
-from worker.domain.verdict.outcomes import OutcomeKind
 from worker.domain.verdict.verdict import Abstain, Accept, Reject
 from worker.judge.rubric import load_pull_request_rubric
 from worker.scheduling.outcomes import OutcomeRecorder, WholePullRequestJudge
@@ -25,11 +23,11 @@ DELIVERIES = count(1)
 INSTALLATION: Final = InstallationId(100)
 MERGE: Final = "e" * 40
 CLOSES: Final = (("acme/widgets", 7),)
-"""What the sample dossier closes."""
+"""The issue that the sample dossier closes."""
 
 
 class FixedClock:
-    """A clock that shows what it is told to."""
+    """A clock that shows a set time."""
 
     def __init__(self, at: datetime) -> None:
         self.at = at
@@ -42,16 +40,10 @@ class FixedClock:
 
 
 def judge_head(
-    store: Store,
-    number: int = 1,
-    verdict: Accept | Reject | Abstain | None = None,
-    diff: str = "",
-    head: str = HEAD,
+    store: Store, number: int = 1, verdict: Accept | Reject | Abstain | None = None, diff: str = "", head: str = HEAD
 ) -> LedgerEntry:
-    """Judge a head of a pull request, as a worker does."""
     ref = pull_ref(number)
-    store.pulls.request_judging(judge_request(number, head_sha=head))
-    taken = start_judging(store, ref)
+    leased = start_judging_new(store, number, head_sha=head)
     verdict = verdict or accepted()
     at = REQUESTED_AT + timedelta(seconds=next(DELIVERIES))
     subject = verdict.subject.model_copy(
@@ -59,12 +51,12 @@ def judge_head(
     )
     verdict = verdict.model_copy(update={"eval_id": new_eval_id(at), "created_at": at, "subject": subject})
     source = dossier(diff=diff)
-    made = ledger_entry(verdict, source, taken.lease.fence)
-    store.archive.store(ref, made, source, audit_record(made.eval_id))
-    store.outcomes.add_verdict(ref, made, CLOSES)
-    store.ledger.append(ref, made, ())
-    store.pulls.finish(taken.lease, Finish.JUDGED)
-    return made
+    entry = ledger_entry(verdict, source, leased.lease.fence)
+    store.archive.store(ref, entry, source, audit_record(entry.eval_id))
+    store.outcomes.add_verdict(ref, entry, CLOSES)
+    store.ledger.append(ref, entry, ())
+    store.pulls.finish(leased.lease, Finish.JUDGED)
+    return entry
 
 
 def pull_request_event(kind: PullRequestEventKind, number: int | None = 1, **changes: Any) -> PullRequestEvent:
@@ -89,45 +81,35 @@ def revert_event(*shas: str) -> PullRequestEvent:
 
 
 def record_outcomes(store: Store, *events: PullRequestEvent) -> None:
-    for one in events:
-        OutcomeRecorder(store.outcomes, store.ledger, store.archive).record(one)
+    for event in events:
+        OutcomeRecorder(store.outcomes, store.ledger, store.archive).record(event)
 
 
 def judge_whole_pull_requests(store: Store, at: datetime = REQUESTED_AT + timedelta(hours=1)) -> int:
-    """Make every verdict on a whole that is due; how many there were."""
-    made = 0
+    """Judge each whole pull request that is due, and count them."""
+    count_judged = 0
     while due := store.outcomes.next_due():
         WholePullRequestJudge(store.ledger, store.outcomes, load_pull_request_rubric(), FixedClock(at)).judge(due)
         store.outcomes.complete(due)
-        made += 1
-    return made
+        count_judged += 1
+    return count_judged
 
 
 def event_bodies(store: Store, *kinds: str) -> list[dict[str, Any]]:
-    """The bodies of these events, in the order of the stream."""
-    return [json.loads(one.raw) for one in store.events.read(INSTALLATION) if one.kind.decode() in kinds]
+    """The bodies of the events of these kinds, in the order of the stream."""
+    return [json.loads(event.raw) for event in store.events.read(INSTALLATION) if event.kind.decode() in kinds]
 
 
 def recorded_outcomes(store: Store) -> list[tuple[int, str]]:
-    return [(one["number"], one["outcome"]) for one in event_bodies(store, "outcome.recorded")]
-
-
-def outcome_kinds(store: Store, ref: PullRef) -> list[OutcomeKind]:
-    return [one.kind for one in store.outcomes.outcomes_of(ref)]
+    return [(body["number"], body["outcome"]) for body in event_bodies(store, "outcome.recorded")]
 
 
 def whole_verdicts(store: Store, number: int = 1) -> list[Accept | Reject | Abstain]:
-    """The verdicts on the whole of a pull request, oldest first."""
-    found = [
-        one.verdict for one in store.ledger.entries(pull_ref(number)) if one.verdict.subject.kind == "pull_request"
-    ]
-    return sorted(found, key=lambda one: one.eval_id)
+    """The verdicts on a whole pull request, oldest first."""
+    verdicts = [entry.verdict for entry in store.ledger.entries(pull_ref(number))]
+    wholes = [verdict for verdict in verdicts if verdict.subject.kind == "pull_request"]
+    return sorted(wholes, key=lambda verdict: verdict.eval_id)
 
 
 def end_window(store: Store, number: int = 1) -> None:
-    """Its window is over."""
     store.client.call("ZADD", keys.LOOKAHEAD.name, "XX", 1, keys.watch(pull_ref(number)).name)
-
-
-def latest_whole_verdict(store: Store, number: int = 1) -> EvalId:
-    return whole_verdicts(store, number)[-1].eval_id

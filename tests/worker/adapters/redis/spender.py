@@ -1,8 +1,8 @@
-"""A process that spends from many threads at once, and may kill itself while they are at it.
+"""A process that spends from many threads, and may kill itself meanwhile.
 
     python -m tests.worker.adapters.redis.spender REDIS_URL SEED TIMES lives|dies
 
-Waits for a line on standard input, so that many begin at once. Invariant: it dies between reserving and settling.
+It waits for a line on standard input, so that many begin together. Invariant: it dies between reserving and settling.
 """
 
 import os
@@ -24,32 +24,32 @@ CAPS = Caps(pull_usd=10 * CENT, day_usd=100 * CENT, share=Decimal("0.4"))
 PULLS, REPOSITORIES = 30, 3
 
 
-def tell(*words: object) -> None:
-    print(*words, flush=True)  # noqa: T201 - whoever started us reads along
+def report(*parts: object) -> None:
+    print(*parts, flush=True)  # noqa: T201 - read by the test that started it
 
 
-def spend(purse: RedisBudget, name: str, *, dies: bool) -> None:
-    """Reserve, and settle for a part of it; or die between the two."""
+def spend(budget: RedisBudget, name: str, *, dies: bool) -> None:
+    """Reserve an amount and settle for a part of it, or die between the two."""
     chance = random.Random(name)  # noqa: S311 - no secret
     number = chance.randrange(PULLS)
     worst = CENT * chance.randint(1, 100) / 100
     try:
-        reservation = purse.reserve(name, pull_ref(number, repository=number % REPOSITORIES), worst)
+        reservation = budget.reserve(name, pull_ref(number, repository=number % REPOSITORIES), worst)
     except BudgetReached as reached:
-        tell("refused", reached.level.cap)
+        report("refused", reached.level.cap)
         return
     if dies:
         os.kill(os.getpid(), signal.SIGKILL)
-    purse.settle(reservation, Bill(worst * chance.randint(0, 100) / 100))
-    tell("paid", name)
+    budget.settle(reservation, Bill(worst * chance.randint(0, 100) / 100))
+    report("paid", name)
 
 
 def main(url: str, seed: int, times: int, *, dies: bool) -> None:
     with open_store(settings_for(url)) as store, ThreadPoolExecutor(times) as pool:
-        purse = store.budget(CAPS, SystemClock())
-        tell("ready")
+        budget = store.budget(CAPS, SystemClock())
+        report("ready")
         sys.stdin.readline()
-        for done in [pool.submit(spend, purse, f"{seed}-{turn}", dies=dies) for turn in range(times)]:
+        for done in [pool.submit(spend, budget, f"{seed}-{turn}", dies=dies) for turn in range(times)]:
             done.result()
 
 

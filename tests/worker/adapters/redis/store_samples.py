@@ -1,7 +1,4 @@
-"""Requests, and a hand that turns the clock in Redis: tests wait for nothing.
-
-Does not start a server. Invariant: only times are written past the store's own door.
-"""
+"""Requests to judge, and functions that let time pass in Redis, so that no test has to wait."""
 
 import base64
 import time
@@ -9,7 +6,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from itertools import count
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from pydantic import SecretStr
 
@@ -25,6 +22,7 @@ from worker.domain.lifecycle.intake import IntakeOutcome
 from worker.domain.lifecycle.judging import Finish
 from worker.domain.lifecycle.work import DispatchedJob, DispatchLimits, LeasedJob
 from worker.domain.verdict.ledger import LedgerEntry
+from worker.domain.verdict.verdict import Verdict
 from worker.settings import Settings, Timing
 
 REQUESTED_AT: Final = datetime(2026, 11, 20, 20, 5, tzinfo=UTC)
@@ -32,10 +30,17 @@ HEAD, NEWER = "1" * 40, "2" * 40
 KEY: Final = SecretStr(base64.b64encode(b"k" * 32).decode())
 DELIVERIES: Final = count(1)
 CALLS: Final = count(1)
+T = TypeVar("T")
+
+
+def require(value: T | None) -> T:
+    """The value, which must not be None."""
+    assert value is not None
+    return value
 
 
 def wait_until(condition: Callable[[], object], seconds: float = 20.0) -> bool:
-    """Whether *condition* holds in time; looks again and again."""
+    """Whether *condition* holds before the time is over."""
     limit = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > limit:
@@ -50,58 +55,60 @@ def pull_ref(number: int = 1, installation: int = 100, repository: int = 7) -> P
 
 
 def register_pull_requests(store: Store, *refs: PullRef) -> None:
-    """These pull requests are known: money may be set aside for them."""
-    named = [keys.pull(one).name for one in refs]
-    store.client.call("EVAL", "for _, key in ipairs(KEYS) do redis.call('HSET', key, 'seq', 1) end", len(named), *named)
+    names = [keys.pull(ref).name for ref in refs]
+    store.client.call("EVAL", "for _, key in ipairs(KEYS) do redis.call('HSET', key, 'seq', 1) end", len(names), *names)
 
 
 NO_LIMITS: Final = DispatchLimits(per_installation=1_000, total=1_000, outside=1_000)
 
 
 def dispatch_next(store: Store, limits: DispatchLimits = NO_LIMITS) -> DispatchedJob | None:
-    """What is dispatched to a call of its own."""
     return store.pulls.next_due(f"call-{next(CALLS)}", limits)
 
 
 def start_judging(store: Store, ref: PullRef | None = None) -> LeasedJob:
-    """A judge has this pull request, whose time has come, or the next one."""
+    """Lease this pull request, or the next one that is due."""
     if ref is not None:
         make_due(store, ref)
     while job := dispatch_next(store):
         if ref in (None, job.request.pull):
-            leased = store.pulls.take_lease(job.request.pull, job.fence)
-            assert leased is not None
-            return leased
+            return require(store.pulls.take_lease(job.request.pull, job.fence))
     raise AssertionError(ref)
 
 
+def start_judging_new(store: Store, number: int = 1, **changes: Any) -> LeasedJob:
+    store.pulls.request_judging(judge_request(number, **changes))
+    return start_judging(store, pull_ref(number))
+
+
 def ttl_s(store: Store, key: keys.Key) -> int:
-    """Seconds that are left to a key; -1: it stays for good."""
+    """Seconds until a key expires; -1 if it never does."""
     return whole(store.client.call("TTL", key.name))
 
 
-def record_verdict(store: Store) -> None:
-    """There is an entry in the ledger, and nobody remembers anything else."""
-    store.pulls.request_judging(judge_request())
-    taken = start_judging(store)
-    verdict = rejected()
-    entry = LedgerEntry(
+def ledger_entry(verdict: Verdict, fence: int) -> LedgerEntry:
+    return LedgerEntry(
         eval_id=verdict.eval_id,
         created_at=verdict.created_at,
         round=1,
-        fence=taken.lease.fence,
+        fence=fence,
         head_sha=HEAD,
         fingerprint=Fingerprint("sha256:f"),
-        diff_summary="",
+        diff_summary="1 file, +1 -0",
         verdict=verdict,
     )
-    store.ledger.append(pull_ref(), entry)
-    store.pulls.finish(taken.lease, Finish.JUDGED)
+
+
+def record_verdict(store: Store) -> None:
+    """Record a verdict and forget the state of its pull request."""
+    leased = start_judging_new(store)
+    store.ledger.append(pull_ref(), ledger_entry(rejected(), leased.lease.fence))
+    store.pulls.finish(leased.lease, Finish.JUDGED)
     store.client.call("DEL", keys.pull(pull_ref()).name)
 
 
 def judge_request(number: int = 1, installation: int = 100, **changes: Any) -> JudgeRequest:
-    """A request with a delivery of its own."""
+    """A request with a new delivery ID."""
     standard: dict[str, Any] = {
         "pull": pull_ref(number, installation),
         "repository": "acme/widgets",
@@ -141,7 +148,7 @@ def expire_lease(store: Store, ref: PullRef) -> None:
 
 
 def make_due(store: Store, ref: PullRef) -> None:
-    """Its quiet window or its delay is over."""
+    """End its quiet window or its delay."""
     store.client.call("HDEL", keys.pull(ref).name, "after")
     store.client.call("HSET", keys.pull(ref).name, "due", 1)
     store.client.call("ZADD", keys.due(ref.installation_id).name, "XX", 1, keys.pull(ref).name)
@@ -149,7 +156,6 @@ def make_due(store: Store, ref: PullRef) -> None:
 
 
 def expire_hold(store: Store, key: keys.Key, member: str) -> None:
-    """The hold on this member of a zset is over."""
     store.client.call("ZADD", key.name, "XX", 1, member)
 
 

@@ -1,4 +1,4 @@
-"""The two kinds of subject that are judged, pull requests and merge groups, on their way through Redis."""
+"""Pull requests and merge groups, the two kinds of subject that are judged, in Redis."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -7,7 +7,14 @@ from typing import Final
 
 import pytest
 
-from tests.worker.adapters.redis.store_samples import dispatch_next, expire_lease, judge_request, make_due, pull_ref
+from tests.worker.adapters.redis.store_samples import (
+    dispatch_next,
+    expire_lease,
+    judge_request,
+    make_due,
+    pull_ref,
+    require,
+)
 from tests.worker.adapters.redis.test_merge_groups import expire_group, merge_group
 from worker.adapters.redis import keys
 from worker.adapters.redis.keys import GROUPS
@@ -21,18 +28,18 @@ Leased = LeasedJob | LeasedGroup
 
 @dataclass(frozen=True)
 class SubjectKind:
-    """How a subject is queued, dispatched and found again. `expire`: whatever it waits for, a lease included, is over."""
+    """How a subject is queued, dispatched and found again; `expire` ends all that it waits for, a lease included."""
 
     queue: Callable[[Store], object]
     dispatch: Callable[[Store], SubjectJob | None]
     expire: Callable[[Store], object]
     is_over: Callable[[Store], bool]
     judging_note: str
-    """What the scripted context notes of its judgings."""
+    """The note of the scripted context for each of its judgings."""
     script_number: int
-    """The number under which the context is told what to do."""
+    """The pull request number under which its script is stored."""
     spared_attempts: tuple[str, str]
-    """Key and field of the attempts that were not counted."""
+    """Key and field of its attempts that do not count."""
 
 
 def _dispatch_pull_request(store: Store) -> PullRequestJob | None:
@@ -75,15 +82,12 @@ for_both_kinds = pytest.mark.parametrize(
 
 
 def dispatch_subject(store: Store, subject_kind: SubjectKind) -> SubjectJob:
-    """The job of the subject, which is queued."""
     subject_kind.queue(store)
     return next_job(store, subject_kind)
 
 
 def next_job(store: Store, subject_kind: SubjectKind) -> SubjectJob:
-    job = subject_kind.dispatch(store)
-    assert job is not None
-    return job
+    return require(subject_kind.dispatch(store))
 
 
 def take_lease(store: Store, job: SubjectJob) -> Leased | None:
@@ -93,13 +97,10 @@ def take_lease(store: Store, job: SubjectJob) -> Leased | None:
 
 
 def take_valid_lease(store: Store, job: SubjectJob) -> Leased:
-    leased = take_lease(store, job)
-    assert leased is not None
-    return leased
+    return require(take_lease(store, job))
 
 
 def another_job(job: SubjectJob) -> SubjectJob:
-    """A job of the same subject that nobody dispatched."""
     return replace(job, fence=job.fence + 1) if isinstance(job, PullRequestJob) else replace(job, token="another")
 
 

@@ -1,4 +1,4 @@
-"""An installation moves from one Redis to another with all that is stored of it, whatever interrupts the move."""
+"""An installation moves from one Redis, a cell, to another with all that is stored of it."""
 
 import re
 import time
@@ -17,6 +17,7 @@ from tests.worker.adapters.redis.store_samples import (
     command_request,
     judge_request,
     pull_ref,
+    require,
     settings_for,
     wait_until,
 )
@@ -49,7 +50,7 @@ from worker.adapters.redis.store import Store, open_store
 from worker.domain.check.author_comment import CommentJob
 from worker.domain.ids import DeliveryId, EvalId, InstallationId, RepositoryId
 from worker.domain.lifecycle.judging import Finish
-from worker.domain.lifecycle.work import DispatchedJob, DispatchLimits, LeasedJob
+from worker.domain.lifecycle.work import DispatchedJob, DispatchLimits
 from worker.domain.pause import JudgingPause
 from worker.domain.pull_request_events import PullRequestEventKind
 from worker.errors import InputError, Unavailable
@@ -62,7 +63,7 @@ STAYS = {
     keys.LEADER, keys.TOKENS, keys.TOKEN_NAMES, keys.SETUP, keys.RUBRICS, keys.RECONCILED_AT, keys.RECONCILE_PLACE,
     keys.MISSED_DELIVERIES, keys.RECONCILE_ROUND, keys.ENCRYPTION_KEYS, keys.GROUP_HOLDS, keys.INBOX,
 }  # fmt: skip
-"""What is a cell's own, and what has nothing of an installation that moves."""
+"""Keys of a cell itself, and keys without data of an installation that moves."""
 
 Cells = dict[str, Store]
 T = TypeVar("T")
@@ -84,7 +85,7 @@ def cells(store: Store, west_server: RedisServer) -> Iterator[Cells]:
 
 
 def fill(store: Store) -> None:
-    """A verdict, and of two installations what is due and what waits in the queues of all."""
+    """Store a verdict and, for two installations, entries of every queue."""
     judge_head(store)
     for installation in (OURS, OTHERS):
         ref, other = pull_ref(2, installation), {"installation_id": installation}
@@ -124,7 +125,7 @@ READS = {
 
 
 def read_value(store: Store, name: bytes) -> object:
-    """Its value, in an order that does not depend on the server."""
+    """The value of a key, in an order that does not depend on the server."""
     kind = store.client.call("TYPE", name)
     command, rest = READS[blob(kind)]
     value = store.client.call(command, name, *rest)
@@ -134,33 +135,39 @@ def read_value(store: Store, name: bytes) -> object:
 
 
 def contents(store: Store, installation: InstallationId) -> dict[bytes, object]:
-    """All that is stored of an installation: its keys with their lifetimes in hours, and its part of those of all."""
+    """All that is stored of an installation: its keys with their lifetimes in hours, and its part of shared keys."""
     client, is_named = store.client, re.compile(rb"(?<!\d)%d(?!\d)" % installation).search
-    found, shared = dict[bytes, object](), [[key.name.encode() for key in queue] for queue in SHARED]
+    stored, shared = dict[bytes, object](), [[key.name.encode() for key in queue] for queue in SHARED]
     for name in map(blob, items(client.call("KEYS", "assay:*"))):
         kind = name.split(b":")[1]
         if kind == b"%d" % installation or (kind in (b"dossier", b"audit") and installation == OURS):
-            found[name] = read_value(store, name), round(whole(client.call("PTTL", name)) / 3_600_000)
+            stored[name] = read_value(store, name), round(whole(client.call("PTTL", name)) / 3_600_000)
         elif kind == b"named":
-            found[name] = sorted(one for one in map(blob, items(client.call("SMEMBERS", name))) if is_named(one))
+            stored[name] = sorted(
+                member for member in map(blob, items(client.call("SMEMBERS", name))) if is_named(member)
+            )
         elif name == keys.INBOX_ASIDE.name.encode():
-            found[name] = [one for one in map(blob, items(client.call("LRANGE", name, 0, -1))) if is_named(one)]
+            stored[name] = [
+                member for member in map(blob, items(client.call("LRANGE", name, 0, -1))) if is_named(member)
+            ]
         elif kind == b"turn":
-            found[name] = [one for one in map(blob, items(client.call("ZRANGE", name, 0, -1))) if is_named(one)]
+            stored[name] = [
+                member for member in map(blob, items(client.call("ZRANGE", name, 0, -1))) if is_named(member)
+            ]
     for order, *hashes in shared:
         scores = member_scores(client.call("ZRANGE", order, 0, -1, "WITHSCORES"))
-        found[order] = {name: at for name, at in scores if is_named(name.encode())}
+        stored[order] = {name: at for name, at in scores if is_named(name.encode())}
         for key in hashes:
             fields = field_values(client.call("HGETALL", key))
-            found[key] = {name: value for name, value in fields.items() if is_named(f"{name} {value}".encode())}
-    return {name: value for name, value in found.items() if value}
+            stored[key] = {name: value for name, value in fields.items() if is_named(f"{name} {value}".encode())}
+    return {name: value for name, value in stored.items() if value}
 
 
 def move(cells: Cells, to: str = "west") -> bool:
     return CellMove(cells, OURS).run(to)
 
 
-def test_all_moves_with_its_lifetime_and_nothing_of_others(cells: Cells) -> None:
+def test_move_takes_all_keys_with_their_lifetimes_and_no_others(cells: Cells) -> None:
     main, west = cells.values()
     before, others = contents(main, OURS), contents(main, OTHERS)
     assert {key.name.encode() for queue in SHARED for key in queue} <= set(before)
@@ -172,7 +179,7 @@ def test_all_moves_with_its_lifetime_and_nothing_of_others(cells: Cells) -> None
     assert not contents(west, OTHERS)
 
 
-def test_every_key_of_all_installations_either_moves_or_stays_on_purpose() -> None:
+def test_each_shared_key_is_listed_as_moving_or_staying() -> None:
     moved = {key for queue in SHARED for key in queue} | {turns for _, turns in TURNS}
     assert not moved & STAYS
     fixed = {key for key in every_key() if key in vars(keys).values()}
@@ -180,37 +187,37 @@ def test_every_key_of_all_installations_either_moves_or_stays_on_purpose() -> No
     assert moved | STAYS | {keys.INBOX_ASIDE} == fixed | queued
 
 
-class Breaks(RedisClient):
-    """Loses its connection at the *left*-th command, before it is sent or before the answer comes."""
+class LossyClient(RedisClient):
+    """Loses its connection at the *left*-th command, before it is sent or before the reply."""
 
     left = 0
     is_sent = False
 
     def call(self, *command: Argument) -> Reply:
-        return self._breaks(lambda: super(Breaks, self).call(*command))
+        return self._breaks(lambda: super(LossyClient, self).call(*command))
 
     def pipeline(self, commands: Sequence[tuple[Argument, ...]]) -> list[Reply]:
-        return self._breaks(lambda: super(Breaks, self).pipeline(commands))
+        return self._breaks(lambda: super(LossyClient, self).pipeline(commands))
 
     def _breaks(self, work: Callable[[], T]) -> T:
-        Breaks.left -= 1
-        if Breaks.left == 0:
-            if Breaks.is_sent:
+        LossyClient.left -= 1
+        if LossyClient.left == 0:
+            if LossyClient.is_sent:
                 work()
-            raise Unavailable("Redis", "it broke")
+            raise Unavailable("Redis", "connection lost")
         return work()
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("is_sent", [False, True])
-def test_wherever_it_is_interrupted_it_goes_on_and_ends_alike(
+def test_interrupted_move_is_resumed_with_the_same_result(
     cells: Cells, store: Store, west_server: RedisServer, *, is_sent: bool
 ) -> None:
     whole_move = contents(cells["main"], OURS)
     saved = {name: store.client.call("DUMP", name) for name in map(blob, items(store.client.call("KEYS", "assay:*")))}
     urls = store.url.get_secret_value(), west_server.url
     broken = {
-        name: replace(cell, client=Breaks(url, 5), timing=HASTY)
+        name: replace(cell, client=LossyClient(url, 5), timing=HASTY)
         for (name, cell), url in zip(cells.items(), urls, strict=True)
     }
     at = 0
@@ -218,7 +225,7 @@ def test_wherever_it_is_interrupted_it_goes_on_and_ends_alike(
         for cell in cells.values():
             cell.client.call("FLUSHALL")
         cells["main"].client.pipeline([("RESTORE", name, 0, blob(dump)) for name, dump in saved.items()])
-        Breaks.left, Breaks.is_sent = at, is_sent
+        LossyClient.left, LossyClient.is_sent = at, is_sent
         try:
             move(broken)
         except Unavailable:
@@ -234,7 +241,7 @@ def test_wherever_it_is_interrupted_it_goes_on_and_ends_alike(
 
 
 def is_judged_twice(cells: Cells) -> bool:
-    """Whether both would judge what is due."""
+    """Whether both cells would judge the installation."""
     turns = [cell.client.call("ZSCORE", keys.DUE_TURNS.name, OURS) for cell in cells.values()]
     return None not in turns
 
@@ -243,7 +250,7 @@ def without_lifetimes(stored: dict[bytes, object]) -> dict[bytes, object]:
     return {name: value[0] if isinstance(value, tuple) else value for name, value in stored.items()}
 
 
-def test_it_goes_back_while_deliveries_still_go_nowhere(cells: Cells) -> None:
+def test_interrupted_move_can_be_taken_back(cells: Cells) -> None:
     main, west = cells.values()
     before = contents(main, OURS)
     stopped = CellMove(cells, OURS, stops_at("copied"))
@@ -269,11 +276,11 @@ def stops_at(step: str) -> Callable[[str], None]:
     return report
 
 
-def test_there_and_back_again(cells: Cells) -> None:
+def test_move_there_and_back_restores_the_cell(cells: Cells) -> None:
     main, west = cells.values()
     before = contents(main, OURS)
     assert move(cells)
-    assert not move(cells), "it is there"
+    assert not move(cells), "it is there already"
     assert [is_resident(cell.client, name, OURS) for name, cell in cells.items()] == [False, True]
     assert [is_resident(cell.client, name, OTHERS) for name, cell in cells.items()] == [True, False]
     assert move(cells, "main")
@@ -282,25 +289,23 @@ def test_there_and_back_again(cells: Cells) -> None:
     assert [is_resident(cell.client, name, OURS) for name, cell in cells.items()] == [True, False]
 
 
-def test_it_waits_for_a_judging_and_lets_no_other_begin(cells: Cells) -> None:
+def test_move_waits_for_a_judging_and_starts_no_other(cells: Cells) -> None:
     main = cells["main"]
-    job = main.pulls.next_due("before", DispatchLimits(9, 9))
-    assert job is not None
+    job = require(main.pulls.next_due("before", DispatchLimits(9, 9)))
     ref = job.request.pull
-    taken = main.pulls.take_lease(ref, job.fence)
-    assert isinstance(taken, LeasedJob)
+    leased = require(main.pulls.take_lease(ref, job.fence))
     main.client.call("ZREM", keys.DUE_TURNS.name, OTHERS)
     with ThreadPoolExecutor(1) as pool:
         moved = pool.submit(move, cells)
         assert wait_until(lambda: main.client.call("ZSCORE", keys.DUE_TURNS.name, ref.installation_id) is None)
         assert find_residence(main.client, OURS).is_moving
         assert not moved.done()
-        main.pulls.finish(taken.lease, Finish.JUDGED)
+        main.pulls.finish(leased.lease, Finish.JUDGED)
         assert moved.result(20)
     assert cells["west"].client.call("EXISTS", keys.pull(ref).name) == 1
 
 
-def test_what_begins_at_the_last_moment_is_waited_for_and_nothing_begins_afterwards(cells: Cells) -> None:
+def test_move_waits_for_a_judging_that_starts_at_the_last_moment(cells: Cells) -> None:
     main, ref, jobs = cells["main"], pull_ref(2), list[DispatchedJob | None]()
 
     def report(step: str) -> None:
@@ -315,15 +320,14 @@ def test_what_begins_at_the_last_moment_is_waited_for_and_nothing_begins_afterwa
         moved = pool.submit(CellMove(cells, OURS, report).run, "west")
         assert wait_until(lambda: jobs)
         assert jobs[0] is not None
-        taken = main.pulls.take_lease(ref, jobs[0].fence)
-        assert isinstance(taken, LeasedJob)
+        leased = require(main.pulls.take_lease(ref, jobs[0].fence))
         assert not moved.done()
-        main.pulls.finish(taken.lease, Finish.JUDGED)
+        main.pulls.finish(leased.lease, Finish.JUDGED)
         assert moved.result(20)
-    assert not cells["west"].client.call("HGET", keys.pull(ref).name, "state"), "its end has moved, too"
+    assert not cells["west"].client.call("HGET", keys.pull(ref).name, "state"), "the end of the judging has moved"
 
 
-def test_it_waits_for_deliveries_that_are_to_be_applied(cells: Cells) -> None:
+def test_move_waits_for_deliveries_in_the_inbox(cells: Cells) -> None:
     main = cells["main"].client
     main.pipeline(
         [("RPUSH", keys.INBOX.name, f'{{"pull":{{"installation_id":{number}}}}}') for number in (OTHERS, OURS)]
@@ -336,14 +340,14 @@ def test_it_waits_for_deliveries_that_are_to_be_applied(cells: Cells) -> None:
         assert moved.result(20)
 
 
-def test_data_that_no_key_reads_stays_where_it_is(cells: Cells) -> None:
+def test_move_is_refused_when_the_target_lacks_an_encryption_key(cells: Cells) -> None:
     cells["main"].client.call("HSET", keys.ENCRYPTION_KEYS.name, "0badc0de", int(time.time()))
     with pytest.raises(InputError, match="lacks a key"):
         move(cells)
     assert find_residence(cells["main"].client, OURS) == Residence("main")
 
 
-def test_a_cell_need_not_answer_to_be_opened(store: Store) -> None:
+def test_cell_can_be_opened_without_an_answer(store: Store) -> None:
     away = in_cell(store, SecretStr("redis://127.0.0.1:1"))
     with pytest.raises(Unavailable):
         away.ping()

@@ -1,4 +1,4 @@
-"""Check runs in Redis: each state is read as it was written, one process creates, and the watchdog finds what is left open."""
+"""Check runs in Redis: their states, their creation by one process, and the search for expired and orphaned ones."""
 
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -14,8 +14,10 @@ from tests.worker.adapters.redis.store_samples import (
     expire_hold,
     judge_request,
     pull_ref,
+    require,
     settings_for,
     start_judging,
+    start_judging_new,
 )
 from tests.worker.adapters.redis.test_merge_groups import merge_group
 from tests.world.redis import RedisServer
@@ -40,96 +42,88 @@ OPEN = CheckRunState(CHECK, None, CHECK, 1)
 LOST = CheckRunState(open_check=CREATION_STARTED)
 
 
-def state(store: Store) -> CheckRunState:
-    """What is recorded of HEAD, without the time of its deadline."""
-    found = store.checks().find(pull_ref(), HEAD)
-    deadline = None if found.deadline is None else 1
-    if found.deadline is not None:
-        assert found.deadline / 1000 == pytest.approx(time.time() + store.timing.check_deadline, abs=60)
+def read_state(store: Store) -> CheckRunState:
+    """The state recorded for HEAD, with its deadline reduced to 1."""
+    recorded = store.checks().find(pull_ref(), HEAD)
+    deadline = None if recorded.deadline is None else 1
+    if recorded.deadline is not None:
+        assert recorded.deadline / 1000 == pytest.approx(time.time() + store.timing.check_deadline, abs=60)
     assert store.client.call("ZCARD", keys.DEADLINES.name) == (deadline or 0)
     assert store.client.call("HLEN", keys.DEADLINE_NOTES.name) == (deadline or 0)
-    return found._replace(deadline=deadline)
+    return recorded._replace(deadline=deadline)
 
 
-def test_each_change_of_a_check_run_is_recorded(store: Store) -> None:
-    checks, about = store.checks(), (pull_ref(), HEAD)
-    assert checks.claim(*about) is None
-    assert (checks.is_first(*about), checks.is_claim_held(*about), store.checks().is_claim_held(*about)) == (
-        True, True, False,
-    )  # fmt: skip
+def test_each_change_of_a_check_run_is_read_back(store: Store) -> None:
+    checks, ids = store.checks(), (pull_ref(), HEAD)
+    assert checks.claim(*ids) is None
+    assert checks.is_first(*ids)
+    assert (checks.is_claim_held(*ids), store.checks().is_claim_held(*ids)) == (True, False)
     assert (checks.list_unfinished_heads(pull_ref()), checks.open_checks(pull_ref())) == ((HEAD,), {})
-    store.checks().release(*about)
-    assert state(store).creator is not None
-    checks.release(*about)
-    assert state(store) == LOST
-    assert checks.claim(*about) is None
-    assert not checks.is_first(*about)
-    checks.record_opened(*about, CHECK)
-    assert state(store) == OPEN
+    store.checks().release(*ids)
+    assert read_state(store).creator is not None
+    checks.release(*ids)
+    assert read_state(store) == LOST
+    assert checks.claim(*ids) is None
+    assert not checks.is_first(*ids)
+    checks.record_opened(*ids, CHECK)
+    assert read_state(store) == OPEN
     assert (checks.list_unfinished_heads(pull_ref()), checks.open_checks(pull_ref())) == ((), {HEAD: CHECK})
-    checks.record_waiting(*about, CHECK, is_watched=True, is_deferred=True)
-    assert state(store) == OPEN._replace(is_idle=True, is_deferred=True)
-    checks.record_waiting(*about, CHECK, is_watched=False)
-    assert state(store) == OPEN._replace(is_idle=True, deadline=None)
-    checks.mark_reopened(*about)
+    checks.record_waiting(*ids, CHECK, is_watched=True, is_deferred=True)
+    assert read_state(store) == OPEN._replace(is_idle=True, is_deferred=True)
+    checks.record_waiting(*ids, CHECK, is_watched=False)
+    assert read_state(store) == OPEN._replace(is_idle=True, deadline=None)
+    checks.mark_reopened(*ids)
     assert checks.list_overwritten_heads(pull_ref()) == ()
-    assert checks.record_still_waiting(*about, CHECK, CheckContent("", ""))
-    assert state(store) == OPEN._replace(is_reopening=True)
+    assert checks.record_still_waiting(*ids, CHECK, CheckContent("", ""))
+    assert read_state(store) == OPEN._replace(is_reopening=True)
     assert checks.list_overwritten_heads(pull_ref()) == (HEAD,)
-    assert not checks.record_still_waiting(*about, CHECK, CheckContent("", ""))
-    checks.clear_reopened(*about)
-    checks.mark_expiring(*about)
-    assert state(store) == OPEN._replace(is_expiring=True)
-    assert not checks.record_concluded(*about)
-    assert checks.record_concluded(*about)
-    assert state(store) == CheckRunState(CHECK)
-    assert checks.claim(*about) == CHECK
-    checks.record_opened(*about, CHECK)
-    assert [checks.record_expired(*about, check) for check in (CheckRunId(1), CHECK, CHECK)] == [False, True, False]
-    assert state(store) == CheckRunState(CHECK, is_expiring=True)
-    checks.mark_unwritable(*about)
-    assert state(store) == LOST
-
-
-# Creation
+    assert not checks.record_still_waiting(*ids, CHECK, CheckContent("", ""))
+    checks.clear_reopened(*ids)
+    checks.mark_expiring(*ids)
+    assert read_state(store) == OPEN._replace(is_expiring=True)
+    assert not checks.record_concluded(*ids)
+    assert checks.record_concluded(*ids)
+    assert read_state(store) == CheckRunState(CHECK)
+    assert checks.claim(*ids) == CHECK
+    checks.record_opened(*ids, CHECK)
+    assert [checks.record_expired(*ids, check) for check in (CheckRunId(1), CHECK, CHECK)] == [False, True, False]
+    assert read_state(store) == CheckRunState(CHECK, is_expiring=True)
+    checks.mark_unwritable(*ids)
+    assert read_state(store) == LOST
 
 
 def test_one_process_creates_the_check_run_of_a_head(store: Store) -> None:
     registries = [store.checks() for _ in range(4)]
-    maker = registries[0]
-    assert [maker.claim(pull_ref(), HEAD) for _ in range(2)] == [None, None], "the same claim, sent twice"
+    creator = registries[0]
+    assert [creator.claim(pull_ref(), HEAD) for _ in range(2)] == [None, None], "a claim may be repeated"
     with ThreadPoolExecutor(4) as pool:
         waiting = [pool.submit(registry.claim, pull_ref(), HEAD) for registry in registries[1:]]
-        maker.record_opened(pull_ref(), HEAD, CHECK)
+        creator.record_opened(pull_ref(), HEAD, CHECK)
         assert [claim.result() for claim in waiting] == [77, 77, 77]
     assert store.checks().claim(pull_ref(), NEWER) is None
 
 
-def test_a_maker_that_died_is_replaced_and_one_that_takes_for_ever_is_an_outage(store: Store) -> None:
+def test_dead_creator_is_replaced_and_a_slow_one_is_an_outage(store: Store) -> None:
     for _ in range(2):
         assert RedisCheckRegistry(store.client, Timing(open_hold=0.1, tick=0.01)).claim(pull_ref(), HEAD) is None
-    store.client.call("SET", keys.check(pull_ref(), HEAD).name, "making somebody else")
+    store.client.call("SET", keys.check(pull_ref(), HEAD).name, "making another")
     with pytest.raises(Unavailable, match="has not created the check run of 1111111"):
         RedisCheckRegistry(store.client, Timing(open_hold=0.01, tick=0.001)).claim(pull_ref(), HEAD)
 
 
-def test_the_newest_head_is_the_one_of_the_newest_event(store: Store) -> None:
+def test_newest_head_is_the_last_requested_one(store: Store) -> None:
     assert store.checks().newest_head(pull_ref()) is None
     store.pulls.request_judging(judge_request())
     store.pulls.request_judging(judge_request(head_sha=None))
     assert store.checks().newest_head(pull_ref()) == HEAD
 
 
-# Expired ones
-
-
-def overdue(store: Store) -> None:
-    """Of HEAD, whose check run is open."""
+def open_overdue_check(store: Store) -> None:
     store.checks().record_opened(pull_ref(), HEAD, CHECK)
     store.client.call("ZADD", keys.DEADLINES.name, 1, keys.check(pull_ref(), HEAD).name)
 
 
-def test_a_check_older_than_its_deadline_is_told_until_concluded(redis_server: RedisServer, store: Store) -> None:
+def test_expired_check_run_is_returned_until_it_is_concluded(redis_server: RedisServer, store: Store) -> None:
     store.checks().record_opened(pull_ref(2), HEAD, CheckRunId(79))
     with open_store(settings_for(redis_server.url, Timing(check_deadline=0))) as late:
         late.checks().record_opened(pull_ref(), HEAD, CHECK)
@@ -138,59 +132,50 @@ def test_a_check_older_than_its_deadline_is_told_until_concluded(redis_server: R
     assert store.checks().take_expired() == (EXPIRED,)
     store.checks().record_concluded(pull_ref(), HEAD)
     store.client.call("ZADD", keys.DEADLINES.name, 1, keys.check(pull_ref(), HEAD).name)
-    assert store.checks().take_expired() == (), "one without a note is forgotten"
+    assert store.checks().take_expired() == (), "a deadline without a note is deleted"
     assert store.client.call("ZCARD", keys.DEADLINES.name) == 1
 
 
-def test_an_overdue_check_of_a_pull_request_of_which_nothing_is_known_any_more_is_let_go(store: Store) -> None:
-    overdue(store)
-    store.client.call("DEL", keys.checks(pull_ref()).name)  # its month is over
+def test_expired_check_run_of_a_forgotten_pull_request_is_dropped(store: Store) -> None:
+    open_overdue_check(store)
+    store.client.call("DEL", keys.checks(pull_ref()).name)  # it has expired
     assert store.checks().take_expired() == ()
-    assert state(store) == CheckRunState(CHECK)
+    assert read_state(store) == CheckRunState(CHECK)
 
 
-def test_an_overdue_check_is_left_to_a_judging_that_waits(store: Store) -> None:
-    store.pulls.request_judging(judge_request())
-    store.pulls.finish(start_judging(store).lease, Finish.AWAY, timedelta(hours=1))
-    overdue(store)
+def test_expired_check_run_is_left_to_a_waiting_judging(store: Store) -> None:
+    store.pulls.finish(start_judging_new(store).lease, Finish.AWAY, timedelta(hours=1))
+    open_overdue_check(store)
     assert store.checks().take_expired() == store.checks().take_orphaned() == ()
 
 
-def test_an_overdue_check_that_can_not_be_closed_now_comes_again_later(store: Store) -> None:
-    overdue(store)
+def test_expired_check_run_can_be_postponed(store: Store) -> None:
+    open_overdue_check(store)
     name = keys.check(pull_ref(), HEAD).name
     [late] = store.checks().take_expired()
     store.checks().postpone_expired(late, timedelta(hours=1))
     assert float(text(store.client.call("ZSCORE", keys.DEADLINES.name, name))) > (time.time() + 3500) * 1000
     store.checks().record_concluded(pull_ref(), HEAD)
     store.checks().postpone_expired(late, timedelta(hours=1))
-    assert store.client.call("ZSCORE", keys.DEADLINES.name, name) is None, "one that was concluded stays so"
+    assert store.client.call("ZSCORE", keys.DEADLINES.name, name) is None, "a concluded check run stays concluded"
 
 
-# Orphaned ones
-
-
-def opened_long_ago(store: Store, ref: PullRef, head_sha: str = HEAD) -> None:
+def open_old_check(store: Store, ref: PullRef, head_sha: str = HEAD) -> None:
     store.checks().record_opened(ref, head_sha, CHECK)
     store.client.call("ZINCRBY", keys.DEADLINES.name, -Timing().lease * 2000, keys.check(ref, head_sha).name)
 
 
-def judged(store: Store) -> None:
-    store.pulls.request_judging(judge_request())
-    store.pulls.finish(start_judging(store).lease, Finish.JUDGED)
-
-
-def test_an_open_check_that_nobody_would_conclude_is_found_once_every_judge_that_lives_would_have(store: Store) -> None:
-    judged(store)
+def test_orphaned_check_run_is_found_after_the_longest_lease(store: Store) -> None:
+    store.pulls.finish(start_judging_new(store).lease, Finish.JUDGED)
     store.checks().record_opened(pull_ref(), HEAD, CHECK)
-    assert store.checks().take_orphaned() == (), "whoever writes it may still be at it"
-    opened_long_ago(store, pull_ref())
+    assert store.checks().take_orphaned() == (), "its writer may still be alive"
+    open_old_check(store, pull_ref())
     assert store.checks().take_orphaned() == (EXPIRED,)
 
 
-def test_it_is_asked_for_once_and_not_for_ever(store: Store) -> None:
-    assert not store.pulls.requeue_orphaned(pull_ref(), CHECK), "nobody ever asked for this pull request"
-    judged(store)
+def test_orphaned_check_run_requeues_its_pull_request_once(store: Store) -> None:
+    assert not store.pulls.requeue_orphaned(pull_ref(), CHECK), "the pull request is unknown"
+    store.pulls.finish(start_judging_new(store).lease, Finish.JUDGED)
     assert store.pulls.requeue_orphaned(pull_ref(), CHECK)
     again = start_judging(store)
     assert (again.request.trigger, again.request.head_sha) == (Trigger.LATE, None)
@@ -198,27 +183,26 @@ def test_it_is_asked_for_once_and_not_for_ever(store: Store) -> None:
     assert not store.pulls.requeue_orphaned(pull_ref(), CHECK)
 
 
-def test_the_check_of_a_merge_group_that_nobody_waits_for_any_more_is_found(store: Store) -> None:
+def test_orphaned_check_run_of_a_merge_group_is_found(store: Store) -> None:
     store.groups.put(merge_group())
-    opened_long_ago(store, pull_ref(0), merge_group().head_sha)
-    assert store.checks().take_orphaned() == (), "it is to be answered"
+    open_old_check(store, pull_ref(0), merge_group().head_sha)
+    assert store.checks().take_orphaned() == (), "the group is still waiting"
     store.groups.complete(merge_group())
     assert store.checks().take_orphaned() == (
         ExpiredCheckRun(pull=pull_ref(0), head_sha=merge_group().head_sha, check=CHECK),
     )
 
 
-def test_a_group_whose_check_was_left_open_is_looked_at_once_more_as_what_it_is_by_now(store: Store) -> None:
-    name, later = DeliveryId("late-check-77"), REQUESTED_AT + timedelta(hours=1)
-    reopen = partial(store.groups.reopen, merge_group().commit, name, later, is_orphaned=True)
+def test_merge_group_with_an_orphaned_check_run_is_reopened_once(store: Store) -> None:
+    delivery_id, later = DeliveryId("late-check-77"), REQUESTED_AT + timedelta(hours=1)
+    reopen = partial(store.groups.reopen, merge_group().commit, delivery_id, later, is_orphaned=True)
     assert reopen() is IntakeOutcome.UNKNOWN
     store.groups.put(merge_group())
     store.groups.put(merge_group("two", ended=GroupEnd.DEQUEUED))
     store.groups.complete(merge_group("two"))
     assert reopen() is IntakeOutcome.QUEUED
-    found = store.groups.next()
-    assert found is not None
-    assert (found.group.ended, found.group.at) == (GroupEnd.DEQUEUED, later)
-    store.groups.complete(found.group)
+    pending = require(store.groups.next())
+    assert (pending.group.ended, pending.group.at) == (GroupEnd.DEQUEUED, later)
+    store.groups.complete(pending.group)
     assert reopen() is IntakeOutcome.DUPLICATE
     assert store.groups.next() is None

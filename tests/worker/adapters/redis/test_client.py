@@ -1,4 +1,4 @@
-"""Our connections to Redis, blocking and on the event loop, against a real server and against one that misbehaves."""
+"""The blocking and the asynchronous Redis client, on a real server and on one that misbehaves."""
 
 import asyncio
 import os
@@ -32,8 +32,8 @@ from worker.errors import SettingError, Unavailable
 T = TypeVar("T")
 
 
-class OnALoop:
-    """The client of the event loop, for callers that wait for each reply."""
+class WaitingAsyncClient:
+    """The asynchronous client, for callers that wait for each reply."""
 
     def __init__(self, url: str, timeout_s: float) -> None:
         self._runner = asyncio.Runner()
@@ -50,12 +50,12 @@ class OnALoop:
         self._runner.close()
 
 
-Client = RedisClient | OnALoop
-Kind = type[RedisClient] | type[OnALoop]
+Client = RedisClient | WaitingAsyncClient
+NewClient = type[RedisClient] | type[WaitingAsyncClient]
 
 
-@pytest.fixture(params=[RedisClient, OnALoop], ids=["blocking", "loop"])
-def kind(request: pytest.FixtureRequest) -> Kind:
+@pytest.fixture(params=[RedisClient, WaitingAsyncClient], ids=["blocking", "loop"])
+def new_client(request: pytest.FixtureRequest) -> NewClient:
     return request.param
 
 
@@ -65,27 +65,24 @@ def url(store: Store) -> str:
 
 
 @pytest.fixture
-def client(kind: Kind, url: str) -> Iterator[Client]:
-    with closing(kind(url, 1)) as made:
-        yield made
+def client(new_client: NewClient, url: str) -> Iterator[Client]:
+    with closing(new_client(url, 1)) as redis_client:
+        yield redis_client
 
 
-# Both clients
-
-
-def test_a_refusal_is_a_mistake_of_ours_and_the_connection_goes_on(client: Client) -> None:
+def test_refused_command_raises_and_keeps_the_connection(client: Client) -> None:
     client.call("SET", "k", "v")
     first = client.call("CLIENT", "ID")
     with pytest.raises(RedisRefused, match="WRONGTYPE") as refused:
         client.call("LPUSH", "k", "v")
-    assert refused.value.__cause__ is None  # itself, it once was: who looks for the first cause never ended
+    assert refused.value.__cause__ is None  # a cause that is the error itself makes an endless chain
     with pytest.raises(RedisRefused, match="WRONGTYPE"):
         client.pipeline([("GET", "k"), ("LPUSH", "k", "v"), ("GET", "k")])
     assert (client.call("GET", "k"), client.call("CLIENT", "ID")) == (b"v", first)
 
 
 @pytest.mark.parametrize(("setting", "problem"), [("maxmemory", "OOM"), ("maxclients", "")])
-def test_an_outage_that_redis_names_is_an_outage(store: Store, client: Client, setting: str, problem: str) -> None:
+def test_server_limit_raises_unavailable(store: Store, client: Client, setting: str, problem: str) -> None:
     _, before = items(store.client.call("CONFIG", "GET", setting))
     store.client.call("CONFIG", "SET", setting, 1)
     try:
@@ -95,7 +92,7 @@ def test_an_outage_that_redis_names_is_an_outage(store: Store, client: Client, s
         store.client.call("CONFIG", "SET", setting, text(before))
 
 
-def test_a_server_that_became_another_ones_replica_is_not_held_on_to(store: Store, client: Client) -> None:
+def test_connection_to_a_replica_is_dropped(store: Store, client: Client) -> None:
     first = client.call("CLIENT", "ID")
     store.client.call("REPLICAOF", "127.0.0.1", 1)
     try:
@@ -106,30 +103,26 @@ def test_a_server_that_became_another_ones_replica_is_not_held_on_to(store: Stor
     assert client.call("CLIENT", "ID") != first
 
 
-def test_a_connection_that_redis_dropped_is_replaced_unnoticed(store: Store, client: Client) -> None:
-    ours = whole(client.call("CLIENT", "ID"))
-    store.client.call("CLIENT", "KILL", "ID", ours)
+def test_dropped_connection_is_replaced(store: Store, client: Client) -> None:
+    first = whole(client.call("CLIENT", "ID"))
+    store.client.call("CLIENT", "KILL", "ID", first)
     assert client.call("PING") == b"PONG"
-    assert client.call("CLIENT", "ID") != ours
+    assert client.call("CLIENT", "ID") != first
 
 
-def test_a_server_that_is_gone_is_unavailable_and_a_new_one_is_found(kind: Kind) -> None:
-    redis = RedisServer.launch()
-    try:
-        with closing(kind(redis.url, 1)) as client:
-            client.call("SET", "k", "v")
-            redis.kill()
-            with pytest.raises(Unavailable, match="Redis is unavailable"):
-                client.call("GET", "k")
-            redis.start()
-            assert client.call("GET", "k") == b"v"
-    finally:
-        redis.end()
+def test_client_reconnects_after_a_server_restart(new_client: NewClient, own_server: RedisServer) -> None:
+    with closing(new_client(own_server.url, 1)) as client:
+        client.call("SET", "k", "v")
+        own_server.kill()
+        with pytest.raises(Unavailable, match="Redis is unavailable"):
+            client.call("GET", "k")
+        own_server.start()
+        assert client.call("GET", "k") == b"v"
 
 
 @pytest.mark.parametrize("is_connected", [True, False])
-def test_a_server_that_hangs_is_waited_for_once(kind: Kind, redis_server: RedisServer, *, is_connected: bool) -> None:
-    with closing(kind(f"unix://{redis_server.socket}?db=3", 0.1)) as client:
+def test_hanging_server_times_out_once(new_client: NewClient, redis_server: RedisServer, *, is_connected: bool) -> None:
+    with closing(new_client(f"unix://{redis_server.socket}?db=3", 0.1)) as client:
         if is_connected:
             client.call("PING")
         with redis_server.freeze(), pytest.raises(Unavailable, match=r"no answer from .* in 0.1 s"):
@@ -138,18 +131,18 @@ def test_a_server_that_hangs_is_waited_for_once(kind: Kind, redis_server: RedisS
 
 
 @contextmanager
-def answering(raw: bytes) -> Generator[str]:
-    """A server that says the same to everybody."""
+def serve_bytes(raw: bytes) -> Generator[str]:
+    """A server that sends the same bytes on each connection."""
 
     def serve(listener: socket.socket) -> None:
         while True:
             try:
-                line, _ = listener.accept()
+                connection, _ = listener.accept()
             except OSError:
                 return
-            with line:
-                line.recv(1000)
-                line.sendall(raw)
+            with connection:
+                connection.recv(1000)
+                connection.sendall(raw)
 
     with socket.create_server(("127.0.0.1", 0)) as listener:
         thread = threading.Thread(target=serve, args=(listener,))
@@ -160,29 +153,28 @@ def answering(raw: bytes) -> Generator[str]:
 
 
 @pytest.mark.parametrize("raw", [b"", b"+PON", b"$10\r\nhalf", b"*2\r\n:1\r\n-ERR x\r\n", b"HTTP/1.1 400\r\n"])
-def test_half_a_reply_is_no_reply(kind: Kind, raw: bytes) -> None:
-    with answering(raw) as url, closing(kind(url, 1)) as client, pytest.raises(Unavailable):
+def test_incomplete_reply_raises_unavailable(new_client: NewClient, raw: bytes) -> None:
+    with serve_bytes(raw) as url, closing(new_client(url, 1)) as client, pytest.raises(Unavailable):
         client.call("PING")
 
 
-def test_a_password_and_a_database_are_used(kind: Kind, redis_server: RedisServer, store: Store) -> None:
+def test_password_and_database_of_the_url_are_used(
+    new_client: NewClient, redis_server: RedisServer, store: Store
+) -> None:
     store.client.call("ACL", "SETUSER", "us", "on", ">pa/ss", "~*", "+@all")
     rest = f"{redis_server.socket}?db=3"
     try:
-        with closing(kind(f"unix://us:pa%2Fss@{rest}", 1)) as client:
+        with closing(new_client(f"unix://us:pa%2Fss@{rest}", 1)) as client:
             client.call("SET", "k", "in 3")
             assert text(client.call("ACL", "WHOAMI")) == "us"
-        with closing(kind(f"unix://us:wrong@{rest}", 1)) as client, pytest.raises(Unavailable, match="WRONGPASS"):
+        with closing(new_client(f"unix://us:wrong@{rest}", 1)) as client, pytest.raises(Unavailable, match="WRONGPASS"):
             client.call("PING")
         assert store.client.call("GET", "k") is None
     finally:
         store.client.call("ACL", "DELUSER", "us")
 
 
-# The blocking one
-
-
-def test_values_come_back_as_they_went_also_unread(store: Store) -> None:
+def test_values_are_read_back_unchanged_also_as_raw_replies(store: Store) -> None:
     for value in (b"", b"\r\n$5\r\n", bytes(range(256)) * 10_000):
         store.client.call("SET", "k", value)
         assert store.client.call("GET", "k") == value
@@ -197,33 +189,29 @@ def test_values_come_back_as_they_went_also_unread(store: Store) -> None:
     assert store.client.call_raw("LRANGE", "none", 0, -1) == b"*0\r\n"
 
 
-def test_threads_do_not_read_each_others_replies(store: Store) -> None:
-    def asks(n: int) -> bool:
+def test_threads_read_their_own_replies(store: Store) -> None:
+    def echo(n: int) -> bool:
         return all(store.client.call("ECHO", f"{n}-{i}") == f"{n}-{i}".encode() for i in range(200))
 
     with ThreadPoolExecutor(8) as pool:
-        assert all(pool.map(asks, range(8)))
+        assert all(pool.map(echo, range(8)))
 
 
-def test_a_forked_child_speaks_on_a_connection_of_its_own(store: Store) -> None:
-    ours = whole(store.client.call("CLIENT", "ID"))
-    reads, writes = os.pipe()
+def test_forked_child_opens_a_new_connection(store: Store) -> None:
+    parent_id = whole(store.client.call("CLIENT", "ID"))
+    reader, writer = os.pipe()
     child = os.fork()
     if not child:
-        os.write(writes, str(store.client.call("CLIENT", "ID")).encode())
+        os.write(writer, str(store.client.call("CLIENT", "ID")).encode())
         os._exit(0)
     os.waitpid(child, 0)
-    assert int(os.read(reads, 20)) != ours
-    assert whole(store.client.call("CLIENT", "ID")) == ours
-    os.close(reads)
-    os.close(writes)
+    assert int(os.read(reader, 20)) != parent_id
+    assert whole(store.client.call("CLIENT", "ID")) == parent_id
+    os.close(reader)
+    os.close(writer)
 
 
-# The one on the event loop
-
-
-def on(url: str, work: Callable[[AsyncRedisClient], Awaitable[T]], timeout_s: float = 1) -> T:
-    """Do it on an event loop, with a client of its own."""
+def run_async(url: str, work: Callable[[AsyncRedisClient], Awaitable[T]], timeout_s: float = 1) -> T:
 
     async def run() -> T:
         with closing(AsyncRedisClient(url, timeout_s)) as client:
@@ -232,84 +220,83 @@ def on(url: str, work: Callable[[AsyncRedisClient], Awaitable[T]], timeout_s: fl
     return asyncio.run(run())
 
 
-def test_all_that_ask_at_once_share_one_connection_and_get_their_own_answers(url: str) -> None:
+def test_concurrent_commands_share_one_connection(url: str) -> None:
     async def work(client: AsyncRedisClient) -> bool:
         ids = await asyncio.gather(*[client.call("CLIENT", "ID") for _ in range(20)])
         assert len({*map(whole, ids), whole(await client.call("CLIENT", "ID"))}) == 1
-        asked = [f"{number}" * (1 + 5000 * (number % 3)) for number in range(200)]
-        return list(map(text, await asyncio.gather(*[client.call("ECHO", word) for word in asked]))) == asked
+        messages = [f"{number}" * (1 + 5000 * (number % 3)) for number in range(200)]
+        return (
+            list(map(text, await asyncio.gather(*[client.call("ECHO", message) for message in messages]))) == messages
+        )
 
-    assert on(url, work)
+    assert run_async(url, work)
 
 
-async def all_wait(client: AsyncRedisClient) -> None:
+async def assert_all_time_out(client: AsyncRedisClient) -> None:
     begun = asyncio.get_running_loop().time()
-    asked = await asyncio.gather(*[client.call("PING") for _ in range(10)], return_exceptions=True)
-    assert {str(error).partition(" from ")[0] for error in asked} == {"Redis is unavailable: no answer"}
+    errors = await asyncio.gather(*[client.call("PING") for _ in range(10)], return_exceptions=True)
+    assert {str(error).partition(" from ")[0] for error in errors} == {"Redis is unavailable: no answer"}
     assert asyncio.get_running_loop().time() - begun < 0.5
 
 
-def test_a_server_that_hangs_or_greets_nobody_is_waited_for_once_by_all_together(redis_server: RedisServer) -> None:
+def test_concurrent_commands_wait_once_for_a_hanging_server(redis_server: RedisServer) -> None:
     async def work(client: AsyncRedisClient) -> None:
         await client.call("PING")
         with redis_server.freeze():
-            await all_wait(client)
+            await assert_all_time_out(client)
 
-    on(redis_server.url, work, 0.2)
+    run_async(redis_server.url, work, 0.2)
     with socket.create_server(("127.0.0.1", 0)) as silent:
-        on(f"redis://:secret@127.0.0.1:{silent.getsockname()[1]}", all_wait, 0.2)
+        run_async(f"redis://:secret@127.0.0.1:{silent.getsockname()[1]}", assert_all_time_out, 0.2)
 
 
-def test_who_asks_on_a_connection_that_ended_waits_for_nothing(redis_server: RedisServer) -> None:
+def test_command_on_an_ended_connection_fails_immediately(redis_server: RedisServer) -> None:
     async def work() -> None:
         loop, path = asyncio.get_running_loop(), str(redis_server.socket)
-        _, talk = await loop.create_unix_connection(lambda: AsyncRedisConnection(1), path)
-        assert await talk.send([("PING",)]) == [b"PONG"]
-        talk.end(ConnectionResetError("first"))
+        _, connection = await loop.create_unix_connection(lambda: AsyncRedisConnection(1), path)
+        assert await connection.send([("PING",)]) == [b"PONG"]
+        connection.end(ConnectionResetError("first"))
         await asyncio.sleep(0.01)
         with pytest.raises(ConnectionResetError, match="closed"):
-            await talk.send([("PING",)])
+            await connection.send([("PING",)])
 
     asyncio.run(work())
 
 
-def test_a_command_has_its_time_though_another_was_sent_before_it(url: str) -> None:
+def test_each_command_has_its_own_timeout(url: str) -> None:
     async def work(client: AsyncRedisClient) -> list[object]:
         return [await client.call("BLPOP", "none", 0.3) for _ in range(2)]
 
-    assert on(url, work, 0.5) == [None, None]
+    assert run_async(url, work, 0.5) == [None, None]
 
 
-def test_who_stops_waiting_leaves_the_answers_of_others_where_they_belong(url: str) -> None:
+def test_cancelled_command_leaves_other_replies_in_order(url: str) -> None:
     async def work(client: AsyncRedisClient) -> tuple[str, bool]:
         first = await client.call("CLIENT", "ID")
-        gone = asyncio.create_task(client.call("ECHO", "gone"))
-        there = asyncio.create_task(client.call("ECHO", "there"))
+        cancelled = asyncio.create_task(client.call("ECHO", "gone"))
+        other = asyncio.create_task(client.call("ECHO", "there"))
         await asyncio.sleep(0)
-        gone.cancel()
-        return text(await there), await client.call("CLIENT", "ID") == first
+        cancelled.cancel()
+        return text(await other), await client.call("CLIENT", "ID") == first
 
-    assert on(url, work) == ("there", True)
-
-
-# What is written and read
+    assert run_async(url, work) == ("there", True)
 
 
-def test_a_command_is_written_in_the_servers_words() -> None:
+def test_command_is_encoded_in_the_redis_protocol() -> None:
     assert encode_command(("SET", b"\xff", 1, 0.5)) == b"*4\r\n$3\r\nSET\r\n$1\r\n\xff\r\n$1\r\n1\r\n$3\r\n0.5\r\n"
 
 
-def test_an_address_is_read_as_redis_py_reads_it_and_shows_no_password() -> None:
-    there = parse_address("rediss://us:pa%40ss@redis.example:6380/2")
-    assert (str(there), there.database, there.user, there.password) == ("redis.example:6380", 2, "us", "pa@ss")
-    assert there.is_encrypted
-    assert "pa@ss" not in repr(there)
+def test_address_is_parsed_and_hides_its_password() -> None:
+    address = parse_address("rediss://us:pa%40ss@redis.example:6380/2")
+    assert (str(address), address.database, address.user, address.password) == ("redis.example:6380", 2, "us", "pa@ss")
+    assert address.is_encrypted
+    assert "pa@ss" not in repr(address)
     assert parse_address("unix:///tmp/r.sock").path == "/tmp/r.sock"  # noqa: S108 - a name only
     assert parse_address("redis://").host == "localhost"
 
 
 @pytest.mark.parametrize(
-    ("url", "found"),
+    ("url", "problem"),
     [
         ("redis://h/x", 'has the database "x"'),
         ("redis://h?ssl_cert_reqs=none", 'has the option "ssl_cert_reqs"'),
@@ -318,13 +305,13 @@ def test_an_address_is_read_as_redis_py_reads_it_and_shows_no_password() -> None
         ("redis://h:port/0", "has a port that is none"),
     ],
 )
-def test_an_address_that_can_not_be_read_names_the_variable(url: str, found: str) -> None:
-    with pytest.raises(SettingError, match=f"REDIS_URL {found}"):
+def test_invalid_address_names_the_variable(url: str, problem: str) -> None:
+    with pytest.raises(SettingError, match=f"REDIS_URL {problem}"):
         parse_address(url)
 
 
 @pytest.mark.parametrize(("parse", "reply"), [(text, [b"a"]), (items, b"a"), (blob, None)])
-def test_a_reply_of_another_kind_is_refused(parse: Callable[[Reply], object], reply: Reply) -> None:
+def test_reply_of_another_type_is_refused(parse: Callable[[Reply], object], reply: Reply) -> None:
     with pytest.raises(TypeError):
         parse(reply)
     assert (text(None), text(7), whole(b"7"), whole(None), items(None)) == ("", "7", 7, 0, [])

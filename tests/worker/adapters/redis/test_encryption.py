@@ -1,4 +1,4 @@
-"""What is stored is unreadable, unmovable, and refused when it is newer than we are."""
+"""Encryption of stored values: rotation of keys, misuse, and values of a newer version."""
 
 import secrets
 from concurrent.futures import ThreadPoolExecutor
@@ -13,59 +13,62 @@ from worker.errors import Unreadable
 OLD, NEW = secrets.token_bytes(32), secrets.token_bytes(32)
 
 
-def test_what_was_sealed_opens_again_and_shows_nothing() -> None:
+def test_sealed_value_opens_and_hides_its_text() -> None:
     plain = b"def secret(): ..." * 100
-    sealed = Codec([NEW]).seal(plain, "place")
-    assert Codec([NEW]).open(sealed, "place") == plain
+    sealed = Codec([NEW]).seal(plain, "key")
+    assert Codec([NEW]).open(sealed, "key") == plain
     assert b"secret" not in sealed
     assert len(sealed) < 200, "compressed"
-    assert sealed != Codec([NEW]).seal(plain, "place")
+    assert sealed != Codec([NEW]).seal(plain, "key")
 
 
-def test_the_first_key_seals_and_all_open() -> None:
-    sealed = Codec([OLD]).seal(b"x", "place")
+def test_first_key_seals_and_every_key_opens() -> None:
+    sealed = Codec([OLD]).seal(b"x", "key")
     rotated = Codec([NEW, OLD])
-    assert rotated.open(sealed, "place") == b"x"
-    assert Codec([NEW]).open(rotated.seal(b"y", "place"), "place") == b"y"
+    assert rotated.open(sealed, "key") == b"x"
+    assert Codec([NEW]).open(rotated.seal(b"y", "key"), "key") == b"y"
 
 
-def test_a_key_that_is_missing_is_asked_for_by_its_variable() -> None:
-    with pytest.raises(Unreadable, match=r"place is encrypted with a key that ASSAY_STORE_KEYS .*store\.key\) lacks"):
-        Codec([NEW]).open(Codec([OLD]).seal(b"x", "place"), "place")
+SEALED = Codec([NEW]).seal(b"x", "key")
 
 
-def test_what_was_moved_or_changed_does_not_open() -> None:
-    sealed = Codec([NEW]).seal(b"x", "place")
-    with pytest.raises(Unreadable, match="elsewhere was changed"):
-        Codec([NEW]).open(sealed, "elsewhere")
-    with pytest.raises(Unreadable, match="place was changed"):
-        Codec([NEW]).open(sealed[:-1] + bytes([sealed[-1] ^ 1]), "place")
+@pytest.mark.parametrize(
+    ("value", "name", "message"),
+    [
+        (
+            Codec([OLD]).seal(b"x", "key"),
+            "key",
+            r"key is encrypted with a key that ASSAY_STORE_KEYS .*store\.key\) lacks",
+        ),
+        (SEALED, "other key", "other key was changed"),
+        (SEALED[:-1] + bytes([SEALED[-1] ^ 1]), "key", "key was changed"),
+        (
+            SEALED[:1] + bytes([VERSION + 1]) + SEALED[2:],
+            "key",
+            r"key was written in version 2 .* reads up to 1.*Run the newer Assay",
+        ),
+        (b"", "key", "did not write"),
+        (b"A\x01short", "key", "did not write"),
+        (b"{'json': true, 'long': 'enough to be one of ours'}", "key", "did not write"),
+    ],
+    ids=["missing key", "moved", "changed", "newer version", "empty", "too short", "foreign"],
+)
+def test_unreadable_value_is_refused_with_its_reason(value: bytes, name: str, message: str) -> None:
+    with pytest.raises(Unreadable, match=message):
+        Codec([NEW]).open(value, name)
 
 
-def test_a_newer_version_is_refused() -> None:
-    sealed = Codec([NEW]).seal(b"x", "place")
-    newer = sealed[:1] + bytes([VERSION + 1]) + sealed[2:]
-    with pytest.raises(Unreadable, match=r"place was written in version 2 .* reads up to 1.*Run the newer Assay"):
-        Codec([NEW]).open(newer, "place")
-
-
-@pytest.mark.parametrize("stranger", [b"", b"A\x01short", b"{'json': true, 'long': 'enough to be one of ours'}"])
-def test_what_is_not_ours_is_refused(stranger: bytes) -> None:
-    with pytest.raises(Unreadable, match="did not write"):
-        Codec([NEW]).open(stranger, "place")
-
-
-def test_a_folder_has_one_key_for_its_owner_only(tmp_path: Path) -> None:
+def test_folder_gets_one_key_readable_by_its_owner(tmp_path: Path) -> None:
     with ThreadPoolExecutor(8) as pool:
-        made = set(pool.map(key_of, [tmp_path] * 16))
-    assert len(made) == 1
+        created = set(pool.map(key_of, [tmp_path] * 16))
+    assert len(created) == 1
     assert [path.name for path in tmp_path.iterdir()] == ["store.key"]
     assert (tmp_path / "store.key").stat().st_mode & 0o777 == 0o600
-    kept = (tmp_path / "store.key").read_text(encoding="ascii")
-    assert ring_of((SecretStr(kept),)) == tuple(made)
+    stored = (tmp_path / "store.key").read_text(encoding="ascii")
+    assert ring_of((SecretStr(stored),)) == tuple(created)
 
 
-def test_a_spoilt_key_file_says_so(tmp_path: Path) -> None:
+def test_invalid_key_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "store.key").write_text("c2hvcnQ=", encoding="ascii")
     with pytest.raises(Unreadable, match=r"store.key holds no key of 32 bytes"):
         key_of(tmp_path)

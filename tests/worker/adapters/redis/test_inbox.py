@@ -1,7 +1,6 @@
-"""The inbox: each delivery is applied once, in the order of arrival, and none blocks the others."""
+"""The inbox: each delivery is applied once, in order of arrival, and none blocks the others."""
 
 import asyncio
-from collections.abc import Callable
 from contextlib import closing
 from typing import Any
 
@@ -9,7 +8,6 @@ import pytest
 from pydantic import ValidationError
 
 from tests.worker.adapters.redis.store_samples import HEAD, NEWER, judge_request, pull_ref
-from tests.world.redis import RedisServer
 from worker.adapters.redis import keys
 from worker.adapters.redis.connection.async_client import AsyncRedisClient
 from worker.adapters.redis.connection.client import whole
@@ -19,24 +17,16 @@ from worker.domain.judge_request import Trigger
 from worker.domain.lifecycle.inbox import CheckDelivery, InboxDelivery, RequestDelivery
 from worker.domain.lifecycle.intake import IntakeOutcome, NamedHead
 
-Append = Callable[..., list[IntakeOutcome]]
+
+def append(store: Store, *deliveries: InboxDelivery) -> list[IntakeOutcome]:
+    async def append_all() -> list[IntakeOutcome]:
+        with closing(AsyncRedisClient(store.url.get_secret_value(), 5)) as client:
+            return [await append_delivery(client, delivery) for delivery in deliveries]
+
+    return asyncio.run(append_all())
 
 
-@pytest.fixture
-def append(redis_server: RedisServer) -> Append:
-    """Append deliveries; what the door answers to each."""
-
-    def append(*deliveries: InboxDelivery) -> list[IntakeOutcome]:
-        async def all_of_them() -> list[IntakeOutcome]:
-            with closing(AsyncRedisClient(redis_server.url, 5)) as client:
-                return [await append_delivery(client, delivery) for delivery in deliveries]
-
-        return asyncio.run(all_of_them())
-
-    return append
-
-
-def push(number: int = 1) -> RequestDelivery:
+def push_delivery(number: int = 1) -> RequestDelivery:
     request = judge_request(number, head_sha=HEAD, trigger=Trigger.PUSHED)
     return RequestDelivery(request=request, named_by=NamedHead(previous_sha=NEWER))
 
@@ -45,49 +35,49 @@ def apply_all(store: Store) -> list[IntakeOutcome]:
     return [applied.outcome for entry in store.inbox.read(10) if (applied := store.inbox.apply(entry))]
 
 
-def test_a_delivery_changes_nothing_until_it_is_applied_and_counts_once(store: Store, append: Append) -> None:
-    delivery = push()
-    assert append(delivery, delivery) == [IntakeOutcome.QUEUED, IntakeOutcome.DUPLICATE]
+def test_delivery_takes_effect_when_applied_and_counts_once(store: Store) -> None:
+    delivery = push_delivery()
+    assert append(store, delivery, delivery) == [IntakeOutcome.QUEUED, IntakeOutcome.DUPLICATE]
     assert store.pulls.find_request(pull_ref()) is None
     assert apply_all(store) == [IntakeOutcome.QUEUED]
     assert (store.pulls.find_request(pull_ref()), store.inbox.read(10)) == (delivery.request, [])
-    assert append(delivery) == [IntakeOutcome.DUPLICATE]
+    assert append(store, delivery) == [IntakeOutcome.DUPLICATE]
 
 
-def test_a_completed_check_asks_for_a_look_however_often_it_is_delivered(store: Store, append: Append) -> None:
+def test_completed_check_is_accepted_however_often_it_is_delivered(store: Store) -> None:
     fields: dict[str, Any] = {"installation_id": pull_ref().installation_id, "repository_id": pull_ref().repository_id}
     check = CheckDelivery(**fields, head_sha=HEAD, is_green=True)
-    assert append(push(), check, check) == [IntakeOutcome.QUEUED] * 3
+    assert append(store, push_delivery(), check, check) == [IntakeOutcome.QUEUED] * 3
     assert apply_all(store) == [IntakeOutcome.QUEUED, IntakeOutcome.COALESCED, IntakeOutcome.COALESCED]
 
 
-def test_what_another_process_has_applied_is_left_alone(store: Store, append: Append) -> None:
-    append(push(), push(2))
+def test_delivery_applied_by_another_process_is_skipped(store: Store) -> None:
+    append(store, push_delivery(), push_delivery(2))
     first, second = store.inbox.read(10)
-    assert store.inbox.apply(second) is None, "out of order"
+    assert store.inbox.apply(second) is None, "it is not the first"
     assert store.inbox.apply(first) is not None
     assert store.inbox.apply(first) is None
     store.inbox.put_aside(first)
     assert store.inbox.read(10) == [second]
 
 
-def test_what_cannot_be_applied_is_put_aside_and_tried_again_after_the_next_start(store: Store, append: Append) -> None:
-    append(push(), push(2))
+def test_invalid_delivery_is_put_aside_and_restored_later(store: Store) -> None:
+    append(store, push_delivery(), push_delivery(2))
     first, _ = store.inbox.read(10)
     store.client.call("LSET", keys.INBOX.name, 0, '{"kind": "of a later version"}')
     store.client.call("RPUSH", keys.INBOX.name, first)
-    strange, *_ = store.inbox.read(1)
+    invalid, *_ = store.inbox.read(1)
     with pytest.raises(ValidationError):
-        store.inbox.apply(strange)
-    store.inbox.put_aside(strange)
+        store.inbox.apply(invalid)
+    store.inbox.put_aside(invalid)
     assert apply_all(store) == [IntakeOutcome.QUEUED] * 2
     assert 0 < whole(store.client.call("TTL", keys.INBOX_ASIDE.name)) <= keys.MONTH.total_seconds()
     store.inbox.restore()
-    assert store.inbox.read(10) == [strange]
+    assert store.inbox.read(10) == [invalid]
 
 
-def test_a_field_of_a_later_version_is_ignored(store: Store, append: Append) -> None:
-    append(push())
+def test_field_of_a_later_version_is_ignored(store: Store) -> None:
+    append(store, push_delivery())
     [entry] = store.inbox.read(10)
     store.client.call("LSET", keys.INBOX.name, 0, entry.replace('{"kind"', '{"later":1,"kind"'))
     assert apply_all(store) == [IntakeOutcome.QUEUED]

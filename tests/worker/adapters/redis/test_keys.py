@@ -1,4 +1,4 @@
-"""Every key has one shape, and no two things share one."""
+"""Redis keys: their names, patterns and lifetimes."""
 
 from collections.abc import Callable
 from fnmatch import fnmatchcase
@@ -38,19 +38,19 @@ def every_key() -> list[Key]:
         cast("Callable[..., Key]", value)
         for value in vars(keys).values()
         if isinstance(value, keys.KeyKind)
-        or (isfunction(unwrap(value)) and signature(value).return_annotation is Key)  # a cached one is wrapped
+        or (isfunction(unwrap(value)) and signature(value).return_annotation is Key)  # a cached function is wrapped
     ]
     return [*fixed, *(maker(*(ARGUMENTS[name] for name in signature(maker).parameters)) for maker in makers)]
 
 
-def test_every_key_begins_alike_and_no_two_are_the_same() -> None:
+def test_keys_have_one_prefix_and_are_unique() -> None:
     names = [key.name for key in every_key()]
     assert len(names) > 10
     assert len(set(names)) == len(names)
     assert all(name.startswith("assay:") for name in names)
 
 
-def test_the_key_of_a_pull_request_is_read_back() -> None:
+def test_pull_request_key_is_parsed_back() -> None:
     assert keys.parse_pull(keys.pull(PULL).name) == PULL
 
 
@@ -65,18 +65,18 @@ def test_the_key_of_a_pull_request_is_read_back() -> None:
         (f"{keys.pulls_of(PULL.installation_id)}*", keys.pull(PULL)),
     ],
 )
-def test_a_pattern_matches_its_keys(pattern: str, key: Key) -> None:
+def test_pattern_matches_its_keys(pattern: str, key: Key) -> None:
     assert fnmatchcase(key.name, pattern)
 
 
-def test_a_value_that_stays_for_good_has_no_lifetime() -> None:
+def test_permanent_key_has_no_lifetime() -> None:
     assert keys.LEADER.seconds == 60
     with pytest.raises(ValueError, match="stays for good"):
         _ = keys.COUNT.seconds
 
 
-def test_every_key_of_a_pull_request_begins_so_that_it_is_forgotten_with_its_repository() -> None:
-    beginnings = tuple(keys.prefix(what, PULL.installation_id, PULL.repository_id) for what in keys.PULL_KEY_KINDS)
-    of_pulls = [key.name for key in every_key() if f":{PULL.repository_id}:{PULL.number}" in key.name]
-    assert len(of_pulls) >= 8
-    assert [name for name in of_pulls if not name.startswith(beginnings)] == []
+def test_pull_request_keys_have_a_prefix_that_their_repository_deletes() -> None:
+    prefixes = tuple(keys.prefix(what, PULL.installation_id, PULL.repository_id) for what in keys.PULL_KEY_KINDS)
+    names = [key.name for key in every_key() if f":{PULL.repository_id}:{PULL.number}" in key.name]
+    assert len(names) >= 8
+    assert [name for name in names if not name.startswith(prefixes)] == []

@@ -1,4 +1,4 @@
-"""Ledger, archive, vault, check runs and commands, against a real server."""
+"""Ledger, archive and vault: writes need the lease, and private content is encrypted."""
 
 import base64
 import subprocess
@@ -11,14 +11,15 @@ import pytest
 from pydantic import SecretStr
 
 from tests.worker.adapters.redis.store_samples import (
-    HEAD,
     KEY,
     expire_lease,
     judge_request,
+    ledger_entry,
     make_due,
     pull_ref,
+    require,
     settings_for,
-    start_judging,
+    start_judging_new,
     ttl_s,
 )
 from tests.worker.publishing.texts.samples import dossier, rejected
@@ -28,9 +29,9 @@ from worker.adapters.redis.connection.client import text
 from worker.adapters.redis.store import Store, open_store
 from worker.clock import SystemClock
 from worker.domain.dossier import ConfigOrigin, Dossier
-from worker.domain.ids import EvalId, Fingerprint, hash_base
+from worker.domain.ids import EvalId, hash_base
 from worker.domain.lifecycle.judging import Finish
-from worker.domain.lifecycle.work import LeasedJob, PullRequestLease
+from worker.domain.lifecycle.work import PullRequestLease
 from worker.domain.verdict.audit import AuditRecord, JudgeSettings, Stage, Step
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.errors import LeaseLost, Unreadable
@@ -46,73 +47,58 @@ CANARY_TOKEN = b"ghs_canaryTokenOfTheInstallation"
 
 def ledger_entry_of(eval_id: str, fence: int, **changes: Any) -> LedgerEntry:
     verdict = rejected(eval_id=EvalId(eval_id), concern=f"`{CANARY_LINE}` is never implemented.", **changes)
-    return LedgerEntry(
-        eval_id=verdict.eval_id,
-        created_at=verdict.created_at,
-        round=1,
-        fence=fence,
-        head_sha=HEAD,
-        fingerprint=Fingerprint("sha256:f"),
-        diff_summary="1 file, +1 -0",
-        verdict=verdict,
-    )
+    return ledger_entry(verdict, fence)
 
 
-def start_judging_new(store: Store) -> LeasedJob:
-    store.pulls.request_judging(judge_request())
-    return start_judging(store)
+def append_entry(store: Store, eval_id: str, fence: int, **changes: Any) -> LedgerEntry:
+    entry = ledger_entry_of(eval_id, fence, **changes)
+    store.ledger.append(pull_ref(), entry)
+    return entry
 
 
-def appended(store: Store, eval_id: str, fence: int, **changes: Any) -> LedgerEntry:
-    made = ledger_entry_of(eval_id, fence, **changes)
-    store.ledger.append(pull_ref(), made)
-    return made
-
-
-def test_the_judge_appends_once_and_entries_come_oldest_first(store: Store) -> None:
+def test_ledger_entry_is_appended_once_and_read_oldest_first(store: Store) -> None:
     first = start_judging_new(store)
-    written = appended(store, "b", first.lease.fence)
+    written = append_entry(store, "b", first.lease.fence)
     store.ledger.append(pull_ref(), written)
     store.pulls.finish(first.lease, Finish.JUDGED)
-    store.ledger.append(pull_ref(), written)  # its answer was lost
+    store.ledger.append(pull_ref(), written)  # after a lost reply
     second = start_judging_new(store)
-    written = (written, appended(store, "a", second.lease.fence))
+    written = (written, append_entry(store, "a", second.lease.fence))
     assert (store.ledger.entries(pull_ref()), store.ledger.entries(pull_ref(2))) == (written, ())
 
 
-def test_whoever_does_not_hold_the_pull_request_appends_and_keeps_nothing(store: Store) -> None:
+def test_stale_lease_holder_cannot_append_or_archive(store: Store) -> None:
     fence = start_judging_new(store).lease.fence
     with pytest.raises(LeaseLost):
-        appended(store, "a", fence + 1)
+        append_entry(store, "a", fence + 1)
     expire_lease(store, pull_ref())
     with pytest.raises(LeaseLost):
         archive(store, ledger_entry_of("a", fence))
     with pytest.raises(LeaseLost):
-        appended(store, "a", fence)
+        append_entry(store, "a", fence)
     store.pulls.requeue_lost("none")
     make_due(store, pull_ref())
     with pytest.raises(LeaseLost):
-        appended(store, "a", fence)
+        append_entry(store, "a", fence)
     assert (store.ledger.entries(pull_ref()), store.archive.find(EvalId("a"))) == ((), None)
 
 
 def audit_record(eval_id: str) -> AuditRecord:
-    law = JudgeSettings("default 1", "sha256:r", "sha256:p", 0.7, None, None)
-    return AuditRecord(EvalId(eval_id), law, (Step(Stage.RULING, "reject", CANARY_LINE),))
+    settings = JudgeSettings("default 1", "sha256:r", "sha256:p", 0.7, None, None)
+    return AuditRecord(EvalId(eval_id), settings, (Step(Stage.RULING, "reject", CANARY_LINE),))
 
 
-def archive(store: Store, made: LedgerEntry, of: Dossier | None = None) -> Dossier:
-    whole = of or dossier(diff=CANARY_LINE)
-    store.archive.store(pull_ref(), made, whole, audit_record(made.eval_id))
-    return whole
+def archive(store: Store, entry: LedgerEntry, of: Dossier | None = None) -> Dossier:
+    source = of or dossier(diff=CANARY_LINE)
+    store.archive.store(pull_ref(), entry, source, audit_record(entry.eval_id))
+    return source
 
 
-def test_a_dossier_and_its_audit_are_kept_for_a_month(store: Store) -> None:
-    whole = archive(store, ledger_entry_of("e", start_judging_new(store).lease.fence))
-    found = store.archive.find(EvalId("e"))
-    assert found == whole
-    assert found is not None
-    assert found.model_fields_set == whole.model_fields_set, "what was left out stays left out"
+def test_dossier_and_audit_are_kept_for_a_month(store: Store) -> None:
+    source = archive(store, ledger_entry_of("e", start_judging_new(store).lease.fence))
+    stored = store.archive.find(EvalId("e"))
+    assert stored == source
+    assert require(stored).model_fields_set == source.model_fields_set, "unset fields stay unset"
     assert store.archive.audit(EvalId("e")) == audit_record("e")
     assert store.archive.time_left(EvalId("e")) == timedelta(days=30)
     assert ttl_s(store, keys.audit(EvalId("e"))) == timedelta(days=30).total_seconds()
@@ -120,18 +106,18 @@ def test_a_dossier_and_its_audit_are_kept_for_a_month(store: Store) -> None:
     assert store.archive.time_left(EvalId("other")) is None
 
 
-def test_what_is_kept_lasts_as_long_as_the_operator_says_and_is_listed_as_long(store: Store) -> None:
+def test_archive_keeps_and_lists_dossiers_for_the_set_retention(store: Store) -> None:
     fence = start_judging_new(store).lease.fence
     archive(store, ledger_entry_of("e", fence))
     short = replace(store, retention=timedelta(days=2))
     archive(short, ledger_entry_of("f", fence))
     assert store.archive.time_left(EvalId("f")) == timedelta(days=2)
     listed = keys.archived_evals(pull_ref().installation_id, pull_ref().repository_id)
-    assert ttl_s(store, listed) == timedelta(days=30).total_seconds(), "the older one is listed on"
+    assert ttl_s(store, listed) == timedelta(days=30).total_seconds(), "as long as the older dossier"
     assert store.client.call("ZRANGE", listed.name, 0, -1) == [b"f", b"e"]
 
 
-def test_with_a_retention_of_nothing_nothing_but_the_ledger_is_written(store: Store) -> None:
+def test_zero_retention_writes_the_ledger_only(store: Store) -> None:
     fence = start_judging_new(store).lease.fence
     nothing = replace(store, retention=timedelta(0))
     archive(nothing, ledger_entry_of("e", fence))
@@ -140,32 +126,30 @@ def test_with_a_retention_of_nothing_nothing_but_the_ledger_is_written(store: St
     assert len(store.ledger.entries(pull_ref())) == 1
 
 
-def test_what_is_judged_anew_stands_beside_its_parent_and_stays_no_longer(store: Store) -> None:
-    taken = start_judging_new(store)
-    archive(replace(store, retention=timedelta(days=2)), appended(store, "e", taken.lease.fence))
-    store.pulls.finish(taken.lease, Finish.JUDGED)
-    archive(store, appended(store, "f", taken.lease.fence, parent_eval_id=EvalId("e")))
+def test_reevaluation_expires_with_its_parent(store: Store) -> None:
+    leased = start_judging_new(store)
+    archive(replace(store, retention=timedelta(days=2)), append_entry(store, "e", leased.lease.fence))
+    store.pulls.finish(leased.lease, Finish.JUDGED)
+    archive(store, append_entry(store, "f", leased.lease.fence, parent_eval_id=EvalId("e")))
     assert store.archive.time_left(EvalId("f")) == timedelta(days=2)
-    assert [made.eval_id for made in store.ledger.entries(pull_ref())] == ["e", "f"]
+    assert [entry.eval_id for entry in store.ledger.entries(pull_ref())] == ["e", "f"]
 
 
-def test_an_opinion_is_kept_before_its_verdict_is_on_record_by_the_judge_that_holds_the_pull_request_alone(
-    store: Store,
-) -> None:
+def test_child_dossier_is_archived_before_its_parent_by_the_lease_holder_only(store: Store) -> None:
     fence = start_judging_new(store).lease.fence
     short = replace(store, retention=timedelta(days=2))
     opinion = ledger_entry_of("f", fence, parent_eval_id=EvalId("e"))
     archive(short, ledger_entry_of("e", fence))
     archive(store, opinion)
-    assert store.archive.time_left(EvalId("f")) == timedelta(days=2), "as long as its verdict's"
+    assert store.archive.time_left(EvalId("f")) == timedelta(days=2), "as long as the dossier of its verdict"
     expire_lease(store, pull_ref())
     with pytest.raises(LeaseLost):
         archive(store, opinion)
 
 
-def dependencies(store: Store, read: Dossier, lease: PullRequestLease) -> JudgingDependencies:
-    """What a judging of this recorded dossier needs."""
-    source = RecordedSource(read)
+def dependencies(store: Store, recorded: Dossier, lease: PullRequestLease) -> JudgingDependencies:
+    """The dependencies of a judging of this recorded dossier."""
+    source = RecordedSource(recorded)
     return JudgingDependencies(
         source=source,
         status=NullStatusReporter(source),
@@ -177,14 +161,14 @@ def dependencies(store: Store, read: Dossier, lease: PullRequestLease) -> Judgin
     )
 
 
-def test_what_was_judged_anew_is_on_record_and_no_judge_sees_it(store: Store) -> None:
+def test_reevaluation_is_not_in_the_assembled_ledger(store: Store) -> None:
     lease = start_judging_new(store).lease
-    parent = appended(store, "e", lease.fence)
-    appended(store, "f", lease.fence, parent_eval_id=EvalId("e"))
+    parent = append_entry(store, "e", lease.fence)
+    append_entry(store, "f", lease.fence, parent_eval_id=EvalId("e"))
     assert assemble(judge_request(), dependencies(store, dossier(), lease)).ledger == (parent,)
 
 
-def test_beside_a_verdict_that_is_not_there_nothing_is_recorded(store: Store) -> None:
+def test_entry_without_its_parent_is_refused(store: Store) -> None:
     orphan = ledger_entry_of("f", 1, parent_eval_id=EvalId("e"))
     with pytest.raises(LeaseLost):
         archive(store, orphan)
@@ -193,14 +177,14 @@ def test_beside_a_verdict_that_is_not_there_nothing_is_recorded(store: Store) ->
     assert store.ledger.entries(pull_ref()) == ()
 
 
-def test_an_audit_of_a_newer_version_is_not_guessed_at(store: Store) -> None:
+def test_audit_of_a_newer_version_is_refused(store: Store) -> None:
     key = keys.audit(EvalId("e"))
     store.client.call("SET", key.name, store.codec.seal(b'{"audit_version": 2}', key.name))
     with pytest.raises(Unreadable, match="Run the newer Assay that wrote it"):
         store.archive.audit(EvalId("e"))
 
 
-def test_what_can_be_had_again_is_as_good_as_not_there_without_its_key(redis_server: RedisServer) -> None:
+def test_replaceable_values_read_as_absent_without_their_key(redis_server: RedisServer) -> None:
     base = hash_base("main")
     with open_store(settings_for(redis_server.url)) as store:
         store.vault.put("token:1", CANARY_TOKEN, timedelta(hours=1))
@@ -215,42 +199,38 @@ def test_what_can_be_had_again_is_as_good_as_not_there_without_its_key(redis_ser
         assert rotated.vault.get("token:1") == CANARY_TOKEN
 
 
-def test_the_vault_keeps_a_secret_for_as_long_as_it_is_good(store: Store) -> None:
+def test_vault_keeps_a_secret_for_its_lifetime(store: Store) -> None:
     store.vault.put("token:1", CANARY_TOKEN, timedelta(minutes=59))
     assert store.vault.get("token:1") == CANARY_TOKEN
     assert ttl_s(store, keys.vault("token:1")) == 59 * 60
 
 
-def test_nothing_private_stands_in_the_files_of_redis() -> None:
-    redis = RedisServer.launch()
-    try:
-        with open_store(settings_for(redis.url)) as store:
-            keep_private_things(store)
-            files_show_nothing_private(redis.folder)
-            rewrites(store, redis.folder)
-            files_show_nothing_private(redis.folder)
-    finally:
-        redis.end()
+def test_redis_files_hide_private_content(own_server: RedisServer) -> None:
+    with open_store(settings_for(own_server.url)) as store:
+        store_secrets(store)
+        assert_files_hide_secrets(own_server.folder)
+        rewrite_file(store, own_server.folder)
+        assert_files_hide_secrets(own_server.folder)
 
 
-def keep_private_things(store: Store) -> None:
-    taken = start_judging_new(store)
+def store_secrets(store: Store) -> None:
+    leased = start_judging_new(store)
     store.vault.put("token:1", CANARY_TOKEN, timedelta(hours=1))
-    archive(store, ledger_entry_of("e", taken.lease.fence))
-    store.ledger.append(pull_ref(), ledger_entry_of("e", taken.lease.fence))
+    archive(store, ledger_entry_of("e", leased.lease.fence))
+    store.ledger.append(pull_ref(), ledger_entry_of("e", leased.lease.fence))
     store.client.call("SET", "visible", "canary that is not private")
 
 
-def files_show_nothing_private(folder: Path) -> None:
+def assert_files_hide_secrets(folder: Path) -> None:
     written = b"".join(path.read_bytes() for path in folder.rglob("*.*") if path.is_file())
-    assert b"canary that is not private" in written, "or this test looks in the wrong place"
+    assert b"canary that is not private" in written, "these are the files of Redis"
     assert CANARY_TOKEN not in written
     assert b"canary_in_the_source" not in written
     assert KEY.get_secret_value().encode() not in written
 
 
-def rewrites(store: Store, folder: Path) -> None:
-    """Have the server write its file anew, and wait for the end of it."""
+def rewrite_file(store: Store, folder: Path) -> None:
+    """Let the server rewrite its file, and wait until it has."""
     store.client.call("CONFIG", "SET", "rdbcompression", "no")
     store.client.call("BGREWRITEAOF")
     while "aof_rewrite_in_progress:0\r\naof_rewrite_scheduled:0" not in text(store.client.call("INFO", "persistence")):

@@ -1,6 +1,4 @@
-"""One judge at a time, whatever is judged: a job admits one, a lost lease is learned, and no death loses a subject."""
-
-from collections.abc import Iterator
+"""Leases of pull requests and merge groups: one judge holds one, and a lost judge is replaced."""
 
 import pytest
 
@@ -24,16 +22,16 @@ from worker.errors import LeaseLost
 
 
 @for_both_kinds
-def test_a_job_admits_one_judge(store: Store, subject_kind: SubjectKind) -> None:
+def test_job_gives_one_lease(store: Store, subject_kind: SubjectKind) -> None:
     job = dispatch_subject(store, subject_kind)
     assert take_lease(store, another_job(job)) is None
     take_valid_lease(store, job).lease.renew()
-    assert take_lease(store, job) is None, "a job that was started twice"
-    assert subject_kind.dispatch(store) is None, "a judge has it"
+    assert take_lease(store, job) is None, "the job has a judge"
+    assert subject_kind.dispatch(store) is None, "the subject is leased"
 
 
 @for_both_kinds
-def test_what_is_finished_is_nobodys_to_judge(store: Store, subject_kind: SubjectKind) -> None:
+def test_finished_subject_is_not_judged_again(store: Store, subject_kind: SubjectKind) -> None:
     job = dispatch_subject(store, subject_kind)
     finish(store, take_valid_lease(store, job))
     subject_kind.expire(store)
@@ -41,7 +39,7 @@ def test_what_is_finished_is_nobodys_to_judge(store: Store, subject_kind: Subjec
 
 
 @for_both_kinds
-def test_a_judge_that_was_not_heard_of_is_replaced_and_learns_it(store: Store, subject_kind: SubjectKind) -> None:
+def test_expired_lease_is_given_to_another_judge(store: Store, subject_kind: SubjectKind) -> None:
     lost = take_valid_lease(store, dispatch_subject(store, subject_kind))
     subject_kind.expire(store)
     newer = take_valid_lease(store, next_job(store, subject_kind))
@@ -52,7 +50,7 @@ def test_a_judge_that_was_not_heard_of_is_replaced_and_learns_it(store: Store, s
 
 
 @for_both_kinds
-def test_a_killed_judge_is_replaced_immediately_and_counts(store: Store, subject_kind: SubjectKind) -> None:
+def test_killed_judge_is_replaced_immediately_and_counts(store: Store, subject_kind: SubjectKind) -> None:
     job = dispatch_subject(store, subject_kind)
     take_valid_lease(store, job)
     assert requeue_dead(store, job)
@@ -60,59 +58,49 @@ def test_a_killed_judge_is_replaced_immediately_and_counts(store: Store, subject
 
 
 @for_both_kinds
-def test_what_is_given_back_counts_as_no_attempt(store: Store, subject_kind: SubjectKind) -> None:
-    given = take_valid_lease(store, dispatch_subject(store, subject_kind))
-    postpone(store, given)
+def test_postponed_judging_counts_as_no_attempt(store: Store, subject_kind: SubjectKind) -> None:
+    leased = take_valid_lease(store, dispatch_subject(store, subject_kind))
+    postpone(store, leased)
     with pytest.raises(LeaseLost):
-        given.lease.renew()
+        leased.lease.renew()
     subject_kind.expire(store)
     assert take_valid_lease(store, next_job(store, subject_kind)).attempt == 1
 
 
-# On a server of their own
-
-
-@pytest.fixture
-def own() -> Iterator[RedisServer]:
-    server = RedisServer.launch()
-    yield server
-    server.end()
-
-
-def starts_over(redis: RedisServer) -> None:
-    redis.kill()
-    redis.start()
+def restart(server: RedisServer) -> None:
+    server.kill()
+    server.start()
 
 
 @for_both_kinds
-def test_a_judging_that_the_end_of_redis_cut_short_counts_as_no_attempt(
-    own: RedisServer, subject_kind: SubjectKind
+def test_judging_that_a_restart_interrupts_counts_as_no_attempt(
+    own_server: RedisServer, subject_kind: SubjectKind
 ) -> None:
-    with open_store(settings_for(own.url)) as store:
+    with open_store(settings_for(own_server.url)) as store:
         subject_kind.queue(store)
         for _ in range(2):
             take_valid_lease(store, next_job(store, subject_kind))
-            starts_over(own)
+            restart(own_server)
             subject_kind.expire(store)
         assert take_valid_lease(store, next_job(store, subject_kind)).attempt == 1
         subject_kind.expire(store)
-        assert take_valid_lease(store, next_job(store, subject_kind)).attempt == 2, "its judge died while Redis ran"
+        assert take_valid_lease(store, next_job(store, subject_kind)).attempt == 2, "the judge was lost while Redis ran"
 
 
 @for_both_kinds
-def test_what_brings_redis_down_each_time_is_not_tried_for_ever(own: RedisServer, subject_kind: SubjectKind) -> None:
-    with open_store(settings_for(own.url)) as store:
-        given = take_valid_lease(store, dispatch_subject(store, subject_kind))
+def test_judging_that_stops_redis_each_time_counts_at_last(own_server: RedisServer, subject_kind: SubjectKind) -> None:
+    with open_store(settings_for(own_server.url)) as store:
+        leased = take_valid_lease(store, dispatch_subject(store, subject_kind))
         store.client.call("HSET", *subject_kind.spared_attempts, MOST_SPARE_ATTEMPTS)
-        starts_over(own)
+        restart(own_server)
         subject_kind.expire(store)
         newer = take_valid_lease(store, next_job(store, subject_kind))
-        assert newer.attempt == given.attempt + 1
+        assert newer.attempt == leased.attempt + 1
         postpone(store, newer)
         subject_kind.expire(store)
         take_valid_lease(store, next_job(store, subject_kind))
-        starts_over(own)
+        restart(own_server)
         subject_kind.expire(store)
         assert take_valid_lease(store, next_job(store, subject_kind)).attempt == 1, (
-            "the end of a judging begins the count again"
+            "the end of a judging resets the count"
         )

@@ -1,10 +1,17 @@
-"""Merge groups wait in Redis until they are answered: no death loses one, and what GitHub tells last counts."""
+"""Merge groups in Redis: they wait until they are answered, survive a lost judge, and follow GitHub's last delivery."""
 
 from datetime import timedelta
 
 import pytest
 
-from tests.worker.adapters.redis.store_samples import REQUESTED_AT, expire_hold, judge_request, pull_ref, start_judging
+from tests.worker.adapters.redis.store_samples import (
+    REQUESTED_AT,
+    expire_hold,
+    judge_request,
+    pull_ref,
+    require,
+    start_judging,
+)
 from worker.adapters.redis import keys
 from worker.adapters.redis.connection.client import items, text
 from worker.adapters.redis.keys import GROUPS
@@ -13,7 +20,7 @@ from worker.domain.check.merge_group import GroupEnd, MergeGroup
 from worker.domain.ids import DeliveryId, InstallationId, RepositoryId
 from worker.domain.lifecycle.intake import IntakeOutcome
 from worker.domain.lifecycle.judging import Finish
-from worker.domain.lifecycle.work import LeasedGroup, PendingGroup, QueuedGroup
+from worker.domain.lifecycle.work import PendingGroup, QueuedGroup
 from worker.errors import LeaseLost
 
 HEAD, BASE = "a" * 40, "b" * 40
@@ -35,94 +42,83 @@ def merge_group(delivery: str = "one", head: str = HEAD, ended: GroupEnd | None 
     )
 
 
-PLACE = merge_group().commit
+COMMIT = merge_group().commit
 
 
 def expire_group(store: Store) -> None:
-    """The hold on every group ends."""
     for name in items(store.client.call("ZRANGE", GROUPS.order.name, 0, -1)):
         expire_hold(store, GROUPS.order, text(name))
 
 
-def seen(store: Store) -> PendingGroup:
-    pending = store.groups.next()
-    assert pending is not None
-    return pending
+def next_group(store: Store) -> PendingGroup:
+    return require(store.groups.next())
 
 
-def leased(store: Store) -> LeasedGroup:
-    """The only group has a judge."""
-    store.groups.put(merge_group())
-    taken = store.groups.take_lease(merge_group().id, store.groups.dispatch(merge_group()) or "")
-    assert taken is not None
-    return taken
-
-
-def test_a_group_comes_once_and_again_only_after_its_hold(store: Store) -> None:
+def test_group_is_returned_once_until_its_hold_ends(store: Store) -> None:
     assert [store.groups.put(merge_group()) for _ in range(2)] == [IntakeOutcome.QUEUED, IntakeOutcome.DUPLICATE]
-    assert (seen(store).group, store.groups.next()) == (merge_group(), None)
+    assert (next_group(store).group, store.groups.next()) == (merge_group(), None)
     expire_group(store)
-    assert seen(store).attempt == 2
+    assert next_group(store).attempt == 2
 
 
-def test_a_group_is_known_while_it_waits_and_afterwards_as_what_became_of_it(store: Store) -> None:
-    assert store.groups.find_group(PLACE) is None
-    for known in (merge_group(), merge_group("two", ended=GroupEnd.INVALIDATED)):
-        store.groups.put(known)
-        assert store.groups.find_group(PLACE) == known
-        store.groups.complete(known)
-        assert store.groups.find_group(PLACE) == known
+def test_group_is_found_while_it_waits_and_after_it_is_completed(store: Store) -> None:
+    assert store.groups.find_group(COMMIT) is None
+    for group in (merge_group(), merge_group("two", ended=GroupEnd.INVALIDATED)):
+        store.groups.put(group)
+        assert store.groups.find_group(COMMIT) == group
+        store.groups.complete(group)
+        assert store.groups.find_group(COMMIT) == group
 
 
-def test_what_is_done_leaves_nothing_until_another_delivery_is_about_it(store: Store) -> None:
+def test_completed_group_leaves_no_keys_and_returns_with_a_new_delivery(store: Store) -> None:
     store.groups.put(merge_group())
-    store.groups.dispatch(seen(store).group)
+    store.groups.dispatch(next_group(store).group)
     store.groups.complete(merge_group())
     left = [key.name for key in (GROUPS.order, GROUPS.texts, GROUPS.tries, keys.GROUP_HOLDS)]
     assert store.client.call("EXISTS", *left) == 0
     store.groups.put(merge_group())
     assert store.groups.next() is None
     store.groups.put(merge_group("two"))
-    assert seen(store).group.delivery_id == "two"
+    assert next_group(store).group.delivery_id == "two"
 
 
-def test_whoever_presses_re_run_has_it_looked_at_again_unless_it_is_no_group_any_more(store: Store) -> None:
+def test_rerun_reopens_a_group_unless_it_has_ended(store: Store) -> None:
     later, outcomes = REQUESTED_AT + timedelta(hours=1), list[IntakeOutcome]()
-    outcomes.append(store.groups.reopen(PLACE, DeliveryId("early"), REQUESTED_AT))
+    outcomes.append(store.groups.reopen(COMMIT, DeliveryId("early"), REQUESTED_AT))
     store.groups.put(merge_group())
     store.groups.complete(merge_group())
-    outcomes += [store.groups.reopen(PLACE, DeliveryId("pressed"), later) for _ in range(2)]
-    again = seen(store).group
+    outcomes += [store.groups.reopen(COMMIT, DeliveryId("pressed"), later) for _ in range(2)]
+    again = next_group(store).group
     assert (again.at, again.model_copy(update={"at": REQUESTED_AT, "delivery_id": "one"})) == (later, merge_group())
     store.groups.put(merge_group("gone", ended=GroupEnd.MERGED))
-    outcomes.append(store.groups.reopen(PLACE, DeliveryId("late"), REQUESTED_AT))
+    outcomes.append(store.groups.reopen(COMMIT, DeliveryId("late"), REQUESTED_AT))
     unknown = IntakeOutcome.UNKNOWN
     assert outcomes == [unknown, IntakeOutcome.QUEUED, IntakeOutcome.DUPLICATE, unknown]
 
 
-def test_only_deaths_count_as_tries_and_what_it_says_is_kept(store: Store) -> None:
+def test_lost_holds_count_as_attempts_and_postponing_does_not(store: Store) -> None:
     store.groups.put(merge_group())
-    assert seen(store).attempt == 1
+    assert next_group(store).attempt == 1
     expire_group(store)
-    assert seen(store).attempt == 2
+    assert next_group(store).attempt == 2
     store.groups.postpone(QueuedGroup(group=merge_group(), waits=True), NOW)
-    again = seen(store)
+    again = next_group(store)
     assert (again.attempt, again.queued.waits) == (1, True)
     store.groups.postpone(again.queued, timedelta(hours=1))
     assert store.groups.next() is None
 
 
-def test_that_it_was_given_up_outlives_what_was_under_way(store: Store) -> None:
+def test_end_of_a_group_overrides_the_work_in_progress(store: Store) -> None:
     store.groups.put(merge_group())
-    under_way = seen(store)
+    pending = next_group(store)
     store.groups.put(merge_group("two", ended=GroupEnd.DEQUEUED))
-    store.groups.postpone(under_way.queued, NOW)
-    store.groups.complete(under_way.group)
-    assert store.groups.dispatch(under_way.group) is None
-    assert seen(store).group.ended is GroupEnd.DEQUEUED
+    store.groups.postpone(pending.queued, NOW)
+    store.groups.complete(pending.group)
+    assert store.groups.dispatch(pending.group) is None
+    assert next_group(store).group.ended is GroupEnd.DEQUEUED
 
 
-def test_what_was_heard_last_of_a_pull_request_is_known_unless_somebody_is_to_judge_it(store: Store) -> None:
+def test_settled_time_is_unknown_while_the_pull_request_is_queued(store: Store) -> None:
     settled = [store.groups.settled_at(pull_ref())]
     for _ in range(2):
         store.pulls.request_judging(judge_request())
@@ -133,24 +129,23 @@ def test_what_was_heard_last_of_a_pull_request_is_known_unless_somebody_is_to_ju
     assert first == 0 < (second or 0) < (third or 0)
 
 
-# The job that judges one
-
-
-def test_a_job_that_waits_for_its_turn_is_submitted_again_by_its_name(store: Store) -> None:
+def test_waiting_job_keeps_its_token(store: Store) -> None:
     store.groups.put(merge_group())
-    seen(store)
+    next_group(store)
     token = store.groups.dispatch(merge_group())
     expire_group(store)
-    assert (seen(store).attempt, store.groups.dispatch(merge_group())) == (2, token)
+    assert (next_group(store).attempt, store.groups.dispatch(merge_group())) == (2, token)
     expire_group(store)
-    assert seen(store).attempt == 1, "waiting for a worker is no failure"
+    assert next_group(store).attempt == 1, "waiting for a worker counts as no attempt"
 
 
-def test_what_github_gave_up_is_nobodys_to_judge_and_its_judge_learns_it(store: Store) -> None:
-    lease = leased(store).lease
+def test_ended_group_revokes_its_lease(store: Store) -> None:
+    store.groups.put(merge_group())
+    token = store.groups.dispatch(merge_group()) or ""
+    lease = require(store.groups.take_lease(merge_group().id, token)).lease
     expire_group(store)
     lease.renew()
-    assert store.groups.next() is None, "a judge that prolongs its lease is not disturbed"
+    assert store.groups.next() is None, "its lease was renewed"
     store.groups.put(merge_group("two", ended=GroupEnd.INVALIDATED))
     with pytest.raises(LeaseLost):
         lease.renew()

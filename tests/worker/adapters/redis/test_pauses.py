@@ -1,4 +1,4 @@
-"""Pauses, and what waits for their end: nothing of it is lost, and nothing of it is looked at in vain for ever."""
+"""Pauses of judging, and the heads that wait for their end."""
 
 from datetime import timedelta
 
@@ -18,10 +18,10 @@ LATER = REQUESTED_AT + timedelta(days=36_500)
 STORM = JudgingPause(by="alice", at=REQUESTED_AT, until=LATER, reason="a storm")
 BOBS = JudgingPause(by="bob")
 KEY = keys.pause(OURS, WIDGETS).name
-HERE = PausedRepository(installation_id=OURS, repository_id=WIDGETS)
+REPOSITORY = PausedRepository(installation_id=OURS, repository_id=WIDGETS)
 
 
-def test_a_repository_is_paused_until_it_is_resumed_and_no_other_one_is(store: Store) -> None:
+def test_pause_covers_one_repository_until_it_is_resumed(store: Store) -> None:
     for _ in range(2):
         store.pauses.pause(OURS, WIDGETS)
     others = ((OURS, GADGETS), (THEIRS, WIDGETS))
@@ -30,7 +30,7 @@ def test_a_repository_is_paused_until_it_is_resumed_and_no_other_one_is(store: S
     assert not store.pauses.is_paused(OURS, WIDGETS)
 
 
-def test_a_pause_says_who_until_when_and_why_ends_by_itself_and_is_replaced(store: Store) -> None:
+def test_pause_stores_its_details_and_expires_or_is_replaced(store: Store) -> None:
     store.pauses.pause(OURS, WIDGETS, STORM)
     assert store.pauses.find_pause(OURS, WIDGETS) == ActivePause(STORM, is_everywhere=False)
     assert whole(store.client.call("PEXPIRETIME", KEY)) == LATER.timestamp() * 1000
@@ -38,10 +38,10 @@ def test_a_pause_says_who_until_when_and_why_ends_by_itself_and_is_replaced(stor
     assert store.pauses.find_pause(OURS, WIDGETS) == ActivePause(BOBS, is_everywhere=False)
     assert whole(store.client.call("PTTL", KEY)) == -1
     store.pauses.pause(OURS, WIDGETS, STORM.model_copy(update={"until": REQUESTED_AT - timedelta(days=1)}))
-    assert not store.pauses.is_paused(OURS, WIDGETS), "one that is over stops nobody"
+    assert not store.pauses.is_paused(OURS, WIDGETS), "an ended pause has no effect"
 
 
-def test_a_pause_of_everything_stops_all_and_is_taken_back_alone(store: Store) -> None:
+def test_pause_of_everything_is_resumed_separately(store: Store) -> None:
     store.pauses.pause(OURS, WIDGETS, BOBS)
     store.pauses.pause_all(STORM)
     for ids in ((THEIRS, GADGETS), (OURS, WIDGETS)):
@@ -52,18 +52,18 @@ def test_a_pause_of_everything_stops_all_and_is_taken_back_alone(store: Store) -
 
 
 @pytest.mark.parametrize(
-    ("said", "read"),
+    ("stored", "pause"),
     [("1", JudgingPause()), (STORM.model_dump_json().replace("{", '{"colour":"red",', 1), STORM)],
-    ids=["the version before", "a later version"],
+    ids=["earlier version", "later version"],
 )
-def test_what_another_version_wrote_down_is_a_pause(store: Store, said: str, read: JudgingPause) -> None:
-    store.client.call("SET", KEY, said)
-    assert store.pauses.find_pause(OURS, WIDGETS) == ActivePause(read, is_everywhere=False)
-    assert store.pauses.list_pauses() == (ActivePause(read, is_everywhere=False),)
-    assert text(store.client.call("GET", KEY)) == said
+def test_pause_of_another_version_is_read(store: Store, stored: str, pause: JudgingPause) -> None:
+    store.client.call("SET", KEY, stored)
+    assert store.pauses.find_pause(OURS, WIDGETS) == ActivePause(pause, is_everywhere=False)
+    assert store.pauses.list_pauses() == (ActivePause(pause, is_everywhere=False),)
+    assert text(store.client.call("GET", KEY)) == stored
 
 
-def test_what_was_paused_is_found_by_its_name_however_that_is_written(store: Store) -> None:
+def test_pause_is_found_by_repository_name_in_any_case(store: Store) -> None:
     store.pauses.pause(OURS, WIDGETS, STORM.model_copy(update={"repository": "acme/widgets"}))
     store.pauses.pause(THEIRS, GADGETS, STORM.model_copy(update={"repository": "acme/gadgets"}))
     store.pauses.pause(THEIRS, WIDGETS)
@@ -72,54 +72,51 @@ def test_what_was_paused_is_found_by_its_name_however_that_is_written(store: Sto
     assert store.pauses.find_by_name("acme/nowhere") == set()
 
 
-# Heads that wait for the end
-
-
-def looks(store: Store) -> tuple[PausedRepository, ...]:
-    """The time to look has come."""
-    expire_hold(store, keys.PAUSED_REPOSITORIES, HERE.model_dump_json())
+def take_due(store: Store) -> tuple[PausedRepository, ...]:
+    """Make the repository due and take it."""
+    expire_hold(store, keys.PAUSED_REPOSITORIES, REPOSITORY.model_dump_json())
     return store.paused_heads.next()
 
 
-def test_what_was_put_there_waits_until_it_is_taken(store: Store) -> None:
+def test_paused_heads_wait_until_they_are_removed(store: Store) -> None:
     first, second = judge_request(1), judge_request(2)
     for request in (first, second, second):
         store.paused_heads.put(request)
-    assert store.paused_heads.next() == (), "a pause that began just now is not over"
-    assert (looks(store), store.paused_heads.next()) == ((HERE,), ()), "not twice at once"
-    requests = store.paused_heads.list_requests(HERE)
+    assert store.paused_heads.next() == (), "not before its first check"
+    assert (take_due(store), store.paused_heads.next()) == ((REPOSITORY,), ()), "it is held"
+    requests = store.paused_heads.list_requests(REPOSITORY)
     assert sorted(requests, key=lambda request: request.pull.number) == [first, second]
     store.paused_heads.remove(pull_ref(1))
-    assert store.paused_heads.list_requests(HERE) == (second,)
-    assert looks(store) == (HERE,)
+    assert store.paused_heads.list_requests(REPOSITORY) == (second,)
+    assert take_due(store) == (REPOSITORY,)
     store.paused_heads.remove(pull_ref(2))
-    assert looks(store) == ()
+    assert take_due(store) == ()
     assert not whole(store.client.call("EXISTS", keys.PAUSED_REPOSITORIES.name))
 
 
-def test_a_newer_request_of_a_pull_request_takes_the_place_of_the_one_before(store: Store) -> None:
+def test_newer_request_replaces_the_paused_one(store: Store) -> None:
     requests = [judge_request(head_sha=head) for head in (HEAD, NEWER)]
     for request in requests:
         store.paused_heads.put(request)
-    assert store.paused_heads.list_requests(HERE) == (requests[1],)
-    shelf, name = keys.paused_heads(OURS, WIDGETS).name, keys.pull(pull_ref()).name
-    said = text(store.client.call("HGET", shelf, name)).replace("{", '{"colour":"red",', 1)
-    store.client.call("HSET", shelf, name, said)
-    assert store.paused_heads.list_requests(HERE) == (requests[1],), "as a later version wrote it"
+    assert store.paused_heads.list_requests(REPOSITORY) == (requests[1],)
+    key, name = keys.paused_heads(OURS, WIDGETS).name, keys.pull(pull_ref()).name
+    stored = text(store.client.call("HGET", key, name)).replace("{", '{"colour":"red",', 1)
+    store.client.call("HSET", key, name, stored)
+    assert store.paused_heads.list_requests(REPOSITORY) == (requests[1],), "a field of a later version is ignored"
 
 
-def test_when_a_pause_is_taken_back_what_waits_is_looked_at_at_once(store: Store) -> None:
+def test_resume_makes_paused_heads_due(store: Store) -> None:
     store.paused_heads.put(judge_request())
     store.pauses.resume(OURS, WIDGETS)
-    assert store.paused_heads.next() == (HERE,)
+    assert store.paused_heads.next() == (REPOSITORY,)
 
 
 @pytest.mark.parametrize("is_forgotten", [True, False])
-def test_a_place_is_given_up_once_nothing_waits_there(store: Store, *, is_forgotten: bool) -> None:
+def test_repository_is_removed_only_without_paused_heads(store: Store, *, is_forgotten: bool) -> None:
     store.paused_heads.put(judge_request())
     if is_forgotten:
         store.client.call("DEL", keys.paused_heads(OURS, WIDGETS).name)
-        assert looks(store) == (HERE,)
-        assert store.paused_heads.list_requests(HERE) == ()
-    store.paused_heads.remove_repository(HERE)
-    assert looks(store) == (() if is_forgotten else (HERE,))
+        assert take_due(store) == (REPOSITORY,)
+        assert store.paused_heads.list_requests(REPOSITORY) == ()
+    store.paused_heads.remove_repository(REPOSITORY)
+    assert take_due(store) == (() if is_forgotten else (REPOSITORY,))

@@ -1,4 +1,4 @@
-"""What is on record is found by its id, counted by repository, and forgotten whole."""
+"""Records are found by ID, counted by repository, and forgotten completely."""
 
 from datetime import timedelta
 
@@ -12,10 +12,12 @@ from tests.worker.adapters.redis.store_samples import (
     dispatch_next,
     judge_request,
     pull_ref,
+    require,
+    start_judging_new,
 )
 from tests.worker.adapters.redis.test_cells import read_value
 from tests.worker.adapters.redis.test_event_stream import evaluation_started
-from tests.worker.adapters.redis.test_lease_writes import audit_record, ledger_entry_of, start_judging_new
+from tests.worker.adapters.redis.test_lease_writes import audit_record, ledger_entry_of
 from tests.worker.publishing.texts.samples import dossier
 from worker.adapters.redis import keys
 from worker.adapters.redis.connection.client import blob, items, text
@@ -30,79 +32,71 @@ from worker.domain.pull_request_events import PullRequestEventKind, RepositoryAd
 from worker.domain.verdict.events import EvalTrigger, Event, EventKind, terminal_event
 from worker.errors import LeaseLost
 
-HERE = "acme/widgets"
+REPOSITORY = "acme/widgets"
 
 
-def every_key(store: Store) -> dict[str, bytes]:
-    """All keys of the server, with all that is in them, as bytes."""
+def dump_keys(store: Store) -> dict[str, bytes]:
+    """All keys of the server with their values as bytes."""
     return {text(name): repr(read_value(store, blob(name))).encode() for name in items(store.client.call("KEYS", "*"))}
 
 
-EMPTIED = keys.events(pull_ref().installation_id).name
-"""A stream without entries holds the number of its last one."""
+EMPTIED_STREAM = keys.events(pull_ref().installation_id).name
+"""A stream without entries still holds the ID of its last entry."""
 
 
-def judged(store: Store, eval_id: str = "e") -> None:
-    """One pull request that was judged, and asked for again since."""
-    taken = start_judging_new(store)
-    made = ledger_entry_of(eval_id, taken.lease.fence)
-    store.events.record_started(pull_ref(), taken.lease.fence, evaluation_started(eval_id))
-    store.archive.store(pull_ref(), made, dossier(), audit_record(eval_id))
-    store.ledger.append(pull_ref(), made, (terminal_event(made.verdict, EvalTrigger.BUS),))
+def judge_once(store: Store, eval_id: str = "e") -> None:
+    """Judge a pull request, with a dossier, events and an open check run."""
+    leased = start_judging_new(store)
+    entry = ledger_entry_of(eval_id, leased.lease.fence)
+    store.events.record_started(pull_ref(), leased.lease.fence, evaluation_started(eval_id))
+    store.archive.store(pull_ref(), entry, dossier(), audit_record(eval_id))
+    store.ledger.append(pull_ref(), entry, (terminal_event(entry.verdict, EvalTrigger.BUS),))
     store.checks().record_opened(pull_ref(), HEAD, CheckRunId(77))
-    store.pulls.finish(taken.lease, Finish.JUDGED)
+    store.pulls.finish(leased.lease, Finish.JUDGED)
 
 
-def waiting(store: Store) -> None:
-    """What was never judged: in the queue, with its check run begun, and a comment that nobody answered."""
+def queue_work(store: Store) -> None:
     store.pulls.request_judging(judge_request(2))
     store.checks().claim(pull_ref(2), HEAD)
     store.commands.put(command_request())
 
 
-def holdings(store: Store, repository: str = HERE) -> RepositoryHoldings:
+def find_holdings(store: Store, repository: str = REPOSITORY) -> RepositoryHoldings:
     return store.records().find_holdings(repository)
 
 
 def forget(store: Store) -> None:
-    store.records().forget(holdings(store), REQUESTED_AT)
+    store.records().forget(find_holdings(store), REQUESTED_AT)
 
 
 @pytest.mark.parametrize("batch", [records.BATCH, 5])
-def test_a_verdict_is_found_by_its_id_in_whatever_ledger_it_stands(
-    store: Store, monkeypatch: pytest.MonkeyPatch, batch: int
-) -> None:
+def test_ledger_entry_is_found_by_its_eval_id(store: Store, monkeypatch: pytest.MonkeyPatch, batch: int) -> None:
     monkeypatch.setattr(records, "BATCH", batch)
-    judged(store)
+    judge_once(store)
     for number in range(40):
         store.client.call("SET", f"other:{number}", "")
-    found = store.records().find_entry(EvalId("e"))
-    assert found is not None
-    assert (found.eval_id, found.verdict.subject.repository) == ("e", HERE)
+    entry = require(store.records().find_entry(EvalId("e")))
+    assert (entry.eval_id, entry.verdict.subject.repository) == ("e", REPOSITORY)
     assert store.records().find_entry(EvalId("f")) is None
-    assert holdings(store).verdicts == 1
+    assert find_holdings(store).verdicts == 1
 
 
-def test_all_that_is_stored_about_a_repository_is_counted(store: Store) -> None:
-    judged(store)
-    waiting(store)
-    found = holdings(store, "Acme/Widgets")
-    assert not found.is_empty
-    assert (found.verdicts, len(found.commands), found.forgotten_at) == (1, 1, None)
-    counts = {what: found.count(what) for what in ("pull", "ledger", "dossier", "audit", "checks", "check", "kept")}
+def test_holdings_of_a_repository_are_counted(store: Store) -> None:
+    judge_once(store)
+    queue_work(store)
+    assert find_holdings(store, "acme/other").is_empty
+    held = find_holdings(store, "Acme/Widgets")
+    assert not held.is_empty
+    assert (held.verdicts, len(held.commands), held.forgotten_at) == (1, 1, None)
+    counts = {what: held.count(what) for what in ("pull", "ledger", "dossier", "audit", "checks", "check", "kept")}
     assert counts == {"pull": 2, "ledger": 1, "dossier": 1, "audit": 1, "checks": 2, "check": 2, "kept": 1}
 
 
-def test_nothing_is_stored_about_a_repository_that_was_never_seen(store: Store) -> None:
-    judged(store)
-    assert holdings(store, "acme/other").is_empty
-
-
 @pytest.mark.parametrize("is_installation", [False, True])
-def test_nothing_is_left_but_when_it_was_forgotten(store: Store, *, is_installation: bool) -> None:
-    before, ids = every_key(store), (pull_ref().installation_id, pull_ref().repository_id)
-    judged(store)
-    waiting(store)
+def test_forgotten_repository_or_installation_leaves_nothing(store: Store, *, is_installation: bool) -> None:
+    before, ids = dump_keys(store), (pull_ref().installation_id, pull_ref().repository_id)
+    judge_once(store)
+    queue_work(store)
     store.pauses.pause(*ids)
     store.uninstallations().record_uninstalled(pull_ref().installation_id)
     if is_installation:
@@ -110,81 +104,77 @@ def test_nothing_is_left_but_when_it_was_forgotten(store: Store, *, is_installat
     else:
         forget(store)
         store.uninstallations().record_installed(pull_ref().installation_id)
-        assert (holdings(store).is_empty, holdings(store).forgotten_at) == (True, REQUESTED_AT)
-    left = {name: content for name, content in every_key(store).items() if name not in before}
-    known = ("assay:delivery:", "assay:asked:", "assay:forgotten:")
-    may_stay = {"assay:count", "assay:turn:due", "assay:turn:opening", "" if is_installation else EMPTIED}
-    assert {name for name in left if not name.startswith(known)} <= may_stay
+        assert (find_holdings(store).is_empty, find_holdings(store).forgotten_at) == (True, REQUESTED_AT)
+    left = {name: content for name, content in dump_keys(store).items() if name not in before}
+    prefixes = ("assay:delivery:", "assay:asked:", "assay:forgotten:")
+    may_stay = {"assay:count", "assay:turn:due", "assay:turn:opening", "" if is_installation else EMPTIED_STREAM}
+    assert {name for name in left if not name.startswith(prefixes)} <= may_stay
     everything = b"".join([*left.values(), *(name.encode() for name in left)])
-    for said in (b"widgets", b":7:", b"canary", HEAD.encode(), b"pull:"):
-        assert said not in everything, said
+    for secret in (b"widgets", b":7:", b"canary", HEAD.encode(), b"pull:"):
+        assert secret not in everything, secret
     assert not store.pauses.is_paused(*ids)
     assert (dispatch_next(store), store.pulls.next_to_open(), store.commands.next()) == (None, None, None)
     assert (store.checks().take_expired(), store.uninstallations().list_due()) == ((), ())
 
 
-def test_an_evaluation_under_way_is_forgotten_before_a_watchdog_tells_of_it(store: Store) -> None:
-    taken = start_judging_new(store)
-    store.events.record_started(pull_ref(), taken.lease.fence, evaluation_started("e"))
-    found = holdings(store)
-    assert (found.events, [one.evals for one in found.owned]) == (1, [("e",)])
-    store.records().forget(found, REQUESTED_AT)
+def test_open_evaluation_is_forgotten_with_its_repository(store: Store) -> None:
+    leased = start_judging_new(store)
+    store.events.record_started(pull_ref(), leased.lease.fence, evaluation_started("e"))
+    held = find_holdings(store)
+    assert (held.events, [pull_keys.evals for pull_keys in held.owned]) == (1, [("e",)])
+    store.records().forget(held, REQUESTED_AT)
     store.client.call("ZADD", keys.EVALUATION_DEADLINES.name, "XX", 0, "e")
     assert store.events.end_orphaned() == 0
     assert list(store.events.read(pull_ref().installation_id)) == []
 
 
-def test_an_issue_still_knows_who_closes_it_in_other_repositories(store: Store) -> None:
-    judged(store)
-    beside = pull_ref(repository=8)
-    for one in (pull_ref(), beside):
-        store.outcomes.competing_pulls(one, "mark")
+def test_issue_keeps_its_pull_requests_of_other_repositories(store: Store) -> None:
+    judge_once(store)
+    for repository in (7, 8):
+        store.outcomes.competing_pulls(pull_ref(repository=repository), "mark")
     forget(store)
     name = keys.issue_pulls(pull_ref().installation_id, "mark").name
     assert items(store.client.call("ZRANGE", name, 0, -1)) == [b"8:1"]
 
 
-def test_an_installation_that_left_is_due_after_the_grace_unless_it_is_back(store: Store) -> None:
-    at_once = RedisUninstallations(store.client, timedelta(0))
+def test_uninstalled_installation_is_due_after_the_grace_period(store: Store) -> None:
+    immediate = RedisUninstallations(store.client, timedelta(0))
     store.uninstallations().record_uninstalled(pull_ref().installation_id)
     assert store.uninstallations().list_due() == ()
-    at_once.record_uninstalled(InstallationId(200))
-    at_once.record_uninstalled(InstallationId(300))
-    assert set(at_once.list_due()) == {200, 300}
-    at_once.record_installed(InstallationId(300))
-    assert at_once.list_due() == (200,)
-    at_once.record_uninstalled(pull_ref().installation_id)
-    assert at_once.list_due() == (200,), "the grace counts from the first time"
+    immediate.record_uninstalled(InstallationId(200))
+    immediate.record_uninstalled(InstallationId(300))
+    assert set(immediate.list_due()) == {200, 300}
+    immediate.record_installed(InstallationId(300))
+    assert immediate.list_due() == (200,)
+    immediate.record_uninstalled(pull_ref().installation_id)
+    assert immediate.list_due() == (200,), "the grace period starts with the first event"
 
 
-def test_what_happened_and_was_not_looked_into_is_forgotten_too(store: Store) -> None:
-    judged(store)
+def test_queued_events_are_forgotten_with_their_repository(store: Store) -> None:
+    judge_once(store)
     for repository in (7, 9, 77):
-        told = {"repository_id": repository, "delivery_id": f"push-{repository}", "reverted_shas": (HEAD,)}
-        store.pull_request_events.put(pull_request_event(PullRequestEventKind.REVERTED, None, **told))
+        fields = {"repository_id": repository, "delivery_id": f"push-{repository}", "reverted_shas": (HEAD,)}
+        store.pull_request_events.put(pull_request_event(PullRequestEventKind.REVERTED, None, **fields))
     forget(store)
-    left = [text(one) for one in items(store.client.call("HKEYS", PULL_REQUEST_EVENTS.texts.name))]
+    left = [text(name) for name in items(store.client.call("HKEYS", PULL_REQUEST_EVENTS.texts.name))]
     assert sorted(left) == ["push-77", "push-9"]
 
 
-def test_an_entry_is_forgotten_however_its_body_is_spaced(store: Store) -> None:
-    judged(store)
+def test_stream_entry_is_forgotten_with_any_json_spacing(store: Store) -> None:
+    judge_once(store)
     stream = keys.events(pull_ref().installation_id).name
     for raw in ('{"repository_id": 7, "v": 1}', '{"v":1,"repository_id":7}', '{"repository_id" :\n7 }'):
         store.client.call("XADD", stream, "*", "k", "outcome.recorded", "j", raw)
-    for raw in ('{"repository_id":77,"v":1}', '{"repository_id":7.5}', '{"number":7,"v":1}'):
+    others = [b'{"repository_id":77,"v":1}', b'{"repository_id":7.5}', b'{"number":7,"v":1}']
+    for raw in others:
         store.client.call("XADD", stream, "*", "k", "outcome.recorded", "j", raw)
     forget(store)
-    assert [one.raw for one in store.events.read(pull_ref().installation_id)] == [
-        b'{"repository_id":77,"v":1}',
-        b'{"repository_id":7.5}',
-        b'{"number":7,"v":1}',
-    ]
+    assert [event.raw for event in store.events.read(pull_ref().installation_id)] == others
 
 
 @pytest.mark.parametrize("is_installation", [False, True])
-def test_what_belongs_to_others_stays(store: Store, *, is_installation: bool) -> None:
-    judged(store)
+def test_forgetting_keeps_the_data_of_others(store: Store, *, is_installation: bool) -> None:
+    judge_once(store)
     other = pull_ref(7, installation=200) if is_installation else pull_ref(7, repository=9)
     event = Event(EventKind.OUTCOME, {"repository_id": 77, "number": 1})
     store.events.publish(other.installation_id, "d", event)
@@ -195,48 +185,43 @@ def test_what_belongs_to_others_stays(store: Store, *, is_installation: bool) ->
     else:
         forget(store)
     assert store.checks().open_checks(other) == {HEAD: 78}
-    assert [told.kind for told in store.events.read(other.installation_id)] == [b"outcome.recorded"]
-    job = dispatch_next(store)
-    assert job is not None
-    assert job.request.pull == other
+    assert [event.kind for event in store.events.read(other.installation_id)] == [b"outcome.recorded"]
+    assert require(dispatch_next(store)).request.pull == other
 
 
-def test_a_judge_that_is_at_it_loses_its_lease_and_writes_nothing(store: Store) -> None:
-    taken = start_judging_new(store)
+def test_lease_holder_of_a_forgotten_repository_writes_nothing(store: Store) -> None:
+    leased = start_judging_new(store)
     forget(store)
-    made = ledger_entry_of("e", taken.lease.fence)
+    entry = ledger_entry_of("e", leased.lease.fence)
     with pytest.raises(LeaseLost):
-        taken.lease.renew()
+        leased.lease.renew()
     with pytest.raises(LeaseLost):
-        store.archive.store(pull_ref(), made, dossier(), audit_record("e"))
+        store.archive.store(pull_ref(), entry, dossier(), audit_record("e"))
     with pytest.raises(LeaseLost):
-        store.ledger.append(pull_ref(), made)
-    assert holdings(store).is_empty
+        store.ledger.append(pull_ref(), entry)
+    assert find_holdings(store).is_empty
 
 
-def test_a_dossier_whose_verdict_was_never_written_is_forgotten_too(store: Store) -> None:
-    made = ledger_entry_of("e", start_judging_new(store).lease.fence)
-    store.archive.store(pull_ref(), made, dossier(), audit_record("e"))
-    found = holdings(store)
-    assert (found.verdicts, found.count("dossier")) == (0, 1)
-    store.records().forget(found, REQUESTED_AT)
+def test_dossier_without_a_verdict_is_forgotten(store: Store) -> None:
+    entry = ledger_entry_of("e", start_judging_new(store).lease.fence)
+    store.archive.store(pull_ref(), entry, dossier(), audit_record("e"))
+    held = find_holdings(store)
+    assert (held.verdicts, held.count("dossier")) == (0, 1)
+    store.records().forget(held, REQUESTED_AT)
     assert store.archive.find(EvalId("e")) is None
 
 
-def test_a_repository_of_which_nothing_is_known_but_its_pause_is_forgotten_with_that(store: Store) -> None:
-    where = (pull_ref().installation_id, pull_ref().repository_id)
-    store.pauses.pause(*where, JudgingPause(repository="acme/quiet"))
+def test_pause_alone_is_forgotten_with_its_repository(store: Store) -> None:
+    ids = (pull_ref().installation_id, pull_ref().repository_id)
+    store.pauses.pause(*ids, JudgingPause(repository="acme/quiet"))
     held = store.records().find_holdings("acme/quiet")
     assert (held.count("paused"), held.is_empty) == (1, False)
     store.records().forget(held, REQUESTED_AT)
-    assert not store.pauses.is_paused(*where)
+    assert not store.pauses.is_paused(*ids)
     assert store.records().find_holdings("acme/quiet").is_empty
 
 
-# Repositories that are new to us
-
-
-def greeting(repository: int = 7) -> RepositoryAdded:
+def added_repository(repository: int = 7) -> RepositoryAdded:
     return RepositoryAdded(
         installation_id=pull_ref().installation_id,
         repository_id=RepositoryId(repository),
@@ -245,21 +230,18 @@ def greeting(repository: int = 7) -> RepositoryAdded:
     )
 
 
-def test_a_repository_that_is_new_to_us_is_looked_at_until_it_is_done(store: Store) -> None:
+def test_added_repository_is_queued_until_completed(store: Store) -> None:
     add_repositories(store.client, [])
-    add_repositories(store.client, [greeting(number) for number in range(1, 103)])
-    add_repositories(store.client, [greeting(1)])
+    add_repositories(store.client, [added_repository(number) for number in range(1, 103)])
+    add_repositories(store.client, [added_repository(1)])
     assert store.client.call("ZCARD", ADDED_REPOSITORIES.order.name) == 102
-    waiting = store.added_repositories.next()
-    assert waiting is not None
-    store.added_repositories.complete(waiting.added)
+    pending = require(store.added_repositories.next())
+    store.added_repositories.complete(pending.added)
     assert store.client.call("ZCARD", ADDED_REPOSITORIES.order.name) == 101
 
 
-def test_what_is_left_of_a_repository_comes_after_a_while(store: Store) -> None:
-    store.added_repositories.continue_later(greeting(), timedelta(minutes=1))
+def test_added_repository_continues_after_its_delay(store: Store) -> None:
+    store.added_repositories.continue_later(added_repository(), timedelta(minutes=1))
     assert store.added_repositories.next() is None
-    store.added_repositories.postpone(greeting().model_copy(update={"page": 1}), timedelta(0))
-    rest = store.added_repositories.next()
-    assert rest is not None
-    assert rest.added.page == 1
+    store.added_repositories.postpone(added_repository().model_copy(update={"page": 1}), timedelta(0))
+    assert require(store.added_repositories.next()).added.page == 1

@@ -1,4 +1,4 @@
-"""A state is read as it was written, and the queues hold what follows from it. What makes which state is in the tests of the lifecycle."""
+"""The stored state of a pull request, and the queues that follow from it; transitions are tested with the lifecycle."""
 
 from typing import Final
 
@@ -8,7 +8,7 @@ from tests.worker.adapters.redis.store_samples import HEAD, NEWER, pull_ref, ttl
 from worker.adapters.redis import keys
 from worker.adapters.redis.connection.client import items, text
 from worker.adapters.redis.connection.transactions import Operation, Transaction, run
-from worker.adapters.redis.judging.state import load, save
+from worker.adapters.redis.judging.state import PULL_S, load, save
 from worker.adapters.redis.store import Store
 from worker.domain.ids import EvalId, InstallationId
 from worker.domain.judge_request import Trigger
@@ -66,8 +66,7 @@ FULL: Final = PullRequestState(
 )
 
 
-def change(store: Store, after: PullRequestState) -> PullRequestState:
-    """What is read after this was written."""
+def save_and_load(store: Store, after: PullRequestState) -> PullRequestState:
 
     def apply(transaction: Transaction) -> Operation[None]:
         save(transaction, pull_ref(), (yield from load(transaction, pull_ref())), after)
@@ -77,62 +76,67 @@ def change(store: Store, after: PullRequestState) -> PullRequestState:
 
 
 @pytest.mark.parametrize("before", [ABSENT, FULL], ids=["absent", "full"])
-def test_each_field_is_read_as_it_was_written(store: Store, before: PullRequestState) -> None:
+def test_each_field_is_read_back(store: Store, before: PullRequestState) -> None:
     other = FULL if before is ABSENT else ABSENT
     for field in set(PullRequestState._fields) - NOT_STORED:
-        assert getattr(FULL, field) != getattr(ABSENT, field), f"{field} lacks a value here"
+        assert getattr(FULL, field) != getattr(ABSENT, field), f"{field} lacks a value in FULL"
         if field == "is_reopening" and before is ABSENT:
-            continue  # of what makes a verdict stale
-        start = change(store, before)
+            continue  # needs a reason why the verdict is outdated
+        start = save_and_load(store, before)
         after = start._replace(**{field: getattr(other, field)})
         if field == "outdated_by" and before is FULL:
             after = after._replace(is_reopening=False)
-        assert change(store, after) == after._replace(version=start.version + 1), field
-    stored = change(store, FULL)
+        assert save_and_load(store, after) == after._replace(version=start.version + 1), field
+    stored = save_and_load(store, FULL)
     assert stored == FULL._replace(version=stored.version)
 
 
 @pytest.mark.parametrize("is_outside", [False, True])
-def test_the_queues_and_the_turns_follow_from_a_state(store: Store, *, is_outside: bool) -> None:
-    change(store, FULL._replace(is_outside=not is_outside))
-    change(store, FULL._replace(is_outside=is_outside))
+def test_queues_and_turns_follow_from_the_state(store: Store, *, is_outside: bool) -> None:
+    save_and_load(store, FULL._replace(is_outside=not is_outside))
+    save_and_load(store, FULL._replace(is_outside=is_outside))
     outside = (keys.due_outside(HERE), keys.pending_checks_outside(HERE))
-    others = (keys.due(HERE), keys.pending_checks(HERE))
-    for key in outside if is_outside else others:
+    inside = (keys.due(HERE), keys.pending_checks(HERE))
+    for key in outside if is_outside else inside:
         assert text(store.client.call("ZSCORE", key.name, keys.pull(pull_ref()).name)) in ("14.5", "15.5")
-    assert not store.client.call("EXISTS", *(key.name for key in (others if is_outside else outside)))
+    assert not store.client.call("EXISTS", *(key.name for key in (inside if is_outside else outside)))
     turns = (keys.DUE_OUTSIDE_TURNS, keys.PENDING_CHECK_OUTSIDE_TURNS)
     for key in turns if is_outside else (keys.DUE_TURNS, keys.PENDING_CHECK_TURNS):
         assert items(store.client.call("ZRANGE", key.name, 0, -1)) == [b"100"]
-    change(store, ABSENT)
-    left = (*outside, *others, keys.DISPATCHED, keys.DISPATCHED_OUTSIDE, keys.dispatched(HERE))
+    save_and_load(store, ABSENT)
+    left = (*outside, *inside, keys.DISPATCHED, keys.DISPATCHED_OUTSIDE, keys.dispatched(HERE))
     assert not store.client.call("EXISTS", *(key.name for key in left))
 
 
 @pytest.mark.parametrize("is_outside", [False, True])
-def test_a_lease_is_counted_where_its_pull_request_came_from(store: Store, *, is_outside: bool) -> None:
-    change(store, ABSENT._replace(seq=1, is_outside=is_outside, lease_until=5))
+def test_lease_is_counted_by_the_origin_of_its_pull_request(store: Store, *, is_outside: bool) -> None:
+    save_and_load(store, ABSENT._replace(seq=1, is_outside=is_outside, lease_until=5))
     counted = [keys.dispatched(HERE), keys.DISPATCHED_OUTSIDE]
     assert [store.client.call("EXISTS", key.name) for key in counted] == [not is_outside, is_outside]
     assert store.client.call("ZSCORE", keys.DISPATCHED.name, keys.pull(pull_ref()).name) == b"5"
-    change(store, ABSENT._replace(seq=1, is_outside=is_outside, lease_until=6))
+    save_and_load(store, ABSENT._replace(seq=1, is_outside=is_outside, lease_until=6))
     assert store.client.call("ZSCORE", keys.DUE_TURNS.name, HERE) is None
-    change(store, ABSENT._replace(seq=1, is_outside=is_outside))
-    assert store.client.call("ZSCORE", keys.DUE_TURNS.name, HERE) is not None, "it may have lost its turn meanwhile"
+    save_and_load(store, ABSENT._replace(seq=1, is_outside=is_outside))
+    assert store.client.call("ZSCORE", keys.DUE_TURNS.name, HERE) is not None, "its turn is restored"
 
 
-def test_a_state_stays_while_something_is_pending_and_a_month_after_it(store: Store) -> None:
+def test_state_expires_a_month_after_nothing_is_pending(store: Store) -> None:
     key, seconds = keys.pull(pull_ref()), list[int]()
     for retention in (Retention.UNCHANGED, Retention.EXPIRING, Retention.UNCHANGED, Retention.OPEN):
-        change(store, FULL._replace(retention=retention))
+        save_and_load(store, FULL._replace(retention=retention))
         seconds.append(ttl_s(store, key))
     assert seconds == [-1, 30 * 86_400, 30 * 86_400, -1]
 
 
-def test_a_retry_is_given_up_with_its_outage(store: Store) -> None:
-    change(store, ABSENT._replace(seq=1, outage_count=1))
+def test_state_and_heads_keys_have_the_same_lifetime() -> None:
+    heads = keys.heads(HERE, pull_ref().repository_id, HEAD)
+    assert keys.pull(pull_ref()).seconds == heads.seconds == PULL_S
+
+
+def test_retry_is_removed_when_its_outage_ends(store: Store) -> None:
+    save_and_load(store, ABSENT._replace(seq=1, outage_count=1))
     store.client.call("ZADD", keys.retries(HERE).name, 5, keys.pull(pull_ref()).name)
-    change(store, ABSENT._replace(seq=1, outage_count=2))
+    save_and_load(store, ABSENT._replace(seq=1, outage_count=2))
     assert store.client.call("ZCARD", keys.retries(HERE).name) == 1
-    change(store, ABSENT._replace(seq=1, outage_count=0))
+    save_and_load(store, ABSENT._replace(seq=1, outage_count=0))
     assert store.client.call("ZCARD", keys.retries(HERE).name) == 0

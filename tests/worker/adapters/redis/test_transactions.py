@@ -1,4 +1,4 @@
-"""Transactions: what was read still holds when they write, or they run again."""
+"""Transactions: a write applies only if what was read has not changed, else the operation runs again."""
 
 import asyncio
 from contextlib import closing
@@ -18,14 +18,14 @@ READS = {
     "a string": ("GET", "string"),
     "a binary string": ("GET", "binary"),
     "a number": ("SCARD", "set"),
-    "a list with nothing in it": ("HMGET", "hash", "a", "none", "b"),
+    "a list with an absent value": ("HMGET", "hash", "a", "none", "b"),
     "a list": ("ZRANGE", "zset", 0, -1, "WITHSCORES"),
     "a status": ("TYPE", "set"),
 }
 
 
 @pytest.mark.parametrize("command", READS.values(), ids=READS)
-def test_what_has_not_changed_is_written_upon(store: Store, command: tuple[str | int, ...]) -> None:
+def test_write_applies_after_unchanged_reads(store: Store, command: tuple[str | int, ...]) -> None:
     store.client.pipeline(
         [
             ("SET", "string", "held"),
@@ -58,7 +58,7 @@ CHANGES = {
 
 
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
-def test_what_has_changed_is_read_again(store: Store, change: tuple[str, ...]) -> None:
+def test_changed_read_repeats_the_operation(store: Store, change: tuple[str, ...]) -> None:
     store.client.pipeline([("SET", "key", "first"), ("SADD", "members", "a"), ("HSET", "hash", "a", "1")])
     attempts = list[object]()
 
@@ -76,7 +76,7 @@ def test_what_has_changed_is_read_again(store: Store, change: tuple[str, ...]) -
     assert attempts[0] != attempts[1]
 
 
-def test_what_is_only_looked_at_may_change(store: Store) -> None:
+def test_peeked_value_may_change(store: Store) -> None:
     attempts = list[int]()
 
     def operation(transaction: Transaction) -> Operation[None]:
@@ -88,7 +88,7 @@ def test_what_is_only_looked_at_may_change(store: Store) -> None:
     assert attempts == [1]
 
 
-def test_it_knows_the_time_of_the_server_and_has_no_need_to_write(store: Store) -> None:
+def test_transaction_knows_the_servers_time_and_may_only_read(store: Store) -> None:
     def operation(transaction: Transaction) -> Operation[float]:
         yield from transaction.read(("GET", "key"))
         first = transaction.now
@@ -100,7 +100,7 @@ def test_it_knows_the_time_of_the_server_and_has_no_need_to_write(store: Store) 
     assert 0 <= run(store.client, operation) / 1000 - seconds < 60
 
 
-def test_it_ends_if_others_never_stop_to_change_what_it_reads(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_transaction_gives_up_after_repeated_conflicts(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(transactions, "MOST_PAUSE_S", 0)
 
     def operation(transaction: Transaction) -> Operation[None]:
@@ -114,7 +114,7 @@ def test_it_ends_if_others_never_stop_to_change_what_it_reads(store: Store, monk
     assert store.client.call("EXISTS", "result") == 0
 
 
-def test_it_is_sent_in_full_to_a_server_that_has_lost_its_scripts(store: Store) -> None:
+def test_script_is_sent_again_to_a_server_without_it(store: Store) -> None:
     store.client.call("SCRIPT", "FLUSH")
 
     def operation(transaction: Transaction) -> Operation[None]:
@@ -125,7 +125,7 @@ def test_it_is_sent_in_full_to_a_server_that_has_lost_its_scripts(store: Store) 
     assert store.client.call("GET", "result") == b"1"
 
 
-def test_what_is_expected_without_a_look_decides_on_the_event_loop_too(store: Store, redis_server: RedisServer) -> None:
+def test_expected_value_decides_in_an_asynchronous_commit(store: Store, redis_server: RedisServer) -> None:
     store.client.call("SCRIPT", "FLUSH")
 
     async def add_once() -> bool:
@@ -140,8 +140,8 @@ def test_what_is_expected_without_a_look_decides_on_the_event_loop_too(store: St
     assert store.client.call("LLEN", "list") == 1
 
 
-def test_what_too_few_replicas_have_does_not_count(redis_server: RedisServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Neither does it where a second attempt sees that the first has written it."""
+def test_write_with_too_few_replicas_is_refused(redis_server: RedisServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A second attempt that finds the write of the first fails, too."""
     monkeypatch.setattr(transactions, "CONFIRMATION_MS", 10)
 
     def add_once(transaction: Transaction) -> Operation[None]:
