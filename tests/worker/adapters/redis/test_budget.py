@@ -53,8 +53,8 @@ def calendar() -> Calendar:
 
 @pytest.fixture(autouse=True)
 def known_pull_requests(store: Store) -> None:
-    repositories = [(100, repository) for repository in range(9)] + [(101, 7)]
-    register_pull_requests(store, *(pull_ref(number, *ids) for ids in repositories for number in range(100)))
+    refs = (pull_ref(number, repository=repository) for repository in (7, 8) for number in range(100))
+    register_pull_requests(store, pull_ref(99, installation=101), *refs)
 
 
 @pytest.fixture
@@ -292,6 +292,7 @@ def test_caps_and_shares_hold_for_any_order_of_requests(redis_server: RedisServe
 @pytest.mark.slow
 def test_caps_hold_for_concurrent_spenders_that_are_killed(redis_server: RedisServer, store: Store) -> None:
     """Ten processes of a hundred threads; four of them die by SIGKILL between reserving and settling."""
+    register_pull_requests(store, *(pull_ref(number, repository=number % REPOSITORIES) for number in range(PULLS)))
     spenders = [start_spender(redis_server.url, seed, 100, "dies" if seed < 4 else "lives") for seed in range(10)]
     assert [spender.stdout.readline() for spender in spenders if spender.stdout] == ["ready\n"] * 10
     day = keys.installation_budget(InstallationId(100), f"{SystemClock().now():%Y-%m-%d}")
