@@ -285,7 +285,7 @@ def test_caps_and_shares_hold_for_any_order_of_requests(redis_server: RedisServe
                     granted.append(budget.reserve(f"r{position}", payer, cents * CENT))
                     entry = {"day": model.day, "repository": first, "number": second}
                     model.spent.append({**entry, "cents": cents, "reserved": cents, "settled": 0})
-            day = day_key(f"{calendar.at:%Y-%m-%d}")
+            day = day_key(f"{calendar.now():%Y-%m-%d}")
             assert read_usd(store, day) == model.total(day=model.day) * CENT <= caps.day_usd
 
 
