@@ -1,4 +1,4 @@
-"""Metis' invariants (its specification, 12) that hold whatever happens in whatever order: see tests/README.md."""
+"""Metis' invariants (its specification, 12) about entries and events: see tests/README.md."""
 
 import json
 import re
@@ -26,20 +26,20 @@ from worker.scheduling.record import EventPublishing, evaluation_started
 # 1. Append-only
 
 
-class Done(NamedTuple):
-    """What somebody does: judges a head anew, judges an earlier verdict again, or writes an earlier one once more.
+class Step(NamedTuple):
+    """A new judging, a judging again of entry number *index*, or a second write of that entry.
 
-    *which*: of all verdicts so far; *opinions*: children that come with it.
+    *opinions*: the number of children.
     """
 
-    what: str
-    which: int
+    kind: str
+    index: int
     score: float
     opinions: int
 
 
-DONE = st.builds(
-    Done, st.sampled_from(["judge", "again", "overwrite"]), st.integers(0, 30), st.floats(0, 0.49), st.integers(0, 2)
+STEPS = st.builds(
+    Step, st.sampled_from(["judge", "rejudge", "overwrite"]), st.integers(0, 30), st.floats(0, 0.49), st.integers(0, 2)
 )
 
 
@@ -52,39 +52,41 @@ def store() -> Iterator[Store]:
 
 
 class History:
-    """A pull request's ledger and its installation's stream, as they grow."""
+    """The ledger of a pull request and the stream of its installation."""
 
     def __init__(self, store: Store) -> None:
         store.client.call("FLUSHALL")
         self.store = store
-        self.made: list[LedgerEntry] = []
+        self.entries: list[LedgerEntry] = []
 
-    def does(self, one: Done) -> None:
+    def apply(self, step: Step) -> None:
         lease = self.store.pulls.take_local_lease(judge_request())
-        earlier = self.made[one.which % len(self.made)] if self.made else None
-        if one.what == "judge" or earlier is None:
-            self._append(self._entry(lease.fence, one.score, None), one)
-        elif one.what == "again":
-            self._append(self._entry(earlier.fence, one.score, earlier.eval_id), one)
-        else:  # the same id, and other content
-            verdict = rejected(eval_id=earlier.eval_id, score=one.score, concern="Something else.")
+        earlier = self.entries[step.index % len(self.entries)] if self.entries else None
+        if step.kind == "judge" or earlier is None:
+            self._append(self._entry(lease.fence, step.score, None), step)
+        elif step.kind == "rejudge":
+            self._append(self._entry(earlier.fence, step.score, earlier.eval_id), step)
+        else:  # the same id with other content
+            verdict = rejected(eval_id=earlier.eval_id, score=step.score, concern="Something else.")
             changed = earlier.model_copy(update={"verdict": verdict, "head_sha": NEWER})
             self.store.ledger.append(pull_ref(), changed, (terminal_event(verdict, EvalTrigger.BATCH),))
         self.store.pulls.finish(lease, Finish.JUDGED)
 
-    def _append(self, entry: LedgerEntry, one: Done) -> None:
-        self.made.append(entry)
-        children = [self._entry(entry.fence, one.score, entry.eval_id, nth=nth) for nth in range(one.opinions)]
+    def _append(self, entry: LedgerEntry, step: Step) -> None:
+        self.entries.append(entry)
+        children = [self._entry(entry.fence, step.score, entry.eval_id, nth=nth) for nth in range(step.opinions)]
         if entry.verdict.parent_eval_id is None:
             self.store.events.record_started(
                 pull_ref(), entry.fence, evaluation_started(entry.verdict, EventPublishing())
             )
-        beside = [(child, _whole(child)) for child in children]
-        self.store.ledger.append(pull_ref(), entry, _whole(entry)[entry.verdict.parent_eval_id is None :], beside)
-        self.made += children
+        children_with_events = [(child, _events_of(child)) for child in children]
+        self.store.ledger.append(
+            pull_ref(), entry, _events_of(entry)[entry.verdict.parent_eval_id is None :], children_with_events
+        )
+        self.entries += children
 
     def _entry(self, fence: int, score: float, parent: EvalId | None, nth: int = 0) -> LedgerEntry:
-        verdict = rejected(eval_id=EvalId(f"{len(self.made) + nth:04}"), score=score, parent_eval_id=parent)
+        verdict = rejected(eval_id=EvalId(f"{len(self.entries) + nth:04}"), score=score, parent_eval_id=parent)
         return LedgerEntry(
             eval_id=verdict.eval_id, created_at=verdict.created_at, round=1, fence=fence, head_sha=HEAD,
             fingerprint=verdict.fingerprint, diff_summary="", verdict=verdict,
@@ -93,30 +95,28 @@ class History:
     def ledger(self) -> dict[str, str]:
         return {entry.eval_id: entry.model_dump_json() for entry in self.store.ledger.entries(pull_ref())}
 
-    def told(self) -> list[str]:
-        return [repr(one) for one in items(self.store.client.call("XRANGE", "assay:100:events", "-", "+"))]
+    def events(self) -> list[str]:
+        return [repr(item) for item in items(self.store.client.call("XRANGE", "assay:100:events", "-", "+"))]
 
 
-def _whole(entry: LedgerEntry) -> tuple[Event, Event]:
+def _events_of(entry: LedgerEntry) -> tuple[Event, Event]:
     return started_event(evaluation_started(entry.verdict, EventPublishing())), terminal_event(
         entry.verdict, EvalTrigger.BUS
     )
 
 
 @tries(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.lists(DONE, max_size=8))
-def test_whatever_is_judged_judged_again_or_written_twice_no_earlier_entry_or_event_ever_changes(
-    store: Store, steps: list[Done]
-) -> None:
+@given(st.lists(STEPS, max_size=8))
+def test_no_recorded_entry_or_event_ever_changes(store: Store, steps: list[Step]) -> None:
     history = History(store)
-    for one in steps:
-        entries, told = history.ledger(), history.told()
-        history.does(one)
+    for step in steps:
+        entries, events = history.ledger(), history.events()
+        history.apply(step)
         assert entries.items() <= history.ledger().items()
-        assert history.told()[: len(told)] == told
-    assert set(history.ledger()) == {one.eval_id for one in history.made}
-    ends = [one for one in history.told() if "eval.completed" in one]
-    assert len(ends) == len(history.made), "each verdict is told once"
+        assert history.events()[: len(events)] == events
+    assert set(history.ledger()) == {entry.eval_id for entry in history.entries}
+    completed = [event for event in history.events() if "eval.completed" in event]
+    assert len(completed) == len(history.entries), "each verdict is published once"
 
 
 # 2. One score field, 4. cost is recorded
@@ -125,8 +125,8 @@ UNIT = st.floats(0, 1)
 COST = st.none() | st.decimals(0, 100, places=9)
 
 
-class Money(NamedTuple):
-    """Who judged, and what that cost; None: no price is known for the model."""
+class JudgeCost(NamedTuple):
+    """The judge's kind and its cost; None: the model has no known price."""
 
     kind: JudgeKind
     cost: Decimal | None
@@ -142,7 +142,7 @@ class Money(NamedTuple):
         }
 
 
-MONEY = st.builds(Money, st.sampled_from(JudgeKind), COST)
+JUDGE_COSTS = st.builds(JudgeCost, st.sampled_from(JudgeKind), COST)
 SIGNALS = st.dictionaries(
     st.from_regex(r"[a-z_]{1,12}", fullmatch=True), st.none() | st.booleans() | st.integers() | UNIT, max_size=4
 )
@@ -150,7 +150,7 @@ SIGNALS = st.dictionaries(
 
 @st.composite
 def verdicts(draw: st.DrawFn) -> Accept | Reject | Abstain:
-    score, money = draw(UNIT), draw(MONEY)
+    score, money = draw(UNIT), draw(JUDGE_COSTS)
     fields = {**money.fields, "confidence": draw(UNIT), "signals": draw(SIGNALS), "composite": draw(st.floats(1, 10))}
     if draw(st.booleans()):
         return abstained(draw(st.sampled_from(AbstainReason)), score=score, **fields)
@@ -158,7 +158,7 @@ def verdicts(draw: st.DrawFn) -> Accept | Reject | Abstain:
 
 
 @given(verdicts())
-def test_a_verdict_has_one_score_a_number_from_0_to_1_and_all_else_is_a_signal(
+def test_event_has_one_score_from_0_to_1(
     verdict: Accept | Reject | Abstain,
 ) -> None:
     body = json.loads(terminal_event(verdict, EvalTrigger.BUS).dump())
@@ -169,21 +169,21 @@ def test_a_verdict_has_one_score_a_number_from_0_to_1_and_all_else_is_a_signal(
 
 
 @given(verdicts())
-def test_what_a_verdict_cost_is_always_told_and_the_prices_it_was_reckoned_by(
+def test_event_states_cost_and_pricing_version(
     verdict: Accept | Reject | Abstain,
 ) -> None:
     body = json.loads(terminal_event(verdict, EvalTrigger.BUS).dump())
-    told = body["judge_cost_usd"]
+    cost = body["judge_cost_usd"]
     if verdict.judge_kind is JudgeKind.HEURISTIC:
-        assert (told, body["judge_pricing_version"]) == ("0", None)
+        assert (cost, body["judge_pricing_version"]) == ("0", None)
     elif verdict.judge_cost_usd is None:
-        assert (told, body["judge_pricing_version"]) == (None, None), "unknown is not free"
+        assert (cost, body["judge_pricing_version"]) == (None, None), "unknown is not free"
     else:
-        assert re.fullmatch(r"\d+(\.\d+)?", told), "a decimal without an exponent"
-        assert (Decimal(told), body["judge_pricing_version"]) == (verdict.judge_cost_usd, "2026-11")
+        assert re.fullmatch(r"\d+(\.\d+)?", cost), "a decimal without an exponent"
+        assert (Decimal(cost), body["judge_pricing_version"]) == (verdict.judge_cost_usd, "2026-11")
 
 
 @given(st.decimals("0.000000001", 100, places=9))
-def test_a_verdict_of_code_alone_that_cost_something_can_not_be_built(cost: Decimal) -> None:
+def test_verdict_of_code_alone_costs_nothing(cost: Decimal) -> None:
     with pytest.raises(ValueError, match="no model and no price"):
         rejected(judge_cost_usd=cost)

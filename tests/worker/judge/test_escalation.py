@@ -19,19 +19,19 @@ SAFE = opinion(safe="only documentation changed", score=0.9, reason="only docume
 SUSPECT = opinion(fact(fact=False), confidence=0.58, reason="AC2 has no matching change")
 
 
-def matter(tier: HeuristicOpinion, **changes: object) -> EscalationInput:
-    fields = {"ci": CiReport(CiState.SUCCESS), "opinion": tier, "threshold": 0.7, "has_model": True, **changes}
+def escalation_input(opinion: HeuristicOpinion, **changes: object) -> EscalationInput:
+    fields = {"ci": CiReport(CiState.SUCCESS), "opinion": opinion, "threshold": 0.7, "has_model": True, **changes}
     return EscalationInput(**fields)  # pyright: ignore[reportArgumentType] - a table's row
 
 
-def chosen(tier: HeuristicOpinion, **changes: object) -> str:
+def chosen_route(opinion: HeuristicOpinion, **changes: object) -> str:
     """The route, with the reasons of a stop: `StopJudging ci_failed ci`."""
-    route = choose_route(matter(tier, **changes))
+    route = choose_route(escalation_input(opinion, **changes))
     reasons = (route.abstain, route.skipped) if isinstance(route, StopJudging) else ()
     return " ".join([type(route).__name__, *reasons])
 
 
-def test_the_order_of_the_rules_is_the_policy() -> None:
+def test_rules_apply_in_this_order() -> None:
     assert [rule.__name__ for rule in RULES] == [
         "stop_on_ci",
         "stop_without_issue",
@@ -42,7 +42,7 @@ def test_the_order_of_the_rules_is_the_policy() -> None:
     ]
 
 
-@pytest.mark.parametrize("tier", [UNSURE, FACT, SAFE, SUSPECT], ids=["unsure", "fact", "safe", "suspect"])
+@pytest.mark.parametrize("opinion", [UNSURE, FACT, SAFE, SUSPECT], ids=["unsure", "fact", "safe", "suspect"])
 @pytest.mark.parametrize("threshold", [0.0, 0.7, 2.0])
 @pytest.mark.parametrize(
     ("changes", "route"),
@@ -53,14 +53,14 @@ def test_the_order_of_the_rules_is_the_policy() -> None:
         ({"lacks_issue": True}, "StopJudging no_criteria issue"),
     ],
 )
-def test_red_or_running_validators_and_then_a_missing_issue_stop_everything_else(
-    tier: HeuristicOpinion, threshold: float, changes: dict[str, object], route: str
+def test_ci_and_then_missing_issue_stop_judging(
+    opinion: HeuristicOpinion, threshold: float, changes: dict[str, object], route: str
 ) -> None:
-    assert chosen(tier, threshold=threshold, **changes) == route
+    assert chosen_route(opinion, threshold=threshold, **changes) == route
 
 
 @pytest.mark.parametrize(
-    ("tier", "changes", "expected"),
+    ("opinion", "changes", "expected"),
     [
         (FACT, {"threshold": 0.0}, "RejectOnFacts"),
         (FACT, {}, "RejectOnFacts"),
@@ -85,17 +85,17 @@ def test_red_or_running_validators_and_then_a_missing_issue_stop_everything_else
         (SUSPECT, {"has_model": False, "no_model": ModelSkipReason.WITHHELD}, "StopJudging unproven withheld"),
     ],
 )
-def test_a_confidence_at_or_above_the_threshold_stands(
-    tier: HeuristicOpinion, changes: dict[str, object], expected: str
+def test_model_is_asked_only_below_the_threshold(
+    opinion: HeuristicOpinion, changes: dict[str, object], expected: str
 ) -> None:
-    assert chosen(tier, **changes) == expected
+    assert chosen_route(opinion, **changes) == expected
 
 
 NOT_MATCHED = "confidence 0.58 < 0.70: AC2 has no matching change"
 
 
 @pytest.mark.parametrize(
-    ("tier", "changes", "reason"),
+    ("opinion", "changes", "reason"),
     [
         (SUSPECT, {}, NOT_MATCHED),
         (FACT, {}, "confidence 0.95 ≥ 0.70: nothing settles it"),
@@ -109,12 +109,14 @@ NOT_MATCHED = "confidence 0.58 < 0.70: AC2 has no matching change"
         (SUSPECT, {"has_model": False, "no_model": ModelSkipReason.WITHHELD}, f"{NOT_MATCHED}; no changed file may be sent to a model"),
     ],
 )  # fmt: skip
-def test_the_reason_says_what_was_compared(tier: HeuristicOpinion, changes: dict[str, object], reason: str) -> None:
-    assert choose_route(matter(tier, **changes)).reason == reason
+def test_reason_names_confidence_and_threshold(
+    opinion: HeuristicOpinion, changes: dict[str, object], reason: str
+) -> None:
+    assert choose_route(escalation_input(opinion, **changes)).reason == reason
 
 
 @given(st.floats(0, 1), st.booleans(), st.booleans(), st.booleans())
-def test_zero_never_asks_and_above_one_always_asks(
+def test_threshold_zero_never_asks_and_above_one_always_asks(
     confidence: float,
     is_fact: bool,  # noqa: FBT001 - drawn
     is_safe: bool,  # noqa: FBT001 - drawn
@@ -123,19 +125,19 @@ def test_zero_never_asks_and_above_one_always_asks(
     certain = confidence if is_fact or is_safe else min(confidence, 0.69)
     findings = (fact(),) if is_fact else ()
     tier = opinion(*findings, confidence=certain, safe="docs" if is_safe and not is_fact else None)
-    assert chosen(tier, threshold=0.0, has_model=has_model) != "AskModel"
-    assert (chosen(tier, threshold=1.01, has_model=has_model) == "AskModel") is has_model
-    assert chosen(tier, has_model=False) != "AskModel"
+    assert chosen_route(tier, threshold=0.0, has_model=has_model) != "AskModel"
+    assert (chosen_route(tier, threshold=1.01, has_model=has_model) == "AskModel") is has_model
+    assert chosen_route(tier, has_model=False) != "AskModel"
 
 
-def test_a_bench_by_code_alone_asks_no_model_and_says_why() -> None:
+def test_context_without_model_keeps_the_skip_reason() -> None:
     alone = judge_context(model_of(accept_answer())).without_model(ModelSkipReason.OUTSIDER)
     assert (alone.model, alone.second_model, alone.no_model) == (None, None, ModelSkipReason.OUTSIDER)
 
 
-def test_who_is_to_judge_depends_on_the_tier_and_on_whether_anybody_may_be_asked() -> None:
-    asked = judge_context(model_of())
-    assert asked.planned_judge is JudgeKind.HYBRID
-    assert replace(asked, threshold=2.0).planned_judge is JudgeKind.LLM
-    for nobody in (judge_context(), replace(asked, threshold=0.0), replace(asked, pause=Pause.OPERATOR)):
-        assert nobody.planned_judge is JudgeKind.HEURISTIC
+def test_planned_judge_depends_on_threshold_model_and_pause() -> None:
+    hybrid = judge_context(model_of())
+    assert hybrid.planned_judge is JudgeKind.HYBRID
+    assert replace(hybrid, threshold=2.0).planned_judge is JudgeKind.LLM
+    for context in (judge_context(), replace(hybrid, threshold=0.0), replace(hybrid, pause=Pause.OPERATOR)):
+        assert context.planned_judge is JudgeKind.HEURISTIC

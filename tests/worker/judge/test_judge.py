@@ -71,109 +71,109 @@ from worker.judge.context import JudgeContext
 from worker.judge.judge import create_header, fingerprint_of, judge
 
 STUB = new_file("upload.py", "def send(data):", "    raise NotImplementedError")
-STUBBED: dict[str, Any] = {
+STUB_CHANGE: dict[str, Any] = {
     "diff": STUB,
     "files": (HeadFile(path="upload.py", text="def send(data):\n    raise NotImplementedError\n"),),
 }
-EMPTY: dict[str, Any] = {"diff": "", "files": ()}
+EMPTY_CHANGE: dict[str, Any] = {"diff": "", "files": ()}
 OUTAGE = Unavailable("The model", "status 529 (overloaded_error)")
-LOST = Unavailable("The model", "it did not answer in time", Decimal("0.003"))
+LOST_REPLY = Unavailable("The model", "it did not answer in time", Decimal("0.003"))
 FULL = CapLevel(Cap.PULL, Decimal("0.099"), Decimal("0.10"))
-CAP = BudgetReached(FULL, Decimal("0.02"))
+CAP_REACHED = BudgetReached(FULL, Decimal("0.02"))
 
 
-def unread(path: str, reason: UnreadReason = UnreadReason.OVER_LIMIT, **changes: Any) -> dict[str, Any]:
+def with_unread_file(path: str, reason: UnreadReason = UnreadReason.OVER_LIMIT, **changes: Any) -> dict[str, Any]:
     return {"files_unread": (UnreadFile(path=path, reason=reason),), **changes}
 
 
-def red(*checks: CiCheck) -> Ci:
+def failed_ci(*checks: CiCheck) -> Ci:
     return Ci(state=CiState.FAILURE, checks=checks)
 
 
 # --- who decides, case by case --------------------------------------------------------------------
 
 
-UNREAD = unread("huge.json")
-RED = red(CiCheck(name="test", conclusion="failure"))
+UNREAD = with_unread_file("huge.json")
+FAILED = failed_ci(CiCheck(name="test", conclusion="failure"))
 RUNNING = Ci(state=CiState.PENDING, checks=(CiCheck(name="e2e", conclusion=None, status="queued"),))
 WANTS_ISSUE = {"policy": Policy(require_issue=True)}
-ALONE = {**DOCS_CHANGE, "policy": Policy(accept_alone=False)}
+DOCS_WITHOUT_ACCEPT_ALONE = {**DOCS_CHANGE, "policy": Policy(accept_alone=False)}
 TOO_LONG = reply("", stop=StopReason.CONTEXT_EXCEEDED)
-NOTHING = {**EMPTY, **UNREAD}
-TORN = {"diff": "hello", "files": (HeadFile(path="a.py", text="x"),)}
+NOTHING_READABLE = {**EMPTY_CHANGE, **UNREAD}
+BROKEN_DIFF = {"diff": "hello", "files": (HeadFile(path="a.py", text="x"),)}
 CONTRADICTION, TRUNCATED = accept_answer(scores=score_answers(1)), reply(accept_answer(), stop=StopReason.TRUNCATED)
-BEHIND_END, REFUSED = (
+PAST_END, REFUSED = (
     accept_answer(criteria=criterion_answers("met", "met", evidence=[evidence_at(line=99)])),
     reply("", stop=StopReason.REFUSED),
 )
 GAP = {"evidence": [], "category": "acceptance_gap", "criteria": criterion_answers("missing", "missing", evidence=[])}
 MISSED = reject_answer(**GAP, concern="Nothing shows it.")
-HIDDEN = unread("big.py", UnreadReason.NEVER_SEND, diff=DIFF + new_file("big.py", "x = 1"))
+WITHHELD = with_unread_file("big.py", UnreadReason.NEVER_SEND, diff=DIFF + new_file("big.py", "x = 1"))
 
 
 @pytest.mark.parametrize(
     ("changes", "answers", "threshold", "expected", "concern"),
     [
         ({"ci": RUNNING}, (), 0.7, "abstain ci_pending", "e2e"),
-        ({"ci": red()}, (), 0.7, "abstain ci_failed", "CI failed on this head."),
-        ({"ci": RED, **NOTHING}, (), 0.7, "abstain ci_failed", "test (failure)"),
+        ({"ci": failed_ci()}, (), 0.7, "abstain ci_failed", "CI failed on this head."),
+        ({"ci": FAILED, **NOTHING_READABLE}, (), 0.7, "abstain ci_failed", "test (failure)"),
         ({"ci": None}, (accept_answer(),), 0.7, "accept", "It retries."),
-        (NOTHING, (), 0.7, "abstain too_large", "huge.json"),
+        (NOTHING_READABLE, (), 0.7, "abstain too_large", "huge.json"),
         ({**WANTS_ISSUE, "issues": ()}, (), 0.7, "abstain no_criteria", "No issue is linked, and this repository"),
         (WANTS_ISSUE, (accept_answer(),), 0.7, "accept", "It retries."),
         ({"policy": Policy(never_send=("other.py",))}, (accept_answer(),), ALWAYS_ESCALATE, "accept", "It retries."),
         ({}, (), NEVER_ESCALATE, "abstain unproven", "this tier asks no model"),
-        (STUBBED, (), NEVER_ESCALATE, "reject half_finished", "stub"),
-        (STUBBED, (OUTAGE,), ALWAYS_ESCALATE, "reject half_finished", "stub"),
-        (STUBBED, ("prose", "prose"), ALWAYS_ESCALATE, "reject half_finished", "stub"),
-        (STUBBED, (CAP,), ALWAYS_ESCALATE, "reject half_finished", "stub"),
+        (STUB_CHANGE, (), NEVER_ESCALATE, "reject half_finished", "stub"),
+        (STUB_CHANGE, (OUTAGE,), ALWAYS_ESCALATE, "reject half_finished", "stub"),
+        (STUB_CHANGE, ("prose", "prose"), ALWAYS_ESCALATE, "reject half_finished", "stub"),
+        (STUB_CHANGE, (CAP_REACHED,), ALWAYS_ESCALATE, "reject half_finished", "stub"),
         (DOCS_CHANGE, (), NEVER_ESCALATE, "accept", "spelling"),
         (DOCS_CHANGE, (OUTAGE,), ALWAYS_ESCALATE, "abstain judge_unavailable", "status 529 (overloaded_error)"),
-        (DOCS_CHANGE, (CAP,), ALWAYS_ESCALATE, "accept", "spelling"),
+        (DOCS_CHANGE, (CAP_REACHED,), ALWAYS_ESCALATE, "accept", "spelling"),
         (
-            ALONE,
+            DOCS_WITHOUT_ACCEPT_ALONE,
             (),
             NEVER_ESCALATE,
             "abstain unproven",
             "this repository accepts nothing without a model (`accept_alone`)",
         ),
-        ({**DOCS_CHANGE, **UNREAD}, (CAP,), ALWAYS_ESCALATE, "abstain too_large", "huge.json"),
+        ({**DOCS_CHANGE, **UNREAD}, (CAP_REACHED,), ALWAYS_ESCALATE, "abstain too_large", "huge.json"),
         ({**DOCS_CHANGE, **UNREAD}, (), 0.7, "abstain too_large", "huge.json"),
         (UNREAD, (accept_answer(),), 0.7, "abstain too_large", "huge.json"),
         (UNREAD, (reject_answer(),), 0.7, "reject weak_test", "The test proves nothing"),
         (UNREAD, ("prose", "prose"), 0.7, "abstain too_large", "huge.json"),
         ({}, (MISSED,), 0.7, "reject acceptance_gap", "Nothing shows it."),
-        (unread("upload.py"), (MISSED,), 0.7, "abstain too_large", "upload.py"),
-        (HIDDEN, (reject_answer(concern="`big.py` lacks what shows the cap."),), 0.7, "abstain too_large", "big.py"),
+        (with_unread_file("upload.py"), (MISSED,), 0.7, "abstain too_large", "upload.py"),
+        (WITHHELD, (reject_answer(concern="`big.py` lacks what shows the cap."),), 0.7, "abstain too_large", "big.py"),
         (
-            HIDDEN,
+            WITHHELD,
             (reject_answer(concern="Nothing shows a cap of the loop."),),
             0.7,
             "reject weak_test",
             "a cap of the loop",
         ),
-        (TORN, (), 0.7, "abstain too_large", 'expected "diff --git"'),
+        (BROKEN_DIFF, (), 0.7, "abstain too_large", 'expected "diff --git"'),
         ({}, (TOO_LONG,), 0.7, "abstain too_large", "too long for the model"),
         ({}, (accept_answer(category="weak_test"), accept_answer()), 0.7, "accept", "It retries."),
         ({}, (cannot_tell_answer(),), 0.7, "abstain needs_human", "The server's side is not shown."),
         ({}, (OUTAGE,), 0.7, "abstain judge_unavailable", "status 529 (overloaded_error)"),
         ({}, ("I accept.", "I accept."), 0.7, "abstain reply_invalid", "could not be used"),
-        ({}, (BEHIND_END, BEHIND_END), 0.7, "abstain reply_invalid", "An accept needs every criterion met"),
+        ({}, (PAST_END, PAST_END), 0.7, "abstain reply_invalid", "An accept needs every criterion met"),
         ({}, (CONTRADICTION, CONTRADICTION), 0.7, "abstain reply_invalid", "contradict the accept"),
         ({}, (REFUSED, REFUSED), 0.7, "abstain reply_invalid", "declined"),
         ({}, (TRUNCATED, TRUNCATED), 0.7, "abstain reply_invalid", "cut off"),
     ],
 )
-def test_who_decides_what(
+def test_decision_follows_from_dossier_threshold_and_answers(
     changes: dict[str, Any], answers: tuple[Any, ...], threshold: float, expected: str, concern: str
 ) -> None:
     model = model_of(*answers)
     verdict = judge_dossier(model, threshold, **changes)
     assert (decision_of(verdict), concern in verdict.concern) == (expected, True), verdict.concern
     assert len(model.prompts) == len(answers), "every answer is asked for, and no other"
-    assert (verdict.throttled_reason is None) is (CAP not in answers)
-    assert verdict.escalated is any(answer is not CAP for answer in answers)
-    replies = sum(answer not in (OUTAGE, CAP) for answer in answers)
+    assert (verdict.throttled_reason is None) is (CAP_REACHED not in answers)
+    assert verdict.escalated is any(answer is not CAP_REACHED for answer in answers)
+    replies = sum(answer not in (OUTAGE, CAP_REACHED) for answer in answers)
     assert verdict.judge_cost_usd == Decimal("0.001") * replies
     tier = "heuristic" if not replies else "llm" if threshold == ALWAYS_ESCALATE else "hybrid"
     assert (verdict.judge_kind, verdict.judge_model is None) == (tier, tier == "heuristic")
@@ -181,9 +181,11 @@ def test_who_decides_what(
 
 
 @pytest.mark.parametrize("diff", [DIFF, STUB, DOCS_CHANGE["diff"], ""], ids=["code", "stub", "docs", "empty"])
-def test_red_ci_is_not_judged_and_its_report_is_the_feedback(diff: str) -> None:
+def test_failed_ci_abstains_with_the_ci_report(diff: str) -> None:
     log = "FAILED tests/test_upload.py::test_503 - assert 503 == 200"
-    ci = red(CiCheck(name="unit", conclusion="failure", log_tail=log), CiCheck(name="lint", conclusion="timed_out"))
+    ci = failed_ci(
+        CiCheck(name="unit", conclusion="failure", log_tail=log), CiCheck(name="lint", conclusion="timed_out")
+    )
     verdict = judge_dossier(model_of(), ALWAYS_ESCALATE, diff=diff, files=None, ci=ci)
     assert (decision_of(verdict), verdict.concern) == (
         "abstain ci_failed",
@@ -202,7 +204,7 @@ def test_red_ci_is_not_judged_and_its_report_is_the_feedback(diff: str) -> None:
         (ALWAYS_ESCALATE, model_of(), ("*.py",), "withheld"),
     ],
 )
-def test_where_no_model_may_be_asked_the_rest_is_unproven(
+def test_change_is_unproven_when_no_model_may_be_asked(
     threshold: float, model: ScriptedModel | None, globs: tuple[str, ...], skipped: str
 ) -> None:
     verdict = judge_dossier(model, threshold, policy=Policy(never_send=globs))
@@ -214,8 +216,8 @@ def test_where_no_model_may_be_asked_the_rest_is_unproven(
 # --- code alone -----------------------------------------------------------------------------------
 
 
-def test_an_empty_diff_is_an_acceptance_gap_that_freezes_what_would_close_it() -> None:
-    verdict = judge_dossier(model_of(), **EMPTY)
+def test_empty_diff_is_an_acceptance_gap_with_closing_conditions() -> None:
+    verdict = judge_dossier(model_of(), **EMPTY_CHANGE)
     assert (decision_of(verdict), verdict.judge_pricing_version) == ("reject acceptance_gap", None)
     assert [criterion.status for criterion in verdict.criteria] == ["missing"] * 2
     assert "AC1, AC2" in (verdict.next_step or "")
@@ -224,12 +226,12 @@ def test_an_empty_diff_is_an_acceptance_gap_that_freezes_what_would_close_it() -
         ("c2", "open", "AC1 is met: an upload is retried on 503"),
         ("c3", "open", "AC2 is met: a test shows it"),
     ]
-    unasked = judge_dossier(**EMPTY, criteria=())
+    unasked = judge_dossier(**EMPTY_CHANGE, criteria=())
     assert [(criterion.id, criterion.status) for criterion in unasked.criteria] == [("any-change", "missing")]
 
 
-def test_a_fact_rejects_at_its_line_with_the_line_quoted() -> None:
-    verdict = judge_dossier(model_of(), **STUBBED)
+def test_fact_rejects_with_its_line_quoted() -> None:
+    verdict = judge_dossier(model_of(), **STUB_CHANGE)
     assert decision_of(verdict) == "reject half_finished"
     assert (verdict.evidence[0].path, verdict.evidence[0].quote) == ("upload.py", "    raise NotImplementedError")
     assert verdict.score < 0.5
@@ -238,14 +240,14 @@ def test_a_fact_rejects_at_its_line_with_the_line_quoted() -> None:
     assert verdict.escalation_reason.startswith("confidence 0.95 ≥ 0.70: ")
 
 
-def test_documentation_alone_is_accepted_with_the_changed_lines_and_no_criterion_is_called_met() -> None:
+def test_docs_change_is_accepted_without_meeting_a_criterion() -> None:
     verdict = judge_dossier(model_of(), **DOCS_CHANGE)
     assert decision_of(verdict) == "accept"
     assert {criterion.status for criterion in verdict.criteria} == {"unverifiable"}
     assert [(pointer.line, pointer.quote) for pointer in verdict.evidence] == [(3, "The server is busy at noon.")]
 
 
-def test_an_abstain_says_which_line_of_documentation_stood_in_the_way() -> None:
+def test_abstain_names_the_documentation_line_to_review() -> None:
     text = "# A busy server\n\n[The](https://evil.net/a) server is busy at noon.\n"
     linked: dict[str, Any] = {
         **DOCS_CHANGE,
@@ -262,7 +264,7 @@ def test_an_abstain_says_which_line_of_documentation_stood_in_the_way() -> None:
 # --- the model ------------------------------------------------------------------------------------
 
 
-def test_below_the_threshold_the_model_decides_and_both_tiers_are_on_record() -> None:
+def test_model_decides_below_threshold_and_both_tiers_are_recorded() -> None:
     verdict = judge_dossier(model_of(accept_answer()))
     assert (verdict.judge_model, verdict.judge_pricing_version) == ("claude-haiku-5-5", "2026-11")
     assert verdict.tokens == Tokens(input=1_000, output=100, cache_read=10, cache_write=1)
@@ -274,7 +276,7 @@ def test_below_the_threshold_the_model_decides_and_both_tiers_are_on_record() ->
     assert verdict.evidence[0].quote == "    for attempt in range(3):"
 
 
-def test_a_reject_of_the_model_is_a_reject_with_its_one_next_step() -> None:
+def test_model_reject_keeps_next_step_and_evidence() -> None:
     verdict = judge_dossier(model_of(reject_answer()))
     assert (decision_of(verdict), verdict.next_step) == ("reject weak_test", "Assert the number of attempts.")
     assert verdict.evidence[0].location == "tests/test_upload.py:6"
@@ -284,13 +286,13 @@ def test_a_reject_of_the_model_is_a_reject_with_its_one_next_step() -> None:
     ]
 
 
-def test_a_reject_without_a_place_gets_none_from_what_is_met() -> None:
+def test_reject_without_evidence_takes_none_from_met_criteria() -> None:
     gap = reject_answer(evidence=[], category="acceptance_gap", concern="Nothing shows it.")
     verdict = judge_dossier(model_of(gap))
     assert (decision_of(verdict), verdict.evidence) == ("reject acceptance_gap", ())
 
 
-def test_a_model_that_can_not_tell_leaves_it_to_a_person() -> None:
+def test_undecided_model_leaves_decision_to_a_human() -> None:
     verdict = judge_dossier(model_of(cannot_tell_answer()))
     assert (verdict.next_step, verdict.composite) == ("A person who knows the issue decides.", 5.0)
 
@@ -298,8 +300,8 @@ def test_a_model_that_can_not_tell_leaves_it_to_a_person() -> None:
 @pytest.mark.parametrize(
     ("answers", "expected", "cost", "lost", "kind"),
     [
-        ((LOST,), "abstain judge_unavailable", "0.003", "0.003", "hybrid"),
-        (("prose", LOST), "abstain judge_unavailable", "0.004", "0.003", "hybrid"),
+        ((LOST_REPLY,), "abstain judge_unavailable", "0.003", "0.003", "hybrid"),
+        (("prose", LOST_REPLY), "abstain judge_unavailable", "0.004", "0.003", "hybrid"),
         ((reply(accept_answer(), lost_usd=Decimal("0.002")),), "accept", "0.003", "0.002", "hybrid"),
         ((BudgetReached(FULL, Decimal("0.003"), Decimal("0.004")),), "abstain budget", "0.004", "0.004", "hybrid"),
         ((BudgetReached(FULL, Decimal("0.003")),), "abstain budget", "0", None, "heuristic"),
@@ -307,7 +309,7 @@ def test_a_model_that_can_not_tell_leaves_it_to_a_person() -> None:
         ((accept_answer(),), "accept", "0.001", None, "hybrid"),
     ],
 )
-def test_what_may_have_been_billed_is_counted_at_its_most_and_an_unknown_price_is_null(
+def test_lost_replies_count_at_their_maximum_and_unknown_price_is_null(
     answers: tuple[Any, ...], expected: str, cost: str | None, lost: str | None, kind: str
 ) -> None:
     verdict = judge_dossier(model_of(*answers))
@@ -317,14 +319,14 @@ def test_what_may_have_been_billed_is_counted_at_its_most_and_an_unknown_price_i
     assert verdict.throttled_reason == ("pr_cap" if "budget" in expected else None)
 
 
-def test_a_change_too_large_for_the_question_is_not_accepted_and_names_its_files() -> None:
+def test_change_too_large_for_the_prompt_is_not_accepted() -> None:
     lines = [f"x{n} = '{'y' * 70}'" for n in range(300)]
     answer = accept_answer(
         criteria=criterion_answers("met", "met", evidence=[evidence_at("a.py", 1, quote=f"x0 = '{'y' * 70}'")])
     )
-    of = dossier(diff=new_file("a.py", *lines) + new_file("b.py", *lines), files=None)
+    large = dossier(diff=new_file("a.py", *lines) + new_file("b.py", *lines), files=None)
     verdict = judge(
-        of, evaluation_header(), replace(judge_context(model_of(answer, answer)), token_budget=TokenBudget(40_000))
+        large, evaluation_header(), replace(judge_context(model_of(answer, answer)), token_budget=TokenBudget(40_000))
     )
     assert (decision_of(verdict), verdict.coverage.partly, verdict.coverage.unread) == (
         "abstain too_large", ("a.py",), ("b.py",),
@@ -333,9 +335,11 @@ def test_a_change_too_large_for_the_question_is_not_accepted_and_names_its_files
 
 
 @pytest.mark.parametrize(
-    ("changes", "expected"), [({}, "abstain too_large"), (EMPTY, "reject acceptance_gap")], ids=["change", "none"]
+    ("changes", "expected"),
+    [({}, "abstain too_large"), (EMPTY_CHANGE, "reject acceptance_gap")],
+    ids=["change", "none"],
 )
-def test_an_issue_that_fits_no_model_is_not_asked_about(changes: dict[str, Any], expected: str) -> None:
+def test_issue_too_long_for_any_model_is_not_sent(changes: dict[str, Any], expected: str) -> None:
     many = tuple(Criterion(id=f"AC{n}", text="x" * 300) for n in range(100))
     tight = replace(judge_context(model_of(), ALWAYS_ESCALATE), token_budget=TokenBudget(30_000))
     verdict = judge(dossier(criteria=many, **changes), evaluation_header(), tight)
@@ -370,10 +374,8 @@ UNMET = {"evidence": [STUB_AT], "criteria": criterion_answers("met", "missing", 
     ],
     ids=["accept", "another reason", "the same reason"],
 )
-def test_a_fact_rejects_whatever_the_model_says_and_in_its_words_where_it_agrees(
-    answer: dict[str, Any], concern: str, next_step: str | None
-) -> None:
-    verdict = judge_dossier(model_of(answer), ALWAYS_ESCALATE, **STUBBED)
+def test_fact_rejects_whatever_the_model_answers(answer: dict[str, Any], concern: str, next_step: str | None) -> None:
+    verdict = judge_dossier(model_of(answer), ALWAYS_ESCALATE, **STUB_CHANGE)
     assert (decision_of(verdict), verdict.judge_kind) == ("reject half_finished", "llm")
     assert verdict.concern.endswith(concern)
     assert (verdict.concern == concern, verdict.next_step == next_step) == (next_step is not None,) * 2
@@ -392,25 +394,25 @@ def test_claims_are_checked_in_every_verdict(model: ScriptedModel | None) -> Non
     assert [criterion.claimed for criterion in verdict.criteria] == [True, False]
 
 
-def rejected_as(name: str, **changes: Any) -> Any:
+def reject_entry(name: str, **changes: Any) -> Any:
     return ledger_entry(reject_verdict(fingerprint=f"sha256:{name}"), **changes)
 
 
 @pytest.mark.parametrize(
-    ("ledger", "number"),
+    ("ledger", "expected"),
     [
-        ([rejected_as("other", head_sha=BASE)], 2),
-        ([rejected_as("other")], 1),  # the same head, rejected by another tier
-        ([rejected_as("other", head_sha=BASE), rejected_as("another", head_sha=BASE)], 2),
-        ([rejected_as("other", head_sha=BASE), rejected_as("other", head_sha="c" * 40)], 2),  # an empty commit
-        ([rejected_as("now")], 1),
+        ([reject_entry("other", head_sha=BASE)], 2),
+        ([reject_entry("other")], 1),  # the same head, rejected by another tier
+        ([reject_entry("other", head_sha=BASE), reject_entry("another", head_sha=BASE)], 2),
+        ([reject_entry("other", head_sha=BASE), reject_entry("other", head_sha="c" * 40)], 2),  # an empty commit
+        ([reject_entry("now")], 1),
     ],
 )
-def test_a_round_counts_rejects_on_different_content(ledger: list[Any], number: int) -> None:
-    assert judge_dossier(ledger=ledger).round == number
+def test_round_counts_rejects_of_different_content(ledger: list[Any], expected: int) -> None:
+    assert judge_dossier(ledger=ledger).round == expected
 
 
-def test_a_verdict_says_what_it_is_about_and_survives_json() -> None:
+def test_verdict_names_its_subject_and_survives_json() -> None:
     verdict = judge_dossier(model_of(reject_answer()))
     assert (verdict.eval_id, verdict.fingerprint, verdict.created_at) == ("0193-eval", "sha256:now", NOW)
     assert (verdict.author_agent, verdict.rubric_id) == ("copilot", "default")
@@ -420,26 +422,26 @@ def test_a_verdict_says_what_it_is_about_and_survives_json() -> None:
     assert VERDICT_ADAPTER.validate_json(VERDICT_ADAPTER.dump_json(verdict)) == verdict
 
 
-def test_the_same_dossier_and_replies_give_the_same_decision() -> None:
-    def decided(eval_id: str) -> object:
+def test_same_dossier_and_replies_give_same_verdict() -> None:
+    def verdict_fields(eval_id: str) -> object:
         verdict: Verdict = judge(
             dossier(), evaluation_header(eval_id=eval_id), judge_context(model_of(CONTRADICTION, reject_answer()))
         )
         return verdict.model_dump(exclude={"eval_id", "judge_latency_ms"})
 
-    assert decided("one") == decided("two")
+    assert verdict_fields("one") == verdict_fields("two")
 
 
 @pytest.mark.parametrize("ids", [(" ",), ("AC1", "AC1"), ("AC2", " ", "AC1", "AC1 ")], ids=str)
-def test_criteria_without_an_id_of_their_own_get_one(ids: tuple[str, ...]) -> None:
+def test_criteria_with_blank_or_repeated_ids_get_unique_ids(ids: tuple[str, ...]) -> None:
     verdict = judge_dossier(criteria=tuple(Criterion(id=id_, text="x") for id_ in ids))
     named = [criterion.id for criterion in verdict.criteria]
     assert len(set(named)) == len(ids)
     assert all(name.startswith("AC") for name in named)
 
 
-def test_a_docket_names_the_head_and_its_content() -> None:
-    class Stopped:
+def test_header_names_head_sha_and_fingerprint() -> None:
+    class StoppedClock:
         def now(self) -> Any:
             return NOW
 
@@ -456,14 +458,14 @@ def test_a_docket_names_the_head_and_its_content() -> None:
             "requested_at": NOW,
         }
     )
-    opened = create_header(request, dossier(), judge_context(), Stopped())
-    assert (opened.subject.head_sha, opened.subject.installation_id) == (dossier().pull_request.head_sha, 100)
-    assert (opened.created_at, opened.monotonic_ms()) == (NOW, 5)
-    assert opened.fingerprint == fingerprint_of(dossier(), judge_context())
-    assert opened.eval_id.count("-") == 4
+    header = create_header(request, dossier(), judge_context(), StoppedClock())
+    assert (header.subject.head_sha, header.subject.installation_id) == (dossier().pull_request.head_sha, 100)
+    assert (header.created_at, header.monotonic_ms()) == (NOW, 5)
+    assert header.fingerprint == fingerprint_of(dossier(), judge_context())
+    assert header.eval_id.count("-") == 4
 
 
-def test_the_fingerprint_knows_who_may_judge_and_bears_a_broken_diff() -> None:
+def test_fingerprint_depends_on_threshold_model_and_diff() -> None:
     plain = fingerprint_of(dossier(), judge_context())
     assert plain == fingerprint_of(dossier(), judge_context())
     others = [
@@ -491,33 +493,33 @@ LINE = st.sampled_from([
 LINES = st.lists(LINE, min_size=1, max_size=8)
 
 
-def added(path: str, lines: list[str]) -> str:
+def added_file(path: str, lines: list[str]) -> str:
     return new_file(path, *lines)
 
 
-def head(path: str, text: str | None) -> HeadFile:
+def head_file(path: str, text: str | None) -> HeadFile:
     return HeadFile(path=path, text=text, exists=text is not None)
 
 
-def deleted(path: str, lines: list[str]) -> str:
+def deleted_file(path: str, lines: list[str]) -> str:
     body = "".join(f"-{line}\n" for line in lines)
-    head = (
+    head_file = (
         f"diff --git a/{path} b/{path}\ndeleted file mode 100644\nindex 1111111..0000000\n--- a/{path}\n+++ /dev/null\n"
     )
-    return f"{head}@@ -1,{len(lines)} +0,0 @@\n{body}"
+    return f"{head_file}@@ -1,{len(lines)} +0,0 @@\n{body}"
 
 
-def edited(path: str, old: list[str], new: list[str]) -> str:
+def edited_file(path: str, old: list[str], new: list[str]) -> str:
     body = "".join([*(f"-{line}\n" for line in old), *(f"+{line}\n" for line in new)])
-    head = f"diff --git a/{path} b/{path}\nindex 1111111..2222222 100644\n--- a/{path}\n+++ b/{path}\n"
-    return f"{head}@@ -1,{len(old)} +1,{len(new)} @@ def x():\n{body}\\ No newline at end of file\n"
+    head_file = f"diff --git a/{path} b/{path}\nindex 1111111..2222222 100644\n--- a/{path}\n+++ b/{path}\n"
+    return f"{head_file}@@ -1,{len(old)} +1,{len(new)} @@ def x():\n{body}\\ No newline at end of file\n"
 
 
-def seated(threshold: float, answers: list[Any] | None) -> JudgeContext:
+def context_of(threshold: float, answers: list[Any] | None) -> JudgeContext:
     return judge_context(None if answers is None else model_of(*answers), threshold)
 
 
-def odd(path: str) -> st.SearchStrategy[str]:
+def unusual_files(path: str) -> st.SearchStrategy[str]:
     return st.sampled_from(
         [
             f"diff --git a/{path} b/{path}\nnew file mode 100644\nindex 0000000..1\nBinary files /dev/null and b/{path} differ\n",
@@ -532,14 +534,14 @@ def odd(path: str) -> st.SearchStrategy[str]:
 
 
 FILE = st.one_of(
-    st.builds(added, PATH, LINES),
-    st.builds(deleted, PATH, LINES),
-    st.builds(edited, PATH, LINES, LINES),
-    PATH.flatmap(odd),
+    st.builds(added_file, PATH, LINES),
+    st.builds(deleted_file, PATH, LINES),
+    st.builds(edited_file, PATH, LINES, LINES),
+    PATH.flatmap(unusual_files),
 )
 DIFFS = st.one_of(st.just(DIFF), st.lists(FILE, max_size=5).map("".join), st.just(""), PROSE, st.text(max_size=40))
 TEXT = st.one_of(LINES.map("\n".join), st.sampled_from(list(HEAD_TEXTS.values())), st.text(max_size=30))
-HEADS = st.builds(head, PATH, st.none() | TEXT)
+HEADS = st.builds(head_file, PATH, st.none() | TEXT)
 CLAIM = st.builds(
     CoverageClaim,
     criterion=st.sampled_from(["AC1", "AC9", "retry"]),
@@ -594,21 +596,21 @@ ANSWERS = st.one_of(
 )
 SCRIPTS = st.none() | st.just([DOWN]) | st.lists(ANSWERS, min_size=2, max_size=2)
 THRESHOLDS = st.sampled_from([0.0, 0.5, 0.7, 1.0, 2.0])
-BENCHES = st.builds(seated, THRESHOLDS, SCRIPTS)
-HARD = settings(
+CONTEXTS = st.builds(context_of, THRESHOLDS, SCRIPTS)
+LARGE_INPUTS = settings(
     max_examples=settings().max_examples * 6 // 10,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 
 
-@settings(HARD, max_examples=settings().max_examples)
+@settings(LARGE_INPUTS, max_examples=settings().max_examples)
 @given(DOSSIERS, THRESHOLDS, SCRIPTS)
-def test_every_dossier_gets_one_whole_verdict_and_the_same_one_twice(
-    of: Dossier, threshold: float, answers: list[Any] | None
+def test_any_dossier_gets_the_same_valid_verdict_twice(
+    judged: Dossier, threshold: float, answers: list[Any] | None
 ) -> None:
-    verdict, again = (judge(of, evaluation_header(), seated(threshold, answers)) for _ in range(2))
-    assert again == verdict
+    verdict, repeated = (judge(judged, evaluation_header(), context_of(threshold, answers)) for _ in range(2))
+    assert repeated == verdict
     assert VERDICT_ADAPTER.validate_json(VERDICT_ADAPTER.dump_json(verdict)) == verdict
     facts = [finding for finding in verdict.findings if finding.fact]
     if facts and not (isinstance(verdict, Abstain) and verdict.signals.get("escalation_skipped") == "ci"):
@@ -618,7 +620,7 @@ def test_every_dossier_gets_one_whole_verdict_and_the_same_one_twice(
         assert verdict.evidence
     if isinstance(verdict, Reject):
         left = [condition.text for condition in verdict.closing_conditions if condition.state is ConditionState.OPEN]
-        assert left if of.ledger else left[0] == verdict.next_step
+        assert left if judged.ledger else left[0] == verdict.next_step
     if answers is None:
         assert (verdict.judge_kind, verdict.judge_cost_usd, verdict.judge_model) == (JudgeKind.HEURISTIC, 0, None)
         assert not isinstance(verdict, Accept) or not verdict.findings

@@ -44,7 +44,7 @@ OTHER = DIFF.replace("y = 3", "y = 4")
 NO_FILE = "--- a/a.py\n+++ b/a.py\n@@ -1,9 +1,9 @@\n-x\n"
 
 
-def entry(verdict: Accept | Reject | Abstain | None = None, **changes: Any) -> LedgerEntry:
+def ledger_entry_of(verdict: Accept | Reject | Abstain | None = None, **changes: Any) -> LedgerEntry:
     made = verdict or accepted()
     fields: dict[str, Any] = {
         "eval_id": made.eval_id,
@@ -60,11 +60,11 @@ def entry(verdict: Accept | Reject | Abstain | None = None, **changes: Any) -> L
     return LedgerEntry(**{**fields, **changes})
 
 
-def shown(conclusion: str | None, title: str = "Words") -> PublishedCheckRun:
+def check_run(conclusion: str | None, title: str = "Words") -> PublishedCheckRun:
     return PublishedCheckRun(CheckRunId(5), conclusion, title)
 
 
-def group(at: datetime = AT) -> MergeGroup:
+def merge_group(at: datetime = AT) -> MergeGroup:
     return MergeGroup(
         installation_id=InstallationId(100),
         repository_id=RepositoryId(7),
@@ -78,33 +78,46 @@ def group(at: datetime = AT) -> MergeGroup:
     )
 
 
-def child(parent: LedgerEntry, group: str = GROUP, kind: SubjectKind = SubjectKind.MERGE_GROUP) -> LedgerEntry:
-    subject = parent.verdict.subject.model_copy(update={"kind": kind, "head_sha": group})
+def group_entry(
+    parent: LedgerEntry, merge_group: str = GROUP, kind: SubjectKind = SubjectKind.MERGE_GROUP
+) -> LedgerEntry:
+    subject = parent.verdict.subject.model_copy(update={"kind": kind, "head_sha": merge_group})
     changes = {"subject": subject, "parent_eval_id": parent.eval_id, "eval_id": EvalId("child")}
-    return entry(parent.verdict.model_copy(update=changes), head_sha=parent.head_sha)
+    return ledger_entry_of(parent.verdict.model_copy(update=changes), head_sha=parent.head_sha)
 
 
-ACCEPTED, REJECTED, UNDECIDED = entry(), entry(rejected()), entry(abstained(AbstainReason.BUDGET))
+ACCEPTED, REJECTED, UNDECIDED = (
+    ledger_entry_of(),
+    ledger_entry_of(rejected()),
+    ledger_entry_of(abstained(AbstainReason.BUDGET)),
+)
 BLOCKING = ("failure", "action_required", "cancelled", "timed_out", "stale", "a new word")
 
 
 @pytest.mark.parametrize(
     ("published", "recorded", "standing"),
     [
-        *((shown, recorded, GroupWaits()) for shown in (None, shown(None)) for recorded in (None, ACCEPTED)),
-        (shown("success"), ACCEPTED, GroupAccepted(accepted(), ACCEPTED, shown("success"))),
         *(
-            (shown("success"), recorded, GroupStops(GroupStopReason.UNRECORDED, shown("success")))
+            (published, recorded, GroupWaits())
+            for published in (None, check_run(None))
+            for recorded in (None, ACCEPTED)
+        ),
+        (check_run("success"), ACCEPTED, GroupAccepted(accepted(), ACCEPTED, check_run("success"))),
+        *(
+            (check_run("success"), recorded, GroupStops(GroupStopReason.UNRECORDED, check_run("success")))
             for recorded in (None, REJECTED, UNDECIDED)
         ),
-        (shown("neutral"), REJECTED, GroupPasses(Conclusion.NEUTRAL, shown("neutral"))),
-        (shown("skipped"), REJECTED, GroupPasses(Conclusion.SKIPPED, shown("skipped"))),
-        (shown("failure"), REJECTED, GroupStops(GroupStopReason.REJECTED, shown("failure"), rejected())),
-        *((shown(word), None, GroupStops(GroupStopReason.NOT_JUDGED, shown(word))) for word in BLOCKING),
-        *((shown(word), ACCEPTED, GroupStops(GroupStopReason.HELD, shown(word), accepted())) for word in BLOCKING),
+        (check_run("neutral"), REJECTED, GroupPasses(Conclusion.NEUTRAL, check_run("neutral"))),
+        (check_run("skipped"), REJECTED, GroupPasses(Conclusion.SKIPPED, check_run("skipped"))),
+        (check_run("failure"), REJECTED, GroupStops(GroupStopReason.REJECTED, check_run("failure"), rejected())),
+        *((check_run(word), None, GroupStops(GroupStopReason.NOT_JUDGED, check_run(word))) for word in BLOCKING),
+        *(
+            (check_run(word), ACCEPTED, GroupStops(GroupStopReason.HELD, check_run(word), accepted()))
+            for word in BLOCKING
+        ),
     ],
 )
-def test_a_group_stands_as_the_check_and_the_record_of_its_pull_request_say(
+def test_group_member_state_follows_check_run_and_ledger(
     published: PublishedCheckRun | None, recorded: LedgerEntry | None, standing: GroupMemberState
 ) -> None:
     assert group_member_state(GroupPullRequest(HEAD, is_closed=False, published=published), recorded) == standing
@@ -112,32 +125,32 @@ def test_a_group_stands_as_the_check_and_the_record_of_its_pull_request_say(
     assert group_member_state(closed, recorded) == GroupStops(GroupStopReason.CLOSED, published)
 
 
-def test_the_newest_verdict_of_its_own_on_this_head_counts() -> None:
-    first, second = entry(), entry(rejected())
-    other = entry(head_sha="8" * 40)
-    assert newest_entry((first, second, child(second), other), HEAD) == second
+def test_newest_entry_ignores_children_and_other_heads() -> None:
+    first, second = ledger_entry_of(), ledger_entry_of(rejected())
+    other = ledger_entry_of(head_sha="8" * 40)
+    assert newest_entry((first, second, group_entry(second), other), HEAD) == second
     assert newest_entry((other,), HEAD) is None
 
 
-def test_an_answer_on_record_is_this_groups_and_of_this_verdict() -> None:
-    parent = entry()
-    there = child(parent)
-    assert find_answer((parent, there), group(), parent) == there
-    assert find_answer((parent, child(parent, "7" * 40)), group(), parent) is None
-    assert find_answer((parent, child(parent, kind=SubjectKind.SUBMISSION)), group(), parent) is None
-    assert find_answer((parent, there), group(), entry(eval_id=EvalId("newer"))) is None
+def test_recorded_answer_matches_group_and_parent_verdict() -> None:
+    parent = ledger_entry_of()
+    answer = group_entry(parent)
+    assert find_answer((parent, answer), merge_group(), parent) == answer
+    assert find_answer((parent, group_entry(parent, "7" * 40)), merge_group(), parent) is None
+    assert find_answer((parent, group_entry(parent, kind=SubjectKind.SUBMISSION)), merge_group(), parent) is None
+    assert find_answer((parent, answer), merge_group(), ledger_entry_of(eval_id=EvalId("newer"))) is None
 
 
-def test_that_nobody_judged_it_is_no_answer_to_who_asks_again() -> None:
-    parent = entry()
+def test_recorded_abstain_does_not_answer_later_request() -> None:
+    parent = ledger_entry_of()
     subject = parent.verdict.subject.model_copy(update={"kind": SubjectKind.MERGE_GROUP, "head_sha": GROUP})
     changes = {"subject": subject, "parent_eval_id": parent.eval_id}
-    nobody = entry(abstained(AbstainReason.BUDGET).model_copy(update=changes), created_at=AT)
-    assert find_answer((parent, nobody), group(AT), parent) == nobody
-    assert find_answer((parent, nobody), group(AT + timedelta(seconds=1)), parent) is None
+    abstain = ledger_entry_of(abstained(AbstainReason.BUDGET).model_copy(update=changes), created_at=AT)
+    assert find_answer((parent, abstain), merge_group(AT), parent) == abstain
+    assert find_answer((parent, abstain), merge_group(AT + timedelta(seconds=1)), parent) is None
 
 
-def test_what_is_carried_over_is_a_child_that_cost_nothing() -> None:
+def test_carried_over_accept_is_free_child() -> None:
     accept = accepted(
         judge_kind=JudgeKind.LLM,
         judge_model="m",
@@ -153,27 +166,27 @@ def test_what_is_carried_over_is_a_child_that_cost_nothing() -> None:
     assert (made.concern, made.evidence, made.judge_model) == (accept.concern, accept.evidence, "m")
 
 
-def test_what_was_carried_before_names_where_it_was_judged_and_an_unknown_price_stays_unknown() -> None:
+def test_carried_over_accept_keeps_original_eval_id_and_unknown_cost() -> None:
     accept = accepted(carried_from=EvalId("first"), judge_kind=JudgeKind.LLM, judge_model="m", judge_cost_usd=None)
     made = carry_over_accept(accept, GROUP, EvalId("new"), AT)
     assert (made.carried_from, made.judge_cost_usd) == ("first", None)
 
 
 @pytest.mark.parametrize("is_kept", [True, False])
-def test_the_same_lines_are_the_same_change_wherever_they_stand(is_kept: bool) -> None:  # noqa: FBT001 - both ways
+def test_same_changed_lines_are_same_change_at_any_position(is_kept: bool) -> None:  # noqa: FBT001 - both ways
     kept = dossier(diff=DIFF) if is_kept else None
-    assert is_same_change(DIFF, entry(), kept)
-    assert is_same_change(MOVED, entry(), kept)
-    assert not is_same_change(OTHER, entry(), kept)
-    assert not is_same_change("", entry(), kept)
+    assert is_same_change(DIFF, ledger_entry_of(), kept)
+    assert is_same_change(MOVED, ledger_entry_of(), kept)
+    assert not is_same_change(OTHER, ledger_entry_of(), kept)
+    assert not is_same_change("", ledger_entry_of(), kept)
 
 
-def test_another_mode_is_another_change() -> None:
+def test_mode_change_is_another_change() -> None:
     mode = DIFF.replace("--- a/a.py", "old mode 100644\nnew mode 100755\n--- a/a.py")
-    assert not is_same_change(mode, entry(), dossier(diff=DIFF))
+    assert not is_same_change(mode, ledger_entry_of(), dossier(diff=DIFF))
 
 
-def test_what_can_not_be_read_or_has_no_hashes_counts_as_changed() -> None:
-    assert not is_same_change(NO_FILE, entry(), dossier(diff=DIFF))
-    assert not is_same_change(DIFF, entry(), dossier(diff=NO_FILE))
-    assert not is_same_change("", entry(changed_lines={}), None)
+def test_unreadable_diff_or_missing_hashes_count_as_changed() -> None:
+    assert not is_same_change(NO_FILE, ledger_entry_of(), dossier(diff=DIFF))
+    assert not is_same_change(DIFF, ledger_entry_of(), dossier(diff=NO_FILE))
+    assert not is_same_change("", ledger_entry_of(changed_lines={}), None)

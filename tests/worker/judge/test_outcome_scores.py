@@ -40,7 +40,7 @@ AT = datetime(2026, 11, 21, 10, 0, tzinfo=UTC)
 ID = EvalId("0199bbbb-0000-7000-8000-000000000009")
 
 
-def entry(verdict: Accept | Reject | Abstain, head: str = "a") -> LedgerEntry:
+def ledger_entry_of(verdict: Accept | Reject | Abstain, head: str = "a") -> LedgerEntry:
     return LedgerEntry(
         eval_id=verdict.eval_id,
         created_at=verdict.created_at,
@@ -53,48 +53,58 @@ def entry(verdict: Accept | Reject | Abstain, head: str = "a") -> LedgerEntry:
     )
 
 
-def outcomes(*kinds: str, about: str | None = None) -> list[Outcome]:
+def outcomes_of(*kinds: str, about: str | None = None) -> list[Outcome]:
     return [Outcome(kind=OutcomeKind(kind), eval_id=EvalId(about) if about else None, at=AT) for kind in kinds]
 
 
-def whole(*kinds: str, last: Any = None, before: Any = ()) -> Accept | Reject | Abstain:
+def judge_pull_request(*kinds: str, last: Any = None, before: Any = ()) -> Accept | Reject | Abstain:
     verdict = last or accepted()
-    entries = [*(entry(verdict, "b") for verdict in before), entry(verdict)]
-    return pull_request_verdict(ID, AT, entries, outcomes(*kinds, about=verdict.eval_id), RUBRIC)
+    entries = [*(ledger_entry_of(verdict, "b") for verdict in before), ledger_entry_of(verdict)]
+    return pull_request_verdict(ID, AT, entries, outcomes_of(*kinds, about=verdict.eval_id), RUBRIC)
 
 
-def test_the_newest_verdict_on_each_head_counts_and_children_do_not() -> None:
+def test_submissions_are_newest_verdict_of_each_head_without_children() -> None:
     first, again = accepted(eval_id=EvalId("1")), rejected(eval_id=EvalId("2"))
     second = accepted(eval_id=EvalId("3"))
     child = accepted(eval_id=EvalId("4"), parent_eval_id=EvalId("3"))
     group = accepted(eval_id=EvalId("5"))
     group = group.model_copy(update={"subject": group.subject.model_copy(update={"kind": SubjectKind.MERGE_GROUP})})
-    entries = [entry(first, "a"), entry(second, "b"), entry(again, "a"), entry(child, "b"), entry(group, "c")]
-    assert [entry.eval_id for entry in submissions_of(entries)] == ["3", "2"]
+    entries = [
+        ledger_entry_of(first, "a"),
+        ledger_entry_of(second, "b"),
+        ledger_entry_of(again, "a"),
+        ledger_entry_of(child, "b"),
+        ledger_entry_of(group, "c"),
+    ]
+    assert [ledger_entry_of.eval_id for ledger_entry_of in submissions_of(entries)] == ["3", "2"]
 
 
-def test_without_outcomes_the_score_is_of_the_submissions_and_not_very_sure() -> None:
-    verdict = whole(last=accepted(score=0.9), before=[rejected(score=0.1, eval_id=EvalId("r"))])
+def test_score_without_outcomes_weighs_submissions_at_half_confidence() -> None:
+    verdict = judge_pull_request(last=accepted(score=0.9), before=[rejected(score=0.1, eval_id=EvalId("r"))])
     assert (verdict.score, verdict.confidence) == (round(0.7 * 0.9 + 0.3 * 0.5, 4), 0.5)
     assert verdict.signals["strongest"] is None
 
 
-def test_a_merge_raises_the_score_and_a_revert_takes_more_than_that() -> None:
-    alone, merged, reverted = whole(), whole("merged"), whole("merged", "reverted")
+def test_merge_raises_score_and_revert_lowers_it_below_half() -> None:
+    alone, merged, reverted = (
+        judge_pull_request(),
+        judge_pull_request("merged"),
+        judge_pull_request("merged", "reverted"),
+    )
     assert reverted.score < 0.5 < alone.score < merged.score
 
 
-def test_explicit_beats_implicit_beats_lifecycle() -> None:
-    assert whole("merged", "reverted").score < 0.5
-    assert whole("closed_unmerged", "helpful").score > 0.5
-    assert whole("merged", "reverted", "helpful").score > 0.5
-    assert whole("merged", "not_helpful").score < 0.5
+def test_explicit_outcomes_outweigh_implicit_and_implicit_outweigh_lifecycle() -> None:
+    assert judge_pull_request("merged", "reverted").score < 0.5
+    assert judge_pull_request("closed_unmerged", "helpful").score > 0.5
+    assert judge_pull_request("merged", "reverted", "helpful").score > 0.5
+    assert judge_pull_request("merged", "not_helpful").score < 0.5
 
 
 @given(st.lists(st.sampled_from(sorted(OutcomeKind)), max_size=8), st.floats(0.5, 1))
-def test_the_strongest_outcomes_decide_the_side(kinds: list[OutcomeKind], score: float) -> None:
+def test_strongest_outcomes_decide_side_of_the_score(kinds: list[OutcomeKind], score: float) -> None:
     verdict = accepted(score=score)
-    weighed = score_pull_request([entry(verdict)], outcomes(*kinds, about=verdict.eval_id), RUBRIC)
+    weighed = score_pull_request([ledger_entry_of(verdict)], outcomes_of(*kinds, about=verdict.eval_id), RUBRIC)
     assert 0 <= weighed.score <= 1
     assert 0 <= weighed.confidence <= 1
     strongest = next((weighed.targets[strength] for strength in Strength if strength in weighed.targets), None)
@@ -102,78 +112,88 @@ def test_the_strongest_outcomes_decide_the_side(kinds: list[OutcomeKind], score:
         assert (weighed.score >= 0.5) == (strongest == 1.0)
 
 
-def test_of_the_lifecycle_the_last_state_counts() -> None:
-    assert whole("closed_unmerged", "reopened").score == whole().score
-    assert whole("closed_unmerged", "reopened", "merged").score == whole("merged").score
+def test_last_lifecycle_state_counts() -> None:
+    assert judge_pull_request("closed_unmerged", "reopened").score == judge_pull_request().score
+    assert judge_pull_request("closed_unmerged", "reopened", "merged").score == judge_pull_request("merged").score
 
 
-def test_helpful_confirms_a_reject_and_not_helpful_speaks_against_it() -> None:
-    assert isinstance(whole("helpful", last=rejected()), Reject)
-    against = whole("not_helpful", last=rejected())
+def test_helpful_confirms_a_reject_and_not_helpful_contradicts_it() -> None:
+    assert isinstance(judge_pull_request("helpful", last=rejected()), Reject)
+    against = judge_pull_request("not_helpful", last=rejected())
     assert (against.abstain_reason, against.score > 0.5) == (AbstainReason.NEEDS_HUMAN, True)
 
 
-def test_what_was_not_decided_can_not_be_called_wrong() -> None:
+def test_abstain_score_ignores_not_helpful() -> None:
     verdict = abstained(AbstainReason.UNPROVEN, score=0.5)
-    assert whole("not_helpful", last=verdict).score == whole(last=verdict).score
+    assert judge_pull_request("not_helpful", last=verdict).score == judge_pull_request(last=verdict).score
 
 
-def test_a_thumb_about_no_verdict_moves_nothing() -> None:
+def test_outcome_without_eval_id_is_ignored() -> None:
     verdict = accepted()
-    weighed = score_pull_request([entry(verdict)], outcomes("not_helpful"), RUBRIC)
+    weighed = score_pull_request([ledger_entry_of(verdict)], outcomes_of("not_helpful"), RUBRIC)
     assert weighed.targets == {}
 
 
-def test_a_thumb_about_a_verdict_that_was_made_anew_since_still_counts() -> None:
+def test_outcome_of_superseded_verdict_counts() -> None:
     first, again = accepted(eval_id=EvalId("1")), accepted(eval_id=EvalId("2"))
-    weighed = score_pull_request([entry(first), entry(again)], outcomes("not_helpful", about="1"), RUBRIC)
+    weighed = score_pull_request(
+        [ledger_entry_of(first), ledger_entry_of(again)], outcomes_of("not_helpful", about="1"), RUBRIC
+    )
     assert weighed.targets == {Strength.EXPLICIT: 0.0}
 
 
-def test_people_who_disagree_leave_the_score_between() -> None:
-    outcome = whole("helpful", "not_helpful")
-    assert whole("not_helpful").score < outcome.score < whole("helpful").score
+def test_contradicting_feedback_gives_score_in_between() -> None:
+    outcome = judge_pull_request("helpful", "not_helpful")
+    assert judge_pull_request("not_helpful").score < outcome.score < judge_pull_request("helpful").score
 
 
-def test_of_what_was_done_the_worst_sign_counts() -> None:
-    assert whole("retry", "reverted").score == whole("reverted").score < whole("retry").score
+def test_worst_implicit_outcome_counts() -> None:
+    assert (
+        judge_pull_request("retry", "reverted").score
+        == judge_pull_request("reverted").score
+        < judge_pull_request("retry").score
+    )
 
 
-def test_contradictions_cost_confidence() -> None:
-    assert whole("merged", "reverted").confidence < whole("merged").confidence < whole("merged", "helpful").confidence
+def test_contradicting_outcomes_lower_confidence() -> None:
+    assert (
+        judge_pull_request("merged", "reverted").confidence
+        < judge_pull_request("merged").confidence
+        < judge_pull_request("merged", "helpful").confidence
+    )
 
 
-def test_accept_and_reject_are_those_of_the_last_submission_with_its_evidence() -> None:
-    accept, reject = whole("merged"), whole("closed_unmerged", last=rejected())
+def test_pull_request_verdict_copies_last_submission() -> None:
+    accept, reject = judge_pull_request("merged"), judge_pull_request("closed_unmerged", last=rejected())
     assert isinstance(accept, Accept)
     assert (accept.evidence, accept.criteria) == (accepted().evidence, accepted().criteria)
     assert isinstance(reject, Reject)
     assert (reject.category, reject.next_step) == (rejected().category, rejected().next_step)
 
 
-def test_where_outcomes_speak_against_the_last_decision_it_is_for_a_person() -> None:
-    verdict = whole("merged", "reverted")
+def test_outcomes_against_last_decision_need_a_human() -> None:
+    verdict = judge_pull_request("merged", "reverted")
     assert verdict.abstain_reason is AbstainReason.NEEDS_HUMAN
     assert "speaks against that: merged, reverted." in verdict.concern
 
 
-def test_earlier_submissions_may_speak_against_it_too() -> None:
+def test_earlier_submissions_against_last_decision_need_a_human() -> None:
     last = accepted(score=0.5)
-    verdict = whole(last=last, before=[rejected(score=0.0, eval_id=EvalId("r"))])
+    verdict = judge_pull_request(last=last, before=[rejected(score=0.0, eval_id=EvalId("r"))])
     assert verdict.abstain_reason is AbstainReason.NEEDS_HUMAN
     assert "earlier submissions" in verdict.concern
 
 
-def test_an_abstention_stays_one_with_its_reason() -> None:
+def test_abstain_of_last_submission_is_kept_with_its_reason() -> None:
     last = abstained(AbstainReason.BUDGET)
-    verdict = whole("merged", "helpful", last=last)
+    verdict = judge_pull_request("merged", "helpful", last=last)
     assert (verdict.abstain_reason, verdict.next_step) == (AbstainReason.BUDGET, last.next_step)
 
 
-def test_the_verdict_names_its_children_its_parent_and_its_outcomes() -> None:
+def test_pull_request_verdict_names_children_parent_and_outcomes() -> None:
     first, second, last = rejected(eval_id=EvalId("q")), rejected(eval_id=EvalId("r")), accepted()
-    entries = [entry(first, "c"), entry(second, "b"), entry(last)]
-    came = outcomes("merged", "not_helpful", "not_helpful", about=last.eval_id)
+    entries = [ledger_entry_of(first, "c"), ledger_entry_of(second, "b"), ledger_entry_of(last)]
+    came = outcomes_of("merged", "not_helpful", "not_helpful", about=last.eval_id)
     verdict = pull_request_verdict(ID, AT, entries, came, RUBRIC)
     assert verdict.signals["child_eval_ids"] == ("q", "r", last.eval_id)
     assert (verdict.parent_eval_id, verdict.subject.kind) == (accepted().eval_id, SubjectKind.PULL_REQUEST)
@@ -183,24 +203,24 @@ def test_the_verdict_names_its_children_its_parent_and_its_outcomes() -> None:
     assert verdict.signals["strongest"] == "explicit"
 
 
-def test_a_new_id_comes_after_all_on_record_though_this_clock_is_behind() -> None:
+def test_next_eval_id_is_greater_than_recorded_ids_when_clock_is_behind() -> None:
     ahead = new_eval_id(AT + timedelta(hours=3))
-    recorded = [entry(accepted(eval_id=ahead)), entry(accepted(eval_id=new_eval_id(AT)))]
+    recorded = [ledger_entry_of(accepted(eval_id=ahead)), ledger_entry_of(accepted(eval_id=new_eval_id(AT)))]
     ids = [next_eval_id(AT, recorded) for _ in range(50)]
     assert min(ids) > ahead
     assert next_eval_id(AT, []) < ahead
 
 
 @pytest.mark.parametrize("kind", ["override", "contest"])
-def test_what_no_command_says_yet_has_its_place(kind: str) -> None:
-    assert whole(kind, last=rejected()).signals[f"outcome_{kind}"] == 1
+def test_override_and_contest_outcomes_are_counted(kind: str) -> None:
+    assert judge_pull_request(kind, last=rejected()).signals[f"outcome_{kind}"] == 1
 
 
 CHECK_RUBRIC = load_ci_check_rubric()
 
 
 @dataclass(frozen=True)
-class Check:
+class CheckSample:
     """A check in short."""
 
     conclusion: str | None = "success"
@@ -211,26 +231,26 @@ class Check:
         return CiCheck(name=self.name, conclusion=self.conclusion, attempt=self.attempt, app="github-actions")
 
 
-def loosened(signal: str = "check_cannot_fail", *, fact: bool = True, path: str | None = "ci.yml") -> Finding:
+def ci_weakening(signal: str = "check_cannot_fail", *, fact: bool = True, path: str | None = "ci.yml") -> Finding:
     return Finding(
         signal=signal, category=Category.TESTS_PASS_BUT_WRONG, fact=fact, path=path, line=4, note="`|| true`"
     )
 
 
-def judged(check: Check, *findings: Finding) -> Accept | Reject | Abstain:
+def judge_check(check: CheckSample, *findings: Finding) -> Accept | Reject | Abstain:
     [verdict] = ci_check_verdicts(accepted(findings=findings), [check.made()], CHECK_RUBRIC)
     return verdict.verdict
 
 
-def test_a_check_that_passed_at_once_is_accepted_at_the_best_score() -> None:
-    verdict = judged(Check())
+def test_check_that_passed_first_time_is_accepted_with_full_score() -> None:
+    verdict = judge_check(CheckSample())
     assert isinstance(verdict, Accept)
     assert (verdict.score, verdict.concern) == (1.0, "test passed.")
 
 
 @pytest.mark.parametrize(("attempt", "score"), [(2, 0.8), (3, 0.6), (9, 0.5)])
-def test_a_check_that_passed_when_it_was_run_again_scores_less_with_every_run(attempt: int, score: float) -> None:
-    verdict = judged(Check(attempt=attempt))
+def test_check_score_falls_with_each_rerun(attempt: int, score: float) -> None:
+    verdict = judge_check(CheckSample(attempt=attempt))
     assert isinstance(verdict, Accept)
     assert (verdict.score, verdict.signals["is_flaky"], verdict.signals["reruns"]) == (score, True, attempt - 1)
 
@@ -245,15 +265,13 @@ def test_a_check_that_passed_when_it_was_run_again_scores_less_with_every_run(at
         ("neutral", AbstainReason.UNPROVEN, 0.5),
     ],
 )
-def test_a_check_that_did_not_pass_is_no_verdict_about_the_change(
-    conclusion: str | None, reason: AbstainReason, score: float
-) -> None:
-    verdict = judged(Check(conclusion))
+def test_check_that_did_not_pass_abstains(conclusion: str | None, reason: AbstainReason, score: float) -> None:
+    verdict = judge_check(CheckSample(conclusion))
     assert (verdict.abstain_reason, verdict.score) == (reason, score)
 
 
-def test_a_check_that_the_change_made_unable_to_fail_is_rejected_where_it_did_so() -> None:
-    verdict = judged(Check(), loosened())
+def test_check_that_cannot_fail_is_rejected_at_the_edited_line() -> None:
+    verdict = judge_check(CheckSample(), ci_weakening())
     assert isinstance(verdict, Reject)
     assert (verdict.score, verdict.evidence[0].location) == (0.4, "ci.yml:4")
     assert verdict.signals["loosened_by"] == ("check_cannot_fail",)
@@ -262,30 +280,30 @@ def test_a_check_that_the_change_made_unable_to_fail_is_rejected_where_it_did_so
 @pytest.mark.parametrize(
     "finding",
     [
-        loosened("strictness_off", fact=False),
-        loosened(fact=False),
-        loosened("tests_left_out"),
-        loosened(path=None),
+        ci_weakening("strictness_off", fact=False),
+        ci_weakening(fact=False),
+        ci_weakening("tests_left_out"),
+        ci_weakening(path=None),
     ],
 )
-def test_a_check_that_was_perhaps_loosened_is_for_a_person(finding: Finding) -> None:
-    verdict = judged(Check(), finding)
+def test_possibly_weakened_check_needs_a_human(finding: Finding) -> None:
+    verdict = judge_check(CheckSample(), finding)
     assert verdict.abstain_reason is AbstainReason.NEEDS_HUMAN
     assert verdict.score < 1
 
 
-def test_the_same_signal_in_two_places_counts_once() -> None:
-    once, twice = (score_check(Check().made(), [loosened()] * times, CHECK_RUBRIC) for times in (1, 2))
+def test_repeated_signal_counts_once() -> None:
+    once, twice = (score_check(CheckSample().made(), [ci_weakening()] * times, CHECK_RUBRIC) for times in (1, 2))
     assert once == twice
 
 
-def test_what_loosens_no_check_changes_nothing() -> None:
-    assert judged(Check(), loosened("stub_body")).score == 1.0
+def test_unrelated_finding_leaves_check_score_unchanged() -> None:
+    assert judge_check(CheckSample(), ci_weakening("stub_body")).score == 1.0
 
 
-def test_the_worst_checks_are_recorded_and_no_more_than_the_rubric_wants() -> None:
-    checks = [Check(name=f"ok {number:02}").made() for number in range(30)]
-    checks += [Check("failure", name="red").made(), Check(attempt=2, name="flaky").made()]
+def test_worst_checks_are_recorded_up_to_rubric_limit() -> None:
+    checks = [CheckSample(name=f"ok {number:02}").made() for number in range(30)]
+    checks += [CheckSample("failure", name="red").made(), CheckSample(attempt=2, name="flaky").made()]
     result = ci_check_verdicts(accepted(), checks, CHECK_RUBRIC)
     assert [verdict.part for verdict in result[:3]] == [
         "github-actions/red",
@@ -295,9 +313,9 @@ def test_the_worst_checks_are_recorded_and_no_more_than_the_rubric_wants() -> No
     assert len(result) == CHECK_RUBRIC.most
 
 
-def test_a_check_is_a_child_of_the_submission_judged_by_code_for_nothing() -> None:
+def test_check_verdict_is_free_child_of_its_submission() -> None:
     parent = rejected()
-    [check] = ci_check_verdicts(parent, [Check().made()], CHECK_RUBRIC)
+    [check] = ci_check_verdicts(parent, [CheckSample().made()], CHECK_RUBRIC)
     verdict = check.verdict
     assert (verdict.parent_eval_id, verdict.subject.kind) == (parent.eval_id, SubjectKind.CI_CHECK)
     assert (verdict.judge_kind, verdict.judge_cost_usd) == (JudgeKind.HEURISTIC, Decimal(0))
@@ -306,14 +324,16 @@ def test_a_check_is_a_child_of_the_submission_judged_by_code_for_nothing() -> No
     assert (verdict.findings, verdict.closing_conditions) == ((), ())
 
 
-def test_two_checks_of_a_head_are_two_subjects_and_their_names_are_not_told() -> None:
-    result = ci_check_verdicts(accepted(), [Check(name="unit").made(), Check(name="lint").made()], CHECK_RUBRIC)
+def test_checks_of_one_head_are_separate_subjects_without_names() -> None:
+    result = ci_check_verdicts(
+        accepted(), [CheckSample(name="unit").made(), CheckSample(name="lint").made()], CHECK_RUBRIC
+    )
     events: list[Any] = [terminal_event(verdict.verdict, EvalTrigger.BUS, part=verdict.part).body for verdict in result]
     assert len({event["subject_id"] for event in events}) == 2
     assert events[0]["subject_id"] == subject_id(result[0].verdict.subject, "github-actions/lint")
     assert not any(name in str(events) for name in ("unit", "lint"))
 
 
-def test_two_apps_may_each_have_a_check_of_one_name() -> None:
+def test_checks_of_same_name_from_two_apps_are_kept_apart() -> None:
     checks = [CiCheck(name="test", conclusion="success", app=app) for app in ("circle", None)]
     assert {verdict.part for verdict in ci_check_verdicts(accepted(), checks, CHECK_RUBRIC)} == {"circle/test", "/test"}

@@ -21,7 +21,7 @@ from tests.worker.judge.samples import (
     reject_answer,
     reply,
 )
-from tests.worker.judge.test_judge import BENCHES, DOSSIERS, HARD
+from tests.worker.judge.test_judge import CONTEXTS, DOSSIERS, LARGE_INPUTS
 from worker.domain.dossier import Dossier, HeadFile, Issue, Policy
 from worker.domain.ids import EvalId
 from worker.domain.ports import StopReason
@@ -42,7 +42,7 @@ OVER = BudgetReached(CapLevel(Cap.PULL, Decimal("0.09"), Decimal("0.10")), Decim
 WRONG = accept_answer(evidence=[evidence_at(line=4000)])
 
 
-class Frozen:
+class FrozenClock:
     """A clock that stands."""
 
     def now(self) -> datetime:
@@ -52,14 +52,14 @@ class Frozen:
         return 0
 
 
-def heard(model: ScriptedModel | None, of: Dossier | None = None) -> EvaluatedVerdict:
+def judge_and_store(model: ScriptedModel | None, judged: Dossier | None = None) -> EvaluatedVerdict:
     """What was judged, read from the record's stored form."""
-    made = judge_with_record(of or dossier(), evaluation_header(), judge_context(model))
+    made = judge_with_record(judged or dossier(), evaluation_header(), judge_context(model))
     return EvaluatedVerdict(made.verdict, read_audit(dump_audit(made.audit)))
 
 
-def again(then: EvaluatedVerdict, of: Dossier | None = None) -> Replay:
-    return replay(then.verdict, then.audit, of or dossier(), load_rubric(), load_prompt())
+def replay_stored(original: EvaluatedVerdict, judged: Dossier | None = None) -> Replay:
+    return replay(original.verdict, original.audit, judged or dossier(), load_rubric(), load_prompt())
 
 
 @pytest.mark.parametrize(
@@ -78,82 +78,89 @@ def again(then: EvaluatedVerdict, of: Dossier | None = None) -> Replay:
         (WRONG, OVER),
     ],
 )
-def test_whatever_the_model_did_the_same_decision_comes_out_again(script: tuple[object, ...]) -> None:
-    then = heard(model_of(*script))  # pyright: ignore[reportArgumentType] - each is one of what the script takes
-    result = again(then)
+def test_replay_reproduces_decision_for_any_model_behaviour(script: tuple[object, ...]) -> None:
+    original = judge_and_store(model_of(*script))  # pyright: ignore[reportArgumentType] - each is one of what the script takes
+    result = replay_stored(original)
     assert result.is_same, result.differing
     assert result.first_difference is None, "the very same question is asked, too"
-    assert (result.replayed.eval_id, result.replayed.created_at) == (then.verdict.eval_id, then.verdict.created_at)
+    assert (result.replayed.eval_id, result.replayed.created_at) == (
+        original.verdict.eval_id,
+        original.verdict.created_at,
+    )
 
 
-@pytest.mark.parametrize("of", [dossier(), dossier(diff="", files=()), dossier(diff="diff --git a/x b/x\n@@ no @@\n")])
-def test_what_code_decided_alone_comes_out_again(of: Dossier) -> None:
-    result = again(heard(None, of), of)
+@pytest.mark.parametrize(
+    "judged", [dossier(), dossier(diff="", files=()), dossier(diff="diff --git a/x b/x\n@@ no @@\n")]
+)
+def test_replay_reproduces_decision_of_code(judged: Dossier) -> None:
+    result = replay_stored(judge_and_store(None, judged), judged)
     assert (result.is_same, result.first_difference) == (True, None)
 
 
-@HARD
-@given(DOSSIERS, BENCHES)
-def test_whatever_was_judged_comes_out_of_its_stored_form_again(of: Dossier, asked: JudgeContext) -> None:
-    entries = tuple(LedgerEntry.model_validate_json(entry.model_dump_json()) for entry in of.ledger)
-    of = of.model_copy(update={"ledger": entries})  # a ledger comes out of a store or a file
-    made = judge_with_record(of, evaluation_header(), asked)
-    stored = Dossier.model_validate_json(of.model_dump_json(exclude_unset=True))
+@LARGE_INPUTS
+@given(DOSSIERS, CONTEXTS)
+def test_replay_reproduces_any_stored_verdict(judged: Dossier, context: JudgeContext) -> None:
+    entries = tuple(LedgerEntry.model_validate_json(entry.model_dump_json()) for entry in judged.ledger)
+    judged = judged.model_copy(update={"ledger": entries})  # a ledger comes out of a store or a file
+    made = judge_with_record(judged, evaluation_header(), context)
+    stored = Dossier.model_validate_json(judged.model_dump_json(exclude_unset=True))
     audit = read_audit(json.loads(json.dumps(dump_audit(made.audit))))
-    result = again(
+    result = replay_stored(
         EvaluatedVerdict(VERDICT_ADAPTER.validate_json(VERDICT_ADAPTER.dump_json(made.verdict)), audit), stored
     )
     assert (result.differing, result.first_difference) == ((), None)
 
 
-def test_what_was_paused_is_replayed_as_paused() -> None:
+def test_paused_judging_is_replayed_as_paused() -> None:
     made = judge_with_record(dossier(), evaluation_header(), replace(judge_context(), pause=Pause.REPOSITORY))
-    result = again(EvaluatedVerdict(made.verdict, read_audit(dump_audit(made.audit))))
+    result = replay_stored(EvaluatedVerdict(made.verdict, read_audit(dump_audit(made.audit))))
     assert (result.is_same, result.first_difference, result.replayed.abstain_reason) == (True, None, "paused")
     assert made.audit.steps[0].reason.endswith("no model, paused by the repository")
 
 
-def parted(result: Replay) -> tuple[Step, Step]:
+def differing_steps(result: Replay) -> tuple[Step, Step]:
     """The first steps that differ."""
-    then, now = result.first_difference or (None, None)
-    assert then is not None
-    assert now is not None
-    return then, now
+    recorded, replayed = result.first_difference or (None, None)
+    assert recorded is not None
+    assert replayed is not None
+    return recorded, replayed
 
 
-def test_a_reply_that_is_read_differently_is_the_first_stage_that_differs() -> None:
-    then = heard(model_of(accept_answer()))
-    [asked] = then.audit.exchanges
-    assert asked.reply is not None
-    spoilt = replace(asked, reply=replace(asked.reply, text="I accept."))
-    result = again(replace(then, audit=replace(then.audit, exchanges=(spoilt,))))
+def test_altered_reply_is_the_first_difference() -> None:
+    original = judge_and_store(model_of(accept_answer()))
+    [exchange] = original.audit.exchanges
+    assert exchange.reply is not None
+    altered = replace(exchange, reply=replace(exchange.reply, text="I accept."))
+    result = replay_stored(replace(original, audit=replace(original.audit, exchanges=(altered,))))
     assert "decision" in result.differing
-    first, now = parted(result)
-    assert (first.stage, first.outcome, now.outcome) == (Stage.REPLY, "usable", "not_json")
+    first, replayed = differing_steps(result)
+    assert (first.stage, first.outcome, replayed.outcome) == (Stage.REPLY, "usable", "not_json")
 
 
-def test_a_question_to_which_no_reply_is_on_record_ends_the_replay_honestly() -> None:
-    then = heard(model_of(WRONG, accept_answer()))
-    result = again(replace(then, audit=replace(then.audit, exchanges=then.audit.exchanges[:1])))
+def test_replay_abstains_when_a_reply_is_missing() -> None:
+    original = judge_and_store(model_of(WRONG, accept_answer()))
+    result = replay_stored(replace(original, audit=replace(original.audit, exchanges=original.audit.exchanges[:1])))
     assert result.replayed.abstain_reason == "judge_unavailable"
-    assert parted(result)[1].reason == "it holds no reply to this question"
+    assert differing_steps(result)[1].reason == "it holds no reply to this question"
 
 
-def test_another_law_is_the_first_stage_that_differs_though_the_decision_is_the_same() -> None:
-    then = heard(model_of(accept_answer()))
+def test_another_judge_digest_is_the_first_difference() -> None:
+    original = judge_and_store(model_of(accept_answer()))
     rubric = load_rubric().model_copy(update={"version": "another"})
-    result = replay(then.verdict, then.audit, dossier(), rubric, load_prompt())
-    assert (result.is_same, parted(result)[0].stage) == (True, Stage.LAW)
+    result = replay(original.verdict, original.audit, dossier(), rubric, load_prompt())
+    assert (result.is_same, differing_steps(result)[0].stage) == (True, Stage.LAW)
 
 
-def test_a_judging_anew_is_the_child_of_what_it_judges_again() -> None:
-    then = heard(model_of(accept_answer()))
-    other = judge_context(model_of(reject_answer()))
-    made = judge_with_record(dossier(), create_child_header(then.verdict, dossier(), other, Frozen()), other)
-    assert made.verdict.parent_eval_id == then.verdict.eval_id
-    assert made.verdict.eval_id not in {then.verdict.eval_id, EvalId("")}
+def test_rejudged_verdict_is_child_of_the_original() -> None:
+    original = judge_and_store(model_of(accept_answer()))
+    context = judge_context(model_of(reject_answer()))
+    made = judge_with_record(
+        dossier(), create_child_header(original.verdict, dossier(), context, FrozenClock()), context
+    )
+    assert made.verdict.parent_eval_id == original.verdict.eval_id
+    assert made.verdict.eval_id not in {original.verdict.eval_id, EvalId("")}
     assert (made.verdict.decision, made.verdict.created_at) == ("reject", NOW)
-    assert again(made).replayed.parent_eval_id == then.verdict.eval_id
+    assert replay_stored(made).replayed.parent_eval_id == original.verdict.eval_id
 
 
 TOKEN = "ghp_" + "a1B2" * 9
@@ -163,7 +170,7 @@ PATH = f"keys/{TOKEN}.txt"
 MARK = "[redacted: github token]"
 
 
-def test_a_reply_or_verdict_that_quotes_a_secret_is_shown_without_it_and_any_other_as_it_is() -> None:
+def test_secrets_are_removed_from_audit_and_verdict() -> None:
     quoting = model_of(reply(f"It holds {TOKEN}."), accept_answer(concern=f"It holds {TOKEN}."))
     made = judge_with_record(dossier(), evaluation_header(), judge_context(quoting))
     shown = without_secrets(made.audit)
@@ -175,7 +182,7 @@ def test_a_reply_or_verdict_that_quotes_a_secret_is_shown_without_it_and_any_oth
     assert make_shareable(dossier()) == (dossier(), ())
 
 
-def test_a_dossier_is_given_away_without_the_secrets_in_it_and_still_reads_as_one() -> None:
+def test_shared_dossier_holds_no_secret_and_stays_readable() -> None:
     secret = dossier(
         issues=(Issue(number=7, title="503", body=f"use\n{TOKEN}"),),
         diff=new_file("a.py", f'KEY = "{TOKEN}"', "x = 1"),
@@ -188,7 +195,7 @@ def test_a_dossier_is_given_away_without_the_secrets_in_it_and_still_reads_as_on
     assert [line.text for line in file.added_lines][1] == "x = 1"
 
 
-def test_a_secret_in_a_path_goes_wherever_the_path_stands() -> None:
+def test_secret_in_a_path_is_removed_everywhere() -> None:
     secret = dossier(diff=new_file(PATH, "x"), files=(HeadFile(path=PATH, text="x\n"),), ci=None)
     shared, _ = make_shareable(secret)
     assert TOKEN not in shared.model_dump_json()
@@ -200,14 +207,14 @@ def test_a_secret_in_a_path_goes_wherever_the_path_stands() -> None:
 BROKEN = f"diff --git a/x b/x\n@@ no @@\n+{TOKEN}\n"
 
 
-def test_a_diff_that_cannot_be_read_stays_so_and_holds_no_secret_nor_does_a_path() -> None:
+def test_unreadable_diff_is_shared_without_secrets() -> None:
     shared, _ = make_shareable(dossier(diff=BROKEN, files=(HeadFile(path=PATH, text="x\n"),)))
     assert shared.diff == BROKEN.replace(TOKEN, MARK)
     assert TOKEN not in shared.model_dump_json()
     assert judge(shared, evaluation_header(), judge_context()).abstain_reason == "too_large"
 
 
-def test_nothing_of_a_file_that_is_never_sent_is_given_away_and_no_diff_that_cannot_be_read() -> None:
+def test_never_send_file_and_unreadable_diff_are_not_shared() -> None:
     assert make_shareable(dossier(diff=BROKEN, policy=Policy(never_send=("secret.py",))))[0].diff == ""
     shared, _ = make_shareable(dossier(policy=Policy(never_send=("upload.py",))))
     assert "reply = post(data)" not in shared.model_dump_json()

@@ -15,7 +15,7 @@ from worker.signals.registry import REGISTERED_NAMES
 
 FOLDER = Path(__file__).resolve().parents[3] / "rubrics"
 RUBRIC, WEIGHTS = FOLDER / "default.yml", FOLDER / "pull_request.yml"
-WHOLE = """
+RUBRIC_TEXT = """
 rubric_version: 1
 id: mine
 version: "2"
@@ -30,13 +30,13 @@ escalation_threshold: 0.6
 LENS = "{id: safety, focus: Look at safety alone., categories: [weak_test]}"
 
 
-def test_the_rubric_that_ships_is_read_and_asks_below_0_7() -> None:
+def test_default_rubric_escalates_below_0_7() -> None:
     rubric = load_rubric()
     assert (rubric.id, rubric.escalation_threshold) == ("default", 0.7)
     assert 2 <= len(rubric.criteria) <= 5
 
 
-def test_rubric_and_prompt_name_the_six_categories_and_no_other() -> None:
+def test_rubric_and_prompt_name_every_category() -> None:
     categories = [category.value for category in Category]
     assert [category.value for category in load_rubric().categories] == categories
     named = re.findall(
@@ -45,11 +45,11 @@ def test_rubric_and_prompt_name_the_six_categories_and_no_other() -> None:
     assert named == categories
 
 
-def test_the_rubric_weighs_every_signal_of_the_heuristic_tier_and_no_other() -> None:
+def test_rubric_weighs_every_registered_signal() -> None:
     assert sorted(load_rubric().signals) == sorted(REGISTERED_NAMES)
 
 
-def test_the_prompt_explains_every_word_that_the_reply_may_hold() -> None:
+def test_prompt_explains_every_value_of_the_reply() -> None:
     text = load_prompt().text
     for word in ("accept", "reject", "cannot_tell", "met", "partial", "missing", "unverifiable", "head", "base"):
         assert f"`{word}`" in text
@@ -59,7 +59,7 @@ def test_the_prompt_explains_every_word_that_the_reply_may_hold() -> None:
     assert "never an instruction" in text
 
 
-def test_the_version_of_a_prompt_is_the_hash_of_its_text(tmp_path: Path) -> None:
+def test_prompt_version_is_hash_of_its_text(tmp_path: Path) -> None:
     path = tmp_path / "judge.md"
     path.write_text("Judge é.", encoding="utf-8")
     prompt = load_prompt(path)
@@ -67,15 +67,15 @@ def test_the_version_of_a_prompt_is_the_hash_of_its_text(tmp_path: Path) -> None
     assert prompt.version == "sha256:" + hashlib.sha256("Judge é.".encode()).hexdigest()
 
 
-def test_a_rubric_of_ones_own_is_read(tmp_path: Path) -> None:
+def test_custom_rubric_is_read(tmp_path: Path) -> None:
     path = tmp_path / "rubric.yml"
-    path.write_text(WHOLE, encoding="utf-8")
+    path.write_text(RUBRIC_TEXT, encoding="utf-8")
     rubric = load_rubric(path)
     assert (rubric.id, rubric.escalation_threshold, rubric.signals) == ("mine", 0.6, {"stub_body": 0.5})
 
 
-def test_lenses_are_a_part_of_the_hash_only_where_a_rubric_has_its_own() -> None:
-    plain, own = read_rubric(WHOLE), read_rubric(WHOLE.replace("signals:", f"lenses: [{LENS}]\nsignals:"))
+def test_custom_lenses_change_the_rubric_digest() -> None:
+    plain, own = read_rubric(RUBRIC_TEXT), read_rubric(RUBRIC_TEXT.replace("signals:", f"lenses: [{LENS}]\nsignals:"))
     assert "lenses" not in plain.model_dump()
     assert [lens.id for lens in plain.panel_lenses] == ["correctness", "tests", "scope"]
     assert [lens.id for lens in own.panel_lenses] == ["safety"]
@@ -83,14 +83,16 @@ def test_lenses_are_a_part_of_the_hash_only_where_a_rubric_has_its_own() -> None
     assert {category for lens in plain.panel_lenses for category in lens.categories} == set(Category)
 
 
-def test_a_rubric_may_name_a_retired_signal() -> None:
-    assert read_rubric(WHOLE.replace("stub_body: 0.5", "stub_body: 0.5, reformatted: 0.2")).id == "mine"
+def test_rubric_may_name_a_retired_signal() -> None:
+    assert read_rubric(RUBRIC_TEXT.replace("stub_body: 0.5", "stub_body: 0.5, reformatted: 0.2")).id == "mine"
 
 
-def test_all_mistakes_are_named_by_their_lines(tmp_path: Path) -> None:
+def test_every_mistake_is_reported_with_its_line(tmp_path: Path) -> None:
     path = tmp_path / "rubric.yml"
     wrong = (
-        WHOLE.replace("0.6", "often").replace("weak_test: proves", "bad_style: proves").replace("ten: It", "tenn: It")
+        RUBRIC_TEXT.replace("0.6", "often")
+        .replace("weak_test: proves", "bad_style: proves")
+        .replace("ten: It", "tenn: It")
     ).replace("stub_body: 0.5", "stub_bodies: 0.5, nosuch: 0.3")
     path.write_text(wrong, encoding="utf-8")
     with pytest.raises(InputError) as refused:
@@ -136,25 +138,25 @@ The format: docs/rubric.md.\
         (("id: mine", "id: mine\nid: yours"), "Rubric refused: line 4: "),
         (('version: "2"', "version: *name"), "Rubric refused: line 4: "),
         (("id: mine", "id: mine\x00"), "Rubric refused: "),
-        ((WHOLE, "- just\n- a list"), "Rubric refused at the whole file: "),
-        ((WHOLE, ""), "Rubric refused at the whole file: "),
+        ((RUBRIC_TEXT, "- just\n- a list"), "Rubric refused at the whole file: "),
+        ((RUBRIC_TEXT, ""), "Rubric refused at the whole file: "),
     ],
     ids=range(17),
 )
-def test_a_rubric_that_is_wrong_is_refused_by_the_fields_path(change: tuple[str, str], refusal: str) -> None:
+def test_invalid_rubric_is_refused_with_the_field_path(change: tuple[str, str], refusal: str) -> None:
     with pytest.raises(InputError) as caught:
-        read_rubric(WHOLE.replace(*change))
+        read_rubric(RUBRIC_TEXT.replace(*change))
     assert str(caught.value).startswith(refusal)
     assert str(caught.value).endswith("The format: docs/rubric.md.")
 
 
-def test_words_stay_words_in_a_rubric() -> None:
-    text = WHOLE.replace("Does it?", "on").replace("It does.", "12:30").replace("id: mine", "id: no")
+def test_yaml_literals_stay_text() -> None:
+    text = RUBRIC_TEXT.replace("Does it?", "on").replace("It does.", "12:30").replace("id: mine", "id: no")
     rubric = read_rubric(text)
     assert (rubric.id, rubric.criteria[0].question, rubric.criteria[0].ten) == ("no", "on", "12:30")
 
 
-def test_a_file_that_is_not_there_or_not_text_is_named(tmp_path: Path) -> None:
+def test_unreadable_rubric_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"nowhere.yml can't be read: No such file or directory. Give"):
         load_rubric(tmp_path / "nowhere.yml")
     (tmp_path / "binary.yml").write_bytes(b"\xff\xfe")
@@ -162,14 +164,14 @@ def test_a_file_that_is_not_there_or_not_text_is_named(tmp_path: Path) -> None:
         load_rubric(tmp_path / "binary.yml")
 
 
-def test_which_files_are_judged_by_and_which_hold_weights_is_told_by_what_they_say(tmp_path: Path) -> None:
+def test_rubric_files_are_told_from_weights_by_content(tmp_path: Path) -> None:
     broken, phrases = tmp_path / "broken.yml", tmp_path / "words.yml"
     broken.write_text("criteria: [")
     phrases.write_text("criteria")
     assert [is_judged_by(path) for path in (RUBRIC, WEIGHTS, broken, phrases)] == [True, False, False, False]
 
 
-def test_weights_of_ones_own_are_read_and_named_by_the_field_that_is_wrong(tmp_path: Path) -> None:
+def test_custom_weights_are_read_and_validated(tmp_path: Path) -> None:
     own = tmp_path / "own.yml"
     own.write_text(WEIGHTS.read_text().replace("last: 0.7", "last: 0.5"))
     assert load_pull_request_rubric(own) == load_pull_request_rubric().model_copy(update={"last": 0.5})

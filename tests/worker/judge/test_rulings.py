@@ -32,7 +32,7 @@ from worker.signals.signal import SignalKind, SignalScope, signal
 SCORES = st.lists(st.integers(1, 10), min_size=1, max_size=8)
 
 
-def scored(numbers: list[int]) -> list[Score]:
+def scores_of(numbers: list[int]) -> list[Score]:
     return [Score(criterion=f"c{n}", score=number, reasoning="", improvement="") for n, number in enumerate(numbers)]
 
 
@@ -50,47 +50,49 @@ def scored(numbers: list[int]) -> list[Score]:
     ],
     ids=str,
 )
-def test_composite_and_score_follow_from_the_scores(numbers: list[int], mean: float, score: float) -> None:
-    assert composite(scored(numbers)) == mean
-    assert verdict_score(scored(numbers)) == score
+def test_composite_and_verdict_score_follow_from_scores(numbers: list[int], mean: float, score: float) -> None:
+    assert composite(scores_of(numbers)) == mean
+    assert verdict_score(scores_of(numbers)) == score
 
 
 @given(SCORES)
-def test_the_score_is_in_range_and_on_the_side_that_the_strength_is_on(numbers: list[int]) -> None:
-    score = verdict_score(scored(numbers))
+def test_verdict_score_agrees_with_strength(numbers: list[int]) -> None:
+    score = verdict_score(scores_of(numbers))
     assert 0 <= score <= 1
-    assert (score >= 0.5) is (strength(scored(numbers)) >= DECISION_LINE) is is_accepting(scored(numbers))
+    assert (score >= 0.5) is (strength(scores_of(numbers)) >= DECISION_LINE) is is_accepting(scores_of(numbers))
 
 
 @given(SCORES)
-def test_the_two_rules_that_the_model_is_told_are_enough(numbers: list[int]) -> None:
+def test_lowest_score_up_to_3_rejects_and_from_6_accepts(numbers: list[int]) -> None:
     lowest = min(numbers)
     if lowest <= 3:
-        assert not is_accepting(scored(numbers))
+        assert not is_accepting(scores_of(numbers))
     if lowest >= 6:
-        assert is_accepting(scored(numbers))
+        assert is_accepting(scores_of(numbers))
 
 
 @given(SCORES, st.integers(0, 7))
-def test_a_better_score_never_lowers_the_verdict(numbers: list[int], position: int) -> None:
+def test_higher_score_never_lowers_verdict_score(numbers: list[int], position: int) -> None:
     better = list(numbers)
     better[position % len(better)] = min(10, better[position % len(better)] + 1)
-    assert verdict_score(scored(better)) >= verdict_score(scored(numbers))
+    assert verdict_score(scores_of(better)) >= verdict_score(scores_of(numbers))
 
 
-FULL = Coverage()
+FULL_COVERAGE = Coverage()
 GONE = "diff --git a/old.md b/old.md\ndeleted file mode 100644\nindex 1111111..0000000\n--- a/old.md\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n"
 MOVED = "diff --git a/a.md b/b.md\nsimilarity index 90%\nrename from a.md\nrename to b.md\n--- a/a.md\n+++ b/b.md\n@@ -1,2 +1 @@\n x\n-y\n"
 RENAMED = "diff --git a/c.md b/d.md\nsimilarity index 100%\nrename from c.md\nrename to d.md\n"
 EMPTIED = "diff --git a/e.md b/e.md\ndeleted file mode 100644\nindex e69de29..0000000\n"
 
 
-def rejected(*facts: Finding, **changes: Any) -> Ruling:
-    return rule_without_model(evidence_bundle(dossier(**changes), opinion(*facts)), RejectOnFacts("r"), FULL)
+def reject_by_code(*facts: Finding, **changes: Any) -> Ruling:
+    return rule_without_model(evidence_bundle(dossier(**changes), opinion(*facts)), RejectOnFacts("r"), FULL_COVERAGE)
 
 
-def safe(reason: str, **changes: Any) -> Ruling:
-    return rule_without_model(evidence_bundle(dossier(**changes), opinion(safe=reason)), AcceptAsSafe("r"), FULL)
+def accept_as_safe(reason: str, **changes: Any) -> Ruling:
+    return rule_without_model(
+        evidence_bundle(dossier(**changes), opinion(safe=reason)), AcceptAsSafe("r"), FULL_COVERAGE
+    )
 
 
 @pytest.mark.parametrize(
@@ -98,9 +100,9 @@ def safe(reason: str, **changes: Any) -> Ruling:
     [(Category.HALF_FINISHED, "weak_test", "tests/test_upload.py:5"), (Category.SPEC_VIOLATION, "spec_violation", "upload.py:2")],
     ids=["by weight", "written words first"],
 )  # fmt: skip
-def test_the_gravest_fact_names_the_category_and_all_are_evidence(light: Category, category: str, first: str) -> None:
+def test_heaviest_fact_names_the_category_and_all_are_evidence(light: Category, category: str, first: str) -> None:
     heavy = fact(weight=0.9, category=Category.WEAK_TEST, path="tests/test_upload.py", line=5)
-    ruling = rejected(fact(weight=0.2, category=light), heavy)
+    ruling = reject_by_code(fact(weight=0.2, category=light), heavy)
     places = [pointer.location for pointer in ruling.evidence]
     assert (ruling.category, places[0]) == (category, first)
     assert sorted(places) == ["tests/test_upload.py:5", "upload.py:2"]
@@ -123,20 +125,20 @@ HERE, THERE = (
     ],
     ids=["its line", "its file where the line is not known", "what it replaced", "nowhere"],
 )
-def test_a_fact_points_at_its_place_and_at_what_stood_there(finding: Finding, places: list[object]) -> None:
-    shown = [(pointer.path, pointer.line, pointer.side, pointer.quote) for pointer in rejected(finding).evidence]
+def test_fact_evidence_points_at_its_line_and_the_replaced_one(finding: Finding, places: list[object]) -> None:
+    shown = [(pointer.path, pointer.line, pointer.side, pointer.quote) for pointer in reject_by_code(finding).evidence]
     assert shown == places
 
 
 @pytest.mark.parametrize("path", [" ", "x ", " y.py"])
-def test_a_path_may_begin_or_end_with_a_space(path: str) -> None:
-    ruling = rejected(fact(path=path, line=1), diff=new_file(path, "def x():", "    pass"), files=None)
+def test_evidence_path_may_begin_or_end_with_a_space(path: str) -> None:
+    ruling = reject_by_code(fact(path=path, line=1), diff=new_file(path, "def x():", "    pass"), files=None)
     assert [(pointer.path, pointer.line) for pointer in ruling.evidence] == [(path, 1)]
 
 
-def test_many_facts_are_named_in_part() -> None:
-    assert rejected(*(fact(line=number) for number in range(1, 6))).concern.endswith("And 2 more.")
-    ruling = rejected(*(fact(line=1 + number % 9, note=str(number)) for number in range(100)))
+def test_concern_and_evidence_name_a_limited_number_of_facts() -> None:
+    assert reject_by_code(*(fact(line=line) for line in range(1, 6))).concern.endswith("And 2 more.")
+    ruling = reject_by_code(*(fact(line=1 + line % 9, note=str(line)) for line in range(100)))
     assert len(ruling.evidence) == MOST_EVIDENCE
 
 
@@ -150,7 +152,7 @@ def test_many_facts_are_named_in_part() -> None:
         ("outsider", 1, False, "its author has no write access here. 1 suspicion to look at.", "An account with write access comments `/rejudge`"),
     ],
 )  # fmt: skip
-def test_an_unproven_verdict_counts_suspicions_and_tells_its_reader_what_to_do(
+def test_unproven_verdict_counts_suspicions_and_names_next_step(
     skipped: str, suspicions: int, *, on_laptop: bool, concern: str, step: str
 ) -> None:
     wording = texts.unproven(texts.ModelSkipReason(skipped), suspicions, on_laptop=on_laptop)
@@ -158,7 +160,7 @@ def test_an_unproven_verdict_counts_suspicions_and_tells_its_reader_what_to_do(
 
 
 @pytest.mark.parametrize("skipped", ["no_model", "tier", "outsider", "withheld"])
-def test_where_a_part_could_not_be_read_no_fact_was_found_in_the_rest(skipped: str) -> None:
+def test_unproven_verdict_names_files_that_were_not_read(skipped: str) -> None:
     part = Coverage(read=("a.py",), unread=("big.json",))
     stop = StopJudging(AbstainReason.UNPROVEN, texts.ModelSkipReason(skipped), "r")
     concern = rule_without_model(evidence_bundle(dossier()), stop, part).concern
@@ -166,20 +168,20 @@ def test_where_a_part_could_not_be_read_no_fact_was_found_in_the_rest(skipped: s
 
 
 @pytest.mark.parametrize(("count", "end"), [(texts.MOST_NAMED, "n9"), (texts.MOST_NAMED + 1, "n9 and 1 more")])
-def test_a_sentence_lists_as_many_names_as_it_holds(count: int, end: str) -> None:
+def test_joined_names_are_limited(count: int, end: str) -> None:
     assert texts.join_names([f"n{number}" for number in range(count)]).endswith(f", {end}")
 
 
-def test_where_nothing_could_be_read_nothing_was_looked_at() -> None:
+def test_too_large_text_says_when_nothing_was_read() -> None:
     nothing = "Nothing of this change could be read, so nothing was looked at. Not read: a.bin."
     assert texts.too_large(["a.bin"], is_nothing_read=True)[0] == nothing
     assert texts.too_large(["a.bin"])[0].startswith("Not everything that changed could be read")
 
 
-def test_a_safe_change_is_shown_by_its_added_lines_else_the_removed_else_the_file() -> None:
+def test_safe_change_evidence_is_added_line_removed_line_or_file() -> None:
     diff = GONE + MOVED + RENAMED + EMPTIED + new_file("n.md", "", "z")
-    heard = evidence_bundle(dossier(diff=diff, files=None), opinion(safe="docs"))
-    shown = [(location.path, location.line, location.side, location.quote) for location in changed_places(heard)]
+    bundle = evidence_bundle(dossier(diff=diff, files=None), opinion(safe="docs"))
+    shown = [(location.path, location.line, location.side, location.quote) for location in changed_places(bundle)]
     assert shown == [
         ("old.md", 1, "base", "x"),
         ("a.md", 2, "base", "y"),
@@ -187,15 +189,15 @@ def test_a_safe_change_is_shown_by_its_added_lines_else_the_removed_else_the_fil
         ("e.md", None, "base", None),
         ("n.md", 2, "head", "z"),
     ]
-    assert all(heard.places.check(pointer) == pointer for pointer in changed_places(heard))
+    assert all(bundle.places.check(pointer) == pointer for pointer in changed_places(bundle))
 
 
-def test_nothing_changed_is_no_safe_change() -> None:
-    assert safe("docs", diff="", files=()).abstain_reason == "unproven"
+def test_empty_diff_is_not_a_safe_change() -> None:
+    assert accept_as_safe("docs", diff="", files=()).abstain_reason == "unproven"
 
 
-def test_a_safe_change_is_worded_as_a_sentence_and_calls_nothing_met_that_code_did_not_look_at() -> None:
-    ruling = safe("only docs changed")
+def test_safe_change_leaves_criteria_unverifiable() -> None:
+    ruling = accept_as_safe("only docs changed")
     assert ruling.concern == "Only docs changed."
     assert {(criterion.status, criterion.note) for criterion in ruling.criteria} == {
         ("unverifiable", "not looked at; code compared the changed sentences alone")
@@ -208,7 +210,7 @@ def test_a_safe_change_is_worded_as_a_sentence_and_calls_nothing_met_that_code_d
 EXAMPLES = {case.name: next(case.dossiers) for case in read_cases(Path(__file__).with_name("every_fact.diff"))}
 """One change for each signal that states facts."""
 
-READER = """\
+FACT_TEXTS = """\
 empty_diff
 the diff against the merge base is empty.
 Commit and push the change that does what is asked for (AC1): this branch differs from its base in nothing.
@@ -302,7 +304,7 @@ Delete reproduce_issue.py, or say in the description what it is for.
 """
 """Of each fact its name and place, what is wrong there, and the step that takes it away."""
 
-LINES = READER.splitlines()
+LINES = FACT_TEXTS.splitlines()
 EXPECTED = {
     name: (location, concern, step)
     for (name, _, location), concern, step in zip(
@@ -311,20 +313,20 @@ EXPECTED = {
 }
 
 
-def ruled(name: str) -> Ruling:
+def rule_on_example(name: str) -> Ruling:
     example = EXAMPLES[name]
     opinion = form_opinion(example, RUBRIC)
     assert [fact.signal for fact in opinion.facts] == [name]
     return reject_on_facts(evidence_bundle(example, opinion))
 
 
-def test_every_fact_is_drawn() -> None:
+def test_every_fact_has_an_example() -> None:
     assert EXAMPLES.keys() == EXPECTED.keys() == {signal.name for signal in SIGNALS if signal.kind is SignalKind.FACT}
 
 
 @pytest.mark.parametrize("name", EXPECTED)
-def test_step_place_and_concern_of_a_fact_fit_together(name: str) -> None:
-    ruling, (location, concern, step) = ruled(name), EXPECTED[name]
+def test_fact_texts_name_its_location_concern_and_next_step(name: str) -> None:
+    ruling, (location, concern, step) = rule_on_example(name), EXPECTED[name]
     assert [f"{pointer.location} ({pointer.side})" for pointer in ruling.evidence] == (
         [f"{location} (head)"] if location else []
     )
@@ -334,13 +336,15 @@ def test_step_place_and_concern_of_a_fact_fit_together(name: str) -> None:
     ), "a step names the place, the file, or the line of the case to mend"
 
 
-def test_no_two_facts_of_one_category_share_their_step_by_chance() -> None:
+def test_facts_do_not_share_their_step() -> None:
     bare = [signal.step for signal in SIGNALS if signal.kind is SignalKind.FACT]
     assert len(bare) - len(set(bare)) <= 1, "an empty body and a stub are mended alike, nothing else is"
 
 
-def test_all_broken_rules_are_named_and_what_is_mended_alike_once() -> None:
-    steps = [fact(line=line, step=f"{do} at upload.py:{line}.") for line, do in ((2, "Mend"), (3, "Add"), (5, "Mend"))]
+def test_steps_of_facts_are_merged_by_wording() -> None:
+    steps = [
+        fact(line=line, step=f"{verb} at upload.py:{line}.") for line, verb in ((2, "Mend"), (3, "Add"), (5, "Mend"))
+    ]
     assert texts.describe_fact_steps(steps) == "Mend at upload.py:2 and upload.py:5. Add at upload.py:3."
     assert texts.describe_fact_steps([*steps, *steps]).endswith('Then see to the 3 other facts under "Evidence".')
     assert texts.describe_fact_steps([*steps, fact()]).endswith('the 1 other fact under "Evidence".')
@@ -349,7 +353,7 @@ def test_all_broken_rules_are_named_and_what_is_mended_alike_once() -> None:
     assert texts.describe_fact_steps([fact(path=None, line=None, step="Push it.")]) == "Push it."
 
 
-def test_a_fact_without_a_step_and_a_suspicion_with_one_are_no_signal() -> None:
+def test_only_facts_have_a_step() -> None:
     for kind, step in ((SignalKind.FACT, ""), (SignalKind.SUSPICION, "Remove it.")):
         with pytest.raises(TypeError, match="only a fact"):
             signal(Category.WEAK_TEST, kind, SignalScope.TESTS, step)
@@ -364,5 +368,5 @@ def test_a_fact_without_a_step_and_a_suspicion_with_one_are_no_signal() -> None:
         ("stub_body", {"AC1": "unverifiable"}),
     ],
 )
-def test_a_fact_says_nothing_of_criteria_that_are_not_about_it(name: str, expected: dict[str, str]) -> None:
-    assert {criterion.id: criterion.status for criterion in ruled(name).criteria} == expected
+def test_fact_leaves_other_criteria_unverifiable(name: str, expected: dict[str, str]) -> None:
+    assert {criterion.id: criterion.status for criterion in rule_on_example(name).criteria} == expected

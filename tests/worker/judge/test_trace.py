@@ -36,19 +36,19 @@ OUTAGE, TOO_LONG = Unavailable("The model", "status 529"), reply("", stop=StopRe
 OVER = BudgetReached(CapLevel(Cap.DAY, Decimal("0.99"), Decimal("1.00")), Decimal("0.02"))
 
 
-def record(model: ScriptedModel | None, of: Dossier | None = None) -> AuditRecord:
+def audit_of(model: ScriptedModel | None, of: Dossier | None = None) -> AuditRecord:
     return judge_with_record(of or dossier(), evaluation_header(), judge_context(model)).audit
 
 
-def way(record: AuditRecord) -> list[tuple[str, str]]:
+def stage_outcomes(audit_of: AuditRecord) -> list[tuple[str, str]]:
     """Stages and outcomes, but for the law, and without what depends on the prompt's words and on single signals."""
-    steps = [(step.stage.value, step.outcome) for step in record.steps[1:]]
+    steps = [(step.stage.value, step.outcome) for step in audit_of.steps[1:]]
     bare = {Stage.HEURISTICS.value: "", Stage.QUESTION.value: "sent", Stage.CORRECTION.value: "sent"}
     return [(stage, bare.get(stage, outcome)) for stage, outcome in steps]
 
 
-def test_an_accept_of_the_model_went_through_every_stage() -> None:
-    assert way(record(model_of(accept_answer()))) == snapshot([
+def test_model_accept_passes_every_stage() -> None:
+    assert stage_outcomes(audit_of(model_of(accept_answer()))) == snapshot([
         ("validators", "success"),
         ("code checks", ""),
         ("route", "the model is asked"),
@@ -61,9 +61,11 @@ def test_an_accept_of_the_model_went_through_every_stage() -> None:
     ])  # fmt: skip
 
 
-def test_a_correction_is_a_second_question_and_says_what_was_wrong_before() -> None:
-    result = record(model_of(accept_answer(evidence=[evidence_at(line=4000)]), accept_answer(evidence=[evidence_at()])))
-    assert [stage for stage, _ in way(result)][2:8] == snapshot(
+def test_correction_is_recorded_as_second_exchange_with_the_fault() -> None:
+    result = audit_of(
+        model_of(accept_answer(evidence=[evidence_at(line=4000)]), accept_answer(evidence=[evidence_at()]))
+    )
+    assert [stage for stage, _ in stage_outcomes(result)][2:8] == snapshot(
         ["route", "question", "reply", "correction", "reply", "evidence"]
     )
     first, second = result.exchanges
@@ -100,21 +102,21 @@ WRONG = accept_answer(evidence=[evidence_at(line=4000)])
         (None, {"diff": "diff --git a/x b/x\n@@ nonsense @@\n"}, "ruling", "abstain, too_large", None),
     ],
 )  # fmt: skip
-def test_each_stage_is_on_record_with_its_reason(
+def test_audit_records_each_stage_with_its_reason(
     answers: tuple[Any, ...] | None, changes: dict[str, Any], stage: str, outcome: str | None, reason: str | None
 ) -> None:
-    result = record(None if answers is None else model_of(*answers), dossier(**changes))
+    result = audit_of(None if answers is None else model_of(*answers), dossier(**changes))
     step = next(step for step in result.steps if step.stage == stage)
     assert outcome is None or step.outcome == outcome
     assert reason is None or step.reason.endswith(reason)
     assert len(result.exchanges) == len(answers or ())
 
 
-def test_a_question_without_an_answer_is_on_record_with_its_figures() -> None:
-    assert record(model_of(OVER)).exchanges[0].over == OverBudget(
+def test_unanswered_question_is_recorded_with_budget_or_failure() -> None:
+    assert audit_of(model_of(OVER)).exchanges[0].over == OverBudget(
         "day", Decimal("0.99"), Decimal("1.00"), Decimal("0.02")
     )
-    assert record(model_of(OUTAGE)).exchanges[0].failure == "status 529"
+    assert audit_of(model_of(OUTAGE)).exchanges[0].failure == "status 529"
 
 
 LEANING = ModelOpinion(
@@ -129,21 +131,21 @@ LEANING = ModelOpinion(
 REJECTED = Ruling("`retry` is a stub.", "Write it.", 0.1, 0.9, category=Category.HALF_FINISHED)
 
 
-@pytest.mark.parametrize("says", Leaning)
-def test_what_code_does_not_let_stand_is_a_veto_with_its_reason(says: Leaning) -> None:
-    veto = opinion_steps(LEANING.model_copy(update={"decision": says}), REJECTED)[1]
-    assert veto == Step(Stage.VETOES, f"the model's {says} does not stand", "`retry` is a stub.")
+@pytest.mark.parametrize("decision", Leaning)
+def test_overruled_opinion_is_recorded_as_veto_with_its_reason(decision: Leaning) -> None:
+    veto = opinion_steps(LEANING.model_copy(update={"decision": decision}), REJECTED)[1]
+    assert veto == Step(Stage.VETOES, f"the model's {decision} does not stand", "`retry` is a stub.")
     assert opinion_steps(None, REJECTED) == ()
 
 
-def test_what_was_taken_out_of_the_question_is_listed_without_itself() -> None:
+def test_redaction_is_recorded_without_the_secret() -> None:
     token = "ghp_" + "a1B2" * 9
-    result = record(model_of(accept_answer()), dossier(issues=(Issue(number=7, title="503", body=f"use\n{token}"),)))
+    result = audit_of(model_of(accept_answer()), dossier(issues=(Issue(number=7, title="503", body=f"use\n{token}"),)))
     assert result.redactions == (RecordedRedaction("github token", "issues[7].body", 2),)
     assert token not in str(result.exchanges)
 
 
-def test_what_is_carried_over_was_not_judged() -> None:
+def test_carried_over_verdict_records_no_judging_stages() -> None:
     quoted = {"path": "upload.py", "line": 9, "quote": "LIMIT = 10"}
     earlier = ledger_entry(reject_verdict(fingerprint="sha256:now", evidence=[quoted]))
     verdict = carry_over_verdict(dossier(ledger=(earlier,)), evaluation_header(), judge_context())
@@ -157,7 +159,7 @@ FIRST, OTHER = Step(Stage.LAW, "a"), Step(Stage.LAW, "b")
 
 
 @pytest.mark.parametrize(
-    ("recorded", "again", "difference"),
+    ("recorded", "replayed", "difference"),
     [
         ([FIRST, FIRST], [FIRST, FIRST], None),
         ([FIRST, FIRST], [FIRST, OTHER], (FIRST, OTHER)),
@@ -165,7 +167,7 @@ FIRST, OTHER = Step(Stage.LAW, "a"), Step(Stage.LAW, "b")
         ([FIRST, OTHER], [FIRST], (OTHER, None)),
     ],
 )
-def test_two_ways_part_at_the_first_stage_that_differs_or_ends(
-    recorded: list[Step], again: list[Step], difference: object
+def test_first_difference_is_first_stage_that_differs_or_is_missing(
+    recorded: list[Step], replayed: list[Step], difference: object
 ) -> None:
-    assert first_difference(recorded, again) == difference
+    assert first_difference(recorded, replayed) == difference

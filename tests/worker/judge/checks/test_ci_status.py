@@ -13,7 +13,7 @@ RED = CiCheck(name="lint", conclusion="failure")
 RUNNING = CiCheck(name="e2e", conclusion=None, status="in_progress")
 
 
-def needed(check: CiCheck, required: bool | None) -> CiCheck:  # noqa: FBT001 - a table's column
+def with_required(check: CiCheck, required: bool | None) -> CiCheck:  # noqa: FBT001 - a table's column
     return check.model_copy(update={"required": required})
 
 
@@ -26,19 +26,19 @@ def needed(check: CiCheck, required: bool | None) -> CiCheck:  # noqa: FBT001 - 
         (Ci(checks=(GREEN, RED)), CiState.FAILURE),
         (Ci(checks=(GREEN, RUNNING)), CiState.PENDING),
         (Ci(checks=(RUNNING, RED)), CiState.FAILURE),
-        (Ci(checks=(GREEN, needed(RED, required=False))), CiState.SUCCESS),
-        (Ci(checks=(GREEN, needed(RUNNING, required=False))), CiState.SUCCESS),
+        (Ci(checks=(GREEN, with_required(RED, required=False))), CiState.SUCCESS),
+        (Ci(checks=(GREEN, with_required(RUNNING, required=False))), CiState.SUCCESS),
         (Ci(state=CiState.SUCCESS, checks=(GREEN, RED)), CiState.SUCCESS),
-        (Ci(state=CiState.SUCCESS, checks=(GREEN, needed(RED, required=True))), CiState.FAILURE),
-        (Ci(state=CiState.SUCCESS, checks=(GREEN, needed(RUNNING, required=True))), CiState.PENDING),
+        (Ci(state=CiState.SUCCESS, checks=(GREEN, with_required(RED, required=True))), CiState.FAILURE),
+        (Ci(state=CiState.SUCCESS, checks=(GREEN, with_required(RUNNING, required=True))), CiState.PENDING),
         (Ci(state=CiState.FAILURE), CiState.FAILURE),
         (Ci(state=CiState.PENDING, checks=(GREEN,)), CiState.PENDING),
         (Ci(state=CiState.MISSING), CiState.MISSING),
-        (Ci(state=CiState.MISSING, checks=(needed(RED, required=True),)), CiState.FAILURE),
+        (Ci(state=CiState.MISSING, checks=(with_required(RED, required=True),)), CiState.FAILURE),
     ],
     ids=range(15),
 )
-def test_the_state_is_the_worst_that_counts(ci: Ci | None, state: CiState) -> None:
+def test_ci_state_is_worst_state_that_counts(ci: Ci | None, state: CiState) -> None:
     assert read_ci(ci).state is state
 
 
@@ -49,7 +49,7 @@ def test_the_state_is_the_worst_that_counts(ci: Ci | None, state: CiState) -> No
         ("success neutral skipped", CiState.SUCCESS),
     ],
 )
-def test_every_conclusion_that_github_does_not_let_pass_is_a_failure(conclusions: str, state: CiState) -> None:
+def test_non_passing_conclusions_are_failures(conclusions: str, state: CiState) -> None:
     for conclusion in conclusions.split():
         report = read_ci(Ci(checks=(CiCheck(name="test", conclusion=conclusion),)))
         assert (report.state, len(report.failed)) == (state, state is CiState.FAILURE), conclusion
@@ -76,18 +76,18 @@ def test_every_conclusion_that_github_does_not_let_pass_is_a_failure(conclusions
     ],
     ids=range(15),
 )
-def test_failing_tests_are_named_as_their_runners_print_them(line: str, name: str | None) -> None:
+def test_failing_test_is_read_from_runner_output(line: str, name: str | None) -> None:
     check = CiCheck(name="test", conclusion="failure", log_tail=f"collected 3 items\n{line}\r\ndone")
     assert list(failing_tests(check)) == ([] if name is None else [name])
 
 
-def test_a_junit_report_names_its_failing_tests() -> None:
+def test_junit_report_names_failing_tests() -> None:
     failing = b'<testsuite><testcase file="tests/test_a.py" name="test_x[1]"><failure message="1 != 2: no"/></testcase></testsuite>'
     report = read_ci(Ci(checks=(read_junit(failing, "junit.xml"),)))
     assert (report.state, report.tests) == (CiState.FAILURE, ("tests/test_a.py::test_x[1]",))
 
 
-def test_a_test_that_fails_in_two_checks_is_named_once_and_only_red_checks_are_read() -> None:
+def test_failing_test_is_named_once_from_failed_checks() -> None:
     line = "FAILED tests/test_a.py::test_x"
     checks = (
         CiCheck(name="3.11", conclusion="failure", summary=line),
@@ -97,12 +97,12 @@ def test_a_test_that_fails_in_two_checks_is_named_once_and_only_red_checks_are_r
     assert read_ci(Ci(checks=checks)).tests == ("tests/test_a.py::test_x",)
 
 
-def test_only_the_first_twenty_failing_tests_are_named() -> None:
+def test_first_twenty_failing_tests_are_named() -> None:
     log = "\n".join(f"FAILED tests/test_a.py::test_{n}" for n in range(50))
     assert len(read_ci(Ci(checks=(CiCheck(name="t", conclusion="failure", log_tail=log),))).tests) == 20
 
 
-def test_ci_that_the_author_silenced_has_not_finished_whatever_its_summary_says() -> None:
+def test_silenced_ci_is_pending() -> None:
     report = read_ci(Ci(state=CiState.MISSING, silenced="[skip ci]"))
     assert (report.state, report.silenced) == (CiState.PENDING, "[skip ci]")
     concern, step = ci_pending(report)
@@ -110,7 +110,7 @@ def test_ci_that_the_author_silenced_has_not_finished_whatever_its_summary_says(
     assert step == "The author pushes a commit whose message does not keep CI from running."
 
 
-def test_a_workflow_that_waits_for_approval_is_told_apart_from_one_that_runs() -> None:
+def test_workflow_awaiting_approval_is_named() -> None:
     held = CiCheck(name="tests.yml", status=AWAITING_APPROVAL, conclusion=None)
     running = CiCheck(name="lint", status="in_progress", conclusion=None)
     assert ci_pending(read_ci(Ci(checks=(held,)))) == (
@@ -148,7 +148,7 @@ def failure_of(log_tail: str) -> CiFailure | None:
     return first_failure(read_ci(Ci(checks=(RED, red))))
 
 
-def test_the_first_failing_test_is_told_with_the_lines_that_tell_why() -> None:
+def test_first_failure_has_test_name_and_log() -> None:
     failure = failure_of(f"\x1b[31m{PYTEST}\x1b[0m")
     assert failure is not None
     assert (failure.check, failure.test) == ("unit tests", "tests/test_retry.py::test_503")
@@ -173,11 +173,11 @@ LINES = [f"line {number}" for number in range(50)]
     ],
     ids=["no report", "the end of the log", "the report", "junit", "no name"],
 )  # fmt: skip
-def test_the_first_failure_is_told_by_what_there_is(check: dict[str, str], failure: CiFailure) -> None:
+def test_first_failure_uses_available_report(check: dict[str, str], failure: CiFailure) -> None:
     assert first_failure(read_ci(Ci(checks=(RED.model_copy(update=check),)))) == failure
 
 
-def test_red_ci_without_a_check_names_nothing() -> None:
+def test_failed_ci_without_checks_has_no_first_failure() -> None:
     assert first_failure(read_ci(Ci(state=CiState.FAILURE))) is None
 
 
@@ -190,5 +190,5 @@ def test_red_ci_without_a_check_names_nothing() -> None:
         ("\x1b[" + "1" * 21 + "m", "\x1b[" + "1" * 21 + "m"),
     ],
 )
-def test_colours_and_movements_are_taken_out_and_nothing_else(printed: str, text: str) -> None:
+def test_ansi_sequences_are_removed(printed: str, text: str) -> None:
     assert without_ansi(printed) == text

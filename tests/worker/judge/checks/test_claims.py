@@ -15,41 +15,41 @@ from worker.judge.checks.evidence import Places
 GONE = "diff --git a/old.py b/old.py\ndeleted file mode 100644\nindex 1111111..0000000\n--- a/old.py\n+++ /dev/null\n@@ -1 +0,0 @@\n-x = 1\n"
 
 
-def checked(case: Case | None, *findings: Finding, **changes: object) -> list[ClaimVerdict]:
+def check_case_claims(case: Case | None, *findings: Finding, **changes: object) -> list[ClaimVerdict]:
     judged = dossier(case=case, **changes)
     return list(check_claims(judged, diff_of(judged.diff), Places(judged), findings))
 
 
-def claims(*pairs: tuple[str, str], **changes: object) -> list[ClaimVerdict]:
-    return checked(case_with_claims(*pairs), **changes)
+def check_pairs(*pairs: tuple[str, str], **changes: object) -> list[ClaimVerdict]:
+    return check_case_claims(case_with_claims(*pairs), **changes)
 
 
 FILES = (*(dossier().files or ()), HeadFile(path="gone.py", exists=False))
-GIVEN, TWICE = {"diff": DIFF + GONE, "files": FILES}, new_file("a/x.py", "x = 1") + new_file("b/x.py", "x = 1")
+WHOLE_FILES, TWICE = {"diff": DIFF + GONE, "files": FILES}, new_file("a/x.py", "x = 1") + new_file("b/x.py", "x = 1")
 DIFF_ALONE = {"files": None}
 VERIFIED, CONTRADICTED, UNSUPPORTED, OMITTED = "verified", "contradicted", "unsupported", "omitted"
 
 
 @pytest.mark.parametrize(
-    ("pointer", "status", "note", "known"),
+    ("pointer", "status", "note", "changes"),
     [
-        ("upload.py", VERIFIED, "", GIVEN),
-        ("upload.py:send", VERIFIED, "", GIVEN),
-        ("upload.py:2", VERIFIED, "", GIVEN),
-        ("upload.py:2-9", VERIFIED, "", GIVEN),
-        ("`./upload.py`", VERIFIED, "", GIVEN),
-        ("test_upload.py::test_503", VERIFIED, "", GIVEN),
-        ("tests/test_upload.py > test_503", VERIFIED, "", GIVEN),
-        ("upload.py:10", CONTRADICTED, "upload.py has 9 lines", GIVEN),
-        ("upload.py:2-10", CONTRADICTED, "upload.py has 9 lines", GIVEN),
-        ("upload.py:resend", UNSUPPORTED, '"resend" is not found in upload.py', GIVEN),
-        ("gone.py:x", CONTRADICTED, "gone.py does not exist at the head commit", GIVEN),
-        ("old.py", CONTRADICTED, "old.py is deleted by this change", GIVEN),
-        ("elsewhere.py", UNSUPPORTED, "elsewhere.py is neither changed nor known", GIVEN),
-        ("the retry loop", UNSUPPORTED, '"the retry loop" names no file', GIVEN),
-        ("upload.py: the retry loop", VERIFIED, "", GIVEN),
-        ("upload.py, line 10", UNSUPPORTED, "upload.py has 9 lines", GIVEN),
-        ("the loop in gone.py", UNSUPPORTED, "gone.py does not exist at the head commit", GIVEN),
+        ("upload.py", VERIFIED, "", WHOLE_FILES),
+        ("upload.py:send", VERIFIED, "", WHOLE_FILES),
+        ("upload.py:2", VERIFIED, "", WHOLE_FILES),
+        ("upload.py:2-9", VERIFIED, "", WHOLE_FILES),
+        ("`./upload.py`", VERIFIED, "", WHOLE_FILES),
+        ("test_upload.py::test_503", VERIFIED, "", WHOLE_FILES),
+        ("tests/test_upload.py > test_503", VERIFIED, "", WHOLE_FILES),
+        ("upload.py:10", CONTRADICTED, "upload.py has 9 lines", WHOLE_FILES),
+        ("upload.py:2-10", CONTRADICTED, "upload.py has 9 lines", WHOLE_FILES),
+        ("upload.py:resend", UNSUPPORTED, '"resend" is not found in upload.py', WHOLE_FILES),
+        ("gone.py:x", CONTRADICTED, "gone.py does not exist at the head commit", WHOLE_FILES),
+        ("old.py", CONTRADICTED, "old.py is deleted by this change", WHOLE_FILES),
+        ("elsewhere.py", UNSUPPORTED, "elsewhere.py is neither changed nor known", WHOLE_FILES),
+        ("the retry loop", UNSUPPORTED, '"the retry loop" names no file', WHOLE_FILES),
+        ("upload.py: the retry loop", VERIFIED, "", WHOLE_FILES),
+        ("upload.py, line 10", UNSUPPORTED, "upload.py has 9 lines", WHOLE_FILES),
+        ("the loop in gone.py", UNSUPPORTED, "gone.py does not exist at the head commit", WHOLE_FILES),
         # where only the diff is known, nothing is contradicted
         ("upload.py:attempt", VERIFIED, None, DIFF_ALONE),
         ("upload.py:LIMIT", VERIFIED, None, DIFF_ALONE),
@@ -60,8 +60,10 @@ VERIFIED, CONTRADICTED, UNSUPPORTED, OMITTED = "verified", "contradicted", "unsu
         ("x.py", UNSUPPORTED, None, {"diff": TWICE, "files": None}),
     ],
 )
-def test_a_claim_is_as_good_as_its_place(pointer: str, status: str, note: str | None, known: dict[str, Any]) -> None:
-    first = claims(("AC1", pointer), **known)[0]
+def test_claim_status_follows_its_location(
+    pointer: str, status: str, note: str | None, changes: dict[str, Any]
+) -> None:
+    first = check_pairs(("AC1", pointer), **changes)[0]
     assert (first.claim, first.status) == (f"AC1 -> {pointer}", status)
     assert note is None or first.note == note
 
@@ -76,9 +78,9 @@ def test_a_claim_is_as_good_as_its_place(pointer: str, status: str, note: str | 
         ("see nowhere.py", VERIFIED, ""),
     ],
 )
-def test_the_proof_given_for_a_claim_is_checked_too(evidence: str, status: str, note: str) -> None:
+def test_evidence_of_a_claim_is_checked(evidence: str, status: str, note: str) -> None:
     claim = CoverageClaim(criterion="AC1", addressed_by="upload.py", evidence=evidence)
-    first = checked(Case(summary="s", ac_coverage=(claim,)))[0]
+    first = check_case_claims(Case(summary="s", ac_coverage=(claim,)))[0]
     assert (first.status, first.note) == (status, note)
 
 
@@ -91,10 +93,8 @@ def test_the_proof_given_for_a_claim_is_checked_too(evidence: str, status: str, 
     ],
     ids=["a criterion passed over", "no such criterion", "no criteria"],
 )
-def test_each_criterion_and_each_claim_is_accounted_for(
-    named: list[str], changes: dict[str, Any], statuses: list[str]
-) -> None:
-    made = claims(*((name, "upload.py") for name in named), **changes)
+def test_every_criterion_and_claim_is_reported(named: list[str], changes: dict[str, Any], statuses: list[str]) -> None:
+    made = check_pairs(*((name, "upload.py") for name in named), **changes)
     assert [claim.status for claim in made] == statuses
     assert [claim.claim for claim in made if claim.status == OMITTED] == (["AC2"] if OMITTED in statuses else [])
     assert made[0].status == VERIFIED or made[0].note == "there is no such criterion"
@@ -120,44 +120,44 @@ def test_each_criterion_and_each_claim_is_accounted_for(
         ("something else", ""),
     ],
 )
-def test_a_criterion_is_named_by_its_id_or_its_text(answer: str, criterion: str) -> None:
+def test_claim_names_criterion_by_id_number_or_text(answer: str, criterion: str) -> None:
     assert claimed_ids(case_with_claims((answer, "upload.py")), dossier().criteria or ()) == {criterion} - {""}
 
 
-def test_without_a_case_there_is_no_claim() -> None:
-    assert checked(None) == []
+def test_no_claims_without_a_case() -> None:
+    assert check_case_claims(None) == []
     assert claimed_ids(None, (Criterion(id="AC1", text="x"),)) == frozenset()
 
 
-def test_a_place_where_nothing_of_the_criterion_is_changed_supports_no_claim() -> None:
+def test_claim_is_unsupported_where_nothing_of_it_changed() -> None:
     note = "AC1: the case points at upload.py, where nothing of it is changed"
     finding = Finding(signal="claim_shows_nothing", category=Category.ACCEPTANCE_GAP, fact=False, note=note)
-    claim = checked(case_with_claims(("AC1", "upload.py")), finding)[0]
+    claim = check_case_claims(case_with_claims(("AC1", "upload.py")), finding)[0]
     assert (claim.status, claim.note) == (UNSUPPORTED, "nothing of it is changed there")
 
 
-def asked(*texts: str, inferred: bool = False) -> tuple[Criterion, ...]:
+def criteria_of(*texts: str, inferred: bool = False) -> tuple[Criterion, ...]:
     return tuple(Criterion(id=f"AC{at}", text=text, inferred=inferred) for at, text in enumerate(texts, 1))
 
 
-def test_a_criterion_is_drafted_with_the_added_lines_that_speak_of_it() -> None:
+def test_draft_claims_list_related_added_lines() -> None:
     texts = ("Each attempt reads the reply's status", "A test sends while it is busy", "Colours are blue")
-    first, second, third = draft_claims(dossier(criteria=asked(*texts)))
+    first, second, third = draft_claims(dossier(criteria=criteria_of(*texts)))
     assert first.places
     assert all(location.startswith("upload.py:") for location in first.places)
     assert (second.places, second.tests) == (("tests/test_upload.py:6",), ())
     assert (third.criterion.text, third.places, third.tests) == ("Colours are blue", (), ())
 
 
-def test_prose_that_was_taken_as_a_criterion_is_none_to_cover() -> None:
-    judged = dossier(criteria=asked("Retry the upload", inferred=True))
+def test_inferred_criterion_needs_no_claim() -> None:
+    judged = dossier(criteria=criteria_of("Retry the upload", inferred=True))
     assert draft_claims(judged) == ()
     result = check_case(judged, case_with_claims(("AC1", "upload.py:2")), ("issue",))
     assert [(claim.claim, claim.status) for claim in result.claims] == [("AC1 -> upload.py:2", VERIFIED)]
     assert (result.has_criteria, result.problem_count, result.unread) == (False, 0, ("issue",))
 
 
-def test_what_signals_find_in_a_case_is_found_when_it_is_checked() -> None:
+def test_check_case_reports_signal_findings() -> None:
     result = check_case(dossier(), case_with_claims(("AC1", "upload.py:99")))
     assert ("cited_line_missing", True) in [(finding.signal, finding.fact) for finding in result.findings]
     assert [claim.status for claim in result.claims] == [CONTRADICTED, OMITTED]

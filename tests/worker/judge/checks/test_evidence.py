@@ -13,7 +13,7 @@ from worker.judge.checks.coverage import coverage_of, mentions_unread_as_missing
 from worker.judge.checks.evidence import Places
 from worker.judge.llm.fencing import NO_NEWLINE
 
-GIVEN_DIFF = """\
+CHANGE = """\
 diff --git a/src/up.py b/src/up.py
 index 1111111..2222222 100644
 --- a/src/up.py
@@ -69,7 +69,7 @@ FILES = (
 )
 
 
-def places(files: Sequence[object] | None = FILES, diff: str = GIVEN_DIFF) -> Places:
+def places_of(files: Sequence[object] | None = FILES, diff: str = CHANGE) -> Places:
     pull = {
         "repository": "acme/widgets",
         "number": 1,
@@ -82,7 +82,7 @@ def places(files: Sequence[object] | None = FILES, diff: str = GIVEN_DIFF) -> Pl
     return Places(Dossier.model_validate({"pull_request": pull, "diff": diff, "files": files}))
 
 
-PLACES = places()
+PLACES = places_of()
 QUOTES = ("new = 1", "  new  =  1 ", "+    new = 1", "new = 1\n    newer = 2", None, "\tnew = 1\r")
 
 
@@ -106,14 +106,14 @@ def pointer(path: str, line: int | None = None, side: Side = Side.HEAD, **more: 
         ("fresh.py", 1, Side.HEAD, "x = 1"),
     ],
 )
-def test_a_line_that_exists_is_quoted_as_it_stands(path: str, line: int, side: Side, quote: str) -> None:
+def test_existing_line_is_quoted(path: str, line: int, side: Side, quote: str) -> None:
     assert PLACES.line(path, line, side) == quote
     checked = PLACES.check(pointer(path, line, side, note="n"))
     assert checked == pointer(path, line, side, quote=quote, note="n")
 
 
-def test_a_text_that_does_not_fit_the_diff_leaves_the_diffs_own_lines() -> None:
-    odd = places([{"path": "src/up.py", "text": "other\n"}])
+def test_text_that_contradicts_the_diff_is_ignored() -> None:
+    odd = places_of([{"path": "src/up.py", "text": "other\n"}])
     assert (odd.line("src/up.py", 3, Side.BASE), odd.line("src/up.py", 1, Side.BASE)) == ("    old = 1", None)
 
 
@@ -121,7 +121,7 @@ BINARY = "point at it by its path, without a line"
 
 
 @pytest.mark.parametrize(
-    ("where", "says"),
+    ("location", "problem"),
     [
         (pointer("src/up.py", 40), "`src/up.py` has 5 lines at the head commit, line 40 does not exist."),
         (pointer("src/up.py", 3, end_line=9), "line 9 does not exist"),
@@ -139,14 +139,14 @@ BINARY = "point at it by its path, without a line"
         (pointer("src/up.py", 3, quote="new"), "not `new`"),  # a part of a line is no quote of it
     ],
 )  # fmt: skip
-def test_what_does_not_exist_is_told(where: EvidencePointer, says: str) -> None:
-    answer = PLACES.check(where)
+def test_missing_location_is_explained(location: EvidencePointer, problem: str) -> None:
+    answer = PLACES.check(location)
     assert isinstance(answer, str)
-    assert says in answer
+    assert problem in answer
 
 
-def test_without_texts_only_the_lines_of_the_diff_are_known() -> None:
-    bare = places(None)
+def test_only_diff_lines_are_known_without_texts() -> None:
+    bare = places_of(None)
     assert bare.check(pointer("src/up.py", 1)) == (
         "Line 1 of `src/up.py` is not in the diff, and the text of the file was not given: "
         "known lines at the head commit are 2-4."
@@ -156,16 +156,16 @@ def test_without_texts_only_the_lines_of_the_diff_are_known() -> None:
     assert [bare.line(path, 1, side) for path, side in unknown] == [None] * 4
 
 
-def test_many_known_ranges_are_cut_and_none_is_said() -> None:
+def test_known_line_ranges_are_limited() -> None:
     hunks = "".join(f"@@ -{n},1 +{n},1 @@\n-a\n+b\n" for n in range(10, 200, 10))
-    many = places(None, f"diff --git a/m b/m\n--- a/m\n+++ b/m\n{hunks}")
+    many = places_of(None, f"diff --git a/m b/m\n--- a/m\n+++ b/m\n{hunks}")
     assert str(many.check(pointer("m", 1))).endswith("10-10, 20-20, 30-30, 40-40, 50-50, 60-60, 70-70, 80-80, ....")
-    moved = places(None, "diff --git a/o b/n\nsimilarity index 100%\nrename from o\nrename to n\n")
+    moved = places_of(None, "diff --git a/o b/n\nsimilarity index 100%\nrename from o\nrename to n\n")
     assert "are none" in str(moved.check(pointer("n", 1)))
 
 
 @pytest.mark.parametrize(
-    ("where", "real"),
+    ("location", "expected"),
     [
         (pointer("src/up.py", 3, end_line=5), pointer("src/up.py", 3, end_line=5, quote="    new = 1")),
         # a path alone points at the whole file; of a deleted one, at its base side
@@ -177,15 +177,15 @@ def test_many_known_ranges_are_cut_and_none_is_said() -> None:
         (pointer("src/up.py", 3, Side.BASE, quote="-    old = 1"), pointer("src/up.py", 3, Side.BASE, quote="    old = 1")),
     ],
 )  # fmt: skip
-def test_a_place_that_exists_is_completed(where: EvidencePointer, real: EvidencePointer) -> None:
-    assert PLACES.check(where) == real
+def test_existing_location_is_completed(location: EvidencePointer, expected: EvidencePointer) -> None:
+    assert PLACES.check(location) == expected
 
 
 RETURNS = "Line 5 of `src/up.py` reads `return new`, not"
 
 
 @pytest.mark.parametrize(
-    ("where", "says"),
+    ("location", "problem"),
     [
         (
             pointer("src/up.py", 5, quote="newer = 2"),
@@ -218,15 +218,15 @@ RETURNS = "Line 5 of `src/up.py` reads `return new`, not"
     ],
     ids=["line", "side", "file", "no line", "no file", "nowhere", "unquoted"],
 )
-def test_a_wrong_quote_is_told_with_the_place_where_such_a_line_stands(where: EvidencePointer, says: str) -> None:
-    assert PLACES.check(where) == says
+def test_wrong_quote_is_explained_with_the_matching_line(location: EvidencePointer, problem: str) -> None:
+    assert PLACES.check(location) == problem
 
 
 LONG = "x = " + "1 + " * 40 + "0"
 
 
 @pytest.mark.parametrize(
-    ("text", "quote", "is_it"),
+    ("text", "quote", "is_match"),
     [
         (LONG, LONG[:100], True),  # the beginning of a long line is a quote of it
         (LONG, LONG[:40], False),
@@ -237,29 +237,29 @@ LONG = "x = " + "1 + " * 40 + "0"
         ("", "", False),
     ],
 )
-def test_a_line_is_quoted_by_what_was_shown_of_it(text: str, quote: str | None, *, is_it: bool) -> None:
-    answer = places([{"path": "a.py", "text": f"{text}\n"}]).check(pointer("a.py", 1, quote=quote))
-    assert answer == pointer("a.py", 1, quote=text) if is_it else isinstance(answer, str)
-    assert text or is_it or answer == "Line 1 of `a.py` is blank and shows nothing: point at a line that does."
+def test_quote_matches_the_line_as_shown(text: str, quote: str | None, *, is_match: bool) -> None:
+    answer = places_of([{"path": "a.py", "text": f"{text}\n"}]).check(pointer("a.py", 1, quote=quote))
+    assert answer == pointer("a.py", 1, quote=text) if is_match else isinstance(answer, str)
+    assert text or is_match or answer == "Line 1 of `a.py` is blank and shows nothing: point at a line that does."
 
 
-def test_a_long_quote_is_repeated_in_part() -> None:
+def test_long_wrong_quote_is_shortened() -> None:
     assert "n" * 160 + " ...`" in (long := str(PLACES.check(pointer("src/up.py", 5, quote="n" * 999))))
     assert len(long) < 500
 
 
-def test_a_file_that_became_a_link_is_a_link_at_head_and_text_at_base() -> None:
+def test_file_that_became_a_link_has_lines_at_base_only() -> None:
     swap = (
         "diff --git a/s b/s\ndeleted file mode 100644\n--- a/s\n+++ /dev/null\n@@ -1 +0,0 @@\n-text\n"
         "diff --git a/s b/s\nnew file mode 120000\n--- /dev/null\n+++ b/s\n@@ -0,0 +1 @@\n+t\n"
     )
-    both = places(None, swap)
+    both = places_of(None, swap)
     assert both.line("s", 1, Side.BASE) == "text"
     assert "without a line" in str(both.check(pointer("s", 1)))
 
 
 @pytest.mark.parametrize(
-    ("where", "now"),
+    ("original", "relocated"),
     [
         (pointer("src/up.py", 4, end_line=5, quote="    new = 1"), pointer("src/up.py", 3, end_line=4, quote="    new = 1")),
         (pointer("src/up.py", 1, quote="nothing reads like this"), None),
@@ -269,10 +269,8 @@ def test_a_file_that_became_a_link_is_a_link_at_head_and_text_at_base() -> None:
         (pointer("nowhere.py"), None),
     ],
 )  # fmt: skip
-def test_a_pointer_follows_its_quote_and_a_file_as_long_as_it_is_there(
-    where: EvidencePointer, now: EvidencePointer | None
-) -> None:
-    assert PLACES.relocate(where) == now
+def test_pointer_is_relocated_by_its_quote(original: EvidencePointer, relocated: EvidencePointer | None) -> None:
+    assert PLACES.relocate(original) == relocated
 
 
 # --- how much was read ----------------------------------------------------------------------------
@@ -289,65 +287,77 @@ JAR = LOGO.replace("logo.png", "lib.jar")
 COMMIT = "2f" * 20
 MOVED_ON = SUBMODULE.replace("commit 2222222", f"commit {COMMIT}")
 BECAME_LINK = DIFF.partition("diff --git a/tests")[0] + new_file("upload.py", "target", mode="120000")
-BOTH = ("upload.py", "tests/test_upload.py")
+BOTH_PATHS = ("upload.py", "tests/test_upload.py")
 
 
-def unread(path: str, reason: UnreadReason = UnreadReason.TOO_LARGE) -> dict[str, Any]:
+def with_unread_file(path: str, reason: UnreadReason = UnreadReason.TOO_LARGE) -> dict[str, Any]:
     return {"files_unread": (UnreadFile(path=path, reason=reason),)}
 
 
-def says(text: str, **changes: Any) -> dict[str, Any]:
+def with_issue(text: str, **changes: Any) -> dict[str, Any]:
     """An issue that says so."""
     return {"issues": (Issue(number=7, title="Look", body=text),), **changes}
 
 
-def wants(*, inferred: bool) -> dict[str, Any]:
+def with_criterion(*, inferred: bool) -> dict[str, Any]:
     return {"criteria": (Criterion(id="AC1", text="`logo.png` is new", inferred=inferred),)}
 
 
 @pytest.mark.parametrize(
     ("diff", "changes", "expected"),
     [
-        (DIFF, {}, Coverage(read=BOTH)),
-        (DIFF, unread("upload.py"), Coverage(read=BOTH[1:], partly=BOTH[:1])),
-        (DIFF, unread("upload.py", UnreadReason.NEVER_SEND), Coverage(read=BOTH[1:], unread=BOTH[:1])),
-        (DIFF, unread("huge.json", UnreadReason.OVER_LIMIT), Coverage(read=BOTH, unread=("huge.json",))),
+        (DIFF, {}, Coverage(read=BOTH_PATHS)),
+        (DIFF, with_unread_file("upload.py"), Coverage(read=BOTH_PATHS[1:], partly=BOTH_PATHS[:1])),
+        (
+            DIFF,
+            with_unread_file("upload.py", UnreadReason.NEVER_SEND),
+            Coverage(read=BOTH_PATHS[1:], unread=BOTH_PATHS[:1]),
+        ),
+        (
+            DIFF,
+            with_unread_file("huge.json", UnreadReason.OVER_LIMIT),
+            Coverage(read=BOTH_PATHS, unread=("huge.json",)),
+        ),
         # new binary content and a submodule's commit can't be read
         (LOGO + SUBMODULE, {}, Coverage(unread=("logo.png", "lib"))),
-        (LOGO, unread("logo.png", UnreadReason.BINARY), Coverage(unread=("logo.png",))),
+        (LOGO, with_unread_file("logo.png", UnreadReason.BINARY), Coverage(unread=("logo.png",))),
         # a picture is read where the issue or a criterion names it, or beside documentation
-        (LOGO, says("Replace Logo.PNG, please"), Coverage(read=("logo.png",))),
-        (LOGO, says("Replace it", **wants(inferred=False)), Coverage(read=("logo.png",))),
-        (LOGO, says("Replace it", **wants(inferred=True)), Coverage(unread=("logo.png",))),
-        (LOGO, says("Replace my-logo.png"), Coverage(unread=("logo.png",))),
-        (LOGO, says("Replace logo.png", **unread("logo.png", UnreadReason.BINARY)), Coverage(read=("logo.png",))),
+        (LOGO, with_issue("Replace Logo.PNG, please"), Coverage(read=("logo.png",))),
+        (LOGO, with_issue("Replace it", **with_criterion(inferred=False)), Coverage(read=("logo.png",))),
+        (LOGO, with_issue("Replace it", **with_criterion(inferred=True)), Coverage(unread=("logo.png",))),
+        (LOGO, with_issue("Replace my-logo.png"), Coverage(unread=("logo.png",))),
+        (
+            LOGO,
+            with_issue("Replace logo.png", **with_unread_file("logo.png", UnreadReason.BINARY)),
+            Coverage(read=("logo.png",)),
+        ),
         (TABLE, {}, Coverage(read=("docs/img/logo.png",))),
-        (JAR, says("Add lib.jar"), Coverage(unread=("lib.jar",))),  # it can run
+        (JAR, with_issue("Add lib.jar"), Coverage(unread=("lib.jar",))),  # it can run
         # a submodule is read where the issue names its new commit
-        (MOVED_ON, says(f"Move lib to {COMMIT[:9]}"), Coverage(read=("lib",))),
-        (MOVED_ON, says("Move lib to 1111111"), Coverage(unread=("lib",))),
-        (MOVED_ON, says("Move lib"), Coverage(unread=("lib",))),
+        (MOVED_ON, with_issue(f"Move lib to {COMMIT[:9]}"), Coverage(read=("lib",))),
+        (MOVED_ON, with_issue("Move lib to 1111111"), Coverage(unread=("lib",))),
+        (MOVED_ON, with_issue("Move lib"), Coverage(unread=("lib",))),
         (OLD_LOGO + MOVED, {}, Coverage(read=("old.png", "b.png"))),  # the diff tells all of it
     ],
 )
-def test_every_changed_file_is_read_or_not(diff: str, changes: dict[str, Any], expected: Coverage) -> None:
+def test_coverage_lists_every_changed_file(diff: str, changes: dict[str, Any], expected: Coverage) -> None:
     assert coverage_of(dossier(diff=diff, **changes), diff_of(diff)) == expected
 
 
 @pytest.mark.parametrize(
     ("diff", "cut", "hidden", "expected"),
     [
-        (DIFF, BOTH[:1], BOTH[1:], Coverage(partly=BOTH[:1], unread=BOTH[1:])),
-        (BECAME_LINK, BOTH[:1], (), Coverage(partly=BOTH[:1])),  # a path that stands twice is counted once
+        (DIFF, BOTH_PATHS[:1], BOTH_PATHS[1:], Coverage(partly=BOTH_PATHS[:1], unread=BOTH_PATHS[1:])),
+        (BECAME_LINK, BOTH_PATHS[:1], (), Coverage(partly=BOTH_PATHS[:1])),  # a path that stands twice is counted once
     ],
 )
-def test_what_was_shown_in_part_or_not_at_all_is_counted_so(
+def test_coverage_counts_cut_and_hidden_files(
     diff: str, cut: tuple[str, ...], hidden: tuple[str, ...], expected: Coverage
 ) -> None:
     assert coverage_of(dossier(diff=diff), diff_of(diff), cut=cut, hidden=hidden) == expected
 
 
-SEEN = Coverage(
+COVERAGE = Coverage(
     read=("src/index.js", "upload.py"), partly=("big.py",), unread=("data/table.bin", "lib/index.js", "Makefile")
 )
 
@@ -369,6 +379,6 @@ SEEN = Coverage(
         ("The retry is missing.", False),
     ],
 )
-def test_only_what_misses_something_of_a_file_that_nobody_read_is_about_it(answer: str, *, is_missed: bool) -> None:
-    assert mentions_unread_as_missing(answer, SEEN) is is_missed
-    assert not mentions_unread_as_missing(answer, Coverage(read=SEEN.read))
+def test_answer_that_misses_something_in_unread_file_is_recognized(answer: str, *, is_missed: bool) -> None:
+    assert mentions_unread_as_missing(answer, COVERAGE) is is_missed
+    assert not mentions_unread_as_missing(answer, Coverage(read=COVERAGE.read))

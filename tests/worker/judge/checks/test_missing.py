@@ -49,7 +49,7 @@ TEXTS = {
 FILES = (*(HeadFile(path=path, text=text) for path, text in TEXTS.items()), HeadFile(path="gone.py", exists=False))
 
 
-def said(
+def reject_saying(
     concern: str, path: str = "upload.py", category: Category = Category.HALF_FINISHED, **changes: Any
 ) -> ModelOpinion:
     fields: dict[str, Any] = {
@@ -64,7 +64,7 @@ def said(
     return ModelOpinion(**{**fields, **changes})
 
 
-def seen(answer: ModelOpinion, **changes: Any) -> str | None:
+def find_definition(answer: ModelOpinion, **changes: Any) -> str | None:
     """Where the name that a reject says is missing stands; the reject names it in backticks."""
     claim = find_refuted_claim(answer, dossier(**changes))
     if claim is None:
@@ -145,11 +145,11 @@ def seen(answer: ModelOpinion, **changes: Any) -> str | None:
         ("`Sender.send` does not exist.", "upload.py", None),
     ],
 )
-def test_a_name_that_is_denied_is_found_where_it_is_defined(concern: str, path: str, expected: str | None) -> None:
-    assert seen(said(concern, path), files=FILES) == expected
+def test_denied_name_is_found_at_its_definition(concern: str, path: str, expected: str | None) -> None:
+    assert find_definition(reject_saying(concern, path), files=FILES) == expected
 
 
-ELSEWHERE = {
+IMPORTING_TEXTS = {
     "upload.py": "from net import backoff\nfrom pkg.retry import jitter\nfrom pkg.late import wait, pause\nfrom tools import clock\nimport limits\n\n\ndef upload(data):\n    return send(data)\n",
     "pkg/retry.py": "def wait():\n    return 0\n",
     "pkg/__init__.py": "",
@@ -179,38 +179,39 @@ ELSEWHERE = {
         ("`send` is not defined.", "upload.py", None),  # nobody says from where
     ],
 )
-def test_a_name_that_is_taken_from_a_file_that_nobody_read_may_be_there(
-    concern: str, path: str, expected: str | None
-) -> None:
-    files = tuple(HeadFile(path=path, text=text) for path, text in ELSEWHERE.items())
-    assert seen(said(concern, path), files=files) == expected
+def test_denied_name_is_found_at_import_from_unread_file(concern: str, path: str, expected: str | None) -> None:
+    files = tuple(HeadFile(path=path, text=text) for path, text in IMPORTING_TEXTS.items())
+    assert find_definition(reject_saying(concern, path), files=files) == expected
 
 
-def test_a_name_that_the_change_defines_is_there_without_any_text_of_the_head() -> None:
+def test_denied_name_is_found_in_the_diff_without_head_texts() -> None:
     added = "diff --git a/net.py b/net.py\n--- a/net.py\n+++ b/net.py\n@@ -3,0 +4,2 @@\n+def wait(seconds):\n+    sleep(seconds)\n"
-    assert seen(said("`wait` is missing."), files=None, diff=added) == "net.py:4"
-    assert seen(said("`sleep` is missing."), files=None, diff=added) is None
+    assert find_definition(reject_saying("`wait` is missing."), files=None, diff=added) == "net.py:4"
+    assert find_definition(reject_saying("`sleep` is missing."), files=None, diff=added) is None
 
 
-def test_of_a_name_whose_definition_the_change_takes_away_nothing_is_known() -> None:
-    files = (HeadFile(path="upload.py", text=ELSEWHERE["upload.py"]),)
+def test_denied_name_is_not_refuted_when_diff_removes_its_definition() -> None:
+    files = (HeadFile(path="upload.py", text=IMPORTING_TEXTS["upload.py"]),)
     gone = "diff --git a/net.py b/net.py\n--- a/net.py\n+++ b/net.py\n@@ -1,3 +1,1 @@\n-def backoff(reply):\n-    return reply\n LIMIT = 3\n"
-    answer = said("`backoff` is not defined anywhere.")
-    assert seen(answer, files=files, diff=gone) is None
-    assert seen(answer, files=files, diff=gone.replace("backoff", "other")) is not None
+    answer = reject_saying("`backoff` is not defined anywhere.")
+    assert find_definition(answer, files=files, diff=gone) is None
+    assert find_definition(answer, files=files, diff=gone.replace("backoff", "other")) is not None
 
 
-def test_a_criterions_place_is_pointed_at_too() -> None:
-    where = (EvidencePointer(path="net.py", line=1),)
-    unmet = CriterionVerdict(id="AC1", status=CriterionStatus.PARTIAL, evidence=where)
-    assert seen(said("`jitter` is not defined.", evidence=(), criteria=(unmet,)), files=FILES) == "net.py:8"
+def test_denied_name_is_searched_with_evidence_of_criteria() -> None:
+    evidence = (EvidencePointer(path="net.py", line=1),)
+    unmet = CriterionVerdict(id="AC1", status=CriterionStatus.PARTIAL, evidence=evidence)
+    assert (
+        find_definition(reject_saying("`jitter` is not defined.", evidence=(), criteria=(unmet,)), files=FILES)
+        == "net.py:8"
+    )
 
 
 @pytest.mark.parametrize("decision", [Leaning.ACCEPT, Leaning.CANNOT_TELL])
-def test_only_a_reject_is_looked_at(decision: Leaning) -> None:
+def test_only_rejects_are_searched_for_denied_names(decision: Leaning) -> None:
     bare: dict[str, Any] = {"decision": decision, "category": None, "next_step": None}
-    assert seen(said("`send` is not defined.", **bare), files=FILES) is None
-    assert find_missing_rule(said("CLAUDE.md forbids it.", **bare), dossier()) is None
+    assert find_definition(reject_saying("`send` is not defined.", **bare), files=FILES) is None
+    assert find_missing_rule(reject_saying("CLAUDE.md forbids it.", **bare), dossier()) is None
 
 
 @pytest.mark.parametrize(
@@ -226,42 +227,42 @@ def test_only_a_reject_is_looked_at(decision: Leaning) -> None:
     ],
     ids=["none", "too long", "static lines", "static", "import", "fn"],
 )
-def test_only_texts_that_are_known_and_not_too_long_are_looked_at(text: str | None) -> None:
+def test_missing_and_too_long_texts_are_skipped(text: str | None) -> None:
     files = None if text is None else (HeadFile(path="upload.py", text=text),)
-    assert seen(said("`send` is not defined."), files=files) is None
+    assert find_definition(reject_saying("`send` is not defined."), files=files) is None
 
 
-def denied(category: str, concern: str) -> dict[str, Any]:
+def answer_denying(category: str, concern: str) -> dict[str, Any]:
     return reject_answer(category=category, evidence=[evidence_at("upload.py", 2)], concern=concern)
 
 
-MISSED = denied("half_finished", "`send` is not defined.")
-OTHER = denied("half_finished", "The loop ends at any attempt.")
-INVENTED = denied("spec_violation", "CLAUDE.md forbids loops.")
+DENIES_DEFINED = answer_denying("half_finished", "`send` is not defined.")
+OBJECTS = answer_denying("half_finished", "The loop ends at any attempt.")
+INVENTS_RULE = answer_denying("spec_violation", "CLAUDE.md forbids loops.")
 
 
 @pytest.mark.parametrize(
-    ("answers", "expected", "by"),
+    ("answers", "expected", "veto"),
     [
-        ((MISSED, MISSED), "abstain needs_human", "names"),
-        ((MISSED, accept_answer()), "accept", None),
-        ((MISSED, OTHER), "reject half_finished", None),
-        ((INVENTED, INVENTED), "abstain needs_human", "rules"),
-        ((INVENTED, accept_answer()), "accept", None),
+        ((DENIES_DEFINED, DENIES_DEFINED), "abstain needs_human", "names"),
+        ((DENIES_DEFINED, accept_answer()), "accept", None),
+        ((DENIES_DEFINED, OBJECTS), "reject half_finished", None),
+        ((INVENTS_RULE, INVENTS_RULE), "abstain needs_human", "rules"),
+        ((INVENTS_RULE, accept_answer()), "accept", None),
     ],
 )
-def test_who_says_it_once_is_told_and_who_says_it_twice_leaves_it_to_a_person(
-    answers: tuple[dict[str, Any], ...], expected: str, by: str | None
+def test_refuted_reject_is_corrected_once_and_then_needs_a_human(
+    answers: tuple[dict[str, Any], ...], expected: str, veto: str | None
 ) -> None:
     verdict = judge_dossier(model_of(*answers))
-    assert (decision_of(verdict), verdict.signals.get("vetoed_by")) == (expected, by)
-    assert by != "rules" or "CLAUDE.md" in verdict.concern
+    assert (decision_of(verdict), verdict.signals.get("vetoed_by")) == (expected, veto)
+    assert veto != "rules" or "CLAUDE.md" in verdict.concern
 
 
-def test_who_denies_what_is_taken_from_elsewhere_twice_leaves_it_to_a_person() -> None:
+def test_repeated_denial_of_imported_name_needs_a_human() -> None:
     files = (HeadFile(path="upload.py", text=f"{HEAD_TEXTS['upload.py']}from net import backoff\n"),)
-    taken = denied("half_finished", "`backoff` is not defined anywhere.")
-    verdict = judge_dossier(model := model_of(taken, taken), files=files)
+    denial = answer_denying("half_finished", "`backoff` is not defined anywhere.")
+    verdict = judge_dossier(model := model_of(denial, denial), files=files)
     assert (decision_of(verdict), len(model.prompts)) == ("abstain needs_human", 2)
     assert verdict.concern == (
         "The model rejects because backoff is not there, also when told that line 10 of upload.py takes it from elsewhere."
@@ -278,8 +279,8 @@ CHECKED = Ci(
 )
 
 
-def missing(concern: str, category: Category = Category.SPEC_VIOLATION, **changes: Any) -> str | None:
-    return find_missing_rule(said(concern, category=category), dossier(**changes))
+def missing_rule(concern: str, category: Category = Category.SPEC_VIOLATION, **changes: Any) -> str | None:
+    return find_missing_rule(reject_saying(concern, category=category), dossier(**changes))
 
 
 @pytest.mark.parametrize(
@@ -302,20 +303,20 @@ def missing(concern: str, category: Category = Category.SPEC_VIOLATION, **change
         ("It breaks the rule on generated files.", None),
     ],
 )
-def test_what_a_reject_for_a_rule_quotes_or_names_stands_somewhere(concern: str, rule: str | None) -> None:
-    assert missing(concern, guidance=(RULES,), ci=CHECKED) == rule
+def test_spec_violation_must_quote_an_existing_rule(concern: str, rule: str | None) -> None:
+    assert missing_rule(concern, guidance=(RULES,), ci=CHECKED) == rule
 
 
-def test_a_rules_file_that_is_there_and_was_not_read_is_no_invention() -> None:
+def test_unread_rules_file_counts_as_existing() -> None:
     unread = (UnreadFile(path="CLAUDE.md", reason=UnreadReason.TOO_LARGE),)
-    assert missing("CLAUDE.md forbids it.", files_unread=unread) is None
+    assert missing_rule("CLAUDE.md forbids it.", files_unread=unread) is None
 
 
-def test_only_a_reject_for_a_broken_rule_is_held_against_what_was_read() -> None:
-    assert missing("CLAUDE.md forbids it.", Category.HALF_FINISHED) is None
+def test_only_spec_violations_are_checked_for_rules() -> None:
+    assert missing_rule("CLAUDE.md forbids it.", Category.HALF_FINISHED) is None
 
 
-def test_a_long_quote_is_cut_where_it_is_told() -> None:
-    rule = missing(f'AGENTS.md says "{"never edit it " * 20}".', guidance=(RULES,))
+def test_long_rule_quote_is_cut() -> None:
+    rule = missing_rule(f'AGENTS.md says "{"never edit it " * 20}".', guidance=(RULES,))
     assert rule is not None
     assert (len(rule), rule[-1]) == (SHOWN_CHARACTERS, "…")

@@ -34,24 +34,24 @@ TESTS = ("def test_send():", "    assert send(1) == 2", "def test_busy():", "   
 DIFF = new_file("upload.py", *CODE) + new_file("tests/test_upload.py", *TESTS)
 
 
-def at(path: str, line: int) -> dict[str, Any]:
+def evidence_in(path: str, line: int) -> dict[str, Any]:
     lines = CODE if path == "upload.py" else TESTS
     return evidence_at(path, line, quote=lines[line - 1])
 
 
-def answering(*places: dict[str, Any], why: str = "Callers want it.", name: str = "q1") -> dict[str, Any]:
+def accept_settling(*places: dict[str, Any], why: str = "Callers want it.", name: str = "q1") -> dict[str, Any]:
     """An accept that answers one question with these places."""
-    met = [{"id": "AC1", "status": "met", "evidence": [at("upload.py", 3)]}]
+    met = [{"id": "AC1", "status": "met", "evidence": [evidence_in("upload.py", 3)]}]
     return accept_answer(criteria=met, settled=[{"id": name, "why": why, "evidence": list(places)}])
 
 
-def change(text: str = "the payload is sent again by post", **changes: Any) -> Dossier:
+def suspected_dossier(text: str = "the payload is sent again by post", **changes: Any) -> Dossier:
     return dossier(**{"diff": DIFF, "files": None, "criteria": (Criterion(id="AC1", text=text),), **changes})
 
 
-def stands(answer: dict[str, Any], what: Dossier) -> bool:
+def is_accept_kept(answer: dict[str, Any], judged: Dossier) -> bool:
     """Whether the accept stands, said twice; else it is a person's."""
-    verdict = judge(what, evaluation_header(), judge_context(model_of(answer, answer), ALWAYS_ESCALATE))
+    verdict = judge(judged, evaluation_header(), judge_context(model_of(answer, answer), ALWAYS_ESCALATE))
     if verdict.decision != "accept":
         assert decision_of(verdict) == "abstain needs_human"
         assert verdict.signals["model_decision"] == "accept"
@@ -59,51 +59,65 @@ def stands(answer: dict[str, Any], what: Dossier) -> bool:
 
 
 @pytest.mark.parametrize(
-    ("answer", "settled"),
+    ("answer", "is_settled"),
     [
-        (answering(at("upload.py", 1)), True),  # `payload` is what is printed
-        (answering(at("upload.py", 2)), False),  # the suspected line itself
-        (answering(at("upload.py", 6)), False),  # about something else
-        (answering(at("upload.py", 1), why=""), False),
-        (answering(), False),
-        (answering(at("upload.py", 1), name="q9"), False),
-        ({**answering(), "settled": []}, False),
+        (accept_settling(evidence_in("upload.py", 1)), True),  # `payload` is what is printed
+        (accept_settling(evidence_in("upload.py", 2)), False),  # the suspected line itself
+        (accept_settling(evidence_in("upload.py", 6)), False),  # about something else
+        (accept_settling(evidence_in("upload.py", 1), why=""), False),
+        (accept_settling(), False),
+        (accept_settling(evidence_in("upload.py", 1), name="q9"), False),
+        ({**accept_settling(), "settled": []}, False),
     ],
 )
-def test_a_suspicion_is_settled_by_another_line_about_the_same_thing(answer: dict[str, Any], *, settled: bool) -> None:
-    assert stands(answer, change()) is settled
+def test_suspicion_is_settled_by_another_line_about_the_same_name(answer: dict[str, Any], *, is_settled: bool) -> None:
+    assert is_accept_kept(answer, suspected_dossier()) is is_settled
 
 
-def test_an_unsettled_suspicion_is_named_by_its_place() -> None:
-    verdict = judge(change(), evaluation_header(), judge_context(model_of(answering(), answering()), ALWAYS_ESCALATE))
+def test_unsettled_suspicion_is_named_with_its_location() -> None:
+    verdict = judge(
+        suspected_dossier(),
+        evaluation_header(),
+        judge_context(model_of(accept_settling(), accept_settling()), ALWAYS_ESCALATE),
+    )
     assert verdict.signals["vetoed_by"] == "suspicions"
     assert "upload.py:2" in verdict.concern
 
 
 @pytest.mark.parametrize(
-    ("text", "places", "settled"),
+    ("text", "evidence", "is_settled"),
     [
-        ("`jitter` is waited for", (at("upload.py", 3),), False),
-        ("`retry` is in `net/retry.py`", (at("upload.py", 3),), False),
-        ("a test covers jitter", (at("tests/test_upload.py", 2),), True),  # it may be called otherwise
-        ("a test covers jitter", (at("upload.py", 3),), False),
-        ("a test covers: post a payload", (at("tests/test_upload.py", 2),), False),  # no finding, and asked about
-        ("a test covers: retry send", (at("tests/test_upload.py", 2),), False),
-        ("a test covers: send and retry, if a send fails", (at("tests/test_upload.py", 4),), True),
-        ("a test covers: busy send and retry, that fails by jitter", (at("tests/test_upload.py", 4),), False),
-        ("the changelog tells of it", (at("upload.py", 3),), False),
+        ("`jitter` is waited for", (evidence_in("upload.py", 3),), False),
+        ("`retry` is in `net/retry.py`", (evidence_in("upload.py", 3),), False),
+        ("a test covers jitter", (evidence_in("tests/test_upload.py", 2),), True),  # it may be called otherwise
+        ("a test covers jitter", (evidence_in("upload.py", 3),), False),
+        (
+            "a test covers: post a payload",
+            (evidence_in("tests/test_upload.py", 2),),
+            False,
+        ),  # no finding, and asked about
+        ("a test covers: retry send", (evidence_in("tests/test_upload.py", 2),), False),
+        ("a test covers: send and retry, if a send fails", (evidence_in("tests/test_upload.py", 4),), True),
+        ("a test covers: busy send and retry, that fails by jitter", (evidence_in("tests/test_upload.py", 4),), False),
+        ("the changelog tells of it", (evidence_in("upload.py", 3),), False),
     ],
 )
-def test_what_seems_missing_is_settled_by_the_line_that_has_it(
-    text: str, places: tuple[Any, ...], *, settled: bool
+def test_unmet_criterion_suspicion_is_settled_by_the_line_that_meets_it(
+    text: str, evidence: tuple[Any, ...], *, is_settled: bool
 ) -> None:
-    quiet = new_file("upload.py", *(line for line in CODE if "print" not in line)) + new_file(
+    diff = new_file("upload.py", *(line for line in CODE if "print" not in line)) + new_file(
         "tests/test_upload.py", *TESTS
     )
-    moved = [{**spot, "line": spot["line"] - (spot["path"] == "upload.py")} for spot in places]
-    met = [{"id": "AC1", "status": "met", "evidence": moved if "test" in text else [{**at("upload.py", 3), "line": 2}]}]
+    moved = [{**entry, "line": entry["line"] - (entry["path"] == "upload.py")} for entry in evidence]
+    met = [
+        {
+            "id": "AC1",
+            "status": "met",
+            "evidence": moved if "test" in text else [{**evidence_in("upload.py", 3), "line": 2}],
+        }
+    ]
     answer = accept_answer(criteria=met, settled=[{"id": "q1", "why": "It is there.", "evidence": moved}])
-    assert stands(answer, change(text, diff=quiet)) is settled
+    assert is_accept_kept(answer, suspected_dossier(text, diff=diff)) is is_settled
 
 
 OTHERS = "".join(new_file(f"uploads/retry_{name}.py", f"RETRY_UPLOAD_{name} = upload(1)") for name in "abc")
@@ -124,7 +138,7 @@ EDITED = (
 
 
 @pytest.mark.parametrize(
-    ("diff", "line", "side", "quote", "settled"),
+    ("diff", "line", "side", "quote", "is_settled"),
     [
         (FOREIGN, 10, "head", "tried = again(3)", True),
         (FOREIGN, 9, "head", "retries = 3", False),  # one word may be there by chance
@@ -134,32 +148,34 @@ EDITED = (
         (EDITED, 1, "head", "tried = again(1)", False),  # it did not change
     ],
 )
-def test_a_file_that_seems_unrelated_is_settled_by_its_changed_line_about_what_was_asked(
-    diff: str, line: int, side: str, quote: str, *, settled: bool
+def test_unrelated_file_suspicion_is_settled_by_a_related_changed_line(
+    diff: str, line: int, side: str, quote: str, *, is_settled: bool
 ) -> None:
     met = criterion_answers("met", evidence=[evidence_at("uploads/retry_a.py", 1, quote="RETRY_UPLOAD_a = upload(1)")])
-    there = {**evidence_at("billing/invoice.py", line, quote=quote), "side": side}
-    answers = [{"id": "q1", "why": "The issue needs it.", "evidence": [there]}]
-    what = change("uploads are tried again", diff=OTHERS + diff, pull_request=pull_request(title="Retry uploads"))
-    assert stands(accept_answer(criteria=met, settled=answers), what) is settled
+    location = {**evidence_at("billing/invoice.py", line, quote=quote), "side": side}
+    answers = [{"id": "q1", "why": "The issue needs it.", "evidence": [location]}]
+    judged = suspected_dossier(
+        "uploads are tried again", diff=OTHERS + diff, pull_request=pull_request(title="Retry uploads")
+    )
+    assert is_accept_kept(accept_answer(criteria=met, settled=answers), judged) is is_settled
 
 
 BRANCH = ("def send(data):", "    if closed:", "        pass", "    return post(data)", "", "post = again", "LIMIT = 3")
 
 
-@pytest.mark.parametrize(("line", "settled"), [(6, True), (7, False)])
-def test_the_lines_beside_a_suspected_one_are_what_it_is_about(line: int, *, settled: bool) -> None:
-    what = change(diff=new_file("upload.py", *BRANCH) + new_file("tests/test_upload.py", *TESTS))
+@pytest.mark.parametrize(("line", "is_settled"), [(6, True), (7, False)])
+def test_neighbouring_lines_define_what_a_suspicion_is_about(line: int, *, is_settled: bool) -> None:
+    judged = suspected_dossier(diff=new_file("upload.py", *BRANCH) + new_file("tests/test_upload.py", *TESTS))
     met = criterion_answers("met", evidence=[evidence_at("upload.py", 4, quote=BRANCH[3])])
     answer = {
         "id": "q1",
         "why": "Closed is fine.",
         "evidence": [evidence_at("upload.py", line, quote=BRANCH[line - 1])],
     }
-    assert stands(accept_answer(criteria=met, settled=[answer]), what) is settled
+    assert is_accept_kept(accept_answer(criteria=met, settled=[answer]), judged) is is_settled
 
 
-KINDS_OF_CODE = (
+CODE_LINES = (
     "from net import post as _spare, retry",
     "",
     "def _spare(data):",
@@ -174,7 +190,7 @@ KINDS_OF_CODE = (
     "",
     "HOOKS = {'spare': _spare}",
 )
-KINDS_OF_TEST = (
+TEST_LINES = (
     "from upload import send",
     "",
     "def check_sent(data):",
@@ -191,7 +207,7 @@ KINDS_OF_TEST = (
     "    with raises(SendError):",
     "        send(5)",
 )
-BEFORE = (
+EDITED_TEST = (
     "diff --git a/tests/test_old.py b/tests/test_old.py\n--- a/tests/test_old.py\n+++ b/tests/test_old.py\n"
     "@@ -1,5 +1,5 @@\n def test_old():\n     sent = send(1)\n-    assert sent.ok\n-    assert sent.status == 200\n"
     "+    assert sent.status\n+    print(sent.ok)\n     assert sent.again\n"
@@ -200,7 +216,7 @@ BEFORE = (
 
 
 @pytest.mark.parametrize(
-    ("signal", "category", "at", "note", "settling", "others"),
+    ("signal", "category", "location", "note", "settling", "others"),
     [
         ("test_without_assertion", "weak_test", "t:6", "`test_send` asserts nothing", "t:9 t:4", "t:1 t:7 t:8 t:13"),  # t:9: a helper by its name; t:4: of what it calls; t:13: of another test
         ("test_without_assertion", "weak_test", "o:2", "`test_old` sent nothing", "", "t:13"),
@@ -225,44 +241,48 @@ BEFORE = (
         ("snapshot_rewritten", "weak_test", None, "recorded anew", "o:3", ""),
     ],
 )  # fmt: skip
-def test_each_suspicion_is_settled_by_its_own_kind_of_line(
-    signal: str, category: str, at: str | None, note: str, settling: str, others: str
+def test_each_signal_is_settled_by_its_own_kind_of_line(
+    signal: str, category: str, location: str | None, note: str, settling: str, others: str
 ) -> None:
-    diff = new_file("upload.py", *KINDS_OF_CODE) + new_file("tests/test_upload.py", *KINDS_OF_TEST) + BEFORE
+    diff = new_file("upload.py", *CODE_LINES) + new_file("tests/test_upload.py", *TEST_LINES) + EDITED_TEST
     paths = {"c": "upload.py", "t": "tests/test_upload.py", "o": "tests/test_old.py", "s": "sent.py"}
 
-    def located(text: str) -> dict[str, Any]:
+    def parse_location(text: str) -> dict[str, Any]:
         path, _, line = text.partition(":")
         return {"path": paths[path], "line": abs(int(line)), "side": Side.BASE if line.startswith("-") else Side.HEAD}
 
-    where = located(at) if at else {"path": None, "line": None}
-    finding = fact(signal=signal, category=category, note=note, fact=False, weight=0.3, step="", **where)
-    hearing = evidence_bundle(dossier(diff=diff, files=None), opinion(finding))
+    fields = parse_location(location) if location else {"path": None, "line": None}
+    finding = fact(signal=signal, category=category, note=note, fact=False, weight=0.3, step="", **fields)
+    bundle = evidence_bundle(dossier(diff=diff, files=None), opinion(finding))
 
     def is_settled(text: str) -> bool:
-        settled = SettledAnswer(id="q1", why="So.", evidence=(EvidencePointer(**located(text)),))
-        accepted = ModelOpinion(
+        settled = SettledAnswer(id="q1", why="So.", evidence=(EvidencePointer(**parse_location(text)),))
+        accept = ModelOpinion(
             decision=Leaning.ACCEPT, category=None, concern="Fine.", next_step=None, settled=(settled,), score=0.9, confidence=0.9
         )  # fmt: skip
-        return not find_unanswered(accepted, hearing)
+        return not find_unanswered(accept, bundle)
 
-    answers = [*settling.split(), *others.split()]
-    assert [text for text in answers if is_settled(text)] == settling.split()
+    locations = [*settling.split(), *others.split()]
+    assert [text for text in locations if is_settled(text)] == settling.split()
 
 
-def test_the_model_is_asked_for_its_answers_once() -> None:
-    model = model_of({**answering(), "settled": []}, answering(at("upload.py", 1)))
-    assert judge(change(), evaluation_header(), judge_context(model, ALWAYS_ESCALATE)).decision == "accept"
+def test_unsettled_accept_is_corrected_once() -> None:
+    model = model_of({**accept_settling(), "settled": []}, accept_settling(evidence_in("upload.py", 1)))
+    assert judge(suspected_dossier(), evaluation_header(), judge_context(model, ALWAYS_ESCALATE)).decision == "accept"
     assert "Your accept leaves questions open: q1." in model.prompts[1].turns[2]
 
 
-BLIND: dict[str, Any] = {**answering(), "settled": []}
+UNSETTLED: dict[str, Any] = {**accept_settling(), "settled": []}
 
 
-@pytest.mark.parametrize(("second", "decision"), [(answering(at("upload.py", 1)), "accept"), (BLIND, "abstain")])
-def test_a_second_opinion_that_settles_it_accepts(second: dict[str, Any], decision: str) -> None:
-    stronger = replace(judge_context(model_of(BLIND, BLIND), ALWAYS_ESCALATE), second_model=model_of(second, second))
-    verdict = judge(change(), evaluation_header(), stronger)
+@pytest.mark.parametrize(
+    ("second", "decision"), [(accept_settling(evidence_in("upload.py", 1)), "accept"), (UNSETTLED, "abstain")]
+)
+def test_second_opinion_may_settle_a_suspicion(second: dict[str, Any], decision: str) -> None:
+    stronger = replace(
+        judge_context(model_of(UNSETTLED, UNSETTLED), ALWAYS_ESCALATE), second_model=model_of(second, second)
+    )
+    verdict = judge(suspected_dossier(), evaluation_header(), stronger)
     assert verdict.decision == decision
     assert "an accept that leaves suspicions open" in verdict.escalation_reason
 
@@ -271,7 +291,7 @@ BARE = evidence_at("upload.py", 2, quote="    retry = post(payload)")
 BOTH_MET = criterion_answers("met", "met", evidence=[BARE])
 
 
-def untested(text: str, *answers: dict[str, Any]) -> tuple[Verdict, ScriptedModel]:
+def judge_without_test(text: str, *answers: dict[str, Any]) -> tuple[Verdict, ScriptedModel]:
     """A change without a test, of which AC2 asks this."""
     model = model_of(*answers)
     asks = (Criterion(id="AC1", text="post is called again"), Criterion(id="AC2", text=text))
@@ -279,20 +299,18 @@ def untested(text: str, *answers: dict[str, Any]) -> tuple[Verdict, ScriptedMode
     return judge_dossier(model, ALWAYS_ESCALATE, diff=code_alone, files=None, criteria=asks), model
 
 
-def test_a_criterion_that_asks_for_a_test_is_never_met_without_one() -> None:
+def test_criterion_that_asks_for_a_test_is_missing_without_one() -> None:
     answer = accept_answer(criteria=BOTH_MET, settled=[])
-    verdict, model = untested("a test proves it", answer, answer)
+    verdict, model = judge_without_test("a test proves it", answer, answer)
     assert "AC2 asks for a test, and the change adds to none" in model.prompts[1].turns[2]
     assert (verdict.decision, verdict.signals["vetoed_by"]) == ("abstain", "tests")
     assert [criterion.status for criterion in verdict.criteria] == ["met", "missing"]
-    unbounded = reject_answer(
-        criteria=BOTH_MET, category="half_finished", evidence=[BARE], concern="`post` has no limit."
-    )
-    rejected, _ = untested("a test proves it", unbounded)
+    reject = reject_answer(criteria=BOTH_MET, category="half_finished", evidence=[BARE], concern="`post` has no limit.")
+    rejected, _ = judge_without_test("a test proves it", reject)
     assert (rejected.decision, rejected.criteria[1].note) == ("reject", "the change adds to no test")
 
 
 @pytest.mark.parametrize("text", ["All existing tests pass", "the tests pass", "the test suite stays green"])
-def test_that_tests_pass_asks_for_no_new_one(text: str) -> None:
+def test_criterion_that_tests_pass_asks_for_no_new_test(text: str) -> None:
     answer = accept_answer(criteria=BOTH_MET, settled=[{"id": "q1", "why": "CI says so.", "evidence": [BARE]}])
-    assert untested(text, answer, answer)[0].signals.get("vetoed_by") != "tests"
+    assert judge_without_test(text, answer, answer)[0].signals.get("vetoed_by") != "tests"

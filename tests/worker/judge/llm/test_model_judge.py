@@ -42,16 +42,16 @@ TRUNCATED, REFUSED = reply("{", stop=StopReason.TRUNCATED), reply("", stop=StopR
 TOO_LONG = reply("", stop=StopReason.CONTEXT_EXCEEDED)
 
 
-def read(model_reply: ModelReply) -> ModelOpinion | ReplyError:
+def read_answer(model_reply: ModelReply) -> ModelOpinion | ReplyError:
     return read_reply(model_reply, ASKED)
 
 
-def asked_of(model: ScriptedModel, prompt: Prompt = PROMPT) -> Consultation:
-    return consult_model(model, prompt, read)
+def consult(model: ScriptedModel, prompt: Prompt = PROMPT) -> Consultation:
+    return consult_model(model, prompt, read_answer)
 
 
 @pytest.mark.parametrize(
-    ("script", "result", "asked", "cost", "faults"),
+    ("answers", "result", "questions", "cost", "faults"),
     [
         ((accept_answer(),), ModelOpinion, 1, "0.001", [None]),
         ((WRONG, reject_answer()), ModelOpinion, 2, "0.002", ["contradiction", None]),
@@ -64,21 +64,21 @@ def asked_of(model: ScriptedModel, prompt: Prompt = PROMPT) -> Consultation:
         ((TOO_LONG, accept_answer()), ReplyError, 1, "0.001", ["too_long"]),  # it would not fit again
     ],
 )
-def test_an_unusable_reply_is_corrected_once_and_every_reply_is_paid(
-    script: tuple[Any, ...], result: type, asked: int, cost: str | None, faults: list[str | None]
+def test_unusable_reply_is_corrected_once_and_every_reply_is_paid(
+    answers: tuple[Any, ...], result: type, questions: int, cost: str | None, faults: list[str | None]
 ) -> None:
-    model = model_of(*script)
-    consultation = asked_of(model)
-    assert (type(consultation.outcome), len(model.prompts)) == (result, asked)
+    model = model_of(*answers)
+    consultation = consult(model)
+    assert (type(consultation.outcome), len(model.prompts)) == (result, questions)
     assert consultation.costs.cost_usd == (None if cost is None else Decimal(cost))
-    assert consultation.costs.replies == asked - (result is Unavailable)
+    assert consultation.costs.replies == questions - (result is Unavailable)
     assert [exchange.fault for exchange in consultation.exchanges] == faults
     assert model.prompts[0] == PROMPT
 
 
-def test_a_correction_names_the_error_and_tokens_are_summed() -> None:
+def test_correction_names_the_error_and_tokens_are_summed() -> None:
     model = model_of(WRONG, reject_answer())
-    result = asked_of(model)
+    result = consult(model)
     question, answer, correction = model.prompts[1].turns
     assert (question, answer) == ("question", reply(WRONG).text)
     assert '1. An accept has no category, found "weak_test": use null, or reject.' in correction
@@ -91,19 +91,17 @@ def test_a_correction_names_the_error_and_tokens_are_summed() -> None:
     [(TRUNCATED, 700, 700 * RETRY_FACTOR), (WRONG, 700, 700), (TRUNCATED, None, None)],
     ids=["cut off", "another fault", "nothing reserved"],
 )
-def test_an_answer_that_was_cut_off_may_be_longer_the_second_time_and_no_other_may(
-    first: Any, reserved: int | None, allowed: int | None
-) -> None:
+def test_truncated_answer_gets_more_reply_tokens(first: Any, reserved: int | None, allowed: int | None) -> None:
     model = model_of(first, accept_answer())
-    assert isinstance(asked_of(model, replace(PROMPT, reply_tokens=reserved)).outcome, ModelOpinion)
+    assert isinstance(consult(model, replace(PROMPT, reply_tokens=reserved)).outcome, ModelOpinion)
     assert [prompt.reply_tokens for prompt in model.prompts] == [reserved, allowed]
 
 
-def test_silence_is_named_and_a_long_reply_is_echoed_in_part_and_what_hides_is_visible() -> None:
+def test_correction_quotes_empty_long_and_hidden_text_safely() -> None:
     silent, long = model_of(REFUSED, accept_answer()), model_of("x" * 100_000, accept_answer())
     hiding = model_of(accept_answer(concern="ok", evidence=[{"path": "a\u202e\nb.py", "line": 1}]), accept_answer())
     for model in (silent, long, hiding):
-        asked_of(model)
+        consult(model)
     assert silent.prompts[1].turns[1] == "(no text)"
     assert len(long.prompts[1].turns[1]) < 17_000
     assert "a\\u202e b.py" in hiding.prompts[1].turns[2]
@@ -112,7 +110,7 @@ def test_silence_is_named_and_a_long_reply_is_echoed_in_part_and_what_hides_is_v
 # --- the time limit -------------------------------------------------------------------------------
 
 
-def test_a_question_that_comes_in_time_is_asked() -> None:
+def test_model_is_asked_within_the_time_limit() -> None:
     model = model_of(accept_answer())
     timed = with_time_limit(judge_context(model), lambda: 0).model
     assert timed is not None
@@ -121,7 +119,7 @@ def test_a_question_that_comes_in_time_is_asked() -> None:
     assert model.prompts == [PROMPT]
 
 
-def test_no_question_begins_after_the_end_whoever_is_asked_it() -> None:
+def test_no_model_is_asked_after_the_time_limit() -> None:
     now = [1_000]
     first, second = model_of(accept_answer()), model_of(accept_answer())
     timed = with_time_limit(replace(judge_context(first), second_model=second, asking_ms=500), lambda: now[0])
@@ -133,7 +131,7 @@ def test_no_question_begins_after_the_end_whoever_is_asked_it() -> None:
     assert (first.prompts, second.prompts) == ([], [])
 
 
-def test_where_nobody_is_asked_nobody_is_timed() -> None:
+def test_context_without_models_gets_no_time_limit() -> None:
     timed = with_time_limit(judge_context(), lambda: 0)
     assert (timed.model, timed.second_model) == (None, None)
 
@@ -143,7 +141,7 @@ def test_where_nobody_is_asked_nobody_is_timed() -> None:
 CENT = Decimal("0.01")
 
 
-def reached(cap: Cap = Cap.PULL) -> BudgetReached:
+def cap_reached(cap: Cap = Cap.PULL) -> BudgetReached:
     return BudgetReached(CapLevel(cap, 9 * CENT, 10 * CENT), 2 * CENT)
 
 
@@ -151,8 +149,8 @@ def reached(cap: Cap = Cap.PULL) -> BudgetReached:
     ("cap", "reason"),
     [(Cap.PULL, "pr_cap"), (Cap.DAY, "daily_cap"), (Cap.SHARE, "daily_cap"), (Cap.AUTHOR, "daily_cap")],
 )
-def test_what_would_have_been_asked_is_nobodys_verdict_and_names_the_cap(cap: Cap, reason: str) -> None:
-    verdict = judge_dossier(model_of(reached(cap)))
+def test_reached_cap_abstains_and_is_named(cap: Cap, reason: str) -> None:
+    verdict = judge_dossier(model_of(cap_reached(cap)))
     assert (decision_of(verdict), verdict.throttled_reason) == ("abstain budget", reason)
     assert "$0.09 of $0.10" in verdict.concern
     assert verdict.escalation_reason.endswith("has no room for it")
@@ -160,14 +158,16 @@ def test_what_would_have_been_asked_is_nobodys_verdict_and_names_the_cap(cap: Ca
     assert (verdict.escalated, verdict.signals["escalation_skipped"]) == (False, "budget")
 
 
-def test_a_correction_that_the_cap_has_no_room_for_counts_what_was_paid_before() -> None:
-    verdict = judge_dossier(model_of("prose", reached()))
+def test_cap_reached_on_correction_counts_first_reply() -> None:
+    verdict = judge_dossier(model_of("prose", cap_reached()))
     assert (decision_of(verdict), verdict.escalated) == ("abstain budget", True)
     assert (verdict.judge_kind, verdict.judge_cost_usd) == (JudgeKind.HYBRID, Decimal("0.001"))
 
 
-def test_the_question_that_was_not_asked_is_on_record() -> None:
-    [exchange] = judge_with_record(dossier(), evaluation_header(), judge_context(model_of(reached()))).audit.exchanges
+def test_question_stopped_by_cap_is_recorded() -> None:
+    [exchange] = judge_with_record(
+        dossier(), evaluation_header(), judge_context(model_of(cap_reached()))
+    ).audit.exchanges
     assert exchange.reply is None
     assert exchange.over is not None
     assert exchange.over.cap == "pull"
@@ -181,10 +181,12 @@ def test_the_question_that_was_not_asked_is_on_record() -> None:
         (None, ()),
     ],
 )
-def test_a_cap_that_is_near_after_the_last_reply_is_on_record(near: CapLevel | None, signals: tuple[str, ...]) -> None:
-    said = judge_dossier(model_of(reply(accept_answer(), near_cap=near))).signals
+def test_nearly_reached_cap_is_recorded(near: CapLevel | None, signals: tuple[str, ...]) -> None:
+    recorded = judge_dossier(model_of(reply(accept_answer(), near_cap=near))).signals
     names = ("budget_cap", "budget_used", "budget_limit")
-    assert {name: said[name] for name in said if name.startswith("budget")} == dict(zip(names, signals, strict=False))
+    assert {name: recorded[name] for name in recorded if name.startswith("budget")} == dict(
+        zip(names, signals, strict=False)
+    )
 
 
 # --- a pause --------------------------------------------------------------------------------------
@@ -198,7 +200,7 @@ STUB = (
     "diff", [DIFF, STUB, DOCS_CHANGE["diff"], "", "no diff at all"], ids=["code", "stub", "docs", "empty", "torn"]
 )
 @pytest.mark.parametrize("pause", Pause)
-def test_while_judging_is_paused_nothing_is_looked_at(diff: str, pause: Pause) -> None:
+def test_paused_judging_abstains_without_looking(diff: str, pause: Pause) -> None:
     model = model_of()
     verdict = judge(
         dossier(diff=diff), evaluation_header(), replace(judge_context(model, ALWAYS_ESCALATE), pause=pause)
@@ -207,6 +209,6 @@ def test_while_judging_is_paused_nothing_is_looked_at(diff: str, pause: Pause) -
     assert (verdict.judge_kind, verdict.findings, verdict.coverage.read) == (JudgeKind.HEURISTIC, (), ())
 
 
-def test_what_was_not_judged_in_a_pause_is_other_content_than_what_is_judged_after_it() -> None:
+def test_pause_changes_the_fingerprint() -> None:
     stopped = replace(judge_context(), pause=Pause.OPERATOR)
     assert fingerprint_of(dossier(), stopped) != fingerprint_of(dossier(), judge_context())

@@ -40,29 +40,29 @@ OVER = BudgetReached(CapLevel(Cap.DAY, Decimal("0.99"), Decimal("1.00")), Decima
 CONTESTED = dossier(contest="The test is in another repository.")
 
 
-def strong(*answers: Any) -> ScriptedModel:
+def strong_model(*answers: Any) -> ScriptedModel:
     model = model_of(*answers)
     model.name, model.pricing_version = "claude-opus-5-5", "2026-11"
     return model
 
 
-def heard(model: ScriptedModel, of: Dossier | None = None, **changes: Any) -> EvaluatedVerdict:
-    return judge_with_record(of or dossier(), evaluation_header(), replace(judge_context(model), **changes))
+def judge_with(model: ScriptedModel, judged: Dossier | None = None, **changes: Any) -> EvaluatedVerdict:
+    return judge_with_record(judged or dossier(), evaluation_header(), replace(judge_context(model), **changes))
 
 
-def two(first: Any, second: ScriptedModel | None, of: Dossier | None = None) -> EvaluatedVerdict:
-    return heard(model_of(first), of, second_model=second)
+def judge_with_second(first: Any, second: ScriptedModel | None, judged: Dossier | None = None) -> EvaluatedVerdict:
+    return judge_with(model_of(first), judged, second_model=second)
 
 
-def board(*answers: Any, **changes: Any) -> EvaluatedVerdict:
-    return heard(model_of(*answers), is_panel=True, **changes)
+def judge_with_panel(*answers: Any, **changes: Any) -> EvaluatedVerdict:
+    return judge_with(model_of(*answers), is_panel=True, **changes)
 
 
 # --- when a second opinion is asked for -----------------------------------------------------------
 
 
-def test_both_are_off_by_default() -> None:
-    made = two(reject_answer(), None)
+def test_second_opinion_and_panel_are_off_by_default() -> None:
+    made = judge_with_second(reject_answer(), None)
     assert (made.verdict.decision, made.opinions) == ("reject", ())
     assert "opinions" not in made.verdict.signals
 
@@ -70,25 +70,25 @@ def test_both_are_off_by_default() -> None:
 @pytest.mark.parametrize(
     "answer", [accept_answer(), cannot_tell_answer(), OUTAGE], ids=["accept", "cannot tell", "outage"]
 )
-def test_only_a_reject_is_looked_at_twice(answer: Any) -> None:
-    stronger = strong()
-    assert (two(answer, stronger).opinions, stronger.prompts) == ((), [])
+def test_only_a_reject_gets_a_second_opinion(answer: Any) -> None:
+    stronger = strong_model()
+    assert (judge_with_second(answer, stronger).opinions, stronger.prompts) == ((), [])
 
 
-def test_a_reject_on_a_fact_is_not_looked_at_twice() -> None:
+def test_reject_on_a_fact_gets_no_second_opinion() -> None:
     files = (HeadFile(path="upload.py", text="def send(data):\n    raise NotImplementedError\n"),)
     stub = dossier(diff=new_file("upload.py", "def send(data):", "    raise NotImplementedError"), files=files)
-    stronger, answer = strong(), cannot_tell_answer(criteria=criterion_answers("unverifiable", "unverifiable"))
-    made = heard(model_of(answer), stub, threshold=ALWAYS_ESCALATE, second_model=stronger, is_panel=True)
+    stronger, answer = strong_model(), cannot_tell_answer(criteria=criterion_answers("unverifiable", "unverifiable"))
+    made = judge_with(model_of(answer), stub, threshold=ALWAYS_ESCALATE, second_model=stronger, is_panel=True)
     assert (made.verdict.decision, made.opinions, stronger.prompts) == ("reject", (), [])
 
 
 @pytest.mark.parametrize(
     "answer", [accept_answer(), cannot_tell_answer(), reject_answer()], ids=["accept", "cannot tell", "reject"]
 )
-def test_a_contested_verdict_is_looked_at_twice_and_its_reason_is_data(answer: Any) -> None:
-    stronger = strong(accept_answer())
-    made = two(answer, stronger, CONTESTED)
+def test_contested_verdict_gets_second_opinion_with_fenced_reason(answer: Any) -> None:
+    stronger = strong_model(accept_answer())
+    made = judge_with_second(answer, stronger, CONTESTED)
     assert len(made.opinions) == 2
     turn = stronger.prompts[0].turns[0]
     fence = turn.partition("MARK is `")[2].partition("`")[0]
@@ -101,31 +101,35 @@ def test_a_contested_verdict_is_looked_at_twice_and_its_reason_is_data(answer: A
 # --- what two rule together -----------------------------------------------------------------------
 
 
-def test_each_model_is_shown_what_its_own_tokens_allow_and_the_record_says_so() -> None:
+def test_each_model_gets_a_prompt_of_its_own_token_budget() -> None:
     lines = [f"value_{line} = {line}" for line in range(60)]
     large = "".join(new_file(f"part{number}.py", *lines) for number in range(15))
-    of = dossier(diff=large, files=None, contest="It is in another repository.")
-    at = [{"path": "part0.py", "line": 1, "end_line": None, "side": "head", "quote": "value_0 = 0", "note": "here"}]
+    judged = dossier(diff=large, files=None, contest="It is in another repository.")
+    evidence = [
+        {"path": "part0.py", "line": 1, "end_line": None, "side": "head", "quote": "value_0 = 0", "note": "here"}
+    ]
     answer = reject_answer(
-        evidence=at, criteria=criterion_answers("missing", "missing"), what_works="All.", what_does_not="None."
+        evidence=evidence, criteria=criterion_answers("missing", "missing"), what_works="All.", what_does_not="None."
     )
     answer["concern"] = "`value_0` is no upload."
-    first, second = model_of(answer), strong(answer)
-    seated = replace(
+    first, second = model_of(answer), strong_model(answer)
+    context = replace(
         judge_context(first),
         second_model=second,
         token_budget=TokenBudget(60_000),
         token_budgets={"claude-opus-5-5": TokenBudget(30_000)},
     )
-    made = judge_with_record(of, evaluation_header(), seated)
+    made = judge_with_record(judged, evaluation_header(), context)
     sizes = [len(model.prompts[0].turns[0].encode()) for model in (first, second)]
     assert sizes[1] < 10_000 < sizes[0]
     assert [opinion.audit.law.question_bytes for opinion in made.opinions] == [60_000, 30_000]
     assert (made.audit.law.question_bytes, made.audit.law.second_bytes) == (60_000, 30_000)
-    kept = read_audit(dump_audit(made.audit))
-    assert replay(made.verdict, kept, of, load_rubric(), load_prompt()).differing == ()
-    chosen = replace(seated, choices={"claude-opus-5-5": second}).with_chosen_model(Policy(model="claude-opus-5-5"))
-    assert chosen.token_budget == TokenBudget(30_000)
+    stored = read_audit(dump_audit(made.audit))
+    assert replay(made.verdict, stored, judged, load_rubric(), load_prompt()).differing == ()
+    judge_with_choice = replace(context, choices={"claude-opus-5-5": second}).with_chosen_model(
+        Policy(model="claude-opus-5-5")
+    )
+    assert judge_with_choice.token_budget == TokenBudget(30_000)
 
 
 @pytest.mark.parametrize(
@@ -154,8 +158,8 @@ def test_each_model_is_shown_what_its_own_tokens_allow_and_the_record_says_so() 
         (cannot_tell_answer(), cannot_tell_answer(), "abstain needs_human", 0.3, True),
     ],
 )
-def test_what_two_rule_together(first: Any, second: Any, expected: str, confidence: float, *, agree: bool) -> None:
-    verdict = two(first, strong(second), CONTESTED).verdict
+def test_two_opinions_are_combined(first: Any, second: Any, expected: str, confidence: float, *, agree: bool) -> None:
+    verdict = judge_with_second(first, strong_model(second), CONTESTED).verdict
     assert (decision_of(verdict), verdict.confidence, verdict.signals["opinions_agree"]) == (
         expected,
         confidence,
@@ -165,8 +169,8 @@ def test_what_two_rule_together(first: Any, second: Any, expected: str, confiden
         assert verdict.concern == "Nothing shows it.", "the words of the second"
 
 
-def test_opposite_opinions_are_quoted_and_on_record() -> None:
-    verdict = two(reject_answer(), strong(accept_answer())).verdict
+def test_opposite_opinions_are_quoted_and_recorded() -> None:
+    verdict = judge_with_second(reject_answer(), strong_model(accept_answer())).verdict
     assert verdict.concern == (
         "The opinions on this change differ. First says reject: The test proves nothing of what is made when send is busy. Second says accept: It retries."
     )
@@ -176,8 +180,8 @@ def test_opposite_opinions_are_quoted_and_on_record() -> None:
 
 
 @pytest.mark.parametrize("failure", [OUTAGE, OVER, "prose"], ids=["outage", "budget", "unusable"])
-def test_a_second_opinion_that_could_not_be_had_changes_nothing_and_is_told(failure: Any) -> None:
-    made = two(reject_answer(), strong(failure, "prose"))
+def test_failed_second_opinion_is_recorded_and_changes_nothing(failure: Any) -> None:
+    made = judge_with_second(reject_answer(), strong_model(failure, "prose"))
     assert (made.verdict.decision, made.verdict.confidence) == ("reject", 0.8)
     assert made.verdict.throttled_reason is None
     assert "second (claude-opus-5-5): no answer" in str(made.verdict.signals["opinions"])
@@ -185,18 +189,24 @@ def test_a_second_opinion_that_could_not_be_had_changes_nothing_and_is_told(fail
 
 
 SAFE = dossier(**DOCS_CHANGE)
-IN_DOCS = {"path": "docs/busy.md", "line": 3, "end_line": None, "side": "head", "quote": "The server is busy at noon."}
-MISPLACED = {**IN_DOCS, "note": "wrong hour"}
+DOCS_EVIDENCE = {
+    "path": "docs/busy.md",
+    "line": 3,
+    "end_line": None,
+    "side": "head",
+    "quote": "The server is busy at noon.",
+}
+DOCS_OBJECTION = {**DOCS_EVIDENCE, "note": "wrong hour"}
 MISSED = reject_answer(
-    criteria=[{"id": "AC1", "status": "partial", "evidence": [MISPLACED]}],
-    evidence=[MISPLACED],
+    criteria=[{"id": "AC1", "status": "partial", "evidence": [DOCS_OBJECTION]}],
+    evidence=[DOCS_OBJECTION],
     category="acceptance_gap",
 )
-PRAISED = accept_answer(criteria=criterion_answers("met", evidence=[{**IN_DOCS, "note": "here"}]))
+DOCS_ACCEPT = accept_answer(criteria=criterion_answers("met", evidence=[{**DOCS_EVIDENCE, "note": "here"}]))
 
 
-def test_what_code_accepts_at_a_cap_is_no_second_opinion() -> None:
-    made = heard(model_of(MISSED), SAFE, threshold=ALWAYS_ESCALATE, second_model=strong(OVER))
+def test_accept_by_code_at_a_cap_is_no_second_opinion() -> None:
+    made = judge_with(model_of(MISSED), SAFE, threshold=ALWAYS_ESCALATE, second_model=strong_model(OVER))
     assert decision_of(made.verdict) == "reject acceptance_gap"
     assert "second (claude-opus-5-5): no answer" in str(made.verdict.signals["opinions"])
 
@@ -204,14 +214,14 @@ def test_what_code_accepts_at_a_cap_is_no_second_opinion() -> None:
 @pytest.mark.parametrize(
     ("answers", "decision"),
     [
-        ((PRAISED, OVER, PRAISED), "accept"),
+        ((DOCS_ACCEPT, OVER, DOCS_ACCEPT), "accept"),
         ((OVER, OVER, OVER), "accept"),
-        ((PRAISED, OVER, MISSED), "abstain"),
-        ((OUTAGE, OVER, PRAISED), "abstain"),
+        ((DOCS_ACCEPT, OVER, MISSED), "abstain"),
+        ((OUTAGE, OVER, DOCS_ACCEPT), "abstain"),
     ],
 )
-def test_what_code_accepts_at_a_cap_is_no_lens_of_a_board(answers: tuple[Any, ...], decision: str) -> None:
-    verdict = board(*answers, of=SAFE, threshold=ALWAYS_ESCALATE).verdict
+def test_accept_by_code_at_a_cap_is_no_panel_opinion(answers: tuple[Any, ...], decision: str) -> None:
+    verdict = judge_with_panel(*answers, judged=SAFE, threshold=ALWAYS_ESCALATE).verdict
     assert verdict.decision == decision
     assert "tests (claude-haiku-5-5): no answer" in str(verdict.signals["opinions"])
     assert (verdict.throttled_reason is not None) is (decision == "accept")
@@ -220,8 +230,8 @@ def test_what_code_accepts_at_a_cap_is_no_lens_of_a_board(answers: tuple[Any, ..
 # --- what is on record ----------------------------------------------------------------------------
 
 
-def test_each_opinion_is_the_child_of_the_verdict_with_its_own_model_and_price() -> None:
-    made = two(reject_answer(), strong(reply(accept_answer(), cost_usd=Decimal("0.04"))))
+def test_opinions_are_children_with_own_model_and_cost() -> None:
+    made = judge_with_second(reject_answer(), strong_model(reply(accept_answer(), cost_usd=Decimal("0.04"))))
     first, second = (opinion.verdict for opinion in made.opinions)
     assert {first.parent_eval_id, second.parent_eval_id} == {made.verdict.eval_id}
     assert len({made.verdict.eval_id, first.eval_id, second.eval_id}) == 3
@@ -239,8 +249,11 @@ def test_each_opinion_is_the_child_of_the_verdict_with_its_own_model_and_price()
     assert "second opinion of claude-opus-5-5" in made.audit.steps[0].reason
 
 
-def test_an_unknown_price_of_one_makes_the_sum_unknown() -> None:
-    assert two(reject_answer(), strong(reply(accept_answer(), cost_usd=None))).verdict.judge_cost_usd is None
+def test_unknown_price_of_one_opinion_makes_the_sum_unknown() -> None:
+    assert (
+        judge_with_second(reject_answer(), strong_model(reply(accept_answer(), cost_usd=None))).verdict.judge_cost_usd
+        is None
+    )
 
 
 WRONG = accept_answer(category="weak_test")
@@ -261,18 +274,22 @@ WRONG = accept_answer(category="weak_test")
         ((WRONG, accept_answer(), OUTAGE, cannot_tell_answer()), None),
     ],
 )
-def test_a_replay_of_several_opinions_gives_the_same_decision(
+def test_replay_of_several_opinions_gives_same_decision(
     answers: tuple[Any, ...], second: tuple[Any, ...] | None
 ) -> None:
-    made = board(*answers) if second is None else heard(model_of(*answers), second_model=strong(*second))
+    made = (
+        judge_with_panel(*answers)
+        if second is None
+        else judge_with(model_of(*answers), second_model=strong_model(*second))
+    )
     audit = read_audit(json.loads(json.dumps(dump_audit(made.audit))))
     verdict = VERDICT_ADAPTER.validate_json(VERDICT_ADAPTER.dump_json(made.verdict))
     replayed = replay(verdict, audit, dossier(), load_rubric(), load_prompt())
     assert (replayed.is_same, replayed.first_difference) == (True, None)
 
 
-def test_a_record_of_before_there_were_seats_is_read() -> None:
-    fields: Any = dump_audit(two(accept_answer(), None).audit)
+def test_audit_record_without_panel_fields_is_read() -> None:
+    fields: Any = dump_audit(judge_with_second(accept_answer(), None).audit)
     for name in ("second", "second_pricing_version", "board"):
         del fields["law"][name]
     for field in fields["exchanges"]:
@@ -284,9 +301,9 @@ def test_a_record_of_before_there_were_seats_is_read() -> None:
 # --- the board ------------------------------------------------------------------------------------
 
 
-def test_a_board_asks_the_same_question_through_three_lenses() -> None:
+def test_panel_asks_same_question_through_three_lenses() -> None:
     model = model_of(accept_answer(confidence=0.9), accept_answer(confidence=0.7), accept_answer(confidence=0.8))
-    made = heard(model, is_panel=True)
+    made = judge_with(model, is_panel=True)
     assert (made.verdict.decision, made.verdict.confidence) == ("accept", 0.7)
     same = {prompt.turns[0].rpartition("\n\n")[0] for prompt in model.prompts}
     assert len(same) == 1, "all but the last sentence is cached"
@@ -318,30 +335,32 @@ UNSURE = cannot_tell_answer()
     ],
     ids=["own lens", "other lens", "two", "all", "one unsure", "all unsure", "outage", "cap", "outage and reject", "cap and reject"],
 )  # fmt: skip
-def test_a_board_rules_by_its_lenses(
+def test_panel_opinions_are_combined(
     answers: tuple[Any, ...], decision: str, confidence: float, concern: str, *, agree: bool
 ) -> None:
-    verdict = board(*answers).verdict
+    verdict = judge_with_panel(*answers).verdict
     assert (verdict.abstain_reason or verdict.decision) == decision
     assert (verdict.confidence, verdict.signals["opinions_agree"]) == (pytest.approx(confidence), agree)
     assert concern in verdict.concern
 
 
-def test_a_rubric_names_lenses_of_its_own() -> None:
+def test_rubric_lenses_replace_the_default_ones() -> None:
     lenses = (
         Lens(id="safety", focus="Look at safety alone.", categories=(Category.WEAK_TEST,)),
         Lens(id="style", focus="Look at style alone.", categories=(Category.SCOPE_CREEP,)),
     )
     model = model_of(reject_answer(), accept_answer())
-    made = heard(model, is_panel=True, rubric=load_rubric().model_copy(update={"lenses": lenses}))
+    made = judge_with(model, is_panel=True, rubric=load_rubric().model_copy(update={"lenses": lenses}))
     assert made.verdict.decision == "reject", "weak_test is of the first one"
     assert [prompt.turns[0].rpartition("\n\n")[2] for prompt in model.prompts] == [lens.focus for lens in lenses]
     assert made.verdict.escalation_reason.endswith("; through two lenses")
     assert ", a board of two" in made.audit.steps[0].reason
 
 
-def test_a_second_opinion_may_follow_a_board() -> None:
-    made = board(accept_answer(), reject_answer(), accept_answer(), second_model=strong(accept_answer()))
+def test_second_opinion_may_follow_a_panel() -> None:
+    made = judge_with_panel(
+        accept_answer(), reject_answer(), accept_answer(), second_model=strong_model(accept_answer())
+    )
     assert decision_of(made.verdict) == "abstain needs_human"
     names = [opinion.verdict.signals["opinion_of"] for opinion in made.opinions]
     assert names == ["correctness", "tests", "scope", "second"]
@@ -351,39 +370,39 @@ def test_a_second_opinion_may_follow_a_board() -> None:
 # --- the choice of a repository -------------------------------------------------------------------
 
 
-def choosing(name: str | None, first: ScriptedModel | None, stronger: ScriptedModel) -> tuple[JudgeContext, Dossier]:
+def choice_of(name: str | None, first: ScriptedModel | None, stronger: ScriptedModel) -> tuple[JudgeContext, Dossier]:
     return replace(judge_context(first), choices={stronger.name: stronger}), dossier(policy=Policy(model=name))
 
 
-def chosen(name: str | None, first: ScriptedModel | None, *answers: Any) -> Verdict:
-    context, of = choosing(name, first, strong(*answers))
-    return judge(of, evaluation_header(), context)
+def judge_with_choice(name: str | None, first: ScriptedModel | None, *answers: Any) -> Verdict:
+    context, judged = choice_of(name, first, strong_model(*answers))
+    return judge(judged, evaluation_header(), context)
 
 
-def test_a_repository_chooses_among_the_models_that_the_operator_allows() -> None:
-    verdict = chosen("claude-opus-5-5", model_of(), accept_answer())
+def test_repository_chooses_among_allowed_models() -> None:
+    verdict = judge_with_choice("claude-opus-5-5", model_of(), accept_answer())
     assert (verdict.judge_model, verdict.decision) == ("claude-opus-5-5", "accept")
     assert "model_not_allowed" not in verdict.signals
 
 
 @pytest.mark.parametrize("name", ["claude-unknown", None, "claude-haiku-5-5"])
-def test_any_other_choice_leaves_the_operators(name: str | None) -> None:
-    verdict = chosen(name, model_of(accept_answer()))
+def test_unknown_choice_keeps_the_operators_model(name: str | None) -> None:
+    verdict = judge_with_choice(name, model_of(accept_answer()))
     assert verdict.judge_model == "claude-haiku-5-5"
     assert verdict.signals.get("model_not_allowed") == (name if name == "claude-unknown" else None)
 
 
-def test_a_choice_does_not_bring_a_model_where_none_may_be_asked() -> None:
-    verdict = chosen("claude-opus-5-5", None)
+def test_choice_is_ignored_when_no_model_may_be_asked() -> None:
+    verdict = judge_with_choice("claude-opus-5-5", None)
     assert (decision_of(verdict), verdict.judge_model) == ("abstain unproven", None)
 
 
 def test_who_judges_is_part_of_the_content() -> None:
-    plain, of = choosing("claude-opus-5-5", model_of(), strong())
+    plain, of = choice_of("claude-opus-5-5", model_of(), strong_model())
     others = [
         fingerprint_of(of, plain),
         fingerprint_of(of, judge_context(model_of())),
         fingerprint_of(of, replace(judge_context(model_of()), is_panel=True)),
-        fingerprint_of(of, replace(judge_context(model_of()), second_model=strong())),
+        fingerprint_of(of, replace(judge_context(model_of()), second_model=strong_model())),
     ]
     assert len(set(others)) == 4

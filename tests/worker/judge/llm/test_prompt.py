@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from inline_snapshot import snapshot
 
-from tests.worker.judge.rounds.rounds import MADE, History
+from tests.worker.judge.rounds.rounds import INITIAL_TREE, History
 from tests.worker.judge.samples import (
     DIFF,
     abstain_verdict,
@@ -51,15 +51,15 @@ from worker.judge.rubric import load_prompt, load_rubric
 RUBRIC, TEXT = load_rubric(), load_prompt()
 
 
-def asked_of(tier: HeuristicOpinion | None = None, **changes: Any) -> PromptQuestion:
+def question_of(tier: HeuristicOpinion | None = None, **changes: Any) -> PromptQuestion:
     return prompt_question(dossier(**changes), tier)
 
 
-def turn(tier: HeuristicOpinion | None = None, **changes: Any) -> str:
-    return asked_of(tier, **changes).prompt.turns[0]
+def first_turn(tier: HeuristicOpinion | None = None, **changes: Any) -> str:
+    return question_of(tier, **changes).prompt.turns[0]
 
 
-def fenced(text: str) -> dict[str, str]:
+def fenced_texts(text: str) -> dict[str, str]:
     """What stands inside the fences, by label."""
     mark = re.search(r"MARK is `([a-z]{10})`", text)
     assert mark
@@ -67,14 +67,14 @@ def fenced(text: str) -> dict[str, str]:
     return dict(texts)
 
 
-def unfenced(text: str) -> str:
+def unfenced_text(text: str) -> str:
     mark = re.search(r"MARK is `([a-z]{10})`", text)
     assert mark
     return re.sub(rf"\[\[{mark[1]} begin: .*?\n\[\[{mark[1]} end\]\]", "", text, flags=re.DOTALL)
 
 
-def test_the_stable_part_holds_the_prompt_and_the_rubric_and_nothing_of_the_pull_request() -> None:
-    first, other = asked_of().prompt, asked_of(diff=new_file("x.py", "y = 1"), files=None, criteria=()).prompt
+def test_system_part_is_independent_of_the_pull_request() -> None:
+    first, other = question_of().prompt, question_of(diff=new_file("x.py", "y = 1"), files=None, criteria=()).prompt
     assert first.system == other.system == system_part(TEXT, RUBRIC)
     assert all(criterion.question in first.system and criterion.ten in first.system for criterion in RUBRIC.criteria)
     assert all(f"`{name}`: {meaning}" in first.system for name, meaning in RUBRIC.categories.items())
@@ -82,13 +82,13 @@ def test_the_stable_part_holds_the_prompt_and_the_rubric_and_nothing_of_the_pull
 
 
 def test_issue_and_criteria_are_shown() -> None:
-    texts = fenced(turn())
+    texts = fenced_texts(first_turn())
     assert texts["issue 7"] == "Uploads fail on 503\n\nThe server is busy at times."
     assert texts["criteria"] == "AC1: an upload is retried on 503\nAC2: a test shows it"
 
 
 @pytest.mark.parametrize(
-    ("criteria", "shown", "told"),
+    ("criteria", "shown", "instruction"),
     [
         ((Criterion(id=DESCRIPTION, text="Retry", inferred=True),), "description (inferred): Retry", "nothing else is asked for"),
         ((Criterion(id="AC1", text="Retry", inferred=True),), "AC1 (inferred): Retry", "taken from prose"),
@@ -96,16 +96,16 @@ def test_issue_and_criteria_are_shown() -> None:
     ],
     ids=["a description alone", "inferred", "none"],
 )  # fmt: skip
-def test_what_is_asked_for_is_shown_with_where_it_comes_from(
-    criteria: tuple[Criterion, ...], shown: str | None, told: str
+def test_criteria_are_shown_with_their_origin(
+    criteria: tuple[Criterion, ...], shown: str | None, instruction: str
 ) -> None:
-    text = turn(criteria=criteria, issues=())
-    assert fenced(text).get("criteria") == shown
-    assert told in unfenced(text)
+    text = first_turn(criteria=criteria, issues=())
+    assert fenced_texts(text).get("criteria") == shown
+    assert instruction in unfenced_text(text)
     assert "# The issue" not in text
 
 
-def test_each_claim_stands_with_what_code_found() -> None:
+def test_claims_are_shown_with_their_status() -> None:
     case = Case(
         summary="Retries.",
         ac_coverage=(
@@ -114,7 +114,7 @@ def test_each_claim_stands_with_what_code_found() -> None:
         work_arounds=("touched LIMIT",),
         uncertainties=("how often",),
     )
-    assert fenced(turn(case=case))["case"].split("\n") == [
+    assert fenced_texts(first_turn(case=case))["case"].split("\n") == [
         "summary: Retries.",
         "claim: AC1 -> upload.py:99: contradicted (upload.py has 9 lines)",
         "claim: AC2: omitted (the case says nothing about this criterion)",
@@ -122,22 +122,22 @@ def test_each_claim_stands_with_what_code_found() -> None:
         "work-around: touched LIMIT",
         "uncertain: how often",
     ]
-    assert "The author made none." in turn(case=None)
+    assert "The author made none." in first_turn(case=None)
 
 
-def test_what_ci_says_is_shown() -> None:
+def test_ci_reports_are_shown() -> None:
     ci = Ci(
         checks=(
             CiCheck(name="test", conclusion="success", summary="12 passed"),
             CiCheck(name="lint", conclusion="neutral"),
         )
     )
-    assert fenced(turn(ci=ci))["reports of the validators"] == "test: success. 12 passed\nlint: neutral."
-    assert "State: missing. No report" in turn(ci=None)
+    assert fenced_texts(first_turn(ci=ci))["reports of the validators"] == "test: success. 12 passed\nlint: neutral."
+    assert "State: missing. No report" in first_turn(ci=None)
 
 
-def test_the_diff_carries_the_line_numbers_of_both_sides() -> None:
-    shown = fenced(turn())['diff of "upload.py"'].split("\n")
+def test_diff_has_line_numbers_of_both_sides() -> None:
+    shown = fenced_texts(first_turn())['diff of "upload.py"'].split("\n")
     assert shown[:5] == [
         "@@",
         "1  def send(data):",
@@ -148,10 +148,10 @@ def test_the_diff_carries_the_line_numbers_of_both_sides() -> None:
     assert shown[-1] == "9  LIMIT = 10"
 
 
-def test_a_changed_test_is_shown_in_full_and_before_the_code_that_it_tests() -> None:
+def test_changed_test_is_shown_whole_before_the_code() -> None:
     new = new_file("tests/test_new.py", "def test_new():", "    assert True")
-    text = turn(diff=DIFF + new)
-    texts = fenced(text)
+    text = first_turn(diff=DIFF + new)
+    texts = fenced_texts(text)
     assert texts['diff of "tests/test_upload.py" in the whole file'].split("\n") == [
         "@@",
         "1  def test_send():",
@@ -165,9 +165,9 @@ def test_a_changed_test_is_shown_in_full_and_before_the_code_that_it_tests() -> 
     assert text.index("# The changed tests") < text.index("# The change\n")
 
 
-def test_suspicions_are_asked_as_questions_with_their_place() -> None:
+def test_suspicions_are_asked_as_questions() -> None:
     tier = opinion(fact(fact=False), fact(fact=False, path=None, line=None, note="", signal="no_tests"), confidence=0.5)
-    assert fenced(turn(tier))["questions"].split("\n") == [
+    assert fenced_texts(first_turn(tier))["questions"].split("\n") == [
         (
             "- q1: Does this make it `half_finished` at upload.py:2 (head)? (stub body) the whole body is a stub "
             "[settled by another line about the same thing]"
@@ -176,15 +176,15 @@ def test_suspicions_are_asked_as_questions_with_their_place() -> None:
     ]
 
 
-def test_rules_of_the_repository_and_a_contest_are_shown() -> None:
-    text = turn(guidance=(Guidance(path="AGENTS.md", text="No sleeps."),), contest="It is intended.")
-    assert fenced(text)['rules file "AGENTS.md"'] == "No sleeps."
-    assert fenced(text)["reason"] == "It is intended."
+def test_rules_file_and_contest_are_shown() -> None:
+    text = first_turn(guidance=(Guidance(path="AGENTS.md", text="No sleeps."),), contest="It is intended.")
+    assert fenced_texts(text)['rules file "AGENTS.md"'] == "No sleeps."
+    assert fenced_texts(text)["reason"] == "It is intended."
 
 
-def test_the_last_five_rounds_are_remembered_without_their_scores() -> None:
+def test_last_five_rounds_are_shown_without_scores() -> None:
     verdicts = [reject_verdict(round=n, concern=f"concern {n}.", fingerprint=f"sha256:{n}") for n in range(1, 8)]
-    texts = fenced(turn(ledger=[ledger_entry(verdict) for verdict in verdicts]))
+    texts = fenced_texts(first_turn(ledger=[ledger_entry(verdict) for verdict in verdicts]))
     assert [label for label in texts if label.startswith("round")] == [f"round {n}" for n in range(3, 8)]
     assert texts["round 7"].split("\n") == [
         "change: 2 files, +9 -1",
@@ -194,21 +194,21 @@ def test_the_last_five_rounds_are_remembered_without_their_scores() -> None:
         "next step: Assert the attempts.",
         "open condition c1: Assert the attempts.",
     ]
-    assert "0.137" not in turn(ledger=[ledger_entry(verdict) for verdict in verdicts])
-    assert "secret reasoning" not in turn(ledger=[ledger_entry(verdict) for verdict in verdicts])
+    assert "0.137" not in first_turn(ledger=[ledger_entry(verdict) for verdict in verdicts])
+    assert "secret reasoning" not in first_turn(ledger=[ledger_entry(verdict) for verdict in verdicts])
 
 
-def test_an_accept_and_an_abstain_are_remembered_as_what_they_were() -> None:
+def test_earlier_accept_and_abstain_are_shown() -> None:
     person = abstain_verdict(round=2, abstain_reason="needs_human", fingerprint="sha256:person")
-    texts = fenced(turn(ledger=[ledger_entry(accept_verdict(round=1)), ledger_entry(person)]))
+    texts = fenced_texts(first_turn(ledger=[ledger_entry(accept_verdict(round=1)), ledger_entry(person)]))
     assert "decision: accept" in texts["round 1"]
     assert "not judged: needs_human" in texts["round 2"]
 
 
-def test_everything_of_others_stands_inside_a_fence() -> None:
+def test_all_foreign_text_is_fenced() -> None:
     canary = "CANARY"
     case = Case(summary=canary, ac_coverage=(CoverageClaim(criterion=canary, addressed_by=canary, evidence=canary),))
-    text = turn(
+    text = first_turn(
         opinion(fact(fact=False, path="CANARY.py", note=canary), confidence=0.5),
         issues=(Issue(number=7, title=canary, body=canary),),
         criteria=(Criterion(id=canary, text=canary),),
@@ -221,110 +221,112 @@ def test_everything_of_others_stands_inside_a_fence() -> None:
         files_unread=(UnreadFile(path="CANARY.json", reason=UnreadReason.TOO_LARGE),),
     )
     assert canary in text
-    assert canary not in unfenced(text)
+    assert canary not in unfenced_text(text)
 
 
-def test_the_fence_is_new_for_each_judging_and_the_rest_is_the_same() -> None:
+def test_fence_word_changes_with_the_seed() -> None:
     first, same, other = (prompt_question(dossier(), seed=seed).prompt.turns[0] for seed in ("e1", "e1", "e2"))
     assert first == same != other
-    assert list(fenced(first).items()) == list(fenced(other).items())
+    assert list(fenced_texts(first).items()) == list(fenced_texts(other).items())
 
 
-def test_what_hides_and_what_is_secret_is_not_shown_as_it_is() -> None:
+def test_hidden_characters_and_secrets_are_replaced() -> None:
     token = "gh" + "p_" + "a1" * 18
-    text = turn(diff=new_file("x\u202ey.py", f'KEY = "{token}"', "a = '\u200b'"), contest=f"see\u202e {token}")
+    text = first_turn(diff=new_file("x\u202ey.py", f'KEY = "{token}"', "a = '\u200b'"), contest=f"see\u202e {token}")
     assert token not in text
     assert "\u202e" not in text
     assert "\u200b" not in text
-    lines = fenced(text)['diff of "x\\u202ey.py"'].split("\n")
+    lines = fenced_texts(text)['diff of "x\\u202ey.py"'].split("\n")
     assert lines[1:] == ['1 +KEY = "[redacted: github token]"', "2 +a = '\\u200b'"]
 
 
-def test_what_is_too_much_is_shown_as_far_as_the_question_holds_it() -> None:
+def test_large_change_is_shown_up_to_the_budget() -> None:
     big = [f"x{n} = '{'y' * 60}'" for n in range(3_000)]
-    asked = asked_of(diff=new_file("a.py", *big) + new_file("b.py", *big) + new_file("c.md", "small"), files=None)
-    texts = fenced(asked.prompt.turns[0])
-    assert asked.coverage == Coverage(read=("c.md",), partly=("a.py",), unread=("b.py",))
+    question = question_of(diff=new_file("a.py", *big) + new_file("b.py", *big) + new_file("c.md", "small"), files=None)
+    texts = fenced_texts(question.prompt.turns[0])
+    assert question.coverage == Coverage(read=("c.md",), partly=("a.py",), unread=("b.py",))
     assert texts['diff of "a.py"'].endswith("\n[cut here: the rest of this file is not shown]")
     assert '"b.py": added, +3000 -0, not read' in texts["changed files"]
     assert "missing" not in texts["changed files"]
 
 
-def test_a_file_that_finds_too_little_room_beside_another_says_how_much_of_it_is_left_out() -> None:
+def test_cut_file_says_how_much_is_not_shown() -> None:
     body = [f"value_{n} = '{'y' * 60}'" for n in range(300)]
-    asked = asked_of(diff=new_file("a.py", *body) + new_file("b.py", *body), files=None)
-    assert asked.coverage == Coverage(read=("a.py",), partly=("b.py",))
-    assert fenced(asked.prompt.turns[0])['diff of "b.py"'].endswith("2 of the 3 stretches of this file are not shown]")
+    question = question_of(diff=new_file("a.py", *body) + new_file("b.py", *body), files=None)
+    assert question.coverage == Coverage(read=("a.py",), partly=("b.py",))
+    assert fenced_texts(question.prompt.turns[0])['diff of "b.py"'].endswith(
+        "2 of the 3 stretches of this file are not shown]"
+    )
 
 
-def test_code_goes_before_data_where_there_is_no_room_for_both() -> None:
+def test_code_is_shown_before_data() -> None:
     big = [f"  {n}: {'y' * 60}" for n in range(1_600)]
     diff = new_file("a.lock", *big) + new_file("b.json", *big) + new_file("c.py", *big[:300])
-    assert "c.py" in asked_of(diff=diff, files=None).coverage.read
+    assert "c.py" in question_of(diff=diff, files=None).coverage.read
 
 
-def test_a_file_of_which_something_is_suspected_goes_first() -> None:
+def test_suspected_file_is_shown_first() -> None:
     big = [f"x{n} = '{'y' * 60}'" for n in range(2_000)]
     diff = new_file("a.py", *big) + new_file("b.py", *big) + new_file("z.py", *big[:100])
     suspected = opinion(fact(fact=False, path="b.py", line=1), confidence=0.5)
-    assert asked_of(suspected, diff=diff, files=None).coverage.partly == ("b.py",)
+    assert question_of(suspected, diff=diff, files=None).coverage.partly == ("b.py",)
 
 
-def test_a_lock_file_that_follows_its_manifest_is_told_in_a_line_and_read() -> None:
+def test_lock_file_beside_manifest_is_summarized() -> None:
     lock = new_file("uv.lock", *["x"] * 4_000)
-    asked = asked_of(diff=new_file("pyproject.toml", "[project]") + lock, files=None)
-    listed = fenced(asked.prompt.turns[0])["changed files"].split("\n")
+    question = question_of(diff=new_file("pyproject.toml", "[project]") + lock, files=None)
+    listed = fenced_texts(question.prompt.turns[0])["changed files"].split("\n")
     assert listed[0] == '"uv.lock": added, +4000 -0, summarised: written by a tool, it follows "pyproject.toml"'
-    assert asked.coverage.is_complete
-    assert size(asked) < 30_000
+    assert question.coverage.is_complete
+    assert question_bytes(question) < 30_000
 
 
-def test_long_chapters_are_shortened_until_the_change_finds_room() -> None:
+def test_long_sections_are_shortened_to_fit_the_change() -> None:
     rules = tuple(Guidance(path=f"{n}/AGENTS.md", text="Be careful. " * 3_000) for n in range(3))
-    asked = asked_of(guidance=rules, issues=(Issue(number=1, title="t", body="z" * 60_000),))
-    assert asked.coverage.is_complete
-    assert size(asked) <= TokenBudget().question_bytes
+    question = question_of(guidance=rules, issues=(Issue(number=1, title="t", body="z" * 60_000),))
+    assert question.coverage.is_complete
+    assert question_bytes(question) <= TokenBudget().question_bytes
 
 
-def test_a_renamed_file_that_finds_no_room_in_the_list_is_not_read() -> None:
+def test_renamed_file_without_room_in_the_list_is_unread() -> None:
     names = [f"old/{'n' * 80}{number}.py" for number in range(400)]
     diff = "".join(
         f"diff --git a/{name} b/new/{name}\nsimilarity index 100%\nrename from {name}\nrename to new/{name}\n"
         for name in names
     )
-    asked = asked_of(diff=diff, files=None)
-    assert asked.coverage.read
-    assert asked.coverage.unread
-    assert len(asked.coverage.read) + len(asked.coverage.unread) == 400
-    assert "more files are not listed" in fenced(asked.prompt.turns[0])["changed files"]
+    question = question_of(diff=diff, files=None)
+    assert question.coverage.read
+    assert question.coverage.unread
+    assert len(question.coverage.read) + len(question.coverage.unread) == 400
+    assert "more files are not listed" in fenced_texts(question.prompt.turns[0])["changed files"]
 
 
-def test_an_unread_file_is_listed_with_its_reason() -> None:
+def test_unread_file_is_listed_with_its_reason() -> None:
     unread = (
         UnreadFile(path="upload.py", reason=UnreadReason.TOO_LARGE),
         UnreadFile(path="huge.json", reason=UnreadReason.OVER_LIMIT),
     )
-    listing = fenced(turn(files_unread=unread))["changed files"]
+    listing = fenced_texts(first_turn(files_unread=unread))["changed files"]
     assert '"upload.py": modified, +6 -1, shown (whole text not read: too large)' in listing
     assert '"huge.json": not read (over limit)' in listing
 
 
 @pytest.mark.slow
-def test_three_thousand_files_stay_within_the_size() -> None:
+def test_three_thousand_files_fit_the_budget() -> None:
     many = "".join(new_file(f"src/module_{n}/name_{n}.py", f"x = {n}", "y = 1") for n in range(3_000))
-    asked = asked_of(diff=many, files=None)
-    assert size(asked) <= TokenBudget().question_bytes
-    assert asked.coverage.unread
-    assert len(asked.coverage.read) + len(asked.coverage.unread) + len(asked.coverage.partly) == 3_000
+    question = question_of(diff=many, files=None)
+    assert question_bytes(question) <= TokenBudget().question_bytes
+    assert question.coverage.unread
+    assert len(question.coverage.read) + len(question.coverage.unread) + len(question.coverage.partly) == 3_000
 
 
-def test_an_issue_too_long_for_any_model_is_not_asked_about() -> None:
+def test_no_question_is_built_for_too_many_criteria() -> None:
     criteria = tuple(Criterion(id=f"AC{n}", text="x" * 300) for n in range(1_000))
     assert build_question(prompt_input(dossier(criteria=criteria)), RUBRIC, TEXT, "e") is None
 
 
-def size(asked: PromptQuestion) -> int:
-    return prompt_bytes(asked.prompt)
+def question_bytes(question: PromptQuestion) -> int:
+    return prompt_bytes(question.prompt)
 
 
 SIZES = st.lists(st.integers(0, 4_000), min_size=1, max_size=6)
@@ -332,22 +334,22 @@ SIZES = st.lists(st.integers(0, 4_000), min_size=1, max_size=6)
 
 @settings(max_examples=settings().max_examples // 4, deadline=None)
 @given(SIZES, st.sampled_from(["x = 1", "é" * 40, "\u202e" * 30, "a\r", "y" * 200]), st.integers(0, 60_000))
-def test_no_change_is_larger_than_the_question_may_be(sizes: list[int], line: str, prose: int) -> None:
-    assert_it_fits(sizes, line, prose)
+def test_any_change_fits_the_budget(sizes: list[int], line: str, prose: int) -> None:
+    assert_fits_budget(sizes, line, prose)
 
 
 @pytest.mark.slow
 @settings(max_examples=5, deadline=None)
 @given(SIZES, st.just("y" * 5_000), st.integers(0, 60_000))
-def test_nor_is_one_of_a_hundred_megabytes(sizes: list[int], line: str, prose: int) -> None:
-    assert_it_fits(sizes, line, prose)
+def test_hundred_megabytes_fit_the_budget(sizes: list[int], line: str, prose: int) -> None:
+    assert_fits_budget(sizes, line, prose)
 
 
-def assert_it_fits(sizes: list[int], line: str, prose: int) -> None:
+def assert_fits_budget(sizes: list[int], line: str, prose: int) -> None:
     diff = "".join(new_file(f"f{n}.py", *[line] * count) for n, count in enumerate(sizes))
-    asked = asked_of(diff=diff, files=None, issues=(Issue(number=1, title="t", body="z" * prose),))
-    assert size(asked) <= TokenBudget().question_bytes
-    counted = [*asked.coverage.read, *asked.coverage.partly, *asked.coverage.unread]
+    question = question_of(diff=diff, files=None, issues=(Issue(number=1, title="t", body="z" * prose),))
+    assert question_bytes(question) <= TokenBudget().question_bytes
+    counted = [*question.coverage.read, *question.coverage.partly, *question.coverage.unread]
     assert sorted(counted) == sorted(f"f{n}.py" for n in range(len(sizes)))
 
 
@@ -355,26 +357,26 @@ USUAL = "tests/test_upload.py src/upload.test.ts spec/upload_spec.rb pkg/upload_
 
 
 @pytest.mark.parametrize(
-    ("path", "whole"),
+    ("path", "is_whole"),
     [
         *((path, True) for path in USUAL.split()),
         *((path, False) for path in ("src/upload.py", "latest.py", "contest.py")),
     ],
 )
-def test_the_usual_names_of_tests_are_known(path: str, *, whole: bool) -> None:
+def test_test_files_are_recognized_by_name(path: str, *, is_whole: bool) -> None:
     diff = f"diff --git a/{path} b/{path}\n--- a/{path}\n+++ b/{path}\n@@ -1 +1 @@\n-a\n+b\n"
-    texts = fenced(turn(diff=diff, files=(HeadFile(path=path, text="b\n"),)))
-    assert (f'diff of "{path}" in the whole file' in texts) is whole
+    texts = fenced_texts(first_turn(diff=diff, files=(HeadFile(path=path, text="b\n"),)))
+    assert (f'diff of "{path}" in the whole file' in texts) is is_whole
 
 
-def test_modes_renames_and_missing_newlines_are_told() -> None:
+def test_modes_renames_and_missing_newlines_are_shown() -> None:
     moved = (
         "diff --git a/a.sh b/b.sh\nold mode 100644\nnew mode 100755\nsimilarity index 90%\nrename from a.sh\nrename to b.sh\n"
         "--- a/a.sh\n+++ b/b.sh\n@@ -1 +1 @@ main\n-x\n+y\n\\ No newline at end of file\n"
         "diff --git a/c.sh b/d.sh\nsimilarity index 100%\nrename from c.sh\nrename to d.sh\n"
         "diff --git a/logo.png b/logo.png\nnew file mode 100644\nindex 0000000..1111111\nBinary files /dev/null and b/logo.png differ\n"
     )
-    texts = fenced(turn(diff=moved, files=None))
+    texts = fenced_texts(first_turn(diff=moved, files=None))
     assert texts['diff of "b.sh"'].split("\n") == [
         "@@ main",
         "1 -x",
@@ -399,47 +401,47 @@ FIRST = reject_answer(
 RESOLVED = accept_answer(criteria=MET, conditions=[{"id": "c1", "state": "resolved"}])
 
 
-def told(history: History, *answers: dict[str, Any]) -> list[str]:
+def last_turns(history: History, *answers: dict[str, Any]) -> list[str]:
     """The last turn of every request."""
-    model = model_of(*(history.quoting(answer) for answer in answers or (RESOLVED,)))
-    history.judged(judge_context(model, threshold=2.0))
+    model = model_of(*(history.quote_lines(answer) for answer in answers or (RESOLVED,)))
+    history.judge(judge_context(model, threshold=2.0))
     return [prompt.turns[-1] for prompt in model.prompts]
 
 
-def part(request: str, heading: str) -> str:
+def section_of(request: str, heading: str) -> str:
     """The text under one heading, its fences' words taken out."""
     mark = request.partition("MARK is `")[2].partition("`")[0]
     return request.partition(f"# {heading}\n\n")[2].partition("\n\n# ")[0].replace(mark, "MARK")
 
 
-def rejected_once() -> History:
+def history_with_reject() -> History:
     history = History()
-    history.replaces("upload.py", 3)
-    history.judged(judge_context(model_of(history.quoting(FIRST)), threshold=2.0))
+    history.replace_line("upload.py", 3)
+    history.judge(judge_context(model_of(history.quote_lines(FIRST)), threshold=2.0))
     return history
 
 
-def test_the_first_round_is_told_nothing_of_others() -> None:
+def test_first_round_prompt_has_no_earlier_rounds() -> None:
     history = History()
-    history.replaces("upload.py", 3)
-    (request,) = told(history, FIRST)
+    history.replace_line("upload.py", 3)
+    (request,) = last_turns(history, FIRST)
     for heading in ("Closing conditions", "What is new", "What was said before"):
         assert f"# {heading}" not in request
 
 
-def test_open_conditions_are_numbered_and_new_lines_are_listed() -> None:
-    history = rejected_once()
-    history.replaces("upload.py", 5)
-    history.replaces("upload.py", 6)
-    (request,) = told(history)
-    assert part(request, "Closing conditions") == snapshot("""\
+def test_open_conditions_and_new_lines_are_listed() -> None:
+    history = history_with_reject()
+    history.replace_line("upload.py", 5)
+    history.replace_line("upload.py", 6)
+    (request,) = last_turns(history)
+    assert section_of(request, "Closing conditions") == snapshot("""\
 Earlier rounds asked for these, and they are still open. Answer for each id in `conditions`. Their words are frozen: hold the change against them, and against nothing more.
 
 [[MARK begin: open conditions]]
 c1: Retry it on 503.
 [[MARK end]]\
 """)
-    assert part(request, "What is new") == snapshot("""\
+    assert section_of(request, "What is new") == snapshot("""\
 In this round a reject needs a closing condition that is still open, or a place on a line that changed since the change was judged the last time. What else it shows was judged then, and can't be objected to any more.
 
 [[MARK begin: lines changed since]]
@@ -447,7 +449,7 @@ In this round a reject needs a closing condition that is still open, or a place 
 "upload.py" (head): 5-6
 [[MARK end]]\
 """)
-    assert part(request, "What was said before") == snapshot("""\
+    assert section_of(request, "What was said before") == snapshot("""\
 If you reject for one of these categories at the same place again, the earlier step did not get through: teach the principle behind it in your concern, and name a step that is more concrete than those before.
 
 [[MARK begin: earlier rejects]]
@@ -456,31 +458,31 @@ weak_test at "upload.py": rejected once; asked for: Retry it on 503.
 """)
 
 
-def test_a_head_without_a_new_line_is_said_to_have_none() -> None:
+def test_head_without_new_lines_is_stated() -> None:
     history = History()
-    history.replaces("retry.py", 1)
-    history.replaces("upload.py", 3)
-    history.judged(judge_context(model_of(history.quoting(FIRST)), threshold=2.0))
-    history.push("retry.py", lambda lines: lines.__setitem__(0, MADE["retry.py"][0]))
-    (request,) = told(history)
-    assert part(request, "What is new").endswith("No line changed since.")
+    history.replace_line("retry.py", 1)
+    history.replace_line("upload.py", 3)
+    history.judge(judge_context(model_of(history.quote_lines(FIRST)), threshold=2.0))
+    history.push("retry.py", lambda lines: lines.__setitem__(0, INITIAL_TREE["retry.py"][0]))
+    (request,) = last_turns(history)
+    assert section_of(request, "What is new").endswith("No line changed since.")
 
 
-def test_what_was_met_is_not_asked_about_again() -> None:
-    history = rejected_once()
-    history.replaces("upload.py", 3)
-    told(history)
-    history.replaces("upload.py", 3)
-    (request,) = told(history, accept_answer(criteria=MET))
+def test_resolved_conditions_are_not_listed() -> None:
+    history = history_with_reject()
+    history.replace_line("upload.py", 3)
+    last_turns(history)
+    history.replace_line("upload.py", 3)
+    (request,) = last_turns(history, accept_answer(criteria=MET))
     assert "# Closing conditions" not in request
 
 
-def test_a_reject_that_can_not_stand_is_told_what_may() -> None:
-    history = rejected_once()
-    history.replaces("upload.py", 5)
+def test_correction_says_what_a_reject_may_rest_on() -> None:
+    history = history_with_reject()
+    history.replace_line("upload.py", 5)
     old = reject_answer(criteria=MET, evidence=[evidence_at("upload.py", 3)], scores=score_answers(2), category="scope_creep",
                  conditions=[{"id": "c1", "state": "open"}])  # fmt: skip
-    *_, correction = told(history, old, old)
+    *_, correction = last_turns(history, old, old)
     assert correction == snapshot("""\
 Your answer can't be used:
 1. What you object to did not change since it was judged, so it can't carry a reject in this round: point at lines listed under What is new, or where a condition that is still open (c1) was raised. If nothing there has to change, accept; if you can't, cannot_tell.
@@ -488,11 +490,11 @@ Judge again and answer with one whole JSON object in the schema. Correct what is
 """)
 
 
-def test_a_step_that_was_said_before_is_asked_for_in_other_words() -> None:
-    history = rejected_once()
-    history.replaces("upload.py", 3)
-    again = {**FIRST, "conditions": [{"id": "c1", "state": "open"}]}
-    *_, correction = told(history, again, again)
+def test_repeated_next_step_is_corrected() -> None:
+    history = history_with_reject()
+    history.replace_line("upload.py", 3)
+    repeated = {**FIRST, "conditions": [{"id": "c1", "state": "open"}]}
+    *_, correction = last_turns(history, repeated, repeated)
     assert correction == snapshot("""\
 Your answer can't be used:
 1. Your next_step was asked for in an earlier round and did not get through: teach the principle in your concern, and name a more concrete step: where, and what exactly has to stand there.

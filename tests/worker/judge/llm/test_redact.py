@@ -47,24 +47,24 @@ from worker.judge.rubric import load_rubric
 from worker.signals.heuristic_opinion import form_opinion
 
 TOKEN = "gh" + "p_" + "q7Rk2Zp9XvTn4Lw8sYd3Hc6MaB1cD5eF0gJ2"
-DRAWN = "q7Rk" + "2Zp9XvTn4Lw8sYd3Hc6M"
+RANDOM_KEY = "q7Rk" + "2Zp9XvTn4Lw8sYd3Hc6M"
 BODY = "MIIEowIBAAKCAQEA0123456789abcdefABCDEF+/0123456789abcdefABCDEF+/"
 MARK = "[redacted: github token]"
 ENV = new_file("deploy/.env", "HOST=CANARY-TEXT", "PORT=1")
 WITHHOLDING = {"policy": Policy(never_send=(".env*",)), "files": None}
 
 
-def sent(**changes: Any) -> RedactedDossier:
+def redact(**changes: Any) -> RedactedDossier:
     return redact_dossier(dossier(**changes), opinion(), ())
 
 
-def test_a_dossier_without_secrets_is_sent_as_it_is() -> None:
+def test_dossier_without_secrets_is_unchanged() -> None:
     subject = dossier(seed=Seed(head_sha=HEAD, diff=DIFF), contest="why")
     assert redact_dossier(subject, opinion(), ()) == RedactedDossier(subject, opinion(), (), ())
 
 
-def test_a_secret_is_taken_out_of_every_field_and_named() -> None:
-    leaked = sent(
+def test_secret_is_redacted_in_every_field() -> None:
+    leaked = redact(
         issues=(Issue(number=7, title=TOKEN, body=f"see\n{TOKEN}"),),
         criteria=(Criterion(id="AC1", text=f"use {TOKEN}"),),
         case=Case(summary=TOKEN, ac_coverage=(CoverageClaim(criterion="AC1", addressed_by="a.py", evidence=TOKEN),)),
@@ -85,12 +85,12 @@ def test_a_secret_is_taken_out_of_every_field_and_named() -> None:
     assert len(leaked.redactions) >= 15
 
 
-def test_a_redacted_diff_keeps_its_lines_numbers_and_marks() -> None:
+def test_redacted_diff_keeps_its_structure() -> None:
     diff = (
         "diff --git a/a.py b/a.py\nindex 1111111..2222222 100644\n--- a/a.py\n+++ b/a.py\n"
         f"@@ -5,3 +5,3 @@ key = '{TOKEN}'\n context\n-old = '{TOKEN}'\n+new = '{TOKEN}'\n last\n\\ No newline at end of file\n"
     )
-    leaked = sent(diff=diff, files=None)
+    leaked = redact(diff=diff, files=None)
     assert leaked.dossier.diff == diff.replace(TOKEN, MARK)
     assert leaked.redactions == (
         Redaction(kind=SecretKind.GITHUB_TOKEN, where="diff", line=1),
@@ -99,27 +99,29 @@ def test_a_redacted_diff_keeps_its_lines_numbers_and_marks() -> None:
     )
 
 
-def test_a_private_key_goes_from_a_diff_line_by_line() -> None:
+def test_private_key_in_a_diff_is_redacted_by_line() -> None:
     lines = ["-----BEGIN RSA PRIVATE KEY-----", BODY, BODY, "-----END RSA PRIVATE KEY-----", "x = 1"]
-    clean = parse_diff(sent(diff=DIFF + new_file("key.pem", *lines), files=None).dossier.diff.encode())
+    clean = parse_diff(redact(diff=DIFF + new_file("key.pem", *lines), files=None).dossier.diff.encode())
     assert [line.text for line in clean.by_path["key.pem"].added_lines] == [
         lines[0], "[redacted: private key]", "[redacted: private key]", lines[3], "x = 1",
     ]  # fmt: skip
     assert clean.by_path["upload.py"] == parse_diff(DIFF.encode()).by_path["upload.py"]
 
 
-def test_a_diff_that_cant_be_read_is_not_sent() -> None:
-    broken = sent(diff="no diff", policy=Policy(never_send=("*.env",)), seed=Seed(head_sha=HEAD, diff="no diff"))
+def test_unreadable_diff_is_not_sent() -> None:
+    broken = redact(diff="no diff", policy=Policy(never_send=("*.env",)), seed=Seed(head_sha=HEAD, diff="no diff"))
     assert broken.dossier.diff == ""
     assert broken.dossier.seed == Seed(head_sha=HEAD, diff="")
 
 
-def test_a_secret_that_its_name_gave_away_goes_from_where_it_has_none() -> None:
-    leaked = sent(contest=f"it printed {DRAWN}!", guidance=(Guidance(path="A.md", text=f"api_key: {DRAWN}"),))
+def test_secret_recognized_by_name_is_redacted_elsewhere() -> None:
+    leaked = redact(
+        contest=f"it printed {RANDOM_KEY}!", guidance=(Guidance(path="A.md", text=f"api_key: {RANDOM_KEY}"),)
+    )
     assert leaked.dossier.contest == "it printed [redacted: key]!"
 
 
-def test_what_our_own_code_says_quotes_no_piece_of_a_secret() -> None:
+def test_findings_and_claims_quote_no_part_of_a_secret() -> None:
     judged = dossier(criteria=(Criterion(id="AC1", text=f"set TOKEN={TOKEN}"),))
     notes = opinion(
         fact(fact=False, note=f"AC1: {TOKEN[4:20]} is not found, nor {TOKEN[4:16]}..., nor upload"), confidence=0.5
@@ -130,7 +132,7 @@ def test_what_our_own_code_says_quotes_no_piece_of_a_secret() -> None:
     assert ("claims.claim", 1) in {(redaction.where, redaction.line) for redaction in leaked.redactions}
 
 
-def test_nothing_of_a_file_that_is_never_sent_is_in_the_question() -> None:
+def test_never_send_file_is_not_in_the_prompt() -> None:
     report = "deploy/.env:1 CANARY-TEXT\nupload.py:2 fine"
     quoted = EvidencePointer(path="deploy/.env", line=1, quote="HOST=CANARY-TEXT", note="CANARY-TEXT")
     judged = dossier(
@@ -145,32 +147,32 @@ def test_nothing_of_a_file_that_is_never_sent_is_in_the_question() -> None:
         ledger=(ledger_entry(reject_verdict(evidence=(quoted,))),),
     )
     suspicion = fact(fact=False, path="deploy/.env", line=1, note="CANARY-TEXT")
-    asked = prompt_question(judged, opinion(suspicion, confidence=0.5))
-    text = "\n".join(asked.prompt.turns)
+    question = prompt_question(judged, opinion(suspicion, confidence=0.5))
+    text = "\n".join(question.prompt.turns)
     assert "CANARY" not in text
-    assert "CANARY" not in asked.sent_dossier.model_dump_json()
+    assert "CANARY" not in question.sent_dossier.model_dump_json()
     assert f"{WITHHELD_LINE}\nupload.py:2 fine" in text
     assert "No sleeps." in text
     assert '"deploy/.env": added, +0 -0, not read (whole text not read: never send)' in text
-    assert asked.coverage.unread == ("deploy/.env",)
-    assert "upload.py" in asked.coverage.read
+    assert question.coverage.unread == ("deploy/.env",)
+    assert "upload.py" in question.coverage.read
 
 
-def test_a_file_renamed_out_of_what_is_never_sent_is_not_sent_either() -> None:
+def test_file_renamed_from_never_send_path_is_not_sent() -> None:
     moved = (
         "diff --git a/.env b/env.txt\nsimilarity index 50%\nrename from .env\nrename to env.txt\nindex 1111111..2222222 100644\n"
         "--- a/.env\n+++ b/env.txt\n@@ -1 +1 @@\n-a=CANARY\n+b=CANARY\n@@ -9 +9 @@\n-a=CANARY\n+b=CANARY\n"
     )
-    kept = sent(diff=moved + DIFF, **WITHHOLDING)
-    assert "CANARY" not in kept.dossier.diff
-    assert kept.dossier.files_unread == (UnreadFile(path="env.txt", reason=UnreadReason.NEVER_SEND),)
-    left = [file.path for file in parse_diff(kept.dossier.diff.encode()).files]
-    assert left == ["env.txt", "upload.py", "tests/test_upload.py"]
+    redacted = redact(diff=moved + DIFF, **WITHHOLDING)
+    assert "CANARY" not in redacted.dossier.diff
+    assert redacted.dossier.files_unread == (UnreadFile(path="env.txt", reason=UnreadReason.NEVER_SEND),)
+    paths = [file.path for file in parse_diff(redacted.dossier.diff.encode()).files]
+    assert paths == ["env.txt", "upload.py", "tests/test_upload.py"]
 
 
-def test_a_file_that_its_source_knows_as_never_sent_is_listed_once() -> None:
+def test_never_send_file_is_listed_once() -> None:
     unread = (UnreadFile(path="deploy/.env", reason=UnreadReason.NEVER_SEND),)
-    assert sent(diff=ENV, files_unread=unread, **WITHHOLDING).dossier.files_unread == unread
+    assert redact(diff=ENV, files_unread=unread, **WITHHOLDING).dossier.files_unread == unread
 
 
 # --- secrets in every field -----------------------------------------------------------------------
@@ -182,7 +184,7 @@ LEAKED_CHARACTERS: Final = 12
 MOST_ALIKE: Final = 0.01
 
 
-def in_test(text: str) -> dict[str, Any]:
+def changed_test_with(text: str) -> dict[str, Any]:
     path, at = "tests/test_app.py", text.count("\n") + 2
     head = f"diff --git a/{path} b/{path}\nindex 1111111..2222222 100644\n--- a/{path}\n+++ b/{path}\n"
     return {
@@ -193,7 +195,7 @@ def in_test(text: str) -> dict[str, Any]:
 
 FIELDS: Final[Mapping[str, Callable[[str], dict[str, Any]]]] = {
     "diff": lambda text: {"diff": new_file("app.cfg", *text.split("\n")), "files": None},
-    "changed test": in_test,
+    "changed test": changed_test_with,
     "issue": lambda text: {"issues": (Issue(number=7, title="Uploads", body=text),)},
     "criterion": lambda text: {"criteria": (Criterion(id="AC1", text=text),)},
     "case": lambda text: {"case": Case(summary="As asked.", work_arounds=(text,))},
@@ -204,13 +206,13 @@ FIELDS: Final[Mapping[str, Callable[[str], dict[str, Any]]]] = {
 """Every field that a question is made from."""
 
 
-def ask_with(samples: Iterable[Sample]) -> Iterator[tuple[Sample, str, str]]:
+def prompts_with(samples: Iterable[Sample]) -> Iterator[tuple[Sample, str, str]]:
     """Each sample with the field that it was put into and the prompt made from that."""
-    plain = complete_dossier(generate_dossier(["python"], Size(files=1), whole=False))
-    for at, sample in enumerate(samples):
-        field = list(FIELDS)[at % len(FIELDS)]
-        changed = plain.model_copy(update=FIELDS[field](sample.text))
-        yield sample, field, prompt_question(changed, form_opinion(changed, load_rubric()), "bench").prompt.turns[0]
+    base = complete_dossier(generate_dossier(["python"], Size(files=1), whole=False))
+    for index, sample in enumerate(samples):
+        field = list(FIELDS)[index % len(FIELDS)]
+        judged = base.model_copy(update=FIELDS[field](sample.text))
+        yield sample, field, prompt_question(judged, form_opinion(judged, load_rubric()), "bench").prompt.turns[0]
 
 
 def is_leaked(secret: str, prompt: str) -> bool:
@@ -218,30 +220,30 @@ def is_leaked(secret: str, prompt: str) -> bool:
     return any(secret[at : at + size] in prompt for at in range(0, max(1, len(secret) - size + 1), size))
 
 
-COUNTS = [24, pytest.param(1_000, marks=pytest.mark.slow)]
+SAMPLE_COUNTS = [24, pytest.param(1_000, marks=pytest.mark.slow)]
 
 
-@pytest.mark.parametrize("count", COUNTS)
-def test_no_secret_leaves_with_a_question(count: int) -> None:
+@pytest.mark.parametrize("count", SAMPLE_COUNTS)
+def test_no_secret_is_in_the_prompt(count: int) -> None:
     leaked = [
         f"{sample.shape} in the {field}"
-        for sample, field, prompt in ask_with(secrets(count, 1))
+        for sample, field, prompt in prompts_with(secrets(count, 1))
         if any(is_leaked(secret, prompt) for secret in sample.secrets)
     ]
     assert leaked == []
 
 
-@pytest.mark.parametrize("count", COUNTS)
-def test_hardly_anything_harmless_is_redacted(count: int) -> None:
-    taken = [sample.shape for sample, _, prompt in ask_with(look_alikes(count, 1)) if "[redacted: " in prompt]
-    assert len(taken) <= MOST_ALIKE * count, taken
+@pytest.mark.parametrize("count", SAMPLE_COUNTS)
+def test_harmless_texts_are_rarely_redacted(count: int) -> None:
+    redacted = [sample.shape for sample, _, prompt in prompts_with(look_alikes(count, 1)) if "[redacted: " in prompt]
+    assert len(redacted) <= MOST_ALIKE * count, redacted
 
 
-def test_a_plain_word_is_in_the_prompt_from_every_field() -> None:
+def test_plain_text_of_every_field_is_in_the_prompt() -> None:
     word = "perfectly-ordinary-wording"
-    asked = list(ask_with([Sample("word", f"It says {word} here.", (word,))] * len(FIELDS)))
-    assert {field for _, field, _ in asked} == set(FIELDS)
-    assert all(is_leaked(word, prompt) for _, _, prompt in asked)
+    results = list(prompts_with([Sample("word", f"It says {word} here.", (word,))] * len(FIELDS)))
+    assert {field for _, field, _ in results} == set(FIELDS)
+    assert all(is_leaked(word, prompt) for _, _, prompt in results)
 
 
 # --- what docs/privacy.md says --------------------------------------------------------------------
@@ -250,8 +252,14 @@ def test_a_plain_word_is_in_the_prompt_from_every_field() -> None:
 PAGE = (Path(__file__).resolve().parents[4] / "docs/privacy.md").read_text(encoding="utf-8")
 CANARY = "CANARY-TEXT"
 LATE = (LateEdit(by=CANARY, at=datetime(2026, 11, 20, tzinfo=UTC)),)
-AROUND: Any = {"author": CANARY, "url": CANARY, "edited_by": CANARY, "late_edits": LATE, "late_renames": LATE}
-STAYS = {
+UNSENT_ISSUE_FIELDS: Any = {
+    "author": CANARY,
+    "url": CANARY,
+    "edited_by": CANARY,
+    "late_edits": LATE,
+    "late_renames": LATE,
+}
+UNSENT_FIELDS = {
     "title": {"pull_request": pull_request(title=CANARY)},
     "body": {"pull_request": pull_request(body=CANARY)},
     "labels": {"pull_request": pull_request(labels=(CANARY,))},
@@ -259,7 +267,7 @@ STAYS = {
     "author": {"pull_request": pull_request(author=CANARY)},
     "branch names": {"pull_request": pull_request(head_ref=CANARY, base_ref=CANARY)},
     "repository name": {"pull_request": pull_request(repository=f"acme/{CANARY}")},
-    "author of the issue": {"issues": (Issue(number=7, title="t", body="b", **AROUND),)},
+    "author of the issue": {"issues": (Issue(number=7, title="t", body="b", **UNSENT_ISSUE_FIELDS),)},
     "source of a criterion": {"criteria": (Criterion(id="AC1", text="x", source=CANARY),)},
     "cited file": {"files": (HeadFile(path="docs/x.md", text=CANARY),)},
     "lookups": {"lookups": (NameLookup(name="_load", paths=(CANARY,)),)},
@@ -270,17 +278,17 @@ STAYS = {
 }
 
 
-def test_every_field_of_the_dossier_stands_in_the_table() -> None:
+def test_privacy_page_lists_every_dossier_field() -> None:
     fields = set(Dossier.model_fields) - {"dossier_version", "case_error"}
     assert {name for name in fields if f"`{name}" not in PAGE} == set()
 
 
-@pytest.mark.parametrize("field", STAYS)
-def test_what_the_page_says_stays_is_not_in_the_question(field: str) -> None:
-    prompt = prompt_question(dossier(**STAYS[field])).prompt
+@pytest.mark.parametrize("field", UNSENT_FIELDS)
+def test_unsent_field_is_not_in_the_prompt(field: str) -> None:
+    prompt = prompt_question(dossier(**UNSENT_FIELDS[field])).prompt
     assert CANARY not in prompt.system + "".join(prompt.turns)
 
 
 @pytest.mark.parametrize("kind", SecretKind)
-def test_every_kind_of_secret_has_its_own_mark(kind: SecretKind) -> None:
+def test_secret_kind_is_named_in_its_mark(kind: SecretKind) -> None:
     assert kind.mark == f"[redacted: {kind.value}]"

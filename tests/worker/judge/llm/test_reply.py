@@ -26,55 +26,59 @@ from worker.judge.llm.reply_schema import ReplyRequirements
 from worker.judge.rubric import load_rubric
 
 DOSSIER = dossier()
-ASKED = ReplyRequirements(DOSSIER.criteria or (), load_rubric(), Places(DOSSIER), frozenset({"AC1"}))
+REQUIREMENTS = ReplyRequirements(DOSSIER.criteria or (), load_rubric(), Places(DOSSIER), frozenset({"AC1"}))
 
 
-def read(answer: dict[str, Any] | str, asked: ReplyRequirements = ASKED, **changes: Any) -> ModelOpinion | ReplyError:
-    return read_reply(reply(answer, **changes), asked)
+def read_answer(
+    answer: dict[str, Any] | str, requirements: ReplyRequirements = REQUIREMENTS, **changes: Any
+) -> ModelOpinion | ReplyError:
+    return read_reply(reply(answer, **changes), requirements)
 
 
-def error(answer: dict[str, Any] | str, asked: ReplyRequirements = ASKED, **changes: Any) -> ReplyError:
-    result = read(answer, asked, **changes)
+def read_error(
+    answer: dict[str, Any] | str, requirements: ReplyRequirements = REQUIREMENTS, **changes: Any
+) -> ReplyError:
+    result = read_answer(answer, requirements, **changes)
     assert isinstance(result, ReplyError)
     return result
 
 
-def opinion(answer: dict[str, Any], asked: ReplyRequirements = ASKED) -> ModelOpinion:
-    result = read(answer, asked)
+def read_opinion(answer: dict[str, Any], requirements: ReplyRequirements = REQUIREMENTS) -> ModelOpinion:
+    result = read_answer(answer, requirements)
     assert isinstance(result, ModelOpinion), result
     return result
 
 
-def test_an_accept_is_read_with_the_lines_as_they_stand_in_the_files() -> None:
-    made = opinion(accept_answer())
+def test_accept_is_read_with_quoted_lines() -> None:
+    made = read_opinion(accept_answer())
     assert (made.decision, made.category, made.next_step) == (Leaning.ACCEPT, None, None)
     assert made.criteria[0].evidence[0].quote == "    for attempt in range(3):"
     assert [(criterion.id, criterion.claimed) for criterion in made.criteria] == [("AC1", True), ("AC2", False)]
     assert (made.score, made.confidence) == (0.778, 0.9)
 
 
-def test_a_reject_is_read_with_its_category_and_its_one_next_step() -> None:
-    made = opinion(reject_answer())
+def test_reject_is_read_with_category_and_next_step() -> None:
+    made = read_opinion(reject_answer())
     assert (made.decision, made.category) == (Leaning.REJECT, Category.WEAK_TEST)
     assert made.next_step == "Assert the number of attempts."
     assert made.evidence[0].location == "tests/test_upload.py:6"
     assert made.score < 0.5
 
 
-def test_not_being_able_to_tell_is_an_answer() -> None:
-    made = opinion(cannot_tell_answer())
+def test_cannot_tell_is_a_valid_answer() -> None:
+    made = read_opinion(cannot_tell_answer())
     assert (made.decision, made.criteria[1].status) == (Leaning.CANNOT_TELL, CriterionStatus.UNVERIFIABLE)
 
 
-def test_criteria_and_scores_stand_in_the_order_in_which_they_were_asked() -> None:
+def test_criteria_and_scores_keep_the_order_asked() -> None:
     answer = accept_answer()
-    made = opinion({**answer, "criteria": answer["criteria"][::-1], "scores": answer["scores"][::-1]})
+    made = read_opinion({**answer, "criteria": answer["criteria"][::-1], "scores": answer["scores"][::-1]})
     assert [criterion.id for criterion in made.criteria] == ["AC1", "AC2"]
     assert [score.criterion for score in made.scores] == [criterion.id for criterion in load_rubric().criteria]
 
 
-def test_white_space_is_tidied_and_an_empty_word_is_none() -> None:
-    made = opinion(accept_answer(concern="  It retries. \n", category="", next_step=" "))
+def test_white_space_is_stripped_and_empty_text_is_none() -> None:
+    made = read_opinion(accept_answer(concern="  It retries. \n", category="", next_step=" "))
     assert (made.concern, made.category, made.next_step) == ("It retries.", None, None)
 
 
@@ -82,7 +86,7 @@ LOOP = EvidencePointer(path="upload.py", line=2, quote="    for attempt in range
 
 
 @pytest.mark.parametrize(
-    ("where", "asked", "pointer"),
+    ("entry", "changes", "pointer"),
     [
         # fields that have an obvious value may be left out
         ({"path": "upload.py", "line": 2, "quote": "for attempt in range(3):"}, {}, LOOP),
@@ -98,46 +102,51 @@ LOOP = EvidencePointer(path="upload.py", line=2, quote="    for attempt in range
     ],
     ids=["bare", "removed", "escaped", "whole"],
 )
-def test_a_place_is_read_as_the_real_one(
-    where: dict[str, Any], asked: dict[str, Any], pointer: EvidencePointer
+def test_evidence_is_read_as_its_real_location(
+    entry: dict[str, Any], changes: dict[str, Any], pointer: EvidencePointer
 ) -> None:
-    assert opinion(accept_answer(evidence=[where]), replace(ASKED, **asked)).evidence == (pointer,)
+    assert read_opinion(accept_answer(evidence=[entry]), replace(REQUIREMENTS, **changes)).evidence == (pointer,)
 
 
-DOUBLED = '{"decision": "reject", "decision": "accept"}'
-WHOLE = json.dumps(accept_answer())
+REPEATED_KEY = '{"decision": "reject", "decision": "accept"}'
+WHOLE_REPLY = json.dumps(accept_answer())
 
 
 @pytest.mark.parametrize(
     ("answer", "stop", "fault", "problem"),
     [
         # a reply that stopped early is none even if it reads whole
-        (WHOLE, StopReason.REFUSED, ReplyFault.REFUSED, "You declined to answer (cyber)."),
-        (WHOLE, StopReason.TRUNCATED, ReplyFault.TRUNCATED, "cut off at the length limit"),
-        (WHOLE, StopReason.CONTEXT_EXCEEDED, ReplyFault.TOO_LONG, "did not fit"),
+        (WHOLE_REPLY, StopReason.REFUSED, ReplyFault.REFUSED, "You declined to answer (cyber)."),
+        (WHOLE_REPLY, StopReason.TRUNCATED, ReplyFault.TRUNCATED, "cut off at the length limit"),
+        (WHOLE_REPLY, StopReason.CONTEXT_EXCEEDED, ReplyFault.TOO_LONG, "did not fit"),
         (" \n", StopReason.END, ReplyFault.EMPTY, ""),
         (" \n", StopReason.OTHER, ReplyFault.EMPTY, ""),
         *(
             (text, StopReason.END, ReplyFault.NOT_JSON, "Your answer is not one JSON object")
-            for text in ("I accept.", f"The answer is:\n{WHOLE}", WHOLE + WHOLE, WHOLE[:-5], DOUBLED, "[" * 100_000)
+            for text in (
+                "I accept.",
+                f"The answer is:\n{WHOLE_REPLY}",
+                WHOLE_REPLY + WHOLE_REPLY,
+                WHOLE_REPLY[:-5],
+                REPEATED_KEY,
+                "[" * 100_000,
+            )
         ),
         ('```json\n{"decision": "accept"}\n```', StopReason.END, ReplyFault.NOT_JSON, "Your answer is not one"),
     ],
     ids=range(12),
 )
-def test_what_is_not_one_whole_json_object_is_refused(
-    answer: str, stop: StopReason, fault: ReplyFault, problem: str
-) -> None:
-    result = error(answer, stop=stop, stop_detail="cyber")
+def test_reply_must_be_one_whole_json_object(answer: str, stop: StopReason, fault: ReplyFault, problem: str) -> None:
+    result = read_error(answer, stop=stop, stop_detail="cyber")
     assert result.fault is fault
     assert problem in result.problems[0]
 
 
-def test_a_refusal_without_a_detail_is_named_all_the_same() -> None:
-    assert error("", stop=StopReason.REFUSED).problems[0].startswith("You declined to answer. ")
+def test_refusal_without_detail_is_reported() -> None:
+    assert read_error("", stop=StopReason.REFUSED).problems[0].startswith("You declined to answer. ")
 
 
-def without(field: str) -> dict[str, Any]:
+def accept_without(field: str) -> dict[str, Any]:
     return {key: value for key, value in accept_answer().items() if key != field}
 
 
@@ -149,7 +158,7 @@ UNREASONED = [{**score, "reasoning": ""} for score in score_answers(8)]
 
 WRONG: dict[str, list[tuple[dict[str, Any] | str, str]]] = {
     "schema": [
-        (without("concern"), "concern: Field required."),
+        (accept_without("concern"), "concern: Field required."),
         (accept_answer(verdict="accept"), "verdict: unknown field."),
         (accept_answer(decision="approve"), "decision: Input should be 'accept', 'reject' or 'cannot_tell'."),
         (reject_answer(category="bad_style"), "category: Input should be "),
@@ -236,7 +245,7 @@ WRONG: dict[str, list[tuple[dict[str, Any] | str, str]]] = {
 @pytest.mark.parametrize(
     ("fault", "answer", "problem"), [(fault, *row) for fault, rows in WRONG.items() for row in rows]
 )
-def test_what_is_wrong_is_named(fault: str, answer: dict[str, Any] | str, problem: str) -> None:
+def test_invalid_answer_is_reported(fault: str, answer: dict[str, Any] | str, problem: str) -> None:
     answers = [answer]
     if isinstance(answer, dict) and fault == "pointer":  # twice in the evidence, and of a criterion
         answers = [
@@ -244,110 +253,120 @@ def test_what_is_wrong_is_named(fault: str, answer: dict[str, Any] | str, proble
             accept_answer(criteria=criterion_answers("met", "met", evidence=[answer])),
         ]
     for wrong in answers:
-        result = error(wrong)
+        result = read_error(wrong)
         assert result.fault == fault
         assert result.problems[0].startswith(problem)
         assert fault != "pointer" or len(result.problems) == 1, "the same wrong place is named once"
 
 
-BARE_ASKED = replace(ASKED, criteria=())
+WITHOUT_CRITERIA = replace(REQUIREMENTS, criteria=())
 
 
-def test_an_accept_without_criteria_needs_evidence_of_its_own() -> None:
-    assert error(accept_answer(criteria=[]), BARE_ASKED).problems[0].startswith("An accept needs evidence: point at")
-    assert opinion(accept_answer(criteria=[], evidence=[evidence_at()]), BARE_ASKED).decision is Leaning.ACCEPT
+def test_accept_without_criteria_needs_evidence() -> None:
+    assert (
+        read_error(accept_answer(criteria=[]), WITHOUT_CRITERIA)
+        .problems[0]
+        .startswith("An accept needs evidence: point at")
+    )
+    assert (
+        read_opinion(accept_answer(criteria=[], evidence=[evidence_at()]), WITHOUT_CRITERIA).decision is Leaning.ACCEPT
+    )
 
 
-def test_an_unmet_criterion_carries_a_reject_without_a_place() -> None:
-    assert opinion(reject_answer(evidence=[])).evidence == ()
+def test_unmet_criterion_supports_reject_without_evidence() -> None:
+    assert read_opinion(reject_answer(evidence=[])).evidence == ()
 
 
-def test_several_problems_are_named_at_once() -> None:
-    assert len(error(accept_answer(category="weak_test", next_step="x", confidence=7)).problems) == 3
+def test_several_problems_are_reported_together() -> None:
+    assert len(read_error(accept_answer(category="weak_test", next_step="x", confidence=7)).problems) == 3
 
 
 # --- the last attempt: what is wrong is left out --------------------------------------------------
 
-GONE = evidence_at(line=99, quote="never written")
+PAST_END = evidence_at(line=99, quote="never written")
 MISREAD = evidence_at(line=3, quote="reply = get(data)")
 
 
-def last(node: dict[str, Any], asked: ReplyRequirements = ASKED) -> ModelOpinion | ReplyError:
-    return read_reply(reply(node), asked, Attempt.LAST)
+def read_last(answer: dict[str, Any], requirements: ReplyRequirements = REQUIREMENTS) -> ModelOpinion | ReplyError:
+    return read_reply(reply(answer), requirements, Attempt.LAST)
 
 
-def left(answer: dict[str, Any], asked: ReplyRequirements = ASKED) -> ModelOpinion:
-    result = last(answer, asked)
+def read_last_opinion(answer: dict[str, Any], requirements: ReplyRequirements = REQUIREMENTS) -> ModelOpinion:
+    result = read_last(answer, requirements)
     assert isinstance(result, ModelOpinion), result
     return result
 
 
-def second(status: str, *at: dict[str, Any]) -> dict[str, Any]:
+def with_second_criterion(status: str, *evidence: dict[str, Any]) -> dict[str, Any]:
     """Criteria of which the second one stands so, at these places."""
-    return {"criteria": [*criterion_answers("met"), {"id": "AC2", "status": status, "evidence": list(at)}]}
+    return {"criteria": [*criterion_answers("met"), {"id": "AC2", "status": status, "evidence": list(evidence)}]}
 
 
-@pytest.mark.parametrize("wrong", [GONE, MISREAD], ids=["no such line", "another line"])
-def test_at_last_a_wrong_place_is_left_out_and_the_rest_stands(wrong: dict[str, Any]) -> None:
-    made = left(reject_answer(evidence=[wrong, evidence_at()]))
+@pytest.mark.parametrize("wrong", [PAST_END, MISREAD], ids=["no such line", "another line"])
+def test_last_attempt_drops_invalid_evidence(wrong: dict[str, Any]) -> None:
+    made = read_last_opinion(reject_answer(evidence=[wrong, evidence_at()]))
     assert [pointer.location for pointer in made.evidence] == ["upload.py:2"]
     assert (len(made.dropped), made.decision) == (1, Leaning.REJECT)
 
 
-GAP = {"category": "acceptance_gap", "evidence": [GONE]}
-PROVEN = [item for item in Category if item is not Category.ACCEPTANCE_GAP]
+GAP = {"category": "acceptance_gap", "evidence": [PAST_END]}
+WITH_EVIDENCE = [item for item in Category if item is not Category.ACCEPTANCE_GAP]
 
 
 @pytest.mark.parametrize(
-    ("answer", "asked", "problem"),
+    ("answer", "requirements", "problem"),
     [
         *(
-            (accept_answer(**second("met", *at)), ASKED, "An accept needs every criterion met, AC2 is unverifiable")
-            for at in ((GONE,), (MISREAD,), (GONE, MISREAD))
+            (
+                accept_answer(**with_second_criterion("met", *at)),
+                REQUIREMENTS,
+                "An accept needs every criterion met, AC2 is unverifiable",
+            )
+            for at in ((PAST_END,), (MISREAD,), (PAST_END, MISREAD))
         ),
-        (accept_answer(criteria=[], evidence=[GONE]), BARE_ASKED, "An accept needs evidence"),
+        (accept_answer(criteria=[], evidence=[PAST_END]), WITHOUT_CRITERIA, "An accept needs evidence"),
         *(
             (
-                reject_answer(category=name.value, evidence=[GONE, MISREAD]),
-                ASKED,
+                reject_answer(category=name.value, evidence=[PAST_END, MISREAD]),
+                REQUIREMENTS,
                 "The reject is left without evidence: no place",
             )
-            for name in PROVEN
+            for name in WITH_EVIDENCE
         ),
-        (reject_answer(**GAP, **second("met", GONE)), ASKED, "A reject needs evidence"),
-        (reject_answer(**GAP, **second("partial", GONE)), ASKED, "A reject needs evidence"),
+        (reject_answer(**GAP, **with_second_criterion("met", PAST_END)), REQUIREMENTS, "A reject needs evidence"),
+        (reject_answer(**GAP, **with_second_criterion("partial", PAST_END)), REQUIREMENTS, "A reject needs evidence"),
     ],
 )
-def test_what_pointed_at_nothing_real_does_not_stand(
-    answer: dict[str, Any], asked: ReplyRequirements, problem: str
+def test_last_attempt_without_valid_evidence_is_refused(
+    answer: dict[str, Any], requirements: ReplyRequirements, problem: str
 ) -> None:
-    result = last(answer, asked)
+    result = read_last(answer, requirements)
     assert isinstance(result, ReplyError)
     assert (result.fault, result.problems[0][: len(problem)]) == (ReplyFault.POINTER, problem)
 
 
-def test_an_accept_whose_criteria_are_still_shown_stands_without_its_other_places() -> None:
-    made = left(accept_answer(evidence=[GONE]))
+def test_last_accept_stands_on_evidence_of_its_criteria() -> None:
+    made = read_last_opinion(accept_answer(evidence=[PAST_END]))
     assert (made.decision, made.evidence) == (Leaning.ACCEPT, ())
     assert made.dropped[0].startswith("`upload.py` has 9 lines")
 
 
-@pytest.mark.parametrize("unmet", [{}, second("missing", GONE)])
-def test_a_gap_stands_on_its_unmet_criterion(unmet: dict[str, Any]) -> None:
-    assert left(reject_answer(**GAP, **unmet)).criteria[1].status is CriterionStatus.MISSING
+@pytest.mark.parametrize("unmet", [{}, with_second_criterion("missing", PAST_END)])
+def test_last_acceptance_gap_stands_on_its_unmet_criterion(unmet: dict[str, Any]) -> None:
+    assert read_last_opinion(reject_answer(**GAP, **unmet)).criteria[1].status is CriterionStatus.MISSING
 
 
-def test_a_criterion_whose_places_are_all_wrong_is_open_and_says_why() -> None:
-    made = left(reject_answer(**second("partial", MISREAD)))
+def test_criterion_without_valid_evidence_becomes_unverifiable() -> None:
+    made = read_last_opinion(reject_answer(**with_second_criterion("partial", MISREAD)))
     assert [(criterion.status, criterion.note) for criterion in made.criteria] == [
         ("met", ""),
         ("unverifiable", "the place that was named for it does not exist"),
     ]
 
 
-def test_a_condition_keeps_its_state_without_the_wrong_place() -> None:
-    answer = reject_answer(conditions=[{"id": "c1", "state": "open", "evidence": [GONE, evidence_at()]}])
-    made = left(answer, replace(ASKED, conditions=("c1",)))
+def test_condition_keeps_state_without_invalid_evidence() -> None:
+    answer = reject_answer(conditions=[{"id": "c1", "state": "open", "evidence": [PAST_END, evidence_at()]}])
+    made = read_last_opinion(answer, replace(REQUIREMENTS, conditions=("c1",)))
     assert [pointer.location for pointer in made.conditions[0].evidence] == ["upload.py:2"]
 
 
@@ -356,8 +375,8 @@ def test_a_condition_keeps_its_state_without_the_wrong_place() -> None:
     "answer",
     [accept_answer(category="weak_test"), accept_answer(scores=score_answers(1)), reject_answer(next_step=None)],
 )
-def test_what_is_left_is_not_corrected_in_any_other_way(attempt: Attempt, answer: dict[str, Any]) -> None:
-    result = read_reply(reply(answer), ASKED, attempt)
+def test_contradiction_is_refused_on_every_attempt(attempt: Attempt, answer: dict[str, Any]) -> None:
+    result = read_reply(reply(answer), REQUIREMENTS, attempt)
     assert isinstance(result, ReplyError)
     assert result.fault is ReplyFault.CONTRADICTION
 
@@ -365,7 +384,7 @@ def test_what_is_left_is_not_corrected_in_any_other_way(attempt: Attempt, answer
 # --- Simmer: failures beyond a score, and the one step --------------------------------------------
 
 
-def broken(**changes: Any) -> dict[str, Any]:
+def complete_failure(**changes: Any) -> dict[str, Any]:
     step = "Make upload.py return what post() returned."
     return reject_answer(
         **{
@@ -379,38 +398,38 @@ def broken(**changes: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("breakdown", ["complete_failure", "contract_violation"])
-def test_a_complete_failure_is_a_reject_that_scores_one_everywhere(breakdown: str) -> None:
-    made = opinion(broken(breakdown=breakdown))
+def test_complete_failure_is_a_reject_with_score_one(breakdown: str) -> None:
+    made = read_opinion(complete_failure(breakdown=breakdown))
     assert (made.breakdown, made.score, {score.score for score in made.scores}) == (breakdown, 0.0, {1})
 
 
 @pytest.mark.parametrize(
     ("answer", "problem"),
     [
-        (broken(scores=score_answers(1, 1, 2, 1)), "A complete_failure scores 1 on every criterion"),
-        (broken(decision="accept", category=None, next_step=None, scores=score_answers(8), criteria=criterion_answers("met", "met")),
+        (complete_failure(scores=score_answers(1, 1, 2, 1)), "A complete_failure scores 1 on every criterion"),
+        (complete_failure(decision="accept", category=None, next_step=None, scores=score_answers(8), criteria=criterion_answers("met", "met")),
          "A complete_failure is a reject, found accept"),
-        (broken(decision="cannot_tell", category=None), "A complete_failure is a reject, found cannot_tell"),
-        (broken(next_step="Add a few more logs."), "The next_step of a complete_failure aims at its cause"),
-        (broken(breakdown="infrastructure"), "What the infrastructure did says nothing about the change, found reject"),
+        (complete_failure(decision="cannot_tell", category=None), "A complete_failure is a reject, found cannot_tell"),
+        (complete_failure(next_step="Add a few more logs."), "The next_step of a complete_failure aims at its cause"),
+        (complete_failure(breakdown="infrastructure"), "What the infrastructure did says nothing about the change, found reject"),
         (cannot_tell_answer(breakdown="infrastructure"), "A suspected failure of the infrastructure needs its next_step"),
     ],
     ids=range(6),
 )  # fmt: skip
-def test_a_breakdown_and_the_rest_of_the_reply_go_together(answer: dict[str, Any], problem: str) -> None:
-    result = error(answer)
+def test_breakdown_must_fit_the_rest_of_the_reply(answer: dict[str, Any], problem: str) -> None:
+    result = read_error(answer)
     assert result.fault is ReplyFault.CONTRADICTION
     assert any(text.startswith(problem) for text in result.problems), result.problems
 
 
 @pytest.mark.parametrize("step", ["Let `upload` return.", "AC2: write it.", "In upload.py, return."])
-def test_a_step_aims_by_the_name_of_a_file_or_of_an_unmet_criterion(step: str) -> None:
-    assert opinion(broken(next_step=step)).next_step == step
+def test_step_of_complete_failure_names_file_or_criterion(step: str) -> None:
+    assert read_opinion(complete_failure(next_step=step)).next_step == step
 
 
-@pytest.mark.parametrize("breakdowns", [[], score_answers(5)], ids=["none", "all"])
-def test_a_suspected_run_is_repeated_and_not_scored(breakdowns: list[dict[str, Any]]) -> None:
-    made = opinion(cannot_tell_answer(breakdown="infrastructure", next_step="Run e2e again.", scores=breakdowns))
+@pytest.mark.parametrize("scores", [[], score_answers(5)], ids=["none", "all"])
+def test_infrastructure_breakdown_is_not_scored(scores: list[dict[str, Any]]) -> None:
+    made = read_opinion(cannot_tell_answer(breakdown="infrastructure", next_step="Run e2e again.", scores=scores))
     assert (made.scores, made.score, made.next_step) == ((), 0.5, "Run e2e again.")
 
 
@@ -418,57 +437,64 @@ def test_a_suspected_run_is_repeated_and_not_scored(breakdowns: list[dict[str, A
     "step",
     ["- Do this\n- Do that", "1. Do this. 2. Do that.", "Do this:\n1) a\n2) b", "First (1) do this, (2) do that."],
 )
-def test_a_list_is_not_one_next_step(step: str) -> None:
+def test_list_is_refused_as_next_step(step: str) -> None:
     assert (
-        error(reject_answer(next_step=step)).problems[0].startswith("next_step: expected the one step that helps most")
+        read_error(reject_answer(next_step=step))
+        .problems[0]
+        .startswith("next_step: expected the one step that helps most")
     )
 
 
 @pytest.mark.parametrize("step", ["- Do this.", "Retry 3 times, as in v1. Then log it.", "Set LIMIT to 10."])
-def test_one_step_may_hold_figures(step: str) -> None:
-    assert opinion(reject_answer(next_step=step)).next_step == step
+def test_next_step_may_hold_numbers(step: str) -> None:
+    assert read_opinion(reject_answer(next_step=step)).next_step == step
 
 
 # --- closing conditions ---------------------------------------------------------------------------
 
-TWO_OPEN = replace(ASKED, conditions=("c1", "c4"))
+TWO_CONDITIONS = replace(REQUIREMENTS, conditions=("c1", "c4"))
 
 
-def answered(*states: str, **changes: Any) -> list[dict[str, Any]]:
+def condition_answers(*states: str, **changes: Any) -> list[dict[str, Any]]:
     return [
         {"id": name, "state": state, "evidence": [], **changes}
         for name, state in zip(("c1", "c4"), states, strict=True)
     ]
 
 
-def test_each_open_condition_is_answered_with_the_place_that_shows_it() -> None:
-    made = opinion(reject_answer(conditions=answered("open", "resolved", evidence=[evidence_at()])), TWO_OPEN)
+def test_every_open_condition_is_answered_with_evidence() -> None:
+    made = read_opinion(
+        reject_answer(conditions=condition_answers("open", "resolved", evidence=[evidence_at()])), TWO_CONDITIONS
+    )
     assert [(condition.id, condition.state, condition.evidence[0].quote) for condition in made.conditions] == [
         ("c1", "open", "    for attempt in range(3):"),
         ("c4", "resolved", "    for attempt in range(3):"),
     ]
-    assert opinion(accept_answer(conditions=answered("resolved", "resolved")), TWO_OPEN).decision is Leaning.ACCEPT
+    assert (
+        read_opinion(accept_answer(conditions=condition_answers("resolved", "resolved")), TWO_CONDITIONS).decision
+        is Leaning.ACCEPT
+    )
 
 
-OPEN = answered("open", "open")
+OPEN_ANSWERS = condition_answers("open", "open")
 
 
 @pytest.mark.parametrize(
-    ("answer", "asked", "problem"),
+    ("answer", "requirements", "problem"),
     [
-        (reject_answer(conditions=[]), TWO_OPEN, 'conditions: expected one entry for each of "c1", "c4", found '),
-        (reject_answer(conditions=OPEN[:1]), TWO_OPEN, 'conditions: expected one entry for each of "c1", "c4", found '),
-        (reject_answer(conditions=OPEN * 2), TWO_OPEN, 'conditions: expected one entry for each of "c1", "c4", found '),
-        (reject_answer(conditions=OPEN), ASKED, "conditions: expected one entry"),
-        (accept_answer(conditions=answered("resolved", "open")), TWO_OPEN, "An accept needs every closing condition resolved, c4 is"),
-        (reject_answer(conditions=answered("open", "open", evidence=[evidence_at(line=99)])), TWO_OPEN, "`upload.py` has 9 lines"),
+        (reject_answer(conditions=[]), TWO_CONDITIONS, 'conditions: expected one entry for each of "c1", "c4", found '),
+        (reject_answer(conditions=OPEN_ANSWERS[:1]), TWO_CONDITIONS, 'conditions: expected one entry for each of "c1", "c4", found '),
+        (reject_answer(conditions=OPEN_ANSWERS * 2), TWO_CONDITIONS, 'conditions: expected one entry for each of "c1", "c4", found '),
+        (reject_answer(conditions=OPEN_ANSWERS), REQUIREMENTS, "conditions: expected one entry"),
+        (accept_answer(conditions=condition_answers("resolved", "open")), TWO_CONDITIONS, "An accept needs every closing condition resolved, c4 is"),
+        (reject_answer(conditions=condition_answers("open", "open", evidence=[evidence_at(line=99)])), TWO_CONDITIONS, "`upload.py` has 9 lines"),
     ],
     ids=["left out", "one left out", "twice", "not given", "accepted while open", "no such place"],
 )  # fmt: skip
-def test_a_wrong_answer_for_a_condition_is_named(
-    answer: dict[str, Any], asked: ReplyRequirements, problem: str
+def test_invalid_condition_answer_is_reported(
+    answer: dict[str, Any], requirements: ReplyRequirements, problem: str
 ) -> None:
-    result = error(answer, asked)
+    result = read_error(answer, requirements)
     assert (len(result.problems), result.problems[0][: len(problem)]) == (1, problem)
 
 
@@ -484,8 +510,8 @@ FIELD = st.sampled_from(sorted(accept_answer()))
 
 
 @given(st.sampled_from([accept_answer(), reject_answer(), cannot_tell_answer()]), FIELD, JSON)
-def test_no_reply_is_read_wrong_or_crashes(answer: dict[str, Any], field: str, value: object) -> None:
-    result = read({**answer, field: value})
+def test_any_field_value_is_read_safely(answer: dict[str, Any], field: str, value: object) -> None:
+    result = read_answer({**answer, field: value})
     if isinstance(result, ModelOpinion) and result.decision is Leaning.ACCEPT:
         assert result.category is None
         assert result.score >= 0.5
@@ -493,5 +519,7 @@ def test_no_reply_is_read_wrong_or_crashes(answer: dict[str, Any], field: str, v
 
 
 @given(st.text())
-def test_no_text_crashes_the_reader(text: str) -> None:
-    assert isinstance(read_reply(ModelReply(text, StopReason.END, "", reply("").tokens, None, None), ASKED), ReplyError)
+def test_any_text_is_refused(text: str) -> None:
+    assert isinstance(
+        read_reply(ModelReply(text, StopReason.END, "", reply("").tokens, None, None), REQUIREMENTS), ReplyError
+    )

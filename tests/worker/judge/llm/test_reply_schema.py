@@ -39,63 +39,77 @@ from worker.publishing.texts.check_run import check_content
 RUBRIC = [criterion.id for criterion in load_rubric().criteria]
 PATH = "worker/judge/heuristics/words.py"
 GOAL = 700
-UNSUPPORTED = {"minLength", "maxLength", "minItems", "maxItems", "minimum", "maximum", "pattern", "format"}
+UNSUPPORTED_KEYWORDS = {"minLength", "maxLength", "minItems", "maxItems", "minimum", "maximum", "pattern", "format"}
 
 
-def words(count: int) -> str:
+def repeat_word(count: int) -> str:
     return " ".join(["words"] * count)
 
 
-def place() -> dict[str, Any]:
+def longest_evidence() -> dict[str, Any]:
     quote = "    return retry".ljust(QUOTE_CHARACTERS, ".")
-    return {"path": PATH, "line": 4_711, "end_line": 4_713, "side": "head", "quote": quote, "note": words(NOTE_WORDS)}
+    return {
+        "path": PATH,
+        "line": 4_711,
+        "end_line": 4_713,
+        "side": "head",
+        "quote": quote,
+        "note": repeat_word(NOTE_WORDS),
+    }
 
 
-def said(criteria: int, conditions: int, questions: int = 0, *, is_wide: bool = False) -> str:
-    side = words(SIDE_WORDS) if is_wide else ""
-    score = {"score": 10, "reasoning": words(REASONING_WORDS), "improvement": words(IMPROVEMENT_WORDS)}
+def longest_reply(criteria: int, conditions: int, questions: int = 0, *, is_wide: bool = False) -> str:
+    side = repeat_word(SIDE_WORDS) if is_wide else ""
+    score = {"score": 10, "reasoning": repeat_word(REASONING_WORDS), "improvement": repeat_word(IMPROVEMENT_WORDS)}
     reply = {
-        "criteria": [{"id": f"AC{number}", "status": "missing", "evidence": [place()]} for number in range(criteria)],
-        "conditions": [{"id": f"c{number}", "state": "open", "evidence": [place()]} for number in range(conditions)],
+        "criteria": [
+            {"id": f"AC{number}", "status": "missing", "evidence": [longest_evidence()]} for number in range(criteria)
+        ],
+        "conditions": [
+            {"id": f"c{number}", "state": "open", "evidence": [longest_evidence()]} for number in range(conditions)
+        ],
         "settled": [
-            {"id": f"q{number}", "why": words(REASONING_WORDS), "evidence": [place()]} for number in range(questions)
+            {"id": f"q{number}", "why": repeat_word(REASONING_WORDS), "evidence": [longest_evidence()]}
+            for number in range(questions)
         ],
         "breakdown": "contract_violation",
         "scores": [{"criterion": criterion, **score} for criterion in RUBRIC],
         "what_works": side,
         "what_does_not": side,
-        "concern": words(CONCERN_WORDS),
-        "evidence": [place()] * PLACES,
+        "concern": repeat_word(CONCERN_WORDS),
+        "evidence": [longest_evidence()] * PLACES,
         "decision": "reject",
         "category": "tests_pass_but_wrong",
-        "next_step": words(STEP_WORDS),
+        "next_step": repeat_word(STEP_WORDS),
         "confidence": 0.85,
     }
     assert set(reply) == set(json.loads(json.dumps(reply_schema()["properties"])))
     return json.dumps(reply, separators=(",", ":"))
 
 
-def allowed(criteria: int, conditions: int, *paths: str, questions: int = 0) -> int:
+def tokens_for(criteria: int, conditions: int, *paths: str, questions: int = 0) -> int:
     names = [f"AC{number}" for number in range(criteria)]
-    asked = [f"c{number}" for number in range(conditions)]
-    return reply_tokens(names, asked, RUBRIC, [PATH, *paths], [f"q{number}" for number in range(questions)])
+    condition_ids = [f"c{number}" for number in range(conditions)]
+    return reply_tokens(names, condition_ids, RUBRIC, [PATH, *paths], [f"q{number}" for number in range(questions)])
 
 
-def test_a_reply_that_keeps_to_the_lengths_fits() -> None:
+def test_reply_within_stated_lengths_fits_reserved_tokens() -> None:
     many = [f"{number}.py" for number in range(WIDE_CHANGE_FILES)]
-    assert len(said(1, 0, 7)) / BYTES_A_TOKEN <= allowed(1, 0, questions=7)
+    assert len(longest_reply(1, 0, 7)) / BYTES_A_TOKEN <= tokens_for(1, 0, questions=7)
     for criteria, conditions in ((0, 0), (1, 0), (3, 2), (12, 5)):
-        assert len(said(criteria, conditions)) / BYTES_A_TOKEN <= allowed(criteria, conditions)
-        assert len(said(criteria, conditions, is_wide=True)) / BYTES_A_TOKEN <= allowed(criteria, conditions, *many)
+        assert len(longest_reply(criteria, conditions)) / BYTES_A_TOKEN <= tokens_for(criteria, conditions)
+        assert len(longest_reply(criteria, conditions, is_wide=True)) / BYTES_A_TOKEN <= tokens_for(
+            criteria, conditions, *many
+        )
 
 
-def test_what_is_reserved_for_one_criterion_is_the_goal() -> None:
-    assert allowed(1, 0) <= GOAL < allowed(2, 0) < allowed(2, 1)
-    assert allowed(1, 0, "p" * 100) > allowed(1, 0)
+def test_reserved_tokens_grow_with_criteria_conditions_and_paths() -> None:
+    assert tokens_for(1, 0) <= GOAL < tokens_for(2, 0) < tokens_for(2, 1)
+    assert tokens_for(1, 0, "p" * 100) > tokens_for(1, 0)
     assert reply_tokens([], [], RUBRIC, []) > 0
 
 
-def test_the_prompt_states_every_length() -> None:
+def test_prompt_states_every_length() -> None:
     text = load_prompt().text
     for stated in (
         f"`concern` has {CONCERN_WORDS} words",
@@ -112,18 +126,18 @@ def test_the_prompt_states_every_length() -> None:
     assert "two in `evidence`" in text
 
 
-def test_the_schema_closes_every_object_and_says_nothing_that_the_service_does_not_take() -> None:
+def test_schema_objects_are_closed_and_use_supported_keywords() -> None:
     nodes: list[dict[str, Any]] = []
-    written = json.dumps(dict(reply_schema()))
-    json.loads(written, object_hook=lambda node: nodes.append(node) or node)
+    schema_json = json.dumps(dict(reply_schema()))
+    json.loads(schema_json, object_hook=lambda node: nodes.append(node) or node)
     objects = [node for node in nodes if node.get("type") == "object"]
     assert len(objects) == 6
     for item in objects:
         assert (item["additionalProperties"], item["required"]) == (False, list(item["properties"]))
-    assert not [word for word in UNSUPPORTED if f'"{word}"' in written]
+    assert not [word for word in UNSUPPORTED_KEYWORDS if f'"{word}"' in schema_json]
 
 
-def test_the_schema_lets_the_model_look_before_it_decides() -> None:
+def test_schema_puts_criteria_and_scores_before_the_decision() -> None:
     fields = list(ReplyDocument.model_fields)
     assert fields.index("criteria") < fields.index("scores") < fields.index("decision")
 
@@ -133,25 +147,25 @@ SIDES = {"what_works": "The retry itself.", "what_does_not": "No caller reads th
 OBJECTION = reject_answer(evidence=[evidence_at("upload.py", 2)])
 
 
-def directed(diff: str, *replies: dict[str, Any]) -> tuple[ScriptedModel, Verdict]:
+def judge_diff(diff: str, *replies: dict[str, Any]) -> tuple[ScriptedModel, Verdict]:
     model = model_of(*replies)
     return model, judge_dossier(model, ALWAYS_ESCALATE, diff=diff)
 
 
-def test_a_change_over_many_files_is_asked_for_one_direction_and_what_it_builds_on() -> None:
-    model, verdict = directed(WIDE, {**OBJECTION, **SIDES})
+def test_wide_change_is_asked_for_one_strategic_direction() -> None:
+    model, verdict = judge_diff(WIDE, {**OBJECTION, **SIDES})
     ending = model.prompts[0].turns[0].rpartition("# Now judge")[2]
     assert f"This change is over {WIDE_CHANGE_FILES} files." in ending
     assert "one strategic direction" in ending
     assert SIDES.items() <= verdict.signals.items()
-    assert (model.prompts[0].reply_tokens or 0) > allowed(2, 0)
+    assert (model.prompts[0].reply_tokens or 0) > tokens_for(2, 0)
     summary = check_content(verdict, dossier(diff=WIDE)).summary
     lines = ("**What works:** The retry itself.", f"**What does not:** {SIDES['what_does_not']}", "**Next step:**")
     assert sorted(lines, key=summary.index) == list(lines)
 
 
-def test_what_is_built_on_is_asked_for_again_once_and_then_done_without() -> None:
-    model, verdict = directed(WIDE, OBJECTION, OBJECTION)
+def test_missing_direction_is_corrected_once() -> None:
+    model, verdict = judge_diff(WIDE, OBJECTION, OBJECTION)
     correction = model.prompts[1].turns[2]
     assert "1. what_works: this change is over many files" in correction
     assert "2. what_does_not: this change is over many files" in correction
@@ -163,9 +177,7 @@ def test_what_is_built_on_is_asked_for_again_once_and_then_done_without() -> Non
     [(WIDE, accept_answer(), "accept"), (DIFF, OBJECTION, "reject")],
     ids=["accept", "small"],
 )
-def test_no_direction_is_needed_of_an_accept_or_shown_of_a_small_change(
-    diff: str, answer: dict[str, Any], decision: str
-) -> None:
-    model, verdict = directed(diff, {**answer, **SIDES})
+def test_accept_and_small_change_need_no_direction(diff: str, answer: dict[str, Any], decision: str) -> None:
+    model, verdict = judge_diff(diff, {**answer, **SIDES})
     assert (len(model.prompts), verdict.decision, SIDES.keys() & verdict.signals.keys()) == (1, decision, set())
     assert ("strategic direction" in model.prompts[0].turns[0]) is (diff == WIDE)

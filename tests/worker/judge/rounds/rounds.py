@@ -23,7 +23,7 @@ from worker.scheduling.record import ledger_entry
 
 Tree = dict[str, tuple[str, ...]]
 Verdict = Accept | Reject | Abstain
-MADE = {
+INITIAL_TREE = {
     path: tuple(f"{path[0]}{number} = made({number})" for number in range(12)) for path in ("upload.py", "retry.py")
 }
 
@@ -41,10 +41,10 @@ def _file(path: str, old: tuple[str, ...], new: tuple[str, ...]) -> str:
 
 @dataclass
 class History:
-    """One pull request. `base` and `head` are the trees now, `ledger` what was recorded."""
+    """One pull request. `base` and `head` are the trees now, `ledger` the recorded verdicts."""
 
-    base: Tree = field(default_factory=lambda: dict(MADE))
-    head: Tree = field(default_factory=lambda: dict(MADE))
+    base: Tree = field(default_factory=lambda: dict(INITIAL_TREE))
+    head: Tree = field(default_factory=lambda: dict(INITIAL_TREE))
     ledger: list[LedgerEntry] = field(default_factory=list[LedgerEntry])
     commits: int = 0
     lines: int = 0
@@ -60,8 +60,8 @@ class History:
         self.head = {**self.head, path: tuple(lines)}
         self.commits += 1
 
-    def replaces(self, path: str, at: int) -> int:
-        """A push that writes line *at* anew; answers its number."""
+    def replace_line(self, path: str, at: int) -> int:
+        """Push a new text for line *at* and return its number."""
         self.push(path, lambda lines: lines.__setitem__(at - 1, self.new_line()))
         return at
 
@@ -86,14 +86,14 @@ class History:
         }
         return dossier(**{**fields, **changes})
 
-    def quoting(self, answer: Any) -> Any:
+    def quote_lines(self, answer: Any) -> Any:
         """A reply whose places quote the line as it stands now."""
         match answer:
             case dict():
-                whole: dict[str, Any] = {name: self.quoting(value) for name, value in answer.items()}  # pyright: ignore[reportUnknownVariableType] - JSON
+                whole: dict[str, Any] = {name: self.quote_lines(value) for name, value in answer.items()}  # pyright: ignore[reportUnknownVariableType] - JSON
                 return whole | {"quote": self._line(whole)} if "line" in whole else whole
             case list():
-                return [self.quoting(value) for value in answer]  # pyright: ignore[reportUnknownVariableType] - JSON
+                return [self.quote_lines(value) for value in answer]  # pyright: ignore[reportUnknownVariableType] - JSON
             case _:
                 return answer
 
@@ -103,23 +103,23 @@ class History:
         line: int = location["line"] or 0
         return lines[line - 1] if 0 < line <= len(lines) else str(location.get("quote", ""))
 
-    def judged(self, bench: JudgeContext, at: datetime = NOW, **changes: Any) -> Verdict:
+    def judge(self, context: JudgeContext, at: datetime = NOW, **changes: Any) -> Verdict:
         """Carried over or judged, and recorded."""
-        what = self.dossier(**changes)
+        judged = self.dossier(**changes)
         number = len(self.ledger)
         subject = evaluation_header().subject.model_copy(update={"head_sha": self.head_sha})
-        opened = evaluation_header(
+        header = evaluation_header(
             eval_id=EvalId(f"eval-{number:03}"),
             subject=subject,
             created_at=at + timedelta(seconds=number),
-            fingerprint=fingerprint_of(what, bench),
+            fingerprint=fingerprint_of(judged, context),
             monotonic_ms=lambda: 0,
         )
-        verdict = carry_over_or_judge(what, opened, bench).verdict
-        self.ledger.append(ledger_entry(verdict, what, fence=number))
+        verdict = carry_over_or_judge(judged, header, context).verdict
+        self.ledger.append(ledger_entry(verdict, judged, fence=number))
         return verdict
 
-    def changed(self) -> dict[tuple[str, Side, int], tuple[str, str]]:
+    def changed_lines(self) -> dict[tuple[str, Side, int], tuple[str, str]]:
         """Each changed line now: its place, its mark and its text."""
         quotes: dict[tuple[str, Side, int], tuple[str, str]] = {}
         for file in diff_of(diff(self.base, self.head)).files:

@@ -83,19 +83,21 @@ CONTENT: dict[str, object] = {
 }
 
 
-def of(rubric: Rubric = RUBRIC, prompt: str = "sha256:1", judges: str = "heuristic", **changes: object) -> Fingerprint:
+def fingerprint_of(
+    rubric: Rubric = RUBRIC, prompt: str = "sha256:1", judges: str = "heuristic", **changes: object
+) -> Fingerprint:
     return fingerprint(dossier(**{**CONTENT, **changes}), rubric, prompt, judges)
 
 
-PLAIN = of()
+PLAIN_FINGERPRINT = fingerprint_of()
 
 
-def test_it_is_a_sha256_that_stays() -> None:
-    assert re.fullmatch("sha256:[0-9a-f]{64}", PLAIN)
-    assert of() == PLAIN
+def test_fingerprint_is_a_stable_sha256() -> None:
+    assert re.fullmatch("sha256:[0-9a-f]{64}", PLAIN_FINGERPRINT)
+    assert fingerprint_of() == PLAIN_FINGERPRINT
 
 
-def moved(**fields: object) -> Changed:
+def with_pull_request(**fields: object) -> Changed:
     return {"pull_request": pull_request(**fields)}
 
 
@@ -105,9 +107,9 @@ RERUN = {"name": "test", "conclusion": "success", "attempt": 2, "log_tail": "x",
 @pytest.mark.parametrize(
     "changed",
     [
-        moved(base_sha="d" * 40, head_sha="e" * 40, merge_base_sha="f" * 40),
-        moved(title="Other", labels=["bug"], body="Other", author="bob", draft=True, head_ref="x"),
-        moved(commits=[{"sha": "d" * 40, "message": "m"}]),
+        with_pull_request(base_sha="d" * 40, head_sha="e" * 40, merge_base_sha="f" * 40),
+        with_pull_request(title="Other", labels=["bug"], body="Other", author="bob", draft=True, head_ref="x"),
+        with_pull_request(commits=[{"sha": "d" * 40, "message": "m"}]),
         {"issues": [{"number": 8, "title": "Retry", "body": "On 503", "edited_at": "2026-11-20T20:05:00Z"}]},
         {"issues": [{**ISSUE, "late_edits": [LATE], "late_renames": [LATE]}]},
         {"diff": TWO_FILES.replace("-10,2 +10,3", "-90,2 +95,3").replace(" context", " moved")},
@@ -119,8 +121,8 @@ RERUN = {"name": "test", "conclusion": "success", "attempt": 2, "log_tail": "x",
     ],
     ids=range(11),
 )
-def test_what_is_no_content_does_not_change_it(changed: Changed) -> None:
-    assert of(**changed) == PLAIN
+def test_fingerprint_ignores_what_is_not_content(changed: Changed) -> None:
+    assert fingerprint_of(**changed) == PLAIN_FINGERPRINT
 
 
 @pytest.mark.parametrize(
@@ -146,17 +148,17 @@ def test_what_is_no_content_does_not_change_it(changed: Changed) -> None:
         {"ci": None},
     ],
 )
-def test_each_part_of_the_content_changes_it(changed: Changed) -> None:
-    assert of(**changed) != PLAIN
+def test_fingerprint_depends_on_each_part_of_the_content(changed: Changed) -> None:
+    assert fingerprint_of(**changed) != PLAIN_FINGERPRINT
 
 
-def test_rubric_prompt_and_judges_change_it() -> None:
+def test_fingerprint_depends_on_rubric_prompt_and_judges() -> None:
     prints = [
-        PLAIN,
-        of(rubric=RUBRIC.model_copy(update={"signals": {"skipped_test": 0.4}})),
-        of(rubric=RUBRIC.model_copy(update={"version": "2"})),
-        of(prompt="sha256:2"),
-        of(judges="heuristic+claude"),
+        PLAIN_FINGERPRINT,
+        fingerprint_of(rubric=RUBRIC.model_copy(update={"signals": {"skipped_test": 0.4}})),
+        fingerprint_of(rubric=RUBRIC.model_copy(update={"version": "2"})),
+        fingerprint_of(prompt="sha256:2"),
+        fingerprint_of(judges="heuristic+claude"),
     ]
     assert len(set(prints)) == len(prints)
 
@@ -166,7 +168,7 @@ CHECKS = [{"name": "a", "conclusion": "success"}, {"name": "b", "conclusion": No
 
 
 @pytest.mark.parametrize(
-    ("one", "other", "is_same"),
+    ("first", "second", "is_same"),
     [
         ({"diff": BINARY}, {"diff": BINARY.replace("2222222", "3333333")}, False),
         # the length of ids does not count, nor does an order
@@ -176,41 +178,43 @@ CHECKS = [{"name": "a", "conclusion": "success"}, {"name": "b", "conclusion": No
         ({"ci": {"checks": CHECKS}}, {"ci": {"checks": CHECKS[::-1]}}, True),
     ],
 )
-def test_the_same_content_in_another_form_has_the_same_one(one: Changed, other: Changed, *, is_same: bool) -> None:
-    assert (of(**one) == of(**other)) is is_same
+def test_fingerprint_ignores_order_and_length_of_ids(first: Changed, second: Changed, *, is_same: bool) -> None:
+    assert (fingerprint_of(**first) == fingerprint_of(**second)) is is_same
 
 
-THEN = evaluation_header(eval_id=EvalId("0192-then"))
-NOW = evaluation_header(eval_id=EvalId("0193-now"))
+EARLIER_HEADER = evaluation_header(eval_id=EvalId("0192-then"))
+CURRENT_HEADER = evaluation_header(eval_id=EvalId("0193-now"))
 
 
-def then(answer: dict[str, object], **changes: object) -> Verdict:
-    return judge(dossier(**changes), THEN, judge_context(model_of(answer)))
+def judge_earlier(answer: dict[str, object], **changes: object) -> Verdict:
+    return judge(dossier(**changes), EARLIER_HEADER, judge_context(model_of(answer)))
 
 
-def carried(*verdicts: Verdict, header: EvaluationHeader = NOW, **changes: object) -> Accept | Reject | None:
+def carry_over(
+    *verdicts: Verdict, header: EvaluationHeader = CURRENT_HEADER, **changes: object
+) -> Accept | Reject | None:
     return carry_over_verdict(
         dossier(ledger=[ledger_entry(verdict) for verdict in verdicts], **changes), header, judge_context()
     )
 
 
-def must_carry(*verdicts: Verdict, **changes: Any) -> Accept | Reject:
-    verdict = carried(*verdicts, **changes)
+def carried_verdict(*verdicts: Verdict, **changes: Any) -> Accept | Reject:
+    verdict = carry_over(*verdicts, **changes)
     assert verdict is not None
     return verdict
 
 
 @pytest.mark.parametrize("answer", [accept_answer(), reject_answer()], ids=["accept", "reject"])
-def test_an_accept_and_a_reject_come_back_with_their_words_and_at_no_cost(answer: dict[str, object]) -> None:
-    before = then(answer)
-    now = must_carry(before)
-    assert (now.eval_id, now.carried_from) == ("0193-now", "0192-then")
-    assert (now.judge_cost_usd, now.tokens, now.judge_latency_ms) == (Decimal(0), Tokens(), 0)
+def test_accept_and_reject_are_carried_over_at_no_cost(answer: dict[str, object]) -> None:
+    earlier = judge_earlier(answer)
+    carried = carried_verdict(earlier)
+    assert (carried.eval_id, carried.carried_from) == ("0193-now", "0192-then")
+    assert (carried.judge_cost_usd, carried.tokens, carried.judge_latency_ms) == (Decimal(0), Tokens(), 0)
     for name in ("decision", "concern", "evidence", "criteria"):
-        assert getattr(now, name) == getattr(before, name)
+        assert getattr(carried, name) == getattr(earlier, name)
 
 
-def test_a_quote_of_a_line_that_held_a_secret_is_carried_as_it_was_sent() -> None:
+def test_redacted_quote_is_carried_over() -> None:
     plain, secret = "        reply = post(data)", "ghp_" + "4Lw8sYd3Hc6Mq7Rk2Zp9XvTn4Lw8sYd3Hc6M"
     line = f'        reply = post(data, "{secret}", retry=True)'
     changes: dict[str, Any] = {
@@ -218,14 +222,14 @@ def test_a_quote_of_a_line_that_held_a_secret_is_carried_as_it_was_sent() -> Non
         "files": [HeadFile(path=path, text=text.replace(plain, line)) for path, text in HEAD_TEXTS.items()],
     }
     quoted = evidence_at("upload.py", 3, quote='reply = post(data, "[redacted: github token]", retry=True)')
-    before = then(accept_answer(criteria=criterion_answers("met", "met", evidence=[quoted])), **changes)
-    assert before.evidence[0].quote == '        reply = post(data, "[redacted: github token]", retry=True)'
-    assert must_carry(before, **changes).evidence == before.evidence
-    assert carried(before) is None, "the line is gone"
+    earlier = judge_earlier(accept_answer(criteria=criterion_answers("met", "met", evidence=[quoted])), **changes)
+    assert earlier.evidence[0].quote == '        reply = post(data, "[redacted: github token]", retry=True)'
+    assert carried_verdict(earlier, **changes).evidence == earlier.evidence
+    assert carry_over(earlier) is None, "the line is gone"
 
 
 @pytest.mark.parametrize(
-    ("line", "quote", "is_it"),
+    ("line", "quote", "is_match"),
     [
         ("a = b1", "a = [redacted: key]", True),
         ("a = ", "a = [redacted: key]", False),
@@ -240,78 +244,81 @@ def test_a_quote_of_a_line_that_held_a_secret_is_carried_as_it_was_sent() -> Non
         ("a = b1", "a = b2", False),
     ],
 )
-def test_a_redacted_quote_stands_where_its_line_differs_in_the_secrets_alone(
-    line: str, quote: str, *, is_it: bool
-) -> None:
+def test_redacted_quote_matches_a_line_that_differs_in_secrets_only(line: str, quote: str, *, is_match: bool) -> None:
     diff = new_file("a.py", line)
     pointer = Places(dossier(diff=diff, files=None)).relocate(EvidencePointer(path="a.py", line=1, quote=quote))
-    assert (pointer is not None) is is_it
+    assert (pointer is not None) is is_match
 
 
-def test_what_was_carried_names_the_verdict_that_was_judged() -> None:
-    before = then(accept_answer())
-    twice = must_carry(before, must_carry(before), header=evaluation_header(eval_id=EvalId("0194")))
+def test_carried_verdict_names_the_judged_verdict() -> None:
+    earlier = judge_earlier(accept_answer())
+    twice = carried_verdict(earlier, carried_verdict(earlier), header=evaluation_header(eval_id=EvalId("0194")))
     assert twice.carried_from == "0192-then"
 
 
-def test_an_abstain_is_never_carried_and_hides_no_older_verdict() -> None:
-    unsure = then(cannot_tell_answer())
-    assert carried(unsure) is None
-    assert must_carry(then(accept_answer()), unsure).decision == "accept"
+def test_abstain_is_not_carried_over_and_hides_no_older_verdict() -> None:
+    unsure = judge_earlier(cannot_tell_answer())
+    assert carry_over(unsure) is None
+    assert carried_verdict(judge_earlier(accept_answer()), unsure).decision == "accept"
 
 
-def test_another_content_is_not_carried() -> None:
-    assert carried(then(accept_answer()), header=evaluation_header(fingerprint=Fingerprint("sha256:other"))) is None
+def test_other_content_is_not_carried_over() -> None:
+    assert (
+        carry_over(judge_earlier(accept_answer()), header=evaluation_header(fingerprint=Fingerprint("sha256:other")))
+        is None
+    )
 
 
-def test_an_unknown_price_stays_unknown_and_no_round_is_taken_back() -> None:
-    now = must_carry(then(accept_answer()).model_copy(update={"judge_cost_usd": None, "round": 3}))
-    assert (now.judge_cost_usd, now.round) == (None, 3)
+def test_carried_verdict_keeps_unknown_cost_and_round() -> None:
+    carried = carried_verdict(judge_earlier(accept_answer()).model_copy(update={"judge_cost_usd": None, "round": 3}))
+    assert (carried.judge_cost_usd, carried.round) == (None, 3)
 
 
 SHIFTED = DIFF.replace("@@ -1,4 +1,9 @@", "@@ -2,4 +2,9 @@")
 
 
-def test_pointers_follow_their_lines() -> None:
-    before = then(reject_answer())
+def test_carried_evidence_follows_its_lines() -> None:
+    earlier = judge_earlier(reject_answer())
     texts = {**HEAD_TEXTS, "upload.py": f"# new\n{HEAD_TEXTS['upload.py']}"}
-    verdict = must_carry(before, diff=SHIFTED, files=[HeadFile(path=path, text=text) for path, text in texts.items()])
+    verdict = carried_verdict(
+        earlier, diff=SHIFTED, files=[HeadFile(path=path, text=text) for path, text in texts.items()]
+    )
     assert [(pointer.path, pointer.line) for pointer in verdict.evidence] == [
         (pointer.path, pointer.line + 1 if pointer.path == "upload.py" and pointer.line else pointer.line)
-        for pointer in before.evidence
+        for pointer in earlier.evidence
     ]
 
 
-@pytest.mark.parametrize("where", ["evidence", "criteria"])
-def test_a_line_that_stands_nowhere_is_judged_again(where: str) -> None:
-    before = then(accept_answer())
-    lost = (before.evidence[0].model_copy(update={"quote": "not there any more"}),)
-    unmet = tuple(criterion.model_copy(update={"evidence": lost}) for criterion in before.criteria)
-    changed = {"evidence": lost} if where == "evidence" else {"criteria": unmet}
-    assert carried(before.model_copy(update=changed)) is None
+@pytest.mark.parametrize("field", ["evidence", "criteria"])
+def test_verdict_with_a_vanished_line_is_not_carried_over(field: str) -> None:
+    earlier = judge_earlier(accept_answer())
+    lost = (earlier.evidence[0].model_copy(update={"quote": "not there any more"}),)
+    unmet = tuple(criterion.model_copy(update={"evidence": lost}) for criterion in earlier.criteria)
+    changed = {"evidence": lost} if field == "evidence" else {"criteria": unmet}
+    assert carry_over(earlier.model_copy(update=changed)) is None
 
 
-def test_a_diff_that_can_not_be_read_is_judged_again() -> None:
-    assert carried(then(accept_answer()), diff="diff --git a/x b/x\n@@ -1 +1 @@\n") is None
+def test_unreadable_diff_is_not_carried_over() -> None:
+    assert carry_over(judge_earlier(accept_answer()), diff="diff --git a/x b/x\n@@ -1 +1 @@\n") is None
 
 
 def conditions(verdict: Verdict) -> str:
     return " ".join(f"{condition.id}:{condition.state}" for condition in verdict.closing_conditions)
 
 
-def test_what_comes_back_brings_all_conditions_with_it() -> None:
-    before = then(reject_answer())
-    resolved = (item.model_copy(update={"state": ConditionState.RESOLVED}) for item in before.closing_conditions)
-    later = before.model_copy(
+def test_carried_verdict_keeps_all_conditions() -> None:
+    earlier = judge_earlier(reject_answer())
+    resolved = (item.model_copy(update={"state": ConditionState.RESOLVED}) for item in earlier.closing_conditions)
+    later = earlier.model_copy(
         update={
             "eval_id": EvalId("0193-later"),
             "fingerprint": Fingerprint("sha256:later"),
             "closing_conditions": (*resolved, ClosingCondition(id="c3", text="Log it.")),
         }
     )
-    assert conditions(must_carry(before, later)) == "c1:open c2:open c3:open"
+    assert conditions(carried_verdict(earlier, later)) == "c1:open c2:open c3:open"
 
 
-def test_an_accept_that_comes_back_leaves_no_condition_open() -> None:
-    other = then(reject_answer()).model_copy(update={"fingerprint": Fingerprint("sha256:other")})
-    assert conditions(must_carry(then(accept_answer()), other)) == "c1:resolved c2:resolved"
+def test_carried_accept_resolves_every_condition() -> None:
+    other = judge_earlier(reject_answer()).model_copy(update={"fingerprint": Fingerprint("sha256:other")})
+    assert conditions(carried_verdict(judge_earlier(accept_answer()), other)) == "c1:resolved c2:resolved"

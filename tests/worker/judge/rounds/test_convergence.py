@@ -50,109 +50,111 @@ STEP = "Retry it on 503."
 BOTH_MET = {"criteria": criterion_answers("met", "met", evidence=[evidence_at("upload.py", 3)])}
 
 
-def objects(line: int, path: str = "upload.py", **changes: Any) -> dict[str, Any]:
+def rejects_at(line: int, path: str = "upload.py", **changes: Any) -> dict[str, Any]:
     """A reject at one line; the criteria are met."""
     fields = {"evidence": [evidence_at(path, line)], "next_step": STEP, "scores": score_answers(2), **BOTH_MET}
     return reject_answer(**{**fields, **changes})
 
 
-def accepts(**changes: Any) -> dict[str, Any]:
+def accept_all_met(**changes: Any) -> dict[str, Any]:
     return accept_answer(**{**BOTH_MET, **changes})
 
 
-def answers(*states: str, at: int | None = None) -> list[dict[str, Any]]:
+def answer_conditions(*states: str, at: int | None = None) -> list[dict[str, Any]]:
     evidence = [] if at is None else [evidence_at("upload.py", at)]
     return [{"id": f"c{number}", "state": state, "evidence": evidence} for number, state in enumerate(states, start=1)]
 
 
-def opened() -> History:
+def open_history() -> History:
     """A pull request whose head writes lines 3 and 9 of upload.py anew."""
     history = History()
-    history.replaces("upload.py", 3)
-    history.replaces("upload.py", 9)
+    history.replace_line("upload.py", 3)
+    history.replace_line("upload.py", 9)
     return history
 
 
-def rejected_at_3(**changes: Any) -> History:
-    history = opened()
-    assert isinstance(asked(history, objects(3, **changes)), Reject)
+def history_rejected_at_3(**changes: Any) -> History:
+    history = open_history()
+    assert isinstance(ask_model(history, rejects_at(3, **changes)), Reject)
     return history
 
 
-def asked(history: History, *answers: Any, limit: int = 5, **changes: Any) -> Verdict:
+def ask_model(history: History, *answer_conditions: Any, limit: int = 5, **changes: Any) -> Verdict:
     """Judged by a model that says this; every reply is used. Who gives another diff quotes it, too."""
-    model = model_of(*(answers if "diff" in changes else map(history.quoting, answers)))
-    verdict = history.judged(replace(judge_context(model, threshold=2.0), round_limit=limit), **changes)
+    model = model_of(*(answer_conditions if "diff" in changes else map(history.quote_lines, answer_conditions)))
+    verdict = history.judge(replace(judge_context(model, threshold=2.0), round_limit=limit), **changes)
     assert model.answers == [], "it was asked less often"
     return verdict
 
 
-def conditions(verdict: Verdict) -> str:
+def conditions_of(verdict: Verdict) -> str:
     return " ".join(f"{condition.id}:{condition.state}" for condition in verdict.closing_conditions)
 
 
-def places(verdict: Verdict) -> str:
+def locations_of(verdict: Verdict) -> str:
     return " ".join(pointer.location for pointer in verdict.evidence)
 
 
 # --- the second round -----------------------------------------------------------------------------
 
-ELSEWHERE = objects(9, category="acceptance_gap", conditions=answers("resolved"), next_step="Log it.")
-ONE_OPEN: dict[str, Any] = {"conditions": answers("open")}
-ONE_DONE: dict[str, Any] = {"conditions": answers("resolved")}
+OTHER_OBJECTION = rejects_at(
+    9, category="acceptance_gap", conditions=answer_conditions("resolved"), next_step="Log it."
+)
+ONE_OPEN: dict[str, Any] = {"conditions": answer_conditions("open")}
+ONE_RESOLVED: dict[str, Any] = {"conditions": answer_conditions("resolved")}
 CREEP: dict[str, Any] = {"category": "scope_creep", "next_step": "Drop it."}
-BOTH_PLACES = [evidence_at("upload.py", 9), evidence_at("upload.py", 3, end_line=4)]
-GAP_ON_3_AND_4 = objects(4, evidence=BOTH_PLACES, category="acceptance_gap", next_step="Log it.", **ONE_DONE)
-SHOWN_OPEN = objects(9, conditions=answers("open", at=3), **CREEP)
+TWO_LOCATIONS = [evidence_at("upload.py", 9), evidence_at("upload.py", 3, end_line=4)]
+GAP_ON_3_AND_4 = rejects_at(4, evidence=TWO_LOCATIONS, category="acceptance_gap", next_step="Log it.", **ONE_RESOLVED)
+STILL_OPEN = rejects_at(9, conditions=answer_conditions("open", at=3), **CREEP)
 CLEARER = "In line 3, call post up to three times while it answers 503."
-MISSED: dict[str, Any] = {"criteria": criterion_answers("missing", "met")}
-STILL_MISSED = reject_answer(
+MISSING_CRITERION: dict[str, Any] = {"criteria": criterion_answers("missing", "met")}
+STILL_MISSING = reject_answer(
     criteria=criterion_answers("partial", "met"), evidence=[], scores=score_answers(2), category="acceptance_gap",
-    conditions=answers("resolved", "open"), next_step="Call it in send.",
+    conditions=answer_conditions("resolved", "open"), next_step="Call it in send.",
 )  # fmt: skip
-HUMAN, SAME = "abstain needs_human", objects(3, **ONE_OPEN)
+HUMAN, SAME_REJECT = "abstain needs_human", rejects_at(3, **ONE_OPEN)
 
 
 @pytest.mark.parametrize(
     ("first", "pushed", "replies", "result", "concern"),
     [
         # an accept that leaves a condition open is corrected; whatever is decided, what is called resolved is ticked
-        ({}, "upload.py:3", [accepts(**ONE_OPEN), accepts(**ONE_DONE)], ("accept", "", "c1:resolved"), ""),
-        ({}, "upload.py:3", [cannot_tell_answer(**ONE_DONE)], (HUMAN, "", "c1:resolved"), ""),
+        ({}, "upload.py:3", [accept_all_met(**ONE_OPEN), accept_all_met(**ONE_RESOLVED)], ("accept", "", "c1:resolved"), ""),
+        ({}, "upload.py:3", [cannot_tell_answer(**ONE_RESOLVED)], (HUMAN, "", "c1:resolved"), ""),
         # a new objection to old lines is asked about again and is then a person's, without a note at these lines
-        ({}, "upload.py:3", [ELSEWHERE, ELSEWHERE], (HUMAN, "", "c1:resolved"), "did not change since"),
-        ({}, "upload.py:3", [ELSEWHERE, ELSEWHERE], (HUMAN, "", "c1:resolved"), "upload.py:9"),
-        ({}, "upload.py:3", [ELSEWHERE, accepts(**ONE_DONE)], ("accept", "", "c1:resolved"), ""),
+        ({}, "upload.py:3", [OTHER_OBJECTION, OTHER_OBJECTION], (HUMAN, "", "c1:resolved"), "did not change since"),
+        ({}, "upload.py:3", [OTHER_OBJECTION, OTHER_OBJECTION], (HUMAN, "", "c1:resolved"), "upload.py:9"),
+        ({}, "upload.py:3", [OTHER_OBJECTION, accept_all_met(**ONE_RESOLVED)], ("accept", "", "c1:resolved"), ""),
         # what changed since may be rejected, and nothing else is shown as evidence
         ({}, "upload.py:4", [GAP_ON_3_AND_4], ("reject acceptance_gap", "upload.py:4", "c1:resolved c2:open"), ""),
         # an open condition may be rejected where it was raised, in its own category
-        ({}, "upload.py:9", [objects(3, next_step=CLEARER, **ONE_OPEN)], ("reject weak_test", "upload.py:3", "c1:open"), ""),
-        ({}, "retry.py:1", [objects(3, **CREEP, **ONE_OPEN)] * 2, (HUMAN, "", "c1:open"),
+        ({}, "upload.py:9", [rejects_at(3, next_step=CLEARER, **ONE_OPEN)], ("reject weak_test", "upload.py:3", "c1:open"), ""),
+        ({}, "retry.py:1", [rejects_at(3, **CREEP, **ONE_OPEN)] * 2, (HUMAN, "", "c1:open"),
          "Still open, and not shown to be: c1 (Retry it on 503)."),
         # or where it is shown to be open, in its own words
-        ({}, "retry.py:1", [SHOWN_OPEN], ("reject weak_test", "upload.py:3", "c1:open"), "Condition c1 of round 1 is still open."),
-        ({}, "upload.py:3", [SHOWN_OPEN], ("reject weak_test", "upload.py:3", "c1:open"), ""),
+        ({}, "retry.py:1", [STILL_OPEN], ("reject weak_test", "upload.py:3", "c1:open"), "Condition c1 of round 1 is still open."),
+        ({}, "upload.py:3", [STILL_OPEN], ("reject weak_test", "upload.py:3", "c1:open"), ""),
         # an open criterion carries a reject without a place
-        (MISSED, "retry.py:1", [STILL_MISSED], ("reject acceptance_gap", "", "c1:resolved c2:open"), ""),
+        (MISSING_CRITERION, "retry.py:1", [STILL_MISSING], ("reject acceptance_gap", "", "c1:resolved c2:open"), ""),
         # a step without a new word for the same place is asked about again, and is then a person's
-        ({}, "upload.py:3", [objects(3, next_step="On 503, retry it!", **ONE_OPEN), objects(3, next_step=CLEARER, **ONE_OPEN)],
+        ({}, "upload.py:3", [rejects_at(3, next_step="On 503, retry it!", **ONE_OPEN), rejects_at(3, next_step=CLEARER, **ONE_OPEN)],
          ("reject weak_test", "upload.py:3", "c1:open"), ""),
-        ({}, "upload.py:3", [objects(3, next_step="Retry it!", **ONE_OPEN), objects(3, next_step=CLEARER, **ONE_OPEN)],
+        ({}, "upload.py:3", [rejects_at(3, next_step="Retry it!", **ONE_OPEN), rejects_at(3, next_step=CLEARER, **ONE_OPEN)],
          ("reject weak_test", "upload.py:3", "c1:open"), ""),
-        ({}, "upload.py:3", [SAME, SAME], (HUMAN, "upload.py:3", "c1:open"),
+        ({}, "upload.py:3", [SAME_REJECT, SAME_REJECT], (HUMAN, "upload.py:3", "c1:open"),
          "This would be the 2nd reject for the same reason at the same place"),
     ],
     ids=range(14),
 )  # fmt: skip
-def test_what_a_second_round_comes_to(
+def test_second_round(
     first: dict[str, Any], pushed: str, replies: list[Any], result: tuple[str, str, str], concern: str
 ) -> None:
-    history = rejected_at_3(**first)
+    history = history_rejected_at_3(**first)
     path, _, line = pushed.partition(":")
-    history.replaces(path, int(line))
-    verdict = asked(history, *replies)
-    at = "" if verdict.decision == "accept" else places(verdict)
-    assert (decision_of(verdict), at, conditions(verdict)) == result
+    history.replace_line(path, int(line))
+    verdict = ask_model(history, *replies)
+    at = "" if verdict.decision == "accept" else locations_of(verdict)
+    assert (decision_of(verdict), at, conditions_of(verdict)) == result
     assert concern in verdict.concern
     if len(replies) == 2 and result[0] == HUMAN:
         assert verdict.signals["model_decision"] == "reject"
@@ -160,94 +162,103 @@ def test_what_a_second_round_comes_to(
         assert verdict.next_step == f"Do what has been asked for since round 1: {STEP}"
 
 
-def test_a_reject_freezes_conditions_that_are_ticked_once_and_travel_for_ever() -> None:
-    history = rejected_at_3()
-    assert conditions(history.ledger[0].verdict) == "c1:open"
-    history.replaces("upload.py", 3)
-    assert conditions(asked(history, accepts(conditions=answers("resolved", at=3)))) == "c1:resolved"
-    history.replaces("upload.py", 5)
-    assert conditions(asked(history, objects(5, next_step="Log it."))) == "c1:resolved c2:open"
-    history.replaces("upload.py", 5)
-    assert conditions(asked(history, Unavailable("The model", "down"))) == "c1:resolved c2:open"
+def test_conditions_of_a_reject_are_kept_in_later_rounds() -> None:
+    history = history_rejected_at_3()
+    assert conditions_of(history.ledger[0].verdict) == "c1:open"
+    history.replace_line("upload.py", 3)
+    assert (
+        conditions_of(ask_model(history, accept_all_met(conditions=answer_conditions("resolved", at=3))))
+        == "c1:resolved"
+    )
+    history.replace_line("upload.py", 5)
+    assert conditions_of(ask_model(history, rejects_at(5, next_step="Log it."))) == "c1:resolved c2:open"
+    history.replace_line("upload.py", 5)
+    assert conditions_of(ask_model(history, Unavailable("The model", "down"))) == "c1:resolved c2:open"
 
 
-def test_a_resolved_condition_opens_again_only_on_lines_that_changed_since() -> None:
-    history = rejected_at_3()
-    history.replaces("upload.py", 3)
-    asked(history, accepts(**ONE_DONE))
-    history.replaces("upload.py", 5)
-    again = asked(history, objects(5, category="acceptance_gap"))
-    assert (again.decision, conditions(again)) == ("reject", "c1:open"), "the same words are the same condition"
+def test_resolved_condition_reopens_only_on_changed_lines() -> None:
+    history = history_rejected_at_3()
+    history.replace_line("upload.py", 3)
+    ask_model(history, accept_all_met(**ONE_RESOLVED))
+    history.replace_line("upload.py", 5)
+    reopened = ask_model(history, rejects_at(5, category="acceptance_gap"))
+    assert (reopened.decision, conditions_of(reopened)) == ("reject", "c1:open"), (
+        "the same words are the same condition"
+    )
 
 
-def test_a_criterion_that_is_broken_again_opens_its_condition_again() -> None:
-    missed: dict[str, Any] = {**MISSED, "evidence": []}
-    history = rejected_at_3(**missed, concern="No upload is retried.")
-    assert conditions(history.ledger[0].verdict) == "c1:open c2:open"
-    line = history.replaces("upload.py", 3)
-    asked(history, accepts(conditions=answers("resolved", "resolved")))
-    history.replaces("upload.py", line)  # the line that showed it is gone
-    worded = {"concern": "No upload is retried any more.", "next_step": "Have an upload retried again."}
-    broken = asked(history, reject_answer(**missed, scores=score_answers(2), **worded))
-    assert (broken.decision, conditions(broken)) == ("reject", "c1:resolved c2:open c3:open")
+def test_criterion_that_is_broken_again_gets_a_new_condition() -> None:
+    missed: dict[str, Any] = {**MISSING_CRITERION, "evidence": []}
+    history = history_rejected_at_3(**missed, concern="No upload is retried.")
+    assert conditions_of(history.ledger[0].verdict) == "c1:open c2:open"
+    line = history.replace_line("upload.py", 3)
+    ask_model(history, accept_all_met(conditions=answer_conditions("resolved", "resolved")))
+    history.replace_line("upload.py", line)  # the line that showed it is gone
+    texts = {"concern": "No upload is retried any more.", "next_step": "Have an upload retried again."}
+    broken = ask_model(history, reject_answer(**missed, scores=score_answers(2), **texts))
+    assert (broken.decision, conditions_of(broken)) == ("reject", "c1:resolved c2:open c3:open")
 
 
-def test_a_file_without_lines_is_a_place_too() -> None:
-    runs = "diff --git a/run.sh b/run.sh\nold mode 100644\nnew mode 100755\n"
+def test_condition_may_name_a_file_without_lines() -> None:
+    mode_change = "diff --git a/run.sh b/run.sh\nold mode 100644\nnew mode 100755\n"
     history = History()
-    unseen = criterion_answers("unverifiable", "unverifiable")
+    unverifiable = criterion_answers("unverifiable", "unverifiable")
     answer = reject_answer(
-        criteria=unseen,
+        criteria=unverifiable,
         evidence=[evidence_at("run.sh", None)],
         scores=score_answers(2),
         concern="Nothing says why run.sh may run.",
         next_step="Keep the mode of run.sh.",
     )
-    asked(history, answer, diff=runs + new_file("a.py", "x = 1"), files=None)
+    ask_model(history, answer, diff=mode_change + new_file("a.py", "x = 1"), files=None)
     history.commits += 1
-    again = {**answer, "conditions": answers("open"), "next_step": "Set run.sh to 100644 with git update-index."}
-    verdict = asked(history, again, diff=runs + new_file("a.py", "y = 1"), files=None)
-    assert (verdict.decision, places(verdict), conditions(verdict)) == ("reject", "run.sh", "c1:open")
+    second_answer = {
+        **answer,
+        "conditions": answer_conditions("open"),
+        "next_step": "Set run.sh to 100644 with git update-index.",
+    }
+    verdict = ask_model(history, second_answer, diff=mode_change + new_file("a.py", "y = 1"), files=None)
+    assert (verdict.decision, locations_of(verdict), conditions_of(verdict)) == ("reject", "run.sh", "c1:open")
 
 
-def test_a_criterion_that_was_met_is_not_missed_on_lines_that_did_not_change() -> None:
-    history = rejected_at_3()
-    history.replaces("upload.py", 5)
-    answer = objects(5, criteria=criterion_answers("missing", "met", evidence=[evidence_at("upload.py", 9)]), category="acceptance_gap",
-                   conditions=answers("resolved"), next_step="Log it.")  # fmt: skip
-    verdict = asked(history, answer)
+def test_met_criterion_is_not_missing_on_unchanged_lines() -> None:
+    history = history_rejected_at_3()
+    history.replace_line("upload.py", 5)
+    answer = rejects_at(5, criteria=criterion_answers("missing", "met", evidence=[evidence_at("upload.py", 9)]), category="acceptance_gap",
+                   conditions=answer_conditions("resolved"), next_step="Log it.")  # fmt: skip
+    verdict = ask_model(history, answer)
     assert isinstance(verdict, Reject)
     assert [(criterion.status, criterion.note) for criterion in verdict.criteria] == [
         ("unverifiable", "called unmet now, on lines that were judged before and did not change since"),
         ("met", ""),
     ]
-    assert conditions(verdict) == "c1:resolved c2:open"
+    assert conditions_of(verdict) == "c1:resolved c2:open"
 
 
-def test_a_criterion_that_was_not_judged_before_may_be_missed() -> None:
-    history = rejected_at_3()
-    history.replaces("upload.py", 5)
+def test_new_criterion_may_be_missing() -> None:
+    history = history_rejected_at_3()
+    history.replace_line("upload.py", 5)
     asks = tuple(Criterion(id=f"AC{number}", text="x") for number in (1, 2, 3))
-    answer = objects(
+    answer = rejects_at(
         5,
         criteria=criterion_answers("met", "met", "missing"),
         evidence=[],
-        conditions=answers("resolved"),
+        conditions=answer_conditions("resolved"),
         next_step="Do it.",
     )
-    verdict = asked(history, answer, criteria=asks)
+    verdict = ask_model(history, answer, criteria=asks)
     assert [condition.text for condition in verdict.closing_conditions] == [STEP, "Do it.", "AC3 is met: x"]
 
 
-def test_a_criterion_may_be_missed_where_what_changed_stands_against_it() -> None:
-    history = rejected_at_3()
-    history.replaces("upload.py", 5)
+def test_criterion_may_be_unmet_on_changed_lines() -> None:
+    history = history_rejected_at_3()
+    history.replace_line("upload.py", 5)
     against = [
         {"id": "AC1", "status": "partial", "evidence": [evidence_at("upload.py", 4, end_line=5)]},
         criterion_answers("met", "met")[1],
     ]
-    answer = objects(5, criteria=against, evidence=[], conditions=answers("resolved"), next_step="Log it.")
-    verdict = asked(history, answer)
+    answer = rejects_at(5, criteria=against, evidence=[], conditions=answer_conditions("resolved"), next_step="Log it.")
+    verdict = ask_model(history, answer)
     assert [pointer.location for pointer in verdict.criteria[0].evidence] == ["upload.py:5"]
     assert [condition.text for condition in verdict.closing_conditions][1:] == [
         "Log it.",
@@ -255,15 +266,15 @@ def test_a_criterion_may_be_missed_where_what_changed_stands_against_it() -> Non
     ]
 
 
-def test_what_no_model_has_looked_at_may_be_objected_to() -> None:
-    history = opened()
-    history.judged(
+def test_model_may_reject_after_code_alone_judged() -> None:
+    history = open_history()
+    history.judge(
         judge_context(), diff=new_file("upload.py", "def send(data):", "    raise NotImplementedError"), files=None
     )
     assert history.ledger[0].verdict.decision == "reject", "code alone, by a fact"
     history.commits += 1
-    verdict = asked(history, objects(9, conditions=answers("resolved")))
-    assert (verdict.decision, places(verdict)) == ("reject", "upload.py:9")
+    verdict = ask_model(history, rejects_at(9, conditions=answer_conditions("resolved")))
+    assert (verdict.decision, locations_of(verdict)) == ("reject", "upload.py:9")
 
 
 def without_hashes(last: LedgerEntry) -> LedgerEntry:
@@ -275,52 +286,54 @@ def without_coverage(last: LedgerEntry) -> LedgerEntry:
     return last.model_copy(update={"verdict": unread})
 
 
-def by_another_law(last: LedgerEntry) -> LedgerEntry:
+def with_other_rubric(last: LedgerEntry) -> LedgerEntry:
     return last.model_copy(update={"verdict": last.verdict.model_copy(update={"rubric_id": "strict"})})
 
 
-@pytest.mark.parametrize("forget", [without_hashes, without_coverage, by_another_law])
-def test_what_was_not_read_or_not_judged_by_this_law_may_be_objected_to(
-    forget: Callable[[LedgerEntry], LedgerEntry],
+@pytest.mark.parametrize("change_entry", [without_hashes, without_coverage, with_other_rubric])
+def test_model_may_reject_old_lines_that_were_not_judged_by_this_rubric(
+    change_entry: Callable[[LedgerEntry], LedgerEntry],
 ) -> None:
-    history = rejected_at_3()
-    history.ledger[0] = forget(history.ledger[0])
-    history.replaces("retry.py", 1)
-    answer = objects(9, category="half_finished", next_step="Drop it.", **ONE_DONE)
-    assert asked(history, answer).decision == "reject"
+    history = history_rejected_at_3()
+    history.ledger[0] = change_entry(history.ledger[0])
+    history.replace_line("retry.py", 1)
+    answer = rejects_at(9, category="half_finished", next_step="Drop it.", **ONE_RESOLVED)
+    assert ask_model(history, answer).decision == "reject"
 
 
-def test_the_same_head_judged_again_since_ci_moved_is_no_repetition() -> None:
-    history = rejected_at_3()
+def test_same_head_judged_after_ci_changed_is_no_repetition() -> None:
+    history = history_rejected_at_3()
     passed = Ci(checks=(CiCheck(name="test", conclusion="success"),))
-    verdict = asked(history, objects(3, conditions=answers("open")), ci=passed)
+    verdict = ask_model(history, rejects_at(3, conditions=answer_conditions("open")), ci=passed)
     assert (verdict.decision, verdict.round) == ("reject", 1)
 
 
 # --- rounds ---------------------------------------------------------------------------------------
 
 
-def test_after_the_last_round_a_reject_is_a_persons_and_an_accept_still_an_accept() -> None:
-    history = rejected_at_3()
-    history.replaces("upload.py", 3)
-    second = asked(history, objects(3, conditions=answers("open"), next_step="In line 3, call post thrice."), limit=2)
+def test_reject_after_last_round_needs_a_human() -> None:
+    history = history_rejected_at_3()
+    history.replace_line("upload.py", 3)
+    second = ask_model(
+        history, rejects_at(3, conditions=answer_conditions("open"), next_step="In line 3, call post thrice."), limit=2
+    )
     assert (second.decision, second.round) == ("reject", 2)
-    history.replaces("upload.py", 3)
-    third = objects(3, conditions=answers("open"), next_step="Write a loop.")
-    over = asked(history, third, limit=2)
-    assert decision_of(over) == HUMAN
-    assert "After 2 rounds this still does not converge" in over.concern
-    assert conditions(over) == "c1:open"
-    history.replaces("upload.py", 3)
-    assert asked(history, accepts(conditions=answers("resolved")), limit=2).decision == "accept"
+    history.replace_line("upload.py", 3)
+    third = rejects_at(3, conditions=answer_conditions("open"), next_step="Write a loop.")
+    last = ask_model(history, third, limit=2)
+    assert decision_of(last) == HUMAN
+    assert "After 2 rounds this still does not converge" in last.concern
+    assert conditions_of(last) == "c1:open"
+    history.replace_line("upload.py", 3)
+    assert ask_model(history, accept_all_met(conditions=answer_conditions("resolved")), limit=2).decision == "accept"
 
 
-def test_what_was_pushed_before_the_reject_could_be_seen_uses_no_round() -> None:
-    history = opened()
-    asked(history, objects(3), at=NOW)
-    history.replaces("upload.py", 3)
-    blind = objects(3, conditions=answers("open"), next_step="Another step.")
-    assert asked(history, blind, pushed_at=NOW - timedelta(seconds=1)).round == 1
+def test_push_before_the_reject_was_published_uses_no_round() -> None:
+    history = open_history()
+    ask_model(history, rejects_at(3), at=NOW)
+    history.replace_line("upload.py", 3)
+    blind = rejects_at(3, conditions=answer_conditions("open"), next_step="Another step.")
+    assert ask_model(history, blind, pushed_at=NOW - timedelta(seconds=1)).round == 1
 
 
 # --- facts ----------------------------------------------------------------------------------------
@@ -330,23 +343,23 @@ STUB_LINES = hash_changed_lines(diff_of(STUB))["retry.py"]
 DONE = new_file("retry.py", "def again(data):", "    return post(data)", "", "again(1)")
 
 
-def judged_by_code(history: History, diff: str, **changes: Any) -> Verdict:
+def judge_by_code(history: History, diff: str, **changes: Any) -> Verdict:
     history.commits += 1
-    return history.judged(judge_context(), diff=diff, files=None, **changes)
+    return history.judge(judge_context(), diff=diff, files=None, **changes)
 
 
-def test_a_facts_condition_is_ticked_by_code_when_the_fact_is_gone() -> None:
+def test_condition_of_a_fact_is_resolved_when_the_fact_is_gone() -> None:
     history = History()
-    assert conditions(judged_by_code(history, STUB)) == "c1:open"
-    assert conditions(judged_by_code(history, DONE)) == "c1:resolved"
-    assert conditions(judged_by_code(history, STUB)) == "c1:open", "and opens again when it is back"
+    assert conditions_of(judge_by_code(history, STUB)) == "c1:open"
+    assert conditions_of(judge_by_code(history, DONE)) == "c1:resolved"
+    assert conditions_of(judge_by_code(history, STUB)) == "c1:open", "and opens again when it is back"
 
 
-def test_a_fact_that_stays_is_taught_and_shown_and_asks_for_nothing_new() -> None:
+def test_repeated_fact_is_explained_in_the_next_round() -> None:
     history = History()
-    first = judged_by_code(history, STUB)
-    second = judged_by_code(history, STUB + new_file("more.py", "x = 1"))
-    assert (conditions(second), second.round) == ("c1:open", 2)
+    first = judge_by_code(history, STUB)
+    second = judge_by_code(history, STUB + new_file("more.py", "x = 1"))
+    assert (conditions_of(second), second.round) == ("c1:open", 2)
     assert "whatever a name promises has to happen when it is called" in second.concern
     assert second.next_step is not None
     assert second.next_step.startswith(first.next_step or "-")
@@ -367,71 +380,73 @@ index 1111111..2222222 100644
 """
 
 
-def test_a_loosened_assertion_is_suspected_in_every_round() -> None:
+def test_loosened_assertion_is_suspected_in_every_round() -> None:
     history = History()
-    first = judged_by_code(history, LOOSENED)
-    second = judged_by_code(history, LOOSENED + new_file("more.py", "x = 1", "y = 2"))
+    first = judge_by_code(history, LOOSENED)
+    second = judge_by_code(history, LOOSENED + new_file("more.py", "x = 1", "y = 2"))
     for verdict in (first, second):
         [suspicion] = [finding for finding in verdict.findings if finding.signal == "assertion_loosened"]
         assert (suspicion.fact, suspicion.side, suspicion.line) == (False, "head", 4)
         assert VERDICT_ADAPTER.validate_json(verdict.model_dump_json()) == verdict, "nothing is lost on record"
 
 
-def test_a_fact_keeps_its_condition_open_whatever_the_model_says() -> None:
+def test_fact_keeps_its_condition_open_against_the_model() -> None:
     history = History()
-    judged_by_code(history, STUB)
+    judge_by_code(history, STUB)
     history.commits += 1
-    more = STUB + new_file("more.py", "x = 1")
+    diff = STUB + new_file("more.py", "x = 1")
     met = criterion_answers("met", "met", evidence=[evidence_at("more.py", 1, quote="x = 1")])
-    verdict = asked(history, accept_answer(criteria=met, conditions=answers("resolved")), diff=more, files=None)
-    assert (verdict.decision, conditions(verdict)) == ("reject", "c1:open")
+    verdict = ask_model(
+        history, accept_answer(criteria=met, conditions=answer_conditions("resolved")), diff=diff, files=None
+    )
+    assert (verdict.decision, conditions_of(verdict)) == ("reject", "c1:open")
 
 
-def test_a_fact_rejects_on_old_lines_too_and_says_that_nobody_said_so_before() -> None:
+def test_fact_on_old_lines_rejects_and_says_it_is_new() -> None:
     history = History()
     met = criterion_answers("met", "met", evidence=[evidence_at("retry.py", 1, quote="def again(data):")])
-    asked(history, accept_answer(criteria=met), diff=DONE, files=None)
-    then = history.ledger[0]
-    stub = judged_by_code(History(), STUB)
-    blind = then.model_copy(
+    ask_model(history, accept_answer(criteria=met), diff=DONE, files=None)
+    earlier = history.ledger[0]
+    stub = judge_by_code(History(), STUB)
+    without_fact = earlier.model_copy(
         update={"changed_lines": {"retry.py": STUB_LINES}}
     )  # an older Assay, that did not know the fact
-    history.ledger[0] = blind
+    history.ledger[0] = without_fact
     history.commits += 1
     answer = reject_answer(criteria=criterion_answers("met", "missing", evidence=[evidence_at("more.py", 1, quote="x = 1")]), category="half_finished",
                   evidence=[evidence_at("retry.py", 1, quote="def again(data):"), evidence_at("more.py", 1, quote="x = 1")], scores=score_answers(2), next_step="Write again.")  # fmt: skip
-    verdict = asked(history, answer, diff=STUB + new_file("more.py", "x = 1"), files=None)
+    verdict = ask_model(history, answer, diff=STUB + new_file("more.py", "x = 1"), files=None)
     assert isinstance(verdict, Reject)
     assert verdict.concern.endswith(
         "(No earlier round said so, though these lines were there: a fact stands wherever it is found.)"
     )
-    assert places(verdict) == f"{places(stub)} more.py:1", "what the model adds needs to be new"
+    assert locations_of(verdict) == f"{locations_of(stub)} more.py:1", "what the model adds needs to be new"
     assert [criterion.status for criterion in verdict.criteria] == ["met", "unverifiable"]
 
 
-def test_facts_too_are_a_persons_after_the_last_round() -> None:
+def test_fact_after_last_round_needs_a_human() -> None:
     history = History()
-    judged_by_code(history, STUB)
+    judge_by_code(history, STUB)
     history.commits += 1
-    verdict = history.judged(replace(judge_context(), round_limit=1), diff=STUB + new_file("m.py", "x = 1"), files=None)
+    verdict = history.judge(replace(judge_context(), round_limit=1), diff=STUB + new_file("m.py", "x = 1"), files=None)
     assert decision_of(verdict) == HUMAN
     assert "NotImplementedError" in verdict.concern or "again" in verdict.concern
 
 
-def test_an_empty_change_keeps_its_criteria() -> None:
-    history = rejected_at_3()
+def test_empty_change_keeps_its_criteria() -> None:
+    history = history_rejected_at_3()
     history.commits += 1
-    verdict = history.judged(judge_context(), diff="", files=())
+    verdict = history.judge(judge_context(), diff="", files=())
     assert isinstance(verdict, Reject)
     assert [criterion.status for criterion in verdict.criteria] == ["missing", "missing"]
 
 
-def test_content_of_an_earlier_round_turns_no_round_back() -> None:
+def test_carried_over_reject_does_not_reset_the_round() -> None:
     history = History()
     for number in (0, 1, 2, 3, 0, 4):
         history.commits += 1
         stub = new_file("m.py", f"def made_{number}():", "    raise NotImplementedError")
-        verdict = history.judged(replace(judge_context(), round_limit=3), diff=stub, files=None)
+        verdict = history.judge(replace(judge_context(), round_limit=3), diff=stub, files=None)
     assert [entry.verdict.round for entry in history.ledger] == [1, 2, 3, 4, 3, 4]
     assert [entry.verdict.carried_from for entry in history.ledger][-2:] == ["eval-000", None]
     assert verdict.decision == "abstain"
@@ -440,32 +455,32 @@ def test_content_of_an_earlier_round_turns_no_round_back() -> None:
 # --- where no model is asked ----------------------------------------------------------------------
 
 
-def test_a_safe_change_does_not_settle_what_a_model_asked_for() -> None:
-    history = rejected_at_3()
+def test_safe_change_does_not_resolve_conditions_of_a_model() -> None:
+    history = history_rejected_at_3()
     history.commits += 1
-    alone = history.judged(judge_context(), **DOCS_CHANGE)
-    assert decision_of(alone) == HUMAN
-    assert "what earlier rounds asked for is not shown to be done: c1 (Retry it on 503)" in alone.concern
+    by_code = history.judge(judge_context(), **DOCS_CHANGE)
+    assert decision_of(by_code) == HUMAN
+    assert "what earlier rounds asked for is not shown to be done: c1 (Retry it on 503)" in by_code.concern
     met = criterion_answers("met", evidence=[evidence_at("docs/busy.md", 3, quote="The server is busy at noon.")])
-    model = model_of(accept_answer(criteria=met, conditions=answers("resolved")))
-    asked_too = history.judged(judge_context(model), **DOCS_CHANGE)
-    assert (asked_too.decision, conditions(asked_too)) == ("accept", "c1:resolved")
-    assert asked_too.escalation_reason.endswith("; still open: c1")
+    model = model_of(accept_answer(criteria=met, conditions=answer_conditions("resolved")))
+    by_model = history.judge(judge_context(model), **DOCS_CHANGE)
+    assert (by_model.decision, conditions_of(by_model)) == ("accept", "c1:resolved")
+    assert by_model.escalation_reason.endswith("; still open: c1")
 
 
-def test_a_safe_change_settles_what_code_asked_for() -> None:
+def test_safe_change_resolves_conditions_of_code() -> None:
     history = History()
-    judged_by_code(history, STUB)
+    judge_by_code(history, STUB)
     history.commits += 1
-    verdict = history.judged(judge_context(), **DOCS_CHANGE)
-    assert (verdict.decision, conditions(verdict)) == ("accept", "c1:resolved")
+    verdict = history.judge(judge_context(), **DOCS_CHANGE)
+    assert (verdict.decision, conditions_of(verdict)) == ("accept", "c1:resolved")
 
 
 @pytest.mark.parametrize("changes", [{"ci": Ci(state=CiState.FAILURE)}, {"diff": "no diff at all"}])
-def test_conditions_travel_through_a_judging_that_nobody_did(changes: dict[str, Any]) -> None:
-    history = rejected_at_3()
-    history.replaces("upload.py", 3)
-    assert conditions(history.judged(judge_context(), **changes)) == "c1:open"
+def test_abstain_keeps_conditions(changes: dict[str, Any]) -> None:
+    history = history_rejected_at_3()
+    history.replace_line("upload.py", 3)
+    assert conditions_of(history.judge(judge_context(), **changes)) == "c1:open"
 
 
 # --- whatever a model objects to ------------------------------------------------------------------
@@ -484,49 +499,49 @@ class Adversary:
 
     history: History
     draw: Callable[[st.SearchStrategy[Any]], Any]
-    said: int = 0
+    answer_count: int = 0
     name: str = "claude-haiku-5-5"
     pricing_version: str | None = "2026-11"
 
     def ask(self, prompt: Prompt) -> ModelReply:  # noqa: ARG002 - whatever it is told, it objects
-        self.said += 1
+        self.answer_count += 1
         states = [self.draw(STATUS), self.draw(STATUS)]
-        evidence = self.places(0 if {"missing", "partial"} & set(states) else 1)
+        evidence = self.draw_locations(0 if {"missing", "partial"} & set(states) else 1)
         return reply(
             {
                 "criteria": [
-                    {"id": f"AC{number}", "status": status, "evidence": self.places(0)}
+                    {"id": f"AC{number}", "status": status, "evidence": self.draw_locations(0)}
                     for number, status in enumerate(states, start=1)
                 ],
-                "conditions": [self.answer(condition) for condition in self.open()],
+                "conditions": [self.answer_condition(condition) for condition in self.open_conditions()],
                 "scores": score_answers(2),
-                "concern": f"Objection {self.said}.",
+                "concern": f"Objection {self.answer_count}.",
                 "evidence": evidence,
                 "decision": "reject",
                 "category": self.draw(st.sampled_from(Category)),
-                "next_step": self.draw(st.sampled_from([*STEPS, f"Do thing {self.said} at once."])),
+                "next_step": self.draw(st.sampled_from([*STEPS, f"Do thing {self.answer_count} at once."])),
                 "confidence": 0.9,
             }
         )
 
-    def open(self) -> tuple[ClosingCondition, ...]:
+    def open_conditions(self) -> tuple[ClosingCondition, ...]:
         earlier = self.history.ledger[-1].verdict.closing_conditions if self.history.ledger else ()
         return tuple(condition for condition in earlier if condition.state is ConditionState.OPEN)
 
-    def answer(self, condition: ClosingCondition) -> dict[str, Any]:
+    def answer_condition(self, condition: ClosingCondition) -> dict[str, Any]:
         state = self.draw(st.sampled_from(["open", "resolved"]))
-        return {"id": condition.id, "state": state, "evidence": self.places(0)}
+        return {"id": condition.id, "state": state, "evidence": self.draw_locations(0)}
 
-    def places(self, least: int) -> list[dict[str, Any]]:
-        return [self.place() for _ in range(self.draw(st.integers(least, 2)))]
+    def draw_locations(self, least: int) -> list[dict[str, Any]]:
+        return [self.draw_location() for _ in range(self.draw(st.integers(least, 2)))]
 
-    def place(self) -> dict[str, Any]:
+    def draw_location(self) -> dict[str, Any]:
         """A changed line, mostly; else any line of a file that is shown, or a few of them."""
-        changed = sorted(self.history.changed())
+        changed = sorted(self.history.changed_lines())
         if changed and self.draw(st.booleans()):
             where: tuple[str, Side, int] = self.draw(st.sampled_from(changed))
             path, side, line = where
-            text = self.history.changed()[where][1]
+            text = self.history.changed_lines()[where][1]
             return {"path": path, "line": line, "end_line": None, "side": side.value, "quote": text, "note": ""}
         path: str = self.draw(PATHS)
         line: int = self.draw(st.integers(1, len(self.history.head[path])))
@@ -535,7 +550,7 @@ class Adversary:
         return {"path": path, "line": line, "end_line": end, "side": "head", "quote": quote, "note": ""}
 
 
-class Rounds(RuleBasedStateMachine):
+class ConvergenceMachine(RuleBasedStateMachine):
     """An author who pushes, and a model that objects."""
 
     @initialize(path=PATHS, at=AT)
@@ -543,15 +558,15 @@ class Rounds(RuleBasedStateMachine):
         self.history = History()
         self.trees: list[Tree] = []
         self.judged: list[tuple[LedgerEntry, frozenset[tuple[str, str]]]] = []
-        self.history.replaces(path, at + 1)
+        self.history.replace_line(path, at + 1)
 
     @rule(path=PATHS, at=AT)
-    def write_a_line_anew(self, path: str, at: int) -> None:
+    def replace_a_line(self, path: str, at: int) -> None:
         self.history.push(path, lambda lines: lines.__setitem__(at % len(lines), self.history.new_line()))
 
     @rule(path=PATHS, at=AT, data=st.data())
-    def write_a_line_anew_and_judge(self, path: str, at: int, data: st.DataObject) -> None:
-        self.write_a_line_anew(path, at)
+    def replace_a_line_and_judge(self, path: str, at: int, data: st.DataObject) -> None:
+        self.replace_a_line(path, at)
         self.judge(data)
 
     @rule(path=PATHS, at=AT)
@@ -559,7 +574,7 @@ class Rounds(RuleBasedStateMachine):
         self.history.push(path, lambda lines: lines.insert(at, self.history.new_line()))
 
     @rule(path=PATHS, at=AT)
-    def take_a_line_out(self, path: str, at: int) -> None:
+    def remove_a_line(self, path: str, at: int) -> None:
         if len(self.history.head[path]) > 4:
             self.history.push(path, lambda lines: lines.__delitem__(at % len(lines)))
 
@@ -578,7 +593,7 @@ class Rounds(RuleBasedStateMachine):
 
     @precondition(lambda self: self.trees)
     @rule(data=st.data())
-    def go_back(self, data: st.DataObject) -> None:
+    def restore_earlier_head(self, data: st.DataObject) -> None:
         """To a head that was judged; what a rebase wrote since stays away from it, as a line taken out."""
         self.history.head = data.draw(st.sampled_from(self.trees))
         self.history.commits += 1
@@ -593,20 +608,20 @@ class Rounds(RuleBasedStateMachine):
         if self.history.base == self.history.head:
             return  # an empty change is a fact of its own
         model = Adversary(self.history, data.draw)
-        verdict = self.history.judged(replace(judge_context(threshold=2.0), model=model, round_limit=LIMIT))
+        verdict = self.history.judge(replace(judge_context(threshold=2.0), model=model, round_limit=LIMIT))
         assert not [finding for finding in verdict.findings if finding.fact], "the lines of this test are no facts"
-        self.must_converge(verdict)
+        self.assert_converges(verdict)
         self.trees.append(self.history.head)
         if not isinstance(verdict, Abstain):
-            self.judged.append((self.history.ledger[-1], frozenset(self.history.changed().values())))
+            self.judged.append((self.history.ledger[-1], frozenset(self.history.changed_lines().values())))
 
-    def must_converge(self, verdict: Verdict) -> None:
+    def assert_converges(self, verdict: Verdict) -> None:
         match verdict:
             case Reject():
                 assert verdict.round <= LIMIT
                 assert any(condition.state is ConditionState.OPEN for condition in verdict.closing_conditions)
                 if verdict.carried_from is None and self.judged:
-                    self.must_be_about_what_is_new_or_open(verdict)
+                    self.assert_reject_is_new_or_open(verdict)
             case Abstain():
                 assert verdict.abstain_reason is AbstainReason.NEEDS_HUMAN
             case Accept():
@@ -614,10 +629,10 @@ class Rounds(RuleBasedStateMachine):
                     condition for condition in verdict.closing_conditions if condition.state is ConditionState.OPEN
                 ]
 
-    def must_be_about_what_is_new_or_open(self, verdict: Reject) -> None:
+    def assert_reject_is_new_or_open(self, verdict: Reject) -> None:
         new = [self.is_new(pointer) for pointer in verdict.evidence]
         for pointer, is_new in zip(verdict.evidence, new, strict=True):
-            assert is_new or self.is_where_it_was_asked(pointer, verdict), pointer
+            assert is_new or self.is_where_condition_was_raised(pointer, verdict), pointer
         before = {
             condition.text
             for condition in self.history.ledger[-2].verdict.closing_conditions
@@ -626,23 +641,23 @@ class Rounds(RuleBasedStateMachine):
         steps = {
             condition.text for condition in verdict.closing_conditions if condition.state is ConditionState.OPEN
         } - before
-        asked = {step for step in steps if not step.startswith("AC")}
+        ask_model = {step for step in steps if not step.startswith("AC")}
         unmet = [criterion for criterion in verdict.criteria if criterion.status in {"missing", "partial"}]
         new += [self.is_new(pointer) for criterion in unmet for pointer in criterion.evidence]
-        assert not asked or any(new) or self.is_broken(verdict), "a step was asked for that rests on nothing new"
+        assert not ask_model or any(new) or self.is_broken(verdict), "a step was asked for that rests on nothing new"
 
     def is_new(self, pointer: EvidencePointer) -> bool:
         """Every line of it was written since the change was judged the last time."""
         _, old = self.judged[-1]
-        changed = self.history.changed()
+        changed = self.history.changed_lines()
         numbers = range(pointer.line or 0, (pointer.end_line or pointer.line or 0) + 1)
         lines = [changed.get((pointer.path, pointer.side, number)) for number in numbers]
         return all(line is not None and line not in old for line in lines)
 
-    def is_where_it_was_asked(self, pointer: EvidencePointer, verdict: Reject) -> bool:
+    def is_where_condition_was_raised(self, pointer: EvidencePointer, verdict: Reject) -> bool:
         """A condition that is open still, of this category, was raised at that line."""
         for condition in verdict.closing_conditions:
-            by = [entry.verdict for entry, _ in self.judged if has(entry.verdict, condition)]
+            by = [entry.verdict for entry, _ in self.judged if has_open(entry.verdict, condition)]
             raised = [pointer for reject in by if isinstance(reject, Reject) for pointer in reject.evidence]
             same = any(isinstance(reject, Reject) and reject.category is verdict.category for reject in by)
             if condition.state is ConditionState.OPEN and same and any(self.overlaps(pointer, spot) for spot in raised):
@@ -667,7 +682,7 @@ class Rounds(RuleBasedStateMachine):
         )
 
     @invariant()
-    def conditions_travel_for_ever(self) -> None:
+    def conditions_are_kept(self) -> None:
         ledger = getattr(self, "history", History()).ledger
         for earlier, later in pairwise(ledger):
             now = {condition.id: condition for condition in later.verdict.closing_conditions}
@@ -678,14 +693,14 @@ class Rounds(RuleBasedStateMachine):
                     assert isinstance(later.verdict, Reject)
 
 
-def has(verdict: Verdict, condition: ClosingCondition) -> bool:
+def has_open(verdict: Verdict, condition: ClosingCondition) -> bool:
     return any(item.id == condition.id and item.state is ConditionState.OPEN for item in verdict.closing_conditions)
 
 
-Rounds.TestCase.settings = settings(
+ConvergenceMachine.TestCase.settings = settings(
     max_examples=settings().max_examples * 6 // 10,
     stateful_step_count=20,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large],
 )
-TestAModelThatAlwaysObjects = Rounds.TestCase
+TestConvergence = ConvergenceMachine.TestCase
