@@ -177,14 +177,14 @@ def quoted_line(path: str, line: int, side: str = "head") -> str:
     return lines[line - 1] if 0 < line <= len(lines) else ""
 
 
-def score_answers(*numbers: int) -> list[dict[str, Any]]:
+def scores(*numbers: int) -> list[dict[str, Any]]:
     ids = [criterion.id for criterion in load_rubric().criteria]
     each = numbers if len(numbers) == len(ids) else numbers * len(ids)
     texts = {"reasoning": "I looked.", "improvement": "None."}
     return [{"criterion": name, "score": score, **texts} for name, score in zip(ids, each, strict=True)]
 
 
-def criterion_answers(*states: str, evidence: Iterable[dict[str, Any]] | None = None) -> list[dict[str, Any]]:
+def criteria(*states: str, evidence: Iterable[dict[str, Any]] | None = None) -> list[dict[str, Any]]:
     evidence = [evidence_at()] if evidence is None else list(evidence)
     return [
         {"id": f"AC{number}", "status": state, "evidence": evidence if state == "met" else []}
@@ -194,8 +194,8 @@ def criterion_answers(*states: str, evidence: Iterable[dict[str, Any]] | None = 
 
 def accept_answer(**changes: Any) -> dict[str, Any]:
     fields = {
-        "criteria": criterion_answers("met", "met"),
-        "scores": score_answers(8),
+        "criteria": criteria("met", "met"),
+        "scores": scores(8),
         "concern": "It retries.",
         "evidence": [],
         "decision": "accept",
@@ -208,8 +208,8 @@ def accept_answer(**changes: Any) -> dict[str, Any]:
 
 def reject_answer(**changes: Any) -> dict[str, Any]:
     fields = {
-        "criteria": criterion_answers("met", "missing"),
-        "scores": score_answers(8, 7, 2, 8),
+        "criteria": criteria("met", "missing"),
+        "scores": scores(8, 7, 2, 8),
         "concern": "The test proves nothing of what is made when send is busy.",
         "evidence": [evidence_at("tests/test_upload.py", 6)],
         "decision": "reject",
@@ -222,8 +222,8 @@ def reject_answer(**changes: Any) -> dict[str, Any]:
 
 def cannot_tell_answer(**changes: Any) -> dict[str, Any]:
     fields = {
-        "criteria": criterion_answers("met", "unverifiable"),
-        "scores": score_answers(5),
+        "criteria": criteria("met", "unverifiable"),
+        "scores": scores(5),
         "concern": "The server's side is not shown.",
         "evidence": [],
         "decision": "cannot_tell",

@@ -23,7 +23,7 @@ from tests.worker.judge.samples import (
     accept_verdict,
     cannot_tell_answer,
     case_with_claims,
-    criterion_answers,
+    criteria,
     decision_of,
     dossier,
     evaluation_header,
@@ -36,7 +36,7 @@ from tests.worker.judge.samples import (
     reject_answer,
     reject_verdict,
     reply,
-    score_answers,
+    scores,
 )
 from worker.domain.dossier import (
     Ci,
@@ -101,12 +101,12 @@ DOCS_WITHOUT_ACCEPT_ALONE = {**DOCS_CHANGE, "policy": Policy(accept_alone=False)
 TOO_LONG = reply("", stop=StopReason.CONTEXT_EXCEEDED)
 NOTHING_READABLE = {**EMPTY_CHANGE, **UNREAD}
 BROKEN_DIFF = {"diff": "hello", "files": (HeadFile(path="a.py", text="x"),)}
-CONTRADICTION, TRUNCATED = accept_answer(scores=score_answers(1)), reply(accept_answer(), stop=StopReason.TRUNCATED)
+CONTRADICTION, TRUNCATED = accept_answer(scores=scores(1)), reply(accept_answer(), stop=StopReason.TRUNCATED)
 PAST_END, REFUSED = (
-    accept_answer(criteria=criterion_answers("met", "met", evidence=[evidence_at(line=99)])),
+    accept_answer(criteria=criteria("met", "met", evidence=[evidence_at(line=99)])),
     reply("", stop=StopReason.REFUSED),
 )
-GAP = {"evidence": [], "category": "acceptance_gap", "criteria": criterion_answers("missing", "missing", evidence=[])}
+GAP = {"evidence": [], "category": "acceptance_gap", "criteria": criteria("missing", "missing", evidence=[])}
 MISSED = reject_answer(**GAP, concern="Nothing shows it.")
 WITHHELD = with_unread_file("big.py", UnreadReason.NEVER_SEND, diff=DIFF + new_file("big.py", "x = 1"))
 
@@ -130,13 +130,7 @@ WITHHELD = with_unread_file("big.py", UnreadReason.NEVER_SEND, diff=DIFF + new_f
         (DOCS_CHANGE, (), NEVER_ESCALATE, "accept", "spelling"),
         (DOCS_CHANGE, (OUTAGE,), ALWAYS_ESCALATE, "abstain judge_unavailable", "status 529 (overloaded_error)"),
         (DOCS_CHANGE, (CAP_REACHED,), ALWAYS_ESCALATE, "accept", "spelling"),
-        (
-            DOCS_WITHOUT_ACCEPT_ALONE,
-            (),
-            NEVER_ESCALATE,
-            "abstain unproven",
-            "this repository accepts nothing without a model (`accept_alone`)",
-        ),
+        (DOCS_WITHOUT_ACCEPT_ALONE, (), NEVER_ESCALATE, "abstain unproven", "this repository accepts nothing without a model (`accept_alone`)"),
         ({**DOCS_CHANGE, **UNREAD}, (CAP_REACHED,), ALWAYS_ESCALATE, "abstain too_large", "huge.json"),
         ({**DOCS_CHANGE, **UNREAD}, (), 0.7, "abstain too_large", "huge.json"),
         (UNREAD, (accept_answer(),), 0.7, "abstain too_large", "huge.json"),
@@ -145,13 +139,7 @@ WITHHELD = with_unread_file("big.py", UnreadReason.NEVER_SEND, diff=DIFF + new_f
         ({}, (MISSED,), 0.7, "reject acceptance_gap", "Nothing shows it."),
         (with_unread_file("upload.py"), (MISSED,), 0.7, "abstain too_large", "upload.py"),
         (WITHHELD, (reject_answer(concern="`big.py` lacks what shows the cap."),), 0.7, "abstain too_large", "big.py"),
-        (
-            WITHHELD,
-            (reject_answer(concern="Nothing shows a cap of the loop."),),
-            0.7,
-            "reject weak_test",
-            "a cap of the loop",
-        ),
+        (WITHHELD, (reject_answer(concern="Nothing shows a cap of the loop."),), 0.7, "reject weak_test", "a cap of the loop"),
         (BROKEN_DIFF, (), 0.7, "abstain too_large", 'expected "diff --git"'),
         ({}, (TOO_LONG,), 0.7, "abstain too_large", "too long for the model"),
         ({}, (accept_answer(category="weak_test"), accept_answer()), 0.7, "accept", "It retries."),
@@ -163,7 +151,7 @@ WITHHELD = with_unread_file("big.py", UnreadReason.NEVER_SEND, diff=DIFF + new_f
         ({}, (REFUSED, REFUSED), 0.7, "abstain reply_invalid", "declined"),
         ({}, (TRUNCATED, TRUNCATED), 0.7, "abstain reply_invalid", "cut off"),
     ],
-)
+)  # fmt: skip
 def test_decision_follows_from_dossier_threshold_and_answers(
     changes: dict[str, Any], answers: tuple[Any, ...], threshold: float, expected: str, concern: str
 ) -> None:
@@ -322,7 +310,7 @@ def test_lost_replies_count_at_their_maximum_and_unknown_price_is_null(
 def test_change_too_large_for_the_prompt_is_not_accepted() -> None:
     lines = [f"x{n} = '{'y' * 70}'" for n in range(300)]
     answer = accept_answer(
-        criteria=criterion_answers("met", "met", evidence=[evidence_at("a.py", 1, quote=f"x0 = '{'y' * 70}'")])
+        criteria=criteria("met", "met", evidence=[evidence_at("a.py", 1, quote=f"x0 = '{'y' * 70}'")])
     )
     large = dossier(diff=new_file("a.py", *lines) + new_file("b.py", *lines), files=None)
     verdict = judge(
@@ -350,22 +338,18 @@ def test_issue_too_long_for_any_model_is_not_sent(changes: dict[str, Any], expec
 
 
 STUB_AT = evidence_at("upload.py", 2, quote="raise NotImplementedError")
-UNMET = {"evidence": [STUB_AT], "criteria": criterion_answers("met", "missing", evidence=[STUB_AT])}
+UNMET = {"evidence": [STUB_AT], "criteria": criteria("met", "missing", evidence=[STUB_AT])}
 
 
 @pytest.mark.parametrize(
     ("answer", "concern", "next_step"),
     [
         (
-            accept_answer(criteria=criterion_answers("met", "met", evidence=[STUB_AT])),
+            accept_answer(criteria=criteria("met", "met", evidence=[STUB_AT])),
             "The model, asked too, said accept; a fact stands whatever a model says.",
             None,
         ),
-        (
-            reject_answer(**UNMET),
-            "rejects for another reason (weak_test): The test proves nothing of what is made when send is busy.",
-            None,
-        ),
+        (reject_answer(**UNMET), "rejects for another reason (weak_test): The test proves nothing of what is made when send is busy.", None),
         (
             reject_answer(**UNMET, category="half_finished", concern="send() only raises.", next_step="Post the data."),
             "send() only raises.",
@@ -373,7 +357,7 @@ UNMET = {"evidence": [STUB_AT], "criteria": criterion_answers("met", "missing", 
         ),
     ],
     ids=["accept", "another reason", "the same reason"],
-)
+)  # fmt: skip
 def test_fact_rejects_whatever_the_model_answers(answer: dict[str, Any], concern: str, next_step: str | None) -> None:
     verdict = judge_dossier(model_of(answer), ALWAYS_ESCALATE, **STUB_CHANGE)
     assert (decision_of(verdict), verdict.judge_kind) == ("reject half_finished", "llm")

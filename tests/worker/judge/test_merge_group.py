@@ -97,26 +97,16 @@ BLOCKING = ("failure", "action_required", "cancelled", "timed_out", "stale", "a 
 @pytest.mark.parametrize(
     ("published", "recorded", "standing"),
     [
-        *(
-            (published, recorded, GroupWaits())
-            for published in (None, check_run(None))
-            for recorded in (None, ACCEPTED)
-        ),
+        *((published, recorded, GroupWaits()) for published in (None, check_run(None)) for recorded in (None, ACCEPTED)),
         (check_run("success"), ACCEPTED, GroupAccepted(accepted(), ACCEPTED, check_run("success"))),
-        *(
-            (check_run("success"), recorded, GroupStops(GroupStopReason.UNRECORDED, check_run("success")))
-            for recorded in (None, REJECTED, UNDECIDED)
-        ),
+        *((check_run("success"), recorded, GroupStops(GroupStopReason.UNRECORDED, check_run("success"))) for recorded in (None, REJECTED, UNDECIDED)),
         (check_run("neutral"), REJECTED, GroupPasses(Conclusion.NEUTRAL, check_run("neutral"))),
         (check_run("skipped"), REJECTED, GroupPasses(Conclusion.SKIPPED, check_run("skipped"))),
         (check_run("failure"), REJECTED, GroupStops(GroupStopReason.REJECTED, check_run("failure"), rejected())),
         *((check_run(word), None, GroupStops(GroupStopReason.NOT_JUDGED, check_run(word))) for word in BLOCKING),
-        *(
-            (check_run(word), ACCEPTED, GroupStops(GroupStopReason.HELD, check_run(word), accepted()))
-            for word in BLOCKING
-        ),
+        *((check_run(word), ACCEPTED, GroupStops(GroupStopReason.HELD, check_run(word), accepted())) for word in BLOCKING),
     ],
-)
+)  # fmt: skip
 def test_group_member_state_follows_check_run_and_ledger(
     published: PublishedCheckRun | None, recorded: LedgerEntry | None, standing: GroupMemberState
 ) -> None:

@@ -118,21 +118,12 @@ The format: docs/rubric.md.\
             ("categories:", "  - {id: solves, question: Again, ten: Again.}\ncategories:"),
             "Rubric refused at criteria.1.id: solves stands twice (line 9).",
         ),
-        (
-            ("signals:", f"lenses: [{LENS}, {LENS}]\nsignals:"),
-            "Rubric refused at lenses.1.id: safety stands twice (line ",
-        ),
-        (
-            ("signals:", "lenses: [{id: safety, focus: Look., categories: []}]\nsignals:"),
-            "Rubric refused at lenses.0.categories: ",
-        ),
+        (("signals:", f"lenses: [{LENS}, {LENS}]\nsignals:"), "Rubric refused at lenses.1.id: safety stands twice (line "),
+        (("signals:", "lenses: [{id: safety, focus: Look., categories: []}]\nsignals:"), "Rubric refused at lenses.0.categories: "),
         (("id: mine\n", ""), "Rubric refused at id: Field required."),
         (("weak_test: proves", "bad_style: proves"), "Rubric refused at categories.bad_style: "),
         (("stub_body: 0.5", "stub_body: 2"), "Rubric refused at signals.stub_body: "),
-        (
-            ("stub_body: 0.5", "stub_bodies: 0.5"),
-            "Rubric refused at signals.stub_bodies: no signal has this name; docs/signals.md lists all (line ",
-        ),
+        (("stub_body: 0.5", "stub_bodies: 0.5"), "Rubric refused at signals.stub_bodies: no signal has this name; docs/signals.md lists all (line "),
         (("0.6", "often"), "Rubric refused at escalation_threshold: "),
         (("rubric_version: 1", "rubric_version: 2"), "Rubric refused at rubric_version: "),
         (("id: mine", "id: mine\nid: yours"), "Rubric refused: line 4: "),
@@ -142,7 +133,7 @@ The format: docs/rubric.md.\
         ((RUBRIC_TEXT, ""), "Rubric refused at the whole file: "),
     ],
     ids=range(17),
-)
+)  # fmt: skip
 def test_invalid_rubric_is_refused_with_the_field_path(change: tuple[str, str], refusal: str) -> None:
     with pytest.raises(InputError) as caught:
         read_rubric(RUBRIC_TEXT.replace(*change))

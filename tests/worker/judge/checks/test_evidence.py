@@ -187,18 +187,9 @@ RETURNS = "Line 5 of `src/up.py` reads `return new`, not"
 @pytest.mark.parametrize(
     ("location", "problem"),
     [
-        (
-            pointer("src/up.py", 5, quote="newer = 2"),
-            f"{RETURNS} `newer = 2`. Line 4 of `src/up.py` (side head) reads `newer = 2`.",
-        ),
-        (
-            pointer("src/up.py", 5, quote="old = 1"),
-            f"{RETURNS} `old = 1`. Line 3 of `src/up.py` (side base) reads `old = 1`.",
-        ),
-        (
-            pointer("src/up.py", 5, quote="No print."),
-            f"{RETURNS} `No print.`. Line 1 of `AGENTS.md` (side head) reads `No print.`.",
-        ),
+        (pointer("src/up.py", 5, quote="newer = 2"), f"{RETURNS} `newer = 2`. Line 4 of `src/up.py` (side head) reads `newer = 2`."),
+        (pointer("src/up.py", 5, quote="old = 1"), f"{RETURNS} `old = 1`. Line 3 of `src/up.py` (side base) reads `old = 1`."),
+        (pointer("src/up.py", 5, quote="No print."), f"{RETURNS} `No print.`. Line 1 of `AGENTS.md` (side head) reads `No print.`."),
         (
             pointer("src/up.py", 50, quote="new = 1"),
             (
@@ -217,7 +208,7 @@ RETURNS = "Line 5 of `src/up.py` reads `return new`, not"
         (pointer("src/up.py", 5, quote=" "), "Line 5 of `src/up.py` is not quoted."),
     ],
     ids=["line", "side", "file", "no line", "no file", "nowhere", "unquoted"],
-)
+)  # fmt: skip
 def test_wrong_quote_is_explained_with_the_matching_line(location: EvidencePointer, problem: str) -> None:
     assert PLACES.check(location) == problem
 
@@ -308,16 +299,8 @@ def with_criterion(*, inferred: bool) -> dict[str, Any]:
     [
         (DIFF, {}, Coverage(read=BOTH_PATHS)),
         (DIFF, with_unread_file("upload.py"), Coverage(read=BOTH_PATHS[1:], partly=BOTH_PATHS[:1])),
-        (
-            DIFF,
-            with_unread_file("upload.py", UnreadReason.NEVER_SEND),
-            Coverage(read=BOTH_PATHS[1:], unread=BOTH_PATHS[:1]),
-        ),
-        (
-            DIFF,
-            with_unread_file("huge.json", UnreadReason.OVER_LIMIT),
-            Coverage(read=BOTH_PATHS, unread=("huge.json",)),
-        ),
+        (DIFF, with_unread_file("upload.py", UnreadReason.NEVER_SEND), Coverage(read=BOTH_PATHS[1:], unread=BOTH_PATHS[:1])),
+        (DIFF, with_unread_file("huge.json", UnreadReason.OVER_LIMIT), Coverage(read=BOTH_PATHS, unread=("huge.json",))),
         # new binary content and a submodule's commit can't be read
         (LOGO + SUBMODULE, {}, Coverage(unread=("logo.png", "lib"))),
         (LOGO, with_unread_file("logo.png", UnreadReason.BINARY), Coverage(unread=("logo.png",))),
@@ -326,11 +309,7 @@ def with_criterion(*, inferred: bool) -> dict[str, Any]:
         (LOGO, with_issue("Replace it", **with_criterion(inferred=False)), Coverage(read=("logo.png",))),
         (LOGO, with_issue("Replace it", **with_criterion(inferred=True)), Coverage(unread=("logo.png",))),
         (LOGO, with_issue("Replace my-logo.png"), Coverage(unread=("logo.png",))),
-        (
-            LOGO,
-            with_issue("Replace logo.png", **with_unread_file("logo.png", UnreadReason.BINARY)),
-            Coverage(read=("logo.png",)),
-        ),
+        (LOGO, with_issue("Replace logo.png", **with_unread_file("logo.png", UnreadReason.BINARY)), Coverage(read=("logo.png",))),
         (TABLE, {}, Coverage(read=("docs/img/logo.png",))),
         (JAR, with_issue("Add lib.jar"), Coverage(unread=("lib.jar",))),  # it can run
         # a submodule is read where the issue names its new commit
@@ -339,7 +318,7 @@ def with_criterion(*, inferred: bool) -> dict[str, Any]:
         (MOVED_ON, with_issue("Move lib"), Coverage(unread=("lib",))),
         (OLD_LOGO + MOVED, {}, Coverage(read=("old.png", "b.png"))),  # the diff tells all of it
     ],
-)
+)  # fmt: skip
 def test_coverage_lists_every_changed_file(diff: str, changes: dict[str, Any], expected: Coverage) -> None:
     assert coverage_of(dossier(diff=diff, **changes), diff_of(diff)) == expected
 

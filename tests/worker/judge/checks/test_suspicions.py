@@ -9,7 +9,7 @@ from tests.worker.judge.samples import (
     ALWAYS_ESCALATE,
     ScriptedModel,
     accept_answer,
-    criterion_answers,
+    criteria,
     decision_of,
     dossier,
     evaluation_header,
@@ -151,7 +151,7 @@ EDITED = (
 def test_unrelated_file_suspicion_is_settled_by_a_related_changed_line(
     diff: str, line: int, side: str, quote: str, *, is_settled: bool
 ) -> None:
-    met = criterion_answers("met", evidence=[evidence_at("uploads/retry_a.py", 1, quote="RETRY_UPLOAD_a = upload(1)")])
+    met = criteria("met", evidence=[evidence_at("uploads/retry_a.py", 1, quote="RETRY_UPLOAD_a = upload(1)")])
     location = {**evidence_at("billing/invoice.py", line, quote=quote), "side": side}
     answers = [{"id": "q1", "why": "The issue needs it.", "evidence": [location]}]
     judged = suspected_dossier(
@@ -166,7 +166,7 @@ BRANCH = ("def send(data):", "    if closed:", "        pass", "    return post(
 @pytest.mark.parametrize(("line", "is_settled"), [(6, True), (7, False)])
 def test_neighbouring_lines_define_what_a_suspicion_is_about(line: int, *, is_settled: bool) -> None:
     judged = suspected_dossier(diff=new_file("upload.py", *BRANCH) + new_file("tests/test_upload.py", *TESTS))
-    met = criterion_answers("met", evidence=[evidence_at("upload.py", 4, quote=BRANCH[3])])
+    met = criteria("met", evidence=[evidence_at("upload.py", 4, quote=BRANCH[3])])
     answer = {
         "id": "q1",
         "why": "Closed is fine.",
@@ -288,7 +288,7 @@ def test_second_opinion_may_settle_a_suspicion(second: dict[str, Any], decision:
 
 
 BARE = evidence_at("upload.py", 2, quote="    retry = post(payload)")
-BOTH_MET = criterion_answers("met", "met", evidence=[BARE])
+BOTH_MET = criteria("met", "met", evidence=[BARE])
 
 
 def judge_without_test(text: str, *answers: dict[str, Any]) -> tuple[Verdict, ScriptedModel]:

@@ -10,7 +10,7 @@ from tests.worker.judge.samples import (
     accept_answer,
     cannot_tell_answer,
     case_with_claims,
-    criterion_answers,
+    criteria,
     decision_of,
     dossier,
     evaluation_header,
@@ -29,7 +29,7 @@ from worker.judge.judge import judge_with_record
 from worker.judge.llm.reply import ReplyFault
 
 TEST_EVIDENCE = evidence_at("tests/test_upload.py", 6)
-TEST_ONLY_ACCEPT = accept_answer(criteria=criterion_answers("met", "met", evidence=[TEST_EVIDENCE]))
+TEST_ONLY_ACCEPT = accept_answer(criteria=criteria("met", "met", evidence=[TEST_EVIDENCE]))
 SETTLED_ACCEPT = accept_answer(settled=[{"id": "q1", "why": "It is here.", "evidence": [evidence_at("upload.py", 3)]}])
 """What code suspects of the claims of the case has its answer."""
 
@@ -121,7 +121,7 @@ def test_criterion_about_a_test_or_text_may_be_shown_by_one(text: str) -> None:
 
 def test_test_only_change_may_be_shown_by_tests() -> None:
     diff = new_file("tests/test_more.py", "def test_more():", "    assert send(b'x')")
-    met = criterion_answers("met", "met", evidence=[evidence_at("tests/test_more.py", 2, quote="assert send(b'x')")])
+    met = criteria("met", "met", evidence=[evidence_at("tests/test_more.py", 2, quote="assert send(b'x')")])
     assert (
         decision_of(judge_dossier(model_of(accept_answer(criteria=met)), ALWAYS_ESCALATE, diff=diff, files=None))
         == "accept"
@@ -168,7 +168,7 @@ def test_complete_failure_is_rejected_with_lowest_score() -> None:
 
 VAGUE = "This must not be merged."
 CODE_EVIDENCE = evidence_at("upload.py", 3)
-OPEN = criterion_answers("unverifiable", "unverifiable")
+OPEN = criteria("unverifiable", "unverifiable")
 
 
 def reject_for(category: str, evidence: dict[str, Any] | None, concern: str = VAGUE, **changes: Any) -> dict[str, Any]:
@@ -236,18 +236,11 @@ def test_unmet_criterion_supports_reject_that_names_it_unless_changed(
     [
         ("partial", (CODE_EVIDENCE,), criterion_of(LOGGED), OVER, {}, True),  # a place of a criterion is enough
         # of prose some of its words will do
-        (
-            "missing",
-            (),
-            criterion_of("Uploads fail when a reply has a busy status", inferred=True),
-            UNPRINTED,
-            {},
-            False,
-        ),
+        ("missing", (), criterion_of("Uploads fail when a reply has a busy status", inferred=True), UNPRINTED, {}, False),
         ("missing", (), criterion_of("Print invoices as PDF", inferred=True), UNPRINTED, {}, True),
         ("missing", (), criterion_of(RETRIED), VAGUE, {"diff": NOTES, "files": None}, True),  # a text does nothing
     ],
-)
+)  # fmt: skip
 def test_unmet_criterion_supports_reject_without_evidence(
     status: str,
     evidence: tuple[Any, ...],
@@ -370,7 +363,7 @@ def test_scope_creep_stands_in_a_change_of_many_files() -> None:
 
 def test_unsupported_unmet_criterion_becomes_unverifiable() -> None:
     asks = (Criterion(id="AC1", text=RETRIED), Criterion(id="AC2", text=LOGGED))
-    missed = reject_for("acceptance_gap", None, UNLOGGED, criteria=criterion_answers("missing", "missing"))
+    missed = reject_for("acceptance_gap", None, UNLOGGED, criteria=criteria("missing", "missing"))
     verdict = judge_dossier(model_of(missed, missed), ALWAYS_ESCALATE, criteria=asks)
     assert decision_of(verdict) == "reject acceptance_gap"
     assert [criterion.status for criterion in verdict.criteria] == ["unverifiable", "missing"]

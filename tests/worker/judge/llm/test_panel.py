@@ -13,7 +13,7 @@ from tests.worker.judge.samples import (
     ScriptedModel,
     accept_answer,
     cannot_tell_answer,
-    criterion_answers,
+    criteria,
     decision_of,
     dossier,
     evaluation_header,
@@ -78,7 +78,7 @@ def test_only_a_reject_gets_a_second_opinion(answer: Any) -> None:
 def test_reject_on_a_fact_gets_no_second_opinion() -> None:
     files = (HeadFile(path="upload.py", text="def send(data):\n    raise NotImplementedError\n"),)
     stub = dossier(diff=new_file("upload.py", "def send(data):", "    raise NotImplementedError"), files=files)
-    stronger, answer = strong_model(), cannot_tell_answer(criteria=criterion_answers("unverifiable", "unverifiable"))
+    stronger, answer = strong_model(), cannot_tell_answer(criteria=criteria("unverifiable", "unverifiable"))
     made = judge_with(model_of(answer), stub, threshold=ALWAYS_ESCALATE, second_model=stronger, is_panel=True)
     assert (made.verdict.decision, made.opinions, stronger.prompts) == ("reject", (), [])
 
@@ -109,7 +109,7 @@ def test_each_model_gets_a_prompt_of_its_own_token_budget() -> None:
         {"path": "part0.py", "line": 1, "end_line": None, "side": "head", "quote": "value_0 = 0", "note": "here"}
     ]
     answer = reject_answer(
-        evidence=evidence, criteria=criterion_answers("missing", "missing"), what_works="All.", what_does_not="None."
+        evidence=evidence, criteria=criteria("missing", "missing"), what_works="All.", what_does_not="None."
     )
     answer["concern"] = "`value_0` is no upload."
     first, second = model_of(answer), strong_model(answer)
@@ -135,20 +135,8 @@ def test_each_model_gets_a_prompt_of_its_own_token_budget() -> None:
 @pytest.mark.parametrize(
     ("first", "second", "expected", "confidence", "agree"),
     [
-        (
-            reject_answer(confidence=0.6),
-            reject_answer(concern="Nothing shows it.", confidence=0.9),
-            "reject weak_test",
-            0.9,
-            True,
-        ),
-        (
-            reject_answer(confidence=0.9),
-            reject_answer(category="half_finished", confidence=0.8),
-            "reject half_finished",
-            0.8,
-            False,
-        ),
+        (reject_answer(confidence=0.6), reject_answer(concern="Nothing shows it.", confidence=0.9), "reject weak_test", 0.9, True),
+        (reject_answer(confidence=0.9), reject_answer(category="half_finished", confidence=0.8), "reject half_finished", 0.8, False),
         (reject_answer(), accept_answer(), "abstain needs_human", 0.4, False),
         # one that can't tell leaves the other half as sure
         (reject_answer(), cannot_tell_answer(), "reject weak_test", 0.4, False),
@@ -157,7 +145,7 @@ def test_each_model_gets_a_prompt_of_its_own_token_budget() -> None:
         (cannot_tell_answer(), accept_answer(), "accept", 0.45, False),
         (cannot_tell_answer(), cannot_tell_answer(), "abstain needs_human", 0.3, True),
     ],
-)
+)  # fmt: skip
 def test_two_opinions_are_combined(first: Any, second: Any, expected: str, confidence: float, *, agree: bool) -> None:
     verdict = judge_with_second(first, strong_model(second), CONTESTED).verdict
     assert (decision_of(verdict), verdict.confidence, verdict.signals["opinions_agree"]) == (
@@ -202,7 +190,7 @@ MISSED = reject_answer(
     evidence=[DOCS_OBJECTION],
     category="acceptance_gap",
 )
-DOCS_ACCEPT = accept_answer(criteria=criterion_answers("met", evidence=[{**DOCS_EVIDENCE, "note": "here"}]))
+DOCS_ACCEPT = accept_answer(criteria=criteria("met", evidence=[{**DOCS_EVIDENCE, "note": "here"}]))
 
 
 def test_accept_by_code_at_a_cap_is_no_second_opinion() -> None:

@@ -14,7 +14,7 @@ from tests.worker.judge.samples import (
     abstain_verdict,
     accept_answer,
     accept_verdict,
-    criterion_answers,
+    criteria,
     dossier,
     evidence_at,
     fact,
@@ -27,7 +27,7 @@ from tests.worker.judge.samples import (
     prompt_question,
     reject_answer,
     reject_verdict,
-    score_answers,
+    scores,
 )
 from worker.adapters.anthropic.prices import prompt_bytes
 from worker.domain.dossier import (
@@ -392,9 +392,9 @@ def test_modes_renames_and_missing_newlines_are_shown() -> None:
 # --- what is told of earlier rounds ---------------------------------------------------------------
 
 
-MET = criterion_answers("met", "met", evidence=[evidence_at("upload.py", 3)])
+MET = criteria("met", "met", evidence=[evidence_at("upload.py", 3)])
 FIRST = reject_answer(
-    criteria=MET, evidence=[evidence_at("upload.py", 3)], scores=score_answers(2), next_step="Retry it on 503."
+    criteria=MET, evidence=[evidence_at("upload.py", 3)], scores=scores(2), next_step="Retry it on 503."
 )
 
 
@@ -480,7 +480,7 @@ def test_resolved_conditions_are_not_listed() -> None:
 def test_correction_says_what_a_reject_may_rest_on() -> None:
     history = history_with_reject()
     history.replace_line("upload.py", 5)
-    old = reject_answer(criteria=MET, evidence=[evidence_at("upload.py", 3)], scores=score_answers(2), category="scope_creep",
+    old = reject_answer(criteria=MET, evidence=[evidence_at("upload.py", 3)], scores=scores(2), category="scope_creep",
                  conditions=[{"id": "c1", "state": "open"}])  # fmt: skip
     *_, correction = last_turns(history, old, old)
     assert correction == snapshot("""\

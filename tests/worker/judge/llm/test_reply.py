@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from tests.worker.judge.samples import (
     accept_answer,
     cannot_tell_answer,
-    criterion_answers,
+    criteria,
     dossier,
     evidence_at,
     reject_answer,
     reply,
-    score_answers,
+    scores,
 )
 from worker.domain.ports import ModelReply, StopReason
 from worker.domain.verdict.verdict import Category, CriterionStatus, EvidencePointer, Leaning, ModelOpinion, Side
@@ -90,18 +90,14 @@ LOOP = EvidencePointer(path="upload.py", line=2, quote="    for attempt in range
     [
         # fields that have an obvious value may be left out
         ({"path": "upload.py", "line": 2, "quote": "for attempt in range(3):"}, {}, LOOP),
-        (
-            evidence_at(line=2, side="base", note=""),
-            {},
-            EvidencePointer(path="upload.py", line=2, side=Side.BASE, quote="    return post(data)"),
-        ),
+        (evidence_at(line=2, side="base", note=""), {}, EvidencePointer(path="upload.py", line=2, side=Side.BASE, quote="    return post(data)")),
         # a path that was shown escaped is the real one
         ({**evidence_at(note=""), "path": "upl\\u200boad.py"}, {"paths": {"upl\\u200boad.py": "upload.py"}}, LOOP),
         # a file without lines is cited as a whole
         (evidence_at(line=None, note=""), {"bare_names": frozenset({"upload.py"})}, EvidencePointer(path="upload.py")),
     ],
     ids=["bare", "removed", "escaped", "whole"],
-)
+)  # fmt: skip
 def test_evidence_is_read_as_its_real_location(
     entry: dict[str, Any], changes: dict[str, Any], pointer: EvidencePointer
 ) -> None:
@@ -152,8 +148,8 @@ def accept_without(field: str) -> dict[str, Any]:
 
 NUMBER = "(2 × lowest + mean) / 3 is"
 EACH = "criteria: expected one entry for each of"
-BARE = [{**score, "improvement": " "} for score in score_answers(8)]
-UNREASONED = [{**score, "reasoning": ""} for score in score_answers(8)]
+BARE = [{**score, "improvement": " "} for score in scores(8)]
+UNREASONED = [{**score, "reasoning": ""} for score in scores(8)]
 
 
 WRONG: dict[str, list[tuple[dict[str, Any] | str, str]]] = {
@@ -163,10 +159,7 @@ WRONG: dict[str, list[tuple[dict[str, Any] | str, str]]] = {
         (accept_answer(decision="approve"), "decision: Input should be 'accept', 'reject' or 'cannot_tell'."),
         (reject_answer(category="bad_style"), "category: Input should be "),
         (accept_answer(criteria=[{"id": "AC1", "status": "done", "evidence": []}]), "criteria.0.status: Input should "),
-        (
-            accept_answer(scores=[{**score_answers(8)[0], "score": 7.5}]),
-            "scores.0.score: Input should be a valid integer.",
-        ),
+        (accept_answer(scores=[{**scores(8)[0], "score": 7.5}]), "scores.0.score: Input should be a valid integer."),
         (accept_answer(evidence=[evidence_at(line="2")]), "evidence.0.line: Input should be a valid integer."),
         (accept_answer(confidence="high"), "confidence: Input should be a valid number."),
         (accept_answer(evidence={}), "evidence: Input should be a valid array."),
@@ -175,47 +168,26 @@ WRONG: dict[str, list[tuple[dict[str, Any] | str, str]]] = {
     ],
     "contradiction": [
         (accept_answer(confidence=1.5), "confidence: expected a number from 0 to 1, found 1.5."),
-        (accept_answer(scores=score_answers(8, 8, 8, 11)), "scores, fit: expected an integer from 1 to 10, found 11."),
-        (
-            accept_answer(scores=score_answers(0)),
-            "scores, solves_the_issue: expected an integer from 1 to 10, found 0.",
-        ),
+        (accept_answer(scores=scores(8, 8, 8, 11)), "scores, fit: expected an integer from 1 to 10, found 11."),
+        (accept_answer(scores=scores(0)), "scores, solves_the_issue: expected an integer from 1 to 10, found 0."),
         (accept_answer(concern=" "), "concern: expected one to three sentences, found none."),
         (accept_answer(scores=UNREASONED), "scores, solves_the_issue: the reasoning is empty."),
         (accept_answer(scores=BARE), "scores, solves_the_issue: the improvement is empty"),
-        (accept_answer(criteria=criterion_answers("met")), f'{EACH} "AC1", "AC2", found "AC1".'),
-        (
-            accept_answer(criteria=criterion_answers("met", "met", "met")),
-            f'{EACH} "AC1", "AC2", found "AC1", "AC2", "AC3".',
-        ),
-        (accept_answer(criteria=[*criterion_answers("met"), *criterion_answers("met")]), EACH),
-        (accept_answer(scores=score_answers(8)[:1]), "scores: expected one entry for each of"),
+        (accept_answer(criteria=criteria("met")), f'{EACH} "AC1", "AC2", found "AC1".'),
+        (accept_answer(criteria=criteria("met", "met", "met")), f'{EACH} "AC1", "AC2", found "AC1", "AC2", "AC3".'),
+        (accept_answer(criteria=[*criteria("met"), *criteria("met")]), EACH),
+        (accept_answer(scores=scores(8)[:1]), "scores: expected one entry for each of"),
         (accept_answer(category="weak_test"), 'An accept has no category, found "weak_test"'),
         (accept_answer(next_step="Test it."), "An accept has no next_step"),
-        (
-            accept_answer(criteria=criterion_answers("met", "partial")),
-            "An accept needs every criterion met, AC2 is partial",
-        ),
-        (
-            accept_answer(criteria=criterion_answers("met", "unverifiable")),
-            "An accept needs every criterion met, AC2 is unverifiable",
-        ),
-        (
-            accept_answer(criteria=criterion_answers("met", "met", evidence=[])),
-            "An accept needs evidence for every criterion: point at the line that meets AC1",
-        ),
-        (
-            accept_answer(scores=score_answers(9, 9, 9, 3)),
-            f"The scores contradict the accept: {NUMBER} 4.50, expected at least 5.5.",
-        ),
+        (accept_answer(criteria=criteria("met", "partial")), "An accept needs every criterion met, AC2 is partial"),
+        (accept_answer(criteria=criteria("met", "unverifiable")), "An accept needs every criterion met, AC2 is unverifiable"),
+        (accept_answer(criteria=criteria("met", "met", evidence=[])), "An accept needs evidence for every criterion: point at the line that meets AC1"),
+        (accept_answer(scores=scores(9, 9, 9, 3)), f"The scores contradict the accept: {NUMBER} 4.50, expected at least 5.5."),
         (reject_answer(category=None), "A reject needs its category."),
         (reject_answer(next_step=None), "A reject needs its next_step"),
-        (reject_answer(criteria=criterion_answers("met", "met"), evidence=[]), "A reject needs evidence"),
-        (reject_answer(criteria=criterion_answers("met", "unverifiable"), evidence=[]), "A reject needs evidence"),
-        (
-            reject_answer(scores=score_answers(8)),
-            f"The scores contradict the reject: {NUMBER} 8.00, expected below 5.5.",
-        ),
+        (reject_answer(criteria=criteria("met", "met"), evidence=[]), "A reject needs evidence"),
+        (reject_answer(criteria=criteria("met", "unverifiable"), evidence=[]), "A reject needs evidence"),
+        (reject_answer(scores=scores(8)), f"The scores contradict the reject: {NUMBER} 8.00, expected below 5.5."),
         (cannot_tell_answer(category="weak_test"), 'Only a reject has a category, found "weak_test"'),
     ],
     "pointer": [
@@ -228,18 +200,12 @@ WRONG: dict[str, list[tuple[dict[str, Any] | str, str]]] = {
         (evidence_at(line=None), "`upload.py`: which line?"),
         (evidence_at(""), "A place in the evidence has an empty path."),
         (evidence_at(line=9, side="base"), "`upload.py` has 4 lines at the base commit, line 9 does not exist."),
-        (
-            evidence_at(line=3, quote="get(data)"),
-            "Line 3 of `upload.py` reads `reply = post(data)`, not `get(data)`. No line",
-        ),
-        (
-            evidence_at(line=3, quote="return reply"),
-            "Line 3 of `upload.py` reads `reply = post(data)`, not `return reply`. Line 5",
-        ),
+        (evidence_at(line=3, quote="get(data)"), "Line 3 of `upload.py` reads `reply = post(data)`, not `get(data)`. No line"),
+        (evidence_at(line=3, quote="return reply"), "Line 3 of `upload.py` reads `reply = post(data)`, not `return reply`. Line 5"),
         (evidence_at(quote=""), "Line 2 of `upload.py` is not quoted."),
         (evidence_at(quote="  "), "Line 2 of `upload.py` is not quoted."),
     ],
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -250,7 +216,7 @@ def test_invalid_answer_is_reported(fault: str, answer: dict[str, Any] | str, pr
     if isinstance(answer, dict) and fault == "pointer":  # twice in the evidence, and of a criterion
         answers = [
             accept_answer(evidence=[answer] * 2),
-            accept_answer(criteria=criterion_answers("met", "met", evidence=[answer])),
+            accept_answer(criteria=criteria("met", "met", evidence=[answer])),
         ]
     for wrong in answers:
         result = read_error(wrong)
@@ -299,7 +265,7 @@ def read_last_opinion(answer: dict[str, Any], requirements: ReplyRequirements = 
 
 def with_second_criterion(status: str, *evidence: dict[str, Any]) -> dict[str, Any]:
     """Criteria of which the second one stands so, at these places."""
-    return {"criteria": [*criterion_answers("met"), {"id": "AC2", "status": status, "evidence": list(evidence)}]}
+    return {"criteria": [*criteria("met"), {"id": "AC2", "status": status, "evidence": list(evidence)}]}
 
 
 @pytest.mark.parametrize("wrong", [PAST_END, MISREAD], ids=["no such line", "another line"])
@@ -373,7 +339,7 @@ def test_condition_keeps_state_without_invalid_evidence() -> None:
 @pytest.mark.parametrize("attempt", list(Attempt))
 @pytest.mark.parametrize(
     "answer",
-    [accept_answer(category="weak_test"), accept_answer(scores=score_answers(1)), reject_answer(next_step=None)],
+    [accept_answer(category="weak_test"), accept_answer(scores=scores(1)), reject_answer(next_step=None)],
 )
 def test_contradiction_is_refused_on_every_attempt(attempt: Attempt, answer: dict[str, Any]) -> None:
     result = read_reply(reply(answer), REQUIREMENTS, attempt)
@@ -389,7 +355,7 @@ def complete_failure(**changes: Any) -> dict[str, Any]:
     return reject_answer(
         **{
             "breakdown": "complete_failure",
-            "scores": score_answers(1),
+            "scores": scores(1),
             "evidence": [evidence_at()],
             "next_step": step,
             **changes,
@@ -406,8 +372,8 @@ def test_complete_failure_is_a_reject_with_score_one(breakdown: str) -> None:
 @pytest.mark.parametrize(
     ("answer", "problem"),
     [
-        (complete_failure(scores=score_answers(1, 1, 2, 1)), "A complete_failure scores 1 on every criterion"),
-        (complete_failure(decision="accept", category=None, next_step=None, scores=score_answers(8), criteria=criterion_answers("met", "met")),
+        (complete_failure(scores=scores(1, 1, 2, 1)), "A complete_failure scores 1 on every criterion"),
+        (complete_failure(decision="accept", category=None, next_step=None, scores=scores(8), criteria=criteria("met", "met")),
          "A complete_failure is a reject, found accept"),
         (complete_failure(decision="cannot_tell", category=None), "A complete_failure is a reject, found cannot_tell"),
         (complete_failure(next_step="Add a few more logs."), "The next_step of a complete_failure aims at its cause"),
@@ -427,7 +393,7 @@ def test_step_of_complete_failure_names_file_or_criterion(step: str) -> None:
     assert read_opinion(complete_failure(next_step=step)).next_step == step
 
 
-@pytest.mark.parametrize("scores", [[], score_answers(5)], ids=["none", "all"])
+@pytest.mark.parametrize("scores", [[], scores(5)], ids=["none", "all"])
 def test_infrastructure_breakdown_is_not_scored(scores: list[dict[str, Any]]) -> None:
     made = read_opinion(cannot_tell_answer(breakdown="infrastructure", next_step="Run e2e again.", scores=scores))
     assert (made.scores, made.score, made.next_step) == ((), 0.5, "Run e2e again.")

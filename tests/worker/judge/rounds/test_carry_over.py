@@ -13,7 +13,7 @@ from tests.worker.judge.samples import (
     abstain_verdict,
     accept_answer,
     cannot_tell_answer,
-    criterion_answers,
+    criteria,
     dossier,
     evaluation_header,
     evidence_at,
@@ -222,7 +222,7 @@ def test_redacted_quote_is_carried_over() -> None:
         "files": [HeadFile(path=path, text=text.replace(plain, line)) for path, text in HEAD_TEXTS.items()],
     }
     quoted = evidence_at("upload.py", 3, quote='reply = post(data, "[redacted: github token]", retry=True)')
-    earlier = judge_earlier(accept_answer(criteria=criterion_answers("met", "met", evidence=[quoted])), **changes)
+    earlier = judge_earlier(accept_answer(criteria=criteria("met", "met", evidence=[quoted])), **changes)
     assert earlier.evidence[0].quote == '        reply = post(data, "[redacted: github token]", retry=True)'
     assert carried_verdict(earlier, **changes).evidence == earlier.evidence
     assert carry_over(earlier) is None, "the line is gone"

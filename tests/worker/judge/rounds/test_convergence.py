@@ -17,7 +17,7 @@ from tests.worker.judge.samples import (
     NOW,
     accept_answer,
     cannot_tell_answer,
-    criterion_answers,
+    criteria,
     decision_of,
     evidence_at,
     judge_context,
@@ -25,7 +25,7 @@ from tests.worker.judge.samples import (
     new_file,
     reject_answer,
     reply,
-    score_answers,
+    scores,
 )
 from worker.domain.dossier import Ci, CiCheck, CiState, Criterion
 from worker.domain.ports import ModelReply, Prompt
@@ -47,12 +47,12 @@ from worker.dossier.diff.parser import diff_of, hash_changed_lines
 from worker.errors import Unavailable
 
 STEP = "Retry it on 503."
-BOTH_MET = {"criteria": criterion_answers("met", "met", evidence=[evidence_at("upload.py", 3)])}
+BOTH_MET = {"criteria": criteria("met", "met", evidence=[evidence_at("upload.py", 3)])}
 
 
 def rejects_at(line: int, path: str = "upload.py", **changes: Any) -> dict[str, Any]:
     """A reject at one line; the criteria are met."""
-    fields = {"evidence": [evidence_at(path, line)], "next_step": STEP, "scores": score_answers(2), **BOTH_MET}
+    fields = {"evidence": [evidence_at(path, line)], "next_step": STEP, "scores": scores(2), **BOTH_MET}
     return reject_answer(**{**fields, **changes})
 
 
@@ -107,9 +107,9 @@ TWO_LOCATIONS = [evidence_at("upload.py", 9), evidence_at("upload.py", 3, end_li
 GAP_ON_3_AND_4 = rejects_at(4, evidence=TWO_LOCATIONS, category="acceptance_gap", next_step="Log it.", **ONE_RESOLVED)
 STILL_OPEN = rejects_at(9, conditions=answer_conditions("open", at=3), **CREEP)
 CLEARER = "In line 3, call post up to three times while it answers 503."
-MISSING_CRITERION: dict[str, Any] = {"criteria": criterion_answers("missing", "met")}
+MISSING_CRITERION: dict[str, Any] = {"criteria": criteria("missing", "met")}
 STILL_MISSING = reject_answer(
-    criteria=criterion_answers("partial", "met"), evidence=[], scores=score_answers(2), category="acceptance_gap",
+    criteria=criteria("partial", "met"), evidence=[], scores=scores(2), category="acceptance_gap",
     conditions=answer_conditions("resolved", "open"), next_step="Call it in send.",
 )  # fmt: skip
 HUMAN, SAME_REJECT = "abstain needs_human", rejects_at(3, **ONE_OPEN)
@@ -195,18 +195,18 @@ def test_criterion_that_is_broken_again_gets_a_new_condition() -> None:
     ask_model(history, accept_all_met(conditions=answer_conditions("resolved", "resolved")))
     history.replace_line("upload.py", line)  # the line that showed it is gone
     texts = {"concern": "No upload is retried any more.", "next_step": "Have an upload retried again."}
-    broken = ask_model(history, reject_answer(**missed, scores=score_answers(2), **texts))
+    broken = ask_model(history, reject_answer(**missed, scores=scores(2), **texts))
     assert (broken.decision, conditions_of(broken)) == ("reject", "c1:resolved c2:open c3:open")
 
 
 def test_condition_may_name_a_file_without_lines() -> None:
     mode_change = "diff --git a/run.sh b/run.sh\nold mode 100644\nnew mode 100755\n"
     history = History()
-    unverifiable = criterion_answers("unverifiable", "unverifiable")
+    unverifiable = criteria("unverifiable", "unverifiable")
     answer = reject_answer(
         criteria=unverifiable,
         evidence=[evidence_at("run.sh", None)],
-        scores=score_answers(2),
+        scores=scores(2),
         concern="Nothing says why run.sh may run.",
         next_step="Keep the mode of run.sh.",
     )
@@ -224,7 +224,7 @@ def test_condition_may_name_a_file_without_lines() -> None:
 def test_met_criterion_is_not_missing_on_unchanged_lines() -> None:
     history = history_rejected_at_3()
     history.replace_line("upload.py", 5)
-    answer = rejects_at(5, criteria=criterion_answers("missing", "met", evidence=[evidence_at("upload.py", 9)]), category="acceptance_gap",
+    answer = rejects_at(5, criteria=criteria("missing", "met", evidence=[evidence_at("upload.py", 9)]), category="acceptance_gap",
                    conditions=answer_conditions("resolved"), next_step="Log it.")  # fmt: skip
     verdict = ask_model(history, answer)
     assert isinstance(verdict, Reject)
@@ -241,7 +241,7 @@ def test_new_criterion_may_be_missing() -> None:
     asks = tuple(Criterion(id=f"AC{number}", text="x") for number in (1, 2, 3))
     answer = rejects_at(
         5,
-        criteria=criterion_answers("met", "met", "missing"),
+        criteria=criteria("met", "met", "missing"),
         evidence=[],
         conditions=answer_conditions("resolved"),
         next_step="Do it.",
@@ -255,7 +255,7 @@ def test_criterion_may_be_unmet_on_changed_lines() -> None:
     history.replace_line("upload.py", 5)
     against = [
         {"id": "AC1", "status": "partial", "evidence": [evidence_at("upload.py", 4, end_line=5)]},
-        criterion_answers("met", "met")[1],
+        criteria("met", "met")[1],
     ]
     answer = rejects_at(5, criteria=against, evidence=[], conditions=answer_conditions("resolved"), next_step="Log it.")
     verdict = ask_model(history, answer)
@@ -395,7 +395,7 @@ def test_fact_keeps_its_condition_open_against_the_model() -> None:
     judge_by_code(history, STUB)
     history.commits += 1
     diff = STUB + new_file("more.py", "x = 1")
-    met = criterion_answers("met", "met", evidence=[evidence_at("more.py", 1, quote="x = 1")])
+    met = criteria("met", "met", evidence=[evidence_at("more.py", 1, quote="x = 1")])
     verdict = ask_model(
         history, accept_answer(criteria=met, conditions=answer_conditions("resolved")), diff=diff, files=None
     )
@@ -404,7 +404,7 @@ def test_fact_keeps_its_condition_open_against_the_model() -> None:
 
 def test_fact_on_old_lines_rejects_and_says_it_is_new() -> None:
     history = History()
-    met = criterion_answers("met", "met", evidence=[evidence_at("retry.py", 1, quote="def again(data):")])
+    met = criteria("met", "met", evidence=[evidence_at("retry.py", 1, quote="def again(data):")])
     ask_model(history, accept_answer(criteria=met), diff=DONE, files=None)
     earlier = history.ledger[0]
     stub = judge_by_code(History(), STUB)
@@ -413,8 +413,8 @@ def test_fact_on_old_lines_rejects_and_says_it_is_new() -> None:
     )  # an older Assay, that did not know the fact
     history.ledger[0] = without_fact
     history.commits += 1
-    answer = reject_answer(criteria=criterion_answers("met", "missing", evidence=[evidence_at("more.py", 1, quote="x = 1")]), category="half_finished",
-                  evidence=[evidence_at("retry.py", 1, quote="def again(data):"), evidence_at("more.py", 1, quote="x = 1")], scores=score_answers(2), next_step="Write again.")  # fmt: skip
+    answer = reject_answer(criteria=criteria("met", "missing", evidence=[evidence_at("more.py", 1, quote="x = 1")]), category="half_finished",
+                  evidence=[evidence_at("retry.py", 1, quote="def again(data):"), evidence_at("more.py", 1, quote="x = 1")], scores=scores(2), next_step="Write again.")  # fmt: skip
     verdict = ask_model(history, answer, diff=STUB + new_file("more.py", "x = 1"), files=None)
     assert isinstance(verdict, Reject)
     assert verdict.concern.endswith(
@@ -461,7 +461,7 @@ def test_safe_change_does_not_resolve_conditions_of_a_model() -> None:
     by_code = history.judge(judge_context(), **DOCS_CHANGE)
     assert decision_of(by_code) == HUMAN
     assert "what earlier rounds asked for is not shown to be done: c1 (Retry it on 503)" in by_code.concern
-    met = criterion_answers("met", evidence=[evidence_at("docs/busy.md", 3, quote="The server is busy at noon.")])
+    met = criteria("met", evidence=[evidence_at("docs/busy.md", 3, quote="The server is busy at noon.")])
     model = model_of(accept_answer(criteria=met, conditions=answer_conditions("resolved")))
     by_model = history.judge(judge_context(model), **DOCS_CHANGE)
     assert (by_model.decision, conditions_of(by_model)) == ("accept", "c1:resolved")
@@ -514,7 +514,7 @@ class Adversary:
                     for number, status in enumerate(states, start=1)
                 ],
                 "conditions": [self.answer_condition(condition) for condition in self.open_conditions()],
-                "scores": score_answers(2),
+                "scores": scores(2),
                 "concern": f"Objection {self.answer_count}.",
                 "evidence": evidence,
                 "decision": "reject",

@@ -16,7 +16,7 @@ from tests.worker.judge.samples import (
     new_file,
     opinion,
     reject_verdict,
-    score_answers,
+    scores,
 )
 from worker.domain.dossier import Ci, Dossier, Seed
 from worker.domain.ids import EvalId
@@ -265,7 +265,7 @@ TEXT = "    for attempt in range(3):"
 
 
 def scores_of(*numbers: int, why: str = "It was looked at.") -> tuple[Score, ...]:
-    return tuple(Score.model_validate({**score, "reasoning": why}) for score in score_answers(*numbers))
+    return tuple(Score.model_validate({**score, "reasoning": why}) for score in scores(*numbers))
 
 
 def model_reject(name: str, *numbers: int, **changes: object) -> Reject:
