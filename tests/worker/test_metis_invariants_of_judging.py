@@ -113,7 +113,7 @@ def test_delivery_about_a_running_check_is_ignored(event: str, action: str, app:
     assert isinstance(translate(delivery), Ignored)
 
 
-# 7. Rubric is versioned: an edit under its old version is refused, under a new event it is another rubric
+# 7. Rubric is versioned
 
 SIGNALS = sorted(load_rubric().signals)
 

@@ -1,4 +1,4 @@
-"""Who answers, in which order, and why the model was or wasn't asked."""
+"""The route of a judging and its reason."""
 
 from dataclasses import replace
 
@@ -25,7 +25,7 @@ def escalation_input(opinion: HeuristicOpinion, **changes: object) -> Escalation
 
 
 def chosen_route(opinion: HeuristicOpinion, **changes: object) -> str:
-    """The route, with the reasons of a stop: `StopJudging ci_failed ci`."""
+    """The route with the reasons of a stop, such as `StopJudging ci_failed ci`."""
     route = choose_route(escalation_input(opinion, **changes))
     reasons = (route.abstain, route.skipped) if isinstance(route, StopJudging) else ()
     return " ".join([type(route).__name__, *reasons])

@@ -1,7 +1,4 @@
-"""Orders to the judge stay data: none leaves its fence, none touches rubric, rules or model.
-
-A development set of twelve aims in five wordings each, and the ways to dress them: wordings that nobody thought of will come.
-"""
+"""Prompt injection: orders of twelve aims in five wordings each, plain and disguised, stay fenced data."""
 
 import base64
 import json
@@ -147,7 +144,7 @@ def comment_lines(text: str, mark: str) -> list[str]:
 
 
 def file_name(text: str) -> str:
-    """As a file may be called on most systems."""
+    """The text as a valid file name."""
     return text.replace("/", "-").replace('"', "'").replace("\\", "-").replace("\n", " ").replace("\x00", "")[:120]
 
 
@@ -190,7 +187,7 @@ HIDDEN = re.compile(
 )
 
 WORDING_SETS = tuple((*some[first:], *some[:first]) for first, some in enumerate(zip(*ORDERS.values(), strict=True)))
-"""Each aim in one wording, five times, and each time in another dress: the next place takes the next ones."""
+"""Five sets with one wording of each aim; the aims are rotated, so that their disguises differ."""
 
 
 def slow_cases(cases: Iterable[str]) -> list[Any]:
@@ -202,21 +199,21 @@ def build_prompt(**changes: Any) -> Prompt:
 
 
 def unfenced_text(turn: str) -> str:
-    """What a reader who goes by the fence's lines takes for ours, with the fence's word and our labels left out."""
+    """The text outside all fences, with MARK for the fence word."""
     match = re.match(r"In this request MARK is `([a-z]+)`\.\n", turn)
     assert match
     lines: list[str] = []
     inside = False
     for line in turn.split("\n"):
         if line.startswith(f"[[{match[1]} begin: ") and line.endswith("]]"):
-            assert not inside, "a fence begins inside of another"
+            assert not inside, "nested fence"
             inside = True
         elif line == f"[[{match[1]} end]]":
-            assert inside, "a fence ends that did not begin"
+            assert inside, "unopened fence"
             inside = False
         elif not inside:
             lines.append(line.replace(match[1], "MARK"))
-    assert not inside, "a fence does not end"
+    assert not inside, "unclosed fence"
     return re.sub(r"\n{2,}", "\n\n", "\n".join(lines))
 
 

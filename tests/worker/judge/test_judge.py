@@ -1,4 +1,4 @@
-"""One whole verdict for every dossier, and who decided it."""
+"""The verdict on a dossier: who decides, its content and its costs."""
 
 import json
 from dataclasses import replace
@@ -90,7 +90,7 @@ def failed_ci(*checks: CiCheck) -> Ci:
     return Ci(state=CiState.FAILURE, checks=checks)
 
 
-# --- who decides, case by case --------------------------------------------------------------------
+# --- decisions ------------------------------------------------------------------------------------
 
 
 UNREAD = with_unread_file("huge.json")
@@ -158,7 +158,7 @@ def test_decision_follows_from_dossier_threshold_and_answers(
     model = model_of(*answers)
     verdict = judge_dossier(model, threshold, **changes)
     assert (decision_of(verdict), concern in verdict.concern) == (expected, True), verdict.concern
-    assert len(model.prompts) == len(answers), "every answer is asked for, and no other"
+    assert len(model.prompts) == len(answers), "the model is asked once per answer"
     assert (verdict.throttled_reason is None) is (CAP_REACHED not in answers)
     assert verdict.escalated is any(answer is not CAP_REACHED for answer in answers)
     replies = sum(answer not in (OUTAGE, CAP_REACHED) for answer in answers)
@@ -368,7 +368,7 @@ def test_fact_rejects_whatever_the_model_answers(answer: dict[str, Any], concern
     assert verdict.score < 0.5
 
 
-# --- what is written above every verdict ----------------------------------------------------------
+# --- every verdict --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("model", [None, model_of(accept_answer())], ids=["code", "model"])
@@ -400,9 +400,7 @@ def test_verdict_names_its_subject_and_survives_json() -> None:
     verdict = judge_dossier(model_of(reject_answer()))
     assert (verdict.eval_id, verdict.fingerprint, verdict.created_at) == ("0193-eval", "sha256:now", NOW)
     assert (verdict.author_agent, verdict.rubric_id) == ("copilot", "default")
-    assert verdict.judge_latency_ms == 75, (
-        "this clock goes on by 25 at each look: at the start, before and at the question, at the end"
-    )
+    assert verdict.judge_latency_ms == 75, "four readings of a clock that advances by 25 ms"
     assert VERDICT_ADAPTER.validate_json(VERDICT_ADAPTER.dump_json(verdict)) == verdict
 
 
@@ -460,7 +458,7 @@ def test_fingerprint_depends_on_threshold_model_and_diff() -> None:
     assert len({plain, *others}) == 4
 
 
-# --- whatever the dossier, the tier and the model -------------------------------------------------
+# --- any dossier ----------------------------------------------------------------------------------
 
 
 WORD = st.sampled_from(
@@ -487,16 +485,16 @@ def head_file(path: str, text: str | None) -> HeadFile:
 
 def deleted_file(path: str, lines: list[str]) -> str:
     body = "".join(f"-{line}\n" for line in lines)
-    head_file = (
+    header = (
         f"diff --git a/{path} b/{path}\ndeleted file mode 100644\nindex 1111111..0000000\n--- a/{path}\n+++ /dev/null\n"
     )
-    return f"{head_file}@@ -1,{len(lines)} +0,0 @@\n{body}"
+    return f"{header}@@ -1,{len(lines)} +0,0 @@\n{body}"
 
 
 def edited_file(path: str, old: list[str], new: list[str]) -> str:
     body = "".join([*(f"-{line}\n" for line in old), *(f"+{line}\n" for line in new)])
-    head_file = f"diff --git a/{path} b/{path}\nindex 1111111..2222222 100644\n--- a/{path}\n+++ b/{path}\n"
-    return f"{head_file}@@ -1,{len(old)} +1,{len(new)} @@ def x():\n{body}\\ No newline at end of file\n"
+    header = f"diff --git a/{path} b/{path}\nindex 1111111..2222222 100644\n--- a/{path}\n+++ b/{path}\n"
+    return f"{header}@@ -1,{len(old)} +1,{len(new)} @@ def x():\n{body}\\ No newline at end of file\n"
 
 
 def context_of(threshold: float, answers: list[Any] | None) -> JudgeContext:
@@ -610,6 +608,6 @@ def test_any_dossier_gets_the_same_valid_verdict_twice(
         assert not isinstance(verdict, Accept) or not verdict.findings
         assert not isinstance(verdict, Accept) or verdict.confidence >= min(threshold, 0.7)
     if answers == [DOWN] and threshold > 1:
-        assert not isinstance(verdict, Accept), "an outage is never a pass"
+        assert not isinstance(verdict, Accept), "an outage is no accept"
     if answers == [DOWN] and isinstance(verdict, Reject):
-        assert facts, "nor does it reject"
+        assert facts, "an outage is no reject"

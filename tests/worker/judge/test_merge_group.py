@@ -1,4 +1,4 @@
-"""What a merge group is told follows from where its pull request stands; every doubt is closed."""
+"""The answer to a merge group, from the published check run and the ledger of its pull request."""
 
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -44,7 +44,7 @@ OTHER = DIFF.replace("y = 3", "y = 4")
 NO_FILE = "--- a/a.py\n+++ b/a.py\n@@ -1,9 +1,9 @@\n-x\n"
 
 
-def ledger_entry_of(verdict: Accept | Reject | Abstain | None = None, **changes: Any) -> LedgerEntry:
+def entry_of(verdict: Accept | Reject | Abstain | None = None, **changes: Any) -> LedgerEntry:
     made = verdict or accepted()
     fields: dict[str, Any] = {
         "eval_id": made.eval_id,
@@ -78,18 +78,16 @@ def merge_group(at: datetime = AT) -> MergeGroup:
     )
 
 
-def group_entry(
-    parent: LedgerEntry, merge_group: str = GROUP, kind: SubjectKind = SubjectKind.MERGE_GROUP
-) -> LedgerEntry:
-    subject = parent.verdict.subject.model_copy(update={"kind": kind, "head_sha": merge_group})
+def group_entry(parent: LedgerEntry, head_sha: str = GROUP, kind: SubjectKind = SubjectKind.MERGE_GROUP) -> LedgerEntry:
+    subject = parent.verdict.subject.model_copy(update={"kind": kind, "head_sha": head_sha})
     changes = {"subject": subject, "parent_eval_id": parent.eval_id, "eval_id": EvalId("child")}
-    return ledger_entry_of(parent.verdict.model_copy(update=changes), head_sha=parent.head_sha)
+    return entry_of(parent.verdict.model_copy(update=changes), head_sha=parent.head_sha)
 
 
 ACCEPTED, REJECTED, UNDECIDED = (
-    ledger_entry_of(),
-    ledger_entry_of(rejected()),
-    ledger_entry_of(abstained(AbstainReason.BUDGET)),
+    entry_of(),
+    entry_of(rejected()),
+    entry_of(abstained(AbstainReason.BUDGET)),
 )
 BLOCKING = ("failure", "action_required", "cancelled", "timed_out", "stale", "a new word")
 
@@ -116,26 +114,26 @@ def test_group_member_state_follows_check_run_and_ledger(
 
 
 def test_newest_entry_ignores_children_and_other_heads() -> None:
-    first, second = ledger_entry_of(), ledger_entry_of(rejected())
-    other = ledger_entry_of(head_sha="8" * 40)
+    first, second = entry_of(), entry_of(rejected())
+    other = entry_of(head_sha="8" * 40)
     assert newest_entry((first, second, group_entry(second), other), HEAD) == second
     assert newest_entry((other,), HEAD) is None
 
 
 def test_recorded_answer_matches_group_and_parent_verdict() -> None:
-    parent = ledger_entry_of()
+    parent = entry_of()
     answer = group_entry(parent)
     assert find_answer((parent, answer), merge_group(), parent) == answer
     assert find_answer((parent, group_entry(parent, "7" * 40)), merge_group(), parent) is None
     assert find_answer((parent, group_entry(parent, kind=SubjectKind.SUBMISSION)), merge_group(), parent) is None
-    assert find_answer((parent, answer), merge_group(), ledger_entry_of(eval_id=EvalId("newer"))) is None
+    assert find_answer((parent, answer), merge_group(), entry_of(eval_id=EvalId("newer"))) is None
 
 
 def test_recorded_abstain_does_not_answer_later_request() -> None:
-    parent = ledger_entry_of()
+    parent = entry_of()
     subject = parent.verdict.subject.model_copy(update={"kind": SubjectKind.MERGE_GROUP, "head_sha": GROUP})
     changes = {"subject": subject, "parent_eval_id": parent.eval_id}
-    abstain = ledger_entry_of(abstained(AbstainReason.BUDGET).model_copy(update=changes), created_at=AT)
+    abstain = entry_of(abstained(AbstainReason.BUDGET).model_copy(update=changes), created_at=AT)
     assert find_answer((parent, abstain), merge_group(AT), parent) == abstain
     assert find_answer((parent, abstain), merge_group(AT + timedelta(seconds=1)), parent) is None
 
@@ -165,18 +163,18 @@ def test_carried_over_accept_keeps_original_eval_id_and_unknown_cost() -> None:
 @pytest.mark.parametrize("is_kept", [True, False])
 def test_same_changed_lines_are_same_change_at_any_position(is_kept: bool) -> None:  # noqa: FBT001 - both ways
     kept = dossier(diff=DIFF) if is_kept else None
-    assert is_same_change(DIFF, ledger_entry_of(), kept)
-    assert is_same_change(MOVED, ledger_entry_of(), kept)
-    assert not is_same_change(OTHER, ledger_entry_of(), kept)
-    assert not is_same_change("", ledger_entry_of(), kept)
+    assert is_same_change(DIFF, entry_of(), kept)
+    assert is_same_change(MOVED, entry_of(), kept)
+    assert not is_same_change(OTHER, entry_of(), kept)
+    assert not is_same_change("", entry_of(), kept)
 
 
 def test_mode_change_is_another_change() -> None:
     mode = DIFF.replace("--- a/a.py", "old mode 100644\nnew mode 100755\n--- a/a.py")
-    assert not is_same_change(mode, ledger_entry_of(), dossier(diff=DIFF))
+    assert not is_same_change(mode, entry_of(), dossier(diff=DIFF))
 
 
 def test_unreadable_diff_or_missing_hashes_count_as_changed() -> None:
-    assert not is_same_change(NO_FILE, ledger_entry_of(), dossier(diff=DIFF))
-    assert not is_same_change(DIFF, ledger_entry_of(), dossier(diff=NO_FILE))
-    assert not is_same_change("", ledger_entry_of(changed_lines={}), None)
+    assert not is_same_change(NO_FILE, entry_of(), dossier(diff=DIFF))
+    assert not is_same_change(DIFF, entry_of(), dossier(diff=NO_FILE))
+    assert not is_same_change("", entry_of(changed_lines={}), None)

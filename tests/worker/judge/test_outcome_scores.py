@@ -1,4 +1,4 @@
-"""The verdict on a whole pull request, and one for each CI check of a head, by code alone."""
+"""The verdicts that code gives on a whole pull request and on each CI check."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -40,7 +40,7 @@ AT = datetime(2026, 11, 21, 10, 0, tzinfo=UTC)
 ID = EvalId("0199bbbb-0000-7000-8000-000000000009")
 
 
-def ledger_entry_of(verdict: Accept | Reject | Abstain, head: str = "a") -> LedgerEntry:
+def entry_of(verdict: Accept | Reject | Abstain, head: str = "a") -> LedgerEntry:
     return LedgerEntry(
         eval_id=verdict.eval_id,
         created_at=verdict.created_at,
@@ -59,24 +59,24 @@ def outcomes_of(*kinds: str, about: str | None = None) -> list[Outcome]:
 
 def judge_pull_request(*kinds: str, last: Any = None, before: Any = ()) -> Accept | Reject | Abstain:
     verdict = last or accepted()
-    entries = [*(ledger_entry_of(verdict, "b") for verdict in before), ledger_entry_of(verdict)]
+    entries = [*(entry_of(verdict, "b") for verdict in before), entry_of(verdict)]
     return pull_request_verdict(ID, AT, entries, outcomes_of(*kinds, about=verdict.eval_id), RUBRIC)
 
 
 def test_submissions_are_newest_verdict_of_each_head_without_children() -> None:
-    first, again = accepted(eval_id=EvalId("1")), rejected(eval_id=EvalId("2"))
+    first, rejudged = accepted(eval_id=EvalId("1")), rejected(eval_id=EvalId("2"))
     second = accepted(eval_id=EvalId("3"))
     child = accepted(eval_id=EvalId("4"), parent_eval_id=EvalId("3"))
     group = accepted(eval_id=EvalId("5"))
     group = group.model_copy(update={"subject": group.subject.model_copy(update={"kind": SubjectKind.MERGE_GROUP})})
     entries = [
-        ledger_entry_of(first, "a"),
-        ledger_entry_of(second, "b"),
-        ledger_entry_of(again, "a"),
-        ledger_entry_of(child, "b"),
-        ledger_entry_of(group, "c"),
+        entry_of(first, "a"),
+        entry_of(second, "b"),
+        entry_of(rejudged, "a"),
+        entry_of(child, "b"),
+        entry_of(group, "c"),
     ]
-    assert [ledger_entry_of.eval_id for ledger_entry_of in submissions_of(entries)] == ["3", "2"]
+    assert [entry_of.eval_id for entry_of in submissions_of(entries)] == ["3", "2"]
 
 
 def test_score_without_outcomes_weighs_submissions_at_half_confidence() -> None:
@@ -85,13 +85,22 @@ def test_score_without_outcomes_weighs_submissions_at_half_confidence() -> None:
     assert verdict.signals["strongest"] is None
 
 
-def test_merge_raises_score_and_revert_lowers_it_below_half() -> None:
+def test_outcomes_raise_and_lower_the_score() -> None:
     alone, merged, reverted = (
         judge_pull_request(),
         judge_pull_request("merged"),
         judge_pull_request("merged", "reverted"),
     )
     assert reverted.score < 0.5 < alone.score < merged.score
+    disputed = judge_pull_request("helpful", "not_helpful")
+    assert judge_pull_request("not_helpful").score < disputed.score < judge_pull_request("helpful").score
+
+
+def test_last_lifecycle_state_and_worst_implicit_outcome_count() -> None:
+    assert judge_pull_request("closed_unmerged", "reopened").score == judge_pull_request().score
+    assert judge_pull_request("closed_unmerged", "reopened", "merged").score == judge_pull_request("merged").score
+    reverted = judge_pull_request("reverted").score
+    assert judge_pull_request("retry", "reverted").score == reverted < judge_pull_request("retry").score
 
 
 def test_explicit_outcomes_outweigh_implicit_and_implicit_outweigh_lifecycle() -> None:
@@ -104,17 +113,12 @@ def test_explicit_outcomes_outweigh_implicit_and_implicit_outweigh_lifecycle() -
 @given(st.lists(st.sampled_from(sorted(OutcomeKind)), max_size=8), st.floats(0.5, 1))
 def test_strongest_outcomes_decide_side_of_the_score(kinds: list[OutcomeKind], score: float) -> None:
     verdict = accepted(score=score)
-    weighed = score_pull_request([ledger_entry_of(verdict)], outcomes_of(*kinds, about=verdict.eval_id), RUBRIC)
+    weighed = score_pull_request([entry_of(verdict)], outcomes_of(*kinds, about=verdict.eval_id), RUBRIC)
     assert 0 <= weighed.score <= 1
     assert 0 <= weighed.confidence <= 1
     strongest = next((weighed.targets[strength] for strength in Strength if strength in weighed.targets), None)
     if set(weighed.targets) - {Strength.LIFECYCLE} and strongest in {0.0, 1.0}:
         assert (weighed.score >= 0.5) == (strongest == 1.0)
-
-
-def test_last_lifecycle_state_counts() -> None:
-    assert judge_pull_request("closed_unmerged", "reopened").score == judge_pull_request().score
-    assert judge_pull_request("closed_unmerged", "reopened", "merged").score == judge_pull_request("merged").score
 
 
 def test_helpful_confirms_a_reject_and_not_helpful_contradicts_it() -> None:
@@ -130,29 +134,14 @@ def test_abstain_score_ignores_not_helpful() -> None:
 
 def test_outcome_without_eval_id_is_ignored() -> None:
     verdict = accepted()
-    weighed = score_pull_request([ledger_entry_of(verdict)], outcomes_of("not_helpful"), RUBRIC)
+    weighed = score_pull_request([entry_of(verdict)], outcomes_of("not_helpful"), RUBRIC)
     assert weighed.targets == {}
 
 
 def test_outcome_of_superseded_verdict_counts() -> None:
     first, again = accepted(eval_id=EvalId("1")), accepted(eval_id=EvalId("2"))
-    weighed = score_pull_request(
-        [ledger_entry_of(first), ledger_entry_of(again)], outcomes_of("not_helpful", about="1"), RUBRIC
-    )
+    weighed = score_pull_request([entry_of(first), entry_of(again)], outcomes_of("not_helpful", about="1"), RUBRIC)
     assert weighed.targets == {Strength.EXPLICIT: 0.0}
-
-
-def test_contradicting_feedback_gives_score_in_between() -> None:
-    outcome = judge_pull_request("helpful", "not_helpful")
-    assert judge_pull_request("not_helpful").score < outcome.score < judge_pull_request("helpful").score
-
-
-def test_worst_implicit_outcome_counts() -> None:
-    assert (
-        judge_pull_request("retry", "reverted").score
-        == judge_pull_request("reverted").score
-        < judge_pull_request("retry").score
-    )
 
 
 def test_contradicting_outcomes_lower_confidence() -> None:
@@ -192,7 +181,7 @@ def test_abstain_of_last_submission_is_kept_with_its_reason() -> None:
 
 def test_pull_request_verdict_names_children_parent_and_outcomes() -> None:
     first, second, last = rejected(eval_id=EvalId("q")), rejected(eval_id=EvalId("r")), accepted()
-    entries = [ledger_entry_of(first, "c"), ledger_entry_of(second, "b"), ledger_entry_of(last)]
+    entries = [entry_of(first, "c"), entry_of(second, "b"), entry_of(last)]
     came = outcomes_of("merged", "not_helpful", "not_helpful", about=last.eval_id)
     verdict = pull_request_verdict(ID, AT, entries, came, RUBRIC)
     assert verdict.signals["child_eval_ids"] == ("q", "r", last.eval_id)
@@ -205,7 +194,7 @@ def test_pull_request_verdict_names_children_parent_and_outcomes() -> None:
 
 def test_next_eval_id_is_greater_than_recorded_ids_when_clock_is_behind() -> None:
     ahead = new_eval_id(AT + timedelta(hours=3))
-    recorded = [ledger_entry_of(accepted(eval_id=ahead)), ledger_entry_of(accepted(eval_id=new_eval_id(AT)))]
+    recorded = [entry_of(accepted(eval_id=ahead)), entry_of(accepted(eval_id=new_eval_id(AT)))]
     ids = [next_eval_id(AT, recorded) for _ in range(50)]
     assert min(ids) > ahead
     assert next_eval_id(AT, []) < ahead
@@ -221,8 +210,6 @@ CHECK_RUBRIC = load_ci_check_rubric()
 
 @dataclass(frozen=True)
 class CheckSample:
-    """A check in short."""
-
     conclusion: str | None = "success"
     attempt: int = 1
     name: str = "test"
@@ -320,7 +307,7 @@ def test_check_verdict_is_free_child_of_its_submission() -> None:
     assert (verdict.parent_eval_id, verdict.subject.kind) == (parent.eval_id, SubjectKind.CI_CHECK)
     assert (verdict.judge_kind, verdict.judge_cost_usd) == (JudgeKind.HEURISTIC, Decimal(0))
     made_at = new_eval_id(parent.created_at)
-    assert verdict.eval_id > made_at, "a child stands behind its parent"
+    assert verdict.eval_id > made_at, "the id of a child is greater than its parent's"
     assert (verdict.findings, verdict.closing_conditions) == ((), ())
 
 

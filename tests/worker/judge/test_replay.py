@@ -1,4 +1,4 @@
-"""A record is replayed to the same verdict or to the first stage that differs; what is shared holds no secret."""
+"""Replay of audit records, and shared dossiers without secrets."""
 
 import json
 from dataclasses import replace
@@ -43,8 +43,6 @@ WRONG = accept_answer(evidence=[evidence_at(line=4000)])
 
 
 class FrozenClock:
-    """A clock that stands."""
-
     def now(self) -> datetime:
         return NOW
 
@@ -53,7 +51,7 @@ class FrozenClock:
 
 
 def judge_and_store(model: ScriptedModel | None, judged: Dossier | None = None) -> EvaluatedVerdict:
-    """What was judged, read from the record's stored form."""
+    """The verdict with its audit record after a round trip through storage."""
     made = judge_with_record(judged or dossier(), evaluation_header(), judge_context(model))
     return EvaluatedVerdict(made.verdict, read_audit(dump_audit(made.audit)))
 
@@ -82,7 +80,7 @@ def test_replay_reproduces_decision_for_any_model_behaviour(script: tuple[object
     original = judge_and_store(model_of(*script))  # pyright: ignore[reportArgumentType] - each is one of what the script takes
     result = replay_stored(original)
     assert result.is_same, result.differing
-    assert result.first_difference is None, "the very same question is asked, too"
+    assert result.first_difference is None, "the same prompt is built"
     assert (result.replayed.eval_id, result.replayed.created_at) == (
         original.verdict.eval_id,
         original.verdict.created_at,
@@ -101,7 +99,7 @@ def test_replay_reproduces_decision_of_code(judged: Dossier) -> None:
 @given(DOSSIERS, CONTEXTS)
 def test_replay_reproduces_any_stored_verdict(judged: Dossier, context: JudgeContext) -> None:
     entries = tuple(LedgerEntry.model_validate_json(entry.model_dump_json()) for entry in judged.ledger)
-    judged = judged.model_copy(update={"ledger": entries})  # a ledger comes out of a store or a file
+    judged = judged.model_copy(update={"ledger": entries})  # a ledger is always deserialized
     made = judge_with_record(judged, evaluation_header(), context)
     stored = Dossier.model_validate_json(judged.model_dump_json(exclude_unset=True))
     audit = read_audit(json.loads(json.dumps(dump_audit(made.audit))))
@@ -119,7 +117,6 @@ def test_paused_judging_is_replayed_as_paused() -> None:
 
 
 def differing_steps(result: Replay) -> tuple[Step, Step]:
-    """The first steps that differ."""
     recorded, replayed = result.first_difference or (None, None)
     assert recorded is not None
     assert replayed is not None

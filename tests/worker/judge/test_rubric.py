@@ -1,4 +1,4 @@
-"""The rulebook: what ships is whole and closed, and what is not is refused by its path."""
+"""The shipped rubric and prompt, and the validation of custom ones."""
 
 import hashlib
 import re

@@ -1,4 +1,4 @@
-"""What code rules alone, one number from the scores, and what the reader of a reject gets for each fact."""
+"""Rulings of code, verdict scores and the texts of each fact."""
 
 from pathlib import Path
 from typing import Any
@@ -204,11 +204,11 @@ def test_safe_change_leaves_criteria_unverifiable() -> None:
     }
 
 
-# --- what the reader of a reject gets for each fact -----------------------------------------------
+# --- the texts of each fact -----------------------------------------------------------------------
 
 
 EXAMPLES = {case.name: next(case.dossiers) for case in read_cases(Path(__file__).with_name("every_fact.diff"))}
-"""One change for each signal that states facts."""
+"""A change for each signal that states facts."""
 
 FACT_TEXTS = """\
 empty_diff
@@ -302,7 +302,7 @@ scratch_file reproduce_issue.py:1
 this file was left behind by a trial run, an editor or a plan.
 Delete reproduce_issue.py, or say in the description what it is for.
 """
-"""Of each fact its name and place, what is wrong there, and the step that takes it away."""
+"""The name and location, the concern and the next step of each fact, on a line each."""
 
 LINES = FACT_TEXTS.splitlines()
 EXPECTED = {
@@ -333,12 +333,12 @@ def test_fact_texts_name_its_location_concern_and_next_step(name: str) -> None:
     assert (ruling.concern, ruling.next_step) == (f"{location}: {concern}" if location else concern, step)
     assert name == "empty_diff" or any(
         mended in step for mended in (location or "case", location.partition(":")[0] or "CHANGELOG.md")
-    ), "a step names the place, the file, or the line of the case to mend"
+    ), "a step names the location, the file or the line of the case"
 
 
 def test_facts_do_not_share_their_step() -> None:
     bare = [signal.step for signal in SIGNALS if signal.kind is SignalKind.FACT]
-    assert len(bare) - len(set(bare)) <= 1, "an empty body and a stub are mended alike, nothing else is"
+    assert len(bare) - len(set(bare)) <= 1, "only an empty body and a stub share a step"
 
 
 def test_steps_of_facts_are_merged_by_wording() -> None:

@@ -1,4 +1,4 @@
-"""The way of a judging is written down stage by stage, and two ways part where the judge's did."""
+"""The audit record of a judging: its stages, and the first difference between two records."""
 
 from decimal import Decimal
 from typing import Any
@@ -40,9 +40,9 @@ def audit_of(model: ScriptedModel | None, of: Dossier | None = None) -> AuditRec
     return judge_with_record(of or dossier(), evaluation_header(), judge_context(model)).audit
 
 
-def stage_outcomes(audit_of: AuditRecord) -> list[tuple[str, str]]:
-    """Stages and outcomes, but for the law, and without what depends on the prompt's words and on single signals."""
-    steps = [(step.stage.value, step.outcome) for step in audit_of.steps[1:]]
+def stage_outcomes(audit: AuditRecord) -> list[tuple[str, str]]:
+    """The stages after the judge digest with their outcomes, without prompt sizes and signal names."""
+    steps = [(step.stage.value, step.outcome) for step in audit.steps[1:]]
     bare = {Stage.HEURISTICS.value: "", Stage.QUESTION.value: "sent", Stage.CORRECTION.value: "sent"}
     return [(stage, bare.get(stage, outcome)) for stage, outcome in steps]
 

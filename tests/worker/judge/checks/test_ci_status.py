@@ -1,4 +1,4 @@
-"""What CI says: no red check is overlooked, and failing tests are named."""
+"""The state of CI and its failing tests."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The case's claims are held against what is there, and none is called a lie without certainty."""
+"""The status of each claim of the case."""
 
 from typing import Any
 
@@ -50,13 +50,13 @@ VERIFIED, CONTRADICTED, UNSUPPORTED, OMITTED = "verified", "contradicted", "unsu
         ("upload.py: the retry loop", VERIFIED, "", WHOLE_FILES),
         ("upload.py, line 10", UNSUPPORTED, "upload.py has 9 lines", WHOLE_FILES),
         ("the loop in gone.py", UNSUPPORTED, "gone.py does not exist at the head commit", WHOLE_FILES),
-        # where only the diff is known, nothing is contradicted
+        # nothing is contradicted when only the diff is known
         ("upload.py:attempt", VERIFIED, None, DIFF_ALONE),
         ("upload.py:LIMIT", VERIFIED, None, DIFF_ALONE),
         ("upload.py:elsewhere", UNSUPPORTED, None, DIFF_ALONE),
         ("upload.py:2", VERIFIED, None, DIFF_ALONE),
         ("upload.py:12", UNSUPPORTED, None, DIFF_ALONE),
-        # a file that two paths end in is not guessed
+        # an ambiguous path is not resolved
         ("x.py", UNSUPPORTED, None, {"diff": TWICE, "files": None}),
     ],
 )
@@ -72,7 +72,7 @@ def test_claim_status_follows_its_location(
     ("evidence", "status", "note"),
     [
         ("tests/test_upload.py:99", CONTRADICTED, "tests/test_upload.py has 6 lines"),
-        # prose takes nothing from a claim
+        # prose does not weaken a claim
         ("the new test covers a 503", VERIFIED, ""),
         ("tests/test_upload.py, line 99", VERIFIED, ""),
         ("see nowhere.py", VERIFIED, ""),

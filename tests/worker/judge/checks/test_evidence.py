@@ -1,4 +1,4 @@
-"""Pointers: what exists gets its quote, what does not is told. And every changed file is read in full, in part, or not at all."""
+"""Evidence pointers are completed or explained, and the coverage lists every changed file."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -136,7 +136,7 @@ BINARY = "point at it by its path, without a line"
         (pointer("logo.png", 1), BINARY),
         (pointer("logo.png", 1, Side.BASE), BINARY),
         (pointer("link", 1), BINARY),
-        (pointer("src/up.py", 3, quote="new"), "not `new`"),  # a part of a line is no quote of it
+        (pointer("src/up.py", 3, quote="new"), "not `new`"),  # a part of a line
     ],
 )  # fmt: skip
 def test_missing_location_is_explained(location: EvidencePointer, problem: str) -> None:
@@ -168,11 +168,11 @@ def test_known_line_ranges_are_limited() -> None:
     ("location", "expected"),
     [
         (pointer("src/up.py", 3, end_line=5), pointer("src/up.py", 3, end_line=5, quote="    new = 1")),
-        # a path alone points at the whole file; of a deleted one, at its base side
+        # a path alone is the whole file, at base when it is deleted
         *((pointer(path, quote="made up"), pointer(path)) for path in ("logo.png", "link", "src/up.py", "AGENTS.md")),
         (pointer("gone.py"), pointer("gone.py", side=Side.BASE)),
         (pointer("fresh.py", side=Side.BASE), pointer("fresh.py")),
-        # a quote is compared without white space and replaced by the real line
+        # a quote is compared without white space
         *((pointer("src/up.py", 3, quote=quote), pointer("src/up.py", 3, quote="    new = 1")) for quote in QUOTES),
         (pointer("src/up.py", 3, Side.BASE, quote="-    old = 1"), pointer("src/up.py", 3, Side.BASE, quote="    old = 1")),
     ],
@@ -219,12 +219,12 @@ LONG = "x = " + "1 + " * 40 + "0"
 @pytest.mark.parametrize(
     ("text", "quote", "is_match"),
     [
-        (LONG, LONG[:100], True),  # the beginning of a long line is a quote of it
+        (LONG, LONG[:100], True),  # the start of a long line
         (LONG, LONG[:40], False),
         (LONG, LONG[5:120], False),
         ("x = 1", f"x = 1{NO_NEWLINE}", True),
-        ("x = 1  # \u202e gone", "x = 1  # \\u202e gone", True),  # as it was shown
-        ("", None, True),  # our own code may
+        ("x = 1  # \u202e gone", "x = 1  # \\u202e gone", True),  # as shown
+        ("", None, True),  # as our own code does
         ("", "", False),
     ],
 )
@@ -254,7 +254,7 @@ def test_file_that_became_a_link_has_lines_at_base_only() -> None:
     [
         (pointer("src/up.py", 4, end_line=5, quote="    new = 1"), pointer("src/up.py", 3, end_line=4, quote="    new = 1")),
         (pointer("src/up.py", 1, quote="nothing reads like this"), None),
-        (pointer("src/up.py", 1), None),  # a line without its quote can't be found again
+        (pointer("src/up.py", 1), None),  # a line without its quote
         (pointer("nowhere.py", 1, quote="x"), None),
         (pointer("src/up.py"), pointer("src/up.py")),
         (pointer("nowhere.py"), None),
@@ -264,7 +264,7 @@ def test_pointer_is_relocated_by_its_quote(original: EvidencePointer, relocated:
     assert PLACES.relocate(original) == relocated
 
 
-# --- how much was read ----------------------------------------------------------------------------
+# --- coverage -------------------------------------------------------------------------------------
 
 
 LOGO = "diff --git a/logo.png b/logo.png\nnew file mode 100644\nindex 0000000..1111111\nBinary files /dev/null and b/logo.png differ\n"
@@ -286,7 +286,6 @@ def with_unread_file(path: str, reason: UnreadReason = UnreadReason.TOO_LARGE) -
 
 
 def with_issue(text: str, **changes: Any) -> dict[str, Any]:
-    """An issue that says so."""
     return {"issues": (Issue(number=7, title="Look", body=text),), **changes}
 
 
@@ -304,19 +303,19 @@ def with_criterion(*, inferred: bool) -> dict[str, Any]:
         # new binary content and a submodule's commit can't be read
         (LOGO + SUBMODULE, {}, Coverage(unread=("logo.png", "lib"))),
         (LOGO, with_unread_file("logo.png", UnreadReason.BINARY), Coverage(unread=("logo.png",))),
-        # a picture is read where the issue or a criterion names it, or beside documentation
+        # a picture that the issue, a criterion or documentation names
         (LOGO, with_issue("Replace Logo.PNG, please"), Coverage(read=("logo.png",))),
         (LOGO, with_issue("Replace it", **with_criterion(inferred=False)), Coverage(read=("logo.png",))),
         (LOGO, with_issue("Replace it", **with_criterion(inferred=True)), Coverage(unread=("logo.png",))),
         (LOGO, with_issue("Replace my-logo.png"), Coverage(unread=("logo.png",))),
         (LOGO, with_issue("Replace logo.png", **with_unread_file("logo.png", UnreadReason.BINARY)), Coverage(read=("logo.png",))),
         (TABLE, {}, Coverage(read=("docs/img/logo.png",))),
-        (JAR, with_issue("Add lib.jar"), Coverage(unread=("lib.jar",))),  # it can run
-        # a submodule is read where the issue names its new commit
+        (JAR, with_issue("Add lib.jar"), Coverage(unread=("lib.jar",))),  # executable
+        # a submodule whose new commit the issue names
         (MOVED_ON, with_issue(f"Move lib to {COMMIT[:9]}"), Coverage(read=("lib",))),
         (MOVED_ON, with_issue("Move lib to 1111111"), Coverage(unread=("lib",))),
         (MOVED_ON, with_issue("Move lib"), Coverage(unread=("lib",))),
-        (OLD_LOGO + MOVED, {}, Coverage(read=("old.png", "b.png"))),  # the diff tells all of it
+        (OLD_LOGO + MOVED, {}, Coverage(read=("old.png", "b.png"))),  # deletions and renames are complete in the diff
     ],
 )  # fmt: skip
 def test_coverage_lists_every_changed_file(diff: str, changes: dict[str, Any], expected: Coverage) -> None:
@@ -327,7 +326,7 @@ def test_coverage_lists_every_changed_file(diff: str, changes: dict[str, Any], e
     ("diff", "cut", "hidden", "expected"),
     [
         (DIFF, BOTH_PATHS[:1], BOTH_PATHS[1:], Coverage(partly=BOTH_PATHS[:1], unread=BOTH_PATHS[1:])),
-        (BECAME_LINK, BOTH_PATHS[:1], (), Coverage(partly=BOTH_PATHS[:1])),  # a path that stands twice is counted once
+        (BECAME_LINK, BOTH_PATHS[:1], (), Coverage(partly=BOTH_PATHS[:1])),  # a repeated path counts once
     ],
 )
 def test_coverage_counts_cut_and_hidden_files(
@@ -348,12 +347,12 @@ COVERAGE = Coverage(
         ("`table.bin` does not contain the rows.", True),
         ("Missing: the rows in table.bin.", True),
         ("lib/index.js lacks the export.", True),
-        ("index.js lacks the export.", False),  # of the one that was read, perhaps
+        ("index.js lacks the export.", False),  # may be the read file of that name
         ("table.bin.txt is missing.", False),
         ("other/table.bin is missing.", False),
         ("table.bin-backup is missing.", False),
-        ("big.py never defined it.", False),  # what was shown of it may show that
-        ("A Makefile target is missing.", False),  # a word like others
+        ("big.py never defined it.", False),  # partly read
+        ("A Makefile target is missing.", False),  # an ordinary word
         ("Nobody asked for table.bin.", False),
         ("The retry is missing.", False),
     ],

@@ -1,4 +1,4 @@
-"""Names that a reject says are not there: found where they are, and nothing else is taken for such words."""
+"""Rejects that deny an existing name or cite a missing rule."""
 
 from typing import Any
 
@@ -65,7 +65,7 @@ def reject_saying(
 
 
 def find_definition(answer: ModelOpinion, **changes: Any) -> str | None:
-    """Where the name that a reject says is missing stands; the reject names it in backticks."""
+    """The location of the name that the reject denies."""
     claim = find_refuted_claim(answer, dossier(**changes))
     if claim is None:
         return None
@@ -90,7 +90,7 @@ def find_definition(answer: ModelOpinion, **changes: Any) -> str | None:
         ("`get` is not declared.", "go.js", "go.js:3"),
         ("`post` does not exist.", "go.js", "http.js:2"),
         ("`nothing` is not defined, and `send` is not defined.", "upload.py", "upload.py:9"),
-        ("`jitter` is not defined.", "upload.py", "net.py:8"),  # whatever the reject points at
+        ("`jitter` is not defined.", "upload.py", "net.py:8"),  # whatever the evidence names
         ("`backoff` is not defined.", "a.go", "net.py:4"),
         ("`send` is not defined.", "elsewhere.py", "upload.py:9"),
         ("`jitter` is missing.", "upload.py", "net.py:8"),
@@ -119,14 +119,14 @@ def find_definition(answer: ModelOpinion, **changes: Any) -> str | None:
         ("`BusyError` is never caught", "upload.py", "busy.py:3"),
         ("Nothing handles `BusyError`.", "upload.py", "busy.py:3"),
         ("The loop leaves an unhandled `BusyError`.", "upload.py", "busy.py:3"),
-        ("`TimeoutError` is not handled.", "upload.py", None),  # it is raised only
+        ("`TimeoutError` is not handled.", "upload.py", None),  # it is only raised
         ("`send` is not handled.", "upload.py", None),
-        ("The loop returns without `send`.", "upload.py", None),  # that it is not called
+        ("The loop returns without `send`.", "upload.py", None),  # denies the call
         ("The finally block lacks `send`.", "upload.py", None),
         ("The loop has no `send` call.", "upload.py", None),
         ("Nothing calls `send`.", "upload.py", None),
         ("`send` is not called.", "upload.py", None),
-        ("`send` is not implemented.", "upload.py", None),  # a stub is there
+        ("`send` is not implemented.", "upload.py", None),  # a stub exists
         ("`send` is not tested.", "upload.py", None),
         ("`send` is missing in the changelog.", "upload.py", None),
         ("`send` is not there in the documentation.", "upload.py", None),
@@ -168,15 +168,15 @@ IMPORTING_TEXTS = {
     [
         ("`backoff` is not defined anywhere.", "upload.py", "upload.py:1 (imported)"),
         ("`post` does not exist.", "send.ts", "send.ts:1 (imported)"),
-        ("`get` does not exist.", "send.ts", "send.ts:2 (imported)"),  # it comes from further on
-        ("`pause` is not defined.", "upload.py", "upload.py:3 (imported)"),  # of pkg only its own file was read
+        ("`get` does not exist.", "send.ts", "send.ts:2 (imported)"),  # re-exported from an unread file
+        ("`pause` is not defined.", "upload.py", "upload.py:3 (imported)"),  # pkg/late.py was not read
         ("`look` is not defined.", "src/main.rs", "src/main.rs:3 (imported)"),
         ("`dial` is not defined.", "src/main.rs", None),  # src/net.rs was read
         ("`take` is not defined.", "src/main.rs", None),
         ("`late` is not defined.", "send.ts", None),  # net/wait.ts was read
         ("`jitter` is not defined.", "upload.py", None),  # pkg/retry.py was read
         ("`clock` is not defined.", "upload.py", None),  # tools/__init__.py was read
-        ("`send` is not defined.", "upload.py", None),  # nobody says from where
+        ("`send` is not defined.", "upload.py", None),  # no import names it
     ],
 )
 def test_denied_name_is_found_at_import_from_unread_file(concern: str, path: str, expected: str | None) -> None:
@@ -219,7 +219,7 @@ def test_only_rejects_are_searched_for_denied_names(decision: Leaning) -> None:
     [
         None,
         UPLOAD + " " * MOST_CHARACTERS,
-        # with blanks that go on over lines the first of these took minutes
+        # patterns that once took minutes
         "static\n" * 50_000,
         "static " * 50_000,
         "import a, " * 40_000,
@@ -294,7 +294,7 @@ def missing_rule(concern: str, category: Category = Category.SPEC_VIOLATION, **c
         ('The issue asks: "Never edit files in src".', "Never edit files in src"),
         ("CLAUDE.md forbids it.", "CLAUDE.md"),
         ("docs/agents/AGENTS.md forbids it.", "docs/agents/AGENTS.md"),
-        ("docs/CONTRIBUTING.md forbids it.", None),  # a file that was read names it
+        ("docs/CONTRIBUTING.md forbids it.", None),  # a read file names it
         ("agents.md forbids it.", None),
         ("It breaks .cursorrules of this repository.", ".cursorrules"),
         ('The function is called "too early".', None),

@@ -1,4 +1,4 @@
-"""What code suspects is answered with a line that could settle it, or the accept is another model's or a person's to confirm."""
+"""An accept stands only when it settles each suspicion with a suitable line."""
 
 from dataclasses import replace
 from typing import Any
@@ -40,7 +40,7 @@ def evidence_in(path: str, line: int) -> dict[str, Any]:
 
 
 def accept_settling(*places: dict[str, Any], why: str = "Callers want it.", name: str = "q1") -> dict[str, Any]:
-    """An accept that answers one question with these places."""
+    """An accept that answers one question with this evidence."""
     met = [{"id": "AC1", "status": "met", "evidence": [evidence_in("upload.py", 3)]}]
     return accept_answer(criteria=met, settled=[{"id": name, "why": why, "evidence": list(places)}])
 
@@ -50,7 +50,7 @@ def suspected_dossier(text: str = "the payload is sent again by post", **changes
 
 
 def is_accept_kept(answer: dict[str, Any], judged: Dossier) -> bool:
-    """Whether the accept stands, said twice; else it is a person's."""
+    """Whether the accept is published when the model repeats it."""
     verdict = judge(judged, evaluation_header(), judge_context(model_of(answer, answer), ALWAYS_ESCALATE))
     if verdict.decision != "accept":
         assert decision_of(verdict) == "abstain needs_human"
@@ -89,13 +89,13 @@ def test_unsettled_suspicion_is_named_with_its_location() -> None:
     [
         ("`jitter` is waited for", (evidence_in("upload.py", 3),), False),
         ("`retry` is in `net/retry.py`", (evidence_in("upload.py", 3),), False),
-        ("a test covers jitter", (evidence_in("tests/test_upload.py", 2),), True),  # it may be called otherwise
+        ("a test covers jitter", (evidence_in("tests/test_upload.py", 2),), True),  # the test may use another name
         ("a test covers jitter", (evidence_in("upload.py", 3),), False),
         (
             "a test covers: post a payload",
             (evidence_in("tests/test_upload.py", 2),),
             False,
-        ),  # no finding, and asked about
+        ),  # asked about without a finding
         ("a test covers: retry send", (evidence_in("tests/test_upload.py", 2),), False),
         ("a test covers: send and retry, if a send fails", (evidence_in("tests/test_upload.py", 4),), True),
         ("a test covers: busy send and retry, that fails by jitter", (evidence_in("tests/test_upload.py", 4),), False),
@@ -141,7 +141,7 @@ EDITED = (
     ("diff", "line", "side", "quote", "is_settled"),
     [
         (FOREIGN, 10, "head", "tried = again(3)", True),
-        (FOREIGN, 9, "head", "retries = 3", False),  # one word may be there by chance
+        (FOREIGN, 9, "head", "retries = 3", False),  # one word may match by chance
         (FOREIGN, 2, "head", "RENDERED_LEDGER_b = paint_b(canvas)", False),
         (EDITED, 10, "head", "tried = again(3)", True),
         (EDITED, 2, "base", "tried = again(2)", True),
@@ -222,21 +222,21 @@ EDITED_TEST = (
         ("test_without_assertion", "weak_test", "o:2", "`test_old` sent nothing", "", "t:13"),
         ("test_expects_presence_only", "weak_test", "t:6", "`test_send` only asks if it is there", "t:13 t:14", "t:12"),
         ("test_expects_presence_only", "weak_test", "o:2", "`sent` is only asked to be there", "", "o:-4"),
-        # what was taken away: what is new in its place, or code that went with it
+        # removed lines: their replacement, or removed code
         ("assertion_removed", "weak_test", "o:-3", "this assertion was removed", "o:3 o:4", ""),
         ("assertion_loosened", "weak_test", "o:-3", "this assertion asks less", "o:3", "o:4"),  # o:4: no assertion
         ("assertion_removed", "weak_test", "o:-3", "this assertion was removed", "s:-1", "o:5 o:-4"),  # o:5: as it was
         ("test_deleted", "tests_pass_but_wrong", "o:-3", "the test `test_ok` is deleted", "o:4", "o:-4"),
-        # what nothing uses: the line that uses it
+        # unused names: the line that uses them
         ("function_uncalled", "half_finished", "c:3", "nothing calls the new `_spare`", "c:13", "c:1 c:4"),
         ("function_uncalled", "half_finished", "c:4", "nothing calls the new `_spare`", "", "c:3"),  # c:3: its definition
         ("import_unused", "half_finished", "c:1", "nothing in this file uses the new import `send`", "t:1", ""),
         ("import_unused", "half_finished", "t:1", "nothing in this file uses the new import `post`", "c:4", ""),
         ("import_unused", "half_finished", "c:3", "nothing in this file uses the new import `post`", "", "c:1"),
-        # a failure that is lost: the line that reports it
+        # swallowed failures: the line that reports them
         ("failure_swallowed", "weak_test", "c:9", "post may fail and nobody sees it", "c:11", ""),
         ("failure_swallowed", "weak_test", "c:10", "post may fail and nobody sees it", "", "c:6"),
-        # anything else: any line about the same thing but an import
+        # anything else: any related line but an import
         ("branch_empty", "half_finished", "c:10", "this branch of post does nothing", "c:8", "c:1"),
         ("snapshot_rewritten", "weak_test", None, "recorded anew", "o:3", ""),
     ],
@@ -292,7 +292,7 @@ BOTH_MET = criteria("met", "met", evidence=[BARE])
 
 
 def judge_without_test(text: str, *answers: dict[str, Any]) -> tuple[Verdict, ScriptedModel]:
-    """A change without a test, of which AC2 asks this."""
+    """The verdict on a change without a test whose AC2 has this text."""
     model = model_of(*answers)
     asks = (Criterion(id="AC1", text="post is called again"), Criterion(id="AC2", text=text))
     code_alone = new_file("upload.py", *(line for line in CODE if "print" not in line))

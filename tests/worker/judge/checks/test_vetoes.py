@@ -1,4 +1,4 @@
-"""What code holds against a decision of the model: an accept without its proof, a reject that the change speaks against."""
+"""Vetoes of code against accepts without proof and rejects that the change contradicts."""
 
 from typing import Any
 
@@ -31,10 +31,10 @@ from worker.judge.llm.reply import ReplyFault
 TEST_EVIDENCE = evidence_at("tests/test_upload.py", 6)
 TEST_ONLY_ACCEPT = accept_answer(criteria=criteria("met", "met", evidence=[TEST_EVIDENCE]))
 SETTLED_ACCEPT = accept_answer(settled=[{"id": "q1", "why": "It is here.", "evidence": [evidence_at("upload.py", 3)]}])
-"""What code suspects of the claims of the case has its answer."""
+"""An accept that settles the suspicions about the case."""
 
 SUSPICION_POLICY = Policy(signals={"cited_line_missing": "suspicion"})
-"""Else a claim whose line is behind the end is a fact, and rejects before the model's word counts."""
+"""Makes a claim past the end of a file a suspicion; as a fact it rejects on its own."""
 
 
 @pytest.mark.parametrize("reason", list(UnreadReason))
@@ -60,7 +60,7 @@ def test_contradicted_claim_vetoes_an_accept(criterion: str) -> None:
     )
     assert (verdict.next_step or "").startswith("The author corrects the claim for AC1")
     assert (verdict.signals["vetoed_by"], verdict.signals["model_decision"]) == ("claims", "accept")
-    assert verdict.composite == 8.0, "what the model thought stays on record"
+    assert verdict.composite == 8.0, "the scores of the model are recorded"
 
 
 WRONG_CLAIM = case_with_claims(("AC1", "upload.py:99"))
@@ -84,14 +84,14 @@ def test_claims_veto_only_contradicted_accepts(answer: dict[str, Any], case: Cas
     assert (decision_of(verdict), verdict.signals.get("vetoed_by")) == (expected, None)
 
 
-# --- what a test alone does not show --------------------------------------------------------------
+# --- criteria shown by tests only -----------------------------------------------------------------
 
 
 def test_accept_shown_by_tests_only_is_corrected_once() -> None:
     model = model_of(TEST_ONLY_ACCEPT, accept_answer())
     assert decision_of(judge_dossier(model, ALWAYS_ESCALATE)) == "accept"
     assert "1. AC1: you point at tests or texts only" in model.prompts[1].turns[2]
-    assert "AC2" not in model.prompts[1].turns[2], "a test is what AC2 asks for"
+    assert "AC2" not in model.prompts[1].turns[2], "AC2 asks for a test"
 
 
 def test_accept_shown_by_tests_only_twice_needs_a_human() -> None:
@@ -139,7 +139,7 @@ def test_tests_and_texts_are_recognized_by_path(paths: str, *, expected: bool) -
     assert {path: is_test_or_text(path) for path in paths.split()} == dict.fromkeys(paths.split(), expected)
 
 
-# --- a run that is suspected ----------------------------------------------------------------------
+# --- breakdowns -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("scores", [{"scores": []}, {}], ids=["no scores", "scores"])
@@ -163,7 +163,7 @@ def test_complete_failure_is_rejected_with_lowest_score() -> None:
     assert (verdict.decision, verdict.composite, verdict.score) == ("reject", 1.0, 0.0)
 
 
-# --- what survives of a reject --------------------------------------------------------------------
+# --- rejects --------------------------------------------------------------------------------------
 
 
 VAGUE = "This must not be merged."
@@ -178,7 +178,7 @@ def reject_for(category: str, evidence: dict[str, Any] | None, concern: str = VA
 
 
 def is_kept(reply: dict[str, Any], **changes: Any) -> bool:
-    """The model says the same twice."""
+    """Whether the reject is published when the model repeats it."""
     verdict = judge_dossier(model_of(reply, reply), ALWAYS_ESCALATE, **changes)
     if verdict.decision != "reject":
         assert (decision_of(verdict), verdict.evidence) == ("abstain needs_human", ())
@@ -196,7 +196,7 @@ def criterion_of(text: str, *, inferred: bool = False) -> tuple[Criterion, ...]:
 
 RETRIED, LOGGED = "`send` tries on each `attempt`", "each try is written to `audit_log`"
 SPREAD = "A busy upload gets another attempt"
-"""Most of its words stand in the change, and no line holds them all."""
+"""A text whose words are in the change but not on one line."""
 UNLOGGED = "Nothing is written to the audit log."
 UNPRINTED = "Invoices are not printed, and uploads fail."
 NOTES = new_file("notes.md", "`send` tries on each `attempt`.")
@@ -217,7 +217,7 @@ OVER, NO_ATTEMPT = "`post` is called once too often.", "A busy upload gets no at
         ("missing", RETRIED, (CODE_EVIDENCE,), OVER, False),
         ("partial", RETRIED, (CODE_EVIDENCE,), OVER, True),
         ("partial", RETRIED, (CODE_EVIDENCE,), VAGUE, False),
-        ("missing", "x", (), VAGUE, True),  # no word to look for
+        ("missing", "x", (), VAGUE, True),  # no word to search for
         ("missing", SPREAD, (), NO_ATTEMPT, False),
         ("partial", SPREAD, (CODE_EVIDENCE,), NO_ATTEMPT, True),
         ("missing", "A busy printer gets another invoice", (), "No busy printer gets an invoice.", True),
@@ -234,11 +234,11 @@ def test_unmet_criterion_supports_reject_that_names_it_unless_changed(
 @pytest.mark.parametrize(
     ("status", "evidence", "criteria", "concern", "changes", "is_supported"),
     [
-        ("partial", (CODE_EVIDENCE,), criterion_of(LOGGED), OVER, {}, True),  # a place of a criterion is enough
-        # of prose some of its words will do
+        ("partial", (CODE_EVIDENCE,), criterion_of(LOGGED), OVER, {}, True),  # evidence of a criterion is enough
+        # of an inferred criterion some words are enough
         ("missing", (), criterion_of("Uploads fail when a reply has a busy status", inferred=True), UNPRINTED, {}, False),
         ("missing", (), criterion_of("Print invoices as PDF", inferred=True), UNPRINTED, {}, True),
-        ("missing", (), criterion_of(RETRIED), VAGUE, {"diff": NOTES, "files": None}, True),  # a text does nothing
+        ("missing", (), criterion_of(RETRIED), VAGUE, {"diff": NOTES, "files": None}, True),  # a text file does not count
     ],
 )  # fmt: skip
 def test_unmet_criterion_supports_reject_without_evidence(
@@ -273,7 +273,7 @@ def test_unmet_criterion_supports_reject_without_evidence(
             CODE_EVIDENCE,
             'Wrong: "for attempt in range(3):" loops around `post`.',
             False,
-        ),  # code is no rule
+        ),  # code is not a rule
         ("spec_violation", CODE_EVIDENCE, 'Broken: "post must stay the last call" stands above `send`.', True),
     ],
 )
@@ -347,11 +347,13 @@ def test_scope_creep_does_not_stand_on_related_file() -> None:
     concern = "Nobody wanting for ledgers."
     assert not is_kept(reject_for("scope_creep", tied, concern), **changes)
     assert is_kept(reject_for("scope_creep", apart, "Nobody wanting for invoice_pdf."), **changes)
-    assert is_kept(reject_for("scope_creep", apart), **changes), "code suspects it, too"
+    assert is_kept(reject_for("scope_creep", apart), **changes), "code suspects it too"
     both = {**reject_for("scope_creep", apart, concern), "evidence": [{**tied, "note": ""}, {**apart, "note": ""}]}
     verdict = judge_dossier(model_of(both, both), ALWAYS_ESCALATE, **changes)
     assert decision_of(verdict) == "reject scope_creep"
-    assert [pointer.path for pointer in verdict.evidence] == ["billing/invoice_pdf.py"], "the other one falls away"
+    assert [pointer.path for pointer in verdict.evidence] == ["billing/invoice_pdf.py"], (
+        "unsupported evidence is dropped"
+    )
 
 
 def test_scope_creep_stands_in_a_change_of_many_files() -> None:

@@ -1,4 +1,4 @@
-"""What of a change is shown: pieces, generated files in one line, the selection, and the lines around."""
+"""Which parts of a change are shown to the model."""
 
 import difflib
 from collections.abc import Sequence
@@ -190,10 +190,8 @@ def test_file_order_does_not_change_what_is_read(files: Any, room: int, random: 
     read: list[dict[str, int]] = []
     for ordered in (files, shuffled):
         views = views_of(dossier_of(ordered))
-        rendered_lines = select_pieces(views, room).shown_pieces
-        read.append(
-            {view.file.path: rendered_lines[view.position] for view in views if view.position in rendered_lines}
-        )
+        shown = select_pieces(views, room).shown_pieces
+        read.append({view.file.path: shown[view.position] for view in views if view.position in shown})
     assert read[0] == read[1]
 
 

@@ -1,4 +1,4 @@
-"""Text of others is redacted, escaped and fenced, and keeps its lines."""
+"""Redaction, escaping and fencing of foreign text."""
 
 import string
 
@@ -16,7 +16,7 @@ from worker.judge.llm.fencing import (
 
 BODY = "MIIEowIBAAKCAQEA0123456789abcdefABCDEF+/0123456789abcdefABCDEF+/"
 
-# put together here, so that no scanner takes this file for a leak
+# concatenated, so that secret scanners ignore this file
 SECRETS = {
     "github token": ["gh" + "p_" + "a1" * 18, "gh" + "s_" + "B2" * 18, "github" + "_pat_" + "11AA" * 10],
     "anthropic key": ["sk-" + "ant-api03-" + "x_-9" * 8],

@@ -1,4 +1,4 @@
-"""The model is asked, corrected once and then given up, within one time limit; all that it costs is counted."""
+"""Asking the model: one correction, the time limit, budgets and pauses."""
 
 from dataclasses import replace
 from decimal import Decimal
@@ -61,7 +61,7 @@ def consult(model: ScriptedModel, prompt: Prompt = PROMPT) -> Consultation:
         ((OUTAGE,), Unavailable, 1, "0", [None]),
         ((WRONG, OUTAGE), Unavailable, 2, "0.001", ["contradiction", None]),
         ((REFUSED, accept_answer()), ModelOpinion, 2, "0.002", ["refused", None]),
-        ((TOO_LONG, accept_answer()), ReplyError, 1, "0.001", ["too_long"]),  # it would not fit again
+        ((TOO_LONG, accept_answer()), ReplyError, 1, "0.001", ["too_long"]),  # a correction would not fit either
     ],
 )
 def test_unusable_reply_is_corrected_once_and_every_reply_is_paid(

@@ -1,4 +1,4 @@
-"""A second opinion and a panel: which models are asked when, what they rule together, and what is recorded of each."""
+"""Second opinions and panels: who is asked, how opinions combine and what is recorded."""
 
 import json
 from dataclasses import replace
@@ -58,7 +58,7 @@ def judge_with_panel(*answers: Any, **changes: Any) -> EvaluatedVerdict:
     return judge_with(model_of(*answers), is_panel=True, **changes)
 
 
-# --- when a second opinion is asked for -----------------------------------------------------------
+# --- when a second opinion is requested -----------------------------------------------------------
 
 
 def test_second_opinion_and_panel_are_off_by_default() -> None:
@@ -98,7 +98,7 @@ def test_contested_verdict_gets_second_opinion_with_fenced_reason(answer: Any) -
     )
 
 
-# --- what two rule together -----------------------------------------------------------------------
+# --- two opinions ---------------------------------------------------------------------------------
 
 
 def test_each_model_gets_a_prompt_of_its_own_token_budget() -> None:
@@ -126,10 +126,8 @@ def test_each_model_gets_a_prompt_of_its_own_token_budget() -> None:
     assert (made.audit.law.question_bytes, made.audit.law.second_bytes) == (60_000, 30_000)
     stored = read_audit(dump_audit(made.audit))
     assert replay(made.verdict, stored, judged, load_rubric(), load_prompt()).differing == ()
-    judge_with_choice = replace(context, choices={"claude-opus-5-5": second}).with_chosen_model(
-        Policy(model="claude-opus-5-5")
-    )
-    assert judge_with_choice.token_budget == TokenBudget(30_000)
+    chosen = replace(context, choices={"claude-opus-5-5": second}).with_chosen_model(Policy(model="claude-opus-5-5"))
+    assert chosen.token_budget == TokenBudget(30_000)
 
 
 @pytest.mark.parametrize(
@@ -138,7 +136,7 @@ def test_each_model_gets_a_prompt_of_its_own_token_budget() -> None:
         (reject_answer(confidence=0.6), reject_answer(concern="Nothing shows it.", confidence=0.9), "reject weak_test", 0.9, True),
         (reject_answer(confidence=0.9), reject_answer(category="half_finished", confidence=0.8), "reject half_finished", 0.8, False),
         (reject_answer(), accept_answer(), "abstain needs_human", 0.4, False),
-        # one that can't tell leaves the other half as sure
+        # a cannot_tell halves the confidence of the other
         (reject_answer(), cannot_tell_answer(), "reject weak_test", 0.4, False),
         (cannot_tell_answer(), reject_answer(), "reject weak_test", 0.4, False),
         (accept_answer(), cannot_tell_answer(), "accept", 0.45, False),
@@ -154,7 +152,7 @@ def test_two_opinions_are_combined(first: Any, second: Any, expected: str, confi
         agree,
     )
     if expected == "reject weak_test" and agree:
-        assert verdict.concern == "Nothing shows it.", "the words of the second"
+        assert verdict.concern == "Nothing shows it.", "the second opinion words it"
 
 
 def test_opposite_opinions_are_quoted_and_recorded() -> None:
@@ -215,7 +213,7 @@ def test_accept_by_code_at_a_cap_is_no_panel_opinion(answers: tuple[Any, ...], d
     assert (verdict.throttled_reason is not None) is (decision == "accept")
 
 
-# --- what is on record ----------------------------------------------------------------------------
+# --- records --------------------------------------------------------------------------------------
 
 
 def test_opinions_are_children_with_own_model_and_cost() -> None:
@@ -286,7 +284,7 @@ def test_audit_record_without_panel_fields_is_read() -> None:
     assert (read.law.second, read.law.board, read.exchanges[0].model) == (None, False, None)
 
 
-# --- the board ------------------------------------------------------------------------------------
+# --- the panel ------------------------------------------------------------------------------------
 
 
 def test_panel_asks_same_question_through_three_lenses() -> None:
@@ -294,7 +292,7 @@ def test_panel_asks_same_question_through_three_lenses() -> None:
     made = judge_with(model, is_panel=True)
     assert (made.verdict.decision, made.verdict.confidence) == ("accept", 0.7)
     same = {prompt.turns[0].rpartition("\n\n")[0] for prompt in model.prompts}
-    assert len(same) == 1, "all but the last sentence is cached"
+    assert len(same) == 1, "all but the last sentence can be cached"
     last = [prompt.turns[0].rpartition("\n\n")[2] for prompt in model.prompts]
     assert ["tests turn red" in text for text in last] == [False, True, False]
     assert len({prompt.system for prompt in model.prompts}) == 1
@@ -310,10 +308,10 @@ UNSURE = cannot_tell_answer()
 @pytest.mark.parametrize(
     ("answers", "decision", "confidence", "agree", "concern"),
     [
-        ((accept_answer(), reject_answer(), accept_answer()), "reject", 0.8 / 3, False, "The test proves nothing"),  # weak_test is of its lens
+        ((accept_answer(), reject_answer(), accept_answer()), "reject", 0.8 / 3, False, "The test proves nothing"),  # weak_test belongs to the lens of tests
         ((reject_answer(), accept_answer(), accept_answer()), "needs_human", 0.8, False, "Correctness says reject: The test proves nothing"),
         ((reject_answer(), accept_answer(), reject_answer()), "reject", 1.6 / 3, False, "The test proves nothing"),
-        ((reject_answer(), LENIENT, reject_answer()), "reject", 0.7, True, "The test proves nothing"),  # the lens of tests speaks
+        ((reject_answer(), LENIENT, reject_answer()), "reject", 0.7, True, "The test proves nothing"),  # the lens of tests words it
         ((accept_answer(), UNSURE, accept_answer()), "needs_human", 0.3, False, "Tests says cannot tell: The server's side is not"),
         ((UNSURE, UNSURE, UNSURE), "needs_human", 0.3, True, "The server's side is not shown."),
         ((accept_answer(), OUTAGE, accept_answer()), "judge_unavailable", 0.5, False, "The model could not be asked"),
@@ -339,7 +337,7 @@ def test_rubric_lenses_replace_the_default_ones() -> None:
     )
     model = model_of(reject_answer(), accept_answer())
     made = judge_with(model, is_panel=True, rubric=load_rubric().model_copy(update={"lenses": lenses}))
-    assert made.verdict.decision == "reject", "weak_test is of the first one"
+    assert made.verdict.decision == "reject", "weak_test belongs to the first lens"
     assert [prompt.turns[0].rpartition("\n\n")[2] for prompt in model.prompts] == [lens.focus for lens in lenses]
     assert made.verdict.escalation_reason.endswith("; through two lenses")
     assert ", a board of two" in made.audit.steps[0].reason
@@ -355,7 +353,7 @@ def test_second_opinion_may_follow_a_panel() -> None:
     assert len(made.audit.exchanges) == 4
 
 
-# --- the choice of a repository -------------------------------------------------------------------
+# --- the model chosen by a repository -------------------------------------------------------------
 
 
 def choice_of(name: str | None, first: ScriptedModel | None, stronger: ScriptedModel) -> tuple[JudgeContext, Dossier]:

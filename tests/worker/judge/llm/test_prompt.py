@@ -1,4 +1,4 @@
-"""The question: everything the judge may see, all of it fenced, and within its size."""
+"""The prompt: its sections, fences and size."""
 
 import re
 from typing import Any
@@ -60,7 +60,7 @@ def first_turn(tier: HeuristicOpinion | None = None, **changes: Any) -> str:
 
 
 def fenced_texts(text: str) -> dict[str, str]:
-    """What stands inside the fences, by label."""
+    """The fenced texts by label."""
     mark = re.search(r"MARK is `([a-z]{10})`", text)
     assert mark
     texts = re.findall(rf"\[\[{mark[1]} begin: ([^\n]*)\]\]\n(.*?)\n\[\[{mark[1]} end\]\]", text, re.DOTALL)
@@ -389,7 +389,7 @@ def test_modes_renames_and_missing_newlines_are_shown() -> None:
     ]
 
 
-# --- what is told of earlier rounds ---------------------------------------------------------------
+# --- earlier rounds -------------------------------------------------------------------------------
 
 
 MET = criteria("met", "met", evidence=[evidence_at("upload.py", 3)])
@@ -402,14 +402,14 @@ RESOLVED = accept_answer(criteria=MET, conditions=[{"id": "c1", "state": "resolv
 
 
 def last_turns(history: History, *answers: dict[str, Any]) -> list[str]:
-    """The last turn of every request."""
+    """The last turn of each prompt."""
     model = model_of(*(history.quote_lines(answer) for answer in answers or (RESOLVED,)))
     history.judge(judge_context(model, threshold=2.0))
     return [prompt.turns[-1] for prompt in model.prompts]
 
 
 def section_of(request: str, heading: str) -> str:
-    """The text under one heading, its fences' words taken out."""
+    """The section under a heading, with MARK for the fence word."""
     mark = request.partition("MARK is `")[2].partition("`")[0]
     return request.partition(f"# {heading}\n\n")[2].partition("\n\n# ")[0].replace(mark, "MARK")
 

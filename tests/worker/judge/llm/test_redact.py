@@ -1,4 +1,4 @@
-"""What leaves: every field without secrets, nothing of the files that are never sent, and what docs/privacy.md says."""
+"""The prompt holds no secret, no never-send file and no field that docs/privacy.md excludes."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
@@ -179,7 +179,7 @@ def test_never_send_file_is_listed_once() -> None:
 
 
 LEAKED_CHARACTERS: Final = 12
-"""So many characters of a secret in a row are a leak, too."""
+"""The length of a part of a secret that counts as a leak."""
 
 MOST_ALIKE: Final = 0.01
 
@@ -203,16 +203,16 @@ FIELDS: Final[Mapping[str, Callable[[str], dict[str, Any]]]] = {
     "rules file": lambda text: {"guidance": (Guidance(path="AGENTS.md", text=text),)},
     "contest": lambda text: {"contest": text},
 }
-"""Every field that a question is made from."""
+"""The fields that the prompt is built from."""
 
 
 def prompts_with(samples: Iterable[Sample]) -> Iterator[tuple[Sample, str, str]]:
-    """Each sample with the field that it was put into and the prompt made from that."""
+    """Each sample with its field and the resulting prompt."""
     base = complete_dossier(generate_dossier(["python"], Size(files=1), whole=False))
     for index, sample in enumerate(samples):
         field = list(FIELDS)[index % len(FIELDS)]
         judged = base.model_copy(update=FIELDS[field](sample.text))
-        yield sample, field, prompt_question(judged, form_opinion(judged, load_rubric()), "bench").prompt.turns[0]
+        yield sample, field, prompt_question(judged, form_opinion(judged, load_rubric())).prompt.turns[0]
 
 
 def is_leaked(secret: str, prompt: str) -> bool:
@@ -246,7 +246,7 @@ def test_plain_text_of_every_field_is_in_the_prompt() -> None:
     assert all(is_leaked(word, prompt) for _, _, prompt in results)
 
 
-# --- what docs/privacy.md says --------------------------------------------------------------------
+# --- docs/privacy.md ------------------------------------------------------------------------------
 
 
 PAGE = (Path(__file__).resolve().parents[4] / "docs/privacy.md").read_text(encoding="utf-8")

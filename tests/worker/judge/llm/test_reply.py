@@ -1,4 +1,4 @@
-"""A reply becomes an opinion, or sentences that the model can act on."""
+"""Reading a reply into an opinion or into problems for the correction."""
 
 import json
 from dataclasses import replace
@@ -88,12 +88,12 @@ LOOP = EvidencePointer(path="upload.py", line=2, quote="    for attempt in range
 @pytest.mark.parametrize(
     ("entry", "changes", "pointer"),
     [
-        # fields that have an obvious value may be left out
+        # fields with an obvious value may be omitted
         ({"path": "upload.py", "line": 2, "quote": "for attempt in range(3):"}, {}, LOOP),
         (evidence_at(line=2, side="base", note=""), {}, EvidencePointer(path="upload.py", line=2, side=Side.BASE, quote="    return post(data)")),
-        # a path that was shown escaped is the real one
+        # an escaped path is resolved
         ({**evidence_at(note=""), "path": "upl\\u200boad.py"}, {"paths": {"upl\\u200boad.py": "upload.py"}}, LOOP),
-        # a file without lines is cited as a whole
+        # a file without lines is named as a whole
         (evidence_at(line=None, note=""), {"bare_names": frozenset({"upload.py"})}, EvidencePointer(path="upload.py")),
     ],
     ids=["bare", "removed", "escaped", "whole"],
@@ -111,7 +111,7 @@ WHOLE_REPLY = json.dumps(accept_answer())
 @pytest.mark.parametrize(
     ("answer", "stop", "fault", "problem"),
     [
-        # a reply that stopped early is none even if it reads whole
+        # a reply that stopped early, even if it is valid JSON
         (WHOLE_REPLY, StopReason.REFUSED, ReplyFault.REFUSED, "You declined to answer (cyber)."),
         (WHOLE_REPLY, StopReason.TRUNCATED, ReplyFault.TRUNCATED, "cut off at the length limit"),
         (WHOLE_REPLY, StopReason.CONTEXT_EXCEEDED, ReplyFault.TOO_LONG, "did not fit"),
@@ -213,7 +213,7 @@ WRONG: dict[str, list[tuple[dict[str, Any] | str, str]]] = {
 )
 def test_invalid_answer_is_reported(fault: str, answer: dict[str, Any] | str, problem: str) -> None:
     answers = [answer]
-    if isinstance(answer, dict) and fault == "pointer":  # twice in the evidence, and of a criterion
+    if isinstance(answer, dict) and fault == "pointer":  # repeated in the evidence, and in a criterion
         answers = [
             accept_answer(evidence=[answer] * 2),
             accept_answer(criteria=criteria("met", "met", evidence=[answer])),
@@ -222,7 +222,7 @@ def test_invalid_answer_is_reported(fault: str, answer: dict[str, Any] | str, pr
         result = read_error(wrong)
         assert result.fault == fault
         assert result.problems[0].startswith(problem)
-        assert fault != "pointer" or len(result.problems) == 1, "the same wrong place is named once"
+        assert fault != "pointer" or len(result.problems) == 1, "a repeated problem is reported once"
 
 
 WITHOUT_CRITERIA = replace(REQUIREMENTS, criteria=())
@@ -247,7 +247,7 @@ def test_several_problems_are_reported_together() -> None:
     assert len(read_error(accept_answer(category="weak_test", next_step="x", confidence=7)).problems) == 3
 
 
-# --- the last attempt: what is wrong is left out --------------------------------------------------
+# --- the last attempt -----------------------------------------------------------------------------
 
 PAST_END = evidence_at(line=99, quote="never written")
 MISREAD = evidence_at(line=3, quote="reply = get(data)")
@@ -264,7 +264,7 @@ def read_last_opinion(answer: dict[str, Any], requirements: ReplyRequirements = 
 
 
 def with_second_criterion(status: str, *evidence: dict[str, Any]) -> dict[str, Any]:
-    """Criteria of which the second one stands so, at these places."""
+    """Criteria whose second one has this status and evidence."""
     return {"criteria": [*criteria("met"), {"id": "AC2", "status": status, "evidence": list(evidence)}]}
 
 
@@ -347,7 +347,7 @@ def test_contradiction_is_refused_on_every_attempt(attempt: Attempt, answer: dic
     assert result.fault is ReplyFault.CONTRADICTION
 
 
-# --- Simmer: failures beyond a score, and the one step --------------------------------------------
+# --- breakdowns and the next step -----------------------------------------------------------------
 
 
 def complete_failure(**changes: Any) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The prompt says how long each field may be, and a reply that keeps to that fits what is reserved for it."""
+"""The reply schema, the length of its fields and the tokens reserved for a reply."""
 
 import json
 from typing import Any

@@ -1,8 +1,4 @@
-"""Pull requests over several rounds: a small tree that is pushed to, and every verdict put on record.
-
-Does not judge. Invariant: each line that a push writes is new in the whole history, so that a test knows without hashes which
-lines were there before.
-"""
+"""Pull requests over several rounds. Each line that a push writes is unique in the history."""
 
 import difflib
 from collections.abc import Callable
@@ -29,7 +25,6 @@ INITIAL_TREE = {
 
 
 def diff(base: Tree, head: Tree) -> str:
-    """As git prints it."""
     return "".join(_file(path, base[path], head[path]) for path in sorted(base) if base[path] != head[path])
 
 
@@ -87,7 +82,7 @@ class History:
         return dossier(**{**fields, **changes})
 
     def quote_lines(self, answer: Any) -> Any:
-        """A reply whose places quote the line as it stands now."""
+        """The answer with the current text of its lines as quotes."""
         match answer:
             case dict():
                 whole: dict[str, Any] = {name: self.quote_lines(value) for name, value in answer.items()}  # pyright: ignore[reportUnknownVariableType] - JSON
@@ -104,7 +99,7 @@ class History:
         return lines[line - 1] if 0 < line <= len(lines) else str(location.get("quote", ""))
 
     def judge(self, context: JudgeContext, at: datetime = NOW, **changes: Any) -> Verdict:
-        """Carried over or judged, and recorded."""
+        """Judge the head or carry a verdict over, and record the verdict."""
         judged = self.dossier(**changes)
         number = len(self.ledger)
         subject = evaluation_header().subject.model_copy(update={"head_sha": self.head_sha})
@@ -120,7 +115,7 @@ class History:
         return verdict
 
     def changed_lines(self) -> dict[tuple[str, Side, int], tuple[str, str]]:
-        """Each changed line now: its place, its mark and its text."""
+        """The mark and text of each changed line by location."""
         quotes: dict[tuple[str, Side, int], tuple[str, str]] = {}
         for file in diff_of(diff(self.base, self.head)).files:
             for line in (*file.added_lines, *file.removed_lines):

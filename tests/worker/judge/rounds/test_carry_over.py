@@ -1,4 +1,4 @@
-"""What is in the fingerprint, and what is carried over to a head with the same one."""
+"""Fingerprints, and verdicts carried over to a head of the same fingerprint."""
 
 import re
 from collections.abc import Mapping
@@ -171,7 +171,6 @@ CHECKS = [{"name": "a", "conclusion": "success"}, {"name": "b", "conclusion": No
     ("first", "second", "is_same"),
     [
         ({"diff": BINARY}, {"diff": BINARY.replace("2222222", "3333333")}, False),
-        # the length of ids does not count, nor does an order
         ({"diff": BINARY}, {"diff": BINARY.replace("1111111..2222222", "11111119..22222229")}, True),
         ({"diff": TWO_FILES + BINARY}, {"diff": BINARY + TWO_FILES}, True),
         ({"guidance": RULES}, {"guidance": RULES[::-1]}, True),

@@ -1,4 +1,4 @@
-"""The convergence contract, told round by round: what may still reject, what is ticked, and where a person is called."""
+"""The convergence of rounds: what may still reject, which conditions are resolved, and when a human decides."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -66,7 +66,7 @@ def answer_conditions(*states: str, at: int | None = None) -> list[dict[str, Any
 
 
 def open_history() -> History:
-    """A pull request whose head writes lines 3 and 9 of upload.py anew."""
+    """A pull request that changes lines 3 and 9 of upload.py."""
     history = History()
     history.replace_line("upload.py", 3)
     history.replace_line("upload.py", 9)
@@ -80,10 +80,10 @@ def history_rejected_at_3(**changes: Any) -> History:
 
 
 def ask_model(history: History, *answer_conditions: Any, limit: int = 5, **changes: Any) -> Verdict:
-    """Judged by a model that says this; every reply is used. Who gives another diff quotes it, too."""
+    """Judge with these answers; without another diff they quote the current lines."""
     model = model_of(*(answer_conditions if "diff" in changes else map(history.quote_lines, answer_conditions)))
     verdict = history.judge(replace(judge_context(model, threshold=2.0), round_limit=limit), **changes)
-    assert model.answers == [], "it was asked less often"
+    assert model.answers == [], "every answer is used"
     return verdict
 
 
@@ -118,25 +118,25 @@ HUMAN, SAME_REJECT = "abstain needs_human", rejects_at(3, **ONE_OPEN)
 @pytest.mark.parametrize(
     ("first", "pushed", "replies", "result", "concern"),
     [
-        # an accept that leaves a condition open is corrected; whatever is decided, what is called resolved is ticked
+        # an accept with an open condition is corrected; a resolved condition is kept with any decision
         ({}, "upload.py:3", [accept_all_met(**ONE_OPEN), accept_all_met(**ONE_RESOLVED)], ("accept", "", "c1:resolved"), ""),
         ({}, "upload.py:3", [cannot_tell_answer(**ONE_RESOLVED)], (HUMAN, "", "c1:resolved"), ""),
-        # a new objection to old lines is asked about again and is then a person's, without a note at these lines
+        # a new objection to old lines is corrected once and then needs a human, without evidence
         ({}, "upload.py:3", [OTHER_OBJECTION, OTHER_OBJECTION], (HUMAN, "", "c1:resolved"), "did not change since"),
         ({}, "upload.py:3", [OTHER_OBJECTION, OTHER_OBJECTION], (HUMAN, "", "c1:resolved"), "upload.py:9"),
         ({}, "upload.py:3", [OTHER_OBJECTION, accept_all_met(**ONE_RESOLVED)], ("accept", "", "c1:resolved"), ""),
-        # what changed since may be rejected, and nothing else is shown as evidence
+        # a reject of changed lines keeps only these as evidence
         ({}, "upload.py:4", [GAP_ON_3_AND_4], ("reject acceptance_gap", "upload.py:4", "c1:resolved c2:open"), ""),
-        # an open condition may be rejected where it was raised, in its own category
+        # an open condition may be rejected at its location in its category
         ({}, "upload.py:9", [rejects_at(3, next_step=CLEARER, **ONE_OPEN)], ("reject weak_test", "upload.py:3", "c1:open"), ""),
         ({}, "retry.py:1", [rejects_at(3, **CREEP, **ONE_OPEN)] * 2, (HUMAN, "", "c1:open"),
          "Still open, and not shown to be: c1 (Retry it on 503)."),
         # or where it is shown to be open, in its own words
         ({}, "retry.py:1", [STILL_OPEN], ("reject weak_test", "upload.py:3", "c1:open"), "Condition c1 of round 1 is still open."),
         ({}, "upload.py:3", [STILL_OPEN], ("reject weak_test", "upload.py:3", "c1:open"), ""),
-        # an open criterion carries a reject without a place
+        # an unmet criterion supports a reject without evidence
         (MISSING_CRITERION, "retry.py:1", [STILL_MISSING], ("reject acceptance_gap", "", "c1:resolved c2:open"), ""),
-        # a step without a new word for the same place is asked about again, and is then a person's
+        # a repeated step at the same location is corrected once and then needs a human
         ({}, "upload.py:3", [rejects_at(3, next_step="On 503, retry it!", **ONE_OPEN), rejects_at(3, next_step=CLEARER, **ONE_OPEN)],
          ("reject weak_test", "upload.py:3", "c1:open"), ""),
         ({}, "upload.py:3", [rejects_at(3, next_step="Retry it!", **ONE_OPEN), rejects_at(3, next_step=CLEARER, **ONE_OPEN)],
@@ -182,9 +182,7 @@ def test_resolved_condition_reopens_only_on_changed_lines() -> None:
     ask_model(history, accept_all_met(**ONE_RESOLVED))
     history.replace_line("upload.py", 5)
     reopened = ask_model(history, rejects_at(5, category="acceptance_gap"))
-    assert (reopened.decision, conditions_of(reopened)) == ("reject", "c1:open"), (
-        "the same words are the same condition"
-    )
+    assert (reopened.decision, conditions_of(reopened)) == ("reject", "c1:open"), "the same text is the same condition"
 
 
 def test_criterion_that_is_broken_again_gets_a_new_condition() -> None:
@@ -193,7 +191,7 @@ def test_criterion_that_is_broken_again_gets_a_new_condition() -> None:
     assert conditions_of(history.ledger[0].verdict) == "c1:open c2:open"
     line = history.replace_line("upload.py", 3)
     ask_model(history, accept_all_met(conditions=answer_conditions("resolved", "resolved")))
-    history.replace_line("upload.py", line)  # the line that showed it is gone
+    history.replace_line("upload.py", line)  # removes the line that met the criterion
     texts = {"concern": "No upload is retried any more.", "next_step": "Have an upload retried again."}
     broken = ask_model(history, reject_answer(**missed, scores=scores(2), **texts))
     assert (broken.decision, conditions_of(broken)) == ("reject", "c1:resolved c2:open c3:open")
@@ -271,7 +269,7 @@ def test_model_may_reject_after_code_alone_judged() -> None:
     history.judge(
         judge_context(), diff=new_file("upload.py", "def send(data):", "    raise NotImplementedError"), files=None
     )
-    assert history.ledger[0].verdict.decision == "reject", "code alone, by a fact"
+    assert history.ledger[0].verdict.decision == "reject", "code rejects on a fact"
     history.commits += 1
     verdict = ask_model(history, rejects_at(9, conditions=answer_conditions("resolved")))
     assert (verdict.decision, locations_of(verdict)) == ("reject", "upload.py:9")
@@ -352,7 +350,7 @@ def test_condition_of_a_fact_is_resolved_when_the_fact_is_gone() -> None:
     history = History()
     assert conditions_of(judge_by_code(history, STUB)) == "c1:open"
     assert conditions_of(judge_by_code(history, DONE)) == "c1:resolved"
-    assert conditions_of(judge_by_code(history, STUB)) == "c1:open", "and opens again when it is back"
+    assert conditions_of(judge_by_code(history, STUB)) == "c1:open", "reopened with the fact"
 
 
 def test_repeated_fact_is_explained_in_the_next_round() -> None:
@@ -387,7 +385,7 @@ def test_loosened_assertion_is_suspected_in_every_round() -> None:
     for verdict in (first, second):
         [suspicion] = [finding for finding in verdict.findings if finding.signal == "assertion_loosened"]
         assert (suspicion.fact, suspicion.side, suspicion.line) == (False, "head", 4)
-        assert VERDICT_ADAPTER.validate_json(verdict.model_dump_json()) == verdict, "nothing is lost on record"
+        assert VERDICT_ADAPTER.validate_json(verdict.model_dump_json()) == verdict, "JSON keeps everything"
 
 
 def test_fact_keeps_its_condition_open_against_the_model() -> None:
@@ -410,7 +408,7 @@ def test_fact_on_old_lines_rejects_and_says_it_is_new() -> None:
     stub = judge_by_code(History(), STUB)
     without_fact = earlier.model_copy(
         update={"changed_lines": {"retry.py": STUB_LINES}}
-    )  # an older Assay, that did not know the fact
+    )  # a verdict of an older version without this fact
     history.ledger[0] = without_fact
     history.commits += 1
     answer = reject_answer(criteria=criteria("met", "missing", evidence=[evidence_at("more.py", 1, quote="x = 1")]), category="half_finished",
@@ -420,7 +418,7 @@ def test_fact_on_old_lines_rejects_and_says_it_is_new() -> None:
     assert verdict.concern.endswith(
         "(No earlier round said so, though these lines were there: a fact stands wherever it is found.)"
     )
-    assert locations_of(verdict) == f"{locations_of(stub)} more.py:1", "what the model adds needs to be new"
+    assert locations_of(verdict) == f"{locations_of(stub)} more.py:1", "the model may add evidence on new lines only"
     assert [criterion.status for criterion in verdict.criteria] == ["met", "unverifiable"]
 
 
@@ -452,7 +450,7 @@ def test_carried_over_reject_does_not_reset_the_round() -> None:
     assert verdict.decision == "abstain"
 
 
-# --- where no model is asked ----------------------------------------------------------------------
+# --- without a model ------------------------------------------------------------------------------
 
 
 def test_safe_change_does_not_resolve_conditions_of_a_model() -> None:
@@ -483,7 +481,7 @@ def test_abstain_keeps_conditions(changes: dict[str, Any]) -> None:
     assert conditions_of(history.judge(judge_context(), **changes)) == "c1:open"
 
 
-# --- whatever a model objects to ------------------------------------------------------------------
+# --- any objection --------------------------------------------------------------------------------
 
 
 LIMIT = 3
@@ -495,7 +493,7 @@ STEPS = ["Retry it.", "Retry it on 503.", "Log each attempt."]
 
 @dataclass
 class Adversary:
-    """Objects somewhere, always: where and why, hypothesis says."""
+    """A model that always rejects, with drawn evidence and reasons."""
 
     history: History
     draw: Callable[[st.SearchStrategy[Any]], Any]
@@ -519,7 +517,7 @@ class Adversary:
                 "evidence": evidence,
                 "decision": "reject",
                 "category": self.draw(st.sampled_from(Category)),
-                "next_step": self.draw(st.sampled_from([*STEPS, f"Do thing {self.answer_count} at once."])),
+                "next_step": self.draw(st.sampled_from([*STEPS, f"Do thing {self.answer_count} now."])),
                 "confidence": 0.9,
             }
         )
@@ -536,7 +534,7 @@ class Adversary:
         return [self.draw_location() for _ in range(self.draw(st.integers(least, 2)))]
 
     def draw_location(self) -> dict[str, Any]:
-        """A changed line, mostly; else any line of a file that is shown, or a few of them."""
+        """A changed line, or any line or range of a file."""
         changed = sorted(self.history.changed_lines())
         if changed and self.draw(st.booleans()):
             where: tuple[str, Side, int] = self.draw(st.sampled_from(changed))
@@ -551,7 +549,7 @@ class Adversary:
 
 
 class ConvergenceMachine(RuleBasedStateMachine):
-    """An author who pushes, and a model that objects."""
+    """An author who pushes and a model that always rejects."""
 
     @initialize(path=PATHS, at=AT)
     def open_pull_request(self, path: str, at: int) -> None:
@@ -594,7 +592,7 @@ class ConvergenceMachine(RuleBasedStateMachine):
     @precondition(lambda self: self.trees)
     @rule(data=st.data())
     def restore_earlier_head(self, data: st.DataObject) -> None:
-        """To a head that was judged; what a rebase wrote since stays away from it, as a line taken out."""
+        """Restore a judged head; lines of a later rebase count as removed."""
         self.history.head = data.draw(st.sampled_from(self.trees))
         self.history.commits += 1
 
@@ -606,10 +604,10 @@ class ConvergenceMachine(RuleBasedStateMachine):
     @rule(data=st.data())
     def judge(self, data: st.DataObject) -> None:
         if self.history.base == self.history.head:
-            return  # an empty change is a fact of its own
+            return  # an empty change is a fact
         model = Adversary(self.history, data.draw)
         verdict = self.history.judge(replace(judge_context(threshold=2.0), model=model, round_limit=LIMIT))
-        assert not [finding for finding in verdict.findings if finding.fact], "the lines of this test are no facts"
+        assert not [finding for finding in verdict.findings if finding.fact], "generated lines cause no facts"
         self.assert_converges(verdict)
         self.trees.append(self.history.head)
         if not isinstance(verdict, Abstain):
@@ -641,13 +639,13 @@ class ConvergenceMachine(RuleBasedStateMachine):
         steps = {
             condition.text for condition in verdict.closing_conditions if condition.state is ConditionState.OPEN
         } - before
-        ask_model = {step for step in steps if not step.startswith("AC")}
+        new_steps = {step for step in steps if not step.startswith("AC")}
         unmet = [criterion for criterion in verdict.criteria if criterion.status in {"missing", "partial"}]
         new += [self.is_new(pointer) for criterion in unmet for pointer in criterion.evidence]
-        assert not ask_model or any(new) or self.is_broken(verdict), "a step was asked for that rests on nothing new"
+        assert not new_steps or any(new) or self.is_broken(verdict), "a new step needs new evidence"
 
     def is_new(self, pointer: EvidencePointer) -> bool:
-        """Every line of it was written since the change was judged the last time."""
+        """Whether all its lines are new since the previous verdict."""
         _, old = self.judged[-1]
         changed = self.history.changed_lines()
         numbers = range(pointer.line or 0, (pointer.end_line or pointer.line or 0) + 1)
@@ -655,7 +653,7 @@ class ConvergenceMachine(RuleBasedStateMachine):
         return all(line is not None and line not in old for line in lines)
 
     def is_where_condition_was_raised(self, pointer: EvidencePointer, verdict: Reject) -> bool:
-        """A condition that is open still, of this category, was raised at that line."""
+        """Whether an open condition of this category was raised at this location."""
         for condition in verdict.closing_conditions:
             by = [entry.verdict for entry, _ in self.judged if has_open(entry.verdict, condition)]
             raised = [pointer for reject in by if isinstance(reject, Reject) for pointer in reject.evidence]
@@ -665,7 +663,7 @@ class ConvergenceMachine(RuleBasedStateMachine):
         return False
 
     def overlaps(self, pointer: EvidencePointer, other: EvidencePointer) -> bool:
-        """Whether the pointer names a line that reads as the first of the place did, or one shortly behind it."""
+        """Whether the pointer covers the first line of the other one, or lines shortly after it."""
         last = pointer.end_line or pointer.line or 0
         span = (other.end_line or other.line or 0) - (other.line or 0)
         lines = self.history.head[pointer.path] if pointer.side is Side.HEAD else self.history.base[pointer.path]
@@ -673,7 +671,7 @@ class ConvergenceMachine(RuleBasedStateMachine):
         return pointer.path == other.path and any(lines[n - 1] == other.quote for n in reach if n <= len(lines))
 
     def is_broken(self, verdict: Reject) -> bool:
-        """A criterion is called unmet now that was not then."""
+        """Whether a criterion is unmet now that was met before."""
         entry, _ = self.judged[-1]
         then = {criterion.id: criterion.status for criterion in entry.verdict.criteria}
         return any(

@@ -1,4 +1,4 @@
-"""Which lines are new since the change was judged: by what they say, not by where they stand."""
+"""Changed lines, open conditions and calibration from previous rounds."""
 
 import pytest
 
@@ -185,10 +185,10 @@ def test_no_previous_rounds_without_a_ledger() -> None:
         "reject",
         "accept",
         "code alone",
-        "nobody",
-        "facts, and no answer",
-        "facts, and an answer",
-        "another law",
+        "abstain",
+        "facts without an answer",
+        "facts with an answer",
+        "another rubric",
         "no hashes",
     ],
 )
@@ -307,9 +307,9 @@ def test_first_round_has_no_calibration() -> None:
 
 
 def test_seed_scores_are_used_for_calibration() -> None:
-    seed = Seed(head_sha=HEAD, diff="", scores=scores_of(3, why="By hand."))
+    seed = Seed(head_sha=HEAD, diff="", scores=scores_of(3, why="Manual."))
     assert first_scores(dossier(seed=seed), PreviousRounds()) == ("the first head", seed.scores)
-    assert prompt_turn(dossier(seed=seed)).count("3/10. By hand.") == 4
+    assert prompt_turn(dossier(seed=seed)).count("3/10. Manual.") == 4
     assert (
         list(
             calibration_sections(
